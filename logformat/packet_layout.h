@@ -1,0 +1,235 @@
+// On-disk structures of a countrace trace (FORMAT.md, sections 2 to 4).
+//
+// Shared by every writer (runtime library, kernel recorder, recover) and the
+// native reader. Plain data only: this header is also compiled into the
+// runtime library, so it includes neither Abseil nor anything that allocates.
+#ifndef COUNTRACE_LOGFORMAT_PACKET_LAYOUT_H_
+#define COUNTRACE_LOGFORMAT_PACKET_LAYOUT_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace countrace::logformat {
+
+inline constexpr std::uint32_t kFormatVersion = 1;
+inline constexpr std::uint32_t kPacketMagic = 0xC1FC1FC1;  // CTF 1.8, 5.1
+
+// Everything in a packet starts at a multiple of this many bytes.
+inline constexpr std::size_t kRecordAlignBytes = 8;
+// Packets start and end on page boundaries of the stream file, so that each
+// can be mapped on its own.
+inline constexpr std::size_t kPacketAlignBytes = 4096;
+
+// Which TSDL stream class a stream file belongs to (FORMAT.md, section 3).
+enum class StreamClass : std::uint32_t { kCpu = 0, kThread = 1 };
+
+// Why an event record could not be stored. The order is part of the format:
+// `PacketContext::discarded_by_cause` is indexed by it.
+enum class DiscardCause : std::uint32_t {
+  kNoSubBuffer = 0,    // no sub-buffer was ready (ring full)
+  kTraceFull = 1,      // `discard` mode: the size limit was reached
+  kDiskFull = 2,       // ENOSPC, EDQUOT, EIO when a sub-buffer was prepared
+  kNoResource = 3,     // EMFILE, ENFILE, ENOMEM, EACCES, ... on the stream file
+  kUncommitted = 4,    // reserved, but the thread died before it committed
+  kKernelRingFull = 5  // perf ring buffer overflow (PERF_RECORD_LOST)
+};
+inline constexpr std::size_t kDiscardCauses = 6;
+// Names in reports, in the order of DiscardCause.
+inline constexpr const char* kDiscardCauseNames[kDiscardCauses] = {
+    "no_sub_buffer", "trace_full",  "disk_full",
+    "no_resource",   "uncommitted", "kernel_ring_full"};
+
+// Packet header and packet context, 176 bytes, little-endian, at the start of
+// each packet. A packet whose `content_bits` is 0 is open: its writer is alive
+// or died; `recover` finds its end by walking the records (FORMAT.md, 5).
+struct PacketHead {
+  // CTF packet header.
+  std::uint32_t magic;        // kPacketMagic
+  std::uint8_t uuid[16];      // of the trace
+  std::uint32_t stream_class; // StreamClass
+  // CTF packet context.
+  std::uint64_t begin_ns;        // timestamp_begin, CLOCK_MONOTONIC
+  std::uint64_t end_ns;          // timestamp_end: time of the last record
+  std::uint64_t content_bits;    // content_size: head and records; 0 = open
+  std::uint64_t packet_bits;     // packet_size, multiple of 8 * 4096
+  std::uint64_t sequence;        // packet_seq_num, from 0 in each stream file
+  // events_discarded: cumulative in this stream file. By our rule the events
+  // counted here were lost after this packet's last record and before the next
+  // packet's first record.
+  std::uint64_t discarded;
+  std::uint64_t discarded_by_cause[kDiscardCauses];  // sum = discarded
+  // Clock pairs taken when the packet was opened and closed: raw counter
+  // (TSC, CNTVCT, timebase; 0 if unused) and CLOCK_MONOTONIC ns.
+  std::uint64_t raw_begin;
+  std::uint64_t monotonic_begin;
+  std::uint64_t raw_end;
+  std::uint64_t monotonic_end;
+  std::int32_t cpu;  // logical CPU of a kCpu stream, else -1
+  std::int32_t pid;  // thread group of a kThread packet, else -1
+  std::int32_t tid;  // thread of a kThread packet, else -1
+  std::uint32_t mmcr;     // event set in force
+  std::uint32_t present;  // kCpu: bit i set = counter i was counted
+  std::uint32_t flags;    // PacketFlags
+};
+static_assert(sizeof(PacketHead) == 176, "FORMAT.md section 3.1");
+inline constexpr std::size_t kPacketHeadBytes = 176;
+static_assert(kPacketHeadBytes % kRecordAlignBytes == 0);
+
+enum PacketFlags : std::uint32_t {
+  kPacketRecovered = 1u << 0,  // closed by recover, not by its writer
+};
+
+// --- Event header: one 64-bit word, `id` in bits 0..15, time in 16..63 ------
+//
+// The time is the low 48 bits of CLOCK_MONOTONIC ns; the high bits come from
+// the record before it (CTF clock update rule), in a packet first from
+// `begin_ns`. A writer opens a new packet when two records of one stream are
+// 2^47 ns (39 h) or more apart. The word is stored last: while it is 0, the
+// record is reserved but not committed.
+inline constexpr unsigned kTimeBits = 48;
+inline constexpr std::uint64_t kTimeMask = (std::uint64_t{1} << kTimeBits) - 1;
+
+constexpr std::uint64_t HeaderWord(std::uint16_t event_id,
+                                   std::uint64_t time_ns) noexcept {
+  return (time_ns << 16) | event_id;
+}
+constexpr std::uint16_t HeaderEventId(std::uint64_t word) noexcept {
+  return static_cast<std::uint16_t>(word);
+}
+constexpr std::uint64_t HeaderTimeLow(std::uint64_t word) noexcept {
+  return word >> 16;
+}
+// Full time of a record whose low 48 bits are `low`, given the time of the
+// record before it in the stream (or begin_ns).
+constexpr std::uint64_t ExtendTime(std::uint64_t previous_ns,
+                                   std::uint64_t low) noexcept {
+  return previous_ns + ((low - previous_ns) & kTimeMask);
+}
+
+// --- Event ids, kThread streams ----------------------------------------------
+//
+// id = hook_id * 2 + (1 for exit) + (0x8000 if the record carries a dump).
+// Hook id 0 is reserved: event id 0 = uncommitted word, event id 1 = hole
+// (reserved record of more than 8 bytes; bits 16..63 = its size in bytes).
+// Holes exist only in open packets; closing removes them.
+inline constexpr std::uint16_t kEventUncommitted = 0;
+inline constexpr std::uint16_t kEventHole = 1;
+inline constexpr std::uint16_t kEventExitBit = 0x0001;
+inline constexpr std::uint16_t kEventDumpBit = 0x8000;
+inline constexpr std::uint32_t kHookIdMin = 1;
+inline constexpr std::uint32_t kHookIdAutomaticMin = 4096;  // below: explicit
+inline constexpr std::uint32_t kHookIdMax = 16383;
+
+constexpr std::uint32_t EventHookId(std::uint16_t event_id) noexcept {
+  return (event_id & 0x7fffu) >> 1;
+}
+
+// A thread record is: header word; if kEventDumpBit a ThreadDump followed by
+// one u64 for each thread counter of the session (cumulative since the thread's
+// counters were opened); then the payload of an enter or point hook, values in
+// order, byte-packed: integers, doubles and pointers 8 bytes little-endian,
+// strings NUL-terminated; zero padding to a multiple of 8 bytes. Exits carry no
+// payload.
+struct ThreadDump {
+  std::uint32_t mmcr;     // event set of these counts
+  std::uint32_t present;  // bit i: counter i was read; bit 16 + i: it was
+                          // multiplexed (running < enabled) at this dump
+};
+static_assert(sizeof(ThreadDump) == 8, "FORMAT.md section 4.2");
+
+inline constexpr std::size_t kMaxCounters = 16;
+inline constexpr std::size_t kMaxPayloadValues = 6;
+// Longer strings are cut to this many bytes, the NUL included.
+inline constexpr std::size_t kMaxStringBytes = 512;
+inline constexpr std::size_t kMaxRecordBytes = 4096;
+
+// Payload value types, as stored in hook descriptors and in `.hooks`.
+enum class PayloadType : std::uint8_t {
+  kNone = 0, kInt = 1, kUnsigned = 2, kDouble = 3, kString = 4, kPointer = 5
+};
+// One letter for each type in `.hooks` and in the metadata's env block.
+inline constexpr char kPayloadTypeLetters[] = "-iudsp";
+
+enum class HookKind : std::uint8_t { kPoint = 1, kSegment = 2 };
+
+// --- Event ids, kCpu streams -------------------------------------------------
+enum class CpuEvent : std::uint16_t {
+  kDispatch = 1,      // DispatchRecord + N counters
+  kCounters = 2,      // CountersRecord + N counters
+  kFork = 3,          // TaskRecord: a thread or process was created
+  kExec = 4,          // CommRecord
+  kComm = 5,          // CommRecord: name changed without exec
+  kExit = 6,          // TaskRecord: the thread ended
+  kFault = 7,         // FaultRecord: one page fault
+  kProcessState = 8,  // StateRecord: a thread that existed at the beginning
+};
+inline constexpr std::uint16_t kCpuEventMax = 8;
+
+// N = number of events of the session's event set; counters are cumulative
+// since the recording began on this CPU. With 4 counters: 48 bytes.
+struct DispatchRecord {
+  std::uint64_t header;
+  // Bits 0..23 tid switched out, 24..47 tid switched in (0 = idle), 48..63
+  // state of the thread switched out (SwitchState).
+  std::uint64_t tids_and_state;
+};
+static_assert(sizeof(DispatchRecord) == 16, "FORMAT.md section 4.3");
+constexpr std::uint64_t PackDispatch(std::uint32_t prev_tid,
+                                     std::uint32_t next_tid,
+                                     std::uint16_t state) noexcept {
+  return (prev_tid & 0xffffffu) | (std::uint64_t{next_tid & 0xffffffu} << 24) |
+         (std::uint64_t{state} << 48);
+}
+// Why the thread left the CPU. Values 1.. follow the kernel's task state bits
+// as sched_switch prints them; 0 means it was still runnable.
+enum SwitchState : std::uint16_t {
+  kSwitchRunnable = 0x0000,         // yielded
+  kSwitchInterruptible = 0x0001,    // S
+  kSwitchUninterruptible = 0x0002,  // D
+  kSwitchStopped = 0x0004,          // T
+  kSwitchTraced = 0x0008,           // t
+  kSwitchDead = 0x0010,             // X, Z
+  kSwitchOther = 0x0020,
+  kSwitchPreempted = 0x0100,  // R+: lost the CPU while runnable
+};
+
+struct CountersRecord {  // event `counters`
+  std::uint64_t header;
+  std::uint32_t reason;       // CountersReason
+  std::uint32_t running_tid;  // thread on the CPU at this instant, 0 = idle
+};
+enum class CountersReason : std::uint32_t { kBegin = 0, kEnd = 1, kTick = 2 };
+
+struct TaskRecord {  // events `fork` and `exit`
+  std::uint64_t header;
+  std::int32_t pid;
+  std::int32_t tid;
+  std::int32_t parent_pid;
+  std::int32_t parent_tid;
+};
+struct CommRecord {  // events `exec` and `comm`
+  std::uint64_t header;
+  std::int32_t pid;
+  std::int32_t tid;
+  char comm[16];  // NUL-padded
+};
+struct FaultRecord {  // event `fault`
+  std::uint64_t header;
+  std::int32_t pid;
+  std::int32_t tid;
+  std::uint64_t address;
+};
+struct StateRecord {  // event `process_state`
+  std::uint64_t header;
+  std::int32_t pid;
+  std::int32_t tid;
+  std::int32_t parent_pid;
+  std::uint32_t flags;  // bit 0: kernel thread
+  char comm[16];        // NUL-padded
+};
+static_assert(sizeof(TaskRecord) == 24 && sizeof(CommRecord) == 32);
+static_assert(sizeof(FaultRecord) == 24 && sizeof(StateRecord) == 40);
+
+}  // namespace countrace::logformat
+
+#endif  // COUNTRACE_LOGFORMAT_PACKET_LAYOUT_H_

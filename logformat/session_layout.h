@@ -1,0 +1,105 @@
+// Files that exist while a recording runs (FORMAT.md, section 6).
+//
+//   DIR/.incomplete   locked with flock(LOCK_EX) by the recorder; removed at the
+//                     end. Present and unlocked: the recorder died.
+//   DIR/.session      SessionControl below, mapped shared by the recorder and by
+//                     every instrumented process.
+//   DIR/.hooks        hook registry, one text line a hook, appended under
+//                     flock(LOCK_EX); a line without '\n' is a torn append.
+//
+// Plain data only: compiled into the runtime library.
+#ifndef COUNTRACE_LOGFORMAT_SESSION_LAYOUT_H_
+#define COUNTRACE_LOGFORMAT_SESSION_LAYOUT_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "logformat/packet_layout.h"
+
+namespace countrace::logformat {
+
+inline constexpr char kIncompleteFile[] = ".incomplete";
+inline constexpr char kSessionFile[] = ".session";
+inline constexpr char kHooksFile[] = ".hooks";
+inline constexpr char kMetadataFile[] = "metadata";
+// Environment variable that names the trace directory to instrumented programs.
+inline constexpr char kSessionEnvironment[] = "COUNTRACE_SESSION";
+
+// `.hooks` line: ID '\t' KIND '\t' TYPES '\t' PROVIDER ':' NAME '\t' FILE ':'
+// LINE '\n', for example "4096\tsegment\tus\tserver:handle\tserver.cc:12\n".
+// KIND is "segment" or "point"; TYPES one kPayloadTypeLetters letter for each
+// value, "-" for none.
+
+// One event of an event set, as perf_event_open(2) wants it.
+struct SessionEvent {
+  char name[48];           // as the user wrote it, NUL-terminated
+  std::uint32_t type;      // perf_event_attr.type
+  std::uint32_t reserved;
+  std::uint64_t config;
+  std::uint64_t config1;
+  std::uint64_t config2;
+};
+
+enum class SessionState : std::uint32_t { kRecording = 1, kStopped = 2 };
+enum class SessionMode : std::uint32_t { kStream = 0, kDiscard = 1 };
+enum class SessionScope : std::uint32_t {
+  kHooksOnly = 0,  // no kernel records
+  kCommand = 1,    // kernel records of one command and its descendants
+  kSystem = 2      // whole machine
+};
+
+// One instrumented process. Claimed by compare-exchange of `pid` from 0.
+struct ProcessSlot {
+  std::atomic<std::int32_t> pid;
+  std::atomic<std::uint32_t> detached;  // 1: writes no more to this session
+  std::atomic<std::uint32_t> wake;      // futex: helper thread waits on it
+  std::uint32_t reserved;
+};
+inline constexpr std::size_t kProcessSlots = 4096;
+
+struct SessionControl {
+  std::uint64_t magic;    // kSessionMagic, stored last by the recorder
+  std::uint32_t version;  // kFormatVersion
+  std::uint32_t bytes;    // sizeof(SessionControl)
+  std::uint8_t uuid[16];  // of the trace
+  std::atomic<SessionState> state;
+  SessionMode mode;
+  SessionScope scope;
+  std::int32_t recorder_pid;
+  std::int32_t root_pid;  // first process of kCommand, else 0
+  std::uint32_t cpus;     // possible CPUs at the beginning
+  std::uint64_t sub_buffer_bytes;  // largest sub-buffer, multiple of 4096
+  std::uint32_t sub_buffers;       // sub-buffers kept ready for each thread
+  std::uint32_t reserved0;
+  std::uint64_t max_bytes;  // kDiscard: limit of all thread streams together
+  std::atomic<std::uint64_t> used_bytes;  // of max_bytes
+  // Clock: CLOCK_REALTIME - CLOCK_MONOTONIC at the beginning, and the raw
+  // counter's rate as the recorder measured it: ns = ticks * mult / 2^32
+  // (0: not usable, read CLOCK_MONOTONIC instead).
+  std::int64_t realtime_offset_ns;
+  std::uint64_t begin_ns;      // CLOCK_MONOTONIC
+  std::uint64_t raw_ns_mult;   // 2^32 * ns per raw tick
+  // Events of the kernel recorder's dumps, and of dumps at user hooks.
+  std::uint32_t cpu_event_count;
+  std::uint32_t thread_event_count;
+  SessionEvent cpu_events[kMaxCounters];
+  SessionEvent thread_events[kMaxCounters];
+  char hook_filter[256];  // globs separated by ','; empty = all hooks
+  // Records that could not be put into any stream file.
+  std::atomic<std::uint64_t> discarded_by_cause[kDiscardCauses];
+  // Last errno behind kDiskFull and kNoResource, for the message.
+  std::atomic<std::uint32_t> last_errno;
+  // How often a thread had to make its own next sub-buffer resident.
+  std::atomic<std::uint32_t> late_sub_buffers;
+  std::atomic<std::uint32_t> processes_joined;
+  std::uint32_t reserved1;
+  char hostname[64];
+  char kernel_release[64];
+  char command[256];
+  ProcessSlot processes[kProcessSlots];
+};
+inline constexpr std::uint64_t kSessionMagic = 0x31306e7373437463;  // "ctCssn01"
+
+}  // namespace countrace::logformat
+
+#endif  // COUNTRACE_LOGFORMAT_SESSION_LAYOUT_H_

@@ -1,0 +1,149 @@
+// Reads a countrace trace directory, finished or not, damaged or not: its
+// description (TraceInfo) and its records in time order (MergedReader).
+//
+// In: a trace directory. Out: StreamItems. Thread: one reader, one thread.
+// Foreign CTF traces are refused with a clear error (they come in through
+// Babeltrace 2, not here). FORMAT.md is the reference.
+#ifndef COUNTRACE_LOGFORMAT_TRACE_READER_H_
+#define COUNTRACE_LOGFORMAT_TRACE_READER_H_
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "logformat/packet_layout.h"
+#include "logformat/session_layout.h"
+
+namespace countrace::logformat {
+
+// One hook of the trace.
+struct HookInfo {
+  std::uint32_t id = 0;  // hook id
+  HookKind kind = HookKind::kPoint;
+  std::string provider;
+  std::string name;
+  std::string location;             // "file:line"
+  std::vector<PayloadType> payload;  // types of the enter or point hook
+  std::string FullName() const { return provider + ":" + name; }
+};
+
+// What the trace says about itself: from `metadata` of a finished trace, from
+// `.session` and `.hooks` of an unfinished one.
+struct TraceInfo {
+  std::string path;
+  std::array<std::uint8_t, 16> uuid{};
+  SessionScope scope = SessionScope::kHooksOnly;
+  std::int32_t root_pid = 0;       // kCommand: first process
+  std::int32_t recorder_pid = 0;
+  std::uint32_t cpus = 0;
+  std::uint64_t begin_ns = 0;      // CLOCK_MONOTONIC
+  std::int64_t realtime_offset_ns = 0;
+  std::string hostname, kernel_release, command;
+  std::vector<std::string> cpu_events;     // names, in dump order
+  std::vector<std::string> thread_events;  // names, in dump order
+  std::vector<HookInfo> hooks;             // ascending by id
+  const HookInfo* FindHook(std::uint32_t hook_id) const;  // null if unknown
+  bool finished = true;   // false: `.incomplete` is present
+  bool recording = false; // `.incomplete` is locked: a recorder is at work
+};
+
+// One committed record, decoded as far as its fixed layout goes.
+struct EventRecord {
+  std::uint64_t time_ns;      // CLOCK_MONOTONIC
+  std::uint32_t stream;       // index into MergedReader::streams()
+  StreamClass stream_class;
+  std::uint16_t event_id;     // as stored
+  std::int32_t cpu;           // kCpu streams, else -1
+  std::int32_t pid, tid;      // kThread streams, else -1
+  std::uint32_t mmcr;         // of the dump, or of the packet
+  std::uint32_t present;      // counters present (0 if no dump)
+  const std::uint64_t* counters;  // N cumulative values, or null if no dump
+  // Whole record, header word included. kCpu: cast by CpuEvent.
+  std::span<const std::byte> bytes;
+  // Payload bytes of an enter or point hook (FORMAT.md 4.2).
+  std::span<const std::byte> payload;
+};
+
+// Records lost after the last item of `stream` before this one and before its
+// next item. `begin_ns`/`end_ns` bound the time of the loss.
+struct DiscardedEvents {
+  std::uint32_t stream;
+  StreamClass stream_class;
+  std::int32_t cpu, pid, tid;
+  std::uint64_t begin_ns, end_ns;
+  std::uint64_t count;  // since the last DiscardedEvents of this stream
+  std::array<std::uint64_t, kDiscardCauses> by_cause;
+};
+
+// Packets missing or unreadable between two packets of a stream (gap in
+// `sequence`, bad head, cut tail). How many records they held is not known.
+struct DiscardedPackets {
+  std::uint32_t stream;
+  StreamClass stream_class;
+  std::int32_t cpu, pid, tid;
+  std::uint64_t begin_ns, end_ns;
+  std::uint64_t packets;
+  std::string reason;  // what, where (file, offset), both numbers
+};
+
+// Receives items in the order (time_ns, stream, position). References are valid
+// during the call only.
+class ItemSink {
+ public:
+  virtual ~ItemSink() = default;
+  virtual void OnRecord(const EventRecord& record) = 0;
+  virtual void OnDiscardedEvents(const DiscardedEvents& loss) = 0;
+  virtual void OnDiscardedPackets(const DiscardedPackets& loss) = 0;
+};
+
+struct StreamInfo {
+  std::string file;  // name inside the trace directory
+  StreamClass stream_class = StreamClass::kThread;
+  std::uint64_t bytes = 0;
+  std::uint64_t packets = 0;
+};
+
+// Progress of a long read: `done` of `total` bytes. Return false to stop early;
+// Read() then returns CANCELLED after delivering what it had.
+using ProgressCallback = bool (*)(void* context, std::uint64_t done,
+                                  std::uint64_t total);
+
+// A trace opened for reading. Never writes to the directory: an unfinished trace
+// is recovered in memory.
+class TraceReader {
+ public:
+  // Returns: NOT_FOUND no such directory; INVALID_ARGUMENT not a countrace trace
+  // (the message says what it is and how to read it); DATA_LOSS metadata cannot
+  // be read; RESOURCE_EXHAUSTED descriptor or mapping limit.
+  static absl::StatusOr<std::unique_ptr<TraceReader>> Open(
+      const std::string& path);
+  virtual ~TraceReader() = default;
+
+  virtual const TraceInfo& info() const = 0;
+  virtual const std::vector<StreamInfo>& streams() const = 0;
+
+  // Delivers every item of all streams, once, merged by time. May be called
+  // again. Damage is delivered as DiscardedEvents or DiscardedPackets.
+  // Returns: CANCELLED if `progress` said stop.
+  virtual absl::Status Read(ItemSink& sink,
+                            ProgressCallback progress = nullptr,
+                            void* progress_context = nullptr) = 0;
+
+  // Discarded events of the session that belong to no stream, by cause.
+  virtual std::array<std::uint64_t, kDiscardCauses> session_discarded()
+      const = 0;
+  // errno behind the last disk_full or no_resource discard, 0 if none.
+  virtual std::uint32_t session_last_errno() const = 0;
+  // Threads that had to make their own sub-buffer resident (slow, not lost).
+  virtual std::uint32_t late_sub_buffers() const = 0;
+};
+
+}  // namespace countrace::logformat
+
+#endif  // COUNTRACE_LOGFORMAT_TRACE_READER_H_

@@ -1,0 +1,26 @@
+// The whole reconstruction in one call: records in, tables out.
+#ifndef COUNTRACE_RMAP_PIPELINE_H_
+#define COUNTRACE_RMAP_PIPELINE_H_
+
+#include "absl/status/statusor.h"
+#include "logformat/trace_reader.h"
+#include "rmap/tables.h"
+#include "rmap/timeline_observer.h"
+
+namespace countrace::rmap {
+
+struct PipelineOptions {
+  TimelineObserver* observer = nullptr;  // optional, must outlive the call
+  logformat::ProgressCallback progress = nullptr;
+  void* progress_context = nullptr;
+};
+
+// Reads the trace once, in time order, with memory independent of its length.
+// Returns: whatever TraceReader::Read returns; loss is in Report::loss, not an
+// error.
+absl::StatusOr<Report> Reconstruct(logformat::TraceReader& reader,
+                                   const PipelineOptions& options);
+
+}  // namespace countrace::rmap
+
+#endif  // COUNTRACE_RMAP_PIPELINE_H_

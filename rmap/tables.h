@@ -1,0 +1,145 @@
+// Results of reconstruction: what `report` prints and the viewer's tables show.
+//
+// Times are integer ns, counts are integers. Rows are sorted by on-CPU time,
+// largest first, ties by name then id, so that output is deterministic.
+#ifndef COUNTRACE_RMAP_TABLES_H_
+#define COUNTRACE_RMAP_TABLES_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace countrace::rmap {
+
+// Row of Report::threads / Report::processes. Unique per trace, never reused,
+// unlike tid and pid.
+enum class ThreadIndex : std::uint32_t {};
+enum class ProcessIndex : std::uint32_t {};
+inline constexpr ThreadIndex kNoThread{0xffffffffu};
+
+// How sure a number is (DESIGN: every number says it).
+enum class Quality : std::uint8_t { kExact, kScaled, kBounded, kInferred };
+const char* QualityName(Quality quality);  // "exact", ...
+
+// Counts of one row, one entry for each event of Report::events; absent = the
+// trace cannot say (never 0 in its place).
+using Counts = std::vector<std::optional<std::uint64_t>>;
+
+struct ProcessRow {
+  ProcessIndex index{};
+  std::int32_t pid = 0;
+  std::int32_t parent_pid = 0;
+  std::string comm;
+  std::uint64_t first_seen_ns = 0, last_seen_ns = 0;
+  std::uint64_t threads = 0;
+  std::optional<std::uint64_t> on_cpu_ns;
+  std::uint64_t dispatches = 0;
+  Counts counts;
+  bool in_scope = true;  // false: outside the recorded command
+};
+
+struct ThreadRow {
+  ThreadIndex index{};
+  ProcessIndex process{};
+  std::int32_t tid = 0;
+  std::int32_t pid = 0;
+  std::string comm;
+  std::uint64_t first_seen_ns = 0, last_seen_ns = 0;
+  std::optional<std::uint64_t> on_cpu_ns;
+  std::uint64_t dispatches = 0;
+  std::uint64_t migrations = 0;
+  // Runnable but not on a CPU: after preemption or yield. Time from a wake-up
+  // to its switch-in needs wake-up records and is not in it yet.
+  std::optional<std::uint64_t> wait_ns;
+  Counts counts;
+};
+
+struct TimeStatistics {  // ns
+  std::uint64_t incl = 0, excl = 0;
+  double mean = 0, stddev = 0;  // of the inclusive time of one call
+  std::uint64_t min = 0, max = 0, p50 = 0, p90 = 0, p99 = 0;
+};
+struct InclusiveExclusive {
+  std::uint64_t incl = 0, excl = 0;
+};
+struct SegmentCount {
+  std::uint64_t incl = 0, excl = 0;
+  Quality quality = Quality::kExact;
+};
+
+struct SegmentRow {
+  std::string segment;            // "provider:name"
+  std::vector<std::string> path;  // by-path rows: outermost first
+  std::int32_t pid = 0;
+  ProcessIndex process{};
+  std::string comm;
+  std::uint64_t calls = 0;
+  std::uint64_t begin_inferred = 0;  // exits whose enter was not recorded
+  std::uint64_t end_inferred = 0;    // enters whose exit was not recorded
+  TimeStatistics wall;
+  std::optional<InclusiveExclusive> on_cpu, off_cpu;
+  std::vector<std::optional<SegmentCount>> counts;  // one for each event
+};
+
+struct HookRow {
+  std::string hook;
+  std::int32_t pid = 0;
+  std::string comm;
+  std::uint64_t hits = 0;
+};
+
+struct CpuRow {
+  std::uint32_t cpu = 0;
+  std::uint64_t wall_ns = 0, busy_ns = 0, idle_ns = 0, unattributed_ns = 0;
+  std::uint64_t dispatches = 0;
+  Counts counts;
+};
+
+// One account set: total = processes + idle + interrupts + outside +
+// unattributed + residual (residual is signed; 0 when nothing was lost).
+struct Books {
+  std::uint64_t total = 0;
+  std::uint64_t processes = 0;
+  std::uint64_t idle = 0;
+  std::uint64_t interrupts = 0;
+  std::uint64_t outside = 0;  // not recorded by choice (scope of a command)
+  std::uint64_t unattributed = 0;
+  std::int64_t residual = 0;
+  // Of `processes`: inside any segment, and outside every segment. Absent when
+  // the event cannot be attributed to segments.
+  std::optional<std::uint64_t> in_segments;
+};
+
+struct Loss {
+  std::uint64_t discarded_events = 0;
+  std::map<std::string, std::uint64_t> by_cause;
+  std::uint64_t discarded_packets = 0;
+  std::uint64_t clock_errors = 0;  // records whose time went back
+  std::vector<std::string> messages;  // what, where, remedy
+};
+
+struct Report {
+  std::string path;
+  std::string scope;  // "hooks", "command", "system"
+  std::string command, hostname, kernel_release;
+  std::uint64_t begin_ns = 0, end_ns = 0;
+  std::uint32_t cpus = 0;
+  std::uint64_t records = 0;
+  bool finished = true;
+  std::vector<std::string> events;  // kernel dump events, then thread events
+  std::vector<ProcessRow> processes;
+  std::vector<ThreadRow> threads;
+  std::vector<SegmentRow> segments;       // by (process, segment)
+  std::vector<SegmentRow> segment_paths;  // by (process, call path)
+  std::vector<HookRow> hooks;
+  std::vector<CpuRow> cpu_rows;
+  std::vector<Books> books;  // one for each kernel dump event of `events`
+  Loss loss;
+  std::uint64_t late_sub_buffers = 0;
+};
+
+}  // namespace countrace::rmap
+
+#endif  // COUNTRACE_RMAP_TABLES_H_

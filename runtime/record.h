@@ -1,0 +1,63 @@
+// The recorder behind `countrace record`: creates the trace directory, starts
+// the command with the runtime library preloaded, records the kernel side, and
+// finishes the trace whatever happens.
+#ifndef COUNTRACE_RUNTIME_RECORD_H_
+#define COUNTRACE_RUNTIME_RECORD_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "logformat/session_layout.h"
+
+namespace countrace::runtime {
+
+struct RecordOptions {
+  std::string output = "countrace.ctf";
+  bool force = false;        // replace an existing trace
+  bool system_wide = false;  // -a
+  std::vector<std::string> command;   // may be empty with system_wide
+  std::uint64_t duration_ns = 0;      // 0: until the command ends or a signal
+  // Names as perf spells them. Empty: task-clock, cpu-clock, page-faults,
+  // context-switches, and cycles, instructions where the machine has them.
+  std::vector<std::string> events;
+  // Counters read at each user hook; empty: none.
+  std::vector<std::string> hook_events;
+  std::string hook_filter;  // globs separated by ','
+  logformat::SessionMode mode = logformat::SessionMode::kStream;
+  std::uint64_t sub_buffer_bytes = 1 << 20;
+  std::uint32_t sub_buffers = 4;
+  std::uint64_t max_bytes = 64 << 20;        // discard mode
+  std::uint64_t kernel_ring_bytes = 8 << 20; // per CPU
+  bool kernel = true;          // false: user hooks only
+  bool fault_records = true;   // a record for every page fault, if page-faults
+                               // is among the events
+  std::string runtime_library; // path of libcountrace-runtime.so
+  // Called about ten times a second on the recording thread; may be empty.
+  std::function<void(std::uint64_t bytes, std::uint64_t elapsed_ns)> progress;
+};
+
+struct RecordResult {
+  std::string path;
+  int command_status = 0;  // wait(2) status; 0 without a command
+  bool command_ran = false;
+  std::uint64_t records = 0, bytes = 0, streams = 0;
+  std::uint64_t elapsed_ns = 0;
+  std::uint64_t processes_joined = 0;
+  std::uint64_t discarded = 0;
+  std::vector<std::string> messages;  // missing privileges, losses, remedies
+};
+
+// Blocks until the recording is finished. SIGINT and SIGTERM stop it and still
+// finish the trace; a second one stops waiting for the command.
+// Returns: ALREADY_EXISTS output exists and !force; INVALID_ARGUMENT unknown
+// event (message names it and `countrace list events`); PERMISSION_DENIED
+// system_wide without privilege (message names capability and sysctl);
+// NOT_FOUND command not found; RESOURCE_EXHAUSTED disk.
+absl::StatusOr<RecordResult> Record(const RecordOptions& options);
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORD_H_

@@ -1,0 +1,28 @@
+// Serves one trace's timeline on loopback (viewer/API.md).
+#ifndef COUNTRACE_VIEWER_SERVER_H_
+#define COUNTRACE_VIEWER_SERVER_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "logformat/trace_reader.h"
+
+namespace countrace::viewer {
+
+struct ServeOptions {
+  std::string trace_path;
+  std::uint16_t port = 0;  // 0: any free port
+  // Called once the server listens, with the address to open (token included).
+  std::function<void(const std::string& url)> on_ready;
+  logformat::ProgressCallback progress = nullptr;  // index being built
+  void* progress_context = nullptr;
+};
+
+// Builds or opens the index, serves until SIGINT or SIGTERM. 127.0.0.1 only.
+absl::Status Serve(const ServeOptions& options);
+
+}  // namespace countrace::viewer
+
+#endif  // COUNTRACE_VIEWER_SERVER_H_
