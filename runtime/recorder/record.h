@@ -1,8 +1,8 @@
 // The recorder behind `countrace record`: creates the trace directory, starts
 // the command with the runtime library preloaded, records the kernel side, and
 // finishes the trace whatever happens.
-#ifndef COUNTRACE_RUNTIME_RECORD_H_
-#define COUNTRACE_RUNTIME_RECORD_H_
+#ifndef COUNTRACE_RUNTIME_RECORDER_RECORD_H_
+#define COUNTRACE_RUNTIME_RECORDER_RECORD_H_
 
 #include <cstdint>
 #include <functional>
@@ -60,4 +60,4 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options);
 
 }  // namespace countrace::runtime
 
-#endif  // COUNTRACE_RUNTIME_RECORD_H_
+#endif  // COUNTRACE_RUNTIME_RECORDER_RECORD_H_

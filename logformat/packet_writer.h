@@ -1,0 +1,73 @@
+// Writes one stream file as a sequence of packets, each mapped from the file
+// while it is filled: what was appended survives `kill -9` of the writer.
+//
+// Used by the kernel recorder (kCpu streams) and by tests. The runtime library
+// writes kThread streams with its own lock-free ring (runtime/inprocess/ring.h)
+// in the same layout. Thread: one writer, one thread.
+#ifndef COUNTRACE_LOGFORMAT_PACKET_WRITER_H_
+#define COUNTRACE_LOGFORMAT_PACKET_WRITER_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "logformat/packet_layout.h"
+
+namespace countrace::logformat {
+
+struct PacketWriterOptions {
+  std::string directory;
+  std::string file;  // "cpu-0", "thread-…"
+  StreamClass stream_class = StreamClass::kCpu;
+  std::array<std::uint8_t, 16> uuid{};
+  std::int32_t cpu = -1, pid = -1, tid = -1;
+  std::uint32_t mmcr = 0, present = 0;
+  std::size_t packet_bytes = 1 << 20;  // multiple of kPacketAlignBytes
+};
+
+class PacketWriter {
+ public:
+  // Returns: ALREADY_EXISTS, PERMISSION_DENIED, RESOURCE_EXHAUSTED.
+  static absl::StatusOr<std::unique_ptr<PacketWriter>> Create(
+      const PacketWriterOptions& options);
+  ~PacketWriter();  // closes
+
+  // Appends one record: header word, then `body` (a multiple of 8 bytes, at
+  // most kMaxRecordBytes - 8). Returns false if it was discarded (counted).
+  // `time_ns` must not go back; if it does, it is clamped to the last record's
+  // and counted in clock_errors().
+  bool Append(std::uint16_t event_id, std::uint64_t time_ns,
+              std::span<const std::byte> body);
+
+  // Counts records lost by somebody else at this point of the stream: closes
+  // the open packet so that the place of the loss is kept.
+  void CountDiscarded(DiscardCause cause, std::uint64_t records);
+
+  // Identity and event set of the packets that follow (kThread: stream reuse).
+  void SetPacketIdentity(std::int32_t pid, std::int32_t tid,
+                         std::uint32_t mmcr, std::uint32_t present);
+
+  // Closes the open packet, cuts the file to its end. Idempotent.
+  absl::Status Close();
+  // Leaves the file as a killed writer would (tests of recover).
+  void Abandon();
+
+  std::uint64_t records() const;
+  std::uint64_t discarded() const;
+  std::uint64_t clock_errors() const;
+  std::uint64_t bytes() const;
+
+ private:
+  struct Impl;
+  explicit PacketWriter(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace countrace::logformat
+
+#endif  // COUNTRACE_LOGFORMAT_PACKET_WRITER_H_
