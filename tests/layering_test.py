@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+"""Enforces which module may include which (DESIGN: hooks -> runtime ->
+logformat -> rmap -> viewer, cli over all), and what runs inside a user's
+process staying free of Abseil and of the C++ runtime library.
+
+Usage: layering_test.py [--self-test] [ROOT]. Exit: 0 clean, 1 violations.
+"""
+
+import pathlib
+import re
+import sys
+import tempfile
+import unittest
+
+# Module -> modules it may include besides itself.
+MAY_INCLUDE = {
+    "hooks": set(),
+    "logformat": {"hooks"},
+    "runtime": {"hooks", "logformat"},
+    "rmap": {"logformat"},
+    "viewer": {"rmap", "logformat"},
+    "cli": {"hooks", "runtime", "logformat", "rmap", "viewer"},
+    "examples": set(),  # installed headers only
+    "tests": {"hooks", "runtime", "logformat", "rmap", "viewer", "cli"},
+}
+
+# Third-party include prefix -> modules that may use it. A prefix that is not
+# listed is the C or C++ library or the kernel's headers, free for all.
+THIRD_PARTY = {
+    "absl/": {"runtime", "logformat", "rmap", "viewer", "cli", "tests"},
+    "CLI/": {"cli"},
+    "boost/": {"viewer", "tests"},
+    "babeltrace2/": {"rmap", "tests"},
+    "catch2/": {"tests"},
+    "nlohmann/": {"tests"},
+    "lttng/": {"hooks", "tests"},
+}
+
+# Folders whose code, with everything it includes, is compiled into a user's
+# process.
+INSIDE_USER_PROCESS = ("hooks/", "runtime/inprocess/")
+
+# C++ headers that need no libstdc++.so at run time (templates and constants
+# only). <string>, <vector>, <map>, <mutex>, streams and the rest are out.
+FREESTANDING = {
+    "algorithm", "array", "atomic", "bit", "cassert", "cerrno", "cinttypes",
+    "climits", "compare", "concepts", "csignal", "cstdarg", "cstddef",
+    "cstdint", "cstdio", "cstdlib", "cstring", "ctime", "initializer_list",
+    "iterator", "limits", "new", "numeric", "span", "string_view", "tuple",
+    "type_traits", "utility", "version",
+}
+
+BANNED_STEMS = {"util", "utils", "helper", "helpers", "common", "misc",
+                "manager"}
+
+SOURCE_SUFFIXES = {".h", ".hpp", ".c", ".cc", ".cpp"}
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+# Installed headers are included as <countrace/...>.
+INSTALLED_PREFIX = "countrace/"
+INSTALLED_FOLDER = "hooks/include/"
+
+
+def sources(root):
+    """Relative paths of all C and C++ files of the modules."""
+    found = []
+    for module in MAY_INCLUDE:
+        base = root / module
+        if not base.is_dir():
+            continue
+        for path in sorted(base.rglob("*")):
+            relative = path.relative_to(root).as_posix()
+            if "node_modules/" in relative or not path.is_file():
+                continue
+            if path.suffix in SOURCE_SUFFIXES:
+                found.append(relative)
+    return found
+
+
+def resolve(root, including, spelled):
+    """Where an include of the project lives, or None if it is not ours."""
+    if spelled.startswith(INSTALLED_PREFIX):
+        candidate = INSTALLED_FOLDER + spelled
+        return candidate if (root / candidate).is_file() else None
+    if (root / spelled).is_file() and spelled.split("/")[0] in MAY_INCLUDE:
+        return spelled
+    beside = (root / including).parent / spelled
+    if beside.is_file():
+        return beside.resolve().relative_to(root.resolve()).as_posix()
+    return None
+
+
+def includes_of(root, relative):
+    text = (root / relative).read_text(encoding="utf-8", errors="replace")
+    return [(text.count("\n", 0, match.start(2)) + 1, match.group(1),
+             match.group(2)) for match in INCLUDE.finditer(text)]
+
+
+def check(root):
+    """Returns one message for each violation."""
+    problems = []
+    files = sources(root)
+    graph = {relative: includes_of(root, relative) for relative in files}
+
+    for relative in files:
+        module = relative.split("/")[0]
+        if pathlib.PurePosixPath(relative).stem in BANNED_STEMS:
+            problems.append(f"{relative}: this name says nothing; name the "
+                            "file for the one thing it holds")
+        for line, quote, spelled in graph[relative]:
+            where = f"{relative}:{line}: includes {spelled}: "
+            for prefix, allowed in THIRD_PARTY.items():
+                if spelled.startswith(prefix) and module not in allowed:
+                    problems.append(where + f"{module}/ may not use {prefix}")
+            target = resolve(root, relative, spelled)
+            if target is None:
+                first = spelled.split("/")[0]
+                if quote == '"' and first in MAY_INCLUDE and "/" in spelled:
+                    problems.append(where + "no such file")
+                continue
+            other = target.split("/")[0]
+            if module == "examples" and not target.startswith("examples/"):
+                if not spelled.startswith(INSTALLED_PREFIX):
+                    problems.append(where + "examples use installed headers, "
+                                    "<countrace/...>, only")
+                continue
+            if other != module and other not in MAY_INCLUDE[module]:
+                problems.append(where + f"{module}/ may include " + (", ".join(
+                    sorted(MAY_INCLUDE[module])) or "no other module"))
+
+    problems += check_inside_user_process(root, files, graph)
+    return problems
+
+
+def check_inside_user_process(root, files, graph):
+    """Follows includes from the in-process folders through other modules."""
+    problems = []
+    for start in files:
+        if not start.startswith(INSIDE_USER_PROCESS):
+            continue
+        seen, stack = {start}, [(start, ())]
+        while stack:
+            relative, path = stack.pop()
+            for line, _, spelled in graph.get(relative, []):
+                chain = path + (f"{relative}:{line}",)
+                if spelled.startswith("absl/"):
+                    problems.append(" -> ".join(chain) + f": {spelled} would "
+                                    "bring Abseil into a user's process")
+                is_cxx_library = re.fullmatch(r"[a-z_]+", spelled) is not None
+                if is_cxx_library and spelled not in FREESTANDING:
+                    problems.append(" -> ".join(chain) + f": <{spelled}> needs"
+                                    " libstdc++ in a user's process")
+                target = resolve(root, relative, spelled)
+                if target is not None and target not in seen:
+                    seen.add(target)
+                    stack.append((target, chain))
+    return problems
+
+
+class LayeringSelfTest(unittest.TestCase):
+    """Each rule is shown to fail, so that silence means something."""
+
+    def problems_of(self, tree):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for name, text in tree.items():
+                path = root / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+            return check(root)
+
+    def test_downward_includes_are_clean(self):
+        self.assertEqual([], self.problems_of({
+            "logformat/a.h": "#include <vector>\n",
+            "rmap/b.cc": '#include "logformat/a.h"\n#include "absl/x.h"\n',
+            "hooks/include/countrace/hooks.h": "#include <atomic>\n",
+            "examples/x/main.cc": "#include <countrace/hooks.h>\n"}))
+
+    def test_upward_include_is_found(self):
+        self.assertEqual(1, len(self.problems_of({
+            "rmap/b.h": "", "logformat/a.cc": '#include "rmap/b.h"\n'})))
+
+    def test_sideways_include_is_found(self):
+        self.assertEqual(1, len(self.problems_of({
+            "runtime/recorder/b.h": "",
+            "viewer/a.cc": '#include "runtime/recorder/b.h"\n'})))
+
+    def test_angle_brackets_do_not_hide_an_upward_include(self):
+        self.assertEqual(1, len(self.problems_of({
+            "rmap/b.h": "", "logformat/a.cc": "#include <rmap/b.h>\n"})))
+
+    def test_include_beside_the_file_cannot_leave_the_module(self):
+        self.assertEqual(1, len(self.problems_of({
+            "rmap/b.h": "", "logformat/a.cc": '#include "../rmap/b.h"\n'})))
+
+    def test_missing_file_is_found(self):
+        self.assertEqual(1, len(self.problems_of({
+            "rmap/a.cc": '#include "logformat/gone.h"\n'})))
+
+    def test_abseil_in_hooks_is_found(self):
+        self.assertTrue(self.problems_of({
+            "hooks/a.cc": '#include "absl/status/status.h"\n'}))
+
+    def test_abseil_reaching_the_process_through_logformat_is_found(self):
+        problems = self.problems_of({
+            "logformat/a.h": '#include "logformat/b.h"\n',
+            "logformat/b.h": '#include "absl/status/status.h"\n',
+            "runtime/inprocess/c.cc": '#include "logformat/a.h"\n'})
+        self.assertEqual(1, len(problems))
+        self.assertIn("logformat/a.h:1 -> logformat/b.h:1", problems[0])
+
+    def test_libstdcxx_in_the_process_is_found(self):
+        self.assertEqual(1, len(self.problems_of({
+            "runtime/inprocess/c.cc": "#include <string>\n"})))
+        self.assertEqual([], self.problems_of({
+            "runtime/recorder/c.cc": "#include <string>\n"}))
+
+    def test_example_with_private_header_is_found(self):
+        self.assertEqual(1, len(self.problems_of({
+            "logformat/a.h": "",
+            "examples/x/main.cc": '#include "logformat/a.h"\n'})))
+
+    def test_third_party_library_in_the_wrong_module_is_found(self):
+        self.assertEqual(1, len(self.problems_of({
+            "rmap/a.cc": "#include <CLI/CLI.hpp>\n"})))
+
+    def test_banned_name_is_found(self):
+        self.assertEqual(1, len(self.problems_of({"rmap/util.cc": ""})))
+
+
+def main():
+    arguments = sys.argv[1:]
+    if arguments[:1] == ["--self-test"]:
+        unittest.main(argv=[sys.argv[0], "-v"])
+    root = pathlib.Path(arguments[0] if arguments else
+                        pathlib.Path(__file__).parent.parent)
+    files = sources(root)
+    if not files:
+        print(f"layering: no sources under {root}")
+        return 1
+    problems = check(root)
+    for problem in problems:
+        print(f"layering: {problem}")
+    print(f"layering: {len(files)} files, {len(problems)} violations")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
