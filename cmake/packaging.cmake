@@ -1,0 +1,57 @@
+# Install rules: the program, the runtime library, the hook headers, and the
+# analysis libraries; found again by find_package(countrace) or pkg-config.
+#
+# Two export sets, so that a program which only has hooks never needs Abseil.
+include(CMakePackageConfigHelpers)
+
+set(countrace_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/countrace)
+# Private headers keep their "logformat/x.h" spelling below this folder.
+set(countrace_module_headers ${CMAKE_INSTALL_INCLUDEDIR}/countrace/modules)
+
+install(TARGETS countrace_hooks countrace_runtime
+  EXPORT countrace-hooks-targets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/hooks/include/
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(EXPORT countrace-hooks-targets
+  NAMESPACE countrace:: DESTINATION ${countrace_cmake_dir})
+
+install(TARGETS countrace_logformat countrace_rmap
+  EXPORT countrace-analysis-targets
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  INCLUDES DESTINATION ${countrace_module_headers})
+foreach(module IN ITEMS logformat rmap)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/${module}/
+    DESTINATION ${countrace_module_headers}/${module}
+    FILES_MATCHING PATTERN "*.h")
+endforeach()
+install(EXPORT countrace-analysis-targets
+  NAMESPACE countrace:: DESTINATION ${countrace_cmake_dir})
+
+install(TARGETS countrace RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+
+set_target_properties(countrace_hooks PROPERTIES EXPORT_NAME hooks)
+set_target_properties(countrace_runtime PROPERTIES EXPORT_NAME runtime)
+set_target_properties(countrace_logformat PROPERTIES EXPORT_NAME logformat)
+set_target_properties(countrace_rmap PROPERTIES EXPORT_NAME rmap)
+
+configure_package_config_file(
+  ${CMAKE_CURRENT_LIST_DIR}/countrace-config.cmake.in
+  ${PROJECT_BINARY_DIR}/countrace-config.cmake
+  INSTALL_DESTINATION ${countrace_cmake_dir}
+  NO_SET_AND_CHECK_MACRO)
+# 0.x: every minor version may change the interface.
+write_basic_package_version_file(
+  ${PROJECT_BINARY_DIR}/countrace-config-version.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES
+  ${PROJECT_BINARY_DIR}/countrace-config.cmake
+  ${PROJECT_BINARY_DIR}/countrace-config-version.cmake
+  DESTINATION ${countrace_cmake_dir})
+
+foreach(pc IN ITEMS countrace countrace-runtime)
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/${pc}.pc.in
+    ${PROJECT_BINARY_DIR}/${pc}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${pc}.pc
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
