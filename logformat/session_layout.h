@@ -62,6 +62,9 @@ struct SessionControl {
   std::uint32_t version;  // kFormatVersion
   std::uint32_t bytes;    // sizeof(SessionControl)
   std::uint8_t uuid[16];  // of the trace
+  // /proc/sys/kernel/random/boot_id: the clock's uuid in the metadata, so that
+  // babeltrace2 merges with LTTng traces of the same boot. All 0: unknown.
+  std::uint8_t boot_id[16];
   std::atomic<SessionState> state;
   SessionMode mode;
   SessionScope scope;

@@ -38,6 +38,7 @@ struct HookInfo {
 struct TraceInfo {
   std::string path;
   std::array<std::uint8_t, 16> uuid{};
+  std::array<std::uint8_t, 16> boot_id{};  // uuid of the clock; 0: unknown
   SessionScope scope = SessionScope::kHooksOnly;
   std::int32_t root_pid = 0;       // kCommand: first process
   std::int32_t recorder_pid = 0;
