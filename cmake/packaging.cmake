@@ -10,9 +10,8 @@ set(countrace_module_headers ${CMAKE_INSTALL_INCLUDEDIR}/countrace/modules)
 
 install(TARGETS countrace_hooks countrace_runtime
   EXPORT countrace-hooks-targets
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/hooks/include/
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT countrace-hooks-targets
   NAMESPACE countrace:: DESTINATION ${countrace_cmake_dir})
 
