@@ -4,6 +4,10 @@
 // Used by the kernel recorder (kCpu streams) and by tests. The runtime library
 // writes kThread streams with its own lock-free ring (runtime/inprocess/ring.h)
 // in the same layout. Thread: one writer, one thread.
+//
+// A full device is never a SIGBUS: space is allocated and made resident before
+// a packet is opened. While that fails records are discarded (kDiskFull), and
+// it is tried again once in 100 ms of record time.
 #ifndef COUNTRACE_LOGFORMAT_PACKET_WRITER_H_
 #define COUNTRACE_LOGFORMAT_PACKET_WRITER_H_
 
@@ -27,12 +31,16 @@ struct PacketWriterOptions {
   std::array<std::uint8_t, 16> uuid{};
   std::int32_t cpu = -1, pid = -1, tid = -1;
   std::uint32_t mmcr = 0, present = 0;
-  std::size_t packet_bytes = 1 << 20;  // multiple of kPacketAlignBytes
+  // Largest packet, a multiple of kPacketAlignBytes and at least two of them.
+  // A packet closed early takes only the pages it filled.
+  std::size_t packet_bytes = 1 << 20;
 };
 
 class PacketWriter {
  public:
-  // Returns: ALREADY_EXISTS, PERMISSION_DENIED, RESOURCE_EXHAUSTED.
+  // Creates the file, empty; the first packet is opened by the first record.
+  // Returns: ALREADY_EXISTS, PERMISSION_DENIED, RESOURCE_EXHAUSTED,
+  // INVALID_ARGUMENT bad packet_bytes.
   static absl::StatusOr<std::unique_ptr<PacketWriter>> Create(
       const PacketWriterOptions& options);
   ~PacketWriter();  // closes
@@ -52,13 +60,20 @@ class PacketWriter {
   void SetPacketIdentity(std::int32_t pid, std::int32_t tid,
                          std::uint32_t mmcr, std::uint32_t present);
 
-  // Closes the open packet, cuts the file to its end. Idempotent.
+  // Closes the open packet, cuts the file to its end. Idempotent. After it,
+  // Append() discards.
   absl::Status Close();
   // Leaves the file as a killed writer would (tests of recover).
   void Abandon();
 
   std::uint64_t records() const;
   std::uint64_t discarded() const;
+  // The part of discarded() that no packet of the file could hold, because the
+  // device was full from the first packet on. The owner adds it to
+  // SessionControl::discarded_by_cause.
+  std::array<std::uint64_t, kDiscardCauses> unplaced_discarded() const;
+  // errno behind the last kDiskFull or kNoResource discard, 0 if none.
+  int last_errno() const;
   std::uint64_t clock_errors() const;
   std::uint64_t bytes() const;
 
