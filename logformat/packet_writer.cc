@@ -71,13 +71,13 @@ struct PacketWriter::Impl {
   std::string path;
   int fd = -1;
 
-  MappedPacket open;               // data == nullptr: no packet is open
-  std::size_t used_bytes = 0;      // of the open packet
-  MappedPacket last_closed;        // head page only
-  std::uint64_t file_end = 0;      // end of the last closed packet
-  std::uint64_t sequence = 0;      // of the next packet
-  std::uint64_t last_time_ns = 0;  // of Append(), stored or discarded
-  std::uint64_t end_ns = 0;        // of the last stored record
+  MappedPacket open;                 // data == nullptr: no packet is open
+  std::size_t used_bytes = 0;        // of the open packet
+  MappedPacket last_closed;          // head page only
+  std::uint64_t file_end = 0;        // end of the last closed packet
+  std::uint64_t sequence = 0;        // of the next packet
+  std::uint64_t last_time_ns = 0;    // of Append(), stored or discarded
+  std::uint64_t last_record_ns = 0;  // of the last stored record
 
   std::array<std::uint64_t, kDiscardCauses> discarded{};  // cumulative
   std::array<std::uint64_t, kDiscardCauses> unplaced{};
@@ -240,14 +240,14 @@ int PacketWriter::Impl::Open(std::uint64_t time_ns) {
   if (const int error = Map(file_end, options.packet_bytes, open)) return error;
   InitHead(*open.head(), time_ns, options.packet_bytes);
   used_bytes = kPacketHeadBytes;
-  end_ns = time_ns;
+  last_record_ns = time_ns;
   return 0;
 }
 
 void PacketWriter::Impl::ClosePacket() {
   if (open.data == nullptr) return;
   const std::size_t packet_bytes = RoundUp(used_bytes, kPacketAlignBytes);
-  FinishHead(*open.head(), end_ns, used_bytes, packet_bytes);
+  FinishHead(*open.head(), last_record_ns, used_bytes, packet_bytes);
   file_end += packet_bytes;
   ++sequence;
   KeepHead(open);
@@ -312,7 +312,7 @@ bool PacketWriter::Append(std::uint16_t event_id, std::uint64_t time_ns,
     return false;
   }
   if (w.open.data != nullptr && (w.used_bytes + bytes > w.open.bytes ||
-                                 time_ns - w.end_ns >= kMaxStepNs)) {
+                                 time_ns - w.last_record_ns >= kMaxStepNs)) {
     w.ClosePacket();
   }
   if (w.open.data == nullptr) {
@@ -336,7 +336,7 @@ bool PacketWriter::Append(std::uint16_t event_id, std::uint64_t time_ns,
   const std::uint64_t word = HeaderWord(event_id, time_ns);
   std::memcpy(at, &word, sizeof(word));
   w.used_bytes += bytes;
-  w.end_ns = time_ns;
+  w.last_record_ns = time_ns;
   ++w.records;
   return true;
 }
