@@ -1,0 +1,103 @@
+/* Binary contract between instrumented code and the runtime library: the static
+ * descriptor of a hook site, the sink the runtime plugs in, payload values.
+ *
+ * C and C++. Both sides check `bytes` and `abi`; fields are only ever added at
+ * the end.
+ */
+#ifndef COUNTRACE_HOOK_SITE_H_
+#define COUNTRACE_HOOK_SITE_H_
+
+#include <stdint.h>
+
+#define COUNTRACE_ABI_VERSION 1
+#define COUNTRACE_MAX_PAYLOAD_VALUES 6
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Payload value types. The numbers are stored in descriptors and in the log. */
+enum {
+  COUNTRACE_TYPE_NONE = 0,
+  COUNTRACE_TYPE_INT = 1,      /* int64_t */
+  COUNTRACE_TYPE_UNSIGNED = 2, /* uint64_t */
+  COUNTRACE_TYPE_DOUBLE = 3,
+  COUNTRACE_TYPE_STRING = 4, /* cut to 511 bytes in the log */
+  COUNTRACE_TYPE_POINTER = 5
+};
+
+enum {
+  COUNTRACE_SITE_POINT = 1,   /* COUNTRACE_HOOK */
+  COUNTRACE_SITE_SEGMENT = 2, /* COUNTRACE_SEGMENT, COUNTRACE_ENTER */
+  COUNTRACE_SITE_EXIT = 3     /* COUNTRACE_EXIT: exit of the segment so named */
+};
+
+struct countrace_value {
+  union {
+    int64_t i;
+    uint64_t u;
+    double d;
+    const char* s;
+    const void* p;
+  } as;
+  uint64_t bytes; /* of a string, without a NUL; else 0 */
+};
+
+struct countrace_hook_site;
+
+/* What a recording runtime does with a hook. Both functions may be called in any
+ * context, signal handlers included; they keep errno.
+ */
+struct countrace_sink {
+  uint32_t bytes; /* sizeof(struct countrace_sink) of the runtime */
+  uint32_t abi;   /* COUNTRACE_ABI_VERSION of the runtime */
+  void (*emit)(uint32_t event_id);
+  void (*emit_payload)(const struct countrace_hook_site* site,
+                       uint32_t event_id, const struct countrace_value* values,
+                       uint32_t count);
+};
+
+/* The word a hook tests: all zero = off. Two independent writers share it: the
+ * kernel counts attached USDT probes in the semaphore, the runtime sets
+ * `enabled`.
+ */
+union countrace_gate {
+  uint64_t word;
+  struct {
+    uint16_t usdt_semaphore;
+    uint16_t reserved;
+    uint32_t enabled;
+  } part;
+};
+
+struct countrace_hook_site {
+  union countrace_gate gate;
+  const struct countrace_sink* sink; /* set before gate.part.enabled */
+  uint32_t event_id;                 /* set by the runtime; enter or point */
+  uint32_t bytes;                    /* sizeof(struct countrace_hook_site) */
+  uint32_t hook_id; /* explicit numeric id, 1..4095; 0 = automatic */
+  uint32_t line;
+  uint8_t kind;  /* COUNTRACE_SITE_* */
+  uint8_t count; /* payload values, 0..6 */
+  uint8_t types[COUNTRACE_MAX_PAYLOAD_VALUES]; /* COUNTRACE_TYPE_* */
+  const char* provider;
+  const char* name;
+  const char* file;
+};
+
+/* Exported by the runtime library; weak here, so that a program that only
+ * includes this header links nothing. `start`..`stop` is the object's section
+ * of pointers to its hook sites (a site may be listed more than once).
+ */
+void countrace_runtime_attach(struct countrace_hook_site* const* start,
+                              struct countrace_hook_site* const* stop,
+                              uint32_t abi) __attribute__((weak));
+void countrace_runtime_detach(struct countrace_hook_site* const* start,
+                              struct countrace_hook_site* const* stop)
+    __attribute__((weak));
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* COUNTRACE_HOOK_SITE_H_ */

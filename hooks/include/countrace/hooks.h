@@ -1,0 +1,42 @@
+/* countrace hooks: the one header an instrumented program includes.
+ *
+ *   COUNTRACE_SEGMENT("server", "handle");        C++: enter now, exit at the end
+ *                                                 of the scope, exceptions too
+ *   COUNTRACE_SEGMENT("server", "handle", id);    with up to 6 payload values
+ *   COUNTRACE_HOOK("server", "bytes", n, name);   point hook
+ *   COUNTRACE_ENTER("server", "phase", n);        C, or segments that are not
+ *   COUNTRACE_EXIT("server", "phase");            scopes; exits in the same thread
+ *   COUNTRACE_SEGMENT_ID(42, "server", "handle"); explicit hook id, 1..4095
+ *   COUNTRACE_HOOK_ID(43, "server", "bytes", n);
+ *
+ * Provider and name are string literals of [A-Za-z0-9_.-]. Payload values are
+ * integers, enums, floating point, strings (const char*, std::string,
+ * std::string_view) and pointers; they are evaluated only while somebody
+ * listens. Nothing to link: `countrace record` brings the runtime in. Not
+ * recording, a hook is one load and one untaken branch.
+ *
+ * Hooks may be used in signal handlers, constructors before main, thread-local
+ * destructors, shared libraries that come and go, and after fork. Between
+ * vfork and exec they are recorded under the parent's thread.
+ *
+ * Define COUNTRACE_DISABLE to compile every hook to nothing.
+ */
+#ifndef COUNTRACE_HOOKS_H_
+#define COUNTRACE_HOOKS_H_
+
+#if defined(COUNTRACE_DISABLE)
+
+#define COUNTRACE_SEGMENT(...) ((void)0)
+#define COUNTRACE_SEGMENT_ID(...) ((void)0)
+#define COUNTRACE_HOOK(...) ((void)0)
+#define COUNTRACE_HOOK_ID(...) ((void)0)
+#define COUNTRACE_ENTER(...) ((void)0)
+#define COUNTRACE_EXIT(...) ((void)0)
+
+#elif defined(__cplusplus)
+#include "countrace/hooks_cxx.h"
+#else
+#include "countrace/hooks_c.h"
+#endif
+
+#endif /* COUNTRACE_HOOKS_H_ */
