@@ -30,11 +30,17 @@ inline constexpr char kSessionEnvironment[] = "COUNTRACE_SESSION";
 // KIND is "segment" or "point"; TYPES one kPayloadTypeLetters letter for each
 // value, "-" for none.
 
+// Modifiers of an event name: `:u` does not count the kernel, `:k` not user code.
+enum SessionEventFlags : std::uint32_t {
+  kEventExcludeUser = 1u << 0,
+  kEventExcludeKernel = 1u << 1,
+};
+
 // One event of an event set, as perf_event_open(2) wants it.
 struct SessionEvent {
   char name[48];           // as the user wrote it, NUL-terminated
   std::uint32_t type;      // perf_event_attr.type
-  std::uint32_t reserved;
+  std::uint32_t flags;     // SessionEventFlags
   std::uint64_t config;
   std::uint64_t config1;
   std::uint64_t config2;
