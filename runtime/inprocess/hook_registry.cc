@@ -1,0 +1,218 @@
+#include "runtime/inprocess/hook_registry.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "logformat/session_layout.h"
+#include "runtime/inprocess/process_state.h"
+
+namespace countrace::runtime {
+
+namespace lf = countrace::logformat;
+
+namespace {
+
+constexpr std::size_t kMaxNameBytes = 100;
+
+// One parsed line; pointers into the text, fields end at '\t' or '\n'.
+struct Line {
+  std::uint32_t id;
+  const char* kind;
+  std::size_t kind_bytes;
+  const char* types;
+  std::size_t types_bytes;
+  const char* name;
+  std::size_t name_bytes;
+};
+
+const char* FieldEnd(const char* at, const char* end) {
+  while (at < end && *at != '\t' && *at != '\n') ++at;
+  return at;
+}
+
+bool ParseLine(const char* at, const char* end, Line* line) {
+  line->id = static_cast<std::uint32_t>(strtoul(at, nullptr, 10));
+  const char* tab = FieldEnd(at, end);
+  if (tab == end || *tab != '\t') return false;
+  line->kind = tab + 1;
+  tab = FieldEnd(line->kind, end);
+  line->kind_bytes = static_cast<std::size_t>(tab - line->kind);
+  if (tab == end || *tab != '\t') return false;
+  line->types = tab + 1;
+  tab = FieldEnd(line->types, end);
+  line->types_bytes = static_cast<std::size_t>(tab - line->types);
+  if (tab == end || *tab != '\t') return false;
+  line->name = tab + 1;
+  tab = FieldEnd(line->name, end);
+  line->name_bytes = static_cast<std::size_t>(tab - line->name);
+  return line->id != 0;
+}
+
+bool Equal(const char* field, std::size_t bytes, const char* text) {
+  return strlen(text) == bytes && memcmp(field, text, bytes) == 0;
+}
+
+bool IsName(const char* name) {
+  if (name == nullptr) return false;
+  const std::size_t bytes = strlen(name);
+  if (bytes == 0 || bytes > kMaxNameBytes) return false;
+  for (const char* at = name; *at != '\0'; ++at) {
+    const bool letter =
+        (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z');
+    const bool digit = *at >= '0' && *at <= '9';
+    if (!letter && !digit && *at != '_' && *at != '.' && *at != '-') {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool IsWellFormed(const countrace_hook_site& site) {
+  if (site.bytes != sizeof(countrace_hook_site)) {
+    fprintf(stderr,
+            "countrace: hooks stay off: descriptor-bytes=%u, expected=%zu; "
+            "rebuild the program with the headers of this version\n",
+            site.bytes, sizeof(countrace_hook_site));
+    return false;
+  }
+  if (!IsName(site.provider) || !IsName(site.name)) {
+    fprintf(stderr,
+            "countrace: hook %.100s:%.100s (%s:%u) stays off: provider and "
+            "name must be 1 to %zu characters of [A-Za-z0-9_.-]\n",
+            site.provider != nullptr ? site.provider : "(null)",
+            site.name != nullptr ? site.name : "(null)", site.file, site.line,
+            kMaxNameBytes);
+    return false;
+  }
+  if (site.hook_id >= lf::kHookIdAutomaticMin) {
+    fprintf(stderr,
+            "countrace: hook %s:%s (%s:%u) stays off: explicit id %u, allowed "
+            "%u to %u\n",
+            site.provider, site.name, site.file, site.line, site.hook_id,
+            lf::kHookIdMin, lf::kHookIdAutomaticMin - 1);
+    return false;
+  }
+  return site.count <= COUNTRACE_MAX_PAYLOAD_VALUES;
+}
+
+}  // namespace
+
+HookRegistry::~HookRegistry() {
+  if (fd_ >= 0) close(fd_);  // releases the lock
+  free(text_);
+}
+
+bool HookRegistry::Open() noexcept {
+  if (fd_ >= 0) return true;
+  if (failed_) return false;
+  failed_ = true;
+  char path[sizeof(g_session_path) + 16];
+  snprintf(path, sizeof(path), "%s/%s", g_session_path, lf::kHooksFile);
+  fd_ = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  struct stat status;
+  if (fd_ < 0 || flock(fd_, LOCK_EX) != 0 || fstat(fd_, &status) != 0) {
+    fprintf(stderr, "countrace: hooks stay off: cannot open %s: %s\n", path,
+            strerror(errno));
+    return false;
+  }
+  capacity_ = static_cast<std::size_t>(status.st_size) + 65536;
+  text_ = static_cast<char*>(malloc(capacity_));
+  if (text_ == nullptr) return false;
+  ssize_t got;
+  while ((got = pread(fd_, text_ + text_bytes_, capacity_ - text_bytes_,
+                      static_cast<off_t>(text_bytes_))) > 0) {
+    text_bytes_ += static_cast<std::size_t>(got);
+  }
+  // A process died while it appended: its torn line goes.
+  while (text_bytes_ > 0 && text_[text_bytes_ - 1] != '\n') --text_bytes_;
+  if (ftruncate(fd_, static_cast<off_t>(text_bytes_)) != 0) return false;
+  failed_ = false;
+  return true;
+}
+
+bool HookRegistry::Append(const char* line, std::size_t bytes) noexcept {
+  if (text_bytes_ + bytes > capacity_) {
+    capacity_ = (text_bytes_ + bytes) * 2;
+    char* larger = static_cast<char*>(realloc(text_, capacity_));
+    if (larger == nullptr) return false;
+    text_ = larger;
+  }
+  const ssize_t wrote =
+      pwrite(fd_, line, bytes, static_cast<off_t>(text_bytes_));
+  if (wrote != static_cast<ssize_t>(bytes)) {
+    CountSessionDiscard(lf::DiscardCause::kDiskFull, wrote < 0 ? errno : ENOSPC);
+    return false;
+  }
+  memcpy(text_ + text_bytes_, line, bytes);
+  text_bytes_ += bytes;
+  return true;
+}
+
+bool HookRegistry::Register(const countrace_hook_site& site,
+                            RegisteredHook* hook) noexcept {
+  if (!IsWellFormed(site) || !Open()) return false;
+  char name[2 * kMaxNameBytes + 2];
+  snprintf(name, sizeof(name), "%s:%s", site.provider, site.name);
+  char types[COUNTRACE_MAX_PAYLOAD_VALUES + 1];
+  std::size_t type_count = 0;
+  for (; type_count < site.count; ++type_count) {
+    const unsigned type = site.types[type_count];
+    types[type_count] = lf::kPayloadTypeLetters[type <= 5 ? type : 0];
+  }
+  if (type_count == 0) types[type_count++] = '-';
+  types[type_count] = '\0';
+  const char* kind = site.kind == COUNTRACE_SITE_POINT ? "point" : "segment";
+
+  std::uint32_t highest = lf::kHookIdAutomaticMin - 1;
+  const char* end = text_ + text_bytes_;
+  for (const char* at = text_; at < end;) {
+    const char* next = static_cast<const char*>(
+        memchr(at, '\n', static_cast<std::size_t>(end - at)));
+    if (next == nullptr) break;
+    Line line;
+    if (ParseLine(at, next + 1, &line)) {
+      const bool same_name = Equal(line.name, line.name_bytes, name) &&
+                             Equal(line.kind, line.kind_bytes, kind);
+      const bool same = same_name && (site.kind == COUNTRACE_SITE_EXIT ||
+                                      Equal(line.types, line.types_bytes,
+                                            types));
+      if (same && (site.hook_id == 0 || site.hook_id == line.id)) {
+        hook->id = line.id;
+        return true;
+      }
+      if (site.hook_id != 0 && line.id == site.hook_id) {
+        fprintf(stderr,
+                "countrace: hook %s (%s:%u) stays off: id %u is already %.*s; "
+                "give each hook its own id\n",
+                name, site.file, site.line, site.hook_id,
+                static_cast<int>(line.name_bytes), line.name);
+        return false;
+      }
+      if (line.id > highest) highest = line.id;
+    }
+    at = next + 1;
+  }
+  const std::uint32_t id = site.hook_id != 0 ? site.hook_id : highest + 1;
+  if (id > lf::kHookIdMax) {
+    fprintf(stderr,
+            "countrace: hook %s stays off: all ids up to %u are taken; select "
+            "fewer with --hooks\n",
+            name, lf::kHookIdMax);
+    return false;
+  }
+  char line[1024];
+  const int bytes = snprintf(line, sizeof(line), "%u\t%s\t%s\t%s\t%.400s:%u\n",
+                             id, kind, types, name, site.file, site.line);
+  if (bytes <= 0 || bytes >= static_cast<int>(sizeof(line))) return false;
+  if (!Append(line, static_cast<std::size_t>(bytes))) return false;
+  hook->id = id;
+  return true;
+}
+
+}  // namespace countrace::runtime

@@ -1,0 +1,45 @@
+// The session's hook registry, `.hooks` (logformat/session_layout.h): one id for
+// one hook in all processes of a recording.
+#ifndef COUNTRACE_RUNTIME_INPROCESS_HOOK_REGISTRY_H_
+#define COUNTRACE_RUNTIME_INPROCESS_HOOK_REGISTRY_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "countrace/hook_site.h"
+
+namespace countrace::runtime {
+
+struct RegisteredHook {
+  std::uint32_t id = 0;
+};
+
+// Holds the registry's lock (flock) for its lifetime; opened by the first
+// Register(). Not async-signal-safe.
+class HookRegistry {
+ public:
+  HookRegistry() noexcept = default;
+  ~HookRegistry();
+  HookRegistry(const HookRegistry&) = delete;
+  HookRegistry& operator=(const HookRegistry&) = delete;
+
+  // Finds or adds the hook of `site`: same kind, provider:name and payload
+  // types = same id. An exit site takes the first segment so named, or adds one
+  // without payload. False, with a message on stderr: malformed descriptor,
+  // explicit id already another hook's, no id left, registry unreadable.
+  bool Register(const countrace_hook_site& site, RegisteredHook* hook) noexcept;
+
+ private:
+  bool Open() noexcept;
+  bool Append(const char* line, std::size_t bytes) noexcept;
+
+  int fd_ = -1;
+  bool failed_ = false;
+  char* text_ = nullptr;  // whole lines read so far
+  std::size_t text_bytes_ = 0;
+  std::size_t capacity_ = 0;
+};
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_INPROCESS_HOOK_REGISTRY_H_

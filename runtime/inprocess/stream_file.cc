@@ -1,0 +1,194 @@
+#include "runtime/inprocess/stream_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "runtime/inprocess/process_state.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+namespace countrace::runtime {
+
+namespace lf = countrace::logformat;
+
+namespace {
+
+constexpr std::uint64_t kFirstBytes = 64 * 1024;
+
+// Writes `value` in decimal at `out`; returns the end. (snprintf is not
+// async-signal-safe.)
+char* AppendNumber(char* out, std::uint64_t value) noexcept {
+  char digits[20];
+  int n = 0;
+  do {
+    digits[n++] = static_cast<char>('0' + value % 10);
+    value /= 10;
+  } while (value != 0);
+  while (n > 0) *out++ = digits[--n];
+  return out;
+}
+
+void StreamPath(const ThreadRing& ring, char (&path)[4096 + 64]) noexcept {
+  const std::size_t length = strlen(g_session_path);
+  memcpy(path, g_session_path, length);
+  char* out = path + length;
+  memcpy(out, "/thread-", 8);
+  out = AppendNumber(
+      out + 8, static_cast<std::uint64_t>(
+                   g_process->pid.load(std::memory_order_relaxed)));
+  *out++ = '-';
+  out = AppendNumber(out, ring.stream);
+  *out = '\0';
+}
+
+ExtendResult Failure(int error) noexcept {
+  const bool disk = error == ENOSPC || error == EDQUOT || error == EIO ||
+                    error == EFBIG || error == EROFS;
+  return {false, disk ? lf::DiscardCause::kDiskFull
+                      : lf::DiscardCause::kNoResource,
+          error};
+}
+
+// Where fallocate is unknown (some network file systems): write zeroes, so that
+// the blocks exist before a store needs them.
+int WriteZeroes(int fd, std::uint64_t offset, std::uint64_t bytes) noexcept {
+  static const char kZeroes[4096] = {};
+  for (std::uint64_t done = 0; done < bytes;) {
+    const long wrote = syscall(SYS_pwrite64, fd, kZeroes, sizeof(kZeroes),
+                               offset + done);
+    if (wrote <= 0) return wrote < 0 ? errno : ENOSPC;
+    done += static_cast<std::uint64_t>(wrote);
+  }
+  return 0;
+}
+
+// Residency by madvise, which reports an error where a store would be a SIGBUS.
+int MakeResident(void* memory, std::uint64_t bytes) noexcept {
+  if (syscall(SYS_madvise, memory, bytes, MADV_POPULATE_WRITE) == 0) return 0;
+  if (errno != EINVAL) return errno;
+  // Before Linux 5.14: the blocks exist, so touching is safe.
+  for (std::uint64_t at = 0; at < bytes; at += 4096) {
+    auto* byte = static_cast<volatile char*>(memory) + at;
+    *byte = *byte;
+  }
+  return 0;
+}
+
+std::uint64_t NextBytes(const ThreadRing& ring) noexcept {
+  // 64 KiB, 64 KiB, 256 KiB, 1 MiB, ... up to the session's size: a short
+  // thread must not cost megabytes.
+  std::uint64_t bytes = kFirstBytes;
+  for (std::uint64_t at = 2 * kFirstBytes; at <= ring.file_bytes && at != 0;
+       at *= 4) {
+    bytes *= 4;
+  }
+  return bytes < g_session->sub_buffer_bytes ? bytes
+                                             : g_session->sub_buffer_bytes;
+}
+
+// `discard` mode: takes `bytes` from the session's limit.
+bool TakeQuota(std::uint64_t bytes) noexcept {
+  if (g_session->mode != lf::SessionMode::kDiscard) return true;
+  const std::uint64_t before =
+      g_session->used_bytes.fetch_add(bytes, std::memory_order_relaxed);
+  if (before + bytes <= g_session->max_bytes) return true;
+  g_session->used_bytes.fetch_sub(bytes, std::memory_order_relaxed);
+  return false;
+}
+
+void ReturnQuota(std::uint64_t bytes) noexcept {
+  if (g_session->mode == lf::SessionMode::kDiscard) {
+    g_session->used_bytes.fetch_sub(bytes, std::memory_order_relaxed);
+  }
+}
+
+// Returns 0 or errno; on error the file is as long as before.
+int AllocateAndMap(int fd, std::uint64_t offset, std::uint64_t bytes,
+                   void** memory) noexcept {
+  int error = 0;
+  if (syscall(SYS_fallocate, fd, 0, offset, bytes) != 0) {
+    error = errno;
+    if (error == EOPNOTSUPP || error == ENOSYS) {
+      error = WriteZeroes(fd, offset, bytes);
+    }
+  }
+  if (error == 0) {
+    *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+                   static_cast<off_t>(offset));
+    if (*memory == MAP_FAILED) error = errno;
+  }
+  if (error == 0) {
+    // A forked child keeps the mapping: a record that a handler which forked
+    // had interrupted is then stored twice, the same, instead of faulting.
+    error = MakeResident(*memory, bytes);
+    if (error != 0) munmap(*memory, bytes);
+    if (error == EFAULT) error = ENOSPC;  // what a SIGBUS would have meant
+  }
+  // Nothing of it is mapped or written yet: cutting is safe.
+  if (error != 0) syscall(SYS_ftruncate, fd, offset);
+  return error;
+}
+
+}  // namespace
+
+std::uint32_t ReadyTarget(const ThreadRing& ring) noexcept {
+  const std::uint32_t used = ring.activations.load(std::memory_order_relaxed);
+  const std::uint32_t wanted =
+      g_session->sub_buffers < kMaxReady ? g_session->sub_buffers : kMaxReady;
+  const std::uint32_t by_use = used <= 1 ? 1 : used == 2 ? 2 : kMaxReady;
+  return by_use < wanted ? by_use : wanted;
+}
+
+ExtendResult CreateStreamFile(ThreadRing& ring) noexcept {
+  for (;;) {
+    g_process->lock.Lock();
+    ring.stream = g_process->next_stream++;
+    g_process->lock.Unlock();
+    char path[4096 + 64];
+    StreamPath(ring, path);
+    const long fd =
+        syscall(SYS_openat, AT_FDCWD, path,
+                O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd >= 0) {
+      syscall(SYS_close, fd);
+      ring.created.store(1, std::memory_order_release);
+      return {true, lf::DiscardCause::kNoResource, 0};
+    }
+    // The name may be left from a process that had this pid earlier, or from
+    // before an exec.
+    if (errno != EEXIST) return Failure(errno);
+  }
+}
+
+ExtendResult ExtendStreamFile(ThreadRing& ring, SubBuffer* out) noexcept {
+  std::uint64_t bytes = NextBytes(ring);
+  if (!TakeQuota(bytes)) return {false, lf::DiscardCause::kTraceFull, 0};
+  char path[4096 + 64];
+  StreamPath(ring, path);
+  const long fd = syscall(SYS_openat, AT_FDCWD, path,
+                          O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+  if (fd < 0) {
+    ReturnQuota(bytes);
+    return Failure(errno);
+  }
+  void* memory = nullptr;
+  const int error =
+      AllocateAndMap(static_cast<int>(fd), ring.file_bytes, bytes, &memory);
+  syscall(SYS_close, fd);
+  if (error != 0) {
+    ReturnQuota(bytes);
+    return Failure(error);
+  }
+  ring.file_bytes += bytes;
+  *out = {static_cast<std::byte*>(memory), bytes, 0, 0};
+  return {true, lf::DiscardCause::kNoResource, 0};
+}
+
+}  // namespace countrace::runtime

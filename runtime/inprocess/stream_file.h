@@ -1,0 +1,31 @@
+// Extends a thread's stream file by one sub-buffer: allocate the blocks, map
+// them, make them resident. No descriptor is kept: programs close descriptors
+// they do not know, and each thread would cost one.
+#ifndef COUNTRACE_RUNTIME_INPROCESS_STREAM_FILE_H_
+#define COUNTRACE_RUNTIME_INPROCESS_STREAM_FILE_H_
+
+#include "logformat/packet_layout.h"
+#include "runtime/inprocess/thread_ring.h"
+
+namespace countrace::runtime {
+
+struct ExtendResult {
+  bool ok;
+  logformat::DiscardCause cause;  // !ok
+  int error;                      // errno, 0 if none
+};
+
+// Creates the file of `ring` under the first free name thread-PID-N.
+// Requires: all signals blocked.
+ExtendResult CreateStreamFile(ThreadRing& ring) noexcept;
+
+// Appends the next sub-buffer of the file; its size grows with the stream.
+// Requires: ring.extending held, all signals blocked.
+ExtendResult ExtendStreamFile(ThreadRing& ring, SubBuffer* out) noexcept;
+
+// Sub-buffers a stream wants to have ready, by how many it has used.
+std::uint32_t ReadyTarget(const ThreadRing& ring) noexcept;
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_INPROCESS_STREAM_FILE_H_

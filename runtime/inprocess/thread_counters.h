@@ -1,0 +1,81 @@
+// HOT. Counters of one thread, read at its hooks: a perf_event group opened for
+// the thread itself, read from user space where the kernel allows it (rdpmc
+// under the page's seqlock), else by one group read(2).
+//
+// A counter that could not be opened or read is absent, never 0.
+#ifndef COUNTRACE_RUNTIME_INPROCESS_THREAD_COUNTERS_H_
+#define COUNTRACE_RUNTIME_INPROCESS_THREAD_COUNTERS_H_
+
+#include <linux/perf_event.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "logformat/packet_layout.h"
+
+namespace countrace::runtime {
+
+struct CounterValues {
+  std::uint32_t present;  // as logformat::ThreadDump::present
+  std::uint64_t value[logformat::kMaxCounters];
+};
+
+// Owner thread only.
+struct ThreadCounters {
+  std::uint32_t count;  // events of the session; index = session index
+  std::uint32_t opened;
+  std::int32_t leader_fd;  // -1: nothing is open
+  std::int32_t fds[logformat::kMaxCounters];
+  // Position of a group read's value -> session index.
+  std::uint8_t order[logformat::kMaxCounters];
+  perf_event_mmap_page* pages[logformat::kMaxCounters];
+  bool user_readable;  // every page allows rdpmc
+};
+
+// Result of reading one counter from its page.
+enum class PageRead { kOk, kNotScheduled, kMultiplexed };
+
+// One read under the page's seqlock (perf_event_open(2), "rdpmc"). `rdpmc(i)`
+// reads hardware counter i. kNotScheduled: the counter has no hardware counter
+// just now; `value` is untouched.
+template <typename Rdpmc>
+PageRead ReadPage(const volatile perf_event_mmap_page* page, Rdpmc rdpmc,
+                  std::uint64_t* value) noexcept {
+  std::uint32_t sequence;
+  std::uint32_t index;
+  std::int64_t count;
+  bool multiplexed;
+  do {
+    sequence = page->lock;
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // the kernel writes on this CPU
+    index = page->index;
+    count = page->offset;
+    multiplexed = page->time_enabled != page->time_running;
+    if (index != 0) {
+      // Sign-extend from the counter's width: offset + pmc is modular in it.
+      const unsigned shift = 64u - page->pmc_width;
+      const std::uint64_t raw = rdpmc(index - 1);
+      count += static_cast<std::int64_t>(raw << shift) >> shift;
+    }
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  } while (page->lock != sequence);
+  if (index == 0) return PageRead::kNotScheduled;
+  *value = static_cast<std::uint64_t>(count);
+  return multiplexed ? PageRead::kMultiplexed : PageRead::kOk;
+}
+
+// Opens the session's thread events for the calling thread. Missing ones are
+// left absent.
+void OpenThreadCounters(ThreadCounters& counters) noexcept;
+void CloseThreadCounters(ThreadCounters& counters) noexcept;
+
+// Reads all counters of the calling thread. Async-signal-safe, keeps errno.
+void ReadThreadCounters(const ThreadCounters& counters,
+                        CounterValues& values) noexcept;
+
+// Closes the parent's descriptors, which a forked child inherits.
+void CloseInheritedCounters() noexcept;
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_INPROCESS_THREAD_COUNTERS_H_

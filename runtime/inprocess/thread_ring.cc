@@ -1,0 +1,283 @@
+#include "runtime/inprocess/thread_ring.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "runtime/inprocess/hook_sites.h"
+#include "runtime/inprocess/preparer.h"
+#include "runtime/inprocess/process_state.h"
+#include "runtime/inprocess/stream_file.h"
+#include "runtime/inprocess/thread_end.h"
+
+namespace countrace::runtime {
+
+namespace lf = countrace::logformat;
+
+namespace {
+
+// Stands for "no ring yet": no room, so that the first record takes the slow
+// path. Never written.
+ThreadRing g_no_ring;
+
+constexpr std::uint64_t kRetryNs = 100'000'000;
+// Smaller rests of a sub-buffer are not worth a packet of their own.
+constexpr std::uint64_t kLeftoverMinBytes = 4 * lf::kPacketAlignBytes;
+
+void CountDiscard(ThreadRing& ring, lf::DiscardCause cause) noexcept {
+  if (ring.head == nullptr) {
+    CountSessionDiscard(cause, 0);
+    return;
+  }
+  // Single instructions: a handler between them leaves both sums right.
+  __atomic_fetch_add(&ring.discarded[static_cast<std::uint32_t>(cause)], 1,
+                     __ATOMIC_RELAXED);
+  __atomic_fetch_add(
+      &ring.head->discarded_by_cause[static_cast<std::uint32_t>(cause)], 1,
+      __ATOMIC_RELAXED);
+  __atomic_fetch_add(&ring.head->discarded, 1, __ATOMIC_RELAXED);
+}
+
+void ClosePacket(const SubBuffer& left) noexcept {
+  auto* head = reinterpret_cast<lf::PacketHead*>(left.address);
+  const ClockPair pair = ReadClockPair();
+  head->raw_end = pair.raw;
+  head->monotonic_end = pair.ns;
+  head->end_ns = left.end_ns;
+  // Last: a packet with a content size is complete.
+  __atomic_store_n(&head->content_bits, left.content_bytes * 8,
+                   __ATOMIC_RELEASE);
+}
+
+void Retire(ThreadRing& ring, const SubBuffer& left) noexcept {
+  ClosePacket(left);
+  if (!ring.retired.Push(left)) munmap(left.address, left.bytes);
+}
+
+// Leaves the current packet. While an interrupted hook may still store into it,
+// it stays open and mapped.
+void LeaveCurrent(ThreadRing& ring, std::uint64_t now_ns,
+                  bool nested) noexcept {
+  if (!nested) {
+    for (std::uint32_t i = 0; i < ring.deferred_count; ++i) {
+      Retire(ring, ring.deferred[i]);
+    }
+    ring.deferred_count = 0;
+  }
+  if (ring.head == nullptr) return;
+  ring.current.content_bytes =
+      static_cast<std::uint64_t>(ring.pos - ring.current.address);
+  ring.current.end_ns = now_ns;
+  if (!nested) {
+    Retire(ring, ring.current);
+  } else if (ring.deferred_count < kMaxDeferred) {
+    ring.deferred[ring.deferred_count++] = ring.current;
+  }  // else: left open for the end of the recording to close
+  ring.head = nullptr;
+}
+
+void Activate(ThreadRing& ring, const SubBuffer& next,
+              std::uint64_t now_ns) noexcept {
+  auto* head = reinterpret_cast<lf::PacketHead*>(next.address);
+  const ClockPair pair = ReadClockPair();
+  memcpy(head->uuid, g_session->uuid, sizeof(head->uuid));
+  head->stream_class = static_cast<std::uint32_t>(lf::StreamClass::kThread);
+  head->begin_ns = now_ns;
+  head->end_ns = now_ns;
+  head->content_bits = 0;
+  head->packet_bits = next.bytes * 8;
+  head->sequence = ring.sequence++;
+  head->discarded = 0;
+  for (std::size_t i = 0; i < lf::kDiscardCauses; ++i) {
+    head->discarded_by_cause[i] = ring.discarded[i];
+    head->discarded += ring.discarded[i];
+  }
+  head->raw_begin = pair.raw;
+  head->monotonic_begin = pair.ns;
+  head->cpu = -1;
+  head->pid = ring.pid;
+  head->tid = ring.tid;
+  head->mmcr = 0;
+  head->present = 0;
+  head->flags = 0;
+  __atomic_store_n(&head->magic, lf::kPacketMagic, __ATOMIC_RELEASE);
+  ring.head = head;
+  ring.current = next;
+  ring.epoch = now_ns >> kEpochShift;
+  ring.end = next.address + next.bytes;
+  ring.pos = next.address + lf::kPacketHeadBytes;
+  ring.activations.fetch_add(1, std::memory_order_relaxed);
+}
+
+ExtendResult TakeNext(ThreadRing& ring, SubBuffer* next) noexcept {
+  if (ring.leftover.address != nullptr) {
+    *next = ring.leftover;
+    ring.leftover = {};
+    return {true, lf::DiscardCause::kNoSubBuffer, 0};
+  }
+  if (ring.ready.Pop(next)) return {true, lf::DiscardCause::kNoSubBuffer, 0};
+  std::uint32_t free = 0;
+  if (!ring.extending.compare_exchange_strong(free, 1,
+                                              std::memory_order_acquire)) {
+    return {false, lf::DiscardCause::kNoSubBuffer, 0};
+  }
+  ExtendResult result{true, lf::DiscardCause::kNoSubBuffer, 0};
+  if (!ring.ready.Pop(next)) {  // else: published while we took the flag
+    result = ExtendStreamFile(ring, next);
+    if (result.ok && ring.activations.load(std::memory_order_relaxed) > 0) {
+      g_session->late_sub_buffers.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+  ring.extending.store(0, std::memory_order_release);
+  return result;
+}
+
+// A free stream, or a new one. Null: counted by the caller with *failure.
+ThreadRing* AcquireRing(ExtendResult* failure) noexcept {
+  g_process->lock.Lock();
+  ThreadRing* ring = g_process->free_rings;
+  if (ring != nullptr) {
+    g_process->free_rings = ring->next_free;
+  } else {
+    ring = static_cast<ThreadRing*>(AllocateWipedOnFork(sizeof(ThreadRing)));
+    if (ring != nullptr) {
+      ring->next_all = g_process->all_rings.load(std::memory_order_relaxed);
+      g_process->all_rings.store(ring, std::memory_order_release);
+    }
+  }
+  g_process->lock.Unlock();
+  if (ring == nullptr) {
+    *failure = {false, lf::DiscardCause::kNoResource, 12 /* ENOMEM */};
+    return nullptr;
+  }
+  ring->pid = g_process->pid.load(std::memory_order_relaxed);
+  ring->tid = static_cast<std::int32_t>(syscall(SYS_gettid));
+  ring->retry_at_ns = 0;
+  SubBuffer first;
+  *failure = {true, lf::DiscardCause::kNoResource, 0};
+  if (ring->created.load(std::memory_order_relaxed) == 0) {
+    *failure = CreateStreamFile(*ring);
+  }
+  if (failure->ok) *failure = TakeNext(*ring, &first);
+  if (!failure->ok) {
+    g_process->lock.Lock();
+    ring->next_free = g_process->free_rings;
+    g_process->free_rings = ring;
+    g_process->lock.Unlock();
+    return nullptr;
+  }
+  OpenThreadCounters(ring->counters);
+  Activate(*ring, first, ClockNow());
+  ring->live = 1;
+  return ring;
+}
+
+bool StartThread() noexcept {
+  EnsureProcessInitialised();
+  const std::uint64_t now_ns = ClockNow();
+  const auto cause = static_cast<lf::DiscardCause>(
+      g_process->retry_cause.load(std::memory_order_relaxed));
+  if (now_ns < g_process->retry_at_ns.load(std::memory_order_relaxed)) {
+    CountSessionDiscard(cause, 0);
+    return false;
+  }
+  ExtendResult failure{};
+  ThreadRing* ring = AcquireRing(&failure);
+  if (ring == nullptr) {
+    CountSessionDiscard(failure.cause, failure.error);
+    g_process->retry_cause.store(static_cast<std::uint32_t>(failure.cause),
+                                 std::memory_order_relaxed);
+    g_process->retry_at_ns.store(now_ns + kRetryNs, std::memory_order_relaxed);
+    return false;
+  }
+  t_state.ring = ring;
+  WatchThreadEnd();
+  WakePreparer();
+  return true;
+}
+
+bool SwitchSubBuffer(ThreadRing& ring, bool nested) noexcept {
+  const std::uint64_t now_ns = ClockNow();
+  SubBuffer next;
+  const ExtendResult result = TakeNext(ring, &next);
+  if (!result.ok) {
+    // By the format's rule discarded records come after the packet's last one:
+    // take none that happens to be small enough.
+    ring.end = ring.pos;
+    ring.retry_cause = result.cause;
+    ring.retry_at_ns =
+        result.cause == lf::DiscardCause::kNoSubBuffer ? 0 : now_ns + kRetryNs;
+    CountDiscard(ring, result.cause);
+    if (result.error != 0) {
+      g_session->last_errno.store(static_cast<std::uint32_t>(result.error),
+                                  std::memory_order_relaxed);
+    }
+    return false;
+  }
+  ring.retry_at_ns = 0;
+  LeaveCurrent(ring, now_ns, nested);
+  Activate(ring, next, now_ns);
+  WakePreparer();
+  return true;
+}
+
+}  // namespace
+
+__thread ThreadState t_state
+    __attribute__((tls_model("initial-exec"), visibility("hidden"))) = {
+        &g_no_ring, 0};
+
+bool MakeRoom(std::size_t bytes, bool nested) noexcept {
+  ThreadRing* ring = t_state.ring;
+  if (ring->live != 0 && ring->retry_at_ns != 0 &&
+      ClockNow() < ring->retry_at_ns) {
+    CountDiscard(*ring, ring->retry_cause);
+    return false;
+  }
+  SignalBlock block;
+  if (!SessionIsRecording()) {
+    CloseAllGates();
+    return false;
+  }
+  ring = t_state.ring;
+  if (ring->live == 0) return StartThread();
+  const bool room =
+      static_cast<std::size_t>(ring->end - ring->pos) >= bytes &&
+      ClockNow() >> kEpochShift == ring->epoch;
+  // A handler may have switched between the check and the blocking of signals.
+  return room || SwitchSubBuffer(*ring, nested);
+}
+
+void ReleaseRing() noexcept {
+  ThreadRing* ring = t_state.ring;
+  if (ring->live == 0) return;
+  SignalBlock block;
+  CloseThreadCounters(ring->counters);
+  // Give the unused rest of the sub-buffer to the stream's next thread.
+  if (ring->head != nullptr) {
+    const auto used = static_cast<std::uint64_t>(ring->pos -
+                                                 ring->current.address);
+    const std::uint64_t kept = (used + lf::kPacketAlignBytes - 1) /
+                               lf::kPacketAlignBytes * lf::kPacketAlignBytes;
+    if (ring->current.bytes - kept >= kLeftoverMinBytes) {
+      ring->leftover = {ring->current.address + kept,
+                        ring->current.bytes - kept, 0, 0};
+      ring->current.bytes = kept;
+      ring->head->packet_bits = kept * 8;
+    }
+  }
+  LeaveCurrent(*ring, ClockNow(), /*nested=*/false);
+  ring->pos = nullptr;
+  ring->end = nullptr;
+  ring->live = 0;
+  t_state.ring = &g_no_ring;
+  g_process->lock.Lock();
+  ring->next_free = g_process->free_rings;
+  g_process->free_rings = ring;
+  g_process->lock.Unlock();
+  WakePreparer();
+}
+
+}  // namespace countrace::runtime
