@@ -1,0 +1,36 @@
+#include "cli/exit_status.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "cli/escape_text.h"
+
+namespace countrace::cli {
+
+void Say(std::string_view verb, std::string_view message) {
+  // One write for each message: stderr is shared with the recorded command.
+  std::string text = "countrace ";
+  text.append(verb).append(": ").append(EscapeText(message)).append("\n");
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+int ReportFailure(std::string_view verb, const absl::Status& status) {
+  const auto message = status.message();
+  Say(verb, {message.data(), message.size()});
+  return absl::IsPermissionDenied(status) ? kExitPrivilege : kExitFailed;
+}
+
+int PrintData(std::string_view verb, std::string_view data, int status) {
+  const bool written =
+      std::fwrite(data.data(), 1, data.size(), stdout) == data.size();
+  if (!written || std::fflush(stdout) != 0) {
+    Say(verb, std::string("cannot write to standard output: ") +
+                  std::strerror(errno));
+    return kExitFailed;
+  }
+  return status;
+}
+
+}  // namespace countrace::cli

@@ -1,0 +1,37 @@
+// What `countrace` tells the shell.
+#ifndef COUNTRACE_CLI_EXIT_STATUS_H_
+#define COUNTRACE_CLI_EXIT_STATUS_H_
+
+#include <string_view>
+
+#include "absl/status/status.h"
+
+namespace countrace::cli {
+
+enum ExitStatus : int {
+  kExitOk = 0,
+  kExitFailed = 1,
+  kExitUsage = 2,
+  kExitLoss = 3,        // done, but records were lost (--fail-on-loss)
+  kExitRegression = 4,  // `diff`
+  kExitPrivilege = 5,
+};
+
+// Prints "countrace VERB: message" on stderr.
+// Returns: kExitPrivilege for PERMISSION_DENIED, else kExitFailed.
+int ReportFailure(std::string_view verb, const absl::Status& status);
+
+// Prints "countrace VERB: message" on stderr. Names from a trace in `message`
+// are escaped.
+void Say(std::string_view verb, std::string_view message);
+
+// Writes `data` to stdout.
+// Returns: `status`, or kExitFailed with a message if stdout did not take it
+//   all (disk full); a closed pipe ends the program before that, as in any
+//   filter.
+int PrintData(std::string_view verb, std::string_view data,
+              int status = kExitOk);
+
+}  // namespace countrace::cli
+
+#endif  // COUNTRACE_CLI_EXIT_STATUS_H_

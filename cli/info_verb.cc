@@ -1,0 +1,157 @@
+#include <ctime>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "cli/escape_text.h"
+#include "cli/exit_status.h"
+#include "cli/open_trace.h"
+#include "cli/quantity.h"
+#include "cli/verb.h"
+#include "cli/verb_parser.h"
+
+namespace countrace::cli {
+namespace {
+
+using logformat::SessionScope;
+using logformat::StreamClass;
+using logformat::StreamInfo;
+using logformat::TraceInfo;
+
+constexpr VerbText kText = {
+    .name = "info",
+    .summary = "what a trace holds",
+    .usage = "[options] [TRACE]",
+    .details = "",
+    .examples =
+        "countrace info web.ctf\n"
+        "countrace info --format json web.ctf | jq .events\n",
+};
+
+const char* ScopeName(SessionScope scope) {
+  switch (scope) {
+    case SessionScope::kHooksOnly:
+      return "hooks";
+    case SessionScope::kCommand:
+      return "command";
+    case SessionScope::kSystem:
+      return "system";
+  }
+  return "unknown";
+}
+
+const char* StateName(const TraceInfo& info) {
+  if (info.recording) return "recording";
+  return info.finished ? "finished" : "unfinished";
+}
+
+// ISO 8601, UTC, nanoseconds.
+std::string WallClock(const TraceInfo& info) {
+  const std::int64_t ns =
+      static_cast<std::int64_t>(info.begin_ns) + info.realtime_offset_ns;
+  const std::time_t seconds = static_cast<std::time_t>(ns / 1'000'000'000);
+  std::tm parts{};
+  if (gmtime_r(&seconds, &parts) == nullptr) return "unknown";
+  char text[32];
+  std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &parts);
+  return absl::StrFormat("%s.%09dZ", text, ns % 1'000'000'000);
+}
+
+struct StreamTotals {
+  std::uint64_t cpu_streams = 0, thread_streams = 0, bytes = 0, packets = 0;
+};
+
+StreamTotals Sum(const std::vector<StreamInfo>& streams) {
+  StreamTotals totals;
+  for (const StreamInfo& stream : streams) {
+    ++(stream.stream_class == StreamClass::kCpu ? totals.cpu_streams
+                                                : totals.thread_streams);
+    totals.bytes += stream.bytes;
+    totals.packets += stream.packets;
+  }
+  return totals;
+}
+
+std::string Joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) {
+    text += (text.empty() ? "" : ", ") + name;
+  }
+  return text.empty() ? "none" : text;
+}
+
+std::string JsonArray(const std::vector<std::string>& names) {
+  std::string text = "[";
+  for (const std::string& name : names) {
+    text += (text.size() == 1 ? "" : ", ") + JsonString(name);
+  }
+  return text + "]";
+}
+
+std::string Text(const TraceInfo& info, const StreamTotals& totals) {
+  std::string out;
+  const auto line = [&](const char* name, const std::string& value) {
+    absl::StrAppendFormat(&out, "%-14s %s\n", name, EscapeText(value));
+  };
+  line("trace", info.path);
+  line("state", StateName(info));
+  line("scope", ScopeName(info.scope));
+  line("command", info.command.empty() ? "none" : info.command);
+  line("host", info.hostname + ", Linux " + info.kernel_release);
+  line("began", WallClock(info));
+  line("cpus", std::to_string(info.cpus));
+  line("events", Joined(info.cpu_events));
+  line("hook events", Joined(info.thread_events));
+  line("hooks", std::to_string(info.hooks.size()));
+  line("streams", absl::StrFormat("%d of CPUs, %d of threads; %d packets, %s",
+                                  totals.cpu_streams, totals.thread_streams,
+                                  totals.packets, FormatBytes(totals.bytes)));
+  return out;
+}
+
+std::string Json(const TraceInfo& info, const StreamTotals& totals,
+                 const std::vector<StreamInfo>& streams) {
+  std::string out = absl::StrFormat(
+      "{\"schema\": \"countrace.info/1\",\n"
+      " \"path\": %s, \"state\": \"%s\", \"scope\": \"%s\",\n"
+      " \"command\": %s, \"hostname\": %s, \"kernel_release\": %s,\n"
+      " \"begin_ns\": %d, \"began\": \"%s\", \"cpus\": %d,\n"
+      " \"events\": %s,\n \"hook_events\": %s,\n",
+      JsonString(info.path), StateName(info), ScopeName(info.scope),
+      JsonString(info.command), JsonString(info.hostname),
+      JsonString(info.kernel_release), info.begin_ns, WallClock(info),
+      info.cpus, JsonArray(info.cpu_events), JsonArray(info.thread_events));
+  absl::StrAppendFormat(
+      &out, " \"hooks\": %d, \"packets\": %d, \"bytes\": %d,\n \"streams\": [",
+      info.hooks.size(), totals.packets, totals.bytes);
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    absl::StrAppendFormat(
+        &out,
+        "%s{\"file\": %s, \"class\": \"%s\", \"packets\": %d, \"bytes\": %d}",
+        i == 0 ? "\n  " : ",\n  ", JsonString(streams[i].file),
+        streams[i].stream_class == StreamClass::kCpu ? "cpu" : "thread",
+        streams[i].packets, streams[i].bytes);
+  }
+  return out + "]}\n";
+}
+
+}  // namespace
+
+int RunInfo(const Arguments& arguments) {
+  VerbParser parser(kText);
+  std::string trace = kDefaultTrace;
+  std::string format;
+  parser.AddTrace(trace);
+  parser.AddFormat(format, "text,json");
+  if (const auto status = parser.Parse(arguments)) return *status;
+
+  const auto reader = OpenTrace(kText.name, trace);
+  if (!reader.ok()) return ReportFailure(kText.name, reader.status());
+  const TraceInfo& info = (*reader)->info();
+  const std::vector<StreamInfo>& streams = (*reader)->streams();
+  const StreamTotals totals = Sum(streams);
+  return PrintData(kText.name, format == "json" ? Json(info, totals, streams)
+                                                : Text(info, totals));
+}
+
+}  // namespace countrace::cli

@@ -1,0 +1,119 @@
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "cli/exit_status.h"
+#include "cli/open_trace.h"
+#include "cli/row_table.h"
+#include "cli/usdt_notes.h"
+#include "cli/verb.h"
+#include "cli/verb_parser.h"
+#include "runtime/recorder/event_list.h"
+
+namespace countrace::cli {
+namespace {
+
+constexpr VerbText kText = {
+    .name = "list",
+    .summary = "events and hooks that can be recorded here",
+    .usage =
+        "events [options]\n"
+        "hooks [options] [TRACE | PROGRAM | LIBRARY]",
+    .details = "",
+    .examples =
+        "# what -e and --hook-events understand on this machine\n"
+        "countrace list events\n"
+        "\n"
+        "# hooks that a trace knows, or that a program contains\n"
+        "countrace list hooks web.ctf\n"
+        "countrace list hooks ./server\n",
+};
+
+int ListEvents(const std::string& format, bool all) {
+  const runtime::ListEventsResult result = runtime::ListEvents();
+  RowTable table("countrace.events/1", "events",
+                 {"event", "kind", "kernel", "hooks", "why_not"});
+  for (const runtime::ListedEvent& event : result.events) {
+    const bool opens = event.opens_on_cpu || event.opens_on_task;
+    if (!opens && !all) continue;
+    table.Add({event.name, std::string(runtime::EventKindName(event.kind)),
+               event.opens_on_cpu, event.opens_on_task, event.why_not});
+  }
+  for (const std::string& message : result.messages) Say(kText.name, message);
+  const std::size_t hidden = result.events.size() - table.size();
+  if (hidden > 0 && format == "text") {
+    Say(kText.name,
+        absl::StrFormat("%d events do not open on this machine; --all shows "
+                        "them and says why",
+                        hidden));
+  }
+  return PrintData(kText.name, table.Render(format));
+}
+
+int ListHooksOfTrace(const std::string& path, const std::string& format) {
+  const auto reader = OpenTrace(kText.name, path);
+  if (!reader.ok()) return ReportFailure(kText.name, reader.status());
+  RowTable table("countrace.hooks/1", "hooks",
+                 {"hook", "id", "kind", "payload", "location"});
+  for (const logformat::HookInfo& hook : (*reader)->info().hooks) {
+    std::string payload;
+    for (const logformat::PayloadType type : hook.payload) {
+      payload += logformat::kPayloadTypeLetters[static_cast<int>(type)];
+    }
+    table.Add(
+        {hook.FullName(), std::uint64_t{hook.id},
+         std::string(hook.kind == logformat::HookKind::kSegment ? "segment"
+                                                                : "point"),
+         payload.empty() ? "-" : payload, hook.location});
+  }
+  return PrintData(kText.name, table.Render(format));
+}
+
+int ListHooksOfProgram(const std::string& path, const std::string& format) {
+  const auto notes = ReadUsdtNotes(path);
+  if (!notes.ok()) return ReportFailure(kText.name, notes.status());
+  RowTable table("countrace.program_hooks/1", "hooks",
+                 {"hook", "address", "arguments"});
+  for (const UsdtNote& note : *notes) {
+    table.Add({note.provider + ":" + note.name,
+               absl::StrFormat("0x%x", note.address), note.arguments});
+  }
+  if (notes->empty()) Say(kText.name, path + " contains no hook");
+  return PrintData(kText.name, table.Render(format));
+}
+
+}  // namespace
+
+int RunList(const Arguments& arguments) {
+  VerbParser parser(kText);
+  std::string what, format;
+  std::string path = kDefaultTrace;
+  bool all = false;
+  parser.app().add_option("what", what);
+  parser.AddTrace(path);
+  parser.app().add_flag("--all", all,
+                        "events: also those that do not open here, and why");
+  parser.AddFormat(format, "text,json,jsonl,csv");
+  if (const auto status = parser.Parse(arguments)) return *status;
+
+  if (what == "events") {
+    if (parser.app().count("trace") > 0) {
+      return parser.UsageError("unexpected argument: " + path);
+    }
+    return ListEvents(format, all);
+  }
+  if (what != "hooks") {
+    return parser.UsageError(
+        what.empty()
+            ? "say what to list: events or hooks"
+            : absl::StrFormat("cannot list `%s`, only events or hooks", what));
+  }
+  std::error_code error;
+  if (std::filesystem::is_regular_file(path, error)) {
+    return ListHooksOfProgram(path, format);
+  }
+  return ListHooksOfTrace(path, format);
+}
+
+}  // namespace countrace::cli

@@ -1,0 +1,53 @@
+// The one `countrace` program: finds the verb and hands over.
+#include <csignal>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "cli/escape_text.h"
+#include "cli/exit_status.h"
+#include "cli/verb.h"
+#include "cli/verb_parser.h"
+
+namespace {
+
+using countrace::cli::Arguments;
+using countrace::cli::FindVerb;
+using countrace::cli::Verb;
+
+int UnknownVerb(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Verb& verb : countrace::cli::AllVerbs()) {
+    names.emplace_back(verb.name);
+  }
+  std::string message = absl::StrFormat("countrace: there is no verb `%s`",
+                                        countrace::cli::EscapeText(name));
+  const std::string_view nearest = countrace::cli::NearestName(name, names);
+  if (!nearest.empty()) {
+    message += absl::StrFormat("; did you mean `%s`?", nearest);
+  }
+  std::fprintf(stderr, "%s\nSee `countrace help`.\n", message.c_str());
+  return countrace::cli::kExitUsage;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Arguments arguments(argv + 1, argv + argc);
+  if (arguments.empty()) {
+    std::fputs("countrace: a verb is missing; see `countrace help`\n", stderr);
+    return countrace::cli::kExitUsage;
+  }
+  std::string name = arguments.front();
+  arguments.erase(arguments.begin());
+  if (name == "--help" || name == "-h") name = "help";
+  if (name == "--version" || name == "-V") name = "version";
+
+  const Verb* const verb = FindVerb(name);
+  if (verb == nullptr) return UnknownVerb(name);
+  // `countrace report | head` ends as quietly as any filter, even if the parent
+  // ignores SIGPIPE. The command of `record` must inherit what we inherited.
+  if (verb->name != "record") std::signal(SIGPIPE, SIG_DFL);
+  return verb->run(arguments);
+}

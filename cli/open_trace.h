@@ -1,0 +1,22 @@
+// Opens the trace of a reading verb and says on stderr what state it is in.
+#ifndef COUNTRACE_CLI_OPEN_TRACE_H_
+#define COUNTRACE_CLI_OPEN_TRACE_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "logformat/trace_reader.h"
+
+namespace countrace::cli {
+
+inline constexpr char kDefaultTrace[] = "countrace.ctf";
+
+// Returns: as TraceReader::Open().
+absl::StatusOr<std::unique_ptr<logformat::TraceReader>> OpenTrace(
+    std::string_view verb, const std::string& path);
+
+}  // namespace countrace::cli
+
+#endif  // COUNTRACE_CLI_OPEN_TRACE_H_

@@ -1,0 +1,216 @@
+#include <sys/wait.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "cli/exit_status.h"
+#include "cli/open_trace.h"
+#include "cli/progress_bar.h"
+#include "cli/quantity.h"
+#include "cli/runtime_library.h"
+#include "cli/verb.h"
+#include "cli/verb_parser.h"
+#include "runtime/recorder/record.h"
+
+namespace countrace::cli {
+namespace {
+
+using runtime::RecordOptions;
+using runtime::RecordResult;
+
+constexpr VerbText kText = {
+    .name = "record",
+    .summary = "run a command, or watch the whole machine, into a trace",
+    .usage =
+        "[options] [--] COMMAND [ARGUMENTS...]\n"
+        "-a [options] [[--] COMMAND [ARGUMENTS...]]",
+    .details =
+        "Programs with countrace hooks are recorded as they are: nothing to\n"
+        "link, nothing to rebuild. Kernel records (who ran when, with its\n"
+        "counts) need root or CAP_PERFMON; hooks do not.\n"
+        "\n"
+        "Ctrl-C ends the recording and still finishes the trace.\n"
+        "\n"
+        "exit status: that of the command (128 + N if signal N ended it, 127 "
+        "if\n"
+        "it was not found, 126 if it could not be run); without a command 0.\n"
+        "1 recording failed, 2 wrong usage, 3 records were lost (only with\n"
+        "--fail-on-loss), 5 privilege missing.\n",
+    .examples =
+        "# one command with its children, into ./countrace.ctf\n"
+        "countrace record -- ./server --bench\n"
+        "\n"
+        "# the whole machine while a command runs\n"
+        "countrace record -a -o web.ctf -- ./server --bench\n"
+        "\n"
+        "# the whole machine for ten seconds\n"
+        "countrace record -a --for 10s\n"
+        "\n"
+        "# other events; counts of page faults at each hook\n"
+        "countrace record -a -e task-clock,page-faults --hook-events "
+        "page-faults -- ./server\n",
+};
+
+// "a,b" -> a, b. A comma between slashes belongs to a name:
+// "cpu/event=0x3c,umask=1/,page-faults".
+std::vector<std::string> SplitNames(const std::vector<std::string>& lists) {
+  std::vector<std::string> names;
+  for (const std::string& list : lists) {
+    std::string name;
+    bool in_slashes = false;
+    for (const char c : list + ",") {
+      if (c == '/') in_slashes = !in_slashes;
+      if (c != ',' || in_slashes) {
+        name += c;
+      } else if (!name.empty()) {
+        names.push_back(std::exchange(name, {}));
+      }
+    }
+    if (!name.empty()) names.push_back(name);
+  }
+  return names;
+}
+
+// What the shell would have said of the command.
+int CommandExitStatus(int wait_status) {
+  if (WIFSIGNALED(wait_status)) return 128 + WTERMSIG(wait_status);
+  return WEXITSTATUS(wait_status);
+}
+
+void SaySummary(const RecordResult& result) {
+  Say(kText.name,
+      absl::StrFormat("%s: %s records, %s in %s streams, %s", result.path,
+                      FormatCount(result.records), FormatBytes(result.bytes),
+                      FormatCount(result.streams),
+                      FormatDuration(result.elapsed_ns)));
+  Say(kText.name,
+      absl::StrFormat("%s processes with hooks joined; %s",
+                      FormatCount(result.processes_joined),
+                      result.discarded == 0 ? std::string("nothing was lost")
+                                            : FormatCount(result.discarded) +
+                                                  " event records were lost"));
+}
+
+int FailedStatus(const absl::Status& status) {
+  const int exit_status = ReportFailure(kText.name, status);
+  if (absl::IsInvalidArgument(status)) return kExitUsage;
+  if (absl::IsNotFound(status)) return 127;
+  return exit_status;
+}
+
+struct Options {
+  RecordOptions record;
+  std::vector<std::string> events, hook_events;
+  std::string mode = "stream";
+  bool no_kernel = false, no_fault_records = false;
+  bool quiet = false, fail_on_loss = false;
+};
+
+void AddOptions(VerbParser& parser, Options& options) {
+  CLI::App& app = parser.app();
+  RecordOptions& record = options.record;
+  app.add_flag("-a,--all-cpus", record.system_wide,
+               "the whole machine, not only the command");
+  app.add_option("-o,--output", record.output,
+                 "the trace to make (default countrace.ctf)")
+      ->type_name("DIR");
+  app.add_flag("--force", record.force, "replace an existing trace");
+  parser.AddDuration("--for", record.duration_ns,
+                     "end after this time, for example 10s");
+  app.add_option("-e,--event", options.events,
+                 "events to count, as perf spells them, separated by commas; "
+                 "see `countrace list events` (default: task-clock, cpu-clock, "
+                 "page-faults, context-switches, and cycles, instructions "
+                 "where the machine has them)")
+      ->type_name("EVENTS")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option("--hook-events", options.hook_events,
+                 "counters to read at each user hook (default none)")
+      ->type_name("EVENTS")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option("--hooks", record.hook_filter,
+                 "only hooks whose provider:name matches one of these globs, "
+                 "separated by commas (default all)")
+      ->type_name("GLOBS");
+  app.add_option("--mode", options.mode,
+                 "stream: the trace grows on disk (default); discard: at most "
+                 "--size bytes, the newest records are lost")
+      ->type_name("MODE")
+      ->check(CLI::IsMember({"stream", "discard"}).description(""));
+  parser.AddBytes("--size", record.max_bytes,
+                  "limit of all thread streams together, with --mode discard "
+                  "(default 64M)");
+  parser.AddBytes("--sub-buffer-size", record.sub_buffer_bytes,
+                  "largest sub-buffer of a thread (default 1M)");
+  app.add_option("--sub-buffers", record.sub_buffers,
+                 "sub-buffers kept ready for each thread (default 4)")
+      ->type_name("N");
+  parser.AddBytes("--kernel-ring", record.kernel_ring_bytes,
+                  "kernel buffer of each CPU (default 8M)");
+  app.add_flag("--no-kernel", options.no_kernel, "record user hooks only");
+  app.add_flag("--no-fault-records", options.no_fault_records,
+               "count page faults, but do not record each one");
+  parser.AddFailOnLoss(options.fail_on_loss);
+  app.add_flag("-q,--quiet", options.quiet, "say nothing unless it fails");
+}
+
+}  // namespace
+
+int RunRecord(const Arguments& arguments) {
+  VerbParser parser(kText);
+  Options options;
+  RecordOptions& record = options.record;
+  AddOptions(parser, options);
+  parser.TakeCommand(record.command);
+  if (const auto status = parser.Parse(arguments)) return *status;
+
+  if (record.command.empty() && !record.system_wide) {
+    return parser.UsageError(
+        "nothing to record: give a command, or -a for the whole machine");
+  }
+  if (options.mode == "stream" && parser.app().count("--size") > 0) {
+    return parser.UsageError(
+        "--size limits `--mode discard`; in stream mode the trace grows");
+  }
+  record.events = SplitNames(options.events);
+  record.hook_events = SplitNames(options.hook_events);
+  record.mode = options.mode == "discard" ? logformat::SessionMode::kDiscard
+                                          : logformat::SessionMode::kStream;
+  record.kernel = !options.no_kernel;
+  record.fault_records = !options.no_fault_records;
+  auto library = FindRuntimeLibrary();
+  if (!library.ok()) return ReportFailure(kText.name, library.status());
+  record.runtime_library = *std::move(library);
+
+  const bool unbounded = record.command.empty() && record.duration_ns == 0;
+  if (unbounded && !options.quiet) {
+    Say(kText.name, "recording the whole machine; Ctrl-C ends");
+  }
+  // Beside a running command the terminal is the command's.
+  ProgressBar progress(
+      "recording", ShowProgress() && record.command.empty() && !options.quiet);
+  record.progress = [&](std::uint64_t bytes, std::uint64_t elapsed_ns) {
+    progress.Update(FormatClock(elapsed_ns) + ", " + FormatBytes(bytes));
+  };
+  const auto result = runtime::Record(record);
+  progress.Clear();
+  if (!result.ok()) return FailedStatus(result.status());
+
+  if (!options.quiet) {
+    for (const std::string& message : result->messages) {
+      Say(kText.name, message);
+    }
+    SaySummary(*result);
+  }
+  if (result->command_ran) {
+    const int status = CommandExitStatus(result->command_status);
+    if (status != 0) return status;
+  }
+  return options.fail_on_loss && result->discarded > 0 ? kExitLoss : kExitOk;
+}
+
+}  // namespace countrace::cli

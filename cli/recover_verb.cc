@@ -1,0 +1,69 @@
+#include <string>
+
+#include "absl/strings/str_format.h"
+#include "cli/exit_status.h"
+#include "cli/open_trace.h"
+#include "cli/quantity.h"
+#include "cli/verb.h"
+#include "cli/verb_parser.h"
+#include "logformat/trace_finish.h"
+
+namespace countrace::cli {
+namespace {
+
+constexpr VerbText kText = {
+    .name = "recover",
+    .summary = "make the trace of a killed recording sound",
+    .usage = "[options] [TRACE]",
+    .details =
+        "Reading verbs do the same in memory; this makes it permanent, so "
+        "that\n"
+        "babeltrace2 and other CTF readers can read the trace. A finished\n"
+        "trace is left as it is.\n",
+    .examples = "countrace recover web.ctf\n",
+};
+
+std::string Summary(const std::string& trace,
+                    const logformat::FinishResult& result) {
+  if (result.already_finished) {
+    return absl::StrFormat("%s is a finished trace; nothing to do\n", trace);
+  }
+  std::string text =
+      absl::StrFormat("%s: kept %s records in %s packets of %s streams\n",
+                      trace, FormatCount(result.records),
+                      FormatCount(result.packets), FormatCount(result.streams));
+  absl::StrAppendFormat(
+      &text, "closed %s open packets, dropped %s unreadable ones, cut %s\n",
+      FormatCount(result.closed_packets), FormatCount(result.dropped_packets),
+      FormatBytes(result.cut_bytes));
+  for (std::size_t i = 0; i < logformat::kDiscardCauses; ++i) {
+    if (result.discarded[i] == 0) continue;
+    absl::StrAppendFormat(&text, "lost %s records: %s\n",
+                          FormatCount(result.discarded[i]),
+                          logformat::kDiscardCauseNames[i]);
+  }
+  return text;
+}
+
+}  // namespace
+
+int RunRecover(const Arguments& arguments) {
+  VerbParser parser(kText);
+  std::string trace = kDefaultTrace;
+  bool force = false;
+  parser.AddTrace(trace);
+  parser.app().add_flag("--force", force,
+                        "even if a recorder still holds the trace: it stops");
+  if (const auto status = parser.Parse(arguments)) return *status;
+
+  // A process of the recording may have outlived its recorder.
+  const auto result =
+      logformat::FinishTrace(trace, {.processes_may_be_alive = true}, force);
+  if (!result.ok()) return ReportFailure(kText.name, result.status());
+  for (const std::string& message : result->messages) {
+    Say(kText.name, message);
+  }
+  return PrintData(kText.name, Summary(trace, *result));
+}
+
+}  // namespace countrace::cli

@@ -1,0 +1,99 @@
+#include <map>
+#include <string>
+
+#include "absl/strings/str_format.h"
+#include "cli/exit_status.h"
+#include "cli/open_trace.h"
+#include "cli/progress_bar.h"
+#include "cli/terminal.h"
+#include "cli/verb.h"
+#include "cli/verb_parser.h"
+#include "rmap/pipeline.h"
+#include "rmap/report_render.h"
+
+namespace countrace::cli {
+namespace {
+
+using rmap::ReportBy;
+using rmap::ReportFormat;
+
+constexpr VerbText kText = {
+    .name = "report",
+    .summary = "who used what: processes, segments, books that balance",
+    .usage = "[options] [TRACE]",
+    .details =
+        "Every event has a book: processes + idle + interrupts + outside +\n"
+        "unattributed + residual = total. A residual of 0 means that nothing\n"
+        "is missing. Numbers that are not exact say so.\n",
+    .examples =
+        "# the summary of ./countrace.ctf\n"
+        "countrace report\n"
+        "\n"
+        "# every call path of a trace\n"
+        "countrace report --by path --rows 0 web.ctf\n"
+        "\n"
+        "# for programs: stable names, integer nanoseconds\n"
+        "countrace report --format json web.ctf | jq .books\n",
+};
+
+const std::map<std::string, ReportFormat> kFormats = {
+    {"text", ReportFormat::kText},
+    {"json", ReportFormat::kJson},
+    {"jsonl", ReportFormat::kJsonLines},
+    {"csv", ReportFormat::kCsv}};
+
+const std::map<std::string, ReportBy> kTables = {
+    {"process", ReportBy::kProcess}, {"thread", ReportBy::kThread},
+    {"segment", ReportBy::kSegment}, {"path", ReportBy::kPath},
+    {"cpu", ReportBy::kCpu},         {"hook", ReportBy::kHook}};
+
+bool HasLoss(const rmap::Loss& loss) {
+  return loss.discarded_events > 0 || loss.discarded_packets > 0 ||
+         loss.clock_errors > 0;
+}
+
+}  // namespace
+
+int RunReport(const Arguments& arguments) {
+  VerbParser parser(kText);
+  std::string trace = kDefaultTrace;
+  std::string format, color, by;
+  std::size_t rows = 20;
+  bool fail_on_loss = false, no_progress = false;
+  parser.AddTrace(trace);
+  parser.app()
+      .add_option("--by", by,
+                  "one table: process, thread, segment, path, cpu or hook "
+                  "(default: summary, processes, segments, books, loss)")
+      ->type_name("WHAT")
+      ->check(CLI::IsMember(&kTables).description(""));
+  parser.app()
+      .add_option("--rows", rows,
+                  "rows of each text table, 0 = all (default 20)")
+      ->type_name("N");
+  parser.AddFormat(format, "text,json,jsonl,csv");
+  parser.AddColor(color);
+  parser.AddFailOnLoss(fail_on_loss);
+  parser.app().add_flag("--no-progress", no_progress, "draw no progress bar");
+  if (const auto status = parser.Parse(arguments)) return *status;
+
+  auto reader = OpenTrace(kText.name, trace);
+  if (!reader.ok()) return ReportFailure(kText.name, reader.status());
+  ProgressBar progress("reading " + trace, ShowProgress() && !no_progress);
+  const auto report = rmap::Reconstruct(
+      **reader,
+      {.progress = ProgressBar::Callback, .progress_context = &progress});
+  progress.Clear();
+  if (!report.ok()) return ReportFailure(kText.name, report.status());
+
+  const std::string text = rmap::RenderReport(
+      *report, {.format = kFormats.at(format),
+                .by = by.empty() ? ReportBy::kDefault : kTables.at(by),
+                .max_rows = rows,
+                .color = UseColor(color),
+                .width = TerminalWidth()});
+  const bool lossy = fail_on_loss && HasLoss(report->loss);
+  return PrintData(kText.name, text, lossy ? kExitLoss : kExitOk);
+}
+
+}  // namespace countrace::cli

@@ -1,0 +1,34 @@
+#include "cli/verb.h"
+
+namespace countrace::cli {
+namespace {
+
+constexpr Verb kVerbs[] = {
+    {"record", "run a command, or watch the whole machine, into a trace",
+     RunRecord},
+    {"report", "who used what: processes, segments, books that balance",
+     RunReport},
+    {"view", "show the timeline in a browser", RunView},
+    {"script", "print every record, in time order, one per line", RunScript},
+    {"info", "what a trace holds", RunInfo},
+    {"verify", "check that a trace is sound", RunVerify},
+    {"recover", "make the trace of a killed recording sound", RunRecover},
+    {"list", "events and hooks that can be recorded here", RunList},
+    {"doctor", "what works on this machine, and what would fix the rest",
+     RunDoctor},
+    {"help", "explain a verb", RunHelp},
+    {"version", "print the version", RunVersion},
+};
+
+}  // namespace
+
+std::span<const Verb> AllVerbs() { return kVerbs; }
+
+const Verb* FindVerb(std::string_view name) {
+  for (const Verb& verb : kVerbs) {
+    if (verb.name == name) return &verb;
+  }
+  return nullptr;
+}
+
+}  // namespace countrace::cli

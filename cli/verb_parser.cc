@@ -1,0 +1,272 @@
+#include "cli/verb_parser.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <sstream>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "cli/exit_status.h"
+#include "cli/quantity.h"
+
+namespace countrace::cli {
+namespace {
+
+constexpr std::size_t kColumns = 80;
+constexpr std::size_t kDescriptionColumn = 26;
+
+std::vector<std::string> Split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream stream{std::string(text)};
+  for (std::string part; std::getline(stream, part, separator);) {
+    parts.push_back(part);
+  }
+  return parts;
+}
+
+// "-o, --output DIR"
+std::string Spelling(const CLI::Option& option) {
+  std::string text = "  ";
+  for (const std::string& name : option.get_snames()) text += "-" + name;
+  if (!option.get_lnames().empty()) {
+    text += option.get_snames().empty() ? "    --" : ", --";
+    text += option.get_lnames().front();
+  }
+  const std::string type = option.get_type_name();
+  return type.empty() ? text : text + " " + type;
+}
+
+// Words of `text` from kDescriptionColumn on, after `spelling`.
+std::string OptionLines(std::string spelling, std::string_view text) {
+  std::string out;
+  std::string line = std::move(spelling);
+  if (line.size() + 2 > kDescriptionColumn) {
+    out += line + "\n";
+    line.clear();
+  }
+  line.resize(kDescriptionColumn, ' ');
+  bool first = true;
+  for (const std::string& word : Split(text, ' ')) {
+    if (!first && line.size() + 1 + word.size() > kColumns) {
+      out += line + "\n";
+      line.assign(kDescriptionColumn, ' ');
+      first = true;
+    }
+    line += first ? word : " " + word;
+    first = false;
+  }
+  return out + line + "\n";
+}
+
+std::string Indented(std::string_view text) {
+  std::string out;
+  for (const std::string& line : Split(text, '\n')) {
+    out += line.empty() ? "\n" : "  " + line + "\n";
+  }
+  return out;
+}
+
+class HelpText final : public CLI::FormatterBase {
+ public:
+  explicit HelpText(const VerbText& text) : text_(text) {}
+
+  std::string make_help(const CLI::App* app, std::string,
+                        CLI::AppFormatMode) const override {
+    std::string out =
+        absl::StrFormat("countrace %s: %s\n\n", text_.name, text_.summary);
+    const char* lead = "usage: ";
+    for (const std::string& line : Split(text_.usage, '\n')) {
+      out += absl::StrFormat("%s%s\n", lead, CommandLine(line));
+      lead = "       ";
+    }
+    out += "\noptions:\n";
+    for (const CLI::Option* option : app->get_options()) {
+      if (!option->nonpositional()) continue;
+      out += OptionLines(Spelling(*option), option->get_description());
+    }
+    if (*text_.details != '\0') out += absl::StrFormat("\n%s", text_.details);
+    if (*text_.examples != '\0') {
+      out += "\nexamples:\n" + Indented(text_.examples);
+    }
+    return out;
+  }
+
+ private:
+  std::string CommandLine(const std::string& line) const {
+    return absl::StrFormat("countrace %s %s", text_.name, line);
+  }
+
+  const VerbText& text_;
+};
+
+std::size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({changed, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::string_view NearestName(std::string_view word,
+                             const std::vector<std::string>& candidates) {
+  std::string_view best;
+  std::size_t best_distance = 1 + word.size() / 3;
+  for (const std::string& candidate : candidates) {
+    const std::size_t distance = EditDistance(word, candidate);
+    if (distance < best_distance ||
+        (distance == best_distance && best.empty())) {
+      best = candidate;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+VerbParser::VerbParser(const VerbText& text) : text_(text) {
+  app_.set_help_flag("-h,--help", "show this text");
+  app_.formatter(std::make_shared<HelpText>(text_));
+  // What is left over is reported by Parse(), with a hint.
+  app_.allow_extras();
+}
+
+void VerbParser::AddTrace(std::string& trace) {
+  app_.add_option("trace", trace);
+}
+
+void VerbParser::AddFormat(std::string& format, std::string_view formats) {
+  const std::vector<std::string> names = Split(formats, ',');
+  format = names.front();
+  std::string description = "output: ";
+  for (const std::string& name : names) {
+    if (name != names.front()) description += ", ";
+    description += name;
+  }
+  description += absl::StrFormat(" (default %s)", format);
+  app_.add_option("--format", format, description)
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember(names).description(""));
+}
+
+void VerbParser::AddColor(std::string& color) {
+  color = "auto";
+  app_.add_option("--color", color,
+                  "colour: auto, always, never (default auto: on a terminal, "
+                  "unless NO_COLOR is set)")
+      ->type_name("WHEN")
+      ->check(CLI::IsMember({"auto", "always", "never"}).description(""));
+}
+
+void VerbParser::AddFailOnLoss(bool& fail_on_loss) {
+  app_.add_flag("--fail-on-loss", fail_on_loss,
+                "exit with status 3 if event records were lost");
+}
+
+void VerbParser::AddBytes(const std::string& name, std::uint64_t& bytes,
+                          const std::string& description) {
+  app_.add_option_function<std::string>(
+          name,
+          [&bytes, name](const std::string& text) {
+            const auto value = ParseBytes(text);
+            if (!value || *value == 0) {
+              throw CLI::ValidationError(
+                  name, text + " is no size; write it like 4096, 64K or 64M");
+            }
+            bytes = *value;
+          },
+          description)
+      ->type_name("SIZE");
+}
+
+void VerbParser::AddDuration(const std::string& name,
+                             std::uint64_t& duration_ns,
+                             const std::string& description) {
+  app_.add_option_function<std::string>(
+          name,
+          [&duration_ns, name](const std::string& text) {
+            const auto value = ParseDuration(text);
+            if (!value) {
+              throw CLI::ValidationError(
+                  name,
+                  text + " is no duration; write it like 10s, 250ms or 2m");
+            }
+            duration_ns = *value;
+          },
+          description)
+      ->type_name("DURATION");
+}
+
+void VerbParser::TakeCommand(std::vector<std::string>& command) {
+  command_ = &command;
+  app_.prefix_command();
+}
+
+std::string VerbParser::Hint(const std::string& unknown_option) const {
+  const std::string word =
+      unknown_option.substr(0, unknown_option.find_first_of('='));
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app_.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      names.push_back("--" + name);
+    }
+  }
+  const std::string_view nearest = NearestName(word, names);
+  if (nearest.empty()) return "";
+  return absl::StrFormat("; did you mean %s?", nearest);
+}
+
+int VerbParser::UsageError(std::string_view message) const {
+  Say(text_.name, message);
+  std::fprintf(stderr, "See `countrace help %s`.\n", text_.name);
+  return kExitUsage;
+}
+
+std::optional<int> VerbParser::Parse(const Arguments& arguments) {
+  // After "--" everything belongs to the command, also what looks like ours.
+  auto ours_end = arguments.end();
+  if (command_ != nullptr) {
+    ours_end = std::find(arguments.begin(), arguments.end(), "--");
+  }
+  // CLI11 wants them last first.
+  std::vector<std::string> ours(arguments.begin(), ours_end);
+  std::reverse(ours.begin(), ours.end());
+  try {
+    app_.parse(std::move(ours));
+  } catch (const CLI::CallForHelp&) {
+    return PrintData(text_.name, app_.help());
+  } catch (const CLI::ParseError& error) {
+    return UsageError(error.what());
+  }
+
+  const std::vector<std::string> left = app_.remaining();
+  if (command_ != nullptr) {
+    if (!left.empty() && left.front().starts_with("-")) {
+      return UsageError(absl::StrFormat("unknown option %s%s", left.front(),
+                                        Hint(left.front())));
+    }
+    *command_ = left;
+    // "countrace record ls -- -l": the dashes are an argument of ls.
+    auto rest = ours_end;
+    if (rest != arguments.end() && left.empty()) ++rest;
+    command_->insert(command_->end(), rest, arguments.end());
+    return std::nullopt;
+  }
+  if (left.empty()) return std::nullopt;
+  const bool is_option = left.front().starts_with("-") && left.front() != "-";
+  if (is_option) {
+    return UsageError(absl::StrFormat("unknown option %s%s", left.front(),
+                                      Hint(left.front())));
+  }
+  return UsageError(absl::StrFormat("unexpected argument: %s", left.front()));
+}
+
+}  // namespace countrace::cli
