@@ -51,6 +51,8 @@ std::int32_t OpenEvent(const lf::SessionEvent& event,
   attr.config1 = event.config1;
   attr.config2 = event.config2;
   attr.exclude_hv = 1;
+  attr.exclude_user = (event.flags & lf::kEventExcludeUser) != 0 ? 1 : 0;
+  attr.exclude_kernel = (event.flags & lf::kEventExcludeKernel) != 0 ? 1 : 0;
   attr.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED |
                      PERF_FORMAT_TOTAL_TIME_RUNNING;
 #if defined(__aarch64__)

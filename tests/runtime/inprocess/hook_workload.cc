@@ -1,0 +1,335 @@
+// Instrumented program the tests of the runtime library run and examine. Usage:
+// hook_workload MODE [ARGUMENTS]; each mode prints what it emitted, one
+// "emitted TID COUNT" line a thread, so that a test can compare.
+//
+// Point hook workload:tick carries a per-thread counter from 0 on: a lost, torn
+// or misplaced record shows as a gap.
+#include <countrace/hooks.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+int Tid() { return static_cast<int>(syscall(SYS_gettid)); }
+
+void PrintEmitted(int tid, std::uint64_t count) {
+  char line[64];
+  const int bytes = snprintf(line, sizeof(line), "emitted %d %llu\n", tid,
+                             static_cast<unsigned long long>(count));
+  if (write(STDOUT_FILENO, line, static_cast<std::size_t>(bytes)) < 0) abort();
+}
+
+void Pairs(std::uint64_t count) {
+  for (std::uint64_t i = 0; i < count; ++i) {
+    COUNTRACE_SEGMENT("workload", "pair");
+  }
+  PrintEmitted(Tid(), 2 * count);
+}
+
+void Ticks(std::uint64_t count) {
+  for (std::uint64_t i = 0; i < count; ++i) {
+    COUNTRACE_HOOK("workload", "tick", i);
+  }
+  PrintEmitted(Tid(), count);
+}
+
+template <typename F>
+void InThreads(std::uint64_t threads, F f) {
+  std::vector<std::thread> all;
+  for (std::uint64_t i = 0; i < threads; ++i) all.emplace_back(f);
+  for (std::thread& thread : all) thread.join();
+}
+
+// --- signals ----------------------------------------------------------------
+
+std::atomic<std::uint64_t> g_in_handler{0};
+std::atomic<bool> g_errno_changed{false};
+
+void OnTimer(int) {
+  errno = 4711;
+  const std::uint64_t n = g_in_handler.fetch_add(1, std::memory_order_relaxed);
+  {
+    COUNTRACE_SEGMENT("workload", "handler", n);
+    COUNTRACE_HOOK("workload", "in_handler", n, "text in a handler");
+  }
+  if (errno != 4711) g_errno_changed = true;
+}
+
+// Main hooks with and without payload while a timer interrupts them.
+int Storm(std::uint64_t interrupts, long period_us) {
+  struct sigaction action = {};
+  action.sa_handler = &OnTimer;
+  action.sa_flags = SA_RESTART | SA_NODEFER;
+  sigaction(SIGALRM, &action, nullptr);
+  const itimerval timer = {{0, period_us}, {0, period_us}};
+  setitimer(ITIMER_REAL, &timer, nullptr);
+  std::uint64_t ticks = 0;
+  std::uint64_t pairs = 0;
+  while (g_in_handler.load(std::memory_order_relaxed) < interrupts) {
+    for (int i = 0; i < 50; ++i) {
+      COUNTRACE_HOOK("workload", "tick", ticks);
+      ++ticks;
+      COUNTRACE_SEGMENT("workload", "pair");
+      ++pairs;
+    }
+  }
+  const itimerval off = {};
+  setitimer(ITIMER_REAL, &off, nullptr);
+  signal(SIGALRM, SIG_IGN);
+  PrintEmitted(Tid(), ticks + 2 * pairs + 3 * g_in_handler);
+  printf("ticks %llu handlers %llu\n", static_cast<unsigned long long>(ticks),
+         static_cast<unsigned long long>(g_in_handler.load()));
+  return g_errno_changed ? 1 : 0;
+}
+
+// --- processes --------------------------------------------------------------
+
+int Forks(std::uint64_t forks, std::uint64_t threads) {
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> all;
+  for (std::uint64_t i = 0; i < threads; ++i) {
+    all.emplace_back([&stop] {
+      std::uint64_t n = 0;
+      while (!stop.load(std::memory_order_relaxed)) {
+        COUNTRACE_HOOK("workload", "tick", n);
+        ++n;
+      }
+      PrintEmitted(Tid(), n);
+    });
+  }
+  for (std::uint64_t i = 0; i < forks; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      Ticks(100);
+      std::thread([] { Ticks(10); }).join();
+      _exit(0);
+    }
+    int status = 0;
+    if (waitpid(child, &status, 0) != child || status != 0) return 1;
+  }
+  stop = true;
+  for (std::thread& thread : all) thread.join();
+  return 0;
+}
+
+// Replaces itself `depth` times, every second time from a thread.
+int ExecChain(const char* self, int depth) {
+  Ticks(10);
+  if (depth == 0) return 7;
+  const std::string next = std::to_string(depth - 1);
+  const auto replace = [&] {
+    execl(self, self, "exec", next.c_str(), nullptr);
+    _exit(99);
+  };
+  if (depth % 2 == 0) replace();
+  std::thread(replace).join();
+  return 99;
+}
+
+int VforkExec(const char* self, std::uint64_t times) {
+  for (std::uint64_t i = 0; i < times; ++i) {
+    const pid_t child = vfork();
+    if (child == 0) {
+      execl(self, self, "ticks", "1", "10", nullptr);
+      _exit(99);
+    }
+    int status = 0;
+    if (waitpid(child, &status, 0) != child || status != 0) return 1;
+  }
+  Ticks(10);
+  return 0;
+}
+
+// --- clock ------------------------------------------------------------------
+
+std::uint64_t MonotonicNs() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+// Brackets each hook by CLOCK_MONOTONIC: payload = the time before it and the
+// time after the one before.
+void ClockBrackets(std::uint64_t count, std::uint64_t pause_us) {
+  std::uint64_t after = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t before = MonotonicNs();
+    COUNTRACE_HOOK("workload", "clock", before, after);
+    after = MonotonicNs();
+    if (pause_us != 0 && i % 64 == 0) {
+      usleep(static_cast<useconds_t>(pause_us));
+    }
+  }
+}
+
+// --- counters ---------------------------------------------------------------
+
+// Touches `pages` fresh pages in one segment; sleeps in another.
+void Faults(std::uint64_t pages, std::uint64_t rounds) {
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    const std::size_t bytes = pages * 4096;
+    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    madvise(memory, bytes, MADV_NOHUGEPAGE);
+    {
+      COUNTRACE_SEGMENT("workload", "faults");
+      for (std::size_t at = 0; at < bytes; at += 4096) {
+        static_cast<volatile char*>(memory)[at] = 1;
+      }
+    }
+    {
+      COUNTRACE_SEGMENT("workload", "sleeps");
+      usleep(2000);
+    }
+    munmap(memory, bytes);
+  }
+}
+
+// --- killing ----------------------------------------------------------------
+
+// Counts in shared memory what it has committed, until it is killed.
+int UntilKilled(const char* counter_file, std::uint64_t threads) {
+  const int fd = open(counter_file, O_RDWR | O_CLOEXEC);
+  auto* counters = static_cast<std::uint64_t*>(
+      mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+  if (counters == MAP_FAILED) return 1;
+  std::atomic<std::uint64_t> next{0};
+  InThreads(threads, [&] {
+    const std::uint64_t me = next++;
+    for (std::uint64_t i = 0;; ++i) {
+      COUNTRACE_HOOK("workload", "tick", i);
+      __atomic_store_n(&counters[me], i + 1, __ATOMIC_RELEASE);
+    }
+  });
+  return 0;
+}
+
+// --- life cycle -------------------------------------------------------------
+
+struct AtThreadEnd {
+  ~AtThreadEnd() { COUNTRACE_HOOK("workload", "thread_destructor"); }
+};
+void OnKeyEnd(void*) { COUNTRACE_HOOK("workload", "key_destructor"); }
+
+struct AroundMain {
+  AroundMain() { COUNTRACE_HOOK("workload", "before_main"); }
+  ~AroundMain() { COUNTRACE_HOOK("workload", "after_main"); }
+};
+AroundMain g_around_main;
+
+int LifeCycle() {
+  pthread_key_t key;
+  pthread_key_create(&key, &OnKeyEnd);
+  for (int i = 0; i < 10; ++i) {
+    std::thread([key] {
+      static thread_local AtThreadEnd at_end;
+      (void)&at_end;
+      pthread_setspecific(key, &at_end);
+      COUNTRACE_HOOK("workload", "tick", 0);
+    }).join();
+  }
+  atexit([] { COUNTRACE_HOOK("workload", "at_exit"); });
+  return 0;
+}
+
+int Libraries(const char* library, int times) {
+  for (int i = 0; i < times; ++i) {
+    void* handle = dlopen(library, RTLD_NOW);
+    if (handle == nullptr) {
+      fprintf(stderr, "%s\n", dlerror());
+      return 1;
+    }
+    auto* call = reinterpret_cast<void (*)()>(dlsym(handle, "library_call"));
+    call();
+    dlclose(handle);
+  }
+  return 0;
+}
+
+int Exceptions(int times) {
+  for (int i = 0; i < times; ++i) {
+    try {
+      COUNTRACE_SEGMENT("workload", "outer");
+      COUNTRACE_SEGMENT("workload", "inner", i, "text", 2.5);
+      throw i;
+    } catch (int) {
+      COUNTRACE_HOOK("workload", "caught");
+    }
+  }
+  return 0;
+}
+
+std::uint64_t Number(const char* text) { return strtoull(text, nullptr, 10); }
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string mode = argc > 1 ? argv[1] : "";
+  const auto number = [&](int i) { return i < argc ? Number(argv[i]) : 1; };
+  if (mode == "pairs") {
+    InThreads(number(2), [&] { Pairs(number(3)); });
+    return 0;
+  }
+  if (mode == "ticks") {
+    InThreads(number(2), [&] { Ticks(number(3)); });
+    return 0;
+  }
+  if (mode == "short") {  // one thread after the other
+    for (std::uint64_t i = 0; i < number(2); ++i) {
+      std::thread([&] { Ticks(number(3)); }).join();
+    }
+    return 0;
+  }
+  if (mode == "storm") return Storm(number(2), static_cast<long>(number(3)));
+  if (mode == "forks") return Forks(number(2), number(3));
+  if (mode == "exec") return ExecChain(argv[0], static_cast<int>(number(2)));
+  if (mode == "vfork") return VforkExec(argv[0], number(2));
+  if (mode == "killed") return UntilKilled(argv[2], number(3));
+  if (mode == "life") return LifeCycle();
+  if (mode == "library") return Libraries(argv[2], static_cast<int>(number(3)));
+  if (mode == "exceptions") return Exceptions(static_cast<int>(number(2)));
+  if (mode == "clock") {
+    InThreads(number(2), [&] { ClockBrackets(number(3), number(4)); });
+    return 0;
+  }
+  if (mode == "faults") {
+    Faults(number(2), number(3));
+    return 0;
+  }
+  if (mode == "no_fds") {
+    const rlimit none = {3, 3};
+    setrlimit(RLIMIT_NOFILE, &none);
+    Ticks(number(2));
+    return 0;
+  }
+  if (mode == "main_exits") {  // the main thread ends before another
+    static std::thread other([] {
+      usleep(200000);
+      Ticks(10);
+    });
+    other.detach();
+    Ticks(10);
+    pthread_exit(nullptr);
+  }
+  fprintf(stderr, "hook_workload: unknown mode: %s\n", mode.c_str());
+  return 2;
+}
