@@ -1,5 +1,6 @@
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/strings/str_format.h"
@@ -29,6 +30,8 @@ constexpr VerbText kText = {
         "countrace list hooks web.ctf\n"
         "countrace list hooks ./server\n",
 };
+
+constexpr std::string_view kEnterSuffix = "__enter", kExitSuffix = "__exit";
 
 int ListEvents(const std::string& format, bool all) {
   const runtime::ListEventsResult result = runtime::ListEvents();
@@ -74,9 +77,19 @@ int ListHooksOfProgram(const std::string& path, const std::string& format) {
   const auto notes = ReadUsdtNotes(path);
   if (!notes.ok()) return ReportFailure(kText.name, notes.status());
   RowTable table("countrace.program_hooks/1", "hooks",
-                 {"hook", "address", "arguments"});
+                 {"hook", "kind", "address", "arguments"});
   for (const UsdtNote& note : *notes) {
-    table.Add({note.provider + ":" + note.name,
+    // A segment's two sides are notes "name__enter" and "name__exit".
+    std::string_view name = note.name;
+    const char* kind = "point";
+    if (name.ends_with(kEnterSuffix)) {
+      name.remove_suffix(kEnterSuffix.size());
+      kind = "enter";
+    } else if (name.ends_with(kExitSuffix)) {
+      name.remove_suffix(kExitSuffix.size());
+      kind = "exit";
+    }
+    table.Add({absl::StrFormat("%s:%s", note.provider, name), std::string(kind),
                absl::StrFormat("0x%x", note.address), note.arguments});
   }
   if (notes->empty()) Say(kText.name, path + " contains no hook");

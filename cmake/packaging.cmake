@@ -8,9 +8,10 @@ set(countrace_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/countrace)
 # Private headers keep their "logformat/x.h" spelling below this folder.
 set(countrace_module_headers ${CMAKE_INSTALL_INCLUDEDIR}/countrace/modules)
 
-install(TARGETS countrace_hooks countrace_runtime
+install(TARGETS countrace_hooks countrace_runtime countrace_runtime_static
   EXPORT countrace-hooks-targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT countrace-hooks-targets
   NAMESPACE countrace:: DESTINATION ${countrace_cmake_dir})
@@ -29,8 +30,6 @@ install(EXPORT countrace-analysis-targets
 
 install(TARGETS countrace RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 
-set_target_properties(countrace_hooks PROPERTIES EXPORT_NAME hooks)
-set_target_properties(countrace_runtime PROPERTIES EXPORT_NAME runtime)
 set_target_properties(countrace_logformat PROPERTIES EXPORT_NAME logformat)
 set_target_properties(countrace_rmap PROPERTIES EXPORT_NAME rmap)
 

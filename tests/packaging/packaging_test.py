@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""Installs countrace into an empty folder and uses it as a user would: by
+find_package, by add_subdirectory, by pkg-config, and by the installed program.
+
+Usage: packaging_test.py SOURCE BUILD CC CXX. BUILD must be built.
+"""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+SOURCE = BUILD = CC = CXX = None
+EXAMPLES = ("hello_hooks", "hello_hooks_c", "request_pipeline")
+
+
+class Packaging(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="countrace-pkg-"))
+        cls.prefix = cls.folder / "prefix"
+        cls.environment = {
+            key: value for key, value in os.environ.items()
+            if not key.startswith(("COUNTRACE_", "CMAKE_", "LD_"))}
+        cls.run_ok("cmake", "--install", BUILD, "--prefix", cls.prefix)
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder)
+
+    @classmethod
+    def run_ok(cls, *command, **options):
+        done = subprocess.run([str(part) for part in command], text=True,
+                              stdin=subprocess.DEVNULL, check=False,
+                              capture_output=True, env=cls.environment,
+                              timeout=300, **options)
+        if done.returncode != 0:
+            raise AssertionError(f"{command}: {done.returncode}\n"
+                                 f"{done.stdout}\n{done.stderr}")
+        return done.stdout
+
+    def build(self, source, *options):
+        binary = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
+        self.run_ok("cmake", "-S", source, "-B", binary, "-G", "Ninja",
+                    f"-DCMAKE_C_COMPILER={CC}", f"-DCMAKE_CXX_COMPILER={CXX}",
+                    *options)
+        self.run_ok("cmake", "--build", binary)
+        return binary
+
+    def test_examples_build_alone_by_find_package_and_link_nothing(self):
+        for example in EXAMPLES:
+            with self.subTest(example=example):
+                # A copy: nothing beside it may help.
+                copy = self.folder / "copies" / example
+                shutil.copytree(SOURCE / "examples" / example, copy)
+                binary = self.build(copy, f"-DCMAKE_PREFIX_PATH={self.prefix}")
+                output = self.run_ok(binary / example)
+                self.assertRegex(output, r"(?m)^\w+:\w+ \d+$")
+                needed = self.run_ok("readelf", "-d", binary / example)
+                self.assertNotIn("countrace", needed)
+
+    def test_builds_by_add_subdirectory(self):
+        binary = self.build(HERE / "with_add_subdirectory",
+                            f"-DCOUNTRACE_SOURCE={SOURCE}")
+        self.assertEqual("done\n", self.run_ok(binary / "consumer"))
+
+    def test_builds_by_pkg_config(self):
+        pc_folder = next(self.prefix.rglob("countrace.pc")).parent
+        self.environment["PKG_CONFIG_PATH"] = str(pc_folder)
+        flags = self.run_ok("pkg-config", "--cflags", "--libs",
+                            "countrace").split()
+        self.assertFalse([flag for flag in flags if flag.startswith("-l")])
+        program = self.folder / "by_pkg_config"
+        self.run_ok(CC, HERE / "with_pkg_config/consumer.c", *flags, "-o",
+                    program)
+        self.assertEqual("done\n", self.run_ok(program))
+        flags = self.run_ok("pkg-config", "--cflags", "--libs",
+                            "countrace-runtime").split()
+        self.run_ok(CC, HERE / "with_pkg_config/consumer.c", "-Wl,--no-as-needed",
+                    *flags, f"-Wl,-rpath,{pc_folder.parent}", "-o", program)
+        self.assertEqual("done\n", self.run_ok(program))
+        self.assertIn("libcountrace-runtime",
+                      self.run_ok("readelf", "-d", program))
+
+    def test_analysis_libraries_build_by_find_package(self):
+        self.build(HERE / "with_analysis",
+                   f"-DCMAKE_PREFIX_PATH={self.prefix}")
+
+    def test_installed_program_finds_its_runtime_and_records(self):
+        countrace = self.prefix / "bin" / "countrace"
+        binary = self.build(SOURCE / "examples" / "hello_hooks",
+                            f"-DCMAKE_PREFIX_PATH={self.prefix}")
+        trace = self.folder / "hello.ctf"
+        self.run_ok(countrace, "record", "--no-kernel", "-o", trace, "--",
+                    binary / "hello_hooks", cwd="/")
+        report = json.loads(self.run_ok(countrace, "report", "--format",
+                                        "json", trace))
+        self.assertEqual([("hello:work", 100)],
+                         [(row["segment"], row["calls"])
+                          for row in report["segments"]])
+
+    def test_runtime_library_exports_only_its_c_symbols(self):
+        library = next(self.prefix.rglob("libcountrace-runtime.so"))
+        names = re.findall(r"(?m)^[0-9a-f]+ [A-Za-z] (\S+)$", self.run_ok(
+            "nm", "-D", "--defined-only", library))
+        self.assertTrue(names)
+        self.assertEqual([], [name for name in names if not name.startswith(
+            ("countrace_", "COUNTRACE_"))])
+
+    def test_runtime_library_needs_neither_libstdcxx_nor_abseil(self):
+        library = next(self.prefix.rglob("libcountrace-runtime.so"))
+        needed = re.findall(r"NEEDED.*\[(.*)\]", self.run_ok(
+            "readelf", "-d", library))
+        self.assertTrue(needed)
+        allowed = ("libc.so", "libm.so", "libpthread.so", "ld-linux")
+        self.assertEqual([], [name for name in needed
+                              if not name.startswith(allowed)])
+
+    def test_installed_files_name_no_folder_of_the_build(self):
+        for path in self.prefix.rglob("*"):
+            if path.suffix in (".cmake", ".pc", ".h"):
+                text = path.read_text()
+                self.assertNotIn(str(SOURCE), text, path)
+                self.assertNotIn(str(BUILD), text, path)
+
+
+if __name__ == "__main__":
+    SOURCE, BUILD = (pathlib.Path(p).resolve() for p in sys.argv[1:3])
+    CC, CXX = sys.argv[3:5]
+    unittest.main(argv=sys.argv[:1] + sys.argv[5:])
