@@ -44,15 +44,15 @@ inline constexpr const char* kDiscardCauseNames[kDiscardCauses] = {
 // or died; `recover` finds its end by walking the records (FORMAT.md, 5).
 struct PacketHead {
   // CTF packet header.
-  std::uint32_t magic;        // kPacketMagic
-  std::uint8_t uuid[16];      // of the trace
-  std::uint32_t stream_class; // StreamClass
+  std::uint32_t magic;         // kPacketMagic
+  std::uint8_t uuid[16];       // of the trace
+  std::uint32_t stream_class;  // StreamClass
   // CTF packet context.
-  std::uint64_t begin_ns;        // timestamp_begin, CLOCK_MONOTONIC
-  std::uint64_t end_ns;          // timestamp_end: time of the last record
-  std::uint64_t content_bits;    // content_size: head and records; 0 = open
-  std::uint64_t packet_bits;     // packet_size, multiple of 8 * 4096
-  std::uint64_t sequence;        // packet_seq_num, from 0 in each stream file
+  std::uint64_t begin_ns;      // timestamp_begin, CLOCK_MONOTONIC
+  std::uint64_t end_ns;        // timestamp_end: time of the last record
+  std::uint64_t content_bits;  // content_size: head and records; 0 = open
+  std::uint64_t packet_bits;   // packet_size, multiple of 8 * 4096
+  std::uint64_t sequence;      // packet_seq_num, from 0 in each stream file
   // events_discarded: cumulative in this stream file. By our rule the events
   // counted here were lost after this packet's last record and before the next
   // packet's first record.
@@ -64,9 +64,9 @@ struct PacketHead {
   std::uint64_t monotonic_begin;
   std::uint64_t raw_end;
   std::uint64_t monotonic_end;
-  std::int32_t cpu;  // logical CPU of a kCpu stream, else -1
-  std::int32_t pid;  // thread group of a kThread packet, else -1
-  std::int32_t tid;  // thread of a kThread packet, else -1
+  std::int32_t cpu;       // logical CPU of a kCpu stream, else -1
+  std::int32_t pid;       // thread group of a kThread packet, else -1
+  std::int32_t tid;       // thread of a kThread packet, else -1
   std::uint32_t mmcr;     // event set in force
   std::uint32_t present;  // kCpu: bit i set = counter i was counted
   std::uint32_t flags;    // PacketFlags
@@ -142,10 +142,17 @@ inline constexpr std::size_t kMaxPayloadValues = 6;
 // Longer strings are cut to this many bytes, the NUL included.
 inline constexpr std::size_t kMaxStringBytes = 512;
 inline constexpr std::size_t kMaxRecordBytes = 4096;
+// Larger packets are taken for damage.
+inline constexpr std::size_t kMaxPacketBytes = std::size_t{1} << 30;
 
 // Payload value types, as stored in hook descriptors and in `.hooks`.
 enum class PayloadType : std::uint8_t {
-  kNone = 0, kInt = 1, kUnsigned = 2, kDouble = 3, kString = 4, kPointer = 5
+  kNone = 0,
+  kInt = 1,
+  kUnsigned = 2,
+  kDouble = 3,
+  kString = 4,
+  kPointer = 5
 };
 // One letter for each type in `.hooks` and in the metadata's env block.
 inline constexpr char kPayloadTypeLetters[] = "-iudsp";

@@ -57,8 +57,8 @@ class PacketWriter {
   void CountDiscarded(DiscardCause cause, std::uint64_t records);
 
   // Identity and event set of the packets that follow (kThread: stream reuse).
-  void SetPacketIdentity(std::int32_t pid, std::int32_t tid,
-                         std::uint32_t mmcr, std::uint32_t present);
+  void SetPacketIdentity(std::int32_t pid, std::int32_t tid, std::uint32_t mmcr,
+                         std::uint32_t present);
 
   // Closes the open packet, cuts the file to its end. Idempotent. After it,
   // Append() discards.

@@ -1,8 +1,10 @@
 // Files that exist while a recording runs (FORMAT.md, section 6).
 //
-//   DIR/.incomplete   locked with flock(LOCK_EX) by the recorder; removed at the
+//   DIR/.incomplete   locked with flock(LOCK_EX) by the recorder; removed at
+//   the
 //                     end. Present and unlocked: the recorder died.
-//   DIR/.session      SessionControl below, mapped shared by the recorder and by
+//   DIR/.session      SessionControl below, mapped shared by the recorder and
+//   by
 //                     every instrumented process.
 //   DIR/.hooks        hook registry, one text line a hook, appended under
 //                     flock(LOCK_EX); a line without '\n' is a torn append.
@@ -30,7 +32,8 @@ inline constexpr char kSessionEnvironment[] = "COUNTRACE_SESSION";
 // KIND is "segment" or "point"; TYPES one kPayloadTypeLetters letter for each
 // value, "-" for none.
 
-// Modifiers of an event name: `:u` does not count the kernel, `:k` not user code.
+// Modifiers of an event name: `:u` does not count the kernel, `:k` not user
+// code.
 enum SessionEventFlags : std::uint32_t {
   kEventExcludeUser = 1u << 0,
   kEventExcludeKernel = 1u << 1,
@@ -38,9 +41,9 @@ enum SessionEventFlags : std::uint32_t {
 
 // One event of an event set, as perf_event_open(2) wants it.
 struct SessionEvent {
-  char name[48];           // as the user wrote it, NUL-terminated
-  std::uint32_t type;      // perf_event_attr.type
-  std::uint32_t flags;     // SessionEventFlags
+  char name[48];        // as the user wrote it, NUL-terminated
+  std::uint32_t type;   // perf_event_attr.type
+  std::uint32_t flags;  // SessionEventFlags
   std::uint64_t config;
   std::uint64_t config1;
   std::uint64_t config2;
@@ -75,8 +78,8 @@ struct SessionControl {
   SessionMode mode;
   SessionScope scope;
   std::int32_t recorder_pid;
-  std::int32_t root_pid;  // first process of kCommand, else 0
-  std::uint32_t cpus;     // possible CPUs at the beginning
+  std::int32_t root_pid;           // first process of kCommand, else 0
+  std::uint32_t cpus;              // possible CPUs at the beginning
   std::uint64_t sub_buffer_bytes;  // largest sub-buffer, multiple of 4096
   std::uint32_t sub_buffers;       // sub-buffers kept ready for each thread
   std::uint32_t reserved0;
@@ -86,8 +89,8 @@ struct SessionControl {
   // counter's rate as the recorder measured it: ns = ticks * mult / 2^32
   // (0: not usable, read CLOCK_MONOTONIC instead).
   std::int64_t realtime_offset_ns;
-  std::uint64_t begin_ns;      // CLOCK_MONOTONIC
-  std::uint64_t raw_ns_mult;   // 2^32 * ns per raw tick
+  std::uint64_t begin_ns;     // CLOCK_MONOTONIC
+  std::uint64_t raw_ns_mult;  // 2^32 * ns per raw tick
   // Events of the kernel recorder's dumps, and of dumps at user hooks.
   std::uint32_t cpu_event_count;
   std::uint32_t thread_event_count;
@@ -107,7 +110,8 @@ struct SessionControl {
   char command[256];
   ProcessSlot processes[kProcessSlots];
 };
-inline constexpr std::uint64_t kSessionMagic = 0x31306e7373437463;  // "ctCssn01"
+inline constexpr std::uint64_t kSessionMagic =
+    0x31306e7373437463;  // "ctCssn01"
 
 }  // namespace countrace::logformat
 

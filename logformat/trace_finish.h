@@ -24,9 +24,9 @@ struct FinishOptions {
 struct FinishResult {
   std::uint64_t streams = 0;
   std::uint64_t packets = 0;
-  std::uint64_t records = 0;         // kept
-  std::uint64_t closed_packets = 0;  // open packets that were closed
-  std::uint64_t dropped_packets = 0; // unreadable, removed
+  std::uint64_t records = 0;          // kept
+  std::uint64_t closed_packets = 0;   // open packets that were closed
+  std::uint64_t dropped_packets = 0;  // unreadable, removed
   std::uint64_t cut_bytes = 0;
   std::array<std::uint64_t, kDiscardCauses> discarded{};  // whole trace
   std::vector<std::string> messages;  // what was lost and where, for the user

@@ -28,7 +28,7 @@ struct HookInfo {
   HookKind kind = HookKind::kPoint;
   std::string provider;
   std::string name;
-  std::string location;             // "file:line"
+  std::string location;              // "file:line"
   std::vector<PayloadType> payload;  // types of the enter or point hook
   std::string FullName() const { return provider + ":" + name; }
 };
@@ -40,30 +40,30 @@ struct TraceInfo {
   std::array<std::uint8_t, 16> uuid{};
   std::array<std::uint8_t, 16> boot_id{};  // uuid of the clock; 0: unknown
   SessionScope scope = SessionScope::kHooksOnly;
-  std::int32_t root_pid = 0;       // kCommand: first process
+  std::int32_t root_pid = 0;  // kCommand: first process
   std::int32_t recorder_pid = 0;
   std::uint32_t cpus = 0;
-  std::uint64_t begin_ns = 0;      // CLOCK_MONOTONIC
+  std::uint64_t begin_ns = 0;  // CLOCK_MONOTONIC
   std::int64_t realtime_offset_ns = 0;
   std::string hostname, kernel_release, command;
   std::vector<std::string> cpu_events;     // names, in dump order
   std::vector<std::string> thread_events;  // names, in dump order
   std::vector<HookInfo> hooks;             // ascending by id
   const HookInfo* FindHook(std::uint32_t hook_id) const;  // null if unknown
-  bool finished = true;   // false: `.incomplete` is present
-  bool recording = false; // `.incomplete` is locked: a recorder is at work
+  bool finished = true;    // false: `.incomplete` is present
+  bool recording = false;  // `.incomplete` is locked: a recorder is at work
 };
 
 // One committed record, decoded as far as its fixed layout goes.
 struct EventRecord {
-  std::uint64_t time_ns;      // CLOCK_MONOTONIC
-  std::uint32_t stream;       // index into MergedReader::streams()
+  std::uint64_t time_ns;  // CLOCK_MONOTONIC
+  std::uint32_t stream;   // index into MergedReader::streams()
   StreamClass stream_class;
-  std::uint16_t event_id;     // as stored
-  std::int32_t cpu;           // kCpu streams, else -1
-  std::int32_t pid, tid;      // kThread streams, else -1
-  std::uint32_t mmcr;         // of the dump, or of the packet
-  std::uint32_t present;      // counters present (0 if no dump)
+  std::uint16_t event_id;         // as stored
+  std::int32_t cpu;               // kCpu streams, else -1
+  std::int32_t pid, tid;          // kThread streams, else -1
+  std::uint32_t mmcr;             // of the dump, or of the packet
+  std::uint32_t present;          // counters present (0 if no dump)
   const std::uint64_t* counters;  // N cumulative values, or null if no dump
   // Whole record, header word included. kCpu: cast by CpuEvent.
   std::span<const std::byte> bytes;
@@ -83,7 +83,9 @@ struct DiscardedEvents {
 };
 
 // Packets missing or unreadable between two packets of a stream (gap in
-// `sequence`, bad head, cut tail). How many records they held is not known.
+// `sequence`, bad head, cut tail). How many records they held is not known. A
+// packet whose rest is unreadable counts as one. `packets` is 0 if nothing but
+// a time or a count of the head is wrong; the records were still delivered.
 struct DiscardedPackets {
   std::uint32_t stream;
   StreamClass stream_class;
@@ -115,13 +117,13 @@ struct StreamInfo {
 using ProgressCallback = bool (*)(void* context, std::uint64_t done,
                                   std::uint64_t total);
 
-// A trace opened for reading. Never writes to the directory: an unfinished trace
-// is recovered in memory.
+// A trace opened for reading. Never writes to the directory: an unfinished
+// trace is recovered in memory.
 class TraceReader {
  public:
-  // Returns: NOT_FOUND no such directory; INVALID_ARGUMENT not a countrace trace
-  // (the message says what it is and how to read it); DATA_LOSS metadata cannot
-  // be read; RESOURCE_EXHAUSTED descriptor or mapping limit.
+  // Returns: NOT_FOUND no such directory; INVALID_ARGUMENT not a countrace
+  // trace (the message says what it is and how to read it); DATA_LOSS metadata
+  // cannot be read; RESOURCE_EXHAUSTED descriptor or mapping limit.
   static absl::StatusOr<std::unique_ptr<TraceReader>> Open(
       const std::string& path);
   virtual ~TraceReader() = default;
@@ -132,8 +134,7 @@ class TraceReader {
   // Delivers every item of all streams, once, merged by time. May be called
   // again. Damage is delivered as DiscardedEvents or DiscardedPackets.
   // Returns: CANCELLED if `progress` said stop.
-  virtual absl::Status Read(ItemSink& sink,
-                            ProgressCallback progress = nullptr,
+  virtual absl::Status Read(ItemSink& sink, ProgressCallback progress = nullptr,
                             void* progress_context = nullptr) = 0;
 
   // Discarded events of the session that belong to no stream, by cause.
@@ -143,6 +144,8 @@ class TraceReader {
   virtual std::uint32_t session_last_errno() const = 0;
   // Threads that had to make their own sub-buffer resident (slow, not lost).
   virtual std::uint32_t late_sub_buffers() const = 0;
+  // What could not be read of the trace's description, for the user.
+  virtual const std::vector<std::string>& messages() const = 0;
 };
 
 }  // namespace countrace::logformat

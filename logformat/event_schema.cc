@@ -1,0 +1,177 @@
+#include "logformat/event_schema.h"
+
+#include <set>
+
+#include "absl/strings/str_format.h"
+
+namespace countrace::logformat {
+namespace {
+
+bool IsIdentifierCharacter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+         (c >= '0' && c <= '9') || c == '_';
+}
+
+FieldType PayloadField(PayloadType type) {
+  switch (type) {
+    case PayloadType::kInt:
+      return FieldType::kInt64;
+    case PayloadType::kDouble:
+      return FieldType::kDouble;
+    case PayloadType::kString:
+      return FieldType::kString;
+    case PayloadType::kPointer:
+      return FieldType::kPointer;
+    case PayloadType::kUnsigned:
+    case PayloadType::kNone:
+      break;
+  }
+  return FieldType::kUint64;
+}
+
+// A name becomes part of one output line of any reader: a line break in it
+// would make two lines of one record.
+std::string OneLine(const std::string& name) {
+  std::string out;
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) {
+      out += absl::StrFormat("\\x%02x", byte);
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+void AddCpuClasses(const TraceInfo& info, std::vector<EventClass>& classes) {
+  using F = FieldType;
+  std::vector<EventField> counters;
+  for (std::string& name : CounterFieldNames(info.cpu_events)) {
+    counters.push_back({std::move(name), F::kCounter});
+  }
+  const auto add = [&](CpuEvent id, const char* name,
+                       std::vector<EventField> fields, bool dump) {
+    if (dump) fields.insert(fields.end(), counters.begin(), counters.end());
+    classes.push_back({StreamClass::kCpu,
+                       static_cast<std::uint16_t>(id),
+                       name,
+                       {},
+                       std::move(fields)});
+  };
+  const std::vector<EventField> task = {{"pid", F::kInt32},
+                                        {"tid", F::kInt32},
+                                        {"parent_pid", F::kInt32},
+                                        {"parent_tid", F::kInt32}};
+  const std::vector<EventField> comm = {
+      {"pid", F::kInt32}, {"tid", F::kInt32}, {"comm", F::kComm}};
+  add(CpuEvent::kDispatch, "dispatch",
+      {{"prev_tid", F::kUint24},
+       {"next_tid", F::kUint24},
+       {"prev_state", F::kUint16}},
+      true);
+  add(CpuEvent::kCounters, "counters",
+      {{"reason", F::kUint32}, {"running_tid", F::kUint32}}, true);
+  add(CpuEvent::kFork, "fork", task, false);
+  add(CpuEvent::kExec, "exec", comm, false);
+  add(CpuEvent::kComm, "comm", comm, false);
+  add(CpuEvent::kExit, "exit", task, false);
+  add(CpuEvent::kFault, "fault",
+      {{"pid", F::kInt32}, {"tid", F::kInt32}, {"address", F::kPointer}},
+      false);
+  add(CpuEvent::kProcessState, "process_state",
+      {{"pid", F::kInt32},
+       {"tid", F::kInt32},
+       {"parent_pid", F::kInt32},
+       {"flags", F::kUint32},
+       {"comm", F::kComm}},
+      false);
+}
+
+void AddThreadClasses(const TraceInfo& info, std::vector<EventClass>& classes) {
+  std::vector<EventField> dump;
+  if (!info.thread_events.empty()) {
+    dump = {{"mmcr", FieldType::kUint32}, {"present", FieldType::kUint32}};
+    for (std::string& name : CounterFieldNames(info.thread_events)) {
+      dump.push_back({std::move(name), FieldType::kCounter});
+    }
+  }
+  const auto add = [&](std::uint32_t id, std::string name,
+                       std::vector<EventField> fields) {
+    classes.push_back({StreamClass::kThread,
+                       static_cast<std::uint16_t>(id),
+                       name,
+                       {},
+                       fields});
+    if (dump.empty()) return;
+    classes.push_back({StreamClass::kThread,
+                       static_cast<std::uint16_t>(id | kEventDumpBit),
+                       std::move(name), dump, std::move(fields)});
+  };
+  for (const HookInfo& hook : info.hooks) {
+    std::vector<EventField> fields;
+    for (std::size_t i = 0; i < hook.payload.size(); ++i) {
+      fields.push_back(
+          {absl::StrFormat("arg%d", i), PayloadField(hook.payload[i])});
+    }
+    const std::string name = OneLine(hook.FullName());
+    if (hook.kind == HookKind::kPoint) {
+      add(hook.id * 2, name, std::move(fields));
+    } else {
+      add(hook.id * 2, name + "__enter", std::move(fields));
+      add(hook.id * 2 + kEventExitBit, name + "__exit", {});
+    }
+  }
+}
+
+}  // namespace
+
+std::size_t FieldBytes(FieldType type) {
+  switch (type) {
+    case FieldType::kUint16:
+      return 2;
+    case FieldType::kUint24:
+      return 3;
+    case FieldType::kUint32:
+    case FieldType::kInt32:
+      return 4;
+    case FieldType::kUint64:
+    case FieldType::kInt64:
+    case FieldType::kPointer:
+    case FieldType::kDouble:
+    case FieldType::kCounter:
+      return 8;
+    case FieldType::kComm:
+      return 16;
+    case FieldType::kString:
+      break;
+  }
+  return 0;
+}
+
+std::vector<EventClass> EventClasses(const TraceInfo& info) {
+  std::vector<EventClass> classes;
+  AddCpuClasses(info, classes);
+  AddThreadClasses(info, classes);
+  return classes;
+}
+
+std::vector<std::string> CounterFieldNames(
+    const std::vector<std::string>& event_names) {
+  std::set<std::string> taken = {"prev_tid", "next_tid",    "prev_state",
+                                 "reason",   "running_tid", "mmcr",
+                                 "present"};
+  std::vector<std::string> names;
+  for (const std::string& event : event_names) {
+    std::string base;
+    for (const char c : event) base += IsIdentifierCharacter(c) ? c : '_';
+    std::string name = base;
+    for (int n = 2; !taken.insert(name).second; ++n) {
+      name = absl::StrFormat("%s_%d", base, n);
+    }
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+}  // namespace countrace::logformat

@@ -1,0 +1,57 @@
+// The one list of event classes of a trace (FORMAT.md, section 4): names, ids
+// and fields. The metadata text, the record sizes and the text rendering are
+// all derived from it, so they cannot disagree.
+#ifndef COUNTRACE_LOGFORMAT_EVENT_SCHEMA_H_
+#define COUNTRACE_LOGFORMAT_EVENT_SCHEMA_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "logformat/packet_layout.h"
+#include "logformat/trace_reader.h"
+
+namespace countrace::logformat {
+
+enum class FieldType : std::uint8_t {
+  kUint16,
+  kUint24,
+  kUint32,
+  kInt32,
+  kUint64,
+  kInt64,
+  kPointer,  // 64 bits, shown in base 16
+  kDouble,
+  kString,   // NUL-terminated
+  kComm,     // 16 characters, NUL-padded
+  kCounter,  // 64 bits; in the metadata its name starts with '_'
+};
+
+// Stored size in bytes; 0 for kString.
+std::size_t FieldBytes(FieldType type);
+
+struct EventField {
+  std::string name;  // as babeltrace2 shows it
+  FieldType type;
+};
+
+struct EventClass {
+  StreamClass stream_class;
+  std::uint16_t id;  // as stored in the event header
+  std::string name;  // as babeltrace2 shows it: no control characters
+  std::vector<EventField> context;  // of this event: the dump
+  std::vector<EventField> fields;   // payload
+};
+
+// Event classes of a trace in the order of the metadata: cpu, then thread, by
+// hook id. Dump variants exist only if the trace has thread events.
+std::vector<EventClass> EventClasses(const TraceInfo& info);
+
+// Unique identifiers for counters, from event names: "page-faults" becomes
+// page_faults. Never one of the names of fixed fields.
+std::vector<std::string> CounterFieldNames(
+    const std::vector<std::string>& event_names);
+
+}  // namespace countrace::logformat
+
+#endif  // COUNTRACE_LOGFORMAT_EVENT_SCHEMA_H_

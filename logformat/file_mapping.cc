@@ -1,0 +1,79 @@
+#include "logformat/file_mapping.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "absl/strings/str_format.h"
+
+namespace countrace::logformat {
+namespace {
+
+constexpr std::size_t kPageBytes = 4096;
+
+absl::Status MapError(int error, const std::string& path) {
+  if (error == ENOMEM || error == EMFILE || error == ENFILE) {
+    return absl::ResourceExhaustedError(absl::StrFormat(
+        "Cannot map %s: errno=%d; raise vm.max_map_count, RLIMIT_NOFILE or "
+        "RLIMIT_AS",
+        path, error));
+  }
+  return absl::ErrnoToStatus(error, absl::StrFormat("Cannot open %s", path));
+}
+
+}  // namespace
+
+absl::StatusOr<FileMapping> FileMapping::Open(const std::string& path) {
+  // O_NONBLOCK: a fifo in the directory must not stop us.
+  const int fd =
+      open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0) {
+    const int error = errno;
+    if (error == ELOOP) {
+      return absl::InvalidArgumentError(
+          absl::StrFormat("%s is a symbolic link; a trace holds regular files "
+                          "only: copy the file in its place",
+                          path));
+    }
+    return MapError(error, path);
+  }
+  struct stat status = {};
+  FileMapping mapping;
+  absl::Status result;
+  if (fstat(fd, &status) != 0) {
+    result = MapError(errno, path);
+  } else if (!S_ISREG(status.st_mode)) {
+    result = absl::InvalidArgumentError(absl::StrFormat(
+        "%s is not a regular file: mode=%#o", path, status.st_mode));
+  } else if (status.st_size > 0) {
+    const auto size = static_cast<std::size_t>(status.st_size);
+    void* data = mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0);
+    if (data == MAP_FAILED) {
+      result = MapError(errno, path);
+    } else {
+      mapping.bytes_ = {static_cast<const std::byte*>(data), size};
+    }
+  }
+  close(fd);
+  if (!result.ok()) return result;
+  return mapping;
+}
+
+FileMapping::~FileMapping() {
+  if (bytes_.empty()) return;
+  munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+void FileMapping::Forget(std::size_t begin, std::size_t end) const {
+  begin = (begin + kPageBytes - 1) / kPageBytes * kPageBytes;
+  end = end / kPageBytes * kPageBytes;
+  if (begin >= end) return;
+  // Advice: nothing depends on its success.
+  (void)madvise(const_cast<std::byte*>(bytes_.data()) + begin, end - begin,
+                MADV_DONTNEED);
+}
+
+}  // namespace countrace::logformat

@@ -1,0 +1,47 @@
+// A file mapped for reading. The descriptor is closed at once: a trace with
+// thousands of streams needs no descriptor for any of them.
+#ifndef COUNTRACE_LOGFORMAT_FILE_MAPPING_H_
+#define COUNTRACE_LOGFORMAT_FILE_MAPPING_H_
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/statusor.h"
+
+namespace countrace::logformat {
+
+class FileMapping {
+ public:
+  // Maps the whole file. Symbolic links and anything that is not a regular file
+  // are refused: babeltrace2 would read a linked stream twice.
+  // Returns: NOT_FOUND, PERMISSION_DENIED, INVALID_ARGUMENT (a link, a
+  // directory, a device), RESOURCE_EXHAUSTED.
+  static absl::StatusOr<FileMapping> Open(const std::string& path);
+
+  FileMapping() = default;
+  FileMapping(FileMapping&& other) noexcept
+      : bytes_(std::exchange(other.bytes_, {})) {}
+  FileMapping& operator=(FileMapping&& other) noexcept {
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~FileMapping();
+
+  std::span<const std::byte> bytes() const { return bytes_; }
+  std::string_view text() const {
+    return {reinterpret_cast<const char*>(bytes_.data()), bytes_.size()};
+  }
+  // The pages that lie wholly in [begin, end) are not needed any more; reading
+  // them again brings them back from the file.
+  void Forget(std::size_t begin, std::size_t end) const;
+
+ private:
+  std::span<const std::byte> bytes_;
+};
+
+}  // namespace countrace::logformat
+
+#endif  // COUNTRACE_LOGFORMAT_FILE_MAPPING_H_

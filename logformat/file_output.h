@@ -1,0 +1,40 @@
+// Writing files so that every failure is a Status and a kill leaves either the
+// old content or the new one.
+#ifndef COUNTRACE_LOGFORMAT_FILE_OUTPUT_H_
+#define COUNTRACE_LOGFORMAT_FILE_OUTPUT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace countrace::logformat {
+
+// An owned descriptor of a file that is written.
+class FileOutput {
+ public:
+  FileOutput() = default;
+  FileOutput(const FileOutput&) = delete;
+  FileOutput& operator=(const FileOutput&) = delete;
+  ~FileOutput();
+
+  absl::Status OpenExisting(const std::string& path);
+  absl::Status Create(const std::string& path);  // replaces what is there
+
+  absl::Status WriteAt(std::uint64_t offset, std::span<const std::byte> bytes);
+  absl::Status SetLength(std::uint64_t bytes);  // grows with zeros, or cuts
+  // Flushes to the device, then takes the name `path` atomically.
+  absl::Status RenameTo(const std::string& path);
+
+ private:
+  absl::Status Error(int error, const char* what) const;
+
+  int fd_ = -1;
+  std::string path_;
+};
+
+}  // namespace countrace::logformat
+
+#endif  // COUNTRACE_LOGFORMAT_FILE_OUTPUT_H_

@@ -1,0 +1,154 @@
+#include "logformat/session_files.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include "absl/strings/str_format.h"
+#include "logformat/file_mapping.h"
+#include "logformat/session_layout.h"
+
+namespace countrace::logformat {
+namespace {
+
+// Text of a fixed-size field; a missing NUL does not lead outside.
+template <std::size_t N>
+std::string Text(const char (&field)[N]) {
+  return std::string(field, strnlen(field, N));
+}
+
+absl::Status Damaged(const std::string& path, std::string_view what,
+                     std::uint64_t found, std::uint64_t expected) {
+  return absl::DataLossError(absl::StrFormat(
+      "Cannot read %s/%s: %s=%d, expected %d; without it the streams cannot be "
+      "described",
+      path, kSessionFile, what, found, expected));
+}
+
+absl::Status Check(const SessionControl& session, const std::string& path) {
+  if (session.magic != kSessionMagic) {
+    return Damaged(path, "magic", session.magic, kSessionMagic);
+  }
+  if (session.version != kFormatVersion) {
+    return Damaged(path, "version", session.version, kFormatVersion);
+  }
+  if (session.bytes != sizeof(SessionControl)) {
+    return Damaged(path, "bytes", session.bytes, sizeof(SessionControl));
+  }
+  if (session.scope > SessionScope::kSystem) {
+    return Damaged(path, "scope", static_cast<std::uint64_t>(session.scope),
+                   static_cast<std::uint64_t>(SessionScope::kSystem));
+  }
+  for (const std::uint32_t count :
+       {session.cpu_event_count, session.thread_event_count}) {
+    if (count > kMaxCounters) {
+      return Damaged(path, "event-count", count, kMaxCounters);
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void ParseHooks(std::string_view text, TraceDescription& description) {
+  std::vector<HookInfo>& hooks = description.info.hooks;
+  std::size_t line_number = 0;
+  while (!text.empty()) {
+    ++line_number;
+    const std::size_t end = text.find('\n');
+    if (end == std::string_view::npos) {
+      description.messages.push_back(absl::StrFormat(
+          "%s line %d was cut after %d bytes: its writer died while it "
+          "registered a hook, which has no records",
+          kHooksFile, line_number, text.size()));
+      break;
+    }
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(end + 1);
+    const std::size_t tab = line.find('\t');
+    std::uint32_t id = 0;
+    std::optional<HookInfo> hook;
+    if (tab != std::string_view::npos) {
+      const auto parsed = std::from_chars(line.data(), line.data() + tab, id);
+      if (parsed.ec == std::errc() && parsed.ptr == line.data() + tab) {
+        hook = ParseHookText(id, line.substr(tab + 1));
+      }
+    }
+    if (!hook) {
+      description.messages.push_back(absl::StrFormat(
+          "%s line %d is damaged: records of its hook cannot be read",
+          kHooksFile, line_number));
+      continue;
+    }
+    hooks.push_back(*std::move(hook));
+  }
+  std::stable_sort(
+      hooks.begin(), hooks.end(),
+      [](const HookInfo& a, const HookInfo& b) { return a.id < b.id; });
+  // The first line of an id is the one its records were written by.
+  const auto repeated = std::unique(
+      hooks.begin(), hooks.end(), [&](const HookInfo& a, const HookInfo& b) {
+        if (a.id != b.id) return false;
+        if (HookText(a) != HookText(b)) {
+          description.messages.push_back(absl::StrFormat(
+              "%s has two hooks with id %d: %s and %s; the first is used",
+              kHooksFile, a.id, a.FullName(), b.FullName()));
+        }
+        return true;
+      });
+  hooks.erase(repeated, hooks.end());
+}
+
+absl::StatusOr<TraceDescription> ReadSessionFiles(const std::string& path) {
+  absl::StatusOr<FileMapping> file =
+      FileMapping::Open(path + "/" + kSessionFile);
+  if (!file.ok()) return file.status();
+  if (file->bytes().size() < sizeof(SessionControl)) {
+    return Damaged(path, "file-bytes", file->bytes().size(),
+                   sizeof(SessionControl));
+  }
+  const auto& session =
+      *reinterpret_cast<const SessionControl*>(file->bytes().data());
+  if (absl::Status status = Check(session, path); !status.ok()) return status;
+
+  TraceDescription description;
+  TraceInfo& info = description.info;
+  info.path = path;
+  info.finished = false;
+  std::memcpy(info.uuid.data(), session.uuid, sizeof(session.uuid));
+  std::memcpy(info.boot_id.data(), session.boot_id, sizeof(session.boot_id));
+  info.scope = session.scope;
+  info.root_pid = session.root_pid;
+  info.recorder_pid = session.recorder_pid;
+  info.cpus = session.cpus;
+  info.begin_ns = session.begin_ns;
+  info.realtime_offset_ns = session.realtime_offset_ns;
+  info.hostname = Text(session.hostname);
+  info.kernel_release = Text(session.kernel_release);
+  info.command = Text(session.command);
+  for (std::uint32_t i = 0; i < session.cpu_event_count; ++i) {
+    info.cpu_events.push_back(Text(session.cpu_events[i].name));
+  }
+  for (std::uint32_t i = 0; i < session.thread_event_count; ++i) {
+    info.thread_events.push_back(Text(session.thread_events[i].name));
+  }
+  for (std::size_t i = 0; i < kDiscardCauses; ++i) {
+    // Relaxed: a statistic; nothing is ordered by it.
+    description.discarded[i] =
+        session.discarded_by_cause[i].load(std::memory_order_relaxed);
+  }
+  description.last_errno = session.last_errno.load(std::memory_order_relaxed);
+  description.late_sub_buffers =
+      session.late_sub_buffers.load(std::memory_order_relaxed);
+
+  absl::StatusOr<FileMapping> hooks =
+      FileMapping::Open(path + "/" + kHooksFile);
+  if (hooks.ok()) {
+    ParseHooks(hooks->text(), description);
+  } else if (!absl::IsNotFound(hooks.status())) {
+    return hooks.status();
+  }
+  return description;
+}
+
+}  // namespace countrace::logformat

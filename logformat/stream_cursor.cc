@@ -1,0 +1,274 @@
+#include "logformat/stream_cursor.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "logformat/record_walk.h"
+
+namespace countrace::logformat {
+namespace {
+
+// Pages are given back in pieces: a system call for each small packet would
+// cost more than decoding it.
+constexpr std::size_t kReleaseBytes = 1 << 20;
+
+}  // namespace
+
+StreamCursor::StreamCursor(const OpenStream& stream, std::uint32_t index,
+                           ReadState& state)
+    : stream_(&stream), index_(index), state_(&state) {
+  record_.stream = index;
+  record_.stream_class = stream.info.stream_class;
+  // Finds the first item's time without delivering it.
+  Deliver(0);
+}
+
+void StreamCursor::Deliver(std::uint64_t limit_ns) {
+  while (!state_->cancelled) {
+    if (!DeliverLosses(limit_ns)) return;
+    if (in_packet_) {
+      const bool at_end = stream_->info.stream_class == StreamClass::kThread
+                              ? DeliverRecords<true>(limit_ns)
+                              : DeliverRecords<false>(limit_ns);
+      if (!at_end) return;
+      ClosePacket();
+    } else if (!OpenPacket()) {
+      next_ns_ = kEnd;
+      return;
+    }
+  }
+}
+
+// Returns: false if it stopped at `limit_ns`.
+bool StreamCursor::DeliverLosses(std::uint64_t limit_ns) {
+  for (; next_loss_ < losses_.size(); ++next_loss_) {
+    const Loss& loss = losses_[next_loss_];
+    next_ns_ = std::visit([](const auto& l) { return l.begin_ns; }, loss);
+    if (next_ns_ >= limit_ns) return false;
+    if (const auto* events = std::get_if<DiscardedEvents>(&loss)) {
+      state_->sink->OnDiscardedEvents(*events);
+    } else {
+      state_->sink->OnDiscardedPackets(std::get<DiscardedPackets>(loss));
+    }
+  }
+  losses_.clear();
+  next_loss_ = 0;
+  return true;
+}
+
+template <bool kThread>
+bool StreamCursor::DeliverRecords(std::uint64_t limit_ns) {
+  const RecordTable& table = *stream_->table;
+  const std::byte* at = at_;
+  const std::byte* const end = end_;
+  std::uint64_t last_ns = last_ns_;
+  const PacketHead& head = stream_->scan.packets[packet_].head;
+  const std::size_t dump_bytes =
+      sizeof(std::uint64_t) + sizeof(ThreadDump) +
+      stream_->thread_counters * sizeof(std::uint64_t);
+  ItemSink& sink = *state_->sink;
+  EventRecord& record = record_;
+  bool at_end = true;
+  while (at != end) {
+    const std::uint64_t word = LoadWord(at);
+    const std::uint16_t id = HeaderEventId(word);
+    const auto left = static_cast<std::size_t>(end - at);
+    std::size_t bytes = table.fixed_bytes(id);
+    if (bytes == RecordTable::kVariable) {
+      bytes = table.Measure(id, at, left).padded_bytes;
+    }
+    if (bytes == 0 || bytes > left) [[unlikely]] {
+      damage_ =
+          absl::StrFormat("%s at record offset %d of %d: event id %d",
+                          table.fixed_bytes(id) == RecordTable::kUnknown
+                              ? "unknown event"
+                              : "record that does not fit",
+                          at - stream_->scan.packets[packet_].records.data(),
+                          stream_->scan.packets[packet_].records.size(), id);
+      break;
+    }
+    std::uint64_t step = (HeaderTimeLow(word) - last_ns) & kTimeMask;
+    const bool back = step >= kMaxTimeStepNs;
+    if (back) [[unlikely]]
+      step = 0;
+    const std::uint64_t time_ns = last_ns + step;
+    if (time_ns >= limit_ns) {
+      next_ns_ = time_ns;
+      at_end = false;
+      break;
+    }
+    if (back) [[unlikely]]
+      ++clock_errors_;
+    record.time_ns = time_ns;
+    record.event_id = id;
+    record.bytes = {at, bytes};
+    if constexpr (kThread) {
+      std::size_t payload = sizeof(std::uint64_t);
+      const bool dump = (id & kEventDumpBit) != 0;
+      if (dump) {
+        ThreadDump values;
+        std::memcpy(&values, at + sizeof(std::uint64_t), sizeof(values));
+        record.mmcr = values.mmcr;
+        record.present = values.present;
+        record.counters = reinterpret_cast<const std::uint64_t*>(
+            at + sizeof(std::uint64_t) + sizeof(ThreadDump));
+        payload = dump_bytes;
+      }
+      record.payload = {at + payload, bytes - payload};
+      sink.OnRecord(record);
+      if (dump) {
+        record.mmcr = head.mmcr;
+        record.present = 0;
+        record.counters = nullptr;
+      }
+    } else {
+      const bool dump = id <= static_cast<std::uint16_t>(CpuEvent::kCounters);
+      record.present = dump ? head.present : 0;
+      record.counters = dump ? reinterpret_cast<const std::uint64_t*>(
+                                   at + sizeof(DispatchRecord))
+                             : nullptr;
+      sink.OnRecord(record);
+    }
+    at += bytes;
+    last_ns = time_ns;
+  }
+  any_record_ = any_record_ || at != at_;
+  at_ = at;
+  last_ns_ = last_ns;
+  return at_end;
+}
+
+// Returns: false if nothing is left, neither a packet nor a loss.
+bool StreamCursor::OpenPacket() {
+  const StreamScan& scan = stream_->scan;
+  if (packet_ == scan.packets.size()) {
+    if (packet_ == 0) last_ns_ = state_->trace_begin_ns;
+    QueueFindings(scan.findings_at_end, state_->trace_end_ns);
+    ++packet_;  // once: the next call finds nothing to add
+    return !losses_.empty();
+  }
+  if (packet_ > scan.packets.size()) return false;
+  const ScannedPacket& packet = scan.packets[packet_];
+  if (packet_ == 0) {
+    last_ns_ = std::min(state_->trace_begin_ns, packet.head.begin_ns);
+  }
+  QueueFindings(packet.findings, packet.head.begin_ns);
+  last_ns_ = packet.head.begin_ns;
+  at_ = packet.records.data();
+  end_ = at_ + packet.records.size();
+  clock_errors_ = 0;
+  any_record_ = false;
+  damage_.clear();
+  record_.cpu = packet.head.cpu;
+  record_.pid = packet.head.pid;
+  record_.tid = packet.head.tid;
+  record_.mmcr = packet.head.mmcr;
+  record_.present = 0;
+  record_.counters = nullptr;
+  record_.payload = {};
+  in_packet_ = true;
+  return true;
+}
+
+void StreamCursor::ClosePacket() {
+  const ScannedPacket& packet = stream_->scan.packets[packet_];
+  const PacketHead& head = packet.head;
+  in_packet_ = false;
+  ++packet_;
+  const std::uint64_t next_ns = NextPacketNs();
+
+  DiscardedEvents loss = {};
+  for (std::size_t i = 0; i < kDiscardCauses; ++i) {
+    loss.by_cause[i] = head.discarded_by_cause[i] - discarded_[i];
+    loss.count += loss.by_cause[i];
+    discarded_[i] = head.discarded_by_cause[i];
+  }
+  if (loss.count != 0) {
+    loss.stream = index_;
+    loss.stream_class = stream_->info.stream_class;
+    loss.cpu = head.cpu;
+    loss.pid = head.pid;
+    loss.tid = head.tid;
+    loss.begin_ns = last_ns_;
+    loss.end_ns = std::max(last_ns_, next_ns);
+    losses_.emplace_back(loss);
+  }
+  if (!damage_.empty()) {
+    QueuePacketLoss(1, packet.offset, damage_, next_ns);
+  } else if (clock_errors_ != 0) {
+    QueuePacketLoss(
+        0, packet.offset,
+        absl::StrFormat("%d records go back in time", clock_errors_), next_ns);
+  } else if (any_record_ && last_ns_ != head.end_ns) {
+    QueuePacketLoss(
+        0, packet.offset,
+        absl::StrFormat("packet ends at %d ns, its last record is of %d ns",
+                        head.end_ns, last_ns_),
+        next_ns);
+  }
+  const std::uint64_t packet_bytes = head.packet_bits / 8;
+  state_->done_bytes += packet_bytes;
+  ReleasePages();
+  if (state_->progress != nullptr &&
+      !state_->progress(state_->progress_context, state_->done_bytes,
+                        state_->total_bytes)) {
+    state_->cancelled = true;
+  }
+}
+
+// Time before which everything between the last packet and the next one
+// happened.
+std::uint64_t StreamCursor::NextPacketNs() const {
+  const StreamScan& scan = stream_->scan;
+  if (packet_ >= scan.packets.size()) return state_->trace_end_ns;
+  const ScannedPacket& next = scan.packets[packet_];
+  if (next.records.empty()) return next.head.begin_ns;
+  const std::uint64_t step =
+      (HeaderTimeLow(LoadWord(next.records.data())) - next.head.begin_ns) &
+      kTimeMask;
+  return next.head.begin_ns + (step < kMaxTimeStepNs ? step : 0);
+}
+
+void StreamCursor::QueueFindings(const std::vector<ScanFinding>& findings,
+                                 std::uint64_t end_ns) {
+  for (const ScanFinding& finding : findings) {
+    QueuePacketLoss(finding.missing_packets, finding.offset, finding.what,
+                    end_ns);
+  }
+}
+
+void StreamCursor::QueuePacketLoss(std::uint64_t packets, std::uint64_t offset,
+                                   const std::string& what,
+                                   std::uint64_t end_ns) {
+  const StreamScan& scan = stream_->scan;
+  DiscardedPackets loss = {};
+  loss.stream = index_;
+  loss.stream_class = stream_->info.stream_class;
+  loss.cpu = loss.pid = loss.tid = -1;
+  if (!scan.packets.empty()) {
+    const PacketHead& head =
+        scan.packets[std::min(packet_, scan.packets.size() - 1)].head;
+    loss.cpu = head.cpu;
+    loss.pid = head.pid;
+    loss.tid = head.tid;
+  }
+  loss.begin_ns = last_ns_;
+  loss.end_ns = std::max(last_ns_, end_ns);
+  loss.packets = packets;
+  loss.reason =
+      absl::StrFormat("%s, offset %d: %s", stream_->info.file, offset, what);
+  losses_.emplace_back(std::move(loss));
+}
+
+// What was read is not needed again: a long trace must not fill the memory.
+void StreamCursor::ReleasePages() {
+  const ScannedPacket& packet = stream_->scan.packets[packet_ - 1];
+  const std::size_t end = packet.offset + packet.head.packet_bits / 8;
+  if (end < released_bytes_ + kReleaseBytes) return;
+  stream_->mapping.Forget(released_bytes_,
+                          std::min(end, stream_->mapping.bytes().size()));
+  released_bytes_ = end;
+}
+
+}  // namespace countrace::logformat

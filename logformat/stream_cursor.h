@@ -1,0 +1,93 @@
+// Reads one scanned stream record by record: the decoder behind TraceReader.
+//
+// In: a StreamScan over a mapped file. Out: items in time order, into a sink.
+// Thread: one cursor, one thread.
+#ifndef COUNTRACE_LOGFORMAT_STREAM_CURSOR_H_
+#define COUNTRACE_LOGFORMAT_STREAM_CURSOR_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+#include "logformat/file_mapping.h"
+#include "logformat/packet_scanner.h"
+#include "logformat/record_table.h"
+#include "logformat/trace_reader.h"
+
+namespace countrace::logformat {
+
+// A stream file that was scanned and is ready to be read.
+struct OpenStream {
+  StreamInfo info;
+  FileMapping mapping;
+  StreamScan scan;
+  const RecordTable* table = nullptr;
+  std::size_t thread_counters = 0;  // u64 values in a thread dump
+};
+
+// What all cursors of one read share.
+struct ReadState {
+  ItemSink* sink = nullptr;
+  std::uint64_t trace_begin_ns = 0;
+  std::uint64_t trace_end_ns = 0;
+  ProgressCallback progress = nullptr;
+  void* progress_context = nullptr;
+  std::uint64_t done_bytes = 0;
+  std::uint64_t total_bytes = 0;
+  bool cancelled = false;
+};
+
+class StreamCursor {
+ public:
+  static constexpr std::uint64_t kEnd = ~std::uint64_t{0};
+
+  // `stream` and `state` must outlive the cursor.
+  StreamCursor(const OpenStream& stream, std::uint32_t index, ReadState& state);
+
+  // Time of the next item, kEnd if there is none.
+  std::uint64_t next_ns() const { return next_ns_; }
+
+  // Delivers all items before `limit_ns`. Returns early when cancelled.
+  void Deliver(std::uint64_t limit_ns);
+
+ private:
+  using Loss = std::variant<DiscardedEvents, DiscardedPackets>;
+
+  bool DeliverLosses(std::uint64_t limit_ns);
+  // Returns: false if it stopped at `limit_ns`, before the packet's end.
+  template <bool kThread>
+  bool DeliverRecords(std::uint64_t limit_ns);
+  bool OpenPacket();
+  void ClosePacket();
+  void QueueFindings(const std::vector<ScanFinding>& findings,
+                     std::uint64_t end_ns);
+  void QueuePacketLoss(std::uint64_t packets, std::uint64_t offset,
+                       const std::string& what, std::uint64_t end_ns);
+  std::uint64_t NextPacketNs() const;
+  void ReleasePages();
+
+  const OpenStream* stream_;
+  std::uint32_t index_;
+  ReadState* state_;
+
+  std::size_t packet_ = 0;  // of the scan; the open one or the next
+  bool in_packet_ = false;
+  const std::byte* at_ = nullptr;
+  const std::byte* end_ = nullptr;
+  std::uint64_t last_ns_ = 0;
+  std::uint64_t next_ns_ = 0;
+  std::uint64_t clock_errors_ = 0;  // in the open packet
+  bool any_record_ = false;         // in the open packet
+  std::string damage_;              // of the open packet
+  EventRecord record_{};
+
+  std::vector<Loss> losses_;  // to be delivered before anything else
+  std::size_t next_loss_ = 0;
+  std::array<std::uint64_t, kDiscardCauses> discarded_{};  // reported so far
+  std::size_t released_bytes_ = 0;
+};
+
+}  // namespace countrace::logformat
+
+#endif  // COUNTRACE_LOGFORMAT_STREAM_CURSOR_H_

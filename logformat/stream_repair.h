@@ -1,0 +1,39 @@
+// Brings one stream file into the state its scan says it should have.
+#ifndef COUNTRACE_LOGFORMAT_STREAM_REPAIR_H_
+#define COUNTRACE_LOGFORMAT_STREAM_REPAIR_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "logformat/packet_scanner.h"
+#include "logformat/trace_directory.h"
+
+namespace countrace::logformat {
+
+struct RepairTarget {
+  std::string directory;
+  StreamFile file;
+  std::uint64_t file_bytes = 0;  // as scanned
+  Uuid uuid{};
+  std::uint64_t begin_ns = 0;  // of the session
+  // A process may have the file mapped: never shorten it.
+  bool keep_length = false;
+};
+
+struct RepairResult {
+  bool changed = false;
+  std::uint64_t cut_bytes = 0;
+};
+
+// `scan` was made with walk_closed. A sound stream is not touched. Killed at
+// any point, the next scan and repair come to the same result: heads are
+// patched front to back before the tail is cut, and everything else goes to a
+// new file that takes the old one's name when it is complete. Returns:
+// RESOURCE_EXHAUSTED, PERMISSION_DENIED.
+absl::StatusOr<RepairResult> RepairStream(const RepairTarget& target,
+                                          StreamScan& scan);
+
+}  // namespace countrace::logformat
+
+#endif  // COUNTRACE_LOGFORMAT_STREAM_REPAIR_H_

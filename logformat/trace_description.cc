@@ -1,0 +1,105 @@
+#include "logformat/trace_description.h"
+
+#include <algorithm>
+
+namespace countrace::logformat {
+namespace {
+
+constexpr std::string_view kTypeLetters = kPayloadTypeLetters;
+
+// Cuts the text up to the next tab off `rest`.
+std::string_view NextField(std::string_view& rest) {
+  const std::size_t tab = rest.find('\t');
+  const std::string_view field = rest.substr(0, tab);
+  rest =
+      tab == std::string_view::npos ? std::string_view() : rest.substr(tab + 1);
+  return field;
+}
+
+}  // namespace
+
+const HookInfo* TraceInfo::FindHook(std::uint32_t hook_id) const {
+  const auto at = std::lower_bound(
+      hooks.begin(), hooks.end(), hook_id,
+      [](const HookInfo& hook, std::uint32_t id) { return hook.id < id; });
+  return at != hooks.end() && at->id == hook_id ? &*at : nullptr;
+}
+
+std::string HookText(const HookInfo& hook) {
+  std::string types;
+  for (const PayloadType type : hook.payload) {
+    types += kTypeLetters[static_cast<std::size_t>(type)];
+  }
+  if (types.empty()) types = "-";
+  return (hook.kind == HookKind::kSegment ? "segment\t" : "point\t") + types +
+         "\t" + hook.FullName() + "\t" + hook.location;
+}
+
+std::optional<HookInfo> ParseHookText(std::uint32_t id, std::string_view text) {
+  if (id < kHookIdMin || id > kHookIdMax) return std::nullopt;
+  if (std::count(text.begin(), text.end(), '\t') != 3) return std::nullopt;
+  HookInfo hook;
+  hook.id = id;
+  const std::string_view kind = NextField(text);
+  if (kind == "segment") {
+    hook.kind = HookKind::kSegment;
+  } else if (kind == "point") {
+    hook.kind = HookKind::kPoint;
+  } else {
+    return std::nullopt;
+  }
+  const std::string_view types = NextField(text);
+  if (types.empty() || types.size() > kMaxPayloadValues) return std::nullopt;
+  if (types != "-") {
+    for (const char letter : types) {
+      const std::size_t type = kTypeLetters.find(letter);
+      if (type == std::string_view::npos || type == 0) return std::nullopt;
+      hook.payload.push_back(static_cast<PayloadType>(type));
+    }
+  }
+  const std::string_view name = NextField(text);
+  const std::size_t colon = name.find(':');
+  if (colon == std::string_view::npos) return std::nullopt;
+  hook.provider = name.substr(0, colon);
+  hook.name = name.substr(colon + 1);
+  hook.location = text;
+  return hook;
+}
+
+std::string FormatUuid(const Uuid& uuid) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (std::size_t i = 0; i < uuid.size(); ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += kDigits[uuid[i] >> 4];
+    text += kDigits[uuid[i] & 15];
+  }
+  return text;
+}
+
+std::optional<Uuid> ParseUuid(std::string_view text) {
+  Uuid uuid{};
+  std::size_t digits = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (i == 8 || i == 13 || i == 18 || i == 23) {
+      if (c != '-') return std::nullopt;
+      continue;
+    }
+    int value = 0;
+    if (c >= '0' && c <= '9') {
+      value = c - '0';
+    } else if (c >= 'a' && c <= 'f') {
+      value = c - 'a' + 10;
+    } else {
+      return std::nullopt;
+    }
+    if (digits == 32) return std::nullopt;
+    uuid[digits / 2] = static_cast<std::uint8_t>(uuid[digits / 2] * 16 + value);
+    ++digits;
+  }
+  if (digits != 32 || text.size() != 36) return std::nullopt;
+  return uuid;
+}
+
+}  // namespace countrace::logformat

@@ -1,0 +1,42 @@
+// Everything a trace says about itself: TraceInfo, and the session-wide losses
+// that belong to no stream. Written to `metadata`, read from it or from the
+// session files.
+#ifndef COUNTRACE_LOGFORMAT_TRACE_DESCRIPTION_H_
+#define COUNTRACE_LOGFORMAT_TRACE_DESCRIPTION_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "logformat/packet_layout.h"
+#include "logformat/trace_reader.h"
+
+namespace countrace::logformat {
+
+struct TraceDescription {
+  TraceInfo info;
+  std::array<std::uint64_t, kDiscardCauses> discarded{};
+  std::uint32_t last_errno = 0;
+  std::uint32_t late_sub_buffers = 0;
+  bool from_metadata = false;  // read from a complete `metadata` file
+  // What could not be read of the description itself (torn `.hooks` line).
+  std::vector<std::string> messages;
+};
+
+// Text of one hook without its id, as in `.hooks` and in the env block:
+// "segment\tus\tserver:handle\tserver.cc:12" (session_layout.h).
+std::string HookText(const HookInfo& hook);
+// Inverse; nullopt if `text` is not one.
+std::optional<HookInfo> ParseHookText(std::uint32_t id, std::string_view text);
+
+using Uuid = std::array<std::uint8_t, 16>;
+// "01234567-89ab-cdef-0123-456789abcdef", both ways.
+std::string FormatUuid(const Uuid& uuid);
+std::optional<Uuid> ParseUuid(std::string_view text);
+
+}  // namespace countrace::logformat
+
+#endif  // COUNTRACE_LOGFORMAT_TRACE_DESCRIPTION_H_

@@ -1,0 +1,195 @@
+#include "logformat/trace_reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "logformat/event_schema.h"
+#include "logformat/record_table.h"
+#include "logformat/stream_cursor.h"
+#include "logformat/trace_description.h"
+#include "logformat/trace_directory.h"
+
+namespace countrace::logformat {
+namespace {
+
+// Streams with items left, the next one first: a binary heap whose top is
+// replaced in place, which is what a merge does almost always.
+class MergeHeap {
+ public:
+  struct Entry {
+    std::uint64_t next_ns;
+    std::uint32_t stream;
+    bool operator<(const Entry& other) const {
+      return next_ns != other.next_ns ? next_ns < other.next_ns
+                                      : stream < other.stream;
+    }
+  };
+
+  explicit MergeHeap(std::vector<Entry> entries)
+      : entries_(std::move(entries)) {
+    for (std::size_t i = entries_.size() / 2; i-- > 0;) SiftDown(i);
+  }
+
+  bool empty() const { return entries_.empty(); }
+  const Entry& top() const { return entries_[0]; }
+
+  // The top's stream may run up to, not including, this time.
+  std::uint64_t TopLimit() const {
+    if (entries_.size() == 1) return StreamCursor::kEnd;
+    const Entry& second = entries_.size() == 2 || entries_[1] < entries_[2]
+                              ? entries_[1]
+                              : entries_[2];
+    return second.next_ns + (top().stream < second.stream ? 1 : 0);
+  }
+
+  void ReplaceTop(std::uint64_t next_ns) {
+    if (next_ns == StreamCursor::kEnd) {
+      entries_[0] = entries_.back();
+      entries_.pop_back();
+    } else {
+      entries_[0].next_ns = next_ns;
+    }
+    SiftDown(0);
+  }
+
+ private:
+  void SiftDown(std::size_t at) {
+    if (at >= entries_.size()) return;
+    const Entry moving = entries_[at];
+    for (;;) {
+      std::size_t child = 2 * at + 1;
+      if (child >= entries_.size()) break;
+      if (child + 1 < entries_.size() &&
+          entries_[child + 1] < entries_[child]) {
+        ++child;
+      }
+      if (!(entries_[child] < moving)) break;
+      entries_[at] = entries_[child];
+      at = child;
+    }
+    entries_[at] = moving;
+  }
+
+  std::vector<Entry> entries_;
+};
+
+class MappedTraceReader final : public TraceReader {
+ public:
+  static absl::StatusOr<std::unique_ptr<TraceReader>> Create(
+      const std::string& path) {
+    absl::StatusOr<TraceDirectory> directory = ListTraceDirectory(path);
+    if (!directory.ok()) return directory.status();
+    absl::StatusOr<TraceDescription> description = DescribeTrace(*directory);
+    if (!description.ok()) return description.status();
+    std::unique_ptr<MappedTraceReader> reader(
+        new MappedTraceReader(*std::move(description)));
+    for (const StreamFile& file : directory->streams) {
+      if (absl::Status status = reader->AddStream(file); !status.ok()) {
+        return status;
+      }
+    }
+    return reader;
+  }
+
+  const TraceInfo& info() const override { return description_.info; }
+  const std::vector<StreamInfo>& streams() const override { return infos_; }
+  std::array<std::uint64_t, kDiscardCauses> session_discarded() const override {
+    return description_.discarded;
+  }
+  std::uint32_t session_last_errno() const override {
+    return description_.last_errno;
+  }
+  std::uint32_t late_sub_buffers() const override {
+    return description_.late_sub_buffers;
+  }
+  const std::vector<std::string>& messages() const override {
+    return description_.messages;
+  }
+
+  absl::Status Read(ItemSink& sink, ProgressCallback progress,
+                    void* progress_context) override {
+    ReadState state;
+    state.sink = &sink;
+    state.trace_begin_ns = description_.info.begin_ns;
+    state.trace_end_ns = end_ns_;
+    state.progress = progress;
+    state.progress_context = progress_context;
+    state.total_bytes = total_bytes_;
+    std::vector<StreamCursor> cursors;
+    std::vector<MergeHeap::Entry> entries;
+    cursors.reserve(streams_.size());
+    for (std::uint32_t i = 0; i < streams_.size(); ++i) {
+      cursors.emplace_back(streams_[i], i, state);
+      if (cursors[i].next_ns() != StreamCursor::kEnd) {
+        entries.push_back({cursors[i].next_ns(), i});
+      }
+    }
+    MergeHeap heap(std::move(entries));
+    while (!heap.empty() && !state.cancelled) {
+      StreamCursor& cursor = cursors[heap.top().stream];
+      cursor.Deliver(heap.TopLimit());
+      heap.ReplaceTop(cursor.next_ns());
+    }
+    if (state.cancelled) {
+      return absl::CancelledError(
+          absl::StrFormat("Reading stopped after %d of %d bytes",
+                          state.done_bytes, state.total_bytes));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  explicit MappedTraceReader(TraceDescription description)
+      : description_(std::move(description)),
+        classes_(EventClasses(description_.info)),
+        cpu_table_(classes_, StreamClass::kCpu),
+        thread_table_(classes_, StreamClass::kThread) {
+    end_ns_ = description_.info.begin_ns;
+  }
+
+  absl::Status AddStream(const StreamFile& file) {
+    absl::StatusOr<FileMapping> mapping =
+        FileMapping::Open(description_.info.path + "/" + file.name);
+    if (!mapping.ok()) return mapping.status();
+    OpenStream stream;
+    stream.mapping = *std::move(mapping);
+    stream.table =
+        file.stream_class == StreamClass::kCpu ? &cpu_table_ : &thread_table_;
+    stream.thread_counters = description_.info.thread_events.size();
+    ScanOptions options;
+    options.uuid = description_.info.uuid;
+    options.stream_class = file.stream_class;
+    options.begin_ns = description_.info.begin_ns;
+    stream.scan = ScanStream(stream.mapping.bytes(), *stream.table, options);
+    stream.info.file = file.name;
+    stream.info.stream_class = file.stream_class;
+    stream.info.bytes = stream.mapping.bytes().size();
+    stream.info.packets = stream.scan.packets.size();
+    total_bytes_ += stream.info.bytes;
+    if (!stream.scan.packets.empty()) {
+      end_ns_ = std::max(end_ns_, stream.scan.packets.back().head.end_ns);
+    }
+    infos_.push_back(stream.info);
+    streams_.push_back(std::move(stream));
+    return absl::OkStatus();
+  }
+
+  TraceDescription description_;
+  std::vector<EventClass> classes_;
+  RecordTable cpu_table_;
+  RecordTable thread_table_;
+  std::vector<OpenStream> streams_;
+  std::vector<StreamInfo> infos_;
+  std::uint64_t end_ns_ = 0;
+  std::uint64_t total_bytes_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<TraceReader>> TraceReader::Open(
+    const std::string& path) {
+  return MappedTraceReader::Create(path);
+}
+
+}  // namespace countrace::logformat
