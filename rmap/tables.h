@@ -37,6 +37,9 @@ struct ProcessRow {
   std::optional<std::uint64_t> on_cpu_ns;
   std::uint64_t dispatches = 0;
   Counts counts;
+  // Of on_cpu_ns, dispatches and counts. kBounded: kernel records were lost
+  // while it lived, so these are lower bounds; the rest is `unattributed`.
+  Quality quality = Quality::kExact;
   bool in_scope = true;  // false: outside the recorded command
 };
 
@@ -54,11 +57,17 @@ struct ThreadRow {
   // to its switch-in needs wake-up records and is not in it yet.
   std::optional<std::uint64_t> wait_ns;
   Counts counts;
+  Quality quality = Quality::kExact;  // as in ProcessRow
 };
 
 struct TimeStatistics {  // ns
+  // Sums over calls. Of a recursive segment, `incl` of a by-segment row counts
+  // the outermost call only (nothing is counted twice); by-path rows count
+  // every call, each in its own row.
   std::uint64_t incl = 0, excl = 0;
-  double mean = 0, stddev = 0;  // of the inclusive time of one call
+  // Of the inclusive time of one call, over all calls, inner recursive ones
+  // too. stddev is that of the population. Percentiles are within 0.8 %.
+  double mean = 0, stddev = 0;
   std::uint64_t min = 0, max = 0, p50 = 0, p90 = 0, p99 = 0;
 };
 struct InclusiveExclusive {
@@ -75,24 +84,31 @@ struct SegmentRow {
   std::int32_t pid = 0;
   ProcessIndex process{};
   std::string comm;
-  std::uint64_t calls = 0;
-  std::uint64_t begin_inferred = 0;  // exits whose enter was not recorded
-  std::uint64_t end_inferred = 0;    // enters whose exit was not recorded
+  std::uint64_t calls = 0;           // enters recorded
+  std::uint64_t end_inferred = 0;    // of `calls`: exit not recorded
+  // Exits whose enter was not recorded: calls begun before the trace or during
+  // a loss. Neither in `calls` nor in the times, since their length is unknown.
+  std::uint64_t begin_inferred = 0;
   TimeStatistics wall;
+  Quality quality = Quality::kExact;  // of calls and wall
   std::optional<InclusiveExclusive> on_cpu, off_cpu;
+  Quality on_cpu_quality = Quality::kExact;  // of on_cpu and off_cpu
   std::vector<std::optional<SegmentCount>> counts;  // one for each event
 };
 
 struct HookRow {
   std::string hook;
   std::int32_t pid = 0;
+  ProcessIndex process{};
   std::string comm;
-  std::uint64_t hits = 0;
+  std::uint64_t hits = 0;  // event records: a call of a segment is two
 };
 
 struct CpuRow {
   std::uint32_t cpu = 0;
-  std::uint64_t wall_ns = 0, busy_ns = 0, idle_ns = 0, unattributed_ns = 0;
+  // wall = busy + idle + outside + unattributed, exactly.
+  std::uint64_t wall_ns = 0, busy_ns = 0, idle_ns = 0;
+  std::uint64_t outside_ns = 0, unattributed_ns = 0;
   std::uint64_t dispatches = 0;
   Counts counts;
 };
@@ -100,6 +116,7 @@ struct CpuRow {
 // One account set: total = processes + idle + interrupts + outside +
 // unattributed + residual (residual is signed; 0 when nothing was lost).
 struct Books {
+  bool known = true;  // false: no CPU counted this event; all below is 0
   std::uint64_t total = 0;
   std::uint64_t processes = 0;
   std::uint64_t idle = 0;

@@ -1,0 +1,141 @@
+#include "rmap/attribution.h"
+
+#include <algorithm>
+
+namespace countrace::rmap {
+
+namespace {
+
+constexpr std::uint64_t SaturatingSubtract(std::uint64_t a, std::uint64_t b) {
+  return a > b ? a - b : 0;
+}
+
+// Exact names only: `page-faults:u` counts less than what the records show.
+bool IsOnCpuTime(const std::string& event) {
+  return event == "task-clock" || event == "cpu-clock";
+}
+bool IsSwitches(const std::string& event) {
+  return event == "context-switches" || event == "cs";
+}
+
+void SubtractChild(const PathNode& child, SegmentSums& excl) {
+  excl.wall_ns = SaturatingSubtract(excl.wall_ns, child.wall.sum());
+  excl.on_cpu_ns = SaturatingSubtract(excl.on_cpu_ns, child.on_cpu_ns);
+  excl.switches = SaturatingSubtract(excl.switches, child.switches);
+  excl.faults = SaturatingSubtract(excl.faults, child.faults);
+  for (std::size_t i = 0; i < excl.dumps.size(); ++i) {
+    DumpSum& sum = excl.dumps[i];
+    sum.incl = SaturatingSubtract(sum.incl, child.dumps[i].incl);
+    // Unknown calls of the child are still in what is left.
+    sum.quality = Worse(sum.quality, child.dumps[i].quality);
+  }
+}
+
+void AddSums(const SegmentSums& from, SegmentSums& to) {
+  to.wall_ns += from.wall_ns;
+  to.on_cpu_ns += from.on_cpu_ns;
+  to.switches += from.switches;
+  to.faults += from.faults;
+  to.dumps.resize(std::max(to.dumps.size(), from.dumps.size()));
+  for (std::size_t i = 0; i < from.dumps.size(); ++i) {
+    to.dumps[i].incl += from.dumps[i].incl;
+    to.dumps[i].calls_with_value += from.dumps[i].calls_with_value;
+    to.dumps[i].quality = Worse(to.dumps[i].quality, from.dumps[i].quality);
+  }
+}
+
+}  // namespace
+
+bool IsPageFaults(const std::string& event) {
+  return event == "page-faults" || event == "faults";
+}
+
+std::vector<EventPlan> PlanEvents(const logformat::TraceInfo& info) {
+  std::vector<EventPlan> plans;
+  const std::size_t cpu_events =
+      std::min(info.cpu_events.size(), logformat::kMaxCounters);
+  const std::size_t thread_events =
+      std::min(info.thread_events.size(), logformat::kMaxCounters);
+  for (std::size_t i = 0; i < cpu_events; ++i) {
+    plans.push_back(
+        {info.cpu_events[i], i, std::nullopt, SegmentSource::kNone});
+  }
+  for (std::size_t i = 0; i < thread_events; ++i) {
+    const auto same =
+        std::find_if(plans.begin(), plans.end(), [&](const EventPlan& plan) {
+          return plan.name == info.thread_events[i] && !plan.thread_event;
+        });
+    if (same != plans.end()) {
+      same->thread_event = i;
+    } else {
+      plans.push_back(
+          {info.thread_events[i], std::nullopt, i, SegmentSource::kNone});
+    }
+  }
+  return plans;
+}
+
+void ChooseSources(const KernelFacts& facts, std::vector<EventPlan>& plans) {
+  for (EventPlan& plan : plans) {
+    if (facts.dispatches && IsOnCpuTime(plan.name)) {
+      plan.source = SegmentSource::kOnCpuTime;
+    } else if (facts.dispatches && IsSwitches(plan.name)) {
+      plan.source = SegmentSource::kSwitches;
+    } else if (IsPageFaults(plan.name) &&
+               (facts.fault_records || (facts.dispatches && plan.cpu_event &&
+                                        facts.counted_faults == 0))) {
+      plan.source = SegmentSource::kFaults;
+    } else if (plan.thread_event) {
+      plan.source = SegmentSource::kThreadDumps;
+    }
+  }
+}
+
+SegmentAmounts AmountsOf(const PathNode& node) {
+  SegmentAmounts amounts;
+  amounts.incl = {node.wall.sum(), node.on_cpu_ns, node.switches, node.faults,
+                  node.dumps};
+  amounts.excl = amounts.incl;
+  amounts.on_cpu_quality = node.on_cpu_quality;
+  for (const PathNode::Child& child : node.children) {
+    SubtractChild(*child.node, amounts.excl);
+    amounts.on_cpu_quality =
+        Worse(amounts.on_cpu_quality, child.node->on_cpu_quality);
+  }
+  return amounts;
+}
+
+void AddAmounts(const SegmentAmounts& from, bool recursive,
+                SegmentAmounts& to) {
+  if (!recursive) AddSums(from.incl, to.incl);
+  AddSums(from.excl, to.excl);
+  to.on_cpu_quality = Worse(to.on_cpu_quality, from.on_cpu_quality);
+}
+
+std::optional<SegmentCount> CountOf(const EventPlan& plan,
+                                    const SegmentAmounts& amounts) {
+  const SegmentSums& incl = amounts.incl;
+  const SegmentSums& excl = amounts.excl;
+  switch (plan.source) {
+    case SegmentSource::kNone:
+      return std::nullopt;
+    case SegmentSource::kOnCpuTime:
+      return SegmentCount{incl.on_cpu_ns, excl.on_cpu_ns,
+                          amounts.on_cpu_quality};
+    case SegmentSource::kSwitches:
+      return SegmentCount{incl.switches, excl.switches, amounts.on_cpu_quality};
+    case SegmentSource::kFaults:
+      return SegmentCount{incl.faults, excl.faults, amounts.on_cpu_quality};
+    case SegmentSource::kThreadDumps: {
+      if (*plan.thread_event >= incl.dumps.size()) return std::nullopt;
+      const DumpSum& sum = incl.dumps[*plan.thread_event];
+      const DumpSum& rest = excl.dumps[*plan.thread_event];
+      if (sum.calls_with_value == 0) return std::nullopt;
+      return SegmentCount{sum.incl, rest.incl,
+                          Worse(sum.quality, rest.quality)};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace countrace::rmap

@@ -1,0 +1,72 @@
+// Which events can be attributed to segments, from what, and how surely.
+//
+// Thread: one.
+#ifndef COUNTRACE_RMAP_ATTRIBUTION_H_
+#define COUNTRACE_RMAP_ATTRIBUTION_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "logformat/trace_reader.h"
+#include "rmap/call_paths.h"
+#include "rmap/tables.h"
+
+namespace countrace::rmap {
+
+// Where a segment's count of an event comes from.
+enum class SegmentSource : std::uint8_t {
+  kNone,        // nothing in the trace can say
+  kOnCpuTime,   // task-clock, cpu-clock: time between dispatch records
+  kSwitches,    // context-switches: dispatch records that left the CPU inside
+  kFaults,      // page-faults: fault records inside
+  kThreadDumps  // counters read at the hooks
+};
+
+struct EventPlan {
+  std::string name;
+  std::optional<std::size_t> cpu_event;     // index in the kernel's dumps
+  std::optional<std::size_t> thread_event;  // index in the dumps at hooks
+  SegmentSource source = SegmentSource::kNone;
+};
+
+// What the whole trace turned out to hold.
+struct KernelFacts {
+  bool dispatches = false;
+  bool fault_records = false;
+  // Page faults that the counters saw in threads: without a fault record, 0 is
+  // exact only if this is 0 too.
+  std::uint64_t counted_faults = 0;
+};
+
+// True for the event that fault records count, under each of its perf names.
+bool IsPageFaults(const std::string& event);
+
+// One entry for each event of Report::events: the kernel's dump events, then
+// those thread events that are not among them.
+std::vector<EventPlan> PlanEvents(const logformat::TraceInfo& info);
+// Decides `source` of each once the trace was read.
+void ChooseSources(const KernelFacts& facts, std::vector<EventPlan>& plans);
+
+// Sums of one row: of a path, or of all paths of a segment.
+struct SegmentSums {
+  std::uint64_t wall_ns = 0, on_cpu_ns = 0, switches = 0, faults = 0;
+  std::vector<DumpSum> dumps;
+};
+struct SegmentAmounts {
+  SegmentSums incl, excl;
+  Quality on_cpu_quality = Quality::kExact;
+};
+
+// Inclusive sums of `node` and what its children leave of them.
+SegmentAmounts AmountsOf(const PathNode& node);
+// Adds a path to the row of its segment. `from.incl` of a recursive path is
+// already inside another's and is left out.
+void AddAmounts(const SegmentAmounts& from, bool recursive, SegmentAmounts& to);
+std::optional<SegmentCount> CountOf(const EventPlan& plan,
+                                    const SegmentAmounts& amounts);
+
+}  // namespace countrace::rmap
+
+#endif  // COUNTRACE_RMAP_ATTRIBUTION_H_

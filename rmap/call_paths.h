@@ -1,0 +1,100 @@
+// The tree of call paths of each process, with the sums of every path.
+//
+// A node is one path: its parent's path, then one more segment. Frames of all
+// threads of the process point into it. Only inclusive sums are kept while
+// reading; exclusive = inclusive - sum over the children, taken at the end.
+// Thread: one.
+#ifndef COUNTRACE_RMAP_CALL_PATHS_H_
+#define COUNTRACE_RMAP_CALL_PATHS_H_
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "rmap/statistics.h"
+#include "rmap/tables.h"
+
+namespace countrace::rmap {
+
+// Worse of two qualities: a sum is as sure as its least sure part.
+constexpr Quality Worse(Quality a, Quality b) { return a < b ? b : a; }
+
+// Sum of one thread event over the calls of a path.
+struct DumpSum {
+  std::uint64_t incl = 0;
+  std::uint64_t calls_with_value = 0;
+  Quality quality = Quality::kExact;
+};
+
+struct PathNode {
+  static constexpr std::uint32_t kFolded = 0;  // hook id of a folding node
+
+  std::uint32_t hook_id = 0;
+  std::uint32_t index = 0;
+  std::uint32_t depth = 0;     // 0: root of a process
+  PathNode* parent = nullptr;  // null: root of a process, no segment
+  // An ancestor is the same segment: its time already holds this node's.
+  bool recursive = false;
+
+  std::uint64_t calls = 0;
+  std::uint64_t begin_inferred = 0, end_inferred = 0;
+  DurationStatistics wall;
+  std::uint64_t on_cpu_ns = 0, switches = 0, faults = 0;
+  Quality on_cpu_quality = Quality::kExact;  // switches and faults too
+  std::vector<DumpSum> dumps;                // one for each thread event
+
+  struct Child {
+    std::uint32_t hook_id;
+    PathNode* node;
+  };
+  std::vector<Child> children;  // in order of first call
+};
+
+class CallPaths {
+ public:
+  // Beyond this many paths, or this deep, new ones are folded into one child of
+  // their parent: memory must not depend on how wild the recursion is.
+  static constexpr std::size_t kMaxPaths = 65536;
+  static constexpr std::uint32_t kMaxPathDepth = 512;
+
+  explicit CallPaths(std::size_t thread_events) : events_(thread_events) {}
+  CallPaths(const CallPaths&) = delete;
+  CallPaths& operator=(const CallPaths&) = delete;
+
+  PathNode* NewRoot();
+
+  // Child of `parent` for `hook_id`, made if it is new.
+  PathNode* Child(PathNode* parent, std::uint32_t hook_id) {
+    if (parent->children.size() <= kLinearChildren) [[likely]] {
+      for (const PathNode::Child& child : parent->children) {
+        if (child.hook_id == hook_id) return child.node;
+      }
+    } else if (PathNode* found = FindHashed(parent, hook_id)) {
+      return found;
+    }
+    return AddChild(parent, hook_id);
+  }
+  // Null if this path was never taken.
+  PathNode* FindChild(const PathNode* parent, std::uint32_t hook_id) const;
+
+  std::uint64_t folded_calls() const { return folded_; }
+
+ private:
+  static constexpr std::size_t kLinearChildren = 12;
+  PathNode* FindHashed(const PathNode* parent, std::uint32_t hook_id) const;
+  PathNode* AddChild(PathNode* parent, std::uint32_t hook_id);
+  PathNode* NewNode(PathNode* parent, std::uint32_t hook_id);
+  static std::uint64_t Key(const PathNode* parent, std::uint32_t hook_id) {
+    return (std::uint64_t{parent->index} << 32) | hook_id;
+  }
+
+  std::size_t events_;
+  std::uint64_t folded_ = 0;
+  std::deque<PathNode> nodes_;                          // addresses stay
+  absl::flat_hash_map<std::uint64_t, PathNode*> wide_;  // of wide parents
+};
+
+}  // namespace countrace::rmap
+
+#endif  // COUNTRACE_RMAP_CALL_PATHS_H_

@@ -1,0 +1,393 @@
+#include "rmap/dispatch_tracker.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace countrace::rmap {
+
+using logformat::CountersReason;
+using logformat::CountersRecord;
+using logformat::DispatchRecord;
+using logformat::EventRecord;
+
+namespace {
+
+// CPU numbers beyond this are damage, not machines.
+constexpr std::int32_t kMaxCpu = 1 << 16;
+
+template <typename Record>
+bool Decode(const EventRecord& record, Record& out) {
+  if (record.bytes.size() < sizeof(Record)) return false;
+  std::memcpy(&out, record.bytes.data(), sizeof(Record));
+  return true;
+}
+
+}  // namespace
+
+DispatchTracker::DispatchTracker(const logformat::TraceInfo& info,
+                                 ThreadRegistry& registry,
+                                 TimelineObserver* observer)
+    : scope_(info.scope),
+      events_(std::min(info.cpu_events.size(), logformat::kMaxCounters)),
+      registry_(registry),
+      observer_(observer) {}
+
+CpuState* DispatchTracker::Cpu(std::int32_t cpu) {
+  if (cpu < 0 || cpu >= kMaxCpu) return nullptr;
+  const auto index = static_cast<std::size_t>(cpu);
+  if (index >= by_cpu_.size()) by_cpu_.resize(index + 1, nullptr);
+  if (by_cpu_[index] == nullptr) {
+    by_cpu_[index] = &cpus_.emplace_back();
+    by_cpu_[index]->cpu = static_cast<std::uint32_t>(cpu);
+  }
+  return by_cpu_[index];
+}
+
+ThreadState* DispatchTracker::Running(std::int32_t cpu) {
+  if (cpu < 0 || static_cast<std::size_t>(cpu) >= by_cpu_.size()) {
+    return nullptr;
+  }
+  const CpuState* state = by_cpu_[static_cast<std::size_t>(cpu)];
+  return state == nullptr ? nullptr : state->thread;
+}
+
+ThreadState* DispatchTracker::Resolve(std::int32_t tid, std::uint64_t time_ns) {
+  if (tid == 0) return nullptr;
+  if (!command_scope()) return &registry_.Observe({-1, tid}, time_ns);
+  // Of a command, every thread is known by its fork record (or its hooks)
+  // before it can run. A tid that is not known is somebody else's.
+  ThreadState* thread = registry_.Find(tid);
+  if (thread == nullptr) return nullptr;
+  if (thread->exited &&
+      time_ns > thread->exit_ns + ThreadRegistry::kExitGraceNs) {
+    registry_.Retire(*thread);
+    return nullptr;
+  }
+  thread->last_seen_ns = time_ns;
+  return thread;
+}
+
+void DispatchTracker::NoteLoss() {
+  registry_.set_loss_epoch(++coverage_.loss_epoch);
+}
+
+void DispatchTracker::EmitCounters(const EventRecord& record,
+                                   std::uint64_t time_ns) {
+  if (observer_ == nullptr || record.counters == nullptr) return;
+  observer_->OnCounters({static_cast<std::uint32_t>(record.cpu),
+                         time_ns,
+                         {record.counters, events_},
+                         record.present});
+}
+
+void DispatchTracker::EmitStay(const CpuState& cpu, std::uint16_t state,
+                               bool inferred) {
+  if (observer_ == nullptr || cpu.occupant == CpuState::Occupant::kUnknown) {
+    return;
+  }
+  std::span<const std::uint64_t> counts(cpu.stay_counts.data(), events_);
+  if (cpu.stale != 0) counts = {};
+  observer_->OnDispatch({cpu.cpu,
+                         cpu.thread == nullptr ? kNoThread : cpu.thread->index,
+                         cpu.stay_begin_ns, cpu.last_ns, state, counts,
+                         inferred || cpu.stay_inferred,
+                         cpu.occupant == CpuState::Occupant::kOutside});
+}
+
+void DispatchTracker::Begin(CpuState& cpu, const EventRecord& record,
+                            std::uint64_t time_ns) {
+  cpu.begun = true;
+  cpu.begin_ns = cpu.last_ns = time_ns;
+  coverage_.any = true;
+  coverage_.latest_begin_ns = std::max(coverage_.latest_begin_ns, time_ns);
+  if (cpu.lossy) {
+    cpu.lossy = false;
+    --coverage_.lossy_cpus;
+  }
+  for (std::size_t i = 0; i < events_; ++i) {
+    if (record.counters == nullptr || !(record.present >> i & 1u)) continue;
+    cpu.first[i] = cpu.last[i] = record.counters[i];
+    cpu.counted |= 1u << i;
+  }
+}
+
+bool DispatchTracker::Confirm(CpuState& cpu, std::int32_t tid) {
+  switch (cpu.occupant) {
+    case CpuState::Occupant::kUnknown:
+      return false;
+    case CpuState::Occupant::kIdle:
+      return tid == 0;
+    case CpuState::Occupant::kThread:
+      return cpu.thread->tid == tid;
+    case CpuState::Occupant::kOutside:
+      break;
+  }
+  ThreadState* thread = tid == 0 ? nullptr : registry_.Find(tid);
+  if (thread == nullptr) return true;
+  if (tid != cpu.outside_tid) return false;  // its switch-in is missing
+  // In scope after all: its fork was recorded after its first dispatch.
+  cpu.occupant = CpuState::Occupant::kThread;
+  cpu.thread = thread;
+  cpu.stay_inferred = true;
+  ++cpu.dispatches;
+  SwitchIn(*thread, static_cast<std::int32_t>(cpu.cpu), cpu.last_ns);
+  return true;
+}
+
+void DispatchTracker::Charge(CpuState& cpu, const EventRecord& record,
+                             std::uint64_t time_ns, bool confirmed) {
+  CpuAccount* account = &cpu.unattributed;
+  ThreadState* thread = nullptr;
+  if (confirmed) {
+    if (cpu.occupant == CpuState::Occupant::kThread) {
+      account = &cpu.busy;
+      thread = cpu.thread;
+    } else if (cpu.occupant == CpuState::Occupant::kIdle) {
+      account = &cpu.idle;
+    } else {
+      account = &cpu.outside;
+    }
+  } else {
+    NoteLoss();
+  }
+  if (cpu.lossy) {
+    cpu.lossy = false;
+    --coverage_.lossy_cpus;
+  }
+  account->ns += time_ns - cpu.last_ns;
+  if (thread != nullptr) {
+    thread->on_cpu_ns += time_ns - cpu.last_ns;
+    if (thread->running_cpu == static_cast<std::int32_t>(cpu.cpu)) {
+      thread->switch_in_ns = time_ns;
+    }
+    thread->last_seen_ns = time_ns;
+  }
+  cpu.last_ns = time_ns;
+
+  for (std::size_t i = 0; i < events_; ++i) {
+    const std::uint32_t bit = 1u << i;
+    if (record.counters == nullptr || !(record.present & bit)) {
+      cpu.stale |= bit;
+      continue;
+    }
+    const std::uint64_t value = record.counters[i];
+    if (!(cpu.counted & bit)) {
+      cpu.counted |= bit;
+      cpu.stale &= ~bit;
+      cpu.first[i] = cpu.last[i] = value;
+      continue;
+    }
+    std::uint64_t delta = 0;
+    if (value >= cpu.last[i]) {
+      delta = value - cpu.last[i];
+    } else {
+      ++counter_errors_;
+    }
+    cpu.last[i] = value;
+    if (cpu.stale & bit) {
+      cpu.stale &= ~bit;
+      cpu.unattributed.counts[i] += delta;
+      continue;
+    }
+    account->counts[i] += delta;
+    cpu.stay_counts[i] += delta;
+    if (thread != nullptr) thread->counts[i] += delta;
+  }
+}
+
+void DispatchTracker::SwitchIn(ThreadState& thread, std::int32_t cpu,
+                               std::uint64_t time_ns) {
+  thread.running_cpu = cpu;
+  thread.switch_in_ns = time_ns;
+  ++thread.stay;
+  thread.stay_sure = true;
+  ++thread.dispatches;
+  if (thread.last_cpu >= 0 && thread.last_cpu != cpu) ++thread.migrations;
+  thread.last_cpu = cpu;
+  if (thread.waiting && time_ns > thread.runnable_since_ns) {
+    thread.wait_ns += time_ns - thread.runnable_since_ns;
+  }
+  thread.waiting = false;
+}
+
+void DispatchTracker::SwitchOut(ThreadState& thread, std::int32_t cpu,
+                                std::uint64_t time_ns, std::uint16_t state) {
+  ++thread.switches_out;
+  thread.last_seen_ns = time_ns;
+  // Already switched in elsewhere, if clocks of CPUs disagree: it runs on.
+  if (thread.running_cpu >= 0 && thread.running_cpu != cpu) return;
+  thread.running_cpu = -1;
+  thread.waiting = state == logformat::kSwitchRunnable ||
+                   (state & logformat::kSwitchPreempted) != 0;
+  thread.runnable_since_ns = time_ns;
+  if (state & logformat::kSwitchDead) {
+    registry_.Exit(thread, time_ns);
+    registry_.Retire(thread);
+  }
+}
+
+void DispatchTracker::Abandon(CpuState& cpu, std::uint64_t time_ns) {
+  if (observer_ != nullptr && cpu.last_ns > cpu.stay_begin_ns) {
+    EmitStay(cpu, 0, true);
+  }
+  if (observer_ != nullptr && !cpu.lossy) {
+    observer_->OnLoss({static_cast<std::int32_t>(cpu.cpu), kNoThread,
+                       cpu.last_ns, time_ns, 0, "missing_dispatch"});
+  }
+  if (!cpu.lossy) ++contradictions_;
+  if (cpu.thread != nullptr &&
+      cpu.thread->running_cpu == static_cast<std::int32_t>(cpu.cpu)) {
+    cpu.thread->running_cpu = -1;
+    cpu.thread->waiting = false;
+  }
+  cpu.thread = nullptr;
+  cpu.occupant = CpuState::Occupant::kUnknown;
+}
+
+void DispatchTracker::Occupy(CpuState& cpu, std::int32_t tid,
+                             std::uint64_t time_ns, bool inferred) {
+  cpu.ended = false;
+  cpu.thread = Resolve(tid, time_ns);
+  cpu.outside_tid = tid;
+  if (cpu.thread != nullptr) {
+    cpu.occupant = CpuState::Occupant::kThread;
+    ++cpu.dispatches;
+    SwitchIn(*cpu.thread, static_cast<std::int32_t>(cpu.cpu), time_ns);
+  } else {
+    cpu.occupant = command_scope() ? CpuState::Occupant::kOutside
+                                   : CpuState::Occupant::kIdle;
+  }
+  cpu.stay_begin_ns = time_ns;
+  cpu.stay_inferred = inferred;
+  cpu.stay_counts.fill(0);
+}
+
+void DispatchTracker::OnDispatch(const EventRecord& record,
+                                 std::uint64_t time_ns) {
+  CpuState* cpu = Cpu(record.cpu);
+  DispatchRecord dispatch;
+  if (cpu == nullptr || !Decode(record, dispatch)) {
+    ++malformed_;
+    return;
+  }
+  const auto prev =
+      static_cast<std::int32_t>(dispatch.tids_and_state & 0xffffffu);
+  const auto next =
+      static_cast<std::int32_t>(dispatch.tids_and_state >> 24 & 0xffffffu);
+  const auto state = static_cast<std::uint16_t>(dispatch.tids_and_state >> 48);
+
+  // Outcomes: first record of the CPU; the expected thread left; somebody else
+  // left, or records were lost, so that the interval has no known owner.
+  if (!cpu->begun) {
+    Begin(*cpu, record, time_ns);
+    ThreadState* left = Resolve(prev, time_ns);
+    if (left != nullptr) SwitchOut(*left, record.cpu, time_ns, state);
+  } else {
+    // Records of a command name at least one of its threads. If neither is
+    // known, a fork was lost, and the interval may be its child's.
+    const bool nobody_known = cpu->occupant == CpuState::Occupant::kOutside &&
+                              prev != cpu->outside_tid &&
+                              registry_.Find(prev) == nullptr &&
+                              registry_.Find(next) == nullptr;
+    const bool confirmed = !cpu->lossy && !nobody_known && Confirm(*cpu, prev);
+    if (!confirmed) {
+      Abandon(*cpu, time_ns);
+      Charge(*cpu, record, time_ns, false);
+      ThreadState* left = Resolve(prev, time_ns);
+      if (left != nullptr) SwitchOut(*left, record.cpu, time_ns, state);
+    } else {
+      Charge(*cpu, record, time_ns, true);
+      EmitStay(*cpu, state, false);
+      if (cpu->thread != nullptr) {
+        SwitchOut(*cpu->thread, record.cpu, time_ns, state);
+      }
+    }
+  }
+  EmitCounters(record, time_ns);
+  Occupy(*cpu, next, time_ns, false);
+}
+
+void DispatchTracker::OnCounters(const EventRecord& record,
+                                 std::uint64_t time_ns) {
+  CpuState* cpu = Cpu(record.cpu);
+  CountersRecord dump;
+  if (cpu == nullptr || !Decode(record, dump)) {
+    ++malformed_;
+    return;
+  }
+  const auto tid = static_cast<std::int32_t>(dump.running_tid);
+  const bool end =
+      dump.reason == static_cast<std::uint32_t>(CountersReason::kEnd);
+  bool continues = false;  // the stay goes on after this dump
+  if (!cpu->begun) {
+    Begin(*cpu, record, time_ns);
+  } else {
+    continues = !cpu->lossy && Confirm(*cpu, tid);
+    if (!continues) Abandon(*cpu, time_ns);
+    Charge(*cpu, record, time_ns, continues);
+  }
+  EmitCounters(record, time_ns);
+  if (end) {
+    if (continues) EmitStay(*cpu, 0, true);
+    if (cpu->thread != nullptr && cpu->thread->running_cpu == record.cpu) {
+      cpu->thread->running_cpu = -1;
+    }
+    cpu->thread = nullptr;
+    cpu->occupant = CpuState::Occupant::kUnknown;
+    cpu->ended = true;
+    coverage_.earliest_end_ns = std::min(coverage_.earliest_end_ns, time_ns);
+  } else if (!continues) {
+    Occupy(*cpu, tid, time_ns, true);
+  }
+}
+
+void DispatchTracker::OnLoss(std::int32_t cpu_number) {
+  CpuState* cpu = Cpu(cpu_number);
+  if (cpu == nullptr || cpu->lossy) return;
+  cpu->lossy = true;
+  ++coverage_.lossy_cpus;
+  if (cpu->thread != nullptr) cpu->thread->stay_sure = false;
+  NoteLoss();
+}
+
+void DispatchTracker::TransferRunning(std::int32_t cpu_number, ThreadState& to,
+                                      std::uint64_t time_ns) {
+  CpuState* cpu = Cpu(cpu_number);
+  if (cpu == nullptr || cpu->thread == nullptr || cpu->thread == &to) return;
+  if (cpu->lossy) return;  // the interval has no owner anyway
+  // No dump lies here: the time is split, the counts of the interval go to `to`
+  // when it leaves. Both are threads of one process.
+  ThreadState& from = *cpu->thread;
+  const std::uint64_t part_ns = time_ns - cpu->last_ns;
+  cpu->busy.ns += part_ns;
+  from.on_cpu_ns += part_ns;
+  from.running_cpu = -1;
+  cpu->last_ns = time_ns;
+  EmitStay(*cpu, 0, true);
+  cpu->thread = &to;
+  cpu->stay_begin_ns = time_ns;
+  cpu->stay_inferred = true;
+  cpu->stay_counts.fill(0);
+  ++cpu->dispatches;
+  SwitchIn(to, cpu_number, time_ns);
+}
+
+void DispatchTracker::Finish(std::uint64_t end_ns) {
+  for (CpuState& cpu : cpus_) {
+    if (!cpu.begun || cpu.ended) continue;
+    coverage_.earliest_end_ns =
+        std::min(coverage_.earliest_end_ns, cpu.last_ns);
+    if (cpu.last_ns > cpu.stay_begin_ns) EmitStay(cpu, 0, true);
+    if (cpu.thread != nullptr &&
+        cpu.thread->running_cpu == static_cast<std::int32_t>(cpu.cpu)) {
+      cpu.thread->running_cpu = -1;
+    }
+  }
+  for (ThreadState& thread : registry_.threads()) {
+    if (!thread.waiting || thread.runnable_since_ns >= end_ns) continue;
+    thread.wait_ns += end_ns - thread.runnable_since_ns;
+    thread.waiting = false;
+  }
+}
+
+}  // namespace countrace::rmap

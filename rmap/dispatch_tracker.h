@@ -1,0 +1,143 @@
+// Who runs on each CPU, and to which account each interval between two counter
+// dumps of a CPU belongs.
+//
+// Counters are cumulative for each CPU, so an interval's deltas go to exactly
+// one account and the accounts always sum to end - begin: a lost record loses
+// where, never how many.
+//
+//   unknown --(counters: begin)--> thread | idle | outside
+//   thread | idle | outside --(dispatch: prev is who we thought)--> next
+//   any --(prev is somebody else, or records lost)--> next; the interval is
+//                                                     unattributed
+//
+// In: records of kCpu streams, in time order. Out: sums in CpuState and
+// ThreadState; spans to the observer. Thread: one.
+#ifndef COUNTRACE_RMAP_DISPATCH_TRACKER_H_
+#define COUNTRACE_RMAP_DISPATCH_TRACKER_H_
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "logformat/trace_reader.h"
+#include "rmap/thread_registry.h"
+#include "rmap/timeline_observer.h"
+
+namespace countrace::rmap {
+
+using CounterValues = std::array<std::uint64_t, logformat::kMaxCounters>;
+
+// How far on-CPU time of a span can be trusted. A span is exact if no loss lies
+// in it and every CPU was recorded throughout.
+struct KernelCoverage {
+  bool any = false;              // there are dispatch records at all
+  std::uint32_t loss_epoch = 0;  // bumped whenever an interval is unattributed
+  std::uint32_t lossy_cpus = 0;  // CPUs with a loss since their last dump
+  std::uint64_t latest_begin_ns = 0;
+  std::uint64_t earliest_end_ns = ~std::uint64_t{0};
+};
+
+// Time and counts of one account of a CPU.
+struct CpuAccount {
+  std::uint64_t ns = 0;
+  CounterValues counts{};
+};
+
+struct CpuState {
+  enum class Occupant : std::uint8_t { kUnknown, kIdle, kOutside, kThread };
+
+  std::uint32_t cpu = 0;
+  bool begun = false, ended = false;
+  std::uint64_t begin_ns = 0,
+                last_ns = 0;  // first dump, end of what is charged
+  std::uint64_t dispatches = 0;
+  CpuAccount busy, idle, outside, unattributed;
+
+  Occupant occupant = Occupant::kUnknown;
+  ThreadState* thread = nullptr;  // kThread
+  std::int32_t outside_tid = 0;   // kOutside
+  bool lossy = false;             // records lost since the last dump
+
+  // Counters: first and last value seen, and which were ever seen.
+  CounterValues first{}, last{};
+  std::uint32_t counted = 0;
+  // Absent from the last dump: the next delta spans more than one interval.
+  std::uint32_t stale = 0;
+
+  // The stay in progress, for the observer.
+  std::uint64_t stay_begin_ns = 0;
+  bool stay_inferred = false;
+  CounterValues stay_counts{};
+};
+
+class DispatchTracker {
+ public:
+  DispatchTracker(const logformat::TraceInfo& info, ThreadRegistry& registry,
+                  TimelineObserver* observer);
+
+  void OnDispatch(const logformat::EventRecord& record, std::uint64_t time_ns);
+  void OnCounters(const logformat::EventRecord& record, std::uint64_t time_ns);
+  // Records of `cpu` were lost after its last one.
+  void OnLoss(std::int32_t cpu);
+  // The thread on `cpu` goes on as `to`: a thread that calls exec takes over
+  // the main thread's tid.
+  void TransferRunning(std::int32_t cpu, ThreadState& to,
+                       std::uint64_t time_ns);
+  // Ends what is still open. `end_ns` is the last time of the trace.
+  void Finish(std::uint64_t end_ns);
+
+  const KernelCoverage& coverage() const { return coverage_; }
+  const std::deque<CpuState>& cpus() const { return cpus_; }
+  // Thread on `cpu`, null if it is nobody in scope.
+  ThreadState* Running(std::int32_t cpu);
+  // Intervals unattributed because a dispatch record did not follow from the
+  // one before it, although no loss was reported.
+  std::uint64_t contradictions() const { return contradictions_; }
+  // Values that went back; their delta was taken as 0.
+  std::uint64_t counter_errors() const { return counter_errors_; }
+  std::uint64_t malformed() const { return malformed_; }
+
+ private:
+  CpuState* Cpu(std::int32_t cpu);
+  // Who `tid` is for the scope: null = idle or somebody outside.
+  ThreadState* Resolve(std::int32_t tid, std::uint64_t time_ns);
+  bool command_scope() const {
+    return scope_ == logformat::SessionScope::kCommand;
+  }
+
+  void Begin(CpuState& cpu, const logformat::EventRecord& record,
+             std::uint64_t time_ns);
+  // True if `cpu` was occupied by `tid` as we thought. Lets somebody outside
+  // who turned out to be in scope become the occupant.
+  bool Confirm(CpuState& cpu, std::int32_t tid);
+  // Gives the interval since the last dump to the occupant, or to
+  // unattributed, and takes the dump as the new last one.
+  void Charge(CpuState& cpu, const logformat::EventRecord& record,
+              std::uint64_t time_ns, bool confirmed);
+  void Occupy(CpuState& cpu, std::int32_t tid, std::uint64_t time_ns,
+              bool inferred);
+  void SwitchIn(ThreadState& thread, std::int32_t cpu, std::uint64_t time_ns);
+  // The occupant's stay did not end as we thought: forget it.
+  void Abandon(CpuState& cpu, std::uint64_t time_ns);
+  void SwitchOut(ThreadState& thread, std::int32_t cpu, std::uint64_t time_ns,
+                 std::uint16_t state);
+  // Tells the observer the stay until the last dump.
+  void EmitStay(const CpuState& cpu, std::uint16_t state, bool inferred);
+  void EmitCounters(const logformat::EventRecord& record,
+                    std::uint64_t time_ns);
+  void NoteLoss();
+
+  logformat::SessionScope scope_;
+  std::size_t events_;
+  ThreadRegistry& registry_;
+  TimelineObserver* observer_;
+  KernelCoverage coverage_;
+  std::deque<CpuState> cpus_;  // ascending by cpu
+  std::vector<CpuState*> by_cpu_;
+  std::uint64_t contradictions_ = 0, counter_errors_ = 0, malformed_ = 0;
+};
+
+}  // namespace countrace::rmap
+
+#endif  // COUNTRACE_RMAP_DISPATCH_TRACKER_H_

@@ -1,0 +1,408 @@
+#include "rmap/pipeline.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "rmap/call_paths.h"
+#include "rmap/dispatch_tracker.h"
+#include "rmap/loss_ledger.h"
+#include "rmap/report_builder.h"
+#include "rmap/segment_builder.h"
+#include "rmap/thread_registry.h"
+
+namespace countrace::rmap {
+
+namespace {
+
+using logformat::CpuEvent;
+using logformat::DiscardedEvents;
+using logformat::DiscardedPackets;
+using logformat::EventRecord;
+using logformat::HookKind;
+using logformat::StreamClass;
+
+// A comm is up to 16 bytes, NUL-padded; all 16 may be used in a damaged one.
+std::string_view CommOf(const char (&comm)[16]) {
+  return {comm, strnlen(comm, sizeof(comm))};
+}
+
+// Routes each item to the state machine it concerns.
+class Reconstruction final : public logformat::ItemSink {
+ public:
+  Reconstruction(const logformat::TraceInfo& info, TimelineObserver* observer)
+      : info_(info),
+        observer_(observer),
+        paths_(ThreadEvents(info)),
+        registry_(paths_,
+                  std::min(info.cpu_events.size(), logformat::kMaxCounters)),
+        dispatches_(info, registry_, observer),
+        segments_(paths_, dispatches_.coverage(), ThreadEvents(info), observer),
+        kinds_(logformat::kHookIdMax + 1, HookKind::kSegment) {
+    for (const logformat::HookInfo& hook : info.hooks) {
+      if (hook.id < kinds_.size()) kinds_[hook.id] = hook.kind;
+    }
+    if (info.scope == logformat::SessionScope::kCommand && info.root_pid > 0) {
+      registry_.Announce({info.root_pid, info.root_pid}, info.begin_ns);
+    }
+  }
+
+  void OnRecord(const EventRecord& record) override {
+    ++records_;
+    const std::uint64_t time_ns = Advance(record.time_ns);
+    if (record.stream_class == StreamClass::kThread) [[likely]] {
+      OnHookRecord(record, time_ns);
+    } else {
+      OnKernelRecord(record, time_ns);
+    }
+  }
+
+  void OnDiscardedEvents(const DiscardedEvents& loss) override {
+    ledger_.Add(loss);
+    if (loss.count == 0) return;
+    std::string_view cause = "unknown";
+    std::uint64_t most = 0;
+    for (std::size_t i = 0; i < logformat::kDiscardCauses; ++i) {
+      if (loss.by_cause[i] <= most) continue;
+      most = loss.by_cause[i];
+      cause = logformat::kDiscardCauseNames[i];
+    }
+    OnLoss(loss, loss.count, cause);
+  }
+
+  void OnDiscardedPackets(const DiscardedPackets& loss) override {
+    ledger_.Add(loss);
+    OnLoss(loss, 0, "discarded_packets");
+  }
+
+  // Requires: the last item was delivered.
+  Report Finish(const logformat::TraceReader& reader);
+
+ private:
+  static std::size_t ThreadEvents(const logformat::TraceInfo& info) {
+    return std::min(info.thread_events.size(), logformat::kMaxCounters);
+  }
+
+  // Time never goes back: a record that does is taken at the latest time.
+  std::uint64_t Advance(std::uint64_t time_ns) {
+    if (time_ns < now_ns_) [[unlikely]] {
+      ledger_.AddClockError();
+      return now_ns_;
+    }
+    if (first_ns_ == kNever) [[unlikely]]
+      first_ns_ = time_ns;
+    now_ns_ = time_ns;
+    return time_ns;
+  }
+
+  // --- Hot path --------------------------------------------------------------
+
+  ThreadState& ThreadOf(const EventRecord& record, std::uint64_t time_ns) {
+    if (record.stream >= by_stream_.size()) [[unlikely]] {
+      by_stream_.resize(record.stream + std::size_t{1});
+    }
+    StreamThread& cached = by_stream_[record.stream];
+    if (cached.thread != nullptr && cached.tid == record.tid &&
+        cached.pid == record.pid && !cached.thread->exited &&
+        !cached.thread->retired) [[likely]] {
+      return *cached.thread;
+    }
+    ThreadState& thread =
+        registry_.Observe({std::max(record.pid, 0), record.tid}, time_ns);
+    cached = {record.pid, record.tid, &thread};
+    return thread;
+  }
+
+  void OnHookRecord(const EventRecord& record, std::uint64_t time_ns) {
+    ThreadState& thread = ThreadOf(record, time_ns);
+    const std::uint32_t hook_id = logformat::EventHookId(record.event_id);
+    std::vector<std::uint64_t>& hits = thread.process->hook_hits;
+    if (hook_id >= hits.size()) [[unlikely]]
+      hits.resize(hook_id + 1u, 0);
+    ++hits[hook_id];
+    if (record.event_id & logformat::kEventExitBit) {
+      segments_.Exit(thread, hook_id, record, time_ns);
+    } else if (kinds_[hook_id] == HookKind::kSegment) {
+      segments_.Enter(thread, hook_id, record, time_ns);
+    } else if (observer_ != nullptr) {
+      observer_->OnHook({thread.index, hook_id, time_ns});
+    }
+    thread.last_seen_ns = time_ns;
+    thread.last_hook_ns = time_ns;
+  }
+
+  // --- Kernel records and loss -----------------------------------------------
+
+  template <typename Layout>
+  bool Decode(const EventRecord& record, Layout& out) {
+    if (record.bytes.size() < sizeof(Layout)) {
+      ++malformed_;
+      return false;
+    }
+    std::memcpy(&out, record.bytes.data(), sizeof(Layout));
+    return true;
+  }
+
+  void OnKernelRecord(const EventRecord& record, std::uint64_t time_ns);
+  void OnExec(const logformat::CommRecord& exec, std::int32_t cpu,
+              std::uint64_t time_ns);
+  void OnFork(const logformat::TaskRecord& fork, std::uint64_t time_ns);
+  void OnExit(const logformat::TaskRecord& exit, std::uint64_t time_ns);
+  void OnFault(const logformat::FaultRecord& fault, std::int32_t cpu,
+               std::uint64_t time_ns);
+  void CloseSegmentsOfEnded();
+
+  template <typename Discarded>
+  void OnLoss(const Discarded& loss, std::uint64_t count,
+              std::string_view cause) {
+    ThreadIndex index = kNoThread;
+    if (loss.stream_class == StreamClass::kCpu) {
+      dispatches_.OnLoss(loss.cpu);
+    } else if (loss.tid >= 0) {
+      ThreadState& thread =
+          registry_.Observe({std::max(loss.pid, 0), loss.tid}, now_ns_);
+      if (first_ns_ == kNever) thread.first_seen_ns = loss.begin_ns;
+      segments_.OnLoss(thread);
+      index = thread.index;
+    }
+    if (observer_ != nullptr) {
+      observer_->OnLoss({loss.stream_class == StreamClass::kCpu ? loss.cpu : -1,
+                         index, loss.begin_ns, loss.end_ns, count, cause});
+    }
+  }
+
+  void AddFindings();
+
+  static constexpr std::uint64_t kNever = ~std::uint64_t{0};
+  struct StreamThread {
+    std::int32_t pid = -1, tid = -1;
+    ThreadState* thread = nullptr;
+  };
+
+  const logformat::TraceInfo& info_;
+  TimelineObserver* observer_;
+  CallPaths paths_;
+  ThreadRegistry registry_;
+  DispatchTracker dispatches_;
+  SegmentBuilder segments_;
+  LossLedger ledger_;
+  std::vector<HookKind> kinds_;  // by hook id; unknown hooks as segments
+  std::vector<StreamThread> by_stream_;
+  std::uint64_t records_ = 0, malformed_ = 0;
+  std::uint64_t first_ns_ = kNever, now_ns_ = 0;
+  bool fault_records_ = false;
+};
+
+void Reconstruction::OnKernelRecord(const EventRecord& record,
+                                    std::uint64_t time_ns) {
+  switch (static_cast<CpuEvent>(record.event_id)) {
+    case CpuEvent::kDispatch:
+      dispatches_.OnDispatch(record, time_ns);
+      return;
+    case CpuEvent::kCounters:
+      dispatches_.OnCounters(record, time_ns);
+      return;
+    case CpuEvent::kFork:
+      if (logformat::TaskRecord fork; Decode(record, fork)) {
+        OnFork(fork, time_ns);
+      }
+      return;
+    case CpuEvent::kExit:
+      if (logformat::TaskRecord exit; Decode(record, exit)) {
+        OnExit(exit, time_ns);
+      }
+      return;
+    case CpuEvent::kExec:
+      if (logformat::CommRecord exec; Decode(record, exec)) {
+        OnExec(exec, record.cpu, time_ns);
+      }
+      return;
+    case CpuEvent::kComm:
+      if (logformat::CommRecord comm; Decode(record, comm)) {
+        registry_.Rename(registry_.Observe({comm.pid, comm.tid}, time_ns),
+                         CommOf(comm.comm), /*exec=*/false);
+      }
+      return;
+    case CpuEvent::kFault:
+      if (logformat::FaultRecord fault; Decode(record, fault)) {
+        OnFault(fault, record.cpu, time_ns);
+      }
+      return;
+    case CpuEvent::kProcessState:
+      if (logformat::StateRecord state; Decode(record, state)) {
+        ThreadState& thread =
+            registry_.Observe({state.pid, state.tid}, time_ns);
+        registry_.Rename(thread, CommOf(state.comm), /*exec=*/false);
+        if (thread.process != nullptr) {
+          thread.process->parent_pid = state.parent_pid;
+        }
+      }
+      return;
+  }
+  ++malformed_;
+}
+
+void Reconstruction::OnFork(const logformat::TaskRecord& fork,
+                            std::uint64_t time_ns) {
+  // A thread that still has this tid exited without a record of it.
+  registry_.Fork({fork.pid, fork.tid}, {fork.parent_pid, fork.parent_tid},
+                 time_ns);
+}
+
+void Reconstruction::OnExit(const logformat::TaskRecord& exit,
+                            std::uint64_t time_ns) {
+  ThreadState& thread = registry_.Observe({exit.pid, exit.tid}, time_ns);
+  segments_.CloseAll(thread, time_ns);
+  registry_.Exit(thread, time_ns);
+}
+
+void Reconstruction::OnExec(const logformat::CommRecord& exec, std::int32_t cpu,
+                            std::uint64_t time_ns) {
+  ThreadState& thread = registry_.Observe({exec.pid, exec.tid}, time_ns);
+  // The old program is gone with all its open segments.
+  if (thread.process != nullptr) {
+    for (ThreadState* sibling : thread.process->threads) {
+      segments_.CloseAll(*sibling, time_ns);
+    }
+  }
+  ThreadState* running = dispatches_.Running(cpu);
+  if (running != nullptr && running != &thread &&
+      running->process == thread.process) {
+    // A thread other than the main one called exec: from here on it has the
+    // main one's tid, and its own is gone without an exit record.
+    dispatches_.TransferRunning(cpu, thread, time_ns);
+    registry_.Retire(*running);
+  }
+  registry_.Rename(thread, CommOf(exec.comm), /*exec=*/true);
+}
+
+void Reconstruction::OnFault(const logformat::FaultRecord& fault,
+                             std::int32_t cpu, std::uint64_t time_ns) {
+  fault_records_ = true;
+  ThreadState* thread = dispatches_.Running(cpu);
+  if (thread == nullptr || thread->tid != fault.tid) {
+    thread = &registry_.Observe({fault.pid, fault.tid}, time_ns);
+  }
+  ++thread->faults;
+}
+
+void Reconstruction::CloseSegmentsOfEnded() {
+  const bool exits_recorded = dispatches_.coverage().any;
+  for (ThreadState& thread : registry_.threads()) {
+    if (thread.stack.frames.empty()) continue;
+    // Blocked in a segment until the end, if we would know that it ended.
+    const bool lives = exits_recorded && !thread.retired;
+    segments_.CloseAll(thread, lives ? now_ns_ : thread.last_seen_ns);
+  }
+}
+
+void Reconstruction::AddFindings() {
+  if (dispatches_.contradictions() != 0) {
+    ledger_.AddMessage(absl::StrFormat(
+        "%d dispatch records do not follow from the one before on their CPU, "
+        "without a discarded count: the time between is unattributed",
+        dispatches_.contradictions()));
+  }
+  if (dispatches_.counter_errors() != 0) {
+    ledger_.AddMessage(absl::StrFormat(
+        "%d counter values went back; the books' residual shows by how much",
+        dispatches_.counter_errors()));
+  }
+  const std::uint64_t malformed = malformed_ + dispatches_.malformed();
+  if (malformed != 0) {
+    ledger_.AddMessage(absl::StrFormat(
+        "%d kernel records are shorter than their layout or of an unknown "
+        "event, and were left out: see countrace verify",
+        malformed));
+  }
+  for (const CpuState& cpu : dispatches_.cpus()) {
+    if (cpu.begun && !cpu.ended) {
+      ledger_.AddMessage(absl::StrFormat(
+          "cpu %d: the recording ended without a last counter dump; what ran "
+          "after its last record is not in the books",
+          cpu.cpu));
+    }
+  }
+  if (segments_.too_deep() != 0) {
+    ledger_.AddMessage(absl::StrFormat(
+        "%d calls are nested deeper than %d and are not in the segment tables",
+        segments_.too_deep(), SegmentBuilder::kMaxDepth));
+  }
+  if (paths_.folded_calls() != 0) {
+    ledger_.AddMessage(absl::StrFormat(
+        "%d calls lie on paths beyond %d paths or %d levels: they are in rows "
+        "\"[other paths]\", not in those of their segments",
+        paths_.folded_calls(), CallPaths::kMaxPaths, CallPaths::kMaxPathDepth));
+  }
+}
+
+Report Reconstruction::Finish(const logformat::TraceReader& reader) {
+  dispatches_.Finish(now_ns_);
+  CloseSegmentsOfEnded();
+
+  Report report;
+  report.path = info_.path;
+  switch (info_.scope) {
+    case logformat::SessionScope::kHooksOnly:
+      report.scope = "hooks";
+      break;
+    case logformat::SessionScope::kCommand:
+      report.scope = "command";
+      break;
+    case logformat::SessionScope::kSystem:
+      report.scope = "system";
+      break;
+  }
+  report.command = info_.command;
+  report.hostname = info_.hostname;
+  report.kernel_release = info_.kernel_release;
+  report.begin_ns = info_.begin_ns;
+  if (first_ns_ != kNever &&
+      (report.begin_ns == 0 || first_ns_ < report.begin_ns)) {
+    report.begin_ns = first_ns_;
+  }
+  report.end_ns = std::max(report.begin_ns, now_ns_);
+  report.cpus = info_.cpus;
+  report.records = records_;
+  report.finished = info_.finished;
+  report.late_sub_buffers = reader.late_sub_buffers();
+
+  const auto session = reader.session_discarded();
+  const bool session_loss =
+      std::any_of(session.begin(), session.end(),
+                  [](std::uint64_t records) { return records != 0; });
+  BuildTables({info_, registry_, dispatches_, fault_records_, session_loss},
+              report);
+  AddFindings();
+  report.loss = ledger_.Finish(reader);
+  return report;
+}
+
+}  // namespace
+
+const char* QualityName(Quality quality) {
+  switch (quality) {
+    case Quality::kExact:
+      return "exact";
+    case Quality::kScaled:
+      return "scaled";
+    case Quality::kBounded:
+      return "bounded";
+    case Quality::kInferred:
+      return "inferred";
+  }
+  return "unknown";
+}
+
+absl::StatusOr<Report> Reconstruct(logformat::TraceReader& reader,
+                                   const PipelineOptions& options) {
+  Reconstruction reconstruction(reader.info(), options.observer);
+  const absl::Status status =
+      reader.Read(reconstruction, options.progress, options.progress_context);
+  if (!status.ok()) return status;
+  return reconstruction.Finish(reader);
+}
+
+}  // namespace countrace::rmap

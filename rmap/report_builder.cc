@@ -1,0 +1,388 @@
+#include "rmap/report_builder.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+
+namespace countrace::rmap {
+
+namespace {
+
+std::string HookName(const logformat::TraceInfo& info, std::uint32_t hook_id) {
+  if (hook_id == PathNode::kFolded) return "[other paths]";
+  const logformat::HookInfo* hook = info.FindHook(hook_id);
+  if (hook == nullptr) return absl::StrFormat("hook:%d", hook_id);
+  return hook->FullName();
+}
+
+class Builder {
+ public:
+  Builder(const ReportSources& sources, Report& report)
+      : in_(sources), out_(report), plans_(PlanEvents(sources.info)) {
+    has_kernel_ = in_.dispatches.coverage().any;
+    for (const EventPlan& plan : plans_) out_.events.push_back(plan.name);
+    // Over all CPUs; which events any CPU counted at all.
+    for (const CpuState& cpu : in_.dispatches.cpus()) counted_ |= cpu.counted;
+  }
+
+  void Build() {
+    in_.registry.SettleProcesses();
+    BuildThreads();
+    BuildProcesses();
+    BuildCpus();
+    ChooseSegmentSources();
+    BuildSegments();
+    BuildBooks();
+    BuildHooks();
+  }
+
+ private:
+  bool IsCounted(const EventPlan& plan) const {
+    return plan.cpu_event && (counted_ >> *plan.cpu_event & 1u);
+  }
+
+  // Values of a kernel dump indexed as Report::events.
+  template <typename Values>
+  Counts ToCounts(const Values& values) const {
+    Counts counts(plans_.size());
+    for (std::size_t i = 0; i < plans_.size(); ++i) {
+      if (IsCounted(plans_[i])) counts[i] = values[*plans_[i].cpu_event];
+    }
+    return counts;
+  }
+
+  void BuildThreads() {
+    for (const ThreadState& thread : in_.registry.threads()) {
+      if (thread.announced) continue;  // expected, never came
+      ThreadRow row;
+      row.index = thread.index;
+      row.process = thread.process->index;
+      row.tid = thread.tid;
+      row.pid = thread.process->pid;
+      row.comm = thread.comm.empty() ? thread.process->comm : thread.comm;
+      row.first_seen_ns = thread.first_seen_ns;
+      row.last_seen_ns = thread.last_seen_ns;
+      row.counts.resize(plans_.size());
+      // A thread with hook records ran. If no kernel record shows it, its time
+      // is unknown, not 0.
+      if (has_kernel_ && !(thread.stay == 0 && thread.last_hook_ns != 0)) {
+        row.on_cpu_ns = thread.on_cpu_ns;
+        row.wait_ns = thread.wait_ns;
+        row.counts = ToCounts(thread.counts);
+      }
+      row.dispatches = thread.dispatches;
+      row.migrations = thread.migrations;
+      if (in_.dispatches.coverage().loss_epoch != thread.born_at_loss_epoch) {
+        row.quality = Quality::kBounded;
+      }
+      out_.threads.push_back(std::move(row));
+    }
+    std::stable_sort(out_.threads.begin(), out_.threads.end(),
+                     [](const ThreadRow& a, const ThreadRow& b) {
+                       return std::tie(b.on_cpu_ns, a.comm, a.tid, a.index) <
+                              std::tie(a.on_cpu_ns, b.comm, b.tid, b.index);
+                     });
+  }
+
+  void BuildProcesses() {
+    for (const ProcessState& process : in_.registry.processes()) {
+      ProcessRow row;
+      row.index = process.index;
+      row.pid = process.pid;
+      row.parent_pid = process.parent_pid;
+      row.comm = process.comm;
+      row.first_seen_ns = process.first_seen_ns;
+      row.last_seen_ns = process.last_seen_ns;
+      row.counts.resize(plans_.size());
+      processes_.push_back(std::move(row));
+    }
+    for (const ThreadRow& thread : out_.threads) {
+      ProcessRow& row = processes_[static_cast<std::size_t>(thread.process)];
+      ++row.threads;
+      row.dispatches += thread.dispatches;
+      row.quality = Worse(row.quality, thread.quality);
+      if (!thread.on_cpu_ns) {
+        // Its share is missing from what the others add up to.
+        row.quality = Worse(row.quality, Quality::kBounded);
+        continue;
+      }
+      row.on_cpu_ns = row.on_cpu_ns.value_or(0) + *thread.on_cpu_ns;
+      for (std::size_t i = 0; i < plans_.size(); ++i) {
+        if (thread.counts[i]) {
+          row.counts[i] = row.counts[i].value_or(0) + *thread.counts[i];
+        }
+      }
+    }
+    for (ProcessRow& row : processes_) {
+      if (!has_kernel_) row.quality = Quality::kExact;  // nothing to qualify
+      if (row.threads != 0) out_.processes.push_back(row);
+    }
+    std::stable_sort(out_.processes.begin(), out_.processes.end(),
+                     [](const ProcessRow& a, const ProcessRow& b) {
+                       return std::tie(b.on_cpu_ns, a.comm, a.pid, a.index) <
+                              std::tie(a.on_cpu_ns, b.comm, b.pid, b.index);
+                     });
+  }
+
+  void BuildCpus() {
+    for (const CpuState& cpu : in_.dispatches.cpus()) {
+      if (!cpu.begun) continue;
+      CpuRow row;
+      row.cpu = cpu.cpu;
+      row.wall_ns = cpu.last_ns - cpu.begin_ns;
+      row.busy_ns = cpu.busy.ns;
+      row.idle_ns = cpu.idle.ns;
+      row.outside_ns = cpu.outside.ns;
+      row.unattributed_ns = cpu.unattributed.ns;
+      row.dispatches = cpu.dispatches;
+      CounterValues totals{};
+      for (std::size_t i = 0; i < totals.size(); ++i) {
+        totals[i] = cpu.last[i] - cpu.first[i];
+      }
+      row.counts = ToCounts(totals);
+      for (std::size_t i = 0; i < plans_.size(); ++i) {
+        // Counted elsewhere, not here: absent, not 0.
+        if (row.counts[i] && !(cpu.counted >> *plans_[i].cpu_event & 1u)) {
+          row.counts[i].reset();
+        }
+      }
+      out_.cpu_rows.push_back(std::move(row));
+    }
+    std::sort(out_.cpu_rows.begin(), out_.cpu_rows.end(),
+              [](const CpuRow& a, const CpuRow& b) { return a.cpu < b.cpu; });
+  }
+
+  void ChooseSegmentSources() {
+    KernelFacts facts;
+    facts.dispatches = has_kernel_;
+    facts.fault_records = in_.fault_records;
+    for (std::size_t i = 0; i < plans_.size(); ++i) {
+      if (!IsPageFaults(plans_[i].name)) continue;
+      if (!IsCounted(plans_[i])) facts.counted_faults = 1;  // unknown
+      for (const ProcessRow& row : processes_) {
+        facts.counted_faults += row.counts[i].value_or(0);
+      }
+    }
+    ChooseSources(facts, plans_);
+  }
+
+  // Everything of a row that is not a name.
+  SegmentRow RowOf(const ProcessState& process, const SegmentAmounts& amounts,
+                   const DurationStatistics& wall) const {
+    SegmentRow row;
+    row.pid = process.pid;
+    row.process = process.index;
+    row.comm = process.comm;
+    row.wall.incl = amounts.incl.wall_ns;
+    row.wall.excl = amounts.excl.wall_ns;
+    wall.Fill(row.wall);
+    if (has_kernel_) {
+      row.on_cpu = {amounts.incl.on_cpu_ns, amounts.excl.on_cpu_ns};
+      row.off_cpu = {amounts.incl.wall_ns -
+                         std::min(amounts.incl.wall_ns, amounts.incl.on_cpu_ns),
+                     amounts.excl.wall_ns - std::min(amounts.excl.wall_ns,
+                                                     amounts.excl.on_cpu_ns)};
+      row.on_cpu_quality = amounts.on_cpu_quality;
+    }
+    const bool lossy = process.hooks_lost || in_.session_loss;
+    for (const EventPlan& plan : plans_) {
+      row.counts.push_back(CountOf(plan, amounts));
+      if (lossy && row.counts.back()) {
+        row.counts.back()->quality =
+            Worse(row.counts.back()->quality, Quality::kBounded);
+      }
+    }
+    if (lossy) {
+      row.quality = Quality::kBounded;
+      row.on_cpu_quality = Worse(row.on_cpu_quality, Quality::kBounded);
+    }
+    return row;
+  }
+
+  static void SetCalls(std::uint64_t calls, std::uint64_t begin_inferred,
+                       std::uint64_t end_inferred, SegmentRow& row) {
+    row.calls = calls;
+    row.begin_inferred = begin_inferred;
+    row.end_inferred = end_inferred;
+    if (begin_inferred + end_inferred != 0) {
+      row.quality = Worse(row.quality, Quality::kInferred);
+    }
+  }
+
+  static std::uint64_t SortTime(const SegmentRow& row) {
+    return row.on_cpu ? row.on_cpu->incl : 0;
+  }
+  static bool RowLess(const SegmentRow& a, const SegmentRow& b) {
+    const std::uint64_t a_time = SortTime(a), b_time = SortTime(b);
+    return std::tie(b_time, b.wall.incl, a.segment, a.pid, a.process) <
+           std::tie(a_time, a.wall.incl, b.segment, b.pid, b.process);
+  }
+
+  struct SegmentSum {
+    SegmentAmounts amounts;
+    DurationStatistics wall;
+    std::uint64_t calls = 0, begin_inferred = 0, end_inferred = 0;
+  };
+
+  void BuildSegments() {
+    for (const ProcessState& process : in_.registry.processes()) {
+      if (process.paths->children.empty()) continue;
+      std::map<std::uint32_t, SegmentSum> by_hook;
+      std::vector<SegmentRow> paths;
+      Collect(process, *process.paths, {}, by_hook, paths);
+      path_groups_.push_back(std::move(paths));
+      for (const auto& [hook_id, sum] : by_hook) {
+        SegmentRow row = RowOf(process, sum.amounts, sum.wall);
+        row.segment = HookName(in_.info, hook_id);
+        SetCalls(sum.calls, sum.begin_inferred, sum.end_inferred, row);
+        out_.segments.push_back(std::move(row));
+      }
+    }
+    std::sort(out_.segments.begin(), out_.segments.end(), RowLess);
+    EmitPathGroups();
+  }
+
+  // Children of `node` in the order of their rows, each followed by its own.
+  void Collect(const ProcessState& process, const PathNode& node,
+               const std::vector<std::string>& path,
+               std::map<std::uint32_t, SegmentSum>& by_hook,
+               std::vector<SegmentRow>& rows) {
+    // Not recursive: a path can be as deep as the frame limit.
+    struct Visit {
+      const PathNode* node;
+      SegmentRow row;
+    };
+    std::vector<Visit> pending;
+    const auto push_children = [&](const PathNode& parent,
+                                   const std::vector<std::string>& prefix) {
+      std::vector<Visit> children;
+      for (const PathNode::Child& child : parent.children) {
+        children.push_back({child.node, PathRow(process, *child.node, prefix)});
+      }
+      std::sort(
+          children.begin(), children.end(),
+          [](const Visit& a, const Visit& b) { return RowLess(b.row, a.row); });
+      std::move(children.begin(), children.end(), std::back_inserter(pending));
+    };
+    push_children(node, path);
+    while (!pending.empty()) {
+      Visit visit = std::move(pending.back());
+      pending.pop_back();
+      AddToSegment(*visit.node, by_hook[visit.node->hook_id]);
+      rows.push_back(std::move(visit.row));
+      // Copied: pushing rows may move the one it lies in.
+      const std::vector<std::string> prefix = rows.back().path;
+      push_children(*visit.node, prefix);
+    }
+  }
+
+  SegmentRow PathRow(const ProcessState& process, const PathNode& node,
+                     const std::vector<std::string>& prefix) const {
+    SegmentRow row = RowOf(process, AmountsOf(node), node.wall);
+    row.segment = HookName(in_.info, node.hook_id);
+    row.path = prefix;
+    row.path.push_back(row.segment);
+    SetCalls(node.calls, node.begin_inferred, node.end_inferred, row);
+    return row;
+  }
+
+  static void AddToSegment(const PathNode& node, SegmentSum& sum) {
+    AddAmounts(AmountsOf(node), node.recursive, sum.amounts);
+    sum.wall.Merge(node.wall);
+    sum.calls += node.calls;
+    sum.begin_inferred += node.begin_inferred;
+    sum.end_inferred += node.end_inferred;
+  }
+
+  // Processes in the order of their time in segments, trees kept whole.
+  void EmitPathGroups() {
+    const auto total = [](const std::vector<SegmentRow>& rows) {
+      std::uint64_t on_cpu_ns = 0, wall_ns = 0;
+      for (const SegmentRow& row : rows) {
+        if (row.path.size() != 1) continue;
+        on_cpu_ns += SortTime(row);
+        wall_ns += row.wall.incl;
+      }
+      return std::pair(on_cpu_ns, wall_ns);
+    };
+    std::stable_sort(
+        path_groups_.begin(), path_groups_.end(),
+        [&](const auto& a, const auto& b) { return total(b) < total(a); });
+    for (std::vector<SegmentRow>& rows : path_groups_) {
+      std::move(rows.begin(), rows.end(),
+                std::back_inserter(out_.segment_paths));
+    }
+  }
+
+  void BuildBooks() {
+    for (std::size_t i = 0; i < plans_.size(); ++i) {
+      if (!plans_[i].cpu_event) continue;
+      const std::size_t event = *plans_[i].cpu_event;
+      Books books;
+      books.known = IsCounted(plans_[i]);
+      for (const CpuState& cpu : in_.dispatches.cpus()) {
+        books.total += cpu.last[event] - cpu.first[event];
+        books.processes += cpu.busy.counts[event];
+        books.idle += cpu.idle.counts[event];
+        books.outside += cpu.outside.counts[event];
+        books.unattributed += cpu.unattributed.counts[event];
+      }
+      // Modulo 2^64, so that the difference is right whatever its sign.
+      books.residual = static_cast<std::int64_t>(
+          books.total - books.processes - books.idle - books.interrupts -
+          books.outside - books.unattributed);
+      books.in_segments = InSegments(i, books.processes);
+      out_.books.push_back(books);
+    }
+  }
+
+  std::optional<std::uint64_t> InSegments(std::size_t event,
+                                          std::uint64_t processes) const {
+    if (plans_[event].source == SegmentSource::kNone) return std::nullopt;
+    std::uint64_t sum = 0;
+    for (const SegmentRow& row : out_.segment_paths) {
+      if (row.path.size() == 1 && row.counts[event]) {
+        sum += row.counts[event]->incl;
+      }
+    }
+    // The counter is read some ns before or after the record's time; what is in
+    // segments is never more than there is.
+    return std::min(sum, processes);
+  }
+
+  void BuildHooks() {
+    for (const ProcessState& process : in_.registry.processes()) {
+      for (std::size_t id = 0; id < process.hook_hits.size(); ++id) {
+        if (process.hook_hits[id] == 0) continue;
+        out_.hooks.push_back(
+            {HookName(in_.info, static_cast<std::uint32_t>(id)), process.pid,
+             process.index, process.comm, process.hook_hits[id]});
+      }
+    }
+    std::sort(out_.hooks.begin(), out_.hooks.end(),
+              [](const HookRow& a, const HookRow& b) {
+                return std::tie(b.hits, a.hook, a.pid, a.process) <
+                       std::tie(a.hits, b.hook, b.pid, b.process);
+              });
+  }
+
+  const ReportSources& in_;
+  Report& out_;
+  std::vector<EventPlan> plans_;
+  std::vector<ProcessRow> processes_;  // by ProcessIndex
+  std::vector<std::vector<SegmentRow>> path_groups_;
+  std::uint32_t counted_ = 0;
+  bool has_kernel_ = false;
+};
+
+}  // namespace
+
+void BuildTables(const ReportSources& sources, Report& report) {
+  Builder(sources, report).Build();
+}
+
+}  // namespace countrace::rmap

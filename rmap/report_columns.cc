@@ -1,0 +1,452 @@
+#include "rmap/report_columns.h"
+
+#include <utility>
+
+namespace countrace::rmap {
+
+namespace {
+
+template <typename Value>
+Cell FromOptional(const std::optional<Value>& value) {
+  if (!value) return std::monostate();
+  return *value;
+}
+
+Cell Incl(const std::optional<InclusiveExclusive>& pair) {
+  if (!pair) return std::monostate();
+  return pair->incl;
+}
+Cell Excl(const std::optional<InclusiveExclusive>& pair) {
+  if (!pair) return std::monostate();
+  return pair->excl;
+}
+
+Cell Number(std::int32_t value) { return std::int64_t{value}; }
+
+// One column for each event, of rows with `counts`.
+template <typename Row>
+void AddCounts(const Report& report, std::vector<Column<Row>>& columns) {
+  for (std::size_t i = 0; i < report.events.size(); ++i) {
+    const std::string& event = report.events[i];
+    columns.push_back({{"counts", event},
+                       event,
+                       UnitOfEvent(event),
+                       "Count of this event while on a CPU.",
+                       [i](const Row& row) -> Cell {
+                         if (i >= row.counts.size()) return std::monostate();
+                         return FromOptional(row.counts[i]);
+                       }});
+  }
+}
+
+using SegmentCell = Cell (*)(const SegmentCount&);
+
+void AddSegmentCounts(const Report& report,
+                      std::vector<Column<SegmentRow>>& columns) {
+  struct Part {
+    const char* name;
+    bool in_text;
+    const char* meaning;
+    SegmentCell cell;
+  };
+  static constexpr Part kParts[] = {
+      {"incl", true, "Count inside the segment and what it called.",
+       [](const SegmentCount& count) -> Cell { return count.incl; }},
+      {"excl", false, "Count inside the segment alone.",
+       [](const SegmentCount& count) -> Cell { return count.excl; }},
+      {"quality", false, "How sure the two are.",
+       [](const SegmentCount& count) -> Cell {
+         return std::string(QualityName(count.quality));
+       }},
+  };
+  for (std::size_t i = 0; i < report.events.size(); ++i) {
+    const std::string& event = report.events[i];
+    for (const Part& part : kParts) {
+      const SegmentCell cell = part.cell;
+      columns.push_back({{"counts", event, part.name},
+                         part.in_text ? event : "",
+                         std::string(part.name) == "quality"
+                             ? Unit::kQuality
+                             : UnitOfEvent(event),
+                         part.meaning,
+                         [i, cell](const SegmentRow& row) -> Cell {
+                           if (i >= row.counts.size() || !row.counts[i]) {
+                             return std::monostate();
+                           }
+                           return cell(*row.counts[i]);
+                         }});
+    }
+  }
+}
+
+}  // namespace
+
+Unit UnitOfEvent(const std::string& event) {
+  const bool clock =
+      event.rfind("task-clock", 0) == 0 || event.rfind("cpu-clock", 0) == 0;
+  return clock ? Unit::kNanoseconds : Unit::kCount;
+}
+
+std::vector<Column<ProcessRow>> ProcessColumns(const Report& report) {
+  using R = ProcessRow;
+  std::vector<Column<R>> columns = {
+      {{"pid"},
+       "pid",
+       Unit::kId,
+       "Process (thread group).",
+       [](const R& r) { return Number(r.pid); }},
+      {{"comm"},
+       "command",
+       Unit::kNone,
+       "Name, after the last exec.",
+       [](const R& r) -> Cell { return r.comm; }},
+      {{"on_cpu_ns"},
+       "on-CPU",
+       Unit::kNanoseconds,
+       "Time its threads were on a CPU.",
+       [](const R& r) { return FromOptional(r.on_cpu_ns); }},
+      {{"dispatches"},
+       "dispatches",
+       Unit::kCount,
+       "Stays of its threads on a CPU.",
+       [](const R& r) -> Cell { return r.dispatches; }}};
+  AddCounts(report, columns);
+  columns.push_back({{"threads"},
+                     "threads",
+                     Unit::kCount,
+                     "Threads it had.",
+                     [](const R& r) -> Cell { return r.threads; }});
+  columns.push_back({{"parent_pid"},
+                     "",
+                     Unit::kId,
+                     "Process that forked it.",
+                     [](const R& r) { return Number(r.parent_pid); }});
+  columns.push_back({{"first_seen_ns"},
+                     "",
+                     Unit::kNanoseconds,
+                     "Time of its first record.",
+                     [](const R& r) -> Cell { return r.first_seen_ns; }});
+  columns.push_back({{"last_seen_ns"},
+                     "",
+                     Unit::kNanoseconds,
+                     "Time of its last record.",
+                     [](const R& r) -> Cell { return r.last_seen_ns; }});
+  columns.push_back(
+      {{"quality"},
+       "",
+       Unit::kQuality,
+       "How sure on_cpu_ns, dispatches and counts are.",
+       [](const R& r) -> Cell { return std::string(QualityName(r.quality)); }});
+  return columns;
+}
+
+std::vector<Column<ThreadRow>> ThreadColumns(const Report& report) {
+  using R = ThreadRow;
+  std::vector<Column<R>> columns = {
+      {{"tid"},
+       "tid",
+       Unit::kId,
+       "Thread.",
+       [](const R& r) { return Number(r.tid); }},
+      {{"pid"},
+       "pid",
+       Unit::kId,
+       "Its process.",
+       [](const R& r) { return Number(r.pid); }},
+      {{"comm"},
+       "command",
+       Unit::kNone,
+       "Its name.",
+       [](const R& r) -> Cell { return r.comm; }},
+      {{"on_cpu_ns"},
+       "on-CPU",
+       Unit::kNanoseconds,
+       "Time on a CPU.",
+       [](const R& r) { return FromOptional(r.on_cpu_ns); }},
+      {{"dispatches"},
+       "dispatches",
+       Unit::kCount,
+       "Stays on a CPU.",
+       [](const R& r) -> Cell { return r.dispatches; }},
+      {{"migrations"},
+       "migrations",
+       Unit::kCount,
+       "Stays on another CPU than the one before.",
+       [](const R& r) -> Cell { return r.migrations; }},
+      {{"wait_ns"},
+       "wait",
+       Unit::kNanoseconds,
+       "Runnable but on no CPU, after preemption or yield.",
+       [](const R& r) { return FromOptional(r.wait_ns); }}};
+  AddCounts(report, columns);
+  columns.push_back({{"first_seen_ns"},
+                     "",
+                     Unit::kNanoseconds,
+                     "Time of its first record.",
+                     [](const R& r) -> Cell { return r.first_seen_ns; }});
+  columns.push_back({{"last_seen_ns"},
+                     "",
+                     Unit::kNanoseconds,
+                     "Time of its last record.",
+                     [](const R& r) -> Cell { return r.last_seen_ns; }});
+  columns.push_back(
+      {{"quality"},
+       "",
+       Unit::kQuality,
+       "How sure on_cpu_ns, dispatches, wait_ns and counts are.",
+       [](const R& r) -> Cell { return std::string(QualityName(r.quality)); }});
+  return columns;
+}
+
+std::vector<Column<SegmentRow>> SegmentColumns(const Report& report,
+                                               bool paths) {
+  using R = SegmentRow;
+  std::vector<Column<R>> columns = {
+      {{"segment"},
+       "segment",
+       Unit::kNone,
+       "provider:name of its hook.",
+       [](const R& r) -> Cell { return r.segment; }}};
+  if (paths) {
+    columns.push_back({{"path"},
+                       "",
+                       Unit::kNone,
+                       "Segments open at the call, outermost first.",
+                       [](const R& r) -> Cell { return r.path; }});
+  }
+  const std::vector<Column<R>> rest = {
+      {{"pid"},
+       "pid",
+       Unit::kId,
+       "Process.",
+       [](const R& r) { return Number(r.pid); }},
+      {{"comm"},
+       "",
+       Unit::kNone,
+       "Name of the process.",
+       [](const R& r) -> Cell { return r.comm; }},
+      {{"calls"},
+       "calls",
+       Unit::kCount,
+       "Enters recorded.",
+       [](const R& r) -> Cell { return r.calls; }},
+      {{"wall_ns", "incl"},
+       "wall",
+       Unit::kNanoseconds,
+       "Time from enter to exit; of a recursive segment, of its outermost "
+       "calls.",
+       [](const R& r) -> Cell { return r.wall.incl; }},
+      {{"wall_ns", "excl"},
+       "wall self",
+       Unit::kNanoseconds,
+       "The same without the segments called.",
+       [](const R& r) -> Cell { return r.wall.excl; }},
+      {{"wall_ns", "mean"},
+       "",
+       Unit::kNanoseconds,
+       "Mean of one call's time.",
+       [](const R& r) -> Cell { return r.wall.mean; }},
+      {{"wall_ns", "stddev"},
+       "",
+       Unit::kNanoseconds,
+       "Standard deviation of one call's time (population).",
+       [](const R& r) -> Cell { return r.wall.stddev; }},
+      {{"wall_ns", "min"},
+       "",
+       Unit::kNanoseconds,
+       "Shortest call.",
+       [](const R& r) -> Cell { return r.wall.min; }},
+      {{"wall_ns", "max"},
+       "",
+       Unit::kNanoseconds,
+       "Longest call.",
+       [](const R& r) -> Cell { return r.wall.max; }},
+      {{"wall_ns", "p50"},
+       "p50",
+       Unit::kNanoseconds,
+       "Median call, within 0.8 %.",
+       [](const R& r) -> Cell { return r.wall.p50; }},
+      {{"wall_ns", "p90"},
+       "",
+       Unit::kNanoseconds,
+       "90th percentile, within 0.8 %.",
+       [](const R& r) -> Cell { return r.wall.p90; }},
+      {{"wall_ns", "p99"},
+       "p99",
+       Unit::kNanoseconds,
+       "99th percentile, within 0.8 %.",
+       [](const R& r) -> Cell { return r.wall.p99; }},
+      {{"on_cpu_ns", "incl"},
+       "on-CPU",
+       Unit::kNanoseconds,
+       "Of wall incl: its thread was on a CPU.",
+       [](const R& r) { return Incl(r.on_cpu); }},
+      {{"on_cpu_ns", "excl"},
+       "",
+       Unit::kNanoseconds,
+       "Of wall excl: its thread was on a CPU.",
+       [](const R& r) { return Excl(r.on_cpu); }},
+      {{"off_cpu_ns", "incl"},
+       "off-CPU",
+       Unit::kNanoseconds,
+       "wall incl - on-CPU incl.",
+       [](const R& r) { return Incl(r.off_cpu); }},
+      {{"off_cpu_ns", "excl"},
+       "",
+       Unit::kNanoseconds,
+       "wall excl - on-CPU excl.",
+       [](const R& r) { return Excl(r.off_cpu); }}};
+  columns.insert(columns.end(), rest.begin(), rest.end());
+  AddSegmentCounts(report, columns);
+  columns.push_back({{"begin_inferred"},
+                     "",
+                     Unit::kCount,
+                     "Exits whose enter was not recorded; not in calls.",
+                     [](const R& r) -> Cell { return r.begin_inferred; }});
+  columns.push_back({{"end_inferred"},
+                     "",
+                     Unit::kCount,
+                     "Of calls: the exit was not recorded.",
+                     [](const R& r) -> Cell { return r.end_inferred; }});
+  columns.push_back(
+      {{"quality"},
+       "",
+       Unit::kQuality,
+       "How sure calls and wall_ns are.",
+       [](const R& r) -> Cell { return std::string(QualityName(r.quality)); }});
+  columns.push_back({{"on_cpu_quality"},
+                     "",
+                     Unit::kQuality,
+                     "How sure on_cpu_ns and off_cpu_ns are.",
+                     [](const R& r) -> Cell {
+                       if (!r.on_cpu) return std::monostate();
+                       return std::string(QualityName(r.on_cpu_quality));
+                     }});
+  return columns;
+}
+
+std::vector<Column<HookRow>> HookColumns() {
+  using R = HookRow;
+  return {{{"hook"},
+           "hook",
+           Unit::kNone,
+           "provider:name.",
+           [](const R& r) -> Cell { return r.hook; }},
+          {{"pid"},
+           "pid",
+           Unit::kId,
+           "Process.",
+           [](const R& r) { return Number(r.pid); }},
+          {{"comm"},
+           "command",
+           Unit::kNone,
+           "Name of the process.",
+           [](const R& r) -> Cell { return r.comm; }},
+          {{"hits"},
+           "hits",
+           Unit::kCount,
+           "Event records; a call of a segment is two.",
+           [](const R& r) -> Cell { return r.hits; }}};
+}
+
+std::vector<Column<CpuRow>> CpuColumns(const Report& report) {
+  using R = CpuRow;
+  std::vector<Column<R>> columns = {
+      {{"cpu"},
+       "cpu",
+       Unit::kId,
+       "Logical CPU.",
+       [](const R& r) -> Cell { return std::uint64_t{r.cpu}; }},
+      {{"wall_ns"},
+       "wall",
+       Unit::kNanoseconds,
+       "First to last counter dump; the sum of the next four.",
+       [](const R& r) -> Cell { return r.wall_ns; }},
+      {{"busy_ns"},
+       "busy",
+       Unit::kNanoseconds,
+       "Ran threads in scope.",
+       [](const R& r) -> Cell { return r.busy_ns; }},
+      {{"idle_ns"},
+       "idle",
+       Unit::kNanoseconds,
+       "Ran nothing.",
+       [](const R& r) -> Cell { return r.idle_ns; }},
+      {{"outside_ns"},
+       "outside",
+       Unit::kNanoseconds,
+       "Ran what the scope left out, or nothing.",
+       [](const R& r) -> Cell { return r.outside_ns; }},
+      {{"unattributed_ns"},
+       "unattributed",
+       Unit::kNanoseconds,
+       "Records were lost: nobody knows who ran.",
+       [](const R& r) -> Cell { return r.unattributed_ns; }},
+      {{"dispatches"},
+       "dispatches",
+       Unit::kCount,
+       "Stays of threads in scope.",
+       [](const R& r) -> Cell { return r.dispatches; }}};
+  AddCounts(report, columns);
+  return columns;
+}
+
+std::vector<Column<BooksRow>> BooksColumns() {
+  using R = BooksRow;
+  return {{{"event"},
+           "event",
+           Unit::kNone,
+           "Event.",
+           [](const R& r) -> Cell { return r.event; }},
+          {{"total"},
+           "total",
+           Unit::kCount,
+           "Last minus first dump, over all CPUs.",
+           [](const R& r) -> Cell { return r.books.total; }},
+          {{"processes"},
+           "processes",
+           Unit::kCount,
+           "Counted in threads.",
+           [](const R& r) -> Cell { return r.books.processes; }},
+          {{"in_segments"},
+           "in segments",
+           Unit::kCount,
+           "Of processes: inside any segment.",
+           [](const R& r) { return FromOptional(r.books.in_segments); }},
+          {{"idle"},
+           "idle",
+           Unit::kCount,
+           "Counted while idle.",
+           [](const R& r) -> Cell { return r.books.idle; }},
+          {{"interrupts"},
+           "interrupts",
+           Unit::kCount,
+           "Counted in interrupts.",
+           [](const R& r) -> Cell { return r.books.interrupts; }},
+          {{"outside"},
+           "outside",
+           Unit::kCount,
+           "Counted in what the scope left out.",
+           [](const R& r) -> Cell { return r.books.outside; }},
+          {{"unattributed"},
+           "unattributed",
+           Unit::kCount,
+           "Counted where records were lost.",
+           [](const R& r) -> Cell { return r.books.unattributed; }},
+          {{"residual"},
+           "residual",
+           Unit::kCount,
+           "total minus all accounts.",
+           [](const R& r) -> Cell { return r.books.residual; }}};
+}
+
+std::vector<BooksRow> BooksRows(const Report& report) {
+  std::vector<BooksRow> rows;
+  for (std::size_t i = 0; i < report.books.size(); ++i) {
+    if (!report.books[i].known || i >= report.events.size()) continue;
+    rows.push_back({report.events[i], report.books[i]});
+  }
+  return rows;
+}
+
+}  // namespace countrace::rmap

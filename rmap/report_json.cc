@@ -1,0 +1,156 @@
+#include <nlohmann/json.hpp>
+#include <type_traits>
+#include <utility>
+
+#include "rmap/report_columns.h"
+#include "rmap/report_views.h"
+
+namespace countrace::rmap {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr char kSchema[] = "countrace.report/1";
+
+Json ToJson(const Cell& cell) {
+  return std::visit(
+      [](const auto& value) -> Json {
+        using Value = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<Value, std::monostate>) {
+          return nullptr;
+        } else {
+          return value;
+        }
+      },
+      cell);
+}
+
+template <typename Row>
+Json RowObject(const std::vector<Column<Row>>& columns, const Row& row) {
+  Json object = Json::object();
+  for (const Column<Row>& column : columns) {
+    const Cell cell = column.value(row);
+    const bool absent = std::holds_alternative<std::monostate>(cell);
+    const std::string& group = column.name.front();
+    if (absent && group == "counts") {
+      if (!object.contains(group)) object[group] = Json::object();
+      continue;
+    }
+    if (absent && column.name.size() > 1) {
+      if (!object.contains(group)) object[group] = nullptr;
+      continue;
+    }
+    Json* place = &object;
+    for (const std::string& name : column.name) place = &(*place)[name];
+    *place = ToJson(cell);
+  }
+  return object;
+}
+
+template <typename Row>
+Json Rows(const std::vector<Column<Row>>& columns,
+          const std::vector<Row>& rows) {
+  Json array = Json::array();
+  for (const Row& row : rows) array.push_back(RowObject(columns, row));
+  return array;
+}
+
+Json TraceObject(const Report& report) {
+  return {{"path", report.path},
+          {"scope", report.scope},
+          {"command", report.command},
+          {"hostname", report.hostname},
+          {"kernel_release", report.kernel_release},
+          {"begin_ns", report.begin_ns},
+          {"end_ns", report.end_ns},
+          {"cpus", report.cpus},
+          {"events", report.events},
+          {"records", report.records},
+          {"finished", report.finished},
+          {"late_sub_buffers", report.late_sub_buffers}};
+}
+
+Json LossObject(const Loss& loss) {
+  Json by_cause = Json::object();
+  for (const auto& [cause, records] : loss.by_cause) by_cause[cause] = records;
+  return {{"discarded_events", loss.discarded_events},
+          {"by_cause", by_cause},
+          {"discarded_packets", loss.discarded_packets},
+          {"clock_errors", loss.clock_errors},
+          {"messages", loss.messages}};
+}
+
+// The tables that `by` asks for, each under its name in the schema.
+std::vector<std::pair<std::string, Json>> Tables(const Report& report,
+                                                 ReportBy by) {
+  const bool all = by == ReportBy::kDefault;
+  std::vector<std::pair<std::string, Json>> tables;
+  if (all || by == ReportBy::kProcess) {
+    tables.emplace_back("processes",
+                        Rows(ProcessColumns(report), report.processes));
+  }
+  if (all || by == ReportBy::kThread) {
+    tables.emplace_back("threads", Rows(ThreadColumns(report), report.threads));
+  }
+  if (all || by == ReportBy::kSegment) {
+    tables.emplace_back("segments",
+                        Rows(SegmentColumns(report, false), report.segments));
+  }
+  if (all || by == ReportBy::kPath) {
+    tables.emplace_back("segment_paths", Rows(SegmentColumns(report, true),
+                                              report.segment_paths));
+  }
+  if (all || by == ReportBy::kHook) {
+    tables.emplace_back("hooks", Rows(HookColumns(), report.hooks));
+  }
+  if (all || by == ReportBy::kCpu) {
+    tables.emplace_back("cpus", Rows(CpuColumns(report), report.cpu_rows));
+  }
+  return tables;
+}
+
+// ASCII only, so that no name can act on a terminal; bytes that are not UTF-8
+// become U+FFFD, since JSON has no way to keep them.
+std::string Dump(const Json& json, int indent) {
+  return json.dump(indent, ' ', /*ensure_ascii=*/true,
+                   Json::error_handler_t::replace);
+}
+
+std::string Line(const char* table, const Json& row) {
+  Json object = {{"table", table}};
+  object.update(row);
+  return Dump(object, -1) + "\n";
+}
+
+}  // namespace
+
+std::string RenderJson(const Report& report, ReportBy by) {
+  Json root = {{"schema", kSchema}, {"trace", TraceObject(report)}};
+  for (auto& [name, rows] : Tables(report, by)) root[name] = std::move(rows);
+  Json books = Json::object();
+  for (const BooksRow& row : BooksRows(report)) {
+    Json account = RowObject(BooksColumns(), row);
+    account.erase("event");
+    books[row.event] = std::move(account);
+  }
+  root["books"] = std::move(books);
+  root["loss"] = LossObject(report.loss);
+  return Dump(root, 1) + "\n";
+}
+
+std::string RenderJsonLines(const Report& report, ReportBy by) {
+  Json trace = {{"schema", kSchema}};
+  trace.update(TraceObject(report));
+  std::string out = Line("trace", trace);
+  for (const auto& [name, rows] : Tables(report, by)) {
+    for (const Json& row : rows) out += Line(name.c_str(), row);
+  }
+  for (const BooksRow& row : BooksRows(report)) {
+    out += Line("books", RowObject(BooksColumns(), row));
+  }
+  out += Line("loss", LossObject(report.loss));
+  return out;
+}
+
+}  // namespace countrace::rmap

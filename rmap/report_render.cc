@@ -1,0 +1,21 @@
+#include "rmap/report_render.h"
+
+#include "rmap/report_views.h"
+
+namespace countrace::rmap {
+
+std::string RenderReport(const Report& report, const RenderOptions& options) {
+  switch (options.format) {
+    case ReportFormat::kText:
+      return RenderText(report, options);
+    case ReportFormat::kJson:
+      return RenderJson(report, options.by);
+    case ReportFormat::kJsonLines:
+      return RenderJsonLines(report, options.by);
+    case ReportFormat::kCsv:
+      return RenderCsv(report, options.by);
+  }
+  return "";
+}
+
+}  // namespace countrace::rmap

@@ -1,0 +1,382 @@
+// Text tables of a Report. Long because it is one page with one layout.
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "rmap/call_paths.h"
+#include "rmap/name_escape.h"
+#include "rmap/report_columns.h"
+#include "rmap/report_views.h"
+#include "rmap/text_table.h"
+
+namespace countrace::rmap {
+
+namespace {
+
+using Align = TextTable::Align;
+
+std::string FormatCell(const Cell& cell, Unit unit) {
+  return std::visit(
+      [unit](const auto& value) -> std::string {
+        using Value = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<Value, std::monostate>) {
+          return "-";
+        } else if constexpr (std::is_same_v<Value, std::string>) {
+          return EscapeName(value);
+        } else if constexpr (std::is_arithmetic_v<Value> &&
+                             !std::is_same_v<Value, bool>) {
+          if (unit == Unit::kId) return std::to_string(value);
+          if (unit == Unit::kNanoseconds) {
+            return FormatNanoseconds(static_cast<double>(value));
+          }
+          if (value < Value{}) {
+            return "-" + FormatCount(~static_cast<std::uint64_t>(value) + 1);
+          }
+          return FormatCount(static_cast<std::uint64_t>(value));
+        } else {
+          return "";
+        }
+      },
+      cell);
+}
+
+// A letter behind the numbers of a row that are not exact.
+const char* QualityMark(Quality quality) {
+  switch (quality) {
+    case Quality::kExact:
+      return "";
+    case Quality::kScaled:
+      return "s";
+    case Quality::kBounded:
+      return "b";
+    case Quality::kInferred:
+      return "i";
+  }
+  return "?";
+}
+
+Quality QualityOf(const ProcessRow& row) { return row.quality; }
+Quality QualityOf(const ThreadRow& row) { return row.quality; }
+Quality QualityOf(const HookRow&) { return Quality::kExact; }
+Quality QualityOf(const CpuRow&) { return Quality::kExact; }
+Quality QualityOf(const BooksRow&) { return Quality::kExact; }
+Quality QualityOf(const SegmentRow& row) {
+  Quality quality = row.quality;
+  if (row.on_cpu) quality = Worse(quality, row.on_cpu_quality);
+  for (const auto& count : row.counts) {
+    if (count) quality = Worse(quality, count->quality);
+  }
+  return quality;
+}
+
+std::string ProcessName(const std::string& comm, std::int32_t pid) {
+  const std::string name = comm.empty() ? "(no name)" : EscapeName(comm);
+  return absl::StrFormat("%s (pid %d)", name, pid);
+}
+
+class TextReport {
+ public:
+  TextReport(const Report& report, const RenderOptions& options)
+      : report_(report), options_(options) {}
+
+  std::string Render() {
+    Summary();
+    switch (options_.by) {
+      case ReportBy::kDefault:
+        Processes();
+        Paths();
+        BooksTable();
+        break;
+      case ReportBy::kProcess:
+        Processes();
+        break;
+      case ReportBy::kThread:
+        Table("THREADS", ThreadColumns(report_), report_.threads);
+        break;
+      case ReportBy::kSegment:
+        Segments();
+        break;
+      case ReportBy::kPath:
+        Paths();
+        break;
+      case ReportBy::kCpu:
+        Table("CPUS", CpuColumns(report_), report_.cpu_rows);
+        break;
+      case ReportBy::kHook:
+        Table("HOOKS", HookColumns(), report_.hooks);
+        break;
+    }
+    LossLines();
+    return std::move(out_);
+  }
+
+ private:
+  void Summary() {
+    const char* scope = report_.scope == "system"    ? "whole system"
+                        : report_.scope == "command" ? "one command"
+                                                     : "hooks only";
+    out_ += absl::StrFormat("%s: %s, %d CPUs, %s, %s records%s\n",
+                            EscapeName(report_.path), scope, report_.cpus,
+                            FormatNanoseconds(static_cast<double>(
+                                report_.end_ns - report_.begin_ns)),
+                            FormatCount(report_.records),
+                            report_.finished ? "" : ", recording not finished");
+    if (!report_.command.empty()) {
+      out_ += "command: " + EscapeName(report_.command) + "\n";
+    }
+    if (report_.scope == "hooks") {
+      out_ +=
+          "no kernel records: on-CPU time and the kernel's counts are not "
+          "known\n";
+    }
+    std::uint64_t wall = 0, busy = 0, idle = 0, outside = 0, unattributed = 0;
+    for (const CpuRow& row : report_.cpu_rows) {
+      wall += row.wall_ns;
+      busy += row.busy_ns;
+      idle += row.idle_ns;
+      outside += row.outside_ns;
+      unattributed += row.unattributed_ns;
+    }
+    if (wall == 0) return;
+    out_ += absl::StrFormat("CPU time: %s busy, ", FormatShare(busy, wall));
+    if (report_.scope == "command") {
+      out_ += FormatShare(outside, wall) + " others or idle";
+    } else {
+      out_ += FormatShare(idle, wall) + " idle";
+    }
+    if (unattributed != 0) {
+      out_ += ", " + FormatShare(unattributed, wall) + " unattributed";
+    }
+    out_ += absl::StrFormat(" of %s\n",
+                            FormatNanoseconds(static_cast<double>(wall)));
+  }
+
+  void Title(const std::string& title) {
+    out_ += options_.color ? "\n\x1b[1m" + title + "\x1b[0m\n"
+                           : "\n" + title + "\n";
+  }
+
+  std::size_t RowLimit(std::size_t rows) const {
+    return options_.max_rows == 0 ? rows : std::min(rows, options_.max_rows);
+  }
+
+  void Finish(const TextTable& table, std::size_t rows, std::size_t shown,
+              bool marks) {
+    out_ += table.Render(options_.width, options_.color);
+    if (shown < rows) {
+      out_ += absl::StrFormat("  (%s more rows not shown)\n",
+                              FormatCount(rows - shown));
+    }
+    if (marks) {
+      out_ +=
+          "  (s: scaled, multiplexed counters; b: bounded, records were lost; "
+          "i: inferred, an enter or exit\n   was not recorded)\n";
+    }
+  }
+
+  template <typename Row>
+  void Table(const std::string& title, const std::vector<Column<Row>>& columns,
+             const std::vector<Row>& rows) {
+    if (rows.empty()) return;
+    Title(title);
+    TextTable table;
+    std::vector<const Column<Row>*> used;
+    const std::size_t limit = RowLimit(rows.size());
+    for (const Column<Row>& column : columns) {
+      if (column.title.empty() || IsEmpty(column, rows)) continue;
+      used.push_back(&column);
+      table.AddColumn(EscapeName(column.title),
+                      column.unit == Unit::kNone ? Align::kLeft : Align::kRight,
+                      column.name.front() == "counts");
+    }
+    bool marks = false;
+    for (std::size_t i = 0; i < limit; ++i) {
+      marks |= QualityOf(rows[i]) != Quality::kExact;
+    }
+    if (marks) table.AddColumn("", Align::kLeft);
+    for (std::size_t i = 0; i < limit; ++i) {
+      std::vector<std::string> cells;
+      for (const Column<Row>* column : used) {
+        cells.push_back(
+            FormatCell(column->value(rows[i]), UnitOf(*column, rows[i])));
+      }
+      if (marks) cells.push_back(QualityMark(QualityOf(rows[i])));
+      table.AddRow(std::move(cells));
+    }
+    Finish(table, rows.size(), limit, marks);
+  }
+
+  // Columns that say nothing here: counts no row has, accounts always 0.
+  template <typename Row>
+  static bool IsEmpty(const Column<Row>& column, const std::vector<Row>& rows) {
+    const std::string& name = column.name.front();
+    const bool may_go = name == "counts" || name == "interrupts" ||
+                        name.rfind("outside", 0) == 0 || name == "in_segments";
+    return may_go && std::all_of(rows.begin(), rows.end(), [&](const Row& row) {
+             const Cell cell = column.value(row);
+             const auto* number = std::get_if<std::uint64_t>(&cell);
+             return std::holds_alternative<std::monostate>(cell) ||
+                    (name != "counts" && number != nullptr && *number == 0);
+           });
+  }
+
+  template <typename Row>
+  static Unit UnitOf(const Column<Row>& column, const Row&) {
+    return column.unit;
+  }
+  // The unit of an account is its event's; the residual stays a bare number,
+  // so that it can be read to the last digit.
+  static Unit UnitOf(const Column<BooksRow>& column, const BooksRow& row) {
+    if (column.unit != Unit::kCount || column.name.front() == "residual") {
+      return column.unit;
+    }
+    return UnitOfEvent(row.event);
+  }
+
+  void Processes() {
+    const auto& rows = report_.processes;
+    if (rows.empty()) return;
+    std::uint64_t all = 0;
+    for (const ProcessRow& row : rows) all += row.on_cpu_ns.value_or(0);
+    std::vector<Column<ProcessRow>> columns = ProcessColumns(report_);
+    const auto on_cpu = std::find_if(
+        columns.begin(), columns.end(),
+        [](const auto& column) { return column.title == "on-CPU"; });
+    columns.insert(on_cpu + 1, {{"share"},
+                                "share",
+                                Unit::kCount,
+                                "Of the on-CPU time of all processes.",
+                                [all](const ProcessRow& row) -> Cell {
+                                  if (!row.on_cpu_ns) return std::monostate();
+                                  return FormatShare(*row.on_cpu_ns, all);
+                                }});
+    Table("PROCESSES", columns, rows);
+  }
+
+  // Columns of the two segment tables; the name comes last, so that it may be
+  // long and, by path, indented.
+  std::vector<const Column<SegmentRow>*> AddSegmentColumns(
+      const std::vector<Column<SegmentRow>>& columns, TextTable& table) {
+    std::vector<const Column<SegmentRow>*> used;
+    const bool has_on_cpu = std::any_of(
+        report_.segments.begin(), report_.segments.end(),
+        [](const SegmentRow& row) { return row.on_cpu.has_value(); });
+    for (const Column<SegmentRow>& column : columns) {
+      const std::string& name = column.name.front();
+      if (column.title.empty() || name == "segment" || name == "pid") continue;
+      if (!has_on_cpu && (name == "on_cpu_ns" || name == "off_cpu_ns")) {
+        continue;
+      }
+      if (name == "counts") {
+        // Said already, as on-CPU.
+        if (has_on_cpu && column.unit == Unit::kNanoseconds) continue;
+        if (IsEmpty(column, report_.segments)) continue;
+      }
+      used.push_back(&column);
+      table.AddColumn(EscapeName(column.title), Align::kRight,
+                      name == "counts");
+    }
+    return used;
+  }
+
+  template <typename Name>
+  void SegmentTable(const std::string& title,
+                    const std::vector<SegmentRow>& rows, bool grouped,
+                    const Name& name_of) {
+    if (rows.empty()) return;
+    Title(title);
+    TextTable table;
+    const auto columns = SegmentColumns(report_, false);
+    const auto used = AddSegmentColumns(columns, table);
+    const std::size_t limit = RowLimit(rows.size());
+    bool marks = false;
+    for (std::size_t i = 0; i < limit; ++i) {
+      marks |= QualityOf(rows[i]) != Quality::kExact;
+    }
+    if (marks) table.AddColumn("", Align::kLeft);
+    table.AddColumn("segment", Align::kLeft);
+    for (std::size_t i = 0; i < limit; ++i) {
+      const SegmentRow& row = rows[i];
+      if (grouped && (i == 0 || rows[i - 1].process != row.process)) {
+        table.AddHeading(ProcessName(row.comm, row.pid));
+      }
+      std::vector<std::string> cells;
+      for (const auto* column : used) {
+        cells.push_back(FormatCell(column->value(row), column->unit));
+      }
+      if (marks) cells.push_back(QualityMark(QualityOf(row)));
+      cells.push_back(name_of(row));
+      table.AddRow(std::move(cells));
+    }
+    Finish(table, rows.size(), limit, marks);
+  }
+
+  void Segments() {
+    SegmentTable("SEGMENTS", report_.segments, /*grouped=*/false,
+                 [](const SegmentRow& row) {
+                   return EscapeName(row.segment) + "  " +
+                          ProcessName(row.comm, row.pid);
+                 });
+  }
+
+  void Paths() {
+    SegmentTable(
+        "SEGMENTS by call path", report_.segment_paths,
+        /*grouped=*/true, [](const SegmentRow& row) {
+          const std::size_t depth = row.path.empty() ? 0 : row.path.size() - 1;
+          return std::string(2 * std::min<std::size_t>(depth, 32), ' ') +
+                 EscapeName(row.segment);
+        });
+  }
+
+  void BooksTable() {
+    Table("BOOKS", BooksColumns(), BooksRows(report_));
+    for (std::size_t i = 0; i < report_.books.size(); ++i) {
+      if (report_.books[i].known) continue;
+      out_ += absl::StrFormat("  (%s: not counted by any CPU)\n",
+                              EscapeName(report_.events[i]));
+    }
+  }
+
+  void LossLines() {
+    const Loss& loss = report_.loss;
+    out_ += "\n";
+    for (const std::string& message : loss.messages) {
+      out_ += "note: " + EscapeName(message) + "\n";
+    }
+    std::string line = absl::StrFormat("captured %s records, discarded %s",
+                                       FormatCount(report_.records),
+                                       FormatCount(loss.discarded_events));
+    std::string causes;
+    for (const auto& [cause, records] : loss.by_cause) {
+      causes += absl::StrFormat("%s%s %s", causes.empty() ? "" : ", ",
+                                EscapeName(cause), FormatCount(records));
+    }
+    if (!causes.empty()) line += " (" + causes + ")";
+    if (loss.discarded_packets != 0) {
+      line += absl::StrFormat(", %s packets unreadable",
+                              FormatCount(loss.discarded_packets));
+    }
+    if (loss.clock_errors != 0) {
+      line +=
+          absl::StrFormat(", %s clock errors", FormatCount(loss.clock_errors));
+    }
+    const bool lost = loss.discarded_events != 0 ||
+                      loss.discarded_packets != 0 || loss.clock_errors != 0;
+    if (options_.color && lost) line = "\x1b[31m" + line + "\x1b[0m";
+    out_ += line + "\n";
+  }
+
+  const Report& report_;
+  const RenderOptions& options_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string RenderText(const Report& report, const RenderOptions& options) {
+  return TextReport(report, options).Render();
+}
+
+}  // namespace countrace::rmap

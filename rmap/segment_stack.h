@@ -1,0 +1,38 @@
+// Open calls of one thread: plain state, worked on by SegmentBuilder.
+#ifndef COUNTRACE_RMAP_SEGMENT_STACK_H_
+#define COUNTRACE_RMAP_SEGMENT_STACK_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "rmap/call_paths.h"
+
+namespace countrace::rmap {
+
+// One open call: what the clocks and counts of its thread were at its enter.
+struct Frame {
+  PathNode* node;
+  std::uint64_t begin_ns;
+  std::uint64_t on_cpu_ns;  // the thread's on-CPU time so far
+  std::uint64_t switches, faults;
+  std::uint64_t stay;        // the thread's dispatch, by serial number
+  std::uint32_t loss_epoch;  // KernelCoverage::loss_epoch
+  std::uint32_t hook_id;
+};
+
+struct SegmentStack {
+  std::vector<Frame> frames;  // outermost first
+  // Thread counters at each frame's enter: mmcr and present in one word, then
+  // the values. Empty if the session has no thread events.
+  std::vector<std::uint64_t> dumps;
+  // Frames [0, doubtful) were open when records of this thread were lost, so
+  // their exits may be lost as well.
+  std::size_t doubtful = 0;
+  // Enters beyond the depth limit that wait for their exits.
+  std::uint64_t too_deep = 0;
+};
+
+}  // namespace countrace::rmap
+
+#endif  // COUNTRACE_RMAP_SEGMENT_STACK_H_

@@ -1,0 +1,149 @@
+#include "rmap/thread_registry.h"
+
+#include <algorithm>
+
+namespace countrace::rmap {
+
+ThreadState* ThreadRegistry::Find(std::int32_t tid) const {
+  const auto found = by_tid_.find(tid);
+  return found == by_tid_.end() ? nullptr : found->second;
+}
+
+ThreadState& ThreadRegistry::NewThread(std::int32_t tid,
+                                       std::uint64_t time_ns) {
+  ThreadState*& slot = by_tid_[tid];
+  if (slot != nullptr) Retire(*slot);
+  ThreadState& thread = threads_.emplace_back();
+  thread.index = static_cast<ThreadIndex>(threads_.size() - 1);
+  thread.tid = tid;
+  thread.first_seen_ns = thread.last_seen_ns = time_ns;
+  thread.counts.resize(cpu_events_, 0);
+  thread.born_at_loss_epoch = loss_epoch_;
+  by_tid_[tid] = &thread;
+  return thread;
+}
+
+ProcessState& ThreadRegistry::NewProcess(std::int32_t pid,
+                                         std::uint64_t time_ns) {
+  ProcessState& process = processes_.emplace_back();
+  process.index = static_cast<ProcessIndex>(processes_.size() - 1);
+  process.pid = pid;
+  process.first_seen_ns = process.last_seen_ns = time_ns;
+  process.paths = paths_.NewRoot();
+  by_pid_[pid] = &process;
+  return process;
+}
+
+ProcessState& ThreadRegistry::ProcessOf(std::int32_t pid,
+                                        std::uint64_t time_ns) {
+  const auto found = by_pid_.find(pid);
+  if (found != by_pid_.end() && !found->second->ended) return *found->second;
+  return NewProcess(pid, time_ns);
+}
+
+void ThreadRegistry::Join(ThreadState& thread, ProcessState& process) {
+  thread.process = &process;
+  process.threads.push_back(&thread);
+  if (!thread.exited && !thread.retired) ++process.live_threads;
+  if (process.comm.empty()) process.comm = thread.comm;
+  if (thread.comm.empty()) thread.comm = process.comm;
+}
+
+ThreadState& ThreadRegistry::Observe(ThreadIdentity identity,
+                                     std::uint64_t time_ns) {
+  ThreadState* thread = Find(identity.tid);
+  const bool somebody_else =
+      thread != nullptr &&
+      ((thread->exited && time_ns > thread->exit_ns + kExitGraceNs) ||
+       (identity.pid >= 0 && thread->process != nullptr &&
+        thread->process->pid != identity.pid));
+  if (thread == nullptr || somebody_else) {
+    thread = &NewThread(identity.tid, time_ns);
+  }
+  if (identity.pid >= 0 && thread->process == nullptr) {
+    Join(*thread, ProcessOf(identity.pid, time_ns));
+  }
+  thread->announced = false;
+  thread->last_seen_ns = time_ns;
+  return *thread;
+}
+
+void ThreadRegistry::Announce(ThreadIdentity identity, std::uint64_t time_ns) {
+  Observe(identity, time_ns).announced = true;
+}
+
+ThreadState& ThreadRegistry::Fork(ThreadIdentity child, ThreadIdentity parent,
+                                  std::uint64_t time_ns) {
+  const ThreadState* parent_thread = Find(parent.tid);
+  ThreadState* thread = Find(child.tid);
+  const bool seen_early =
+      thread != nullptr && !thread->exited &&
+      (thread->announced || thread->first_seen_ns + kForkSkewNs > time_ns) &&
+      (thread->process == nullptr || thread->process->pid == child.pid);
+  if (!seen_early) {
+    thread = &NewThread(child.tid, time_ns);
+    // A new thread group: whoever had this pid is gone, exit seen or not.
+    if (child.tid == child.pid) NewProcess(child.pid, time_ns);
+  }
+  if (thread->process == nullptr) {
+    Join(*thread, ProcessOf(child.pid, time_ns));
+  }
+  thread->announced = false;
+  thread->last_seen_ns = time_ns;
+  if (parent_thread != nullptr) thread->comm = parent_thread->comm;
+  if (child.tid == child.pid) {
+    thread->process->parent_pid = parent.pid;
+    thread->process->comm = thread->comm;
+  }
+  return *thread;
+}
+
+void ThreadRegistry::Exit(ThreadState& thread, std::uint64_t time_ns) {
+  if (thread.exited) return;
+  thread.exited = true;
+  thread.exit_ns = time_ns;
+  if (thread.process != nullptr && !thread.retired &&
+      --thread.process->live_threads == 0) {
+    thread.process->ended = true;
+  }
+}
+
+void ThreadRegistry::Retire(ThreadState& thread) {
+  if (thread.retired) return;
+  if (thread.process != nullptr && !thread.exited) {
+    --thread.process->live_threads;
+  }
+  thread.retired = true;
+  const auto found = by_tid_.find(thread.tid);
+  if (found != by_tid_.end() && found->second == &thread) by_tid_.erase(found);
+}
+
+void ThreadRegistry::Rename(ThreadState& thread, std::string_view comm,
+                            bool exec) {
+  thread.comm = comm;
+  // The process has its main thread's name, as ps shows it.
+  if (thread.process != nullptr &&
+      (exec || thread.tid == thread.process->pid)) {
+    thread.process->comm = comm;
+  }
+}
+
+void ThreadRegistry::SettleProcesses() {
+  for (ThreadState& thread : threads_) {
+    if (thread.process != nullptr) continue;
+    const auto found = by_pid_.find(thread.tid);
+    Join(thread, found != by_pid_.end()
+                     ? *found->second
+                     : NewProcess(thread.tid, thread.first_seen_ns));
+  }
+  for (ProcessState& process : processes_) {
+    for (const ThreadState* thread : process.threads) {
+      process.first_seen_ns =
+          std::min(process.first_seen_ns, thread->first_seen_ns);
+      process.last_seen_ns =
+          std::max(process.last_seen_ns, thread->last_seen_ns);
+    }
+  }
+}
+
+}  // namespace countrace::rmap

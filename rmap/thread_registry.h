@@ -1,0 +1,137 @@
+// Threads and processes of a trace, by an index that is never reused, while the
+// kernel reuses tid and pid.
+//
+//   (none) --(fork, process_state, first record)--> live
+//   live --(exit record)--> exited: still on a CPU, still found by tid
+//   exited --(last switch-out)--> retired: its tid means nobody
+//   live, exited --(fork with the same tid: its exit was lost)--> retired
+//
+// In: identities from kernel and hook records. Out: ThreadState, ProcessState,
+// whose addresses stay. Memory: one state for each thread that ever lived.
+// Thread: one.
+#ifndef COUNTRACE_RMAP_THREAD_REGISTRY_H_
+#define COUNTRACE_RMAP_THREAD_REGISTRY_H_
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "rmap/call_paths.h"
+#include "rmap/segment_stack.h"
+#include "rmap/tables.h"
+
+namespace countrace::rmap {
+
+struct ThreadState;
+
+struct ProcessState {
+  ProcessIndex index{};
+  std::int32_t pid = 0, parent_pid = 0;
+  std::string comm;
+  std::uint64_t first_seen_ns = 0, last_seen_ns = 0;
+  bool ended = false;  // all its threads exited
+  std::uint64_t live_threads = 0;
+  std::vector<ThreadState*> threads;
+  PathNode* paths = nullptr;             // root of its call paths
+  std::vector<std::uint64_t> hook_hits;  // by hook id
+  bool hooks_lost = false;  // records of one of its threads were lost
+};
+
+struct ThreadState {
+  ThreadIndex index{};
+  std::int32_t tid = 0;
+  ProcessState* process = nullptr;  // null until a record tells its pid
+  std::string comm;
+  std::uint64_t first_seen_ns = 0, last_seen_ns = 0;
+  bool announced = false;  // expected by the session, no record of it yet
+  bool exited = false, retired = false;
+  std::uint64_t exit_ns = 0;
+
+  // Dispatches (DispatchTracker).
+  std::int32_t running_cpu = -1, last_cpu = -1;
+  std::uint64_t switch_in_ns = 0;  // of the part not yet in on_cpu_ns
+  std::uint64_t on_cpu_ns = 0;
+  std::uint64_t stay = 0;  // serial number of the latest stay, 0: none yet
+  bool stay_sure = false;  // nothing was lost on its CPU during that stay
+  std::uint64_t dispatches = 0, migrations = 0, switches_out = 0;
+  bool waiting = false;  // runnable, on no CPU, since runnable_since_ns
+  std::uint64_t runnable_since_ns = 0, wait_ns = 0;
+  std::uint64_t faults = 0;
+  std::vector<std::uint64_t> counts;  // one for each kernel dump event
+  std::uint32_t born_at_loss_epoch = 0;
+
+  // Segments (SegmentBuilder).
+  SegmentStack stack;
+  std::uint64_t last_hook_ns = 0;  // 0: no hook record
+
+  // On-CPU time so far. Outside its dispatches, where clock error can put a
+  // user record, it stands still.
+  std::uint64_t OnCpuAt(std::uint64_t time_ns) const {
+    if (running_cpu < 0 || time_ns <= switch_in_ns) return on_cpu_ns;
+    return on_cpu_ns + (time_ns - switch_in_ns);
+  }
+};
+
+// A thread as a record names it. pid < 0: the record does not say.
+struct ThreadIdentity {
+  std::int32_t pid = -1;
+  std::int32_t tid = 0;
+};
+
+class ThreadRegistry {
+ public:
+  ThreadRegistry(CallPaths& paths, std::size_t cpu_events)
+      : paths_(paths), cpu_events_(cpu_events) {}
+  ThreadRegistry(const ThreadRegistry&) = delete;
+  ThreadRegistry& operator=(const ThreadRegistry&) = delete;
+
+  // Thread that has this tid now; null if none is known.
+  ThreadState* Find(std::int32_t tid) const;
+  // Thread that has this identity at `time_ns`, made if it is new. Learns the
+  // pid of a thread so far known by tid only.
+  ThreadState& Observe(ThreadIdentity identity, std::uint64_t time_ns);
+  // Expects a thread before its first record (first process of a command).
+  void Announce(ThreadIdentity identity, std::uint64_t time_ns);
+
+  ThreadState& Fork(ThreadIdentity child, ThreadIdentity parent,
+                    std::uint64_t time_ns);
+  void Exit(ThreadState& thread, std::uint64_t time_ns);
+  void Retire(ThreadState& thread);
+  void Rename(ThreadState& thread, std::string_view comm, bool exec);
+
+  // For threads made from now on: losses before them do not concern them.
+  void set_loss_epoch(std::uint32_t epoch) { loss_epoch_ = epoch; }
+  // Gives every thread whose pid no record told a process of its own tid.
+  void SettleProcesses();
+
+  std::deque<ThreadState>& threads() { return threads_; }
+  std::deque<ProcessState>& processes() { return processes_; }
+
+  // An exited thread is on a CPU only until its last switch-out. If that was
+  // lost, a record of its tid so much later means somebody else.
+  static constexpr std::uint64_t kExitGraceNs = 1'000'000'000;
+  // The first dispatch of a child can lie before its fork record by clock error
+  // between CPUs.
+  static constexpr std::uint64_t kForkSkewNs = 100'000;
+
+ private:
+  ThreadState& NewThread(std::int32_t tid, std::uint64_t time_ns);
+  ProcessState& ProcessOf(std::int32_t pid, std::uint64_t time_ns);
+  ProcessState& NewProcess(std::int32_t pid, std::uint64_t time_ns);
+  void Join(ThreadState& thread, ProcessState& process);
+
+  CallPaths& paths_;
+  std::size_t cpu_events_;
+  std::uint32_t loss_epoch_ = 0;
+  std::deque<ThreadState> threads_;
+  std::deque<ProcessState> processes_;
+  absl::flat_hash_map<std::int32_t, ThreadState*> by_tid_;
+  absl::flat_hash_map<std::int32_t, ProcessState*> by_pid_;
+};
+
+}  // namespace countrace::rmap
+
+#endif  // COUNTRACE_RMAP_THREAD_REGISTRY_H_
