@@ -72,7 +72,7 @@ bool IsLastThread() noexcept {
   // A dead main thread (Z) is still counted.
   if (at == nullptr || at[1] != ' ' || at[2] != 'Z') return false;
   ++at;
-  for (int field = 2; field < 20; ++field) {
+  for (int field = 3; field < 20; ++field) {
     at = strchr(at + 1, ' ');
     if (at == nullptr) return false;
   }

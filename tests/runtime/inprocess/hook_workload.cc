@@ -144,15 +144,19 @@ int ExecChain(const char* self, int depth) {
   return 99;
 }
 
+bool VforkExecOnce(const char* self) {
+  const pid_t child = vfork();
+  if (child == 0) {
+    execl(self, self, "ticks", "1", "10", nullptr);
+    _exit(99);
+  }
+  int status = 0;
+  return waitpid(child, &status, 0) == child && status == 0;
+}
+
 int VforkExec(const char* self, std::uint64_t times) {
   for (std::uint64_t i = 0; i < times; ++i) {
-    const pid_t child = vfork();
-    if (child == 0) {
-      execl(self, self, "ticks", "1", "10", nullptr);
-      _exit(99);
-    }
-    int status = 0;
-    if (waitpid(child, &status, 0) != child || status != 0) return 1;
+    if (!VforkExecOnce(self)) return 1;
   }
   Ticks(10);
   return 0;
