@@ -16,10 +16,10 @@ namespace countrace::runtime {
 
 struct RecordOptions {
   std::string output = "countrace.ctf";
-  bool force = false;        // replace an existing trace
-  bool system_wide = false;  // -a
-  std::vector<std::string> command;   // may be empty with system_wide
-  std::uint64_t duration_ns = 0;      // 0: until the command ends or a signal
+  bool force = false;                // replace an existing trace
+  bool system_wide = false;          // -a
+  std::vector<std::string> command;  // may be empty with system_wide
+  std::uint64_t duration_ns = 0;     // 0: until the command ends or a signal
   // Names as perf spells them. Empty: task-clock, cpu-clock, page-faults,
   // context-switches, and cycles, instructions where the machine has them.
   std::vector<std::string> events;
@@ -29,12 +29,12 @@ struct RecordOptions {
   logformat::SessionMode mode = logformat::SessionMode::kStream;
   std::uint64_t sub_buffer_bytes = 1 << 20;
   std::uint32_t sub_buffers = 4;
-  std::uint64_t max_bytes = 64 << 20;        // discard mode
-  std::uint64_t kernel_ring_bytes = 8 << 20; // per CPU
-  bool kernel = true;          // false: user hooks only
-  bool fault_records = true;   // a record for every page fault, if page-faults
-                               // is among the events
-  std::string runtime_library; // path of libcountrace-runtime.so
+  std::uint64_t max_bytes = 64 << 20;         // discard mode
+  std::uint64_t kernel_ring_bytes = 8 << 20;  // per CPU
+  bool kernel = true;                         // false: user hooks only
+  bool fault_records = true;    // a record for every page fault, if page-faults
+                                // is among the events
+  std::string runtime_library;  // path of libcountrace-runtime.so
   // Called about ten times a second on the recording thread; may be empty.
   std::function<void(std::uint64_t bytes, std::uint64_t elapsed_ns)> progress;
 };

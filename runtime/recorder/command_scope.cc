@@ -1,0 +1,84 @@
+#include "runtime/recorder/command_scope.h"
+
+#include <algorithm>
+
+#include "logformat/packet_layout.h"
+
+namespace countrace::runtime {
+
+using logformat::CpuEvent;
+
+void CommandScope::Leave(std::int32_t tid) {
+  const auto it = members_.find(tid);
+  if (it == members_.end()) return;
+  const std::int32_t pid = it->second;
+  const auto others = std::count_if(
+      members_.begin(), members_.end(), [pid, tid](const auto& member) {
+        return member.second == pid && member.first != tid;
+      });
+  if (tid == pid && others > 0) {
+    dead_leaders_.insert(tid);
+    return;
+  }
+  members_.erase(it);
+  if (others == 1 && dead_leaders_.contains(pid)) {
+    dead_leaders_.erase(pid);
+    members_.erase(pid);
+  }
+}
+
+void CommandScope::Exec(std::int32_t pid) {
+  const bool member =
+      std::any_of(members_.begin(), members_.end(),
+                  [pid](const auto& entry) { return entry.second == pid; });
+  if (!member) return;
+  // exec leaves one thread, whose tid is the pid from now on.
+  absl::erase_if(members_,
+                 [pid](const auto& entry) { return entry.second == pid; });
+  members_[pid] = pid;
+  dead_leaders_.erase(pid);
+}
+
+bool CommandScope::Apply(const RecordBatch& batch, const KernelRecord& record) {
+  if (record.event_id == kLossEntry) return true;
+  switch (static_cast<CpuEvent>(record.event_id)) {
+    case CpuEvent::kDispatch: {
+      const std::uint64_t packed = *batch.Words(record);
+      const auto prev = static_cast<std::int32_t>(packed & 0xffffff);
+      const auto next = static_cast<std::int32_t>((packed >> 24) & 0xffffff);
+      const bool prev_member = Contains(prev);
+      const bool keep = prev_member || Contains(next);
+      if (prev_member && ((packed >> 48) & logformat::kSwitchDead) != 0) {
+        Leave(prev);
+      }
+      return keep;
+    }
+    case CpuEvent::kFork: {
+      const auto task = batch.Body<logformat::TaskRecord>(record);
+      if (!Contains(task.parent_tid)) {
+        // A reused tid: whoever had it before is gone.
+        if (Contains(task.tid)) Leave(task.tid);
+        return false;
+      }
+      Add(task.pid, task.tid);
+      return true;
+    }
+    case CpuEvent::kExec: {
+      const auto comm = batch.Body<logformat::CommRecord>(record);
+      Exec(comm.pid);
+      return Contains(comm.tid);
+    }
+    case CpuEvent::kComm:
+      return Contains(batch.Body<logformat::CommRecord>(record).tid);
+    case CpuEvent::kExit:
+      return Contains(batch.Body<logformat::TaskRecord>(record).tid);
+    case CpuEvent::kFault:
+      return Contains(batch.Body<logformat::FaultRecord>(record).tid);
+    case CpuEvent::kCounters:
+    case CpuEvent::kProcessState:
+      return true;
+  }
+  return false;
+}
+
+}  // namespace countrace::runtime

@@ -1,0 +1,179 @@
+#include "runtime/recorder/perf_cpu_group.h"
+
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "runtime/recorder/event_list.h"
+#include "runtime/recorder/monotonic_clock.h"
+#include "runtime/recorder/small_file.h"
+
+namespace countrace::runtime {
+namespace {
+
+// What all our events share.
+void SetRecordAttributes(std::uint64_t ring_bytes, perf_event_attr& attr) {
+  attr.size = sizeof(attr);
+  attr.sample_period = 1;
+  attr.disabled = 1;
+  attr.sample_id_all = 1;
+  attr.use_clockid = 1;
+  attr.clockid = CLOCK_MONOTONIC;
+  attr.watermark = 1;
+  attr.wakeup_watermark = static_cast<std::uint32_t>(ring_bytes / 2);
+}
+
+absl::Status OpenError(int error, const std::string& event, std::uint32_t cpu) {
+  return ErrnoStatus(
+      error, absl::StrFormat("Cannot open perf event %s: cpu=%d: %s", event,
+                             cpu, ExplainOpenError(error)));
+}
+
+// Errors that mean "not this event", not "nothing at all".
+bool IsEventMissing(int error) {
+  return error == ENOENT || error == EOPNOTSUPP || error == EINVAL ||
+         error == EBUSY || error == ENOSPC || error == ENXIO || error == ENODEV;
+}
+
+}  // namespace
+
+absl::StatusOr<PerfCpuGroup> PerfCpuGroup::Open(
+    const PerfCpuGroupOptions& options) {
+  const int cpu = static_cast<int>(options.cpu);
+  perf_event_attr attr{};
+  SetRecordAttributes(options.ring_bytes, attr);
+  attr.type = PERF_TYPE_TRACEPOINT;
+  attr.config = options.switch_tracepoint;
+  attr.sample_type = kSwitchSampleType;
+  attr.read_format = kReadFormat;
+  attr.comm = 1;
+  attr.comm_exec = 1;
+  attr.task = 1;
+  // Pinned: a group that the kernel rotated out would miss switches silently.
+  attr.pinned = 1;
+  ScopedFd leader(OpenPerfEvent(attr, -1, cpu, -1));
+  if (!leader.is_open()) {
+    return OpenError(errno, "sched:sched_switch", options.cpu);
+  }
+
+  std::vector<ScopedFd> members;
+  std::vector<std::size_t> slots;
+  std::vector<int> missing(options.events.size(), 0);
+  std::uint32_t present = 0;
+  for (std::size_t i = 0; i < options.events.size(); ++i) {
+    perf_event_attr member = ToPerfAttr(options.events[i]);
+    member.read_format = kReadFormat;
+    // A group has one clock, or the kernel refuses it (EINVAL).
+    member.use_clockid = 1;
+    member.clockid = CLOCK_MONOTONIC;
+    ScopedFd fd(OpenPerfEvent(member, -1, cpu, leader.get()));
+    if (!fd.is_open()) {
+      if (!IsEventMissing(errno)) {
+        return OpenError(errno, options.events[i].name, options.cpu);
+      }
+      missing[i] = errno;
+      continue;
+    }
+    members.push_back(std::move(fd));
+    slots.push_back(i);
+    present |= 1u << i;
+  }
+
+  absl::StatusOr<PerfRing> ring =
+      PerfRing::Map(leader.get(), options.ring_bytes);
+  if (!ring.ok()) return ring.status();
+
+  ScopedFd faults;
+  if (options.fault_records) {
+    perf_event_attr fault{};
+    SetRecordAttributes(options.ring_bytes, fault);
+    fault.type = PERF_TYPE_SOFTWARE;
+    fault.config = PERF_COUNT_SW_PAGE_FAULTS;
+    fault.sample_type = kFaultSampleType;
+    faults = ScopedFd(OpenPerfEvent(fault, -1, cpu, -1));
+    if (!faults.is_open()) return OpenError(errno, "page-faults", options.cpu);
+    if (ioctl(faults.get(), PERF_EVENT_IOC_SET_OUTPUT, leader.get()) != 0) {
+      return ErrnoStatus(errno, absl::StrFormat("Cannot share the perf ring of "
+                                                "page faults: cpu=%d",
+                                                options.cpu));
+    }
+  }
+  PerfDecoder decoder(options.format, slots, options.events.size());
+  return PerfCpuGroup(options.cpu, present, std::move(leader),
+                      std::move(members), std::move(faults), *std::move(ring),
+                      std::move(decoder), std::move(missing));
+}
+
+PerfCpuGroup::PerfCpuGroup(std::uint32_t cpu, std::uint32_t present,
+                           ScopedFd leader, std::vector<ScopedFd> members,
+                           ScopedFd faults, PerfRing ring, PerfDecoder decoder,
+                           std::vector<int> missing)
+    : cpu_(cpu),
+      present_(present),
+      leader_(std::move(leader)),
+      members_(std::move(members)),
+      faults_(std::move(faults)),
+      ring_(std::move(ring)),
+      decoder_(std::move(decoder)),
+      missing_(std::move(missing)) {}
+
+absl::Status PerfCpuGroup::Enable() {
+  // The faults first: none between the first reading and them is missed.
+  if (faults_.is_open() &&
+      ioctl(faults_.get(), PERF_EVENT_IOC_ENABLE, 0) != 0) {
+    return ErrnoStatus(errno, absl::StrFormat("Cannot enable page-faults: "
+                                              "cpu=%d",
+                                              cpu_));
+  }
+  if (ioctl(leader_.get(), PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP) != 0) {
+    return ErrnoStatus(
+        errno, absl::StrFormat("Cannot enable the perf group: cpu=%d", cpu_));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<GroupReading> PerfCpuGroup::Read() {
+  std::vector<std::uint64_t> group(members_.size() + 2);
+  GroupReading reading;
+  reading.counters.resize(missing_.size());
+  // A switch or fault between the two looks at the ring shows in its head: try
+  // again. On its own CPU the reading thread can only lose a race against being
+  // preempted, so a few tries are plenty; a remote CPU may need more.
+  constexpr int kTries = 1000;
+  for (int i = 0; i < kTries; ++i) {
+    const std::uint64_t head = ring_.Head();
+    reading.time_ns = MonotonicNs();
+    const ssize_t got = read(leader_.get(), group.data(), group.size() * 8);
+    if (got < 0) {
+      return ErrnoStatus(
+          errno, absl::StrFormat("Cannot read the perf group: cpu=%d", cpu_));
+    }
+    if (got == 0) {
+      return absl::UnavailableError(absl::StrFormat(
+          "The PMU of CPU %d cannot count all chosen events at once: events=%d",
+          cpu_, members_.size()));
+    }
+    reading.ring_head = head;
+    if (ring_.Head() != head) continue;
+    if (!decoder_.DecodeGroup(group, reading.counters.data())) break;
+    return reading;
+  }
+  return absl::UnavailableError(absl::StrFormat(
+      "Cannot read the perf group between two switches: cpu=%d tries=%d", cpu_,
+      kTries));
+}
+
+std::uint64_t PerfCpuGroup::Drain(std::uint64_t limit, RecordBatch& batch) {
+  const std::size_t first = batch.size();
+  while (const perf_event_header* header = ring_.Next(limit)) {
+    decoder_.Decode(*header, batch);
+  }
+  ring_.Release();
+  return batch.SortFrom(first);
+}
+
+}  // namespace countrace::runtime

@@ -1,0 +1,81 @@
+// The perf events of one CPU: the group led by sched:sched_switch, the page
+// faults beside it, and the ring both write to.
+//
+// Thread: one. Begin and end readings are taken while the calling thread runs
+// on that CPU (thread_placement.h).
+#ifndef COUNTRACE_RUNTIME_RECORDER_PERF_CPU_GROUP_H_
+#define COUNTRACE_RUNTIME_RECORDER_PERF_CPU_GROUP_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/recorder/event_name.h"
+#include "runtime/recorder/perf_decoder.h"
+#include "runtime/recorder/perf_ring.h"
+#include "runtime/recorder/scoped_fd.h"
+#include "runtime/recorder/tracepoint_format.h"
+
+namespace countrace::runtime {
+
+struct PerfCpuGroupOptions {
+  std::uint32_t cpu = 0;
+  std::uint64_t switch_tracepoint = 0;  // its id
+  SwitchFormat format;
+  std::vector<EventSpec> events;  // the session's event set
+  bool fault_records = false;
+  std::uint64_t ring_bytes = 0;
+};
+
+// Counters and ring position at one instant between two records.
+struct GroupReading {
+  std::uint64_t time_ns = 0;
+  std::uint64_t ring_head = 0;
+  std::vector<std::uint64_t> counters;  // one for each event of the set
+};
+
+class PerfCpuGroup {
+ public:
+  // Opens everything disabled. Events this CPU does not have are left out (see
+  // missing()). Returns: NOT_FOUND the CPU went offline; PERMISSION_DENIED;
+  // RESOURCE_EXHAUSTED.
+  static absl::StatusOr<PerfCpuGroup> Open(const PerfCpuGroupOptions& options);
+
+  absl::Status Enable();
+  // Reads the group so that no record lies between the reading and its place in
+  // the ring. Returns: UNAVAILABLE if the PMU refused the (pinned) group.
+  absl::StatusOr<GroupReading> Read();
+
+  // Moves what was recorded before ring position `limit` to `batch`, in time
+  // order. Returns how many records were out of order.
+  std::uint64_t Drain(std::uint64_t limit, RecordBatch& batch);
+
+  std::uint32_t cpu() const { return cpu_; }
+  std::uint32_t present() const { return present_; }  // bit i: event i counts
+  int ring_fd() const { return leader_.get(); }
+  PerfRing& ring() { return ring_; }
+  const PerfRing& ring() const { return ring_; }
+  const PerfDecoder& decoder() const { return decoder_; }
+  // Event i of the set could not be opened: errno, else 0.
+  const std::vector<int>& missing() const { return missing_; }
+
+ private:
+  PerfCpuGroup(std::uint32_t cpu, std::uint32_t present, ScopedFd leader,
+               std::vector<ScopedFd> members, ScopedFd faults, PerfRing ring,
+               PerfDecoder decoder, std::vector<int> missing);
+
+  std::uint32_t cpu_;
+  std::uint32_t present_;
+  ScopedFd leader_;
+  std::vector<ScopedFd> members_;
+  ScopedFd faults_;
+  PerfRing ring_;
+  PerfDecoder decoder_;
+  std::vector<int> missing_;
+};
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_PERF_CPU_GROUP_H_

@@ -1,0 +1,161 @@
+#include "runtime/recorder/perf_decoder.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "logformat/packet_layout.h"
+
+namespace countrace::runtime {
+namespace {
+
+using logformat::CpuEvent;
+
+template <typename T>
+T Load(const std::byte* from) {
+  T value;
+  std::memcpy(&value, from, sizeof(value));
+  return value;
+}
+
+// Trailer of non-sample records: {u32 pid, tid; u64 time; u32 cpu, reserved}.
+constexpr std::size_t kTrailerBytes = 24;
+constexpr std::size_t kTrailerTimeOffset = 8;
+// Sample of a page fault: header, {u32 pid, tid}, time, address, {u32 cpu,
+// res}.
+constexpr std::size_t kFaultSampleBytes = 40;
+// Sample of a switch up to the group's values: header, {u32 pid, tid}, time,
+// {u32 cpu, res}, nr.
+constexpr std::size_t kSwitchFixedBytes = 40;
+
+// Bodies of the records we use (linux/perf_event.h).
+struct TaskBody {  // PERF_RECORD_FORK, PERF_RECORD_EXIT
+  std::uint32_t pid, ppid, tid, ptid;
+  std::uint64_t time;
+};
+struct CommBody {  // PERF_RECORD_COMM; then the name, padded to 8 bytes
+  std::uint32_t pid, tid;
+};
+struct LostBody {  // PERF_RECORD_LOST
+  std::uint64_t id, lost;
+};
+
+std::uint64_t TrailerTime(std::span<const std::byte> bytes) {
+  return Load<std::uint64_t>(bytes.data() + bytes.size() - kTrailerBytes +
+                             kTrailerTimeOffset);
+}
+
+}  // namespace
+
+PerfDecoder::PerfDecoder(const SwitchFormat& format,
+                         std::vector<std::size_t> slots, std::size_t events)
+    : format_(format), slots_(std::move(slots)), events_(events) {}
+
+bool PerfDecoder::DecodeGroup(std::span<const std::uint64_t> group,
+                              std::uint64_t* counters) const {
+  if (group.size() < slots_.size() + 2 || group[0] != slots_.size() + 1) {
+    return false;
+  }
+  std::fill_n(counters, events_, std::uint64_t{0});
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    counters[slots_[i]] = group[2 + i];  // group[1] is the leader's own count
+  }
+  return true;
+}
+
+void PerfDecoder::DecodeSample(std::span<const std::byte> bytes,
+                               RecordBatch& batch) {
+  if (bytes.size() == kFaultSampleBytes) {
+    logformat::FaultRecord fault{};
+    fault.pid = Load<std::int32_t>(bytes.data() + 8);
+    fault.tid = Load<std::int32_t>(bytes.data() + 12);
+    fault.address = Load<std::uint64_t>(bytes.data() + 24);
+    batch.AddStruct(Load<std::uint64_t>(bytes.data() + 16), CpuEvent::kFault,
+                    fault);
+    return;
+  }
+  const std::size_t values_end =
+      kSwitchFixedBytes + (slots_.size() + 1) * sizeof(std::uint64_t);
+  const std::size_t raw_at = values_end + sizeof(std::uint32_t);
+  if (bytes.size() < raw_at + format_.raw_bytes ||
+      Load<std::uint64_t>(bytes.data() + 32) != slots_.size() + 1 ||
+      Load<std::uint32_t>(bytes.data() + values_end) < format_.raw_bytes) {
+    ++malformed_;
+    return;
+  }
+  const std::byte* const raw = bytes.data() + raw_at;
+  const auto prev = Load<std::uint32_t>(raw + format_.prev_tid_offset);
+  const auto next = Load<std::uint32_t>(raw + format_.next_tid_offset);
+  const std::uint64_t state =
+      format_.prev_state_size == 8
+          ? Load<std::uint64_t>(raw + format_.prev_state_offset)
+          : Load<std::uint32_t>(raw + format_.prev_state_offset);
+  std::uint64_t* body =
+      batch.Add(Load<std::uint64_t>(bytes.data() + 16),
+                static_cast<std::uint16_t>(CpuEvent::kDispatch), 1 + events_);
+  body[0] = logformat::PackDispatch(prev, next, MapSwitchState(state));
+  std::fill_n(body + 1, events_, std::uint64_t{0});
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    body[1 + slots_[i]] =
+        Load<std::uint64_t>(bytes.data() + kSwitchFixedBytes + 8 * (1 + i));
+  }
+  ++dispatches_;
+}
+
+void PerfDecoder::Decode(const perf_event_header& header, RecordBatch& batch) {
+  const std::span<const std::byte> bytes(
+      reinterpret_cast<const std::byte*>(&header), header.size);
+  const std::byte* const body = bytes.data() + sizeof(perf_event_header);
+  const std::size_t body_bytes = bytes.size() - sizeof(perf_event_header);
+  switch (header.type) {
+    case PERF_RECORD_SAMPLE:
+      if (bytes.size() < kFaultSampleBytes) break;
+      DecodeSample(bytes, batch);
+      return;
+    case PERF_RECORD_FORK:
+    case PERF_RECORD_EXIT: {
+      if (body_bytes < sizeof(TaskBody) + kTrailerBytes) break;
+      const auto task = Load<TaskBody>(body);
+      logformat::TaskRecord record{};
+      record.pid = static_cast<std::int32_t>(task.pid);
+      record.tid = static_cast<std::int32_t>(task.tid);
+      record.parent_pid = static_cast<std::int32_t>(task.ppid);
+      record.parent_tid = static_cast<std::int32_t>(task.ptid);
+      batch.AddStruct(
+          task.time,
+          header.type == PERF_RECORD_FORK ? CpuEvent::kFork : CpuEvent::kExit,
+          record);
+      return;
+    }
+    case PERF_RECORD_COMM: {
+      if (body_bytes < sizeof(CommBody) + 8 + kTrailerBytes) break;
+      const auto comm = Load<CommBody>(body);
+      logformat::CommRecord record{};
+      record.pid = static_cast<std::int32_t>(comm.pid);
+      record.tid = static_cast<std::int32_t>(comm.tid);
+      const char* name = reinterpret_cast<const char*>(body + sizeof(CommBody));
+      const std::size_t name_bytes =
+          strnlen(name, std::min(body_bytes - sizeof(CommBody) - kTrailerBytes,
+                                 sizeof(record.comm) - 1));
+      std::memcpy(record.comm, name, name_bytes);
+      batch.AddStruct(TrailerTime(bytes),
+                      (header.misc & PERF_RECORD_MISC_COMM_EXEC) != 0
+                          ? CpuEvent::kExec
+                          : CpuEvent::kComm,
+                      record);
+      return;
+    }
+    case PERF_RECORD_LOST: {
+      if (body_bytes < sizeof(LostBody) + kTrailerBytes) break;
+      const std::uint64_t lost = Load<LostBody>(body).lost;
+      *batch.Add(TrailerTime(bytes), kLossEntry, 1) = lost;
+      lost_ += lost;
+      return;
+    }
+    default:  // THROTTLE, UNTHROTTLE, LOST_SAMPLES: nothing we record
+      return;
+  }
+  ++malformed_;
+}
+
+}  // namespace countrace::runtime

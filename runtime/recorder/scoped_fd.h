@@ -1,0 +1,38 @@
+// An owned file descriptor: closed when it goes out of scope.
+#ifndef COUNTRACE_RUNTIME_RECORDER_SCOPED_FD_H_
+#define COUNTRACE_RUNTIME_RECORDER_SCOPED_FD_H_
+
+#include <unistd.h>
+
+#include <utility>
+
+namespace countrace::runtime {
+
+class ScopedFd {
+ public:
+  ScopedFd() = default;
+  explicit ScopedFd(int fd) noexcept : fd_(fd) {}
+  ~ScopedFd() { Reset(); }
+  ScopedFd(ScopedFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  ScopedFd& operator=(ScopedFd&& other) noexcept {
+    if (this != &other) {
+      Reset();
+      fd_ = std::exchange(other.fd_, -1);
+    }
+    return *this;
+  }
+  ScopedFd(const ScopedFd&) = delete;
+  ScopedFd& operator=(const ScopedFd&) = delete;
+
+  int get() const noexcept { return fd_; }
+  bool is_open() const noexcept { return fd_ >= 0; }
+  // Closes; errno is kept, so that it can be called on error paths.
+  void Reset() noexcept;
+
+ private:
+  int fd_ = -1;
+};
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_SCOPED_FD_H_

@@ -1,0 +1,52 @@
+// SIGINT, SIGTERM and SIGHUP of the recorder, as something poll(2) can wait
+// for.
+//
+// The handlers are in force while the object lives; the old ones come back
+// after it. A child must call RestoreInChild() before exec, so that the command
+// starts with the dispositions that the user's shell gave us. Thread: one
+// object at a time; any thread may receive the signals.
+#ifndef COUNTRACE_RUNTIME_RECORDER_STOP_SIGNALS_H_
+#define COUNTRACE_RUNTIME_RECORDER_STOP_SIGNALS_H_
+
+#include <signal.h>
+
+#include <array>
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "runtime/recorder/scoped_fd.h"
+
+namespace countrace::runtime {
+
+struct StopSignal {
+  int number = 0;
+  // Sent by a process, not typed at the terminal: the command has not got it.
+  bool from_process = false;
+};
+
+class StopSignals {
+ public:
+  StopSignals();
+  ~StopSignals();
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+
+  // Readable when Take() has something.
+  int descriptor() const { return read_end_.get(); }
+  std::optional<StopSignal> Take();
+
+  // Async-signal-safe.
+  void RestoreInChild() const;
+
+ private:
+  static constexpr std::array<int, 3> kSignals = {SIGINT, SIGTERM, SIGHUP};
+  ScopedFd read_end_, write_end_;
+  std::array<struct sigaction, kSignals.size()> saved_{};
+  std::array<bool, kSignals.size()> installed_{};
+  // SIGCHLD ignored by our parent would take the command's status from us.
+  struct sigaction saved_child_ {};
+};
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_STOP_SIGNALS_H_

@@ -1,0 +1,181 @@
+#include "runtime/recorder/trace_directory.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "logformat/session_layout.h"
+#include "runtime/recorder/small_file.h"
+
+namespace countrace::runtime {
+namespace {
+
+bool HasPrefix(const std::string& text, std::string_view prefix) {
+  return text.compare(0, prefix.size(), prefix) == 0;
+}
+
+bool IsStreamFile(const std::string& name) {
+  return HasPrefix(name, "cpu-") || HasPrefix(name, "thread-");
+}
+
+// Files a trace of ours may hold; hidden ones are ours by the format's rule.
+bool IsTraceFile(const std::string& name) {
+  return name == logformat::kMetadataFile || IsStreamFile(name) ||
+         name[0] == '.';
+}
+
+// A finished trace has our metadata, an unfinished one our session file.
+bool LooksLikeTrace(int directory) {
+  struct stat info {};
+  if (fstatat(directory, logformat::kSessionFile, &info, AT_SYMLINK_NOFOLLOW) ==
+          0 ||
+      fstatat(directory, logformat::kIncompleteFile, &info,
+              AT_SYMLINK_NOFOLLOW) == 0) {
+    return true;
+  }
+  const ScopedFd metadata(openat(directory, logformat::kMetadataFile,
+                                 O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  std::string text(16384, '\0');
+  const ssize_t got =
+      metadata.is_open() ? read(metadata.get(), text.data(), text.size()) : -1;
+  if (got <= 0) return false;
+  text.resize(static_cast<std::size_t>(got));
+  return text.find("CTF 1.8") != std::string::npos &&
+         text.find("countrace") != std::string::npos;
+}
+
+bool IsBeingRecorded(int directory) {
+  const ScopedFd lock(openat(directory, logformat::kIncompleteFile,
+                             O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  return lock.is_open() && flock(lock.get(), LOCK_EX | LOCK_NB) != 0 &&
+         errno == EWOULDBLOCK;
+}
+
+// Empties an old trace; refuses everything that is not one, untouched.
+absl::Status EmptyTrace(const std::string& path) {
+  const ScopedFd directory(
+      open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+  if (!directory.is_open()) {
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "Not replaced: %s is not a directory; choose another name with -o",
+        path));
+  }
+  const auto names = ListDirectory(directory.get(), ".");
+  if (!names.ok()) return names.status();
+  if (names->empty()) return absl::OkStatus();
+  if (!LooksLikeTrace(directory.get())) {
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "Not replaced: %s is not a countrace trace; choose another name with "
+        "-o",
+        path));
+  }
+  if (IsBeingRecorded(directory.get())) {
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "Not replaced: %s is being recorded right now; choose another name "
+        "with -o",
+        path));
+  }
+  for (const std::string& name : *names) {
+    struct stat info {};
+    if (fstatat(directory.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) !=
+        0) {
+      continue;
+    }
+    if (!IsTraceFile(name) || !S_ISREG(info.st_mode)) {
+      return absl::FailedPreconditionError(absl::StrFormat(
+          "Not replaced: %s holds \"%s\", which is no part of a trace", path,
+          name));
+    }
+  }
+  for (const std::string& name : *names) {
+    if (unlinkat(directory.get(), name.c_str(), 0) != 0 && errno != ENOENT) {
+      return ErrnoStatus(errno,
+                         absl::StrFormat("Cannot remove %s/%s", path, name));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ScopedFd> CreateFile(const std::string& path) {
+  ScopedFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!fd.is_open()) return ErrnoStatus(errno, "Cannot create " + path);
+  return fd;
+}
+
+}  // namespace
+
+absl::StatusOr<TraceDirectory> TraceDirectory::Create(const std::string& path,
+                                                      bool force) {
+  if (path.empty()) {
+    return absl::InvalidArgumentError("The output has no name");
+  }
+  if (mkdir(path.c_str(), 0700) != 0) {
+    if (errno != EEXIST) {
+      return ErrnoStatus(errno, "Cannot create the trace directory " + path);
+    }
+    if (!force) {
+      return absl::AlreadyExistsError(absl::StrFormat(
+          "Output exists: %s; --force replaces it, -o chooses another name",
+          path));
+    }
+    const absl::Status emptied = EmptyTrace(path);
+    if (!emptied.ok()) return emptied;
+  }
+  char* const resolved = realpath(path.c_str(), nullptr);
+  if (resolved == nullptr) return ErrnoStatus(errno, "Cannot resolve " + path);
+  const std::string absolute = resolved;
+  free(resolved);
+
+  auto lock = CreateFile(absolute + "/" + logformat::kIncompleteFile);
+  if (!lock.ok()) return lock.status();
+  if (flock(lock->get(), LOCK_EX | LOCK_NB) != 0) {
+    return ErrnoStatus(errno, "Cannot lock " + absolute);
+  }
+  TraceDirectory directory(absolute, *std::move(lock));
+  const auto hooks = CreateFile(absolute + "/" + logformat::kHooksFile);
+  if (!hooks.ok()) {
+    directory.Remove();
+    return hooks.status();
+  }
+  return directory;
+}
+
+std::uint64_t TraceDirectory::DiskBytes() const {
+  const ScopedFd directory(
+      open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const auto names = ListDirectory(directory.get(), ".");
+  if (!names.ok()) return 0;
+  std::uint64_t bytes = 0;
+  for (const std::string& name : *names) {
+    struct stat info {};
+    if (IsStreamFile(name) && fstatat(directory.get(), name.c_str(), &info,
+                                      AT_SYMLINK_NOFOLLOW) == 0) {
+      // Streams are pre-sized: count what they occupy.
+      bytes += static_cast<std::uint64_t>(
+          std::min<off_t>(info.st_size, info.st_blocks * 512));
+    }
+  }
+  return bytes;
+}
+
+void TraceDirectory::Remove() {
+  const ScopedFd directory(
+      open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+  const auto names = ListDirectory(directory.get(), ".");
+  if (!names.ok()) return;
+  for (const std::string& name : *names) {
+    if (IsTraceFile(name)) unlinkat(directory.get(), name.c_str(), 0);
+  }
+  rmdir(path_.c_str());
+}
+
+}  // namespace countrace::runtime

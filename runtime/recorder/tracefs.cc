@@ -1,0 +1,81 @@
+#include "runtime/recorder/tracefs.h"
+
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "runtime/recorder/small_file.h"
+
+namespace countrace::runtime {
+namespace {
+
+// Any file that every kernel with tracepoints has.
+constexpr char kWitness[] = "events/sched/sched_switch/id";
+
+// -1 and errno, or a descriptor of the root of a mount that is in no tree.
+int OpenDetached() {
+  const ScopedFd context(fsopen("tracefs", FSOPEN_CLOEXEC));
+  if (!context.is_open()) return -1;
+  if (fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0) {
+    return -1;
+  }
+  return fsmount(context.get(), FSMOUNT_CLOEXEC, 0);
+}
+
+}  // namespace
+
+absl::StatusOr<Tracefs> Tracefs::Open() {
+  std::string tried;
+  int error = ENOENT;
+  for (const char* path :
+       {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"}) {
+    ScopedFd root(open(path, O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (root.is_open() &&
+        faccessat(root.get(), kWitness, R_OK, AT_EACCESS) == 0) {
+      return Tracefs(std::move(root), path);
+    }
+    if (errno != ENOENT) error = errno;
+    tried += absl::StrFormat("%s: %s; ", path, std::strerror(errno));
+  }
+  ScopedFd root(OpenDetached());
+  if (root.is_open()) {
+    if (faccessat(root.get(), kWitness, R_OK, AT_EACCESS) == 0) {
+      return Tracefs(std::move(root), "detached mount");
+    }
+  }
+  if (error == ENOENT) error = errno;
+  tried += absl::StrFormat("fsmount: %s", std::strerror(errno));
+  return ErrnoStatus(error, absl::StrFormat("Cannot read tracefs (%s)", tried));
+}
+
+absl::StatusOr<std::string> Tracefs::Read(const std::string& path) const {
+  return ReadSmallFile(root_.get(), path);
+}
+
+absl::StatusOr<std::vector<std::string>> Tracefs::List(
+    const std::string& path) const {
+  return ListDirectory(root_.get(), path);
+}
+
+absl::StatusOr<std::uint64_t> Tracefs::TracepointId(
+    const std::string& system, const std::string& event) const {
+  const std::string path = absl::StrFormat("events/%s/%s/id", system, event);
+  const absl::StatusOr<std::string> text = Read(path);
+  if (!text.ok()) return text.status();
+  std::uint64_t id = 0;
+  const auto parsed =
+      std::from_chars(text->data(), text->data() + text->size(), id);
+  if (parsed.ec != std::errc()) {
+    return absl::UnavailableError(
+        absl::StrFormat("Cannot parse %s: \"%s\"", path, Trim(*text)));
+  }
+  return id;
+}
+
+}  // namespace countrace::runtime
