@@ -78,7 +78,7 @@ std::string Text(const std::vector<Capability>& capabilities, bool color) {
 int RunDoctor(const Arguments& arguments) {
   VerbParser parser(kText);
   std::string format, color;
-  parser.AddFormat(format, "text,json,jsonl,csv");
+  parser.AddFormat(format, {"text", "json", "jsonl", "csv"});
   parser.AddColor(color);
   if (const auto status = parser.Parse(arguments)) return *status;
 

@@ -52,7 +52,7 @@ std::string Overview() {
 int RunHelp(const Arguments& arguments) {
   VerbParser parser(kText);
   std::string name;
-  parser.app().add_option("verb", name);
+  parser.AddPositional("verb", name);
   if (const auto status = parser.Parse(arguments)) return *status;
   if (name.empty()) return PrintData(kText.name, Overview());
   const Verb* const verb = FindVerb(name);

@@ -142,7 +142,7 @@ int RunInfo(const Arguments& arguments) {
   std::string trace = kDefaultTrace;
   std::string format;
   parser.AddTrace(trace);
-  parser.AddFormat(format, "text,json");
+  parser.AddFormat(format, {"text", "json"});
   if (const auto status = parser.Parse(arguments)) return *status;
 
   const auto reader = OpenTrace(kText.name, trace);

@@ -103,15 +103,15 @@ int RunList(const Arguments& arguments) {
   std::string what, format;
   std::string path = kDefaultTrace;
   bool all = false;
-  parser.app().add_option("what", what);
+  parser.AddPositional("what", what);
   parser.AddTrace(path);
-  parser.app().add_flag("--all", all,
-                        "events: also those that do not open here, and why");
-  parser.AddFormat(format, "text,json,jsonl,csv");
+  parser.AddFlag("--all", all,
+                 "events: also those that do not open here, and why");
+  parser.AddFormat(format, {"text", "json", "jsonl", "csv"});
   if (const auto status = parser.Parse(arguments)) return *status;
 
   if (what == "events") {
-    if (parser.app().count("trace") > 0) {
+    if (parser.is_given("trace")) {
       return parser.UsageError("unexpected argument: " + path);
     }
     return ListEvents(format, all);

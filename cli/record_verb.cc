@@ -1,5 +1,6 @@
 #include <sys/wait.h>
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -104,58 +105,47 @@ struct Options {
   RecordOptions record;
   std::vector<std::string> events, hook_events;
   std::string mode = "stream";
+  std::uint64_t sub_buffers = 4;
   bool no_kernel = false, no_fault_records = false;
   bool quiet = false, fail_on_loss = false;
 };
 
 void AddOptions(VerbParser& parser, Options& options) {
-  CLI::App& app = parser.app();
   RecordOptions& record = options.record;
-  app.add_flag("-a,--all-cpus", record.system_wide,
-               "the whole machine, not only the command");
-  app.add_option("-o,--output", record.output,
-                 "the trace to make (default countrace.ctf)")
-      ->type_name("DIR");
-  app.add_flag("--force", record.force, "replace an existing trace");
+  parser.AddFlag("-a,--all-cpus", record.system_wide,
+                 "the whole machine, not only the command");
+  parser.AddText("-o,--output", "DIR", record.output,
+                 "the trace to make (default countrace.ctf)");
+  parser.AddFlag("--force", record.force, "replace an existing trace");
   parser.AddDuration("--for", record.duration_ns,
                      "end after this time, for example 10s");
-  app.add_option("-e,--event", options.events,
-                 "events to count, as perf spells them, separated by commas; "
-                 "see `countrace list events` (default: task-clock, cpu-clock, "
-                 "page-faults, context-switches, and cycles, instructions "
-                 "where the machine has them)")
-      ->type_name("EVENTS")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_option("--hook-events", options.hook_events,
-                 "counters to read at each user hook (default none)")
-      ->type_name("EVENTS")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_option("--hooks", record.hook_filter,
+  parser.AddTexts(
+      "-e,--event", "EVENTS", options.events,
+      "events to count, as perf spells them, separated by commas; see "
+      "`countrace list events` (default: task-clock, cpu-clock, page-faults, "
+      "context-switches, and cycles, instructions where the machine has them)");
+  parser.AddTexts("--hook-events", "EVENTS", options.hook_events,
+                  "counters to read at each user hook (default none)");
+  parser.AddText("--hooks", "GLOBS", record.hook_filter,
                  "only hooks whose provider:name matches one of these globs, "
-                 "separated by commas (default all)")
-      ->type_name("GLOBS");
-  app.add_option("--mode", options.mode,
-                 "stream: the trace grows on disk (default); discard: at most "
-                 "--size bytes, the newest records are lost")
-      ->type_name("MODE")
-      ->check(CLI::IsMember({"stream", "discard"}).description(""));
+                 "separated by commas (default all)");
+  parser.AddChoice("--mode", "MODE", options.mode, {"stream", "discard"},
+                   "stream: the trace grows on disk (default); discard: at "
+                   "most --size bytes, the newest records are lost");
   parser.AddBytes("--size", record.max_bytes,
                   "limit of all thread streams together, with --mode discard "
                   "(default 64M)");
   parser.AddBytes("--sub-buffer-size", record.sub_buffer_bytes,
                   "largest sub-buffer of a thread (default 1M)");
-  app.add_option("--sub-buffers", record.sub_buffers,
-                 "sub-buffers kept ready for each thread (default 4)")
-      ->type_name("N");
+  parser.AddNumber("--sub-buffers", "N", options.sub_buffers, 1024,
+                   "sub-buffers kept ready for each thread (default 4)");
   parser.AddBytes("--kernel-ring", record.kernel_ring_bytes,
                   "kernel buffer of each CPU (default 8M)");
-  app.add_flag("--no-kernel", options.no_kernel, "record user hooks only");
-  app.add_flag("--no-fault-records", options.no_fault_records,
-               "count page faults, but do not record each one");
+  parser.AddFlag("--no-kernel", options.no_kernel, "record user hooks only");
+  parser.AddFlag("--no-fault-records", options.no_fault_records,
+                 "count page faults, but do not record each one");
   parser.AddFailOnLoss(options.fail_on_loss);
-  app.add_flag("-q,--quiet", options.quiet, "say nothing unless it fails");
+  parser.AddFlag("-q,--quiet", options.quiet, "say nothing unless it fails");
 }
 
 }  // namespace
@@ -172,7 +162,7 @@ int RunRecord(const Arguments& arguments) {
     return parser.UsageError(
         "nothing to record: give a command, or -a for the whole machine");
   }
-  if (options.mode == "stream" && parser.app().count("--size") > 0) {
+  if (options.mode == "stream" && parser.is_given("--size")) {
     return parser.UsageError(
         "--size limits `--mode discard`; in stream mode the trace grows");
   }
@@ -180,6 +170,7 @@ int RunRecord(const Arguments& arguments) {
   record.hook_events = SplitNames(options.hook_events);
   record.mode = options.mode == "discard" ? logformat::SessionMode::kDiscard
                                           : logformat::SessionMode::kStream;
+  record.sub_buffers = static_cast<std::uint32_t>(options.sub_buffers);
   record.kernel = !options.no_kernel;
   record.fault_records = !options.no_fault_records;
   auto library = FindRuntimeLibrary();

@@ -52,8 +52,8 @@ int RunRecover(const Arguments& arguments) {
   std::string trace = kDefaultTrace;
   bool force = false;
   parser.AddTrace(trace);
-  parser.app().add_flag("--force", force,
-                        "even if a recorder still holds the trace: it stops");
+  parser.AddFlag("--force", force,
+                 "even if a recorder still holds the trace: it stops");
   if (const auto status = parser.Parse(arguments)) return *status;
 
   // A process of the recording may have outlived its recorder.

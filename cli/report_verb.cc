@@ -1,5 +1,7 @@
+#include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_format.h"
 #include "cli/exit_status.h"
@@ -47,6 +49,13 @@ const std::map<std::string, ReportBy> kTables = {
     {"segment", ReportBy::kSegment}, {"path", ReportBy::kPath},
     {"cpu", ReportBy::kCpu},         {"hook", ReportBy::kHook}};
 
+template <typename Value>
+std::vector<std::string> Names(const std::map<std::string, Value>& values) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : values) names.push_back(name);
+  return names;
+}
+
 bool HasLoss(const rmap::Loss& loss) {
   return loss.discarded_events > 0 || loss.discarded_packets > 0 ||
          loss.clock_errors > 0;
@@ -58,23 +67,18 @@ int RunReport(const Arguments& arguments) {
   VerbParser parser(kText);
   std::string trace = kDefaultTrace;
   std::string format, color, by;
-  std::size_t rows = 20;
+  std::uint64_t rows = 20;
   bool fail_on_loss = false, no_progress = false;
   parser.AddTrace(trace);
-  parser.app()
-      .add_option("--by", by,
-                  "one table: process, thread, segment, path, cpu or hook "
-                  "(default: summary, processes, segments, books, loss)")
-      ->type_name("WHAT")
-      ->check(CLI::IsMember(&kTables).description(""));
-  parser.app()
-      .add_option("--rows", rows,
-                  "rows of each text table, 0 = all (default 20)")
-      ->type_name("N");
-  parser.AddFormat(format, "text,json,jsonl,csv");
+  parser.AddChoice("--by", "WHAT", by, Names(kTables),
+                   "one table: process, thread, segment, path, cpu or hook "
+                   "(default: summary, processes, segments, books, loss)");
+  parser.AddNumber("--rows", "N", rows, ~std::uint64_t{0},
+                   "rows of each text table, 0 = all (default 20)");
+  parser.AddFormat(format, {"text", "json", "jsonl", "csv"});
   parser.AddColor(color);
   parser.AddFailOnLoss(fail_on_loss);
-  parser.app().add_flag("--no-progress", no_progress, "draw no progress bar");
+  parser.AddNoProgress(no_progress);
   if (const auto status = parser.Parse(arguments)) return *status;
 
   auto reader = OpenTrace(kText.name, trace);

@@ -1,8 +1,9 @@
 #include "cli/verb_parser.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdint>
 #include <cstdio>
+#include <memory>
 #include <sstream>
 #include <utility>
 
@@ -132,89 +133,126 @@ std::string_view NearestName(std::string_view word,
   return best;
 }
 
-VerbParser::VerbParser(const VerbText& text) : text_(text) {
-  app_.set_help_flag("-h,--help", "show this text");
-  app_.formatter(std::make_shared<HelpText>(text_));
+VerbParser::VerbParser(const VerbText& text)
+    : text_(text), app_(std::make_unique<CLI::App>()) {
+  app_->set_help_flag("-h,--help", "show this text");
+  app_->formatter(std::make_shared<HelpText>(text_));
   // What is left over is reported by Parse(), with a hint.
-  app_.allow_extras();
+  app_->allow_extras();
 }
 
-void VerbParser::AddTrace(std::string& trace) {
-  app_.add_option("trace", trace);
+VerbParser::~VerbParser() = default;
+
+void VerbParser::AddFlag(const char* name, bool& flag,
+                         const char* description) {
+  app_->add_flag(name, flag, description);
 }
 
-void VerbParser::AddFormat(std::string& format, std::string_view formats) {
-  const std::vector<std::string> names = Split(formats, ',');
-  format = names.front();
+void VerbParser::AddText(const char* name, const char* type, std::string& value,
+                         const char* description) {
+  app_->add_option(name, value, description)->type_name(type);
+}
+
+void VerbParser::AddTexts(const char* name, const char* type,
+                          std::vector<std::string>& values,
+                          const char* description) {
+  app_->add_option(name, values, description)
+      ->type_name(type)
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+void VerbParser::AddChoice(const char* name, const char* type,
+                           std::string& value,
+                           const std::vector<std::string>& choices,
+                           const std::string& description) {
+  app_->add_option(name, value, description)
+      ->type_name(type)
+      ->check(CLI::IsMember(choices).description(""));
+}
+
+void VerbParser::AddNumber(const char* name, const char* type,
+                           std::uint64_t& value, std::uint64_t maximum,
+                           const char* description) {
+  app_->add_option(name, value, description)
+      ->type_name(type)
+      ->check(CLI::Range(std::uint64_t{0}, maximum).description(""));
+}
+
+void VerbParser::AddBytes(const char* name, std::uint64_t& bytes,
+                          const char* description) {
+  const auto store = [&bytes, name](const std::string& text) {
+    const auto value = ParseBytes(text);
+    if (!value || *value == 0) {
+      throw CLI::ValidationError(
+          name, text + " is no size; write it like 4096, 64K or 64M");
+    }
+    bytes = *value;
+  };
+  app_->add_option_function<std::string>(name, store, description)
+      ->type_name("SIZE");
+}
+
+void VerbParser::AddDuration(const char* name, std::uint64_t& duration_ns,
+                             const char* description) {
+  const auto store = [&duration_ns, name](const std::string& text) {
+    const auto value = ParseDuration(text);
+    if (!value) {
+      throw CLI::ValidationError(
+          name, text + " is no duration; write it like 10s, 250ms or 2m");
+    }
+    duration_ns = *value;
+  };
+  app_->add_option_function<std::string>(name, store, description)
+      ->type_name("DURATION");
+}
+
+void VerbParser::AddPositional(const char* name, std::string& value) {
+  app_->add_option(name, value);
+}
+
+void VerbParser::AddFormat(std::string& format,
+                           const std::vector<std::string>& formats) {
+  format = formats.front();
   std::string description = "output: ";
-  for (const std::string& name : names) {
-    if (name != names.front()) description += ", ";
+  for (const std::string& name : formats) {
+    if (name != format) description += ", ";
     description += name;
   }
   description += absl::StrFormat(" (default %s)", format);
-  app_.add_option("--format", format, description)
-      ->type_name("FORMAT")
-      ->check(CLI::IsMember(names).description(""));
+  AddChoice("--format", "FORMAT", format, formats, description);
 }
 
 void VerbParser::AddColor(std::string& color) {
   color = "auto";
-  app_.add_option("--color", color,
-                  "colour: auto, always, never (default auto: on a terminal, "
-                  "unless NO_COLOR is set)")
-      ->type_name("WHEN")
-      ->check(CLI::IsMember({"auto", "always", "never"}).description(""));
+  AddChoice("--color", "WHEN", color, {"auto", "always", "never"},
+            "colour: auto, always, never (default auto: on a terminal, unless "
+            "NO_COLOR is set)");
 }
 
 void VerbParser::AddFailOnLoss(bool& fail_on_loss) {
-  app_.add_flag("--fail-on-loss", fail_on_loss,
-                "exit with status 3 if event records were lost");
+  AddFlag("--fail-on-loss", fail_on_loss,
+          "exit with status 3 if event records were lost");
 }
 
-void VerbParser::AddBytes(const std::string& name, std::uint64_t& bytes,
-                          const std::string& description) {
-  app_.add_option_function<std::string>(
-          name,
-          [&bytes, name](const std::string& text) {
-            const auto value = ParseBytes(text);
-            if (!value || *value == 0) {
-              throw CLI::ValidationError(
-                  name, text + " is no size; write it like 4096, 64K or 64M");
-            }
-            bytes = *value;
-          },
-          description)
-      ->type_name("SIZE");
+void VerbParser::AddNoProgress(bool& no_progress) {
+  AddFlag("--no-progress", no_progress, "draw no progress bar");
 }
 
-void VerbParser::AddDuration(const std::string& name,
-                             std::uint64_t& duration_ns,
-                             const std::string& description) {
-  app_.add_option_function<std::string>(
-          name,
-          [&duration_ns, name](const std::string& text) {
-            const auto value = ParseDuration(text);
-            if (!value) {
-              throw CLI::ValidationError(
-                  name,
-                  text + " is no duration; write it like 10s, 250ms or 2m");
-            }
-            duration_ns = *value;
-          },
-          description)
-      ->type_name("DURATION");
+bool VerbParser::is_given(const char* name) const {
+  return app_->count(name) > 0;
 }
 
 void VerbParser::TakeCommand(std::vector<std::string>& command) {
   command_ = &command;
-  app_.prefix_command();
+  app_->prefix_command();
 }
 
 std::string VerbParser::Hint(const std::string& unknown_option) const {
   const std::string word =
       unknown_option.substr(0, unknown_option.find_first_of('='));
   std::vector<std::string> names;
-  for (const CLI::Option* option : app_.get_options()) {
+  for (const CLI::Option* option : app_->get_options()) {
     for (const std::string& name : option->get_lnames()) {
       names.push_back("--" + name);
     }
@@ -240,14 +278,14 @@ std::optional<int> VerbParser::Parse(const Arguments& arguments) {
   std::vector<std::string> ours(arguments.begin(), ours_end);
   std::reverse(ours.begin(), ours.end());
   try {
-    app_.parse(std::move(ours));
+    app_->parse(std::move(ours));
   } catch (const CLI::CallForHelp&) {
-    return PrintData(text_.name, app_.help());
+    return PrintData(text_.name, app_->help());
   } catch (const CLI::ParseError& error) {
     return UsageError(error.what());
   }
 
-  const std::vector<std::string> left = app_.remaining();
+  const std::vector<std::string> left = app_->remaining();
   if (command_ != nullptr) {
     if (!left.empty() && left.front().starts_with("-")) {
       return UsageError(absl::StrFormat("unknown option %s%s", left.front(),

@@ -3,12 +3,19 @@
 #ifndef COUNTRACE_CLI_VERB_PARSER_H_
 #define COUNTRACE_CLI_VERB_PARSER_H_
 
-#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/verb.h"
+
+// CLI11 takes seconds to compile: only verb_parser.cc sees it.
+namespace CLI {
+class App;
+}
 
 namespace countrace::cli {
 
@@ -21,24 +28,45 @@ struct VerbText {
   const char* examples;  // one command a line, with a comment above it
 };
 
+// `name` of an option is "-o,--output" or "--output"; `type` names its value in
+// the help text. A variable keeps its value if the option is not given. All
+// references must outlive Parse().
 class VerbParser final {
  public:
   explicit VerbParser(const VerbText& text);
+  ~VerbParser();
+  VerbParser(const VerbParser&) = delete;
+  VerbParser& operator=(const VerbParser&) = delete;
 
-  // Options are added here; `app` must not be configured otherwise.
-  CLI::App& app() { return app_; }
+  void AddFlag(const char* name, bool& flag, const char* description);
+  void AddText(const char* name, const char* type, std::string& value,
+               const char* description);
+  // May be given more than once.
+  void AddTexts(const char* name, const char* type,
+                std::vector<std::string>& values, const char* description);
+  // One of `choices`.
+  void AddChoice(const char* name, const char* type, std::string& value,
+                 const std::vector<std::string>& choices,
+                 const std::string& description);
+  // At most `maximum`.
+  void AddNumber(const char* name, const char* type, std::uint64_t& value,
+                 std::uint64_t maximum, const char* description);
+  // A size ("64M"), not 0.
+  void AddBytes(const char* name, std::uint64_t& bytes,
+                const char* description);
+  // A duration ("10s"), not 0.
+  void AddDuration(const char* name, std::uint64_t& duration_ns,
+                   const char* description);
+  // An argument that is no option; filled in the order of these calls.
+  void AddPositional(const char* name, std::string& value);
 
-  // `trace` keeps its value if the argument is missing.
-  void AddTrace(std::string& trace);
-  // --format, one of `formats` ("text,json"); the first is the default.
-  void AddFormat(std::string& format, std::string_view formats);
+  // Options that several verbs share.
+  void AddTrace(std::string& trace) { AddPositional("trace", trace); }
+  // The first of `formats` is the default.
+  void AddFormat(std::string& format, const std::vector<std::string>& formats);
   void AddColor(std::string& color);
   void AddFailOnLoss(bool& fail_on_loss);
-  // An option whose value is a size ("64M") or a duration ("10s").
-  void AddBytes(const std::string& name, std::uint64_t& bytes,
-                const std::string& description);
-  void AddDuration(const std::string& name, std::uint64_t& duration_ns,
-                   const std::string& description);
+  void AddNoProgress(bool& no_progress);
 
   // Lets a command follow: parsing ends at the first argument that is no
   // option; that one and all after it are `command`.
@@ -47,6 +75,8 @@ class VerbParser final {
   // Returns: nothing if the verb should go on; else its exit status, help or
   // the usage error having been printed.
   std::optional<int> Parse(const Arguments& arguments);
+  // After Parse(): whether the option or positional was given.
+  bool is_given(const char* name) const;
 
   // Prints `message` and where help is. Returns: kExitUsage.
   int UsageError(std::string_view message) const;
@@ -55,7 +85,7 @@ class VerbParser final {
   std::string Hint(const std::string& unknown_option) const;
 
   const VerbText& text_;
-  CLI::App app_;
+  std::unique_ptr<CLI::App> app_;
   std::vector<std::string>* command_ = nullptr;
 };
 

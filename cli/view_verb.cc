@@ -44,20 +44,19 @@ void OpenBrowser(const std::string& url) {
 int RunView(const Arguments& arguments) {
   VerbParser parser(kText);
   std::string trace = kDefaultTrace;
-  std::uint16_t port = 0;
+  std::uint64_t port = 0;
   bool open_browser = false, no_progress = false;
   parser.AddTrace(trace);
-  parser.app()
-      .add_option("--port", port, "port to listen on (default: any free one)")
-      ->type_name("PORT");
-  parser.app().add_flag("--open", open_browser, "open the browser, too");
-  parser.app().add_flag("--no-progress", no_progress, "draw no progress bar");
+  parser.AddNumber("--port", "PORT", port, 65535,
+                   "port to listen on (default: any free one)");
+  parser.AddFlag("--open", open_browser, "open the browser, too");
+  parser.AddNoProgress(no_progress);
   if (const auto status = parser.Parse(arguments)) return *status;
 
   ProgressBar progress("indexing " + trace, ShowProgress() && !no_progress);
   viewer::ServeOptions options;
   options.trace_path = trace;
-  options.port = port;
+  options.port = static_cast<std::uint16_t>(port);
   options.progress = ProgressBar::Callback;
   options.progress_context = &progress;
   options.on_ready = [&](const std::string& url) {

@@ -8,7 +8,10 @@ set(countrace_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/countrace)
 # Private headers keep their "logformat/x.h" spelling below this folder.
 set(countrace_module_headers ${CMAKE_INSTALL_INCLUDEDIR}/countrace/modules)
 
-install(TARGETS countrace_hooks countrace_runtime countrace_runtime_static
+# countrace_build_flags is empty outside this build; the static libraries name it.
+install(TARGETS
+  countrace_hooks countrace_runtime countrace_runtime_static
+  countrace_build_flags
   EXPORT countrace-hooks-targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
@@ -30,6 +33,7 @@ install(EXPORT countrace-analysis-targets
 
 install(TARGETS countrace RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 
+set_target_properties(countrace_build_flags PROPERTIES EXPORT_NAME build_flags)
 set_target_properties(countrace_logformat PROPERTIES EXPORT_NAME logformat)
 set_target_properties(countrace_rmap PROPERTIES EXPORT_NAME rmap)
 

@@ -1,0 +1,471 @@
+#!/usr/bin/env python3
+"""Runs the real `countrace` program as a user or a script would: help texts,
+wrong usage, wrong input, exit statuses, quiet pipes.
+
+Usage: program_test.py COUNTRACE HELLO_HOOKS [unittest options].
+COUNTRACE_UPDATE_GOLDEN=1 rewrites the golden help texts.
+"""
+
+import json
+import os
+import pathlib
+import pty
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+GOLDEN = pathlib.Path(__file__).parent / "golden"
+VERBS = ["record", "report", "view", "script", "info", "verify", "recover",
+         "list", "doctor", "help", "version"]
+READING_VERBS = ["report", "script", "view", "info", "verify", "recover"]
+COUNTRACE = ""
+HELLO_HOOKS = ""
+
+
+def run(*arguments, **options):
+    """The finished process; output as text unless said otherwise."""
+    options.setdefault("text", True)
+    options.setdefault("stdin", subprocess.DEVNULL)
+    options.setdefault("timeout", 60)
+    return subprocess.run([COUNTRACE, *arguments], capture_output=True,
+                          check=False, **options)
+
+
+class InFolder(unittest.TestCase):
+    """Each test has a folder of its own, which is its current directory."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="countrace-cli-"))
+        self.before = os.getcwd()
+        os.chdir(self.folder)
+
+    def tearDown(self):
+        os.chdir(self.before)
+        shutil.rmtree(self.folder)
+
+    def record(self, *arguments, **options):
+        """Hooks only: works without privilege, and makes small traces."""
+        return run("record", "--no-kernel", *arguments, **options)
+
+
+class Help(InFolder):
+    def check_golden(self, name, text):
+        path = GOLDEN / name
+        if os.environ.get("COUNTRACE_UPDATE_GOLDEN"):
+            path.write_text(text)
+        self.assertEqual(path.read_text(), text, f"golden file {path}")
+
+    def test_overview_is_golden(self):
+        done = run("help")
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+        self.check_golden("help.txt", done.stdout)
+        self.assertEqual(done.stdout, run("--help").stdout)
+
+    def test_each_verb_is_golden_and_teaches(self):
+        for verb in VERBS:
+            with self.subTest(verb=verb):
+                done = run("help", verb)
+                self.assertEqual((0, ""), (done.returncode, done.stderr))
+                self.check_golden(f"{verb}.txt", done.stdout)
+                self.assertEqual(done.stdout, run(verb, "--help").stdout)
+                if verb not in ("version",):
+                    self.assertIn("examples:", done.stdout)
+
+    def test_no_line_is_wider_than_80_columns(self):
+        for verb in VERBS:
+            for line in run("help", verb).stdout.splitlines():
+                if "countrace record -a -e" not in line:
+                    self.assertLessEqual(len(line), 80, line)
+
+    def test_overview_names_every_verb(self):
+        overview = run("help").stdout
+        for verb in VERBS:
+            self.assertRegex(overview, rf"(?m)^  {verb} ")
+
+
+class WrongUsage(InFolder):
+    def check_usage(self, arguments, *expected):
+        done = run(*arguments)
+        self.assertEqual(2, done.returncode, done)
+        self.assertEqual("", done.stdout)
+        for text in expected:
+            self.assertIn(text, done.stderr)
+        self.assertIn("countrace help", done.stderr)
+        self.assertEqual([], os.listdir(), "wrong usage must leave nothing")
+
+    def test_wrong_usage_is_named_with_a_hint(self):
+        cases = [
+            ([], "verb is missing"),
+            (["recrod"], "recrod", "did you mean `record`?"),
+            (["\x1b[31mx"], "\\x1b[31mx"),
+            (["help", "recrod"], "recrod"),
+            (["report", "--frmat", "json"], "--frmat", "--format?"),
+            (["report", "--format", "xml"], "xml", "json"),
+            (["report", "--by", "color"], "color", "segment"),
+            (["report", "--rows", "many"], "many"),
+            (["report", "a.ctf", "b.ctf"], "b.ctf"),
+            (["report", "--color", "pink"], "pink", "never"),
+            (["info", "--format", "csv"], "csv"),
+            (["view", "--port", "70000"], "70000"),
+            (["list"], "events or hooks"),
+            (["list", "dreams"], "dreams"),
+            (["list", "events", "x.ctf"], "x.ctf"),
+            (["version", "1"], "1"),
+            (["record"], "nothing to record"),
+            (["record", "--sizes", "64M", "true"], "--sizes"),
+            (["record", "--size", "64Q", "--mode", "discard", "true"], "64Q",
+             "64M"),
+            (["record", "--size", "64M", "true"], "--mode discard"),
+            (["record", "--for", "soon", "-a"], "soon", "10s"),
+            (["record", "--mode", "flight", "true"], "flight", "discard"),
+            (["record", "-o"], "-o"),
+        ]
+        for arguments, *expected in cases:
+            with self.subTest(arguments=arguments):
+                self.check_usage(arguments, *expected)
+
+    def test_unknown_event_is_named_with_the_way_to_find_one(self):
+        done = run("record", "-e", "page-fautls", "true")
+        self.assertEqual(2, done.returncode, done)
+        self.assertIn("page-fautls", done.stderr)
+        self.assertIn("countrace list events", done.stderr)
+
+
+class WrongInput(InFolder):
+    def check_refused(self, path, *expected):
+        for verb in READING_VERBS:
+            with self.subTest(verb=verb, path=path):
+                done = run(verb, path)
+                self.assertEqual(1, done.returncode, done)
+                self.assertEqual("", done.stdout)
+                self.assertIn(f"countrace {verb}: ", done.stderr)
+                for text in expected:
+                    self.assertIn(text, done.stderr)
+
+    def test_missing_trace(self):
+        self.check_refused("gone.ctf", "gone.ctf")
+
+    def test_missing_default_trace_is_named(self):
+        self.assertIn("countrace.ctf", run("report").stderr)
+
+    def test_file_instead_of_a_folder(self):
+        pathlib.Path("file.ctf").write_text("no trace")
+        self.check_refused("file.ctf", "file.ctf")
+
+    def test_empty_folder(self):
+        os.mkdir("empty.ctf")
+        self.check_refused("empty.ctf", "empty.ctf")
+
+    def test_foreign_trace(self):
+        os.mkdir("foreign.ctf")
+        pathlib.Path("foreign.ctf/metadata").write_text(
+            "/* CTF 1.8 */\ntrace { major = 1; minor = 8; "
+            "byte_order = le; };\n")
+        pathlib.Path("foreign.ctf/stream_0").write_bytes(b"\0" * 4096)
+        self.check_refused("foreign.ctf", "foreign.ctf")
+        self.assertEqual(["metadata", "stream_0"],
+                         sorted(os.listdir("foreign.ctf")))
+
+    def test_name_with_control_characters_is_escaped(self):
+        for verb in READING_VERBS:
+            with self.subTest(verb=verb):
+                done = run(verb, "evil\x1b]0;x\x07.ctf")
+                self.assertNotIn("\x1b", done.stderr)
+                self.assertIn("evil\\x1b]0;x\\x07.ctf", done.stderr)
+
+    def test_list_hooks_of_neither_trace_nor_program(self):
+        pathlib.Path("text").write_text("plain")
+        done = run("list", "hooks", "text")
+        self.assertEqual(1, done.returncode)
+        self.assertIn("text", done.stderr)
+
+
+class ExitStatus(InFolder):
+    def test_status_of_the_command_is_passed_through(self):
+        for status in (0, 1, 3, 42, 255):
+            with self.subTest(status=status):
+                done = self.record("--force", "--", "sh", "-c",
+                                   f"exit {status}")
+                self.assertEqual(status, done.returncode, done.stderr)
+
+    def test_signal_of_the_command_is_128_plus_its_number(self):
+        for name in ("TERM", "KILL", "SEGV"):
+            with self.subTest(signal=name):
+                done = self.record("--force", "--", "sh", "-c",
+                                   f"ulimit -c 0; kill -{name} $$")
+                self.assertEqual(128 + getattr(signal, "SIG" + name),
+                                 done.returncode, done.stderr)
+
+    def test_command_not_found_is_127(self):
+        done = self.record("--", "./no-such-command")
+        self.assertEqual(127, done.returncode, done.stderr)
+        self.assertIn("no-such-command", done.stderr)
+
+    def test_command_that_cannot_be_run_is_126(self):
+        pathlib.Path("data").write_text("x")
+        os.chmod("data", 0o644)
+        done = self.record("--", "./data")
+        self.assertEqual(126, done.returncode, done.stderr)
+        self.assertIn("data", done.stderr)
+
+    def test_output_of_the_command_is_untouched(self):
+        done = self.record("-q", "--", "sh", "-c",
+                           "printf 'out\\0\\377'; printf err >&2", text=False)
+        self.assertEqual((0, b"out\0\xff", b"err"),
+                         (done.returncode, done.stdout, done.stderr))
+
+    def test_command_inherits_stdin_and_ignored_signals(self):
+        done = self.record("-q", "--", "cat", stdin=None, input="through")
+        self.assertEqual("through", done.stdout)
+        done = self.record(
+            "-q", "--force", "--", "sh", "-c",
+            "grep SigIgn /proc/self/status",
+            preexec_fn=lambda: signal.signal(signal.SIGPIPE, signal.SIG_IGN))
+        ignored = int(done.stdout.split()[1], 16)
+        self.assertTrue(ignored & (1 << (signal.SIGPIPE - 1)), done.stdout)
+
+    def test_dashes_after_the_command_belong_to_it(self):
+        done = self.record("-q", "printf", "%s|", "-a", "--", "--force")
+        self.assertEqual("-a|--|--force|", done.stdout)
+
+    def test_existing_trace_is_kept_unless_forced(self):
+        self.assertEqual(0, self.record("--", "true").returncode)
+        before = sorted(os.listdir("countrace.ctf"))
+        done = self.record("--", "touch", "ran")
+        self.assertEqual(1, done.returncode, done)
+        self.assertIn("--force", done.stderr)
+        self.assertEqual(before, sorted(os.listdir("countrace.ctf")))
+        self.assertFalse(os.path.exists("ran"), "the command must not run")
+        self.assertEqual(0, self.record("--force", "--", "true").returncode)
+
+    def test_force_never_removes_what_is_no_trace(self):
+        os.mkdir("precious")
+        pathlib.Path("precious/thesis.txt").write_text("years of work")
+        done = self.record("--force", "-o", "precious", "--", "true")
+        self.assertNotEqual(0, done.returncode)
+        self.assertEqual("years of work",
+                         pathlib.Path("precious/thesis.txt").read_text())
+
+
+class Traces(InFolder):
+    """Verbs over a real trace of examples/hello_hooks."""
+
+    def setUp(self):
+        super().setUp()
+        done = self.record("-o", "hello.ctf", "--", HELLO_HOOKS)
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertEqual("hello:work 100\n", done.stdout)
+        self.assertIn("nothing was lost", done.stderr)
+
+    def test_report_has_the_true_counts(self):
+        done = run("report", "--format", "json", "hello.ctf")
+        self.assertEqual(0, done.returncode, done.stderr)
+        report = json.loads(done.stdout)
+        self.assertEqual("countrace.report/1", report["schema"])
+        segments = {row["segment"]: row for row in report["segments"]}
+        self.assertEqual(100, segments["hello:work"]["calls"])
+        self.assertEqual(0, report["loss"]["discarded_events"])
+
+    def test_each_table_comes_in_each_format(self):
+        for by in ("process", "thread", "segment", "path", "cpu", "hook"):
+            for output in ("text", "json", "jsonl", "csv"):
+                with self.subTest(by=by, output=output):
+                    done = run("report", "--by", by, "--format", output,
+                               "hello.ctf")
+                    self.assertEqual((0, ""), (done.returncode, done.stderr))
+                    if output == "json":
+                        json.loads(done.stdout)
+                    if output == "jsonl":
+                        for line in done.stdout.splitlines():
+                            json.loads(line)
+
+    def test_script_prints_each_record_once(self):
+        done = run("script", "hello.ctf")
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+        lines = done.stdout.splitlines()
+        self.assertEqual(300, len(lines))  # enter, exit, point; 100 rounds
+
+    def test_script_agrees_with_babeltrace2(self):
+        if shutil.which("babeltrace2") is None:
+            self.skipTest("babeltrace2 is missing")
+        theirs = subprocess.run(["babeltrace2", "hello.ctf"], check=False,
+                                capture_output=True, text=True, timeout=60)
+        self.assertEqual((0, ""), (theirs.returncode, theirs.stderr))
+        ours = run("script", "hello.ctf")
+        self.assertEqual(len(theirs.stdout.splitlines()),
+                         len(ours.stdout.splitlines()))
+
+    def test_info_says_what_the_trace_holds(self):
+        info = json.loads(run("info", "--format", "json", "hello.ctf").stdout)
+        self.assertEqual("countrace.info/1", info["schema"])
+        self.assertEqual("finished", info["state"])
+        self.assertEqual("hooks", info["scope"])
+        self.assertIn("hello_hooks", info["command"])
+        self.assertEqual(2, info["hooks"])
+        text = run("info", "hello.ctf").stdout
+        self.assertRegex(text, r"(?m)^state +finished$")
+
+    def test_hooks_of_the_trace_and_of_the_program_agree(self):
+        def names(path):
+            rows = json.loads(run("list", "hooks", "--format", "json",
+                                  path).stdout)["hooks"]
+            return {row["hook"] for row in rows}
+        self.assertEqual({"hello:work", "hello:sum"}, names("hello.ctf"))
+        self.assertEqual({"hello:work", "hello:sum"}, names(HELLO_HOOKS))
+
+    def test_sound_trace_verifies_and_needs_no_recovery(self):
+        done = run("verify", "hello.ctf")
+        self.assertEqual(0, done.returncode, done)
+        before = self.content_of("hello.ctf")
+        done = run("recover", "hello.ctf")
+        self.assertEqual(0, done.returncode, done)
+        self.assertIn("nothing to do", done.stdout)
+        self.assertEqual(before, self.content_of("hello.ctf"))
+
+    def test_damaged_trace_fails_verification_and_is_a_counted_loss(self):
+        stream = next(pathlib.Path("hello.ctf").glob("thread*"))
+        content = bytearray(stream.read_bytes())
+        content[0] ^= 0xff  # the magic of the first packet
+        stream.write_bytes(content)
+        done = run("verify", "hello.ctf")
+        self.assertEqual(1, done.returncode, done)
+        self.assertIn(stream.name, done.stdout + done.stderr)
+        self.assertEqual(0, run("report", "hello.ctf").returncode)
+        done = run("report", "--fail-on-loss", "--format", "json",
+                   "hello.ctf")
+        self.assertEqual(3, done.returncode, done)
+        json.loads(done.stdout)
+
+    def test_fail_on_loss_is_silent_without_loss(self):
+        self.assertEqual(
+            0, run("report", "--fail-on-loss", "hello.ctf").returncode)
+
+    def test_color_only_where_asked_for(self):
+        environment = {k: v for k, v in os.environ.items()
+                       if k not in ("NO_COLOR", "CLICOLOR_FORCE")}
+
+        def has_color(*arguments, **variables):
+            done = run("report", *arguments, "hello.ctf",
+                       env={**environment, **variables})
+            return "\x1b[" in done.stdout
+        self.assertFalse(has_color())
+        self.assertFalse(has_color("--color", "never", CLICOLOR_FORCE="1"))
+        self.assertTrue(has_color("--color", "always", NO_COLOR="1"))
+        self.assertTrue(has_color(CLICOLOR_FORCE="1", TERM="xterm"))
+        self.assertFalse(has_color(CLICOLOR_FORCE="1", NO_COLOR="1"))
+        self.assertFalse(has_color(CLICOLOR_FORCE="1", TERM="dumb"))
+
+    def test_closed_pipe_is_quiet(self):
+        for verb in ("report", "script", "info"):
+            with self.subTest(verb=verb):
+                # The reader is gone before the first byte.
+                read_end, write_end = os.pipe()
+                os.close(read_end)
+                done = subprocess.run(
+                    [COUNTRACE, verb, "hello.ctf"], stdout=write_end,
+                    stderr=subprocess.PIPE, text=True, check=False,
+                    timeout=60)
+                os.close(write_end)
+                self.assertEqual("", done.stderr)
+
+    def test_full_disk_on_stdout_is_an_error(self):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([COUNTRACE, "report", "hello.ctf"],
+                                  stdout=full, stderr=subprocess.PIPE,
+                                  text=True, check=False, timeout=60)
+        self.assertEqual(1, done.returncode)
+        self.assertIn("standard output", done.stderr)
+
+    def test_view_serves_loopback_until_it_is_ended(self):
+        view = subprocess.Popen([COUNTRACE, "view", "hello.ctf"],
+                                stdout=subprocess.PIPE,
+                                stderr=subprocess.DEVNULL, text=True)
+        try:
+            self.assertTrue(select.select([view.stdout], [], [], 30)[0])
+            self.assertRegex(view.stdout.readline(), r"^http://127\.0\.0\.1:")
+            view.send_signal(signal.SIGTERM)
+            self.assertEqual(0, view.wait(timeout=30))
+        finally:
+            view.kill()
+            view.wait()
+            view.stdout.close()
+
+    @staticmethod
+    def content_of(folder):
+        return {path.name: path.read_bytes()
+                for path in pathlib.Path(folder).iterdir()}
+
+
+class Talk(InFolder):
+    def test_quiet_says_nothing(self):
+        done = self.record("-q", "--", "true")
+        self.assertEqual((0, "", ""),
+                         (done.returncode, done.stdout, done.stderr))
+
+    def test_progress_is_drawn_on_a_terminal_only(self):
+        self.assertEqual(0, self.record("-q", "--", HELLO_HOOKS).returncode)
+        done = run("report")
+        self.assertNotIn("\r", done.stderr)
+
+    def test_nothing_is_left_on_the_terminal(self):
+        """What is drawn ends with the line erased."""
+        self.assertEqual(0, self.record("-q", "--", HELLO_HOOKS).returncode)
+        master, slave = pty.openpty()
+        done = subprocess.run([COUNTRACE, "report"], stderr=slave, check=False,
+                              stdout=subprocess.DEVNULL, timeout=60,
+                              env={**os.environ, "TERM": "xterm"})
+        os.close(slave)
+        drawn = b""
+        while select.select([master], [], [], 0)[0]:
+            try:
+                piece = os.read(master, 4096)
+            except OSError:
+                break
+            if not piece:
+                break
+            drawn += piece
+        os.close(master)
+        self.assertEqual(0, done.returncode)
+        visible = re.split(rb"\r\x1b\[K", drawn)[-1]
+        self.assertEqual(b"", visible)
+
+
+class Machine(InFolder):
+    def test_doctor_names_each_capability_and_its_state(self):
+        done = run("doctor", "--format", "json")
+        report = json.loads(done.stdout)
+        states = {row["name"]: row["status"] for row in report["capabilities"]}
+        self.assertEqual("ok", states["runtime-library"])
+        self.assertEqual(1 if "missing" in states.values() else 0,
+                         done.returncode)
+
+    def test_missing_runtime_library_is_named(self):
+        done = run("record", "--", "true",
+                   env={**os.environ, "COUNTRACE_RUNTIME": "/gone.so"})
+        self.assertEqual(1, done.returncode)
+        self.assertIn("/gone.so", done.stderr)
+
+    def test_listed_events_can_be_recorded(self):
+        done = run("list", "events", "--format", "json")
+        self.assertEqual(0, done.returncode, done.stderr)
+        events = {row["event"]: row for row in
+                  json.loads(done.stdout)["events"]}
+        self.assertIn("page-faults", events)
+        done = self.record("-q", "--hook-events", "page-faults", "--", "true")
+        self.assertEqual(0, done.returncode, done.stderr)
+
+    def test_version_is_one_line(self):
+        done = run("version")
+        self.assertRegex(done.stdout, r"^countrace \d+\.\d+\.\d+, trace "
+                                      r"format \d+\n$")
+        self.assertEqual(done.stdout, run("--version").stdout)
+
+
+if __name__ == "__main__":
+    COUNTRACE, HELLO_HOOKS = (os.path.abspath(p) for p in sys.argv[1:3])
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
