@@ -109,7 +109,9 @@ Loss LossLedger::Finish(const logformat::TraceReader& reader) const {
         "%d records lie before the record read before them: taken at its time",
         clock_errors_));
   }
-  out.messages.insert(out.messages.end(), messages_.begin(), messages_.end());
+  for (const auto* messages : {&reader.messages(), &messages_}) {
+    out.messages.insert(out.messages.end(), messages->begin(), messages->end());
+  }
   return out;
 }
 

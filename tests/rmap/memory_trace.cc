@@ -1,0 +1,212 @@
+#include "tests/rmap/memory_trace.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace countrace::test_support {
+
+using logformat::CpuEvent;
+using logformat::StreamClass;
+
+namespace {
+constexpr std::uint32_t kCpuStreams = 256;
+}  // namespace
+
+void MemoryTrace::AddHook(std::uint32_t id, logformat::HookKind kind,
+                          const std::string& provider,
+                          const std::string& name) {
+  logformat::HookInfo hook;
+  hook.id = id;
+  hook.kind = kind;
+  hook.provider = provider;
+  hook.name = name;
+  info_.hooks.push_back(hook);
+  std::sort(info_.hooks.begin(), info_.hooks.end(),
+            [](const auto& a, const auto& b) { return a.id < b.id; });
+}
+
+std::uint32_t MemoryTrace::CpuStream(std::int32_t cpu) {
+  const auto stream = static_cast<std::uint32_t>(cpu);
+  return threads_first_ ? stream + (1u << 16) : stream;
+}
+
+std::uint32_t MemoryTrace::ThreadStream(std::int32_t pid, std::int32_t tid) {
+  const auto next = static_cast<std::uint32_t>(thread_streams_.size());
+  return thread_streams_.try_emplace({pid, tid}, kCpuStreams + next)
+      .first->second;
+}
+
+void MemoryTrace::AddCpuRecord(std::uint64_t time_ns, std::int32_t cpu,
+                               CpuEvent event, const void* layout,
+                               std::size_t bytes, const Counters* counters) {
+  Record record;
+  record.bytes.resize(bytes);
+  std::memcpy(record.bytes.data(), layout, bytes);
+  if (counters != nullptr) {
+    record.counters = *counters;
+    record.fields.present = (1u << counters->size()) - 1;
+  }
+  record.fields.time_ns = time_ns;
+  record.fields.stream = CpuStream(cpu);
+  record.fields.stream_class = StreamClass::kCpu;
+  record.fields.event_id = static_cast<std::uint16_t>(event);
+  record.fields.cpu = cpu;
+  record.fields.pid = record.fields.tid = -1;
+  items_.push_back({time_ns, record.fields.stream, std::move(record)});
+}
+
+void MemoryTrace::Dispatch(std::uint64_t time_ns, std::int32_t cpu,
+                           std::uint32_t prev, std::uint32_t next,
+                           std::uint16_t state, const Counters& counters) {
+  AddLayout(
+      time_ns, cpu, CpuEvent::kDispatch,
+      logformat::DispatchRecord{0, logformat::PackDispatch(prev, next, state)},
+      &counters);
+}
+
+void MemoryTrace::Dump(std::uint64_t time_ns, std::int32_t cpu,
+                       logformat::CountersReason reason,
+                       std::uint32_t running_tid, const Counters& counters) {
+  AddLayout(time_ns, cpu, CpuEvent::kCounters,
+            logformat::CountersRecord{0, static_cast<std::uint32_t>(reason),
+                                      running_tid},
+            &counters);
+}
+
+void MemoryTrace::Fork(std::uint64_t time_ns, std::int32_t cpu,
+                       const Task& task) {
+  AddLayout(time_ns, cpu, CpuEvent::kFork,
+            logformat::TaskRecord{0, task.pid, task.tid, task.parent_pid,
+                                  task.parent_tid});
+}
+
+void MemoryTrace::Exit(std::uint64_t time_ns, std::int32_t cpu,
+                       const Task& task) {
+  AddLayout(time_ns, cpu, CpuEvent::kExit,
+            logformat::TaskRecord{0, task.pid, task.tid, task.parent_pid,
+                                  task.parent_tid});
+}
+
+void MemoryTrace::Exec(std::uint64_t time_ns, std::int32_t cpu,
+                       const Task& task, const std::string& comm) {
+  logformat::CommRecord record{0, task.pid, task.tid, {}};
+  std::memcpy(record.comm, comm.data(), std::min<std::size_t>(comm.size(), 16));
+  AddLayout(time_ns, cpu, CpuEvent::kExec, record);
+}
+
+void MemoryTrace::Comm(std::uint64_t time_ns, std::int32_t cpu,
+                       const Task& task, const std::string& comm) {
+  logformat::CommRecord record{0, task.pid, task.tid, {}};
+  std::memcpy(record.comm, comm.data(), std::min<std::size_t>(comm.size(), 16));
+  AddLayout(time_ns, cpu, CpuEvent::kComm, record);
+}
+
+void MemoryTrace::State(std::uint64_t time_ns, std::int32_t cpu,
+                        const Task& task, const std::string& comm) {
+  logformat::StateRecord record{0, task.pid, task.tid, task.parent_pid, 0, {}};
+  std::memcpy(record.comm, comm.data(), std::min<std::size_t>(comm.size(), 16));
+  AddLayout(time_ns, cpu, CpuEvent::kProcessState, record);
+}
+
+void MemoryTrace::Fault(std::uint64_t time_ns, std::int32_t cpu,
+                        const Task& task) {
+  AddLayout(time_ns, cpu, CpuEvent::kFault,
+            logformat::FaultRecord{0, task.pid, task.tid, 0x1000});
+}
+
+void MemoryTrace::HookRecord(std::uint64_t time_ns, const Hook& hook,
+                             const std::optional<HookDump>& dump) {
+  Record record;
+  record.fields.time_ns = time_ns;
+  record.fields.stream = ThreadStream(hook.pid, hook.tid);
+  record.fields.stream_class = StreamClass::kThread;
+  record.fields.event_id =
+      static_cast<std::uint16_t>(hook.hook_id * 2 + (hook.exit ? 1 : 0));
+  record.fields.cpu = -1;
+  record.fields.pid = hook.pid;
+  record.fields.tid = hook.tid;
+  if (dump) {
+    record.fields.event_id |= logformat::kEventDumpBit;
+    record.fields.mmcr = dump->mmcr;
+    record.fields.present = dump->present;
+    record.counters = dump->counters;
+  }
+  items_.push_back({time_ns, record.fields.stream, std::move(record)});
+}
+
+void MemoryTrace::LoseOnCpu(std::uint64_t begin_ns, std::int32_t cpu,
+                            std::uint64_t count,
+                            logformat::DiscardCause cause) {
+  logformat::DiscardedEvents loss{};
+  loss.stream = CpuStream(cpu);
+  loss.stream_class = StreamClass::kCpu;
+  loss.cpu = cpu;
+  loss.pid = loss.tid = -1;
+  loss.begin_ns = loss.end_ns = begin_ns;
+  loss.count = count;
+  loss.by_cause[static_cast<std::size_t>(cause)] = count;
+  items_.push_back({begin_ns, loss.stream, loss});
+}
+
+void MemoryTrace::LoseOfThread(std::uint64_t begin_ns, std::int32_t pid,
+                               std::int32_t tid, std::uint64_t count,
+                               logformat::DiscardCause cause) {
+  logformat::DiscardedEvents loss{};
+  loss.stream = ThreadStream(pid, tid);
+  loss.stream_class = StreamClass::kThread;
+  loss.cpu = -1;
+  loss.pid = pid;
+  loss.tid = tid;
+  loss.begin_ns = loss.end_ns = begin_ns;
+  loss.count = count;
+  loss.by_cause[static_cast<std::size_t>(cause)] = count;
+  items_.push_back({begin_ns, loss.stream, loss});
+}
+
+void MemoryTrace::LosePackets(std::uint64_t begin_ns, std::int32_t cpu,
+                              const std::string& reason) {
+  logformat::DiscardedPackets loss{};
+  loss.stream = CpuStream(cpu);
+  loss.stream_class = StreamClass::kCpu;
+  loss.cpu = cpu;
+  loss.pid = loss.tid = -1;
+  loss.begin_ns = loss.end_ns = begin_ns;
+  loss.packets = 1;
+  loss.reason = reason;
+  items_.push_back({begin_ns, loss.stream, std::move(loss)});
+}
+
+void MemoryTrace::Sort() {
+  std::stable_sort(items_.begin(), items_.end(),
+                   [](const Item& a, const Item& b) {
+                     return a.time_ns != b.time_ns ? a.time_ns < b.time_ns
+                                                   : a.stream < b.stream;
+                   });
+}
+
+absl::Status MemoryTrace::Read(logformat::ItemSink& sink,
+                               logformat::ProgressCallback progress,
+                               void* progress_context) {
+  Sort();
+  std::uint64_t done = 0;
+  for (Item& item : items_) {
+    if (auto* record = std::get_if<Record>(&item.what)) {
+      logformat::EventRecord out = record->fields;
+      out.bytes = record->bytes;
+      out.counters = record->counters ? record->counters->data() : nullptr;
+      sink.OnRecord(out);
+    } else if (auto* events =
+                   std::get_if<logformat::DiscardedEvents>(&item.what)) {
+      sink.OnDiscardedEvents(*events);
+    } else {
+      sink.OnDiscardedPackets(std::get<logformat::DiscardedPackets>(item.what));
+    }
+    if (progress != nullptr &&
+        !progress(progress_context, ++done, items_.size())) {
+      return absl::CancelledError("stopped by progress");
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace countrace::test_support

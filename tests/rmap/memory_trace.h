@@ -1,0 +1,179 @@
+// A trace held in memory, for tests of reconstruction without files.
+//
+// Items may be added in any order of streams, but in the order of time within
+// one; Read() delivers them merged as TraceReader promises.
+#ifndef COUNTRACE_TESTS_RMAP_MEMORY_TRACE_H_
+#define COUNTRACE_TESTS_RMAP_MEMORY_TRACE_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "logformat/trace_reader.h"
+
+namespace countrace::test_support {
+
+using Counters = std::vector<std::uint64_t>;
+
+struct HookDump {
+  std::uint32_t mmcr = 0, present = 0;
+  Counters counters;
+};
+
+class MemoryTrace final : public logformat::TraceReader {
+ public:
+  // Thread streams sort behind the CPU streams of a time, or before them.
+  explicit MemoryTrace(bool threads_first = false)
+      : threads_first_(threads_first) {}
+
+  logformat::TraceInfo& mutable_info() { return info_; }
+  void AddHook(std::uint32_t id, logformat::HookKind kind,
+               const std::string& provider, const std::string& name);
+
+  void Dispatch(std::uint64_t time_ns, std::int32_t cpu, std::uint32_t prev,
+                std::uint32_t next, std::uint16_t state,
+                const Counters& counters);
+  void Dump(std::uint64_t time_ns, std::int32_t cpu,
+            logformat::CountersReason reason, std::uint32_t running_tid,
+            const Counters& counters);
+  struct Task {
+    std::int32_t pid = 0, tid = 0, parent_pid = 0, parent_tid = 0;
+  };
+  void Fork(std::uint64_t time_ns, std::int32_t cpu, const Task& task);
+  void Exit(std::uint64_t time_ns, std::int32_t cpu, const Task& task);
+  void Exec(std::uint64_t time_ns, std::int32_t cpu, const Task& task,
+            const std::string& comm);
+  void Comm(std::uint64_t time_ns, std::int32_t cpu, const Task& task,
+            const std::string& comm);
+  void State(std::uint64_t time_ns, std::int32_t cpu, const Task& task,
+             const std::string& comm);
+  void Fault(std::uint64_t time_ns, std::int32_t cpu, const Task& task);
+
+  struct Hook {
+    std::int32_t pid = 0, tid = 0;
+    std::uint32_t hook_id = 0;
+    bool exit = false;
+  };
+  void HookRecord(std::uint64_t time_ns, const Hook& hook,
+                  const std::optional<HookDump>& dump = std::nullopt);
+
+  void LoseOnCpu(std::uint64_t begin_ns, std::int32_t cpu, std::uint64_t count,
+                 logformat::DiscardCause cause);
+  void LoseOfThread(std::uint64_t begin_ns, std::int32_t pid, std::int32_t tid,
+                    std::uint64_t count, logformat::DiscardCause cause);
+  void LosePackets(std::uint64_t begin_ns, std::int32_t cpu,
+                   const std::string& reason);
+  void set_session_discarded(logformat::DiscardCause cause,
+                             std::uint64_t records) {
+    session_discarded_[static_cast<std::size_t>(cause)] = records;
+  }
+
+  // Takes records away as a recorder that lost them: `lose(i)` for each record
+  // in the order of delivery. With `declare`, a DiscardedEvents stands in the
+  // place of each run of them.
+  template <typename Lose>
+  std::uint64_t Remove(const Lose& lose, bool declare);
+  std::size_t size() const { return items_.size(); }
+
+  const logformat::TraceInfo& info() const override { return info_; }
+  const std::vector<logformat::StreamInfo>& streams() const override {
+    return streams_;
+  }
+  absl::Status Read(logformat::ItemSink& sink,
+                    logformat::ProgressCallback progress,
+                    void* progress_context) override;
+  std::array<std::uint64_t, logformat::kDiscardCauses> session_discarded()
+      const override {
+    return session_discarded_;
+  }
+  std::uint32_t session_last_errno() const override { return 0; }
+  std::uint32_t late_sub_buffers() const override { return 0; }
+  const std::vector<std::string>& messages() const override {
+    return messages_;
+  }
+
+ private:
+  struct Record {
+    logformat::EventRecord fields{};
+    std::vector<std::byte> bytes;
+    std::optional<Counters> counters;
+  };
+  struct Item {
+    std::uint64_t time_ns;
+    std::uint32_t stream;
+    std::variant<Record, logformat::DiscardedEvents,
+                 logformat::DiscardedPackets>
+        what;
+  };
+
+  std::uint32_t CpuStream(std::int32_t cpu);
+  std::uint32_t ThreadStream(std::int32_t pid, std::int32_t tid);
+  void AddCpuRecord(std::uint64_t time_ns, std::int32_t cpu,
+                    logformat::CpuEvent event, const void* layout,
+                    std::size_t bytes, const Counters* counters);
+  template <typename Layout>
+  void AddLayout(std::uint64_t time_ns, std::int32_t cpu,
+                 logformat::CpuEvent event, const Layout& layout,
+                 const Counters* counters = nullptr) {
+    AddCpuRecord(time_ns, cpu, event, &layout, sizeof(layout), counters);
+  }
+  void Sort();
+
+  bool threads_first_;
+  logformat::TraceInfo info_;
+  std::vector<logformat::StreamInfo> streams_;
+  std::vector<std::string> messages_;
+  std::array<std::uint64_t, logformat::kDiscardCauses> session_discarded_{};
+  std::map<std::pair<std::int32_t, std::int32_t>, std::uint32_t>
+      thread_streams_;
+  std::vector<Item> items_;
+};
+
+template <typename Lose>
+std::uint64_t MemoryTrace::Remove(const Lose& lose, bool declare) {
+  Sort();
+  std::vector<Item> kept;
+  std::map<std::uint32_t, std::uint64_t> last_ns;  // of each stream
+  std::map<std::uint32_t, std::size_t> open_loss;  // index in kept
+  std::uint64_t removed = 0;
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    Item& item = items_[i];
+    const auto* record = std::get_if<Record>(&item.what);
+    if (record == nullptr || !lose(i)) {
+      last_ns[item.stream] = item.time_ns;
+      open_loss.erase(item.stream);
+      kept.push_back(std::move(item));
+      continue;
+    }
+    ++removed;
+    if (!declare) continue;
+    if (!open_loss.contains(item.stream)) {
+      const logformat::EventRecord& fields = record->fields;
+      logformat::DiscardedEvents loss{};
+      loss.stream = item.stream;
+      loss.stream_class = fields.stream_class;
+      loss.cpu = fields.cpu;
+      loss.pid = fields.pid;
+      loss.tid = fields.tid;
+      const auto last = last_ns.find(item.stream);
+      loss.begin_ns = last == last_ns.end() ? 0 : last->second;
+      open_loss[item.stream] = kept.size();
+      kept.push_back({loss.begin_ns, item.stream, loss});
+    }
+    auto& loss =
+        std::get<logformat::DiscardedEvents>(kept[open_loss[item.stream]].what);
+    ++loss.count;
+    ++loss.by_cause[0];
+    loss.end_ns = item.time_ns;
+  }
+  items_ = std::move(kept);
+  return removed;
+}
+
+}  // namespace countrace::test_support
+
+#endif  // COUNTRACE_TESTS_RMAP_MEMORY_TRACE_H_

@@ -1,0 +1,359 @@
+// Reconstruction against a machine whose truth is known, on random runs.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <random>
+#include <tuple>
+
+#include "rmap/pipeline.h"
+#include "tests/rmap/simulated_machine.h"
+
+namespace countrace::rmap {
+namespace {
+
+using test_support::Simulate;
+using test_support::Simulation;
+using test_support::SimulationOptions;
+using test_support::TrueProcess;
+using test_support::TrueSegment;
+using test_support::TrueThread;
+using test_support::Truth;
+
+constexpr int kRuns = 150;
+
+SimulationOptions RandomOptions(std::uint32_t seed) {
+  SimulationOptions options;
+  options.seed = seed;
+  options.cpus = 1 + seed % 4;
+  options.steps = 200 + seed % 700;
+  options.command_scope = seed / 4 % 2 == 1;
+  options.threads_first = seed / 8 % 2 == 1;
+  return options;
+}
+
+Report MustReconstruct(logformat::TraceReader& reader,
+                       TimelineObserver* observer = nullptr) {
+  PipelineOptions options;
+  options.observer = observer;
+  auto report = Reconstruct(reader, options);
+  REQUIRE(report.ok());
+  return *std::move(report);
+}
+
+std::string Join(const std::vector<std::string>& path) {
+  std::string out;
+  for (const std::string& name : path) out += (out.empty() ? "" : " > ") + name;
+  return out;
+}
+
+// A row of either source as numbers that can be sorted and compared. Serial
+// numbers differ between the two, so that rows are compared as a multiset.
+using ThreadKey = std::vector<std::uint64_t>;
+ThreadKey KeyOf(const ThreadRow& row) {
+  ThreadKey key = {static_cast<std::uint64_t>(row.pid),
+                   static_cast<std::uint64_t>(row.tid),
+                   row.on_cpu_ns.value(),
+                   row.dispatches,
+                   row.migrations,
+                   row.wait_ns.value()};
+  for (const auto& count : row.counts) key.push_back(count.value());
+  return key;
+}
+ThreadKey KeyOf(const TrueThread& thread) {
+  ThreadKey key = {static_cast<std::uint64_t>(thread.pid),
+                   static_cast<std::uint64_t>(thread.tid),
+                   thread.on_cpu_ns,
+                   thread.dispatches,
+                   thread.migrations,
+                   thread.wait_ns};
+  key.insert(key.end(), thread.counts.begin(), thread.counts.end());
+  return key;
+}
+
+struct SegmentKey {
+  std::int32_t pid;
+  std::string name;
+  std::vector<std::uint64_t> numbers;
+  auto operator<=>(const SegmentKey&) const = default;
+};
+std::ostream& operator<<(std::ostream& out, const SegmentKey& key) {
+  out << key.pid << " " << key.name << ":";
+  for (const std::uint64_t number : key.numbers) out << " " << number;
+  return out;
+}
+
+SegmentKey KeyOf(const SegmentRow& row, const std::string& name) {
+  return {row.pid,
+          name,
+          {row.calls, row.end_inferred, row.begin_inferred, row.wall.incl,
+           row.wall.excl, row.on_cpu.value().incl, row.on_cpu.value().excl,
+           row.off_cpu.value().incl, row.off_cpu.value().excl,
+           row.counts.at(3).value().incl, row.counts.at(3).value().excl,
+           row.counts.at(2).value().incl, row.counts.at(2).value().excl,
+           row.wall.min, row.wall.max}};
+}
+SegmentKey KeyOf(std::int32_t pid, const std::string& name,
+                 const TrueSegment& sums) {
+  const auto [min, max] =
+      std::minmax_element(sums.durations.begin(), sums.durations.end());
+  return {
+      pid,
+      name,
+      {sums.calls, sums.end_inferred, 0, sums.wall_incl, sums.wall_excl,
+       sums.on_cpu_incl, sums.on_cpu_excl, sums.wall_incl - sums.on_cpu_incl,
+       sums.wall_excl - sums.on_cpu_excl, sums.switches_incl,
+       sums.switches_excl, sums.faults_incl, sums.faults_excl, *min, *max}};
+}
+
+template <typename Key>
+std::vector<Key> Sorted(std::vector<Key> keys) {
+  std::sort(keys.begin(), keys.end());
+  return keys;
+}
+
+std::vector<SegmentKey> TrueKeys(const Truth& truth, bool by_path) {
+  std::vector<SegmentKey> keys;
+  for (const TrueProcess& process : truth.processes) {
+    for (const auto& [name, sums] :
+         by_path ? process.by_path : process.by_segment) {
+      keys.push_back(KeyOf(process.pid, name, sums));
+    }
+  }
+  return Sorted(std::move(keys));
+}
+
+TEST_CASE("reconstruction: tables of a random machine equal its truth exactly",
+          "[rmap][property]") {
+  const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, kRuns)));
+  CAPTURE(seed);
+  Simulation run = Simulate(RandomOptions(seed));
+  const Report report = MustReconstruct(*run.trace);
+
+  CHECK(report.records == run.trace->size());
+  CHECK(report.loss.messages.empty());
+  CHECK(report.loss.discarded_events == 0);
+
+  std::vector<ThreadKey> threads, true_threads;
+  for (const ThreadRow& row : report.threads) {
+    threads.push_back(KeyOf(row));
+    CHECK(row.quality == Quality::kExact);
+  }
+  for (const TrueThread& thread : run.truth.threads) {
+    // The first process of a command is no row until it runs.
+    if (report.scope == "command" && thread.dispatches == 0 &&
+        thread.tid == run.trace->info().root_pid) {
+      continue;
+    }
+    true_threads.push_back(KeyOf(thread));
+  }
+  CHECK(Sorted(std::move(threads)) == Sorted(std::move(true_threads)));
+
+  std::vector<SegmentKey> segments, paths;
+  for (const SegmentRow& row : report.segments) {
+    segments.push_back(KeyOf(row, row.segment));
+  }
+  for (const SegmentRow& row : report.segment_paths) {
+    paths.push_back(KeyOf(row, Join(row.path)));
+    CHECK(row.on_cpu_quality == Quality::kExact);
+    CHECK(row.counts[2]->quality == Quality::kExact);
+    CHECK_FALSE(row.counts[4].has_value());  // cycles: nothing can say
+  }
+  CHECK(Sorted(std::move(segments)) == TrueKeys(run.truth, false));
+  CHECK(Sorted(std::move(paths)) == TrueKeys(run.truth, true));
+
+  std::uint64_t sum_ns = 0;
+  REQUIRE(report.cpu_rows.size() == run.truth.busy_ns.size());
+  for (std::size_t cpu = 0; cpu < report.cpu_rows.size(); ++cpu) {
+    const CpuRow& row = report.cpu_rows[cpu];
+    CHECK(row.busy_ns == run.truth.busy_ns[cpu]);
+    CHECK(row.idle_ns == run.truth.idle_ns[cpu]);
+    CHECK(row.outside_ns == run.truth.outside_ns[cpu]);
+    CHECK(row.unattributed_ns == 0);
+    sum_ns += row.busy_ns + row.idle_ns + row.outside_ns;
+  }
+  CHECK(sum_ns == run.truth.duration_ns * report.cpu_rows.size());
+
+  REQUIRE(report.books.size() == test_support::kSimulatedEvents);
+  for (std::size_t i = 0; i < report.books.size(); ++i) {
+    CAPTURE(report.events[i]);
+    const Books& books = report.books[i];
+    // The last switch's own count may come after the last dump; the machine
+    // counts it as the kernel does, into the interval after.
+    CHECK(books.total == run.truth.total[i]);
+    CHECK(books.processes == run.truth.processes_total[i]);
+    CHECK(books.idle == run.truth.idle_total[i]);
+    CHECK(books.outside == run.truth.outside_total[i]);
+    CHECK(books.unattributed == 0);
+    CHECK(books.residual == 0);
+  }
+  CHECK(report.books[2].in_segments == run.truth.faults_in_segments);
+  CHECK(report.books[0].in_segments == run.truth.on_cpu_in_segments);
+}
+
+TEST_CASE("statistics: moments and percentiles agree with brute force",
+          "[rmap][property]") {
+  const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, 40)));
+  CAPTURE(seed);
+  SimulationOptions options = RandomOptions(seed);
+  options.steps = 3000;
+  Simulation run = Simulate(options);
+  const Report report = MustReconstruct(*run.trace);
+  std::size_t compared = 0;
+  for (const SegmentRow& row : report.segments) {
+    std::vector<const TrueSegment*> same;
+    for (const TrueProcess& process : run.truth.processes) {
+      const auto found = process.by_segment.find(row.segment);
+      if (process.pid == row.pid && found != process.by_segment.end()) {
+        same.push_back(&found->second);
+      }
+    }
+    if (same.size() != 1) continue;  // a reused pid: which one is it?
+    std::vector<std::uint64_t> values = same[0]->durations;
+    std::sort(values.begin(), values.end());
+    const auto count = static_cast<double>(values.size());
+    double sum = 0, squares = 0;
+    for (const auto value : values) sum += static_cast<double>(value);
+    for (const auto value : values) {
+      const double off = static_cast<double>(value) - sum / count;
+      squares += off * off;
+    }
+    CHECK(row.wall.mean == Approx(sum / count).epsilon(1e-12));
+    CHECK(row.wall.stddev ==
+          Approx(std::sqrt(squares / count)).epsilon(1e-9).margin(1e-6));
+    const auto check = [&](std::uint64_t value, double fraction) {
+      const auto rank = static_cast<std::size_t>(std::ceil(fraction * count));
+      const auto exact = static_cast<double>(values[rank - 1]);
+      CAPTURE(row.segment, row.pid, fraction, exact, value);
+      CHECK(std::abs(static_cast<double>(value) - exact) <= exact * 0.01);
+    };
+    check(row.wall.p50, 0.50);
+    check(row.wall.p90, 0.90);
+    check(row.wall.p99, 0.99);
+    ++compared;
+  }
+  CHECK(compared > 0);
+}
+
+void CheckBalance(const Report& report) {
+  for (const CpuRow& row : report.cpu_rows) {
+    CHECK(row.wall_ns ==
+          row.busy_ns + row.idle_ns + row.outside_ns + row.unattributed_ns);
+  }
+  for (std::size_t i = 0; i < report.books.size(); ++i) {
+    const Books& books = report.books[i];
+    CHECK(books.residual == 0);
+    CHECK(books.in_segments.value_or(0) <= books.processes);
+    std::uint64_t threads = 0, processes = 0;
+    for (const ThreadRow& row : report.threads) {
+      threads += row.counts[i].value_or(0);
+    }
+    for (const ProcessRow& row : report.processes) {
+      processes += row.counts[i].value_or(0);
+    }
+    CHECK(threads == books.processes);
+    CHECK(processes == books.processes);
+  }
+  for (const auto* rows : {&report.segments, &report.segment_paths}) {
+    for (const SegmentRow& row : *rows) {
+      CHECK(row.wall.excl <= row.wall.incl);
+      CHECK(row.on_cpu->incl <= row.wall.incl);
+      CHECK(row.on_cpu->excl <= row.on_cpu->incl);
+    }
+  }
+}
+
+// Rows that claim to be exact, by key: each must be true.
+void CheckExactRowsAreTrue(const Report& report, const Truth& truth) {
+  const std::vector<SegmentKey> keys = TrueKeys(truth, true);
+  for (const SegmentRow& row : report.segment_paths) {
+    if (row.quality != Quality::kExact ||
+        row.on_cpu_quality != Quality::kExact) {
+      continue;
+    }
+    const SegmentKey key = KeyOf(row, Join(row.path));
+    CAPTURE(key);
+    CHECK(std::binary_search(keys.begin(), keys.end(), key));
+  }
+  for (const ThreadRow& row : report.threads) {
+    if (row.quality != Quality::kExact) continue;
+    const ThreadKey key = KeyOf(row);
+    CAPTURE(row.tid, row.pid, key);
+    CHECK(std::any_of(
+        truth.threads.begin(), truth.threads.end(),
+        [&](const TrueThread& thread) { return KeyOf(thread) == key; }));
+  }
+}
+
+TEST_CASE("loss: counted losses keep the books balanced and nothing exact lies",
+          "[rmap][property][loss]") {
+  const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, kRuns)));
+  CAPTURE(seed);
+  Simulation run = Simulate(RandomOptions(seed));
+  std::mt19937 random(seed);
+  // From one record in a hundred to one in three, single or in runs.
+  const std::uint32_t every = 3 + seed % 97;
+  std::uint32_t burst = 0;
+  const std::uint64_t removed = run.trace->Remove(
+      [&](std::size_t) {
+        if (burst != 0) return --burst, true;
+        if (random() % every != 0) return false;
+        burst = seed % 3 == 0 ? random() % 8 : 0;
+        return true;
+      },
+      /*declare=*/true);
+  const Report report = MustReconstruct(*run.trace);
+  CHECK(report.loss.discarded_events == removed);
+  CHECK(report.loss.messages.empty() == (removed == 0));
+  CheckBalance(report);
+  CheckExactRowsAreTrue(report, run.truth);
+}
+
+TEST_CASE("loss: records missing without a word break neither books nor rmap",
+          "[rmap][property][loss]") {
+  const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, kRuns)));
+  CAPTURE(seed);
+  Simulation run = Simulate(RandomOptions(seed));
+  std::mt19937 random(seed);
+  const std::uint32_t every = 2 + seed % 30;
+  run.trace->Remove([&](std::size_t) { return random() % every == 0; },
+                    /*declare=*/false);
+  CheckBalance(MustReconstruct(*run.trace));
+}
+
+// The observer must see the same machine as the tables.
+class Sums final : public TimelineObserver {
+ public:
+  void OnDispatch(const DispatchSpan& span) override {
+    CHECK(span.begin_ns <= span.end_ns);
+    CHECK(span.begin_ns >= last_end_[span.cpu]);  // no two at once on a CPU
+    last_end_[span.cpu] = span.end_ns;
+    if (span.thread == kNoThread) return;
+    on_cpu_ns_[span.thread] += span.end_ns - span.begin_ns;
+    if (!span.counts.empty()) faults_[span.thread] += span.counts[2];
+  }
+  void OnSegment(const SegmentSpan& span) override {
+    CHECK(span.begin_ns <= span.end_ns);
+    ++segments_;
+  }
+  std::map<std::uint32_t, std::uint64_t> last_end_;
+  std::map<ThreadIndex, std::uint64_t> on_cpu_ns_, faults_;
+  std::uint64_t segments_ = 0;
+};
+
+TEST_CASE("observer: spans add up to the tables", "[rmap][property]") {
+  const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, 60)));
+  CAPTURE(seed);
+  Simulation run = Simulate(RandomOptions(seed));
+  Sums sums;
+  const Report report = MustReconstruct(*run.trace, &sums);
+  for (const ThreadRow& row : report.threads) {
+    CHECK(sums.on_cpu_ns_[row.index] == row.on_cpu_ns);
+    CHECK(sums.faults_[row.index] == row.counts[2]);
+  }
+  std::uint64_t calls = 0;
+  for (const SegmentRow& row : report.segments) calls += row.calls;
+  CHECK(sums.segments_ == calls);
+}
+
+}  // namespace
+}  // namespace countrace::rmap

@@ -1,0 +1,422 @@
+#include "tests/rmap/simulated_machine.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+namespace countrace::test_support {
+
+namespace {
+
+using logformat::CountersReason;
+
+constexpr char kSegmentNames[] = {'a', 'b', 'c', 'd'};
+constexpr std::uint32_t kFirstHook = 10;
+
+struct OpenCall {
+  std::uint32_t segment;  // index into kSegmentNames
+  std::uint64_t begin_ns;
+};
+
+struct SimThread {
+  std::int32_t pid, tid;
+  std::size_t process;  // into Truth::processes
+  bool in_scope;
+  bool live = true;
+  int cpu = -1, last_cpu = -1;
+  bool runnable = true;      // may be picked
+  bool counts_wait = false;  // left while runnable
+  std::vector<OpenCall> stack;
+  TrueThread truth;
+};
+
+class Machine {
+ public:
+  explicit Machine(const SimulationOptions& options)
+      : options_(options),
+        random_(options.seed),
+        trace_(std::make_unique<MemoryTrace>(options.threads_first)) {}
+
+  Simulation Run();
+
+ private:
+  std::uint64_t Pick(std::uint64_t n) { return random_() % n; }
+  std::string Name(std::uint32_t segment) const {
+    return std::string("sim:") + kSegmentNames[segment];
+  }
+  static std::string PathOf(const SimThread& thread, std::size_t frames) {
+    std::string path;
+    for (std::size_t i = 0; i < frames; ++i) {
+      if (i != 0) path += " > ";
+      path += std::string("sim:") + kSegmentNames[thread.stack[i].segment];
+    }
+    return path;
+  }
+
+  // Adds `amount` to a sum of every open call of the thread, by path and, once
+  // for each distinct segment, by segment.
+  template <typename Add>
+  void AddToOpen(SimThread& thread, const Add& add) {
+    if (!thread.in_scope) return;
+    TrueProcess& process = truth_.processes[thread.process];
+    std::set<std::uint32_t> seen;
+    for (std::size_t i = 0; i < thread.stack.size(); ++i) {
+      const bool top = i + 1 == thread.stack.size();
+      add(process.by_path[PathOf(thread, i + 1)], true, top);
+      const bool first = seen.insert(thread.stack[i].segment).second;
+      add(process.by_segment[Name(thread.stack[i].segment)], first, top);
+    }
+  }
+
+  void AdvanceTo(std::uint64_t time_ns);
+  void Count(std::uint32_t cpu, std::size_t event, std::uint64_t amount);
+  Counters Values(std::uint32_t cpu) const {
+    return {counters_[cpu].begin(), counters_[cpu].end()};
+  }
+  bool IsRecorded(int thread) const {
+    return thread >= 0 && (!options_.command_scope ||
+                           threads_[static_cast<std::size_t>(thread)].in_scope);
+  }
+  std::uint32_t TidOf(int thread) const {
+    return thread < 0 ? 0
+                      : static_cast<std::uint32_t>(
+                            threads_[static_cast<std::size_t>(thread)].tid);
+  }
+
+  std::size_t NewThread(std::optional<std::size_t> parent, bool new_process,
+                        bool in_scope);
+  std::int32_t FreshTid();
+  void Switch(std::uint32_t cpu, int next, std::uint16_t state);
+  void Enter(SimThread& thread);
+  void Leave(SimThread& thread, bool observed);
+  void Act(std::uint32_t cpu);
+  void ExitThread(std::uint32_t cpu);
+  std::optional<int> PickRunnable();
+
+  SimulationOptions options_;
+  std::mt19937 random_;
+  std::unique_ptr<MemoryTrace> trace_;
+  Truth truth_;
+  std::vector<SimThread> threads_;
+  std::vector<int> running_;  // by CPU, -1 = idle
+  std::vector<SimulatedCounts> counters_;
+  std::vector<std::int32_t> free_tids_;
+  std::int32_t next_tid_ = 100;
+  std::uint64_t now_ns_ = 1000;
+};
+
+void Machine::Count(std::uint32_t cpu, std::size_t event,
+                    std::uint64_t amount) {
+  counters_[cpu][event] += amount;
+  truth_.total[event] += amount;
+  if (IsRecorded(running_[cpu])) {
+    threads_[static_cast<std::size_t>(running_[cpu])].truth.counts[event] +=
+        amount;
+    truth_.processes_total[event] += amount;
+  } else if (options_.command_scope) {
+    truth_.outside_total[event] += amount;
+  } else {
+    truth_.idle_total[event] += amount;
+  }
+}
+
+void Machine::AdvanceTo(std::uint64_t time_ns) {
+  const std::uint64_t step_ns = time_ns - now_ns_;
+  now_ns_ = time_ns;
+  if (step_ns == 0) return;
+  for (std::uint32_t cpu = 0; cpu < options_.cpus; ++cpu) {
+    if (running_[cpu] >= 0) Count(cpu, 0, step_ns);
+    Count(cpu, 1, step_ns);
+    Count(cpu, 4, Pick(5) * step_ns / 2);
+    if (IsRecorded(running_[cpu])) {
+      truth_.busy_ns[cpu] += step_ns;
+    } else if (options_.command_scope) {
+      truth_.outside_ns[cpu] += step_ns;
+    } else {
+      truth_.idle_ns[cpu] += step_ns;
+    }
+  }
+  for (SimThread& thread : threads_) {
+    if (!thread.live) continue;
+    const bool on_cpu = thread.cpu >= 0;
+    if (on_cpu) {
+      thread.truth.on_cpu_ns += step_ns;
+      if (!thread.stack.empty()) truth_.on_cpu_in_segments += step_ns;
+    } else if (thread.counts_wait) {
+      thread.truth.wait_ns += step_ns;
+    }
+    AddToOpen(thread, [&](TrueSegment& sums, bool incl, bool excl) {
+      sums.wall_incl += incl ? step_ns : 0;
+      sums.wall_excl += excl ? step_ns : 0;
+      sums.on_cpu_incl += incl && on_cpu ? step_ns : 0;
+      sums.on_cpu_excl += excl && on_cpu ? step_ns : 0;
+    });
+  }
+}
+
+std::int32_t Machine::FreshTid() {
+  if (!free_tids_.empty() && Pick(2) == 0) {
+    const std::int32_t tid = free_tids_.back();
+    free_tids_.pop_back();
+    return tid;
+  }
+  return next_tid_++;
+}
+
+std::size_t Machine::NewThread(std::optional<std::size_t> parent,
+                               bool new_process, bool in_scope) {
+  SimThread thread{};
+  thread.tid = FreshTid();
+  thread.in_scope = in_scope;
+  if (new_process || !parent) {
+    thread.pid = thread.tid;
+    thread.process = truth_.processes.size();
+    truth_.processes.push_back({thread.pid, {}, {}});
+  } else {
+    thread.pid = threads_[*parent].pid;
+    thread.process = threads_[*parent].process;
+  }
+  thread.truth.pid = thread.pid;
+  thread.truth.tid = thread.tid;
+  thread.truth.process = thread.process;
+  thread.live = true;
+  thread.cpu = thread.last_cpu = -1;
+  thread.runnable = true;
+  threads_.push_back(thread);
+  return threads_.size() - 1;
+}
+
+void Machine::Switch(std::uint32_t cpu, int next, std::uint16_t state) {
+  const int prev = running_[cpu];
+  if (IsRecorded(prev) || IsRecorded(next)) {
+    trace_->Dispatch(now_ns_, static_cast<std::int32_t>(cpu), TidOf(prev),
+                     TidOf(next), state, Values(cpu));
+  }
+  if (prev >= 0) {
+    SimThread& thread = threads_[static_cast<std::size_t>(prev)];
+    AddToOpen(thread, [](TrueSegment& sums, bool incl, bool excl) {
+      sums.switches_incl += incl;
+      sums.switches_excl += excl;
+    });
+    thread.cpu = -1;
+    thread.counts_wait = state == logformat::kSwitchRunnable ||
+                         state == logformat::kSwitchPreempted;
+    thread.runnable = thread.counts_wait;
+  }
+  running_[cpu] = next;
+  if (next >= 0) {
+    SimThread& thread = threads_[static_cast<std::size_t>(next)];
+    ++thread.truth.dispatches;
+    if (thread.last_cpu >= 0 && thread.last_cpu != static_cast<int>(cpu)) {
+      ++thread.truth.migrations;
+    }
+    thread.cpu = thread.last_cpu = static_cast<int>(cpu);
+    thread.counts_wait = false;
+  }
+  // As the kernel: counted after the tracepoint, so for the one switched in.
+  Count(cpu, 3, 1);
+}
+
+void Machine::Enter(SimThread& thread) {
+  const auto segment =
+      static_cast<std::uint32_t>(Pick(std::size(kSegmentNames)));
+  thread.stack.push_back({segment, now_ns_});
+  TrueProcess& process = truth_.processes[thread.process];
+  ++process.by_path[PathOf(thread, thread.stack.size())].calls;
+  ++process.by_segment[Name(segment)].calls;
+  trace_->HookRecord(now_ns_,
+                     {thread.pid, thread.tid, kFirstHook + segment, false});
+}
+
+void Machine::Leave(SimThread& thread, bool observed) {
+  const OpenCall call = thread.stack.back();
+  TrueProcess& process = truth_.processes[thread.process];
+  for (TrueSegment* sums :
+       {&process.by_path[PathOf(thread, thread.stack.size())],
+        &process.by_segment[Name(call.segment)]}) {
+    sums->durations.push_back(now_ns_ - call.begin_ns);
+    if (!observed) ++sums->end_inferred;
+  }
+  thread.stack.pop_back();
+  if (!observed) return;
+  trace_->HookRecord(now_ns_,
+                     {thread.pid, thread.tid, kFirstHook + call.segment, true});
+}
+
+std::optional<int> Machine::PickRunnable() {
+  std::vector<int> candidates;
+  for (std::size_t i = 0; i < threads_.size(); ++i) {
+    const SimThread& thread = threads_[i];
+    if (thread.live && thread.runnable && thread.cpu < 0) {
+      candidates.push_back(static_cast<int>(i));
+    }
+  }
+  if (candidates.empty()) return std::nullopt;
+  return candidates[Pick(candidates.size())];
+}
+
+void Machine::ExitThread(std::uint32_t cpu) {
+  const int index = running_[cpu];
+  SimThread& thread = threads_[static_cast<std::size_t>(index)];
+  if (thread.in_scope) {
+    while (!thread.stack.empty()) Leave(thread, /*observed=*/false);
+    trace_->Exit(now_ns_, static_cast<std::int32_t>(cpu),
+                 {thread.pid, thread.tid, 0, 0});
+  }
+  AdvanceTo(now_ns_ + 1 + Pick(20));
+  Switch(cpu, PickRunnable().value_or(-1), logformat::kSwitchDead);
+  threads_[static_cast<std::size_t>(index)].live = false;
+  // The tid is free again; the pid, while no thread of the process is left.
+  const std::int32_t tid = threads_[static_cast<std::size_t>(index)].tid;
+  const std::int32_t pid = threads_[static_cast<std::size_t>(index)].pid;
+  bool process_lives = false;
+  for (const SimThread& other : threads_) {
+    process_lives |= other.live && other.pid == pid;
+  }
+  if (tid != pid) free_tids_.push_back(tid);
+  if (!process_lives) free_tids_.push_back(pid);
+}
+
+void Machine::Act(std::uint32_t cpu) {
+  const int current = running_[cpu];
+  if (current < 0) {
+    if (const auto next = PickRunnable()) {
+      Switch(cpu, *next, logformat::kSwitchRunnable);
+      SimThread& thread = threads_[static_cast<std::size_t>(*next)];
+      // A hook at the very instant of the switch-in.
+      if (thread.in_scope && Pick(3) == 0) Enter(thread);
+    }
+    return;
+  }
+  SimThread& thread = threads_[static_cast<std::size_t>(current)];
+  const std::uint64_t action = Pick(100);
+  if (action < 30 && thread.in_scope && thread.stack.size() < 7) {
+    Enter(thread);
+  } else if (action < 60 && thread.in_scope && !thread.stack.empty()) {
+    // Now and then longjmp: out of several at once, seen as one exit.
+    std::uint64_t frames = Pick(12) == 0 ? 1 + Pick(thread.stack.size()) : 1;
+    const std::uint32_t target =
+        thread.stack[thread.stack.size() - frames].segment;
+    // An inner call of the same segment would take the exit for itself.
+    for (std::uint64_t i = 1; i < frames; ++i) {
+      if (thread.stack[thread.stack.size() - i].segment == target) frames = i;
+    }
+    while (frames-- > 1) Leave(thread, /*observed=*/false);
+    Leave(thread, /*observed=*/true);
+  } else if (action < 72) {
+    Count(cpu, 2, 1);
+    if (thread.in_scope || !options_.command_scope) {
+      trace_->Fault(now_ns_, static_cast<std::int32_t>(cpu),
+                    {thread.pid, thread.tid, 0, 0});
+    }
+    if (!thread.stack.empty()) ++truth_.faults_in_segments;
+    AddToOpen(thread, [](TrueSegment& sums, bool incl, bool excl) {
+      sums.faults_incl += incl;
+      sums.faults_excl += excl;
+    });
+  } else if (action < 75 && threads_.size() < 60) {
+    const bool new_process = Pick(3) == 0;
+    const std::size_t child = NewThread(static_cast<std::size_t>(current),
+                                        new_process, thread.in_scope);
+    const SimThread& parent = threads_[static_cast<std::size_t>(current)];
+    if (IsRecorded(current)) {
+      trace_->Fork(
+          now_ns_, static_cast<std::int32_t>(cpu),
+          {threads_[child].pid, threads_[child].tid, parent.pid, parent.tid});
+    }
+  } else if (action < 77) {
+    ExitThread(cpu);
+  } else {
+    static constexpr std::uint16_t kStates[] = {
+        logformat::kSwitchRunnable, logformat::kSwitchInterruptible,
+        logformat::kSwitchUninterruptible, logformat::kSwitchPreempted};
+    const auto next = Pick(4) == 0 ? std::nullopt : PickRunnable();
+    Switch(cpu, next.value_or(-1), kStates[Pick(4)]);
+  }
+}
+
+Simulation Machine::Run() {
+  logformat::TraceInfo& info = trace_->mutable_info();
+  info.path = "simulated";
+  info.cpus = options_.cpus;
+  info.begin_ns = now_ns_;
+  info.scope = options_.command_scope ? logformat::SessionScope::kCommand
+                                      : logformat::SessionScope::kSystem;
+  info.cpu_events = {"task-clock", "cpu-clock", "page-faults",
+                     "context-switches", "cycles"};
+  for (std::uint32_t i = 0; i < std::size(kSegmentNames); ++i) {
+    trace_->AddHook(kFirstHook + i, logformat::HookKind::kSegment, "sim",
+                    std::string(1, kSegmentNames[i]));
+  }
+  truth_.busy_ns.assign(options_.cpus, 0);
+  truth_.idle_ns = truth_.outside_ns = truth_.busy_ns;
+  counters_.assign(options_.cpus, SimulatedCounts{});
+  for (SimulatedCounts& counters : counters_) {
+    for (std::uint64_t& value : counters) value = Pick(1000);
+  }
+  running_.assign(options_.cpus, -1);
+
+  // Begin: some threads exist and some of them run.
+  for (std::uint32_t i = 0; i < 3 + options_.cpus; ++i) {
+    const std::size_t thread =
+        NewThread(std::nullopt, true, !options_.command_scope || i == 0);
+    if (options_.command_scope && i == 0) {
+      info.root_pid = threads_[thread].pid;
+    }
+  }
+  for (std::uint32_t cpu = 0; cpu < options_.cpus; ++cpu) {
+    if (!options_.command_scope && Pick(2) == 0) {
+      running_[cpu] = static_cast<int>(cpu);
+      SimThread& thread = threads_[cpu];
+      thread.cpu = thread.last_cpu = static_cast<int>(cpu);
+      ++thread.truth.dispatches;
+    }
+    trace_->Dump(now_ns_, static_cast<std::int32_t>(cpu),
+                 CountersReason::kBegin, TidOf(running_[cpu]), Values(cpu));
+  }
+  const std::uint64_t begin_ns = now_ns_;
+  if (!options_.command_scope) {
+    for (const SimThread& thread : threads_) {
+      trace_->State(now_ns_, 0, {thread.pid, thread.tid, 1, 0}, "sim");
+    }
+  }
+
+  for (std::uint32_t step = 0; step < options_.steps; ++step) {
+    AdvanceTo(now_ns_ + 1 + Pick(Pick(10) == 0 ? 5000 : 50));
+    // Whoever blocks wakes up some time.
+    for (SimThread& thread : threads_) {
+      if (thread.live && thread.cpu < 0 && !thread.runnable && Pick(4) == 0) {
+        thread.runnable = true;
+      }
+    }
+    const auto cpu = static_cast<std::uint32_t>(Pick(options_.cpus));
+    if (Pick(40) == 0) {
+      trace_->Dump(now_ns_, static_cast<std::int32_t>(cpu),
+                   CountersReason::kTick, TidOf(running_[cpu]), Values(cpu));
+    } else {
+      Act(cpu);
+    }
+  }
+
+  AdvanceTo(now_ns_ + 10);
+  for (std::uint32_t cpu = 0; cpu < options_.cpus; ++cpu) {
+    trace_->Dump(now_ns_, static_cast<std::int32_t>(cpu), CountersReason::kEnd,
+                 TidOf(running_[cpu]), Values(cpu));
+  }
+  for (SimThread& thread : threads_) {
+    while (!thread.stack.empty()) Leave(thread, /*observed=*/false);
+    if (!options_.command_scope || thread.in_scope) {
+      truth_.threads.push_back(thread.truth);
+    }
+  }
+  truth_.duration_ns = now_ns_ - begin_ns;
+  return {std::move(trace_), std::move(truth_)};
+}
+
+}  // namespace
+
+Simulation Simulate(const SimulationOptions& options) {
+  return Machine(options).Run();
+}
+
+}  // namespace countrace::test_support

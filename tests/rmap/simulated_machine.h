@@ -1,0 +1,73 @@
+// A small machine with a scheduler, whose every nanosecond is known: writes the
+// records a recorder would, and keeps the truth by brute force, step by step,
+// in a way that has nothing in common with rmap's.
+#ifndef COUNTRACE_TESTS_RMAP_SIMULATED_MACHINE_H_
+#define COUNTRACE_TESTS_RMAP_SIMULATED_MACHINE_H_
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/rmap/memory_trace.h"
+
+namespace countrace::test_support {
+
+// task-clock, cpu-clock, page-faults, context-switches, cycles.
+inline constexpr std::size_t kSimulatedEvents = 5;
+using SimulatedCounts = std::array<std::uint64_t, kSimulatedEvents>;
+
+struct TrueSegment {
+  std::uint64_t calls = 0, end_inferred = 0;
+  std::uint64_t wall_incl = 0, wall_excl = 0;
+  std::uint64_t on_cpu_incl = 0, on_cpu_excl = 0;
+  std::uint64_t switches_incl = 0, switches_excl = 0;
+  std::uint64_t faults_incl = 0, faults_excl = 0;
+  std::vector<std::uint64_t> durations;
+};
+
+struct TrueThread {
+  std::int32_t pid = 0, tid = 0;
+  std::uint64_t process = 0;  // serial
+  std::uint64_t on_cpu_ns = 0, dispatches = 0, migrations = 0, wait_ns = 0;
+  SimulatedCounts counts{};
+};
+
+struct TrueProcess {
+  std::int32_t pid = 0;
+  std::map<std::string, TrueSegment> by_segment;  // "sim:a"
+  std::map<std::string, TrueSegment> by_path;     // "sim:a > sim:b"
+};
+
+struct Truth {
+  std::vector<TrueThread> threads;
+  std::vector<TrueProcess> processes;
+  std::vector<std::uint64_t> busy_ns, idle_ns, outside_ns;  // by CPU
+  SimulatedCounts total{}, processes_total{}, idle_total{}, outside_total{};
+  std::uint64_t faults_in_segments = 0;
+  std::uint64_t on_cpu_in_segments = 0;
+  std::uint64_t duration_ns = 0;
+};
+
+struct SimulationOptions {
+  std::uint32_t seed = 0;
+  std::uint32_t cpus = 2;
+  std::uint32_t steps = 400;
+  // Of a command: the first process and its descendants are recorded.
+  bool command_scope = false;
+  bool threads_first = false;  // order of streams at equal times
+};
+
+struct Simulation {
+  std::unique_ptr<MemoryTrace> trace;
+  Truth truth;
+};
+
+Simulation Simulate(const SimulationOptions& options);
+
+}  // namespace countrace::test_support
+
+#endif  // COUNTRACE_TESTS_RMAP_SIMULATED_MACHINE_H_
