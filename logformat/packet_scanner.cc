@@ -341,7 +341,8 @@ class Scanner {
       findings.push_back(
           {packet.offset, 0,
            absl::StrFormat("packet sequence number %d, expected %d",
-                           head.sequence, expected)});
+                           head.sequence, expected),
+           true});
     }
     if (missing != 0) findings.front().missing_packets = missing;
     std::move(packet.findings.begin(), packet.findings.end(),

@@ -25,6 +25,9 @@ struct ScanFinding {
   std::uint64_t offset = 0;           // in the file
   std::uint64_t missing_packets = 0;  // lost before the next packet; may be 0
   std::string what;                   // with both numbers
+  // Nothing but a gap in the sequence numbers: packets are missing, what is
+  // there is sound. Recover leaves such gaps where it removed something.
+  bool is_gap = false;
 };
 
 struct ScannedPacket {

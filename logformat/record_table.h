@@ -26,6 +26,11 @@ class RecordTable {
     return fixed_bytes_[event_id];
   }
 
+  // The same for all 65,536 ids, for loops that keep the address in a register.
+  const std::uint16_t* fixed_bytes() const noexcept {
+    return fixed_bytes_.data();
+  }
+
   struct Measured {
     std::size_t padded_bytes;  // 0: does not fit or is not a record
     std::size_t exact_bytes;   // without the padding at its end

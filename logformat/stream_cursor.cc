@@ -17,21 +17,31 @@ constexpr std::size_t kReleaseBytes = 1 << 20;
 
 StreamCursor::StreamCursor(const OpenStream& stream, std::uint32_t index,
                            ReadState& state)
-    : stream_(&stream), index_(index), state_(&state) {
+    : fixed_bytes_(stream.table->fixed_bytes()),
+      sink_(state.sink),
+      deliver_records_(stream.info.stream_class == StreamClass::kThread
+                           ? &StreamCursor::DeliverRecords<true>
+                           : &StreamCursor::DeliverRecords<false>),
+      stream_(&stream),
+      state_(&state),
+      index_(index),
+      dump_bytes_(sizeof(std::uint64_t) + sizeof(ThreadDump) +
+                  stream.thread_counters * sizeof(std::uint64_t)) {
   record_.stream = index;
   record_.stream_class = stream.info.stream_class;
   // Finds the first item's time without delivering it.
-  Deliver(0);
+  DeliverSlowly(0);
 }
 
-void StreamCursor::Deliver(std::uint64_t limit_ns) {
+void StreamCursor::DeliverSlowly(std::uint64_t limit_ns) {
+  in_records_ = false;
   while (!state_->cancelled) {
     if (!DeliverLosses(limit_ns)) return;
     if (in_packet_) {
-      const bool at_end = stream_->info.stream_class == StreamClass::kThread
-                              ? DeliverRecords<true>(limit_ns)
-                              : DeliverRecords<false>(limit_ns);
-      if (!at_end) return;
+      if (!(this->*deliver_records_)(limit_ns)) {
+        in_records_ = true;
+        return;
+      }
       ClosePacket();
     } else if (!OpenPacket()) {
       next_ns_ = kEnd;
@@ -59,33 +69,23 @@ bool StreamCursor::DeliverLosses(std::uint64_t limit_ns) {
 
 template <bool kThread>
 bool StreamCursor::DeliverRecords(std::uint64_t limit_ns) {
-  const RecordTable& table = *stream_->table;
+  const std::uint16_t* const fixed_bytes = fixed_bytes_;
   const std::byte* at = at_;
   const std::byte* const end = end_;
   std::uint64_t last_ns = last_ns_;
-  const PacketHead& head = stream_->scan.packets[packet_].head;
-  const std::size_t dump_bytes =
-      sizeof(std::uint64_t) + sizeof(ThreadDump) +
-      stream_->thread_counters * sizeof(std::uint64_t);
-  ItemSink& sink = *state_->sink;
+  ItemSink& sink = *sink_;
   EventRecord& record = record_;
   bool at_end = true;
   while (at != end) {
     const std::uint64_t word = LoadWord(at);
     const std::uint16_t id = HeaderEventId(word);
     const auto left = static_cast<std::size_t>(end - at);
-    std::size_t bytes = table.fixed_bytes(id);
+    std::size_t bytes = fixed_bytes[id];
     if (bytes == RecordTable::kVariable) {
-      bytes = table.Measure(id, at, left).padded_bytes;
+      bytes = stream_->table->Measure(id, at, left).padded_bytes;
     }
     if (bytes == 0 || bytes > left) [[unlikely]] {
-      damage_ =
-          absl::StrFormat("%s at record offset %d of %d: event id %d",
-                          table.fixed_bytes(id) == RecordTable::kUnknown
-                              ? "unknown event"
-                              : "record that does not fit",
-                          at - stream_->scan.packets[packet_].records.data(),
-                          stream_->scan.packets[packet_].records.size(), id);
+      NoteDamage(at, id);
       break;
     }
     std::uint64_t step = (HeaderTimeLow(word) - last_ns) & kTimeMask;
@@ -104,27 +104,26 @@ bool StreamCursor::DeliverRecords(std::uint64_t limit_ns) {
     record.event_id = id;
     record.bytes = {at, bytes};
     if constexpr (kThread) {
-      std::size_t payload = sizeof(std::uint64_t);
-      const bool dump = (id & kEventDumpBit) != 0;
-      if (dump) {
+      if ((id & kEventDumpBit) == 0) {
+        record.payload = {at + sizeof(word), bytes - sizeof(word)};
+        sink.OnRecord(record);
+      } else {
+        const std::uint32_t packet_mmcr = record.mmcr;
         ThreadDump values;
-        std::memcpy(&values, at + sizeof(std::uint64_t), sizeof(values));
+        std::memcpy(&values, at + sizeof(word), sizeof(values));
         record.mmcr = values.mmcr;
         record.present = values.present;
         record.counters = reinterpret_cast<const std::uint64_t*>(
-            at + sizeof(std::uint64_t) + sizeof(ThreadDump));
-        payload = dump_bytes;
-      }
-      record.payload = {at + payload, bytes - payload};
-      sink.OnRecord(record);
-      if (dump) {
-        record.mmcr = head.mmcr;
+            at + sizeof(word) + sizeof(values));
+        record.payload = {at + dump_bytes_, bytes - dump_bytes_};
+        sink.OnRecord(record);
+        record.mmcr = packet_mmcr;
         record.present = 0;
         record.counters = nullptr;
       }
     } else {
       const bool dump = id <= static_cast<std::uint16_t>(CpuEvent::kCounters);
-      record.present = dump ? head.present : 0;
+      record.present = dump ? packet_present_ : 0;
       record.counters = dump ? reinterpret_cast<const std::uint64_t*>(
                                    at + sizeof(DispatchRecord))
                              : nullptr;
@@ -133,10 +132,19 @@ bool StreamCursor::DeliverRecords(std::uint64_t limit_ns) {
     at += bytes;
     last_ns = time_ns;
   }
-  any_record_ = any_record_ || at != at_;
   at_ = at;
   last_ns_ = last_ns;
   return at_end;
+}
+
+void StreamCursor::NoteDamage(const std::byte* at, std::uint16_t event_id) {
+  const ScannedPacket& packet = stream_->scan.packets[packet_];
+  damage_ = absl::StrFormat("%s at record offset %d of %d: event id %d",
+                            fixed_bytes_[event_id] == RecordTable::kUnknown
+                                ? "unknown event"
+                                : "record that does not fit",
+                            at - packet.records.data(), packet.records.size(),
+                            event_id);
 }
 
 // Returns: false if nothing is left, neither a packet nor a loss.
@@ -158,12 +166,12 @@ bool StreamCursor::OpenPacket() {
   at_ = packet.records.data();
   end_ = at_ + packet.records.size();
   clock_errors_ = 0;
-  any_record_ = false;
   damage_.clear();
   record_.cpu = packet.head.cpu;
   record_.pid = packet.head.pid;
   record_.tid = packet.head.tid;
   record_.mmcr = packet.head.mmcr;
+  packet_present_ = packet.head.present;
   record_.present = 0;
   record_.counters = nullptr;
   record_.payload = {};
@@ -200,7 +208,7 @@ void StreamCursor::ClosePacket() {
     QueuePacketLoss(
         0, packet.offset,
         absl::StrFormat("%d records go back in time", clock_errors_), next_ns);
-  } else if (any_record_ && last_ns_ != head.end_ns) {
+  } else if (at_ != packet.records.data() && last_ns_ != head.end_ns) {
     QueuePacketLoss(
         0, packet.offset,
         absl::StrFormat("packet ends at %d ns, its last record is of %d ns",

@@ -49,11 +49,18 @@ class StreamCursor {
   std::uint64_t next_ns() const { return next_ns_; }
 
   // Delivers all items before `limit_ns`. Returns early when cancelled.
-  void Deliver(std::uint64_t limit_ns);
+  void Deliver(std::uint64_t limit_ns) {
+    // With many streams that take turns this is called once a record.
+    if (in_records_) [[likely]] {
+      if (!(this->*deliver_records_)(limit_ns)) return;
+    }
+    DeliverSlowly(limit_ns);
+  }
 
  private:
   using Loss = std::variant<DiscardedEvents, DiscardedPackets>;
 
+  void DeliverSlowly(std::uint64_t limit_ns);
   bool DeliverLosses(std::uint64_t limit_ns);
   // Returns: false if it stopped at `limit_ns`, before the packet's end.
   template <bool kThread>
@@ -67,22 +74,30 @@ class StreamCursor {
   std::uint64_t NextPacketNs() const;
   void ReleasePages();
 
-  const OpenStream* stream_;
-  std::uint32_t index_;
-  ReadState* state_;
+  void NoteDamage(const std::byte* at, std::uint16_t event_id);
 
-  std::size_t packet_ = 0;  // of the scan; the open one or the next
-  bool in_packet_ = false;
+  // --- What every record touches, together --------------------------------
   const std::byte* at_ = nullptr;
   const std::byte* end_ = nullptr;
   std::uint64_t last_ns_ = 0;
   std::uint64_t next_ns_ = 0;
-  std::uint64_t clock_errors_ = 0;  // in the open packet
-  bool any_record_ = false;         // in the open packet
-  std::string damage_;              // of the open packet
+  const std::uint16_t* fixed_bytes_;  // of the record table
+  ItemSink* sink_;
+  bool (StreamCursor::*deliver_records_)(std::uint64_t limit_ns);
+  std::uint32_t packet_present_ = 0;
+  bool in_records_ = false;  // a packet is open and no loss comes before it
   EventRecord record_{};
 
-  std::vector<Loss> losses_;  // to be delivered before anything else
+  // --- What every packet touches ------------------------------------------
+  const OpenStream* stream_;
+  ReadState* state_;
+  std::uint32_t index_;
+  std::size_t dump_bytes_;  // header word and dump of a thread record
+  std::size_t packet_ = 0;  // of the scan; the open one or the next
+  bool in_packet_ = false;
+  std::uint64_t clock_errors_ = 0;  // in the open packet
+  std::string damage_;              // of the open packet
+  std::vector<Loss> losses_;        // to be delivered before anything else
   std::size_t next_loss_ = 0;
   std::array<std::uint64_t, kDiscardCauses> discarded_{};  // reported so far
   std::size_t released_bytes_ = 0;
