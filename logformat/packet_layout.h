@@ -111,7 +111,7 @@ constexpr std::uint64_t ExtendTime(std::uint64_t previous_ns,
 // id = hook_id * 2 + (1 for exit) + (0x8000 if the record carries a dump).
 // Hook id 0 is reserved: event id 0 = uncommitted word, event id 1 = hole
 // (reserved record of more than 8 bytes; bits 16..63 = its size in bytes).
-// Holes exist only in open packets; closing removes them.
+// Holes exist only in open kThread packets; closing removes them.
 inline constexpr std::uint16_t kEventUncommitted = 0;
 inline constexpr std::uint16_t kEventHole = 1;
 inline constexpr std::uint16_t kEventExitBit = 0x0001;

@@ -19,7 +19,7 @@ std::size_t HoleBytes(std::uint64_t word, std::size_t available) {
 std::string DescribeDamage(const RecordTable& table, std::uint64_t word,
                            std::size_t at, std::size_t available) {
   const std::uint16_t id = HeaderEventId(word);
-  if (id == kEventHole) {
+  if (id == kEventHole && table.fixed_bytes(id) == RecordTable::kUnknown) {
     return absl::StrFormat(
         "hole of %d bytes at record offset %d, %d bytes left", word >> 16, at,
         available);
@@ -41,6 +41,8 @@ RecordWalk WalkRecords(const RecordTable& table,
   walk.last_ns = begin_ns;
   const std::size_t size =
       records.size() / kRecordAlignBytes * kRecordAlignBytes;
+  // In kCpu streams the same id is an event; their writer reserves nothing.
+  const bool has_holes = table.fixed_bytes(kEventHole) == RecordTable::kUnknown;
   bool zero_run = false;      // a reserved word may be here ...
   std::size_t run_begin = 0;  // of the current run of records
   const auto end_run = [&] {
@@ -58,7 +60,7 @@ RecordWalk WalkRecords(const RecordTable& table,
       at += kRecordAlignBytes;
       continue;
     }
-    if (open && id == kEventHole) {
+    if (open && id == kEventHole && has_holes) {
       const std::size_t bytes = HoleBytes(word, size - at);
       if (bytes == 0) {
         walk.damage = DescribeDamage(table, word, at, size - at);

@@ -1,0 +1,220 @@
+// Write, then read: what comes out is what went in, in time order.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <map>
+
+#include "logformat/metadata_reader.h"
+#include "logformat/metadata_writer.h"
+#include "logformat/trace_reader.h"
+#include "tests/logformat/trace_generator.h"
+#include "tests/support/trace_builder.h"
+
+namespace countrace::logformat {
+namespace {
+
+using test_support::TempDirectory;
+using test_support::TraceBuilder;
+
+std::map<std::string, std::vector<PlainRecord>> ByStream(
+    const std::vector<PlainRecord>& records) {
+  std::map<std::string, std::vector<PlainRecord>> streams;
+  for (const PlainRecord& record : records) {
+    streams[record.stream].push_back(record);
+  }
+  return streams;
+}
+
+TEST_CASE("round_trip: every record is read as it was written, in order",
+          "[logformat][property]") {
+  const auto seed = GENERATE(range(0u, 25u));
+  CAPTURE(seed);
+  TempDirectory temp;
+  TraceBuilder builder(temp / "t");
+  const GeneratedTrace written = Generate(builder, seed, {});
+  const bool finished = seed % 2 == 0;
+  if (finished) {
+    const FinishResult result = builder.Finish();
+    CHECK(result.records == written.records.size());
+    CHECK(result.messages.empty());
+    CHECK(result.discarded == written.discarded);
+  } else {
+    builder.Abandon();
+  }
+  std::unique_ptr<TraceReader> reader;
+  const Collector read = ReadAll(temp / "t", reader);
+  CHECK(reader->info().finished == finished);
+  if (!read.packet_losses.empty()) FAIL_CHECK(read.packet_losses[0].reason);
+  CHECK(read.packet_losses.empty());
+  CHECK(read.discarded == written.discarded);
+  CHECK(read.records.size() == written.records.size());
+  CHECK(ByStream(read.records) == ByStream(written.records));
+  for (std::size_t i = 1; i < read.records.size(); ++i) {
+    const auto before =
+        std::make_pair(read.records[i - 1].time_ns, read.streams[i - 1]);
+    REQUIRE(before <= std::make_pair(read.records[i].time_ns, read.streams[i]));
+  }
+}
+
+TEST_CASE("round_trip: a second read delivers the same", "[logformat]") {
+  TempDirectory temp;
+  TraceBuilder builder(temp / "t");
+  Generate(builder, 7, {});
+  builder.Finish();
+  std::unique_ptr<TraceReader> reader;
+  const Collector first = ReadAll(temp / "t", reader);
+  Collector second(*reader);
+  REQUIRE(reader->Read(second).ok());
+  CHECK(first.records == second.records);
+  CHECK(first.event_losses.size() == second.event_losses.size());
+}
+
+TEST_CASE("round_trip: losses lie between the right records", "[logformat]") {
+  TempDirectory temp;
+  TraceBuilder builder(temp / "t");
+  const std::uint32_t hook = builder.AddPoint("p", "n");
+  auto& stream = builder.Thread(1, 2);
+  stream.Point(hook, 100);
+  stream.writer().CountDiscarded(DiscardCause::kNoSubBuffer, 3);
+  stream.writer().CountDiscarded(DiscardCause::kTraceFull, 4);
+  stream.Point(hook, 200);
+  stream.Point(hook, 300);
+  stream.writer().CountDiscarded(DiscardCause::kNoSubBuffer, 1);
+  builder.Finish();
+  std::unique_ptr<TraceReader> reader;
+  const Collector read = ReadAll(temp / "t", reader);
+  REQUIRE(read.event_losses.size() == 2);
+  const DiscardedEvents& first = read.event_losses[0];
+  CHECK(first.count == 7);
+  CHECK(first.by_cause[0] == 3);
+  CHECK(first.by_cause[1] == 4);
+  CHECK(first.begin_ns == 100);
+  CHECK(first.end_ns == 200);
+  CHECK(first.pid == 1);
+  CHECK(first.tid == 2);
+  const DiscardedEvents& second = read.event_losses[1];
+  CHECK(second.count == 1);
+  CHECK(second.begin_ns == 300);
+}
+
+TEST_CASE("round_trip: the description survives finishing", "[logformat]") {
+  TempDirectory temp;
+  TraceBuilder builder(temp / "t");
+  builder.SetCpuEvents({"task-clock", "a\"b\\c\n"});
+  builder.SetThreadEvents({"page-faults"});
+  builder.AddSegment("server", "handle", "us");
+  builder.AddPoint("server", "a:b\"c\\d", "idp", 5);
+  SessionControl& session = builder.session();
+  session.scope = SessionScope::kCommand;
+  session.root_pid = 4711;
+  session.begin_ns = 123'456'789'012;
+  session.realtime_offset_ns = -5;
+  session.discarded_by_cause[2] = 17;
+  session.last_errno = 28;
+  session.late_sub_buffers = 3;
+  std::unique_ptr<TraceReader> before, after;
+  ReadAll(temp / "t", before);
+  builder.Finish();
+  ReadAll(temp / "t", after);
+  const TraceInfo& a = before->info();
+  const TraceInfo& b = after->info();
+  CHECK_FALSE(a.finished);
+  CHECK(b.finished);
+  CHECK(a.uuid == b.uuid);
+  CHECK(a.boot_id == b.boot_id);
+  CHECK(b.scope == SessionScope::kCommand);
+  CHECK(b.root_pid == 4711);
+  CHECK(b.begin_ns == 123'456'789'012);
+  CHECK(b.realtime_offset_ns == -5);
+  CHECK(b.hostname == "testhost");
+  CHECK(b.command == "./server --bench");
+  CHECK(b.cpu_events == std::vector<std::string>{"task-clock", "a\"b\\c\n"});
+  CHECK(b.thread_events == std::vector<std::string>{"page-faults"});
+  REQUIRE(b.hooks.size() == 2);
+  CHECK(b.hooks[0].id == 5);
+  CHECK(b.hooks[0].FullName() == "server:a:b\"c\\d");
+  CHECK(b.hooks[0].kind == HookKind::kPoint);
+  CHECK(b.hooks[1].location == "test.cc:1");
+  CHECK(b.FindHook(kHookIdAutomaticMin)->name == "handle");
+  CHECK(b.FindHook(6) == nullptr);
+  CHECK(after->session_discarded()[2] == 17);
+  CHECK(after->session_last_errno() == 28);
+  CHECK(after->late_sub_buffers() == 3);
+}
+
+TEST_CASE("merge: 2,000 streams come out in time order", "[logformat]") {
+  constexpr std::int32_t kStreams = 2000;
+  TempDirectory temp;
+  TraceBuilder builder(temp / "t");
+  builder.SetPacketBytes(2 * kPacketAlignBytes);
+  const std::uint32_t hook = builder.AddPoint("p", "n", "u");
+  for (std::uint64_t round = 0; round < 5; ++round) {
+    for (std::int32_t i = 0; i < kStreams; ++i) {
+      // Ties between streams, and streams that run ahead of others.
+      const std::uint64_t time =
+          round * 1000 + static_cast<std::uint64_t>((i * 7919) % 1000);
+      REQUIRE(builder.Thread(1, i).Point(hook, time, {round}));
+    }
+  }
+  builder.Finish();
+  std::unique_ptr<TraceReader> reader;
+  const Collector read = ReadAll(temp / "t", reader);
+  REQUIRE(read.records.size() == 5 * kStreams);
+  for (std::size_t i = 1; i < read.records.size(); ++i) {
+    REQUIRE(std::make_pair(read.records[i - 1].time_ns, read.streams[i - 1]) <
+            std::make_pair(read.records[i].time_ns, read.streams[i]));
+  }
+}
+
+TEST_CASE("reader: progress can stop a read", "[logformat]") {
+  TempDirectory temp;
+  TraceBuilder builder(temp / "t");
+  Generate(builder, 3, {});
+  builder.Finish();
+  auto reader = TraceReader::Open(temp / "t");
+  REQUIRE(reader.ok());
+  Collector collector(**reader);
+  const absl::Status status = (*reader)->Read(
+      collector,
+      [](void*, std::uint64_t done, std::uint64_t total) {
+        REQUIRE(done <= total);
+        return false;
+      },
+      nullptr);
+  CHECK(absl::IsCancelled(status));
+}
+
+TEST_CASE("metadata: text and description are each other's inverse",
+          "[logformat][property]") {
+  TraceDescription description;
+  description.from_metadata = true;
+  TraceInfo& info = description.info;
+  info.path = "t";
+  info.uuid[3] = 0xab;
+  info.hostname = "a\tb\"c\\\x01\x7f\xc3\xa4\xff";
+  info.command = std::string(300, '"');
+  info.cpu_events = {"int", "01c", "a-b", "a:b", "prev_tid"};
+  HookInfo hook;
+  for (std::uint32_t id = 1; id < 300; ++id) {
+    hook.id = id;
+    hook.provider = "p" + std::to_string(id % 7);
+    hook.name = "\n{};/*";
+    hook.location = "a.cc:1";
+    hook.payload.assign(id % 7, PayloadType::kString);
+    info.hooks.push_back(hook);
+  }
+  const std::string text = MetadataText(description);
+  const auto parsed = ParseMetadata(text, "t");
+  INFO(parsed.status());
+  REQUIRE(parsed.ok());
+  CHECK(MetadataText(*parsed) == text);
+  CHECK(parsed->info.hostname == info.hostname);
+  CHECK(parsed->info.hooks.size() == info.hooks.size());
+  // Cut anywhere, it is an error, never a different description.
+  for (std::size_t bytes = 0; bytes + 3 < text.size(); bytes += 13) {
+    CAPTURE(bytes);
+    CHECK_FALSE(ParseMetadata(text.substr(0, bytes), "t").ok());
+  }
+}
+
+}  // namespace
+}  // namespace countrace::logformat
