@@ -234,9 +234,18 @@ struct AtThreadEnd {
 };
 void OnKeyEnd(void*) { COUNTRACE_HOOK("workload", "key_destructor"); }
 
+// Only mode "life" has hooks around main; glibc hands constructors argv.
+bool g_life = false;
+__attribute__((constructor(200))) void ReadMode(int argc, char** argv) {
+  g_life = argc > 1 && strcmp(argv[1], "life") == 0;
+}
 struct AroundMain {
-  AroundMain() { COUNTRACE_HOOK("workload", "before_main"); }
-  ~AroundMain() { COUNTRACE_HOOK("workload", "after_main"); }
+  AroundMain() {
+    if (g_life) COUNTRACE_HOOK("workload", "before_main");
+  }
+  ~AroundMain() {
+    if (g_life) COUNTRACE_HOOK("workload", "after_main");
+  }
 };
 AroundMain g_around_main;
 

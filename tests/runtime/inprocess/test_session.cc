@@ -99,7 +99,7 @@ class Collector : public lf::ItemSink {
     last_ns_[record.stream] = record.time_ns;
     const lf::HookInfo* hook =
         info_.FindHook(lf::EventHookId(record.event_id));
-    REQUIRE(hook != nullptr);
+    if (hook == nullptr) FAIL("record of an unknown hook");
     std::string name = hook->FullName();
     if (hook->kind == lf::HookKind::kSegment) {
       name += (record.event_id & lf::kEventExitBit) != 0 ? "__exit" : "__enter";
@@ -112,7 +112,7 @@ class Collector : public lf::ItemSink {
     ++out_.by_name[name];
     if (name == "workload:tick") {
       std::uint64_t value = 0;
-      REQUIRE(record.payload.size() >= sizeof(value));
+      if (record.payload.size() < sizeof(value)) FAIL("payload is cut");
       memcpy(&value, record.payload.data(), sizeof(value));
       thread.ticks.push_back(value);
     }
