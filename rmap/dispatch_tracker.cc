@@ -63,6 +63,7 @@ ThreadState* DispatchTracker::Resolve(std::int32_t tid, std::uint64_t time_ns) {
     registry_.Retire(*thread);
     return nullptr;
   }
+  thread->announced = false;
   thread->last_seen_ns = time_ns;
   return thread;
 }
@@ -237,8 +238,12 @@ void DispatchTracker::Abandon(CpuState& cpu, std::uint64_t time_ns) {
   if (!cpu.lossy) ++contradictions_;
   if (cpu.thread != nullptr &&
       cpu.thread->running_cpu == static_cast<std::int32_t>(cpu.cpu)) {
-    cpu.thread->running_cpu = -1;
-    cpu.thread->waiting = false;
+    ThreadState& thread = *cpu.thread;
+    if (thread.last_hook_ns > thread.switch_in_ns) {
+      thread.unbooked_ns += thread.last_hook_ns - thread.switch_in_ns;
+    }
+    thread.running_cpu = -1;
+    thread.waiting = false;
   }
   cpu.thread = nullptr;
   cpu.occupant = CpuState::Occupant::kUnknown;

@@ -171,9 +171,12 @@ class Builder {
   }
 
   // Everything of a row that is not a name.
-  SegmentRow RowOf(const ProcessState& process, const SegmentAmounts& amounts,
+  SegmentRow RowOf(const ProcessState& process, SegmentAmounts amounts,
                    const DurationStatistics& wall) const {
     SegmentRow row;
+    // Both are lower bounds after a loss, found in different ways.
+    amounts.incl.on_cpu_ns =
+        std::max(amounts.incl.on_cpu_ns, amounts.excl.on_cpu_ns);
     row.pid = process.pid;
     row.process = process.index;
     row.comm = process.comm;

@@ -54,6 +54,9 @@ struct ThreadState {
   std::int32_t running_cpu = -1, last_cpu = -1;
   std::uint64_t switch_in_ns = 0;  // of the part not yet in on_cpu_ns
   std::uint64_t on_cpu_ns = 0;
+  // Hook records show that it ran, but the interval was unattributed: in no
+  // account, yet in the on-CPU clock, which must not go back under open calls.
+  std::uint64_t unbooked_ns = 0;
   std::uint64_t stay = 0;  // serial number of the latest stay, 0: none yet
   bool stay_sure = false;  // nothing was lost on its CPU during that stay
   std::uint64_t dispatches = 0, migrations = 0, switches_out = 0;
@@ -70,8 +73,9 @@ struct ThreadState {
   // On-CPU time so far. Outside its dispatches, where clock error can put a
   // user record, it stands still.
   std::uint64_t OnCpuAt(std::uint64_t time_ns) const {
-    if (running_cpu < 0 || time_ns <= switch_in_ns) return on_cpu_ns;
-    return on_cpu_ns + (time_ns - switch_in_ns);
+    const std::uint64_t so_far_ns = on_cpu_ns + unbooked_ns;
+    if (running_cpu < 0 || time_ns <= switch_in_ns) return so_far_ns;
+    return so_far_ns + (time_ns - switch_in_ns);
   }
 };
 
