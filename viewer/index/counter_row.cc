@@ -1,0 +1,129 @@
+#include "viewer/index/counter_row.h"
+
+#include <algorithm>
+
+#include "viewer/index/forest.h"
+
+namespace countrace::viewer {
+namespace {
+
+void Widen(CounterRow::Rates& rates, double min, double max) {
+  rates.min = rates.known ? std::min(rates.min, min) : min;
+  rates.max = rates.known ? std::max(rates.max, max) : max;
+  rates.known = true;
+}
+
+}  // namespace
+
+CounterRow::CounterRow(const TimelineIndex& index, std::uint32_t row)
+    : index_(index),
+      entry_(index.rows()[row]),
+      leaves_(index.At<std::byte>(entry_.leaf_offset)),
+      stride_(sizeof(CounterLeaf) + 8 * std::size_t{entry_.extras}) {}
+
+std::uint64_t CounterRow::FirstAfter(std::uint64_t time_ns,
+                                     std::uint64_t hint) const {
+  std::uint64_t low = std::min(hint, entry_.leaves);
+  if (low > 0 && leaf(low - 1).time_ns > time_ns) low = 0;  // useless hint
+  std::uint64_t step = 1;
+  std::uint64_t high = low;
+  while (high < entry_.leaves && leaf(high).time_ns <= time_ns) {
+    low = high + 1;
+    high += step;
+    step *= 2;
+  }
+  high = std::min(high, entry_.leaves);
+  while (low < high) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    if (leaf(middle).time_ns <= time_ns) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+CounterRow::Value CounterRow::Before(std::uint64_t time_ns, std::uint32_t event,
+                                     std::uint64_t* hint) const {
+  if (entry_.leaves == 0) return {0, false, true};
+  const std::uint64_t next = FirstAfter(time_ns, hint == nullptr ? 0 : *hint);
+  if (hint != nullptr) *hint = next;
+  if (next == 0) return {0, false, true};
+  const CounterLeaf& last = leaf(next - 1);
+  const double base = static_cast<double>(value(next - 1, event));
+  if (next == entry_.leaves) {
+    return {base, false, time_ns > last.time_ns};
+  }
+  const CounterLeaf& after = leaf(next);
+  const bool gap = ((after.gaps >> event) & 1) != 0;
+  if (time_ns == last.time_ns || gap) return {base, false, gap};
+  const double share = static_cast<double>(time_ns - last.time_ns) /
+                       static_cast<double>(std::max<std::uint64_t>(
+                           after.time_ns - last.time_ns, 1));
+  const double step = static_cast<double>(value(next, event)) - base;
+  return {base + step * share, step != 0, false};
+}
+
+void CounterRow::AddStep(std::uint64_t step, std::uint32_t event,
+                         Rates& rates) const {
+  const CounterLeaf& from = leaf(step);
+  const CounterLeaf& to = leaf(step + 1);
+  if (((to.gaps >> event) & 1) != 0) {
+    rates.gap = true;
+    return;
+  }
+  if (to.time_ns <= from.time_ns) return;
+  const double rate =
+      static_cast<double>(value(step + 1, event) - value(step, event)) /
+      static_cast<double>(to.time_ns - from.time_ns);
+  Widen(rates, rate, rate);
+}
+
+CounterRow::Rates CounterRow::RatesIn(TimeRange range, std::uint32_t event,
+                                      std::uint64_t* hint) const {
+  Rates rates;
+  if (entry_.leaves < 2) {
+    rates.gap = true;
+    return rates;
+  }
+  const std::uint64_t steps = entry_.leaves - 1;
+  // Step i lasts from leaf i to leaf i + 1. It touches the range if it ends
+  // after its begin and begins before its end.
+  const std::uint64_t after =
+      FirstAfter(range.begin_ns, hint == nullptr ? 0 : *hint);
+  if (hint != nullptr) *hint = after;
+  const std::uint64_t first = after == 0 ? 0 : after - 1;
+  const std::uint64_t end = std::min(
+      steps, range.end_ns == 0 ? 0 : FirstAfter(range.end_ns - 1, after));
+  if (after == 0 || leaf(entry_.leaves - 1).time_ns < range.end_ns) {
+    rates.gap = true;
+  }
+  const std::uint64_t block_begin = (first + kCounterBlock - 1) / kCounterBlock;
+  const std::uint64_t block_end = end / kCounterBlock;
+  if (block_begin >= block_end) {
+    for (std::uint64_t step = first; step < end; ++step) {
+      AddStep(step, event, rates);
+    }
+    return rates;
+  }
+  for (std::uint64_t s = first; s < block_begin * kCounterBlock; ++s) {
+    AddStep(s, event, rates);
+  }
+  const std::uint64_t blocks =
+      steps / kCounterBlock + (steps % kCounterBlock != 0 ? 1 : 0);
+  const CounterNode* nodes =
+      index_.At<CounterNode>(entry_.node_offset) + event * ForestNodes(blocks);
+  VisitForestRange(block_begin, block_end, [&](std::uint64_t at) {
+    if (nodes[at].gaps != 0) rates.gap = true;
+    if (nodes[at].min_rate <= nodes[at].max_rate) {
+      Widen(rates, nodes[at].min_rate, nodes[at].max_rate);
+    }
+  });
+  for (std::uint64_t s = block_end * kCounterBlock; s < end; ++s) {
+    AddStep(s, event, rates);
+  }
+  return rates;
+}
+
+}  // namespace countrace::viewer

@@ -1,0 +1,56 @@
+// Questions about the counters of one CPU. Between two dumps a count is known
+// only in total: it is spread evenly (a flat rate) and marked estimated.
+#ifndef COUNTRACE_VIEWER_INDEX_COUNTER_ROW_H_
+#define COUNTRACE_VIEWER_INDEX_COUNTER_ROW_H_
+
+#include <cstdint>
+
+#include "viewer/index/interval_row.h"
+#include "viewer/index/timeline_index.h"
+
+namespace countrace::viewer {
+
+class CounterRow {
+ public:
+  // Requires: rows()[row] is of RowKind::kCounter.
+  CounterRow(const TimelineIndex& index, std::uint32_t row);
+
+  std::uint32_t cpu() const { return entry_.owner; }
+
+  struct Value {
+    double count;    // since the first dump
+    bool estimated;  // between two dumps
+    bool gap;        // before the first dump, after the last, or not counted
+  };
+  Value Before(std::uint64_t time_ns, std::uint32_t event,
+               std::uint64_t* hint = nullptr) const;
+
+  struct Rates {
+    double min = 0, max = 0;  // events per ns over the steps that touch
+    bool known = false;
+    bool gap = false;
+  };
+  Rates RatesIn(TimeRange range, std::uint32_t event,
+                std::uint64_t* hint = nullptr) const;
+
+ private:
+  const CounterLeaf& leaf(std::uint64_t number) const {
+    return *reinterpret_cast<const CounterLeaf*>(leaves_ + number * stride_);
+  }
+  std::uint64_t value(std::uint64_t number, std::uint32_t event) const {
+    return reinterpret_cast<const std::uint64_t*>(leaves_ + number * stride_ +
+                                                  sizeof(CounterLeaf))[event];
+  }
+  // First leaf later than `time_ns`.
+  std::uint64_t FirstAfter(std::uint64_t time_ns, std::uint64_t hint) const;
+  void AddStep(std::uint64_t step, std::uint32_t event, Rates& rates) const;
+
+  const TimelineIndex& index_;
+  const RowEntry& entry_;
+  const std::byte* leaves_;
+  std::size_t stride_;
+};
+
+}  // namespace countrace::viewer
+
+#endif  // COUNTRACE_VIEWER_INDEX_COUNTER_ROW_H_

@@ -1,0 +1,234 @@
+// On-disk structures of the timeline index, `.timeline.pvx` (README.md, "Index
+// file"). Little-endian, read through mmap; every array is 8-byte aligned.
+//
+// Times inside the index are ns since `FileHeader::begin_ns`. Rows are stored
+// in display order. Every offset is from the start of the file.
+#ifndef COUNTRACE_VIEWER_INDEX_FILE_LAYOUT_H_
+#define COUNTRACE_VIEWER_INDEX_FILE_LAYOUT_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace countrace::viewer {
+
+inline constexpr char kIndexFile[] = ".timeline.pvx";
+inline constexpr std::uint64_t kIndexMagic = 0x3130787650747463;  // "ctPvx01"
+// Raised with every change of a structure below; another version is rebuilt.
+inline constexpr std::uint32_t kIndexVersion = 1;
+
+inline constexpr std::uint32_t kNoKey = 0xffffffffu;
+inline constexpr std::uint64_t kUnknownTime = ~std::uint64_t{0};
+
+// Which trace the index belongs to. Any difference = stale.
+struct Fingerprint {
+  std::uint8_t uuid[16];
+  std::uint64_t stream_bytes;  // of all stream files
+  std::uint64_t stream_hash;   // over names and sizes of all stream files
+  bool operator==(const Fingerprint&) const = default;
+};
+static_assert(sizeof(Fingerprint) == 32);
+
+enum class Section : std::uint32_t {
+  kRowData,    // leaves, forest nodes, prefix sums, postings
+  kRows,       // RowEntry
+  kGroups,     // GroupEntry
+  kProcesses,  // ProcessEntry
+  kThreads,    // ThreadEntry
+  kHooks,      // HookEntry, ascending by id
+  kLosses,     // LossEntry, by begin, at most kMaxLosses
+  kOverview,   // StripColumn[overview_rows][kOverviewColumns]
+  kStrings,    // bytes the name fields point into
+  kFacts,      // JSON text about the trace, sent to the client as it is
+};
+inline constexpr std::size_t kSections = 10;
+inline constexpr std::size_t kSectionAlignBytes = 64;
+
+struct SectionEntry {
+  std::uint64_t offset, bytes, checksum;
+};
+
+struct FileHeader {
+  std::uint64_t magic;
+  std::uint32_t version;
+  std::uint32_t header_bytes;  // sizeof(FileHeader)
+  std::uint64_t file_bytes;
+  Fingerprint trace;
+  std::uint64_t begin_ns;  // CLOCK_MONOTONIC of time 0
+  std::uint64_t duration_ns;
+  std::uint32_t cpus;
+  std::uint32_t events;  // kernel dump events
+  std::uint32_t overview_rows;
+  std::uint32_t reserved;
+  SectionEntry sections[kSections];
+  std::uint64_t header_checksum;  // of everything before it
+};
+static_assert(sizeof(FileHeader) == 88 + 24 * kSections + 8);
+
+enum class RowKind : std::uint32_t {
+  kQuality = 0,     // merged loss intervals; key = LossEntry; extra = count
+  kCpu = 1,         // dispatches on one CPU; key = thread
+  kThreadRun = 2,   // dispatches of one thread; key = CPU; extras = counts
+  kHook = 3,        // point hooks of one thread; key = hook id
+  kSegment = 4,     // segments of one thread at one depth; key = hook id;
+                    // extra = on-CPU ns (kUnknownTime: unknown)
+  kIdleRun = 5,     // idle of one CPU, with counts; not drawn
+  kOutsideRun = 6,  // outside the recorded command, one CPU; not drawn
+  kCounter = 7,     // counter dumps of one CPU (CounterLeaf)
+};
+
+enum RowFlags : std::uint32_t {
+  kRowCountsUnknown = 1u << 0,  // some leaf has no counts: sums are too low
+};
+
+// One row of intervals, points or dumps. Leaves are in time order and do not
+// overlap.
+struct RowEntry {
+  RowKind kind;
+  std::uint32_t owner;   // CPU, or thread index
+  std::uint32_t depth;   // kSegment
+  std::uint32_t flags;   // RowFlags
+  std::uint32_t extras;  // u64 values after each IntervalLeaf
+  std::uint32_t reserved;
+  std::uint64_t leaves;  // count
+  std::uint64_t leaf_offset;
+  std::uint64_t node_offset;  // in-order forest over blocks
+  std::uint64_t
+      prefix_offset;  // (1 + extras) u64 for each block, plus the total
+  std::uint32_t first_group, groups;  // kSegment, kHook
+};
+static_assert(sizeof(RowEntry) == 64);
+
+enum LeafFlags : std::uint32_t {
+  kLeafBeginInferred = 1u << 0,
+  kLeafEndInferred = 1u << 1,
+  kLeafIdle = 1u << 2,
+  kLeafOutside = 1u << 3,
+  kLeafDisplaced = 1u << 4,  // drawn below its depth: it overlapped
+  kLeafCountsUnknown = 1u << 5,
+};
+
+struct IntervalLeaf {
+  std::uint64_t begin_ns, end_ns;
+  std::uint32_t key;
+  std::uint32_t flags;  // LeafFlags
+  // RowEntry::extras u64 values follow.
+};
+static_assert(sizeof(IntervalLeaf) == 24);
+inline constexpr std::uint64_t kIntervalBlock = 64;  // leaves
+
+// Share of one key in an interval node (Misra-Gries, 4 entries: an entry is at
+// most busy/5 below the truth, and every key above busy/5 is present).
+struct SketchEntry {
+  std::uint32_t key;
+  float share_ns;
+};
+inline constexpr std::size_t kSketchEntries = 4;
+
+struct IntervalNode {
+  std::uint64_t busy_ns;  // without idle and outside
+  std::uint64_t idle_ns;
+  std::uint64_t outside_ns;
+  std::uint32_t count;       // of busy leaves, saturated
+  std::uint32_t longest_ns;  // of busy leaves, saturated
+  SketchEntry sketch[kSketchEntries];
+};
+static_assert(sizeof(IntervalNode) == 64);
+
+struct PointLeaf {
+  std::uint64_t time_ns;
+  std::uint32_t key;
+  std::uint32_t flags;
+};
+static_assert(sizeof(PointLeaf) == 16);
+
+// Cumulative values of one CPU. `gaps` bit e: what event e did since the leaf
+// before is not known; its value is carried over. `FileHeader::events` u64
+// values follow.
+struct CounterLeaf {
+  std::uint64_t time_ns;
+  std::uint64_t gaps;
+};
+inline constexpr std::uint64_t kCounterBlock = 256;  // steps between leaves
+
+// Of the rates (events per ns) of the steps of a block, one event.
+struct CounterNode {
+  float min_rate, max_rate;  // min > max: no known step
+  std::uint32_t gaps;        // steps that are not known
+  std::uint32_t reserved;
+};
+static_assert(sizeof(CounterNode) == 16);
+
+// The leaves of one row with one key and one parent key, in time order.
+struct GroupEntry {
+  std::uint32_t row;
+  std::uint32_t key;     // hook id
+  std::uint32_t parent;  // hook id of the enclosing segment, or kNoKey
+  std::uint32_t process;
+  std::uint64_t count;
+  std::uint64_t posting_offset;  // u32 leaf numbers
+  std::uint64_t prefix_offset;  // GroupSum for each kGroupBlock, plus the total
+};
+static_assert(sizeof(GroupEntry) == 40);
+inline constexpr std::uint64_t kGroupBlock = 64;
+
+struct GroupSum {
+  std::uint64_t wall_ns, on_cpu_ns, on_cpu_unknown;
+};
+
+struct NameRef {
+  std::uint32_t offset, bytes;  // in kStrings
+};
+struct ProcessEntry {
+  std::int32_t pid, parent_pid;
+  NameRef comm;
+  std::uint64_t on_cpu_ns;  // kUnknownTime: unknown
+  std::uint32_t in_scope;
+  std::uint32_t listed;  // 0: a hole in the numbering
+};
+static_assert(sizeof(ProcessEntry) == 32);
+struct ThreadEntry {
+  std::int32_t tid, pid;
+  std::uint32_t process;
+  std::uint32_t listed;
+  NameRef comm;
+  std::uint64_t on_cpu_ns;
+};
+static_assert(sizeof(ThreadEntry) == 32);
+struct HookEntry {
+  std::uint32_t id, kind;  // logformat::HookKind
+  NameRef name, location;
+};
+static_assert(sizeof(HookEntry) == 24);
+struct LossEntry {
+  std::int32_t cpu;  // -1: of a thread
+  std::uint32_t thread;
+  std::uint64_t begin_ns, end_ns, count;  // count 0: unknown
+  NameRef cause;
+};
+static_assert(sizeof(LossEntry) == 40);
+inline constexpr std::size_t kMaxLosses = 1000;
+
+enum ColumnFlags : std::uint8_t {
+  kColumnMerged = 1u << 0,  // more than one leaf
+  kColumnGap = 1u << 1,     // part of the column is not known at all
+  kColumnIdle = 1u << 2,    // some idle
+  kColumnOutside =
+      1u << 3,  // some time of others, outside the recorded command
+  kColumnInferred = 1u << 4,
+};
+
+// One column of a strip: who dominates it and how much of it is covered.
+struct StripColumn {
+  std::uint32_t key;      // kNoKey: nobody
+  std::uint16_t count;    // leaves, saturated
+  std::uint8_t coverage;  // busy share of 255; at least 1 if any
+  std::uint8_t flags;     // ColumnFlags
+};
+static_assert(sizeof(StripColumn) == 8);
+
+inline constexpr std::uint32_t kOverviewColumns = 2048;
+inline constexpr std::uint32_t kMaxOverviewRows = 31;  // machine + 30 CPUs
+
+}  // namespace countrace::viewer
+
+#endif  // COUNTRACE_VIEWER_INDEX_FILE_LAYOUT_H_

@@ -1,0 +1,561 @@
+// One thing although long: the order of sections and how each is derived from
+// collected rows.
+#include "viewer/index/index_assembly.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <tuple>
+#include <utility>
+
+#include "viewer/index/forest.h"
+#include "viewer/index/index_file_writer.h"
+#include "viewer/index/interval_summary.h"
+#include "viewer/index/overview_columns.h"
+
+namespace countrace::viewer {
+namespace {
+
+// Strings of kStrings; equal strings are stored once.
+class StringPool {
+ public:
+  NameRef Add(const std::string& text) {
+    const auto [entry, added] = known_.try_emplace(text, NameRef{});
+    if (added) {
+      entry->second = {static_cast<std::uint32_t>(bytes_.size()),
+                       static_cast<std::uint32_t>(text.size())};
+      bytes_ += text;
+    }
+    return entry->second;
+  }
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  std::map<std::string, NameRef> known_;
+  std::string bytes_;
+};
+
+class Assembler {
+ public:
+  Assembler(AssemblyInput input, IndexFileWriter& out)
+      : in_(std::move(input)),
+        out_(out),
+        duration_ns_(in_.end_ns - in_.begin_ns),
+        overview_(duration_ns_) {}
+
+  FileHeader Run() {
+    NumberNames();
+    SortRows();
+    out_.BeginSection(Section::kRowData);
+    WriteQualityRow();
+    std::uint32_t previous = kNoKey;
+    for (std::uint32_t number = 0; number < in_.rows.size(); ++number) {
+      const CollectedRow& row = in_.rows[number];
+      switch (row.kind) {
+        case RowKind::kHook:
+          WritePointRow(row);
+          break;
+        case RowKind::kCounter:
+          WriteCounterRow(row);
+          break;
+        default:
+          // The row above a segment row, if it is of the same thread.
+          const bool nested = previous != kNoKey &&
+                              row.kind == RowKind::kSegment &&
+                              in_.rows[previous].kind == RowKind::kSegment &&
+                              in_.rows[previous].owner == row.owner &&
+                              in_.rows[previous].depth + 1 == row.depth;
+          WriteIntervalRow(row, nested ? &in_.rows[previous] : nullptr);
+      }
+      previous = number;
+    }
+    out_.EndSection();
+    WriteSection(Section::kRows, rows_);
+    WriteSection(Section::kGroups, groups_);
+    WriteSection(Section::kProcesses, processes_);
+    WriteSection(Section::kThreads, threads_);
+    WriteSection(Section::kHooks, hooks_);
+    WriteSection(Section::kLosses, losses_);
+    const std::vector<StripColumn> columns = overview_.Finish();
+    WriteSection(Section::kOverview, columns);
+    WriteText(Section::kStrings, strings_.bytes());
+    WriteText(Section::kFacts, Facts());
+
+    FileHeader header{};
+    header.trace = in_.fingerprint;
+    header.begin_ns = in_.begin_ns;
+    header.duration_ns = duration_ns_;
+    header.cpus = cpus_;
+    header.events = in_.events;
+    header.overview_rows = overview_.rows();
+    return header;
+  }
+
+ private:
+  template <typename T>
+  void WriteSection(Section section, const std::vector<T>& entries) {
+    out_.BeginSection(section);
+    out_.AppendArray(std::span<const T>(entries));
+    out_.EndSection();
+  }
+  void WriteText(Section section, const std::string& text) {
+    out_.BeginSection(section);
+    out_.AppendArray(std::span<const char>(text));
+    out_.EndSection();
+  }
+
+  // Names are known only after reconstruction: rows carry indexes.
+  void NumberNames() {
+    for (const rmap::ProcessRow& row : in_.report.processes) {
+      const auto number = static_cast<std::size_t>(row.index);
+      if (number >= processes_.size()) processes_.resize(number + 1);
+      processes_[number] = {.pid = row.pid,
+                            .parent_pid = row.parent_pid,
+                            .comm = strings_.Add(row.comm),
+                            .on_cpu_ns = row.on_cpu_ns.value_or(kUnknownTime),
+                            .in_scope = row.in_scope ? 1u : 0u,
+                            .listed = 1};
+    }
+    thread_order_.assign(in_.report.threads.size(), 0);
+    for (const rmap::ThreadRow& row : in_.report.threads) {
+      const auto number = static_cast<std::size_t>(row.index);
+      if (number >= threads_.size()) {
+        ThreadEntry unlisted{};
+        unlisted.process = kNoKey;
+        threads_.resize(number + 1, unlisted);
+        thread_order_.resize(number + 1, kNoKey);
+      }
+      threads_[number] = {.tid = row.tid,
+                          .pid = row.pid,
+                          .process = static_cast<std::uint32_t>(row.process),
+                          .listed = 1,
+                          .comm = strings_.Add(row.comm),
+                          .on_cpu_ns = row.on_cpu_ns.value_or(kUnknownTime)};
+      thread_order_[number] =
+          static_cast<std::uint32_t>(&row - in_.report.threads.data());
+    }
+    for (const logformat::HookInfo& hook : in_.info.hooks) {
+      hooks_.push_back({.id = hook.id,
+                        .kind = static_cast<std::uint32_t>(hook.kind),
+                        .name = strings_.Add(hook.FullName()),
+                        .location = strings_.Add(hook.location)});
+    }
+    std::sort(
+        hooks_.begin(), hooks_.end(),
+        [](const HookEntry& a, const HookEntry& b) { return a.id < b.id; });
+  }
+
+  std::uint32_t ProcessOf(std::uint32_t thread) const {
+    return thread < threads_.size() ? threads_[thread].process : kNoKey;
+  }
+
+  // Display order: CPUs, then threads by on-CPU time (the report's order) with
+  // run, hooks and depths together, then what is not drawn by itself.
+  void SortRows() {
+    const auto rank = [this](const CollectedRow& row) {
+      const bool of_thread = row.kind == RowKind::kThreadRun ||
+                             row.kind == RowKind::kHook ||
+                             row.kind == RowKind::kSegment;
+      const std::uint32_t part = row.kind == RowKind::kCpu ? 0
+                                 : of_thread               ? 1
+                                                           : 2;
+      const std::uint32_t owner = of_thread && row.owner < thread_order_.size()
+                                      ? thread_order_[row.owner]
+                                      : row.owner;
+      return std::tuple(
+          part, of_thread ? 0u : static_cast<std::uint32_t>(row.kind), owner,
+          row.owner, static_cast<std::uint32_t>(row.kind), row.depth);
+    };
+    std::sort(in_.rows.begin(), in_.rows.end(),
+              [&rank](const CollectedRow& a, const CollectedRow& b) {
+                return rank(a) < rank(b);
+              });
+    cpus_ = in_.info.cpus;
+    for (const CollectedRow& row : in_.rows) {
+      if (row.kind == RowKind::kCpu || row.kind == RowKind::kCounter) {
+        cpus_ = std::max(cpus_, row.owner + 1);
+      }
+    }
+  }
+
+  std::uint64_t Relative(std::uint64_t time_ns) const {
+    return std::min(time_ns < in_.begin_ns ? 0 : time_ns - in_.begin_ns,
+                    duration_ns_);
+  }
+
+  RowEntry EntryOf(const CollectedRow& row) const {
+    return {.kind = row.kind,
+            .owner = row.owner,
+            .depth = row.depth,
+            .flags = row.flags,
+            .extras = row.extras,
+            .reserved = 0,
+            .leaves = in_.spool.leaves(row.spool_row),
+            .leaf_offset = out_.offset(),
+            .node_offset = 0,
+            .prefix_offset = 0,
+            .first_group = 0,
+            .groups = 0};
+  }
+
+  // Nodes and prefix sums of an interval row, leaf by leaf.
+  class BlockSums {
+   public:
+    explicit BlockSums(std::uint32_t extras) : sums_(1 + extras, 0) {}
+    void Add(const IntervalLeaf& leaf, std::uint32_t key,
+             const std::uint64_t* extras) {
+      if (leaves_ % kIntervalBlock == 0) {
+        if (leaves_ != 0) CloseBlock();
+        prefix_.insert(prefix_.end(), sums_.begin(), sums_.end());
+      }
+      ++leaves_;
+      const std::uint64_t wall_ns = leaf.end_ns - leaf.begin_ns;
+      AddLeaf(node_, key, leaf.flags, wall_ns);
+      sums_[0] += wall_ns;
+      for (std::size_t i = 1; i < sums_.size(); ++i) {
+        if (extras[i - 1] != kUnknownTime) sums_[i] += extras[i - 1];
+      }
+    }
+    void Finish() {
+      if (leaves_ != 0) CloseBlock();
+      prefix_.insert(prefix_.end(), sums_.begin(), sums_.end());
+    }
+    const std::vector<IntervalNode>& nodes() const { return forest_.nodes(); }
+    const std::vector<std::uint64_t>& prefix() const { return prefix_; }
+
+   private:
+    void CloseBlock() {
+      forest_.Append(node_, MergeNodes);
+      node_ = EmptyNode();
+    }
+    std::uint64_t leaves_ = 0;
+    std::vector<std::uint64_t> sums_, prefix_;
+    IntervalNode node_ = EmptyNode();
+    ForestBuilder<IntervalNode> forest_;
+  };
+
+  void WriteSums(BlockSums& sums, RowEntry& entry) {
+    sums.Finish();
+    entry.node_offset = out_.offset();
+    out_.AppendArray(std::span(sums.nodes()));
+    entry.prefix_offset = out_.offset();
+    out_.AppendArray(std::span(sums.prefix()));
+  }
+
+  // Losses of all sources, merged where they touch, as one row.
+  void WriteQualityRow() {
+    std::sort(in_.losses.begin(), in_.losses.end(),
+              [](const CollectedLoss& a, const CollectedLoss& b) {
+                return std::tie(a.begin_ns, a.end_ns) <
+                       std::tie(b.begin_ns, b.end_ns);
+              });
+    RowEntry entry{};
+    entry.kind = RowKind::kQuality;
+    entry.extras = 1;
+    entry.leaf_offset = out_.offset();
+    BlockSums sums(1);
+    IntervalLeaf merged{};
+    std::uint64_t count = 0;
+    bool open = false;
+    const auto close = [&] {
+      if (!open) return;
+      out_.AppendArray(std::span<const IntervalLeaf>(&merged, 1));
+      out_.AppendArray(std::span<const std::uint64_t>(&count, 1));
+      sums.Add(merged, merged.key, &count);
+      ++entry.leaves;
+    };
+    for (std::size_t i = 0; i < in_.losses.size(); ++i) {
+      const CollectedLoss& loss = in_.losses[i];
+      const std::uint64_t begin_ns = Relative(loss.begin_ns);
+      const std::uint64_t end_ns = Relative(loss.end_ns);
+      if (i < kMaxLosses) {
+        losses_.push_back({.cpu = loss.cpu,
+                           .thread = loss.thread,
+                           .begin_ns = begin_ns,
+                           .end_ns = end_ns,
+                           .count = loss.count,
+                           .cause = strings_.Add(in_.causes[loss.cause])});
+      }
+      if (open && begin_ns <= merged.end_ns) {
+        merged.end_ns = std::max(merged.end_ns, end_ns);
+        count += loss.count;
+        continue;
+      }
+      close();
+      merged = {.begin_ns = begin_ns,
+                .end_ns = end_ns,
+                .key = static_cast<std::uint32_t>(i),
+                .flags = 0};
+      count = loss.count;
+      open = true;
+    }
+    close();
+    WriteSums(sums, entry);
+    rows_.push_back(entry);
+  }
+
+  void WriteIntervalRow(const CollectedRow& row, const CollectedRow* parent) {
+    RowEntry entry = EntryOf(row);
+    BlockSums sums(row.extras);
+    if (row.kind == RowKind::kCpu) overview_.BeginCpu();
+    Postings postings;
+    std::unique_ptr<RowCursor> parents;
+    const std::byte* above = nullptr;
+    const std::byte* above_next = nullptr;
+    if (parent != nullptr) {
+      parents = std::make_unique<RowCursor>(in_.spool, parent->spool_row);
+      above = parents->Next();
+      above_next = above == nullptr ? nullptr : parents->Next();
+    }
+    RowCursor cursor(in_.spool, row.spool_row);
+    std::uint32_t number = 0;
+    std::vector<std::uint64_t> extras(row.extras);
+    for (const std::byte* bytes = cursor.Next(); bytes != nullptr;
+         bytes = cursor.Next(), ++number) {
+      IntervalLeaf leaf;
+      std::memcpy(&leaf, bytes, sizeof(leaf));
+      if (row.extras != 0) {
+        std::memcpy(extras.data(), bytes + sizeof(leaf), 8 * extras.size());
+      }
+      if (row.kind == RowKind::kSegment) {
+        std::uint32_t parent_key = kNoKey;
+        // Both rows are in time order: the parent only moves forward.
+        while (above_next != nullptr && LeafAt(above).end_ns <= leaf.begin_ns &&
+               LeafAt(above_next).begin_ns <= leaf.begin_ns) {
+          above = above_next;
+          above_next = parents->Next();
+        }
+        if (above != nullptr) {
+          const IntervalLeaf enclosing = LeafAt(above);
+          if (enclosing.begin_ns <= leaf.begin_ns &&
+              leaf.end_ns <= enclosing.end_ns) {
+            parent_key = enclosing.key;
+          }
+        }
+        postings[{leaf.key, parent_key}].push_back(
+            {number, leaf.end_ns - leaf.begin_ns, extras[0]});
+      }
+      leaf.begin_ns = Relative(leaf.begin_ns);
+      leaf.end_ns = Relative(leaf.end_ns);
+      const std::uint32_t key =
+          row.kind == RowKind::kCpu ? ProcessOf(leaf.key) : leaf.key;
+      sums.Add(leaf, key, extras.data());
+      if (row.kind == RowKind::kCpu) overview_.Add(leaf, key);
+      out_.AppendArray(std::span<const IntervalLeaf>(&leaf, 1));
+      out_.AppendArray(std::span<const std::uint64_t>(extras));
+    }
+    WriteSums(sums, entry);
+    WriteGroups(postings, entry);
+    rows_.push_back(entry);
+  }
+
+  struct Posting {
+    std::uint32_t leaf;
+    std::uint64_t wall_ns, on_cpu_ns;
+  };
+  // By (hook, enclosing hook).
+  using Postings =
+      std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Posting>>;
+
+  static IntervalLeaf LeafAt(const std::byte* bytes) {
+    IntervalLeaf leaf;
+    std::memcpy(&leaf, bytes, sizeof(leaf));
+    return leaf;
+  }
+
+  void WriteGroups(const Postings& postings, RowEntry& entry) {
+    entry.first_group = static_cast<std::uint32_t>(groups_.size());
+    entry.groups = static_cast<std::uint32_t>(postings.size());
+    for (const auto& [keys, list] : postings) {
+      GroupEntry group{.row = static_cast<std::uint32_t>(rows_.size()),
+                       .key = keys.first,
+                       .parent = keys.second,
+                       .process = ProcessOf(entry.owner),
+                       .count = list.size(),
+                       .posting_offset = out_.offset(),
+                       .prefix_offset = 0};
+      std::vector<std::uint32_t> leaves;
+      std::vector<GroupSum> sums;
+      GroupSum sum{};
+      leaves.reserve(list.size() + 1);
+      for (std::size_t i = 0; i < list.size(); ++i) {
+        if (i % kGroupBlock == 0) sums.push_back(sum);
+        leaves.push_back(list[i].leaf);
+        sum.wall_ns += list[i].wall_ns;
+        if (list[i].on_cpu_ns == kUnknownTime) {
+          ++sum.on_cpu_unknown;
+        } else {
+          sum.on_cpu_ns += list[i].on_cpu_ns;
+        }
+      }
+      sums.push_back(sum);
+      if (leaves.size() % 2 != 0) leaves.push_back(0);  // 8-byte alignment
+      out_.AppendArray(std::span<const std::uint32_t>(leaves));
+      group.prefix_offset = out_.offset();
+      out_.AppendArray(std::span<const GroupSum>(sums));
+      groups_.push_back(group);
+    }
+  }
+
+  void WritePointRow(const CollectedRow& row) {
+    RowEntry entry = EntryOf(row);
+    Postings postings;
+    RowCursor cursor(in_.spool, row.spool_row);
+    std::uint32_t number = 0;
+    for (const std::byte* bytes = cursor.Next(); bytes != nullptr;
+         bytes = cursor.Next(), ++number) {
+      PointLeaf leaf;
+      std::memcpy(&leaf, bytes, sizeof(leaf));
+      leaf.time_ns = Relative(leaf.time_ns);
+      postings[{leaf.key, kNoKey}].push_back({number, 0, kUnknownTime});
+      out_.AppendArray(std::span<const PointLeaf>(&leaf, 1));
+    }
+    WriteGroups(postings, entry);
+    rows_.push_back(entry);
+  }
+
+  void WriteCounterRow(const CollectedRow& row) {
+    RowEntry entry = EntryOf(row);
+    const std::size_t events = in_.events;
+    std::vector<ForestBuilder<CounterNode>> forests(events);
+    const CounterNode empty{
+        .min_rate = 1, .max_rate = 0, .gaps = 0, .reserved = 0};
+    std::vector<CounterNode> blocks(events, empty);
+    const auto merge = [](const CounterNode& a, const CounterNode& b) {
+      CounterNode node = a;
+      node.gaps += b.gaps;
+      if (b.min_rate <= b.max_rate) {
+        const bool none = node.min_rate > node.max_rate;
+        node.min_rate = none ? b.min_rate : std::min(node.min_rate, b.min_rate);
+        node.max_rate = none ? b.max_rate : std::max(node.max_rate, b.max_rate);
+      }
+      return node;
+    };
+    std::uint64_t steps = 0;
+    const auto close = [&] {
+      for (std::size_t event = 0; event < events; ++event) {
+        forests[event].Append(blocks[event], merge);
+        blocks[event] = empty;
+      }
+    };
+    CounterLeaf last{};
+    std::vector<std::uint64_t> values(events), last_values(events);
+    RowCursor cursor(in_.spool, row.spool_row);
+    bool first = true;
+    for (const std::byte* bytes = cursor.Next(); bytes != nullptr;
+         bytes = cursor.Next(), first = false) {
+      CounterLeaf leaf;
+      std::memcpy(&leaf, bytes, sizeof(leaf));
+      std::memcpy(values.data(), bytes + sizeof(leaf), 8 * events);
+      leaf.time_ns = Relative(leaf.time_ns);
+      if (!first) {
+        for (std::size_t event = 0; event < events; ++event) {
+          CounterNode step = empty;
+          if (((leaf.gaps >> event) & 1) != 0) {
+            step.gaps = 1;
+          } else if (leaf.time_ns > last.time_ns) {
+            step.min_rate = step.max_rate = static_cast<float>(
+                static_cast<double>(values[event] - last_values[event]) /
+                static_cast<double>(leaf.time_ns - last.time_ns));
+          }
+          blocks[event] = merge(blocks[event], step);
+        }
+        if (++steps % kCounterBlock == 0) close();
+      }
+      last = leaf;
+      last_values = values;
+      out_.AppendArray(std::span<const CounterLeaf>(&leaf, 1));
+      out_.AppendArray(std::span<const std::uint64_t>(values));
+    }
+    if (steps % kCounterBlock != 0) close();
+    entry.node_offset = out_.offset();  // one forest for each event, in order
+    for (const ForestBuilder<CounterNode>& forest : forests) {
+      out_.AppendArray(std::span(forest.nodes()));
+    }
+    rows_.push_back(entry);
+  }
+
+  // What the client shows about the trace as a whole.
+  std::string Facts() const {
+    const rmap::Report& report = in_.report;
+    nlohmann::json facts;
+    facts["path"] = report.path;
+    facts["scope"] = report.scope;
+    facts["command"] = report.command;
+    facts["hostname"] = report.hostname;
+    facts["kernel_release"] = report.kernel_release;
+    facts["records"] = report.records;
+    facts["finished"] = report.finished;
+    facts["realtime_offset_ns"] =
+        std::to_string(in_.info.realtime_offset_ns);  // beyond 2^53
+    facts["events"] = in_.info.cpu_events;
+    nlohmann::json& loss = facts["loss"];
+    loss["discarded_events"] = report.loss.discarded_events;
+    loss["discarded_packets"] = report.loss.discarded_packets;
+    loss["clock_errors"] = report.loss.clock_errors;
+    loss["by_cause"] = report.loss.by_cause;
+    loss["intervals"] = in_.losses.size();
+    // Bounded: every answer is.
+    loss["messages"] = std::vector<std::string>(
+        report.loss.messages.begin(),
+        report.loss.messages.begin() +
+            static_cast<std::ptrdiff_t>(
+                std::min<std::size_t>(report.loss.messages.size(), 50)));
+    facts["oddities"] = {{"clipped", in_.oddities.clipped},
+                         {"displaced", in_.oddities.displaced},
+                         {"out_of_order", in_.oddities.out_of_order},
+                         {"too_deep", in_.oddities.too_deep}};
+    return facts.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  }
+
+  AssemblyInput in_;
+  IndexFileWriter& out_;
+  std::uint64_t duration_ns_;
+  std::uint32_t cpus_ = 0;
+  OverviewColumns overview_;
+  StringPool strings_;
+  std::vector<std::uint32_t> thread_order_;
+  std::vector<RowEntry> rows_;
+  std::vector<GroupEntry> groups_;
+  std::vector<ProcessEntry> processes_;
+  std::vector<ThreadEntry> threads_;
+  std::vector<HookEntry> hooks_;
+  std::vector<LossEntry> losses_;
+};
+
+}  // namespace
+
+absl::Status AssembleIndex(AssemblyInput input, const std::string& path) {
+  absl::StatusOr<std::unique_ptr<IndexFileWriter>> out =
+      IndexFileWriter::Create(path);
+  if (!out.ok()) return out.status();
+  const FileHeader header = Assembler(std::move(input), **out).Run();
+  return (*out)->Commit(header);
+}
+
+absl::Status IndexBuilder::Finish(const rmap::Report& report,
+                                  const logformat::TraceInfo& info,
+                                  const Fingerprint& fingerprint,
+                                  const std::string& path) {
+  if (absl::Status sealed = spool_->Seal(); !sealed.ok()) return sealed;
+  const std::uint64_t begin_ns = report.end_ns > report.begin_ns
+                                     ? std::min(report.begin_ns, first_ns_)
+                                     : std::min(first_ns_, last_ns_);
+  const std::uint64_t end_ns = std::max({report.end_ns, last_ns_, begin_ns});
+  return AssembleIndex({.spool = *spool_,
+                        .rows = std::move(rows_),
+                        .losses = std::move(losses_),
+                        .causes = causes_,
+                        .oddities = oddities_,
+                        .events = events_,
+                        .begin_ns = begin_ns,
+                        .end_ns = end_ns,
+                        .report = report,
+                        .info = info,
+                        .fingerprint = fingerprint},
+                       path);
+}
+
+}  // namespace countrace::viewer

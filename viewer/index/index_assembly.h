@@ -1,0 +1,38 @@
+// Second half of building an index: collected rows in, one index file out.
+//
+// Flow: IndexBuilder::Finish -> AssembleIndex -> IndexFileWriter. Walks each
+// row once, in display order; memory: forest nodes and postings of one row at a
+// time.
+#ifndef COUNTRACE_VIEWER_INDEX_INDEX_ASSEMBLY_H_
+#define COUNTRACE_VIEWER_INDEX_INDEX_ASSEMBLY_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "logformat/trace_reader.h"
+#include "rmap/tables.h"
+#include "viewer/index/index_builder.h"
+#include "viewer/index/row_spool.h"
+
+namespace countrace::viewer {
+
+struct AssemblyInput {
+  const RowSpool& spool;  // sealed
+  std::vector<CollectedRow> rows;
+  std::vector<CollectedLoss> losses;
+  const std::vector<std::string>& causes;
+  CollectionOddities oddities;
+  std::uint32_t events;
+  std::uint64_t begin_ns, end_ns;  // absolute
+  const rmap::Report& report;
+  const logformat::TraceInfo& info;
+  Fingerprint fingerprint;
+};
+
+// Returns: errors of IndexFileWriter.
+absl::Status AssembleIndex(AssemblyInput input, const std::string& path);
+
+}  // namespace countrace::viewer
+
+#endif  // COUNTRACE_VIEWER_INDEX_INDEX_ASSEMBLY_H_

@@ -1,0 +1,203 @@
+#include "viewer/index/index_builder.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace countrace::viewer {
+namespace {
+
+// Deeper segments go into the last row if they fit, else they are counted.
+constexpr std::uint32_t kMaxDepth = 1024;
+
+std::uint32_t Number(rmap::ThreadIndex thread) {
+  return static_cast<std::uint32_t>(thread);
+}
+
+std::size_t LeafBytes(RowKind kind, std::uint32_t extras) {
+  switch (kind) {
+    case RowKind::kHook:
+      return sizeof(PointLeaf);
+    case RowKind::kCounter:
+      return sizeof(CounterLeaf) + 8 * std::size_t{extras};
+    default:
+      return sizeof(IntervalLeaf) + 8 * std::size_t{extras};
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<IndexBuilder>> IndexBuilder::Create(
+    std::uint32_t events, const std::string& directory) {
+  absl::StatusOr<std::unique_ptr<RowSpool>> spool = RowSpool::Create(directory);
+  if (!spool.ok()) return spool.status();
+  return std::unique_ptr<IndexBuilder>(
+      new IndexBuilder(events, *std::move(spool)));
+}
+
+CollectedRow& IndexBuilder::Row(RowKind kind, std::uint32_t owner,
+                                std::uint32_t depth, std::uint32_t extras) {
+  const std::uint64_t key = (static_cast<std::uint64_t>(kind) << 56) |
+                            (std::uint64_t{depth} << 32) | owner;
+  const auto [entry, added] =
+      row_of_.try_emplace(key, static_cast<std::uint32_t>(rows_.size()));
+  if (added) {
+    rows_.push_back({.kind = kind,
+                     .owner = owner,
+                     .depth = depth,
+                     .extras = extras,
+                     .flags = 0,
+                     .spool_row = spool_->AddRow(LeafBytes(kind, extras)),
+                     .last_end_ns = 0});
+  }
+  return rows_[entry->second];
+}
+
+void IndexBuilder::See(std::uint64_t begin_ns, std::uint64_t end_ns) {
+  first_ns_ = std::min(first_ns_, begin_ns);
+  last_ns_ = std::max(last_ns_, end_ns);
+}
+
+void IndexBuilder::AppendInterval(CollectedRow& row, IntervalLeaf leaf,
+                                  const std::uint64_t* extras) {
+  scratch_.assign(sizeof(leaf) + 8 * std::size_t{row.extras}, std::byte{0});
+  std::memcpy(scratch_.data(), &leaf, sizeof(leaf));
+  if (extras != nullptr && row.extras != 0) {
+    std::memcpy(scratch_.data() + sizeof(leaf), extras,
+                8 * std::size_t{row.extras});
+  }
+  spool_->Append(row.spool_row, scratch_);
+  row.last_end_ns = leaf.end_ns;
+}
+
+void IndexBuilder::OnDispatch(const rmap::DispatchSpan& span) {
+  const bool nobody = span.thread == rmap::kNoThread;
+  IntervalLeaf leaf{.begin_ns = span.begin_ns,
+                    .end_ns = std::max(span.begin_ns, span.end_ns),
+                    .key = Number(span.thread),
+                    .flags = 0};
+  See(leaf.begin_ns, leaf.end_ns);
+  if (span.inferred) leaf.flags |= kLeafBeginInferred | kLeafEndInferred;
+  if (span.outside) {
+    leaf.flags |= kLeafOutside;
+  } else if (nobody) {
+    leaf.flags |= kLeafIdle;
+  }
+  const bool counted = span.counts.size() == events_;
+  if (!counted) leaf.flags |= kLeafCountsUnknown;
+
+  CollectedRow& on_cpu = Row(RowKind::kCpu, span.cpu, 0, 0);
+  if (leaf.begin_ns < on_cpu.last_end_ns) {
+    ++oddities_.clipped;
+    leaf.begin_ns = on_cpu.last_end_ns;
+    leaf.end_ns = std::max(leaf.begin_ns, leaf.end_ns);
+  }
+  AppendInterval(on_cpu, leaf, nullptr);
+
+  const bool own_row = !nobody && !span.outside;
+  CollectedRow& run =
+      own_row ? Row(RowKind::kThreadRun, leaf.key, 0, events_)
+              : Row(span.outside ? RowKind::kOutsideRun : RowKind::kIdleRun,
+                    span.cpu, 0, events_);
+  if (leaf.begin_ns < run.last_end_ns) {
+    // One thread on two CPUs at once.
+    ++oddities_.clipped;
+    leaf.begin_ns = run.last_end_ns;
+    leaf.end_ns = std::max(leaf.begin_ns, leaf.end_ns);
+  }
+  leaf.key = span.cpu;
+  if (!counted && events_ > 0) run.flags |= kRowCountsUnknown;
+  AppendInterval(run, leaf, counted ? span.counts.data() : nullptr);
+}
+
+void IndexBuilder::OnSegment(const rmap::SegmentSpan& span) {
+  IntervalLeaf leaf{.begin_ns = span.begin_ns,
+                    .end_ns = std::max(span.begin_ns, span.end_ns),
+                    .key = span.hook_id,
+                    .flags = 0};
+  See(leaf.begin_ns, leaf.end_ns);
+  if (span.begin_inferred) leaf.flags |= kLeafBeginInferred;
+  if (span.end_inferred) leaf.flags |= kLeafEndInferred;
+  const std::uint64_t on_cpu_ns = span.on_cpu_ns.value_or(kUnknownTime);
+  // A call that began before the trace may enclose calls already delivered at
+  // its depth: it goes into the first deeper row where it fits, so that no
+  // time is lost.
+  for (std::uint32_t depth = std::min(span.depth, kMaxDepth - 1);
+       depth < kMaxDepth; ++depth) {
+    CollectedRow& row = Row(RowKind::kSegment, Number(span.thread), depth, 1);
+    if (leaf.begin_ns < row.last_end_ns) continue;
+    if (depth != span.depth) {
+      leaf.flags |= kLeafDisplaced;
+      ++oddities_.displaced;
+    }
+    AppendInterval(row, leaf, &on_cpu_ns);
+    return;
+  }
+  ++oddities_.too_deep;
+}
+
+void IndexBuilder::OnHook(const rmap::HookHit& hit) {
+  CollectedRow& row = Row(RowKind::kHook, Number(hit.thread), 0, 0);
+  PointLeaf leaf{.time_ns = hit.time_ns, .key = hit.hook_id, .flags = 0};
+  if (leaf.time_ns < row.last_end_ns) {
+    ++oddities_.out_of_order;
+    leaf.time_ns = row.last_end_ns;
+  }
+  See(leaf.time_ns, leaf.time_ns);
+  row.last_end_ns = leaf.time_ns;
+  spool_->Append(row.spool_row, std::as_bytes(std::span(&leaf, 1)));
+}
+
+void IndexBuilder::OnCounters(const rmap::CounterDump& dump) {
+  if (events_ == 0) return;
+  CollectedRow& row = Row(RowKind::kCounter, dump.cpu, 0, events_);
+  std::vector<std::uint64_t>& last = counters_[dump.cpu];
+  const bool first = last.empty();
+  // Per event: the raw value of the last dump, then the known total so far.
+  if (first) last.resize(2 * std::size_t{events_});
+  CounterLeaf leaf{.time_ns = dump.time_ns, .gaps = 0};
+  if (!first && leaf.time_ns < row.last_end_ns) {
+    ++oddities_.out_of_order;
+    leaf.time_ns = row.last_end_ns;
+  }
+  See(leaf.time_ns, leaf.time_ns);
+  for (std::uint32_t event = 0; event < events_; ++event) {
+    std::uint64_t& raw = last[2 * event];
+    std::uint64_t& total = last[2 * event + 1];
+    const bool present =
+        event < dump.values.size() && ((dump.present >> event) & 1) != 0;
+    const std::uint64_t value = present ? dump.values[event] : raw;
+    // A value that went down is a reset whose loss is not known.
+    if (first || !present || value < raw) {
+      leaf.gaps |= std::uint64_t{1} << event;
+    } else {
+      total += value - raw;
+    }
+    raw = value;
+  }
+  scratch_.resize(sizeof(leaf) + 8 * std::size_t{events_});
+  std::memcpy(scratch_.data(), &leaf, sizeof(leaf));
+  for (std::uint32_t event = 0; event < events_; ++event) {
+    std::memcpy(scratch_.data() + sizeof(leaf) + 8 * std::size_t{event},
+                &last[2 * event + 1], 8);
+  }
+  row.last_end_ns = leaf.time_ns;
+  spool_->Append(row.spool_row, scratch_);
+}
+
+void IndexBuilder::OnLoss(const rmap::LossSpan& loss) {
+  See(loss.begin_ns, std::max(loss.begin_ns, loss.end_ns));
+  auto cause = std::find(causes_.begin(), causes_.end(), loss.cause);
+  if (cause == causes_.end()) {
+    causes_.emplace_back(loss.cause);
+    cause = causes_.end() - 1;
+  }
+  losses_.push_back(
+      {.cpu = loss.cpu,
+       .thread = Number(loss.thread),
+       .begin_ns = loss.begin_ns,
+       .end_ns = std::max(loss.begin_ns, loss.end_ns),
+       .count = loss.count,
+       .cause = static_cast<std::uint32_t>(cause - causes_.begin())});
+}
+
+}  // namespace countrace::viewer

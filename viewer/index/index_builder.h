@@ -1,0 +1,98 @@
+// Collects what reconstruction reports into rows on disk, then writes the
+// index.
+//
+// Flow: rmap::Reconstruct calls the On... functions; Finish() turns the rows
+// into an index file (index_assembly.cc). Memory: a small buffer for each row,
+// not the trace. Thread: one.
+#ifndef COUNTRACE_VIEWER_INDEX_INDEX_BUILDER_H_
+#define COUNTRACE_VIEWER_INDEX_INDEX_BUILDER_H_
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "logformat/trace_reader.h"
+#include "rmap/tables.h"
+#include "rmap/timeline_observer.h"
+#include "viewer/index/file_layout.h"
+#include "viewer/index/row_spool.h"
+
+namespace countrace::viewer {
+
+// One row as collected; times are absolute (CLOCK_MONOTONIC).
+struct CollectedRow {
+  RowKind kind;
+  std::uint32_t owner;
+  std::uint32_t depth;
+  std::uint32_t extras;
+  std::uint32_t flags;  // RowFlags
+  std::uint32_t spool_row;
+  std::uint64_t last_end_ns;
+};
+
+struct CollectedLoss {
+  std::int32_t cpu;
+  std::uint32_t thread;
+  std::uint64_t begin_ns, end_ns, count;
+  std::uint32_t cause;  // index into causes
+};
+
+// What was bent to fit the rows' rule (in time order, without overlap). All 0
+// when reconstruction keeps its promise.
+struct CollectionOddities {
+  std::uint64_t clipped = 0;       // begins moved up to the end before
+  std::uint64_t displaced = 0;     // segments drawn below their depth
+  std::uint64_t out_of_order = 0;  // points and dumps moved up in time
+  std::uint64_t too_deep = 0;      // segments below the last row, not indexed
+};
+
+class IndexBuilder final : public rmap::TimelineObserver {
+ public:
+  // `events`: kernel dump events of the trace. `directory`: where temporary
+  // storage may live. Returns: errors of RowSpool::Create.
+  static absl::StatusOr<std::unique_ptr<IndexBuilder>> Create(
+      std::uint32_t events, const std::string& directory);
+
+  void OnDispatch(const rmap::DispatchSpan& span) override;
+  void OnSegment(const rmap::SegmentSpan& span) override;
+  void OnHook(const rmap::HookHit& hit) override;
+  void OnCounters(const rmap::CounterDump& dump) override;
+  void OnLoss(const rmap::LossSpan& loss) override;
+
+  // Writes the index to `path`. Call once, after reconstruction.
+  // Returns: errors of the spool, of writing and of renaming.
+  absl::Status Finish(const rmap::Report& report,
+                      const logformat::TraceInfo& info,
+                      const Fingerprint& fingerprint, const std::string& path);
+
+ private:
+  IndexBuilder(std::uint32_t events, std::unique_ptr<RowSpool> spool)
+      : events_(events), spool_(std::move(spool)) {}
+  CollectedRow& Row(RowKind kind, std::uint32_t owner, std::uint32_t depth,
+                    std::uint32_t extras);
+  // `extras` may be null: zeros.
+  void AppendInterval(CollectedRow& row, IntervalLeaf leaf,
+                      const std::uint64_t* extras);
+  void See(std::uint64_t begin_ns, std::uint64_t end_ns);
+
+  std::uint32_t events_;
+  std::unique_ptr<RowSpool> spool_;
+  std::vector<CollectedRow> rows_;
+  std::unordered_map<std::uint64_t, std::uint32_t> row_of_;
+  std::unordered_map<std::uint32_t, std::vector<std::uint64_t>> counters_;
+  std::vector<CollectedLoss> losses_;
+  std::vector<std::string> causes_;
+  CollectionOddities oddities_;
+  std::uint64_t first_ns_ = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t last_ns_ = 0;
+  std::vector<std::byte> scratch_;
+};
+
+}  // namespace countrace::viewer
+
+#endif  // COUNTRACE_VIEWER_INDEX_INDEX_BUILDER_H_

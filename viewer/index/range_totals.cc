@@ -1,0 +1,284 @@
+#include "viewer/index/range_totals.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+namespace countrace::viewer {
+namespace {
+
+void Add(RunTotals& sum, const RunTotals& part) {
+  sum.on_cpu_ns += part.on_cpu_ns;
+  sum.dispatches += part.dispatches;
+  if (sum.counts.size() < part.counts.size()) {
+    sum.counts.resize(part.counts.size());
+  }
+  for (std::size_t i = 0; i < part.counts.size(); ++i) {
+    sum.counts[i] += part.counts[i];
+  }
+  sum.estimated |= part.estimated;
+  sum.incomplete |= part.incomplete;
+}
+
+struct GroupTotals {
+  std::uint64_t calls = 0;
+  std::uint64_t wall_ns = 0;
+  std::uint64_t on_cpu_ns = 0;
+  bool on_cpu_known = true;
+};
+
+// One group of segments inside a range.
+class GroupRow {
+ public:
+  GroupRow(const TimelineIndex& index, const GroupEntry& group)
+      : group_(group),
+        row_(index, group.row),
+        postings_(index.At<std::uint32_t>(group.posting_offset)),
+        sums_(index.At<GroupSum>(group.prefix_offset)) {}
+
+  // `run`: dispatches of the thread; cut calls take their on-CPU time from it.
+  GroupTotals In(TimeRange range, const IntervalRow* run) const {
+    GroupTotals totals;
+    const std::uint64_t first = Search([&](const IntervalLeaf& leaf) {
+      return std::max(leaf.end_ns, leaf.begin_ns + 1) <= range.begin_ns;
+    });
+    const std::uint64_t last = Search(
+        [&](const IntervalLeaf& leaf) { return leaf.begin_ns < range.end_ns; });
+    if (first >= last) return totals;
+    const bool cut_first = Leaf(first).begin_ns < range.begin_ns;
+    totals.calls = last - first - (cut_first ? 1 : 0);
+    // Calls of one row do not overlap: at most the outermost two are cut.
+    std::uint64_t whole_begin = first;
+    std::uint64_t whole_end = last;
+    if (cut_first) AddCut(whole_begin++, range, run, totals);
+    if (whole_begin < whole_end && Leaf(last - 1).end_ns > range.end_ns) {
+      AddCut(--whole_end, range, run, totals);
+    }
+    const GroupSum begin = SumBefore(whole_begin);
+    const GroupSum end = SumBefore(whole_end);
+    totals.wall_ns += end.wall_ns - begin.wall_ns;
+    totals.on_cpu_ns += end.on_cpu_ns - begin.on_cpu_ns;
+    if (end.on_cpu_unknown != begin.on_cpu_unknown) totals.on_cpu_known = false;
+    return totals;
+  }
+
+ private:
+  const IntervalLeaf& Leaf(std::uint64_t posting) const {
+    return row_.leaf(LeafNumber(posting));
+  }
+  std::uint64_t LeafNumber(std::uint64_t posting) const {
+    // A damaged posting may point anywhere.
+    return std::min<std::uint64_t>(postings_[posting], row_.size() - 1);
+  }
+  template <typename Before>
+  std::uint64_t Search(Before before) const {
+    std::uint64_t low = 0;
+    std::uint64_t high = group_.count;
+    while (low < high) {
+      const std::uint64_t middle = low + (high - low) / 2;
+      if (before(Leaf(middle))) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
+  }
+  GroupSum SumBefore(std::uint64_t posting) const {
+    const std::uint64_t block = posting / kGroupBlock;
+    if (posting == group_.count) {
+      // The total follows the last block.
+      return sums_[(group_.count + kGroupBlock - 1) / kGroupBlock];
+    }
+    GroupSum sum = sums_[block];
+    for (std::uint64_t i = block * kGroupBlock; i < posting; ++i) {
+      const std::uint64_t number = LeafNumber(i);
+      const IntervalLeaf& leaf = row_.leaf(number);
+      sum.wall_ns += leaf.end_ns - leaf.begin_ns;
+      const std::uint64_t on_cpu_ns = row_.extra(number, 0);
+      if (on_cpu_ns == kUnknownTime) {
+        ++sum.on_cpu_unknown;
+      } else {
+        sum.on_cpu_ns += on_cpu_ns;
+      }
+    }
+    return sum;
+  }
+  void AddCut(std::uint64_t posting, TimeRange range, const IntervalRow* run,
+              GroupTotals& totals) const {
+    const IntervalLeaf& leaf = Leaf(posting);
+    const std::uint64_t begin_ns = std::max(leaf.begin_ns, range.begin_ns);
+    const std::uint64_t end_ns =
+        std::max(begin_ns, std::min(leaf.end_ns, range.end_ns));
+    totals.wall_ns += end_ns - begin_ns;
+    if (run == nullptr || row_.extra(LeafNumber(posting), 0) == kUnknownTime) {
+      totals.on_cpu_known = false;
+      return;
+    }
+    totals.on_cpu_ns +=
+        run->Before(end_ns, 0).value - run->Before(begin_ns, 0).value;
+  }
+
+  const GroupEntry& group_;
+  IntervalRow row_;
+  const std::uint32_t* postings_;
+  const GroupSum* sums_;
+};
+
+std::uint64_t HitsIn(const TimelineIndex& index, const GroupEntry& group,
+                     TimeRange range) {
+  const RowEntry& row = index.rows()[group.row];
+  const PointLeaf* points = index.At<PointLeaf>(row.leaf_offset);
+  const std::uint32_t* postings = index.At<std::uint32_t>(group.posting_offset);
+  const auto before = [&](std::uint64_t time_ns) {
+    return static_cast<std::uint64_t>(
+        std::partition_point(
+            postings, postings + group.count,
+            [&](std::uint32_t number) {
+              return points[std::min<std::uint64_t>(number, row.leaves - 1)]
+                         .time_ns < time_ns;
+            }) -
+        postings);
+  };
+  return before(range.end_ns) - before(range.begin_ns);
+}
+
+}  // namespace
+
+RunTotals RunTotalsIn(const IntervalRow& row, TimeRange range,
+                      std::uint32_t events) {
+  RunTotals totals;
+  totals.counts.resize(events);
+  totals.dispatches =
+      row.FirstBeginning(range.end_ns) - row.FirstBeginning(range.begin_ns);
+  totals.on_cpu_ns =
+      row.Before(range.end_ns, 0).value - row.Before(range.begin_ns, 0).value;
+  for (std::uint32_t event = 0; event < events; ++event) {
+    const IntervalRow::Cumulative begin = row.Before(range.begin_ns, 1 + event);
+    const IntervalRow::Cumulative end = row.Before(range.end_ns, 1 + event);
+    totals.counts[event] = end.value - begin.value;
+    totals.estimated |= begin.estimated || end.estimated;
+  }
+  totals.incomplete = (row.entry().flags & kRowCountsUnknown) != 0;
+  return totals;
+}
+
+RangeTotals TotalsIn(const TimelineIndex& index, TimeRange range) {
+  RangeTotals totals;
+  const std::uint32_t events = index.header().events;
+  // One past the end, so that what begins at the very last instant counts.
+  if (range.end_ns >= index.duration_ns()) {
+    range.end_ns = index.duration_ns() + 1;
+  }
+  range.begin_ns = std::min(range.begin_ns, range.end_ns);
+  totals.idle.counts.resize(events);
+  totals.outside.counts.resize(events);
+  std::map<std::uint32_t, RunTotals> processes;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, SegmentTotals> segments;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> hooks;
+  const std::uint64_t wall_ns = std::min(range.end_ns, index.duration_ns()) -
+                                std::min(range.begin_ns, index.duration_ns());
+
+  const auto segment_of = [&](std::uint32_t process,
+                              std::uint32_t hook_id) -> SegmentTotals& {
+    return segments
+        .try_emplace({process, hook_id},
+                     SegmentTotals{.process = process, .hook_id = hook_id})
+        .first->second;
+  };
+  std::optional<std::uint32_t> run_row;  // of the thread at hand
+  for (std::uint32_t number = 0; number < index.rows().size(); ++number) {
+    const RowEntry& entry = index.rows()[number];
+    switch (entry.kind) {
+      case RowKind::kCpu: {
+        const IntervalNode node = IntervalRow(index, number).Summary(range);
+        totals.cpu_ns += wall_ns;
+        const std::uint64_t known_ns =
+            node.busy_ns + node.idle_ns + node.outside_ns;
+        totals.unknown_ns += wall_ns - std::min(wall_ns, known_ns);
+        break;
+      }
+      case RowKind::kThreadRun: {
+        run_row = number;
+        Add(processes[index.ProcessOf(entry.owner)],
+            RunTotalsIn(IntervalRow(index, number), range, events));
+        break;
+      }
+      case RowKind::kIdleRun:
+        Add(totals.idle,
+            RunTotalsIn(IntervalRow(index, number), range, events));
+        break;
+      case RowKind::kOutsideRun:
+        Add(totals.outside,
+            RunTotalsIn(IntervalRow(index, number), range, events));
+        break;
+      case RowKind::kSegment: {
+        std::optional<IntervalRow> run;
+        if (run_row && index.rows()[*run_row].owner == entry.owner) {
+          run.emplace(index, *run_row);
+        }
+        for (std::uint32_t i = 0; i < entry.groups; ++i) {
+          const GroupEntry& group = index.groups()[entry.first_group + i];
+          if (group.row != number || group.count == 0) continue;
+          const GroupTotals part =
+              GroupRow(index, group).In(range, run ? &*run : nullptr);
+          if (part.calls == 0 && part.wall_ns == 0) continue;
+          SegmentTotals& own = segment_of(group.process, group.key);
+          own.calls += part.calls;
+          own.wall_incl_ns += part.wall_ns;
+          own.wall_excl_ns += part.wall_ns;
+          own.on_cpu_incl_ns += part.on_cpu_ns;
+          own.on_cpu_excl_ns += part.on_cpu_ns;
+          own.on_cpu_known &= part.on_cpu_known;
+          if (group.parent == kNoKey) continue;
+          // What a call spends in this one is not its own. Sums may pass
+          // through below zero until the parent's group is added; unsigned
+          // arithmetic makes them right in the end.
+          SegmentTotals& parent = segment_of(group.process, group.parent);
+          parent.wall_excl_ns -= part.wall_ns;
+          parent.on_cpu_excl_ns -= part.on_cpu_ns;
+        }
+        break;
+      }
+      case RowKind::kHook:
+        for (std::uint32_t i = 0; i < entry.groups; ++i) {
+          const GroupEntry& group = index.groups()[entry.first_group + i];
+          if (group.row != number || group.count == 0) continue;
+          const std::uint64_t hits = HitsIn(index, group, range);
+          if (hits != 0) hooks[{group.process, group.key}] += hits;
+        }
+        break;
+      case RowKind::kQuality:
+      case RowKind::kCounter:
+        break;
+    }
+  }
+
+  for (auto& [process, run] : processes) {
+    if (run.dispatches == 0 && run.on_cpu_ns == 0) continue;
+    totals.processes.push_back({process, std::move(run)});
+  }
+  for (const auto& [key, segment] : segments) {
+    totals.segments.push_back(segment);
+  }
+  for (const auto& [key, hits] : hooks) {
+    totals.hooks.push_back({key.first, key.second, hits});
+  }
+  // Ties by number, so that answers are deterministic (the maps are sorted).
+  std::stable_sort(totals.processes.begin(), totals.processes.end(),
+                   [](const ProcessTotals& a, const ProcessTotals& b) {
+                     return a.run.on_cpu_ns > b.run.on_cpu_ns;
+                   });
+  std::stable_sort(totals.segments.begin(), totals.segments.end(),
+                   [](const SegmentTotals& a, const SegmentTotals& b) {
+                     return a.wall_excl_ns > b.wall_excl_ns;
+                   });
+  std::stable_sort(
+      totals.hooks.begin(), totals.hooks.end(),
+      [](const HookTotals& a, const HookTotals& b) { return a.hits > b.hits; });
+  return totals;
+}
+
+}  // namespace countrace::viewer

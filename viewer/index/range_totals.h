@@ -1,0 +1,64 @@
+// Who used what between two instants: exact sums from prefix sums, whatever the
+// length of the range. Disjoint ranges add up; the whole trace equals rmap's
+// totals.
+//
+// On-CPU and wall times are cut at the edges exactly. Dispatches, calls and
+// hits count where they begin. Counts of a dispatch that an edge cuts are
+// spread evenly over it and marked estimated.
+#ifndef COUNTRACE_VIEWER_INDEX_RANGE_TOTALS_H_
+#define COUNTRACE_VIEWER_INDEX_RANGE_TOTALS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "viewer/index/interval_row.h"
+#include "viewer/index/timeline_index.h"
+
+namespace countrace::viewer {
+
+struct RunTotals {
+  std::uint64_t on_cpu_ns = 0;
+  std::uint64_t dispatches = 0;
+  std::vector<std::uint64_t> counts;  // one for each event
+  bool estimated = false;             // an edge cut a dispatch with counts
+  bool incomplete = false;            // some dispatch has no counts
+};
+
+struct ProcessTotals {
+  std::uint32_t process;
+  RunTotals run;
+};
+
+struct SegmentTotals {
+  std::uint32_t process;
+  std::uint32_t hook_id;
+  std::uint64_t calls = 0;
+  std::uint64_t wall_incl_ns = 0, wall_excl_ns = 0;
+  std::uint64_t on_cpu_incl_ns = 0, on_cpu_excl_ns = 0;
+  bool on_cpu_known = true;  // of every call
+};
+
+struct HookTotals {
+  std::uint32_t process;
+  std::uint32_t hook_id;
+  std::uint64_t hits;
+};
+
+struct RangeTotals {
+  std::vector<ProcessTotals> processes;  // by on-CPU time, largest first
+  std::vector<SegmentTotals> segments;   // by exclusive wall time
+  std::vector<HookTotals> hooks;         // by hits
+  RunTotals idle, outside;
+  std::uint64_t cpu_ns = 0;      // range times CPUs
+  std::uint64_t unknown_ns = 0;  // of cpu_ns: nobody knows
+};
+
+RangeTotals TotalsIn(const TimelineIndex& index, TimeRange range);
+
+// Totals of one row with counts (thread, idle or outside).
+RunTotals RunTotalsIn(const IntervalRow& row, TimeRange range,
+                      std::uint32_t events);
+
+}  // namespace countrace::viewer
+
+#endif  // COUNTRACE_VIEWER_INDEX_RANGE_TOTALS_H_

@@ -1,0 +1,98 @@
+// Temporary storage of leaves while a trace is read: many rows, each appended
+// to in its own order, in one unnamed file. Memory is bounded by a small buffer
+// for each row.
+//
+// Flow: IndexBuilder appends, then calls Seal(), then IndexWriter walks each
+// row with RowCursor. Thread: one. Errors are kept and returned by Seal().
+#ifndef COUNTRACE_VIEWER_INDEX_ROW_SPOOL_H_
+#define COUNTRACE_VIEWER_INDEX_ROW_SPOOL_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace countrace::viewer {
+
+class RowSpool {
+ public:
+  // `directory`: where the unnamed file lives while the index is built.
+  // Returns: the errno of open(2) as a Status.
+  static absl::StatusOr<std::unique_ptr<RowSpool>> Create(
+      const std::string& directory);
+  ~RowSpool();
+  RowSpool(const RowSpool&) = delete;
+  RowSpool& operator=(const RowSpool&) = delete;
+
+  // Returns the row's number. All its leaves have `leaf_bytes` bytes.
+  std::uint32_t AddRow(std::size_t leaf_bytes);
+  // Requires: leaf.size() == leaf_bytes of the row; not sealed.
+  void Append(std::uint32_t row, std::span<const std::byte> leaf);
+  std::uint64_t leaves(std::uint32_t row) const { return rows_[row].leaves; }
+
+  // Flushes and maps the file. No Append afterwards.
+  absl::Status Seal();
+
+ private:
+  friend class RowCursor;
+  struct Chunk {
+    std::uint64_t offset;
+    std::uint32_t bytes;
+  };
+  struct Row {
+    std::size_t leaf_bytes;
+    std::uint64_t leaves = 0;
+    std::size_t capacity_bytes;  // grows, so that short rows stay small
+    std::vector<std::byte> buffer;
+    std::vector<Chunk> chunks;
+  };
+  explicit RowSpool(int descriptor) : descriptor_(descriptor) {}
+  void FlushRow(Row& row);
+  void FlushFile();
+
+  int descriptor_;
+  std::vector<Row> rows_;
+  std::vector<std::byte> pending_;  // bytes at the end of the file, unwritten
+  std::uint64_t written_bytes_ = 0;
+  const std::byte* mapping_ = nullptr;
+  std::size_t mapping_bytes_ = 0;
+  absl::Status status_;
+};
+
+// Walks the leaves of one row in the order of Append.
+class RowCursor {
+ public:
+  RowCursor(const RowSpool& spool, std::uint32_t row)
+      : spool_(spool), row_(spool.rows_[row]) {}
+
+  // Next leaf, or null after the last. Valid as long as the spool.
+  const std::byte* Next() {
+    while (chunk_ < row_.chunks.size()) {
+      const RowSpool::Chunk& chunk = row_.chunks[chunk_];
+      if (at_ < chunk.bytes) {
+        const std::byte* leaf = spool_.mapping_ + chunk.offset + at_;
+        at_ += row_.leaf_bytes;
+        return leaf;
+      }
+      ++chunk_;
+      at_ = 0;
+    }
+    return nullptr;
+  }
+
+ private:
+  const RowSpool& spool_;
+  const RowSpool::Row& row_;
+  std::size_t chunk_ = 0;
+  std::size_t at_ = 0;
+};
+
+}  // namespace countrace::viewer
+
+#endif  // COUNTRACE_VIEWER_INDEX_ROW_SPOOL_H_

@@ -1,0 +1,230 @@
+#include "viewer/index/tile.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_format.h"
+#include "viewer/index/counter_row.h"
+#include "viewer/index/interval_row.h"
+#include "viewer/index/interval_summary.h"
+#include "viewer/index/point_row.h"
+
+namespace countrace::viewer {
+namespace {
+
+template <typename T>
+std::string Encode(TileHeader header, const std::vector<T>& entries) {
+  header.bytes =
+      static_cast<std::uint32_t>(sizeof(header) + entries.size() * sizeof(T));
+  std::string tile(header.bytes, '\0');
+  std::memcpy(tile.data(), &header, sizeof(header));
+  if (!entries.empty()) {
+    std::memcpy(tile.data() + sizeof(header), entries.data(),
+                entries.size() * sizeof(T));
+  }
+  return tile;
+}
+
+class TileBuilder {
+ public:
+  TileBuilder(const TimelineIndex& index, const TileKey& key,
+              std::uint32_t generation)
+      : index_(index),
+        begin_ns_(key.index * kTileColumns << key.level),
+        column_ns_(std::uint64_t{1} << key.level) {
+    std::memcpy(header_.magic, "PVT1", 4);
+    header_.level = static_cast<std::uint8_t>(key.level);
+    header_.row = key.row;
+    header_.begin_ns = static_cast<double>(begin_ns_);
+    header_.column_ns = static_cast<double>(column_ns_);
+    header_.generation = generation;
+    header_.index = key.index;
+  }
+
+  std::string Intervals(std::uint32_t number) {
+    const IntervalRow row(index_, number);
+    const std::uint64_t first = row.FirstNotOver(begin_ns_);
+    const std::uint64_t last = row.FirstBeginning(end_ns(), first);
+    if (last - first <= kMaxTileItems) {
+      std::vector<TileItem> items;
+      for (std::uint64_t i = first; i < last; ++i) {
+        const IntervalLeaf& leaf = row.leaf(i);
+        items.push_back({.begin_ns = static_cast<double>(leaf.begin_ns),
+                         .end_ns = static_cast<double>(leaf.end_ns),
+                         .key = leaf.key,
+                         .flags = leaf.flags,
+                         .count = 1,
+                         .leaf = static_cast<std::uint32_t>(i)});
+      }
+      return Items(items);
+    }
+    std::vector<StripColumn> columns(kTileColumns);
+    std::uint64_t hint = first;
+    for (std::uint32_t i = 0; i < kTileColumns; ++i) {
+      const TimeRange range = Column(i);
+      columns[i].key = kNoKey;
+      if (range.begin_ns >= index_.duration_ns()) continue;
+      // What lies after the end of the trace is nothing, not a gap.
+      const std::uint64_t width_ns =
+          std::min(range.end_ns, index_.duration_ns()) - range.begin_ns;
+      columns[i] = ColumnOf(row.Summary(range, &hint), width_ns);
+    }
+    return Columns(TileKind::kStrip, columns);
+  }
+
+  std::string Points(std::uint32_t number) {
+    const PointRow row(index_, number);
+    const std::uint64_t first = row.FirstAt(begin_ns_);
+    const std::uint64_t last = row.FirstAt(end_ns(), first);
+    if (last - first <= kMaxTileItems) {
+      std::vector<TileItem> items;
+      for (std::uint64_t i = first; i < last; ++i) {
+        const PointLeaf& point = row.points()[i];
+        items.push_back({.begin_ns = static_cast<double>(point.time_ns),
+                         .end_ns = static_cast<double>(point.time_ns),
+                         .key = point.key,
+                         .flags = point.flags,
+                         .count = 1,
+                         .leaf = static_cast<std::uint32_t>(i)});
+      }
+      return Items(items);
+    }
+    std::vector<StripColumn> columns(kTileColumns);
+    std::uint64_t at = first;
+    for (std::uint32_t i = 0; i < kTileColumns; ++i) {
+      const std::uint64_t next = row.FirstAt(Column(i).end_ns, at);
+      const std::uint64_t count = next - at;
+      columns[i].key = count == 0 ? kNoKey : row.points()[at].key;
+      columns[i].count =
+          static_cast<std::uint16_t>(std::min<std::uint64_t>(count, 0xffff));
+      columns[i].coverage = static_cast<std::uint8_t>(
+          std::min(255.0, 16.0 * std::log2(1.0 + static_cast<double>(count))));
+      if (count > 1) columns[i].flags = kColumnMerged;
+      at = next;
+    }
+    return Columns(TileKind::kDensity, columns);
+  }
+
+  // `cpu_plus_one` 0: sum over all CPUs.
+  std::string Counter(std::uint32_t event, std::uint32_t cpu_plus_one) {
+    struct Source {
+      CounterRow row;
+      std::uint64_t value_hint = 0, rate_hint = 0;
+      CounterRow::Value last;
+    };
+    std::vector<Source> sources;
+    for (std::uint32_t number = 0; number < index_.rows().size(); ++number) {
+      const RowEntry& entry = index_.rows()[number];
+      if (entry.kind != RowKind::kCounter) continue;
+      if (cpu_plus_one != 0 && entry.owner + 1 != cpu_plus_one) continue;
+      sources.push_back({.row = CounterRow(index_, number), .last = {}});
+      sources.back().last = sources.back().row.Before(begin_ns_, event);
+    }
+    std::vector<CounterColumn> columns(kTileColumns,
+                                       CounterColumn{0, 0, 0, kCounterEmpty});
+    const double per_second = 1e9;
+    for (std::uint32_t i = 0; i < kTileColumns; ++i) {
+      TimeRange range = Column(i);
+      if (range.begin_ns >= index_.duration_ns()) break;
+      range.end_ns = std::min(range.end_ns, index_.duration_ns());
+      double count = 0;
+      double min = 0;
+      double max = 0;
+      std::uint32_t flags =
+          sources.size() > 1 ? std::uint32_t{kCounterBounded} : 0;
+      bool known = false;
+      for (Source& source : sources) {
+        const CounterRow::Value end =
+            source.row.Before(range.end_ns, event, &source.value_hint);
+        const CounterRow::Rates rates =
+            source.row.RatesIn(range, event, &source.rate_hint);
+        count += end.count - source.last.count;
+        source.last = end;
+        if (rates.gap) flags |= kCounterGap;
+        if (!rates.known) continue;
+        known = true;
+        min += rates.min;
+        max += rates.max;
+      }
+      const double mean =
+          count / static_cast<double>(range.end_ns - range.begin_ns);
+      if (!known) flags |= kCounterEmpty;
+      columns[i] = {static_cast<float>(min * per_second),
+                    static_cast<float>(max * per_second),
+                    static_cast<float>(mean * per_second), flags};
+    }
+    header_.kind = TileKind::kCounter;
+    header_.columns = kTileColumns;
+    return Encode(header_, columns);
+  }
+
+ private:
+  std::uint64_t end_ns() const { return begin_ns_ + kTileColumns * column_ns_; }
+  TimeRange Column(std::uint32_t i) const {
+    return {begin_ns_ + i * column_ns_, begin_ns_ + (i + 1) * column_ns_};
+  }
+  std::string Items(const std::vector<TileItem>& items) {
+    header_.kind = TileKind::kItems;
+    header_.items = static_cast<std::uint32_t>(items.size());
+    return Encode(header_, items);
+  }
+  std::string Columns(TileKind kind, const std::vector<StripColumn>& columns) {
+    header_.kind = kind;
+    header_.columns = kTileColumns;
+    return Encode(header_, columns);
+  }
+
+  const TimelineIndex& index_;
+  std::uint64_t begin_ns_, column_ns_;
+  TileHeader header_{};
+};
+
+}  // namespace
+
+std::uint32_t CounterRowNumber(const TimelineIndex& index, std::uint32_t event,
+                               std::uint32_t cpu_plus_one) {
+  return static_cast<std::uint32_t>(index.rows().size()) +
+         event * (index.header().cpus + 1) + cpu_plus_one;
+}
+
+std::uint32_t RowNumbers(const TimelineIndex& index) {
+  return CounterRowNumber(index, index.header().events, 0);
+}
+
+absl::StatusOr<std::string> BuildTile(const TimelineIndex& index,
+                                      const TileKey& key,
+                                      std::uint32_t generation) {
+  // The last tile must end below 2^63.
+  if (key.level > kMaxLevel ||
+      key.index >= (std::uint64_t{1} << (kMaxLevel - key.level))) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "No such tile: row=%d, level=%d, index=%d, max-level=%d", key.row,
+        key.level, key.index, kMaxLevel));
+  }
+  TileBuilder builder(index, key, generation);
+  if (key.row >= index.rows().size()) {
+    if (key.row >= RowNumbers(index)) {
+      return absl::NotFoundError(absl::StrFormat("No such row: row=%d, rows=%d",
+                                                 key.row, RowNumbers(index)));
+    }
+    const std::uint32_t number =
+        key.row - static_cast<std::uint32_t>(index.rows().size());
+    return builder.Counter(number / (index.header().cpus + 1),
+                           number % (index.header().cpus + 1));
+  }
+  switch (index.rows()[key.row].kind) {
+    case RowKind::kHook:
+      return builder.Points(key.row);
+    case RowKind::kCounter:
+      return absl::NotFoundError(
+          absl::StrFormat("Row is drawn through its event: row=%d", key.row));
+    default:
+      return builder.Intervals(key.row);
+  }
+}
+
+}  // namespace countrace::viewer

@@ -1,0 +1,80 @@
+// One tile: a row, 512 columns of 2^level ns, as bytes for the client
+// (API.md, "Tiles"). Bounded whatever the row and level.
+#ifndef COUNTRACE_VIEWER_INDEX_TILE_H_
+#define COUNTRACE_VIEWER_INDEX_TILE_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "viewer/index/timeline_index.h"
+
+namespace countrace::viewer {
+
+inline constexpr std::uint32_t kTileColumns = 512;
+// A tile with this many leaves or fewer lists them exactly.
+inline constexpr std::uint64_t kMaxTileItems = 128;
+inline constexpr std::uint32_t kMaxLevel = 54;
+
+enum class TileKind : std::uint8_t {
+  kStrip = 1,    // StripColumn
+  kItems = 2,    // TileItem
+  kCounter = 3,  // CounterColumn
+  kDensity = 4,  // StripColumn; coverage = 16 * log2(1 + count)
+};
+
+struct TileKey {
+  std::uint32_t row;
+  std::uint32_t level;
+  std::uint64_t index;  // begins at index * 512 * 2^level
+};
+
+struct TileHeader {
+  char magic[4];  // "PVT1"
+  TileKind kind;
+  std::uint8_t level;
+  std::uint16_t columns;
+  std::uint32_t row;
+  std::uint32_t items;
+  double begin_ns, column_ns;
+  std::uint32_t generation;  // of the request
+  std::uint32_t bytes;       // of the tile, this header included
+  std::uint64_t index;
+};
+static_assert(sizeof(TileHeader) == 48);
+
+struct TileItem {
+  double begin_ns, end_ns;  // exact, not cut at the tile's edges
+  std::uint32_t key;
+  std::uint32_t flags;  // LeafFlags
+  std::uint32_t count;
+  std::uint32_t leaf;
+};
+static_assert(sizeof(TileItem) == 32);
+
+enum CounterColumnFlags : std::uint32_t {
+  kCounterGap = 1u << 0,      // part of the column is not known
+  kCounterBounded = 1u << 1,  // min and max are bounds (sum over CPUs)
+  kCounterEmpty = 1u << 2,    // nothing is known
+};
+struct CounterColumn {
+  float min, max, mean;  // events per second
+  std::uint32_t flags;
+};
+static_assert(sizeof(CounterColumn) == 16);
+
+// Counter rows have numbers after the rows of the index: for each event the sum
+// over CPUs, then each CPU.
+std::uint32_t CounterRowNumber(const TimelineIndex& index, std::uint32_t event,
+                               std::uint32_t cpu_plus_one);
+std::uint32_t RowNumbers(const TimelineIndex& index);
+
+// Returns: INVALID_ARGUMENT level or index out of range; NOT_FOUND no such row,
+// or a row that is not drawn.
+absl::StatusOr<std::string> BuildTile(const TimelineIndex& index,
+                                      const TileKey& key,
+                                      std::uint32_t generation);
+
+}  // namespace countrace::viewer
+
+#endif  // COUNTRACE_VIEWER_INDEX_TILE_H_

@@ -1,0 +1,208 @@
+#include "viewer/index/timeline_index.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_format.h"
+#include "viewer/index/checksum.h"
+#include "viewer/index/forest.h"
+
+namespace countrace::viewer {
+namespace {
+
+// True if `count` elements of `size` bytes at `offset` lie inside `section` and
+// are aligned.
+bool Inside(const SectionEntry& section, std::uint64_t offset,
+            std::uint64_t count, std::uint64_t size) {
+  if (offset % 8 != 0 || offset < section.offset) return false;
+  const std::uint64_t skip = offset - section.offset;
+  if (skip > section.bytes) return false;
+  return size == 0 || count <= (section.bytes - skip) / size;
+}
+
+constexpr std::uint64_t BlocksOf(std::uint64_t items, std::uint64_t block) {
+  return items / block + (items % block != 0 ? 1 : 0);
+}
+
+template <typename T>
+std::span<const T> Array(const std::byte* base, const SectionEntry& section) {
+  return {reinterpret_cast<const T*>(base + section.offset),
+          static_cast<std::size_t>(section.bytes / sizeof(T))};
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<TimelineIndex>> TimelineIndex::Open(
+    const std::string& path, const Fingerprint* expected,
+    std::uint64_t max_checked_bytes) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) {
+    return absl::ErrnoToStatus(
+        errno,
+        absl::StrFormat("Cannot open the timeline index: path=%s", path));
+  }
+  struct stat status;
+  if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode) ||
+      status.st_size < static_cast<off_t>(sizeof(FileHeader))) {
+    ::close(descriptor);
+    return absl::DataLossError(
+        absl::StrFormat("Timeline index is too short: path=%s, header-bytes=%d",
+                        path, sizeof(FileHeader)));
+  }
+  std::unique_ptr<TimelineIndex> index(new TimelineIndex());
+  index->file_bytes_ = static_cast<std::size_t>(status.st_size);
+  void* address =
+      ::mmap(nullptr, index->file_bytes_, PROT_READ, MAP_SHARED, descriptor, 0);
+  const int error = errno;
+  ::close(descriptor);
+  if (address == MAP_FAILED) {
+    return absl::ErrnoToStatus(
+        error, absl::StrFormat("Cannot map the timeline index: path=%s, "
+                               "bytes=%d",
+                               path, index->file_bytes_));
+  }
+  index->bytes_ = static_cast<const std::byte*>(address);
+  if (absl::Status valid = index->Validate(path, expected, max_checked_bytes);
+      !valid.ok()) {
+    return valid;
+  }
+  return index;
+}
+
+TimelineIndex::~TimelineIndex() {
+  if (bytes_ != nullptr) {
+    ::munmap(const_cast<std::byte*>(bytes_), file_bytes_);
+  }
+}
+
+absl::Status TimelineIndex::Validate(const std::string& path,
+                                     const Fingerprint* expected,
+                                     std::uint64_t max_checked_bytes) {
+  const auto damaged = [&path](std::string_view what, std::uint64_t number) {
+    return absl::DataLossError(absl::StrFormat(
+        "Timeline index is damaged: path=%s, %s=%d", path, what, number));
+  };
+  header_ = reinterpret_cast<const FileHeader*>(bytes_);
+  if (header_->magic != kIndexMagic) return damaged("magic", header_->magic);
+  if (header_->version != kIndexVersion ||
+      header_->header_bytes != sizeof(FileHeader)) {
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "Timeline index has another version: path=%s, version=%d, "
+        "expected-version=%d",
+        path, header_->version, kIndexVersion));
+  }
+  if (header_->header_checksum !=
+      ChecksumOf({bytes_, offsetof(FileHeader, header_checksum)})) {
+    return damaged("header-checksum", header_->header_checksum);
+  }
+  if (header_->file_bytes != file_bytes_) {
+    return damaged("file-bytes", file_bytes_);
+  }
+  if (expected != nullptr && header_->trace != *expected) {
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "Timeline index is of another state of the trace: path=%s, "
+        "stream-bytes=%d, expected-stream-bytes=%d",
+        path, header_->trace.stream_bytes, expected->stream_bytes));
+  }
+  for (std::size_t i = 0; i < kSections; ++i) {
+    const SectionEntry& section = header_->sections[i];
+    if (section.offset % kSectionAlignBytes != 0 ||
+        section.offset > file_bytes_ ||
+        section.bytes > file_bytes_ - section.offset) {
+      return damaged("section", i);
+    }
+    const bool row_data = i == static_cast<std::size_t>(Section::kRowData);
+    if (row_data && section.bytes > max_checked_bytes) continue;
+    if (ChecksumOf({bytes_ + section.offset,
+                    static_cast<std::size_t>(section.bytes)}) !=
+        section.checksum) {
+      return damaged("section-checksum", i);
+    }
+  }
+  const auto section = [this](Section which) -> const SectionEntry& {
+    return header_->sections[static_cast<std::size_t>(which)];
+  };
+  rows_ = Array<RowEntry>(bytes_, section(Section::kRows));
+  groups_ = Array<GroupEntry>(bytes_, section(Section::kGroups));
+  processes_ = Array<ProcessEntry>(bytes_, section(Section::kProcesses));
+  threads_ = Array<ThreadEntry>(bytes_, section(Section::kThreads));
+  hooks_ = Array<HookEntry>(bytes_, section(Section::kHooks));
+  losses_ = Array<LossEntry>(bytes_, section(Section::kLosses));
+  overview_ = Array<StripColumn>(bytes_, section(Section::kOverview));
+  const SectionEntry& strings = section(Section::kStrings);
+  const SectionEntry& facts = section(Section::kFacts);
+  strings_ = {reinterpret_cast<const char*>(bytes_ + strings.offset),
+              static_cast<std::size_t>(strings.bytes)};
+  facts_ = {reinterpret_cast<const char*>(bytes_ + facts.offset),
+            static_cast<std::size_t>(facts.bytes)};
+  if (overview_.size() !=
+          std::size_t{header_->overview_rows} * kOverviewColumns ||
+      header_->events > 64) {
+    return damaged("overview-columns", overview_.size());
+  }
+
+  const SectionEntry& data = section(Section::kRowData);
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    const RowEntry& row = rows_[i];
+    const std::uint64_t extra_bytes = 8 * std::uint64_t{row.extras};
+    bool sound = row.extras <= 64 && row.kind <= RowKind::kCounter &&
+                 row.first_group <= groups_.size() &&
+                 row.groups <= groups_.size() - row.first_group;
+    if (row.kind == RowKind::kHook) {
+      sound =
+          sound && Inside(data, row.leaf_offset, row.leaves, sizeof(PointLeaf));
+    } else if (row.kind == RowKind::kCounter) {
+      const std::uint64_t steps = row.leaves == 0 ? 0 : row.leaves - 1;
+      sound = sound && row.extras == header_->events &&
+              Inside(data, row.leaf_offset, row.leaves,
+                     sizeof(CounterLeaf) + extra_bytes) &&
+              Inside(data, row.node_offset,
+                     ForestNodes(BlocksOf(steps, kCounterBlock)) * row.extras,
+                     sizeof(CounterNode));
+    } else {
+      const std::uint64_t blocks = BlocksOf(row.leaves, kIntervalBlock);
+      const std::uint32_t wanted = row.kind == RowKind::kThreadRun ||
+                                           row.kind == RowKind::kIdleRun ||
+                                           row.kind == RowKind::kOutsideRun
+                                       ? header_->events
+                                   : row.kind == RowKind::kCpu ? 0
+                                                               : 1;
+      sound = sound && row.extras == wanted && row.leaves < kNoKey &&
+              Inside(data, row.leaf_offset, row.leaves,
+                     sizeof(IntervalLeaf) + extra_bytes) &&
+              Inside(data, row.node_offset, ForestNodes(blocks),
+                     sizeof(IntervalNode)) &&
+              Inside(data, row.prefix_offset, blocks + 1, 8 + extra_bytes);
+    }
+    if (!sound) return damaged("row", i);
+  }
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    const GroupEntry& group = groups_[i];
+    if (group.row >= rows_.size() || group.count > rows_[group.row].leaves ||
+        !Inside(data, group.posting_offset, group.count, 4) ||
+        !Inside(data, group.prefix_offset,
+                BlocksOf(group.count, kGroupBlock) + 1, sizeof(GroupSum))) {
+      return damaged("group", i);
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::string_view TimelineIndex::Text(NameRef name) const {
+  if (name.offset > strings_.size() ||
+      name.bytes > strings_.size() - name.offset) {
+    return "?";
+  }
+  return strings_.substr(name.offset, name.bytes);
+}
+
+std::uint32_t TimelineIndex::ProcessOf(std::uint32_t thread) const {
+  return thread < threads_.size() ? threads_[thread].process : kNoKey;
+}
+
+}  // namespace countrace::viewer

@@ -1,0 +1,79 @@
+// An index file mapped read-only: validated once, then every access is in
+// bounds whatever the bytes say. Plain lookups only; questions are in
+// interval_row.h, counter_row.h and range_totals.h.
+//
+// Thread: immutable after Open, so any number of threads may read it.
+#ifndef COUNTRACE_VIEWER_INDEX_TIMELINE_INDEX_H_
+#define COUNTRACE_VIEWER_INDEX_TIMELINE_INDEX_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "viewer/index/file_layout.h"
+
+namespace countrace::viewer {
+
+class TimelineIndex {
+ public:
+  // Maps `path` and checks header, sections, checksums and every offset.
+  // Above `max_checked_bytes` the checksum of the row data is not computed
+  // (offsets still are checked), so that opening stays fast.
+  //
+  // Returns: NOT_FOUND no such file; FAILED_PRECONDITION of another version or
+  // another trace (`expected`, may be null); DATA_LOSS damaged. All three mean:
+  // build it again.
+  static absl::StatusOr<std::unique_ptr<TimelineIndex>> Open(
+      const std::string& path, const Fingerprint* expected,
+      std::uint64_t max_checked_bytes = std::uint64_t{1} << 29);
+  ~TimelineIndex();
+  TimelineIndex(const TimelineIndex&) = delete;
+  TimelineIndex& operator=(const TimelineIndex&) = delete;
+
+  const FileHeader& header() const { return *header_; }
+  std::uint64_t duration_ns() const { return header_->duration_ns; }
+  std::span<const RowEntry> rows() const { return rows_; }
+  std::span<const GroupEntry> groups() const { return groups_; }
+  std::span<const ProcessEntry> processes() const { return processes_; }
+  std::span<const ThreadEntry> threads() const { return threads_; }
+  std::span<const HookEntry> hooks() const { return hooks_; }
+  std::span<const LossEntry> losses() const { return losses_; }
+  // header().overview_rows rows of kOverviewColumns.
+  std::span<const StripColumn> overview() const { return overview_; }
+  std::string_view facts() const { return facts_; }
+  std::string_view Text(NameRef name) const;
+
+  // kNoKey if the thread has no process.
+  std::uint32_t ProcessOf(std::uint32_t thread) const;
+
+  // Row data. Requires: an array of a RowEntry or GroupEntry of this index.
+  template <typename T>
+  const T* At(std::uint64_t offset) const {
+    return reinterpret_cast<const T*>(bytes_ + offset);
+  }
+
+ private:
+  TimelineIndex() = default;
+  absl::Status Validate(const std::string& path, const Fingerprint* expected,
+                        std::uint64_t max_checked_bytes);
+
+  const std::byte* bytes_ = nullptr;
+  std::size_t file_bytes_ = 0;
+  const FileHeader* header_ = nullptr;
+  std::span<const RowEntry> rows_;
+  std::span<const GroupEntry> groups_;
+  std::span<const ProcessEntry> processes_;
+  std::span<const ThreadEntry> threads_;
+  std::span<const HookEntry> hooks_;
+  std::span<const LossEntry> losses_;
+  std::span<const StripColumn> overview_;
+  std::string_view strings_, facts_;
+};
+
+}  // namespace countrace::viewer
+
+#endif  // COUNTRACE_VIEWER_INDEX_TIMELINE_INDEX_H_

@@ -1,0 +1,486 @@
+#include "viewer/server/timeline_api.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "viewer/index/instant_state.h"
+#include "viewer/index/range_totals.h"
+#include "viewer/index/tile.h"
+#include "viewer/server/query_string.h"
+
+namespace countrace::viewer {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr char kJson[] = "application/json";
+constexpr char kBinary[] = "application/octet-stream";
+
+// Names come from a trace and may hold any bytes.
+HttpResponse AnswerJson(const Json& json, int status = 200) {
+  return {.status = status,
+          .content_type = kJson,
+          .body = json.dump(-1, ' ', false, Json::error_handler_t::replace),
+          .headers = {}};
+}
+
+HttpResponse Refuse(int status, std::string message) {
+  return AnswerJson({{"error", std::move(message)}}, status);
+}
+
+HttpResponse Refuse(const absl::Status& status) {
+  return Refuse(absl::IsNotFound(status) ? 404 : 400,
+                std::string(status.message()));
+}
+
+Json OrNull(std::uint64_t value_ns) {
+  return value_ns == kUnknownTime ? Json(nullptr) : Json(value_ns);
+}
+
+const char* KindName(RowKind kind) {
+  switch (kind) {
+    case RowKind::kQuality:
+      return "quality";
+    case RowKind::kCpu:
+      return "cpu";
+    case RowKind::kThreadRun:
+      return "run";
+    case RowKind::kHook:
+      return "hook";
+    case RowKind::kSegment:
+      return "segment";
+    default:
+      return "other";
+  }
+}
+
+bool IsDrawn(RowKind kind) {
+  return kind != RowKind::kIdleRun && kind != RowKind::kOutsideRun &&
+         kind != RowKind::kCounter;
+}
+
+class Api {
+ public:
+  Api(const TimelineIndex& index, const HttpRequest& request)
+      : index_(index),
+        request_(request),
+        target_(ParseTarget(request.target)) {}
+
+  HttpResponse Answer() {
+    constexpr std::string_view kPrefix = "/api/v1/";
+    if (target_.path.substr(0, kPrefix.size()) != kPrefix) return Unknown();
+    const std::string_view name = target_.path.substr(kPrefix.size());
+    if (name == "tiles") {
+      return request_.method == "POST" ? Tiles() : WrongMethod("POST");
+    }
+    if (request_.method != "GET" && request_.method != "HEAD") {
+      return WrongMethod("GET");
+    }
+    if (name == "trace") return Trace();
+    if (name == "overview") return Overview();
+    if (name == "processes") return Processes();
+    if (name == "threads") return Threads();
+    if (name == "hooks") return Hooks();
+    if (name == "rows") return Rows();
+    if (name == "losses") return Losses();
+    if (name == "aggregate") return Aggregate();
+    if (name == "state") return State();
+    if (name == "step") return NextStep();
+    constexpr std::string_view kTile = "tile/";
+    if (name.substr(0, kTile.size()) == kTile) {
+      return OneTile(name.substr(kTile.size()));
+    }
+    return Unknown();
+  }
+
+ private:
+  HttpResponse Unknown() const { return Refuse(404, "No such address"); }
+  static HttpResponse WrongMethod(const char* allowed) {
+    HttpResponse response =
+        Refuse(405, absl::StrFormat("Only %s is allowed here", allowed));
+    response.headers.emplace_back("Allow", allowed);
+    return response;
+  }
+
+  // A number of the query; null and `error_` set if it is missing or wrong.
+  std::optional<std::uint64_t> Number(std::string_view name,
+                                      std::optional<std::uint64_t> otherwise) {
+    const auto found = target_.parameters.find(name);
+    if (found == target_.parameters.end()) {
+      if (!otherwise) error_ = absl::StrFormat("Missing parameter: %s", name);
+      return otherwise;
+    }
+    const std::optional<std::uint64_t> value = ParseNumber(found->second);
+    if (!value) {
+      error_ = absl::StrFormat("Not a number: %s (want digits only)", name);
+    }
+    return value;
+  }
+
+  HttpResponse Trace() const {
+    const FileHeader& header = index_.header();
+    Json json = Json::parse(index_.facts(), nullptr, false);
+    if (json.is_discarded()) json = Json::object();
+    json["api"] = 1;
+    json["begin_ns"] = std::to_string(header.begin_ns);  // beyond 2^53
+    json["duration_ns"] = header.duration_ns;
+    json["cpus"] = header.cpus;
+    json["processes"] = index_.processes().size();
+    json["threads"] = index_.threads().size();
+    json["hooks"] = index_.hooks().size();
+    json["rows"] = index_.rows().size();
+    json["counter_rows_from"] = CounterRowNumber(index_, 0, 0);
+    json["losses"] = index_.losses().size();
+    json["tile_columns"] = kTileColumns;
+    json["max_level"] = kMaxLevel;
+    json["overview_rows"] = header.overview_rows;
+    json["overview_columns"] = kOverviewColumns;
+    return AnswerJson(json);
+  }
+
+  HttpResponse Overview() const {
+    const std::span<const std::byte> bytes = std::as_bytes(index_.overview());
+    return {.status = 200,
+            .content_type = kBinary,
+            .body = std::string(reinterpret_cast<const char*>(bytes.data()),
+                                bytes.size()),
+            .headers = {}};
+  }
+
+  // {"offset", "total", "items"}: kPageItems from ?offset= on.
+  template <typename Entry, typename Write>
+  HttpResponse Page(std::span<const Entry> entries, Write write) {
+    const std::optional<std::uint64_t> offset = Number("offset", 0);
+    if (!offset) return Refuse(400, error_);
+    Json items = Json::array();
+    const std::uint64_t begin =
+        std::min<std::uint64_t>(*offset, entries.size());
+    const std::uint64_t end =
+        std::min<std::uint64_t>(begin + kPageItems, entries.size());
+    for (std::uint64_t i = begin; i < end; ++i) {
+      Json item = write(i, entries[i]);
+      if (!item.is_null()) items.push_back(std::move(item));
+    }
+    return AnswerJson({{"offset", begin},
+                       {"next", end},
+                       {"total", entries.size()},
+                       {"items", std::move(items)}});
+  }
+
+  HttpResponse Processes() {
+    return Page(index_.processes(),
+                [this](std::uint64_t i, const ProcessEntry& process) -> Json {
+                  if (process.listed == 0) return nullptr;
+                  return {{"process", i},
+                          {"pid", process.pid},
+                          {"parent_pid", process.parent_pid},
+                          {"comm", index_.Text(process.comm)},
+                          {"on_cpu_ns", OrNull(process.on_cpu_ns)},
+                          {"in_scope", process.in_scope != 0}};
+                });
+  }
+  HttpResponse Threads() {
+    return Page(index_.threads(),
+                [this](std::uint64_t i, const ThreadEntry& thread) -> Json {
+                  if (thread.listed == 0) return nullptr;
+                  return {{"thread", i},
+                          {"tid", thread.tid},
+                          {"pid", thread.pid},
+                          {"process", thread.process},
+                          {"comm", index_.Text(thread.comm)},
+                          {"on_cpu_ns", OrNull(thread.on_cpu_ns)}};
+                });
+  }
+  HttpResponse Hooks() {
+    return Page(index_.hooks(),
+                [this](std::uint64_t, const HookEntry& hook) -> Json {
+                  return {{"hook", hook.id},
+                          {"kind", hook.kind},
+                          {"name", index_.Text(hook.name)},
+                          {"location", index_.Text(hook.location)}};
+                });
+  }
+  HttpResponse Rows() {
+    return Page(index_.rows(),
+                [](std::uint64_t i, const RowEntry& row) -> Json {
+                  if (!IsDrawn(row.kind)) return nullptr;
+                  return {{"row", i},
+                          {"kind", KindName(row.kind)},
+                          {"owner", row.owner},
+                          {"depth", row.depth},
+                          {"leaves", row.leaves}};
+                });
+  }
+  HttpResponse Losses() {
+    return Page(index_.losses(),
+                [this](std::uint64_t i, const LossEntry& loss) -> Json {
+                  return {{"loss", i},
+                          {"cpu", loss.cpu},
+                          {"thread", loss.thread},
+                          {"begin_ns", loss.begin_ns},
+                          {"end_ns", loss.end_ns},
+                          {"count", loss.count},
+                          {"cause", index_.Text(loss.cause)}};
+                });
+  }
+
+  HttpResponse OneTile(std::string_view rest) const {
+    const std::size_t first = rest.find('/');
+    const std::size_t second =
+        first == std::string_view::npos ? first : rest.find('/', first + 1);
+    if (second == std::string_view::npos) return Unknown();
+    const auto row = ParseNumber(rest.substr(0, first));
+    const auto level = ParseNumber(rest.substr(first + 1, second - first - 1));
+    const auto number = ParseNumber(rest.substr(second + 1));
+    if (!row || !level || !number || *row >= kNoKey || *level > kMaxLevel) {
+      return Refuse(400, "Not a tile: want tile/ROW/LEVEL/INDEX");
+    }
+    absl::StatusOr<std::string> tile =
+        BuildTile(index_,
+                  {.row = static_cast<std::uint32_t>(*row),
+                   .level = static_cast<std::uint32_t>(*level),
+                   .index = *number},
+                  0);
+    if (!tile.ok()) return Refuse(tile.status());
+    return {.status = 200,
+            .content_type = kBinary,
+            .body = *std::move(tile),
+            .headers = {}};
+  }
+
+  HttpResponse Tiles() const {
+    if (request_.content_type != kJson) {
+      return Refuse(415, "Want Content-Type: application/json");
+    }
+    const Json json = Json::parse(request_.body, nullptr, false);
+    if (!json.is_object() || !json.contains("tiles") ||
+        !json["tiles"].is_array()) {
+      return Refuse(400,
+                    "Want {\"generation\": N, \"tiles\": [[row, level, "
+                    "index], ...]}");
+    }
+    const Json& tiles = json["tiles"];
+    if (tiles.size() > kMaxTilesInRequest) {
+      return Refuse(400, absl::StrFormat("Too many tiles: tiles=%d, limit=%d",
+                                         tiles.size(), kMaxTilesInRequest));
+    }
+    std::uint32_t generation = 0;
+    if (const auto found = json.find("generation");
+        found != json.end() && found->is_number_unsigned()) {
+      generation = static_cast<std::uint32_t>(found->get<std::uint64_t>());
+    }
+    std::string body;
+    for (const Json& tile : tiles) {
+      if (!tile.is_array() || tile.size() != 3 ||
+          !std::all_of(tile.begin(), tile.end(), [](const Json& number) {
+            return number.is_number_unsigned();
+          })) {
+        return Refuse(400, "A tile is [row, level, index]");
+      }
+      const auto row = tile[0].get<std::uint64_t>();
+      const auto level = tile[1].get<std::uint64_t>();
+      if (row >= kNoKey || level > kMaxLevel) {
+        return Refuse(
+            400, absl::StrFormat("No such tile: row=%d, level=%d, max-level=%d",
+                                 row, level, kMaxLevel));
+      }
+      absl::StatusOr<std::string> built =
+          BuildTile(index_,
+                    {.row = static_cast<std::uint32_t>(row),
+                     .level = static_cast<std::uint32_t>(level),
+                     .index = tile[2].get<std::uint64_t>()},
+                    generation);
+      if (!built.ok()) return Refuse(built.status());
+      // The client asks again for what did not fit.
+      if (body.size() + built->size() > kMaxTilesBytes) break;
+      body += *built;
+    }
+    return {.status = 200,
+            .content_type = kBinary,
+            .body = std::move(body),
+            .headers = {}};
+  }
+
+  static Json RunJson(const RunTotals& run) {
+    return {{"on_cpu_ns", run.on_cpu_ns},
+            {"dispatches", run.dispatches},
+            {"counts", run.counts},
+            {"estimated", run.estimated},
+            {"incomplete", run.incomplete}};
+  }
+
+  HttpResponse Aggregate() {
+    const std::optional<std::uint64_t> from = Number("from", std::nullopt);
+    if (!from) return Refuse(400, error_);
+    const std::optional<std::uint64_t> to = Number("to", std::nullopt);
+    if (!to) return Refuse(400, error_);
+    if (*from > *to) {
+      return Refuse(400, absl::StrFormat("Range ends before it begins: "
+                                         "from=%d, to=%d",
+                                         *from, *to));
+    }
+    const RangeTotals totals =
+        TotalsIn(index_, {.begin_ns = *from, .end_ns = *to});
+    Json processes = Json::array();
+    RunTotals others;
+    others.counts.resize(index_.header().events);
+    std::size_t left_out = 0;
+    for (const ProcessTotals& row : totals.processes) {
+      if (processes.size() >= kMaxTableRows) {
+        ++left_out;
+        others.on_cpu_ns += row.run.on_cpu_ns;
+        others.dispatches += row.run.dispatches;
+        for (std::size_t i = 0; i < others.counts.size(); ++i) {
+          others.counts[i] += row.run.counts[i];
+        }
+        continue;
+      }
+      Json item = RunJson(row.run);
+      item["process"] = row.process;
+      processes.push_back(std::move(item));
+    }
+    Json segments = Json::array();
+    for (const SegmentTotals& row : totals.segments) {
+      if (segments.size() >= kMaxTableRows) break;
+      Json item = {{"process", row.process},
+                   {"hook", row.hook_id},
+                   {"calls", row.calls},
+                   {"wall_incl_ns", row.wall_incl_ns},
+                   {"wall_excl_ns", row.wall_excl_ns},
+                   {"on_cpu_incl_ns", nullptr},
+                   {"on_cpu_excl_ns", nullptr}};
+      if (row.on_cpu_known) {
+        item["on_cpu_incl_ns"] = row.on_cpu_incl_ns;
+        item["on_cpu_excl_ns"] = row.on_cpu_excl_ns;
+      }
+      segments.push_back(std::move(item));
+    }
+    Json hooks = Json::array();
+    for (const HookTotals& row : totals.hooks) {
+      if (hooks.size() >= kMaxTableRows) break;
+      hooks.push_back({{"process", row.process},
+                       {"hook", row.hook_id},
+                       {"hits", row.hits}});
+    }
+    return AnswerJson({{"from", *from},
+                       {"to", *to},
+                       {"cpu_ns", totals.cpu_ns},
+                       {"unknown_ns", totals.unknown_ns},
+                       {"processes", std::move(processes)},
+                       {"processes_left_out", left_out},
+                       {"others", RunJson(others)},
+                       {"idle", RunJson(totals.idle)},
+                       {"outside", RunJson(totals.outside)},
+                       {"segments", std::move(segments)},
+                       {"segments_total", totals.segments.size()},
+                       {"hooks", std::move(hooks)},
+                       {"hooks_total", totals.hooks.size()}});
+  }
+
+  HttpResponse State() {
+    const std::optional<std::uint64_t> time_ns = Number("t", std::nullopt);
+    if (!time_ns) return Refuse(400, error_);
+    const InstantState state = StateAt(index_, *time_ns);
+    Json cpus = Json::array();
+    for (const CpuState& cpu : state.cpus) {
+      Json item = {{"cpu", cpu.cpu}, {"known", cpu.known}};
+      if (cpu.known) {
+        item["thread"] =
+            cpu.thread == kNoKey ? Json(nullptr) : Json(cpu.thread);
+        item["flags"] = cpu.flags;
+        item["begin_ns"] = cpu.begin_ns;
+        item["end_ns"] = cpu.end_ns;
+      }
+      cpus.push_back(std::move(item));
+    }
+    Json threads = Json::array();
+    for (const ThreadState& thread : state.threads) {
+      Json open = Json::array();
+      for (const OpenSegment& segment : thread.open) {
+        open.push_back({{"hook", segment.hook_id},
+                        {"row", segment.row},
+                        {"depth", segment.depth},
+                        {"flags", segment.flags},
+                        {"begin_ns", segment.begin_ns},
+                        {"end_ns", segment.end_ns}});
+      }
+      threads.push_back({{"thread", thread.thread},
+                         {"cpu", thread.cpu ? Json(*thread.cpu) : Json()},
+                         {"open", std::move(open)}});
+    }
+    Json events = Json::array();
+    for (const EventState& event : state.events) {
+      events.push_back({{"count", event.count},
+                        {"estimated", event.estimated},
+                        {"gap", event.gap},
+                        {"by_cpu", event.by_cpu}});
+    }
+    return AnswerJson({{"t", state.time_ns},
+                       {"cpus", std::move(cpus)},
+                       {"threads", std::move(threads)},
+                       {"threads_left_out", state.threads_left_out},
+                       {"events", std::move(events)},
+                       {"in_loss", state.in_loss}});
+  }
+
+  HttpResponse NextStep() {
+    const std::optional<std::uint64_t> time_ns = Number("t", std::nullopt);
+    if (!time_ns) return Refuse(400, error_);
+    const auto direction = target_.parameters.find("dir");
+    if (direction == target_.parameters.end() ||
+        (direction->second != "next" && direction->second != "previous")) {
+      return Refuse(400, "Parameter dir: want next or previous");
+    }
+    std::uint32_t kinds = kStepDispatch | kStepSegment | kStepHook;
+    if (const auto found = target_.parameters.find("kind");
+        found != target_.parameters.end()) {
+      if (found->second == "dispatch") {
+        kinds = kStepDispatch;
+      } else if (found->second == "segment") {
+        kinds = kStepSegment;
+      } else if (found->second == "hook") {
+        kinds = kStepHook;
+      } else if (found->second != "any") {
+        return Refuse(400,
+                      "Parameter kind: want dispatch, segment, hook or any");
+      }
+    }
+    std::optional<std::uint32_t> row;
+    if (target_.parameters.contains("row")) {
+      const std::optional<std::uint64_t> number = Number("row", std::nullopt);
+      if (!number) return Refuse(400, error_);
+      if (*number >= index_.rows().size()) {
+        return Refuse(404, absl::StrFormat("No such row: row=%d, rows=%d",
+                                           *number, index_.rows().size()));
+      }
+      row = static_cast<std::uint32_t>(*number);
+    }
+    const std::optional<Step> step =
+        NearestStep(index_, *time_ns, direction->second == "next", kinds, row);
+    if (!step) return AnswerJson({{"found", false}});
+    return AnswerJson({{"found", true},
+                       {"t", step->time_ns},
+                       {"row", step->row},
+                       {"kind", KindName(index_.rows()[step->row].kind)},
+                       {"leaf", step->leaf},
+                       {"edge", step->at_end ? "end" : "begin"}});
+  }
+
+  const TimelineIndex& index_;
+  const HttpRequest& request_;
+  Target target_;
+  std::string error_;
+};
+
+}  // namespace
+
+HttpResponse AnswerApi(const TimelineIndex& index, const HttpRequest& request) {
+  return Api(index, request).Answer();
+}
+
+}  // namespace countrace::viewer

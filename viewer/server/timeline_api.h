@@ -1,0 +1,24 @@
+// Requests under /api/v1/ to answers, from an open index (API.md). No sockets,
+// no state: every answer is a function of the request. Every answer is bounded.
+//
+// Thread: any.
+#ifndef COUNTRACE_VIEWER_SERVER_TIMELINE_API_H_
+#define COUNTRACE_VIEWER_SERVER_TIMELINE_API_H_
+
+#include "viewer/index/timeline_index.h"
+#include "viewer/server/http_message.h"
+
+namespace countrace::viewer {
+
+// Bounds named in API.md.
+inline constexpr std::size_t kMaxTilesInRequest = 1024;
+inline constexpr std::size_t kMaxTilesBytes = std::size_t{4} << 20;
+inline constexpr std::size_t kPageItems = 1000;
+inline constexpr std::size_t kMaxTableRows = 1000;
+
+// Requires: the guard let the request in; its path begins with "/api/".
+HttpResponse AnswerApi(const TimelineIndex& index, const HttpRequest& request);
+
+}  // namespace countrace::viewer
+
+#endif  // COUNTRACE_VIEWER_SERVER_TIMELINE_API_H_

@@ -1,0 +1,32 @@
+// The whole site: guard, then assets or API, then the headers that every answer
+// carries.
+//
+// Flow: HttpServer -> ViewerSite::Answer -> AnswerApi or an asset. Thread: any.
+#ifndef COUNTRACE_VIEWER_SERVER_VIEWER_SITE_H_
+#define COUNTRACE_VIEWER_SERVER_VIEWER_SITE_H_
+
+#include "viewer/index/timeline_index.h"
+#include "viewer/server/http_message.h"
+#include "viewer/server/request_guard.h"
+
+namespace countrace::viewer {
+
+class ViewerSite {
+ public:
+  // `index` must outlive the site.
+  ViewerSite(const TimelineIndex& index, RequestGuard guard)
+      : index_(index), guard_(std::move(guard)) {}
+
+  HttpResponse Answer(const HttpRequest& request) const;
+  const RequestGuard& guard() const { return guard_; }
+
+ private:
+  HttpResponse Route(const HttpRequest& request) const;
+
+  const TimelineIndex& index_;
+  RequestGuard guard_;
+};
+
+}  // namespace countrace::viewer
+
+#endif  // COUNTRACE_VIEWER_SERVER_VIEWER_SITE_H_

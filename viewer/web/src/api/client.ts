@@ -1,0 +1,109 @@
+// The server's endpoints as functions. Counts what it asks for (window.__pv).
+
+import type {Aggregate, HookItem, InstantState, LossItem, Page, ProcessItem, RowItem, StepAnswer, ThreadItem, TraceInfo} from './schema';
+import {decodeTiles, type Tile, type TileKey} from './tile_decode';
+
+export class ApiError extends Error {
+  constructor(readonly status: number, message: string) {
+    super(message);
+  }
+}
+
+export interface NetCounters {
+  requests: number;
+  bytes: number;
+  cancelled: number;
+  failed: number;
+}
+
+export class Client {
+  readonly net: NetCounters = {requests: 0, bytes: 0, cancelled: 0, failed: 0};
+
+  trace(): Promise<TraceInfo> {
+    return this.json('trace');
+  }
+  processes(): Promise<ProcessItem[]> {
+    return this.all('processes');
+  }
+  threads(): Promise<ThreadItem[]> {
+    return this.all('threads');
+  }
+  hooks(): Promise<HookItem[]> {
+    return this.all('hooks');
+  }
+  rows(): Promise<RowItem[]> {
+    return this.all('rows');
+  }
+  losses(): Promise<LossItem[]> {
+    return this.all('losses');
+  }
+  async overview(): Promise<Uint32Array> {
+    return new Uint32Array(await this.bytes('overview'));
+  }
+  async tiles(keys: readonly TileKey[], generation: number, signal: AbortSignal):
+      Promise<Tile[]> {
+    return decodeTiles(await this.bytes('tiles', {
+      method: 'POST',
+      headers: {'Content-Type': 'application/json'},
+      body: JSON.stringify({
+        generation,
+        tiles: keys.map(({row, level, index}) => [row, level, index]),
+      }),
+      signal,
+    }));
+  }
+  aggregate(from: number, to: number, signal?: AbortSignal): Promise<Aggregate> {
+    return this.json(
+        `aggregate?from=${Math.max(0, Math.round(from))}&to=${Math.max(0, Math.round(to))}`,
+        signal);
+  }
+  state(at: number, signal?: AbortSignal): Promise<InstantState> {
+    return this.json(`state?t=${Math.max(0, Math.floor(at))}`, signal);
+  }
+  step(at: number, forward: boolean, kind: string): Promise<StepAnswer> {
+    return this.json(`step?t=${Math.max(0, Math.floor(at))}&dir=${
+        forward ? 'next' : 'previous'}&kind=${kind}`);
+  }
+
+  private async all<T>(name: string): Promise<T[]> {
+    const items: T[] = [];
+    for (let offset = 0;;) {
+      const page = await this.json<Page<T>>(`${name}?offset=${offset}`);
+      items.push(...page.items);
+      if (page.next >= page.total || page.next <= offset) return items;
+      offset = page.next;
+    }
+  }
+
+  private async json<T>(path: string, signal?: AbortSignal): Promise<T> {
+    const bytes = await this.bytes(path, signal ? {signal} : {});
+    return JSON.parse(new TextDecoder().decode(bytes)) as T;
+  }
+
+  private async bytes(path: string, init: RequestInit = {}):
+      Promise<ArrayBuffer> {
+    ++this.net.requests;
+    try {
+      const response = await fetch(`/api/v1/${path}`, init);
+      const body = await response.arrayBuffer();
+      this.net.bytes += body.byteLength;
+      if (!response.ok) {
+        throw new ApiError(
+            response.status,
+            `${response.status} ${new TextDecoder().decode(body).slice(0, 300)}`);
+      }
+      return body;
+    } catch (error) {
+      if (error instanceof DOMException && error.name === 'AbortError') {
+        ++this.net.cancelled;
+      } else {
+        ++this.net.failed;
+      }
+      throw error;
+    }
+  }
+}
+
+export function isAbort(error: unknown): boolean {
+  return error instanceof DOMException && error.name === 'AbortError';
+}

@@ -1,0 +1,186 @@
+// Wire types; mirrors viewer/API.md. Times are ns since trace start.
+
+export interface TraceInfo {
+  api: number;
+  path?: string;
+  scope?: string;
+  command?: string;
+  hostname?: string;
+  kernel_release?: string;
+  records?: number;
+  finished?: boolean;
+  begin_ns: string;
+  duration_ns: number;
+  cpus: number;
+  events?: string[];
+  processes: number;
+  threads: number;
+  hooks: number;
+  rows: number;
+  losses: number;
+  counter_rows_from: number;
+  tile_columns: number;
+  max_level: number;
+  overview_rows: number;
+  overview_columns: number;
+  loss?: LossSummary;
+  oddities?: Record<string, number>;
+}
+
+export interface LossSummary {
+  discarded_events: number;
+  discarded_packets: number;
+  clock_errors: number;
+  by_cause: Record<string, number>;
+  intervals: number;
+  messages: string[];
+}
+
+export interface Page<T> {
+  offset: number;
+  next: number;
+  total: number;
+  items: T[];
+}
+
+export interface ProcessItem {
+  process: number;
+  pid: number;
+  parent_pid: number;
+  comm: string;
+  on_cpu_ns: number|null;
+  in_scope: boolean;
+}
+export interface ThreadItem {
+  thread: number;
+  tid: number;
+  pid: number;
+  process: number;
+  comm: string;
+  on_cpu_ns: number|null;
+}
+export interface HookItem {
+  hook: number;
+  kind: number;
+  name: string;
+  location: string;
+}
+export type RowKind = 'quality'|'cpu'|'run'|'hook'|'segment'|'other';
+export interface RowItem {
+  row: number;
+  kind: RowKind;
+  owner: number;
+  depth: number;
+  leaves: number;
+}
+
+export interface LossItem {
+  loss: number;
+  cpu: number; // -1: of a thread
+  thread: number;
+  begin_ns: number;
+  end_ns: number;
+  count: number; // 0: unknown
+  cause: string;
+}
+
+export interface RunTotals {
+  on_cpu_ns: number;
+  dispatches: number;
+  counts: number[];
+  estimated: boolean;
+  incomplete: boolean;
+}
+export interface ProcessTotals extends RunTotals {
+  process: number;
+}
+export interface SegmentTotals {
+  process: number;
+  hook: number;
+  calls: number;
+  wall_incl_ns: number;
+  wall_excl_ns: number;
+  on_cpu_incl_ns: number|null;
+  on_cpu_excl_ns: number|null;
+}
+export interface HookTotals {
+  process: number;
+  hook: number;
+  hits: number;
+}
+export interface Aggregate {
+  from: number;
+  to: number;
+  cpu_ns: number;
+  unknown_ns: number;
+  processes: ProcessTotals[];
+  processes_left_out: number;
+  others: RunTotals;
+  idle: RunTotals;
+  outside: RunTotals;
+  segments: SegmentTotals[];
+  segments_total: number;
+  hooks: HookTotals[];
+  hooks_total: number;
+}
+
+export interface CpuState {
+  cpu: number;
+  known: boolean;
+  thread?: number|null;
+  flags?: number;
+  begin_ns?: number;
+  end_ns?: number;
+}
+export interface OpenSegment {
+  hook: number;
+  row: number;
+  depth: number;
+  flags: number;
+  begin_ns: number;
+  end_ns: number;
+}
+export interface ThreadState {
+  thread: number;
+  cpu: number|null;
+  open: OpenSegment[];
+}
+export interface EventState {
+  count: number;
+  estimated: boolean;
+  gap: boolean;
+  by_cpu: number[];
+}
+export interface InstantState {
+  t: number;
+  cpus: CpuState[];
+  threads: ThreadState[];
+  threads_left_out: number;
+  events: EventState[];
+  in_loss: boolean;
+}
+
+export interface StepAnswer {
+  found: boolean;
+  t?: number;
+  row?: number;
+  kind?: RowKind;
+  leaf?: number;
+  edge?: 'begin'|'end';
+}
+
+export const NO_KEY = 0xffffffff;
+
+// LeafFlags
+export const LEAF_INFERRED = 3; // begin or end
+export const LEAF_IDLE = 4;
+export const LEAF_OUTSIDE = 8;
+// ColumnFlags
+export const COLUMN_MERGED = 1;
+export const COLUMN_GAP = 2;
+export const COLUMN_IDLE = 4;
+export const COLUMN_OUTSIDE = 8;
+// CounterColumnFlags
+export const COUNTER_GAP = 1;
+export const COUNTER_BOUNDED = 2;
+export const COUNTER_EMPTY = 4;

@@ -1,0 +1,127 @@
+// Bytes of api/v1/tiles to tiles; typed arrays are views, nothing is copied
+// (API.md, "Tiles").
+
+export const TILE_COLUMNS = 512;
+const HEADER_BYTES = 48;
+
+export interface TileKey {
+  row: number;
+  level: number;
+  index: number;
+}
+interface TileBase extends TileKey {
+  beginNs: number;
+  columnNs: number;
+  bytes: number;
+}
+// Columns: key u32; then count u16, coverage u8, flags u8 in one u32.
+export interface StripTile extends TileBase {
+  kind: 'strip'|'density';
+  words: Uint32Array;
+}
+export interface Item {
+  beginNs: number;
+  endNs: number;
+  key: number;
+  flags: number;
+  leaf: number;
+}
+export interface ItemsTile extends TileBase {
+  kind: 'items';
+  items: Item[];
+}
+// min, max, mean as f32, flags as u32, for each column.
+export interface CounterTile extends TileBase {
+  kind: 'counter';
+  values: Float32Array;
+  flags: Uint32Array;
+}
+export type Tile = StripTile|ItemsTile|CounterTile;
+
+export const stripKey = (words: Uint32Array, column: number): number =>
+    words[2 * column] ?? 0xffffffff;
+export const stripCount = (words: Uint32Array, column: number): number =>
+    (words[2 * column + 1] ?? 0) & 0xffff;
+export const stripCoverage = (words: Uint32Array, column: number): number =>
+    ((words[2 * column + 1] ?? 0) >>> 16) & 0xff;
+export const stripFlags = (words: Uint32Array, column: number): number =>
+    (words[2 * column + 1] ?? 0) >>> 24;
+
+export function tileName(key: TileKey): string {
+  return `${key.row}/${key.level}/${key.index}`;
+}
+
+// Throws RangeError if the bytes are not whole tiles.
+export function decodeTiles(buffer: ArrayBuffer): Tile[] {
+  const tiles: Tile[] = [];
+  const view = new DataView(buffer);
+  let at = 0;
+  while (at < buffer.byteLength) {
+    if (at + HEADER_BYTES > buffer.byteLength ||
+        view.getUint32(at, true) !== 0x31545650) {
+      throw new RangeError(`Not a tile: offset-bytes=${at}`);
+    }
+    const bytes = view.getUint32(at + 36, true);
+    if (bytes < HEADER_BYTES || at + bytes > buffer.byteLength) {
+      throw new RangeError(
+          `Tile is cut: offset-bytes=${at}, tile-bytes=${bytes}, answer-bytes=${buffer.byteLength}`);
+    }
+    tiles.push(decodeTile(buffer, view, at, bytes));
+    at += bytes;
+  }
+  return tiles;
+}
+
+function decodeTile(
+    buffer: ArrayBuffer, view: DataView, at: number, bytes: number): Tile {
+  const kind = view.getUint8(at + 4);
+  const columns = view.getUint16(at + 6, true);
+  const items = view.getUint32(at + 12, true);
+  const base = {
+    row: view.getUint32(at + 8, true),
+    level: view.getUint8(at + 5),
+    index: Number(view.getBigUint64(at + 40, true)),
+    beginNs: view.getFloat64(at + 16, true),
+    columnNs: view.getFloat64(at + 24, true),
+    bytes,
+  };
+  const body = at + HEADER_BYTES;
+  const entryBytes = kind === 2 ? 32 : kind === 3 ? 16 : 8;
+  const wanted = HEADER_BYTES + entryBytes * (kind === 2 ? items : columns);
+  if (wanted !== bytes) {
+    throw new RangeError(
+        `Tile has the wrong size: kind=${kind}, tile-bytes=${bytes}, expected-bytes=${wanted}`);
+  }
+  switch (kind) {
+    case 1:
+    case 4:
+      return {
+        ...base,
+        kind: kind === 1 ? 'strip' : 'density',
+        words: new Uint32Array(buffer, body, 2 * columns),
+      };
+    case 2: {
+      const list: Item[] = [];
+      for (let i = 0; i < items; ++i) {
+        const item = body + 32 * i;
+        list.push({
+          beginNs: view.getFloat64(item, true),
+          endNs: view.getFloat64(item + 8, true),
+          key: view.getUint32(item + 16, true),
+          flags: view.getUint32(item + 20, true),
+          leaf: view.getUint32(item + 28, true),
+        });
+      }
+      return {...base, kind: 'items', items: list};
+    }
+    case 3:
+      return {
+        ...base,
+        kind: 'counter',
+        values: new Float32Array(buffer, body, 4 * columns),
+        flags: new Uint32Array(buffer, body, 4 * columns),
+      };
+    default:
+      throw new RangeError(`Unknown tile kind: kind=${kind}`);
+  }
+}

@@ -1,0 +1,328 @@
+// Everything the views show, as signals, and the commands that change it. Talks
+// to the server; knows no DOM. One instance per page.
+
+import {computed, effect, type ReadonlySignal, type Signal, signal} from '@preact/signals-core';
+
+import {type Client, isAbort} from '../api/client';
+import type {Aggregate, InstantState} from '../api/schema';
+import {type CounterChoice, type Lane, layOut, totalHeight} from './lanes';
+import type {Names} from './names';
+import {advance, autoRate, faster, type Playback} from './playback';
+import {decodeHash, encodeHash} from './url_hash';
+import * as viewport from './viewport';
+import type {Viewport} from './viewport';
+
+export interface Selection {
+  from: number;
+  to: number;
+}
+
+export type Tab = 'processes'|'segments'|'hooks';
+
+export interface Hover {
+  x: number;
+  y: number;
+}
+
+export class AppModel {
+  readonly view: Signal<Viewport>;
+  readonly viewHeight = signal(0);
+  readonly scrollY = signal(0);
+  readonly selection: Signal<Selection|null> = signal(null);
+  readonly playback: Signal<Playback> =
+      signal({at: 0, playing: false, speed: 1});
+  readonly loop = signal(false);
+  readonly counter: Signal<CounterChoice>;
+  readonly highlight: Signal<number|null> = signal(null); // process
+  readonly hover: Signal<Hover|null> = signal(null);
+  readonly tab: Signal<Tab> = signal('processes');
+  readonly panelOpen = signal(true);
+  readonly helpOpen = signal(false);
+  readonly error: Signal<string|null> = signal(null);
+  readonly aggregate: Signal<Aggregate|null> = signal(null);
+  readonly instant: Signal<InstantState|null> = signal(null);
+  readonly soFar: Signal<Aggregate|null> = signal(null); // start to playhead
+  readonly announcement = signal('');
+  readonly lanes: ReadonlySignal<Lane[]>;
+  readonly durationNs: number;
+
+  private aggregateAbort: AbortController|null = null;
+  private stateBusy = false;
+  private stateWanted: number|null = null;
+  private hashTimer: ReturnType<typeof setTimeout>|undefined;
+  private aggregateTimer: ReturnType<typeof setTimeout>|undefined;
+  pending = 0; // requests under way, for settled()
+
+  constructor(readonly client: Client, readonly names: Names, hash: string) {
+    this.durationNs = Math.max(names.trace.duration_ns, 1);
+    const saved = decodeHash(hash);
+    const from = saved.from ?? 0;
+    const to = saved.to ?? this.durationNs;
+    this.view = signal(viewport.clamp(
+        {startNs: from, nsPerPx: (to - from) / 1000, widthPx: 1000},
+        this.durationNs));
+    this.counter = signal({
+      event: Math.min(saved.event ?? 0, Math.max(names.events.length - 1, 0)),
+      cpu: Math.min(saved.cpu ?? -1, names.trace.cpus - 1),
+    });
+    this.lanes = computed(() => layOut(names, this.counter.value));
+    this.scrollY.value = saved.y ?? 0;
+    this.playback.value = {
+      at: Math.min(saved.t ?? 0, this.durationNs),
+      playing: false,
+      speed: saved.speed ?? 1,
+    };
+    if (saved.selection) {
+      this.selection.value = {from: saved.selection[0], to: saved.selection[1]};
+    }
+  }
+
+  // Starts the requests that follow the signals. `saveHash` gets the fragment,
+  // at most four times a second.
+  start(saveHash: (hash: string) => void): void {
+    effect(() => {
+      const range = this.selection.value;
+      // Dragging changes the range at every move: ask when it rests.
+      clearTimeout(this.aggregateTimer);
+      this.aggregateTimer = setTimeout(
+          () => void this.loadAggregate(range ?? {from: 0, to: this.durationNs}),
+          40);
+    });
+    effect(() => {
+      this.requestState(this.playback.value.at);
+    });
+    effect(() => {
+      const view = this.view.value;
+      const range = this.selection.value;
+      const play = this.playback.value;
+      const counter = this.counter.value;
+      const y = this.scrollY.value;
+      clearTimeout(this.hashTimer);
+      this.hashTimer = setTimeout(
+          () => saveHash(encodeHash({
+            from: view.startNs,
+            to: viewport.endNs(view),
+            y,
+            t: Math.floor(play.at),
+            event: counter.event,
+            cpu: counter.cpu,
+            speed: play.speed,
+            ...(range ? {selection: [range.from, range.to] as [number, number]} : {}),
+          })),
+          250);
+    });
+  }
+
+  resize(widthPx: number, heightPx: number): void {
+    const view = this.view.value;
+    this.viewHeight.value = heightPx;
+    if (widthPx <= 0 || widthPx === view.widthPx) return;
+    const span = view.nsPerPx * view.widthPx;
+    this.view.value = viewport.clamp(
+        {startNs: view.startNs, nsPerPx: span / widthPx, widthPx},
+        this.durationNs);
+  }
+
+  zoom(x: number, factor: number): void {
+    this.view.value =
+        viewport.zoomAbout(this.view.value, x, factor, this.durationNs);
+  }
+  pan(deltaPx: number): void {
+    this.view.value = viewport.panBy(this.view.value, deltaPx, this.durationNs);
+  }
+  scroll(deltaPx: number): void {
+    const most = Math.max(0, totalHeight(this.lanes.value) - this.viewHeight.value);
+    this.scrollY.value = Math.min(Math.max(this.scrollY.value + deltaPx, 0), most);
+  }
+  show(from: number, to: number): void {
+    this.view.value = viewport.show(this.view.value, from, to, this.durationNs);
+  }
+  setWindow(from: number, to: number): void {
+    const view = this.view.value;
+    this.view.value = viewport.clamp(
+        {...view, startNs: from, nsPerPx: (to - from) / view.widthPx},
+        this.durationNs);
+  }
+  fitAll(): void {
+    this.view.value = viewport.fit(this.durationNs, this.view.value.widthPx);
+  }
+
+  select(a: number, b: number): void {
+    const from = Math.max(0, Math.round(Math.min(a, b)));
+    const to = Math.min(this.durationNs, Math.round(Math.max(a, b)));
+    this.selection.value = to > from ? {from, to} : null;
+  }
+
+  movePlayhead(at: number): void {
+    const play = this.playback.value;
+    this.playback.value = {
+      ...play,
+      at: Math.min(Math.max(at, 0), this.durationNs),
+    };
+  }
+
+  togglePlay(): void {
+    const play = this.playback.value;
+    const range = this.playRange();
+    const atEnd = play.at >= range.to;
+    this.playback.value = {
+      ...play,
+      playing: !play.playing,
+      at: !play.playing && atEnd ? range.from : play.at,
+    };
+  }
+
+  setSpeed(speed: number): void {
+    this.playback.value = {...this.playback.value, speed};
+  }
+
+  playRange(): {from: number; to: number; loop: boolean} {
+    const range = this.selection.value;
+    return range && this.loop.value ?
+        {...range, loop: true} :
+        {from: 0, to: this.durationNs, loop: this.loop.value};
+  }
+
+  // Advances the playhead by wall time and keeps it in sight.
+  tick(elapsedMs: number): void {
+    const play = this.playback.value;
+    if (!play.playing) return;
+    const view = this.view.value;
+    const rate = autoRate(view.nsPerPx * view.widthPx);
+    const next = advance(play, elapsedMs, rate, this.playRange());
+    this.playback.value = next;
+    if (next.at < view.startNs || next.at > viewport.endNs(view)) {
+      // Page: the playhead comes in again near the left edge.
+      this.view.value = viewport.clamp(
+          {...view, startNs: next.at - 0.05 * view.nsPerPx * view.widthPx},
+          this.durationNs);
+    }
+  }
+
+  async step(forward: boolean, kind: string): Promise<void> {
+    this.playback.value = {...this.playback.value, playing: false};
+    await this.guard(async () => {
+      const answer =
+          await this.client.step(this.playback.value.at, forward, kind);
+      if (!answer.found || answer.t === undefined) {
+        this.announcement.value = forward ? 'No later boundary' : 'No earlier boundary';
+        return;
+      }
+      this.movePlayhead(answer.t);
+      const view = this.view.value;
+      if (answer.t < view.startNs || answer.t > viewport.endNs(view)) {
+        this.view.value = viewport.centre(view, answer.t, this.durationNs);
+      }
+    });
+  }
+
+  run(command: string, pointerX: number|null): void {
+    const view = this.view.value;
+    const x = pointerX ?? view.widthPx / 2;
+    const span = view.nsPerPx * view.widthPx;
+    const range = this.selection.value;
+    const at = this.playback.value.at;
+    switch (command) {
+      case 'zoom-in': return this.zoom(x, 1 / 1.5);
+      case 'zoom-out': return this.zoom(x, 1.5);
+      case 'pan-left': return this.pan(-view.widthPx / 8);
+      case 'pan-right': return this.pan(view.widthPx / 8);
+      case 'scroll-up': return this.scroll(-60);
+      case 'scroll-down': return this.scroll(60);
+      case 'fit': return this.fitAll();
+      case 'zoom-selection':
+        if (range) this.show(range.from, range.to);
+        else this.view.value = viewport.centre(view, at, this.durationNs);
+        return;
+      case 'play': return this.togglePlay();
+      case 'next': return void this.step(true, 'any');
+      case 'previous': return void this.step(false, 'any');
+      case 'next-segment': return void this.step(true, 'segment');
+      case 'previous-segment': return void this.step(false, 'segment');
+      case 'slower': return this.setSpeed(faster(this.playback.value.speed, -1));
+      case 'faster': return this.setSpeed(faster(this.playback.value.speed, 1));
+      case 'start': return this.movePlayhead(0);
+      case 'end': return this.movePlayhead(this.durationNs);
+      case 'nudge-left': return this.movePlayhead(at - span / 100);
+      case 'nudge-right': return this.movePlayhead(at + span / 100);
+      case 'select-left':
+      case 'select-right': {
+        const delta = (command === 'select-left' ? -1 : 1) * span / 50;
+        const anchor = range ?? {from: at, to: at};
+        // The far edge moves; the near one stays where the playhead was.
+        if (delta > 0) this.select(anchor.from, anchor.to + delta);
+        else if (range && range.to > at) this.select(anchor.from, anchor.to + delta);
+        else this.select(anchor.from + delta, anchor.to);
+        return;
+      }
+      case 'loop': this.loop.value = !this.loop.value; return;
+      case 'panel': this.panelOpen.value = !this.panelOpen.value; return;
+      case 'clear':
+        if (this.helpOpen.value) this.helpOpen.value = false;
+        else {
+          this.selection.value = null;
+          this.highlight.value = null;
+        }
+        return;
+      case 'help': this.helpOpen.value = !this.helpOpen.value; return;
+      default: return;
+    }
+  }
+
+  // Runs a request; a failure reaches the error panel, an abort does not.
+  async guard(work: () => Promise<void>): Promise<void> {
+    ++this.pending;
+    try {
+      await work();
+    } catch (error) {
+      if (!isAbort(error)) {
+        this.error.value = error instanceof Error ? error.message : String(error);
+      }
+    } finally {
+      --this.pending;
+    }
+  }
+
+  private async loadAggregate(range: Selection): Promise<void> {
+    this.aggregateAbort?.abort();
+    const abort = new AbortController();
+    this.aggregateAbort = abort;
+    await this.guard(async () => {
+      const answer =
+          await this.client.aggregate(range.from, range.to, abort.signal);
+      this.aggregate.value = answer;
+      if (this.selection.value) {
+        const top = answer.processes[0];
+        this.announcement.value = top ?
+            `Selected; most CPU time: ${this.names.processes.get(top.process)?.comm ?? '?'}` :
+            'Selected; nothing ran';
+      }
+    });
+  }
+
+  // At most one request under way; the newest wish wins.
+  private requestState(at: number): void {
+    this.stateWanted = at;
+    if (this.stateBusy) return;
+    this.stateBusy = true;
+    void this.guard(async () => {
+      try {
+        while (this.stateWanted !== null) {
+          const wanted = this.stateWanted;
+          this.stateWanted = null;
+          const [state, soFar] = await Promise.all([
+            this.client.state(wanted), this.client.aggregate(0, Math.floor(wanted)),
+          ]);
+          this.instant.value = state;
+          this.soFar.value = soFar;
+          // While playing, ten answers a second are enough.
+          if (this.stateWanted !== null && this.playback.value.playing) {
+            await new Promise((done) => setTimeout(done, 80));
+          }
+        }
+      } finally {
+        this.stateBusy = false;
+      }
+    });
+  }
+}

@@ -1,0 +1,64 @@
+// Keys to commands, by place on the keyboard (event.code), so that W/A/S/D lie
+// together on every layout. Pure.
+
+export interface Command {
+  id: string;
+  keys: string; // as shown in the help
+  says: string;
+}
+
+export const COMMANDS: readonly Command[] = [
+  {id: 'zoom-in', keys: 'W', says: 'zoom in at the pointer (also Ctrl + wheel)'},
+  {id: 'zoom-out', keys: 'S', says: 'zoom out'},
+  {id: 'pan-left', keys: 'A', says: 'pan left (also Shift + drag)'},
+  {id: 'pan-right', keys: 'D', says: 'pan right'},
+  {id: 'scroll-up', keys: '\u2191', says: 'scroll rows up (also wheel)'},
+  {id: 'scroll-down', keys: '\u2193', says: 'scroll rows down'},
+  {id: 'fit', keys: '0', says: 'show the whole trace'},
+  {id: 'zoom-selection', keys: 'F', says: 'fit the selection, or centre the playhead'},
+  {id: 'play', keys: 'Space', says: 'play, pause'},
+  {id: 'next', keys: '.', says: 'step to the next boundary'},
+  {id: 'previous', keys: ',', says: 'step to the previous boundary'},
+  {id: 'next-segment', keys: 'Shift .', says: 'next segment boundary'},
+  {id: 'previous-segment', keys: 'Shift ,', says: 'previous segment boundary'},
+  {id: 'slower', keys: '\u2212', says: 'play slower'},
+  {id: 'faster', keys: '=', says: 'play faster'},
+  {id: 'start', keys: 'Home', says: 'playhead to the start'},
+  {id: 'end', keys: 'End', says: 'playhead to the end'},
+  {id: 'select-left', keys: 'Shift \u2190', says: 'extend the selection from the playhead to the left'},
+  {id: 'select-right', keys: 'Shift \u2192', says: 'extend the selection to the right'},
+  {id: 'nudge-left', keys: '\u2190', says: 'move the playhead left'},
+  {id: 'nudge-right', keys: '\u2192', says: 'move the playhead right'},
+  {id: 'loop', keys: 'L', says: 'loop inside the selection'},
+  {id: 'panel', keys: 'Q', says: 'show or hide the tables'},
+  {id: 'clear', keys: 'Esc', says: 'clear the selection and the highlight'},
+  {id: 'help', keys: '?', says: 'this list'},
+];
+
+interface Key {
+  code: string;
+  key: string;
+  shiftKey: boolean;
+  ctrlKey: boolean;
+  metaKey: boolean;
+  altKey: boolean;
+}
+
+const PLAIN: Record<string, string> = {
+  KeyW: 'zoom-in', KeyS: 'zoom-out', KeyA: 'pan-left', KeyD: 'pan-right',
+  ArrowUp: 'scroll-up', ArrowDown: 'scroll-down', ArrowLeft: 'nudge-left',
+  ArrowRight: 'nudge-right', Digit0: 'fit', KeyF: 'zoom-selection',
+  Space: 'play', Period: 'next', Comma: 'previous', Minus: 'slower',
+  Equal: 'faster', Home: 'start', End: 'end', KeyL: 'loop', KeyQ: 'panel',
+  Escape: 'clear',
+};
+const SHIFTED: Record<string, string> = {
+  Period: 'next-segment', Comma: 'previous-segment',
+  ArrowLeft: 'select-left', ArrowRight: 'select-right',
+};
+
+export function commandFor(event: Key): string|undefined {
+  if (event.key === '?') return 'help';
+  if (event.ctrlKey || event.metaKey || event.altKey) return undefined;
+  return event.shiftKey ? SHIFTED[event.code] : PLAIN[event.code];
+}

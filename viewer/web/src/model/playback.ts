@@ -1,0 +1,42 @@
+// The playhead's motion: time-proportional, with an injected clock so that tests
+// decide what time it is. Pure.
+
+export interface Playback {
+  readonly at: number; // ns since trace start
+  readonly playing: boolean;
+  readonly speed: number; // multiplies the automatic rate
+}
+
+export interface PlayRange {
+  from: number;
+  to: number;
+  loop: boolean;
+}
+
+// "Auto" takes ten seconds for the visible window.
+export function autoRate(windowNs: number): number {
+  return windowNs / 10;
+}
+
+// Position after `elapsedMs` of wall time at `nsPerSecond` of trace time.
+export function advance(
+    play: Playback, elapsedMs: number, nsPerSecond: number,
+    range: PlayRange): Playback {
+  if (!play.playing) return play;
+  const next = play.at + nsPerSecond * play.speed * elapsedMs / 1000;
+  if (next < range.to) return {...play, at: Math.max(next, range.from)};
+  if (range.loop && range.to > range.from) {
+    return {...play, at: range.from + (next - range.from) % (range.to - range.from)};
+  }
+  return {...play, at: range.to, playing: false};
+}
+
+export const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4, 10] as const;
+
+export function faster(speed: number, steps: number): number {
+  const index = SPEEDS.findIndex((known) => known >= speed);
+  const wanted = Math.min(
+      Math.max((index < 0 ? SPEEDS.length - 1 : index) + steps, 0),
+      SPEEDS.length - 1);
+  return SPEEDS[wanted] ?? 1;
+}

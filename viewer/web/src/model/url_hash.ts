@@ -1,0 +1,63 @@
+// The view as a URL fragment and back, so that a link shows the same place.
+// Pure. Wrong or foreign fragments give what they can and ignore the rest.
+
+export interface SavedView {
+  from?: number;
+  to?: number;
+  y?: number;
+  t?: number;
+  selection?: [number, number];
+  event?: number;
+  cpu?: number;
+  speed?: number;
+}
+
+export function encodeHash(view: SavedView): string {
+  const parts: string[] = [];
+  const add = (name: string, value: number|undefined, digits = 0): void => {
+    if (value !== undefined) parts.push(`${name}=${Number(value.toFixed(digits))}`);
+  };
+  add('from', view.from, 2);
+  add('to', view.to, 2);
+  add('y', view.y);
+  add('t', view.t);
+  if (view.selection) parts.push(`sel=${view.selection.map(Math.round).join('-')}`);
+  add('event', view.event);
+  add('cpu', view.cpu);
+  add('speed', view.speed, 2);
+  return `#${parts.join('&')}`;
+}
+
+export function decodeHash(hash: string): SavedView {
+  const view: SavedView = {};
+  for (const part of hash.replace(/^#/, '').split('&')) {
+    const equals = part.indexOf('=');
+    if (equals < 0) continue;
+    const name = part.slice(0, equals);
+    const text = part.slice(equals + 1);
+    if (name === 'sel') {
+      const match = /^(\d+)-(\d+)$/.exec(text);
+      const a = Number(match?.[1]);
+      const b = Number(match?.[2]);
+      if (match && a < b) view.selection = [a, b];
+      continue;
+    }
+    const value = Number(text);
+    if (text === '' || !Number.isFinite(value)) continue;
+    switch (name) {
+      case 'from': view.from = value; break;
+      case 'to': view.to = value; break;
+      case 'y': view.y = Math.max(0, value); break;
+      case 't': view.t = Math.max(0, value); break;
+      case 'event': view.event = Math.max(0, Math.floor(value)); break;
+      case 'cpu': view.cpu = Math.max(-1, Math.floor(value)); break;
+      case 'speed': view.speed = value; break;
+      default: break;
+    }
+  }
+  if (view.from !== undefined && view.to !== undefined && view.from >= view.to) {
+    delete view.from;
+    delete view.to;
+  }
+  return view;
+}

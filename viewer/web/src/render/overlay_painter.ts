@@ -1,0 +1,83 @@
+// The top layer: selection, loss, playhead and pointer. Repainted on every move
+// without touching the tiles below.
+
+import type {Tile} from '../api/tile_decode';
+import {toPx, type Viewport} from '../model/viewport';
+import {css, type Theme} from './palette';
+
+export interface OverlayScene {
+  view: Viewport;
+  height: number;
+  ratio: number;
+  durationNs: number;
+  selection: {from: number; to: number}|null;
+  playhead: number;
+  pointerX: number|null;
+  quality: Tile[];
+}
+
+export function paintOverlay(
+    context: CanvasRenderingContext2D, scene: OverlayScene, theme: Theme): void {
+  const {view, height} = scene;
+  context.setTransform(scene.ratio, 0, 0, scene.ratio, 0, 0);
+  context.clearRect(0, 0, view.widthPx, height);
+
+  // Outside the trace there is nothing, which is not the same as idle.
+  context.fillStyle = css(theme.line);
+  context.globalAlpha = 0.55;
+  const left = toPx(view, 0);
+  const right = toPx(view, scene.durationNs);
+  if (left > 0) context.fillRect(0, 0, left, height);
+  if (right < view.widthPx) context.fillRect(right, 0, view.widthPx - right, height);
+  context.globalAlpha = 1;
+
+  for (const tile of scene.quality) paintLoss(context, scene, tile, theme);
+
+  if (scene.selection) {
+    const a = toPx(view, scene.selection.from);
+    const b = toPx(view, scene.selection.to);
+    context.fillStyle = css(theme.accent);
+    context.globalAlpha = theme.dark ? 0.16 : 0.1;
+    context.fillRect(a, 0, b - a, height);
+    context.globalAlpha = 0.9;
+    context.fillRect(Math.round(a) - 0.5, 0, 1, height);
+    context.fillRect(Math.round(b) - 0.5, 0, 1, height);
+    context.globalAlpha = 1;
+  }
+  if (scene.pointerX !== null) {
+    context.fillStyle = css(theme.muted);
+    context.globalAlpha = 0.45;
+    context.fillRect(Math.round(scene.pointerX), 0, 1, height);
+    context.globalAlpha = 1;
+  }
+  const at = toPx(view, scene.playhead);
+  if (at >= -2 && at <= view.widthPx + 2) {
+    context.fillStyle = css(theme.loss);
+    context.fillRect(Math.round(at) - 0.75, 0, 1.5, height);
+  }
+}
+
+function paintLoss(
+    context: CanvasRenderingContext2D, scene: OverlayScene, tile: Tile,
+    theme: Theme): void {
+  context.fillStyle = css(theme.loss);
+  const draw = (from: number, to: number): void => {
+    const a = toPx(scene.view, from);
+    const b = Math.max(toPx(scene.view, to), a + 1);
+    if (b < 0 || a > scene.view.widthPx) return;
+    context.globalAlpha = 0.12;
+    context.fillRect(a, 0, b - a, scene.height);
+    context.globalAlpha = 0.8;
+    context.fillRect(a, 0, b - a, 3);
+    context.globalAlpha = 1;
+  };
+  if (tile.kind === 'items') {
+    for (const item of tile.items) draw(item.beginNs, item.endNs);
+  } else if (tile.kind === 'strip') {
+    for (let column = 0; column < tile.words.length / 2; ++column) {
+      if ((tile.words[2 * column] ?? 0xffffffff) === 0xffffffff) continue;
+      const at = tile.beginNs + column * tile.columnNs;
+      draw(at, at + tile.columnNs);
+    }
+  }
+}

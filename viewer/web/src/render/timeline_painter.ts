@@ -1,0 +1,312 @@
+// Draws the lanes of the visible window from cached tiles, and says which tiles
+// were missing. The only state is the atlas; time and place come in.
+
+import {COUNTER_EMPTY, COUNTER_GAP, LEAF_IDLE, LEAF_INFERRED} from '../api/schema';
+import {type CounterTile, type Item, type ItemsTile, type StripTile, stripCoverage, stripKey, type Tile, TILE_COLUMNS, type TileKey} from '../api/tile_decode';
+import type {Lane, SubRow} from '../model/lanes';
+import {hookName, processName, processOf, threadName} from '../model/names';
+import type {Patch, TileCache} from '../model/tile_cache';
+import {endNs, levelFor, tileSpan, toPx, type Viewport} from '../model/viewport';
+import {css, mix, textOn} from './palette';
+import type {StripAtlas} from './strip_atlas';
+import type {StyleBook} from './style_book';
+
+export interface Scene {
+  view: Viewport;
+  lanes: readonly Lane[]; // visible ones
+  scrollY: number;
+  height: number;
+  durationNs: number;
+  maxLevel: number;
+  ratio: number; // device pixels per CSS pixel
+  highlight: number|null;
+  stamp: number;
+  counterTop: number; // of the scale of the counter strip, per second
+}
+
+export const LABEL_FONT = '11px "Inter", "IBM Plex Sans", system-ui, "DejaVu Sans", sans-serif';
+
+export class TimelinePainter {
+  private hatch: CanvasPattern|null = null;
+  private hatchTheme: unknown = null;
+
+  constructor(private readonly cache: TileCache,
+              private readonly atlas: StripAtlas) {}
+
+  // Tiles of the visible window, visible rows first.
+  wanted(scene: Scene): TileKey[] {
+    const keys: TileKey[] = [];
+    const level = this.level(scene);
+    const span = tileSpan(
+        scene.view.startNs, endNs(scene.view), level, TILE_COLUMNS,
+        scene.durationNs);
+    for (const lane of scene.lanes) {
+      for (const row of lane.rows) {
+        for (let index = span.first; index <= span.last; ++index) {
+          keys.push({row: row.row, level, index});
+        }
+      }
+    }
+    return keys;
+  }
+
+  level(scene: Scene): number {
+    return levelFor(scene.view.nsPerPx / scene.ratio, scene.maxLevel);
+  }
+
+  paint(context: CanvasRenderingContext2D, scene: Scene, book: StyleBook): void {
+    const {view} = scene;
+    const theme = book.theme;
+    context.setTransform(scene.ratio, 0, 0, scene.ratio, 0, 0);
+    context.fillStyle = css(theme.background);
+    context.fillRect(0, 0, view.widthPx, scene.height);
+    context.imageSmoothingEnabled = false;
+    const left = Math.max(0, toPx(view, 0));
+    const right = Math.min(view.widthPx, toPx(view, scene.durationNs));
+    for (const lane of scene.lanes) {
+      const top = lane.y - scene.scrollY;
+      if (lane.kind === 'heading') {
+        context.fillStyle = css(theme.lane);
+        context.fillRect(0, top, view.widthPx, lane.height);
+        continue;
+      }
+      for (const row of lane.rows) {
+        if (row.kind === 'cpu' || row.kind === 'counter') {
+          context.fillStyle = css(theme.lane);
+          context.fillRect(left, top + row.y, right - left, row.height);
+        }
+        this.paintRow(context, scene, book, row, top + row.y);
+      }
+      context.fillStyle = css(theme.line);
+      context.fillRect(0, top + lane.height - 1, view.widthPx, 1);
+    }
+  }
+
+  private paintRow(
+      context: CanvasRenderingContext2D, scene: Scene, book: StyleBook,
+      row: SubRow, top: number): void {
+    const level = this.level(scene);
+    const span = tileSpan(
+        scene.view.startNs, endNs(scene.view), level, TILE_COLUMNS,
+        scene.durationNs);
+    for (let index = span.first; index <= span.last; ++index) {
+      for (const patch of this.cache.cover({row: row.row, level, index}, TILE_COLUMNS)) {
+        this.paintPatch(context, scene, book, row, top, patch);
+      }
+    }
+  }
+
+  private paintPatch(
+      context: CanvasRenderingContext2D, scene: Scene, book: StyleBook,
+      row: SubRow, top: number, patch: Patch): void {
+    const {tile} = patch;
+    // Device-pixel edges, so that neighbouring tiles meet without a seam.
+    const snap = (x: number): number => Math.round(x * scene.ratio) / scene.ratio;
+    const x0 = snap(Math.max(toPx(scene.view, patch.fromNs), -1));
+    const x1 = snap(Math.min(toPx(scene.view, patch.toNs), scene.view.widthPx + 1));
+    if (x1 <= x0) return;
+    switch (tile.kind) {
+      case 'strip':
+      case 'density':
+        return this.paintStrip(context, scene, book, row, top, tile, patch, x0, x1);
+      case 'items':
+        return this.paintItems(context, scene, book, row, top, tile, x0, x1);
+      case 'counter':
+        return this.paintCounter(context, scene, book, row, top, tile, x0, x1);
+    }
+  }
+
+  private paintStrip(
+      context: CanvasRenderingContext2D, scene: Scene, book: StyleBook,
+      row: SubRow, top: number, tile: StripTile, patch: Patch, x0: number,
+      x1: number): void {
+    const slot = this.atlas.slot(tile, row.kind, book, scene.highlight, scene.stamp);
+    const fromNs = Math.max(patch.fromNs, scene.view.startNs + x0 * scene.view.nsPerPx);
+    const toNs = Math.min(patch.toNs, scene.view.startNs + x1 * scene.view.nsPerPx);
+    const sx = (fromNs - tile.beginNs) / tile.columnNs;
+    const sw = (toNs - fromNs) / tile.columnNs;
+    if (sw <= 0) return;
+    context.drawImage(
+        slot.canvas, sx, slot.row, sw, 1, x0, top, x1 - x0, row.height);
+  }
+
+  private paintItems(
+      context: CanvasRenderingContext2D, scene: Scene, book: StyleBook,
+      row: SubRow, top: number, tile: ItemsTile, x0: number, x1: number): void {
+    const {view} = scene;
+    const theme = book.theme;
+    context.save();
+    context.beginPath();
+    context.rect(x0, top, x1 - x0, row.height);
+    context.clip();
+    context.font = LABEL_FONT;
+    context.textBaseline = 'middle';
+    for (const item of tile.items) {
+      const left = toPx(view, item.beginNs);
+      const right = toPx(view, item.endNs);
+      if (right < x0 || left > x1) continue;
+      let fill = book.item(row.kind, item.key, item.flags);
+      if (row.kind === 'cpu' && scene.highlight !== null &&
+          (item.flags & LEAF_IDLE) === 0 &&
+          processOf(book.names, item.key) !== scene.highlight) {
+        fill = mix(theme.idle, fill, 0.18);
+      }
+      if (row.kind === 'hook') {
+        context.fillStyle = css(theme.ink);
+        context.fillRect(Math.round(left) - 0.5, top, 1, row.height);
+        continue;
+      }
+      context.fillStyle = css(fill);
+      // One pixel between neighbours, so that equal ones stay two.
+      const gap = right - left >= 3 ? 1 : 0;
+      context.fillRect(left, top, Math.max(right - left - gap, 1 / scene.ratio), row.height);
+      if ((item.flags & LEAF_INFERRED) !== 0 && right - left > 6) {
+        this.hatchRect(context, book, Math.max(left, x0), top, Math.min(right, x1) - gap, row.height);
+      }
+      this.label(context, scene, book, row, item, top, left, right - gap, fill);
+    }
+    context.restore();
+  }
+
+  private label(
+      context: CanvasRenderingContext2D, scene: Scene, book: StyleBook,
+      row: SubRow, item: Item, top: number, left: number, right: number,
+      fill: {r: number; g: number; b: number}): void {
+    if (row.height < 12 || (item.flags & LEAF_IDLE) !== 0) return;
+    const from = Math.max(left, 0) + 5;
+    const room = Math.min(right, scene.view.widthPx) - from - 4;
+    if (room < 22) return;
+    const names = book.names;
+    const text = row.kind === 'cpu' ?
+        (room > 150 ? threadName(names, item.key) : processName(names, processOf(names, item.key))) :
+        hookName(names, item.key);
+    const shown = clip(context, text, room);
+    if (shown === '') return;
+    context.fillStyle = css(textOn(fill));
+    context.fillText(shown, from, top + row.height / 2 + 0.5);
+  }
+
+  private paintCounter(
+      context: CanvasRenderingContext2D, scene: Scene, book: StyleBook,
+      row: SubRow, top: number, tile: CounterTile, x0: number, x1: number): void {
+    const {view} = scene;
+    const theme = book.theme;
+    const scale = scene.counterTop > 0 ? row.height / scene.counterTop : 0;
+    const bottom = top + row.height;
+    const y = (rate: number): number =>
+        Math.max(top, bottom - Math.max(rate * scale, rate > 0 ? 1 : 0));
+    context.save();
+    context.beginPath();
+    context.rect(x0, top, x1 - x0, row.height);
+    context.clip();
+    const fill = css(mix(theme.lane, theme.accent, 0.38));
+    const edge = css(theme.accent);
+    const band = css(mix(theme.lane, theme.accent, 0.13));
+    const first = Math.max(0, Math.floor((view.startNs + x0 * view.nsPerPx - tile.beginNs) / tile.columnNs));
+    const last = Math.min(TILE_COLUMNS - 1, Math.ceil((view.startNs + x1 * view.nsPerPx - tile.beginNs) / tile.columnNs));
+    for (let column = first; column <= last; ++column) {
+      const flags = tile.flags[4 * column + 3] ?? COUNTER_EMPTY;
+      const at = tile.beginNs + column * tile.columnNs;
+      const left = toPx(view, at);
+      const width = Math.max(tile.columnNs / view.nsPerPx, 1 / scene.ratio) + 0.02;
+      if (at >= scene.durationNs) break;
+      if ((flags & COUNTER_EMPTY) !== 0) {
+        if ((flags & COUNTER_GAP) !== 0) {
+          this.hatchRect(context, book, left, top, left + width, row.height);
+        }
+        continue;
+      }
+      const max = tile.values[4 * column + 1] ?? 0;
+      const mean = tile.values[4 * column + 2] ?? 0;
+      context.fillStyle = band;
+      context.fillRect(left, y(max), width, bottom - y(max));
+      context.fillStyle = fill;
+      context.fillRect(left, y(mean), width, bottom - y(mean));
+      if (mean > 0) {
+        context.fillStyle = edge;
+        context.fillRect(left, y(mean), width, 1);
+      }
+    }
+    context.restore();
+  }
+
+  private hatchRect(
+      context: CanvasRenderingContext2D, book: StyleBook, left: number,
+      top: number, right: number, height: number): void {
+    if (this.hatchTheme !== book.theme) {
+      this.hatchTheme = book.theme;
+      const canvas = document.createElement('canvas');
+      canvas.width = canvas.height = 6;
+      const brush = canvas.getContext('2d');
+      if (brush) {
+        brush.strokeStyle = css(book.theme.muted);
+        brush.globalAlpha = 0.55;
+        brush.beginPath();
+        for (const shift of [-6, 0, 6]) {
+          brush.moveTo(shift, 6);
+          brush.lineTo(shift + 6, 0);
+        }
+        brush.stroke();
+      }
+      this.hatch = context.createPattern(canvas, 'repeat');
+    }
+    if (!this.hatch || right <= left) return;
+    context.fillStyle = this.hatch;
+    context.fillRect(left, top, right - left, height);
+  }
+}
+
+const widths = new Map<string, number>();
+
+function clip(context: CanvasRenderingContext2D, text: string, room: number): string {
+  let width = widths.get(text);
+  if (width === undefined) {
+    width = context.measureText(text).width;
+    if (widths.size > 5000) widths.clear();
+    widths.set(text, width);
+  }
+  if (width <= room) return text;
+  const keep = Math.floor(text.length * room / width) - 1;
+  return keep >= 2 ? `${text.slice(0, keep)}\u2026` : '';
+}
+
+// Top of the counter scale: the largest mean in sight, rounded up to 1, 2 or 5,
+// so that it does not jump with every frame.
+export function counterTop(
+    cache: TileCache, row: number, view: Viewport, level: number,
+    durationNs: number): number {
+  let most = 0;
+  const span = tileSpan(view.startNs, endNs(view), level, TILE_COLUMNS, durationNs);
+  for (let index = span.first; index <= span.last; ++index) {
+    for (const {tile} of cache.cover({row, level, index}, TILE_COLUMNS)) {
+      if (tile.kind !== 'counter') continue;
+      for (let column = 0; column < TILE_COLUMNS; ++column) {
+        const at = tile.beginNs + column * tile.columnNs;
+        if (at + tile.columnNs < view.startNs || at > endNs(view)) continue;
+        most = Math.max(most, tile.values[4 * column + 2] ?? 0);
+      }
+    }
+  }
+  if (most <= 0) return 0;
+  const power = 10 ** Math.floor(Math.log10(most));
+  for (const factor of [1, 2, 5, 10]) {
+    if (factor * power >= most) return factor * power;
+  }
+  return 10 * power;
+}
+
+// What a row shows at an instant, for tooltips and tests.
+export function itemAt(tile: Tile, at: number): Item|null {
+  if (tile.kind !== 'items') return null;
+  return tile.items.find((item) => item.beginNs <= at && at < item.endNs) ?? null;
+}
+
+export function columnAt(tile: StripTile, at: number): {key: number; coverage: number; column: number}|null {
+  const column = Math.floor((at - tile.beginNs) / tile.columnNs);
+  if (column < 0 || column >= TILE_COLUMNS) return null;
+  return {
+    column,
+    key: stripKey(tile.words, column),
+    coverage: stripCoverage(tile.words, column) / 255,
+  };
+}

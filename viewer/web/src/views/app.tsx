@@ -1,0 +1,59 @@
+// The page: who stands where.
+
+import {useEffect, useRef} from 'preact/hooks';
+
+import type {AppModel} from '../model/app_model';
+import {commandFor} from '../model/keymap';
+import {MinimapView} from './minimap_view';
+import {ErrorPanel, HelpDialog, LiveRegion, QualityBanner} from './notices';
+import {NowPanel} from './now_panel';
+import {RangePanel} from './range_panel';
+import {theme} from './theme';
+import type {TimelineEngine} from './timeline_engine';
+import {TimelineView} from './timeline_view';
+import {Toolbar} from './toolbar';
+import {useSignal} from './use_signal';
+
+// Keys that an input, a button or a table row uses itself.
+function isTyping(target: EventTarget|null, code: string): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  if (target instanceof HTMLSelectElement || target instanceof HTMLInputElement) return true;
+  return target instanceof HTMLButtonElement && (code === 'Space' || code === 'Enter');
+}
+
+export function App({model, engine}: {model: AppModel; engine: TimelineEngine}) {
+  const minimap = useRef<HTMLCanvasElement>(null);
+  const dark = useSignal(theme).dark;
+  useEffect(() => {
+    document.documentElement.dataset['theme'] = dark ? 'dark' : 'light';
+  }, [dark]);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      if (isTyping(event.target, event.code)) return;
+      const command = commandFor(event);
+      if (!command) return;
+      if (model.helpOpen.value && command !== 'help' && command !== 'clear') return;
+      event.preventDefault();
+      model.run(command, model.hover.value?.x ?? null);
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, [model]);
+  return (
+    <div class="page">
+      <Toolbar model={model} />
+      <QualityBanner model={model} />
+      <ErrorPanel model={model} />
+      <div class="body">
+        <main class="main">
+          <MinimapView model={model} canvas={minimap} />
+          <TimelineView model={model} engine={engine} minimap={minimap} />
+          <RangePanel model={model} engine={engine} />
+        </main>
+        <NowPanel model={model} engine={engine} />
+      </div>
+      <HelpDialog model={model} />
+      <LiveRegion model={model} />
+    </div>
+  );
+}

@@ -1,0 +1,84 @@
+// What the user must not miss: loss, failures, the list of keys.
+
+import {useEffect, useRef} from 'preact/hooks';
+
+import type {AppModel} from '../model/app_model';
+import {COMMANDS} from '../model/keymap';
+import {clean} from '../model/names';
+import {formatCount} from '../units';
+import {useSignal} from './use_signal';
+
+// Always visible when anything was lost: numbers without it would lie.
+export function QualityBanner({model}: {model: AppModel}) {
+  const trace = model.names.trace;
+  const loss = trace.loss;
+  const parts: string[] = [];
+  if (trace.finished === false) parts.push('the recording was not finished; what was committed is shown');
+  if (loss && loss.discarded_events > 0) {
+    const causes = Object.entries(loss.by_cause)
+                       .filter(([, count]) => count > 0)
+                       .map(([cause, count]) => `${clean(cause).replaceAll('_', ' ')} ${formatCount(count)}`);
+    parts.push(`${formatCount(loss.discarded_events)} event records discarded${causes.length ? ` (${causes.join(', ')})` : ''}`);
+  }
+  if (loss && loss.discarded_packets > 0) parts.push(`${formatCount(loss.discarded_packets)} packets unreadable`);
+  if (loss && loss.clock_errors > 0) parts.push(`${formatCount(loss.clock_errors)} records whose time went back`);
+  const bent = trace.oddities ?
+      Object.values(trace.oddities).reduce((sum, count) => sum + count, 0) : 0;
+  if (bent > 0) parts.push(`${formatCount(bent)} spans moved to fit their row`);
+  if (parts.length === 0) return null;
+  return (
+    <div class="quality" role="status">
+      <strong>Loss</strong>
+      <span>{parts.join('; ')}.</span>
+      {loss && loss.intervals > 0 && <span class="faint">Marked red on the timeline.</span>}
+      {loss?.messages[0] && <span class="faint message" title={loss.messages.map(clean).join('\n')}>{clean(loss.messages[0])}</span>}
+    </div>
+  );
+}
+
+export function ErrorPanel({model}: {model: AppModel}) {
+  const error = useSignal(model.error);
+  if (error === null) return null;
+  return (
+    <div class="error" role="alert">
+      <strong>A request failed</strong>
+      <span>{error}</span>
+      <button onClick={() => location.reload()}>Reload</button>
+      <button onClick={() => (model.error.value = null)}>Dismiss</button>
+    </div>
+  );
+}
+
+export function HelpDialog({model}: {model: AppModel}) {
+  const open = useSignal(model.helpOpen);
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const element = dialog.current;
+    if (!element) return;
+    if (open && !element.open) element.showModal();
+    else if (!open && element.open) element.close();
+  }, [open]);
+  return (
+    <dialog class="help" ref={dialog} aria-label="Keys" onClose={() => (model.helpOpen.value = false)}
+            onClick={(event) => {
+              if (event.target === dialog.current) model.helpOpen.value = false;
+            }}>
+      <h2>Keys</h2>
+      <dl>
+        {COMMANDS.map((command) => (
+          <div key={command.id}>
+            <dt>{command.keys.split(' ').map((key, index) => <kbd key={index}>{key}</kbd>)}</dt>
+            <dd>{command.says}</dd>
+          </div>
+        ))}
+      </dl>
+      <p class="faint">Drag on the rows selects a range. A click sets the playhead. Drag on the time axis scrubs. Double-click fits what is under the pointer.</p>
+      <button onClick={() => (model.helpOpen.value = false)}>Close</button>
+    </dialog>
+  );
+}
+
+export function LiveRegion({model}: {model: AppModel}) {
+  const text = useSignal(model.announcement);
+  return <div class="offscreen" role="status" aria-live="polite">{text}</div>;
+}

@@ -1,0 +1,107 @@
+// The machine at the playhead: who runs where, which segments are open, what was
+// counted so far. While playing it trails the playhead and says so with a tilde.
+
+import {LEAF_IDLE, LEAF_INFERRED, LEAF_OUTSIDE} from '../api/schema';
+import type {AppModel} from '../model/app_model';
+import {hookName, processName, processOf, threadName} from '../model/names';
+import {css} from '../render/palette';
+import {formatDuration, formatEventCount, formatInstant, formatPercent} from '../units';
+import type {TimelineEngine} from './timeline_engine';
+import {theme} from './theme';
+import {useSignal} from './use_signal';
+
+const MOST_PROCESSES = 8;
+const MOST_THREADS = 12;
+
+export function NowPanel({model, engine}: {model: AppModel; engine: TimelineEngine}) {
+  const state = useSignal(model.instant);
+  const soFar = useSignal(model.soFar);
+  const play = useSignal(model.playback);
+  const highlight = useSignal(model.highlight);
+  useSignal(theme);
+  const names = model.names;
+  if (!state) return <aside class="now" aria-label="Now" />;
+  const late = Math.floor(play.at) !== state.t;
+  const book = engine.book;
+  const most = Math.max(1, ...(soFar?.processes.map((row) => row.on_cpu_ns) ?? []));
+  const busy = soFar ? soFar.processes.reduce((sum, row) => sum + row.on_cpu_ns, 0) : 0;
+  return (
+    <aside class="now" aria-label="Now">
+      <div class="now-head">
+        <h2>Now</h2>
+        <span class="now-time">{late ? '~ ' : ''}{formatInstant(state.t, 1)}</span>
+      </div>
+      {state.in_loss && <p class="loss-note">Records were lost at this instant; what is shown may be incomplete.</p>}
+
+      <h3>On the CPUs</h3>
+      <ul class="cpus">
+        {state.cpus.map((cpu) => {
+          const flags = cpu.flags ?? 0;
+          const idle = (flags & LEAF_IDLE) !== 0;
+          const thread = cpu.thread ?? null;
+          const process = thread === null ? -1 : processOf(names, thread);
+          return (
+            <li key={cpu.cpu}>
+              <span class="cpu-name">CPU {cpu.cpu}</span>
+              <span class="swatch" style={{background: thread === null ? css(book.theme.idle) : css(book.process(process))}} />
+              <span class={thread === null ? 'who faint' : 'who'} title={thread === null ? '' : threadName(names, thread)}>
+                {!cpu.known ? 'not known' : idle ? 'idle' :
+                    (flags & LEAF_OUTSIDE) !== 0 ? 'outside' : threadName(names, thread ?? -1)}
+              </span>
+              <span class="since">
+                {(flags & LEAF_INFERRED) !== 0 && cpu.known ? '~' : ''}
+                {cpu.begin_ns !== undefined ? formatDuration(state.t - cpu.begin_ns) : ''}
+              </span>
+            </li>
+          );
+        })}
+      </ul>
+
+      <h3>Open segments</h3>
+      {state.threads.length === 0 && <p class="faint">none</p>}
+      <ul class="stacks">
+        {state.threads.slice(0, MOST_THREADS).map((thread) => (
+          <li key={thread.thread}>
+            <div class="stack-head">
+              <span class="who">{threadName(names, thread.thread)}</span>
+              <span class="faint">{thread.cpu === null ? 'off CPU' : `CPU ${thread.cpu}`}</span>
+            </div>
+            {thread.open.map((segment) => (
+              <div class="frame" key={segment.row} style={{paddingLeft: `${8 + Math.min(segment.depth, 8) * 10}px`}}>
+                <span class="swatch" style={{background: css(book.hook(segment.hook))}} />
+                <span class="who" title={hookName(names, segment.hook)}>{hookName(names, segment.hook)}</span>
+                <span class="since">{formatDuration(state.t - segment.begin_ns)}</span>
+              </div>
+            ))}
+          </li>
+        ))}
+      </ul>
+      {state.threads.length > MOST_THREADS &&
+          <p class="faint">and {state.threads.length - MOST_THREADS + state.threads_left_out} more threads</p>}
+
+      {state.events.length > 0 && <h3>Counted so far</h3>}
+      <table class="counters"><tbody>
+        {state.events.map((event, index) => (
+          <tr key={index}>
+            <th scope="row">{names.events[index]}</th>
+            <td title={event.estimated ? 'between two dumps: spread evenly' : ''}>
+              {event.estimated ? '~' : ''}{formatEventCount(names.events[index] ?? '', event.count)}
+            </td>
+          </tr>
+        ))}
+      </tbody></table>
+
+      {soFar && soFar.processes.length > 0 && <h3>CPU time so far</h3>}
+      <ul class="bars">
+        {soFar?.processes.slice(0, MOST_PROCESSES).map((row) => (
+          <li key={row.process} class={highlight !== null && highlight !== row.process ? 'dim' : ''}>
+            <span class="bar" style={{width: `${row.on_cpu_ns / most * 100}%`, background: css(book.process(row.process))}} />
+            <span class="who" title={processName(names, row.process)}>{processName(names, row.process)}</span>
+            <span class="since">{formatDuration(row.on_cpu_ns)}</span>
+            <span class="share">{formatPercent(busy > 0 ? row.on_cpu_ns / busy : 0)}</span>
+          </li>
+        ))}
+      </ul>
+    </aside>
+  );
+}

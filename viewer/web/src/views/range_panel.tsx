@@ -1,0 +1,219 @@
+// Tables of the selection, or of the whole trace: processes, segments, hooks.
+// Exact numbers; a tilde marks counts that an edge cut.
+
+import {useState} from 'preact/hooks';
+
+import type {Aggregate} from '../api/schema';
+import type {AppModel, Tab} from '../model/app_model';
+import {hookName, processName} from '../model/names';
+import {css} from '../render/palette';
+import {formatCount, formatDuration, formatEventCount, formatInstant, formatPercent} from '../units';
+import type {TimelineEngine} from './timeline_engine';
+import {theme} from './theme';
+import {useSignal} from './use_signal';
+
+interface Column<Row> {
+  title: string;
+  says: string;
+  number: boolean;
+  sort: (row: Row) => number|string;
+  text: (row: Row) => string;
+}
+
+interface TableProps<Row> {
+  columns: Column<Row>[];
+  rows: Row[];
+  initial: number;
+  swatch: (row: Row) => string|null;
+  rowKey: (row: Row) => string;
+  selected?: (row: Row) => boolean;
+  onClick?: (row: Row) => void;
+}
+
+function Table<Row>({columns, rows, initial, swatch, rowKey, selected, onClick}: TableProps<Row>) {
+  const [order, setOrder] = useState({column: initial, down: true});
+  const by = columns[order.column];
+  const sorted = by ? [...rows].sort((a, b) => {
+    const x = by.sort(a);
+    const y = by.sort(b);
+    const sign = x < y ? -1 : x > y ? 1 : 0;
+    return order.down ? -sign : sign;
+  }) : rows;
+  return (
+    <table class="data">
+      <thead><tr>
+        {columns.map((column, index) => (
+          <th key={index} class={column.number ? 'number' : ''} title={column.says}
+              aria-sort={order.column === index ? (order.down ? 'descending' : 'ascending') : 'none'}>
+            <button onClick={() => setOrder({column: index, down: order.column === index ? !order.down : column.number})}>
+              {column.title}<span class="arrow">{order.column === index ? (order.down ? '\u25be' : '\u25b4') : ''}</span>
+            </button>
+          </th>
+        ))}
+      </tr></thead>
+      <tbody>
+        {sorted.map((row) => (
+          <tr key={rowKey(row)} class={`${onClick ? 'clickable' : ''} ${selected?.(row) ? 'selected' : ''}`}
+              tabIndex={onClick ? 0 : -1} onClick={() => onClick?.(row)}
+              onKeyDown={(event) => {
+                if (event.key === 'Enter') onClick?.(row);
+              }}>
+            {columns.map((column, index) => (
+              <td key={index} class={column.number ? 'number' : ''}>
+                {index === 0 && swatch(row) !== null && <span class="swatch" style={{background: swatch(row) ?? ''}} />}
+                {column.text(row)}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+interface RunRow {
+  key: string;
+  process: number|null; // null: idle, outside, not known
+  name: string;
+  pid: string;
+  onCpu: number;
+  dispatches: number|null;
+  counts: (number|null)[];
+  estimated: boolean;
+}
+
+function runRows(model: AppModel, data: Aggregate): RunRow[] {
+  const names = model.names;
+  const none = names.events.map(() => null);
+  const rows: RunRow[] = data.processes.map((row) => ({
+    key: `p${row.process}`,
+    process: row.process,
+    name: processName(names, row.process),
+    pid: String(names.processes.get(row.process)?.pid ?? ''),
+    onCpu: row.on_cpu_ns,
+    dispatches: row.dispatches,
+    counts: row.incomplete ? none : row.counts,
+    estimated: row.estimated,
+  }));
+  const extra = (key: string, name: string, run: typeof data.idle): void => {
+    if (run.on_cpu_ns === 0 && run.dispatches === 0) return;
+    rows.push({key, process: null, name, pid: '', onCpu: run.on_cpu_ns, dispatches: run.dispatches,
+               counts: run.incomplete ? none : run.counts, estimated: run.estimated});
+  };
+  if (data.processes_left_out > 0) extra('others', `${data.processes_left_out} other processes`, data.others);
+  extra('idle', '(idle)', data.idle);
+  extra('outside', '(outside the command)', data.outside);
+  if (data.unknown_ns > 0) {
+    rows.push({key: 'unknown', process: null, name: '(not known)', pid: '', onCpu: data.unknown_ns,
+               dispatches: null, counts: none, estimated: false});
+  }
+  return rows;
+}
+
+function ProcessTable({model, engine, data}: {model: AppModel; engine: TimelineEngine; data: Aggregate}) {
+  const highlight = useSignal(model.highlight);
+  const columns: Column<RunRow>[] = [
+    {title: 'Process', says: 'Name of the process', number: false, sort: (row) => row.name, text: (row) => row.name},
+    {title: 'PID', says: 'Process id', number: true, sort: (row) => Number(row.pid), text: (row) => row.pid},
+    {title: 'CPU time', says: 'Time on a CPU inside the range, exact', number: true, sort: (row) => row.onCpu, text: (row) => formatDuration(row.onCpu)},
+    {title: 'Share', says: 'Of all CPUs over the range', number: true, sort: (row) => row.onCpu,
+     text: (row) => data.cpu_ns > 0 ? formatPercent(row.onCpu / data.cpu_ns) : ''},
+    {title: 'Dispatches', says: 'Stays on a CPU that begin in the range', number: true, sort: (row) => row.dispatches ?? -1,
+     text: (row) => row.dispatches === null ? '\u2013' : formatCount(row.dispatches)},
+    ...model.names.events.map((event, index): Column<RunRow> => ({
+      title: event,
+      says: `${event} inside the range`,
+      number: true,
+      sort: (row) => row.counts[index] ?? -1,
+      text: (row) => {
+        const count = row.counts[index];
+        return count === null || count === undefined ? '\u2013' :
+            `${row.estimated && count > 0 ? '~' : ''}${formatEventCount(event, count)}`;
+      },
+    })),
+  ];
+  return <Table columns={columns} rows={runRows(model, data)} initial={2} rowKey={(row) => row.key}
+                swatch={(row) => css(row.process === null ? engine.book.theme.idle : engine.book.process(row.process))}
+                selected={(row) => row.process !== null && row.process === highlight}
+                onClick={(row) => (model.highlight.value = row.process === highlight ? null : row.process)} />;
+}
+
+function SegmentTable({model, engine, data}: {model: AppModel; engine: TimelineEngine; data: Aggregate}) {
+  type Row = Aggregate['segments'][number];
+  const names = model.names;
+  const time = (value: number|null): string => value === null ? '\u2013' : formatDuration(value);
+  const columns: Column<Row>[] = [
+    {title: 'Segment', says: 'provider:name', number: false, sort: (row) => hookName(names, row.hook), text: (row) => hookName(names, row.hook)},
+    {title: 'Process', says: 'Process', number: false, sort: (row) => processName(names, row.process),
+     text: (row) => `${processName(names, row.process)} ${names.processes.get(row.process)?.pid ?? ''}`},
+    {title: 'Calls', says: 'Calls that begin in the range', number: true, sort: (row) => row.calls, text: (row) => formatCount(row.calls)},
+    {title: 'Wall', says: 'Time inside the segment, its callees included', number: true, sort: (row) => row.wall_incl_ns, text: (row) => formatDuration(row.wall_incl_ns)},
+    {title: 'Wall, own', says: 'Without the segments inside it', number: true, sort: (row) => row.wall_excl_ns, text: (row) => formatDuration(row.wall_excl_ns)},
+    {title: 'On CPU', says: 'Time on a CPU, callees included', number: true, sort: (row) => row.on_cpu_incl_ns ?? -1, text: (row) => time(row.on_cpu_incl_ns)},
+    {title: 'On CPU, own', says: 'Time on a CPU without the segments inside it', number: true, sort: (row) => row.on_cpu_excl_ns ?? -1, text: (row) => time(row.on_cpu_excl_ns)},
+    {title: 'Mean', says: 'Wall time a call', number: true, sort: (row) => row.calls > 0 ? row.wall_incl_ns / row.calls : -1,
+     text: (row) => row.calls > 0 ? formatDuration(row.wall_incl_ns / row.calls) : '\u2013'},
+  ];
+  return <Table columns={columns} rows={data.segments} initial={4} rowKey={(row) => `${row.process}/${row.hook}`}
+                swatch={(row) => css(engine.book.hook(row.hook))} />;
+}
+
+function HookTable({model, data}: {model: AppModel; data: Aggregate}) {
+  type Row = Aggregate['hooks'][number];
+  const names = model.names;
+  const columns: Column<Row>[] = [
+    {title: 'Hook', says: 'provider:name', number: false, sort: (row) => hookName(names, row.hook), text: (row) => hookName(names, row.hook)},
+    {title: 'Process', says: 'Process', number: false, sort: (row) => processName(names, row.process),
+     text: (row) => `${processName(names, row.process)} ${names.processes.get(row.process)?.pid ?? ''}`},
+    {title: 'Hits', says: 'Hits in the range', number: true, sort: (row) => row.hits, text: (row) => formatCount(row.hits)},
+  ];
+  return <Table columns={columns} rows={data.hooks} initial={2} rowKey={(row) => `${row.process}/${row.hook}`} swatch={() => null} />;
+}
+
+export function RangePanel({model, engine}: {model: AppModel; engine: TimelineEngine}) {
+  const data = useSignal(model.aggregate);
+  const selection = useSignal(model.selection);
+  const tab = useSignal(model.tab);
+  const open = useSignal(model.panelOpen);
+  useSignal(theme);
+  const processes = data ? data.processes.length + data.processes_left_out : 0;
+  const tabs: {id: Tab; title: string; count: number}[] = [
+    {id: 'processes', title: 'Processes', count: processes},
+    {id: 'segments', title: 'Segments', count: data?.segments_total ?? 0},
+    {id: 'hooks', title: 'Hooks', count: data?.hooks_total ?? 0},
+  ];
+  return (
+    <section class={open ? 'range open' : 'range'} aria-label="Tables">
+      <div class="range-head">
+        <div role="tablist" class="tabs">
+          {tabs.map(({id, title, count}) => (
+            <button key={id} role="tab" aria-selected={tab === id} class={tab === id ? 'on' : ''}
+                    onClick={() => {
+                      model.tab.value = id;
+                      model.panelOpen.value = true;
+                    }}>
+              {title}<span class="count">{formatCount(count)}</span>
+            </button>
+          ))}
+        </div>
+        <div class="range-what">
+          {selection ? (
+            <>
+              <strong>{formatDuration(selection.to - selection.from)}</strong> selected from{' '}
+              {formatInstant(selection.from, 999)}
+              <button class="link" onClick={() => (model.selection.value = null)}>clear</button>
+            </>
+          ) : <>Whole trace <span class="faint">drag on the timeline to select a range</span></>}
+        </div>
+        <button class="quiet" aria-expanded={open} title="Show or hide the tables  (Q)"
+                onClick={() => model.run('panel', null)}>{open ? 'Hide' : 'Show'}</button>
+      </div>
+      {open && <div class="range-body">
+        {!data ? null :
+            tab === 'processes' ? <ProcessTable model={model} engine={engine} data={data} /> :
+            tab === 'segments' ? <SegmentTable model={model} engine={engine} data={data} /> :
+                                 <HookTable model={model} data={data} />}
+      </div>}
+    </section>
+  );
+}

@@ -1,0 +1,75 @@
+// window.__pv, only with ?test=1: what a browser test asks instead of judging
+// pictures.
+
+import type {AppModel} from '../model/app_model';
+import {TILE_COLUMNS} from '../api/tile_decode';
+import {endNs, tileSpan} from '../model/viewport';
+import type {TimelineEngine} from './timeline_engine';
+import {describe} from './timeline_view';
+
+export function installTestHook(model: AppModel, engine: TimelineEngine): void {
+  engine.manualClock = true;
+  const hook = {
+    ready: true,
+    settled: async(): Promise<void> => {
+      for (let calm = 0; calm < 3;) {
+        await new Promise((done) => setTimeout(done, 30));
+        calm = engine.settled ? calm + 1 : 0;
+      }
+    },
+    view: () => ({
+      ...model.view.value,
+      endNs: endNs(model.view.value),
+      scrollY: model.scrollY.value,
+      selection: model.selection.value,
+      playhead: model.playback.value.at,
+      playing: model.playback.value.playing,
+      counter: model.counter.value,
+      durationNs: model.durationNs,
+    }),
+    rows: () => engine.lanesInSight().flatMap(
+        (lane) => lane.rows.map((row) => ({
+          lane: lane.id,
+          kind: row.kind,
+          row: row.row,
+          y: lane.y + row.y - model.scrollY.value,
+          height: row.height,
+        }))),
+    // The tiles drawn for a row: exact items, or columns.
+    dump: (row: number) => {
+      const scene = engine.scene();
+      const level = engine.painter.level(scene);
+      const span = tileSpan(
+          scene.view.startNs, endNs(scene.view), level, TILE_COLUMNS, scene.durationNs);
+      const tiles = [];
+      for (let index = span.first; index <= span.last; ++index) {
+        for (const patch of engine.cache.cover({row, level, index}, TILE_COLUMNS)) {
+          const tile = patch.tile;
+          tiles.push({
+            kind: tile.kind,
+            level: tile.level,
+            beginNs: tile.beginNs,
+            columnNs: tile.columnNs,
+            items: tile.kind === 'items' ? tile.items : [],
+            words: tile.kind === 'strip' || tile.kind === 'density' ? [...tile.words] : [],
+            values: tile.kind === 'counter' ? [...tile.values] : [],
+          });
+        }
+      }
+      return tiles;
+    },
+    describe: (x: number, y: number) => describe(model, engine, x, y),
+    state: () => model.instant.value,
+    aggregate: () => model.aggregate.value,
+    soFar: () => model.soFar.value,
+    tick: (ms: number) => model.tick(ms),
+    frames: () => engine.stats,
+    net: () => model.client.net,
+    cacheBytes: () => engine.cache.bytes,
+    run: (command: string) => model.run(command, null),
+    setWindow: (from: number, to: number) => model.setWindow(from, to),
+    movePlayhead: (at: number) => model.movePlayhead(at),
+    realClock: () => (engine.manualClock = false),
+  };
+  Object.assign(window, {__pv: hook});
+}

@@ -1,0 +1,254 @@
+// The canvases and their one frame scheduler: dirty bits for each layer, nothing
+// else draws. Owns tiles, atlas and pointer handling.
+
+import {effect} from '@preact/signals-core';
+
+import type {LossItem} from '../api/schema';
+import {type Tile, TILE_COLUMNS} from '../api/tile_decode';
+import type {AppModel} from '../model/app_model';
+import {counterRow, type Lane, type SubRow, visibleLanes} from '../model/lanes';
+import {TileCache} from '../model/tile_cache';
+import {TileLoader} from '../model/tile_loader';
+import {endNs, levelFor, tileSpan, toNs} from '../model/viewport';
+import {paintMinimap} from '../render/minimap_painter';
+import {paintOverlay} from '../render/overlay_painter';
+import {paintRuler} from '../render/ruler_painter';
+import {StripAtlas} from '../render/strip_atlas';
+import {StyleBook} from '../render/style_book';
+import {counterTop, type Scene, TimelinePainter} from '../render/timeline_painter';
+import {theme} from './theme';
+
+const CACHE_BYTES = 64 << 20;
+export const RULER_HEIGHT = 28;
+export const MINIMAP_HEIGHT = 52;
+
+export interface FrameStats {
+  frames: number;
+  drawMs: number[]; // the last 600
+}
+
+export class TimelineEngine {
+  readonly atlas = new StripAtlas();
+  readonly cache = new TileCache(CACHE_BYTES, (tile) => {
+    if (tile.kind === 'strip' || tile.kind === 'density') this.atlas.release(tile);
+  });
+  readonly loader: TileLoader;
+  readonly painter = new TimelinePainter(this.cache, this.atlas);
+  readonly stats: FrameStats = {frames: 0, drawMs: []};
+  book: StyleBook;
+  counterScale = 0;
+  // Under test the clock is moved by hand (window.__pv.tick).
+  manualClock = false;
+
+  private base: HTMLCanvasElement|null = null;
+  private overlay: HTMLCanvasElement|null = null;
+  private ruler: HTMLCanvasElement|null = null;
+  private minimap: HTMLCanvasElement|null = null;
+  private stamp = 1;
+  private dirtyBase = true;
+  private dirtyTop = true;
+  private scheduled = false;
+  private lastFrame = 0;
+
+  constructor(private readonly model: AppModel,
+              private readonly overview: Uint32Array,
+              private readonly losses: readonly LossItem[]) {
+    this.book = new StyleBook(model.names, theme.value);
+    this.loader = new TileLoader(
+        model.client, this.cache, () => this.invalidate(),
+        (message) => (model.error.value = message));
+    effect(() => {
+      this.book = new StyleBook(model.names, theme.value);
+      ++this.stamp;
+      this.invalidate();
+    });
+    effect(() => {
+      void model.highlight.value;
+      ++this.stamp;
+      this.invalidate();
+    });
+    effect(() => {
+      void [model.view.value, model.scrollY.value, model.lanes.value, model.viewHeight.value];
+      this.invalidate();
+    });
+    effect(() => {
+      void [model.selection.value, model.playback.value, model.hover.value];
+      this.dirtyTop = true;
+      this.schedule();
+    });
+  }
+
+  attach(base: HTMLCanvasElement, overlay: HTMLCanvasElement,
+         ruler: HTMLCanvasElement, minimap: HTMLCanvasElement): void {
+    [this.base, this.overlay, this.ruler, this.minimap] = [base, overlay, ruler, minimap];
+    this.invalidate();
+  }
+
+  invalidate(): void {
+    this.dirtyBase = true;
+    this.dirtyTop = true;
+    this.schedule();
+  }
+
+  get settled(): boolean {
+    return !this.scheduled && !this.loader.busy && this.model.pending === 0;
+  }
+
+  lanesInSight(): Lane[] {
+    const top = this.model.scrollY.peek();
+    return visibleLanes(
+        this.model.lanes.peek(), top, top + this.model.viewHeight.peek());
+  }
+
+  scene(): Scene {
+    const view = this.model.view.peek();
+    return {
+      view,
+      lanes: this.lanesInSight(),
+      scrollY: this.model.scrollY.peek(),
+      height: this.model.viewHeight.peek(),
+      durationNs: this.model.durationNs,
+      maxLevel: this.model.names.trace.max_level,
+      ratio: devicePixelRatio || 1,
+      highlight: this.model.highlight.peek(),
+      stamp: this.stamp,
+      counterTop: this.counterScale,
+    };
+  }
+
+  // Lane and row under a point of the canvas.
+  hit(x: number, y: number): {lane: Lane; row: SubRow|null; at: number}|null {
+    const top = this.model.scrollY.peek();
+    const lane = visibleLanes(this.model.lanes.peek(), top + y, top + y + 1)[0];
+    if (!lane) return null;
+    const inside = top + y - lane.y;
+    const row = lane.rows.find(
+        (part) => inside >= part.y && inside < part.y + part.height + 1);
+    return {lane, row: row ?? null, at: toNs(this.model.view.peek(), x)};
+  }
+
+  // The tile that holds `at` of a row, as drawn now.
+  tileAt(row: number, at: number): Tile|null {
+    const scene = this.scene();
+    const level = this.painter.level(scene);
+    const span = tileSpan(at, at + 1, level, TILE_COLUMNS, scene.durationNs);
+    const patches = this.cache.cover({row, level, index: span.first}, TILE_COLUMNS);
+    return patches.find((patch) => patch.fromNs <= at && at < patch.toNs)?.tile ?? null;
+  }
+
+  private schedule(): void {
+    if (this.scheduled) return;
+    this.scheduled = true;
+    requestAnimationFrame((now) => this.frame(now));
+  }
+
+  private frame(now: number): void {
+    this.scheduled = false;
+    const elapsed = this.lastFrame === 0 ? 16 : Math.min(now - this.lastFrame, 250);
+    this.lastFrame = now;
+    if (this.model.playback.peek().playing && !this.manualClock) {
+      this.model.tick(elapsed);
+    }
+    const begin = performance.now();
+    if (this.dirtyBase) this.paintBase();
+    if (this.dirtyTop) this.paintTop();
+    this.dirtyBase = this.dirtyTop = false;
+    ++this.stats.frames;
+    this.stats.drawMs.push(performance.now() - begin);
+    if (this.stats.drawMs.length > 600) this.stats.drawMs.shift();
+    if (this.model.playback.peek().playing && !this.manualClock) {
+      this.schedule();
+    } else {
+      this.lastFrame = 0;
+    }
+  }
+
+  private paintBase(): void {
+    if (!this.base) return;
+    const context = fitted(this.base, this.model.view.peek().widthPx, this.model.viewHeight.peek());
+    if (!context) return;
+    const scene = this.scene();
+    const keys = this.painter.wanted(scene);
+    const quality = this.qualityKeys();
+    this.loader.want([...keys, ...quality]);
+    const counter = scene.lanes.find((lane) => lane.kind === 'counter');
+    if (counter) {
+      this.counterScale = counterTop(
+          this.cache, counterRow(this.model.names, this.model.counter.peek()),
+          scene.view, this.painter.level(scene), scene.durationNs);
+      scene.counterTop = this.counterScale;
+    }
+    this.painter.paint(context, scene, this.book);
+  }
+
+  private qualityKeys(): {row: number; level: number; index: number}[] {
+    const row = this.model.names.rows.find((item) => item.kind === 'quality');
+    if (!row || row.leaves === 0) return [];
+    const view = this.model.view.peek();
+    const level = levelFor(view.nsPerPx / (devicePixelRatio || 1), this.model.names.trace.max_level);
+    const span = tileSpan(view.startNs, endNs(view), level, TILE_COLUMNS, this.model.durationNs);
+    const keys = [];
+    for (let index = span.first; index <= span.last; ++index) {
+      keys.push({row: row.row, level, index});
+    }
+    return keys;
+  }
+
+  private paintTop(): void {
+    const model = this.model;
+    const view = model.view.peek();
+    const ratio = devicePixelRatio || 1;
+    const play = model.playback.peek();
+    const selection = model.selection.peek();
+    if (this.overlay) {
+      const height = model.viewHeight.peek();
+      const context = fitted(this.overlay, view.widthPx, height);
+      if (context) {
+        paintOverlay(
+            context, {
+              view, height, ratio, selection,
+              durationNs: model.durationNs,
+              playhead: play.at,
+              pointerX: model.hover.peek()?.x ?? null,
+              quality: this.qualityKeys().flatMap(
+                  (key) => this.cache.cover(key, TILE_COLUMNS).map((patch) => patch.tile)),
+            },
+            this.book.theme);
+      }
+    }
+    if (this.ruler) {
+      const context = fitted(this.ruler, view.widthPx, RULER_HEIGHT);
+      if (context) {
+        paintRuler(context, view, RULER_HEIGHT, ratio, play.at, model.durationNs, this.book.theme);
+      }
+    }
+    if (this.minimap) {
+      const width = this.minimap.clientWidth;
+      const context = fitted(this.minimap, width, MINIMAP_HEIGHT);
+      if (context) {
+        paintMinimap(
+            context, this.overview, {
+              width, ratio, selection,
+              height: MINIMAP_HEIGHT,
+              durationNs: model.durationNs,
+              columns: model.names.trace.overview_columns,
+              from: view.startNs,
+              to: endNs(view),
+              playhead: play.at,
+              losses: this.losses,
+            },
+            this.book);
+      }
+    }
+  }
+}
+
+function fitted(canvas: HTMLCanvasElement, width: number, height: number):
+    CanvasRenderingContext2D|null {
+  const ratio = devicePixelRatio || 1;
+  const w = Math.max(1, Math.round(width * ratio));
+  const h = Math.max(1, Math.round(height * ratio));
+  if (canvas.width !== w) canvas.width = w;
+  if (canvas.height !== h) canvas.height = h;
+  return canvas.getContext('2d');
+}

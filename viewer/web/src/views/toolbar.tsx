@@ -1,0 +1,65 @@
+// Name of the trace, transport controls, time read-out.
+
+import type {AppModel} from '../model/app_model';
+import {SPEEDS} from '../model/playback';
+import {endNs} from '../model/viewport';
+import {formatDuration, formatInstant} from '../units';
+import {theme, toggleTheme} from './theme';
+import {useSignal} from './use_signal';
+
+interface IconProps {
+  path: string;
+}
+function Icon({path}: IconProps) {
+  return <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true"><path d={path} fill="currentColor" /></svg>;
+}
+const PLAY = 'M4 2.5v11l9-5.5z';
+const PAUSE = 'M4 2.5h3v11H4zM9 2.5h3v11H9z';
+const BACK = 'M4 3h1.6v10H4zM13 3v10L6.5 8z';
+const FORWARD = 'M10.4 3H12v10h-1.6zM3 3v10l6.5-5z';
+const LOOP = 'M4 5h6V3l4 3.2L10 9.4V7H5v2H3V6a1 1 0 0 1 1-1zm8 6H6v2l-4-3.2L6 6.6V9h5V7.4h2V10a1 1 0 0 1-1 1z';
+
+export function Toolbar({model}: {model: AppModel}) {
+  const play = useSignal(model.playback);
+  const view = useSignal(model.view);
+  const loop = useSignal(model.loop);
+  const selection = useSignal(model.selection);
+  const dark = useSignal(theme).dark;
+  const trace = model.names.trace;
+  const title = trace.path?.replace(/\/+$/, '').split('/').pop() || 'trace';
+  return (
+    <header class="toolbar">
+      <div class="brand"><span class="mark" aria-hidden="true" />countrace</div>
+      <div class="trace" title={trace.command || title}>
+        <span class="trace-name">{title}</span>
+        <span class="trace-facts">
+          {[trace.hostname, `${trace.cpus} CPUs`, formatDuration(model.durationNs)].filter(Boolean).join('  \u00b7  ')}
+        </span>
+      </div>
+      <div class="transport" role="group" aria-label="Replay">
+        <button title="Previous boundary  ( , )" aria-label="Previous boundary" onClick={() => model.run('previous', null)}><Icon path={BACK} /></button>
+        <button class="play" title={play.playing ? 'Pause  (Space)' : 'Play  (Space)'}
+                aria-label={play.playing ? 'Pause' : 'Play'} onClick={() => model.togglePlay()}>
+          <Icon path={play.playing ? PAUSE : PLAY} />
+        </button>
+        <button title="Next boundary  ( . )" aria-label="Next boundary" onClick={() => model.run('next', null)}><Icon path={FORWARD} /></button>
+        <button class={loop ? 'on' : ''} title="Loop inside the selection  (L)" aria-label="Loop" aria-pressed={loop}
+                onClick={() => (model.loop.value = !loop)}><Icon path={LOOP} /></button>
+        <select aria-label="Speed" title="Speed; 1\u00d7 takes ten seconds for the window  ( - = )" value={play.speed}
+                onChange={(event) => model.setSpeed(Number(event.currentTarget.value))}>
+          {SPEEDS.map((speed) => <option value={speed} key={speed}>{speed}{'\u00d7'}</option>)}
+        </select>
+      </div>
+      <output class="clock" title="Playhead">{formatInstant(play.at, Math.min(view.nsPerPx, 999))}</output>
+      <div class="window">
+        {selection ? <span class="chip">selected {formatDuration(selection.to - selection.from)}</span> : null}
+        <span title="Visible window">{formatDuration(Math.min(endNs(view), model.durationNs) - Math.max(view.startNs, 0))} in view</span>
+      </div>
+      <div class="tools">
+        <button title="Whole trace  (0)" onClick={() => model.fitAll()}>Fit</button>
+        <button title="Light or dark" aria-label="Light or dark" onClick={toggleTheme}>{dark ? 'Light' : 'Dark'}</button>
+        <button title="Keys  (?)" aria-label="Help" onClick={() => model.run('help', null)}>?</button>
+      </div>
+    </header>
+  );
+}
