@@ -252,6 +252,25 @@ std::vector<std::string> TakeEvents(const char* prefix, EnvTaker& take) {
   }
 }
 
+void TakeStreams(EnvTaker& take, TraceDescription& description) {
+  for (std::size_t i = 0;; ++i) {
+    const std::string key = absl::StrFormat("stream_%d", i);
+    if (!take.Has(key)) return;
+    const std::string text = take.String(key);
+    const std::size_t tab = text.find('\t');
+    FinishedStream stream;
+    stream.file = text.substr(0, tab);
+    const char* end = text.data() + text.size();
+    const char* digits = tab == std::string::npos ? end : text.data() + tab + 1;
+    const auto parsed = std::from_chars(digits, end, stream.packets);
+    if (parsed.ec != std::errc() || parsed.ptr != end) {
+      take.MarkBad(key);
+      return;
+    }
+    description.streams.push_back(std::move(stream));
+  }
+}
+
 void TakeHooks(const Env& env, EnvTaker& take, TraceInfo& info) {
   constexpr std::string_view kPrefix = "hook_";
   for (auto at = env.lower_bound(kPrefix);
@@ -300,8 +319,8 @@ absl::StatusOr<TraceDescription> ParseMetadata(std::string_view text,
   }
   const auto damaged = [&](std::string_view what) {
     return absl::DataLossError(absl::StrFormat(
-        "Cannot read %s/metadata: %s; the streams may be sound, run "
-        "`babeltrace2` on a copy with the metadata of a backup",
+        "Cannot read %s/metadata: %s; the streams may be sound, but "
+        "nothing describes them",
         path, what));
   };
   if (blocks.bad) {
@@ -358,6 +377,7 @@ absl::StatusOr<TraceDescription> ParseMetadata(std::string_view text,
   description.late_sub_buffers = take.Number<std::uint32_t>("late_sub_buffers");
   info.cpu_events = TakeEvents("cpu_event", take);
   info.thread_events = TakeEvents("thread_event", take);
+  TakeStreams(take, description);
   TakeHooks(blocks.env, take, info);
   if (version == 0 || !take.bad_key().empty()) {
     return damaged(absl::StrFormat("env key '%s' is missing or out of range",

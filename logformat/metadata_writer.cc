@@ -151,6 +151,11 @@ void AppendEnv(const TraceDescription& description, std::string& text) {
   number("late_sub_buffers", description.late_sub_buffers);
   strings("cpu_event", info.cpu_events);
   strings("thread_event", info.thread_events);
+  for (std::size_t i = 0; i < description.streams.size(); ++i) {
+    const FinishedStream& stream = description.streams[i];
+    string(absl::StrFormat("stream_%d", i),
+           absl::StrFormat("%s\t%d", stream.file, stream.packets));
+  }
   for (const HookInfo& hook : info.hooks) {
     string(absl::StrFormat("hook_%d", hook.id), HookText(hook));
   }

@@ -371,7 +371,16 @@ class Scanner {
   }
 
   void Finish() {
-    const std::uint64_t missing = Missing(0);
+    const std::uint64_t gap =
+        options_.expected_packets -
+        std::min(options_.expected_packets, next_stored_sequence_);
+    if (gap != 0) {
+      pending_.push_back(
+          {file_.size(), 0,
+           absl::StrFormat("file ends after packet %d of %d",
+                           next_stored_sequence_, options_.expected_packets)});
+    }
+    const std::uint64_t missing = Missing(gap);
     scan_.findings_at_end = std::move(pending_);
     if (missing != 0) {
       scan_.findings_at_end.front().missing_packets = missing;

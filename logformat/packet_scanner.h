@@ -59,6 +59,8 @@ struct ScanOptions {
   Uuid uuid{};
   StreamClass stream_class = StreamClass::kThread;
   std::uint64_t begin_ns = 0;  // of the session: time of an unset head
+  // Packets the stream had when it was finished; 0: not known.
+  std::uint64_t expected_packets = 0;
   // Also walk closed packets (finish, verify). The reader does not: it walks
   // them when it delivers their records.
   bool walk_closed = false;

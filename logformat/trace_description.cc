@@ -25,6 +25,14 @@ const HookInfo* TraceInfo::FindHook(std::uint32_t hook_id) const {
   return at != hooks.end() && at->id == hook_id ? &*at : nullptr;
 }
 
+std::uint64_t ExpectedPackets(const TraceDescription& description,
+                              std::string_view file) {
+  for (const FinishedStream& stream : description.streams) {
+    if (stream.file == file) return stream.packets;
+  }
+  return 0;
+}
+
 std::string HookText(const HookInfo& hook) {
   std::string types;
   for (const PayloadType type : hook.payload) {

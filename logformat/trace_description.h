@@ -16,8 +16,16 @@
 
 namespace countrace::logformat {
 
+// What a stream file held when the trace was finished: how a file that was cut
+// at a packet boundary, or removed, is noticed.
+struct FinishedStream {
+  std::string file;
+  std::uint64_t packets = 0;  // the last packet's sequence number + 1
+};
+
 struct TraceDescription {
   TraceInfo info;
+  std::vector<FinishedStream> streams;  // of a finished trace
   std::array<std::uint64_t, kDiscardCauses> discarded{};
   std::uint32_t last_errno = 0;
   std::uint32_t late_sub_buffers = 0;
@@ -25,6 +33,10 @@ struct TraceDescription {
   // What could not be read of the description itself (torn `.hooks` line).
   std::vector<std::string> messages;
 };
+
+// FinishedStream::packets of `file`, 0 if it is not listed.
+std::uint64_t ExpectedPackets(const TraceDescription& description,
+                              std::string_view file);
 
 // Text of one hook without its id, as in `.hooks` and in the env block:
 // "segment\tus\tserver:handle\tserver.cc:12" (session_layout.h).

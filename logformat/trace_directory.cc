@@ -180,4 +180,19 @@ absl::StatusOr<TraceDescription> DescribeTrace(
   return chosen;
 }
 
+std::vector<std::string> MissingStreams(const TraceDirectory& directory,
+                                        const TraceDescription& description) {
+  std::vector<std::string> messages;
+  for (const FinishedStream& stream : description.streams) {
+    const bool present = std::any_of(
+        directory.streams.begin(), directory.streams.end(),
+        [&](const StreamFile& file) { return file.name == stream.file; });
+    if (present) continue;
+    messages.push_back(absl::StrFormat(
+        "stream file %s is gone, and with it the records of %d packets",
+        stream.file, stream.packets));
+  }
+  return messages;
+}
+
 }  // namespace countrace::logformat

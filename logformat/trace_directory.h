@@ -42,6 +42,10 @@ absl::StatusOr<TraceDirectory> ListTraceDirectory(const std::string& path);
 // the later word: finishing was interrupted after it.
 absl::StatusOr<TraceDescription> DescribeTrace(const TraceDirectory& directory);
 
+// One message for each stream file that a finished trace had and that is gone.
+std::vector<std::string> MissingStreams(const TraceDirectory& directory,
+                                        const TraceDescription& description);
+
 }  // namespace countrace::logformat
 
 #endif  // COUNTRACE_LOGFORMAT_TRACE_DIRECTORY_H_

@@ -85,6 +85,9 @@ class Finisher {
       if (!stream_changed.ok()) return stream_changed.status();
       changed = changed || *stream_changed;
     }
+    for (std::string& message : MissingStreams(directory_, description_)) {
+      result_.messages.push_back(std::move(message));
+    }
     for (const std::string& name : directory_.strangers) {
       result_.messages.push_back(absl::StrFormat(
           "%s is not part of the trace, and babeltrace2 refuses the directory "
@@ -118,11 +121,17 @@ class Finisher {
     options.stream_class = file.stream_class;
     options.begin_ns = description_.info.begin_ns;
     options.walk_closed = true;
+    options.expected_packets = ExpectedPackets(description_, file.name);
     StreamScan scan = ScanStream(
         mapping->bytes(),
         file.stream_class == StreamClass::kCpu ? cpu_table_ : thread_table_,
         options);
     Report(file, scan);
+    if (!description_.from_metadata) {
+      description_.streams.push_back(
+          {file.name,
+           scan.packets.empty() ? 0 : scan.packets.back().head.sequence + 1});
+    }
     RepairTarget target;
     target.directory = directory_.path;
     target.file = file;

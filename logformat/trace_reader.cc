@@ -84,6 +84,10 @@ class MappedTraceReader final : public TraceReader {
     if (!description.ok()) return description.status();
     std::unique_ptr<MappedTraceReader> reader(
         new MappedTraceReader(*std::move(description)));
+    for (std::string& message :
+         MissingStreams(*directory, reader->description_)) {
+      reader->description_.messages.push_back(std::move(message));
+    }
     for (const StreamFile& file : directory->streams) {
       if (absl::Status status = reader->AddStream(file); !status.ok()) {
         return status;
@@ -161,6 +165,7 @@ class MappedTraceReader final : public TraceReader {
     options.uuid = description_.info.uuid;
     options.stream_class = file.stream_class;
     options.begin_ns = description_.info.begin_ns;
+    options.expected_packets = ExpectedPackets(description_, file.name);
     stream.scan = ScanStream(stream.mapping.bytes(), *stream.table, options);
     stream.info.file = file.name;
     stream.info.stream_class = file.stream_class;

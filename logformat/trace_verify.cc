@@ -34,11 +34,12 @@ class Verifier {
     if (directory_.has_metadata) CheckMetadata(*description);
     result_.discarded = description->discarded;
     const std::vector<EventClass> classes = EventClasses(description->info);
+    CheckMissing(*description);
     const RecordTable cpu(classes, StreamClass::kCpu);
     const RecordTable thread(classes, StreamClass::kThread);
     for (const StreamFile& file : directory_.streams) {
       CheckStream(file, file.stream_class == StreamClass::kCpu ? cpu : thread,
-                  description->info);
+                  *description);
     }
     return std::move(result_);
   }
@@ -92,8 +93,15 @@ class Verifier {
                         text.size(), expected.size()));
   }
 
+  void CheckMissing(const TraceDescription& description) {
+    for (const std::string& message : MissingStreams(directory_, description)) {
+      Add(kMetadataFile, 0, message);
+    }
+  }
+
   void CheckStream(const StreamFile& file, const RecordTable& table,
-                   const TraceInfo& info) {
+                   const TraceDescription& description) {
+    const TraceInfo& info = description.info;
     ++result_.streams;
     absl::StatusOr<FileMapping> mapping =
         FileMapping::Open(directory_.path + "/" + file.name);
@@ -106,6 +114,7 @@ class Verifier {
     options.stream_class = file.stream_class;
     options.begin_ns = info.begin_ns;
     options.walk_closed = true;
+    options.expected_packets = ExpectedPackets(description, file.name);
     const StreamScan scan = ScanStream(mapping->bytes(), table, options);
     result_.packets += scan.packets.size();
     result_.records += scan.records;

@@ -1,0 +1,239 @@
+// Damaged and foreign input: an error or a counted loss, never a crash, never
+// a different number of records without a message.
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "logformat/trace_finish.h"
+#include "logformat/trace_verify.h"
+#include "tests/logformat/directory_bytes.h"
+#include "tests/logformat/trace_generator.h"
+#include "tests/support/trace_builder.h"
+
+namespace countrace::logformat {
+namespace {
+
+using test_support::TempDirectory;
+using test_support::TraceBuilder;
+
+// A finished trace with several packets in each stream, and its content.
+struct SoundTrace {
+  SoundTrace(const std::string& path, std::uint32_t seed) {
+    TraceBuilder builder(path);
+    written =
+        Generate(builder, seed, {.cpus = 1, .threads = 2, .records = 1500});
+    builder.Finish();
+    files = ReadDirectory(path);
+  }
+  GeneratedTrace written;
+  DirectoryBytes files;
+};
+
+// What damage may do to a trace: nothing, an error, or a loss that is told.
+void CheckDamage(const std::string& path, std::size_t sound_records) {
+  const auto verified = VerifyTrace(path);
+  auto reader = TraceReader::Open(path);
+  if (!reader.ok()) {
+    CHECK_FALSE(std::string(reader.status().message()).empty());
+    CHECK((!verified.ok() || !verified->ok));
+    return;
+  }
+  Collector read(**reader);
+  REQUIRE((*reader)->Read(read).ok());
+  REQUIRE(verified.ok());
+  if (read.records.size() != sound_records) {
+    CHECK(!read.packet_losses.empty());
+    CHECK(!verified->findings.empty());
+  }
+  for (std::size_t i = 1; i < read.records.size(); ++i) {
+    REQUIRE(read.records[i - 1].time_ns <= read.records[i].time_ns);
+  }
+  // Finishing keeps what reading found.
+  const auto finished = FinishTrace(path, {});
+  INFO(finished.status());
+  REQUIRE(finished.ok());
+  auto again = TraceReader::Open(path);
+  REQUIRE(again.ok());
+  Collector after(**again);
+  REQUIRE((*again)->Read(after).ok());
+  CHECK(after.records.size() == read.records.size());
+  CHECK(after.lost_packets == read.lost_packets);
+  for (const DiscardedPackets& loss : after.packet_losses) {
+    CHECK(loss.packets > 0);  // everything else was repaired
+  }
+}
+
+TEST_CASE("damage: a stream cut at any byte", "[logformat][damage]") {
+  TempDirectory temp;
+  const SoundTrace sound(temp / "t", 1);
+  const std::string name = GENERATE("cpu-0", "thread-100-0");
+  const std::string& stream = sound.files.at(name);
+  const std::string path = temp / "t";
+  // Denser in the heads and at the end; every page boundary.
+  for (std::size_t bytes = 0; bytes < stream.size(); ++bytes) {
+    const bool dense = bytes < 400 || stream.size() - bytes < 300 ||
+                       (bytes > 8000 && bytes < 8500);
+    if (bytes % (dense ? 7 : 619) != 0 && bytes % 4096 != 0) continue;
+    CAPTURE(name, bytes);
+    DirectoryBytes files = sound.files;
+    files[name].resize(bytes);
+    WriteDirectory(path, files);
+    CheckDamage(path, sound.written.records.size());
+  }
+}
+
+TEST_CASE("damage: bit flips in streams", "[logformat][damage]") {
+  TempDirectory temp;
+  const auto seed = GENERATE(range(2u, 5u));
+  const SoundTrace sound(temp / "t", seed);
+  std::mt19937 random(seed);
+  for (int round = 0; round < 150; ++round) {
+    DirectoryBytes files = sound.files;
+    std::string& stream = files[round % 2 == 0 ? "cpu-0" : "thread-100-1"];
+    // Half of them in heads, where little is enough to do harm.
+    const std::size_t packet = random() % (stream.size() / 4096) * 4096;
+    const std::size_t at =
+        packet + random() % (round % 4 < 2 ? kPacketHeadBytes : 4096);
+    const int bit = static_cast<int>(random() % 8);
+    stream[at] = static_cast<char>(stream[at] ^ (1 << bit));
+    CAPTURE(seed, round, at, bit);
+    WriteDirectory(temp / "t", files);
+    CheckDamage(temp / "t", sound.written.records.size());
+  }
+}
+
+TEST_CASE("damage: many wrong bytes at once", "[logformat][damage]") {
+  TempDirectory temp;
+  const SoundTrace sound(temp / "t", 7);
+  std::mt19937 random(7);
+  for (int round = 0; round < 60; ++round) {
+    DirectoryBytes files = sound.files;
+    for (int n = 0; n < 20; ++n) {
+      std::string& stream = files[n % 2 == 0 ? "cpu-0" : "thread-100-1"];
+      stream[random() % stream.size()] = static_cast<char>(random());
+    }
+    CAPTURE(round);
+    WriteDirectory(temp / "t", files);
+    CheckDamage(temp / "t", sound.written.records.size());
+  }
+}
+
+TEST_CASE("damage: metadata cut or changed anywhere", "[logformat][damage]") {
+  TempDirectory temp;
+  const SoundTrace sound(temp / "t", 8);
+  const std::string& text = sound.files.at(kMetadataFile);
+  std::mt19937 random(8);
+  for (std::size_t at = 0; at + 3 < text.size(); at += 67) {
+    CAPTURE(at);
+    DirectoryBytes files = sound.files;
+    files[kMetadataFile].resize(at);
+    WriteDirectory(temp / "t", files);
+    CHECK_FALSE(TraceReader::Open(temp / "t").ok());
+    CHECK_FALSE(FinishTrace(temp / "t", {}).ok());
+    files[kMetadataFile] = text;
+    files[kMetadataFile][at] =
+        static_cast<char>(text[at] ^ (1 << random() % 7));
+    WriteDirectory(temp / "t", files);
+    const auto verified = VerifyTrace(temp / "t");
+    CHECK((!verified.ok() || !verified->ok));
+    CheckDamage(temp / "t", sound.written.records.size());
+  }
+}
+
+TEST_CASE("foreign: what is not a trace of ours is refused with a reason",
+          "[logformat][damage]") {
+  TempDirectory temp;
+  const std::string path = temp / "x";
+  const auto open_message = [&] {
+    const absl::Status status = TraceReader::Open(path).status();
+    CHECK(status.code() == FinishTrace(path, {}).status().code());
+    return std::string(absl::StatusCodeToString(status.code())) + ": " +
+           std::string(status.message());
+  };
+  std::string expected;
+  SECTION("nothing") { expected = "NOT_FOUND: There is no trace"; }
+  SECTION("an empty directory") {
+    WriteDirectory(path, {});
+    expected = "it holds 0 files, but neither metadata nor .session";
+  }
+  SECTION("a file") {
+    std::ofstream(path) << "hello";
+    expected = "INVALID_ARGUMENT: " + path + " is a file, not a trace";
+  }
+  SECTION("a perf.data file") {
+    std::ofstream(path) << "PERFILE2xxxxxxxx";
+    expected = "is a perf.data file";
+  }
+  SECTION("a stream file") {
+    std::ofstream(path) << "\xC1\x1F\xFC\xC1....";
+    expected = "is a single stream file";
+  }
+  SECTION("a trace of LTTng") {
+    WriteDirectory(path, {{"metadata",
+                           "/* CTF 1.8 */\ntrace { major = 1; minor = 8; };\n"
+                           "env { tracer_name = \"lttng-ust\"; };\n"}});
+    expected = "is a CTF trace of tracer 'lttng-ust'";
+  }
+  SECTION("packet-based metadata") {
+    WriteDirectory(path, {{"metadata", "\x57\x1d\xd1\x75xxxxxxx"}});
+    expected = "another CTF tracer";
+  }
+  SECTION("something called metadata") {
+    WriteDirectory(path, {{"metadata", "hello"}});
+    expected = "is not CTF 1.8 metadata";
+  }
+  SECTION("a newer format") {
+    WriteDirectory(path, {{"metadata",
+                           "/* CTF 1.8 */\nenv { tracer_name = \"countrace\"; "
+                           "countrace_format = 2; };\n"}});
+    expected = "UNIMPLEMENTED";
+  }
+  CHECK_THAT(open_message(), Catch::Matchers::Contains(expected));
+}
+
+TEST_CASE("damage: a removed stream file is noticed", "[logformat][damage]") {
+  TempDirectory temp;
+  const SoundTrace sound(temp / "t", 11);
+  std::filesystem::remove(temp / "t/thread-100-0");
+  std::unique_ptr<TraceReader> reader;
+  ReadAll(temp / "t", reader);
+  REQUIRE(reader->messages().size() == 1);
+  CHECK_THAT(reader->messages()[0],
+             Catch::Matchers::Contains("thread-100-0 is gone"));
+  CHECK_FALSE(VerifyTrace(temp / "t")->ok);
+}
+
+TEST_CASE("foreign: a symbolic link is not followed", "[logformat][damage]") {
+  TempDirectory temp;
+  const SoundTrace sound(temp / "t", 9);
+  std::filesystem::create_symlink("cpu-0", temp / "t/cpu-1");
+  const absl::Status status = TraceReader::Open(temp / "t").status();
+  CHECK(absl::IsInvalidArgument(status));
+  CHECK_THAT(std::string(status.message()),
+             Catch::Matchers::Contains("cpu-1 is a symbolic link"));
+  CHECK_FALSE(FinishTrace(temp / "t", {}).ok());
+  const auto verified = VerifyTrace(temp / "t");
+  REQUIRE(verified.ok());
+  CHECK_FALSE(verified->ok);
+}
+
+TEST_CASE("foreign: a stream of another trace is a loss, not records",
+          "[logformat][damage]") {
+  TempDirectory temp;
+  const SoundTrace sound(temp / "t", 10);
+  DirectoryBytes files = sound.files;
+  for (std::size_t at = 0; at < files["cpu-0"].size(); at += 4096) {
+    files["cpu-0"][at + 4] ^= 1;  // uuid, where there is a head
+  }
+  WriteDirectory(temp / "t", files);
+  std::unique_ptr<TraceReader> reader;
+  const Collector read = ReadAll(temp / "t", reader);
+  for (const PlainRecord& record : read.records) CHECK(record.cpu == -1);
+  CHECK(read.lost_packets >= 1);
+}
+
+}  // namespace
+}  // namespace countrace::logformat
