@@ -1,0 +1,113 @@
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+#include "cli/exit_status.h"
+#include "cli/open_trace.h"
+#include "cli/progress_bar.h"
+#include "cli/terminal.h"
+#include "cli/verb.h"
+#include "cli/verb_parser.h"
+#include "logformat/script_render.h"
+
+namespace countrace::cli {
+namespace {
+
+constexpr VerbText kText = {
+    .name = "script",
+    .summary = "print every record, in time order, one per line",
+    .usage = "[options] [TRACE]",
+    .details =
+        "A line is [seconds on CLOCK_MONOTONIC] CPU or pid/tid, event, "
+        "fields.\n"
+        "Losses are said on standard error, where they happened.\n",
+    .examples =
+        "countrace script web.ctf | less\n"
+        "\n"
+        "# what one hook carried\n"
+        "countrace script web.ctf | grep server:handle\n",
+};
+
+// Prints items as they come, in large writes.
+class Printer final : public logformat::ItemSink {
+ public:
+  explicit Printer(const logformat::TraceInfo& info) : renderer_(info) {}
+
+  void OnRecord(const logformat::EventRecord& record) override {
+    renderer_.AppendRecord(record, text_);
+    if (text_.size() >= kWriteBytes) Flush();
+  }
+  void OnDiscardedEvents(const logformat::DiscardedEvents& loss) override {
+    SayLoss(loss);
+  }
+  void OnDiscardedPackets(const logformat::DiscardedPackets& loss) override {
+    SayLoss(loss);
+  }
+
+  void Flush() {
+    if (failed_) return;
+    failed_ = PrintData(kText.name, text_) != kExitOk;
+    text_.clear();
+  }
+  bool failed() const { return failed_; }
+  bool has_loss() const { return has_loss_; }
+
+ private:
+  static constexpr std::size_t kWriteBytes = 256 << 10;
+
+  template <typename Loss>
+  void SayLoss(const Loss& loss) {
+    has_loss_ = true;
+    // Keep the order on a terminal that shows both.
+    Flush();
+    std::string line;
+    renderer_.AppendLoss(loss, line);
+    std::fwrite(line.data(), 1, line.size(), stderr);
+  }
+
+  const logformat::ScriptRenderer renderer_;
+  std::string text_;
+  bool failed_ = false, has_loss_ = false;
+};
+
+struct ReadContext {
+  ProgressBar& progress;
+  const Printer& printer;
+};
+
+// A logformat::ProgressCallback: stops when nobody takes the output.
+bool OnProgress(void* context, std::uint64_t done, std::uint64_t total) {
+  auto& reading = *static_cast<ReadContext*>(context);
+  reading.progress.Update(done, total);
+  return !reading.printer.failed();
+}
+
+}  // namespace
+
+int RunScript(const Arguments& arguments) {
+  VerbParser parser(kText);
+  std::string trace = kDefaultTrace;
+  bool fail_on_loss = false, no_progress = false;
+  parser.AddTrace(trace);
+  parser.AddFailOnLoss(fail_on_loss);
+  parser.AddNoProgress(no_progress);
+  if (const auto status = parser.Parse(arguments)) return *status;
+
+  const auto reader = OpenTrace(kText.name, trace);
+  if (!reader.ok()) return ReportFailure(kText.name, reader.status());
+  // Records on a terminal are progress enough.
+  ProgressBar progress("printing " + trace, ShowProgress() && !no_progress &&
+                                                !IsTerminal(STDOUT_FILENO));
+  Printer printer((*reader)->info());
+  ReadContext context{progress, printer};
+  const absl::Status status = (*reader)->Read(printer, OnProgress, &context);
+  progress.Clear();
+  printer.Flush();
+  if (printer.failed()) return kExitFailed;
+  if (!status.ok()) return ReportFailure(kText.name, status);
+  return fail_on_loss && printer.has_loss() ? kExitLoss : kExitOk;
+}
+
+}  // namespace countrace::cli

@@ -1,0 +1,90 @@
+#include <cstdint>
+#include <numeric>
+#include <string>
+
+#include "absl/strings/str_format.h"
+#include "cli/escape_text.h"
+#include "cli/exit_status.h"
+#include "cli/open_trace.h"
+#include "cli/quantity.h"
+#include "cli/row_table.h"
+#include "cli/verb.h"
+#include "cli/verb_parser.h"
+#include "logformat/trace_verify.h"
+
+namespace countrace::cli {
+namespace {
+
+using logformat::VerifyFinding;
+using logformat::VerifyResult;
+
+constexpr VerbText kText = {
+    .name = "verify",
+    .summary = "check that a trace is sound",
+    .usage = "[options] [TRACE]",
+    .details =
+        "Reads every byte and changes none. exit status: 0 sound, 1 not (see\n"
+        "`countrace recover`), 3 sound, but records were lost (only with\n"
+        "--fail-on-loss).\n",
+    .examples =
+        "countrace verify web.ctf\n"
+        "countrace verify --format jsonl --fail-on-loss web.ctf\n",
+};
+
+std::uint64_t Discarded(const VerifyResult& result) {
+  return std::accumulate(result.discarded.begin(), result.discarded.end(),
+                         std::uint64_t{0});
+}
+
+std::string Text(const std::string& trace, const VerifyResult& result) {
+  std::string out;
+  for (const VerifyFinding& finding : result.findings) {
+    absl::StrAppendFormat(
+        &out, "%s: %s, byte %d: %s\n", finding.is_loss ? "loss" : "damage",
+        EscapeText(finding.file), finding.offset, EscapeText(finding.what));
+  }
+  absl::StrAppendFormat(
+      &out, "%s: %s; %s records in %s packets of %s streams, %s discarded\n",
+      EscapeText(trace), result.ok ? "sound" : "not sound",
+      FormatCount(result.records), FormatCount(result.packets),
+      FormatCount(result.streams), FormatCount(Discarded(result)));
+  return out;
+}
+
+RowTable Rows(const VerifyResult& result) {
+  RowTable table("countrace.verify/1", "findings",
+                 {"kind", "file", "offset", "what"});
+  for (const VerifyFinding& finding : result.findings) {
+    table.Add({std::string(finding.is_loss ? "loss" : "damage"), finding.file,
+               finding.offset, finding.what});
+  }
+  return table;
+}
+
+}  // namespace
+
+int RunVerify(const Arguments& arguments) {
+  VerbParser parser(kText);
+  std::string trace = kDefaultTrace;
+  std::string format;
+  bool fail_on_loss = false;
+  parser.AddTrace(trace);
+  parser.AddFormat(format, {"text", "json", "jsonl", "csv"});
+  parser.AddFailOnLoss(fail_on_loss);
+  if (const auto status = parser.Parse(arguments)) return *status;
+
+  const auto result = logformat::VerifyTrace(trace);
+  if (!result.ok()) return ReportFailure(kText.name, result.status());
+  bool lossy = Discarded(*result) > 0;
+  for (const VerifyFinding& finding : result->findings) {
+    lossy = lossy || finding.is_loss;
+  }
+  int exit_status = result->ok ? kExitOk : kExitFailed;
+  if (result->ok && lossy && fail_on_loss) exit_status = kExitLoss;
+  return PrintData(
+      kText.name,
+      format == "text" ? Text(trace, *result) : Rows(*result).Render(format),
+      exit_status);
+}
+
+}  // namespace countrace::cli
