@@ -69,7 +69,14 @@ ThreadState* DispatchTracker::Resolve(std::int32_t tid, std::uint64_t time_ns) {
 }
 
 void DispatchTracker::NoteLoss() {
-  registry_.set_loss_epoch(++coverage_.loss_epoch);
+  registry_.SetLoss(++coverage_.loss_epoch, coverage_.lossy_cpus != 0);
+}
+
+void DispatchTracker::EndLoss(CpuState& cpu) {
+  if (!cpu.lossy) return;
+  cpu.lossy = false;
+  --coverage_.lossy_cpus;
+  registry_.SetLoss(coverage_.loss_epoch, coverage_.lossy_cpus != 0);
 }
 
 void DispatchTracker::EmitCounters(const EventRecord& record,
@@ -101,10 +108,7 @@ void DispatchTracker::Begin(CpuState& cpu, const EventRecord& record,
   cpu.begin_ns = cpu.last_ns = time_ns;
   coverage_.any = true;
   coverage_.latest_begin_ns = std::max(coverage_.latest_begin_ns, time_ns);
-  if (cpu.lossy) {
-    cpu.lossy = false;
-    --coverage_.lossy_cpus;
-  }
+  EndLoss(cpu);
   for (std::size_t i = 0; i < events_; ++i) {
     if (record.counters == nullptr || !(record.present >> i & 1u)) continue;
     cpu.first[i] = cpu.last[i] = record.counters[i];
@@ -151,10 +155,7 @@ void DispatchTracker::Charge(CpuState& cpu, const EventRecord& record,
   } else {
     NoteLoss();
   }
-  if (cpu.lossy) {
-    cpu.lossy = false;
-    --coverage_.lossy_cpus;
-  }
+  EndLoss(cpu);
   account->ns += time_ns - cpu.last_ns;
   if (thread != nullptr) {
     thread->on_cpu_ns += time_ns - cpu.last_ns;
@@ -363,6 +364,7 @@ void DispatchTracker::TransferRunning(std::int32_t cpu_number, ThreadState& to,
   // No dump lies here: the time is split, the counts of the interval go to `to`
   // when it leaves. Both are threads of one process.
   ThreadState& from = *cpu->thread;
+  from.split_by_exec = to.split_by_exec = true;
   const std::uint64_t part_ns = time_ns - cpu->last_ns;
   cpu->busy.ns += part_ns;
   from.on_cpu_ns += part_ns;
@@ -382,6 +384,9 @@ void DispatchTracker::Finish(std::uint64_t end_ns) {
     if (!cpu.begun || cpu.ended) continue;
     coverage_.earliest_end_ns =
         std::min(coverage_.earliest_end_ns, cpu.last_ns);
+    // The recorder died: who ran since then is in no dump.
+    coverage_.cut = true;
+    NoteLoss();
     if (cpu.last_ns > cpu.stay_begin_ns) EmitStay(cpu, 0, true);
     if (cpu.thread != nullptr &&
         cpu.thread->running_cpu == static_cast<std::int32_t>(cpu.cpu)) {

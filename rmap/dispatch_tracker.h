@@ -32,6 +32,7 @@ using CounterValues = std::array<std::uint64_t, logformat::kMaxCounters>;
 // in it and every CPU was recorded throughout.
 struct KernelCoverage {
   bool any = false;              // there are dispatch records at all
+  bool cut = false;              // a CPU has no last dump: found at the end
   std::uint32_t loss_epoch = 0;  // bumped whenever an interval is unattributed
   std::uint32_t lossy_cpus = 0;  // CPUs with a loss since their last dump
   std::uint64_t latest_begin_ns = 0;
@@ -88,6 +89,13 @@ class DispatchTracker {
   void Finish(std::uint64_t end_ns);
 
   const KernelCoverage& coverage() const { return coverage_; }
+  // True if nothing was lost on any CPU while `thread` lived.
+  bool IsComplete(const ThreadState& thread) const {
+    return !thread.lost_edge &&
+           thread.born_at_loss_epoch == (thread.retired
+                                             ? thread.retired_at_loss_epoch
+                                             : coverage_.loss_epoch);
+  }
   const std::deque<CpuState>& cpus() const { return cpus_; }
   // Thread on `cpu`, null if it is nobody in scope.
   ThreadState* Running(std::int32_t cpu);
@@ -127,6 +135,7 @@ class DispatchTracker {
   void EmitCounters(const logformat::EventRecord& record,
                     std::uint64_t time_ns);
   void NoteLoss();
+  void EndLoss(CpuState& cpu);
 
   logformat::SessionScope scope_;
   std::size_t events_;

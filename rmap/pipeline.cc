@@ -160,17 +160,31 @@ class Reconstruction final : public logformat::ItemSink {
     ThreadIndex index = kNoThread;
     if (loss.stream_class == StreamClass::kCpu) {
       dispatches_.OnLoss(loss.cpu);
-    } else if (loss.tid >= 0) {
-      ThreadState& thread =
-          registry_.Observe({std::max(loss.pid, 0), loss.tid}, now_ns_);
-      if (first_ns_ == kNever) thread.first_seen_ns = loss.begin_ns;
-      segments_.OnLoss(thread);
-      index = thread.index;
+    } else {
+      index = OnThreadLoss({loss.pid, loss.tid});
     }
     if (observer_ != nullptr) {
       observer_->OnLoss({loss.stream_class == StreamClass::kCpu ? loss.cpu : -1,
                          index, loss.begin_ns, loss.end_ns, count, cause});
     }
+  }
+
+  // Finds whom a loss concerns. It makes no rows: the place of a loss in time
+  // is rough, so that a tid may not be this thread's yet.
+  ThreadIndex OnThreadLoss(const ThreadIdentity& identity) {
+    ThreadState* thread = registry_.Find(identity.tid);
+    if (thread != nullptr &&
+        (thread->process == nullptr || thread->process->pid == identity.pid)) {
+      segments_.OnLoss(*thread);
+      return thread->index;
+    }
+    ProcessState* process = registry_.FindProcess(identity.pid);
+    if (process != nullptr) {
+      process->hooks_lost = true;
+    } else {
+      unplaced_loss_ = true;
+    }
+    return kNoThread;
   }
 
   void AddFindings();
@@ -193,6 +207,7 @@ class Reconstruction final : public logformat::ItemSink {
   std::uint64_t records_ = 0, malformed_ = 0;
   std::uint64_t first_ns_ = kNever, now_ns_ = 0;
   bool fault_records_ = false;
+  bool unplaced_loss_ = false;  // hook records of nobody known were lost
 };
 
 void Reconstruction::OnKernelRecord(const EventRecord& record,
@@ -373,7 +388,8 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader) {
   const bool session_loss =
       std::any_of(session.begin(), session.end(),
                   [](std::uint64_t records) { return records != 0; });
-  BuildTables({info_, registry_, dispatches_, fault_records_, session_loss},
+  BuildTables({info_, registry_, dispatches_, fault_records_,
+               session_loss || unplaced_loss_},
               report);
   AddFindings();
   report.loss = ledger_.Finish(reader);

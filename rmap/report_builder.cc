@@ -76,9 +76,10 @@ class Builder {
       }
       row.dispatches = thread.dispatches;
       row.migrations = thread.migrations;
-      if (in_.dispatches.coverage().loss_epoch != thread.born_at_loss_epoch) {
+      if (!in_.dispatches.IsComplete(thread)) {
         row.quality = Quality::kBounded;
       }
+      if (thread.split_by_exec) row.quality = Quality::kInferred;
       out_.threads.push_back(std::move(row));
     }
     std::stable_sort(out_.threads.begin(), out_.threads.end(),
@@ -104,7 +105,8 @@ class Builder {
       ProcessRow& row = processes_[static_cast<std::size_t>(thread.process)];
       ++row.threads;
       row.dispatches += thread.dispatches;
-      row.quality = Worse(row.quality, thread.quality);
+      // What exec moved from thread to thread stays in the process.
+      if (thread.quality == Quality::kBounded) row.quality = Quality::kBounded;
       if (!thread.on_cpu_ns) {
         // Its share is missing from what the others add up to.
         row.quality = Worse(row.quality, Quality::kBounded);
@@ -190,10 +192,18 @@ class Builder {
                      amounts.excl.wall_ns - std::min(amounts.excl.wall_ns,
                                                      amounts.excl.on_cpu_ns)};
       row.on_cpu_quality = amounts.on_cpu_quality;
+      if (in_.dispatches.coverage().cut) {
+        row.on_cpu_quality = Worse(row.on_cpu_quality, Quality::kBounded);
+      }
     }
     const bool lossy = process.hooks_lost || in_.session_loss;
     for (const EventPlan& plan : plans_) {
       row.counts.push_back(CountOf(plan, amounts));
+      const bool from_kernel = plan.source != SegmentSource::kThreadDumps;
+      if (from_kernel && row.counts.back()) {
+        row.counts.back()->quality =
+            Worse(row.counts.back()->quality, row.on_cpu_quality);
+      }
       if (lossy && row.counts.back()) {
         row.counts.back()->quality =
             Worse(row.counts.back()->quality, Quality::kBounded);
@@ -211,8 +221,10 @@ class Builder {
     row.calls = calls;
     row.begin_inferred = begin_inferred;
     row.end_inferred = end_inferred;
-    if (begin_inferred + end_inferred != 0) {
-      row.quality = Worse(row.quality, Quality::kInferred);
+    if (begin_inferred + end_inferred == 0) return;
+    row.quality = row.on_cpu_quality = Quality::kInferred;
+    for (std::optional<SegmentCount>& count : row.counts) {
+      if (count) count->quality = Quality::kInferred;
     }
   }
 

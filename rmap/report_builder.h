@@ -19,7 +19,7 @@ struct ReportSources {
   ThreadRegistry& registry;
   const DispatchTracker& dispatches;
   bool fault_records;
-  // Discards of no known stream: any segment may miss calls.
+  // Discards of nobody known: any segment may miss calls.
   bool session_loss;
 };
 

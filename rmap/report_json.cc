@@ -45,6 +45,9 @@ Json RowObject(const std::vector<Column<Row>>& columns, const Row& row) {
     for (const std::string& name : column.name) place = &(*place)[name];
     *place = ToJson(cell);
   }
+  if constexpr (requires { row.counts; }) {
+    if (!object.contains("counts")) object["counts"] = Json::object();
+  }
   return object;
 }
 

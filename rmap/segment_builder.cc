@@ -183,6 +183,7 @@ void SegmentBuilder::ResolveDoubt(ThreadState& thread, std::uint32_t hook_id,
 void SegmentBuilder::OnLoss(ThreadState& thread) {
   thread.stack.doubtful = thread.stack.frames.size();
   thread.stack.too_deep = 0;
+  thread.hooks_lost = true;
   if (thread.process != nullptr) thread.process->hooks_lost = true;
 }
 

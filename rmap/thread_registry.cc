@@ -9,6 +9,11 @@ ThreadState* ThreadRegistry::Find(std::int32_t tid) const {
   return found == by_tid_.end() ? nullptr : found->second;
 }
 
+ProcessState* ThreadRegistry::FindProcess(std::int32_t pid) const {
+  const auto found = by_pid_.find(pid);
+  return found == by_pid_.end() ? nullptr : found->second;
+}
+
 ThreadState& ThreadRegistry::NewThread(std::int32_t tid,
                                        std::uint64_t time_ns) {
   ThreadState*& slot = by_tid_[tid];
@@ -19,6 +24,7 @@ ThreadState& ThreadRegistry::NewThread(std::int32_t tid,
   thread.first_seen_ns = thread.last_seen_ns = time_ns;
   thread.counts.resize(cpu_events_, 0);
   thread.born_at_loss_epoch = loss_epoch_;
+  thread.lost_edge = lossy_;
   by_tid_[tid] = &thread;
   return thread;
 }
@@ -44,6 +50,7 @@ ProcessState& ThreadRegistry::ProcessOf(std::int32_t pid,
 void ThreadRegistry::Join(ThreadState& thread, ProcessState& process) {
   thread.process = &process;
   process.threads.push_back(&thread);
+  process.hooks_lost |= thread.hooks_lost;
   if (!thread.exited && !thread.retired) ++process.live_threads;
   if (process.comm.empty()) process.comm = thread.comm;
   if (thread.comm.empty()) thread.comm = process.comm;
@@ -114,6 +121,8 @@ void ThreadRegistry::Retire(ThreadState& thread) {
     --thread.process->live_threads;
   }
   thread.retired = true;
+  thread.retired_at_loss_epoch = loss_epoch_;
+  thread.lost_edge |= lossy_;
   const auto found = by_tid_.find(thread.tid);
   if (found != by_tid_.end() && found->second == &thread) by_tid_.erase(found);
 }

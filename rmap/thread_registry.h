@@ -64,11 +64,14 @@ struct ThreadState {
   std::uint64_t runnable_since_ns = 0, wait_ns = 0;
   std::uint64_t faults = 0;
   std::vector<std::uint64_t> counts;  // one for each kernel dump event
-  std::uint32_t born_at_loss_epoch = 0;
+  std::uint32_t born_at_loss_epoch = 0, retired_at_loss_epoch = 0;
+  bool lost_edge = false;  // born or retired while some CPU's records were lost
+  bool split_by_exec = false;  // counts of one interval are in its successor
 
   // Segments (SegmentBuilder).
   SegmentStack stack;
   std::uint64_t last_hook_ns = 0;  // 0: no hook record
+  bool hooks_lost = false;         // some of its hook records were lost
 
   // On-CPU time so far. Outside its dispatches, where clock error can put a
   // user record, it stands still.
@@ -94,6 +97,8 @@ class ThreadRegistry {
 
   // Thread that has this tid now; null if none is known.
   ThreadState* Find(std::int32_t tid) const;
+  // Process that has this pid now; null if none is known.
+  ProcessState* FindProcess(std::int32_t pid) const;
   // Thread that has this identity at `time_ns`, made if it is new. Learns the
   // pid of a thread so far known by tid only.
   ThreadState& Observe(ThreadIdentity identity, std::uint64_t time_ns);
@@ -106,8 +111,12 @@ class ThreadRegistry {
   void Retire(ThreadState& thread);
   void Rename(ThreadState& thread, std::string_view comm, bool exec);
 
-  // For threads made from now on: losses before them do not concern them.
-  void set_loss_epoch(std::uint32_t epoch) { loss_epoch_ = epoch; }
+  // Losses before a thread is made, or after it is retired, do not concern it.
+  // `lossy`: some CPU has lost records since its last dump.
+  void SetLoss(std::uint32_t epoch, bool lossy) {
+    loss_epoch_ = epoch;
+    lossy_ = lossy;
+  }
   // Gives every thread whose pid no record told a process of its own tid.
   void SettleProcesses();
 
@@ -130,6 +139,7 @@ class ThreadRegistry {
   CallPaths& paths_;
   std::size_t cpu_events_;
   std::uint32_t loss_epoch_ = 0;
+  bool lossy_ = false;
   std::deque<ThreadState> threads_;
   std::deque<ProcessState> processes_;
   absl::flat_hash_map<std::int32_t, ThreadState*> by_tid_;

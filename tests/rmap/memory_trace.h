@@ -160,7 +160,7 @@ std::uint64_t MemoryTrace::Remove(const Lose& lose, bool declare) {
       loss.pid = fields.pid;
       loss.tid = fields.tid;
       const auto last = last_ns.find(item.stream);
-      loss.begin_ns = last == last_ns.end() ? 0 : last->second;
+      loss.begin_ns = last == last_ns.end() ? item.time_ns : last->second;
       open_loss[item.stream] = kept.size();
       kept.push_back({loss.begin_ns, item.stream, loss});
     }

@@ -1,0 +1,366 @@
+// Cases in files: event lines, "---", the tables expected of them.
+//
+// cases/pass-*.rmapcase: nothing is missing, and nothing may be said to be.
+// cases/fail-*.rmapcase: named for a defect of the trace, which the report must
+// show. COUNTRACE_UPDATE_GOLDEN=1 rewrites the expected part; review the diff.
+//
+//   scope system|command · root PID · begin NS · session-lost CAUSE N
+//   cpu-events NAME... · thread-events NAME... · segment|point ID PROVIDER NAME
+//   @TIME cpuN begin|end|tick RUNNING VALUE...     (values of the CPU's
+//   counters)
+//   @TIME cpuN switch PREV NEXT STATE VALUE...     (S, R yielded, P preempted,
+//   X)
+//   @TIME cpuN state|exec|comm PID/TID NAME · fork CHILD PARENT · exit|fault
+//   P/T
+//   @TIME cpuN lost N CAUSE · lost-packet REASON
+//   @TIME PID/TID enter|exit|hit ID [dump MMCR PRESENT VALUE...] · lost N CAUSE
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "rmap/pipeline.h"
+#include "tests/rmap/memory_trace.h"
+
+namespace countrace::rmap {
+namespace {
+
+using logformat::CountersReason;
+using logformat::DiscardCause;
+using logformat::HookKind;
+using test_support::Counters;
+using test_support::HookDump;
+using test_support::MemoryTrace;
+
+struct CaseFile {
+  std::string events, expected;
+};
+
+CaseFile ReadCase(const std::filesystem::path& path) {
+  std::ifstream in(path);
+  CaseFile out;
+  bool after = false;
+  for (std::string line; std::getline(in, line);) {
+    if (line == "---") {
+      after = true;
+    } else {
+      (after ? out.expected : out.events) += line + "\n";
+    }
+  }
+  return out;
+}
+
+DiscardCause CauseOf(const std::string& name) {
+  for (std::size_t i = 0; i < logformat::kDiscardCauses; ++i) {
+    if (name == logformat::kDiscardCauseNames[i]) {
+      return static_cast<DiscardCause>(i);
+    }
+  }
+  FAIL("unknown discard cause in case: " << name);
+  return {};
+}
+
+MemoryTrace::Task TaskOf(const std::string& text) {
+  MemoryTrace::Task task;
+  char slash = 0;
+  std::istringstream in(text);
+  in >> task.pid >> slash >> task.tid;
+  REQUIRE(slash == '/');
+  return task;
+}
+
+Counters Rest(std::istringstream& in) {
+  Counters values;
+  for (std::uint64_t value; in >> value;) values.push_back(value);
+  return values;
+}
+
+std::uint16_t StateOf(const std::string& letter) {
+  static const std::map<std::string, std::uint16_t> kStates = {
+      {"R", logformat::kSwitchRunnable},
+      {"S", logformat::kSwitchInterruptible},
+      {"D", logformat::kSwitchUninterruptible},
+      {"P", logformat::kSwitchPreempted},
+      {"X", logformat::kSwitchDead}};
+  REQUIRE(kStates.contains(letter));
+  return kStates.at(letter);
+}
+
+void AddCpuLine(MemoryTrace& trace, std::uint64_t time_ns, std::int32_t cpu,
+                const std::string& verb, std::istringstream& in) {
+  static const std::map<std::string, CountersReason> kReasons = {
+      {"begin", CountersReason::kBegin},
+      {"end", CountersReason::kEnd},
+      {"tick", CountersReason::kTick}};
+  std::string first, second;
+  if (kReasons.contains(verb)) {
+    std::uint32_t running = 0;
+    in >> running;
+    trace.Dump(time_ns, cpu, kReasons.at(verb), running, Rest(in));
+  } else if (verb == "switch") {
+    std::uint32_t prev = 0, next = 0;
+    std::string state;
+    in >> prev >> next >> state;
+    trace.Dispatch(time_ns, cpu, prev, next, StateOf(state), Rest(in));
+  } else if (verb == "lost") {
+    std::uint64_t records = 0;
+    in >> records >> first;
+    trace.LoseOnCpu(time_ns, cpu, records, CauseOf(first));
+  } else if (verb == "lost-packet") {
+    std::getline(in >> std::ws, first);
+    trace.LosePackets(time_ns, cpu, first);
+  } else {
+    in >> first >> second;
+    MemoryTrace::Task task = TaskOf(first);
+    if (verb == "fork") {
+      const MemoryTrace::Task parent = TaskOf(second);
+      task.parent_pid = parent.pid;
+      task.parent_tid = parent.tid;
+      trace.Fork(time_ns, cpu, task);
+    } else if (verb == "exit") {
+      trace.Exit(time_ns, cpu, task);
+    } else if (verb == "fault") {
+      trace.Fault(time_ns, cpu, task);
+    } else if (verb == "state") {
+      trace.State(time_ns, cpu, task, second);
+    } else if (verb == "exec") {
+      trace.Exec(time_ns, cpu, task, second);
+    } else if (verb == "comm") {
+      trace.Comm(time_ns, cpu, task, second);
+    } else {
+      FAIL("unknown event in case: " << verb);
+    }
+  }
+}
+
+void AddThreadLine(MemoryTrace& trace, std::uint64_t time_ns,
+                   const MemoryTrace::Task& task, const std::string& verb,
+                   std::istringstream& in) {
+  if (verb == "lost") {
+    std::uint64_t records = 0;
+    std::string cause;
+    in >> records >> cause;
+    trace.LoseOfThread(time_ns, task.pid, task.tid, records, CauseOf(cause));
+    return;
+  }
+  REQUIRE((verb == "enter" || verb == "exit" || verb == "hit"));
+  std::uint32_t hook = 0;
+  std::string word;
+  std::optional<HookDump> dump;
+  in >> hook;
+  if (in >> word && word == "dump") {
+    dump.emplace();
+    in >> dump->mmcr >> dump->present;
+    dump->counters = Rest(in);
+  }
+  trace.HookRecord(time_ns, {task.pid, task.tid, hook, verb == "exit"}, dump);
+}
+
+void Build(const std::string& events, MemoryTrace& trace) {
+  logformat::TraceInfo& info = trace.mutable_info();
+  info.path = "case";
+  info.scope = logformat::SessionScope::kSystem;
+  std::istringstream lines(events);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    CAPTURE(line);
+    std::istringstream in(line);
+    std::string word, name;
+    in >> word;
+    if (word[0] == '@') {
+      const std::uint64_t time_ns = std::stoull(word.substr(1));
+      std::string who, verb;
+      in >> who >> verb;
+      if (who.rfind("cpu", 0) == 0) {
+        AddCpuLine(trace, time_ns, std::stoi(who.substr(3)), verb, in);
+      } else {
+        AddThreadLine(trace, time_ns, TaskOf(who), verb, in);
+      }
+    } else if (word == "scope") {
+      in >> name;
+      info.scope = name == "command" ? logformat::SessionScope::kCommand
+                   : name == "hooks" ? logformat::SessionScope::kHooksOnly
+                                     : logformat::SessionScope::kSystem;
+    } else if (word == "root") {
+      in >> info.root_pid;
+    } else if (word == "begin") {
+      in >> info.begin_ns;
+    } else if (word == "session-lost") {
+      std::uint64_t records = 0;
+      in >> name >> records;
+      trace.set_session_discarded(CauseOf(name), records);
+    } else if (word == "cpu-events") {
+      while (in >> name) info.cpu_events.push_back(name);
+    } else if (word == "thread-events") {
+      while (in >> name) info.thread_events.push_back(name);
+    } else if (word == "segment" || word == "point") {
+      std::uint32_t id = 0;
+      std::string provider;
+      in >> id >> provider >> name;
+      trace.AddHook(id,
+                    word == "segment" ? HookKind::kSegment : HookKind::kPoint,
+                    provider, name);
+    } else {
+      FAIL("unknown line in case: " << line);
+    }
+  }
+}
+
+// --- The report as lines -----------------------------------------------------
+
+std::string Or(const std::optional<std::uint64_t>& value) {
+  return value ? std::to_string(*value) : "?";
+}
+std::string Pair(const std::optional<InclusiveExclusive>& pair) {
+  if (!pair) return "?";
+  return std::to_string(pair->incl) + "/" + std::to_string(pair->excl);
+}
+void AppendCounts(const Report& report, const Counts& counts,
+                  std::ostream& out) {
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    out << " " << report.events[i] << "=" << Or(counts[i]);
+  }
+}
+void AppendSegment(const Report& report, const SegmentRow& row,
+                   std::ostream& out) {
+  out << " pid=" << row.pid << " calls=" << row.calls;
+  if (row.begin_inferred != 0) out << " begin-inferred=" << row.begin_inferred;
+  if (row.end_inferred != 0) out << " end-inferred=" << row.end_inferred;
+  out << " wall=" << row.wall.incl << "/" << row.wall.excl
+      << " on-cpu=" << Pair(row.on_cpu) << " off-cpu=" << Pair(row.off_cpu);
+  for (std::size_t i = 0; i < row.counts.size(); ++i) {
+    out << " " << report.events[i] << "=";
+    if (row.counts[i]) {
+      out << row.counts[i]->incl << "/" << row.counts[i]->excl;
+      if (row.counts[i]->quality != Quality::kExact) {
+        out << "(" << QualityName(row.counts[i]->quality) << ")";
+      }
+    } else {
+      out << "?";
+    }
+  }
+  out << " " << QualityName(row.quality);
+  if (row.on_cpu) out << "/" << QualityName(row.on_cpu_quality);
+  out << "\n";
+}
+
+std::string Show(const Report& report) {
+  std::ostringstream out;
+  for (const ProcessRow& row : report.processes) {
+    out << "process " << row.pid << " '" << row.comm
+        << "' parent=" << row.parent_pid << " threads=" << row.threads
+        << " on-cpu=" << Or(row.on_cpu_ns) << " dispatches=" << row.dispatches;
+    AppendCounts(report, row.counts, out);
+    out << " " << QualityName(row.quality) << "\n";
+  }
+  for (const ThreadRow& row : report.threads) {
+    out << "thread " << row.pid << "/" << row.tid << " '" << row.comm
+        << "' on-cpu=" << Or(row.on_cpu_ns) << " dispatches=" << row.dispatches
+        << " migrations=" << row.migrations << " wait=" << Or(row.wait_ns);
+    AppendCounts(report, row.counts, out);
+    out << "\n";
+  }
+  for (const SegmentRow& row : report.segments) {
+    out << "segment " << row.segment;
+    AppendSegment(report, row, out);
+  }
+  for (const SegmentRow& row : report.segment_paths) {
+    out << "path ";
+    for (const std::string& name : row.path) {
+      out << (&name == row.path.data() ? "" : ">") << name;
+    }
+    AppendSegment(report, row, out);
+  }
+  for (const HookRow& row : report.hooks) {
+    out << "hook " << row.hook << " pid=" << row.pid << " hits=" << row.hits
+        << "\n";
+  }
+  for (const CpuRow& row : report.cpu_rows) {
+    out << "cpu " << row.cpu << " wall=" << row.wall_ns
+        << " busy=" << row.busy_ns << " idle=" << row.idle_ns
+        << " outside=" << row.outside_ns
+        << " unattributed=" << row.unattributed_ns
+        << " dispatches=" << row.dispatches << "\n";
+  }
+  for (std::size_t i = 0; i < report.books.size(); ++i) {
+    const Books& books = report.books[i];
+    out << "books " << report.events[i] << " total=" << books.total
+        << " processes=" << books.processes
+        << " in-segments=" << Or(books.in_segments) << " idle=" << books.idle
+        << " outside=" << books.outside
+        << " unattributed=" << books.unattributed
+        << " residual=" << books.residual << "\n";
+  }
+  out << "loss events=" << report.loss.discarded_events
+      << " packets=" << report.loss.discarded_packets
+      << " clock=" << report.loss.clock_errors;
+  for (const auto& [cause, records] : report.loss.by_cause) {
+    out << " " << cause << "=" << records;
+  }
+  out << "\n";
+  for (const std::string& message : report.loss.messages) {
+    out << "message " << message << "\n";
+  }
+  return out.str();
+}
+
+bool ShowsDefect(const Report& report) {
+  bool inferred = false;
+  for (const SegmentRow& row : report.segments) {
+    inferred |= row.quality != Quality::kExact;
+  }
+  return inferred || !report.loss.messages.empty();
+}
+
+std::vector<std::filesystem::path> Cases() {
+  std::vector<std::filesystem::path> paths;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(COUNTRACE_RMAP_CASES)) {
+    if (entry.path().extension() == ".rmapcase") paths.push_back(entry.path());
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+TEST_CASE("cases: each trace gives its tables", "[rmap][cases]") {
+  const std::vector<std::filesystem::path> paths = Cases();
+  REQUIRE(paths.size() >= 20);
+  for (const std::filesystem::path& path : paths) {
+    const std::string name = path.filename().string();
+    CAPTURE(name);
+    const CaseFile file = ReadCase(path);
+    MemoryTrace trace;
+    Build(file.events, trace);
+    const auto report = Reconstruct(trace, {});
+    REQUIRE(report.ok());
+    const std::string shown = Show(*report);
+    if (std::getenv("COUNTRACE_UPDATE_GOLDEN") != nullptr) {
+      std::ofstream(path) << file.events << "---\n" << shown;
+    } else {
+      CHECK(shown == file.expected);
+    }
+    for (const Books& books : report->books) CHECK(books.residual == 0);
+    CHECK(ShowsDefect(*report) == (name.rfind("fail-", 0) == 0));
+  }
+}
+
+TEST_CASE("cases: order of streams at equal times changes nothing",
+          "[rmap][cases]") {
+  for (const std::filesystem::path& path : Cases()) {
+    CAPTURE(path.filename().string());
+    const CaseFile file = ReadCase(path);
+    // Stream indexes are equal for all records of a time only in these.
+    if (file.events.find("# ties") == std::string::npos) continue;
+    MemoryTrace trace(/*threads_first=*/true);
+    Build(file.events, trace);
+    const auto report = Reconstruct(trace, {});
+    REQUIRE(report.ok());
+    CHECK(Show(*report) == file.expected);
+  }
+}
+
+}  // namespace
+}  // namespace countrace::rmap

@@ -1,0 +1,67 @@
+// How far a loss reaches: what it cannot concern stays exact.
+#include <catch2/catch.hpp>
+#include <random>
+
+#include "rmap/pipeline.h"
+#include "tests/rmap/simulated_machine.h"
+
+namespace countrace::rmap {
+namespace {
+
+using test_support::Simulate;
+using test_support::Simulation;
+using test_support::SimulationOptions;
+
+TEST_CASE("loss: a few lost records leave most of a trace exact",
+          "[rmap][loss]") {
+  std::size_t exact = 0, rows = 0;
+  for (std::uint32_t seed = 0; seed < 60; ++seed) {
+    SimulationOptions options;
+    options.seed = seed;
+    options.cpus = 3;
+    options.steps = 1500;
+    Simulation run = Simulate(options);
+    // One record of a CPU stream in the last tenth, so that calls before it,
+    // and threads gone before it, are not concerned.
+    const std::size_t at = run.trace->size() - run.trace->size() / 10;
+    std::uint64_t left = 1;
+    run.trace->Remove([&](std::size_t i) { return i >= at && left-- == 1; },
+                      /*declare=*/true);
+    const auto report = Reconstruct(*run.trace, {});
+    REQUIRE(report.ok());
+    REQUIRE(report->loss.discarded_events == 1);
+    for (const SegmentRow& row : report->segment_paths) {
+      ++rows;
+      exact += row.quality == Quality::kExact &&
+               row.on_cpu_quality == Quality::kExact;
+    }
+  }
+  CAPTURE(exact, rows);
+  CHECK(exact * 2 > rows);
+  CHECK(exact < rows);
+}
+
+TEST_CASE("reconstruction: the same trace gives the same report twice",
+          "[rmap]") {
+  Simulation run = Simulate({.seed = 5, .cpus = 2, .steps = 800});
+  const auto first = Reconstruct(*run.trace, {});
+  const auto second = Reconstruct(*run.trace, {});
+  REQUIRE(first.ok());
+  REQUIRE(second.ok());
+  CHECK(first->records == second->records);
+  CHECK(first->segments.size() == second->segments.size());
+}
+
+TEST_CASE("reconstruction: progress that says stop ends it with CANCELLED",
+          "[rmap]") {
+  Simulation run = Simulate({.seed = 5, .cpus = 2, .steps = 100});
+  PipelineOptions options;
+  options.progress = [](void*, std::uint64_t done, std::uint64_t) {
+    return done < 10;
+  };
+  const auto report = Reconstruct(*run.trace, options);
+  CHECK(report.status().code() == absl::StatusCode::kCancelled);
+}
+
+}  // namespace
+}  // namespace countrace::rmap
