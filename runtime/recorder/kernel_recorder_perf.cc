@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 #include <queue>
+#include <span>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -40,7 +41,33 @@ struct CpuState {
   std::size_t next = 0;  // first record of `batch` that is not stored yet
   std::unique_ptr<PacketWriter> writer;
   std::uint64_t begin_ns = 0;
+  // kCommand: who was switched in last, and that switch if it was left out.
+  std::int32_t running_tid = -1;
+  std::uint64_t left_out_ns = 0;  // 0: it was stored
+  std::vector<std::uint64_t> left_out;
 };
+
+// The thread that ran on the CPU when it caused `record`; -1 if none is known.
+std::int32_t ActingThread(const RecordBatch& batch,
+                          const KernelRecord& record) {
+  switch (static_cast<CpuEvent>(record.event_id)) {
+    case CpuEvent::kDispatch:
+      return static_cast<std::int32_t>(*batch.Words(record) & 0xffffff);
+    case CpuEvent::kFork:
+      return batch.Body<logformat::TaskRecord>(record).parent_tid;
+    case CpuEvent::kExit:
+      return batch.Body<logformat::TaskRecord>(record).tid;
+    case CpuEvent::kExec:
+    case CpuEvent::kComm:
+      return batch.Body<logformat::CommRecord>(record).tid;
+    case CpuEvent::kFault:
+      return batch.Body<logformat::FaultRecord>(record).tid;
+    case CpuEvent::kCounters:
+    case CpuEvent::kProcessState:
+      break;
+  }
+  return -1;
+}
 
 class PerfKernelRecorder final : public KernelRecorder {
  public:
@@ -71,6 +98,7 @@ class PerfKernelRecorder final : public KernelRecorder {
                          std::uint64_t time_ns);
   void StoreThreadsAtBegin(std::int32_t root_pid);
   void Store(CpuState& cpu, const KernelRecord& record);
+  void StoreIfInScope(CpuState& cpu, const KernelRecord& record);
   // Stores the records up to `horizon_ns`; before it, every CPU has been read.
   void StoreUntil(std::uint64_t horizon_ns);
   void FindLostMembers(std::uint64_t time_ns);
@@ -204,6 +232,34 @@ void PerfKernelRecorder::Store(CpuState& cpu, const KernelRecord& record) {
   cpu.writer->Append(record.event_id, record.time_ns, cpu.batch.Bytes(record));
 }
 
+void PerfKernelRecorder::StoreIfInScope(CpuState& cpu,
+                                        const KernelRecord& record) {
+  const bool is_dispatch =
+      record.event_id == static_cast<std::uint16_t>(CpuEvent::kDispatch);
+  const std::int32_t actor = ActingThread(cpu.batch, record);
+  // Some kernels do not show switches away from certain processes (a sandbox's
+  // own agent). A member that runs here without having been switched in came
+  // after such a switch: the last one seen bounds when.
+  if (cpu.left_out_ns != 0 && actor != cpu.running_tid &&
+      scope_.Contains(actor)) {
+    cpu.writer->Append(static_cast<std::uint16_t>(CpuEvent::kDispatch),
+                       cpu.left_out_ns, std::as_bytes(std::span(cpu.left_out)));
+    cpu.left_out_ns = 0;
+  }
+  const bool keep = scope_.Apply(cpu.batch, record);
+  if (keep) Store(cpu, record);
+  if (record.event_id == kLossEntry) {
+    // What was switched in before a loss says nothing about after it.
+    cpu.running_tid = -1;
+    cpu.left_out_ns = 0;
+  } else if (is_dispatch) {
+    const std::uint64_t* words = cpu.batch.Words(record);
+    cpu.running_tid = static_cast<std::int32_t>((words[0] >> 24) & 0xffffff);
+    cpu.left_out_ns = keep ? 0 : record.time_ns;
+    if (!keep) cpu.left_out.assign(words, words + record.body_words);
+  }
+}
+
 void PerfKernelRecorder::StoreUntil(std::uint64_t horizon_ns) {
   if (options_.scope != SessionScope::kCommand) {
     // Each CPU is a stream of its own and nothing is filtered: no merge.
@@ -239,7 +295,7 @@ void PerfKernelRecorder::StoreUntil(std::uint64_t horizon_ns) {
     heads.pop();
     CpuState& cpu = cpus_[index];
     const KernelRecord& record = cpu.batch.records()[cpu.next++];
-    if (scope_.Apply(cpu.batch, record)) Store(cpu, record);
+    StoreIfInScope(cpu, record);
     push(index);
   }
   for (CpuState& cpu : cpus_) {

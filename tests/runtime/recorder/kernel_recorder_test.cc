@@ -1,0 +1,510 @@
+// The kernel side against what the kernel itself says: /proc and the counters.
+// Needs the privilege to record all CPUs.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "runtime/recorder/cpu_list.h"
+#include "trace_contents.h"
+
+namespace countrace::runtime {
+namespace {
+
+using logformat::CommRecord;
+using logformat::CountersReason;
+using logformat::CountersRecord;
+using logformat::CpuEvent;
+using logformat::FaultRecord;
+using logformat::StateRecord;
+using logformat::TaskRecord;
+
+RecordOptions Options(const TestDirectory& directory,
+                      std::vector<std::string> command) {
+  RecordOptions options;
+  options.output = directory.File("trace.ctf");
+  options.command = std::move(command);
+  return options;
+}
+
+int LastCpu() { return static_cast<int>(OnlineCpus()->back()); }
+
+std::string LastCpuText() { return std::to_string(LastCpu()); }
+
+// `sh -c` with the workload as $0 and the report as $1.
+std::vector<std::string> Shell(const std::string& script,
+                               const std::string& report) {
+  return {"sh", "-c", script, WorkloadPath(), report};
+}
+
+std::set<std::int32_t> Descendants(const TraceContents& trace) {
+  std::set<std::int32_t> members = {trace.info.root_pid};
+  std::vector<StoredRecord> forks = trace.All(CpuEvent::kFork);
+  std::sort(forks.begin(), forks.end(),
+            [](const StoredRecord& a, const StoredRecord& b) {
+              return a.time_ns < b.time_ns;
+            });
+  for (const StoredRecord& record : forks) {
+    const auto fork = record.As<TaskRecord>();
+    CHECK(members.count(fork.parent_tid) == 1);
+    members.insert(fork.tid);
+  }
+  return members;
+}
+
+// In the trace of a command: threads switched in by a record that holds no
+// member, which is kept only if a member's own switch-in was not shown.
+std::set<std::int32_t> StrangersAfterWhichMembersRun(
+    const TraceContents& trace) {
+  const std::set<std::int32_t> members = Descendants(trace);
+  std::set<std::int32_t> strangers;
+  for (const auto& [cpu, records] : trace.cpus) {
+    std::int32_t running = -1;
+    for (const StoredRecord& record : records) {
+      if (record.event != CpuEvent::kDispatch) continue;
+      if (members.count(record.prev_tid()) == 1 &&
+          record.prev_tid() != running && members.count(running) == 0) {
+        strangers.insert(running);
+      }
+      running = record.next_tid();
+    }
+  }
+  return strangers;
+}
+
+// Time that the hypervisor took from a CPU; part of the time between two
+// switches, but not of a thread's run time in /proc.
+std::uint64_t StolenNs(int cpu) {
+  std::ifstream file("/proc/stat");
+  std::string line;
+  while (std::getline(file, line)) {
+    std::istringstream in(line);
+    std::string key;
+    std::uint64_t ticks[8] = {};
+    in >> key;
+    if (key != "cpu" + std::to_string(cpu)) continue;
+    for (std::uint64_t& tick : ticks) in >> tick;
+    return ticks[7] * 1'000'000'000u /
+           static_cast<std::uint64_t>(sysconf(_SC_CLK_TCK));
+  }
+  return 0;
+}
+
+std::uint64_t ForksSinceBoot() {
+  std::ifstream file("/proc/stat");
+  std::string key;
+  std::uint64_t value = 0;
+  while (file >> key) {
+    if (key == "processes" && file >> value) return value;
+    std::string rest;
+    std::getline(file, rest);
+  }
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "kernel recorder: every CPU's dispatches form one chain that "
+    "telescopes from its first counters to its last",
+    "[recorder][privileged]") {
+  if (!CanRecordKernel()) return;
+  const TestDirectory directory;
+  RecordOptions options =
+      Options(directory, Shell("$0 $1 pingpong 20000 0 & $0 $1 faults 2000; "
+                               "wait",
+                               directory.File("report")));
+  options.system_wide = true;
+  const RecordResult result = MustRecord(options);
+  REQUIRE(result.discarded == 0);
+  const TraceContents trace = ReadTrace(result.path);
+  CHECK(trace.info.finished);
+  CHECK(trace.info.scope == logformat::SessionScope::kSystem);
+  CHECK(trace.records == result.records);
+  CHECK(trace.cpus.size() == OnlineCpus()->size());
+  const std::size_t task_clock = trace.EventIndex("task-clock");
+  const std::size_t cpu_clock = trace.EventIndex("cpu-clock");
+  const std::size_t faults = trace.EventIndex("page-faults");
+  const std::size_t switches = trace.EventIndex("context-switches");
+  const std::set<std::int32_t> hidden = trace.HiddenThreads();
+  for (const auto& [cpu, records] : trace.cpus) {
+    CAPTURE(cpu);
+    REQUIRE(records.size() >= 2);
+    REQUIRE(records.front().event == CpuEvent::kCounters);
+    REQUIRE(records.back().event == CpuEvent::kCounters);
+    const auto begin = records.front().As<CountersRecord>();
+    const auto end = records.back().As<CountersRecord>();
+    CHECK(begin.reason == static_cast<std::uint32_t>(CountersReason::kBegin));
+    CHECK(end.reason == static_cast<std::uint32_t>(CountersReason::kEnd));
+    CHECK(begin.running_tid == static_cast<std::uint32_t>(gettid()));
+
+    std::vector<std::uint64_t> before = records.front().counters;
+    std::vector<std::uint64_t> sums(before.size());
+    auto running = static_cast<std::int32_t>(begin.running_tid);
+    std::uint64_t dispatches = 0;
+    std::uint64_t fault_records = 0;
+    std::uint64_t broken_chain = 0;
+    std::uint64_t hidden_switches = 0;
+    std::uint64_t backwards = 0;
+    for (const StoredRecord& record : records) {
+      fault_records += record.event == CpuEvent::kFault;
+      if (record.event != CpuEvent::kDispatch && &record != &records.back()) {
+        continue;
+      }
+      const std::int32_t seen =
+          record.event == CpuEvent::kDispatch
+              ? record.prev_tid()
+              : static_cast<std::int32_t>(end.running_tid);
+      if (seen != running) {
+        // Whoever was switched in, its switch-out was not shown to anybody.
+        broken_chain += hidden.count(running) == 0;
+        hidden_switches += record.counters[switches] - before[switches] -
+                           (dispatches > 0 ? 1 : 0);
+      }
+      for (std::size_t i = 0; i < before.size(); ++i) {
+        backwards += record.counters[i] < before[i];
+        sums[i] += record.counters[i] - before[i];
+      }
+      before = record.counters;
+      if (record.event != CpuEvent::kDispatch) continue;
+      ++dispatches;
+      running = record.next_tid();
+    }
+    CHECK(backwards == 0);
+    CHECK(broken_chain == 0);
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      CAPTURE(trace.info.cpu_events[i]);
+      CHECK(sums[i] ==
+            records.back().counters[i] - records.front().counters[i]);
+      CHECK((records.front().present >> i & 1) == 1);
+    }
+    // The counters' own word on how many there were.
+    CAPTURE(hidden_switches);
+    CHECK(dispatches + hidden_switches == sums[switches]);
+    if (hidden_switches == 0) {
+      CHECK(fault_records == sums[faults]);
+    } else {
+      CHECK(fault_records <= sums[faults]);
+    }
+    const double wall =
+        static_cast<double>(records.back().time_ns - records.front().time_ns);
+    CHECK(std::abs(static_cast<double>(sums[task_clock]) / wall - 1) < 0.001);
+    CHECK(std::abs(static_cast<double>(sums[cpu_clock]) / wall - 1) < 0.001);
+  }
+}
+
+TEST_CASE("kernel recorder: on-CPU time agrees with /proc/PID/schedstat",
+          "[recorder][privileged]") {
+  if (!CanRecordKernel()) return;
+  const TestDirectory directory;
+  const std::string cpu = LastCpuText();
+  std::string script;
+  std::size_t processes = 2;
+  SECTION("a CPU-bound process beside a sleeping one") {
+    script = "$0 $1 spin 800 " + cpu + " & $0 $1 sleep 600; wait";
+  }
+  SECTION("two processes that share a core") {
+    script = "$0 $1 spin 700 " + cpu + " & $0 $1 spin 700 " + cpu + "; wait";
+  }
+  const bool system_wide = GENERATE(false, true);
+  CAPTURE(script, system_wide);
+  const std::string report = directory.File("report");
+  RecordOptions options = Options(directory, Shell(script, report));
+  options.system_wide = system_wide;
+  const std::uint64_t stolen_before = StolenNs(LastCpu());
+  const RecordResult result = MustRecord(options);
+  const std::uint64_t stolen_ns = StolenNs(LastCpu()) - stolen_before;
+  REQUIRE(result.discarded == 0);
+  const TraceContents trace = ReadTrace(result.path);
+  const std::vector<ReportLine> lines = ReadReport(report, "schedstat");
+  REQUIRE(lines.size() == processes);
+  for (const ReportLine& line : lines) {
+    const double told = static_cast<double>(line.numbers.at(0));
+    const double seen = static_cast<double>(trace.OnCpuNs(line.pid));
+    const double counted = static_cast<double>(
+        trace.Count(line.pid, trace.EventIndex("task-clock")));
+    CAPTURE(line.pid, told, seen, counted, stolen_ns);
+    if (told > 1e8) {
+      // Stolen time is reported in ticks of 10 ms.
+      const double slack =
+          stolen_ns == 0 ? 0 : static_cast<double>(stolen_ns) + 1e7;
+      CHECK(seen > told * 0.99);
+      CHECK(seen < told * 1.01 + slack);
+      CHECK(std::abs(counted / seen - 1) < 0.01);
+    } else {
+      // The sleeper: start-up and exit only, the exit after its report.
+      CHECK(seen >= told * 0.99);
+      CHECK(seen < told + 5e7);
+    }
+  }
+}
+
+TEST_CASE("kernel recorder: switches agree with /proc/PID/status",
+          "[recorder][privileged]") {
+  if (!CanRecordKernel()) return;
+  const TestDirectory directory;
+  const std::string report = directory.File("report");
+  const RecordOptions options = Options(
+      directory, {WorkloadPath(), report, "pingpong", "20000", LastCpuText()});
+  const RecordResult result = MustRecord(options);
+  REQUIRE(result.discarded == 0);
+  const TraceContents trace = ReadTrace(result.path);
+  const std::vector<ReportLine> lines = ReadReport(report, "switches");
+  REQUIRE(lines.size() == 2);
+  for (const ReportLine& line : lines) {
+    const std::uint64_t told = line.numbers.at(0);
+    const std::uint64_t seen = trace.SwitchesOut(line.pid);
+    CAPTURE(line.pid, told, seen);
+    CHECK(told >= 20000);
+    // After its report the process still writes it and exits.
+    CHECK(seen > told);
+    CHECK(seen <= told + 20);
+  }
+  // The last switch of each is its death.
+  for (const ReportLine& line : lines) {
+    std::uint16_t last = 0;
+    for (const StoredRecord& record : trace.cpus.at(LastCpu())) {
+      if (record.event == CpuEvent::kDispatch &&
+          record.prev_tid() == line.pid) {
+        last = record.state();
+      }
+    }
+    CHECK(last == logformat::kSwitchDead);
+  }
+}
+
+TEST_CASE(
+    "kernel recorder: each fresh page is a fault record of the thread "
+    "that touched it",
+    "[recorder][privileged]") {
+  if (!CanRecordKernel()) return;
+  const TestDirectory directory;
+  const std::string report = directory.File("report");
+  constexpr std::uint64_t kPages = 5000;
+  RecordOptions options = Options(
+      directory, {WorkloadPath(), report, "faults", std::to_string(kPages)});
+  SECTION("with fault records") {
+    const RecordResult result = MustRecord(options);
+    REQUIRE(result.discarded == 0);
+    const TraceContents trace = ReadTrace(result.path);
+    const ReportLine line = ReadReport(report, "faults").at(0);
+    std::set<std::uint64_t> pages;
+    for (const StoredRecord& record : trace.All(CpuEvent::kFault)) {
+      const auto fault = record.As<FaultRecord>();
+      CHECK(fault.pid == line.pid);
+      CHECK(fault.tid == line.pid);
+      if (fault.address >= line.numbers.at(0) &&
+          fault.address < line.numbers.at(0) + kPages * 4096) {
+        pages.insert(fault.address / 4096);
+      }
+    }
+    CHECK(pages.size() == kPages);
+    const std::uint64_t counted =
+        trace.Count(line.pid, trace.EventIndex("page-faults"));
+    CHECK(counted >= kPages);
+    CHECK(counted <= trace.All(CpuEvent::kFault).size());
+  }
+  SECTION("without them the count stays") {
+    options.fault_records = false;
+    const RecordResult result = MustRecord(options);
+    const TraceContents trace = ReadTrace(result.path);
+    const ReportLine line = ReadReport(report, "faults").at(0);
+    CHECK(trace.All(CpuEvent::kFault).empty());
+    CHECK(trace.Count(line.pid, trace.EventIndex("page-faults")) >= kPages);
+  }
+}
+
+TEST_CASE("kernel recorder: forks, names, execs and exits carry the right ids",
+          "[recorder][privileged]") {
+  if (!CanRecordKernel()) return;
+  const TestDirectory directory;
+  const std::string report = directory.File("report");
+  const RecordResult result =
+      MustRecord(Options(directory, {WorkloadPath(), report, "tree"}));
+  const TraceContents trace = ReadTrace(result.path);
+  const std::int32_t root = trace.info.root_pid;
+  const auto thread =
+      static_cast<std::int32_t>(ReadReport(report, "thread").at(0).numbers[0]);
+  const auto child =
+      static_cast<std::int32_t>(ReadReport(report, "child").at(0).numbers[0]);
+  const auto grandchild = static_cast<std::int32_t>(
+      ReadReport(report, "grandchild").at(0).numbers[0]);
+
+  const auto has_task = [&](CpuEvent event, std::int32_t pid, std::int32_t tid,
+                            std::int32_t parent) {
+    const auto all = trace.All(event);
+    return std::count_if(all.begin(), all.end(), [&](const auto& record) {
+      const auto task = record.template As<TaskRecord>();
+      return task.pid == pid && task.tid == tid && task.parent_pid == parent;
+    });
+  };
+  CHECK(has_task(CpuEvent::kFork, root, thread, root) == 1);
+  CHECK(has_task(CpuEvent::kFork, child, child, root) == 1);
+  CHECK(has_task(CpuEvent::kFork, grandchild, grandchild, child) == 1);
+  CHECK(trace.All(CpuEvent::kFork).size() == 3);
+  CHECK(has_task(CpuEvent::kExit, child, child, root) == 1);
+  CHECK(has_task(CpuEvent::kExit, grandchild, grandchild, child) == 1);
+  CHECK(trace.All(CpuEvent::kExit).size() == 4);
+
+  const auto has_comm = [&](CpuEvent event, std::int32_t pid, std::int32_t tid,
+                            const std::string& comm) {
+    const auto all = trace.All(event);
+    return std::count_if(all.begin(), all.end(), [&](const auto& record) {
+      const auto name = record.template As<CommRecord>();
+      return name.pid == pid && name.tid == tid && comm == name.comm;
+    });
+  };
+  CHECK(has_comm(CpuEvent::kExec, root, root, "recorder_worklo") == 1);
+  CHECK(has_comm(CpuEvent::kComm, root, root, "ct-root") == 1);
+  CHECK(has_comm(CpuEvent::kComm, root, thread, "ct-thread") == 1);
+  CHECK(has_comm(CpuEvent::kComm, child, child, "ct-child") == 1);
+  CHECK(has_comm(CpuEvent::kExec, grandchild, grandchild, "true") == 1);
+  CHECK(trace.All(CpuEvent::kExec).size() == 2);
+  const auto states = trace.All(CpuEvent::kProcessState);
+  REQUIRE(states.size() == 1);
+  CHECK(states[0].As<StateRecord>().tid == root);
+  CHECK(states[0].As<StateRecord>().parent_pid == getpid());
+}
+
+TEST_CASE(
+    "kernel recorder: a command's trace holds its descendants, all of "
+    "them, and nobody else",
+    "[recorder][privileged]") {
+  if (!CanRecordKernel()) return;
+  const TestDirectory directory;
+  const std::string report = directory.File("report");
+  // A neighbour that switches and forks all the time.
+  const pid_t neighbour = fork();
+  if (neighbour == 0) {
+    for (;;) {
+      const pid_t pid = fork();
+      if (pid == 0) _exit(0);
+      waitpid(pid, nullptr, 0);
+    }
+  }
+  constexpr int kShort = 100;
+  const RecordResult result = MustRecord(
+      Options(directory, Shell("i=0; while [ $i -lt 100 ]; do /bin/true; "
+                               "i=$((i+1)); done; (sh -c '/bin/true; "
+                               "/bin/true; exit 0') & wait; $0 $1 tree",
+                               report)));
+  kill(neighbour, SIGKILL);
+  waitpid(neighbour, nullptr, 0);
+  REQUIRE(result.discarded == 0);
+  const TraceContents trace = ReadTrace(result.path);
+  CHECK(trace.info.scope == logformat::SessionScope::kCommand);
+  const std::set<std::int32_t> members = Descendants(trace);
+  CHECK(members.count(neighbour) == 0);
+  const std::set<std::int32_t> hidden = StrangersAfterWhichMembersRun(trace);
+  std::size_t execs_of_true = 0;
+  for (const auto& [cpu, records] : trace.cpus) {
+    for (const StoredRecord& record : records) {
+      switch (record.event) {
+        case CpuEvent::kDispatch:
+          // A switch to a hidden thread bounds when a member came after it.
+          CHECK(members.count(record.prev_tid()) +
+                    members.count(record.next_tid()) +
+                    hidden.count(record.next_tid()) >
+                0);
+          break;
+        case CpuEvent::kExit:
+          CHECK(members.count(record.As<TaskRecord>().tid) == 1);
+          break;
+        case CpuEvent::kExec:
+        case CpuEvent::kComm:
+          CHECK(members.count(record.As<CommRecord>().tid) == 1);
+          execs_of_true += std::string(record.As<CommRecord>().comm) == "true";
+          break;
+        case CpuEvent::kFault:
+          CHECK(members.count(record.As<FaultRecord>().tid) == 1);
+          break;
+        default:
+          break;
+      }
+    }
+  }
+  CHECK(execs_of_true == kShort + 2 + 1);
+  // Every descendant was seen to start, to run, and to end.
+  CHECK(trace.All(CpuEvent::kExit).size() == members.size());
+  for (const std::int32_t tid : members) {
+    CAPTURE(tid);
+    CHECK(trace.SwitchesOut(tid) > 0);
+    CHECK(trace.OnCpuNs(tid) > 0);
+  }
+}
+
+TEST_CASE(
+    "kernel recorder: what a small ring cannot hold is counted, record "
+    "by record",
+    "[recorder][privileged]") {
+  if (!CanRecordKernel()) return;
+  const TestDirectory directory;
+  const std::string report = directory.File("report");
+  const std::string cpu = LastCpuText();
+  RecordOptions options =
+      Options(directory, Shell("$0 $1 pingpong 60000 " + cpu, report));
+  options.system_wide = true;
+  options.events = {"context-switches", "task-clock"};
+  options.kernel_ring_bytes = 16 << 10;
+  const std::uint64_t forks_before = ForksSinceBoot();
+  const RecordResult result = MustRecord(options);
+  const std::uint64_t forks = ForksSinceBoot() - forks_before;
+  CHECK(result.discarded > 0);
+  CHECK(std::any_of(
+      result.messages.begin(), result.messages.end(),
+      [](const std::string& message) {
+        return message.find("kernel_ring_full") != std::string::npos &&
+               message.find("--kernel-ring-bytes") != std::string::npos;
+      }));
+  const TraceContents trace = ReadTrace(result.path);
+  CHECK(trace.discarded == result.discarded);
+  std::uint64_t switches = 0;
+  std::uint64_t dispatches = 0;
+  for (const auto& [id, records] : trace.cpus) {
+    switches += records.back().counters.at(0) - records.front().counters.at(0);
+    for (const StoredRecord& record : records) {
+      dispatches += record.event == CpuEvent::kDispatch;
+    }
+  }
+  CAPTURE(switches, dispatches, result.discarded, forks);
+  CHECK(switches > 120000);
+  // Nothing is missing without being counted; what is counted beyond switches
+  // are the forks, names, execs and exits of the machine (threads too).
+  CHECK(dispatches + result.discarded >= switches);
+  CHECK(dispatches + result.discarded - switches <= 5 * forks + 50);
+  // No lost descendant: both players are known by name or state.
+  CHECK(trace.cpus.at(LastCpu()).back().event == CpuEvent::kCounters);
+}
+
+TEST_CASE(
+    "kernel recorder: counters that the machine lacks are named and left "
+    "out, never zero",
+    "[recorder][privileged]") {
+  if (!CanRecordKernel()) return;
+  const TestDirectory directory;
+  RecordOptions options = Options(directory, {"true"});
+  options.events = {"task-clock", "cycles", "minor-faults",
+                    "sched:sched_switch", "page-faults:u"};
+  const RecordResult result = MustRecord(options);
+  const TraceContents trace = ReadTrace(result.path);
+  const auto& events = trace.info.cpu_events;
+  const bool counted =
+      std::find(events.begin(), events.end(), "cycles") != events.end();
+  const bool named =
+      std::any_of(result.messages.begin(), result.messages.end(),
+                  [](const std::string& message) {
+                    return message.find("cycles is not counted") == 0;
+                  });
+  CHECK(counted != named);
+  CHECK(trace.EventIndex("minor-faults") > 0);
+  CHECK(trace.EventIndex("sched:sched_switch") > 0);
+  CHECK(trace.EventIndex("page-faults:u") > 0);
+}
+
+}  // namespace countrace::runtime
