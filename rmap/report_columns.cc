@@ -1,5 +1,6 @@
 #include "rmap/report_columns.h"
 
+#include <cmath>
 #include <utility>
 
 namespace countrace::rmap {
@@ -20,6 +21,9 @@ Cell Excl(const std::optional<InclusiveExclusive>& pair) {
   if (!pair) return std::monostate();
   return pair->excl;
 }
+
+// Times are integer nanoseconds in every format.
+Cell Rounded(double ns) { return static_cast<std::uint64_t>(std::llround(ns)); }
 
 Cell Number(std::int32_t value) { return std::int64_t{value}; }
 
@@ -245,12 +249,12 @@ std::vector<Column<SegmentRow>> SegmentColumns(const Report& report,
        "",
        Unit::kNanoseconds,
        "Mean of one call's time.",
-       [](const R& r) -> Cell { return r.wall.mean; }},
+       [](const R& r) -> Cell { return Rounded(r.wall.mean); }},
       {{"wall_ns", "stddev"},
        "",
        Unit::kNanoseconds,
        "Standard deviation of one call's time (population).",
-       [](const R& r) -> Cell { return r.wall.stddev; }},
+       [](const R& r) -> Cell { return Rounded(r.wall.stddev); }},
       {{"wall_ns", "min"},
        "",
        Unit::kNanoseconds,

@@ -185,6 +185,12 @@ class TextReport {
     const std::size_t limit = RowLimit(rows.size());
     for (const Column<Row>& column : columns) {
       if (column.title.empty() || IsEmpty(column, rows)) continue;
+      // task-clock and cpu-clock of a thread are its on-CPU time, said already.
+      constexpr bool kHasOnCpu = requires(const Row& r) { r.on_cpu_ns; };
+      if (kHasOnCpu && column.name.front() == "counts" &&
+          column.unit == Unit::kNanoseconds) {
+        continue;
+      }
       used.push_back(&column);
       table.AddColumn(EscapeName(column.title),
                       column.unit == Unit::kNone ? Align::kLeft : Align::kRight,
