@@ -23,8 +23,9 @@ constexpr VerbText kText = {
     .summary = "what works on this machine, and what would fix the rest",
     .usage = "[options]",
     .details =
-        "exit status: 0 if recording works, if with limits; 1 if "
-        "something needed is\nmissing.\n",
+        "exit status: 0 if user hooks and kernel records can be recorded, 1 "
+        "if\n"
+        "not.\n",
     .examples = "countrace doctor\n",
 };
 
@@ -88,7 +89,11 @@ int RunDoctor(const Arguments& arguments) {
   RowTable table("countrace.doctor/1", "capabilities",
                  {"name", "status", "detail", "effect", "fix"});
   for (const Capability& item : capabilities) {
-    if (item.status == CapabilityStatus::kMissing) exit_status = kExitFailed;
+    const bool needed =
+        item.name == "runtime-library" || item.name == "kernel-records";
+    if (needed && item.status == CapabilityStatus::kMissing) {
+      exit_status = kExitFailed;
+    }
     table.Add({item.name,
                std::string(runtime::CapabilityStatusName(item.status)),
                item.detail, item.effect, item.fix});

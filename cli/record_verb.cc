@@ -97,7 +97,8 @@ void SaySummary(const RecordResult& result) {
 int FailedStatus(const absl::Status& status) {
   const int exit_status = ReportFailure(kText.name, status);
   if (absl::IsInvalidArgument(status)) return kExitUsage;
-  if (absl::IsNotFound(status)) return 127;
+  const auto command_exit = status.GetPayload(runtime::kCommandExitPayload);
+  if (command_exit.has_value()) return *command_exit == "127" ? 127 : 126;
   return exit_status;
 }
 

@@ -159,6 +159,7 @@ void VerbParser::AddTexts(const char* name, const char* type,
   app_->add_option(name, values, description)
       ->type_name(type)
       ->expected(1)
+      ->allow_extra_args(false)  // the next word may be the command
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 

@@ -12,7 +12,9 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/cord.h"
 #include "absl/strings/str_format.h"
+#include "runtime/recorder/record.h"
 #include "runtime/recorder/small_file.h"
 
 namespace countrace::runtime {
@@ -77,6 +79,24 @@ absl::StatusOr<Channel> MakeChannel() {
   [[maybe_unused]] const ssize_t written =
       send(fd, &failure, sizeof(failure), MSG_NOSIGNAL);
   _exit(failure == ENOENT ? 127 : 126);
+}
+
+// Why exec of `program` failed with errno `failure`, in words and as the exit
+// status a shell would give.
+absl::Status ExecFailure(const std::string& program, int failure) {
+  if (failure != ENOENT) {
+    absl::Status status = absl::FailedPreconditionError(absl::StrFormat(
+        "Cannot execute \"%s\": %s", program, std::strerror(failure)));
+    status.SetPayload(kCommandExitPayload, absl::Cord("126"));
+    return status;
+  }
+  const bool searched = program.find('/') == std::string::npos;
+  absl::Status status = absl::NotFoundError(absl::StrFormat(
+      "Command not found: \"%s\"%s", program,
+      searched ? " is in no directory of PATH"
+               : ", or the interpreter it names, does not exist"));
+  status.SetPayload(kCommandExitPayload, absl::Cord("127"));
+  return status;
 }
 
 }  // namespace
@@ -144,18 +164,7 @@ absl::Status Command::Start() {
   while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }
   status_ = status;
-  if (failure == ENOENT && program_.find('/') == std::string::npos) {
-    return absl::NotFoundError(absl::StrFormat(
-        "Command not found: \"%s\" is in no directory of PATH", program_));
-  }
-  if (failure == ENOENT) {
-    return absl::NotFoundError(absl::StrFormat(
-        "Command not found: \"%s\", or the interpreter it names, does not "
-        "exist",
-        program_));
-  }
-  return absl::FailedPreconditionError(absl::StrFormat(
-      "Cannot execute \"%s\": %s", program_, std::strerror(failure)));
+  return ExecFailure(program_, failure);
 }
 
 std::optional<int> Command::TryWait() {

@@ -50,6 +50,10 @@ struct RecordResult {
   std::vector<std::string> messages;  // missing privileges, losses, remedies
 };
 
+// Status payload of a command that did not start: the exit status a shell would
+// give, "127" (not found) or "126" (cannot be executed).
+inline constexpr char kCommandExitPayload[] = "countrace/command-exit";
+
 // Blocks until the recording is finished. SIGINT and SIGTERM stop it and still
 // finish the trace; a second one stops waiting for the command.
 // Returns: ALREADY_EXISTS output exists and !force; INVALID_ARGUMENT unknown
