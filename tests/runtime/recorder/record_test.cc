@@ -262,7 +262,7 @@ TEST_CASE("record: signals end the recording with a finished trace",
       "a second SIGINT does not wait for a command that ignores the first") {
     const pid_t pid =
         Spawn({RecordMainPath(), "-o", output, "--", "sh", "-c",
-               "trap '' INT; echo $$ > " + ready + "; sleep 100; true"},
+               "trap '' INT; echo $$ > " + ready + "; exec sleep 100"},
               err);
     REQUIRE(WaitForFile(ready));
     kill(pid, SIGINT);

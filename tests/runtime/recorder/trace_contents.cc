@@ -12,6 +12,7 @@
 #include <fstream>
 #include <iostream>
 #include <sstream>
+#include <utility>
 
 #include "runtime/recorder/capabilities.h"
 
@@ -30,6 +31,7 @@ class Collector final : public logformat::ItemSink {
     stored.time_ns = record.time_ns;
     stored.event = static_cast<CpuEvent>(record.event_id);
     stored.present = record.present;
+    stored.lost_before = std::exchange(pending_loss_[record.cpu], 0);
     if (record.counters != nullptr) {
       stored.counters.assign(
           record.counters, record.counters + contents_.info.cpu_events.size());
@@ -39,7 +41,7 @@ class Collector final : public logformat::ItemSink {
   }
   void OnDiscardedEvents(const logformat::DiscardedEvents& loss) override {
     contents_.discarded += loss.count;
-    contents_.discarded_on_cpu[loss.cpu] += loss.count;
+    pending_loss_[loss.cpu] += loss.count;
   }
   void OnDiscardedPackets(const logformat::DiscardedPackets& loss) override {
     contents_.discarded_packets += loss.packets;
@@ -47,6 +49,7 @@ class Collector final : public logformat::ItemSink {
 
  private:
   TraceContents& contents_;
+  std::map<std::int32_t, std::uint64_t> pending_loss_;
 };
 
 std::string ReadAll(const std::string& path) {
@@ -138,13 +141,22 @@ std::set<std::int32_t> TraceContents::HiddenThreads() const {
       }
     }
   }
-  std::set<std::int32_t> hidden;
+  std::map<std::int32_t, std::uint64_t> switched_in;
+  std::set<std::int32_t> switched_out;
   for (const auto& [cpu, stored] : cpus) {
     for (const StoredRecord& record : stored) {
       if (record.event != CpuEvent::kDispatch) continue;
-      const std::int32_t next = record.next_tid();
-      if (next != 0 && known.count(next) == 0) hidden.insert(next);
+      ++switched_in[record.next_tid()];
+      switched_out.insert(record.prev_tid());
     }
+  }
+  std::set<std::int32_t> hidden;
+  for (const auto& [tid, times] : switched_in) {
+    if (tid == 0 || (known.count(tid) == 1 &&
+                     (times < 2 || switched_out.count(tid) == 1))) {
+      continue;
+    }
+    hidden.insert(tid);
   }
   return hidden;
 }

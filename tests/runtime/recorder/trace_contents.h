@@ -19,6 +19,7 @@ struct StoredRecord {
   std::uint64_t time_ns = 0;
   logformat::CpuEvent event{};
   std::uint32_t present = 0;
+  std::uint64_t lost_before = 0;  // discarded between the last record and this
   std::vector<std::uint64_t> counters;  // of a dump
   std::vector<std::byte> bytes;
   // The record as its layout struct; `counters` follow it in a dump.
@@ -38,7 +39,6 @@ struct TraceContents {
   std::map<std::int32_t, std::vector<StoredRecord>> cpus;  // by CPU
   std::uint64_t records = 0;
   std::uint64_t discarded = 0;
-  std::map<std::int32_t, std::uint64_t> discarded_on_cpu;
   std::uint64_t discarded_packets = 0;
 
   // Index of a kernel dump event; fails the test if there is none.
