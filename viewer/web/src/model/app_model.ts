@@ -43,7 +43,10 @@ export class AppModel {
   readonly instant: Signal<InstantState|null> = signal(null);
   readonly soFar: Signal<Aggregate|null> = signal(null); // start to playhead
   readonly announcement = signal('');
+  readonly counterTop = signal(0); // of the counter strip's scale, per second
   readonly lanes: ReadonlySignal<Lane[]>;
+  // The now panel shows an instant that the playhead has left behind.
+  readonly late: ReadonlySignal<boolean>;
   readonly durationNs: number;
 
   private aggregateAbort: AbortController|null = null;
@@ -66,6 +69,10 @@ export class AppModel {
       cpu: Math.min(saved.cpu ?? -1, names.trace.cpus - 1),
     });
     this.lanes = computed(() => layOut(names, this.counter.value));
+    this.late = computed(
+        () => Math.floor(this.playback.value.at) !== this.instant.value?.t);
+    // Without kernel records there are no processes to show, only segments.
+    if (!names.rows.some((row) => row.kind === 'cpu')) this.tab.value = 'segments';
     this.scrollY.value = saved.y ?? 0;
     this.playback.value = {
       at: Math.min(saved.t ?? 0, this.durationNs),

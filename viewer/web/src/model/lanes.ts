@@ -91,7 +91,7 @@ export function layOut(names: Names, counter: CounterChoice): Lane[] {
       byThread.get(thread)?.some((row) => row.kind !== 'run') ?? false;
   order.sort((a, b) => Number(hooked(b)) - Number(hooked(a)));
   if (order.length > 0) {
-    heading('threads', 'Threads', `${order.length} threads, segments below each`);
+    heading('threads', 'Threads', `${order.length} on record`);
   }
   for (const thread of order) {
     const rows = byThread.get(thread) ?? [];

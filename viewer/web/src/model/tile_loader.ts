@@ -27,7 +27,8 @@ export class TileLoader {
 
   // Asks for what is missing of `keys`, in their order.
   want(keys: readonly TileKey[]): void {
-    const wanted = new Set(keys.map(tileName));
+    const byName = new Map(keys.map((key) => [tileName(key), key]));
+    const wanted = new Set(byName.keys());
     const flying = new Set<string>();
     for (const flight of this.flights) {
       if ([...flight.names].some((name) => wanted.has(name))) {
@@ -38,7 +39,9 @@ export class TileLoader {
     }
     if (this.flights.size >= MAX_REQUESTS) return;
     const missing =
-        keys.filter((key) => !this.cache.has(key) && !flying.has(tileName(key)))
+        [...byName]
+            .filter(([name, key]) => !this.cache.has(key) && !flying.has(name))
+            .map(([, key]) => key)
             .slice(0, MAX_TILES);
     if (missing.length > 0) void this.load(missing);
   }

@@ -68,7 +68,7 @@ export function paintMinimap(
   const a = Math.max(0, px(scene.from));
   const b = Math.min(width, px(scene.to));
   context.fillStyle = css(theme.background);
-  context.globalAlpha = 0.62;
+  context.globalAlpha = 0.5;
   context.fillRect(0, 0, a, height);
   context.fillRect(b, 0, width - b, height);
   context.globalAlpha = 1;

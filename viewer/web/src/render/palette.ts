@@ -131,8 +131,8 @@ export const DARK: Theme = {
 export function slotColour(slot: number, theme: Theme): Rgb {
   const hue = (slot % HUES) * 30 + 25;
   const second = slot >= HUES;
-  return theme.dark ? oklch(second ? 0.56 : 0.7, second ? 0.09 : 0.105, hue) :
-                      oklch(second ? 0.6 : 0.74, second ? 0.11 : 0.115, hue);
+  return theme.dark ? oklch(second ? 0.62 : 0.74, second ? 0.085 : 0.105, hue) :
+                      oklch(second ? 0.65 : 0.76, second ? 0.105 : 0.115, hue);
 }
 
 // Segments are paler than processes, so that the two are not taken for one
@@ -140,8 +140,8 @@ export function slotColour(slot: number, theme: Theme): Rgb {
 export function segmentColour(slot: number, theme: Theme): Rgb {
   const hue = (slot % HUES) * 30 + 10;
   const second = slot >= HUES;
-  return theme.dark ? oklch(second ? 0.47 : 0.54, 0.065, hue) :
-                      oklch(second ? 0.78 : 0.86, 0.06, hue);
+  return theme.dark ? oklch(second ? 0.4 : 0.48, 0.07, hue) :
+                      oklch(second ? 0.75 : 0.83, 0.075, hue);
 }
 
 // CPUs as tones of one blue-grey, for run strips: a change of tone = migration.

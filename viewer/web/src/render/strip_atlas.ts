@@ -8,8 +8,9 @@ import {mix, type Rgb} from './palette';
 import type {StyleBook} from './style_book';
 
 const ROWS = 256; // of each atlas page
-// A column of which only a sliver is busy must still be seen.
-const LEAST_SHARE = 0.22;
+// A column of which only a sliver is busy must still be seen. Segments are pale
+// already and nest: they need more.
+const LEAST_SHARE = {cpu: 0.22, run: 0.25, segment: 0.55, hook: 0.45, counter: 0} as const;
 
 // Colour of one column; null: nothing to draw.
 export function columnColour(
@@ -23,8 +24,8 @@ export function columnColour(
       (flags & COLUMN_IDLE) !== 0 ? theme.idle :
                                     null;
   if (key === NO_KEY && stripCoverage(words, column) === 0) return ground;
-  const share = Math.max(stripCoverage(words, column) / 255, LEAST_SHARE);
-  let fill = book.column(kind, key);
+  const share = Math.max(stripCoverage(words, column) / 255, LEAST_SHARE[kind]);
+  let fill = kind === 'hook' ? theme.muted : book.column(kind, key);
   if (kind === 'cpu' && highlight !== null && highlight !== key) {
     fill = mix(theme.idle, fill, 0.18);
   }

@@ -1,7 +1,7 @@
 // Draws the lanes of the visible window from cached tiles, and says which tiles
 // were missing. The only state is the atlas; time and place come in.
 
-import {COUNTER_EMPTY, COUNTER_GAP, LEAF_IDLE, LEAF_INFERRED} from '../api/schema';
+import {COUNTER_EMPTY, COUNTER_GAP, LEAF_IDLE, LEAF_INFERRED, LEAF_OUTSIDE} from '../api/schema';
 import {type CounterTile, type Item, type ItemsTile, type StripTile, stripCoverage, stripKey, type Tile, TILE_COLUMNS, type TileKey} from '../api/tile_decode';
 import type {Lane, SubRow} from '../model/lanes';
 import {hookName, processName, processOf, threadName} from '../model/names';
@@ -24,6 +24,9 @@ export interface Scene {
   counterTop: number; // of the scale of the counter strip, per second
 }
 
+// Levels between what is drawn and what is kept as a reserve.
+const COARSER = 4;
+
 export const LABEL_FONT = '11px "Inter", "IBM Plex Sans", system-ui, "DejaVu Sans", sans-serif';
 
 export class TimelinePainter {
@@ -33,20 +36,27 @@ export class TimelinePainter {
   constructor(private readonly cache: TileCache,
               private readonly atlas: StripAtlas) {}
 
-  // Tiles of the visible window, visible rows first.
+  // Tiles to have, most wanted first: those in sight; coarser ones, so that no
+  // later move shows an empty row; their neighbours.
   wanted(scene: Scene): TileKey[] {
-    const keys: TileKey[] = [];
     const level = this.level(scene);
-    const span = tileSpan(
-        scene.view.startNs, endNs(scene.view), level, TILE_COLUMNS,
-        scene.durationNs);
-    for (const lane of scene.lanes) {
-      for (const row of lane.rows) {
-        for (let index = span.first; index <= span.last; ++index) {
-          keys.push({row: row.row, level, index});
+    const {view} = scene;
+    const width = endNs(view) - view.startNs;
+    const keys: TileKey[] = [];
+    const add = (at: number, fromNs: number, toNs: number): void => {
+      const span = tileSpan(fromNs, toNs, at, TILE_COLUMNS, scene.durationNs);
+      for (const lane of scene.lanes) {
+        for (const row of lane.rows) {
+          for (let index = span.first; index <= span.last; ++index) {
+            keys.push({row: row.row, level: at, index});
+          }
         }
       }
-    }
+    };
+    add(level, view.startNs, endNs(view));
+    add(Math.min(level + COARSER, scene.maxLevel), view.startNs - width, endNs(view) + width);
+    add(level, view.startNs - width / 2, view.startNs);
+    add(level, endNs(view), endNs(view) + width / 2);
     return keys;
   }
 
@@ -152,8 +162,8 @@ export class TimelinePainter {
         fill = mix(theme.idle, fill, 0.18);
       }
       if (row.kind === 'hook') {
-        context.fillStyle = css(theme.ink);
-        context.fillRect(Math.round(left) - 0.5, top, 1, row.height);
+        context.fillStyle = css(theme.muted);
+        context.fillRect(Math.round(left), top, 1, row.height);
         continue;
       }
       context.fillStyle = css(fill);
@@ -177,7 +187,8 @@ export class TimelinePainter {
     const room = Math.min(right, scene.view.widthPx) - from - 4;
     if (room < 22) return;
     const names = book.names;
-    const text = row.kind === 'cpu' ?
+    const text = (item.flags & LEAF_OUTSIDE) !== 0 ? 'outside' :
+        row.kind === 'cpu' ?
         (room > 150 ? threadName(names, item.key) : processName(names, processOf(names, item.key))) :
         hookName(names, item.key);
     const shown = clip(context, text, room);
@@ -202,13 +213,16 @@ export class TimelinePainter {
     const fill = css(mix(theme.lane, theme.accent, 0.38));
     const edge = css(theme.accent);
     const band = css(mix(theme.lane, theme.accent, 0.13));
+    const line: [number, number][] = [];
     const first = Math.max(0, Math.floor((view.startNs + x0 * view.nsPerPx - tile.beginNs) / tile.columnNs));
     const last = Math.min(TILE_COLUMNS - 1, Math.ceil((view.startNs + x1 * view.nsPerPx - tile.beginNs) / tile.columnNs));
     for (let column = first; column <= last; ++column) {
       const flags = tile.flags[4 * column + 3] ?? COUNTER_EMPTY;
       const at = tile.beginNs + column * tile.columnNs;
-      const left = toPx(view, at);
-      const width = Math.max(tile.columnNs / view.nsPerPx, 1 / scene.ratio) + 0.02;
+      // Whole device pixels: fractions would leave pale seams between columns.
+      const left = Math.round(toPx(view, at) * scene.ratio) / scene.ratio;
+      const right = Math.round(toPx(view, at + tile.columnNs) * scene.ratio) / scene.ratio;
+      const width = Math.max(right - left, 1 / scene.ratio);
       if (at >= scene.durationNs) break;
       if ((flags & COUNTER_EMPTY) !== 0) {
         if ((flags & COUNTER_GAP) !== 0) {
@@ -222,11 +236,17 @@ export class TimelinePainter {
       context.fillRect(left, y(max), width, bottom - y(max));
       context.fillStyle = fill;
       context.fillRect(left, y(mean), width, bottom - y(mean));
-      if (mean > 0) {
-        context.fillStyle = edge;
-        context.fillRect(left, y(mean), width, 1);
-      }
+      line.push([left, y(mean)], [left + width, y(mean)]);
     }
+    context.strokeStyle = edge;
+    context.lineWidth = 1;
+    context.lineJoin = 'round';
+    context.beginPath();
+    for (const [index, point] of line.entries()) {
+      if (index === 0) context.moveTo(point[0], point[1] + 0.5);
+      else context.lineTo(point[0], point[1] + 0.5);
+    }
+    context.stroke();
     context.restore();
   }
 
@@ -270,8 +290,8 @@ function clip(context: CanvasRenderingContext2D, text: string, room: number): st
   return keep >= 2 ? `${text.slice(0, keep)}\u2026` : '';
 }
 
-// Top of the counter scale: the largest mean in sight, rounded up to 1, 2 or 5,
-// so that it does not jump with every frame.
+// Top of the counter scale: the largest mean in sight, rounded up to a mark, so
+// that it does not jump with every frame.
 export function counterTop(
     cache: TileCache, row: number, view: Viewport, level: number,
     durationNs: number): number {
@@ -289,8 +309,9 @@ export function counterTop(
   }
   if (most <= 0) return 0;
   const power = 10 ** Math.floor(Math.log10(most));
-  for (const factor of [1, 2, 5, 10]) {
-    if (factor * power >= most) return factor * power;
+  for (const factor of [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8]) {
+    // A hair above a mark is rounding, not a reason for another scale.
+    if (factor * power >= most * 0.99) return factor * power;
   }
   return 10 * power;
 }

@@ -22,6 +22,9 @@ export function QualityBanner({model}: {model: AppModel}) {
   }
   if (loss && loss.discarded_packets > 0) parts.push(`${formatCount(loss.discarded_packets)} packets unreadable`);
   if (loss && loss.clock_errors > 0) parts.push(`${formatCount(loss.clock_errors)} records whose time went back`);
+  if (loss && parts.length === 0 && loss.intervals > 0) {
+    parts.push(`${formatCount(loss.intervals)} intervals in which records are missing`);
+  }
   const bent = trace.oddities ?
       Object.values(trace.oddities).reduce((sum, count) => sum + count, 0) : 0;
   if (bent > 0) parts.push(`${formatCount(bent)} spans moved to fit their row`);

@@ -16,12 +16,11 @@ const MOST_THREADS = 12;
 export function NowPanel({model, engine}: {model: AppModel; engine: TimelineEngine}) {
   const state = useSignal(model.instant);
   const soFar = useSignal(model.soFar);
-  const play = useSignal(model.playback);
+  const late = useSignal(model.late);
   const highlight = useSignal(model.highlight);
   useSignal(theme);
   const names = model.names;
   if (!state) return <aside class="now" aria-label="Now" />;
-  const late = Math.floor(play.at) !== state.t;
   const book = engine.book;
   const most = Math.max(1, ...(soFar?.processes.map((row) => row.on_cpu_ns) ?? []));
   const busy = soFar ? soFar.processes.reduce((sum, row) => sum + row.on_cpu_ns, 0) : 0;

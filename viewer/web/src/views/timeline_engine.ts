@@ -36,7 +36,6 @@ export class TimelineEngine {
   readonly painter = new TimelinePainter(this.cache, this.atlas);
   readonly stats: FrameStats = {frames: 0, drawMs: []};
   book: StyleBook;
-  counterScale = 0;
   // Under test the clock is moved by hand (window.__pv.tick).
   manualClock = false;
 
@@ -112,7 +111,7 @@ export class TimelineEngine {
       ratio: devicePixelRatio || 1,
       highlight: this.model.highlight.peek(),
       stamp: this.stamp,
-      counterTop: this.counterScale,
+      counterTop: this.model.counterTop.peek(),
     };
   }
 
@@ -173,10 +172,11 @@ export class TimelineEngine {
     this.loader.want([...keys, ...quality]);
     const counter = scene.lanes.find((lane) => lane.kind === 'counter');
     if (counter) {
-      this.counterScale = counterTop(
+      const top = counterTop(
           this.cache, counterRow(this.model.names, this.model.counter.peek()),
           scene.view, this.painter.level(scene), scene.durationNs);
-      scene.counterTop = this.counterScale;
+      scene.counterTop = top;
+      this.model.counterTop.value = top;
     }
     this.painter.paint(context, scene, this.book);
   }

@@ -5,7 +5,7 @@ import {useEffect, useRef} from 'preact/hooks';
 import {LEAF_IDLE, LEAF_INFERRED, LEAF_OUTSIDE, NO_KEY} from '../api/schema';
 import {stripCount} from '../api/tile_decode';
 import type {AppModel} from '../model/app_model';
-import type {Lane} from '../model/lanes';
+import {type Lane, visibleLanes} from '../model/lanes';
 import {hookName, processName, processOf, threadName} from '../model/names';
 import {toNs} from '../model/viewport';
 import {css} from '../render/palette';
@@ -147,6 +147,7 @@ export function TimelineView({model, engine, minimap}: Props) {
              onDblClick={onDoubleClick}>
           <canvas class="layer" ref={base} aria-hidden="true" />
           <canvas class="layer" ref={overlay} aria-hidden="true" />
+          <CounterScale model={model} />
           <Tooltip model={model} engine={engine} />
         </div>
       </div>
@@ -158,8 +159,7 @@ function Labels({model}: {model: AppModel}) {
   const lanes = useSignal(model.lanes);
   const scrollY = useSignal(model.scrollY);
   const height = useSignal(model.viewHeight);
-  const inSight =
-      lanes.filter((lane) => lane.y + lane.height > scrollY && lane.y < scrollY + height);
+  const inSight = visibleLanes(lanes, scrollY, scrollY + height);
   return (
     <div class="gutter labels">
       {inSight.map((lane) => (
@@ -173,6 +173,20 @@ function Labels({model}: {model: AppModel}) {
           )}
         </div>
       ))}
+    </div>
+  );
+}
+
+// What the top of the counter strip stands for.
+function CounterScale({model}: {model: AppModel}) {
+  const top = useSignal(model.counterTop);
+  const scrollY = useSignal(model.scrollY);
+  const lane = useSignal(model.lanes).find((candidate) => candidate.kind === 'counter');
+  const counter = useSignal(model.counter);
+  if (!lane || top <= 0) return null;
+  return (
+    <div class="scale" style={{top: `${lane.y - scrollY + 4}px`}}>
+      {formatEventRate(model.names.events[counter.event] ?? '', top)}
     </div>
   );
 }
