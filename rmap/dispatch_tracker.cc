@@ -152,7 +152,7 @@ void DispatchTracker::Charge(CpuState& cpu, const EventRecord& record,
     } else {
       account = &cpu.outside;
     }
-  } else {
+  } else if (cpu.lossy) {
     NoteLoss();
   }
   EndLoss(cpu);
@@ -236,7 +236,10 @@ void DispatchTracker::Abandon(CpuState& cpu, std::uint64_t time_ns) {
     observer_->OnLoss({static_cast<std::int32_t>(cpu.cpu), kNoThread,
                        cpu.last_ns, time_ns, 0, "missing_dispatch"});
   }
-  if (!cpu.lossy) ++contradictions_;
+  if (!cpu.lossy) {
+    ++contradictions_;
+    if (cpu.thread != nullptr) ++cpu.thread->unseen_switches;
+  }
   if (cpu.thread != nullptr &&
       cpu.thread->running_cpu == static_cast<std::int32_t>(cpu.cpu)) {
     ThreadState& thread = *cpu.thread;
@@ -297,9 +300,12 @@ void DispatchTracker::OnDispatch(const EventRecord& record,
                               registry_.Find(next) == nullptr;
     const bool confirmed = !cpu->lossy && !nobody_known && Confirm(*cpu, prev);
     if (!confirmed) {
+      const bool counted = cpu->lossy;
       Abandon(*cpu, time_ns);
       Charge(*cpu, record, time_ns, false);
       ThreadState* left = Resolve(prev, time_ns);
+      if (left != nullptr && !counted) ++left->unseen_switches;
+      if (nobody_known) NoteLoss();  // anybody's
       if (left != nullptr) SwitchOut(*left, record.cpu, time_ns, state);
     } else {
       Charge(*cpu, record, time_ns, true);
@@ -329,8 +335,11 @@ void DispatchTracker::OnCounters(const EventRecord& record,
     Begin(*cpu, record, time_ns);
   } else {
     continues = !cpu->lossy && Confirm(*cpu, tid);
+    const bool counted = cpu->lossy;
     if (!continues) Abandon(*cpu, time_ns);
     Charge(*cpu, record, time_ns, continues);
+    ThreadState* runs = continues || counted ? nullptr : Resolve(tid, time_ns);
+    if (runs != nullptr) ++runs->unseen_switches;
   }
   EmitCounters(record, time_ns);
   if (end) {

@@ -89,9 +89,10 @@ class DispatchTracker {
   void Finish(std::uint64_t end_ns);
 
   const KernelCoverage& coverage() const { return coverage_; }
-  // True if nothing was lost on any CPU while `thread` lived.
+  // True if nothing that may concern `thread` was lost: no counted loss on any
+  // CPU while it lived, no switch of its own unseen.
   bool IsComplete(const ThreadState& thread) const {
-    return !thread.lost_edge &&
+    return !thread.lost_edge && thread.unseen_switches == 0 &&
            thread.born_at_loss_epoch == (thread.retired
                                              ? thread.retired_at_loss_epoch
                                              : coverage_.loss_epoch);
@@ -126,7 +127,8 @@ class DispatchTracker {
   void Occupy(CpuState& cpu, std::int32_t tid, std::uint64_t time_ns,
               bool inferred);
   void SwitchIn(ThreadState& thread, std::int32_t cpu, std::uint64_t time_ns);
-  // The occupant's stay did not end as we thought: forget it.
+  // The occupant's stay did not end as we thought: forget it. Without a counted
+  // loss its switch-out was not shown, which concerns it alone.
   void Abandon(CpuState& cpu, std::uint64_t time_ns);
   void SwitchOut(ThreadState& thread, std::int32_t cpu, std::uint64_t time_ns,
                  std::uint16_t state);

@@ -315,10 +315,21 @@ void Reconstruction::CloseSegmentsOfEnded() {
 
 void Reconstruction::AddFindings() {
   if (dispatches_.contradictions() != 0) {
+    const ThreadState* most = nullptr;
+    for (const ThreadState& thread : registry_.threads()) {
+      if (thread.unseen_switches == 0) continue;
+      if (most == nullptr || thread.unseen_switches > most->unseen_switches) {
+        most = &thread;
+      }
+    }
+    const std::string where =
+        most == nullptr ? ""
+                        : absl::StrFormat(", most often of tid %d (%s)",
+                                          most->tid, most->comm);
     ledger_.AddMessage(absl::StrFormat(
-        "%d dispatch records do not follow from the one before on their CPU, "
-        "without a discarded count: the time between is unattributed",
-        dispatches_.contradictions()));
+        "%d switches were not shown by the kernel, without a discarded "
+        "count%s: the time around them is unattributed",
+        dispatches_.contradictions(), where));
   }
   if (dispatches_.counter_errors() != 0) {
     ledger_.AddMessage(absl::StrFormat(

@@ -34,7 +34,8 @@ void SegmentBuilder::Enter(ThreadState& thread, std::uint32_t hook_id,
   PathNode* node = paths_.Child(Top(thread), hook_id);
   stack.frames.push_back({node, time_ns, thread.OnCpuAt(time_ns),
                           thread.switches_out, thread.faults, thread.stay,
-                          coverage_.loss_epoch, hook_id});
+                          coverage_.loss_epoch, thread.unseen_switches,
+                          hook_id});
   if (events_ != 0) {
     stack.dumps.push_back(PackDumpWord(record));
     if (record.counters != nullptr) {
@@ -89,6 +90,7 @@ void SegmentBuilder::ExitOutOfOrder(ThreadState& thread, std::uint32_t hook_id,
 bool SegmentBuilder::IsOnCpuExact(const ThreadState& thread, const Frame& frame,
                                   std::uint64_t time_ns) const {
   if (thread.stay == 0) return false;  // the kernel side never saw it run
+  if (frame.unseen != thread.unseen_switches) return false;
   if (frame.begin_ns < coverage_.latest_begin_ns ||
       time_ns > coverage_.earliest_end_ns) {
     return false;

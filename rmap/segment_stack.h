@@ -18,6 +18,7 @@ struct Frame {
   std::uint64_t switches, faults;
   std::uint64_t stay;        // the thread's dispatch, by serial number
   std::uint32_t loss_epoch;  // KernelCoverage::loss_epoch
+  std::uint32_t unseen;      // the thread's unseen switches so far
   std::uint32_t hook_id;
 };
 

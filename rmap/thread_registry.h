@@ -65,6 +65,8 @@ struct ThreadState {
   std::uint64_t faults = 0;
   std::vector<std::uint64_t> counts;  // one for each kernel dump event
   std::uint32_t born_at_loss_epoch = 0, retired_at_loss_epoch = 0;
+  // Times its switch-in or switch-out is missing though no loss was counted.
+  std::uint32_t unseen_switches = 0;
   bool lost_edge = false;  // born or retired while some CPU's records were lost
   bool split_by_exec = false;  // counts of one interval are in its successor
 
