@@ -1,9 +1,12 @@
 // Serves a synthetic timeline for development and for the browser test:
 //   serve_synthetic DIRECTORY [DISPATCHES [SEED]]
-// Prints the address on stdout; ends on SIGINT or SIGTERM.
+// Prints the address on stdout; ends on SIGINT or SIGTERM. Writes what is true
+// to DIRECTORY/truth.json, for the browser test.
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "tests/viewer/synthetic_trace.h"
@@ -11,8 +14,40 @@
 #include "viewer/index/timeline_index.h"
 #include "viewer/server/serve.h"
 
+namespace {
+
+using namespace countrace::viewer;
+
+// All times since the trace began.
+void WriteTruth(const SyntheticTrace& trace, const std::string& path) {
+  nlohmann::json truth;
+  const std::uint64_t begin_ns = trace.report.begin_ns;
+  truth["cpu0"] = nlohmann::json::array();
+  std::uint64_t busy0_ns = 0;
+  for (const TrueDispatch& dispatch : trace.dispatches) {
+    if (dispatch.cpu != 0) continue;
+    if (dispatch.thread != kNoKey) {
+      busy0_ns += dispatch.end_ns - dispatch.begin_ns;
+    }
+    if (truth["cpu0"].size() >= 2000) continue;
+    truth["cpu0"].push_back({dispatch.begin_ns - begin_ns,
+                             dispatch.end_ns - begin_ns, dispatch.thread});
+  }
+  truth["cpu0_busy_ns"] = busy0_ns;
+  truth["segments"] = nlohmann::json::array();
+  for (const TrueSegment& segment : trace.segments) {
+    if (truth["segments"].size() >= 2000) break;
+    truth["segments"].push_back({segment.thread, segment.depth,
+                                 segment.begin_ns - begin_ns,
+                                 segment.end_ns - begin_ns, segment.hook_id});
+  }
+  truth["discarded"] = trace.report.loss.discarded_events;
+  std::ofstream(path) << truth;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
-  using namespace countrace::viewer;
   if (argc < 2) {
     std::fprintf(stderr, "usage: serve_synthetic DIRECTORY [DISPATCHES]\n");
     return 2;
@@ -38,6 +73,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "%s\n", built.ToString().c_str());
     return 1;
   }
+  WriteTruth(trace, directory + "/truth.json");
   auto index = TimelineIndex::Open(path, nullptr);
   if (!index.ok()) {
     std::fprintf(stderr, "%s\n", index.status().ToString().c_str());

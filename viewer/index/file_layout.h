@@ -23,7 +23,7 @@ inline constexpr std::uint64_t kUnknownTime = ~std::uint64_t{0};
 struct Fingerprint {
   std::uint8_t uuid[16];
   std::uint64_t stream_bytes;  // of all stream files
-  std::uint64_t stream_hash;   // over names and sizes of all stream files
+  std::uint64_t stream_hash;   // names, sizes, first and last bytes of them
   bool operator==(const Fingerprint&) const = default;
 };
 static_assert(sizeof(Fingerprint) == 32);

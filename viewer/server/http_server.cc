@@ -1,5 +1,6 @@
 #include "viewer/server/http_server.h"
 
+#include <array>
 #include <atomic>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/io_context.hpp>
@@ -27,6 +28,10 @@ namespace beast = boost::beast;
 namespace http = boost::beast::http;
 using tcp = asio::ip::tcp;
 using Response = http::response<http::string_body>;
+
+// Of a peer whose request was refused or that is done.
+constexpr int kDrainSeconds = 2;
+constexpr std::uint64_t kDrainBytes = 1 << 20;
 
 std::string Text(beast::string_view text) {
   return std::string(text.data(), text.size());
@@ -140,9 +145,23 @@ class Connection : public std::enable_shared_from_this<Connection> {
     }
   }
 
+  // What the peer still sends is read and dropped for a while: closing on
+  // unread bytes would reset the connection and take the answer with it.
   void Close() {
     beast::error_code ignored;
-    stream_.socket().shutdown(tcp::socket::shutdown_both, ignored);
+    stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
+    stream_.expires_after(std::chrono::seconds(kDrainSeconds));
+    Drain();
+  }
+
+  void Drain() {
+    stream_.async_read_some(asio::buffer(drained_),
+                            [self = shared_from_this()](beast::error_code error,
+                                                        std::size_t bytes) {
+                              self->drained_bytes_ += bytes;
+                              if (!error && self->drained_bytes_ < kDrainBytes)
+                                self->Drain();
+                            });
   }
 
   beast::tcp_stream stream_;
@@ -153,6 +172,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::optional<http::request_parser<http::string_body>> parser_;
   std::optional<Response> response_;
   std::optional<http::response_serializer<http::string_body>> serializer_;
+  std::array<char, 4096> drained_;
+  std::uint64_t drained_bytes_ = 0;
 };
 
 class BeastServer final : public HttpServer {

@@ -95,7 +95,9 @@ export function NowPanel({model, engine}: {model: AppModel; engine: TimelineEngi
         {soFar?.processes.slice(0, MOST_PROCESSES).map((row) => (
           <li key={row.process} class={highlight !== null && highlight !== row.process ? 'dim' : ''}>
             <span class="bar" style={{width: `${row.on_cpu_ns / most * 100}%`, background: css(book.process(row.process))}} />
-            <span class="who" title={processName(names, row.process)}>{processName(names, row.process)}</span>
+            <span class="who" title={processName(names, row.process)}>
+              {processName(names, row.process)} <span class="faint">{names.processes.get(row.process)?.pid}</span>
+            </span>
             <span class="since">{formatDuration(row.on_cpu_ns)}</span>
             <span class="share">{formatPercent(busy > 0 ? row.on_cpu_ns / busy : 0)}</span>
           </li>

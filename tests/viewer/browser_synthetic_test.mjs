@@ -1,0 +1,367 @@
+// The page against known truth: browser_synthetic_test.mjs SERVE_SYNTHETIC SHOTS
+import assert from 'node:assert/strict';
+import {mkdtempSync, readFileSync, rmSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+
+import {Claims, missing, Session, startServer} from './browser_session.mjs';
+
+const reason = missing();
+if (reason) {
+  console.log(`SKIPPED: ${reason}`);
+  process.exit(0);
+}
+const [program, shots] = process.argv.slice(2);
+const directory = mkdtempSync(join(tmpdir(), 'countrace-synthetic-'));
+const server = await startServer(program, [directory, '20000']);
+const truth = JSON.parse(readFileSync(join(directory, 'truth.json'), 'utf8'));
+const session = await Session.open();
+const {page} = session;
+const claims = new Claims();
+
+const view = () => session.ask('__pv.view()');
+const areaBox = () => page.locator('.area').boundingBox();
+const rowOf = async (kind, lane) => (await session.ask('__pv.rows()'))
+    .find((row) => row.kind === kind && (!lane || row.lane === lane));
+// Colour of the drawn rows at a point of the timeline area.
+const pixel = (x, y) => page.evaluate(([px, py]) => {
+  const canvas = document.querySelector('.area canvas');
+  return [...canvas.getContext('2d').getImageData(px, py, 1, 1).data].slice(0, 3);
+}, [Math.round(x), Math.round(y)]);
+
+try {
+  await session.visit(server.url);
+  await session.shot(shots, 'fit');
+
+  await claims.claim('the token leaves the address bar', async () => {
+    assert.equal(new URL(page.url()).searchParams.get('token'), null);
+  });
+
+  await claims.claim('fitted: coverage of CPU 0 is its busy time within 0.5 %', async () => {
+    const row = await rowOf('cpu', 'cpu0');
+    const {durationNs} = await view();
+    let busy = 0;
+    for (const tile of await session.ask(`__pv.dump(${row.row})`)) {
+      assert.equal(tile.kind, 'strip');
+      for (let i = 0; i < tile.words.length / 2; ++i) {
+        const begin = tile.beginNs + i * tile.columnNs;
+        const width = Math.min(tile.columnNs, durationNs - begin);
+        if (width > 0) busy += (tile.words[2 * i + 1] >>> 16 & 0xff) / 255 * width;
+      }
+    }
+    assert.ok(Math.abs(busy / truth.cpu0_busy_ns - 1) < 0.005, `${busy} ${truth.cpu0_busy_ns}`);
+  });
+
+  await claims.claim('no answer grows beyond its bound', async () => {
+    const net = await session.ask('__pv.net()');
+    assert.ok(net.bytes < 3 << 20, `bytes=${net.bytes}`);
+    assert.equal(net.failed, 0);
+  });
+
+  await claims.claim('zoomed in: every dispatch of CPU 0 has its exact ns, and its name', async () => {
+    const known = truth.cpu0.slice(50, 70);
+    await session.ask(`__pv.setWindow(${known[0][0]}, ${known.at(-1)[1]})`);
+    await session.settled();
+    const row = await rowOf('cpu', 'cpu0');
+    const items = (await session.ask(`__pv.dump(${row.row})`)).flatMap((tile) => tile.items);
+    for (const [begin, end, thread] of known) {
+      assert.ok(items.some((item) => item.beginNs === begin && item.endNs === end && item.key === thread),
+                `${begin}..${end} thread ${thread}`);
+    }
+    const wide = known.filter(([, , thread]) => thread !== 0xffffffff)
+                     .sort((a, b) => (b[1] - b[0]) - (a[1] - a[0]))[0];
+    const {startNs, nsPerPx} = await view();
+    const tip = await session.ask(
+        `__pv.describe(${((wide[0] + wide[1]) / 2 - startNs) / nsPerPx}, ${row.y + 5})`);
+    const threads = (await session.api('threads')).items;
+    const thread = threads.find((item) => item.thread === wide[2]);
+    assert.equal(tip.title, `${thread.comm} ${thread.tid}`);
+    await session.shot(shots, 'dispatches');
+  });
+
+  await claims.claim('a process has one colour on the CPU rows, in the tables and in the now panel', async () => {
+    const wide = truth.cpu0.filter(([, , thread]) => thread !== 0xffffffff)
+                     .sort((a, b) => (b[1] - b[0]) - (a[1] - a[0]))[0];
+    await session.ask(`__pv.setWindow(${wide[0]}, ${wide[1]})`);
+    await session.ask(`__pv.movePlayhead(${(wide[0] + wide[1]) / 2})`);
+    await session.settled();
+    const row = await rowOf('cpu', 'cpu0');
+    const {widthPx} = await view();
+    const drawn = await pixel(widthPx * 0.75, row.y + row.height - 3);
+    const colour = `rgb(${drawn.join(', ')})`;
+    const panel = await page.locator('.now .cpus li').first().locator('.swatch')
+                      .evaluate((swatch) => getComputedStyle(swatch).backgroundColor);
+    assert.equal(panel, colour);
+    const threads = (await session.api('threads')).items;
+    const name = threads.find((item) => item.thread === wide[2]).comm;
+    const table = await page.locator('.data tr', {hasText: name}).first().locator('.swatch')
+                      .evaluate((swatch) => getComputedStyle(swatch).backgroundColor);
+    assert.equal(table, colour);
+  });
+
+  await claims.claim('segments nest: each child lies inside its parent, one row lower', async () => {
+    const child = truth.segments.filter(([, depth, begin, end]) => depth === 1 && end - begin > 2000)[3];
+    await session.ask(`__pv.setWindow(${child[2] - 20000}, ${child[3] + 20000})`);
+    await session.settled();
+    for (let i = 0; i < 60; ++i) {
+      const rows = (await session.ask('__pv.rows()')).filter((row) => row.lane === `thread${child[0]}` && row.kind === 'segment');
+      if (rows.length > 1) {
+        const [outer, inner] = rows;
+        assert.ok(inner.y > outer.y);
+        const outerItems = (await session.ask(`__pv.dump(${outer.row})`)).flatMap((tile) => tile.items);
+        const innerItems = (await session.ask(`__pv.dump(${inner.row})`)).flatMap((tile) => tile.items);
+        assert.ok(innerItems.some((item) => item.beginNs === child[2] && item.endNs === child[3] && item.key === child[4]));
+        for (const item of innerItems) {
+          assert.ok(outerItems.some((parent) => parent.beginNs <= item.beginNs && item.endNs <= parent.endNs));
+        }
+        await session.shot(shots, 'segments');
+        return;
+      }
+      await page.mouse.move(700, 500);
+      await page.mouse.wheel(0, 60);
+      await session.settled();
+    }
+    assert.fail('the thread never came into sight');
+  });
+
+  await claims.claim('W, S and Ctrl+wheel zoom about the pointer within a pixel; A and D pan', async () => {
+    await session.key('0');
+    const box = await areaBox();
+    const x = 400;
+    await page.mouse.move(box.x + x, box.y + 50);
+    for (const action of [() => session.key('w'), () => session.key('w'), () => session.key('s'),
+                          async () => {
+                            await page.keyboard.down('Control');
+                            await page.mouse.wheel(0, -100);
+                            await page.keyboard.up('Control');
+                            await session.settled();
+                          }]) {
+      const before = await view();
+      const at = before.startNs + x * before.nsPerPx;
+      await action();
+      const after = await view();
+      assert.notEqual(after.nsPerPx, before.nsPerPx);
+      assert.ok(Math.abs((at - after.startNs) / after.nsPerPx - x) <= 1);
+    }
+    const before = await view();
+    await session.key('d');
+    const right = await view();
+    assert.ok(right.startNs > before.startNs && right.nsPerPx === before.nsPerPx);
+    await session.key('a');
+    assert.ok(Math.abs((await view()).startNs - before.startNs) < before.nsPerPx);
+  });
+
+  await claims.claim('the wheel scrolls the rows and nothing else', async () => {
+    const before = await view();
+    await page.mouse.wheel(0, 100);
+    await session.settled();
+    const after = await view();
+    assert.equal(after.scrollY, before.scrollY + 100);
+    assert.equal(after.startNs, before.startNs);
+    await page.mouse.wheel(0, -1000);
+    await session.settled();
+    assert.equal((await view()).scrollY, 0);
+  });
+
+  await claims.claim('Shift+drag pans by the pointer\'s way', async () => {
+    const before = await view();
+    const box = await areaBox();
+    await page.keyboard.down('Shift');
+    await page.mouse.move(box.x + 500, box.y + 60);
+    await page.mouse.down();
+    await page.mouse.move(box.x + 420, box.y + 60, {steps: 4});
+    await page.mouse.up();
+    await page.keyboard.up('Shift');
+    await session.settled();
+    const after = await view();
+    assert.ok(Math.abs((after.startNs - before.startNs) / before.nsPerPx - 80) < 1);
+    assert.equal(after.selection, null);
+  });
+
+  await claims.claim('a drag selects; the tables show what the server says about just that range', async () => {
+    const box = await areaBox();
+    await page.mouse.move(box.x + 300, box.y + 60);
+    await page.mouse.down();
+    await page.mouse.move(box.x + 640, box.y + 90, {steps: 6});
+    await page.mouse.up();
+    await page.waitForTimeout(120);
+    await session.settled();
+    const {selection, startNs, nsPerPx} = await view();
+    assert.ok(Math.abs((selection.from - startNs) / nsPerPx - 300) <= 1);
+    assert.ok(Math.abs((selection.to - startNs) / nsPerPx - 640) <= 1);
+    const told = await session.api(`aggregate?from=${selection.from}&to=${selection.to}`);
+    assert.deepEqual(await session.ask('__pv.aggregate()'), told);
+    const rows = await page.locator('.data tbody tr').count();
+    assert.ok(rows >= told.processes.length + 1);
+    const known = told.processes.reduce((sum, row) => sum + row.on_cpu_ns, 0) + told.idle.on_cpu_ns +
+        told.outside.on_cpu_ns + told.unknown_ns;
+    assert.equal(known, told.cpu_ns);
+    await session.shot(shots, 'selection');
+    await page.locator('.tabs button', {hasText: 'Segments'}).click();
+    assert.equal(await page.locator('.data tbody tr').count(), told.segments.length);
+    await session.shot(shots, 'segment-table');
+    await page.locator('.tabs button', {hasText: 'Processes'}).click();
+  });
+
+  await claims.claim('clicking a process dims the others, clicking again restores', async () => {
+    const row = page.locator('.data tbody tr', {hasText: 'redis-server'}).first();
+    const image = () => page.evaluate(() => document.querySelector('.area canvas').toDataURL());
+    const before = await image();
+    await row.click();
+    await session.settled();
+    assert.notEqual(await image(), before);
+    await session.shot(shots, 'highlight');
+    await row.click();
+    await session.settled();
+    assert.equal(await image(), before);
+  });
+
+  await claims.claim('the link shows the same place in a fresh page', async () => {
+    await page.waitForTimeout(400);
+    const before = await view();
+    await session.revisit(new URL(page.url()).hash);
+    const after = await view();
+    for (const name of ['startNs', 'nsPerPx', 'playhead', 'scrollY']) {
+      assert.ok(Math.abs(after[name] - before[name]) <= Math.max(1, before.nsPerPx), name);
+    }
+    assert.deepEqual(after.selection, before.selection);
+    await session.key('Escape');
+    assert.equal((await view()).selection, null);
+  });
+
+  await claims.claim('the brush of the minimap moves the window, a click recentres it', async () => {
+    const box = await page.locator('canvas.minimap').boundingBox();
+    const before = await view();
+    const px = (at) => box.x + at / before.durationNs * box.width;
+    const middle = px((before.startNs + before.endNs) / 2);
+    await page.mouse.move(middle, box.y + 20);
+    await page.mouse.down();
+    await page.mouse.move(middle + 60, box.y + 20, {steps: 4});
+    await page.mouse.up();
+    await session.settled();
+    const after = await view();
+    assert.ok(Math.abs((after.startNs - before.startNs) / before.durationNs * box.width - 60) <= 1);
+    await page.mouse.click(box.x + box.width * 0.5, box.y + 20);
+    await session.settled();
+    const jumped = await view();
+    const centre = (jumped.startNs + jumped.endNs) / 2 / jumped.durationNs;
+    const inside = after.startNs < after.durationNs / 2 && after.endNs > after.durationNs / 2;
+    assert.ok(inside || Math.abs(centre - 0.5) * box.width <= 1, `centre=${centre}`);
+  });
+
+  await claims.claim('Space plays: a second moves the playhead by a tenth of the window; Space stops', async () => {
+    await session.key('0');
+    await session.key('Home');
+    await page.locator('.area').focus();
+    await session.key('Space');
+    const before = await view();
+    assert.equal(before.playing, true);
+    await session.ask('__pv.tick(1000)');
+    const after = await view();
+    const rate = before.nsPerPx * before.widthPx / 10;
+    assert.ok(Math.abs(after.playhead - before.playhead - rate) <= before.nsPerPx);
+    await session.key('Space');
+    assert.equal((await view()).playing, false);
+    await session.ask('__pv.tick(1000)');
+    assert.equal((await view()).playhead, after.playhead);
+    await session.shot(shots, 'playing');
+  });
+
+  await claims.claim('with the real clock the playhead runs and the page keeps up', async () => {
+    await session.ask('__pv.realClock()');
+    const before = await view();
+    await page.keyboard.press('Space');
+    await page.waitForTimeout(700);
+    await page.keyboard.press('Space');
+    await session.settled();
+    const after = await view();
+    assert.ok(after.playhead > before.playhead);
+    assert.ok((await session.ask('__pv.frames()')).frames > 5);
+  });
+
+  await claims.claim('the now panel is the server\'s state at the playhead', async () => {
+    const {playhead} = await view();
+    const state = await session.api(`state?t=${Math.floor(playhead)}`);
+    assert.deepEqual(await session.ask('__pv.state()'), state);
+    const at = Math.floor(playhead);
+    const running = truth.cpu0.find(([begin, end]) => begin <= at && at < end);
+    if (running) assert.equal(state.cpus[0].thread, running[2] === 0xffffffff ? null : running[2]);
+    const told = await session.api(`aggregate?from=0&to=${at}`);
+    assert.deepEqual(await session.ask('__pv.soFar()'), told);
+    const shown = await page.locator('.now .stacks > li').count();
+    assert.equal(shown, Math.min(state.threads.length, 12));
+  });
+
+  await claims.claim('stepping lands on true boundaries, and back to where it began', async () => {
+    const seen = [];
+    await session.key('Period');
+    const start = (await view()).playhead;
+    for (let i = 0; i < 6; ++i) {
+      await session.key('Period');
+      seen.push((await view()).playhead);
+    }
+    assert.deepEqual(seen, [...seen].sort((a, b) => a - b));
+    assert.equal(new Set(seen).size, 6);
+    for (let i = 0; i < 6; ++i) await session.key('Comma');
+    assert.equal((await view()).playhead, start);
+    await session.key('Shift+Period');
+    const at = (await view()).playhead;
+    const step = await session.api(`step?t=${start}&dir=next&kind=segment`);
+    assert.equal(at, step.t);
+  });
+
+  await claims.claim('loss is named with its count', async () => {
+    const text = await page.locator('.quality').innerText();
+    assert.ok(text.replace(/\s/g, '').includes(`${truth.discarded}eventrecordsdiscarded`), text);
+  });
+
+  await claims.claim('another event and CPU can be chosen for the strip', async () => {
+    await page.locator('.picker select').first().selectOption('1');
+    await page.locator('.picker select').last().selectOption('0');
+    await session.settled();
+    assert.deepEqual((await view()).counter, {event: 1, cpu: 0});
+    const row = await rowOf('counter');
+    const tiles = await session.ask(`__pv.dump(${row.row})`);
+    assert.ok(tiles.some((tile) => tile.kind === 'counter' && tile.values.some((value) => value > 0)));
+  });
+
+  await claims.claim('keyboard only: select a range, read its table, open and close help', async () => {
+    await page.locator('.area').focus();
+    await session.key('Escape');
+    for (let i = 0; i < 3; ++i) await session.key('Shift+ArrowRight');
+    assert.ok((await view()).selection);
+    await page.waitForTimeout(120);
+    await session.settled();
+    assert.ok((await page.locator('.offscreen').innerText()).startsWith('Selected'));
+    await page.keyboard.press('Shift+Slash');
+    assert.ok(await page.locator('dialog.help').isVisible());
+    await session.shot(shots, 'help');
+    await page.keyboard.press('Escape');
+    assert.ok(!(await page.locator('dialog.help').isVisible()));
+  });
+
+  await claims.claim('dark: the page changes, its pixels too', async () => {
+    await session.key('0');
+    await page.getByLabel('Light or dark').click();
+    await session.settled();
+    const [r, g, b] = await pixel(5, 400);
+    assert.ok(r + g + b < 200, `${r} ${g} ${b}`);
+    await session.shot(shots, 'dark');
+  });
+
+  await claims.claim('nothing went wrong in the page', async () => {
+    assert.deepEqual(session.problems, []);
+  });
+
+  const stats = await session.ask('__pv.frames()');
+  const sorted = [...stats.drawMs].sort((a, b) => a - b);
+  console.log(`draw-ms p50=${sorted[sorted.length >> 1]?.toFixed(1)} ` +
+              `p95=${sorted[Math.floor(sorted.length * 0.95)]?.toFixed(1)} frames=${stats.frames}`);
+} finally {
+  await session.close();
+}
+await claims.claim('the server ends cleanly on SIGINT', async () => {
+  assert.equal(await server.stop(), 0);
+});
+rmSync(directory, {recursive: true, force: true});
+process.exit(claims.failed === 0 ? 0 : 1);

@@ -1,0 +1,283 @@
+// The site over real sockets: who is let in, what is refused, that nothing a
+// client sends reaches the file system.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+
+#include "tests/viewer/index_fixture.h"
+#include "viewer/index/tile.h"
+#include "viewer/server/http_server.h"
+#include "viewer/server/request_guard.h"
+#include "viewer/server/timeline_api.h"
+#include "viewer/server/viewer_site.h"
+
+namespace countrace::viewer {
+namespace {
+
+struct Answer {
+  int status = 0;  // 0: the server closed without an answer
+  std::string head, body;
+};
+
+class RunningSite {
+ public:
+  RunningSite() : built_(BuildSyntheticIndex({.dispatches = 500})) {
+    auto server = HttpServer::Listen(0, {.header_bytes = 4096,
+                                         .body_bytes = 65536,
+                                         .timeout_seconds = 5,
+                                         .connections = 8,
+                                         .threads = 2});
+    REQUIRE(server.ok());
+    server_ = *std::move(server);
+    auto guard = RequestGuard::Create(server_->port());
+    REQUIRE(guard.ok());
+    site_ = std::make_unique<ViewerSite>(*built_.index, *std::move(guard));
+    thread_ = std::thread([this] {
+      server_->Run([this](const HttpRequest& r) { return site_->Answer(r); },
+                   /*stop_on_signals=*/false);
+    });
+  }
+  ~RunningSite() {
+    server_->Stop();
+    thread_.join();
+  }
+
+  std::string host() const {
+    return "127.0.0.1:" + std::to_string(server_->port());
+  }
+  const std::string& token() const { return site_->guard().token(); }
+  std::string bearer() const {
+    return "Authorization: Bearer " + token() + "\r\n";
+  }
+  const TimelineIndex& index() const { return *built_.index; }
+
+  // Sends `bytes` as they are, reads until the server closes.
+  Answer Send(const std::string& bytes) const {
+    const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(server_->port());
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    REQUIRE(::connect(descriptor, reinterpret_cast<sockaddr*>(&address),
+                      sizeof(address)) == 0);
+    std::size_t sent = 0;
+    while (sent < bytes.size()) {
+      const ssize_t done = ::send(descriptor, bytes.data() + sent,
+                                  bytes.size() - sent, MSG_NOSIGNAL);
+      if (done <= 0) break;  // refused in the middle
+      sent += static_cast<std::size_t>(done);
+    }
+    std::string reply;
+    char buffer[65536];
+    for (ssize_t got;
+         (got = ::recv(descriptor, buffer, sizeof(buffer), 0)) > 0;) {
+      reply.append(buffer, static_cast<std::size_t>(got));
+    }
+    ::close(descriptor);
+    Answer answer;
+    const std::size_t end = reply.find("\r\n\r\n");
+    if (reply.rfind("HTTP/1.1 ", 0) != 0 || end == std::string::npos) {
+      return answer;
+    }
+    answer.status = std::stoi(reply.substr(9, 3));
+    answer.head = reply.substr(0, end);
+    answer.body = reply.substr(end + 4);
+    return answer;
+  }
+
+  Answer Get(const std::string& target, const std::string& headers) const {
+    return Send("GET " + target + " HTTP/1.1\r\nHost: " + host() + "\r\n" +
+                headers + "Connection: close\r\n\r\n");
+  }
+  Answer GetAllowed(const std::string& target) const {
+    return Get(target, bearer());
+  }
+  Answer PostTiles(const std::string& body, const std::string& headers) const {
+    return Send("POST /api/v1/tiles HTTP/1.1\r\nHost: " + host() + "\r\n" +
+                bearer() + headers +
+                "Content-Length: " + std::to_string(body.size()) +
+                "\r\nConnection: close\r\n\r\n" + body);
+  }
+
+ private:
+  BuiltIndex built_;
+  std::unique_ptr<HttpServer> server_;
+  std::unique_ptr<ViewerSite> site_;
+  std::thread thread_;
+};
+
+constexpr char kJsonType[] = "Content-Type: application/json\r\n";
+
+}  // namespace
+
+TEST_CASE("site: only the right token gets in", "[viewer][http]") {
+  const RunningSite site;
+  CHECK(site.Get("/", "").status == 401);
+  CHECK(site.Get("/api/v1/trace", "").status == 401);
+  CHECK(site.Get("/api/v1/trace", "Authorization: Bearer 00\r\n").status ==
+        401);
+  std::string wrong = site.token();
+  wrong[5] = wrong[5] == '0' ? '1' : '0';
+  CHECK(site.Get("/?token=" + wrong, "").status == 401);
+  // A token in the query opens the page, not the API.
+  CHECK(site.Get("/api/v1/trace?token=" + site.token(), "").status == 401);
+  CHECK(site.GetAllowed("/api/v1/trace").status == 200);
+
+  const Answer opened = site.Get("/?token=" + site.token(), "");
+  CHECK(opened.status == 303);
+  CHECK(opened.head.find("Location: /\r\n") != std::string::npos);
+  const std::string name = "countrace_" + site.host().substr(10);
+  CHECK(opened.head.find("Set-Cookie: " + name + "=" + site.token() +
+                         "; Path=/; HttpOnly; SameSite=Strict") !=
+        std::string::npos);
+  CHECK(site.Get("/", "Cookie: a=b; " + name + "=" + site.token() + "\r\n")
+            .status == 200);
+  CHECK(
+      site.Get("/", "Cookie: " + name + "=x" + site.token() + "\r\n").status ==
+      401);
+}
+
+TEST_CASE("site: a foreign Host or Origin is refused even with the token",
+          "[viewer][http]") {
+  const RunningSite site;
+  const auto with_host = [&](const std::string& host) {
+    return site
+        .Send("GET /api/v1/trace HTTP/1.1\r\nHost: " + host + "\r\n" +
+              site.bearer() + "Connection: close\r\n\r\n")
+        .status;
+  };
+  const std::string port = site.host().substr(10);
+  CHECK(with_host(site.host()) == 200);
+  CHECK(with_host("localhost:" + port) == 200);
+  CHECK(with_host("rebound.example:" + port) == 403);
+  CHECK(with_host("127.0.0.1") == 403);
+  CHECK(with_host("127.0.0.1:1") == 403);
+  CHECK(with_host("") == 403);
+  const auto with_origin = [&](const std::string& origin) {
+    return site
+        .Get("/api/v1/trace", site.bearer() + "Origin: " + origin + "\r\n")
+        .status;
+  };
+  CHECK(with_origin("http://" + site.host()) == 200);
+  CHECK(with_origin("https://" + site.host()) == 403);
+  CHECK(with_origin("http://evil.example") == 403);
+  CHECK(with_origin("null") == 403);
+  CHECK(site.Get("/api/v1/trace",
+                 site.bearer() + "Sec-Fetch-Site: cross-site\r\n")
+            .status == 403);
+  // Two Hosts, or none.
+  CHECK(site.Send("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: "
+                  "close\r\n\r\n")
+            .status == 400);
+  CHECK(site.Send("GET / HTTP/1.1\r\nConnection: close\r\n\r\n").status == 400);
+}
+
+TEST_CASE("site: every answer forbids what the page does not need",
+          "[viewer][http]") {
+  const RunningSite site;
+  for (const Answer& answer :
+       {site.GetAllowed("/"), site.GetAllowed("/api/v1/trace"),
+        site.Get("/", ""), site.GetAllowed("/nothing")}) {
+    CHECK(answer.head.find("Content-Security-Policy: default-src 'self';") !=
+          std::string::npos);
+    CHECK(answer.head.find("X-Content-Type-Options: nosniff") !=
+          std::string::npos);
+    CHECK(answer.head.find("Access-Control") == std::string::npos);
+  }
+}
+
+TEST_CASE("site: no path leads out of the embedded files", "[viewer][http]") {
+  const RunningSite site;
+  CHECK(site.GetAllowed("/").body.find("<!doctype html>") == 0);
+  CHECK(site.GetAllowed("/app.js").status == 200);
+  for (const char* path :
+       {"/../../../../etc/passwd", "/..%2f..%2fetc/passwd", "//etc/passwd",
+        "/app.js/../index.html", "/%2e%2e/etc/passwd", "/index.html/",
+        "/api/v1/source?file=/etc/passwd", "/api/v1/../trace", "/api/",
+        "/dist/app.js"}) {
+    CAPTURE(path);
+    CHECK(site.GetAllowed(path).status == 404);
+  }
+}
+
+TEST_CASE("site: what is not a request is refused and the server lives on",
+          "[viewer][http]") {
+  const RunningSite site;
+  CHECK(site.Get("/", "X-Long: " + std::string(8000, 'a') + "\r\n").status ==
+        431);
+  CHECK(site.Get("/" + std::string(8000, 'a'), "").status == 431);
+  CHECK(site.Send("\x16\x03\x01\x02 TLS\r\n\r\n").status == 400);
+  CHECK(site.Send("GET / HTTP/9.9\r\n\r\n").status == 400);
+  CHECK(site.PostTiles(std::string(100'000, ' '), kJsonType).status == 413);
+  CHECK(site.Send("DELETE /api/v1/trace HTTP/1.1\r\nHost: " + site.host() +
+                  "\r\n" + site.bearer() + "Connection: close\r\n\r\n")
+            .status == 405);
+  CHECK(site.GetAllowed("/api/v1/tiles").status == 405);
+  CHECK(site.GetAllowed("/api/v1/trace").status == 200);
+}
+
+TEST_CASE("api: wrong numbers are 400, never a guess", "[viewer][http]") {
+  const RunningSite site;
+  for (const char* target :
+       {"state", "state?t=", "state?t=-1", "state?t=1e9", "state?t=0x10",
+        "state?t=99999999999999999999999", "aggregate?from=1",
+        "aggregate?from=5&to=4", "aggregate?from=a&to=4", "step?t=1",
+        "step?t=1&dir=sideways", "step?t=1&dir=next&kind=all",
+        "threads?offset=x", "tile/0/99/0", "tile/0/0/-1", "tile/a/b/c",
+        "tile/0/0/18446744073709551615"}) {
+    CAPTURE(target);
+    const Answer answer = site.GetAllowed(std::string("/api/v1/") + target);
+    CHECK(answer.status == 400);
+    CHECK(nlohmann::json::parse(answer.body, nullptr, false).contains("error"));
+  }
+  CHECK(site.GetAllowed("/api/v1/tile/1/20/0").status == 200);
+  CHECK(site.GetAllowed("/api/v1/tile/4000000/20/0").status == 404);
+  CHECK(site.GetAllowed("/api/v1/step?t=1&dir=next&row=999999").status == 404);
+  CHECK(site.GetAllowed("/api/v1/nothing").status == 404);
+}
+
+TEST_CASE("api: tiles come back framed, in the order asked for",
+          "[viewer][http]") {
+  const RunningSite site;
+  CHECK(site.PostTiles("{\"tiles\":[]}", "").status == 415);
+  for (const char* body :
+       {"", "[]", "{}", "{\"tiles\":7}", "{\"tiles\":[[1,2]]}",
+        "{\"tiles\":[[1,2,-3]]}", "{\"tiles\":[[1,2,3.5]]}",
+        "{\"tiles\":[[1,60,0]]}", "{\"tiles\":[[4294967296,0,0]]}"}) {
+    CAPTURE(body);
+    CHECK(site.PostTiles(body, kJsonType).status == 400);
+  }
+  const Answer answer = site.PostTiles(
+      "{\"generation\":7,\"tiles\":[[1,18,0],[2,18,1],[1,0,3]]}", kJsonType);
+  REQUIRE(answer.status == 200);
+  std::size_t at = 0;
+  for (const TileKey& key :
+       {TileKey{1, 18, 0}, TileKey{2, 18, 1}, TileKey{1, 0, 3}}) {
+    const auto expected = BuildTile(site.index(), key, 7);
+    REQUIRE(expected.ok());
+    CHECK(answer.body.compare(at, expected->size(), *expected) == 0);
+    at += expected->size();
+  }
+  CHECK(at == answer.body.size());
+}
+
+TEST_CASE("api: pages hold every name once", "[viewer][http]") {
+  const RunningSite site;
+  const auto page =
+      nlohmann::json::parse(site.GetAllowed("/api/v1/threads?offset=5").body);
+  CHECK(page["offset"] == 5);
+  CHECK(page["total"] == site.index().threads().size());
+  CHECK(page["items"].size() == site.index().threads().size() - 5);
+  CHECK(nlohmann::json::parse(
+            site.GetAllowed("/api/v1/rows?offset=100000").body)["items"]
+            .empty());
+}
+
+}  // namespace countrace::viewer

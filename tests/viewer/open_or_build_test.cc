@@ -1,0 +1,223 @@
+// From a real trace to its index: the same totals as rmap's report, built once,
+// built again when it is missing, stale or damaged.
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "logformat/trace_reader.h"
+#include "rmap/pipeline.h"
+#include "tests/support/trace_builder.h"
+#include "viewer/index/file_layout.h"
+#include "viewer/index/open_or_build.h"
+#include "viewer/index/range_totals.h"
+
+namespace countrace::viewer {
+namespace {
+
+using test_support::TempDirectory;
+using test_support::TraceBuilder;
+
+// Two CPUs, three processes of one thread, nested segments, counters.
+void RecordRandomTrace(const std::string& directory, unsigned seed) {
+  std::mt19937_64 random(seed);
+  TraceBuilder trace(directory);
+  trace.SetCpuEvents({"task-clock", "page-faults"});
+  const std::uint32_t outer = trace.AddSegment("server", "handle");
+  const std::uint32_t inner = trace.AddSegment("store", "lookup");
+  const std::uint32_t point = trace.AddPoint("server", "bytes");
+  struct Cpu {
+    std::uint64_t now_ns = 1000;
+    std::uint32_t running = 0;
+    std::vector<std::uint64_t> totals{0, 0};
+  };
+  std::vector<Cpu> cpus(2);
+  std::map<std::int32_t, std::uint64_t> first_ns;  // of each thread
+  // Both CPUs idle at the beginning.
+  for (const int number : {0, 1}) {
+    trace.Cpu(number).Counters(1000, logformat::CountersReason::kBegin, 0,
+                               {0, 0});
+  }
+  for (std::uint32_t tid : {101u, 202u, 303u}) {
+    trace.Cpu(0).ProcessState(1000, static_cast<std::int32_t>(tid),
+                              static_cast<std::int32_t>(tid), 1, 0,
+                              "process-" + std::to_string(tid));
+  }
+  for (int i = 0; i < 400; ++i) {
+    const int number = cpus[0].now_ns <= cpus[1].now_ns ? 0 : 1;
+    Cpu& cpu = cpus[number];
+    const std::uint64_t ran_ns = 1 + random() % 5000;
+    cpu.now_ns += ran_ns;
+    if (cpu.running != 0) {
+      cpu.totals[0] += ran_ns;
+      cpu.totals[1] += random() % 3;
+    }
+    // CPU 0 runs 101 and 202, CPU 1 runs 303; 0 is idle.
+    const std::uint32_t next =
+        number == 0 ? std::vector<std::uint32_t>{0, 101, 202}[random() % 3]
+                    : (random() % 2 == 0 ? 0 : 303);
+    if (next == cpu.running) continue;
+    first_ns.try_emplace(static_cast<std::int32_t>(next), cpu.now_ns);
+    trace.Cpu(number).Dispatch(cpu.now_ns, cpu.running, next, 1, cpu.totals);
+    cpu.running = next;
+  }
+  const std::uint64_t end_ns = std::max(cpus[0].now_ns, cpus[1].now_ns) + 1;
+  for (const int number : {0, 1}) {
+    Cpu& cpu = cpus[number];
+    if (cpu.running != 0) cpu.totals[0] += end_ns - cpu.now_ns;
+    trace.Cpu(number).Counters(end_ns, logformat::CountersReason::kEnd,
+                               cpu.running, cpu.totals);
+  }
+  for (const std::int32_t tid : {101, 303}) {
+    std::uint64_t now_ns = first_ns.at(tid);
+    for (int i = 0; i < 40; ++i) {
+      auto& thread = trace.Thread(tid, tid);
+      thread.Enter(outer, now_ns += 1 + random() % 4000);
+      thread.Enter(inner, now_ns += 1 + random() % 2000);
+      thread.Point(point, now_ns += 1 + random() % 100);
+      thread.Exit(inner, now_ns += 1 + random() % 2000);
+      thread.Exit(outer, now_ns += 1 + random() % 4000);
+    }
+  }
+  trace.Finish();
+}
+
+std::unique_ptr<TimelineIndex> OpenIndex(const std::string& directory) {
+  auto index = OpenOrBuildIndex(directory, nullptr, nullptr);
+  INFO(index.status().ToString());
+  REQUIRE(index.ok());
+  return *std::move(index);
+}
+
+ino_t FileNumber(const std::string& path) {
+  struct stat status {};
+  REQUIRE(::stat(path.c_str(), &status) == 0);
+  return status.st_ino;
+}
+
+}  // namespace
+
+TEST_CASE("open_or_build: the whole range equals rmap's report digit for digit",
+          "[viewer]") {
+  const auto seed = GENERATE(1u, 2u, 3u, 4u);
+  CAPTURE(seed);
+  const TempDirectory directory;
+  const std::string path = directory / "a.ctf";
+  RecordRandomTrace(path, seed);
+  auto reader = logformat::TraceReader::Open(path);
+  REQUIRE(reader.ok());
+  const auto report = rmap::Reconstruct(**reader, {});
+  REQUIRE(report.ok());
+  const auto index = OpenIndex(path);
+  const RangeTotals totals = TotalsIn(*index, {0, index->duration_ns()});
+
+  std::map<std::uint32_t, const RunTotals*> runs;
+  for (const ProcessTotals& row : totals.processes) {
+    runs[row.process] = &row.run;
+  }
+  std::size_t with_time = 0;
+  for (const rmap::ProcessRow& row : report->processes) {
+    if (row.dispatches == 0) continue;
+    ++with_time;
+    CAPTURE(row.comm, row.pid);
+    const auto run = runs.find(static_cast<std::uint32_t>(row.index));
+    REQUIRE(run != runs.end());
+    CHECK(run->second->on_cpu_ns == row.on_cpu_ns.value_or(0));
+    CHECK(run->second->dispatches == row.dispatches);
+    CHECK_FALSE(run->second->estimated);
+    for (std::size_t event = 0; event < run->second->counts.size(); ++event) {
+      if (!row.counts[event].has_value()) continue;
+      CHECK(run->second->counts[event] == *row.counts[event]);
+    }
+  }
+  CHECK(with_time >= 3);
+
+  std::map<std::pair<std::uint32_t, std::string>, const SegmentTotals*>
+      segments;
+  for (const SegmentTotals& row : totals.segments) {
+    for (const HookEntry& hook : index->hooks()) {
+      if (hook.id != row.hook_id) continue;
+      segments[{row.process, std::string(index->Text(hook.name))}] = &row;
+    }
+  }
+  REQUIRE(report->segments.size() == 4);
+  for (const rmap::SegmentRow& row : report->segments) {
+    CAPTURE(row.segment, row.pid);
+    const auto found =
+        segments.find({static_cast<std::uint32_t>(row.process), row.segment});
+    REQUIRE(found != segments.end());
+    CHECK(found->second->calls == row.calls);
+    CHECK(found->second->wall_incl_ns == row.wall.incl);
+    CHECK(found->second->wall_excl_ns == row.wall.excl);
+    if (!row.on_cpu.has_value()) continue;
+    CHECK(found->second->on_cpu_known);
+    CHECK(found->second->on_cpu_incl_ns == row.on_cpu->incl);
+    CHECK(found->second->on_cpu_excl_ns == row.on_cpu->excl);
+  }
+  std::uint64_t hits = 0;
+  for (const HookTotals& row : totals.hooks) hits += row.hits;
+  CHECK(hits == 80);
+}
+
+TEST_CASE("open_or_build: a sound index is used, any other is built again",
+          "[viewer]") {
+  const TempDirectory directory;
+  const std::string path = directory / "a.ctf";
+  RecordRandomTrace(path, 7);
+  const std::string index_path = path + "/" + kIndexFile;
+  const std::uint64_t duration_ns = OpenIndex(path)->duration_ns();
+  REQUIRE(duration_ns > 0);
+  const ino_t built = FileNumber(index_path);
+  CHECK(OpenIndex(path)->duration_ns() == duration_ns);
+  CHECK(FileNumber(index_path) == built);
+
+  SECTION("cut") { std::filesystem::resize_file(index_path, 1000); }
+  SECTION("empty") { std::filesystem::resize_file(index_path, 0); }
+  SECTION("flipped") {
+    std::fstream file(index_path,
+                      std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(sizeof(FileHeader)) + 200);
+    file.put('\x5a');
+  }
+  SECTION("of another version") {
+    std::fstream file(index_path,
+                      std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(8);
+    file.put('\x7f');
+  }
+  SECTION("of another trace") {
+    const std::string other = directory / "b.ctf";
+    RecordRandomTrace(other, 8);
+    OpenIndex(other);
+    std::filesystem::copy_file(
+        other + "/" + kIndexFile, index_path,
+        std::filesystem::copy_options::overwrite_existing);
+  }
+  const ino_t damaged = FileNumber(index_path);
+  CHECK(OpenIndex(path)->duration_ns() == duration_ns);
+  CHECK(FileNumber(index_path) != damaged);
+  // Nothing temporary stays behind.
+  for (const auto& entry : std::filesystem::directory_iterator(path)) {
+    CHECK(entry.path().extension() != ".tmp");
+  }
+}
+
+TEST_CASE("open_or_build: what is not a trace is an error, not an index",
+          "[viewer]") {
+  const TempDirectory directory;
+  CHECK(absl::IsNotFound(
+      OpenOrBuildIndex(directory / "nothing.ctf", nullptr, nullptr).status()));
+  std::filesystem::create_directory(directory / "empty.ctf");
+  CHECK_FALSE(OpenOrBuildIndex(directory / "empty.ctf", nullptr, nullptr).ok());
+  CHECK_FALSE(std::filesystem::exists(directory / "empty.ctf/.timeline.pvx"));
+}
+
+}  // namespace countrace::viewer

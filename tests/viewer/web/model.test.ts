@@ -1,0 +1,179 @@
+import fc from 'fast-check';
+
+import type {StripTile, Tile} from '../../../viewer/web/src/api/tile_decode';
+import {commandFor, COMMANDS} from '../../../viewer/web/src/model/keymap';
+import {layOut, totalHeight, visibleLanes} from '../../../viewer/web/src/model/lanes';
+import {clean, type Names} from '../../../viewer/web/src/model/names';
+import {advance, faster, SPEEDS} from '../../../viewer/web/src/model/playback';
+import {TileCache} from '../../../viewer/web/src/model/tile_cache';
+import {decodeHash, encodeHash} from '../../../viewer/web/src/model/url_hash';
+
+describe('playback', () => {
+  const range = {from: 0, to: 1000, loop: false};
+  test('a second at rate r moves r ns, and the end stops it', () => {
+    const play = {at: 100, playing: true, speed: 1};
+    expect(advance(play, 1000, 250, range).at).toBe(350);
+    expect(advance({...play, speed: 2}, 1000, 250, range).at).toBe(600);
+    expect(advance(play, 10_000, 250, range)).toEqual({at: 1000, playing: false, speed: 1});
+    expect(advance({...play, playing: false}, 1000, 250, range).at).toBe(100);
+  });
+  test('a loop never leaves its range, whatever the elapsed time', () => {
+    fc.assert(fc.property(
+        fc.integer({min: 200, max: 399}), fc.integer({min: 0, max: 100_000}),
+        fc.integer({min: 1, max: 5000}), (at, elapsed, rate) => {
+          const next = advance(
+              {at, playing: true, speed: 1}, elapsed, rate, {from: 200, to: 400, loop: true});
+          expect(next.playing).toBe(true);
+          expect(next.at).toBeGreaterThanOrEqual(200);
+          expect(next.at).toBeLessThan(400);
+        }));
+  });
+  test('speed steps stay within the list', () => {
+    expect(faster(1, 1)).toBe(2);
+    expect(faster(10, 1)).toBe(10);
+    expect(faster(SPEEDS[0], -1)).toBe(SPEEDS[0]);
+  });
+});
+
+describe('url_hash', () => {
+  test('round trip', () => {
+    fc.assert(fc.property(fc.record({
+      from: fc.integer({min: 0, max: 2 ** 50}),
+      length: fc.integer({min: 1, max: 2 ** 50}),
+      y: fc.integer({min: 0, max: 1e6}),
+      t: fc.integer({min: 0, max: 2 ** 52}),
+      event: fc.integer({min: 0, max: 15}),
+      cpu: fc.integer({min: -1, max: 500}),
+    }), ({from, length, y, t, event, cpu}) => {
+      const view = {from, to: from + length, y, t, event, cpu, speed: 0.25,
+                    selection: [from, from + length] as [number, number]};
+      expect(decodeHash(encodeHash(view))).toEqual(view);
+    }));
+  });
+  test('foreign fragments give nothing and never throw', () => {
+    fc.assert(fc.property(fc.string(), (text) => {
+      const view = decodeHash(text);
+      for (const value of Object.values(view)) {
+        if (typeof value === 'number') expect(Number.isFinite(value)).toBe(true);
+      }
+    }));
+    expect(decodeHash('#from=5&to=4&sel=9-3&t=NaN&y=')).toEqual({});
+  });
+});
+
+describe('keymap', () => {
+  const key = (code: string, change = {}) =>
+      ({code, key: '', shiftKey: false, ctrlKey: false, metaKey: false, altKey: false, ...change});
+  test('keys by place; browser shortcuts are left alone', () => {
+    expect(commandFor(key('KeyW'))).toBe('zoom-in');
+    expect(commandFor(key('KeyW', {ctrlKey: true}))).toBeUndefined();
+    expect(commandFor(key('Period', {shiftKey: true}))).toBe('next-segment');
+    expect(commandFor(key('Slash', {key: '?', shiftKey: true}))).toBe('help');
+  });
+  test('every command that a key gives is in the help', () => {
+    const codes = ['KeyW', 'KeyS', 'KeyA', 'KeyD', 'ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight',
+                   'Digit0', 'KeyF', 'Space', 'Period', 'Comma', 'Minus', 'Equal', 'Home', 'End',
+                   'KeyL', 'KeyQ', 'Escape'];
+    const known = new Set(COMMANDS.map((command) => command.id));
+    for (const code of codes) {
+      for (const shiftKey of [false, true]) {
+        const command = commandFor(key(code, {shiftKey}));
+        if (command) expect(known).toContain(command);
+      }
+    }
+    expect(new Set(COMMANDS.map((command) => command.keys)).size).toBe(COMMANDS.length);
+  });
+});
+
+function strip(level: number, index: number, bytes = 100): StripTile {
+  return {kind: 'strip', row: 1, level, index, beginNs: index * 512 * 2 ** level,
+          columnNs: 2 ** level, bytes, words: new Uint32Array(0)};
+}
+
+describe('tile_cache', () => {
+  test('missing tiles are covered by a coarser one, then by finer ones', () => {
+    const cache = new TileCache(1e9);
+    cache.put(strip(12, 3));
+    const coarse = cache.cover({row: 1, level: 10, index: 13}, 512);
+    expect(coarse).toHaveLength(1);
+    expect(coarse[0]?.tile.level).toBe(12);
+    expect(coarse[0]?.fromNs).toBe(13 * 512 * 1024);
+    const fine = new TileCache(1e9);
+    fine.put(strip(9, 26));
+    fine.put(strip(9, 27));
+    const patches = fine.cover({row: 1, level: 10, index: 13}, 512);
+    expect(patches.map((patch) => patch.fromNs)).toEqual([26 * 512 * 512, 27 * 512 * 512]);
+    expect(fine.cover({row: 2, level: 10, index: 13}, 512)).toEqual([]);
+  });
+  test('the least recently used tile goes first and its bytes with it', () => {
+    const evicted: Tile[] = [];
+    const cache = new TileCache(300, (tile) => evicted.push(tile));
+    for (const index of [0, 1, 2]) cache.put(strip(5, index));
+    cache.get({row: 1, level: 5, index: 0});
+    cache.put(strip(5, 3));
+    expect(evicted.map((tile) => tile.index)).toEqual([1]);
+    expect(cache.bytes).toBe(300);
+    cache.put(strip(5, 3));
+    expect(cache.bytes).toBe(300);
+  });
+});
+
+function names(threads: number): Names {
+  const rows = [{row: 0, kind: 'quality' as const, owner: 0, depth: 0, leaves: 0},
+                {row: 1, kind: 'cpu' as const, owner: 0, depth: 0, leaves: 9}];
+  const all: Names['rows'] = [...rows];
+  for (let thread = 0; thread < threads; ++thread) {
+    all.push({row: all.length, kind: 'run', owner: thread, depth: 0, leaves: 1});
+    if (thread % 2 === 1) {
+      for (const depth of [0, 1]) {
+        all.push({row: all.length, kind: 'segment', owner: thread, depth, leaves: 1});
+      }
+    }
+  }
+  return {
+    trace: {cpus: 1, counter_rows_from: 1e6} as Names['trace'],
+    events: ['task-clock', 'page-faults'],
+    processes: new Map(),
+    threads: new Map(),
+    hooks: new Map(),
+    rows: all,
+  };
+}
+
+describe('lanes', () => {
+  test('lanes follow one another without gap or overlap; rows stay inside', () => {
+    const lanes = layOut(names(20), {event: 1, cpu: 0});
+    let y = 0;
+    for (const lane of lanes) {
+      expect(lane.y).toBe(y);
+      y += lane.height;
+      for (const row of lane.rows) {
+        expect(row.y).toBeGreaterThanOrEqual(0);
+        expect(row.y + row.height).toBeLessThanOrEqual(lane.height);
+      }
+    }
+    expect(totalHeight(lanes)).toBe(y);
+    // event 1 of CPU 0: 1 * (cpus + 1) + 0 + 1.
+    expect(lanes.find((lane) => lane.kind === 'counter')?.rows[0]?.row).toBe(1e6 + 3);
+  });
+  test('threads with segments come first', () => {
+    const threads = layOut(names(4), {event: 0, cpu: -1}).filter((lane) => lane.kind === 'thread');
+    expect(threads.map((lane) => lane.owner)).toEqual([1, 3, 0, 2]);
+  });
+  test('ten thousand threads: only what is in sight is returned, all of it', () => {
+    const lanes = layOut(names(10_000), {event: 0, cpu: -1});
+    for (const top of [0, 777, totalHeight(lanes) - 300]) {
+      const seen = visibleLanes(lanes, top, top + 600);
+      const all = lanes.filter((lane) => lane.y + lane.height > top && lane.y < top + 600);
+      expect(seen).toEqual(all);
+      expect(seen.length).toBeLessThan(100);
+    }
+  });
+});
+
+describe('names', () => {
+  test('control characters and bidirectional overrides become visible dots', () => {
+    expect(clean('a\u0000b\u001b[31m\u202ec')).toBe('a\u00b7b\u00b7[31m\u00b7c');
+    expect(clean('na\u00efve \u65e5\u672c')).toBe('na\u00efve \u65e5\u672c');
+  });
+});

@@ -1,0 +1,68 @@
+// The committed front end is what its sources give: types check, and a fresh
+// build equals viewer/web/dist byte for byte.
+import {spawnSync} from 'node:child_process';
+import {existsSync, mkdtempSync, readdirSync, readFileSync, rmSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {dirname, join} from 'node:path';
+import {fileURLToPath} from 'node:url';
+
+const here = dirname(fileURLToPath(import.meta.url));
+const web = join(here, '../../viewer/web');
+if (!existsSync(join(web, 'node_modules/esbuild'))) {
+  console.log('SKIPPED: packages are not installed: run `npm ci` in viewer/web');
+  process.exit(0);
+}
+
+let failed = false;
+function run(what, args) {
+  const done = spawnSync(process.execPath, args, {cwd: web, encoding: 'utf8'});
+  if (done.status === 0) return;
+  failed = true;
+  console.log(`FAIL  ${what}\n${done.stdout}${done.stderr}`);
+}
+const compiler = join(web, 'node_modules/typescript/bin/tsc');
+run('types of web/src', [compiler, '--noEmit', '-p', 'tsconfig.json']);
+run('types of the unit tests', [compiler, '--noEmit', '-p', join(here, 'web/tsconfig.json')]);
+
+const out = mkdtempSync(join(tmpdir(), 'countrace-dist-'));
+run('build', ['build.mjs', out]);
+const fresh = readdirSync(out).sort();
+const committed = readdirSync(join(web, 'dist')).sort();
+if (fresh.join() !== committed.join()) {
+  failed = true;
+  console.log(`FAIL  files differ: fresh=${fresh} committed=${committed}`);
+}
+for (const name of fresh.filter((file) => committed.includes(file))) {
+  const a = readFileSync(join(out, name));
+  const b = readFileSync(join(web, 'dist', name));
+  if (a.equals(b)) continue;
+  failed = true;
+  console.log(`FAIL  dist/${name} is not what the sources give: fresh-bytes=${a.length}, ` +
+              `committed-bytes=${b.length}. Run \`npm run build\` in viewer/web and commit dist`);
+}
+rmSync(out, {recursive: true, force: true});
+
+// Host names of a registry must not get into the repository.
+if (/"resolved"/.test(readFileSync(join(web, 'package-lock.json'), 'utf8'))) {
+  failed = true;
+  console.log('FAIL  package-lock.json names a registry: install with viewer/web/.npmrc');
+}
+// The layers import only to their left.
+const layers = ['api', 'model', 'render', 'views'];
+for (const [rank, layer] of layers.entries()) {
+  for (const file of readdirSync(join(web, 'src', layer))) {
+    const text = readFileSync(join(web, 'src', layer, file), 'utf8');
+    for (const [, target] of text.matchAll(/from '\.\.\/(\w+)\//g)) {
+      if (layers.indexOf(target) > rank) {
+        failed = true;
+        console.log(`FAIL  ${layer}/${file} imports ${target}`);
+      }
+    }
+    if (rank < 2 && /\bdocument\.[a-z]|\bwindow\.[a-z]/.test(text)) {
+      failed = true;
+      console.log(`FAIL  ${layer}/${file} touches the DOM`);
+    }
+  }
+}
+if (!failed) console.log('ok');
+process.exit(failed ? 1 : 0);
