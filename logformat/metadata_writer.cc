@@ -31,6 +31,14 @@ typealias integer { size = 64; align = 8; signed = false; map = clock.monotonic.
 
 )";
 
+std::uint64_t Fnv1a(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  }
+  return hash;
+}
+
 // The members of PacketHead after the CTF packet header.
 constexpr std::string_view kPacketContext = R"(struct packet_context {
 	time64_t timestamp_begin;
@@ -159,6 +167,9 @@ void AppendEnv(const TraceDescription& description, std::string& text) {
   for (const HookInfo& hook : info.hooks) {
     string(absl::StrFormat("hook_%d", hook.id), HookText(hook));
   }
+  // verify writes the text again from the values above: with this line a change
+  // of any of them is a difference.
+  number("text_checksum", static_cast<std::int64_t>(Fnv1a(text)));
   text += "};\n";
 }
 

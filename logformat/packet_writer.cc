@@ -216,8 +216,11 @@ int PacketWriter::Impl::PlaceEarlyLosses() {
   if (sequence == 1 && last_closed.head()->discarded == 0 &&
       std::any_of(unplaced.begin(), unplaced.end(),
                   [](std::uint64_t n) { return n != 0; })) {
-    if (const int error = WriteEmptyPacket(last_time_ns)) return error;
+    const int error = WriteEmptyPacket(last_time_ns);
+    // Better in the first packet, where babeltrace2 shows no number, than lost.
+    if (error != 0) StoreDiscarded(*last_closed.head());
     unplaced.fill(0);
+    if (error != 0) return error;
   } else if (sequence == 1 && last_closed.head()->discarded != 0) {
     PacketHead& first = *last_closed.head();
     MappedPacket kept = last_closed;
@@ -258,6 +261,7 @@ void PacketWriter::Impl::Discard(DiscardCause cause, std::uint64_t count) {
   discarded[i] += count;
   if (last_closed.data != nullptr) {
     StoreDiscarded(*last_closed.head());
+    unplaced.fill(0);
   } else {
     unplaced[i] += count;
   }

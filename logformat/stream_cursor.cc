@@ -162,7 +162,8 @@ bool StreamCursor::OpenPacket() {
     last_ns_ = std::min(state_->trace_begin_ns, packet.head.begin_ns);
   }
   QueueFindings(packet.findings, packet.head.begin_ns);
-  last_ns_ = packet.head.begin_ns;
+  // A damaged time may have led beyond the next packet's begin.
+  last_ns_ = std::max(last_ns_, packet.head.begin_ns);
   at_ = packet.records.data();
   end_ = at_ + packet.records.size();
   clock_errors_ = 0;

@@ -19,6 +19,12 @@ std::span<const std::byte> HeadBytes(const PacketHead& head) {
   return std::as_bytes(std::span<const PacketHead, 1>(&head, 1));
 }
 
+std::uint64_t MissingAtEnd(const StreamScan& scan) {
+  return scan.findings_at_end.empty()
+             ? 0
+             : scan.findings_at_end.front().missing_packets;
+}
+
 // An empty packet that continues the stream after `scan`, numbered so that
 // packets missing at its end stay a gap in the sequence.
 PacketHead EmptyHead(const RepairTarget& target, const StreamScan& scan,
@@ -34,9 +40,7 @@ PacketHead EmptyHead(const RepairTarget& target, const StreamScan& scan,
     head.end_ns = target.begin_ns;
     head.cpu = head.pid = head.tid = -1;
   }
-  if (!scan.findings_at_end.empty()) {
-    head.sequence += scan.findings_at_end.front().missing_packets;
-  }
+  head.sequence += MissingAtEnd(scan);
   head.begin_ns = head.end_ns;
   head.monotonic_begin = head.monotonic_end = head.end_ns;
   head.raw_begin = head.raw_end = 0;
@@ -66,8 +70,7 @@ absl::Status Rewrite(const RepairTarget& target, StreamScan& scan,
   for (ScannedPacket& packet : scan.packets) {
     if (status.ok()) status = put(packet.head, packet.records);
   }
-  if (status.ok() && !scan.findings_at_end.empty() &&
-      scan.findings_at_end.front().missing_packets != 0) {
+  if (status.ok() && MissingAtEnd(scan) != 0) {
     PacketHead head = EmptyHead(target, scan, kPacketAlignBytes);
     status = put(head, {});
   }
@@ -79,6 +82,13 @@ absl::Status Rewrite(const RepairTarget& target, StreamScan& scan,
 }
 
 }  // namespace
+
+std::uint64_t PacketsWhenRepaired(const StreamScan& scan) {
+  std::uint64_t packets =
+      scan.packets.empty() ? 0 : scan.packets.back().head.sequence + 1;
+  if (MissingAtEnd(scan) != 0) packets += MissingAtEnd(scan) + 1;
+  return packets;
+}
 
 absl::StatusOr<RepairResult> RepairStream(const RepairTarget& target,
                                           StreamScan& scan) {

@@ -26,6 +26,10 @@ struct RepairResult {
   std::uint64_t cut_bytes = 0;
 };
 
+// Sequence number of the stream's last packet after its repair, + 1: what
+// FinishedStream::packets holds.
+std::uint64_t PacketsWhenRepaired(const StreamScan& scan);
+
 // `scan` was made with walk_closed. A sound stream is not touched. Killed at
 // any point, the next scan and repair come to the same result: heads are
 // patched front to back before the tail is cut, and everything else goes to a

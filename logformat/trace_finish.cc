@@ -128,9 +128,7 @@ class Finisher {
         options);
     Report(file, scan);
     if (!description_.from_metadata) {
-      description_.streams.push_back(
-          {file.name,
-           scan.packets.empty() ? 0 : scan.packets.back().head.sequence + 1});
+      description_.streams.push_back({file.name, PacketsWhenRepaired(scan)});
     }
     RepairTarget target;
     target.directory = directory_.path;

@@ -67,7 +67,7 @@ void CheckDamage(const std::string& path, std::size_t sound_records) {
 }
 
 TEST_CASE("damage: a stream cut at any byte", "[logformat][damage]") {
-  TempDirectory temp;
+  TempDirectory temp(TempDirectory::Place::kMemory);
   const SoundTrace sound(temp / "t", 1);
   const std::string name = GENERATE("cpu-0", "thread-100-0");
   const std::string& stream = sound.files.at(name);
@@ -76,7 +76,7 @@ TEST_CASE("damage: a stream cut at any byte", "[logformat][damage]") {
   for (std::size_t bytes = 0; bytes < stream.size(); ++bytes) {
     const bool dense = bytes < 400 || stream.size() - bytes < 300 ||
                        (bytes > 8000 && bytes < 8500);
-    if (bytes % (dense ? 7 : 619) != 0 && bytes % 4096 != 0) continue;
+    if (bytes % (dense ? 13 : 1021) != 0 && bytes % 4096 != 0) continue;
     CAPTURE(name, bytes);
     DirectoryBytes files = sound.files;
     files[name].resize(bytes);
@@ -86,11 +86,11 @@ TEST_CASE("damage: a stream cut at any byte", "[logformat][damage]") {
 }
 
 TEST_CASE("damage: bit flips in streams", "[logformat][damage]") {
-  TempDirectory temp;
+  TempDirectory temp(TempDirectory::Place::kMemory);
   const auto seed = GENERATE(range(2u, 5u));
   const SoundTrace sound(temp / "t", seed);
   std::mt19937 random(seed);
-  for (int round = 0; round < 150; ++round) {
+  for (int round = 0; round < 80; ++round) {
     DirectoryBytes files = sound.files;
     std::string& stream = files[round % 2 == 0 ? "cpu-0" : "thread-100-1"];
     // Half of them in heads, where little is enough to do harm.
@@ -106,7 +106,7 @@ TEST_CASE("damage: bit flips in streams", "[logformat][damage]") {
 }
 
 TEST_CASE("damage: many wrong bytes at once", "[logformat][damage]") {
-  TempDirectory temp;
+  TempDirectory temp(TempDirectory::Place::kMemory);
   const SoundTrace sound(temp / "t", 7);
   std::mt19937 random(7);
   for (int round = 0; round < 60; ++round) {
@@ -122,11 +122,11 @@ TEST_CASE("damage: many wrong bytes at once", "[logformat][damage]") {
 }
 
 TEST_CASE("damage: metadata cut or changed anywhere", "[logformat][damage]") {
-  TempDirectory temp;
+  TempDirectory temp(TempDirectory::Place::kMemory);
   const SoundTrace sound(temp / "t", 8);
   const std::string& text = sound.files.at(kMetadataFile);
   std::mt19937 random(8);
-  for (std::size_t at = 0; at + 3 < text.size(); at += 67) {
+  for (std::size_t at = 0; at + 3 < text.size(); at += 131) {
     CAPTURE(at);
     DirectoryBytes files = sound.files;
     files[kMetadataFile].resize(at);
@@ -145,7 +145,7 @@ TEST_CASE("damage: metadata cut or changed anywhere", "[logformat][damage]") {
 
 TEST_CASE("foreign: what is not a trace of ours is refused with a reason",
           "[logformat][damage]") {
-  TempDirectory temp;
+  TempDirectory temp(TempDirectory::Place::kMemory);
   const std::string path = temp / "x";
   const auto open_message = [&] {
     const absl::Status status = TraceReader::Open(path).status();
@@ -195,7 +195,7 @@ TEST_CASE("foreign: what is not a trace of ours is refused with a reason",
 }
 
 TEST_CASE("damage: a removed stream file is noticed", "[logformat][damage]") {
-  TempDirectory temp;
+  TempDirectory temp(TempDirectory::Place::kMemory);
   const SoundTrace sound(temp / "t", 11);
   std::filesystem::remove(temp / "t/thread-100-0");
   std::unique_ptr<TraceReader> reader;
@@ -207,7 +207,7 @@ TEST_CASE("damage: a removed stream file is noticed", "[logformat][damage]") {
 }
 
 TEST_CASE("foreign: a symbolic link is not followed", "[logformat][damage]") {
-  TempDirectory temp;
+  TempDirectory temp(TempDirectory::Place::kMemory);
   const SoundTrace sound(temp / "t", 9);
   std::filesystem::create_symlink("cpu-0", temp / "t/cpu-1");
   const absl::Status status = TraceReader::Open(temp / "t").status();
@@ -222,7 +222,7 @@ TEST_CASE("foreign: a symbolic link is not followed", "[logformat][damage]") {
 
 TEST_CASE("foreign: a stream of another trace is a loss, not records",
           "[logformat][damage]") {
-  TempDirectory temp;
+  TempDirectory temp(TempDirectory::Place::kMemory);
   const SoundTrace sound(temp / "t", 10);
   DirectoryBytes files = sound.files;
   for (std::size_t at = 0; at < files["cpu-0"].size(); at += 4096) {

@@ -72,7 +72,7 @@ TEST_CASE("recover: a killed trace keeps every committed record",
           "[logformat][recover]") {
   const auto seed = GENERATE(range(100u, 115u));
   CAPTURE(seed);
-  TempDirectory temp;
+  TempDirectory temp(TempDirectory::Place::kMemory);
   TraceBuilder builder(temp / "t");
   const GeneratedTrace written = Generate(builder, seed, {});
   builder.Abandon();
@@ -91,7 +91,7 @@ TEST_CASE("recover: a killed trace keeps every committed record",
 }
 
 TEST_CASE("recover: finishing twice changes no byte", "[logformat][recover]") {
-  TempDirectory temp;
+  TempDirectory temp(TempDirectory::Place::kMemory);
   TraceBuilder builder(temp / "t");
   Generate(builder, 42, {});
   builder.Abandon();
@@ -106,7 +106,7 @@ TEST_CASE("recover: finishing twice changes no byte", "[logformat][recover]") {
 
 TEST_CASE("recover: interrupted after any step it comes to the same trace",
           "[logformat][recover]") {
-  TempDirectory temp;
+  TempDirectory temp(TempDirectory::Place::kMemory);
   TraceBuilder builder(temp / "t");
   Generate(builder, 43, {});
   builder.Abandon();
@@ -143,7 +143,7 @@ TEST_CASE("recover: interrupted after any step it comes to the same trace",
 
 TEST_CASE("recover: killed with kill -9 at random moments it comes to the same",
           "[logformat][recover]") {
-  TempDirectory temp;
+  TempDirectory temp(TempDirectory::Place::kMemory);
   TraceBuilder builder(temp / "t");
   Generate(builder, 44, {.threads = 12, .records = 6000});
   builder.Abandon();
@@ -167,13 +167,20 @@ TEST_CASE("recover: killed with kill -9 at random moments it comes to the same",
     kill(child, SIGKILL);
     REQUIRE(waitpid(child, nullptr, 0) == child);
     Finish(temp / "s");
-    CHECK(ReadDirectory(temp / "s") == after);
+    const DirectoryBytes result = ReadDirectory(temp / "s");
+    for (const auto& [name, content] : after) {
+      CAPTURE(name, content.size());
+      REQUIRE(result.count(name) == 1);
+      CHECK(result.at(name).size() == content.size());
+      CHECK((result.at(name) == content));
+    }
+    CHECK(result.size() == after.size());
   }
 }
 
 TEST_CASE("recover: uncommitted records are skipped and counted",
           "[logformat][recover]") {
-  TempDirectory temp;
+  TempDirectory temp(TempDirectory::Place::kMemory);
   KilledTrace killed(temp);
   std::string& stream = killed.stream();
   std::uint64_t kept = 10, lost = 0;
@@ -234,7 +241,7 @@ TEST_CASE("recover: uncommitted records are skipped and counted",
 
 TEST_CASE("recover: a hole of any size never leads outside the packet",
           "[logformat][recover]") {
-  TempDirectory temp;
+  TempDirectory temp(TempDirectory::Place::kMemory);
   KilledTrace killed(temp);
   const std::uint64_t bytes =
       GENERATE(0ull, 7ull, 12ull, 4104ull, 1ull << 40, (1ull << 48) - 8);
@@ -253,7 +260,7 @@ TEST_CASE("recover: a hole of any size never leads outside the packet",
 
 TEST_CASE("recover: an unknown event id ends an open packet with a message",
           "[logformat][recover]") {
-  TempDirectory temp;
+  TempDirectory temp(TempDirectory::Place::kMemory);
   KilledTrace killed(temp);
   PutWord(killed.stream(), KilledTrace::RecordAt(3), HeaderWord(998, 1030));
   killed.Save();
@@ -268,7 +275,7 @@ TEST_CASE("recover: an unknown event id ends an open packet with a message",
 
 TEST_CASE("recover: prepared sub-buffers behind the open one are cut off",
           "[logformat][recover]") {
-  TempDirectory temp;
+  TempDirectory temp(TempDirectory::Place::kMemory);
   KilledTrace killed(temp);
   std::string& stream = killed.stream();
   REQUIRE(stream.size() == 8192);
@@ -304,7 +311,7 @@ TEST_CASE("recover: prepared sub-buffers behind the open one are cut off",
 
 TEST_CASE("recover: an empty stream file is a stream without records",
           "[logformat][recover]") {
-  TempDirectory temp;
+  TempDirectory temp(TempDirectory::Place::kMemory);
   KilledTrace killed(temp);
   killed.files["thread-2-2"] =
       GENERATE(as<std::string>(), "", std::string(16384, '\0'));
@@ -319,7 +326,7 @@ TEST_CASE("recover: an empty stream file is a stream without records",
 
 TEST_CASE("recover: a torn line of .hooks is a message, not an error",
           "[logformat][recover]") {
-  TempDirectory temp;
+  TempDirectory temp(TempDirectory::Place::kMemory);
   KilledTrace killed(temp);
   killed.files[kHooksFile] += "4097\tsegment\tu";
   killed.Save();
@@ -331,7 +338,7 @@ TEST_CASE("recover: a torn line of .hooks is a message, not an error",
 
 TEST_CASE("recover: a missing or damaged session is a clear error",
           "[logformat][recover]") {
-  TempDirectory temp;
+  TempDirectory temp(TempDirectory::Place::kMemory);
   KilledTrace killed(temp);
   std::string expected;
   SECTION("missing") {
@@ -362,7 +369,7 @@ TEST_CASE("recover: a missing or damaged session is a clear error",
 
 TEST_CASE("recover: a trace that is being recorded is left alone",
           "[logformat][recover]") {
-  TempDirectory temp;
+  TempDirectory temp(TempDirectory::Place::kMemory);
   KilledTrace killed(temp);
   const int lock =
       open((killed.path + "/" + kIncompleteFile).c_str(), O_RDONLY);
@@ -378,7 +385,7 @@ TEST_CASE("recover: a trace that is being recorded is left alone",
 
 TEST_CASE("recover: a removed packet stays a counted gap",
           "[logformat][recover]") {
-  TempDirectory temp;
+  TempDirectory temp(TempDirectory::Place::kMemory);
   TraceBuilder builder(temp / "t");
   builder.SetPacketBytes(2 * kPacketAlignBytes);
   const std::uint32_t hook = builder.AddPoint("p", "n");

@@ -101,12 +101,16 @@ class Generator {
       } else if (type == 'u') {
         payload.emplace_back(value);
       } else if (type == 'd') {
-        payload.emplace_back(static_cast<double>(value) / 256);
+        // Six digits at most: babeltrace2 prints no more.
+        payload.emplace_back(static_cast<double>(value % 10000) / 4);
       } else if (type == 'p') {
         payload.emplace_back(Pointer{value});
       } else {
         // No NUL: it would end the string.
-        std::string text(Below(10) == 0 ? kMaxStringBytes - 1 : Below(20), 'x');
+        // Nor empty: babeltrace2 2.0.4 then shows the string of the record
+        // before.
+        std::string text(Below(10) == 0 ? kMaxStringBytes - 1 : 1 + Below(20),
+                         'x');
         for (char& c : text) {
           c = Below(8) == 0 ? static_cast<char>(1 + Below(126))
                             : static_cast<char>('a' + Below(26));

@@ -74,8 +74,11 @@ bool Put(logformat::PacketWriter& writer, CpuEvent event, std::uint64_t time_ns,
 
 }  // namespace
 
-TempDirectory::TempDirectory() {
+TempDirectory::TempDirectory(Place place) {
   const char* base = std::getenv("TMPDIR");
+  if (place == Place::kMemory && access("/dev/shm", W_OK) == 0) {
+    base = "/dev/shm";
+  }
   path_ = std::string(base != nullptr ? base : "/tmp") + "/countrace-XXXXXX";
   Check(mkdtemp(path_.data()) != nullptr, path_);
 }

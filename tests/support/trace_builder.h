@@ -29,10 +29,13 @@
 
 namespace countrace::test_support {
 
-// A new directory under $TMPDIR, removed with everything in it at the end.
+// A new directory, removed with everything in it at the end.
 class TempDirectory {
  public:
-  TempDirectory();
+  // kDisk: under $TMPDIR. kMemory: under /dev/shm where there is one, for tests
+  // that would wait for a disk's fsync thousands of times.
+  enum class Place { kDisk, kMemory };
+  explicit TempDirectory(Place place = Place::kDisk);
   TempDirectory(const TempDirectory&) = delete;
   TempDirectory& operator=(const TempDirectory&) = delete;
   ~TempDirectory();
