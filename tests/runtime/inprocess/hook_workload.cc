@@ -9,12 +9,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -208,10 +210,30 @@ void Faults(std::uint64_t pages, std::uint64_t rounds) {
   }
 }
 
+// --- CPU time ---------------------------------------------------------------
+
+// Spins on one CPU for a while, then prints what the scheduler has counted.
+int Spin(std::uint64_t milliseconds, unsigned cpu) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(cpu, &set);
+  sched_setaffinity(0, sizeof(set), &set);
+  const std::uint64_t end = MonotonicNs() + milliseconds * 1'000'000u;
+  while (MonotonicNs() < end) {
+  }
+  char text[128] = {};
+  const int fd = open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC);
+  if (read(fd, text, sizeof(text) - 1) <= 0) return 1;
+  printf("schedstat %d %s", getpid(), text);
+  return 0;
+}
+
 // --- killing ----------------------------------------------------------------
 
-// Counts in shared memory what it has committed, until it is killed.
-int UntilKilled(const char* counter_file, std::uint64_t threads) {
+// Counts in shared memory what it has committed, until it is killed. With a
+// pause after every 256 hooks the trace of a slow recorder stays small.
+int UntilKilled(const char* counter_file, std::uint64_t threads,
+                std::uint64_t pause_us) {
   const int fd = open(counter_file, O_RDWR | O_CLOEXEC);
   auto* counters = static_cast<std::uint64_t*>(
       mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
@@ -222,6 +244,9 @@ int UntilKilled(const char* counter_file, std::uint64_t threads) {
     for (std::uint64_t i = 0;; ++i) {
       COUNTRACE_HOOK("workload", "tick", i);
       __atomic_store_n(&counters[me], i + 1, __ATOMIC_RELEASE);
+      if (pause_us != 0 && i % 256 == 0) {
+        usleep(static_cast<useconds_t>(pause_us));
+      }
     }
   });
   return 0;
@@ -316,7 +341,10 @@ int main(int argc, char** argv) {
   if (mode == "forks") return Forks(number(2), number(3));
   if (mode == "exec") return ExecChain(argv[0], static_cast<int>(number(2)));
   if (mode == "vfork") return VforkExec(argv[0], number(2));
-  if (mode == "killed") return UntilKilled(argv[2], number(3));
+  if (mode == "killed") {
+    return UntilKilled(argv[2], number(3), argc > 4 ? number(4) : 0);
+  }
+  if (mode == "spin") return Spin(number(2), static_cast<unsigned>(number(3)));
   if (mode == "life") return LifeCycle();
   if (mode == "library") return Libraries(argv[2], static_cast<int>(number(3)));
   if (mode == "exceptions") return Exceptions(static_cast<int>(number(2)));

@@ -1,0 +1,65 @@
+// How fast the native reader and the whole reconstruction go through a trace.
+// Prints "decode RECORDS SECONDS", "rmap RECORDS SECONDS": CPU time, best of
+// three (the file is in the page cache after the first).
+#include <time.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+#include "logformat/trace_reader.h"
+#include "rmap/pipeline.h"
+
+namespace {
+
+namespace lf = countrace::logformat;
+
+double CpuSeconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) +
+         static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+class Counter : public lf::ItemSink {
+ public:
+  void OnRecord(const lf::EventRecord& record) override {
+    ++records;
+    checksum += record.time_ns ^ record.event_id;
+  }
+  void OnDiscardedEvents(const lf::DiscardedEvents&) override {}
+  void OnDiscardedPackets(const lf::DiscardedPackets&) override {}
+  std::uint64_t records = 0;
+  std::uint64_t checksum = 0;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    fprintf(stderr, "usage: decode_bench TRACE\n");
+    return 2;
+  }
+  double decode = 1e9;
+  double rmap = 1e9;
+  std::uint64_t records = 0;
+  for (int i = 0; i < 3; ++i) {
+    auto reader = lf::TraceReader::Open(argv[1]);
+    if (!reader.ok()) {
+      fprintf(stderr, "%s\n", reader.status().ToString().c_str());
+      return 1;
+    }
+    Counter counter;
+    double begin = CpuSeconds();
+    if (!(*reader)->Read(counter).ok()) return 1;
+    decode = std::min(decode, CpuSeconds() - begin);
+    records = counter.records;
+    begin = CpuSeconds();
+    if (!countrace::rmap::Reconstruct(**reader, {}).ok()) return 1;
+    rmap = std::min(rmap, CpuSeconds() - begin);
+  }
+  printf("decode %llu %.6f\n", static_cast<unsigned long long>(records),
+         decode);
+  printf("rmap %llu %.6f\n", static_cast<unsigned long long>(records), rmap);
+  return 0;
+}

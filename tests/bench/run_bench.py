@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+"""Prints the table of budgets: our figure, the peer's or the limit's of the
+same run, and the ratio. Figures are medians; machines are noisy, so trust the
+ratios.
+
+usage: run_bench.py BUILD_DIRECTORY [--runs N]
+"""
+import argparse
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+ROWS = []
+
+
+def row(what, ours, unit, peer_name, peer, goal):
+    ratio = f'{ours / peer:.2f}' if peer else '-'
+    ROWS.append((what, f'{ours:.1f} {unit}', peer_name,
+                 f'{peer:.1f} {unit}' if peer else '-', ratio, goal))
+
+
+def run(command, **kwargs):
+    result = subprocess.run(command, capture_output=True, text=True,
+                            timeout=300, check=False, **kwargs)
+    if result.returncode != 0:
+        sys.exit(f'run_bench: failed ({result.returncode}): '
+                 f'{" ".join(map(str, command))}\n{result.stderr}')
+    return result.stdout
+
+
+def figures(output):
+    values = {}
+    for line in output.splitlines():
+        words = line.split()
+        if len(words) >= 2:
+            values[words[0]] = [float(word) for word in words[1:]]
+    return values
+
+
+def medians(outputs):
+    parsed = [figures(output) for output in outputs]
+    return {name: [statistics.median(p[name][i] for p in parsed)
+                   for i in range(len(parsed[0][name]))]
+            for name in parsed[0]}
+
+
+def directory_bytes(path, pattern):
+    return sum(p.stat().st_size for p in pathlib.Path(path).glob(pattern))
+
+
+class Lttng:
+    """A private LTTng session daemon, user-space tracing only."""
+
+    def __init__(self, work):
+        self.env = dict(os.environ, LTTNG_HOME=str(work), HOME=str(work))
+        self.work = work
+
+    def __enter__(self):
+        subprocess.run(['lttng-sessiond', '--no-kernel', '--background'],
+                       env=self.env, check=True, capture_output=True)
+        return self
+
+    def __exit__(self, *unused):
+        subprocess.run(['lttng', 'destroy', '--all'], env=self.env,
+                       capture_output=True, check=False)
+        pid = pathlib.Path('/var/run/lttng/lttng-sessiond.pid')
+        if pid.exists():
+            subprocess.run(['kill', pid.read_text().strip()], check=False)
+
+    def record(self, command, output, channel_options):
+        def lttng(*words):
+            return run(['lttng', *words], env=self.env)
+        lttng('create', 'bench', f'--output={output}')
+        lttng('enable-channel', '-u', 'ch', *channel_options)
+        lttng('enable-event', '-u', '-c', 'ch', 'countrace_peer:*')
+        lttng('start')
+        # The first start after the daemon's own can come too early for it.
+        text = run(command, env=dict(self.env, LTTNG_UST_REGISTER_TIMEOUT='-1'))
+        lttng('stop')
+        lttng('destroy', 'bench')
+        return text
+
+
+def hook_rows(build, work, runs):
+    bench = build / 'tests/bench/hook_bench'
+    countrace = build / 'cli/countrace'
+    pin = ['taskset', '-c', '1']
+    off = medians([run([*pin, bench]) for _ in range(runs)])
+    trace = work / 'hooks.ctf'
+    on = medians([
+        run([countrace, 'record', '-q', '--no-kernel', '--force', '-o', trace,
+             '--', *pin, bench]) for _ in range(runs)])
+    row('hook, off', off['enter_exit'][0] - off['empty_loop'][0], 'ns',
+        'empty loop', off['empty_loop'][0], '<= 1 ns')
+    row('enter + exit', on['enter_exit'][0], 'ns', 'two raw clock reads',
+        on['two_raw_clock_reads'][0], '<= 1.3 x')
+    row('enter + exit', on['enter_exit'][0], 'ns', 'two clock_gettime',
+        on['two_clock_gettime'][0], '')
+    row('hook with u64', on['hook_u64'][0], 'ns', 'two raw clock reads',
+        on['two_raw_clock_reads'][0], '')
+    if not shutil.which('lttng-sessiond'):
+        print('SKIPPED: LTTng-UST beside it: no lttng-sessiond')
+        return
+    peer = build / 'tests/bench/lttng_peer_bench'
+    with Lttng(work) as lttng:
+        lttng.record([*pin, peer, '1000'], work / 'lttng-first', [])
+        for name, options in (
+                ('LTTng-UST, default channel', []),
+                ('LTTng-UST, 4 x 64 MiB',
+                 ['--subbuf-size=64M', '--num-subbuf=4'])):
+            output = work / 'lttng-out'
+            texts = []
+            for _ in range(runs):
+                shutil.rmtree(output, ignore_errors=True)
+                texts.append(lttng.record([*pin, peer], output, options))
+            values = medians(texts)
+            row('enter + exit', on['enter_exit'][0], 'ns', name,
+                values['lttng_enter_exit'][0], '<= 1/6')
+        events = int(run(['sh', '-c', f'babeltrace2 {output} 2>/dev/null -c '
+                          'sink.utils.counter | awk \'/Event messages/ '
+                          '{gsub(",", "", $1); print $1}\'']).split()[0])
+        lttng_bytes = directory_bytes(output, '**/ch_*')
+    info = figures(run([build / 'tests/bench/decode_bench', trace]))
+    row('bytes a record', directory_bytes(trace, 'thread-*') /
+        info['decode'][0], 'B', 'LTTng-UST (u64 payload)',
+        lttng_bytes / events, '<= 8 without payload')
+
+
+def decode_rows(build, work):
+    trace = work / 'pairs.ctf'
+    run([build / 'cli/countrace', 'record', '-q', '--no-kernel', '--force',
+         '-o', trace, '--',
+         build / 'tests/runtime/inprocess/hook_workload', 'pairs', '2',
+         '3000000'])
+    ours = figures(run([build / 'tests/bench/decode_bench', trace]))
+    begin = os.times()
+    run(['babeltrace2', trace, '-c', 'sink.utils.counter'])
+    end = os.times()
+    peer_seconds = (end.children_user - begin.children_user +
+                    end.children_system - begin.children_system)
+    records, seconds = ours['decode']
+    peer = records / peer_seconds / 1e6
+    row('decode', records / seconds / 1e6, 'M/s',
+        'babeltrace2 sink.utils.counter', peer, '>= 15 x')
+    records, seconds = ours['rmap']
+    row('full rmap', records / seconds / 1e6, 'M/s', 'babeltrace2', peer,
+        '>= 20 M/s')
+
+
+def dispatch_rows(build, work, runs):
+    ping_pong = build / 'tests/bench/ping_pong'
+    events = '{sched:sched_switch,cpu-clock,task-clock,page-faults}:S'
+    trace = work / 'dispatch.ctf'
+    data = work / 'perf.data'
+    if os.geteuid() != 0:
+        print('SKIPPED: dispatch record: needs root')
+        return
+    bare, ours, perf = [], [], []
+    for _ in range(runs):
+        bare.append(figures(run([ping_pong]))['round_trip'][0])
+        text = run([build / 'cli/countrace', 'record', '-q', '-a', '--force',
+                    '-o', trace, '--', ping_pong])
+        ours.append(figures(text)['round_trip'][0])
+        if shutil.which('perf'):
+            text = run(['perf', 'record', '-q', '-a', '-e', events, '-o', data,
+                        '--', ping_pong])
+            perf.append(figures(text)['round_trip'][0])
+    base = statistics.median(bare)
+    mine = (statistics.median(ours) - base) / 2
+    peer = (statistics.median(perf) - base) / 2 if perf else 0
+    row('dispatch record, perf back end', mine, 'ns',
+        'perf record, group of 4', peer, '(<= 1/3 with BPF)')
+    info = figures(run([build / 'tests/bench/decode_bench', trace]))
+    row('bytes a dispatch', directory_bytes(trace, 'cpu-*') /
+        info['decode'][0], 'B', 'perf record',
+        data.stat().st_size / info['decode'][0] if perf else 0, '<= 48 B')
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('build', type=pathlib.Path)
+    parser.add_argument('--runs', type=int, default=5)
+    options = parser.parse_args()
+    build = options.build.resolve()
+    with tempfile.TemporaryDirectory(prefix='countrace-bench-') as name:
+        work = pathlib.Path(name)
+        hook_rows(build, work, options.runs)
+        decode_rows(build, work)
+        dispatch_rows(build, work, options.runs)
+    header = ('what', 'countrace', 'beside it', 'its figure', 'ratio', 'goal')
+    widths = [max(len(r[i]) for r in [header, *ROWS]) for i in range(6)]
+    for line in [header, tuple('-' * w for w in widths), *ROWS]:
+        print('| ' + ' | '.join(c.ljust(w) for c, w in zip(line, widths)) +
+              ' |')
+
+
+if __name__ == '__main__':
+    main()

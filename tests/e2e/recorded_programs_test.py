@@ -1,0 +1,346 @@
+#!/usr/bin/env python3
+"""The promises of a recording, checked on real programs through the real
+`countrace`: nothing lost or the loss counted, killed anywhere, disk full, every
+record under its thread, books that balance, babeltrace2 in agreement.
+
+usage: recorded_programs_test.py COUNTRACE HOOK_WORKLOAD REQUEST_PIPELINE
+"""
+import collections
+import json
+import mmap
+import os
+import pathlib
+import random
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+COUNTRACE = WORKLOAD = PIPELINE = None
+FULL = bool(os.environ.get('COUNTRACE_TEST_FULL'))
+
+
+def countrace(*arguments, check=True, **kwargs):
+    result = subprocess.run([COUNTRACE, *map(str, arguments)], text=True,
+                            capture_output=True, timeout=300, check=False,
+                            **kwargs)
+    if check and result.returncode != 0:
+        raise AssertionError(f'countrace {arguments}: {result.returncode}\n'
+                             f'{result.stdout}\n{result.stderr}')
+    return result
+
+
+def report(trace):
+    return json.loads(countrace('report', '--format', 'json', trace).stdout)
+
+
+def emitted(text):
+    counts = collections.Counter()
+    for tid, count in re.findall(r'^emitted (\d+) (\d+)$', text, re.M):
+        counts[int(tid)] += int(count)
+    return counts
+
+
+def babeltrace_lines(trace):
+    result = subprocess.run(['babeltrace2', str(trace)], text=True,
+                            capture_output=True, timeout=300, check=False)
+    return result.stdout.splitlines(), result.stderr
+
+
+def script_lines(trace):
+    return countrace('script', trace).stdout.splitlines()
+
+
+def recorded(trace):
+    """(records of thread streams, discarded) as `script` and `report` say."""
+    loss = report(trace)['loss']
+    return len(script_lines(trace)), loss['discarded_events'], loss['by_cause']
+
+
+class Recording(unittest.TestCase):
+    def setUp(self):
+        self.work = pathlib.Path(tempfile.mkdtemp(prefix='countrace-e2e-'))
+        self.trace = self.work / 'trace.ctf'
+        self.addCleanup(shutil.rmtree, self.work, ignore_errors=True)
+
+    def check_babeltrace_agrees(self, trace, lines=None):
+        bt_lines, warnings = babeltrace_lines(trace)
+        self.assertEqual(warnings, '')
+        self.assertEqual(len(bt_lines),
+                         len(script_lines(trace)) if lines is None else lines)
+
+
+class NothingIsLost(Recording):
+    def test_two_processes_of_eight_threads_at_full_speed(self):
+        pairs = 1000000 if FULL else 200000
+        shell = (f'"{WORKLOAD}" pairs 8 {pairs} & "{WORKLOAD}" pairs 8 '
+                 f'{pairs}; wait')
+        run = countrace('record', '--no-kernel', '--sub-buffers', '16', '-o',
+                        self.trace, '--', 'sh', '-c', shell)
+        counts = emitted(run.stdout)
+        self.assertEqual(len(counts), 16)
+        self.assertEqual(sum(counts.values()), 16 * 2 * pairs)
+        data = report(self.trace)
+        lost = data['loss']['discarded_events']
+        self.assertEqual(sum(data['loss']['by_cause'].values()), lost)
+        self.assertEqual(data['trace']['records'] + lost,
+                         sum(counts.values()))
+        self.assertEqual(lost, 0)
+        calls = sum(row['calls'] for row in data['segments']
+                    if row['segment'] == 'workload:pair')
+        self.assertEqual(calls, 16 * pairs)
+
+    def test_signal_storm(self):
+        run = countrace('record', '-o', self.trace, '--', WORKLOAD, 'storm',
+                        '3000', '100')
+        lines = [line for line in script_lines(self.trace)
+                 if ' workload:' in line]
+        self.assertEqual(len(lines), sum(emitted(run.stdout).values()))
+
+    def test_every_record_is_under_its_thread(self):
+        for arguments in (('short', '1000', '10'), ('forks', '200', '2')):
+            with self.subTest(arguments=arguments):
+                trace = self.work / f'{arguments[0]}.ctf'
+                run = countrace('record', '--no-kernel', '--sub-buffers', '16',
+                                '-o', trace, '--', WORKLOAD, *arguments)
+                counts = emitted(run.stdout)
+                found = collections.Counter(
+                    int(tid) for tid in
+                    re.findall(r'^\[[^\]]*\] \S*?(\d+) workload:',
+                               '\n'.join(script_lines(trace)), re.M))
+                lost = report(trace)['loss']['discarded_events']
+                self.assertEqual(sum(found.values()) + lost,
+                                 sum(counts.values()))
+                if lost == 0:
+                    self.assertEqual(found, counts)
+
+    def test_exit_status_output_and_signals_pass_through(self):
+        run = countrace('record', '--no-kernel', '-o', self.trace, '--', 'sh',
+                        '-c', 'echo out; echo err >&2; exit 37', check=False)
+        self.assertEqual(run.returncode, 37)
+        self.assertEqual(run.stdout, 'out\n')
+        self.assertIn('err\n', run.stderr)
+        run = countrace('record', '--no-kernel', '--force', '-o', self.trace,
+                        '--', 'sh', '-c', 'kill -TERM $$', check=False)
+        self.assertEqual(run.returncode, 128 + signal.SIGTERM)
+        run = countrace('record', '--no-kernel', '--force', '-o', self.trace,
+                        '--', WORKLOAD, 'exec', '5', check=False)
+        self.assertEqual(run.returncode, 7)
+
+
+class Killed(Recording):
+    """kill -9 of the program, of the recorder, and of both."""
+
+    def start(self, counters, kernel):
+        with open(counters, 'wb') as file:
+            file.truncate(4096)
+        options = [] if kernel else ['--no-kernel']
+        recorder = subprocess.Popen(
+            [COUNTRACE, 'record', '-q', *options, '-o', str(self.trace),
+             '--force', '--', WORKLOAD, 'killed', str(counters), '2', '50'],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        program = None
+        deadline = time.monotonic() + 20
+        while program is None and time.monotonic() < deadline:
+            found = subprocess.run(['pgrep', '-P', str(recorder.pid)],
+                                   capture_output=True, text=True, check=False)
+            words = found.stdout.split()
+            program = int(words[0]) if words else None
+        self.assertIsNotNone(program)
+        return recorder, program
+
+    def committed(self, counters):
+        with open(counters, 'rb') as file:
+            return struct.unpack('<QQ', file.read(16))
+
+    def test_what_was_committed_is_there(self):
+        rounds = 200 if FULL else 21
+        generator = random.Random(4711)
+        for index in range(rounds):
+            victim = ('program', 'recorder', 'both')[index % 3]
+            with self.subTest(round=index, victim=victim):
+                self.one_round(victim, generator.uniform(0.0, 0.12),
+                               kernel=index % 2 == 0 and os.geteuid() == 0)
+
+    def count(self, command):
+        """Tick records a command prints, one a line."""
+        return int(subprocess.run(
+            f'{command} | grep -c "workload:tick"', shell=True, text=True,
+            capture_output=True, timeout=300, check=False).stdout)
+
+    def one_round(self, victim, delay, kernel):
+        counters = self.work / 'counters'
+        recorder, program = self.start(counters, kernel)
+        time.sleep(delay)
+        if victim in ('program', 'both'):
+            os.kill(program, signal.SIGKILL)
+        if victim in ('recorder', 'both'):
+            recorder.kill()
+        if victim == 'recorder':
+            at_kill = self.committed(counters)
+            time.sleep(0.02)
+            try:
+                os.kill(program, signal.SIGKILL)  # it went on undisturbed
+            except ProcessLookupError:
+                self.fail('the program died with its recorder')
+        recorder.wait(timeout=60)
+        deadline = time.monotonic() + 10
+        while pathlib.Path(f'/proc/{program}').exists():
+            if pathlib.Path(f'/proc/{program}/stat').read_text().split(
+                    ')')[1].split()[0] == 'Z' or time.monotonic() > deadline:
+                break
+        committed = self.committed(counters)
+        if victim == 'recorder':
+            committed = at_kill
+        if not (self.trace / '.session').exists() and not (
+                self.trace / 'metadata').exists():
+            self.assertEqual(sum(committed), 0)  # killed before it began
+            return
+        before = self.count(f'"{COUNTRACE}" script "{self.trace}"')
+        data = report(self.trace)
+        lost = data['loss']['discarded_events']
+        hits = sum(row['hits'] for row in data['hooks']
+                   if row['hook'] == 'workload:tick')
+        self.assertGreaterEqual(before + lost, sum(committed))
+        self.assertEqual(hits, before)
+        countrace('recover', self.trace)
+        countrace('verify', self.trace)
+        errors = self.work / 'errors'
+        ticks = self.count(f'babeltrace2 "{self.trace}" 2>"{errors}"')
+        if lost == 0:
+            self.assertEqual(errors.read_text(), '')
+        self.assertEqual(ticks, before)
+
+
+class Full(Recording):
+    def test_disk_full_is_a_counted_loss(self):
+        if os.geteuid() != 0:
+            self.skipTest('SKIPPED: mounting a small tmpfs needs root')
+        disk = self.work / 'disk'
+        disk.mkdir()
+        subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', disk],
+                       check=True)
+        self.addCleanup(subprocess.run, ['umount', str(disk)], check=False)
+        trace = disk / 'trace.ctf'
+        run = countrace('record', '--no-kernel', '-o', trace, '--', WORKLOAD,
+                        'pairs', '4', '200000')
+        self.assertEqual(len(emitted(run.stdout)), 4)  # it finished normally
+        self.assertRegex(run.stderr, r'(?i)space|disk')
+        records, lost, by_cause = recorded(trace)
+        self.assertEqual(records + lost, sum(emitted(run.stdout).values()))
+        self.assertGreater(by_cause['disk_full'], 0)
+        self.check_babeltrace_readable(trace)
+
+    def check_babeltrace_readable(self, trace):
+        lines, _ = babeltrace_lines(trace)  # discarded events are a warning
+        self.assertEqual(len(lines), len(script_lines(trace)))
+
+    def test_descriptor_limit(self):
+        run = countrace('record', '--no-kernel', '-o', self.trace, '--',
+                        WORKLOAD, 'no_fds', '1000')
+        records, lost, by_cause = recorded(self.trace)
+        self.assertEqual(records + lost, 1000)
+        self.assertEqual(by_cause.get('no_resource', 0), lost)
+        if lost:
+            self.assertRegex(run.stderr, r'ulimit|RLIMIT|descriptor')
+
+    def test_unwritable_directory(self):
+        run = countrace('record', '-o', '/proc/nowhere/trace.ctf', '--', 'true',
+                        check=False)
+        self.assertEqual(run.returncode, 1)
+        self.assertIn('/proc/nowhere', run.stderr)
+
+
+@unittest.skipIf(os.geteuid() != 0, 'SKIPPED: kernel records need root')
+class Books(Recording):
+    def test_request_pipeline_is_accounted_exactly(self):
+        run = countrace('record', '-a', '-o', self.trace, '--', PIPELINE)
+        true_calls = {name: int(count) for name, count in
+                      re.findall(r'^(\S+:\S+) (\d+)$', run.stdout, re.M)}
+        self.assertTrue(true_calls)
+        data = report(self.trace)
+        self.assertEqual(data['loss']['discarded_events'], 0)
+        calls = collections.Counter()
+        for row in data['segments']:
+            calls[row['segment']] += row['calls']
+        for row in data['hooks']:
+            calls[row['hook']] += row['hits']
+        for name, count in true_calls.items():
+            self.assertEqual(calls[name], count, name)
+        for event in ('task-clock', 'cpu-clock', 'page-faults',
+                      'context-switches'):
+            self.assertEqual(data['books'][event]['residual'], 0, event)
+        wall = sum(row['wall_ns'] for row in data['cpus'])
+        used = sum(row['busy_ns'] + row['idle_ns'] + row['unattributed_ns']
+                   for row in data['cpus'])
+        self.assertLessEqual(abs(wall - used), wall / 1000)
+        self.check_babeltrace_agrees(self.trace)
+
+    def test_a_sleeping_segment_shows_its_switches_inside(self):
+        countrace('record', '-o', self.trace, '--', WORKLOAD, 'faults', '200',
+                  '10')
+        rows = {row['segment']: row for row in report(self.trace)['segments']}
+        sleeps, faults = rows['workload:sleeps'], rows['workload:faults']
+        self.assertGreaterEqual(sleeps['counts']['context-switches']['incl'],
+                                10)
+        self.assertGreater(sleeps['off_cpu_ns']['incl'], 10 * 1900000)
+        self.assertGreaterEqual(faults['counts']['page-faults']['incl'],
+                                10 * 200)
+        self.assertLessEqual(faults['counts']['page-faults']['incl'],
+                             10 * 200 + 50)
+        self.assertEqual(faults['counts']['page-faults']['quality'], 'exact')
+
+    def test_on_cpu_time_agrees_with_the_scheduler(self):
+        # Two spinning processes share a core; a third sleeps beside them.
+        shell = (f'"{WORKLOAD}" spin 1500 0 & "{WORKLOAD}" spin 1500 0 & '
+                 'sleep 2; wait')
+        run = countrace('record', '-o', self.trace, '--', 'sh', '-c', shell)
+        truth = {int(pid): int(ns) for pid, ns in
+                 re.findall(r'^schedstat (\d+) (\d+)', run.stdout, re.M)}
+        self.assertEqual(len(truth), 2)
+        rows = {row['pid']: row for row in report(self.trace)['processes']}
+        for pid, ns in truth.items():
+            self.assertAlmostEqual(rows[pid]['on_cpu_ns'] / ns, 1, delta=0.01)
+
+
+class Damaged(Recording):
+    def test_any_cut_or_flip_is_an_error_or_a_counted_loss(self):
+        countrace('record', '--no-kernel', '-o', self.trace, '--', WORKLOAD,
+                  'ticks', '2', '2000')
+        generator = random.Random(1)
+        streams = sorted(self.trace.glob('thread-*'))
+        for index in range(120 if FULL else 30):
+            copy = self.work / 'copy.ctf'
+            shutil.rmtree(copy, ignore_errors=True)
+            shutil.copytree(self.trace, copy)
+            victim = copy / generator.choice(
+                [*streams, self.trace / 'metadata']).name
+            content = bytearray(victim.read_bytes())
+            if index % 2:
+                del content[generator.randrange(len(content)):]
+            else:
+                content[generator.randrange(len(content))] ^= (
+                    1 << generator.randrange(8))
+            victim.write_bytes(content)
+            for verb in ('report', 'script', 'verify', 'info'):
+                run = countrace(verb, copy, check=False)
+                self.assertIn(run.returncode, (0, 1), (index, verb, run.stderr))
+
+    def test_foreign_and_empty_inputs_are_named(self):
+        (self.work / 'file').write_text('hello')
+        (self.work / 'empty').mkdir()
+        for name in ('file', 'empty', 'missing'):
+            for verb in ('report', 'script', 'info', 'recover'):
+                run = countrace(verb, self.work / name, check=False)
+                self.assertEqual(run.returncode, 1, (name, verb))
+                self.assertIn(name, run.stderr)
+
+
+if __name__ == '__main__':
+    COUNTRACE, WORKLOAD, PIPELINE = sys.argv[1:4]
+    unittest.main(argv=[sys.argv[0], *sys.argv[4:]], verbosity=2)
