@@ -32,7 +32,7 @@ THIRD_PARTY = {
     "boost/": {"viewer", "tests"},
     "babeltrace2/": {"rmap", "tests"},
     "catch2/": {"tests"},
-    "nlohmann/": {"tests"},
+    "nlohmann/": {"rmap", "viewer", "tests"},
     "lttng/": {"hooks", "tests"},
 }
 
