@@ -14,7 +14,13 @@ namespace countrace::rmap {
 enum class ReportFormat { kText, kJson, kJsonLines, kCsv };
 // kDefault: summary, processes, segments, books, loss.
 enum class ReportBy {
-  kDefault, kProcess, kThread, kSegment, kPath, kCpu, kHook
+  kDefault,
+  kProcess,
+  kThread,
+  kSegment,
+  kPath,
+  kCpu,
+  kHook
 };
 
 struct RenderOptions {
@@ -22,7 +28,7 @@ struct RenderOptions {
   ReportBy by = ReportBy::kDefault;
   std::size_t max_rows = 20;  // text only; 0 = all. Cut rows are said.
   bool color = false;
-  std::size_t width = 100;    // columns of the terminal
+  std::size_t width = 100;  // columns of the terminal
 };
 
 // Names from the trace are escaped: control characters, ESC and bidi marks

@@ -84,15 +84,15 @@ struct SegmentRow {
   std::int32_t pid = 0;
   ProcessIndex process{};
   std::string comm;
-  std::uint64_t calls = 0;           // enters recorded
-  std::uint64_t end_inferred = 0;    // of `calls`: exit not recorded
+  std::uint64_t calls = 0;         // enters recorded
+  std::uint64_t end_inferred = 0;  // of `calls`: exit not recorded
   // Exits whose enter was not recorded: calls begun before the trace or during
   // a loss. Neither in `calls` nor in the times, since their length is unknown.
   std::uint64_t begin_inferred = 0;
   TimeStatistics wall;
   Quality quality = Quality::kExact;  // of calls and wall
   std::optional<InclusiveExclusive> on_cpu, off_cpu;
-  Quality on_cpu_quality = Quality::kExact;  // of on_cpu and off_cpu
+  Quality on_cpu_quality = Quality::kExact;         // of on_cpu and off_cpu
   std::vector<std::optional<SegmentCount>> counts;  // one for each event
 };
 
@@ -133,7 +133,7 @@ struct Loss {
   std::uint64_t discarded_events = 0;
   std::map<std::string, std::uint64_t> by_cause;
   std::uint64_t discarded_packets = 0;
-  std::uint64_t clock_errors = 0;  // records whose time went back
+  std::uint64_t clock_errors = 0;     // records whose time went back
   std::vector<std::string> messages;  // what, where, remedy
 };
 

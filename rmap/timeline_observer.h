@@ -1,7 +1,7 @@
 // What reconstruction tells a consumer that wants the timeline, not the totals
 // (the viewer's index, `state`). Calls come in the order in which spans end, on
-// the thread that runs the pipeline. Spans that are still open when the trace ends
-// come last, dispatches by CPU, then segments by thread.
+// the thread that runs the pipeline. Spans that are still open when the trace
+// ends come last, dispatches by CPU, then segments by thread.
 #ifndef COUNTRACE_RMAP_TIMELINE_OBSERVER_H_
 #define COUNTRACE_RMAP_TIMELINE_OBSERVER_H_
 

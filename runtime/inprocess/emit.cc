@@ -42,10 +42,9 @@ inline std::byte* LoadPos(ThreadRing* ring) noexcept {
 inline bool HasRoom(ThreadRing* ring, std::byte* pos, std::size_t bytes,
                     std::uint64_t now_ns) noexcept {
   // An epoch is 19 h: two records of one packet are never 2^47 ns apart.
-  return __builtin_expect(
-      static_cast<std::size_t>(ring->end - pos) >= bytes &&
-          now_ns >> kEpochShift == ring->epoch,
-      1);
+  return __builtin_expect(static_cast<std::size_t>(ring->end - pos) >= bytes &&
+                              now_ns >> kEpochShift == ring->epoch,
+                          1);
 }
 
 // Whatever the fast path could not do: new clock parameters, new sub-buffer, a
@@ -63,8 +62,8 @@ inline bool HasRoom(ThreadRing* ring, std::byte* pos, std::size_t bytes,
     // Fails if a handler wrote a record since `pos` was read: its clock is
     // later than ours, so read ours again.
     if (!ExchangeIfEqual(&ring->pos, pos, pos + 8)) continue;
-    StoreHeader(pos, lf::HeaderWord(static_cast<std::uint16_t>(event_id),
-                                    now_ns));
+    StoreHeader(pos,
+                lf::HeaderWord(static_cast<std::uint16_t>(event_id), now_ns));
     return;
   }
 }
@@ -80,8 +79,8 @@ void Emit(std::uint32_t event_id) noexcept {
     std::uint64_t now_ns;
     if (TryClockNow(&now_ns) && HasRoom(ring, pos, 8, now_ns) &&
         __builtin_expect(ExchangeIfEqual(&ring->pos, pos, pos + 8), 1)) {
-      StoreHeader(pos, lf::HeaderWord(static_cast<std::uint16_t>(event_id),
-                                      now_ns));
+      StoreHeader(pos,
+                  lf::HeaderWord(static_cast<std::uint16_t>(event_id), now_ns));
       return;
     }
   }
@@ -128,8 +127,8 @@ std::byte* StorePayload(std::byte* out, const countrace_hook_site& site,
   return out;
 }
 
-// Any record of more than one word: `site` and `values` may be null. kDump: with
-// the thread's counters.
+// Any record of more than one word: `site` and `values` may be null. kDump:
+// with the thread's counters.
 template <bool kDump>
 void EmitRecord(const countrace_hook_site* site, std::uint32_t event_id,
                 const countrace_value* values, std::uint32_t count) noexcept {
@@ -186,11 +185,10 @@ void EmitPayloadDump(const countrace_hook_site* site, std::uint32_t event_id,
   EmitRecord<true>(site, event_id, values, count);
 }
 
-constexpr countrace_sink kSink = {sizeof(countrace_sink),
-                                  COUNTRACE_ABI_VERSION, &Emit, &EmitPayload};
-constexpr countrace_sink kDumpSink = {sizeof(countrace_sink),
-                                      COUNTRACE_ABI_VERSION, &EmitDump,
-                                      &EmitPayloadDump};
+constexpr countrace_sink kSink = {sizeof(countrace_sink), COUNTRACE_ABI_VERSION,
+                                  &Emit, &EmitPayload};
+constexpr countrace_sink kDumpSink = {
+    sizeof(countrace_sink), COUNTRACE_ABI_VERSION, &EmitDump, &EmitPayloadDump};
 
 }  // namespace
 

@@ -146,7 +146,8 @@ bool HookRegistry::Append(const char* line, std::size_t bytes) noexcept {
   const ssize_t wrote =
       pwrite(fd_, line, bytes, static_cast<off_t>(text_bytes_));
   if (wrote != static_cast<ssize_t>(bytes)) {
-    CountSessionDiscard(lf::DiscardCause::kDiskFull, wrote < 0 ? errno : ENOSPC);
+    CountSessionDiscard(lf::DiscardCause::kDiskFull,
+                        wrote < 0 ? errno : ENOSPC);
     return false;
   }
   memcpy(text_ + text_bytes_, line, bytes);
@@ -179,9 +180,9 @@ bool HookRegistry::Register(const countrace_hook_site& site,
     if (ParseLine(at, next + 1, &line)) {
       const bool same_name = Equal(line.name, line.name_bytes, name) &&
                              Equal(line.kind, line.kind_bytes, kind);
-      const bool same = same_name && (site.kind == COUNTRACE_SITE_EXIT ||
-                                      Equal(line.types, line.types_bytes,
-                                            types));
+      const bool same =
+          same_name && (site.kind == COUNTRACE_SITE_EXIT ||
+                        Equal(line.types, line.types_bytes, types));
       if (same && (site.hook_id == 0 || site.hook_id == line.id)) {
         hook->id = line.id;
         return true;

@@ -1,5 +1,5 @@
-// The session's hook registry, `.hooks` (logformat/session_layout.h): one id for
-// one hook in all processes of a recording.
+// The session's hook registry, `.hooks` (logformat/session_layout.h): one id
+// for one hook in all processes of a recording.
 #ifndef COUNTRACE_RUNTIME_INPROCESS_HOOK_REGISTRY_H_
 #define COUNTRACE_RUNTIME_INPROCESS_HOOK_REGISTRY_H_
 

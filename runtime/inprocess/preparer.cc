@@ -59,8 +59,8 @@ bool ServeRing(ThreadRing& ring) noexcept {
 // The program's own threads have all ended (main through pthread_exit): the
 // process must end now, as it would have without us.
 bool IsLastThread() noexcept {
-  const long fd = syscall(SYS_openat, AT_FDCWD, "/proc/self/stat",
-                          O_RDONLY | O_CLOEXEC, 0);
+  const long fd =
+      syscall(SYS_openat, AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC, 0);
   if (fd < 0) return false;
   char text[1024];
   const long got = syscall(SYS_read, fd, text, sizeof(text) - 1);
@@ -104,8 +104,8 @@ void* Run(void*) noexcept {
     if (worked) continue;
     g_process->preparer_waiting.store(1, std::memory_order_seq_cst);
     const timespec timeout = {0, kIdleNs};
-    const long waited = syscall(SYS_futex, wake, FUTEX_WAIT, seen, &timeout,
-                                nullptr, 0);
+    const long waited =
+        syscall(SYS_futex, wake, FUTEX_WAIT, seen, &timeout, nullptr, 0);
     g_process->preparer_waiting.store(0, std::memory_order_seq_cst);
     if (waited != 0 && errno == ETIMEDOUT && IsLastThread()) return nullptr;
   }

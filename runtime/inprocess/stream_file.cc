@@ -40,9 +40,8 @@ void StreamPath(const ThreadRing& ring, char (&path)[4096 + 64]) noexcept {
   memcpy(path, g_session_path, length);
   char* out = path + length;
   memcpy(out, "/thread-", 8);
-  out = AppendNumber(
-      out + 8, static_cast<std::uint64_t>(
-                   g_process->pid.load(std::memory_order_relaxed)));
+  out = AppendNumber(out + 8, static_cast<std::uint64_t>(g_process->pid.load(
+                                  std::memory_order_relaxed)));
   *out++ = '-';
   out = AppendNumber(out, ring.stream);
   *out = '\0';
@@ -51,8 +50,8 @@ void StreamPath(const ThreadRing& ring, char (&path)[4096 + 64]) noexcept {
 ExtendResult Failure(int error) noexcept {
   const bool disk = error == ENOSPC || error == EDQUOT || error == EIO ||
                     error == EFBIG || error == EROFS;
-  return {false, disk ? lf::DiscardCause::kDiskFull
-                      : lf::DiscardCause::kNoResource,
+  return {false,
+          disk ? lf::DiscardCause::kDiskFull : lf::DiscardCause::kNoResource,
           error};
 }
 
@@ -61,8 +60,8 @@ ExtendResult Failure(int error) noexcept {
 int WriteZeroes(int fd, std::uint64_t offset, std::uint64_t bytes) noexcept {
   static const char kZeroes[4096] = {};
   for (std::uint64_t done = 0; done < bytes;) {
-    const long wrote = syscall(SYS_pwrite64, fd, kZeroes, sizeof(kZeroes),
-                               offset + done);
+    const long wrote =
+        syscall(SYS_pwrite64, fd, kZeroes, sizeof(kZeroes), offset + done);
     if (wrote <= 0) return wrote < 0 ? errno : ENOSPC;
     done += static_cast<std::uint64_t>(wrote);
   }
@@ -172,8 +171,8 @@ ExtendResult ExtendStreamFile(ThreadRing& ring, SubBuffer* out) noexcept {
   if (!TakeQuota(bytes)) return {false, lf::DiscardCause::kTraceFull, 0};
   char path[4096 + 64];
   StreamPath(ring, path);
-  const long fd = syscall(SYS_openat, AT_FDCWD, path,
-                          O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+  const long fd =
+      syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
   if (fd < 0) {
     ReturnQuota(bytes);
     return Failure(errno);

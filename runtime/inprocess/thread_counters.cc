@@ -58,8 +58,8 @@ std::int32_t OpenEvent(const lf::SessionEvent& event,
 #if defined(__aarch64__)
   attr.config1 |= 3;  // ask for 64-bit counters readable from user space
 #endif
-  long fd = syscall(SYS_perf_event_open, &attr, 0, -1, leader,
-                    PERF_FLAG_FD_CLOEXEC);
+  long fd =
+      syscall(SYS_perf_event_open, &attr, 0, -1, leader, PERF_FLAG_FD_CLOEXEC);
   if (fd < 0 && (errno == EACCES || errno == EPERM)) {
     // perf_event_paranoid >= 2: user-space counts only, by intent of the admin.
     attr.exclude_kernel = 1;
@@ -105,8 +105,7 @@ void ReadGroup(const ThreadCounters& counters, CounterValues& values) noexcept {
     std::uint64_t value[lf::kMaxCounters];
   } group;
   const int saved_errno = errno;
-  const long got =
-      syscall(SYS_read, counters.leader_fd, &group, sizeof(group));
+  const long got = syscall(SYS_read, counters.leader_fd, &group, sizeof(group));
   errno = saved_errno;
   const long wanted = static_cast<long>((3 + counters.opened) * 8);
   if (got != wanted || group.count != counters.opened || group.running == 0) {
@@ -134,8 +133,8 @@ void OpenThreadCounters(ThreadCounters& counters) noexcept {
     Track(counters.fds[i]);
     if (counters.leader_fd < 0) counters.leader_fd = counters.fds[i];
     counters.order[counters.opened++] = static_cast<std::uint8_t>(i);
-    void* page = mmap(nullptr, kPageBytes, PROT_READ, MAP_SHARED,
-                      counters.fds[i], 0);
+    void* page =
+        mmap(nullptr, kPageBytes, PROT_READ, MAP_SHARED, counters.fds[i], 0);
     if (page == MAP_FAILED) {
       counters.user_readable = false;
       continue;

@@ -47,7 +47,8 @@ PageRead ReadPage(const volatile perf_event_mmap_page* page, Rdpmc rdpmc,
   bool multiplexed;
   do {
     sequence = page->lock;
-    std::atomic_signal_fence(std::memory_order_seq_cst);  // the kernel writes on this CPU
+    std::atomic_signal_fence(
+        std::memory_order_seq_cst);  // the kernel writes on this CPU
     index = page->index;
     count = page->offset;
     multiplexed = page->time_enabled != page->time_running;

@@ -225,9 +225,8 @@ bool SwitchSubBuffer(ThreadRing& ring, bool nested) noexcept {
 
 }  // namespace
 
-__thread ThreadState t_state
-    __attribute__((tls_model("initial-exec"), visibility("hidden"))) = {
-        &g_no_ring, 0};
+__thread ThreadState t_state __attribute__((
+    tls_model("initial-exec"), visibility("hidden"))) = {&g_no_ring, 0};
 
 bool MakeRoom(std::size_t bytes, bool nested) noexcept {
   ThreadRing* ring = t_state.ring;
@@ -243,9 +242,8 @@ bool MakeRoom(std::size_t bytes, bool nested) noexcept {
   }
   ring = t_state.ring;
   if (ring->live == 0) return StartThread();
-  const bool room =
-      static_cast<std::size_t>(ring->end - ring->pos) >= bytes &&
-      ClockNow() >> kEpochShift == ring->epoch;
+  const bool room = static_cast<std::size_t>(ring->end - ring->pos) >= bytes &&
+                    ClockNow() >> kEpochShift == ring->epoch;
   // A handler may have switched between the check and the blocking of signals.
   return room || SwitchSubBuffer(*ring, nested);
 }
@@ -257,8 +255,8 @@ void ReleaseRing() noexcept {
   CloseThreadCounters(ring->counters);
   // Give the unused rest of the sub-buffer to the stream's next thread.
   if (ring->head != nullptr) {
-    const auto used = static_cast<std::uint64_t>(ring->pos -
-                                                 ring->current.address);
+    const auto used =
+        static_cast<std::uint64_t>(ring->pos - ring->current.address);
     const std::uint64_t kept = (used + lf::kPacketAlignBytes - 1) /
                                lf::kPacketAlignBytes * lf::kPacketAlignBytes;
     if (ring->current.bytes - kept >= kLeftoverMinBytes) {

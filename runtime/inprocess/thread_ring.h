@@ -26,9 +26,9 @@ namespace countrace::runtime {
 // A mapped piece of the stream file.
 struct SubBuffer {
   std::byte* address;
-  std::uint64_t bytes;         // multiple of kPacketAlignBytes
-  std::uint64_t content_bytes; // once closed or left
-  std::uint64_t end_ns;        // time at which it was left
+  std::uint64_t bytes;          // multiple of kPacketAlignBytes
+  std::uint64_t content_bytes;  // once closed or left
+  std::uint64_t end_ns;         // time at which it was left
 };
 
 // Fixed-size queue with one producer and one consumer thread.

@@ -57,15 +57,16 @@ void MoveRateWindow(const ClockPair& now) noexcept {
 }
 
 // Requires: clock_syncing held. Returns the time of `now` on the log's clock.
-std::uint64_t PublishSet(const ClockPair& now, std::uint64_t floor_ns) noexcept {
+std::uint64_t PublishSet(const ClockPair& now,
+                         std::uint64_t floor_ns) noexcept {
   const std::uint64_t base_ns = now.ns > floor_ns ? now.ns : floor_ns;
   std::uint64_t mult = MeasuredRate(now);
   const std::uint64_t ahead_ns = base_ns - now.ns;
   if (ahead_ns > 0) {
     // Lose the lead within one set's life, at most by running at half speed.
     const std::uint64_t slower = ahead_ns > kSetNs / 2 ? kSetNs / 2 : ahead_ns;
-    mult -= static_cast<std::uint64_t>(
-        static_cast<unsigned __int128>(mult) * slower / kSetNs);
+    mult -= static_cast<std::uint64_t>(static_cast<unsigned __int128>(mult) *
+                                       slower / kSetNs);
   }
   ClockParameters& set = g_sets[g_next_set++ % kSets];
   set.raw_base = now.raw;
@@ -117,7 +118,8 @@ std::uint64_t ClockSlow() noexcept {
   if (g_limit_ticks == 0) return MonotonicNs();
   // No record of this thread can be later than the end of the set in force.
   const ClockParameters* old = g_clock.load(std::memory_order_acquire);
-  const std::uint64_t last_ns = old->ns_base + ConvertTicks(old->limit, old->mult);
+  const std::uint64_t last_ns =
+      old->ns_base + ConvertTicks(old->limit, old->mult);
   if (g_process == nullptr ||
       g_process->clock_syncing.exchange(1, std::memory_order_acquire) != 0) {
     // Another thread (or the code this handler interrupted) is pairing. Stay

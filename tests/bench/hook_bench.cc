@@ -1,6 +1,6 @@
 // What one hook costs, in this process, beside the bare instructions it is made
-// of. Prints one "NAME NS" line for each; run_bench.py runs it off and recording
-// and puts the peers beside it.
+// of. Prints one "NAME NS" line for each; run_bench.py runs it off and
+// recording and puts the peers beside it.
 //
 // Each figure is the median of 15 loops, the empty loop not subtracted.
 #include <countrace/hooks.h>
@@ -50,8 +50,9 @@ volatile std::uint64_t g_sink;
 
 int main(int argc, char** argv) {
   const int iterations = argc > 1 ? atoi(argv[1]) : 500000;
-  Measure("empty_loop", iterations,
-          [](int i) { __asm__ volatile("" : : "r"(i)); });
+  Measure("empty_loop", iterations, [](int i) {
+    __asm__ volatile("" : : "r"(i));
+  });
   Measure("two_raw_clock_reads", iterations, [](int) {
     g_sink = ReadRaw();
     g_sink = ReadRaw();

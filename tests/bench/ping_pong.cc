@@ -1,6 +1,6 @@
-// Two threads pass a byte to and fro through pipes: two context switches a round
-// trip when pinned to one CPU. Prints "round_trip NS" and its own count of
-// voluntary switches.
+// Two threads pass a byte to and fro through pipes: two context switches a
+// round trip when pinned to one CPU. Prints "round_trip NS" and its own count
+// of voluntary switches.
 #include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>

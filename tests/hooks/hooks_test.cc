@@ -49,7 +49,8 @@ std::map<std::string, const countrace_hook_site*> SitesByName() {
   return sites;
 }
 
-// (provider:name, arguments, semaphore) of every USDT note of a 64-bit ELF file.
+// (provider:name, arguments, semaphore) of every USDT note of a 64-bit ELF
+// file.
 struct UsdtNote {
   std::string probe;
   std::string arguments;
@@ -82,8 +83,8 @@ std::vector<UsdtNote> UsdtNotes(const char* path) {
       const char* provider = desc + sizeof(words);
       const char* probe = provider + strlen(provider) + 1;
       const char* arguments = probe + strlen(probe) + 1;
-      notes.push_back({std::string(provider) + ":" + probe, arguments,
-                       words[0], words[2]});
+      notes.push_back(
+          {std::string(provider) + ":" + probe, arguments, words[0], words[2]});
       at = desc + ((note.n_descsz + 3) & ~3u);
     }
   }
@@ -110,8 +111,9 @@ TEST_CASE("hooks: every site is listed with its name, place and types") {
   CHECK(member->line > 0);
   REQUIRE(member->count == 6);
   const std::uint8_t expected[6] = {
-      COUNTRACE_TYPE_STRING,   COUNTRACE_TYPE_UNSIGNED, COUNTRACE_TYPE_POINTER,
-      COUNTRACE_TYPE_UNSIGNED, COUNTRACE_TYPE_DOUBLE,   COUNTRACE_TYPE_UNSIGNED};
+      COUNTRACE_TYPE_STRING,  COUNTRACE_TYPE_UNSIGNED,
+      COUNTRACE_TYPE_POINTER, COUNTRACE_TYPE_UNSIGNED,
+      COUNTRACE_TYPE_DOUBLE,  COUNTRACE_TYPE_UNSIGNED};
   CHECK(std::equal(expected, expected + 6, member->types));
   const countrace_hook_site* plain = sites.at("plain");
   CHECK(plain->kind == COUNTRACE_SITE_POINT);

@@ -48,12 +48,13 @@ __attribute__((destructor(101))) static void countrace_detail_withdraw(void) {
 #endif
 
 /* Lists the hook site at constant address `site` in this object's section. */
-#define COUNTRACE_DETAIL_LIST_SITE(site)                          \
-  __asm__ volatile(".pushsection countrace_hooks,\"aw?\",%%progbits\n" \
-                   "\t.balign 8\n"                                \
-                   "\t.8byte %c0\n"                               \
-                   "\t.popsection"                                \
-                   :                                              \
-                   : "i"(site))
+#define COUNTRACE_DETAIL_LIST_SITE(site)                  \
+  __asm__ volatile(                                       \
+      ".pushsection countrace_hooks,\"aw?\",%%progbits\n" \
+      "\t.balign 8\n"                                     \
+      "\t.8byte %c0\n"                                    \
+      "\t.popsection"                                     \
+      :                                                   \
+      : "i"(site))
 
 #endif /* COUNTRACE_ANNOUNCE_H_ */

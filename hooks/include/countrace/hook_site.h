@@ -45,8 +45,8 @@ struct countrace_value {
 
 struct countrace_hook_site;
 
-/* What a recording runtime does with a hook. Both functions may be called in any
- * context, signal handlers included; they keep errno.
+/* What a recording runtime does with a hook. Both functions may be called in
+ * any context, signal handlers included; they keep errno.
  */
 struct countrace_sink {
   uint32_t bytes; /* sizeof(struct countrace_sink) of the runtime */
@@ -77,8 +77,8 @@ struct countrace_hook_site {
   uint32_t bytes;                    /* sizeof(struct countrace_hook_site) */
   uint32_t hook_id; /* explicit numeric id, 1..4095; 0 = automatic */
   uint32_t line;
-  uint8_t kind;  /* COUNTRACE_SITE_* */
-  uint8_t count; /* payload values, 0..6 */
+  uint8_t kind;                                /* COUNTRACE_SITE_* */
+  uint8_t count;                               /* payload values, 0..6 */
   uint8_t types[COUNTRACE_MAX_PAYLOAD_VALUES]; /* COUNTRACE_TYPE_* */
   const char* provider;
   const char* name;

@@ -1,13 +1,12 @@
 /* countrace hooks: the one header an instrumented program includes.
  *
- *   COUNTRACE_SEGMENT("server", "handle");        C++: enter now, exit at the end
- *                                                 of the scope, exceptions too
- *   COUNTRACE_SEGMENT("server", "handle", id);    with up to 6 payload values
- *   COUNTRACE_HOOK("server", "bytes", n, name);   point hook
- *   COUNTRACE_ENTER("server", "phase", n);        C, or segments that are not
- *   COUNTRACE_EXIT("server", "phase");            scopes; exits in the same thread
- *   COUNTRACE_SEGMENT_ID(42, "server", "handle"); explicit hook id, 1..4095
- *   COUNTRACE_HOOK_ID(43, "server", "bytes", n);
+ *   COUNTRACE_SEGMENT("server", "handle");        C++: enter now, exit at the
+ * end of the scope, exceptions too COUNTRACE_SEGMENT("server", "handle", id);
+ * with up to 6 payload values COUNTRACE_HOOK("server", "bytes", n, name); point
+ * hook COUNTRACE_ENTER("server", "phase", n);        C, or segments that are
+ * not COUNTRACE_EXIT("server", "phase");            scopes; exits in the same
+ * thread COUNTRACE_SEGMENT_ID(42, "server", "handle"); explicit hook
+ * id, 1..4095 COUNTRACE_HOOK_ID(43, "server", "bytes", n);
  *
  * Provider and name are string literals of [A-Za-z0-9_.-]. Payload values are
  * integers, enums, floating point, strings (const char*, std::string,

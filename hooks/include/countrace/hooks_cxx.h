@@ -90,19 +90,20 @@ struct Site<Tag, Payload<Ts...>> {
   static_assert(IsName(Tag::provider()) && IsName(Tag::name()),
                 "countrace: provider and name are literals of [A-Za-z0-9_.-], "
                 "1 to 100 characters");
-  __attribute__((visibility("hidden"))) static inline countrace_hook_site site =
-      {{0},
-       nullptr,
-       0,
-       sizeof(countrace_hook_site),
-       Tag::hook_id(),
-       Tag::line(),
-       Tag::kind(),
-       sizeof...(Ts),
-       {TypeCode<Ts>()...},
-       Tag::provider(),
-       Tag::name(),
-       Tag::file()};
+  __attribute__((
+      visibility("hidden"))) static inline countrace_hook_site site = {
+      {0},
+      nullptr,
+      0,
+      sizeof(countrace_hook_site),
+      Tag::hook_id(),
+      Tag::line(),
+      Tag::kind(),
+      sizeof...(Ts),
+      {TypeCode<Ts>()...},
+      Tag::provider(),
+      Tag::name(),
+      Tag::file()};
 
   // --- Hot path (inline) ---
   static bool On() noexcept {
@@ -132,135 +133,129 @@ enum ScopeState : std::uint8_t { kScopeOff, kScopeProbed, kScopeRecorded };
 #define COUNTRACE_DETAIL_CAT(a, b) COUNTRACE_DETAIL_CAT2(a, b)
 
 // Declares type `unique##Site` of one hook site.
-#define COUNTRACE_DETAIL_SITE(unique, kind_, id_, provider_, name_, ...)      \
-  struct COUNTRACE_DETAIL_CAT(unique, Tag) {                                  \
-    static constexpr const char* provider() { return provider_; }             \
-    static constexpr const char* name() { return name_; }                     \
-    static constexpr const char* file() { return __FILE__; }                  \
-    static constexpr std::uint32_t line() { return __LINE__; }                \
-    static constexpr std::uint32_t hook_id() { return id_; }                  \
-    static constexpr std::uint8_t kind() { return kind_; }                    \
-  };                                                                          \
-  using COUNTRACE_DETAIL_CAT(unique, Site) = ::countrace::detail::Site<       \
-      COUNTRACE_DETAIL_CAT(unique, Tag),                                      \
-      decltype(::countrace::detail::PayloadOf(__VA_ARGS__))>
+#define COUNTRACE_DETAIL_SITE(unique, kind_, id_, provider_, name_, ...) \
+  struct COUNTRACE_DETAIL_CAT(unique, Tag) {                             \
+    static constexpr const char* provider() { return provider_; }        \
+    static constexpr const char* name() { return name_; }                \
+    static constexpr const char* file() { return __FILE__; }             \
+    static constexpr std::uint32_t line() { return __LINE__; }           \
+    static constexpr std::uint32_t hook_id() { return id_; }             \
+    static constexpr std::uint8_t kind() { return kind_; }               \
+  };                                                                     \
+  using COUNTRACE_DETAIL_CAT(unique, Site) =                             \
+      ::countrace::detail::Site<COUNTRACE_DETAIL_CAT(unique, Tag),       \
+                                decltype(::countrace::detail::PayloadOf( \
+                                    __VA_ARGS__))>
 
 // Emits an enter or a point hook with its payload and its USDT probe.
-#define COUNTRACE_DETAIL_FIRE(S, provider_, probe_, ...)                      \
-  COUNTRACE_DETAIL_CAT(COUNTRACE_DETAIL_FIRE_,                                \
-                       COUNTRACE_DETAIL_COUNT(__VA_ARGS__))                   \
+#define COUNTRACE_DETAIL_FIRE(S, provider_, probe_, ...)    \
+  COUNTRACE_DETAIL_CAT(COUNTRACE_DETAIL_FIRE_,              \
+                       COUNTRACE_DETAIL_COUNT(__VA_ARGS__)) \
   (S, provider_, probe_, __VA_ARGS__)
-#define COUNTRACE_DETAIL_FIRE_0(S, provider_, probe_, ...)   \
-  if (S::Recording()) S::Emit();                             \
+#define COUNTRACE_DETAIL_FIRE_0(S, provider_, probe_, ...) \
+  if (S::Recording()) S::Emit();                           \
   COUNTRACE_DETAIL_USDT(provider_, probe_, &S::site.gate)
-#define COUNTRACE_DETAIL_FIRE_N(S, provider_, probe_, USDT, ...)             \
-  const countrace_value countrace_detail_v[] = {__VA_ARGS__};                \
-  if (S::Recording()) S::EmitValues(countrace_detail_v);                     \
+#define COUNTRACE_DETAIL_FIRE_N(S, provider_, probe_, USDT, ...) \
+  const countrace_value countrace_detail_v[] = {__VA_ARGS__};    \
+  if (S::Recording()) S::EmitValues(countrace_detail_v);         \
   USDT(provider_, probe_, &S::site.gate, countrace_detail_v)
-#define COUNTRACE_DETAIL_FIRE_1(S, p, n, a)                    \
-  COUNTRACE_DETAIL_FIRE_N(S, p, n, COUNTRACE_DETAIL_USDT_1,    \
+#define COUNTRACE_DETAIL_FIRE_1(S, p, n, a)                 \
+  COUNTRACE_DETAIL_FIRE_N(S, p, n, COUNTRACE_DETAIL_USDT_1, \
                           ::countrace::detail::MakeValue(a))
-#define COUNTRACE_DETAIL_FIRE_2(S, p, n, a, b)                 \
-  COUNTRACE_DETAIL_FIRE_N(S, p, n, COUNTRACE_DETAIL_USDT_2,    \
-                          ::countrace::detail::MakeValue(a),   \
+#define COUNTRACE_DETAIL_FIRE_2(S, p, n, a, b)               \
+  COUNTRACE_DETAIL_FIRE_N(S, p, n, COUNTRACE_DETAIL_USDT_2,  \
+                          ::countrace::detail::MakeValue(a), \
                           ::countrace::detail::MakeValue(b))
-#define COUNTRACE_DETAIL_FIRE_3(S, p, n, a, b, c)              \
-  COUNTRACE_DETAIL_FIRE_N(S, p, n, COUNTRACE_DETAIL_USDT_3,    \
-                          ::countrace::detail::MakeValue(a),   \
-                          ::countrace::detail::MakeValue(b),   \
-                          ::countrace::detail::MakeValue(c))
-#define COUNTRACE_DETAIL_FIRE_4(S, p, n, a, b, c, d)           \
-  COUNTRACE_DETAIL_FIRE_N(S, p, n, COUNTRACE_DETAIL_USDT_4,    \
-                          ::countrace::detail::MakeValue(a),   \
-                          ::countrace::detail::MakeValue(b),   \
-                          ::countrace::detail::MakeValue(c),   \
-                          ::countrace::detail::MakeValue(d))
-#define COUNTRACE_DETAIL_FIRE_5(S, p, n, a, b, c, d, e)        \
-  COUNTRACE_DETAIL_FIRE_N(S, p, n, COUNTRACE_DETAIL_USDT_5,    \
-                          ::countrace::detail::MakeValue(a),   \
-                          ::countrace::detail::MakeValue(b),   \
-                          ::countrace::detail::MakeValue(c),   \
-                          ::countrace::detail::MakeValue(d),   \
-                          ::countrace::detail::MakeValue(e))
-#define COUNTRACE_DETAIL_FIRE_6(S, p, n, a, b, c, d, e, f)     \
-  COUNTRACE_DETAIL_FIRE_N(S, p, n, COUNTRACE_DETAIL_USDT_6,    \
-                          ::countrace::detail::MakeValue(a),   \
-                          ::countrace::detail::MakeValue(b),   \
-                          ::countrace::detail::MakeValue(c),   \
-                          ::countrace::detail::MakeValue(d),   \
-                          ::countrace::detail::MakeValue(e),   \
-                          ::countrace::detail::MakeValue(f))
+#define COUNTRACE_DETAIL_FIRE_3(S, p, n, a, b, c)                          \
+  COUNTRACE_DETAIL_FIRE_N(                                                 \
+      S, p, n, COUNTRACE_DETAIL_USDT_3, ::countrace::detail::MakeValue(a), \
+      ::countrace::detail::MakeValue(b), ::countrace::detail::MakeValue(c))
+#define COUNTRACE_DETAIL_FIRE_4(S, p, n, a, b, c, d)                        \
+  COUNTRACE_DETAIL_FIRE_N(                                                  \
+      S, p, n, COUNTRACE_DETAIL_USDT_4, ::countrace::detail::MakeValue(a),  \
+      ::countrace::detail::MakeValue(b), ::countrace::detail::MakeValue(c), \
+      ::countrace::detail::MakeValue(d))
+#define COUNTRACE_DETAIL_FIRE_5(S, p, n, a, b, c, d, e)                     \
+  COUNTRACE_DETAIL_FIRE_N(                                                  \
+      S, p, n, COUNTRACE_DETAIL_USDT_5, ::countrace::detail::MakeValue(a),  \
+      ::countrace::detail::MakeValue(b), ::countrace::detail::MakeValue(c), \
+      ::countrace::detail::MakeValue(d), ::countrace::detail::MakeValue(e))
+#define COUNTRACE_DETAIL_FIRE_6(S, p, n, a, b, c, d, e, f)                  \
+  COUNTRACE_DETAIL_FIRE_N(                                                  \
+      S, p, n, COUNTRACE_DETAIL_USDT_6, ::countrace::detail::MakeValue(a),  \
+      ::countrace::detail::MakeValue(b), ::countrace::detail::MakeValue(c), \
+      ::countrace::detail::MakeValue(d), ::countrace::detail::MakeValue(e), \
+      ::countrace::detail::MakeValue(f))
 #define COUNTRACE_DETAIL_COUNT(...) \
   COUNTRACE_DETAIL_COUNT_(__VA_ARGS__ __VA_OPT__(, ) 6, 5, 4, 3, 2, 1, 0, 0)
 #define COUNTRACE_DETAIL_COUNT_(a, b, c, d, e, f, n, ...) n
 
-#define COUNTRACE_DETAIL_HOOK(unique, id_, provider_, name_, ...)             \
-  do {                                                                        \
-    COUNTRACE_DETAIL_SITE(unique, COUNTRACE_SITE_POINT, id_, provider_,       \
-                          name_, __VA_ARGS__);                                \
-    COUNTRACE_DETAIL_LIST_SITE(&COUNTRACE_DETAIL_CAT(unique, Site)::site);    \
-    if (COUNTRACE_DETAIL_CAT(unique, Site)::On()) {                           \
-      COUNTRACE_DETAIL_FIRE(COUNTRACE_DETAIL_CAT(unique, Site), provider_,    \
-                            name_, __VA_ARGS__);                              \
-    }                                                                         \
+#define COUNTRACE_DETAIL_HOOK(unique, id_, provider_, name_, ...)              \
+  do {                                                                         \
+    COUNTRACE_DETAIL_SITE(unique, COUNTRACE_SITE_POINT, id_, provider_, name_, \
+                          __VA_ARGS__);                                        \
+    COUNTRACE_DETAIL_LIST_SITE(&COUNTRACE_DETAIL_CAT(unique, Site)::site);     \
+    if (COUNTRACE_DETAIL_CAT(unique, Site)::On()) {                            \
+      COUNTRACE_DETAIL_FIRE(COUNTRACE_DETAIL_CAT(unique, Site), provider_,     \
+                            name_, __VA_ARGS__);                               \
+    }                                                                          \
   } while (0)
 
-#define COUNTRACE_DETAIL_ENTER(unique, provider_, name_, ...)                 \
-  do {                                                                        \
-    COUNTRACE_DETAIL_SITE(unique, COUNTRACE_SITE_SEGMENT, 0, provider_,       \
-                          name_, __VA_ARGS__);                                \
-    COUNTRACE_DETAIL_LIST_SITE(&COUNTRACE_DETAIL_CAT(unique, Site)::site);    \
-    if (COUNTRACE_DETAIL_CAT(unique, Site)::On()) {                           \
-      COUNTRACE_DETAIL_FIRE(COUNTRACE_DETAIL_CAT(unique, Site), provider_,    \
-                            name_ "__enter", __VA_ARGS__);                    \
-    }                                                                         \
+#define COUNTRACE_DETAIL_ENTER(unique, provider_, name_, ...)                  \
+  do {                                                                         \
+    COUNTRACE_DETAIL_SITE(unique, COUNTRACE_SITE_SEGMENT, 0, provider_, name_, \
+                          __VA_ARGS__);                                        \
+    COUNTRACE_DETAIL_LIST_SITE(&COUNTRACE_DETAIL_CAT(unique, Site)::site);     \
+    if (COUNTRACE_DETAIL_CAT(unique, Site)::On()) {                            \
+      COUNTRACE_DETAIL_FIRE(COUNTRACE_DETAIL_CAT(unique, Site), provider_,     \
+                            name_ "__enter", __VA_ARGS__);                     \
+    }                                                                          \
   } while (0)
 
-#define COUNTRACE_DETAIL_EXIT(unique, provider_, name_)                       \
-  do {                                                                        \
-    COUNTRACE_DETAIL_SITE(unique, COUNTRACE_SITE_EXIT, 0, provider_, name_);  \
-    COUNTRACE_DETAIL_LIST_SITE(&COUNTRACE_DETAIL_CAT(unique, Site)::site);    \
-    if (COUNTRACE_DETAIL_CAT(unique, Site)::On()) {                           \
-      COUNTRACE_DETAIL_FIRE_0(COUNTRACE_DETAIL_CAT(unique, Site), provider_,  \
-                              name_ "__exit");                                \
-    }                                                                         \
+#define COUNTRACE_DETAIL_EXIT(unique, provider_, name_)                      \
+  do {                                                                       \
+    COUNTRACE_DETAIL_SITE(unique, COUNTRACE_SITE_EXIT, 0, provider_, name_); \
+    COUNTRACE_DETAIL_LIST_SITE(&COUNTRACE_DETAIL_CAT(unique, Site)::site);   \
+    if (COUNTRACE_DETAIL_CAT(unique, Site)::On()) {                          \
+      COUNTRACE_DETAIL_FIRE_0(COUNTRACE_DETAIL_CAT(unique, Site), provider_, \
+                              name_ "__exit");                               \
+    }                                                                        \
   } while (0)
 
-#define COUNTRACE_DETAIL_SEGMENT(unique, id_, provider_, name_, ...)          \
-  COUNTRACE_DETAIL_SITE(unique, COUNTRACE_SITE_SEGMENT, id_, provider_,       \
-                        name_, __VA_ARGS__);                                  \
-  struct COUNTRACE_DETAIL_CAT(unique, Guard) {                                \
-    ::countrace::detail::ScopeState state;                                    \
-    ~COUNTRACE_DETAIL_CAT(unique, Guard)() {                                  \
-      if (__builtin_expect(state != ::countrace::detail::kScopeOff, 0)) {     \
-        if (state == ::countrace::detail::kScopeRecorded) {                   \
-          COUNTRACE_DETAIL_CAT(unique, Site)::EmitExit();                     \
-        }                                                                     \
-        COUNTRACE_DETAIL_USDT(                                                \
-            provider_, name_ "__exit",                                        \
-            &COUNTRACE_DETAIL_CAT(unique, Site)::site.gate);                  \
-      }                                                                       \
-    }                                                                         \
-  } COUNTRACE_DETAIL_CAT(unique, guard){::countrace::detail::kScopeOff};      \
-  COUNTRACE_DETAIL_LIST_SITE(&COUNTRACE_DETAIL_CAT(unique, Site)::site);      \
-  if (COUNTRACE_DETAIL_CAT(unique, Site)::On()) {                             \
-    COUNTRACE_DETAIL_CAT(unique, guard).state =                               \
-        COUNTRACE_DETAIL_CAT(unique, Site)::Recording()                       \
-            ? ::countrace::detail::kScopeRecorded                             \
-            : ::countrace::detail::kScopeProbed;                              \
-    COUNTRACE_DETAIL_FIRE(COUNTRACE_DETAIL_CAT(unique, Site), provider_,      \
-                          name_ "__enter", __VA_ARGS__);                      \
-  }                                                                           \
+#define COUNTRACE_DETAIL_SEGMENT(unique, id_, provider_, name_, ...)           \
+  COUNTRACE_DETAIL_SITE(unique, COUNTRACE_SITE_SEGMENT, id_, provider_, name_, \
+                        __VA_ARGS__);                                          \
+  struct COUNTRACE_DETAIL_CAT(unique, Guard) {                                 \
+    ::countrace::detail::ScopeState state;                                     \
+    ~COUNTRACE_DETAIL_CAT(unique, Guard)() {                                   \
+      if (__builtin_expect(state != ::countrace::detail::kScopeOff, 0)) {      \
+        if (state == ::countrace::detail::kScopeRecorded) {                    \
+          COUNTRACE_DETAIL_CAT(unique, Site)::EmitExit();                      \
+        }                                                                      \
+        COUNTRACE_DETAIL_USDT(provider_, name_ "__exit",                       \
+                              &COUNTRACE_DETAIL_CAT(unique, Site)::site.gate); \
+      }                                                                        \
+    }                                                                          \
+  } COUNTRACE_DETAIL_CAT(unique, guard){::countrace::detail::kScopeOff};       \
+  COUNTRACE_DETAIL_LIST_SITE(&COUNTRACE_DETAIL_CAT(unique, Site)::site);       \
+  if (COUNTRACE_DETAIL_CAT(unique, Site)::On()) {                              \
+    COUNTRACE_DETAIL_CAT(unique, guard).state =                                \
+        COUNTRACE_DETAIL_CAT(unique, Site)::Recording()                        \
+            ? ::countrace::detail::kScopeRecorded                              \
+            : ::countrace::detail::kScopeProbed;                               \
+    COUNTRACE_DETAIL_FIRE(COUNTRACE_DETAIL_CAT(unique, Site), provider_,       \
+                          name_ "__enter", __VA_ARGS__);                       \
+  }                                                                            \
   static_assert(true)
 
 #define COUNTRACE_DETAIL_UNIQUE \
   COUNTRACE_DETAIL_CAT(countrace_detail_, __COUNTER__)
 
-#define COUNTRACE_SEGMENT(provider, name, ...)                           \
-  COUNTRACE_DETAIL_SEGMENT(COUNTRACE_DETAIL_UNIQUE, 0, provider, name,   \
+#define COUNTRACE_SEGMENT(provider, name, ...)                         \
+  COUNTRACE_DETAIL_SEGMENT(COUNTRACE_DETAIL_UNIQUE, 0, provider, name, \
                            __VA_ARGS__)
-#define COUNTRACE_SEGMENT_ID(id, provider, name, ...)                    \
-  COUNTRACE_DETAIL_SEGMENT(COUNTRACE_DETAIL_UNIQUE, id, provider, name,  \
+#define COUNTRACE_SEGMENT_ID(id, provider, name, ...)                   \
+  COUNTRACE_DETAIL_SEGMENT(COUNTRACE_DETAIL_UNIQUE, id, provider, name, \
                            __VA_ARGS__)
 #define COUNTRACE_HOOK(provider, name, ...) \
   COUNTRACE_DETAIL_HOOK(COUNTRACE_DETAIL_UNIQUE, 0, provider, name, __VA_ARGS__)

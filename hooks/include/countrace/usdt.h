@@ -20,76 +20,74 @@
  * the address of the semaphore (the gate's first half word on little-endian).
  * "?" keeps the note in the section group of the function around it.
  */
-#define COUNTRACE_DETAIL_USDT_TEXT(provider, probe, arguments)          \
-  "990: " COUNTRACE_DETAIL_NOP                                          \
-  "\n"                                                                  \
-  "\t.pushsection .note.stapsdt,\"?\",\"note\"\n"                       \
-  "\t.balign 4\n"                                                       \
-  "\t.4byte 992f-991f, 994f-993f, 3\n"                                  \
-  "991:\t.asciz \"stapsdt\"\n"                                          \
-  "992:\t.balign 4\n"                                                   \
-  "993:\t.8byte 990b\n"                                                 \
-  "\t.8byte _.stapsdt.base\n"                                           \
-  "\t.8byte %c0\n"                                                      \
-  "\t.asciz \"" provider                                                \
-  "\"\n"                                                                \
-  "\t.asciz \"" probe                                                   \
-  "\"\n"                                                                \
-  "\t.asciz \"" arguments                                               \
-  "\"\n"                                                                \
-  "994:\t.balign 4\n"                                                   \
-  "\t.popsection\n"                                                     \
-  "\t.ifndef _.stapsdt.base\n"                                          \
+#define COUNTRACE_DETAIL_USDT_TEXT(provider, probe, arguments)              \
+  "990: " COUNTRACE_DETAIL_NOP                                              \
+  "\n"                                                                      \
+  "\t.pushsection .note.stapsdt,\"?\",\"note\"\n"                           \
+  "\t.balign 4\n"                                                           \
+  "\t.4byte 992f-991f, 994f-993f, 3\n"                                      \
+  "991:\t.asciz \"stapsdt\"\n"                                              \
+  "992:\t.balign 4\n"                                                       \
+  "993:\t.8byte 990b\n"                                                     \
+  "\t.8byte _.stapsdt.base\n"                                               \
+  "\t.8byte %c0\n"                                                          \
+  "\t.asciz \"" provider                                                    \
+  "\"\n"                                                                    \
+  "\t.asciz \"" probe                                                       \
+  "\"\n"                                                                    \
+  "\t.asciz \"" arguments                                                   \
+  "\"\n"                                                                    \
+  "994:\t.balign 4\n"                                                       \
+  "\t.popsection\n"                                                         \
+  "\t.ifndef _.stapsdt.base\n"                                              \
   "\t.pushsection .stapsdt.base,\"aG\",\"progbits\",.stapsdt.base,comdat\n" \
-  "\t.weak _.stapsdt.base\n"                                            \
-  "\t.hidden _.stapsdt.base\n"                                          \
-  "_.stapsdt.base: .space 1\n"                                          \
-  "\t.size _.stapsdt.base, 1\n"                                         \
-  "\t.popsection\n"                                                     \
+  "\t.weak _.stapsdt.base\n"                                                \
+  "\t.hidden _.stapsdt.base\n"                                              \
+  "_.stapsdt.base: .space 1\n"                                              \
+  "\t.size _.stapsdt.base, 1\n"                                             \
+  "\t.popsection\n"                                                         \
   "\t.endif"
 
-#define COUNTRACE_DETAIL_USDT(provider, probe, gate)                 \
-  __asm__ volatile(COUNTRACE_DETAIL_USDT_TEXT(provider, probe, "")   \
-                   :                                                 \
+#define COUNTRACE_DETAIL_USDT(provider, probe, gate)               \
+  __asm__ volatile(COUNTRACE_DETAIL_USDT_TEXT(provider, probe, "") \
+                   :                                               \
                    : "i"(gate))
 
 /* With payload: `v` is an array of struct countrace_value. Values are passed as
  * the 64-bit words in it; a string as its address.
  */
-#define COUNTRACE_DETAIL_USDT_1(provider, probe, gate, v)                   \
-  __asm__ volatile(COUNTRACE_DETAIL_USDT_TEXT(provider, probe, "-8@%1")     \
-                   :                                                        \
+#define COUNTRACE_DETAIL_USDT_1(provider, probe, gate, v)               \
+  __asm__ volatile(COUNTRACE_DETAIL_USDT_TEXT(provider, probe, "-8@%1") \
+                   :                                                    \
                    : "i"(gate), "nor"((v)[0].as.i))
 #define COUNTRACE_DETAIL_USDT_2(provider, probe, gate, v)                     \
   __asm__ volatile(COUNTRACE_DETAIL_USDT_TEXT(provider, probe, "-8@%1 -8@%2") \
                    :                                                          \
                    : "i"(gate), "nor"((v)[0].as.i), "nor"((v)[1].as.i))
-#define COUNTRACE_DETAIL_USDT_3(provider, probe, gate, v)                 \
-  __asm__ volatile(                                                       \
-      COUNTRACE_DETAIL_USDT_TEXT(provider, probe, "-8@%1 -8@%2 -8@%3")    \
-      :                                                                   \
-      : "i"(gate), "nor"((v)[0].as.i), "nor"((v)[1].as.i),                \
-        "nor"((v)[2].as.i))
-#define COUNTRACE_DETAIL_USDT_4(provider, probe, gate, v)                     \
-  __asm__ volatile(                                                           \
-      COUNTRACE_DETAIL_USDT_TEXT(provider, probe, "-8@%1 -8@%2 -8@%3 -8@%4")  \
-      :                                                                       \
-      : "i"(gate), "nor"((v)[0].as.i), "nor"((v)[1].as.i),                    \
-        "nor"((v)[2].as.i), "nor"((v)[3].as.i))
-#define COUNTRACE_DETAIL_USDT_5(provider, probe, gate, v)                     \
-  __asm__ volatile(COUNTRACE_DETAIL_USDT_TEXT(                                \
-                       provider, probe, "-8@%1 -8@%2 -8@%3 -8@%4 -8@%5")      \
-                   :                                                          \
-                   : "i"(gate), "nor"((v)[0].as.i), "nor"((v)[1].as.i),       \
-                     "nor"((v)[2].as.i), "nor"((v)[3].as.i),                  \
+#define COUNTRACE_DETAIL_USDT_3(provider, probe, gate, v)              \
+  __asm__ volatile(                                                    \
+      COUNTRACE_DETAIL_USDT_TEXT(provider, probe, "-8@%1 -8@%2 -8@%3") \
+      :                                                                \
+      : "i"(gate), "nor"((v)[0].as.i), "nor"((v)[1].as.i), "nor"((v)[2].as.i))
+#define COUNTRACE_DETAIL_USDT_4(provider, probe, gate, v)                      \
+  __asm__ volatile(                                                            \
+      COUNTRACE_DETAIL_USDT_TEXT(provider, probe, "-8@%1 -8@%2 -8@%3 -8@%4")   \
+      :                                                                        \
+      : "i"(gate), "nor"((v)[0].as.i), "nor"((v)[1].as.i), "nor"((v)[2].as.i), \
+        "nor"((v)[3].as.i))
+#define COUNTRACE_DETAIL_USDT_5(provider, probe, gate, v)                      \
+  __asm__ volatile(COUNTRACE_DETAIL_USDT_TEXT(provider, probe,                 \
+                                              "-8@%1 -8@%2 -8@%3 -8@%4 -8@%5") \
+                   :                                                           \
+                   : "i"(gate), "nor"((v)[0].as.i), "nor"((v)[1].as.i),        \
+                     "nor"((v)[2].as.i), "nor"((v)[3].as.i),                   \
                      "nor"((v)[4].as.i))
-#define COUNTRACE_DETAIL_USDT_6(provider, probe, gate, v)                     \
-  __asm__ volatile(COUNTRACE_DETAIL_USDT_TEXT(                                \
-                       provider, probe,                                       \
-                       "-8@%1 -8@%2 -8@%3 -8@%4 -8@%5 -8@%6")                 \
-                   :                                                          \
-                   : "i"(gate), "nor"((v)[0].as.i), "nor"((v)[1].as.i),       \
-                     "nor"((v)[2].as.i), "nor"((v)[3].as.i),                  \
+#define COUNTRACE_DETAIL_USDT_6(provider, probe, gate, v)                      \
+  __asm__ volatile(COUNTRACE_DETAIL_USDT_TEXT(                                 \
+                       provider, probe, "-8@%1 -8@%2 -8@%3 -8@%4 -8@%5 -8@%6") \
+                   :                                                           \
+                   : "i"(gate), "nor"((v)[0].as.i), "nor"((v)[1].as.i),        \
+                     "nor"((v)[2].as.i), "nor"((v)[3].as.i),                   \
                      "nor"((v)[4].as.i), "nor"((v)[5].as.i))
 
 #endif /* COUNTRACE_USDT_H_ */

@@ -93,8 +93,8 @@ class DumpCollector : public lf::ItemSink {
     dump.exit = (record.event_id & lf::kEventExitBit) != 0;
     dump.present = record.present;
     if (record.counters != nullptr) {
-      dump.counters.assign(
-          record.counters, record.counters + info_.thread_events.size());
+      dump.counters.assign(record.counters,
+                           record.counters + info_.thread_events.size());
     }
     dumps.push_back(dump);
   }
@@ -146,7 +146,8 @@ TEST_CASE("counters at hooks: faults and switches belong to their segments") {
   }
 }
 
-TEST_CASE("counters at hooks: an event that cannot be opened is absent, not 0") {
+TEST_CASE(
+    "counters at hooks: an event that cannot be opened is absent, not 0") {
   TestSession::Options options;
   options.software_events = {{"page-faults", 2}, {"no-such-event", 0x7fff}};
   for (const Dump& dump : RecordDumps(options, {"faults", "10", "2"})) {

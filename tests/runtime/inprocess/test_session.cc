@@ -97,8 +97,7 @@ class Collector : public lf::ItemSink {
     if (last_ns_.size() <= record.stream) last_ns_.resize(record.stream + 1);
     if (record.time_ns < last_ns_[record.stream]) ++out_.times_gone_back;
     last_ns_[record.stream] = record.time_ns;
-    const lf::HookInfo* hook =
-        info_.FindHook(lf::EventHookId(record.event_id));
+    const lf::HookInfo* hook = info_.FindHook(lf::EventHookId(record.event_id));
     if (hook == nullptr) FAIL("record of an unknown hook");
     std::string name = hook->FullName();
     if (hook->kind == lf::HookKind::kSegment) {
@@ -169,8 +168,8 @@ TestSession::TestSession(const Options& options) {
   control_->sub_buffers = options.sub_buffers;
   control_->max_bytes = options.max_bytes;
   control_->begin_ns = Now(CLOCK_MONOTONIC);
-  control_->realtime_offset_ns = static_cast<std::int64_t>(
-      Now(CLOCK_REALTIME) - control_->begin_ns);
+  control_->realtime_offset_ns =
+      static_cast<std::int64_t>(Now(CLOCK_REALTIME) - control_->begin_ns);
   control_->raw_ns_mult = options.calibrated ? RawRate() : 0;
   for (const auto& [name, config] : options.software_events) {
     lf::SessionEvent& event =

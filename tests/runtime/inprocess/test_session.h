@@ -53,7 +53,7 @@ class TestSession {
     std::uint64_t max_bytes = 0;
     std::vector<std::pair<std::string, std::uint64_t>> software_events;
     std::string hook_filter;
-    std::string directory;  // empty: a new one under the build's temporary
+    std::string directory;   // empty: a new one under the build's temporary
     bool calibrated = true;  // false: no rate for the raw counter
   };
   TestSession();
@@ -71,9 +71,9 @@ class TestSession {
   ProgramResult Run(const std::vector<std::string>& arguments,
                     const std::function<void(int pid)>& while_running) const;
 
-  void Stop();                        // as the recorder does
-  logformat::FinishResult Finish();   // Stop, then FinishTrace
-  Recorded Read() const;              // finished or not
+  void Stop();                       // as the recorder does
+  logformat::FinishResult Finish();  // Stop, then FinishTrace
+  Recorded Read() const;             // finished or not
 
  private:
   std::string path_;

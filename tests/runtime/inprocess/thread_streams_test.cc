@@ -227,7 +227,8 @@ TEST_CASE("thread streams: the hook filter keeps other hooks off") {
   CHECK(recorded.records == 20);
 }
 
-TEST_CASE("thread streams: without descriptors the program runs, losses count") {
+TEST_CASE(
+    "thread streams: without descriptors the program runs, losses count") {
   TestSession session;
   const ProgramResult program = session.Run({"no_fds", "1000"});
   REQUIRE(Exited(program, 0));
@@ -271,8 +272,8 @@ TEST_CASE("thread streams: killed anywhere, what was committed is there") {
     std::uint64_t committed = 0;
     for (const char c : {'0', '1'}) {
       const std::string value =
-          ShellOutput("od -An -t u8 -N 8 -j " +
-                      std::to_string((c - '0') * 8) + " " + counters);
+          ShellOutput("od -An -t u8 -N 8 -j " + std::to_string((c - '0') * 8) +
+                      " " + counters);
       committed += std::stoull(value);
     }
     const Recorded unfinished = session.Read();
