@@ -18,7 +18,7 @@ std::string Remedy(DiscardCause cause, const LossFacts& facts) {
           facts.sub_buffers, facts.sub_buffer_bytes);
     case DiscardCause::kTraceFull:
       return absl::StrFormat(
-          "the trace reached its size limit: raise --max-bytes (now %d)",
+          "the trace reached its size limit: raise --size (now %d)",
           facts.max_bytes);
     case DiscardCause::kDiskFull:
       return absl::StrFormat(
@@ -40,7 +40,7 @@ std::string Remedy(DiscardCause cause, const LossFacts& facts) {
       return "a thread died while it wrote them";
     case DiscardCause::kKernelRingFull:
       return absl::StrFormat(
-          "the kernel's ring was full: raise --kernel-ring-bytes (now %d for "
+          "the kernel's ring was full: raise --kernel-ring (now %d for "
           "each CPU)",
           facts.kernel_ring_bytes);
   }
