@@ -492,7 +492,7 @@ TEST_CASE(
   said << err_file.rdbuf();
   INFO(said.str());
   CHECK(said.str().find("cause=kernel_ring_full") != std::string::npos);
-  CHECK(said.str().find("--kernel-ring-bytes") != std::string::npos);
+  CHECK(said.str().find("--kernel-ring") != std::string::npos);
 
   const TraceContents trace = ReadTrace(output);
   CHECK(trace.discarded > 1000);
