@@ -1,0 +1,66 @@
+// Writes the first inputs of trace_read_fuzz: small real traces, finished and
+// abandoned. Run it once after the format changed; review what it wrote.
+//
+// Usage: make_corpus FOLDER
+#include <cstdio>
+#include <fstream>
+#include <string>
+
+#include "tests/fuzz/directory_image.h"
+#include "tests/support/trace_builder.h"
+
+namespace {
+
+using countrace::logformat::SwitchState;
+using countrace::test_support::TempDirectory;
+using countrace::test_support::TraceBuilder;
+
+void Fill(TraceBuilder& trace) {
+  trace.SetCpuEvents({"task-clock", "page-faults"});
+  trace.SetPacketBytes(8192);
+  const auto handle = trace.AddSegment("server", "handle", "us");
+  const auto bytes = trace.AddPoint("server", "bytes", "d");
+  auto& cpu = trace.Cpu(0);
+  cpu.ProcessState(1000, 100, 100, 1, 0, "server");
+  cpu.Fork(1500, 101, 101, 100, 100);
+  cpu.Exec(1600, 101, 101, "child");
+  cpu.Dispatch(2000, 0, 100, SwitchState::kSwitchRunnable, {0, 0});
+  cpu.Fault(2100, 100, 100, 0x7000);
+  cpu.Dispatch(3000, 100, 101, SwitchState::kSwitchPreempted, {900, 1});
+  cpu.Dispatch(4000, 101, 0, SwitchState::kSwitchInterruptible, {1800, 2});
+  cpu.Exit(4100, 101, 101, 100, 100);
+  auto& thread = trace.Thread(100, 100);
+  thread.Enter(handle, 2050, {std::uint64_t{7}, std::string("GET")});
+  thread.Point(bytes, 2200, {1.5});
+  thread.Exit(handle, 2900);
+}
+
+bool Write(const std::string& file, const std::string& directory) {
+  const std::string image =
+      countrace::fuzz::ToImage(countrace::logformat::ReadDirectory(directory));
+  std::ofstream out(file, std::ios::binary);
+  out << image;
+  std::printf("%s: %zu bytes\n", file.c_str(), image.size());
+  return !image.empty() && out.good();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  const std::string folder = argv[1];
+  const TempDirectory temporary;
+  {
+    TraceBuilder trace(temporary / "finished");
+    Fill(trace);
+    trace.Finish();
+  }
+  {
+    TraceBuilder trace(temporary / "abandoned");
+    Fill(trace);
+    trace.Abandon();
+  }
+  const bool written = Write(folder + "/finished", temporary / "finished") &&
+                       Write(folder + "/abandoned", temporary / "abandoned");
+  return written ? 0 : 1;
+}
