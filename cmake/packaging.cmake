@@ -51,6 +51,9 @@ install(FILES
   ${PROJECT_BINARY_DIR}/countrace-config-version.cmake
   DESTINATION ${countrace_cmake_dir})
 
+# Relative, so that an installation can be moved.
+file(RELATIVE_PATH countrace_prefix_from_pc
+  ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 foreach(pc IN ITEMS countrace countrace-runtime)
   configure_file(${CMAKE_CURRENT_LIST_DIR}/${pc}.pc.in
     ${PROJECT_BINARY_DIR}/${pc}.pc @ONLY)
