@@ -41,7 +41,7 @@ inline constexpr const char* kDiscardCauseNames[kDiscardCauses] = {
 
 // Packet header and packet context, 176 bytes, little-endian, at the start of
 // each packet. A packet whose `content_bits` is 0 is open: its writer is alive
-// or died; `recover` finds its end by walking the records (FORMAT.md, 5).
+// or died; `recover` finds its end by walking the records (FORMAT.md, 7).
 struct PacketHead {
   // CTF packet header.
   std::uint32_t magic;         // kPacketMagic

@@ -1,0 +1,25 @@
+// The session that the inputs of the stream fuzzers belong to.
+#ifndef COUNTRACE_TESTS_FUZZ_FUZZ_SESSION_H_
+#define COUNTRACE_TESTS_FUZZ_FUZZ_SESSION_H_
+
+#include "logformat/trace_description.h"
+
+namespace countrace::logformat {
+
+// The uuid is all zeros, so that a fuzzer finds heads easily. Hook 1 is a
+// segment with every payload type, hook 2 a point hook with one string.
+inline TraceDescription FuzzSession() {
+  TraceDescription description;
+  description.info.cpus = 2;
+  description.info.cpu_events = {"task-clock", "page-faults"};
+  description.info.thread_events = {"page-faults"};
+  description.info.hooks.push_back(
+      *ParseHookText(1, "segment\tiudsp\tp:segment\ta.cc:1"));
+  description.info.hooks.push_back(
+      *ParseHookText(2, "point\ts\tp:point\ta.cc:2"));
+  return description;
+}
+
+}  // namespace countrace::logformat
+
+#endif  // COUNTRACE_TESTS_FUZZ_FUZZ_SESSION_H_

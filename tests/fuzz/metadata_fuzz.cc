@@ -1,0 +1,28 @@
+// Arbitrary metadata text and `.hooks` text. What is accepted can be written
+// again and then reads back as the same text.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "logformat/metadata_reader.h"
+#include "logformat/metadata_writer.h"
+#include "logformat/session_files.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
+                                      std::size_t size) {
+  using namespace countrace::logformat;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  if (const auto parsed = ParseMetadata(text, "fuzz"); parsed.ok()) {
+    const std::string written = MetadataText(*parsed);
+    const auto again = ParseMetadata(written, "fuzz");
+    if (!again.ok() || MetadataText(*again) != written) std::abort();
+  }
+  TraceDescription description;
+  ParseHooks(text, description);
+  for (const HookInfo& hook : description.info.hooks) {
+    const auto again = ParseHookText(hook.id, HookText(hook));
+    if (!again || HookText(*again) != HookText(hook)) std::abort();
+  }
+  return 0;
+}

@@ -1,0 +1,136 @@
+// FORMAT.md is decoded here: its table of the packet head, and its hex.
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "logformat/packet_layout.h"
+#include "logformat/script_render.h"
+#include "logformat/trace_reader.h"
+#include "tests/logformat/directory_bytes.h"
+#include "tests/support/trace_builder.h"
+
+namespace countrace::logformat {
+namespace {
+
+using test_support::TempDirectory;
+
+// Fenced blocks of the document by the text behind their fence.
+std::map<std::string, std::string> Blocks() {
+  std::ifstream file(COUNTRACE_FORMAT_DOCUMENT);
+  REQUIRE(file.good());
+  std::map<std::string, std::string> blocks;
+  std::string line, open;
+  while (std::getline(file, line)) {
+    if (line.rfind("```", 0) == 0) {
+      open = open.empty() ? line.substr(3) : "";
+    } else if (!open.empty()) {
+      blocks[open] += line + "\n";
+    }
+  }
+  return blocks;
+}
+
+// Bytes of a hex block; its offsets must be right.
+std::string Bytes(const std::string& hex) {
+  std::istringstream lines(hex);
+  std::string bytes, line;
+  while (std::getline(lines, line)) {
+    line = line.substr(0, line.find(';'));
+    CAPTURE(line);
+    REQUIRE(line[4] == ':');
+    REQUIRE(std::stoul(line.substr(0, 4), nullptr, 16) == bytes.size());
+    std::istringstream values(line.substr(5));
+    std::string value;
+    while (values >> value) {
+      bytes += static_cast<char>(std::stoul(value, nullptr, 16));
+    }
+  }
+  return bytes;
+}
+
+class Lines final : public ItemSink {
+ public:
+  explicit Lines(const TraceInfo& info) : renderer_(info) {}
+  void OnRecord(const EventRecord& record) override {
+    renderer_.AppendRecord(record, text);
+  }
+  void OnDiscardedEvents(const DiscardedEvents& loss) override {
+    renderer_.AppendLoss(loss, text);
+  }
+  void OnDiscardedPackets(const DiscardedPackets& loss) override {
+    renderer_.AppendLoss(loss, text);
+  }
+  std::string text;
+
+ private:
+  ScriptRenderer renderer_;
+};
+
+TEST_CASE("FORMAT.md: its hex decodes to its text", "[logformat][document]") {
+  const auto blocks = Blocks();
+  DirectoryBytes files;
+  for (const auto& [name, text] : blocks) {
+    if (name.rfind("hex ", 0) != 0) continue;
+    std::string packet = Bytes(text);
+    packet.resize(4096, '\0');
+    files[name.substr(4)] = packet;
+  }
+  REQUIRE(files.size() == 2);
+  files["metadata"] =
+      "/* CTF 1.8 */\n"
+      "trace { uuid = \"00112233-4455-6677-8899-aabbccddeeff\"; };\n" +
+      blocks.at("env");
+  TempDirectory temp;
+  WriteDirectory(temp / "t", files);
+  auto reader = TraceReader::Open(temp / "t");
+  INFO(reader.status());
+  REQUIRE(reader.ok());
+  Lines lines((*reader)->info());
+  REQUIRE((*reader)->Read(lines).ok());
+  CHECK(lines.text == blocks.at("script"));
+}
+
+TEST_CASE("FORMAT.md: its table of the packet head is the structure",
+          "[logformat][document]") {
+  const std::map<std::string, std::pair<std::size_t, std::size_t>> fields = {
+#define FIELD(name)                                                 \
+  {                                                                 \
+#name, { offsetof(PacketHead, name), sizeof(PacketHead::name) } \
+  }
+      FIELD(magic),        FIELD(uuid),
+      FIELD(stream_class), FIELD(begin_ns),
+      FIELD(end_ns),       FIELD(content_bits),
+      FIELD(packet_bits),  FIELD(sequence),
+      FIELD(discarded),    FIELD(discarded_by_cause),
+      FIELD(raw_begin),    FIELD(monotonic_begin),
+      FIELD(raw_end),      FIELD(monotonic_end),
+      FIELD(cpu),          FIELD(pid),
+      FIELD(tid),          FIELD(mmcr),
+      FIELD(present),      FIELD(flags),
+#undef FIELD
+  };
+  std::ifstream file(COUNTRACE_FORMAT_DOCUMENT);
+  std::string line;
+  std::size_t rows = 0, end = 0;
+  while (std::getline(file, line)) {
+    std::istringstream cells(line);
+    std::string bar, name;
+    std::size_t offset = 0, bytes = 0;
+    if (line.rfind("| ", 0) != 0 ||
+        !(cells >> bar >> offset >> bar >> bytes >> bar >> name)) {
+      continue;
+    }
+    CAPTURE(line);
+    REQUIRE(fields.count(name) == 1);
+    CHECK(fields.at(name) == std::make_pair(offset, bytes));
+    CHECK(offset == end);
+    end = offset + bytes;
+    ++rows;
+  }
+  CHECK(rows == fields.size());
+  CHECK(end == kPacketHeadBytes);
+}
+
+}  // namespace
+}  // namespace countrace::logformat
