@@ -32,6 +32,11 @@ install(EXPORT countrace-analysis-targets
   NAMESPACE countrace:: DESTINATION ${countrace_cmake_dir})
 
 install(TARGETS countrace RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/cli/completion/countrace.bash
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+  RENAME countrace)
+install(FILES ${PROJECT_SOURCE_DIR}/cli/completion/_countrace
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 
 set_target_properties(countrace_build_flags PROPERTIES EXPORT_NAME build_flags)
 set_target_properties(countrace_logformat PROPERTIES EXPORT_NAME logformat)

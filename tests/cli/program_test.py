@@ -443,6 +443,39 @@ class Talk(InFolder):
         self.assertEqual(b"", visible)
 
 
+class Completion(InFolder):
+    SCRIPT = (pathlib.Path(__file__).parents[2] /
+              "cli/completion/countrace.bash")
+
+    def complete(self, *words):
+        """What bash offers for the last of `words`."""
+        done = subprocess.run(
+            ["bash", "-c", f'source "{self.SCRIPT}"; COMP_WORDS=("$@"); '
+             "COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _countrace; "
+             'printf "%s\\n" "${COMPREPLY[@]}"', "bash", COUNTRACE, *words],
+            capture_output=True, text=True, check=False, timeout=60)
+        self.assertEqual("", done.stderr)
+        return done.stdout.split()
+
+    def test_every_verb_is_offered(self):
+        self.assertEqual(sorted(VERBS), sorted(self.complete("")))
+        self.assertEqual(["record", "recover", "report"],
+                         sorted(self.complete("re")))
+
+    def test_every_option_of_a_verb_is_offered(self):
+        for verb in VERBS:
+            options = re.findall(r"(?m)^.{6}(--[a-z-]+)",
+                                 run("help", verb).stdout)
+            self.assertIn("--help", options)
+            self.assertEqual(options, self.complete(verb, "-"))
+
+    def test_files_and_values_are_offered(self):
+        os.mkdir("web.ctf")
+        self.assertEqual(["web.ctf"], self.complete("report", "w"))
+        self.assertEqual(["json", "jsonl"],
+                         self.complete("report", "--format", "j"))
+
+
 class Machine(InFolder):
     def test_doctor_names_each_capability_and_its_state(self):
         done = run("doctor", "--format", "json")

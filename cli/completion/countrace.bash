@@ -1,0 +1,54 @@
+# bash completion of countrace. Verbs and options are asked of the program, so
+# that they are always those of the installed version.
+
+_countrace() {
+  local cur=${COMP_WORDS[COMP_CWORD]}
+  local prev=${COMP_WORDS[COMP_CWORD - 1]}
+  local program=${COMP_WORDS[0]}
+  local verb=${COMP_WORDS[1]}
+  COMPREPLY=()
+
+  if [[ $COMP_CWORD -eq 1 || ($COMP_CWORD -eq 2 && $verb == help) ]]; then
+    local verbs
+    verbs=$("$program" help 2>/dev/null | sed -n '/^verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p')
+    mapfile -t COMPREPLY < <(compgen -W "$verbs" -- "$cur")
+    return
+  fi
+
+  case "$prev" in
+    --format) mapfile -t COMPREPLY < <(compgen -W 'text json jsonl csv' -- "$cur"); return ;;
+    --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
+    --mode) mapfile -t COMPREPLY < <(compgen -W 'stream discard' -- "$cur"); return ;;
+    --by)
+      mapfile -t COMPREPLY < <(compgen -W 'process thread segment path cpu hook' -- "$cur")
+      return
+      ;;
+  esac
+
+  if [[ $verb == list && $COMP_CWORD -eq 2 ]]; then
+    mapfile -t COMPREPLY < <(compgen -W 'events hooks' -- "$cur")
+    return
+  fi
+  # After "--" the command of `record` completes as it would on its own.
+  local i
+  for ((i = 2; i < COMP_CWORD; i++)); do
+    if [[ $verb == record && ${COMP_WORDS[i]} == -- ]]; then
+      if declare -F _command_offset >/dev/null; then
+        _command_offset $((i + 1))
+      else
+        mapfile -t COMPREPLY < <(compgen -c -- "$cur")
+      fi
+      return
+    fi
+  done
+  if [[ $cur == -* ]]; then
+    local options
+    options=$("$program" help "$verb" 2>/dev/null |
+      sed -n '/^options:/,/^$/s/^.\{6\}\(--[a-z-]*\).*/\1/p')
+    mapfile -t COMPREPLY < <(compgen -W "$options" -- "$cur")
+    return
+  fi
+  mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+}
+
+complete -o filenames -F _countrace countrace
