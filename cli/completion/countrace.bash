@@ -25,7 +25,7 @@ _countrace() {
       ;;
   esac
 
-  if [[ $verb == list && $COMP_CWORD -eq 2 ]]; then
+  if [[ $verb == list && $COMP_CWORD -eq 2 && $cur != -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W 'events hooks' -- "$cur")
     return
   fi
