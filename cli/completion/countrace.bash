@@ -8,7 +8,7 @@ _countrace() {
   local verb=${COMP_WORDS[1]}
   COMPREPLY=()
 
-  if [[ $COMP_CWORD -eq 1 || ($COMP_CWORD -eq 2 && $verb == help) ]]; then
+  if [[ $COMP_CWORD -eq 1 || ($COMP_CWORD -eq 2 && $verb == help && $cur != -*) ]]; then
     local verbs
     verbs=$("$program" help 2>/dev/null | sed -n '/^verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p')
     mapfile -t COMPREPLY < <(compgen -W "$verbs" -- "$cur")
