@@ -146,7 +146,8 @@ void AddOptions(VerbParser& parser, Options& options) {
   parser.AddFlag("--no-fault-records", options.no_fault_records,
                  "count page faults, but do not record each one");
   parser.AddFailOnLoss(options.fail_on_loss);
-  parser.AddFlag("-q,--quiet", options.quiet, "say nothing unless it fails");
+  parser.AddFlag("-q,--quiet", options.quiet,
+                 "say nothing unless it fails or loses records");
 }
 
 }  // namespace
@@ -192,7 +193,7 @@ int RunRecord(const Arguments& arguments) {
   progress.Clear();
   if (!result.ok()) return FailedStatus(result.status());
 
-  if (!options.quiet) {
+  if (!options.quiet || result->discarded > 0) {
     for (const std::string& message : result->messages) {
       Say(kText.name, message);
     }
