@@ -1,6 +1,6 @@
 #include "runtime/inprocess/thread_ring.h"
 
-#include <pthread.h>
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -134,10 +134,18 @@ ExtendResult TakeNext(ThreadRing& ring, SubBuffer* next) noexcept {
   return result;
 }
 
-// A free stream, or a new one. Null: counted by the caller with *failure.
-ThreadRing* AcquireRing(ExtendResult* failure) noexcept {
+void PutBack(ThreadRing& ring) noexcept {
   g_process->lock.Lock();
-  ThreadRing* ring = g_process->free_rings;
+  ring.next_free = g_process->free_rings;
+  g_process->free_rings = &ring;
+  g_process->lock.Unlock();
+}
+
+// A ring from the free list or, without one or if `fresh`, a new one. Null: no
+// memory.
+ThreadRing* TakeRing(bool fresh) noexcept {
+  g_process->lock.Lock();
+  ThreadRing* ring = fresh ? nullptr : g_process->free_rings;
   if (ring != nullptr) {
     g_process->free_rings = ring->next_free;
   } else {
@@ -148,30 +156,42 @@ ThreadRing* AcquireRing(ExtendResult* failure) noexcept {
     }
   }
   g_process->lock.Unlock();
-  if (ring == nullptr) {
-    *failure = {false, lf::DiscardCause::kNoResource, 12 /* ENOMEM */};
-    return nullptr;
-  }
-  ring->pid = g_process->pid.load(std::memory_order_relaxed);
-  ring->tid = static_cast<std::int32_t>(syscall(SYS_gettid));
-  ring->retry_at_ns = 0;
-  SubBuffer first;
-  *failure = {true, lf::DiscardCause::kNoResource, 0};
-  if (ring->created.load(std::memory_order_relaxed) == 0) {
-    *failure = CreateStreamFile(*ring);
-  }
-  if (failure->ok) *failure = TakeNext(*ring, &first);
-  if (!failure->ok) {
-    g_process->lock.Lock();
-    ring->next_free = g_process->free_rings;
-    g_process->free_rings = ring;
-    g_process->lock.Unlock();
-    return nullptr;
-  }
-  OpenThreadCounters(ring->counters);
-  Activate(*ring, first, ClockNow());
-  ring->live = 1;
   return ring;
+}
+
+// Gets the first sub-buffer of `ring` for the calling thread.
+ExtendResult OpenRing(ThreadRing& ring, SubBuffer* first) noexcept {
+  ring.pid = g_process->pid.load(std::memory_order_relaxed);
+  ring.tid = static_cast<std::int32_t>(syscall(SYS_gettid));
+  ring.retry_at_ns = 0;
+  if (ring.created.load(std::memory_order_relaxed) == 0) {
+    const ExtendResult created = CreateStreamFile(ring);
+    if (!created.ok) return created;
+  }
+  return TakeNext(ring, first);
+}
+
+// A stream for the calling thread, its first packet open. Null: counted by the
+// caller with *failure. The ring's counters are left to the caller.
+ThreadRing* AcquireRing(ExtendResult* failure) noexcept {
+  for (const bool fresh : {false, true}) {
+    ThreadRing* ring = TakeRing(fresh);
+    if (ring == nullptr) {
+      *failure = {false, lf::DiscardCause::kNoResource, ENOMEM};
+      return nullptr;
+    }
+    SubBuffer first;
+    *failure = OpenRing(*ring, &first);
+    if (failure->ok) {
+      Activate(*ring, first, ClockNow());
+      ring->live = 1;
+      return ring;
+    }
+    PutBack(*ring);
+    // The preparer is at work on this free stream: take another.
+    if (failure->cause != lf::DiscardCause::kNoSubBuffer) return nullptr;
+  }
+  return nullptr;
 }
 
 bool StartThread() noexcept {
@@ -192,9 +212,28 @@ bool StartThread() noexcept {
     g_process->retry_at_ns.store(now_ns + kRetryNs, std::memory_order_relaxed);
     return false;
   }
+  OpenThreadCounters(ring->counters);
   t_state.ring = ring;
   WatchThreadEnd();
   WakePreparer();
+  return true;
+}
+
+// Leaves the stream for another one: its preparer was stopped in the middle of
+// extending it, and waiting is not an option. Thread and counters go on.
+bool ChangeStream(ThreadRing& old, std::uint64_t now_ns) noexcept {
+  ExtendResult failure{};
+  ThreadRing* ring = AcquireRing(&failure);
+  if (ring == nullptr) return false;
+  ring->counters = old.counters;
+  memset(&old.counters, 0, sizeof(old.counters));
+  LeaveCurrent(old, now_ns, /*nested=*/false);
+  old.pos = nullptr;
+  old.end = nullptr;
+  old.live = 0;
+  t_state.ring = ring;
+  PutBack(old);
+  g_session->late_sub_buffers.fetch_add(1, std::memory_order_relaxed);
   return true;
 }
 
@@ -202,6 +241,10 @@ bool SwitchSubBuffer(ThreadRing& ring, bool nested) noexcept {
   const std::uint64_t now_ns = ClockNow();
   SubBuffer next;
   const ExtendResult result = TakeNext(ring, &next);
+  if (!result.ok && result.cause == lf::DiscardCause::kNoSubBuffer && !nested &&
+      ChangeStream(ring, now_ns)) {
+    return true;
+  }
   if (!result.ok) {
     // By the format's rule discarded records come after the packet's last one:
     // take none that happens to be small enough.
@@ -271,10 +314,7 @@ void ReleaseRing() noexcept {
   ring->end = nullptr;
   ring->live = 0;
   t_state.ring = &g_no_ring;
-  g_process->lock.Lock();
-  ring->next_free = g_process->free_rings;
-  g_process->free_rings = ring;
-  g_process->lock.Unlock();
+  PutBack(*ring);
   WakePreparer();
 }
 

@@ -116,25 +116,27 @@ void StartClock(std::uint64_t raw_ns_mult) noexcept {
 
 std::uint64_t ClockSlow() noexcept {
   if (g_limit_ticks == 0) return MonotonicNs();
-  // No record of this thread can be later than the end of the set in force.
-  const ClockParameters* old = g_clock.load(std::memory_order_acquire);
-  const std::uint64_t last_ns =
-      old->ns_base + ConvertTicks(old->limit, old->mult);
+  const ClockParameters* ended = g_clock.load(std::memory_order_acquire);
+  const std::uint64_t ticks = ReadRawCounter() - ended->raw_base;
+  if (ticks < ended->limit) {  // replaced since the caller looked
+    return ended->ns_base + ConvertTicks(ticks, ended->mult);
+  }
+  // No record can be later than the end of the set that has ended.
+  const std::uint64_t floor_ns =
+      ended->ns_base + ConvertTicks(ended->limit, ended->mult);
   if (g_process == nullptr ||
       g_process->clock_syncing.exchange(1, std::memory_order_acquire) != 0) {
     // Another thread (or the code this handler interrupted) is pairing. Stay
     // behind whatever it publishes: its pair is good to kPairErrorNs.
     const std::uint64_t now = MonotonicNs() - kPairErrorNs;
-    return now > last_ns ? now : last_ns;
+    return now > floor_ns ? now : floor_ns;
   }
   std::uint64_t result;
   const ClockParameters* current = g_clock.load(std::memory_order_acquire);
-  const std::uint64_t ticks = ReadRawCounter() - current->raw_base;
-  if (ticks < current->limit) {  // done meanwhile
-    result = current->ns_base + ConvertTicks(ticks, current->mult);
+  if (current != ended) {  // published while we took the flag
+    result = current->ns_base +
+             ConvertTicks(ReadRawCounter() - current->raw_base, current->mult);
   } else {
-    const std::uint64_t floor_ns =
-        current->ns_base + ConvertTicks(current->limit, current->mult);
     const ClockPair now = ReadClockPair();
     result = PublishSet(now, floor_ns);
     MoveRateWindow(now);
