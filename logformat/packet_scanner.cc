@@ -167,40 +167,46 @@ class Scanner {
   }
 
   // begin_ns of a packet is never before the end of the packet before it, and
-  // its end never before its begin.
+  // its end never before its begin. `next`: offset of the next packet.
   void FixTimes(ScannedPacket& packet, std::size_t next) {
     PacketHead& head = packet.head;
     end_is_suspect_ = false;
-    const std::uint64_t floor_ns =
-        scan_.packets.empty() && packet.was_open && head.begin_ns == 0
-            ? options_.begin_ns
-            : last_end_ns_;
-    const bool bad_begin = head.begin_ns < floor_ns;
-    const bool stored_end_before_begin =
-        head.end_ns < head.begin_ns || head.end_ns < floor_ns;
-    if (!packet.was_open) {
-      if (bad_begin) {
-        Note(packet, packet.offset,
-             absl::StrFormat("packet begins at %d ns, before %d ns, the end of "
-                             "the packet before it",
-                             head.begin_ns, floor_ns));
-      } else if (head.end_ns < head.begin_ns) {
-        Note(packet, packet.offset,
-             absl::StrFormat("packet ends at %d ns, before its begin %d ns",
-                             head.end_ns, head.begin_ns));
-        // Either may be wrong; the end of the packet before is not. Without one
-        // the high bits of the end are believed.
-        head.begin_ns =
-            scan_.packets.empty()
-                ? head.end_ns - ((head.end_ns - head.begin_ns) & kTimeMask)
-                : floor_ns;
+    if (packet.was_open) {
+      const bool unset = scan_.packets.empty() && head.begin_ns == 0;
+      const std::uint64_t floor_ns = unset ? options_.begin_ns : last_end_ns_;
+      if (head.begin_ns < floor_ns || head.begin_ns > kMaxTimeNs) {
+        head.begin_ns = floor_ns;
       }
-      end_is_suspect_ =
-          stored_end_before_begin ||
-          (next < file_.size() && HasHead(next) && HeadAt(next).begin_ns != 0 &&
-           HeadAt(next).begin_ns < head.end_ns);
+      return;
     }
-    if (bad_begin) head.begin_ns = floor_ns;
+    const std::uint64_t floor_ns = last_end_ns_;
+    end_is_suspect_ = head.end_ns < head.begin_ns || head.end_ns < floor_ns ||
+                      head.end_ns > kMaxTimeNs || NextBeginsBefore(next, head);
+    if (head.begin_ns < floor_ns || head.begin_ns > kMaxTimeNs) {
+      Note(packet, packet.offset,
+           absl::StrFormat("packet begins at %d ns; the packet before it ends "
+                           "at %d ns",
+                           head.begin_ns, floor_ns));
+      head.begin_ns = floor_ns;
+    } else if (head.end_ns < head.begin_ns || head.end_ns > kMaxTimeNs) {
+      Note(packet, packet.offset,
+           absl::StrFormat("packet ends at %d ns, it begins at %d ns",
+                           head.end_ns, head.begin_ns));
+      // Either may be wrong; the end of the packet before is not. Without one
+      // the high bits of the end are believed, if that gives a time at all.
+      const std::uint64_t length_ns = (head.end_ns - head.begin_ns) & kTimeMask;
+      if (!scan_.packets.empty()) {
+        head.begin_ns = floor_ns;
+      } else if (head.end_ns <= kMaxTimeNs) {
+        head.begin_ns = head.end_ns - std::min(length_ns, head.end_ns);
+      }
+    }
+  }
+
+  bool NextBeginsBefore(std::size_t next, const PacketHead& head) const {
+    if (next >= file_.size() || !HasHead(next)) return false;
+    const std::uint64_t begin_ns = HeadAt(next).begin_ns;
+    return begin_ns != 0 && begin_ns < head.end_ns;  // 0: not yet set
   }
 
   // Returns: true if the rest of the packet is unreadable.

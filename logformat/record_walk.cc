@@ -94,12 +94,9 @@ RecordWalk WalkRecords(const RecordTable& table,
       end_run();
       run_begin = at;
     }
-    const std::uint64_t step = (HeaderTimeLow(word) - walk.last_ns) & kTimeMask;
-    if (step < kMaxTimeStepNs) {
-      walk.last_ns += step;
-    } else {
-      ++walk.clock_errors;
-    }
+    const NextTime next = TimeAfter(walk.last_ns, word);
+    walk.last_ns = next.time_ns;
+    if (next.back) ++walk.clock_errors;
     ++walk.records;
     walk.exact_end_bytes = at + exact;
     at += bytes;
@@ -132,8 +129,7 @@ std::vector<std::byte> CompactRecords(const RecordTable& table,
     std::byte* record = compact.data() + at;
     const std::uint64_t word = LoadWord(record);
     const std::uint16_t id = HeaderEventId(word);
-    const std::uint64_t step = (HeaderTimeLow(word) - time_ns) & kTimeMask;
-    if (step < kMaxTimeStepNs) time_ns += step;
+    time_ns = TimeAfter(time_ns, word).time_ns;
     const std::uint64_t clamped = HeaderWord(id, time_ns);
     std::memcpy(record, &clamped, sizeof(clamped));
     at += table.Measure(id, record, compact.size() - at).padded_bytes;

@@ -26,6 +26,23 @@ inline std::uint64_t LoadWord(const std::byte* at) noexcept {
   return word;
 }
 
+// No clock shows more (146 years); babeltrace2 adds the clock's offset to it in
+// 63 bits.
+inline constexpr std::uint64_t kMaxTimeNs = std::uint64_t{1} << 62;
+
+struct NextTime {
+  std::uint64_t time_ns;
+  bool back;  // it went back: the time before it was taken instead
+};
+// Time of the record with header word `word` after one of `last_ns`.
+inline NextTime TimeAfter(std::uint64_t last_ns, std::uint64_t word) noexcept {
+  const std::uint64_t step = (HeaderTimeLow(word) - last_ns) & kTimeMask;
+  if (step >= kMaxTimeStepNs || last_ns + step > kMaxTimeNs) [[unlikely]] {
+    return {last_ns, true};
+  }
+  return {last_ns + step, false};
+}
+
 struct RecordRun {  // committed records without a hole between them
   std::size_t offset = 0, bytes = 0;
 };

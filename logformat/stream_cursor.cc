@@ -88,11 +88,7 @@ bool StreamCursor::DeliverRecords(std::uint64_t limit_ns) {
       NoteDamage(at, id);
       break;
     }
-    std::uint64_t step = (HeaderTimeLow(word) - last_ns) & kTimeMask;
-    const bool back = step >= kMaxTimeStepNs;
-    if (back) [[unlikely]]
-      step = 0;
-    const std::uint64_t time_ns = last_ns + step;
+    const auto [time_ns, back] = TimeAfter(last_ns, word);
     if (time_ns >= limit_ns) {
       next_ns_ = time_ns;
       at_end = false;
@@ -233,10 +229,7 @@ std::uint64_t StreamCursor::NextPacketNs() const {
   if (packet_ >= scan.packets.size()) return state_->trace_end_ns;
   const ScannedPacket& next = scan.packets[packet_];
   if (next.records.empty()) return next.head.begin_ns;
-  const std::uint64_t step =
-      (HeaderTimeLow(LoadWord(next.records.data())) - next.head.begin_ns) &
-      kTimeMask;
-  return next.head.begin_ns + (step < kMaxTimeStepNs ? step : 0);
+  return TimeAfter(next.head.begin_ns, LoadWord(next.records.data())).time_ns;
 }
 
 void StreamCursor::QueueFindings(const std::vector<ScanFinding>& findings,

@@ -110,11 +110,11 @@ TEST_CASE("verify: each kind of damage is found where it is",
   }
   SECTION("begin before the end of the packet before") {
     trace.Put(1, offsetof(PacketHead, begin_ns), 1500);
-    what = "packet begins at 1500 ns, before 6000 ns";
+    what = "packet begins at 1500 ns; the packet before it ends at 6000 ns";
   }
   SECTION("end before begin") {
     trace.Put(1, offsetof(PacketHead, end_ns), 17);
-    what = "packet ends at 17 ns, before its begin 6010 ns";
+    what = "packet ends at 17 ns, it begins at 6010 ns";
   }
   SECTION("end is not the last record") {
     trace.Put(1, offsetof(PacketHead, end_ns), 11011);
