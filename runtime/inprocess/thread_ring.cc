@@ -219,20 +219,33 @@ bool StartThread() noexcept {
   return true;
 }
 
+// Gives back the streams the thread has left. No hook is in progress further
+// out.
+void UnparkRings(ThreadRing& ring, std::uint64_t now_ns) noexcept {
+  while (ring.parked != nullptr) {
+    ThreadRing* left = ring.parked;
+    ring.parked = left->parked;
+    left->parked = nullptr;
+    LeaveCurrent(*left, now_ns, /*nested=*/false);
+    PutBack(*left);
+  }
+}
+
 // Leaves the stream for another one: its preparer was stopped in the middle of
 // extending it, and waiting is not an option. Thread and counters go on.
-bool ChangeStream(ThreadRing& old, std::uint64_t now_ns) noexcept {
+bool ChangeStream(ThreadRing& old, std::uint64_t now_ns, bool nested) noexcept {
   ExtendResult failure{};
   ThreadRing* ring = AcquireRing(&failure);
   if (ring == nullptr) return false;
   ring->counters = old.counters;
   memset(&old.counters, 0, sizeof(old.counters));
-  LeaveCurrent(old, now_ns, /*nested=*/false);
+  LeaveCurrent(old, now_ns, nested);
   old.pos = nullptr;
   old.end = nullptr;
   old.live = 0;
+  ring->parked = &old;  // with whatever it had parked itself
   t_state.ring = ring;
-  PutBack(old);
+  if (!nested) UnparkRings(*ring, now_ns);
   g_session->late_sub_buffers.fetch_add(1, std::memory_order_relaxed);
   return true;
 }
@@ -241,8 +254,8 @@ bool SwitchSubBuffer(ThreadRing& ring, bool nested) noexcept {
   const std::uint64_t now_ns = ClockNow();
   SubBuffer next;
   const ExtendResult result = TakeNext(ring, &next);
-  if (!result.ok && result.cause == lf::DiscardCause::kNoSubBuffer && !nested &&
-      ChangeStream(ring, now_ns)) {
+  if (!result.ok && result.cause == lf::DiscardCause::kNoSubBuffer &&
+      ChangeStream(ring, now_ns, nested)) {
     return true;
   }
   if (!result.ok) {
@@ -261,6 +274,7 @@ bool SwitchSubBuffer(ThreadRing& ring, bool nested) noexcept {
   }
   ring.retry_at_ns = 0;
   LeaveCurrent(ring, now_ns, nested);
+  if (!nested) UnparkRings(ring, now_ns);
   Activate(ring, next, now_ns);
   WakePreparer();
   return true;
@@ -309,7 +323,9 @@ void ReleaseRing() noexcept {
       ring->head->packet_bits = kept * 8;
     }
   }
-  LeaveCurrent(*ring, ClockNow(), /*nested=*/false);
+  const std::uint64_t now_ns = ClockNow();
+  LeaveCurrent(*ring, now_ns, /*nested=*/false);
+  UnparkRings(*ring, now_ns);
   ring->pos = nullptr;
   ring->end = nullptr;
   ring->live = 0;

@@ -83,6 +83,9 @@ struct alignas(128) ThreadRing {
   std::uint64_t retry_at_ns;  // after a failed switch
   logformat::DiscardCause retry_cause;
   ThreadRing* next_free;  // guarded by ProcessState::lock
+  // A stream this thread left while an interrupted hook was still writing into
+  // it: given back when no hook of the thread is in progress.
+  ThreadRing* parked;
 
   // Owner and preparer.
   alignas(64) SubBufferQueue<kMaxReady> ready;  // preparer -> owner

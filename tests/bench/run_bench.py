@@ -61,7 +61,8 @@ class Lttng:
 
     def __enter__(self):
         subprocess.run(['lttng-sessiond', '--no-kernel', '--background'],
-                       env=self.env, check=True, capture_output=True)
+                       env=self.env, check=True, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL)
         return self
 
     def __exit__(self, *unused):
@@ -78,8 +79,7 @@ class Lttng:
         lttng('enable-channel', '-u', 'ch', *channel_options)
         lttng('enable-event', '-u', '-c', 'ch', 'countrace_peer:*')
         lttng('start')
-        # The first start after the daemon's own can come too early for it.
-        text = run(command, env=dict(self.env, LTTNG_UST_REGISTER_TIMEOUT='-1'))
+        text = run(command, env=dict(self.env, LTTNG_UST_REGISTER_TIMEOUT='3000'))
         lttng('stop')
         lttng('destroy', 'bench')
         return text

@@ -268,8 +268,10 @@ class Books(Recording):
         calls = collections.Counter()
         for row in data['segments']:
             calls[row['segment']] += row['calls']
+        segments = set(calls)  # the hook table counts their enters and exits
         for row in data['hooks']:
-            calls[row['hook']] += row['hits']
+            if row['hook'] not in segments:
+                calls[row['hook']] += row['hits']
         for name, count in true_calls.items():
             self.assertEqual(calls[name], count, name)
         for event in ('task-clock', 'cpu-clock', 'page-faults',
@@ -299,13 +301,22 @@ class Books(Recording):
         # Two spinning processes share a core; a third sleeps beside them.
         shell = (f'"{WORKLOAD}" spin 1500 0 & "{WORKLOAD}" spin 1500 0 & '
                  'sleep 2; wait')
+        stolen_ns = self.stolen_ns()
         run = countrace('record', '-o', self.trace, '--', 'sh', '-c', shell)
+        # schedstat leaves out what a hypervisor stole; our intervals cannot.
+        stolen_ns = self.stolen_ns() - stolen_ns
         truth = {int(pid): int(ns) for pid, ns in
                  re.findall(r'^schedstat (\d+) (\d+)', run.stdout, re.M)}
         self.assertEqual(len(truth), 2)
         rows = {row['pid']: row for row in report(self.trace)['processes']}
         for pid, ns in truth.items():
-            self.assertAlmostEqual(rows[pid]['on_cpu_ns'] / ns, 1, delta=0.01)
+            self.assertLessEqual(abs(rows[pid]['on_cpu_ns'] - ns),
+                                 ns / 100 + stolen_ns)
+
+    def stolen_ns(self):
+        fields = pathlib.Path('/proc/stat').read_text().splitlines()[1].split()
+        assert fields[0] == 'cpu0'
+        return int(fields[8]) * 1000000000 // os.sysconf('SC_CLK_TCK')
 
 
 class Damaged(Recording):
