@@ -28,7 +28,9 @@ class MergeHeap {
 
   explicit MergeHeap(std::vector<Entry> entries)
       : entries_(std::move(entries)) {
-    for (std::size_t i = entries_.size() / 2; i-- > 0;) SiftDown(i);
+    for (std::size_t i = entries_.size() / 2; i-- > 0;) {
+      SiftDown(i, entries_[i]);
+    }
   }
 
   bool empty() const { return entries_.empty(); }
@@ -45,18 +47,18 @@ class MergeHeap {
 
   void ReplaceTop(std::uint64_t next_ns) {
     if (next_ns == StreamCursor::kEnd) {
-      entries_[0] = entries_.back();
+      const Entry last = entries_.back();
       entries_.pop_back();
+      if (!entries_.empty()) SiftDown(0, last);
     } else {
-      entries_[0].next_ns = next_ns;
+      SiftDown(0, {next_ns, entries_[0].stream});
     }
-    SiftDown(0);
   }
 
  private:
-  void SiftDown(std::size_t at) {
-    if (at >= entries_.size()) return;
-    const Entry moving = entries_[at];
+  // `moving` comes in registers: read back from the heap right after it was
+  // written there in two parts, it would stall the processor.
+  void SiftDown(std::size_t at, const Entry moving) {
     for (;;) {
       std::size_t child = 2 * at + 1;
       if (child >= entries_.size()) break;
