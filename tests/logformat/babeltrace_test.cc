@@ -121,7 +121,7 @@ TEST_CASE("babeltrace2 and script agree on finished traces",
           "[logformat][babeltrace]") {
   const auto seed = GENERATE(range(200u, 212u));
   CAPTURE(seed);
-  TempDirectory temp;
+  TempDirectory temp(TempDirectory::Place::kMemory);
   TraceBuilder builder(temp / "t");
   Generate(builder, seed, {.losses = false});
   builder.Finish();
@@ -133,7 +133,7 @@ TEST_CASE("babeltrace2 and script agree on recovered traces",
   const auto seed = GENERATE(range(300u, 306u));
   const bool alive = GENERATE(false, true);
   CAPTURE(seed, alive);
-  TempDirectory temp;
+  TempDirectory temp(TempDirectory::Place::kMemory);
   TraceBuilder builder(temp / "t");
   Generate(builder, seed, {.losses = false});
   builder.Abandon();
@@ -143,7 +143,7 @@ TEST_CASE("babeltrace2 and script agree on recovered traces",
 
 TEST_CASE("babeltrace2 reads names that need escaping",
           "[logformat][babeltrace]") {
-  TempDirectory temp;
+  TempDirectory temp(TempDirectory::Place::kMemory);
   TraceBuilder builder(temp / "t");
   builder.SetCpuEvents({"int", "event", "01c", "r01c2", "a-b", "a:b", "\"\\",
                         "prev_tid", "sched:sched_switch"});
@@ -162,7 +162,7 @@ TEST_CASE("babeltrace2 reads names that need escaping",
 
 TEST_CASE("babeltrace2 reads a trace without a single record",
           "[logformat][babeltrace]") {
-  TempDirectory temp;
+  TempDirectory temp(TempDirectory::Place::kMemory);
   TraceBuilder builder(temp / "t");
   builder.Thread(1, 2);  // a stream file of 0 bytes
   builder.session().realtime_offset_ns = -1;
@@ -175,7 +175,7 @@ TEST_CASE("babeltrace2 reads a trace without a single record",
 }
 
 TEST_CASE("babeltrace2 reports the same losses", "[logformat][babeltrace]") {
-  TempDirectory temp;
+  TempDirectory temp(TempDirectory::Place::kMemory);
   TraceBuilder builder(temp / "t");
   const std::uint32_t hook = builder.AddPoint("p", "n");
   auto& stream = builder.Thread(1, 2);

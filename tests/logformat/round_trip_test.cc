@@ -28,7 +28,7 @@ TEST_CASE("round_trip: every record is read as it was written, in order",
           "[logformat][property]") {
   const auto seed = GENERATE(range(0u, 25u));
   CAPTURE(seed);
-  TempDirectory temp;
+  TempDirectory temp(TempDirectory::Place::kMemory);
   TraceBuilder builder(temp / "t");
   const GeneratedTrace written = Generate(builder, seed, {});
   const bool finished = seed % 2 == 0;
@@ -56,7 +56,7 @@ TEST_CASE("round_trip: every record is read as it was written, in order",
 }
 
 TEST_CASE("round_trip: a second read delivers the same", "[logformat]") {
-  TempDirectory temp;
+  TempDirectory temp(TempDirectory::Place::kMemory);
   TraceBuilder builder(temp / "t");
   Generate(builder, 7, {});
   builder.Finish();
@@ -69,7 +69,7 @@ TEST_CASE("round_trip: a second read delivers the same", "[logformat]") {
 }
 
 TEST_CASE("round_trip: losses lie between the right records", "[logformat]") {
-  TempDirectory temp;
+  TempDirectory temp(TempDirectory::Place::kMemory);
   TraceBuilder builder(temp / "t");
   const std::uint32_t hook = builder.AddPoint("p", "n");
   auto& stream = builder.Thread(1, 2);
@@ -97,7 +97,7 @@ TEST_CASE("round_trip: losses lie between the right records", "[logformat]") {
 }
 
 TEST_CASE("round_trip: the description survives finishing", "[logformat]") {
-  TempDirectory temp;
+  TempDirectory temp(TempDirectory::Place::kMemory);
   TraceBuilder builder(temp / "t");
   builder.SetCpuEvents({"task-clock", "a\"b\\c\n"});
   builder.SetThreadEvents({"page-faults"});
@@ -143,7 +143,7 @@ TEST_CASE("round_trip: the description survives finishing", "[logformat]") {
 
 TEST_CASE("merge: 2,000 streams come out in time order", "[logformat]") {
   constexpr std::int32_t kStreams = 2000;
-  TempDirectory temp;
+  TempDirectory temp(TempDirectory::Place::kMemory);
   TraceBuilder builder(temp / "t");
   builder.SetPacketBytes(2 * kPacketAlignBytes);
   const std::uint32_t hook = builder.AddPoint("p", "n", "u");
@@ -166,7 +166,7 @@ TEST_CASE("merge: 2,000 streams come out in time order", "[logformat]") {
 }
 
 TEST_CASE("reader: progress can stop a read", "[logformat]") {
-  TempDirectory temp;
+  TempDirectory temp(TempDirectory::Place::kMemory);
   TraceBuilder builder(temp / "t");
   Generate(builder, 3, {});
   builder.Finish();

@@ -190,7 +190,7 @@ TEST_CASE("verify: each kind of damage is found where it is",
 
 TEST_CASE("verify: padding in the content size is found, and recover cuts it",
           "[logformat][verify]") {
-  TempDirectory temp;
+  TempDirectory temp(TempDirectory::Place::kMemory);
   TraceBuilder builder(temp / "t");
   const std::uint32_t hook = builder.AddPoint("p", "n", "s");
   builder.Thread(1, 1).Point(hook, 10, {std::string("abc")});
@@ -242,7 +242,7 @@ TEST_CASE(
     "verify: an unfinished trace of a killed recorder is readable, and "
     "says so",
     "[logformat][verify]") {
-  TempDirectory temp;
+  TempDirectory temp(TempDirectory::Place::kMemory);
   TraceBuilder builder(temp / "t");
   const std::uint32_t hook = builder.AddPoint("p", "n");
   builder.Thread(1, 1).Point(hook, 10);

@@ -109,7 +109,7 @@ TEST_CASE("open_or_build: the whole range equals rmap's report digit for digit",
           "[viewer]") {
   const auto seed = GENERATE(1u, 2u, 3u, 4u);
   CAPTURE(seed);
-  const TempDirectory directory;
+  const TempDirectory directory(TempDirectory::Place::kMemory);
   const std::string path = directory / "a.ctf";
   RecordRandomTrace(path, seed);
   auto reader = logformat::TraceReader::Open(path);
@@ -169,7 +169,7 @@ TEST_CASE("open_or_build: the whole range equals rmap's report digit for digit",
 
 TEST_CASE("open_or_build: a sound index is used, any other is built again",
           "[viewer]") {
-  const TempDirectory directory;
+  const TempDirectory directory(TempDirectory::Place::kMemory);
   const std::string path = directory / "a.ctf";
   RecordRandomTrace(path, 7);
   const std::string index_path = path + "/" + kIndexFile;
@@ -212,7 +212,7 @@ TEST_CASE("open_or_build: a sound index is used, any other is built again",
 
 TEST_CASE("open_or_build: what is not a trace is an error, not an index",
           "[viewer]") {
-  const TempDirectory directory;
+  const TempDirectory directory(TempDirectory::Place::kMemory);
   CHECK(absl::IsNotFound(
       OpenOrBuildIndex(directory / "nothing.ctf", nullptr, nullptr).status()));
   std::filesystem::create_directory(directory / "empty.ctf");
