@@ -86,6 +86,11 @@ void AddCpuClasses(const TraceInfo& info, std::vector<EventClass>& classes) {
        {"flags", F::kUint32},
        {"comm", F::kComm}},
       false);
+  add(CpuEvent::kSwitchIn, "switch_in",
+      {{"prev_tid", F::kUint24},
+       {"next_tid", F::kUint24},
+       {"prev_state", F::kUint16}},
+      false);
 }
 
 void AddThreadClasses(const TraceInfo& info, std::vector<EventClass>& classes) {

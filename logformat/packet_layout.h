@@ -169,8 +169,9 @@ enum class CpuEvent : std::uint16_t {
   kExit = 6,          // TaskRecord: the thread ended
   kFault = 7,         // FaultRecord: one page fault
   kProcessState = 8,  // StateRecord: a thread that existed at the beginning
+  kSwitchIn = 9,      // SwitchInRecord: a switch known without its counters
 };
-inline constexpr std::uint16_t kCpuEventMax = 8;
+inline constexpr std::uint16_t kCpuEventMax = 9;
 
 // N = number of events of the session's event set; counters are cumulative
 // since the recording began on this CPU. With 4 counters: 48 bytes.
@@ -199,6 +200,16 @@ enum SwitchState : std::uint16_t {
   kSwitchOther = 0x0020,
   kSwitchPreempted = 0x0100,  // R+: lost the CPU while runnable
 };
+
+// Event `switch_in`: `next` runs from here on. Written only where no dispatch
+// record leads here, because the kernel does not show sched_switch of `prev`
+// (the idle thread of a CPU, a sandbox's own agent): the time of the switch is
+// known, the counters at it are not.
+struct SwitchInRecord {
+  std::uint64_t header;
+  std::uint64_t tids_and_state;  // as in DispatchRecord; the state is 0
+};
+static_assert(sizeof(SwitchInRecord) == 16, "FORMAT.md section 4.3");
 
 struct CountersRecord {  // event `counters`
   std::uint64_t header;

@@ -29,6 +29,7 @@ DispatchTracker::DispatchTracker(const logformat::TraceInfo& info,
                                  TimelineObserver* observer)
     : scope_(info.scope),
       events_(std::min(info.cpu_events.size(), logformat::kMaxCounters)),
+      kinds_(CounterKinds(info.cpu_events)),
       registry_(registry),
       observer_(observer) {}
 
@@ -139,62 +140,44 @@ bool DispatchTracker::Confirm(CpuState& cpu, std::int32_t tid) {
   return true;
 }
 
-void DispatchTracker::Charge(CpuState& cpu, const EventRecord& record,
-                             std::uint64_t time_ns, bool confirmed) {
-  CpuAccount* account = &cpu.unattributed;
-  ThreadState* thread = nullptr;
+Charged DispatchTracker::ChargeTime(CpuState& cpu, std::uint64_t time_ns,
+                                    bool confirmed) {
+  Charged charged{.account = &cpu.unattributed, .ns = time_ns - cpu.last_ns};
   if (confirmed) {
-    if (cpu.occupant == CpuState::Occupant::kThread) {
-      account = &cpu.busy;
-      thread = cpu.thread;
-    } else if (cpu.occupant == CpuState::Occupant::kIdle) {
-      account = &cpu.idle;
-    } else {
-      account = &cpu.outside;
+    switch (cpu.occupant) {
+      case CpuState::Occupant::kThread:
+        charged.account = &cpu.busy;
+        charged.thread = cpu.thread;
+        break;
+      case CpuState::Occupant::kIdle:
+        charged.account = &cpu.idle;
+        charged.idle = true;
+        break;
+      case CpuState::Occupant::kOutside:
+      case CpuState::Occupant::kUnknown:
+        charged.account = &cpu.outside;
+        charged.idle = cpu.outside_tid == 0;
+        break;
     }
-  } else if (cpu.lossy) {
-    NoteLoss();
   }
-  EndLoss(cpu);
-  account->ns += time_ns - cpu.last_ns;
-  if (thread != nullptr) {
-    thread->on_cpu_ns += time_ns - cpu.last_ns;
+  charged.account->ns += charged.ns;
+  if (ThreadState* const thread = charged.thread; thread != nullptr) {
+    thread->on_cpu_ns += charged.ns;
     if (thread->running_cpu == static_cast<std::int32_t>(cpu.cpu)) {
       thread->switch_in_ns = time_ns;
     }
     thread->last_seen_ns = time_ns;
   }
   cpu.last_ns = time_ns;
+  return charged;
+}
 
-  for (std::size_t i = 0; i < events_; ++i) {
-    const std::uint32_t bit = 1u << i;
-    if (record.counters == nullptr || !(record.present & bit)) {
-      cpu.stale |= bit;
-      continue;
-    }
-    const std::uint64_t value = record.counters[i];
-    if (!(cpu.counted & bit)) {
-      cpu.counted |= bit;
-      cpu.stale &= ~bit;
-      cpu.first[i] = cpu.last[i] = value;
-      continue;
-    }
-    std::uint64_t delta = 0;
-    if (value >= cpu.last[i]) {
-      delta = value - cpu.last[i];
-    } else {
-      ++counter_errors_;
-    }
-    cpu.last[i] = value;
-    if (cpu.stale & bit) {
-      cpu.stale &= ~bit;
-      cpu.unattributed.counts[i] += delta;
-      continue;
-    }
-    account->counts[i] += delta;
-    cpu.stay_counts[i] += delta;
-    if (thread != nullptr) thread->counts[i] += delta;
-  }
+void DispatchTracker::Charge(CpuState& cpu, const EventRecord& record,
+                             std::uint64_t time_ns, bool confirmed) {
+  if (!confirmed && cpu.lossy) NoteLoss();
+  EndLoss(cpu);
+  const Charged last = ChargeTime(cpu, time_ns, confirmed);
+  counter_errors_ += ChargeCounts(cpu, record, kinds_, last);
 }
 
 void DispatchTracker::SwitchIn(ThreadState& thread, std::int32_t cpu,
@@ -354,6 +337,31 @@ void DispatchTracker::OnCounters(const EventRecord& record,
   } else if (!continues) {
     Occupy(*cpu, tid, time_ns, true);
   }
+}
+
+void DispatchTracker::OnSwitchIn(const EventRecord& record,
+                                 std::uint64_t time_ns) {
+  CpuState* cpu = Cpu(record.cpu);
+  logformat::SwitchInRecord switch_in;
+  if (cpu == nullptr || !Decode(record, switch_in)) {
+    ++malformed_;
+    return;
+  }
+  // Without a first dump, or after a loss, the interval has no owner anyway.
+  if (!cpu->begun || cpu->lossy) return;
+  const auto prev =
+      static_cast<std::int32_t>(switch_in.tids_and_state & 0xffffffu);
+  const auto next =
+      static_cast<std::int32_t>(switch_in.tids_and_state >> 24 & 0xffffffu);
+  const bool confirmed = Confirm(*cpu, prev);
+  if (!confirmed) Abandon(*cpu, time_ns);
+  const Charged charged = ChargeTime(*cpu, time_ns, confirmed);
+  cpu->uncounted.push_back(charged);
+  if (confirmed) EmitStay(*cpu, logformat::kSwitchOther, false);
+  if (charged.thread != nullptr) {
+    SwitchOut(*charged.thread, record.cpu, time_ns, logformat::kSwitchOther);
+  }
+  Occupy(*cpu, next, time_ns, false);
 }
 
 void DispatchTracker::OnLoss(std::int32_t cpu_number) {

@@ -7,6 +7,8 @@
 //
 //   unknown --(counters: begin)--> thread | idle | outside
 //   thread | idle | outside --(dispatch: prev is who we thought)--> next
+//   any --(switch_in: a switch without counters)--> next; the time is split
+//                                   there, the counts at the next dump
 //   any --(prev is somebody else, or records lost)--> next; the interval is
 //                                                     unattributed
 //
@@ -15,18 +17,17 @@
 #ifndef COUNTRACE_RMAP_DISPATCH_TRACKER_H_
 #define COUNTRACE_RMAP_DISPATCH_TRACKER_H_
 
-#include <array>
 #include <cstdint>
 #include <deque>
 #include <vector>
 
 #include "logformat/trace_reader.h"
+#include "rmap/cpu_state.h"
+#include "rmap/interval_counts.h"
 #include "rmap/thread_registry.h"
 #include "rmap/timeline_observer.h"
 
 namespace countrace::rmap {
-
-using CounterValues = std::array<std::uint64_t, logformat::kMaxCounters>;
 
 // How far on-CPU time of a span can be trusted. A span is exact if no loss lies
 // in it and every CPU was recorded throughout.
@@ -39,39 +40,6 @@ struct KernelCoverage {
   std::uint64_t earliest_end_ns = ~std::uint64_t{0};
 };
 
-// Time and counts of one account of a CPU.
-struct CpuAccount {
-  std::uint64_t ns = 0;
-  CounterValues counts{};
-};
-
-struct CpuState {
-  enum class Occupant : std::uint8_t { kUnknown, kIdle, kOutside, kThread };
-
-  std::uint32_t cpu = 0;
-  bool begun = false, ended = false;
-  std::uint64_t begin_ns = 0,
-                last_ns = 0;  // first dump, end of what is charged
-  std::uint64_t dispatches = 0;
-  CpuAccount busy, idle, outside, unattributed;
-
-  Occupant occupant = Occupant::kUnknown;
-  ThreadState* thread = nullptr;  // kThread
-  std::int32_t outside_tid = 0;   // kOutside
-  bool lossy = false;             // records lost since the last dump
-
-  // Counters: first and last value seen, and which were ever seen.
-  CounterValues first{}, last{};
-  std::uint32_t counted = 0;
-  // Absent from the last dump: the next delta spans more than one interval.
-  std::uint32_t stale = 0;
-
-  // The stay in progress, for the observer.
-  std::uint64_t stay_begin_ns = 0;
-  bool stay_inferred = false;
-  CounterValues stay_counts{};
-};
-
 class DispatchTracker {
  public:
   DispatchTracker(const logformat::TraceInfo& info, ThreadRegistry& registry,
@@ -79,6 +47,7 @@ class DispatchTracker {
 
   void OnDispatch(const logformat::EventRecord& record, std::uint64_t time_ns);
   void OnCounters(const logformat::EventRecord& record, std::uint64_t time_ns);
+  void OnSwitchIn(const logformat::EventRecord& record, std::uint64_t time_ns);
   // Records of `cpu` were lost after its last one.
   void OnLoss(std::int32_t cpu);
   // The thread on `cpu` goes on as `to`: a thread that calls exec takes over
@@ -120,8 +89,10 @@ class DispatchTracker {
   // True if `cpu` was occupied by `tid` as we thought. Lets somebody outside
   // who turned out to be in scope become the occupant.
   bool Confirm(CpuState& cpu, std::int32_t tid);
-  // Gives the interval since the last dump to the occupant, or to
-  // unattributed, and takes the dump as the new last one.
+  // Gives the time since the last switch to the occupant, or to unattributed.
+  // Returns what its counts go to.
+  Charged ChargeTime(CpuState& cpu, std::uint64_t time_ns, bool confirmed);
+  // The same up to a dump, which becomes the last one, and the counts.
   void Charge(CpuState& cpu, const logformat::EventRecord& record,
               std::uint64_t time_ns, bool confirmed);
   void Occupy(CpuState& cpu, std::int32_t tid, std::uint64_t time_ns,
@@ -141,6 +112,7 @@ class DispatchTracker {
 
   logformat::SessionScope scope_;
   std::size_t events_;
+  std::vector<CounterKind> kinds_;  // one for each event
   ThreadRegistry& registry_;
   TimelineObserver* observer_;
   KernelCoverage coverage_;

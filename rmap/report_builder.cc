@@ -76,7 +76,7 @@ class Builder {
       }
       row.dispatches = thread.dispatches;
       row.migrations = thread.migrations;
-      if (!in_.dispatches.IsComplete(thread)) {
+      if (!in_.dispatches.IsComplete(thread) || thread.shares_counts) {
         row.quality = Quality::kBounded;
       }
       if (thread.split_by_exec) row.quality = Quality::kInferred;

@@ -53,6 +53,11 @@ bool CommandScope::Apply(const RecordBatch& batch, const KernelRecord& record) {
       }
       return keep;
     }
+    case CpuEvent::kSwitchIn: {
+      const std::uint64_t packed = *batch.Words(record);
+      return Contains(static_cast<std::int32_t>(packed & 0xffffff)) ||
+             Contains(static_cast<std::int32_t>(packed >> 24 & 0xffffff));
+    }
     case CpuEvent::kFork: {
       const auto task = batch.Body<logformat::TaskRecord>(record);
       if (!Contains(task.parent_tid)) {

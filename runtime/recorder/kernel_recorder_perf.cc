@@ -41,18 +41,28 @@ struct CpuState {
   std::size_t next = 0;  // first record of `batch` that is not stored yet
   std::unique_ptr<PacketWriter> writer;
   std::uint64_t begin_ns = 0;
-  // kCommand: who was switched in last, and that switch if it was left out.
-  std::int32_t running_tid = -1;
+  std::int32_t running_tid = -1;  // who was switched in last; -1: unknown
+  bool hides_switches = false;    // a dispatch did not follow from the last one
+  // kCommand: the last dispatch if it was left out.
   std::uint64_t left_out_ns = 0;  // 0: it was stored
   std::vector<std::uint64_t> left_out;
 };
+
+std::int32_t PrevTid(const RecordBatch& batch, const KernelRecord& record) {
+  return static_cast<std::int32_t>(*batch.Words(record) & 0xffffff);
+}
+std::int32_t NextTid(const RecordBatch& batch, const KernelRecord& record) {
+  return static_cast<std::int32_t>(*batch.Words(record) >> 24 & 0xffffff);
+}
 
 // The thread that ran on the CPU when it caused `record`; -1 if none is known.
 std::int32_t ActingThread(const RecordBatch& batch,
                           const KernelRecord& record) {
   switch (static_cast<CpuEvent>(record.event_id)) {
     case CpuEvent::kDispatch:
-      return static_cast<std::int32_t>(*batch.Words(record) & 0xffffff);
+      return PrevTid(batch, record);
+    case CpuEvent::kSwitchIn:
+      return NextTid(batch, record);
     case CpuEvent::kFork:
       return batch.Body<logformat::TaskRecord>(record).parent_tid;
     case CpuEvent::kExit:
@@ -91,12 +101,16 @@ class PerfKernelRecorder final : public KernelRecorder {
   }
 
  private:
+  void ProbeIdleSwitches(CpuState& cpu);
   absl::Status BeginCpu(CpuState& cpu, AffinityGuard& affinity);
   void StoreCounters(CpuState& cpu, const GroupReading& reading,
                      CountersReason reason, std::uint32_t running_tid);
   void StoreProcessState(CpuState& cpu, const ProcessThread& thread,
                          std::uint64_t time_ns);
   void StoreThreadsAtBegin(std::int32_t root_pid);
+  // False for a switch-in that tells nothing new: a dispatch led there.
+  bool FollowSwitch(CpuState& cpu, const KernelRecord& record);
+  void WatchHiddenSwitches(CpuState& cpu);
   void Store(CpuState& cpu, const KernelRecord& record);
   void StoreIfInScope(CpuState& cpu, const KernelRecord& record);
   // Stores the records up to `horizon_ns`; before it, every CPU has been read.
@@ -115,6 +129,20 @@ class PerfKernelRecorder final : public KernelRecorder {
   bool ended_ = false;
 };
 
+void PerfKernelRecorder::ProbeIdleSwitches(CpuState& cpu) {
+  // Some kernels never show switches away from the idle thread of some CPUs
+  // (one that inherited it from a hidden process). Every thread that wakes
+  // there would be unseen, so look before anything counts.
+  const timespec moment{.tv_sec = 0, .tv_nsec = 50'000};
+  for (int i = 0; i < 3; ++i) nanosleep(&moment, nullptr);
+  out_of_order_ += cpu.group.Drain(cpu.group.ring().Head(), cpu.batch);
+  for (const KernelRecord& record : cpu.batch.records()) {
+    FollowSwitch(cpu, record);
+  }
+  cpu.batch.Consume(cpu.batch.size());
+  WatchHiddenSwitches(cpu);
+}
+
 absl::Status PerfKernelRecorder::BeginCpu(CpuState& cpu,
                                           AffinityGuard& affinity) {
   const bool moved = affinity.MoveTo(cpu.group.cpu());
@@ -126,8 +154,10 @@ absl::Status PerfKernelRecorder::BeginCpu(CpuState& cpu,
   }
   absl::Status status = cpu.group.Enable();
   if (!status.ok()) return status;
+  if (moved) ProbeIdleSwitches(cpu);
   absl::StatusOr<GroupReading> reading = cpu.group.Read();
   if (!reading.ok()) return reading.status();
+  cpu.running_tid = moved ? static_cast<std::int32_t>(gettid()) : -1;
   // Whatever came before the reading is in it.
   cpu.group.ring().SkipTo(reading->ring_head);
   cpu.begin_ns = reading->time_ns;
@@ -222,6 +252,42 @@ void PerfKernelRecorder::StoreThreadsAtBegin(std::int32_t root_pid) {
   }
 }
 
+bool PerfKernelRecorder::FollowSwitch(CpuState& cpu,
+                                      const KernelRecord& record) {
+  switch (record.event_id) {
+    case kLossEntry:
+      // What was switched in before a loss says nothing about after it.
+      cpu.running_tid = -1;
+      return true;
+    case static_cast<std::uint16_t>(CpuEvent::kDispatch):
+      if (cpu.running_tid >= 0 &&
+          PrevTid(cpu.batch, record) != cpu.running_tid) {
+        cpu.hides_switches = true;
+      }
+      cpu.running_tid = NextTid(cpu.batch, record);
+      return true;
+    case static_cast<std::uint16_t>(CpuEvent::kSwitchIn): {
+      if (record.time_ns < cpu.begin_ns) return false;
+      const std::int32_t known = cpu.running_tid;
+      if (known >= 0) cpu.running_tid = NextTid(cpu.batch, record);
+      return known != cpu.running_tid;
+    }
+    default:
+      return true;
+  }
+}
+
+void PerfKernelRecorder::WatchHiddenSwitches(CpuState& cpu) {
+  if (!cpu.hides_switches || cpu.group.watches_switch_ins()) return;
+  const absl::Status status = cpu.group.WatchSwitchIns();
+  if (status.ok()) return;
+  cpu.hides_switches = false;
+  messages_.push_back(absl::StrFormat(
+      "The kernel does not show all switches of CPU %d, and who follows them "
+      "cannot be watched: %s",
+      cpu.group.cpu(), StatusText(status)));
+}
+
 void PerfKernelRecorder::Store(CpuState& cpu, const KernelRecord& record) {
   if (record.event_id == kLossEntry) {
     const std::uint64_t lost = *cpu.batch.Words(record);
@@ -234,14 +300,13 @@ void PerfKernelRecorder::Store(CpuState& cpu, const KernelRecord& record) {
 
 void PerfKernelRecorder::StoreIfInScope(CpuState& cpu,
                                         const KernelRecord& record) {
-  const bool is_dispatch =
-      record.event_id == static_cast<std::uint16_t>(CpuEvent::kDispatch);
+  const std::int32_t running_tid = cpu.running_tid;
+  if (!FollowSwitch(cpu, record)) return;
   const std::int32_t actor = ActingThread(cpu.batch, record);
   // Some kernels do not show switches away from certain processes (a sandbox's
   // own agent). A member that runs here without having been switched in came
   // after such a switch: the last one seen bounds when.
-  if (cpu.left_out_ns != 0 && actor != cpu.running_tid &&
-      scope_.Contains(actor)) {
+  if (cpu.left_out_ns != 0 && actor != running_tid && scope_.Contains(actor)) {
     cpu.writer->Append(static_cast<std::uint16_t>(CpuEvent::kDispatch),
                        cpu.left_out_ns, std::as_bytes(std::span(cpu.left_out)));
     cpu.left_out_ns = 0;
@@ -249,12 +314,10 @@ void PerfKernelRecorder::StoreIfInScope(CpuState& cpu,
   const bool keep = scope_.Apply(cpu.batch, record);
   if (keep) Store(cpu, record);
   if (record.event_id == kLossEntry) {
-    // What was switched in before a loss says nothing about after it.
-    cpu.running_tid = -1;
     cpu.left_out_ns = 0;
-  } else if (is_dispatch) {
+  } else if (record.event_id ==
+             static_cast<std::uint16_t>(CpuEvent::kDispatch)) {
     const std::uint64_t* words = cpu.batch.Words(record);
-    cpu.running_tid = static_cast<std::int32_t>((words[0] >> 24) & 0xffffff);
     cpu.left_out_ns = keep ? 0 : record.time_ns;
     if (!keep) cpu.left_out.assign(words, words + record.body_words);
   }
@@ -264,10 +327,15 @@ void PerfKernelRecorder::StoreUntil(std::uint64_t horizon_ns) {
   if (options_.scope != SessionScope::kCommand) {
     // Each CPU is a stream of its own and nothing is filtered: no merge.
     for (CpuState& cpu : cpus_) {
+      const bool two_rings = cpu.group.watches_switch_ins();
       for (const KernelRecord& record : cpu.batch.records()) {
-        Store(cpu, record);
+        if (two_rings && record.time_ns > horizon_ns) break;
+        ++cpu.next;
+        if (FollowSwitch(cpu, record)) Store(cpu, record);
       }
-      cpu.batch.Consume(cpu.batch.size());
+      cpu.batch.Consume(cpu.next);
+      cpu.next = 0;
+      WatchHiddenSwitches(cpu);
     }
     return;
   }
@@ -301,6 +369,7 @@ void PerfKernelRecorder::StoreUntil(std::uint64_t horizon_ns) {
   for (CpuState& cpu : cpus_) {
     cpu.batch.Consume(cpu.next);
     cpu.next = 0;
+    WatchHiddenSwitches(cpu);
   }
 }
 
@@ -365,7 +434,8 @@ absl::Status PerfKernelRecorder::End() {
         out_of_order_ += cpu.group.Drain(cpu.group.ring().Head(), cpu.batch);
         continue;
       }
-      out_of_order_ += cpu.group.Drain(reading->ring_head, cpu.batch);
+      out_of_order_ +=
+          cpu.group.Drain(reading->ring_head, cpu.batch, reading->time_ns);
       last[i] = {
           .known = true,
           .reading = *std::move(reading),

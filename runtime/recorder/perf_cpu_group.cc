@@ -167,8 +167,36 @@ absl::StatusOr<GroupReading> PerfCpuGroup::Read() {
       kTries));
 }
 
-std::uint64_t PerfCpuGroup::Drain(std::uint64_t limit, RecordBatch& batch) {
-  const std::size_t first = batch.size();
+absl::Status PerfCpuGroup::WatchSwitchIns() {
+  if (switch_ins_) return absl::OkStatus();
+  const std::uint64_t bytes = ring_.data_bytes();
+  perf_event_attr attr{};
+  SetRecordAttributes(bytes, attr);
+  attr.type = PERF_TYPE_SOFTWARE;
+  attr.config = PERF_COUNT_SW_DUMMY;
+  attr.sample_period = 0;
+  attr.sample_type = kSwitchInSampleType;
+  attr.context_switch = 1;
+  attr.disabled = 0;
+  ScopedFd event(OpenPerfEvent(attr, -1, static_cast<int>(cpu_), -1));
+  if (!event.is_open()) return OpenError(errno, "switches", cpu_);
+  absl::StatusOr<PerfRing> ring = PerfRing::Map(event.get(), bytes);
+  if (!ring.ok()) return ring.status();
+  switch_ins_ = {std::move(event), *std::move(ring)};
+  return absl::OkStatus();
+}
+
+std::uint64_t PerfCpuGroup::Drain(std::uint64_t limit, RecordBatch& batch,
+                                  std::uint64_t until_ns) {
+  if (switch_ins_) {
+    PerfRing& ring = switch_ins_->ring;
+    const std::uint64_t head = ring.Head();
+    while (const perf_event_header* header = ring.Next(head)) {
+      decoder_.DecodeSwitchIn(*header, until_ns, batch);
+    }
+    ring.Release();
+  }
+  const std::size_t first = switch_ins_ ? 0 : batch.size();
   while (const perf_event_header* header = ring_.Next(limit)) {
     decoder_.Decode(*header, batch);
   }

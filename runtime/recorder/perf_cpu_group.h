@@ -1,5 +1,8 @@
 // The perf events of one CPU: the group led by sched:sched_switch, the page
-// faults beside it, and the ring both write to.
+// faults beside it, and the ring both write to. Where the kernel hides switches
+// of some threads (their tracepoints do not fire), also its records of who was
+// switched in, in a ring of their own: what is lost of them is no event of the
+// trace.
 //
 // Thread: one. Begin and end readings are taken while the calling thread runs
 // on that CPU (thread_placement.h).
@@ -48,9 +51,17 @@ class PerfCpuGroup {
   // the ring. Returns: UNAVAILABLE if the PMU refused the (pinned) group.
   absl::StatusOr<GroupReading> Read();
 
+  // Also records who is switched in, from now on; a second call does nothing.
+  // Costs a record for each switch in and out. Returns: as Open().
+  absl::Status WatchSwitchIns();
+  bool watches_switch_ins() const { return switch_ins_.has_value(); }
+
   // Moves what was recorded before ring position `limit` to `batch`, in time
-  // order. Returns how many records were out of order.
-  std::uint64_t Drain(std::uint64_t limit, RecordBatch& batch);
+  // order, and switch-ins up to `until_ns`. Returns how many records were out
+  // of order. With switch-ins, records later than the time of the call may have
+  // earlier ones after them in the next batch: leave them in `batch`.
+  std::uint64_t Drain(std::uint64_t limit, RecordBatch& batch,
+                      std::uint64_t until_ns = ~std::uint64_t{0});
 
   std::uint32_t cpu() const { return cpu_; }
   std::uint32_t present() const { return present_; }  // bit i: event i counts
@@ -74,6 +85,11 @@ class PerfCpuGroup {
   PerfRing ring_;
   PerfDecoder decoder_;
   std::vector<int> missing_;
+  struct SwitchIns {
+    ScopedFd event;
+    PerfRing ring;
+  };
+  std::optional<SwitchIns> switch_ins_;
 };
 
 }  // namespace countrace::runtime

@@ -20,6 +20,7 @@ T Load(const std::byte* from) {
 
 // Trailer of non-sample records: {u32 pid, tid; u64 time; u32 cpu, reserved}.
 constexpr std::size_t kTrailerBytes = 24;
+constexpr std::size_t kTrailerTidOffset = 4;
 constexpr std::size_t kTrailerTimeOffset = 8;
 // Sample of a page fault: header, {u32 pid, tid}, time, address, {u32 cpu,
 // res}.
@@ -35,6 +36,9 @@ struct TaskBody {  // PERF_RECORD_FORK, PERF_RECORD_EXIT
 };
 struct CommBody {  // PERF_RECORD_COMM; then the name, padded to 8 bytes
   std::uint32_t pid, tid;
+};
+struct SwitchBody {  // PERF_RECORD_SWITCH_CPU_WIDE, switched in
+  std::uint32_t prev_pid, prev_tid;
 };
 struct LostBody {  // PERF_RECORD_LOST
   std::uint64_t id, lost;
@@ -156,6 +160,29 @@ void PerfDecoder::Decode(const perf_event_header& header, RecordBatch& batch) {
       return;
   }
   ++malformed_;
+}
+
+void PerfDecoder::DecodeSwitchIn(const perf_event_header& header,
+                                 std::uint64_t until_ns, RecordBatch& batch) {
+  if (header.type != PERF_RECORD_SWITCH_CPU_WIDE ||
+      (header.misc & PERF_RECORD_MISC_SWITCH_OUT) != 0) {
+    return;
+  }
+  const std::span<const std::byte> bytes(
+      reinterpret_cast<const std::byte*>(&header), header.size);
+  if (bytes.size() <
+      sizeof(perf_event_header) + sizeof(SwitchBody) + kTrailerBytes) {
+    ++malformed_;
+    return;
+  }
+  const std::uint64_t time_ns = TrailerTime(bytes);
+  if (time_ns > until_ns) return;
+  const auto next = Load<std::uint32_t>(bytes.data() + bytes.size() -
+                                        kTrailerBytes + kTrailerTidOffset);
+  const std::uint32_t prev =
+      Load<SwitchBody>(bytes.data() + sizeof(perf_event_header)).prev_tid;
+  *batch.Add(time_ns, static_cast<std::uint16_t>(CpuEvent::kSwitchIn), 1) =
+      logformat::PackDispatch(prev, next, 0);
 }
 
 }  // namespace countrace::runtime

@@ -25,6 +25,8 @@ inline constexpr std::uint64_t kSwitchSampleType =
     PERF_SAMPLE_RAW;
 inline constexpr std::uint64_t kFaultSampleType =
     PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU;
+inline constexpr std::uint64_t kSwitchInSampleType =
+    PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
 inline constexpr std::uint64_t kReadFormat = PERF_FORMAT_GROUP;
 
 class PerfDecoder {
@@ -38,6 +40,11 @@ class PerfDecoder {
   // Appends what `header` means to `batch`. Records without meaning for us are
   // skipped; broken ones are counted.
   void Decode(const perf_event_header& header, RecordBatch& batch);
+
+  // The same for the ring of switch-ins; later ones than `until_ns` are left
+  // out.
+  void DecodeSwitchIn(const perf_event_header& header, std::uint64_t until_ns,
+                      RecordBatch& batch);
 
   // The counters of a group read(2): u64 nr, then nr values, leader first.
   // Returns false if it does not hold the expected number.

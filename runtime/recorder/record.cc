@@ -134,7 +134,8 @@ absl::Status Recording::StartOrFail(const ClockPair& clock) {
   absl::Status status;
   BeginKernel(status);
   if (!status.ok()) return status;
-  session_.Publish();
+  status = session_.Publish();
+  if (!status.ok()) return status;
   if (command_ != nullptr) {
     status = command_->Start();
     if (!status.ok()) return status;

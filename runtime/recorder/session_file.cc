@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cerrno>
 #include <climits>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -25,8 +26,13 @@ namespace countrace::runtime {
 
 using logformat::SessionControl;
 
+namespace {
+constexpr char kUnpublished[] = ".new";  // suffix
+}  // namespace
+
 absl::StatusOr<SessionFile> SessionFile::Create(const std::string& directory) {
-  const std::string path = directory + "/" + logformat::kSessionFile;
+  std::string final_path = directory + "/" + logformat::kSessionFile;
+  const std::string path = final_path + kUnpublished;
   const ScopedFd fd(
       open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!fd.is_open()) return ErrnoStatus(errno, "Cannot create " + path);
@@ -39,11 +45,12 @@ absl::StatusOr<SessionFile> SessionFile::Create(const std::string& directory) {
   void* const base = mmap(nullptr, sizeof(SessionControl),
                           PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
   if (base == MAP_FAILED) return ErrnoStatus(errno, "Cannot map " + path);
-  return SessionFile(static_cast<SessionControl*>(base));
+  return SessionFile(static_cast<SessionControl*>(base), std::move(final_path));
 }
 
 SessionFile::SessionFile(SessionFile&& other) noexcept
-    : control_(std::exchange(other.control_, nullptr)) {}
+    : control_(std::exchange(other.control_, nullptr)),
+      path_(std::move(other.path_)) {}
 
 SessionFile::~SessionFile() {
   if (control_ != nullptr) munmap(control_, sizeof(SessionControl));
@@ -78,11 +85,15 @@ void SessionFile::Describe() {
                       std::memory_order_relaxed);  // published by the magic
 }
 
-void SessionFile::Publish() {
+absl::Status SessionFile::Publish() {
   // Pairs with the acquire load of the magic in every joining process: what is
   // above it is complete.
   std::atomic_ref<std::uint64_t>(control_->magic)
       .store(logformat::kSessionMagic, std::memory_order_release);
+  if (rename((path_ + kUnpublished).c_str(), path_.c_str()) != 0) {
+    return ErrnoStatus(errno, "Cannot name " + path_);
+  }
+  return absl::OkStatus();
 }
 
 void SessionFile::Stop() {

@@ -7,8 +7,10 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "logformat/session_layout.h"
 
@@ -16,8 +18,8 @@ namespace countrace::runtime {
 
 class SessionFile {
  public:
-  // Creates the file in `directory`, zero, with its disk blocks. Processes do
-  // not join before Publish(). Returns: RESOURCE_EXHAUSTED (disk full).
+  // Creates the file in `directory`, zero, with its disk blocks, under another
+  // name until Publish(). Returns: RESOURCE_EXHAUSTED (disk full).
   static absl::StatusOr<SessionFile> Create(const std::string& directory);
   ~SessionFile();
   SessionFile(SessionFile&& other) noexcept;
@@ -29,17 +31,19 @@ class SessionFile {
 
   // Fills what describes this machine and the trace: uuid, host, kernel, CPUs.
   void Describe();
-  // Stores the magic: processes that start from now on join.
-  void Publish();
+  // Stores the magic and gives the file its name: processes that start from now
+  // on join, and a reader finds a complete file or none.
+  absl::Status Publish();
   // Tells all processes to stop and wakes their helper threads.
   void Stop();
   // Processes that live and still may write to the session.
   std::vector<std::int32_t> AttachedProcesses() const;
 
  private:
-  explicit SessionFile(logformat::SessionControl* control)
-      : control_(control) {}
+  SessionFile(logformat::SessionControl* control, std::string path)
+      : control_(control), path_(std::move(path)) {}
   logformat::SessionControl* control_;
+  std::string path_;  // its final one
 };
 
 }  // namespace countrace::runtime

@@ -193,6 +193,14 @@ class Generator {
         Append(record.body, &address, 8);
         break;
       }
+      case CpuEvent::kSwitchIn: {
+        const auto prev = static_cast<std::uint32_t>(ids[0]);
+        const auto next = static_cast<std::uint32_t>(ids[1]);
+        stored = stream.SwitchIn(now_ns_, prev, next);
+        const std::uint64_t packed = PackDispatch(prev, next, 0);
+        Append(record.body, &packed, 8);
+        break;
+      }
       case CpuEvent::kProcessState: {
         stored = stream.ProcessState(now_ns_, ids[0], ids[1], ids[2], 1, name);
         const std::int32_t flags = 1;

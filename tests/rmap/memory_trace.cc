@@ -64,6 +64,13 @@ void MemoryTrace::Dispatch(std::uint64_t time_ns, std::int32_t cpu,
       &counters);
 }
 
+void MemoryTrace::SwitchIn(std::uint64_t time_ns, std::int32_t cpu,
+                           std::uint32_t prev, std::uint32_t next) {
+  AddLayout(
+      time_ns, cpu, CpuEvent::kSwitchIn,
+      logformat::SwitchInRecord{0, logformat::PackDispatch(prev, next, 0)});
+}
+
 void MemoryTrace::Dump(std::uint64_t time_ns, std::int32_t cpu,
                        logformat::CountersReason reason,
                        std::uint32_t running_tid, const Counters& counters) {

@@ -37,6 +37,8 @@ class MemoryTrace final : public logformat::TraceReader {
   void Dispatch(std::uint64_t time_ns, std::int32_t cpu, std::uint32_t prev,
                 std::uint32_t next, std::uint16_t state,
                 const Counters& counters);
+  void SwitchIn(std::uint64_t time_ns, std::int32_t cpu, std::uint32_t prev,
+                std::uint32_t next);
   void Dump(std::uint64_t time_ns, std::int32_t cpu,
             logformat::CountersReason reason, std::uint32_t running_tid,
             const Counters& counters);

@@ -117,6 +117,13 @@ bool CpuStreamBuilder::Dispatch(std::uint64_t time_ns, std::uint32_t prev_tid,
   return Put(*writer_, CpuEvent::kDispatch, time_ns, body);
 }
 
+bool CpuStreamBuilder::SwitchIn(std::uint64_t time_ns, std::uint32_t prev,
+                                std::uint32_t next) {
+  BodyBytes body;
+  body.Add(logformat::PackDispatch(prev, next, 0));
+  return Put(*writer_, CpuEvent::kSwitchIn, time_ns, body);
+}
+
 bool CpuStreamBuilder::Counters(std::uint64_t time_ns,
                                 logformat::CountersReason reason,
                                 std::uint32_t running_tid,

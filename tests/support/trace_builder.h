@@ -74,6 +74,7 @@ class CpuStreamBuilder {
   bool Dispatch(std::uint64_t time_ns, std::uint32_t prev_tid,
                 std::uint32_t next_tid, std::uint16_t state,
                 const std::vector<std::uint64_t>& counters);
+  bool SwitchIn(std::uint64_t time_ns, std::uint32_t prev, std::uint32_t next);
   bool Counters(std::uint64_t time_ns, logformat::CountersReason reason,
                 std::uint32_t running_tid,
                 const std::vector<std::uint64_t>& counters);

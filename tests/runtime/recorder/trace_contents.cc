@@ -98,7 +98,10 @@ std::uint64_t TraceContents::OnCpuNs(std::int32_t tid) const {
     std::uint64_t since = 0;
     std::int32_t running = -1;
     for (const StoredRecord& record : stored) {
-      if (record.event != CpuEvent::kDispatch) continue;
+      if (record.event != CpuEvent::kDispatch &&
+          record.event != CpuEvent::kSwitchIn) {
+        continue;
+      }
       if (record.prev_tid() == tid &&
           (running == tid || hidden.count(running) == 1)) {
         sum += record.time_ns - since;
@@ -112,11 +115,19 @@ std::uint64_t TraceContents::OnCpuNs(std::int32_t tid) const {
 
 std::uint64_t TraceContents::Count(std::int32_t tid, std::size_t index) const {
   const std::set<std::int32_t> hidden = HiddenThreads();
+  const bool clock = info.cpu_events[index].ends_with("-clock");
   std::uint64_t sum = 0;
   for (const auto& [cpu, stored] : cpus) {
     std::uint64_t before = 0;
+    std::uint64_t before_ns = 0;
     std::int32_t running = -1;
     for (const StoredRecord& record : stored) {
+      if (record.event == CpuEvent::kSwitchIn) {
+        // An idle CPU counts nothing but time.
+        if (clock) before += record.time_ns - before_ns;
+        before_ns = record.time_ns;
+        running = record.next_tid();
+      }
       if (record.event != CpuEvent::kDispatch) continue;
       if (record.prev_tid() == tid &&
           (running == tid || hidden.count(running) == 1)) {
@@ -124,18 +135,19 @@ std::uint64_t TraceContents::Count(std::int32_t tid, std::size_t index) const {
       }
       running = record.next_tid();
       before = record.counters[index];
+      before_ns = record.time_ns;
     }
   }
   return sum;
 }
 
 std::set<std::int32_t> TraceContents::HiddenThreads() const {
-  std::set<std::int32_t> known;
+  std::set<std::int32_t> known, of_init;
   for (const auto& [cpu, stored] : cpus) {
     for (const StoredRecord& record : stored) {
       if (record.event == CpuEvent::kProcessState) {
         const auto state = record.As<logformat::StateRecord>();
-        if (state.pid != 1) known.insert(state.tid);
+        (state.pid == 1 ? of_init : known).insert(state.tid);
       } else if (record.event == CpuEvent::kFork) {
         known.insert(record.As<logformat::TaskRecord>().tid);
       }
@@ -151,6 +163,9 @@ std::set<std::int32_t> TraceContents::HiddenThreads() const {
     }
   }
   std::set<std::int32_t> hidden;
+  for (const std::int32_t tid : of_init) {
+    if (switched_out.count(tid) == 0) hidden.insert(tid);
+  }
   for (const auto& [tid, times] : switched_in) {
     if (tid == 0 || (known.count(tid) == 1 &&
                      (times < 2 || switched_out.count(tid) == 1))) {

@@ -1,0 +1,62 @@
+// What is known of one CPU between two of its records, and its accounts.
+#ifndef COUNTRACE_RMAP_CPU_STATE_H_
+#define COUNTRACE_RMAP_CPU_STATE_H_
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "logformat/packet_layout.h"
+#include "rmap/thread_registry.h"
+
+namespace countrace::rmap {
+
+using CounterValues = std::array<std::uint64_t, logformat::kMaxCounters>;
+
+// Time and counts of one account of a CPU.
+struct CpuAccount {
+  std::uint64_t ns = 0;
+  CounterValues counts{};
+};
+
+// An interval of a CPU and who had it.
+struct Charged {
+  CpuAccount* account = nullptr;
+  ThreadState* thread = nullptr;  // null: nobody in scope
+  bool idle = false;
+  std::uint64_t ns = 0;
+};
+
+struct CpuState {
+  enum class Occupant : std::uint8_t { kUnknown, kIdle, kOutside, kThread };
+
+  std::uint32_t cpu = 0;
+  bool begun = false, ended = false;
+  std::uint64_t begin_ns = 0,
+                last_ns = 0;  // first dump, end of what is charged
+  std::uint64_t dispatches = 0;
+  CpuAccount busy, idle, outside, unattributed;
+
+  Occupant occupant = Occupant::kUnknown;
+  ThreadState* thread = nullptr;  // kThread
+  std::int32_t outside_tid = 0;   // kOutside
+  bool lossy = false;             // records lost since the last dump
+
+  // Counters: first and last value seen, and which were ever seen.
+  CounterValues first{}, last{};
+  std::uint32_t counted = 0;
+  // Absent from the last dump: the next delta spans more than one interval.
+  std::uint32_t stale = 0;
+
+  // Stays since the last dump that ended in a switch without one.
+  std::vector<Charged> uncounted;
+
+  // The stay in progress, for the observer.
+  std::uint64_t stay_begin_ns = 0;
+  bool stay_inferred = false;
+  CounterValues stay_counts{};
+};
+
+}  // namespace countrace::rmap
+
+#endif  // COUNTRACE_RMAP_CPU_STATE_H_

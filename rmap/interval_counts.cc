@@ -1,0 +1,106 @@
+#include "rmap/interval_counts.h"
+
+#include <algorithm>
+
+namespace countrace::rmap {
+namespace {
+
+void Add(const Charged& stay, std::size_t event, std::uint64_t count) {
+  stay.account->counts[event] += count;
+  if (stay.thread != nullptr) stay.thread->counts[event] += count;
+}
+
+// What `last` keeps of `count`; the rest is given away.
+std::uint64_t Share(CpuState& cpu, CounterKind kind, std::size_t event,
+                    std::uint64_t count, const Charged& last) {
+  switch (kind) {
+    case CounterKind::kClock:
+    case CounterKind::kSwitches: {
+      std::uint64_t rest = count;
+      for (const Charged& stay : cpu.uncounted) {
+        const std::uint64_t share =
+            std::min(rest, kind == CounterKind::kClock ? stay.ns : 1);
+        Add(stay, event, share);
+        rest -= share;
+      }
+      return rest;
+    }
+    case CounterKind::kFaults:
+      if (!last.idle && std::all_of(cpu.uncounted.begin(), cpu.uncounted.end(),
+                                    [](const Charged& s) { return s.idle; })) {
+        return count;
+      }
+      break;
+    case CounterKind::kOther:
+      break;
+  }
+  if (count == 0) return 0;
+  cpu.unattributed.counts[event] += count;
+  if (last.thread != nullptr) last.thread->shares_counts = true;
+  for (const Charged& stay : cpu.uncounted) {
+    if (stay.thread != nullptr) stay.thread->shares_counts = true;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::vector<CounterKind> CounterKinds(const std::vector<std::string>& events) {
+  std::vector<CounterKind> kinds;
+  for (const std::string& event : events) {
+    const std::string name = event.substr(0, event.find(':'));
+    CounterKind kind = CounterKind::kOther;
+    if (name == "task-clock" || name == "cpu-clock") {
+      kind = CounterKind::kClock;
+    } else if (name == "context-switches") {
+      kind = CounterKind::kSwitches;
+    } else if (name == "page-faults" || name == "minor-faults" ||
+               name == "major-faults") {
+      kind = CounterKind::kFaults;
+    }
+    kinds.push_back(kind);
+  }
+  return kinds;
+}
+
+std::uint64_t ChargeCounts(CpuState& cpu, const logformat::EventRecord& record,
+                           std::span<const CounterKind> kinds,
+                           const Charged& last) {
+  std::uint64_t went_back = 0;
+  const std::size_t events = std::min(kinds.size(), logformat::kMaxCounters);
+  for (std::size_t i = 0; i < events; ++i) {
+    const std::uint32_t bit = 1u << i;
+    if (record.counters == nullptr || !(record.present & bit)) {
+      cpu.stale |= bit;
+      continue;
+    }
+    const std::uint64_t value = record.counters[i];
+    if (!(cpu.counted & bit)) {
+      cpu.counted |= bit;
+      cpu.stale &= ~bit;
+      cpu.first[i] = cpu.last[i] = value;
+      continue;
+    }
+    std::uint64_t delta = 0;
+    if (value >= cpu.last[i]) {
+      delta = value - cpu.last[i];
+    } else {
+      ++went_back;
+    }
+    cpu.last[i] = value;
+    if (cpu.stale & bit) {
+      cpu.stale &= ~bit;
+      cpu.unattributed.counts[i] += delta;
+      continue;
+    }
+    if (!cpu.uncounted.empty()) {
+      delta = Share(cpu, kinds[i], i, delta, last);
+    }
+    Add(last, i, delta);
+    cpu.stay_counts[i] += delta;
+  }
+  cpu.uncounted.clear();
+  return went_back;
+}
+
+}  // namespace countrace::rmap

@@ -1,0 +1,39 @@
+// To whom the counts of an interval between two dumps of a CPU go.
+//
+// Usually one stay fills the interval and takes them all. Where the kernel does
+// not show every switch, several stays share it, of which only the times are
+// known (event switch_in). What cannot be told apart is unattributed: the sum
+// over the accounts is the interval's count, always.
+#ifndef COUNTRACE_RMAP_INTERVAL_COUNTS_H_
+#define COUNTRACE_RMAP_INTERVAL_COUNTS_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "logformat/trace_reader.h"
+#include "rmap/cpu_state.h"
+
+namespace countrace::rmap {
+
+enum class CounterKind : std::uint8_t {
+  kClock,     // counts ns of the CPU: each stay's share is its time
+  kSwitches,  // one for each switch: each stay's share is 1
+  kFaults,    // an idle CPU takes none
+  kOther,
+};
+
+std::vector<CounterKind> CounterKinds(const std::vector<std::string>& events);
+
+// Gives the counts since the last dump of `cpu` to `last`, the stay that ends
+// with this one, and to the stays in `cpu.uncounted`, which it empties. Takes
+// `record`'s counters as the new last ones. Returns how many went back (taken
+// as 0).
+std::uint64_t ChargeCounts(CpuState& cpu, const logformat::EventRecord& record,
+                           std::span<const CounterKind> kinds,
+                           const Charged& last);
+
+}  // namespace countrace::rmap
+
+#endif  // COUNTRACE_RMAP_INTERVAL_COUNTS_H_
