@@ -334,10 +334,10 @@ try {
     await session.settled();
     assert.ok((await page.locator('.offscreen').innerText()).startsWith('Selected'));
     await page.keyboard.press('Shift+Slash');
-    assert.ok(await page.locator('dialog.help').isVisible());
+    await page.locator('dialog.help').waitFor({state: 'visible', timeout: 5000});
     await session.shot(shots, 'help');
     await page.keyboard.press('Escape');
-    assert.ok(!(await page.locator('dialog.help').isVisible()));
+    await page.locator('dialog.help').waitFor({state: 'hidden', timeout: 5000});
   });
 
   await claims.claim('dark: the page changes, its pixels too', async () => {
