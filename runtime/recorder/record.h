@@ -59,7 +59,8 @@ inline constexpr char kCommandExitPayload[] = "countrace/command-exit";
 // Returns: ALREADY_EXISTS output exists and !force; INVALID_ARGUMENT unknown
 // event (message names it and `countrace list events`); PERMISSION_DENIED
 // system_wide without privilege (message names capability and sysctl);
-// NOT_FOUND command not found; RESOURCE_EXHAUSTED disk.
+// NOT_FOUND command not found; FAILED_PRECONDITION the output is there and is
+// no trace, or is being recorded; RESOURCE_EXHAUSTED disk.
 absl::StatusOr<RecordResult> Record(const RecordOptions& options);
 
 }  // namespace countrace::runtime
