@@ -4,6 +4,7 @@
 //
 // Each figure is the median of 15 loops, the empty loop not subtracted.
 #include <countrace/hooks.h>
+#include <sched.h>
 #include <time.h>
 
 #include <algorithm>
@@ -48,7 +49,17 @@ volatile std::uint64_t g_sink;
 
 }  // namespace
 
+// usage: hook_bench [ITERATIONS [CPU]]
 int main(int argc, char** argv) {
+  // This thread alone: the runtime's helper thread stays free to run elsewhere,
+  // as LTTng's consumer daemon is. Under `taskset` it would share the CPU.
+  const int cpu = argc > 2 ? atoi(argv[2]) : -1;
+  if (cpu >= 0) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(static_cast<unsigned>(cpu), &set);
+    sched_setaffinity(0, sizeof(set), &set);
+  }
   const int iterations = argc > 1 ? atoi(argv[1]) : 500000;
   Measure("empty_loop", iterations, [](int i) {
     __asm__ volatile("" : : "r"(i));

@@ -1,10 +1,12 @@
 /* Enter + exit as two LTTng-UST tracepoints. Prints "lttng_enter_exit NS"
  * (median of 15 loops), like hook_bench.
  */
+#define _GNU_SOURCE
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES
 #define LTTNG_UST_TRACEPOINT_DEFINE
 #include "tests/bench/lttng_peer_provider.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -25,6 +27,13 @@ static int ascending(const void* a, const void* b) {
 
 int main(int argc, char** argv) {
   const int iterations = argc > 1 ? atoi(argv[1]) : 500000;
+  const int cpu = argc > 2 ? atoi(argv[2]) : -1;
+  if (cpu >= 0) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET((unsigned)cpu, &set);
+    sched_setaffinity(0, sizeof(set), &set);
+  }
   double ns[LOOPS];
   for (int loop = 0; loop < LOOPS; ++loop) {
     const double begin = now_ns();

@@ -86,28 +86,31 @@ class Lttng:
 
 
 def hook_rows(build, work, runs):
-    bench = build / 'tests/bench/hook_bench'
+    bench = [build / 'tests/bench/hook_bench', '500000', '1']
     countrace = build / 'cli/countrace'
-    pin = ['taskset', '-c', '1']
-    off = medians([run([*pin, bench]) for _ in range(runs)])
     trace = work / 'hooks.ctf'
-    on = medians([
-        run([countrace, 'record', '-q', '--no-kernel', '--force', '-o', trace,
-             '--', *pin, bench]) for _ in range(runs)])
+    record = [countrace, 'record', '-q', '--no-kernel', '--force', '-o', trace,
+              '--']
+    off = medians([run(bench) for _ in range(runs)])
+    on = medians([run([*record, *bench]) for _ in range(runs)])
+    shared = medians([run([*record, 'taskset', '-c', '1', *bench])
+                      for _ in range(runs)])
     row('hook, off', off['enter_exit'][0] - off['empty_loop'][0], 'ns',
         'empty loop', off['empty_loop'][0], '<= 1 ns')
     row('enter + exit', on['enter_exit'][0], 'ns', 'two raw clock reads',
         on['two_raw_clock_reads'][0], '<= 1.3 x')
+    row('enter + exit, helper on the same CPU', shared['enter_exit'][0], 'ns',
+        'two raw clock reads', shared['two_raw_clock_reads'][0], '')
     row('enter + exit', on['enter_exit'][0], 'ns', 'two clock_gettime',
         on['two_clock_gettime'][0], '')
-    row('hook with u64', on['hook_u64'][0], 'ns', 'two raw clock reads',
-        on['two_raw_clock_reads'][0], '')
+    row('hook with u64', on['hook_u64'][0], 'ns', 'one raw clock read',
+        on['two_raw_clock_reads'][0] / 2, '')
     if not shutil.which('lttng-sessiond'):
         print('SKIPPED: LTTng-UST beside it: no lttng-sessiond')
         return
     peer = build / 'tests/bench/lttng_peer_bench'
     with Lttng(work) as lttng:
-        lttng.record([*pin, peer, '1000'], work / 'lttng-first', [])
+        lttng.record([peer, '1000'], work / 'lttng-first', [])
         for name, options in (
                 ('LTTng-UST, default channel', []),
                 ('LTTng-UST, 4 x 64 MiB',
@@ -116,18 +119,28 @@ def hook_rows(build, work, runs):
             texts = []
             for _ in range(runs):
                 shutil.rmtree(output, ignore_errors=True)
-                texts.append(lttng.record([*pin, peer], output, options))
+                texts.append(lttng.record([peer, '500000', '1'], output,
+                                          options))
             values = medians(texts)
             row('enter + exit', on['enter_exit'][0], 'ns', name,
                 values['lttng_enter_exit'][0], '<= 1/6')
-        events = int(run(['sh', '-c', f'babeltrace2 {output} 2>/dev/null -c '
-                          'sink.utils.counter | awk \'/Event messages/ '
-                          '{gsub(",", "", $1); print $1}\'']).split()[0])
-        lttng_bytes = directory_bytes(output, '**/ch_*')
-    info = figures(run([build / 'tests/bench/decode_bench', trace]))
-    row('bytes a record', directory_bytes(trace, 'thread-*') /
-        info['decode'][0], 'B', 'LTTng-UST (u64 payload)',
-        lttng_bytes / events, '<= 8 without payload')
+        lttng_bytes = directory_bytes(output, '**/ch_*') / counted(output)
+    run([*record, build / 'tests/runtime/inprocess/hook_workload', 'pairs',
+         '2', '1000000'])
+    records = figures(run([build / 'tests/bench/decode_bench',
+                           trace]))['decode'][0]
+    row('bytes a record, no payload',
+        directory_bytes(trace, 'thread-*') / records, 'B',
+        'LTTng-UST (with a u64)', lttng_bytes, '<= 8')
+
+
+def counted(trace):
+    """Event messages babeltrace2 counts in `trace`."""
+    totals = [int(line.split()[0])
+              for line in run(['babeltrace2', trace, '-c',
+                               'sink.utils.counter']).splitlines()
+              if line.endswith(' Event messages')]
+    return totals[-1]
 
 
 def decode_rows(build, work):
@@ -152,7 +165,8 @@ def decode_rows(build, work):
 
 
 def dispatch_rows(build, work, runs):
-    ping_pong = build / 'tests/bench/ping_pong'
+    # Both on one CPU, the first: some sandboxes hide switches of the others.
+    ping_pong = [build / 'tests/bench/ping_pong', '100000', '0']
     events = '{sched:sched_switch,cpu-clock,task-clock,page-faults}:S'
     trace = work / 'dispatch.ctf'
     data = work / 'perf.data'
@@ -161,13 +175,13 @@ def dispatch_rows(build, work, runs):
         return
     bare, ours, perf = [], [], []
     for _ in range(runs):
-        bare.append(figures(run([ping_pong]))['round_trip'][0])
+        bare.append(figures(run(ping_pong))['round_trip'][0])
         text = run([build / 'cli/countrace', 'record', '-q', '-a', '--force',
-                    '-o', trace, '--', ping_pong])
+                    '-o', trace, '--', *ping_pong])
         ours.append(figures(text)['round_trip'][0])
         if shutil.which('perf'):
             text = run(['perf', 'record', '-q', '-a', '-e', events, '-o', data,
-                        '--', ping_pong])
+                        '--', *ping_pong])
             perf.append(figures(text)['round_trip'][0])
     base = statistics.median(bare)
     mine = (statistics.median(ours) - base) / 2
