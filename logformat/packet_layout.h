@@ -48,8 +48,10 @@ struct PacketHead {
   std::uint8_t uuid[16];       // of the trace
   std::uint32_t stream_class;  // StreamClass
   // CTF packet context.
-  std::uint64_t begin_ns;      // timestamp_begin, CLOCK_MONOTONIC
-  std::uint64_t end_ns;        // timestamp_end: time of the last record
+  std::uint64_t begin_ns;  // timestamp_begin, CLOCK_MONOTONIC
+  // timestamp_end: time of the last record; of a thread's packet, when the
+  // thread left it.
+  std::uint64_t end_ns;
   std::uint64_t content_bits;  // content_size: head and records; 0 = open
   std::uint64_t packet_bits;   // packet_size, multiple of 8 * 4096
   std::uint64_t sequence;      // packet_seq_num, from 0 in each stream file

@@ -234,8 +234,11 @@ class Scanner {
            absl::StrFormat("%d of %d records go back in time",
                            walk.clock_errors, walk.records));
     }
-    if (walk.damage.empty() && walk.records != 0 &&
-        stored_end_ns != head.end_ns) {
+    if (walk.damage.empty() && walk.records != 0 && !end_is_suspect_ &&
+        IsPlausibleEnd(head, walk.last_ns, stored_end_ns)) {
+      head.end_ns = stored_end_ns;
+    } else if (walk.damage.empty() && walk.records != 0 &&
+               stored_end_ns != head.end_ns) {
       Note(packet, packet.offset,
            absl::StrFormat("packet ends at %d ns, its last record is of %d ns",
                            stored_end_ns, head.end_ns));

@@ -43,6 +43,18 @@ inline NextTime TimeAfter(std::uint64_t last_ns, std::uint64_t word) noexcept {
   return {last_ns + step, false};
 }
 
+// True if `end_ns` may be the stored end of a packet whose last record is of
+// `last_ns`: a thread leaves a packet when it has no room for one more record,
+// and takes the clock pair of the end after that.
+inline bool IsPlausibleEnd(const PacketHead& head, std::uint64_t last_ns,
+                           std::uint64_t end_ns) noexcept {
+  constexpr std::uint64_t kClockErrorNs = 1'000'000;
+  if (end_ns == last_ns) return true;
+  return head.stream_class ==
+             static_cast<std::uint32_t>(StreamClass::kThread) &&
+         end_ns > last_ns && end_ns < head.monotonic_end + kClockErrorNs;
+}
+
 struct RecordRun {  // committed records without a hole between them
   std::size_t offset = 0, bytes = 0;
 };

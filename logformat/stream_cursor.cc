@@ -205,7 +205,8 @@ void StreamCursor::ClosePacket() {
     QueuePacketLoss(
         0, packet.offset,
         absl::StrFormat("%d records go back in time", clock_errors_), next_ns);
-  } else if (at_ != packet.records.data() && last_ns_ != head.end_ns) {
+  } else if (at_ != packet.records.data() &&
+             !IsPlausibleEnd(head, last_ns_, head.end_ns)) {
     QueuePacketLoss(
         0, packet.offset,
         absl::StrFormat("packet ends at %d ns, its last record is of %d ns",

@@ -25,6 +25,7 @@ struct Charged {
   ThreadState* thread = nullptr;  // null: nobody in scope
   bool idle = false;
   std::uint64_t ns = 0;
+  std::uint64_t faults = 0;  // fault records in it
 };
 
 struct CpuState {
@@ -48,6 +49,7 @@ struct CpuState {
   // Absent from the last dump: the next delta spans more than one interval.
   std::uint32_t stale = 0;
 
+  std::uint64_t faults = 0;  // fault records of the occupant since last_ns
   // Stays since the last dump that ended in a switch without one.
   std::vector<Charged> uncounted;
 

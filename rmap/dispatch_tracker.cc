@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace countrace::rmap {
 
@@ -142,7 +143,9 @@ bool DispatchTracker::Confirm(CpuState& cpu, std::int32_t tid) {
 
 Charged DispatchTracker::ChargeTime(CpuState& cpu, std::uint64_t time_ns,
                                     bool confirmed) {
-  Charged charged{.account = &cpu.unattributed, .ns = time_ns - cpu.last_ns};
+  Charged charged{.account = &cpu.unattributed,
+                  .ns = time_ns - cpu.last_ns,
+                  .faults = std::exchange(cpu.faults, 0)};
   if (confirmed) {
     switch (cpu.occupant) {
       case CpuState::Occupant::kThread:
@@ -362,6 +365,11 @@ void DispatchTracker::OnSwitchIn(const EventRecord& record,
     SwitchOut(*charged.thread, record.cpu, time_ns, logformat::kSwitchOther);
   }
   Occupy(*cpu, next, time_ns, false);
+}
+
+void DispatchTracker::OnFault(std::int32_t cpu_number) {
+  CpuState* cpu = Cpu(cpu_number);
+  if (cpu != nullptr) ++cpu->faults;
 }
 
 void DispatchTracker::OnLoss(std::int32_t cpu_number) {

@@ -48,6 +48,8 @@ class DispatchTracker {
   void OnDispatch(const logformat::EventRecord& record, std::uint64_t time_ns);
   void OnCounters(const logformat::EventRecord& record, std::uint64_t time_ns);
   void OnSwitchIn(const logformat::EventRecord& record, std::uint64_t time_ns);
+  // A fault record of the thread that runs on `cpu`.
+  void OnFault(std::int32_t cpu);
   // Records of `cpu` were lost after its last one.
   void OnLoss(std::int32_t cpu);
   // The thread on `cpu` goes on as `to`: a thread that calls exec takes over

@@ -10,6 +10,22 @@ void Add(const Charged& stay, std::size_t event, std::uint64_t count) {
   if (stay.thread != nullptr) stay.thread->counts[event] += count;
 }
 
+bool AllIdleBut(const CpuState& cpu, const Charged& last) {
+  return !last.idle &&
+         std::all_of(cpu.uncounted.begin(), cpu.uncounted.end(),
+                     [](const Charged& stay) { return stay.idle; });
+}
+
+void LeaveUnattributed(CpuState& cpu, std::size_t event, std::uint64_t count,
+                       const Charged& last) {
+  if (count == 0) return;
+  cpu.unattributed.counts[event] += count;
+  if (last.thread != nullptr) last.thread->shares_counts = true;
+  for (const Charged& stay : cpu.uncounted) {
+    if (stay.thread != nullptr) stay.thread->shares_counts = true;
+  }
+}
+
 // What `last` keeps of `count`; the rest is given away.
 std::uint64_t Share(CpuState& cpu, CounterKind kind, std::size_t event,
                     std::uint64_t count, const Charged& last) {
@@ -25,21 +41,26 @@ std::uint64_t Share(CpuState& cpu, CounterKind kind, std::size_t event,
       }
       return rest;
     }
-    case CounterKind::kFaults:
-      if (!last.idle && std::all_of(cpu.uncounted.begin(), cpu.uncounted.end(),
-                                    [](const Charged& s) { return s.idle; })) {
-        return count;
+    case CounterKind::kFaults: {
+      // Each fault has a record, but those of hidden threads.
+      if (AllIdleBut(cpu, last)) return count;
+      const std::uint64_t own = std::min(count, last.faults);
+      std::uint64_t rest = count - own;
+      for (const Charged& stay : cpu.uncounted) {
+        const std::uint64_t share = std::min(rest, stay.faults);
+        Add(stay, event, share);
+        rest -= share;
       }
+      LeaveUnattributed(cpu, event, rest, last);
+      return own;
+    }
+    case CounterKind::kBusy:
+      if (AllIdleBut(cpu, last)) return count;
       break;
     case CounterKind::kOther:
       break;
   }
-  if (count == 0) return 0;
-  cpu.unattributed.counts[event] += count;
-  if (last.thread != nullptr) last.thread->shares_counts = true;
-  for (const Charged& stay : cpu.uncounted) {
-    if (stay.thread != nullptr) stay.thread->shares_counts = true;
-  }
+  LeaveUnattributed(cpu, event, count, last);
   return 0;
 }
 
@@ -54,9 +75,10 @@ std::vector<CounterKind> CounterKinds(const std::vector<std::string>& events) {
       kind = CounterKind::kClock;
     } else if (name == "context-switches") {
       kind = CounterKind::kSwitches;
-    } else if (name == "page-faults" || name == "minor-faults" ||
-               name == "major-faults") {
+    } else if (name == "page-faults") {
       kind = CounterKind::kFaults;
+    } else if (name == "minor-faults" || name == "major-faults") {
+      kind = CounterKind::kBusy;
     }
     kinds.push_back(kind);
   }

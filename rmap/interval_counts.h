@@ -20,7 +20,8 @@ namespace countrace::rmap {
 enum class CounterKind : std::uint8_t {
   kClock,     // counts ns of the CPU: each stay's share is its time
   kSwitches,  // one for each switch: each stay's share is 1
-  kFaults,    // an idle CPU takes none
+  kFaults,    // what fault records say; an idle CPU takes none
+  kBusy,      // an idle CPU takes none
   kOther,
 };
 

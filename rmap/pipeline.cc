@@ -304,6 +304,7 @@ void Reconstruction::OnFault(const logformat::FaultRecord& fault,
     thread = &registry_.Observe({fault.pid, fault.tid}, time_ns);
   }
   ++thread->faults;
+  if (thread == dispatches_.Running(cpu)) dispatches_.OnFault(cpu);
 }
 
 void Reconstruction::CloseSegmentsOfEnded() {

@@ -85,6 +85,7 @@ class NothingIsLost(Recording):
         counts = emitted(run.stdout)
         self.assertEqual(len(counts), 16)
         self.assertEqual(sum(counts.values()), 16 * 2 * pairs)
+        self.assertNotIn('offset', run.stderr)  # nothing to repair
         data = report(self.trace)
         lost = data['loss']['discarded_events']
         self.assertEqual(sum(data['loss']['by_cause'].values()), lost)

@@ -117,8 +117,13 @@ TEST_CASE("verify: each kind of damage is found where it is",
     what = "packet ends at 17 ns, it begins at 6010 ns";
   }
   SECTION("end is not the last record") {
-    trace.Put(1, offsetof(PacketHead, end_ns), 11011);
-    what = "packet ends at 11011 ns, its last record is of 11010 ns";
+    trace.Put(1, offsetof(PacketHead, end_ns), 11009);
+    what = "packet ends at 11009 ns, its last record is of 11010 ns";
+  }
+  SECTION("end is long after the last record") {
+    trace.Put(2, offsetof(PacketHead, end_ns), 900'000'000);
+    what = "packet ends at 900000000 ns, its last record is of 16020 ns";
+    offset = 2 * kPacketBytes;
   }
   SECTION("a record goes back in time") {
     const std::uint64_t word = trace.Get(1, 176 + 160);
