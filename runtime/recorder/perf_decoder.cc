@@ -179,6 +179,8 @@ void PerfDecoder::DecodeSwitchIn(const perf_event_header& header,
   if (time_ns > until_ns) return;
   const auto next = Load<std::uint32_t>(bytes.data() + bytes.size() -
                                         kTrailerBytes + kTrailerTidOffset);
+  // A thread that has been reaped already and runs its last few instructions.
+  if (next == ~std::uint32_t{0}) return;
   const std::uint32_t prev =
       Load<SwitchBody>(bytes.data() + sizeof(perf_event_header)).prev_tid;
   *batch.Add(time_ns, static_cast<std::uint16_t>(CpuEvent::kSwitchIn), 1) =

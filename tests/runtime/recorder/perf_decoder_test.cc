@@ -140,6 +140,30 @@ TEST_CASE("perf_decoder: side records keep ids, times and names",
   CHECK(decoder.lost() == 41);
 }
 
+TEST_CASE("perf_decoder: of the switch records, the switch-ins are kept",
+          "[recorder]") {
+  PerfDecoder decoder(kFormat, {0}, 1);
+  RecordBatch batch;
+  const auto decode = [&](std::uint16_t misc, std::uint64_t time_ns,
+                          std::uint32_t tid, std::uint64_t until_ns) {
+    RecordBuilder record(PERF_RECORD_SWITCH_CPU_WIDE, misc);
+    record.Pair(6, 5).Pair(tid, tid).Word(time_ns).Pair(1, 0);
+    decoder.DecodeSwitchIn(Header(record.Done()), until_ns, batch);
+  };
+  decode(0, 100, 8, 1000);
+  decode(PERF_RECORD_MISC_SWITCH_OUT, 200, 8, 1000);
+  decode(0, 1001, 8, 1000);                 // too late
+  decode(0, 300, ~std::uint32_t{0}, 1000);  // dead already
+  RecordBuilder cut(PERF_RECORD_SWITCH_CPU_WIDE, 0);
+  decoder.DecodeSwitchIn(Header(cut.Pair(6, 5).Done()), 1000, batch);
+  REQUIRE(batch.size() == 1);
+  CHECK(batch.records()[0].time_ns == 100);
+  CHECK(batch.records()[0].event_id ==
+        static_cast<std::uint16_t>(CpuEvent::kSwitchIn));
+  CHECK(*batch.Words(batch.records()[0]) == logformat::PackDispatch(5, 8, 0));
+  CHECK(decoder.malformed() == 1);
+}
+
 TEST_CASE("perf_decoder: cut or foreign records are counted, never believed",
           "[recorder]") {
   PerfDecoder decoder(kFormat, {0, 1}, 2);
