@@ -1,0 +1,29 @@
+// Which of the events asked for can be counted here, all at once.
+#ifndef COUNTRACE_RUNTIME_RECORDER_COUNTABLE_EVENTS_H_
+#define COUNTRACE_RUNTIME_RECORDER_COUNTABLE_EVENTS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/recorder/kernel_recorder.h"
+#include "runtime/recorder/perf_cpu_group.h"
+
+namespace countrace::runtime {
+
+// Counted by a PMU, of which there are few; not by the kernel's software.
+bool IsHardware(const EventSpec& event);
+
+// The events of `options` that open on at least one of `cpus` and, those of the
+// PMU, fit into it beside each other: a pinned group that does not fit counts
+// nothing. The others are named in `messages`. `group`: what a trial group on
+// one CPU is opened with. Returns: PERMISSION_DENIED; as PerfCpuGroup::Open().
+absl::StatusOr<std::vector<EventSpec>> CountableEvents(
+    const KernelRecorderOptions& options,
+    const std::vector<std::uint32_t>& cpus, PerfCpuGroupOptions group,
+    std::vector<std::string>& messages);
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_COUNTABLE_EVENTS_H_

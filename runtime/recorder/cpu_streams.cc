@@ -1,0 +1,285 @@
+#include "runtime/recorder/cpu_streams.h"
+
+#include <algorithm>
+#include <cstring>
+#include <queue>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_format.h"
+#include "logformat/packet_layout.h"
+
+namespace countrace::runtime {
+namespace {
+
+using logformat::CountersReason;
+using logformat::CpuEvent;
+
+std::int32_t PrevTid(const RecordBatch& batch, const KernelRecord& record) {
+  return static_cast<std::int32_t>(*batch.Words(record) & 0xffffff);
+}
+std::int32_t NextTid(const RecordBatch& batch, const KernelRecord& record) {
+  return static_cast<std::int32_t>(*batch.Words(record) >> 24 & 0xffffff);
+}
+
+// The thread that ran on the CPU when it caused `record`; -1 if none is known.
+std::int32_t ActingThread(const RecordBatch& batch,
+                          const KernelRecord& record) {
+  switch (static_cast<CpuEvent>(record.event_id)) {
+    case CpuEvent::kDispatch:
+      return PrevTid(batch, record);
+    case CpuEvent::kSwitchIn:
+      return NextTid(batch, record);
+    case CpuEvent::kFork:
+      return batch.Body<logformat::TaskRecord>(record).parent_tid;
+    case CpuEvent::kExit:
+      return batch.Body<logformat::TaskRecord>(record).tid;
+    case CpuEvent::kExec:
+    case CpuEvent::kComm:
+      return batch.Body<logformat::CommRecord>(record).tid;
+    case CpuEvent::kFault:
+      return batch.Body<logformat::FaultRecord>(record).tid;
+    case CpuEvent::kCounters:
+    case CpuEvent::kProcessState:
+      break;
+  }
+  return -1;
+}
+
+}  // namespace
+
+CpuStream& CpuStreams::Add(std::uint32_t cpu, std::uint32_t present) {
+  CpuStream& stream = streams_.emplace_back();
+  stream.cpu = cpu;
+  stream.present = present;
+  return stream;
+}
+
+absl::Status CpuStreams::Create(const KernelRecorderTarget& target) {
+  for (CpuStream& stream : streams_) {
+    logformat::PacketWriterOptions writer;
+    writer.directory = target.directory;
+    writer.file = absl::StrFormat("cpu-%d", stream.cpu);
+    writer.stream_class = logformat::StreamClass::kCpu;
+    writer.uuid = target.uuid;
+    writer.cpu = static_cast<std::int32_t>(stream.cpu);
+    writer.present = stream.present;
+    auto created = logformat::PacketWriter::Create(writer);
+    if (!created.ok()) return created.status();
+    stream.writer = *std::move(created);
+  }
+  return absl::OkStatus();
+}
+
+void CpuStreams::StoreCounters(CpuStream& stream, std::uint64_t time_ns,
+                               CountersReason reason, std::uint32_t running_tid,
+                               std::span<const std::uint64_t> counters) {
+  logformat::CountersRecord record{};
+  record.reason = static_cast<std::uint32_t>(reason);
+  record.running_tid = running_tid;
+  std::vector<std::byte> body(sizeof(record) - 8 + counters.size() * 8);
+  std::memcpy(body.data(), reinterpret_cast<const std::byte*>(&record) + 8,
+              sizeof(record) - 8);
+  if (!counters.empty()) {
+    std::memcpy(body.data() + sizeof(record) - 8, counters.data(),
+                counters.size() * 8);
+  }
+  stream.writer->Append(static_cast<std::uint16_t>(CpuEvent::kCounters),
+                        time_ns, body);
+}
+
+void CpuStreams::StoreProcessState(CpuStream& stream,
+                                   const ProcessThread& thread,
+                                   std::uint64_t time_ns) {
+  logformat::StateRecord record{};
+  record.pid = thread.pid;
+  record.tid = thread.tid;
+  record.parent_pid = thread.parent_pid;
+  record.flags = thread.is_kernel_thread ? 1u : 0u;
+  std::memcpy(record.comm, thread.comm.data(),
+              std::min(thread.comm.size(), sizeof(record.comm) - 1));
+  stream.writer->Append(
+      static_cast<std::uint16_t>(CpuEvent::kProcessState), time_ns,
+      std::as_bytes(std::span(&record, 1)).subspan(sizeof(record.header)));
+}
+
+std::vector<ProcessThread> CpuStreams::ScanAtBegin(std::int32_t root_pid) {
+  if (!command_scope()) return ScanThreads();
+  std::vector<ProcessThread> threads = ScanThreadsOf(root_pid);
+  members_.Add(root_pid, root_pid);
+  for (const ProcessThread& thread : threads) {
+    members_.Add(thread.pid, thread.tid);
+  }
+  return threads;
+}
+
+void CpuStreams::StoreThreads(const std::vector<ProcessThread>& threads) {
+  absl::flat_hash_set<std::int32_t> forked;
+  for (const CpuStream& stream : streams_) {
+    for (const KernelRecord& record : stream.batch.records()) {
+      if (record.event_id == static_cast<std::uint16_t>(CpuEvent::kFork)) {
+        forked.insert(stream.batch.Body<logformat::TaskRecord>(record).tid);
+      }
+    }
+  }
+  CpuStream& first = streams_.front();
+  for (const ProcessThread& thread : threads) {
+    if (!forked.contains(thread.tid)) {
+      StoreProcessState(first, thread, first.begin_ns);
+    }
+  }
+}
+
+bool CpuStreams::FollowSwitch(CpuStream& stream, const KernelRecord& record) {
+  switch (record.event_id) {
+    case kLossEntry:
+      // What was switched in before a loss says nothing about after it.
+      stream.running_tid = -1;
+      return true;
+    case static_cast<std::uint16_t>(CpuEvent::kDispatch):
+      if (stream.running_tid >= 0 &&
+          PrevTid(stream.batch, record) != stream.running_tid) {
+        stream.hides_switches = true;
+      }
+      stream.running_tid = NextTid(stream.batch, record);
+      return true;
+    case static_cast<std::uint16_t>(CpuEvent::kSwitchIn): {
+      if (record.time_ns < stream.begin_ns) return false;
+      const std::int32_t known = stream.running_tid;
+      if (known >= 0) stream.running_tid = NextTid(stream.batch, record);
+      return known != stream.running_tid;
+    }
+    default:
+      return true;
+  }
+}
+
+void CpuStreams::Store(CpuStream& stream, const KernelRecord& record) {
+  if (record.event_id == kLossEntry) {
+    const std::uint64_t lost = *stream.batch.Words(record);
+    stream.writer->CountDiscarded(logformat::DiscardCause::kKernelRingFull,
+                                  lost);
+    return;
+  }
+  stream.writer->Append(record.event_id, record.time_ns,
+                        stream.batch.Bytes(record));
+}
+
+void CpuStreams::StoreIfInScope(CpuStream& stream, const KernelRecord& record) {
+  const std::int32_t running_tid = stream.running_tid;
+  if (!FollowSwitch(stream, record)) return;
+  const std::int32_t actor = ActingThread(stream.batch, record);
+  // Some kernels do not show switches away from certain processes (a sandbox's
+  // own agent). A member that runs here without having been switched in came
+  // after such a switch: the last one seen bounds when.
+  if (stream.left_out_ns != 0 && actor != running_tid &&
+      members_.Contains(actor)) {
+    stream.writer->Append(static_cast<std::uint16_t>(CpuEvent::kDispatch),
+                          stream.left_out_ns,
+                          std::as_bytes(std::span(stream.left_out)));
+    stream.left_out_ns = 0;
+  }
+  const bool keep = members_.Apply(stream.batch, record);
+  if (keep) Store(stream, record);
+  if (record.event_id == kLossEntry) {
+    stream.left_out_ns = 0;
+  } else if (record.event_id ==
+             static_cast<std::uint16_t>(CpuEvent::kDispatch)) {
+    const std::uint64_t* words = stream.batch.Words(record);
+    stream.left_out_ns = keep ? 0 : record.time_ns;
+    if (!keep) stream.left_out.assign(words, words + record.body_words);
+  }
+}
+
+void CpuStreams::StoreUntil(std::uint64_t horizon_ns) {
+  if (!command_scope()) {
+    // Each CPU is a stream of its own and nothing is filtered: no merge.
+    for (CpuStream& stream : streams_) {
+      for (const KernelRecord& record : stream.batch.records()) {
+        if (stream.several_rings && record.time_ns > horizon_ns) break;
+        ++stream.next;
+        if (FollowSwitch(stream, record)) Store(stream, record);
+      }
+      stream.batch.Consume(stream.next);
+      stream.next = 0;
+    }
+    return;
+  }
+  // Merge by time, so that a fork on one CPU is seen before the child runs on
+  // another one.
+  struct Head {
+    std::uint64_t time_ns;
+    std::size_t cpu;
+    bool operator>(const Head& other) const {
+      return time_ns != other.time_ns ? time_ns > other.time_ns
+                                      : cpu > other.cpu;
+    }
+  };
+  std::priority_queue<Head, std::vector<Head>, std::greater<>> heads;
+  const auto push = [this, &heads, horizon_ns](std::size_t index) {
+    const CpuStream& stream = streams_[index];
+    if (stream.next < stream.batch.size()) {
+      const std::uint64_t time_ns = stream.batch.records()[stream.next].time_ns;
+      if (time_ns <= horizon_ns) heads.push({time_ns, index});
+    }
+  };
+  for (std::size_t i = 0; i < streams_.size(); ++i) push(i);
+  while (!heads.empty()) {
+    const std::size_t index = heads.top().cpu;
+    heads.pop();
+    CpuStream& stream = streams_[index];
+    const KernelRecord& record = stream.batch.records()[stream.next++];
+    StoreIfInScope(stream, record);
+    push(index);
+  }
+  for (CpuStream& stream : streams_) {
+    stream.batch.Consume(stream.next);
+    stream.next = 0;
+  }
+}
+
+void CpuStreams::FindLostMembers(std::uint64_t time_ns) {
+  if (!command_scope()) return;
+  // A fork record may be among the lost: look for descendants we do not know.
+  // Parents come before their children often enough, so repeat until nothing
+  // new is found.
+  const std::vector<ProcessThread> threads = ScanThreads();
+  for (bool found = true; found;) {
+    found = false;
+    for (const ProcessThread& thread : threads) {
+      if (members_.Contains(thread.tid)) continue;
+      if (!members_.Contains(thread.pid) &&
+          !members_.Contains(thread.parent_pid)) {
+        continue;
+      }
+      members_.Add(thread.pid, thread.tid);
+      StoreProcessState(streams_.front(), thread, time_ns);
+      found = true;
+    }
+  }
+}
+
+absl::Status CpuStreams::Close() {
+  absl::Status result;
+  for (CpuStream& stream : streams_) result.Update(stream.writer->Close());
+  return result;
+}
+
+void CpuStreams::AddStatistics(KernelRecorderStatistics& sum) const {
+  for (const CpuStream& stream : streams_) {
+    if (stream.writer == nullptr) continue;
+    sum.records += stream.writer->records();
+    sum.bytes += stream.writer->bytes();
+    sum.discarded += stream.writer->discarded();
+    sum.clock_errors += stream.writer->clock_errors();
+    const auto unplaced = stream.writer->unplaced_discarded();
+    for (std::size_t i = 0; i < unplaced.size(); ++i) {
+      sum.unplaced[i] += unplaced[i];
+    }
+    if (stream.writer->last_errno() != 0) {
+      sum.last_errno = stream.writer->last_errno();
+    }
+  }
+}
+
+}  // namespace countrace::runtime

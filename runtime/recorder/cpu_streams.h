@@ -1,0 +1,88 @@
+// The cpu-N streams of a session and what goes into them: records of each CPU's
+// ring in time order, of a command only those of its descendants.
+//
+// In: batches of kernel records, filled by a back end. Out: packets on disk.
+// Thread: one.
+#ifndef COUNTRACE_RUNTIME_RECORDER_CPU_STREAMS_H_
+#define COUNTRACE_RUNTIME_RECORDER_CPU_STREAMS_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "logformat/packet_writer.h"
+#include "runtime/recorder/command_scope.h"
+#include "runtime/recorder/kernel_record.h"
+#include "runtime/recorder/kernel_recorder.h"
+#include "runtime/recorder/process_scan.h"
+
+namespace countrace::runtime {
+
+// One CPU: what was read but not yet stored, its stream, who runs.
+struct CpuStream {
+  std::uint32_t cpu = 0;
+  std::uint32_t present = 0;  // bit i: event i counts here
+  RecordBatch batch;
+  std::size_t next = 0;  // first record of `batch` that is not stored yet
+  std::unique_ptr<logformat::PacketWriter> writer;
+  std::uint64_t begin_ns = 0;
+  std::int32_t running_tid = -1;  // who was switched in last; -1: unknown
+  bool hides_switches = false;    // a dispatch did not follow from the last one
+  // The rings behind `batch` are several: records after the horizon of
+  // StoreUntil() may have earlier ones after them in the next batch.
+  bool several_rings = false;
+  // kCommand: the last dispatch if it was left out.
+  std::uint64_t left_out_ns = 0;  // 0: it was stored
+  std::vector<std::uint64_t> left_out;
+};
+
+class CpuStreams {
+ public:
+  explicit CpuStreams(logformat::SessionScope scope) : scope_(scope) {}
+
+  // A stream for `cpu`; its index is the number of those before.
+  CpuStream& Add(std::uint32_t cpu, std::uint32_t present);
+  std::vector<CpuStream>& all() { return streams_; }
+  const std::vector<CpuStream>& all() const { return streams_; }
+
+  // Creates the files. Returns: as PacketWriter::Create().
+  absl::Status Create(const KernelRecorderTarget& target);
+  // `counters`: one for each event of the session.
+  static void StoreCounters(CpuStream& stream, std::uint64_t time_ns,
+                            logformat::CountersReason reason,
+                            std::uint32_t running_tid,
+                            std::span<const std::uint64_t> counters);
+  // The threads of the session's scope that exist now, which become members.
+  std::vector<ProcessThread> ScanAtBegin(std::int32_t root_pid);
+  // Stores them, but those whose fork is in a batch: they came during the scan.
+  void StoreThreads(const std::vector<ProcessThread>& threads);
+  // Stores the records up to `horizon_ns`; before it, every ring has been read.
+  void StoreUntil(std::uint64_t horizon_ns);
+  // After losses: descendants of the command whose fork may be among the lost.
+  void FindLostMembers(std::uint64_t time_ns);
+  // Follows who runs. False for a switch-in that a dispatch led to already.
+  static bool FollowSwitch(CpuStream& stream, const KernelRecord& record);
+  absl::Status Close();
+
+  // Adds what the writers know to `sum`.
+  void AddStatistics(KernelRecorderStatistics& sum) const;
+
+ private:
+  bool command_scope() const {
+    return scope_ == logformat::SessionScope::kCommand;
+  }
+  void StoreProcessState(CpuStream& stream, const ProcessThread& thread,
+                         std::uint64_t time_ns);
+  void Store(CpuStream& stream, const KernelRecord& record);
+  void StoreIfInScope(CpuStream& stream, const KernelRecord& record);
+
+  logformat::SessionScope scope_;
+  std::vector<CpuStream> streams_;
+  CommandScope members_;
+};
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_CPU_STREAMS_H_
