@@ -107,6 +107,7 @@ struct Options {
   std::vector<std::string> events, hook_events;
   std::string mode = "stream";
   std::uint64_t sub_buffers = 4;
+  std::string backend = "auto";
   bool no_kernel = false, no_fault_records = false;
   bool quiet = false, fail_on_loss = false;
 };
@@ -142,6 +143,10 @@ void AddOptions(VerbParser& parser, Options& options) {
                    "sub-buffers kept ready for each thread (default 4)");
   parser.AddBytes("--kernel-ring", record.kernel_ring_bytes,
                   "kernel buffer of each CPU (default 8M)");
+  parser.AddChoice("--backend", "NAME", options.backend,
+                   {"auto", "bpf", "perf"},
+                   "where kernel records come from: bpf costs least, perf "
+                   "rings work without BPF (default auto: bpf if it works)");
   parser.AddFlag("--no-kernel", options.no_kernel, "record user hooks only");
   parser.AddFlag("--no-fault-records", options.no_fault_records,
                  "count page faults, but do not record each one");
@@ -174,6 +179,9 @@ int RunRecord(const Arguments& arguments) {
                                           : logformat::SessionMode::kStream;
   record.sub_buffers = static_cast<std::uint32_t>(options.sub_buffers);
   record.kernel = !options.no_kernel;
+  record.backend = options.backend == "bpf"    ? runtime::KernelBackend::kBpf
+                   : options.backend == "perf" ? runtime::KernelBackend::kPerf
+                                               : runtime::KernelBackend::kAuto;
   record.fault_records = !options.no_fault_records;
   auto library = FindRuntimeLibrary();
   if (!library.ok()) return ReportFailure(kText.name, library.status());

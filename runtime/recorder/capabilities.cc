@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "absl/strings/str_format.h"
+#include "runtime/recorder/bpf/kernel_recorder_bpf.h"
 #include "runtime/recorder/cpu_list.h"
 #include "runtime/recorder/event_list.h"
 #include "runtime/recorder/event_name.h"
@@ -132,16 +133,19 @@ Capability ProbeHardware() {
 
 Capability ProbeBpf() {
   Capability item{.name = "bpf"};
-  const bool btf = access("/sys/kernel/btf/vmlinux", R_OK) == 0;
-  const bool privileged =
-      HasCapability(CAP_SYS_ADMIN) ||
-      (HasCapability(kCapBpf) && HasCapability(kCapPerfmon));
-  item.detail = absl::StrFormat("BTF=%s privilege=%s", btf ? "yes" : "no",
-                                privileged ? "yes" : "no");
-  if (btf && privileged) return item;
+  KernelRecorderOptions options;
+  options.ring_bytes = 4096;
+  const auto opened = OpenBpfKernelRecorder(options);
+  if (opened.ok()) {
+    item.detail = "the programs load and attach to the scheduler's tracepoints";
+    return item;
+  }
   item.status = CapabilityStatus::kLimited;
-  item.effect = "the perf ring back end is used; it needs neither";
-  if (!privileged) {
+  item.detail = StatusText(opened.status());
+  item.effect =
+      "kernel records come from perf rings, at several times the cost";
+  if (!HasCapability(CAP_SYS_ADMIN) &&
+      !(HasCapability(kCapBpf) && HasCapability(kCapPerfmon))) {
     item.fix =
         "sudo setcap cap_bpf,cap_perfmon,cap_dac_read_search,cap_sys_nice+ep "
         "$(command -v countrace)";

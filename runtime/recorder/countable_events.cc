@@ -15,6 +15,12 @@ bool IsHardware(const EventSpec& event) {
   return event.type != PERF_TYPE_SOFTWARE && event.type != PERF_TYPE_TRACEPOINT;
 }
 
+bool CountsPageFaults(const std::vector<EventSpec>& events) {
+  return std::any_of(events.begin(), events.end(), [](const EventSpec& event) {
+    return event.is_page_faults();
+  });
+}
+
 namespace {
 
 // The events that open on at least one CPU. The others are named in `messages`.

@@ -15,6 +15,8 @@ namespace countrace::runtime {
 // Counted by a PMU, of which there are few; not by the kernel's software.
 bool IsHardware(const EventSpec& event);
 
+bool CountsPageFaults(const std::vector<EventSpec>& events);
+
 // The events of `options` that open on at least one of `cpus` and, those of the
 // PMU, fit into it beside each other: a pinned group that does not fit counts
 // nothing. The others are named in `messages`. `group`: what a trial group on

@@ -103,6 +103,17 @@ void CpuStreams::StoreProcessState(CpuStream& stream,
       std::as_bytes(std::span(&record, 1)).subspan(sizeof(record.header)));
 }
 
+void CpuStreams::StoreBegin() {
+  for (CpuStream& stream : streams_) {
+    if (stream.batch.size() == 0) continue;
+    const KernelRecord& record = stream.batch.records().front();
+    stream.begin_ns = record.time_ns;
+    FollowSwitch(stream, record);
+    Store(stream, record);
+    stream.batch.Consume(1);
+  }
+}
+
 std::vector<ProcessThread> CpuStreams::ScanAtBegin(std::int32_t root_pid) {
   if (!command_scope()) return ScanThreads();
   std::vector<ProcessThread> threads = ScanThreadsOf(root_pid);
@@ -142,6 +153,10 @@ bool CpuStreams::FollowSwitch(CpuStream& stream, const KernelRecord& record) {
         stream.hides_switches = true;
       }
       stream.running_tid = NextTid(stream.batch, record);
+      return true;
+    case static_cast<std::uint16_t>(CpuEvent::kCounters):
+      stream.running_tid = static_cast<std::int32_t>(
+          stream.batch.Body<logformat::CountersRecord>(record).running_tid);
       return true;
     case static_cast<std::uint16_t>(CpuEvent::kSwitchIn): {
       if (record.time_ns < stream.begin_ns) return false;

@@ -54,6 +54,8 @@ class CpuStreams {
                             logformat::CountersReason reason,
                             std::uint32_t running_tid,
                             std::span<const std::uint64_t> counters);
+  // Stores the first record of each batch, the dump with which it begins.
+  void StoreBegin();
   // The threads of the session's scope that exist now, which become members.
   std::vector<ProcessThread> ScanAtBegin(std::int32_t root_pid);
   // Stores them, but those whose fork is in a batch: they came during the scan.

@@ -256,11 +256,7 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenPerfKernelRecorder(
   auto events = CountableEvents(options, *online, group, messages);
   if (!events.ok()) return events.status();
   group.events = *events;
-  group.fault_records =
-      options.fault_records &&
-      std::any_of(events->begin(), events->end(), [](const EventSpec& event) {
-        return event.is_page_faults();
-      });
+  group.fault_records = options.fault_records && CountsPageFaults(*events);
   group.ring_bytes = options.ring_bytes;
   std::vector<PerfCpuGroup> cpus;
   std::uint64_t smallest_ring = options.ring_bytes;

@@ -19,7 +19,7 @@
 #include "runtime/recorder/command.h"
 #include "runtime/recorder/event_list.h"
 #include "runtime/recorder/event_name.h"
-#include "runtime/recorder/kernel_recorder_perf.h"
+#include "runtime/recorder/kernel_backend.h"
 #include "runtime/recorder/monotonic_clock.h"
 #include "runtime/recorder/record_messages.h"
 #include "runtime/recorder/session_file.h"
@@ -487,7 +487,7 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
     if (defaults) kernel_options.optional_events_from = kOptionalDefaultsFrom;
     kernel_options.fault_records = options.fault_records;
     kernel_options.ring_bytes = options.kernel_ring_bytes;
-    auto opened = OpenPerfKernelRecorder(kernel_options);
+    auto opened = OpenKernelRecorder(options.backend, kernel_options, messages);
     if (opened.ok()) {
       kernel = *std::move(opened);
     } else if (options.system_wide) {

@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "logformat/session_layout.h"
+#include "runtime/recorder/kernel_backend.h"
 
 namespace countrace::runtime {
 
@@ -29,7 +30,8 @@ struct RecordOptions {
   logformat::SessionMode mode = logformat::SessionMode::kStream;
   std::uint64_t sub_buffer_bytes = 1 << 20;
   std::uint32_t sub_buffers = 4;
-  std::uint64_t max_bytes = 64 << 20;         // discard mode
+  std::uint64_t max_bytes = 64 << 20;  // discard mode
+  KernelBackend backend = KernelBackend::kAuto;
   std::uint64_t kernel_ring_bytes = 8 << 20;  // per CPU
   bool kernel = true;                         // false: user hooks only
   bool fault_records = true;    // a record for every page fault, if page-faults

@@ -26,6 +26,8 @@ class ScopedFd {
 
   int get() const noexcept { return fd_; }
   bool is_open() const noexcept { return fd_ >= 0; }
+  // Gives the descriptor to somebody else.
+  int Release() noexcept { return std::exchange(fd_, -1); }
   // Closes; errno is kept, so that it can be called on error paths.
   void Reset() noexcept;
 

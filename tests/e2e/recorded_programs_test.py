@@ -168,6 +168,17 @@ class Killed(Recording):
                 self.one_round(victim, generator.uniform(0.0, 0.12),
                                kernel=index % 2 == 0 and os.geteuid() == 0)
 
+    def check_nothing_left_in_kernel(self):
+        if os.geteuid() != 0 or not shutil.which('bpftool'):
+            return
+        for _ in range(100):  # the kernel frees them a little later
+            programs = subprocess.run(['bpftool', 'prog', 'show'], text=True,
+                                      capture_output=True, check=True).stdout
+            if 'name on_switch' not in programs:
+                return
+            time.sleep(0.02)
+        self.fail(f'BPF programs outlive their recorder:\n{programs}')
+
     def count(self, command):
         """Tick records a command prints, one a line."""
         return int(subprocess.run(
@@ -190,6 +201,7 @@ class Killed(Recording):
             except ProcessLookupError:
                 self.fail('the program died with its recorder')
         recorder.wait(timeout=60)
+        self.check_nothing_left_in_kernel()
         deadline = time.monotonic() + 10
         while pathlib.Path(f'/proc/{program}').exists():
             if pathlib.Path(f'/proc/{program}/stat').read_text().split(

@@ -3,6 +3,7 @@
 //
 //   recorder_record_main [-a] [-f] [-o DIR] [-e EVENT]... [-d MILLISECONDS]
 //                        [-r RING_BYTES] [-n] [-l RUNTIME_LIBRARY]
+//                        [-b auto|bpf|perf]
 //                        [-- COMMAND...]
 //
 // Messages on stderr; exits with the command's status as a shell would.
@@ -41,6 +42,12 @@ int main(int argc, char** argv) {
       options.duration_ns = std::stoull(value()) * 1'000'000;
     } else if (argument == "-r") {
       options.kernel_ring_bytes = std::stoull(value());
+    } else if (argument == "-b") {
+      const std::string name = value();
+      options.backend = name == "bpf" ? countrace::runtime::KernelBackend::kBpf
+                        : name == "perf"
+                            ? countrace::runtime::KernelBackend::kPerf
+                            : countrace::runtime::KernelBackend::kAuto;
     } else if (argument == "-l") {
       options.runtime_library = value();
     } else {

@@ -8,13 +8,14 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <sstream>
 #include <utility>
 
-#include "runtime/recorder/capabilities.h"
+#include "runtime/recorder/kernel_backend.h"
 
 namespace countrace::runtime {
 namespace {
@@ -267,12 +268,26 @@ Ran RunProgram(const std::vector<std::string>& arguments) {
   return ran;
 }
 
+std::string TestedBackendName() {
+  const char* name = std::getenv("COUNTRACE_TEST_BACKEND");
+  return name == nullptr ? "auto" : name;
+}
+
+KernelBackend TestedBackend() {
+  const std::string name = TestedBackendName();
+  if (name == "bpf") return KernelBackend::kBpf;
+  if (name == "perf") return KernelBackend::kPerf;
+  REQUIRE(name == "auto");
+  return KernelBackend::kAuto;
+}
+
 bool CanRecordKernel() {
-  for (const Capability& item : ProbeCapabilities()) {
-    if (item.name == "kernel-records" && item.status != CapabilityStatus::kOk) {
-      std::cout << "SKIPPED: no kernel records here: " << item.detail << "\n";
-      return false;
-    }
+  std::vector<std::string> messages;
+  const auto opened = OpenKernelRecorder(TestedBackend(), {}, messages);
+  if (!opened.ok()) {
+    std::cout << "SKIPPED: no kernel records from " << TestedBackendName()
+              << " here: " << opened.status().ToString() << "\n";
+    return false;
   }
   return true;
 }

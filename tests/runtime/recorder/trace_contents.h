@@ -98,6 +98,10 @@ Ran RunProgram(const std::vector<std::string>& arguments);
 
 // False, and says "SKIPPED: ...", where kernel records need more privilege.
 bool CanRecordKernel();
+// Name in COUNTRACE_TEST_BACKEND, "auto" without it: each back end must pass
+// the same tests.
+std::string TestedBackendName();
+KernelBackend TestedBackend();
 
 }  // namespace countrace::runtime
 

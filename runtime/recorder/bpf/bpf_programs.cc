@@ -1,0 +1,245 @@
+#include "runtime/recorder/bpf/bpf_programs.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <linux/perf_event.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "runtime/recorder/countable_events.h"
+#include "runtime/recorder/cpu_list.h"
+#include "runtime/recorder/event_list.h"
+#include "runtime/recorder/small_file.h"
+#include "sched_events.skel.h"
+
+namespace countrace::runtime {
+namespace {
+
+// libbpf says what went wrong only through its log; the last warning of this
+// thread goes into our error.
+thread_local std::string t_warning;
+
+int KeepWarning(libbpf_print_level level, const char* format, va_list values) {
+  if (level != LIBBPF_WARN) return 0;
+  char text[256];
+  vsnprintf(text, sizeof(text), format, values);
+  t_warning = text;
+  while (!t_warning.empty() && t_warning.back() == '\n') t_warning.pop_back();
+  return 0;
+}
+
+absl::Status BpfError(int error, const std::string& what) {
+  const std::string text =
+      t_warning.empty() ? what : what + " (" + t_warning + ")";
+  if (error == EINVAL || error == ESRCH || error == EOPNOTSUPP ||
+      error == ENOTSUP || error == ENOSYS) {
+    return absl::UnimplementedError(
+        absl::StrFormat("%s: errno=%d", text, error));
+  }
+  return ErrnoStatus(error, text);
+}
+
+bool IsPlain(const EventSpec& event) {
+  return event.type == PERF_TYPE_SOFTWARE && !event.exclude_user &&
+         !event.exclude_kernel;
+}
+
+countrace_counter_source SourceOf(const EventSpec& event, bool fault_records) {
+  if (!IsPlain(event)) return COUNTRACE_SOURCE_PERF;
+  switch (event.config) {
+    case PERF_COUNT_SW_CPU_CLOCK:
+    case PERF_COUNT_SW_TASK_CLOCK:
+      return COUNTRACE_SOURCE_CLOCK;
+    case PERF_COUNT_SW_CONTEXT_SWITCHES:
+      return COUNTRACE_SOURCE_SWITCHES;
+    case PERF_COUNT_SW_PAGE_FAULTS:
+      return fault_records ? COUNTRACE_SOURCE_FAULTS : COUNTRACE_SOURCE_PERF;
+    default:
+      return COUNTRACE_SOURCE_PERF;
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<BpfPrograms>> BpfPrograms::Load(
+    const BpfProgramOptions& options) {
+  t_warning.clear();
+  const libbpf_print_fn_t old_print = libbpf_set_print(KeepWarning);
+  std::unique_ptr<BpfPrograms> programs(new BpfPrograms);
+  absl::Status status = programs->Open(options);
+  if (status.ok()) status = programs->MapMemory();
+  if (status.ok()) status = programs->OpenEvents(options);
+  if (status.ok()) status = programs->Attach(options);
+  libbpf_set_print(old_print);
+  if (!status.ok()) return status;
+  return programs;
+}
+
+absl::Status BpfPrograms::Open(const BpfProgramOptions& options) {
+  const auto possible = PossibleCpus();
+  if (!possible.ok()) return possible.status();
+  cpu_count_ = possible->back() + 1;
+  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  // The most an element of a BPF array is indexed with safely.
+  ring_bytes_ = std::bit_ceil(
+      std::clamp<std::uint64_t>(options.ring_bytes, page, 256ull << 20));
+  ring_stride_ = ring_bytes_ + COUNTRACE_RING_SLACK;
+  present_.resize(cpu_count_);
+
+  skeleton_ = sched_events__open();
+  if (skeleton_ == nullptr) return BpfError(errno, "Cannot open BPF programs");
+  auto& constants = *skeleton_->rodata;
+  constants.ring_mask = static_cast<std::uint32_t>(ring_bytes_ - 1);
+  constants.counter_count = static_cast<std::uint32_t>(options.events.size());
+  constants.cpu_count = cpu_count_;
+  for (std::size_t i = 0; i < options.events.size(); ++i) {
+    constants.counter_source[i] = static_cast<std::uint8_t>(
+        SourceOf(options.events[i], options.fault_records));
+  }
+  const auto slots = static_cast<std::uint32_t>(
+                         std::max<std::size_t>(options.events.size(), 1)) *
+                     cpu_count_;
+  int error = bpf_map__set_max_entries(skeleton_->maps.rings, cpu_count_);
+  if (error == 0) {
+    error = bpf_map__set_value_size(skeleton_->maps.rings,
+                                    static_cast<std::uint32_t>(ring_stride_));
+  }
+  if (error == 0) {
+    error = bpf_map__set_max_entries(skeleton_->maps.ring_controls, cpu_count_);
+  }
+  if (error == 0) {
+    error = bpf_map__set_max_entries(skeleton_->maps.perf_events, slots);
+  }
+  if (error != 0) return BpfError(-error, "Cannot size BPF maps");
+  error = sched_events__load(skeleton_);
+  if (error != 0) return BpfError(-error, "Cannot load BPF programs");
+  return absl::OkStatus();
+}
+
+absl::Status BpfPrograms::MapMemory() {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const auto map = [page](const bpf_map* of, std::size_t bytes,
+                          std::size_t& mapped) {
+    mapped = (bytes + page - 1) / page * page;
+    return mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_SHARED,
+                bpf_map__fd(of), 0);
+  };
+  void* rings =
+      map(skeleton_->maps.rings, ring_stride_ * cpu_count_, rings_bytes_);
+  if (rings == MAP_FAILED) return ErrnoStatus(errno, "Cannot map BPF rings");
+  rings_ = static_cast<std::byte*>(rings);
+  void* controls =
+      map(skeleton_->maps.ring_controls,
+          sizeof(countrace_ring_control) * cpu_count_, controls_bytes_);
+  if (controls == MAP_FAILED) {
+    return ErrnoStatus(errno, "Cannot map BPF ring controls");
+  }
+  controls_ = static_cast<countrace_ring_control*>(controls);
+  return absl::OkStatus();
+}
+
+absl::Status BpfPrograms::OpenEvents(const BpfProgramOptions& options) {
+  const int map = bpf_map__fd(skeleton_->maps.perf_events);
+  for (const std::uint32_t cpu : options.cpus) {
+    int leader = -1;  // of the PMU's group
+    for (std::size_t i = 0; i < options.events.size(); ++i) {
+      const EventSpec& event = options.events[i];
+      if (SourceOf(event, options.fault_records) != COUNTRACE_SOURCE_PERF) {
+        present_[cpu] |= 1u << i;
+        continue;
+      }
+      const bool hardware = IsHardware(event);
+      perf_event_attr attr = ToPerfAttr(event);
+      attr.size = sizeof(attr);
+      // Pinned: an event that is rotated out would miss counts silently.
+      if (hardware && leader < 0) attr.pinned = 1;
+      ScopedFd fd(OpenPerfEvent(attr, -1, static_cast<int>(cpu),
+                                hardware ? leader : -1));
+      if (!fd.is_open()) continue;  // absent on this CPU
+      const auto slot = static_cast<std::uint32_t>(i) * cpu_count_ + cpu;
+      const int value = fd.get();
+      if (bpf_map_update_elem(map, &slot, &value, BPF_ANY) != 0) {
+        return BpfError(errno, "Cannot hand " + event.name + " to BPF");
+      }
+      if (hardware && leader < 0) leader = fd.get();
+      present_[cpu] |= 1u << i;
+      perf_events_.push_back(std::move(fd));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status BpfPrograms::Attach(const BpfProgramOptions& options) {
+  const int error = sched_events__attach(skeleton_);
+  if (error != 0) return BpfError(-error, "Cannot attach BPF programs");
+  if (!options.fault_records) return absl::OkStatus();
+  for (const std::uint32_t cpu : options.cpus) {
+    perf_event_attr attr{};
+    attr.size = sizeof(attr);
+    attr.type = PERF_TYPE_SOFTWARE;
+    attr.config = PERF_COUNT_SW_PAGE_FAULTS;
+    attr.sample_period = 1;
+    attr.sample_type = PERF_SAMPLE_ADDR;
+    ScopedFd fd(OpenPerfEvent(attr, -1, static_cast<int>(cpu), -1));
+    if (!fd.is_open()) {
+      return ErrnoStatus(
+          errno, absl::StrFormat("Cannot open page-faults: cpu=%d", cpu));
+    }
+    bpf_link* const link =
+        bpf_program__attach_perf_event(skeleton_->progs.on_fault, fd.get());
+    if (link == nullptr) {
+      return BpfError(errno, "Cannot attach BPF to page-faults");
+    }
+    fault_links_.push_back(link);
+    // The link owns the descriptor from here on.
+    fd.Release();
+  }
+  return absl::OkStatus();
+}
+
+void BpfPrograms::Detach() {
+  for (bpf_link* const link : fault_links_) bpf_link__destroy(link);
+  fault_links_.clear();
+  if (skeleton_ != nullptr) sched_events__detach(skeleton_);
+}
+
+BpfPrograms::~BpfPrograms() {
+  Detach();
+  if (controls_ != nullptr) munmap(controls_, controls_bytes_);
+  if (rings_ != nullptr) munmap(rings_, rings_bytes_);
+  sched_events__destroy(skeleton_);
+}
+
+absl::Status BpfPrograms::DumpCounters(std::uint32_t cpu,
+                                       logformat::CountersReason reason) {
+  countrace_dump_request request{static_cast<unsigned long long>(reason)};
+  LIBBPF_OPTS(bpf_test_run_opts, run);
+  run.ctx_in = &request;
+  run.ctx_size_in = sizeof(request);
+  run.flags = BPF_F_TEST_RUN_ON_CPU;
+  run.cpu = cpu;
+  const int error = bpf_prog_test_run_opts(
+      bpf_program__fd(skeleton_->progs.dump_counters), &run);
+  if (error == 0) return absl::OkStatus();
+  return ErrnoStatus(
+      -error, absl::StrFormat("Cannot dump the counters of CPU %d", cpu));
+}
+
+std::byte* BpfPrograms::ring(std::uint32_t cpu) const {
+  return rings_ + cpu * ring_stride_;
+}
+
+countrace_ring_control& BpfPrograms::control(std::uint32_t cpu) const {
+  return controls_[cpu];
+}
+
+}  // namespace countrace::runtime

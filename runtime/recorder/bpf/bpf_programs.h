@@ -1,0 +1,79 @@
+// The BPF programs of sched_events.bpf.c, loaded, and the memory they share
+// with us.
+//
+// Nothing is pinned: when this process ends, however it ends, the kernel
+// detaches and frees all of it. Thread: one.
+#ifndef COUNTRACE_RUNTIME_RECORDER_BPF_BPF_PROGRAMS_H_
+#define COUNTRACE_RUNTIME_RECORDER_BPF_BPF_PROGRAMS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "logformat/packet_layout.h"
+#include "runtime/recorder/bpf/kernel_ring.h"
+#include "runtime/recorder/event_name.h"
+#include "runtime/recorder/scoped_fd.h"
+
+struct sched_events;  // the generated skeleton
+struct bpf_link;
+
+namespace countrace::runtime {
+
+struct BpfProgramOptions {
+  std::vector<std::uint32_t> cpus;  // online
+  std::vector<EventSpec> events;    // the event set
+  bool fault_records = false;
+  std::uint64_t ring_bytes = 0;  // of each CPU, rounded up to a power of two
+};
+
+class BpfPrograms {
+ public:
+  // Loads and attaches them; they record nothing before DumpCounters().
+  // Returns: PERMISSION_DENIED (CAP_BPF, CAP_PERFMON); UNIMPLEMENTED a kernel
+  // without BPF, BTF or one of the tracepoints; RESOURCE_EXHAUSTED memory.
+  static absl::StatusOr<std::unique_ptr<BpfPrograms>> Load(
+      const BpfProgramOptions& options);
+  ~BpfPrograms();
+  BpfPrograms(const BpfPrograms&) = delete;
+  BpfPrograms& operator=(const BpfPrograms&) = delete;
+
+  // Dumps the counters of `cpu` on that CPU, as one record. kBegin: recording
+  // starts there with this record; kEnd: it stops with it.
+  absl::Status DumpCounters(std::uint32_t cpu,
+                            logformat::CountersReason reason);
+  void Detach();
+
+  std::byte* ring(std::uint32_t cpu) const;
+  std::uint64_t ring_bytes() const { return ring_bytes_; }
+  countrace_ring_control& control(std::uint32_t cpu) const;
+  // Bit i: event i is counted on `cpu`.
+  std::uint32_t present(std::uint32_t cpu) const { return present_[cpu]; }
+
+ private:
+  BpfPrograms() = default;
+  absl::Status Open(const BpfProgramOptions& options);
+  absl::Status MapMemory();
+  absl::Status OpenEvents(const BpfProgramOptions& options);
+  absl::Status Attach(const BpfProgramOptions& options);
+
+  sched_events* skeleton_ = nullptr;
+  std::uint32_t cpu_count_ = 0;  // highest possible CPU + 1
+  std::uint64_t ring_bytes_ = 0;
+  std::size_t ring_stride_ = 0;
+  std::byte* rings_ = nullptr;
+  std::size_t rings_bytes_ = 0;
+  countrace_ring_control* controls_ = nullptr;
+  std::size_t controls_bytes_ = 0;
+  std::vector<std::uint32_t> present_;
+  std::vector<ScopedFd> perf_events_;
+  std::vector<ScopedFd> fault_events_;
+  std::vector<bpf_link*> fault_links_;
+};
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_BPF_BPF_PROGRAMS_H_

@@ -1,0 +1,166 @@
+#include "runtime/recorder/bpf/kernel_recorder_bpf.h"
+
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "runtime/recorder/bpf/bpf_programs.h"
+#include "runtime/recorder/bpf/kernel_ring_reader.h"
+#include "runtime/recorder/countable_events.h"
+#include "runtime/recorder/cpu_list.h"
+#include "runtime/recorder/cpu_streams.h"
+#include "runtime/recorder/monotonic_clock.h"
+#include "runtime/recorder/small_file.h"
+#include "runtime/recorder/tracefs.h"
+
+namespace countrace::runtime {
+namespace {
+
+using logformat::CountersReason;
+using logformat::SessionScope;
+
+class BpfKernelRecorder final : public KernelRecorder {
+ public:
+  BpfKernelRecorder(SessionScope scope, std::vector<EventSpec> events,
+                    std::unique_ptr<BpfPrograms> programs,
+                    const std::vector<std::uint32_t>& cpus,
+                    std::vector<std::string> messages)
+      : events_(std::move(events)),
+        programs_(std::move(programs)),
+        streams_(scope),
+        messages_(std::move(messages)) {
+    for (const std::uint32_t cpu : cpus) {
+      streams_.Add(cpu, programs_->present(cpu));
+    }
+  }
+  ~BpfKernelRecorder() override { (void)End(); }
+
+  const std::vector<EventSpec>& events() const override { return events_; }
+  absl::Status Begin(const KernelRecorderTarget& target) override;
+  void Drain() override;
+  absl::Status End() override;
+  std::vector<int> WakeDescriptors() const override { return {}; }
+  KernelRecorderStatistics statistics() const override;
+  const std::vector<std::string>& messages() const override {
+    return messages_;
+  }
+
+ private:
+  void ReadRings();
+
+  std::vector<EventSpec> events_;
+  std::unique_ptr<BpfPrograms> programs_;
+  CpuStreams streams_;
+  std::vector<KernelRingReader> readers_;  // beside streams_.all()
+  std::vector<std::string> messages_;
+  std::uint64_t lost_seen_ = 0;  // losses FindLostMembers() knows of
+  bool began_ = false;
+  bool ended_ = false;
+};
+
+absl::Status BpfKernelRecorder::Begin(const KernelRecorderTarget& target) {
+  absl::Status status = streams_.Create(target);
+  if (!status.ok()) return status;
+  for (CpuStream& stream : streams_.all()) {
+    stream.begin_ns = MonotonicNs();
+    readers_.emplace_back(programs_->control(stream.cpu),
+                          programs_->ring(stream.cpu), programs_->ring_bytes(),
+                          events_.size(), stream.begin_ns);
+    status = programs_->DumpCounters(stream.cpu, CountersReason::kBegin);
+    if (!status.ok()) return status;
+  }
+  began_ = true;
+  const auto threads = streams_.ScanAtBegin(target.root_pid);
+  ReadRings();
+  streams_.StoreBegin();
+  streams_.StoreThreads(threads);
+  return absl::OkStatus();
+}
+
+void BpfKernelRecorder::ReadRings() {
+  for (std::size_t i = 0; i < readers_.size(); ++i) {
+    readers_[i].Drain(streams_.all()[i].batch);
+  }
+}
+
+void BpfKernelRecorder::Drain() {
+  if (!began_ || ended_) return;
+  // Taken before the rings are read: what is older is in them.
+  const std::uint64_t horizon_ns = MonotonicNs();
+  ReadRings();
+  streams_.StoreUntil(horizon_ns);
+  const std::uint64_t lost = statistics().ring_lost;
+  if (std::exchange(lost_seen_, lost) != lost) {
+    streams_.FindLostMembers(horizon_ns);
+  }
+}
+
+absl::Status BpfKernelRecorder::End() {
+  if (!began_ || ended_) return absl::OkStatus();
+  Drain();
+  ended_ = true;
+  absl::Status result;
+  for (const CpuStream& stream : streams_.all()) {
+    result.Update(programs_->DumpCounters(stream.cpu, CountersReason::kEnd));
+  }
+  programs_->Detach();
+  ReadRings();
+  for (std::size_t i = 0; i < readers_.size(); ++i) {
+    readers_[i].DrainLosses(streams_.all()[i].batch);
+  }
+  streams_.StoreUntil(std::numeric_limits<std::uint64_t>::max());
+  result.Update(streams_.Close());
+  const KernelRecorderStatistics now = statistics();
+  if (now.malformed > 0) {
+    messages_.push_back(absl::StrFormat(
+        "A kernel ring held what is no record; its rest was left out: rings=%d",
+        now.malformed));
+  }
+  if (now.clock_errors > 0) {
+    messages_.push_back(absl::StrFormat(
+        "Times of kernel records went back and were clamped: records=%d",
+        now.clock_errors));
+  }
+  return result;
+}
+
+KernelRecorderStatistics BpfKernelRecorder::statistics() const {
+  KernelRecorderStatistics sum;
+  sum.ring_bytes = programs_->ring_bytes();
+  for (const KernelRingReader& reader : readers_) {
+    sum.dispatches += reader.dispatches();
+    sum.malformed += reader.malformed();
+    sum.ring_lost += reader.lost();
+  }
+  streams_.AddStatistics(sum);
+  return sum;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenBpfKernelRecorder(
+    const KernelRecorderOptions& options) {
+  const auto online = OnlineCpus();
+  if (!online.ok()) return online.status();
+  if (online->empty()) return absl::UnavailableError("No CPU is online");
+  std::vector<std::string> messages;
+  PerfCpuGroupOptions trial;  // of PMU events, beside which a switch must fit
+  if (const auto tracefs = Tracefs::Open(); tracefs.ok()) {
+    const auto id = tracefs->TracepointId("sched", "sched_switch");
+    if (id.ok()) trial.switch_tracepoint = *id;
+  }
+  auto events = CountableEvents(options, *online, trial, messages);
+  if (!events.ok()) return events.status();
+  BpfProgramOptions programs;
+  programs.cpus = *online;
+  programs.events = *events;
+  programs.fault_records = options.fault_records && CountsPageFaults(*events);
+  programs.ring_bytes = options.ring_bytes;
+  auto loaded = BpfPrograms::Load(programs);
+  if (!loaded.ok()) return loaded.status();
+  return std::make_unique<BpfKernelRecorder>(options.scope, *std::move(events),
+                                             *std::move(loaded), *online,
+                                             std::move(messages));
+}
+
+}  // namespace countrace::runtime

@@ -1,0 +1,49 @@
+// The memory that the BPF programs and the recorder share: one ring for each
+// CPU, and who is where in it. Compiled into both: C, fixed layout.
+//
+// A ring holds records in logformat's layout: header word, then body. Records
+// start at `position & (ring bytes - 1)`; one that would cross the end goes on
+// into the slack behind it. A header word of 0 is reserved, not yet committed.
+// The recorder zeroes what it has read before it moves the tail.
+#ifndef COUNTRACE_RUNTIME_RECORDER_BPF_KERNEL_RING_H_
+#define COUNTRACE_RUNTIME_RECORDER_BPF_KERNEL_RING_H_
+
+#define COUNTRACE_MAX_COUNTERS 16
+// Largest record: a dispatch with all counters.
+#define COUNTRACE_RING_SLACK 256
+#define COUNTRACE_MAX_CPUS 1024
+// Event id of an entry that says how many records were lost so far: one word.
+#define COUNTRACE_EVENT_LOST 0x7fff
+
+// Control of one CPU's ring, a cache line pair of its own.
+struct countrace_ring_control {
+  // Written in the kernel.
+  unsigned long long head;       // bytes reserved so far
+  unsigned long long lost;       // records that found no room so far
+  unsigned long long lost_said;  // of these, what a lost entry tells
+  unsigned long long begin_ns;   // 0: not recording
+  unsigned long long ended;      // 1: the last counters were dumped
+  unsigned long long switches, faults;  // since begin
+  // Who was switched in last: its task_struct, tid, run time then, and when.
+  unsigned long long task, tid, runtime_ns, switched_in_ns;
+  unsigned long long spare[5];
+  // Written by the recorder.
+  unsigned long long tail;  // bytes read and zeroed so far
+  unsigned long long pad[7];
+};
+
+// Where the value of one counter of the event set comes from.
+enum countrace_counter_source {
+  COUNTRACE_SOURCE_ABSENT = 0,
+  COUNTRACE_SOURCE_CLOCK = 1,     // ns since the recording began on the CPU
+  COUNTRACE_SOURCE_SWITCHES = 2,  // dispatches since then
+  COUNTRACE_SOURCE_FAULTS = 3,    // fault records since then
+  COUNTRACE_SOURCE_PERF = 4,      // a perf event of the CPU
+};
+
+// Argument of the program that dumps counters.
+struct countrace_dump_request {
+  unsigned long long reason;  // logformat::CountersReason
+};
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_BPF_KERNEL_RING_H_

@@ -1,0 +1,120 @@
+#include "runtime/recorder/bpf/kernel_ring_reader.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "logformat/packet_layout.h"
+#include "runtime/recorder/tracepoint_format.h"
+
+namespace countrace::runtime {
+namespace {
+
+using logformat::CpuEvent;
+
+// Bytes of a record with its header word; 0: no such event.
+std::size_t RecordBytes(std::uint16_t event_id, std::size_t counters) {
+  if (event_id == COUNTRACE_EVENT_LOST) return 16;
+  switch (static_cast<CpuEvent>(event_id)) {
+    case CpuEvent::kDispatch:
+      return sizeof(logformat::DispatchRecord) + counters * 8;
+    case CpuEvent::kCounters:
+      return sizeof(logformat::CountersRecord) + counters * 8;
+    case CpuEvent::kFork:
+    case CpuEvent::kExit:
+      return sizeof(logformat::TaskRecord);
+    case CpuEvent::kExec:
+    case CpuEvent::kComm:
+      return sizeof(logformat::CommRecord);
+    case CpuEvent::kFault:
+      return sizeof(logformat::FaultRecord);
+    case CpuEvent::kSwitchIn:
+      return sizeof(logformat::SwitchInRecord);
+    case CpuEvent::kProcessState:
+      break;
+  }
+  return 0;
+}
+
+std::uint64_t Load(unsigned long long& word) {
+  return std::atomic_ref(word).load(std::memory_order_acquire);
+}
+
+}  // namespace
+
+void KernelRingReader::AddLosses(std::uint64_t lost, RecordBatch& batch) {
+  if (lost <= lost_) return;
+  *batch.Add(last_ns_, kLossEntry, 1) = lost - lost_;
+  lost_ = lost;
+}
+
+void KernelRingReader::AddRecord(const std::byte* at, std::uint16_t event_id,
+                                 std::size_t bytes, RecordBatch& batch) {
+  std::uint64_t* body = batch.Add(last_ns_, event_id, bytes / 8 - 1);
+  std::memcpy(body, at + 8, bytes - 8);
+  if (event_id == static_cast<std::uint16_t>(CpuEvent::kDispatch)) {
+    const std::uint16_t state =
+        MapSwitchState(static_cast<std::uint16_t>(body[0] >> 48));
+    body[0] = (body[0] & 0xffff'ffff'ffff) | std::uint64_t{state} << 48;
+    ++dispatches_;
+  }
+}
+
+void KernelRingReader::Drain(RecordBatch& batch) {
+  const std::size_t first = batch.size();
+  // Pairs with the compare-exchange in reserve().
+  const std::uint64_t head = Load(control_->head);
+  const std::uint64_t begin = control_->tail;  // ours alone
+  std::uint64_t tail = begin;
+  while (tail < head) {
+    std::byte* const at = ring_ + (tail & (ring_bytes_ - 1));
+    // Pairs with commit(): the body is there if the word is.
+    const std::uint64_t word = Load(*reinterpret_cast<unsigned long long*>(at));
+    if (word == 0) break;
+    const std::uint16_t event_id = logformat::HeaderEventId(word);
+    const std::size_t bytes = RecordBytes(event_id, counters_);
+    if (bytes == 0 || tail + bytes > head) {
+      ++malformed_;
+      tail = head;
+      break;
+    }
+    // A record that was interrupted by another one may be a little older.
+    const std::uint64_t step =
+        (logformat::HeaderTimeLow(word) - last_ns_) & logformat::kTimeMask;
+    last_ns_ += step < logformat::kTimeMask / 2
+                    ? step
+                    : step - logformat::kTimeMask - 1;
+    if (event_id == COUNTRACE_EVENT_LOST) {
+      std::uint64_t lost = 0;
+      std::memcpy(&lost, at + 8, sizeof(lost));
+      AddLosses(lost, batch);
+    } else {
+      AddRecord(at, event_id, bytes, batch);
+    }
+    tail += bytes;
+  }
+  GiveBack(begin, tail);
+  batch.SortFrom(first);
+}
+
+void KernelRingReader::DrainLosses(RecordBatch& batch) {
+  AddLosses(Load(control_->lost), batch);
+}
+
+void KernelRingReader::GiveBack(std::uint64_t from, std::uint64_t to) {
+  if (from == to) return;
+  // The whole ring at most: what was thrown away may be more than once around.
+  const std::uint64_t begin = from & (ring_bytes_ - 1);
+  const std::uint64_t bytes = std::min(to - from, ring_bytes_);
+  const std::uint64_t before_end =
+      std::min(bytes, ring_bytes_ + COUNTRACE_RING_SLACK - begin);
+  std::memset(ring_ + begin, 0, before_end);
+  if (begin + bytes > ring_bytes_) {
+    std::memset(ring_, 0, begin + bytes - ring_bytes_);
+    std::memset(ring_ + ring_bytes_, 0, COUNTRACE_RING_SLACK);
+  }
+  // The zeroes are there before anybody may write over them.
+  std::atomic_ref(control_->tail).store(to, std::memory_order_release);
+}
+
+}  // namespace countrace::runtime

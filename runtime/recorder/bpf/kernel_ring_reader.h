@@ -1,0 +1,55 @@
+// Reads one CPU's ring of kernel_ring.h: what the BPF programs have committed.
+//
+// Thread: one reader; the writers run in the kernel.
+#ifndef COUNTRACE_RUNTIME_RECORDER_BPF_KERNEL_RING_READER_H_
+#define COUNTRACE_RUNTIME_RECORDER_BPF_KERNEL_RING_READER_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/recorder/bpf/kernel_ring.h"
+#include "runtime/recorder/kernel_record.h"
+
+namespace countrace::runtime {
+
+class KernelRingReader {
+ public:
+  // `ring`: `ring_bytes` (a power of two) and the slack. `counters`: values in
+  // a dump. `now_ns`: about the time of the first record.
+  KernelRingReader(countrace_ring_control& control, std::byte* ring,
+                   std::uint64_t ring_bytes, std::size_t counters,
+                   std::uint64_t now_ns)
+      : control_(&control),
+        ring_(ring),
+        ring_bytes_(ring_bytes),
+        counters_(counters),
+        last_ns_(now_ns) {}
+
+  // Moves all committed records to `batch`, in time order. A record that is
+  // being written, and what lies behind it, is left for the next call.
+  void Drain(RecordBatch& batch);
+  // After the last record: adds what was lost since as a loss entry.
+  void DrainLosses(RecordBatch& batch);
+
+  std::uint64_t lost() const { return lost_; }
+  std::uint64_t dispatches() const { return dispatches_; }
+  // Words that are no record's header: the rest of the ring is thrown away.
+  std::uint64_t malformed() const { return malformed_; }
+
+ private:
+  void AddRecord(const std::byte* at, std::uint16_t event_id, std::size_t bytes,
+                 RecordBatch& batch);
+  void AddLosses(std::uint64_t lost, RecordBatch& batch);
+  void GiveBack(std::uint64_t from, std::uint64_t to);
+
+  countrace_ring_control* control_;
+  std::byte* ring_;
+  std::uint64_t ring_bytes_;
+  std::size_t counters_;
+  std::uint64_t last_ns_;
+  std::uint64_t lost_ = 0, dispatches_ = 0, malformed_ = 0;
+};
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_BPF_KERNEL_RING_READER_H_

@@ -1,0 +1,32 @@
+// The few kernel types the programs look into, by name: their offsets are
+// filled in from the running kernel's BTF when the programs are loaded (CO-RE),
+// so the build needs no kernel headers.
+#ifndef COUNTRACE_RUNTIME_RECORDER_BPF_KERNEL_TYPES_BPF_H_
+#define COUNTRACE_RUNTIME_RECORDER_BPF_KERNEL_TYPES_BPF_H_
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), \
+                             apply_to = record)
+
+struct sched_entity {
+  unsigned long long sum_exec_runtime;  // ns on a CPU so far
+};
+
+struct task_struct {
+  struct sched_entity se;
+  int pid;   // what user space calls tid
+  int tgid;  // what user space calls pid
+  int exit_state;
+  unsigned in_execve : 1;
+  struct task_struct* real_parent;
+  char comm[16];
+};
+
+struct linux_binprm;
+
+#pragma clang attribute pop
+
+// Context of a perf_event program (uapi/linux/bpf_perf_event.h), of which only
+// the address is read.
+#include <linux/bpf_perf_event.h>
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_BPF_KERNEL_TYPES_BPF_H_

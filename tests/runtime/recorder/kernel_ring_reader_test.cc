@@ -1,0 +1,187 @@
+// The ring of kernel_ring.h, written by hand as the BPF programs write it.
+#include "runtime/recorder/bpf/kernel_ring_reader.h"
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "logformat/packet_layout.h"
+
+namespace countrace::runtime {
+namespace {
+
+using logformat::CpuEvent;
+
+constexpr std::uint64_t kRingBytes = 4096;
+
+// The kernel's side.
+struct Writer {
+  countrace_ring_control control{};
+  std::vector<std::byte> ring =
+      std::vector<std::byte>(kRingBytes + COUNTRACE_RING_SLACK);
+
+  std::byte* At(std::uint64_t position) {
+    return ring.data() + (position & (kRingBytes - 1));
+  }
+  void Word(std::uint64_t position, std::size_t index, std::uint64_t value) {
+    std::memcpy(At(position) + 8 * index, &value, sizeof(value));
+  }
+  // Position of the record, or -1: no room, counted.
+  std::int64_t Reserve(std::size_t bytes, std::uint64_t time_ns) {
+    const bool say = control.lost != control.lost_said;
+    const std::size_t all = bytes + (say ? 16 : 0);
+    if (control.head + all - control.tail > kRingBytes) {
+      ++control.lost;
+      return -1;
+    }
+    std::uint64_t at = control.head;
+    control.head += all;
+    if (say) {
+      Word(at, 0, logformat::HeaderWord(COUNTRACE_EVENT_LOST, time_ns));
+      Word(at, 1, control.lost);
+      control.lost_said = control.lost;
+      at += 16;
+    }
+    return static_cast<std::int64_t>(at);
+  }
+  void Commit(std::int64_t at, CpuEvent event, std::uint64_t time_ns) {
+    Word(static_cast<std::uint64_t>(at), 0,
+         logformat::HeaderWord(static_cast<std::uint16_t>(event), time_ns));
+  }
+  bool Dispatch(std::uint64_t time_ns, std::uint64_t tids,
+                const std::vector<std::uint64_t>& counters) {
+    const std::int64_t at = Reserve(16 + 8 * counters.size(), time_ns);
+    if (at < 0) return false;
+    Word(static_cast<std::uint64_t>(at), 1, tids);
+    for (std::size_t i = 0; i < counters.size(); ++i) {
+      Word(static_cast<std::uint64_t>(at), 2 + i, counters[i]);
+    }
+    Commit(at, CpuEvent::kDispatch, time_ns);
+    return true;
+  }
+  KernelRingReader Reader(std::size_t counters, std::uint64_t now_ns) {
+    return KernelRingReader(control, ring.data(), kRingBytes, counters, now_ns);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("kernel ring: written = read + lost, in order, around the ring",
+          "[recorder][bpf]") {
+  std::mt19937 random(7);  // NOLINT(cert-msc51-cpp): repeatable
+  const std::size_t counters = GENERATE(0u, 1u, 4u, 16u);
+  Writer writer;
+  std::uint64_t now_ns = (std::uint64_t{5} << 48) - 1'000'000;  // 48 bits wrap
+  KernelRingReader reader = writer.Reader(counters, now_ns);
+  std::uint64_t written = 0, lost = 0, read = 0, told = 0;
+  std::uint64_t next_value = 0;
+  for (int round = 0; round < 400; ++round) {
+    const auto burst = static_cast<unsigned>(random() % 400);
+    for (unsigned i = 0; i < burst; ++i) {
+      now_ns += random() % 5000;
+      const std::vector<std::uint64_t> values(counters, written);
+      if (writer.Dispatch(now_ns, logformat::PackDispatch(1, 2, 0), values)) {
+        ++written;
+      } else {
+        ++lost;
+      }
+    }
+    RecordBatch batch;
+    reader.Drain(batch);
+    std::uint64_t last_ns = 0;
+    for (const KernelRecord& record : batch.records()) {
+      CHECK(record.time_ns >= last_ns);
+      last_ns = record.time_ns;
+      if (record.event_id == kLossEntry) {
+        told += *batch.Words(record);
+        continue;
+      }
+      ++read;
+      CHECK(record.time_ns <= now_ns);
+      CHECK(record.time_ns > now_ns - 10'000'000);
+      REQUIRE(record.body_words == 1 + counters);
+      if (counters > 0) CHECK(batch.Words(record)[counters] == next_value);
+      ++next_value;
+    }
+    CHECK(read == written);
+  }
+  RecordBatch last;
+  reader.DrainLosses(last);
+  for (const KernelRecord& record : last.records()) {
+    told += *last.Words(record);
+  }
+  CHECK(lost > 0);
+  CHECK(told == lost);
+  CHECK(reader.lost() == lost);
+  CHECK(reader.dispatches() == read);
+  CHECK(reader.malformed() == 0);
+}
+
+TEST_CASE("kernel ring: a record that is being written holds back the rest",
+          "[recorder][bpf]") {
+  Writer writer;
+  KernelRingReader reader = writer.Reader(1, 1000);
+  writer.Dispatch(1000, 1, {1});
+  const std::int64_t open = writer.Reserve(24, 1100);
+  writer.Dispatch(1200, 2, {2});  // its interrupter
+  RecordBatch batch;
+  reader.Drain(batch);
+  CHECK(batch.size() == 1);
+  reader.Drain(batch);
+  CHECK(batch.size() == 1);
+  writer.Commit(open, CpuEvent::kFault, 1100);
+  reader.Drain(batch);
+  REQUIRE(batch.size() == 3);
+  CHECK(batch.records()[1].event_id ==
+        static_cast<std::uint16_t>(CpuEvent::kFault));
+  CHECK(batch.records()[2].time_ns == 1200);
+}
+
+TEST_CASE("kernel ring: an interrupter's record may be older in the ring",
+          "[recorder][bpf]") {
+  Writer writer;
+  KernelRingReader reader = writer.Reader(0, 1000);
+  writer.Dispatch(2000, 1, {});
+  writer.Dispatch(1900, 2, {});
+  RecordBatch batch;
+  reader.Drain(batch);
+  REQUIRE(batch.size() == 2);
+  CHECK(batch.records()[0].time_ns == 1900);
+  CHECK(batch.records()[1].time_ns == 2000);
+}
+
+TEST_CASE("kernel ring: what is no record is counted and thrown away",
+          "[recorder][bpf]") {
+  Writer writer;
+  KernelRingReader reader = writer.Reader(0, 1000);
+  writer.Dispatch(1000, 1, {});
+  const std::int64_t at = writer.Reserve(16, 1000);
+  writer.Word(static_cast<std::uint64_t>(at), 0,
+              logformat::HeaderWord(999, 1000));
+  writer.Dispatch(1001, 1, {});
+  RecordBatch batch;
+  reader.Drain(batch);
+  CHECK(batch.size() == 1);
+  CHECK(reader.malformed() == 1);
+  writer.Dispatch(1002, 1, {});
+  reader.Drain(batch);
+  CHECK(batch.size() == 2);
+}
+
+TEST_CASE("kernel ring: states of a switch are those of the format",
+          "[recorder][bpf]") {
+  Writer writer;
+  KernelRingReader reader = writer.Reader(0, 1000);
+  writer.Dispatch(1000, logformat::PackDispatch(7, 8, 0x100), {});
+  writer.Dispatch(1001, logformat::PackDispatch(7, 8, 0x20), {});
+  RecordBatch batch;
+  reader.Drain(batch);
+  REQUIRE(batch.size() == 2);
+  CHECK(*batch.Words(batch.records()[0]) ==
+        logformat::PackDispatch(7, 8, logformat::kSwitchPreempted));
+  CHECK(*batch.Words(batch.records()[1]) ==
+        logformat::PackDispatch(7, 8, logformat::kSwitchDead));
+}
+
+}  // namespace countrace::runtime
