@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "cli/exit_status.h"
 #include "cli/open_trace.h"
@@ -26,7 +27,8 @@ constexpr VerbText kText = {
     .summary = "run a command, or watch the whole machine, into a trace",
     .usage =
         "[options] [--] COMMAND [ARGUMENTS...]\n"
-        "-a [options] [[--] COMMAND [ARGUMENTS...]]",
+        "-a [options] [[--] COMMAND [ARGUMENTS...]]\n"
+        "-p PID[,PID...] [options] [[--] COMMAND [ARGUMENTS...]]",
     .details =
         "Programs with countrace hooks are recorded as they are: nothing to\n"
         "link, nothing to rebuild. Kernel records (who ran when, with its\n"
@@ -45,6 +47,10 @@ constexpr VerbText kText = {
         "\n"
         "# the whole machine while a command runs\n"
         "countrace record -a -o web.ctf -- ./server --bench\n"
+        "\n"
+        "# a running process, its threads and what it forks, for ten "
+        "seconds\n"
+        "countrace record -p $(pidof redis-server) --for 10s\n"
         "\n"
         "# the whole machine for ten seconds\n"
         "countrace record -a --for 10s\n"
@@ -104,7 +110,7 @@ int FailedStatus(const absl::Status& status) {
 
 struct Options {
   RecordOptions record;
-  std::vector<std::string> events, hook_events;
+  std::vector<std::string> events, hook_events, pids;
   std::string mode = "stream";
   std::uint64_t sub_buffers = 4;
   std::string backend = "auto";
@@ -116,6 +122,10 @@ void AddOptions(VerbParser& parser, Options& options) {
   RecordOptions& record = options.record;
   parser.AddFlag("-a,--all-cpus", record.system_wide,
                  "the whole machine, not only the command");
+  parser.AddTexts("-p,--pid", "PIDS", options.pids,
+                  "running processes, separated by commas, and what they fork "
+                  "from now on (kernel records only); ends when they do; a "
+                  "command is then not recorded, it says how long");
   parser.AddText("-o,--output", "DIR", record.output,
                  "the trace to make (default countrace.ctf)");
   parser.AddFlag("--force", record.force, "replace an existing trace");
@@ -165,9 +175,18 @@ int RunRecord(const Arguments& arguments) {
   parser.TakeCommand(record.command);
   if (const auto status = parser.Parse(arguments)) return *status;
 
-  if (record.command.empty() && !record.system_wide) {
+  for (const std::string& text : SplitNames(options.pids)) {
+    std::int32_t pid = 0;
+    if (!absl::SimpleAtoi(text, &pid) || pid <= 0) {
+      return parser.UsageError(
+          absl::StrFormat("-p %s: not a process id", text));
+    }
+    record.pids.push_back(pid);
+  }
+  if (record.command.empty() && !record.system_wide && record.pids.empty()) {
     return parser.UsageError(
-        "nothing to record: give a command, or -a for the whole machine");
+        "nothing to record: give a command, -p PID for a running process, or "
+        "-a for the whole machine");
   }
   if (options.mode == "stream" && parser.is_given("--size")) {
     return parser.UsageError(
@@ -189,7 +208,9 @@ int RunRecord(const Arguments& arguments) {
 
   const bool unbounded = record.command.empty() && record.duration_ns == 0;
   if (unbounded && !options.quiet) {
-    Say(kText.name, "recording the whole machine; Ctrl-C ends");
+    Say(kText.name, record.pids.empty()
+                        ? "recording the whole machine; Ctrl-C ends"
+                        : "recording until the processes end or Ctrl-C");
   }
   // Beside a running command the terminal is the command's.
   ProgressBar progress(

@@ -114,10 +114,16 @@ void CpuStreams::StoreBegin() {
   }
 }
 
-std::vector<ProcessThread> CpuStreams::ScanAtBegin(std::int32_t root_pid) {
+std::vector<ProcessThread> CpuStreams::ScanAtBegin(
+    const std::vector<std::int32_t>& root_pids) {
   if (!command_scope()) return ScanThreads();
-  std::vector<ProcessThread> threads = ScanThreadsOf(root_pid);
-  members_.Add(root_pid, root_pid);
+  std::vector<ProcessThread> threads;
+  for (const std::int32_t pid : root_pids) {
+    members_.Add(pid, pid);
+    for (ProcessThread& thread : ScanThreadsOf(pid)) {
+      threads.push_back(std::move(thread));
+    }
+  }
   for (const ProcessThread& thread : threads) {
     members_.Add(thread.pid, thread.tid);
   }

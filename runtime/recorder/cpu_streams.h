@@ -57,7 +57,8 @@ class CpuStreams {
   // Stores the first record of each batch, the dump with which it begins.
   void StoreBegin();
   // The threads of the session's scope that exist now, which become members.
-  std::vector<ProcessThread> ScanAtBegin(std::int32_t root_pid);
+  std::vector<ProcessThread> ScanAtBegin(
+      const std::vector<std::int32_t>& root_pids);
   // Stores them, but those whose fork is in a batch: they came during the scan.
   void StoreThreads(const std::vector<ProcessThread>& threads);
   // Stores the records up to `horizon_ns`; before it, every ring has been read.

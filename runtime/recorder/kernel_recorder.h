@@ -32,8 +32,8 @@ struct KernelRecorderOptions {
 struct KernelRecorderTarget {
   std::string directory;  // of the trace
   std::array<std::uint8_t, 16> uuid{};
-  // kCommand: the first process, which exists already; else 0.
-  std::int32_t root_pid = 0;
+  // kCommand: the first processes, which exist already; else empty.
+  std::vector<std::int32_t> root_pids;
 };
 
 struct KernelRecorderStatistics {

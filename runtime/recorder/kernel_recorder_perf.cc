@@ -137,7 +137,7 @@ absl::Status PerfKernelRecorder::Begin(const KernelRecorderTarget& target) {
     }
   }
   began_ = true;
-  const auto threads = streams_.ScanAtBegin(target.root_pid);
+  const auto threads = streams_.ScanAtBegin(target.root_pids);
   for (std::size_t i = 0; i < groups_.size(); ++i) DrainCpu(i);
   streams_.StoreThreads(threads);
   return absl::OkStatus();

@@ -21,6 +21,7 @@
 #include "runtime/recorder/event_name.h"
 #include "runtime/recorder/kernel_backend.h"
 #include "runtime/recorder/monotonic_clock.h"
+#include "runtime/recorder/process_scan.h"
 #include "runtime/recorder/record_messages.h"
 #include "runtime/recorder/session_file.h"
 #include "runtime/recorder/small_file.h"
@@ -56,6 +57,22 @@ void SleepNs(std::uint64_t ns) {
 }
 
 // One recording, from the parsed options to the finished trace.
+// Without the kernel's side there would be nothing in the trace.
+bool NeedsKernel(const RecordOptions& options) {
+  return options.system_wide || !options.pids.empty();
+}
+
+// "process 7 (redis-server), 8 (nginx)", for the trace's description.
+std::string NamesOf(const std::vector<std::int32_t>& pids) {
+  std::string names;
+  for (const std::int32_t pid : pids) {
+    const std::vector<ProcessThread> threads = ScanThreadsOf(pid);
+    names += absl::StrFormat("%s%d (%s)", names.empty() ? "process " : ", ",
+                             pid, threads.empty() ? "?" : threads[0].comm);
+  }
+  return names;
+}
+
 class Recording {
  public:
   Recording(const RecordOptions& options, TraceDirectory directory,
@@ -82,6 +99,7 @@ class Recording {
  private:
   absl::Status StartOrFail(const ClockPair& clock);
   absl::Status ForkCommand();
+  std::vector<std::int32_t> RootPids() const;
   void FillSession();
   void BeginKernel(absl::Status& status);
   std::vector<pollfd> PollSet() const;
@@ -145,10 +163,13 @@ absl::Status Recording::StartOrFail(const ClockPair& clock) {
 }
 
 absl::Status Recording::ForkCommand() {
-  std::vector<EnvironmentChange> environment = {
-      {logformat::kSessionEnvironment, directory_.path()}};
+  std::vector<EnvironmentChange> environment;
+  const bool recorded = options_.pids.empty();  // else it only says how long
+  if (recorded) {
+    environment.push_back({logformat::kSessionEnvironment, directory_.path()});
+  }
   const std::string& library = options_.runtime_library;
-  if (!library.empty()) {
+  if (recorded && !library.empty()) {
     // ld.so splits LD_PRELOAD at these, and complains on the command's stderr
     // about what it cannot load.
     if (library.find_first_of(" :\t\n") != std::string::npos) {
@@ -176,6 +197,11 @@ absl::Status Recording::ForkCommand() {
   return absl::OkStatus();
 }
 
+std::vector<std::int32_t> Recording::RootPids() const {
+  if (!options_.pids.empty()) return options_.pids;
+  return {command_->pid()};
+}
+
 void Recording::FillSession() {
   SessionControl& control = session_.control();
   session_.Describe();
@@ -183,8 +209,8 @@ void Recording::FillSession() {
   control.scope = kernel_ == nullptr     ? SessionScope::kHooksOnly
                   : options_.system_wide ? SessionScope::kSystem
                                          : SessionScope::kCommand;
-  control.root_pid =
-      control.scope == SessionScope::kCommand ? command_->pid() : 0;
+  const std::vector<std::int32_t> roots = RootPids();
+  control.root_pid = control.scope == SessionScope::kCommand ? roots[0] : 0;
   // Sub-buffers are packets: whole pages.
   const std::uint64_t page = logformat::kPacketAlignBytes;
   control.sub_buffer_bytes =
@@ -205,6 +231,7 @@ void Recording::FillSession() {
   for (const std::string& argument : options_.command) {
     command += command.empty() ? argument : " " + argument;
   }
+  if (!options_.pids.empty()) command = NamesOf(options_.pids);
   std::strncpy(control.command, command.c_str(), sizeof(control.command) - 1);
 }
 
@@ -215,7 +242,7 @@ void Recording::BeginKernel(absl::Status& status) {
   const SessionControl& control = session_.control();
   std::copy(std::begin(control.uuid), std::end(control.uuid),
             target.uuid.begin());
-  target.root_pid = control.root_pid;
+  if (control.scope == SessionScope::kCommand) target.root_pids = RootPids();
   const absl::Status began = kernel_->Begin(target);
   if (began.ok()) {
     kernel_began_ = true;
@@ -223,7 +250,7 @@ void Recording::BeginKernel(absl::Status& status) {
   }
   // Without the kernel's side a system-wide recording is nothing; a command can
   // still be recorded by its hooks, unless the disk is the trouble.
-  if (options_.system_wide || absl::IsResourceExhausted(began)) {
+  if (NeedsKernel(options_) || absl::IsResourceExhausted(began)) {
     status = began;
     return;
   }
@@ -296,6 +323,11 @@ void Recording::Run() {
     }
     now = MonotonicNs();
     if (options_.duration_ns != 0 && now - begin_ns_ >= options_.duration_ns) {
+      stop_ = true;
+    }
+    if (now >= next_drain && !options_.pids.empty() &&
+        std::none_of(options_.pids.begin(), options_.pids.end(),
+                     IsProcessAlive)) {
       stop_ = true;
     }
     if (ring_half_full || now >= next_drain) {
@@ -441,15 +473,27 @@ std::vector<EventSpec> KeepHookEvents(std::vector<EventSpec> events,
 }
 
 absl::Status CheckOptions(const RecordOptions& options) {
-  if (options.command.empty() && !options.system_wide) {
+  if (options.command.empty() && !NeedsKernel(options)) {
     return absl::InvalidArgumentError(
-        "Nothing to record: give a command after --, or -a for the whole "
-        "system");
+        "Nothing to record: give a command after --, -p for running processes, "
+        "or -a for the whole system");
   }
-  if (options.system_wide && !options.kernel) {
+  if (options.system_wide && !options.pids.empty()) {
     return absl::InvalidArgumentError(
-        "A system-wide recording (-a) consists of kernel records: leave out "
-        "the option that switches them off");
+        "The whole system (-a) holds the processes of -p already: give one of "
+        "the two");
+  }
+  if (NeedsKernel(options) && !options.kernel) {
+    return absl::InvalidArgumentError(
+        "A recording of the whole system (-a) or of running processes (-p) "
+        "consists of kernel records: leave out the option that switches them "
+        "off");
+  }
+  for (const std::int32_t pid : options.pids) {
+    if (!IsProcessAlive(pid)) {
+      return absl::NotFoundError(
+          absl::StrFormat("There is no process %d to record", pid));
+    }
   }
   if (!options.command.empty() && options.command.front().empty()) {
     return absl::InvalidArgumentError("The command's name is empty");
@@ -490,7 +534,7 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
     auto opened = OpenKernelRecorder(options.backend, kernel_options, messages);
     if (opened.ok()) {
       kernel = *std::move(opened);
-    } else if (options.system_wide) {
+    } else if (NeedsKernel(options)) {
       return absl::Status(
           opened.status().code(),
           KernelRecordsMissingMessage(StatusText(opened.status())));

@@ -17,10 +17,14 @@ namespace countrace::runtime {
 
 struct RecordOptions {
   std::string output = "countrace.ctf";
-  bool force = false;                // replace an existing trace
-  bool system_wide = false;          // -a
-  std::vector<std::string> command;  // may be empty with system_wide
-  std::uint64_t duration_ns = 0;     // 0: until the command ends or a signal
+  bool force = false;        // replace an existing trace
+  bool system_wide = false;  // -a
+  // Record these running processes, and what they fork from now on, until all
+  // have ended. Kernel records only.
+  std::vector<std::int32_t> pids;
+  // May be empty with system_wide or pids; with pids it only says how long.
+  std::vector<std::string> command;
+  std::uint64_t duration_ns = 0;  // 0: until the command ends or a signal
   // Names as perf spells them. Empty: task-clock, cpu-clock, page-faults,
   // context-switches, and cycles, instructions where the machine has them.
   std::vector<std::string> events;
@@ -60,9 +64,10 @@ inline constexpr char kCommandExitPayload[] = "countrace/command-exit";
 // finish the trace; a second one stops waiting for the command.
 // Returns: ALREADY_EXISTS output exists and !force; INVALID_ARGUMENT unknown
 // event (message names it and `countrace list events`); PERMISSION_DENIED
-// system_wide without privilege (message names capability and sysctl);
-// NOT_FOUND command not found; FAILED_PRECONDITION the output is there and is
-// no trace, or is being recorded; RESOURCE_EXHAUSTED disk.
+// system_wide or pids without privilege (message names capability and sysctl);
+// NOT_FOUND command not found, or one of pids is no process;
+// FAILED_PRECONDITION the output is there and is no trace, or is being
+// recorded; RESOURCE_EXHAUSTED disk.
 absl::StatusOr<RecordResult> Record(const RecordOptions& options);
 
 }  // namespace countrace::runtime

@@ -41,7 +41,7 @@ absl::Status BpfError(int error, const std::string& what) {
   const std::string text =
       t_warning.empty() ? what : what + " (" + t_warning + ")";
   if (error == EINVAL || error == ESRCH || error == EOPNOTSUPP ||
-      error == ENOTSUP || error == ENOSYS) {
+      error == ENOSYS) {
     return absl::UnimplementedError(
         absl::StrFormat("%s: errno=%d", text, error));
   }

@@ -70,7 +70,7 @@ absl::Status BpfKernelRecorder::Begin(const KernelRecorderTarget& target) {
     if (!status.ok()) return status;
   }
   began_ = true;
-  const auto threads = streams_.ScanAtBegin(target.root_pid);
+  const auto threads = streams_.ScanAtBegin(target.root_pids);
   ReadRings();
   streams_.StoreBegin();
   streams_.StoreThreads(threads);

@@ -18,11 +18,11 @@
 // Control of one CPU's ring, a cache line pair of its own.
 struct countrace_ring_control {
   // Written in the kernel.
-  unsigned long long head;       // bytes reserved so far
-  unsigned long long lost;       // records that found no room so far
-  unsigned long long lost_said;  // of these, what a lost entry tells
-  unsigned long long begin_ns;   // 0: not recording
-  unsigned long long ended;      // 1: the last counters were dumped
+  unsigned long long head;              // bytes reserved so far
+  unsigned long long lost;              // records that found no room so far
+  unsigned long long lost_said;         // of these, what a lost entry tells
+  unsigned long long begin_ns;          // 0: not recording
+  unsigned long long ended;             // 1: the last counters were dumped
   unsigned long long switches, faults;  // since begin
   // Who was switched in last: its task_struct, tid, run time then, and when.
   unsigned long long task, tid, runtime_ns, switched_in_ns;

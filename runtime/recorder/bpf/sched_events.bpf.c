@@ -8,8 +8,8 @@
 #include <linux/bpf.h>
 #include <linux/types.h>
 // (the helpers need the types)
-#include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
 #include "kernel_ring.h"
@@ -285,7 +285,8 @@ int dump_counters(__u64* request) {
   const __u64 reason = request[0];
   const __u64 now = bpf_ktime_get_ns();
   if (!control->begin_ns) {
-    const struct task_struct* task = (struct task_struct*)bpf_get_current_task();
+    const struct task_struct* task =
+        (struct task_struct*)bpf_get_current_task();
     control->task = (__u64)task;
     control->tid = (__u32)bpf_get_current_pid_tgid();
     bpf_core_read(&control->runtime_ns, sizeof(control->runtime_ns),
@@ -293,8 +294,7 @@ int dump_counters(__u64* request) {
     control->switched_in_ns = now;
     control->begin_ns = now;
   }
-  __u32* record =
-      (__u32*)reserve(control, 16 + 8 * counter_count, now);
+  __u32* record = (__u32*)reserve(control, 16 + 8 * counter_count, now);
   if (record) {
     record[2] = reason;
     record[3] = (__u32)bpf_get_current_pid_tgid();

@@ -20,6 +20,7 @@
 #include <thread>
 
 #include "logformat/trace_finish.h"
+#include "runtime/recorder/process_scan.h"
 #include "trace_contents.h"
 
 namespace countrace::runtime {
@@ -418,6 +419,69 @@ TEST_CASE(
     CHECK(trace.records > 0);
   }
   umount2(small.c_str(), MNT_DETACH);
+}
+
+TEST_CASE("record: running processes, until they end",
+          "[recorder][privileged]") {
+  if (!CanRecordKernel()) return;
+  const TestDirectory directory;
+  const std::string report = directory.File("report");
+  const std::string err = directory.File("err");
+  const auto spawn = [&] {
+    return Spawn({WorkloadPath(), report, "spin", "400", "0"}, err);
+  };
+  const pid_t recorded = spawn();
+  const pid_t neighbour = spawn();
+  const auto name = [&] {
+    const auto threads = ScanThreadsOf(recorded);
+    return threads.empty() ? std::string() : threads[0].comm;
+  };
+  for (int i = 0; i < 1000 && name() != "recorder_worklo"; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  RecordOptions options;
+  options.output = directory.File("trace.ctf");
+  options.pids = {recorded};
+  bool timed_out = false;
+  SECTION("without a command") {}
+  SECTION("with a command that says how long") {
+    options.command = {"sleep", "0.1"};
+    timed_out = true;
+  }
+  // Ends only if somebody notices that the process has: it is ours to reap.
+  const RecordResult result = MustRecord(options);
+  CHECK(kill(recorded, 0) == 0);
+  WaitStatus(recorded);
+  WaitStatus(neighbour);
+  const TraceContents trace = ReadTrace(result.path);
+  CHECK(trace.info.scope == logformat::SessionScope::kCommand);
+  CHECK(trace.info.root_pid == recorded);
+  CHECK(trace.info.command.find("(recorder_worklo)") != std::string::npos);
+  CHECK(trace.All(logformat::CpuEvent::kExec).empty());
+  for (const StoredRecord& record : trace.All(logformat::CpuEvent::kExit)) {
+    CHECK(record.As<logformat::TaskRecord>().pid == recorded);
+  }
+  for (const StoredRecord& state :
+       trace.All(logformat::CpuEvent::kProcessState)) {
+    CHECK(state.As<logformat::StateRecord>().pid == recorded);
+  }
+  if (!timed_out) {
+    CHECK(trace.All(logformat::CpuEvent::kExit).size() == 1);
+    const auto lines = ReadReport(report, "schedstat");
+    REQUIRE(lines.size() == 2);
+    CHECK(trace.OnCpuNs(recorded) > 50'000'000);
+  }
+}
+
+TEST_CASE("record: a process that is not there is named", "[recorder]") {
+  const TestDirectory directory;
+  RecordOptions options;
+  options.output = directory.File("trace.ctf");
+  options.pids = {0x3fffffff};
+  const auto result = Record(options);
+  CHECK(absl::IsNotFound(result.status()));
+  CHECK(Mentions({std::string(result.status().message())}, "1073741823"));
+  CHECK(!std::filesystem::exists(options.output));
 }
 
 }  // namespace countrace::runtime
