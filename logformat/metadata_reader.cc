@@ -99,7 +99,7 @@ class Lexer {
         } else if (c != '"' && c != '\\') {
           return token;
         }
-      } else if (c == '\n') {
+      } else if (c == '\n' || c == '\0') {
         return token;
       }
       token.bytes += c;

@@ -46,6 +46,8 @@ std::string HookText(const HookInfo& hook) {
 std::optional<HookInfo> ParseHookText(std::uint32_t id, std::string_view text) {
   if (id < kHookIdMin || id > kHookIdMax) return std::nullopt;
   if (std::count(text.begin(), text.end(), '\t') != 3) return std::nullopt;
+  // No text of ours holds a NUL, and metadata cannot.
+  if (text.find('\0') != std::string_view::npos) return std::nullopt;
   HookInfo hook;
   hook.id = id;
   const std::string_view kind = NextField(text);

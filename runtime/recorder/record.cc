@@ -198,7 +198,7 @@ absl::Status Recording::ForkCommand() {
 }
 
 std::vector<std::int32_t> Recording::RootPids() const {
-  if (!options_.pids.empty()) return options_.pids;
+  if (!options_.pids.empty() || command_ == nullptr) return options_.pids;
   return {command_->pid()};
 }
 
@@ -209,8 +209,9 @@ void Recording::FillSession() {
   control.scope = kernel_ == nullptr     ? SessionScope::kHooksOnly
                   : options_.system_wide ? SessionScope::kSystem
                                          : SessionScope::kCommand;
-  const std::vector<std::int32_t> roots = RootPids();
-  control.root_pid = control.scope == SessionScope::kCommand ? roots[0] : 0;
+  if (control.scope == SessionScope::kCommand) {
+    control.root_pid = RootPids().front();
+  }
   // Sub-buffers are packets: whole pages.
   const std::uint64_t page = logformat::kPacketAlignBytes;
   control.sub_buffer_bytes =
