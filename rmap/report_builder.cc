@@ -346,13 +346,26 @@ class Builder {
         books.outside += cpu.outside.counts[event];
         books.unattributed += cpu.unattributed.counts[event];
       }
+      books.own = std::min(OwnCount(event), books.processes);
+      books.processes -= books.own;
       // Modulo 2^64, so that the difference is right whatever its sign.
       books.residual = static_cast<std::int64_t>(
-          books.total - books.processes - books.idle - books.interrupts -
-          books.outside - books.unattributed);
+          books.total - books.processes - books.own - books.idle -
+          books.interrupts - books.outside - books.unattributed);
       books.in_segments = InSegments(i, books.processes);
       out_.books.push_back(books);
     }
+  }
+
+  // What the recorder's own threads counted.
+  std::uint64_t OwnCount(std::size_t event) const {
+    std::uint64_t sum = 0;
+    if (in_.info.recorder_pid <= 0) return sum;
+    for (const ThreadState& thread : in_.registry.threads()) {
+      if (thread.process->pid != in_.info.recorder_pid) continue;
+      sum += thread.counts[event];
+    }
+    return sum;
   }
 
   std::optional<std::uint64_t> InSegments(std::size_t event,

@@ -218,7 +218,8 @@ class TextReport {
   static bool IsEmpty(const Column<Row>& column, const std::vector<Row>& rows) {
     const std::string& name = column.name.front();
     const bool may_go = name == "counts" || name == "interrupts" ||
-                        name.rfind("outside", 0) == 0 || name == "in_segments";
+                        name == "own" || name.rfind("outside", 0) == 0 ||
+                        name == "in_segments";
     return may_go && std::all_of(rows.begin(), rows.end(), [&](const Row& row) {
              const Cell cell = column.value(row);
              const auto* number = std::get_if<std::uint64_t>(&cell);

@@ -119,6 +119,7 @@ struct Books {
   bool known = true;  // false: no CPU counted this event; all below is 0
   std::uint64_t total = 0;
   std::uint64_t processes = 0;
+  std::uint64_t own = 0;  // the recorder's process, which has a row as well
   std::uint64_t idle = 0;
   std::uint64_t interrupts = 0;
   std::uint64_t outside = 0;  // not recorded by choice (scope of a command)

@@ -29,7 +29,7 @@ constexpr unsigned kCapBpf = 39;
 
 constexpr char kParanoidFix[] = "sudo sysctl kernel.perf_event_paranoid=-1";
 constexpr char kCapabilityFix[] =
-    "sudo setcap cap_perfmon,cap_dac_read_search,cap_sys_nice+ep "
+    "sudo setcap cap_bpf,cap_perfmon,cap_dac_read_search,cap_sys_nice+ep "
     "$(command -v countrace)";
 
 // errno of opening `name` (0 = it opens) for every thread of a CPU (tid -1) or

@@ -4,8 +4,9 @@
 // cases/fail-*.rmapcase: named for a defect of the trace, which the report must
 // show. COUNTRACE_UPDATE_GOLDEN=1 rewrites the expected part; review the diff.
 //
-//   scope system|command · root PID · begin NS · session-lost CAUSE N
-//   cpu-events NAME... · thread-events NAME... · segment|point ID PROVIDER NAME
+//   scope system|command · root PID · recorder PID · begin NS · session-lost
+//   CAUSE N cpu-events NAME... · thread-events NAME... · segment|point ID
+//   PROVIDER NAME
 //   @TIME cpuN begin|end|tick RUNNING VALUE...     (values of the CPU's
 //   counters)
 //   @TIME cpuN switch PREV NEXT STATE VALUE...     (S, R yielded, P preempted,
@@ -191,6 +192,8 @@ void Build(const std::string& events, MemoryTrace& trace) {
                                      : logformat::SessionScope::kSystem;
     } else if (word == "root") {
       in >> info.root_pid;
+    } else if (word == "recorder") {
+      in >> info.recorder_pid;
     } else if (word == "begin") {
       in >> info.begin_ns;
     } else if (word == "session-lost") {
@@ -294,6 +297,7 @@ std::string Show(const Report& report) {
     const Books& books = report.books[i];
     out << "books " << report.events[i] << " total=" << books.total
         << " processes=" << books.processes
+        << (books.own != 0 ? " own=" + std::to_string(books.own) : "")
         << " in-segments=" << Or(books.in_segments) << " idle=" << books.idle
         << " outside=" << books.outside
         << " unattributed=" << books.unattributed
