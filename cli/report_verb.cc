@@ -24,9 +24,9 @@ constexpr VerbText kText = {
     .summary = "who used what: processes, segments, books that balance",
     .usage = "[options] [TRACE]",
     .details =
-        "Every event has a book: processes + idle + interrupts + outside +\n"
-        "unattributed + residual = total. A residual of 0 means that nothing\n"
-        "is missing. Numbers that are not exact say so.\n",
+        "Every event has a book: processes + own cost + idle + interrupts +\n"
+        "outside + unattributed + residual = total. A residual of 0 means that\n"
+        "nothing is missing. Numbers that are not exact say so.\n",
     .examples =
         "# the summary of ./countrace.ctf\n"
         "countrace report\n"
