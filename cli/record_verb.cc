@@ -110,7 +110,7 @@ int FailedStatus(const absl::Status& status) {
 
 struct Options {
   RecordOptions record;
-  std::vector<std::string> events, hook_events, pids;
+  std::vector<std::string> events, hook_events, pids, kernel_records;
   std::string mode = "stream";
   std::uint64_t sub_buffers = 4;
   std::string backend = "auto";
@@ -157,6 +157,9 @@ void AddOptions(VerbParser& parser, Options& options) {
                    {"auto", "bpf", "perf"},
                    "where kernel records come from: bpf costs least, perf "
                    "rings work without BPF (default auto: bpf if it works)");
+  parser.AddTexts("--kernel", "WHAT", options.kernel_records,
+                  "record also, separated by commas: wakeups (who makes whom "
+                  "runnable; then `wait` is the whole run-queue wait)");
   parser.AddFlag("--no-kernel", options.no_kernel, "record user hooks only");
   parser.AddFlag("--no-fault-records", options.no_fault_records,
                  "count page faults, but do not record each one");
@@ -182,6 +185,16 @@ int RunRecord(const Arguments& arguments) {
           absl::StrFormat("-p %s: not a process id", text));
     }
     record.pids.push_back(pid);
+  }
+  for (const std::string& what : SplitNames(options.kernel_records)) {
+    if (what != "wakeups") {
+      return parser.UsageError(
+          absl::StrFormat("--kernel %s: not known; there is: wakeups", what));
+    }
+    record.wakeups = true;
+  }
+  if (record.wakeups && options.no_kernel) {
+    return parser.UsageError("--kernel and --no-kernel contradict each other");
   }
   if (record.command.empty() && !record.system_wide && record.pids.empty()) {
     return parser.UsageError(

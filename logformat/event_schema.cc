@@ -91,6 +91,11 @@ void AddCpuClasses(const TraceInfo& info, std::vector<EventClass>& classes) {
        {"next_tid", F::kUint24},
        {"prev_state", F::kUint16}},
       false);
+  add(CpuEvent::kWakeup, "wakeup",
+      {{"waker_tid", F::kUint24},
+       {"wakee_tid", F::kUint24},
+       {"target_cpu", F::kUint16}},
+      false);
 }
 
 void AddThreadClasses(const TraceInfo& info, std::vector<EventClass>& classes) {

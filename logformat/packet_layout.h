@@ -172,8 +172,9 @@ enum class CpuEvent : std::uint16_t {
   kFault = 7,         // FaultRecord: one page fault
   kProcessState = 8,  // StateRecord: a thread that existed at the beginning
   kSwitchIn = 9,      // SwitchInRecord: a switch known without its counters
+  kWakeup = 10,       // WakeupRecord: a thread became runnable
 };
-inline constexpr std::uint16_t kCpuEventMax = 9;
+inline constexpr std::uint16_t kCpuEventMax = 10;
 
 // N = number of events of the session's event set; counters are cumulative
 // since the recording began on this CPU. With 4 counters: 48 bytes.
@@ -212,6 +213,15 @@ struct SwitchInRecord {
   std::uint64_t tids_and_state;  // as in DispatchRecord; the state is 0
 };
 static_assert(sizeof(SwitchInRecord) == 16, "FORMAT.md section 4.3");
+
+// Event `wakeup`: the stream's CPU makes `wakee` runnable (sched_waking,
+// sched_wakeup_new). In an interrupt `waker` is whom it interrupted.
+struct WakeupRecord {
+  std::uint64_t header;
+  // Bits 0..23 waker (0 = idle), 24..47 wakee, 48..63 CPU it waits on at first.
+  std::uint64_t tids_and_cpu;
+};
+static_assert(sizeof(WakeupRecord) == 16, "FORMAT.md section 4.3");
 
 struct CountersRecord {  // event `counters`
   std::uint64_t header;

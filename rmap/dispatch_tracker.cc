@@ -367,6 +367,23 @@ void DispatchTracker::OnSwitchIn(const EventRecord& record,
   Occupy(*cpu, next, time_ns, false);
 }
 
+void DispatchTracker::OnWakeup(const EventRecord& record,
+                               std::uint64_t time_ns) {
+  logformat::WakeupRecord wakeup;
+  if (!Decode(record, wakeup)) {
+    ++malformed_;
+    return;
+  }
+  const auto wakee =
+      static_cast<std::int32_t>(wakeup.tids_and_cpu >> 24 & 0xffffffu);
+  ThreadState* thread = Resolve(wakee, time_ns);
+  // Whoever runs is not asleep yet: it will not sleep, or is woken too early
+  // for us to tell. Whoever waits was woken before.
+  if (thread == nullptr || thread->running_cpu >= 0 || thread->waiting) return;
+  thread->waiting = true;
+  thread->runnable_since_ns = time_ns;
+}
+
 void DispatchTracker::OnFault(std::int32_t cpu_number) {
   CpuState* cpu = Cpu(cpu_number);
   if (cpu != nullptr) ++cpu->faults;

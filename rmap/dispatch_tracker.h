@@ -48,6 +48,7 @@ class DispatchTracker {
   void OnDispatch(const logformat::EventRecord& record, std::uint64_t time_ns);
   void OnCounters(const logformat::EventRecord& record, std::uint64_t time_ns);
   void OnSwitchIn(const logformat::EventRecord& record, std::uint64_t time_ns);
+  void OnWakeup(const logformat::EventRecord& record, std::uint64_t time_ns);
   // A fault record of the thread that runs on `cpu`.
   void OnFault(std::int32_t cpu);
   // Records of `cpu` were lost after its last one.

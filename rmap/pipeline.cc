@@ -219,6 +219,9 @@ void Reconstruction::OnKernelRecord(const EventRecord& record,
     case CpuEvent::kCounters:
       dispatches_.OnCounters(record, time_ns);
       return;
+    case CpuEvent::kWakeup:
+      dispatches_.OnWakeup(record, time_ns);
+      return;
     case CpuEvent::kSwitchIn:
       dispatches_.OnSwitchIn(record, time_ns);
       return;

@@ -180,7 +180,8 @@ std::vector<Column<ThreadRow>> ThreadColumns(const Report& report) {
       {{"wait_ns"},
        "wait",
        Unit::kNanoseconds,
-       "Runnable but on no CPU, after preemption or yield.",
+       "Runnable but on no CPU: after preemption or yield, and after "
+       "wake-ups if they were recorded (--kernel wakeups).",
        [](const R& r) { return FromOptional(r.wait_ns); }}};
   AddCounts(report, columns);
   columns.push_back({{"first_seen_ns"},

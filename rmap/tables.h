@@ -53,8 +53,8 @@ struct ThreadRow {
   std::optional<std::uint64_t> on_cpu_ns;
   std::uint64_t dispatches = 0;
   std::uint64_t migrations = 0;
-  // Runnable but not on a CPU: after preemption or yield. Time from a wake-up
-  // to its switch-in needs wake-up records and is not in it yet.
+  // Runnable but not on a CPU: after preemption or yield, and, if the trace has
+  // wake-up records, after each wake-up.
   std::optional<std::uint64_t> wait_ns;
   Counts counts;
   Quality quality = Quality::kExact;  // as in ProcessRow

@@ -53,6 +53,7 @@ bool CommandScope::Apply(const RecordBatch& batch, const KernelRecord& record) {
       }
       return keep;
     }
+    case CpuEvent::kWakeup:
     case CpuEvent::kSwitchIn: {
       const std::uint64_t packed = *batch.Words(record);
       return Contains(static_cast<std::int32_t>(packed & 0xffffff)) ||

@@ -39,6 +39,7 @@ std::int32_t ActingThread(const RecordBatch& batch,
       return batch.Body<logformat::CommRecord>(record).tid;
     case CpuEvent::kFault:
       return batch.Body<logformat::FaultRecord>(record).tid;
+    case CpuEvent::kWakeup:  // perhaps in an interrupt
     case CpuEvent::kCounters:
     case CpuEvent::kProcessState:
       break;

@@ -25,6 +25,7 @@ struct KernelRecorderOptions {
   // if this machine does not have them.
   std::size_t optional_events_from = logformat::kMaxCounters;
   bool fault_records = true;
+  bool wakeups = false;                // a record for each wake-up: BPF only
   std::uint64_t ring_bytes = 8 << 20;  // per CPU
 };
 

@@ -253,6 +253,11 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenPerfKernelRecorder(
   if (online->empty()) return absl::UnavailableError("No CPU is online");
 
   std::vector<std::string> messages;
+  if (options.wakeups) {
+    messages.push_back(
+        "Wake-ups are not recorded: that needs the BPF back end (`countrace "
+        "doctor` tells why it does not work here)");
+  }
   auto events = CountableEvents(options, *online, group, messages);
   if (!events.ok()) return events.status();
   group.events = *events;

@@ -531,6 +531,7 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
     kernel_options.events = *std::move(events);
     if (defaults) kernel_options.optional_events_from = kOptionalDefaultsFrom;
     kernel_options.fault_records = options.fault_records;
+    kernel_options.wakeups = options.wakeups;
     kernel_options.ring_bytes = options.kernel_ring_bytes;
     auto opened = OpenKernelRecorder(options.backend, kernel_options, messages);
     if (opened.ok()) {

@@ -40,6 +40,7 @@ struct RecordOptions {
   bool kernel = true;                         // false: user hooks only
   bool fault_records = true;    // a record for every page fault, if page-faults
                                 // is among the events
+  bool wakeups = false;         // a record for every wake-up (BPF back end)
   std::string runtime_library;  // path of libcountrace-runtime.so
   // Called about ten times a second on the recording thread; may be empty.
   std::function<void(std::uint64_t bytes, std::uint64_t elapsed_ns)> progress;

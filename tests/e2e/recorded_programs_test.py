@@ -326,6 +326,33 @@ class Books(Recording):
             self.assertLessEqual(abs(rows[pid]['on_cpu_ns'] - ns),
                                  ns / 100 + stolen_ns)
 
+    def test_waiting_time_agrees_with_the_scheduler(self):
+        # Somebody who wakes up often, on a core that two others keep busy.
+        sleeper = ('import os, time\n'
+                   'os.sched_setaffinity(0, {0})\n'
+                   'os.nice(15)\n'
+                   'for _ in range(100): time.sleep(0.005)\n'
+                   'os.nice(-15)\n'
+                   'stat = open("/proc/self/schedstat").read()\n'
+                   'print("schedstat", os.getpid(), stat)\n')
+        shell = (f'"{WORKLOAD}" spin 1500 0 & "{WORKLOAD}" spin 1500 0 & '
+                 f"python3 -c '{sleeper}'; wait")
+        stolen_ns = self.stolen_ns()
+        run = countrace('record', '--kernel', 'wakeups', '-o', self.trace, '--',
+                        'sh', '-c', shell)
+        if 'Wake-ups are not recorded' in run.stderr:
+            self.skipTest('SKIPPED: wake-ups need BPF, which does not work here')
+        stolen_ns = self.stolen_ns() - stolen_ns
+        truth = {int(pid): int(ns) for pid, ns in
+                 re.findall(r'^schedstat (\d+) \d+ (\d+)', run.stdout, re.M)}
+        self.assertEqual(len(truth), 3)
+        rows = {row['tid']: row for row in report(self.trace)['threads']}
+        for tid, ns in truth.items():
+            self.assertGreater(ns, 50000000)  # there was something to wait for
+            # What it waits after it has read its own statistics is not in them.
+            self.assertLessEqual(abs(rows[tid]['wait_ns'] - ns),
+                                 ns / 20 + 10000000 + stolen_ns)
+
     def stolen_ns(self):
         fields = pathlib.Path('/proc/stat').read_text().splitlines()[1].split()
         assert fields[0] == 'cpu0'

@@ -193,6 +193,14 @@ class Generator {
         Append(record.body, &address, 8);
         break;
       }
+      case CpuEvent::kWakeup: {
+        const auto waker = static_cast<std::uint32_t>(ids[0]);
+        const auto wakee = static_cast<std::uint32_t>(ids[1]);
+        stored = stream.Wakeup(now_ns_, waker, wakee, 3);
+        const std::uint64_t packed = PackDispatch(waker, wakee, 3);
+        Append(record.body, &packed, 8);
+        break;
+      }
       case CpuEvent::kSwitchIn: {
         const auto prev = static_cast<std::uint32_t>(ids[0]);
         const auto next = static_cast<std::uint32_t>(ids[1]);

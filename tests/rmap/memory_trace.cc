@@ -71,6 +71,13 @@ void MemoryTrace::SwitchIn(std::uint64_t time_ns, std::int32_t cpu,
       logformat::SwitchInRecord{0, logformat::PackDispatch(prev, next, 0)});
 }
 
+void MemoryTrace::Wakeup(std::uint64_t time_ns, std::int32_t cpu,
+                         std::uint32_t waker, std::uint32_t wakee) {
+  AddLayout(
+      time_ns, cpu, CpuEvent::kWakeup,
+      logformat::WakeupRecord{0, logformat::PackDispatch(waker, wakee, 0)});
+}
+
 void MemoryTrace::Dump(std::uint64_t time_ns, std::int32_t cpu,
                        logformat::CountersReason reason,
                        std::uint32_t running_tid, const Counters& counters) {

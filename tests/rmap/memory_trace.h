@@ -39,6 +39,8 @@ class MemoryTrace final : public logformat::TraceReader {
                 const Counters& counters);
   void SwitchIn(std::uint64_t time_ns, std::int32_t cpu, std::uint32_t prev,
                 std::uint32_t next);
+  void Wakeup(std::uint64_t time_ns, std::int32_t cpu, std::uint32_t waker,
+              std::uint32_t wakee);
   void Dump(std::uint64_t time_ns, std::int32_t cpu,
             logformat::CountersReason reason, std::uint32_t running_tid,
             const Counters& counters);

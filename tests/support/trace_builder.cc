@@ -124,6 +124,13 @@ bool CpuStreamBuilder::SwitchIn(std::uint64_t time_ns, std::uint32_t prev,
   return Put(*writer_, CpuEvent::kSwitchIn, time_ns, body);
 }
 
+bool CpuStreamBuilder::Wakeup(std::uint64_t time_ns, std::uint32_t waker,
+                              std::uint32_t wakee, std::uint16_t target_cpu) {
+  BodyBytes body;
+  body.Add(logformat::PackDispatch(waker, wakee, target_cpu));
+  return Put(*writer_, CpuEvent::kWakeup, time_ns, body);
+}
+
 bool CpuStreamBuilder::Counters(std::uint64_t time_ns,
                                 logformat::CountersReason reason,
                                 std::uint32_t running_tid,

@@ -75,6 +75,8 @@ class CpuStreamBuilder {
                 std::uint32_t next_tid, std::uint16_t state,
                 const std::vector<std::uint64_t>& counters);
   bool SwitchIn(std::uint64_t time_ns, std::uint32_t prev, std::uint32_t next);
+  bool Wakeup(std::uint64_t time_ns, std::uint32_t waker, std::uint32_t wakee,
+              std::uint16_t target_cpu);
   bool Counters(std::uint64_t time_ns, logformat::CountersReason reason,
                 std::uint32_t running_tid,
                 const std::vector<std::uint64_t>& counters);

@@ -120,6 +120,13 @@ absl::Status BpfPrograms::Open(const BpfProgramOptions& options) {
     error = bpf_map__set_max_entries(skeleton_->maps.perf_events, slots);
   }
   if (error != 0) return BpfError(-error, "Cannot size BPF maps");
+  for (bpf_program* const program :
+       {skeleton_->progs.on_waking, skeleton_->progs.on_wakeup_new}) {
+    if (error == 0) {
+      error = bpf_program__set_autoload(program, options.wakeups);
+    }
+  }
+  if (error != 0) return BpfError(-error, "Cannot choose BPF programs");
   error = sched_events__load(skeleton_);
   if (error != 0) return BpfError(-error, "Cannot load BPF programs");
   return absl::OkStatus();

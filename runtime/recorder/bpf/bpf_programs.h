@@ -27,6 +27,7 @@ struct BpfProgramOptions {
   std::vector<std::uint32_t> cpus;  // online
   std::vector<EventSpec> events;    // the event set
   bool fault_records = false;
+  bool wakeups = false;
   std::uint64_t ring_bytes = 0;  // of each CPU, rounded up to a power of two
 };
 

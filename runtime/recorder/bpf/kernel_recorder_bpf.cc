@@ -155,6 +155,7 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenBpfKernelRecorder(
   programs.cpus = *online;
   programs.events = *events;
   programs.fault_records = options.fault_records && CountsPageFaults(*events);
+  programs.wakeups = options.wakeups;
   programs.ring_bytes = options.ring_bytes;
   auto loaded = BpfPrograms::Load(programs);
   if (!loaded.ok()) return loaded.status();

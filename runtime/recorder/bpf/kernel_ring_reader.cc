@@ -28,6 +28,8 @@ std::size_t RecordBytes(std::uint16_t event_id, std::size_t counters) {
       return sizeof(logformat::CommRecord);
     case CpuEvent::kFault:
       return sizeof(logformat::FaultRecord);
+    case CpuEvent::kWakeup:
+      return sizeof(logformat::WakeupRecord);
     case CpuEvent::kSwitchIn:
       return sizeof(logformat::SwitchInRecord);
     case CpuEvent::kProcessState:

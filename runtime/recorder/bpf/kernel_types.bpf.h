@@ -15,6 +15,7 @@ struct task_struct {
   struct sched_entity se;
   int pid;   // what user space calls tid
   int tgid;  // what user space calls pid
+  int wake_cpu;
   int exit_state;
   unsigned in_execve : 1;
   struct task_struct* real_parent;

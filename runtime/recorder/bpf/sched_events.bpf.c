@@ -27,6 +27,7 @@ enum {
   EVENT_EXIT = 6,
   EVENT_FAULT = 7,
   EVENT_SWITCH_IN = 9,
+  EVENT_WAKEUP = 10,
 };
 
 // Set before the programs are loaded: constants to the verifier.
@@ -201,6 +202,30 @@ int BPF_PROG(on_switch, _Bool preempt, struct task_struct* prev,
   }
   ++control->switches;
   return 0;
+}
+
+static __always_inline int wakeup_event(const struct task_struct* wakee) {
+  struct countrace_ring_control* control = this_control();
+  if (!is_recording(control)) return 0;
+  const __u64 now = bpf_ktime_get_ns();
+  __u64* record = reserve(control, 16, now);
+  if (!record) return 0;
+  record[1] = (bpf_get_current_pid_tgid() & 0xffffff) |
+              ((__u64)wakee->pid & 0xffffff) << 24 |
+              (__u64)(wakee->wake_cpu & 0xffff) << 48;
+  commit(record, EVENT_WAKEUP, now);
+  return 0;
+}
+
+// In the waker's context; sched_wakeup may come on the wakee's CPU.
+SEC("tp_btf/sched_waking")
+int BPF_PROG(on_waking, struct task_struct* wakee) {
+  return wakeup_event(wakee);
+}
+
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(on_wakeup_new, struct task_struct* wakee) {
+  return wakeup_event(wakee);
 }
 
 static __always_inline int task_event(__u16 event, struct task_struct* task,
