@@ -25,7 +25,8 @@ constexpr VerbText kText = {
     .usage = "[options] [TRACE]",
     .details =
         "Every event has a book: processes + own cost + idle + interrupts +\n"
-        "outside + unattributed + residual = total. A residual of 0 means that\n"
+        "outside + unattributed + residual = total. A residual of 0 means "
+        "that\n"
         "nothing is missing. Numbers that are not exact say so.\n",
     .examples =
         "# the summary of ./countrace.ctf\n"
