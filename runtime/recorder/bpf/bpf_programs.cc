@@ -16,7 +16,6 @@
 
 #include "absl/strings/str_format.h"
 #include "runtime/recorder/countable_events.h"
-#include "runtime/recorder/cpu_list.h"
 #include "runtime/recorder/event_list.h"
 #include "runtime/recorder/small_file.h"
 #include "sched_events.skel.h"
@@ -85,51 +84,64 @@ absl::StatusOr<std::unique_ptr<BpfPrograms>> BpfPrograms::Load(
 }
 
 absl::Status BpfPrograms::Open(const BpfProgramOptions& options) {
-  const auto possible = PossibleCpus();
-  if (!possible.ok()) return possible.status();
-  cpu_count_ = possible->back() + 1;
+  slots_ = static_cast<std::uint32_t>(options.cpus.size());
+  present_.resize(slots_);
+  if (options.cpus.back() >= COUNTRACE_MAX_CPUS) {
+    return absl::UnimplementedError(
+        absl::StrFormat("BPF rings are for CPUs below %d, and there is CPU %d",
+                        COUNTRACE_MAX_CPUS, options.cpus.back()));
+  }
   const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  // The most an element of a BPF array is indexed with safely.
   ring_bytes_ = std::bit_ceil(
       std::clamp<std::uint64_t>(options.ring_bytes, page, 256ull << 20));
-  ring_stride_ = ring_bytes_ + COUNTRACE_RING_SLACK;
-  present_.resize(cpu_count_);
+  for (;;) {
+    const int error = OpenAndLoad(options);
+    if (error == 0) return absl::OkStatus();
+    // Before Linux 6.5 an element of an array is at most 4 MiB.
+    if ((error != E2BIG && error != ENOMEM) || ring_bytes_ <= page) {
+      return BpfError(error, "Cannot load BPF programs");
+    }
+    ring_bytes_ /= 2;
+  }
+}
 
+int BpfPrograms::OpenAndLoad(const BpfProgramOptions& options) {
+  sched_events__destroy(skeleton_);
   skeleton_ = sched_events__open();
-  if (skeleton_ == nullptr) return BpfError(errno, "Cannot open BPF programs");
+  if (skeleton_ == nullptr) return errno;
+  ring_stride_ = ring_bytes_ + COUNTRACE_RING_SLACK;
   auto& constants = *skeleton_->rodata;
   constants.ring_mask = static_cast<std::uint32_t>(ring_bytes_ - 1);
   constants.counter_count = static_cast<std::uint32_t>(options.events.size());
-  constants.cpu_count = cpu_count_;
+  constants.slot_count = slots_;
+  for (std::uint32_t slot = 0; slot < slots_; ++slot) {
+    constants.cpu_slot[options.cpus[slot]] =
+        static_cast<std::uint16_t>(slot + 1);
+  }
   for (std::size_t i = 0; i < options.events.size(); ++i) {
     constants.counter_source[i] = static_cast<std::uint8_t>(
         SourceOf(options.events[i], options.fault_records));
   }
-  const auto slots = static_cast<std::uint32_t>(
-                         std::max<std::size_t>(options.events.size(), 1)) *
-                     cpu_count_;
-  int error = bpf_map__set_max_entries(skeleton_->maps.rings, cpu_count_);
+  const auto perf_slots = static_cast<std::uint32_t>(
+                              std::max<std::size_t>(options.events.size(), 1)) *
+                          slots_;
+  const auto& maps = skeleton_->maps;
+  int error = bpf_map__set_max_entries(maps.rings, slots_);
   if (error == 0) {
-    error = bpf_map__set_value_size(skeleton_->maps.rings,
+    error = bpf_map__set_value_size(maps.rings,
                                     static_cast<std::uint32_t>(ring_stride_));
   }
-  if (error == 0) {
-    error = bpf_map__set_max_entries(skeleton_->maps.ring_controls, cpu_count_);
-  }
-  if (error == 0) {
-    error = bpf_map__set_max_entries(skeleton_->maps.perf_events, slots);
-  }
-  if (error != 0) return BpfError(-error, "Cannot size BPF maps");
+  if (error == 0) error = bpf_map__set_max_entries(maps.ring_controls, slots_);
+  if (error == 0)
+    error = bpf_map__set_max_entries(maps.perf_events, perf_slots);
   for (bpf_program* const program :
        {skeleton_->progs.on_waking, skeleton_->progs.on_wakeup_new}) {
     if (error == 0) {
       error = bpf_program__set_autoload(program, options.wakeups);
     }
   }
-  if (error != 0) return BpfError(-error, "Cannot choose BPF programs");
-  error = sched_events__load(skeleton_);
-  if (error != 0) return BpfError(-error, "Cannot load BPF programs");
-  return absl::OkStatus();
+  if (error == 0) error = sched_events__load(skeleton_);
+  return -error;
 }
 
 absl::Status BpfPrograms::MapMemory() {
@@ -140,13 +152,12 @@ absl::Status BpfPrograms::MapMemory() {
     return mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_SHARED,
                 bpf_map__fd(of), 0);
   };
-  void* rings =
-      map(skeleton_->maps.rings, ring_stride_ * cpu_count_, rings_bytes_);
+  void* rings = map(skeleton_->maps.rings, ring_stride_ * slots_, rings_bytes_);
   if (rings == MAP_FAILED) return ErrnoStatus(errno, "Cannot map BPF rings");
   rings_ = static_cast<std::byte*>(rings);
   void* controls =
       map(skeleton_->maps.ring_controls,
-          sizeof(countrace_ring_control) * cpu_count_, controls_bytes_);
+          sizeof(countrace_ring_control) * slots_, controls_bytes_);
   if (controls == MAP_FAILED) {
     return ErrnoStatus(errno, "Cannot map BPF ring controls");
   }
@@ -156,12 +167,13 @@ absl::Status BpfPrograms::MapMemory() {
 
 absl::Status BpfPrograms::OpenEvents(const BpfProgramOptions& options) {
   const int map = bpf_map__fd(skeleton_->maps.perf_events);
-  for (const std::uint32_t cpu : options.cpus) {
+  for (std::uint32_t slot = 0; slot < slots_; ++slot) {
+    const std::uint32_t cpu = options.cpus[slot];
     int leader = -1;  // of the PMU's group
     for (std::size_t i = 0; i < options.events.size(); ++i) {
       const EventSpec& event = options.events[i];
       if (SourceOf(event, options.fault_records) != COUNTRACE_SOURCE_PERF) {
-        present_[cpu] |= 1u << i;
+        present_[slot] |= 1u << i;
         continue;
       }
       const bool hardware = IsHardware(event);
@@ -172,13 +184,13 @@ absl::Status BpfPrograms::OpenEvents(const BpfProgramOptions& options) {
       ScopedFd fd(OpenPerfEvent(attr, -1, static_cast<int>(cpu),
                                 hardware ? leader : -1));
       if (!fd.is_open()) continue;  // absent on this CPU
-      const auto slot = static_cast<std::uint32_t>(i) * cpu_count_ + cpu;
+      const auto key = static_cast<std::uint32_t>(i) * slots_ + slot;
       const int value = fd.get();
-      if (bpf_map_update_elem(map, &slot, &value, BPF_ANY) != 0) {
+      if (bpf_map_update_elem(map, &key, &value, BPF_ANY) != 0) {
         return BpfError(errno, "Cannot hand " + event.name + " to BPF");
       }
       if (hardware && leader < 0) leader = fd.get();
-      present_[cpu] |= 1u << i;
+      present_[slot] |= 1u << i;
       perf_events_.push_back(std::move(fd));
     }
   }
@@ -241,12 +253,12 @@ absl::Status BpfPrograms::DumpCounters(std::uint32_t cpu,
       -error, absl::StrFormat("Cannot dump the counters of CPU %d", cpu));
 }
 
-std::byte* BpfPrograms::ring(std::uint32_t cpu) const {
-  return rings_ + cpu * ring_stride_;
+std::byte* BpfPrograms::ring(std::size_t slot) const {
+  return rings_ + slot * ring_stride_;
 }
 
-countrace_ring_control& BpfPrograms::control(std::uint32_t cpu) const {
-  return controls_[cpu];
+countrace_ring_control& BpfPrograms::control(std::size_t slot) const {
+  return controls_[slot];
 }
 
 }  // namespace countrace::runtime

@@ -48,21 +48,25 @@ class BpfPrograms {
                             logformat::CountersReason reason);
   void Detach();
 
-  std::byte* ring(std::uint32_t cpu) const;
+  // `slot`: index of the CPU in BpfProgramOptions::cpus.
+  std::byte* ring(std::size_t slot) const;
+  countrace_ring_control& control(std::size_t slot) const;
+  // Bit i: event i is counted on this CPU.
+  std::uint32_t present(std::size_t slot) const { return present_[slot]; }
+  // What each ring got: older kernels have a limit of a few MiB.
   std::uint64_t ring_bytes() const { return ring_bytes_; }
-  countrace_ring_control& control(std::uint32_t cpu) const;
-  // Bit i: event i is counted on `cpu`.
-  std::uint32_t present(std::uint32_t cpu) const { return present_[cpu]; }
 
  private:
   BpfPrograms() = default;
+  // Returns: 0 or an errno.
+  int OpenAndLoad(const BpfProgramOptions& options);
   absl::Status Open(const BpfProgramOptions& options);
   absl::Status MapMemory();
   absl::Status OpenEvents(const BpfProgramOptions& options);
   absl::Status Attach(const BpfProgramOptions& options);
 
   sched_events* skeleton_ = nullptr;
-  std::uint32_t cpu_count_ = 0;  // highest possible CPU + 1
+  std::uint32_t slots_ = 0;
   std::uint64_t ring_bytes_ = 0;
   std::size_t ring_stride_ = 0;
   std::byte* rings_ = nullptr;

@@ -1,5 +1,6 @@
 #include "runtime/recorder/bpf/kernel_recorder_bpf.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -29,8 +30,8 @@ class BpfKernelRecorder final : public KernelRecorder {
         programs_(std::move(programs)),
         streams_(scope),
         messages_(std::move(messages)) {
-    for (const std::uint32_t cpu : cpus) {
-      streams_.Add(cpu, programs_->present(cpu));
+    for (std::size_t slot = 0; slot < cpus.size(); ++slot) {
+      streams_.Add(cpus[slot], programs_->present(slot));
     }
   }
   ~BpfKernelRecorder() override { (void)End(); }
@@ -61,11 +62,11 @@ class BpfKernelRecorder final : public KernelRecorder {
 absl::Status BpfKernelRecorder::Begin(const KernelRecorderTarget& target) {
   absl::Status status = streams_.Create(target);
   if (!status.ok()) return status;
-  for (CpuStream& stream : streams_.all()) {
-    stream.begin_ns = MonotonicNs();
-    readers_.emplace_back(programs_->control(stream.cpu),
-                          programs_->ring(stream.cpu), programs_->ring_bytes(),
-                          events_.size(), stream.begin_ns);
+  for (std::size_t slot = 0; slot < streams_.all().size(); ++slot) {
+    CpuStream& stream = streams_.all()[slot];
+    readers_.emplace_back(programs_->control(slot), programs_->ring(slot),
+                          programs_->ring_bytes(), events_.size(),
+                          MonotonicNs());
     status = programs_->DumpCounters(stream.cpu, CountersReason::kBegin);
     if (!status.ok()) return status;
   }
@@ -159,6 +160,14 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenBpfKernelRecorder(
   programs.ring_bytes = options.ring_bytes;
   auto loaded = BpfPrograms::Load(programs);
   if (!loaded.ok()) return loaded.status();
+  // 2 MiB are 4 M dispatches a second: less than the default is no trouble.
+  constexpr std::uint64_t kPlenty = 2 << 20;
+  if ((*loaded)->ring_bytes() < std::min(options.ring_bytes, kPlenty)) {
+    messages.push_back(absl::StrFormat(
+        "Kernel rings are smaller than asked for: bytes=%d wanted=%d; this "
+        "kernel gives no larger ones to BPF",
+        (*loaded)->ring_bytes(), options.ring_bytes));
+  }
   return std::make_unique<BpfKernelRecorder>(options.scope, *std::move(events),
                                              *std::move(loaded), *online,
                                              std::move(messages));

@@ -33,10 +33,13 @@ enum {
 // Set before the programs are loaded: constants to the verifier.
 const volatile __u32 ring_mask = 4095;
 const volatile __u32 counter_count = 0;
-const volatile __u32 cpu_count = 1;
+const volatile __u32 slot_count = 1;
+// Which ring is a CPU's: its slot + 1, 0 for none. Machines that could hold
+// hundreds of CPUs have few: only those online get a ring.
+const volatile __u16 cpu_slot[COUNTRACE_MAX_CPUS] = {};
 const volatile __u8 counter_source[COUNTRACE_MAX_COUNTERS] = {};
 
-// One element for each CPU: the ring's bytes and the slack.
+// One element for each slot: the ring's bytes and the slack.
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(map_flags, BPF_F_MMAPABLE);
@@ -53,7 +56,7 @@ struct {
   __type(value, struct countrace_ring_control);
 } ring_controls SEC(".maps");
 
-// Perf events: counter * cpu_count + cpu.
+// Perf events: counter * slot_count + slot.
 struct {
   __uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
   __uint(max_entries, 1);
@@ -61,9 +64,16 @@ struct {
   __uint(value_size, 4);
 } perf_events SEC(".maps");
 
-static __always_inline struct countrace_ring_control* this_control(void) {
+// No element of a map has the slot of a CPU without a ring.
+static __always_inline __u32 this_slot(void) {
   const __u32 cpu = bpf_get_smp_processor_id();
-  return bpf_map_lookup_elem(&ring_controls, &cpu);
+  if (cpu >= COUNTRACE_MAX_CPUS) return ~0u;
+  return (__u32)cpu_slot[cpu] - 1;
+}
+
+static __always_inline struct countrace_ring_control* this_control(void) {
+  const __u32 slot = this_slot();
+  return bpf_map_lookup_elem(&ring_controls, &slot);
 }
 
 static __always_inline int is_recording(
@@ -81,8 +91,8 @@ static __always_inline __u64 header_word(__u16 event, __u64 time_ns) {
 // Room for `bytes` in this CPU's ring, or null: then it is counted as lost.
 static __always_inline __u64* reserve(struct countrace_ring_control* control,
                                       __u32 bytes, __u64 time_ns) {
-  const __u32 cpu = bpf_get_smp_processor_id();
-  char* ring = bpf_map_lookup_elem(&rings, &cpu);
+  const __u32 slot = this_slot();
+  char* ring = bpf_map_lookup_elem(&rings, &slot);
   if (!ring) return 0;
   // More than a few tries: interrupts came in between each time.
   for (int i = 0; i < 8; ++i) {
@@ -120,7 +130,7 @@ static __always_inline void commit(__u64* record, __u16 event, __u64 time_ns) {
 
 static __always_inline void store_counters(
     struct countrace_ring_control* control, __u64* out, __u64 time_ns) {
-  const __u32 cpu = bpf_get_smp_processor_id();
+  const __u32 slot = this_slot();
 #pragma unroll
   for (__u32 i = 0; i < COUNTRACE_MAX_COUNTERS; ++i) {
     if (i >= counter_count) break;
@@ -137,7 +147,7 @@ static __always_inline void store_counters(
         break;
       case COUNTRACE_SOURCE_PERF: {
         struct bpf_perf_event_value read = {};
-        bpf_perf_event_read_value(&perf_events, i * cpu_count + cpu, &read,
+        bpf_perf_event_read_value(&perf_events, i * slot_count + slot, &read,
                                   sizeof(read));
         value = read.counter;
         break;
