@@ -271,6 +271,19 @@ void TakeStreams(EnvTaker& take, TraceDescription& description) {
   }
 }
 
+void TakeProcesses(EnvTaker& take, TraceInfo& info) {
+  for (std::size_t i = 0;; ++i) {
+    const std::string key = absl::StrFormat("process_%d", i);
+    if (!take.Has(key)) return;
+    std::optional<ProcessName> process = ParseProcessText(take.String(key));
+    if (!process) {
+      take.MarkBad(key);
+      return;
+    }
+    info.processes.push_back(*std::move(process));
+  }
+}
+
 void TakeHooks(const Env& env, EnvTaker& take, TraceInfo& info) {
   constexpr std::string_view kPrefix = "hook_";
   for (auto at = env.lower_bound(kPrefix);
@@ -378,6 +391,7 @@ absl::StatusOr<TraceDescription> ParseMetadata(std::string_view text,
   info.cpu_events = TakeEvents("cpu_event", take);
   info.thread_events = TakeEvents("thread_event", take);
   TakeStreams(take, description);
+  TakeProcesses(take, info);
   TakeHooks(blocks.env, take, info);
   if (version == 0 || !take.bad_key().empty()) {
     return damaged(absl::StrFormat("env key '%s' is missing or out of range",

@@ -164,6 +164,9 @@ void AppendEnv(const TraceDescription& description, std::string& text) {
     string(absl::StrFormat("stream_%d", i),
            absl::StrFormat("%s\t%d", stream.file, stream.packets));
   }
+  for (std::size_t i = 0; i < info.processes.size(); ++i) {
+    string(absl::StrFormat("process_%d", i), ProcessText(info.processes[i]));
+  }
   for (const HookInfo& hook : info.hooks) {
     string(absl::StrFormat("hook_%d", hook.id), HookText(hook));
   }

@@ -68,6 +68,18 @@ void ParseHooks(std::string_view text, TraceDescription& description) {
     const std::size_t tab = line.find('\t');
     std::uint32_t id = 0;
     std::optional<HookInfo> hook;
+    constexpr std::string_view kProcess = "0\tprocess\t";
+    if (line.starts_with(kProcess)) {
+      auto process = ParseProcessText(line.substr(kProcess.size()));
+      if (process) {
+        description.info.processes.push_back(*std::move(process));
+      } else {
+        description.messages.push_back(
+            absl::StrFormat("%s line %d is damaged: it names no process",
+                            kHooksFile, line_number));
+      }
+      continue;
+    }
     if (tab != std::string_view::npos) {
       const auto parsed = std::from_chars(line.data(), line.data() + tab, id);
       if (parsed.ec == std::errc() && parsed.ptr == line.data() + tab) {

@@ -1,6 +1,9 @@
 #include "logformat/trace_description.h"
 
 #include <algorithm>
+#include <charconv>
+
+#include "absl/strings/str_format.h"
 
 namespace countrace::logformat {
 namespace {
@@ -74,6 +77,26 @@ std::optional<HookInfo> ParseHookText(std::uint32_t id, std::string_view text) {
   hook.name = name.substr(colon + 1);
   hook.location = text;
   return hook;
+}
+
+std::string ProcessText(const ProcessName& process) {
+  return absl::StrFormat("%d\t%s", process.pid, process.comm);
+}
+
+std::optional<ProcessName> ParseProcessText(std::string_view text) {
+  ProcessName process;
+  const std::string_view pid = NextField(text);
+  const auto parsed =
+      std::from_chars(pid.data(), pid.data() + pid.size(), process.pid);
+  if (pid.empty() || parsed.ec != std::errc() ||
+      parsed.ptr != pid.data() + pid.size() || process.pid <= 0 ||
+      pid.front() == '0' ||
+      text.find_first_of(std::string_view("\t\0", 2)) !=
+          std::string_view::npos) {
+    return std::nullopt;
+  }
+  process.comm = text;
+  return process;
 }
 
 std::string FormatUuid(const Uuid& uuid) {

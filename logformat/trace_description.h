@@ -42,6 +42,8 @@ std::uint64_t ExpectedPackets(const TraceDescription& description,
 // "segment\tus\tserver:handle\tserver.cc:12" (session_layout.h).
 std::string HookText(const HookInfo& hook);
 // Inverse; nullopt if `text` is not one.
+std::string ProcessText(const ProcessName& process);  // "PID\tCOMM"
+std::optional<ProcessName> ParseProcessText(std::string_view text);
 std::optional<HookInfo> ParseHookText(std::uint32_t id, std::string_view text);
 
 using Uuid = std::array<std::uint8_t, 16>;

@@ -33,6 +33,12 @@ struct HookInfo {
   std::string FullName() const { return provider + ":" + name; }
 };
 
+// An instrumented process, as it called itself when it joined.
+struct ProcessName {
+  std::int32_t pid = 0;
+  std::string comm;
+};
+
 // What the trace says about itself: from `metadata` of a finished trace, from
 // `.session` and `.hooks` of an unfinished one.
 struct TraceInfo {
@@ -49,6 +55,7 @@ struct TraceInfo {
   std::vector<std::string> cpu_events;     // names, in dump order
   std::vector<std::string> thread_events;  // names, in dump order
   std::vector<HookInfo> hooks;             // ascending by id
+  std::vector<ProcessName> processes;      // in the order in which they joined
   const HookInfo* FindHook(std::uint32_t hook_id) const;  // null if unknown
   bool finished = true;    // false: `.incomplete` is present
   bool recording = false;  // `.incomplete` is locked: a recorder is at work

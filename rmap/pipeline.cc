@@ -388,6 +388,13 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader) {
       report.scope = "system";
       break;
   }
+  // Without kernel records only its own word says what a process is called.
+  for (const logformat::ProcessName& named : info_.processes) {
+    ProcessState* process = registry_.FindProcess(named.pid);
+    if (process != nullptr && process->comm.empty()) {
+      process->comm = named.comm;
+    }
+  }
   report.command = info_.command;
   report.hostname = info_.hostname;
   report.kernel_release = info_.kernel_release;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -153,6 +154,18 @@ bool HookRegistry::Append(const char* line, std::size_t bytes) noexcept {
   memcpy(text_ + text_bytes_, line, bytes);
   text_bytes_ += bytes;
   return true;
+}
+
+void HookRegistry::AddProcess(std::int32_t pid) noexcept {
+  char comm[17] = {};
+  if (!Open() || prctl(PR_GET_NAME, comm) != 0) return;
+  for (char* c = comm; *c != '\0'; ++c) {
+    if (*c == '\t' || *c == '\n') *c = '?';
+  }
+  char line[64];
+  const int bytes =
+      snprintf(line, sizeof(line), "0\tprocess\t%d\t%s\n", pid, comm);
+  Append(line, static_cast<std::size_t>(bytes));
 }
 
 bool HookRegistry::Register(const countrace_hook_site& site,

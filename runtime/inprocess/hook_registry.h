@@ -28,6 +28,8 @@ class HookRegistry {
   // without payload. False, with a message on stderr: malformed descriptor,
   // explicit id already another hook's, no id left, registry unreadable.
   bool Register(const countrace_hook_site& site, RegisteredHook* hook) noexcept;
+  // Adds the name of the calling process.
+  void AddProcess(std::int32_t pid) noexcept;
 
  private:
   bool Open() noexcept;

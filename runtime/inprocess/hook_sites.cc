@@ -72,6 +72,11 @@ void RegisterSites(SiteList start, SiteList stop) noexcept {
   pthread_mutex_lock(&g_mutex);
   if (AddObject(start, stop)) {
     HookRegistry registry;
+    static bool named = false;
+    if (!named) {
+      named = true;
+      registry.AddProcess(g_process->pid.load(std::memory_order_relaxed));
+    }
     // Enters before exits: an exit takes the id of the segment it names.
     for (const bool exits : {false, true}) {
       for (SiteList at = start; at < stop; ++at) {

@@ -87,6 +87,8 @@ class NothingIsLost(Recording):
         self.assertEqual(sum(counts.values()), 16 * 2 * pairs)
         self.assertNotIn('offset', run.stderr)  # nothing to repair
         data = report(self.trace)
+        self.assertEqual({row['comm'] for row in data['processes']},
+                         {'hook_workload'})  # without kernel records
         lost = data['loss']['discarded_events']
         self.assertEqual(sum(data['loss']['by_cause'].values()), lost)
         self.assertEqual(data['trace']['records'] + lost,
@@ -349,9 +351,10 @@ class Books(Recording):
         rows = {row['tid']: row for row in report(self.trace)['threads']}
         for tid, ns in truth.items():
             self.assertGreater(ns, 50000000)  # there was something to wait for
-            # What it waits after it has read its own statistics is not in them.
+            # What it waits after it has read its own statistics (a slice or
+            # two, if others compete as well) is not in them.
             self.assertLessEqual(abs(rows[tid]['wait_ns'] - ns),
-                                 ns / 20 + 10000000 + stolen_ns)
+                                 ns / 10 + 20000000 + stolen_ns)
 
     def stolen_ns(self):
         fields = pathlib.Path('/proc/stat').read_text().splitlines()[1].split()

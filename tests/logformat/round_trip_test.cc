@@ -5,6 +5,7 @@
 
 #include "logformat/metadata_reader.h"
 #include "logformat/metadata_writer.h"
+#include "logformat/session_files.h"
 #include "logformat/trace_reader.h"
 #include "tests/logformat/trace_generator.h"
 #include "tests/support/trace_builder.h"
@@ -217,4 +218,30 @@ TEST_CASE("metadata: text and description are each other's inverse",
 }
 
 }  // namespace
+TEST_CASE("round_trip: names of processes, from .hooks to metadata and back",
+          "[logformat]") {
+  TraceDescription description;
+  ParseHooks(
+      "0\tprocess\t12\tredis \"x\\ y\n"
+      "4096\tpoint\t-\ta:b\tc.cc:1\n"
+      "0\tprocess\t12\tagain\n"
+      "0\tprocess\t007\tno\n"
+      "0\tprocess\t-3\tno\n"
+      "0\tprocess\t5\tno\ttabs\n"
+      "0\tprocess\t9",
+      description);
+  const std::vector<ProcessName>& processes = description.info.processes;
+  REQUIRE(processes.size() == 2);
+  CHECK(processes[0].pid == 12);
+  CHECK(processes[0].comm == "redis \"x\\ y");
+  CHECK(processes[1].comm == "again");
+  CHECK(description.info.hooks.size() == 1);
+  CHECK(description.messages.size() == 4);  // three damaged lines, a cut one
+  const auto again = ParseMetadata(MetadataText(description), "test");
+  REQUIRE(again.ok());
+  REQUIRE(again->info.processes.size() == 2);
+  CHECK(again->info.processes[0].comm == processes[0].comm);
+  CHECK(MetadataText(*again) == MetadataText(description));
+}
+
 }  // namespace countrace::logformat
