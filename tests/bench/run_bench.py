@@ -8,11 +8,14 @@ usage: run_bench.py BUILD_DIRECTORY [--runs N]
 import argparse
 import os
 import pathlib
+import re
 import shutil
+import socket
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 ROWS = []
 
@@ -198,6 +201,61 @@ def dispatch_rows(build, work, runs):
         data.stat().st_size / info['decode'][0] if perf else 0, '<= 48 B')
 
 
+class Redis:
+    """A redis server on a free port of the loopback interface."""
+
+    def __enter__(self):
+        with socket.socket() as probe:
+            probe.bind(('127.0.0.1', 0))
+            self.port = str(probe.getsockname()[1])
+        self.server = subprocess.Popen(
+            ['redis-server', '--port', self.port, '--save', ''],
+            stdout=subprocess.DEVNULL)
+        for _ in range(100):
+            if subprocess.run(['redis-cli', '-p', self.port, 'ping'],
+                              capture_output=True, check=False).returncode == 0:
+                break
+            time.sleep(0.05)
+        return self
+
+    def __exit__(self, *unused):
+        self.server.terminate()
+        self.server.wait(timeout=30)
+
+    def seconds(self, *recorder):
+        """Of 100,000 SETs, under `recorder`."""
+        text = run([*recorder, 'redis-benchmark', '-p', self.port, '-n',
+                    '100000', '-t', 'set', '--csv'])
+        rates = re.findall(r'^"SET","([0-9.]+)"', text, re.M)
+        return 100000 / float(rates[0])
+
+
+def load_rows(build, work, runs):
+    if os.geteuid() != 0 or not shutil.which('redis-server'):
+        print('SKIPPED: redis-benchmark: needs root and redis-server')
+        return
+    events = '{sched:sched_switch,cpu-clock,task-clock,page-faults}:S'
+    bare, ours, perf = [], [], []
+    with Redis() as redis:
+        for _ in range(runs):
+            bare.append(redis.seconds())
+            ours.append(redis.seconds(
+                build / 'cli/countrace', 'record', '-q', '-a', '--force', '-o',
+                work / 'redis.ctf', '--'))
+            if shutil.which('perf'):
+                perf.append(redis.seconds(
+                    'perf', 'record', '-q', '-a', '-e', events, '-o',
+                    work / 'redis.data', '--'))
+    base = statistics.median(bare)
+
+    def slower(values):
+        return (statistics.median(values) / base - 1) * 100
+    # Both are near 0: a ratio would say nothing.
+    ROWS.append(('redis-benchmark, slower by', f'{slower(ours):.1f} %',
+                 'perf record, group of 4',
+                 f'{slower(perf):.1f} %' if perf else '-', '-', '<= 2 %'))
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__,
@@ -211,6 +269,7 @@ def main():
         hook_rows(build, work, options.runs)
         decode_rows(build, work)
         dispatch_rows(build, work, options.runs)
+        load_rows(build, work, options.runs)
     header = ('what', 'countrace', 'beside it', 'its figure', 'ratio', 'goal')
     widths = [max(len(r[i]) for r in [header, *ROWS]) for i in range(6)]
     for line in [header, tuple('-' * w for w in widths), *ROWS]:
