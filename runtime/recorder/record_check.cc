@@ -1,0 +1,91 @@
+#include "runtime/recorder/record_check.h"
+
+#include <cerrno>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "runtime/recorder/event_list.h"
+#include "runtime/recorder/process_scan.h"
+#include "runtime/recorder/scoped_fd.h"
+
+namespace countrace::runtime {
+
+using logformat::SessionControl;
+
+bool NeedsKernel(const RecordOptions& options) {
+  return options.system_wide || !options.pids.empty();
+}
+
+std::string NamesOf(const std::vector<std::int32_t>& pids) {
+  std::string names;
+  for (const std::int32_t pid : pids) {
+    const std::vector<ProcessThread> threads = ScanThreadsOf(pid);
+    names += absl::StrFormat("%s%d (%s)", names.empty() ? "process " : ", ",
+                             pid, threads.empty() ? "?" : threads[0].comm);
+  }
+  return names;
+}
+
+std::vector<EventSpec> KeepHookEvents(std::vector<EventSpec> events,
+                                      std::vector<std::string>& messages) {
+  std::vector<EventSpec> kept;
+  for (EventSpec& event : events) {
+    perf_event_attr attr = ToPerfAttr(event);
+    attr.disabled = 1;
+    if (ScopedFd(OpenPerfEvent(attr, 0, -1, -1)).is_open()) {
+      kept.push_back(std::move(event));
+      continue;
+    }
+    const int error = errno;
+    attr.exclude_kernel = 1;
+    attr.exclude_hv = 1;
+    if ((error == EACCES || error == EPERM) &&
+        ScopedFd(OpenPerfEvent(attr, 0, -1, -1)).is_open()) {
+      event.exclude_kernel = true;
+      messages.push_back(
+          absl::StrFormat("%s at user hooks counts user mode only: %s",
+                          event.name, ExplainOpenError(error)));
+      kept.push_back(std::move(event));
+      continue;
+    }
+    messages.push_back(absl::StrFormat("%s is not counted at user hooks: %s",
+                                       event.name, ExplainOpenError(error)));
+  }
+  return kept;
+}
+
+absl::Status CheckOptions(const RecordOptions& options) {
+  if (options.command.empty() && !NeedsKernel(options)) {
+    return absl::InvalidArgumentError(
+        "Nothing to record: give a command after --, -p for running processes, "
+        "or -a for the whole system");
+  }
+  if (options.system_wide && !options.pids.empty()) {
+    return absl::InvalidArgumentError(
+        "The whole system (-a) holds the processes of -p already: give one of "
+        "the two");
+  }
+  if (NeedsKernel(options) && !options.kernel) {
+    return absl::InvalidArgumentError(
+        "A recording of the whole system (-a) or of running processes (-p) "
+        "consists of kernel records: leave out the option that switches them "
+        "off");
+  }
+  for (const std::int32_t pid : options.pids) {
+    if (!IsProcessAlive(pid)) {
+      return absl::NotFoundError(
+          absl::StrFormat("There is no process %d to record", pid));
+    }
+  }
+  if (!options.command.empty() && options.command.front().empty()) {
+    return absl::InvalidArgumentError("The command's name is empty");
+  }
+  if (options.hook_filter.size() >= sizeof(SessionControl::hook_filter)) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "The hook filter is too long: bytes=%d, at most %d",
+        options.hook_filter.size(), sizeof(SessionControl::hook_filter) - 1));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace countrace::runtime

@@ -1,0 +1,33 @@
+// What of a recording's options can be had: contradictions, processes that are
+// not there, events that a thread may not count.
+#ifndef COUNTRACE_RUNTIME_RECORDER_RECORD_CHECK_H_
+#define COUNTRACE_RUNTIME_RECORDER_RECORD_CHECK_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "runtime/recorder/event_name.h"
+#include "runtime/recorder/record.h"
+
+namespace countrace::runtime {
+
+// Without the kernel's side there would be nothing in the trace.
+bool NeedsKernel(const RecordOptions& options);
+
+// Returns: INVALID_ARGUMENT options that contradict each other or leave nothing
+// to record; NOT_FOUND one of pids is no process.
+absl::Status CheckOptions(const RecordOptions& options);
+
+// "process 7 (redis-server), 8 (nginx)", for the trace's description.
+std::string NamesOf(const std::vector<std::int32_t>& pids);
+
+// Hook events that a thread can open for itself, without the kernel's part
+// where only that is allowed. The others are named in `messages`.
+std::vector<EventSpec> KeepHookEvents(std::vector<EventSpec> events,
+                                      std::vector<std::string>& messages);
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_RECORD_CHECK_H_
