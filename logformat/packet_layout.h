@@ -207,10 +207,12 @@ enum SwitchState : std::uint16_t {
 // Event `switch_in`: `next` runs from here on. Written only where no dispatch
 // record leads here, because the kernel does not show sched_switch of `prev`
 // (the idle thread of a CPU, a sandbox's own agent): the time of the switch is
-// known, the counters at it are not.
+// known (or computed), the counters at it are not.
 struct SwitchInRecord {
   std::uint64_t header;
-  std::uint64_t tids_and_state;  // as in DispatchRecord; the state is 0
+  // Tids as in DispatchRecord; the state is 0, or 1 if nobody saw the switch
+  // and its time was computed from how long `prev` had run.
+  std::uint64_t tids_and_state;
 };
 static_assert(sizeof(SwitchInRecord) == 16, "FORMAT.md section 4.3");
 

@@ -356,15 +356,18 @@ void DispatchTracker::OnSwitchIn(const EventRecord& record,
       static_cast<std::int32_t>(switch_in.tids_and_state & 0xffffffu);
   const auto next =
       static_cast<std::int32_t>(switch_in.tids_and_state >> 24 & 0xffffffu);
+  const bool computed = switch_in.tids_and_state >> 48 != 0;
   const bool confirmed = Confirm(*cpu, prev);
   if (!confirmed) Abandon(*cpu, time_ns);
   const Charged charged = ChargeTime(*cpu, time_ns, confirmed);
   cpu->uncounted.push_back(charged);
-  if (confirmed) EmitStay(*cpu, logformat::kSwitchOther, false);
+  if (confirmed) EmitStay(*cpu, logformat::kSwitchOther, computed);
   if (charged.thread != nullptr) {
+    charged.thread->switch_inferred |= computed;
     SwitchOut(*charged.thread, record.cpu, time_ns, logformat::kSwitchOther);
   }
-  Occupy(*cpu, next, time_ns, false);
+  Occupy(*cpu, next, time_ns, computed);
+  if (cpu->thread != nullptr) cpu->thread->switch_inferred |= computed;
 }
 
 void DispatchTracker::OnWakeup(const EventRecord& record,

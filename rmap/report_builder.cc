@@ -76,6 +76,7 @@ class Builder {
       }
       row.dispatches = thread.dispatches;
       row.migrations = thread.migrations;
+      if (thread.switch_inferred) row.quality = Quality::kInferred;
       if (!in_.dispatches.IsComplete(thread) || thread.shares_counts) {
         row.quality = Quality::kBounded;
       }
@@ -118,6 +119,12 @@ class Builder {
           row.counts[i] = row.counts[i].value_or(0) + *thread.counts[i];
         }
       }
+    }
+    for (const ThreadState& thread : in_.registry.threads()) {
+      if (!thread.switch_inferred) continue;
+      ProcessRow& row =
+          processes_[static_cast<std::size_t>(thread.process->index)];
+      row.quality = Worse(row.quality, Quality::kInferred);
     }
     for (ProcessRow& row : processes_) {
       if (!has_kernel_) row.quality = Quality::kExact;  // nothing to qualify

@@ -171,7 +171,7 @@ class TextReport {
     if (marks) {
       out_ +=
           "  (s: scaled, multiplexed counters; b: bounded, records were lost; "
-          "i: inferred, an enter or exit\n   was not recorded)\n";
+          "i: inferred, an enter, exit\n   or switch was not recorded)\n";
     }
   }
 

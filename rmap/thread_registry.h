@@ -68,8 +68,9 @@ struct ThreadState {
   // Times its switch-in or switch-out is missing though no loss was counted.
   std::uint32_t unseen_switches = 0;
   bool lost_edge = false;  // born or retired while some CPU's records were lost
-  bool shares_counts = false;  // of some intervals, unattributed, with others
-  bool split_by_exec = false;  // counts of one interval are in its successor
+  bool switch_inferred = false;  // the time of a switch was computed
+  bool shares_counts = false;    // of some intervals, unattributed, with others
+  bool split_by_exec = false;    // counts of one interval are in its successor
 
   // Segments (SegmentBuilder).
   SegmentStack stack;

@@ -11,7 +11,7 @@
 //   counters)
 //   @TIME cpuN switch PREV NEXT STATE VALUE...     (S, R yielded, P preempted,
 //   X)
-//   @TIME cpuN switch-in PREV NEXT · wakeup WAKER WAKEE
+//   @TIME cpuN switch-in|computed-in PREV NEXT · wakeup WAKER WAKEE
 //   @TIME cpuN state|exec|comm PID/TID NAME · fork CHILD PARENT · exit|fault
 //   P/T
 //   @TIME cpuN lost N CAUSE · lost-packet REASON
@@ -107,10 +107,10 @@ void AddCpuLine(MemoryTrace& trace, std::uint64_t time_ns, std::int32_t cpu,
     std::string state;
     in >> prev >> next >> state;
     trace.Dispatch(time_ns, cpu, prev, next, StateOf(state), Rest(in));
-  } else if (verb == "switch-in") {
+  } else if (verb == "switch-in" || verb == "computed-in") {
     std::uint32_t prev = 0, next = 0;
     in >> prev >> next;
-    trace.SwitchIn(time_ns, cpu, prev, next);
+    trace.SwitchIn(time_ns, cpu, prev, next, verb == "computed-in");
   } else if (verb == "wakeup") {
     std::uint32_t waker = 0, wakee = 0;
     in >> waker >> wakee;

@@ -65,10 +65,11 @@ void MemoryTrace::Dispatch(std::uint64_t time_ns, std::int32_t cpu,
 }
 
 void MemoryTrace::SwitchIn(std::uint64_t time_ns, std::int32_t cpu,
-                           std::uint32_t prev, std::uint32_t next) {
-  AddLayout(
-      time_ns, cpu, CpuEvent::kSwitchIn,
-      logformat::SwitchInRecord{0, logformat::PackDispatch(prev, next, 0)});
+                           std::uint32_t prev, std::uint32_t next,
+                           bool computed) {
+  AddLayout(time_ns, cpu, CpuEvent::kSwitchIn,
+            logformat::SwitchInRecord{
+                0, logformat::PackDispatch(prev, next, computed ? 1 : 0)});
 }
 
 void MemoryTrace::Wakeup(std::uint64_t time_ns, std::int32_t cpu,

@@ -38,7 +38,7 @@ class MemoryTrace final : public logformat::TraceReader {
                 std::uint32_t next, std::uint16_t state,
                 const Counters& counters);
   void SwitchIn(std::uint64_t time_ns, std::int32_t cpu, std::uint32_t prev,
-                std::uint32_t next);
+                std::uint32_t next, bool computed = false);
   void Wakeup(std::uint64_t time_ns, std::int32_t cpu, std::uint32_t waker,
               std::uint32_t wakee);
   void Dump(std::uint64_t time_ns, std::int32_t cpu,

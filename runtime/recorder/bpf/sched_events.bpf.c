@@ -185,7 +185,8 @@ static __always_inline void note_hidden_switch(
   if (left > now) left = now;
   __u64* record = reserve(control, 16, left);
   if (!record) return;
-  record[1] = ((__u64)tid & 0xffffff) | ((__u64)prev->pid & 0xffffff) << 24;
+  record[1] = ((__u64)tid & 0xffffff) | ((__u64)prev->pid & 0xffffff) << 24 |
+              1ull << 48;  // computed, not seen
   commit(record, EVENT_SWITCH_IN, left);
 }
 
