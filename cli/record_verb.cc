@@ -193,6 +193,10 @@ int RunRecord(const Arguments& arguments) {
     }
     record.wakeups = true;
   }
+  if (record.system_wide && !record.pids.empty()) {
+    return parser.UsageError(
+        "-a records the processes of -p already: give one of the two");
+  }
   if (record.wakeups && options.no_kernel) {
     return parser.UsageError("--kernel and --no-kernel contradict each other");
   }

@@ -287,6 +287,15 @@ absl::Status CpuStreams::Close() {
   return result;
 }
 
+void CpuStreams::DescribeClockErrors(std::vector<std::string>& messages) const {
+  KernelRecorderStatistics sum;
+  AddStatistics(sum);
+  if (sum.clock_errors == 0) return;
+  messages.push_back(absl::StrFormat(
+      "Times of kernel records went back and were clamped: records=%d",
+      sum.clock_errors));
+}
+
 void CpuStreams::AddStatistics(KernelRecorderStatistics& sum) const {
   for (const CpuStream& stream : streams_) {
     if (stream.writer == nullptr) continue;

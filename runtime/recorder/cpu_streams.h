@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -30,6 +31,7 @@ struct CpuStream {
   std::uint64_t begin_ns = 0;
   std::int32_t running_tid = -1;  // who was switched in last; -1: unknown
   bool hides_switches = false;    // a dispatch did not follow from the last one
+  bool watch_failed = false;      // of the switch-ins after it, and said so
   // The rings behind `batch` are several: records after the horizon of
   // StoreUntil() may have earlier ones after them in the next batch.
   bool several_rings = false;
@@ -69,6 +71,8 @@ class CpuStreams {
   static bool FollowSwitch(CpuStream& stream, const KernelRecord& record);
   absl::Status Close();
 
+  // Adds a message if times of records went back.
+  void DescribeClockErrors(std::vector<std::string>& messages) const;
   // Adds what the writers know to `sum`.
   void AddStatistics(KernelRecorderStatistics& sum) const;
 

@@ -74,13 +74,20 @@ void PerfKernelRecorder::DrainCpu(std::size_t index) {
 void PerfKernelRecorder::WatchHiddenSwitches() {
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     CpuStream& stream = streams_.all()[i];
-    if (!stream.hides_switches || groups_[i].watches_switch_ins()) continue;
+    if (!stream.hides_switches || stream.watch_failed ||
+        groups_[i].watches_switch_ins()) {
+      continue;
+    }
     const absl::Status status = groups_[i].WatchSwitchIns();
-    stream.hides_switches = stream.several_rings = status.ok();
+    stream.several_rings = status.ok();
+    stream.watch_failed = !status.ok();
     if (status.ok()) continue;
     messages_.push_back(absl::StrFormat(
         "The kernel does not show all switches of CPU %d, and who follows them "
-        "cannot be watched: %s",
+        "cannot be watched: %s; the time around them will be unattributed. Use "
+        "the BPF back end, or smaller rings (--kernel-ring) to leave memory "
+        "for "
+        "a second one",
         stream.cpu, StatusText(status)));
   }
 }
@@ -205,11 +212,7 @@ absl::Status PerfKernelRecorder::End() {
         "Kernel records of unknown layout were left out: records=%d",
         now.malformed));
   }
-  if (now.clock_errors > 0) {
-    messages_.push_back(absl::StrFormat(
-        "Times of kernel records went back and were clamped: records=%d",
-        now.clock_errors));
-  }
+  streams_.DescribeClockErrors(messages_);
   return result;
 }
 

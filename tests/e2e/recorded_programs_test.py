@@ -172,6 +172,7 @@ class Killed(Recording):
 
     def check_nothing_left_in_kernel(self):
         if os.geteuid() != 0 or not shutil.which('bpftool'):
+            print('SKIPPED: what is left in the kernel: needs root and bpftool')
             return
         for _ in range(100):  # the kernel frees them a little later
             programs = subprocess.run(['bpftool', 'prog', 'show'], text=True,
@@ -327,6 +328,22 @@ class Books(Recording):
         for pid, ns in truth.items():
             self.assertLessEqual(abs(rows[pid]['on_cpu_ns'] - ns),
                                  ns / 100 + stolen_ns)
+
+    def test_without_the_right_to_bpf_perf_rings_are_used_and_named(self):
+        run = subprocess.run(
+            ['setpriv', '--bounding-set', '-bpf,-sys_admin', COUNTRACE,
+             'record', '-a', '-o', self.trace, '--', 'true'],
+            capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(run.stderr.count('Kernel records come from perf'), 1)
+        self.assertGreater(len(report(self.trace)['processes']), 1)
+        forced = subprocess.run(
+            ['setpriv', '--bounding-set', '-bpf,-sys_admin', COUNTRACE,
+             'record', '-a', '--force', '--backend', 'bpf', '-o', self.trace,
+             '--', 'true'],
+            capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(forced.returncode, 5, forced.stderr)
+        self.assertIn('cap_bpf', forced.stderr)
 
     def test_waiting_time_agrees_with_the_scheduler(self):
         # Somebody who wakes up often, on a core that two others keep busy.

@@ -117,11 +117,7 @@ absl::Status BpfKernelRecorder::End() {
         "A kernel ring held what is no record; its rest was left out: rings=%d",
         now.malformed));
   }
-  if (now.clock_errors > 0) {
-    messages_.push_back(absl::StrFormat(
-        "Times of kernel records went back and were clamped: records=%d",
-        now.clock_errors));
-  }
+  streams_.DescribeClockErrors(messages_);
   return result;
 }
 
