@@ -7,20 +7,23 @@
 #include "cli/exit_status.h"
 #include "cli/open_trace.h"
 #include "cli/row_table.h"
-#include "cli/usdt_notes.h"
 #include "cli/verb.h"
 #include "cli/verb_parser.h"
+#include "logformat/trace_description.h"
 #include "runtime/recorder/event_list.h"
+#include "runtime/recorder/kernel_hooks/usdt_notes.h"
+#include "runtime/recorder/tracefs.h"
 
 namespace countrace::cli {
 namespace {
 
 constexpr VerbText kText = {
     .name = "list",
-    .summary = "events and hooks that can be recorded here",
+    .summary = "events, hooks and tracepoints that can be recorded here",
     .usage =
         "events [options]\n"
-        "hooks [options] [TRACE | PROGRAM | LIBRARY]",
+        "hooks [options] [TRACE | PROGRAM | LIBRARY]\n"
+        "tracepoints [options] [GLOB]",
     .details = "",
     .examples =
         "# what -e and --hook-events understand on this machine\n"
@@ -28,7 +31,10 @@ constexpr VerbText kText = {
         "\n"
         "# hooks that a trace knows, or that a program contains\n"
         "countrace list hooks web.ctf\n"
-        "countrace list hooks ./server\n",
+        "countrace list hooks ./server\n"
+        "\n"
+        "# what record --hook tracepoint:SYSTEM:NAME takes\n"
+        "countrace list tracepoints 'block:*'\n",
 };
 
 constexpr std::string_view kEnterSuffix = "__enter", kExitSuffix = "__exit";
@@ -64,21 +70,19 @@ int ListHooksOfTrace(const std::string& path, const std::string& format) {
     for (const logformat::PayloadType type : hook.payload) {
       payload += logformat::kPayloadTypeLetters[static_cast<int>(type)];
     }
-    table.Add(
-        {hook.FullName(), std::uint64_t{hook.id},
-         std::string(hook.kind == logformat::HookKind::kSegment ? "segment"
-                                                                : "point"),
-         payload.empty() ? "-" : payload, hook.location});
+    table.Add({hook.FullName(), std::uint64_t{hook.id},
+               std::string(logformat::HookKindWord(hook)),
+               payload.empty() ? "-" : payload, hook.location});
   }
   return PrintData(kText.name, table.Render(format));
 }
 
 int ListHooksOfProgram(const std::string& path, const std::string& format) {
-  const auto notes = ReadUsdtNotes(path);
+  const auto notes = runtime::ReadUsdtNotes(path);
   if (!notes.ok()) return ReportFailure(kText.name, notes.status());
   RowTable table("countrace.program_hooks/1", "hooks",
                  {"hook", "kind", "address", "arguments"});
-  for (const UsdtNote& note : *notes) {
+  for (const runtime::UsdtNote& note : *notes) {
     // A segment's two sides are notes "name__enter" and "name__exit".
     std::string_view name = note.name;
     const char* kind = "point";
@@ -93,6 +97,15 @@ int ListHooksOfProgram(const std::string& path, const std::string& format) {
                absl::StrFormat("0x%x", note.address), note.arguments});
   }
   if (notes->empty()) Say(kText.name, path + " contains no hook");
+  return PrintData(kText.name, table.Render(format));
+}
+
+int ListTracepoints(const std::string& glob, const std::string& format) {
+  const auto names = runtime::ListTracepoints(glob);
+  if (!names.ok()) return ReportFailure(kText.name, names.status());
+  RowTable table("countrace.tracepoints/1", "tracepoints", {"tracepoint"});
+  for (const std::string& name : *names) table.Add({name});
+  if (names->empty()) Say(kText.name, "no tracepoint matches " + glob);
   return PrintData(kText.name, table.Render(format));
 }
 
@@ -116,11 +129,15 @@ int RunList(const Arguments& arguments) {
     }
     return ListEvents(format, all);
   }
+  if (what == "tracepoints") {
+    return ListTracepoints(parser.is_given("trace") ? path : "*", format);
+  }
   if (what != "hooks") {
     return parser.UsageError(
-        what.empty()
-            ? "say what to list: events or hooks"
-            : absl::StrFormat("cannot list `%s`, only events or hooks", what));
+        what.empty() ? "say what to list: events, hooks or tracepoints"
+                     : absl::StrFormat("cannot list `%s`, only events, hooks "
+                                       "or tracepoints",
+                                       what));
   }
   std::error_code error;
   if (std::filesystem::is_regular_file(path, error)) {

@@ -1,5 +1,6 @@
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -7,6 +8,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "cli/exit_status.h"
 #include "cli/open_trace.h"
 #include "cli/progress_bar.h"
@@ -14,6 +16,7 @@
 #include "cli/runtime_library.h"
 #include "cli/verb.h"
 #include "cli/verb_parser.h"
+#include "runtime/recorder/kernel_hooks/hook_spec.h"
 #include "runtime/recorder/record.h"
 
 namespace countrace::cli {
@@ -54,6 +57,10 @@ constexpr VerbText kText = {
         "\n"
         "# the whole machine for ten seconds\n"
         "countrace record -a --for 10s\n"
+        "\n"
+        "# a function of a running server, and the system calls in it\n"
+        "countrace record -a --for 9s --kernel syscalls --hook "
+        "uprobe:redis-server:call\n"
         "\n"
         "# other events; counts of page faults at each hook\n"
         "countrace record -a -e task-clock,page-faults --hook-events "
@@ -158,8 +165,16 @@ void AddOptions(VerbParser& parser, Options& options) {
                    "where kernel records come from: bpf costs least, perf "
                    "rings work without BPF (default auto: bpf if it works)");
   parser.AddTexts("--kernel", "WHAT", options.kernel_records,
-                  "record also, separated by commas: wakeups (who makes whom "
-                  "runnable; then `wait` is the whole run-queue wait)");
+                  "record also, separated by commas: syscalls, faults (as "
+                  "segments of the threads), irq, softirq (as accounts of the "
+                  "CPUs), block (requests to disks, as points), wakeups (who "
+                  "makes whom runnable; then `wait` is the whole run-queue "
+                  "wait); needs BPF");
+  parser.AddTexts("--hook", "HOOK", record.dynamic_hooks,
+                  "record, with counters, at uprobe:FILE:FUNCTION, "
+                  "usdt:FILE:PROVIDER:NAME, tracepoint:SYSTEM:NAME or "
+                  "tracepoint:SYSTEM:ENTER/EXIT; globs and repeats are "
+                  "allowed; needs BPF");
   parser.AddFlag("--no-kernel", options.no_kernel, "record user hooks only");
   parser.AddFlag("--no-fault-records", options.no_fault_records,
                  "count page faults, but do not record each one");
@@ -187,18 +202,27 @@ int RunRecord(const Arguments& arguments) {
     record.pids.push_back(pid);
   }
   for (const std::string& what : SplitNames(options.kernel_records)) {
-    if (what != "wakeups") {
-      return parser.UsageError(
-          absl::StrFormat("--kernel %s: not known; there is: wakeups", what));
+    if (what == "wakeups") {
+      record.wakeups = true;
+      continue;
     }
-    record.wakeups = true;
+    const auto& words = runtime::KernelSegmentWords();
+    if (std::find(words.begin(), words.end(), what) == words.end()) {
+      return parser.UsageError(
+          absl::StrFormat("--kernel %s: not known; there are wakeups, %s", what,
+                          absl::StrJoin(words, ", ")));
+    }
+    record.kernel_segments.push_back(what);
   }
   if (record.system_wide && !record.pids.empty()) {
     return parser.UsageError(
         "-a records the processes of -p already: give one of the two");
   }
-  if (record.wakeups && options.no_kernel) {
-    return parser.UsageError("--kernel and --no-kernel contradict each other");
+  const bool kernel_records =
+      !options.kernel_records.empty() || !record.dynamic_hooks.empty();
+  if (kernel_records && options.no_kernel) {
+    return parser.UsageError(
+        "--kernel or --hook and --no-kernel contradict each other");
   }
   if (record.command.empty() && !record.system_wide && record.pids.empty()) {
     return parser.UsageError(

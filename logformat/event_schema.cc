@@ -98,6 +98,41 @@ void AddCpuClasses(const TraceInfo& info, std::vector<EventClass>& classes) {
       false);
 }
 
+// Records that the kernel recorder writes at hooks, in the CPUs' streams.
+void AddKernelHookClasses(const TraceInfo& info,
+                          std::vector<EventClass>& classes) {
+  std::vector<EventField> counters;
+  for (std::string& name : CounterFieldNames(info.cpu_events)) {
+    counters.push_back({std::move(name), FieldType::kCounter});
+  }
+  const auto add = [&](std::uint32_t id, const std::string& name, bool exit) {
+    for (const bool dump : {false, true}) {
+      if (dump && counters.empty()) continue;
+      std::vector<EventField> fields = {{"tid", FieldType::kUint24},
+                                        {"pid", FieldType::kUint24},
+                                        {"number", FieldType::kUint16}};
+      if (dump) fields.insert(fields.end(), counters.begin(), counters.end());
+      if (exit) fields.push_back({"ret", FieldType::kInt64});
+      classes.push_back(
+          {StreamClass::kCpu,
+           static_cast<std::uint16_t>(dump ? id | kEventDumpBit : id),
+           name,
+           {},
+           std::move(fields)});
+    }
+  };
+  for (const HookInfo& hook : info.hooks) {
+    if (hook.origin == HookOrigin::kProgram) continue;
+    const std::string name = OneLine(hook.FullName());
+    if (hook.kind == HookKind::kPoint) {
+      add(hook.id * 2, name, false);
+    } else {
+      add(hook.id * 2, name + "__enter", false);
+      add(hook.id * 2 + kEventExitBit, name + "__exit", true);
+    }
+  }
+}
+
 void AddThreadClasses(const TraceInfo& info, std::vector<EventClass>& classes) {
   std::vector<EventField> dump;
   if (!info.thread_events.empty()) {
@@ -119,6 +154,7 @@ void AddThreadClasses(const TraceInfo& info, std::vector<EventClass>& classes) {
                        std::move(name), dump, std::move(fields)});
   };
   for (const HookInfo& hook : info.hooks) {
+    if (hook.origin != HookOrigin::kProgram) continue;
     std::vector<EventField> fields;
     for (std::size_t i = 0; i < hook.payload.size(); ++i) {
       fields.push_back(
@@ -162,15 +198,16 @@ std::size_t FieldBytes(FieldType type) {
 std::vector<EventClass> EventClasses(const TraceInfo& info) {
   std::vector<EventClass> classes;
   AddCpuClasses(info, classes);
+  AddKernelHookClasses(info, classes);
   AddThreadClasses(info, classes);
   return classes;
 }
 
 std::vector<std::string> CounterFieldNames(
     const std::vector<std::string>& event_names) {
-  std::set<std::string> taken = {"prev_tid", "next_tid",    "prev_state",
-                                 "reason",   "running_tid", "mmcr",
-                                 "present"};
+  std::set<std::string> taken = {
+      "prev_tid", "next_tid", "prev_state", "reason", "running_tid", "mmcr",
+      "present",  "tid",      "pid",        "number", "ret"};
   std::vector<std::string> names;
   for (const std::string& event : event_names) {
     std::string base;

@@ -120,6 +120,8 @@ inline constexpr std::uint16_t kEventExitBit = 0x0001;
 inline constexpr std::uint16_t kEventDumpBit = 0x8000;
 inline constexpr std::uint32_t kHookIdMin = 1;
 inline constexpr std::uint32_t kHookIdAutomaticMin = 4096;  // below: explicit
+// From here on ids are the kernel recorder's: hooks it dumps itself.
+inline constexpr std::uint32_t kHookIdKernelMin = 12288;
 inline constexpr std::uint32_t kHookIdMax = 16383;
 
 constexpr std::uint32_t EventHookId(std::uint16_t event_id) noexcept {
@@ -161,7 +163,18 @@ inline constexpr char kPayloadTypeLetters[] = "-iudsp";
 
 enum class HookKind : std::uint8_t { kPoint = 1, kSegment = 2 };
 
+// Who writes the records of a hook, and whose work lies between enter and exit.
+enum class HookOrigin : std::uint8_t {
+  kProgram = 0,    // the program itself, into its thread's stream
+  kProbe = 1,      // the kernel, at a place in user code (uprobe, USDT)
+  kKernel = 2,     // the kernel, in what it does for a thread (system call)
+  kInterrupt = 3,  // the kernel, in what it does for nobody: the CPU's account
+};
+
 // --- Event ids, kCpu streams -------------------------------------------------
+//
+// Below 2 * kHookIdKernelMin: CpuEvent. From there on records of kernel hooks,
+// with the ids of kThread streams: hook_id * 2 + exit bit + dump bit.
 enum class CpuEvent : std::uint16_t {
   kDispatch = 1,      // DispatchRecord + N counters
   kCounters = 2,      // CountersRecord + N counters
@@ -224,6 +237,19 @@ struct WakeupRecord {
   std::uint64_t tids_and_cpu;
 };
 static_assert(sizeof(WakeupRecord) == 16, "FORMAT.md section 4.3");
+
+// A kernel hook's record: then, with kEventDumpBit, the CPU's N counters; then,
+// of an exit, what the code returned (i64; 0 if it returns nothing).
+struct KernelHookRecord {
+  std::uint64_t header;
+  // Bits 0..23 tid, 24..47 pid of the thread on the CPU (0 = idle), 48..63
+  // number: of the system call, interrupt line or vector, else 0.
+  std::uint64_t ids;
+};
+static_assert(sizeof(KernelHookRecord) == 16, "FORMAT.md section 4.4");
+constexpr bool IsKernelHookEvent(std::uint16_t event_id) noexcept {
+  return EventHookId(event_id) >= kHookIdKernelMin;
+}
 
 struct CountersRecord {  // event `counters`
   std::uint64_t header;

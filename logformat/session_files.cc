@@ -50,7 +50,8 @@ absl::Status Check(const SessionControl& session, const std::string& path) {
 
 }  // namespace
 
-void ParseHooks(std::string_view text, TraceDescription& description) {
+void ParseHooks(std::string_view text, TraceDescription& description,
+                const char* file) {
   std::vector<HookInfo>& hooks = description.info.hooks;
   std::size_t line_number = 0;
   while (!text.empty()) {
@@ -60,7 +61,7 @@ void ParseHooks(std::string_view text, TraceDescription& description) {
       description.messages.push_back(absl::StrFormat(
           "%s line %d was cut after %d bytes: its writer died while it "
           "registered a hook, which has no records",
-          kHooksFile, line_number, text.size()));
+          file, line_number, text.size()));
       break;
     }
     const std::string_view line = text.substr(0, end);
@@ -74,9 +75,8 @@ void ParseHooks(std::string_view text, TraceDescription& description) {
       if (process) {
         description.info.processes.push_back(*std::move(process));
       } else {
-        description.messages.push_back(
-            absl::StrFormat("%s line %d is damaged: it names no process",
-                            kHooksFile, line_number));
+        description.messages.push_back(absl::StrFormat(
+            "%s line %d is damaged: it names no process", file, line_number));
       }
       continue;
     }
@@ -88,8 +88,8 @@ void ParseHooks(std::string_view text, TraceDescription& description) {
     }
     if (!hook) {
       description.messages.push_back(absl::StrFormat(
-          "%s line %d is damaged: records of its hook cannot be read",
-          kHooksFile, line_number));
+          "%s line %d is damaged: records of its hook cannot be read", file,
+          line_number));
       continue;
     }
     hooks.push_back(*std::move(hook));
@@ -103,8 +103,8 @@ void ParseHooks(std::string_view text, TraceDescription& description) {
         if (a.id != b.id) return false;
         if (HookText(a) != HookText(b)) {
           description.messages.push_back(absl::StrFormat(
-              "%s has two hooks with id %d: %s and %s; the first is used",
-              kHooksFile, a.id, a.FullName(), b.FullName()));
+              "%s has two hooks with id %d: %s and %s; the first is used", file,
+              a.id, a.FullName(), b.FullName()));
         }
         return true;
       });
@@ -153,12 +153,13 @@ absl::StatusOr<TraceDescription> ReadSessionFiles(const std::string& path) {
   description.late_sub_buffers =
       session.late_sub_buffers.load(std::memory_order_relaxed);
 
-  absl::StatusOr<FileMapping> hooks =
-      FileMapping::Open(path + "/" + kHooksFile);
-  if (hooks.ok()) {
-    ParseHooks(hooks->text(), description);
-  } else if (!absl::IsNotFound(hooks.status())) {
-    return hooks.status();
+  for (const char* name : {kHooksFile, kKernelHooksFile}) {
+    absl::StatusOr<FileMapping> hooks = FileMapping::Open(path + "/" + name);
+    if (hooks.ok()) {
+      ParseHooks(hooks->text(), description, name);
+    } else if (!absl::IsNotFound(hooks.status())) {
+      return hooks.status();
+    }
   }
   return description;
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "logformat/session_layout.h"
 #include "logformat/trace_description.h"
 
 namespace countrace::logformat {
@@ -17,8 +18,10 @@ namespace countrace::logformat {
 // Returns: NOT_FOUND no `.session`; DATA_LOSS it is damaged or cut.
 absl::StatusOr<TraceDescription> ReadSessionFiles(const std::string& path);
 
-// Adds the hooks of `.hooks` text to `description`, ascending by id.
-void ParseHooks(std::string_view text, TraceDescription& description);
+// Adds the hooks of the text of `.hooks` (or of `file`, which messages name) to
+// `description`, ascending by id.
+void ParseHooks(std::string_view text, TraceDescription& description,
+                const char* file = kHooksFile);
 
 }  // namespace countrace::logformat
 

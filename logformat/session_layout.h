@@ -6,6 +6,8 @@
 //   DIR/.session      SessionControl below, mapped shared by the recorder and
 //   by
 //                     every instrumented process.
+//   DIR/.kernel_hooks hooks that the recorder dumps itself, in lines as those
+//                     of `.hooks`; the recorder alone writes it.
 //   DIR/.hooks        hook registry, one text line a hook, appended under
 //                     flock(LOCK_EX); a line without '\n' is a torn append.
 //
@@ -23,14 +25,16 @@ namespace countrace::logformat {
 inline constexpr char kIncompleteFile[] = ".incomplete";
 inline constexpr char kSessionFile[] = ".session";
 inline constexpr char kHooksFile[] = ".hooks";
+inline constexpr char kKernelHooksFile[] = ".kernel_hooks";
 inline constexpr char kMetadataFile[] = "metadata";
 // Environment variable that names the trace directory to instrumented programs.
 inline constexpr char kSessionEnvironment[] = "COUNTRACE_SESSION";
 
 // `.hooks` line: ID '\t' KIND '\t' TYPES '\t' PROVIDER ':' NAME '\t' FILE ':'
 // LINE '\n', for example "4096\tsegment\tus\tserver:handle\tserver.cc:12\n".
-// KIND is "segment" or "point"; TYPES one kPayloadTypeLetters letter for each
-// value, "-" for none.
+// KIND is "segment" or "point", in `.kernel_hooks` "kernel-segment",
+// "kernel-point", "probe-segment", "probe-point" or "interrupt"; TYPES one
+// kPayloadTypeLetters letter for each value, "-" for none.
 
 // Modifiers of an event name: `:u` does not count the kernel, `:k` not user
 // code.

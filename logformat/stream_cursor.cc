@@ -118,7 +118,8 @@ bool StreamCursor::DeliverRecords(std::uint64_t limit_ns) {
         record.counters = nullptr;
       }
     } else {
-      const bool dump = id <= static_cast<std::uint16_t>(CpuEvent::kCounters);
+      const bool dump = id <= static_cast<std::uint16_t>(CpuEvent::kCounters) ||
+                        (id & kEventDumpBit) != 0;
       record.present = dump ? packet_present_ : 0;
       record.counters = dump ? reinterpret_cast<const std::uint64_t*>(
                                    at + sizeof(DispatchRecord))

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 
 #include "absl/strings/str_format.h"
 
@@ -9,6 +10,21 @@ namespace countrace::logformat {
 namespace {
 
 constexpr std::string_view kTypeLetters = kPayloadTypeLetters;
+
+struct KindWord {
+  std::string_view word;
+  HookKind kind;
+  HookOrigin origin;
+};
+constexpr KindWord kKindWords[] = {
+    {"segment", HookKind::kSegment, HookOrigin::kProgram},
+    {"point", HookKind::kPoint, HookOrigin::kProgram},
+    {"probe-segment", HookKind::kSegment, HookOrigin::kProbe},
+    {"probe-point", HookKind::kPoint, HookOrigin::kProbe},
+    {"kernel-segment", HookKind::kSegment, HookOrigin::kKernel},
+    {"kernel-point", HookKind::kPoint, HookOrigin::kKernel},
+    {"interrupt", HookKind::kSegment, HookOrigin::kInterrupt},
+};
 
 // Cuts the text up to the next tab off `rest`.
 std::string_view NextField(std::string_view& rest) {
@@ -36,14 +52,23 @@ std::uint64_t ExpectedPackets(const TraceDescription& description,
   return 0;
 }
 
+std::string_view HookKindWord(const HookInfo& hook) {
+  for (const KindWord& known : kKindWords) {
+    if (known.kind == hook.kind && known.origin == hook.origin) {
+      return known.word;
+    }
+  }
+  return "point";
+}
+
 std::string HookText(const HookInfo& hook) {
   std::string types;
   for (const PayloadType type : hook.payload) {
     types += kTypeLetters[static_cast<std::size_t>(type)];
   }
   if (types.empty()) types = "-";
-  return (hook.kind == HookKind::kSegment ? "segment\t" : "point\t") + types +
-         "\t" + hook.FullName() + "\t" + hook.location;
+  return absl::StrFormat("%s\t%s\t%s\t%s", HookKindWord(hook), types,
+                         hook.FullName(), hook.location);
 }
 
 std::optional<HookInfo> ParseHookText(std::uint32_t id, std::string_view text) {
@@ -53,14 +78,16 @@ std::optional<HookInfo> ParseHookText(std::uint32_t id, std::string_view text) {
   if (text.find('\0') != std::string_view::npos) return std::nullopt;
   HookInfo hook;
   hook.id = id;
-  const std::string_view kind = NextField(text);
-  if (kind == "segment") {
-    hook.kind = HookKind::kSegment;
-  } else if (kind == "point") {
-    hook.kind = HookKind::kPoint;
-  } else {
-    return std::nullopt;
-  }
+  const std::string_view word = NextField(text);
+  const auto* const known =
+      std::find_if(std::begin(kKindWords), std::end(kKindWords),
+                   [&](const KindWord& entry) { return entry.word == word; });
+  if (known == std::end(kKindWords)) return std::nullopt;
+  hook.kind = known->kind;
+  hook.origin = known->origin;
+  // The id says in which streams the records are.
+  const bool kernel_id = id >= kHookIdKernelMin;
+  if (kernel_id != (hook.origin != HookOrigin::kProgram)) return std::nullopt;
   const std::string_view types = NextField(text);
   if (types.empty() || types.size() > kMaxPayloadValues) return std::nullopt;
   if (types != "-") {

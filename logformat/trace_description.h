@@ -38,6 +38,8 @@ struct TraceDescription {
 std::uint64_t ExpectedPackets(const TraceDescription& description,
                               std::string_view file);
 
+// "segment", "point", "kernel-segment", ...: kind and origin in one word.
+std::string_view HookKindWord(const HookInfo& hook);
 // Text of one hook without its id, as in `.hooks` and in the env block:
 // "segment\tus\tserver:handle\tserver.cc:12" (session_layout.h).
 std::string HookText(const HookInfo& hook);

@@ -101,6 +101,7 @@ class Finisher {
     result_.already_finished = !changed && !directory_.incomplete;
     if (directory_.incomplete) {
       Remove(kHooksFile);
+      Remove(kKernelHooksFile);
       Remove(kSessionFile);
       Remove(kIncompleteFile);
     }

@@ -26,9 +26,11 @@ namespace countrace::logformat {
 struct HookInfo {
   std::uint32_t id = 0;  // hook id
   HookKind kind = HookKind::kPoint;
+  HookOrigin origin = HookOrigin::kProgram;
   std::string provider;
   std::string name;
-  std::string location;              // "file:line"
+  // "file:line"; of a kernel hook what it is attached to ("syscall:0").
+  std::string location;
   std::vector<PayloadType> payload;  // types of the enter or point hook
   std::string FullName() const { return provider + ":" + name; }
 };

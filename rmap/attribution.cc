@@ -87,6 +87,10 @@ void ChooseSources(const KernelFacts& facts, std::vector<EventPlan>& plans) {
       plan.source = SegmentSource::kFaults;
     } else if (plan.thread_event) {
       plan.source = SegmentSource::kThreadDumps;
+      plan.dump = *plan.thread_event;
+    } else if (plan.cpu_event && facts.kernel_dumps) {
+      plan.source = SegmentSource::kKernelDumps;
+      plan.dump = facts.thread_events + *plan.cpu_event;
     }
   }
 }
@@ -126,10 +130,11 @@ std::optional<SegmentCount> CountOf(const EventPlan& plan,
       return SegmentCount{incl.switches, excl.switches, amounts.on_cpu_quality};
     case SegmentSource::kFaults:
       return SegmentCount{incl.faults, excl.faults, amounts.on_cpu_quality};
-    case SegmentSource::kThreadDumps: {
-      if (*plan.thread_event >= incl.dumps.size()) return std::nullopt;
-      const DumpSum& sum = incl.dumps[*plan.thread_event];
-      const DumpSum& rest = excl.dumps[*plan.thread_event];
+    case SegmentSource::kThreadDumps:
+    case SegmentSource::kKernelDumps: {
+      if (plan.dump >= incl.dumps.size()) return std::nullopt;
+      const DumpSum& sum = incl.dumps[plan.dump];
+      const DumpSum& rest = excl.dumps[plan.dump];
       if (sum.calls_with_value == 0) return std::nullopt;
       return SegmentCount{sum.incl, rest.incl,
                           Worse(sum.quality, rest.quality)};

@@ -17,11 +17,12 @@ namespace countrace::rmap {
 
 // Where a segment's count of an event comes from.
 enum class SegmentSource : std::uint8_t {
-  kNone,        // nothing in the trace can say
-  kOnCpuTime,   // task-clock, cpu-clock: time between dispatch records
-  kSwitches,    // context-switches: dispatch records that left the CPU inside
-  kFaults,      // page-faults: fault records inside
-  kThreadDumps  // counters read at the hooks
+  kNone,         // nothing in the trace can say
+  kOnCpuTime,    // task-clock, cpu-clock: time between dispatch records
+  kSwitches,     // context-switches: dispatch records that left the CPU inside
+  kFaults,       // page-faults: fault records inside
+  kThreadDumps,  // counters read at the hooks
+  kKernelDumps   // the CPU's counters, dumped by the kernel at its hooks
 };
 
 struct EventPlan {
@@ -29,12 +30,15 @@ struct EventPlan {
   std::optional<std::size_t> cpu_event;     // index in the kernel's dumps
   std::optional<std::size_t> thread_event;  // index in the dumps at hooks
   SegmentSource source = SegmentSource::kNone;
+  std::size_t dump = 0;  // index in SegmentSums::dumps
 };
 
 // What the whole trace turned out to hold.
 struct KernelFacts {
   bool dispatches = false;
   bool fault_records = false;
+  bool kernel_dumps = false;
+  std::size_t thread_events = 0;  // the kernel's dumps come behind these
   // Page faults that the counters saw in threads: without a fault record, 0 is
   // exact only if this is 0 too.
   std::uint64_t counted_faults = 0;

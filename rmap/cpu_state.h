@@ -26,6 +26,9 @@ struct Charged {
   bool idle = false;
   std::uint64_t ns = 0;
   std::uint64_t faults = 0;  // fault records in it
+  // It ended in a switch. Else an interrupt cut the stay in parts.
+  bool switched = true;
+  bool ended = false;  // a part of a stay that is over
 };
 
 struct CpuState {
@@ -36,12 +39,16 @@ struct CpuState {
   std::uint64_t begin_ns = 0,
                 last_ns = 0;  // first dump, end of what is charged
   std::uint64_t dispatches = 0;
-  CpuAccount busy, idle, outside, unattributed;
+  CpuAccount busy, idle, outside, interrupts, unattributed;
 
   Occupant occupant = Occupant::kUnknown;
   ThreadState* thread = nullptr;  // kThread
   std::int32_t outside_tid = 0;   // kOutside
   bool lossy = false;             // records lost since the last dump
+
+  // Interrupts entered and not left; what they did, as if it were a thread.
+  std::uint32_t open_interrupts = 0;
+  ThreadState interrupt_work;
 
   // Counters: first and last value seen, and which were ever seen.
   CounterValues first{}, last{};
@@ -50,7 +57,8 @@ struct CpuState {
   std::uint32_t stale = 0;
 
   std::uint64_t faults = 0;  // fault records of the occupant since last_ns
-  // Stays since the last dump that ended in a switch without one.
+  // Stays, parts of stays and interrupts since the last dump that ended without
+  // one; parts of the same stay, and interrupts, are added up in one entry.
   std::vector<Charged> uncounted;
 
   // The stay in progress, for the observer.

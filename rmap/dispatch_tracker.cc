@@ -41,6 +41,12 @@ CpuState* DispatchTracker::Cpu(std::int32_t cpu) {
   if (by_cpu_[index] == nullptr) {
     by_cpu_[index] = &cpus_.emplace_back();
     by_cpu_[index]->cpu = static_cast<std::uint32_t>(cpu);
+    ThreadState& work = by_cpu_[index]->interrupt_work;
+    work.index = kNoThread;
+    work.process = &registry_.interrupts();
+    work.counts.resize(events_, 0);
+    // The recording begins in an interrupt: by it every CPU is told to.
+    work.exit_expected = true;
   }
   return by_cpu_[index];
 }
@@ -146,7 +152,10 @@ Charged DispatchTracker::ChargeTime(CpuState& cpu, std::uint64_t time_ns,
   Charged charged{.account = &cpu.unattributed,
                   .ns = time_ns - cpu.last_ns,
                   .faults = std::exchange(cpu.faults, 0)};
-  if (confirmed) {
+  if (cpu.open_interrupts != 0) {
+    charged.account = &cpu.interrupts;
+    charged.thread = &cpu.interrupt_work;
+  } else if (confirmed) {
     switch (cpu.occupant) {
       case CpuState::Occupant::kThread:
         charged.account = &cpu.busy;
@@ -271,6 +280,7 @@ void DispatchTracker::OnDispatch(const EventRecord& record,
       static_cast<std::int32_t>(dispatch.tids_and_state >> 24 & 0xffffffu);
   const auto state = static_cast<std::uint16_t>(dispatch.tids_and_state >> 48);
 
+  CloseInterrupts(*cpu, time_ns);
   // Outcomes: first record of the CPU; the expected thread left; somebody else
   // left, or records were lost, so that the interval has no known owner.
   if (!cpu->begun) {
@@ -317,6 +327,7 @@ void DispatchTracker::OnCounters(const EventRecord& record,
   const bool end =
       dump.reason == static_cast<std::uint32_t>(CountersReason::kEnd);
   bool continues = false;  // the stay goes on after this dump
+  CloseInterrupts(*cpu, time_ns);
   if (!cpu->begun) {
     Begin(*cpu, record, time_ns);
   } else {
@@ -357,10 +368,12 @@ void DispatchTracker::OnSwitchIn(const EventRecord& record,
   const auto next =
       static_cast<std::int32_t>(switch_in.tids_and_state >> 24 & 0xffffffu);
   const bool computed = switch_in.tids_and_state >> 48 != 0;
+  CloseInterrupts(*cpu, time_ns);
   const bool confirmed = Confirm(*cpu, prev);
   if (!confirmed) Abandon(*cpu, time_ns);
   const Charged charged = ChargeTime(*cpu, time_ns, confirmed);
-  cpu->uncounted.push_back(charged);
+  AddUncounted(*cpu, charged);
+  EndParts(*cpu);
   if (confirmed) EmitStay(*cpu, logformat::kSwitchOther, computed);
   if (charged.thread != nullptr) {
     charged.thread->switch_inferred |= computed;
@@ -397,7 +410,15 @@ void DispatchTracker::OnLoss(std::int32_t cpu_number) {
   if (cpu == nullptr || cpu->lossy) return;
   cpu->lossy = true;
   ++coverage_.lossy_cpus;
-  if (cpu->thread != nullptr) cpu->thread->stay_sure = false;
+  // Whether an open interrupt is over, nobody knows: the time up to the next
+  // dump has no owner.
+  if (cpu->thread != nullptr) {
+    cpu->thread->stay_sure = false;
+    cpu->thread->interrupted = false;
+  }
+  cpu->open_interrupts = 0;
+  cpu->interrupt_work.stay_sure = false;
+  cpu->interrupt_work.running_cpu = -1;
   NoteLoss();
 }
 

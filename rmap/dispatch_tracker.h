@@ -49,6 +49,18 @@ class DispatchTracker {
   void OnCounters(const logformat::EventRecord& record, std::uint64_t time_ns);
   void OnSwitchIn(const logformat::EventRecord& record, std::uint64_t time_ns);
   void OnWakeup(const logformat::EventRecord& record, std::uint64_t time_ns);
+  // Counters in the middle of a stay, at a kernel hook in thread `tid`.
+  void OnDump(const logformat::EventRecord& record, std::int32_t tid,
+              std::uint64_t time_ns);
+  // An interrupt on the CPU of `record`, which may carry counters. Its time and
+  // counts go to the CPU's account `interrupts`. Returns the thread that stands
+  // for what interrupts do there; null if there is no such CPU.
+  ThreadState* EnterInterrupt(const logformat::EventRecord& record,
+                              std::uint64_t time_ns);
+  ThreadState* LeaveInterrupt(const logformat::EventRecord& record,
+                              std::uint64_t time_ns);
+  // That thread, if interrupts happened there.
+  ThreadState* InterruptWork(std::int32_t cpu);
   // A fault record of the thread that runs on `cpu`.
   void OnFault(std::int32_t cpu);
   // Records of `cpu` were lost after its last one.
@@ -100,6 +112,10 @@ class DispatchTracker {
               std::uint64_t time_ns, bool confirmed);
   void Occupy(CpuState& cpu, std::int32_t tid, std::uint64_t time_ns,
               bool inferred);
+  // Ends what is still open of interrupts: a switch shows that they are over.
+  void CloseInterrupts(CpuState& cpu, std::uint64_t time_ns);
+  void ChargePart(CpuState& cpu, const logformat::EventRecord& record,
+                  std::uint64_t time_ns);
   void SwitchIn(ThreadState& thread, std::int32_t cpu, std::uint64_t time_ns);
   // The occupant's stay did not end as we thought: forget it. Without a counted
   // loss its switch-out was not shown, which concerns it alone.

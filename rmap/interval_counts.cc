@@ -10,10 +10,21 @@ void Add(const Charged& stay, std::size_t event, std::uint64_t count) {
   if (stay.thread != nullptr) stay.thread->counts[event] += count;
 }
 
-bool AllIdleBut(const CpuState& cpu, const Charged& last) {
-  return !last.idle &&
-         std::all_of(cpu.uncounted.begin(), cpu.uncounted.end(),
-                     [](const Charged& stay) { return stay.idle; });
+// True if nobody but `last` can have caused a fault: the others were idle, or
+// interrupts, or other parts of the same stay.
+bool OnlyLastFaults(const CpuState& cpu, const Charged& last) {
+  return !last.idle && std::all_of(cpu.uncounted.begin(), cpu.uncounted.end(),
+                                   [&](const Charged& stay) {
+                                     return stay.idle ||
+                                            stay.account == &cpu.interrupts ||
+                                            (stay.thread != nullptr &&
+                                             stay.thread == last.thread);
+                                   });
+}
+
+// A part of the stay that goes on, which an interrupt cut off.
+bool IsPartOfStay(const CpuState& cpu, const Charged& part) {
+  return !part.switched && !part.ended && part.account != &cpu.interrupts;
 }
 
 void LeaveUnattributed(CpuState& cpu, std::size_t event, std::uint64_t count,
@@ -34,28 +45,31 @@ std::uint64_t Share(CpuState& cpu, CounterKind kind, std::size_t event,
     case CounterKind::kSwitches: {
       std::uint64_t rest = count;
       for (const Charged& stay : cpu.uncounted) {
+        const std::uint64_t switches = stay.switched ? 1 : 0;
         const std::uint64_t share =
-            std::min(rest, kind == CounterKind::kClock ? stay.ns : 1);
+            std::min(rest, kind == CounterKind::kClock ? stay.ns : switches);
         Add(stay, event, share);
+        if (IsPartOfStay(cpu, stay)) cpu.stay_counts[event] += share;
         rest -= share;
       }
       return rest;
     }
     case CounterKind::kFaults: {
       // Each fault has a record, but those of hidden threads.
-      if (AllIdleBut(cpu, last)) return count;
+      if (OnlyLastFaults(cpu, last)) return count;
       const std::uint64_t own = std::min(count, last.faults);
       std::uint64_t rest = count - own;
       for (const Charged& stay : cpu.uncounted) {
         const std::uint64_t share = std::min(rest, stay.faults);
         Add(stay, event, share);
+        if (IsPartOfStay(cpu, stay)) cpu.stay_counts[event] += share;
         rest -= share;
       }
       LeaveUnattributed(cpu, event, rest, last);
       return own;
     }
     case CounterKind::kBusy:
-      if (AllIdleBut(cpu, last)) return count;
+      if (OnlyLastFaults(cpu, last)) return count;
       break;
     case CounterKind::kOther:
       break;
@@ -83,6 +97,29 @@ std::vector<CounterKind> CounterKinds(const std::vector<std::string>& events) {
     kinds.push_back(kind);
   }
   return kinds;
+}
+
+void AddUncounted(CpuState& cpu, const Charged& charged) {
+  if (!charged.switched) {
+    for (Charged& part : cpu.uncounted) {
+      if (part.switched || part.ended || part.account != charged.account ||
+          part.thread != charged.thread) {
+        continue;
+      }
+      part.ns += charged.ns;
+      part.faults += charged.faults;
+      return;
+    }
+  }
+  cpu.uncounted.push_back(charged);
+}
+
+void EndParts(CpuState& cpu) {
+  for (Charged& part : cpu.uncounted) {
+    // They belong to a stay that ends; its switch is counted with its last
+    // part, or at its end.
+    if (!part.switched && part.account != &cpu.interrupts) part.ended = true;
+  }
 }
 
 std::uint64_t ChargeCounts(CpuState& cpu, const logformat::EventRecord& record,
@@ -119,7 +156,7 @@ std::uint64_t ChargeCounts(CpuState& cpu, const logformat::EventRecord& record,
       delta = Share(cpu, kinds[i], i, delta, last);
     }
     Add(last, i, delta);
-    cpu.stay_counts[i] += delta;
+    if (last.account != &cpu.interrupts) cpu.stay_counts[i] += delta;
   }
   cpu.uncounted.clear();
   return went_back;

@@ -27,6 +27,11 @@ enum class CounterKind : std::uint8_t {
 
 std::vector<CounterKind> CounterKinds(const std::vector<std::string>& events);
 
+// Adds what was charged up to an instant without a dump.
+void AddUncounted(CpuState& cpu, const Charged& charged);
+// The stay ends without a dump: its parts are not the next one's.
+void EndParts(CpuState& cpu);
+
 // Gives the counts since the last dump of `cpu` to `last`, the stay that ends
 // with this one, and to the stays in `cpu.uncounted`, which it empties. Takes
 // `record`'s counters as the new last ones. Returns how many went back (taken

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstring>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_format.h"
 #include "rmap/call_paths.h"
 #include "rmap/dispatch_tracker.h"
@@ -22,6 +24,7 @@ using logformat::DiscardedEvents;
 using logformat::DiscardedPackets;
 using logformat::EventRecord;
 using logformat::HookKind;
+using logformat::HookOrigin;
 using logformat::StreamClass;
 
 // A comm is up to 16 bytes, NUL-padded; all 16 may be used in a damaged one.
@@ -35,14 +38,21 @@ class Reconstruction final : public logformat::ItemSink {
   Reconstruction(const logformat::TraceInfo& info, TimelineObserver* observer)
       : info_(info),
         observer_(observer),
-        paths_(ThreadEvents(info)),
+        has_kernel_hooks_(HasKernelHooks(info)),
+        paths_(ThreadEvents(info) + KernelEvents(info)),
         registry_(paths_,
                   std::min(info.cpu_events.size(), logformat::kMaxCounters)),
         dispatches_(info, registry_, observer),
-        segments_(paths_, dispatches_.coverage(), ThreadEvents(info), observer),
-        kinds_(logformat::kHookIdMax + 1, HookKind::kSegment) {
+        segments_(paths_, dispatches_.coverage(), ThreadEvents(info),
+                  KernelEvents(info), origins_, observer),
+        kinds_(logformat::kHookIdMax + 1, HookKind::kSegment),
+        origins_(logformat::kHookIdMax + 1, HookOrigin::kProgram) {
     for (const logformat::HookInfo& hook : info.hooks) {
-      if (hook.id < kinds_.size()) kinds_[hook.id] = hook.kind;
+      kinds_[hook.id] = hook.kind;
+      origins_[hook.id] = hook.origin;
+      if (hook.origin != HookOrigin::kKernel) continue;
+      if (hook.provider == "fault") fault_hooks_.insert(hook.id);
+      if (hook.provider.starts_with("syscall")) syscall_hooks_.insert(hook.id);
     }
     if (info.scope == logformat::SessionScope::kCommand && info.root_pid > 0) {
       registry_.Announce({info.root_pid, info.root_pid}, info.begin_ns);
@@ -85,6 +95,17 @@ class Reconstruction final : public logformat::ItemSink {
     return std::min(info.thread_events.size(), logformat::kMaxCounters);
   }
 
+  static bool HasKernelHooks(const logformat::TraceInfo& info) {
+    return !info.hooks.empty() &&
+           info.hooks.back().id >= logformat::kHookIdKernelMin;
+  }
+  // Of the kernel's dumps at kernel hooks; 0 if the trace has none.
+  static std::size_t KernelEvents(const logformat::TraceInfo& info) {
+    return HasKernelHooks(info)
+               ? std::min(info.cpu_events.size(), logformat::kMaxCounters)
+               : 0;
+  }
+
   // Time never goes back: a record that does is taken at the latest time.
   std::uint64_t Advance(std::uint64_t time_ns) {
     if (time_ns < now_ns_) [[unlikely]] {
@@ -122,6 +143,9 @@ class Reconstruction final : public logformat::ItemSink {
     if (hook_id >= hits.size()) [[unlikely]]
       hits.resize(hook_id + 1u, 0);
     ++hits[hook_id];
+    // No hook of a program is in a system call: that one is over.
+    if (has_kernel_hooks_) [[unlikely]]
+      segments_.LeaveKernel(thread, time_ns);
     if (record.event_id & logformat::kEventExitBit) {
       segments_.Exit(thread, hook_id, record, time_ns);
     } else if (kinds_[hook_id] == HookKind::kSegment) {
@@ -146,6 +170,13 @@ class Reconstruction final : public logformat::ItemSink {
   }
 
   void OnKernelRecord(const EventRecord& record, std::uint64_t time_ns);
+  void OnKernelHook(const EventRecord& record, std::uint64_t time_ns);
+  void OnInterrupt(const EventRecord& record, std::uint32_t hook_id,
+                   std::uint64_t time_ns);
+  // The open segments of the interrupts of `cpu`: a switch shows that they are
+  // over; the end of the recording, that the last one is its own.
+  void EndInterrupts(std::int32_t cpu, std::uint64_t time_ns, bool own);
+  static void CountHit(ProcessState& process, std::uint32_t hook_id);
   void OnExec(const logformat::CommRecord& exec, std::int32_t cpu,
               std::uint64_t time_ns);
   void OnFork(const logformat::TaskRecord& fork, std::uint64_t time_ns);
@@ -160,6 +191,7 @@ class Reconstruction final : public logformat::ItemSink {
     ThreadIndex index = kNoThread;
     if (loss.stream_class == StreamClass::kCpu) {
       dispatches_.OnLoss(loss.cpu);
+      EndInterrupts(loss.cpu, now_ns_, false);
     } else {
       index = OnThreadLoss({loss.pid, loss.tid});
     }
@@ -197,12 +229,15 @@ class Reconstruction final : public logformat::ItemSink {
 
   const logformat::TraceInfo& info_;
   TimelineObserver* observer_;
+  bool has_kernel_hooks_;
   CallPaths paths_;
   ThreadRegistry registry_;
   DispatchTracker dispatches_;
   SegmentBuilder segments_;
   LossLedger ledger_;
-  std::vector<HookKind> kinds_;  // by hook id; unknown hooks as segments
+  std::vector<HookKind> kinds_;      // by hook id; unknown hooks as segments
+  std::vector<HookOrigin> origins_;  // by hook id
+  absl::flat_hash_set<std::uint32_t> fault_hooks_, syscall_hooks_;
   std::vector<StreamThread> by_stream_;
   std::uint64_t records_ = 0, malformed_ = 0;
   std::uint64_t first_ns_ = kNever, now_ns_ = 0;
@@ -212,12 +247,18 @@ class Reconstruction final : public logformat::ItemSink {
 
 void Reconstruction::OnKernelRecord(const EventRecord& record,
                                     std::uint64_t time_ns) {
+  if (logformat::IsKernelHookEvent(record.event_id)) {
+    OnKernelHook(record, time_ns);
+    return;
+  }
   switch (static_cast<CpuEvent>(record.event_id)) {
     case CpuEvent::kDispatch:
+      EndInterrupts(record.cpu, time_ns, false);
       dispatches_.OnDispatch(record, time_ns);
       return;
     case CpuEvent::kCounters:
       dispatches_.OnCounters(record, time_ns);
+      EndInterrupts(record.cpu, time_ns, true);
       return;
     case CpuEvent::kWakeup:
       dispatches_.OnWakeup(record, time_ns);
@@ -265,17 +306,103 @@ void Reconstruction::OnKernelRecord(const EventRecord& record,
   ++malformed_;
 }
 
+void Reconstruction::CountHit(ProcessState& process, std::uint32_t hook_id) {
+  const std::size_t index = hook_id - logformat::kHookIdKernelMin;
+  std::vector<std::uint64_t>& hits = process.kernel_hook_hits;
+  if (index >= hits.size()) hits.resize(index + 1, 0);
+  ++hits[index];
+}
+
+void Reconstruction::EndInterrupts(std::int32_t cpu, std::uint64_t time_ns,
+                                   bool own) {
+  ThreadState* work = dispatches_.InterruptWork(cpu);
+  if (work == nullptr || work->stack.frames.empty()) return;
+  if (own) {
+    work->stack = SegmentStack();
+  } else {
+    segments_.CloseAll(*work, time_ns);
+  }
+}
+
+void Reconstruction::OnInterrupt(const EventRecord& record,
+                                 std::uint32_t hook_id, std::uint64_t time_ns) {
+  const bool exit = (record.event_id & logformat::kEventExitBit) != 0;
+  ThreadState* work = exit ? dispatches_.LeaveInterrupt(record, time_ns)
+                           : dispatches_.EnterInterrupt(record, time_ns);
+  if (work == nullptr) return;
+  CountHit(*work->process, hook_id);
+  if (!exit) {
+    segments_.Enter(*work, hook_id, record, time_ns);
+  } else if (!std::exchange(work->exit_expected, false) ||
+             !work->stack.frames.empty()) {
+    segments_.Exit(*work, hook_id, record, time_ns);
+  }
+}
+
+void Reconstruction::OnKernelHook(const EventRecord& record,
+                                  std::uint64_t time_ns) {
+  logformat::KernelHookRecord hook;
+  if (!Decode(record, hook)) return;
+  const std::uint32_t hook_id = logformat::EventHookId(record.event_id);
+  if (origins_[hook_id] == HookOrigin::kInterrupt) {
+    OnInterrupt(record, hook_id, time_ns);
+    return;
+  }
+  const auto tid = static_cast<std::int32_t>(hook.ids & 0xffffffu);
+  const auto pid = static_cast<std::int32_t>(hook.ids >> 24 & 0xffffffu);
+  if (record.counters != nullptr) dispatches_.OnDump(record, tid, time_ns);
+  if (tid == 0) {  // a tracepoint on an idle CPU
+    CountHit(registry_.interrupts(), hook_id);
+    return;
+  }
+  ThreadState* running = dispatches_.Running(record.cpu);
+  ThreadState& thread =
+      running != nullptr && running->tid == tid && running->process != nullptr
+          ? *running
+          : registry_.Observe({pid, tid}, time_ns);
+  CountHit(*thread.process, hook_id);
+  thread.last_seen_ns = time_ns;
+  if (kinds_[hook_id] == HookKind::kPoint) {
+    if (observer_ != nullptr) {
+      observer_->OnHook({thread.index, hook_id, time_ns});
+    }
+    return;
+  }
+  const bool in_kernel = origins_[hook_id] == HookOrigin::kKernel;
+  if (record.event_id & logformat::kEventExitBit) {
+    if (in_kernel && std::exchange(thread.exit_expected, false) &&
+        !SegmentBuilder::IsOpen(thread, hook_id)) {
+      return;
+    }
+    segments_.Exit(thread, hook_id, record, time_ns);
+    return;
+  }
+  const std::vector<Frame>& frames = thread.stack.frames;
+  const bool fault = fault_hooks_.contains(hook_id);
+  if (!in_kernel || syscall_hooks_.contains(hook_id)) {
+    segments_.LeaveKernel(thread, time_ns);
+    if (in_kernel) thread.exit_expected = false;
+  } else if (fault && !frames.empty() &&
+             fault_hooks_.contains(frames.back().hook_id)) {
+    // A fault that failed has no end; no fault happens in another one.
+    segments_.EndInnermost(thread, time_ns);
+  }
+  segments_.Enter(thread, hook_id, record, time_ns);
+}
+
 void Reconstruction::OnFork(const logformat::TaskRecord& fork,
                             std::uint64_t time_ns) {
   // A thread that still has this tid exited without a record of it.
-  registry_.Fork({fork.pid, fork.tid}, {fork.parent_pid, fork.parent_tid},
-                 time_ns);
+  ThreadState& child = registry_.Fork(
+      {fork.pid, fork.tid}, {fork.parent_pid, fork.parent_tid}, time_ns);
+  // Of the system call that its parent made.
+  child.exit_expected = true;
 }
 
 void Reconstruction::OnExit(const logformat::TaskRecord& exit,
                             std::uint64_t time_ns) {
   ThreadState& thread = registry_.Observe({exit.pid, exit.tid}, time_ns);
-  segments_.CloseAll(thread, time_ns);
+  segments_.CloseAll(thread, time_ns, /*ended=*/true);
   registry_.Exit(thread, time_ns);
 }
 
@@ -285,9 +412,10 @@ void Reconstruction::OnExec(const logformat::CommRecord& exec, std::int32_t cpu,
   // The old program is gone with all its open segments.
   if (thread.process != nullptr) {
     for (ThreadState* sibling : thread.process->threads) {
-      segments_.CloseAll(*sibling, time_ns);
+      segments_.CloseAll(*sibling, time_ns, /*ended=*/true);
     }
   }
+  thread.exit_expected = true;  // execve returns into the new program
   ThreadState* running = dispatches_.Running(cpu);
   if (running != nullptr && running != &thread &&
       running->process == thread.process) {
@@ -414,7 +542,7 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader) {
       std::any_of(session.begin(), session.end(),
                   [](std::uint64_t records) { return records != 0; });
   BuildTables({info_, registry_, dispatches_, fault_records_,
-               session_loss || unplaced_loss_},
+               KernelEvents(info_) != 0, session_loss || unplaced_loss_},
               report);
   AddFindings();
   report.loss = ledger_.Finish(reader);

@@ -145,6 +145,7 @@ class Builder {
       row.wall_ns = cpu.last_ns - cpu.begin_ns;
       row.busy_ns = cpu.busy.ns;
       row.idle_ns = cpu.idle.ns;
+      row.interrupts_ns = cpu.interrupts.ns;
       row.outside_ns = cpu.outside.ns;
       row.unattributed_ns = cpu.unattributed.ns;
       row.dispatches = cpu.dispatches;
@@ -167,6 +168,9 @@ class Builder {
 
   void ChooseSegmentSources() {
     KernelFacts facts;
+    facts.kernel_dumps = in_.kernel_dumps;
+    facts.thread_events =
+        std::min(in_.info.thread_events.size(), logformat::kMaxCounters);
     facts.dispatches = has_kernel_;
     facts.fault_records = in_.fault_records;
     for (std::size_t i = 0; i < plans_.size(); ++i) {
@@ -252,20 +256,27 @@ class Builder {
 
   void BuildSegments() {
     for (const ProcessState& process : in_.registry.processes()) {
-      if (process.paths->children.empty()) continue;
-      std::map<std::uint32_t, SegmentSum> by_hook;
-      std::vector<SegmentRow> paths;
-      Collect(process, *process.paths, {}, by_hook, paths);
-      path_groups_.push_back(std::move(paths));
-      for (const auto& [hook_id, sum] : by_hook) {
-        SegmentRow row = RowOf(process, sum.amounts, sum.wall);
-        row.segment = HookName(in_.info, hook_id);
-        SetCalls(sum.calls, sum.begin_inferred, sum.end_inferred, row);
-        out_.segments.push_back(std::move(row));
-      }
+      BuildSegmentsOf(process);
     }
+    BuildSegmentsOf(in_.registry.interrupts());
     std::sort(out_.segments.begin(), out_.segments.end(), RowLess);
     EmitPathGroups();
+  }
+
+  void BuildSegmentsOf(const ProcessState& process) {
+    if (process.paths->children.empty()) return;
+    std::map<std::uint32_t, SegmentSum> by_hook;
+    std::vector<SegmentRow> paths;
+    Collect(process, *process.paths, {}, by_hook, paths);
+    path_groups_.push_back(std::move(paths));
+    for (const auto& [hook_id, sum] : by_hook) {
+      // Only its enter was seen, and that was the recorder's own doing.
+      if (sum.calls + sum.begin_inferred == 0) continue;
+      SegmentRow row = RowOf(process, sum.amounts, sum.wall);
+      row.segment = HookName(in_.info, hook_id);
+      SetCalls(sum.calls, sum.begin_inferred, sum.end_inferred, row);
+      out_.segments.push_back(std::move(row));
+    }
   }
 
   // Children of `node` in the order of their rows, each followed by its own.
@@ -296,6 +307,11 @@ class Builder {
       pending.pop_back();
       AddToSegment(*visit.node, by_hook[visit.node->hook_id]);
       rows.push_back(std::move(visit.row));
+      const PathNode& shown = *visit.node;
+      if (shown.calls + shown.begin_inferred == 0 && shown.children.empty()) {
+        rows.pop_back();
+        continue;
+      }
       // Copied: pushing rows may move the one it lies in.
       const std::vector<std::string> prefix = rows.back().path;
       push_children(*visit.node, prefix);
@@ -350,6 +366,7 @@ class Builder {
         books.total += cpu.last[event] - cpu.first[event];
         books.processes += cpu.busy.counts[event];
         books.idle += cpu.idle.counts[event];
+        books.interrupts += cpu.interrupts.counts[event];
         books.outside += cpu.outside.counts[event];
         books.unattributed += cpu.unattributed.counts[event];
       }
@@ -377,10 +394,14 @@ class Builder {
 
   std::optional<std::uint64_t> InSegments(std::size_t event,
                                           std::uint64_t processes) const {
-    if (plans_[event].source == SegmentSource::kNone) return std::nullopt;
+    // Of dumps at kernel hooks only some segments have any.
+    if (plans_[event].source == SegmentSource::kNone ||
+        plans_[event].source == SegmentSource::kKernelDumps) {
+      return std::nullopt;
+    }
     std::uint64_t sum = 0;
     for (const SegmentRow& row : out_.segment_paths) {
-      if (row.path.size() == 1 && row.counts[event]) {
+      if (row.path.size() == 1 && row.counts[event] && row.pid != 0) {
         sum += row.counts[event]->incl;
       }
     }
@@ -391,18 +412,28 @@ class Builder {
 
   void BuildHooks() {
     for (const ProcessState& process : in_.registry.processes()) {
-      for (std::size_t id = 0; id < process.hook_hits.size(); ++id) {
-        if (process.hook_hits[id] == 0) continue;
-        out_.hooks.push_back(
-            {HookName(in_.info, static_cast<std::uint32_t>(id)), process.pid,
-             process.index, process.comm, process.hook_hits[id]});
-      }
+      AddHooks(process, process.hook_hits, 0);
+      AddHooks(process, process.kernel_hook_hits, logformat::kHookIdKernelMin);
     }
+    const ProcessState& interrupts = in_.registry.interrupts();
+    AddHooks(interrupts, interrupts.kernel_hook_hits,
+             logformat::kHookIdKernelMin);
     std::sort(out_.hooks.begin(), out_.hooks.end(),
               [](const HookRow& a, const HookRow& b) {
                 return std::tie(b.hits, a.hook, a.pid, a.process) <
                        std::tie(a.hits, b.hook, b.pid, b.process);
               });
+  }
+
+  void AddHooks(const ProcessState& process,
+                const std::vector<std::uint64_t>& hits,
+                std::uint32_t first_id) {
+    for (std::size_t i = 0; i < hits.size(); ++i) {
+      if (hits[i] == 0) continue;
+      const auto id = first_id + static_cast<std::uint32_t>(i);
+      out_.hooks.push_back({HookName(in_.info, id), process.pid, process.index,
+                            process.comm, hits[i]});
+    }
   }
 
   const ReportSources& in_;

@@ -19,6 +19,7 @@ struct ReportSources {
   ThreadRegistry& registry;
   const DispatchTracker& dispatches;
   bool fault_records;
+  bool kernel_dumps;  // kernel hooks may carry counters
   // Discards of nobody known: any segment may miss calls.
   bool session_loss;
 };

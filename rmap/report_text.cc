@@ -131,10 +131,12 @@ class TextReport {
           "known\n";
     }
     std::uint64_t wall = 0, busy = 0, idle = 0, outside = 0, unattributed = 0;
+    std::uint64_t interrupts = 0;
     for (const CpuRow& row : report_.cpu_rows) {
       wall += row.wall_ns;
       busy += row.busy_ns;
       idle += row.idle_ns;
+      interrupts += row.interrupts_ns;
       outside += row.outside_ns;
       unattributed += row.unattributed_ns;
     }
@@ -144,6 +146,9 @@ class TextReport {
       out_ += FormatShare(outside, wall) + " others or idle";
     } else {
       out_ += FormatShare(idle, wall) + " idle";
+    }
+    if (interrupts != 0) {
+      out_ += ", " + FormatShare(interrupts, wall) + " interrupts";
     }
     if (unattributed != 0) {
       out_ += ", " + FormatShare(unattributed, wall) + " unattributed";

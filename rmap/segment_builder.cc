@@ -12,9 +12,14 @@ constexpr std::uint64_t SaturatingSubtract(std::uint64_t a, std::uint64_t b) {
   return a > b ? a - b : 0;
 }
 
-constexpr std::uint64_t PackDumpWord(const EventRecord& record) {
-  if (record.counters == nullptr) return 0;
-  return (std::uint64_t{record.mmcr} << 32) | record.present;
+// The counters of a kernel hook's record are the CPU's.
+constexpr bool HasThreadDump(const EventRecord& record) {
+  return record.counters != nullptr &&
+         record.stream_class == logformat::StreamClass::kThread;
+}
+constexpr bool HasKernelDump(const EventRecord& record) {
+  return record.counters != nullptr &&
+         record.stream_class == logformat::StreamClass::kCpu;
 }
 
 }  // namespace
@@ -36,14 +41,23 @@ void SegmentBuilder::Enter(ThreadState& thread, std::uint32_t hook_id,
                           thread.switches_out, thread.faults, thread.stay,
                           coverage_.loss_epoch, thread.unseen_switches,
                           hook_id});
+  if (frame_words_ != 0) PushDumps(thread, record);
+}
+
+void SegmentBuilder::PushDumps(ThreadState& thread, const EventRecord& record) {
+  std::vector<std::uint64_t>& dumps = thread.stack.dumps;
   if (events_ != 0) {
-    stack.dumps.push_back(PackDumpWord(record));
-    if (record.counters != nullptr) {
-      stack.dumps.insert(stack.dumps.end(), record.counters,
-                         record.counters + events_);
+    if (HasThreadDump(record)) {
+      dumps.push_back((std::uint64_t{record.mmcr} << 32) | record.present);
+      dumps.insert(dumps.end(), record.counters, record.counters + events_);
     } else {
-      stack.dumps.resize(stack.dumps.size() + events_, 0);
+      dumps.resize(dumps.size() + 1 + events_, 0);
     }
+  }
+  if (kernel_events_ != 0) {
+    dumps.push_back(HasKernelDump(record) ? record.present : 0);
+    dumps.insert(dumps.end(), thread.counts.begin(), thread.counts.end());
+    dumps.resize(dumps.size() + kernel_events_ - thread.counts.size(), 0);
   }
 }
 
@@ -77,7 +91,7 @@ void SegmentBuilder::ExitOutOfOrder(ThreadState& thread, std::uint32_t hook_id,
   }
   PathNode* node = paths_.Child(Top(thread), hook_id);
   ++node->begin_inferred;
-  if (observer_ != nullptr) {
+  if (observer_ != nullptr && thread.index != kNoThread) {
     const std::uint64_t begin_ns =
         thread.last_hook_ns != 0 ? thread.last_hook_ns : thread.first_seen_ns;
     observer_->OnSegment({thread.index, hook_id,
@@ -106,8 +120,8 @@ void SegmentBuilder::AddDumps(PathNode& node, const std::uint64_t* begin,
                               const EventRecord* record) const {
   const auto begin_present = static_cast<std::uint32_t>(begin[0]);
   const auto begin_mmcr = static_cast<std::uint32_t>(begin[0] >> 32);
-  const bool dumped = record != nullptr && record->counters != nullptr &&
-                      record->mmcr == begin_mmcr;
+  const bool dumped =
+      record != nullptr && HasThreadDump(*record) && record->mmcr == begin_mmcr;
   const std::uint32_t present = dumped ? begin_present & record->present : 0;
   for (std::size_t i = 0; i < events_; ++i) {
     DumpSum& sum = node.dumps[i];
@@ -125,8 +139,26 @@ void SegmentBuilder::AddDumps(PathNode& node, const std::uint64_t* begin,
   }
 }
 
+void SegmentBuilder::AddKernelDumps(const ThreadState& thread, PathNode& node,
+                                    const std::uint64_t* begin,
+                                    const EventRecord* record,
+                                    bool exact) const {
+  const bool dumped = record != nullptr && HasKernelDump(*record);
+  const std::uint64_t present = dumped ? begin[0] & record->present : 0;
+  for (std::size_t i = 0; i < kernel_events_; ++i) {
+    DumpSum& sum = node.dumps[events_ + i];
+    if (!(present >> i & 1u)) {
+      sum.quality = Worse(sum.quality, Quality::kBounded);
+      continue;
+    }
+    sum.incl += thread.counts[i] - begin[1 + i];
+    ++sum.calls_with_value;
+    if (!exact) sum.quality = Worse(sum.quality, Quality::kBounded);
+  }
+}
+
 void SegmentBuilder::Close(ThreadState& thread, const EventRecord* record,
-                           std::uint64_t time_ns) {
+                           std::uint64_t time_ns, bool end_known) {
   SegmentStack& stack = thread.stack;
   const Frame frame = stack.frames.back();
   const std::size_t depth = stack.frames.size() - 1;
@@ -136,7 +168,8 @@ void SegmentBuilder::Close(ThreadState& thread, const EventRecord* record,
       SaturatingSubtract(thread.OnCpuAt(time_ns), frame.on_cpu_ns), wall_ns);
 
   ++node.calls;
-  if (record == nullptr) ++node.end_inferred;
+  const bool end_inferred = record == nullptr && !end_known;
+  if (end_inferred) ++node.end_inferred;
   // A call folded into the node of the frame around it is already counted.
   const bool nested_fold =
       depth > 0 && stack.frames[depth - 1].node == frame.node;
@@ -145,24 +178,26 @@ void SegmentBuilder::Close(ThreadState& thread, const EventRecord* record,
     node.on_cpu_ns += on_cpu_ns;
     node.switches += thread.switches_out - frame.switches;
     node.faults += thread.faults - frame.faults;
-    if (!IsOnCpuExact(thread, frame, time_ns)) {
-      node.on_cpu_quality = Quality::kBounded;
-    }
-    if (events_ != 0) {
-      AddDumps(node, &stack.dumps[depth * (1 + events_)], record);
+    const bool exact = IsOnCpuExact(thread, frame, time_ns);
+    if (!exact) node.on_cpu_quality = Quality::kBounded;
+    const std::uint64_t* dumps = stack.dumps.data() + depth * frame_words_;
+    if (events_ != 0) AddDumps(node, dumps, record);
+    if (kernel_events_ != 0) {
+      AddKernelDumps(thread, node, dumps + (events_ != 0 ? 1 + events_ : 0),
+                     record, exact);
     }
   }
   stack.frames.pop_back();
-  if (events_ != 0) stack.dumps.resize(depth * (1 + events_));
+  if (frame_words_ != 0) stack.dumps.resize(depth * frame_words_);
   if (stack.doubtful > depth) stack.doubtful = depth;
 
-  if (observer_ != nullptr) {
+  if (observer_ != nullptr && thread.index != kNoThread) {
     std::optional<std::uint64_t> known_on_cpu;
     if (thread.stay != 0) known_on_cpu = on_cpu_ns;
     observer_->OnSegment({thread.index, frame.hook_id,
                           static_cast<std::uint32_t>(depth), frame.begin_ns,
                           time_ns, known_on_cpu, /*begin_inferred=*/false,
-                          /*end_inferred=*/record == nullptr});
+                          end_inferred});
   }
 }
 
@@ -189,9 +224,29 @@ void SegmentBuilder::OnLoss(ThreadState& thread) {
   if (thread.process != nullptr) thread.process->hooks_lost = true;
 }
 
-void SegmentBuilder::CloseAll(ThreadState& thread, std::uint64_t time_ns) {
-  while (!thread.stack.frames.empty()) Close(thread, nullptr, time_ns);
+bool SegmentBuilder::IsOpen(const ThreadState& thread, std::uint32_t hook_id) {
+  return std::any_of(
+      thread.stack.frames.begin(), thread.stack.frames.end(),
+      [hook_id](const Frame& frame) { return frame.hook_id == hook_id; });
+}
+
+void SegmentBuilder::CloseAll(ThreadState& thread, std::uint64_t time_ns,
+                              bool ended) {
+  while (!thread.stack.frames.empty()) {
+    const std::uint32_t hook_id = thread.stack.frames.back().hook_id;
+    Close(thread, nullptr, time_ns,
+          ended && origins_[hook_id] == logformat::HookOrigin::kKernel);
+  }
   thread.stack = SegmentStack();
+}
+
+void SegmentBuilder::LeaveKernel(ThreadState& thread, std::uint64_t time_ns) {
+  const std::vector<Frame>& frames = thread.stack.frames;
+  while (!frames.empty() &&
+         origins_[frames.back().hook_id] == logformat::HookOrigin::kKernel) {
+    Close(thread, nullptr, time_ns);
+    thread.exit_expected = true;
+  }
 }
 
 }  // namespace countrace::rmap

@@ -11,12 +11,13 @@
 // may be lost. An enter is then hung on the innermost open frame under which
 // this segment was seen before, and the doubtful frames above it are closed.
 //
-// In: records of kThread streams, in time order, with the state of their
-// thread. Out: sums in CallPaths; spans to the observer. Thread: one.
+// In: records of hooks, in time order, with the state of their thread. Out:
+// sums in CallPaths; spans to the observer. Thread: one.
 #ifndef COUNTRACE_RMAP_SEGMENT_BUILDER_H_
 #define COUNTRACE_RMAP_SEGMENT_BUILDER_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "logformat/trace_reader.h"
 #include "rmap/call_paths.h"
@@ -32,10 +33,16 @@ class SegmentBuilder {
   static constexpr std::size_t kMaxDepth = 8192;
 
   SegmentBuilder(CallPaths& paths, const KernelCoverage& coverage,
-                 std::size_t thread_events, TimelineObserver* observer)
+                 std::size_t thread_events, std::size_t kernel_events,
+                 const std::vector<logformat::HookOrigin>& origins,
+                 TimelineObserver* observer)
       : paths_(paths),
         coverage_(coverage),
         events_(thread_events),
+        kernel_events_(kernel_events),
+        frame_words_((events_ != 0 ? 1 + events_ : 0) +
+                     (kernel_events_ != 0 ? 1 + kernel_events_ : 0)),
+        origins_(origins),
         observer_(observer) {}
 
   // Requires: thread.process != nullptr.
@@ -45,16 +52,27 @@ class SegmentBuilder {
             const logformat::EventRecord& record, std::uint64_t time_ns);
   // Records of `thread` were lost after its last one.
   void OnLoss(ThreadState& thread);
-  // Ends every open call of `thread` and frees its stack.
-  void CloseAll(ThreadState& thread, std::uint64_t time_ns);
+  // Ends every open call of `thread` and frees its stack. `ended`: a record
+  // says that the thread, or its program, ended here, so that what the kernel
+  // did for it is known to be over.
+  void CloseAll(ThreadState& thread, std::uint64_t time_ns, bool ended = false);
+  // `thread` runs its own code: what the kernel did for it is over, though its
+  // exit has not come (a clock error, or a loss).
+  void LeaveKernel(ThreadState& thread, std::uint64_t time_ns);
+  // Ends the innermost open call, whose exit never comes. Requires: one is.
+  void EndInnermost(ThreadState& thread, std::uint64_t time_ns) {
+    Close(thread, nullptr, time_ns);
+  }
+  static bool IsOpen(const ThreadState& thread, std::uint32_t hook_id);
 
   std::uint64_t too_deep() const { return too_deep_; }
 
  private:
   // Pops the innermost frame as one call that ended at `time_ns`. `record` is
-  // its exit, null if that was not recorded.
+  // its exit, null if that was not recorded; `end_known`: it ended then all the
+  // same.
   void Close(ThreadState& thread, const logformat::EventRecord* record,
-             std::uint64_t time_ns);
+             std::uint64_t time_ns, bool end_known = false);
   void ExitOutOfOrder(ThreadState& thread, std::uint32_t hook_id,
                       const logformat::EventRecord& record,
                       std::uint64_t time_ns);
@@ -62,8 +80,12 @@ class SegmentBuilder {
                     std::uint64_t time_ns);
   bool IsOnCpuExact(const ThreadState& thread, const Frame& frame,
                     std::uint64_t time_ns) const;
+  void PushDumps(ThreadState& thread, const logformat::EventRecord& record);
   void AddDumps(PathNode& node, const std::uint64_t* begin,
                 const logformat::EventRecord* record) const;
+  void AddKernelDumps(const ThreadState& thread, PathNode& node,
+                      const std::uint64_t* begin,
+                      const logformat::EventRecord* record, bool exact) const;
   PathNode* Top(const ThreadState& thread) const {
     return thread.stack.frames.empty() ? thread.process->paths
                                        : thread.stack.frames.back().node;
@@ -71,7 +93,10 @@ class SegmentBuilder {
 
   CallPaths& paths_;
   const KernelCoverage& coverage_;
-  std::size_t events_;
+  std::size_t events_;         // counted by threads
+  std::size_t kernel_events_;  // counted by CPUs, if kernel hooks dump them
+  std::size_t frame_words_;    // of SegmentStack::dumps
+  const std::vector<logformat::HookOrigin>& origins_;  // by hook id
   TimelineObserver* observer_;
   std::uint64_t too_deep_ = 0;
 };

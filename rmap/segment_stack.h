@@ -24,8 +24,10 @@ struct Frame {
 
 struct SegmentStack {
   std::vector<Frame> frames;  // outermost first
-  // Thread counters at each frame's enter: mmcr and present in one word, then
-  // the values. Empty if the session has no thread events.
+  // Counters at each frame's enter. Of the thread (if the session has such
+  // events): mmcr and present in one word, then the values. Of the kernel's
+  // dumps (if the trace has kernel hooks): bit i = value i is there, then what
+  // the thread had counted so far.
   std::vector<std::uint64_t> dumps;
   // Frames [0, doubtful) were open when records of this thread were lost, so
   // their exits may be lost as well.

@@ -106,9 +106,9 @@ struct HookRow {
 
 struct CpuRow {
   std::uint32_t cpu = 0;
-  // wall = busy + idle + outside + unattributed, exactly.
+  // wall = busy + idle + interrupts + outside + unattributed, exactly.
   std::uint64_t wall_ns = 0, busy_ns = 0, idle_ns = 0;
-  std::uint64_t outside_ns = 0, unattributed_ns = 0;
+  std::uint64_t interrupts_ns = 0, outside_ns = 0, unattributed_ns = 0;
   std::uint64_t dispatches = 0;
   Counts counts;
 };

@@ -37,6 +37,8 @@ struct ProcessState {
   std::vector<ThreadState*> threads;
   PathNode* paths = nullptr;             // root of its call paths
   std::vector<std::uint64_t> hook_hits;  // by hook id
+  // Of hooks dumped by the kernel: by hook id - kHookIdKernelMin.
+  std::vector<std::uint64_t> kernel_hook_hits;
   bool hooks_lost = false;  // records of one of its threads were lost
 };
 
@@ -70,18 +72,24 @@ struct ThreadState {
   bool lost_edge = false;  // born or retired while some CPU's records were lost
   bool switch_inferred = false;  // the time of a switch was computed
   bool shares_counts = false;    // of some intervals, unattributed, with others
+  bool interrupted = false;      // on its CPU, but an interrupt has that
   bool split_by_exec = false;    // counts of one interval are in its successor
 
   // Segments (SegmentBuilder).
   SegmentStack stack;
   std::uint64_t last_hook_ns = 0;  // 0: no hook record
-  bool hooks_lost = false;         // some of its hook records were lost
+  // The next exit of a kernel hook may have no enter: a system call that began
+  // in another thread or program (fork, exec), or was closed before its time.
+  bool exit_expected = false;
+  bool hooks_lost = false;  // some of its hook records were lost
 
   // On-CPU time so far. Outside its dispatches, where clock error can put a
   // user record, it stands still.
   std::uint64_t OnCpuAt(std::uint64_t time_ns) const {
     const std::uint64_t so_far_ns = on_cpu_ns + unbooked_ns;
-    if (running_cpu < 0 || time_ns <= switch_in_ns) return so_far_ns;
+    if (running_cpu < 0 || interrupted || time_ns <= switch_in_ns) {
+      return so_far_ns;
+    }
     return so_far_ns + (time_ns - switch_in_ns);
   }
 };
@@ -95,7 +103,11 @@ struct ThreadIdentity {
 class ThreadRegistry {
  public:
   ThreadRegistry(CallPaths& paths, std::size_t cpu_events)
-      : paths_(paths), cpu_events_(cpu_events) {}
+      : paths_(paths), cpu_events_(cpu_events) {
+    interrupts_.index = ProcessIndex{0xffffffffu};
+    interrupts_.comm = "[interrupts]";
+    interrupts_.paths = paths.NewRoot();
+  }
   ThreadRegistry(const ThreadRegistry&) = delete;
   ThreadRegistry& operator=(const ThreadRegistry&) = delete;
 
@@ -126,6 +138,8 @@ class ThreadRegistry {
 
   std::deque<ThreadState>& threads() { return threads_; }
   std::deque<ProcessState>& processes() { return processes_; }
+  // Stands for no process: whose work the segments of interrupts are.
+  ProcessState& interrupts() { return interrupts_; }
 
   // An exited thread is on a CPU only until its last switch-out. If that was
   // lost, a record of its tid so much later means somebody else.
@@ -146,6 +160,7 @@ class ThreadRegistry {
   bool lossy_ = false;
   std::deque<ThreadState> threads_;
   std::deque<ProcessState> processes_;
+  ProcessState interrupts_;
   absl::flat_hash_map<std::int32_t, ThreadState*> by_tid_;
   absl::flat_hash_map<std::int32_t, ProcessState*> by_pid_;
 };

@@ -19,6 +19,8 @@ _countrace() {
     --format) mapfile -t COMPREPLY < <(compgen -W 'text json jsonl csv' -- "$cur"); return ;;
     --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     --mode) mapfile -t COMPREPLY < <(compgen -W 'stream discard' -- "$cur"); return ;;
+    --kernel) mapfile -t COMPREPLY < <(compgen -W 'syscalls faults irq softirq block wakeups' -- "$cur"); return ;;
+    --backend) mapfile -t COMPREPLY < <(compgen -W 'auto bpf perf' -- "$cur"); return ;;
     --by)
       mapfile -t COMPREPLY < <(compgen -W 'process thread segment path cpu hook' -- "$cur")
       return
@@ -26,7 +28,7 @@ _countrace() {
   esac
 
   if [[ $verb == list && $COMP_CWORD -eq 2 && $cur != -* ]]; then
-    mapfile -t COMPREPLY < <(compgen -W 'events hooks' -- "$cur")
+    mapfile -t COMPREPLY < <(compgen -W 'events hooks tracepoints' -- "$cur")
     return
   fi
   # After "--" the command of `record` completes as it would on its own.

@@ -208,16 +208,18 @@ bool HookRegistry::Register(const countrace_hook_site& site,
                 static_cast<int>(line.name_bytes), line.name);
         return false;
       }
-      if (line.id > highest) highest = line.id;
+      if (line.id > highest && line.id < lf::kHookIdKernelMin) {
+        highest = line.id;
+      }
     }
     at = next + 1;
   }
   const std::uint32_t id = site.hook_id != 0 ? site.hook_id : highest + 1;
-  if (id > lf::kHookIdMax) {
+  if (id >= lf::kHookIdKernelMin) {
     fprintf(stderr,
             "countrace: hook %s stays off: all ids up to %u are taken; select "
             "fewer with --hooks\n",
-            name, lf::kHookIdMax);
+            name, lf::kHookIdKernelMin - 1);
     return false;
   }
   char line[1024];

@@ -41,6 +41,9 @@ void CommandScope::Exec(std::int32_t pid) {
 
 bool CommandScope::Apply(const RecordBatch& batch, const KernelRecord& record) {
   if (record.event_id == kLossEntry) return true;
+  if (logformat::IsKernelHookEvent(record.event_id)) {
+    return Contains(static_cast<std::int32_t>(*batch.Words(record) & 0xffffff));
+  }
   switch (static_cast<CpuEvent>(record.event_id)) {
     case CpuEvent::kDispatch: {
       const std::uint64_t packed = *batch.Words(record);

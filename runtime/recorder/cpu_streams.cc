@@ -25,6 +25,10 @@ std::int32_t NextTid(const RecordBatch& batch, const KernelRecord& record) {
 // The thread that ran on the CPU when it caused `record`; -1 if none is known.
 std::int32_t ActingThread(const RecordBatch& batch,
                           const KernelRecord& record) {
+  // The id's low bits are where a dispatch has the thread switched out.
+  if (logformat::IsKernelHookEvent(record.event_id)) {
+    return PrevTid(batch, record);
+  }
   switch (static_cast<CpuEvent>(record.event_id)) {
     case CpuEvent::kDispatch:
       return PrevTid(batch, record);

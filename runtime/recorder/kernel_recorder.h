@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "logformat/session_layout.h"
 #include "runtime/recorder/event_name.h"
+#include "runtime/recorder/kernel_hooks/kernel_hook_request.h"
 
 namespace countrace::runtime {
 
@@ -26,6 +27,7 @@ struct KernelRecorderOptions {
   std::size_t optional_events_from = logformat::kMaxCounters;
   bool fault_records = true;
   bool wakeups = false;                // a record for each wake-up: BPF only
+  KernelHookRequest hooks;             // BPF only
   std::uint64_t ring_bytes = 8 << 20;  // per CPU
 };
 

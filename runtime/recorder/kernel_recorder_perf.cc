@@ -261,6 +261,11 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenPerfKernelRecorder(
         "Wake-ups are not recorded: that needs the BPF back end (`countrace "
         "doctor` tells why it does not work here)");
   }
+  if (options.hooks.any()) {
+    messages.push_back(
+        "Kernel segments and dynamic hooks are not recorded: they need the BPF "
+        "back end (`countrace doctor` tells why it does not work here)");
+  }
   auto events = CountableEvents(options, *online, group, messages);
   if (!events.ok()) return events.status();
   group.events = *events;

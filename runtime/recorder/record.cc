@@ -441,6 +441,8 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
   std::vector<EventSpec> kept_hook_events =
       KeepHookEvents(*std::move(hook_events), messages);
 
+  auto hooks = KernelHooks(options);
+  if (!hooks.ok()) return hooks.status();
   std::unique_ptr<KernelRecorder> kernel;
   if (options.kernel) {
     KernelRecorderOptions kernel_options;
@@ -450,6 +452,7 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
     if (defaults) kernel_options.optional_events_from = kOptionalDefaultsFrom;
     kernel_options.fault_records = options.fault_records;
     kernel_options.wakeups = options.wakeups;
+    kernel_options.hooks = *std::move(hooks);
     kernel_options.ring_bytes = options.kernel_ring_bytes;
     auto opened = OpenKernelRecorder(options.backend, kernel_options, messages);
     if (opened.ok()) {

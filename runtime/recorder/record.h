@@ -38,9 +38,12 @@ struct RecordOptions {
   KernelBackend backend = KernelBackend::kAuto;
   std::uint64_t kernel_ring_bytes = 8 << 20;  // per CPU
   bool kernel = true;                         // false: user hooks only
-  bool fault_records = true;    // a record for every page fault, if page-faults
-                                // is among the events
-  bool wakeups = false;         // a record for every wake-up (BPF back end)
+  bool fault_records = true;  // a record for every page fault, if page-faults
+                              // is among the events
+  bool wakeups = false;       // a record for every wake-up (BPF back end)
+  // Words of `--kernel` beside that ("syscalls", "irq", ...), and `--hook`
+  // texts (kernel_hooks/hook_spec.h); both need the BPF back end.
+  std::vector<std::string> kernel_segments, dynamic_hooks;
   std::string runtime_library;  // path of libcountrace-runtime.so
   // Called about ten times a second on the recording thread; may be empty.
   std::function<void(std::uint64_t bytes, std::uint64_t elapsed_ns)> progress;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_format.h"
 #include "runtime/recorder/event_list.h"
+#include "runtime/recorder/kernel_hooks/hook_spec.h"
 #include "runtime/recorder/process_scan.h"
 #include "runtime/recorder/scoped_fd.h"
 
@@ -65,6 +66,18 @@ absl::Status CheckOptions(const RecordOptions& options) {
         "The whole system (-a) holds the processes of -p already: give one of "
         "the two");
   }
+  const bool hooks =
+      !options.kernel_segments.empty() || !options.dynamic_hooks.empty();
+  if (hooks && !options.kernel) {
+    return absl::InvalidArgumentError(
+        "Kernel segments and dynamic hooks are kernel records: leave out the "
+        "option that switches those off");
+  }
+  if (hooks && options.backend == KernelBackend::kPerf) {
+    return absl::InvalidArgumentError(
+        "Kernel segments and dynamic hooks need the BPF back end: leave out "
+        "--backend perf");
+  }
   if (NeedsKernel(options) && !options.kernel) {
     return absl::InvalidArgumentError(
         "A recording of the whole system (-a) or of running processes (-p) "
@@ -86,6 +99,19 @@ absl::Status CheckOptions(const RecordOptions& options) {
         options.hook_filter.size(), sizeof(SessionControl::hook_filter) - 1));
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<KernelHookRequest> KernelHooks(const RecordOptions& options) {
+  KernelHookRequest request;
+  for (const std::string& word : options.kernel_segments) {
+    const absl::Status status = AddKernelSegments(word, request);
+    if (!status.ok()) return status;
+  }
+  for (const std::string& spec : options.dynamic_hooks) {
+    const absl::Status status = AddDynamicHooks(spec, request);
+    if (!status.ok()) return status;
+  }
+  return request;
 }
 
 }  // namespace countrace::runtime

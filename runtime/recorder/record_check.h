@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "runtime/recorder/event_name.h"
+#include "runtime/recorder/kernel_hooks/kernel_hook_request.h"
 #include "runtime/recorder/record.h"
 
 namespace countrace::runtime {
@@ -27,6 +29,10 @@ std::string NamesOf(const std::vector<std::int32_t>& pids);
 // where only that is allowed. The others are named in `messages`.
 std::vector<EventSpec> KeepHookEvents(std::vector<EventSpec> events,
                                       std::vector<std::string>& messages);
+
+// The kernel hooks asked for, looked up on this machine.
+// Returns: as AddKernelSegments() and AddDynamicHooks().
+absl::StatusOr<KernelHookRequest> KernelHooks(const RecordOptions& options);
 
 }  // namespace countrace::runtime
 

@@ -1,9 +1,11 @@
 #include "runtime/recorder/tracefs.h"
 
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -76,6 +78,28 @@ absl::StatusOr<std::uint64_t> Tracefs::TracepointId(
         absl::StrFormat("Cannot parse %s: \"%s\"", path, Trim(*text)));
   }
   return id;
+}
+
+absl::StatusOr<std::vector<std::string>> ListTracepoints(
+    const std::string& glob) {
+  const auto tracefs = Tracefs::Open();
+  if (!tracefs.ok()) return tracefs.status();
+  const auto systems = tracefs->List("events");
+  if (!systems.ok()) return systems.status();
+  std::vector<std::string> names;
+  for (const std::string& system : *systems) {
+    const auto events = tracefs->List("events/" + system);
+    if (!events.ok()) continue;  // a file
+    for (const std::string& event : *events) {
+      const std::string name = system + ":" + event;
+      if (fnmatch(glob.c_str(), name.c_str(), 0) == 0 &&
+          tracefs->TracepointId(system, event).ok()) {
+        names.push_back(name);
+      }
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 }  // namespace countrace::runtime

@@ -38,6 +38,11 @@ class Tracefs {
   std::string where_;
 };
 
+// Tracepoints of this kernel as "SYSTEM:NAME", sorted, that match `glob`.
+// Returns: as Tracefs::Open().
+absl::StatusOr<std::vector<std::string>> ListTracepoints(
+    const std::string& glob);
+
 }  // namespace countrace::runtime
 
 #endif  // COUNTRACE_RUNTIME_RECORDER_TRACEFS_H_

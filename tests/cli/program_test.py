@@ -113,7 +113,7 @@ class WrongUsage(InFolder):
             (["report", "--color", "pink"], "pink", "never"),
             (["info", "--format", "csv"], "csv"),
             (["view", "--port", "70000"], "70000"),
-            (["list"], "events or hooks"),
+            (["list"], "events, hooks or tracepoints"),
             (["record", "-p", "x"], "-p x", "process id"),
             (["record", "-p", "0"], "-p 0", "process id"),
             (["record", "-a", "-p", "1"], "-a", "-p"),

@@ -14,6 +14,8 @@
 //   @TIME cpuN switch-in|computed-in PREV NEXT · wakeup WAKER WAKEE
 //   @TIME cpuN state|exec|comm PID/TID NAME · fork CHILD PARENT · exit|fault
 //   P/T
+//   kernel-segment|kernel-point|probe-segment|interrupt ID PROVIDER NAME
+//   @TIME cpuN hook PID/TID enter|exit|hit ID [dump VALUE...]  (of the CPU)
 //   @TIME cpuN lost N CAUSE · lost-packet REASON
 //   @TIME PID/TID enter|exit|hit ID [dump MMCR PRESENT VALUE...] · lost N CAUSE
 #include <algorithm>
@@ -24,6 +26,7 @@
 #include <map>
 #include <sstream>
 
+#include "logformat/trace_description.h"
 #include "rmap/pipeline.h"
 #include "tests/rmap/memory_trace.h"
 
@@ -115,6 +118,17 @@ void AddCpuLine(MemoryTrace& trace, std::uint64_t time_ns, std::int32_t cpu,
     std::uint32_t waker = 0, wakee = 0;
     in >> waker >> wakee;
     trace.Wakeup(time_ns, cpu, waker, wakee);
+  } else if (verb == "hook") {
+    std::uint32_t hook = 0;
+    in >> first >> second >> hook;
+    const MemoryTrace::Task task = TaskOf(first);
+    std::optional<Counters> dump;
+    if (std::string word; in >> word) {
+      REQUIRE(word == "dump");
+      dump = Rest(in);
+    }
+    trace.KernelHook(time_ns, cpu, {task.pid, task.tid, hook, second == "exit"},
+                     dump);
   } else if (verb == "lost") {
     std::uint64_t records = 0;
     in >> records >> first;
@@ -215,6 +229,13 @@ void Build(const std::string& events, MemoryTrace& trace) {
       trace.AddHook(id,
                     word == "segment" ? HookKind::kSegment : HookKind::kPoint,
                     provider, name);
+    } else if (const auto kernel = logformat::ParseHookText(
+                   logformat::kHookIdKernelMin, word + "\t-\ta:b\t-");
+               kernel.has_value()) {
+      std::uint32_t id = 0;
+      std::string provider;
+      in >> id >> provider >> name;
+      trace.AddHook(id, kernel->kind, provider, name, kernel->origin);
     } else {
       FAIL("unknown line in case: " << line);
     }
@@ -293,6 +314,9 @@ std::string Show(const Report& report) {
   for (const CpuRow& row : report.cpu_rows) {
     out << "cpu " << row.cpu << " wall=" << row.wall_ns
         << " busy=" << row.busy_ns << " idle=" << row.idle_ns
+        << (row.interrupts_ns != 0
+                ? " interrupts=" + std::to_string(row.interrupts_ns)
+                : "")
         << " outside=" << row.outside_ns
         << " unattributed=" << row.unattributed_ns
         << " dispatches=" << row.dispatches << "\n";
@@ -303,6 +327,9 @@ std::string Show(const Report& report) {
         << " processes=" << books.processes
         << (books.own != 0 ? " own=" + std::to_string(books.own) : "")
         << " in-segments=" << Or(books.in_segments) << " idle=" << books.idle
+        << (books.interrupts != 0
+                ? " interrupts=" + std::to_string(books.interrupts)
+                : "")
         << " outside=" << books.outside
         << " unattributed=" << books.unattributed
         << " residual=" << books.residual << "\n";

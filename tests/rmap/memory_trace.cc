@@ -13,11 +13,12 @@ constexpr std::uint32_t kCpuStreams = 256;
 }  // namespace
 
 void MemoryTrace::AddHook(std::uint32_t id, logformat::HookKind kind,
-                          const std::string& provider,
-                          const std::string& name) {
+                          const std::string& provider, const std::string& name,
+                          logformat::HookOrigin origin) {
   logformat::HookInfo hook;
   hook.id = id;
   hook.kind = kind;
+  hook.origin = origin;
   hook.provider = provider;
   hook.name = name;
   info_.hooks.push_back(hook);
@@ -127,6 +128,18 @@ void MemoryTrace::Fault(std::uint64_t time_ns, std::int32_t cpu,
                         const Task& task) {
   AddLayout(time_ns, cpu, CpuEvent::kFault,
             logformat::FaultRecord{0, task.pid, task.tid, 0x1000});
+}
+
+void MemoryTrace::KernelHook(std::uint64_t time_ns, std::int32_t cpu,
+                             const Hook& hook,
+                             const std::optional<Counters>& counters) {
+  std::uint32_t event = hook.hook_id * 2 + (hook.exit ? 1 : 0);
+  if (counters) event |= logformat::kEventDumpBit;
+  const logformat::KernelHookRecord record{
+      0, logformat::PackDispatch(static_cast<std::uint32_t>(hook.tid),
+                                 static_cast<std::uint32_t>(hook.pid), 0)};
+  AddLayout(time_ns, cpu, static_cast<CpuEvent>(event), record,
+            counters ? &*counters : nullptr);
 }
 
 void MemoryTrace::HookRecord(std::uint64_t time_ns, const Hook& hook,

@@ -32,7 +32,8 @@ class MemoryTrace final : public logformat::TraceReader {
 
   logformat::TraceInfo& mutable_info() { return info_; }
   void AddHook(std::uint32_t id, logformat::HookKind kind,
-               const std::string& provider, const std::string& name);
+               const std::string& provider, const std::string& name,
+               logformat::HookOrigin origin = logformat::HookOrigin::kProgram);
 
   void Dispatch(std::uint64_t time_ns, std::int32_t cpu, std::uint32_t prev,
                 std::uint32_t next, std::uint16_t state,
@@ -64,6 +65,10 @@ class MemoryTrace final : public logformat::TraceReader {
   };
   void HookRecord(std::uint64_t time_ns, const Hook& hook,
                   const std::optional<HookDump>& dump = std::nullopt);
+
+  // A record of a hook that the kernel dumps, in the stream of `cpu`.
+  void KernelHook(std::uint64_t time_ns, std::int32_t cpu, const Hook& hook,
+                  const std::optional<Counters>& counters = std::nullopt);
 
   void LoseOnCpu(std::uint64_t begin_ns, std::int32_t cpu, std::uint64_t count,
                  logformat::DiscardCause cause);

@@ -15,10 +15,11 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "kernel_programs.skel.h"
+#include "runtime/recorder/bpf/hook_programs.h"
 #include "runtime/recorder/countable_events.h"
 #include "runtime/recorder/event_list.h"
 #include "runtime/recorder/small_file.h"
-#include "sched_events.skel.h"
 
 namespace countrace::runtime {
 namespace {
@@ -70,20 +71,21 @@ countrace_counter_source SourceOf(const EventSpec& event, bool fault_records) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<BpfPrograms>> BpfPrograms::Load(
-    const BpfProgramOptions& options) {
+    const BpfProgramOptions& options, std::vector<std::string>& messages) {
   t_warning.clear();
   const libbpf_print_fn_t old_print = libbpf_set_print(KeepWarning);
   std::unique_ptr<BpfPrograms> programs(new BpfPrograms);
-  absl::Status status = programs->Open(options);
+  absl::Status status = programs->Open(options, messages);
   if (status.ok()) status = programs->MapMemory();
   if (status.ok()) status = programs->OpenEvents(options);
-  if (status.ok()) status = programs->Attach(options);
+  if (status.ok()) status = programs->Attach(options, messages);
   libbpf_set_print(old_print);
   if (!status.ok()) return status;
   return programs;
 }
 
-absl::Status BpfPrograms::Open(const BpfProgramOptions& options) {
+absl::Status BpfPrograms::Open(const BpfProgramOptions& options,
+                               std::vector<std::string>& messages) {
   slots_ = static_cast<std::uint32_t>(options.cpus.size());
   present_.resize(slots_);
   if (options.cpus.back() >= COUNTRACE_MAX_CPUS) {
@@ -95,8 +97,12 @@ absl::Status BpfPrograms::Open(const BpfProgramOptions& options) {
   ring_bytes_ = std::bit_ceil(
       std::clamp<std::uint64_t>(options.ring_bytes, page, 256ull << 20));
   for (;;) {
-    const int error = OpenAndLoad(options);
-    if (error == 0) return absl::OkStatus();
+    std::vector<std::string> found;
+    const int error = OpenAndLoad(options, found);
+    if (error == 0) {
+      for (std::string& message : found) messages.push_back(std::move(message));
+      return absl::OkStatus();
+    }
     // Before Linux 6.5 an element of an array is at most 4 MiB.
     if ((error != E2BIG && error != ENOMEM) || ring_bytes_ <= page) {
       return BpfError(error, "Cannot load BPF programs");
@@ -105,22 +111,29 @@ absl::Status BpfPrograms::Open(const BpfProgramOptions& options) {
   }
 }
 
-int BpfPrograms::OpenAndLoad(const BpfProgramOptions& options) {
-  sched_events__destroy(skeleton_);
-  skeleton_ = sched_events__open();
+int BpfPrograms::OpenAndLoad(const BpfProgramOptions& options,
+                             std::vector<std::string>& messages) {
+  kernel_programs__destroy(skeleton_);
+  skeleton_ = kernel_programs__open();
   if (skeleton_ == nullptr) return errno;
   ring_stride_ = ring_bytes_ + COUNTRACE_RING_SLACK;
   auto& constants = *skeleton_->rodata;
   constants.ring_mask = static_cast<std::uint32_t>(ring_bytes_ - 1);
   constants.counter_count = static_cast<std::uint32_t>(options.events.size());
   constants.slot_count = slots_;
+  constants.only_marked = options.only_marked ? 1 : 0;
+  constants.dump_families = 1u << COUNTRACE_FAMILY_LISTED;
   for (std::uint32_t slot = 0; slot < slots_; ++slot) {
     constants.cpu_slot[options.cpus[slot]] =
         static_cast<std::uint16_t>(slot + 1);
   }
   for (std::size_t i = 0; i < options.events.size(); ++i) {
-    constants.counter_source[i] = static_cast<std::uint8_t>(
-        SourceOf(options.events[i], options.fault_records));
+    const auto source = SourceOf(options.events[i], options.fault_records);
+    constants.counter_source[i] = static_cast<std::uint8_t>(source);
+    // Nothing else in the trace tells what a segment counted of it.
+    if (source == COUNTRACE_SOURCE_PERF) {
+      constants.dump_families = (1u << COUNTRACE_HOOK_FAMILIES) - 1;
+    }
   }
   const auto perf_slots = static_cast<std::uint32_t>(
                               std::max<std::size_t>(options.events.size(), 1)) *
@@ -140,8 +153,10 @@ int BpfPrograms::OpenAndLoad(const BpfProgramOptions& options) {
       error = bpf_program__set_autoload(program, options.wakeups);
     }
   }
-  if (error == 0) error = sched_events__load(skeleton_);
-  return -error;
+  if (error != 0) return -error;
+  error = SelectHookPrograms(options.hooks, *skeleton_, messages);
+  if (error != 0) return error;
+  return -kernel_programs__load(skeleton_);
 }
 
 absl::Status BpfPrograms::MapMemory() {
@@ -197,9 +212,13 @@ absl::Status BpfPrograms::OpenEvents(const BpfProgramOptions& options) {
   return absl::OkStatus();
 }
 
-absl::Status BpfPrograms::Attach(const BpfProgramOptions& options) {
-  const int error = sched_events__attach(skeleton_);
+absl::Status BpfPrograms::Attach(const BpfProgramOptions& options,
+                                 std::vector<std::string>& messages) {
+  const int error = kernel_programs__attach(skeleton_);
   if (error != 0) return BpfError(-error, "Cannot attach BPF programs");
+  const absl::Status hooks = AttachHookPrograms(options.hooks, options.cpus,
+                                                *skeleton_, links_, messages);
+  if (!hooks.ok()) return hooks;
   if (!options.fault_records) return absl::OkStatus();
   for (const std::uint32_t cpu : options.cpus) {
     perf_event_attr attr{};
@@ -218,7 +237,7 @@ absl::Status BpfPrograms::Attach(const BpfProgramOptions& options) {
     if (link == nullptr) {
       return BpfError(errno, "Cannot attach BPF to page-faults");
     }
-    fault_links_.push_back(link);
+    links_.push_back(link);
     // The link owns the descriptor from here on.
     fd.Release();
   }
@@ -226,16 +245,16 @@ absl::Status BpfPrograms::Attach(const BpfProgramOptions& options) {
 }
 
 void BpfPrograms::Detach() {
-  for (bpf_link* const link : fault_links_) bpf_link__destroy(link);
-  fault_links_.clear();
-  if (skeleton_ != nullptr) sched_events__detach(skeleton_);
+  for (bpf_link* const link : links_) bpf_link__destroy(link);
+  links_.clear();
+  if (skeleton_ != nullptr) kernel_programs__detach(skeleton_);
 }
 
 BpfPrograms::~BpfPrograms() {
   Detach();
   if (controls_ != nullptr) munmap(controls_, controls_bytes_);
   if (rings_ != nullptr) munmap(rings_, rings_bytes_);
-  sched_events__destroy(skeleton_);
+  kernel_programs__destroy(skeleton_);
 }
 
 absl::Status BpfPrograms::DumpCounters(std::uint32_t cpu,
@@ -251,6 +270,35 @@ absl::Status BpfPrograms::DumpCounters(std::uint32_t cpu,
   if (error == 0) return absl::OkStatus();
   return ErrnoStatus(
       -error, absl::StrFormat("Cannot dump the counters of CPU %d", cpu));
+}
+
+absl::Status BpfPrograms::Mark(std::int32_t pid) {
+  const auto key = static_cast<std::uint32_t>(pid);
+  const std::uint8_t mark = 1;
+  if (bpf_map_update_elem(bpf_map__fd(skeleton_->maps.marked_processes), &key,
+                          &mark, BPF_ANY) == 0) {
+    return absl::OkStatus();
+  }
+  return ErrnoStatus(errno, absl::StrFormat("Cannot mark process %d", pid));
+}
+
+std::uint64_t BpfPrograms::missed_runs() const {
+  std::uint64_t missed = 0;
+  bpf_program* program = nullptr;
+  while ((program = bpf_object__next_program(skeleton_->obj, program)) !=
+         nullptr) {
+    bpf_prog_info info{};
+    __u32 bytes = sizeof(info);
+    const int fd = bpf_program__fd(program);
+    if (fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &bytes) == 0) {
+      missed += info.recursion_misses;
+    }
+  }
+  return missed;
+}
+
+std::uint64_t BpfPrograms::refused_marks() const {
+  return skeleton_->bss->marks_refused;
 }
 
 std::byte* BpfPrograms::ring(std::size_t slot) const {

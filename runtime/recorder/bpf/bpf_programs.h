@@ -1,4 +1,4 @@
-// The BPF programs of sched_events.bpf.c, loaded, and the memory they share
+// The BPF programs of kernel_programs.bpf.c, loaded, and the memory they share
 // with us.
 //
 // Nothing is pinned: when this process ends, however it ends, the kernel
@@ -16,9 +16,10 @@
 #include "logformat/packet_layout.h"
 #include "runtime/recorder/bpf/kernel_ring.h"
 #include "runtime/recorder/event_name.h"
+#include "runtime/recorder/kernel_hooks/kernel_hook_request.h"
 #include "runtime/recorder/scoped_fd.h"
 
-struct sched_events;  // the generated skeleton
+struct kernel_programs;  // the generated skeleton
 struct bpf_link;
 
 namespace countrace::runtime {
@@ -28,16 +29,20 @@ struct BpfProgramOptions {
   std::vector<EventSpec> events;    // the event set
   bool fault_records = false;
   bool wakeups = false;
+  KernelHookRequest hooks;
+  // Kernel hooks of marked processes only.
+  bool only_marked = false;
   std::uint64_t ring_bytes = 0;  // of each CPU, rounded up to a power of two
 };
 
 class BpfPrograms {
  public:
-  // Loads and attaches them; they record nothing before DumpCounters().
+  // Loads and attaches them; they record nothing before DumpCounters(). Adds to
+  // `messages` what of `options.hooks` this kernel cannot do.
   // Returns: PERMISSION_DENIED (CAP_BPF, CAP_PERFMON); UNIMPLEMENTED a kernel
   // without BPF, BTF or one of the tracepoints; RESOURCE_EXHAUSTED memory.
   static absl::StatusOr<std::unique_ptr<BpfPrograms>> Load(
-      const BpfProgramOptions& options);
+      const BpfProgramOptions& options, std::vector<std::string>& messages);
   ~BpfPrograms();
   BpfPrograms(const BpfPrograms&) = delete;
   BpfPrograms& operator=(const BpfPrograms&) = delete;
@@ -47,6 +52,13 @@ class BpfPrograms {
   absl::Status DumpCounters(std::uint32_t cpu,
                             logformat::CountersReason reason);
   void Detach();
+  // Marks a process, so that its kernel hooks, and those of what it forks from
+  // now on, are recorded.
+  absl::Status Mark(std::int32_t pid);
+  // Times a program did not run because it was running already on that CPU,
+  // and processes that could not be marked: records that are missing.
+  std::uint64_t missed_runs() const;
+  std::uint64_t refused_marks() const;
 
   // `slot`: index of the CPU in BpfProgramOptions::cpus.
   std::byte* ring(std::size_t slot) const;
@@ -59,13 +71,16 @@ class BpfPrograms {
  private:
   BpfPrograms() = default;
   // Returns: 0 or an errno.
-  int OpenAndLoad(const BpfProgramOptions& options);
-  absl::Status Open(const BpfProgramOptions& options);
+  int OpenAndLoad(const BpfProgramOptions& options,
+                  std::vector<std::string>& messages);
+  absl::Status Open(const BpfProgramOptions& options,
+                    std::vector<std::string>& messages);
   absl::Status MapMemory();
   absl::Status OpenEvents(const BpfProgramOptions& options);
-  absl::Status Attach(const BpfProgramOptions& options);
+  absl::Status Attach(const BpfProgramOptions& options,
+                      std::vector<std::string>& messages);
 
-  sched_events* skeleton_ = nullptr;
+  kernel_programs* skeleton_ = nullptr;
   std::uint32_t slots_ = 0;
   std::uint64_t ring_bytes_ = 0;
   std::size_t ring_stride_ = 0;
@@ -76,7 +91,7 @@ class BpfPrograms {
   std::vector<std::uint32_t> present_;
   std::vector<ScopedFd> perf_events_;
   std::vector<ScopedFd> fault_events_;
-  std::vector<bpf_link*> fault_links_;
+  std::vector<bpf_link*> links_;  // beside those of the skeleton
 };
 
 }  // namespace countrace::runtime

@@ -10,6 +10,7 @@
 #include "runtime/recorder/countable_events.h"
 #include "runtime/recorder/cpu_list.h"
 #include "runtime/recorder/cpu_streams.h"
+#include "runtime/recorder/kernel_hooks/kernel_hook_registry.h"
 #include "runtime/recorder/monotonic_clock.h"
 #include "runtime/recorder/small_file.h"
 #include "runtime/recorder/tracefs.h"
@@ -25,10 +26,12 @@ class BpfKernelRecorder final : public KernelRecorder {
   BpfKernelRecorder(SessionScope scope, std::vector<EventSpec> events,
                     std::unique_ptr<BpfPrograms> programs,
                     const std::vector<std::uint32_t>& cpus,
+                    std::unique_ptr<KernelHookRegistry> hooks,
                     std::vector<std::string> messages)
       : events_(std::move(events)),
         programs_(std::move(programs)),
         streams_(scope),
+        hooks_(std::move(hooks)),
         messages_(std::move(messages)) {
     for (std::size_t slot = 0; slot < cpus.size(); ++slot) {
       streams_.Add(cpus[slot], programs_->present(slot));
@@ -52,7 +55,8 @@ class BpfKernelRecorder final : public KernelRecorder {
   std::vector<EventSpec> events_;
   std::unique_ptr<BpfPrograms> programs_;
   CpuStreams streams_;
-  std::vector<KernelRingReader> readers_;  // beside streams_.all()
+  std::unique_ptr<KernelHookRegistry> hooks_;  // null: none are recorded
+  std::vector<KernelRingReader> readers_;      // beside streams_.all()
   std::vector<std::string> messages_;
   std::uint64_t lost_seen_ = 0;  // losses FindLostMembers() knows of
   bool began_ = false;
@@ -62,11 +66,19 @@ class BpfKernelRecorder final : public KernelRecorder {
 absl::Status BpfKernelRecorder::Begin(const KernelRecorderTarget& target) {
   absl::Status status = streams_.Create(target);
   if (!status.ok()) return status;
+  if (hooks_ != nullptr) {
+    status = hooks_->Open(target.directory);
+    if (!status.ok()) return status;
+    for (const std::int32_t pid : target.root_pids) {
+      status = programs_->Mark(pid);
+      if (!status.ok()) return status;
+    }
+  }
   for (std::size_t slot = 0; slot < streams_.all().size(); ++slot) {
     CpuStream& stream = streams_.all()[slot];
     readers_.emplace_back(programs_->control(slot), programs_->ring(slot),
                           programs_->ring_bytes(), events_.size(),
-                          MonotonicNs());
+                          MonotonicNs(), hooks_.get());
     status = programs_->DumpCounters(stream.cpu, CountersReason::kBegin);
     if (!status.ok()) return status;
   }
@@ -117,6 +129,18 @@ absl::Status BpfKernelRecorder::End() {
         "A kernel ring held what is no record; its rest was left out: rings=%d",
         now.malformed));
   }
+  if (const std::uint64_t missed = programs_->missed_runs(); missed > 0) {
+    messages_.push_back(absl::StrFormat(
+        "The kernel left out records because it was writing one on that CPU "
+        "already; which, it does not tell: records=%d",
+        missed));
+  }
+  if (const std::uint64_t refused = programs_->refused_marks(); refused > 0) {
+    messages_.push_back(absl::StrFormat(
+        "Kernel hooks of some processes were not recorded: there were more "
+        "than 65,536 at a time: processes=%d",
+        refused));
+  }
   streams_.DescribeClockErrors(messages_);
   return result;
 }
@@ -127,7 +151,7 @@ KernelRecorderStatistics BpfKernelRecorder::statistics() const {
   for (const KernelRingReader& reader : readers_) {
     sum.dispatches += reader.dispatches();
     sum.malformed += reader.malformed();
-    sum.ring_lost += reader.lost();
+    sum.ring_lost += reader.lost() + reader.unnamed();
   }
   streams_.AddStatistics(sum);
   return sum;
@@ -153,8 +177,10 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenBpfKernelRecorder(
   programs.events = *events;
   programs.fault_records = options.fault_records && CountsPageFaults(*events);
   programs.wakeups = options.wakeups;
+  programs.hooks = options.hooks;
+  programs.only_marked = options.scope == SessionScope::kCommand;
   programs.ring_bytes = options.ring_bytes;
-  auto loaded = BpfPrograms::Load(programs);
+  auto loaded = BpfPrograms::Load(programs, messages);
   if (!loaded.ok()) return loaded.status();
   // 2 MiB are 4 M dispatches a second: less than the default is no trouble.
   constexpr std::uint64_t kPlenty = 2 << 20;
@@ -164,9 +190,13 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenBpfKernelRecorder(
         "kernel gives no larger ones to BPF",
         (*loaded)->ring_bytes(), options.ring_bytes));
   }
-  return std::make_unique<BpfKernelRecorder>(options.scope, *std::move(events),
-                                             *std::move(loaded), *online,
-                                             std::move(messages));
+  std::unique_ptr<KernelHookRegistry> hooks;
+  if (options.hooks.any()) {
+    hooks = std::make_unique<KernelHookRegistry>(options.hooks.dynamic);
+  }
+  return std::make_unique<BpfKernelRecorder>(
+      options.scope, *std::move(events), *std::move(loaded), *online,
+      std::move(hooks), std::move(messages));
 }
 
 }  // namespace countrace::runtime

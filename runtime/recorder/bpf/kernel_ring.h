@@ -15,6 +15,37 @@
 // Event id of an entry that says how many records were lost so far: one word.
 #define COUNTRACE_EVENT_LOST 0x7fff
 
+// Event id of a record at a kernel hook: the base, 4 * its family, its place;
+// bit 15 if it carries the counters. Its body is a KernelHookRecord's, with the
+// hook's number in the family; the recorder gives it the hook's own event id.
+#define COUNTRACE_EVENT_HOOK 0x4000
+#define COUNTRACE_EVENT_DUMP 0x8000
+enum countrace_hook_family {
+  COUNTRACE_FAMILY_SYSCALL = 0,         // number: of the system call
+  COUNTRACE_FAMILY_COMPAT_SYSCALL = 1,  // the same for 32-bit programs (x86)
+  COUNTRACE_FAMILY_IRQ = 2,             // number: interrupt line
+  COUNTRACE_FAMILY_VECTOR = 3,          // number: countrace_vector
+  COUNTRACE_FAMILY_SOFTIRQ = 4,         // number: of the softirq
+  COUNTRACE_FAMILY_FAULT = 5,           // number: 1 in kernel code, else 0
+  COUNTRACE_FAMILY_LISTED = 6,          // number: index in the list of hooks
+};
+#define COUNTRACE_HOOK_FAMILIES 7
+enum countrace_hook_place {
+  COUNTRACE_PLACE_ENTER = 0,
+  COUNTRACE_PLACE_EXIT = 1,
+  COUNTRACE_PLACE_POINT = 2,
+};
+// Interrupts of x86 that belong to no line (tracepoints irq_vectors:NAME_entry
+// and NAME_exit).
+enum countrace_vector {
+  COUNTRACE_VECTOR_LOCAL_TIMER = 0,
+  COUNTRACE_VECTOR_RESCHEDULE = 1,
+  COUNTRACE_VECTOR_CALL_FUNCTION = 2,
+  COUNTRACE_VECTOR_CALL_FUNCTION_SINGLE = 3,
+  COUNTRACE_VECTOR_IRQ_WORK = 4,
+  COUNTRACE_VECTOR_X86_PLATFORM_IPI = 5,
+};
+
 // Control of one CPU's ring, a cache line pair of its own.
 struct countrace_ring_control {
   // Written in the kernel.

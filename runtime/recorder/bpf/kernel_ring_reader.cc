@@ -12,9 +12,22 @@ namespace {
 
 using logformat::CpuEvent;
 
+// Families of hooks are fewer than the ids below the lost entry's.
+bool IsHookEvent(std::uint16_t event_id) {
+  const unsigned code = event_id & ~unsigned{COUNTRACE_EVENT_DUMP};
+  return code >= COUNTRACE_EVENT_HOOK &&
+         code < COUNTRACE_EVENT_HOOK + 4 * COUNTRACE_HOOK_FAMILIES;
+}
+
 // Bytes of a record with its header word; 0: no such event.
 std::size_t RecordBytes(std::uint16_t event_id, std::size_t counters) {
   if (event_id == COUNTRACE_EVENT_LOST) return 16;
+  if (IsHookEvent(event_id)) {
+    std::size_t bytes = sizeof(logformat::KernelHookRecord);
+    if ((event_id & COUNTRACE_EVENT_DUMP) != 0) bytes += counters * 8;
+    if ((event_id & 3) == COUNTRACE_PLACE_EXIT) bytes += 8;  // what it returned
+    return bytes;
+  }
   switch (static_cast<CpuEvent>(event_id)) {
     case CpuEvent::kDispatch:
       return sizeof(logformat::DispatchRecord) + counters * 8;
@@ -52,6 +65,19 @@ void KernelRingReader::AddLosses(std::uint64_t lost, RecordBatch& batch) {
 
 void KernelRingReader::AddRecord(const std::byte* at, std::uint16_t event_id,
                                  std::size_t bytes, RecordBatch& batch) {
+  if (IsHookEvent(event_id)) {
+    std::uint64_t ids = 0;
+    std::memcpy(&ids, at + 8, sizeof(ids));
+    event_id =
+        hooks_ == nullptr
+            ? std::uint16_t{0}
+            : hooks_->EventId(event_id, static_cast<std::uint32_t>(ids >> 48));
+    if (event_id == 0) {
+      ++unnamed_;
+      *batch.Add(last_ns_, kLossEntry, 1) = 1;
+      return;
+    }
+  }
   std::uint64_t* body = batch.Add(last_ns_, event_id, bytes / 8 - 1);
   std::memcpy(body, at + 8, bytes - 8);
   if (event_id == static_cast<std::uint16_t>(CpuEvent::kDispatch)) {

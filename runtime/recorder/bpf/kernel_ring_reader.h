@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "runtime/recorder/bpf/kernel_ring.h"
+#include "runtime/recorder/kernel_hooks/kernel_hook_registry.h"
 #include "runtime/recorder/kernel_record.h"
 
 namespace countrace::runtime {
@@ -16,13 +17,16 @@ class KernelRingReader {
  public:
   // `ring`: `ring_bytes` (a power of two) and the slack. `counters`: values in
   // a dump. `now_ns`: about the time of the first record.
+  // `hooks`: gives records at kernel hooks their event ids; null: there are
+  // none.
   KernelRingReader(countrace_ring_control& control, std::byte* ring,
                    std::uint64_t ring_bytes, std::size_t counters,
-                   std::uint64_t now_ns)
+                   std::uint64_t now_ns, KernelHookRegistry* hooks = nullptr)
       : control_(&control),
         ring_(ring),
         ring_bytes_(ring_bytes),
         counters_(counters),
+        hooks_(hooks),
         last_ns_(now_ns) {}
 
   // Moves all committed records to `batch`, in time order. A record that is
@@ -33,6 +37,8 @@ class KernelRingReader {
 
   std::uint64_t lost() const { return lost_; }
   std::uint64_t dispatches() const { return dispatches_; }
+  // Records of hooks that could not be registered: lost.
+  std::uint64_t unnamed() const { return unnamed_; }
   // Words that are no record's header: the rest of the ring is thrown away.
   std::uint64_t malformed() const { return malformed_; }
 
@@ -46,8 +52,9 @@ class KernelRingReader {
   std::byte* ring_;
   std::uint64_t ring_bytes_;
   std::size_t counters_;
+  KernelHookRegistry* hooks_;
   std::uint64_t last_ns_;
-  std::uint64_t lost_ = 0, dispatches_ = 0, malformed_ = 0;
+  std::uint64_t lost_ = 0, dispatches_ = 0, malformed_ = 0, unnamed_ = 0;
 };
 
 }  // namespace countrace::runtime

@@ -11,7 +11,34 @@ struct sched_entity {
   unsigned long long sum_exec_runtime;  // ns on a CPU so far
 };
 
+typedef struct {
+  int counter;
+} atomic_t;
+
+struct signal_struct {
+  atomic_t live;  // threads of the process that have not ended
+};
+
+// The flags that tell a 32-bit system call (x86).
+struct thread_info {
+  unsigned status;
+};
+
+// Registers of user code at a system call, which keep its number. "___": a
+// second view of a kernel type that has another definition here.
+struct pt_regs___syscall {
+#if defined(__TARGET_ARCH_x86)
+  unsigned long orig_ax;
+#elif defined(__TARGET_ARCH_arm64)
+  int syscallno;
+#else
+  unsigned long gpr[32];
+#endif
+};
+
 struct task_struct {
+  struct thread_info thread_info;
+  struct signal_struct* signal;
   struct sched_entity se;
   int pid;   // what user space calls tid
   int tgid;  // what user space calls pid
@@ -23,6 +50,7 @@ struct task_struct {
 };
 
 struct linux_binprm;
+struct irqaction;
 
 #pragma clang attribute pop
 

@@ -1,7 +1,7 @@
 // Hooks of a program or library file, from its USDT notes (.note.stapsdt):
 // every countrace hook leaves one, and so do other programs' probes.
-#ifndef COUNTRACE_CLI_USDT_NOTES_H_
-#define COUNTRACE_CLI_USDT_NOTES_H_
+#ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_USDT_NOTES_H_
+#define COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_USDT_NOTES_H_
 
 #include <cstdint>
 #include <string>
@@ -9,12 +9,14 @@
 
 #include "absl/status/statusor.h"
 
-namespace countrace::cli {
+namespace countrace::runtime {
 
 struct UsdtNote {
   std::string provider, name;
   std::string arguments;      // "-8@%rax -8@%rdx"; empty if none
   std::uint64_t address = 0;  // as linked
+  // Byte of the file where that place is, and the probe's semaphore (0: none).
+  std::uint64_t offset = 0, semaphore_offset = 0;
 };
 
 // In file order, one for each place in the code.
@@ -22,6 +24,6 @@ struct UsdtNote {
 // a note that contradicts itself.
 absl::StatusOr<std::vector<UsdtNote>> ReadUsdtNotes(const std::string& path);
 
-}  // namespace countrace::cli
+}  // namespace countrace::runtime
 
-#endif  // COUNTRACE_CLI_USDT_NOTES_H_
+#endif  // COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_USDT_NOTES_H_

@@ -1,4 +1,4 @@
-#include "cli/usdt_notes.h"
+#include "runtime/recorder/kernel_hooks/usdt_notes.h"
 
 #include <unistd.h>
 
@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-namespace countrace::cli {
+namespace countrace::runtime {
 namespace {
 
 namespace fs = std::filesystem;
@@ -23,7 +23,7 @@ std::set<std::string> Names(const std::vector<UsdtNote>& notes) {
 }
 
 TEST_CASE("usdt_notes: a program with hooks names each of them",
-          "[cli][usdt_notes]") {
+          "[recorder][usdt_notes]") {
   const auto notes = ReadUsdtNotes(COUNTRACE_PROGRAM_WITH_HOOKS);
   REQUIRE(notes.ok());
   const std::set<std::string> names = Names(*notes);
@@ -33,14 +33,14 @@ TEST_CASE("usdt_notes: a program with hooks names each of them",
 }
 
 TEST_CASE("usdt_notes: a missing file and a file that is no program differ",
-          "[cli][usdt_notes]") {
+          "[recorder][usdt_notes]") {
   CHECK(absl::IsNotFound(ReadUsdtNotes("/nonexistent/program").status()));
   CHECK(absl::IsInvalidArgument(ReadUsdtNotes("/proc/self/status").status()));
 }
 
 TEST_CASE(
     "usdt_notes: a program cut short or damaged at any byte never crashes",
-    "[cli][usdt_notes][property]") {
+    "[recorder][usdt_notes][property]") {
   std::ifstream file(COUNTRACE_PROGRAM_WITH_HOOKS, std::ios::binary);
   const std::string whole((std::istreambuf_iterator<char>(file)),
                           std::istreambuf_iterator<char>());
@@ -63,4 +63,4 @@ TEST_CASE(
 }
 
 }  // namespace
-}  // namespace countrace::cli
+}  // namespace countrace::runtime

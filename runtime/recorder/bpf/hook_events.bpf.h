@@ -1,0 +1,133 @@
+// Kernel segments and dynamic hooks: system calls, page faults, and what is
+// attached by the recorder's list (uprobes, USDT probes, tracepoints).
+#ifndef COUNTRACE_RUNTIME_RECORDER_BPF_HOOK_EVENTS_BPF_H_
+#define COUNTRACE_RUNTIME_RECORDER_BPF_HOOK_EVENTS_BPF_H_
+
+#include "marked_processes.bpf.h"
+#include "ring_writer.bpf.h"
+
+// Set before the programs are loaded. Bit f: records of family f carry the
+// counters.
+const volatile __u32 dump_families = 0;
+
+// Writes a record of a hook, unless the process on the CPU is not recorded.
+// `ret`: what the code returned, of an exit.
+static __always_inline int hook_event(__u32 family, __u32 place, __u32 number,
+                                      __u64 ret) {
+  struct countrace_ring_control* control = this_control();
+  if (!is_recording(control)) return 0;
+  const __u64 ids = bpf_get_current_pid_tgid();
+  if (!is_marked(ids >> 32)) return 0;
+  const __u64 now = bpf_ktime_get_ns();
+  const int dump = dump_families >> family & 1;
+  const __u32 counters = dump ? counter_count : 0;
+  if (counters > COUNTRACE_MAX_COUNTERS) return 0;
+  const __u32 exit = place == COUNTRACE_PLACE_EXIT;
+  __u64* record = reserve(control, 16 + 8 * counters + 8 * exit, now);
+  if (!record) return 0;
+  record[1] = (ids & 0xffffff) | (ids >> 32 & 0xffffff) << 24 |
+              (__u64)(number & 0xffff) << 48;
+  if (dump) store_counters(control, record + 2, now);
+  if (exit) record[2 + counters] = ret;
+  commit(record,
+         (COUNTRACE_EVENT_HOOK + 4 * family + place) |
+             (dump ? COUNTRACE_EVENT_DUMP : 0),
+         now);
+  return 0;
+}
+
+// --- System calls ------------------------------------------------------------
+
+// A 32-bit program's numbers mean other system calls.
+static __always_inline __u32 syscall_family(void) {
+#ifdef __TARGET_ARCH_x86
+  const struct task_struct* task = bpf_get_current_task_btf();
+  if (task->thread_info.status & 2) {  // TS_COMPAT
+    return COUNTRACE_FAMILY_COMPAT_SYSCALL;
+  }
+#endif
+  return COUNTRACE_FAMILY_SYSCALL;
+}
+
+static __always_inline int syscall_event(__u32 place, long number, long ret) {
+  if (syscall_family() == COUNTRACE_FAMILY_COMPAT_SYSCALL) {
+    return hook_event(COUNTRACE_FAMILY_COMPAT_SYSCALL, place, number, ret);
+  }
+  return hook_event(COUNTRACE_FAMILY_SYSCALL, place, number, ret);
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(on_syscall_enter, struct pt_regs* regs, long number) {
+  return syscall_event(COUNTRACE_PLACE_ENTER, number, 0);
+}
+
+// The number is -1 after rt_sigreturn, which restored the registers.
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_syscall_exit, struct pt_regs___syscall* regs, long ret) {
+#if defined(__TARGET_ARCH_x86)
+  const int number = (int)regs->orig_ax;
+#elif defined(__TARGET_ARCH_arm64)
+  const int number = regs->syscallno;
+#else
+  const int number = (int)regs->gpr[0];
+#endif
+  return syscall_event(COUNTRACE_PLACE_EXIT, number, ret);
+}
+
+// --- Page faults -------------------------------------------------------------
+
+#ifdef __TARGET_ARCH_x86
+// In kernel code only faults on user memory: others are not page faults but
+// looks that may fail.
+SEC("tp_btf/page_fault_user")
+int BPF_PROG(on_user_fault_enter, unsigned long address) {
+  return hook_event(COUNTRACE_FAMILY_FAULT, COUNTRACE_PLACE_ENTER, 0, 0);
+}
+
+SEC("tp_btf/page_fault_kernel")
+int BPF_PROG(on_kernel_fault_enter, unsigned long address) {
+  if ((long)address < 0) return 0;
+  return hook_event(COUNTRACE_FAMILY_FAULT, COUNTRACE_PLACE_ENTER, 1, 0);
+}
+
+// On software events minor-faults and major-faults with period 1 of each CPU,
+// which the kernel counts when it has handled a fault (mm_account_fault); the
+// cookie is what the fault handler returned, as far as it matters.
+SEC("perf_event")
+int on_fault_exit(struct bpf_perf_event_data* data) {
+  // Whole: the verifier takes no narrower access.
+  const __u64 code_segment = *(volatile __u64*)&data->regs.cs;
+  const __u32 in_kernel = (code_segment & 3) == 0;
+  return hook_event(COUNTRACE_FAMILY_FAULT, COUNTRACE_PLACE_EXIT, in_kernel,
+                    bpf_get_attach_cookie(data));
+}
+#endif
+
+// --- Hooks of the list -------------------------------------------------------
+
+// The cookie of an attachment: index in the list * 4 + place.
+static __always_inline int listed_event(__u64 cookie, __u64 ret) {
+  switch (cookie & 3) {
+    case COUNTRACE_PLACE_ENTER:
+      return hook_event(COUNTRACE_FAMILY_LISTED, COUNTRACE_PLACE_ENTER,
+                        cookie >> 2, 0);
+    case COUNTRACE_PLACE_EXIT:
+      return hook_event(COUNTRACE_FAMILY_LISTED, COUNTRACE_PLACE_EXIT,
+                        cookie >> 2, ret);
+    default:
+      return hook_event(COUNTRACE_FAMILY_LISTED, COUNTRACE_PLACE_POINT,
+                        cookie >> 2, 0);
+  }
+}
+
+SEC("uprobe")
+int on_user_probe(struct pt_regs* regs) {
+  return listed_event(bpf_get_attach_cookie(regs), PT_REGS_RC(regs));
+}
+
+SEC("tracepoint")
+int on_tracepoint(void* context) {
+  return listed_event(bpf_get_attach_cookie(context), 0);
+}
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_BPF_HOOK_EVENTS_BPF_H_

@@ -1,0 +1,148 @@
+// How the programs write records into the CPU's ring. No wake-up: the recorder
+// polls.
+//
+// Contexts: programs of tasks may be preempted by the switch program on the
+// same CPU, and all by those of an interrupt; so room is reserved with a
+// compare-exchange, and a record counts from the moment its header word is
+// stored.
+#ifndef COUNTRACE_RUNTIME_RECORDER_BPF_RING_WRITER_BPF_H_
+#define COUNTRACE_RUNTIME_RECORDER_BPF_RING_WRITER_BPF_H_
+
+#include <linux/bpf.h>
+#include <linux/types.h>
+// (the helpers need the types)
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "kernel_ring.h"
+#include "kernel_types.bpf.h"
+
+// Set before the programs are loaded: constants to the verifier.
+const volatile __u32 ring_mask = 4095;
+const volatile __u32 counter_count = 0;
+const volatile __u32 slot_count = 1;
+// Which ring is a CPU's: its slot + 1, 0 for none. Machines that could hold
+// hundreds of CPUs have few: only those online get a ring.
+const volatile __u16 cpu_slot[COUNTRACE_MAX_CPUS] = {};
+const volatile __u8 counter_source[COUNTRACE_MAX_COUNTERS] = {};
+
+// One element for each slot: the ring's bytes and the slack.
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(map_flags, BPF_F_MMAPABLE);
+  __uint(max_entries, 1);
+  __uint(key_size, 4);
+  __uint(value_size, 4096 + COUNTRACE_RING_SLACK);
+} rings SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(map_flags, BPF_F_MMAPABLE);
+  __uint(max_entries, 1);
+  __type(key, __u32);
+  __type(value, struct countrace_ring_control);
+} ring_controls SEC(".maps");
+
+// Perf events: counter * slot_count + slot.
+struct {
+  __uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+  __uint(max_entries, 1);
+  __uint(key_size, 4);
+  __uint(value_size, 4);
+} perf_events SEC(".maps");
+
+// No element of a map has the slot of a CPU without a ring.
+static __always_inline __u32 this_slot(void) {
+  const __u32 cpu = bpf_get_smp_processor_id();
+  if (cpu >= COUNTRACE_MAX_CPUS) return ~0u;
+  return (__u32)cpu_slot[cpu] - 1;
+}
+
+static __always_inline struct countrace_ring_control* this_control(void) {
+  const __u32 slot = this_slot();
+  return bpf_map_lookup_elem(&ring_controls, &slot);
+}
+
+static __always_inline int is_recording(
+    const struct countrace_ring_control* control) {
+  return control && control->begin_ns && !control->ended;
+}
+
+#define load(field) (*(volatile __u64*)&(field))
+
+// Bits 16..63: the low 48 bits of the time.
+static __always_inline __u64 header_word(__u16 event, __u64 time_ns) {
+  return time_ns << 16 | event;
+}
+
+// Room for `bytes` in this CPU's ring, or null: then it is counted as lost.
+static __always_inline __u64* reserve(struct countrace_ring_control* control,
+                                      __u32 bytes, __u64 time_ns) {
+  const __u32 slot = this_slot();
+  char* ring = bpf_map_lookup_elem(&rings, &slot);
+  if (!ring) return 0;
+  // More than a few tries: interrupts came in between each time.
+  for (int i = 0; i < 8; ++i) {
+    const __u64 head = load(control->head);
+    const __u64 lost = load(control->lost);
+    const __u32 before = lost != load(control->lost_said) ? 16 : 0;
+    if (head + before + bytes - load(control->tail) > (__u64)ring_mask + 1) {
+      break;
+    }
+    if (__sync_val_compare_and_swap(&control->head, head,
+                                    head + before + bytes) != head) {
+      continue;
+    }
+    if (before) {
+      __u64* entry = (__u64*)(ring + (head & ring_mask));
+      control->lost_said = lost;
+      entry[1] = lost;
+      *(volatile __u64*)entry = header_word(COUNTRACE_EVENT_LOST, time_ns);
+    }
+    return (__u64*)(ring + ((head + before) & ring_mask));
+  }
+  __sync_fetch_and_add(&control->lost, 1);
+  return 0;
+}
+
+static __always_inline void commit(__u64* record, __u16 event, __u64 time_ns) {
+#ifdef __TARGET_ARCH_x86
+  // Stores are seen in order.
+  __asm__ volatile("" : : : "memory");
+  *(volatile __u64*)record = header_word(event, time_ns);
+#else
+  __sync_lock_test_and_set(record, header_word(event, time_ns));
+#endif
+}
+
+static __always_inline void store_counters(
+    struct countrace_ring_control* control, __u64* out, __u64 time_ns) {
+  const __u32 slot = this_slot();
+#pragma unroll
+  for (__u32 i = 0; i < COUNTRACE_MAX_COUNTERS; ++i) {
+    if (i >= counter_count) break;
+    __u64 value = 0;
+    switch (counter_source[i]) {
+      case COUNTRACE_SOURCE_CLOCK:
+        value = time_ns - control->begin_ns;
+        break;
+      case COUNTRACE_SOURCE_SWITCHES:
+        value = control->switches;
+        break;
+      case COUNTRACE_SOURCE_FAULTS:
+        value = control->faults;
+        break;
+      case COUNTRACE_SOURCE_PERF: {
+        struct bpf_perf_event_value read = {};
+        bpf_perf_event_read_value(&perf_events, i * slot_count + slot, &read,
+                                  sizeof(read));
+        value = read.counter;
+        break;
+      }
+    }
+    out[i] = value;
+  }
+}
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_BPF_RING_WRITER_BPF_H_

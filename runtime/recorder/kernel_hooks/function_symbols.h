@@ -1,0 +1,28 @@
+// Functions of a program or library, and where they begin in its file. Symbols
+// of separate debug files are found as debuggers find them (build id, debug
+// link).
+#ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_FUNCTION_SYMBOLS_H_
+#define COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_FUNCTION_SYMBOLS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace countrace::runtime {
+
+struct FunctionSymbol {
+  std::string symbol;        // as linked: "_ZN6Server6handleEv"
+  std::string name;          // as written: "Server::handle()"
+  std::uint64_t offset = 0;  // byte of the file where it begins
+};
+
+// Functions with code in `path`, by offset; one symbol for each place.
+// Returns: NOT_FOUND no such file; INVALID_ARGUMENT not an ELF file.
+absl::StatusOr<std::vector<FunctionSymbol>> ReadFunctionSymbols(
+    const std::string& path);
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_FUNCTION_SYMBOLS_H_

@@ -1,0 +1,16 @@
+// Names of system calls by number, from libseccomp's tables.
+#ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_SYSCALL_NAMES_H_
+#define COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_SYSCALL_NAMES_H_
+
+#include <cstdint>
+#include <string>
+
+namespace countrace::runtime {
+
+// "read"; the number in digits if no system call of this machine has it.
+// `compat`: of 32-bit programs.
+std::string SyscallName(std::uint32_t number, bool compat);
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_SYSCALL_NAMES_H_
