@@ -127,7 +127,8 @@ TEST_CASE("recover: interrupted after any step it comes to the same trace",
   states.push_back(state);
   state[kMetadataFile] = after.at(kMetadataFile);
   states.push_back(state);
-  for (const char* removed : {kHooksFile, kSessionFile, kIncompleteFile}) {
+  for (const char* removed :
+       {kHooksFile, kKernelHooksFile, kSessionFile, kIncompleteFile}) {
     state.erase(removed);
     states.push_back(state);
   }

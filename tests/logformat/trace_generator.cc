@@ -67,6 +67,15 @@ class Generator {
                              : builder_.AddPoint("gen", name, hook.types, id);
       hooks_.push_back(std::move(hook));
     }
+    const std::uint64_t kernel_hooks = Below(4);
+    const char* const kinds[] = {"kernel-segment", "probe-segment", "interrupt",
+                                 "kernel-point", "probe-point"};
+    for (std::uint64_t i = 0; i < kernel_hooks; ++i) {
+      const std::string kind = kinds[Below(5)];
+      kernel_hooks_.push_back(
+          {builder_.AddKernelHook(kind, "kgen", "hook" + std::to_string(i)), "",
+           !kind.ends_with("point")});
+    }
     // 3 hours after boot, so that a pause crosses the 48-bit boundary.
     now_ns_ = 10'000'000'000'000;
     builder_.session().begin_ns = now_ns_;
@@ -136,6 +145,10 @@ class Generator {
     const auto cpu = static_cast<std::int32_t>(
         Below(static_cast<std::uint64_t>(options_.cpus)));
     auto& stream = builder_.Cpu(cpu);
+    if (!kernel_hooks_.empty() && Below(3) == 0) {
+      KernelHookRecord(cpu);
+      return;
+    }
     PlainRecord record{now_ns_,
                        "cpu-" + std::to_string(cpu),
                        static_cast<std::uint16_t>(1 + Below(kCpuEventMax)),
@@ -221,6 +234,34 @@ class Generator {
     Note(std::move(record), stored);
   }
 
+  void KernelHookRecord(std::int32_t cpu) {
+    const Hook& hook = kernel_hooks_[Below(kernel_hooks_.size())];
+    const bool exit = hook.segment && Below(2) == 0;
+    const bool dump = cpu_counters_ > 0 && Below(2) == 0;
+    PlainRecord record{now_ns_,
+                       "cpu-" + std::to_string(cpu),
+                       static_cast<std::uint16_t>(hook.id * 2 + (exit ? 1 : 0) +
+                                                  (dump ? kEventDumpBit : 0)),
+                       cpu,
+                       -1,
+                       -1,
+                       {}};
+    const std::uint64_t ids =
+        PackDispatch(static_cast<std::uint32_t>(Below(1 << 22)),
+                     static_cast<std::uint32_t>(Below(1 << 22)),
+                     static_cast<std::uint16_t>(Below(1 << 16)));
+    const std::vector<std::uint64_t> counters =
+        dump ? Values(cpu_counters_) : std::vector<std::uint64_t>();
+    std::optional<std::int64_t> ret;
+    if (exit) ret = static_cast<std::int64_t>(Below(200)) - 100;
+    Append(record.body, &ids, 8);
+    Append(record.body, counters.data(), counters.size() * 8);
+    if (ret) Append(record.body, &*ret, 8);
+    const bool stored = builder_.Cpu(cpu).KernelHook(now_ns_, record.event_id,
+                                                     ids, counters, ret);
+    Note(std::move(record), stored);
+  }
+
   void ThreadRecord() {
     const std::size_t slot = Below(identity_.size());
     auto& stream = builder_.Thread(100, static_cast<std::int32_t>(slot));
@@ -270,7 +311,7 @@ class Generator {
   std::mt19937_64 random_;
   const GeneratorOptions options_;
   std::uint64_t cpu_counters_ = 0, thread_counters_ = 0;
-  std::vector<Hook> hooks_;
+  std::vector<Hook> hooks_, kernel_hooks_;
   std::vector<std::pair<std::int32_t, std::int32_t>> identity_;
   std::uint64_t now_ns_ = 0;
   GeneratedTrace trace_;

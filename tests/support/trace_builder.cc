@@ -131,6 +131,16 @@ bool CpuStreamBuilder::Wakeup(std::uint64_t time_ns, std::uint32_t waker,
   return Put(*writer_, CpuEvent::kWakeup, time_ns, body);
 }
 
+bool CpuStreamBuilder::KernelHook(std::uint64_t time_ns, std::uint16_t event_id,
+                                  std::uint64_t ids,
+                                  const std::vector<std::uint64_t>& counters,
+                                  std::optional<std::int64_t> ret) {
+  BodyBytes body;
+  body.Add(ids).AddAll(counters);
+  if (ret) body.Add(*ret);
+  return Put(*writer_, static_cast<CpuEvent>(event_id), time_ns, body);
+}
+
 bool CpuStreamBuilder::Counters(std::uint64_t time_ns,
                                 logformat::CountersReason reason,
                                 std::uint32_t running_tid,
@@ -277,6 +287,18 @@ std::uint32_t TraceBuilder::AddHook(std::string_view kind,
   file << id << '\t' << kind << '\t' << (types.empty() ? "-" : types) << '\t'
        << provider << ':' << name << "\ttest.cc:1\n";
   Check(file.flush().good(), "cannot write .hooks");
+  return id;
+}
+
+std::uint32_t TraceBuilder::AddKernelHook(std::string_view kind,
+                                          std::string_view provider,
+                                          std::string_view name) {
+  const std::uint32_t id = next_kernel_hook_id_++;
+  std::ofstream file(directory_ + "/" + logformat::kKernelHooksFile,
+                     std::ios::app);
+  file << id << '\t' << kind << "\t-\t" << provider << ':' << name
+       << "\tkernel\n";
+  Check(file.flush().good(), "cannot write .kernel_hooks");
   return id;
 }
 

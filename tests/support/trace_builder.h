@@ -75,6 +75,11 @@ class CpuStreamBuilder {
                 std::uint32_t next_tid, std::uint16_t state,
                 const std::vector<std::uint64_t>& counters);
   bool SwitchIn(std::uint64_t time_ns, std::uint32_t prev, std::uint32_t next);
+  // `ret`: of an exit, whose event id has the exit bit; `counters` with the
+  // dump bit.
+  bool KernelHook(std::uint64_t time_ns, std::uint16_t event_id,
+                  std::uint64_t ids, const std::vector<std::uint64_t>& counters,
+                  std::optional<std::int64_t> ret);
   bool Wakeup(std::uint64_t time_ns, std::uint32_t waker, std::uint32_t wakee,
               std::uint16_t target_cpu);
   bool Counters(std::uint64_t time_ns, logformat::CountersReason reason,
@@ -153,6 +158,10 @@ class TraceBuilder {
   std::uint32_t AddPoint(std::string_view provider, std::string_view name,
                          std::string_view types = "", std::uint32_t id = 0);
 
+  // A hook that the kernel recorder dumps; `kind` as in `.kernel_hooks`.
+  std::uint32_t AddKernelHook(std::string_view kind, std::string_view provider,
+                              std::string_view name);
+
   // The stream, created at the first call.
   CpuStreamBuilder& Cpu(std::int32_t cpu);
   ThreadStreamBuilder& Thread(std::int32_t pid, std::int32_t tid);
@@ -174,6 +183,7 @@ class TraceBuilder {
   logformat::SessionControl* session_ = nullptr;
   std::size_t packet_bytes_ = 64 * 1024;
   std::uint32_t next_hook_id_ = logformat::kHookIdAutomaticMin;
+  std::uint32_t next_kernel_hook_id_ = logformat::kHookIdKernelMin;
   std::map<std::int32_t, CpuStreamBuilder> cpus_;
   std::map<std::pair<std::int32_t, std::int32_t>, ThreadStreamBuilder> threads_;
 };

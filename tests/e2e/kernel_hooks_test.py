@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+"""Kernel segments and dynamic hooks, checked on a program whose system calls,
+page faults and calls are known: every call is there, in its place in the tree,
+the books balance, and what interrupts did is nobody's.
+
+usage: kernel_hooks_test.py COUNTRACE KERNEL_HOOK_WORKLOAD
+"""
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+COUNTRACE = WORKLOAD = None
+CALLS, SYSCALLS, PAGES = 300, 20, 3
+
+
+def countrace(*arguments, check=True):
+    result = subprocess.run([COUNTRACE, *map(str, arguments)], text=True,
+                            capture_output=True, timeout=120, check=False)
+    if check and result.returncode != 0:
+        raise AssertionError(f'countrace {arguments}: {result.returncode}\n'
+                             f'{result.stdout}\n{result.stderr}')
+    return result
+
+
+def why_not():
+    """Why kernel hooks cannot be recorded here; None if they can."""
+    with tempfile.TemporaryDirectory() as folder:
+        run = countrace('record', '--backend', 'bpf', '-a', '-o',
+                        folder + '/t', '--', 'true', check=False)
+    return None if run.returncode == 0 else run.stderr.strip()
+
+
+class KernelHooks(unittest.TestCase):
+    def setUp(self):
+        reason = why_not()
+        if reason:
+            self.skipTest('SKIPPED: kernel hooks need BPF: ' + reason)
+        self.work = pathlib.Path(tempfile.mkdtemp(prefix='countrace-hooks-'))
+        self.trace = self.work / 'trace.ctf'
+        self.addCleanup(shutil.rmtree, self.work, ignore_errors=True)
+
+    def record(self, *options, command=None):
+        command = command or (WORKLOAD, CALLS, SYSCALLS, PAGES)
+        run = countrace('record', '--force', '-o', self.trace, *options, '--',
+                        *command)
+        self.check_readable()
+        ids = re.search(r'^pid (\d+) child (\d+)', run.stdout, re.M)
+        if ids:
+            self.pid, self.child = int(ids.group(1)), int(ids.group(2))
+        return json.loads(countrace('report', '--format', 'json',
+                                    self.trace).stdout)
+
+    def check_readable(self):
+        """Sound, and the same number of records for everybody."""
+        countrace('verify', self.trace)
+        peer = subprocess.run(['babeltrace2', str(self.trace)], text=True,
+                              capture_output=True, timeout=120, check=False)
+        self.assertEqual(peer.stderr, '')
+        ours = countrace('script', self.trace).stdout.splitlines()
+        self.assertEqual(len(peer.stdout.splitlines()), len(ours))
+
+    def check_books(self, data):
+        self.assertEqual(data['loss']['discarded_events'], 0)
+        for event, books in data['books'].items():
+            self.assertEqual(books['residual'], 0, event)
+            accounts = sum(books[name] for name in (
+                'processes', 'own', 'idle', 'interrupts', 'outside',
+                'unattributed'))
+            self.assertEqual(accounts, books['total'], event)
+
+    def rows(self, data, segment, pid=None):
+        return [row for row in data['segments'] if row['segment'] == segment
+                and pid in (None, row['pid'])]
+
+    def one(self, data, segment, pid=None):
+        rows = self.rows(data, segment, pid)
+        self.assertEqual(len(rows), 1, (segment, rows))
+        return rows[0]
+
+    def hits(self, hook):
+        rows = json.loads(countrace('report', '--by', 'hook', '--format',
+                                    'json', self.trace).stdout)['hooks']
+        return {row['pid']: row['hits'] for row in rows
+                if row['hook'] == hook}
+
+    def path(self, *names):
+        rows = json.loads(countrace('report', '--by', 'path', '--format',
+                                    'json', self.trace).stdout)['segment_paths']
+        found = [row for row in rows if tuple(row['path']) == names
+                 and row['pid'] == self.pid]
+        self.assertEqual(len(found), 1, names)
+        return found[0]
+
+    def check_tree(self, data):
+        program = pathlib.Path(WORKLOAD).name
+        function = program + ':kernel_hook_step'
+        self.assertEqual(self.one(data, function, self.pid)['calls'], CALLS)
+        # uprobe > static segment > what the kernel did in it.
+        self.assertEqual(self.path(function, 'e2e:step')['calls'], CALLS)
+        calls = self.path(function, 'e2e:step', 'syscall:getppid')
+        self.assertEqual(calls['calls'], CALLS * SYSCALLS)
+        faults = self.path(function, 'e2e:step', 'fault:user')
+        self.assertGreaterEqual(faults['calls'], CALLS * PAGES)
+        counted = faults['counts']['page-faults']['incl']
+        self.assertEqual(counted, faults['calls'])
+        step = self.one(data, 'e2e:step', self.pid)
+        inner = calls['on_cpu_ns']['incl'] + faults['on_cpu_ns']['incl']
+        self.assertLessEqual(inner, step['on_cpu_ns']['incl'])
+        # Each fault is in a segment of the kernel's.
+        for kind in ('fault:user', 'fault:kernel'):
+            for row in self.rows(data, kind, self.pid):
+                self.assertEqual(row['counts']['page-faults']['incl'],
+                                 row['calls'] - row.get('end_inferred', 0))
+
+    def test_a_command_and_what_it_forks(self):
+        data = self.record('--kernel', 'syscalls,faults,irq,softirq', '--hook',
+                           f'uprobe:{WORKLOAD}:kernel_hook_step')
+        self.check_books(data)
+        self.check_tree(data)
+        # fork and exec: both sides of both, each call once.
+        self.assertEqual(self.one(data, 'syscall:wait4', self.pid)['calls'], 1)
+        execs = self.one(data, 'syscall:execve', self.child)
+        # A shell's search through PATH: one succeeds, those before fail.
+        self.assertGreaterEqual(execs['calls'], 1)
+        self.assertEqual(execs['begin_inferred'], 0)
+        self.assertEqual(execs['end_inferred'], 0)
+        ends = self.one(data, 'syscall:exit_group', self.child)
+        self.assertEqual((ends['calls'], ends['end_inferred']), (1, 0))
+        # Nobody else's.
+        members = {row['pid'] for row in data['processes']}
+        self.assertLessEqual({self.pid, self.child}, members)
+        self.assertLessEqual({row['pid'] for row in data['segments']},
+                             members | {0})
+
+    def test_the_whole_machine(self):
+        data = self.record('-a', '--kernel', 'syscalls,faults,irq,softirq',
+                           '--hook', f'uprobe:{WORKLOAD}:kernel_hook_step')
+        self.check_books(data)
+        self.check_tree(data)
+        # The timer alone interrupts more than once.
+        clock = data['books']['cpu-clock']
+        self.assertGreater(clock['interrupts'], 0)
+        inside = sum(row['on_cpu_ns']['excl'] for row in data['segments']
+                     if row['pid'] == 0)
+        self.assertLessEqual(inside, clock['interrupts'])
+        self.assertGreater(inside, clock['interrupts'] // 2)
+        interrupts = sum(row['interrupts_ns'] for row in json.loads(
+            countrace('report', '--by', 'cpu', '--format', 'json',
+                      self.trace).stdout)['cpus'])
+        self.assertEqual(interrupts, clock['interrupts'])
+
+    def test_usdt_probes_dumped_by_the_kernel(self):
+        # The same places, by the program itself and by the kernel.
+        data = self.record('--hook', f'usdt:{WORKLOAD}:e2e:*')
+        self.check_books(data)
+        steps = self.rows(data, 'e2e:step', self.pid)
+        self.assertEqual([row['calls'] for row in steps], [CALLS, CALLS])
+        self.assertEqual(self.hits('e2e:pages')[self.pid], CALLS)
+        text = countrace('script', self.trace).stdout
+        dumps = re.findall(r'cpu-\d+ e2e:pages: .*task_clock = (\d+)', text)
+        self.assertEqual(len(dumps), CALLS)
+
+    def test_tracepoints(self):
+        data = self.record(
+            '--hook', 'tracepoint:sched:sched_process_exec', '--hook',
+            'tracepoint:raw_syscalls:sys_enter/sys_exit', '--kernel',
+            'syscalls')
+        self.check_books(data)
+        self.assertEqual(sum(self.hits('sched:sched_process_exec').values()),
+                         2)
+        pair = self.one(data, 'raw_syscalls:sys_enter/sys_exit', self.child)
+        calls = sum(row['calls'] for row in data['segments']
+                    if row['pid'] == self.child
+                    and row['segment'].startswith('syscall:'))
+        self.assertEqual(pair['calls'], calls)
+
+    def test_hardware_like_counters_are_dumped_at_the_hooks(self):
+        # A counter that no other record tells of: only dumps can.
+        data = self.record('--kernel', 'syscalls', '-e',
+                           'task-clock,raw_syscalls:sys_enter')
+        self.check_books(data)
+        row = self.one(data, 'syscall:getppid', self.pid)
+        self.assertEqual(row['calls'], CALLS * SYSCALLS)
+        # The tracepoint's counter and our program run at the same place, in an
+        # order of the kernel's: each call counts its own enter, or none.
+        counted = row['counts']['raw_syscalls:sys_enter']
+        self.assertIn(counted['incl'], (0, CALLS * SYSCALLS))
+        self.assertEqual(counted['quality'], 'exact')
+
+    def test_what_cannot_be_is_said(self):
+        for options, code, *words in (
+                (['--hook', f'uprobe:{WORKLOAD}:kernel_hook_stop'], 2,
+                 'kernel_hook_step'),
+                (['--hook', f'uprobe:{WORKLOAD}x:f'], 1, 'Cannot read'),
+                (['--hook', 'uprobe:no_such_program:f'], 1, 'PATH'),
+                (['--hook', '/dev/null'], 2, 'uprobe:FILE:FUNCTION'),
+                (['--hook', f'usdt:{WORKLOAD}:e2e:no'], 2, 'no USDT probe'),
+                (['--hook', 'usdt:sh:a:b'], 2, 'no USDT probes'),
+                (['--hook', 'tracepoint:sched:no'], 1, 'list tracepoints'),
+                (['--hook', f'uprobe:{WORKLOAD}:*', '--no-kernel'], 2,
+                 '--no-kernel'),
+                (['--kernel', 'irq', '--backend', 'perf'], 2,
+                 '--backend perf')):
+            with self.subTest(options=options):
+                run = countrace('record', '-o', self.trace, *options, '--',
+                                'true', check=False)
+                self.assertEqual(run.returncode, code, run.stderr)
+                for word in words:
+                    self.assertIn(word, run.stderr)
+                self.assertFalse(self.trace.exists())
+
+    def test_without_bpf_it_says_so_and_records_the_rest(self):
+        if not shutil.which('setpriv'):
+            self.skipTest('SKIPPED: needs setpriv')
+        run = subprocess.run(
+            ['setpriv', '--bounding-set', '-bpf,-sys_admin', COUNTRACE,
+             'record', '-o', str(self.trace), '--kernel', 'syscalls', '--',
+             'true'], text=True, capture_output=True, timeout=60, check=False)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn('Kernel segments and dynamic hooks are not recorded',
+                      run.stderr)
+
+    def test_tracepoints_are_listed(self):
+        run = countrace('list', 'tracepoints', 'sched:sched_s*')
+        self.assertIn('sched:sched_switch', run.stdout.split())
+
+
+if __name__ == '__main__':
+    COUNTRACE, WORKLOAD = sys.argv[1:3]
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
