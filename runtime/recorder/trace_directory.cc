@@ -44,13 +44,18 @@ bool LooksLikeTrace(int directory) {
   }
   const ScopedFd metadata(openat(directory, logformat::kMetadataFile,
                                  O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  std::string text(16384, '\0');
-  const ssize_t got =
-      metadata.is_open() ? read(metadata.get(), text.data(), text.size()) : -1;
-  if (got <= 0) return false;
-  text.resize(static_cast<std::size_t>(got));
+  if (!metadata.is_open()) return false;
+  // Who wrote it stands behind the event classes, of which there can be many.
+  constexpr std::size_t kMostBytes = 64 << 20;
+  std::string text;
+  char piece[65536];
+  ssize_t got = 0;
+  while (text.size() < kMostBytes &&
+         (got = read(metadata.get(), piece, sizeof(piece))) > 0) {
+    text.append(piece, static_cast<std::size_t>(got));
+  }
   return text.find("CTF 1.8") != std::string::npos &&
-         text.find("countrace") != std::string::npos;
+         text.find("tracer_name = \"countrace\"") != std::string::npos;
 }
 
 bool IsBeingRecorded(int directory) {

@@ -201,6 +201,37 @@ def dispatch_rows(build, work, runs):
         data.stat().st_size / info['decode'][0] if perf else 0, '<= 48 B')
 
 
+def kernel_hook_rows(build, work, runs):
+    if os.geteuid() != 0:
+        print('SKIPPED: kernel hooks: need root')
+        return
+    bench = build / 'tests/bench/kernel_hook_bench'
+    # The program is not preloaded: the kernel alone writes.
+    ours = (build / 'cli/countrace', 'record', '-q', '-a', '--backend', 'bpf',
+            '--force', '-o', work / 'hooks.ctf')
+    perf = ('perf', 'trace', '-s', '-o', work / 'perf-trace.txt')
+
+    def figure(what, *recorder):
+        words = [*recorder, 'taskset', '-c', '0', 'env', '-u', 'LD_PRELOAD',
+                 bench, what, '200000']
+        return statistics.median(figures(run(words))[what][0]
+                                 for _ in range(runs))
+
+    base = figure('syscall')
+    peer = figure('syscall', *perf, '--') - base if shutil.which('perf') else 0
+    row('system call, enter + exit',
+        figure('syscall', *ours, '--kernel', 'syscalls', '--') - base, 'ns',
+        'perf trace -s', peer, '< 1')
+    read = figure('read') - figure('syscall')
+    for what, hook, name, goal in (
+            ('usdt', f'usdt:{bench}:bench:point', 'USDT probe, 4 counters',
+             '<= 450 ns'),
+            ('function', f'uprobe:{bench}:kernel_hook_bench_function',
+             'uprobe, enter + return, 4 counters', '')):
+        row(name, figure(what, *ours, '--hook', hook, '--') - figure(what),
+            'ns', 'read(2) of 4 counters', read, goal)
+
+
 class Redis:
     """A redis server on a free port of the loopback interface."""
 
@@ -235,7 +266,7 @@ def load_rows(build, work, runs):
         print('SKIPPED: redis-benchmark: needs root and redis-server')
         return
     events = '{sched:sched_switch,cpu-clock,task-clock,page-faults}:S'
-    bare, ours, perf = [], [], []
+    bare, ours, perf, full, perf_trace = [], [], [], [], []
     with Redis() as redis:
         for _ in range(runs):
             bare.append(redis.seconds())
@@ -246,12 +277,61 @@ def load_rows(build, work, runs):
                 perf.append(redis.seconds(
                     'perf', 'record', '-q', '-a', '-e', events, '-o',
                     work / 'redis.data', '--'))
+                perf_trace.append(redis.seconds(
+                    'perf', 'trace', '-s', '-a', '-o', work / 'trace.txt',
+                    '--'))
+            full.append(redis.seconds(
+                build / 'cli/countrace', 'record', '-q', '-a', '--force', '-o',
+                work / 'redis.ctf', '--kernel', 'syscalls,irq,softirq,faults',
+                '--'))
     base = statistics.median(bare)
 
     def slower(values):
         return (statistics.median(values) / base - 1) * 100
     # Both are near 0: a ratio would say nothing.
     ROWS.append(('redis-benchmark, slower by', f'{slower(ours):.1f} %',
+                 'perf record, group of 4',
+                 f'{slower(perf):.1f} %' if perf else '-', '-', '<= 2 %'))
+    ROWS.append(('redis-benchmark, full kernel segments, slower by',
+                 f'{slower(full):.1f} %', 'perf trace -s (system calls only)',
+                 f'{slower(perf_trace):.1f} %' if perf else '-', '-', '< 1'))
+
+
+def compile_rows(build, work, runs):
+    """A compilation on all CPUs: many short processes, many page faults."""
+    if os.geteuid() != 0 or not shutil.which('make'):
+        print('SKIPPED: compilation: needs root and make')
+        return
+    root = pathlib.Path(__file__).resolve().parents[2]
+    sources = sorted((root / 'runtime/inprocess').glob('*.cc'))[:8]
+    include = f'-I{root} -I{root}/hooks/include'
+    (work / 'Makefile').write_text(
+        'all: ' + ' '.join(f'{s.stem}.o' for s in sources) + '\n' + ''.join(
+            f'{s.stem}.o:\n\tg++ -std=c++20 -O1 {include} -c {s} -o $@\n'
+            for s in sources))
+    events = '{sched:sched_switch,cpu-clock,task-clock,page-faults}:S'
+
+    def seconds(*recorder):
+        for made in work.glob('*.o'):
+            made.unlink()
+        begin = time.monotonic()
+        run([*recorder, 'make', '-s', '-j', str(os.cpu_count()), '-C', work])
+        return time.monotonic() - begin
+
+    seconds()
+    bare, ours, perf = [], [], []
+    for _ in range(runs):
+        bare.append(seconds())
+        ours.append(seconds(build / 'cli/countrace', 'record', '-q', '-a',
+                            '--force', '-o', work / 'make.ctf', '--'))
+        if shutil.which('perf'):
+            perf.append(seconds('perf', 'record', '-q', '-a', '-e', events,
+                                '-o', work / 'make.data', '--'))
+    base = statistics.median(bare)
+
+    def slower(values):
+        return (statistics.median(values) / base - 1) * 100
+    ROWS.append(('make -j of C++, slower by', f'{slower(ours):.1f} %',
                  'perf record, group of 4',
                  f'{slower(perf):.1f} %' if perf else '-', '-', '<= 2 %'))
 
@@ -269,7 +349,9 @@ def main():
         hook_rows(build, work, options.runs)
         decode_rows(build, work)
         dispatch_rows(build, work, options.runs)
+        kernel_hook_rows(build, work, options.runs)
         load_rows(build, work, options.runs)
+        compile_rows(build, work, options.runs)
     header = ('what', 'countrace', 'beside it', 'its figure', 'ratio', 'goal')
     widths = [max(len(r[i]) for r in [header, *ROWS]) for i in range(6)]
     for line in [header, tuple('-' * w for w in widths), *ROWS]:
