@@ -24,6 +24,21 @@ class RandomTrace final : public logformat::TraceReader {
     hook.id = 1;
     hook.kind = logformat::HookKind::kPoint;
     info_.hooks.push_back(hook);
+    if (seed % 3 == 0) return;
+    // System call, fault, interrupt, probe; a fifth one nobody described.
+    const std::pair<const char*, logformat::HookOrigin> kernel[] = {
+        {"syscall", logformat::HookOrigin::kKernel},
+        {"fault", logformat::HookOrigin::kKernel},
+        {"irq", logformat::HookOrigin::kInterrupt},
+        {"server", logformat::HookOrigin::kProbe}};
+    hook.id = logformat::kHookIdKernelMin;
+    for (const auto& [provider, origin] : kernel) {
+      hook.kind = logformat::HookKind::kSegment;
+      hook.provider = provider;
+      hook.origin = origin;
+      info_.hooks.push_back(hook);
+      ++hook.id;
+    }
   }
 
   const logformat::TraceInfo& info() const override { return info_; }
@@ -81,6 +96,10 @@ class RandomTrace final : public logformat::TraceReader {
       if (record.stream_class == logformat::StreamClass::kCpu) {
         record.cpu = pick(9) == 0 ? small_id() : static_cast<int>(pick(2));
         record.event_id = static_cast<std::uint16_t>(pick(10));
+        if (pick(2) == 0) {
+          record.event_id = static_cast<std::uint16_t>(
+              logformat::kHookIdKernelMin * 2 + pick(10));
+        }
       } else {
         record.pid = small_id();
         record.tid = small_id();
@@ -113,8 +132,8 @@ TEST_CASE("hostile records: reconstruction ends, with its invariants",
   CHECK(report->records == 3000);
   CHECK_FALSE(report->loss.messages.empty());
   for (const CpuRow& row : report->cpu_rows) {
-    CHECK(row.wall_ns ==
-          row.busy_ns + row.idle_ns + row.outside_ns + row.unattributed_ns);
+    CHECK(row.wall_ns == row.busy_ns + row.idle_ns + row.interrupts_ns +
+                             row.outside_ns + row.unattributed_ns);
   }
   for (const SegmentRow& row : report->segment_paths) {
     CHECK(row.wall.excl <= row.wall.incl);
