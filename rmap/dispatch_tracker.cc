@@ -327,7 +327,7 @@ void DispatchTracker::OnCounters(const EventRecord& record,
   const bool end =
       dump.reason == static_cast<std::uint32_t>(CountersReason::kEnd);
   bool continues = false;  // the stay goes on after this dump
-  CloseInterrupts(*cpu, time_ns);
+  if (end) CloseInterrupts(*cpu, time_ns);
   if (!cpu->begun) {
     Begin(*cpu, record, time_ns);
   } else {

@@ -52,6 +52,16 @@ std::uint64_t Share(CpuState& cpu, CounterKind kind, std::size_t event,
         if (IsPartOfStay(cpu, stay)) cpu.stay_counts[event] += share;
         rest -= share;
       }
+      if (kind == CounterKind::kClock || last.account != &cpu.interrupts) {
+        return rest;
+      }
+      // An interrupt switches to nobody: the stay it cut began with a switch.
+      for (const Charged& part : cpu.uncounted) {
+        if (!IsPartOfStay(cpu, part)) continue;
+        Add(part, event, rest);
+        cpu.stay_counts[event] += rest;
+        return 0;
+      }
       return rest;
     }
     case CounterKind::kFaults: {

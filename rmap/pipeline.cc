@@ -192,6 +192,7 @@ class Reconstruction final : public logformat::ItemSink {
     if (loss.stream_class == StreamClass::kCpu) {
       dispatches_.OnLoss(loss.cpu);
       EndInterrupts(loss.cpu, now_ns_, false);
+      cpu_records_lost_ = true;
     } else {
       index = OnThreadLoss({loss.pid, loss.tid});
     }
@@ -242,6 +243,7 @@ class Reconstruction final : public logformat::ItemSink {
   std::uint64_t records_ = 0, malformed_ = 0;
   std::uint64_t first_ns_ = kNever, now_ns_ = 0;
   bool fault_records_ = false;
+  bool cpu_records_lost_ = false;
   bool unplaced_loss_ = false;  // hook records of nobody known were lost
 };
 
@@ -258,7 +260,12 @@ void Reconstruction::OnKernelRecord(const EventRecord& record,
       return;
     case CpuEvent::kCounters:
       dispatches_.OnCounters(record, time_ns);
-      EndInterrupts(record.cpu, time_ns, true);
+      if (logformat::CountersRecord dump;
+          Decode(record, dump) &&
+          dump.reason ==
+              static_cast<std::uint32_t>(logformat::CountersReason::kEnd)) {
+        EndInterrupts(record.cpu, time_ns, true);
+      }
       return;
     case CpuEvent::kWakeup:
       dispatches_.OnWakeup(record, time_ns);
@@ -541,9 +548,10 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader) {
   const bool session_loss =
       std::any_of(session.begin(), session.end(),
                   [](std::uint64_t records) { return records != 0; });
-  BuildTables({info_, registry_, dispatches_, fault_records_,
-               KernelEvents(info_) != 0, session_loss || unplaced_loss_},
-              report);
+  BuildTables(
+      {info_, registry_, dispatches_, fault_records_, KernelEvents(info_) != 0,
+       has_kernel_hooks_ && cpu_records_lost_, session_loss || unplaced_loss_},
+      report);
   AddFindings();
   report.loss = ledger_.Finish(reader);
   return report;

@@ -184,7 +184,8 @@ class Builder {
   }
 
   // Everything of a row that is not a name.
-  SegmentRow RowOf(const ProcessState& process, SegmentAmounts amounts,
+  SegmentRow RowOf(const ProcessState& process, std::uint32_t hook_id,
+                   SegmentAmounts amounts,
                    const DurationStatistics& wall) const {
     SegmentRow row;
     // Both are lower bounds after a loss, found in different ways.
@@ -207,7 +208,12 @@ class Builder {
         row.on_cpu_quality = Worse(row.on_cpu_quality, Quality::kBounded);
       }
     }
-    const bool lossy = process.hooks_lost || in_.session_loss;
+    // Of a kernel hook, calls may be missing; of what was on a CPU when it lost
+    // records, calls of kernel hooks inside, which are then its own time.
+    const bool kernel_loss =
+        in_.kernel_hooks_lost && (hook_id >= logformat::kHookIdKernelMin ||
+                                  row.on_cpu_quality != Quality::kExact);
+    const bool lossy = process.hooks_lost || in_.session_loss || kernel_loss;
     for (const EventPlan& plan : plans_) {
       row.counts.push_back(CountOf(plan, amounts));
       const bool from_kernel = plan.source != SegmentSource::kThreadDumps;
@@ -272,7 +278,7 @@ class Builder {
     for (const auto& [hook_id, sum] : by_hook) {
       // Only its enter was seen, and that was the recorder's own doing.
       if (sum.calls + sum.begin_inferred == 0) continue;
-      SegmentRow row = RowOf(process, sum.amounts, sum.wall);
+      SegmentRow row = RowOf(process, hook_id, sum.amounts, sum.wall);
       row.segment = HookName(in_.info, hook_id);
       SetCalls(sum.calls, sum.begin_inferred, sum.end_inferred, row);
       out_.segments.push_back(std::move(row));
@@ -320,7 +326,7 @@ class Builder {
 
   SegmentRow PathRow(const ProcessState& process, const PathNode& node,
                      const std::vector<std::string>& prefix) const {
-    SegmentRow row = RowOf(process, AmountsOf(node), node.wall);
+    SegmentRow row = RowOf(process, node.hook_id, AmountsOf(node), node.wall);
     row.segment = HookName(in_.info, node.hook_id);
     row.path = prefix;
     row.path.push_back(row.segment);

@@ -20,6 +20,8 @@ struct ReportSources {
   const DispatchTracker& dispatches;
   bool fault_records;
   bool kernel_dumps;  // kernel hooks may carry counters
+  // Records of CPUs were lost, perhaps of kernel hooks.
+  bool kernel_hooks_lost;
   // Discards of nobody known: any segment may miss calls.
   bool session_loss;
 };

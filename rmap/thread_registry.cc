@@ -44,7 +44,14 @@ ProcessState& ThreadRegistry::ProcessOf(std::int32_t pid,
                                         std::uint64_t time_ns) {
   const auto found = by_pid_.find(pid);
   if (found != by_pid_.end() && !found->second->ended) return *found->second;
-  return NewProcess(pid, time_ns);
+  ProcessState* const before = found != by_pid_.end() ? found->second : nullptr;
+  ProcessState& process = NewProcess(pid, time_ns);
+  // After a loss: of the one before perhaps only the threads we know had ended,
+  // and this is still the same.
+  if (before != nullptr && loss_epoch_ != 0) {
+    before->hooks_lost = process.hooks_lost = true;
+  }
+  return process;
 }
 
 void ThreadRegistry::Join(ThreadState& thread, ProcessState& process) {

@@ -10,8 +10,21 @@ namespace {
 
 using logformat::CountersReason;
 
-constexpr char kSegmentNames[] = {'a', 'b', 'c', 'd'};
+// Of programs, then system calls, then interrupts.
+constexpr const char* kSegmentNames[] = {"sim:a",     "sim:b",     "sim:c",
+                                         "sim:d",     "syscall:x", "syscall:y",
+                                         "irq:timer", "irq:disk"};
+constexpr std::uint32_t kFirstSystemCall = 4, kFirstInterrupt = 6;
 constexpr std::uint32_t kFirstHook = 10;
+
+bool IsSystemCall(std::uint32_t segment) {
+  return segment >= kFirstSystemCall && segment < kFirstInterrupt;
+}
+std::uint32_t HookOf(std::uint32_t segment) {
+  return segment < kFirstSystemCall
+             ? kFirstHook + segment
+             : logformat::kHookIdKernelMin + segment - kFirstSystemCall;
+}
 
 struct OpenCall {
   std::uint32_t segment;  // index into kSegmentNames
@@ -42,13 +55,13 @@ class Machine {
  private:
   std::uint64_t Pick(std::uint64_t n) { return random_() % n; }
   std::string Name(std::uint32_t segment) const {
-    return std::string("sim:") + kSegmentNames[segment];
+    return kSegmentNames[segment];
   }
   static std::string PathOf(const SimThread& thread, std::size_t frames) {
     std::string path;
     for (std::size_t i = 0; i < frames; ++i) {
       if (i != 0) path += " > ";
-      path += std::string("sim:") + kSegmentNames[thread.stack[i].segment];
+      path += kSegmentNames[thread.stack[i].segment];
     }
     return path;
   }
@@ -88,7 +101,14 @@ class Machine {
   std::int32_t FreshTid();
   void Switch(std::uint32_t cpu, int next, std::uint16_t state);
   void Enter(SimThread& thread);
-  void Leave(SimThread& thread, bool observed);
+  void EnterSegment(SimThread& thread, std::uint32_t segment);
+  // `end_known`: not observed, but nothing to infer (its thread's exit).
+  void Leave(SimThread& thread, bool observed, bool end_known = false);
+  void Record(const SimThread& thread, std::uint32_t segment, bool exit);
+  bool ActOnInterrupts(std::uint32_t cpu);
+  bool InSystemCall(const SimThread& thread) const {
+    return !thread.stack.empty() && IsSystemCall(thread.stack.back().segment);
+  }
   void Act(std::uint32_t cpu);
   void ExitThread(std::uint32_t cpu);
   std::optional<int> PickRunnable();
@@ -98,7 +118,8 @@ class Machine {
   std::unique_ptr<MemoryTrace> trace_;
   Truth truth_;
   std::vector<SimThread> threads_;
-  std::vector<int> running_;  // by CPU, -1 = idle
+  std::vector<SimThread> work_;  // of the interrupts of each CPU
+  std::vector<int> running_;     // by CPU, -1 = idle
   std::vector<SimulatedCounts> counters_;
   std::vector<std::int32_t> free_tids_;
   std::int32_t next_tid_ = 100;
@@ -109,7 +130,19 @@ void Machine::Count(std::uint32_t cpu, std::size_t event,
                     std::uint64_t amount) {
   counters_[cpu][event] += amount;
   truth_.total[event] += amount;
-  if (IsRecorded(running_[cpu])) {
+  const bool interrupted = !work_[cpu].stack.empty();
+  if (event == 4 && (interrupted || running_[cpu] >= 0)) {
+    SimThread& worker = interrupted
+                            ? work_[cpu]
+                            : threads_[static_cast<std::size_t>(running_[cpu])];
+    AddToOpen(worker, [amount](TrueSegment& sums, bool incl, bool excl) {
+      sums.cycles_incl += incl ? amount : 0;
+      sums.cycles_excl += excl ? amount : 0;
+    });
+  }
+  if (interrupted) {
+    truth_.interrupts_total[event] += amount;
+  } else if (IsRecorded(running_[cpu])) {
     threads_[static_cast<std::size_t>(running_[cpu])].truth.counts[event] +=
         amount;
     truth_.processes_total[event] += amount;
@@ -125,10 +158,18 @@ void Machine::AdvanceTo(std::uint64_t time_ns) {
   now_ns_ = time_ns;
   if (step_ns == 0) return;
   for (std::uint32_t cpu = 0; cpu < options_.cpus; ++cpu) {
-    if (running_[cpu] >= 0) Count(cpu, 0, step_ns);
+    Count(cpu, 0, step_ns);  // of a CPU, not of a task: idle time as well
     Count(cpu, 1, step_ns);
     Count(cpu, 4, Pick(5) * step_ns / 2);
-    if (IsRecorded(running_[cpu])) {
+    if (!work_[cpu].stack.empty()) {
+      truth_.interrupts_ns[cpu] += step_ns;
+      AddToOpen(work_[cpu], [&](TrueSegment& sums, bool incl, bool excl) {
+        sums.wall_incl += incl ? step_ns : 0;
+        sums.wall_excl += excl ? step_ns : 0;
+        sums.on_cpu_incl += incl ? step_ns : 0;
+        sums.on_cpu_excl += excl ? step_ns : 0;
+      });
+    } else if (IsRecorded(running_[cpu])) {
       truth_.busy_ns[cpu] += step_ns;
     } else if (options_.command_scope) {
       truth_.outside_ns[cpu] += step_ns;
@@ -138,11 +179,13 @@ void Machine::AdvanceTo(std::uint64_t time_ns) {
   }
   for (SimThread& thread : threads_) {
     if (!thread.live) continue;
-    const bool on_cpu = thread.cpu >= 0;
+    const bool has_cpu = thread.cpu >= 0;
+    const bool on_cpu =
+        has_cpu && work_[static_cast<std::size_t>(thread.cpu)].stack.empty();
     if (on_cpu) {
       thread.truth.on_cpu_ns += step_ns;
       if (!thread.stack.empty()) truth_.on_cpu_in_segments += step_ns;
-    } else if (thread.counts_wait) {
+    } else if (!has_cpu && thread.counts_wait) {
       thread.truth.wait_ns += step_ns;
     }
     AddToOpen(thread, [&](TrueSegment& sums, bool incl, bool excl) {
@@ -217,30 +260,68 @@ void Machine::Switch(std::uint32_t cpu, int next, std::uint16_t state) {
   Count(cpu, 3, 1);
 }
 
+void Machine::Record(const SimThread& thread, std::uint32_t segment,
+                     bool exit) {
+  const std::uint32_t hook = HookOf(segment);
+  if (hook < logformat::kHookIdKernelMin) {
+    trace_->HookRecord(now_ns_, {thread.pid, thread.tid, hook, exit});
+    return;
+  }
+  // Interrupts bear the name of whom they interrupt.
+  const auto cpu = static_cast<std::uint32_t>(thread.cpu);
+  const int current = running_[cpu];
+  const SimThread* shown =
+      current < 0 ? nullptr : &threads_[static_cast<std::size_t>(current)];
+  std::optional<Counters> dump;
+  if (options_.dumps) dump = Values(cpu);
+  trace_->KernelHook(now_ns_, static_cast<std::int32_t>(cpu),
+                     {shown == nullptr ? 0 : shown->pid,
+                      shown == nullptr ? 0 : shown->tid, hook, exit},
+                     dump);
+}
+
+// True if the CPU does nothing else now.
+bool Machine::ActOnInterrupts(std::uint32_t cpu) {
+  if (!options_.interrupts) return false;
+  SimThread& work = work_[cpu];
+  const bool recorded = !options_.command_scope || IsRecorded(running_[cpu]);
+  if (recorded && work.stack.size() < 3 && Pick(12) == 0) {
+    EnterSegment(work, kFirstInterrupt + static_cast<std::uint32_t>(Pick(2)));
+    return true;
+  }
+  if (work.stack.empty()) return false;
+  if (Pick(2) == 0) Leave(work, /*observed=*/true);
+  return true;
+}
+
 void Machine::Enter(SimThread& thread) {
-  const auto segment =
-      static_cast<std::uint32_t>(Pick(std::size(kSegmentNames)));
+  if (options_.system_calls && thread.cpu >= 0 && Pick(3) == 0) {
+    EnterSegment(thread,
+                 kFirstSystemCall + static_cast<std::uint32_t>(Pick(2)));
+  } else {
+    EnterSegment(thread, static_cast<std::uint32_t>(Pick(kFirstSystemCall)));
+  }
+}
+
+void Machine::EnterSegment(SimThread& thread, std::uint32_t segment) {
   thread.stack.push_back({segment, now_ns_});
   TrueProcess& process = truth_.processes[thread.process];
   ++process.by_path[PathOf(thread, thread.stack.size())].calls;
   ++process.by_segment[Name(segment)].calls;
-  trace_->HookRecord(now_ns_,
-                     {thread.pid, thread.tid, kFirstHook + segment, false});
+  Record(thread, segment, /*exit=*/false);
 }
 
-void Machine::Leave(SimThread& thread, bool observed) {
+void Machine::Leave(SimThread& thread, bool observed, bool end_known) {
   const OpenCall call = thread.stack.back();
   TrueProcess& process = truth_.processes[thread.process];
   for (TrueSegment* sums :
        {&process.by_path[PathOf(thread, thread.stack.size())],
         &process.by_segment[Name(call.segment)]}) {
     sums->durations.push_back(now_ns_ - call.begin_ns);
-    if (!observed) ++sums->end_inferred;
+    if (!observed && !end_known) ++sums->end_inferred;
   }
   thread.stack.pop_back();
-  if (!observed) return;
-  trace_->HookRecord(now_ns_,
-                     {thread.pid, thread.tid, kFirstHook + call.segment, true});
+  if (observed) Record(thread, call.segment, /*exit=*/true);
 }
 
 std::optional<int> Machine::PickRunnable() {
@@ -259,7 +340,9 @@ void Machine::ExitThread(std::uint32_t cpu) {
   const int index = running_[cpu];
   SimThread& thread = threads_[static_cast<std::size_t>(index)];
   if (thread.in_scope) {
-    while (!thread.stack.empty()) Leave(thread, /*observed=*/false);
+    while (!thread.stack.empty()) {
+      Leave(thread, /*observed=*/false, /*end_known=*/InSystemCall(thread));
+    }
     trace_->Exit(now_ns_, static_cast<std::int32_t>(cpu),
                  {thread.pid, thread.tid, 0, 0});
   }
@@ -278,19 +361,25 @@ void Machine::ExitThread(std::uint32_t cpu) {
 }
 
 void Machine::Act(std::uint32_t cpu) {
+  if (ActOnInterrupts(cpu)) return;
   const int current = running_[cpu];
   if (current < 0) {
     if (const auto next = PickRunnable()) {
       Switch(cpu, *next, logformat::kSwitchRunnable);
       SimThread& thread = threads_[static_cast<std::size_t>(*next)];
       // A hook at the very instant of the switch-in.
-      if (thread.in_scope && Pick(3) == 0) Enter(thread);
+      if (thread.in_scope && !InSystemCall(thread) && Pick(3) == 0) {
+        Enter(thread);
+      }
     }
     return;
   }
   SimThread& thread = threads_[static_cast<std::size_t>(current)];
   const std::uint64_t action = Pick(100);
-  if (action < 30 && thread.in_scope && thread.stack.size() < 7) {
+  if (InSystemCall(thread) && action < 60) {
+    // Nothing of the program's own happens in it.
+    if (action < 40) Leave(thread, /*observed=*/true);
+  } else if (action < 30 && thread.in_scope && thread.stack.size() < 7) {
     Enter(thread);
   } else if (action < 60 && thread.in_scope && !thread.stack.empty()) {
     // Now and then longjmp: out of several at once, seen as one exit.
@@ -345,8 +434,20 @@ Simulation Machine::Run() {
   info.cpu_events = {"task-clock", "cpu-clock", "page-faults",
                      "context-switches", "cycles"};
   for (std::uint32_t i = 0; i < std::size(kSegmentNames); ++i) {
-    trace_->AddHook(kFirstHook + i, logformat::HookKind::kSegment, "sim",
-                    std::string(1, kSegmentNames[i]));
+    const std::string name = kSegmentNames[i];
+    const auto origin = i < kFirstSystemCall ? logformat::HookOrigin::kProgram
+                        : IsSystemCall(i)    ? logformat::HookOrigin::kKernel
+                                          : logformat::HookOrigin::kInterrupt;
+    trace_->AddHook(HookOf(i), logformat::HookKind::kSegment,
+                    name.substr(0, name.find(':')),
+                    name.substr(name.find(':') + 1), origin);
+  }
+  truth_.processes.push_back({});  // interrupts'
+  truth_.interrupts_ns.assign(options_.cpus, 0);
+  for (std::uint32_t cpu = 0; cpu < options_.cpus; ++cpu) {
+    SimThread& work = work_.emplace_back();
+    work.in_scope = true;
+    work.cpu = static_cast<int>(cpu);
   }
   truth_.busy_ns.assign(options_.cpus, 0);
   truth_.idle_ns = truth_.outside_ns = truth_.busy_ns;
@@ -399,6 +500,9 @@ Simulation Machine::Run() {
   }
 
   AdvanceTo(now_ns_ + 10);
+  for (SimThread& work : work_) {
+    while (!work.stack.empty()) Leave(work, /*observed=*/true);
+  }
   for (std::uint32_t cpu = 0; cpu < options_.cpus; ++cpu) {
     trace_->Dump(now_ns_, static_cast<std::int32_t>(cpu), CountersReason::kEnd,
                  TidOf(running_[cpu]), Values(cpu));

@@ -26,6 +26,7 @@ struct TrueSegment {
   std::uint64_t on_cpu_incl = 0, on_cpu_excl = 0;
   std::uint64_t switches_incl = 0, switches_excl = 0;
   std::uint64_t faults_incl = 0, faults_excl = 0;
+  std::uint64_t cycles_incl = 0, cycles_excl = 0;
   std::vector<std::uint64_t> durations;
 };
 
@@ -46,7 +47,9 @@ struct Truth {
   std::vector<TrueThread> threads;
   std::vector<TrueProcess> processes;
   std::vector<std::uint64_t> busy_ns, idle_ns, outside_ns;  // by CPU
+  std::vector<std::uint64_t> interrupts_ns;                 // by CPU
   SimulatedCounts total{}, processes_total{}, idle_total{}, outside_total{};
+  SimulatedCounts interrupts_total{};
   std::uint64_t faults_in_segments = 0;
   std::uint64_t on_cpu_in_segments = 0;
   std::uint64_t duration_ns = 0;
@@ -59,6 +62,11 @@ struct SimulationOptions {
   // Of a command: the first process and its descendants are recorded.
   bool command_scope = false;
   bool threads_first = false;  // order of streams at equal times
+  bool system_calls = false;
+  // Interrupts, nested up to three deep, on any recorded CPU; `dumps`: their
+  // records, and those of system calls, carry the counters.
+  bool interrupts = false;
+  bool dumps = false;
 };
 
 struct Simulation {
