@@ -1,0 +1,402 @@
+#include "runtime/rules/dump_rule_text.h"
+
+#include <fnmatch.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <optional>
+
+#include "absl/strings/str_format.h"
+#include "runtime/rules/dump_rule_literal.h"
+
+namespace countrace::runtime {
+namespace {
+
+constexpr std::string_view kClauses =
+    "if, from, every, at most every, always or never";
+
+bool IsBlank(char c) { return c == ' ' || c == '\t'; }
+
+bool IsKeyword(std::string_view word) {
+  return word == "if" || word == "from" || word == "every" || word == "at" ||
+         word == "always" || word == "never";
+}
+
+template <std::size_t N>
+void Store(std::string_view from, char (&to)[N]) {
+  std::memcpy(to, from.data(), std::min(from.size(), N - 1));
+}
+
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : text_(text) {}
+
+  absl::StatusOr<DumpRule> Parse();
+
+ private:
+  // `why` says what is expected; the word at `at` is quoted.
+  absl::Status Error(std::size_t at, std::string_view why) const;
+  std::size_t SkipBlanks();
+  std::string_view Word();  // up to a blank; the position is then behind it
+  std::string_view PeekWord();
+  bool TakeWord(std::string_view word);
+
+  absl::Status ParseGlob();
+  absl::Status ParseClause();
+  absl::Status ParsePredicates();
+  absl::Status ParsePredicate();
+  absl::Status ParseComparison(std::size_t at, countrace_predicate& predicate);
+  absl::Status ParseConstant(countrace_predicate& predicate);
+  absl::Status ParseCaller();
+  absl::Status ParseEvery(std::size_t at);
+  absl::Status ParseAtMost(std::size_t at);
+
+  const std::string_view text_;
+  std::size_t at_ = 0;
+  bool decided_ = false;  // "always" or "never" was read
+  bool any_clause_ = false;
+  DumpRule rule_{};
+};
+
+absl::Status Parser::Error(std::size_t at, std::string_view why) const {
+  std::size_t end = at;
+  while (end < text_.size() && !IsBlank(text_[end])) ++end;
+  // The text is the user's own, but may hold anything.
+  const auto shown = [](std::string_view part) {
+    std::string out;
+    for (const char c : part.substr(0, 80)) out += c < ' ' || c > '~' ? '?' : c;
+    return out;
+  };
+  const std::string word = shown(text_.substr(at, end - at));
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "Dump rule \"%s\", column %d: %s: %s", shown(text_), at + 1,
+      word.empty() ? "the rule ends here" : "`" + word + "`", why));
+}
+
+std::size_t Parser::SkipBlanks() {
+  while (at_ < text_.size() && IsBlank(text_[at_])) ++at_;
+  return at_;
+}
+
+std::string_view Parser::PeekWord() {
+  std::size_t end = SkipBlanks();
+  while (end < text_.size() && !IsBlank(text_[end])) ++end;
+  return text_.substr(at_, end - at_);
+}
+
+std::string_view Parser::Word() {
+  const std::string_view word = PeekWord();
+  at_ += word.size();
+  return word;
+}
+
+bool Parser::TakeWord(std::string_view word) {
+  if (PeekWord() != word) return false;
+  at_ += word.size();
+  return true;
+}
+
+absl::Status Parser::ParseGlob() {
+  const std::size_t at = SkipBlanks();
+  if (at == text_.size()) {
+    return Error(at,
+                 "expected a glob on provider:name, or a clause: if, from, "
+                 "every, at most every, always or never");
+  }
+  if (IsKeyword(PeekWord())) {
+    Store("*", rule_.glob);
+    return absl::OkStatus();
+  }
+  const std::string_view glob = Word();
+  if (glob.find_first_of(":*") == std::string_view::npos) {
+    return Error(
+        at, absl::StrFormat("neither a clause (%s) nor a glob that can match: "
+                            "hooks are called provider:name, as in server:*",
+                            kClauses));
+  }
+  if (glob.find(',') != std::string_view::npos) {
+    return Error(at, "a rule has one glob: give --dump once for each");
+  }
+  Store(glob, rule_.glob);
+  return absl::OkStatus();
+}
+
+absl::Status Parser::ParseComparison(std::size_t at,
+                                     countrace_predicate& predicate) {
+  std::size_t end = at;
+  while (end < text_.size() &&
+         std::string_view("=!<>&").find(text_[end]) != std::string_view::npos) {
+    ++end;
+  }
+  const auto comparison = FindComparison(text_.substr(at, end - at));
+  if (!comparison) {
+    return Error(at, "expected one of == != < <= > >= & and a constant");
+  }
+  predicate.comparison = static_cast<unsigned char>(*comparison);
+  at_ = end;
+  return absl::OkStatus();
+}
+
+absl::Status Parser::ParseConstant(countrace_predicate& predicate) {
+  const std::size_t at = SkipBlanks();
+  const bool is_text = at < text_.size() && text_[at] == '"';
+  const std::size_t used = is_text
+                               ? ParseTextConstant(text_.substr(at), predicate)
+                               : ParseNumber(text_.substr(at), predicate);
+  if (used == 0) {
+    return Error(
+        at, is_text ? absl::StrFormat(
+                          "expected a text of at most %d bytes of ASCII that "
+                          "ends with a quotation mark; \\\" and \\\\ stand for "
+                          "themselves",
+                          COUNTRACE_PREDICATE_TEXT_BYTES)
+                    : std::string("expected a constant: 4096, -1, 0xff, 2.5 or "
+                                  "\"text\", integers of 64 bits"));
+  }
+  const bool orders = predicate.comparison != COUNTRACE_EQUAL &&
+                      predicate.comparison != COUNTRACE_NOT_EQUAL;
+  if (is_text && orders) {
+    return Error(at, "text is compared with == or != only");
+  }
+  if (predicate.constant == COUNTRACE_CONSTANT_DOUBLE &&
+      predicate.comparison == COUNTRACE_HAS_BITS) {
+    return Error(at, "& tests the bits of an integer");
+  }
+  at_ = at + used;
+  return absl::OkStatus();
+}
+
+absl::Status Parser::ParsePredicate() {
+  const std::size_t at = SkipBlanks();
+  const std::string_view rest = text_.substr(at);
+  if (rest.size() < 4 || !rest.starts_with("arg") || rest[3] < '0' ||
+      rest[3] > '5') {
+    return Error(at, "expected a payload value of the hook, arg0 to arg5");
+  }
+  if (rule_.predicate_count == COUNTRACE_MAX_PREDICATES) {
+    return Error(at, absl::StrFormat("more than %d comparisons in one rule",
+                                     COUNTRACE_MAX_PREDICATES));
+  }
+  countrace_predicate predicate{};
+  predicate.argument = static_cast<unsigned char>(rest[3] - '0');
+  at_ = at + 4;
+  absl::Status status = ParseComparison(SkipBlanks(), predicate);
+  if (status.ok()) status = ParseConstant(predicate);
+  if (!status.ok()) return status;
+  if (at_ < text_.size() && !IsBlank(text_[at_])) {
+    return Error(at_, "expected a blank after the constant");
+  }
+  rule_.predicates[rule_.predicate_count++] = predicate;
+  return absl::OkStatus();
+}
+
+absl::Status Parser::ParsePredicates() {
+  do {
+    const absl::Status status = ParsePredicate();
+    if (!status.ok()) return status;
+  } while (TakeWord("and"));
+  return absl::OkStatus();
+}
+
+absl::Status Parser::ParseCaller() {
+  const std::size_t at = SkipBlanks();
+  const std::string_view word = Word();
+  constexpr std::string_view kExpected =
+      "expected a range of code addresses 0xBEGIN-0xEND (the end not "
+      "included), the file name of a program or library, or "
+      "libfoo.so+0xBEGIN-0xEND with offsets as `nm` prints them";
+  std::string_view range = word;
+  std::string_view object;
+  if (!word.starts_with("0x")) {
+    const std::size_t plus = word.rfind("+0x");
+    object = word.substr(0, plus);
+    range = plus == std::string_view::npos ? std::string_view()
+                                           : word.substr(plus + 1);
+    if (object.empty() || object.find('/') != std::string_view::npos) {
+      return Error(at, kExpected);
+    }
+    if (object.size() >= COUNTRACE_RULE_CALLER_BYTES) {
+      return Error(at,
+                   absl::StrFormat("name-bytes=%d, at most %d", object.size(),
+                                   COUNTRACE_RULE_CALLER_BYTES - 1));
+    }
+    Store(object, rule_.caller);
+    rule_.caller_end = std::numeric_limits<std::uint64_t>::max();
+    if (plus == std::string_view::npos) return absl::OkStatus();
+  }
+  const std::optional<AddressRange> parsed = ParseAddressRange(range);
+  if (!parsed) return Error(at, kExpected);
+  if (parsed->begin >= parsed->end) {
+    return Error(at, absl::StrFormat("the range is empty: begin=%#x, end=%#x",
+                                     parsed->begin, parsed->end));
+  }
+  rule_.caller_begin = parsed->begin;
+  rule_.caller_end = parsed->end;
+  return absl::OkStatus();
+}
+
+absl::Status Parser::ParseEvery(std::size_t at) {
+  const std::size_t number_at = SkipBlanks();
+  const std::string_view word = Word();
+  const std::optional<std::uint64_t> number = ParseCount(word);
+  if (!number) {
+    if (ParseDurationNs(word)) {
+      return Error(number_at,
+                   absl::StrFormat("write `at most every %s`", word));
+    }
+    return Error(number_at, absl::StrFormat("expected a number from 1 to %d",
+                                            kMaxRuleCount));
+  }
+  unsigned long long DumpRule::*field = &DumpRule::every_n;
+  if (TakeWord("ticks") || TakeWord("tick")) field = &DumpRule::every_ticks;
+  if (rule_.*field != 0) return Error(at, "this clause stands twice");
+  rule_.*field = *number;
+  return absl::OkStatus();
+}
+
+absl::Status Parser::ParseAtMost(std::size_t at) {
+  if (!TakeWord("most") || !TakeWord("every")) {
+    return Error(at, "expected `at most every DURATION`");
+  }
+  const std::size_t number_at = SkipBlanks();
+  const std::optional<std::uint64_t> ns = ParseDurationNs(Word());
+  if (!ns) {
+    return Error(number_at,
+                 "expected a whole duration with its unit: 500us, 10ms, 2s "
+                 "(ns, us, ms, s, m, h; at most 292 years)");
+  }
+  if (rule_.min_interval_ns != 0) return Error(at, "this clause stands twice");
+  rule_.min_interval_ns = *ns;
+  return absl::OkStatus();
+}
+
+absl::Status Parser::ParseClause() {
+  const std::size_t at = SkipBlanks();
+  const std::string_view word = Word();
+  if (decided_) return Error(at, "nothing may follow `always` or `never`");
+  if (word == "always" || word == "never") {
+    if (any_clause_) {
+      return Error(at, "`always` and `never` stand alone behind the glob");
+    }
+    decided_ = true;
+    rule_.never = word == "never" ? 1 : 0;
+    return absl::OkStatus();
+  }
+  any_clause_ = true;
+  if (word == "if") {
+    if (rule_.predicate_count != 0) {
+      return Error(at, "`if` stands twice: join comparisons by `and`");
+    }
+    return ParsePredicates();
+  }
+  if (word == "from") {
+    if (rule_.caller_end != 0) return Error(at, "this clause stands twice");
+    return ParseCaller();
+  }
+  if (word == "every") return ParseEvery(at);
+  if (word == "at") return ParseAtMost(at);
+  return Error(at, absl::StrFormat("expected %s", kClauses));
+}
+
+absl::StatusOr<DumpRule> Parser::Parse() {
+  for (std::size_t i = 0; i < text_.size(); ++i) {
+    // The rule goes into the trace's description.
+    if (!IsBlank(text_[i]) && (text_[i] < ' ' || text_[i] > '~')) {
+      return Error(i, "a character outside printable ASCII");
+    }
+  }
+  if (text_.size() >= COUNTRACE_RULE_TEXT_BYTES) {
+    return Error(COUNTRACE_RULE_TEXT_BYTES - 1,
+                 absl::StrFormat("the rule is too long: bytes=%d, at most %d",
+                                 text_.size(), COUNTRACE_RULE_TEXT_BYTES - 1));
+  }
+  absl::Status status = ParseGlob();
+  while (status.ok() && SkipBlanks() < text_.size()) status = ParseClause();
+  if (!status.ok()) return status;
+  const std::string canonical = PrintDumpRule(rule_);
+  if (canonical.size() >= sizeof(rule_.text)) {
+    return Error(0, absl::StrFormat("the rule is too long: bytes=%d when all "
+                                    "is written out, at most %d",
+                                    canonical.size(), sizeof(rule_.text) - 1));
+  }
+  Store(canonical, rule_.text);
+  return rule_;
+}
+
+}  // namespace
+
+absl::StatusOr<DumpRule> ParseDumpRule(std::string_view text) {
+  return Parser(text).Parse();
+}
+
+absl::StatusOr<std::vector<DumpRule>> ParseDumpRules(
+    const std::vector<std::string>& texts) {
+  if (texts.size() > COUNTRACE_MAX_DUMP_RULES) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("Too many dump rules: rules=%d, at most %d",
+                        texts.size(), COUNTRACE_MAX_DUMP_RULES));
+  }
+  std::vector<DumpRule> rules;
+  for (const std::string& text : texts) {
+    const absl::StatusOr<DumpRule> rule = ParseDumpRule(text);
+    if (!rule.ok()) return rule.status();
+    for (const DumpRule& earlier : rules) {
+      const std::string_view glob = earlier.glob;
+      if (glob == "*" || glob == rule->glob) {
+        return absl::InvalidArgumentError(absl::StrFormat(
+            "Dump rule \"%s\" never decides: the first rule that matches a "
+            "hook does, and \"%s\" stands before it; put the special rule "
+            "first, or join the clauses in one rule",
+            rule->text, earlier.text));
+      }
+    }
+    rules.push_back(*rule);
+  }
+  return rules;
+}
+
+std::string PrintDumpRule(const DumpRule& rule) {
+  std::string text = rule.glob;
+  if (rule.never != 0) return text + " never";
+  for (unsigned i = 0; i < rule.predicate_count; ++i) {
+    text += i == 0 ? " if " : " and ";
+    text += PrintPredicate(rule.predicates[i]);
+  }
+  if (rule.caller[0] != '\0') {
+    text += absl::StrFormat(" from %s", rule.caller);
+    if (rule.caller_end != std::numeric_limits<std::uint64_t>::max()) {
+      text += absl::StrFormat("+0x%x-0x%x", rule.caller_begin, rule.caller_end);
+    }
+  } else if (rule.caller_end != 0) {
+    text +=
+        absl::StrFormat(" from 0x%x-0x%x", rule.caller_begin, rule.caller_end);
+  }
+  if (rule.every_n != 0) text += absl::StrFormat(" every %d", rule.every_n);
+  if (rule.min_interval_ns != 0) {
+    text += " at most every " + PrintDurationNs(rule.min_interval_ns);
+  }
+  if (rule.every_ticks != 0) {
+    text += absl::StrFormat(" every %d ticks", rule.every_ticks);
+  }
+  return text == rule.glob ? text + " always" : text;
+}
+
+int FindDumpRule(const std::vector<DumpRule>& rules, const std::string& hook) {
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    if (fnmatch(rules[i].glob, hook.c_str(), 0) == 0) {
+      return static_cast<int>(i);
+    }
+  }
+  return -1;
+}
+
+std::uint64_t KernelTickNs() {
+  timespec tick{};
+  if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick) != 0) return 0;
+  return static_cast<std::uint64_t>(tick.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(tick.tv_nsec);
+}
+
+}  // namespace countrace::runtime

@@ -1,0 +1,61 @@
+#include "runtime/rules/rule_remarks.h"
+
+#include "absl/strings/str_format.h"
+
+namespace countrace::runtime {
+namespace {
+
+using logformat::HookInfo;
+using logformat::PayloadType;
+
+// Empty if every comparison can hold.
+std::string WhyNever(const DumpRule& rule, const HookInfo& hook) {
+  for (unsigned i = 0; i < rule.predicate_count; ++i) {
+    const countrace_predicate& predicate = rule.predicates[i];
+    if (predicate.argument >= hook.payload.size()) {
+      return absl::StrFormat("it has no arg%d (payload-values=%d)",
+                             predicate.argument, hook.payload.size());
+    }
+    const PayloadType type = hook.payload[predicate.argument];
+    const bool is_text = type == PayloadType::kString;
+    if (is_text != (predicate.constant == COUNTRACE_CONSTANT_TEXT)) {
+      return absl::StrFormat("its arg%d is a %s, which is compared with %s",
+                             predicate.argument, is_text ? "text" : "number",
+                             is_text ? "\"text\"" : "a number");
+    }
+    if (type == PayloadType::kDouble &&
+        predicate.comparison == COUNTRACE_HAS_BITS) {
+      return absl::StrFormat("its arg%d is a double, which has no bits to test",
+                             predicate.argument);
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+std::vector<std::string> RuleRemarks(const std::vector<DumpRule>& rules,
+                                     const std::vector<HookInfo>& hooks) {
+  std::vector<std::string> remarks;
+  std::vector<bool> used(rules.size(), false);
+  for (const HookInfo& hook : hooks) {
+    const int found = FindDumpRule(rules, hook.FullName());
+    if (found < 0) continue;
+    const auto index = static_cast<std::size_t>(found);
+    used[index] = true;
+    const std::string why = WhyNever(rules[index], hook);
+    if (why.empty()) continue;
+    remarks.push_back(absl::StrFormat("Dump rule \"%s\" never holds at %s: %s",
+                                      rules[index].text, hook.FullName(), why));
+  }
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    if (used[i]) continue;
+    remarks.push_back(absl::StrFormat(
+        "Dump rule \"%s\" decides for no hook: none of the trace's %d hooks "
+        "matches, or an earlier rule does; `countrace list hooks` shows them",
+        rules[i].text, hooks.size()));
+  }
+  return remarks;
+}
+
+}  // namespace countrace::runtime

@@ -1,0 +1,198 @@
+#include "runtime/rules/rule_replay.h"
+
+#include <array>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+
+#include "runtime/rules/dump_rule_eval.h"
+#include "runtime/rules/open_segments.h"
+
+namespace countrace::runtime {
+namespace {
+
+namespace lf = countrace::logformat;
+
+using Values = std::array<countrace_rule_value, lf::kMaxPayloadValues>;
+
+// The values of a record, as its hook declares them. Returns how many.
+std::size_t DecodePayload(const lf::HookInfo& hook,
+                          std::span<const std::byte> payload, Values& values) {
+  std::size_t count = 0;
+  for (const lf::PayloadType type : hook.payload) {
+    countrace_rule_value value{};
+    value.type = static_cast<unsigned char>(type);
+    std::size_t used = sizeof(value.bits);
+    if (type == lf::PayloadType::kString) {
+      value.text = reinterpret_cast<const char*>(payload.data());
+      value.text_bytes = strnlen(value.text, payload.size());
+      used = value.text_bytes + 1;
+    }
+    if (payload.size() < used) break;  // damaged: what is whole counts
+    if (type != lf::PayloadType::kString) {
+      std::memcpy(&value.bits, payload.data(), sizeof(value.bits));
+    }
+    payload = payload.subspan(used);
+    values[count++] = value;
+  }
+  return count;
+}
+
+struct ReplayedThread {
+  OpenSegments open;
+  std::unordered_map<std::uint32_t, countrace_rule_state> states;  // by hook
+};
+
+class RuleReplay final : public lf::ItemSink {
+ public:
+  RuleReplay(const lf::TraceInfo& info, const std::vector<DumpRule>& rules,
+             std::uint64_t tick_ns)
+      : info_(info), rules_(rules), tick_ns_(tick_ns) {
+    result_.rules.resize(rules.size());
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+      const DumpRule& rule = rules[i];
+      result_.rules[i].quality =
+          rule.never != 0                  ? ReplayQuality::kExact
+          : rule.caller_end != 0           ? ReplayQuality::kBounded
+          : countrace_rule_has_time(&rule) ? ReplayQuality::kInferred
+                                           : ReplayQuality::kExact;
+    }
+    for (const lf::HookInfo& hook : info.hooks) {
+      const int rule = FindDumpRule(rules, hook.FullName());
+      rule_of_hook_[hook.id] = rule;
+      ++Result(rule).hooks;
+    }
+  }
+
+  void OnRecord(const lf::EventRecord& record) override {
+    if (record.stream_class == lf::StreamClass::kCpu) {
+      OnKernelRecord(record);
+      return;
+    }
+    const std::uint32_t hook_id = lf::EventHookId(record.event_id);
+    const auto found = rule_of_hook_.find(hook_id);
+    const int rule = found == rule_of_hook_.end() ? -1 : found->second;
+    ReplayedRule& result = Result(rule);
+    ++result.records;
+    if (rule >= 0 && IsDump(rules_[rule], hook_id, record)) ++result.dumps;
+  }
+  void OnDiscardedEvents(const lf::DiscardedEvents& loss) override {
+    result_.lost += loss.count;
+  }
+  void OnDiscardedPackets(const lf::DiscardedPackets& loss) override {
+    result_.lost += loss.packets;  // at least
+  }
+
+  ReplayResult Take() { return std::move(result_); }
+
+ private:
+  ReplayedRule& Result(int rule) {
+    return rule < 0 ? result_.unmatched : result_.rules[rule];
+  }
+
+  // A thread that ends, or a program that is replaced, begins anew.
+  void OnKernelRecord(const lf::EventRecord& record) {
+    const auto event = static_cast<lf::CpuEvent>(record.event_id);
+    if (event == lf::CpuEvent::kExit) {
+      lf::TaskRecord task{};
+      std::memcpy(&task, record.bytes.data(), sizeof(task));
+      threads_.erase({task.pid, task.tid});
+    } else if (event == lf::CpuEvent::kExec) {
+      lf::CommRecord exec{};
+      std::memcpy(&exec, record.bytes.data(), sizeof(exec));
+      threads_.erase(threads_.lower_bound({exec.pid, 0}),
+                     threads_.lower_bound({exec.pid + 1, 0}));
+    }
+  }
+
+  bool IsDump(const DumpRule& rule, std::uint32_t hook_id,
+              const lf::EventRecord& record) {
+    if (rule.never != 0) return false;
+    if (countrace_rule_is_always(&rule)) return true;
+    std::unique_ptr<ReplayedThread>& thread =
+        threads_[{record.pid, record.tid}];
+    if (thread == nullptr) thread = std::make_unique<ReplayedThread>();
+    if ((record.event_id & lf::kEventExitBit) != 0) {
+      return thread->open.Exit(hook_id);
+    }
+    const lf::HookInfo& hook = *info_.FindHook(hook_id);
+    const bool is_segment = hook.kind == lf::HookKind::kSegment;
+    const bool dump = (!is_segment || thread->open.has_room()) &&
+                      Asks(rule, hook, record, thread->states[hook_id]);
+    if (is_segment) thread->open.Enter(hook_id, dump);
+    return dump;
+  }
+
+  bool Asks(const DumpRule& rule, const lf::HookInfo& hook,
+            const lf::EventRecord& record, countrace_rule_state& state) {
+    Values values;
+    const std::size_t count = rule.predicate_count == 0
+                                  ? 0
+                                  : DecodePayload(hook, record.payload, values);
+    for (unsigned i = 0; i < rule.predicate_count; ++i) {
+      const countrace_predicate& predicate = rule.predicates[i];
+      if (predicate.argument >= count ||
+          countrace_predicate_holds(&predicate, &values[predicate.argument]) ==
+              0) {
+        return false;
+      }
+    }
+    if (countrace_rule_takes_nth(&rule, ++state.passed) == 0) return false;
+    if (countrace_rule_has_time(&rule) == 0) return true;
+    // Fewer callers may leave every n-th record further apart in time: only the
+    // count is a bound then.
+    if (rule.caller_end != 0 && rule.every_n > 1) return true;
+    if (countrace_rule_is_due(&rule, state.last_ns, record.time_ns, tick_ns_) ==
+        0) {
+      return false;
+    }
+    state.last_ns = record.time_ns;
+    return true;
+  }
+
+  const lf::TraceInfo& info_;
+  const std::vector<DumpRule>& rules_;
+  const std::uint64_t tick_ns_;
+  std::unordered_map<std::uint32_t, int> rule_of_hook_;
+  std::map<std::pair<std::int32_t, std::int32_t>,
+           std::unique_ptr<ReplayedThread>>
+      threads_;  // by (pid, tid)
+  ReplayResult result_;
+};
+
+}  // namespace
+
+const char* ReplayQualityName(ReplayQuality quality) {
+  switch (quality) {
+    case ReplayQuality::kExact:
+      return "exact";
+    case ReplayQuality::kInferred:
+      return "inferred";
+    case ReplayQuality::kBounded:
+      return "bounded";
+  }
+  return "unknown";
+}
+
+absl::StatusOr<ReplayResult> ReplayDumpRules(lf::TraceReader& trace,
+                                             const std::vector<DumpRule>& rules,
+                                             std::uint64_t tick_ns,
+                                             lf::ProgressCallback progress,
+                                             void* progress_context) {
+  RuleReplay replay(trace.info(), rules, tick_ns);
+  const absl::Status status = trace.Read(replay, progress, progress_context);
+  if (!status.ok()) return status;
+  ReplayResult result = replay.Take();
+  for (const std::uint64_t count : trace.session_discarded()) {
+    result.lost += count;
+  }
+  return result;
+}
+
+std::uint64_t DumpBytes(std::size_t counters) {
+  return sizeof(lf::ThreadDump) + 8 * counters;
+}
+
+}  // namespace countrace::runtime

@@ -1,0 +1,55 @@
+// What dump rules would have given: replays a log against them.
+//
+// In: a trace, recorded with or without rules (dumps it holds are ignored).
+// Out: dumps for each rule. The same questions are asked in the same order as
+// at the hooks, with the record's own time. Thread: one.
+//
+// Exact for counts and payloads. For time rules: exact for the times in this
+// log; another run has others. The log holds no callers, so a rule with `from`
+// has bounds. A thread id that is used again without a kernel record between
+// goes on with the counts of the thread before it.
+#ifndef COUNTRACE_RUNTIME_RULES_RULE_REPLAY_H_
+#define COUNTRACE_RUNTIME_RULES_RULE_REPLAY_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "logformat/trace_reader.h"
+#include "runtime/rules/dump_rule_text.h"
+
+namespace countrace::runtime {
+
+enum class ReplayQuality {
+  kExact,     // the same workload gives this many
+  kInferred,  // from the times of this recording
+  kBounded,   // between 0 and `dumps`: who fires a hook is not in the log
+};
+const char* ReplayQualityName(ReplayQuality quality);  // "exact", ...
+
+struct ReplayedRule {
+  std::uint64_t hooks = 0;    // of the trace, for which this rule decides
+  std::uint64_t records = 0;  // enters, exits and points of these hooks
+  std::uint64_t dumps = 0;    // of these records; the most if kBounded
+  ReplayQuality quality = ReplayQuality::kExact;
+};
+
+struct ReplayResult {
+  std::vector<ReplayedRule> rules;  // one for each rule
+  ReplayedRule unmatched;           // hooks that no rule matches
+  std::uint64_t lost = 0;  // records the log lost: dumps among them are missing
+};
+
+// `tick_ns`: of the machine to be recorded. Returns: CANCELLED if `progress`
+// said stop.
+absl::StatusOr<ReplayResult> ReplayDumpRules(
+    logformat::TraceReader& trace, const std::vector<DumpRule>& rules,
+    std::uint64_t tick_ns, logformat::ProgressCallback progress = nullptr,
+    void* progress_context = nullptr);
+
+// Bytes that one dump of `counters` counters adds to a record.
+std::uint64_t DumpBytes(std::size_t counters);
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RULES_RULE_REPLAY_H_
