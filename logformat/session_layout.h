@@ -18,6 +18,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "logformat/dump_rule.h"
 #include "logformat/packet_layout.h"
 
 namespace countrace::logformat {
@@ -112,6 +113,12 @@ struct SessionControl {
   char hostname[64];
   char kernel_release[64];
   char command[256];
+  // Which records of user hooks carry a dump; none: all of them, if there are
+  // thread events. Of several rules the first whose glob matches decides.
+  std::uint32_t dump_rule_count;
+  std::uint32_t reserved2;
+  std::uint64_t tick_ns;  // the kernel's tick
+  countrace_dump_rule dump_rules[COUNTRACE_MAX_DUMP_RULES];
   ProcessSlot processes[kProcessSlots];
 };
 inline constexpr std::uint64_t kSessionMagic =

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "logformat/packet_layout.h"
+#include "runtime/inprocess/dump_decision.h"
 #include "runtime/inprocess/process_state.h"
 #include "runtime/inprocess/thread_ring.h"
 
@@ -185,15 +186,50 @@ void EmitPayloadDump(const countrace_hook_site* site, std::uint32_t event_id,
   EmitRecord<true>(site, event_id, values, count);
 }
 
+// The code that fires the hook: the macros expand there, so it is whoever calls
+// the sink.
+#define COUNTRACE_HOOK_CALLER() \
+  reinterpret_cast<std::uintptr_t>(__builtin_return_address(0))
+
+void EmitAsked(std::uint32_t event_id) noexcept {
+  const DumpDecision decision =
+      DecideDump({event_id, nullptr, nullptr, 0, COUNTRACE_HOOK_CALLER()});
+  if (!decision.dump) return Emit(event_id);
+  EmitDump(event_id);
+  NoteDump(decision);
+}
+void EmitPayloadAsked(const countrace_hook_site* site, std::uint32_t event_id,
+                      const countrace_value* values,
+                      std::uint32_t count) noexcept {
+  const DumpDecision decision =
+      DecideDump({event_id, site, values, count, COUNTRACE_HOOK_CALLER()});
+  if (!decision.dump) return EmitPayload(site, event_id, values, count);
+  EmitPayloadDump(site, event_id, values, count);
+  NoteDump(decision);
+}
+#undef COUNTRACE_HOOK_CALLER
+
 constexpr countrace_sink kSink = {sizeof(countrace_sink), COUNTRACE_ABI_VERSION,
                                   &Emit, &EmitPayload};
 constexpr countrace_sink kDumpSink = {
     sizeof(countrace_sink), COUNTRACE_ABI_VERSION, &EmitDump, &EmitPayloadDump};
 
+constexpr countrace_sink kAskSink = {sizeof(countrace_sink),
+                                     COUNTRACE_ABI_VERSION, &EmitAsked,
+                                     &EmitPayloadAsked};
+
 }  // namespace
 
-const countrace_sink* SinkForSession() noexcept {
-  return g_session->thread_event_count == 0 ? &kSink : &kDumpSink;
+const countrace_sink* SinkFor(DumpChoice choice) noexcept {
+  switch (choice) {
+    case DumpChoice::kNever:
+      return &kSink;
+    case DumpChoice::kAlways:
+      return &kDumpSink;
+    case DumpChoice::kAsk:
+      break;
+  }
+  return &kAskSink;
 }
 
 }  // namespace countrace::runtime

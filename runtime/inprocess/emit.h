@@ -6,8 +6,10 @@
 
 namespace countrace::runtime {
 
-// The one for this session: with counter dumps if it has thread events.
-const countrace_sink* SinkForSession() noexcept;
+// Without counter dumps; with one in each record; or as the hook's dump rule
+// decides, each time it is asked.
+enum class DumpChoice { kNever, kAlways, kAsk };
+const countrace_sink* SinkFor(DumpChoice choice) noexcept;
 
 }  // namespace countrace::runtime
 

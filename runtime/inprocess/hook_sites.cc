@@ -7,6 +7,8 @@
 
 #include <atomic>
 
+#include "runtime/inprocess/caller_ranges.h"
+#include "runtime/inprocess/dump_decision.h"
 #include "runtime/inprocess/emit.h"
 #include "runtime/inprocess/hook_registry.h"
 #include "runtime/inprocess/process_state.h"
@@ -44,7 +46,7 @@ bool FilterSelects(const char* filter, const countrace_hook_site& site) {
 void OpenGate(countrace_hook_site& site, const RegisteredHook& hook) {
   const bool is_exit = site.kind == COUNTRACE_SITE_EXIT;
   site.event_id = hook.id * 2 + (is_exit ? 1 : 0);
-  site.sink = SinkForSession();
+  site.sink = SinkFor(ChooseDumps(site, hook.id));
   if (FilterSelects(g_session->hook_filter, site)) {
     // Release: pairs with the acquire load of `enabled` in the hook.
     __atomic_store_n(&site.gate.part.enabled, 1, __ATOMIC_RELEASE);
@@ -71,6 +73,7 @@ bool AddObject(SiteList start, SiteList stop) {
 void RegisterSites(SiteList start, SiteList stop) noexcept {
   pthread_mutex_lock(&g_mutex);
   if (AddObject(start, stop)) {
+    FindCallerRanges();
     HookRegistry registry;
     static bool named = false;
     if (!named) {

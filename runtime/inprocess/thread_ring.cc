@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "runtime/inprocess/dump_decision.h"
 #include "runtime/inprocess/hook_sites.h"
 #include "runtime/inprocess/preparer.h"
 #include "runtime/inprocess/process_state.h"
@@ -310,6 +311,7 @@ void ReleaseRing() noexcept {
   if (ring->live == 0) return;
   SignalBlock block;
   CloseThreadCounters(ring->counters);
+  ForgetDumpState();
   // Give the unused rest of the sub-buffer to the stream's next thread.
   if (ring->head != nullptr) {
     const auto used =

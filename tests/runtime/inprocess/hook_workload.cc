@@ -60,6 +60,30 @@ void InThreads(std::uint64_t threads, F f) {
   for (std::thread& thread : all) thread.join();
 }
 
+// --- dump rules
+// ---------------------------------------------------------------
+
+// Segments and hooks with payloads of every kind, the same ones for one seed.
+void Walk(std::uint64_t& state, int depth) {
+  state = state * 6364136223846793005u + 1442695040888963407u;
+  const std::uint64_t draw = state >> 33;
+  constexpr const char* kWords[] = {"GET", "PUT", "DELETE"};
+  COUNTRACE_SEGMENT("walk", "step", draw % 100, static_cast<int>(draw % 7) - 3);
+  COUNTRACE_HOOK("walk", "word", kWords[draw % 3],
+                 static_cast<double>(draw % 10) / 4);
+  if (depth < 6 && draw % 3 != 0) Walk(state, depth + 1);
+  if (draw % 5 == 0) {
+    COUNTRACE_SEGMENT("walk", "leaf");
+    COUNTRACE_HOOK("walk", "here", &state);
+  }
+  COUNTRACE_ENTER("walk", "pair", depth);
+  COUNTRACE_EXIT("walk", "pair");
+}
+
+void Walks(std::uint64_t count, std::uint64_t seed) {
+  for (std::uint64_t i = 0; i < count; ++i) Walk(seed, 0);
+}
+
 // --- signals ----------------------------------------------------------------
 
 std::atomic<std::uint64_t> g_in_handler{0};
@@ -329,6 +353,11 @@ int main(int argc, char** argv) {
   }
   if (mode == "ticks") {
     InThreads(number(2), [&] { Ticks(number(3)); });
+    return 0;
+  }
+  if (mode == "walks") {
+    std::atomic<std::uint64_t> next{0};
+    InThreads(number(2), [&] { Walks(number(3), next++); });
     return 0;
   }
   if (mode == "short") {  // one thread after the other

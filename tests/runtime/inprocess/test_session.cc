@@ -11,12 +11,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <sstream>
+
+#include "runtime/rules/dump_rule_text.h"
 
 namespace countrace::test {
 
@@ -178,6 +181,12 @@ TestSession::TestSession(const Options& options) {
     event.type = 1;  // PERF_TYPE_SOFTWARE
     event.config = config;
   }
+  const auto rules = runtime::ParseDumpRules(options.dump_rules);
+  INFO(rules.status().message());
+  REQUIRE(rules.ok());
+  std::copy(rules->begin(), rules->end(), control_->dump_rules);
+  control_->dump_rule_count = static_cast<std::uint32_t>(rules->size());
+  control_->tick_ns = runtime::KernelTickNs();
   snprintf(control_->hook_filter, sizeof(control_->hook_filter), "%s",
            options.hook_filter.c_str());
   control_->magic = lf::kSessionMagic;

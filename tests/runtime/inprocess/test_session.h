@@ -53,6 +53,7 @@ class TestSession {
     std::uint64_t max_bytes = 0;
     std::vector<std::pair<std::string, std::uint64_t>> software_events;
     std::string hook_filter;
+    std::vector<std::string> dump_rules;
     std::string directory;   // empty: a new one under the build's temporary
     bool calibrated = true;  // false: no rate for the raw counter
   };

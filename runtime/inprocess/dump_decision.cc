@@ -1,0 +1,153 @@
+#include "runtime/inprocess/dump_decision.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <sys/mman.h>
+
+#include "logformat/packet_layout.h"
+#include "runtime/inprocess/caller_ranges.h"
+#include "runtime/inprocess/process_state.h"
+#include "runtime/inprocess/trace_clock.h"
+#include "runtime/rules/dump_rule_eval.h"
+#include "runtime/rules/open_segments.h"
+
+namespace countrace::runtime {
+
+namespace lf = countrace::logformat;
+
+namespace {
+
+// One element for each hook id; the kernel provides the pages of those used.
+struct ThreadDumpState {
+  OpenSegments open;
+  countrace_rule_state hooks[lf::kHookIdMax + 1];
+};
+
+// Null: not asked before. Initial-exec: reading it calls nothing, also in a
+// signal handler.
+__thread ThreadDumpState* t_dumps __attribute__((tls_model("initial-exec")));
+
+// Stands for "there is no memory", so that it is asked for once.
+ThreadDumpState* const kNoMemory = reinterpret_cast<ThreadDumpState*>(1);
+
+// Of each hook: rule index + 1 (0: none has to be asked) and whether it is a
+// segment. Written when a hook is registered, before its gate opens.
+constexpr std::uint8_t kSegmentBit = 0x80;
+std::uint8_t g_rule_of_hook[lf::kHookIdMax + 1];
+static_assert(COUNTRACE_MAX_DUMP_RULES < kSegmentBit);
+
+[[gnu::noinline, gnu::cold]] ThreadDumpState* OpenDumpState() noexcept {
+  const SignalBlock block;
+  if (t_dumps != nullptr) return t_dumps;  // a handler came first
+  void* memory = mmap(nullptr, sizeof(ThreadDumpState), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory != MAP_FAILED &&
+      madvise(memory, sizeof(ThreadDumpState), MADV_WIPEONFORK) != 0) {
+    munmap(memory, sizeof(ThreadDumpState));
+    memory = MAP_FAILED;
+  }
+  t_dumps =
+      memory == MAP_FAILED ? kNoMemory : static_cast<ThreadDumpState*>(memory);
+  return t_dumps;
+}
+
+// One more, and the sum: a handler of this thread cannot come between.
+std::uint64_t CountOne(unsigned long long* word) noexcept {
+  std::uint64_t before = 1;
+#if defined(__x86_64__)
+  __asm__ volatile("xaddq %0, %1" : "+r"(before), "+m"(*word) : : "memory");
+#else
+  before = __atomic_fetch_add(word, 1, __ATOMIC_RELAXED);
+#endif
+  return before + 1;
+}
+
+bool Holds(const countrace_predicate& predicate,
+           const HookEvent& event) noexcept {
+  if (event.site == nullptr || predicate.argument >= event.count) return false;
+  const countrace_value& value = event.values[predicate.argument];
+  const std::uint8_t type = event.site->types[predicate.argument];
+  const countrace_rule_value asked = {
+      type, value.as.u, type == COUNTRACE_TYPE_STRING ? value.as.s : nullptr,
+      value.bytes};
+  return countrace_predicate_holds(&predicate, &asked) != 0;
+}
+
+// Asks in the order of dump_rule_eval.h.
+DumpDecision Ask(std::uint32_t index, const HookEvent& event,
+                 countrace_rule_state& state) noexcept {
+  const countrace_dump_rule& rule = g_session->dump_rules[index];
+  for (unsigned i = 0; i < rule.predicate_count; ++i) {
+    if (!Holds(rule.predicates[i], event)) return {false, nullptr};
+  }
+  if (rule.caller_end != 0 && !IsInCallerRange(index, event.caller)) {
+    return {false, nullptr};
+  }
+  if (countrace_rule_takes_nth(&rule, CountOne(&state.passed)) == 0) {
+    return {false, nullptr};
+  }
+  if (countrace_rule_has_time(&rule) == 0) return {true, nullptr};
+  const std::uint64_t now_ns = ClockNow();
+  if (countrace_rule_is_due(&rule, state.last_ns, now_ns, g_session->tick_ns) ==
+      0) {
+    return {false, nullptr};
+  }
+  // Now, for handlers that come before the record is written.
+  state.last_ns = now_ns;
+  return {true, &state};
+}
+
+}  // namespace
+
+DumpDecision DecideDump(const HookEvent& event) noexcept {
+  ThreadDumpState* dumps = t_dumps;
+  if (dumps == nullptr) dumps = OpenDumpState();
+  if (dumps == kNoMemory) return {true, nullptr};
+  const std::uint32_t hook_id = event.event_id >> 1;
+  if ((event.event_id & lf::kEventExitBit) != 0) {
+    return {dumps->open.Exit(hook_id), nullptr};
+  }
+  const std::uint8_t entry = g_rule_of_hook[hook_id];
+  const bool is_segment = (entry & kSegmentBit) != 0;
+  DumpDecision decision = {false, nullptr};
+  if (!is_segment || dumps->open.has_room()) {
+    const std::uint32_t index = (entry & ~kSegmentBit & 0xffu) - 1;
+    decision = Ask(index, event, dumps->hooks[hook_id]);
+  }
+  if (is_segment) dumps->open.Enter(hook_id, decision.dump);
+  return decision;
+}
+
+void NoteDump(const DumpDecision& decision) noexcept {
+  if (decision.timed != nullptr) decision.timed->last_ns = ClockNow();
+}
+
+DumpChoice ChooseDumps(const countrace_hook_site& site,
+                       std::uint32_t hook_id) noexcept {
+  if (g_session->thread_event_count == 0) return DumpChoice::kNever;
+  const std::uint32_t rules = g_session->dump_rule_count;
+  if (rules == 0) return DumpChoice::kAlways;
+  char name[256];
+  snprintf(name, sizeof(name), "%s:%s", site.provider, site.name);
+  for (std::uint32_t i = 0; i < rules && i < COUNTRACE_MAX_DUMP_RULES; ++i) {
+    const countrace_dump_rule& rule = g_session->dump_rules[i];
+    if (fnmatch(rule.glob, name, 0) != 0) continue;
+    if (rule.never != 0) return DumpChoice::kNever;
+    if (countrace_rule_is_always(&rule) != 0) return DumpChoice::kAlways;
+    const bool is_point = site.kind == COUNTRACE_SITE_POINT;
+    g_rule_of_hook[hook_id] =
+        static_cast<std::uint8_t>((i + 1) | (is_point ? 0u : kSegmentBit));
+    return DumpChoice::kAsk;
+  }
+  return DumpChoice::kNever;
+}
+
+void ForgetDumpState() noexcept {
+  ThreadDumpState* const dumps = t_dumps;
+  t_dumps = nullptr;
+  if (dumps != nullptr && dumps != kNoMemory) {
+    munmap(dumps, sizeof(ThreadDumpState));
+  }
+}
+
+}  // namespace countrace::runtime
