@@ -102,6 +102,7 @@ std::string Text(const TraceInfo& info, const StreamTotals& totals) {
   line("cpus", std::to_string(info.cpus));
   line("events", Joined(info.cpu_events));
   line("hook events", Joined(info.thread_events));
+  for (const std::string& rule : info.dump_rules) line("dump rule", rule);
   line("hooks", std::to_string(info.hooks.size()));
   line("streams", absl::StrFormat("%d of CPUs, %d of threads; %d packets, %s",
                                   totals.cpu_streams, totals.thread_streams,
@@ -116,11 +117,13 @@ std::string Json(const TraceInfo& info, const StreamTotals& totals,
       " \"path\": %s, \"state\": \"%s\", \"scope\": \"%s\",\n"
       " \"command\": %s, \"hostname\": %s, \"kernel_release\": %s,\n"
       " \"begin_ns\": %d, \"began\": \"%s\", \"cpus\": %d,\n"
-      " \"events\": %s,\n \"hook_events\": %s,\n",
+      " \"events\": %s,\n \"hook_events\": %s,\n"
+      " \"dump_rules\": %s,\n",
       JsonString(info.path), StateName(info), ScopeName(info.scope),
       JsonString(info.command), JsonString(info.hostname),
       JsonString(info.kernel_release), info.begin_ns, WallClock(info),
-      info.cpus, JsonArray(info.cpu_events), JsonArray(info.thread_events));
+      info.cpus, JsonArray(info.cpu_events), JsonArray(info.thread_events),
+      JsonArray(info.dump_rules));
   absl::StrAppendFormat(
       &out, " \"hooks\": %d, \"packets\": %d, \"bytes\": %d,\n \"streams\": [",
       info.hooks.size(), totals.packets, totals.bytes);

@@ -239,15 +239,17 @@ class EnvTaker {
   std::string bad_key_;
 };
 
-std::vector<std::string> TakeEvents(const char* prefix, EnvTaker& take) {
-  std::vector<std::string> events;
+// PREFIX_0, PREFIX_1, ...: event names, or dump rules.
+std::vector<std::string> TakeTexts(const char* prefix, std::size_t most,
+                                   EnvTaker& take) {
+  std::vector<std::string> texts;
   for (std::size_t i = 0;; ++i) {
     const std::string key = absl::StrFormat("%s_%d", prefix, i);
-    if (!take.Has(key)) return events;
-    events.push_back(take.String(key));
-    if (events.size() > kMaxCounters) {
+    if (!take.Has(key)) return texts;
+    texts.push_back(take.String(key));
+    if (texts.size() > most) {
       take.MarkBad(key);
-      return events;
+      return texts;
     }
   }
 }
@@ -388,8 +390,9 @@ absl::StatusOr<TraceDescription> ParseMetadata(std::string_view text,
   }
   description.last_errno = take.Number<std::uint32_t>("last_errno");
   description.late_sub_buffers = take.Number<std::uint32_t>("late_sub_buffers");
-  info.cpu_events = TakeEvents("cpu_event", take);
-  info.thread_events = TakeEvents("thread_event", take);
+  info.cpu_events = TakeTexts("cpu_event", kMaxCounters, take);
+  info.thread_events = TakeTexts("thread_event", kMaxCounters, take);
+  info.dump_rules = TakeTexts("dump_rule", COUNTRACE_MAX_DUMP_RULES, take);
   TakeStreams(take, description);
   TakeProcesses(take, info);
   TakeHooks(blocks.env, take, info);

@@ -159,6 +159,7 @@ void AppendEnv(const TraceDescription& description, std::string& text) {
   number("late_sub_buffers", description.late_sub_buffers);
   strings("cpu_event", info.cpu_events);
   strings("thread_event", info.thread_events);
+  strings("dump_rule", info.dump_rules);
   for (std::size_t i = 0; i < description.streams.size(); ++i) {
     const FinishedStream& stream = description.streams[i];
     string(absl::StrFormat("stream_%d", i),

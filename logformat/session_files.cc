@@ -45,6 +45,10 @@ absl::Status Check(const SessionControl& session, const std::string& path) {
       return Damaged(path, "event-count", count, kMaxCounters);
     }
   }
+  if (session.dump_rule_count > COUNTRACE_MAX_DUMP_RULES) {
+    return Damaged(path, "dump-rule-count", session.dump_rule_count,
+                   COUNTRACE_MAX_DUMP_RULES);
+  }
   return absl::OkStatus();
 }
 
@@ -143,6 +147,9 @@ absl::StatusOr<TraceDescription> ReadSessionFiles(const std::string& path) {
   }
   for (std::uint32_t i = 0; i < session.thread_event_count; ++i) {
     info.thread_events.push_back(Text(session.thread_events[i].name));
+  }
+  for (std::uint32_t i = 0; i < session.dump_rule_count; ++i) {
+    info.dump_rules.push_back(Text(session.dump_rules[i].text));
   }
   for (std::size_t i = 0; i < kDiscardCauses; ++i) {
     // Relaxed: a statistic; nothing is ordered by it.

@@ -56,8 +56,10 @@ struct TraceInfo {
   std::string hostname, kernel_release, command;
   std::vector<std::string> cpu_events;     // names, in dump order
   std::vector<std::string> thread_events;  // names, in dump order
-  std::vector<HookInfo> hooks;             // ascending by id
-  std::vector<ProcessName> processes;      // in the order in which they joined
+  // Which records of hooks carry them, in canonical spelling; empty: all.
+  std::vector<std::string> dump_rules;
+  std::vector<HookInfo> hooks;         // ascending by id
+  std::vector<ProcessName> processes;  // in the order in which they joined
   const HookInfo* FindHook(std::uint32_t hook_id) const;  // null if unknown
   bool finished = true;    // false: `.incomplete` is present
   bool recording = false;  // `.incomplete` is locked: a recorder is at work

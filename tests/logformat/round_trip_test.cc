@@ -112,6 +112,9 @@ TEST_CASE("round_trip: the description survives finishing", "[logformat]") {
   session.discarded_by_cause[2] = 17;
   session.last_errno = 28;
   session.late_sub_buffers = 3;
+  session.dump_rule_count = 2;
+  std::strcpy(session.dump_rules[0].text, "server:handle if arg1 == \"x\\\"\"");
+  std::strcpy(session.dump_rules[1].text, "* every 100");
   std::unique_ptr<TraceReader> before, after;
   ReadAll(temp / "t", before);
   builder.Finish();
@@ -130,6 +133,10 @@ TEST_CASE("round_trip: the description survives finishing", "[logformat]") {
   CHECK(b.command == "./server --bench");
   CHECK(b.cpu_events == std::vector<std::string>{"task-clock", "a\"b\\c\n"});
   CHECK(b.thread_events == std::vector<std::string>{"page-faults"});
+  CHECK(a.dump_rules == b.dump_rules);
+  CHECK(b.dump_rules ==
+        std::vector<std::string>{"server:handle if arg1 == \"x\\\"\"",
+                                 "* every 100"});
   REQUIRE(b.hooks.size() == 2);
   CHECK(b.hooks[0].id == 5);
   CHECK(b.hooks[0].FullName() == "server:a:b\"c\\d");
