@@ -9,6 +9,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "cli/dump_rules_dry_run.h"
 #include "cli/exit_status.h"
 #include "cli/open_trace.h"
 #include "cli/progress_bar.h"
@@ -31,13 +32,39 @@ constexpr VerbText kText = {
     .usage =
         "[options] [--] COMMAND [ARGUMENTS...]\n"
         "-a [options] [[--] COMMAND [ARGUMENTS...]]\n"
-        "-p PID[,PID...] [options] [[--] COMMAND [ARGUMENTS...]]",
+        "-p PID[,PID...] [options] [[--] COMMAND [ARGUMENTS...]]\n"
+        "--dry-run-rules TRACE --dump RULE...",
     .details =
         "Programs with countrace hooks are recorded as they are: nothing to\n"
         "link, nothing to rebuild. Kernel records (who ran when, with its\n"
         "counts) need root or CAP_PERFMON; hooks do not.\n"
         "\n"
         "Ctrl-C ends the recording and still finishes the trace.\n"
+        "\n"
+        "A dump rule says which records of user hooks carry the counters of\n"
+        "--hook-events; without one all do. RULE is [GLOB] [CLAUSE...]: a "
+        "glob\n"
+        "on provider:name (default all hooks), and what must hold:\n"
+        "\n"
+        "  always, never       (alone behind the glob; no clause is `always`)\n"
+        "  every N             each N-th of a hook in a thread\n"
+        "  at most every T     this long after the last: 500us, 10ms, 2s\n"
+        "  every N ticks       the first in each N ticks of the kernel's "
+        "clock\n"
+        "  if arg0 > 4096      a payload value, arg0 to arg5, against a "
+        "number\n"
+        "                      or \"text\": == != < <= > >= & (and ...)\n"
+        "  from libfoo.so      where the hook stands: a program or library,\n"
+        "                      libfoo.so+0x1000-0x2000, 0x401000-0x402000\n"
+        "\n"
+        "All clauses of a rule must hold; `every N` counts what meets `if` "
+        "and\n"
+        "`from`. Of several rules the first whose glob matches a hook decides\n"
+        "for it; hooks that no rule matches carry no counters. An exit "
+        "carries\n"
+        "them if its enter did. --dry-run-rules replays a trace and prints "
+        "how\n"
+        "many dumps, and bytes, each rule would have given.\n"
         "\n"
         "exit status: that of the command (128 + N if signal N ended it, 127 "
         "if\n"
@@ -64,7 +91,13 @@ constexpr VerbText kText = {
         "\n"
         "# other events; counts of page faults at each hook\n"
         "countrace record -a -e task-clock,page-faults --hook-events "
-        "page-faults -- ./server\n",
+        "page-faults -- ./server\n"
+        "\n"
+        "# counters at each hundredth call only; what that would have given\n"
+        "countrace record --hook-events page-faults --dump 'every 100' "
+        "./server\n"
+        "countrace record --dry-run-rules web.ctf --dump 'server:* every "
+        "100'\n",
 };
 
 // "a,b" -> a, b. A comma between slashes belongs to a name:
@@ -121,6 +154,7 @@ struct Options {
   std::string mode = "stream";
   std::uint64_t sub_buffers = 4;
   std::string backend = "auto";
+  std::string dry_run_trace, format;
   bool no_kernel = false, no_fault_records = false;
   bool quiet = false, fail_on_loss = false;
 };
@@ -145,6 +179,12 @@ void AddOptions(VerbParser& parser, Options& options) {
       "context-switches, and cycles, instructions where the machine has them)");
   parser.AddTexts("--hook-events", "EVENTS", options.hook_events,
                   "counters to read at each user hook (default none)");
+  parser.AddTexts("--dump", "RULE", record.dump_rules,
+                  "dump rule: which records of user hooks carry counters; may "
+                  "be given more than once, see below");
+  parser.AddText("--dry-run-rules", "TRACE", options.dry_run_trace,
+                 "record nothing; print what the rules would have given there");
+  parser.AddFormat(options.format, {"text", "json", "jsonl", "csv"});
   parser.AddText("--hooks", "GLOBS", record.hook_filter,
                  "only hooks whose provider:name matches one of these globs, "
                  "separated by commas (default all)");
@@ -193,6 +233,31 @@ int RunRecord(const Arguments& arguments) {
   parser.TakeCommand(record.command);
   if (const auto status = parser.Parse(arguments)) return *status;
 
+  const auto rules = runtime::ParseDumpRules(record.dump_rules);
+  if (!rules.ok()) {
+    return parser.UsageError(std::string(rules.status().message()));
+  }
+  if (parser.is_given("--dry-run-rules")) {
+    if (!record.command.empty()) {
+      return parser.UsageError("--dry-run-rules runs no command");
+    }
+    if (rules->empty()) {
+      return parser.UsageError(
+          "--dry-run-rules tries out dump rules: give one with --dump, for "
+          "example --dump 'server:* every 100'");
+    }
+    return DryRunDumpRules({options.dry_run_trace, *rules,
+                            SplitNames(options.hook_events).size(),
+                            options.format});
+  }
+  if (!rules->empty() && options.hook_events.empty()) {
+    return parser.UsageError(
+        "--dump says which hook records carry counters: say which counters "
+        "with --hook-events, for example --hook-events page-faults");
+  }
+  if (parser.is_given("--format")) {
+    return parser.UsageError("--format is of --dry-run-rules");
+  }
   for (const std::string& text : SplitNames(options.pids)) {
     std::int32_t pid = 0;
     if (!absl::SimpleAtoi(text, &pid) || pid <= 0) {

@@ -15,6 +15,7 @@
 
 #include "absl/strings/str_format.h"
 #include "logformat/trace_finish.h"
+#include "logformat/trace_reader.h"
 #include "runtime/recorder/capabilities.h"
 #include "runtime/recorder/command.h"
 #include "runtime/recorder/event_list.h"
@@ -29,6 +30,8 @@
 #include "runtime/recorder/stop_signals.h"
 #include "runtime/recorder/thread_placement.h"
 #include "runtime/recorder/trace_directory.h"
+#include "runtime/rules/dump_rule_text.h"
+#include "runtime/rules/rule_remarks.h"
 
 namespace countrace::runtime {
 namespace {
@@ -62,12 +65,14 @@ class Recording {
  public:
   Recording(const RecordOptions& options, TraceDirectory directory,
             SessionFile session, std::unique_ptr<KernelRecorder> kernel,
-            std::vector<EventSpec> hook_events)
+            std::vector<EventSpec> hook_events,
+            std::vector<DumpRule> dump_rules)
       : options_(options),
         directory_(std::move(directory)),
         session_(std::move(session)),
         kernel_(std::move(kernel)),
-        hook_events_(std::move(hook_events)) {
+        hook_events_(std::move(hook_events)),
+        dump_rules_(std::move(dump_rules)) {
     result_.path = directory_.path();
   }
 
@@ -92,12 +97,14 @@ class Recording {
   void CloseKernel();
   bool WaitForProcesses();
   void DescribeHooks(const SessionControl& control);
+  void DescribeDumpRules();
 
   const RecordOptions& options_;
   TraceDirectory directory_;
   SessionFile session_;
   std::unique_ptr<KernelRecorder> kernel_;
   std::vector<EventSpec> hook_events_;
+  std::vector<DumpRule> dump_rules_;
   StopSignals signals_;
   std::unique_ptr<Command> command_;
   std::optional<PriorityGuard> priority_;
@@ -211,6 +218,9 @@ void Recording::FillSession() {
   for (const EventSpec& event : hook_events_) {
     control.thread_events[control.thread_event_count++] = ToSessionEvent(event);
   }
+  std::copy(dump_rules_.begin(), dump_rules_.end(), control.dump_rules);
+  control.dump_rule_count = static_cast<std::uint32_t>(dump_rules_.size());
+  control.tick_ns = KernelTickNs();
   std::strncpy(control.hook_filter, options_.hook_filter.c_str(),
                sizeof(control.hook_filter) - 1);
   std::string command;
@@ -380,6 +390,13 @@ void Recording::DescribeHooks(const SessionControl& control) {
                  : "the runtime library was not preloaded"));
 }
 
+void Recording::DescribeDumpRules() {
+  if (dump_rules_.empty() || result_.processes_joined == 0) return;
+  const auto trace = logformat::TraceReader::Open(directory_.path());
+  if (!trace.ok()) return;  // Finish() has said why
+  AddMessages(RuleRemarks(dump_rules_, (*trace)->info().hooks));
+}
+
 RecordResult Recording::Finish() {
   // Hooks first, so that all their records lie within the kernel's coverage.
   session_.Stop();
@@ -418,6 +435,7 @@ RecordResult Recording::Finish() {
         "recover %s` finishes it",
         StatusText(finished.status()), directory_.path()));
   }
+  DescribeDumpRules();
   result_.bytes = directory_.DiskBytes();
   result_.discarded = std::accumulate(facts.discarded.begin(),
                                       facts.discarded.end(), std::uint64_t{0});
@@ -437,6 +455,8 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
   if (!events.ok()) return events.status();
   auto hook_events = ParseEvents(options.hook_events);
   if (!hook_events.ok()) return hook_events.status();
+  auto dump_rules = ParseDumpRules(options.dump_rules);
+  if (!dump_rules.ok()) return dump_rules.status();
   std::vector<std::string> messages;
   std::vector<EventSpec> kept_hook_events =
       KeepHookEvents(*std::move(hook_events), messages);
@@ -475,7 +495,8 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
     return session.status();
   }
   Recording recording(options, *std::move(directory), *std::move(session),
-                      std::move(kernel), std::move(kept_hook_events));
+                      std::move(kernel), std::move(kept_hook_events),
+                      *std::move(dump_rules));
   recording.AddMessages(std::move(messages));
   const absl::Status started = recording.Start(clock);
   if (!started.ok()) return started;

@@ -31,6 +31,9 @@ struct RecordOptions {
   // Counters read at each user hook; empty: none.
   std::vector<std::string> hook_events;
   std::string hook_filter;  // globs separated by ','
+  // Which records of user hooks carry these counters, as dump_rule_text.h
+  // spells them; empty: all.
+  std::vector<std::string> dump_rules;
   logformat::SessionMode mode = logformat::SessionMode::kStream;
   std::uint64_t sub_buffer_bytes = 1 << 20;
   std::uint32_t sub_buffers = 4;

@@ -93,6 +93,11 @@ absl::Status CheckOptions(const RecordOptions& options) {
   if (!options.command.empty() && options.command.front().empty()) {
     return absl::InvalidArgumentError("The command's name is empty");
   }
+  if (!options.dump_rules.empty() && options.hook_events.empty()) {
+    return absl::InvalidArgumentError(
+        "A dump rule (--dump) says which hooks carry counters: say which "
+        "counters with --hook-events, for example --hook-events page-faults");
+  }
   if (options.hook_filter.size() >= sizeof(SessionControl::hook_filter)) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "The hook filter is too long: bytes=%d, at most %d",

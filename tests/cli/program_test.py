@@ -133,6 +133,13 @@ class WrongUsage(InFolder):
             (["record", "--for", "soon", "-a"], "soon", "10s"),
             (["record", "--mode", "flight", "true"], "flight", "discard"),
             (["record", "-o"], "-o"),
+            (["record", "--hook-events", "page-faults", "--dump",
+              "hello:* evry 5", "true"], "column 9", "evry", "at most every"),
+            (["record", "--dump", "every 5", "true"], "--hook-events"),
+            (["record", "--format", "json", "true"], "--dry-run-rules"),
+            (["record", "--dry-run-rules", "x.ctf"], "--dump"),
+            (["record", "--dry-run-rules", "x.ctf", "--dump", "every 5",
+              "true"], "no command"),
         ]
         for arguments, *expected in cases:
             with self.subTest(arguments=arguments):
@@ -293,6 +300,49 @@ class Traces(InFolder):
                     if output == "jsonl":
                         for line in done.stdout.splitlines():
                             json.loads(line)
+
+    def test_dry_run_says_what_the_ruled_recording_gives(self):
+        rules = ["--dump", "hello:work if arg0 > 200000 every 7",
+                 "--dump", "hello:s?m every 3"]
+        counters = ["--hook-events", "page-faults,task-clock"]
+        done = run("record", "--dry-run-rules", "hello.ctf", *rules)
+        self.assertEqual(2, done.returncode, done)
+        self.assertIn("--hook-events", done.stderr)
+        done = run("record", "--dry-run-rules", "hello.ctf", *rules,
+                   *counters, "--format", "json")
+        self.assertEqual(0, done.returncode, done.stderr)
+        table = json.loads(done.stdout)
+        self.assertEqual("countrace.dump_rules/1", table["schema"])
+        work, total_sum, none, total = table["rules"]
+        # 80 calls are larger; each 7th of these, enter and exit.
+        self.assertEqual((1, 200, 22, 22 * 24, "exact"),
+                         (work["hooks"], work["records"], work["dumps"],
+                          work["bytes"], work["quality"]))
+        self.assertEqual((100, 33), (total_sum["records"], total_sum["dumps"]))
+        self.assertEqual((0, 0), (none["hooks"], none["dumps"]))
+        self.assertEqual(55, total["dumps"])
+
+        done = self.record("-o", "ruled.ctf", *counters, *rules, "--",
+                           HELLO_HOOKS)
+        self.assertEqual(0, done.returncode, done.stderr)
+        script = run("script", "ruled.ctf").stdout
+        self.assertEqual(55, script.count("page_faults = "))
+        info = json.loads(run("info", "--format", "json", "ruled.ctf").stdout)
+        self.assertEqual([rules[1], rules[3]], info["dump_rules"])
+        self.assertEqual(0, run("verify", "ruled.ctf").returncode)
+
+    def test_rule_that_cannot_dump_is_said(self):
+        for trace in (["--dry-run-rules", "hello.ctf"],
+                      ["--no-kernel", "-o", "new.ctf"]):
+            command = [HELLO_HOOKS] if trace[0] == "--no-kernel" else []
+            done = run("record", *trace, "--hook-events", "page-faults",
+                       "--dump", "gone:* every 2", "--dump",
+                       'hello:work if arg0 == "x"', "--dump",
+                       "hello:sum if arg3 > 1", *command)
+            self.assertEqual(0, done.returncode, done.stderr)
+            self.assertIn('"gone:* every 2" decides for no hook', done.stderr)
+            self.assertIn("hello:work: its arg0 is a number", done.stderr)
+            self.assertIn("hello:sum: it has no arg3", done.stderr)
 
     def test_script_prints_each_record_once(self):
         done = run("script", "hello.ctf")
