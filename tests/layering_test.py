@@ -34,6 +34,7 @@ THIRD_PARTY = {
     "catch2/": {"tests"},
     "nlohmann/": {"rmap", "viewer", "tests"},
     "lttng/": {"hooks", "tests"},
+    "perfmon/": {"runtime"},
 }
 
 # Folders whose code, with everything it includes, is compiled into a user's

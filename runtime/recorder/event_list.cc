@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_format.h"
 #include "runtime/recorder/cpu_list.h"
+#include "runtime/recorder/libpfm_event.h"
 #include "runtime/recorder/pmu_event.h"
 #include "runtime/recorder/scoped_fd.h"
 #include "runtime/recorder/small_file.h"
@@ -137,6 +138,13 @@ ListEventsResult ListEvents() {
     result.events.push_back(std::move(listed));
   }
   for (const std::string& name : ListPmuEvents()) {
+    ListedEvent listed;
+    listed.name = name;
+    listed.kind = EventKind::kPmu;
+    Probe(cpu, listed);
+    result.events.push_back(std::move(listed));
+  }
+  for (const std::string& name : ListLibpfmEvents()) {
     ListedEvent listed;
     listed.name = name;
     listed.kind = EventKind::kPmu;

@@ -22,7 +22,7 @@ struct ListedEvent {
 
 struct ListEventsResult {
   std::vector<ListedEvent>
-      events;  // software, hardware, cache, pmu, tracepoint
+      events;  // software, hardware, cache, pmu, libpfm4's, tracepoint
   std::vector<std::string> messages;  // what could not be listed, and why
 };
 

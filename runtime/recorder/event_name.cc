@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "absl/strings/str_format.h"
+#include "runtime/recorder/libpfm_event.h"
 #include "runtime/recorder/pmu_event.h"
 #include "runtime/recorder/small_file.h"
 #include "runtime/recorder/tracefs.h"
@@ -172,6 +173,38 @@ absl::StatusOr<EventSpec> ParseTracepoint(std::string_view system,
   return event;
 }
 
+// The vendors' names, for what perf has none. `otherwise` is returned if
+// libpfm4 does not know `base` either.
+absl::StatusOr<EventSpec> ParseLibpfmName(std::string_view base,
+                                          EventSpec event,
+                                          absl::Status otherwise) {
+  const absl::StatusOr<LibpfmEvent> found = FindLibpfmEvent(base);
+  if (absl::IsNotFound(found.status()) ||
+      absl::IsUnimplemented(found.status())) {
+    return otherwise;
+  }
+  if (!found.ok()) return UnknownEvent(event.name, StatusText(found.status()));
+  if (!found->pmu_is_here) {
+    const std::string others =
+        found->other_pmus == 0
+            ? std::string()
+            : absl::StrFormat(" (and of %d other PMUs)", found->other_pmus);
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "Event \"%s\" is known to libpfm4 as %s%s, but this machine has no "
+        "such PMU; virtual machines often have no hardware counters. "
+        "`countrace list events` shows the events of this machine",
+        event.name, found->full_name, others));
+  }
+  event.kind = EventKind::kPmu;
+  event.type = found->type;
+  event.config = found->config;
+  event.config1 = found->config1;
+  event.config2 = found->config2;
+  event.exclude_user |= found->exclude_user;
+  event.exclude_kernel |= found->exclude_kernel;
+  return event;
+}
+
 }  // namespace
 
 const char* EventKindName(EventKind kind) {
@@ -257,8 +290,10 @@ absl::StatusOr<EventSpec> ParseEvent(std::string_view name) {
                           absl::StrFormat("modifier \"%s\" is not one of u, k",
                                           base.substr(colon + 1)));
     }
-    return ParseTracepoint(base.substr(0, colon), base.substr(colon + 1),
-                           std::move(event));
+    auto tracepoint =
+        ParseTracepoint(base.substr(0, colon), base.substr(colon + 1), event);
+    if (tracepoint.ok()) return tracepoint;
+    return ParseLibpfmName(base, std::move(event), tracepoint.status());
   }
   if (const auto software = FindFixed(kSoftwareEvents, base)) {
     event.kind = EventKind::kSoftware;
@@ -277,7 +312,8 @@ absl::StatusOr<EventSpec> ParseEvent(std::string_view name) {
     event.type = PERF_TYPE_RAW;
     event.config = *raw;
   } else {
-    return UnknownEvent(name, "no such event");
+    auto unknown = UnknownEvent(name, "no such event");
+    return ParseLibpfmName(base, std::move(event), std::move(unknown));
   }
   return event;
 }

@@ -1,8 +1,10 @@
 // Event names as perf spells them -> perf_event_attr fields.
 //
 // Understood: software, hardware and cache names, rNNN, tracepoints
-// (`system:event`), PMU events (`pmu/term=value,.../`), with `:u` and `:k`.
-// Thread: any. Parsing opens no event: event_list.h says what opens here.
+// (`system:event`), PMU events (`pmu/term=value,.../`), with `:u` and `:k`;
+// what perf does not know is looked up in libpfm4 (`skl::UOPS_ISSUED:ANY`).
+// Thread: one at a time. Parsing opens no event: event_list.h says what opens
+// here.
 #ifndef COUNTRACE_RUNTIME_RECORDER_EVENT_NAME_H_
 #define COUNTRACE_RUNTIME_RECORDER_EVENT_NAME_H_
 
@@ -36,8 +38,9 @@ struct EventSpec {
 };
 
 // Returns: INVALID_ARGUMENT unknown event, PMU, term or modifier (the message
-// names it and `countrace list events`); PERMISSION_DENIED a tracepoint whose
-// tracefs cannot be read.
+// names it and `countrace list events`), or an event that libpfm4 knows of a
+// PMU this machine does not have; PERMISSION_DENIED a tracepoint whose tracefs
+// cannot be read.
 absl::StatusOr<EventSpec> ParseEvent(std::string_view name);
 
 // All of `names` in order. Returns also: INVALID_ARGUMENT an event given twice

@@ -3,12 +3,14 @@
 #include <linux/perf_event.h>
 
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
 #include <string>
 
 #include "runtime/recorder/event_list.h"
+#include "runtime/recorder/libpfm_event.h"
 #include "runtime/recorder/pmu_event.h"
 #include "trace_contents.h"
 
@@ -93,6 +95,50 @@ TEST_CASE("event_name: an unknown name is refused and named", "[recorder]") {
   REQUIRE_FALSE(event.ok());
   CHECK(event.status().ToString().find("countrace list events") !=
         std::string::npos);
+}
+
+TEST_CASE("event_name: a name of libpfm4 says which PMU it wants",
+          "[recorder]") {
+  if (absl::IsUnimplemented(FindLibpfmEvent("cycles").status())) {
+    WARN("this build has no libpfm4");
+    return;
+  }
+  CHECK(absl::IsNotFound(FindLibpfmEvent("no_such_event").status()));
+  CHECK(absl::IsNotFound(FindLibpfmEvent("no_such_pmu::CYCLES").status()));
+  // Commands under record must not inherit what libpfm4 is started with.
+  CHECK(std::getenv("LIBPFM_ENCODE_INACTIVE") == nullptr);
+  for (const std::string& name : ListLibpfmEvents()) {
+    if (name.size() >= sizeof(logformat::SessionEvent::name)) continue;
+    CAPTURE(name);
+    const EventSpec event = MustParse(name);
+    CHECK(event.kind == EventKind::kPmu);
+    CHECK(event.name == name);
+    CHECK(MustParse(name + ":u").exclude_kernel);
+  }
+#if defined(__x86_64__)
+  // Intel's manual, volume 3B: event 0x0e, umask 0x01.
+  const auto skylake = FindLibpfmEvent("skl::UOPS_ISSUED:ANY");
+  REQUIRE(skylake.ok());
+  CHECK(skylake->full_name == "skl::UOPS_ISSUED:ANY");
+  CHECK(skylake->type == PERF_TYPE_RAW);
+  CHECK((skylake->config & 0xffff) == 0x10e);
+  CHECK(absl::IsInvalidArgument(
+      FindLibpfmEvent("skl::UOPS_ISSUED:NO_SUCH_UMASK").status()));
+  // No machine is a Skylake and a Barcelona at once.
+  int absent = 0;
+  for (const std::string name :
+       {"skl::UOPS_ISSUED:ANY", "amd64_fam10h_barcelona::CPU_CLK_UNHALTED"}) {
+    const auto event = ParseEvent(name);
+    if (event.ok()) continue;
+    ++absent;
+    const std::string message(event.status().message());
+    INFO(message);
+    CHECK(message.find("known to libpfm4 as " + name) != std::string::npos);
+    CHECK(message.find("no such PMU") != std::string::npos);
+    CHECK(message.find("countrace list events") != std::string::npos);
+  }
+  CHECK(absent >= 1);
+#endif
 }
 
 TEST_CASE("event_name: one event twice, or too many, is an error",
