@@ -38,7 +38,10 @@ std::vector<std::string> RuleRemarks(const std::vector<DumpRule>& rules,
                                      const std::vector<HookInfo>& hooks) {
   std::vector<std::string> remarks;
   std::vector<bool> used(rules.size(), false);
+  std::size_t hook_count = 0;
   for (const HookInfo& hook : hooks) {
+    if (hook.origin != logformat::HookOrigin::kProgram) continue;
+    ++hook_count;
     const int found = FindDumpRule(rules, hook.FullName());
     if (found < 0) continue;
     const auto index = static_cast<std::size_t>(found);
@@ -53,7 +56,7 @@ std::vector<std::string> RuleRemarks(const std::vector<DumpRule>& rules,
     remarks.push_back(absl::StrFormat(
         "Dump rule \"%s\" decides for no hook: none of the trace's %d hooks "
         "matches, or an earlier rule does; `countrace list hooks` shows them",
-        rules[i].text, hooks.size()));
+        rules[i].text, hook_count));
   }
   return remarks;
 }

@@ -60,6 +60,8 @@ class RuleReplay final : public lf::ItemSink {
                                            : ReplayQuality::kExact;
     }
     for (const lf::HookInfo& hook : info.hooks) {
+      // Rules decide at hooks of programs.
+      if (hook.origin != lf::HookOrigin::kProgram) continue;
       const int rule = FindDumpRule(rules, hook.FullName());
       rule_of_hook_[hook.id] = rule;
       ++Result(rule).hooks;
@@ -94,6 +96,7 @@ class RuleReplay final : public lf::ItemSink {
 
   // A thread that ends, or a program that is replaced, begins anew.
   void OnKernelRecord(const lf::EventRecord& record) {
+    if (lf::IsKernelHookEvent(record.event_id)) return;
     const auto event = static_cast<lf::CpuEvent>(record.event_id);
     if (event == lf::CpuEvent::kExit) {
       lf::TaskRecord task{};

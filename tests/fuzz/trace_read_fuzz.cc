@@ -1,6 +1,6 @@
-// Any bytes as a trace directory: opened, reconstructed, printed, verified,
-// finished and read again. Never a crash, never an endless loop, time never
-// goes back, and finishing is done once.
+// Any bytes as a trace directory: opened, replayed, reconstructed, printed,
+// verified, finished and read again. Never a crash, never an endless loop, time
+// never goes back, and finishing is done once.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -12,6 +12,7 @@
 #include "logformat/trace_verify.h"
 #include "rmap/pipeline.h"
 #include "rmap/report_render.h"
+#include "runtime/rules/rule_replay.h"
 #include "tests/fuzz/directory_image.h"
 #include "tests/support/trace_builder.h"
 
@@ -60,6 +61,11 @@ void ReadEverything(const std::string& path) {
   }
   Printing printing(**reader);
   (void)(*reader)->Read(printing);
+  using countrace::runtime::ParseDumpRules;
+  using countrace::runtime::ReplayDumpRules;
+  static const auto rules = ParseDumpRules(
+      {"*:h* if arg0 > 1 and arg1 == \"GET\"", "at most every 1ms every 2"});
+  (void)ReplayDumpRules(**reader, *rules, /*tick_ns=*/4'000'000);
   const auto report = countrace::rmap::Reconstruct(**reader, {});
   if (!report.ok()) return;
   using countrace::rmap::ReportFormat;

@@ -1,0 +1,165 @@
+// The replay over logs that were built record by record.
+#include "runtime/rules/rule_replay.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <random>
+#include <vector>
+
+#include "runtime/rules/dump_rule_eval.h"
+#include "runtime/rules/rule_remarks.h"
+#include "tests/support/trace_builder.h"
+
+namespace countrace::runtime {
+namespace {
+
+using test_support::TempDirectory;
+using test_support::TraceBuilder;
+
+constexpr std::uint64_t kTickNs = 100;
+
+ReplayResult Replay(const std::string& path,
+                    const std::vector<std::string>& rules) {
+  auto trace = logformat::TraceReader::Open(path);
+  REQUIRE(trace.ok());
+  auto result = ReplayDumpRules(**trace, *ParseDumpRules(rules), kTickNs);
+  REQUIRE(result.ok());
+  return *std::move(result);
+}
+
+// Times of the point hook a:b in one thread.
+void WritePoints(const std::string& path,
+                 const std::vector<std::uint64_t>& times_ns) {
+  TraceBuilder builder(path);
+  const std::uint32_t hook = builder.AddPoint("a", "b");
+  for (const std::uint64_t time_ns : times_ns) {
+    builder.Thread(1, 1).Point(hook, time_ns);
+  }
+  builder.Finish();
+}
+
+std::vector<std::uint64_t> RandomTimes(std::mt19937_64& random) {
+  std::vector<std::uint64_t> times_ns;
+  std::uint64_t now_ns = 1000;
+  for (int i = 0; i < 300; ++i) {
+    now_ns += random() % 3 == 0 ? random() % 500 : random() % 20;
+    times_ns.push_back(now_ns);
+  }
+  return times_ns;
+}
+
+// What the rule gives for these records, asked one by one.
+std::uint64_t Count(const DumpRule& rule,
+                    const std::vector<std::uint64_t>& times_ns) {
+  countrace_rule_state state{};
+  std::uint64_t dumps = 0;
+  for (const std::uint64_t time_ns : times_ns) {
+    if (countrace_rule_takes_nth(&rule, ++state.passed) == 0) continue;
+    if (countrace_rule_has_time(&rule) != 0) {
+      if (countrace_rule_is_due(&rule, state.last_ns, time_ns, kTickNs) == 0) {
+        continue;
+      }
+      state.last_ns = time_ns;
+    }
+    ++dumps;
+  }
+  return dumps;
+}
+
+}  // namespace
+
+TEST_CASE("rule_replay: threads that end and programs that exec begin anew") {
+  TempDirectory temp(TempDirectory::Place::kMemory);
+  TraceBuilder builder(temp / "t");
+  const std::uint32_t hook = builder.AddPoint("a", "b");
+  const std::uint32_t segment = builder.AddSegment("a", "s");
+  auto& thread = builder.Thread(7, 8);
+  for (std::uint64_t ns = 1; ns <= 3; ++ns) thread.Point(hook, ns);
+  thread.Enter(segment, 4);
+  builder.Cpu(0).Exit(10, 7, 8);  // the tid is used again
+  for (std::uint64_t ns = 11; ns <= 13; ++ns) thread.Point(hook, ns);
+  thread.Exit(segment, 14);
+  builder.Cpu(0).Exec(20, 7, 7, "next");
+  for (std::uint64_t ns = 21; ns <= 23; ++ns) thread.Point(hook, ns);
+  builder.Finish();
+  // Each of the three saw 3 records, of which one is a second.
+  CHECK(Replay(temp / "t", {"a:b every 2"}).rules[0].dumps == 3);
+  // Its exit belongs to another thread: nobody knows what it would be.
+  const ReplayResult entered = Replay(temp / "t", {"a:s if arg0 == 1", "*"});
+  CHECK(entered.rules[0].records == 2);
+  CHECK(entered.rules[0].dumps == 0);
+  CHECK(entered.rules[1].dumps == 9);
+}
+
+TEST_CASE("rule_replay: times and callers, against asking one by one") {
+  std::mt19937_64 random(28);
+  for (int round = 0; round < 40; ++round) {
+    TempDirectory temp(TempDirectory::Place::kMemory);
+    const std::vector<std::uint64_t> times_ns = RandomTimes(random);
+    WritePoints(temp / "t", times_ns);
+    std::string clauses;
+    if (random() % 2 == 0) {
+      clauses += " every " + std::to_string(1 + random() % 5);
+    }
+    if (random() % 2 == 0) {
+      clauses += " at most every " + std::to_string(1 + random() % 400) + "ns";
+    }
+    if (random() % 2 == 0) {
+      clauses += " every " + std::to_string(1 + random() % 4) + " ticks";
+    }
+    INFO(clauses);
+    const auto rule = ParseDumpRule("a:b" + clauses);
+    REQUIRE(rule.ok());
+    const ReplayedRule timed = Replay(temp / "t", {"a:b" + clauses}).rules[0];
+    CHECK(timed.records == times_ns.size());
+    CHECK(timed.dumps == Count(*rule, times_ns));
+    CHECK(timed.quality == (countrace_rule_has_time(&*rule) != 0
+                                ? ReplayQuality::kInferred
+                                : ReplayQuality::kExact));
+
+    // Whoever the callers were: never more than the bound.
+    const ReplayedRule bounded =
+        Replay(temp / "t", {"a:b from lib.so" + clauses}).rules[0];
+    CHECK(bounded.quality == ReplayQuality::kBounded);
+    for (int subset = 0; subset < 50; ++subset) {
+      std::vector<std::uint64_t> passed;
+      const std::uint64_t share = 1 + random() % 10;
+      std::copy_if(times_ns.begin(), times_ns.end(), std::back_inserter(passed),
+                   [&](std::uint64_t) { return random() % 10 < share; });
+      CHECK(Count(*rule, passed) <= bounded.dumps);
+    }
+  }
+}
+
+TEST_CASE("rule_replay: hooks without a rule, and losses, are said") {
+  TempDirectory temp(TempDirectory::Place::kMemory);
+  TraceBuilder builder(temp / "t");
+  const std::uint32_t text = builder.AddPoint("a", "text", "s");
+  const std::uint32_t other = builder.AddPoint("b", "other");
+  builder.Thread(1, 1).Point(text, 1, {std::string("GET")});
+  builder.Thread(1, 1).Point(other, 2);
+  builder.session().discarded_by_cause[2] = 5;
+  builder.Finish();
+  const std::vector<std::string> rules = {"a:* if arg0 == \"GET\"",
+                                          "c:* every 2"};
+  const ReplayResult result = Replay(temp / "t", rules);
+  CHECK(result.rules[0].dumps == 1);
+  CHECK(result.unmatched.hooks == 1);
+  CHECK(result.unmatched.records == 1);
+  CHECK(result.unmatched.dumps == 0);
+  CHECK(result.lost == 5);
+
+  const auto trace = logformat::TraceReader::Open(temp / "t");
+  const auto& hooks = (*trace)->info().hooks;
+  const auto remarks = [&](const std::string& rule) {
+    return RuleRemarks(*ParseDumpRules({rule}), hooks);
+  };
+  CHECK(remarks(rules[0]).empty());
+  CHECK(remarks("b:* every 3").empty());
+  REQUIRE(remarks(rules[1]).size() == 1);
+  CHECK(remarks(rules[1])[0].find("decides for no hook") != std::string::npos);
+  CHECK(remarks("a:* if arg0 > 1")[0].find("text") != std::string::npos);
+  CHECK(remarks("b:* if arg0 > 1")[0].find("no arg0") != std::string::npos);
+}
+
+}  // namespace countrace::runtime
