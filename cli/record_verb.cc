@@ -39,6 +39,10 @@ constexpr VerbText kText = {
         "link, nothing to rebuild. Kernel records (who ran when, with its\n"
         "counts) need root or CAP_PERFMON; hooks do not.\n"
         "\n"
+        "Processes with hooks that run already join with -p and -a, if the\n"
+        "runtime library is in them (linked, or preloaded at their start) and\n"
+        "their user may write the trace; others are named with the reason.\n"
+        "\n"
         "Ctrl-C ends the recording and still finishes the trace.\n"
         "\n"
         "A dump rule says which records of user hooks carry the counters of\n"
@@ -165,8 +169,9 @@ void AddOptions(VerbParser& parser, Options& options) {
                  "the whole machine, not only the command");
   parser.AddTexts("-p,--pid", "PIDS", options.pids,
                   "running processes, separated by commas, and what they fork "
-                  "from now on (kernel records only); ends when they do; a "
-                  "command is then not recorded, it says how long");
+                  "from now on; those with the runtime library in them join "
+                  "with their hooks; ends when they do; a command is then not "
+                  "recorded, it says how long");
   parser.AddText("-o,--output", "DIR", record.output,
                  "the trace to make (default countrace.ctf)");
   parser.AddFlag("--force", record.force, "replace an existing trace");

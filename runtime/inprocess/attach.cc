@@ -1,34 +1,44 @@
-// Entry points of the runtime library: its constructor joins the recording that
-// COUNTRACE_SESSION names, objects with hooks announce themselves, forked
-// children shed what is their parent's.
+// Entry points of the runtime library: objects with hooks announce themselves;
+// the first one makes the process ready to be recorded, joins the recording
+// that COUNTRACE_SESSION names, and starts the control thread. Forked children
+// shed what is their parent's.
+#include <errno.h>
 #include <pthread.h>
+#include <stdlib.h>
 
 #include "countrace/hook_site.h"
+#include "runtime/inprocess/control_page.h"
 #include "runtime/inprocess/hook_sites.h"
 #include "runtime/inprocess/preparer.h"
 #include "runtime/inprocess/process_state.h"
+#include "runtime/inprocess/session_membership.h"
 #include "runtime/inprocess/thread_counters.h"
 #include "runtime/inprocess/thread_end.h"
-#include "runtime/inprocess/trace_clock.h"
 
 namespace countrace::runtime {
 
 namespace {
 
-// An object may announce itself before our own constructor ran (a library that
-// the runtime is linked into): whoever comes first joins.
-bool Join() noexcept {
+bool Prepare() noexcept {
   static bool tried = false;
   if (tried) return g_process != nullptr;
   tried = true;
-  if (!JoinSession()) return false;
-  StartClock(g_session->raw_ns_mult);
+  if (!PrepareProcess()) return false;
   CreateThreadEndKey();
   pthread_atfork(nullptr, nullptr, &CloseInheritedCounters);
+  // secure_getenv: a set-user-id program must not write where its caller says.
+  const char* path = secure_getenv(logformat::kSessionEnvironment);
+  if (path != nullptr) {
+    const int saved_errno = errno;
+    int error = 0;
+    // Not possible: that recording has ended; the process may join others.
+    JoinSession(path, &error);
+    errno = saved_errno;
+  }
   return true;
 }
 
-__attribute__((constructor(101))) void OnLoad() { Join(); }
+__attribute__((destructor)) void OnUnload() { RemoveControlPage(); }
 
 }  // namespace
 }  // namespace countrace::runtime
@@ -37,7 +47,7 @@ extern "C" __attribute__((visibility("default"))) void countrace_runtime_attach(
     struct countrace_hook_site* const* start,
     struct countrace_hook_site* const* stop, uint32_t abi) {
   using namespace countrace::runtime;  // NOLINT: C entry point
-  if (abi != COUNTRACE_ABI_VERSION || start == stop || !Join()) return;
+  if (abi != COUNTRACE_ABI_VERSION || start == stop || !Prepare()) return;
   {
     SignalBlock block;
     EnsureProcessInitialised();

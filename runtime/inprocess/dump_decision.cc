@@ -19,6 +19,7 @@ namespace {
 
 // One element for each hook id; the kernel provides the pages of those used.
 struct ThreadDumpState {
+  std::uint32_t session;  // SessionTag() of what it counts in
   OpenSegments open;
   countrace_rule_state hooks[lf::kHookIdMax + 1];
 };
@@ -49,6 +50,14 @@ static_assert(COUNTRACE_MAX_DUMP_RULES < kSegmentBit);
   t_dumps =
       memory == MAP_FAILED ? kNoMemory : static_cast<ThreadDumpState*>(memory);
   return t_dumps;
+}
+
+// Another recording: all counts begin at 0.
+[[gnu::noinline, gnu::cold]] void BeginCounting(
+    ThreadDumpState* dumps) noexcept {
+  const SignalBlock block;
+  madvise(dumps, sizeof(*dumps), MADV_DONTNEED);
+  dumps->session = SessionTag();
 }
 
 // One more, and the sum: a handler of this thread cannot come between.
@@ -103,7 +112,9 @@ DumpDecision DecideDump(const HookEvent& event) noexcept {
   ThreadDumpState* dumps = t_dumps;
   if (dumps == nullptr) dumps = OpenDumpState();
   if (dumps == kNoMemory) return {true, nullptr};
-  const std::uint32_t hook_id = event.event_id >> 1;
+  if (dumps->session != SessionTag()) [[unlikely]] BeginCounting(dumps);
+  const std::uint32_t hook_id =
+      lf::EventHookId(static_cast<std::uint16_t>(event.event_id));
   if ((event.event_id & lf::kEventExitBit) != 0) {
     return {dumps->open.Exit(hook_id), nullptr};
   }

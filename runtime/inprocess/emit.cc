@@ -43,9 +43,11 @@ inline std::byte* LoadPos(ThreadRing* ring) noexcept {
 inline bool HasRoom(ThreadRing* ring, std::byte* pos, std::size_t bytes,
                     std::uint64_t now_ns) noexcept {
   // An epoch is 19 h: two records of one packet are never 2^47 ns apart.
-  return __builtin_expect(static_cast<std::size_t>(ring->end - pos) >= bytes &&
-                              now_ns >> kEpochShift == ring->epoch,
-                          1);
+  return __builtin_expect(
+      static_cast<std::size_t>(ring->end - pos) >= bytes &&
+          now_ns >> kEpochShift ==
+              __atomic_load_n(&ring->epoch, __ATOMIC_RELAXED),
+      1);
 }
 
 // Whatever the fast path could not do: new clock parameters, new sub-buffer, a
@@ -57,7 +59,7 @@ inline bool HasRoom(ThreadRing* ring, std::byte* pos, std::size_t bytes,
     std::byte* pos = LoadPos(ring);
     const std::uint64_t now_ns = ClockNow();
     if (!HasRoom(ring, pos, 8, now_ns)) {
-      if (!MakeRoom(8, busy.nested())) return;
+      if (!MakeRoom(8, busy.nested(), event_id)) return;
       continue;
     }
     // Fails if a handler wrote a record since `pos` was read: its clock is
@@ -151,7 +153,7 @@ void EmitRecord(const countrace_hook_site* site, std::uint32_t event_id,
     }
     const std::uint64_t now_ns = ClockNow();
     if (!HasRoom(ring, pos, bytes, now_ns)) {
-      if (!MakeRoom(bytes, busy.nested())) return;
+      if (!MakeRoom(bytes, busy.nested(), event_id)) return;
       continue;
     }
     if (!ExchangeIfEqual(&ring->pos, pos, pos + bytes)) continue;

@@ -1,9 +1,6 @@
 #include "runtime/inprocess/hook_sites.h"
 
-#include <fnmatch.h>
-#include <pthread.h>
 #include <stdio.h>
-#include <string.h>
 
 #include <atomic>
 
@@ -11,46 +8,113 @@
 #include "runtime/inprocess/dump_decision.h"
 #include "runtime/inprocess/emit.h"
 #include "runtime/inprocess/hook_registry.h"
+#include "runtime/inprocess/hook_selection.h"
 #include "runtime/inprocess/process_state.h"
 
 namespace countrace::runtime {
 
 namespace {
 
-// Objects with hooks that are loaded now. A fixed table, so that a signal
-// handler can walk it; more objects than this stay off, with a message.
+// Objects with hooks that are loaded now; guarded by ProcessState::sites_lock.
+// A fixed table, so that a signal handler can walk it; more objects than this
+// stay off, with a message.
 struct Object {
   std::atomic<SiteList> start;
   SiteList stop;
 };
 constexpr std::size_t kMaxObjects = 1024;
 Object g_objects[kMaxObjects];
-pthread_mutex_t g_mutex = PTHREAD_MUTEX_INITIALIZER;
 
-// `filter` is a list of globs on "provider:name", separated by commas; empty
-// selects everything.
-bool FilterSelects(const char* filter, const countrace_hook_site& site) {
-  if (*filter == '\0') return true;
-  char name[256];
-  snprintf(name, sizeof(name), "%s:%s", site.provider, site.name);
-  char globs[sizeof(g_session->hook_filter)];
-  snprintf(globs, sizeof(globs), "%s", filter);
-  char* rest = nullptr;
-  for (char* glob = strtok_r(globs, ",", &rest); glob != nullptr;
-       glob = strtok_r(nullptr, ",", &rest)) {
-    if (fnmatch(glob, name, 0) == 0) return true;
-  }
-  return false;
+// Takes the lock of the sites for its lifetime.
+class SitesLock {
+ public:
+  SitesLock() noexcept { g_process->sites_lock.Lock(); }
+  ~SitesLock() { g_process->sites_lock.Unlock(); }
+  SitesLock(const SitesLock&) = delete;
+  SitesLock& operator=(const SitesLock&) = delete;
+
+ private:
+  SignalBlock signals_;  // outlives the lock
+};
+
+bool IsRegistered(const countrace_hook_site& site) noexcept {
+  return site.event_id != 0 && site.event_id >> 16 == SessionTag();
+}
+
+bool IsKnownLayout(const countrace_hook_site& site) noexcept {
+  return site.bytes == sizeof(countrace_hook_site);
+}
+
+void SetGate(countrace_hook_site& site) noexcept {
+  // Release: pairs with the acquire load of `enabled` in the hook.
+  __atomic_store_n(&site.gate.part.enabled, HookIsSelected(site) ? 1 : 0,
+                   __ATOMIC_RELEASE);
 }
 
 void OpenGate(countrace_hook_site& site, const RegisteredHook& hook) {
   const bool is_exit = site.kind == COUNTRACE_SITE_EXIT;
-  site.event_id = hook.id * 2 + (is_exit ? 1 : 0);
+  // The upper half tells a hook that was held up since an earlier recording
+  // from one of this recording (MakeRoom); the log has the lower half.
+  site.event_id = SessionTag() << 16 | (hook.id * 2 + (is_exit ? 1 : 0));
   site.sink = SinkFor(ChooseDumps(site, hook.id));
-  if (FilterSelects(g_session->hook_filter, site)) {
-    // Release: pairs with the acquire load of `enabled` in the hook.
-    __atomic_store_n(&site.gate.part.enabled, 1, __ATOMIC_RELEASE);
+  SetGate(site);
+}
+
+void RegisterObject(HookRegistry& registry, SiteList start, SiteList stop) {
+  static std::uint32_t named_in = 0;  // tag of the session that has our name
+  if (named_in != SessionTag()) {
+    named_in = SessionTag();
+    registry.AddProcess(g_process->pid.load(std::memory_order_relaxed));
   }
+  // Enters before exits: an exit takes the id of the segment it names.
+  for (const bool exits : {false, true}) {
+    for (SiteList at = start; at < stop; ++at) {
+      countrace_hook_site& site = **at;
+      if ((site.kind == COUNTRACE_SITE_EXIT) != exits) continue;
+      if (IsRegistered(site)) continue;  // listed more than once
+      RegisteredHook hook;
+      if (registry.Register(site, &hook)) OpenGate(site, hook);
+    }
+  }
+}
+
+template <typename F>
+void ForEachSite(F f) {
+  for (Object& object : g_objects) {
+    const SiteList start = object.start.load(std::memory_order_acquire);
+    if (start == nullptr) continue;
+    for (SiteList at = start; at < object.stop; ++at) f(**at);
+  }
+}
+
+const char* KindName(const countrace_hook_site& site) {
+  switch (site.kind) {
+    case COUNTRACE_SITE_POINT:
+      return "point";
+    case COUNTRACE_SITE_EXIT:
+      return "exit";
+    default:
+      return "segment";
+  }
+}
+
+// Returns: bytes of the line; 0 if it does not fit.
+std::size_t PrintSite(const countrace_hook_site& site, char* text,
+                      std::size_t capacity) {
+  std::uint32_t id = site.hook_id;
+  if (SessionIsMapped() && IsRegistered(site)) {
+    id = (site.event_id & 0xffff) / 2;
+  }
+  char id_text[12] = "-";
+  if (id != 0) snprintf(id_text, sizeof(id_text), "%u", id);
+  const int bytes =
+      snprintf(text, capacity, "%p\t%s\t%.100s:%.100s\t%.400s:%u\t%s\t%s\n",
+               static_cast<const void*>(&site), id_text, site.provider,
+               site.name, site.file, site.line, KindName(site),
+               HookIsSelected(site) ? "on" : "off");
+  return bytes > 0 && static_cast<std::size_t>(bytes) < capacity
+             ? static_cast<std::size_t>(bytes)
+             : 0;
 }
 
 bool AddObject(SiteList start, SiteList stop) {
@@ -71,38 +135,62 @@ bool AddObject(SiteList start, SiteList stop) {
 }  // namespace
 
 void RegisterSites(SiteList start, SiteList stop) noexcept {
-  pthread_mutex_lock(&g_mutex);
-  if (AddObject(start, stop)) {
-    FindCallerRanges();
-    HookRegistry registry;
-    static bool named = false;
-    if (!named) {
-      named = true;
-      registry.AddProcess(g_process->pid.load(std::memory_order_relaxed));
-    }
-    // Enters before exits: an exit takes the id of the segment it names.
-    for (const bool exits : {false, true}) {
-      for (SiteList at = start; at < stop; ++at) {
-        countrace_hook_site& site = **at;
-        if ((site.kind == COUNTRACE_SITE_EXIT) != exits) continue;
-        if (site.event_id != 0) continue;  // listed more than once
-        RegisteredHook hook;
-        if (registry.Register(site, &hook)) OpenGate(site, hook);
-      }
-    }
+  const SitesLock lock;
+  if (!AddObject(start, stop) || !SessionIsRecording()) return;
+  FindCallerRanges();
+  HookRegistry registry;
+  RegisterObject(registry, start, stop);
+}
+
+void OpenSelectedGates() noexcept {
+  FindCallerRanges();
+  HookRegistry registry;
+  for (Object& object : g_objects) {
+    const SiteList start = object.start.load(std::memory_order_acquire);
+    if (start != nullptr) RegisterObject(registry, start, object.stop);
   }
-  pthread_mutex_unlock(&g_mutex);
 }
 
 void ForgetSites(SiteList start, SiteList stop) noexcept {
   (void)stop;
-  pthread_mutex_lock(&g_mutex);
+  const SitesLock lock;
   for (Object& object : g_objects) {
     if (object.start.load(std::memory_order_relaxed) == start) {
       object.start.store(nullptr, std::memory_order_release);
     }
   }
-  pthread_mutex_unlock(&g_mutex);
+}
+
+ControlStatus SwitchSites(const char* glob, bool on) noexcept {
+  const SitesLock lock;
+  bool any = false;
+  ForEachSite([&](const countrace_hook_site& site) {
+    any = any || (IsKnownLayout(site) && HookMatches(glob, site));
+  });
+  if (!any) return ControlStatus::kNoMatch;
+  if (!AddHookSwitch(glob, on)) return ControlStatus::kTooManySwitches;
+  if (!SessionIsRecording()) return ControlStatus::kOk;
+  ForEachSite([](countrace_hook_site& site) {
+    // What the registry refused stays off.
+    if (IsKnownLayout(site) && IsRegistered(site)) SetGate(site);
+  });
+  return ControlStatus::kOk;
+}
+
+std::size_t ListSites(std::uint32_t from, char* text, std::size_t capacity,
+                      std::uint32_t* next) noexcept {
+  const SitesLock lock;
+  std::size_t used = 0;
+  std::uint32_t number = 0;
+  *next = 0;
+  ForEachSite([&](const countrace_hook_site& site) {
+    const std::uint32_t mine = number++;
+    if (mine < from || *next != 0 || !IsKnownLayout(site)) return;
+    const std::size_t bytes = PrintSite(site, text + used, capacity - used);
+    used += bytes;
+    if (bytes == 0) *next = mine;
+  });
+  return used;
 }
 
 void CloseAllGates() noexcept {

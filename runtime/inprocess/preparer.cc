@@ -11,22 +11,31 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/inprocess/hook_sites.h"
+#include "runtime/inprocess/control_page.h"
 #include "runtime/inprocess/process_state.h"
+#include "runtime/inprocess/session_membership.h"
 #include "runtime/inprocess/stream_file.h"
+#include "runtime/inprocess/thread_end.h"
+#include "runtime/inprocess/wake_words.h"
 
 namespace countrace::runtime {
 
 namespace {
 
-constexpr long kIdleNs = 500'000'000;
-constexpr std::size_t kStackBytes = 64 * 1024;
-std::atomic<std::uint32_t> g_private_wake;  // without a slot in the session
+constexpr std::uint64_t kMillisecond = 1'000'000;
+// In a recording: how long a dead recorder may go unnoticed.
+constexpr std::uint64_t kRecordingNs = 500 * kMillisecond;
+// While a thread must be waited for that is in the middle of a hook; doubles.
+constexpr std::uint64_t kLeavingNs = kMillisecond;
+constexpr std::uint64_t kForeverNs = ~std::uint64_t{0};
+constexpr std::size_t kStackBytes = 128 * 1024;
+std::atomic<std::uint32_t> g_wake;  // counted up by our own threads
 
-std::atomic<std::uint32_t>* WakeWord() noexcept {
+// The recorder wakes us by our slot of its session.
+std::atomic<std::uint32_t>* SlotWakeWord() noexcept {
   logformat::ProcessSlot* slot =
       g_process->slot.load(std::memory_order_relaxed);
-  return slot != nullptr ? &slot->wake : &g_private_wake;
+  return slot != nullptr ? &slot->wake : nullptr;
 }
 
 // Brings one ring's queues up to date. True if something was done.
@@ -79,35 +88,53 @@ bool IsLastThread() noexcept {
   return strncmp(at, " 2 ", 3) == 0 || strncmp(at, " 1 ", 3) == 0;
 }
 
-bool RecorderIsAlive() noexcept {
-  return syscall(SYS_kill, g_session->recorder_pid, 0) == 0 || errno == EPERM;
+bool ServeRings() noexcept {
+  bool worked = false;
+  for (ThreadRing* ring = g_process->all_rings.load(std::memory_order_acquire);
+       ring != nullptr; ring = ring->next_all) {
+    worked |= ServeRing(*ring);
+  }
+  return worked;
 }
 
 void* Run(void*) noexcept {
-  bool recording = true;
+  ControlPage* const page = g_process->control.load(std::memory_order_acquire);
+  bool leaving = false;
+  std::uint64_t patience_ns = kLeavingNs;
   for (;;) {
-    std::atomic<std::uint32_t>* wake = WakeWord();
-    const std::uint32_t seen = wake->load(std::memory_order_acquire);
-    if (recording && (!SessionIsRecording() || !RecorderIsAlive())) {
-      CloseAllGates();
-      recording = false;
-      logformat::ProcessSlot* slot =
-          g_process->slot.load(std::memory_order_relaxed);
-      if (slot != nullptr) slot->detached.store(1, std::memory_order_release);
+    WakeWords words;
+    if (SessionIsMapped()) {
+      words.Add(&g_wake);
+      words.Add(SlotWakeWord());
     }
-    bool worked = false;
-    for (ThreadRing* ring =
-             g_process->all_rings.load(std::memory_order_acquire);
-         recording && ring != nullptr; ring = ring->next_all) {
-      worked |= ServeRing(*ring);
+    if (page != nullptr) words.Add(&page->request);
+    if (page != nullptr && AnswerControlRequest(*page)) continue;
+    std::uint64_t timeout_ns =
+        MainThreadIsWatched() ? kForeverNs : kRecordingNs;
+    if (SessionIsMapped()) {
+      leaving = leaving || SessionHasEnded();
+      if (!leaving && ServeRings()) continue;
+      timeout_ns = kRecordingNs;
+      if (leaving) {
+        if (TryLeaveSession()) {
+          leaving = false;
+          patience_ns = kLeavingNs;
+          continue;
+        }
+        timeout_ns = patience_ns;
+        patience_ns =
+            patience_ns * 2 < kRecordingNs ? patience_ns * 2 : kRecordingNs;
+      }
+    } else if (page != nullptr) {
+      page->session[0] = '\0';
+    } else {
+      g_process->preparer_running.store(0);
+      return nullptr;  // nobody will ever ask for anything
     }
-    if (worked) continue;
     g_process->preparer_waiting.store(1, std::memory_order_seq_cst);
-    const timespec timeout = {0, kIdleNs};
-    const long waited =
-        syscall(SYS_futex, wake, FUTEX_WAIT, seen, &timeout, nullptr, 0);
+    const bool timed_out = words.Wait(timeout_ns);
     g_process->preparer_waiting.store(0, std::memory_order_seq_cst);
-    if (waited != 0 && errno == ETIMEDOUT && IsLastThread()) return nullptr;
+    if (timed_out && !leaving && IsLastThread()) return nullptr;
   }
 }
 
@@ -116,6 +143,11 @@ void* Run(void*) noexcept {
 void StartPreparer() noexcept {
   std::uint32_t idle = 0;
   if (!g_process->preparer_running.compare_exchange_strong(idle, 1)) return;
+  // Before the thread: a child that is forked from now on has the mapping and
+  // so shows whose child it is.
+  g_process->control.store(
+      CreateControlPage(g_process->pid.load(std::memory_order_relaxed)),
+      std::memory_order_release);
   SignalBlock block;  // inherited: no handler of the program ever runs there
   pthread_attr_t attributes;
   pthread_t thread;
@@ -132,11 +164,18 @@ void StartPreparer() noexcept {
 
 void WakePreparer() noexcept {
   if (g_process->preparer_running.load(std::memory_order_relaxed) == 0) return;
-  std::atomic<std::uint32_t>* wake = WakeWord();
-  wake->fetch_add(1, std::memory_order_seq_cst);
+  g_wake.fetch_add(1, std::memory_order_seq_cst);
   if (g_process->preparer_waiting.load(std::memory_order_seq_cst) != 0) {
-    syscall(SYS_futex, wake, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+    syscall(SYS_futex, &g_wake, FUTEX_WAKE, 1, nullptr, nullptr, 0);
   }
+}
+
+void WakeIdlePreparer() noexcept {
+  if (g_process == nullptr) return;
+  ControlPage* page = g_process->control.load(std::memory_order_acquire);
+  if (page == nullptr) return;
+  page->request.fetch_xor(~kRequestNumberMask, std::memory_order_seq_cst);
+  syscall(SYS_futex, &page->request, FUTEX_WAKE, 1, nullptr, nullptr, 0);
 }
 
 }  // namespace countrace::runtime

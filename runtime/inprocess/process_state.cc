@@ -37,36 +37,23 @@ void* MapWipedOnFork(std::size_t bytes) noexcept {
   return memory;
 }
 
-lf::SessionControl* MapSession(const char* path) noexcept {
-  char file[4096 + 16];
-  const std::size_t length = strlen(path);
-  if (length == 0 || length >= sizeof(g_session_path) || path[0] != '/') {
-    return nullptr;
-  }
-  memcpy(file, path, length);
-  memcpy(file + length, "/", 1);
-  memcpy(file + length + 1, lf::kSessionFile, sizeof(lf::kSessionFile));
-  const long fd = syscall(SYS_openat, AT_FDCWD, file,
-                          O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0);
-  if (fd < 0) return nullptr;
-  struct stat status;
-  void* memory = MAP_FAILED;
-  if (fstat(static_cast<int>(fd), &status) == 0 &&
-      status.st_size >= static_cast<off_t>(sizeof(lf::SessionControl))) {
-    memory = mmap(nullptr, sizeof(lf::SessionControl), PROT_READ | PROT_WRITE,
-                  MAP_SHARED, static_cast<int>(fd), 0);
-  }
-  syscall(SYS_close, fd);
-  if (memory == MAP_FAILED) return nullptr;
-  auto* session = static_cast<lf::SessionControl*>(memory);
-  if (session->magic != lf::kSessionMagic ||
-      session->version != lf::kFormatVersion ||
-      session->bytes != sizeof(lf::SessionControl)) {
-    munmap(memory, sizeof(lf::SessionControl));
-    return nullptr;
-  }
-  memcpy(g_session_path, path, length + 1);
-  return session;
+constexpr std::size_t kSessionBytes =
+    (sizeof(lf::SessionControl) + 4095) / 4096 * 4096;
+std::uint32_t g_session_tag = 0;
+
+// Checked through a mapping of its own, before it takes g_session's place.
+bool IsSessionWeUnderstand(int fd) noexcept {
+  void* memory =
+      mmap(nullptr, sizeof(lf::SessionControl), PROT_READ, MAP_SHARED, fd, 0);
+  if (memory == MAP_FAILED) return false;
+  const auto* session = static_cast<const lf::SessionControl*>(memory);
+  const bool ok = session->magic == lf::kSessionMagic &&
+                  session->version == lf::kFormatVersion &&
+                  session->bytes == sizeof(lf::SessionControl) &&
+                  session->state.load(std::memory_order_acquire) ==
+                      lf::SessionState::kRecording;
+  munmap(memory, sizeof(lf::SessionControl));
+  return ok;
 }
 
 // Claims a slot of the session's process table; the same slot again after exec.
@@ -113,20 +100,18 @@ SignalBlock::~SignalBlock() {
   errno = saved_errno_;
 }
 
-bool JoinSession() noexcept {
-  // secure_getenv: a set-user-id program must not write where its caller says.
-  const char* path = secure_getenv(lf::kSessionEnvironment);
-  if (path == nullptr) return false;
+bool PrepareProcess() noexcept {
   const int saved_errno = errno;
   auto* state =
       static_cast<ProcessState*>(MapWipedOnFork(sizeof(ProcessState)));
-  if (state != nullptr) {
-    g_session = MapSession(path);
-    if (g_session != nullptr && SessionIsRecording()) {
-      g_process = state;
-    } else {
-      munmap(state, sizeof(ProcessState));
-    }
+  void* session = mmap(nullptr, kSessionBytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (state != nullptr && session != MAP_FAILED) {
+    g_session = static_cast<lf::SessionControl*>(session);
+    g_process = state;
+  } else {
+    if (state != nullptr) munmap(state, sizeof(ProcessState));
+    if (session != MAP_FAILED) munmap(session, kSessionBytes);
   }
   errno = saved_errno;
   return g_process != nullptr;
@@ -137,11 +122,77 @@ void EnsureProcessInitialised() noexcept {
   g_process->lock.Lock();
   if (g_process->pid.load(std::memory_order_relaxed) == 0) {
     const auto pid = static_cast<std::int32_t>(syscall(SYS_getpid));
-    g_process->slot.store(ClaimSlot(pid), std::memory_order_relaxed);
-    g_session->processes_joined.fetch_add(1, std::memory_order_relaxed);
+    if (SessionIsMapped()) {
+      g_process->slot.store(ClaimSlot(pid), std::memory_order_relaxed);
+      g_session->processes_joined.fetch_add(1, std::memory_order_relaxed);
+    }
     g_process->pid.store(pid, std::memory_order_release);
   }
   g_process->lock.Unlock();
+}
+
+ControlStatus MapSession(const char* path, int* error) noexcept {
+  char file[4096 + 16];
+  const std::size_t length = strlen(path);
+  *error = ENAMETOOLONG;
+  if (length == 0 || length >= sizeof(g_session_path) || path[0] != '/') {
+    return ControlStatus::kCannotOpen;
+  }
+  memcpy(file, path, length);
+  memcpy(file + length, "/", 1);
+  memcpy(file + length + 1, lf::kSessionFile, sizeof(lf::kSessionFile));
+  const long fd = syscall(SYS_openat, AT_FDCWD, file,
+                          O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0);
+  struct stat status;
+  *error = errno;
+  if (fd < 0) return ControlStatus::kCannotOpen;
+  *error = 0;
+  ControlStatus result = ControlStatus::kNotRecording;
+  if (fstat(static_cast<int>(fd), &status) == 0 &&
+      status.st_size >= static_cast<off_t>(sizeof(lf::SessionControl)) &&
+      IsSessionWeUnderstand(static_cast<int>(fd))) {
+    memcpy(g_session_path, path, length + 1);
+    g_session_tag = g_session_tag % 0x7fff + 1;
+    if (mmap(g_session, kSessionBytes, PROT_READ | PROT_WRITE,
+             MAP_SHARED | MAP_FIXED, static_cast<int>(fd), 0) != MAP_FAILED) {
+      result = ControlStatus::kOk;
+    } else {
+      *error = errno;
+      result = ControlStatus::kCannotOpen;
+    }
+  }
+  syscall(SYS_close, fd);
+  return result;
+}
+
+bool SessionIsMapped() noexcept {
+  return g_session != nullptr && g_session->magic != 0;
+}
+
+bool SessionIs(const char* path) noexcept {
+  return SessionIsMapped() && strcmp(path, g_session_path) == 0;
+}
+
+std::uint32_t SessionTag() noexcept { return g_session_tag; }
+
+void EnterSession() noexcept {
+  const std::int32_t pid = g_process->pid.load(std::memory_order_relaxed);
+  if (pid != 0) {  // else: EnsureProcessInitialised does it
+    g_process->slot.store(ClaimSlot(pid), std::memory_order_relaxed);
+    g_session->processes_joined.fetch_add(1, std::memory_order_relaxed);
+  }
+  g_process->retry_at_ns.store(0, std::memory_order_relaxed);
+  g_process->slow_path_closed.store(0, std::memory_order_seq_cst);
+}
+
+void LeaveSession() noexcept {
+  lf::ProcessSlot* slot = g_process->slot.exchange(nullptr);
+  // Release: pairs with the recorder's acquire; our last records are written.
+  if (slot != nullptr) slot->detached.store(1, std::memory_order_release);
+  // In one step for everybody who reads it. If there is no memory the ended
+  // session stays: the process cannot join again, and says so.
+  (void)mmap(g_session, kSessionBytes, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
 void* AllocateWipedOnFork(std::size_t bytes) noexcept {

@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "logformat/session_layout.h"
+#include "runtime/control_layout.h"
 
 namespace countrace::runtime {
 
@@ -31,6 +32,10 @@ class FutexLock {
 struct ProcessState {
   std::atomic<std::int32_t> pid;  // 0: a fork wiped it, or never initialised
   FutexLock lock;                 // guards the lists below
+  FutexLock sites_lock;           // hook sites, their gates, the selection
+  FutexLock owners_lock;          // taking rings away, ends of threads
+  std::atomic<std::uint32_t> slow_path_closed;  // 1: leaving, or idle
+  std::atomic<std::uint32_t> slow_path_users;   // threads in it
   std::atomic<std::uint32_t> clock_syncing;
   std::uint32_t next_stream;
   ThreadRing* free_rings;
@@ -43,21 +48,36 @@ struct ProcessState {
   // After a failed attempt to open a stream: not before this time (ns).
   std::atomic<std::uint64_t> retry_at_ns;
   std::atomic<std::uint32_t> retry_cause;
+  // The process is told to join by it; null: never, as in forked children,
+  // which have no control thread.
+  std::atomic<ControlPage*> control;
 };
 
-// Null while the process does not take part in a recording.
+// Null until the process has hooks; then always this address, where joining
+// maps `.session` and leaving maps zeros: a late reader never faults.
 extern logformat::SessionControl* g_session
     __attribute__((visibility("hidden")));
 extern char g_session_path[4096]  // absolute, without a trailing slash
     __attribute__((visibility("hidden")));
 extern ProcessState* g_process __attribute__((visibility("hidden")));
 
-// Maps `.session` of the directory named by COUNTRACE_SESSION and the wiped
-// memory. Called once, from the library's constructor. False: not recording.
-bool JoinSession() noexcept;
+// Makes the memory for both. Once, before anything else; false: none.
+bool PrepareProcess() noexcept;
 
 // Sets pid and claims a ProcessSlot if a fork wiped them. All signals blocked.
 void EnsureProcessInitialised() noexcept;
+
+// Maps `.session` of directory `path`. Requires: none is mapped. *error: errno
+// of kCannotOpen.
+ControlStatus MapSession(const char* path, int* error) noexcept;
+bool SessionIsMapped() noexcept;
+bool SessionIs(const char* path) noexcept;
+// Counts the recordings that this process joined: 1 to 0x7fff, then 1 again.
+std::uint32_t SessionTag() noexcept;
+// After MapSession: claims a slot, opens the slow path.
+void EnterSession() noexcept;
+// Gives the slot back and unmaps. Requires: no thread has a ring.
+void LeaveSession() noexcept;
 
 // Memory for `bytes` (a multiple of 128) that a fork wipes; null if none.
 // Requires: g_process->lock held.
@@ -67,6 +87,24 @@ bool SessionIsRecording() noexcept;
 
 // Counts a record that no stream can take.
 void CountSessionDiscard(logformat::DiscardCause cause, int error) noexcept;
+
+// One use of the slow path. While a recording is left the path is closed, so
+// that nobody works with a session that is going away.
+class SlowPathUse {
+ public:
+  SlowPathUse() noexcept {
+    // seq_cst with TryLeaveSession: it sees this user, or we see it closed.
+    g_process->slow_path_users.fetch_add(1, std::memory_order_seq_cst);
+  }
+  ~SlowPathUse() {
+    g_process->slow_path_users.fetch_sub(1, std::memory_order_release);
+  }
+  SlowPathUse(const SlowPathUse&) = delete;
+  SlowPathUse& operator=(const SlowPathUse&) = delete;
+  bool is_open() const noexcept {
+    return g_process->slow_path_closed.load(std::memory_order_seq_cst) == 0;
+  }
+};
 
 // Blocks every signal of this thread for its lifetime; keeps errno.
 class SignalBlock {

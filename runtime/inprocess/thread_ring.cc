@@ -137,6 +137,7 @@ ExtendResult TakeNext(ThreadRing& ring, SubBuffer* next) noexcept {
 
 void PutBack(ThreadRing& ring) noexcept {
   g_process->lock.Lock();
+  ring.owner = nullptr;
   ring.next_free = g_process->free_rings;
   g_process->free_rings = &ring;
   g_process->lock.Unlock();
@@ -185,6 +186,7 @@ ThreadRing* AcquireRing(ExtendResult* failure) noexcept {
     *failure = OpenRing(*ring, &first);
     if (failure->ok) {
       Activate(*ring, first, ClockNow());
+      ring->owner = &t_state;
       ring->live = 1;
       return ring;
     }
@@ -281,35 +283,10 @@ bool SwitchSubBuffer(ThreadRing& ring, bool nested) noexcept {
   return true;
 }
 
-}  // namespace
-
-__thread ThreadState t_state __attribute__((
-    tls_model("initial-exec"), visibility("hidden"))) = {&g_no_ring, 0};
-
-bool MakeRoom(std::size_t bytes, bool nested) noexcept {
+// Closes the packet of the calling thread, which has a ring, and frees the
+// stream.
+void GiveRingBack() noexcept {
   ThreadRing* ring = t_state.ring;
-  if (ring->live != 0 && ring->retry_at_ns != 0 &&
-      ClockNow() < ring->retry_at_ns) {
-    CountDiscard(*ring, ring->retry_cause);
-    return false;
-  }
-  SignalBlock block;
-  if (!SessionIsRecording()) {
-    CloseAllGates();
-    return false;
-  }
-  ring = t_state.ring;
-  if (ring->live == 0) return StartThread();
-  const bool room = static_cast<std::size_t>(ring->end - ring->pos) >= bytes &&
-                    ClockNow() >> kEpochShift == ring->epoch;
-  // A handler may have switched between the check and the blocking of signals.
-  return room || SwitchSubBuffer(*ring, nested);
-}
-
-void ReleaseRing() noexcept {
-  ThreadRing* ring = t_state.ring;
-  if (ring->live == 0) return;
-  SignalBlock block;
   CloseThreadCounters(ring->counters);
   ForgetDumpState();
   // Give the unused rest of the sub-buffer to the stream's next thread.
@@ -334,6 +311,78 @@ void ReleaseRing() noexcept {
   t_state.ring = &g_no_ring;
   PutBack(*ring);
   WakePreparer();
+}
+
+}  // namespace
+
+__thread ThreadState t_state __attribute__((
+    tls_model("initial-exec"), visibility("hidden"))) = {&g_no_ring, 0};
+
+bool MakeRoom(std::size_t bytes, bool nested, std::uint32_t event_id) noexcept {
+  ThreadRing* ring = t_state.ring;
+  if (ring->live != 0 && ring->retry_at_ns != 0 &&
+      ClockNow() < ring->retry_at_ns) {
+    CountDiscard(*ring, ring->retry_cause);
+    return false;
+  }
+  SignalBlock block;
+  const SlowPathUse use;
+  if (!use.is_open()) return false;
+  if (!SessionIsRecording()) {
+    // A control thread closes them itself, and may soon open them again.
+    if (g_process->preparer_running.load(std::memory_order_relaxed) == 0) {
+      CloseAllGates();
+    }
+    return false;
+  }
+  if (event_id >> 16 != SessionTag()) return false;
+  ring = t_state.ring;
+  if (ring->live == 0) return StartThread();
+  const bool room = static_cast<std::size_t>(ring->end - ring->pos) >= bytes &&
+                    ClockNow() >> kEpochShift == ring->epoch;
+  // A handler may have switched between the check and the blocking of signals.
+  return room || SwitchSubBuffer(*ring, nested);
+}
+
+void ReleaseRing() noexcept {
+  if (g_process == nullptr) return;
+  SignalBlock block;
+  // Not the slow path: a thread that ends while its recording is left must wait
+  // until nobody looks at its ThreadState.
+  g_process->owners_lock.Lock();
+  if (t_state.ring->live != 0) GiveRingBack();
+  for (ThreadRing* ring = g_process->all_rings.load(std::memory_order_acquire);
+       ring != nullptr; ring = ring->next_all) {
+    if (ring->owner == &t_state) ring->owner = nullptr;
+  }
+  g_process->owners_lock.Unlock();
+}
+
+void TakeRingFromOwner(ThreadRing& ring) noexcept {
+  __atomic_store_n(&ring.epoch, kPoisonedEpoch, __ATOMIC_RELAXED);
+  __atomic_store_n(&ring.owner->ring, &g_no_ring, __ATOMIC_RELAXED);
+}
+
+void ResetAllRings() noexcept {
+  const std::uint64_t now_ns = ClockNow();
+  ThreadRing* const all = g_process->all_rings.load(std::memory_order_acquire);
+  for (ThreadRing* ring = all; ring != nullptr; ring = ring->next_all) {
+    if (ring->live != 0) CloseThreadCounters(ring->counters);
+    LeaveCurrent(*ring, now_ns, /*nested=*/false);
+    if (ring->leftover.address != nullptr) {
+      munmap(ring->leftover.address, ring->leftover.bytes);
+    }
+    SubBuffer item;
+    while (ring->ready.Pop(&item)) munmap(item.address, item.bytes);
+    while (ring->retired.Pop(&item)) munmap(item.address, item.bytes);
+  }
+  g_process->free_rings = nullptr;
+  for (ThreadRing* ring = all; ring != nullptr; ring = ring->next_all) {
+    ThreadRing* const next = ring->next_all;
+    memset(static_cast<void*>(ring), 0, sizeof(*ring));
+    ring->next_all = next;
+    PutBack(*ring);
+  }
 }
 
 }  // namespace countrace::runtime

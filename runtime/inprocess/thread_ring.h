@@ -62,11 +62,15 @@ inline constexpr std::uint32_t kMaxReady = 16;
 inline constexpr std::uint32_t kMaxDeferred = 8;
 inline constexpr unsigned kEpochShift = 46;
 
+struct ThreadState;
+
 struct alignas(128) ThreadRing {
   // Owner thread only (and its handlers).
   std::byte* pos;
   std::byte* end;
-  std::uint64_t epoch;  // ns >> kEpochShift of the current packet
+  // ns >> kEpochShift of the current packet. Poisoned when the ring is taken
+  // away, so that its owner takes the slow path.
+  std::uint64_t epoch;
   ThreadCounters counters;
   logformat::PacketHead* head;  // of the current packet; null: none yet
   SubBuffer current;
@@ -83,6 +87,9 @@ struct alignas(128) ThreadRing {
   std::uint64_t retry_at_ns;  // after a failed switch
   logformat::DiscardCause retry_cause;
   ThreadRing* next_free;  // guarded by ProcessState::lock
+  // The thread that may be writing into it; null: none. Changed in the slow
+  // path or under ProcessState::owners_lock.
+  ThreadState* owner;
   // A stream this thread left while an interrupted hook was still writing into
   // it: given back when no hook of the thread is in progress.
   ThreadRing* parked;
@@ -103,6 +110,7 @@ struct ThreadState {
   ThreadRing* ring;    // never null: kNoRing before the thread's first record
   std::uint32_t busy;  // 1 while a hook of this thread reserves or fills
 };
+inline constexpr std::uint64_t kPoisonedEpoch = ~std::uint64_t{0};
 // Initial-exec: reading it calls nothing and allocates nothing, also in a
 // signal handler.
 extern __thread ThreadState t_state
@@ -140,10 +148,21 @@ inline void StoreHeader(std::byte* at, std::uint64_t word) noexcept {
 // sub-buffer, new epoch. True: try again; false: the record is discarded and
 // counted, or the recording has ended. Async-signal-safe, keeps errno.
 // `nested`: a hook of this thread was interrupted while it wrote a record.
-bool MakeRoom(std::size_t bytes, bool nested) noexcept;
+// `event_id`: of the site; one of an earlier recording (the hook was held up
+// between its gate and here) is not stored.
+bool MakeRoom(std::size_t bytes, bool nested, std::uint32_t event_id) noexcept;
 
 // The calling thread ends: closes its packet and frees its stream for others.
 void ReleaseRing() noexcept;
+
+// --- Leaving a recording: control thread, owners_lock held, slow path closed.
+
+// The owner gets no ring from now on; it may still be writing into this one.
+void TakeRingFromOwner(ThreadRing& ring) noexcept;
+
+// Closes the packets of all rings and unmaps everything. Requires: all were
+// taken, and no owner is busy.
+void ResetAllRings() noexcept;
 
 }  // namespace countrace::runtime
 

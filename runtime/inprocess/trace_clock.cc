@@ -101,7 +101,8 @@ ClockPair ReadClockPair() noexcept {
 }
 
 void StartClock(std::uint64_t raw_ns_mult) noexcept {
-  if (raw_ns_mult == 0) return;
+  // A process that joins its next recording goes on with the clock it has.
+  if (raw_ns_mult == 0 || g_limit_ticks != 0) return;
   std::uint64_t limit = (kSetNs << 32) / raw_ns_mult;
   // The hot path multiplies in 64 bits.
   if (raw_ns_mult >> 32 != 0) return;

@@ -26,6 +26,7 @@
 #include "runtime/recorder/record_check.h"
 #include "runtime/recorder/record_messages.h"
 #include "runtime/recorder/session_file.h"
+#include "runtime/recorder/session_invitation.h"
 #include "runtime/recorder/small_file.h"
 #include "runtime/recorder/stop_signals.h"
 #include "runtime/recorder/thread_placement.h"
@@ -92,6 +93,7 @@ class Recording {
   std::vector<std::int32_t> RootPids() const;
   void FillSession();
   void BeginKernel(absl::Status& status);
+  void InviteProcesses();
   std::vector<pollfd> PollSet() const;
   void TakeSignals();
   void CloseKernel();
@@ -107,6 +109,7 @@ class Recording {
   std::vector<DumpRule> dump_rules_;
   StopSignals signals_;
   std::unique_ptr<Command> command_;
+  std::optional<SessionInvitation> invitation_;  // with -a or -p
   std::optional<PriorityGuard> priority_;
   bool preloaded_ = false;
   bool kernel_began_ = false;
@@ -146,6 +149,7 @@ absl::Status Recording::StartOrFail(const ClockPair& clock) {
   if (!status.ok()) return status;
   status = session_.Publish();
   if (!status.ok()) return status;
+  InviteProcesses();
   if (command_ != nullptr) {
     status = command_->Start();
     if (!status.ok()) return status;
@@ -244,9 +248,12 @@ void Recording::BeginKernel(absl::Status& status) {
     kernel_began_ = true;
     return;
   }
-  // Without the kernel's side a system-wide recording is nothing; a command can
-  // still be recorded by its hooks, unless the disk is the trouble.
-  if (NeedsKernel(options_) || absl::IsResourceExhausted(began)) {
+  // Without the kernel's side a recording of running processes is nothing if
+  // none of them has hooks; a command can still be recorded by its own, unless
+  // the disk is the trouble.
+  if ((NeedsKernel(options_) &&
+       !SessionInvitation::AnyProcess(options_.pids)) ||
+      absl::IsResourceExhausted(began)) {
     status = began;
     return;
   }
@@ -256,10 +263,20 @@ void Recording::BeginKernel(absl::Status& status) {
   session_.control().root_pid = 0;
 }
 
+// Before the command starts, so that its hooks find the others recorded.
+void Recording::InviteProcesses() {
+  if (!options_.system_wide && options_.pids.empty()) return;
+  invitation_.emplace(directory_.path(), options_.pids);
+  invitation_->InviteRunning();
+}
+
 std::vector<pollfd> Recording::PollSet() const {
   std::vector<pollfd> set;
   set.push_back({.fd = signals_.descriptor(), .events = POLLIN, .revents = 0});
   set.push_back({.fd = command_ != nullptr ? command_->descriptor() : -1,
+                 .events = POLLIN,
+                 .revents = 0});
+  set.push_back({.fd = invitation_ ? invitation_->descriptor() : -1,
                  .events = POLLIN,
                  .revents = 0});
   if (kernel_ != nullptr) {
@@ -304,7 +321,7 @@ void Recording::Run() {
     for (pollfd& entry : set) entry.revents = 0;
     ppoll(set.data(), set.size(), &timeout, nullptr);
     bool ring_half_full = false;
-    for (std::size_t i = 2; i < set.size(); ++i) {
+    for (std::size_t i = 3; i < set.size(); ++i) {
       ring_half_full |= (set[i].revents & POLLIN) != 0;
       // An event of a CPU that went offline would be "ready" for ever.
       if ((set[i].revents & (POLLHUP | POLLERR | POLLNVAL)) != 0) {
@@ -312,6 +329,7 @@ void Recording::Run() {
       }
     }
     TakeSignals();
+    if (invitation_) invitation_->InviteNew();
     if (command_ != nullptr) {
       const std::optional<int> status = command_->TryWait();
       command_ended = status.has_value();
@@ -384,10 +402,12 @@ void Recording::DescribeHooks(const SessionControl& control) {
   if (!expected || result_.processes_joined != 0) return;
   result_.messages.push_back(absl::StrFormat(
       "No process with user hooks took part: %s",
-      preloaded_ ? "does the command use countrace/hooks.h? Static and "
-                   "set-user-id programs cannot be preloaded: link the runtime "
-                   "library there"
-                 : "the runtime library was not preloaded"));
+      invitation_ ? "none was running"
+      : preloaded_
+          ? "does the command use countrace/hooks.h? Static and "
+            "set-user-id programs cannot be preloaded: link the runtime "
+            "library there"
+          : "the runtime library was not preloaded"));
 }
 
 void Recording::DescribeDumpRules() {
@@ -408,6 +428,7 @@ RecordResult Recording::Finish() {
         "The command still runs, unrecorded: pid=%d", command_->pid()));
   }
   const SessionControl& control = session_.control();
+  if (invitation_) AddMessages(invitation_->TakeMessages());
   DescribeHooks(control);
 
   LossFacts facts;
@@ -477,7 +498,8 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
     auto opened = OpenKernelRecorder(options.backend, kernel_options, messages);
     if (opened.ok()) {
       kernel = *std::move(opened);
-    } else if (NeedsKernel(options)) {
+    } else if (NeedsKernel(options) &&
+               !SessionInvitation::AnyProcess(options.pids)) {
       return absl::Status(
           opened.status().code(),
           KernelRecordsMissingMessage(StatusText(opened.status())));

@@ -20,7 +20,7 @@ struct RecordOptions {
   bool force = false;        // replace an existing trace
   bool system_wide = false;  // -a
   // Record these running processes, and what they fork from now on, until all
-  // have ended. Kernel records only.
+  // have ended. Those with hooks join, whether they were started for it or not.
   std::vector<std::int32_t> pids;
   // May be empty with system_wide or pids; with pids it only says how long.
   std::vector<std::string> command;

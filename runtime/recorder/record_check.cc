@@ -14,7 +14,7 @@ namespace countrace::runtime {
 using logformat::SessionControl;
 
 bool NeedsKernel(const RecordOptions& options) {
-  return options.system_wide || !options.pids.empty();
+  return options.kernel && (options.system_wide || !options.pids.empty());
 }
 
 std::string NamesOf(const std::vector<std::int32_t>& pids) {
@@ -56,7 +56,7 @@ std::vector<EventSpec> KeepHookEvents(std::vector<EventSpec> events,
 }
 
 absl::Status CheckOptions(const RecordOptions& options) {
-  if (options.command.empty() && !NeedsKernel(options)) {
+  if (options.command.empty() && !options.system_wide && options.pids.empty()) {
     return absl::InvalidArgumentError(
         "Nothing to record: give a command after --, -p for running processes, "
         "or -a for the whole system");
@@ -77,12 +77,6 @@ absl::Status CheckOptions(const RecordOptions& options) {
     return absl::InvalidArgumentError(
         "Kernel segments and dynamic hooks need the BPF back end: leave out "
         "--backend perf");
-  }
-  if (NeedsKernel(options) && !options.kernel) {
-    return absl::InvalidArgumentError(
-        "A recording of the whole system (-a) or of running processes (-p) "
-        "consists of kernel records: leave out the option that switches them "
-        "off");
   }
   for (const std::int32_t pid : options.pids) {
     if (!IsProcessAlive(pid)) {

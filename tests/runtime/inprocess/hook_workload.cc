@@ -276,6 +276,25 @@ int UntilKilled(const char* counter_file, std::uint64_t threads,
   return 0;
 }
 
+// Long segments one after the other, until it is killed: a recording begins and
+// ends inside of one.
+int LongSegments(std::uint64_t milliseconds) {
+  for (;;) {
+    COUNTRACE_SEGMENT("workload", "long");
+    usleep(static_cast<useconds_t>(milliseconds * 1000));
+  }
+}
+
+// The child does not exec; the parent waits for it.
+int ForkedUntilKilled(const char* counter_file) {
+  const pid_t child = fork();
+  if (child == 0) return UntilKilled(counter_file, 1, 50);
+  printf("child %d\n", child);
+  fflush(stdout);
+  int status = 0;
+  return waitpid(child, &status, 0) == child ? 0 : 1;
+}
+
 // --- life cycle -------------------------------------------------------------
 
 struct AtThreadEnd {
@@ -373,6 +392,8 @@ int main(int argc, char** argv) {
   if (mode == "killed") {
     return UntilKilled(argv[2], number(3), argc > 4 ? number(4) : 0);
   }
+  if (mode == "long") return LongSegments(number(2));
+  if (mode == "forked") return ForkedUntilKilled(argv[2]);
   if (mode == "spin") return Spin(number(2), static_cast<unsigned>(number(3)));
   if (mode == "life") return LifeCycle();
   if (mode == "library") return Libraries(argv[2], static_cast<int>(number(3)));

@@ -1,0 +1,128 @@
+#include "runtime/inprocess/control_page.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "runtime/inprocess/hook_sites.h"
+#include "runtime/inprocess/process_state.h"
+#include "runtime/inprocess/session_membership.h"
+
+namespace countrace::runtime {
+
+namespace {
+
+char g_path[64];           // of the file; "" = none
+std::int32_t g_owner_pid;  // a forked child must not remove its parent's
+
+// Blocks now: a full tmpfs later would be a SIGBUS.
+ControlPage* MapNewFile(const char* path) noexcept {
+  const long fd =
+      syscall(SYS_openat, AT_FDCWD, path,
+              O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return nullptr;
+  void* memory = MAP_FAILED;
+  if (syscall(SYS_fallocate, fd, 0, 0L, kControlPageBytes) == 0) {
+    memory = mmap(nullptr, kControlPageBytes, PROT_READ | PROT_WRITE,
+                  MAP_SHARED, static_cast<int>(fd), 0);
+  }
+  syscall(SYS_close, fd);
+  if (memory != MAP_FAILED) return static_cast<ControlPage*>(memory);
+  unlink(path);
+  return nullptr;
+}
+
+bool IsSwitchedOff() noexcept {
+  // A set-user-id program must not be told by its caller where to write.
+  const char* chosen = getenv("COUNTRACE_CONTROL");
+  return (chosen != nullptr && strcmp(chosen, "off") == 0) ||
+         getauxval(AT_SECURE) != 0;
+}
+
+void Answer(ControlPage& page) noexcept {
+  char argument[kControlPathBytes];
+  memcpy(argument, page.argument, sizeof(argument));
+  argument[sizeof(argument) - 1] = '\0';
+  page.text_bytes = 0;
+  page.next_site = 0;
+  int error = 0;
+  switch (page.command) {
+    case ControlCommand::kJoin:
+      page.status = JoinSession(argument, &error);
+      break;
+    case ControlCommand::kList:
+      page.status = ControlStatus::kOk;
+      page.text_bytes = static_cast<std::uint32_t>(ListSites(
+          page.from_site, page.text, sizeof(page.text), &page.next_site));
+      break;
+    case ControlCommand::kEnable:
+    case ControlCommand::kDisable:
+      page.status =
+          SwitchSites(argument, page.command == ControlCommand::kEnable);
+      break;
+    default:
+      page.status = ControlStatus::kUnknownCommand;
+      break;
+  }
+  page.error = static_cast<std::uint32_t>(error);
+  memset(page.session, 0, sizeof(page.session));
+  if (SessionIsMapped()) {
+    memcpy(page.session, g_session_path, strlen(g_session_path));
+  }
+}
+
+}  // namespace
+
+ControlPage* CreateControlPage(std::int32_t pid) noexcept {
+  if (IsSwitchedOff()) return nullptr;
+  for (const char* folder : kControlFolders) {
+    char fresh[sizeof(g_path)];
+    char path[sizeof(g_path)];
+    snprintf(fresh, sizeof(fresh), "%s/.%snew-%d", folder, kControlPrefix, pid);
+    snprintf(path, sizeof(path), "%s/%s%d", folder, kControlPrefix, pid);
+    unlink(fresh);  // of a process that had this pid and was killed
+    ControlPage* page = MapNewFile(fresh);
+    if (page == nullptr) continue;
+    page->magic = kControlMagic;
+    page->bytes = sizeof(ControlPage);
+    page->pid = pid;
+    // Whoever sees the name finds a complete page. Replaces what an earlier
+    // process, or this one before an exec, left there.
+    if (rename(fresh, path) == 0) {
+      memcpy(g_path, path, sizeof(path));
+      g_owner_pid = pid;
+      return page;
+    }
+    munmap(page, kControlPageBytes);
+    unlink(fresh);
+  }
+  return nullptr;
+}
+
+void RemoveControlPage() noexcept {
+  if (g_path[0] == '\0' || g_owner_pid != syscall(SYS_getpid)) return;
+  const int saved_errno = errno;
+  unlink(g_path);
+  errno = saved_errno;
+}
+
+bool AnswerControlRequest(ControlPage& page) noexcept {
+  // Acquire: pairs with the controller's write of `request`, its last one.
+  const std::uint32_t request =
+      page.request.load(std::memory_order_acquire) & kRequestNumberMask;
+  if (request == page.reply.load(std::memory_order_relaxed)) return false;
+  Answer(page);
+  page.reply.store(request, std::memory_order_release);
+  syscall(SYS_futex, &page.reply, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+  return true;
+}
+
+}  // namespace countrace::runtime

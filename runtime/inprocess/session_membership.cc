@@ -1,0 +1,105 @@
+#include "runtime/inprocess/session_membership.h"
+
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/inprocess/hook_sites.h"
+#include "runtime/inprocess/process_state.h"
+#include "runtime/inprocess/thread_ring.h"
+#include "runtime/inprocess/trace_clock.h"
+
+namespace countrace::runtime {
+
+namespace lf = countrace::logformat;
+
+namespace {
+
+// Every thread of the process passes a full memory barrier. False: the kernel
+// (before 4.3) or a sandbox does not offer it.
+bool MemoryBarrierOnAllThreads() noexcept {
+  if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0,
+              0) == 0 &&
+      syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0) {
+    return true;
+  }
+  return syscall(SYS_membarrier, MEMBARRIER_CMD_SHARED, 0, 0) == 0;
+}
+
+// After this no thread has a ring that it could start to write into. False: one
+// is in the middle of a record, or cannot be asked.
+bool TakeRingsAway() noexcept {
+  ThreadRing* const all = g_process->all_rings.load(std::memory_order_acquire);
+  for (ThreadRing* ring = all; ring != nullptr; ring = ring->next_all) {
+    if (ring->owner != nullptr) TakeRingFromOwner(*ring);
+  }
+  // A thread that sets `busy` behind the barrier finds no ring any more; one
+  // that set it before is seen below. It pays nothing for that: no fence
+  // between its store of `busy` and its load of the ring.
+  if (!MemoryBarrierOnAllThreads()) return false;
+  for (ThreadRing* ring = all; ring != nullptr; ring = ring->next_all) {
+    if (ring->owner != nullptr &&
+        __atomic_load_n(&ring->owner->busy, __ATOMIC_ACQUIRE) != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Leaves within a second, if nobody was stopped in the middle of a hook.
+bool LeaveSoon() noexcept {
+  for (int attempt = 0; attempt < 1000; ++attempt) {
+    if (TryLeaveSession()) return true;
+    const timespec pause = {0, 1'000'000};
+    syscall(SYS_nanosleep, &pause, nullptr);
+  }
+  return false;
+}
+
+}  // namespace
+
+bool SessionHasEnded() noexcept {
+  if (!SessionIsRecording()) return true;
+  return syscall(SYS_kill, g_session->recorder_pid, 0) != 0 && errno != EPERM;
+}
+
+ControlStatus JoinSession(const char* path, int* error) noexcept {
+  if (SessionIsMapped() && !SessionHasEnded()) {
+    return SessionIs(path) ? ControlStatus::kOk
+                           : ControlStatus::kOtherRecording;
+  }
+  if (SessionIsMapped() && !LeaveSoon()) return ControlStatus::kStillLeaving;
+  const SignalBlock block;
+  g_process->sites_lock.Lock();
+  const ControlStatus status = MapSession(path, error);
+  if (status == ControlStatus::kOk) {
+    StartClock(g_session->raw_ns_mult);
+    EnterSession();
+    OpenSelectedGates();
+  }
+  g_process->sites_lock.Unlock();
+  return status;
+}
+
+bool TryLeaveSession() noexcept {
+  const SignalBlock block;
+  g_process->slow_path_closed.store(1, std::memory_order_seq_cst);
+  g_process->sites_lock.Lock();
+  CloseAllGates();
+  g_process->sites_lock.Unlock();
+  // seq_cst with SlowPathUse: it sees the closed path, or we see it.
+  if (g_process->slow_path_users.load(std::memory_order_seq_cst) != 0) {
+    return false;
+  }
+  g_process->owners_lock.Lock();
+  const bool taken = TakeRingsAway();
+  if (taken) ResetAllRings();
+  g_process->owners_lock.Unlock();
+  if (taken) LeaveSession();
+  return taken;
+}
+
+}  // namespace countrace::runtime

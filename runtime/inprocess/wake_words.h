@@ -1,0 +1,33 @@
+// Sleeps until one of a few futex words changes, which lie in different files:
+// our threads', a controller's, the recorder's.
+#ifndef COUNTRACE_RUNTIME_INPROCESS_WAKE_WORDS_H_
+#define COUNTRACE_RUNTIME_INPROCESS_WAKE_WORDS_H_
+
+#include <atomic>
+#include <cstdint>
+
+namespace countrace::runtime {
+
+class WakeWords {
+ public:
+  // Adds a word (null: none) and remembers its value: what changes from here on
+  // ends Wait(). At most three.
+  void Add(std::atomic<std::uint32_t>* word) noexcept;
+
+  // True: nothing changed for `timeout_ns` (all ones: wait for ever). May
+  // return early.
+  bool Wait(std::uint64_t timeout_ns) const noexcept;
+
+ private:
+  bool WaitForAny(std::uint64_t timeout_ns, int* error) const noexcept;
+  bool AnyChanged() const noexcept;
+
+  static constexpr std::uint32_t kMaxWords = 3;
+  std::atomic<std::uint32_t>* word_[kMaxWords] = {};
+  std::uint32_t seen_[kMaxWords] = {};
+  std::uint32_t count_ = 0;
+};
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_INPROCESS_WAKE_WORDS_H_
