@@ -14,6 +14,8 @@ constexpr Verb kVerbs[] = {
     {"verify", "check that a trace is sound", RunVerify},
     {"recover", "make the trace of a killed recording sound", RunRecover},
     {"list", "events and hooks that can be recorded here", RunList},
+    {"hooks", "list the hooks of a running process, switch them on and off",
+     RunHooks},
     {"doctor", "what works on this machine, and what would fix the rest",
      RunDoctor},
     {"help", "explain a verb", RunHelp},

@@ -33,6 +33,7 @@ int RunInfo(const Arguments& arguments);
 int RunVerify(const Arguments& arguments);
 int RunRecover(const Arguments& arguments);
 int RunList(const Arguments& arguments);
+int RunHooks(const Arguments& arguments);
 int RunDoctor(const Arguments& arguments);
 int RunHelp(const Arguments& arguments);
 int RunVersion(const Arguments& arguments);

@@ -21,6 +21,12 @@ _countrace() {
     --mode) mapfile -t COMPREPLY < <(compgen -W 'stream discard' -- "$cur"); return ;;
     --kernel) mapfile -t COMPREPLY < <(compgen -W 'syscalls faults irq softirq block wakeups' -- "$cur"); return ;;
     --backend) mapfile -t COMPREPLY < <(compgen -W 'auto bpf perf' -- "$cur"); return ;;
+    -p | --pid)
+      if [[ $verb == hooks || $verb == record ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$(ps -eo pid= 2>/dev/null)" -- "$cur")
+        return
+      fi
+      ;;
     --by)
       mapfile -t COMPREPLY < <(compgen -W 'process thread segment path cpu hook' -- "$cur")
       return
@@ -30,6 +36,21 @@ _countrace() {
   if [[ $verb == list && $COMP_CWORD -eq 2 && $cur != -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W 'events hooks tracepoints' -- "$cur")
     return
+  fi
+  if [[ $verb == hooks && $COMP_CWORD -eq 2 && $cur != -* ]]; then
+    mapfile -t COMPREPLY < <(compgen -W 'list enable disable' -- "$cur")
+    return
+  fi
+  if [[ $verb == hooks && $prev != -* && $cur != -* ]]; then
+    # Names of the process given by -p; a name is a glob of itself.
+    local pid
+    pid=$(sed -n 's/.* \(-p\|--pid\)[ =]\([0-9][0-9]*\).*/\2/p' <<<"${COMP_WORDS[*]}")
+    if [[ -n $pid ]]; then
+      local names
+      names=$("$program" hooks list -p "$pid" --format csv 2>/dev/null | sed 1d | cut -d, -f2)
+      mapfile -t COMPREPLY < <(compgen -W "$names" -- "$cur")
+      return
+    fi
   fi
   # After "--" the command of `record` completes as it would on its own.
   local i

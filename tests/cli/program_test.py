@@ -22,6 +22,7 @@ import urllib.request
 
 GOLDEN = pathlib.Path(__file__).parent / "golden"
 VERBS = ["record", "report", "view", "script", "info", "verify", "recover",
+         "hooks",
          "list", "doctor", "help", "version"]
 READING_VERBS = ["report", "script", "view", "info", "verify", "recover"]
 COUNTRACE = ""

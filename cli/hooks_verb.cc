@@ -1,0 +1,156 @@
+#include <fnmatch.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_format.h"
+#include "cli/exit_status.h"
+#include "cli/quantity.h"
+#include "cli/row_table.h"
+#include "cli/verb.h"
+#include "cli/verb_parser.h"
+#include "runtime/recorder/process_control.h"
+
+namespace countrace::cli {
+namespace {
+
+using runtime::ProcessControl;
+using runtime::RunningHook;
+
+constexpr VerbText kText = {
+    .name = "hooks",
+    .summary = "list the hooks of a running process, switch them on and off",
+    .usage =
+        "list -p PID [options] [GLOB]\n"
+        "enable -p PID [options] GLOB\n"
+        "disable -p PID [options] GLOB",
+    .details =
+        "Works on every process with the runtime library in it, recorded or\n"
+        "not, of the same user, or of any user as root. GLOB is matched with\n"
+        "provider:name. A switch takes effect at once; `on` is what records\n"
+        "in this recording or, outside of one, in the next.\n"
+        "\n"
+        "`disable` holds until `enable` or the end of the process. `enable`\n"
+        "widens the `--hooks` of the recording it is given in; otherwise it\n"
+        "only undoes a `disable`. A segment that was entered while its hook\n"
+        "was on still records its exit.\n"
+        "\n"
+        "exit status: 0 done, 1 no such process, no runtime library in it, no\n"
+        "hook matches, or it does not answer; 2 wrong usage; 5 another user's\n"
+        "process.\n",
+    .examples =
+        "countrace hooks list -p $(pidof server)\n"
+        "countrace hooks disable -p $(pidof server) 'server:parse*'\n"
+        "countrace hooks enable -p $(pidof server) '*'\n",
+};
+
+std::vector<RunningHook> Matching(const std::vector<RunningHook>& hooks,
+                                  const std::string& glob) {
+  std::vector<RunningHook> matching;
+  for (const RunningHook& hook : hooks) {
+    if (fnmatch(glob.c_str(), hook.name.c_str(), 0) == 0) {
+      matching.push_back(hook);
+    }
+  }
+  return matching;
+}
+
+int PrintHooks(const ProcessControl& process,
+               const std::vector<RunningHook>& hooks,
+               const std::string& format) {
+  RowTable table("countrace.running_hooks/1", "hooks",
+                 {"id", "hook", "location", "kind", "state"});
+  for (const RunningHook& hook : hooks) {
+    table.Add({hook.id, hook.name, hook.location, hook.kind,
+               std::string(hook.on ? "on" : "off")});
+  }
+  if (format == "text") {
+    Say(kText.name,
+        process.session().empty()
+            ? absl::StrFormat("process %d is not being recorded; `countrace "
+                              "record -p %d` does it",
+                              process.pid(), process.pid())
+            : absl::StrFormat("process %d is being recorded into %s",
+                              process.pid(), process.session()));
+  }
+  return PrintData(kText.name, table.Render(format));
+}
+
+int SwitchHooks(ProcessControl& process, const std::string& glob, bool on,
+                bool quiet) {
+  const absl::Status switched = process.Switch(glob, on);
+  if (!switched.ok()) return ReportFailure(kText.name, switched);
+  const auto hooks = process.List();
+  if (!hooks.ok()) return ReportFailure(kText.name, hooks.status());
+  const std::vector<RunningHook> matching = Matching(*hooks, glob);
+  std::size_t as_asked = 0;
+  for (const RunningHook& hook : matching) as_asked += hook.on == on ? 1 : 0;
+  if (!quiet) {
+    Say(kText.name,
+        absl::StrFormat("%s of %s hooks of process %d are %s",
+                        FormatCount(as_asked), FormatCount(hooks->size()),
+                        process.pid(), on ? "on" : "off"));
+  }
+  if (as_asked == matching.size()) return kExitOk;
+  Say(kText.name,
+      absl::StrFormat("%s stay off: the recording's --hooks leaves them out",
+                      FormatCount(matching.size() - as_asked)));
+  return kExitOk;
+}
+
+}  // namespace
+
+int RunHooks(const Arguments& arguments) {
+  VerbParser parser(kText);
+  std::string action, glob, pid_text, format;
+  bool quiet = false;
+  parser.AddPositional("action", action);
+  parser.AddPositional("glob", glob);
+  parser.AddText("-p,--pid", "PID", pid_text, "the process");
+  parser.AddFormat(format, {"text", "json", "jsonl", "csv"});
+  parser.AddFlag("-q,--quiet", quiet, "enable, disable: say nothing");
+  if (const auto status = parser.Parse(arguments)) return *status;
+
+  if (action != "list" && action != "enable" && action != "disable") {
+    return parser.UsageError(
+        action.empty()
+            ? "say what to do: list, enable or disable"
+            : absl::StrFormat("cannot `%s` hooks, only list, enable or disable",
+                              action));
+  }
+  if (pid_text.empty()) {
+    return parser.UsageError(
+        "-p PID is missing: hooks are those of a running process; `countrace "
+        "list hooks` shows those of a trace or a program");
+  }
+  std::int32_t pid = 0;
+  if (!absl::SimpleAtoi(pid_text, &pid) || pid <= 0) {
+    return parser.UsageError(
+        absl::StrFormat("-p %s: not a process id", pid_text));
+  }
+  if (action != "list" && glob.empty()) {
+    return parser.UsageError(
+        absl::StrFormat("which hooks to %s? Give a glob, '*' for all", action));
+  }
+  auto process = ProcessControl::Open(pid);
+  if (!process.ok()) return ReportFailure(kText.name, process.status());
+  if (action != "list") {
+    return SwitchHooks(*process, glob, action == "enable", quiet);
+  }
+  const auto hooks = process->List();
+  if (!hooks.ok()) return ReportFailure(kText.name, hooks.status());
+  if (glob.empty()) return PrintHooks(*process, *hooks, format);
+  const std::vector<RunningHook> matching = Matching(*hooks, glob);
+  if (matching.empty()) {
+    return ReportFailure(
+        kText.name, absl::NotFoundError(absl::StrFormat(
+                        "No hook of process %d matches \"%s\" (globs are on "
+                        "provider:name); it has %d hooks",
+                        pid, glob, hooks->size())));
+  }
+  return PrintHooks(*process, matching, format);
+}
+
+}  // namespace countrace::cli

@@ -1,0 +1,518 @@
+#!/usr/bin/env python3
+"""Programs that run already join a recording and leave it again, and their
+hooks are switched from outside; checked through the real `countrace`.
+
+usage: running_programs_test.py COUNTRACE HOOK_WORKLOAD RUNTIME_LIBRARY
+"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+COUNTRACE = WORKLOAD = LIBRARY = None
+FULL = bool(os.environ.get('COUNTRACE_TEST_FULL'))
+NOBODY = 65534
+KERNEL = ['--no-kernel']  # the kernel's side is tested elsewhere
+
+
+def countrace(*arguments, check=True, **kwargs):
+    result = subprocess.run([COUNTRACE, *map(str, arguments)], text=True,
+                            capture_output=True, timeout=120, check=False,
+                            **kwargs)
+    if check and result.returncode != 0:
+        raise AssertionError(f'countrace {arguments}: {result.returncode}\n'
+                             f'{result.stdout}\n{result.stderr}')
+    return result
+
+
+def script(trace):
+    return countrace('script', trace).stdout.splitlines()
+
+
+def by_thread(lines, hook):
+    """Payloads of a point hook, in order, for each tid."""
+    found = {}
+    for line in lines:
+        match = re.match(r'\[\S+\] \d+/(\d+) ' + hook +
+                         r': \{ arg0 = (\d+) \}', line)
+        if match:
+            found.setdefault(int(match[1]), []).append(int(match[2]))
+    return found
+
+
+def wait_until(condition, what):
+    deadline = time.monotonic() + 30
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError(f'never: {what}')
+        time.sleep(0.005)
+
+
+def maps(pid):
+    return pathlib.Path(f'/proc/{pid}/maps').read_text(encoding='utf-8')
+
+
+class Running(unittest.TestCase):
+    def setUp(self):
+        self.work = pathlib.Path(tempfile.mkdtemp(prefix='countrace-e2e-'))
+        self.addCleanup(shutil.rmtree, self.work, ignore_errors=True)
+        self.trace = self.work / 'trace.ctf'
+
+    def start(self, *arguments, program=None, controlled=True, **kwargs):
+        """The workload, preloaded, outside of any recording."""
+        environment = dict(os.environ, LD_PRELOAD=LIBRARY)
+        environment.update(kwargs.pop('environment', {}))
+        process = subprocess.Popen(
+            [program or WORKLOAD, *map(str, arguments)], env=environment,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            **kwargs)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.stdout.close)
+        if controlled:
+            wait_until(lambda: 'countrace-control-' in maps(process.pid),
+                       'a control page')
+        return process
+
+    def start_ticks(self, threads=2, **kwargs):
+        counters = self.work / 'counters'
+        with open(counters, 'wb') as file:
+            file.truncate(4096)
+        os.chmod(counters, 0o666)
+        process = self.start('killed', counters, threads, 50, **kwargs)
+        wait_until(lambda: all(self.committed()[:threads]), 'ticks')
+        return process
+
+    def committed(self):
+        with open(self.work / 'counters', 'rb') as file:
+            return struct.unpack('<8Q', file.read(64))
+
+    def record(self, process, *options, trace=None, check=True, **kwargs):
+        return countrace('record', *KERNEL, '-o', trace or self.trace, '-p',
+                         process.pid, *options, check=check, **kwargs)
+
+    def begin(self, *options):
+        """A recorder that runs until end()."""
+        recorder = subprocess.Popen(
+            [COUNTRACE, 'record', *KERNEL, '-o', str(self.trace), *options],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(recorder.wait)
+        self.addCleanup(recorder.kill)
+        self.addCleanup(recorder.stderr.close)
+        self.addCleanup(recorder.stdout.close)
+        return recorder
+
+    def end(self, recorder):
+        recorder.send_signal(signal.SIGINT)
+        _, errors = recorder.communicate(timeout=60)
+        self.assertEqual(recorder.returncode, 0, errors)
+        return errors
+
+    def check_sound(self, trace):
+        self.assertIn('sound', countrace('verify', trace).stdout)
+        babeltrace = subprocess.run(['babeltrace2', str(trace)], text=True,
+                                    capture_output=True, timeout=120,
+                                    check=False)
+        self.assertEqual(babeltrace.stderr, '')
+        self.assertEqual(len(babeltrace.stdout.splitlines()),
+                         len(script(trace)))
+
+    def check_complete(self, trace, before, after):
+        """Every tick of the time between is there, once."""
+        self.check_sound(trace)
+        found = by_thread(script(trace), 'workload:tick')
+        self.assertEqual(len(found), 2)
+        for ticks in found.values():
+            self.assertEqual(ticks, list(range(ticks[0], ticks[-1] + 1)))
+        # Which thread has which counter is not known: the bounds hold for one
+        # of the two orders.
+        spans = sorted((ticks[0], ticks[-1]) for ticks in found.values())
+        self.assertTrue(any(
+            all(before[i] <= first and last < after[i] + 1
+                for i, (first, last) in zip(order, spans))
+            for order in ((0, 1), (1, 0))), (before, spans, after))
+
+
+class JoinAndLeave(Running):
+    def test_one_process_joins_one_recording_after_the_other(self):
+        process = self.start_ticks()
+        for index in range(20 if FULL else 5):
+            trace = self.work / f'{index}.ctf'
+            options = ['--hook-events', 'page-faults'] if index == 3 else []
+            before = self.committed()
+            run = self.record(process, '--for', '60ms', *options, trace=trace)
+            after = self.committed()
+            self.assertIn('nothing was lost', run.stderr)
+            self.assertIn('1 processes with hooks joined', run.stderr)
+            if index != 3:
+                self.check_complete(trace, before, after)
+            self.check_sound(trace)
+            # Idle again: nothing of the recording is mapped any more.
+            self.assertNotIn(str(self.work / f'{index}.ctf'),
+                             maps(process.pid))
+            self.assertIsNone(process.poll())
+
+    def test_the_same_name_again(self):
+        process = self.start_ticks()
+        for _ in range(5):
+            run = self.record(process, '--for', '30ms', '--force')
+            self.assertIn('1 processes with hooks joined', run.stderr)
+            self.check_sound(self.trace)
+
+    def test_signal_handlers_short_threads_and_forks(self):
+        for arguments in (('storm', 10**9, 200), ('short', 10**9, 10),
+                          ('forks', 10**9, 2)):
+            with self.subTest(arguments=arguments):
+                process = self.start(*arguments)
+                for index in range(4):
+                    options = (['--hook-events', 'page-faults']
+                               if index % 2 else [])
+                    self.record(process, '--for', '40ms', '--force', *options)
+                    self.assertIn('sound',
+                                  countrace('verify', self.trace).stdout)
+                    self.assertIsNone(process.poll())
+                process.kill()
+                self.assertEqual(process.stderr.read(), '')
+
+    def test_recording_begins_and_ends_inside_of_a_segment(self):
+        process = self.start('long', 100)
+        self.record(process, '--for', '350ms')
+        self.check_sound(self.trace)
+        lines = script(self.trace)
+        # Entered before: a scope that did not record its enter, no exit either.
+        self.assertRegex(lines[0], 'workload:long__enter')
+        self.assertRegex(lines[-1], 'workload:long__enter')
+        # And what it leaves after the recording is written nowhere.
+        self.assertIsNone(process.poll())
+        data = json.loads(countrace('report', '--format', 'json',
+                                    self.trace).stdout)
+        (segment,) = data['segments']
+        self.assertGreaterEqual(segment['calls'], 1)
+
+    def test_stopped_process_is_named_and_joins_later(self):
+        process = self.start_ticks()
+        process.send_signal(signal.SIGSTOP)
+        run = self.record(process, '--for', '10ms')
+        self.assertIn(f'process {process.pid}', run.stderr)
+        self.assertIn('kill -CONT', run.stderr)
+        process.send_signal(signal.SIGCONT)
+        run = self.record(process, '--for', '50ms', '--force')
+        self.assertIn('1 processes with hooks joined', run.stderr)
+        self.check_sound(self.trace)
+
+    def test_stopped_while_it_records(self):
+        process = self.start_ticks()
+        recorder = self.begin('-p', str(process.pid))
+        wait_until(lambda: 'thread-' in maps(process.pid), 'joined')
+        process.send_signal(signal.SIGSTOP)
+        self.assertIn('did not leave', self.end(recorder))
+        self.assertIn('sound', countrace('verify', self.trace).stdout)
+        process.send_signal(signal.SIGCONT)
+        other = self.work / 'other.ctf'
+        self.record(process, '--for', '50ms', trace=other)
+        self.check_sound(other)
+        self.assertIsNone(process.poll())
+
+    def test_recorder_killed(self):
+        process = self.start_ticks()
+        recorder = self.begin('-p', str(process.pid))
+        wait_until(lambda: 'thread-' in maps(process.pid), 'joined')
+        recorder.kill()
+        recorder.wait()
+        wait_until(lambda: 'thread-' not in maps(process.pid), 'left')
+        countrace('recover', self.trace)
+        self.check_sound(self.trace)
+        self.record(process, '--for', '50ms', '--force')
+        self.check_sound(self.trace)
+
+    def test_new_program_joins_without_the_environment(self):
+        recorder = self.begin('-a')
+        wait_until((self.trace / '.session').exists, 'a session')
+        process = self.start('long', 1)
+        wait_until(lambda: 'thread-' in maps(process.pid), 'joined')
+        self.end(recorder)
+        self.check_sound(self.trace)
+        self.assertIn('workload:long', '\n'.join(script(self.trace)))
+
+    def test_program_that_execs_goes_on(self):
+        shell = ('sleep 0.3; exec "$0" "$@"')
+        process = self.start('-c', shell, WORKLOAD, 'long', '1',
+                             program='/bin/sh', controlled=False)
+        recorder = self.begin('-p', str(process.pid))
+        wait_until(lambda: 'thread-' in maps(process.pid), 'joined')
+        self.end(recorder)
+        self.check_sound(self.trace)
+        self.assertIn('workload:long', '\n'.join(script(self.trace)))
+
+    def test_process_of_a_command_is_controlled_too(self):
+        recorder = self.begin('--', WORKLOAD, 'long', '5')
+        wait_until((self.trace / '.session').exists, 'a session')
+        found = []
+
+        def started():
+            found[:] = subprocess.run(
+                ['pgrep', '-P', str(recorder.pid), 'hook_workload'],
+                text=True, capture_output=True, check=False).stdout.split()
+            return found and 'countrace-control-' in maps(found[0])
+        wait_until(started, 'the command')
+        listed = countrace('hooks', 'list', '-p', found[0])
+        self.assertIn(str(self.trace), listed.stderr)
+        os.kill(int(found[0]), signal.SIGKILL)
+        recorder.communicate(timeout=60)
+
+    def test_what_cannot_join_is_named(self):
+        plain = subprocess.Popen(['sleep', '100'])
+        self.addCleanup(plain.wait)
+        self.addCleanup(plain.kill)
+        run = self.record(plain, '--for', '10ms')
+        self.assertIn('no countrace runtime library', run.stderr)
+
+        counters = self.work / 'counters'
+        with open(counters, 'wb') as file:
+            file.truncate(4096)
+        parent = self.start('forked', counters)
+        child = int(re.match(r'child (\d+)', parent.stdout.readline())[1])
+        self.addCleanup(os.kill, child, signal.SIGKILL)
+        run = countrace('record', *KERNEL, '-p', child, '--for', '10ms', '-o',
+                        self.work / 'forked.ctf')
+        self.assertIn(f'was forked by process {parent.pid}', run.stderr)
+
+        switched_off = self.start('long', 1, controlled=False,
+                                  environment={'COUNTRACE_CONTROL': 'off'})
+        run = self.record(switched_off, '--for', '10ms', '--force')
+        self.assertIn('COUNTRACE_CONTROL=off', run.stderr)
+
+        process = self.start('long', 1)
+        recorder = self.begin('--force', '-p', str(process.pid))
+        wait_until(lambda: 'thread-' in maps(process.pid), 'joined')
+        run = self.record(process, '--for', '10ms',
+                          trace=self.work / 'second.ctf')
+        self.assertIn(f'takes part in the recording {self.trace}', run.stderr)
+        self.end(recorder)
+
+    def test_idle_process_costs_nothing(self):
+        process = self.start('long', 100000)
+        tasks = pathlib.Path(f'/proc/{process.pid}/task')
+
+        def switches():
+            total = {}
+            for task in tasks.iterdir():
+                status = (task / 'status').read_text(encoding='utf-8')
+                name = re.search(r'Name:\s+(\S+)', status)[1]
+                count = re.search(r'^voluntary_ctxt_switches:\s+(\d+)',
+                                  status, re.M)[1]
+                total[name] = int(count)
+            return total
+        before = switches()
+        self.assertIn('countrace', before)
+        time.sleep(1.5)  # a thread that polled would have shown it
+        self.assertEqual(switches()['countrace'], before['countrace'])
+
+    def test_control_file_goes_with_its_process(self):
+        process = self.start('ticks', 1, 10, controlled=False)
+        process.wait(timeout=30)
+        self.assertFalse(
+            pathlib.Path(f'/dev/shm/countrace-control-{process.pid}').exists())
+        killed = self.start('long', 1)
+        killed.kill()
+        killed.wait()
+        path = pathlib.Path(f'/dev/shm/countrace-control-{killed.pid}')
+        countrace('record', *KERNEL, '-a', '--for', '10ms', '-o', self.trace)
+        self.assertFalse(path.exists())
+
+
+class OtherUsers(Running):
+    def setUp(self):
+        super().setUp()
+        if os.geteuid() != 0 or not shutil.which('setpriv'):
+            self.skipTest('needs root and setpriv')
+        # What nobody may read and write.
+        self.shared = pathlib.Path(tempfile.mkdtemp(prefix='countrace-e2e-'))
+        self.addCleanup(shutil.rmtree, self.shared, ignore_errors=True)
+        os.chmod(self.shared, 0o777)
+        os.chmod(self.work, 0o755)
+        for source in (COUNTRACE, WORKLOAD, LIBRARY):
+            shutil.copy(source, self.shared)
+
+    def as_nobody(self):
+        os.setgroups([])
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
+
+    def copied(self, path):
+        return str(self.shared / pathlib.Path(path).name)
+
+    def test_same_user_without_privilege(self):
+        process = self.start('long', 1, program=self.copied(WORKLOAD),
+                             environment={'LD_PRELOAD': self.copied(LIBRARY)},
+                             preexec_fn=self.as_nobody)
+        trace = self.shared / 'nobody.ctf'
+        run = subprocess.run(
+            [self.copied(COUNTRACE), 'record', '-p', str(process.pid), '--for',
+             '50ms', '-o', str(trace)], text=True, capture_output=True,
+            env=dict(os.environ, COUNTRACE_RUNTIME=self.copied(LIBRARY)),
+            timeout=60, check=False, preexec_fn=self.as_nobody)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn('1 processes with hooks joined', run.stderr)
+        self.check_sound(trace)
+
+    def test_another_users_process_is_refused(self):
+        process = self.start('long', 1)
+        for arguments in (('hooks', 'disable', '-p', str(process.pid), '*'),
+                          ('hooks', 'list', '-p', str(process.pid))):
+            run = subprocess.run(
+                [self.copied(COUNTRACE), *arguments], text=True,
+                capture_output=True, timeout=60, check=False,
+                preexec_fn=self.as_nobody)
+            self.assertEqual(run.returncode, 5, run.stderr)
+            self.assertIn('another user', run.stderr)
+        listed = countrace('hooks', 'list', '-p', process.pid, '--format',
+                           'json')
+        self.assertEqual({'on'}, {hook['state'] for hook in
+                                  json.loads(listed.stdout)['hooks']})
+
+
+class Hooks(Running):
+    def hooks(self, process, *arguments):
+        run = countrace('hooks', 'list', '-p', process.pid, '--format', 'json',
+                        *arguments)
+        return json.loads(run.stdout)['hooks']
+
+    def state(self, process, name):
+        states = {hook['state'] for hook in self.hooks(process, name)}
+        self.assertEqual(len(states), 1, (name, states))
+        return states.pop()
+
+    def test_list(self):
+        process = self.start('long', 1)
+        hooks = self.hooks(process)
+        names = {hook['hook'] for hook in hooks}
+        self.assertLessEqual({'workload:tick', 'workload:long',
+                              'workload:pair'}, names)
+        sources = {hook['location'].rsplit(':', 1)[0] for hook in hooks}
+        self.assertEqual({pathlib.Path(source).name for source in sources},
+                         {'hook_workload.cc'})
+        locations = [hook['location'] for hook in hooks]
+        self.assertEqual(len(locations), len(set(locations)))
+        kinds = {hook['hook']: hook['kind'] for hook in hooks}
+        self.assertEqual(kinds['workload:tick'], 'point')
+        self.assertEqual(kinds['workload:long'], 'segment')
+        self.assertEqual({hook['id'] for hook in hooks}, {'-'})
+
+        recorder = self.begin('-p', str(process.pid))
+        wait_until(lambda: 'thread-' in maps(process.pid), 'joined')
+        # tick has two ids: one for each type of its payload.
+        recorded = {(hook['hook'], int(hook['id']))
+                    for hook in self.hooks(process)}
+        self.end(recorder)
+        listed = json.loads(countrace('list', 'hooks', self.trace, '--format',
+                                      'json').stdout)['hooks']
+        self.assertEqual(recorded, {(hook['hook'], hook['id'])
+                                    for hook in listed})
+
+    def test_switches_take_effect_at_once(self):
+        process = self.start_ticks()
+        recorder = self.begin('-p', str(process.pid))
+        wait_until(lambda: 'thread-' in maps(process.pid), 'joined')
+        off, on = [], []
+        for _ in range(10):
+            countrace('hooks', 'disable', '-p', process.pid, '*:tick')
+            off.append(self.committed())
+            time.sleep(0.01)
+            on.append(self.committed())
+            countrace('hooks', 'enable', '-p', process.pid, 'work*:ti?k')
+            time.sleep(0.01)
+        self.end(recorder)
+        self.check_sound(self.trace)
+        found = by_thread(script(self.trace), 'workload:tick')
+        self.assertEqual(len(found), 2)
+        spans = sorted(found.values())
+        matched = False
+        for order in ((0, 1), (1, 0)):
+            # A hook in flight while it was switched off may still record.
+            matched |= all(
+                not any(a[i] + 1 < tick < b[i] for tick in ticks)
+                for i, ticks in zip(order, spans) for a, b in zip(off, on))
+        self.assertTrue(matched)
+        for ticks in spans:
+            self.assertEqual(ticks, sorted(set(ticks)))
+            gaps = sum(b != a + 1 for a, b in zip(ticks, ticks[1:]))
+            self.assertGreaterEqual(gaps, 1)
+
+    def test_disabled_before_a_recording_stays_off(self):
+        process = self.start('long', 1)
+        countrace('hooks', 'disable', '-p', process.pid, 'workload:long')
+        self.assertEqual(self.state(process, 'workload:long'), 'off')
+        self.assertEqual(self.state(process, 'workload:tick'), 'on')
+        self.record(process, '--for', '30ms')
+        self.assertEqual(script(self.trace), [])
+        countrace('hooks', 'enable', '-p', process.pid, '*')
+        self.record(process, '--for', '30ms', '--force')
+        self.assertNotEqual(script(self.trace), [])
+
+    def test_enable_widens_the_filter_of_its_recording_only(self):
+        process = self.start('long', 1)
+        recorder = self.begin('-p', str(process.pid), '--hooks',
+                              'workload:tick')
+        wait_until(lambda: str(self.trace) in countrace(
+            'hooks', 'list', '-p', process.pid).stderr, 'joined')
+        self.assertEqual(self.state(process, 'workload:long'), 'off')
+        self.assertEqual(self.state(process, 'workload:tick'), 'on')
+        countrace('hooks', 'enable', '-p', process.pid, '*:long')
+        self.assertEqual(self.state(process, 'workload:long'), 'on')
+        wait_until(lambda: 'thread-' in maps(process.pid), 'records')
+        self.end(recorder)
+        self.assertIn('workload:long', '\n'.join(script(self.trace)))
+        self.record(process, '--for', '30ms', '--hooks', 'workload:tick',
+                    '--force')
+        self.assertEqual(script(self.trace), [])
+
+    def test_errors(self):
+        process = self.start('long', 1)
+        plain = subprocess.Popen(['sleep', '100'])
+        self.addCleanup(plain.wait)
+        self.addCleanup(plain.kill)
+        for status, text, arguments in (
+                (1, 'no process 99999999', ('list', '-p', '99999999')),
+                (1, 'no countrace runtime library', ('list', '-p', plain.pid)),
+                (1, 'matches "nothing:*"',
+                 ('disable', '-p', process.pid, 'nothing:*')),
+                (1, 'matches "nothing:*"',
+                 ('list', '-p', process.pid, 'nothing:*')),
+                (2, 'not a process id', ('list', '-p', 'me')),
+                (2, '-p PID is missing', ('list',)),
+                (2, 'say what to do', ('-p', process.pid)),
+                (2, 'cannot `toggle`', ('toggle', '-p', process.pid)),
+                (2, 'which hooks to enable', ('enable', '-p', process.pid)),
+                (1, 'too long', ('enable', '-p', process.pid, 'x' * 300))):
+            with self.subTest(arguments=arguments):
+                run = countrace('hooks', *arguments, check=False)
+                self.assertEqual(run.returncode, status, run.stderr)
+                self.assertIn(text, run.stderr)
+
+    def test_many_globs(self):
+        process = self.start('long', 1)
+        for index in range(64):
+            countrace('hooks', 'disable', '-p', process.pid,
+                      '*' * (index + 1) + 'long')
+        run = countrace('hooks', 'disable', '-p', process.pid, '*:tick',
+                        check=False)
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("enable", run.stderr)
+        countrace('hooks', 'enable', '-p', process.pid, '*')
+        countrace('hooks', 'disable', '-p', process.pid, '*:tick')
+        self.assertEqual(self.state(process, 'workload:tick'), 'off')
+
+
+if __name__ == '__main__':
+    COUNTRACE, WORKLOAD, LIBRARY = sys.argv[1:4]
+    unittest.main(argv=[sys.argv[0], *sys.argv[4:]], verbosity=2)
