@@ -19,13 +19,27 @@ namespace countrace::runtime {
 
 namespace {
 
+bool g_forks_controlled = false;
+
+void AfterForkInChild() noexcept {
+  CloseInheritedCounters();
+  if (!g_forks_controlled) return;
+  {
+    SignalBlock block;
+    EnsureProcessInitialised();
+  }
+  WatchMainThread();
+  StartPreparer();
+}
+
 bool Prepare() noexcept {
   static bool tried = false;
   if (tried) return g_process != nullptr;
   tried = true;
   if (!PrepareProcess()) return false;
   CreateThreadEndKey();
-  pthread_atfork(nullptr, nullptr, &CloseInheritedCounters);
+  g_forks_controlled = ForksAreControlled();
+  pthread_atfork(nullptr, nullptr, &AfterForkInChild);
   // secure_getenv: a set-user-id program must not write where its caller says.
   const char* path = secure_getenv(logformat::kSessionEnvironment);
   if (path != nullptr) {

@@ -22,6 +22,7 @@ namespace {
 
 char g_path[64];           // of the file; "" = none
 std::int32_t g_owner_pid;  // a forked child must not remove its parent's
+ControlPage* g_page;       // in a forked child: still its parent's
 
 // Blocks now: a full tmpfs later would be a SIGBUS.
 ControlPage* MapNewFile(const char* path) noexcept {
@@ -40,11 +41,14 @@ ControlPage* MapNewFile(const char* path) noexcept {
   return nullptr;
 }
 
+const char* Choice() noexcept {
+  const char* chosen = getenv("COUNTRACE_CONTROL");
+  return chosen != nullptr ? chosen : "";
+}
+
 bool IsSwitchedOff() noexcept {
   // A set-user-id program must not be told by its caller where to write.
-  const char* chosen = getenv("COUNTRACE_CONTROL");
-  return (chosen != nullptr && strcmp(chosen, "off") == 0) ||
-         getauxval(AT_SECURE) != 0;
+  return strcmp(Choice(), "off") == 0 || getauxval(AT_SECURE) != 0;
 }
 
 void Answer(ControlPage& page) noexcept {
@@ -83,6 +87,8 @@ void Answer(ControlPage& page) noexcept {
 
 ControlPage* CreateControlPage(std::int32_t pid) noexcept {
   if (IsSwitchedOff()) return nullptr;
+  if (g_page != nullptr) munmap(g_page, kControlPageBytes);
+  g_page = nullptr;
   for (const char* folder : kControlFolders) {
     char fresh[sizeof(g_path)];
     char path[sizeof(g_path)];
@@ -99,6 +105,7 @@ ControlPage* CreateControlPage(std::int32_t pid) noexcept {
     if (rename(fresh, path) == 0) {
       memcpy(g_path, path, sizeof(path));
       g_owner_pid = pid;
+      g_page = page;
       return page;
     }
     munmap(page, kControlPageBytes);
@@ -106,6 +113,8 @@ ControlPage* CreateControlPage(std::int32_t pid) noexcept {
   }
   return nullptr;
 }
+
+bool ForksAreControlled() noexcept { return strcmp(Choice(), "forks") == 0; }
 
 void RemoveControlPage() noexcept {
   if (g_path[0] == '\0' || g_owner_pid != syscall(SYS_getpid)) return;

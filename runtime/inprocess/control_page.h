@@ -12,6 +12,11 @@ namespace countrace::runtime {
 // only be recorded from its start.
 ControlPage* CreateControlPage(std::int32_t pid) noexcept;
 
+// The user wants forked children to have a control thread, too
+// (COUNTRACE_CONTROL=forks): a program whose children may exec, or enter other
+// namespaces, must not have it by default.
+bool ForksAreControlled() noexcept;
+
 // Takes the file of this process away, if it has one. Any thread, at exit.
 void RemoveControlPage() noexcept;
 

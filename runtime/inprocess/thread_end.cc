@@ -42,15 +42,19 @@ void OnThreadEnd(void* rounds) {
 
 void CreateThreadEndKey() noexcept {
   g_key_created = pthread_key_create(&g_key, &OnThreadEnd) == 0;
-  if (!g_key_created || !IsMainThread()) return;
-  WatchThreadEnd();
-  g_main_watched.store(true, std::memory_order_relaxed);
+  WatchMainThread();
 }
 
 void WatchThreadEnd() noexcept {
   if (!g_key_created) return;
   pthread_setspecific(
       g_key, reinterpret_cast<void*>(uintptr_t{PTHREAD_DESTRUCTOR_ITERATIONS}));
+}
+
+void WatchMainThread() noexcept {
+  const bool is_main = g_key_created && IsMainThread();
+  if (is_main) WatchThreadEnd();
+  g_main_watched.store(is_main, std::memory_order_relaxed);
 }
 
 bool MainThreadIsWatched() noexcept {

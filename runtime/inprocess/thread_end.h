@@ -13,6 +13,9 @@ void CreateThreadEndKey() noexcept;
 // of its thread-local objects and of other keys.
 void WatchThreadEnd() noexcept;
 
+// Again in a forked child, whose main thread is the one that forked.
+void WatchMainThread() noexcept;
+
 // False: the main thread ended by itself (pthread_exit), or nobody can tell.
 // While it is true the process cannot be waiting for our helper thread only.
 bool MainThreadIsWatched() noexcept;

@@ -133,10 +133,10 @@ absl::StatusOr<ProcessControl> ProcessControl::Open(std::int32_t pid) {
   if (page->pid != pid && same_namespace) {
     return absl::FailedPreconditionError(absl::StrFormat(
         "%s was forked by process %d and did not exec: it has no control "
-        "thread, so it cannot be reached while it runs; %s",
-        NameOf(pid), page->pid,
-        "begin the recording before the fork (`countrace record -p` of the "
-        "parent)"));
+        "thread, so it cannot be reached while it runs; begin the recording "
+        "before the fork (`countrace record -p` of the parent), or start the "
+        "program with COUNTRACE_CONTROL=forks",
+        NameOf(pid), page->pid));
   }
   ProcessControl control(pid, *std::move(file));
   control.request_ = page->reply.load(std::memory_order_relaxed);

@@ -430,6 +430,7 @@ RecordResult Recording::Finish() {
   const SessionControl& control = session_.control();
   if (invitation_) AddMessages(invitation_->TakeMessages());
   DescribeHooks(control);
+  invitation_.reset();  // no other user may write here from now on
 
   LossFacts facts;
   facts.last_errno = control.last_errno.load(std::memory_order_relaxed);

@@ -39,6 +39,7 @@ std::vector<std::int32_t> RunningProcesses() {
 SessionInvitation::SessionInvitation(std::string trace,
                                      std::vector<std::int32_t> pids)
     : trace_(std::move(trace)),
+      access_(trace_),
       pids_(std::move(pids)),
       watch_(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {
   // Before the scan: whoever starts during it is seen by one of the two.
@@ -74,6 +75,9 @@ void SessionInvitation::Ask(std::int32_t pid, bool named) {
     if (named || !no_hooks) Refuse(pid, control.status());
     return;
   }
+  // Where it cannot be granted the directory may still be open to the user: the
+  // process says what it finds.
+  (void)access_.GrantTo(pid);
   const absl::Status asked = control->RequestJoin(trace_);
   if (!asked.ok()) return Refuse(pid, asked);
   asked_.push_back({*std::move(control), MonotonicNs() + kAnswerNs});

@@ -13,6 +13,7 @@
 
 #include "runtime/recorder/process_control.h"
 #include "runtime/recorder/scoped_fd.h"
+#include "runtime/recorder/trace_access.h"
 
 namespace countrace::runtime {
 
@@ -48,6 +49,7 @@ class SessionInvitation {
   void Refuse(std::int32_t pid, const absl::Status& status);
 
   std::string trace_;
+  TraceAccess access_;
   std::vector<std::int32_t> pids_;
   ScopedFd watch_;  // inotify on the folders of control pages
   std::vector<Asked> asked_;

@@ -92,6 +92,16 @@ class Running(unittest.TestCase):
         wait_until(lambda: all(self.committed()[:threads]), 'ticks')
         return process
 
+    def forked(self, **kwargs):
+        """A child that does not exec and ticks."""
+        counters = self.work / 'counters'
+        with open(counters, 'wb') as file:
+            file.truncate(4096)
+        parent = self.start('forked', counters, **kwargs)
+        child = int(re.match(r'child (\d+)', parent.stdout.readline())[1])
+        self.addCleanup(os.kill, child, signal.SIGKILL)
+        return child
+
     def committed(self):
         with open(self.work / 'counters', 'rb') as file:
             return struct.unpack('<8Q', file.read(64))
@@ -276,15 +286,20 @@ class JoinAndLeave(Running):
         run = self.record(plain, '--for', '10ms')
         self.assertIn('no countrace runtime library', run.stderr)
 
-        counters = self.work / 'counters'
-        with open(counters, 'wb') as file:
-            file.truncate(4096)
-        parent = self.start('forked', counters)
-        child = int(re.match(r'child (\d+)', parent.stdout.readline())[1])
-        self.addCleanup(os.kill, child, signal.SIGKILL)
+        child = self.forked()
         run = countrace('record', *KERNEL, '-p', child, '--for', '10ms', '-o',
                         self.work / 'forked.ctf')
-        self.assertIn(f'was forked by process {parent.pid}', run.stderr)
+        self.assertRegex(run.stderr, r'was forked by process \d+')
+
+        child = self.forked(environment={'COUNTRACE_CONTROL': 'forks'})
+        wait_until(lambda: f'countrace-control-{child}' in maps(child),
+                   'a control page')
+        for _ in range(3):
+            run = countrace('record', *KERNEL, '-p', child, '--for', '50ms',
+                            '--force', '-o', self.trace)
+            self.assertIn('1 processes with hooks joined', run.stderr)
+            self.check_sound(self.trace)
+            self.assertNotEqual(script(self.trace), [])
 
         switched_off = self.start('long', 1, controlled=False,
                                   environment={'COUNTRACE_CONTROL': 'off'})
@@ -364,6 +379,23 @@ class OtherUsers(Running):
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertIn('1 processes with hooks joined', run.stderr)
         self.check_sound(trace)
+
+    def test_root_records_it_and_shuts_the_door_behind(self):
+        process = self.start('long', 1, program=self.copied(WORKLOAD),
+                             environment={'LD_PRELOAD': self.copied(LIBRARY)},
+                             preexec_fn=self.as_nobody)
+        trace = self.shared / 'root.ctf'
+        for _ in range(2):
+            run = self.record(process, '--for', '50ms', '--force', trace=trace)
+            self.assertIn('1 processes with hooks joined', run.stderr)
+            self.check_sound(trace)
+            self.assertEqual(os.stat(trace).st_mode & 0o7777, 0o700)
+            self.assertEqual(os.listxattr(trace), [])
+        closed = self.shared / 'closed'
+        closed.mkdir(mode=0o700)
+        run = self.record(process, '--for', '10ms', trace=closed / 'x.ctf')
+        self.assertIn('Permission denied', run.stderr)
+        self.assertIn('-o', run.stderr)
 
     def test_another_users_process_is_refused(self):
         process = self.start('long', 1)
