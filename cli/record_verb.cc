@@ -93,6 +93,10 @@ constexpr VerbText kText = {
         "countrace record -a --for 9s --kernel syscalls --hook "
         "uprobe:redis-server:call\n"
         "\n"
+        "# a flight recorder: the newest 64 MiB of the whole machine\n"
+        "countrace record -a --flight 64M &\n"
+        "countrace snapshot -o slow.ctf countrace.ctf\n"
+        "\n"
         "# other events; counts of page faults at each hook\n"
         "countrace record -a -e task-clock,page-faults --hook-events "
         "page-faults -- ./server\n"
@@ -137,11 +141,14 @@ void SaySummary(const RecordResult& result) {
                       FormatCount(result.streams),
                       FormatDuration(result.elapsed_ns)));
   Say(kText.name,
-      absl::StrFormat("%s processes with hooks joined; %s",
-                      FormatCount(result.processes_joined),
-                      result.discarded == 0 ? std::string("nothing was lost")
-                                            : FormatCount(result.discarded) +
-                                                  " event records were lost"));
+      absl::StrFormat(
+          "%s processes with hooks joined; %s",
+          FormatCount(result.processes_joined),
+          result.discarded == 0 ? std::string("nothing was lost")
+          : result.discarded == result.overwritten
+              ? FormatCount(result.overwritten) +
+                    " older event records were overwritten"
+              : FormatCount(result.discarded) + " event records were lost"));
 }
 
 int FailedStatus(const absl::Status& status) {
@@ -157,6 +164,7 @@ struct Options {
   std::vector<std::string> events, hook_events, pids, kernel_records;
   std::string mode = "stream";
   std::uint64_t sub_buffers = 4;
+  std::uint64_t flight_bytes = 0;
   std::string backend = "auto";
   std::string dry_run_trace, format;
   bool no_kernel = false, no_fault_records = false;
@@ -196,6 +204,10 @@ void AddOptions(VerbParser& parser, Options& options) {
   parser.AddChoice("--mode", "MODE", options.mode, {"stream", "discard"},
                    "stream: the trace grows on disk (default); discard: at "
                    "most --size bytes, the newest records are lost");
+  parser.AddBytes("--flight", options.flight_bytes,
+                  "keep the newest SIZE of all streams together and overwrite "
+                  "the oldest; `countrace snapshot`, SIGUSR1 and the end make "
+                  "a trace of it");
   parser.AddBytes("--size", record.max_bytes,
                   "limit of all thread streams together, with --mode discard "
                   "(default 64M)");
@@ -307,6 +319,21 @@ int RunRecord(const Arguments& arguments) {
   record.hook_events = SplitNames(options.hook_events);
   record.mode = options.mode == "discard" ? logformat::SessionMode::kDiscard
                                           : logformat::SessionMode::kStream;
+  if (options.flight_bytes != 0) {
+    if (parser.is_given("--mode") || parser.is_given("--size")) {
+      return parser.UsageError(
+          "--flight is a mode with a size of its own: "
+          "leave out --mode and --size");
+    }
+    record.mode = logformat::SessionMode::kFlight;
+    record.max_bytes = options.flight_bytes;
+    // Small against the whole, so that little more than a record is overwritten
+    // for a record.
+    if (!parser.is_given("--sub-buffer-size")) {
+      record.sub_buffer_bytes = std::clamp<std::uint64_t>(
+          options.flight_bytes / 64, 64 << 10, 1 << 20);
+    }
+  }
   record.sub_buffers = static_cast<std::uint32_t>(options.sub_buffers);
   record.kernel = !options.no_kernel;
   record.backend = options.backend == "bpf"    ? runtime::KernelBackend::kBpf
@@ -337,13 +364,18 @@ int RunRecord(const Arguments& arguments) {
     for (const std::string& message : result->messages) {
       Say(kText.name, message);
     }
+    for (const std::string& snapshot : result->snapshots) {
+      Say(kText.name, "snapshot: " + snapshot);
+    }
     SaySummary(*result);
   }
   if (result->command_ran) {
     const int status = CommandExitStatus(result->command_status);
     if (status != 0) return status;
   }
-  return options.fail_on_loss && result->discarded > 0 ? kExitLoss : kExitOk;
+  return options.fail_on_loss && result->discarded > result->overwritten
+             ? kExitLoss
+             : kExitOk;
 }
 
 }  // namespace countrace::cli

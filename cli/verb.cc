@@ -6,6 +6,8 @@ namespace {
 constexpr Verb kVerbs[] = {
     {"record", "run a command, or watch the whole machine, into a trace",
      RunRecord},
+    {"snapshot", "make a trace of what a recording holds now, while it goes on",
+     RunSnapshot},
     {"report", "who used what: processes, segments, books that balance",
      RunReport},
     {"view", "show the timeline in a browser", RunView},

@@ -26,6 +26,7 @@ std::span<const Verb> AllVerbs();
 const Verb* FindVerb(std::string_view name);
 
 int RunRecord(const Arguments& arguments);
+int RunSnapshot(const Arguments& arguments);
 int RunReport(const Arguments& arguments);
 int RunView(const Arguments& arguments);
 int RunScript(const Arguments& arguments);

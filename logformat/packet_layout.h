@@ -79,6 +79,9 @@ static_assert(kPacketHeadBytes % kRecordAlignBytes == 0);
 
 enum PacketFlags : std::uint32_t {
   kPacketRecovered = 1u << 0,  // closed by recover, not by its writer
+  // Only while a flight recording runs: stands for overwritten packets, whose
+  // records raw_end counts.
+  kPacketOverwritten = 1u << 1,
 };
 
 // --- Event header: one 64-bit word, `id` in bits 0..15, time in 16..63 ------

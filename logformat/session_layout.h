@@ -55,7 +55,11 @@ struct SessionEvent {
 };
 
 enum class SessionState : std::uint32_t { kRecording = 1, kStopped = 2 };
-enum class SessionMode : std::uint32_t { kStream = 0, kDiscard = 1 };
+enum class SessionMode : std::uint32_t {
+  kStream = 0,
+  kDiscard = 1,
+  kFlight = 2
+};
 enum class SessionScope : std::uint32_t {
   kHooksOnly = 0,  // no kernel records
   kCommand = 1,    // kernel records of one command and its descendants
@@ -88,7 +92,9 @@ struct SessionControl {
   std::uint64_t sub_buffer_bytes;  // largest sub-buffer, multiple of 4096
   std::uint32_t sub_buffers;       // sub-buffers kept ready for each thread
   std::uint32_t reserved0;
-  std::uint64_t max_bytes;  // kDiscard: limit of all thread streams together
+  // kDiscard, kFlight: limit of all thread streams together. In a flight
+  // recording the recorder takes from used_bytes what it overwrites.
+  std::uint64_t max_bytes;
   std::atomic<std::uint64_t> used_bytes;  // of max_bytes
   // Clock: CLOCK_REALTIME - CLOCK_MONOTONIC at the beginning, and the raw
   // counter's rate as the recorder measured it: ns = ticks * mult / 2^32

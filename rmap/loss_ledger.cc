@@ -23,8 +23,8 @@ std::string Remedy(DiscardCause cause, std::uint32_t session_errno) {
       return "no sub-buffer was ready: raise --sub-buffers, or switch off hot "
              "hooks";
     case DiscardCause::kTraceFull:
-      return "the size limit of discard mode was reached: raise it, or record "
-             "in stream mode";
+      return "the size limit was reached (a flight recording overwrites its "
+             "oldest): raise it, or record in stream mode";
     case DiscardCause::kDiskFull:
       return absl::StrFormat(
           "the disk took no more%s: free space, or record to another disk with "

@@ -92,9 +92,9 @@ std::uint64_t NextBytes(const ThreadRing& ring) noexcept {
                                              : g_session->sub_buffer_bytes;
 }
 
-// `discard` mode: takes `bytes` from the session's limit.
+// `discard` and `flight` mode: takes `bytes` from the session's limit.
 bool TakeQuota(std::uint64_t bytes) noexcept {
-  if (g_session->mode != lf::SessionMode::kDiscard) return true;
+  if (g_session->mode == lf::SessionMode::kStream) return true;
   const std::uint64_t before =
       g_session->used_bytes.fetch_add(bytes, std::memory_order_relaxed);
   if (before + bytes <= g_session->max_bytes) return true;
@@ -103,7 +103,7 @@ bool TakeQuota(std::uint64_t bytes) noexcept {
 }
 
 void ReturnQuota(std::uint64_t bytes) noexcept {
-  if (g_session->mode == lf::SessionMode::kDiscard) {
+  if (g_session->mode != lf::SessionMode::kStream) {
     g_session->used_bytes.fetch_sub(bytes, std::memory_order_relaxed);
   }
 }

@@ -24,8 +24,17 @@ namespace {
 ThreadRing g_no_ring;
 
 constexpr std::uint64_t kRetryNs = 100'000'000;
+// Until the recorder of a flight recording has overwritten something.
+constexpr std::uint64_t kFlightRetryNs = 1'000'000;
 // Smaller rests of a sub-buffer are not worth a packet of their own.
 constexpr std::uint64_t kLeftoverMinBytes = 4 * lf::kPacketAlignBytes;
+
+std::uint64_t RetryNs(lf::DiscardCause cause) noexcept {
+  return cause == lf::DiscardCause::kTraceFull &&
+                 g_session->mode == lf::SessionMode::kFlight
+             ? kFlightRetryNs
+             : kRetryNs;
+}
 
 void CountDiscard(ThreadRing& ring, lf::DiscardCause cause) noexcept {
   if (ring.head == nullptr) {
@@ -212,7 +221,8 @@ bool StartThread() noexcept {
     CountSessionDiscard(failure.cause, failure.error);
     g_process->retry_cause.store(static_cast<std::uint32_t>(failure.cause),
                                  std::memory_order_relaxed);
-    g_process->retry_at_ns.store(now_ns + kRetryNs, std::memory_order_relaxed);
+    g_process->retry_at_ns.store(now_ns + RetryNs(failure.cause),
+                                 std::memory_order_relaxed);
     return false;
   }
   OpenThreadCounters(ring->counters);
@@ -266,8 +276,9 @@ bool SwitchSubBuffer(ThreadRing& ring, bool nested) noexcept {
     // take none that happens to be small enough.
     ring.end = ring.pos;
     ring.retry_cause = result.cause;
-    ring.retry_at_ns =
-        result.cause == lf::DiscardCause::kNoSubBuffer ? 0 : now_ns + kRetryNs;
+    ring.retry_at_ns = result.cause == lf::DiscardCause::kNoSubBuffer
+                           ? 0
+                           : now_ns + RetryNs(result.cause);
     CountDiscard(ring, result.cause);
     if (result.error != 0) {
       g_session->last_errno.store(static_cast<std::uint32_t>(result.error),

@@ -16,10 +16,12 @@
 #include "absl/strings/str_format.h"
 #include "logformat/trace_finish.h"
 #include "logformat/trace_reader.h"
+#include "logformat/trace_snapshot.h"
 #include "runtime/recorder/capabilities.h"
 #include "runtime/recorder/command.h"
 #include "runtime/recorder/event_list.h"
 #include "runtime/recorder/event_name.h"
+#include "runtime/recorder/flight_keeper.h"
 #include "runtime/recorder/kernel_backend.h"
 #include "runtime/recorder/monotonic_clock.h"
 #include "runtime/recorder/process_scan.h"
@@ -43,6 +45,7 @@ using logformat::SessionScope;
 constexpr std::uint64_t kMillisecond = 1'000'000;
 // Rings are read this often; nobody is woken for a record.
 constexpr std::uint64_t kDrainNs = 10 * kMillisecond;
+constexpr std::uint64_t kFlightHeadroomBytes = 64 << 20;
 constexpr std::uint64_t kProgressNs = 100 * kMillisecond;
 // How long live processes get to leave the session at the end.
 constexpr std::uint64_t kDetachNs = 1000 * kMillisecond;
@@ -96,6 +99,7 @@ class Recording {
   void InviteProcesses();
   std::vector<pollfd> PollSet() const;
   void TakeSignals();
+  void TakeSnapshot();
   void CloseKernel();
   bool WaitForProcesses();
   void DescribeHooks(const SessionControl& control);
@@ -110,6 +114,7 @@ class Recording {
   StopSignals signals_;
   std::unique_ptr<Command> command_;
   std::optional<SessionInvitation> invitation_;  // with -a or -p
+  std::optional<FlightKeeper> flight_;
   std::optional<PriorityGuard> priority_;
   bool preloaded_ = false;
   bool kernel_began_ = false;
@@ -214,6 +219,11 @@ void Recording::FillSession() {
       std::max(page, (options_.sub_buffer_bytes + page - 1) / page * page);
   control.sub_buffers = std::max(2u, options_.sub_buffers);
   control.max_bytes = options_.max_bytes;
+  if (options_.mode == logformat::SessionMode::kFlight) {
+    // Room for what is written between two looks, and for what is prepared.
+    control.max_bytes += std::max(options_.max_bytes, kFlightHeadroomBytes);
+    flight_.emplace(directory_.path(), options_.max_bytes, control);
+  }
   if (kernel_ != nullptr) {
     for (const EventSpec& event : kernel_->events()) {
       control.cpu_events[control.cpu_event_count++] = ToSessionEvent(event);
@@ -287,8 +297,29 @@ std::vector<pollfd> Recording::PollSet() const {
   return set;
 }
 
+// Beside the trace, under the first free name TRACE.snapshot-N.
+void Recording::TakeSnapshot() {
+  for (int number = 1;; ++number) {
+    const std::string path =
+        absl::StrFormat("%s.snapshot-%d", directory_.path(), number);
+    const auto taken = logformat::SnapshotTrace(directory_.path(), path);
+    if (absl::IsAlreadyExists(taken.status())) continue;
+    if (taken.ok()) {
+      result_.snapshots.push_back(path);
+    } else {
+      result_.messages.push_back(
+          absl::StrFormat("No snapshot: %s", StatusText(taken.status())));
+    }
+    return;
+  }
+}
+
 void Recording::TakeSignals() {
   while (const std::optional<StopSignal> signal = signals_.Take()) {
+    if (signal->number == SIGUSR1) {
+      TakeSnapshot();
+      continue;
+    }
     ++signals_taken_;
     // Possible outcomes: no command: stop. First signal: the command ends by it
     // (the terminal sends it there too; else we pass it on) and we wait for it.
@@ -310,8 +341,9 @@ void Recording::Run() {
     std::uint64_t now = MonotonicNs();
     // Without pidfds (Linux before 5.3) the command's end is looked for at each
     // turn, so turns must be short then.
-    std::uint64_t wake =
-        kernel_ != nullptr || set[1].fd < 0 ? next_drain : next_progress;
+    std::uint64_t wake = kernel_ != nullptr || flight_ || set[1].fd < 0
+                             ? next_drain
+                             : next_progress;
     if (options_.duration_ns != 0) {
       wake = std::min(wake, begin_ns_ + options_.duration_ns);
     }
@@ -346,6 +378,7 @@ void Recording::Run() {
     }
     if (ring_half_full || now >= next_drain) {
       if (kernel_ != nullptr) kernel_->Drain();
+      if (flight_) flight_->Keep();
       next_drain = now + kDrainNs;
     }
     if (now >= next_progress) {
@@ -441,6 +474,13 @@ RecordResult Recording::Finish() {
       kernel_ != nullptr ? kernel_->statistics().ring_bytes : 0;
   facts.path = directory_.path();
 
+  if (flight_) {
+    flight_->Keep();
+    result_.overwritten = flight_->overwritten_records();
+    facts.overwritten = result_.overwritten;
+    facts.max_bytes = options_.max_bytes;
+    AddMessages(flight_->Finish());
+  }
   auto finished = logformat::FinishTrace(directory_.path(),
                                          {.processes_may_be_alive = !all_left},
                                          /*force_locked=*/true);

@@ -37,7 +37,9 @@ struct RecordOptions {
   logformat::SessionMode mode = logformat::SessionMode::kStream;
   std::uint64_t sub_buffer_bytes = 1 << 20;
   std::uint32_t sub_buffers = 4;
-  std::uint64_t max_bytes = 64 << 20;  // discard mode
+  // Discard mode: limit of the thread streams. Flight mode: what is kept of all
+  // streams together.
+  std::uint64_t max_bytes = 64 << 20;
   KernelBackend backend = KernelBackend::kAuto;
   std::uint64_t kernel_ring_bytes = 8 << 20;  // per CPU
   bool kernel = true;                         // false: user hooks only
@@ -60,6 +62,8 @@ struct RecordResult {
   std::uint64_t elapsed_ns = 0;
   std::uint64_t processes_joined = 0;
   std::uint64_t discarded = 0;
+  std::uint64_t overwritten = 0;  // of them; flight mode
+  std::vector<std::string> snapshots;
   std::vector<std::string> messages;  // missing privileges, losses, remedies
 };
 

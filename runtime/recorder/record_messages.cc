@@ -1,5 +1,6 @@
 #include "runtime/recorder/record_messages.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "absl/strings/str_format.h"
@@ -17,6 +18,15 @@ std::string Remedy(DiscardCause cause, const LossFacts& facts) {
           "for each thread)",
           facts.sub_buffers, facts.sub_buffer_bytes);
     case DiscardCause::kTraceFull:
+      if (facts.overwritten != 0) {
+        return absl::StrFormat(
+            "%d were overwritten, which is how --flight keeps the newest %d "
+            "bytes; %d of the newest came faster than that",
+            facts.overwritten, facts.max_bytes,
+            facts.discarded[static_cast<std::size_t>(cause)] -
+                std::min(facts.overwritten,
+                         facts.discarded[static_cast<std::size_t>(cause)]));
+      }
       return absl::StrFormat(
           "the trace reached its size limit: raise --size (now %d)",
           facts.max_bytes);

@@ -14,7 +14,8 @@ namespace countrace::runtime {
 
 struct LossFacts {
   std::array<std::uint64_t, logformat::kDiscardCauses> discarded{};
-  std::uint32_t last_errno = 0;  // behind disk_full and no_resource
+  std::uint64_t overwritten = 0;  // of trace_full: as a flight recording does
+  std::uint32_t last_errno = 0;   // behind disk_full and no_resource
   std::uint64_t sub_buffer_bytes = 0;
   std::uint32_t sub_buffers = 0;
   std::uint64_t max_bytes = 0;

@@ -1,5 +1,5 @@
-// SIGINT, SIGTERM and SIGHUP of the recorder, as something poll(2) can wait
-// for.
+// SIGINT, SIGTERM and SIGHUP of the recorder, which end it, and SIGUSR1, which
+// asks for a snapshot, as something poll(2) can wait for.
 //
 // The handlers are in force while the object lives; the old ones come back
 // after it. A child must call RestoreInChild() before exec, so that the command
@@ -39,7 +39,8 @@ class StopSignals {
   void RestoreInChild() const;
 
  private:
-  static constexpr std::array<int, 3> kSignals = {SIGINT, SIGTERM, SIGHUP};
+  static constexpr std::array<int, 4> kSignals = {SIGINT, SIGTERM, SIGHUP,
+                                                  SIGUSR1};
   ScopedFd read_end_, write_end_;
   std::array<struct sigaction, kSignals.size()> saved_{};
   std::array<bool, kSignals.size()> installed_{};

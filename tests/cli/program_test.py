@@ -22,7 +22,7 @@ import urllib.request
 
 GOLDEN = pathlib.Path(__file__).parent / "golden"
 VERBS = ["record", "report", "view", "script", "info", "verify", "recover",
-         "hooks",
+         "hooks", "snapshot",
          "list", "doctor", "help", "version"]
 READING_VERBS = ["report", "script", "view", "info", "verify", "recover"]
 COUNTRACE = ""

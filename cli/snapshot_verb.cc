@@ -1,0 +1,88 @@
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_format.h"
+#include "cli/exit_status.h"
+#include "cli/open_trace.h"
+#include "cli/quantity.h"
+#include "cli/verb.h"
+#include "cli/verb_parser.h"
+#include "logformat/session_layout.h"
+#include "logformat/trace_snapshot.h"
+#include "runtime/recorder/process_control.h"
+
+namespace countrace::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr VerbText kText = {
+    .name = "snapshot",
+    .summary = "make a trace of what a recording holds now, while it goes on",
+    .usage = "[options] [TRACE | PID]",
+    .details =
+        "TRACE is the directory that is being recorded, PID the recorder or a\n"
+        "process that takes part. Made for `countrace record --flight`, works\n"
+        "with every recording. The snapshot is a finished trace. A recorder\n"
+        "also takes one when it gets SIGUSR1: TRACE.snapshot-1, -2, ...\n",
+    .examples =
+        "countrace record -a --flight 64M &\n"
+        "countrace snapshot -o slow.ctf countrace.ctf\n",
+};
+
+// The recorder keeps `.incomplete` of its trace open.
+std::string RecordedBy(std::int32_t pid) {
+  std::error_code error;
+  for (const auto& entry :
+       fs::directory_iterator(absl::StrFormat("/proc/%d/fd", pid), error)) {
+    const fs::path file = fs::read_symlink(entry.path(), error);
+    if (file.filename() == logformat::kIncompleteFile) {
+      return file.parent_path().string();
+    }
+  }
+  return "";
+}
+
+absl::StatusOr<std::string> TraceOf(std::int32_t pid) {
+  std::string trace = RecordedBy(pid);
+  if (!trace.empty()) return trace;
+  auto process = runtime::ProcessControl::Open(pid);
+  if (!process.ok()) return process.status();
+  if (const auto hooks = process->List(); !hooks.ok()) return hooks.status();
+  if (!process->session().empty()) return process->session();
+  return absl::FailedPreconditionError(absl::StrFormat(
+      "Process %d takes part in no recording; `countrace record --flight 64M "
+      "-p %d` begins one",
+      pid, pid));
+}
+
+}  // namespace
+
+int RunSnapshot(const Arguments& arguments) {
+  VerbParser parser(kText);
+  std::string trace = kDefaultTrace, output;
+  parser.AddTrace(trace);
+  parser.AddText("-o,--output", "DIR", output,
+                 "the trace to make (default TRACE.snapshot)");
+  if (const auto status = parser.Parse(arguments)) return *status;
+
+  std::int32_t pid = 0;
+  std::error_code error;
+  if (!fs::exists(trace, error) && absl::SimpleAtoi(trace, &pid)) {
+    const auto found = TraceOf(pid);
+    if (!found.ok()) return ReportFailure(kText.name, found.status());
+    trace = *found;
+  }
+  if (output.empty()) output = trace + ".snapshot";
+  const auto taken = logformat::SnapshotTrace(trace, output);
+  if (!taken.ok()) return ReportFailure(kText.name, taken.status());
+  Say(kText.name, absl::StrFormat("%s: %s records in %s streams", output,
+                                  FormatCount(taken->records),
+                                  FormatCount(taken->streams)));
+  return kExitOk;
+}
+
+}  // namespace countrace::cli

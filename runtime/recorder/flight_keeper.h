@@ -1,0 +1,59 @@
+// Keeps a flight recording to its size: of all streams together the packets
+// that were left longest ago are overwritten (logformat/flight_stream.h).
+//
+// Thread: one, the recorder's.
+#ifndef COUNTRACE_RUNTIME_RECORDER_FLIGHT_KEEPER_H_
+#define COUNTRACE_RUNTIME_RECORDER_FLIGHT_KEEPER_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "logformat/flight_stream.h"
+#include "logformat/record_table.h"
+#include "logformat/session_layout.h"
+
+namespace countrace::runtime {
+
+class FlightKeeper {
+ public:
+  // `limit_bytes`: of what is kept. `control` must outlive the object.
+  FlightKeeper(std::string trace, std::uint64_t limit_bytes,
+               logformat::SessionControl& control)
+      : trace_(std::move(trace)),
+        limit_bytes_(limit_bytes),
+        control_(control) {}
+
+  // Overwrites what is too much. Cheap if nothing is; call it often.
+  void Keep();
+  // The recording has ended and everything is closed: makes the streams those
+  // of a finished trace. What went wrong, if anything.
+  std::vector<std::string> Finish();
+
+  std::uint64_t overwritten_records() const;
+
+ private:
+  struct Tables {
+    logformat::RecordTable cpu, thread;
+  };
+  // Of the hooks that are registered by now; null: not readable.
+  const Tables* CurrentTables();
+  void FindStreams();
+  bool DropOne();
+  void Note(const absl::Status& status);
+
+  std::string trace_;
+  std::uint64_t limit_bytes_;
+  logformat::SessionControl& control_;
+  std::map<std::string, logformat::FlightStream> streams_;  // by file name
+  std::optional<Tables> tables_;
+  std::int64_t hooks_bytes_ = -1;  // of `.hooks` when the tables were made
+  std::vector<std::string> messages_;
+};
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_FLIGHT_KEEPER_H_

@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""Flight recordings and snapshots through the real `countrace`: bounded, the
+newest kept, every overwritten record counted, snapshots sound while it goes on.
+
+usage: flight_recording_test.py COUNTRACE HOOK_WORKLOAD RUNTIME_LIBRARY
+"""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+import running_programs_test as running
+
+MIB = 1 << 20
+
+
+def report(trace):
+    return json.loads(running.countrace('report', '--format', 'json',
+                                        trace).stdout)
+
+
+def disk_bytes(trace):
+    return sum(path.stat().st_blocks * 512 for path in trace.iterdir()
+               if path.name.startswith(('thread-', 'cpu-')))
+
+
+class Flight(running.Running):
+    def check_sound(self, trace):
+        # babeltrace2 warns of every loss, so it is not asked for silence here.
+        self.assertIn('sound', running.countrace('verify', trace).stdout)
+        lines = subprocess.run(['babeltrace2', str(trace)], text=True,
+                               capture_output=True, timeout=120, check=True)
+        self.assertEqual(len(lines.stdout.splitlines()),
+                         len(running.script(trace)))
+        self.assertNotIn('Error', lines.stderr)
+
+    def check_newest(self, ticks):
+        """One thread's ticks: some oldest are gone, none between."""
+        self.assertEqual(ticks, list(range(ticks[0], ticks[-1] + 1)))
+
+    def ticking(self, *options):
+        process = self.start_ticks()
+        recorder = self.begin('-p', str(process.pid), *options)
+        running.wait_until(lambda: 'thread-' in running.maps(process.pid),
+                           'joined')
+        return process, recorder
+
+    def wait_for_overwriting(self, recorder):
+        running.wait_until(
+            lambda: any(path.stat().st_size > path.stat().st_blocks * 512 +
+                        512 * 1024 for path in self.trace.glob('thread-*')),
+            'something was overwritten')
+        self.assertIsNone(recorder.poll())
+
+    def test_emitted_is_kept_and_overwritten(self):
+        for size, threads, ticks in ((1, 1, 300000), (4, 4, 300000),
+                                     (64, 2, 100000)):
+            with self.subTest(size=size, threads=threads):
+                run = running.countrace(
+                    'record', '--no-kernel', '--flight', f'{size}M', '--force',
+                    '-o', self.trace, '--', running.WORKLOAD, 'ticks', threads,
+                    ticks)
+                emitted = sum(int(count) for count in re.findall(
+                    r'^emitted \d+ (\d+)$', run.stdout, re.M))
+                self.assertEqual(emitted, threads * ticks)
+                self.check_sound(self.trace)
+                loss = report(self.trace)['loss']
+                kept = len(running.script(self.trace))
+                self.assertEqual(kept + loss['discarded_events'], emitted)
+                self.assertEqual(set(loss['by_cause']) - {'trace_full'}, set())
+                self.assertLessEqual(disk_bytes(self.trace), (size + max(size, 64) + 1) * MIB)
+                if size == 64:
+                    self.assertEqual(kept, emitted)
+
+    def test_newest_stay(self):
+        process, recorder = self.ticking('--flight', '2M')
+        self.wait_for_overwriting(recorder)
+        before = self.committed()
+        errors = self.end(recorder)
+        self.assertIsNone(process.poll())
+        self.check_sound(self.trace)
+        # On a busy machine the recorder may come too late to make room.
+        kept_up = ' 0 of the newest' in errors
+        found = running.by_thread(running.script(self.trace), 'workload:tick')
+        self.assertEqual(len(found), 2)
+        for ticks in found.values():
+            if not kept_up:
+                continue
+            self.check_newest(ticks)
+            self.assertGreaterEqual(ticks[-1], min(before[:2]) - 1)
+        self.assertGreater(report(self.trace)['loss']['discarded_events'], 0)
+        self.assertLess(disk_bytes(self.trace), 5 * MIB)
+
+    def test_snapshots_while_it_goes_on(self):
+        process, recorder = self.ticking('--flight', '2M')
+        self.wait_for_overwriting(recorder)
+        for index, name in enumerate((self.trace, recorder.pid, process.pid)):
+            snapshot = self.work / f'snapshot-{index}.ctf'
+            running.countrace('snapshot', '-o', snapshot, name)
+            self.check_sound(snapshot)
+            found = running.by_thread(running.script(snapshot),
+                                      'workload:tick')
+            self.assertEqual(len(found), 2)
+            for ticks in found.values():
+                self.assertEqual(ticks, sorted(set(ticks)))
+        recorder.send_signal(signal.SIGUSR1)
+        taken = self.work / 'trace.ctf.snapshot-1'
+        running.wait_until((taken / 'metadata').exists, 'a snapshot')
+        running.wait_until(lambda: not (taken / '.incomplete').exists(),
+                           'a finished one')
+        self.check_sound(taken)
+        self.assertIn(str(taken), self.end(recorder))
+        self.check_sound(self.trace)
+
+    def test_snapshot_of_a_recording_that_grows(self):
+        process = self.start('long', 1)
+        recorder = self.begin('-p', str(process.pid))
+        running.wait_until(lambda: 'thread-' in running.maps(process.pid),
+                           'joined')
+        previous = 0
+        for index in range(3):
+            snapshot = self.work / f'snapshot-{index}.ctf'
+            running.countrace('snapshot', '-o', snapshot, self.trace)
+            self.check_sound(snapshot)
+            records = len(running.script(snapshot))
+            self.assertGreaterEqual(records, previous)
+            previous = records
+        self.end(recorder)
+        self.check_sound(self.trace)
+        self.assertGreaterEqual(len(running.script(self.trace)), previous)
+
+    def test_recorder_killed(self):
+        process, recorder = self.ticking('--flight', '2M')
+        self.wait_for_overwriting(recorder)
+        recorder.kill()
+        recorder.wait()
+        running.wait_until(
+            lambda: 'thread-' not in running.maps(process.pid), 'left')
+        running.countrace('recover', self.trace)
+        self.check_sound(self.trace)
+        found = running.by_thread(running.script(self.trace), 'workload:tick')
+        for ticks in found.values():
+            self.assertEqual(ticks, sorted(set(ticks)))
+
+    def test_with_the_kernel_side(self):
+        if os.geteuid() != 0:
+            self.skipTest('needs root')
+        process = self.start_ticks()
+        recorder = subprocess.Popen(
+            [running.COUNTRACE, 'record', '-a', '--flight', '2M', '-o',
+             str(self.trace)], stderr=subprocess.PIPE, text=True)
+        self.addCleanup(recorder.wait)
+        self.addCleanup(recorder.kill)
+        self.addCleanup(recorder.stderr.close)
+        running.wait_until(lambda: 'thread-' in running.maps(process.pid),
+                           'joined')
+        self.wait_for_overwriting(recorder)
+        time.sleep(0.5)
+        snapshot = self.work / 'snapshot.ctf'
+        running.countrace('snapshot', '-o', snapshot, self.trace)
+        self.check_sound(snapshot)
+        recorder.send_signal(signal.SIGINT)
+        recorder.communicate(timeout=60)
+        self.check_sound(self.trace)
+        for trace in (snapshot, self.trace):
+            data = report(trace)
+            for book in data['books'].values():
+                self.assertEqual(book['residual'], 0)
+            comms = {row['pid']: row['comm'] for row in data['processes']}
+            self.assertEqual(comms[process.pid], 'hook_workload')
+
+    def test_errors(self):
+        self.start_ticks()
+        running.countrace('record', '--no-kernel', '-o', self.trace, '--',
+                          'true')
+        for status, text, arguments in (
+                (1, 'is finished', ('snapshot', self.trace)),
+                (1, 'no trace', ('snapshot', self.work / 'none')),
+                (1, 'no process', ('snapshot', '99999999')),
+                (2, '--mode', ('record', '--flight', '1M', '--mode', 'discard',
+                               '--', 'true'))):
+            with self.subTest(arguments=arguments):
+                run = running.countrace(*arguments, check=False)
+                self.assertEqual(run.returncode, status, run.stderr)
+                self.assertIn(text, run.stderr)
+        _, recorder = self.ticking('--force')
+        (self.work / 'there').mkdir()
+        run = running.countrace('snapshot', '-o', self.work / 'there',
+                                self.trace, check=False)
+        self.assertEqual(run.returncode, 1)
+        self.assertIn('there', run.stderr)
+        self.end(recorder)
+
+
+if __name__ == '__main__':
+    running.COUNTRACE, running.WORKLOAD, running.LIBRARY = sys.argv[1:4]
+    unittest.main(argv=[sys.argv[0], *sys.argv[4:]], verbosity=2)
