@@ -112,7 +112,8 @@ DumpDecision DecideDump(const HookEvent& event) noexcept {
   ThreadDumpState* dumps = t_dumps;
   if (dumps == nullptr) dumps = OpenDumpState();
   if (dumps == kNoMemory) return {true, nullptr};
-  if (dumps->session != SessionTag()) [[unlikely]] BeginCounting(dumps);
+  if (dumps->session != SessionTag()) [[unlikely]]
+    BeginCounting(dumps);
   const std::uint32_t hook_id =
       lf::EventHookId(static_cast<std::uint16_t>(event.event_id));
   if ((event.event_id & lf::kEventExitBit) != 0) {
