@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "countrace/hook_site.h"
+#include "countrace/site_address.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -55,6 +56,6 @@ __attribute__((destructor(101))) static void countrace_detail_withdraw(void) {
       "\t.8byte %c0\n"                                    \
       "\t.popsection"                                     \
       :                                                   \
-      : "i"(site))
+      : COUNTRACE_DETAIL_SITE_ADDRESS(site))
 
 #endif /* COUNTRACE_ANNOUNCE_H_ */

@@ -10,6 +10,8 @@
 #ifndef COUNTRACE_USDT_H_
 #define COUNTRACE_USDT_H_
 
+#include "countrace/site_address.h"
+
 #if defined(__x86_64__)
 #define COUNTRACE_DETAIL_NOP ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00"
 #else
@@ -51,7 +53,7 @@
 #define COUNTRACE_DETAIL_USDT(provider, probe, gate)               \
   __asm__ volatile(COUNTRACE_DETAIL_USDT_TEXT(provider, probe, "") \
                    :                                               \
-                   : "i"(gate))
+                   : COUNTRACE_DETAIL_SITE_ADDRESS(gate))
 
 /* With payload: `v` is an array of struct countrace_value. Values are passed as
  * the 64-bit words in it; a string as its address.
@@ -59,35 +61,38 @@
 #define COUNTRACE_DETAIL_USDT_1(provider, probe, gate, v)               \
   __asm__ volatile(COUNTRACE_DETAIL_USDT_TEXT(provider, probe, "-8@%1") \
                    :                                                    \
-                   : "i"(gate), "nor"((v)[0].as.i))
+                   : COUNTRACE_DETAIL_SITE_ADDRESS(gate), "nor"((v)[0].as.i))
 #define COUNTRACE_DETAIL_USDT_2(provider, probe, gate, v)                     \
   __asm__ volatile(COUNTRACE_DETAIL_USDT_TEXT(provider, probe, "-8@%1 -8@%2") \
                    :                                                          \
-                   : "i"(gate), "nor"((v)[0].as.i), "nor"((v)[1].as.i))
+                   : COUNTRACE_DETAIL_SITE_ADDRESS(gate), "nor"((v)[0].as.i), \
+                     "nor"((v)[1].as.i))
 #define COUNTRACE_DETAIL_USDT_3(provider, probe, gate, v)              \
   __asm__ volatile(                                                    \
       COUNTRACE_DETAIL_USDT_TEXT(provider, probe, "-8@%1 -8@%2 -8@%3") \
       :                                                                \
-      : "i"(gate), "nor"((v)[0].as.i), "nor"((v)[1].as.i), "nor"((v)[2].as.i))
-#define COUNTRACE_DETAIL_USDT_4(provider, probe, gate, v)                      \
-  __asm__ volatile(                                                            \
-      COUNTRACE_DETAIL_USDT_TEXT(provider, probe, "-8@%1 -8@%2 -8@%3 -8@%4")   \
-      :                                                                        \
-      : "i"(gate), "nor"((v)[0].as.i), "nor"((v)[1].as.i), "nor"((v)[2].as.i), \
-        "nor"((v)[3].as.i))
+      : COUNTRACE_DETAIL_SITE_ADDRESS(gate), "nor"((v)[0].as.i),       \
+        "nor"((v)[1].as.i), "nor"((v)[2].as.i))
+#define COUNTRACE_DETAIL_USDT_4(provider, probe, gate, v)                    \
+  __asm__ volatile(                                                          \
+      COUNTRACE_DETAIL_USDT_TEXT(provider, probe, "-8@%1 -8@%2 -8@%3 -8@%4") \
+      :                                                                      \
+      : COUNTRACE_DETAIL_SITE_ADDRESS(gate), "nor"((v)[0].as.i),             \
+        "nor"((v)[1].as.i), "nor"((v)[2].as.i), "nor"((v)[3].as.i))
 #define COUNTRACE_DETAIL_USDT_5(provider, probe, gate, v)                      \
   __asm__ volatile(COUNTRACE_DETAIL_USDT_TEXT(provider, probe,                 \
                                               "-8@%1 -8@%2 -8@%3 -8@%4 -8@%5") \
                    :                                                           \
-                   : "i"(gate), "nor"((v)[0].as.i), "nor"((v)[1].as.i),        \
-                     "nor"((v)[2].as.i), "nor"((v)[3].as.i),                   \
-                     "nor"((v)[4].as.i))
+                   : COUNTRACE_DETAIL_SITE_ADDRESS(gate), "nor"((v)[0].as.i),  \
+                     "nor"((v)[1].as.i), "nor"((v)[2].as.i),                   \
+                     "nor"((v)[3].as.i), "nor"((v)[4].as.i))
 #define COUNTRACE_DETAIL_USDT_6(provider, probe, gate, v)                      \
   __asm__ volatile(COUNTRACE_DETAIL_USDT_TEXT(                                 \
                        provider, probe, "-8@%1 -8@%2 -8@%3 -8@%4 -8@%5 -8@%6") \
                    :                                                           \
-                   : "i"(gate), "nor"((v)[0].as.i), "nor"((v)[1].as.i),        \
-                     "nor"((v)[2].as.i), "nor"((v)[3].as.i),                   \
-                     "nor"((v)[4].as.i), "nor"((v)[5].as.i))
+                   : COUNTRACE_DETAIL_SITE_ADDRESS(gate), "nor"((v)[0].as.i),  \
+                     "nor"((v)[1].as.i), "nor"((v)[2].as.i),                   \
+                     "nor"((v)[3].as.i), "nor"((v)[4].as.i),                   \
+                     "nor"((v)[5].as.i))
 
 #endif /* COUNTRACE_USDT_H_ */
