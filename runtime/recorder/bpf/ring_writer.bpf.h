@@ -76,6 +76,12 @@ static __always_inline __u64 header_word(__u16 event, __u64 time_ns) {
   return time_ns << 16 | event;
 }
 
+// Positions are multiples of 8 anyway; the verifier must see it, or it refuses
+// commit()'s exchange on the architectures that have one.
+static __always_inline __u64* at_position(char* ring, __u64 position) {
+  return (__u64*)(ring + (position & ring_mask & ~7ull));
+}
+
 // Room for `bytes` in this CPU's ring, or null: then it is counted as lost.
 static __always_inline __u64* reserve(struct countrace_ring_control* control,
                                       __u32 bytes, __u64 time_ns) {
@@ -95,12 +101,12 @@ static __always_inline __u64* reserve(struct countrace_ring_control* control,
       continue;
     }
     if (before) {
-      __u64* entry = (__u64*)(ring + (head & ring_mask));
+      __u64* entry = at_position(ring, head);
       control->lost_said = lost;
       entry[1] = lost;
       *(volatile __u64*)entry = header_word(COUNTRACE_EVENT_LOST, time_ns);
     }
-    return (__u64*)(ring + ((head + before) & ring_mask));
+    return at_position(ring, head + before);
   }
   __sync_fetch_and_add(&control->lost, 1);
   return 0;
