@@ -104,8 +104,10 @@ void StartClock(std::uint64_t raw_ns_mult) noexcept {
   // A process that joins its next recording goes on with the clock it has.
   if (raw_ns_mult == 0 || g_limit_ticks != 0) return;
   std::uint64_t limit = (kSetNs << 32) / raw_ns_mult;
-  // The hot path multiplies in 64 bits.
-  if (raw_ns_mult >> 32 != 0) return;
+  // A tick of more than a set's life is no clock. Otherwise the hot path can
+  // multiply in 64 bits, however slow the counter (arm64: 16 ns and more):
+  // ticks below the limit are at most kSetNs * 2^32, about 2^59.
+  if (limit == 0) return;
   if (limit >> 32 != 0) limit = 0xffffffffu;
   g_recorder_mult = raw_ns_mult;
   g_limit_ticks = limit;

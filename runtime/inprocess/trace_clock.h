@@ -18,8 +18,9 @@ namespace countrace::runtime {
 struct ClockParameters {
   std::uint64_t raw_base;
   std::uint64_t ns_base;
-  std::uint64_t mult;   // 2^32 ns per raw tick, < 2^32
-  std::uint64_t limit;  // valid for raw_base <= raw < raw_base + limit <= 2^32
+  std::uint64_t mult;  // 2^32 ns per raw tick
+  // Valid for raw_base <= raw < raw_base + limit; limit * mult < 2^63.
+  std::uint64_t limit;
 };
 
 extern std::atomic<const ClockParameters*> g_clock

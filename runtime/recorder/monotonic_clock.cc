@@ -29,6 +29,8 @@ std::uint64_t ReadRaw() {
   std::uint64_t ticks = 0;
   asm volatile("isb; mrs %0, cntvct_el0" : "=r"(ticks) : : "memory");
   return ticks;
+#elif defined(__powerpc64__)
+  return __builtin_ppc_get_timebase();
 #else
   return 0;
 #endif
@@ -60,8 +62,8 @@ bool IsRawClockUsable() {
   return line.find(" constant_tsc ") != std::string::npos &&
          line.find(" nonstop_tsc ") != std::string::npos &&
          line.find(" rdtscp ") != std::string::npos;
-#elif defined(__aarch64__)
-  return true;  // the architected timer is constant and never stops
+#elif defined(__aarch64__) || defined(__powerpc64__)
+  return true;  // the architecture's timer is constant and never stops
 #else
   return false;
 #endif

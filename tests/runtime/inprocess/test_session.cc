@@ -19,6 +19,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "runtime/inprocess/trace_clock.h"
 #include "runtime/rules/dump_rule_text.h"
 
 namespace countrace::test {
@@ -34,22 +35,18 @@ std::uint64_t Now(clockid_t clock) {
          static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-// 2^32 ns per raw tick over 20 ms; 0 where the tests have no raw counter.
+// 2^32 ns per raw tick over 20 ms.
 std::uint64_t RawRate() {
-#if defined(__x86_64__)
   static const std::uint64_t rate = [] {
     const std::uint64_t ns0 = Now(CLOCK_MONOTONIC);
-    const std::uint64_t raw0 = __builtin_ia32_rdtsc();
+    const std::uint64_t raw0 = runtime::ReadRawCounter();
     usleep(20000);
     const std::uint64_t ns1 = Now(CLOCK_MONOTONIC);
-    const std::uint64_t raw1 = __builtin_ia32_rdtsc();
+    const std::uint64_t raw1 = runtime::ReadRawCounter();
     return static_cast<std::uint64_t>(
         (static_cast<unsigned __int128>(ns1 - ns0) << 32) / (raw1 - raw0));
   }();
   return rate;
-#else
-  return 0;
-#endif
 }
 
 int CreateFile(const std::string& path) {
