@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "runtime/inprocess/hardware_counter.h"
 #include "runtime/inprocess/process_state.h"
 
 namespace countrace::runtime {
@@ -41,6 +42,33 @@ void Untrack(std::int32_t fd) noexcept {
   }
 }
 
+long OpenForThisThread(perf_event_attr& attr, std::int32_t leader) noexcept {
+  return syscall(SYS_perf_event_open, &attr, 0, -1, leader,
+                 PERF_FLAG_FD_CLOEXEC);
+}
+
+// As `attr` says, if possible with a counter that user space can read.
+long OpenReadable(perf_event_attr& attr, std::int32_t leader) noexcept {
+#if defined(__aarch64__)
+  // There user space must ask for it (config1 bit 1), and takes part in the
+  // choice between counters of 64 bits (bit 0), which not every PMU has,
+  // and 32.
+  const bool counted_by_pmu = attr.type != PERF_TYPE_SOFTWARE &&
+                              attr.type != PERF_TYPE_TRACEPOINT &&
+                              attr.type != PERF_TYPE_BREAKPOINT;
+  const auto config1 = attr.config1;
+  for (const unsigned wanted : {3u, 2u}) {
+    if (!counted_by_pmu) break;
+    attr.config1 = config1 | wanted;
+    const long fd = OpenForThisThread(attr, leader);
+    if (fd >= 0) return fd;
+    if (errno == EACCES || errno == EPERM) break;
+  }
+  attr.config1 = config1;
+#endif
+  return OpenForThisThread(attr, leader);
+}
+
 std::int32_t OpenEvent(const lf::SessionEvent& event,
                        std::int32_t leader) noexcept {
   perf_event_attr attr;
@@ -55,48 +83,13 @@ std::int32_t OpenEvent(const lf::SessionEvent& event,
   attr.exclude_kernel = (event.flags & lf::kEventExcludeKernel) != 0 ? 1 : 0;
   attr.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED |
                      PERF_FORMAT_TOTAL_TIME_RUNNING;
-#if defined(__aarch64__)
-  attr.config1 |= 3;  // ask for 64-bit counters readable from user space
-#endif
-  long fd =
-      syscall(SYS_perf_event_open, &attr, 0, -1, leader, PERF_FLAG_FD_CLOEXEC);
+  long fd = OpenReadable(attr, leader);
   if (fd < 0 && (errno == EACCES || errno == EPERM)) {
     // perf_event_paranoid >= 2: user-space counts only, by intent of the admin.
     attr.exclude_kernel = 1;
-    fd = syscall(SYS_perf_event_open, &attr, 0, -1, leader,
-                 PERF_FLAG_FD_CLOEXEC);
+    fd = OpenReadable(attr, leader);
   }
   return static_cast<std::int32_t>(fd);
-}
-
-std::uint64_t Rdpmc([[maybe_unused]] std::uint32_t index) noexcept {
-#if defined(__x86_64__)
-  std::uint32_t low, high;
-  __asm__ volatile("rdpmc" : "=a"(low), "=d"(high) : "c"(index));
-  return (std::uint64_t{high} << 32) | low;
-#elif defined(__aarch64__)
-  if (index == 31) {
-    std::uint64_t cycles;
-    __asm__ volatile("mrs %0, pmccntr_el0" : "=r"(cycles));
-    return cycles;
-  }
-  std::uint64_t value;
-  __asm__ volatile("msr pmselr_el0, %1\n\tisb\n\tmrs %0, pmxevcntr_el0"
-                   : "=r"(value)
-                   : "r"(std::uint64_t{index}));
-  return value;
-#else
-  return 0;
-#endif
-}
-
-bool PageAllowsUserRead(const perf_event_mmap_page* page) noexcept {
-#if defined(__x86_64__) || defined(__aarch64__)
-  return page->cap_user_rdpmc != 0;
-#else
-  (void)page;
-  return false;
-#endif
 }
 
 void ReadGroup(const ThreadCounters& counters, CounterValues& values) noexcept {
@@ -167,8 +160,8 @@ void ReadThreadCounters(const ThreadCounters& counters,
     bool all = true;
     for (std::uint32_t i = 0; i < counters.opened && all; ++i) {
       const std::uint32_t event = counters.order[i];
-      const PageRead read =
-          ReadPage(counters.pages[event], Rdpmc, &values.value[event]);
+      const PageRead read = ReadPage(counters.pages[event], ReadHardwareCounter,
+                                     &values.value[event]);
       all = read != PageRead::kNotScheduled;
       values.present |=
           (1u << event) |
