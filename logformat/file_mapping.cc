@@ -12,8 +12,6 @@
 namespace countrace::logformat {
 namespace {
 
-constexpr std::size_t kPageBytes = 4096;
-
 absl::Status MapError(int error, const std::string& path) {
   if (error == ENOMEM || error == EMFILE || error == ENFILE) {
     return absl::ResourceExhaustedError(absl::StrFormat(
@@ -68,8 +66,9 @@ FileMapping::~FileMapping() {
 }
 
 void FileMapping::Forget(std::size_t begin, std::size_t end) const {
-  begin = (begin + kPageBytes - 1) / kPageBytes * kPageBytes;
-  end = end / kPageBytes * kPageBytes;
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  begin = (begin + page - 1) / page * page;
+  end = end / page * page;
   if (begin >= end) return;
   // Advice: nothing depends on its success.
   (void)madvise(const_cast<std::byte*>(bytes_.data()) + begin, end - begin,

@@ -29,6 +29,13 @@ constexpr std::uint64_t kFlightRetryNs = 1'000'000;
 // Smaller rests of a sub-buffer are not worth a packet of their own.
 constexpr std::uint64_t kLeftoverMinBytes = 4 * lf::kPacketAlignBytes;
 
+// A packet is unmapped alone, so it must not share a page with the next one;
+// pages of arm64 and POWER have up to 64 KiB.
+std::uint64_t PacketAlignBytes() noexcept {
+  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  return page > lf::kPacketAlignBytes ? page : lf::kPacketAlignBytes;
+}
+
 std::uint64_t RetryNs(lf::DiscardCause cause) noexcept {
   return cause == lf::DiscardCause::kTraceFull &&
                  g_session->mode == lf::SessionMode::kFlight
@@ -304,8 +311,8 @@ void GiveRingBack() noexcept {
   if (ring->head != nullptr) {
     const auto used =
         static_cast<std::uint64_t>(ring->pos - ring->current.address);
-    const std::uint64_t kept = (used + lf::kPacketAlignBytes - 1) /
-                               lf::kPacketAlignBytes * lf::kPacketAlignBytes;
+    const std::uint64_t align = PacketAlignBytes();
+    const std::uint64_t kept = (used + align - 1) / align * align;
     if (ring->current.bytes - kept >= kLeftoverMinBytes) {
       ring->leftover = {ring->current.address + kept,
                         ring->current.bytes - kept, 0, 0};

@@ -214,7 +214,8 @@ void Recording::FillSession() {
     control.root_pid = RootPids().front();
   }
   // Sub-buffers are packets: whole pages.
-  const std::uint64_t page = logformat::kPacketAlignBytes;
+  const auto page = std::max(logformat::kPacketAlignBytes,
+                             static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
   control.sub_buffer_bytes =
       std::max(page, (options_.sub_buffer_bytes + page - 1) / page * page);
   control.sub_buffers = std::max(2u, options_.sub_buffers);
