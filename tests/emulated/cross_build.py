@@ -1,0 +1,54 @@
+"""Cross-builds what the guest runs, with the host's compilers."""
+
+import pathlib
+import shutil
+import subprocess
+
+TARGETS = ("countrace", "counted_loop", "runtime_clock_and_counters_test",
+           "runtime_thread_streams_test")
+BUILD_SECONDS = 1200
+
+
+class ToolMissing(Exception):
+    """A program is missing on the host."""
+
+
+def find_tools(machine):
+    for tool in ("cmake", "ninja", f"{machine.triple}-g++", machine.qemu[0]):
+        if shutil.which(tool) is None:
+            raise ToolMissing(f"{tool} is not installed")
+
+
+def build(machine, source, packages):
+    """Returns the build folder. Raises AssertionError: the build failed."""
+    folder = packages / "build"
+    run = _runner(packages / "build.log")
+    run(
+        "cmake", "-S", source, "-B", folder, "-G", "Ninja", "--toolchain",
+        pathlib.Path(source, "cmake/toolchains/debian-cross.cmake"),
+        f"-DCOUNTRACE_TRIPLE={machine.triple}",
+        f"-DCMAKE_SYSROOT={packages / 'sysroot'}",
+        "-DCMAKE_BUILD_TYPE=Release",
+    )
+    run("cmake", "--build", folder, "--target", *TARGETS)
+    return folder
+
+
+def _runner(log):
+    log.unlink(missing_ok=True)
+
+    def run(*command):
+        with log.open("ab") as output:
+            done = subprocess.run(
+                [str(word) for word in command], stdin=subprocess.DEVNULL,
+                stdout=output, stderr=subprocess.STDOUT, check=False,
+                timeout=BUILD_SECONDS,
+            )
+        if done.returncode != 0:
+            tail = log.read_text(errors="replace").splitlines()[-30:]
+            raise AssertionError(
+                f"{command[0]} exited with {done.returncode}; {log} ends:\n"
+                + "\n".join(tail)
+            )
+
+    return run

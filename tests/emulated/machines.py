@@ -1,0 +1,58 @@
+"""The emulated machines: what Debian calls them, what QEMU boots them with.
+
+Figures were taken with QEMU 7.2. `-icount shift=1`: an instruction takes 2 ns of
+the guest's time, so its counts do not depend on the host.
+"""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Machine:
+    name: str  # Debian's name of the architecture
+    triple: str
+    kernel_package: str
+    qemu: tuple[str, ...]
+    qemu_package: str
+    console: str
+    # The part of a shared library's path that names the architecture.
+    loader: str
+    # Which CPUs of the same architecture the tests boot: name -> -cpu.
+    cpus: dict[str, str]
+
+
+MACHINES = {
+    machine.name: machine
+    for machine in (
+        Machine(
+            name="arm64",
+            triple="aarch64-linux-gnu",
+            kernel_package="linux-image-arm64",
+            qemu=("qemu-system-aarch64", "-M", "virt", "-icount", "shift=1"),
+            qemu_package="qemu-system-arm",
+            console="ttyAMA0",
+            loader="lib/ld-linux-aarch64.so.1",
+            # max: PMUv3.5, counters of 64 bits; cortex-a57: PMUv3, of 32.
+            cpus={"max": "max,pmu=on", "cortex-a57": "cortex-a57,pmu=on"},
+        ),
+        Machine(
+            name="ppc64el",
+            triple="powerpc64le-linux-gnu",
+            kernel_package="linux-image-powerpc64le",
+            qemu=(
+                "qemu-system-ppc64",
+                "-M",
+                "pseries,cap-cfpc=broken,cap-sbbc=broken,cap-ibs=broken,"
+                "cap-ccf-assist=off",
+                "-vga",
+                "none",
+                "-icount",
+                "shift=1",
+            ),
+            qemu_package="qemu-system-ppc",
+            console="hvc0",
+            loader="lib64/ld64.so.2",
+            cpus={"power9": "power9"},
+        ),
+    )
+}
