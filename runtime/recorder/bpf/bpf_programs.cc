@@ -105,6 +105,13 @@ absl::Status BpfPrograms::Open(const BpfProgramOptions& options,
     }
     // Before Linux 6.5 an element of an array is at most 4 MiB.
     if ((error != E2BIG && error != ENOMEM) || ring_bytes_ <= page) {
+      constexpr char kKernelTypes[] = "/sys/kernel/btf/vmlinux";
+      if (access(kKernelTypes, F_OK) != 0) {
+        return absl::UnimplementedError(absl::StrFormat(
+            "This kernel does not describe its types to BPF: %s is missing "
+            "(CONFIG_DEBUG_INFO_BTF)",
+            kKernelTypes));
+      }
       return BpfError(error, "Cannot load BPF programs");
     }
     ring_bytes_ /= 2;
