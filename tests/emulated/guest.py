@@ -20,6 +20,7 @@ mount -t devtmpfs devtmpfs /dev
 cd /tmp
 # result NAME COMMAND: what the host parses. The body ends with a line end.
 result() {
+  echo  # firmware may have left a line open
   echo "@@begin $1"
   sh -c "$2" </dev/null 2>/tmp/stderr
   status=$?
@@ -116,7 +117,7 @@ class Guest:
         command = [
             *self.machine.qemu,
             "-cpu", self.machine.cpus[cpu],
-            "-smp", "1",
+            "-smp", str(self.machine.cpu_count),
             "-m", "1G",
             "-nographic",
             "-nodefaults",

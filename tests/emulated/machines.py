@@ -15,8 +15,9 @@ class Machine:
     qemu: tuple[str, ...]
     qemu_package: str
     console: str
-    # The part of a shared library's path that names the architecture.
-    loader: str
+    loader: str  # path of the dynamic linker
+    # QEMU's arm64 counts the instructions of all CPUs on each of them.
+    cpu_count: int
     # Which CPUs of the same architecture the tests boot: name -> -cpu.
     cpus: dict[str, str]
 
@@ -32,6 +33,7 @@ MACHINES = {
             qemu_package="qemu-system-arm",
             console="ttyAMA0",
             loader="lib/ld-linux-aarch64.so.1",
+            cpu_count=1,
             # max: PMUv3.5, counters of 64 bits; cortex-a57: PMUv3, of 32.
             cpus={"max": "max,pmu=on", "cortex-a57": "cortex-a57,pmu=on"},
         ),
@@ -52,6 +54,7 @@ MACHINES = {
             qemu_package="qemu-system-ppc",
             console="hvc0",
             loader="lib64/ld64.so.2",
+            cpu_count=2,
             cpus={"power9": "power9"},
         ),
     )
