@@ -1,136 +1,23 @@
 #!/usr/bin/env python3
 """Hardware counters for real: countrace in an emulated machine that has them.
 
-usage: emulated_pmu_test.py ARCHITECTURE SOURCE WORK [unittest options]
+usage: emulated_pmu_test.py ARCHITECTURE SOURCE WORK
 
 Cross-builds countrace in WORK, boots Debian's kernel in QEMU with it, records
 loops of known length there, and checks what the reports say. Where QEMU, the
 compiler or the packages cannot be had it prints "SKIPPED: why" and passes.
 """
 
-import collections
 import pathlib
 import sys
-import tempfile
 import unittest
 
 import cross_build
 import foreign_packages
-from guest import Guest
-from guest_trace import GuestTrace, recording_commands
-from machines import MACHINES
-
-MACHINE = WORK = BUILD = None
-# Some 20 s of work; other load on the host may make it much longer.
-BOOT_SECONDS = 1200
-BACKENDS = ("perf", "bpf")
-
-CALLS, ITERATIONS = 40, 250_000
-SHORT, LONG = 10_000_000, 20_000_000
-# More than a counter of 32 bits holds, and so is the sum of two calls; perf
-# starts such counters in the middle.
-OVERFLOWING = 1_200_000_000
-COMPETING = (
-    f"sh -c \"counted_loop run {SHORT} & counted_loop run {LONG}; wait\""
+from counted_guest import (
+    BACKENDS, CALLS, ITERATIONS, OVERFLOWING, Counted, Place, boot, competing,
 )
-
-
-def boot(test, cpu, recordings, others=()):
-    """Boots a guest; leaves test.traces and test.answers. `recordings`: name ->
-    (options, workload); `others`: name -> command, before them."""
-    commands = dict(others)
-    for name, (options, workload) in recordings.items():
-        commands.update(recording_commands(name, options, workload))
-    runtime = "runtime/inprocess/libcountrace-runtime.so"
-    workload = BUILD / "tests/runtime/inprocess/hook_workload"
-    versioned = (BUILD / runtime).resolve()
-    files = {
-        "/bin/countrace": BUILD / "cli/countrace",
-        "/bin/counted_loop": BUILD / "tests/emulated/counted_loop",
-        "/bin/clock_test":
-            BUILD / "tests/runtime/inprocess/runtime_clock_and_counters_test",
-        "/bin/streams_test":
-            BUILD / "tests/runtime/inprocess/runtime_thread_streams_test",
-        "/lib/libcountrace-runtime.so": versioned,
-        # Where the test programs look for them.
-        str(versioned): versioned,
-        str(workload): workload,
-    }
-    with tempfile.TemporaryDirectory(dir=WORK) as folder:
-        guest = Guest(MACHINE, WORK, files, pathlib.Path(folder))
-        test.answers = guest.run(cpu, commands, BOOT_SECONDS)
-    test.traces = {
-        name: GuestTrace(name, test.answers) for name in recordings
-    }
-
-
-class Counted(unittest.TestCase):
-    """Checks that several guests share."""
-
-    def check_sound(self, trace):
-        self.assertEqual(trace.recorded.status, 0, trace.recorded)
-        self.assertEqual(trace.verified.status, 0, trace.verified)
-        self.assertEqual(trace.report["loss"]["discarded_events"], 0)
-
-    def check_books(self, trace):
-        for event, book in trace.report["books"].items():
-            with self.subTest(event=event):
-                self.assertEqual(book["residual"], 0)
-                self.assertEqual(book["unattributed"], 0)
-                self.assertGreater(book["total"], 0)
-
-    def usual(self, counts):
-        """The count that most calls have. A few see an interrupt, or a switch
-        between the two looks at a counter's page, and read it again."""
-        count, times = collections.Counter(counts).most_common(1)[0]
-        self.assertGreaterEqual(times, len(counts) // 2, counts)
-        return count
-
-    def check_calls(self, counts, calls, instructions):
-        """Each within 0.1 % of the truth, and nearly all the same."""
-        self.assertEqual(len(counts), calls)
-        for count in counts:
-            self.assertGreaterEqual(count, instructions)
-            self.assertLessEqual(count, instructions * 1.001)
-        self.usual(counts)
-
-    def check_competing(self, trace, noise):
-        """Counts of two processes and all others add up to the CPUs'. `noise`:
-        share of the loops that may be other instructions."""
-        self.check_sound(trace)
-        self.check_books(trace)
-        for event in ("cycles", "instructions:u", "instructions"):
-            key = event.replace(":", "_")
-            of_cpus = sum(
-                count for cpu in range(MACHINE.cpu_count)
-                for _, count in trace.stays(cpu, key)
-            )
-            book = trace.report["books"][event]
-            self.assertEqual(book["total"], of_cpus)
-            processes = sum(
-                row["counts"][event] for row in trace.report["processes"]
-            )
-            self.assertEqual(processes + book["idle"], of_cpus)
-        short, long = sorted(
-            row["counts"]["instructions:u"]
-            for row in trace.processes("counted_loop")
-        )
-        self.assertGreaterEqual(short, 2 * SHORT)
-        self.assertGreaterEqual(long, 2 * LONG)
-        # They start alike: the difference is that of the loops.
-        difference = 2 * (LONG - SHORT)
-        self.assertAlmostEqual(
-            long - short, difference, delta=difference * noise
-        )
-
-
-def competing(backend):
-    return (
-        f"-a -q --backend {backend} -e cycles,instructions:u,instructions,"
-        "task-clock,context-switches",
-        COMPETING,
-    )
-
+from machines import MACHINES
 
 class Arm64Max(Counted):
     """PMUv3.5: counters of 64 bits, read by user space where it may."""
@@ -349,7 +236,7 @@ class Ppc64elPower9(Counted):
         self.check_competing(self.traces["competing"], noise=0.01)
 
     def test_a_group_is_read_at_each_dispatch(self):
-        for cpu in range(MACHINE.cpu_count):
+        for cpu in range(Place.machine.cpu_count):
             stays = self.traces["competing"].stays(
                 cpu, "cycles", "instructions"
             )
@@ -382,24 +269,23 @@ CLASSES = {
 
 
 def main():
-    global MACHINE, WORK, BUILD
     if len(sys.argv) < 4 or sys.argv[1] not in CLASSES:
         print(__doc__, file=sys.stderr)
         return 2
-    MACHINE = MACHINES[sys.argv[1]]
+    machine = Place.machine = MACHINES[sys.argv[1]]
     source = pathlib.Path(sys.argv[2]).resolve()
-    WORK = pathlib.Path(sys.argv[3]).resolve()
+    work = Place.work = pathlib.Path(sys.argv[3]).resolve()
     try:
-        cross_build.find_tools(MACHINE)
-        foreign_packages.prepare(MACHINE.name, WORK)
-        BUILD = cross_build.build(MACHINE, source, WORK)
+        cross_build.find_tools(machine)
+        foreign_packages.prepare(machine.name, work)
+        Place.build = cross_build.build(machine, source, work)
     except (foreign_packages.PackagesMissing, cross_build.ToolMissing) as why:
         print(f"SKIPPED: {why}; scripts/setup --emulated installs what is "
               "missing")
         return 0
     loader = unittest.TestLoader()
     suite = unittest.TestSuite(
-        loader.loadTestsFromTestCase(each) for each in CLASSES[MACHINE.name]
+        loader.loadTestsFromTestCase(each) for each in CLASSES[machine.name]
     )
     result = unittest.TextTestRunner(verbosity=2).run(suite)
     return 0 if result.wasSuccessful() else 1

@@ -24,6 +24,7 @@ LIBRARIES = (
     "libelf-dev",
     "libdw-dev",
     "libseccomp-dev",
+    "libpfm4-dev",
     "libbpf-dev",
     "libboost-dev",
     "libcli11-dev",
