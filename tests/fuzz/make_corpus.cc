@@ -4,6 +4,7 @@
 // Usage: make_corpus FOLDER
 #include <cstdio>
 #include <fstream>
+#include <optional>
 #include <string>
 
 #include "tests/fuzz/directory_image.h"
@@ -20,12 +21,21 @@ void Fill(TraceBuilder& trace) {
   trace.SetPacketBytes(8192);
   const auto handle = trace.AddSegment("server", "handle", "us");
   const auto bytes = trace.AddPoint("server", "bytes", "d");
+  const auto read = static_cast<std::uint16_t>(
+      trace.AddKernelHook("kernel-segment", "syscall", "read") * 2);
+  const auto timer = static_cast<std::uint16_t>(
+      trace.AddKernelHook("interrupt", "irq", "timer") * 2);
   auto& cpu = trace.Cpu(0);
   cpu.ProcessState(1000, 100, 100, 1, 0, "server");
   cpu.Fork(1500, 101, 101, 100, 100);
   cpu.Exec(1600, 101, 101, "child");
   cpu.Dispatch(2000, 0, 100, SwitchState::kSwitchRunnable, {0, 0});
   cpu.Fault(2100, 100, 100, 0x7000);
+  const std::uint64_t ids = 100 | 100ull << 24;
+  cpu.KernelHook(2300, read, ids, {}, std::nullopt);
+  cpu.KernelHook(2400, timer | 0x8000, ids, {400, 1}, std::nullopt);
+  cpu.KernelHook(2500, timer | 0x8001, ids, {500, 1}, 0);
+  cpu.KernelHook(2600, read | 1, ids, {}, -11);
   cpu.Dispatch(3000, 100, 101, SwitchState::kSwitchPreempted, {900, 1});
   cpu.Dispatch(4000, 101, 0, SwitchState::kSwitchInterruptible, {1800, 2});
   cpu.Exit(4100, 101, 101, 100, 100);
