@@ -173,6 +173,9 @@ class Reconstruction final : public logformat::ItemSink {
   void OnKernelHook(const EventRecord& record, std::uint64_t time_ns);
   void OnInterrupt(const EventRecord& record, std::uint32_t hook_id,
                    std::uint64_t time_ns);
+  // A kernel hook in what a thread does, or the kernel does for it.
+  void OnThreadHook(ThreadState& thread, const EventRecord& record,
+                    std::uint32_t hook_id, std::uint64_t time_ns);
   // The open segments of the interrupts of `cpu`: a switch shows that they are
   // over; the end of the recording, that the last one is its own.
   void EndInterrupts(std::int32_t cpu, std::uint64_t time_ns, bool own);
@@ -368,7 +371,15 @@ void Reconstruction::OnKernelHook(const EventRecord& record,
           ? *running
           : registry_.Observe({pid, tid}, time_ns);
   CountHit(*thread.process, hook_id);
+  OnThreadHook(thread, record, hook_id, time_ns);
   thread.last_seen_ns = time_ns;
+  thread.last_hook_ns = time_ns;
+}
+
+void Reconstruction::OnThreadHook(ThreadState& thread,
+                                  const EventRecord& record,
+                                  std::uint32_t hook_id,
+                                  std::uint64_t time_ns) {
   if (kinds_[hook_id] == HookKind::kPoint) {
     if (observer_ != nullptr) {
       observer_->OnHook({thread.index, hook_id, time_ns});
