@@ -390,6 +390,10 @@ absl::StatusOr<TraceDescription> ParseMetadata(std::string_view text,
   }
   description.last_errno = take.Number<std::uint32_t>("last_errno");
   description.late_sub_buffers = take.Number<std::uint32_t>("late_sub_buffers");
+  if (take.Has("own_bpf_sampled_ns")) {
+    info.own_bpf_ns = take.Number<std::uint64_t>("own_bpf_ns");
+    info.own_bpf_sampled_ns = take.Number<std::uint64_t>("own_bpf_sampled_ns");
+  }
   info.cpu_events = TakeTexts("cpu_event", kMaxCounters, take);
   info.thread_events = TakeTexts("thread_event", kMaxCounters, take);
   info.dump_rules = TakeTexts("dump_rule", COUNTRACE_MAX_DUMP_RULES, take);

@@ -157,6 +157,11 @@ void AppendEnv(const TraceDescription& description, std::string& text) {
   }
   number("last_errno", description.last_errno);
   number("late_sub_buffers", description.late_sub_buffers);
+  if (info.own_bpf_sampled_ns != 0) {
+    number("own_bpf_ns", static_cast<std::int64_t>(info.own_bpf_ns));
+    number("own_bpf_sampled_ns",
+           static_cast<std::int64_t>(info.own_bpf_sampled_ns));
+  }
   strings("cpu_event", info.cpu_events);
   strings("thread_event", info.thread_events);
   strings("dump_rule", info.dump_rules);

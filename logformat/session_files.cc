@@ -136,6 +136,9 @@ absl::StatusOr<TraceDescription> ReadSessionFiles(const std::string& path) {
   info.scope = session.scope;
   info.root_pid = session.root_pid;
   info.recorder_pid = session.recorder_pid;
+  info.own_bpf_ns = session.own_bpf_ns.load(std::memory_order_relaxed);
+  info.own_bpf_sampled_ns =
+      session.own_bpf_sampled_ns.load(std::memory_order_relaxed);
   info.cpus = session.cpus;
   info.begin_ns = session.begin_ns;
   info.realtime_offset_ns = session.realtime_offset_ns;

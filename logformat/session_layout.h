@@ -114,6 +114,9 @@ struct SessionControl {
   std::atomic<std::uint32_t> last_errno;
   // How often a thread had to make its own next sub-buffer resident.
   std::atomic<std::uint32_t> late_sub_buffers;
+  // What the kernel recorder's BPF programs took, estimated from the part of
+  // the time in which the kernel measured them; sampled 0: not measured.
+  std::atomic<std::uint64_t> own_bpf_ns, own_bpf_sampled_ns;
   std::atomic<std::uint32_t> processes_joined;
   std::uint32_t reserved1;
   char hostname[64];

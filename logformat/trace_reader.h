@@ -54,6 +54,9 @@ struct TraceInfo {
   std::uint64_t begin_ns = 0;  // CLOCK_MONOTONIC
   std::int64_t realtime_offset_ns = 0;
   std::string hostname, kernel_release, command;
+  // Time that the kernel recorder's BPF programs took, in whoever ran into
+  // them: estimated from the `sampled` part of the time. Both 0: not known.
+  std::uint64_t own_bpf_ns = 0, own_bpf_sampled_ns = 0;
   std::vector<std::string> cpu_events;     // names, in dump order
   std::vector<std::string> thread_events;  // names, in dump order
   // Which records of hooks carry them, in canonical spelling; empty: all.

@@ -551,6 +551,7 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader) {
   }
   report.end_ns = std::max(report.begin_ns, now_ns_);
   report.cpus = info_.cpus;
+  report.own_cost = {info_.own_bpf_ns, info_.own_bpf_sampled_ns};
   report.records = records_;
   report.finished = info_.finished;
   report.late_sub_buffers = reader.late_sub_buffers();

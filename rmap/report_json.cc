@@ -71,7 +71,11 @@ Json TraceObject(const Report& report) {
           {"events", report.events},
           {"records", report.records},
           {"finished", report.finished},
-          {"late_sub_buffers", report.late_sub_buffers}};
+          {"late_sub_buffers", report.late_sub_buffers},
+          {"own_bpf_ns", report.own_cost.bpf_sampled_ns == 0
+                             ? Json()
+                             : Json(report.own_cost.bpf_ns)},
+          {"own_bpf_sampled_ns", report.own_cost.bpf_sampled_ns}};
 }
 
 Json LossObject(const Loss& loss) {

@@ -349,6 +349,15 @@ class TextReport {
       out_ += absl::StrFormat("  (%s: not counted by any CPU)\n",
                               EscapeName(report_.events[i]));
     }
+    const OwnCost& cost = report_.own_cost;
+    if (cost.bpf_sampled_ns == 0) return;
+    out_ += absl::StrFormat(
+        "  (recording itself: about %s in the BPF programs, inside what they "
+        "interrupt;\n   measured for %s of %s)\n",
+        FormatNanoseconds(static_cast<double>(cost.bpf_ns)),
+        FormatNanoseconds(static_cast<double>(cost.bpf_sampled_ns)),
+        FormatNanoseconds(
+            static_cast<double>(report_.end_ns - report_.begin_ns)));
   }
 
   void LossLines() {

@@ -130,6 +130,14 @@ struct Books {
   std::optional<std::uint64_t> in_segments;
 };
 
+// What recording itself took and no account of the books shows: run time of the
+// kernel recorder's BPF programs, which is inside the on-CPU time of whoever
+// ran into them. The recorder's own process is the account `own`.
+struct OwnCost {
+  std::uint64_t bpf_ns = 0;          // estimated; 0 and not sampled: not known
+  std::uint64_t bpf_sampled_ns = 0;  // time in which it was measured
+};
+
 struct Loss {
   std::uint64_t discarded_events = 0;
   std::map<std::string, std::uint64_t> by_cause;
@@ -155,6 +163,7 @@ struct Report {
   std::vector<CpuRow> cpu_rows;
   std::vector<Books> books;  // one for each kernel dump event of `events`
   Loss loss;
+  OwnCost own_cost;
   std::uint64_t late_sub_buffers = 0;
 };
 

@@ -48,6 +48,9 @@ struct KernelRecorderStatistics {
   std::uint64_t clock_errors = 0;  // times that went back
   std::uint64_t malformed = 0;     // records we could not understand
   std::uint64_t ring_bytes = 0;    // what each ring got at last
+  // Run time of BPF programs, estimated from the part of the time in which it
+  // was measured (0: never).
+  std::uint64_t own_bpf_ns = 0, own_bpf_sampled_ns = 0;
   // Of `discarded`, what no packet could hold (the device was full).
   std::array<std::uint64_t, logformat::kDiscardCauses> unplaced{};
   int last_errno = 0;  // behind the last discard for disk_full or no_resource

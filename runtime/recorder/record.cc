@@ -405,6 +405,9 @@ void Recording::CloseKernel() {
     control.discarded_by_cause[i].fetch_add(statistics.unplaced[i],
                                             std::memory_order_relaxed);
   }
+  control.own_bpf_ns.store(statistics.own_bpf_ns, std::memory_order_relaxed);
+  control.own_bpf_sampled_ns.store(statistics.own_bpf_sampled_ns,
+                                   std::memory_order_relaxed);
   if (statistics.last_errno != 0) {
     control.last_errno.store(static_cast<std::uint32_t>(statistics.last_errno),
                              std::memory_order_relaxed);

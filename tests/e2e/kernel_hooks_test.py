@@ -143,6 +143,14 @@ class KernelHooks(unittest.TestCase):
                            '--hook', f'uprobe:{WORKLOAD}:kernel_hook_step')
         self.check_books(data)
         self.check_tree(data)
+        # What recording took is measured, and less than all there was.
+        sampled = data['trace']['own_bpf_sampled_ns']
+        if sampled == 0:
+            print('SKIPPED: own cost: this kernel does not measure BPF')
+        else:
+            self.assertGreater(data['trace']['own_bpf_ns'], 0)
+            self.assertLess(data['trace']['own_bpf_ns'],
+                            data['books']['cpu-clock']['total'])
         # The timer alone interrupts more than once.
         clock = data['books']['cpu-clock']
         self.assertGreater(clock['interrupts'], 0)

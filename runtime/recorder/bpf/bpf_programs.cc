@@ -289,8 +289,9 @@ absl::Status BpfPrograms::Mark(std::int32_t pid) {
   return ErrnoStatus(errno, absl::StrFormat("Cannot mark process %d", pid));
 }
 
-std::uint64_t BpfPrograms::missed_runs() const {
-  std::uint64_t missed = 0;
+std::uint64_t BpfPrograms::SumOverPrograms(
+    std::uint64_t (*value)(const bpf_prog_info& info)) const {
+  std::uint64_t sum = 0;
   bpf_program* program = nullptr;
   while ((program = bpf_object__next_program(skeleton_->obj, program)) !=
          nullptr) {
@@ -298,10 +299,22 @@ std::uint64_t BpfPrograms::missed_runs() const {
     __u32 bytes = sizeof(info);
     const int fd = bpf_program__fd(program);
     if (fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &bytes) == 0) {
-      missed += info.recursion_misses;
+      sum += value(info);
     }
   }
-  return missed;
+  return sum;
+}
+
+std::uint64_t BpfPrograms::missed_runs() const {
+  return SumOverPrograms([](const bpf_prog_info& info) -> std::uint64_t {
+    return info.recursion_misses;
+  });
+}
+
+std::uint64_t BpfPrograms::run_time_ns() const {
+  return SumOverPrograms([](const bpf_prog_info& info) -> std::uint64_t {
+    return info.run_time_ns;
+  });
 }
 
 std::uint64_t BpfPrograms::refused_marks() const {

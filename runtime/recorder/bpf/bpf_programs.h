@@ -21,6 +21,7 @@
 
 struct kernel_programs;  // the generated skeleton
 struct bpf_link;
+struct bpf_prog_info;
 
 namespace countrace::runtime {
 
@@ -59,6 +60,8 @@ class BpfPrograms {
   // and processes that could not be marked: records that are missing.
   std::uint64_t missed_runs() const;
   std::uint64_t refused_marks() const;
+  // Run time of all programs while the kernel measured it, ns.
+  std::uint64_t run_time_ns() const;
 
   // `slot`: index of the CPU in BpfProgramOptions::cpus.
   std::byte* ring(std::size_t slot) const;
@@ -70,6 +73,8 @@ class BpfPrograms {
 
  private:
   BpfPrograms() = default;
+  std::uint64_t SumOverPrograms(
+      std::uint64_t (*value)(const bpf_prog_info& info)) const;
   // Returns: 0 or an errno.
   int OpenAndLoad(const BpfProgramOptions& options,
                   std::vector<std::string>& messages);

@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "runtime/recorder/bpf/bpf_programs.h"
 #include "runtime/recorder/bpf/kernel_ring_reader.h"
+#include "runtime/recorder/bpf/run_time_sampler.h"
 #include "runtime/recorder/countable_events.h"
 #include "runtime/recorder/cpu_list.h"
 #include "runtime/recorder/cpu_streams.h"
@@ -32,6 +33,7 @@ class BpfKernelRecorder final : public KernelRecorder {
         programs_(std::move(programs)),
         streams_(scope),
         hooks_(std::move(hooks)),
+        run_time_(*programs_),
         messages_(std::move(messages)) {
     for (std::size_t slot = 0; slot < cpus.size(); ++slot) {
       streams_.Add(cpus[slot], programs_->present(slot));
@@ -56,7 +58,8 @@ class BpfKernelRecorder final : public KernelRecorder {
   std::unique_ptr<BpfPrograms> programs_;
   CpuStreams streams_;
   std::unique_ptr<KernelHookRegistry> hooks_;  // null: none are recorded
-  std::vector<KernelRingReader> readers_;      // beside streams_.all()
+  RunTimeSampler run_time_;
+  std::vector<KernelRingReader> readers_;  // beside streams_.all()
   std::vector<std::string> messages_;
   std::uint64_t lost_seen_ = 0;  // losses FindLostMembers() knows of
   bool began_ = false;
@@ -83,6 +86,7 @@ absl::Status BpfKernelRecorder::Begin(const KernelRecorderTarget& target) {
     if (!status.ok()) return status;
   }
   began_ = true;
+  run_time_.Begin(MonotonicNs());
   const auto threads = streams_.ScanAtBegin(target.root_pids);
   ReadRings();
   streams_.StoreBegin();
@@ -100,6 +104,7 @@ void BpfKernelRecorder::Drain() {
   if (!began_ || ended_) return;
   // Taken before the rings are read: what is older is in them.
   const std::uint64_t horizon_ns = MonotonicNs();
+  run_time_.Turn(horizon_ns);
   ReadRings();
   streams_.StoreUntil(horizon_ns);
   const std::uint64_t lost = statistics().ring_lost;
@@ -116,6 +121,7 @@ absl::Status BpfKernelRecorder::End() {
   for (const CpuStream& stream : streams_.all()) {
     result.Update(programs_->DumpCounters(stream.cpu, CountersReason::kEnd));
   }
+  run_time_.End(MonotonicNs());
   programs_->Detach();
   ReadRings();
   for (std::size_t i = 0; i < readers_.size(); ++i) {
@@ -148,6 +154,8 @@ absl::Status BpfKernelRecorder::End() {
 KernelRecorderStatistics BpfKernelRecorder::statistics() const {
   KernelRecorderStatistics sum;
   sum.ring_bytes = programs_->ring_bytes();
+  sum.own_bpf_ns = run_time_.estimated_ns();
+  sum.own_bpf_sampled_ns = run_time_.sampled_ns();
   for (const KernelRingReader& reader : readers_) {
     sum.dispatches += reader.dispatches();
     sum.malformed += reader.malformed();
