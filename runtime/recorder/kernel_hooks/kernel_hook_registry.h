@@ -35,8 +35,6 @@ class KernelHookRegistry {
  private:
   std::uint32_t Register(std::uint32_t family, std::uint32_t number,
                          bool point);
-  bool Describe(std::uint32_t family, std::uint32_t number,
-                logformat::HookInfo& hook) const;
 
   std::vector<DynamicHook> dynamic_;
   ScopedFd file_;
