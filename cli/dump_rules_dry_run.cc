@@ -22,14 +22,29 @@ bool OnProgress(void* context, std::uint64_t done, std::uint64_t total) {
   return true;
 }
 
+// What one dump adds to a record.
+struct DumpSize {
+  std::uint64_t program, kernel;  // at hooks of programs, at kernel-side ones
+  std::uint64_t Of(std::uint64_t all, std::uint64_t of_kernel) const {
+    return (all - of_kernel) * program + of_kernel * kernel;
+  }
+};
+
 // A row of the table: of a bounded count the most, with 0 as the least.
 void AddRow(RowTable& table, const std::string& rule,
-            const runtime::ReplayedRule& replayed, std::uint64_t dump_bytes) {
+            const runtime::ReplayedRule& replayed, const DumpSize& size) {
   const bool bounded = replayed.quality == runtime::ReplayQuality::kBounded;
   table.Add({rule, replayed.hooks, replayed.records,
              bounded ? std::uint64_t{0} : replayed.dumps, replayed.dumps,
-             replayed.dumps * dump_bytes,
+             size.Of(replayed.dumps, replayed.kernel_dumps),
              std::string(runtime::ReplayQualityName(replayed.quality))});
+}
+
+bool HasKernelHooks(const logformat::TraceInfo& info) {
+  return std::any_of(info.hooks.begin(), info.hooks.end(),
+                     [](const logformat::HookInfo& hook) {
+                       return hook.origin != logformat::HookOrigin::kProgram;
+                     });
 }
 
 }  // namespace
@@ -37,10 +52,11 @@ void AddRow(RowTable& table, const std::string& rule,
 int DryRunDumpRules(const DryRun& dry_run) {
   const auto trace = OpenTrace(kVerb, dry_run.trace);
   if (!trace.ok()) return ReportFailure(kVerb, trace.status());
-  const std::size_t counters = dry_run.counters != 0
-                                   ? dry_run.counters
-                                   : (*trace)->info().thread_events.size();
-  if (counters == 0) {
+  const logformat::TraceInfo& info = (*trace)->info();
+  const std::size_t counters =
+      dry_run.counters != 0 ? dry_run.counters : info.thread_events.size();
+  const bool kernel_hooks = HasKernelHooks(info);
+  if (counters == 0 && !kernel_hooks) {
     Say(kVerb, absl::StrFormat("%s has no counters at hooks, so the size of a "
                                "dump is not known: say "
                                "which counters you mean with --hook-events",
@@ -49,35 +65,44 @@ int DryRunDumpRules(const DryRun& dry_run) {
   }
   const std::uint64_t tick_ns = runtime::KernelTickNs();
   ProgressBar progress("replaying " + dry_run.trace, ShowProgress());
-  const auto result = runtime::ReplayDumpRules(**trace, dry_run.rules, tick_ns,
-                                               OnProgress, &progress);
+  auto result = runtime::ReplayDumpRules(**trace, dry_run.rules, tick_ns,
+                                         OnProgress, &progress);
   progress.Clear();
   if (!result.ok()) return ReportFailure(kVerb, result.status());
+  if (counters == 0) {
+    // As in a recording without --hook-events.
+    for (runtime::ReplayedRule& replayed : result->rules) {
+      replayed.dumps = replayed.kernel_dumps;
+    }
+  }
 
   RowTable table(
       "countrace.dump_rules/1", "rules",
       {"rule", "hooks", "records", "dumps_least", "dumps", "bytes", "quality"});
-  const std::uint64_t dump_bytes = runtime::DumpBytes(counters);
+  const DumpSize size = {counters == 0 ? 0 : runtime::DumpBytes(counters),
+                         runtime::KernelDumpBytes(info.cpu_events.size())};
   runtime::ReplayedRule total = result->unmatched;
   std::uint64_t least = 0;
   for (std::size_t i = 0; i < dry_run.rules.size(); ++i) {
     const runtime::ReplayedRule& replayed = result->rules[i];
-    AddRow(table, dry_run.rules[i].text, replayed, dump_bytes);
+    AddRow(table, dry_run.rules[i].text, replayed, size);
     total.hooks += replayed.hooks;
     total.records += replayed.records;
     total.dumps += replayed.dumps;
+    total.kernel_records += replayed.kernel_records;
+    total.kernel_dumps += replayed.kernel_dumps;
     total.quality = std::max(total.quality, replayed.quality);
     if (replayed.quality != runtime::ReplayQuality::kBounded) {
       least += replayed.dumps;
     }
   }
-  AddRow(table, "(no rule)", result->unmatched, dump_bytes);
+  AddRow(table, "(no rule)", result->unmatched, size);
   table.Add({std::string("(total)"), total.hooks, total.records, least,
-             total.dumps, total.dumps * dump_bytes,
+             total.dumps, size.Of(total.dumps, total.kernel_dumps),
              std::string(runtime::ReplayQualityName(total.quality))});
 
   for (const std::string& remark :
-       runtime::RuleRemarks(dry_run.rules, (*trace)->info().hooks)) {
+       runtime::RuleRemarks(dry_run.rules, info.hooks)) {
     Say(kVerb, remark);
   }
   if (result->lost != 0) {
@@ -85,11 +110,22 @@ int DryRunDumpRules(const DryRun& dry_run) {
                                "them are missing here",
                                dry_run.trace, FormatCount(result->lost)));
   }
-  Say(kVerb,
-      absl::StrFormat("a dump adds %d bytes (counters=%d); dumps at all %s "
-                      "records would be %s",
-                      dump_bytes, counters, FormatCount(total.records),
-                      FormatBytes(total.records * dump_bytes)));
+  std::string sizes;
+  if (counters != 0) {
+    sizes = absl::StrFormat("a dump adds %d bytes (counters=%d)", size.program,
+                            counters);
+  } else {
+    sizes = "hooks of programs carry no counters without --hook-events";
+  }
+  if (kernel_hooks) {
+    sizes += absl::StrFormat(
+        ", at a kernel-side hook one adds %d bytes (counters=%d)", size.kernel,
+        info.cpu_events.size());
+  }
+  Say(kVerb, absl::StrFormat(
+                 "%s; dumps at all %s records would be %s", sizes,
+                 FormatCount(total.records),
+                 FormatBytes(size.Of(total.records, total.kernel_records))));
   return PrintData(kVerb, table.Render(dry_run.format));
 }
 

@@ -10,6 +10,15 @@ using logformat::PayloadType;
 
 // Empty if every comparison can hold.
 std::string WhyNever(const DumpRule& rule, const HookInfo& hook) {
+  const bool from_kernel = hook.origin != logformat::HookOrigin::kProgram;
+  if (from_kernel && rule.predicate_count != 0) {
+    return "`if` asks for the payload of a program's hook, and it is a "
+           "kernel-side one";
+  }
+  if (from_kernel && rule.caller_end != 0) {
+    return "`from` asks for the caller of a program's hook, and it is a "
+           "kernel-side one";
+  }
   for (unsigned i = 0; i < rule.predicate_count; ++i) {
     const countrace_predicate& predicate = rule.predicates[i];
     if (predicate.argument >= hook.payload.size()) {
@@ -40,7 +49,6 @@ std::vector<std::string> RuleRemarks(const std::vector<DumpRule>& rules,
   std::vector<bool> used(rules.size(), false);
   std::size_t hook_count = 0;
   for (const HookInfo& hook : hooks) {
-    if (hook.origin != logformat::HookOrigin::kProgram) continue;
     ++hook_count;
     const int found = FindDumpRule(rules, hook.FullName());
     if (found < 0) continue;

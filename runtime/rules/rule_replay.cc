@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "runtime/rules/dump_rule_eval.h"
+#include "runtime/rules/kernel_rule_state.h"
 #include "runtime/rules/open_segments.h"
 
 namespace countrace::runtime {
@@ -40,6 +41,10 @@ std::size_t DecodePayload(const lf::HookInfo& hook,
   return count;
 }
 
+// Whose state a rule keeps at kernel-side hooks: a thread, or a CPU.
+using KernelOwner = std::uint64_t;
+constexpr KernelOwner kOwnerIsCpu = 1ull << 32;
+
 struct ReplayedThread {
   OpenSegments open;
   std::unordered_map<std::uint32_t, countrace_rule_state> states;  // by hook
@@ -60,8 +65,6 @@ class RuleReplay final : public lf::ItemSink {
                                            : ReplayQuality::kExact;
     }
     for (const lf::HookInfo& hook : info.hooks) {
-      // Rules decide at hooks of programs.
-      if (hook.origin != lf::HookOrigin::kProgram) continue;
       const int rule = FindDumpRule(rules, hook.FullName());
       rule_of_hook_[hook.id] = rule;
       ++Result(rule).hooks;
@@ -80,6 +83,17 @@ class RuleReplay final : public lf::ItemSink {
     ++result.records;
     if (rule >= 0 && IsDump(rules_[rule], hook_id, record)) ++result.dumps;
   }
+  void OnKernelHook(const lf::EventRecord& record) {
+    const std::uint32_t hook_id = lf::EventHookId(record.event_id);
+    const auto found = rule_of_hook_.find(hook_id);
+    const int rule = found == rule_of_hook_.end() ? -1 : found->second;
+    ReplayedRule& result = Result(rule);
+    ++result.records;
+    ++result.kernel_records;
+    if (rule < 0 || !IsKernelDump(rules_[rule], hook_id, record)) return;
+    ++result.dumps;
+    ++result.kernel_dumps;
+  }
   void OnDiscardedEvents(const lf::DiscardedEvents& loss) override {
     result_.lost += loss.count;
   }
@@ -96,12 +110,15 @@ class RuleReplay final : public lf::ItemSink {
 
   // A thread that ends, or a program that is replaced, begins anew.
   void OnKernelRecord(const lf::EventRecord& record) {
-    if (lf::IsKernelHookEvent(record.event_id)) return;
+    if (lf::IsKernelHookEvent(record.event_id)) return OnKernelHook(record);
     const auto event = static_cast<lf::CpuEvent>(record.event_id);
-    if (event == lf::CpuEvent::kExit) {
+    if (event == lf::CpuEvent::kExit || event == lf::CpuEvent::kFork) {
       lf::TaskRecord task{};
       std::memcpy(&task, record.bytes.data(), sizeof(task));
       threads_.erase({task.pid, task.tid});
+      const auto owner = static_cast<std::uint32_t>(task.tid);
+      kernel_states_.erase(kernel_states_.lower_bound({owner, 0}),
+                           kernel_states_.lower_bound({owner + 1ull, 0}));
     } else if (event == lf::CpuEvent::kExec) {
       lf::CommRecord exec{};
       std::memcpy(&exec, record.bytes.data(), sizeof(exec));
@@ -126,6 +143,31 @@ class RuleReplay final : public lf::ItemSink {
                       Asks(rule, hook, record, thread->states[hook_id]);
     if (is_segment) thread->open.Enter(hook_id, dump);
     return dump;
+  }
+
+  // As dump_rules.bpf.h: to the kernel a thread is the same after an exec.
+  bool IsKernelDump(const DumpRule& rule, std::uint32_t hook_id,
+                    const lf::EventRecord& record) {
+    // Its records have neither payload nor caller.
+    if (rule.never != 0 || rule.predicate_count != 0 || rule.caller_end != 0) {
+      return false;
+    }
+    if (countrace_rule_is_always(&rule) != 0) return true;
+    const lf::HookInfo& hook = *info_.FindHook(hook_id);
+    lf::KernelHookRecord body{};
+    std::memcpy(&body, record.bytes.data(), sizeof(body));
+    const std::uint64_t tid = body.ids & 0xffffff;
+    const bool of_cpu = tid == 0 || hook.origin == lf::HookOrigin::kInterrupt;
+    const KernelOwner owner =
+        of_cpu ? kOwnerIsCpu | static_cast<std::uint32_t>(record.cpu) : tid;
+    countrace_kernel_rule_state& state = kernel_states_[{owner, hook_id}];
+    if ((record.event_id & lf::kEventExitBit) != 0) {
+      return countrace_kernel_rule_exit(&state) != 0;
+    }
+    const auto ask = hook.kind == lf::HookKind::kSegment
+                         ? countrace_kernel_rule_enter
+                         : countrace_kernel_rule_point;
+    return ask(&rule, &state, record.time_ns, tick_ns_) != 0;
   }
 
   bool Asks(const DumpRule& rule, const lf::HookInfo& hook,
@@ -162,6 +204,8 @@ class RuleReplay final : public lf::ItemSink {
   std::map<std::pair<std::int32_t, std::int32_t>,
            std::unique_ptr<ReplayedThread>>
       threads_;  // by (pid, tid)
+  std::map<std::pair<KernelOwner, std::uint32_t>, countrace_kernel_rule_state>
+      kernel_states_;  // by owner and hook id
   ReplayResult result_;
 };
 
@@ -197,5 +241,7 @@ absl::StatusOr<ReplayResult> ReplayDumpRules(lf::TraceReader& trace,
 std::uint64_t DumpBytes(std::size_t counters) {
   return sizeof(lf::ThreadDump) + 8 * counters;
 }
+
+std::uint64_t KernelDumpBytes(std::size_t counters) { return 8 * counters; }
 
 }  // namespace countrace::runtime

@@ -7,7 +7,8 @@
 // Exact for counts and payloads. For time rules: exact for the times in this
 // log; another run has others. The log holds no callers, so a rule with `from`
 // has bounds. A thread id that is used again without a kernel record between
-// goes on with the counts of the thread before it.
+// goes on with the counts of the thread before it. At kernel-side hooks rules
+// with payload or caller give nothing.
 #ifndef COUNTRACE_RUNTIME_RULES_RULE_REPLAY_H_
 #define COUNTRACE_RUNTIME_RULES_RULE_REPLAY_H_
 
@@ -31,6 +32,8 @@ struct ReplayedRule {
   std::uint64_t hooks = 0;    // of the trace, for which this rule decides
   std::uint64_t records = 0;  // enters, exits and points of these hooks
   std::uint64_t dumps = 0;    // of these records; the most if kBounded
+  // Of both, those of kernel-side hooks.
+  std::uint64_t kernel_records = 0, kernel_dumps = 0;
   ReplayQuality quality = ReplayQuality::kExact;
 };
 
@@ -47,8 +50,10 @@ absl::StatusOr<ReplayResult> ReplayDumpRules(
     std::uint64_t tick_ns, logformat::ProgressCallback progress = nullptr,
     void* progress_context = nullptr);
 
-// Bytes that one dump of `counters` counters adds to a record.
+// Bytes that one dump of `counters` counters adds to a record of a user hook.
 std::uint64_t DumpBytes(std::size_t counters);
+// ... and of a kernel-side hook.
+std::uint64_t KernelDumpBytes(std::size_t counters);
 
 }  // namespace countrace::runtime
 

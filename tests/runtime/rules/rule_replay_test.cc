@@ -3,7 +3,11 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <map>
+#include <optional>
 #include <random>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/rules/dump_rule_eval.h"
@@ -129,6 +133,166 @@ TEST_CASE("rule_replay: times and callers, against asking one by one") {
       CHECK(Count(*rule, passed) <= bounded.dumps);
     }
   }
+}
+
+namespace {
+
+// Kernel-side hooks under rules, asked one by one: with no limit of depth and
+// in the words of the manual.
+class KernelHookModel {
+ public:
+  explicit KernelHookModel(const DumpRule& rule) : rule_(rule) {}
+
+  // `owner`: a thread, or the CPU for what is nobody's.
+  void Enter(const std::string& owner, std::uint32_t hook, std::uint64_t ns) {
+    open_[{owner, hook}].push_back(Ask(owner, hook, ns));
+  }
+  void Point(const std::string& owner, std::uint32_t hook, std::uint64_t ns) {
+    (void)Ask(owner, hook, ns);
+  }
+  void Exit(const std::string& owner, std::uint32_t hook) {
+    std::vector<bool>& open = open_[{owner, hook}];
+    if (open.empty()) return;
+    if (open.back()) ++dumps_;
+    open.pop_back();
+  }
+  void Forget(const std::string& owner) {
+    std::erase_if(open_,
+                  [&](const auto& at) { return at.first.first == owner; });
+    std::erase_if(states_,
+                  [&](const auto& at) { return at.first.first == owner; });
+  }
+  std::size_t depth(const std::string& owner, std::uint32_t hook) {
+    return open_[{owner, hook}].size();
+  }
+  std::uint64_t dumps() const { return dumps_; }
+
+ private:
+  using Key = std::pair<std::string, std::uint32_t>;
+
+  bool Ask(const std::string& owner, std::uint32_t hook, std::uint64_t ns) {
+    countrace_rule_state& state = states_[{owner, hook}];
+    if (countrace_rule_takes_nth(&rule_, ++state.passed) == 0) return false;
+    if (countrace_rule_has_time(&rule_) != 0) {
+      if (countrace_rule_is_due(&rule_, state.last_ns, ns, kTickNs) == 0) {
+        return false;
+      }
+      state.last_ns = ns;
+    }
+    ++dumps_;
+    return true;
+  }
+
+  const DumpRule& rule_;
+  std::map<Key, std::vector<bool>> open_;
+  std::map<Key, countrace_rule_state> states_;
+  std::uint64_t dumps_ = 0;
+};
+
+std::string RandomClauses(std::mt19937_64& random) {
+  std::string clauses;
+  if (random() % 4 != 0)
+    clauses += " every " + std::to_string(1 + random() % 5);
+  if (random() % 3 == 0) {
+    clauses += " at most every " + std::to_string(1 + random() % 400) + "ns";
+  }
+  if (random() % 3 == 0) {
+    clauses += " every " + std::to_string(1 + random() % 4) + " ticks";
+  }
+  return clauses;
+}
+
+}  // namespace
+
+TEST_CASE("rule_replay: kernel-side hooks, against asking one by one") {
+  std::mt19937_64 random(61);
+  for (int round = 0; round < 40; ++round) {
+    const std::string text = "k:*" + RandomClauses(random);
+    INFO(text);
+    const auto rule = ParseDumpRule(text);
+    REQUIRE(rule.ok());
+    // `always` needs no state: exits of calls that began before, too.
+    if (countrace_rule_is_always(&*rule) != 0) continue;
+    TempDirectory temp(TempDirectory::Place::kMemory);
+    TraceBuilder builder(temp / "t");
+    const std::uint32_t calls[] = {
+        builder.AddKernelHook("kernel-segment", "k", "call"),
+        builder.AddKernelHook("probe-segment", "k", "function"),
+        builder.AddKernelHook("interrupt", "k", "interrupt")};
+    const std::uint32_t point =
+        builder.AddKernelHook("kernel-point", "k", "at");
+    const std::uint32_t other =
+        builder.AddKernelHook("kernel-point", "other", "at");
+    KernelHookModel model(*rule);
+    std::uint64_t now_ns = 1000, records = 0;
+    for (int i = 0; i < 2000; ++i) {
+      now_ns += 1 + random() % 60;
+      const auto cpu = static_cast<std::int32_t>(random() % 2);
+      const auto tid = static_cast<std::int32_t>(random() % 4);
+      const std::uint64_t ids = static_cast<std::uint64_t>(tid) | 9ull << 24;
+      const auto kind = random() % 100;
+      auto& stream = builder.Cpu(cpu);
+      if (kind < 2 && tid != 0) {
+        if (kind == 0) stream.Exit(now_ns, 9, tid);
+        if (kind == 1) stream.Fork(now_ns, 9, tid, 9, 3);
+        model.Forget("t" + std::to_string(tid));
+        continue;
+      }
+      const std::uint32_t hook = kind < 80   ? calls[random() % 3]
+                                 : kind < 95 ? point
+                                             : other;
+      const bool of_cpu = tid == 0 || hook == calls[2];
+      const std::string owner =
+          of_cpu ? "c" + std::to_string(cpu) : "t" + std::to_string(tid);
+      // Some exits have no enter, some enters no exit.
+      const bool exit =
+          kind < 80 && (random() % 2 == 0 || model.depth(owner, hook) >= 60);
+      const auto event_id =
+          static_cast<std::uint16_t>(hook * 2 + (exit ? 1 : 0));
+      stream.KernelHook(now_ns, event_id, ids, {},
+                        exit ? std::optional<std::int64_t>(0) : std::nullopt);
+      if (hook == other) continue;
+      ++records;
+      if (exit) {
+        model.Exit(owner, hook);
+      } else if (hook == point) {
+        model.Point(owner, hook, now_ns);
+      } else {
+        model.Enter(owner, hook, now_ns);
+      }
+    }
+    builder.Finish();
+    const ReplayResult result = Replay(temp / "t", {text});
+    CHECK(result.rules[0].hooks == 4);
+    CHECK(result.rules[0].records == records);
+    CHECK(result.rules[0].kernel_records == records);
+    CHECK(result.rules[0].dumps == model.dumps());
+    CHECK(result.rules[0].kernel_dumps == model.dumps());
+    CHECK(result.unmatched.hooks == 1);
+    CHECK(result.unmatched.dumps == 0);
+  }
+}
+
+TEST_CASE("rule_replay: kernel-side calls deeper than a word remembers") {
+  TempDirectory temp(TempDirectory::Place::kMemory);
+  TraceBuilder builder(temp / "t");
+  const std::uint32_t hook =
+      builder.AddKernelHook("probe-segment", "k", "function");
+  const std::uint64_t ids = 7 | 7ull << 24;
+  std::uint64_t now_ns = 1;
+  const auto enter = static_cast<std::uint16_t>(hook * 2);
+  for (int i = 0; i < 100; ++i) {
+    builder.Cpu(0).KernelHook(now_ns++, enter, ids, {}, std::nullopt);
+  }
+  for (int i = 0; i < 100; ++i) {
+    builder.Cpu(0).KernelHook(now_ns++, enter | 1, ids, {}, 0);
+  }
+  builder.Finish();
+  // Of the 50 at enters, the exits of the 64 innermost calls know.
+  CHECK(Replay(temp / "t", {"k:* every 2"}).rules[0].dumps == 50 + 32);
+  // What no record of these hooks holds never holds.
+  CHECK(Replay(temp / "t", {"k:* if arg0 == 0"}).rules[0].dumps == 0);
+  CHECK(Replay(temp / "t", {"k:* from libk.so"}).rules[0].dumps == 0);
 }
 
 TEST_CASE("rule_replay: hooks without a rule, and losses, are said") {

@@ -1,0 +1,53 @@
+// HOT. What a dump rule remembers of one kernel-side hook in one thread, and
+// its answers at enter and exit: for the BPF programs and for the replay over a
+// log, so that the two agree. Plain C.
+//
+// No record of these hooks has a payload or a caller, so only counts and times
+// are asked; the recorder refuses other rules (kernel_hook_rules.h).
+#ifndef COUNTRACE_RUNTIME_RULES_KERNEL_RULE_STATE_H_
+#define COUNTRACE_RUNTIME_RULES_KERNEL_RULE_STATE_H_
+
+#include "runtime/rules/dump_rule_eval.h"
+
+// Valid, and new, when all zero.
+struct countrace_kernel_rule_state {
+  struct countrace_rule_state rule;
+  // Bit i: the answer at the enter of the i-th innermost open call. One word
+  // instead of a stack: of more than 64 calls in each other the outermost are
+  // forgotten, and calls that never end (exit, longjmp, a fault that failed)
+  // take no room for ever.
+  unsigned long long open;
+};
+
+// Whether a point's record carries a dump; `now_ns` is its time.
+static inline int countrace_kernel_rule_point(
+    const struct countrace_dump_rule* rule,
+    struct countrace_kernel_rule_state* state, unsigned long long now_ns,
+    unsigned long long tick_ns) {
+  if (!countrace_rule_takes_nth(rule, ++state->rule.passed)) return 0;
+  if (!countrace_rule_has_time(rule)) return 1;
+  if (!countrace_rule_is_due(rule, state->rule.last_ns, now_ns, tick_ns)) {
+    return 0;
+  }
+  state->rule.last_ns = now_ns;
+  return 1;
+}
+
+static inline int countrace_kernel_rule_enter(
+    const struct countrace_dump_rule* rule,
+    struct countrace_kernel_rule_state* state, unsigned long long now_ns,
+    unsigned long long tick_ns) {
+  const int dump = countrace_kernel_rule_point(rule, state, now_ns, tick_ns);
+  state->open = state->open << 1 | (unsigned long long)dump;
+  return dump;
+}
+
+// The answer of the innermost open call; no if none is open.
+static inline int countrace_kernel_rule_exit(
+    struct countrace_kernel_rule_state* state) {
+  const int dump = state->open & 1;
+  state->open >>= 1;
+  return dump;
+}
+
+#endif  // COUNTRACE_RUNTIME_RULES_KERNEL_RULE_STATE_H_
