@@ -45,10 +45,13 @@ constexpr VerbText kText = {
         "\n"
         "Ctrl-C ends the recording and still finishes the trace.\n"
         "\n"
-        "A dump rule says which records of user hooks carry the counters of\n"
-        "--hook-events; without one all do. RULE is [GLOB] [CLAUSE...]: a "
-        "glob\n"
-        "on provider:name (default all hooks), and what must hold:\n"
+        "A dump rule says which records of hooks carry counters: of user "
+        "hooks\n"
+        "those of --hook-events, of kernel-side hooks (--kernel, --hook) those "
+        "of\n"
+        "--event. Without one all user hooks do. RULE is [GLOB] [CLAUSE...]: "
+        "a\n"
+        "glob on provider:name (default all hooks), and what must hold:\n"
         "\n"
         "  always, never       (alone behind the glob; no clause is `always`)\n"
         "  every N             each N-th of a hook in a thread\n"
@@ -60,6 +63,7 @@ constexpr VerbText kText = {
         "                      or \"text\": == != < <= > >= & (and ...)\n"
         "  from libfoo.so      where the hook stands: a program or library,\n"
         "                      libfoo.so+0x1000-0x2000, 0x401000-0x402000\n"
+        "                      (`if` and `from` not at kernel-side hooks)\n"
         "\n"
         "All clauses of a rule must hold; `every N` counts what meets `if` "
         "and\n"
@@ -193,7 +197,7 @@ void AddOptions(VerbParser& parser, Options& options) {
   parser.AddTexts("--hook-events", "EVENTS", options.hook_events,
                   "counters to read at each user hook (default none)");
   parser.AddTexts("--dump", "RULE", record.dump_rules,
-                  "dump rule: which records of user hooks carry counters; may "
+                  "dump rule: which records of hooks carry counters; may "
                   "be given more than once, see below");
   parser.AddText("--dry-run-rules", "TRACE", options.dry_run_trace,
                  "record nothing; print what the rules would have given there");
@@ -267,10 +271,13 @@ int RunRecord(const Arguments& arguments) {
                             SplitNames(options.hook_events).size(),
                             options.format});
   }
-  if (!rules->empty() && options.hook_events.empty()) {
+  const bool kernel_records =
+      !options.kernel_records.empty() || !record.dynamic_hooks.empty();
+  if (!rules->empty() && options.hook_events.empty() && !kernel_records) {
     return parser.UsageError(
         "--dump says which hook records carry counters: say which counters "
-        "with --hook-events, for example --hook-events page-faults");
+        "with --hook-events, for example --hook-events page-faults, or record "
+        "kernel-side hooks with --kernel or --hook");
   }
   if (parser.is_given("--format")) {
     return parser.UsageError("--format is of --dry-run-rules");
@@ -300,8 +307,6 @@ int RunRecord(const Arguments& arguments) {
     return parser.UsageError(
         "-a records the processes of -p already: give one of the two");
   }
-  const bool kernel_records =
-      !options.kernel_records.empty() || !record.dynamic_hooks.empty();
   if (kernel_records && options.no_kernel) {
     return parser.UsageError(
         "--kernel or --hook and --no-kernel contradict each other");

@@ -52,8 +52,7 @@ struct countrace_dump_rule {
   unsigned long long every_n;  // the n-th, 2n-th, ... that passed so far
   unsigned long long min_interval_ns;  // at least this long after the last dump
   // The first in each interval of so many ticks; intervals begin at multiples
-  // of their length on CLOCK_MONOTONIC, the same for all threads and CPUs. A
-  // kernel recorder dumps a CPU's counters at these times as well.
+  // of their length on CLOCK_MONOTONIC, the same for all threads and CPUs.
   unsigned long long every_ticks;
   // The code address that fires the hook: begin <= address < end. Of a named
   // object these are offsets from where it is loaded, 0 to ~0 if none were

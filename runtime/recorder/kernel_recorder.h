@@ -16,6 +16,7 @@
 #include "logformat/session_layout.h"
 #include "runtime/recorder/event_name.h"
 #include "runtime/recorder/kernel_hooks/kernel_hook_request.h"
+#include "runtime/recorder/kernel_hooks/kernel_hook_rules.h"
 
 namespace countrace::runtime {
 
@@ -28,6 +29,7 @@ struct KernelRecorderOptions {
   bool fault_records = true;
   bool wakeups = false;                // a record for each wake-up: BPF only
   KernelHookRequest hooks;             // BPF only
+  KernelHookRules hook_rules;          // of these
   std::uint64_t ring_bytes = 8 << 20;  // per CPU
 };
 

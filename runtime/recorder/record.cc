@@ -23,6 +23,7 @@
 #include "runtime/recorder/event_name.h"
 #include "runtime/recorder/flight_keeper.h"
 #include "runtime/recorder/kernel_backend.h"
+#include "runtime/recorder/kernel_hooks/kernel_hook_rules.h"
 #include "runtime/recorder/monotonic_clock.h"
 #include "runtime/recorder/process_scan.h"
 #include "runtime/recorder/record_check.h"
@@ -448,7 +449,11 @@ void Recording::DescribeHooks(const SessionControl& control) {
 }
 
 void Recording::DescribeDumpRules() {
-  if (dump_rules_.empty() || result_.processes_joined == 0) return;
+  const bool kernel_hooks =
+      !options_.kernel_segments.empty() || !options_.dynamic_hooks.empty();
+  if (dump_rules_.empty() || (result_.processes_joined == 0 && !kernel_hooks)) {
+    return;
+  }
   const auto trace = logformat::TraceReader::Open(directory_.path());
   if (!trace.ok()) return;  // Finish() has said why
   AddMessages(RuleRemarks(dump_rules_, (*trace)->info().hooks));
@@ -529,6 +534,8 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
 
   auto hooks = KernelHooks(options);
   if (!hooks.ok()) return hooks.status();
+  auto hook_rules = ResolveKernelHookRules(*dump_rules, *hooks, KernelTickNs());
+  if (!hook_rules.ok()) return hook_rules.status();
   std::unique_ptr<KernelRecorder> kernel;
   if (options.kernel) {
     KernelRecorderOptions kernel_options;
@@ -539,6 +546,7 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
     kernel_options.fault_records = options.fault_records;
     kernel_options.wakeups = options.wakeups;
     kernel_options.hooks = *std::move(hooks);
+    kernel_options.hook_rules = *std::move(hook_rules);
     kernel_options.ring_bytes = options.kernel_ring_bytes;
     auto opened = OpenKernelRecorder(options.backend, kernel_options, messages);
     if (opened.ok()) {

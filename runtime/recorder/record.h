@@ -31,8 +31,10 @@ struct RecordOptions {
   // Counters read at each user hook; empty: none.
   std::vector<std::string> hook_events;
   std::string hook_filter;  // globs separated by ','
-  // Which records of user hooks carry these counters, as dump_rule_text.h
-  // spells them; empty: all.
+  // Which records of hooks carry counters, as dump_rule_text.h spells them: of
+  // user hooks `hook_events`, of kernel hooks `events`. Empty: all of user
+  // hooks, of kernel hooks dynamic ones and those whose counts nothing else
+  // tells.
   std::vector<std::string> dump_rules;
   logformat::SessionMode mode = logformat::SessionMode::kStream;
   std::uint64_t sub_buffer_bytes = 1 << 20;

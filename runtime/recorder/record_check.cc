@@ -87,10 +87,11 @@ absl::Status CheckOptions(const RecordOptions& options) {
   if (!options.command.empty() && options.command.front().empty()) {
     return absl::InvalidArgumentError("The command's name is empty");
   }
-  if (!options.dump_rules.empty() && options.hook_events.empty()) {
+  if (!options.dump_rules.empty() && options.hook_events.empty() && !hooks) {
     return absl::InvalidArgumentError(
         "A dump rule (--dump) says which hooks carry counters: say which "
-        "counters with --hook-events, for example --hook-events page-faults");
+        "counters with --hook-events, for example --hook-events page-faults, "
+        "or record kernel-side hooks with --kernel or --hook");
   }
   if (options.hook_filter.size() >= sizeof(SessionControl::hook_filter)) {
     return absl::InvalidArgumentError(absl::StrFormat(

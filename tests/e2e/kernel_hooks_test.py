@@ -5,6 +5,8 @@ the books balance, and what interrupts did is nobody's.
 
 usage: kernel_hooks_test.py COUNTRACE KERNEL_HOOK_WORKLOAD
 """
+import collections
+import fnmatch
 import json
 import pathlib
 import re
@@ -200,6 +202,110 @@ class KernelHooks(unittest.TestCase):
         counted = row['counts']['raw_syscalls:sys_enter']
         self.assertIn(counted['incl'], (0, CALLS * SYSCALLS))
         self.assertEqual(counted['quality'], 'exact')
+
+    def kernel_records(self):
+        """(time in ns, hook, place, cpu, tid, whether it has the counters)."""
+        line = re.compile(r'\[(\d+)\.(\d+)\] cpu-(\d+) (\S+:\S.*?)'
+                          r'(?:__(enter|exit))?: \{ tid = (\d+), pid = ')
+        records = []
+        for text in countrace('script', self.trace).stdout.splitlines():
+            found = line.match(text)
+            if found:
+                seconds, ns, cpu, hook, place, tid = found.groups()
+                records.append((int(seconds) * 10**9 + int(ns), hook,
+                                place or 'point', int(cpu), int(tid),
+                                'task_clock = ' in text))
+        return records
+
+    def check_dry_run(self, rules):
+        """The replay gives, for each rule, just what the kernel dumped."""
+        options = [word for rule in rules for word in ('--dump', rule)]
+        rows = json.loads(countrace(
+            'record', '--dry-run-rules', self.trace, '--format', 'json',
+            *options).stdout)['rules'][:len(rules)]
+        seen, dumped = collections.Counter(), collections.Counter()
+        for _, hook, _, _, _, dump in self.kernel_records():
+            rule = next((i for i, text in enumerate(rules)
+                         if fnmatch.fnmatchcase(hook, text.split()[0])), None)
+            if rule is None:
+                self.assertFalse(dump, hook)
+            else:
+                seen[rule] += 1
+                dumped[rule] += dump
+        for i, rule in enumerate(rules):
+            with self.subTest(rule=rule):
+                self.assertEqual(rows[i]['dumps'], dumped[i])
+        return dumped
+
+    def test_rules_choose_whose_records_carry_counters(self):
+        rules = ['*:kernel_hook_step every 10', 'syscall:getppid every 7',
+                 'fault:user']
+        options = [word for rule in rules for word in ('--dump', rule)]
+        data = self.record('--kernel', 'syscalls,faults', '--hook',
+                           f'uprobe:{WORKLOAD}:kernel_hook_step', *options)
+        self.check_books(data)
+        self.check_tree(data)
+        dumps = self.check_dry_run(rules)
+        self.assertEqual(dumps[0], 2 * (CALLS // 10))
+        self.assertEqual(dumps[1], 2 * (CALLS * SYSCALLS // 7))
+        faults = sum(hook == 'fault:user'
+                     for _, hook, *_ in self.kernel_records())
+        self.assertEqual(dumps[2], faults)
+        # Always the seventh, and its exit with it.
+        calls = [record for record in self.kernel_records()
+                 if record[1] == 'syscall:getppid' and record[4] == self.pid]
+        for i, (enter, leave) in enumerate(zip(calls[::2], calls[1::2])):
+            self.assertEqual((enter[2], leave[2]), ('enter', 'exit'))
+            self.assertEqual((enter[5], leave[5]), ((i + 1) % 7 == 0,) * 2)
+
+    def test_rules_of_times_and_of_cpus_agree_with_their_replay(self):
+        for rules in (
+                ['softirq:* every 2', 'irq:* every 3', 'syscall:* every 5',
+                 'fault:* every 4', 'sched:* every 3'],
+                ['syscall:* every 2 at most every 1ms', 'irq:local_timer never',
+                 'fault:* every 2 ticks', 'softirq:* at most every 5ms',
+                 'irq:*']):
+            options = [word for rule in rules for word in ('--dump', rule)]
+            data = self.record('-a', '--kernel', 'syscalls,faults,irq,softirq',
+                               '--hook', 'tracepoint:sched:sched_switch',
+                               *options)
+            self.check_books(data)
+            self.assertGreater(sum(self.check_dry_run(rules).values()), 0)
+        last = {}
+        for time_ns, hook, place, _, tid, dump in self.kernel_records():
+            if dump and place == 'enter' and hook.startswith('syscall:'):
+                if (hook, tid) in last:
+                    self.assertGreaterEqual(time_ns - last[hook, tid], 10**6)
+                last[hook, tid] = time_ns
+        self.assertIn(('syscall:getppid', self.pid), last)
+
+    def test_rules_begin_anew_with_each_thread(self):
+        # Each process makes so many system calls and ends; tids are not used
+        # again here, but the child of a fork never goes on where its parent was.
+        loop = f'for i in 1 2 3 4; do {WORKLOAD} 1 8 1; done'
+        self.record('--kernel', 'syscalls', '--dump', 'syscall:getppid every 3',
+                    command=('sh', '-c', loop))
+        dumps = collections.Counter(
+            (tid, place) for _, hook, place, _, tid, dump
+            in self.kernel_records() if dump)
+        self.assertEqual(sorted(dumps.values()), [2] * 8)
+        self.check_dry_run(['syscall:getppid every 3'])
+
+    def test_rules_that_kernel_hooks_cannot_be_asked_are_refused(self):
+        for rule, words in (
+                ('syscall:read if arg0 == 3', ('syscall:read', 'payload',
+                                           "'syscall*:* never'")),
+                ('syscall:* from libc.so', ('syscall:', 'caller'))):
+            run = countrace('record', '-o', self.trace, '--kernel', 'syscalls',
+                            '--dump', rule, '--', 'true', check=False)
+            self.assertEqual(run.returncode, 2, run.stderr)
+            for word in (rule, *words):
+                self.assertIn(word, run.stderr)
+            self.assertFalse(self.trace.exists())
+        # With a rule before it, it is for hooks of programs only.
+        self.record('--kernel', 'syscalls', '--hook-events', 'page-faults',
+                    '--dump', 'syscall*:* never', '--dump', '* if arg0 == 3')
+        self.assertEqual(self.check_dry_run(['syscall*:* never'])[0], 0)
 
     def test_what_cannot_be_is_said(self):
         for options, code, *words in (

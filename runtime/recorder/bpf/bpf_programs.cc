@@ -37,6 +37,10 @@ int KeepWarning(libbpf_print_level level, const char* format, va_list values) {
   return 0;
 }
 
+// Of hooks with a rule that has to be asked, in one thread each. Memory is
+// taken for those that are used: some 100 bytes.
+constexpr std::uint32_t kRuleEntries = 256 * 1024;
+
 absl::Status BpfError(int error, const std::string& what) {
   const std::string text =
       t_warning.empty() ? what : what + " (" + t_warning + ")";
@@ -77,6 +81,7 @@ absl::StatusOr<std::unique_ptr<BpfPrograms>> BpfPrograms::Load(
   std::unique_ptr<BpfPrograms> programs(new BpfPrograms);
   absl::Status status = programs->Open(options, messages);
   if (status.ok()) status = programs->MapMemory();
+  if (status.ok()) status = programs->StoreRules(options.hook_rules);
   if (status.ok()) status = programs->OpenEvents(options);
   if (status.ok()) status = programs->Attach(options, messages);
   libbpf_set_print(old_print);
@@ -142,6 +147,13 @@ int BpfPrograms::OpenAndLoad(const BpfProgramOptions& options,
       constants.dump_families = (1u << COUNTRACE_HOOK_FAMILIES) - 1;
     }
   }
+  const KernelHookRules& rules = options.hook_rules;
+  constants.has_rules = rules.rules.empty() ? 0 : 1;
+  constants.asks_rules = rules.asks ? 1 : 0;
+  constants.rule_tick_ns = rules.tick_ns;
+  static_assert(sizeof(constants.hook_rules) >=
+                COUNTRACE_HOOK_FAMILIES * COUNTRACE_RULED_NUMBERS);
+  std::copy(rules.answers.begin(), rules.answers.end(), constants.hook_rules);
   const auto perf_slots = static_cast<std::uint32_t>(
                               std::max<std::size_t>(options.events.size(), 1)) *
                           slots_;
@@ -154,6 +166,9 @@ int BpfPrograms::OpenAndLoad(const BpfProgramOptions& options,
   if (error == 0) error = bpf_map__set_max_entries(maps.ring_controls, slots_);
   if (error == 0)
     error = bpf_map__set_max_entries(maps.perf_events, perf_slots);
+  if (error == 0 && rules.asks) {
+    error = bpf_map__set_max_entries(maps.rule_entries, kRuleEntries);
+  }
   for (bpf_program* const program :
        {skeleton_->progs.on_waking, skeleton_->progs.on_wakeup_new}) {
     if (error == 0) {
@@ -184,6 +199,18 @@ absl::Status BpfPrograms::MapMemory() {
     return ErrnoStatus(errno, "Cannot map BPF ring controls");
   }
   controls_ = static_cast<countrace_ring_control*>(controls);
+  return absl::OkStatus();
+}
+
+absl::Status BpfPrograms::StoreRules(const KernelHookRules& rules) {
+  const int map = bpf_map__fd(skeleton_->maps.dump_rules);
+  for (std::uint32_t i = 0; i < rules.rules.size(); ++i) {
+    if (bpf_map_update_elem(map, &i, &rules.rules[i], BPF_ANY) != 0) {
+      return BpfError(errno, absl::StrFormat("Cannot hand dump rule \"%s\" to "
+                                             "BPF",
+                                             rules.rules[i].text));
+    }
+  }
   return absl::OkStatus();
 }
 
@@ -319,6 +346,10 @@ std::uint64_t BpfPrograms::run_time_ns() const {
 
 std::uint64_t BpfPrograms::refused_marks() const {
   return skeleton_->bss->marks_refused;
+}
+
+std::uint64_t BpfPrograms::refused_rule_entries() const {
+  return skeleton_->bss->rule_entries_refused;
 }
 
 std::byte* BpfPrograms::ring(std::size_t slot) const {

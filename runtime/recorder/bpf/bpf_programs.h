@@ -17,6 +17,7 @@
 #include "runtime/recorder/bpf/kernel_ring.h"
 #include "runtime/recorder/event_name.h"
 #include "runtime/recorder/kernel_hooks/kernel_hook_request.h"
+#include "runtime/recorder/kernel_hooks/kernel_hook_rules.h"
 #include "runtime/recorder/scoped_fd.h"
 
 struct kernel_programs;  // the generated skeleton
@@ -31,6 +32,7 @@ struct BpfProgramOptions {
   bool fault_records = false;
   bool wakeups = false;
   KernelHookRequest hooks;
+  KernelHookRules hook_rules;
   // Kernel hooks of marked processes only.
   bool only_marked = false;
   std::uint64_t ring_bytes = 0;  // of each CPU, rounded up to a power of two
@@ -62,6 +64,9 @@ class BpfPrograms {
   std::uint64_t refused_marks() const;
   // Run time of all programs while the kernel measured it, ns.
   std::uint64_t run_time_ns() const;
+  // Times a dump rule could not be asked because there was no room for what it
+  // remembers: dumps that are missing.
+  std::uint64_t refused_rule_entries() const;
 
   // `slot`: index of the CPU in BpfProgramOptions::cpus.
   std::byte* ring(std::size_t slot) const;
@@ -81,6 +86,7 @@ class BpfPrograms {
   absl::Status Open(const BpfProgramOptions& options,
                     std::vector<std::string>& messages);
   absl::Status MapMemory();
+  absl::Status StoreRules(const KernelHookRules& rules);
   absl::Status OpenEvents(const BpfProgramOptions& options);
   absl::Status Attach(const BpfProgramOptions& options,
                       std::vector<std::string>& messages);

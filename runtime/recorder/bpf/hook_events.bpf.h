@@ -3,12 +3,9 @@
 #ifndef COUNTRACE_RUNTIME_RECORDER_BPF_HOOK_EVENTS_BPF_H_
 #define COUNTRACE_RUNTIME_RECORDER_BPF_HOOK_EVENTS_BPF_H_
 
+#include "dump_rules.bpf.h"
 #include "marked_processes.bpf.h"
 #include "ring_writer.bpf.h"
-
-// Set before the programs are loaded. Bit f: records of family f carry the
-// counters.
-const volatile __u32 dump_families = 0;
 
 // Writes a record of a hook, unless the process on the CPU is not recorded.
 // `ret`: what the code returned, of an exit.
@@ -19,7 +16,7 @@ static __always_inline int hook_event(__u32 family, __u32 place, __u32 number,
   const __u64 ids = bpf_get_current_pid_tgid();
   if (!is_marked(ids >> 32)) return 0;
   const __u64 now = bpf_ktime_get_ns();
-  const int dump = dump_families >> family & 1;
+  const int dump = carries_dump(family, place, number, (__u32)ids, now);
   const __u32 counters = dump ? counter_count : 0;
   if (counters > COUNTRACE_MAX_COUNTERS) return 0;
   const __u32 exit = place == COUNTRACE_PLACE_EXIT;

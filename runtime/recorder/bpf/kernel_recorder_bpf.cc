@@ -147,6 +147,14 @@ absl::Status BpfKernelRecorder::End() {
         "than 65,536 at a time: processes=%d",
         refused));
   }
+  if (const auto refused = programs_->refused_rule_entries(); refused > 0) {
+    messages_.push_back(absl::StrFormat(
+        "Dump rules could not be asked at some kernel-side hooks, whose "
+        "records carry no counters: no room for what they remember of a hook "
+        "in a thread, at most 262,144 at a time: records=%d; rules for fewer "
+        "hooks need less",
+        refused));
+  }
   streams_.DescribeClockErrors(messages_);
   return result;
 }
@@ -186,6 +194,7 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenBpfKernelRecorder(
   programs.fault_records = options.fault_records && CountsPageFaults(*events);
   programs.wakeups = options.wakeups;
   programs.hooks = options.hooks;
+  programs.hook_rules = options.hook_rules;
   programs.only_marked = options.scope == SessionScope::kCommand;
   programs.ring_bytes = options.ring_bytes;
   auto loaded = BpfPrograms::Load(programs, messages);

@@ -30,6 +30,16 @@ enum countrace_hook_family {
   COUNTRACE_FAMILY_LISTED = 6,          // number: index in the list of hooks
 };
 #define COUNTRACE_HOOK_FAMILIES 7
+// What the dump rules say of a hook, by family * COUNTRACE_RULED_NUMBERS +
+// number; the last number of a family stands for it and all beyond.
+#define COUNTRACE_RULED_NUMBERS 4096
+// Of all families, rounded up to a power of two.
+#define COUNTRACE_HOOK_RULES (8 * COUNTRACE_RULED_NUMBERS)
+enum countrace_hook_rule {
+  COUNTRACE_RULE_NO_DUMP = 0,
+  COUNTRACE_RULE_DUMP = 1,
+  COUNTRACE_RULE_ASK = 2,  // + index of the rule
+};
 enum countrace_hook_place {
   COUNTRACE_PLACE_ENTER = 0,
   COUNTRACE_PLACE_EXIT = 1,

@@ -3,6 +3,7 @@
 #ifndef COUNTRACE_RUNTIME_RECORDER_BPF_SCHED_EVENTS_BPF_H_
 #define COUNTRACE_RUNTIME_RECORDER_BPF_SCHED_EVENTS_BPF_H_
 
+#include "dump_rules.bpf.h"
 #include "marked_processes.bpf.h"
 #include "ring_writer.bpf.h"
 
@@ -119,12 +120,14 @@ static __always_inline int task_event(__u16 event, struct task_struct* task,
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
   inherit_mark(parent, child);
+  forget_rules_of(child->pid);
   return task_event(EVENT_FORK, child, parent);
 }
 
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct* task) {
   drop_mark(task);
+  forget_rules_of(task->pid);
   return task_event(EVENT_EXIT, task, task->real_parent);
 }
 
@@ -147,6 +150,8 @@ static __always_inline int comm_event(__u16 event, struct task_struct* task,
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct* task, int old_pid,
              struct linux_binprm* binary) {
+  // Another than the first thread takes over the first one's tid.
+  if (old_pid != task->pid) forget_rules_of(old_pid);
   return comm_event(EVENT_EXEC, task, task->comm);
 }
 
