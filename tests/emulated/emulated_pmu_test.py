@@ -48,6 +48,12 @@ class Arm64Max(Counted):
             "--hook uprobe:/bin/counted_loop:main",
             segments,
         )
+        recordings["kernel-rules"] = (
+            "-q --backend bpf -e instructions:u --kernel syscalls,irq "
+            "--hook usdt:/bin/counted_loop:loop:body "
+            "--dump \"loop:body every 4\" --dump \"syscall:* every 3\"",
+            segments,
+        )
         boot(cls, "max", recordings, {
             "release": "uname -r",
             "doctor": "countrace doctor --format json",
@@ -167,6 +173,20 @@ class Arm64Max(Counted):
         self.assertEqual(calls["counted_loop:main"], 1)
         self.assertEqual(calls["syscall:execve"], 1)
         self.assertGreater(calls["syscall:openat"], 1)
+
+    def test_dump_rules_are_asked_in_the_kernel_on_linux_6_1(self):
+        trace = self.traces["kernel-rules"]
+        self.check_sound(trace)
+        counts = [
+            (event, fields["instructions_u"])
+            for stream, event, fields in trace.records
+            if stream == "cpu-0" and event.startswith("loop:body__")
+            and "instructions_u" in fields
+        ]
+        self.assertEqual([event for event, _ in counts],
+                         ["loop:body__enter", "loop:body__exit"] * (CALLS // 4))
+        for (_, begin), (_, end) in zip(counts[::2], counts[1::2]):
+            self.assertGreaterEqual(end - begin, 2 * ITERATIONS)
 
     def test_hooks_read_the_architectures_counter(self):
         self.assertEqual(self.answers["clock"].status, 0,
