@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_format.h"
 #include "rmap/call_paths.h"
 #include "rmap/dispatch_tracker.h"
+#include "rmap/kernel_hooks.h"
 #include "rmap/loss_ledger.h"
 #include "rmap/report_builder.h"
 #include "rmap/segment_builder.h"
@@ -24,7 +24,6 @@ using logformat::DiscardedEvents;
 using logformat::DiscardedPackets;
 using logformat::EventRecord;
 using logformat::HookKind;
-using logformat::HookOrigin;
 using logformat::StreamClass;
 
 // A comm is up to 16 bytes, NUL-padded; all 16 may be used in a damaged one.
@@ -38,22 +37,14 @@ class Reconstruction final : public logformat::ItemSink {
   Reconstruction(const logformat::TraceInfo& info, TimelineObserver* observer)
       : info_(info),
         observer_(observer),
-        has_kernel_hooks_(HasKernelHooks(info)),
-        paths_(ThreadEvents(info) + KernelEvents(info)),
+        hooks_(info),
+        paths_(ThreadEvents(info) + hooks_.kernel_events()),
         registry_(paths_,
                   std::min(info.cpu_events.size(), logformat::kMaxCounters)),
         dispatches_(info, registry_, observer),
         segments_(paths_, dispatches_.coverage(), ThreadEvents(info),
-                  KernelEvents(info), origins_, observer),
-        kinds_(logformat::kHookIdMax + 1, HookKind::kSegment),
-        origins_(logformat::kHookIdMax + 1, HookOrigin::kProgram) {
-    for (const logformat::HookInfo& hook : info.hooks) {
-      kinds_[hook.id] = hook.kind;
-      origins_[hook.id] = hook.origin;
-      if (hook.origin != HookOrigin::kKernel) continue;
-      if (hook.provider == "fault") fault_hooks_.insert(hook.id);
-      if (hook.provider.starts_with("syscall")) syscall_hooks_.insert(hook.id);
-    }
+                  hooks_.kernel_events(), hooks_.origins(), observer),
+        kernel_hooks_(hooks_, registry_, dispatches_, segments_, observer) {
     if (info.scope == logformat::SessionScope::kCommand && info.root_pid > 0) {
       registry_.Announce({info.root_pid, info.root_pid}, info.begin_ns);
     }
@@ -95,17 +86,6 @@ class Reconstruction final : public logformat::ItemSink {
     return std::min(info.thread_events.size(), logformat::kMaxCounters);
   }
 
-  static bool HasKernelHooks(const logformat::TraceInfo& info) {
-    return !info.hooks.empty() &&
-           info.hooks.back().id >= logformat::kHookIdKernelMin;
-  }
-  // Of the kernel's dumps at kernel hooks; 0 if the trace has none.
-  static std::size_t KernelEvents(const logformat::TraceInfo& info) {
-    return HasKernelHooks(info)
-               ? std::min(info.cpu_events.size(), logformat::kMaxCounters)
-               : 0;
-  }
-
   // Time never goes back: a record that does is taken at the latest time.
   std::uint64_t Advance(std::uint64_t time_ns) {
     if (time_ns < now_ns_) [[unlikely]] {
@@ -144,11 +124,11 @@ class Reconstruction final : public logformat::ItemSink {
       hits.resize(hook_id + 1u, 0);
     ++hits[hook_id];
     // No hook of a program is in a system call: that one is over.
-    if (has_kernel_hooks_) [[unlikely]]
+    if (hooks_.has_kernel_hooks()) [[unlikely]]
       segments_.LeaveKernel(thread, time_ns);
     if (record.event_id & logformat::kEventExitBit) {
       segments_.Exit(thread, hook_id, record, time_ns);
-    } else if (kinds_[hook_id] == HookKind::kSegment) {
+    } else if (hooks_.kind(hook_id) == HookKind::kSegment) {
       segments_.Enter(thread, hook_id, record, time_ns);
     } else if (observer_ != nullptr) {
       observer_->OnHook({thread.index, hook_id, time_ns});
@@ -170,16 +150,6 @@ class Reconstruction final : public logformat::ItemSink {
   }
 
   void OnKernelRecord(const EventRecord& record, std::uint64_t time_ns);
-  void OnKernelHook(const EventRecord& record, std::uint64_t time_ns);
-  void OnInterrupt(const EventRecord& record, std::uint32_t hook_id,
-                   std::uint64_t time_ns);
-  // A kernel hook in what a thread does, or the kernel does for it.
-  void OnThreadHook(ThreadState& thread, const EventRecord& record,
-                    std::uint32_t hook_id, std::uint64_t time_ns);
-  // The open segments of the interrupts of `cpu`: a switch shows that they are
-  // over; the end of the recording, that the last one is its own.
-  void EndInterrupts(std::int32_t cpu, std::uint64_t time_ns, bool own);
-  static void CountHit(ProcessState& process, std::uint32_t hook_id);
   void OnExec(const logformat::CommRecord& exec, std::int32_t cpu,
               std::uint64_t time_ns);
   void OnFork(const logformat::TaskRecord& fork, std::uint64_t time_ns);
@@ -194,7 +164,7 @@ class Reconstruction final : public logformat::ItemSink {
     ThreadIndex index = kNoThread;
     if (loss.stream_class == StreamClass::kCpu) {
       dispatches_.OnLoss(loss.cpu);
-      EndInterrupts(loss.cpu, now_ns_, false);
+      kernel_hooks_.EndInterrupts(loss.cpu, now_ns_, false);
       cpu_records_lost_ = true;
     } else {
       index = OnThreadLoss({loss.pid, loss.tid});
@@ -233,15 +203,13 @@ class Reconstruction final : public logformat::ItemSink {
 
   const logformat::TraceInfo& info_;
   TimelineObserver* observer_;
-  bool has_kernel_hooks_;
+  HookTable hooks_;
   CallPaths paths_;
   ThreadRegistry registry_;
   DispatchTracker dispatches_;
   SegmentBuilder segments_;
+  KernelHooks kernel_hooks_;
   LossLedger ledger_;
-  std::vector<HookKind> kinds_;      // by hook id; unknown hooks as segments
-  std::vector<HookOrigin> origins_;  // by hook id
-  absl::flat_hash_set<std::uint32_t> fault_hooks_, syscall_hooks_;
   std::vector<StreamThread> by_stream_;
   std::uint64_t records_ = 0, malformed_ = 0;
   std::uint64_t first_ns_ = kNever, now_ns_ = 0;
@@ -253,12 +221,14 @@ class Reconstruction final : public logformat::ItemSink {
 void Reconstruction::OnKernelRecord(const EventRecord& record,
                                     std::uint64_t time_ns) {
   if (logformat::IsKernelHookEvent(record.event_id)) {
-    OnKernelHook(record, time_ns);
+    if (logformat::KernelHookRecord hook; Decode(record, hook)) {
+      kernel_hooks_.OnRecord(record, hook, time_ns);
+    }
     return;
   }
   switch (static_cast<CpuEvent>(record.event_id)) {
     case CpuEvent::kDispatch:
-      EndInterrupts(record.cpu, time_ns, false);
+      kernel_hooks_.EndInterrupts(record.cpu, time_ns, false);
       dispatches_.OnDispatch(record, time_ns);
       return;
     case CpuEvent::kCounters:
@@ -267,7 +237,7 @@ void Reconstruction::OnKernelRecord(const EventRecord& record,
           Decode(record, dump) &&
           dump.reason ==
               static_cast<std::uint32_t>(logformat::CountersReason::kEnd)) {
-        EndInterrupts(record.cpu, time_ns, true);
+        kernel_hooks_.EndInterrupts(record.cpu, time_ns, true);
       }
       return;
     case CpuEvent::kWakeup:
@@ -314,98 +284,6 @@ void Reconstruction::OnKernelRecord(const EventRecord& record,
       return;
   }
   ++malformed_;
-}
-
-void Reconstruction::CountHit(ProcessState& process, std::uint32_t hook_id) {
-  const std::size_t index = hook_id - logformat::kHookIdKernelMin;
-  std::vector<std::uint64_t>& hits = process.kernel_hook_hits;
-  if (index >= hits.size()) hits.resize(index + 1, 0);
-  ++hits[index];
-}
-
-void Reconstruction::EndInterrupts(std::int32_t cpu, std::uint64_t time_ns,
-                                   bool own) {
-  ThreadState* work = dispatches_.InterruptWork(cpu);
-  if (work == nullptr || work->stack.frames.empty()) return;
-  if (own) {
-    work->stack = SegmentStack();
-  } else {
-    segments_.CloseAll(*work, time_ns);
-  }
-}
-
-void Reconstruction::OnInterrupt(const EventRecord& record,
-                                 std::uint32_t hook_id, std::uint64_t time_ns) {
-  const bool exit = (record.event_id & logformat::kEventExitBit) != 0;
-  ThreadState* work = exit ? dispatches_.LeaveInterrupt(record, time_ns)
-                           : dispatches_.EnterInterrupt(record, time_ns);
-  if (work == nullptr) return;
-  CountHit(*work->process, hook_id);
-  if (!exit) {
-    segments_.Enter(*work, hook_id, record, time_ns);
-  } else if (!std::exchange(work->exit_expected, false) ||
-             !work->stack.frames.empty()) {
-    segments_.Exit(*work, hook_id, record, time_ns);
-  }
-}
-
-void Reconstruction::OnKernelHook(const EventRecord& record,
-                                  std::uint64_t time_ns) {
-  logformat::KernelHookRecord hook;
-  if (!Decode(record, hook)) return;
-  const std::uint32_t hook_id = logformat::EventHookId(record.event_id);
-  if (origins_[hook_id] == HookOrigin::kInterrupt) {
-    OnInterrupt(record, hook_id, time_ns);
-    return;
-  }
-  const auto tid = static_cast<std::int32_t>(hook.ids & 0xffffffu);
-  const auto pid = static_cast<std::int32_t>(hook.ids >> 24 & 0xffffffu);
-  if (record.counters != nullptr) dispatches_.OnDump(record, tid, time_ns);
-  if (tid == 0) {  // a tracepoint on an idle CPU
-    CountHit(registry_.interrupts(), hook_id);
-    return;
-  }
-  ThreadState* running = dispatches_.Running(record.cpu);
-  ThreadState& thread =
-      running != nullptr && running->tid == tid && running->process != nullptr
-          ? *running
-          : registry_.Observe({pid, tid}, time_ns);
-  CountHit(*thread.process, hook_id);
-  OnThreadHook(thread, record, hook_id, time_ns);
-  thread.last_seen_ns = time_ns;
-  thread.last_hook_ns = time_ns;
-}
-
-void Reconstruction::OnThreadHook(ThreadState& thread,
-                                  const EventRecord& record,
-                                  std::uint32_t hook_id,
-                                  std::uint64_t time_ns) {
-  if (kinds_[hook_id] == HookKind::kPoint) {
-    if (observer_ != nullptr) {
-      observer_->OnHook({thread.index, hook_id, time_ns});
-    }
-    return;
-  }
-  const bool in_kernel = origins_[hook_id] == HookOrigin::kKernel;
-  if (record.event_id & logformat::kEventExitBit) {
-    if (in_kernel && std::exchange(thread.exit_expected, false) &&
-        !SegmentBuilder::IsOpen(thread, hook_id)) {
-      return;
-    }
-    segments_.Exit(thread, hook_id, record, time_ns);
-    return;
-  }
-  const std::vector<Frame>& frames = thread.stack.frames;
-  const bool fault = fault_hooks_.contains(hook_id);
-  if (!in_kernel || syscall_hooks_.contains(hook_id)) {
-    segments_.LeaveKernel(thread, time_ns);
-    if (in_kernel) thread.exit_expected = false;
-  } else if (fault && !frames.empty() &&
-             fault_hooks_.contains(frames.back().hook_id)) {
-    // A fault that failed has no end; no fault happens in another one.
-    segments_.EndInnermost(thread, time_ns);
-  }
-  segments_.Enter(thread, hook_id, record, time_ns);
 }
 
 void Reconstruction::OnFork(const logformat::TaskRecord& fork,
@@ -560,10 +438,11 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader) {
   const bool session_loss =
       std::any_of(session.begin(), session.end(),
                   [](std::uint64_t records) { return records != 0; });
-  BuildTables(
-      {info_, registry_, dispatches_, fault_records_, KernelEvents(info_) != 0,
-       has_kernel_hooks_ && cpu_records_lost_, session_loss || unplaced_loss_},
-      report);
+  BuildTables({info_, registry_, dispatches_, fault_records_,
+               hooks_.kernel_events() != 0,
+               hooks_.has_kernel_hooks() && cpu_records_lost_,
+               session_loss || unplaced_loss_},
+              report);
   AddFindings();
   report.loss = ledger_.Finish(reader);
   return report;
