@@ -40,7 +40,12 @@ void CommandScope::Exec(std::int32_t pid) {
 }
 
 bool CommandScope::Apply(const RecordBatch& batch, const KernelRecord& record) {
-  if (record.event_id == kLossEntry) return true;
+  if (record.event_id == kLossEntry) {
+    // The last switch of any of them may be lost.
+    exited_.clear();
+    reused_.clear();
+    return true;
+  }
   if (logformat::IsKernelHookEvent(record.event_id)) {
     return Contains(static_cast<std::int32_t>(*batch.Words(record) & 0xffffff));
   }
@@ -51,7 +56,9 @@ bool CommandScope::Apply(const RecordBatch& batch, const KernelRecord& record) {
       const auto next = static_cast<std::int32_t>((packed >> 24) & 0xffffff);
       const bool prev_member = Contains(prev);
       const bool keep = prev_member || Contains(next);
-      if (prev_member && ((packed >> 48) & logformat::kSwitchDead) != 0) {
+      if (prev_member && ((packed >> 48) & logformat::kSwitchDead) != 0 &&
+          reused_.erase(prev) == 0) {
+        exited_.erase(prev);
         Leave(prev);
       }
       return keep;
@@ -69,6 +76,7 @@ bool CommandScope::Apply(const RecordBatch& batch, const KernelRecord& record) {
         if (Contains(task.tid)) Leave(task.tid);
         return false;
       }
+      if (exited_.erase(task.tid) != 0) reused_.insert(task.tid);
       Add(task.pid, task.tid);
       return true;
     }
@@ -79,8 +87,12 @@ bool CommandScope::Apply(const RecordBatch& batch, const KernelRecord& record) {
     }
     case CpuEvent::kComm:
       return Contains(batch.Body<logformat::CommRecord>(record).tid);
-    case CpuEvent::kExit:
-      return Contains(batch.Body<logformat::TaskRecord>(record).tid);
+    case CpuEvent::kExit: {
+      const auto task = batch.Body<logformat::TaskRecord>(record);
+      if (!Contains(task.tid)) return false;
+      exited_.insert(task.tid);
+      return true;
+    }
     case CpuEvent::kFault:
       return Contains(batch.Body<logformat::FaultRecord>(record).tid);
     case CpuEvent::kCounters:

@@ -35,6 +35,10 @@ class CommandScope {
   // First threads that ended while others of their process live on. They stay
   // members: exec in another thread takes over this tid.
   absl::flat_hash_set<std::int32_t> dead_leaders_;
+  // A tid is free from when its thread is waited for, which is a few
+  // instructions before the thread leaves its CPU.
+  absl::flat_hash_set<std::int32_t> exited_;  // not switched out yet
+  absl::flat_hash_set<std::int32_t> reused_;  // of these: somebody else's now
 };
 
 }  // namespace countrace::runtime

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "logformat/packet_layout.h"
-#include "runtime/recorder/command_scope.h"
 #include "runtime/recorder/cpu_list.h"
 #include "runtime/recorder/perf_ring.h"
 #include "runtime/recorder/process_scan.h"
@@ -258,80 +257,6 @@ TEST_CASE("perf_ring: records that cross the end come out whole",
   CHECK(read == written);
   CHECK(written > 10000);
   munmap(base, 2 * page);
-}
-
-TEST_CASE(
-    "command_scope: descendants are members from fork to their last "
-    "switch",
-    "[recorder]") {
-  CommandScope scope;
-  scope.Add(100, 100);
-  const auto apply = [&](RecordBatch& batch) {
-    return scope.Apply(batch, batch.records().back());
-  };
-  const auto fork = [&](std::int32_t pid, std::int32_t tid,
-                        std::int32_t parent) {
-    RecordBatch batch;
-    batch.AddStruct(1, CpuEvent::kFork,
-                    logformat::TaskRecord{.header = 0,
-                                          .pid = pid,
-                                          .tid = tid,
-                                          .parent_pid = parent,
-                                          .parent_tid = parent});
-    return apply(batch);
-  };
-  const auto dispatch = [&](std::uint32_t prev, std::uint32_t next,
-                            std::uint16_t state) {
-    RecordBatch batch;
-    *batch.Add(1, static_cast<std::uint16_t>(CpuEvent::kDispatch), 1) =
-        logformat::PackDispatch(prev, next, state);
-    return apply(batch);
-  };
-  const auto exec = [&](std::int32_t pid) {
-    RecordBatch batch;
-    batch.AddStruct(
-        1, CpuEvent::kExec,
-        logformat::CommRecord{.header = 0, .pid = pid, .tid = pid, .comm = {}});
-    return apply(batch);
-  };
-  CHECK(fork(101, 101, 100));
-  CHECK(fork(102, 102, 101));
-  CHECK_FALSE(fork(201, 201, 200));
-  CHECK(dispatch(0, 102, 0));
-  CHECK(dispatch(102, 200, logformat::kSwitchInterruptible));
-  CHECK_FALSE(dispatch(200, 0, 0));
-
-  SECTION("death ends membership, after its own record") {
-    CHECK(dispatch(102, 0, logformat::kSwitchDead));
-    CHECK_FALSE(dispatch(102, 0, 0));
-    CHECK(scope.size() == 2);
-  }
-  SECTION("exec in a thread takes over the dead leader's tid") {
-    CHECK(fork(101, 111, 101));
-    CHECK(fork(101, 112, 101));
-    CHECK(dispatch(101, 0, logformat::kSwitchDead));
-    CHECK(dispatch(112, 0, logformat::kSwitchDead));
-    CHECK(exec(101));  // 111 is 101 from now on
-    CHECK(dispatch(101, 0, 0));
-    CHECK_FALSE(dispatch(111, 0, 0));
-    CHECK(dispatch(101, 0, logformat::kSwitchDead));
-    CHECK_FALSE(dispatch(101, 0, 0));
-    CHECK(scope.size() == 2);  // 100 and 102
-  }
-  SECTION("a leader that died first goes with its last thread") {
-    CHECK(fork(101, 111, 101));
-    CHECK(dispatch(101, 0, logformat::kSwitchDead));
-    CHECK(dispatch(111, 0, logformat::kSwitchDead));
-    CHECK_FALSE(scope.Contains(101));
-  }
-  SECTION("a reused tid of a stranger is no member") {
-    CHECK_FALSE(fork(102, 102, 200));
-    CHECK_FALSE(dispatch(102, 0, 0));
-  }
-  SECTION("exec of a stranger changes nothing") {
-    CHECK_FALSE(exec(200));
-    CHECK(scope.size() == 3);
-  }
 }
 
 TEST_CASE(

@@ -1,0 +1,119 @@
+// Which threads belong to a command, from records made by hand.
+#include "runtime/recorder/command_scope.h"
+
+#include <catch2/catch.hpp>
+#include <cstdint>
+
+#include "logformat/packet_layout.h"
+#include "runtime/recorder/kernel_record.h"
+
+namespace countrace::runtime {
+namespace {
+
+using logformat::CpuEvent;
+
+TEST_CASE(
+    "command_scope: descendants are members from fork to their last "
+    "switch",
+    "[recorder]") {
+  CommandScope scope;
+  scope.Add(100, 100);
+  const auto apply = [&](RecordBatch& batch) {
+    return scope.Apply(batch, batch.records().back());
+  };
+  const auto fork = [&](std::int32_t pid, std::int32_t tid,
+                        std::int32_t parent) {
+    RecordBatch batch;
+    batch.AddStruct(1, CpuEvent::kFork,
+                    logformat::TaskRecord{.header = 0,
+                                          .pid = pid,
+                                          .tid = tid,
+                                          .parent_pid = parent,
+                                          .parent_tid = parent});
+    return apply(batch);
+  };
+  const auto dispatch = [&](std::uint32_t prev, std::uint32_t next,
+                            std::uint16_t state) {
+    RecordBatch batch;
+    *batch.Add(1, static_cast<std::uint16_t>(CpuEvent::kDispatch), 1) =
+        logformat::PackDispatch(prev, next, state);
+    return apply(batch);
+  };
+  const auto exit = [&](std::int32_t pid) {
+    RecordBatch batch;
+    batch.AddStruct(1, CpuEvent::kExit,
+                    logformat::TaskRecord{.header = 0,
+                                          .pid = pid,
+                                          .tid = pid,
+                                          .parent_pid = 0,
+                                          .parent_tid = 0});
+    return apply(batch);
+  };
+  const auto exec = [&](std::int32_t pid) {
+    RecordBatch batch;
+    batch.AddStruct(
+        1, CpuEvent::kExec,
+        logformat::CommRecord{.header = 0, .pid = pid, .tid = pid, .comm = {}});
+    return apply(batch);
+  };
+  CHECK(fork(101, 101, 100));
+  CHECK(fork(102, 102, 101));
+  CHECK_FALSE(fork(201, 201, 200));
+  CHECK(dispatch(0, 102, 0));
+  CHECK(dispatch(102, 200, logformat::kSwitchInterruptible));
+  CHECK_FALSE(dispatch(200, 0, 0));
+
+  SECTION("a tid that is reused before its last owner left the CPU") {
+    CHECK(exit(102));
+    CHECK(fork(102, 102, 101));
+    CHECK(dispatch(0, 102, 0));
+    CHECK(dispatch(102, 0, logformat::kSwitchDead));  // the one before
+    CHECK(dispatch(102, 0, logformat::kSwitchInterruptible));
+    CHECK(exit(102));
+    CHECK(dispatch(102, 0, logformat::kSwitchDead));
+    CHECK_FALSE(dispatch(102, 0, 0));
+  }
+  SECTION("a tid that is reused after a loss, which may be of that switch") {
+    CHECK(exit(102));
+    RecordBatch lost;
+    *lost.Add(1, kLossEntry, 1) = 3;
+    CHECK(apply(lost));
+    CHECK(fork(102, 102, 101));
+    CHECK(dispatch(102, 0, logformat::kSwitchDead));
+    CHECK_FALSE(dispatch(102, 0, 0));
+  }
+  SECTION("death ends membership, after its own record") {
+    CHECK(dispatch(102, 0, logformat::kSwitchDead));
+    CHECK_FALSE(dispatch(102, 0, 0));
+    CHECK(scope.size() == 2);
+  }
+  SECTION("exec in a thread takes over the dead leader's tid") {
+    CHECK(fork(101, 111, 101));
+    CHECK(fork(101, 112, 101));
+    CHECK(dispatch(101, 0, logformat::kSwitchDead));
+    CHECK(dispatch(112, 0, logformat::kSwitchDead));
+    CHECK(exec(101));  // 111 is 101 from now on
+    CHECK(dispatch(101, 0, 0));
+    CHECK_FALSE(dispatch(111, 0, 0));
+    CHECK(dispatch(101, 0, logformat::kSwitchDead));
+    CHECK_FALSE(dispatch(101, 0, 0));
+    CHECK(scope.size() == 2);  // 100 and 102
+  }
+  SECTION("a leader that died first goes with its last thread") {
+    CHECK(fork(101, 111, 101));
+    CHECK(dispatch(101, 0, logformat::kSwitchDead));
+    CHECK(dispatch(111, 0, logformat::kSwitchDead));
+    CHECK_FALSE(scope.Contains(101));
+  }
+  SECTION("a reused tid of a stranger is no member") {
+    CHECK_FALSE(fork(102, 102, 200));
+    CHECK_FALSE(dispatch(102, 0, 0));
+  }
+  SECTION("exec of a stranger changes nothing") {
+    CHECK_FALSE(exec(200));
+    CHECK(scope.size() == 3);
+  }
+}
+
+}  // namespace
+}  // namespace countrace::runtime
