@@ -76,21 +76,40 @@ Capability ProbeTracefs() {
   }
   item.status = CapabilityStatus::kMissing;
   item.detail = StatusText(tracefs.status());
-  item.effect = "sched:sched_switch cannot be found: no kernel records";
-  item.fix = "sudo mount -t tracefs -o mode=755 nodev /sys/kernel/tracing";
+  item.effect =
+      "no tracepoints as hooks or events, no kernel records from perf rings "
+      "(BPF finds the scheduler without it)";
+  // Mounted, it is for root, whatever the mode of the mount: so are its files.
+  item.fix = absl::IsPermissionDenied(tracefs.status())
+                 ? kCapabilityFix
+                 : "sudo mount -t tracefs nodev /sys/kernel/tracing";
   return item;
 }
 
-Capability ProbeKernelRecords() {
-  Capability item{.name = "kernel-records"};
+// Why perf rings give no kernel records; empty if they do.
+std::string WhyNoPerfRecords() {
+  const auto tracefs = Tracefs::Open();
+  if (!tracefs.ok()) return StatusText(tracefs.status());
   const int error =
       TryOpen("sched:sched_switch", -1, FirstCpu(), /*exclude_kernel=*/false);
-  if (error == 0) {
+  return error == 0 ? "" : ExplainOpenError(error);
+}
+
+// From BPF or from perf rings: one is enough.
+Capability ProbeKernelRecords(const Capability& bpf) {
+  Capability item{.name = "kernel-records"};
+  const std::string why_no_perf = WhyNoPerfRecords();
+  if (why_no_perf.empty()) {
     item.detail = "sched:sched_switch opens on every thread of a CPU";
     return item;
   }
+  if (bpf.status == CapabilityStatus::kOk) {
+    item.detail = "from BPF only; perf rings: " + why_no_perf;
+    return item;
+  }
   item.status = CapabilityStatus::kMissing;
-  item.detail = ExplainOpenError(error);
+  item.detail =
+      absl::StrFormat("perf rings: %s; BPF: %s", why_no_perf, bpf.detail);
   item.effect = "no dispatch, fork, exec, exit and fault records";
   item.fix = kCapabilityFix;
   return item;
@@ -143,13 +162,35 @@ Capability ProbeBpf() {
   item.status = CapabilityStatus::kLimited;
   item.detail = StatusText(opened.status());
   item.effect =
-      "kernel records come from perf rings, at several times the cost";
-  if (!HasCapability(CAP_SYS_ADMIN) &&
-      !(HasCapability(kCapBpf) && HasCapability(kCapPerfmon))) {
-    item.fix =
-        "sudo setcap cap_bpf,cap_perfmon,cap_dac_read_search,cap_sys_nice+ep "
-        "$(command -v countrace)";
+      "no kernel segments, no dynamic hooks; kernel records come from perf "
+      "rings, where those work, at several times the cost";
+  if (!MissingBpfCapabilities().empty()) item.fix = kCapabilityFix;
+  return item;
+}
+
+// Without a path the kernel refuses a uprobe in any case; how, tells whether
+// one with a path could be.
+Capability ProbeUserProbes(const Capability& bpf) {
+  Capability item{.name = "user-probes"};
+  const auto type = ReadNumber("/sys/bus/event_source/devices/uprobe/type");
+  if (bpf.status != CapabilityStatus::kOk) {
+    item.detail = "need BPF, which does not work";
+  } else if (!type) {
+    item.detail = "this kernel is built without uprobes";
+  } else {
+    perf_event_attr attr{};
+    attr.size = sizeof(attr);
+    attr.type = static_cast<std::uint32_t>(*type);
+    const ScopedFd fd(OpenPerfEvent(attr, -1, FirstCpu(), -1));
+    if (fd.is_open() || (errno != EACCES && errno != EPERM)) {
+      item.detail = "the kernel takes uprobes from us";
+      return item;
+    }
+    item.detail = "the kernel takes uprobes only from CAP_SYS_ADMIN";
+    item.fix = "sudo countrace record ...";
   }
+  item.status = CapabilityStatus::kLimited;
+  item.effect = "no dynamic hooks uprobe:FILE:FUNCTION and usdt:FILE:...";
   return item;
 }
 
@@ -237,18 +278,33 @@ bool HasCapability(unsigned number) {
   return ((effective >> number) & 1) != 0;
 }
 
+std::string MissingBpfCapabilities() {
+  if (HasCapability(CAP_SYS_ADMIN)) return "";
+  std::string missing;
+  if (!HasCapability(kCapBpf)) missing = "CAP_BPF";
+  if (!HasCapability(kCapPerfmon)) {
+    missing += missing.empty() ? "CAP_PERFMON" : " and CAP_PERFMON";
+  }
+  return missing;
+}
+
 std::vector<Capability> ProbeCapabilities() {
-  return {ProbePrivilege(),    ProbeTracefs(),    ProbeKernelRecords(),
-          ProbeTaskCounters(), ProbeHardware(),   ProbeBpf(),
-          ProbeClock(),        ProbeRingMemory(), ProbeDescriptors()};
+  const Capability bpf = ProbeBpf();
+  return {ProbePrivilege(),     ProbeTracefs(),  ProbeKernelRecords(bpf),
+          ProbeTaskCounters(),  ProbeHardware(), bpf,
+          ProbeUserProbes(bpf), ProbeClock(),    ProbeRingMemory(),
+          ProbeDescriptors()};
 }
 
 std::string KernelRecordsMissingMessage(const std::string& reason) {
+  // perf rings need tracefs too, which no sysctl opens.
+  const std::string sysctl =
+      Tracefs::Open().ok() ? absl::StrFormat(", or %s", kParanoidFix) : "";
   return absl::StrFormat(
       "No kernel records (dispatches, forks, faults): %s. User hooks and the "
       "own counters of each process are still recorded. For kernel records: "
-      "run as root, or %s, or %s; `countrace doctor` tells what is missing",
-      reason, kCapabilityFix, kParanoidFix);
+      "run as root, or %s%s; `countrace doctor` tells what is missing",
+      reason, kCapabilityFix, sysctl);
 }
 
 }  // namespace countrace::runtime

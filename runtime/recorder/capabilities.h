@@ -35,6 +35,10 @@ std::string KernelRecordsMissingMessage(const std::string& reason);
 // Effective capability of this process by its number in linux/capability.h.
 bool HasCapability(unsigned number);
 
+// "CAP_BPF and CAP_PERFMON", as far as this process lacks what the BPF back end
+// needs; empty if it lacks nothing.
+std::string MissingBpfCapabilities();
+
 }  // namespace countrace::runtime
 
 #endif  // COUNTRACE_RUNTIME_RECORDER_CAPABILITIES_H_

@@ -13,13 +13,24 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenKernelRecorder(
   if (backend == KernelBackend::kPerf) return OpenPerfKernelRecorder(options);
   auto bpf = OpenBpfKernelRecorder(options);
   if (bpf.ok() || backend == KernelBackend::kBpf) return bpf;
+  // Hooks that were demanded and may not be: perf rings have none either.
+  if (!options.hooks.dynamic.empty() && !options.hooks.optional &&
+      absl::IsPermissionDenied(bpf.status())) {
+    return bpf;
+  }
   auto perf = OpenPerfKernelRecorder(options);
   if (perf.ok()) {
     messages.push_back(absl::StrFormat(
         "Kernel records come from perf rings, which cost more than BPF: %s",
         StatusText(bpf.status())));
+    return perf;
   }
-  return perf;
+  const bool refused = absl::IsPermissionDenied(bpf.status()) ||
+                       absl::IsPermissionDenied(perf.status());
+  return absl::Status(
+      refused ? absl::StatusCode::kPermissionDenied : perf.status().code(),
+      absl::StrFormat("BPF: %s; perf rings: %s", StatusText(bpf.status()),
+                      StatusText(perf.status())));
 }
 
 }  // namespace countrace::runtime

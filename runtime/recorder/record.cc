@@ -532,7 +532,7 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
   std::vector<EventSpec> kept_hook_events =
       KeepHookEvents(*std::move(hook_events), messages);
 
-  auto hooks = KernelHooks(options);
+  auto hooks = KernelHooks(options, messages);
   if (!hooks.ok()) return hooks.status();
   auto hook_rules = ResolveKernelHookRules(*dump_rules, *hooks, KernelTickNs());
   if (!hook_rules.ok()) return hook_rules.status();

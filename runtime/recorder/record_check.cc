@@ -8,6 +8,7 @@
 #include "runtime/recorder/kernel_hooks/hook_spec.h"
 #include "runtime/recorder/process_scan.h"
 #include "runtime/recorder/scoped_fd.h"
+#include "runtime/recorder/small_file.h"
 
 namespace countrace::runtime {
 
@@ -101,15 +102,25 @@ absl::Status CheckOptions(const RecordOptions& options) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<KernelHookRequest> KernelHooks(const RecordOptions& options) {
+absl::StatusOr<KernelHookRequest> KernelHooks(
+    const RecordOptions& options, std::vector<std::string>& messages) {
   KernelHookRequest request;
+  request.optional = !NeedsKernel(options);
+  // What a command's recording may not have, it goes without.
+  const auto needed = [&](const std::string& what, const absl::Status& status) {
+    if (status.ok()) return false;
+    if (!request.optional || !absl::IsPermissionDenied(status)) return true;
+    messages.push_back(
+        absl::StrFormat("Not recorded: %s: %s", what, StatusText(status)));
+    return false;
+  };
   for (const std::string& word : options.kernel_segments) {
     const absl::Status status = AddKernelSegments(word, request);
-    if (!status.ok()) return status;
+    if (needed("--kernel " + word, status)) return status;
   }
   for (const std::string& spec : options.dynamic_hooks) {
     const absl::Status status = AddDynamicHooks(spec, request);
-    if (!status.ok()) return status;
+    if (needed("--hook " + spec, status)) return status;
   }
   return request;
 }

@@ -30,9 +30,11 @@ std::string NamesOf(const std::vector<std::int32_t>& pids);
 std::vector<EventSpec> KeepHookEvents(std::vector<EventSpec> events,
                                       std::vector<std::string>& messages);
 
-// The kernel hooks asked for, looked up on this machine.
+// The kernel hooks asked for, looked up on this machine. What a command's
+// recording may not look up is left out and named in `messages`.
 // Returns: as AddKernelSegments() and AddDynamicHooks().
-absl::StatusOr<KernelHookRequest> KernelHooks(const RecordOptions& options);
+absl::StatusOr<KernelHookRequest> KernelHooks(
+    const RecordOptions& options, std::vector<std::string>& messages);
 
 }  // namespace countrace::runtime
 

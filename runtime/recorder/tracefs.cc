@@ -53,7 +53,12 @@ absl::StatusOr<Tracefs> Tracefs::Open() {
   }
   if (error == ENOENT) error = errno;
   tried += absl::StrFormat("fsmount: %s", std::strerror(errno));
-  return ErrnoStatus(error, absl::StrFormat("Cannot read tracefs (%s)", tried));
+  const bool refused = error == EACCES || error == EPERM;
+  return ErrnoStatus(
+      error,
+      absl::StrFormat(
+          "Cannot read tracefs%s (%s)",
+          refused ? ", which is for root and CAP_DAC_READ_SEARCH" : "", tried));
 }
 
 absl::StatusOr<std::string> Tracefs::Read(const std::string& path) const {

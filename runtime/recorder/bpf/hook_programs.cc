@@ -48,13 +48,16 @@ int LeaveToUs(bpf_program* program, bool wanted) {
 
 absl::Status AttachError(const DynamicHook& hook) {
   const int error = errno;
+  const char* why = "";
+  if (error == EINVAL || error == ENOTSUP || error == EIO) {
+    why = " (an instruction there that cannot be probed?)";
+  } else if (error == EACCES || error == EPERM) {
+    // Beside CAP_BPF and CAP_PERFMON, without which we do not come here.
+    why = " (the kernel takes probes of programs only from CAP_SYS_ADMIN)";
+  }
   return ErrnoStatus(
-      error,
-      absl::StrFormat("Cannot attach hook %s:%s to %s%s", hook.provider,
-                      hook.name, hook.location,
-                      error == EINVAL || error == ENOTSUP || error == EIO
-                          ? " (an instruction there that cannot be probed?)"
-                          : ""));
+      error, absl::StrFormat("Cannot attach hook %s:%s to %s%s", hook.provider,
+                             hook.name, hook.location, why));
 }
 
 absl::Status AttachDynamicHook(const DynamicHook& hook, std::uint64_t index,
@@ -224,7 +227,8 @@ absl::Status AttachHookPrograms(const KernelHookRequest& request,
     if (++failures <= kNamedFailures) messages.push_back(StatusText(failure));
   }
   if (failures == 0) return absl::OkStatus();
-  if (failures == request.dynamic.size()) return failure;
+  const bool go_without = request.optional && absl::IsPermissionDenied(failure);
+  if (failures == request.dynamic.size() && !go_without) return failure;
   if (failures > kNamedFailures) {
     messages.push_back(absl::StrFormat(
         "%d of %d dynamic hooks could not be attached; the first are named "

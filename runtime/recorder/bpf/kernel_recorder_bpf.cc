@@ -8,6 +8,7 @@
 #include "runtime/recorder/bpf/bpf_programs.h"
 #include "runtime/recorder/bpf/kernel_ring_reader.h"
 #include "runtime/recorder/bpf/run_time_sampler.h"
+#include "runtime/recorder/capabilities.h"
 #include "runtime/recorder/countable_events.h"
 #include "runtime/recorder/cpu_list.h"
 #include "runtime/recorder/cpu_streams.h"
@@ -177,6 +178,11 @@ KernelRecorderStatistics BpfKernelRecorder::statistics() const {
 
 absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenBpfKernelRecorder(
     const KernelRecorderOptions& options) {
+  // libbpf would say that it may not, but not what it takes.
+  if (const std::string missing = MissingBpfCapabilities(); !missing.empty()) {
+    return absl::PermissionDeniedError(
+        absl::StrFormat("Cannot load BPF programs without %s", missing));
+  }
   const auto online = OnlineCpus();
   if (!online.ok()) return online.status();
   if (online->empty()) return absl::UnavailableError("No CPU is online");

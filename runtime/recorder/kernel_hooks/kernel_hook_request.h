@@ -41,6 +41,8 @@ struct KernelHookRequest {
   bool softirqs = false;
   bool faults = false;  // page faults, as segments
   std::vector<DynamicHook> dynamic;
+  // What needs a privilege that is missing is left out; else it is an error.
+  bool optional = false;
 
   bool any() const {
     return syscalls || irqs || softirqs || faults || !dynamic.empty();
