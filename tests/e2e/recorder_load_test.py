@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""Loads that fork, exec and compute without pause, in numbers that are known:
+the recorder and the programs survive, and each record that was made is in the
+trace or counted as lost.
+
+usage: recorder_load_test.py COUNTRACE PROCESS_STORM
+"""
+import re
+import sys
+import unittest
+
+from trace_checks import FULL, Recording
+
+STORM = None
+SCALE = 8 if FULL else 1
+
+
+def machine_forks():
+    """Processes and threads forked since the machine started."""
+    with open('/proc/stat', encoding='ascii') as stat:
+        return int(re.search(r'^processes (\d+)', stat.read(), re.M).group(1))
+
+
+class Storm(Recording):
+    def setUp(self):
+        super().setUp()
+        self.needs_root()
+        self.needs('babeltrace2')
+
+    def record(self, *options, load):
+        """Returns (what the load did, report)."""
+        forks = machine_forks()
+        run = self.countrace('record', '--force', '-o', self.trace, *options,
+                             '--', STORM, *load)
+        self.machine_forks = machine_forks() - forks
+        self.messages = run.stderr
+        truth = re.search(r'^forks (\d+) execs (\d+) calls (\d+)$', run.stdout,
+                          re.M)
+        self.assertIsNotNone(truth, run.stdout)
+        self.forks, self.execs, self.calls = map(int, truth.groups())
+        data = self.report()
+        self.check_books(data)
+        self.lost = data['loss']['discarded_events']
+        self.check_readable(lossless=self.lost == 0)
+        if self.lost:
+            self.assertIn(f'cause=kernel_ring_full count={self.lost}',
+                          run.stderr)
+            self.assertEqual(data['loss']['by_cause']['kernel_ring_full'],
+                             self.lost)
+        else:
+            self.assertIn('nothing was lost', run.stderr)
+        # What the kernel left out without telling what it was.
+        self.assertNotIn('left out', run.stderr)
+        return data
+
+    def ours(self, data):
+        return [row for row in data['processes']
+                if row['comm'] == 'process_storm']
+
+    def check_processes(self, data, scope):
+        """Forks, execs and exits: each there, or among the lost."""
+        processes = self.forks + 1
+        rows = self.ours(data)
+        self.assertLessEqual(len(rows), processes)
+        self.assertGreaterEqual(len(rows) + self.lost, processes)
+        counts = self.event_counts('fork', 'exec', 'exit')
+        # The command is there before, and execs once itself.
+        truth = {'fork': self.forks, 'exec': self.execs + 1, 'exit': processes}
+        for event, number in truth.items():
+            self.assertGreaterEqual(counts[event] + self.lost, number, event)
+            if scope == 'command':
+                self.assertLessEqual(counts[event], number, event)
+        if self.lost == 0:
+            self.assertEqual(len({row['pid'] for row in rows}), processes)
+
+    def check_calls(self, data):
+        """Both ends of each getppid: there, or among the lost."""
+        rows = [row for row in data['segments']
+                if row['segment'] == 'syscall:getppid']
+        if self.lost == 0:
+            self.assertEqual(sum(row['calls'] for row in rows), self.calls)
+            self.assertEqual(sum(row['begin_inferred'] + row['end_inferred']
+                                 for row in rows), 0)
+        records = self.count_lines(f'"{self.countrace_program}" script '
+                                   f'"{self.trace}" | grep "syscall:getppid"')
+        self.assertLessEqual(records, 2 * self.calls)
+        self.assertGreaterEqual(records + self.lost, 2 * self.calls)
+        return 2 * self.calls - records
+
+    def check_load(self, back_end, scope, *load):
+        options = ['--backend', back_end]
+        options += ['-a'] if scope == 'machine' else []
+        options += ['--kernel', 'syscalls'] if back_end == 'bpf' else []
+        with self.subTest(back_end=back_end, scope=scope, load=load):
+            data = self.record(*options, load=load)
+            self.check_processes(data, scope)
+            if back_end == 'bpf':
+                self.check_calls(data)
+
+    def test_bpf(self):
+        self.needs_back_end('bpf')
+        for scope in ('machine', 'command'):
+            self.check_load('bpf', scope, 'storm', 4, 60 * SCALE, 20)
+            self.check_load('bpf', scope, 'calls', 4, 10000 * SCALE)
+        self.check_load('bpf', 'command', 'forks', 4, 100 * SCALE, 20)
+        self.check_load('bpf', 'machine', 'execs', 200 * SCALE, 20)
+
+    def test_perf(self):
+        self.needs_back_end('perf')
+        for scope in ('machine', 'command'):
+            self.check_load('perf', scope, 'storm', 4, 100 * SCALE, 0)
+            if FULL:  # no records of the calls: only a busy machine
+                self.check_load('perf', scope, 'calls', 4, 200000 * SCALE)
+        self.check_load('perf', 'command', 'execs', 300 * SCALE, 0)
+        self.check_load('perf', 'machine', 'forks', 4, 200 * SCALE, 0)
+
+
+class TinyRing(Storm):
+    """Records are lost; what was made is what is there and what is counted."""
+
+    def check_loss(self, back_end):
+        """Switches and faults are counted by the kernel, stored or not; what
+        else was lost are records of processes that began and ended."""
+        data = self.record('--backend', back_end, '-a', '--kernel-ring', '4K',
+                           load=('storm', 4, 150 * SCALE, 20))
+        self.assertGreater(self.lost, 0)
+        self.check_processes(data, 'machine')
+        counts = self.event_counts('dispatch', 'switch_in', 'fault')
+        switches = data['books']['context-switches']['total']
+        faults = data['books']['page-faults']['total']
+        lost_switches = switches - counts['dispatch'] - counts['switch_in']
+        lost_faults = faults - counts['fault']
+        self.assertGreaterEqual(lost_switches, 0)
+        self.assertGreaterEqual(lost_faults, 0)
+        others = self.lost - lost_switches - lost_faults
+        self.assertGreaterEqual(others, 0)
+        # Of each process at most a fork, an exit, an exec and a few names.
+        self.assertLessEqual(others, 8 * self.machine_forks)
+
+    def test_bpf(self):
+        self.needs_back_end('bpf')
+        self.check_loss('bpf')
+
+    def test_perf(self):
+        self.needs_back_end('perf')
+        self.check_loss('perf')
+
+    def test_system_calls(self):
+        self.needs_back_end('bpf')
+        for scope in (['-a'], []):
+            with self.subTest(scope=scope):
+                data = self.record(
+                    '--backend', 'bpf', *scope, '--kernel', 'syscalls',
+                    '--kernel-ring', '64K', load=('calls', 4, 50000 * SCALE))
+                self.assertGreater(self.lost, 0)
+                self.assertGreater(self.check_calls(data), 0)
+                self.check_processes(data, 'command' if not scope
+                                     else 'machine')
+
+    def test_storm_of_a_command(self):
+        for back_end, hooks in (('bpf', ('--kernel', 'syscalls')),
+                                ('perf', ())):
+            with self.subTest(back_end=back_end):
+                self.needs_back_end(back_end)
+                data = self.record('--backend', back_end, *hooks,
+                                   '--kernel-ring', '4K',
+                                   load=('storm', 4, 100 * SCALE, 20))
+                self.assertGreater(self.lost, 0)
+                self.check_processes(data, 'command')
+
+
+if __name__ == '__main__':
+    Recording.countrace_program, STORM = sys.argv[1:3]
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)

@@ -1,0 +1,95 @@
+"""Runs the real `countrace` for end-to-end tests, and checks what must hold of
+every trace: sound, the same for babeltrace2, books that balance."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+FULL = bool(os.environ.get('COUNTRACE_TEST_FULL'))
+ACCOUNTS = ('processes', 'own', 'idle', 'interrupts', 'outside',
+            'unattributed')
+
+
+class Recording(unittest.TestCase):
+    """A test with a folder of its own, and the trace in it."""
+    countrace_program = None  # set by the test's main
+
+    def setUp(self):
+        self.work = pathlib.Path(tempfile.mkdtemp(prefix='countrace-e2e-'))
+        self.trace = self.work / 'trace.ctf'
+        self.addCleanup(shutil.rmtree, self.work, ignore_errors=True)
+
+    def countrace(self, *arguments, check=True, **kwargs):
+        command = [self.countrace_program, *map(str, arguments)]
+        result = subprocess.run(command, text=True, capture_output=True,
+                                timeout=120, check=False, **kwargs)
+        if check and result.returncode != 0:
+            raise AssertionError(f'countrace {arguments}: {result.returncode}'
+                                 f'\n{result.stdout}\n{result.stderr}')
+        return result
+
+    def needs_root(self):
+        if os.geteuid() != 0:
+            self.skipTest('SKIPPED: needs root')
+
+    def needs(self, *programs):
+        for program in programs:
+            if not shutil.which(program):
+                self.skipTest(f'SKIPPED: needs {program}')
+
+    def needs_back_end(self, name):
+        """Skips where the kernel does not give it, even to root."""
+        run = self.countrace('record', '-q', '--backend', name, '-a',
+                             '--force', '-o', self.work / 'trial.ctf', '--', 'true', check=False)
+        if run.returncode != 0:
+            self.skipTest(f'SKIPPED: back end {name}: {run.stderr.strip()}')
+
+    def report(self, *options):
+        return json.loads(self.countrace('report', '--format', 'json',
+                                         *options, self.trace).stdout)
+
+    def check_readable(self, lossless=True):
+        """Sound, and the same number of records for everybody."""
+        self.countrace('verify', self.trace)
+        # Lines are counted, not kept: there can be millions.
+        errors = self.work / 'babeltrace2.errors'
+        theirs = self.count_lines(f'babeltrace2 "{self.trace}" 2>"{errors}"')
+        if lossless:
+            self.assertEqual(errors.read_text(), '')
+        ours = self.count_lines(
+            f'"{self.countrace_program}" script "{self.trace}"')
+        self.assertEqual(theirs, ours)
+        return ours
+
+    def count_lines(self, command):
+        return int(subprocess.run(f'{command} | wc -l', shell=True, text=True,
+                                  capture_output=True, timeout=300,
+                                  check=True).stdout)
+
+    def event_counts(self, *names):
+        """Records of kernel events by name, as `script` prints them."""
+        counts = dict.fromkeys(names, 0)
+        script = subprocess.Popen(
+            [self.countrace_program, 'script', str(self.trace)], text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        with script:
+            pattern = re.compile(r'cpu-\d+ (\w+): ')
+            for line in script.stdout:
+                found = pattern.search(line)
+                if found and found.group(1) in counts:
+                    counts[found.group(1)] += 1
+        self.assertEqual(script.returncode, 0)
+        return counts
+
+    def check_books(self, data):
+        for event, books in data['books'].items():
+            self.assertEqual(books['residual'], 0, event)
+            self.assertEqual(sum(books[name] for name in ACCOUNTS),
+                             books['total'], event)
+        loss = data['loss']
+        self.assertEqual(sum(loss['by_cause'].values()),
+                         loss['discarded_events'])
