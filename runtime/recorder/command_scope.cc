@@ -11,6 +11,7 @@ using logformat::CpuEvent;
 void CommandScope::Leave(std::int32_t tid) {
   const auto it = members_.find(tid);
   if (it == members_.end()) return;
+  unnamed_.erase(tid);
   const std::int32_t pid = it->second;
   const auto others = std::count_if(
       members_.begin(), members_.end(), [pid, tid](const auto& member) {
@@ -47,7 +48,16 @@ bool CommandScope::Apply(const RecordBatch& batch, const KernelRecord& record) {
     return true;
   }
   if (logformat::IsKernelHookEvent(record.event_id)) {
-    return Contains(static_cast<std::int32_t>(*batch.Words(record) & 0xffffff));
+    // The kernel writes those of marked processes only: an unknown thread is a
+    // member whose fork record was lost.
+    const std::uint64_t ids = *batch.Words(record);
+    const auto tid = static_cast<std::int32_t>(ids & 0xffffff);
+    const auto pid = static_cast<std::int32_t>(ids >> 24 & 0xffffff);
+    if (!Contains(tid)) {
+      Add(pid, tid);
+      unnamed_.insert(tid);
+    }
+    return true;
   }
   switch (static_cast<CpuEvent>(record.event_id)) {
     case CpuEvent::kDispatch: {

@@ -20,6 +20,8 @@ class CommandScope {
  public:
   void Add(std::int32_t pid, std::int32_t tid) { members_[tid] = pid; }
   bool Contains(std::int32_t tid) const { return members_.contains(tid); }
+  // True once for a member that no fork record told of, but its own.
+  bool TakeUnnamed(std::int32_t tid) { return unnamed_.erase(tid) != 0; }
   std::size_t size() const { return members_.size(); }
 
   // Updates the members from one record; call in time order. Returns true if
@@ -35,6 +37,7 @@ class CommandScope {
   // First threads that ended while others of their process live on. They stay
   // members: exec in another thread takes over this tid.
   absl::flat_hash_set<std::int32_t> dead_leaders_;
+  absl::flat_hash_set<std::int32_t> unnamed_;
   // A tid is free from when its thread is waited for, which is a few
   // instructions before the thread leaves its CPU.
   absl::flat_hash_set<std::int32_t> exited_;  // not switched out yet

@@ -191,6 +191,27 @@ void CpuStreams::Store(CpuStream& stream, const KernelRecord& record) {
                         stream.batch.Bytes(record));
 }
 
+void CpuStreams::StoreFound(CpuStream& stream, const KernelRecord& record) {
+  const auto store = [&](std::int32_t tid) {
+    const auto found = found_.find(tid);
+    if (found == found_.end()) return;
+    StoreProcessState(stream, found->second, record.time_ns);
+    found_.erase(found);
+  };
+  store(ActingThread(stream.batch, record));
+  switch (record.event_id) {
+    case static_cast<std::uint16_t>(CpuEvent::kFork):
+      found_.erase(stream.batch.Body<logformat::TaskRecord>(record).tid);
+      return;
+    case static_cast<std::uint16_t>(CpuEvent::kDispatch):
+    case static_cast<std::uint16_t>(CpuEvent::kSwitchIn):
+      store(NextTid(stream.batch, record));
+      return;
+    default:
+      return;
+  }
+}
+
 void CpuStreams::StoreIfInScope(CpuStream& stream, const KernelRecord& record) {
   const std::int32_t running_tid = stream.running_tid;
   if (!FollowSwitch(stream, record)) return;
@@ -204,6 +225,9 @@ void CpuStreams::StoreIfInScope(CpuStream& stream, const KernelRecord& record) {
                           stream.left_out_ns,
                           std::as_bytes(std::span(stream.left_out)));
     stream.left_out_ns = 0;
+  }
+  if (!found_.empty() && record.event_id != kLossEntry) {
+    StoreFound(stream, record);
   }
   const bool keep = members_.Apply(stream.batch, record);
   if (keep) Store(stream, record);
@@ -264,7 +288,7 @@ void CpuStreams::StoreUntil(std::uint64_t horizon_ns) {
   }
 }
 
-void CpuStreams::FindLostMembers(std::uint64_t time_ns) {
+void CpuStreams::FindLostMembers() {
   if (!command_scope()) return;
   // A fork record may be among the lost: look for descendants we do not know.
   // Parents come before their children often enough, so repeat until nothing
@@ -273,13 +297,17 @@ void CpuStreams::FindLostMembers(std::uint64_t time_ns) {
   for (bool found = true; found;) {
     found = false;
     for (const ProcessThread& thread : threads) {
+      if (members_.TakeUnnamed(thread.tid)) found_[thread.tid] = thread;
       if (members_.Contains(thread.tid)) continue;
+      // Has ended, but nobody has waited for it: if its last records were not
+      // lost, it was a member until then, and must not come to life again.
+      if (thread.state == 'Z' || thread.state == 'X') continue;
       if (!members_.Contains(thread.pid) &&
           !members_.Contains(thread.parent_pid)) {
         continue;
       }
       members_.Add(thread.pid, thread.tid);
-      StoreProcessState(streams_.front(), thread, time_ns);
+      found_[thread.tid] = thread;
       found = true;
     }
   }

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "logformat/packet_writer.h"
 #include "runtime/recorder/command_scope.h"
@@ -66,7 +67,7 @@ class CpuStreams {
   // Stores the records up to `horizon_ns`; before it, every ring has been read.
   void StoreUntil(std::uint64_t horizon_ns);
   // After losses: descendants of the command whose fork may be among the lost.
-  void FindLostMembers(std::uint64_t time_ns);
+  void FindLostMembers();
   // Follows who runs. False for a switch-in that a dispatch led to already.
   static bool FollowSwitch(CpuStream& stream, const KernelRecord& record);
   absl::Status Close();
@@ -84,10 +85,14 @@ class CpuStreams {
                          std::uint64_t time_ns);
   void Store(CpuStream& stream, const KernelRecord& record);
   void StoreIfInScope(CpuStream& stream, const KernelRecord& record);
+  void StoreFound(CpuStream& stream, const KernelRecord& record);
 
   logformat::SessionScope scope_;
   std::vector<CpuStream> streams_;
   CommandScope members_;
+  // Lost members found in /proc. Stored with the first record of theirs: that
+  // may be their fork, if it came while we looked, and tells of them itself.
+  absl::flat_hash_map<std::int32_t, ProcessThread> found_;  // by tid
 };
 
 }  // namespace countrace::runtime

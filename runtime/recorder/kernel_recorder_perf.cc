@@ -159,7 +159,7 @@ void PerfKernelRecorder::Drain() {
   WatchHiddenSwitches();
   const std::uint64_t lost = statistics().ring_lost;
   if (std::exchange(lost_seen_, lost) != lost) {
-    streams_.FindLostMembers(horizon_ns);
+    streams_.FindLostMembers();
   }
 }
 

@@ -110,7 +110,7 @@ void BpfKernelRecorder::Drain() {
   streams_.StoreUntil(horizon_ns);
   const std::uint64_t lost = statistics().ring_lost;
   if (std::exchange(lost_seen_, lost) != lost) {
-    streams_.FindLostMembers(horizon_ns);
+    streams_.FindLostMembers();
   }
 }
 

@@ -82,6 +82,15 @@ TEST_CASE(
     CHECK(dispatch(102, 0, logformat::kSwitchDead));
     CHECK_FALSE(dispatch(102, 0, 0));
   }
+  SECTION("a kernel hook's record is a member's, though its fork was lost") {
+    RecordBatch hook;
+    *hook.Add(1, logformat::kHookIdKernelMin << 1, 1) =
+        std::uint64_t{104} | std::uint64_t{103} << 24;
+    CHECK(apply(hook));
+    CHECK(scope.Contains(104));
+    CHECK(scope.TakeUnnamed(104));
+    CHECK_FALSE(scope.TakeUnnamed(104));
+  }
   SECTION("death ends membership, after its own record") {
     CHECK(dispatch(102, 0, logformat::kSwitchDead));
     CHECK_FALSE(dispatch(102, 0, 0));
