@@ -182,7 +182,9 @@ class RecorderKilled(Recording):
                 if row['pid'] == program.pid}
         steps = rows[f'{name}:attached_step']
         self.assertGreater(steps['calls'], 10)
-        self.assertEqual(self.hits()['attached:tick'], steps['calls'])
+        # The recording may begin and end inside a step.
+        self.assertAlmostEqual(self.hits()['attached:tick'], steps['calls'],
+                               delta=2)
         wait_for(lambda: self.state()[1] == 0, 'the probe is nobody\'s')
 
     def test_everything_attached_to_a_process(self):
