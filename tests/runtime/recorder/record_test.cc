@@ -375,7 +375,7 @@ TEST_CASE(
     CHECK(WEXITSTATUS(ran.status) == 5);
     CHECK(ran.out == "hello\n");
     CHECK(ran.err.find("cap_perfmon") != std::string::npos);
-    CHECK(ran.err.find("perf_event_paranoid") != std::string::npos);
+    CHECK(ran.err.find("setcap") != std::string::npos);
     CHECK(ran.err.find("still recorded") != std::string::npos);
     const TraceContents trace = ReadTrace(output);
     CHECK(trace.info.finished);
