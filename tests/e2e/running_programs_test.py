@@ -94,7 +94,10 @@ class Running(unittest.TestCase):
 
     def forked(self, **kwargs):
         """A child that does not exec and ticks."""
-        counters = self.work / 'counters'
+        # Its own file: to truncate one that another child has mapped is fatal
+        # to that child.
+        descriptor, counters = tempfile.mkstemp(dir=self.work)
+        os.close(descriptor)
         with open(counters, 'wb') as file:
             file.truncate(4096)
         parent = self.start('forked', counters, **kwargs)
