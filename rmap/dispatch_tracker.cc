@@ -196,7 +196,7 @@ void DispatchTracker::SwitchIn(ThreadState& thread, std::int32_t cpu,
                                std::uint64_t time_ns) {
   thread.running_cpu = cpu;
   thread.switch_in_ns = time_ns;
-  ++thread.stay;
+  if (thread.stay++ == 0) thread.first_switch_in_ns = time_ns;
   thread.stay_sure = true;
   ++thread.dispatches;
   if (thread.last_cpu >= 0 && thread.last_cpu != cpu) ++thread.migrations;

@@ -74,8 +74,7 @@ ThreadState* DispatchTracker::InterruptWork(std::int32_t cpu_number) {
     return nullptr;
   }
   CpuState* cpu = by_cpu_[static_cast<std::size_t>(cpu_number)];
-  if (cpu == nullptr || cpu->interrupt_work.stay == 0) return nullptr;
-  return &cpu->interrupt_work;
+  return cpu == nullptr ? nullptr : &cpu->interrupt_work;
 }
 
 void DispatchTracker::CloseInterrupts(CpuState& cpu, std::uint64_t time_ns) {

@@ -37,11 +37,12 @@ void KernelHooks::EndInterrupts(std::int32_t cpu, std::uint64_t time_ns,
                                 bool own) {
   ThreadState* work = dispatches_.InterruptWork(cpu);
   if (work == nullptr || work->stack.frames.empty()) return;
-  if (own) {
-    work->stack = SegmentStack();
-  } else {
-    segments_.CloseAll(*work, time_ns);
+  // The innermost is the recorder's own call of the CPU, if nothing came after
+  // its enter; an older one is somebody's, with its exit lost.
+  if (own && work->stack.frames.back().begin_ns == work->last_hook_ns) {
+    segments_.DropInnermost(*work);
   }
+  segments_.CloseAll(*work, time_ns);
 }
 
 void KernelHooks::OnInterrupt(const EventRecord& record, std::uint32_t hook_id,
@@ -51,6 +52,7 @@ void KernelHooks::OnInterrupt(const EventRecord& record, std::uint32_t hook_id,
                            : dispatches_.EnterInterrupt(record, time_ns);
   if (work == nullptr) return;
   CountHit(*work->process, hook_id);
+  work->last_hook_ns = time_ns;
   if (!exit) {
     segments_.Enter(*work, hook_id, record, time_ns);
   } else if (!std::exchange(work->exit_expected, false) ||

@@ -167,7 +167,7 @@ class Reconstruction final : public logformat::ItemSink {
       kernel_hooks_.EndInterrupts(loss.cpu, now_ns_, false);
       cpu_records_lost_ = true;
     } else {
-      index = OnThreadLoss({loss.pid, loss.tid});
+      index = OnThreadLoss(loss);
     }
     if (observer_ != nullptr) {
       observer_->OnLoss({loss.stream_class == StreamClass::kCpu ? loss.cpu : -1,
@@ -177,20 +177,18 @@ class Reconstruction final : public logformat::ItemSink {
 
   // Finds whom a loss concerns. It makes no rows: the place of a loss in time
   // is rough, so that a tid may not be this thread's yet.
-  ThreadIndex OnThreadLoss(const ThreadIdentity& identity) {
-    ThreadState* thread = registry_.Find(identity.tid);
-    if (thread != nullptr &&
-        (thread->process == nullptr || thread->process->pid == identity.pid)) {
-      segments_.OnLoss(*thread);
-      return thread->index;
-    }
-    ProcessState* process = registry_.FindProcess(identity.pid);
-    if (process != nullptr) {
-      process->hooks_lost = true;
-    } else {
+  template <typename Discarded>
+  ThreadIndex OnThreadLoss(const Discarded& loss) {
+    if (!registry_.LoseHooks(loss.pid, loss.begin_ns, loss.end_ns)) {
       unplaced_loss_ = true;
     }
-    return kNoThread;
+    ThreadState* thread = registry_.Find(loss.tid);
+    if (thread == nullptr ||
+        (thread->process != nullptr && thread->process->pid != loss.pid)) {
+      return kNoThread;
+    }
+    segments_.OnLoss(*thread);
+    return thread->index;
   }
 
   void AddFindings();
@@ -276,6 +274,7 @@ void Reconstruction::OnKernelRecord(const EventRecord& record,
       if (logformat::StateRecord state; Decode(record, state)) {
         ThreadState& thread =
             registry_.Observe({state.pid, state.tid}, time_ns);
+        thread.begin_known = true;
         registry_.Rename(thread, CommOf(state.comm), /*exec=*/false);
         if (thread.process != nullptr) {
           thread.process->parent_pid = state.parent_pid;
@@ -335,6 +334,10 @@ void Reconstruction::OnFault(const logformat::FaultRecord& fault,
 }
 
 void Reconstruction::CloseSegmentsOfEnded() {
+  for (const CpuState& cpu : dispatches_.cpus()) {
+    kernel_hooks_.EndInterrupts(static_cast<std::int32_t>(cpu.cpu), now_ns_,
+                                /*own=*/false);
+  }
   const bool exits_recorded = dispatches_.coverage().any;
   for (ThreadState& thread : registry_.threads()) {
     if (thread.stack.frames.empty()) continue;

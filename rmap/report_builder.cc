@@ -73,6 +73,8 @@ class Builder {
         row.on_cpu_ns = thread.on_cpu_ns;
         row.wait_ns = thread.wait_ns;
         row.counts = ToCounts(thread.counts);
+      } else if (has_kernel_) {
+        row.quality = Quality::kBounded;
       }
       row.dispatches = thread.dispatches;
       row.migrations = thread.migrations;

@@ -104,6 +104,11 @@ void SegmentBuilder::ExitOutOfOrder(ThreadState& thread, std::uint32_t hook_id,
 bool SegmentBuilder::IsOnCpuExact(const ThreadState& thread, const Frame& frame,
                                   std::uint64_t time_ns) const {
   if (thread.stay == 0) return false;  // the kernel side never saw it run
+  // Its fork came late, or never: when the call began we did not know that it
+  // ran.
+  if (frame.stay == 0 && thread.first_switch_in_ns < frame.begin_ns) {
+    return false;
+  }
   if (frame.unseen != thread.unseen_switches) return false;
   if (frame.begin_ns < coverage_.latest_begin_ns ||
       time_ns > coverage_.earliest_end_ns) {
@@ -187,9 +192,7 @@ void SegmentBuilder::Close(ThreadState& thread, const EventRecord* record,
                      record, exact);
     }
   }
-  stack.frames.pop_back();
-  if (frame_words_ != 0) stack.dumps.resize(depth * frame_words_);
-  if (stack.doubtful > depth) stack.doubtful = depth;
+  DropInnermost(thread);
 
   if (observer_ != nullptr && thread.index != kNoThread) {
     std::optional<std::uint64_t> known_on_cpu;
@@ -199,6 +202,14 @@ void SegmentBuilder::Close(ThreadState& thread, const EventRecord* record,
                           time_ns, known_on_cpu, /*begin_inferred=*/false,
                           end_inferred});
   }
+}
+
+void SegmentBuilder::DropInnermost(ThreadState& thread) {
+  SegmentStack& stack = thread.stack;
+  stack.frames.pop_back();
+  const std::size_t depth = stack.frames.size();
+  if (frame_words_ != 0) stack.dumps.resize(depth * frame_words_);
+  if (stack.doubtful > depth) stack.doubtful = depth;
 }
 
 void SegmentBuilder::ResolveDoubt(ThreadState& thread, std::uint32_t hook_id,

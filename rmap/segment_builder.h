@@ -63,6 +63,8 @@ class SegmentBuilder {
   void EndInnermost(ThreadState& thread, std::uint64_t time_ns) {
     Close(thread, nullptr, time_ns);
   }
+  // Forgets the innermost open call. Requires: one is, and nothing was in it.
+  void DropInnermost(ThreadState& thread);
   static bool IsOpen(const ThreadState& thread, std::uint32_t hook_id);
 
   std::uint64_t too_deep() const { return too_deep_; }

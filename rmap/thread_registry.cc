@@ -1,6 +1,7 @@
 #include "rmap/thread_registry.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace countrace::rmap {
 
@@ -36,8 +37,25 @@ ProcessState& ThreadRegistry::NewProcess(std::int32_t pid,
   process.pid = pid;
   process.first_seen_ns = process.last_seen_ns = time_ns;
   process.paths = paths_.NewRoot();
-  by_pid_[pid] = &process;
+  process.before = std::exchange(by_pid_[pid], &process);
+  const auto lost = hooks_lost_until_.find(pid);
+  process.hooks_lost =
+      lost != hooks_lost_until_.end() && time_ns <= lost->second;
   return process;
+}
+
+bool ThreadRegistry::LoseHooks(std::int32_t pid, std::uint64_t begin_ns,
+                               std::uint64_t end_ns) {
+  std::uint64_t& until_ns = hooks_lost_until_[pid];
+  until_ns = std::max(until_ns, end_ns);
+  ProcessState* const latest = FindProcess(pid);
+  // The next one begins where this one ends, seen or not.
+  for (ProcessState* process = latest; process != nullptr;
+       process = process->before) {
+    process->hooks_lost = true;
+    if (process->first_seen_ns <= begin_ns) break;
+  }
+  return latest != nullptr;
 }
 
 ProcessState& ThreadRegistry::ProcessOf(std::int32_t pid,
@@ -73,6 +91,8 @@ ThreadState& ThreadRegistry::Observe(ThreadIdentity identity,
         thread->process->pid != identity.pid));
   if (thread == nullptr || somebody_else) {
     thread = &NewThread(identity.tid, time_ns);
+    // Its fork is among what was lost, and so may be what it did until now.
+    thread->lost_edge |= loss_epoch_ != 0;
   }
   if (identity.pid >= 0 && thread->process == nullptr) {
     Join(*thread, ProcessOf(identity.pid, time_ns));
@@ -91,7 +111,7 @@ ThreadState& ThreadRegistry::Fork(ThreadIdentity child, ThreadIdentity parent,
   const ThreadState* parent_thread = Find(parent.tid);
   ThreadState* thread = Find(child.tid);
   const bool seen_early =
-      thread != nullptr && !thread->exited &&
+      thread != nullptr && !thread->exited && !thread->begin_known &&
       (thread->announced || thread->first_seen_ns + kForkSkewNs > time_ns) &&
       (thread->process == nullptr || thread->process->pid == child.pid);
   if (!seen_early) {
@@ -103,6 +123,7 @@ ThreadState& ThreadRegistry::Fork(ThreadIdentity child, ThreadIdentity parent,
     Join(*thread, ProcessOf(child.pid, time_ns));
   }
   thread->announced = false;
+  thread->begin_known = true;
   thread->last_seen_ns = time_ns;
   if (parent_thread != nullptr) thread->comm = parent_thread->comm;
   if (child.tid == child.pid) {

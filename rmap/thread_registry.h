@@ -39,7 +39,8 @@ struct ProcessState {
   std::vector<std::uint64_t> hook_hits;  // by hook id
   // Of hooks dumped by the kernel: by hook id - kHookIdKernelMin.
   std::vector<std::uint64_t> kernel_hook_hits;
-  bool hooks_lost = false;  // records of one of its threads were lost
+  bool hooks_lost = false;         // records of one of its threads were lost
+  ProcessState* before = nullptr;  // which had the same pid
 };
 
 struct ThreadState {
@@ -48,13 +49,15 @@ struct ThreadState {
   ProcessState* process = nullptr;  // null until a record tells its pid
   std::string comm;
   std::uint64_t first_seen_ns = 0, last_seen_ns = 0;
-  bool announced = false;  // expected by the session, no record of it yet
+  bool announced = false;    // expected by the session, no record of it yet
+  bool begin_known = false;  // by its fork, or it was there at the beginning
   bool exited = false, retired = false;
   std::uint64_t exit_ns = 0;
 
   // Dispatches (DispatchTracker).
   std::int32_t running_cpu = -1, last_cpu = -1;
-  std::uint64_t switch_in_ns = 0;  // of the part not yet in on_cpu_ns
+  std::uint64_t switch_in_ns = 0;        // of the part not yet in on_cpu_ns
+  std::uint64_t first_switch_in_ns = 0;  // of its first stay
   std::uint64_t on_cpu_ns = 0;
   // Hook records show that it ran, but the interval was unattributed: in no
   // account, yet in the on-CPU clock, which must not go back under open calls.
@@ -133,6 +136,11 @@ class ThreadRegistry {
     loss_epoch_ = epoch;
     lossy_ = lossy;
   }
+  // Hook records of a thread of `pid` were lost, some time between the two
+  // instants: concerns each process that had the pid then, also those to come.
+  // False if none is known.
+  bool LoseHooks(std::int32_t pid, std::uint64_t begin_ns,
+                 std::uint64_t end_ns);
   // Gives every thread whose pid no record told a process of its own tid.
   void SettleProcesses();
 
@@ -163,6 +171,8 @@ class ThreadRegistry {
   ProcessState interrupts_;
   absl::flat_hash_map<std::int32_t, ThreadState*> by_tid_;
   absl::flat_hash_map<std::int32_t, ProcessState*> by_pid_;
+  // By pid: the end of the latest loss of hook records.
+  absl::flat_hash_map<std::int32_t, std::uint64_t> hooks_lost_until_;
 };
 
 }  // namespace countrace::rmap

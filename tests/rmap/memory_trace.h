@@ -86,6 +86,8 @@ class MemoryTrace final : public logformat::TraceReader {
   // place of each run of them.
   template <typename Lose>
   std::uint64_t Remove(const Lose& lose, bool declare);
+  // Remove() leaves the record that was added last.
+  void KeepLast() { std::get<Record>(items_.back().what).kept = true; }
   std::size_t size() const { return items_.size(); }
 
   const logformat::TraceInfo& info() const override { return info_; }
@@ -110,6 +112,7 @@ class MemoryTrace final : public logformat::TraceReader {
     logformat::EventRecord fields{};
     std::vector<std::byte> bytes;
     std::optional<Counters> counters;
+    bool kept = false;
   };
   struct Item {
     std::uint64_t time_ns;
@@ -152,7 +155,7 @@ std::uint64_t MemoryTrace::Remove(const Lose& lose, bool declare) {
   for (std::size_t i = 0; i < items_.size(); ++i) {
     Item& item = items_[i];
     const auto* record = std::get_if<Record>(&item.what);
-    if (record == nullptr || !lose(i)) {
+    if (record == nullptr || record->kept || !lose(i)) {
       last_ns[item.stream] = item.time_ns;
       open_loss.erase(item.stream);
       kept.push_back(std::move(item));

@@ -36,6 +36,7 @@ struct SimThread {
   std::size_t process;  // into Truth::processes
   bool in_scope;
   bool live = true;
+  bool tid_used_before = false;
   int cpu = -1, last_cpu = -1;
   bool runnable = true;      // may be picked
   bool counts_wait = false;  // left while runnable
@@ -209,7 +210,9 @@ std::int32_t Machine::FreshTid() {
 std::size_t Machine::NewThread(std::optional<std::size_t> parent,
                                bool new_process, bool in_scope) {
   SimThread thread{};
+  const std::int32_t unused = next_tid_;
   thread.tid = FreshTid();
+  thread.tid_used_before = thread.tid != unused;
   thread.in_scope = in_scope;
   if (new_process || !parent) {
     thread.pid = thread.tid;
@@ -412,6 +415,9 @@ void Machine::Act(std::uint32_t cpu) {
       trace_->Fork(
           now_ns_, static_cast<std::int32_t>(cpu),
           {threads_[child].pid, threads_[child].tid, parent.pid, parent.tid});
+      // The kernel gives tids in turn: one that ends and comes back within one
+      // loss would take a loss of as many forks as there are tids.
+      if (threads_[child].tid_used_before) trace_->KeepLast();
     }
   } else if (action < 77) {
     ExitThread(cpu);
