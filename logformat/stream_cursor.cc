@@ -77,6 +77,7 @@ bool StreamCursor::DeliverRecords(std::uint64_t limit_ns) {
   EventRecord& record = record_;
   bool at_end = true;
   while (at != end) {
+    __builtin_prefetch(at + 1024);
     const std::uint64_t word = LoadWord(at);
     const std::uint16_t id = HeaderEventId(word);
     const auto left = static_cast<std::size_t>(end - at);

@@ -151,6 +151,9 @@ class TraceReader {
   virtual absl::Status Read(ItemSink& sink, ProgressCallback progress = nullptr,
                             void* progress_context = nullptr) = 0;
 
+  // True if what records point to stays where it is until Read() returns.
+  virtual bool keeps_records() const { return false; }
+
   // Discarded events of the session that belong to no stream, by cause.
   virtual std::array<std::uint64_t, kDiscardCauses> session_discarded()
       const = 0;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "logformat/read_ahead.h"
 #include "rmap/call_paths.h"
 #include "rmap/dispatch_tracker.h"
 #include "rmap/kernel_hooks.h"
@@ -470,8 +471,13 @@ const char* QualityName(Quality quality) {
 absl::StatusOr<Report> Reconstruct(logformat::TraceReader& reader,
                                    const PipelineOptions& options) {
   Reconstruction reconstruction(reader.info(), options.observer);
+  const bool ahead = options.threads == 0 ? logformat::IsReadAheadWorthwhile()
+                                          : options.threads > 1;
   const absl::Status status =
-      reader.Read(reconstruction, options.progress, options.progress_context);
+      ahead ? logformat::ReadAhead(reader, reconstruction, options.progress,
+                                   options.progress_context)
+            : reader.Read(reconstruction, options.progress,
+                          options.progress_context);
   if (!status.ok()) return status;
   return reconstruction.Finish(reader);
 }

@@ -13,6 +13,10 @@ struct PipelineOptions {
   TimelineObserver* observer = nullptr;  // optional, must outlive the call
   logformat::ProgressCallback progress = nullptr;
   void* progress_context = nullptr;
+  // 1: all on the caller's. Else a second one decodes while this reconstructs,
+  // if the process may run on two CPUs (0) or in any case (2). The result is
+  // the same.
+  unsigned threads = 0;
 };
 
 // Reads the trace once, in time order, with memory independent of its length.

@@ -1,6 +1,7 @@
 // How fast the native reader and the whole reconstruction go through a trace.
-// Prints "decode RECORDS SECONDS", "rmap RECORDS SECONDS": CPU time, best of
-// three (the file is in the page cache after the first).
+// Prints "decode RECORDS SECONDS", "rmap RECORDS SECONDS": CPU time, "rmap_wall
+// RECORDS SECONDS SECONDS": elapsed with one thread and with two. Best of three
+// (the file is in the page cache after the first).
 #include <time.h>
 
 #include <algorithm>
@@ -14,9 +15,9 @@ namespace {
 
 namespace lf = countrace::logformat;
 
-double CpuSeconds() {
+double Seconds(clockid_t clock) {
   timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  clock_gettime(clock, &now);
   return static_cast<double>(now.tv_sec) +
          static_cast<double>(now.tv_nsec) * 1e-9;
 }
@@ -42,6 +43,7 @@ int main(int argc, char** argv) {
   }
   double decode = 1e9;
   double rmap = 1e9;
+  double one = 1e9, two = 1e9;
   std::uint64_t records = 0;
   for (int i = 0; i < 3; ++i) {
     auto reader = lf::TraceReader::Open(argv[1]);
@@ -50,16 +52,23 @@ int main(int argc, char** argv) {
       return 1;
     }
     Counter counter;
-    double begin = CpuSeconds();
+    double begin = Seconds(CLOCK_PROCESS_CPUTIME_ID);
     if (!(*reader)->Read(counter).ok()) return 1;
-    decode = std::min(decode, CpuSeconds() - begin);
+    decode = std::min(decode, Seconds(CLOCK_PROCESS_CPUTIME_ID) - begin);
     records = counter.records;
-    begin = CpuSeconds();
-    if (!countrace::rmap::Reconstruct(**reader, {}).ok()) return 1;
-    rmap = std::min(rmap, CpuSeconds() - begin);
+    begin = Seconds(CLOCK_PROCESS_CPUTIME_ID);
+    const double begin_wall = Seconds(CLOCK_MONOTONIC);
+    if (!countrace::rmap::Reconstruct(**reader, {.threads = 1}).ok()) return 1;
+    rmap = std::min(rmap, Seconds(CLOCK_PROCESS_CPUTIME_ID) - begin);
+    const double middle = Seconds(CLOCK_MONOTONIC);
+    if (!countrace::rmap::Reconstruct(**reader, {.threads = 2}).ok()) return 1;
+    one = std::min(one, middle - begin_wall);
+    two = std::min(two, Seconds(CLOCK_MONOTONIC) - middle);
   }
   printf("decode %llu %.6f\n", static_cast<unsigned long long>(records),
          decode);
   printf("rmap %llu %.6f\n", static_cast<unsigned long long>(records), rmap);
+  printf("rmap_wall %llu %.6f %.6f\n", static_cast<unsigned long long>(records),
+         one, two);
   return 0;
 }

@@ -28,7 +28,7 @@ def row(what, ours, unit, peer_name, peer, goal):
 
 def run(command, **kwargs):
     result = subprocess.run(command, capture_output=True, text=True,
-                            timeout=300, check=False, **kwargs)
+                            timeout=900, check=False, **kwargs)
     if result.returncode != 0:
         sys.exit(f'run_bench: failed ({result.returncode}): '
                  f'{" ".join(map(str, command))}\n{result.stderr}')
@@ -165,6 +165,57 @@ def decode_rows(build, work):
     records, seconds = ours['rmap']
     row('full rmap', records / seconds / 1e6, 'M/s', 'babeltrace2', peer,
         '>= 20 M/s')
+
+
+def peak_megabytes(command):
+    """Largest resident memory of `command`, mapped files included."""
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as child:
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode != 0:
+        sys.exit(f'run_bench: failed: {" ".join(map(str, command))}')
+    return usage.ru_maxrss / 1024
+
+
+def reading_rows(build, work, records):
+    """Long traces with four counters in every record, of 20 and of 2,000
+    threads."""
+    def trace(name, count, threads):
+        path = work / name
+        run([build / 'tests/bench/synthetic_trace', path, str(count),
+             str(threads), '200'])
+        return path
+
+    def rates(path):
+        return figures(run([build / 'tests/bench/decode_bench', path]))
+
+    def report(path):
+        return [build / 'cli/countrace', 'report', '--no-progress', path]
+
+    long = trace('long.ctf', records, 20)
+    ours = rates(long)
+    what = f'{records / 1e6:.0f} M records, 4 counters each'
+    begin = os.times()
+    run(['babeltrace2', long, '-c', 'sink.utils.counter'])
+    end = os.times()
+    peer = records / (end.children_user - begin.children_user +
+                      end.children_system - begin.children_system) / 1e6
+    count, seconds = ours['decode']
+    row(f'decode, {what}', count / seconds / 1e6, 'M/s',
+        'babeltrace2 sink.utils.counter', peer, '>= 100 M/s')
+    count, seconds = ours['rmap']
+    row(f'full rmap, {what}', count / seconds / 1e6, 'M/s', 'babeltrace2',
+        peer, '>= 20 M/s')
+    count, one, two = ours['rmap_wall']
+    row(f'full rmap on two CPUs, {what}', count / two / 1e6, 'M/s', 'on one',
+        count / one / 1e6, '>= 1.7 x')
+    tenth = trace('tenth.ctf', records // 10, 20)
+    row(f'peak memory, {what}', peak_megabytes(report(long)), 'MB',
+        'of a tenth as many', peak_megabytes(report(tenth)), '1')
+    shutil.rmtree(long)
+    many = trace('many.ctf', records // 10, 2000)
+    row('full rmap of 2,000 streams', rates(many)['rmap'][1] * 1e3, 'ms',
+        'of 20, as many records', rates(tenth)['rmap'][1] * 1e3, '<= 2 x')
 
 
 def dispatch_rows(build, work, runs):
@@ -345,12 +396,15 @@ def main():
         formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('build', type=pathlib.Path)
     parser.add_argument('--runs', type=int, default=5)
+    parser.add_argument('--records', type=int, default=20_000_000,
+                        help='of the long trace, 48 bytes each (default 20 M)')
     options = parser.parse_args()
     build = options.build.resolve()
     with tempfile.TemporaryDirectory(prefix='countrace-bench-') as name:
         work = pathlib.Path(name)
         hook_rows(build, work, options.runs)
         decode_rows(build, work)
+        reading_rows(build, work, options.records)
         dispatch_rows(build, work, options.runs)
         kernel_hook_rows(build, work, options.runs)
         load_rows(build, work, options.runs)

@@ -101,6 +101,7 @@ class MemoryTrace final : public logformat::TraceReader {
       const override {
     return session_discarded_;
   }
+  bool keeps_records() const override { return true; }
   std::uint32_t session_last_errno() const override { return 0; }
   std::uint32_t late_sub_buffers() const override { return 0; }
   const std::vector<std::string>& messages() const override {

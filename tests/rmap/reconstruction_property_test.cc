@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "rmap/pipeline.h"
+#include "rmap/report_render.h"
 #include "tests/rmap/simulated_machine.h"
 
 namespace countrace::rmap {
@@ -364,6 +365,29 @@ TEST_CASE("loss: records missing without a word break neither books nor rmap",
   run.trace->Remove([&](std::size_t) { return random() % every == 0; },
                     /*declare=*/false);
   CheckBalance(MustReconstruct(*run.trace));
+}
+
+TEST_CASE("threads: the report is the same, byte for byte",
+          "[rmap][property]") {
+  const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, 60)));
+  CAPTURE(seed);
+  SimulationOptions options = RandomOptions(seed);
+  options.steps = 3000;
+  Simulation run = Simulate(options);
+  if (seed % 2 == 1) {
+    std::mt19937 random(seed);
+    run.trace->Remove([&](std::size_t) { return random() % 50 == 0; },
+                      /*declare=*/true);
+  }
+  std::string texts[2];
+  for (const unsigned threads : {1u, 2u}) {
+    PipelineOptions pipeline;
+    pipeline.threads = threads;
+    const auto report = Reconstruct(*run.trace, pipeline);
+    REQUIRE(report.ok());
+    texts[threads - 1] = RenderReport(*report, {.format = ReportFormat::kJson});
+  }
+  CHECK(texts[0] == texts[1]);
 }
 
 // The observer must see the same machine as the tables.
