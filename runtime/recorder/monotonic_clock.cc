@@ -40,6 +40,12 @@ std::uint64_t ReadRaw() {
 
 std::uint64_t MonotonicNs() { return ReadClock(CLOCK_MONOTONIC); }
 
+void SleepNs(std::uint64_t ns) {
+  const timespec duration{.tv_sec = static_cast<time_t>(ns / 1'000'000'000),
+                          .tv_nsec = static_cast<long>(ns % 1'000'000'000)};
+  nanosleep(&duration, nullptr);
+}
+
 std::int64_t RealtimeOffsetNs() {
   const std::uint64_t before = MonotonicNs();
   const std::uint64_t realtime = ReadClock(CLOCK_REALTIME);

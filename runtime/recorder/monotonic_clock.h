@@ -9,6 +9,8 @@
 namespace countrace::runtime {
 
 std::uint64_t MonotonicNs();
+// Returns early if a signal comes.
+void SleepNs(std::uint64_t ns);
 // CLOCK_REALTIME - CLOCK_MONOTONIC now.
 std::int64_t RealtimeOffsetNs();
 

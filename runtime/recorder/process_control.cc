@@ -44,11 +44,6 @@ std::string NameOf(std::int32_t pid) {
                          threads.empty() ? "?" : threads.front().comm);
 }
 
-void SleepNs(std::uint64_t ns) {
-  const timespec duration{.tv_sec = 0, .tv_nsec = static_cast<long>(ns)};
-  nanosleep(&duration, nullptr);
-}
-
 std::string Text(const char* field, std::size_t capacity) {
   return std::string(field, strnlen(field, capacity));
 }

@@ -1,0 +1,102 @@
+// The state of one recording and its life: Start, Run, Finish, one file each.
+//
+//   recording_start.cc    the command forked, the kernel side begun, processes
+//                         invited
+//   recording_session.cc  what `.session` says to instrumented processes
+//   recording_loop.cc     signals, rings, snapshots, until the end
+//   recording_finish.cc   everybody leaves, the trace is made sound
+//
+// In: checked options and what they were parsed into (record.cc). Out: the
+// trace, a RecordResult. Thread: one, but for the signal handlers' pipe.
+#ifndef COUNTRACE_RUNTIME_RECORDER_RECORDING_H_
+#define COUNTRACE_RUNTIME_RECORDER_RECORDING_H_
+
+#include <poll.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "logformat/session_layout.h"
+#include "runtime/recorder/command.h"
+#include "runtime/recorder/event_name.h"
+#include "runtime/recorder/flight_keeper.h"
+#include "runtime/recorder/kernel_recorder.h"
+#include "runtime/recorder/monotonic_clock.h"
+#include "runtime/recorder/record.h"
+#include "runtime/recorder/session_file.h"
+#include "runtime/recorder/session_invitation.h"
+#include "runtime/recorder/stop_signals.h"
+#include "runtime/recorder/thread_placement.h"
+#include "runtime/recorder/trace_directory.h"
+#include "runtime/rules/dump_rule_text.h"
+
+namespace countrace::runtime {
+
+// One recording, from the parsed options to the finished trace.
+class Recording {
+ public:
+  Recording(const RecordOptions& options, TraceDirectory directory,
+            SessionFile session, std::unique_ptr<KernelRecorder> kernel,
+            std::vector<EventSpec> hook_events,
+            std::vector<DumpRule> dump_rules)
+      : options_(options),
+        directory_(std::move(directory)),
+        session_(std::move(session)),
+        kernel_(std::move(kernel)),
+        hook_events_(std::move(hook_events)),
+        dump_rules_(std::move(dump_rules)) {
+    result_.path = directory_.path();
+  }
+
+  void AddMessages(std::vector<std::string> messages) {
+    for (std::string& message : messages) {
+      result_.messages.push_back(std::move(message));
+    }
+  }
+  // Returns an error only if nothing was recorded; the directory is gone then.
+  absl::Status Start(const ClockPair& clock);
+  void Run();
+  RecordResult Finish();
+
+ private:
+  absl::Status StartOrFail(const ClockPair& clock);
+  absl::Status ForkCommand();
+  std::vector<std::int32_t> RootPids() const;
+  void FillSession();
+  void BeginKernel(absl::Status& status);
+  void InviteProcesses();
+  std::vector<pollfd> PollSet() const;
+  void TakeSignals();
+  void TakeSnapshot();
+  void CloseKernel();
+  bool WaitForProcesses();
+  void DescribeHooks(const logformat::SessionControl& control);
+  void DescribeDumpRules();
+
+  const RecordOptions& options_;
+  TraceDirectory directory_;
+  SessionFile session_;
+  std::unique_ptr<KernelRecorder> kernel_;
+  std::vector<EventSpec> hook_events_;
+  std::vector<DumpRule> dump_rules_;
+  StopSignals signals_;
+  std::unique_ptr<Command> command_;
+  std::optional<SessionInvitation> invitation_;  // with -a or -p
+  std::optional<FlightKeeper> flight_;
+  std::optional<PriorityGuard> priority_;
+  bool preloaded_ = false;
+  bool kernel_began_ = false;
+  bool stop_ = false;
+  int signals_taken_ = 0;
+  std::uint64_t begin_ns_ = 0;
+  RecordResult result_;
+};
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_RECORDING_H_
