@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cstdint>
 #include <ctime>
 #include <string>
 #include <vector>
@@ -17,6 +19,7 @@ using logformat::SessionScope;
 using logformat::StreamClass;
 using logformat::StreamInfo;
 using logformat::TraceInfo;
+using logformat::TriggerFiring;
 
 constexpr VerbText kText = {
     .name = "info",
@@ -88,6 +91,26 @@ std::string JsonArray(const std::vector<std::string>& names) {
   return text + "]";
 }
 
+// "segment server:handle > 20ms: server:handle took 23.1 ms in tid 7 (x), 1.234
+// s after the beginning".
+std::string TriggerLine(const TraceInfo& info, const TriggerFiring& trigger) {
+  const std::uint64_t since_ns =
+      trigger.time_ns - std::min(trigger.time_ns, info.begin_ns);
+  return absl::StrFormat("%s: %s, %s after the beginning", trigger.trigger,
+                         trigger.what, FormatDuration(since_ns));
+}
+
+std::string TriggersJson(const TraceInfo& info) {
+  std::string out = "[";
+  for (const TriggerFiring& trigger : info.triggers) {
+    absl::StrAppendFormat(
+        &out, "%s{\"time_ns\": %d, \"trigger\": %s, \"what\": %s}",
+        out.size() == 1 ? "" : ", ", trigger.time_ns,
+        JsonString(trigger.trigger), JsonString(trigger.what));
+  }
+  return out + "]";
+}
+
 std::string Text(const TraceInfo& info, const StreamTotals& totals) {
   std::string out;
   const auto line = [&](const char* name, const std::string& value) {
@@ -103,6 +126,9 @@ std::string Text(const TraceInfo& info, const StreamTotals& totals) {
   line("events", Joined(info.cpu_events));
   line("hook events", Joined(info.thread_events));
   for (const std::string& rule : info.dump_rules) line("dump rule", rule);
+  for (const TriggerFiring& trigger : info.triggers) {
+    line("trigger", TriggerLine(info, trigger));
+  }
   line("hooks", std::to_string(info.hooks.size()));
   line("streams", absl::StrFormat("%d of CPUs, %d of threads; %d packets, %s",
                                   totals.cpu_streams, totals.thread_streams,
@@ -118,12 +144,12 @@ std::string Json(const TraceInfo& info, const StreamTotals& totals,
       " \"command\": %s, \"hostname\": %s, \"kernel_release\": %s,\n"
       " \"begin_ns\": %d, \"began\": \"%s\", \"cpus\": %d,\n"
       " \"events\": %s,\n \"hook_events\": %s,\n"
-      " \"dump_rules\": %s,\n",
+      " \"dump_rules\": %s,\n \"triggers\": %s,\n",
       JsonString(info.path), StateName(info), ScopeName(info.scope),
       JsonString(info.command), JsonString(info.hostname),
       JsonString(info.kernel_release), info.begin_ns, WallClock(info),
       info.cpus, JsonArray(info.cpu_events), JsonArray(info.thread_events),
-      JsonArray(info.dump_rules));
+      JsonArray(info.dump_rules), TriggersJson(info));
   absl::StrAppendFormat(
       &out, " \"hooks\": %d, \"packets\": %d, \"bytes\": %d,\n \"streams\": [",
       info.hooks.size(), totals.packets, totals.bytes);

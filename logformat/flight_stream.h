@@ -40,6 +40,8 @@ class FlightStream {
   absl::StatusOr<std::uint64_t> DropOldest(const RecordTable& table);
 
   std::uint64_t overwritten_records() const { return overwritten_; }
+  // Offset of the first packet behind the overwritten ones; 0: there are none.
+  std::uint64_t overwritten_to() const { return dropped_to_; }
   StreamClass stream_class() const { return class_; }
 
   // The recording has ended: numbers the packets and adds the overwritten

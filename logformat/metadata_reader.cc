@@ -286,6 +286,19 @@ void TakeProcesses(EnvTaker& take, TraceInfo& info) {
   }
 }
 
+void TakeTriggers(EnvTaker& take, TraceInfo& info) {
+  for (std::size_t i = 0;; ++i) {
+    const std::string key = absl::StrFormat("trigger_%d", i);
+    if (!take.Has(key)) return;
+    std::optional<TriggerFiring> firing = ParseTriggerText(take.String(key));
+    if (!firing) {
+      take.MarkBad(key);
+      return;
+    }
+    info.triggers.push_back(*std::move(firing));
+  }
+}
+
 void TakeHooks(const Env& env, EnvTaker& take, TraceInfo& info) {
   constexpr std::string_view kPrefix = "hook_";
   for (auto at = env.lower_bound(kPrefix);
@@ -399,6 +412,7 @@ absl::StatusOr<TraceDescription> ParseMetadata(std::string_view text,
   info.dump_rules = TakeTexts("dump_rule", COUNTRACE_MAX_DUMP_RULES, take);
   TakeStreams(take, description);
   TakeProcesses(take, info);
+  TakeTriggers(take, info);
   TakeHooks(blocks.env, take, info);
   if (version == 0 || !take.bad_key().empty()) {
     return damaged(absl::StrFormat("env key '%s' is missing or out of range",

@@ -165,6 +165,9 @@ void AppendEnv(const TraceDescription& description, std::string& text) {
   strings("cpu_event", info.cpu_events);
   strings("thread_event", info.thread_events);
   strings("dump_rule", info.dump_rules);
+  for (std::size_t i = 0; i < info.triggers.size(); ++i) {
+    string(absl::StrFormat("trigger_%d", i), TriggerText(info.triggers[i]));
+  }
   for (std::size_t i = 0; i < description.streams.size(); ++i) {
     const FinishedStream& stream = description.streams[i];
     string(absl::StrFormat("stream_%d", i),

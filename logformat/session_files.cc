@@ -115,6 +115,25 @@ void ParseHooks(std::string_view text, TraceDescription& description,
   hooks.erase(repeated, hooks.end());
 }
 
+void ParseTriggers(std::string_view text, TraceDescription& description) {
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    std::optional<TriggerFiring> firing;
+    if (end != std::string_view::npos) {
+      firing = ParseTriggerText(text.substr(0, end));
+    }
+    if (firing) {
+      description.info.triggers.push_back(*std::move(firing));
+    } else {
+      description.messages.push_back(
+          absl::StrFormat("%s is damaged after %d triggers", kTriggersFile,
+                          description.info.triggers.size()));
+      return;
+    }
+    text.remove_prefix(end + 1);
+  }
+}
+
 absl::StatusOr<TraceDescription> ReadSessionFiles(const std::string& path) {
   absl::StatusOr<FileMapping> file =
       FileMapping::Open(path + "/" + kSessionFile);
@@ -170,6 +189,13 @@ absl::StatusOr<TraceDescription> ReadSessionFiles(const std::string& path) {
     } else if (!absl::IsNotFound(hooks.status())) {
       return hooks.status();
     }
+  }
+  absl::StatusOr<FileMapping> triggers =
+      FileMapping::Open(path + "/" + kTriggersFile);
+  if (triggers.ok()) {
+    ParseTriggers(triggers->text(), description);
+  } else if (!absl::IsNotFound(triggers.status())) {
+    return triggers.status();
   }
   return description;
 }

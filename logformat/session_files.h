@@ -23,6 +23,9 @@ absl::StatusOr<TraceDescription> ReadSessionFiles(const std::string& path);
 void ParseHooks(std::string_view text, TraceDescription& description,
                 const char* file = kHooksFile);
 
+// Adds the triggers of the text of `.triggers`.
+void ParseTriggers(std::string_view text, TraceDescription& description);
+
 }  // namespace countrace::logformat
 
 #endif  // COUNTRACE_LOGFORMAT_SESSION_FILES_H_

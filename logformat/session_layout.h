@@ -8,6 +8,8 @@
 //                     every instrumented process.
 //   DIR/.kernel_hooks hooks that the recorder dumps itself, in lines as those
 //                     of `.hooks`; the recorder alone writes it.
+//   DIR/.triggers     why it was stopped, or, of a snapshot, taken: one line
+//                     for each trigger that fired.
 //   DIR/.hooks        hook registry, one text line a hook, appended under
 //                     flock(LOCK_EX); a line without '\n' is a torn append.
 //
@@ -27,6 +29,7 @@ inline constexpr char kIncompleteFile[] = ".incomplete";
 inline constexpr char kSessionFile[] = ".session";
 inline constexpr char kHooksFile[] = ".hooks";
 inline constexpr char kKernelHooksFile[] = ".kernel_hooks";
+inline constexpr char kTriggersFile[] = ".triggers";
 inline constexpr char kMetadataFile[] = "metadata";
 // Environment variable that names the trace directory to instrumented programs.
 inline constexpr char kSessionEnvironment[] = "COUNTRACE_SESSION";

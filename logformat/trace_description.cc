@@ -126,6 +126,39 @@ std::optional<ProcessName> ParseProcessText(std::string_view text) {
   return process;
 }
 
+std::string TriggerText(const TriggerFiring& firing) {
+  std::string text = absl::StrFormat("%d\t%s\t%s", firing.time_ns,
+                                     firing.trigger, firing.what);
+  int tabs = 0;
+  for (char& c : text) {
+    const bool separates = c == '\t' && ++tabs <= 2;
+    if (static_cast<unsigned char>(c) < 0x20 && !separates) c = '?';
+  }
+  return text;
+}
+
+std::optional<TriggerFiring> ParseTriggerText(std::string_view text) {
+  TriggerFiring firing;
+  const std::string_view time = NextField(text);
+  const char* const end = time.data() + time.size();
+  const auto parsed = std::from_chars(time.data(), end, firing.time_ns);
+  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
+  firing.trigger = NextField(text);
+  firing.what = text;
+  if (firing.trigger.empty() || firing.what.empty()) return std::nullopt;
+  // Another spelling could not be written again byte for byte.
+  if (TriggerText(firing).size() !=
+      time.size() + 1 + firing.trigger.size() + 1 + firing.what.size()) {
+    return std::nullopt;
+  }
+  for (const std::string* part : {&firing.trigger, &firing.what}) {
+    for (const char c : *part) {
+      if (static_cast<unsigned char>(c) < 0x20) return std::nullopt;
+    }
+  }
+  return firing;
+}
+
 std::string FormatUuid(const Uuid& uuid) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string text;

@@ -48,6 +48,11 @@ std::string ProcessText(const ProcessName& process);  // "PID\tCOMM"
 std::optional<ProcessName> ParseProcessText(std::string_view text);
 std::optional<HookInfo> ParseHookText(std::uint32_t id, std::string_view text);
 
+// "TIME_NS\tTRIGGER\tWHAT", a line of `.triggers`; control characters in the
+// texts become '?'.
+std::string TriggerText(const TriggerFiring& firing);
+std::optional<TriggerFiring> ParseTriggerText(std::string_view text);
+
 using Uuid = std::array<std::uint8_t, 16>;
 // "01234567-89ab-cdef-0123-456789abcdef", both ways.
 std::string FormatUuid(const Uuid& uuid);

@@ -102,6 +102,7 @@ class Finisher {
     if (directory_.incomplete) {
       Remove(kHooksFile);
       Remove(kKernelHooksFile);
+      Remove(kTriggersFile);
       Remove(kSessionFile);
       Remove(kIncompleteFile);
     }

@@ -41,6 +41,14 @@ struct ProcessName {
   std::string comm;
 };
 
+// A trigger of the recording (`record --trigger`) that fired: a snapshot was
+// taken because of it, or the recording ended.
+struct TriggerFiring {
+  std::uint64_t time_ns = 0;  // CLOCK_MONOTONIC, of what it waited for
+  std::string trigger;        // as it was asked for, in canonical spelling
+  std::string what;           // "server:handle took 23.1 ms in tid 4243"
+};
+
 // What the trace says about itself: from `metadata` of a finished trace, from
 // `.session` and `.hooks` of an unfinished one.
 struct TraceInfo {
@@ -61,6 +69,8 @@ struct TraceInfo {
   std::vector<std::string> thread_events;  // names, in dump order
   // Which records of hooks carry them, in canonical spelling; empty: all.
   std::vector<std::string> dump_rules;
+  // Why the snapshot was taken; of a recording all that fired.
+  std::vector<TriggerFiring> triggers;
   std::vector<HookInfo> hooks;         // ascending by id
   std::vector<ProcessName> processes;  // in the order in which they joined
   const HookInfo* FindHook(std::uint32_t hook_id) const;  // null if unknown

@@ -7,6 +7,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "absl/strings/str_format.h"
@@ -14,6 +16,7 @@
 #include "logformat/file_output.h"
 #include "logformat/flight_stream.h"
 #include "logformat/session_layout.h"
+#include "logformat/trace_description.h"
 #include "logformat/trace_directory.h"
 
 namespace countrace::logformat {
@@ -97,6 +100,19 @@ absl::Status CopyStream(const std::string& from, const std::string& to) {
   return status;
 }
 
+absl::Status WriteReasons(const std::vector<TriggerFiring>& reasons,
+                          const std::string& to) {
+  if (reasons.empty()) return absl::OkStatus();
+  std::string text;
+  for (const TriggerFiring& reason : reasons) {
+    text += TriggerText(reason) + "\n";
+  }
+  FileOutput out;
+  absl::Status status = out.Create(to + "/" + kTriggersFile);
+  if (status.ok()) status = out.WriteAt(0, std::as_bytes(std::span(text)));
+  return status;
+}
+
 absl::Status CopyFiles(const TraceDirectory& source, const std::string& to) {
   // The hooks last: each record's hook was registered before the record.
   for (const StreamFile& stream : source.streams) {
@@ -104,9 +120,14 @@ absl::Status CopyFiles(const TraceDirectory& source, const std::string& to) {
         CopyStream(source.path + "/" + stream.name, to + "/" + stream.name);
     if (!copied.ok()) return copied;
   }
-  for (const char* name : {kSessionFile, kHooksFile}) {
+  for (const char* name : {kSessionFile, kHooksFile, kKernelHooksFile}) {
     const absl::Status copied =
         CopyBytes(source.path + "/" + name, to + "/" + name);
+    // Only the recorder of kernel hooks makes their file.
+    if (absl::IsNotFound(copied) &&
+        std::string_view(name) == kKernelHooksFile) {
+      continue;
+    }
     if (!copied.ok()) return copied;
   }
   FileOutput incomplete;
@@ -115,8 +136,9 @@ absl::Status CopyFiles(const TraceDirectory& source, const std::string& to) {
 
 }  // namespace
 
-absl::StatusOr<FinishResult> SnapshotTrace(const std::string& from,
-                                           const std::string& to) {
+absl::StatusOr<FinishResult> SnapshotTrace(
+    const std::string& from, const std::string& to,
+    const std::vector<TriggerFiring>& reasons) {
   const auto source = ListTraceDirectory(from);
   if (!source.ok()) return source.status();
   if (!source->incomplete || !source->has_session) {
@@ -131,7 +153,8 @@ absl::StatusOr<FinishResult> SnapshotTrace(const std::string& from,
     }
     return absl::ErrnoToStatus(errno, absl::StrFormat("Cannot create %s", to));
   }
-  const absl::Status copied = CopyFiles(*source, to);
+  absl::Status copied = WriteReasons(reasons, to);
+  if (copied.ok()) copied = CopyFiles(*source, to);
   if (!copied.ok()) return copied;
   return FinishTrace(to, {});
 }

@@ -3,9 +3,11 @@
 #define COUNTRACE_LOGFORMAT_TRACE_SNAPSHOT_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "logformat/trace_finish.h"
+#include "logformat/trace_reader.h"
 
 namespace countrace::logformat {
 
@@ -13,11 +15,13 @@ namespace countrace::logformat {
 // finishes the copy. Records committed before the call are in it; of those that
 // are being stored meanwhile each stream has some. Any mode. The recording is
 // not touched; a flight recording overwrites nothing of a stream that is just
-// being copied. Any process that may read the recording may call it.
-// Returns: ALREADY_EXISTS `to`; NOT_FOUND, INVALID_ARGUMENT `from` is no trace;
-// FAILED_PRECONDITION it is finished; RESOURCE_EXHAUSTED.
-absl::StatusOr<FinishResult> SnapshotTrace(const std::string& from,
-                                           const std::string& to);
+// being copied. `reasons`: the triggers it is taken for. Any process that may
+// read the recording may call it. Returns: ALREADY_EXISTS `to`; NOT_FOUND,
+// INVALID_ARGUMENT `from` is no trace; FAILED_PRECONDITION it is finished;
+// RESOURCE_EXHAUSTED.
+absl::StatusOr<FinishResult> SnapshotTrace(
+    const std::string& from, const std::string& to,
+    const std::vector<TriggerFiring>& reasons = {});
 
 }  // namespace countrace::logformat
 

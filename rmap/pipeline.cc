@@ -424,6 +424,7 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader) {
     }
   }
   report.command = info_.command;
+  report.triggers = info_.triggers;
   report.hostname = info_.hostname;
   report.kernel_release = info_.kernel_release;
   report.begin_ns = info_.begin_ns;

@@ -125,6 +125,14 @@ class TextReport {
     if (!report_.command.empty()) {
       out_ += "command: " + EscapeName(report_.command) + "\n";
     }
+    for (const logformat::TriggerFiring& trigger : report_.triggers) {
+      const std::uint64_t since_ns =
+          trigger.time_ns - std::min(trigger.time_ns, report_.begin_ns);
+      out_ +=
+          absl::StrFormat("trigger: %s: %s, at %s\n",
+                          EscapeName(trigger.trigger), EscapeName(trigger.what),
+                          FormatNanoseconds(static_cast<double>(since_ns)));
+    }
     if (report_.scope == "hooks") {
       out_ +=
           "no kernel records: on-CPU time and the kernel's counts are not "

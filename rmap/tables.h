@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "logformat/trace_reader.h"
+
 namespace countrace::rmap {
 
 // Row of Report::threads / Report::processes. Unique per trace, never reused,
@@ -150,6 +152,7 @@ struct Report {
   std::string path;
   std::string scope;  // "hooks", "command", "system"
   std::string command, hostname, kernel_release;
+  std::vector<logformat::TriggerFiring> triggers;  // why it was taken
   std::uint64_t begin_ns = 0, end_ns = 0;
   std::uint32_t cpus = 0;
   std::uint64_t records = 0;

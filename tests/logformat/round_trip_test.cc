@@ -6,6 +6,7 @@
 #include "logformat/metadata_reader.h"
 #include "logformat/metadata_writer.h"
 #include "logformat/session_files.h"
+#include "logformat/trace_description.h"
 #include "logformat/trace_reader.h"
 #include "tests/logformat/trace_generator.h"
 #include "tests/support/trace_builder.h"
@@ -249,6 +250,36 @@ TEST_CASE("round_trip: names of processes, from .hooks to metadata and back",
   REQUIRE(again->info.processes.size() == 2);
   CHECK(again->info.processes[0].comm == processes[0].comm);
   CHECK(MetadataText(*again) == MetadataText(description));
+}
+
+TEST_CASE("round_trip: triggers, from .triggers to metadata and back",
+          "[logformat]") {
+  const TriggerFiring firing{123456789, "segment a:b > 20ms",
+                             "a:b took 23.1 ms in tid 7 (\"x\\\ty)"};
+  TraceDescription description;
+  ParseTriggers(TriggerText(firing) + "\n18446744073709551615\thook *\tw\n",
+                description);
+  const std::vector<TriggerFiring>& triggers = description.info.triggers;
+  REQUIRE(triggers.size() == 2);
+  CHECK(description.messages.empty());
+  CHECK(triggers[0].time_ns == firing.time_ns);
+  CHECK(triggers[0].trigger == firing.trigger);
+  CHECK(triggers[0].what == "a:b took 23.1 ms in tid 7 (\"x\\?y)");
+  CHECK(triggers[1].time_ns == ~std::uint64_t{0});
+  const auto again = ParseMetadata(MetadataText(description), "test");
+  REQUIRE(again.ok());
+  REQUIRE(again->info.triggers.size() == 2);
+  CHECK(again->info.triggers[0].what == triggers[0].what);
+  CHECK(MetadataText(*again) == MetadataText(description));
+  for (const char* damaged :
+       {"1\ta", "1\ta\tb", "x\ta\tb\n", "01\ta\tb\n", "1\t\tb\n",
+        "1\ta\tb\tc\n", "99999999999999999999\ta\tb\n", "\n"}) {
+    CAPTURE(damaged);
+    TraceDescription none;
+    ParseTriggers(damaged, none);
+    CHECK(none.info.triggers.empty());
+    CHECK(none.messages.size() == 1);
+  }
 }
 
 }  // namespace countrace::logformat
