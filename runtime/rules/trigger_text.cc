@@ -1,0 +1,315 @@
+#include "runtime/rules/trigger_text.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/str_format.h"
+#include "runtime/rules/dump_rule_literal.h"
+
+namespace countrace::runtime {
+namespace {
+
+struct SignalName {
+  std::string_view name;
+  int number;
+};
+// Those that mean nothing to a recorder otherwise. INT, TERM and HUP end it.
+constexpr SignalName kSignals[] = {{"SIGUSR1", SIGUSR1}, {"SIGUSR2", SIGUSR2},
+                                   {"SIGALRM", SIGALRM}, {"SIGIO", SIGIO},
+                                   {"SIGURG", SIGURG},   {"SIGWINCH", SIGWINCH},
+                                   {"SIGPWR", SIGPWR}};
+constexpr std::string_view kRealTime = "SIGRTMIN";
+
+bool IsBlank(char c) { return c == ' ' || c == '\t'; }
+
+std::optional<int> FindSignal(std::string_view word) {
+  std::string name(word);
+  if (!word.starts_with("SIG")) name = "SIG" + name;
+  for (const SignalName& known : kSignals) {
+    if (name == known.name) return known.number;
+  }
+  if (!name.starts_with(kRealTime)) return std::nullopt;
+  const std::string_view rest = std::string_view(name).substr(kRealTime.size());
+  if (rest.empty()) return SIGRTMIN;
+  if (rest.front() != '+') return std::nullopt;
+  const std::optional<std::uint64_t> offset = ParseCount(rest.substr(1));
+  if (!offset || *offset > static_cast<std::uint64_t>(SIGRTMAX - SIGRTMIN)) {
+    return std::nullopt;
+  }
+  return SIGRTMIN + static_cast<int>(*offset);
+}
+
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : text_(text) {}
+
+  absl::StatusOr<Trigger> Parse();
+
+ private:
+  // `why` says what is expected; the word at `at` is quoted.
+  absl::Status Error(std::size_t at, std::string_view why) const;
+  std::size_t SkipBlanks();
+  std::string_view PeekWord();
+  std::string_view Word();  // up to a blank; the position is then behind it
+  bool TakeWord(std::string_view word);
+
+  absl::Status ParseCondition();
+  absl::Status ParseGlob();
+  absl::Status ParseThreshold();
+  absl::Status ParseSignal();
+  absl::Status ParseDuration(std::uint64_t& ns);
+  absl::Status ParseClause();
+  absl::Status ParseAtMost(std::size_t at);
+  absl::Status Once(std::size_t at, bool& seen) const;
+
+  const std::string_view text_;
+  std::size_t at_ = 0;
+  bool after_ = false, interval_ = false, limit_ = false;  // clauses read
+  Trigger trigger_;
+};
+
+absl::Status Parser::Error(std::size_t at, std::string_view why) const {
+  std::size_t end = at;
+  while (end < text_.size() && !IsBlank(text_[end])) ++end;
+  // The text is the user's own, but may hold anything.
+  const auto shown = [](std::string_view part) {
+    std::string out;
+    for (const char c : part.substr(0, 80)) out += c < ' ' || c > '~' ? '?' : c;
+    return out;
+  };
+  const std::string word = shown(text_.substr(at, end - at));
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "Trigger \"%s\", column %d: %s: %s", shown(text_), at + 1,
+      word.empty() ? "the trigger ends here" : "`" + word + "`", why));
+}
+
+std::size_t Parser::SkipBlanks() {
+  while (at_ < text_.size() && IsBlank(text_[at_])) ++at_;
+  return at_;
+}
+
+std::string_view Parser::PeekWord() {
+  std::size_t end = SkipBlanks();
+  while (end < text_.size() && !IsBlank(text_[end])) ++end;
+  return text_.substr(at_, end - at_);
+}
+
+std::string_view Parser::Word() {
+  const std::string_view word = PeekWord();
+  at_ += word.size();
+  return word;
+}
+
+bool Parser::TakeWord(std::string_view word) {
+  if (PeekWord() != word) return false;
+  at_ += word.size();
+  return true;
+}
+
+absl::Status Parser::ParseGlob() {
+  const std::size_t at = SkipBlanks();
+  const std::string_view glob = Word();
+  if (glob.find_first_of(":*") == std::string_view::npos) {
+    return Error(at,
+                 "expected a glob that can match: hooks are called "
+                 "provider:name, as in `segment server:handle > 20ms` or `hook "
+                 "server:*`");
+  }
+  if (glob.find(',') != std::string_view::npos) {
+    return Error(at, "a trigger has one glob: give --trigger once for each");
+  }
+  trigger_.glob = glob;
+  return absl::OkStatus();
+}
+
+absl::Status Parser::ParseDuration(std::uint64_t& ns) {
+  const std::size_t at = SkipBlanks();
+  const std::optional<std::uint64_t> parsed = ParseDurationNs(Word());
+  if (!parsed) {
+    return Error(at,
+                 "expected a whole duration with its unit: 500us, 20ms, 2s "
+                 "(ns, us, ms, s, m, h; at most 292 years)");
+  }
+  ns = *parsed;
+  return absl::OkStatus();
+}
+
+absl::Status Parser::ParseThreshold() {
+  const std::size_t at = SkipBlanks();
+  if (at == text_.size() || text_[at] != '>' ||
+      (at + 1 < text_.size() && text_[at + 1] == '=')) {
+    return Error(at, "expected `> TIME`, as in `segment server:handle > 20ms`");
+  }
+  at_ = at + 1;
+  return ParseDuration(trigger_.longer_than_ns);
+}
+
+absl::Status Parser::ParseSignal() {
+  const std::size_t at = SkipBlanks();
+  const std::optional<int> number = FindSignal(Word());
+  if (!number) {
+    std::string known;
+    for (const SignalName& signal : kSignals) {
+      known += std::string(signal.name) + ", ";
+    }
+    return Error(at, absl::StrFormat(
+                         "expected a signal that means nothing to the recorder "
+                         "otherwise, as in `signal SIGUSR2`: %sSIGRTMIN+N",
+                         known));
+  }
+  trigger_.signal = *number;
+  return absl::OkStatus();
+}
+
+absl::Status Parser::ParseCondition() {
+  const std::size_t at = SkipBlanks();
+  const std::string_view word = Word();
+  absl::Status status;
+  if (word == "segment") {
+    trigger_.kind = TriggerKind::kSegment;
+    status = ParseGlob();
+    return status.ok() ? ParseThreshold() : status;
+  }
+  if (word == "hook") {
+    trigger_.kind = TriggerKind::kHook;
+    return ParseGlob();
+  }
+  if (word == "signal") {
+    trigger_.kind = TriggerKind::kSignal;
+    return ParseSignal();
+  }
+  return Error(at,
+               "expected what to wait for: `segment server:handle > 20ms`, "
+               "`hook server:error` or `signal SIGUSR2`");
+}
+
+absl::Status Parser::Once(std::size_t at, bool& seen) const {
+  if (seen) return Error(at, "this clause stands twice");
+  seen = true;
+  return absl::OkStatus();
+}
+
+absl::Status Parser::ParseAtMost(std::size_t at) {
+  constexpr std::string_view kExpected =
+      "expected `at most every 10s` or `at most 5 times`";
+  if (!TakeWord("most")) return Error(at, kExpected);
+  if (TakeWord("every")) {
+    const absl::Status status = Once(at, interval_);
+    return status.ok() ? ParseDuration(trigger_.min_interval_ns) : status;
+  }
+  const std::size_t number_at = SkipBlanks();
+  const std::optional<std::uint64_t> number = ParseCount(Word());
+  if (!number) return Error(number_at, kExpected);
+  if (!TakeWord("times") && !TakeWord("time")) {
+    return Error(SkipBlanks(), kExpected);
+  }
+  trigger_.limit = *number;
+  return Once(at, limit_);
+}
+
+absl::Status Parser::ParseClause() {
+  const std::size_t at = SkipBlanks();
+  const std::string_view word = Word();
+  if (word == "after") {
+    const absl::Status status = Once(at, after_);
+    return status.ok() ? ParseDuration(trigger_.after_ns) : status;
+  }
+  if (word == "at") return ParseAtMost(at);
+  if (word == "then") {
+    if (!TakeWord("stop")) return Error(SkipBlanks(), "expected `then stop`");
+    return Once(at, trigger_.stop);
+  }
+  return Error(at,
+               "expected `after 50ms`, `at most every 10s`, `at most 5 times` "
+               "or `then stop`");
+}
+
+absl::StatusOr<Trigger> Parser::Parse() {
+  for (std::size_t i = 0; i < text_.size(); ++i) {
+    // It goes into the trace's description.
+    if (!IsBlank(text_[i]) && (text_[i] < ' ' || text_[i] > '~')) {
+      return Error(i, "a character outside printable ASCII");
+    }
+  }
+  if (text_.size() > kMaxTriggerBytes) {
+    return Error(kMaxTriggerBytes,
+                 absl::StrFormat("the trigger is too long: bytes=%d, at most "
+                                 "%d",
+                                 text_.size(), kMaxTriggerBytes));
+  }
+  absl::Status status = ParseCondition();
+  while (status.ok() && SkipBlanks() < text_.size()) status = ParseClause();
+  if (!status.ok()) return status;
+  if (trigger_.stop && (interval_ || limit_)) {
+    return Error(text_.size(),
+                 "with `then stop` it fires once: leave out `at most`");
+  }
+  trigger_.text = PrintTrigger(trigger_);
+  return trigger_;
+}
+
+}  // namespace
+
+absl::StatusOr<Trigger> ParseTrigger(std::string_view text) {
+  return Parser(text).Parse();
+}
+
+absl::StatusOr<std::vector<Trigger>> ParseTriggers(
+    const std::vector<std::string>& texts) {
+  if (texts.size() > kMaxTriggers) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("Too many triggers: triggers=%d, at most %d",
+                        texts.size(), kMaxTriggers));
+  }
+  std::vector<Trigger> triggers;
+  for (const std::string& text : texts) {
+    auto trigger = ParseTrigger(text);
+    if (!trigger.ok()) return trigger.status();
+    triggers.push_back(*std::move(trigger));
+  }
+  return triggers;
+}
+
+std::string PrintTrigger(const Trigger& trigger) {
+  std::string text;
+  switch (trigger.kind) {
+    case TriggerKind::kSegment:
+      text = "segment " + trigger.glob + " > " +
+             PrintDurationNs(trigger.longer_than_ns);
+      break;
+    case TriggerKind::kHook:
+      text = "hook " + trigger.glob;
+      break;
+    case TriggerKind::kSignal:
+      text = "signal " + TriggerSignalName(trigger.signal);
+      break;
+  }
+  const Trigger defaults;
+  if (trigger.after_ns != defaults.after_ns) {
+    text += " after " + PrintDurationNs(trigger.after_ns);
+  }
+  if (trigger.min_interval_ns != defaults.min_interval_ns) {
+    text += " at most every " + PrintDurationNs(trigger.min_interval_ns);
+  }
+  if (trigger.limit != 0) {
+    text += absl::StrFormat(" at most %d times", trigger.limit);
+  }
+  if (trigger.stop) text += " then stop";
+  return text;
+}
+
+std::string TriggerSignalName(int number) {
+  for (const SignalName& known : kSignals) {
+    if (number == known.number) return std::string(known.name);
+  }
+  if (number < SIGRTMIN || number > SIGRTMAX) {
+    return absl::StrFormat("signal %d", number);
+  }
+  return number == SIGRTMIN
+             ? std::string(kRealTime)
+             : absl::StrFormat("%s+%d", kRealTime, number - SIGRTMIN);
+}
+
+}  // namespace countrace::runtime

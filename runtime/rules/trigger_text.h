@@ -1,0 +1,67 @@
+// Triggers of a recording as people write them, and their parsed form.
+//
+//   trigger   = condition { clause }
+//   condition = "segment" GLOB ">" DURATION
+//             | "hook" GLOB
+//             | "signal" NAME
+//   clause    = "after" DURATION
+//             | "at most every" DURATION
+//             | "at most" N "times"
+//             | "then stop"
+//
+// GLOB is on provider:name, as in dump rules; clauses stand in any order, each
+// once. Used by the recorder (runtime/recorder/triggers/). Thread: any.
+#ifndef COUNTRACE_RUNTIME_RULES_TRIGGER_TEXT_H_
+#define COUNTRACE_RUNTIME_RULES_TRIGGER_TEXT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace countrace::runtime {
+
+inline constexpr std::size_t kMaxTriggers = 16;
+inline constexpr std::size_t kMaxTriggerBytes = 256;
+
+enum class TriggerKind : std::uint8_t {
+  kSegment,  // a call longer than `longer_than_ns`, ended or not
+  kHook,     // a point hook, or the enter of a segment
+  kSignal,   // sent to the recorder
+};
+
+struct Trigger {
+  TriggerKind kind = TriggerKind::kHook;
+  std::string glob;                  // kSegment, kHook
+  std::uint64_t longer_than_ns = 0;  // kSegment
+  int signal = 0;                    // kSignal
+  // The snapshot is taken this long after what it waited for.
+  std::uint64_t after_ns = 10'000'000;
+  // Snapshots are no closer than this ...
+  std::uint64_t min_interval_ns = 1'000'000'000;
+  std::uint64_t limit = 0;  // ... and no more than this; 0: any number
+  bool stop = false;        // the recording ends instead
+  std::string text;         // canonical spelling
+};
+
+// Returns: INVALID_ARGUMENT; the message quotes the trigger and says the column
+// (from 1), what stands there, what may, and an example.
+absl::StatusOr<Trigger> ParseTrigger(std::string_view text);
+
+// Returns also: INVALID_ARGUMENT more than kMaxTriggers.
+absl::StatusOr<std::vector<Trigger>> ParseTriggers(
+    const std::vector<std::string>& texts);
+
+// Clauses in the order above, those that are the default left out, durations in
+// the largest unit that holds them. ParseTrigger() of it gives the same.
+std::string PrintTrigger(const Trigger& trigger);
+
+// "SIGUSR2", "SIGRTMIN+3"; of a number no trigger can have "signal N".
+std::string TriggerSignalName(int number);
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RULES_TRIGGER_TEXT_H_

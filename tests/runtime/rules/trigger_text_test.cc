@@ -1,0 +1,161 @@
+// Triggers as text: what is printed reads back as the same trigger, what is
+// wrong is refused where it is wrong, and nothing crashes.
+#include "runtime/rules/trigger_text.h"
+
+#include <signal.h>
+
+#include <catch2/catch.hpp>
+#include <random>
+#include <string>
+
+namespace countrace::runtime {
+namespace {
+
+using Random = std::mt19937_64;
+
+std::uint64_t AnyDuration(Random& random) {
+  return (random() >> (1 + random() % 63)) + 1;
+}
+
+// Any trigger that a text can stand for.
+Trigger RandomTrigger(Random& random) {
+  Trigger trigger;
+  trigger.kind = static_cast<TriggerKind>(random() % 3);
+  if (trigger.kind == TriggerKind::kSignal) {
+    constexpr int kNumbers[] = {SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH};
+    trigger.signal = random() % 2 == 0
+                         ? kNumbers[random() % 4]
+                         : SIGRTMIN + static_cast<int>(random() % 20);
+  } else {
+    constexpr std::string_view kAlphabet = "abz09_.-*?[]!:>";
+    trigger.glob = random() % 3 == 0 ? "*" : ":";
+    for (std::uint64_t i = random() % 20; i > 0; --i) {
+      trigger.glob += kAlphabet[random() % kAlphabet.size()];
+    }
+  }
+  if (trigger.kind == TriggerKind::kSegment) {
+    trigger.longer_than_ns = AnyDuration(random);
+  }
+  if (random() % 2 == 0) trigger.after_ns = AnyDuration(random);
+  if (random() % 3 == 0) {
+    trigger.stop = true;
+  } else {
+    if (random() % 2 == 0) trigger.min_interval_ns = AnyDuration(random);
+    if (random() % 2 == 0) trigger.limit = 1 + random() % 1'000'000'000;
+  }
+  return trigger;
+}
+
+void RequireSame(const Trigger& a, const Trigger& b) {
+  REQUIRE(a.kind == b.kind);
+  REQUIRE(a.glob == b.glob);
+  REQUIRE(a.longer_than_ns == b.longer_than_ns);
+  REQUIRE(a.signal == b.signal);
+  REQUIRE(a.after_ns == b.after_ns);
+  REQUIRE(a.min_interval_ns == b.min_interval_ns);
+  REQUIRE(a.limit == b.limit);
+  REQUIRE(a.stop == b.stop);
+}
+
+std::string ErrorOf(const std::string& text) {
+  const auto parsed = ParseTrigger(text);
+  INFO(text);
+  REQUIRE(!parsed.ok());
+  return std::string(parsed.status().message());
+}
+
+}  // namespace
+
+TEST_CASE("trigger_text: what is printed reads back as the same") {
+  Random random(20261121);
+  for (int i = 0; i < 20'000; ++i) {
+    const Trigger trigger = RandomTrigger(random);
+    const std::string text = PrintTrigger(trigger);
+    const auto parsed = ParseTrigger(text);
+    INFO(text << ": " << parsed.status());
+    REQUIRE(parsed.ok());
+    RequireSame(*parsed, trigger);
+    REQUIRE(parsed->text == text);
+  }
+}
+
+TEST_CASE("trigger_text: random changes of a text never crash") {
+  Random random(7);
+  constexpr std::string_view kPieces[] = {
+      "segment", "hook",  "signal",  ">",  "20ms",  "a:b",
+      "at",      "most",  "every",   "5",  "times", "then",
+      "stop",    "after", "SIGUSR2", "\t", "\x80",  ">20ms"};
+  for (int i = 0; i < 50'000; ++i) {
+    std::string text;
+    for (std::uint64_t words = random() % 10; words > 0; --words) {
+      text += kPieces[random() % std::size(kPieces)];
+      if (random() % 8 != 0) text += ' ';
+    }
+    const auto parsed = ParseTrigger(text);
+    if (!parsed.ok()) {
+      REQUIRE(parsed.status().message().find("column") !=
+              std::string_view::npos);
+      continue;
+    }
+    const auto again = ParseTrigger(parsed->text);
+    REQUIRE(again.ok());
+    RequireSame(*again, *parsed);
+  }
+}
+
+TEST_CASE("trigger_text: the clauses of a trigger") {
+  const auto trigger = ParseTrigger(
+      "segment server:* >20ms at most every 5s at most 3 times after 50ms");
+  REQUIRE(trigger.ok());
+  REQUIRE(trigger->glob == "server:*");
+  REQUIRE(trigger->longer_than_ns == 20'000'000);
+  REQUIRE(trigger->min_interval_ns == 5'000'000'000);
+  REQUIRE(trigger->limit == 3);
+  REQUIRE(trigger->after_ns == 50'000'000);
+  REQUIRE_FALSE(trigger->stop);
+  REQUIRE(ParseTrigger("hook a:b then stop")->stop);
+  REQUIRE(ParseTrigger("signal USR2")->signal == SIGUSR2);
+  REQUIRE(ParseTrigger("signal SIGRTMIN+2")->signal == SIGRTMIN + 2);
+}
+
+TEST_CASE("trigger_text: errors say where and give an example") {
+  const struct {
+    const char* text;
+    int column;
+    const char* part;
+  } cases[] = {
+      {"", 1, "the trigger ends here"},
+      {"segments a:b > 1s", 1, "`segments`"},
+      {"segment", 8, "provider:name"},
+      {"segment handle > 1s", 9, "provider:name"},
+      {"segment a:b,c:d > 1s", 9, "once for each"},
+      {"segment a:b < 1s", 13, "> TIME"},
+      {"segment a:b >= 1s", 13, "> TIME"},
+      {"segment a:b > 1", 15, "with its unit"},
+      {"segment a:b > 0s", 15, "with its unit"},
+      {"signal SIGINT", 8, "SIGUSR2"},
+      {"signal SIGRTMIN+99", 8, "SIGRTMIN+N"},
+      {"hook a:b often", 10, "then stop"},
+      {"hook a:b then", 14, "then stop"},
+      {"hook a:b at most", 17, "at most 5 times"},
+      {"hook a:b at most 3", 19, "at most 5 times"},
+      {"hook a:b at most 0 times", 18, "at most 5 times"},
+      {"hook a:b after 1s after 2s", 19, "twice"},
+      {"hook a:b at most 3 times then stop", 35, "once"},
+      {"hook a:\xc3\xa4", 8, "ASCII"},
+  };
+  for (const auto& wrong : cases) {
+    const std::string error = ErrorOf(wrong.text);
+    INFO(wrong.text << ": " << error);
+    REQUIRE(error.find("column " + std::to_string(wrong.column) + ":") !=
+            std::string::npos);
+    REQUIRE(error.find(wrong.part) != std::string::npos);
+  }
+  REQUIRE(ErrorOf("hook a:" + std::string(kMaxTriggerBytes, 'b'))
+              .find("too long") != std::string::npos);
+  REQUIRE_FALSE(
+      ParseTriggers(std::vector<std::string>(kMaxTriggers + 1, "hook a:b"))
+          .ok());
+}
+
+}  // namespace countrace::runtime
