@@ -19,6 +19,7 @@
 #include "cli/verb_parser.h"
 #include "runtime/recorder/kernel_hooks/hook_spec.h"
 #include "runtime/recorder/record.h"
+#include "runtime/rules/trigger_text.h"
 
 namespace countrace::cli {
 namespace {
@@ -74,6 +75,32 @@ constexpr VerbText kText = {
         "how\n"
         "many dumps, and bytes, each rule would have given.\n"
         "\n"
+        "A trigger takes a snapshot, TRACE.snapshot-1, -2, ..., when "
+        "something\n"
+        "happens: with --flight of the newest records, else a copy of the "
+        "trace\n"
+        "so far. --trigger may be given more than once:\n"
+        "\n"
+        "  segment GLOB > T    a call of a segment longer than T: 500us, "
+        "20ms;\n"
+        "                      one that has not ended by then, too (a hang)\n"
+        "  hook GLOB           a point hook, or the enter of a segment\n"
+        "  signal NAME         sent to the recorder: SIGUSR2, SIGRTMIN+1\n"
+        "\n"
+        "GLOB is on provider:name: hooks of programs, and those of --kernel "
+        "and\n"
+        "--hook. Behind it:\n"
+        "\n"
+        "  after T             wait, for what follows (default 10ms)\n"
+        "  at most every T     (default 1s); at most N times (default no "
+        "limit)\n"
+        "  then stop           no copy: end the recording\n"
+        "\n"
+        "Programs and the kernel pay nothing for triggers: the recorder looks "
+        "at\n"
+        "the records every 10 ms. `info` of a snapshot says why it was taken.\n"
+        "SIGUSR1 always takes one.\n"
+        "\n"
         "exit status: that of the command (128 + N if signal N ended it, 127 "
         "if\n"
         "it was not found, 126 if it could not be run); without a command 0.\n"
@@ -100,6 +127,9 @@ constexpr VerbText kText = {
         "# a flight recorder: the newest 64 MiB of the whole machine\n"
         "countrace record -a --flight 64M &\n"
         "countrace snapshot -o slow.ctf countrace.ctf\n"
+        "\n"
+        "# what led to a slow request, whenever one comes\n"
+        "countrace record -a --flight 64M --trigger 'segment web:get > 20ms'\n"
         "\n"
         "# other events; counts of page faults at each hook\n"
         "countrace record -a -e task-clock,page-faults --hook-events "
@@ -212,6 +242,9 @@ void AddOptions(VerbParser& parser, Options& options) {
                   "keep the newest SIZE of all streams together and overwrite "
                   "the oldest; `countrace snapshot`, SIGUSR1 and the end make "
                   "a trace of it");
+  parser.AddTexts("--trigger", "TRIGGER", record.triggers,
+                  "take a snapshot when this happens; may be given more than "
+                  "once, see below");
   parser.AddBytes("--size", record.max_bytes,
                   "limit of all thread streams together, with --mode discard "
                   "(default 64M)");
@@ -270,6 +303,10 @@ int RunRecord(const Arguments& arguments) {
     return DryRunDumpRules({options.dry_run_trace, *rules,
                             SplitNames(options.hook_events).size(),
                             options.format});
+  }
+  if (const auto triggers = runtime::ParseTriggers(record.triggers);
+      !triggers.ok()) {
+    return parser.UsageError(std::string(triggers.status().message()));
   }
   const bool kernel_records =
       !options.kernel_records.empty() || !record.dynamic_hooks.empty();
@@ -360,6 +397,11 @@ int RunRecord(const Arguments& arguments) {
       "recording", ShowProgress() && record.command.empty() && !options.quiet);
   record.progress = [&](std::uint64_t bytes, std::uint64_t elapsed_ns) {
     progress.Update(FormatClock(elapsed_ns) + ", " + FormatBytes(bytes));
+  };
+  record.notice = [&](const std::string& text) {
+    if (options.quiet) return;
+    progress.Clear();
+    Say(kText.name, text);
   };
   const auto result = runtime::Record(record);
   progress.Clear();

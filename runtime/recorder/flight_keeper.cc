@@ -1,12 +1,8 @@
 #include "runtime/recorder/flight_keeper.h"
 
-#include <sys/stat.h>
-
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "logformat/event_schema.h"
-#include "logformat/session_files.h"
 #include "logformat/trace_directory.h"
 #include "runtime/recorder/small_file.h"
 
@@ -20,24 +16,6 @@ void FlightKeeper::Note(const absl::Status& status) {
   messages_.push_back(
       absl::StrFormat("The flight recording may be larger than asked for: %s",
                       StatusText(status)));
-}
-
-const FlightKeeper::Tables* FlightKeeper::CurrentTables() {
-  struct stat info {};
-  const std::string hooks = trace_ + "/" + logformat::kHooksFile;
-  if (stat(hooks.c_str(), &info) != 0) return nullptr;
-  if (tables_ && info.st_size == hooks_bytes_) return &*tables_;
-  const auto description = logformat::ReadSessionFiles(trace_);
-  if (!description.ok()) {
-    Note(description.status());
-    return nullptr;
-  }
-  const auto classes = logformat::EventClasses(description->info);
-  tables_.emplace(
-      Tables{logformat::RecordTable(classes, StreamClass::kCpu),
-             logformat::RecordTable(classes, StreamClass::kThread)});
-  hooks_bytes_ = info.st_size;
-  return &*tables_;
 }
 
 void FlightKeeper::FindStreams() {
@@ -57,10 +35,12 @@ bool FlightKeeper::DropOne() {
       oldest = &stream;
     }
   }
-  const Tables* const tables = oldest == nullptr ? nullptr : CurrentTables();
-  if (tables == nullptr) return false;
+  if (oldest == nullptr) return false;
+  const absl::Status known = hooks_.Refresh();
+  Note(known);
+  if (!known.ok()) return false;
   const bool cpu = oldest->stream_class() == StreamClass::kCpu;
-  const auto bytes = oldest->DropOldest(cpu ? tables->cpu : tables->thread);
+  const auto bytes = oldest->DropOldest(hooks_.table(oldest->stream_class()));
   Note(bytes.status());
   if (!bytes.ok() || *bytes == 0) return false;
   // Relaxed: a threads' quota; nothing is ordered by it.
@@ -93,6 +73,11 @@ std::uint64_t FlightKeeper::overwritten_records() const {
     sum += stream.overwritten_records();
   }
   return sum;
+}
+
+std::uint64_t FlightKeeper::overwritten_to(const std::string& file) const {
+  const auto stream = streams_.find(file);
+  return stream == streams_.end() ? 0 : stream->second.overwritten_to();
 }
 
 }  // namespace countrace::runtime

@@ -7,14 +7,14 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "logformat/flight_stream.h"
-#include "logformat/record_table.h"
 #include "logformat/session_layout.h"
+#include "runtime/recorder/registered_hooks.h"
 
 namespace countrace::runtime {
 
@@ -25,7 +25,8 @@ class FlightKeeper {
                logformat::SessionControl& control)
       : trace_(std::move(trace)),
         limit_bytes_(limit_bytes),
-        control_(control) {}
+        control_(control),
+        hooks_(trace_) {}
 
   // Overwrites what is too much. Cheap if nothing is; call it often.
   void Keep();
@@ -34,13 +35,10 @@ class FlightKeeper {
   std::vector<std::string> Finish();
 
   std::uint64_t overwritten_records() const;
+  // Up to where packets of a stream file were overwritten; 0: none.
+  std::uint64_t overwritten_to(const std::string& file) const;
 
  private:
-  struct Tables {
-    logformat::RecordTable cpu, thread;
-  };
-  // Of the hooks that are registered by now; null: not readable.
-  const Tables* CurrentTables();
   void FindStreams();
   bool DropOne();
   void Note(const absl::Status& status);
@@ -49,8 +47,7 @@ class FlightKeeper {
   std::uint64_t limit_bytes_;
   logformat::SessionControl& control_;
   std::map<std::string, logformat::FlightStream> streams_;  // by file name
-  std::optional<Tables> tables_;
-  std::int64_t hooks_bytes_ = -1;  // of `.hooks` when the tables were made
+  RegisteredHooks hooks_;
   std::vector<std::string> messages_;
 };
 

@@ -16,6 +16,7 @@
 #include "runtime/recorder/small_file.h"
 #include "runtime/recorder/trace_directory.h"
 #include "runtime/rules/dump_rule_text.h"
+#include "runtime/rules/trigger_text.h"
 
 namespace countrace::runtime {
 namespace {
@@ -44,6 +45,8 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
   if (!hook_events.ok()) return hook_events.status();
   auto dump_rules = ParseDumpRules(options.dump_rules);
   if (!dump_rules.ok()) return dump_rules.status();
+  auto triggers = ParseTriggers(options.triggers);
+  if (!triggers.ok()) return triggers.status();
   std::vector<std::string> messages;
   std::vector<EventSpec> kept_hook_events =
       KeepHookEvents(*std::move(hook_events), messages);
@@ -87,7 +90,7 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
   }
   Recording recording(options, *std::move(directory), *std::move(session),
                       std::move(kernel), std::move(kept_hook_events),
-                      *std::move(dump_rules));
+                      *std::move(dump_rules), *std::move(triggers));
   recording.AddMessages(std::move(messages));
   const absl::Status started = recording.Start(clock);
   if (!started.ok()) return started;

@@ -36,6 +36,8 @@ struct RecordOptions {
   // hooks, of kernel hooks dynamic ones and those whose counts nothing else
   // tells.
   std::vector<std::string> dump_rules;
+  // When to take a snapshot, or to end, as trigger_text.h spells it.
+  std::vector<std::string> triggers;
   logformat::SessionMode mode = logformat::SessionMode::kStream;
   std::uint64_t sub_buffer_bytes = 1 << 20;
   std::uint32_t sub_buffers = 4;
@@ -54,6 +56,8 @@ struct RecordOptions {
   std::string runtime_library;  // path of libcountrace-runtime.so
   // Called about ten times a second on the recording thread; may be empty.
   std::function<void(std::uint64_t bytes, std::uint64_t elapsed_ns)> progress;
+  // Told at once, on the recording thread: triggers, snapshots; may be empty.
+  std::function<void(const std::string& text)> notice;
 };
 
 struct RecordResult {

@@ -1,6 +1,8 @@
 #include "runtime/recorder/record_check.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -100,6 +102,31 @@ absl::Status CheckOptions(const RecordOptions& options) {
         options.hook_filter.size(), sizeof(SessionControl::hook_filter) - 1));
   }
   return absl::OkStatus();
+}
+
+std::vector<std::string> TriggersOfMissingHooks(
+    const RecordOptions& options, const std::vector<Trigger>& triggers) {
+  constexpr struct {
+    std::string_view provider, word;
+  } kWords[] = {{"syscall", "syscalls"},
+                {"irq", "irq"},
+                {"softirq", "softirq"},
+                {"fault", "faults"}};
+  std::vector<std::string> messages;
+  for (const Trigger& trigger : triggers) {
+    for (const auto& known : kWords) {
+      const auto& words = options.kernel_segments;
+      if (!trigger.glob.starts_with(std::string(known.provider) + ":") ||
+          std::find(words.begin(), words.end(), known.word) != words.end()) {
+        continue;
+      }
+      messages.push_back(absl::StrFormat(
+          "Trigger \"%s\" does not see the kernel's %s hooks: record them "
+          "with --kernel %s",
+          trigger.text, known.provider, known.word));
+    }
+  }
+  return messages;
 }
 
 absl::StatusOr<KernelHookRequest> KernelHooks(

@@ -12,6 +12,7 @@
 #include "runtime/recorder/event_name.h"
 #include "runtime/recorder/kernel_hooks/kernel_hook_request.h"
 #include "runtime/recorder/record.h"
+#include "runtime/rules/trigger_text.h"
 
 namespace countrace::runtime {
 
@@ -21,6 +22,11 @@ bool NeedsKernel(const RecordOptions& options);
 // Returns: INVALID_ARGUMENT options that contradict each other or leave nothing
 // to record; NOT_FOUND one of pids is no process.
 absl::Status CheckOptions(const RecordOptions& options);
+
+// Triggers that wait for kernel hooks which these options do not record, if no
+// program has hooks of that name; one message each.
+std::vector<std::string> TriggersOfMissingHooks(
+    const RecordOptions& options, const std::vector<Trigger>& triggers);
 
 // "process 7 (redis-server), 8 (nginx)", for the trace's description.
 std::string NamesOf(const std::vector<std::int32_t>& pids);

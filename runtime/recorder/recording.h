@@ -3,7 +3,8 @@
 //   recording_start.cc    the command forked, the kernel side begun, processes
 //                         invited
 //   recording_session.cc  what `.session` says to instrumented processes
-//   recording_loop.cc     signals, rings, snapshots, until the end
+//   recording_loop.cc     signals, rings, until the end
+//   recording_snapshot.cc snapshots, and what triggers ask for
 //   recording_finish.cc   everybody leaves, the trace is made sound
 //
 // In: checked options and what they were parsed into (record.cc). Out: the
@@ -33,7 +34,9 @@
 #include "runtime/recorder/stop_signals.h"
 #include "runtime/recorder/thread_placement.h"
 #include "runtime/recorder/trace_directory.h"
+#include "runtime/recorder/triggers/trigger_watcher.h"
 #include "runtime/rules/dump_rule_text.h"
+#include "runtime/rules/trigger_text.h"
 
 namespace countrace::runtime {
 
@@ -43,13 +46,15 @@ class Recording {
   Recording(const RecordOptions& options, TraceDirectory directory,
             SessionFile session, std::unique_ptr<KernelRecorder> kernel,
             std::vector<EventSpec> hook_events,
-            std::vector<DumpRule> dump_rules)
+            std::vector<DumpRule> dump_rules, std::vector<Trigger> triggers)
       : options_(options),
         directory_(std::move(directory)),
         session_(std::move(session)),
         kernel_(std::move(kernel)),
         hook_events_(std::move(hook_events)),
-        dump_rules_(std::move(dump_rules)) {
+        dump_rules_(std::move(dump_rules)),
+        triggers_(std::move(triggers)),
+        signals_(SignalsOf(triggers_)) {
     result_.path = directory_.path();
   }
 
@@ -72,7 +77,12 @@ class Recording {
   void InviteProcesses();
   std::vector<pollfd> PollSet() const;
   void TakeSignals();
-  void TakeSnapshot();
+  static std::vector<int> SignalsOf(const std::vector<Trigger>& triggers);
+  void Drain();
+  void ActOn(const DueTriggers& due);
+  void NoteTriggers(const std::vector<logformat::TriggerFiring>& reasons);
+  void TakeSnapshot(const std::vector<logformat::TriggerFiring>& reasons);
+  void Notice(const std::string& text) const;
   void CloseKernel();
   bool WaitForProcesses();
   void DescribeHooks(const logformat::SessionControl& control);
@@ -84,15 +94,18 @@ class Recording {
   std::unique_ptr<KernelRecorder> kernel_;
   std::vector<EventSpec> hook_events_;
   std::vector<DumpRule> dump_rules_;
+  std::vector<Trigger> triggers_;
   StopSignals signals_;
   std::unique_ptr<Command> command_;
   std::optional<SessionInvitation> invitation_;  // with -a or -p
   std::optional<FlightKeeper> flight_;
+  std::optional<TriggerWatcher> watcher_;  // with triggers
   std::optional<PriorityGuard> priority_;
   bool preloaded_ = false;
   bool kernel_began_ = false;
   bool stop_ = false;
   int signals_taken_ = 0;
+  std::size_t triggers_noted_ = 0;
   std::uint64_t begin_ns_ = 0;
   RecordResult result_;
 };

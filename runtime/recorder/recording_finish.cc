@@ -135,6 +135,7 @@ RecordResult Recording::Finish() {
         StatusText(finished.status()), directory_.path()));
   }
   DescribeDumpRules();
+  if (watcher_) AddMessages(watcher_->Describe());
   result_.bytes = directory_.DiskBytes();
   result_.discarded = std::accumulate(facts.discarded.begin(),
                                       facts.discarded.end(), std::uint64_t{0});

@@ -4,11 +4,8 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_format.h"
-#include "logformat/trace_snapshot.h"
 #include "runtime/recorder/process_scan.h"
 #include "runtime/recorder/recording.h"
-#include "runtime/recorder/small_file.h"
 
 namespace countrace::runtime {
 namespace {
@@ -37,27 +34,20 @@ std::vector<pollfd> Recording::PollSet() const {
   return set;
 }
 
-// Beside the trace, under the first free name TRACE.snapshot-N.
-void Recording::TakeSnapshot() {
-  for (int number = 1;; ++number) {
-    const std::string path =
-        absl::StrFormat("%s.snapshot-%d", directory_.path(), number);
-    const auto taken = logformat::SnapshotTrace(directory_.path(), path);
-    if (absl::IsAlreadyExists(taken.status())) continue;
-    if (taken.ok()) {
-      result_.snapshots.push_back(path);
-    } else {
-      result_.messages.push_back(
-          absl::StrFormat("No snapshot: %s", StatusText(taken.status())));
-    }
-    return;
-  }
+void Recording::Drain() {
+  // Before: what is older is in the streams afterwards.
+  const std::uint64_t now_ns = MonotonicNs();
+  if (kernel_ != nullptr) kernel_->Drain();
+  // Before the oldest records are overwritten.
+  if (watcher_) watcher_->Look(now_ns, flight_ ? &*flight_ : nullptr);
+  if (flight_) flight_->Keep();
 }
 
 void Recording::TakeSignals() {
   while (const std::optional<StopSignal> signal = signals_.Take()) {
+    if (watcher_ && watcher_->OnSignal(signal->number, MonotonicNs())) continue;
     if (signal->number == SIGUSR1) {
-      TakeSnapshot();
+      TakeSnapshot({});
       continue;
     }
     ++signals_taken_;
@@ -81,9 +71,10 @@ void Recording::Run() {
     std::uint64_t now = MonotonicNs();
     // Without pidfds (Linux before 5.3) the command's end is looked for at each
     // turn, so turns must be short then.
-    std::uint64_t wake = kernel_ != nullptr || flight_ || set[1].fd < 0
-                             ? next_drain
-                             : next_progress;
+    std::uint64_t wake =
+        kernel_ != nullptr || flight_ || watcher_ || set[1].fd < 0
+            ? next_drain
+            : next_progress;
     if (options_.duration_ns != 0) {
       wake = std::min(wake, begin_ns_ + options_.duration_ns);
     }
@@ -117,16 +108,21 @@ void Recording::Run() {
       stop_ = true;
     }
     if (ring_half_full || now >= next_drain) {
-      if (kernel_ != nullptr) kernel_->Drain();
-      if (flight_) flight_->Keep();
+      Drain();
       next_drain = now + kDrainNs;
     }
+    if (watcher_) ActOn(watcher_->TakeDue(MonotonicNs()));
     if (now >= next_progress) {
       if (options_.progress) {
         options_.progress(directory_.DiskBytes(), now - begin_ns_);
       }
       next_progress = now + kProgressNs;
     }
+  }
+  if (watcher_) {
+    // What came last, and what still waits.
+    Drain();
+    ActOn(watcher_->TakeAll());
   }
 }
 

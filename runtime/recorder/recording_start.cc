@@ -41,6 +41,14 @@ absl::Status Recording::StartOrFail(const ClockPair& clock) {
   }
   begin_ns_ = MonotonicNs();
   session_.control().begin_ns = begin_ns_;
+  if (!triggers_.empty()) {
+    watcher_.emplace(directory_.path(), triggers_, begin_ns_,
+                     [this](const std::string& text) { Notice(text); });
+    for (const std::string& text :
+         TriggersOfMissingHooks(options_, triggers_)) {
+      Notice(text);  // now: the recording may last for days
+    }
+  }
   absl::Status status;
   BeginKernel(status);
   if (!status.ok()) return status;

@@ -26,22 +26,25 @@ void OnStopSignal(int number, siginfo_t* info, void*) {
 
 }  // namespace
 
-StopSignals::StopSignals() {
+StopSignals::StopSignals(const std::vector<int>& more) {
   int ends[2] = {-1, -1};
   if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0) {
     read_end_ = ScopedFd(ends[0]);
     write_end_ = ScopedFd(ends[1]);
   }
   g_write_end.store(write_end_.get(), std::memory_order_relaxed);
-  for (std::size_t i = 0; i < kSignals.size(); ++i) {
-    sigaction(kSignals[i], nullptr, &saved_[i]);
+  std::vector<int> numbers = {SIGINT, SIGTERM, SIGHUP};
+  numbers.insert(numbers.end(), more.begin(), more.end());
+  for (const int number : numbers) {
+    Saved saved{number, {}};
+    sigaction(number, nullptr, &saved.action);
     // nohup: the terminal's end must not stop the recording.
-    if (kSignals[i] == SIGHUP && saved_[i].sa_handler == SIG_IGN) continue;
+    if (number == SIGHUP && saved.action.sa_handler == SIG_IGN) continue;
     struct sigaction action {};
     action.sa_sigaction = OnStopSignal;
     action.sa_flags = SA_SIGINFO | SA_RESTART;
     sigemptyset(&action.sa_mask);
-    installed_[i] = sigaction(kSignals[i], &action, nullptr) == 0;
+    if (sigaction(number, &action, nullptr) == 0) saved_.push_back(saved);
   }
   sigaction(SIGCHLD, nullptr, &saved_child_);
   if (saved_child_.sa_handler == SIG_IGN ||
@@ -58,8 +61,8 @@ StopSignals::~StopSignals() {
 }
 
 void StopSignals::RestoreInChild() const {
-  for (std::size_t i = 0; i < kSignals.size(); ++i) {
-    if (installed_[i]) sigaction(kSignals[i], &saved_[i], nullptr);
+  for (const Saved& saved : saved_) {
+    sigaction(saved.number, &saved.action, nullptr);
   }
   sigaction(SIGCHLD, &saved_child_, nullptr);
 }

@@ -1,5 +1,5 @@
-// SIGINT, SIGTERM and SIGHUP of the recorder, which end it, and SIGUSR1, which
-// asks for a snapshot, as something poll(2) can wait for.
+// SIGINT, SIGTERM and SIGHUP of the recorder, which end it, and others, which
+// ask for a snapshot, as something poll(2) can wait for.
 //
 // The handlers are in force while the object lives; the old ones come back
 // after it. A child must call RestoreInChild() before exec, so that the command
@@ -10,8 +10,8 @@
 
 #include <signal.h>
 
-#include <array>
 #include <optional>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "runtime/recorder/scoped_fd.h"
@@ -26,7 +26,8 @@ struct StopSignal {
 
 class StopSignals {
  public:
-  StopSignals();
+  // `more`: signals beside those that end the recording; not of them.
+  explicit StopSignals(const std::vector<int>& more);
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
@@ -39,11 +40,12 @@ class StopSignals {
   void RestoreInChild() const;
 
  private:
-  static constexpr std::array<int, 4> kSignals = {SIGINT, SIGTERM, SIGHUP,
-                                                  SIGUSR1};
+  struct Saved {
+    int number;
+    struct sigaction action;
+  };
   ScopedFd read_end_, write_end_;
-  std::array<struct sigaction, kSignals.size()> saved_{};
-  std::array<bool, kSignals.size()> installed_{};
+  std::vector<Saved> saved_;  // of those whose handlers are ours
   // SIGCHLD ignored by our parent would take the command's status from us.
   struct sigaction saved_child_ {};
 };

@@ -1,0 +1,65 @@
+// When what fired leads to a snapshot, or to the end: `after`, `at most every`,
+// `at most N times`, `then stop` of each trigger. Counts what it suppresses.
+//
+// Thread: one.
+#ifndef COUNTRACE_RUNTIME_RECORDER_TRIGGERS_TRIGGER_SCHEDULE_H_
+#define COUNTRACE_RUNTIME_RECORDER_TRIGGERS_TRIGGER_SCHEDULE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "logformat/trace_reader.h"
+#include "runtime/rules/trigger_text.h"
+
+namespace countrace::runtime {
+
+// What has to be done now.
+struct DueTriggers {
+  std::vector<logformat::TriggerFiring> reasons;  // empty: nothing
+  bool stop = false;
+};
+
+class TriggerSchedule {
+ public:
+  // `triggers` must outlive the object.
+  explicit TriggerSchedule(const std::vector<Trigger>& triggers)
+      : triggers_(triggers), counts_(triggers.size()) {}
+
+  // True: it counts, and Add() is to be called; false: it is suppressed.
+  bool Accept(std::size_t trigger, std::uint64_t time_ns);
+  void Add(std::size_t trigger, std::uint64_t time_ns, std::string what);
+
+  // What is due by `now_ns`; what is due has one snapshot. A stop that waits
+  // takes everything else with it.
+  DueTriggers TakeDue(std::uint64_t now_ns);
+  // What still waits.
+  DueTriggers TakeAll() { return TakeDue(~std::uint64_t{0}); }
+
+  std::uint64_t fired(std::size_t trigger) const {
+    return counts_[trigger].fired;
+  }
+  std::uint64_t suppressed(std::size_t trigger) const {
+    return counts_[trigger].fired - counts_[trigger].accepted;
+  }
+
+ private:
+  struct Counts {
+    std::uint64_t fired = 0, accepted = 0;
+    std::optional<std::uint64_t> last_ns;  // accepted
+  };
+  struct Waiting {
+    std::uint64_t due_ns;
+    bool stop;
+    logformat::TriggerFiring reason;
+  };
+  const std::vector<Trigger>& triggers_;
+  std::vector<Counts> counts_;
+  std::vector<Waiting> waiting_;
+};
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_TRIGGERS_TRIGGER_SCHEDULE_H_

@@ -1,0 +1,351 @@
+#include "runtime/recorder/triggers/trigger_watcher.h"
+
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <queue>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "logformat/trace_directory.h"
+#include "runtime/recorder/monotonic_clock.h"
+#include "runtime/recorder/process_scan.h"
+#include "runtime/recorder/small_file.h"
+
+namespace countrace::runtime {
+namespace {
+
+using logformat::CpuEvent;
+using logformat::StreamClass;
+
+// The kernel's rings and a flight recording's room wait meanwhile.
+constexpr std::uint64_t kMostLookNs = 10'000'000;
+constexpr std::size_t kSliceBytes = 1 << 20;
+// With more streams their files are opened for each look.
+constexpr std::size_t kMostOpen = 256;
+
+std::string FormatNs(std::uint64_t ns) {
+  const auto value = static_cast<double>(ns);
+  if (ns < 1'000) return absl::StrFormat("%d ns", ns);
+  if (ns < 1'000'000) return absl::StrFormat("%.1f us", value / 1e3);
+  if (ns < 1'000'000'000) return absl::StrFormat("%.1f ms", value / 1e6);
+  return absl::StrFormat("%.3f s", value / 1e9);
+}
+
+// When a thread began, on CLOCK_MONOTONIC (to 10 ms); absent: it is not there,
+// or only its parent does not know yet that it has ended.
+std::optional<std::uint64_t> ThreadBeginNs(std::int32_t pid, std::int32_t tid) {
+  const auto stat =
+      ReadSmallFile(absl::StrFormat("/proc/%d/task/%d/stat", pid, tid));
+  if (!stat.ok()) return std::nullopt;
+  const std::size_t name_end = stat->rfind(')');
+  if (name_end == std::string::npos) return std::nullopt;
+  // Field 22; the first one behind the name is the third.
+  const std::vector<std::string> fields =
+      absl::StrSplit(absl::string_view(*stat).substr(name_end + 2), ' ');
+  std::uint64_t ticks = 0;
+  if (fields.size() < 20 || fields[0] == "Z" || fields[0] == "X" ||
+      !absl::SimpleAtoi(fields[19], &ticks)) {
+    return std::nullopt;
+  }
+  timespec boot{};
+  clock_gettime(CLOCK_BOOTTIME, &boot);
+  const std::uint64_t boot_ns =
+      static_cast<std::uint64_t>(boot.tv_sec) * 1'000'000'000 +
+      static_cast<std::uint64_t>(boot.tv_nsec);
+  const std::uint64_t asleep_ns = boot_ns - std::min(boot_ns, MonotonicNs());
+  const auto per_second = static_cast<std::uint64_t>(sysconf(_SC_CLK_TCK));
+  const std::uint64_t begin_ns = ticks * (1'000'000'000 / per_second);
+  return begin_ns - std::min(begin_ns, asleep_ns);
+}
+
+// The PID of "thread-PID-N"; 0: another name.
+std::int32_t PidOf(const std::string& stream) {
+  const std::vector<std::string> parts = absl::StrSplit(stream, '-');
+  std::int32_t pid = 0;
+  if (parts.size() != 3 || parts[0] != "thread" ||
+      !absl::SimpleAtoi(parts[1], &pid)) {
+    return 0;
+  }
+  return pid;
+}
+
+void Watch(std::uint32_t hook, WatchedStream& stream) {
+  for (const std::uint32_t dump :
+       {0u, std::uint32_t{logformat::kEventDumpBit}}) {
+    stream.watched.set(hook * 2 | dump);
+    stream.watched.set(hook * 2 | logformat::kEventExitBit | dump);
+  }
+}
+
+}  // namespace
+
+TriggerWatcher::TriggerWatcher(std::string trace, std::vector<Trigger> triggers,
+                               std::uint64_t begin_ns,
+                               std::function<void(const std::string&)> notice)
+    : trace_(std::move(trace)),
+      triggers_(std::move(triggers)),
+      begin_ns_(begin_ns),
+      notice_(std::move(notice)),
+      hooks_(trace_),
+      calls_(triggers_),
+      schedule_(triggers_) {
+  bool segments = false;
+  for (const Trigger& trigger : triggers_) {
+    watches_records_ |= trigger.kind != TriggerKind::kSignal;
+    segments |= trigger.kind == TriggerKind::kSegment;
+  }
+  if (!segments) return;
+  cpu_.watched.set(static_cast<std::uint16_t>(CpuEvent::kExit));
+  cpu_.watched.set(static_cast<std::uint16_t>(CpuEvent::kExec));
+}
+
+void TriggerWatcher::RefreshHooks() {
+  const absl::Status status = hooks_.Refresh();
+  if (!status.ok() && trouble_.empty()) trouble_ = StatusText(status);
+  if (hooks_.generation() == generation_) return;
+  generation_ = hooks_.generation();
+  calls_.SetHooks(hooks_.hooks());
+  for (const logformat::HookInfo& hook : hooks_.hooks()) {
+    if (!calls_.IsWatched(hook.id)) continue;
+    names_.try_emplace(hook.id, hook.FullName());
+    Watch(hook.id,
+          hook.origin == logformat::HookOrigin::kProgram ? thread_ : cpu_);
+  }
+  cpu_.table = &hooks_.table(StreamClass::kCpu);
+  thread_.table = &hooks_.table(StreamClass::kThread);
+}
+
+void TriggerWatcher::FindStreams() {
+  struct stat info {};
+  if (stat(trace_.c_str(), &info) != 0) return;
+  const std::int64_t changed_ns =
+      std::int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
+  if (changed_ns == directory_changed_ns_) return;
+  const auto directory = logformat::ListTraceDirectory(trace_);
+  if (!directory.ok()) {
+    if (trouble_.empty()) trouble_ = StatusText(directory.status());
+    return;
+  }
+  for (const logformat::StreamFile& file : directory->streams) {
+    if (streams_.contains(file.name)) continue;
+    streams_.emplace(file.name, Followed{StreamFollower(trace_, file), {}});
+    const std::int32_t pid = PidOf(file.name);
+    if (pid > 0 && IsProcessAlive(pid)) seen_alive_.insert(pid);
+  }
+  // The time has the kernel's tick: what came within it may be missing.
+  timespec coarse{};
+  clock_gettime(CLOCK_REALTIME_COARSE, &coarse);
+  const std::int64_t coarse_ns =
+      std::int64_t{coarse.tv_sec} * 1'000'000'000 + coarse.tv_nsec;
+  constexpr std::int64_t kSettledNs = 20'000'000;
+  directory_changed_ns_ = changed_ns + kSettledNs < coarse_ns ? changed_ns : -1;
+}
+
+std::uint64_t TriggerWatcher::ReadStreams(std::uint64_t now_ns,
+                                          const FlightKeeper* flight) {
+  std::vector<Followed*> left;
+  const auto begin = streams_.lower_bound(first_);
+  for (auto at = begin; at != streams_.end(); ++at) left.push_back(&at->second);
+  for (auto at = streams_.begin(); at != begin; ++at) {
+    left.push_back(&at->second);
+  }
+  const std::uint64_t begin_ns = MonotonicNs();
+  while (!left.empty()) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      Followed& followed = *left[i];
+      const StreamFollower& follower = followed.follower;
+      const bool cpu = follower.stream_class() == StreamClass::kCpu;
+      const bool complete = followed.follower.Follow(
+          cpu ? cpu_ : thread_, now_ns,
+          flight != nullptr ? flight->overwritten_to(follower.name()) : 0,
+          kSliceBytes, buffers_, followed.records);
+      if (streams_.size() > kMostOpen) followed.follower.CloseFile();
+      if (follower.open_error() != 0 && trouble_.empty()) {
+        trouble_ = StatusText(ErrnoStatus(follower.open_error(),
+                                          "Cannot open " + follower.name()));
+      }
+      if (!complete) left[kept++] = left[i];
+    }
+    left.resize(kept);
+    if (MonotonicNs() - begin_ns >= kMostLookNs) break;
+  }
+  std::uint64_t horizon_ns = now_ns;
+  for (const Followed* followed : left) {
+    horizon_ns = std::min(horizon_ns, followed->follower.reached_ns());
+  }
+  if (!left.empty()) {
+    first_ = left.front()->follower.name();
+    ++late_looks_;
+    most_late_ns_ = std::max(most_late_ns_, now_ns - horizon_ns);
+  }
+  return horizon_ns;
+}
+
+void TriggerWatcher::ApplyUntil(std::uint64_t horizon_ns) {
+  struct Head {
+    std::uint64_t time_ns;
+    Followed* followed;
+    std::size_t next;
+    bool operator>(const Head& other) const { return time_ns > other.time_ns; }
+  };
+  std::priority_queue<Head, std::vector<Head>, std::greater<>> heads;
+  for (auto& [name, followed] : streams_) {
+    if (!followed.records.empty()) {
+      heads.push({followed.records.front().time_ns, &followed, 0});
+    }
+  }
+  while (!heads.empty() && heads.top().time_ns <= horizon_ns) {
+    Head head = heads.top();
+    heads.pop();
+    const std::vector<WatchedRecord>& records = head.followed->records;
+    // As long as no other stream has something older.
+    const std::uint64_t until_ns =
+        heads.empty() ? horizon_ns : std::min(horizon_ns, heads.top().time_ns);
+    while (head.next < records.size() &&
+           records[head.next].time_ns <= until_ns) {
+      calls_.Apply(records[head.next++], fired_);
+    }
+    if (head.next < records.size()) {
+      head.time_ns = records[head.next].time_ns;
+      heads.push(head);
+    } else {
+      head.followed->records.clear();
+    }
+  }
+  // Those that stopped at the horizon.
+  for (; !heads.empty(); heads.pop()) {
+    std::vector<WatchedRecord>& records = heads.top().followed->records;
+    records.erase(
+        records.begin(),
+        records.begin() + static_cast<std::ptrdiff_t>(heads.top().next));
+  }
+}
+
+void TriggerWatcher::Look(std::uint64_t now_ns, const FlightKeeper* flight) {
+  if (!watches_records_) return;
+  RefreshHooks();
+  if (generation_ == 0) return;
+  FindStreams();
+  const std::uint64_t horizon_ns = ReadStreams(now_ns, flight);
+  ApplyUntil(horizon_ns);
+  calls_.FindTooLong(
+      horizon_ns,
+      [this](std::int32_t pid, std::int32_t tid, std::uint64_t enter_ns) {
+        return IsGone(pid, tid, enter_ns);
+      },
+      fired_);
+  for (const Fired& fired : fired_) Fire(fired);
+  fired_.clear();
+}
+
+// In doubt it is there: in a container ids may be others than here.
+bool TriggerWatcher::IsGone(std::int32_t pid, std::int32_t tid,
+                            std::uint64_t enter_ns) {
+  constexpr std::uint64_t kTickNs = 20'000'000;
+  const std::optional<std::uint64_t> begin_ns = ThreadBeginNs(pid, tid);
+  if (begin_ns) return *begin_ns > enter_ns + kTickNs;  // of a later thread
+  return seen_alive_.contains(pid);
+}
+
+std::string TriggerWatcher::Describe(const Fired& fired) const {
+  const auto name = names_.find(fired.hook);
+  std::string what = name == names_.end() ? "?" : name->second;
+  if (triggers_[fired.trigger].kind == TriggerKind::kHook) {
+    what += " was reached";
+  } else {
+    what += (fired.open ? " has taken " : " took ") +
+            FormatNs(fired.duration_ns) + (fired.open ? " and goes on" : "");
+  }
+  if (fired.tid <= 0) return what + absl::StrFormat(" on CPU %d", fired.cpu);
+  what += absl::StrFormat(" in tid %d", fired.tid);
+  const auto comm = ReadSmallFile(
+      absl::StrFormat("/proc/%d/task/%d/comm", fired.pid, fired.tid));
+  if (comm.ok()) what += absl::StrFormat(" (%s)", std::string(Trim(*comm)));
+  return what;
+}
+
+void TriggerWatcher::Fire(const Fired& fired) {
+  if (!schedule_.Accept(fired.trigger, fired.time_ns)) return;
+  std::string what = Describe(fired);
+  const std::uint64_t since_ns =
+      fired.time_ns - std::min(fired.time_ns, begin_ns_);
+  notice_(absl::StrFormat("trigger at %s: %s", FormatNs(since_ns), what));
+  schedule_.Add(fired.trigger, fired.time_ns, std::move(what));
+}
+
+bool TriggerWatcher::OnSignal(int number, std::uint64_t now_ns) {
+  bool ours = false;
+  for (std::size_t i = 0; i < triggers_.size(); ++i) {
+    if (triggers_[i].kind != TriggerKind::kSignal ||
+        triggers_[i].signal != number) {
+      continue;
+    }
+    ours = true;
+    if (!schedule_.Accept(i, now_ns)) continue;
+    std::string what = TriggerSignalName(number) + " came";
+    notice_(absl::StrFormat("trigger at %s: %s", FormatNs(now_ns - begin_ns_),
+                            what));
+    schedule_.Add(i, now_ns, std::move(what));
+  }
+  return ours;
+}
+
+std::vector<std::string> TriggerWatcher::Describe() const {
+  std::vector<std::string> messages;
+  for (std::size_t i = 0; i < triggers_.size(); ++i) {
+    const Trigger& trigger = triggers_[i];
+    const std::uint64_t times = schedule_.fired(i);
+    std::string text = absl::StrFormat("Trigger \"%s\" fired ", trigger.text);
+    text += times == 1 ? "once" : absl::StrFormat("%d times", times);
+    if (const std::uint64_t suppressed = schedule_.suppressed(i);
+        suppressed > 0) {
+      text += absl::StrFormat(
+          ", %d of them suppressed (%s)", suppressed,
+          trigger.stop ? "the first one ended the recording"
+          : trigger.limit > 0
+              ? absl::StrFormat("at most %d times, every %s", trigger.limit,
+                                FormatNs(trigger.min_interval_ns))
+              : "at most every " + FormatNs(trigger.min_interval_ns));
+    }
+    if (trigger.kind != TriggerKind::kSignal &&
+        (calls_.matched() >> i & 1) == 0) {
+      text += absl::StrFormat(
+          ": no %s whose name matches was recorded; hooks=%d; of the kernel's "
+          "those of --kernel and --hook are",
+          trigger.kind == TriggerKind::kSegment ? "segment" : "hook",
+          hooks_.generation() == 0 ? 0 : hooks_.hooks().size());
+    }
+    messages.push_back(std::move(text));
+  }
+  std::uint64_t skipped = 0;
+  for (const auto& [name, followed] : streams_) {
+    skipped += followed.follower.skipped_bytes();
+  }
+  if (late_looks_ > 0 || skipped > 0) {
+    messages.push_back(absl::StrFormat(
+        "Triggers came late: records came faster than they were looked at; "
+        "looks=%d, at most %s behind; bytes of records never looked at, "
+        "because "
+        "they were overwritten or damaged: %d",
+        late_looks_, FormatNs(most_late_ns_), skipped));
+  }
+  if (calls_.forgotten() > 0 || calls_.too_deep() > 0) {
+    messages.push_back(absl::StrFormat(
+        "Triggers did not see the end of some calls: after lost records "
+        "calls=%d, more than %d open in a thread calls=%d",
+        calls_.forgotten(), OpenCalls::kMaxDepth, calls_.too_deep()));
+  }
+  if (!trouble_.empty()) {
+    messages.push_back("Triggers could not be watched at times: " + trouble_);
+  }
+  return messages;
+}
+
+}  // namespace countrace::runtime

@@ -1,0 +1,93 @@
+// The triggers of a recording: watches all its streams as they grow, and says
+// when a snapshot is due and why.
+//
+// In: the trace directory (records once they are committed; programs and the
+// kernel know nothing of it), signals. Out: DueTriggers, notices. Records are
+// looked at in time order over all streams, up to the time of the look. A look
+// that takes too long is broken off and goes on at the next turn: late, which
+// is counted; what a flight recording overwrites meanwhile is counted, too.
+// Thread: one, the recorder's.
+#ifndef COUNTRACE_RUNTIME_RECORDER_TRIGGERS_TRIGGER_WATCHER_H_
+#define COUNTRACE_RUNTIME_RECORDER_TRIGGERS_TRIGGER_WATCHER_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "runtime/recorder/flight_keeper.h"
+#include "runtime/recorder/registered_hooks.h"
+#include "runtime/recorder/triggers/open_calls.h"
+#include "runtime/recorder/triggers/stream_follower.h"
+#include "runtime/recorder/triggers/trigger_schedule.h"
+#include "runtime/recorder/triggers/watched_record.h"
+
+namespace countrace::runtime {
+
+class TriggerWatcher {
+ public:
+  // `notice` is told at once what fired.
+  TriggerWatcher(std::string trace, std::vector<Trigger> triggers,
+                 std::uint64_t begin_ns,
+                 std::function<void(const std::string&)> notice);
+  TriggerWatcher(const TriggerWatcher&) = delete;
+  TriggerWatcher& operator=(const TriggerWatcher&) = delete;
+
+  // Looks at what was committed since the last call. All kernel records before
+  // `now_ns` are in their streams. `flight`: of a flight recording, else null.
+  void Look(std::uint64_t now_ns, const FlightKeeper* flight);
+  // Returns true if it is a trigger's.
+  bool OnSignal(int number, std::uint64_t now_ns);
+
+  DueTriggers TakeDue(std::uint64_t now_ns) {
+    return schedule_.TakeDue(now_ns);
+  }
+  DueTriggers TakeAll() { return schedule_.TakeAll(); }
+
+  // At the end: how often each fired, which can never have fired, what was not
+  // looked at.
+  std::vector<std::string> Describe() const;
+
+ private:
+  struct Followed {
+    StreamFollower follower;
+    std::vector<WatchedRecord> records;  // ascending by time; not applied yet
+  };
+
+  void RefreshHooks();
+  void FindStreams();
+  // Returns the time before which all records have been read.
+  std::uint64_t ReadStreams(std::uint64_t now_ns, const FlightKeeper* flight);
+  void ApplyUntil(std::uint64_t horizon_ns);
+  void Fire(const Fired& fired);
+  bool IsGone(std::int32_t pid, std::int32_t tid, std::uint64_t enter_ns);
+  std::string Describe(const Fired& fired) const;
+
+  std::string trace_;
+  std::vector<Trigger> triggers_;
+  std::uint64_t begin_ns_;
+  std::function<void(const std::string&)> notice_;
+  bool watches_records_ = false;  // some trigger is no signal
+  RegisteredHooks hooks_;
+  std::uint64_t generation_ = 0;
+  absl::flat_hash_map<std::uint32_t, std::string> names_;  // of watched hooks
+  WatchedStream cpu_, thread_;
+  OpenCalls calls_;
+  TriggerSchedule schedule_;
+  std::map<std::string, Followed> streams_;  // by file name
+  // Processes with streams that were there when their first one was found.
+  absl::flat_hash_set<std::int32_t> seen_alive_;
+  std::string first_;  // where the next look begins, to be fair
+  std::int64_t directory_changed_ns_ = -1;
+  FollowBuffers buffers_;
+  std::vector<Fired> fired_;
+  std::uint64_t late_looks_ = 0, most_late_ns_ = 0;
+  std::string trouble_;  // the first error
+};
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_TRIGGERS_TRIGGER_WATCHER_H_

@@ -1,0 +1,35 @@
+// What of a committed record a trigger looks at, and which records those are.
+#ifndef COUNTRACE_RUNTIME_RECORDER_TRIGGERS_WATCHED_RECORD_H_
+#define COUNTRACE_RUNTIME_RECORDER_TRIGGERS_WATCHED_RECORD_H_
+
+#include <bitset>
+#include <cstdint>
+
+#include "logformat/packet_layout.h"
+#include "logformat/record_table.h"
+
+namespace countrace::runtime {
+
+enum class WatchedKind : std::uint8_t {
+  kHook,       // a record of a hook, `event_id`
+  kThreadEnd,  // `tid` exits or becomes another program
+  kLoss,       // records were lost before this time, on `cpu` or of `tid`
+};
+
+struct WatchedRecord {
+  std::uint64_t time_ns = 0;
+  std::int32_t pid = -1, tid = -1;
+  std::int32_t cpu = -1;  // -1: of a thread's stream
+  std::uint16_t event_id = 0;
+  WatchedKind kind = WatchedKind::kHook;
+};
+
+// Which records of one class of streams are watched, and how long each is.
+struct WatchedStream {
+  const logformat::RecordTable* table = nullptr;
+  std::bitset<65536> watched;  // by event id
+};
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_TRIGGERS_WATCHED_RECORD_H_

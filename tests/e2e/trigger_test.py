@@ -1,0 +1,239 @@
+#!/usr/bin/env python3
+"""Triggers of recordings through the real `countrace` and real programs: what
+is slow leads to a snapshot that holds it, what is fast does not.
+
+usage: trigger_test.py COUNTRACE TRIGGER_WORKLOAD RUNTIME_LIBRARY
+"""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+import running_programs_test as running
+
+WORKLOAD = None
+
+
+def info(trace):
+    return json.loads(running.countrace('info', '--format', 'json',
+                                        trace).stdout)
+
+
+def segments(trace):
+    report = json.loads(running.countrace('report', '--format', 'json',
+                                          trace).stdout)
+    return {row['segment']: row for row in report['segments']}
+
+
+class Triggers(running.Running):
+    def record(self, triggers, *command, options=('--flight', '4M'),
+               kernel=False):
+        arguments = ['record', '--force', '-o', self.trace, *options]
+        if not kernel:
+            arguments.append('--no-kernel')
+        for trigger in triggers:
+            arguments += ['--trigger', trigger]
+        return running.countrace(*arguments, '--', *command)
+
+    def snapshots(self):
+        return sorted(self.work.glob('trace.ctf.snapshot-*'),
+                      key=lambda path: int(path.name.rsplit('-', 1)[1]))
+
+    def check_snapshot(self, trace, trigger, what):
+        self.assertIn('sound', running.countrace('verify', trace).stdout)
+        babeltrace = subprocess.run(['babeltrace2', str(trace)], text=True,
+                                    capture_output=True, timeout=120,
+                                    check=False)
+        self.assertEqual(babeltrace.returncode, 0, babeltrace.stderr)
+        self.assertNotIn('Error', babeltrace.stderr)
+        firing = info(trace)['triggers'][0]
+        self.assertEqual(firing['trigger'], trigger)
+        self.assertRegex(firing['what'], what)
+        for verb in ('info', 'report'):
+            self.assertIn(firing['what'],
+                          running.countrace(verb, trace).stdout)
+        return firing
+
+    def test_one_slow_call_of_a_thousand(self):
+        trigger = 'segment trigger:call > 20ms'
+        run = self.record([trigger + ' after 5ms'], WORKLOAD, 'calls', 1500,
+                          1000, 40)
+        self.assertEqual(len(self.snapshots()), 1, run.stderr)
+        snapshot = self.snapshots()[0]
+        firing = self.check_snapshot(snapshot, trigger + ' after 5ms',
+                                     r'^trigger:call (took|has taken) '
+                                     r'[\d.]+ ms( and goes on)? in tid \d+ '
+                                     r'\(trigger_workloa\)$')
+        # Told at once and at the end, with the value and the path.
+        self.assertIn(firing['what'], run.stderr)
+        self.assertIn(str(snapshot), run.stderr)
+        self.assertIn('fired once', run.stderr)
+        # That very call is in it, at least as far as it had come.
+        before = re.search(r'trigger:before: \{ arg0 = 1000 \}',
+                           '\n'.join(running.script(snapshot)))
+        self.assertIsNotNone(before)
+        self.assertGreater(firing['time_ns'], info(snapshot)['begin_ns'])
+        # The whole trace says it, too.
+        self.assertEqual(info(self.trace)['triggers'], [firing])
+
+    def test_after_waits_for_what_follows(self):
+        trigger = 'segment trigger:call > 20ms after 200ms'
+        self.record([trigger], WORKLOAD, 'calls', 3000, 1000, 40)
+        snapshot = self.snapshots()[0]
+        self.check_snapshot(snapshot, trigger, 'trigger:call')
+        self.assertRegex('\n'.join(running.script(snapshot)),
+                         r'trigger:after: \{ arg0 = 1000 \}')
+        self.assertGreaterEqual(segments(snapshot)['trigger:call']
+                                ['wall_ns']['max'], 40e6)
+
+    def test_fast_calls_take_none(self):
+        run = self.record(['segment trigger:call > 10s'], WORKLOAD, 'calls',
+                          2000, 1000, 30)
+        self.assertEqual(self.snapshots(), [])
+        self.assertIn('"segment trigger:call > 10s" fired 0 times',
+                      run.stderr)
+        self.assertEqual(info(self.trace)['triggers'], [])
+
+    def test_a_call_that_hangs(self):
+        begin = time.monotonic()
+        recorder = self.begin('--flight', '4M', '--trigger',
+                              'segment trigger:call > 50ms', '--', WORKLOAD,
+                              'hang', '60000')
+        running.wait_until(lambda: self.snapshots() and
+                           not (self.snapshots()[0] / '.incomplete').exists()
+                           and (self.snapshots()[0] / 'metadata').exists(),
+                           'a snapshot of the hang')
+        self.assertLess(time.monotonic() - begin, 50)  # it hangs for 60 s
+        self.check_snapshot(self.snapshots()[0], 'segment trigger:call > 50ms',
+                            'trigger:call has taken')
+        for _ in range(2):
+            recorder.send_signal(signal.SIGINT)
+            time.sleep(0.2)
+        recorder.communicate(timeout=60)
+
+    def test_then_stop_ends_the_recording(self):
+        for options in (('--flight', '4M'), ()):
+            with self.subTest(options=options):
+                trigger = 'hook trigger:before after 1ms then stop'
+                begin = time.monotonic()
+                # To a file: the command, which goes on, has it open, too.
+                with open(self.work / 'stderr', 'w+',
+                          encoding='utf-8') as errors:
+                    subprocess.run(
+                        [running.COUNTRACE, 'record', '--no-kernel', '--force',
+                         '-o', str(self.trace), *options, '--trigger', trigger,
+                         '--', WORKLOAD, 'calls', '10', '5', '10000'],
+                        stdout=errors, stderr=errors, timeout=60, check=True)
+                    self.assertLess(time.monotonic() - begin, 10)
+                    errors.seek(0)
+                    said = errors.read()
+                self.assertEqual(self.snapshots(), [])
+                self.check_snapshot(self.trace, trigger,
+                                    'trigger:before was reached')
+                left = re.search(r'still runs, unrecorded: pid=(\d+)', said)
+                os.kill(int(left[1]), signal.SIGKILL)
+
+    def test_suppressed_are_counted(self):
+        run = self.record(['hook trigger:point at most every 1h'], WORKLOAD,
+                          'points', 40, 5)
+        self.assertEqual(len(self.snapshots()), 1)
+        self.assertIn('fired 40 times, 39 of them suppressed', run.stderr)
+        for snapshot in self.snapshots():
+            running.shutil.rmtree(snapshot)
+        run = self.record(['hook trigger:point at most every 1us '
+                           'at most 3 times after 1us'], WORKLOAD, 'points',
+                          40, 25)
+        self.assertEqual(len(self.snapshots()), 3)
+        self.assertIn('fired 40 times, 37 of them suppressed', run.stderr)
+
+    def test_several_triggers_and_without_flight(self):
+        self.record(['hook trigger:none', 'segment trigger:c* > 20ms',
+                     'hook trigger:after'], WORKLOAD, 'calls', 300, 100, 30,
+                    options=())
+        self.assertGreaterEqual(len(self.snapshots()), 1)
+        fired = {firing['trigger'] for snapshot in self.snapshots()
+                 for firing in info(snapshot)['triggers']}
+        self.assertEqual(fired, {'segment trigger:c* > 20ms',
+                                 'hook trigger:after'})
+        run = running.countrace('info', self.trace)
+        self.assertIn('segment trigger:c* > 20ms', run.stdout)
+
+    def test_signals(self):
+        recorder = self.begin('--flight', '4M', '--trigger', 'signal SIGUSR2',
+                              '--trigger', 'signal RTMIN+3', '--', WORKLOAD,
+                              'points', '60000', '10')
+        running.wait_until(lambda: list(self.trace.glob('thread-*')),
+                           'the program runs')
+        for index, number in enumerate((signal.SIGUSR2, signal.SIGRTMIN + 3,
+                                        signal.SIGUSR1)):
+            recorder.send_signal(number)
+            taken = self.work / f'trace.ctf.snapshot-{index + 1}'
+            running.wait_until((taken / 'metadata').exists, f'{taken}')
+            running.wait_until(lambda taken=taken:
+                               not (taken / '.incomplete').exists(), 'ended')
+        self.check_snapshot(self.snapshots()[0], 'signal SIGUSR2', 'SIGUSR2')
+        self.check_snapshot(self.snapshots()[1], 'signal SIGRTMIN+3',
+                            'SIGRTMIN')
+        self.assertEqual(info(self.snapshots()[2])['triggers'], [])
+        for _ in range(2):
+            recorder.send_signal(signal.SIGINT)
+            time.sleep(0.2)
+        recorder.communicate(timeout=60)
+
+    def test_a_killed_thread_does_not_hang(self):
+        run = self.record(['segment trigger:call > 150ms'], WORKLOAD, 'killed',
+                          400)
+        self.assertIn('fired 0 times', run.stderr)
+        self.assertEqual(self.snapshots(), [])
+
+    def test_system_calls(self):
+        if os.geteuid() != 0:
+            self.skipTest('SKIPPED: kernel segments need root')
+        trigger = 'segment syscall:read > 100ms'
+        run = self.record([trigger, 'segment syscall:clock_nanosleep > 1h'],
+                          WORKLOAD, 'reads', 1000, 500, 150,
+                          options=('--flight', '16M', '--kernel', 'syscalls'),
+                          kernel=True)
+        if 'need the BPF' in run.stderr or 'Not recorded' in run.stderr:
+            self.skipTest('SKIPPED: ' + run.stderr)
+        self.assertGreaterEqual(len(self.snapshots()), 1, run.stderr)
+        self.check_snapshot(self.snapshots()[0], trigger,
+                            'syscall:read (took|has taken)')
+        # Kernel hooks have their names in a snapshot, too.
+        self.assertIn('syscall:read', segments(self.snapshots()[0]))
+        self.assertIn('> 1h" fired 0 times', run.stderr)
+
+    def test_names_that_match_nothing_are_told(self):
+        run = self.record(['segment trigger:point > 1ms', 'hook no:such'],
+                          WORKLOAD, 'points', 3, 1)
+        self.assertIn('no segment whose name matches', run.stderr)
+        self.assertIn('no hook whose name matches', run.stderr)
+        run = self.record(['segment syscall:read > 1ms'], 'true')
+        self.assertIn('with --kernel syscalls', run.stderr)
+
+    def test_errors_say_where(self):
+        for text, column, expected in (
+                ('segment a:b', 12, '> TIME'),
+                ('segment a:b > 20', 15, '20ms'),
+                ('segment ab > 20ms', 9, 'provider:name'),
+                ('sgment a:b > 20ms', 1, 'segment server:handle'),
+                ('signal SIGKILL', 8, 'SIGUSR2'),
+                ('hook a:b then', 14, 'then stop'),
+                ('hook a:b at most 3', 19, 'at most 5 times'),
+                ('hook a:b at most 3 times then stop', 35, 'once'),
+                ('', 1, 'what to wait for')):
+            with self.subTest(text=text):
+                run = running.countrace('record', '--trigger', text, '--',
+                                        'true', check=False)
+                self.assertEqual(run.returncode, 2, run.stderr)
+                self.assertIn(f'column {column}:', run.stderr)
+                self.assertIn(expected, run.stderr)
+
+
+if __name__ == '__main__':
+    running.COUNTRACE, WORKLOAD, running.LIBRARY = sys.argv[1:4]
+    unittest.main(argv=[sys.argv[0], *sys.argv[4:]], verbosity=2)

@@ -1,0 +1,122 @@
+// A program whose slow calls are known: trigger_workload MODE [ARGUMENTS].
+//
+//   calls COUNT EVERY MS   COUNT calls of trigger:call; each EVERY-th sleeps
+//   MS,
+//                          between two points trigger:before and trigger:after
+//   hang MS                one call of trigger:call that sleeps MS, in a thread
+//   points COUNT MS        trigger:point, MS apart
+//   reads COUNT EVERY MS   read(2) on a pipe; each EVERY-th waits MS for data
+//   killed MS              a thread of a child is in trigger:call when the
+//                          child is killed; then MS go by
+//   busy PAIRS THREADS PAIRS_PER_MS
+//                          trigger:fast, as fast as it can if PAIRS_PER_MS is 0
+#include <countrace/hooks.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+namespace {
+
+void SleepMs(long ms) {
+  timespec left = {ms / 1000, ms % 1000 * 1'000'000};
+  while (nanosleep(&left, &left) != 0) {
+  }
+}
+
+void Call(long number, bool slow, long ms) {
+  COUNTRACE_SEGMENT("trigger", "call", number);
+  if (!slow) return;
+  COUNTRACE_HOOK("trigger", "before", number);
+  SleepMs(ms);
+  COUNTRACE_HOOK("trigger", "after", number);
+}
+
+void Calls(long count, long every, long ms) {
+  for (long i = 1; i <= count; ++i) {
+    Call(i, i % every == 0, ms);
+    if (i % 64 == 0) SleepMs(1);
+  }
+}
+
+void Reads(long count, long every, long ms) {
+  int ends[2];
+  if (pipe(ends) != 0) abort();
+  std::thread writer([&] {
+    for (long i = 1; i <= count; ++i) {
+      if (i % every == 0) SleepMs(ms);
+      if (write(ends[1], "x", 1) != 1) abort();
+    }
+  });
+  char byte = 0;
+  for (long i = 1; i <= count; ++i) {
+    if (read(ends[0], &byte, 1) != 1) abort();
+  }
+  writer.join();
+}
+
+void Killed(long ms) {
+  const pid_t child = fork();
+  if (child == 0) {
+    std::thread([] { Call(1, true, 60'000); }).detach();
+    SleepMs(60'000);
+  }
+  SleepMs(50);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  Call(2, false, 0);
+  SleepMs(ms);
+}
+
+void Busy(long pairs, long threads, long pairs_per_ms) {
+  const auto begin = std::chrono::steady_clock::now();
+  std::vector<std::thread> all;
+  for (long t = 0; t < threads; ++t) {
+    all.emplace_back([=] {
+      for (long i = 0; i < pairs; ++i) {
+        if (pairs_per_ms > 0 && i % pairs_per_ms == 0) {
+          std::this_thread::sleep_until(
+              begin + std::chrono::milliseconds(i / pairs_per_ms));
+        }
+        COUNTRACE_SEGMENT("trigger", "fast");
+      }
+    });
+  }
+  for (std::thread& thread : all) thread.join();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const char* const mode = argc > 1 ? argv[1] : "";
+  const auto number = [&](int i) {
+    return i < argc ? std::strtol(argv[i], nullptr, 10) : 1;
+  };
+  if (std::strcmp(mode, "calls") == 0) {
+    Calls(number(2), number(3), number(4));
+  } else if (std::strcmp(mode, "hang") == 0) {
+    std::thread([&] { Call(1, true, number(2)); }).join();
+  } else if (std::strcmp(mode, "points") == 0) {
+    for (long i = 0; i < number(2); ++i) {
+      COUNTRACE_HOOK("trigger", "point", i);
+      SleepMs(number(3));
+    }
+  } else if (std::strcmp(mode, "reads") == 0) {
+    Reads(number(2), number(3), number(4));
+  } else if (std::strcmp(mode, "killed") == 0) {
+    Killed(number(2));
+  } else if (std::strcmp(mode, "busy") == 0) {
+    Busy(number(2), number(3), number(4));
+  } else {
+    std::fprintf(stderr, "trigger_workload: unknown mode: %s\n", mode);
+    return 2;
+  }
+  return 0;
+}

@@ -1,0 +1,74 @@
+// Accepted, suppressed and due triggers, against the rules said in one sentence
+// each.
+#include "runtime/recorder/triggers/trigger_schedule.h"
+
+#include <catch2/catch.hpp>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace countrace::runtime {
+namespace {
+
+std::vector<Trigger> Parsed(const std::vector<std::string>& texts) {
+  auto triggers = ParseTriggers(texts);
+  REQUIRE(triggers.ok());
+  return *std::move(triggers);
+}
+
+}  // namespace
+
+TEST_CASE(
+    "trigger_schedule: accepted ones are apart and no more than allowed") {
+  std::mt19937_64 random(42);
+  for (int round = 0; round < 200; ++round) {
+    const auto triggers =
+        Parsed({"hook a:b at most every 100ns at most 20 times"});
+    TriggerSchedule schedule(triggers);
+    std::uint64_t now_ns = 1000, accepted = 0, fired = 0, last_ns = 0;
+    for (int i = 0; i < 100; ++i) {
+      now_ns += random() % 60;
+      ++fired;
+      const bool expected =
+          accepted < 20 && (accepted == 0 || now_ns - last_ns >= 100);
+      REQUIRE(schedule.Accept(0, now_ns) == expected);
+      if (!expected) continue;
+      ++accepted;
+      last_ns = now_ns;
+    }
+    REQUIRE(schedule.fired(0) == fired);
+    REQUIRE(schedule.suppressed(0) == fired - accepted);
+  }
+}
+
+TEST_CASE("trigger_schedule: one snapshot for all that is due") {
+  const auto triggers = Parsed({"hook a:b after 10ns", "hook c:d after 30ns"});
+  TriggerSchedule schedule(triggers);
+  for (const std::size_t i : {0u, 1u}) {
+    REQUIRE(schedule.Accept(i, 100));
+    schedule.Add(i, 100, "what");
+  }
+  REQUIRE(schedule.TakeDue(109).reasons.empty());
+  const DueTriggers first = schedule.TakeDue(110);
+  REQUIRE(first.reasons.size() == 1);
+  REQUIRE(first.reasons[0].trigger == "hook a:b after 10ns");
+  REQUIRE(first.reasons[0].time_ns == 100);
+  REQUIRE_FALSE(first.stop);
+  REQUIRE(schedule.TakeAll().reasons.size() == 1);
+  REQUIRE(schedule.TakeAll().reasons.empty());
+}
+
+TEST_CASE("trigger_schedule: a stop takes what waits with it, once") {
+  const auto triggers = Parsed({"hook a:b after 5s", "hook c:d then stop"});
+  TriggerSchedule schedule(triggers);
+  REQUIRE(schedule.Accept(0, 100));
+  schedule.Add(0, 100, "first");
+  REQUIRE(schedule.Accept(1, 200));
+  schedule.Add(1, 200, "second");
+  REQUIRE_FALSE(schedule.Accept(1, 5'000'000'000));
+  const DueTriggers due = schedule.TakeDue(200 + 10'000'000);
+  REQUIRE(due.stop);
+  REQUIRE(due.reasons.size() == 2);
+}
+
+}  // namespace countrace::runtime
