@@ -142,9 +142,10 @@ TEST_CASE("record: the command sees the world it would see without us",
           "[recorder][privileged]") {
   if (!CanRecordKernel()) return;
   const TestDirectory directory;
-  // Signals, open files, process group, niceness, CPUs.
+  // Signals (but for those queued for all of the user's processes), open files,
+  // process group, niceness, CPUs.
   const std::string script =
-      "grep -E '^Sig|^Shd|Cpus_allowed_list' /proc/self/status; ls "
+      "grep -E '^Sig[^Q]|^Shd|Cpus_allowed_list' /proc/self/status; ls "
       "/proc/self/fd; ps -o pgid=,ni= -p $$ | sed 's/  */ /g'; ulimit -a";
   const auto lines = [](const std::string& text) {
     // The process group is that of the caller, a new one for each run here.
