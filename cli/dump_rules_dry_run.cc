@@ -101,6 +101,14 @@ int DryRunDumpRules(const DryRun& dry_run) {
              total.dumps, size.Of(total.dumps, total.kernel_dumps),
              std::string(runtime::ReplayQualityName(total.quality))});
 
+  for (std::size_t i = 0; i < dry_run.rules.size(); ++i) {
+    if (!result->rules[i].unknown_at_kernel_hooks) continue;
+    Say(kVerb, absl::StrFormat(
+                   "Dump rule \"%s\" asks for arguments or the caller at "
+                   "kernel-side hooks, which the log does not hold: the dumps "
+                   "are bounds",
+                   dry_run.rules[i].text));
+  }
   for (const std::string& remark :
        runtime::RuleRemarks(dry_run.rules, info.hooks)) {
     Say(kVerb, remark);

@@ -33,9 +33,17 @@ enum countrace_constant {
   COUNTRACE_CONSTANT_TEXT = 4       // only equal and not equal
 };
 
-// One comparison of a payload value with a constant.
+// What of a record is compared: below 6 a payload value, or an argument of the
+// code at a kernel-side hook. The others are known at kernel-side hooks only.
+enum countrace_argument {
+  COUNTRACE_ARGUMENTS = 6,       // arg0 to arg5
+  COUNTRACE_ARGUMENT_RET = 6,    // what the code returned, at its exit
+  COUNTRACE_ARGUMENT_NUMBER = 7  // of the system call, interrupt, ...
+};
+
+// One comparison of such a value with a constant.
 struct countrace_predicate {
-  unsigned char argument;    // payload value, 0 to 5
+  unsigned char argument;    // enum countrace_argument
   unsigned char comparison;  // enum countrace_comparison
   unsigned char constant;    // enum countrace_constant
   unsigned char text_bytes;
@@ -47,7 +55,9 @@ struct countrace_predicate {
 // A record carries a dump if all that is not 0 holds, asked in this order:
 // predicates, caller, every_n, then the times. What fails an earlier question
 // is not counted by a later one. The counts and times are of one hook in one
-// thread. An exit carries a dump if its enter did.
+// thread. An exit carries a dump if its enter did; of a rule that compares
+// COUNTRACE_ARGUMENT_RET, if its enter did and the rule then holds: what the
+// enter cannot know yet is asked at the exit.
 struct countrace_dump_rule {
   unsigned long long every_n;  // the n-th, 2n-th, ... that passed so far
   unsigned long long min_interval_ns;  // at least this long after the last dump

@@ -124,6 +124,30 @@ static inline int countrace_predicate_holds(
   return countrace_rule_ordered(predicate->comparison, less, equal);
 }
 
+// Whether the answer is known only at the exit.
+static inline int countrace_rule_decides_at_exit(
+    const struct countrace_dump_rule* rule) {
+  unsigned i;
+  for (i = 0; i < COUNTRACE_MAX_PREDICATES; ++i) {
+    if (i >= rule->predicate_count) break;
+    if (rule->predicates[i].argument == COUNTRACE_ARGUMENT_RET) return 1;
+  }
+  return 0;
+}
+
+// The comparisons with what the code returned.
+static inline int countrace_rule_ret_holds(
+    const struct countrace_dump_rule* rule, unsigned long long ret) {
+  const struct countrace_rule_value value = {COUNTRACE_RULE_INT, ret, 0, 0};
+  unsigned i;
+  for (i = 0; i < COUNTRACE_MAX_PREDICATES; ++i) {
+    if (i >= rule->predicate_count) break;
+    if (rule->predicates[i].argument != COUNTRACE_ARGUMENT_RET) continue;
+    if (!countrace_predicate_holds(&rule->predicates[i], &value)) return 0;
+  }
+  return 1;
+}
+
 // Nothing to ask: each record of the hook carries a dump.
 static inline int countrace_rule_is_always(
     const struct countrace_dump_rule* rule) {

@@ -110,6 +110,24 @@ std::optional<countrace_comparison> FindComparison(std::string_view text) {
   return std::nullopt;
 }
 
+std::optional<unsigned char> ParseArgument(std::string_view text,
+                                           std::size_t& bytes) {
+  for (unsigned argument = 0; argument <= COUNTRACE_ARGUMENT_NUMBER;
+       ++argument) {
+    const std::string name = ArgumentName(argument);
+    if (!text.starts_with(name)) continue;
+    bytes = name.size();
+    return static_cast<unsigned char>(argument);
+  }
+  return std::nullopt;
+}
+
+std::string ArgumentName(unsigned argument) {
+  if (argument == COUNTRACE_ARGUMENT_RET) return "ret";
+  if (argument == COUNTRACE_ARGUMENT_NUMBER) return "number";
+  return "arg" + std::to_string(argument);
+}
+
 std::size_t ParseNumber(std::string_view text, countrace_predicate& predicate) {
   const std::string_view word = text.substr(0, text.find_first_of(" \t"));
   if (!ParseInteger(word, predicate) && !ParseDouble(word, predicate)) {
@@ -140,7 +158,7 @@ std::string PrintPredicate(const countrace_predicate& predicate) {
                    [&](const Spelling& spelling) {
                      return spelling.comparison == predicate.comparison;
                    });
-  std::string text = "arg" + std::to_string(predicate.argument) + " ";
+  std::string text = ArgumentName(predicate.argument) + " ";
   if (known != std::end(kComparisons)) text += known->text;
   return text + " " +
          (predicate.constant == COUNTRACE_CONSTANT_TEXT

@@ -18,6 +18,12 @@ inline constexpr std::uint64_t kMaxRuleCount = 1'000'000'000;
 // "==", "<=", ...: all of `text`.
 std::optional<countrace_comparison> FindComparison(std::string_view text);
 
+// Reads the name of a value at the beginning of `text`: "arg0" to "arg5",
+// "ret", "number". `bytes`: of the name.
+std::optional<unsigned char> ParseArgument(std::string_view text,
+                                           std::size_t& bytes);
+std::string ArgumentName(unsigned argument);
+
 // Reads an integer (decimal or 0x...) or a finite decimal number at the
 // beginning of `text`. Returns the bytes used, up to a blank or the end; 0 if
 // there is none.

@@ -170,18 +170,21 @@ absl::Status Parser::ParseConstant(countrace_predicate& predicate) {
 
 absl::Status Parser::ParsePredicate() {
   const std::size_t at = SkipBlanks();
-  const std::string_view rest = text_.substr(at);
-  if (rest.size() < 4 || !rest.starts_with("arg") || rest[3] < '0' ||
-      rest[3] > '5') {
-    return Error(at, "expected a payload value of the hook, arg0 to arg5");
+  std::size_t name_bytes = 0;
+  const auto argument = ParseArgument(text_.substr(at), name_bytes);
+  if (!argument) {
+    return Error(
+        at,
+        "expected a value of the hook: arg0 to arg5, or at kernel-side "
+        "hooks ret (what the code returned) or number");
   }
   if (rule_.predicate_count == COUNTRACE_MAX_PREDICATES) {
     return Error(at, absl::StrFormat("more than %d comparisons in one rule",
                                      COUNTRACE_MAX_PREDICATES));
   }
   countrace_predicate predicate{};
-  predicate.argument = static_cast<unsigned char>(rest[3] - '0');
-  at_ = at + 4;
+  predicate.argument = *argument;
+  at_ = at + name_bytes;
   absl::Status status = ParseComparison(SkipBlanks(), predicate);
   if (status.ok()) status = ParseConstant(predicate);
   if (!status.ok()) return status;

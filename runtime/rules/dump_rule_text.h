@@ -6,8 +6,8 @@
 //             | "every" N
 //             | "at most every" DURATION
 //             | "every" N "ticks"
-//   predicate = "arg0".."arg5" ( == != < <= > >= & ) ( INTEGER | DECIMAL
-//             | "TEXT" )
+//   predicate = ( "arg0".."arg5" | "ret" | "number" )
+//               ( == != < <= > >= & ) ( INTEGER | DECIMAL | "TEXT" )
 //
 // No GLOB means all hooks, no clause "always". Clauses stand in any order, each
 // once; a record carries a dump if all of them hold. Of several rules the first

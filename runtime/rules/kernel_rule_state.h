@@ -2,8 +2,11 @@
 // its answers at enter and exit: for the BPF programs and for the replay over a
 // log, so that the two agree. Plain C.
 //
-// No record of these hooks has a payload or a caller, so only counts and times
-// are asked; the recorder refuses other rules (kernel_hook_rules.h).
+// `if` and `from` are answered by the caller, which knows the registers (the
+// replay does not, and says so): all that is asked here is what they leave.
+// Comparisons with `ret` are: only the exit knows it. So a rule with one lets
+// each enter carry a dump that its other questions allow, and asks count and
+// times at the exit, of the calls whose `ret` it takes.
 #ifndef COUNTRACE_RUNTIME_RULES_KERNEL_RULE_STATE_H_
 #define COUNTRACE_RUNTIME_RULES_KERNEL_RULE_STATE_H_
 
@@ -33,21 +36,28 @@ static inline int countrace_kernel_rule_point(
   return 1;
 }
 
+// `asked`: `if` (without `ret`) and `from` hold.
 static inline int countrace_kernel_rule_enter(
     const struct countrace_dump_rule* rule,
-    struct countrace_kernel_rule_state* state, unsigned long long now_ns,
-    unsigned long long tick_ns) {
-  const int dump = countrace_kernel_rule_point(rule, state, now_ns, tick_ns);
+    struct countrace_kernel_rule_state* state, int asked,
+    unsigned long long now_ns, unsigned long long tick_ns) {
+  const int dump =
+      asked && (countrace_rule_decides_at_exit(rule) ||
+                countrace_kernel_rule_point(rule, state, now_ns, tick_ns));
   state->open = state->open << 1 | (unsigned long long)dump;
   return dump;
 }
 
 // The answer of the innermost open call; no if none is open.
 static inline int countrace_kernel_rule_exit(
-    struct countrace_kernel_rule_state* state) {
+    const struct countrace_dump_rule* rule,
+    struct countrace_kernel_rule_state* state, unsigned long long ret,
+    unsigned long long now_ns, unsigned long long tick_ns) {
   const int dump = state->open & 1;
   state->open >>= 1;
-  return dump;
+  if (!dump || !countrace_rule_decides_at_exit(rule)) return dump;
+  return countrace_rule_ret_holds(rule, ret) &&
+         countrace_kernel_rule_point(rule, state, now_ns, tick_ns);
 }
 
 #endif  // COUNTRACE_RUNTIME_RULES_KERNEL_RULE_STATE_H_

@@ -1,6 +1,7 @@
 #include "runtime/rules/rule_remarks.h"
 
 #include "absl/strings/str_format.h"
+#include "runtime/rules/dump_rule_literal.h"
 
 namespace countrace::runtime {
 namespace {
@@ -11,19 +12,27 @@ using logformat::PayloadType;
 // Empty if every comparison can hold.
 std::string WhyNever(const DumpRule& rule, const HookInfo& hook) {
   const bool from_kernel = hook.origin != logformat::HookOrigin::kProgram;
-  if (from_kernel && rule.predicate_count != 0) {
-    return "`if` asks for the payload of a program's hook, and it is a "
-           "kernel-side one";
-  }
-  if (from_kernel && rule.caller_end != 0) {
-    return "`from` asks for the caller of a program's hook, and it is a "
-           "kernel-side one";
+  // Whether it has the argument, the recorder says when it attaches the hook.
+  const bool interrupt = hook.origin == logformat::HookOrigin::kInterrupt;
+  if (interrupt && rule.caller_end != 0) {
+    return "`from` asks for a caller, and it is an interrupt";
   }
   for (unsigned i = 0; i < rule.predicate_count; ++i) {
     const countrace_predicate& predicate = rule.predicates[i];
+    if (from_kernel) {
+      if (predicate.constant == COUNTRACE_CONSTANT_TEXT ||
+          predicate.constant == COUNTRACE_CONSTANT_DOUBLE) {
+        return "it is a kernel-side hook, whose values are integers";
+      }
+      if (interrupt && predicate.argument < COUNTRACE_ARGUMENTS) {
+        return "it is an interrupt, which has no arguments";
+      }
+      continue;
+    }
     if (predicate.argument >= hook.payload.size()) {
-      return absl::StrFormat("it has no arg%d (payload-values=%d)",
-                             predicate.argument, hook.payload.size());
+      return absl::StrFormat("it has no %s (payload-values=%d)",
+                             ArgumentName(predicate.argument),
+                             hook.payload.size());
     }
     const PayloadType type = hook.payload[predicate.argument];
     const bool is_text = type == PayloadType::kString;

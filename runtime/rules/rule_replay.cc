@@ -41,6 +41,42 @@ std::size_t DecodePayload(const lf::HookInfo& hook,
   return count;
 }
 
+// Whether a rule asks at kernel-side hooks what no record of them holds.
+bool AsksUnknown(const DumpRule& rule) {
+  if (rule.never != 0) return false;
+  for (unsigned i = 0; i < rule.predicate_count; ++i) {
+    if (rule.predicates[i].argument < COUNTRACE_ARGUMENTS) return true;
+  }
+  return rule.caller_end != 0;
+}
+
+// Comparisons with `number`, which dynamic hooks do not have.
+bool NumberHolds(const DumpRule& rule, const lf::HookInfo& hook,
+                 std::uint64_t number) {
+  const bool has_number =
+      hook.location == hook.provider + ":" + std::to_string(number);
+  const countrace_rule_value value = {COUNTRACE_RULE_UNSIGNED, number, nullptr,
+                                      0};
+  for (unsigned i = 0; i < rule.predicate_count; ++i) {
+    if (rule.predicates[i].argument != COUNTRACE_ARGUMENT_NUMBER) continue;
+    if (!has_number ||
+        countrace_predicate_holds(&rule.predicates[i], &value) == 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// What the code returned: the last word of an exit's record.
+std::uint64_t ReturnOf(const lf::EventRecord& record) {
+  std::uint64_t ret = 0;
+  if (record.bytes.size() < sizeof(lf::KernelHookRecord) + sizeof(ret)) {
+    return 0;
+  }
+  std::memcpy(&ret, record.bytes.last(sizeof(ret)).data(), sizeof(ret));
+  return ret;
+}
+
 // Whose state a rule keeps at kernel-side hooks: a thread, or a CPU.
 using KernelOwner = std::uint64_t;
 constexpr KernelOwner kOwnerIsCpu = 1ull << 32;
@@ -67,7 +103,18 @@ class RuleReplay final : public lf::ItemSink {
     for (const lf::HookInfo& hook : info.hooks) {
       const int rule = FindDumpRule(rules, hook.FullName());
       rule_of_hook_[hook.id] = rule;
-      ++Result(rule).hooks;
+      ReplayedRule& result = Result(rule);
+      ++result.hooks;
+      if (rule < 0 || hook.origin == lf::HookOrigin::kProgram) continue;
+      if (!AsksUnknown(rules[rule])) continue;
+      result.unknown_at_kernel_hooks = true;
+      result.quality = ReplayQuality::kBounded;
+    }
+    for (const DumpRule& rule : rules) {
+      DumpRule& most = most_.emplace_back(rule);
+      // Fewer calls may leave every n-th further apart in time: only the count
+      // is a bound then.
+      if (rule.every_n > 1) most.min_interval_ns = most.every_ticks = 0;
     }
   }
 
@@ -148,26 +195,29 @@ class RuleReplay final : public lf::ItemSink {
   // As dump_rules.bpf.h: to the kernel a thread is the same after an exec.
   bool IsKernelDump(const DumpRule& rule, std::uint32_t hook_id,
                     const lf::EventRecord& record) {
-    // Its records have neither payload nor caller.
-    if (rule.never != 0 || rule.predicate_count != 0 || rule.caller_end != 0) {
-      return false;
-    }
+    if (rule.never != 0) return false;
     if (countrace_rule_is_always(&rule) != 0) return true;
     const lf::HookInfo& hook = *info_.FindHook(hook_id);
     lf::KernelHookRecord body{};
     std::memcpy(&body, record.bytes.data(), sizeof(body));
+    if (!NumberHolds(rule, hook, body.ids >> 48)) return false;
     const std::uint64_t tid = body.ids & 0xffffff;
     const bool of_cpu = tid == 0 || hook.origin == lf::HookOrigin::kInterrupt;
     const KernelOwner owner =
         of_cpu ? kOwnerIsCpu | static_cast<std::uint32_t>(record.cpu) : tid;
     countrace_kernel_rule_state& state = kernel_states_[{owner, hook_id}];
+    const DumpRule& asked =
+        AsksUnknown(rule) ? most_[&rule - rules_.data()] : rule;
     if ((record.event_id & lf::kEventExitBit) != 0) {
-      return countrace_kernel_rule_exit(&state) != 0;
+      return countrace_kernel_rule_exit(&asked, &state, ReturnOf(record),
+                                        record.time_ns, tick_ns_) != 0;
     }
-    const auto ask = hook.kind == lf::HookKind::kSegment
-                         ? countrace_kernel_rule_enter
-                         : countrace_kernel_rule_point;
-    return ask(&rule, &state, record.time_ns, tick_ns_) != 0;
+    if (hook.kind == lf::HookKind::kSegment) {
+      return countrace_kernel_rule_enter(&asked, &state, 1, record.time_ns,
+                                         tick_ns_) != 0;
+    }
+    return countrace_kernel_rule_point(&asked, &state, record.time_ns,
+                                       tick_ns_) != 0;
   }
 
   bool Asks(const DumpRule& rule, const lf::HookInfo& hook,
@@ -199,6 +249,8 @@ class RuleReplay final : public lf::ItemSink {
 
   const lf::TraceInfo& info_;
   const std::vector<DumpRule>& rules_;
+  // What gives the most dumps if all that is not in the log holds.
+  std::vector<DumpRule> most_;
   const std::uint64_t tick_ns_;
   std::unordered_map<std::uint32_t, int> rule_of_hook_;
   std::map<std::pair<std::int32_t, std::int32_t>,

@@ -7,8 +7,9 @@
 // Exact for counts and payloads. For time rules: exact for the times in this
 // log; another run has others. The log holds no callers, so a rule with `from`
 // has bounds. A thread id that is used again without a kernel record between
-// goes on with the counts of the thread before it. At kernel-side hooks rules
-// with payload or caller give nothing.
+// goes on with the counts of the thread before it. At kernel-side hooks the log
+// holds `ret` and `number`, so they are exact, but no arguments: a rule with
+// those has bounds, too.
 #ifndef COUNTRACE_RUNTIME_RULES_RULE_REPLAY_H_
 #define COUNTRACE_RUNTIME_RULES_RULE_REPLAY_H_
 
@@ -24,7 +25,7 @@ namespace countrace::runtime {
 enum class ReplayQuality {
   kExact,     // the same workload gives this many
   kInferred,  // from the times of this recording
-  kBounded,   // between 0 and `dumps`: who fires a hook is not in the log
+  kBounded,   // between 0 and `dumps`: what the rule asks is not in the log
 };
 const char* ReplayQualityName(ReplayQuality quality);  // "exact", ...
 
@@ -35,6 +36,9 @@ struct ReplayedRule {
   // Of both, those of kernel-side hooks.
   std::uint64_t kernel_records = 0, kernel_dumps = 0;
   ReplayQuality quality = ReplayQuality::kExact;
+  // It asks for arguments or a caller at a kernel-side hook, of which the log
+  // holds neither: bounded.
+  bool unknown_at_kernel_hooks = false;
 };
 
 struct ReplayResult {

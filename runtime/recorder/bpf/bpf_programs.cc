@@ -150,6 +150,10 @@ int BpfPrograms::OpenAndLoad(const BpfProgramOptions& options,
   const KernelHookRules& rules = options.hook_rules;
   constants.has_rules = rules.rules.empty() ? 0 : 1;
   constants.asks_rules = rules.asks ? 1 : 0;
+  constants.asks_values = rules.asks_values ? 1 : 0;
+  constants.asks_callers = rules.asks_callers ? 1 : 0;
+  constants.page_shift = static_cast<std::uint32_t>(
+      std::countr_zero(static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE))));
   constants.rule_tick_ns = rules.tick_ns;
   static_assert(sizeof(constants.hook_rules) >=
                 COUNTRACE_HOOK_FAMILIES * COUNTRACE_RULED_NUMBERS);
@@ -168,6 +172,11 @@ int BpfPrograms::OpenAndLoad(const BpfProgramOptions& options,
     error = bpf_map__set_max_entries(maps.perf_events, perf_slots);
   if (error == 0 && rules.asks) {
     error = bpf_map__set_max_entries(maps.rule_entries, kRuleEntries);
+  }
+  if (error == 0 && !rules.sources.empty()) {
+    error = bpf_map__set_max_entries(
+        maps.argument_sources,
+        static_cast<std::uint32_t>(rules.sources.size()));
   }
   for (bpf_program* const program :
        {skeleton_->progs.on_waking, skeleton_->progs.on_wakeup_new}) {
@@ -211,6 +220,13 @@ absl::Status BpfPrograms::StoreRules(const KernelHookRules& rules) {
                                              rules.rules[i].text));
     }
   }
+  const int sources = bpf_map__fd(skeleton_->maps.argument_sources);
+  for (std::uint32_t i = 0; i < rules.sources.size(); ++i) {
+    if (bpf_map_update_elem(sources, &i, &rules.sources[i], BPF_ANY) != 0) {
+      return BpfError(errno,
+                      "Cannot tell BPF where the arguments of hooks are");
+    }
+  }
   return absl::OkStatus();
 }
 
@@ -250,8 +266,9 @@ absl::Status BpfPrograms::Attach(const BpfProgramOptions& options,
                                  std::vector<std::string>& messages) {
   const int error = kernel_programs__attach(skeleton_);
   if (error != 0) return BpfError(-error, "Cannot attach BPF programs");
-  const absl::Status hooks = AttachHookPrograms(options.hooks, options.cpus,
-                                                *skeleton_, links_, messages);
+  const absl::Status hooks =
+      AttachHookPrograms(options.hooks, options.hook_rules, options.cpus,
+                         *skeleton_, links_, messages);
   if (!hooks.ok()) return hooks;
   if (!options.fault_records) return absl::OkStatus();
   for (const std::uint32_t cpu : options.cpus) {
@@ -350,6 +367,10 @@ std::uint64_t BpfPrograms::refused_marks() const {
 
 std::uint64_t BpfPrograms::refused_rule_entries() const {
   return skeleton_->bss->rule_entries_refused;
+}
+
+std::uint64_t BpfPrograms::unknown_callers() const {
+  return skeleton_->bss->callers_unknown;
 }
 
 std::byte* BpfPrograms::ring(std::size_t slot) const {

@@ -67,6 +67,9 @@ class BpfPrograms {
   // Times a dump rule could not be asked because there was no room for what it
   // remembers: dumps that are missing.
   std::uint64_t refused_rule_entries() const;
+  // Times the caller could not be looked up for a rule, which then did not
+  // hold.
+  std::uint64_t unknown_callers() const;
 
   // `slot`: index of the CPU in BpfProgramOptions::cpus.
   std::byte* ring(std::size_t slot) const;

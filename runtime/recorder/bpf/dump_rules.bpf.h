@@ -8,6 +8,7 @@
 #define COUNTRACE_RUNTIME_RECORDER_BPF_DUMP_RULES_BPF_H_
 
 #include "ring_writer.bpf.h"
+#include "rule_values.bpf.h"
 #include "runtime/rules/kernel_rule_state.h"
 
 // Set before the programs are loaded. Bit f: records of family f carry the
@@ -19,14 +20,6 @@ const volatile __u8 asks_rules = 0;
 const volatile __u64 rule_tick_ns = 0;
 // countrace_hook_rule of each hook.
 const volatile __u8 hook_rules[COUNTRACE_HOOK_RULES] = {};
-
-// Filled before the programs are attached.
-struct {
-  __uint(type, BPF_MAP_TYPE_ARRAY);
-  __uint(max_entries, COUNTRACE_MAX_DUMP_RULES);
-  __type(key, __u32);
-  __type(value, struct countrace_dump_rule);
-} dump_rules SEC(".maps");
 
 struct rule_key {
   __u32 owner;  // tid; or, with OWNER_IS_CPU, a CPU
@@ -83,14 +76,20 @@ static __always_inline struct rule_entry* add_rule_entry(
 // The answer of rule `index` at a hook. Where there is no room for its state
 // none carries a dump: at the exit nobody could tell.
 static __always_inline int ask_rule(__u32 index, const struct rule_key* key,
-                                    __u32 place, __u64 now) {
-  struct rule_entry* entry = bpf_map_lookup_elem(&rule_entries, key);
-  if (place == COUNTRACE_PLACE_EXIT) {
-    return entry ? countrace_kernel_rule_exit(&entry->state) : 0;
-  }
+                                    __u32 place, __u64 now,
+                                    const struct hook_values* values) {
   const struct countrace_dump_rule* rule =
       bpf_map_lookup_elem(&dump_rules, &index);
   if (!rule) return 0;
+  if (place == COUNTRACE_PLACE_EXIT) {
+    struct rule_entry* entry = bpf_map_lookup_elem(&rule_entries, key);
+    return entry ? countrace_kernel_rule_exit(rule, &entry->state, values->ret,
+                                              now, rule_tick_ns)
+                 : 0;
+  }
+  const int asked = values_hold(rule, index, values);
+  if (place == COUNTRACE_PLACE_POINT && !asked) return 0;
+  struct rule_entry* entry = bpf_map_lookup_elem(&rule_entries, key);
   if (!entry) entry = add_rule_entry(key);
   if (!entry) {
     __sync_fetch_and_add(&rule_entries_refused, 1);
@@ -99,11 +98,13 @@ static __always_inline int ask_rule(__u32 index, const struct rule_key* key,
   if (place == COUNTRACE_PLACE_POINT) {
     return countrace_kernel_rule_point(rule, &entry->state, now, rule_tick_ns);
   }
-  return countrace_kernel_rule_enter(rule, &entry->state, now, rule_tick_ns);
+  return countrace_kernel_rule_enter(rule, &entry->state, asked, now,
+                                     rule_tick_ns);
 }
 
 static __always_inline int carries_dump(__u32 family, __u32 place, __u32 number,
-                                        __u32 tid, __u64 now) {
+                                        __u32 tid, __u64 now,
+                                        const struct hook_values* values) {
   if (!has_rules) return dump_families >> family & 1;
   number &= 0xffff;  // as the record has it
   const __u32 last = COUNTRACE_RULED_NUMBERS - 1;
@@ -120,7 +121,7 @@ static __always_inline int carries_dump(__u32 family, __u32 place, __u32 number,
   const struct rule_key key = {
       of_cpu ? OWNER_IS_CPU | bpf_get_smp_processor_id() : tid,
       1 + (family << 16 | number)};
-  return ask_rule(answer - COUNTRACE_RULE_ASK, &key, place, now);
+  return ask_rule(answer - COUNTRACE_RULE_ASK, &key, place, now, values);
 }
 
 // --- Threads that end --------------------------------------------------------

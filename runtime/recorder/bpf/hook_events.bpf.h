@@ -8,15 +8,15 @@
 #include "ring_writer.bpf.h"
 
 // Writes a record of a hook, unless the process on the CPU is not recorded.
-// `ret`: what the code returned, of an exit.
-static __always_inline int hook_event(__u32 family, __u32 place, __u32 number,
-                                      __u64 ret) {
+static __always_inline int hook_event_with(__u32 family, __u32 place,
+                                           __u32 number,
+                                           const struct hook_values* values) {
   struct countrace_ring_control* control = this_control();
   if (!is_recording(control)) return 0;
   const __u64 ids = bpf_get_current_pid_tgid();
   if (!is_marked(ids >> 32)) return 0;
   const __u64 now = bpf_ktime_get_ns();
-  const int dump = carries_dump(family, place, number, (__u32)ids, now);
+  const int dump = carries_dump(family, place, number, (__u32)ids, now, values);
   const __u32 counters = dump ? counter_count : 0;
   if (counters > COUNTRACE_MAX_COUNTERS) return 0;
   const __u32 exit = place == COUNTRACE_PLACE_EXIT;
@@ -25,12 +25,20 @@ static __always_inline int hook_event(__u32 family, __u32 place, __u32 number,
   record[1] = (ids & 0xffffff) | (ids >> 32 & 0xffffff) << 24 |
               (__u64)(number & 0xffff) << 48;
   if (dump) store_counters(control, record + 2, now);
-  if (exit) record[2 + counters] = ret;
+  if (exit) record[2 + counters] = values->ret;
   commit(record,
          (COUNTRACE_EVENT_HOOK + 4 * family + place) |
              (dump ? COUNTRACE_EVENT_DUMP : 0),
          now);
   return 0;
+}
+
+// At hooks of which no rule can ask more. `ret`: what the code returned, of an
+// exit.
+static __always_inline int hook_event(__u32 family, __u32 place, __u32 number,
+                                      __u64 ret) {
+  const struct hook_values values = {0, COUNTRACE_SOURCES_NONE, ret};
+  return hook_event_with(family, place, number, &values);
 }
 
 // --- System calls ------------------------------------------------------------
@@ -46,16 +54,21 @@ static __always_inline __u32 syscall_family(void) {
   return COUNTRACE_FAMILY_SYSCALL;
 }
 
-static __always_inline int syscall_event(__u32 place, long number, long ret) {
+static __always_inline int syscall_event(__u32 place, long number, long ret,
+                                         const void* registers) {
   if (syscall_family() == COUNTRACE_FAMILY_COMPAT_SYSCALL) {
-    return hook_event(COUNTRACE_FAMILY_COMPAT_SYSCALL, place, number, ret);
+    const struct hook_values values = {registers,
+                                       COUNTRACE_SOURCES_COMPAT_SYSCALL, ret};
+    return hook_event_with(COUNTRACE_FAMILY_COMPAT_SYSCALL, place, number,
+                           &values);
   }
-  return hook_event(COUNTRACE_FAMILY_SYSCALL, place, number, ret);
+  const struct hook_values values = {registers, COUNTRACE_SOURCES_SYSCALL, ret};
+  return hook_event_with(COUNTRACE_FAMILY_SYSCALL, place, number, &values);
 }
 
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_syscall_enter, struct pt_regs* regs, long number) {
-  return syscall_event(COUNTRACE_PLACE_ENTER, number, 0);
+  return syscall_event(COUNTRACE_PLACE_ENTER, number, 0, regs);
 }
 
 // The number is -1 after rt_sigreturn, which restored the registers.
@@ -68,23 +81,30 @@ int BPF_PROG(on_syscall_exit, struct pt_regs___syscall* regs, long ret) {
 #else
   const int number = (int)regs->gpr[0];
 #endif
-  return syscall_event(COUNTRACE_PLACE_EXIT, number, ret);
+  return syscall_event(COUNTRACE_PLACE_EXIT, number, ret, regs);
 }
 
 // --- Page faults -------------------------------------------------------------
 
 #ifdef __TARGET_ARCH_x86
+// `handed`: the tracepoint's arguments: address, registers, error code.
+static __always_inline int fault_enter(const void* handed, __u32 in_kernel) {
+  const struct hook_values values = {handed, COUNTRACE_SOURCES_FAULT, 0};
+  return hook_event_with(COUNTRACE_FAMILY_FAULT, COUNTRACE_PLACE_ENTER,
+                         in_kernel, &values);
+}
+
 // In kernel code only faults on user memory: others are not page faults but
 // looks that may fail.
 SEC("tp_btf/page_fault_user")
 int BPF_PROG(on_user_fault_enter, unsigned long address) {
-  return hook_event(COUNTRACE_FAMILY_FAULT, COUNTRACE_PLACE_ENTER, 0, 0);
+  return fault_enter(ctx, 0);
 }
 
 SEC("tp_btf/page_fault_kernel")
 int BPF_PROG(on_kernel_fault_enter, unsigned long address) {
   if ((long)address < 0) return 0;
-  return hook_event(COUNTRACE_FAMILY_FAULT, COUNTRACE_PLACE_ENTER, 1, 0);
+  return fault_enter(ctx, 1);
 }
 
 // On software events minor-faults and major-faults with period 1 of each CPU,
@@ -102,29 +122,33 @@ int on_fault_exit(struct bpf_perf_event_data* data) {
 
 // --- Hooks of the list -------------------------------------------------------
 
-// The cookie of an attachment: index in the list * 4 + place.
-static __always_inline int listed_event(__u64 cookie, __u64 ret) {
+// The cookie of an attachment: its countrace_sources_index << 32, index in the
+// list * 4 + place.
+static __always_inline int listed_event(__u64 cookie, const void* handed,
+                                        __u64 ret) {
+  const struct hook_values values = {handed, cookie >> 32, ret};
+  const __u32 number = (__u32)cookie >> 2;
   switch (cookie & 3) {
     case COUNTRACE_PLACE_ENTER:
-      return hook_event(COUNTRACE_FAMILY_LISTED, COUNTRACE_PLACE_ENTER,
-                        cookie >> 2, 0);
+      return hook_event_with(COUNTRACE_FAMILY_LISTED, COUNTRACE_PLACE_ENTER,
+                             number, &values);
     case COUNTRACE_PLACE_EXIT:
-      return hook_event(COUNTRACE_FAMILY_LISTED, COUNTRACE_PLACE_EXIT,
-                        cookie >> 2, ret);
+      return hook_event_with(COUNTRACE_FAMILY_LISTED, COUNTRACE_PLACE_EXIT,
+                             number, &values);
     default:
-      return hook_event(COUNTRACE_FAMILY_LISTED, COUNTRACE_PLACE_POINT,
-                        cookie >> 2, 0);
+      return hook_event_with(COUNTRACE_FAMILY_LISTED, COUNTRACE_PLACE_POINT,
+                             number, &values);
   }
 }
 
 SEC("uprobe")
 int on_user_probe(struct pt_regs* regs) {
-  return listed_event(bpf_get_attach_cookie(regs), PT_REGS_RC(regs));
+  return listed_event(bpf_get_attach_cookie(regs), regs, PT_REGS_RC(regs));
 }
 
 SEC("tracepoint")
 int on_tracepoint(void* context) {
-  return listed_event(bpf_get_attach_cookie(context), 0);
+  return listed_event(bpf_get_attach_cookie(context), context, 0);
 }
 
 #endif  // COUNTRACE_RUNTIME_RECORDER_BPF_HOOK_EVENTS_BPF_H_

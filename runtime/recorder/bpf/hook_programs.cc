@@ -61,12 +61,17 @@ absl::Status AttachError(const DynamicHook& hook) {
 }
 
 absl::Status AttachDynamicHook(const DynamicHook& hook, std::uint64_t index,
-                               std::uint32_t cpu, kernel_programs& skeleton,
+                               const KernelHookRules& rules, std::uint32_t cpu,
+                               kernel_programs& skeleton,
                                std::vector<bpf_link*>& links) {
   const std::size_t links_before = links.size();
-  for (const HookAttachment& at : hook.attachments) {
-    const std::uint64_t cookie =
-        index * 4 + static_cast<std::uint64_t>(at.place);
+  const auto sources = rules.sources_of.find(index);
+  for (std::size_t i = 0; i < hook.attachments.size(); ++i) {
+    const HookAttachment& at = hook.attachments[i];
+    std::uint64_t cookie = index * 4 + static_cast<std::uint64_t>(at.place);
+    if (sources != rules.sources_of.end()) {
+      cookie |= static_cast<std::uint64_t>(sources->second[i]) << 32;
+    }
     bpf_link* link = nullptr;
     if (at.file.empty()) {
       perf_event_attr attr{};
@@ -207,6 +212,7 @@ int SelectHookPrograms(const KernelHookRequest& request,
 }
 
 absl::Status AttachHookPrograms(const KernelHookRequest& request,
+                                const KernelHookRules& rules,
                                 const std::vector<std::uint32_t>& cpus,
                                 kernel_programs& skeleton,
                                 std::vector<bpf_link*>& links,
@@ -221,8 +227,8 @@ absl::Status AttachHookPrograms(const KernelHookRequest& request,
   std::size_t failures = 0;
   absl::Status failure;
   for (std::size_t i = 0; i < request.dynamic.size(); ++i) {
-    failure =
-        AttachDynamicHook(request.dynamic[i], i, cpus.front(), skeleton, links);
+    failure = AttachDynamicHook(request.dynamic[i], i, rules, cpus.front(),
+                                skeleton, links);
     if (failure.ok()) continue;
     if (++failures <= kNamedFailures) messages.push_back(StatusText(failure));
   }

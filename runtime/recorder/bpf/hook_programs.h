@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "runtime/recorder/kernel_hooks/kernel_hook_request.h"
+#include "runtime/recorder/kernel_hooks/kernel_hook_rules.h"
 
 struct kernel_programs;  // the generated skeleton
 struct bpf_link;
@@ -26,6 +27,7 @@ int SelectHookPrograms(const KernelHookRequest& request,
 // cannot be attached is left out and named in `messages`.
 // Returns: errors of the kernel; NOT_FOUND no dynamic hook could be attached.
 absl::Status AttachHookPrograms(const KernelHookRequest& request,
+                                const KernelHookRules& rules,
                                 const std::vector<std::uint32_t>& cpus,
                                 kernel_programs& skeleton,
                                 std::vector<bpf_link*>& links,

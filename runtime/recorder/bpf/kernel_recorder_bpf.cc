@@ -156,6 +156,12 @@ absl::Status BpfKernelRecorder::End() {
         "hooks need less",
         refused));
   }
+  if (const auto unknown = programs_->unknown_callers(); unknown > 0) {
+    messages_.push_back(absl::StrFormat(
+        "Dump rules with `from` did not hold at records whose caller could not "
+        "be looked up because its process was changing its memory: records=%d",
+        unknown));
+  }
   streams_.DescribeClockErrors(messages_);
   return result;
 }

@@ -49,6 +49,25 @@ struct task_struct {
   char comm[16];
 };
 
+// What a part of a process's memory is mapped from.
+struct qstr {
+  const unsigned char* name;
+};
+struct dentry {
+  struct qstr d_name;
+};
+struct path {
+  struct dentry* dentry;
+};
+struct file {
+  struct path f_path;
+};
+struct vm_area_struct {
+  unsigned long vm_start;
+  unsigned long vm_pgoff;  // of the file, in pages
+  struct file* vm_file;
+};
+
 struct linux_binprm;
 struct irqaction;
 

@@ -42,36 +42,6 @@ std::string BaseName(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// The path of `file`: itself, or a program of PATH, or a library.
-absl::StatusOr<std::string> ResolveFile(const std::string& file) {
-  if (file.find('/') != std::string::npos) {
-    if (access(file.c_str(), R_OK) == 0) return file;
-    return absl::NotFoundError(
-        absl::StrFormat("Cannot read %s for a hook", file));
-  }
-  const char* path = std::getenv("PATH");
-  std::vector<std::string> folders =
-      absl::StrSplit(path != nullptr ? path : "/usr/bin:/bin", ':');
-  for (const char* folder :
-       {"/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/local/lib", "/lib64",
-        "/usr/lib64", "/lib", "/usr/lib", "/lib/x86_64-linux-gnu",
-        "/usr/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu",
-        "/usr/lib/aarch64-linux-gnu", "/lib/powerpc64le-linux-gnu",
-        "/usr/lib/powerpc64le-linux-gnu"}) {
-    folders.emplace_back(folder);
-  }
-  for (const std::string& folder : folders) {
-    const std::string candidate = folder + "/" + file;
-    if (!folder.empty() && access(candidate.c_str(), R_OK) == 0) {
-      return candidate;
-    }
-  }
-  return absl::NotFoundError(absl::StrFormat(
-      "There is no program or library \"%s\" in PATH or the library folders: "
-      "give its path, for example ./%s",
-      file, file));
-}
-
 absl::Status Add(DynamicHook hook, std::string_view spec,
                  KernelHookRequest& request) {
   if (request.dynamic.size() >= kMaxDynamicHooks) {
@@ -106,7 +76,7 @@ std::string Near(const std::string& glob, const std::vector<std::string>& all) {
 
 absl::Status AddUprobes(std::string_view spec, const std::string& file,
                         const std::string& glob, KernelHookRequest& request) {
-  const auto path = ResolveFile(file);
+  const auto path = FindObjectFile(file);
   if (!path.ok()) return path.status();
   const auto functions = ReadFunctionSymbols(*path);
   if (!functions.ok()) return functions.status();
@@ -171,7 +141,7 @@ absl::Status AddUsdtProbes(std::string_view spec, const std::string& file,
                            const std::string& provider_glob,
                            const std::string& name_glob,
                            KernelHookRequest& request) {
-  const auto path = ResolveFile(file);
+  const auto path = FindObjectFile(file);
   if (!path.ok()) return path.status();
   const auto notes = ReadUsdtNotes(*path);
   if (!notes.ok()) return notes.status();
@@ -186,6 +156,7 @@ absl::Status AddUsdtProbes(std::string_view spec, const std::string& file,
       continue;
     }
     DynamicHook& hook = hooks[{note.provider, stem}];
+    hook.type = DynamicHook::Type::kUsdtProbe;
     hook.provider = note.provider;
     hook.name = stem;
     if (hook.location.empty()) {
@@ -197,6 +168,7 @@ absl::Status AddUsdtProbes(std::string_view spec, const std::string& file,
     at.offset = note.offset;
     at.semaphore_offset = note.semaphore_offset;
     at.place = place;
+    at.arguments = note.arguments;
     hook.attachments.push_back(at);
   }
   if (hooks.empty()) {
@@ -222,6 +194,7 @@ absl::Status AddTracepoint(std::string_view spec, const std::string& system,
   const std::vector<std::string> events = absl::StrSplit(name, '/');
   if (events.size() > 2) return BadSpec(spec, kForms);
   DynamicHook hook;
+  hook.type = DynamicHook::Type::kTracepoint;
   hook.provider = system;
   hook.name = name;
   hook.location = "tracepoint";
@@ -238,6 +211,9 @@ absl::Status AddTracepoint(std::string_view spec, const std::string& system,
     }
     HookAttachment at;
     at.tracepoint = *id;
+    const auto format =
+        tracefs->Read(absl::StrFormat("events/%s/%s/format", system, event));
+    if (format.ok()) at.arguments = *format;
     at.place = events.size() == 1         ? Place::kPoint
                : hook.attachments.empty() ? Place::kEnter
                                           : Place::kExit;
@@ -247,6 +223,35 @@ absl::Status AddTracepoint(std::string_view spec, const std::string& system,
 }
 
 }  // namespace
+
+absl::StatusOr<std::string> FindObjectFile(const std::string& file) {
+  if (file.find('/') != std::string::npos) {
+    if (access(file.c_str(), R_OK) == 0) return file;
+    return absl::NotFoundError(
+        absl::StrFormat("Cannot read %s for a hook", file));
+  }
+  const char* path = std::getenv("PATH");
+  std::vector<std::string> folders =
+      absl::StrSplit(path != nullptr ? path : "/usr/bin:/bin", ':');
+  for (const char* folder :
+       {"/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/local/lib", "/lib64",
+        "/usr/lib64", "/lib", "/usr/lib", "/lib/x86_64-linux-gnu",
+        "/usr/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu",
+        "/usr/lib/aarch64-linux-gnu", "/lib/powerpc64le-linux-gnu",
+        "/usr/lib/powerpc64le-linux-gnu"}) {
+    folders.emplace_back(folder);
+  }
+  for (const std::string& folder : folders) {
+    const std::string candidate = folder + "/" + file;
+    if (!folder.empty() && access(candidate.c_str(), R_OK) == 0) {
+      return candidate;
+    }
+  }
+  return absl::NotFoundError(absl::StrFormat(
+      "There is no program or library \"%s\" in PATH or the library folders: "
+      "give its path, for example ./%s",
+      file, file));
+}
 
 absl::Status AddDynamicHooks(std::string_view spec,
                              KernelHookRequest& request) {

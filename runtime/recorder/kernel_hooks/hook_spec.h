@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "runtime/recorder/kernel_hooks/kernel_hook_request.h"
 
 namespace countrace::runtime {
@@ -28,6 +29,10 @@ inline constexpr std::size_t kMaxDynamicHooks = 2048;
 // says what comes near), or there are too many; NOT_FOUND no such file or
 // tracepoint; PERMISSION_DENIED tracepoints cannot be looked up.
 absl::Status AddDynamicHooks(std::string_view spec, KernelHookRequest& request);
+
+// The path of `file`: itself, or a program of PATH, or a library.
+// Returns: NOT_FOUND.
+absl::StatusOr<std::string> FindObjectFile(const std::string& file);
 
 // "syscalls", "irq", "softirq", "faults", "block".
 const std::vector<std::string>& KernelSegmentWords();

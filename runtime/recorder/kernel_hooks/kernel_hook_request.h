@@ -24,10 +24,15 @@ struct HookAttachment {
   bool on_return = false;
   // Or, if `file` is empty, a tracepoint, by its id in tracefs.
   std::uint64_t tracepoint = 0;
+  // Where its arguments are: of a USDT probe as its note says, of a tracepoint
+  // the text of its format file.
+  std::string arguments;
 };
 
 // A dynamic hook: a uprobe, a USDT probe or a tracepoint, one or many places.
 struct DynamicHook {
+  enum class Type : std::uint8_t { kFunction, kUsdtProbe, kTracepoint };
+  Type type = Type::kFunction;
   std::string provider, name;
   std::string location;  // what it is attached to, for people
   logformat::HookKind kind = logformat::HookKind::kPoint;

@@ -126,6 +126,11 @@ TEST_CASE("dump rules: clauses may stand in any order, between any blanks") {
   REQUIRE((one.ok() && other.ok()));
   CHECK(std::memcmp(&*one, &*other, sizeof(*one)) == 0);
   CHECK(one->text == std::string("a:b if arg0 > 1 every 3 at most every 10ms"));
+  const auto kernel = ParseDumpRule("a:b if ret<-1 and number==0x10");
+  REQUIRE(kernel.ok());
+  CHECK(kernel->predicates[0].argument == COUNTRACE_ARGUMENT_RET);
+  CHECK(kernel->predicates[1].argument == COUNTRACE_ARGUMENT_NUMBER);
+  CHECK(kernel->text == std::string("a:b if ret < -1 and number == 16"));
 }
 
 TEST_CASE("dump rules: garbage is refused, in words, and never crashes") {
@@ -191,6 +196,8 @@ TEST_CASE("dump rules: an error names the column and what may stand there") {
       {"a:b at most every 300000000h", "column 19", "292 years"},
       {"a:b if", "column 7", "arg0 to arg5"},
       {"a:b if arg6 > 1", "column 8", "arg0 to arg5"},
+      {"a:b if retired > 1", "column 11", "=="},
+      {"a:b if Ret > 1", "column 8", "ret"},
       {"a:b if arg0 = 1", "column 13", "=="},
       {"a:b if arg0 > x", "column 15", "constant"},
       {"a:b if arg0 > 18446744073709551616", "column 15", "64 bits"},

@@ -290,9 +290,47 @@ TEST_CASE("rule_replay: kernel-side calls deeper than a word remembers") {
   builder.Finish();
   // Of the 50 at enters, the exits of the 64 innermost calls know.
   CHECK(Replay(temp / "t", {"k:* every 2"}).rules[0].dumps == 50 + 32);
-  // What no record of these hooks holds never holds.
-  CHECK(Replay(temp / "t", {"k:* if arg0 == 0"}).rules[0].dumps == 0);
-  CHECK(Replay(temp / "t", {"k:* from libk.so"}).rules[0].dumps == 0);
+  // What no record of these hooks holds gives bounds.
+  for (const char* rule :
+       {"k:* if arg0 == 0 every 2", "k:* from libk.so every 2"}) {
+    const ReplayedRule bounded = Replay(temp / "t", {rule}).rules[0];
+    CAPTURE(rule);
+    CHECK(bounded.quality == ReplayQuality::kBounded);
+    CHECK(bounded.unknown_at_kernel_hooks);
+    CHECK(bounded.dumps == 50 + 32);
+  }
+}
+
+TEST_CASE("rule_replay: what code returned, and numbers, are in the log") {
+  TempDirectory temp(TempDirectory::Place::kMemory);
+  TraceBuilder builder(temp / "t");
+  const std::uint32_t hook =
+      builder.AddKernelHook("probe-segment", "k", "function");
+  const auto enter = static_cast<std::uint16_t>(hook * 2);
+  // Recursive: the k-th of 30 levels returns k - 15, innermost first.
+  std::uint64_t now_ns = 1;
+  const std::uint64_t ids = 7 | 7ull << 24;
+  for (int i = 0; i < 30; ++i) {
+    builder.Cpu(0).KernelHook(now_ns++, enter, ids, {}, std::nullopt);
+  }
+  for (int i = 0; i < 30; ++i) {
+    builder.Cpu(0).KernelHook(now_ns++, enter | 1, ids, {}, i - 15);
+  }
+  builder.Finish();
+  for (const auto& [rule, exits] :
+       std::vector<std::pair<std::string, std::uint64_t>>{
+           {"if ret < 0", 15},
+           {"if ret < -5 every 3", 3},
+           {"if ret >= 0 and ret != 3", 14},
+           {"if ret == 30", 0}}) {
+    const ReplayedRule replayed = Replay(temp / "t", {"k:* " + rule}).rules[0];
+    CAPTURE(rule);
+    CHECK(replayed.quality == ReplayQuality::kExact);
+    // Any enter may be the one.
+    CHECK(replayed.dumps == 30 + exits);
+  }
+  // A hook of a list has none.
+  CHECK(Replay(temp / "t", {"k:* if number == 0"}).rules[0].dumps == 0);
 }
 
 TEST_CASE("rule_replay: hooks without a rule, and losses, are said") {
