@@ -407,6 +407,11 @@ absl::StatusOr<TraceDescription> ParseMetadata(std::string_view text,
     info.own_bpf_ns = take.Number<std::uint64_t>("own_bpf_ns");
     info.own_bpf_sampled_ns = take.Number<std::uint64_t>("own_bpf_sampled_ns");
   }
+  if (take.Has("own_hook_ps")) {
+    info.own_hook_cpu_ps = take.Number<std::uint32_t>("own_hook_cpu_ps");
+    info.own_hook_ps = take.Number<std::uint32_t>("own_hook_ps");
+    info.own_hook_dump_ps = take.Number<std::uint32_t>("own_hook_dump_ps");
+  }
   info.cpu_events = TakeTexts("cpu_event", kMaxCounters, take);
   info.thread_events = TakeTexts("thread_event", kMaxCounters, take);
   info.dump_rules = TakeTexts("dump_rule", COUNTRACE_MAX_DUMP_RULES, take);

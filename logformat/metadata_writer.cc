@@ -162,6 +162,12 @@ void AppendEnv(const TraceDescription& description, std::string& text) {
     number("own_bpf_sampled_ns",
            static_cast<std::int64_t>(info.own_bpf_sampled_ns));
   }
+  if (info.own_hook_ps != 0) {
+    number("own_hook_cpu_ps", static_cast<std::int64_t>(info.own_hook_cpu_ps));
+    number("own_hook_ps", static_cast<std::int64_t>(info.own_hook_ps));
+    number("own_hook_dump_ps",
+           static_cast<std::int64_t>(info.own_hook_dump_ps));
+  }
   strings("cpu_event", info.cpu_events);
   strings("thread_event", info.thread_events);
   strings("dump_rule", info.dump_rules);

@@ -158,6 +158,11 @@ absl::StatusOr<TraceDescription> ReadSessionFiles(const std::string& path) {
   info.own_bpf_ns = session.own_bpf_ns.load(std::memory_order_relaxed);
   info.own_bpf_sampled_ns =
       session.own_bpf_sampled_ns.load(std::memory_order_relaxed);
+  info.own_hook_cpu_ps =
+      session.own_hook_cpu_ps.load(std::memory_order_relaxed);
+  info.own_hook_ps = session.own_hook_ps.load(std::memory_order_relaxed);
+  info.own_hook_dump_ps =
+      session.own_hook_dump_ps.load(std::memory_order_relaxed);
   info.cpus = session.cpus;
   info.begin_ns = session.begin_ns;
   info.realtime_offset_ns = session.realtime_offset_ns;

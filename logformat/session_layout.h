@@ -94,7 +94,10 @@ struct SessionControl {
   std::uint32_t cpus;              // possible CPUs at the beginning
   std::uint64_t sub_buffer_bytes;  // largest sub-buffer, multiple of 4096
   std::uint32_t sub_buffers;       // sub-buffers kept ready for each thread
-  std::uint32_t reserved0;
+  // CPU time of one record of a user hook on this machine, in picoseconds, with
+  // what making room for it takes in the process's threads; 0: not measured.
+  // Stored at the end of the recording, as the next two.
+  std::atomic<std::uint32_t> own_hook_cpu_ps;
   // kDiscard, kFlight: limit of all thread streams together. In a flight
   // recording the recorder takes from used_bytes what it overwrites.
   std::uint64_t max_bytes;
@@ -121,14 +124,16 @@ struct SessionControl {
   // the time in which the kernel measured them; sampled 0: not measured.
   std::atomic<std::uint64_t> own_bpf_ns, own_bpf_sampled_ns;
   std::atomic<std::uint32_t> processes_joined;
-  std::uint32_t reserved1;
+  // The same in the thread of the hook alone, as long as there is room.
+  std::atomic<std::uint32_t> own_hook_ps;
   char hostname[64];
   char kernel_release[64];
   char command[256];
   // Which records of user hooks carry a dump; none: all of them, if there are
   // thread events. Of several rules the first whose glob matches decides.
   std::uint32_t dump_rule_count;
-  std::uint32_t reserved2;
+  // As own_hook_ps, of a record with counters.
+  std::atomic<std::uint32_t> own_hook_dump_ps;
   std::uint64_t tick_ns;  // the kernel's tick
   countrace_dump_rule dump_rules[COUNTRACE_MAX_DUMP_RULES];
   ProcessSlot processes[kProcessSlots];

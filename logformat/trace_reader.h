@@ -65,6 +65,10 @@ struct TraceInfo {
   // Time that the kernel recorder's BPF programs took, in whoever ran into
   // them: estimated from the `sampled` part of the time. Both 0: not known.
   std::uint64_t own_bpf_ns = 0, own_bpf_sampled_ns = 0;
+  // Calibrated cost of one record of a user hook: CPU time of all threads of
+  // its process, and in its own thread without and with counters.
+  std::uint64_t own_hook_cpu_ps = 0, own_hook_ps = 0;
+  std::uint64_t own_hook_dump_ps = 0;      // 0: not known
   std::vector<std::string> cpu_events;     // names, in dump order
   std::vector<std::string> thread_events;  // names, in dump order
   // Which records of hooks carry them, in canonical spelling; empty: all.

@@ -11,9 +11,6 @@ constexpr std::uint64_t SaturatingSubtract(std::uint64_t a, std::uint64_t b) {
 }
 
 // Exact names only: `page-faults:u` counts less than what the records show.
-bool IsOnCpuTime(const std::string& event) {
-  return event == "task-clock" || event == "cpu-clock";
-}
 bool IsSwitches(const std::string& event) {
   return event == "context-switches" || event == "cs";
 }
@@ -45,6 +42,10 @@ void AddSums(const SegmentSums& from, SegmentSums& to) {
 }
 
 }  // namespace
+
+bool IsOnCpuTime(const std::string& event) {
+  return event == "task-clock" || event == "cpu-clock";
+}
 
 bool IsPageFaults(const std::string& event) {
   return event == "page-faults" || event == "faults";

@@ -45,6 +45,7 @@ struct KernelFacts {
 };
 
 // True for the event that fault records count, under each of its perf names.
+bool IsOnCpuTime(const std::string& event);
 bool IsPageFaults(const std::string& event);
 
 // One entry for each event of Report::events: the kernel's dump events, then

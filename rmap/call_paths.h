@@ -39,6 +39,7 @@ struct PathNode {
 
   std::uint64_t calls = 0;
   std::uint64_t begin_inferred = 0, end_inferred = 0;
+  std::uint64_t dumped_calls = 0;  // of `calls`: the exit carries counters
   DurationStatistics wall;
   std::uint64_t on_cpu_ns = 0, switches = 0, faults = 0;
   Quality on_cpu_quality = Quality::kExact;  // switches and faults too

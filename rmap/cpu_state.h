@@ -35,6 +35,17 @@ struct CpuState {
   enum class Occupant : std::uint8_t { kUnknown, kIdle, kOutside, kThread };
 
   std::uint32_t cpu = 0;
+  // Whose the CPU was when a record of the kernel came, to share out what the
+  // recorder's programs took.
+  enum class RecordPlace : std::uint8_t {
+    kProcesses,
+    kIdle,
+    kInterrupts,
+    kUnattributed
+  };
+  static constexpr std::size_t kRecordPlaces = 4;
+  std::array<std::uint64_t, kRecordPlaces> records{};
+
   bool begun = false, ended = false;
   std::uint64_t begin_ns = 0,
                 last_ns = 0;  // first dump, end of what is charged

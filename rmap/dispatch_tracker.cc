@@ -266,6 +266,21 @@ void DispatchTracker::Occupy(CpuState& cpu, std::int32_t tid,
   cpu.stay_counts.fill(0);
 }
 
+void DispatchTracker::OnRecord(std::int32_t index) {
+  using Place = CpuState::RecordPlace;
+  CpuState* cpu = Cpu(index);
+  if (cpu == nullptr) return;
+  Place place = Place::kUnattributed;
+  if (cpu->open_interrupts != 0) {
+    place = Place::kInterrupts;
+  } else if (cpu->occupant == CpuState::Occupant::kThread) {
+    place = Place::kProcesses;
+  } else if (cpu->occupant == CpuState::Occupant::kIdle) {
+    place = Place::kIdle;
+  }
+  ++cpu->records[static_cast<std::size_t>(place)];
+}
+
 void DispatchTracker::OnDispatch(const EventRecord& record,
                                  std::uint64_t time_ns) {
   CpuState* cpu = Cpu(record.cpu);

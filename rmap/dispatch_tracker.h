@@ -61,6 +61,8 @@ class DispatchTracker {
                               std::uint64_t time_ns);
   // That thread, if interrupts happened there.
   ThreadState* InterruptWork(std::int32_t cpu);
+  // A record of the kernel came, of whatever kind; before it is looked at.
+  void OnRecord(std::int32_t cpu);
   // A fault record of the thread that runs on `cpu`.
   void OnFault(std::int32_t cpu);
   // Records of `cpu` were lost after its last one.

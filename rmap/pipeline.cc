@@ -124,6 +124,7 @@ class Reconstruction final : public logformat::ItemSink {
     if (hook_id >= hits.size()) [[unlikely]]
       hits.resize(hook_id + 1u, 0);
     ++hits[hook_id];
+    if (record.counters != nullptr) ++thread.process->hook_dumps;
     // No hook of a program is in a system call: that one is over.
     if (hooks_.has_kernel_hooks()) [[unlikely]]
       segments_.LeaveKernel(thread, time_ns);
@@ -219,6 +220,7 @@ class Reconstruction final : public logformat::ItemSink {
 
 void Reconstruction::OnKernelRecord(const EventRecord& record,
                                     std::uint64_t time_ns) {
+  dispatches_.OnRecord(record.cpu);
   if (logformat::IsKernelHookEvent(record.event_id)) {
     if (logformat::KernelHookRecord hook; Decode(record, hook)) {
       kernel_hooks_.OnRecord(record, hook, time_ns);
@@ -434,7 +436,11 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader) {
   }
   report.end_ns = std::max(report.begin_ns, now_ns_);
   report.cpus = info_.cpus;
-  report.own_cost = {info_.own_bpf_ns, info_.own_bpf_sampled_ns};
+  report.own_cost.bpf_ns = info_.own_bpf_ns;
+  report.own_cost.bpf_sampled_ns = info_.own_bpf_sampled_ns;
+  report.own_cost.hook_cpu_ps = info_.own_hook_cpu_ps;
+  report.own_cost.hook_ps = info_.own_hook_ps;
+  report.own_cost.hook_dump_ps = info_.own_hook_dump_ps;
   report.records = records_;
   report.finished = info_.finished;
   report.late_sub_buffers = reader.late_sub_buffers();

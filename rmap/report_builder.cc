@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "rmap/recording_cost.h"
 
 namespace countrace::rmap {
 
@@ -31,6 +32,13 @@ class Builder {
 
   void Build() {
     in_.registry.SettleProcesses();
+    cost_.emplace(in_.info, in_.registry);
+    for (const ProcessState& process : in_.registry.processes()) {
+      for (const std::uint64_t hits : process.hook_hits) {
+        out_.own_cost.hook_records += hits;
+      }
+      out_.own_cost.hook_dumps += process.hook_dumps;
+    }
     BuildThreads();
     BuildProcesses();
     BuildCpus();
@@ -102,6 +110,7 @@ class Builder {
       row.first_seen_ns = process.first_seen_ns;
       row.last_seen_ns = process.last_seen_ns;
       row.counts.resize(plans_.size());
+      row.recording_ns = cost_->OfProcess(process);
       processes_.push_back(std::move(row));
     }
     for (const ThreadRow& thread : out_.threads) {
@@ -129,6 +138,10 @@ class Builder {
       row.quality = Worse(row.quality, Quality::kInferred);
     }
     for (ProcessRow& row : processes_) {
+      // An estimate is never more than what it is of.
+      if (row.recording_ns && row.on_cpu_ns) {
+        row.recording_ns = std::min(*row.recording_ns, *row.on_cpu_ns);
+      }
       if (!has_kernel_) row.quality = Quality::kExact;  // nothing to qualify
       if (row.threads != 0) out_.processes.push_back(row);
     }
@@ -247,6 +260,11 @@ class Builder {
     }
   }
 
+  // As of a process.
+  static void SetRecording(std::optional<std::uint64_t> ns, SegmentRow& row) {
+    if (ns) row.recording_ns = std::min(*ns, row.wall.incl);
+  }
+
   static std::uint64_t SortTime(const SegmentRow& row) {
     return row.on_cpu ? row.on_cpu->incl : 0;
   }
@@ -260,6 +278,7 @@ class Builder {
     SegmentAmounts amounts;
     DurationStatistics wall;
     std::uint64_t calls = 0, begin_inferred = 0, end_inferred = 0;
+    std::optional<std::uint64_t> recording_ns;
   };
 
   void BuildSegments() {
@@ -282,6 +301,7 @@ class Builder {
       if (sum.calls + sum.begin_inferred == 0) continue;
       SegmentRow row = RowOf(process, hook_id, sum.amounts, sum.wall);
       row.segment = HookName(in_.info, hook_id);
+      SetRecording(sum.recording_ns, row);
       SetCalls(sum.calls, sum.begin_inferred, sum.end_inferred, row);
       out_.segments.push_back(std::move(row));
     }
@@ -313,7 +333,12 @@ class Builder {
     while (!pending.empty()) {
       Visit visit = std::move(pending.back());
       pending.pop_back();
-      AddToSegment(*visit.node, by_hook[visit.node->hook_id]);
+      SegmentSum& sum = by_hook[visit.node->hook_id];
+      AddToSegment(*visit.node, sum);
+      const auto recording_ns = cost_->InSegment(*visit.node);
+      if (recording_ns && !visit.node->recursive) {
+        sum.recording_ns = sum.recording_ns.value_or(0) + *recording_ns;
+      }
       rows.push_back(std::move(visit.row));
       const PathNode& shown = *visit.node;
       if (shown.calls + shown.begin_inferred == 0 && shown.children.empty()) {
@@ -332,6 +357,7 @@ class Builder {
     row.segment = HookName(in_.info, node.hook_id);
     row.path = prefix;
     row.path.push_back(row.segment);
+    SetRecording(cost_->InSegment(node), row);
     SetCalls(node.calls, node.begin_inferred, node.end_inferred, row);
     return row;
   }
@@ -365,6 +391,10 @@ class Builder {
   }
 
   void BuildBooks() {
+    std::uint64_t hooks_ns = 0;
+    for (const ProcessRow& row : processes_) {
+      hooks_ns += row.recording_ns.value_or(0);
+    }
     for (std::size_t i = 0; i < plans_.size(); ++i) {
       if (!plans_[i].cpu_event) continue;
       const std::size_t event = *plans_[i].cpu_event;
@@ -385,6 +415,9 @@ class Builder {
           books.total - books.processes - books.own - books.idle -
           books.interrupts - books.outside - books.unattributed);
       books.in_segments = InSegments(i, books.processes);
+      if (IsOnCpuTime(plans_[i].name)) {
+        books.recording = cost_->OfBooks(in_.info, in_.dispatches, hooks_ns);
+      }
       out_.books.push_back(books);
     }
   }
@@ -447,6 +480,7 @@ class Builder {
   const ReportSources& in_;
   Report& out_;
   std::vector<EventPlan> plans_;
+  std::optional<RecordingCost> cost_;  // set by Build()
   std::vector<ProcessRow> processes_;  // by ProcessIndex
   std::vector<std::vector<SegmentRow>> path_groups_;
   std::uint32_t counted_ = 0;

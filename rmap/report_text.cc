@@ -231,8 +231,9 @@ class TextReport {
   static bool IsEmpty(const Column<Row>& column, const std::vector<Row>& rows) {
     const std::string& name = column.name.front();
     const bool may_go = name == "counts" || name == "interrupts" ||
-                        name == "own" || name.rfind("outside", 0) == 0 ||
-                        name == "in_segments";
+                        name == "own" || name == "recording" ||
+                        name == "recording_ns" ||
+                        name.rfind("outside", 0) == 0 || name == "in_segments";
     return may_go && std::all_of(rows.begin(), rows.end(), [&](const Row& row) {
              const Cell cell = column.value(row);
              const auto* number = std::get_if<std::uint64_t>(&cell);
@@ -332,12 +333,32 @@ class TextReport {
     Finish(table, rows.size(), limit, marks);
   }
 
+  // Segments of whose time the hooks themselves are a good part.
+  void SegmentRemarks() {
+    constexpr std::size_t kNamed = 5;
+    std::size_t found = 0;
+    for (const SegmentRow& row : report_.segments) {
+      const std::uint64_t all = row.wall.incl;
+      if (!row.recording_ns || *row.recording_ns * 10 <= all) continue;
+      if (++found > kNamed) continue;
+      out_ += absl::StrFormat(
+          "  (about %s of %s in %s are its hooks and those in it)\n",
+          FormatShare(*row.recording_ns, all), EscapeName(row.segment),
+          ProcessName(row.comm, row.pid));
+    }
+    if (found > kNamed) {
+      out_ +=
+          absl::StrFormat("  (and so of %d more segments)\n", found - kNamed);
+    }
+  }
+
   void Segments() {
     SegmentTable("SEGMENTS", report_.segments, /*grouped=*/false,
                  [](const SegmentRow& row) {
                    return EscapeName(row.segment) + "  " +
                           ProcessName(row.comm, row.pid);
                  });
+    SegmentRemarks();
   }
 
   void Paths() {
@@ -357,15 +378,34 @@ class TextReport {
       out_ += absl::StrFormat("  (%s: not counted by any CPU)\n",
                               EscapeName(report_.events[i]));
     }
+    RecordingLines();
+  }
+
+  // What the estimate in the books comes from.
+  void RecordingLines() {
     const OwnCost& cost = report_.own_cost;
-    if (cost.bpf_sampled_ns == 0) return;
+    const auto time = [](std::uint64_t ns) {
+      return FormatNanoseconds(static_cast<double>(ns));
+    };
+    if (cost.bpf_sampled_ns != 0) {
+      out_ += absl::StrFormat(
+          "  (recording itself: about %s in the BPF programs, inside what they "
+          "interrupt;\n   measured for %s of %s)\n",
+          time(cost.bpf_ns), time(cost.bpf_sampled_ns),
+          time(report_.end_ns - report_.begin_ns));
+    }
+    if (cost.hook_ps == 0 || cost.hook_records == 0) return;
+    const auto each = [](std::uint64_t ps) {
+      return absl::StrFormat("%.1f ns", static_cast<double>(ps) / 1000.0);
+    };
+    std::string cost_of_one = each(cost.hook_ps);
+    if (cost.hook_dump_ps != 0) {
+      cost_of_one += ", " + each(cost.hook_dump_ps) + " with counters";
+    }
     out_ += absl::StrFormat(
-        "  (recording itself: about %s in the BPF programs, inside what they "
-        "interrupt;\n   measured for %s of %s)\n",
-        FormatNanoseconds(static_cast<double>(cost.bpf_ns)),
-        FormatNanoseconds(static_cast<double>(cost.bpf_sampled_ns)),
-        FormatNanoseconds(
-            static_cast<double>(report_.end_ns - report_.begin_ns)));
+        "  (and of %s hook records, inside their processes: one takes %s of "
+        "CPU time here,\n   %s in its own thread)\n",
+        FormatCount(cost.hook_records), each(cost.hook_cpu_ps), cost_of_one);
   }
 
   void LossLines() {

@@ -173,6 +173,7 @@ void SegmentBuilder::Close(ThreadState& thread, const EventRecord* record,
       SaturatingSubtract(thread.OnCpuAt(time_ns), frame.on_cpu_ns), wall_ns);
 
   ++node.calls;
+  if (record != nullptr && record->counters != nullptr) ++node.dumped_calls;
   const bool end_inferred = record == nullptr && !end_known;
   if (end_inferred) ++node.end_inferred;
   // A call folded into the node of the frame around it is already counted.

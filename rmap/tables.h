@@ -39,6 +39,8 @@ struct ProcessRow {
   std::optional<std::uint64_t> on_cpu_ns;
   std::uint64_t dispatches = 0;
   Counts counts;
+  // Of on_cpu_ns: what its hooks took, estimated (rmap/recording_cost.h).
+  std::optional<std::uint64_t> recording_ns;
   // Of on_cpu_ns, dispatches and counts. kBounded: kernel records were lost
   // while it lived, so these are lower bounds; the rest is `unattributed`.
   Quality quality = Quality::kExact;
@@ -96,6 +98,9 @@ struct SegmentRow {
   std::optional<InclusiveExclusive> on_cpu, off_cpu;
   Quality on_cpu_quality = Quality::kExact;         // of on_cpu and off_cpu
   std::vector<std::optional<SegmentCount>> counts;  // one for each event
+  // Of wall.incl: what its hooks, and those of the segments in it, took,
+  // estimated.
+  std::optional<std::uint64_t> recording_ns;
 };
 
 struct HookRow {
@@ -115,6 +120,27 @@ struct CpuRow {
   Counts counts;
 };
 
+// What recording itself took of a clock's books, beside the recorder's process:
+// an estimate, which lies inside the accounts. These stay as measured, so that
+// they are exact and agree with the rows; an account without recording is a
+// subtraction. Absent: not known.
+struct Recording {
+  std::optional<std::uint64_t> hooks;  // of user hooks: inside `processes`
+  std::optional<std::uint64_t> bpf;    // programs of the kernel recorder
+  // Where `bpf` fell: known in traces of the whole machine.
+  std::optional<std::uint64_t> bpf_processes, bpf_idle, bpf_interrupts,
+      bpf_unattributed;
+
+  bool any() const { return hooks || bpf; }
+  std::uint64_t total() const { return hooks.value_or(0) + bpf.value_or(0); }
+  // Of `processes`; absent if it cannot be told.
+  std::optional<std::uint64_t> processes() const {
+    if (bpf && !bpf_processes) return std::nullopt;
+    if (!any()) return std::nullopt;
+    return hooks.value_or(0) + bpf_processes.value_or(0);
+  }
+};
+
 // One account set: total = processes + idle + interrupts + outside +
 // unattributed + residual (residual is signed; 0 when nothing was lost).
 struct Books {
@@ -130,14 +156,18 @@ struct Books {
   // Of `processes`: inside any segment, and outside every segment. Absent when
   // the event cannot be attributed to segments.
   std::optional<std::uint64_t> in_segments;
+  Recording recording;  // of clocks; of other events not known
 };
 
-// What recording itself took and no account of the books shows: run time of the
-// kernel recorder's BPF programs, which is inside the on-CPU time of whoever
-// ran into them. The recorder's own process is the account `own`.
+// How what recording took was measured; what it comes to is in the books. The
+// recorder's own process is the account `own`.
 struct OwnCost {
   std::uint64_t bpf_ns = 0;          // estimated; 0 and not sampled: not known
   std::uint64_t bpf_sampled_ns = 0;  // time in which it was measured
+  // Of one record of a user hook: CPU time of its process; in its thread,
+  // without and with counters. 0: not known.
+  std::uint64_t hook_cpu_ps = 0, hook_ps = 0, hook_dump_ps = 0;
+  std::uint64_t hook_records = 0, hook_dumps = 0;  // of all processes
 };
 
 struct Loss {

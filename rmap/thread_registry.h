@@ -39,6 +39,7 @@ struct ProcessState {
   std::vector<std::uint64_t> hook_hits;  // by hook id
   // Of hooks dumped by the kernel: by hook id - kHookIdKernelMin.
   std::vector<std::uint64_t> kernel_hook_hits;
+  std::uint64_t hook_dumps = 0;    // of hook_hits: with counters
   bool hooks_lost = false;         // records of one of its threads were lost
   ProcessState* before = nullptr;  // which had the same pid
 };

@@ -86,6 +86,7 @@ class Recording {
   void CloseKernel();
   bool WaitForProcesses();
   void DescribeHooks(const logformat::SessionControl& control);
+  void CalibrateHooks(logformat::SessionControl& control);
   void DescribeDumpRules();
 
   const RecordOptions& options_;

@@ -4,6 +4,7 @@
 #include "absl/strings/str_format.h"
 #include "logformat/trace_finish.h"
 #include "logformat/trace_reader.h"
+#include "runtime/recorder/hook_cost.h"
 #include "runtime/recorder/record_messages.h"
 #include "runtime/recorder/recording.h"
 #include "runtime/recorder/small_file.h"
@@ -76,6 +77,20 @@ void Recording::DescribeHooks(const SessionControl& control) {
           : "the runtime library was not preloaded"));
 }
 
+// At the end, when it disturbs nobody.
+void Recording::CalibrateHooks(SessionControl& control) {
+  if (result_.processes_joined == 0 || options_.runtime_library.empty()) return;
+  const auto cost = MeasureHookCost(control, options_.runtime_library);
+  if (!cost.ok()) {
+    result_.messages.push_back(StatusText(cost.status()));
+    return;
+  }
+  control.own_hook_cpu_ps.store(cost->cpu_ps, std::memory_order_relaxed);
+  control.own_hook_ps.store(cost->record_ps, std::memory_order_relaxed);
+  control.own_hook_dump_ps.store(cost->dump_record_ps,
+                                 std::memory_order_relaxed);
+}
+
 void Recording::DescribeDumpRules() {
   const bool kernel_hooks =
       !options_.kernel_segments.empty() || !options_.dynamic_hooks.empty();
@@ -97,9 +112,10 @@ RecordResult Recording::Finish() {
     result_.messages.push_back(absl::StrFormat(
         "The command still runs, unrecorded: pid=%d", command_->pid()));
   }
-  const SessionControl& control = session_.control();
+  SessionControl& control = session_.control();
   if (invitation_) AddMessages(invitation_->TakeMessages());
   DescribeHooks(control);
+  CalibrateHooks(control);
   invitation_.reset();  // no other user may write here from now on
 
   LossFacts facts;

@@ -4,6 +4,7 @@
 // cases/fail-*.rmapcase: named for a defect of the trace, which the report must
 // show. COUNTRACE_UPDATE_GOLDEN=1 rewrites the expected part; review the diff.
 //
+//   hook-cost CPU-PS PS PS-WITH-COUNTERS · bpf-time NS SAMPLED-NS
 //   scope system|command · root PID · recorder PID · begin NS · session-lost
 //   CAUSE N cpu-events NAME... · thread-events NAME... · segment|point ID
 //   PROVIDER NAME
@@ -212,6 +213,10 @@ void Build(const std::string& events, MemoryTrace& trace) {
       in >> info.root_pid;
     } else if (word == "recorder") {
       in >> info.recorder_pid;
+    } else if (word == "hook-cost") {
+      in >> info.own_hook_cpu_ps >> info.own_hook_ps >> info.own_hook_dump_ps;
+    } else if (word == "bpf-time") {
+      in >> info.own_bpf_ns >> info.own_bpf_sampled_ns;
     } else if (word == "begin") {
       in >> info.begin_ns;
     } else if (word == "session-lost") {
@@ -257,6 +262,19 @@ void AppendCounts(const Report& report, const Counts& counts,
     out << " " << report.events[i] << "=" << Or(counts[i]);
   }
 }
+// Estimates, which few traces have.
+std::string Part(const char* name, const std::optional<std::uint64_t>& value) {
+  if (!value) return "";
+  return std::string(" ") + name + "=" + std::to_string(*value);
+}
+std::string RecordingOf(const Recording& recording) {
+  return Part("recording-hooks", recording.hooks) +
+         Part("recording-bpf", recording.bpf) +
+         Part("of-processes", recording.processes()) +
+         Part("of-idle", recording.bpf_idle) +
+         Part("of-interrupts", recording.bpf_interrupts) +
+         Part("of-unattributed", recording.bpf_unattributed);
+}
 void AppendSegment(const Report& report, const SegmentRow& row,
                    std::ostream& out) {
   out << " pid=" << row.pid << " calls=" << row.calls;
@@ -275,7 +293,7 @@ void AppendSegment(const Report& report, const SegmentRow& row,
       out << "?";
     }
   }
-  out << " " << QualityName(row.quality);
+  out << Part("recording", row.recording_ns) << " " << QualityName(row.quality);
   if (row.on_cpu) out << "/" << QualityName(row.on_cpu_quality);
   out << "\n";
 }
@@ -287,7 +305,8 @@ std::string Show(const Report& report) {
         << "' parent=" << row.parent_pid << " threads=" << row.threads
         << " on-cpu=" << Or(row.on_cpu_ns) << " dispatches=" << row.dispatches;
     AppendCounts(report, row.counts, out);
-    out << " " << QualityName(row.quality) << "\n";
+    out << Part("recording", row.recording_ns) << " "
+        << QualityName(row.quality) << "\n";
   }
   for (const ThreadRow& row : report.threads) {
     out << "thread " << row.pid << "/" << row.tid << " '" << row.comm
@@ -332,7 +351,8 @@ std::string Show(const Report& report) {
                 : "")
         << " outside=" << books.outside
         << " unattributed=" << books.unattributed
-        << " residual=" << books.residual << "\n";
+        << " residual=" << books.residual << RecordingOf(books.recording)
+        << "\n";
   }
   out << "loss events=" << report.loss.discarded_events
       << " packets=" << report.loss.discarded_packets
