@@ -42,19 +42,25 @@ struct hook_values {
   __u64 ret;           // of an exit
 };
 
+// The verifier of Linux 6.1 forgets a bound that lay on the stack: it gets one
+// that the compiler can neither move nor take away.
+#define AT_MOST_15(size) __asm__ volatile("%0 &= 15" : "+r"(size))
+
 static __always_inline int read_value(
     const struct countrace_value_source* source, const void* handed,
     struct countrace_rule_value* value) {
-  const __u32 bytes = source->bytes;
+  const __u64 bytes = source->bytes;
   if (bytes == 0 || bytes > 8) return 0;
-  __u64 bits = 0;
+  __u64 read[2] = {};
+  __u64 size = bytes;
   if (source->place == COUNTRACE_VALUE_CONSTANT) {
-    bits = source->displacement;
+    read[0] = source->displacement;
   } else if (source->place == COUNTRACE_VALUE_HANDED) {
-    if (bpf_probe_read_kernel(&bits, bytes, handed + source->offset) != 0) {
+    AT_MOST_15(size);
+    if (bpf_probe_read_kernel(read, size, handed + source->offset) != 0) {
       return 0;
     }
-    bits += source->displacement;
+    read[0] += source->displacement;
   } else if (source->place == COUNTRACE_VALUE_IN_MEMORY) {
     __u64 at = 0, index = 0;
     bpf_probe_read_kernel(&at, sizeof(at), handed + source->offset);
@@ -63,12 +69,14 @@ static __always_inline int read_value(
                             handed + source->index_offset);
     }
     at += (index << (source->index_shift & 3)) + source->displacement;
-    if (bpf_probe_read_user(&bits, bytes, (const void*)at) != 0) return 0;
+    AT_MOST_15(size);
+    if (bpf_probe_read_user(read, size, (const void*)at) != 0) return 0;
   } else {
     return 0;
   }
+  __u64 bits = read[0];
   // All machines with these programs are little-endian.
-  const __u32 unused = 64 - 8 * bytes;
+  const __u64 unused = 64 - 8 * bytes;
   bits <<= unused;
   value->bits =
       source->is_signed ? (__u64)((long long)bits >> unused) : bits >> unused;
@@ -144,6 +152,9 @@ static __always_inline int values_hold(const struct countrace_dump_rule* rule,
     if (i >= rule->predicate_count) break;
     const struct countrace_predicate* predicate = &rule->predicates[i];
     __u64 argument = predicate->argument;
+    // The verifier of Linux 6.1 may lose the bound where the compiler copies
+    // it.
+    __asm__ volatile("" : "+r"(argument));
     if (argument >= COUNTRACE_ARGUMENTS) continue;
     struct countrace_rule_value value = {};
     if (!read_value(&sources->arguments[argument], hook->handed, &value) ||
