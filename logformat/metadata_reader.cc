@@ -415,6 +415,11 @@ absl::StatusOr<TraceDescription> ParseMetadata(std::string_view text,
   info.cpu_events = TakeTexts("cpu_event", kMaxCounters, take);
   info.thread_events = TakeTexts("thread_event", kMaxCounters, take);
   info.dump_rules = TakeTexts("dump_rule", COUNTRACE_MAX_DUMP_RULES, take);
+  if (take.Has("count")) {
+    info.gating = ParseGating(take.String("count"));
+    if (!info.gating) take.MarkBad("count");
+  }
+  info.marks = TakeTexts("mark", kMaxMarks, take);
   TakeStreams(take, description);
   TakeProcesses(take, info);
   TakeTriggers(take, info);

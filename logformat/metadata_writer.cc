@@ -174,6 +174,8 @@ void AppendEnv(const TraceDescription& description, std::string& text) {
   for (std::size_t i = 0; i < info.triggers.size(); ++i) {
     string(absl::StrFormat("trigger_%d", i), TriggerText(info.triggers[i]));
   }
+  if (info.gating) string("count", GatingText(*info.gating));
+  strings("mark", info.marks);
   for (std::size_t i = 0; i < description.streams.size(); ++i) {
     const FinishedStream& stream = description.streams[i];
     string(absl::StrFormat("stream_%d", i),

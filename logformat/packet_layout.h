@@ -179,16 +179,17 @@ enum class HookOrigin : std::uint8_t {
 // Below 2 * kHookIdKernelMin: CpuEvent. From there on records of kernel hooks,
 // with the ids of kThread streams: hook_id * 2 + exit bit + dump bit.
 enum class CpuEvent : std::uint16_t {
-  kDispatch = 1,      // DispatchRecord + N counters
-  kCounters = 2,      // CountersRecord + N counters
-  kFork = 3,          // TaskRecord: a thread or process was created
-  kExec = 4,          // CommRecord
-  kComm = 5,          // CommRecord: name changed without exec
-  kExit = 6,          // TaskRecord: the thread ended
-  kFault = 7,         // FaultRecord: one page fault
-  kProcessState = 8,  // StateRecord: a thread that existed at the beginning
-  kSwitchIn = 9,      // SwitchInRecord: a switch known without its counters
-  kWakeup = 10,       // WakeupRecord: a thread became runnable
+  kDispatch = 1,  // DispatchRecord + N counters
+  kCounters = 2,  // CountersRecord + N counters
+  kFork = 3,      // TaskRecord: a thread or process was created
+  kExec = 4,      // CommRecord
+  kComm = 5,      // CommRecord: name changed without exec
+  kExit = 6,      // TaskRecord: the thread ended
+  kFault = 7,     // FaultRecord: one page fault
+  // StateRecord: a thread that existed at the beginning, or became marked
+  kProcessState = 8,
+  kSwitchIn = 9,  // SwitchInRecord: a switch known without its counters
+  kWakeup = 10,   // WakeupRecord: a thread became runnable
 };
 inline constexpr std::uint16_t kCpuEventMax = 10;
 
@@ -280,12 +281,16 @@ struct FaultRecord {  // event `fault`
   std::int32_t tid;
   std::uint64_t address;
 };
+enum StateFlags : std::uint32_t {
+  kStateKernelThread = 1u << 0,
+  kStateMarked = 1u << 1,  // its process is marked from now on
+};
 struct StateRecord {  // event `process_state`
   std::uint64_t header;
   std::int32_t pid;
   std::int32_t tid;
   std::int32_t parent_pid;
-  std::uint32_t flags;  // bit 0: kernel thread
+  std::uint32_t flags;  // StateFlags
   char comm[16];        // NUL-padded
 };
 static_assert(sizeof(TaskRecord) == 24 && sizeof(CommRecord) == 32);

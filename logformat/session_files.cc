@@ -49,6 +49,9 @@ absl::Status Check(const SessionControl& session, const std::string& path) {
     return Damaged(path, "dump-rule-count", session.dump_rule_count,
                    COUNTRACE_MAX_DUMP_RULES);
   }
+  if (session.mark_count > kMaxMarks) {
+    return Damaged(path, "mark-count", session.mark_count, kMaxMarks);
+  }
   return absl::OkStatus();
 }
 
@@ -177,6 +180,12 @@ absl::StatusOr<TraceDescription> ReadSessionFiles(const std::string& path) {
   }
   for (std::uint32_t i = 0; i < session.dump_rule_count; ++i) {
     info.dump_rules.push_back(Text(session.dump_rules[i].text));
+  }
+  if ((session.count & kGatingGiven) != 0) {
+    info.gating = GatingOfBits(session.count);
+  }
+  for (std::uint32_t i = 0; i < session.mark_count; ++i) {
+    info.marks.push_back(Text(session.marks[i]));
   }
   for (std::size_t i = 0; i < kDiscardCauses; ++i) {
     // Relaxed: a statistic; nothing is ordered by it.

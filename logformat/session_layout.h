@@ -78,6 +78,10 @@ struct ProcessSlot {
 };
 inline constexpr std::size_t kProcessSlots = 4096;
 
+// With the NUL that ends it.
+inline constexpr std::size_t kMaxMarks = 8;
+inline constexpr std::size_t kMarkTextBytes = 256;
+
 struct SessionControl {
   std::uint64_t magic;    // kSessionMagic, stored last by the recorder
   std::uint32_t version;  // kFormatVersion
@@ -136,6 +140,11 @@ struct SessionControl {
   std::atomic<std::uint32_t> own_hook_dump_ps;
   std::uint64_t tick_ns;  // the kernel's tick
   countrace_dump_rule dump_rules[COUNTRACE_MAX_DUMP_RULES];
+  // What is counted (GatingBits() of gating.h), and who was marked beside the
+  // command.
+  std::uint32_t count;
+  std::uint32_t mark_count;
+  char marks[kMaxMarks][kMarkTextBytes];
   ProcessSlot processes[kProcessSlots];
 };
 inline constexpr std::uint64_t kSessionMagic =

@@ -52,6 +52,13 @@ std::uint64_t ExpectedPackets(const TraceDescription& description,
   return 0;
 }
 
+Gating GatingOf(const TraceInfo& info) {
+  if (info.gating) return *info.gating;
+  Gating implied;
+  implied.unmarked = info.scope != SessionScope::kCommand;
+  return implied;
+}
+
 std::string_view HookKindWord(const HookInfo& hook) {
   for (const KindWord& known : kKindWords) {
     if (known.kind == hook.kind && known.origin == hook.origin) {

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "logformat/gating.h"
 #include "logformat/packet_layout.h"
 #include "logformat/session_layout.h"
 
@@ -56,7 +58,9 @@ struct TraceInfo {
   std::array<std::uint8_t, 16> uuid{};
   std::array<std::uint8_t, 16> boot_id{};  // uuid of the clock; 0: unknown
   SessionScope scope = SessionScope::kHooksOnly;
-  std::int32_t root_pid = 0;  // kCommand: first process
+  std::int32_t root_pid = 0;       // kCommand: first process
+  std::optional<Gating> gating;    // what is counted, see GatingOf()
+  std::vector<std::string> marks;  // mark_spec.h, in canonical spelling
   std::int32_t recorder_pid = 0;
   std::uint32_t cpus = 0;
   std::uint64_t begin_ns = 0;  // CLOCK_MONOTONIC
@@ -81,6 +85,10 @@ struct TraceInfo {
   bool finished = true;    // false: `.incomplete` is present
   bool recording = false;  // `.incomplete` is locked: a recorder is at work
 };
+
+// What the trace counts. One that does not say it: of a command its processes,
+// which are marked; else everything.
+Gating GatingOf(const TraceInfo& info);
 
 // One committed record, decoded as far as its fixed layout goes.
 struct EventRecord {

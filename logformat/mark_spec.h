@@ -1,0 +1,44 @@
+// Who is marked: the texts of `--mark`.
+//
+//   spec = PID | "self" | "comm:" GLOB | GLOB | "user:" (NAME | UID)
+//        | "cgroup:/" PATH
+//
+// A bare word that is not a number is a glob on the command's name.
+// In: text. Out: specs in canonical spelling, as a trace keeps them. What they
+// stand for on this machine, and when, is the recorder's (process_marks.h) or
+// rmap's (mark_rules.h). Thread: any.
+#ifndef COUNTRACE_LOGFORMAT_MARK_SPEC_H_
+#define COUNTRACE_LOGFORMAT_MARK_SPEC_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "logformat/comm_glob.h"
+#include "logformat/session_layout.h"
+
+namespace countrace::logformat {
+
+enum class MarkKind { kPid, kSelf, kComm, kUser, kCgroup };
+
+struct MarkSpec {
+  MarkKind kind = MarkKind::kComm;
+  std::int32_t pid = 0;  // kPid
+  std::string text;      // kComm: glob; kUser: name or uid; kCgroup: /path
+  countrace_comm_glob glob{};  // kComm
+};
+
+// Returns: INVALID_ARGUMENT not one of the above; says which, and the forms.
+absl::StatusOr<MarkSpec> ParseMark(std::string_view text);
+// Each of `texts` may be several, separated by commas. Returns also:
+// INVALID_ARGUMENT more than kMaxMarks.
+absl::StatusOr<std::vector<MarkSpec>> ParseMarks(
+    const std::vector<std::string>& texts);
+// "7", "self", "comm:redis*", "user:1000", "cgroup:/a".
+std::string MarkText(const MarkSpec& mark);
+
+}  // namespace countrace::logformat
+
+#endif  // COUNTRACE_LOGFORMAT_MARK_SPEC_H_
