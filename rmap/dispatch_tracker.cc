@@ -28,8 +28,7 @@ bool Decode(const EventRecord& record, Record& out) {
 DispatchTracker::DispatchTracker(const logformat::TraceInfo& info,
                                  ThreadRegistry& registry,
                                  TimelineObserver* observer)
-    : scope_(info.scope),
-      events_(std::min(info.cpu_events.size(), logformat::kMaxCounters)),
+    : events_(std::min(info.cpu_events.size(), logformat::kMaxCounters)),
       kinds_(CounterKinds(info.cpu_events)),
       registry_(registry),
       observer_(observer) {}
@@ -61,9 +60,12 @@ ThreadState* DispatchTracker::Running(std::int32_t cpu) {
 
 ThreadState* DispatchTracker::Resolve(std::int32_t tid, std::uint64_t time_ns) {
   if (tid == 0) return nullptr;
-  if (!command_scope()) return &registry_.Observe({-1, tid}, time_ns);
-  // Of a command, every thread is known by its fork record (or its hooks)
-  // before it can run. A tid that is not known is somebody else's.
+  if (!registry_.gate().records_marked_only()) {
+    ThreadState& observed = registry_.Observe({-1, tid}, time_ns);
+    return registry_.Counts(observed) ? &observed : nullptr;
+  }
+  // Of marked processes, every thread is known by its fork record (or its
+  // hooks) before it can run. A tid that is not known is somebody else's.
   ThreadState* thread = registry_.Find(tid);
   if (thread == nullptr) return nullptr;
   if (thread->exited &&
@@ -73,7 +75,7 @@ ThreadState* DispatchTracker::Resolve(std::int32_t tid, std::uint64_t time_ns) {
   }
   thread->announced = false;
   thread->last_seen_ns = time_ns;
-  return thread;
+  return registry_.Counts(*thread) ? thread : nullptr;
 }
 
 void DispatchTracker::NoteLoss() {
@@ -136,9 +138,10 @@ bool DispatchTracker::Confirm(CpuState& cpu, std::int32_t tid) {
       break;
   }
   ThreadState* thread = tid == 0 ? nullptr : registry_.Find(tid);
-  if (thread == nullptr) return true;
+  if (thread == nullptr || !registry_.Counts(*thread)) return true;
   if (tid != cpu.outside_tid) return false;  // its switch-in is missing
-  // In scope after all: its fork was recorded after its first dispatch.
+  // Counted after all: its fork was recorded after its first dispatch, or it
+  // was marked meanwhile.
   cpu.occupant = CpuState::Occupant::kThread;
   cpu.thread = thread;
   cpu.stay_inferred = true;
@@ -258,8 +261,9 @@ void DispatchTracker::Occupy(CpuState& cpu, std::int32_t tid,
     ++cpu.dispatches;
     SwitchIn(*cpu.thread, static_cast<std::int32_t>(cpu.cpu), time_ns);
   } else {
-    cpu.occupant = command_scope() ? CpuState::Occupant::kOutside
-                                   : CpuState::Occupant::kIdle;
+    cpu.occupant = tid == 0 && registry_.gate().counts_idle()
+                       ? CpuState::Occupant::kIdle
+                       : CpuState::Occupant::kOutside;
   }
   cpu.stay_begin_ns = time_ns;
   cpu.stay_inferred = inferred;
@@ -303,9 +307,10 @@ void DispatchTracker::OnDispatch(const EventRecord& record,
     ThreadState* left = Resolve(prev, time_ns);
     if (left != nullptr) SwitchOut(*left, record.cpu, time_ns, state);
   } else {
-    // Records of a command name at least one of its threads. If neither is
-    // known, a fork was lost, and the interval may be its child's.
-    const bool nobody_known = cpu->occupant == CpuState::Occupant::kOutside &&
+    // Records of marked processes name at least one of their threads. If
+    // neither is known, a fork was lost, and the interval may be its child's.
+    const bool nobody_known = registry_.gate().records_marked_only() &&
+                              cpu->occupant == CpuState::Occupant::kOutside &&
                               prev != cpu->outside_tid &&
                               registry_.Find(prev) == nullptr &&
                               registry_.Find(next) == nullptr;
@@ -415,9 +420,14 @@ void DispatchTracker::OnWakeup(const EventRecord& record,
   thread->runnable_since_ns = time_ns;
 }
 
-void DispatchTracker::OnFault(std::int32_t cpu_number) {
+void DispatchTracker::OnFault(std::int32_t cpu_number, std::int32_t tid) {
   CpuState* cpu = Cpu(cpu_number);
-  if (cpu != nullptr) ++cpu->faults;
+  if (cpu == nullptr) return;
+  const bool runs = cpu->thread != nullptr
+                        ? cpu->thread->tid == tid
+                        : cpu->occupant == CpuState::Occupant::kOutside &&
+                              cpu->outside_tid == tid;
+  if (runs) ++cpu->faults;
 }
 
 void DispatchTracker::OnLoss(std::int32_t cpu_number) {
@@ -458,6 +468,43 @@ void DispatchTracker::TransferRunning(std::int32_t cpu_number, ThreadState& to,
   cpu->stay_counts.fill(0);
   ++cpu->dispatches;
   SwitchIn(to, cpu_number, time_ns);
+}
+
+ThreadState* DispatchTracker::TransferOutside(std::int32_t cpu_number,
+                                              const ThreadState& to) {
+  CpuState* cpu = Cpu(cpu_number);
+  if (cpu == nullptr || cpu->occupant != CpuState::Occupant::kOutside ||
+      cpu->outside_tid == to.tid) {
+    return nullptr;
+  }
+  ThreadState* const from = registry_.Find(cpu->outside_tid);
+  if (from == nullptr || from->process != to.process) return nullptr;
+  cpu->outside_tid = to.tid;
+  return from;
+}
+
+void DispatchTracker::Regate(const ProcessState& process) {
+  for (CpuState& cpu : cpus_) {
+    if (process.counted) {
+      if (cpu.occupant != CpuState::Occupant::kOutside ||
+          cpu.outside_tid == 0) {
+        continue;
+      }
+      const ThreadState* outside = registry_.Find(cpu.outside_tid);
+      if (outside != nullptr && outside->process == &process) {
+        Confirm(cpu, cpu.outside_tid);
+      }
+      continue;
+    }
+    ThreadState* const thread = cpu.thread;
+    if (thread == nullptr || thread->process != &process) continue;
+    --thread->dispatches;
+    --cpu.dispatches;
+    thread->running_cpu = -1;
+    cpu.occupant = CpuState::Occupant::kOutside;
+    cpu.outside_tid = thread->tid;
+    cpu.thread = nullptr;
+  }
 }
 
 void DispatchTracker::Finish(std::uint64_t end_ns) {

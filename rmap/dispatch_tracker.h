@@ -63,14 +63,20 @@ class DispatchTracker {
   ThreadState* InterruptWork(std::int32_t cpu);
   // A record of the kernel came, of whatever kind; before it is looked at.
   void OnRecord(std::int32_t cpu);
-  // A fault record of the thread that runs on `cpu`.
-  void OnFault(std::int32_t cpu);
+  // A fault record of `tid`, if that runs on `cpu`, counted or not.
+  void OnFault(std::int32_t cpu, std::int32_t tid);
   // Records of `cpu` were lost after its last one.
   void OnLoss(std::int32_t cpu);
   // The thread on `cpu` goes on as `to`: a thread that calls exec takes over
   // the main thread's tid.
   void TransferRunning(std::int32_t cpu, ThreadState& to,
                        std::uint64_t time_ns);
+  // The same of threads that are not counted. Returns the thread that was
+  // there.
+  ThreadState* TransferOutside(std::int32_t cpu, const ThreadState& to);
+  // A record told whether `process` is counted: the stays of its threads that
+  // go on are, as a whole, or are outside, since no dump lies here.
+  void Regate(const ProcessState& process);
   // Ends what is still open. `end_ns` is the last time of the trace.
   void Finish(std::uint64_t end_ns);
 
@@ -84,7 +90,7 @@ class DispatchTracker {
                                              : coverage_.loss_epoch);
   }
   const std::deque<CpuState>& cpus() const { return cpus_; }
-  // Thread on `cpu`, null if it is nobody in scope.
+  // Thread on `cpu`, null if it is nobody who is counted.
   ThreadState* Running(std::int32_t cpu);
   // Intervals unattributed because a dispatch record did not follow from the
   // one before it, although no loss was reported.
@@ -95,12 +101,8 @@ class DispatchTracker {
 
  private:
   CpuState* Cpu(std::int32_t cpu);
-  // Who `tid` is for the scope: null = idle or somebody outside.
+  // Who `tid` is among the counted: null = idle or somebody outside.
   ThreadState* Resolve(std::int32_t tid, std::uint64_t time_ns);
-  bool command_scope() const {
-    return scope_ == logformat::SessionScope::kCommand;
-  }
-
   void Begin(CpuState& cpu, const logformat::EventRecord& record,
              std::uint64_t time_ns);
   // True if `cpu` was occupied by `tid` as we thought. Lets somebody outside
@@ -131,7 +133,6 @@ class DispatchTracker {
   void NoteLoss();
   void EndLoss(CpuState& cpu);
 
-  logformat::SessionScope scope_;
   std::size_t events_;
   std::vector<CounterKind> kinds_;  // one for each event
   ThreadRegistry& registry_;

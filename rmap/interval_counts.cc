@@ -11,12 +11,14 @@ void Add(const Charged& stay, std::size_t event, std::uint64_t count) {
 }
 
 // True if nobody but `last` can have caused a fault: the others were idle, or
-// interrupts, or other parts of the same stay.
+// interrupts, or other parts of the same stay, or as little counted as it.
 bool OnlyLastFaults(const CpuState& cpu, const Charged& last) {
   return !last.idle && std::all_of(cpu.uncounted.begin(), cpu.uncounted.end(),
                                    [&](const Charged& stay) {
                                      return stay.idle ||
                                             stay.account == &cpu.interrupts ||
+                                            (stay.account == &cpu.outside &&
+                                             last.account == &cpu.outside) ||
                                             (stay.thread != nullptr &&
                                              stay.thread == last.thread);
                                    });

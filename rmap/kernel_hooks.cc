@@ -81,6 +81,7 @@ void KernelHooks::OnRecord(const EventRecord& record,
       running != nullptr && running->tid == tid && running->process != nullptr
           ? *running
           : registry_.Observe({pid, tid}, time_ns);
+  if (!registry_.Counts(thread)) return;
   CountHit(*thread.process, hook_id);
   OnThreadHook(thread, record, hook_id, time_ns);
   thread.last_seen_ns = time_ns;

@@ -35,13 +35,15 @@ std::string_view CommOf(const char (&comm)[16]) {
 // Routes each item to the state machine it concerns.
 class Reconstruction final : public logformat::ItemSink {
  public:
-  Reconstruction(const logformat::TraceInfo& info, TimelineObserver* observer)
+  Reconstruction(const logformat::TraceInfo& info, TimelineObserver* observer,
+                 const GatingRequest& gating)
       : info_(info),
         observer_(observer),
         hooks_(info),
         paths_(ThreadEvents(info) + hooks_.kernel_events()),
         registry_(paths_,
-                  std::min(info.cpu_events.size(), logformat::kMaxCounters)),
+                  std::min(info.cpu_events.size(), logformat::kMaxCounters),
+                  Gate(info, gating)),
         dispatches_(info, registry_, observer),
         segments_(paths_, dispatches_.coverage(), ThreadEvents(info),
                   hooks_.kernel_events(), hooks_.origins(), observer),
@@ -111,14 +113,16 @@ class Reconstruction final : public logformat::ItemSink {
         !cached.thread->retired) [[likely]] {
       return *cached.thread;
     }
-    ThreadState& thread =
-        registry_.Observe({std::max(record.pid, 0), record.tid}, time_ns);
+    ThreadState& thread = registry_.ObserveByHooks(
+        {std::max(record.pid, 0), record.tid}, time_ns);
     cached = {record.pid, record.tid, &thread};
     return thread;
   }
 
   void OnHookRecord(const EventRecord& record, std::uint64_t time_ns) {
     ThreadState& thread = ThreadOf(record, time_ns);
+    if (!thread.process->counted) [[unlikely]]
+      return;
     const std::uint32_t hook_id = logformat::EventHookId(record.event_id);
     std::vector<std::uint64_t>& hits = thread.process->hook_hits;
     if (hook_id >= hits.size()) [[unlikely]]
@@ -152,6 +156,8 @@ class Reconstruction final : public logformat::ItemSink {
   }
 
   void OnKernelRecord(const EventRecord& record, std::uint64_t time_ns);
+  void OnState(const logformat::StateRecord& state, std::uint64_t time_ns);
+  void Rename(ThreadState& thread, std::string_view comm, bool exec);
   void OnExec(const logformat::CommRecord& exec, std::int32_t cpu,
               std::uint64_t time_ns);
   void OnFork(const logformat::TaskRecord& fork, std::uint64_t time_ns);
@@ -264,8 +270,8 @@ void Reconstruction::OnKernelRecord(const EventRecord& record,
       return;
     case CpuEvent::kComm:
       if (logformat::CommRecord comm; Decode(record, comm)) {
-        registry_.Rename(registry_.Observe({comm.pid, comm.tid}, time_ns),
-                         CommOf(comm.comm), /*exec=*/false);
+        Rename(registry_.Observe({comm.pid, comm.tid}, time_ns),
+               CommOf(comm.comm), /*exec=*/false);
       }
       return;
     case CpuEvent::kFault:
@@ -275,17 +281,35 @@ void Reconstruction::OnKernelRecord(const EventRecord& record,
       return;
     case CpuEvent::kProcessState:
       if (logformat::StateRecord state; Decode(record, state)) {
-        ThreadState& thread =
-            registry_.Observe({state.pid, state.tid}, time_ns);
-        thread.begin_known = true;
-        registry_.Rename(thread, CommOf(state.comm), /*exec=*/false);
-        if (thread.process != nullptr) {
-          thread.process->parent_pid = state.parent_pid;
-        }
+        OnState(state, time_ns);
       }
       return;
   }
   ++malformed_;
+}
+
+void Reconstruction::Rename(ThreadState& thread, std::string_view comm,
+                            bool exec) {
+  const bool counted = registry_.Counts(thread);
+  registry_.Rename(thread, comm, exec);
+  if (counted != registry_.Counts(thread)) dispatches_.Regate(*thread.process);
+}
+
+void Reconstruction::OnState(const logformat::StateRecord& state,
+                             std::uint64_t time_ns) {
+  ThreadState& thread = registry_.Observe({state.pid, state.tid}, time_ns);
+  thread.begin_known = true;
+  Rename(thread, CommOf(state.comm), /*exec=*/false);
+  ProcessState& process = *thread.process;
+  // The recorder may not know the parent of one that has just been marked.
+  if (state.parent_pid != 0 || process.parent_pid == 0) {
+    process.parent_pid = state.parent_pid;
+  }
+  if ((state.flags & logformat::kStateMarked) != 0) {
+    registry_.MarkInTrace(process);
+  }
+  // It may run since before this record told whose thread it is.
+  dispatches_.Regate(process);
 }
 
 void Reconstruction::OnFork(const logformat::TaskRecord& fork,
@@ -295,6 +319,8 @@ void Reconstruction::OnFork(const logformat::TaskRecord& fork,
       {fork.pid, fork.tid}, {fork.parent_pid, fork.parent_tid}, time_ns);
   // Of the system call that its parent made.
   child.exit_expected = true;
+  // Its first dispatch may come before this record, and it inherits a mark.
+  dispatches_.Regate(*child.process);
 }
 
 void Reconstruction::OnExit(const logformat::TaskRecord& exit,
@@ -321,8 +347,12 @@ void Reconstruction::OnExec(const logformat::CommRecord& exec, std::int32_t cpu,
     // main one's tid, and its own is gone without an exit record.
     dispatches_.TransferRunning(cpu, thread, time_ns);
     registry_.Retire(*running);
+  } else if (ThreadState* const outside =
+                 dispatches_.TransferOutside(cpu, thread);
+             outside != nullptr) {
+    registry_.Retire(*outside);
   }
-  registry_.Rename(thread, CommOf(exec.comm), /*exec=*/true);
+  Rename(thread, CommOf(exec.comm), /*exec=*/true);
 }
 
 void Reconstruction::OnFault(const logformat::FaultRecord& fault,
@@ -332,8 +362,8 @@ void Reconstruction::OnFault(const logformat::FaultRecord& fault,
   if (thread == nullptr || thread->tid != fault.tid) {
     thread = &registry_.Observe({fault.pid, fault.tid}, time_ns);
   }
-  ++thread->faults;
-  if (thread == dispatches_.Running(cpu)) dispatches_.OnFault(cpu);
+  if (registry_.Counts(*thread)) ++thread->faults;
+  dispatches_.OnFault(cpu, fault.tid);
 }
 
 void Reconstruction::CloseSegmentsOfEnded() {
@@ -351,6 +381,11 @@ void Reconstruction::CloseSegmentsOfEnded() {
 }
 
 void Reconstruction::AddFindings() {
+  if (registry_.gate().separates_processes() && !registry_.any_mark()) {
+    ledger_.AddMessage(
+        "no process of this trace is marked: --mark names some by process id "
+        "or command");
+  }
   if (dispatches_.contradictions() != 0) {
     const ThreadState* most = nullptr;
     for (const ThreadState& thread : registry_.threads()) {
@@ -425,6 +460,8 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader) {
       process->comm = named.comm;
     }
   }
+  report.count = registry_.gate().CountText();
+  report.marks = registry_.gate().marks();
   report.command = info_.command;
   report.triggers = info_.triggers;
   report.hostname = info_.hostname;
@@ -477,7 +514,12 @@ const char* QualityName(Quality quality) {
 
 absl::StatusOr<Report> Reconstruct(logformat::TraceReader& reader,
                                    const PipelineOptions& options) {
-  Reconstruction reconstruction(reader.info(), options.observer);
+  if (const absl::Status checked = CheckRequest(reader.info(), options.gating);
+      !checked.ok()) {
+    return checked;
+  }
+  Reconstruction reconstruction(reader.info(), options.observer,
+                                options.gating);
   const bool ahead = options.threads == 0 ? logformat::IsReadAheadWorthwhile()
                                           : options.threads > 1;
   const absl::Status status =

@@ -4,6 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "logformat/trace_reader.h"
+#include "rmap/gate.h"
 #include "rmap/tables.h"
 #include "rmap/timeline_observer.h"
 
@@ -11,6 +12,7 @@ namespace countrace::rmap {
 
 struct PipelineOptions {
   TimelineObserver* observer = nullptr;  // optional, must outlive the call
+  GatingRequest gating = {};
   logformat::ProgressCallback progress = nullptr;
   void* progress_context = nullptr;
   // 1: all on the caller's. Else a second one decodes while this reconstructs,
@@ -20,8 +22,8 @@ struct PipelineOptions {
 };
 
 // Reads the trace once, in time order, with memory independent of its length.
-// Returns: whatever TraceReader::Read returns; loss is in Report::loss, not an
-// error.
+// Returns: as CheckRequest(); whatever TraceReader::Read returns; loss is in
+// Report::loss, not an error.
 absl::StatusOr<Report> Reconstruct(logformat::TraceReader& reader,
                                    const PipelineOptions& options);
 

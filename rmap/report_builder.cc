@@ -25,6 +25,9 @@ class Builder {
   Builder(const ReportSources& sources, Report& report)
       : in_(sources), out_(report), plans_(PlanEvents(sources.info)) {
     has_kernel_ = in_.dispatches.coverage().any;
+    std::erase_if(plans_, [this](const EventPlan& plan) {
+      return !in_.registry.gate().CountsEvent(plan.name);
+    });
     for (const EventPlan& plan : plans_) out_.events.push_back(plan.name);
     // Over all CPUs; which events any CPU counted at all.
     for (const CpuState& cpu : in_.dispatches.cpus()) counted_ |= cpu.counted;
@@ -63,9 +66,21 @@ class Builder {
     return counts;
   }
 
+  // False if it was not counted, and nothing of it before it was marked.
+  static bool HasRow(const ProcessState& process) {
+    return process.counted ||
+           std::any_of(process.threads.begin(), process.threads.end(),
+                       [](const ThreadState* thread) {
+                         return thread->dispatches != 0 ||
+                                thread->on_cpu_ns != 0 ||
+                                thread->last_hook_ns != 0;
+                       });
+  }
+
   void BuildThreads() {
     for (const ThreadState& thread : in_.registry.threads()) {
       if (thread.announced) continue;  // expected, never came
+      if (!HasRow(*thread.process)) continue;
       ThreadRow row;
       row.index = thread.index;
       row.process = thread.process->index;
@@ -107,6 +122,7 @@ class Builder {
       row.pid = process.pid;
       row.parent_pid = process.parent_pid;
       row.comm = process.comm;
+      row.marked = process.mark;
       row.first_seen_ns = process.first_seen_ns;
       row.last_seen_ns = process.last_seen_ns;
       row.counts.resize(plans_.size());

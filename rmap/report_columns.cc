@@ -131,6 +131,12 @@ std::vector<Column<ProcessRow>> ProcessColumns(const Report& report) {
                      Unit::kId,
                      "Process that forked it.",
                      [](const R& r) { return Number(r.parent_pid); }});
+  columns.push_back(
+      {{"marked"},
+       "",
+       Unit::kCount,
+       "1: it is marked (--mark, or of the command).",
+       [](const R& r) -> Cell { return std::uint64_t{r.marked ? 1u : 0u}; }});
   columns.push_back({{"first_seen_ns"},
                      "",
                      Unit::kNanoseconds,

@@ -62,6 +62,8 @@ Json Rows(const std::vector<Column<Row>>& columns,
 Json TraceObject(const Report& report) {
   return {{"path", report.path},
           {"scope", report.scope},
+          {"count", report.count},
+          {"marks", report.marks},
           {"command", report.command},
           {"hostname", report.hostname},
           {"kernel_release", report.kernel_release},

@@ -133,6 +133,17 @@ class TextReport {
                           EscapeName(trigger.trigger), EscapeName(trigger.what),
                           FormatNanoseconds(static_cast<double>(since_ns)));
     }
+    // Of a command, that its processes are counted goes without saying.
+    const bool gated = report_.count != "all" && !report_.count.empty() &&
+                       (report_.scope != "command" ||
+                        report_.count != "marked" || !report_.marks.empty());
+    if (gated) {
+      out_ += "counted: " + report_.count;
+      for (std::size_t i = 0; i < report_.marks.size(); ++i) {
+        out_ += (i == 0 ? "; marked: " : ", ") + EscapeName(report_.marks[i]);
+      }
+      out_ += "\n";
+    }
     if (report_.scope == "hooks") {
       out_ +=
           "no kernel records: on-CPU time and the kernel's counts are not "
@@ -150,10 +161,11 @@ class TextReport {
     }
     if (wall == 0) return;
     out_ += absl::StrFormat("CPU time: %s busy, ", FormatShare(busy, wall));
-    if (report_.scope == "command") {
+    if (report_.scope == "command" || (outside != 0 && idle == 0)) {
       out_ += FormatShare(outside, wall) + " others or idle";
     } else {
       out_ += FormatShare(idle, wall) + " idle";
+      if (outside != 0) out_ += ", " + FormatShare(outside, wall) + " outside";
     }
     if (interrupts != 0) {
       out_ += ", " + FormatShare(interrupts, wall) + " interrupts";

@@ -45,6 +45,7 @@ struct ProcessRow {
   // while it lived, so these are lower bounds; the rest is `unattributed`.
   Quality quality = Quality::kExact;
   bool in_scope = true;  // false: outside the recorded command
+  bool marked = false;
 };
 
 struct ThreadRow {
@@ -150,7 +151,7 @@ struct Books {
   std::uint64_t own = 0;  // the recorder's process, which has a row as well
   std::uint64_t idle = 0;
   std::uint64_t interrupts = 0;
-  std::uint64_t outside = 0;  // not recorded by choice (scope of a command)
+  std::uint64_t outside = 0;  // not counted by choice (--count)
   std::uint64_t unattributed = 0;
   std::int64_t residual = 0;
   // Of `processes`: inside any segment, and outside every segment. Absent when
@@ -180,7 +181,9 @@ struct Loss {
 
 struct Report {
   std::string path;
-  std::string scope;  // "hooks", "command", "system"
+  std::string scope;               // "hooks", "command", "system"
+  std::string count;               // what is counted: gating.h
+  std::vector<std::string> marks;  // by which processes are marked
   std::string command, hostname, kernel_release;
   std::vector<logformat::TriggerFiring> triggers;  // why it was taken
   std::uint64_t begin_ns = 0, end_ns = 0;

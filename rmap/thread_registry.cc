@@ -37,11 +37,39 @@ ProcessState& ThreadRegistry::NewProcess(std::int32_t pid,
   process.pid = pid;
   process.first_seen_ns = process.last_seen_ns = time_ns;
   process.paths = paths_.NewRoot();
+  process.trace_mark = gate_.implies_mark(from_kernel_);
+  process.mark =
+      gate_.has_own_marks() ? gate_.TakePid(pid) : process.trace_mark;
+  Regate(process);
   process.before = std::exchange(by_pid_[pid], &process);
   const auto lost = hooks_lost_until_.find(pid);
   process.hooks_lost =
       lost != hooks_lost_until_.end() && time_ns <= lost->second;
   return process;
+}
+
+void ThreadRegistry::Regate(ProcessState& process) {
+  process.counted = gate_.Counts(process.trace_mark, process.mark);
+  any_mark_ |= process.mark;
+}
+
+void ThreadRegistry::SetMark(ProcessState& process) {
+  process.mark = true;
+  Regate(process);
+}
+
+void ThreadRegistry::MarkInTrace(ProcessState& process) {
+  process.trace_mark = true;
+  process.mark |= !gate_.has_own_marks();
+  Regate(process);
+}
+
+ThreadState& ThreadRegistry::ObserveByHooks(ThreadIdentity identity,
+                                            std::uint64_t time_ns) {
+  from_kernel_ = false;
+  ThreadState& thread = Observe(identity, time_ns);
+  from_kernel_ = true;
+  return thread;
 }
 
 bool ThreadRegistry::LoseHooks(std::int32_t pid, std::uint64_t begin_ns,
@@ -127,8 +155,14 @@ ThreadState& ThreadRegistry::Fork(ThreadIdentity child, ThreadIdentity parent,
   thread->last_seen_ns = time_ns;
   if (parent_thread != nullptr) thread->comm = parent_thread->comm;
   if (child.tid == child.pid) {
-    thread->process->parent_pid = parent.pid;
-    thread->process->comm = thread->comm;
+    ProcessState& process = *thread->process;
+    process.parent_pid = parent.pid;
+    process.comm = thread->comm;
+    if (parent_thread != nullptr && parent_thread->process != nullptr) {
+      process.trace_mark |= parent_thread->process->trace_mark;
+      process.mark |= parent_thread->process->mark;
+    }
+    Regate(process);
   }
   return *thread;
 }
@@ -162,6 +196,7 @@ void ThreadRegistry::Rename(ThreadState& thread, std::string_view comm,
   if (thread.process != nullptr &&
       (exec || thread.tid == thread.process->pid)) {
     thread.process->comm = comm;
+    if (gate_.MatchesComm(comm)) SetMark(*thread.process);
   }
 }
 

@@ -16,10 +16,12 @@
 #include <deque>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "rmap/call_paths.h"
+#include "rmap/gate.h"
 #include "rmap/segment_stack.h"
 #include "rmap/tables.h"
 
@@ -33,6 +35,9 @@ struct ProcessState {
   std::string comm;
   std::uint64_t first_seen_ns = 0, last_seen_ns = 0;
   bool ended = false;  // all its threads exited
+  // In the trace, and by the marks in force: those, or the report's own.
+  bool trace_mark = false, mark = false;
+  bool counted = true;  // now
   std::uint64_t live_threads = 0;
   std::vector<ThreadState*> threads;
   PathNode* paths = nullptr;             // root of its call paths
@@ -106,8 +111,8 @@ struct ThreadIdentity {
 
 class ThreadRegistry {
  public:
-  ThreadRegistry(CallPaths& paths, std::size_t cpu_events)
-      : paths_(paths), cpu_events_(cpu_events) {
+  ThreadRegistry(CallPaths& paths, std::size_t cpu_events, Gate gate)
+      : paths_(paths), cpu_events_(cpu_events), gate_(std::move(gate)) {
     interrupts_.index = ProcessIndex{0xffffffffu};
     interrupts_.comm = "[interrupts]";
     interrupts_.paths = paths.NewRoot();
@@ -130,6 +135,18 @@ class ThreadRegistry {
   void Exit(ThreadState& thread, std::uint64_t time_ns);
   void Retire(ThreadState& thread);
   void Rename(ThreadState& thread, std::string_view comm, bool exec);
+  // A record says that it is marked from now on.
+  void MarkInTrace(ProcessState& process);
+
+  const Gate& gate() const { return gate_; }
+  // False: it belongs to the account `outside`.
+  bool Counts(const ThreadState& thread) const {
+    if (thread.process != nullptr) return thread.process->counted;
+    return gate_.Counts(gate_.implies_mark(true), false);
+  }
+  // What of a process not seen before only its own hooks tell.
+  ThreadState& ObserveByHooks(ThreadIdentity identity, std::uint64_t time_ns);
+  bool any_mark() const { return any_mark_; }
 
   // Losses before a thread is made, or after it is retired, do not concern it.
   // `lossy`: some CPU has lost records since its last dump.
@@ -162,9 +179,14 @@ class ThreadRegistry {
   ProcessState& ProcessOf(std::int32_t pid, std::uint64_t time_ns);
   ProcessState& NewProcess(std::int32_t pid, std::uint64_t time_ns);
   void Join(ThreadState& thread, ProcessState& process);
+  void SetMark(ProcessState& process);
+  void Regate(ProcessState& process);
 
   CallPaths& paths_;
   std::size_t cpu_events_;
+  Gate gate_;
+  bool from_kernel_ = true;  // what is observed now is told by the kernel
+  bool any_mark_ = false;
   std::uint32_t loss_epoch_ = 0;
   bool lossy_ = false;
   std::deque<ThreadState> threads_;
