@@ -21,6 +21,16 @@ bool CountsPageFaults(const std::vector<EventSpec>& events) {
   });
 }
 
+FaultMode ModeOfFaults(const std::vector<EventSpec>& events) {
+  FaultMode mode = {true, true};
+  for (const EventSpec& event : events) {
+    if (!event.is_page_faults()) continue;
+    mode.exclude_user &= event.exclude_user;
+    mode.exclude_kernel &= event.exclude_kernel;
+  }
+  return mode;
+}
+
 namespace {
 
 // The events that open on at least one CPU. The others are named in `messages`.

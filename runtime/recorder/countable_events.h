@@ -17,6 +17,9 @@ bool IsHardware(const EventSpec& event);
 
 bool CountsPageFaults(const std::vector<EventSpec>& events);
 
+// Of what page-faults among the events count.
+FaultMode ModeOfFaults(const std::vector<EventSpec>& events);
+
 // The events of `options` that open on at least one of `cpus` and, those of the
 // PMU, fit into it beside each other: a pinned group that does not fit counts
 // nothing. The others are named in `messages`. `group`: what a trial group on

@@ -100,7 +100,9 @@ void CpuStreams::StoreProcessState(CpuStream& stream,
   record.pid = thread.pid;
   record.tid = thread.tid;
   record.parent_pid = thread.parent_pid;
-  record.flags = thread.is_kernel_thread ? 1u : 0u;
+  record.flags =
+      (thread.is_kernel_thread ? logformat::kStateKernelThread : 0u) |
+      (members_.Contains(thread.tid) ? logformat::kStateMarked : 0u);
   std::memcpy(record.comm, thread.comm.data(),
               std::min(thread.comm.size(), sizeof(record.comm) - 1));
   stream.writer->Append(
@@ -121,16 +123,28 @@ void CpuStreams::StoreBegin() {
 
 std::vector<ProcessThread> CpuStreams::ScanAtBegin(
     const std::vector<std::int32_t>& root_pids) {
-  if (!command_scope()) return ScanThreads();
-  std::vector<ProcessThread> threads;
-  for (const std::int32_t pid : root_pids) {
-    members_.Add(pid, pid);
-    for (ProcessThread& thread : ScanThreadsOf(pid)) {
-      threads.push_back(std::move(thread));
+  for (const std::int32_t pid : root_pids) members_.Add(pid, pid);
+  std::vector<ProcessThread> all;
+  if (gating_.unmarked || !marks_.empty()) {
+    all = ScanThreads();
+  } else {
+    for (const std::int32_t pid : root_pids) {
+      for (ProcessThread& thread : ScanThreadsOf(pid)) {
+        all.push_back(std::move(thread));
+      }
     }
   }
-  for (const ProcessThread& thread : threads) {
-    members_.Add(thread.pid, thread.tid);
+  std::vector<ProcessThread> threads;
+  std::int32_t process = -1;  // whose threads these are; the first comes first
+  bool marked = false;
+  for (ProcessThread& thread : all) {
+    if (thread.pid != process) {
+      process = thread.pid;
+      marked = members_.Contains(process) || marks_.Matches(thread) ||
+               (kernel_marks_ && kernel_marks_(process));
+    }
+    if (marked) members_.Add(thread.pid, thread.tid);
+    if (marked || gating_.unmarked) threads.push_back(std::move(thread));
   }
   return threads;
 }
@@ -187,8 +201,13 @@ void CpuStreams::Store(CpuStream& stream, const KernelRecord& record) {
                                   lost);
     return;
   }
+  // FollowMarks() has stored those of all its process's threads.
+  if (record.event_id == static_cast<std::uint16_t>(CpuEvent::kProcessState)) {
+    return;
+  }
   stream.writer->Append(record.event_id, record.time_ns,
                         stream.batch.Bytes(record));
+  stream.stored_ns = record.time_ns;
 }
 
 void CpuStreams::StoreFound(CpuStream& stream, const KernelRecord& record) {
@@ -212,23 +231,83 @@ void CpuStreams::StoreFound(CpuStream& stream, const KernelRecord& record) {
   }
 }
 
-void CpuStreams::StoreIfInScope(CpuStream& stream, const KernelRecord& record) {
-  const std::int32_t running_tid = stream.running_tid;
+void CpuStreams::StoreLeftOut(CpuStream& stream) {
+  if (stream.left_out_ns == 0) return;
+  stream.writer->Append(
+      static_cast<std::uint16_t>(CpuEvent::kDispatch),
+      std::max({stream.left_out_ns, stream.stored_ns, marked_ns_}),
+      std::as_bytes(std::span(stream.left_out)));
+  stream.left_out_ns = 0;
+}
+
+void CpuStreams::StoreMarked(CpuStream& stream, const ProcessThread& first,
+                             std::uint64_t time_ns) {
+  std::vector<ProcessThread> threads = ScanThreadsOf(first.pid);
+  std::erase_if(threads, [&first](const ProcessThread& thread) {
+    return thread.tid == first.tid;
+  });
+  threads.insert(threads.begin(), first);
+  for (const ProcessThread& thread : threads) {
+    members_.Add(thread.pid, thread.tid);
+    StoreProcessState(stream, thread, time_ns);
+  }
+  stream.stored_ns = marked_ns_ = time_ns;
+}
+
+void CpuStreams::FollowMarks(CpuStream& stream, const KernelRecord& record) {
+  const bool exec =
+      record.event_id == static_cast<std::uint16_t>(CpuEvent::kExec);
+  ProcessThread first;
+  if (kernel_marks_) {
+    if (record.event_id !=
+        static_cast<std::uint16_t>(CpuEvent::kProcessState)) {
+      return;
+    }
+    const auto state = stream.batch.Body<logformat::StateRecord>(record);
+    if (!gating_.every_process() && members_.Contains(state.tid)) return;
+    first.pid = state.pid;
+    first.tid = state.tid;
+    first.parent_pid = state.parent_pid;
+    first.comm.assign(state.comm, strnlen(state.comm, sizeof(state.comm)));
+  } else {
+    if (marks_.empty() ||
+        (!exec &&
+         record.event_id != static_cast<std::uint16_t>(CpuEvent::kComm))) {
+      return;
+    }
+    const auto comm = stream.batch.Body<logformat::CommRecord>(record);
+    if (comm.pid != comm.tid) return;
+    if (!gating_.every_process() && members_.Contains(comm.tid)) return;
+    if (!marks_.MatchesComm(comm.comm) &&
+        !(exec && marks_.MatchesOwner(comm.pid))) {
+      return;
+    }
+    first.pid = first.tid = comm.pid;
+    first.comm.assign(comm.comm, strnlen(comm.comm, sizeof(comm.comm)));
+    const std::vector<ProcessThread> now = ScanThreadsOf(comm.pid);
+    if (!now.empty()) first.parent_pid = now.front().parent_pid;
+  }
+  // The stay in which it became marked is counted from its beginning: there is
+  // no dump where it did.
+  if (gating_.unmarked || stream.left_out_ns == 0) {
+    StoreMarked(stream, first, record.time_ns);
+    return;
+  }
+  StoreMarked(stream, first, std::max(stream.left_out_ns, stream.stored_ns));
+  StoreLeftOut(stream);
+}
+
+void CpuStreams::StoreIfCounted(CpuStream& stream, const KernelRecord& record) {
   if (!FollowSwitch(stream, record)) return;
   const std::int32_t actor = ActingThread(stream.batch, record);
-  // Some kernels do not show switches away from certain processes (a sandbox's
-  // own agent). A member that runs here without having been switched in came
-  // after such a switch: the last one seen bounds when.
-  if (stream.left_out_ns != 0 && actor != running_tid &&
-      members_.Contains(actor)) {
-    stream.writer->Append(static_cast<std::uint16_t>(CpuEvent::kDispatch),
-                          stream.left_out_ns,
-                          std::as_bytes(std::span(stream.left_out)));
-    stream.left_out_ns = 0;
-  }
+  // Somebody counted runs here, though its switch-in was left out: it was not
+  // counted then, or came after a switch that the kernel does not show (those
+  // of a sandbox's own agent), and the last one seen bounds when.
+  if (actor >= 0 && members_.Counts(actor)) StoreLeftOut(stream);
   if (!found_.empty() && record.event_id != kLossEntry) {
     StoreFound(stream, record);
   }
+  FollowMarks(stream, record);
   const bool keep = members_.Apply(stream.batch, record);
   if (keep) Store(stream, record);
   if (record.event_id == kLossEntry) {
@@ -242,12 +321,14 @@ void CpuStreams::StoreIfInScope(CpuStream& stream, const KernelRecord& record) {
 }
 
 void CpuStreams::StoreUntil(std::uint64_t horizon_ns) {
-  if (!command_scope()) {
-    // Each CPU is a stream of its own and nothing is filtered: no merge.
+  if (gating_.every_process()) {
+    // Each CPU is a stream of its own and nothing is filtered: no merge. Marks
+    // are handed on by whoever reads the fork records.
     for (CpuStream& stream : streams_) {
       for (const KernelRecord& record : stream.batch.records()) {
         if (stream.several_rings && record.time_ns > horizon_ns) break;
         ++stream.next;
+        FollowMarks(stream, record);
         if (FollowSwitch(stream, record)) Store(stream, record);
       }
       stream.batch.Consume(stream.next);
@@ -279,7 +360,7 @@ void CpuStreams::StoreUntil(std::uint64_t horizon_ns) {
     heads.pop();
     CpuStream& stream = streams_[index];
     const KernelRecord& record = stream.batch.records()[stream.next++];
-    StoreIfInScope(stream, record);
+    StoreIfCounted(stream, record);
     push(index);
   }
   for (CpuStream& stream : streams_) {
@@ -289,7 +370,7 @@ void CpuStreams::StoreUntil(std::uint64_t horizon_ns) {
 }
 
 void CpuStreams::FindLostMembers() {
-  if (!command_scope()) return;
+  if (gating_.every_process()) return;
   // A fork record may be among the lost: look for descendants we do not know.
   // Parents come before their children often enough, so repeat until nothing
   // new is found.
@@ -303,7 +384,8 @@ void CpuStreams::FindLostMembers() {
       // lost, it was a member until then, and must not come to life again.
       if (thread.state == 'Z' || thread.state == 'X') continue;
       if (!members_.Contains(thread.pid) &&
-          !members_.Contains(thread.parent_pid)) {
+          !members_.Contains(thread.parent_pid) &&
+          !(kernel_marks_ && kernel_marks_(thread.pid))) {
         continue;
       }
       members_.Add(thread.pid, thread.tid);

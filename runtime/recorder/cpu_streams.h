@@ -1,5 +1,5 @@
 // The cpu-N streams of a session and what goes into them: records of each CPU's
-// ring in time order, of a command only those of its descendants.
+// ring in time order, of marked or unmarked processes only those.
 //
 // In: batches of kernel records, filled by a back end. Out: packets on disk.
 // Thread: one.
@@ -7,17 +7,20 @@
 #define COUNTRACE_RUNTIME_RECORDER_CPU_STREAMS_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "logformat/packet_writer.h"
-#include "runtime/recorder/command_scope.h"
 #include "runtime/recorder/kernel_record.h"
 #include "runtime/recorder/kernel_recorder.h"
+#include "runtime/recorder/marked_threads.h"
+#include "runtime/recorder/process_marks.h"
 #include "runtime/recorder/process_scan.h"
 
 namespace countrace::runtime {
@@ -36,14 +39,22 @@ struct CpuStream {
   // The rings behind `batch` are several: records after the horizon of
   // StoreUntil() may have earlier ones after them in the next batch.
   bool several_rings = false;
-  // kCommand: the last dispatch if it was left out.
+  std::uint64_t stored_ns = 0;  // time of the last record that was stored
+  // The last dispatch if it was left out.
   std::uint64_t left_out_ns = 0;  // 0: it was stored
   std::vector<std::uint64_t> left_out;
 };
 
 class CpuStreams {
  public:
-  explicit CpuStreams(logformat::SessionScope scope) : scope_(scope) {}
+  // `kernel_marks`: tells who is marked in the kernel, which then writes a
+  // process_state record itself for whom it marks; empty: this class looks.
+  CpuStreams(const logformat::Gating& gating, ProcessMarks marks,
+             std::function<bool(std::int32_t pid)> kernel_marks = nullptr)
+      : gating_(gating),
+        marks_(std::move(marks)),
+        kernel_marks_(std::move(kernel_marks)),
+        members_(gating) {}
 
   // A stream for `cpu`; its index is the number of those before.
   CpuStream& Add(std::uint32_t cpu, std::uint32_t present);
@@ -59,14 +70,14 @@ class CpuStreams {
                             std::span<const std::uint64_t> counters);
   // Stores the first record of each batch, the dump with which it begins.
   void StoreBegin();
-  // The threads of the session's scope that exist now, which become members.
+  // The threads that exist now and are of interest; the marked become members.
   std::vector<ProcessThread> ScanAtBegin(
       const std::vector<std::int32_t>& root_pids);
   // Stores them, but those whose fork is in a batch: they came during the scan.
   void StoreThreads(const std::vector<ProcessThread>& threads);
   // Stores the records up to `horizon_ns`; before it, every ring has been read.
   void StoreUntil(std::uint64_t horizon_ns);
-  // After losses: descendants of the command whose fork may be among the lost.
+  // After losses: descendants of members whose fork may be among the lost.
   void FindLostMembers();
   // Follows who runs. False for a switch-in that a dispatch led to already.
   static bool FollowSwitch(CpuStream& stream, const KernelRecord& record);
@@ -78,18 +89,23 @@ class CpuStreams {
   void AddStatistics(KernelRecorderStatistics& sum) const;
 
  private:
-  bool command_scope() const {
-    return scope_ == logformat::SessionScope::kCommand;
-  }
   void StoreProcessState(CpuStream& stream, const ProcessThread& thread,
                          std::uint64_t time_ns);
   void Store(CpuStream& stream, const KernelRecord& record);
-  void StoreIfInScope(CpuStream& stream, const KernelRecord& record);
+  void StoreIfCounted(CpuStream& stream, const KernelRecord& record);
+  void StoreLeftOut(CpuStream& stream);
+  // If `record` shows that its process is marked from now on: makes it so.
+  void FollowMarks(CpuStream& stream, const KernelRecord& record);
+  void StoreMarked(CpuStream& stream, const ProcessThread& first,
+                   std::uint64_t time_ns);
   void StoreFound(CpuStream& stream, const KernelRecord& record);
 
-  logformat::SessionScope scope_;
+  logformat::Gating gating_;
+  ProcessMarks marks_;
+  std::function<bool(std::int32_t pid)> kernel_marks_;
   std::vector<CpuStream> streams_;
-  CommandScope members_;
+  MarkedThreads members_;
+  std::uint64_t marked_ns_ = 0;  // when a process became a member last
   // Lost members found in /proc. Stored with the first record of theirs: that
   // may be their fork, if it came while we looked, and tells of them itself.
   absl::flat_hash_map<std::int32_t, ProcessThread> found_;  // by tid

@@ -13,15 +13,20 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "logformat/gating.h"
 #include "logformat/session_layout.h"
 #include "runtime/recorder/event_name.h"
 #include "runtime/recorder/kernel_hooks/kernel_hook_request.h"
 #include "runtime/recorder/kernel_hooks/kernel_hook_rules.h"
+#include "runtime/recorder/process_marks.h"
 
 namespace countrace::runtime {
 
 struct KernelRecorderOptions {
-  logformat::SessionScope scope = logformat::SessionScope::kSystem;
+  // Whose records are kept (marked and unmarked processes); of the modes, that
+  // fault records are of this one. `events` count what they count.
+  logformat::Gating gating;
+  ProcessMarks marks;  // beside KernelRecorderTarget::root_pids
   std::vector<EventSpec> events;
   // Of `events`, those that nobody asked for by name: left out without a word
   // if this machine does not have them.
@@ -37,7 +42,7 @@ struct KernelRecorderOptions {
 struct KernelRecorderTarget {
   std::string directory;  // of the trace
   std::array<std::uint8_t, 16> uuid{};
-  // kCommand: the first processes, which exist already; else empty.
+  // Processes that exist already and are marked: of a command, or of -p.
   std::vector<std::int32_t> root_pids;
 };
 

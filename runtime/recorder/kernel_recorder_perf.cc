@@ -24,16 +24,16 @@ namespace countrace::runtime {
 namespace {
 
 using logformat::CountersReason;
-using logformat::SessionScope;
 
 class PerfKernelRecorder final : public KernelRecorder {
  public:
-  PerfKernelRecorder(SessionScope scope, std::vector<EventSpec> events,
+  PerfKernelRecorder(const KernelRecorderOptions& options,
+                     std::vector<EventSpec> events,
                      std::vector<PerfCpuGroup> groups,
                      std::vector<std::string> messages)
       : events_(std::move(events)),
         groups_(std::move(groups)),
-        streams_(scope),
+        streams_(options.gating, options.marks),
         messages_(std::move(messages)) {
     for (const PerfCpuGroup& group : groups_) {
       streams_.Add(group.cpu(), group.present());
@@ -270,6 +270,7 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenPerfKernelRecorder(
   if (!events.ok()) return events.status();
   group.events = *events;
   group.fault_records = options.fault_records && CountsPageFaults(*events);
+  group.fault_mode = ModeOfFaults(*events);
   group.ring_bytes = options.ring_bytes;
   std::vector<PerfCpuGroup> cpus;
   std::uint64_t smallest_ring = options.ring_bytes;
@@ -303,7 +304,7 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenPerfKernelRecorder(
         smallest_ring, options.ring_bytes));
   }
   return std::make_unique<PerfKernelRecorder>(
-      options.scope, *std::move(events), std::move(cpus), std::move(messages));
+      options, *std::move(events), std::move(cpus), std::move(messages));
 }
 
 }  // namespace countrace::runtime

@@ -94,6 +94,8 @@ absl::StatusOr<PerfCpuGroup> PerfCpuGroup::Open(
     fault.type = PERF_TYPE_SOFTWARE;
     fault.config = PERF_COUNT_SW_PAGE_FAULTS;
     fault.sample_type = kFaultSampleType;
+    fault.exclude_user = options.fault_mode.exclude_user;
+    fault.exclude_kernel = options.fault_mode.exclude_kernel;
     faults = ScopedFd(OpenPerfEvent(fault, -1, cpu, -1));
     if (!faults.is_open()) return OpenError(errno, "page-faults", options.cpu);
     if (ioctl(faults.get(), PERF_EVENT_IOC_SET_OUTPUT, leader.get()) != 0) {

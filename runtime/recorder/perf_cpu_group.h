@@ -23,12 +23,18 @@
 
 namespace countrace::runtime {
 
+// Of which mode fault records are.
+struct FaultMode {
+  bool exclude_user = false, exclude_kernel = false;
+};
+
 struct PerfCpuGroupOptions {
   std::uint32_t cpu = 0;
   std::uint64_t switch_tracepoint = 0;  // its id
   SwitchFormat format;
   std::vector<EventSpec> events;  // the session's event set
   bool fault_records = false;
+  FaultMode fault_mode;
   std::uint64_t ring_bytes = 0;
 };
 

@@ -6,10 +6,12 @@
 #include "runtime/recorder/capabilities.h"
 #include "runtime/recorder/event_list.h"
 #include "runtime/recorder/event_name.h"
+#include "runtime/recorder/gated_events.h"
 #include "runtime/recorder/kernel_backend.h"
 #include "runtime/recorder/kernel_hooks/kernel_hook_rules.h"
 #include "runtime/recorder/monotonic_clock.h"
 #include "runtime/recorder/record_check.h"
+#include "runtime/recorder/recorded_gating.h"
 #include "runtime/recorder/recording.h"
 #include "runtime/recorder/session_file.h"
 #include "runtime/recorder/session_invitation.h"
@@ -20,8 +22,6 @@
 
 namespace countrace::runtime {
 namespace {
-
-using logformat::SessionScope;
 
 const std::vector<std::string>& DefaultEvents() {
   static const std::vector<std::string> events = {
@@ -48,6 +48,15 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
   auto triggers = ParseTriggers(options.triggers);
   if (!triggers.ok()) return triggers.status();
   std::vector<std::string> messages;
+  const logformat::Gating gating = GatingOf(options);
+  std::size_t optional_from =
+      defaults ? kOptionalDefaultsFrom : logformat::kMaxCounters;
+  absl::Status gated = GateEvents(gating, !defaults, *events, optional_from);
+  std::size_t none_optional = logformat::kMaxCounters;
+  gated.Update(GateEvents(gating, true, *hook_events, none_optional));
+  if (!gated.ok()) return gated;
+  auto marks = ProcessMarks::Resolve(options.marks);
+  if (!marks.ok()) return marks.status();
   std::vector<EventSpec> kept_hook_events =
       KeepHookEvents(*std::move(hook_events), messages);
 
@@ -58,10 +67,10 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
   std::unique_ptr<KernelRecorder> kernel;
   if (options.kernel) {
     KernelRecorderOptions kernel_options;
-    kernel_options.scope =
-        options.system_wide ? SessionScope::kSystem : SessionScope::kCommand;
+    kernel_options.gating = KeptBy(options);
+    kernel_options.marks = *std::move(marks);
     kernel_options.events = *std::move(events);
-    if (defaults) kernel_options.optional_events_from = kOptionalDefaultsFrom;
+    kernel_options.optional_events_from = optional_from;
     kernel_options.fault_records = options.fault_records;
     kernel_options.wakeups = options.wakeups;
     kernel_options.hooks = *std::move(hooks);

@@ -6,10 +6,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "logformat/gating.h"
+#include "logformat/mark_spec.h"
 #include "logformat/session_layout.h"
 #include "runtime/recorder/kernel_backend.h"
 
@@ -22,6 +25,10 @@ struct RecordOptions {
   // Record these running processes, and what they fork from now on, until all
   // have ended. Those with hooks join, whether they were started for it or not.
   std::vector<std::int32_t> pids;
+  // Who is marked beside the command or `pids`, and what is counted
+  // (recorded_gating.h says what if it is not given).
+  std::vector<logformat::MarkSpec> marks;
+  std::optional<logformat::Gating> count;
   // May be empty with system_wide or pids; with pids it only says how long.
   std::vector<std::string> command;
   std::uint64_t duration_ns = 0;  // 0: until the command ends or a signal

@@ -9,6 +9,7 @@
 #include "runtime/recorder/event_list.h"
 #include "runtime/recorder/kernel_hooks/hook_spec.h"
 #include "runtime/recorder/process_scan.h"
+#include "runtime/recorder/recorded_gating.h"
 #include "runtime/recorder/scoped_fd.h"
 #include "runtime/recorder/small_file.h"
 
@@ -80,6 +81,9 @@ absl::Status CheckOptions(const RecordOptions& options) {
     return absl::InvalidArgumentError(
         "Kernel segments and dynamic hooks need the BPF back end: leave out "
         "--backend perf");
+  }
+  if (const absl::Status status = CheckGating(options); !status.ok()) {
+    return status;
   }
   for (const std::int32_t pid : options.pids) {
     if (!IsProcessAlive(pid)) {

@@ -5,6 +5,7 @@
 
 #include "runtime/recorder/event_name.h"
 #include "runtime/recorder/record_check.h"
+#include "runtime/recorder/recorded_gating.h"
 #include "runtime/recorder/recording.h"
 #include "runtime/rules/dump_rule_text.h"
 
@@ -27,9 +28,9 @@ void Recording::FillSession() {
   SessionControl& control = session_.control();
   session_.Describe();
   control.mode = options_.mode;
-  control.scope = kernel_ == nullptr     ? SessionScope::kHooksOnly
-                  : options_.system_wide ? SessionScope::kSystem
-                                         : SessionScope::kCommand;
+  control.scope =
+      kernel_ == nullptr ? SessionScope::kHooksOnly : KernelScope(options_);
+  DescribeGating(options_, control);
   if (control.scope == SessionScope::kCommand) {
     control.root_pid = RootPids().front();
   }

@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "runtime/recorder/capabilities.h"
 #include "runtime/recorder/record_check.h"
+#include "runtime/recorder/recorded_gating.h"
 #include "runtime/recorder/recording.h"
 #include "runtime/recorder/small_file.h"
 
@@ -105,7 +106,7 @@ void Recording::BeginKernel(absl::Status& status) {
   const SessionControl& control = session_.control();
   std::copy(std::begin(control.uuid), std::end(control.uuid),
             target.uuid.begin());
-  if (control.scope == SessionScope::kCommand) target.root_pids = RootPids();
+  if (MarksRoots(options_)) target.root_pids = RootPids();
   const absl::Status began = kernel_->Begin(target);
   if (began.ok()) {
     kernel_began_ = true;

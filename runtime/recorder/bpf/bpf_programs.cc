@@ -72,6 +72,24 @@ countrace_counter_source SourceOf(const EventSpec& event, bool fault_records) {
   }
 }
 
+template <typename Constants>
+void SetMarkConstants(const BpfProgramOptions& options, Constants& constants) {
+  const logformat::Gating& gating = options.gating;
+  constants.count_marked = gating.marked ? 1 : 0;
+  constants.count_unmarked = gating.unmarked ? 1 : 0;
+  constants.follows_marks = options.follow_marks ? 1 : 0;
+  const ProcessMarks& marks = options.marks;
+  constants.mark_globs_count = static_cast<std::uint32_t>(marks.globs().size());
+  constants.mark_users_count = static_cast<std::uint32_t>(marks.uids().size());
+  constants.mark_cgroups_count =
+      static_cast<std::uint32_t>(marks.cgroups().size());
+  static_assert(COUNTRACE_MAX_MARKS == logformat::kMaxMarks);
+  std::copy(marks.uids().begin(), marks.uids().end(), constants.mark_users);
+  for (std::size_t i = 0; i < marks.cgroups().size(); ++i) {
+    constants.mark_cgroups[i] = marks.cgroups()[i].id;
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<BpfPrograms>> BpfPrograms::Load(
@@ -82,6 +100,7 @@ absl::StatusOr<std::unique_ptr<BpfPrograms>> BpfPrograms::Load(
   absl::Status status = programs->Open(options, messages);
   if (status.ok()) status = programs->MapMemory();
   if (status.ok()) status = programs->StoreRules(options.hook_rules);
+  if (status.ok()) status = programs->StoreMarks(options.marks);
   if (status.ok()) status = programs->OpenEvents(options);
   if (status.ok()) status = programs->Attach(options, messages);
   libbpf_set_print(old_print);
@@ -133,7 +152,7 @@ int BpfPrograms::OpenAndLoad(const BpfProgramOptions& options,
   constants.ring_mask = static_cast<std::uint32_t>(ring_bytes_ - 1);
   constants.counter_count = static_cast<std::uint32_t>(options.events.size());
   constants.slot_count = slots_;
-  constants.only_marked = options.only_marked ? 1 : 0;
+  SetMarkConstants(options, constants);
   constants.dump_families = 1u << COUNTRACE_FAMILY_LISTED;
   for (std::uint32_t slot = 0; slot < slots_; ++slot) {
     constants.cpu_slot[options.cpus[slot]] =
@@ -230,6 +249,16 @@ absl::Status BpfPrograms::StoreRules(const KernelHookRules& rules) {
   return absl::OkStatus();
 }
 
+absl::Status BpfPrograms::StoreMarks(const ProcessMarks& marks) {
+  const int map = bpf_map__fd(skeleton_->maps.mark_globs);
+  for (std::uint32_t i = 0; i < marks.globs().size(); ++i) {
+    if (bpf_map_update_elem(map, &i, &marks.globs()[i], BPF_ANY) != 0) {
+      return BpfError(errno, "Cannot hand the marked names to BPF");
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status BpfPrograms::OpenEvents(const BpfProgramOptions& options) {
   const int map = bpf_map__fd(skeleton_->maps.perf_events);
   for (std::uint32_t slot = 0; slot < slots_; ++slot) {
@@ -271,6 +300,7 @@ absl::Status BpfPrograms::Attach(const BpfProgramOptions& options,
                          *skeleton_, links_, messages);
   if (!hooks.ok()) return hooks;
   if (!options.fault_records) return absl::OkStatus();
+  const FaultMode mode = ModeOfFaults(options.events);
   for (const std::uint32_t cpu : options.cpus) {
     perf_event_attr attr{};
     attr.size = sizeof(attr);
@@ -278,6 +308,8 @@ absl::Status BpfPrograms::Attach(const BpfProgramOptions& options,
     attr.config = PERF_COUNT_SW_PAGE_FAULTS;
     attr.sample_period = 1;
     attr.sample_type = PERF_SAMPLE_ADDR;
+    attr.exclude_user = mode.exclude_user;
+    attr.exclude_kernel = mode.exclude_kernel;
     ScopedFd fd(OpenPerfEvent(attr, -1, static_cast<int>(cpu), -1));
     if (!fd.is_open()) {
       return ErrnoStatus(
@@ -331,6 +363,13 @@ absl::Status BpfPrograms::Mark(std::int32_t pid) {
     return absl::OkStatus();
   }
   return ErrnoStatus(errno, absl::StrFormat("Cannot mark process %d", pid));
+}
+
+bool BpfPrograms::IsMarked(std::int32_t pid) const {
+  const auto key = static_cast<std::uint32_t>(pid);
+  std::uint8_t mark = 0;
+  return bpf_map_lookup_elem(bpf_map__fd(skeleton_->maps.marked_processes),
+                             &key, &mark) == 0;
 }
 
 std::uint64_t BpfPrograms::SumOverPrograms(

@@ -13,11 +13,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "logformat/gating.h"
 #include "logformat/packet_layout.h"
 #include "runtime/recorder/bpf/kernel_ring.h"
 #include "runtime/recorder/event_name.h"
 #include "runtime/recorder/kernel_hooks/kernel_hook_request.h"
 #include "runtime/recorder/kernel_hooks/kernel_hook_rules.h"
+#include "runtime/recorder/process_marks.h"
 #include "runtime/recorder/scoped_fd.h"
 
 struct kernel_programs;  // the generated skeleton
@@ -33,8 +35,10 @@ struct BpfProgramOptions {
   bool wakeups = false;
   KernelHookRequest hooks;
   KernelHookRules hook_rules;
-  // Kernel hooks of marked processes only.
-  bool only_marked = false;
+  // Whose records are written, and of which mode fault records are.
+  logformat::Gating gating;
+  ProcessMarks marks;
+  bool follow_marks = false;     // somebody asks who is marked
   std::uint64_t ring_bytes = 0;  // of each CPU, rounded up to a power of two
 };
 
@@ -55,9 +59,9 @@ class BpfPrograms {
   absl::Status DumpCounters(std::uint32_t cpu,
                             logformat::CountersReason reason);
   void Detach();
-  // Marks a process, so that its kernel hooks, and those of what it forks from
-  // now on, are recorded.
+  // Marks a process, and so what it forks from now on.
   absl::Status Mark(std::int32_t pid);
+  bool IsMarked(std::int32_t pid) const;
   // Times a program did not run because it was running already on that CPU,
   // and processes that could not be marked: records that are missing.
   std::uint64_t missed_runs() const;
@@ -89,6 +93,7 @@ class BpfPrograms {
   absl::Status Open(const BpfProgramOptions& options,
                     std::vector<std::string>& messages);
   absl::Status MapMemory();
+  absl::Status StoreMarks(const ProcessMarks& marks);
   absl::Status StoreRules(const KernelHookRules& rules);
   absl::Status OpenEvents(const BpfProgramOptions& options);
   absl::Status Attach(const BpfProgramOptions& options,

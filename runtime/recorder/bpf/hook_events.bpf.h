@@ -7,14 +7,25 @@
 #include "marked_processes.bpf.h"
 #include "ring_writer.bpf.h"
 
-// Writes a record of a hook, unless the process on the CPU is not recorded.
+// Interrupts are nobody's work: unmarked, whomever they interrupt (an interrupt
+// clears MSR(PM)); marked processes' stays need theirs to be cut out.
+static __always_inline int is_counted_in(__u32 family, __u32 pid) {
+  if (count_unmarked &&
+      (family == COUNTRACE_FAMILY_IRQ || family == COUNTRACE_FAMILY_VECTOR ||
+       family == COUNTRACE_FAMILY_SOFTIRQ)) {
+    return 1;
+  }
+  return is_counted(pid);
+}
+
+// Writes a record of a hook, unless the process on the CPU is not counted.
 static __always_inline int hook_event_with(__u32 family, __u32 place,
                                            __u32 number,
                                            const struct hook_values* values) {
   struct countrace_ring_control* control = this_control();
   if (!is_recording(control)) return 0;
   const __u64 ids = bpf_get_current_pid_tgid();
-  if (!is_marked(ids >> 32)) return 0;
+  if (!is_counted_in(family, ids >> 32)) return 0;
   const __u64 now = bpf_ktime_get_ns();
   const int dump = carries_dump(family, place, number, (__u32)ids, now, values);
   const __u32 counters = dump ? counter_count : 0;

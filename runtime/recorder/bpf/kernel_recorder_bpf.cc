@@ -21,18 +21,20 @@ namespace countrace::runtime {
 namespace {
 
 using logformat::CountersReason;
-using logformat::SessionScope;
 
 class BpfKernelRecorder final : public KernelRecorder {
  public:
-  BpfKernelRecorder(SessionScope scope, std::vector<EventSpec> events,
+  BpfKernelRecorder(const KernelRecorderOptions& options,
+                    std::vector<EventSpec> events,
                     std::unique_ptr<BpfPrograms> programs,
                     const std::vector<std::uint32_t>& cpus,
                     std::unique_ptr<KernelHookRegistry> hooks,
                     std::vector<std::string> messages)
       : events_(std::move(events)),
         programs_(std::move(programs)),
-        streams_(scope),
+        marks_(options.marks),
+        streams_(options.gating, options.marks,
+                 [this](std::int32_t pid) { return programs_->IsMarked(pid); }),
         hooks_(std::move(hooks)),
         run_time_(*programs_),
         messages_(std::move(messages)) {
@@ -53,10 +55,12 @@ class BpfKernelRecorder final : public KernelRecorder {
   }
 
  private:
+  absl::Status MarkProcesses(const std::vector<std::int32_t>& root_pids);
   void ReadRings();
 
   std::vector<EventSpec> events_;
   std::unique_ptr<BpfPrograms> programs_;
+  ProcessMarks marks_;
   CpuStreams streams_;
   std::unique_ptr<KernelHookRegistry> hooks_;  // null: none are recorded
   RunTimeSampler run_time_;
@@ -73,11 +77,9 @@ absl::Status BpfKernelRecorder::Begin(const KernelRecorderTarget& target) {
   if (hooks_ != nullptr) {
     status = hooks_->Open(target.directory);
     if (!status.ok()) return status;
-    for (const std::int32_t pid : target.root_pids) {
-      status = programs_->Mark(pid);
-      if (!status.ok()) return status;
-    }
   }
+  status = MarkProcesses(target.root_pids);
+  if (!status.ok()) return status;
   for (std::size_t slot = 0; slot < streams_.all().size(); ++slot) {
     CpuStream& stream = streams_.all()[slot];
     readers_.emplace_back(programs_->control(slot), programs_->ring(slot),
@@ -92,6 +94,22 @@ absl::Status BpfKernelRecorder::Begin(const KernelRecorderTarget& target) {
   ReadRings();
   streams_.StoreBegin();
   streams_.StoreThreads(threads);
+  return absl::OkStatus();
+}
+
+absl::Status BpfKernelRecorder::MarkProcesses(
+    const std::vector<std::int32_t>& root_pids) {
+  for (const std::int32_t pid : root_pids) {
+    const absl::Status status = programs_->Mark(pid);
+    if (!status.ok()) return status;
+  }
+  if (marks_.empty()) return absl::OkStatus();
+  // What is forked meanwhile inherits; who gets the name is marked there.
+  for (const ProcessThread& thread : ScanThreads()) {
+    if (thread.tid != thread.pid || !marks_.Matches(thread)) continue;
+    const absl::Status status = programs_->Mark(thread.pid);
+    if (!status.ok()) return status;
+  }
   return absl::OkStatus();
 }
 
@@ -207,7 +225,10 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenBpfKernelRecorder(
   programs.wakeups = options.wakeups;
   programs.hooks = options.hooks;
   programs.hook_rules = options.hook_rules;
-  programs.only_marked = options.scope == SessionScope::kCommand;
+  programs.gating = options.gating;
+  programs.marks = options.marks;
+  programs.follow_marks =
+      !options.gating.every_process() || !options.marks.empty();
   programs.ring_bytes = options.ring_bytes;
   auto loaded = BpfPrograms::Load(programs, messages);
   if (!loaded.ok()) return loaded.status();
@@ -224,7 +245,7 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenBpfKernelRecorder(
     hooks = std::make_unique<KernelHookRegistry>(options.hooks.dynamic);
   }
   return std::make_unique<BpfKernelRecorder>(
-      options.scope, *std::move(events), *std::move(loaded), *online,
+      options, *std::move(events), *std::move(loaded), *online,
       std::move(hooks), std::move(messages));
 }
 

@@ -8,7 +8,13 @@
 #ifndef COUNTRACE_RUNTIME_RECORDER_BPF_KERNEL_RING_H_
 #define COUNTRACE_RUNTIME_RECORDER_BPF_KERNEL_RING_H_
 
+#include "logformat/comm_glob.h"
+
 #define COUNTRACE_MAX_COUNTERS 16
+#define COUNTRACE_MAX_MARKS 8
+// Deeper cgroups are not looked for.
+#define COUNTRACE_CGROUP_LEVELS 16
+#define COUNTRACE_STATE_MARKED 2  // logformat::kStateMarked
 // Largest record: a dispatch with all counters.
 #define COUNTRACE_RING_SLACK 256
 #define COUNTRACE_MAX_CPUS 1024

@@ -46,7 +46,7 @@ std::size_t RecordBytes(std::uint16_t event_id, std::size_t counters) {
     case CpuEvent::kSwitchIn:
       return sizeof(logformat::SwitchInRecord);
     case CpuEvent::kProcessState:
-      break;
+      return sizeof(logformat::StateRecord);
   }
   return 0;
 }

@@ -18,6 +18,20 @@
 #include "kernel_ring.h"
 #include "kernel_types.bpf.h"
 
+// Event ids of logformat/packet_layout.h (a test compares them).
+enum {
+  EVENT_DISPATCH = 1,
+  EVENT_COUNTERS = 2,
+  EVENT_FORK = 3,
+  EVENT_EXEC = 4,
+  EVENT_COMM = 5,
+  EVENT_EXIT = 6,
+  EVENT_FAULT = 7,
+  EVENT_PROCESS_STATE = 8,
+  EVENT_SWITCH_IN = 9,
+  EVENT_WAKEUP = 10,
+};
+
 // Set before the programs are loaded: constants to the verifier.
 const volatile __u32 ring_mask = 4095;
 const volatile __u32 counter_count = 0;

@@ -7,19 +7,6 @@
 #include "marked_processes.bpf.h"
 #include "ring_writer.bpf.h"
 
-// Event ids of logformat/packet_layout.h (a test compares them).
-enum {
-  EVENT_DISPATCH = 1,
-  EVENT_COUNTERS = 2,
-  EVENT_FORK = 3,
-  EVENT_EXEC = 4,
-  EVENT_COMM = 5,
-  EVENT_EXIT = 6,
-  EVENT_FAULT = 7,
-  EVENT_SWITCH_IN = 9,
-  EVENT_WAKEUP = 10,
-};
-
 // What the tracepoint prints as prev_state (include/trace/events/sched.h).
 static __always_inline __u64 switch_state(int preempt, __u32 prev_state,
                                           const struct task_struct* prev) {
@@ -58,6 +45,7 @@ int BPF_PROG(on_switch, _Bool preempt, struct task_struct* prev,
              struct task_struct* next, unsigned int prev_state) {
   struct countrace_ring_control* control = this_control();
   if (!is_recording(control)) return 0;
+  mark_if_owned(prev);
   const __u64 now = bpf_ktime_get_ns();
   if (control->task && control->task != (__u64)prev) {
     note_hidden_switch(control, prev, now);
@@ -81,6 +69,10 @@ int BPF_PROG(on_switch, _Bool preempt, struct task_struct* prev,
 static __always_inline int wakeup_event(const struct task_struct* wakee) {
   struct countrace_ring_control* control = this_control();
   if (!is_recording(control)) return 0;
+  if (!is_counted(bpf_get_current_pid_tgid() >> 32) &&
+      !is_counted(wakee->tgid)) {
+    return 0;
+  }
   const __u64 now = bpf_ktime_get_ns();
   __u64* record = reserve(control, 16, now);
   if (!record) return 0;
@@ -119,6 +111,7 @@ static __always_inline int task_event(__u16 event, struct task_struct* task,
 
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
+  mark_if_owned(parent);
   inherit_mark(parent, child);
   forget_rules_of(child->pid);
   return task_event(EVENT_FORK, child, parent);
@@ -152,6 +145,8 @@ int BPF_PROG(on_exec, struct task_struct* task, int old_pid,
              struct linux_binprm* binary) {
   // Another than the first thread takes over the first one's tid.
   if (old_pid != task->pid) forget_rules_of(old_pid);
+  mark_if_named(task, task->comm);
+  mark_if_owned(task);
   return comm_event(EVENT_EXEC, task, task->comm);
 }
 
@@ -162,6 +157,10 @@ int BPF_PROG(on_rename, struct task_struct* task, const char* comm) {
       BPF_CORE_READ_BITFIELD(task, in_execve)) {
     return 0;
   }
+  // Somebody else may rename it, too (/proc/PID/comm).
+  if (task->tgid == (int)(bpf_get_current_pid_tgid() >> 32)) {
+    mark_if_named(task, comm);
+  }
   return comm_event(EVENT_COMM, task, comm);
 }
 
@@ -170,11 +169,12 @@ SEC("perf_event")
 int on_fault(struct bpf_perf_event_data* data) {
   struct countrace_ring_control* control = this_control();
   if (!is_recording(control)) return 0;
+  const __u64 ids = bpf_get_current_pid_tgid();
+  __sync_fetch_and_add(&control->faults, 1);
+  if (!is_counted(ids >> 32)) return 0;
   const __u64 now = bpf_ktime_get_ns();
   __u64* record = reserve(control, 24, now);
-  __sync_fetch_and_add(&control->faults, 1);
   if (!record) return 0;
-  const __u64 ids = bpf_get_current_pid_tgid();
   record[1] = ids >> 32 | ids << 32;  // pid, tid
   record[2] = data->addr;
   commit(record, EVENT_FAULT, now);

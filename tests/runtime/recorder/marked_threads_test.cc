@@ -1,5 +1,5 @@
 // Which threads belong to a command, from records made by hand.
-#include "runtime/recorder/command_scope.h"
+#include "runtime/recorder/marked_threads.h"
 
 #include <catch2/catch.hpp>
 #include <cstdint>
@@ -13,10 +13,10 @@ namespace {
 using logformat::CpuEvent;
 
 TEST_CASE(
-    "command_scope: descendants are members from fork to their last "
+    "marked_threads: descendants are members from fork to their last "
     "switch",
     "[recorder]") {
-  CommandScope scope;
+  MarkedThreads scope({.unmarked = false});
   scope.Add(100, 100);
   const auto apply = [&](RecordBatch& batch) {
     return scope.Apply(batch, batch.records().back());
@@ -122,6 +122,82 @@ TEST_CASE(
     CHECK_FALSE(exec(200));
     CHECK(scope.size() == 3);
   }
+}
+
+// Records by hand, applied at once.
+class Records {
+ public:
+  explicit Records(MarkedThreads& threads) : threads_(threads) {}
+
+  bool Fork(std::int32_t parent, std::int32_t child) {
+    return Apply(CpuEvent::kFork, logformat::TaskRecord{.header = 0,
+                                                        .pid = child,
+                                                        .tid = child,
+                                                        .parent_pid = parent,
+                                                        .parent_tid = parent});
+  }
+  bool Exec(std::int32_t pid) {
+    return Apply(
+        CpuEvent::kExec,
+        logformat::CommRecord{.header = 0, .pid = pid, .tid = pid, .comm = {}});
+  }
+  bool Fault(std::int32_t pid) {
+    return Apply(CpuEvent::kFault,
+                 logformat::FaultRecord{
+                     .header = 0, .pid = pid, .tid = pid, .address = 0});
+  }
+  bool Mark(std::int32_t pid) {
+    logformat::StateRecord state{};
+    state.pid = state.tid = pid;
+    state.flags = logformat::kStateMarked;
+    return Apply(CpuEvent::kProcessState, state);
+  }
+  bool Dispatch(std::uint32_t prev, std::uint32_t next) {
+    RecordBatch batch;
+    *batch.Add(1, static_cast<std::uint16_t>(CpuEvent::kDispatch), 1) =
+        logformat::PackDispatch(prev, next, 0);
+    return threads_.Apply(batch, batch.records().back());
+  }
+
+ private:
+  template <typename Record>
+  bool Apply(CpuEvent event, const Record& record) {
+    RecordBatch batch;
+    batch.AddStruct(1, event, record);
+    return threads_.Apply(batch, batch.records().back());
+  }
+  MarkedThreads& threads_;
+};
+
+TEST_CASE("marked_threads: a process that is marked in the middle",
+          "[recorder]") {
+  MarkedThreads threads({.unmarked = false});
+  Records records(threads);
+  CHECK_FALSE(records.Fork(1, 10));
+  CHECK_FALSE(records.Dispatch(0, 10));
+  CHECK_FALSE(records.Fault(10));
+  CHECK(records.Mark(10));
+  CHECK(records.Fault(10));
+  CHECK(records.Exec(10));
+  CHECK(records.Dispatch(10, 0));
+  CHECK(records.Fork(10, 11));  // inherits
+  CHECK(records.Dispatch(0, 11));
+  CHECK(records.Fault(11));
+}
+
+TEST_CASE("marked_threads: everything but the marked", "[recorder]") {
+  MarkedThreads threads({.marked = false});
+  threads.Add(10, 10);
+  Records records(threads);
+  CHECK(records.Fault(1));
+  CHECK_FALSE(records.Fault(10));
+  CHECK(records.Dispatch(0, 10));   // from idle, which is unmarked
+  CHECK(records.Dispatch(10, 12));  // to somebody unmarked
+  CHECK(records.Fork(10, 11));      // tells who is marked
+  CHECK_FALSE(records.Dispatch(10, 11));
+  CHECK_FALSE(records.Fault(11));
+  CHECK(records.Exec(11));
+  CHECK_FALSE(records.Fault(11));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "runtime/recorder/command_scope.h"
+#include "runtime/recorder/marked_threads.h"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@ namespace countrace::runtime {
 
 using logformat::CpuEvent;
 
-void CommandScope::Leave(std::int32_t tid) {
+void MarkedThreads::Leave(std::int32_t tid) {
   const auto it = members_.find(tid);
   if (it == members_.end()) return;
   unnamed_.erase(tid);
@@ -28,7 +28,7 @@ void CommandScope::Leave(std::int32_t tid) {
   }
 }
 
-void CommandScope::Exec(std::int32_t pid) {
+void MarkedThreads::Exec(std::int32_t pid) {
   const bool member =
       std::any_of(members_.begin(), members_.end(),
                   [pid](const auto& entry) { return entry.second == pid; });
@@ -40,7 +40,8 @@ void CommandScope::Exec(std::int32_t pid) {
   dead_leaders_.erase(pid);
 }
 
-bool CommandScope::Apply(const RecordBatch& batch, const KernelRecord& record) {
+bool MarkedThreads::Apply(const RecordBatch& batch,
+                          const KernelRecord& record) {
   if (record.event_id == kLossEntry) {
     // The last switch of any of them may be lost.
     exited_.clear();
@@ -48,6 +49,7 @@ bool CommandScope::Apply(const RecordBatch& batch, const KernelRecord& record) {
     return true;
   }
   if (logformat::IsKernelHookEvent(record.event_id)) {
+    if (counted_.unmarked) return true;
     // The kernel writes those of marked processes only: an unknown thread is a
     // member whose fork record was lost.
     const std::uint64_t ids = *batch.Words(record);
@@ -65,7 +67,7 @@ bool CommandScope::Apply(const RecordBatch& batch, const KernelRecord& record) {
       const auto prev = static_cast<std::int32_t>(packed & 0xffffff);
       const auto next = static_cast<std::int32_t>((packed >> 24) & 0xffffff);
       const bool prev_member = Contains(prev);
-      const bool keep = prev_member || Contains(next);
+      const bool keep = Counts(prev) || Counts(next);
       if (prev_member && ((packed >> 48) & logformat::kSwitchDead) != 0 &&
           reused_.erase(prev) == 0) {
         exited_.erase(prev);
@@ -76,15 +78,15 @@ bool CommandScope::Apply(const RecordBatch& batch, const KernelRecord& record) {
     case CpuEvent::kWakeup:
     case CpuEvent::kSwitchIn: {
       const std::uint64_t packed = *batch.Words(record);
-      return Contains(static_cast<std::int32_t>(packed & 0xffffff)) ||
-             Contains(static_cast<std::int32_t>(packed >> 24 & 0xffffff));
+      return Counts(static_cast<std::int32_t>(packed & 0xffffff)) ||
+             Counts(static_cast<std::int32_t>(packed >> 24 & 0xffffff));
     }
     case CpuEvent::kFork: {
       const auto task = batch.Body<logformat::TaskRecord>(record);
       if (!Contains(task.parent_tid)) {
         // A reused tid: whoever had it before is gone.
         if (Contains(task.tid)) Leave(task.tid);
-        return false;
+        return counted_.unmarked;
       }
       if (exited_.erase(task.tid) != 0) reused_.insert(task.tid);
       Add(task.pid, task.tid);
@@ -93,20 +95,27 @@ bool CommandScope::Apply(const RecordBatch& batch, const KernelRecord& record) {
     case CpuEvent::kExec: {
       const auto comm = batch.Body<logformat::CommRecord>(record);
       Exec(comm.pid);
-      return Contains(comm.tid);
+      return counted_.unmarked || Contains(comm.tid);
     }
     case CpuEvent::kComm:
-      return Contains(batch.Body<logformat::CommRecord>(record).tid);
+      return counted_.unmarked ||
+             Contains(batch.Body<logformat::CommRecord>(record).tid);
     case CpuEvent::kExit: {
       const auto task = batch.Body<logformat::TaskRecord>(record);
-      if (!Contains(task.tid)) return false;
+      if (!Contains(task.tid)) return counted_.unmarked;
       exited_.insert(task.tid);
       return true;
     }
     case CpuEvent::kFault:
-      return Contains(batch.Body<logformat::FaultRecord>(record).tid);
+      return Counts(batch.Body<logformat::FaultRecord>(record).tid);
+    case CpuEvent::kProcessState: {
+      const auto state = batch.Body<logformat::StateRecord>(record);
+      if ((state.flags & logformat::kStateMarked) != 0) {
+        Add(state.pid, state.tid);
+      }
+      return true;
+    }
     case CpuEvent::kCounters:
-    case CpuEvent::kProcessState:
       return true;
   }
   return false;
