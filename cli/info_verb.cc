@@ -119,6 +119,8 @@ std::string Text(const TraceInfo& info, const StreamTotals& totals) {
   line("trace", info.path);
   line("state", StateName(info));
   line("scope", ScopeName(info.scope));
+  line("counted", logformat::GatingText(logformat::GatingOf(info)));
+  for (const std::string& mark : info.marks) line("mark", mark);
   line("command", info.command.empty() ? "none" : info.command);
   line("host", info.hostname + ", Linux " + info.kernel_release);
   line("began", WallClock(info));
@@ -144,12 +146,15 @@ std::string Json(const TraceInfo& info, const StreamTotals& totals,
       " \"command\": %s, \"hostname\": %s, \"kernel_release\": %s,\n"
       " \"begin_ns\": %d, \"began\": \"%s\", \"cpus\": %d,\n"
       " \"events\": %s,\n \"hook_events\": %s,\n"
-      " \"dump_rules\": %s,\n \"triggers\": %s,\n",
+      " \"dump_rules\": %s,\n \"triggers\": %s,\n"
+      " \"count\": %s, \"marks\": %s,\n",
       JsonString(info.path), StateName(info), ScopeName(info.scope),
       JsonString(info.command), JsonString(info.hostname),
       JsonString(info.kernel_release), info.begin_ns, WallClock(info),
       info.cpus, JsonArray(info.cpu_events), JsonArray(info.thread_events),
-      JsonArray(info.dump_rules), TriggersJson(info));
+      JsonArray(info.dump_rules), TriggersJson(info),
+      JsonString(logformat::GatingText(logformat::GatingOf(info))),
+      JsonArray(info.marks));
   absl::StrAppendFormat(
       &out, " \"hooks\": %d, \"packets\": %d, \"bytes\": %d,\n \"streams\": [",
       info.hooks.size(), totals.packets, totals.bytes);

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "cli/dump_rules_dry_run.h"
 #include "cli/exit_status.h"
+#include "cli/gating_options.h"
 #include "cli/open_trace.h"
 #include "cli/progress_bar.h"
 #include "cli/quantity.h"
@@ -108,6 +109,32 @@ constexpr VerbText kText = {
         "the records every 10 ms. `info` of a snapshot says why it was taken.\n"
         "SIGUSR1 always takes one.\n"
         "\n"
+        "Marked are the command, or the processes of -p, and whom --mark "
+        "names\n"
+        "(with -a and --mark only these): processes that match when the "
+        "recording\n"
+        "begins, or later get such a name, user or cgroup. Children inherit "
+        "the\n"
+        "mark, exec keeps it. --count chooses what is counted, of user code "
+        "and\n"
+        "kernel, and of marked and unmarked processes; what it does not name "
+        "of\n"
+        "the two counts both:\n"
+        "\n"
+        "  --count user,marked       user code of marked processes\n"
+        "  --count unmarked          everything but them (--mark self: all "
+        "but\n"
+        "                            the recorder)\n"
+        "  --count 01001             the same as five bits of the POWER2 "
+        "monitor:\n"
+        "                            DIS DP DU DMS DMR, each of which stops\n"
+        "\n"
+        "Of processes that are not counted only the time is kept, as the "
+        "account\n"
+        "`outside`. With one mode, events count that mode (`page-faults:u`); "
+        "what\n"
+        "cannot be split (clocks, switches, tracepoints) is refused.\n"
+        "\n"
         "exit status: that of the command (128 + N if signal N ended it, 127 "
         "if\n"
         "it was not found, 126 if it could not be run); without a command 0.\n"
@@ -126,6 +153,10 @@ constexpr VerbText kText = {
         "\n"
         "# the whole machine for ten seconds\n"
         "countrace record -a --for 10s\n"
+        "\n"
+        "# what the compiler's processes do in the kernel, whoever starts "
+        "them\n"
+        "countrace record -a --for 10s --mark 'cc1*' --count kernel,marked\n"
         "\n"
         "# a function of a running server, and the system calls in it\n"
         "countrace record -a --for 9s --kernel syscalls --hook "
@@ -208,6 +239,8 @@ struct Options {
   std::uint64_t flight_bytes = 0;
   std::string backend = "auto";
   std::string dry_run_trace, format;
+  std::string count;
+  std::vector<std::string> marks;
   bool no_kernel = false, no_fault_records = false;
   bool quiet = false, fail_on_loss = false;
 };
@@ -276,6 +309,14 @@ void AddOptions(VerbParser& parser, Options& options) {
                   "usdt:FILE:PROVIDER:NAME, tracepoint:SYSTEM:NAME or "
                   "tracepoint:SYSTEM:ENTER/EXIT; globs and repeats are "
                   "allowed; needs BPF");
+  parser.AddTexts("--mark", "WHO", options.marks,
+                  "mark processes, separated by commas: PID, self (this "
+                  "recorder), a glob on the command's name, user:NAME, "
+                  "cgroup:/PATH; see below");
+  parser.AddText("--count", "WHAT", options.count,
+                 "what is counted: user, kernel, marked, unmarked, separated "
+                 "by commas, all or none; see below (default: marked with "
+                 "--mark or a command, else all)");
   parser.AddFlag("--no-kernel", options.no_kernel, "record user hooks only");
   parser.AddFlag("--no-fault-records", options.no_fault_records,
                  "count page faults, but do not record each one");
@@ -346,6 +387,10 @@ int RunRecord(const Arguments& arguments) {
                           absl::StrJoin(words, ", ")));
     }
     record.kernel_segments.push_back(what);
+  }
+  if (const auto problem = ParseGatingOptions(options.count, options.marks,
+                                              record.count, record.marks)) {
+    return parser.UsageError(*problem);
   }
   if (record.system_wide && !record.pids.empty()) {
     return parser.UsageError(

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_format.h"
 #include "cli/exit_status.h"
+#include "cli/gating_options.h"
 #include "cli/open_trace.h"
 #include "cli/progress_bar.h"
 #include "cli/terminal.h"
@@ -27,13 +28,25 @@ constexpr VerbText kText = {
         "Every event has a book: processes + own cost + idle + interrupts +\n"
         "outside + unattributed + residual = total. A residual of 0 means "
         "that\n"
-        "nothing is missing. Numbers that are not exact say so.\n",
+        "nothing is missing. Numbers that are not exact say so.\n"
+        "\n"
+        "--count and --mark leave out after the fact what `record` would have "
+        "left\n"
+        "out: processes that are not counted are the account outside. A mark "
+        "is\n"
+        "inherited by forked processes; a name marks from when a process has "
+        "it.\n"
+        "Of user or kernel mode there are the events recorded so "
+        "(page-faults:u).\n",
     .examples =
         "# the summary of ./countrace.ctf\n"
         "countrace report\n"
         "\n"
         "# every call path of a trace\n"
         "countrace report --by path --rows 0 web.ctf\n"
+        "\n"
+        "# only the compiler and what it starts, of a trace of everything\n"
+        "countrace report --mark 'cc1*' web.ctf\n"
         "\n"
         "# for programs: stable names, integer nanoseconds\n"
         "countrace report --format json web.ctf | jq .books\n",
@@ -67,7 +80,9 @@ bool HasLoss(const rmap::Loss& loss) {
 int RunReport(const Arguments& arguments) {
   VerbParser parser(kText);
   std::string trace = kDefaultTrace;
-  std::string format, color, by;
+  std::string format, color, by, count;
+  std::vector<std::string> marks;
+  rmap::GatingRequest gating;
   std::uint64_t rows = 20;
   bool fail_on_loss = false, no_progress = false;
   parser.AddTrace(trace);
@@ -76,18 +91,30 @@ int RunReport(const Arguments& arguments) {
                    "(default: summary, processes, segments, books, loss)");
   parser.AddNumber("--rows", "N", rows, ~std::uint64_t{0},
                    "rows of each text table, 0 = all (default 20)");
+  parser.AddText("--count", "WHAT", count,
+                 "count only this of what was recorded: user, kernel, marked, "
+                 "unmarked, separated by commas, all or none (default: marked "
+                 "with --mark, else all)");
+  parser.AddTexts("--mark", "WHO", marks,
+                  "marks to use instead of the trace's: PID, a glob on the "
+                  "command's name, self (the recorder); separated by commas");
   parser.AddFormat(format, {"text", "json", "jsonl", "csv"});
   parser.AddColor(color);
   parser.AddFailOnLoss(fail_on_loss);
   parser.AddNoProgress(no_progress);
   if (const auto status = parser.Parse(arguments)) return *status;
 
+  if (const auto problem =
+          ParseGatingOptions(count, marks, gating.count, gating.marks)) {
+    return parser.UsageError(*problem);
+  }
   auto reader = OpenTrace(kText.name, trace);
   if (!reader.ok()) return ReportFailure(kText.name, reader.status());
   ProgressBar progress("reading " + trace, ShowProgress() && !no_progress);
-  const auto report = rmap::Reconstruct(
-      **reader,
-      {.progress = ProgressBar::Callback, .progress_context = &progress});
+  const auto report =
+      rmap::Reconstruct(**reader, {.gating = gating,
+                                   .progress = ProgressBar::Callback,
+                                   .progress_context = &progress});
   progress.Clear();
   if (!report.ok()) return ReportFailure(kText.name, report.status());
 
