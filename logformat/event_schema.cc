@@ -44,12 +44,40 @@ std::string OneLine(const std::string& name) {
   return out;
 }
 
+// A dump: its head, if it has one, the values always on, the event set's.
+std::vector<EventField> DumpFields(const std::vector<std::string>& events,
+                                   const EventSets& sets, bool has_head) {
+  std::vector<EventField> fields;
+  if (has_head || sets.rotates()) {
+    fields = {{"mmcr", sets.rotates() ? FieldType::kMmcr : FieldType::kUint32},
+              {"present", FieldType::kUint32}};
+  }
+  std::vector<std::string> names = CounterFieldNames(events);
+  for (std::size_t i = 0; i < sets.always_on(); ++i) {
+    fields.push_back({std::move(names[i]), FieldType::kCounter});
+  }
+  if (!sets.rotates()) return fields;
+  EventField in_force = {"set", FieldType::kEventSet};
+  for (std::size_t set = 0; set < sets.sizes.size(); ++set) {
+    std::vector<EventField>& option = in_force.options.emplace_back();
+    for (std::size_t i = 0; i < sets.largest(); ++i) {
+      const auto event = sets.EventAt(set, sets.always_on() + i);
+      // Fields are as many in every set, so that records are as long.
+      option.push_back({event ? names[*event] : absl::StrFormat("unused_%d", i),
+                        FieldType::kCounter});
+    }
+    if (sets.running_slot) {
+      option.push_back({"time_running", FieldType::kCounter});
+    }
+  }
+  fields.push_back(std::move(in_force));
+  return fields;
+}
+
 void AddCpuClasses(const TraceInfo& info, std::vector<EventClass>& classes) {
   using F = FieldType;
-  std::vector<EventField> counters;
-  for (std::string& name : CounterFieldNames(info.cpu_events)) {
-    counters.push_back({std::move(name), F::kCounter});
-  }
+  const std::vector<EventField> counters =
+      DumpFields(info.cpu_events, info.cpu_sets(), /*has_head=*/false);
   const auto add = [&](CpuEvent id, const char* name,
                        std::vector<EventField> fields, bool dump) {
     if (dump) fields.insert(fields.end(), counters.begin(), counters.end());
@@ -101,10 +129,8 @@ void AddCpuClasses(const TraceInfo& info, std::vector<EventClass>& classes) {
 // Records that the kernel recorder writes at hooks, in the CPUs' streams.
 void AddKernelHookClasses(const TraceInfo& info,
                           std::vector<EventClass>& classes) {
-  std::vector<EventField> counters;
-  for (std::string& name : CounterFieldNames(info.cpu_events)) {
-    counters.push_back({std::move(name), FieldType::kCounter});
-  }
+  const std::vector<EventField> counters =
+      DumpFields(info.cpu_events, info.cpu_sets(), /*has_head=*/false);
   const auto add = [&](std::uint32_t id, const std::string& name, bool exit) {
     for (const bool dump : {false, true}) {
       if (dump && counters.empty()) continue;
@@ -136,10 +162,8 @@ void AddKernelHookClasses(const TraceInfo& info,
 void AddThreadClasses(const TraceInfo& info, std::vector<EventClass>& classes) {
   std::vector<EventField> dump;
   if (!info.thread_events.empty()) {
-    dump = {{"mmcr", FieldType::kUint32}, {"present", FieldType::kUint32}};
-    for (std::string& name : CounterFieldNames(info.thread_events)) {
-      dump.push_back({std::move(name), FieldType::kCounter});
-    }
+    dump =
+        DumpFields(info.thread_events, info.thread_sets(), /*has_head=*/true);
   }
   const auto add = [&](std::uint32_t id, std::string name,
                        std::vector<EventField> fields) {
@@ -149,6 +173,16 @@ void AddThreadClasses(const TraceInfo& info, std::vector<EventClass>& classes) {
                        {},
                        fields});
     if (dump.empty()) return;
+    if (info.thread_sets().rotates()) {
+      // babeltrace2 2.0.4 aborts on a variant in the event's context.
+      fields.insert(fields.begin(), dump.begin(), dump.end());
+      classes.push_back({StreamClass::kThread,
+                         static_cast<std::uint16_t>(id | kEventDumpBit),
+                         std::move(name),
+                         {},
+                         std::move(fields)});
+      return;
+    }
     classes.push_back({StreamClass::kThread,
                        static_cast<std::uint16_t>(id | kEventDumpBit),
                        std::move(name), dump, std::move(fields)});
@@ -172,14 +206,15 @@ void AddThreadClasses(const TraceInfo& info, std::vector<EventClass>& classes) {
 
 }  // namespace
 
-std::size_t FieldBytes(FieldType type) {
-  switch (type) {
+std::size_t FieldBytes(const EventField& field) {
+  switch (field.type) {
     case FieldType::kUint16:
       return 2;
     case FieldType::kUint24:
       return 3;
     case FieldType::kUint32:
     case FieldType::kInt32:
+    case FieldType::kMmcr:
       return 4;
     case FieldType::kUint64:
     case FieldType::kInt64:
@@ -189,6 +224,8 @@ std::size_t FieldBytes(FieldType type) {
       return 8;
     case FieldType::kComm:
       return 16;
+    case FieldType::kEventSet:
+      return field.options.front().size() * 8;
     case FieldType::kString:
       break;
   }
@@ -206,8 +243,9 @@ std::vector<EventClass> EventClasses(const TraceInfo& info) {
 std::vector<std::string> CounterFieldNames(
     const std::vector<std::string>& event_names) {
   std::set<std::string> taken = {
-      "prev_tid", "next_tid", "prev_state", "reason", "running_tid", "mmcr",
-      "present",  "tid",      "pid",        "number", "ret"};
+      "prev_tid", "next_tid", "prev_state",  "reason", "running_tid",
+      "mmcr",     "present",  "tid",         "pid",    "number",
+      "ret",      "set",      "time_running"};
   std::vector<std::string> names;
   for (const std::string& event : event_names) {
     std::string base;

@@ -22,18 +22,21 @@ enum class FieldType : std::uint8_t {
   kInt64,
   kPointer,  // 64 bits, shown in base 16
   kDouble,
-  kString,   // NUL-terminated
-  kComm,     // 16 characters, NUL-padded
-  kCounter,  // 64 bits; in the metadata its name starts with '_'
+  kString,    // NUL-terminated
+  kComm,      // 16 characters, NUL-padded
+  kCounter,   // 64 bits; in the metadata its name starts with '_'
+  kMmcr,      // 32 bits: number of the event set of the dump that it begins
+  kEventSet,  // the values of that set, one of `options`
 };
-
-// Stored size in bytes; 0 for kString.
-std::size_t FieldBytes(FieldType type);
 
 struct EventField {
   std::string name;  // as babeltrace2 shows it
   FieldType type;
+  std::vector<std::vector<EventField>> options = {};  // of kEventSet, by mmcr
 };
+
+// Stored size in bytes; 0 for kString.
+std::size_t FieldBytes(const EventField& field);
 
 struct EventClass {
   StreamClass stream_class;

@@ -254,6 +254,13 @@ std::vector<std::string> TakeTexts(const char* prefix, std::size_t most,
   }
 }
 
+std::vector<std::size_t> TakeSetSizes(const std::string& key, EnvTaker& take) {
+  if (!take.Has(key)) return {};
+  auto sizes = ParseSetSizes(take.String(key));
+  if (!sizes || sizes->empty()) take.MarkBad(key);
+  return std::move(sizes).value_or(std::vector<std::size_t>());
+}
+
 void TakeStreams(EnvTaker& take, TraceDescription& description) {
   for (std::size_t i = 0;; ++i) {
     const std::string key = absl::StrFormat("stream_%d", i);
@@ -412,8 +419,15 @@ absl::StatusOr<TraceDescription> ParseMetadata(std::string_view text,
     info.own_hook_ps = take.Number<std::uint32_t>("own_hook_ps");
     info.own_hook_dump_ps = take.Number<std::uint32_t>("own_hook_dump_ps");
   }
-  info.cpu_events = TakeTexts("cpu_event", kMaxCounters, take);
-  info.thread_events = TakeTexts("thread_event", kMaxCounters, take);
+  info.cpu_events = TakeTexts("cpu_event", kMaxEvents, take);
+  info.thread_events = TakeTexts("thread_event", kMaxEvents, take);
+  info.cpu_set_sizes = TakeSetSizes("cpu_event_sets", take);
+  info.thread_set_sizes = TakeSetSizes("thread_event_sets", take);
+  if (!info.cpu_sets().valid()) take.MarkBad("cpu_event_sets");
+  if (!info.thread_sets().valid()) take.MarkBad("thread_event_sets");
+  info.cpu_event_configs = TakeTexts("cpu_event_config", kMaxEvents, take);
+  info.thread_event_configs =
+      TakeTexts("thread_event_config", kMaxEvents, take);
   info.dump_rules = TakeTexts("dump_rule", COUNTRACE_MAX_DUMP_RULES, take);
   if (take.Has("count")) {
     info.gating = ParseGating(take.String("count"));

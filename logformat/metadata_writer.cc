@@ -90,8 +90,37 @@ const char* TypeName(FieldType type) {
       return "string";
     case FieldType::kComm:
       return "comm_char_t";
+    case FieldType::kMmcr:
+    case FieldType::kEventSet:
+      break;  // have shapes of their own
   }
   return "";
+}
+
+// The number of the event set in force.
+void AppendMmcr(const std::vector<EventField>& fields, std::string& text) {
+  std::size_t sets = 0;
+  for (const EventField& field : fields) sets += field.options.size();
+  text += "\t\tenum : uint32_t {";
+  for (std::size_t set = 0; set < sets; ++set) {
+    absl::StrAppendFormat(&text, "%s set_%d = %d", set == 0 ? "" : ",", set,
+                          set);
+  }
+  text += " } mmcr;\n";
+}
+
+// Its values. The tag is a field of the same struct: babeltrace2 2.0.4 takes
+// none of the packet's context.
+void AppendEventSet(const EventField& field, std::string& text) {
+  text += "\t\tvariant <mmcr> {\n";
+  for (std::size_t set = 0; set < field.options.size(); ++set) {
+    text += "\t\t\tstruct {";
+    for (const EventField& value : field.options[set]) {
+      absl::StrAppendFormat(&text, " uint64_t _%s;", value.name);
+    }
+    absl::StrAppendFormat(&text, " } set_%d;\n", set);
+  }
+  absl::StrAppendFormat(&text, "\t\t} %s;\n", field.name);
 }
 
 void AppendStruct(const char* role, const std::vector<EventField>& fields,
@@ -99,6 +128,14 @@ void AppendStruct(const char* role, const std::vector<EventField>& fields,
   if (fields.empty()) return;
   absl::StrAppendFormat(&text, "\t%s := struct {\n", role);
   for (const EventField& field : fields) {
+    if (field.type == FieldType::kMmcr) {
+      AppendMmcr(fields, text);
+      continue;
+    }
+    if (field.type == FieldType::kEventSet) {
+      AppendEventSet(field, text);
+      continue;
+    }
     // Readers strip one leading '_': it keeps names such as "event" or "01c"
     // from being TSDL keywords or no identifiers at all.
     absl::StrAppendFormat(&text, "\t\t%s %s%s%s;\n", TypeName(field.type),
@@ -140,7 +177,9 @@ void AppendEnv(const TraceDescription& description, std::string& text) {
   };
   text += "env {\n";
   string("tracer_name", "countrace");
-  number("countrace_format", kFormatVersion);
+  const bool rotates =
+      info.cpu_sets().rotates() || info.thread_sets().rotates();
+  number("countrace_format", rotates ? kFormatVersion : kFormatVersionOneSet);
   string("boot_id", FormatUuid(info.boot_id));
   string("hostname", info.hostname);
   string("kernel_release", info.kernel_release);
@@ -170,6 +209,18 @@ void AppendEnv(const TraceDescription& description, std::string& text) {
   }
   strings("cpu_event", info.cpu_events);
   strings("thread_event", info.thread_events);
+  const auto sets = [&](const std::string& who, const EventSets& of,
+                        const std::vector<std::string>& names) {
+    if (!of.rotates()) return;
+    string(who + "_event_sets", SetSizesText(of));
+    for (std::size_t i = 0; i < of.sizes.size(); ++i) {
+      string(absl::StrFormat("%s_event_set_%d", who, i), SetText(of, i, names));
+    }
+  };
+  sets("cpu", info.cpu_sets(), info.cpu_events);
+  sets("thread", info.thread_sets(), info.thread_events);
+  strings("cpu_event_config", info.cpu_event_configs);
+  strings("thread_event_config", info.thread_event_configs);
   strings("dump_rule", info.dump_rules);
   for (std::size_t i = 0; i < info.triggers.size(); ++i) {
     string(absl::StrFormat("trigger_%d", i), TriggerText(info.triggers[i]));

@@ -11,7 +11,9 @@
 
 namespace countrace::logformat {
 
-inline constexpr std::uint32_t kFormatVersion = 1;
+// Of traces whose event sets rotate; of all others 1.
+inline constexpr std::uint32_t kFormatVersion = 2;
+inline constexpr std::uint32_t kFormatVersionOneSet = 1;
 inline constexpr std::uint32_t kPacketMagic = 0xC1FC1FC1;  // CTF 1.8, 5.1
 
 // Everything in a packet starts at a multiple of this many bytes.
@@ -70,7 +72,7 @@ struct PacketHead {
   std::int32_t pid;       // thread group of a kThread packet, else -1
   std::int32_t tid;       // thread of a kThread packet, else -1
   std::uint32_t mmcr;     // event set in force
-  std::uint32_t present;  // kCpu: bit i set = counter i was counted
+  std::uint32_t present;  // kCpu: bit i set = value i of a dump was counted
   std::uint32_t flags;    // PacketFlags
 };
 static_assert(sizeof(PacketHead) == 176, "FORMAT.md section 3.1");
@@ -139,12 +141,15 @@ constexpr std::uint32_t EventHookId(std::uint16_t event_id) noexcept {
 // payload.
 struct ThreadDump {
   std::uint32_t mmcr;     // event set of these counts
-  std::uint32_t present;  // bit i: counter i was read; bit 16 + i: it was
+  std::uint32_t present;  // bit i: value i was read; bit 16 + i: it was
                           // multiplexed (running < enabled) at this dump
 };
 static_assert(sizeof(ThreadDump) == 8, "FORMAT.md section 4.2");
 
+// Values of one dump, and events of a session in all its sets.
 inline constexpr std::size_t kMaxCounters = 16;
+inline constexpr std::size_t kMaxEvents = 32;
+inline constexpr std::size_t kMaxEventSets = 8;
 inline constexpr std::size_t kMaxPayloadValues = 6;
 // Longer strings are cut to this many bytes, the NUL included.
 inline constexpr std::size_t kMaxStringBytes = 512;
@@ -194,7 +199,8 @@ enum class CpuEvent : std::uint16_t {
 inline constexpr std::uint16_t kCpuEventMax = 10;
 
 // N = number of events of the session's event set; counters are cumulative
-// since the recording began on this CPU. With 4 counters: 48 bytes.
+// since the recording began on this CPU. With 4 counters: 48 bytes. If sets
+// rotate, a ThreadDump and N values as event_sets.h lays them out.
 struct DispatchRecord {
   std::uint64_t header;
   // Bits 0..23 tid switched out, 24..47 tid switched in (0 = idle), 48..63
@@ -260,7 +266,15 @@ struct CountersRecord {  // event `counters`
   std::uint32_t reason;       // CountersReason
   std::uint32_t running_tid;  // thread on the CPU at this instant, 0 = idle
 };
-enum class CountersReason : std::uint32_t { kBegin = 0, kEnd = 1, kTick = 2 };
+// Of a set's end or beginning: whoever ran there before goes on.
+inline constexpr std::uint32_t kRunningTidUnknown = 0xffffffff;
+enum class CountersReason : std::uint32_t {
+  kBegin = 0,
+  kEnd = 1,
+  kTick = 2,
+  kSetEnd = 3,    // the last values of the event set in force
+  kSetBegin = 4,  // the first values of the one that follows
+};
 
 struct TaskRecord {  // events `fork` and `exit`
   std::uint64_t header;

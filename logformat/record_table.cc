@@ -26,7 +26,7 @@ RecordTable::RecordTable(const std::vector<EventClass>& classes,
         if (field.type == FieldType::kString) {
           pieces.push_back(0);
         } else {
-          pieces.back() += FieldBytes(field.type);
+          pieces.back() += FieldBytes(field);
         }
       }
     }

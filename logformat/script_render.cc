@@ -77,7 +77,7 @@ bool IsHostile(std::uint32_t point) {
 // length was checked against the same schema when it was read.
 void AppendField(const EventField& field, std::span<const std::byte>& bytes,
                  std::string& out) {
-  std::size_t size = FieldBytes(field.type);
+  std::size_t size = FieldBytes(field);
   const std::byte* at = bytes.data();
   if (field.type == FieldType::kString) {
     const void* nul = std::memchr(at, 0, bytes.size());
@@ -97,6 +97,7 @@ void AppendField(const EventField& field, std::span<const std::byte>& bytes,
                    out);
       break;
     case FieldType::kUint32:
+    case FieldType::kMmcr:
       AppendNumber(Load<std::uint32_t>(at), out);
       break;
     case FieldType::kInt32:
@@ -123,17 +124,29 @@ void AppendField(const EventField& field, std::span<const std::byte>& bytes,
       out += '"';
       break;
     }
+    case FieldType::kEventSet:  // AppendStruct() takes its fields one by one
+      return;
   }
   bytes = bytes.subspan(size);
 }
 
-void AppendStruct(const std::vector<EventField>& fields,
+void AppendStruct(const std::vector<EventField>& fields, std::uint32_t mmcr,
                   std::span<const std::byte>& bytes, std::string& out) {
   out += "{ ";
   bool first = true;
   for (const EventField& field : fields) {
     if (!first) out += ", ";
     first = false;
+    if (field.type == FieldType::kEventSet) {
+      out += field.name;
+      out += " = ";
+      // A set that there is not: damage. The bytes are shown all the same.
+      const std::size_t set = mmcr < field.options.size() ? mmcr : 0;
+      out += "{ ";  // as babeltrace2 shows a variant
+      AppendStruct(field.options[set], mmcr, bytes, out);
+      out += " }";
+      continue;
+    }
     out += field.name;
     out += " = ";
     AppendField(field, bytes, out);
@@ -211,10 +224,11 @@ void ScriptRenderer::AppendFields(const EventRecord& record,
   if (event == nullptr) return;
   std::span<const std::byte> bytes =
       record.bytes.subspan(sizeof(std::uint64_t));
-  if (!event->context.empty()) AppendStruct(event->context, bytes, out);
+  if (!event->context.empty())
+    AppendStruct(event->context, record.mmcr, bytes, out);
   if (event->fields.empty()) return;
   if (!event->context.empty()) out += ", ";
-  AppendStruct(event->fields, bytes, out);
+  AppendStruct(event->fields, record.mmcr, bytes, out);
 }
 
 void ScriptRenderer::AppendRecord(const EventRecord& record,

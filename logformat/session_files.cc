@@ -25,6 +25,16 @@ absl::Status Damaged(const std::string& path, std::string_view what,
       path, kSessionFile, what, found, expected));
 }
 
+// perf_event_attr's part that says what is counted. On POWER the config of an
+// event is what the kernel makes its part of MMCR0 to MMCR3 and MMCRA of.
+std::string ConfigText(const SessionEvent& event) {
+  return absl::StrFormat(
+      "type=%d config=0x%x config1=0x%x config2=0x%x%s%s", event.type,
+      event.config, event.config1, event.config2,
+      (event.flags & kEventExcludeUser) != 0 ? " exclude_user" : "",
+      (event.flags & kEventExcludeKernel) != 0 ? " exclude_kernel" : "");
+}
+
 absl::Status Check(const SessionControl& session, const std::string& path) {
   if (session.magic != kSessionMagic) {
     return Damaged(path, "magic", session.magic, kSessionMagic);
@@ -41,8 +51,14 @@ absl::Status Check(const SessionControl& session, const std::string& path) {
   }
   for (const std::uint32_t count :
        {session.cpu_event_count, session.thread_event_count}) {
-    if (count > kMaxCounters) {
-      return Damaged(path, "event-count", count, kMaxCounters);
+    if (count > kMaxEvents) {
+      return Damaged(path, "event-count", count, kMaxEvents);
+    }
+  }
+  for (const std::uint32_t count :
+       {session.cpu_set_count, session.thread_set_count}) {
+    if (count > kMaxEventSets) {
+      return Damaged(path, "event-set-count", count, kMaxEventSets);
     }
   }
   if (session.dump_rule_count > COUNTRACE_MAX_DUMP_RULES) {
@@ -177,6 +193,31 @@ absl::StatusOr<TraceDescription> ReadSessionFiles(const std::string& path) {
   }
   for (std::uint32_t i = 0; i < session.thread_event_count; ++i) {
     info.thread_events.push_back(Text(session.thread_events[i].name));
+  }
+  info.cpu_set_sizes.assign(session.cpu_set_sizes,
+                            session.cpu_set_sizes + session.cpu_set_count);
+  info.thread_set_sizes.assign(
+      session.thread_set_sizes,
+      session.thread_set_sizes + session.thread_set_count);
+  for (const EventSets& sets : {info.cpu_sets(), info.thread_sets()}) {
+    if (!sets.valid()) {
+      return Damaged(path, "events-of-sets", sets.slots(), kMaxCounters);
+    }
+  }
+  const auto configs = [](const SessionEvent* events, std::uint32_t count) {
+    std::vector<std::string> texts;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      texts.push_back(ConfigText(events[i]));
+    }
+    return texts;
+  };
+  if (info.cpu_sets().rotates()) {
+    info.cpu_event_configs =
+        configs(session.cpu_events, session.cpu_event_count);
+  }
+  if (info.thread_sets().rotates()) {
+    info.thread_event_configs =
+        configs(session.thread_events, session.thread_event_count);
   }
   for (std::uint32_t i = 0; i < session.dump_rule_count; ++i) {
     info.dump_rules.push_back(Text(session.dump_rules[i].text));

@@ -22,6 +22,7 @@ StreamCursor::StreamCursor(const OpenStream& stream, std::uint32_t index,
       deliver_records_(stream.info.stream_class == StreamClass::kThread
                            ? &StreamCursor::DeliverRecords<true>
                            : &StreamCursor::DeliverRecords<false>),
+      cpu_dump_heads_(stream.cpu_dump_heads),
       stream_(&stream),
       state_(&state),
       index_(index),
@@ -125,6 +126,13 @@ bool StreamCursor::DeliverRecords(std::uint64_t limit_ns) {
       record.counters = dump ? reinterpret_cast<const std::uint64_t*>(
                                    at + sizeof(DispatchRecord))
                              : nullptr;
+      if (dump && cpu_dump_heads_) [[unlikely]] {
+        ThreadDump values;
+        std::memcpy(&values, record.counters, sizeof(values));
+        record.mmcr = values.mmcr;
+        record.present = values.present;
+        ++record.counters;
+      }
       sink.OnRecord(record);
     }
     at += bytes;

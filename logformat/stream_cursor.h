@@ -24,6 +24,8 @@ struct OpenStream {
   StreamScan scan;
   const RecordTable* table = nullptr;
   std::size_t thread_counters = 0;  // u64 values in a thread dump
+  // Dumps of cpu streams begin with their event set, as those of threads do.
+  bool cpu_dump_heads = false;
 };
 
 // What all cursors of one read share.
@@ -85,6 +87,7 @@ class StreamCursor {
   ItemSink* sink_;
   bool (StreamCursor::*deliver_records_)(std::uint64_t limit_ns);
   std::uint32_t packet_present_ = 0;
+  bool cpu_dump_heads_ = false;
   bool in_records_ = false;  // a packet is open and no loss comes before it
   EventRecord record_{};
 

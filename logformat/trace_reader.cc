@@ -163,7 +163,8 @@ class MappedTraceReader final : public TraceReader {
     stream.mapping = *std::move(mapping);
     stream.table =
         file.stream_class == StreamClass::kCpu ? &cpu_table_ : &thread_table_;
-    stream.thread_counters = description_.info.thread_events.size();
+    stream.thread_counters = description_.info.thread_sets().slots();
+    stream.cpu_dump_heads = description_.info.cpu_sets().rotates();
     ScanOptions options;
     options.uuid = description_.info.uuid;
     options.stream_class = file.stream_class;

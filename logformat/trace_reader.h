@@ -18,6 +18,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "logformat/event_sets.h"
 #include "logformat/gating.h"
 #include "logformat/packet_layout.h"
 #include "logformat/session_layout.h"
@@ -75,6 +76,17 @@ struct TraceInfo {
   std::uint64_t own_hook_dump_ps = 0;      // 0: not known
   std::vector<std::string> cpu_events;     // names, in dump order
   std::vector<std::string> thread_events;  // names, in dump order
+  // Events of each set, if several take turns; empty: all are always on.
+  std::vector<std::size_t> cpu_set_sizes, thread_set_sizes;
+  // What the kernel was asked to count, as perf_event_attr has it; only if sets
+  // take turns.
+  std::vector<std::string> cpu_event_configs, thread_event_configs;
+  EventSets cpu_sets() const {
+    return {cpu_events.size(), cpu_set_sizes, /*running_slot=*/true};
+  }
+  EventSets thread_sets() const {
+    return {thread_events.size(), thread_set_sizes, /*running_slot=*/false};
+  }
   // Which records of hooks carry them, in canonical spelling; empty: all.
   std::vector<std::string> dump_rules;
   // Why the snapshot was taken; of a recording all that fired.
@@ -95,12 +107,14 @@ struct EventRecord {
   std::uint64_t time_ns;  // CLOCK_MONOTONIC
   std::uint32_t stream;   // index into MergedReader::streams()
   StreamClass stream_class;
-  std::uint16_t event_id;         // as stored
-  std::int32_t cpu;               // kCpu streams, else -1
-  std::int32_t pid, tid;          // kThread streams, else -1
-  std::uint32_t mmcr;             // of the dump, or of the packet
-  std::uint32_t present;          // counters present (0 if no dump)
-  const std::uint64_t* counters;  // N cumulative values, or null if no dump
+  std::uint16_t event_id;  // as stored
+  std::int32_t cpu;        // kCpu streams, else -1
+  std::int32_t pid, tid;   // kThread streams, else -1
+  std::uint32_t mmcr;      // of the dump, or of the packet
+  std::uint32_t present;   // values present (0 if no dump)
+  // The values of a dump (event_sets.h says of which events), cumulative; null
+  // if no dump.
+  const std::uint64_t* counters;
   // Whole record, header word included. kCpu: cast by CpuEvent.
   std::span<const std::byte> bytes;
   // Payload bytes of an enter or point hook (FORMAT.md 4.2).

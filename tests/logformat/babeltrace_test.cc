@@ -160,6 +160,85 @@ TEST_CASE("babeltrace2 reads names that need escaping",
   CheckAgreement(temp / "t");
 }
 
+// babeltrace2 shows the set's number as what the enumeration calls it.
+std::string WithoutMmcr(const std::string& line) {
+  std::string out = line;
+  for (const auto& [from, to] : {std::pair<std::string, std::string>{
+                                     "( \"set_0\" : container = 0 )", "0"},
+                                 {"( \"set_1\" : container = 1 )", "1"}}) {
+    const std::size_t at = out.find(from);
+    if (at != std::string::npos) out.replace(at, from.size(), to);
+  }
+  return out;
+}
+
+TEST_CASE("babeltrace2 names the events of each event set",
+          "[logformat][babeltrace]") {
+  TempDirectory temp(TempDirectory::Place::kMemory);
+  TraceBuilder builder(temp / "t");
+  builder.SetCpuEvents({"task-clock", "cycles", "instructions", "cache-misses"},
+                       {2, 1});
+  builder.SetThreadEvents({"cycles", "page-faults", "r01c2"}, {1, 2});
+  const std::uint32_t irq = builder.AddKernelHook("interrupt", "irq", "disk");
+  const std::uint32_t hook = builder.AddSegment("p", "n", "u");
+  auto& cpu = builder.Cpu(0);
+  cpu.SetEventSet(0, 0xf);
+  cpu.Counters(10, CountersReason::kBegin, 5, {1, 2, 3, 4});
+  cpu.Dispatch(20, 5, 0, 1, {11, 12, 13, 14});
+  cpu.Counters(30, CountersReason::kSetEnd, 0, {21, 22, 23, 24});
+  cpu.SetEventSet(1, 0xf);
+  cpu.Counters(31, CountersReason::kSetBegin, 0, {22, 5, 0, 6});
+  cpu.KernelHook(
+      40, static_cast<std::uint16_t>(irq * 2 | kEventExitBit | kEventDumpBit),
+      5, {30, 7, 0, 8}, 1);
+  cpu.KernelHook(41, static_cast<std::uint16_t>(irq * 2), 5, {}, {});
+  builder.Thread(1, 2).Enter(hook, 20, {std::uint64_t{9}},
+                             test_support::Dump{0, 1, {7, 0}});
+  builder.Thread(1, 2).Exit(hook, 30, test_support::Dump{1, 3, {1, 2}});
+  const bool finished = GENERATE(true, false);
+  if (finished) {
+    builder.Finish();
+  } else {
+    builder.Abandon();
+    REQUIRE(FinishTrace(temp / "t", {}).ok());
+  }
+
+  const BabeltraceRun theirs = RunBabeltrace(temp / "t");
+  CHECK(theirs.status == 0);
+  CHECK(theirs.errors == "");
+  std::vector<Line> ours = OurLines(temp / "t");
+  REQUIRE(theirs.lines.size() == ours.size());
+  REQUIRE(ours.size() == 8);
+  std::vector<std::string> their_texts, our_texts;
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    CHECK(theirs.lines[i].first == ours[i].first);
+    their_texts.push_back(WithoutMmcr(theirs.lines[i].second));
+    our_texts.push_back(WithoutMmcr(ours[i].second));
+  }
+  std::sort(their_texts.begin(), their_texts.end());
+  std::sort(our_texts.begin(), our_texts.end());
+  CHECK(their_texts == our_texts);
+  CHECK(
+      ours.front().second ==
+      "counters: { reason = 0, running_tid = 5, mmcr = 0, present = 15, "
+      "task_clock = 1, set = { { cycles = 2, instructions = 3, time_running = "
+      "4 } } }");
+  CHECK(std::count(our_texts.begin(), our_texts.end(),
+                   "irq:disk__exit: { tid = 5, pid = 0, number = 0, mmcr = 1, "
+                   "present = 15, task_clock = 30, set = { { cache_misses = 7, "
+                   "unused_1 = 0, "
+                   "time_running = 8 } }, ret = 1 }") == 1);
+  CHECK(
+      std::count(our_texts.begin(), our_texts.end(),
+                 "p:n__exit: { mmcr = 1, present = 3, set = { { page_faults = "
+                 "1, r01c2 = 2 } } }") == 1);
+
+  const auto info = (*TraceReader::Open(temp / "t"))->info();
+  CHECK(info.cpu_set_sizes == std::vector<std::size_t>{2, 1});
+  CHECK(info.thread_set_sizes == std::vector<std::size_t>{1, 2});
+  CHECK(info.cpu_event_configs.size() == 4);
+}
+
 TEST_CASE("babeltrace2 reads a trace without a single record",
           "[logformat][babeltrace]") {
   TempDirectory temp(TempDirectory::Place::kMemory);

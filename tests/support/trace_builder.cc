@@ -16,6 +16,7 @@
 #include <span>
 
 #include "absl/status/status.h"
+#include "logformat/event_sets.h"
 
 namespace countrace::test_support {
 namespace {
@@ -66,6 +67,12 @@ void SetText(char (&field)[N], std::string_view text) {
   std::memcpy(field, text.data(), std::min(text.size(), N - 1));
 }
 
+void AddDump(const std::optional<logformat::ThreadDump>& head,
+             const std::vector<std::uint64_t>& counters, BodyBytes& body) {
+  if (head && !counters.empty()) body.Add(*head);
+  body.AddAll(counters);
+}
+
 bool Put(logformat::PacketWriter& writer, CpuEvent event, std::uint64_t time_ns,
          BodyBytes& body) {
   return writer.Append(static_cast<std::uint16_t>(event), time_ns,
@@ -113,7 +120,8 @@ bool CpuStreamBuilder::Dispatch(std::uint64_t time_ns, std::uint32_t prev_tid,
                                 std::uint32_t next_tid, std::uint16_t state,
                                 const std::vector<std::uint64_t>& counters) {
   BodyBytes body;
-  body.Add(logformat::PackDispatch(prev_tid, next_tid, state)).AddAll(counters);
+  body.Add(logformat::PackDispatch(prev_tid, next_tid, state));
+  AddDump(head_, counters, body);
   return Put(*writer_, CpuEvent::kDispatch, time_ns, body);
 }
 
@@ -136,7 +144,8 @@ bool CpuStreamBuilder::KernelHook(std::uint64_t time_ns, std::uint16_t event_id,
                                   const std::vector<std::uint64_t>& counters,
                                   std::optional<std::int64_t> ret) {
   BodyBytes body;
-  body.Add(ids).AddAll(counters);
+  body.Add(ids);
+  AddDump(head_, counters, body);
   if (ret) body.Add(*ret);
   return Put(*writer_, static_cast<CpuEvent>(event_id), time_ns, body);
 }
@@ -147,7 +156,7 @@ bool CpuStreamBuilder::Counters(std::uint64_t time_ns,
                                 const std::vector<std::uint64_t>& counters) {
   BodyBytes body;
   body.Add(static_cast<std::uint32_t>(reason)).Add(running_tid);
-  body.AddAll(counters);
+  AddDump(head_, counters, body);
   return Put(*writer_, CpuEvent::kCounters, time_ns, body);
 }
 
@@ -262,20 +271,31 @@ TraceBuilder::~TraceBuilder() {
   if (session_ != nullptr) munmap(session_, sizeof(SessionControl));
 }
 
-void TraceBuilder::SetCpuEvents(const std::vector<std::string>& names) {
-  Check(cpus_.empty() && names.size() <= logformat::kMaxCounters, "cpu events");
+void TraceBuilder::SetCpuEvents(const std::vector<std::string>& names,
+                                const std::vector<std::uint32_t>& set_sizes) {
+  Check(cpus_.empty() && names.size() <= logformat::kMaxEvents, "cpu events");
   session_->cpu_event_count = static_cast<std::uint32_t>(names.size());
   for (std::size_t i = 0; i < names.size(); ++i) {
     SetText(session_->cpu_events[i].name, names[i]);
   }
+  session_->cpu_set_count = static_cast<std::uint32_t>(set_sizes.size());
+  std::copy(set_sizes.begin(), set_sizes.end(), session_->cpu_set_sizes);
+  logformat::EventSets sets{names.size(), {}, /*running_slot=*/true};
+  sets.sizes.assign(set_sizes.begin(), set_sizes.end());
+  Check(sets.valid(), "cpu event sets");
+  cpu_values_ = sets.rotates() ? 0 : sets.slots();
 }
 
-void TraceBuilder::SetThreadEvents(const std::vector<std::string>& names) {
-  Check(names.size() <= logformat::kMaxCounters, "thread events");
+void TraceBuilder::SetThreadEvents(
+    const std::vector<std::string>& names,
+    const std::vector<std::uint32_t>& set_sizes) {
+  Check(names.size() <= logformat::kMaxEvents, "thread events");
   session_->thread_event_count = static_cast<std::uint32_t>(names.size());
   for (std::size_t i = 0; i < names.size(); ++i) {
     SetText(session_->thread_events[i].name, names[i]);
   }
+  session_->thread_set_count = static_cast<std::uint32_t>(set_sizes.size());
+  std::copy(set_sizes.begin(), set_sizes.end(), session_->thread_set_sizes);
 }
 
 std::uint32_t TraceBuilder::AddHook(std::string_view kind,
@@ -331,7 +351,7 @@ CpuStreamBuilder& TraceBuilder::Cpu(std::int32_t cpu) {
   options.file = "cpu-" + std::to_string(cpu);
   options.stream_class = logformat::StreamClass::kCpu;
   options.cpu = cpu;
-  options.present = (1u << session_->cpu_event_count) - 1;
+  options.present = (1u << cpu_values_) - 1;
   auto writer = logformat::PacketWriter::Create(options);
   Check(writer.status());
   return cpus_.emplace(cpu, *std::move(writer)).first->second;

@@ -98,9 +98,14 @@ class CpuStreamBuilder {
   bool ProcessState(std::uint64_t time_ns, std::int32_t pid, std::int32_t tid,
                     std::int32_t parent_pid, std::uint32_t flags,
                     std::string_view comm);
+  // Event set and present bits of the dumps that follow, if sets take turns.
+  void SetEventSet(std::uint32_t mmcr, std::uint32_t present) {
+    head_ = logformat::ThreadDump{mmcr, present};
+  }
   logformat::PacketWriter& writer() { return *writer_; }
 
  private:
+  std::optional<logformat::ThreadDump> head_;  // of dumps
   std::unique_ptr<logformat::PacketWriter> writer_;
 };
 
@@ -147,8 +152,11 @@ class TraceBuilder {
   logformat::SessionControl& session() { return *session_; }
 
   // Before the first stream. Counters of all of them are present.
-  void SetCpuEvents(const std::vector<std::string>& names);
-  void SetThreadEvents(const std::vector<std::string>& names);
+  // `set_sizes`: of the event sets that take turns, which hold the last ones.
+  void SetCpuEvents(const std::vector<std::string>& names,
+                    const std::vector<std::uint32_t>& set_sizes = {});
+  void SetThreadEvents(const std::vector<std::string>& names,
+                       const std::vector<std::uint32_t>& set_sizes = {});
   void SetPacketBytes(std::size_t bytes) { packet_bytes_ = bytes; }
 
   // `types`: one kPayloadTypeLetters letter for each value. Ids count up from
@@ -182,6 +190,7 @@ class TraceBuilder {
   std::string directory_;
   logformat::SessionControl* session_ = nullptr;
   std::size_t packet_bytes_ = 64 * 1024;
+  std::size_t cpu_values_ = 0;  // present in each dump
   std::uint32_t next_hook_id_ = logformat::kHookIdAutomaticMin;
   std::uint32_t next_kernel_hook_id_ = logformat::kHookIdKernelMin;
   std::map<std::int32_t, CpuStreamBuilder> cpus_;
