@@ -18,6 +18,7 @@
 #include "cli/runtime_library.h"
 #include "cli/verb.h"
 #include "cli/verb_parser.h"
+#include "runtime/recorder/event_set_choice.h"
 #include "runtime/recorder/kernel_hooks/hook_spec.h"
 #include "runtime/recorder/record.h"
 #include "runtime/rules/trigger_text.h"
@@ -233,6 +234,7 @@ int FailedStatus(const absl::Status& status) {
 
 struct Options {
   RecordOptions record;
+  std::string rotate;
   std::vector<std::string> events, hook_events, pids, kernel_records;
   std::string mode = "stream";
   std::uint64_t sub_buffers = 4;
@@ -266,6 +268,9 @@ void AddOptions(VerbParser& parser, Options& options) {
       "context-switches, and cycles, instructions where the machine has them)");
   parser.AddTexts("--hook-events", "EVENTS", options.hook_events,
                   "counters to read at each user hook (default none)");
+  parser.AddText("--rotate", "WHEN", options.rotate,
+                 "when event sets change: a time, at least 10ms (default), or "
+                 "`instance`, at user hooks: with each outermost segment");
   parser.AddTexts("--dump", "RULE", record.dump_rules,
                   "dump rule: which records of hooks carry counters; may "
                   "be given more than once, see below");
@@ -349,7 +354,7 @@ int RunRecord(const Arguments& arguments) {
           "example --dump 'server:* every 100'");
     }
     return DryRunDumpRules({options.dry_run_trace, *rules,
-                            SplitNames(options.hook_events).size(),
+                            runtime::SplitEvents(options.hook_events).size(),
                             options.format});
   }
   if (const auto triggers = runtime::ParseTriggers(record.triggers);
@@ -409,8 +414,19 @@ int RunRecord(const Arguments& arguments) {
     return parser.UsageError(
         "--size limits `--mode discard`; in stream mode the trace grows");
   }
-  record.events = SplitNames(options.events);
-  record.hook_events = SplitNames(options.hook_events);
+  record.events = runtime::SplitEvents(options.events);
+  record.hook_events = runtime::SplitEvents(options.hook_events);
+  if (options.rotate == "instance") {
+    record.rotation = logformat::SetRotation::kInstance;
+  } else if (!options.rotate.empty()) {
+    const auto period = ParseDuration(options.rotate);
+    if (!period) {
+      return parser.UsageError(absl::StrFormat(
+          "--rotate %s: neither a time, for example 20ms, nor `instance`",
+          options.rotate));
+    }
+    record.rotate_ns = *period;
+  }
   record.mode = options.mode == "discard" ? logformat::SessionMode::kDiscard
                                           : logformat::SessionMode::kStream;
   if (options.flight_bytes != 0) {

@@ -21,10 +21,11 @@ bool CountsPageFaults(const std::vector<EventSpec>& events);
 FaultMode ModeOfFaults(const std::vector<EventSpec>& events);
 
 // The events of `options` that open on at least one of `cpus` and, those of the
-// PMU, fit into it beside each other: a pinned group that does not fit counts
-// nothing. The others are named in `messages`. `group`: what a trial group on
-// one CPU is opened with. Returns: PERMISSION_DENIED; as PerfCpuGroup::Open().
-absl::StatusOr<std::vector<EventSpec>> CountableEvents(
+// PMU, fit into it beside those that are counted at the same time: a pinned
+// group that does not fit counts nothing. The others are named in `messages`.
+// `group`: what a trial group on one CPU is opened with. Returns:
+// PERMISSION_DENIED; as PerfCpuGroup::Open().
+absl::StatusOr<EventChoice> CountableEvents(
     const KernelRecorderOptions& options,
     const std::vector<std::uint32_t>& cpus, PerfCpuGroupOptions group,
     std::vector<std::string>& messages);

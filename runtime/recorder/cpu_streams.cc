@@ -179,10 +179,13 @@ bool CpuStreams::FollowSwitch(CpuStream& stream, const KernelRecord& record) {
       }
       stream.running_tid = NextTid(stream.batch, record);
       return true;
-    case static_cast<std::uint16_t>(CpuEvent::kCounters):
-      stream.running_tid = static_cast<std::int32_t>(
-          stream.batch.Body<logformat::CountersRecord>(record).running_tid);
+    case static_cast<std::uint16_t>(CpuEvent::kCounters): {
+      const std::uint32_t tid =
+          stream.batch.Body<logformat::CountersRecord>(record).running_tid;
+      if (tid == logformat::kRunningTidUnknown) return true;
+      stream.running_tid = static_cast<std::int32_t>(tid);
       return true;
+    }
     case static_cast<std::uint16_t>(CpuEvent::kSwitchIn): {
       if (record.time_ns < stream.begin_ns) return false;
       const std::int32_t known = stream.running_tid;
@@ -311,6 +314,10 @@ void CpuStreams::StoreIfCounted(CpuStream& stream, const KernelRecord& record) {
   const bool keep = members_.Apply(stream.batch, record);
   if (keep) Store(stream, record);
   if (record.event_id == kLossEntry) {
+    stream.left_out_ns = 0;
+  } else if (record.event_id ==
+             static_cast<std::uint16_t>(CpuEvent::kCounters)) {
+    // Later than the dispatch that was left out, and as good a bound.
     stream.left_out_ns = 0;
   } else if (record.event_id ==
              static_cast<std::uint16_t>(CpuEvent::kDispatch)) {

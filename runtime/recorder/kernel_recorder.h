@@ -15,7 +15,7 @@
 #include "absl/status/status.h"
 #include "logformat/gating.h"
 #include "logformat/session_layout.h"
-#include "runtime/recorder/event_name.h"
+#include "runtime/recorder/event_set_choice.h"
 #include "runtime/recorder/kernel_hooks/kernel_hook_request.h"
 #include "runtime/recorder/kernel_hooks/kernel_hook_rules.h"
 #include "runtime/recorder/process_marks.h"
@@ -24,11 +24,12 @@ namespace countrace::runtime {
 
 struct KernelRecorderOptions {
   // Whose records are kept (marked and unmarked processes); of the modes, that
-  // fault records are of this one. `events` count what they count.
+  // fault records are of this one. The events count what they count.
   logformat::Gating gating;
   ProcessMarks marks;  // beside KernelRecorderTarget::root_pids
-  std::vector<EventSpec> events;
-  // Of `events`, those that nobody asked for by name: left out without a word
+  EventChoice choice;
+  std::uint64_t rotate_ns = 10'000'000;  // of event sets
+  // Of the events, those that nobody asked for by name: left out without a word
   // if this machine does not have them.
   std::size_t optional_events_from = logformat::kMaxCounters;
   bool fault_records = true;
@@ -67,8 +68,8 @@ class KernelRecorder {
  public:
   virtual ~KernelRecorder() = default;
 
-  // Events that are counted, in dump order. Known after creation.
-  virtual const std::vector<EventSpec>& events() const = 0;
+  // Events that are counted, and their sets. Known after creation.
+  virtual const EventChoice& choice() const = 0;
 
   // Creates the streams and starts to record. After an error, nothing is
   // recorded and End() does nothing but close what was opened.

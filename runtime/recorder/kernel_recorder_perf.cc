@@ -16,6 +16,7 @@
 #include "runtime/recorder/event_list.h"
 #include "runtime/recorder/monotonic_clock.h"
 #include "runtime/recorder/perf_cpu_group.h"
+#include "runtime/recorder/set_turns.h"
 #include "runtime/recorder/small_file.h"
 #include "runtime/recorder/thread_placement.h"
 #include "runtime/recorder/tracefs.h"
@@ -25,13 +26,18 @@ namespace {
 
 using logformat::CountersReason;
 
+// How often Drain() is called, about.
+constexpr std::uint64_t kDrainTurnNs = 10'000'000;
+
 class PerfKernelRecorder final : public KernelRecorder {
  public:
-  PerfKernelRecorder(const KernelRecorderOptions& options,
-                     std::vector<EventSpec> events,
+  PerfKernelRecorder(const KernelRecorderOptions& options, EventChoice choice,
+                     SetTurns turns,
                      std::vector<PerfCpuGroup> groups,
                      std::vector<std::string> messages)
-      : events_(std::move(events)),
+      : choice_(std::move(choice)),
+        turns_(std::move(turns)),
+        refused_(choice_.set_sizes.size(), 0),
         groups_(std::move(groups)),
         streams_(options.gating, options.marks),
         messages_(std::move(messages)) {
@@ -41,7 +47,7 @@ class PerfKernelRecorder final : public KernelRecorder {
   }
   ~PerfKernelRecorder() override { (void)End(); }
 
-  const std::vector<EventSpec>& events() const override { return events_; }
+  const EventChoice& choice() const override { return choice_; }
   absl::Status Begin(const KernelRecorderTarget& target) override;
   void Drain() override;
   absl::Status End() override;
@@ -57,8 +63,16 @@ class PerfKernelRecorder final : public KernelRecorder {
   void WatchHiddenSwitches();
   void DrainCpu(std::size_t index);
 
-  std::vector<EventSpec> events_;
-  std::vector<PerfCpuGroup> groups_;  // beside streams_.all()
+  void ChangeSets(std::uint64_t now_ns);
+  void DescribeSets();
+
+  EventChoice choice_;
+  SetTurns turns_;
+  std::vector<std::uint32_t> sets_;        // in force, by CPU
+  std::vector<std::uint64_t> dispatches_;  // at the last change, by CPU
+  std::vector<std::uint64_t> refused_;     // turns, by set
+  std::string change_error_;               // the first one
+  std::vector<PerfCpuGroup> groups_;       // beside streams_.all()
   CpuStreams streams_;
   std::vector<std::string> messages_;
   std::uint64_t lost_seen_ = 0;  // decoder losses FindLostMembers() knows of
@@ -143,6 +157,10 @@ absl::Status PerfKernelRecorder::Begin(const KernelRecorderTarget& target) {
       if (!status.ok()) return status;
     }
   }
+  if (turns_.rotates()) {
+    sets_.assign(groups_.size(), 0);
+    dispatches_.assign(groups_.size(), 0);
+  }
   began_ = true;
   const auto threads = streams_.ScanAtBegin(target.root_pids);
   for (std::size_t i = 0; i < groups_.size(); ++i) DrainCpu(i);
@@ -150,8 +168,36 @@ absl::Status PerfKernelRecorder::Begin(const KernelRecorderTarget& target) {
   return absl::OkStatus();
 }
 
+void PerfKernelRecorder::ChangeSets(std::uint64_t now_ns) {
+  if (!turns_.IsDue(now_ns, kDrainTurnNs)) return;
+  for (std::size_t i = 0; i < sets_.size(); ++i) {
+    DrainCpu(i);
+    // Nothing ran there: nothing to count, and no CPU to wake.
+    if (groups_[i].decoder().dispatches() == dispatches_[i]) continue;
+    const std::uint32_t next = turns_.Next(i, sets_[i]);
+    const absl::Status status =
+        groups_[i].ChangeSet(next, streams_.all()[i].batch);
+    sets_[i] = next;
+    dispatches_[i] = groups_[i].decoder().dispatches();
+    if (status.ok()) continue;
+    ++refused_[next];
+    if (change_error_.empty()) change_error_ = StatusText(status);
+  }
+}
+
+void PerfKernelRecorder::DescribeSets() {
+  for (std::size_t set = 0; set < refused_.size(); ++set) {
+    if (refused_[set] == 0) continue;
+    messages_.push_back(absl::StrFormat(
+        "Event set %d {%s} was not counted in %d of its turns, in which its "
+        "values are absent: %s",
+        set, NamesOf(choice_, set), refused_[set], change_error_));
+  }
+}
+
 void PerfKernelRecorder::Drain() {
   if (!began_ || ended_) return;
+  ChangeSets(MonotonicNs());
   // Taken before the rings are read: what is older is in them.
   const std::uint64_t horizon_ns = MonotonicNs();
   for (std::size_t i = 0; i < groups_.size(); ++i) DrainCpu(i);
@@ -212,6 +258,7 @@ absl::Status PerfKernelRecorder::End() {
         "Kernel records of unknown layout were left out: records=%d",
         now.malformed));
   }
+  DescribeSets();
   streams_.DescribeClockErrors(messages_);
   return result;
 }
@@ -266,11 +313,12 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenPerfKernelRecorder(
         "Kernel segments and dynamic hooks are not recorded: they need the BPF "
         "back end (`countrace doctor` tells why it does not work here)");
   }
-  auto events = CountableEvents(options, *online, group, messages);
-  if (!events.ok()) return events.status();
-  group.events = *events;
-  group.fault_records = options.fault_records && CountsPageFaults(*events);
-  group.fault_mode = ModeOfFaults(*events);
+  auto choice = CountableEvents(options, *online, group, messages);
+  if (!choice.ok()) return choice.status();
+  group.choice = *choice;
+  group.fault_records =
+      options.fault_records && CountsPageFaults(choice->events);
+  group.fault_mode = ModeOfFaults(choice->events);
   group.ring_bytes = options.ring_bytes;
   std::vector<PerfCpuGroup> cpus;
   std::uint64_t smallest_ring = options.ring_bytes;
@@ -286,10 +334,10 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenPerfKernelRecorder(
       }
       return opened.status();
     }
-    for (std::size_t i = 0; i < events->size(); ++i) {
+    for (std::size_t i = 0; i < choice->events.size(); ++i) {
       if (opened->missing()[i] != 0) {
         messages.push_back(absl::StrFormat(
-            "%s is not counted on CPU %d: %s", (*events)[i].name, cpu,
+            "%s is not counted on CPU %d: %s", choice->events[i].name, cpu,
             ExplainOpenError(opened->missing()[i])));
       }
     }
@@ -303,8 +351,11 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenPerfKernelRecorder(
         "kernel.perf_event_mlock_kb or `ulimit -l`, or record as root",
         smallest_ring, options.ring_bytes));
   }
+  SetTurns turns(choice->set_sizes.size(), options.rotate_ns,
+                 static_cast<std::uint32_t>(MonotonicNs()));
   return std::make_unique<PerfKernelRecorder>(
-      options, *std::move(events), std::move(cpus), std::move(messages));
+      options, *std::move(choice), std::move(turns), std::move(cpus),
+      std::move(messages));
 }
 
 }  // namespace countrace::runtime

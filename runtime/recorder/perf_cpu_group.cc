@@ -4,6 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -62,10 +63,16 @@ absl::StatusOr<PerfCpuGroup> PerfCpuGroup::Open(
 
   std::vector<ScopedFd> members;
   std::vector<std::size_t> slots;
-  std::vector<int> missing(options.events.size(), 0);
+  const std::vector<EventSpec>& events = options.choice.events;
+  const logformat::EventSets sets = options.choice.sets(/*running_slot=*/true);
+  std::vector<std::pair<std::size_t, std::uint32_t>> in_sets;
+  std::vector<int> missing(events.size(), 0);
   std::uint32_t present = 0;
-  for (std::size_t i = 0; i < options.events.size(); ++i) {
-    perf_event_attr member = ToPerfAttr(options.events[i]);
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    const std::optional<std::size_t> set = sets.SetOf(i);
+    perf_event_attr member = ToPerfAttr(events[i]);
+    // The PMU makes room for members that are on only.
+    member.disabled = set.value_or(0) != 0 ? 1 : 0;
     member.read_format = kReadFormat;
     // A group has one clock, or the kernel refuses it (EINVAL).
     member.use_clockid = 1;
@@ -73,14 +80,17 @@ absl::StatusOr<PerfCpuGroup> PerfCpuGroup::Open(
     ScopedFd fd(OpenPerfEvent(member, -1, cpu, leader.get()));
     if (!fd.is_open()) {
       if (!IsEventMissing(errno)) {
-        return OpenError(errno, options.events[i].name, options.cpu);
+        return OpenError(errno, events[i].name, options.cpu);
       }
       missing[i] = errno;
       continue;
     }
+    if (set) {
+      in_sets.emplace_back(members.size(), static_cast<std::uint32_t>(*set));
+    }
     members.push_back(std::move(fd));
     slots.push_back(i);
-    present |= 1u << i;
+    if (!sets.rotates()) present |= 1u << i;
   }
 
   absl::StatusOr<PerfRing> ring =
@@ -104,10 +114,12 @@ absl::StatusOr<PerfCpuGroup> PerfCpuGroup::Open(
                                                 options.cpu));
     }
   }
-  PerfDecoder decoder(options.format, slots, options.events.size());
-  return PerfCpuGroup(options.cpu, present, std::move(leader),
-                      std::move(members), std::move(faults), *std::move(ring),
-                      std::move(decoder), std::move(missing));
+  PerfDecoder decoder(options.format, slots, sets);
+  PerfCpuGroup group(options.cpu, present, std::move(leader),
+                     std::move(members), std::move(faults), *std::move(ring),
+                     std::move(decoder), std::move(missing));
+  group.in_sets_ = std::move(in_sets);
+  return group;
 }
 
 PerfCpuGroup::PerfCpuGroup(std::uint32_t cpu, std::uint32_t present,
@@ -135,13 +147,65 @@ absl::Status PerfCpuGroup::Enable() {
     return ErrnoStatus(
         errno, absl::StrFormat("Cannot enable the perf group: cpu=%d", cpu_));
   }
+  decoder_.BeginSets(MonotonicNs());
   return absl::OkStatus();
+}
+
+absl::Status PerfCpuGroup::Switch(std::uint32_t set, bool on) {
+  for (const auto& [member, member_set] : in_sets_) {
+    if (member_set != set) continue;
+    if (ioctl(members_[member].get(),
+              on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0) != 0) {
+      return ErrnoStatus(
+          errno,
+          absl::StrFormat("Cannot switch event set %d: cpu=%d", set, cpu_));
+    }
+  }
+  return absl::OkStatus();
+}
+
+void PerfCpuGroup::AddCounters(const GroupReading& reading,
+                               logformat::CountersReason reason,
+                               RecordBatch& batch) const {
+  std::uint64_t* body =
+      batch.Add(reading.time_ns,
+                static_cast<std::uint16_t>(logformat::CpuEvent::kCounters),
+                1 + reading.counters.size());
+  // Who runs there, the records before tell.
+  body[0] = static_cast<std::uint64_t>(reason) |
+            std::uint64_t{logformat::kRunningTidUnknown} << 32;
+  std::copy(reading.counters.begin(), reading.counters.end(), body + 1);
+}
+
+absl::Status PerfCpuGroup::ChangeSet(std::uint32_t to, RecordBatch& batch) {
+  absl::StatusOr<GroupReading> last = Read();
+  if (!last.ok()) return last.status();
+  Drain(last->ring_head, batch, last->time_ns);
+  AddCounters(*last, logformat::CountersReason::kSetEnd, batch);
+  absl::Status status = Switch(set_, false);
+  status.Update(Switch(to, true));
+  set_ = to;
+  decoder_.ChangeSet(to, last->time_ns, MonotonicNs());
+  absl::StatusOr<GroupReading> first = Read();
+  if (absl::IsUnavailable(first.status())) {
+    // A group that cannot be scheduled is off as a whole, until it is enabled
+    // again.
+    status.Update(first.status());
+    status.Update(Switch(to, false));
+    ioctl(leader_.get(), PERF_EVENT_IOC_ENABLE, 0);
+    decoder_.ChangeSet(to, 0, ~std::uint64_t{0});
+    first = Read();
+  }
+  if (!first.ok()) return first.status();
+  Drain(first->ring_head, batch, first->time_ns);
+  AddCounters(*first, logformat::CountersReason::kSetBegin, batch);
+  return status;
 }
 
 absl::StatusOr<GroupReading> PerfCpuGroup::Read() {
   std::vector<std::uint64_t> group(members_.size() + 2);
   GroupReading reading;
-  reading.counters.resize(missing_.size());
+  reading.counters.resize(decoder_.dump_words());
   // A switch or fault between the two looks at the ring shows in its head: try
   // again. On its own CPU the reading thread can only lose a race against being
   // preempted, so a few tries are plenty; a remote CPU may need more.
@@ -161,7 +225,10 @@ absl::StatusOr<GroupReading> PerfCpuGroup::Read() {
     }
     reading.ring_head = head;
     if (ring_.Head() != head) continue;
-    if (!decoder_.DecodeGroup(group, reading.counters.data())) break;
+    if (!decoder_.DecodeGroup(group, reading.counters.data(),
+                              reading.time_ns)) {
+      break;
+    }
     return reading;
   }
   return absl::UnavailableError(absl::StrFormat(

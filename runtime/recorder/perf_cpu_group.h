@@ -12,10 +12,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "runtime/recorder/event_name.h"
+#include "runtime/recorder/event_set_choice.h"
 #include "runtime/recorder/perf_decoder.h"
 #include "runtime/recorder/perf_ring.h"
 #include "runtime/recorder/scoped_fd.h"
@@ -32,7 +33,7 @@ struct PerfCpuGroupOptions {
   std::uint32_t cpu = 0;
   std::uint64_t switch_tracepoint = 0;  // its id
   SwitchFormat format;
-  std::vector<EventSpec> events;  // the session's event set
+  EventChoice choice;  // the session's events
   bool fault_records = false;
   FaultMode fault_mode;
   std::uint64_t ring_bytes = 0;
@@ -42,7 +43,7 @@ struct PerfCpuGroupOptions {
 struct GroupReading {
   std::uint64_t time_ns = 0;
   std::uint64_t ring_head = 0;
-  std::vector<std::uint64_t> counters;  // one for each event of the set
+  std::vector<std::uint64_t> counters;  // the words of a dump
 };
 
 class PerfCpuGroup {
@@ -56,6 +57,11 @@ class PerfCpuGroup {
   // Reads the group so that no record lies between the reading and its place in
   // the ring. Returns: UNAVAILABLE if the PMU refused the (pinned) group.
   absl::StatusOr<GroupReading> Read();
+
+  // Counts event set `to` instead of the one before. Adds what was recorded to
+  // `batch`, with a dump before and after. Returns: UNAVAILABLE if the PMU has
+  // no counters for it; the group goes on without.
+  absl::Status ChangeSet(std::uint32_t to, RecordBatch& batch);
 
   // Also records who is switched in, from now on; a second call does nothing.
   // Costs a record for each switch in and out. Returns: as Open().
@@ -84,9 +90,16 @@ class PerfCpuGroup {
                PerfDecoder decoder, std::vector<int> missing);
 
   std::uint32_t cpu_;
+  absl::Status Switch(std::uint32_t set, bool on);
+  void AddCounters(const GroupReading& reading,
+                   logformat::CountersReason reason, RecordBatch& batch) const;
+
   std::uint32_t present_;
   ScopedFd leader_;
   std::vector<ScopedFd> members_;
+  // Of the members that belong to sets: member and set.
+  std::vector<std::pair<std::size_t, std::uint32_t>> in_sets_;
+  std::uint32_t set_ = 0;
   ScopedFd faults_;
   PerfRing ring_;
   PerfDecoder decoder_;

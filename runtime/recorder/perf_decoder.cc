@@ -52,18 +52,59 @@ std::uint64_t TrailerTime(std::span<const std::byte> bytes) {
 }  // namespace
 
 PerfDecoder::PerfDecoder(const SwitchFormat& format,
-                         std::vector<std::size_t> slots, std::size_t events)
-    : format_(format), slots_(std::move(slots)), events_(events) {}
+                         std::vector<std::size_t> slots,
+                         logformat::EventSets sets)
+    : format_(format),
+      slots_(std::move(slots)),
+      sets_(std::move(sets)),
+      running_ns_(sets_.sizes.size(), 0) {}
+
+void PerfDecoder::ChangeSet(std::uint32_t set, std::uint64_t until_ns,
+                            std::uint64_t since_ns) {
+  if (until_ns > set_since_ns_) running_ns_[set_] += until_ns - set_since_ns_;
+  set_ = set;
+  set_since_ns_ = since_ns;
+}
+
+// `value(i)`: the i-th after the leader's.
+template <typename Values>
+void PerfDecoder::StoreDump(const Values& value, std::uint64_t time_ns,
+                            std::uint64_t* dump) const {
+  std::fill_n(dump, dump_words(), std::uint64_t{0});
+  if (!sets_.rotates()) {
+    for (std::size_t i = 0; i < slots_.size(); ++i) dump[slots_[i]] = value(i);
+    return;
+  }
+  const std::size_t always_on = sets_.always_on();
+  const std::size_t first = sets_.first_event(set_);
+  const bool counted = time_ns >= set_since_ns_;
+  std::uint64_t present = 0;
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    std::size_t at = slots_[i];
+    if (at >= always_on) {
+      if (!counted || at < first || at >= first + sets_.sizes[set_]) continue;
+      at = at - first + always_on;
+      present |= std::uint64_t{1} << (sets_.slots() - 1);
+    }
+    dump[1 + at] = value(i);
+    present |= std::uint64_t{1} << at;
+  }
+  // The group is pinned: a set that is enabled in it is counted, or nothing of
+  // the group is, and there is no record.
+  if (counted) {
+    dump[sets_.slots()] = running_ns_[set_] + (time_ns - set_since_ns_);
+  }
+  dump[0] = set_ | present << 32;
+}
 
 bool PerfDecoder::DecodeGroup(std::span<const std::uint64_t> group,
-                              std::uint64_t* counters) const {
+                              std::uint64_t* dump,
+                              std::uint64_t time_ns) const {
   if (group.size() < slots_.size() + 2 || group[0] != slots_.size() + 1) {
     return false;
   }
-  std::fill_n(counters, events_, std::uint64_t{0});
-  for (std::size_t i = 0; i < slots_.size(); ++i) {
-    counters[slots_[i]] = group[2 + i];  // group[1] is the leader's own count
-  }
+  // group[1] is the leader's own count.
+  StoreDump([&](std::size_t i) { return group[2 + i]; }, time_ns, dump);
   return true;
 }
 
@@ -94,15 +135,17 @@ void PerfDecoder::DecodeSample(std::span<const std::byte> bytes,
       format_.prev_state_size == 8
           ? Load<std::uint64_t>(raw + format_.prev_state_offset)
           : Load<std::uint32_t>(raw + format_.prev_state_offset);
+  const auto time_ns = Load<std::uint64_t>(bytes.data() + 16);
   std::uint64_t* body =
-      batch.Add(Load<std::uint64_t>(bytes.data() + 16),
-                static_cast<std::uint16_t>(CpuEvent::kDispatch), 1 + events_);
+      batch.Add(time_ns, static_cast<std::uint16_t>(CpuEvent::kDispatch),
+                1 + dump_words());
   body[0] = logformat::PackDispatch(prev, next, MapSwitchState(state));
-  std::fill_n(body + 1, events_, std::uint64_t{0});
-  for (std::size_t i = 0; i < slots_.size(); ++i) {
-    body[1 + slots_[i]] =
-        Load<std::uint64_t>(bytes.data() + kSwitchFixedBytes + 8 * (1 + i));
-  }
+  StoreDump(
+      [&](std::size_t i) {
+        return Load<std::uint64_t>(bytes.data() + kSwitchFixedBytes +
+                                   8 * (1 + i));
+      },
+      time_ns, body + 1);
   ++dispatches_;
 }
 

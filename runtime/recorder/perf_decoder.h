@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "logformat/event_sets.h"
 #include "runtime/recorder/kernel_record.h"
 #include "runtime/recorder/tracepoint_format.h"
 
@@ -32,10 +33,25 @@ inline constexpr std::uint64_t kReadFormat = PERF_FORMAT_GROUP;
 class PerfDecoder {
  public:
   // `counters` values follow the leader's in a group read; `slots[i]` is the
-  // place of the i-th in the session's event set of `events` (events that this
-  // CPU does not have stay 0 and are not `present`).
+  // place of the i-th among the session's `events` (events that this CPU does
+  // not have stay 0 and are not `present`).
   PerfDecoder(const SwitchFormat& format, std::vector<std::size_t> slots,
-              std::size_t events);
+              std::size_t events)
+      : PerfDecoder(format, std::move(slots),
+                    logformat::EventSets{events, {}, /*running_slot=*/true}) {}
+  PerfDecoder(const SwitchFormat& format, std::vector<std::size_t> slots,
+              logformat::EventSets sets);
+
+  // Event set `set` is counted since `since_ns`; what is decoded of a time
+  // before is of no set. `until_ns`: of the one before it.
+  void ChangeSet(std::uint32_t set, std::uint64_t until_ns,
+                 std::uint64_t since_ns);
+  // Since when the first set is counted.
+  void BeginSets(std::uint64_t since_ns) { set_since_ns_ = since_ns; }
+  // Words of a dump.
+  std::size_t dump_words() const {
+    return sets_.slots() + (sets_.rotates() ? 1 : 0);
+  }
 
   // Appends what `header` means to `batch`. Records without meaning for us are
   // skipped; broken ones are counted.
@@ -46,10 +62,10 @@ class PerfDecoder {
   void DecodeSwitchIn(const perf_event_header& header, std::uint64_t until_ns,
                       RecordBatch& batch);
 
-  // The counters of a group read(2): u64 nr, then nr values, leader first.
+  // The dump in a group read(2): u64 nr, then nr values, leader first.
   // Returns false if it does not hold the expected number.
-  bool DecodeGroup(std::span<const std::uint64_t> group,
-                   std::uint64_t* counters) const;
+  bool DecodeGroup(std::span<const std::uint64_t> group, std::uint64_t* dump,
+                   std::uint64_t time_ns = 0) const;
 
   // Records whose size or content contradicts perf_event_open(2).
   std::uint64_t malformed() const { return malformed_; }
@@ -58,11 +74,17 @@ class PerfDecoder {
   std::uint64_t dispatches() const { return dispatches_; }
 
  private:
+  template <typename Values>
+  void StoreDump(const Values& value, std::uint64_t time_ns,
+                 std::uint64_t* dump) const;
   void DecodeSample(std::span<const std::byte> bytes, RecordBatch& batch);
 
   SwitchFormat format_;
   std::vector<std::size_t> slots_;
-  std::size_t events_;
+  logformat::EventSets sets_;
+  std::uint32_t set_ = 0;  // counted, or next
+  std::uint64_t set_since_ns_ = 0;
+  std::vector<std::uint64_t> running_ns_;  // of each set, before that
   std::uint64_t malformed_ = 0;
   std::uint64_t lost_ = 0;
   std::uint64_t dispatches_ = 0;

@@ -5,7 +5,7 @@
 
 #include "runtime/recorder/capabilities.h"
 #include "runtime/recorder/event_list.h"
-#include "runtime/recorder/event_name.h"
+#include "runtime/recorder/event_set_choice.h"
 #include "runtime/recorder/gated_events.h"
 #include "runtime/recorder/kernel_backend.h"
 #include "runtime/recorder/kernel_hooks/kernel_hook_rules.h"
@@ -39,10 +39,17 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
   const ClockPair clock = ReadClockPair();
 
   const bool defaults = options.events.empty();
-  auto events = ParseEvents(defaults ? DefaultEvents() : options.events);
+  auto events = ParseEventChoice(defaults ? DefaultEvents() : options.events,
+                                 /*running_slot=*/true);
   if (!events.ok()) return events.status();
-  auto hook_events = ParseEvents(options.hook_events);
+  auto hook_events =
+      ParseEventChoice(options.hook_events, /*running_slot=*/false);
   if (!hook_events.ok()) return hook_events.status();
+  if (!hook_events->set_sizes.empty()) {
+    return absl::InvalidArgumentError(
+        "Event sets cannot take turns at user hooks yet (--hook-events): give "
+        "one set there, or several with -e");
+  }
   auto dump_rules = ParseDumpRules(options.dump_rules);
   if (!dump_rules.ok()) return dump_rules.status();
   auto triggers = ParseTriggers(options.triggers);
@@ -51,13 +58,14 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
   const logformat::Gating gating = GatingOf(options);
   std::size_t optional_from =
       defaults ? kOptionalDefaultsFrom : logformat::kMaxCounters;
-  absl::Status gated = GateEvents(gating, !defaults, *events, optional_from);
+  absl::Status gated = GateEvents(gating, !defaults, events->events, optional_from);
   std::size_t none_optional = logformat::kMaxCounters;
-  gated.Update(GateEvents(gating, true, *hook_events, none_optional));
+  gated.Update(GateEvents(gating, true, hook_events->events, none_optional));
   if (!gated.ok()) return gated;
+  if (gating.nothing()) events->set_sizes.clear();
   auto marks = ProcessMarks::Resolve(options.marks);
   if (!marks.ok()) return marks.status();
-  std::vector<EventSpec> kept_hook_events =
+  EventChoice kept_hook_events =
       KeepHookEvents(*std::move(hook_events), messages);
 
   auto hooks = KernelHooks(options, messages);
@@ -69,7 +77,8 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
     KernelRecorderOptions kernel_options;
     kernel_options.gating = KeptBy(options);
     kernel_options.marks = *std::move(marks);
-    kernel_options.events = *std::move(events);
+    kernel_options.choice = *std::move(events);
+    kernel_options.rotate_ns = options.rotate_ns;
     kernel_options.optional_events_from = optional_from;
     kernel_options.fault_records = options.fault_records;
     kernel_options.wakeups = options.wakeups;

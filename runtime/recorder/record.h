@@ -37,6 +37,9 @@ struct RecordOptions {
   std::vector<std::string> events;
   // Counters read at each user hook; empty: none.
   std::vector<std::string> hook_events;
+  // When event sets ("{a,b}" in one of the two) change.
+  logformat::SetRotation rotation = logformat::SetRotation::kTick;
+  std::uint64_t rotate_ns = 10'000'000;
   std::string hook_filter;  // globs separated by ','
   // Which records of hooks carry counters, as dump_rule_text.h spells them: of
   // user hooks `hook_events`, of kernel hooks `events`. Empty: all of user

@@ -21,6 +21,8 @@ bool NeedsKernel(const RecordOptions& options) {
   return options.kernel && (options.system_wide || !options.pids.empty());
 }
 
+constexpr std::uint64_t kMinRotateNs = 10'000'000;
+
 std::string NamesOf(const std::vector<std::int32_t>& pids) {
   std::string names;
   for (const std::int32_t pid : pids) {
@@ -31,14 +33,15 @@ std::string NamesOf(const std::vector<std::int32_t>& pids) {
   return names;
 }
 
-std::vector<EventSpec> KeepHookEvents(std::vector<EventSpec> events,
-                                      std::vector<std::string>& messages) {
-  std::vector<EventSpec> kept;
-  for (EventSpec& event : events) {
+EventChoice KeepHookEvents(EventChoice choice,
+                           std::vector<std::string>& messages) {
+  std::vector<bool> keep(choice.events.size(), false);
+  for (std::size_t i = 0; i < choice.events.size(); ++i) {
+    EventSpec& event = choice.events[i];
     perf_event_attr attr = ToPerfAttr(event);
     attr.disabled = 1;
     if (ScopedFd(OpenPerfEvent(attr, 0, -1, -1)).is_open()) {
-      kept.push_back(std::move(event));
+      keep[i] = true;
       continue;
     }
     const int error = errno;
@@ -50,13 +53,13 @@ std::vector<EventSpec> KeepHookEvents(std::vector<EventSpec> events,
       messages.push_back(
           absl::StrFormat("%s at user hooks counts user mode only: %s",
                           event.name, ExplainOpenError(error)));
-      kept.push_back(std::move(event));
+      keep[i] = true;
       continue;
     }
     messages.push_back(absl::StrFormat("%s is not counted at user hooks: %s",
                                        event.name, ExplainOpenError(error)));
   }
-  return kept;
+  return Keep(choice, keep);
 }
 
 absl::Status CheckOptions(const RecordOptions& options) {
@@ -99,6 +102,12 @@ absl::Status CheckOptions(const RecordOptions& options) {
         "A dump rule (--dump) says which hooks carry counters: say which "
         "counters with --hook-events, for example --hook-events page-faults, "
         "or record kernel-side hooks with --kernel or --hook");
+  }
+  if (options.rotate_ns < kMinRotateNs) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "Event sets cannot rotate every %d ns: at least %d ns, which is how "
+        "often the recorder has its turn",
+        options.rotate_ns, kMinRotateNs));
   }
   if (options.hook_filter.size() >= sizeof(SessionControl::hook_filter)) {
     return absl::InvalidArgumentError(absl::StrFormat(

@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "runtime/recorder/event_name.h"
+#include "runtime/recorder/event_set_choice.h"
 #include "runtime/recorder/kernel_hooks/kernel_hook_request.h"
 #include "runtime/recorder/record.h"
 #include "runtime/rules/trigger_text.h"
@@ -33,8 +33,8 @@ std::string NamesOf(const std::vector<std::int32_t>& pids);
 
 // Hook events that a thread can open for itself, without the kernel's part
 // where only that is allowed. The others are named in `messages`.
-std::vector<EventSpec> KeepHookEvents(std::vector<EventSpec> events,
-                                      std::vector<std::string>& messages);
+EventChoice KeepHookEvents(EventChoice choice,
+                           std::vector<std::string>& messages);
 
 // The kernel hooks asked for, looked up on this machine. What a command's
 // recording may not look up is left out and named in `messages`.

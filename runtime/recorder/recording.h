@@ -24,7 +24,7 @@
 #include "absl/status/status.h"
 #include "logformat/session_layout.h"
 #include "runtime/recorder/command.h"
-#include "runtime/recorder/event_name.h"
+#include "runtime/recorder/event_set_choice.h"
 #include "runtime/recorder/flight_keeper.h"
 #include "runtime/recorder/kernel_recorder.h"
 #include "runtime/recorder/monotonic_clock.h"
@@ -45,8 +45,8 @@ class Recording {
  public:
   Recording(const RecordOptions& options, TraceDirectory directory,
             SessionFile session, std::unique_ptr<KernelRecorder> kernel,
-            std::vector<EventSpec> hook_events,
-            std::vector<DumpRule> dump_rules, std::vector<Trigger> triggers)
+            EventChoice hook_events, std::vector<DumpRule> dump_rules,
+            std::vector<Trigger> triggers)
       : options_(options),
         directory_(std::move(directory)),
         session_(std::move(session)),
@@ -93,7 +93,7 @@ class Recording {
   TraceDirectory directory_;
   SessionFile session_;
   std::unique_ptr<KernelRecorder> kernel_;
-  std::vector<EventSpec> hook_events_;
+  EventChoice hook_events_;
   std::vector<DumpRule> dump_rules_;
   std::vector<Trigger> triggers_;
   StopSignals signals_;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/recorder/event_name.h"
+#include "runtime/recorder/event_set_choice.h"
 #include "runtime/recorder/record_check.h"
 #include "runtime/recorder/recorded_gating.h"
 #include "runtime/recorder/recording.h"
@@ -46,14 +46,8 @@ void Recording::FillSession() {
     control.max_bytes += std::max(options_.max_bytes, kFlightHeadroomBytes);
     flight_.emplace(directory_.path(), options_.max_bytes, control);
   }
-  if (kernel_ != nullptr) {
-    for (const EventSpec& event : kernel_->events()) {
-      control.cpu_events[control.cpu_event_count++] = ToSessionEvent(event);
-    }
-  }
-  for (const EventSpec& event : hook_events_) {
-    control.thread_events[control.thread_event_count++] = ToSessionEvent(event);
-  }
+  if (kernel_ != nullptr) StoreCpuEvents(kernel_->choice(), control);
+  StoreThreadEvents(hook_events_, control);
   std::copy(dump_rules_.begin(), dump_rules_.end(), control.dump_rules);
   control.dump_rule_count = static_cast<std::uint32_t>(dump_rules_.size());
   control.tick_ns = KernelTickNs();

@@ -3,6 +3,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <linux/perf_event.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -150,16 +151,33 @@ int BpfPrograms::OpenAndLoad(const BpfProgramOptions& options,
   ring_stride_ = ring_bytes_ + COUNTRACE_RING_SLACK;
   auto& constants = *skeleton_->rodata;
   constants.ring_mask = static_cast<std::uint32_t>(ring_bytes_ - 1);
-  constants.counter_count = static_cast<std::uint32_t>(options.events.size());
+  constants.dump_families = 1u << COUNTRACE_FAMILY_LISTED;
+  const logformat::EventSets sets = options.choice.sets(/*running_slot=*/true);
+  // With sets a dump has a word of its own in front.
+  constants.counter_count =
+      static_cast<std::uint32_t>(sets.slots() + (sets.rotates() ? 1 : 0));
+  constants.always_count = static_cast<std::uint32_t>(sets.always_on());
+  constants.has_sets = sets.rotates() ? 1 : 0;
+  static_assert(COUNTRACE_MAX_SETS == logformat::kMaxEventSets &&
+                COUNTRACE_MAX_EVENTS == logformat::kMaxEvents &&
+                COUNTRACE_MAX_COUNTERS == logformat::kMaxCounters);
+  for (std::size_t set = 0; set < sets.sizes.size(); ++set) {
+    for (std::size_t i = 0; i < sets.sizes[set]; ++i) {
+      constants.set_event[set * COUNTRACE_MAX_COUNTERS + i] =
+          static_cast<std::uint8_t>(sets.first_event(set) + i + 1);
+    }
+    // Nothing else in the trace tells what a segment counted of them.
+    constants.dump_families = (1u << COUNTRACE_HOOK_FAMILIES) - 1;
+  }
   constants.slot_count = slots_;
   SetMarkConstants(options, constants);
-  constants.dump_families = 1u << COUNTRACE_FAMILY_LISTED;
   for (std::uint32_t slot = 0; slot < slots_; ++slot) {
     constants.cpu_slot[options.cpus[slot]] =
         static_cast<std::uint16_t>(slot + 1);
   }
-  for (std::size_t i = 0; i < options.events.size(); ++i) {
-    const auto source = SourceOf(options.events[i], options.fault_records);
+  for (std::size_t i = 0; i < sets.always_on(); ++i) {
+    const auto source =
+        SourceOf(options.choice.events[i], options.fault_records);
     constants.counter_source[i] = static_cast<std::uint8_t>(source);
     // Nothing else in the trace tells what a segment counted of it.
     if (source == COUNTRACE_SOURCE_PERF) {
@@ -177,8 +195,8 @@ int BpfPrograms::OpenAndLoad(const BpfProgramOptions& options,
   static_assert(sizeof(constants.hook_rules) >=
                 COUNTRACE_HOOK_FAMILIES * COUNTRACE_RULED_NUMBERS);
   std::copy(rules.answers.begin(), rules.answers.end(), constants.hook_rules);
-  const auto perf_slots = static_cast<std::uint32_t>(
-                              std::max<std::size_t>(options.events.size(), 1)) *
+  const auto perf_slots = static_cast<std::uint32_t>(std::max<std::size_t>(
+                              options.choice.events.size(), 1)) *
                           slots_;
   const auto& maps = skeleton_->maps;
   int error = bpf_map__set_max_entries(maps.rings, slots_);
@@ -259,36 +277,100 @@ absl::Status BpfPrograms::StoreMarks(const ProcessMarks& marks) {
   return absl::OkStatus();
 }
 
+absl::Status BpfPrograms::OpenEvent(const EventSpec& event, std::size_t index,
+                                    std::uint32_t slot, std::uint32_t cpu,
+                                    const EventRole& role, int* opened) {
+  perf_event_attr attr = ToPerfAttr(event);
+  attr.size = sizeof(attr);
+  // Pinned: an event that is rotated out would miss counts silently.
+  attr.pinned = role.pinned ? 1 : 0;
+  attr.disabled = role.disabled ? 1 : 0;
+  attr.read_format =
+      PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+  ScopedFd fd(OpenPerfEvent(attr, -1, static_cast<int>(cpu), role.leader));
+  if (!fd.is_open()) {  // absent on this CPU
+    missing_.push_back({cpu, event.name, errno});
+    return absl::OkStatus();
+  }
+  const auto key = static_cast<std::uint32_t>(index) * slots_ + slot;
+  const int value = fd.get();
+  if (bpf_map_update_elem(bpf_map__fd(skeleton_->maps.perf_events), &key,
+                          &value, BPF_ANY) != 0) {
+    return BpfError(errno, "Cannot hand " + event.name + " to BPF");
+  }
+  *opened = fd.get();
+  perf_events_.push_back(std::move(fd));
+  return absl::OkStatus();
+}
+
 absl::Status BpfPrograms::OpenEvents(const BpfProgramOptions& options) {
-  const int map = bpf_map__fd(skeleton_->maps.perf_events);
+  const std::vector<EventSpec>& events = options.choice.events;
+  const logformat::EventSets sets = options.choice.sets(/*running_slot=*/true);
+  cpus_ = options.cpus;
+  sets_ = static_cast<std::uint32_t>(sets.sizes.size());
+  set_leaders_.assign(std::size_t{slots_} * sets_, -1);
+  set_turns_.resize(std::size_t{slots_} * sets_);
   for (std::uint32_t slot = 0; slot < slots_; ++slot) {
     const std::uint32_t cpu = options.cpus[slot];
     int leader = -1;  // of the PMU's group
-    for (std::size_t i = 0; i < options.events.size(); ++i) {
-      const EventSpec& event = options.events[i];
-      if (SourceOf(event, options.fault_records) != COUNTRACE_SOURCE_PERF) {
+    for (std::size_t i = 0; i < sets.always_on(); ++i) {
+      if (SourceOf(events[i], options.fault_records) != COUNTRACE_SOURCE_PERF) {
         present_[slot] |= 1u << i;
         continue;
       }
-      const bool hardware = IsHardware(event);
-      perf_event_attr attr = ToPerfAttr(event);
-      attr.size = sizeof(attr);
-      // Pinned: an event that is rotated out would miss counts silently.
-      if (hardware && leader < 0) attr.pinned = 1;
-      ScopedFd fd(OpenPerfEvent(attr, -1, static_cast<int>(cpu),
-                                hardware ? leader : -1));
-      if (!fd.is_open()) continue;  // absent on this CPU
-      const auto key = static_cast<std::uint32_t>(i) * slots_ + slot;
-      const int value = fd.get();
-      if (bpf_map_update_elem(map, &key, &value, BPF_ANY) != 0) {
-        return BpfError(errno, "Cannot hand " + event.name + " to BPF");
-      }
-      if (hardware && leader < 0) leader = fd.get();
+      const bool hardware = IsHardware(events[i]);
+      int fd = -1;
+      const absl::Status status = OpenEvent(
+          events[i], i, slot, cpu,
+          {.leader = hardware ? leader : -1, .pinned = hardware && leader < 0},
+          &fd);
+      if (!status.ok()) return status;
+      if (fd < 0) continue;
+      if (hardware && leader < 0) leader = fd;
       present_[slot] |= 1u << i;
-      perf_events_.push_back(std::move(fd));
+    }
+    // Each set is a pinned group, of which the first one is on.
+    for (std::uint32_t set = 0; set < sets_; ++set) {
+      int& set_leader = set_leaders_[slot * sets_ + set];
+      for (std::size_t i = 0; i < sets.sizes[set]; ++i) {
+        const std::size_t event = sets.first_event(set) + i;
+        const bool first = set_leader < 0;
+        int fd = -1;
+        const absl::Status status = OpenEvent(events[event], event, slot, cpu,
+                                              {.leader = set_leader,
+                                               .pinned = first,
+                                               .disabled = first && set != 0},
+                                              &fd);
+        if (!status.ok()) return status;
+        if (first) set_leader = fd;
+      }
     }
   }
   return absl::OkStatus();
+}
+
+absl::Status BpfPrograms::ChangeSet(std::size_t slot, std::uint32_t from,
+                                    std::uint32_t to) {
+  const std::uint32_t cpu = cpus_[slot];
+  SetTurnsTaken& taken = set_turns_[slot * sets_ + from];
+  const int old_leader = set_leaders_[slot * sets_ + from];
+  const int new_leader = set_leaders_[slot * sets_ + to];
+  ++taken.turns;
+  // Of a pinned event that has no counter, read() finds the end of the file.
+  std::uint64_t values[3] = {};
+  if (old_leader < 0 || read(old_leader, values, sizeof(values)) == 0 ||
+      values[2] == 0) {
+    ++taken.refused;
+  }
+  absl::Status status =
+      DumpCounters(cpu, logformat::CountersReason::kSetEnd, to);
+  if (old_leader >= 0) ioctl(old_leader, PERF_EVENT_IOC_DISABLE, 0);
+  if (new_leader >= 0 && ioctl(new_leader, PERF_EVENT_IOC_ENABLE, 0) != 0) {
+    status.Update(ErrnoStatus(
+        errno, absl::StrFormat("Cannot enable event set %d: cpu=%d", to, cpu)));
+  }
+  status.Update(DumpCounters(cpu, logformat::CountersReason::kSetBegin, to));
+  return status;
 }
 
 absl::Status BpfPrograms::Attach(const BpfProgramOptions& options,
@@ -300,7 +382,7 @@ absl::Status BpfPrograms::Attach(const BpfProgramOptions& options,
                          *skeleton_, links_, messages);
   if (!hooks.ok()) return hooks;
   if (!options.fault_records) return absl::OkStatus();
-  const FaultMode mode = ModeOfFaults(options.events);
+  const FaultMode mode = ModeOfFaults(options.choice.events);
   for (const std::uint32_t cpu : options.cpus) {
     perf_event_attr attr{};
     attr.size = sizeof(attr);
@@ -341,8 +423,9 @@ BpfPrograms::~BpfPrograms() {
 }
 
 absl::Status BpfPrograms::DumpCounters(std::uint32_t cpu,
-                                       logformat::CountersReason reason) {
-  countrace_dump_request request{static_cast<unsigned long long>(reason)};
+                                       logformat::CountersReason reason,
+                                       std::uint32_t set) {
+  countrace_dump_request request{static_cast<unsigned long long>(reason), set};
   LIBBPF_OPTS(bpf_test_run_opts, run);
   run.ctx_in = &request;
   run.ctx_size_in = sizeof(request);

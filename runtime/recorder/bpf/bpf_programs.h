@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -16,7 +17,7 @@
 #include "logformat/gating.h"
 #include "logformat/packet_layout.h"
 #include "runtime/recorder/bpf/kernel_ring.h"
-#include "runtime/recorder/event_name.h"
+#include "runtime/recorder/event_set_choice.h"
 #include "runtime/recorder/kernel_hooks/kernel_hook_request.h"
 #include "runtime/recorder/kernel_hooks/kernel_hook_rules.h"
 #include "runtime/recorder/process_marks.h"
@@ -30,7 +31,7 @@ namespace countrace::runtime {
 
 struct BpfProgramOptions {
   std::vector<std::uint32_t> cpus;  // online
-  std::vector<EventSpec> events;    // the event set
+  EventChoice choice;               // the events
   bool fault_records = false;
   bool wakeups = false;
   KernelHookRequest hooks;
@@ -40,6 +41,12 @@ struct BpfProgramOptions {
   ProcessMarks marks;
   bool follow_marks = false;     // somebody asks who is marked
   std::uint64_t ring_bytes = 0;  // of each CPU, rounded up to a power of two
+};
+
+// How a perf event is opened.
+struct EventRole {
+  int leader = -1;
+  bool pinned = false, disabled = false;
 };
 
 class BpfPrograms {
@@ -56,8 +63,19 @@ class BpfPrograms {
 
   // Dumps the counters of `cpu` on that CPU, as one record. kBegin: recording
   // starts there with this record; kEnd: it stops with it.
-  absl::Status DumpCounters(std::uint32_t cpu,
-                            logformat::CountersReason reason);
+  absl::Status DumpCounters(std::uint32_t cpu, logformat::CountersReason reason,
+                            std::uint32_t set = 0);
+  // Counts event set `to` instead of `from` on the CPU of `slot`, with a dump
+  // before and after. Adds to refused_turns() if `from` was not counted.
+  absl::Status ChangeSet(std::size_t slot, std::uint32_t from,
+                         std::uint32_t to);
+  // Turns of a set on a CPU in which the PMU did not count it, to their end.
+  struct SetTurnsTaken {
+    std::uint64_t turns = 0, refused = 0;
+  };
+  const SetTurnsTaken& turns(std::size_t slot, std::uint32_t set) const {
+    return set_turns_[slot * sets_ + set];
+  }
   void Detach();
   // Marks a process, and so what it forks from now on.
   absl::Status Mark(std::int32_t pid);
@@ -78,8 +96,16 @@ class BpfPrograms {
   // `slot`: index of the CPU in BpfProgramOptions::cpus.
   std::byte* ring(std::size_t slot) const;
   countrace_ring_control& control(std::size_t slot) const;
-  // Bit i: event i is counted on this CPU.
+  // Bit i: value i of a dump is counted on this CPU (without event sets, whose
+  // dumps say it themselves).
   std::uint32_t present(std::size_t slot) const { return present_[slot]; }
+  // Events that could not be opened on a CPU although they open on others.
+  struct MissingEvent {
+    std::uint32_t cpu;
+    std::string name;
+    int error;
+  };
+  const std::vector<MissingEvent>& missing() const { return missing_; }
   // What each ring got: older kernels have a limit of a few MiB.
   std::uint64_t ring_bytes() const { return ring_bytes_; }
 
@@ -107,7 +133,16 @@ class BpfPrograms {
   std::size_t rings_bytes_ = 0;
   countrace_ring_control* controls_ = nullptr;
   std::size_t controls_bytes_ = 0;
+  absl::Status OpenEvent(const EventSpec& event, std::size_t index,
+                         std::uint32_t slot, std::uint32_t cpu,
+                         const EventRole& role, int* opened);
+
   std::vector<std::uint32_t> present_;
+  std::vector<std::uint32_t> cpus_;
+  std::vector<MissingEvent> missing_;
+  std::uint32_t sets_ = 0;
+  std::vector<int> set_leaders_;  // slot * sets_ + set; -1: nothing opens
+  std::vector<SetTurnsTaken> set_turns_;
   std::vector<ScopedFd> perf_events_;
   std::vector<ScopedFd> fault_events_;
   std::vector<bpf_link*> links_;  // beside those of the skeleton

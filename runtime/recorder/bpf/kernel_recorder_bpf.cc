@@ -1,6 +1,7 @@
 #include "runtime/recorder/bpf/kernel_recorder_bpf.h"
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <utility>
 
@@ -12,8 +13,10 @@
 #include "runtime/recorder/countable_events.h"
 #include "runtime/recorder/cpu_list.h"
 #include "runtime/recorder/cpu_streams.h"
+#include "runtime/recorder/event_list.h"
 #include "runtime/recorder/kernel_hooks/kernel_hook_registry.h"
 #include "runtime/recorder/monotonic_clock.h"
+#include "runtime/recorder/set_turns.h"
 #include "runtime/recorder/small_file.h"
 #include "runtime/recorder/tracefs.h"
 
@@ -22,15 +25,19 @@ namespace {
 
 using logformat::CountersReason;
 
+// How often Drain() is called, about.
+constexpr std::uint64_t kDrainTurnNs = 10'000'000;
+
 class BpfKernelRecorder final : public KernelRecorder {
  public:
-  BpfKernelRecorder(const KernelRecorderOptions& options,
-                    std::vector<EventSpec> events,
+  BpfKernelRecorder(const KernelRecorderOptions& options, EventChoice choice,
+                    SetTurns turns,
                     std::unique_ptr<BpfPrograms> programs,
                     const std::vector<std::uint32_t>& cpus,
                     std::unique_ptr<KernelHookRegistry> hooks,
                     std::vector<std::string> messages)
-      : events_(std::move(events)),
+      : choice_(std::move(choice)),
+        turns_(std::move(turns)),
         programs_(std::move(programs)),
         marks_(options.marks),
         streams_(options.gating, options.marks,
@@ -44,7 +51,7 @@ class BpfKernelRecorder final : public KernelRecorder {
   }
   ~BpfKernelRecorder() override { (void)End(); }
 
-  const std::vector<EventSpec>& events() const override { return events_; }
+  const EventChoice& choice() const override { return choice_; }
   absl::Status Begin(const KernelRecorderTarget& target) override;
   void Drain() override;
   absl::Status End() override;
@@ -57,8 +64,20 @@ class BpfKernelRecorder final : public KernelRecorder {
  private:
   absl::Status MarkProcesses(const std::vector<std::int32_t>& root_pids);
   void ReadRings();
+  std::size_t DumpWords() const {
+    const logformat::EventSets sets = choice_.sets(/*running_slot=*/true);
+    return sets.slots() + (sets.rotates() ? 1 : 0);
+  }
 
-  std::vector<EventSpec> events_;
+  void ChangeSets(std::uint64_t now_ns);
+  void DescribeSets();
+
+  EventChoice choice_;
+  SetTurns turns_;
+  std::vector<std::uint32_t> sets_;  // in force, by CPU
+  // Where each ring was after its last change.
+  std::vector<std::uint64_t> heads_;
+  bool change_failed_ = false;
   std::unique_ptr<BpfPrograms> programs_;
   ProcessMarks marks_;
   CpuStreams streams_;
@@ -83,10 +102,14 @@ absl::Status BpfKernelRecorder::Begin(const KernelRecorderTarget& target) {
   for (std::size_t slot = 0; slot < streams_.all().size(); ++slot) {
     CpuStream& stream = streams_.all()[slot];
     readers_.emplace_back(programs_->control(slot), programs_->ring(slot),
-                          programs_->ring_bytes(), events_.size(),
-                          MonotonicNs(), hooks_.get());
+                          programs_->ring_bytes(), DumpWords(), MonotonicNs(),
+                          hooks_.get());
     status = programs_->DumpCounters(stream.cpu, CountersReason::kBegin);
     if (!status.ok()) return status;
+  }
+  if (turns_.rotates()) {
+    sets_.assign(streams_.all().size(), 0);
+    heads_.assign(streams_.all().size(), 0);
   }
   began_ = true;
   run_time_.Begin(MonotonicNs());
@@ -119,8 +142,43 @@ void BpfKernelRecorder::ReadRings() {
   }
 }
 
+void BpfKernelRecorder::ChangeSets(std::uint64_t now_ns) {
+  if (!turns_.IsDue(now_ns, kDrainTurnNs)) return;
+  for (std::size_t slot = 0; slot < sets_.size(); ++slot) {
+    // Nothing happened there: nothing to count, and no CPU to wake.
+    const auto head = std::atomic_ref(programs_->control(slot).head)
+                          .load(std::memory_order_relaxed);
+    if (head == heads_[slot]) continue;
+    const std::uint32_t next = turns_.Next(slot, sets_[slot]);
+    const absl::Status status = programs_->ChangeSet(slot, sets_[slot], next);
+    sets_[slot] = next;
+    heads_[slot] = std::atomic_ref(programs_->control(slot).head)
+                       .load(std::memory_order_relaxed);
+    if (!status.ok() && !std::exchange(change_failed_, true)) {
+      messages_.push_back(absl::StrFormat(
+          "Event sets do not rotate as asked: %s", StatusText(status)));
+    }
+  }
+}
+
+void BpfKernelRecorder::DescribeSets() {
+  for (std::size_t slot = 0; slot < sets_.size(); ++slot) {
+    for (std::uint32_t set = 0; set < choice_.set_sizes.size(); ++set) {
+      const auto& taken = programs_->turns(slot, set);
+      if (taken.refused == 0) continue;
+      messages_.push_back(absl::StrFormat(
+          "Event set %d {%s} was not counted on CPU %d in %d of %d turns: the "
+          "PMU has no counters for it beside those always on, or another user "
+          "holds them; its values are absent there",
+          set, NamesOf(choice_, set), streams_.all()[slot].cpu, taken.refused,
+          taken.turns));
+    }
+  }
+}
+
 void BpfKernelRecorder::Drain() {
   if (!began_ || ended_) return;
+  ChangeSets(MonotonicNs());
   // Taken before the rings are read: what is older is in them.
   const std::uint64_t horizon_ns = MonotonicNs();
   run_time_.Turn(horizon_ns);
@@ -180,6 +238,7 @@ absl::Status BpfKernelRecorder::End() {
         "be looked up because its process was changing its memory: records=%d",
         unknown));
   }
+  DescribeSets();
   streams_.DescribeClockErrors(messages_);
   return result;
 }
@@ -216,12 +275,13 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenBpfKernelRecorder(
     const auto id = tracefs->TracepointId("sched", "sched_switch");
     if (id.ok()) trial.switch_tracepoint = *id;
   }
-  auto events = CountableEvents(options, *online, trial, messages);
-  if (!events.ok()) return events.status();
+  auto choice = CountableEvents(options, *online, trial, messages);
+  if (!choice.ok()) return choice.status();
   BpfProgramOptions programs;
   programs.cpus = *online;
-  programs.events = *events;
-  programs.fault_records = options.fault_records && CountsPageFaults(*events);
+  programs.choice = *choice;
+  programs.fault_records =
+      options.fault_records && CountsPageFaults(choice->events);
   programs.wakeups = options.wakeups;
   programs.hooks = options.hooks;
   programs.hook_rules = options.hook_rules;
@@ -244,8 +304,15 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenBpfKernelRecorder(
   if (options.hooks.any()) {
     hooks = std::make_unique<KernelHookRegistry>(options.hooks.dynamic);
   }
+  for (const BpfPrograms::MissingEvent& missing : (*loaded)->missing()) {
+    messages.push_back(absl::StrFormat("%s is not counted on CPU %d: %s",
+                                       missing.name, missing.cpu,
+                                       ExplainOpenError(missing.error)));
+  }
+  SetTurns turns(choice->set_sizes.size(), options.rotate_ns,
+                 static_cast<std::uint32_t>(MonotonicNs()));
   return std::make_unique<BpfKernelRecorder>(
-      options, *std::move(events), *std::move(loaded), *online,
+      options, *std::move(choice), std::move(turns), *std::move(loaded), *online,
       std::move(hooks), std::move(messages));
 }
 

@@ -11,6 +11,8 @@
 #include "logformat/comm_glob.h"
 
 #define COUNTRACE_MAX_COUNTERS 16
+#define COUNTRACE_MAX_EVENTS 32
+#define COUNTRACE_MAX_SETS 8
 #define COUNTRACE_MAX_MARKS 8
 // Deeper cgroups are not looked for.
 #define COUNTRACE_CGROUP_LEVELS 16
@@ -73,7 +75,10 @@ struct countrace_ring_control {
   unsigned long long switches, faults;  // since begin
   // Who was switched in last: its task_struct, tid, run time then, and when.
   unsigned long long task, tid, runtime_ns, switched_in_ns;
-  unsigned long long spare[5];
+  // The event set in force; while another one takes its place,
+  // COUNTRACE_SET_WAITS with it: it does not count yet.
+  unsigned long long set;
+  unsigned long long spare[4];
   // Written by the recorder.
   unsigned long long tail;  // bytes read and zeroed so far
   unsigned long long pad[7];
@@ -88,9 +93,12 @@ enum countrace_counter_source {
   COUNTRACE_SOURCE_PERF = 4,      // a perf event of the CPU
 };
 
+#define COUNTRACE_SET_WAITS 256
+
 // Argument of the program that dumps counters.
 struct countrace_dump_request {
   unsigned long long reason;  // logformat::CountersReason
+  unsigned long long set;     // that follows (kSetEnd), or begins (kSetBegin)
 };
 
 #endif  // COUNTRACE_RUNTIME_RECORDER_BPF_KERNEL_RING_H_

@@ -34,12 +34,18 @@ enum {
 
 // Set before the programs are loaded: constants to the verifier.
 const volatile __u32 ring_mask = 4095;
+// Words of a dump.
 const volatile __u32 counter_count = 0;
 const volatile __u32 slot_count = 1;
 // Which ring is a CPU's: its slot + 1, 0 for none. Machines that could hold
 // hundreds of CPUs have few: only those online get a ring.
 const volatile __u16 cpu_slot[COUNTRACE_MAX_CPUS] = {};
+// Of the events that are always on, which come first.
+const volatile __u32 always_count = 0;
 const volatile __u8 counter_source[COUNTRACE_MAX_COUNTERS] = {};
+// If event sets take turns: event + 1 of each value of each set, 0 for none.
+const volatile __u8 has_sets = 0;
+const volatile __u8 set_event[COUNTRACE_MAX_SETS * COUNTRACE_MAX_COUNTERS] = {};
 
 // One element for each slot: the ring's bytes and the slack.
 struct {
@@ -136,12 +142,19 @@ static __always_inline void commit(__u64* record, __u16 event, __u64 time_ns) {
 #endif
 }
 
-static __always_inline void store_counters(
+static __always_inline int read_event(__u32 event,
+                                      struct bpf_perf_event_value* read) {
+  return bpf_perf_event_read_value(
+      &perf_events, event * slot_count + this_slot(), read, sizeof(*read));
+}
+
+// Stores the values that are always on. Returns which of them were counted.
+static __always_inline __u32 store_always_on(
     struct countrace_ring_control* control, __u64* out, __u64 time_ns) {
-  const __u32 slot = this_slot();
+  __u32 present = 0;
 #pragma unroll
   for (__u32 i = 0; i < COUNTRACE_MAX_COUNTERS; ++i) {
-    if (i >= counter_count) break;
+    if (i >= always_count) break;
     __u64 value = 0;
     switch (counter_source[i]) {
       case COUNTRACE_SOURCE_CLOCK:
@@ -155,13 +168,54 @@ static __always_inline void store_counters(
         break;
       case COUNTRACE_SOURCE_PERF: {
         struct bpf_perf_event_value read = {};
-        bpf_perf_event_read_value(&perf_events, i * slot_count + slot, &read,
-                                  sizeof(read));
+        if (read_event(i, &read)) {
+          out[i] = 0;
+          continue;
+        }
         value = read.counter;
         break;
       }
     }
+    present |= 1u << i;
     out[i] = value;
+  }
+  return present;
+}
+
+// A dump with its event set: a ThreadDump's word, the values always on, the
+// set's, its running time. The set is looked at once: an interrupt's programs
+// see another one, or this one, never half of each.
+static __always_inline void store_with_set(
+    struct countrace_ring_control* control, __u64* out, __u64 time_ns) {
+  const __u64 set = load(control->set);
+  __u32 present = store_always_on(control, out + 1, time_ns);
+  __u64 running = 0;
+#pragma unroll
+  for (__u32 j = 0; j < COUNTRACE_MAX_COUNTERS; ++j) {
+    if (1 + always_count + j + 1 >= counter_count) break;
+    struct bpf_perf_event_value read = {};
+    const __u32 event =
+        set_event[(set & (COUNTRACE_MAX_SETS - 1)) * COUNTRACE_MAX_COUNTERS +
+                  j];
+    // While the set waits, or its pinned group has no counters: not present.
+    if (event && !(set & COUNTRACE_SET_WAITS) &&
+        !read_event(event - 1, &read)) {
+      present |= 1u << (always_count + j);
+      if (read.running > running) running = read.running;
+    }
+    out[1 + always_count + j] = read.counter;
+  }
+  if (running) present |= 1u << (counter_count - 2);
+  out[counter_count - 1] = running;
+  out[0] = (set & (COUNTRACE_MAX_SETS - 1)) | (__u64)present << 32;
+}
+
+static __always_inline void store_counters(
+    struct countrace_ring_control* control, __u64* out, __u64 time_ns) {
+  if (has_sets) {
+    store_with_set(control, out, time_ns);
+  } else {
+    store_always_on(control, out, time_ns);
   }
 }
 

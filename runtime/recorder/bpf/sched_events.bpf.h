@@ -7,6 +7,8 @@
 #include "marked_processes.bpf.h"
 #include "ring_writer.bpf.h"
 
+enum { REASON_END = 1, REASON_SET_END = 3, REASON_SET_BEGIN = 4 };
+
 // What the tracepoint prints as prev_state (include/trace/events/sched.h).
 static __always_inline __u64 switch_state(int preempt, __u32 prev_state,
                                           const struct task_struct* prev) {
@@ -182,7 +184,8 @@ int on_fault(struct bpf_perf_event_data* data) {
 }
 
 // Run on each CPU when the recording begins and ends there (BPF_PROG_TEST_RUN):
-// nothing before the first dump is recorded, nothing after the last.
+// nothing before the first dump is recorded, nothing after the last. Also
+// before and after another event set takes its turn.
 SEC("raw_tp")
 int dump_counters(__u64* request) {
   struct countrace_ring_control* control = this_control();
@@ -198,7 +201,16 @@ int dump_counters(__u64* request) {
                   &task->se.sum_exec_runtime);
     control->switched_in_ns = now;
     control->begin_ns = now;
+  } else if (has_sets && control->task != bpf_get_current_task()) {
+    // This dump would show that somebody else runs than was switched in.
+    struct task_struct* task = bpf_get_current_task_btf();
+    note_hidden_switch(control, task, now);
+    control->task = (__u64)task;
+    control->tid = task->pid;
+    control->runtime_ns = task->se.sum_exec_runtime;
+    control->switched_in_ns = now;
   }
+  if (has_sets && reason == REASON_SET_BEGIN) control->set = request[1];
   __u32* record = (__u32*)reserve(control, 16 + 8 * counter_count, now);
   if (record) {
     record[2] = reason;
@@ -206,7 +218,10 @@ int dump_counters(__u64* request) {
     store_counters(control, (__u64*)(record + 4), now);
     commit((__u64*)record, EVENT_COUNTERS, now);
   }
-  if (reason == 1) control->ended = 1;
+  if (has_sets && reason == REASON_SET_END) {
+    control->set = request[1] | COUNTRACE_SET_WAITS;
+  }
+  if (reason == REASON_END) control->ended = 1;
   return 0;
 }
 
