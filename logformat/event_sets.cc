@@ -46,8 +46,9 @@ std::optional<std::size_t> EventSets::EventAt(std::size_t mmcr,
 bool EventSets::valid() const {
   const auto in_sets =
       std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
-  return events <= kMaxEvents && in_sets <= events &&
-         sizes.size() <= kMaxEventSets && sizes.size() != 1 &&
+  return events <= (running_slot ? kMaxEvents : kMaxCounters) &&
+         in_sets <= events && sizes.size() <= kMaxEventSets &&
+         sizes.size() != 1 &&
          std::find(sizes.begin(), sizes.end(), 0u) == sizes.end() &&
          slots() <= kMaxCounters;
 }

@@ -148,7 +148,7 @@ static_assert(sizeof(ThreadDump) == 8, "FORMAT.md section 4.2");
 
 // Values of one dump, and events of a session in all its sets.
 inline constexpr std::size_t kMaxCounters = 16;
-inline constexpr std::size_t kMaxEvents = 32;
+inline constexpr std::size_t kMaxEvents = 24;
 inline constexpr std::size_t kMaxEventSets = 8;
 inline constexpr std::size_t kMaxPayloadValues = 6;
 // Longer strings are cut to this many bytes, the NUL included.

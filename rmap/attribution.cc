@@ -1,6 +1,7 @@
 #include "rmap/attribution.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace countrace::rmap {
 
@@ -15,6 +16,29 @@ bool IsSwitches(const std::string& event) {
   return event == "context-switches" || event == "cs";
 }
 
+std::optional<double> Sum(std::optional<double> a, std::optional<double> b) {
+  if (!a || !b) return std::nullopt;
+  return *a + *b;
+}
+
+// A sum over some calls as one over all of them, if event sets took turns.
+DumpSum Estimated(const PathNode& node, std::size_t dump) {
+  DumpSum sum = node.dumps[dump];
+  sum.counted = sum.incl;
+  if (sum.scaling == DumpSum::Scaling::kNone) return sum;
+  const bool by_time = sum.scaling == DumpSum::Scaling::kByTime;
+  const auto scaled =
+      sum.calls.Estimate(by_time ? node.on_cpu_ns : node.wall.count());
+  if (!scaled) return sum;
+  sum.incl = scaled->value;
+  sum.quality = Worse(sum.quality, Quality::kScaled);
+  sum.variance = std::nullopt;
+  if (scaled->standard_error) {
+    sum.variance = *scaled->standard_error * *scaled->standard_error;
+  }
+  return sum;
+}
+
 void SubtractChild(const PathNode& child, SegmentSums& excl) {
   excl.wall_ns = SaturatingSubtract(excl.wall_ns, child.wall.sum());
   excl.on_cpu_ns = SaturatingSubtract(excl.on_cpu_ns, child.on_cpu_ns);
@@ -22,9 +46,12 @@ void SubtractChild(const PathNode& child, SegmentSums& excl) {
   excl.faults = SaturatingSubtract(excl.faults, child.faults);
   for (std::size_t i = 0; i < excl.dumps.size(); ++i) {
     DumpSum& sum = excl.dumps[i];
-    sum.incl = SaturatingSubtract(sum.incl, child.dumps[i].incl);
+    const DumpSum inner = Estimated(child, i);
+    sum.incl = SaturatingSubtract(sum.incl, inner.incl);
+    sum.counted = SaturatingSubtract(sum.counted, inner.counted);
+    sum.variance = Sum(sum.variance, inner.variance);
     // Unknown calls of the child are still in what is left.
-    sum.quality = Worse(sum.quality, child.dumps[i].quality);
+    sum.quality = Worse(sum.quality, inner.quality);
   }
 }
 
@@ -36,6 +63,11 @@ void AddSums(const SegmentSums& from, SegmentSums& to) {
   to.dumps.resize(std::max(to.dumps.size(), from.dumps.size()));
   for (std::size_t i = 0; i < from.dumps.size(); ++i) {
     to.dumps[i].incl += from.dumps[i].incl;
+    to.dumps[i].counted += from.dumps[i].counted;
+    to.dumps[i].variance = Sum(to.dumps[i].variance, from.dumps[i].variance);
+    if (from.dumps[i].scaling != DumpSum::Scaling::kNone) {
+      to.dumps[i].scaling = from.dumps[i].scaling;
+    }
     to.dumps[i].calls_with_value += from.dumps[i].calls_with_value;
     to.dumps[i].quality = Worse(to.dumps[i].quality, from.dumps[i].quality);
   }
@@ -54,7 +86,7 @@ bool IsPageFaults(const std::string& event) {
 std::vector<EventPlan> PlanEvents(const logformat::TraceInfo& info) {
   std::vector<EventPlan> plans;
   const std::size_t cpu_events =
-      std::min(info.cpu_events.size(), logformat::kMaxCounters);
+      std::min(info.cpu_events.size(), logformat::kMaxEvents);
   const std::size_t thread_events =
       std::min(info.thread_events.size(), logformat::kMaxCounters);
   for (std::size_t i = 0; i < cpu_events; ++i) {
@@ -100,6 +132,9 @@ SegmentAmounts AmountsOf(const PathNode& node) {
   SegmentAmounts amounts;
   amounts.incl = {node.wall.sum(), node.on_cpu_ns, node.switches, node.faults,
                   node.dumps};
+  for (std::size_t i = 0; i < node.dumps.size(); ++i) {
+    amounts.incl.dumps[i] = Estimated(node, i);
+  }
   amounts.excl = amounts.incl;
   amounts.on_cpu_quality = node.on_cpu_quality;
   for (const PathNode::Child& child : node.children) {
@@ -137,8 +172,13 @@ std::optional<SegmentCount> CountOf(const EventPlan& plan,
       const DumpSum& sum = incl.dumps[plan.dump];
       const DumpSum& rest = excl.dumps[plan.dump];
       if (sum.calls_with_value == 0) return std::nullopt;
-      return SegmentCount{sum.incl, rest.incl,
-                          Worse(sum.quality, rest.quality)};
+      SegmentCount count{sum.incl, rest.incl, Worse(sum.quality, rest.quality)};
+      if (sum.scaling != DumpSum::Scaling::kNone) {
+        count.scaled = true;
+        count.counted = sum.counted;
+        if (sum.variance) count.standard_error = std::sqrt(*sum.variance);
+      }
+      return count;
     }
   }
   return std::nullopt;

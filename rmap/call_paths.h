@@ -9,9 +9,11 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "rmap/scaled_count.h"
 #include "rmap/statistics.h"
 #include "rmap/tables.h"
 
@@ -25,6 +27,15 @@ struct DumpSum {
   std::uint64_t incl = 0;
   std::uint64_t calls_with_value = 0;
   Quality quality = Quality::kExact;
+  // If event sets take turns: each call in which the event was counted, with
+  // the call's share in which it was (ns), or 1.
+  SliceSums calls;
+  enum class Scaling : std::uint8_t { kNone, kByCalls, kByTime };
+  Scaling scaling = Scaling::kNone;
+  // Of an estimate (Estimated()): what was counted of `incl`, and the variance,
+  // absent if that is not known.
+  std::uint64_t counted = 0;
+  std::optional<double> variance = 0.0;
 };
 
 struct PathNode {

@@ -7,15 +7,24 @@
 #include <vector>
 
 #include "logformat/packet_layout.h"
+#include "rmap/event_set_dumps.h"
 #include "rmap/thread_registry.h"
 
 namespace countrace::rmap {
 
-using CounterValues = std::array<std::uint64_t, logformat::kMaxCounters>;
+using CounterValues = std::array<std::uint64_t, kMaxMeasures>;
 
 // Time and counts of one account of a CPU.
 struct CpuAccount {
   std::uint64_t ns = 0;
+  CounterValues counts{};
+  std::vector<SliceSums> slices;  // by event, if sets take turns
+};
+
+// What one row did during the turn of a set on a CPU.
+struct TurnCounts {
+  ThreadState* thread = nullptr;  // null: the account's
+  CpuAccount* account = nullptr;
   CounterValues counts{};
 };
 
@@ -63,7 +72,13 @@ struct CpuState {
 
   // Counters: first and last value seen, and which were ever seen.
   CounterValues first{}, last{};
+  CounterValues closed{};  // last - first of the turns before this one
   std::uint32_t counted = 0;
+  // Event sets: what is being counted, of which every delta lies in one turn,
+  // and who was there.
+  std::uint32_t turn = 0;
+  std::uint32_t mmcr = 0;
+  std::vector<TurnCounts> in_turn;
   // Absent from the last dump: the next delta spans more than one interval.
   std::uint32_t stale = 0;
 

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "rmap/set_turns.h"
+
 namespace countrace::rmap {
 
 using logformat::CountersReason;
@@ -28,8 +30,9 @@ bool Decode(const EventRecord& record, Record& out) {
 DispatchTracker::DispatchTracker(const logformat::TraceInfo& info,
                                  ThreadRegistry& registry,
                                  TimelineObserver* observer)
-    : events_(std::min(info.cpu_events.size(), logformat::kMaxCounters)),
-      kinds_(CounterKinds(info.cpu_events)),
+    : dumps_(info.cpu_sets()),
+      events_(std::min(dumps_.measures(), kMaxMeasures)),
+      kinds_(CounterKinds(info.cpu_events, events_ - info.cpu_events.size())),
       registry_(registry),
       observer_(observer) {}
 
@@ -123,7 +126,9 @@ void DispatchTracker::Begin(CpuState& cpu, const EventRecord& record,
     if (record.counters == nullptr || !(record.present >> i & 1u)) continue;
     cpu.first[i] = cpu.last[i] = record.counters[i];
     cpu.counted |= 1u << i;
+    cpu.turn |= dumps_.rotating() & 1u << i;
   }
+  cpu.mmcr = record.mmcr;
 }
 
 bool DispatchTracker::Confirm(CpuState& cpu, std::int32_t tid) {
@@ -192,7 +197,13 @@ void DispatchTracker::Charge(CpuState& cpu, const EventRecord& record,
   if (!confirmed && cpu.lossy) NoteLoss();
   EndLoss(cpu);
   const Charged last = ChargeTime(cpu, time_ns, confirmed);
-  counter_errors_ += ChargeCounts(cpu, record, kinds_, last);
+  ChargeDump(cpu, record, last);
+}
+
+void DispatchTracker::ChargeDump(CpuState& cpu, const EventRecord& record,
+                                 const Charged& last) {
+  if (dumps_.rotates()) FollowTurn(cpu, dumps_, record);
+  counter_errors_ += ChargeCounts(cpu, record, kinds_, last, dumps_.rotating());
 }
 
 void DispatchTracker::SwitchIn(ThreadState& thread, std::int32_t cpu,
@@ -346,12 +357,18 @@ void DispatchTracker::OnCounters(const EventRecord& record,
   const auto tid = static_cast<std::int32_t>(dump.running_tid);
   const bool end =
       dump.reason == static_cast<std::uint32_t>(CountersReason::kEnd);
+  // Whoever was there goes on, if that is known.
+  const bool unknown = dump.running_tid == logformat::kRunningTidUnknown;
+  if (unknown && (!cpu->begun || cpu->lossy ||
+                  cpu->occupant == CpuState::Occupant::kUnknown)) {
+    return;
+  }
   bool continues = false;  // the stay goes on after this dump
   if (end) CloseInterrupts(*cpu, time_ns);
   if (!cpu->begun) {
     Begin(*cpu, record, time_ns);
   } else {
-    continues = !cpu->lossy && Confirm(*cpu, tid);
+    continues = unknown || (!cpu->lossy && Confirm(*cpu, tid));
     const bool counted = cpu->lossy;
     if (!continues) Abandon(*cpu, time_ns);
     Charge(*cpu, record, time_ns, continues);
@@ -509,6 +526,7 @@ void DispatchTracker::Regate(const ProcessState& process) {
 
 void DispatchTracker::Finish(std::uint64_t end_ns) {
   for (CpuState& cpu : cpus_) {
+    if (dumps_.rotates()) EndTurn(cpu, dumps_);
     if (!cpu.begun || cpu.ended) continue;
     coverage_.earliest_end_ns =
         std::min(coverage_.earliest_end_ns, cpu.last_ns);

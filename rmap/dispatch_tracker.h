@@ -23,6 +23,7 @@
 
 #include "logformat/trace_reader.h"
 #include "rmap/cpu_state.h"
+#include "rmap/event_set_dumps.h"
 #include "rmap/interval_counts.h"
 #include "rmap/thread_registry.h"
 #include "rmap/timeline_observer.h"
@@ -90,6 +91,9 @@ class DispatchTracker {
                                              : coverage_.loss_epoch);
   }
   const std::deque<CpuState>& cpus() const { return cpus_; }
+  // Shape of the dumps, if event sets take turns.
+  EventSetDumps& dumps() { return dumps_; }
+  const EventSetDumps& dumps() const { return dumps_; }
   // Thread on `cpu`, null if it is nobody who is counted.
   ThreadState* Running(std::int32_t cpu);
   // Intervals unattributed because a dispatch record did not follow from the
@@ -114,6 +118,8 @@ class DispatchTracker {
   // The same up to a dump, which becomes the last one, and the counts.
   void Charge(CpuState& cpu, const logformat::EventRecord& record,
               std::uint64_t time_ns, bool confirmed);
+  void ChargeDump(CpuState& cpu, const logformat::EventRecord& record,
+                  const Charged& last);
   void Occupy(CpuState& cpu, std::int32_t tid, std::uint64_t time_ns,
               bool inferred);
   // Ends what is still open of interrupts: a switch shows that they are over.
@@ -133,8 +139,9 @@ class DispatchTracker {
   void NoteLoss();
   void EndLoss(CpuState& cpu);
 
+  EventSetDumps dumps_;
   std::size_t events_;
-  std::vector<CounterKind> kinds_;  // one for each event
+  std::vector<CounterKind> kinds_;  // one for each measure
   ThreadRegistry& registry_;
   TimelineObserver* observer_;
   KernelCoverage coverage_;

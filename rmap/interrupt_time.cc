@@ -11,7 +11,7 @@ void DispatchTracker::ChargePart(CpuState& cpu, const EventRecord& record,
   const bool known = cpu.occupant != CpuState::Occupant::kUnknown;
   Charged part = ChargeTime(cpu, time_ns, known);
   if (record.counters != nullptr) {
-    counter_errors_ += ChargeCounts(cpu, record, kinds_, part);
+    ChargeDump(cpu, record, part);
     EmitCounters(record, time_ns);
     return;
   }

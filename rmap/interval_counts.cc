@@ -5,9 +5,30 @@
 namespace countrace::rmap {
 namespace {
 
-void Add(const Charged& stay, std::size_t event, std::uint64_t count) {
+void AddToTurn(std::vector<TurnCounts>& in_turn, ThreadState* thread,
+               CpuAccount* account, std::size_t event, std::uint64_t count) {
+  // Whoever ran last comes first.
+  const auto at = std::find_if(
+      in_turn.rbegin(), in_turn.rend(), [&](const TurnCounts& row) {
+        return row.thread == thread && row.account == account;
+      });
+  if (at != in_turn.rend()) {
+    at->counts[event] += count;
+    return;
+  }
+  in_turn.push_back({thread, account, {}});
+  in_turn.back().counts[event] = count;
+}
+
+void Add(CpuState& cpu, const Charged& stay, std::size_t event,
+         std::uint64_t count) {
   stay.account->counts[event] += count;
   if (stay.thread != nullptr) stay.thread->counts[event] += count;
+  if (count == 0 || !(cpu.turn >> event & 1u)) return;
+  AddToTurn(cpu.in_turn, nullptr, stay.account, event, count);
+  if (stay.thread != nullptr && stay.thread != &cpu.interrupt_work) {
+    AddToTurn(cpu.in_turn, stay.thread, nullptr, event, count);
+  }
 }
 
 // True if nobody but `last` can have caused a fault: the others were idle, or
@@ -32,7 +53,7 @@ bool IsPartOfStay(const CpuState& cpu, const Charged& part) {
 void LeaveUnattributed(CpuState& cpu, std::size_t event, std::uint64_t count,
                        const Charged& last) {
   if (count == 0) return;
-  cpu.unattributed.counts[event] += count;
+  Add(cpu, {.account = &cpu.unattributed}, event, count);
   if (last.thread != nullptr) last.thread->shares_counts = true;
   for (const Charged& stay : cpu.uncounted) {
     if (stay.thread != nullptr) stay.thread->shares_counts = true;
@@ -50,7 +71,7 @@ std::uint64_t Share(CpuState& cpu, CounterKind kind, std::size_t event,
         const std::uint64_t switches = stay.switched ? 1 : 0;
         const std::uint64_t share =
             std::min(rest, kind == CounterKind::kClock ? stay.ns : switches);
-        Add(stay, event, share);
+        Add(cpu, stay, event, share);
         if (IsPartOfStay(cpu, stay)) cpu.stay_counts[event] += share;
         rest -= share;
       }
@@ -60,7 +81,7 @@ std::uint64_t Share(CpuState& cpu, CounterKind kind, std::size_t event,
       // An interrupt switches to nobody: the stay it cut began with a switch.
       for (const Charged& part : cpu.uncounted) {
         if (!IsPartOfStay(cpu, part)) continue;
-        Add(part, event, rest);
+        Add(cpu, part, event, rest);
         cpu.stay_counts[event] += rest;
         return 0;
       }
@@ -73,7 +94,7 @@ std::uint64_t Share(CpuState& cpu, CounterKind kind, std::size_t event,
       std::uint64_t rest = count - own;
       for (const Charged& stay : cpu.uncounted) {
         const std::uint64_t share = std::min(rest, stay.faults);
-        Add(stay, event, share);
+        Add(cpu, stay, event, share);
         if (IsPartOfStay(cpu, stay)) cpu.stay_counts[event] += share;
         rest -= share;
       }
@@ -92,7 +113,8 @@ std::uint64_t Share(CpuState& cpu, CounterKind kind, std::size_t event,
 
 }  // namespace
 
-std::vector<CounterKind> CounterKinds(const std::vector<std::string>& events) {
+std::vector<CounterKind> CounterKinds(const std::vector<std::string>& events,
+                                      std::size_t sets) {
   std::vector<CounterKind> kinds;
   for (const std::string& event : events) {
     const std::string name = event.substr(0, event.find(':'));
@@ -108,6 +130,7 @@ std::vector<CounterKind> CounterKinds(const std::vector<std::string>& events) {
     }
     kinds.push_back(kind);
   }
+  kinds.insert(kinds.end(), sets, CounterKind::kClock);
   return kinds;
 }
 
@@ -136,16 +159,23 @@ void EndParts(CpuState& cpu) {
 
 std::uint64_t ChargeCounts(CpuState& cpu, const logformat::EventRecord& record,
                            std::span<const CounterKind> kinds,
-                           const Charged& last) {
+                           const Charged& last, std::uint32_t rotating) {
   std::uint64_t went_back = 0;
-  const std::size_t events = std::min(kinds.size(), logformat::kMaxCounters);
+  const std::size_t events = std::min(kinds.size(), kMaxMeasures);
   for (std::size_t i = 0; i < events; ++i) {
     const std::uint32_t bit = 1u << i;
     if (record.counters == nullptr || !(record.present & bit)) {
-      cpu.stale |= bit;
+      if (!(rotating & bit)) cpu.stale |= bit;
       continue;
     }
     const std::uint64_t value = record.counters[i];
+    if (rotating & bit & ~cpu.turn) {
+      // Its first dump in this turn: no delta reaches back across the others.
+      cpu.turn |= bit;
+      cpu.counted |= bit;
+      cpu.first[i] = cpu.last[i] = value;
+      continue;
+    }
     if (!(cpu.counted & bit)) {
       cpu.counted |= bit;
       cpu.stale &= ~bit;
@@ -161,13 +191,13 @@ std::uint64_t ChargeCounts(CpuState& cpu, const logformat::EventRecord& record,
     cpu.last[i] = value;
     if (cpu.stale & bit) {
       cpu.stale &= ~bit;
-      cpu.unattributed.counts[i] += delta;
+      Add(cpu, {.account = &cpu.unattributed}, i, delta);
       continue;
     }
     if (!cpu.uncounted.empty()) {
       delta = Share(cpu, kinds[i], i, delta, last);
     }
-    Add(last, i, delta);
+    Add(cpu, last, i, delta);
     if (last.account != &cpu.interrupts) cpu.stay_counts[i] += delta;
   }
   cpu.uncounted.clear();

@@ -25,7 +25,9 @@ enum class CounterKind : std::uint8_t {
   kOther,
 };
 
-std::vector<CounterKind> CounterKinds(const std::vector<std::string>& events);
+// Of the events, then of the running times of `sets` sets: clocks.
+std::vector<CounterKind> CounterKinds(const std::vector<std::string>& events,
+                                      std::size_t sets = 0);
 
 // Adds what was charged up to an instant without a dump.
 void AddUncounted(CpuState& cpu, const Charged& charged);
@@ -35,10 +37,11 @@ void EndParts(CpuState& cpu);
 // Gives the counts since the last dump of `cpu` to `last`, the stay that ends
 // with this one, and to the stays in `cpu.uncounted`, which it empties. Takes
 // `record`'s counters as the new last ones. Returns how many went back (taken
-// as 0).
+// as 0). `rotating`: bits of the counters that are counted in turns: between a
+// dump without one and the next with it nothing is charged.
 std::uint64_t ChargeCounts(CpuState& cpu, const logformat::EventRecord& record,
                            std::span<const CounterKind> kinds,
-                           const Charged& last);
+                           const Charged& last, std::uint32_t rotating = 0);
 
 }  // namespace countrace::rmap
 

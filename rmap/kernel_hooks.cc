@@ -22,7 +22,8 @@ HookTable::HookTable(const logformat::TraceInfo& info)
     if (hook.provider.starts_with("syscall")) system_calls_.insert(hook.id);
   }
   if (has_kernel_hooks_) {
-    kernel_events_ = std::min(info.cpu_events.size(), logformat::kMaxCounters);
+    kernel_events_ =
+        std::min(EventSetDumps(info.cpu_sets()).measures(), kMaxMeasures);
   }
 }
 

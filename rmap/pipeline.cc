@@ -40,13 +40,18 @@ class Reconstruction final : public logformat::ItemSink {
       : info_(info),
         observer_(observer),
         hooks_(info),
+        thread_dumps_(info.thread_sets()),
         paths_(ThreadEvents(info) + hooks_.kernel_events()),
         registry_(paths_,
-                  std::min(info.cpu_events.size(), logformat::kMaxCounters),
+                  std::min(EventSetDumps(info.cpu_sets()).measures(),
+                           kMaxMeasures),
                   Gate(info, gating)),
         dispatches_(info, registry_, observer),
         segments_(paths_, dispatches_.coverage(), ThreadEvents(info),
-                  hooks_.kernel_events(), hooks_.origins(), observer),
+                  hooks_.kernel_events(), hooks_.origins(),
+                  {thread_dumps_.rotating(), dispatches_.dumps().rotating(),
+                   dispatches_.dumps().running_places()},
+                  observer),
         kernel_hooks_(hooks_, registry_, dispatches_, segments_, observer) {
     if (info.scope == logformat::SessionScope::kCommand && info.root_pid > 0) {
       registry_.Announce({info.root_pid, info.root_pid}, info.begin_ns);
@@ -57,7 +62,13 @@ class Reconstruction final : public logformat::ItemSink {
     ++records_;
     const std::uint64_t time_ns = Advance(record.time_ns);
     if (record.stream_class == StreamClass::kThread) [[likely]] {
-      OnHookRecord(record, time_ns);
+      if (thread_dumps_.rotates() && record.counters != nullptr) [[unlikely]] {
+        OnHookRecord(thread_dumps_.Spread(record), time_ns);
+      } else {
+        OnHookRecord(record, time_ns);
+      }
+    } else if (dispatches_.dumps().rotates() && record.counters != nullptr) {
+      OnKernelRecord(dispatches_.dumps().Spread(record), time_ns);
     } else {
       OnKernelRecord(record, time_ns);
     }
@@ -210,6 +221,7 @@ class Reconstruction final : public logformat::ItemSink {
   const logformat::TraceInfo& info_;
   TimelineObserver* observer_;
   HookTable hooks_;
+  EventSetDumps thread_dumps_;
   CallPaths paths_;
   ThreadRegistry registry_;
   DispatchTracker dispatches_;

@@ -1,6 +1,7 @@
 #include "rmap/report_builder.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <map>
 #include <tuple>
@@ -28,7 +29,16 @@ class Builder {
     std::erase_if(plans_, [this](const EventPlan& plan) {
       return !in_.registry.gate().CountsEvent(plan.name);
     });
-    for (const EventPlan& plan : plans_) out_.events.push_back(plan.name);
+    const EventSetDumps& dumps = in_.dispatches.dumps();
+    const EventSetDumps thread_dumps(in_.info.thread_sets());
+    for (const EventPlan& plan : plans_) {
+      out_.events.push_back(plan.name);
+      const bool cpu =
+          plan.cpu_event && (dumps.rotating() >> *plan.cpu_event & 1u);
+      const bool thread = plan.thread_event &&
+                          (thread_dumps.rotating() >> *plan.thread_event & 1u);
+      out_.scaled_events.push_back(cpu || thread);
+    }
     // Over all CPUs; which events any CPU counted at all.
     for (const CpuState& cpu : in_.dispatches.cpus()) counted_ |= cpu.counted;
   }
@@ -77,6 +87,46 @@ class Builder {
                        });
   }
 
+  bool Rotates(const EventPlan& plan) const {
+    return plan.cpu_event &&
+           (in_.dispatches.dumps().rotating() >> *plan.cpu_event & 1u);
+  }
+
+  // Puts estimates in the place of what was counted in turns.
+  template <typename Row>
+  void Scale(const std::vector<SliceSums>& slices, std::uint64_t whole_ns,
+             Row& row) const {
+    row.scaled.resize(plans_.size());
+    for (std::size_t i = 0; i < plans_.size(); ++i) {
+      if (!Rotates(plans_[i])) continue;
+      const std::size_t event = *plans_[i].cpu_event;
+      row.scaled[i].reset();
+      row.counts[i].reset();
+      if (event >= slices.size()) continue;
+      row.scaled[i] = slices[event].Estimate(whole_ns);
+      if (row.scaled[i]) row.counts[i] = row.scaled[i]->value;
+    }
+  }
+
+  // A process's slices, or those of its threads, if it was not known at first
+  // whose threads they were.
+  static std::vector<SliceSums> SlicesOf(const ProcessState& process) {
+    std::vector<SliceSums> sum;
+    for (const ThreadState* thread : process.threads) {
+      sum.resize(std::max(sum.size(), thread->slices.size()));
+      for (std::size_t i = 0; i < thread->slices.size(); ++i) {
+        sum[i].Merge(thread->slices[i]);
+      }
+    }
+    for (std::size_t i = 0; i < sum.size(); ++i) {
+      if (i < process.slices.size() &&
+          process.slices[i].running() == sum[i].running()) {
+        sum[i] = process.slices[i];
+      }
+    }
+    return sum;
+  }
+
   void BuildThreads() {
     for (const ThreadState& thread : in_.registry.threads()) {
       if (thread.announced) continue;  // expected, never came
@@ -96,6 +146,7 @@ class Builder {
         row.on_cpu_ns = thread.on_cpu_ns;
         row.wait_ns = thread.wait_ns;
         row.counts = ToCounts(thread.counts);
+        Scale(thread.slices, thread.on_cpu_ns, row);
       } else if (has_kernel_) {
         row.quality = Quality::kBounded;
       }
@@ -153,6 +204,10 @@ class Builder {
           processes_[static_cast<std::size_t>(thread.process->index)];
       row.quality = Worse(row.quality, Quality::kInferred);
     }
+    for (const ProcessState& process : in_.registry.processes()) {
+      ProcessRow& row = processes_[static_cast<std::size_t>(process.index)];
+      if (row.on_cpu_ns) Scale(SlicesOf(process), *row.on_cpu_ns, row);
+    }
     for (ProcessRow& row : processes_) {
       // An estimate is never more than what it is of.
       if (row.recording_ns && row.on_cpu_ns) {
@@ -182,9 +237,10 @@ class Builder {
       row.dispatches = cpu.dispatches;
       CounterValues totals{};
       for (std::size_t i = 0; i < totals.size(); ++i) {
-        totals[i] = cpu.last[i] - cpu.first[i];
+        totals[i] = cpu.closed[i] + cpu.last[i] - cpu.first[i];
       }
       row.counts = ToCounts(totals);
+      ScaleCpu(cpu, row);
       for (std::size_t i = 0; i < plans_.size(); ++i) {
         // Counted elsewhere, not here: absent, not 0.
         if (row.counts[i] && !(cpu.counted >> *plans_[i].cpu_event & 1u)) {
@@ -195,6 +251,88 @@ class Builder {
     }
     std::sort(out_.cpu_rows.begin(), out_.cpu_rows.end(),
               [](const CpuRow& a, const CpuRow& b) { return a.cpu < b.cpu; });
+  }
+
+  static constexpr CpuAccount CpuState::*kAccounts[] = {
+      &CpuState::busy, &CpuState::idle, &CpuState::interrupts,
+      &CpuState::outside, &CpuState::unattributed};
+
+  void ScaleCpu(const CpuState& cpu, CpuRow& row) const {
+    row.scaled.resize(plans_.size());
+    for (std::size_t i = 0; i < plans_.size(); ++i) {
+      if (!Rotates(plans_[i])) continue;
+      const std::size_t event = *plans_[i].cpu_event;
+      row.counts[i].reset();
+      ScaledCount sum;
+      std::optional<double> variance = 0.0;
+      for (const auto account : kAccounts) {
+        const CpuAccount& from = cpu.*account;
+        if (event >= from.slices.size()) continue;
+        const bool nobodys = account == &CpuState::unattributed;
+        const auto part =
+            from.slices[event].Estimate(nobodys ? row.wall_ns : from.ns);
+        if (!part) continue;
+        sum.value += part->value;
+        sum.counted += part->counted;
+        // Unattributed: of all the CPU did (set_turns.cc).
+        if (nobodys) sum.running = part->running;
+        sum.slices = std::max(sum.slices, part->slices);
+        variance = AddVariance(variance, part->standard_error);
+      }
+      if (sum.running == 0) continue;
+      sum.enabled = row.wall_ns;
+      if (variance) sum.standard_error = std::sqrt(*variance);
+      row.scaled[i] = sum;
+      row.counts[i] = sum.value;
+    }
+  }
+
+  static std::optional<double> AddVariance(std::optional<double> variance,
+                                           std::optional<double> error) {
+    if (!variance || !error) return std::nullopt;
+    return *variance + *error * *error;
+  }
+
+  // The estimate of one account of all CPUs.
+  std::optional<ScaledCount> ScaleAccount(CpuAccount CpuState::*account,
+                                          std::size_t event) const {
+    SliceSums sum;
+    std::uint64_t ns = 0;
+    for (const CpuState& cpu : in_.dispatches.cpus()) {
+      const CpuAccount& part = cpu.*account;
+      ns += account == &CpuState::unattributed ? cpu.last_ns - cpu.begin_ns
+                                               : part.ns;
+      if (event < part.slices.size()) sum.Merge(part.slices[event]);
+    }
+    return sum.Estimate(ns);
+  }
+
+  ScaledBooks ScaleBooks(std::size_t plan, std::size_t event) const {
+    ScaledBooks books;
+    std::optional<double> variance = 0.0;
+    std::optional<std::uint64_t>* const places[] = {
+        &books.processes, &books.idle, &books.interrupts, &books.outside,
+        &books.unattributed};
+    for (std::size_t i = 0; i < std::size(kAccounts); ++i) {
+      const auto scaled = ScaleAccount(kAccounts[i], event);
+      if (!scaled) continue;
+      *places[i] = scaled->value;
+      books.total += scaled->value;
+      if (places[i] == &books.unattributed) books.running_ns = scaled->running;
+      variance = AddVariance(variance, scaled->standard_error);
+    }
+    for (const CpuRow& row : out_.cpu_rows) books.enabled_ns += row.wall_ns;
+    if (variance) books.standard_error = std::sqrt(*variance);
+    for (const ProcessRow& row : out_.processes) {
+      if (in_.info.recorder_pid <= 0 || row.pid != in_.info.recorder_pid) {
+        continue;
+      }
+      if (!row.counts[plan] || !books.processes) continue;
+      const std::uint64_t own = std::min(*row.counts[plan], *books.processes);
+      books.own = books.own.value_or(0) + own;
+      *books.processes -= own;
+    }
+    return books;
   }
 
   void ChooseSegmentSources() {
@@ -417,7 +555,7 @@ class Builder {
       Books books;
       books.known = IsCounted(plans_[i]);
       for (const CpuState& cpu : in_.dispatches.cpus()) {
-        books.total += cpu.last[event] - cpu.first[event];
+        books.total += cpu.closed[event] + cpu.last[event] - cpu.first[event];
         books.processes += cpu.busy.counts[event];
         books.idle += cpu.idle.counts[event];
         books.interrupts += cpu.interrupts.counts[event];
@@ -433,6 +571,11 @@ class Builder {
       books.in_segments = InSegments(i, books.processes);
       if (IsOnCpuTime(plans_[i].name)) {
         books.recording = cost_->OfBooks(in_.info, in_.dispatches, hooks_ns);
+      }
+      if (books.known && Rotates(plans_[i])) {
+        books.scaled = ScaleBooks(i, event);
+        // Those are of all processes, these of some turns.
+        books.in_segments.reset();
       }
       out_.books.push_back(books);
     }

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <utility>
 
+#include "rmap/text_table.h"
+
 namespace countrace::rmap {
 
 namespace {
@@ -43,6 +45,51 @@ void AddCounts(const Report& report, std::vector<Column<Row>>& columns) {
   }
 }
 
+// What is known of the counts that are estimates.
+template <typename Row>
+void AddScaledCounts(const Report& report, std::vector<Column<Row>>& columns) {
+  struct Part {
+    const char* name;
+    Unit unit;
+    const char* meaning;
+    Cell (*cell)(const ScaledCount&);
+  };
+  static constexpr Part kParts[] = {
+      {"quality", Unit::kQuality, "\"scaled\": its set was counted in turns.",
+       [](const ScaledCount&) -> Cell {
+         return std::string(QualityName(Quality::kScaled));
+       }},
+      {"stderr", Unit::kCount, "Standard error of the count.",
+       [](const ScaledCount& count) -> Cell {
+         return FromOptional(count.standard_error);
+       }},
+      {"counted", Unit::kCount, "What was counted in the turns of its set.",
+       [](const ScaledCount& count) -> Cell { return count.counted; }},
+      {"running_ns", Unit::kNanoseconds, "Time on a CPU in those turns.",
+       [](const ScaledCount& count) -> Cell { return count.running; }},
+      {"enabled_ns", Unit::kNanoseconds, "Time on a CPU.",
+       [](const ScaledCount& count) -> Cell { return count.enabled; }},
+      {"slices", Unit::kCount, "Turns in which it ran.",
+       [](const ScaledCount& count) -> Cell { return count.slices; }},
+  };
+  for (std::size_t i = 0; i < report.events.size(); ++i) {
+    if (i >= report.scaled_events.size() || !report.scaled_events[i]) continue;
+    for (const Part& part : kParts) {
+      const auto cell = part.cell;
+      columns.push_back({{"scaled", report.events[i], part.name},
+                         "",
+                         part.unit,
+                         part.meaning,
+                         [i, cell](const Row& row) -> Cell {
+                           if (i >= row.scaled.size() || !row.scaled[i]) {
+                             return std::monostate();
+                           }
+                           return cell(*row.scaled[i]);
+                         }});
+    }
+  }
+}
+
 using SegmentCell = Cell (*)(const SegmentCount&);
 
 void AddSegmentCounts(const Report& report,
@@ -52,6 +99,7 @@ void AddSegmentCounts(const Report& report,
     bool in_text;
     const char* meaning;
     SegmentCell cell;
+    bool scaled = false;  // of estimates only
   };
   static constexpr Part kParts[] = {
       {"incl", true, "Count inside the segment and what it called.",
@@ -62,10 +110,24 @@ void AddSegmentCounts(const Report& report,
        [](const SegmentCount& count) -> Cell {
          return std::string(QualityName(count.quality));
        }},
+      {"stderr", false, "Standard error of incl.",
+       [](const SegmentCount& count) -> Cell {
+         return FromOptional(count.standard_error);
+       },
+       true},
+      {"counted", false, "Of incl, what was counted in its set's turns.",
+       [](const SegmentCount& count) -> Cell {
+         if (!count.scaled) return std::monostate();
+         return count.counted;
+       },
+       true},
   };
   for (std::size_t i = 0; i < report.events.size(); ++i) {
     const std::string& event = report.events[i];
+    const bool scaled =
+        i < report.scaled_events.size() && report.scaled_events[i];
     for (const Part& part : kParts) {
+      if (part.scaled && !scaled) continue;
       const SegmentCell cell = part.cell;
       columns.push_back({{"counts", event, part.name},
                          part.in_text ? event : "",
@@ -89,6 +151,13 @@ Unit UnitOfEvent(const std::string& event) {
   const bool clock =
       event.rfind("task-clock", 0) == 0 || event.rfind("cpu-clock", 0) == 0;
   return clock ? Unit::kNanoseconds : Unit::kCount;
+}
+
+std::string ScaledText(const ScaledCount& count) {
+  const auto half = count.HalfWidth95();
+  return "~" + FormatCount(count.value) + " +-" +
+         (half ? FormatCount(static_cast<std::uint64_t>(std::llround(*half)))
+               : "?");
 }
 
 std::vector<Column<ProcessRow>> ProcessColumns(const Report& report) {
@@ -115,6 +184,7 @@ std::vector<Column<ProcessRow>> ProcessColumns(const Report& report) {
        "Stays of its threads on a CPU.",
        [](const R& r) -> Cell { return r.dispatches; }}};
   AddCounts(report, columns);
+  AddScaledCounts(report, columns);
   columns.push_back(
       {{"recording_ns"},
        "recording",
@@ -196,6 +266,7 @@ std::vector<Column<ThreadRow>> ThreadColumns(const Report& report) {
        "wake-ups if they were recorded (--kernel wakeups).",
        [](const R& r) { return FromOptional(r.wait_ns); }}};
   AddCounts(report, columns);
+  AddScaledCounts(report, columns);
   columns.push_back({{"first_seen_ns"},
                      "",
                      Unit::kNanoseconds,
@@ -416,6 +487,7 @@ std::vector<Column<CpuRow>> CpuColumns(const Report& report) {
        "Stays of threads in scope.",
        [](const R& r) -> Cell { return r.dispatches; }}};
   AddCounts(report, columns);
+  AddScaledCounts(report, columns);
   return columns;
 }
 

@@ -38,6 +38,10 @@ struct Column {
   std::function<Cell(const Row&)> value;
 };
 
+// "~12,345 +-67": an estimate and half its 95 % interval; "+-?" if that is not
+// known. report_text.cc formats numbers.
+std::string ScaledText(const ScaledCount& count);
+
 struct BooksRow {
   std::string event;
   Books books;

@@ -1,4 +1,5 @@
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -80,6 +81,25 @@ Json TraceObject(const Report& report) {
           {"own_bpf_sampled_ns", report.own_cost.bpf_sampled_ns}};
 }
 
+template <typename Value>
+Json OrNull(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json();
+}
+
+Json ScaledObject(const ScaledBooks& books) {
+  return {{"quality", QualityName(Quality::kScaled)},
+          {"total", books.total},
+          {"stderr", OrNull(books.standard_error)},
+          {"processes", OrNull(books.processes)},
+          {"own", OrNull(books.own)},
+          {"idle", OrNull(books.idle)},
+          {"interrupts", OrNull(books.interrupts)},
+          {"outside", OrNull(books.outside)},
+          {"unattributed", OrNull(books.unattributed)},
+          {"running_ns", books.running_ns},
+          {"enabled_ns", books.enabled_ns}};
+}
+
 Json LossObject(const Loss& loss) {
   Json by_cause = Json::object();
   for (const auto& [cause, records] : loss.by_cause) by_cause[cause] = records;
@@ -141,6 +161,7 @@ std::string RenderJson(const Report& report, ReportBy by) {
   for (const BooksRow& row : BooksRows(report)) {
     Json account = RowObject(BooksColumns(), row);
     account.erase("event");
+    if (row.books.scaled) account["scaled"] = ScaledObject(*row.books.scaled);
     books[row.event] = std::move(account);
   }
   root["books"] = std::move(books);
@@ -156,7 +177,9 @@ std::string RenderJsonLines(const Report& report, ReportBy by) {
     for (const Json& row : rows) out += Line(name.c_str(), row);
   }
   for (const BooksRow& row : BooksRows(report)) {
-    out += Line("books", RowObject(BooksColumns(), row));
+    Json account = RowObject(BooksColumns(), row);
+    if (row.books.scaled) account["scaled"] = ScaledObject(*row.books.scaled);
+    out += Line("books", account);
   }
   out += Line("loss", LossObject(report.loss));
   return out;

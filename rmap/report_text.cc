@@ -16,6 +16,9 @@ namespace {
 
 using Align = TextTable::Align;
 
+// Enough for a normal distribution.
+constexpr std::uint64_t kManySlices = 1000;
+
 std::string FormatCell(const Cell& cell, Unit unit) {
   return std::visit(
       [unit](const auto& value) -> std::string {
@@ -213,7 +216,7 @@ class TextReport {
       // task-clock and cpu-clock of a thread are its on-CPU time, said already.
       constexpr bool kHasOnCpu = requires(const Row& r) { r.on_cpu_ns; };
       if (kHasOnCpu && column.name.front() == "counts" &&
-          column.unit == Unit::kNanoseconds) {
+          column.unit == Unit::kNanoseconds && !IsScaled(column.name.back())) {
         continue;
       }
       used.push_back(&column);
@@ -229,13 +232,52 @@ class TextReport {
     for (std::size_t i = 0; i < limit; ++i) {
       std::vector<std::string> cells;
       for (const Column<Row>* column : used) {
-        cells.push_back(
-            FormatCell(column->value(rows[i]), UnitOf(*column, rows[i])));
+        std::string text = EstimateText(*column, rows[i]);
+        cells.push_back(!text.empty() ? std::move(text)
+                                      : FormatCell(column->value(rows[i]),
+                                                   UnitOf(*column, rows[i])));
       }
       if (marks) cells.push_back(QualityMark(QualityOf(rows[i])));
       table.AddRow(std::move(cells));
     }
     Finish(table, rows.size(), limit, marks);
+  }
+
+  bool IsScaled(const std::string& event) const {
+    for (std::size_t i = 0; i < report_.scaled_events.size(); ++i) {
+      if (report_.events[i] == event) return report_.scaled_events[i];
+    }
+    return false;
+  }
+
+  // The text of a count that is an estimate; empty if it is none.
+  template <typename Row>
+  std::string EstimateText(const Column<Row>& column, const Row& row) const {
+    if (column.name.front() != "counts") return "";
+    std::size_t event = 0;
+    while (event < report_.events.size() &&
+           report_.events[event] != column.name[1]) {
+      ++event;
+    }
+    if constexpr (requires { row.scaled; }) {
+      if (event >= row.scaled.size() || !row.scaled[event]) return "";
+      return ScaledText(*row.scaled[event]);
+    } else if constexpr (requires { row.segment; }) {
+      if (event >= row.counts.size() || !row.counts[event]) return "";
+      const SegmentCount& count = *row.counts[event];
+      return count.scaled ? ScaledText(EstimateOf(count)) : "";
+    } else {
+      return "";
+    }
+  }
+
+  // Of sums over many slices: as if of a great many.
+  static ScaledCount EstimateOf(const SegmentCount& count) {
+    ScaledCount estimate;
+    estimate.value = count.incl;
+    estimate.standard_error = count.standard_error;
+    estimate.slices = kManySlices;
+    return estimate;
   }
 
   // Columns that say nothing here: counts no row has, accounts always 0.
@@ -336,7 +378,10 @@ class TextReport {
       }
       std::vector<std::string> cells;
       for (const auto* column : used) {
-        cells.push_back(FormatCell(column->value(row), column->unit));
+        std::string text = EstimateText(*column, row);
+        cells.push_back(!text.empty()
+                            ? std::move(text)
+                            : FormatCell(column->value(row), column->unit));
       }
       if (marks) cells.push_back(QualityMark(QualityOf(row)));
       cells.push_back(name_of(row));
@@ -385,6 +430,7 @@ class TextReport {
 
   void BooksTable() {
     Table("BOOKS", BooksColumns(), BooksRows(report_));
+    ScaledBooksTable();
     for (std::size_t i = 0; i < report_.books.size(); ++i) {
       if (report_.books[i].known) continue;
       out_ += absl::StrFormat("  (%s: not counted by any CPU)\n",
@@ -418,6 +464,43 @@ class TextReport {
         "  (and of %s hook records, inside their processes: one takes %s of "
         "CPU time here,\n   %s in its own thread)\n",
         FormatCount(cost.hook_records), each(cost.hook_cpu_ps), cost_of_one);
+  }
+
+  // Events that were counted in turns: the books above are of those turns,
+  // these are estimates.
+  void ScaledBooksTable() {
+    TextTable table;
+    table.AddColumn("event", Align::kLeft);
+    for (const char* name : {"counted", "total", "processes", "own cost",
+                             "idle", "interrupts", "outside", "unattributed"}) {
+      table.AddColumn(name, Align::kRight);
+    }
+    std::size_t rows = 0;
+    for (const BooksRow& row : BooksRows(report_)) {
+      if (!row.books.scaled) continue;
+      const ScaledBooks& books = *row.books.scaled;
+      ScaledCount total;
+      total.value = books.total;
+      total.standard_error = books.standard_error;
+      total.slices = kManySlices;
+      std::vector<std::string> cells = {
+          EscapeName(row.event),
+          FormatShare(books.running_ns, books.enabled_ns), ScaledText(total)};
+      for (const auto& account :
+           {books.processes, books.own, books.idle, books.interrupts,
+            books.outside, books.unattributed}) {
+        cells.push_back(account ? "~" + FormatCount(*account) : "-");
+      }
+      table.AddRow(std::move(cells));
+      ++rows;
+    }
+    if (rows == 0) return;
+    Title("BOOKS of events that were counted in turns, scaled to all the time");
+    Finish(table, rows, rows, /*marks=*/false);
+    out_ +=
+        "  (~: estimated from its set's turns, +- half the 95 % interval; "
+        "counted: share of the CPU\n   time in those. The books above hold "
+        "what was counted in them.)\n";
   }
 
   void LossLines() {

@@ -55,7 +55,9 @@ void SegmentBuilder::PushDumps(ThreadState& thread, const EventRecord& record) {
     }
   }
   if (kernel_events_ != 0) {
-    dumps.push_back(HasKernelDump(record) ? record.present : 0);
+    // What is counted in turns stands still in the others.
+    dumps.push_back(HasKernelDump(record) ? record.present | rotating_.kernel
+                                          : 0);
     dumps.insert(dumps.end(), thread.counts.begin(), thread.counts.end());
     dumps.resize(dumps.size() + kernel_events_ - thread.counts.size(), 0);
   }
@@ -132,12 +134,19 @@ void SegmentBuilder::AddDumps(PathNode& node, const std::uint64_t* begin,
     DumpSum& sum = node.dumps[i];
     // Not present at both ends, or gone back: this call's value is unknown, so
     // that the sum over calls is a lower bound.
+    const bool rotates = (rotating_.thread >> i & 1u) != 0;
+    // In another set's turn: one of the calls that are estimated.
+    if (rotates && dumped && !(present >> i & 1u)) continue;
     if (!(present >> i & 1u) || record->counters[i] < begin[1 + i]) {
       sum.quality = Worse(sum.quality, Quality::kBounded);
       continue;
     }
     sum.incl += record->counters[i] - begin[1 + i];
     ++sum.calls_with_value;
+    if (rotates) {
+      sum.calls.Add(1, record->counters[i] - begin[1 + i]);
+      sum.scaling = DumpSum::Scaling::kByCalls;
+    }
     if ((begin_present | record->present) >> (16 + i) & 1u) {
       sum.quality = Worse(sum.quality, Quality::kScaled);
     }
@@ -149,14 +158,23 @@ void SegmentBuilder::AddKernelDumps(const ThreadState& thread, PathNode& node,
                                     const EventRecord* record,
                                     bool exact) const {
   const bool dumped = record != nullptr && HasKernelDump(*record);
-  const std::uint64_t present = dumped ? begin[0] & record->present : 0;
+  const std::uint64_t present =
+      dumped ? begin[0] & (record->present | rotating_.kernel) : 0;
   for (std::size_t i = 0; i < kernel_events_; ++i) {
     DumpSum& sum = node.dumps[events_ + i];
     if (!(present >> i & 1u)) {
       sum.quality = Worse(sum.quality, Quality::kBounded);
       continue;
     }
-    sum.incl += thread.counts[i] - begin[1 + i];
+    const std::uint64_t count = thread.counts[i] - begin[1 + i];
+    if (rotating_.kernel >> i & 1u && i < rotating_.kernel_running.size()) {
+      const std::size_t at = rotating_.kernel_running[i];
+      const std::uint64_t running = thread.counts[at] - begin[1 + at];
+      if (running == 0) continue;
+      sum.calls.Add(running, count);
+      sum.scaling = DumpSum::Scaling::kByTime;
+    }
+    sum.incl += count;
     ++sum.calls_with_value;
     if (!exact) sum.quality = Worse(sum.quality, Quality::kBounded);
   }

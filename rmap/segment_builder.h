@@ -17,6 +17,7 @@
 #define COUNTRACE_RMAP_SEGMENT_BUILDER_H_
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "logformat/trace_reader.h"
@@ -27,6 +28,13 @@
 
 namespace countrace::rmap {
 
+// Bits of the counters that are counted in turns.
+struct RotatingCounters {
+  std::uint32_t thread = 0, kernel = 0;
+  // Of the kernel's: place of the running time of each one's set.
+  std::vector<std::size_t> kernel_running = {};
+};
+
 class SegmentBuilder {
  public:
   // Enters deeper than this are counted, not followed.
@@ -35,7 +43,7 @@ class SegmentBuilder {
   SegmentBuilder(CallPaths& paths, const KernelCoverage& coverage,
                  std::size_t thread_events, std::size_t kernel_events,
                  const std::vector<logformat::HookOrigin>& origins,
-                 TimelineObserver* observer)
+                 RotatingCounters rotating, TimelineObserver* observer)
       : paths_(paths),
         coverage_(coverage),
         events_(thread_events),
@@ -43,6 +51,7 @@ class SegmentBuilder {
         frame_words_((events_ != 0 ? 1 + events_ : 0) +
                      (kernel_events_ != 0 ? 1 + kernel_events_ : 0)),
         origins_(origins),
+        rotating_(std::move(rotating)),
         observer_(observer) {}
 
   // Requires: thread.process != nullptr.
@@ -99,6 +108,7 @@ class SegmentBuilder {
   std::size_t kernel_events_;  // counted by CPUs, if kernel hooks dump them
   std::size_t frame_words_;    // of SegmentStack::dumps
   const std::vector<logformat::HookOrigin>& origins_;  // by hook id
+  RotatingCounters rotating_;
   TimelineObserver* observer_;
   std::uint64_t too_deep_ = 0;
 };

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "logformat/trace_reader.h"
+#include "rmap/scaled_count.h"
 
 namespace countrace::rmap {
 
@@ -27,7 +28,10 @@ const char* QualityName(Quality quality);  // "exact", ...
 
 // Counts of one row, one entry for each event of Report::events; absent = the
 // trace cannot say (never 0 in its place).
+// If event sets took turns the count of an event in one is an estimate.
 using Counts = std::vector<std::optional<std::uint64_t>>;
+// What is known of those estimates, by event; absent: the count is none.
+using ScaledCounts = std::vector<std::optional<ScaledCount>>;
 
 struct ProcessRow {
   ProcessIndex index{};
@@ -41,6 +45,7 @@ struct ProcessRow {
   Counts counts;
   // Of on_cpu_ns: what its hooks took, estimated (rmap/recording_cost.h).
   std::optional<std::uint64_t> recording_ns;
+  ScaledCounts scaled;
   // Of on_cpu_ns, dispatches and counts. kBounded: kernel records were lost
   // while it lived, so these are lower bounds; the rest is `unattributed`.
   Quality quality = Quality::kExact;
@@ -62,6 +67,7 @@ struct ThreadRow {
   // wake-up records, after each wake-up.
   std::optional<std::uint64_t> wait_ns;
   Counts counts;
+  ScaledCounts scaled;
   Quality quality = Quality::kExact;  // as in ProcessRow
 };
 
@@ -81,6 +87,11 @@ struct InclusiveExclusive {
 struct SegmentCount {
   std::uint64_t incl = 0, excl = 0;
   Quality quality = Quality::kExact;
+  // The two are estimates, from the calls during its set's turns: of `incl`,
+  // what was counted in those, and how far the estimate may be off.
+  bool scaled = false;
+  std::uint64_t counted = 0;
+  std::optional<double> standard_error = std::nullopt;
 };
 
 struct SegmentRow {
@@ -119,6 +130,18 @@ struct CpuRow {
   std::uint64_t interrupts_ns = 0, outside_ns = 0, unattributed_ns = 0;
   std::uint64_t dispatches = 0;
   Counts counts;
+  ScaledCounts scaled;
+};
+
+// Of an event in a set that took turns: the accounts as they would be, had it
+// been counted all the time. Absent: its set was never counted there. The total
+// is their sum.
+struct ScaledBooks {
+  std::optional<std::uint64_t> processes, own, idle, interrupts, outside;
+  std::optional<std::uint64_t> unattributed;
+  std::uint64_t total = 0;
+  std::optional<double> standard_error;          // of the total
+  std::uint64_t running_ns = 0, enabled_ns = 0;  // of all CPUs
 };
 
 // What recording itself took of a clock's books, beside the recorder's process:
@@ -158,6 +181,8 @@ struct Books {
   // the event cannot be attributed to segments.
   std::optional<std::uint64_t> in_segments;
   Recording recording;  // of clocks; of other events not known
+  // The event was counted in turns: all above is what was counted in them.
+  std::optional<ScaledBooks> scaled;
 };
 
 // How what recording took was measured; what it comes to is in the books. The
@@ -191,6 +216,7 @@ struct Report {
   std::uint64_t records = 0;
   bool finished = true;
   std::vector<std::string> events;  // kernel dump events, then thread events
+  std::vector<bool> scaled_events;  // of those: counted in turns
   std::vector<ProcessRow> processes;
   std::vector<ThreadRow> threads;
   std::vector<SegmentRow> segments;       // by (process, segment)

@@ -22,6 +22,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "rmap/call_paths.h"
 #include "rmap/gate.h"
+#include "rmap/scaled_count.h"
 #include "rmap/segment_stack.h"
 #include "rmap/tables.h"
 
@@ -47,6 +48,7 @@ struct ProcessState {
   std::uint64_t hook_dumps = 0;    // of hook_hits: with counters
   bool hooks_lost = false;         // records of one of its threads were lost
   ProcessState* before = nullptr;  // which had the same pid
+  std::vector<SliceSums> slices;   // by kernel dump event, if sets take turns
 };
 
 struct ThreadState {
@@ -75,6 +77,7 @@ struct ThreadState {
   std::uint64_t runnable_since_ns = 0, wait_ns = 0;
   std::uint64_t faults = 0;
   std::vector<std::uint64_t> counts;  // one for each kernel dump event
+  std::vector<SliceSums> slices;      // of each, if event sets take turns
   std::uint32_t born_at_loss_epoch = 0, retired_at_loss_epoch = 0;
   // Times its switch-in or switch-out is missing though no loss was counted.
   std::uint32_t unseen_switches = 0;

@@ -29,12 +29,12 @@ absl::Status CheckTwice(const std::vector<EventSpec>& events) {
 }
 
 absl::Status CheckRoom(const logformat::EventSets& sets) {
-  if (sets.events > logformat::kMaxEvents ||
-      sets.sizes.size() > logformat::kMaxEventSets) {
+  const std::size_t most =
+      sets.running_slot ? logformat::kMaxEvents : logformat::kMaxCounters;
+  if (sets.events > most || sets.sizes.size() > logformat::kMaxEventSets) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "Too many events: events=%d, at most %d; event sets=%d, at most %d",
-        sets.events, logformat::kMaxEvents, sets.sizes.size(),
-        logformat::kMaxEventSets));
+        sets.events, most, sets.sizes.size(), logformat::kMaxEventSets));
   }
   const std::size_t room =
       logformat::kMaxCounters - (sets.rotates() && sets.running_slot ? 1 : 0);

@@ -52,6 +52,7 @@ void MemoryTrace::AddCpuRecord(std::uint64_t time_ns, std::int32_t cpu,
   record.fields.stream_class = StreamClass::kCpu;
   record.fields.event_id = static_cast<std::uint16_t>(event);
   record.fields.cpu = cpu;
+  record.fields.mmcr = mmcr_[cpu];
   record.fields.pid = record.fields.tid = -1;
   items_.push_back({time_ns, record.fields.stream, std::move(record)});
 }

@@ -35,6 +35,9 @@ class MemoryTrace final : public logformat::TraceReader {
                const std::string& provider, const std::string& name,
                logformat::HookOrigin origin = logformat::HookOrigin::kProgram);
 
+  // Event set of the dumps of a CPU that follow.
+  void SetEventSet(std::int32_t cpu, std::uint32_t mmcr) { mmcr_[cpu] = mmcr; }
+
   void Dispatch(std::uint64_t time_ns, std::int32_t cpu, std::uint32_t prev,
                 std::uint32_t next, std::uint16_t state,
                 const Counters& counters);
@@ -137,6 +140,7 @@ class MemoryTrace final : public logformat::TraceReader {
   void Sort();
 
   bool threads_first_;
+  std::map<std::int32_t, std::uint32_t> mmcr_;  // by CPU
   logformat::TraceInfo info_;
   std::vector<logformat::StreamInfo> streams_;
   std::vector<std::string> messages_;

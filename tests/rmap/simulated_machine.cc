@@ -85,8 +85,14 @@ class Machine {
   void AdvanceTo(std::uint64_t time_ns);
   void Count(std::uint32_t cpu, std::size_t event, std::uint64_t amount);
   Counters Values(std::uint32_t cpu) const {
-    return {counters_[cpu].begin(), counters_[cpu].end()};
+    Counters values(counters_[cpu].begin(), counters_[cpu].end());
+    if (!options_.event_sets) return values;
+    const Turn& turn = turns_[cpu];
+    values.back() = turn.counted[turn.set];
+    values.push_back(turn.running_ns[turn.set]);
+    return values;
   }
+  void ChangeSet(std::uint32_t cpu);
   bool IsRecorded(int thread) const {
     return thread >= 0 && (!options_.command_scope ||
                            threads_[static_cast<std::size_t>(thread)].in_scope);
@@ -122,6 +128,12 @@ class Machine {
   std::vector<SimThread> work_;  // of the interrupts of each CPU
   std::vector<int> running_;     // by CPU, -1 = idle
   std::vector<SimulatedCounts> counters_;
+  struct Turn {  // of the event sets of a CPU
+    std::uint32_t set = 0;
+    bool waits = false;  // none is counted
+    std::array<std::uint64_t, 2> counted{}, running_ns{};
+  };
+  std::vector<Turn> turns_;
   std::vector<std::int32_t> free_tids_;
   std::int32_t next_tid_ = 100;
   std::uint64_t now_ns_ = 1000;
@@ -130,6 +142,10 @@ class Machine {
 void Machine::Count(std::uint32_t cpu, std::size_t event,
                     std::uint64_t amount) {
   counters_[cpu][event] += amount;
+  if (event == 4 && !turns_[cpu].waits) {
+    turns_[cpu].counted[turns_[cpu].set] += amount;
+    if (turns_[cpu].set == 0) truth_.cycles_in_turns += amount;
+  }
   truth_.total[event] += amount;
   const bool interrupted = !work_[cpu].stack.empty();
   if (event == 4 && (interrupted || running_[cpu] >= 0)) {
@@ -161,6 +177,9 @@ void Machine::AdvanceTo(std::uint64_t time_ns) {
   for (std::uint32_t cpu = 0; cpu < options_.cpus; ++cpu) {
     Count(cpu, 0, step_ns);  // of a CPU, not of a task: idle time as well
     Count(cpu, 1, step_ns);
+    if (!turns_[cpu].waits) {
+      turns_[cpu].running_ns[turns_[cpu].set] += step_ns;
+    }
     Count(cpu, 4, Pick(5) * step_ns / 2);
     if (!work_[cpu].stack.empty()) {
       truth_.interrupts_ns[cpu] += step_ns;
@@ -196,6 +215,19 @@ void Machine::AdvanceTo(std::uint64_t time_ns) {
       sums.on_cpu_excl += excl && on_cpu ? step_ns : 0;
     });
   }
+}
+
+void Machine::ChangeSet(std::uint32_t cpu) {
+  const auto number = static_cast<std::int32_t>(cpu);
+  const std::uint32_t tid = TidOf(running_[cpu]);
+  trace_->Dump(now_ns_, number, CountersReason::kSetEnd, tid, Values(cpu));
+  // Neither set is counted for a moment, in which something may happen.
+  turns_[cpu].waits = true;
+  AdvanceTo(now_ns_ + Pick(20));
+  turns_[cpu].waits = false;
+  turns_[cpu].set ^= 1;
+  trace_->SetEventSet(number, turns_[cpu].set);
+  trace_->Dump(now_ns_, number, CountersReason::kSetBegin, tid, Values(cpu));
 }
 
 std::int32_t Machine::FreshTid() {
@@ -439,6 +471,10 @@ Simulation Machine::Run() {
                                       : logformat::SessionScope::kSystem;
   info.cpu_events = {"task-clock", "cpu-clock", "page-faults",
                      "context-switches", "cycles"};
+  if (options_.event_sets) {
+    info.cpu_events.emplace_back("instructions");
+    info.cpu_set_sizes = {1, 1};
+  }
   for (std::uint32_t i = 0; i < std::size(kSegmentNames); ++i) {
     const std::string name = kSegmentNames[i];
     const auto origin = i < kFirstSystemCall ? logformat::HookOrigin::kProgram
@@ -458,6 +494,7 @@ Simulation Machine::Run() {
   truth_.busy_ns.assign(options_.cpus, 0);
   truth_.idle_ns = truth_.outside_ns = truth_.busy_ns;
   counters_.assign(options_.cpus, SimulatedCounts{});
+  turns_.assign(options_.cpus, Turn{});
   for (SimulatedCounts& counters : counters_) {
     for (std::uint64_t& value : counters) value = Pick(1000);
   }
@@ -497,7 +534,9 @@ Simulation Machine::Run() {
       }
     }
     const auto cpu = static_cast<std::uint32_t>(Pick(options_.cpus));
-    if (Pick(40) == 0) {
+    if (options_.event_sets && Pick(8) == 0) {
+      ChangeSet(cpu);
+    } else if (Pick(40) == 0) {
       trace_->Dump(now_ns_, static_cast<std::int32_t>(cpu),
                    CountersReason::kTick, TidOf(running_[cpu]), Values(cpu));
     } else {

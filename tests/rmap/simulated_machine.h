@@ -53,6 +53,7 @@ struct Truth {
   std::uint64_t faults_in_segments = 0;
   std::uint64_t on_cpu_in_segments = 0;
   std::uint64_t duration_ns = 0;
+  std::uint64_t cycles_in_turns = 0;  // counted while event set 0 was on
 };
 
 struct SimulationOptions {
@@ -67,6 +68,9 @@ struct SimulationOptions {
   // records, and those of system calls, carry the counters.
   bool interrupts = false;
   bool dumps = false;
+  // cycles are counted in turns, as event set 0 of two; the others are always
+  // on.
+  bool event_sets = false;
 };
 
 struct Simulation {

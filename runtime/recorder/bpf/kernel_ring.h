@@ -11,7 +11,7 @@
 #include "logformat/comm_glob.h"
 
 #define COUNTRACE_MAX_COUNTERS 16
-#define COUNTRACE_MAX_EVENTS 32
+#define COUNTRACE_MAX_EVENTS 24
 #define COUNTRACE_MAX_SETS 8
 #define COUNTRACE_MAX_MARKS 8
 // Deeper cgroups are not looked for.
