@@ -111,6 +111,19 @@ std::string TriggersJson(const TraceInfo& info) {
   return out + "]";
 }
 
+std::string JsonSets(const logformat::EventSets& sets,
+                     const std::vector<std::string>& events) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < sets.sizes.size(); ++i) {
+    const auto first =
+        events.begin() + static_cast<std::ptrdiff_t>(sets.first_event(i));
+    text +=
+        (i == 0 ? "" : ", ") +
+        JsonArray({first, first + static_cast<std::ptrdiff_t>(sets.sizes[i])});
+  }
+  return text + "]";
+}
+
 std::string Text(const TraceInfo& info, const StreamTotals& totals) {
   std::string out;
   const auto line = [&](const char* name, const std::string& value) {
@@ -127,6 +140,15 @@ std::string Text(const TraceInfo& info, const StreamTotals& totals) {
   line("cpus", std::to_string(info.cpus));
   line("events", Joined(info.cpu_events));
   line("hook events", Joined(info.thread_events));
+  const auto sets = [&](const char* name, const logformat::EventSets& of,
+                        const std::vector<std::string>& events) {
+    for (std::size_t i = 0; i < of.sizes.size(); ++i) {
+      line(name,
+           absl::StrFormat("%d {%s}", i, logformat::SetText(of, i, events)));
+    }
+  };
+  sets("event set", info.cpu_sets(), info.cpu_events);
+  sets("hook set", info.thread_sets(), info.thread_events);
   for (const std::string& rule : info.dump_rules) line("dump rule", rule);
   for (const TriggerFiring& trigger : info.triggers) {
     line("trigger", TriggerLine(info, trigger));
@@ -155,6 +177,12 @@ std::string Json(const TraceInfo& info, const StreamTotals& totals,
       JsonArray(info.dump_rules), TriggersJson(info),
       JsonString(logformat::GatingText(logformat::GatingOf(info))),
       JsonArray(info.marks));
+  if (info.cpu_sets().rotates() || info.thread_sets().rotates()) {
+    absl::StrAppendFormat(&out,
+                          " \"event_sets\": %s, \"hook_event_sets\": %s,\n",
+                          JsonSets(info.cpu_sets(), info.cpu_events),
+                          JsonSets(info.thread_sets(), info.thread_events));
+  }
   absl::StrAppendFormat(
       &out, " \"hooks\": %d, \"packets\": %d, \"bytes\": %d,\n \"streams\": [",
       info.hooks.size(), totals.packets, totals.bytes);

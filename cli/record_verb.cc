@@ -174,6 +174,10 @@ constexpr VerbText kText = {
         "countrace record -a -e task-clock,page-faults --hook-events "
         "page-faults -- ./server\n"
         "\n"
+        "# more events than the PMU has counters: sets that take turns\n"
+        "countrace record -a --for 10s -e '{cycles,instructions},"
+        "{cache-misses,r01c2}'\n"
+        "\n"
         "# counters at each hundredth call only; what that would have given\n"
         "countrace record --hook-events page-faults --dump 'every 100' "
         "./server\n"
@@ -234,7 +238,6 @@ int FailedStatus(const absl::Status& status) {
 
 struct Options {
   RecordOptions record;
-  std::string rotate;
   std::vector<std::string> events, hook_events, pids, kernel_records;
   std::string mode = "stream";
   std::uint64_t sub_buffers = 4;
@@ -268,9 +271,9 @@ void AddOptions(VerbParser& parser, Options& options) {
       "context-switches, and cycles, instructions where the machine has them)");
   parser.AddTexts("--hook-events", "EVENTS", options.hook_events,
                   "counters to read at each user hook (default none)");
-  parser.AddText("--rotate", "WHEN", options.rotate,
-                 "when event sets change: a time, at least 10ms (default), or "
-                 "`instance`, at user hooks: with each outermost segment");
+  parser.AddDuration("--rotate", record.rotate_ns,
+                     "how long each event set has its turn, if there are "
+                     "several: -e '{a,b},{c,d}' (default 10ms)");
   parser.AddTexts("--dump", "RULE", record.dump_rules,
                   "dump rule: which records of hooks carry counters; may "
                   "be given more than once, see below");
@@ -416,17 +419,6 @@ int RunRecord(const Arguments& arguments) {
   }
   record.events = runtime::SplitEvents(options.events);
   record.hook_events = runtime::SplitEvents(options.hook_events);
-  if (options.rotate == "instance") {
-    record.rotation = logformat::SetRotation::kInstance;
-  } else if (!options.rotate.empty()) {
-    const auto period = ParseDuration(options.rotate);
-    if (!period) {
-      return parser.UsageError(absl::StrFormat(
-          "--rotate %s: neither a time, for example 20ms, nor `instance`",
-          options.rotate));
-    }
-    record.rotate_ns = *period;
-  }
   record.mode = options.mode == "discard" ? logformat::SessionMode::kDiscard
                                           : logformat::SessionMode::kStream;
   if (options.flight_bytes != 0) {

@@ -57,12 +57,6 @@ struct SessionEvent {
   std::uint64_t config2;
 };
 
-// When the next event set takes its turn.
-enum class SetRotation : std::uint32_t {
-  kTick = 0,      // after rotate_ns
-  kInstance = 1,  // at user hooks: with each outermost segment of a thread
-};
-
 enum class SessionState : std::uint32_t { kRecording = 1, kStopped = 2 };
 enum class SessionMode : std::uint32_t {
   kStream = 0,
@@ -129,9 +123,6 @@ struct SessionControl {
   std::uint32_t thread_set_count;
   std::uint32_t cpu_set_sizes[kMaxEventSets];
   std::uint32_t thread_set_sizes[kMaxEventSets];
-  SetRotation rotation;  // of thread sets; CPUs' rotate by tick
-  std::uint32_t reserved3;
-  std::uint64_t rotate_ns;
   char hook_filter[256];  // globs separated by ','; empty = all hooks
   // Records that could not be put into any stream file.
   std::atomic<std::uint64_t> discarded_by_cause[kDiscardCauses];

@@ -119,6 +119,18 @@ absl::StatusOr<PerfCpuGroup> PerfCpuGroup::Open(
                      std::move(members), std::move(faults), *std::move(ring),
                      std::move(decoder), std::move(missing));
   group.in_sets_ = std::move(in_sets);
+  if (sets.rotates()) {
+    perf_event_attr kick{};
+    kick.size = sizeof(kick);
+    kick.type = PERF_TYPE_TRACEPOINT;
+    kick.config = options.switch_tracepoint;
+    kick.pinned = 1;
+    kick.disabled = 1;
+    group.kick_ = ScopedFd(OpenPerfEvent(kick, -1, cpu, -1));
+    if (!group.kick_.is_open()) {
+      return OpenError(errno, "sched:sched_switch", options.cpu);
+    }
+  }
   return group;
 }
 
@@ -184,6 +196,14 @@ absl::Status PerfCpuGroup::ChangeSet(std::uint32_t to, RecordBatch& batch) {
   AddCounters(*last, logformat::CountersReason::kSetEnd, batch);
   absl::Status status = Switch(set_, false);
   status.Update(Switch(to, true));
+  // Since Linux 6.2 a member of another PMU than its leader's waits, enabled,
+  // until the leader's events are scheduled anew: another one of them does it.
+  if (ioctl(kick_.get(), PERF_EVENT_IOC_ENABLE, 0) != 0 ||
+      ioctl(kick_.get(), PERF_EVENT_IOC_DISABLE, 0) != 0) {
+    status.Update(ErrnoStatus(
+        errno,
+        absl::StrFormat("Cannot schedule event set %d: cpu=%d", to, cpu_)));
+  }
   set_ = to;
   decoder_.ChangeSet(to, last->time_ns, MonotonicNs());
   absl::StatusOr<GroupReading> first = Read();

@@ -100,6 +100,7 @@ class PerfCpuGroup {
   // Of the members that belong to sets: member and set.
   std::vector<std::pair<std::size_t, std::uint32_t>> in_sets_;
   std::uint32_t set_ = 0;
+  ScopedFd kick_;  // if sets rotate: of the leader's PMU, counts nothing
   ScopedFd faults_;
   PerfRing ring_;
   PerfDecoder decoder_;

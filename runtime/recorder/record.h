@@ -37,8 +37,7 @@ struct RecordOptions {
   std::vector<std::string> events;
   // Counters read at each user hook; empty: none.
   std::vector<std::string> hook_events;
-  // When event sets ("{a,b}" in one of the two) change.
-  logformat::SetRotation rotation = logformat::SetRotation::kTick;
+  // How long each event set ("{a,b}" in `events`) has its turn.
   std::uint64_t rotate_ns = 10'000'000;
   std::string hook_filter;  // globs separated by ','
   // Which records of hooks carry counters, as dump_rule_text.h spells them: of

@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""Event sets that take turns, over a program that touches fresh pages at a
+steady rate and says how many: estimates from the turns of a set are right
+within their own intervals, what was counted balances exactly, every dump says
+its set, and babeltrace2 names each set's events.
+
+usage: event_sets_test.py COUNTRACE PAGE_TOUCHER
+"""
+import collections
+import re
+import subprocess
+import sys
+import unittest
+
+import trace_checks
+
+PROGRAM = None
+# page-faults is always on: what the estimates are compared with.
+EVENTS = ('task-clock,page-faults,'
+          '{minor-faults,page-faults:u},{context-switches,cpu-migrations}')
+DUMP = re.compile(r'^\[(?P<time>[0-9.]+)\] cpu-(?P<cpu>\d+) (?P<name>\S+): .*'
+                  r'mmcr = (?P<mmcr>\d+), present = (?P<present>\d+), .*'
+                  r'set = \{ \{ (?P<set>[^}]*) \} \}')
+NAMES = {0: ['minor_faults', 'page_faults_u', 'time_running'],
+         1: ['context_switches', 'cpu_migrations', 'time_running']}
+
+
+class EventSets(trace_checks.Recording):
+    def setUp(self):
+        self.needs_root()
+        super().setUp()
+
+    def record(self, back_end, *options):
+        self.needs_back_end(back_end)
+        run = self.countrace('record', '--backend', back_end, '--force', '-e',
+                             EVENTS, '-o', self.trace, *options, '--', PROGRAM,
+                             '1500')
+        pid, pages = re.search(r'^pid (\d+) pages (\d+)', run.stdout,
+                               re.M).groups()
+        return run, int(pid), int(pages)
+
+    def dumps(self):
+        """(cpu, event, mmcr, present, {name: value}) of each, in order."""
+        found = []
+        for line in self.countrace('script', self.trace).stdout.splitlines():
+            match = DUMP.match(line)
+            if not match:
+                continue
+            fields = dict(field.split(' = ')
+                          for field in match['set'].split(', '))
+            found.append((int(match['cpu']), match['name'], int(match['mmcr']),
+                          int(match['present']),
+                          {name: int(value) for name, value in fields.items()}))
+        return found
+
+    def check_dumps(self):
+        dumps = self.dumps()
+        turns = collections.Counter()
+        last = {}  # values, by CPU and set
+        for cpu, name, mmcr, present, values in dumps:
+            self.assertEqual(list(values), NAMES[mmcr])
+            if name == 'counters':
+                turns[cpu, mmcr] += 1
+            if not present >> 4 & 1:  # the moment between two turns
+                self.assertEqual(present & 0b1100, 0)
+                continue
+            before = last.get((cpu, mmcr), values)
+            for event, value in values.items():
+                self.assertGreaterEqual(value, before[event], event)
+            last[cpu, mmcr] = values
+        for mmcr in NAMES:
+            self.assertGreater(max(count for (_, of), count in turns.items()
+                                   if of == mmcr), 20, turns)
+
+    def check_babeltrace(self):
+        lines = subprocess.run(['babeltrace2', str(self.trace)], text=True,
+                               capture_output=True, timeout=120, check=True)
+        self.assertEqual(lines.stderr, '')
+        for mmcr, names in NAMES.items():
+            shown = [line for line in lines.stdout.splitlines()
+                     if f'mmcr = ( "set_{mmcr}" : container = {mmcr} )' in line]
+            self.assertTrue(shown)
+            for line in shown:
+                for name in names:
+                    self.assertIn(f' {name} = ', line)
+
+    def check_estimates(self, pid, pages):
+        report = self.report()
+        row = next(row for row in report['processes'] if row['pid'] == pid)
+        self.assertGreaterEqual(row['counts']['page-faults'], pages)
+        truth = row['counts']['page-faults']
+        for event in ('minor-faults', 'page-faults:u'):
+            scaled = row['scaled'][event]
+            self.assertEqual(scaled['quality'], 'scaled')
+            self.assertEqual(scaled['enabled_ns'], row['on_cpu_ns'])
+            self.assertGreater(scaled['slices'], 10)
+            share = scaled['running_ns'] / scaled['enabled_ns']
+            self.assertGreater(share, 0.2)
+            self.assertLess(share, 0.8)
+            self.assertLess(scaled['counted'], 0.9 * truth)
+            off = row['counts'][event] - truth
+            # One interval in 15,000 misses this by chance; the faults that are
+            # not of both kinds (start, exec) are few.
+            self.assertLess(abs(off), 4 * scaled['stderr'] + 0.02 * truth,
+                            f'{event}: truth={truth} row={row}')
+            self.assertLess(scaled['stderr'], 0.3 * truth)
+            print(f'{event}: truth {truth}, estimate {row["counts"][event]}, '
+                  f'standard error {scaled["stderr"]:.0f}, counted '
+                  f'{scaled["counted"]} in {100 * share:.0f} % of the time')
+        for event, books in report['books'].items():
+            self.assertEqual(books['residual'], 0, event)
+        for event in ('minor-faults', 'context-switches'):
+            scaled = report['books'][event]['scaled']
+            accounts = sum(scaled[name] or 0
+                           for name in trace_checks.ACCOUNTS)
+            self.assertEqual(scaled['total'], accounts)
+            self.assertGreater(scaled['running_ns'],
+                               0.3 * scaled['enabled_ns'])
+        self.assertNotIn('scaled', report['books']['page-faults'])
+
+    def check(self, back_end):
+        _, pid, pages = self.record(back_end, '--rotate', '10ms')
+        self.check_readable()
+        self.check_dumps()
+        self.check_babeltrace()
+        self.check_estimates(pid, pages)
+        info = self.countrace('info', self.trace).stdout
+        self.assertIn('{minor-faults,page-faults:u}', info)
+
+    def test_bpf(self):
+        self.check('bpf')
+
+    def test_perf(self):
+        self.check('perf')
+
+    def test_one_set_is_always_on(self):
+        self.needs_back_end('bpf')
+        self.countrace('record', '-e', 'task-clock,{minor-faults,page-faults}',
+                       '-o', self.trace, '--', PROGRAM, '50')
+        metadata = (self.trace / 'metadata').read_text()
+        self.assertIn('countrace_format = 1;', metadata)
+        self.assertNotIn('event_set', metadata)
+        for row in self.report()['processes']:
+            self.assertNotIn('scaled', row)
+
+    def test_what_cannot_be_asked_for(self):
+        for events, said in (('{minor-faults', 'no event set'),
+                             ('{},{cpu-clock}', 'has no events'),
+                             ('{minor-faults},{minor-faults}', 'given twice'),
+                             ('a{b}', 'no event set')):
+            run = self.countrace('record', '-e', events, '-o', self.trace, '--',
+                                 'true', check=False)
+            self.assertNotEqual(run.returncode, 0, events)
+            self.assertIn(said, run.stderr)
+        run = self.countrace('record', '--hook-events',
+                             '{minor-faults},{cpu-clock}', '-o', self.trace,
+                             '--', 'true', check=False)
+        self.assertIn('at user hooks', run.stderr)
+        run = self.countrace('record', '--rotate', '1ms', '-e',
+                             '{minor-faults},{cpu-clock}', '-o', self.trace,
+                             '--', 'true', check=False)
+        self.assertIn('at least', run.stderr)
+
+    def test_a_snapshot_and_a_killed_recorder_keep_the_sets(self):
+        self.needs_back_end('bpf')
+        recorder = subprocess.Popen(
+            [self.countrace_program, 'record', '-q', '-a', '--flight', '16M',
+             '-e', EVENTS, '-o', str(self.trace), '--', PROGRAM, '1500'],
+            stdout=subprocess.PIPE, text=True)
+        try:
+            recorder.stdout.readline()  # its program has done its work
+            copy = self.work / 'snapshot.ctf'
+            self.countrace('snapshot', '-o', copy, self.trace, check=False)
+        finally:
+            recorder.kill()
+            recorder.wait()
+            recorder.stdout.close()
+        self.countrace('recover', self.trace)
+        self.check_readable(lossless=False)
+        self.assertTrue(self.dumps())
+        for event, books in self.report()['books'].items():
+            self.assertEqual(books['residual'], 0, event)
+
+
+if __name__ == '__main__':
+    trace_checks.Recording.countrace_program, PROGRAM = sys.argv[1:3]
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
