@@ -47,6 +47,12 @@ bool HasKernelHooks(const logformat::TraceInfo& info) {
                      });
 }
 
+// Words that a dump adds to a kernel hook's record.
+std::size_t KernelWords(const logformat::TraceInfo& info) {
+  const logformat::EventSets sets = info.cpu_sets();
+  return sets.slots() + (sets.rotates() ? 1 : 0);
+}
+
 }  // namespace
 
 int DryRunDumpRules(const DryRun& dry_run) {
@@ -54,7 +60,7 @@ int DryRunDumpRules(const DryRun& dry_run) {
   if (!trace.ok()) return ReportFailure(kVerb, trace.status());
   const logformat::TraceInfo& info = (*trace)->info();
   const std::size_t counters =
-      dry_run.counters != 0 ? dry_run.counters : info.thread_events.size();
+      dry_run.counters != 0 ? dry_run.counters : info.thread_sets().slots();
   const bool kernel_hooks = HasKernelHooks(info);
   if (counters == 0 && !kernel_hooks) {
     Say(kVerb, absl::StrFormat("%s has no counters at hooks, so the size of a "
@@ -80,7 +86,7 @@ int DryRunDumpRules(const DryRun& dry_run) {
       "countrace.dump_rules/1", "rules",
       {"rule", "hooks", "records", "dumps_least", "dumps", "bytes", "quality"});
   const DumpSize size = {counters == 0 ? 0 : runtime::DumpBytes(counters),
-                         runtime::KernelDumpBytes(info.cpu_events.size())};
+                         runtime::KernelDumpBytes(KernelWords(info))};
   runtime::ReplayedRule total = result->unmatched;
   std::uint64_t least = 0;
   for (std::size_t i = 0; i < dry_run.rules.size(); ++i) {
@@ -128,7 +134,7 @@ int DryRunDumpRules(const DryRun& dry_run) {
   if (kernel_hooks) {
     sizes += absl::StrFormat(
         ", at a kernel-side hook one adds %d bytes (counters=%d)", size.kernel,
-        info.cpu_events.size());
+        KernelWords(info));
   }
   Say(kVerb, absl::StrFormat(
                  "%s; dumps at all %s records would be %s", sizes,

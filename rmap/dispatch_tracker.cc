@@ -97,7 +97,7 @@ void DispatchTracker::EmitCounters(const EventRecord& record,
   if (observer_ == nullptr || record.counters == nullptr) return;
   observer_->OnCounters({static_cast<std::uint32_t>(record.cpu),
                          time_ns,
-                         {record.counters, events_},
+                         {record.counters, dumps_.sets().events},
                          record.present});
 }
 
@@ -107,7 +107,8 @@ void DispatchTracker::EmitStay(const CpuState& cpu, std::uint16_t state,
     return;
   }
   std::span<const std::uint64_t> counts(cpu.stay_counts.data(), events_);
-  if (cpu.stale != 0) counts = {};
+  // Of one stay there is no estimate of what was counted in turns.
+  if (cpu.stale != 0 || dumps_.rotates()) counts = {};
   observer_->OnDispatch({cpu.cpu,
                          cpu.thread == nullptr ? kNoThread : cpu.thread->index,
                          cpu.stay_begin_ns, cpu.last_ns, state, counts,

@@ -1,0 +1,146 @@
+#include "runtime/recorder/event_set_choice.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "runtime/recorder/perf_decoder.h"
+#include "runtime/recorder/set_turns.h"
+
+namespace countrace::runtime {
+namespace {
+
+EventChoice MustParse(const std::string& list) {
+  const auto choice = ParseEventChoice(SplitEvents({list}), true);
+  INFO(choice.status().ToString());
+  REQUIRE(choice.ok());
+  return *choice;
+}
+
+std::string Refused(const std::string& list) {
+  const auto choice = ParseEventChoice(SplitEvents({list}), true);
+  REQUIRE_FALSE(choice.ok());
+  return std::string(choice.status().message());
+}
+
+TEST_CASE("event_set_choice: events always on come first, then set after set",
+          "[recorder][event_set_choice]") {
+  const EventChoice choice = MustParse(
+      "{minor-faults,major-faults},task-clock,{r01c2,cpu-migrations:u},"
+      "{context-switches}");
+  std::vector<std::string> names;
+  for (const EventSpec& event : choice.events) names.push_back(event.name);
+  CHECK(names == std::vector<std::string>{
+                     "task-clock", "minor-faults", "major-faults", "r01c2",
+                     "cpu-migrations:u", "context-switches"});
+  CHECK(choice.set_sizes == std::vector<std::size_t>{2, 2, 1});
+  CHECK(NamesOf(choice, 1) == "r01c2,cpu-migrations:u");
+  const logformat::EventSets sets = choice.sets(true);
+  CHECK(sets.slots() == 1 + 2 + 1);
+  CHECK(sets.EventAt(2, 1) == 5u);
+  CHECK(sets.EventAt(2, 2) == std::nullopt);  // unused
+  CHECK(sets.EventAt(7, 0) == 0u);
+  CHECK(sets.EventAt(7, 1) == std::nullopt);  // no such set
+  CHECK(sets.SetOf(0) == std::nullopt);
+  CHECK(sets.SetOf(4) == 1u);
+}
+
+TEST_CASE("event_set_choice: one group is always on",
+          "[recorder][event_set_choice]") {
+  const EventChoice choice = MustParse("task-clock,{minor-faults,cpu-clock}");
+  CHECK(choice.events.size() == 3);
+  CHECK(choice.set_sizes.empty());
+}
+
+TEST_CASE("event_set_choice: what is no choice is said",
+          "[recorder][event_set_choice]") {
+  using Catch::Matchers::Contains;
+  CHECK_THAT(Refused("{minor-faults"), Contains("no event set"));
+  CHECK_THAT(Refused("minor-faults}"), Contains("no event set"));
+  CHECK_THAT(Refused("{a,{b},c}"), Contains("no event set"));
+  CHECK_THAT(Refused("{},{cpu-clock}"), Contains("has no events"));
+  CHECK_THAT(Refused("cpu-clock,{cpu-clock},{minor-faults}"),
+             Contains("given twice"));
+  std::string many;
+  for (int i = 0; i < 20; ++i) {
+    many += (i % 10 == 0 ? (i == 0 ? "{" : "},{") : ",");
+    many += "r" + std::to_string(1000 + i);
+  }
+  CHECK_THAT(Refused(many + ",r5,r6,r7,r8,r9},{r4}"), Contains("Too many"));
+  std::string sets;
+  for (int i = 0; i < 9; ++i) {
+    sets += (i == 0 ? "{r" : ",{r") + std::to_string(1000 + i) + "}";
+  }
+  CHECK_THAT(Refused(sets), Contains("event sets=9, at most 8"));
+}
+
+TEST_CASE("event_set_choice: an event that cannot be counted leaves its set",
+          "[recorder][event_set_choice]") {
+  const EventChoice choice = MustParse("r1,{r2,r3},{r4},{r5}");
+  const EventChoice less = Keep(choice, {true, true, false, false, true});
+  CHECK(less.events.size() == 3);
+  CHECK(less.set_sizes == std::vector<std::size_t>{1, 1});
+  // With one set left there is nothing to take turns with.
+  const EventChoice one = Keep(choice, {true, true, true, false, false});
+  CHECK(one.events.size() == 3);
+  CHECK(one.set_sizes.empty());
+}
+
+TEST_CASE("set_turns: every set has its turn in each round, none twice running",
+          "[recorder][set_turns]") {
+  const auto sets = GENERATE(range(std::size_t{2}, std::size_t{9}));
+  const auto seed = GENERATE(range(1u, 20u));
+  CAPTURE(sets, seed);
+  SetTurns turns(sets, 10'000'000, seed);
+  std::uint32_t current = 0;
+  std::set<std::vector<std::uint32_t>> orders;
+  for (int round = 0; round < 50; ++round) {
+    std::vector<std::uint32_t> order;
+    for (std::size_t i = 0; i < sets; ++i) {
+      const std::uint32_t next = turns.Next(3, current);
+      CHECK(next != current);
+      order.push_back(current = next);
+    }
+    orders.insert(order);
+    std::sort(order.begin(), order.end());
+    for (std::uint32_t set = 0; set < sets; ++set) CHECK(order[set] == set);
+  }
+  // No program's period stays in step with it (two sets can but alternate).
+  if (sets > 2) CHECK(orders.size() > 1);
+}
+
+TEST_CASE("set_turns: the turn nearest to the end of the period",
+          "[recorder][set_turns]") {
+  SetTurns turns(2, 30, 1);
+  CHECK_FALSE(turns.IsDue(1000, 10));
+  CHECK_FALSE(turns.IsDue(1011, 10));
+  CHECK_FALSE(turns.IsDue(1021, 10));
+  CHECK(turns.IsDue(1029, 10));
+  CHECK_FALSE(turns.IsDue(1041, 10));
+  CHECK_FALSE(SetTurns(1, 30, 1).IsDue(1'000'000, 10));
+}
+
+TEST_CASE("perf_decoder: of a set that waits only what is always on is present",
+          "[recorder][perf_decoder]") {
+  // Events: always on, set 0 of two, set 1 of one; group: leader, then these.
+  PerfDecoder decoder(SwitchFormat{}, {0, 1, 2, 3},
+                      logformat::EventSets{4, {2, 1}, true});
+  REQUIRE(decoder.dump_words() == 1 + 1 + 2 + 1);
+  decoder.BeginSets(100);
+  const std::vector<std::uint64_t> group = {5, 0, 10, 20, 30, 40};
+  std::vector<std::uint64_t> dump(decoder.dump_words());
+  REQUIRE(decoder.DecodeGroup(group, dump.data(), 150));
+  CHECK(dump == std::vector<std::uint64_t>{0xfull << 32, 10, 20, 30, 50});
+  decoder.ChangeSet(1, /*until_ns=*/160, /*since_ns=*/200);
+  REQUIRE(decoder.DecodeGroup(group, dump.data(), 180));
+  CHECK(dump == std::vector<std::uint64_t>{1 | 1ull << 32, 10, 0, 0, 0});
+  REQUIRE(decoder.DecodeGroup(group, dump.data(), 230));
+  CHECK(dump == std::vector<std::uint64_t>{1 | 0xbull << 32, 10, 40, 0, 30});
+  // Back: its running time goes on where it stopped.
+  decoder.ChangeSet(0, 240, 250);
+  REQUIRE(decoder.DecodeGroup(group, dump.data(), 251));
+  CHECK(dump == std::vector<std::uint64_t>{0xfull << 32, 10, 20, 30, 61});
+}
+
+}  // namespace
+}  // namespace countrace::runtime
