@@ -42,10 +42,10 @@ class Reconstruction final : public logformat::ItemSink {
         hooks_(info),
         thread_dumps_(info.thread_sets()),
         paths_(ThreadEvents(info) + hooks_.kernel_events()),
-        registry_(paths_,
-                  std::min(EventSetDumps(info.cpu_sets()).measures(),
-                           kMaxMeasures),
-                  Gate(info, gating)),
+        registry_(
+            paths_,
+            std::min(EventSetDumps(info.cpu_sets()).measures(), kMaxMeasures),
+            Gate(info, gating)),
         dispatches_(info, registry_, observer),
         segments_(paths_, dispatches_.coverage(), ThreadEvents(info),
                   hooks_.kernel_events(), hooks_.origins(),
@@ -332,7 +332,9 @@ void Reconstruction::OnFork(const logformat::TaskRecord& fork,
   // Of the system call that its parent made.
   child.exit_expected = true;
   // Its first dispatch may come before this record, and it inherits a mark.
-  dispatches_.Regate(*child.process);
+  // That it counts, the next record of its CPU tells: who is there outside may
+  // have left unseen, and its tid be the child's now.
+  if (!registry_.Counts(child)) dispatches_.Regate(*child.process);
 }
 
 void Reconstruction::OnExit(const logformat::TaskRecord& exit,

@@ -32,8 +32,7 @@ constexpr std::uint64_t kDrainTurnNs = 10'000'000;
 class PerfKernelRecorder final : public KernelRecorder {
  public:
   PerfKernelRecorder(const KernelRecorderOptions& options, EventChoice choice,
-                     SetTurns turns,
-                     std::vector<PerfCpuGroup> groups,
+                     SetTurns turns, std::vector<PerfCpuGroup> groups,
                      std::vector<std::string> messages)
       : choice_(std::move(choice)),
         turns_(std::move(turns)),
@@ -172,8 +171,12 @@ void PerfKernelRecorder::ChangeSets(std::uint64_t now_ns) {
   if (!turns_.IsDue(now_ns, kDrainTurnNs)) return;
   for (std::size_t i = 0; i < sets_.size(); ++i) {
     DrainCpu(i);
-    // Nothing ran there: nothing to count, and no CPU to wake.
-    if (groups_[i].decoder().dispatches() == dispatches_[i]) continue;
+    // Idle since the last change: nothing to count, and no CPU to wake. (A busy
+    // CPU may have no dispatches, too: one thread that runs on and on.)
+    if (streams_.all()[i].running_tid == 0 &&
+        groups_[i].decoder().dispatches() == dispatches_[i]) {
+      continue;
+    }
     const std::uint32_t next = turns_.Next(i, sets_[i]);
     const absl::Status status =
         groups_[i].ChangeSet(next, streams_.all()[i].batch);
@@ -353,9 +356,9 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenPerfKernelRecorder(
   }
   SetTurns turns(choice->set_sizes.size(), options.rotate_ns,
                  static_cast<std::uint32_t>(MonotonicNs()));
-  return std::make_unique<PerfKernelRecorder>(
-      options, *std::move(choice), std::move(turns), std::move(cpus),
-      std::move(messages));
+  return std::make_unique<PerfKernelRecorder>(options, *std::move(choice),
+                                              std::move(turns), std::move(cpus),
+                                              std::move(messages));
 }
 
 }  // namespace countrace::runtime

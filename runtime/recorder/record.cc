@@ -58,7 +58,8 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
   const logformat::Gating gating = GatingOf(options);
   std::size_t optional_from =
       defaults ? kOptionalDefaultsFrom : logformat::kMaxCounters;
-  absl::Status gated = GateEvents(gating, !defaults, events->events, optional_from);
+  absl::Status gated =
+      GateEvents(gating, !defaults, events->events, optional_from);
   std::size_t none_optional = logformat::kMaxCounters;
   gated.Update(GateEvents(gating, true, hook_events->events, none_optional));
   if (!gated.ok()) return gated;

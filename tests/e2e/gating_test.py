@@ -38,6 +38,10 @@ def is_recording(trace):
         return False
 
 
+class HiddenSwitch(Exception):
+    """A recording in which a process of the workload is bounded by one."""
+
+
 class Gating(trace_checks.Recording):
     def setUp(self):
         super().setUp()
@@ -106,6 +110,10 @@ class Gating(trace_checks.Recording):
         found = {}
         for pid in pids:
             row = rows.get(pid, {'counts': {}, 'quality': 'exact'})
+            if row['quality'] == 'bounded' and any(
+                    'not shown by the kernel' in message
+                    for message in data['loss']['messages']):
+                raise HiddenSwitch(trace.name)
             self.assertIn(row['quality'], ('exact', 'inferred'),
                           (trace.name, data['loss']))
             found[pid] = sum(row['counts'].values())
@@ -161,7 +169,15 @@ class AllSettings(Gating):
         half = len(SETTINGS) // 2
         for settings in (SETTINGS[:half], SETTINGS[half:]):
             with self.subTest(settings=settings):
-                self.check(back_end, settings)
+                # What the kernel of some virtual machines hides is nobody's,
+                # now and then also a moment of the workload.
+                for last in (False, False, True):
+                    try:
+                        self.check(back_end, settings)
+                        break
+                    except HiddenSwitch:
+                        if last:
+                            raise
 
     def test_bpf(self):
         self.check_back_end('bpf')

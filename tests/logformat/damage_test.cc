@@ -188,7 +188,7 @@ TEST_CASE("foreign: what is not a trace of ours is refused with a reason",
   SECTION("a newer format") {
     WriteDirectory(path, {{"metadata",
                            "/* CTF 1.8 */\nenv { tracer_name = \"countrace\"; "
-                           "countrace_format = 2; };\n"}});
+                           "countrace_format = 3; };\n"}});
     expected = "UNIMPLEMENTED";
   }
   CHECK_THAT(open_message(), Catch::Matchers::Contains(expected));

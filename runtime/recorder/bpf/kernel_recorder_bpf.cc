@@ -31,8 +31,7 @@ constexpr std::uint64_t kDrainTurnNs = 10'000'000;
 class BpfKernelRecorder final : public KernelRecorder {
  public:
   BpfKernelRecorder(const KernelRecorderOptions& options, EventChoice choice,
-                    SetTurns turns,
-                    std::unique_ptr<BpfPrograms> programs,
+                    SetTurns turns, std::unique_ptr<BpfPrograms> programs,
                     const std::vector<std::uint32_t>& cpus,
                     std::unique_ptr<KernelHookRegistry> hooks,
                     std::vector<std::string> messages)
@@ -145,10 +144,15 @@ void BpfKernelRecorder::ReadRings() {
 void BpfKernelRecorder::ChangeSets(std::uint64_t now_ns) {
   if (!turns_.IsDue(now_ns, kDrainTurnNs)) return;
   for (std::size_t slot = 0; slot < sets_.size(); ++slot) {
-    // Nothing happened there: nothing to count, and no CPU to wake.
-    const auto head = std::atomic_ref(programs_->control(slot).head)
-                          .load(std::memory_order_relaxed);
-    if (head == heads_[slot]) continue;
+    // Idle since the last change: nothing to count, and no CPU to wake. (A busy
+    // CPU may have no records, too: one thread that runs on and on.)
+    countrace_ring_control& control = programs_->control(slot);
+    const auto head =
+        std::atomic_ref(control.head).load(std::memory_order_relaxed);
+    const bool idle =
+        std::atomic_ref(control.task).load(std::memory_order_relaxed) != 0 &&
+        std::atomic_ref(control.tid).load(std::memory_order_relaxed) == 0;
+    if (idle && head == heads_[slot]) continue;
     const std::uint32_t next = turns_.Next(slot, sets_[slot]);
     const absl::Status status = programs_->ChangeSet(slot, sets_[slot], next);
     sets_[slot] = next;
@@ -312,8 +316,8 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenBpfKernelRecorder(
   SetTurns turns(choice->set_sizes.size(), options.rotate_ns,
                  static_cast<std::uint32_t>(MonotonicNs()));
   return std::make_unique<BpfKernelRecorder>(
-      options, *std::move(choice), std::move(turns), *std::move(loaded), *online,
-      std::move(hooks), std::move(messages));
+      options, *std::move(choice), std::move(turns), *std::move(loaded),
+      *online, std::move(hooks), std::move(messages));
 }
 
 }  // namespace countrace::runtime
