@@ -10,6 +10,8 @@ constexpr Verb kVerbs[] = {
      RunSnapshot},
     {"report", "who used what: processes, segments, books that balance",
      RunReport},
+    {"diff", "what changed between two traces or sets of traces, how surely",
+     RunDiff},
     {"view", "show the timeline in a browser", RunView},
     {"script", "print every record, in time order, one per line", RunScript},
     {"info", "what a trace holds", RunInfo},

@@ -28,6 +28,7 @@ const Verb* FindVerb(std::string_view name);
 int RunRecord(const Arguments& arguments);
 int RunSnapshot(const Arguments& arguments);
 int RunReport(const Arguments& arguments);
+int RunDiff(const Arguments& arguments);
 int RunView(const Arguments& arguments);
 int RunScript(const Arguments& arguments);
 int RunInfo(const Arguments& arguments);

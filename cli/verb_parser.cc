@@ -163,6 +163,15 @@ void VerbParser::AddTexts(const char* name, const char* type,
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
+void VerbParser::AddTextList(const char* name, const char* type,
+                             std::vector<std::string>& values,
+                             const char* description) {
+  app_->add_option(name, values, description)
+      ->type_name(type)
+      ->expected(1, -1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 void VerbParser::AddChoice(const char* name, const char* type,
                            std::string& value,
                            const std::vector<std::string>& choices,

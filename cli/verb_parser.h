@@ -44,6 +44,10 @@ class VerbParser final {
   // May be given more than once.
   void AddTexts(const char* name, const char* type,
                 std::vector<std::string>& values, const char* description);
+  // One or more words after the option, up to the next option; may be given
+  // more than once.
+  void AddTextList(const char* name, const char* type,
+                   std::vector<std::string>& values, const char* description);
   // One of `choices`.
   void AddChoice(const char* name, const char* type, std::string& value,
                  const std::vector<std::string>& choices,

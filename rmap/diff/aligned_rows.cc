@@ -1,0 +1,372 @@
+#include "rmap/diff/aligned_rows.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "rmap/call_paths.h"
+#include "rmap/report_columns.h"
+
+namespace countrace::rmap::diff {
+
+namespace {
+
+constexpr double kAnything = std::numeric_limits<double>::infinity();
+
+std::optional<std::size_t> EventIndex(const Report& report,
+                                      const std::string& event) {
+  const auto found =
+      std::find(report.events.begin(), report.events.end(), event);
+  if (found == report.events.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - report.events.begin());
+}
+
+// Interrupts are segments of a CPU; they have no process row.
+bool IsInterrupt(const SegmentRow& row) { return row.pid == 0; }
+
+bool LostRecords(const Report& report) {
+  return report.loss.discarded_events + report.loss.discarded_packets != 0;
+}
+
+// What may be missing from the rows of one metric together: what the books
+// could not give to anybody. Infinite if there are no books of it.
+double Unattributed(const Report& report, const Metric& metric) {
+  if (metric.kind == MetricKind::kEvent) {
+    const auto index = EventIndex(report, metric.name);
+    if (!index || *index >= report.books.size() ||
+        !report.books[*index].known) {
+      return kAnything;
+    }
+    return static_cast<double>(report.books[*index].unattributed);
+  }
+  double sum = 0;
+  for (const CpuRow& row : report.cpu_rows) {
+    sum += static_cast<double>(row.unattributed_ns);
+  }
+  return sum;
+}
+
+Amount Exact(std::uint64_t self, std::uint64_t incl, Quality quality) {
+  return {static_cast<std::int64_t>(self), static_cast<std::int64_t>(incl), 0,
+          0, quality};
+}
+
+double Excess(std::uint64_t whole, std::uint64_t part) {
+  return whole > part ? static_cast<double>(whole - part) : 0;
+}
+
+// How far `amount` can be off if it is bounded: a lower bound of `self` lacks
+// at most `above`, and has at most `below` too much (of segments inside, whose
+// own bounds were too low).
+void Bound(double below, double above, Amount& amount) {
+  if (amount.quality != Quality::kBounded) return;
+  amount.below = below;
+  amount.above = above;
+}
+
+std::optional<Amount> SegmentAmount(const Report& report, const Metric& metric,
+                                    const SegmentRow& row) {
+  // Hook records are missing: how long, and in which segment, nobody knows.
+  const bool lossy = row.quality == Quality::kBounded;
+  switch (metric.kind) {
+    case MetricKind::kWall: {
+      Amount amount = Exact(row.wall.excl, row.wall.incl, row.quality);
+      Bound(kAnything, kAnything, amount);
+      return amount;
+    }
+    case MetricKind::kOnCpu:
+    case MetricKind::kOffCpu: {
+      const bool on = metric.kind == MetricKind::kOnCpu;
+      const auto& pair = on ? row.on_cpu : row.off_cpu;
+      if (!row.on_cpu || !pair) return std::nullopt;
+      Amount amount = Exact(pair->excl, pair->incl, row.on_cpu_quality);
+      const double missing = lossy ? kAnything : Unattributed(report, metric);
+      // It was on a CPU for no longer than it took.
+      const double more = Excess(row.wall.excl, row.on_cpu->excl) + missing;
+      Bound(on ? missing : more, on ? more : missing, amount);
+      return amount;
+    }
+    case MetricKind::kEvent:
+      break;
+  }
+  const auto index = EventIndex(report, metric.name);
+  if (!index || *index >= row.counts.size() || !row.counts[*index]) {
+    return std::nullopt;
+  }
+  const SegmentCount& count = *row.counts[*index];
+  Amount amount = Exact(count.excl, count.incl, count.quality);
+  const double missing = lossy ? kAnything : Unattributed(report, metric);
+  Bound(missing, missing, amount);
+  return amount;
+}
+
+// Absent: processes have no such amounts in this trace. What is not known of
+// one process among others is missing, not unknown: the books hold it.
+std::optional<Amount> ProcessAmount(const Report& report, const Metric& metric,
+                                    const ProcessRow& row) {
+  std::optional<std::uint64_t> value;
+  if (metric.kind == MetricKind::kOnCpu) {
+    if (report.cpu_rows.empty()) return std::nullopt;
+    value = row.on_cpu_ns;
+  } else if (metric.kind == MetricKind::kEvent) {
+    const auto index = EventIndex(report, metric.name);
+    if (!index || *index >= report.books.size() ||
+        !report.books[*index].known) {
+      return std::nullopt;
+    }
+    if (*index < row.counts.size()) value = row.counts[*index];
+  } else {
+    return std::nullopt;
+  }
+  Amount amount = Exact(value.value_or(0), value.value_or(0), row.quality);
+  if (!value) amount.quality = Quality::kBounded;
+  const double missing = Unattributed(report, metric);
+  Bound(0, missing, amount);
+  return amount;
+}
+
+using Key = std::tuple<std::string, std::vector<std::string>, bool>;
+using Side = std::vector<RowOfRun> AlignedRow::*;
+
+class Aligner {
+ public:
+  Aligner(const std::vector<Metric>& metrics, const AlignOptions& options,
+          std::size_t before, std::size_t after)
+      : metrics_(metrics), options_(options), before_(before), after_(after) {}
+
+  void AddTrace(const Report& report, Side side, std::size_t run) {
+    for (const SegmentRow& row : report.segment_paths) {
+      AddSegment(report, row,
+                 (Find(row.comm, row.path, IsInterrupt(row)).*side)[run]);
+    }
+    AddOutsideSegments(report, side, run);
+    // Of a lossy trace, a row that does not occur may have been lost.
+    if (LostRecords(report)) lossy_.emplace_back(side, run);
+  }
+
+  std::vector<AlignedRow> Finish() {
+    std::vector<AlignedRow> rows;
+    for (auto& [key, row] : rows_) {
+      for (const auto& [side, run] : lossy_) Doubt((row.*side)[run]);
+      rows.push_back(std::move(row));
+    }
+    return rows;
+  }
+
+ private:
+  AlignedRow& Find(const std::string& comm,
+                   const std::vector<std::string>& path, bool interrupts) {
+    const std::string process = options_.any_process && !interrupts ? "" : comm;
+    AlignedRow& row = rows_[Key(process, path, interrupts)];
+    if (row.before.empty()) {
+      row.process = process;
+      row.path = path;
+      row.interrupts = interrupts;
+      RowOfRun nothing;
+      nothing.amounts.assign(metrics_.size(), Amount());
+      row.before.assign(before_, nothing);
+      row.after.assign(after_, nothing);
+    }
+    return row;
+  }
+
+  void AddSegment(const Report& report, const SegmentRow& row,
+                  RowOfRun& to) const {
+    to.occurs = true;
+    to.calls += row.calls;
+    to.calls_quality = Worse(to.calls_quality, row.quality);
+    if (row.quality == Quality::kBounded) {
+      // Each lost record can have been one enter.
+      to.calls_above = report.loss.discarded_packets != 0
+                           ? kAnything
+                           : static_cast<double>(report.loss.discarded_events);
+    }
+    to.squared_deviations +=
+        static_cast<double>(row.calls) * row.wall.stddev * row.wall.stddev;
+    for (std::size_t i = 0; i < metrics_.size(); ++i) {
+      Accumulate(SegmentAmount(report, metrics_[i], row), to.amounts[i]);
+    }
+  }
+
+  static void Accumulate(const std::optional<Amount>& from,
+                         std::optional<Amount>& to) {
+    if (from && to) {
+      Add(*from, *to);
+    } else {
+      to.reset();
+    }
+  }
+
+  // For each process name what its processes used, less what their segments
+  // are known to have used.
+  void AddOutsideSegments(const Report& report, Side side, std::size_t run) {
+    std::map<std::string, RowOfRun> totals;
+    const auto total_of = [&](const std::string& process) -> RowOfRun& {
+      RowOfRun& total = totals[process];
+      if (!total.occurs) total.amounts.assign(metrics_.size(), Amount());
+      total.occurs = true;
+      return total;
+    };
+    for (const ProcessRow& process : report.processes) {
+      RowOfRun& total = total_of(options_.any_process ? "" : process.comm);
+      for (std::size_t i = 0; i < metrics_.size(); ++i) {
+        Accumulate(ProcessAmount(report, metrics_[i], process),
+                   total.amounts[i]);
+      }
+    }
+    for (const auto& [key, row] : rows_) {
+      const RowOfRun& inside = (row.*side)[run];
+      if (row.interrupts || row.path.empty() || !inside.occurs) continue;
+      RowOfRun& total = total_of(row.process);
+      for (std::size_t i = 0; i < metrics_.size(); ++i) {
+        if (total.amounts[i] && inside.amounts[i]) {
+          Subtract(*inside.amounts[i], *total.amounts[i]);
+        }
+      }
+    }
+    for (auto& [process, total] : totals) {
+      (Find(process, {}, false).*side)[run] = std::move(total);
+    }
+  }
+
+  static void Subtract(const Amount& inside, Amount& left) {
+    left.self -= inside.self;
+    left.incl = left.self;
+    left.below += inside.above;
+    left.above += inside.below;
+    left.quality = Worse(left.quality, inside.quality);
+  }
+
+  static void Doubt(RowOfRun& row) {
+    if (row.occurs) return;
+    row.calls_above = kAnything;
+    row.calls_quality = Quality::kBounded;
+    for (std::optional<Amount>& amount : row.amounts) {
+      if (!amount) continue;
+      amount->quality = Quality::kBounded;
+      amount->above = kAnything;
+    }
+  }
+
+  const std::vector<Metric>& metrics_;
+  const AlignOptions& options_;
+  const std::size_t before_, after_;  // numbers of traces
+  std::map<Key, AlignedRow> rows_;
+  std::vector<std::pair<Side, std::size_t>> lossy_;
+};
+
+}  // namespace
+
+void Add(const Amount& from, Amount& to) {
+  to.self += from.self;
+  to.incl += from.incl;
+  to.below += from.below;
+  to.above += from.above;
+  to.quality = Worse(to.quality, from.quality);
+}
+
+bool AlignedRow::OccursIn(const std::vector<RowOfRun>& side) const {
+  return std::any_of(side.begin(), side.end(),
+                     [](const RowOfRun& run) { return run.occurs; });
+}
+
+CommonMetrics FindCommonMetrics(const std::vector<const Report*>& reports) {
+  CommonMetrics common;
+  common.metrics.push_back({"wall", MetricKind::kWall, true});
+  const bool kernel = std::all_of(
+      reports.begin(), reports.end(),
+      [](const Report* report) { return !report->cpu_rows.empty(); });
+  if (kernel) {
+    common.metrics.push_back({"on-CPU", MetricKind::kOnCpu, true});
+    common.metrics.push_back({"off-CPU", MetricKind::kOffCpu, true});
+  }
+  for (const Report* report : reports) {
+    for (const std::string& event : report->events) {
+      // task-clock and cpu-clock of a thread are its on-CPU time, said already.
+      if (kernel && UnitOfEvent(event) == Unit::kNanoseconds) continue;
+      const auto is_it = [&](const Metric& metric) {
+        return metric.name == event;
+      };
+      auto& out = common.left_out;
+      if (std::any_of(common.metrics.begin(), common.metrics.end(), is_it) ||
+          std::find(out.begin(), out.end(), event) != out.end()) {
+        continue;
+      }
+      if (std::all_of(reports.begin(), reports.end(), [&](const Report* r) {
+            return EventIndex(*r, event).has_value();
+          })) {
+        common.metrics.push_back({event, MetricKind::kEvent,
+                                  UnitOfEvent(event) == Unit::kNanoseconds});
+      } else {
+        out.push_back(event);
+      }
+    }
+  }
+  return common;
+}
+
+std::vector<AlignedRow> Align(const std::vector<Report>& before,
+                              const std::vector<Report>& after,
+                              const std::vector<Metric>& metrics,
+                              const AlignOptions& options) {
+  Aligner aligner(metrics, options, before.size(), after.size());
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    aligner.AddTrace(before[i], &AlignedRow::before, i);
+  }
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    aligner.AddTrace(after[i], &AlignedRow::after, i);
+  }
+  return aligner.Finish();
+}
+
+std::optional<RowOfRun> WholeSegment(const Report& report,
+                                     const std::string& segment,
+                                     const std::vector<Metric>& metrics) {
+  RowOfRun sum;
+  sum.amounts.assign(metrics.size(), Amount());
+  for (const SegmentRow& row : report.segments) {
+    if (row.segment != segment) continue;
+    sum.occurs = true;
+    sum.calls += row.calls;
+    sum.squared_deviations +=
+        static_cast<double>(row.calls) * row.wall.stddev * row.wall.stddev;
+    sum.calls_quality = Worse(sum.calls_quality, row.quality);
+    if (row.quality == Quality::kBounded) sum.calls_above = kAnything;
+    for (std::size_t i = 0; i < metrics.size(); ++i) {
+      const auto amount = SegmentAmount(report, metrics[i], row);
+      if (amount && sum.amounts[i]) {
+        Add(*amount, *sum.amounts[i]);
+      } else {
+        sum.amounts[i].reset();
+      }
+    }
+  }
+  if (!sum.occurs) return std::nullopt;
+  return sum;
+}
+
+std::optional<Amount> ProcessTotal(const Report& report, const Metric& metric) {
+  std::optional<Amount> sum;
+  const auto add = [&sum](const std::optional<Amount>& amount) {
+    if (!amount) return;
+    if (!sum) sum = Amount();
+    Add(*amount, *sum);
+  };
+  for (const ProcessRow& process : report.processes) {
+    add(ProcessAmount(report, metric, process));
+  }
+  if (sum) {
+    // All of them together lack no more than the books could not give away.
+    sum->above = std::min(sum->above, Unattributed(report, metric));
+    return sum;
+  }
+  for (const SegmentRow& row : report.segment_paths) {
+    if (!IsInterrupt(row)) add(SegmentAmount(report, metric, row));
+  }
+  if (sum) sum->incl = sum->self;
+  return sum;
+}
+
+}  // namespace countrace::rmap::diff

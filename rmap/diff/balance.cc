@@ -1,0 +1,94 @@
+#include "rmap/diff/balance.h"
+
+#include <algorithm>
+
+namespace countrace::rmap::diff {
+
+namespace {
+
+std::int64_t Signed(std::uint64_t value) {
+  return static_cast<std::int64_t>(value);
+}
+
+void AddOnCpuAccounts(const Report& report, Accounts& accounts) {
+  std::int64_t left = 0;
+  for (const CpuRow& cpu : report.cpu_rows) {
+    accounts.total += Signed(cpu.wall_ns);
+    accounts.idle += Signed(cpu.idle_ns);
+    accounts.interrupts += Signed(cpu.interrupts_ns);
+    accounts.outside += Signed(cpu.outside_ns);
+    accounts.unattributed += Signed(cpu.unattributed_ns);
+    left += Signed(cpu.wall_ns) - Signed(cpu.idle_ns) -
+            Signed(cpu.interrupts_ns) - Signed(cpu.outside_ns) -
+            Signed(cpu.unattributed_ns);
+  }
+  for (const ProcessRow& process : report.processes) {
+    left -= Signed(process.on_cpu_ns.value_or(0));
+  }
+  accounts.residual += left;
+}
+
+// False: this trace has no book of `event`.
+bool AddBook(const Report& report, const std::string& event,
+             Accounts& accounts) {
+  const auto found =
+      std::find(report.events.begin(), report.events.end(), event);
+  const auto index = static_cast<std::size_t>(found - report.events.begin());
+  if (index >= report.books.size() || !report.books[index].known) return false;
+  const Books& book = report.books[index];
+  accounts.total += Signed(book.total);
+  accounts.idle += Signed(book.idle);
+  accounts.interrupts += Signed(book.interrupts);
+  accounts.outside += Signed(book.outside);
+  accounts.unattributed += Signed(book.unattributed);
+  accounts.residual += book.residual;
+  // Processes of the report's rows, the recorder's own among them; a count that
+  // the book has and no row shows is left over.
+  std::int64_t rows = 0;
+  for (const ProcessRow& process : report.processes) {
+    if (index < process.counts.size()) {
+      rows += Signed(process.counts[index].value_or(0));
+    }
+  }
+  accounts.residual += Signed(book.processes) + Signed(book.own) - rows;
+  return true;
+}
+
+Accounts AccountsOf(const std::vector<AlignedRow>& rows,
+                    const std::vector<Metric>& metrics, std::size_t metric,
+                    const std::vector<Report>& reports,
+                    std::vector<RowOfRun> AlignedRow::*side) {
+  const Metric& what = metrics[metric];
+  Accounts accounts;
+  for (const Report& report : reports) {
+    if (what.kind == MetricKind::kOnCpu) {
+      AddOnCpuAccounts(report, accounts);
+    } else if (what.kind != MetricKind::kEvent ||
+               !AddBook(report, what.name, accounts)) {
+      const auto total = ProcessTotal(report, what);
+      if (total) accounts.total += total->self;
+    }
+  }
+  for (const AlignedRow& row : rows) {
+    if (row.interrupts) continue;
+    std::int64_t& account =
+        row.path.empty() ? accounts.not_in_segments : accounts.segments;
+    for (const RowOfRun& run : row.*side) {
+      if (run.amounts[metric]) account += run.amounts[metric]->self;
+    }
+  }
+  return accounts;
+}
+
+}  // namespace
+
+Balance BalanceOf(const std::vector<AlignedRow>& rows,
+                  const std::vector<Metric>& metrics, std::size_t metric,
+                  const std::vector<Report>& before,
+                  const std::vector<Report>& after) {
+  return {metrics[metric].name, metrics[metric].is_time,
+          AccountsOf(rows, metrics, metric, before, &AlignedRow::before),
+          AccountsOf(rows, metrics, metric, after, &AlignedRow::after)};
+}
+
+}  // namespace countrace::rmap::diff

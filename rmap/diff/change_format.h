@@ -1,0 +1,36 @@
+// Signed numbers and changes as people read them; the text and the Markdown
+// rendering share them.
+#ifndef COUNTRACE_RMAP_DIFF_CHANGE_FORMAT_H_
+#define COUNTRACE_RMAP_DIFF_CHANGE_FORMAT_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rmap/diff/diff_tables.h"
+
+namespace countrace::rmap::diff {
+
+// "12.3 ms"; "1,234"; "0.0513" of a mean that is no whole number.
+std::string FormatAmount(double value, bool is_time);
+// The same with its sign, "+12.3 ms"; "0".
+std::string FormatSigned(double value, bool is_time);
+// "[+11.5 ms, +13.0 ms]"; "" if there is none; "unbounded" where it must be.
+std::string FormatInterval(const std::optional<Interval>& interval,
+                           bool is_time);
+// "+4.2 %", "2.11x" from twice on, "new", "gone", "0 %".
+std::string FormatRatio(double before, double after);
+// "95 %"
+std::string FormatPercent(double share);
+// "s", "b", "i" or "": as in reports.
+const char* QualityMark(Quality quality);
+
+// "server:request > server:handle"; "(outside segments)". As in the trace.
+std::string PathText(const std::vector<std::string>& path);
+// The last of the path, or "COMMAND outside its segments".
+std::string ShortName(const RowChange& row);
+std::string ProcessText(const RowChange& row);
+
+}  // namespace countrace::rmap::diff
+
+#endif  // COUNTRACE_RMAP_DIFF_CHANGE_FORMAT_H_

@@ -1,0 +1,167 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "rmap/diff/diff_render.h"
+
+namespace countrace::rmap::diff {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr char kSchema[] = "countrace.diff/1";
+
+// JSON has no infinity: null is "no bound".
+Json Bound(double value) { return std::isinf(value) ? Json() : Json(value); }
+
+const char* UnitName(bool is_time) { return is_time ? "ns" : "count"; }
+
+Json ChangeObject(const Change& change) {
+  Json object = {{"before", change.before},
+                 {"after", change.after},
+                 {"change", change.value()},
+                 {"interval", nullptr},
+                 {"p", change.interval ? Json(change.p) : Json()},
+                 {"verdict", VerdictName(change.verdict)},
+                 {"quality", QualityName(change.quality)}};
+  if (change.interval) {
+    object["interval"] = {Bound(change.interval->low),
+                          Bound(change.interval->high)};
+  }
+  return object;
+}
+
+Json MetricObject(const MetricChange& metric, bool total) {
+  Json object = {{"metric", metric.metric}, {"unit", UnitName(metric.is_time)}};
+  object["self"] = ChangeObject(metric.self);
+  if (total) return object;
+  object["per_call"] =
+      metric.per_call ? ChangeObject(*metric.per_call) : Json();
+  object["inclusive"] = {{"before", metric.incl_before},
+                         {"after", metric.incl_after}};
+  object["share"] = metric.share ? Json(*metric.share) : Json();
+  return object;
+}
+
+const char* PresenceName(RowChange::Presence presence) {
+  switch (presence) {
+    case RowChange::Presence::kBoth:
+      return "both";
+    case RowChange::Presence::kOnlyBefore:
+      return "only_before";
+    case RowChange::Presence::kOnlyAfter:
+      return "only_after";
+  }
+  return "?";
+}
+
+Json RowObject(const RowChange& row, bool all) {
+  Json metrics = Json::array();
+  for (const MetricChange& metric : row.metrics) {
+    if (all || metric.BeyondNoise()) {
+      metrics.push_back(MetricObject(metric, false));
+    }
+  }
+  return {{"process", row.process},
+          {"path", row.path},
+          {"presence", PresenceName(row.presence)},
+          {"metrics", std::move(metrics)}};
+}
+
+Json AccountsObject(const Accounts& accounts) {
+  return {{"total", accounts.total},
+          {"segments", accounts.segments},
+          {"not_in_segments", accounts.not_in_segments},
+          {"idle", accounts.idle},
+          {"interrupts", accounts.interrupts},
+          {"outside", accounts.outside},
+          {"unattributed", accounts.unattributed},
+          {"residual", accounts.residual},
+          {"unexplained", accounts.Unexplained()}};
+}
+
+const char* VerdictName(ThresholdVerdict verdict) {
+  switch (verdict) {
+    case ThresholdVerdict::kHolds:
+      return "holds";
+    case ThresholdVerdict::kUndecided:
+      return "undecided";
+    case ThresholdVerdict::kRegression:
+      return "regression";
+  }
+  return "?";
+}
+
+Json ThresholdObject(const ThresholdResult& result) {
+  Json object = {{"threshold", result.text},
+                 {"subject", result.subject},
+                 {"metric", result.metric},
+                 {"unit", UnitName(result.is_time)},
+                 {"per_call", result.per_call},
+                 {"percent", result.percent},
+                 {"verdict", VerdictName(result.verdict)}};
+  object.update(Json{{"measured", ChangeObject(result.change)}});
+  return object;
+}
+
+Json TraceObjects(const std::vector<TraceOfSide>& traces) {
+  Json array = Json::array();
+  for (const TraceOfSide& trace : traces) {
+    array.push_back({{"path", trace.path},
+                     {"scope", trace.scope},
+                     {"command", trace.command},
+                     {"hostname", trace.hostname},
+                     {"kernel_release", trace.kernel_release},
+                     {"cpus", trace.cpus},
+                     {"begin_ns", trace.begin_ns},
+                     {"end_ns", trace.end_ns},
+                     {"records", trace.records},
+                     {"discarded_events", trace.discarded_events},
+                     {"discarded_packets", trace.discarded_packets}});
+  }
+  return array;
+}
+
+}  // namespace
+
+std::string RenderDiffJson(const Diff& diff, const DiffRenderOptions& options) {
+  Json totals = Json::array(), rows = Json::array(), balance = Json::array();
+  Json thresholds = Json::array();
+  for (const MetricChange& total : diff.totals) {
+    totals.push_back(MetricObject(total, true));
+  }
+  for (const RowChange& row : diff.rows) {
+    if (options.all || row.BeyondNoise()) {
+      rows.push_back(RowObject(row, options.all));
+    }
+  }
+  for (const Balance& entry : diff.balances) {
+    balance.push_back({{"metric", entry.metric},
+                       {"unit", UnitName(entry.is_time)},
+                       {"before", AccountsObject(entry.before)},
+                       {"after", AccountsObject(entry.after)}});
+  }
+  for (const ThresholdResult& result : diff.thresholds) {
+    thresholds.push_back(ThresholdObject(result));
+  }
+  const Json root = {{"schema", kSchema},
+                     {"before", TraceObjects(diff.before)},
+                     {"after", TraceObjects(diff.after)},
+                     {"explanations", diff.explanations},
+                     {"totals", std::move(totals)},
+                     {"rows", std::move(rows)},
+                     {"rows_within_noise", diff.rows_within_noise},
+                     {"balance", std::move(balance)},
+                     {"thresholds", std::move(thresholds)},
+                     {"regression", diff.HasRegression()},
+                     {"tests", diff.tests},
+                     {"discoveries", diff.discoveries},
+                     {"interval_tail", diff.tail},
+                     {"notes", diff.notes}};
+  // ASCII only, so that no name can act on a terminal.
+  return root.dump(1, ' ', true, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace countrace::rmap::diff

@@ -1,0 +1,258 @@
+#include "rmap/diff/diff_sections.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "rmap/call_paths.h"
+#include "rmap/diff/change_format.h"
+
+namespace countrace::rmap::diff {
+
+namespace {
+
+std::string Side(const std::vector<TraceOfSide>& traces) {
+  std::string text;
+  for (const TraceOfSide& trace : traces) {
+    text += (text.empty() ? "" : ", ") + trace.path;
+  }
+  return text;
+}
+
+const char* Mark(const Change& change) {
+  switch (change.verdict) {
+    case Verdict::kWithinNoise:
+      return "~";
+    case Verdict::kBeyondNoise:
+    case Verdict::kNoiseUnknown:
+      return "";
+  }
+  return "?";
+}
+
+std::string Share(const MetricChange& metric) {
+  return metric.share ? FormatPercent(*metric.share) : "";
+}
+
+std::string PerCall(const MetricChange& metric) {
+  if (!metric.per_call) return "";
+  const Change& change = *metric.per_call;
+  return FormatAmount(change.before, metric.is_time) + " -> " +
+         FormatAmount(change.after, metric.is_time);
+}
+
+std::vector<std::string> Cells(const MetricChange& metric) {
+  const Change& self = metric.self;
+  return {metric.metric,
+          FormatAmount(self.before, metric.is_time),
+          FormatAmount(self.after, metric.is_time),
+          FormatRatio(self.before, self.after),
+          FormatSigned(self.value(), metric.is_time),
+          FormatInterval(self.interval, metric.is_time),
+          Share(metric),
+          PerCall(metric),
+          std::string(QualityMark(self.quality)) + Mark(self)};
+}
+
+std::vector<Section::Column> Columns() {
+  return {{"metric", true}, {"before"},
+          {"after"},        {"ratio"},
+          {"change"},       {"interval", false},
+          {"share"},        {"per call", false, true},
+          {"", true}};
+}
+
+bool IsOneRunEach(const Diff& diff) {
+  return diff.runs_before() == 1 && diff.runs_after() == 1;
+}
+
+// Leaves out columns that no row uses.
+void DropUnused(Section& section) {
+  for (std::size_t i = section.columns.size(); i-- > 0;) {
+    bool used = false;
+    for (const Section::Group& group : section.groups) {
+      for (const auto& row : group.rows) used |= !row[i].empty();
+    }
+    if (used) continue;
+    const auto place = static_cast<std::ptrdiff_t>(i);
+    section.columns.erase(section.columns.begin() + place);
+    for (Section::Group& group : section.groups) {
+      for (auto& row : group.rows) row.erase(row.begin() + place);
+    }
+  }
+}
+
+void ExplainMarks(const std::vector<Quality>& qualities, bool noise,
+                  Section& section) {
+  std::string text;
+  const auto add = [&](bool used, const char* meaning) {
+    if (used) text += (text.empty() ? "" : "; ") + std::string(meaning);
+  };
+  const auto has = [&](Quality quality) {
+    return std::find(qualities.begin(), qualities.end(), quality) !=
+           qualities.end();
+  };
+  add(has(Quality::kScaled), "s: scaled, multiplexed counters");
+  add(has(Quality::kBounded), "b: bounded, records were lost");
+  add(has(Quality::kInferred),
+      "i: inferred, an enter, exit or switch was not recorded");
+  add(noise, "~: within noise");
+  if (!text.empty()) section.footers.push_back(text);
+}
+
+}  // namespace
+
+std::vector<std::string> SideLines(const Diff& diff) {
+  return {"before: " + Side(diff.before), "after: " + Side(diff.after)};
+}
+
+Section TotalsSection(const Diff& diff) {
+  Section section;
+  section.title = "TOTAL of all processes, per run";
+  section.columns = Columns();
+  section.groups.emplace_back();
+  std::vector<Quality> qualities;
+  bool noise = false;
+  for (const MetricChange& total : diff.totals) {
+    // Totals are few: what did not change is news, too.
+    section.groups.back().rows.push_back(Cells(total));
+    qualities.push_back(total.self.quality);
+    noise |= total.self.verdict == Verdict::kWithinNoise;
+  }
+  ExplainMarks(qualities, noise, section);
+  DropUnused(section);
+  return section;
+}
+
+Section RowsSection(const Diff& diff, const DiffRenderOptions& options) {
+  Section section;
+  section.title = "CHANGES by call path, without the segments inside, per run";
+  section.columns = Columns();
+  std::vector<Quality> qualities;
+  bool noise = false;
+  std::size_t shown = 0, left = 0;
+  for (const RowChange& row : diff.rows) {
+    if (!options.all && !row.BeyondNoise()) continue;
+    if (options.max_rows != 0 && shown == options.max_rows) {
+      ++left;
+      continue;
+    }
+    ++shown;
+    Section::Group group;
+    group.heading = PathText(row.path) + " (" + ProcessText(row) + ")";
+    if (row.presence == RowChange::Presence::kOnlyBefore) {
+      group.heading += ", only before";
+    } else if (row.presence == RowChange::Presence::kOnlyAfter) {
+      group.heading += ", only after";
+    }
+    for (const MetricChange& metric : row.metrics) {
+      if (!options.all && !metric.BeyondNoise()) continue;
+      group.rows.push_back(Cells(metric));
+      qualities.push_back(metric.self.quality);
+      noise |= metric.self.verdict == Verdict::kWithinNoise;
+    }
+    section.groups.push_back(std::move(group));
+  }
+  if (left != 0) {
+    section.footers.push_back(
+        absl::StrFormat("%d more rows not shown (--rows 0 shows them)", left));
+  }
+  if (diff.rows_within_noise != 0 && !options.all) {
+    section.footers.push_back(absl::StrFormat(
+        IsOneRunEach(diff) ? "%d of %d rows are equal or within the spread of "
+                             "their calls; --all shows them"
+                           : "%d of %d rows within noise; --all shows them",
+        diff.rows_within_noise, diff.rows.size()));
+  }
+  ExplainMarks(qualities, noise, section);
+  DropUnused(section);
+  return section;
+}
+
+Section BalanceSection(const Diff& diff) {
+  Section section;
+  section.title = "BALANCE of the change, per run";
+  section.columns = {{"metric", true},    {"total"},        {"in segments"},
+                     {"not in segments"}, {"idle"},         {"interrupts"},
+                     {"outside"},         {"unattributed"}, {"residual"},
+                     {"unexplained"}};
+  section.groups.emplace_back();
+  for (const Balance& balance : diff.balances) {
+    const auto cell = [&](std::int64_t before, std::int64_t after) {
+      return FormatSigned(
+          static_cast<double>(after) / static_cast<double>(diff.runs_after()) -
+              static_cast<double>(before) /
+                  static_cast<double>(diff.runs_before()),
+          balance.is_time);
+    };
+    // Accounts that both sides have at 0 say nothing.
+    const auto account = [&](std::int64_t before, std::int64_t after) {
+      return before == 0 && after == 0 ? "" : cell(before, after);
+    };
+    const Accounts& a = balance.before;
+    const Accounts& b = balance.after;
+    section.groups.back().rows.push_back(
+        {balance.metric, cell(a.total, b.total), cell(a.segments, b.segments),
+         account(a.not_in_segments, b.not_in_segments), account(a.idle, b.idle),
+         account(a.interrupts, b.interrupts), account(a.outside, b.outside),
+         account(a.unattributed, b.unattributed),
+         account(a.residual, b.residual),
+         cell(a.Unexplained(), b.Unexplained())});
+  }
+  DropUnused(section);
+  section.footers.push_back(
+      "total = the accounts to its right; unexplained 0: nothing is missing");
+  return section;
+}
+
+Section ThresholdsSection(const Diff& diff) {
+  Section section;
+  section.title = "THRESHOLDS";
+  section.columns = {{"threshold", true}, {"of", true}, {"before"},
+                     {"after"},           {"change"},   {"interval"},
+                     {"verdict", true}};
+  section.groups.emplace_back();
+  for (const ThresholdResult& result : diff.thresholds) {
+    std::optional<Interval> relative;
+    if (result.change.interval && result.change.before > 0) {
+      relative = result.change.interval;
+      relative->low *= 100 / result.change.before;
+      relative->high *= 100 / result.change.before;
+    }
+    const char* verdict = "holds";
+    if (result.verdict == ThresholdVerdict::kRegression) {
+      verdict = "REGRESSION";
+    } else if (result.verdict == ThresholdVerdict::kUndecided) {
+      verdict = "undecided: the interval holds the threshold";
+    }
+    std::string interval;
+    if (relative) {
+      interval = absl::StrFormat("[%+.1f %%, %+.1f %%]", relative->low,
+                                 relative->high);
+    }
+    section.groups.back().rows.push_back(
+        {result.text,
+         result.subject + " " + result.metric +
+             (result.per_call ? " per call" : ""),
+         FormatAmount(result.change.before, result.is_time),
+         FormatAmount(result.change.after, result.is_time),
+         FormatRatio(result.change.before, result.change.after), interval,
+         verdict});
+  }
+  DropUnused(section);
+  return section;
+}
+
+std::vector<std::string> NoteLines(const Diff& diff) {
+  std::vector<std::string> lines = diff.notes;
+  if (!IsOneRunEach(diff)) {
+    lines.push_back(absl::StrFormat(
+        "%d numbers tested, %d beyond noise, of which at most 5 %% are false "
+        "(Benjamini-Hochberg); intervals are Welch's t at %.4g %%.",
+        diff.tests, diff.discoveries, 100 * (1 - diff.tail)));
+  }
+  return lines;
+}
+
+}  // namespace countrace::rmap::diff

@@ -1,0 +1,46 @@
+#include "rmap/diff/diff_tables.h"
+
+#include <algorithm>
+
+namespace countrace::rmap::diff {
+
+const char* VerdictName(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kWithinNoise:
+      return "within_noise";
+    case Verdict::kBeyondNoise:
+      return "beyond_noise";
+    case Verdict::kNoiseUnknown:
+      return "noise_unknown";
+  }
+  return "?";
+}
+
+bool RowChange::BeyondNoise() const {
+  return std::any_of(
+      metrics.begin(), metrics.end(),
+      [](const MetricChange& metric) { return metric.BeyondNoise(); });
+}
+
+const MetricChange* RowChange::Find(const std::string& metric) const {
+  for (const MetricChange& change : metrics) {
+    if (change.metric == metric) return &change;
+  }
+  return nullptr;
+}
+
+bool Diff::HasRegression() const {
+  return std::any_of(thresholds.begin(), thresholds.end(),
+                     [](const ThresholdResult& result) {
+                       return result.verdict == ThresholdVerdict::kRegression;
+                     });
+}
+
+const MetricChange* FindTotal(const Diff& diff, const std::string& metric) {
+  for (const MetricChange& total : diff.totals) {
+    if (total.metric == metric) return &total;
+  }
+  return nullptr;
+}
+
+}  // namespace countrace::rmap::diff

@@ -1,0 +1,127 @@
+// Result of a comparison: what `countrace diff` prints. Sums are means over the
+// runs of a side, "per run".
+#ifndef COUNTRACE_RMAP_DIFF_DIFF_TABLES_H_
+#define COUNTRACE_RMAP_DIFF_DIFF_TABLES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rmap/diff/difference.h"
+#include "rmap/tables.h"
+
+namespace countrace::rmap::diff {
+
+enum class Verdict : std::uint8_t {
+  kWithinNoise,  // the interval holds 0
+  kBeyondNoise,  // it does not
+  // One run each: it differs, and nothing is known of the noise between runs.
+  kNoiseUnknown
+};
+const char* VerdictName(Verdict verdict);  // "within_noise", ...
+
+struct Change {
+  double before = 0, after = 0;  // means
+  // Of after - before. Absent if nothing is known of the noise.
+  std::optional<Interval> interval;
+  double p = 1;
+  Verdict verdict = Verdict::kWithinNoise;
+  Quality quality = Quality::kExact;  // the least sure number of both sides
+
+  double value() const { return after - before; }
+};
+
+struct MetricChange {
+  std::string metric;  // "calls", "wall", "on-CPU", "off-CPU", an event
+  bool is_time = false;
+  Change self;                     // without the segments inside; calls: calls
+  std::optional<Change> per_call;  // of self
+  double incl_before = 0, incl_after = 0;
+  // Of the change of all processes together; they add up to 1. Absent if that
+  // is within noise.
+  std::optional<double> share;
+
+  bool BeyondNoise() const {
+    return self.verdict != Verdict::kWithinNoise ||
+           (per_call && per_call->verdict != Verdict::kWithinNoise);
+  }
+};
+
+struct RowChange {
+  enum class Presence : std::uint8_t { kBoth, kOnlyBefore, kOnlyAfter };
+  std::string process;
+  std::vector<std::string> path;  // empty: outside all segments
+  bool interrupts = false;        // of a CPU, in no process
+  Presence presence = Presence::kBoth;
+  std::vector<MetricChange> metrics;
+
+  bool BeyondNoise() const;
+  const MetricChange* Find(const std::string& metric) const;
+};
+
+// The accounts of one metric over both sides: total = segments +
+// not_in_segments + idle + ... + residual. Sums over the runs, not means, so
+// that they balance to the last digit.
+struct Accounts {
+  std::int64_t total = 0;
+  std::int64_t segments = 0, not_in_segments = 0;  // of all processes
+  std::int64_t idle = 0, interrupts = 0, outside = 0, unattributed = 0;
+  std::int64_t residual = 0;
+  // 0, or the comparison lost something.
+  std::int64_t Unexplained() const {
+    return total - segments - not_in_segments - idle - interrupts - outside -
+           unattributed - residual;
+  }
+};
+struct Balance {
+  std::string metric;
+  bool is_time = false;
+  Accounts before, after;
+};
+
+enum class ThresholdVerdict : std::uint8_t { kHolds, kUndecided, kRegression };
+struct ThresholdResult {
+  std::string text;     // as given
+  std::string subject;  // "all processes", or a segment
+  std::string metric;
+  bool is_time = false;
+  bool per_call = false;
+  double percent = 0;  // allowed
+  Change change;       // the interval is at 95 %, for all thresholds together
+  ThresholdVerdict verdict = ThresholdVerdict::kHolds;
+};
+
+struct TraceOfSide {
+  std::string path, command, hostname, kernel_release, scope;
+  std::uint64_t begin_ns = 0, end_ns = 0, records = 0;
+  std::uint32_t cpus = 0;
+  std::uint64_t discarded_events = 0, discarded_packets = 0;
+};
+
+struct Diff {
+  std::vector<TraceOfSide> before, after;
+  std::vector<std::string> explanations;  // most important first
+  std::vector<MetricChange> totals;       // "elapsed", and of all processes
+  std::vector<RowChange> rows;            // largest change first
+  std::size_t rows_within_noise = 0;      // of `rows`
+  std::vector<Balance> balances;
+  std::vector<ThresholdResult> thresholds;
+  std::vector<std::string> notes;  // what limits this comparison
+  // Of the tests behind the verdicts: how many, how many were beyond noise, and
+  // the tail at which their intervals were taken.
+  std::size_t tests = 0, discoveries = 0;
+  double tail = 0;
+
+  std::size_t runs_before() const { return before.size(); }
+  std::size_t runs_after() const { return after.size(); }
+  bool HasRegression() const;
+};
+
+// Of Diff::totals; null if that is not known.
+const MetricChange* FindTotal(const Diff& diff, const std::string& metric);
+
+}  // namespace countrace::rmap::diff
+
+#endif  // COUNTRACE_RMAP_DIFF_DIFF_TABLES_H_

@@ -1,0 +1,102 @@
+#include "rmap/diff/difference.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "rmap/diff/student_t.h"
+
+namespace countrace::rmap::diff {
+
+namespace {
+
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
+// Sum of squared deviations; at least that of values known to the resolution
+// only (Sheppard: rounding to steps of r has the variance r^2 / 12).
+double SquaredDeviations(const Sample& sample) {
+  const double mean = sample.Mean();
+  double sum = 0;
+  for (const double value : sample.values) {
+    sum += (value - mean) * (value - mean);
+  }
+  const double freedom = static_cast<double>(sample.values.size()) - 1;
+  return std::max(sum, freedom * sample.resolution * sample.resolution / 12);
+}
+
+}  // namespace
+
+double Sample::Mean() const {
+  return std::accumulate(values.begin(), values.end(), 0.0) /
+         static_cast<double>(values.size());
+}
+
+Difference::Difference(const Sample& before, const Sample& after,
+                       double scale) {
+  value_ = after.Mean() - scale * before.Mean();
+  below_ = after.below + scale * before.above;
+  above_ = after.above + scale * before.below;
+
+  const auto runs_before = static_cast<double>(before.values.size());
+  const auto runs_after = static_cast<double>(after.values.size());
+  if (runs_before == 1 && runs_after == 1) {
+    if (!before.error_of_calls || !after.error_of_calls) return;
+    noise_known_ = true;
+    const double b = scale * *before.error_of_calls, a = *after.error_of_calls;
+    error_ = std::hypot(a, b);
+    const double quartic = a * a * a * a / std::max(after.calls - 1, 1.0) +
+                           b * b * b * b / std::max(before.calls - 1, 1.0);
+    df_ = quartic > 0
+              ? std::max(1.0, error_ * error_ * error_ * error_ / quartic)
+              : 1;
+    return;
+  }
+  noise_known_ = true;
+  const double squares_before = scale * scale * SquaredDeviations(before);
+  const double squares_after = SquaredDeviations(after);
+  if (runs_before == 1 || runs_after == 1) {
+    // The single run has no deviations of its own.
+    df_ = runs_before + runs_after - 2;
+    const double several = runs_before == 1 ? squares_after : squares_before;
+    error_ = std::sqrt(several / df_ * (1 / runs_before + 1 / runs_after));
+    return;
+  }
+  // Welch and Satterthwaite.
+  const double b = squares_before / (runs_before - 1) / runs_before;
+  const double a = squares_after / (runs_after - 1) / runs_after;
+  error_ = std::sqrt(a + b);
+  const double quartic = a * a / (runs_after - 1) + b * b / (runs_before - 1);
+  df_ = quartic > 0 ? (a + b) * (a + b) / quartic
+                    : std::min(runs_before, runs_after) - 1;
+}
+
+double Difference::p() const {
+  if (!noise_known_) return 1;
+  // The least that the difference can be, given what may be missing.
+  const double least = value_ > 0 ? value_ - below_ : -value_ - above_;
+  if (!(least > 0)) return 1;
+  return error_ > 0 ? TwoSidedTail(least / error_, df_) : 0;
+}
+
+Interval Difference::At(double tail) const {
+  const double reach =
+      error_ > 0 && noise_known_ ? error_ * TwoSidedQuantile(tail, df_) : 0;
+  // Infinite bounds stay so: inf - inf does not occur, `value_` is finite.
+  return {below_ == kInfinite ? -kInfinite : value_ - below_ - reach,
+          above_ == kInfinite ? kInfinite : value_ + above_ + reach};
+}
+
+std::size_t Discoveries(std::vector<double> p_values, double rate) {
+  std::sort(p_values.begin(), p_values.end());
+  const auto tests = static_cast<double>(p_values.size());
+  std::size_t discoveries = 0;
+  for (std::size_t i = 0; i < p_values.size(); ++i) {
+    if (p_values[i] < rate * static_cast<double>(i + 1) / tests) {
+      discoveries = i + 1;
+    }
+  }
+  return discoveries;
+}
+
+}  // namespace countrace::rmap::diff

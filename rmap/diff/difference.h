@@ -1,0 +1,73 @@
+// The difference of one number between two sets of runs, and how sure it is.
+//
+// Two or more runs on both sides: Welch's t, which asks neither for equal
+// variances nor for equal numbers of runs (Welch 1947; Ruxton 2006). A
+// permutation test could not decide anything for so few runs: of 3 and 3 there
+// are 20 arrangements, so its smallest p value is 0.1. One run against several:
+// the spread of the several stands for both (pooled t). One run each: only
+// what the spread of the calls inside the run says, if that is known; nothing
+// is known then about noise from run to run.
+//
+// Numbers that are known only within bounds (records were lost) make the
+// interval wider by all that may be missing. Thread: any.
+#ifndef COUNTRACE_RMAP_DIFF_DIFFERENCE_H_
+#define COUNTRACE_RMAP_DIFF_DIFFERENCE_H_
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+namespace countrace::rmap::diff {
+
+// One number in every run of one side.
+struct Sample {
+  std::vector<double> values;  // not empty
+  // The smallest step between two values: 1 of a count, 1/calls of a count per
+  // call. Runs that agree exactly are known no better than that.
+  double resolution = 1;
+  // The true mean lies in [mean - below, mean + above]; infinite if it can be
+  // anything.
+  double below = 0, above = 0;
+  // Of a single run: the standard error from the spread of its calls, and how
+  // many those were.
+  std::optional<double> error_of_calls;
+  double calls = 0;
+
+  double Mean() const;
+};
+
+struct Interval {
+  double low = 0, high = 0;
+};
+
+// after - scale * before.
+class Difference {
+ public:
+  Difference(const Sample& before, const Sample& after, double scale = 1);
+
+  double value() const { return value_; }
+  // False: one run each, and nothing known of its noise. Then p() is 1, and an
+  // interval holds only what may be missing.
+  bool noise_known() const { return noise_known_; }
+  // Both sides can only be this number: no noise is known, nothing is missing.
+  bool is_bare() const { return !noise_known_ && below_ == 0 && above_ == 0; }
+  // How often noise alone gives a difference at least as large.
+  double p() const;
+  // Contains the true difference with probability 1 - tail. Exactly then does
+  // it not contain 0 when p() < tail.
+  Interval At(double tail) const;
+
+ private:
+  double value_ = 0;
+  double error_ = 0, df_ = 1;  // standard error, degrees of freedom
+  double below_ = 0, above_ = 0;
+  bool noise_known_ = false;
+};
+
+// Benjamini and Hochberg (1995): how many of `p_values`, the smallest ones, are
+// discoveries when at most `rate` of the discoveries may be false.
+std::size_t Discoveries(std::vector<double> p_values, double rate);
+
+}  // namespace countrace::rmap::diff
+
+#endif  // COUNTRACE_RMAP_DIFF_DIFFERENCE_H_

@@ -1,0 +1,165 @@
+#include "rmap/diff/explanation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "rmap/diff/change_format.h"
+
+namespace countrace::rmap::diff {
+
+namespace {
+
+constexpr std::size_t kMaxLines = 3;
+constexpr double kMinShare = 0.1;
+constexpr std::size_t kMaxReasons = 2;
+// A count that changed less is not what made the segment slower.
+constexpr double kMinReasonRatio = 1.2;
+
+bool Changed(const Diff& diff, const char* metric) {
+  const MetricChange* total = FindTotal(diff, metric);
+  return total != nullptr && total->self.verdict != Verdict::kWithinNoise;
+}
+
+// Grows with the time itself, whatever made it longer.
+bool FollowsFromTime(const std::string& event, const std::string& headline) {
+  static constexpr const char* kClocks[] = {"cycles", "cpu-cycles",
+                                            "ref-cycles", "bus-cycles"};
+  for (const char* clock : kClocks) {
+    if (event.rfind(clock, 0) == 0) return true;
+  }
+  return headline == "on-CPU" &&
+         (event == "context-switches" || event == "cs" ||
+          event == "cpu-migrations" || event == "migrations");
+}
+
+double LogRatio(double before, double after) {
+  if (before <= 0 || after <= 0) return before == after ? 0 : 1e9;
+  return std::log(after / before);
+}
+
+std::string CountChange(const MetricChange& metric, const Change& change,
+                        const char* per_call) {
+  return absl::StrFormat("%s%s %s -> %s", metric.metric, per_call,
+                         FormatAmount(change.before, metric.is_time),
+                         FormatAmount(change.after, metric.is_time));
+}
+
+// What changed with the headline, in the same direction, strongest first.
+std::string Reasons(const RowChange& row, const MetricChange& headline) {
+  const bool more = headline.self.value() > 0;
+  std::vector<std::pair<double, std::string>> found;
+  std::string counted;
+  for (const MetricChange& metric : row.metrics) {
+    if (metric.metric == headline.metric || metric.metric == "wall") continue;
+    if (metric.metric == "on-CPU" ||
+        FollowsFromTime(metric.metric, headline.metric)) {
+      continue;
+    }
+    const bool off_cpu = metric.metric == "off-CPU";
+    if (off_cpu && headline.metric != "wall") continue;
+    const bool by_call = metric.per_call.has_value();
+    const Change& change = by_call ? *metric.per_call : metric.self;
+    if (metric.metric != "calls" && !off_cpu) {
+      counted += (counted.empty() ? "" : ", ") + metric.metric;
+    }
+    const double strength = std::fabs(LogRatio(change.before, change.after));
+    if (change.verdict == Verdict::kWithinNoise ||
+        (change.value() > 0) != more || strength < std::log(kMinReasonRatio)) {
+      continue;
+    }
+    found.emplace_back(strength,
+                       CountChange(metric, change, by_call ? " per call" : ""));
+  }
+  std::stable_sort(
+      found.begin(), found.end(),
+      [](const auto& a, const auto& b) { return a.first > b.first; });
+  if (found.empty()) {
+    return counted.empty() ? "" : "no count explains it (" + counted + ")";
+  }
+  std::string text;
+  for (std::size_t i = 0; i < std::min(found.size(), kMaxReasons); ++i) {
+    text += (i == 0 ? "" : ", ") + found[i].second;
+  }
+  return text;
+}
+
+std::string HowMuch(double before, double after) {
+  const double ratio = after > before ? after / before : before / after;
+  const char* word = after > before ? "slower" : "faster";
+  if (ratio >= 1.995) return absl::StrFormat("%.2gx %s", ratio, word);
+  return absl::StrFormat("%.1f %% %s", 100 * (ratio - 1), word);
+}
+
+std::string What(const RowChange& row, const MetricChange& headline) {
+  if (row.presence == RowChange::Presence::kOnlyAfter) return "is new";
+  if (row.presence == RowChange::Presence::kOnlyBefore) return "is gone";
+  const Change& self = headline.self;
+  if (row.path.empty()) {
+    return absl::StrFormat("uses %s of its %s time before",
+                           FormatPercent(self.after / self.before),
+                           headline.metric);
+  }
+  const MetricChange* calls = row.Find("calls");
+  if (calls != nullptr && calls->self.verdict != Verdict::kWithinNoise) {
+    const double by_calls = LogRatio(calls->self.before, calls->self.after);
+    const double by_call =
+        headline.per_call
+            ? LogRatio(headline.per_call->before, headline.per_call->after)
+            : 0;
+    const bool same_direction = (by_calls > 0) == (self.value() > 0);
+    if (same_direction && std::fabs(by_calls) > std::fabs(by_call)) {
+      return absl::StrFormat("runs %.2gx as often",
+                             calls->self.after / calls->self.before);
+    }
+  }
+  const Change& change = headline.per_call ? *headline.per_call : self;
+  if (change.before <= 0 || change.after <= 0) return "changed";
+  return "is " + HowMuch(change.before, change.after);
+}
+
+std::string Line(const RowChange& row, const MetricChange& headline,
+                 const MetricChange* total) {
+  std::string text =
+      absl::StrFormat("%s %s (%s", ShortName(row), What(row, headline),
+                      FormatSigned(headline.self.value(), headline.is_time));
+  if (headline.share) {
+    text += absl::StrFormat(" of %s %s, %s",
+                            FormatSigned(total->self.value(), total->is_time),
+                            headline.metric, FormatPercent(*headline.share));
+  } else {
+    text += " " + headline.metric;
+  }
+  text += ")";
+  const std::string reasons = Reasons(row, headline);
+  return reasons.empty() ? text : text + ": " + reasons;
+}
+
+}  // namespace
+
+std::string HeadlineMetric(const Diff& diff) {
+  if (Changed(diff, "on-CPU")) return "on-CPU";
+  if (Changed(diff, "wall")) return "wall";
+  return FindTotal(diff, "on-CPU") != nullptr ? "on-CPU" : "wall";
+}
+
+std::vector<std::string> Explain(const Diff& diff) {
+  const std::string headline = HeadlineMetric(diff);
+  const MetricChange* total = FindTotal(diff, headline);
+  std::vector<std::string> lines;
+  for (const RowChange& row : diff.rows) {
+    const MetricChange* metric = row.Find(headline);
+    if (metric == nullptr || row.interrupts || !metric->BeyondNoise()) continue;
+    if (metric->share && std::fabs(*metric->share) < kMinShare) continue;
+    if (lines.size() == kMaxLines) break;
+    lines.push_back(Line(row, *metric, total));
+  }
+  if (!lines.empty()) return lines;
+  if (diff.rows_within_noise == diff.rows.size()) {
+    return {"nothing changed beyond noise"};
+  }
+  return {headline + " time of no segment changed beyond noise"};
+}
+
+}  // namespace countrace::rmap::diff

@@ -1,0 +1,34 @@
+// From rows of several runs to the numbers that are compared.
+#ifndef COUNTRACE_RMAP_DIFF_SAMPLES_H_
+#define COUNTRACE_RMAP_DIFF_SAMPLES_H_
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "rmap/diff/aligned_rows.h"
+#include "rmap/diff/difference.h"
+
+namespace countrace::rmap::diff {
+
+enum class Part : bool { kSelf, kInclusive };
+
+// Each is one number for each run. Absent: not known in each of them, or, per
+// call, that some of them have no call.
+std::optional<Sample> SumsOf(const std::vector<RowOfRun>& runs,
+                             const Metric& metric, std::size_t index,
+                             Part part);
+std::optional<Sample> PerCallOf(const std::vector<RowOfRun>& runs,
+                                const Metric& metric, std::size_t index,
+                                Part part);
+Sample CallsOf(const std::vector<RowOfRun>& runs);
+std::optional<Sample> TotalsOf(const std::vector<Report>& reports,
+                               const Metric& metric);
+Sample ElapsedOf(const std::vector<Report>& reports);
+
+// The least sure of one metric in all runs.
+Quality QualityOf(const std::vector<RowOfRun>& runs, std::size_t index);
+
+}  // namespace countrace::rmap::diff
+
+#endif  // COUNTRACE_RMAP_DIFF_SAMPLES_H_
