@@ -30,13 +30,12 @@ class Tests {
     change.after = after.Mean();
     change.quality = quality;
     const Difference difference(before, after);
+    if (!difference.noise_known()) return change;
     change.p = difference.p();
     // What is the same number in all runs of both sides has nothing to be
     // tested. (That is known without looking at who is before and who after:
     // Bourgon, Gentleman and Huber 2010.)
-    if (difference.noise_known() && !AllTheSame(before, after)) {
-      p_values_.push_back(change.p);
-    }
+    if (!AllTheSame(before, after)) p_values_.push_back(*change.p);
     return change;
   }
 
@@ -60,7 +59,7 @@ class Tests {
     }
     change.interval = difference.At(tail_);
     change.verdict =
-        change.p < tail_ ? Verdict::kBeyondNoise : Verdict::kWithinNoise;
+        *change.p < tail_ ? Verdict::kBeyondNoise : Verdict::kWithinNoise;
   }
 
   std::size_t size() const { return p_values_.size(); }

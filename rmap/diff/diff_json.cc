@@ -23,7 +23,7 @@ Json ChangeObject(const Change& change) {
                  {"after", change.after},
                  {"change", change.value()},
                  {"interval", nullptr},
-                 {"p", change.interval ? Json(change.p) : Json()},
+                 {"p", change.p ? Json(*change.p) : Json()},
                  {"verdict", VerdictName(change.verdict)},
                  {"quality", QualityName(change.quality)}};
   if (change.interval) {

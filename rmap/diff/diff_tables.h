@@ -24,9 +24,11 @@ const char* VerdictName(Verdict verdict);  // "within_noise", ...
 
 struct Change {
   double before = 0, after = 0;  // means
-  // Of after - before. Absent if nothing is known of the noise.
+  // Of after - before, noise and what may be missing; absent if nothing is
+  // known of either.
   std::optional<Interval> interval;
-  double p = 1;
+  // How often noise alone gives as much; absent as well.
+  std::optional<double> p;
   Verdict verdict = Verdict::kWithinNoise;
   Quality quality = Quality::kExact;  // the least sure number of both sides
 

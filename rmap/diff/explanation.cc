@@ -76,7 +76,8 @@ std::string Reasons(const RowChange& row, const MetricChange& headline) {
       found.begin(), found.end(),
       [](const auto& a, const auto& b) { return a.first > b.first; });
   if (found.empty()) {
-    return counted.empty() ? "" : "no count explains it (" + counted + ")";
+    return counted.empty() ? ""
+                           : "no recorded count explains it (" + counted + ")";
   }
   std::string text;
   for (std::size_t i = 0; i < std::min(found.size(), kMaxReasons); ++i) {

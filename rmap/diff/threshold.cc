@@ -64,11 +64,14 @@ class Judgement {
     const Difference change(samples->before, samples->after);
     result.change.before = samples->before.Mean();
     result.change.after = samples->after.Mean();
-    result.change.p = change.p();
-    if (change.noise_known()) result.change.interval = change.At(tail);
-    result.change.verdict = !change.noise_known() ? Verdict::kNoiseUnknown
-                            : change.p() < tail   ? Verdict::kBeyondNoise
-                                                  : Verdict::kWithinNoise;
+    if (!change.is_bare()) result.change.interval = change.At(tail);
+    if (change.noise_known()) {
+      result.change.p = change.p();
+      result.change.verdict =
+          change.p() < tail ? Verdict::kBeyondNoise : Verdict::kWithinNoise;
+    } else if (change.value() != 0) {
+      result.change.verdict = Verdict::kNoiseUnknown;
+    }
 
     const Difference excess(samples->before, samples->after,
                             1 + threshold.percent / 100);

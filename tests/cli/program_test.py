@@ -21,7 +21,7 @@ import unittest
 import urllib.request
 
 GOLDEN = pathlib.Path(__file__).parent / "golden"
-VERBS = ["record", "report", "view", "script", "info", "verify", "recover",
+VERBS = ["record", "report", "diff", "view", "script", "info", "verify", "recover",
          "hooks", "snapshot",
          "list", "doctor", "help", "version"]
 READING_VERBS = ["report", "script", "view", "info", "verify", "recover"]

@@ -17,7 +17,8 @@ import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = BUILD = CC = CXX = None
-EXAMPLES = ("hello_hooks", "hello_hooks_c", "request_pipeline")
+EXAMPLES = ("hello_hooks", "hello_hooks_c", "request_pipeline", "loop_order",
+            "false_sharing")
 
 
 class Packaging(unittest.TestCase):

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""Records the slow and the fast variant of examples/loop_order, and `countrace
+diff` must name the segment that differs, and be right about the rest.
+
+usage: diff_test.py COUNTRACE LOOP_ORDER FALSE_SHARING
+"""
+import json
+import os
+import sys
+import unittest
+
+import trace_checks
+
+RUNS = 5
+LOOP_ORDER = FALSE_SHARING = None
+
+
+class Diff(trace_checks.Recording):
+    def setUp(self):
+        super().setUp()
+        self.needs_root()
+
+    def record(self, name, *command):
+        traces = []
+        for run in range(RUNS):
+            trace = self.work / f'{name}{run}.ctf'
+            self.countrace('record', '-q', '-o', trace, '--', *command)
+            traces.append(trace)
+        return traces
+
+    def diff(self, before, after, *options, status=0):
+        run = self.countrace('diff', '--format', 'json', *options, '--before',
+                             *before, '--after', *after, check=False)
+        self.assertEqual((status, ''), (run.returncode, run.stderr))
+        return json.loads(run.stdout)
+
+    def check_balanced(self, result):
+        for balance in result['balance']:
+            for side in 'before', 'after':
+                self.assertEqual(0, balance[side]['unexplained'], balance)
+
+    @staticmethod
+    def metric(result, path, name):
+        for row in result['rows']:
+            if row['path'] == path:
+                for metric in row['metrics']:
+                    if metric['metric'] == name:
+                        return metric
+        return None
+
+    def test_loop_order_is_named_and_fails_ci(self):
+        rows = self.record('rows', LOOP_ORDER, 'rows')
+        columns = self.record('columns', LOOP_ORDER, 'columns')
+        # Ten times slower on this kind of machine; three is asked for.
+        result = self.diff(rows, columns, '--threshold',
+                           'matrix:sweep:on-CPU 100%', status=4)
+        self.assertTrue(result['regression'])
+        self.assertTrue(result['explanations'][0].startswith('matrix:sweep is'),
+                        result['explanations'])
+        self.check_balanced(result)
+        sweep = self.metric(result, ['matrix:sweep'], 'on-CPU')
+        self.assertGreater(sweep['self']['after'], 3 * sweep['self']['before'])
+        self.assertGreater(sweep['share'], 0.8)
+        # Both sweep as often, and fill the same matrix.
+        self.assertIsNone(self.metric(result, ['matrix:sweep'], 'calls'))
+        faults = self.metric(self.diff(rows, columns, '--all'),
+                             ['matrix:fill'], 'page-faults')
+        self.assertEqual('within_noise', faults['self']['verdict'])
+        self.assertGreaterEqual(faults['self']['before'], 8192)
+
+        # The other way round it is no regression.
+        result = self.diff(columns, rows, '--threshold', '5%')
+        self.assertIn('faster', result['explanations'][0])
+
+    def test_same_program_twice_is_no_regression(self):
+        first = self.record('first', LOOP_ORDER, 'rows')
+        second = self.record('second', LOOP_ORDER, 'rows')
+        result = self.diff(first, second, '--threshold',
+                           'matrix:sweep:on-CPU 100%')
+        self.check_balanced(result)
+        self.assertIsNone(self.metric(result, ['matrix:sweep'], 'calls'))
+
+    def test_false_sharing_is_named(self):
+        self.needs('chrt')
+        if len(os.sched_getaffinity(0)) < 2:
+            self.skipTest('SKIPPED: needs two CPUs')
+        # Threads that share a line cost nothing while only one of them runs:
+        # both must, whatever else runs here.
+        command = ['chrt', '-f', '10', FALSE_SHARING]
+        padded = self.record('padded', *command, 'padded')
+        packed = self.record('packed', *command, 'packed')
+        result = self.diff(padded, packed, '--all')
+        self.check_balanced(result)
+        count = self.metric(result, ['counters:count'], 'on-CPU')
+        ratio = count['self']['after'] / count['self']['before']
+        if ratio < 1.5:
+            self.skipTest(f'SKIPPED: CPUs share lines at little cost here: '
+                          f'{ratio:.2f} times')
+        self.assertEqual('beyond_noise', count['self']['verdict'])
+        self.assertTrue(
+            result['explanations'][0].startswith('counters:count is'),
+            result['explanations'])
+
+
+if __name__ == '__main__':
+    trace_checks.Recording.countrace_program = sys.argv[1]
+    LOOP_ORDER, FALSE_SHARING = sys.argv[2:4]
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:])

@@ -1,0 +1,126 @@
+#include "rmap/diff/difference.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <utility>
+#include <vector>
+
+namespace countrace::rmap::diff {
+namespace {
+
+Sample Runs(std::vector<double> values) {
+  Sample sample;
+  sample.values = std::move(values);
+  return sample;
+}
+
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
+TEST_CASE("difference: Welch's t of samples worked by hand", "[rmap][diff]") {
+  // Means 20 and 30, variances 10 and 40 of 5 runs each: the standard error is
+  // sqrt(10), t = sqrt(10), df = 100 / (4 / 4 + 64 / 4) = 5.882.
+  const Difference difference(Runs({16, 18, 20, 22, 24}),
+                              Runs({22, 26, 30, 34, 38}));
+  CHECK(difference.value() == 10);
+  CHECK(difference.noise_known());
+  CHECK(difference.p() == Approx(0.0199).margin(2e-4));
+  const Interval interval = difference.At(0.05);
+  // t of 5.882 degrees at 5 %: 2.459.
+  CHECK(interval.low == Approx(10 - 2.459 * std::sqrt(10)).margin(2e-3));
+  CHECK(interval.high == Approx(10 + 2.459 * std::sqrt(10)).margin(2e-3));
+}
+
+TEST_CASE("difference: one run against several takes their spread for both",
+          "[rmap][diff]") {
+  const Difference difference(Runs({10, 12, 14}), Runs({30}));
+  // s = 2, error 2 * sqrt(1 + 1/3), two degrees of freedom: 4.303.
+  const Interval interval = difference.At(0.05);
+  CHECK(interval.low == Approx(18 - 4.30265 * 2 * std::sqrt(4 / 3.0)));
+  CHECK(Difference(Runs({30}), Runs({10, 12, 14})).At(0.05).high ==
+        Approx(-interval.low));
+}
+
+TEST_CASE("difference: one run each knows nothing of noise", "[rmap][diff]") {
+  const Difference difference(Runs({10}), Runs({30}));
+  CHECK_FALSE(difference.noise_known());
+  CHECK(difference.is_bare());
+  CHECK(difference.p() == 1);
+
+  Sample before = Runs({1000}), after = Runs({1300});
+  before.error_of_calls = 30;
+  after.error_of_calls = 40;
+  before.calls = after.calls = 1000;
+  const Difference of_calls(before, after);
+  CHECK(of_calls.noise_known());
+  CHECK(of_calls.At(0.05).low == Approx(300 - 1.9612 * 50).margin(0.1));
+}
+
+TEST_CASE("difference: what may be missing widens the interval",
+          "[rmap][diff]") {
+  Sample before = Runs({100, 102, 98}), after = Runs({120, 122, 118});
+  const Interval sure = Difference(before, after).At(0.05);
+  REQUIRE(sure.low > 0);
+  before.above = 7;  // so the difference can be 7 less
+  after.above = 3;
+  const Difference difference(before, after);
+  CHECK(difference.At(0.05).low == Approx(sure.low - 7));
+  CHECK(difference.At(0.05).high == Approx(sure.high + 3));
+  before.above = 25;
+  CHECK(Difference(before, after).p() == 1);
+  before.above = kInfinite;
+  CHECK(Difference(before, after).At(0.05).low == -kInfinite);
+  CHECK(Difference(before, after).At(0.05).high == Approx(sure.high + 3));
+}
+
+TEST_CASE("difference: runs that agree exactly are known to the resolution",
+          "[rmap][diff]") {
+  // Two runs that both counted 3, and both 4: no proof.
+  CHECK(Difference(Runs({3, 3}), Runs({4, 4})).p() > 0.05);
+  CHECK(Difference(Runs({3, 3, 3, 3, 3}), Runs({4, 4, 4, 4, 4})).p() < 0.001);
+  CHECK(Difference(Runs({3, 3, 3}), Runs({411, 411, 411})).p() < 1e-6);
+  CHECK(Difference(Runs({5, 5}), Runs({5, 5})).p() == 1);
+}
+
+TEST_CASE(
+    "difference: an interval holds 0 exactly if p says noise; sides "
+    "exchanged change the sign only",
+    "[rmap][diff]") {
+  std::mt19937_64 random(3);
+  std::normal_distribution<double> normal;
+  std::uniform_real_distribution<double> uniform(0.0001, 0.5);
+  for (int i = 0; i < 5000; ++i) {
+    Sample before, after;
+    before.values.resize(1 + random() % 6);
+    after.values.resize(1 + random() % 6);
+    for (double& value : before.values) value = 50 + 10 * normal(random);
+    for (double& value : after.values) value = 60 + 5 * normal(random);
+    before.resolution = after.resolution = 0.001;
+    if (i % 3 == 0) before.above = 5 * uniform(random);
+    if (i % 5 == 0) after.below = 5 * uniform(random);
+    const double tail = uniform(random);
+    const Difference forth(before, after), back(after, before);
+    if (!forth.noise_known()) continue;
+    const Interval interval = forth.At(tail), mirror = back.At(tail);
+    const bool holds_0 = interval.low <= 0 && interval.high >= 0;
+    CHECK(holds_0 == !(forth.p() < tail));
+    CHECK(forth.p() == back.p());
+    CHECK(mirror.low == -interval.high);
+    CHECK(mirror.high == -interval.low);
+  }
+}
+
+TEST_CASE("difference: discoveries of Benjamini and Hochberg's own example",
+          "[rmap][diff]") {
+  // Benjamini and Hochberg (1995), section 4: 15 comparisons, 4 discoveries.
+  const std::vector<double> p_values = {0.0001, 0.0004, 0.0019, 0.0095, 0.0201,
+                                        0.0278, 0.0298, 0.0344, 0.0459, 0.3240,
+                                        0.4262, 0.5719, 0.6528, 0.7590, 1.000};
+  CHECK(Discoveries(p_values, 0.05) == 4);
+  CHECK(Discoveries({}, 0.05) == 0);
+  CHECK(Discoveries({0.06}, 0.05) == 0);
+}
+
+}  // namespace
+}  // namespace countrace::rmap::diff

@@ -1,0 +1,57 @@
+// Reports of runs of a small machine whose true means are known, for the
+// property tests of the comparison.
+#ifndef COUNTRACE_TESTS_RMAP_DIFF_SIMULATED_RUNS_H_
+#define COUNTRACE_TESTS_RMAP_DIFF_SIMULATED_RUNS_H_
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "rmap/tables.h"
+
+namespace countrace::test_support {
+
+struct TrueSegment {
+  std::string process;
+  std::vector<std::string> path;
+  double calls = 100;
+  // Means, of the segment alone.
+  double on_cpu_ns_per_call = 1000, off_cpu_ns_per_call = 0;
+  double faults_per_call = 0;
+};
+
+struct TrueProgram {
+  std::vector<TrueSegment> segments;  // parents before their children
+  double outside_ns = 50'000;         // on-CPU, of each process
+};
+
+struct Noise {
+  // Of one run's numbers around their means, relative; each row by itself, and
+  // all rows of a run together.
+  double of_row = 0.05, of_run = 0;
+  bool skewed = false;  // lognormal, as times of runs are; else normal
+  bool whole_calls_vary = false;  // calls are Poisson, too
+};
+
+using Random = std::mt19937_64;
+
+// Processes `width` wide and `depth` deep in segments, as many rows as asked
+// for, with random means.
+TrueProgram RandomProgram(std::size_t processes, std::size_t rows,
+                          Random& random);
+
+rmap::Report SimulateRun(const TrueProgram& program, const Noise& noise,
+                         Random& random);
+std::vector<rmap::Report> SimulateRuns(std::size_t runs,
+                                       const TrueProgram& program,
+                                       const Noise& noise, Random& random);
+
+// Takes a part of what `row` of segment_paths used on a CPU away from it and
+// its process, as a recorder that lost the dispatches would: the books hold it
+// as unattributed.
+void LoseOnCpu(rmap::Report& report, std::size_t row, double part);
+
+}  // namespace countrace::test_support
+
+#endif  // COUNTRACE_TESTS_RMAP_DIFF_SIMULATED_RUNS_H_
