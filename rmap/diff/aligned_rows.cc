@@ -26,8 +26,17 @@ std::optional<std::size_t> EventIndex(const Report& report,
 // Interrupts are segments of a CPU; they have no process row.
 bool IsInterrupt(const SegmentRow& row) { return row.pid == 0; }
 
-bool LostRecords(const Report& report) {
-  return report.loss.discarded_events + report.loss.discarded_packets != 0;
+// Records of hooks, user's or kernel's: whole calls may be missing.
+bool LostHooks(const Report& report) {
+  if (report.loss.discarded_events + report.loss.discarded_packets == 0) {
+    return false;
+  }
+  const auto is_lossy = [](const SegmentRow& row) {
+    return row.quality == Quality::kBounded;
+  };
+  return report.segment_paths.empty() ||
+         std::any_of(report.segment_paths.begin(), report.segment_paths.end(),
+                     is_lossy);
 }
 
 // What may be missing from the rows of one metric together: what the books
@@ -49,8 +58,7 @@ double Unattributed(const Report& report, const Metric& metric) {
 }
 
 Amount Exact(std::uint64_t self, std::uint64_t incl, Quality quality) {
-  return {static_cast<std::int64_t>(self), static_cast<std::int64_t>(incl), 0,
-          0, quality};
+  return {self, incl, 0, 0, quality};
 }
 
 double Excess(std::uint64_t whole, std::uint64_t part) {
@@ -142,14 +150,16 @@ class Aligner {
                  (Find(row.comm, row.path, IsInterrupt(row)).*side)[run]);
     }
     AddOutsideSegments(report, side, run);
-    // Of a lossy trace, a row that does not occur may have been lost.
-    if (LostRecords(report)) lossy_.emplace_back(side, run);
+    // A row that does not occur may have been lost.
+    if (LostHooks(report)) lost_hooks_.emplace_back(side, run);
   }
 
   std::vector<AlignedRow> Finish() {
     std::vector<AlignedRow> rows;
     for (auto& [key, row] : rows_) {
-      for (const auto& [side, run] : lossy_) Doubt((row.*side)[run]);
+      if (!row.path.empty()) {
+        for (const auto& [side, run] : lost_hooks_) Doubt((row.*side)[run]);
+      }
       rows.push_back(std::move(row));
     }
     return rows;
@@ -254,7 +264,7 @@ class Aligner {
   const AlignOptions& options_;
   const std::size_t before_, after_;  // numbers of traces
   std::map<Key, AlignedRow> rows_;
-  std::vector<std::pair<Side, std::size_t>> lossy_;
+  std::vector<std::pair<Side, std::size_t>> lost_hooks_;
 };
 
 }  // namespace

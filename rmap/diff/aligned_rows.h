@@ -36,11 +36,17 @@ CommonMetrics FindCommonMetrics(const std::vector<const Report*>& reports);
 
 // A metric of a row in one run. `self` is without the segments inside; the true
 // value is in [self - below, self + above], infinite if it can be anything.
+// Modulo 2^64 (outside segments it can be negative, and a damaged trace can
+// hold any count): Value() is what it says.
 struct Amount {
-  std::int64_t self = 0, incl = 0;
+  std::uint64_t self = 0, incl = 0;
   double below = 0, above = 0;
   Quality quality = Quality::kExact;
 };
+
+constexpr double Value(std::uint64_t amount) {
+  return static_cast<double>(static_cast<std::int64_t>(amount));
+}
 
 // Adds `from`, which is of the same run.
 void Add(const Amount& from, Amount& to);

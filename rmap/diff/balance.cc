@@ -6,24 +6,19 @@ namespace countrace::rmap::diff {
 
 namespace {
 
-std::int64_t Signed(std::uint64_t value) {
-  return static_cast<std::int64_t>(value);
-}
-
 void AddOnCpuAccounts(const Report& report, Accounts& accounts) {
-  std::int64_t left = 0;
+  std::uint64_t left = 0;
   for (const CpuRow& cpu : report.cpu_rows) {
-    accounts.total += Signed(cpu.wall_ns);
-    accounts.idle += Signed(cpu.idle_ns);
-    accounts.interrupts += Signed(cpu.interrupts_ns);
-    accounts.outside += Signed(cpu.outside_ns);
-    accounts.unattributed += Signed(cpu.unattributed_ns);
-    left += Signed(cpu.wall_ns) - Signed(cpu.idle_ns) -
-            Signed(cpu.interrupts_ns) - Signed(cpu.outside_ns) -
-            Signed(cpu.unattributed_ns);
+    accounts.total += cpu.wall_ns;
+    accounts.idle += cpu.idle_ns;
+    accounts.interrupts += cpu.interrupts_ns;
+    accounts.outside += cpu.outside_ns;
+    accounts.unattributed += cpu.unattributed_ns;
+    left += cpu.wall_ns - cpu.idle_ns - cpu.interrupts_ns - cpu.outside_ns -
+            cpu.unattributed_ns;
   }
   for (const ProcessRow& process : report.processes) {
-    left -= Signed(process.on_cpu_ns.value_or(0));
+    left -= process.on_cpu_ns.value_or(0);
   }
   accounts.residual += left;
 }
@@ -36,21 +31,21 @@ bool AddBook(const Report& report, const std::string& event,
   const auto index = static_cast<std::size_t>(found - report.events.begin());
   if (index >= report.books.size() || !report.books[index].known) return false;
   const Books& book = report.books[index];
-  accounts.total += Signed(book.total);
-  accounts.idle += Signed(book.idle);
-  accounts.interrupts += Signed(book.interrupts);
-  accounts.outside += Signed(book.outside);
-  accounts.unattributed += Signed(book.unattributed);
-  accounts.residual += book.residual;
+  accounts.total += book.total;
+  accounts.idle += book.idle;
+  accounts.interrupts += book.interrupts;
+  accounts.outside += book.outside;
+  accounts.unattributed += book.unattributed;
+  accounts.residual += static_cast<std::uint64_t>(book.residual);
   // Processes of the report's rows, the recorder's own among them; a count that
   // the book has and no row shows is left over.
-  std::int64_t rows = 0;
+  std::uint64_t rows = 0;
   for (const ProcessRow& process : report.processes) {
     if (index < process.counts.size()) {
-      rows += Signed(process.counts[index].value_or(0));
+      rows += process.counts[index].value_or(0);
     }
   }
-  accounts.residual += Signed(book.processes) + Signed(book.own) - rows;
+  accounts.residual += book.processes + book.own - rows;
   return true;
 }
 
@@ -71,7 +66,7 @@ Accounts AccountsOf(const std::vector<AlignedRow>& rows,
   }
   for (const AlignedRow& row : rows) {
     if (row.interrupts) continue;
-    std::int64_t& account =
+    std::uint64_t& account =
         row.path.empty() ? accounts.not_in_segments : accounts.segments;
     for (const RowOfRun& run : row.*side) {
       if (run.amounts[metric]) account += run.amounts[metric]->self;

@@ -15,6 +15,7 @@ std::string FormatAmount(double value, bool is_time) {
     if (value > 0 && value < 99.95) return absl::StrFormat("%.3g ns", value);
     return FormatNanoseconds(value);
   }
+  if (value >= 9e18) return absl::StrFormat("%.3g", value);
   if (value >= 1000 || value == std::floor(value)) {
     return FormatCount(static_cast<std::uint64_t>(std::llround(value)));
   }
@@ -50,6 +51,7 @@ std::string FormatRatio(double before, double after) {
 }
 
 std::string FormatPercent(double share) {
+  if (std::fabs(share) < 0.0005) return "0 %";
   return absl::StrFormat("%.*f %%", std::fabs(share) < 0.0995 ? 1 : 0,
                          100 * share);
 }

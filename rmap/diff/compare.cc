@@ -29,13 +29,14 @@ class Tests {
     change.before = before.Mean();
     change.after = after.Mean();
     change.quality = quality;
+    change.constant = AllTheSame(before, after);
     const Difference difference(before, after);
     if (!difference.noise_known()) return change;
     change.p = difference.p();
     // What is the same number in all runs of both sides has nothing to be
     // tested. (That is known without looking at who is before and who after:
     // Bourgon, Gentleman and Huber 2010.)
-    if (!AllTheSame(before, after)) p_values_.push_back(*change.p);
+    if (!change.constant) p_values_.push_back(*change.p);
     return change;
   }
 
@@ -49,17 +50,18 @@ class Tests {
 
   void End(const Sample& before, const Sample& after, Change& change) const {
     const Difference difference(before, after);
+    if (!difference.is_bare()) change.interval = difference.At(tail_);
     if (!difference.noise_known()) {
       const Interval interval = difference.At(tail_);
-      if (!difference.is_bare()) change.interval = interval;
       const bool may_be_equal = interval.low <= 0 && interval.high >= 0;
-      change.verdict =
-          may_be_equal ? Verdict::kWithinNoise : Verdict::kNoiseUnknown;
-      return;
+      change.verdict = difference.value() == 0 ? Verdict::kWithinNoise
+                       : may_be_equal          ? Verdict::kMayBeLoss
+                                               : Verdict::kNoiseUnknown;
+    } else if (*change.p < tail_) {
+      change.verdict = Verdict::kBeyondNoise;
+    } else if (difference.p_of_noise() < tail_) {
+      change.verdict = Verdict::kMayBeLoss;
     }
-    change.interval = difference.At(tail_);
-    change.verdict =
-        *change.p < tail_ ? Verdict::kBeyondNoise : Verdict::kWithinNoise;
   }
 
   std::size_t size() const { return p_values_.size(); }
@@ -198,7 +200,8 @@ class Comparer {
       calls.self = {CallsOf(row.before), CallsOf(row.after)};
       calls.change.incl_before = calls.self.before.Mean();
       calls.change.incl_after = calls.self.after.Mean();
-      same_calls = AllTheSame(calls.self.before, calls.self.after);
+      same_calls = AllTheSame(calls.self.before, calls.self.after) &&
+                   calls.self.before.above + calls.self.after.above == 0;
       Quality quality = Quality::kExact;
       for (const auto* side : {&row.before, &row.after}) {
         for (const RowOfRun& run : *side) {
@@ -266,7 +269,7 @@ class Comparer {
         if (!pending.row.interrupts) SetShare(metric.change);
         pending.row.metrics.push_back(std::move(metric.change));
       }
-      if (!pending.row.BeyondNoise()) ++diff_.rows_within_noise;
+      if (!pending.row.Differs()) ++diff_.rows_within_noise;
       diff_.rows.push_back(std::move(pending.row));
     }
     const std::string headline = HeadlineMetric(diff_);
@@ -277,15 +280,14 @@ class Comparer {
     // Aligned rows are in the order of their names.
     std::stable_sort(diff_.rows.begin(), diff_.rows.end(),
                      [&](const RowChange& a, const RowChange& b) {
-                       return std::pair(a.BeyondNoise(), size(a)) >
-                              std::pair(b.BeyondNoise(), size(b));
+                       return std::pair(a.Differs(), size(a)) >
+                              std::pair(b.Differs(), size(b));
                      });
   }
 
   void SetShare(MetricChange& change) const {
     const MetricChange* total = FindTotal(diff_, change.metric);
-    if (total == nullptr || total->self.value() == 0 ||
-        total->self.verdict == Verdict::kWithinNoise) {
+    if (total == nullptr || total->self.value() == 0 || !total->self.IsSure()) {
       return;
     }
     change.share = change.self.value() / total->self.value();

@@ -24,6 +24,7 @@ Json ChangeObject(const Change& change) {
                  {"change", change.value()},
                  {"interval", nullptr},
                  {"p", change.p ? Json(*change.p) : Json()},
+                 {"constant", change.constant},
                  {"verdict", VerdictName(change.verdict)},
                  {"quality", QualityName(change.quality)}};
   if (change.interval) {
@@ -60,7 +61,7 @@ const char* PresenceName(RowChange::Presence presence) {
 Json RowObject(const RowChange& row, bool all) {
   Json metrics = Json::array();
   for (const MetricChange& metric : row.metrics) {
-    if (all || metric.BeyondNoise()) {
+    if (all || metric.Differs()) {
       metrics.push_back(MetricObject(metric, false));
     }
   }
@@ -71,15 +72,15 @@ Json RowObject(const RowChange& row, bool all) {
 }
 
 Json AccountsObject(const Accounts& accounts) {
-  return {{"total", accounts.total},
-          {"segments", accounts.segments},
-          {"not_in_segments", accounts.not_in_segments},
-          {"idle", accounts.idle},
-          {"interrupts", accounts.interrupts},
-          {"outside", accounts.outside},
-          {"unattributed", accounts.unattributed},
-          {"residual", accounts.residual},
-          {"unexplained", accounts.Unexplained()}};
+  return {{"total", Signed(accounts.total)},
+          {"segments", Signed(accounts.segments)},
+          {"not_in_segments", Signed(accounts.not_in_segments)},
+          {"idle", Signed(accounts.idle)},
+          {"interrupts", Signed(accounts.interrupts)},
+          {"outside", Signed(accounts.outside)},
+          {"unattributed", Signed(accounts.unattributed)},
+          {"residual", Signed(accounts.residual)},
+          {"unexplained", Signed(accounts.Unexplained())}};
 }
 
 const char* VerdictName(ThresholdVerdict verdict) {
@@ -133,7 +134,7 @@ std::string RenderDiffJson(const Diff& diff, const DiffRenderOptions& options) {
     totals.push_back(MetricObject(total, true));
   }
   for (const RowChange& row : diff.rows) {
-    if (options.all || row.BeyondNoise()) {
+    if (options.all || row.Differs()) {
       rows.push_back(RowObject(row, options.all));
     }
   }

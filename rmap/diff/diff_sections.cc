@@ -24,6 +24,8 @@ const char* Mark(const Change& change) {
   switch (change.verdict) {
     case Verdict::kWithinNoise:
       return "~";
+    case Verdict::kMayBeLoss:
+      return "?";
     case Verdict::kBeyondNoise:
     case Verdict::kNoiseUnknown:
       return "";
@@ -49,7 +51,8 @@ std::vector<std::string> Cells(const MetricChange& metric) {
           FormatAmount(self.after, metric.is_time),
           FormatRatio(self.before, self.after),
           FormatSigned(self.value(), metric.is_time),
-          FormatInterval(self.interval, metric.is_time),
+          self.constant ? "always equal"
+                        : FormatInterval(self.interval, metric.is_time),
           Share(metric),
           PerCall(metric),
           std::string(QualityMark(self.quality)) + Mark(self)};
@@ -83,21 +86,32 @@ void DropUnused(Section& section) {
   }
 }
 
-void ExplainMarks(const std::vector<Quality>& qualities, bool noise,
-                  Section& section) {
+struct Marks {
+  std::vector<Quality> qualities;
+  bool noise = false, loss = false;
+
+  void Note(const Change& change) {
+    qualities.push_back(change.quality);
+    noise |= change.verdict == Verdict::kWithinNoise;
+    loss |= change.verdict == Verdict::kMayBeLoss;
+  }
+};
+
+void ExplainMarks(const Marks& marks, Section& section) {
   std::string text;
   const auto add = [&](bool used, const char* meaning) {
     if (used) text += (text.empty() ? "" : "; ") + std::string(meaning);
   };
   const auto has = [&](Quality quality) {
-    return std::find(qualities.begin(), qualities.end(), quality) !=
-           qualities.end();
+    return std::find(marks.qualities.begin(), marks.qualities.end(), quality) !=
+           marks.qualities.end();
   };
   add(has(Quality::kScaled), "s: scaled, multiplexed counters");
   add(has(Quality::kBounded), "b: bounded, records were lost");
   add(has(Quality::kInferred),
       "i: inferred, an enter, exit or switch was not recorded");
-  add(noise, "~: within noise");
+  add(marks.noise, "~: within noise");
+  add(marks.loss, "?: what was lost may explain it");
   if (!text.empty()) section.footers.push_back(text);
 }
 
@@ -112,15 +126,13 @@ Section TotalsSection(const Diff& diff) {
   section.title = "TOTAL of all processes, per run";
   section.columns = Columns();
   section.groups.emplace_back();
-  std::vector<Quality> qualities;
-  bool noise = false;
+  Marks marks;
   for (const MetricChange& total : diff.totals) {
     // Totals are few: what did not change is news, too.
     section.groups.back().rows.push_back(Cells(total));
-    qualities.push_back(total.self.quality);
-    noise |= total.self.verdict == Verdict::kWithinNoise;
+    marks.Note(total.self);
   }
-  ExplainMarks(qualities, noise, section);
+  ExplainMarks(marks, section);
   DropUnused(section);
   return section;
 }
@@ -129,11 +141,10 @@ Section RowsSection(const Diff& diff, const DiffRenderOptions& options) {
   Section section;
   section.title = "CHANGES by call path, without the segments inside, per run";
   section.columns = Columns();
-  std::vector<Quality> qualities;
-  bool noise = false;
+  Marks marks;
   std::size_t shown = 0, left = 0;
   for (const RowChange& row : diff.rows) {
-    if (!options.all && !row.BeyondNoise()) continue;
+    if (!options.all && !row.Differs()) continue;
     if (options.max_rows != 0 && shown == options.max_rows) {
       ++left;
       continue;
@@ -147,10 +158,9 @@ Section RowsSection(const Diff& diff, const DiffRenderOptions& options) {
       group.heading += ", only after";
     }
     for (const MetricChange& metric : row.metrics) {
-      if (!options.all && !metric.BeyondNoise()) continue;
+      if (!options.all && !metric.Differs()) continue;
       group.rows.push_back(Cells(metric));
-      qualities.push_back(metric.self.quality);
-      noise |= metric.self.verdict == Verdict::kWithinNoise;
+      marks.Note(metric.self);
     }
     section.groups.push_back(std::move(group));
   }
@@ -165,7 +175,7 @@ Section RowsSection(const Diff& diff, const DiffRenderOptions& options) {
                            : "%d of %d rows within noise; --all shows them",
         diff.rows_within_noise, diff.rows.size()));
   }
-  ExplainMarks(qualities, noise, section);
+  ExplainMarks(marks, section);
   DropUnused(section);
   return section;
 }
@@ -179,15 +189,15 @@ Section BalanceSection(const Diff& diff) {
                      {"unexplained"}};
   section.groups.emplace_back();
   for (const Balance& balance : diff.balances) {
-    const auto cell = [&](std::int64_t before, std::int64_t after) {
-      return FormatSigned(
-          static_cast<double>(after) / static_cast<double>(diff.runs_after()) -
-              static_cast<double>(before) /
-                  static_cast<double>(diff.runs_before()),
-          balance.is_time);
+    const auto cell = [&](std::uint64_t before, std::uint64_t after) {
+      return FormatSigned(static_cast<double>(Signed(after)) /
+                                  static_cast<double>(diff.runs_after()) -
+                              static_cast<double>(Signed(before)) /
+                                  static_cast<double>(diff.runs_before()),
+                          balance.is_time);
     };
     // Accounts that both sides have at 0 say nothing.
-    const auto account = [&](std::int64_t before, std::int64_t after) {
+    const auto account = [&](std::uint64_t before, std::uint64_t after) {
       return before == 0 && after == 0 ? "" : cell(before, after);
     };
     const Accounts& a = balance.before;

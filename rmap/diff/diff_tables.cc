@@ -10,16 +10,18 @@ const char* VerdictName(Verdict verdict) {
       return "within_noise";
     case Verdict::kBeyondNoise:
       return "beyond_noise";
+    case Verdict::kMayBeLoss:
+      return "may_be_loss";
     case Verdict::kNoiseUnknown:
       return "noise_unknown";
   }
   return "?";
 }
 
-bool RowChange::BeyondNoise() const {
+bool RowChange::Differs() const {
   return std::any_of(
       metrics.begin(), metrics.end(),
-      [](const MetricChange& metric) { return metric.BeyondNoise(); });
+      [](const MetricChange& metric) { return metric.Differs(); });
 }
 
 const MetricChange* RowChange::Find(const std::string& metric) const {

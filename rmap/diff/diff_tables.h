@@ -17,6 +17,7 @@ namespace countrace::rmap::diff {
 enum class Verdict : std::uint8_t {
   kWithinNoise,  // the interval holds 0
   kBeyondNoise,  // it does not
+  kMayBeLoss,    // it holds 0 only because of what was lost and may be missing
   // One run each: it differs, and nothing is known of the noise between runs.
   kNoiseUnknown
 };
@@ -31,8 +32,13 @@ struct Change {
   std::optional<double> p;
   Verdict verdict = Verdict::kWithinNoise;
   Quality quality = Quality::kExact;  // the least sure number of both sides
+  bool constant = false;  // the same number in every run of both sides
 
   double value() const { return after - before; }
+  bool IsSure() const {
+    return verdict == Verdict::kBeyondNoise ||
+           verdict == Verdict::kNoiseUnknown;
+  }
 };
 
 struct MetricChange {
@@ -45,7 +51,8 @@ struct MetricChange {
   // is within noise.
   std::optional<double> share;
 
-  bool BeyondNoise() const {
+  // What noise does not explain.
+  bool Differs() const {
     return self.verdict != Verdict::kWithinNoise ||
            (per_call && per_call->verdict != Verdict::kWithinNoise);
   }
@@ -59,24 +66,28 @@ struct RowChange {
   Presence presence = Presence::kBoth;
   std::vector<MetricChange> metrics;
 
-  bool BeyondNoise() const;
+  bool Differs() const;
   const MetricChange* Find(const std::string& metric) const;
 };
 
 // The accounts of one metric over both sides: total = segments +
-// not_in_segments + idle + ... + residual. Sums over the runs, not means, so
-// that they balance to the last digit.
+// not_in_segments + idle + ... + residual. Sums over the runs, not means, and
+// modulo 2^64, so that they balance to the last digit whatever a trace holds;
+// Signed() of one is what it says (a residual can be negative).
 struct Accounts {
-  std::int64_t total = 0;
-  std::int64_t segments = 0, not_in_segments = 0;  // of all processes
-  std::int64_t idle = 0, interrupts = 0, outside = 0, unattributed = 0;
-  std::int64_t residual = 0;
+  std::uint64_t total = 0;
+  std::uint64_t segments = 0, not_in_segments = 0;  // of all processes
+  std::uint64_t idle = 0, interrupts = 0, outside = 0, unattributed = 0;
+  std::uint64_t residual = 0;
   // 0, or the comparison lost something.
-  std::int64_t Unexplained() const {
+  std::uint64_t Unexplained() const {
     return total - segments - not_in_segments - idle - interrupts - outside -
            unattributed - residual;
   }
 };
+constexpr std::int64_t Signed(std::uint64_t account) {
+  return static_cast<std::int64_t>(account);
+}
 struct Balance {
   std::string metric;
   bool is_time = false;

@@ -71,10 +71,9 @@ Difference::Difference(const Sample& before, const Sample& after,
                     : std::min(runs_before, runs_after) - 1;
 }
 
-double Difference::p() const {
+double Difference::TailOf(double missing) const {
   if (!noise_known_) return 1;
-  // The least that the difference can be, given what may be missing.
-  const double least = value_ > 0 ? value_ - below_ : -value_ - above_;
+  const double least = std::fabs(value_) - missing;
   if (!(least > 0)) return 1;
   return error_ > 0 ? TwoSidedTail(least / error_, df_) : 0;
 }

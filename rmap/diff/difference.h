@@ -51,13 +51,18 @@ class Difference {
   bool noise_known() const { return noise_known_; }
   // Both sides can only be this number: no noise is known, nothing is missing.
   bool is_bare() const { return !noise_known_ && below_ == 0 && above_ == 0; }
-  // How often noise alone gives a difference at least as large.
-  double p() const;
+  // How often noise gives a difference at least as large as the least that this
+  // one can be, given what may be missing.
+  double p() const { return TailOf(value_ > 0 ? below_ : above_); }
+  // The same if nothing were missing.
+  double p_of_noise() const { return TailOf(0); }
   // Contains the true difference with probability 1 - tail. Exactly then does
   // it not contain 0 when p() < tail.
   Interval At(double tail) const;
 
  private:
+  double TailOf(double missing) const;
+
   double value_ = 0;
   double error_ = 0, df_ = 1;  // standard error, degrees of freedom
   double below_ = 0, above_ = 0;

@@ -17,9 +17,13 @@ constexpr std::size_t kMaxReasons = 2;
 // A count that changed less is not what made the segment slower.
 constexpr double kMinReasonRatio = 1.2;
 
+bool IsSure(const MetricChange& metric) {
+  return metric.self.IsSure() || (metric.per_call && metric.per_call->IsSure());
+}
+
 bool Changed(const Diff& diff, const char* metric) {
   const MetricChange* total = FindTotal(diff, metric);
-  return total != nullptr && total->self.verdict != Verdict::kWithinNoise;
+  return total != nullptr && total->self.IsSure();
 }
 
 // Grows with the time itself, whatever made it longer.
@@ -65,8 +69,8 @@ std::string Reasons(const RowChange& row, const MetricChange& headline) {
       counted += (counted.empty() ? "" : ", ") + metric.metric;
     }
     const double strength = std::fabs(LogRatio(change.before, change.after));
-    if (change.verdict == Verdict::kWithinNoise ||
-        (change.value() > 0) != more || strength < std::log(kMinReasonRatio)) {
+    if (!change.IsSure() || (change.value() > 0) != more ||
+        strength < std::log(kMinReasonRatio)) {
       continue;
     }
     found.emplace_back(strength,
@@ -103,7 +107,7 @@ std::string What(const RowChange& row, const MetricChange& headline) {
                            headline.metric);
   }
   const MetricChange* calls = row.Find("calls");
-  if (calls != nullptr && calls->self.verdict != Verdict::kWithinNoise) {
+  if (calls != nullptr && calls->self.IsSure()) {
     const double by_calls = LogRatio(calls->self.before, calls->self.after);
     const double by_call =
         headline.per_call
@@ -151,7 +155,7 @@ std::vector<std::string> Explain(const Diff& diff) {
   std::vector<std::string> lines;
   for (const RowChange& row : diff.rows) {
     const MetricChange* metric = row.Find(headline);
-    if (metric == nullptr || row.interrupts || !metric->BeyondNoise()) continue;
+    if (metric == nullptr || row.interrupts || !IsSure(*metric)) continue;
     if (metric->share && std::fabs(*metric->share) < kMinShare) continue;
     if (lines.size() == kMaxLines) break;
     lines.push_back(Line(row, *metric, total));
@@ -160,7 +164,12 @@ std::vector<std::string> Explain(const Diff& diff) {
   if (diff.rows_within_noise == diff.rows.size()) {
     return {"nothing changed beyond noise"};
   }
-  return {headline + " time of no segment changed beyond noise"};
+  if (total != nullptr && IsSure(*total)) {
+    return {absl::StrFormat(
+        "all processes: %s %s; that of no segment surely changed",
+        FormatSigned(total->self.value(), total->is_time), headline)};
+  }
+  return {headline + " time changed nowhere beyond noise"};
 }
 
 }  // namespace countrace::rmap::diff

@@ -27,7 +27,7 @@ void Finish(std::size_t runs, Sample& sample) {
 void AddAmount(const Amount& amount, Part part, double divisor,
                Sample& sample) {
   const auto value = part == Part::kSelf ? amount.self : amount.incl;
-  sample.values.push_back(static_cast<double>(value) / divisor);
+  sample.values.push_back(Value(value) / divisor);
   sample.below += amount.below / divisor;
   sample.above += amount.above / divisor;
 }
