@@ -102,8 +102,10 @@ std::string What(const RowChange& row, const MetricChange& headline) {
   if (row.presence == RowChange::Presence::kOnlyBefore) return "is gone";
   const Change& self = headline.self;
   if (row.path.empty()) {
-    return absl::StrFormat("uses %s of its %s time before",
-                           FormatPercent(self.after / self.before),
+    return absl::StrFormat("uses %s %s time",
+                           self.after >= 1.995 * self.before
+                               ? FormatRatio(self.before, self.after) + " the"
+                               : FormatRatio(self.before, self.after),
                            headline.metric);
   }
   const MetricChange* calls = row.Find("calls");
@@ -153,10 +155,15 @@ std::vector<std::string> Explain(const Diff& diff) {
   const std::string headline = HeadlineMetric(diff);
   const MetricChange* total = FindTotal(diff, headline);
   std::vector<std::string> lines;
+  double largest = 0;
   for (const RowChange& row : diff.rows) {
     const MetricChange* metric = row.Find(headline);
     if (metric == nullptr || row.interrupts || !IsSure(*metric)) continue;
-    if (metric->share && std::fabs(*metric->share) < kMinShare) continue;
+    const double size = std::fabs(metric->self.value());
+    largest = std::max(largest, size);
+    const double share =
+        metric->share ? std::fabs(*metric->share) : size / largest;
+    if (share < kMinShare) continue;
     if (lines.size() == kMaxLines) break;
     lines.push_back(Line(row, *metric, total));
   }

@@ -15,7 +15,8 @@ namespace countrace::rmap::diff {
 std::string HeadlineMetric(const Diff& diff);
 
 // Reads totals and sorted rows. At most three lines, each of a row that is at
-// least a tenth of the change; one that says so if nothing is beyond noise.
+// least a tenth of the change (of the largest row, if that of the total is
+// within noise); one that says so if nothing is beyond noise.
 // Names as in the trace: the renderings escape them.
 std::vector<std::string> Explain(const Diff& diff);
 
