@@ -16,7 +16,16 @@ _countrace() {
   fi
 
   case "$prev" in
-    --format) mapfile -t COMPREPLY < <(compgen -W 'text json jsonl csv' -- "$cur"); return ;;
+    --format)
+      local formats='text json jsonl csv'
+      if [[ $verb == diff ]]; then formats='text json markdown'; fi
+      mapfile -t COMPREPLY < <(compgen -W "$formats" -- "$cur")
+      return
+      ;;
+    --threshold)
+      mapfile -t COMPREPLY < <(compgen -W '5% total:elapsed' -- "$cur")
+      return
+      ;;
     --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
     --mode) mapfile -t COMPREPLY < <(compgen -W 'stream discard' -- "$cur"); return ;;
     --kernel) mapfile -t COMPREPLY < <(compgen -W 'syscalls faults irq softirq block wakeups' -- "$cur"); return ;;

@@ -8,7 +8,7 @@
 //           CPU
 //   padded  each counter in a line of its own
 //
-//   for v in packed padded; do for i in 1 2 3 4 5; do
+//   for i in 1 2 3 4 5; do for v in packed padded; do
 //     countrace record -o $v$i.ctf -- ./false_sharing $v
 //   done; done
 //   countrace diff --before packed?.ctf --after padded?.ctf

@@ -8,7 +8,7 @@
 //   padded   the same steps, rows a cache line longer: other sets
 //   rows     the same sums, each step to the next number
 //
-//   for v in columns rows; do for i in 1 2 3 4 5; do
+//   for i in 1 2 3 4 5; do for v in columns rows; do
 //     countrace record -o $v$i.ctf -- ./loop_order $v
 //   done; done
 //   countrace diff --before columns?.ctf --after rows?.ctf

@@ -170,10 +170,10 @@ Section RowsSection(const Diff& diff, const DiffRenderOptions& options) {
   }
   if (diff.rows_within_noise != 0 && !options.all) {
     section.footers.push_back(absl::StrFormat(
-        IsOneRunEach(diff) ? "%d of %d rows are equal or within the spread of "
-                             "their calls; --all shows them"
-                           : "%d of %d rows within noise; --all shows them",
-        diff.rows_within_noise, diff.rows.size()));
+        "%d of %d rows %s; --all shows them", diff.rows_within_noise,
+        diff.rows.size(),
+        IsOneRunEach(diff) ? "are equal or within the spread of their calls"
+                           : "within noise"));
   }
   ExplainMarks(marks, section);
   DropUnused(section);

@@ -114,6 +114,8 @@ class WrongUsage(InFolder):
             (["report", "--color", "pink"], "pink", "never"),
             (["info", "--format", "csv"], "csv"),
             (["view", "--port", "70000"], "70000"),
+            (["diff"], "BEFORE AFTER"),
+            (["diff", "--thresold", "5%", "a.ctf", "b.ctf"], "--threshold?"),
             (["list"], "events, hooks or tracepoints"),
             (["record", "-p", "x"], "-p x", "process id"),
             (["record", "-p", "0"], "-p 0", "process id"),
@@ -533,6 +535,8 @@ class Completion(InFolder):
         self.assertEqual(["web.ctf"], self.complete("report", "w"))
         self.assertEqual(["json", "jsonl"],
                          self.complete("report", "--format", "j"))
+        self.assertEqual(["markdown"],
+                         self.complete("diff", "--format", "m"))
 
 
 class Machine(InFolder):

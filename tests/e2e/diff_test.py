@@ -20,13 +20,16 @@ class Diff(trace_checks.Recording):
         super().setUp()
         self.needs_root()
 
-    def record(self, name, *command):
-        traces = []
+    def record(self, *commands):
+        """The traces of each command, recorded in turns: what the machine does
+        meanwhile meets all of them."""
+        sides = [[] for _ in commands]
         for run in range(RUNS):
-            trace = self.work / f'{name}{run}.ctf'
-            self.countrace('record', '-q', '-o', trace, '--', *command)
-            traces.append(trace)
-        return traces
+            for side, command in enumerate(commands):
+                trace = self.work / f'{side}-{run}.ctf'
+                self.countrace('record', '-q', '-o', trace, '--', *command)
+                sides[side].append(trace)
+        return sides
 
     def diff(self, before, after, *options, status=0):
         run = self.countrace('diff', '--format', 'json', *options, '--before',
@@ -49,8 +52,8 @@ class Diff(trace_checks.Recording):
         return None
 
     def test_loop_order_is_named_and_fails_ci(self):
-        rows = self.record('rows', LOOP_ORDER, 'rows')
-        columns = self.record('columns', LOOP_ORDER, 'columns')
+        rows, columns = self.record([LOOP_ORDER, 'rows'],
+                                    [LOOP_ORDER, 'columns'])
         # Ten times slower on this kind of machine; three is asked for.
         result = self.diff(rows, columns, '--threshold',
                            'matrix:sweep:on-CPU 100%', status=4)
@@ -73,8 +76,8 @@ class Diff(trace_checks.Recording):
         self.assertIn('faster', result['explanations'][0])
 
     def test_same_program_twice_is_no_regression(self):
-        first = self.record('first', LOOP_ORDER, 'rows')
-        second = self.record('second', LOOP_ORDER, 'rows')
+        first, second = self.record([LOOP_ORDER, 'rows'],
+                                    [LOOP_ORDER, 'rows'])
         result = self.diff(first, second, '--threshold',
                            'matrix:sweep:on-CPU 100%')
         self.check_balanced(result)
@@ -87,8 +90,8 @@ class Diff(trace_checks.Recording):
         # Threads that share a line cost nothing while only one of them runs:
         # both must, whatever else runs here.
         command = ['chrt', '-f', '10', FALSE_SHARING]
-        padded = self.record('padded', *command, 'padded')
-        packed = self.record('packed', *command, 'packed')
+        padded, packed = self.record([*command, 'padded'],
+                                     [*command, 'packed'])
         result = self.diff(padded, packed, '--all')
         self.check_balanced(result)
         count = self.metric(result, ['counters:count'], 'on-CPU')
