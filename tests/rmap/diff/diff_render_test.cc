@@ -76,6 +76,53 @@ TEST_CASE("diff_render: a bound that is infinite is said, and null in JSON",
   CHECK(parsed["rows"][0]["metrics"][1]["self"]["interval"][0].is_null());
 }
 
+TEST_CASE(
+    "diff_render: whatever a damaged trace makes of its numbers, there is "
+    "an answer, and it balances",
+    "[rmap][diff][property]") {
+  test_support::Random random(99);
+  const auto extreme = [&random]() -> std::uint64_t {
+    static constexpr std::uint64_t kValues[] = {
+        0, 1, ~0ull, ~0ull / 2, ~0ull / 2 + 1, 1ull << 40};
+    return kValues[random() % 6];
+  };
+  for (int i = 0; i < 300; ++i) {
+    const auto program = test_support::RandomProgram(2, 6, random);
+    const auto damaged = [&] {
+      auto reports = test_support::SimulateRuns(1 + random() % 3, program,
+                                                {0.05, 0, true, true}, random);
+      for (Report& report : reports) {
+        for (SegmentRow& row : report.segment_paths) {
+          const auto hit = [&random] { return random() % 4 == 0; };
+          if (hit()) row.calls = extreme();
+          if (hit()) row.wall.excl = extreme();
+          if (hit()) row.on_cpu->excl = extreme();
+          if (hit()) row.on_cpu.reset();
+          if (hit()) row.counts[0]->excl = extreme();
+          if (hit()) row.counts.clear();
+          if (hit()) row.quality = Quality::kBounded;
+          if (hit()) row.wall.stddev = 1e300;
+        }
+        report.processes[0].on_cpu_ns = extreme();
+        report.books[0].unattributed = extreme();
+        report.cpu_rows[0].idle_ns = extreme();
+        report.loss.discarded_events = extreme();
+        report.end_ns = extreme();
+      }
+      return reports;
+    };
+    const auto diff = Compare(damaged(), damaged(), {});
+    REQUIRE(diff.ok());
+    for (const Balance& balance : diff->balances) {
+      // wall and off-CPU have no books of their own to disagree with.
+      if (balance.metric == "wall") CHECK(balance.before.Unexplained() == 0);
+    }
+    CHECK_FALSE(RenderDiffText(*diff, {.all = true}).empty());
+    CHECK_FALSE(RenderDiffMarkdown(*diff, {.all = true}).empty());
+    CHECK(json::parse(RenderDiffJson(*diff, {.all = true})).is_object());
+  }
+}
+
 TEST_CASE("diff_render: ratios and signed numbers", "[rmap][diff]") {
   CHECK(FormatRatio(100, 104.2) == "+4.2 %");
   CHECK(FormatRatio(100, 50) == "-50 %");
