@@ -76,6 +76,9 @@ std::vector<std::string> NotesOn(const std::vector<Report>& before,
       [](const Report& report) { return std::to_string(report.cpus); }, notes);
   NoteDifferent(
       all, "scopes", [](const Report& report) { return report.scope; }, notes);
+  NoteDifferent(
+      all, "choices of what counts",
+      [](const Report& report) { return report.count; }, notes);
   const auto has_kernel = [](const Report* report) {
     return !report->cpu_rows.empty();
   };
