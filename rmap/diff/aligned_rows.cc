@@ -20,7 +20,13 @@ std::optional<std::size_t> EventIndex(const Report& report,
   const auto found =
       std::find(report.events.begin(), report.events.end(), event);
   if (found == report.events.end()) return std::nullopt;
-  return static_cast<std::size_t>(found - report.events.begin());
+  const auto index = static_cast<std::size_t>(found - report.events.begin());
+  // Counted in turns: segments have estimates, processes and books what was
+  // counted in the turns. Those do not add up.
+  if (index < report.scaled_events.size() && report.scaled_events[index]) {
+    return std::nullopt;
+  }
+  return index;
 }
 
 // Interrupts are segments of a CPU; they have no process row.

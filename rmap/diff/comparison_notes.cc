@@ -89,7 +89,8 @@ std::vector<std::string> NotesOn(const std::vector<Report>& before,
         "records.");
   }
   for (const std::string& event : left_out) {
-    notes.push_back(event + " is left out: not all traces counted it.");
+    notes.push_back(event +
+                    " is left out: not all traces counted it all the time.");
   }
   return notes;
 }
