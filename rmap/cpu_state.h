@@ -9,6 +9,7 @@
 #include "logformat/packet_layout.h"
 #include "rmap/event_set_dumps.h"
 #include "rmap/thread_registry.h"
+#include "rmap/timeline_observer.h"
 
 namespace countrace::rmap {
 
@@ -34,6 +35,8 @@ struct Charged {
   ThreadState* thread = nullptr;  // null: nobody in scope
   bool idle = false;
   std::uint64_t ns = 0;
+  // Where it lies; parts that were added up: from the first to the last.
+  std::uint64_t begin_ns = 0, end_ns = 0;
   std::uint64_t faults = 0;  // fault records in it
   // It ended in a switch. Else an interrupt cut the stay in parts.
   bool switched = true;
@@ -81,16 +84,27 @@ struct CpuState {
   std::vector<TurnCounts> in_turn;
   // Absent from the last dump: the next delta spans more than one interval.
   std::uint32_t stale = 0;
+  CounterValues stale_since_ns{};  // begin of that interval; if stale
 
   std::uint64_t faults = 0;  // fault records of the occupant since last_ns
   // Stays, parts of stays and interrupts since the last dump that ended without
   // one; parts of the same stay, and interrupts, are added up in one entry.
   std::vector<Charged> uncounted;
 
+  TimelineObserver* observer = nullptr;
   // The stay in progress, for the observer.
   std::uint64_t stay_begin_ns = 0;
   bool stay_inferred = false;
   CounterValues stay_counts{};
+  std::uint64_t stay_interrupts_ns = 0;
+
+  Account AccountOf(const CpuAccount* account) const {
+    return account == &busy         ? Account::kProcesses
+           : account == &idle       ? Account::kIdle
+           : account == &interrupts ? Account::kInterrupts
+           : account == &outside    ? Account::kOutside
+                                    : Account::kUnattributed;
+  }
 };
 
 }  // namespace countrace::rmap

@@ -43,8 +43,10 @@ CpuState* DispatchTracker::Cpu(std::int32_t cpu) {
   if (by_cpu_[index] == nullptr) {
     by_cpu_[index] = &cpus_.emplace_back();
     by_cpu_[index]->cpu = static_cast<std::uint32_t>(cpu);
+    by_cpu_[index]->observer = observer_;
     ThreadState& work = by_cpu_[index]->interrupt_work;
     work.index = kNoThread;
+    work.last_cpu = cpu;
     work.process = &registry_.interrupts();
     work.counts.resize(events_, 0);
     // The recording begins in an interrupt: by it every CPU is told to.
@@ -112,7 +114,7 @@ void DispatchTracker::EmitStay(const CpuState& cpu, std::uint16_t state,
   observer_->OnDispatch({cpu.cpu,
                          cpu.thread == nullptr ? kNoThread : cpu.thread->index,
                          cpu.stay_begin_ns, cpu.last_ns, state, counts,
-                         inferred || cpu.stay_inferred,
+                         cpu.stay_interrupts_ns, cpu.stay_inferred, inferred,
                          cpu.occupant == CpuState::Occupant::kOutside});
 }
 
@@ -160,10 +162,13 @@ Charged DispatchTracker::ChargeTime(CpuState& cpu, std::uint64_t time_ns,
                                     bool confirmed) {
   Charged charged{.account = &cpu.unattributed,
                   .ns = time_ns - cpu.last_ns,
+                  .begin_ns = cpu.last_ns,
+                  .end_ns = time_ns,
                   .faults = std::exchange(cpu.faults, 0)};
   if (cpu.open_interrupts != 0) {
     charged.account = &cpu.interrupts;
     charged.thread = &cpu.interrupt_work;
+    cpu.stay_interrupts_ns += charged.ns;
   } else if (confirmed) {
     switch (cpu.occupant) {
       case CpuState::Occupant::kThread:
@@ -190,6 +195,12 @@ Charged DispatchTracker::ChargeTime(CpuState& cpu, std::uint64_t time_ns,
     thread->last_seen_ns = time_ns;
   }
   cpu.last_ns = time_ns;
+  if (observer_ != nullptr && charged.ns != 0) {
+    observer_->OnTime(
+        {cpu.cpu, cpu.AccountOf(charged.account),
+         charged.thread == nullptr ? kNoThread : charged.thread->index,
+         charged.begin_ns, time_ns});
+  }
   return charged;
 }
 
@@ -217,9 +228,16 @@ void DispatchTracker::SwitchIn(ThreadState& thread, std::int32_t cpu,
   if (thread.last_cpu >= 0 && thread.last_cpu != cpu) ++thread.migrations;
   thread.last_cpu = cpu;
   if (thread.waiting && time_ns > thread.runnable_since_ns) {
-    thread.wait_ns += time_ns - thread.runnable_since_ns;
+    EndWait(thread, time_ns);
   }
   thread.waiting = false;
+}
+
+void DispatchTracker::EndWait(ThreadState& thread, std::uint64_t time_ns) {
+  thread.wait_ns += time_ns - thread.runnable_since_ns;
+  if (observer_ != nullptr) {
+    observer_->OnWait({thread.index, thread.runnable_since_ns, time_ns});
+  }
 }
 
 void DispatchTracker::SwitchOut(ThreadState& thread, std::int32_t cpu,
@@ -280,6 +298,7 @@ void DispatchTracker::Occupy(CpuState& cpu, std::int32_t tid,
   cpu.stay_begin_ns = time_ns;
   cpu.stay_inferred = inferred;
   cpu.stay_counts.fill(0);
+  cpu.stay_interrupts_ns = 0;
 }
 
 void DispatchTracker::OnRecord(std::int32_t index) {
@@ -478,12 +497,17 @@ void DispatchTracker::TransferRunning(std::int32_t cpu_number, ThreadState& to,
   cpu->busy.ns += part_ns;
   from.on_cpu_ns += part_ns;
   from.running_cpu = -1;
+  if (observer_ != nullptr && part_ns != 0) {
+    observer_->OnTime(
+        {cpu->cpu, Account::kProcesses, from.index, cpu->last_ns, time_ns});
+  }
   cpu->last_ns = time_ns;
   EmitStay(*cpu, 0, true);
   cpu->thread = &to;
   cpu->stay_begin_ns = time_ns;
   cpu->stay_inferred = true;
   cpu->stay_counts.fill(0);
+  cpu->stay_interrupts_ns = 0;
   ++cpu->dispatches;
   SwitchIn(to, cpu_number, time_ns);
 }
@@ -542,7 +566,7 @@ void DispatchTracker::Finish(std::uint64_t end_ns) {
   }
   for (ThreadState& thread : registry_.threads()) {
     if (!thread.waiting || thread.runnable_since_ns >= end_ns) continue;
-    thread.wait_ns += end_ns - thread.runnable_since_ns;
+    EndWait(thread, end_ns);
     thread.waiting = false;
   }
 }

@@ -127,6 +127,8 @@ class DispatchTracker {
   void ChargePart(CpuState& cpu, const logformat::EventRecord& record,
                   std::uint64_t time_ns);
   void SwitchIn(ThreadState& thread, std::int32_t cpu, std::uint64_t time_ns);
+  // Requires: thread.waiting, since before `time_ns`.
+  void EndWait(ThreadState& thread, std::uint64_t time_ns);
   // The occupant's stay did not end as we thought: forget it. Without a counted
   // loss its switch-out was not shown, which concerns it alone.
   void Abandon(CpuState& cpu, std::uint64_t time_ns);

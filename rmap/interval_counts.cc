@@ -20,15 +20,40 @@ void AddToTurn(std::vector<TurnCounts>& in_turn, ThreadState* thread,
   in_turn.back().counts[event] = count;
 }
 
+void Tell(const CpuState& cpu, const Charged& stay, std::size_t event,
+          std::uint64_t count) {
+  if (cpu.observer == nullptr || count == 0) return;
+  cpu.observer->OnCounts(
+      {cpu.cpu, cpu.AccountOf(stay.account),
+       stay.thread == nullptr ? kNoThread : stay.thread->index, stay.begin_ns,
+       stay.end_ns, static_cast<std::uint32_t>(event), count});
+}
+
 void Add(CpuState& cpu, const Charged& stay, std::size_t event,
          std::uint64_t count) {
   stay.account->counts[event] += count;
   if (stay.thread != nullptr) stay.thread->counts[event] += count;
+  Tell(cpu, stay, event, count);
   if (count == 0 || !(cpu.turn >> event & 1u)) return;
   AddToTurn(cpu.in_turn, nullptr, stay.account, event, count);
   if (stay.thread != nullptr && stay.thread != &cpu.interrupt_work) {
     AddToTurn(cpu.in_turn, stay.thread, nullptr, event, count);
   }
+}
+
+// Nobody's: counted between `begin_ns` and `end_ns`.
+void AddUnattributed(CpuState& cpu, std::size_t event, std::uint64_t count,
+                     std::uint64_t begin_ns, std::uint64_t end_ns) {
+  Charged nobody;
+  nobody.account = &cpu.unattributed;
+  nobody.begin_ns = begin_ns;
+  nobody.end_ns = end_ns;
+  Add(cpu, nobody, event, count);
+}
+
+// Begin of what the next dump counts.
+std::uint64_t BeginOf(const CpuState& cpu, const Charged& last) {
+  return cpu.uncounted.empty() ? last.begin_ns : cpu.uncounted.front().begin_ns;
 }
 
 // True if nobody but `last` can have caused a fault: the others were idle, or
@@ -53,7 +78,7 @@ bool IsPartOfStay(const CpuState& cpu, const Charged& part) {
 void LeaveUnattributed(CpuState& cpu, std::size_t event, std::uint64_t count,
                        const Charged& last) {
   if (count == 0) return;
-  Add(cpu, {.account = &cpu.unattributed}, event, count);
+  AddUnattributed(cpu, event, count, BeginOf(cpu, last), last.end_ns);
   if (last.thread != nullptr) last.thread->shares_counts = true;
   for (const Charged& stay : cpu.uncounted) {
     if (stay.thread != nullptr) stay.thread->shares_counts = true;
@@ -142,6 +167,7 @@ void AddUncounted(CpuState& cpu, const Charged& charged) {
         continue;
       }
       part.ns += charged.ns;
+      part.end_ns = charged.end_ns;
       part.faults += charged.faults;
       return;
     }
@@ -165,7 +191,10 @@ std::uint64_t ChargeCounts(CpuState& cpu, const logformat::EventRecord& record,
   for (std::size_t i = 0; i < events; ++i) {
     const std::uint32_t bit = 1u << i;
     if (record.counters == nullptr || !(record.present & bit)) {
-      if (!(rotating & bit)) cpu.stale |= bit;
+      if (!(rotating & bit)) {
+        if (!(cpu.stale & bit)) cpu.stale_since_ns[i] = BeginOf(cpu, last);
+        cpu.stale |= bit;
+      }
       continue;
     }
     const std::uint64_t value = record.counters[i];
@@ -191,7 +220,7 @@ std::uint64_t ChargeCounts(CpuState& cpu, const logformat::EventRecord& record,
     cpu.last[i] = value;
     if (cpu.stale & bit) {
       cpu.stale &= ~bit;
-      Add(cpu, {.account = &cpu.unattributed}, i, delta);
+      AddUnattributed(cpu, i, delta, cpu.stale_since_ns[i], last.end_ns);
       continue;
     }
     if (!cpu.uncounted.empty()) {

@@ -213,7 +213,12 @@ void SegmentBuilder::Close(ThreadState& thread, const EventRecord* record,
   }
   DropInnermost(thread);
 
-  if (observer_ != nullptr && thread.index != kNoThread) {
+  if (observer_ == nullptr) return;
+  if (thread.index == kNoThread) {  // what interrupts do on a CPU
+    observer_->OnInterrupt({static_cast<std::uint32_t>(thread.last_cpu),
+                            frame.hook_id, static_cast<std::uint32_t>(depth),
+                            frame.begin_ns, time_ns, end_inferred});
+  } else {
     std::optional<std::uint64_t> known_on_cpu;
     if (thread.stay != 0) known_on_cpu = on_cpu_ns;
     observer_->OnSegment({thread.index, frame.hook_id,

@@ -1,10 +1,12 @@
 // What reconstruction tells a consumer that wants the timeline, not the totals
-// (the viewer's index, `state`). Calls come in the order in which spans end, on
-// the thread that runs the pipeline. Spans that are still open when the trace
-// ends come last, dispatches by CPU, then segments by thread.
+// (the viewer's index, `state`, `report --by time`). Calls come in the order in
+// which spans end, on the thread that runs the pipeline. Spans that are still
+// open when the trace ends come last, dispatches by CPU, then segments by
+// thread.
 #ifndef COUNTRACE_RMAP_TIMELINE_OBSERVER_H_
 #define COUNTRACE_RMAP_TIMELINE_OBSERVER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -22,8 +24,16 @@ struct DispatchSpan {
   std::uint16_t end_state;  // logformat::SwitchState
   // Counts of this stay, one for each kernel dump event; empty if unknown.
   std::span<const std::uint64_t> counts;
-  bool inferred;  // begin or end was not observed (loss, edge of the trace)
-  bool outside;   // scope of a command: somebody else, or idle
+  std::uint64_t interrupts_ns;  // of the stay, not the thread's
+  // Not observed (loss, edge of the trace, a computed switch).
+  bool begin_inferred, end_inferred;
+  bool outside;  // scope of a command: somebody else, or idle
+};
+
+// A thread was runnable and on no CPU.
+struct WaitSpan {
+  ThreadIndex thread;
+  std::uint64_t begin_ns, end_ns;
 };
 
 // One call of a segment.
@@ -34,6 +44,15 @@ struct SegmentSpan {
   std::uint64_t begin_ns, end_ns;
   std::optional<std::uint64_t> on_cpu_ns;  // inclusive
   bool begin_inferred, end_inferred;
+};
+
+// One call of an interrupt handler, on the CPU it interrupted.
+struct InterruptSpan {
+  std::uint32_t cpu;
+  std::uint32_t hook_id;
+  std::uint32_t depth;  // 0 = interrupted no other handler
+  std::uint64_t begin_ns, end_ns;
+  bool end_inferred;
 };
 
 struct HookHit {
@@ -59,10 +78,44 @@ struct LossSpan {
   std::string_view cause;
 };
 
+// The accounts of Books.
+enum class Account : std::uint8_t {
+  kProcesses,
+  kIdle,
+  kInterrupts,
+  kOutside,
+  kUnattributed
+};
+inline constexpr std::size_t kAccounts = 5;
+
+// Time of one CPU as it is charged. The charges of a CPU follow each other
+// without a hole from its first dump to its last record.
+struct TimeCharge {
+  std::uint32_t cpu;
+  Account account;
+  ThreadIndex thread;  // kProcesses; else kNoThread
+  std::uint64_t begin_ns, end_ns;
+};
+
+// Counts of one event as they are charged: it happened `count` times in this
+// interval, when is not known. The sums of all charges are the report's.
+struct CountCharge {
+  std::uint32_t cpu;
+  Account account;
+  ThreadIndex thread;
+  std::uint64_t begin_ns, end_ns;
+  std::uint32_t event;
+  std::uint64_t count;  // not 0
+};
+
 class TimelineObserver {
  public:
   virtual ~TimelineObserver() = default;
+  virtual void OnTime(const TimeCharge&) {}
+  virtual void OnCounts(const CountCharge&) {}
   virtual void OnDispatch(const DispatchSpan&) {}
+  virtual void OnWait(const WaitSpan&) {}
+  virtual void OnInterrupt(const InterruptSpan&) {}
   virtual void OnSegment(const SegmentSpan&) {}
   virtual void OnHook(const HookHit&) {}
   virtual void OnCounters(const CounterDump&) {}

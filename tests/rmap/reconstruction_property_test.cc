@@ -393,31 +393,100 @@ TEST_CASE("threads: the report is the same, byte for byte",
 // The observer must see the same machine as the tables.
 class Sums final : public TimelineObserver {
  public:
+  void OnTime(const TimeCharge& charge) override {
+    CHECK(charge.begin_ns < charge.end_ns);
+    std::uint64_t& last = last_charge_[charge.cpu];
+    if (last != 0) CHECK(charge.begin_ns == last);  // no hole
+    last = charge.end_ns;
+    time_[{charge.cpu, charge.account}] += charge.end_ns - charge.begin_ns;
+    CHECK((charge.thread != kNoThread) ==
+          (charge.account == Account::kProcesses));
+    if (charge.thread != kNoThread) {
+      charged_ns_[charge.thread] += charge.end_ns - charge.begin_ns;
+    }
+  }
+  void OnCounts(const CountCharge& charge) override {
+    CHECK(charge.begin_ns <= charge.end_ns);
+    CHECK(charge.count != 0);
+    counts_[{charge.event, charge.account}] += charge.count;
+    if (charge.thread != kNoThread) {
+      charged_counts_[{charge.event, charge.thread}] += charge.count;
+    }
+  }
   void OnDispatch(const DispatchSpan& span) override {
     CHECK(span.begin_ns <= span.end_ns);
     CHECK(span.begin_ns >= last_end_[span.cpu]);  // no two at once on a CPU
     last_end_[span.cpu] = span.end_ns;
     if (span.thread == kNoThread) return;
-    on_cpu_ns_[span.thread] += span.end_ns - span.begin_ns;
+    on_cpu_ns_[span.thread] += span.end_ns - span.begin_ns - span.interrupts_ns;
     if (!span.counts.empty()) faults_[span.thread] += span.counts[2];
   }
   void OnSegment(const SegmentSpan& span) override {
     CHECK(span.begin_ns <= span.end_ns);
     ++segments_;
   }
-  std::map<std::uint32_t, std::uint64_t> last_end_;
-  std::map<ThreadIndex, std::uint64_t> on_cpu_ns_, faults_;
+  void OnInterrupt(const InterruptSpan& span) override {
+    CHECK(span.begin_ns <= span.end_ns);
+    ++segments_;
+  }
+  void OnWait(const WaitSpan& span) override {
+    CHECK(span.begin_ns < span.end_ns);
+    wait_ns_[span.thread] += span.end_ns - span.begin_ns;
+  }
+  std::map<std::uint32_t, std::uint64_t> last_end_, last_charge_;
+  std::map<ThreadIndex, std::uint64_t> on_cpu_ns_, faults_, wait_ns_,
+      charged_ns_;
+  std::map<std::pair<std::uint32_t, Account>, std::uint64_t> time_, counts_;
+  std::map<std::pair<std::uint32_t, ThreadIndex>, std::uint64_t>
+      charged_counts_;
   std::uint64_t segments_ = 0;
 };
+
+// By CPU for time, by event for counts.
+std::uint64_t Charged(
+    std::map<std::pair<std::uint32_t, Account>, std::uint64_t>& sums,
+    std::size_t of, Account account) {
+  return sums[{static_cast<std::uint32_t>(of), account}];
+}
+
+// Charges are the books, record by record: whatever was lost.
+void CheckCharges(const Report& report, Sums& sums) {
+  for (const CpuRow& row : report.cpu_rows) {
+    CHECK(Charged(sums.time_, row.cpu, Account::kProcesses) == row.busy_ns);
+    CHECK(Charged(sums.time_, row.cpu, Account::kIdle) == row.idle_ns);
+    CHECK(Charged(sums.time_, row.cpu, Account::kInterrupts) ==
+          row.interrupts_ns);
+    CHECK(Charged(sums.time_, row.cpu, Account::kOutside) == row.outside_ns);
+    CHECK(Charged(sums.time_, row.cpu, Account::kUnattributed) ==
+          row.unattributed_ns);
+  }
+  for (std::size_t event = 0; event < report.books.size(); ++event) {
+    const Books& books = report.books[event];
+    CHECK(Charged(sums.counts_, event, Account::kProcesses) == books.processes);
+    CHECK(Charged(sums.counts_, event, Account::kIdle) == books.idle);
+    CHECK(Charged(sums.counts_, event, Account::kInterrupts) ==
+          books.interrupts);
+    CHECK(Charged(sums.counts_, event, Account::kOutside) == books.outside);
+    CHECK(Charged(sums.counts_, event, Account::kUnattributed) ==
+          books.unattributed);
+  }
+  for (const ThreadRow& row : report.threads) {
+    CHECK(sums.charged_ns_[row.index] == row.on_cpu_ns.value_or(0));
+    CHECK(sums.wait_ns_[row.index] == row.wait_ns.value_or(0));
+    for (std::size_t event = 0; event < row.counts.size(); ++event) {
+      CHECK(sums.charged_counts_[{static_cast<std::uint32_t>(event),
+                                  row.index}] == row.counts[event].value_or(0));
+    }
+  }
+}
 
 TEST_CASE("observer: spans add up to the tables", "[rmap][property]") {
   const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, 60)));
   CAPTURE(seed);
-  SimulationOptions options = RandomOptions(seed);
-  options.interrupts = false;  // within a dispatch's span, but not its thread's
-  Simulation run = Simulate(options);
+  Simulation run = Simulate(RandomOptions(seed));
   Sums sums;
   const Report report = MustReconstruct(*run.trace, &sums);
+  CheckCharges(report, sums);
   for (const ThreadRow& row : report.threads) {
     CHECK(sums.on_cpu_ns_[row.index] == row.on_cpu_ns);
     CHECK(sums.faults_[row.index] == row.counts[2]);
@@ -425,6 +494,19 @@ TEST_CASE("observer: spans add up to the tables", "[rmap][property]") {
   std::uint64_t calls = 0;
   for (const SegmentRow& row : report.segments) calls += row.calls;
   CHECK(sums.segments_ == calls);
+}
+
+TEST_CASE("observer: charges are the books, records lost or not",
+          "[rmap][property]") {
+  const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, 200)));
+  const bool declare = GENERATE(false, true);
+  CAPTURE(seed, declare);
+  Simulation run = Simulate(RandomOptions(seed));
+  std::mt19937 random(seed);
+  run.trace->Remove([&](std::size_t) { return random() % 20 == 0; }, declare);
+  Sums sums;
+  const Report report = MustReconstruct(*run.trace, &sums);
+  CheckCharges(report, sums);
 }
 
 }  // namespace

@@ -281,7 +281,9 @@ void SyntheticTrace::Replay(rmap::TimelineObserver& observer) const {
                             .end_ns = truth.end_ns,
                             .end_state = 0,
                             .counts = truth.counts,
-                            .inferred = truth.inferred,
+                            .interrupts_ns = 0,
+                            .begin_inferred = truth.inferred,
+                            .end_inferred = truth.inferred,
                             .outside = false});
                      }});
   }

@@ -76,7 +76,8 @@ void IndexBuilder::OnDispatch(const rmap::DispatchSpan& span) {
                     .key = Number(span.thread),
                     .flags = 0};
   See(leaf.begin_ns, leaf.end_ns);
-  if (span.inferred) leaf.flags |= kLeafBeginInferred | kLeafEndInferred;
+  if (span.begin_inferred) leaf.flags |= kLeafBeginInferred;
+  if (span.end_inferred) leaf.flags |= kLeafEndInferred;
   if (span.outside) {
     leaf.flags |= kLeafOutside;
   } else if (nobody) {
