@@ -28,7 +28,7 @@ std::uint32_t HookOf(std::uint32_t segment) {
 
 struct OpenCall {
   std::uint32_t segment;  // index into kSegmentNames
-  std::uint64_t begin_ns;
+  std::uint64_t begin_ns, on_cpu_ns;
 };
 
 struct SimThread {
@@ -83,6 +83,8 @@ class Machine {
   }
 
   void AdvanceTo(std::uint64_t time_ns);
+  // The machine as it is now, until `end_ns`.
+  TrueInstant Instant(std::uint64_t end_ns) const;
   void Count(std::uint32_t cpu, std::size_t event, std::uint64_t amount);
   Counters Values(std::uint32_t cpu) const {
     Counters values(counters_[cpu].begin(), counters_[cpu].end());
@@ -170,8 +172,48 @@ void Machine::Count(std::uint32_t cpu, std::size_t event,
   }
 }
 
+TrueInstant Machine::Instant(std::uint64_t end_ns) const {
+  TrueInstant instant{};
+  instant.begin_ns = now_ns_;
+  instant.end_ns = end_ns;
+  instant.total = truth_.total;
+  for (std::uint32_t cpu = 0; cpu < options_.cpus; ++cpu) {
+    TrueInstant::Cpu& now = instant.cpus.emplace_back();
+    const bool recorded = IsRecorded(running_[cpu]);
+    now.outside = options_.command_scope && !recorded;
+    now.tid = recorded ? static_cast<std::int32_t>(TidOf(running_[cpu])) : 0;
+    for (const OpenCall& call : work_[cpu].stack) {
+      now.interrupts.push_back(Name(call.segment));
+    }
+    now.interrupts_ns = truth_.interrupts_ns[cpu];
+  }
+  for (const SimThread& thread : threads_) {
+    if (!thread.live || (options_.command_scope && !thread.in_scope)) continue;
+    const bool has_cpu = thread.cpu >= 0;
+    TrueInstant::Thread& now = instant.threads.emplace_back();
+    now.pid = thread.pid;
+    now.tid = thread.tid;
+    now.cpu = thread.cpu;
+    now.on_cpu =
+        has_cpu && work_[static_cast<std::size_t>(thread.cpu)].stack.empty();
+    now.waiting = !has_cpu && thread.counts_wait;
+    now.on_cpu_ns = thread.truth.on_cpu_ns;
+    now.wait_ns = thread.truth.wait_ns;
+    now.dispatches = thread.truth.dispatches;
+    now.counts = thread.truth.counts;
+    for (const OpenCall& call : thread.stack) {
+      now.open.push_back({Name(call.segment), call.begin_ns,
+                          thread.truth.on_cpu_ns - call.on_cpu_ns});
+    }
+  }
+  return instant;
+}
+
 void Machine::AdvanceTo(std::uint64_t time_ns) {
   const std::uint64_t step_ns = time_ns - now_ns_;
+  if (options_.instants && step_ns != 0) {
+    truth_.instants.push_back(Instant(time_ns));
+  }
   now_ns_ = time_ns;
   if (step_ns == 0) return;
   for (std::uint32_t cpu = 0; cpu < options_.cpus; ++cpu) {
@@ -339,7 +381,7 @@ void Machine::Enter(SimThread& thread) {
 }
 
 void Machine::EnterSegment(SimThread& thread, std::uint32_t segment) {
-  thread.stack.push_back({segment, now_ns_});
+  thread.stack.push_back({segment, now_ns_, thread.truth.on_cpu_ns});
   TrueProcess& process = truth_.processes[thread.process];
   ++process.by_path[PathOf(thread, thread.stack.size())].calls;
   ++process.by_segment[Name(segment)].calls;

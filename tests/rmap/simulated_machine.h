@@ -43,6 +43,34 @@ struct TrueProcess {
   std::map<std::string, TrueSegment> by_path;     // "sim:a > sim:b"
 };
 
+// The machine from one instant to the next at which something happens; times
+// and sums are those of the begin.
+struct TrueInstant {
+  struct Call {
+    std::string segment;  // "sim:a"
+    std::uint64_t begin_ns, on_cpu_ns;
+  };
+  struct Thread {
+    std::int32_t pid, tid;
+    int cpu;       // -1: on none
+    bool on_cpu;   // and no interrupt has it
+    bool waiting;  // runnable, on no CPU
+    std::uint64_t on_cpu_ns, wait_ns, dispatches;
+    SimulatedCounts counts;
+    std::vector<Call> open;  // outermost first
+  };
+  struct Cpu {
+    bool outside;      // the recorded command's, not; idle included
+    std::int32_t tid;  // 0: idle, or outside
+    std::vector<std::string> interrupts;  // outermost first
+    std::uint64_t interrupts_ns;
+  };
+  std::uint64_t begin_ns, end_ns;
+  std::vector<Cpu> cpus;
+  std::vector<Thread> threads;  // alive and recorded
+  SimulatedCounts total;
+};
+
 struct Truth {
   std::vector<TrueThread> threads;
   std::vector<TrueProcess> processes;
@@ -54,6 +82,7 @@ struct Truth {
   std::uint64_t on_cpu_in_segments = 0;
   std::uint64_t duration_ns = 0;
   std::uint64_t cycles_in_turns = 0;  // counted while event set 0 was on
+  std::vector<TrueInstant> instants;  // if asked for; without a hole
 };
 
 struct SimulationOptions {
@@ -71,6 +100,7 @@ struct SimulationOptions {
   // cycles are counted in turns, as event set 0 of two; the others are always
   // on.
   bool event_sets = false;
+  bool instants = false;  // fill Truth::instants
 };
 
 struct Simulation {
