@@ -10,6 +10,7 @@
 #include "viewer/index/index_builder.h"
 #include "viewer/index/instant_state.h"
 #include "viewer/index/interval_row.h"
+#include "viewer/index/nearest_step.h"
 #include "viewer/index/range_totals.h"
 #include "viewer/index/tile.h"
 
@@ -36,8 +37,8 @@ void AskEverything(const TimelineIndex& index) {
     const std::uint64_t at_ns = index.duration_ns() / 8 * part;
     (void)StateAt(index, at_ns);
     (void)TotalsIn(index, {at_ns / 2, at_ns});
-    (void)NearestStep(index, at_ns, true, ~0u, std::nullopt);
-    (void)NearestStep(index, at_ns, false, ~0u, std::nullopt);
+    (void)NearestStep(index, at_ns, true, ~0u);
+    (void)NearestStep(index, at_ns, false, ~0u);
   }
 }
 

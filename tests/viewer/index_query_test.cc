@@ -12,6 +12,7 @@
 #include "viewer/index/instant_state.h"
 #include "viewer/index/interval_row.h"
 #include "viewer/index/interval_summary.h"
+#include "viewer/index/nearest_step.h"
 #include "viewer/index/range_totals.h"
 #include "viewer/index/tile.h"
 
@@ -519,15 +520,14 @@ TEST_CASE("step: visits every boundary in order, and back again",
   edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
   const std::uint32_t all = kStepDispatch | kStepSegment | kStepHook;
   std::vector<std::uint64_t> forward{edges.front()};
-  while (const auto step = NearestStep(*built.index, forward.back(), true, all,
-                                       std::nullopt)) {
+  while (const auto step =
+             NearestStep(*built.index, forward.back(), true, all)) {
     forward.push_back(step->time_ns);
     REQUIRE(forward.size() <= edges.size());
   }
   CHECK(forward == edges);
   std::vector<std::uint64_t> back{edges.back()};
-  while (const auto step =
-             NearestStep(*built.index, back.back(), false, all, std::nullopt)) {
+  while (const auto step = NearestStep(*built.index, back.back(), false, all)) {
     back.push_back(step->time_ns);
     REQUIRE(back.size() <= edges.size());
   }

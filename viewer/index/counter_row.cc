@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "viewer/index/forest.h"
+#include "viewer/index/visit_count.h"
 
 namespace countrace::viewer {
 namespace {
@@ -27,13 +28,16 @@ std::uint64_t CounterRow::FirstAfter(std::uint64_t time_ns,
   if (low > 0 && leaf(low - 1).time_ns > time_ns) low = 0;  // useless hint
   std::uint64_t step = 1;
   std::uint64_t high = low;
+  std::uint64_t visits = 1;
   while (high < entry_.leaves && leaf(high).time_ns <= time_ns) {
+    ++visits;
     low = high + 1;
     high += step;
     step *= 2;
   }
   high = std::min(high, entry_.leaves);
   while (low < high) {
+    ++visits;
     const std::uint64_t middle = low + (high - low) / 2;
     if (leaf(middle).time_ns <= time_ns) {
       low = middle + 1;
@@ -41,28 +45,30 @@ std::uint64_t CounterRow::FirstAfter(std::uint64_t time_ns,
       high = middle;
     }
   }
+  VisitCount() += visits;
   return low;
 }
 
 CounterRow::Value CounterRow::Before(std::uint64_t time_ns, std::uint32_t event,
                                      std::uint64_t* hint) const {
-  if (entry_.leaves == 0) return {0, false, true};
+  if (entry_.leaves == 0) return {0, false, true, false};
   const std::uint64_t next = FirstAfter(time_ns, hint == nullptr ? 0 : *hint);
   if (hint != nullptr) *hint = next;
-  if (next == 0) return {0, false, true};
+  if (next == 0) return {0, false, true, true};
   const CounterLeaf& last = leaf(next - 1);
   const double base = static_cast<double>(value(next - 1, event));
   if (next == entry_.leaves) {
-    return {base, false, time_ns > last.time_ns};
+    const bool after = time_ns > last.time_ns;
+    return {base, false, after, after};
   }
   const CounterLeaf& after = leaf(next);
   const bool gap = ((after.gaps >> event) & 1) != 0;
-  if (time_ns == last.time_ns || gap) return {base, false, gap};
+  if (time_ns == last.time_ns || gap) return {base, false, gap, false};
   const double share = static_cast<double>(time_ns - last.time_ns) /
                        static_cast<double>(std::max<std::uint64_t>(
                            after.time_ns - last.time_ns, 1));
   const double step = static_cast<double>(value(next, event)) - base;
-  return {base + step * share, step != 0, false};
+  return {base + step * share, step != 0, false, false};
 }
 
 void CounterRow::AddStep(std::uint64_t step, std::uint32_t event,

@@ -21,6 +21,7 @@ class CounterRow {
     double count;    // since the first dump
     bool estimated;  // between two dumps
     bool gap;        // before the first dump, after the last, or not counted
+    bool outside;    // gap, but only as nothing was being counted there
   };
   Value Before(std::uint64_t time_ns, std::uint32_t event,
                std::uint64_t* hint = nullptr) const;

@@ -14,7 +14,7 @@ namespace countrace::viewer {
 inline constexpr char kIndexFile[] = ".timeline.pvx";
 inline constexpr std::uint64_t kIndexMagic = 0x3130787650747463;  // "ctPvx01"
 // Raised with every change of a structure below; another version is rebuilt.
-inline constexpr std::uint32_t kIndexVersion = 1;
+inline constexpr std::uint32_t kIndexVersion = 2;
 
 inline constexpr std::uint32_t kNoKey = 0xffffffffu;
 inline constexpr std::uint64_t kUnknownTime = ~std::uint64_t{0};
@@ -67,14 +67,22 @@ static_assert(sizeof(FileHeader) == 88 + 24 * kSections + 8);
 enum class RowKind : std::uint32_t {
   kQuality = 0,     // merged loss intervals; key = LossEntry; extra = count
   kCpu = 1,         // dispatches on one CPU; key = thread
-  kThreadRun = 2,   // dispatches of one thread; key = CPU; extras = counts
+  kThreadRun = 2,   // dispatches of one thread; key = CPU; extras = counts,
+                    // then ns of interrupts (RunInterrupts())
   kHook = 3,        // point hooks of one thread; key = hook id
   kSegment = 4,     // segments of one thread at one depth; key = hook id;
                     // extra = on-CPU ns (kUnknownTime: unknown)
   kIdleRun = 5,     // idle of one CPU, with counts; not drawn
   kOutsideRun = 6,  // outside the recorded command, one CPU; not drawn
   kCounter = 7,     // counter dumps of one CPU (CounterLeaf)
+  kThreadWait = 8,  // one thread runnable, on no CPU
+  kInterrupt = 9,   // interrupt handlers of one CPU at one depth; key = hook id
+  kInterruptTime = 10,  // time of one CPU charged to interrupts
 };
+inline constexpr RowKind kLastRowKind = RowKind::kInterruptTime;
+
+// Extras of a row of the kinds k...Run.
+constexpr std::uint32_t RunExtras(std::uint32_t events) { return events + 1; }
 
 enum RowFlags : std::uint32_t {
   kRowCountsUnknown = 1u << 0,  // some leaf has no counts: sums are too low
@@ -105,6 +113,8 @@ enum LeafFlags : std::uint32_t {
   kLeafOutside = 1u << 3,
   kLeafDisplaced = 1u << 4,  // drawn below its depth: it overlapped
   kLeafCountsUnknown = 1u << 5,
+  // kThreadRun: how the thread left its CPU, a logformat::SwitchState.
+  kLeafEndStateShift = 16,
 };
 
 struct IntervalLeaf {
@@ -192,8 +202,9 @@ struct ThreadEntry {
   std::uint32_t listed;
   NameRef comm;
   std::uint64_t on_cpu_ns;
+  std::uint64_t first_seen_ns, last_seen_ns;
 };
-static_assert(sizeof(ThreadEntry) == 32);
+static_assert(sizeof(ThreadEntry) == 48);
 struct HookEntry {
   std::uint32_t id, kind;  // logformat::HookKind
   NameRef name, location;

@@ -132,7 +132,9 @@ class Assembler {
                           .process = static_cast<std::uint32_t>(row.process),
                           .listed = 1,
                           .comm = strings_.Add(row.comm),
-                          .on_cpu_ns = row.on_cpu_ns.value_or(kUnknownTime)};
+                          .on_cpu_ns = row.on_cpu_ns.value_or(kUnknownTime),
+                          .first_seen_ns = Relative(row.first_seen_ns),
+                          .last_seen_ns = Relative(row.last_seen_ns)};
       thread_order_[number] =
           static_cast<std::uint32_t>(&row - in_.report.threads.data());
     }
@@ -152,12 +154,12 @@ class Assembler {
   }
 
   // Display order: CPUs, then threads by on-CPU time (the report's order) with
-  // run, hooks and depths together, then what is not drawn by itself.
+  // run, hooks, depths and waits together, then what is not drawn by itself.
   void SortRows() {
     const auto rank = [this](const CollectedRow& row) {
-      const bool of_thread = row.kind == RowKind::kThreadRun ||
-                             row.kind == RowKind::kHook ||
-                             row.kind == RowKind::kSegment;
+      const bool of_thread =
+          row.kind == RowKind::kThreadRun || row.kind == RowKind::kHook ||
+          row.kind == RowKind::kSegment || row.kind == RowKind::kThreadWait;
       const std::uint32_t part = row.kind == RowKind::kCpu ? 0
                                  : of_thread               ? 1
                                                            : 2;
@@ -319,7 +321,7 @@ class Assembler {
       if (row.extras != 0) {
         std::memcpy(extras.data(), bytes + sizeof(leaf), 8 * extras.size());
       }
-      if (row.kind == RowKind::kSegment) {
+      if (row.kind == RowKind::kSegment || row.kind == RowKind::kInterrupt) {
         std::uint32_t parent_key = kNoKey;
         // Both rows are in time order: the parent only moves forward.
         while (above_next != nullptr && LeafAt(above).end_ns <= leaf.begin_ns &&
@@ -372,7 +374,9 @@ class Assembler {
       GroupEntry group{.row = static_cast<std::uint32_t>(rows_.size()),
                        .key = keys.first,
                        .parent = keys.second,
-                       .process = ProcessOf(entry.owner),
+                       .process = entry.kind == RowKind::kInterrupt
+                                      ? kNoKey
+                                      : ProcessOf(entry.owner),
                        .count = list.size(),
                        .posting_offset = out_.offset(),
                        .prefix_offset = 0};

@@ -96,9 +96,9 @@ void IndexBuilder::OnDispatch(const rmap::DispatchSpan& span) {
 
   const bool own_row = !nobody && !span.outside;
   CollectedRow& run =
-      own_row ? Row(RowKind::kThreadRun, leaf.key, 0, events_)
+      own_row ? Row(RowKind::kThreadRun, leaf.key, 0, RunExtras(events_))
               : Row(span.outside ? RowKind::kOutsideRun : RowKind::kIdleRun,
-                    span.cpu, 0, events_);
+                    span.cpu, 0, RunExtras(events_));
   if (leaf.begin_ns < run.last_end_ns) {
     // One thread on two CPUs at once.
     ++oddities_.clipped;
@@ -106,8 +106,52 @@ void IndexBuilder::OnDispatch(const rmap::DispatchSpan& span) {
     leaf.end_ns = std::max(leaf.begin_ns, leaf.end_ns);
   }
   leaf.key = span.cpu;
+  if (own_row) {
+    leaf.flags |= std::uint32_t{span.end_state} << kLeafEndStateShift;
+  }
   if (!counted && events_ > 0) run.flags |= kRowCountsUnknown;
-  AppendInterval(run, leaf, counted ? span.counts.data() : nullptr);
+  run_extras_.assign(RunExtras(events_), 0);
+  if (counted) {
+    std::copy(span.counts.begin(), span.counts.end(), run_extras_.begin());
+  }
+  run_extras_.back() =
+      std::min(span.interrupts_ns, leaf.end_ns - leaf.begin_ns);
+  AppendInterval(run, leaf, run_extras_.data());
+}
+
+void IndexBuilder::OnTime(const rmap::TimeCharge& charge) {
+  if (charge.account != rmap::Account::kInterrupts) return;
+  CollectedRow& row = Row(RowKind::kInterruptTime, charge.cpu, 0, 0);
+  const std::uint64_t begin_ns = std::max(charge.begin_ns, row.last_end_ns);
+  if (begin_ns >= charge.end_ns) return;
+  See(begin_ns, charge.end_ns);
+  AppendInterval(row,
+                 {.begin_ns = begin_ns,
+                  .end_ns = charge.end_ns,
+                  .key = charge.cpu,
+                  .flags = 0},
+                 nullptr);
+}
+
+void IndexBuilder::OnWait(const rmap::WaitSpan& span) {
+  CollectedRow& row = Row(RowKind::kThreadWait, Number(span.thread), 0, 0);
+  const std::uint64_t begin_ns = std::max(span.begin_ns, row.last_end_ns);
+  if (begin_ns >= span.end_ns) return;
+  See(begin_ns, span.end_ns);
+  AppendInterval(
+      row, {.begin_ns = begin_ns, .end_ns = span.end_ns, .key = 0, .flags = 0},
+      nullptr);
+}
+
+void IndexBuilder::OnInterrupt(const rmap::InterruptSpan& span) {
+  IntervalLeaf leaf{.begin_ns = span.begin_ns,
+                    .end_ns = std::max(span.begin_ns, span.end_ns),
+                    .key = span.hook_id,
+                    .flags = 0};
+  See(leaf.begin_ns, leaf.end_ns);
+  if (span.end_inferred) leaf.flags |= kLeafEndInferred;
+  AppendNested(RowKind::kInterrupt, span.cpu, span.depth, leaf,
+               leaf.end_ns - leaf.begin_ns);
 }
 
 void IndexBuilder::OnSegment(const rmap::SegmentSpan& span) {
@@ -118,19 +162,25 @@ void IndexBuilder::OnSegment(const rmap::SegmentSpan& span) {
   See(leaf.begin_ns, leaf.end_ns);
   if (span.begin_inferred) leaf.flags |= kLeafBeginInferred;
   if (span.end_inferred) leaf.flags |= kLeafEndInferred;
-  const std::uint64_t on_cpu_ns = span.on_cpu_ns.value_or(kUnknownTime);
+  AppendNested(RowKind::kSegment, Number(span.thread), span.depth, leaf,
+               span.on_cpu_ns.value_or(kUnknownTime));
+}
+
+void IndexBuilder::AppendNested(RowKind kind, std::uint32_t owner,
+                                std::uint32_t at_depth, IntervalLeaf leaf,
+                                std::uint64_t extra) {
   // A call that began before the trace may enclose calls already delivered at
   // its depth: it goes into the first deeper row where it fits, so that no
   // time is lost.
-  for (std::uint32_t depth = std::min(span.depth, kMaxDepth - 1);
+  for (std::uint32_t depth = std::min(at_depth, kMaxDepth - 1);
        depth < kMaxDepth; ++depth) {
-    CollectedRow& row = Row(RowKind::kSegment, Number(span.thread), depth, 1);
+    CollectedRow& row = Row(kind, owner, depth, 1);
     if (leaf.begin_ns < row.last_end_ns) continue;
-    if (depth != span.depth) {
+    if (depth != at_depth) {
       leaf.flags |= kLeafDisplaced;
       ++oddities_.displaced;
     }
-    AppendInterval(row, leaf, &on_cpu_ns);
+    AppendInterval(row, leaf, &extra);
     return;
   }
   ++oddities_.too_deep;

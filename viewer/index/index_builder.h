@@ -58,7 +58,10 @@ class IndexBuilder final : public rmap::TimelineObserver {
   static absl::StatusOr<std::unique_ptr<IndexBuilder>> Create(
       std::uint32_t events, const std::string& directory);
 
+  void OnTime(const rmap::TimeCharge& charge) override;
   void OnDispatch(const rmap::DispatchSpan& span) override;
+  void OnWait(const rmap::WaitSpan& span) override;
+  void OnInterrupt(const rmap::InterruptSpan& span) override;
   void OnSegment(const rmap::SegmentSpan& span) override;
   void OnHook(const rmap::HookHit& hit) override;
   void OnCounters(const rmap::CounterDump& dump) override;
@@ -78,6 +81,9 @@ class IndexBuilder final : public rmap::TimelineObserver {
   // `extras` may be null: zeros.
   void AppendInterval(CollectedRow& row, IntervalLeaf leaf,
                       const std::uint64_t* extras);
+  // Into the row of `kind` at `depth`, or the first deeper one where it fits.
+  void AppendNested(RowKind kind, std::uint32_t owner, std::uint32_t depth,
+                    IntervalLeaf leaf, std::uint64_t extra);
   void See(std::uint64_t begin_ns, std::uint64_t end_ns);
 
   std::uint32_t events_;
@@ -91,6 +97,7 @@ class IndexBuilder final : public rmap::TimelineObserver {
   std::uint64_t first_ns_ = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t last_ns_ = 0;
   std::vector<std::byte> scratch_;
+  std::vector<std::uint64_t> run_extras_;
 };
 
 }  // namespace countrace::viewer

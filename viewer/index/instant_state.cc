@@ -1,181 +1,302 @@
 #include "viewer/index/instant_state.h"
 
-#include <unordered_map>
+#include <algorithm>
+#include <utility>
 
+#include "logformat/packet_layout.h"
 #include "viewer/index/counter_row.h"
 #include "viewer/index/interval_row.h"
-#include "viewer/index/point_row.h"
+#include "viewer/index/thread_run.h"
 
 namespace countrace::viewer {
 namespace {
 
-CpuState StateOfCpu(const IntervalRow& row, std::uint64_t time_ns) {
-  CpuState state;
-  state.cpu = row.entry().owner;
-  const std::optional<std::uint64_t> number = row.Covering(time_ns);
-  if (!number) return state;
-  const IntervalLeaf& leaf = row.leaf(*number);
-  state.known = true;
-  state.flags = leaf.flags;
-  if ((leaf.flags & (kLeafIdle | kLeafOutside)) == 0) state.thread = leaf.key;
-  state.begin_ns = leaf.begin_ns;
-  state.end_ns = leaf.end_ns;
-  return state;
-}
-
-// Keeps the nearer of two steps.
-class Nearest {
- public:
-  Nearest(std::uint64_t time_ns, bool forward)
-      : time_ns_(time_ns), forward_(forward) {}
-  void Offer(const Step& step) {
-    if (forward_ ? step.time_ns <= time_ns_ : step.time_ns >= time_ns_) return;
-    if (!best_ || (forward_ ? step.time_ns < best_->time_ns
-                            : step.time_ns > best_->time_ns)) {
-      best_ = step;
-    }
-  }
-  const std::optional<Step>& best() const { return best_; }
-
- private:
-  std::uint64_t time_ns_;
-  bool forward_;
-  std::optional<Step> best_;
+// The rows of one thread, which are neighbours.
+struct ThreadRows {
+  std::uint32_t thread = kNoKey;
+  std::optional<std::uint32_t> run, wait;
+  std::vector<std::uint32_t> segments;
 };
 
-void OfferIntervals(const IntervalRow& row, std::uint32_t row_number,
-                    std::uint64_t time_ns, bool forward, Nearest& nearest) {
-  if (row.size() == 0) return;
-  // Leaves do not overlap, so the nearest begin and end are in the leaves
-  // around `time_ns`; leaves of no length may share it, hence the walk.
-  std::uint64_t number = row.FirstBeginning(forward ? time_ns + 1 : time_ns);
-  const auto offer = [&](std::uint64_t at) {
-    const IntervalLeaf& leaf = row.leaf(at);
-    nearest.Offer({leaf.begin_ns, row_number, at, false});
-    nearest.Offer({leaf.end_ns, row_number, at, true});
-  };
-  if (number < row.size()) offer(number);
-  for (int back = 0; back < 2 && number > 0; ++back) offer(--number);
-}
+class StateReader {
+ public:
+  StateReader(const TimelineIndex& index, std::uint64_t time_ns,
+              const StateOptions& options)
+      : index_(index), options_(options), interrupts_(index) {
+    state_.time_ns = time_ns;
+    const std::uint64_t until_ns = std::min(time_ns, index.duration_ns());
+    state_.window_begin_ns = until_ns - std::min(until_ns, options.window_ns);
+    state_.events.resize(index.header().events);
+  }
 
-void OfferPoints(const PointRow& row, std::uint32_t row_number,
-                 std::uint64_t time_ns, bool forward, Nearest& nearest) {
-  const std::uint64_t at = row.FirstAt(forward ? time_ns + 1 : time_ns);
-  if (forward ? at >= row.points().size() : at == 0) return;
-  const std::uint64_t number = forward ? at : at - 1;
-  nearest.Offer({row.points()[number].time_ns, row_number, number, false});
-}
+  InstantState Read() {
+    for (std::uint32_t number = 0; number < index_.rows().size(); ++number) {
+      ReadRow(number, index_.rows()[number]);
+    }
+    EndThread();
+    if (state_.in_loss) FindLosses();
+    return std::move(state_);
+  }
+
+ private:
+  void ReadRow(std::uint32_t number, const RowEntry& entry) {
+    switch (entry.kind) {
+      case RowKind::kQuality:
+        state_.in_loss =
+            IntervalRow(index_, number).Covering(state_.time_ns).has_value();
+        break;
+      case RowKind::kCpu:
+        state_.cpus.push_back(StateOfCpu(number));
+        break;
+      case RowKind::kInterrupt:
+        for (CpuState& cpu : state_.cpus) {
+          if (cpu.cpu == entry.owner) AddOpen(number, nullptr, cpu.interrupts);
+        }
+        break;
+      case RowKind::kThreadRun:
+        RowsOf(entry.owner).run = number;
+        break;
+      case RowKind::kThreadWait:
+        RowsOf(entry.owner).wait = number;
+        break;
+      case RowKind::kSegment:
+        RowsOf(entry.owner).segments.push_back(number);
+        break;
+      case RowKind::kHook:
+        RowsOf(entry.owner);
+        break;
+      case RowKind::kCounter:
+        ReadCounters(CounterRow(index_, number));
+        break;
+      case RowKind::kIdleRun:
+      case RowKind::kOutsideRun:
+      case RowKind::kInterruptTime:
+        break;
+    }
+  }
+
+  CpuState StateOfCpu(std::uint32_t number) const {
+    const IntervalRow row(index_, number);
+    CpuState state;
+    state.cpu = row.entry().owner;
+    state.in_interrupt = interrupts_.IsIn(state.cpu, state_.time_ns);
+    state.interrupts_ns = interrupts_.TimeBefore(state.cpu, state_.time_ns);
+    const std::optional<std::uint64_t> stay = row.Covering(state_.time_ns);
+    if (!stay) return state;
+    const IntervalLeaf& leaf = row.leaf(*stay);
+    state.known = true;
+    state.flags = leaf.flags;
+    if ((leaf.flags & (kLeafIdle | kLeafOutside)) == 0) state.thread = leaf.key;
+    state.begin_ns = leaf.begin_ns;
+    state.end_ns = leaf.end_ns;
+    return state;
+  }
+
+  void ReadCounters(const CounterRow& row) {
+    state_.counter_cpus.push_back(row.cpu());
+    for (std::uint32_t event = 0; event < state_.events.size(); ++event) {
+      EventState& sum = state_.events[event];
+      const CounterRow::Value value = row.Before(state_.time_ns, event);
+      sum.count += value.count;
+      sum.estimated |= value.estimated;
+      // Before its first dump and after its last one a CPU counts nothing.
+      sum.gap |= value.gap && !value.outside;
+      sum.by_cpu.push_back(value.count);
+      const std::uint64_t end_ns =
+          std::min(state_.time_ns, index_.duration_ns());
+      if (end_ns <= state_.window_begin_ns) continue;
+      const CounterRow::Value before =
+          row.Before(state_.window_begin_ns, event);
+      const bool first = state_.counter_cpus.size() == 1;
+      if (value.gap || before.gap || (!first && !sum.rate)) {
+        sum.rate.reset();
+        continue;
+      }
+      sum.rate = sum.rate.value_or(0) +
+                 (value.count - before.count) * 1e9 /
+                     static_cast<double>(end_ns - state_.window_begin_ns);
+    }
+  }
+
+  // --- Threads ---------------------------------------------------------------
+
+  ThreadRows& RowsOf(std::uint32_t thread) {
+    if (thread != rows_.thread) {
+      EndThread();
+      rows_ = {};
+      rows_.thread = thread;
+    }
+    return rows_;
+  }
+
+  void EndThread() {
+    if (rows_.thread == kNoKey) return;
+    ThreadState thread;
+    thread.thread = rows_.thread;
+    std::optional<ThreadRun> run;
+    if (rows_.run) run.emplace(index_, *rows_.run, interrupts_);
+    for (const std::uint32_t number : rows_.segments) {
+      AddOpen(number, run ? &*run : nullptr, thread.open);
+    }
+    FindRunState(run ? &*run : nullptr, thread);
+    if (!IsWanted(thread)) {
+      if (IsAlive(thread)) ++state_.threads_not_shown;
+      return;
+    }
+    if (state_.threads.size() >= kMaxStateThreads) {
+      ++state_.threads_left_out;
+      return;
+    }
+    if (run) AddSums(*run, thread);
+    state_.threads.push_back(std::move(thread));
+  }
+
+  bool IsAlive(const ThreadState& thread) const {
+    if (thread.state != RunState::kUnknown) {
+      return thread.state != RunState::kEnded;
+    }
+    if (thread.thread >= index_.threads().size()) return false;
+    const ThreadEntry& entry = index_.threads()[thread.thread];
+    return entry.listed != 0 && entry.first_seen_ns <= state_.time_ns &&
+           state_.time_ns <= entry.last_seen_ns;
+  }
+
+  bool IsWanted(const ThreadState& thread) const {
+    if (!thread.open.empty()) return true;
+    switch (options_.threads) {
+      case StateThreads::kWithSegments:
+        return false;
+      case StateThreads::kActive:
+        return thread.state == RunState::kRunning ||
+               thread.state == RunState::kWaiting;
+      case StateThreads::kAll:
+        break;
+    }
+    return IsAlive(thread);
+  }
+
+  void AddOpen(std::uint32_t number, const ThreadRun* run,
+               std::vector<OpenSegment>& open) const {
+    const IntervalRow row(index_, number);
+    const std::optional<std::uint64_t> call = row.Covering(state_.time_ns);
+    if (!call) return;
+    const IntervalLeaf& leaf = row.leaf(*call);
+    OpenSegment segment{.row = number,
+                        .hook_id = leaf.key,
+                        .depth = row.entry().depth,
+                        .flags = leaf.flags,
+                        .begin_ns = leaf.begin_ns,
+                        .end_ns = leaf.end_ns,
+                        .on_cpu_ns = std::nullopt};
+    if (run != nullptr && (leaf.flags & kLeafBeginInferred) == 0) {
+      segment.on_cpu_ns =
+          run->OnCpuBefore(state_.time_ns) - run->OnCpuBefore(leaf.begin_ns);
+    }
+    open.push_back(segment);
+  }
+
+  void FindRunState(const ThreadRun* run, ThreadState& thread) const {
+    if (rows_.wait) {
+      const IntervalRow waits(index_, *rows_.wait);
+      if (const auto wait = waits.Covering(state_.time_ns)) {
+        thread.state = RunState::kWaiting;
+        thread.since_ns = waits.leaf(*wait).begin_ns;
+      }
+      thread.wait_ns = waits.Before(state_.time_ns, 0).value;
+    }
+    if (run == nullptr) return;
+    const IntervalRow& stays = run->stays();
+    // The last stay that has begun; one of no length is over.
+    std::uint64_t begun = stays.FirstBeginning(state_.time_ns + 1);
+    if (begun == 0) return;
+    const IntervalLeaf& stay = stays.leaf(begun - 1);
+    thread.cpu = stay.key;
+    if (state_.time_ns < stay.end_ns) {
+      thread.state = RunState::kRunning;
+      thread.since_ns = stay.begin_ns;
+      thread.since_inferred = (stay.flags & kLeafBeginInferred) != 0;
+      return;
+    }
+    thread.end_state =
+        static_cast<std::uint16_t>(stay.flags >> kLeafEndStateShift);
+    thread.since_inferred = (stay.flags & kLeafEndInferred) != 0;
+    if (thread.state == RunState::kWaiting) return;
+    thread.since_ns = stay.end_ns;
+    thread.state = StateAfter(stay.flags, thread.end_state);
+    // What followed the last record nobody knows.
+    if (thread.since_inferred && thread.end_state == 0) {
+      thread.since_ns.reset();
+      thread.state = RunState::kUnknown;
+    }
+  }
+
+  static RunState StateAfter(std::uint32_t flags, std::uint16_t end_state) {
+    if ((end_state & logformat::kSwitchDead) != 0) return RunState::kEnded;
+    if ((end_state &
+         (logformat::kSwitchInterruptible | logformat::kSwitchUninterruptible |
+          logformat::kSwitchStopped | logformat::kSwitchTraced)) != 0) {
+      return RunState::kBlocked;
+    }
+    if ((flags & kLeafEndInferred) == 0 &&
+        (end_state == logformat::kSwitchRunnable ||
+         (end_state & logformat::kSwitchPreempted) != 0)) {
+      return RunState::kWaiting;  // for no time at all
+    }
+    return RunState::kOffCpu;
+  }
+
+  void AddSums(const ThreadRun& run, ThreadState& thread) const {
+    const IntervalRow& stays = run.stays();
+    thread.on_cpu_ns = run.OnCpuBefore(state_.time_ns);
+    if (!thread.wait_ns) thread.wait_ns = 0;
+    thread.dispatches = stays.FirstBeginning(state_.time_ns + 1);
+    thread.counts_incomplete = (stays.entry().flags & kRowCountsUnknown) != 0;
+    for (std::uint32_t event = 0; event < state_.events.size(); ++event) {
+      const IntervalRow::Cumulative sum =
+          stays.Before(state_.time_ns, 1 + event);
+      thread.counts.push_back({sum.value, sum.estimated});
+    }
+  }
+
+  void FindLosses() {
+    for (std::uint32_t i = 0; i < index_.losses().size(); ++i) {
+      const LossEntry& loss = index_.losses()[i];
+      if (loss.begin_ns <= state_.time_ns && state_.time_ns < loss.end_ns) {
+        state_.losses.push_back(i);
+      }
+    }
+  }
+
+  const TimelineIndex& index_;
+  const StateOptions options_;
+  const InterruptRows interrupts_;
+  InstantState state_;
+  ThreadRows rows_;
+};
 
 }  // namespace
 
-InstantState StateAt(const TimelineIndex& index, std::uint64_t time_ns) {
-  InstantState state;
-  state.time_ns = time_ns;
-  state.events.resize(index.header().events);
-  std::unordered_map<std::uint32_t, std::uint32_t> running;
-  for (std::uint32_t number = 0; number < index.rows().size(); ++number) {
-    const RowEntry& entry = index.rows()[number];
-    switch (entry.kind) {
-      case RowKind::kQuality:
-        state.in_loss =
-            IntervalRow(index, number).Covering(time_ns).has_value();
-        break;
-      case RowKind::kCpu: {
-        const CpuState cpu = StateOfCpu(IntervalRow(index, number), time_ns);
-        if (cpu.thread != kNoKey) running[cpu.thread] = cpu.cpu;
-        state.cpus.push_back(cpu);
-        break;
-      }
-      case RowKind::kSegment: {
-        const IntervalRow row(index, number);
-        const std::optional<std::uint64_t> open = row.Covering(time_ns);
-        if (!open) break;
-        if (state.threads.empty() ||
-            state.threads.back().thread != entry.owner) {
-          if (state.threads.size() >= kMaxStateThreads) {
-            ++state.threads_left_out;
-            break;
-          }
-          ThreadState thread;
-          thread.thread = entry.owner;
-          if (const auto cpu = running.find(entry.owner);
-              cpu != running.end()) {
-            thread.cpu = cpu->second;
-          }
-          state.threads.push_back(std::move(thread));
-        }
-        const IntervalLeaf& leaf = row.leaf(*open);
-        state.threads.back().open.push_back({.row = number,
-                                             .hook_id = leaf.key,
-                                             .depth = entry.depth,
-                                             .flags = leaf.flags,
-                                             .begin_ns = leaf.begin_ns,
-                                             .end_ns = leaf.end_ns});
-        break;
-      }
-      case RowKind::kCounter: {
-        const CounterRow row(index, number);
-        for (std::uint32_t event = 0; event < state.events.size(); ++event) {
-          const CounterRow::Value value = row.Before(time_ns, event);
-          EventState& sum = state.events[event];
-          sum.count += value.count;
-          sum.estimated |= value.estimated;
-          sum.gap |= value.gap;
-          sum.by_cpu.push_back(value.count);
-        }
-        break;
-      }
-      case RowKind::kThreadRun:
-      case RowKind::kHook:
-      case RowKind::kIdleRun:
-      case RowKind::kOutsideRun:
-        break;
-    }
+const char* RunStateName(RunState state) {
+  switch (state) {
+    case RunState::kUnknown:
+      return "unknown";
+    case RunState::kRunning:
+      return "running";
+    case RunState::kWaiting:
+      return "waiting";
+    case RunState::kBlocked:
+      return "blocked";
+    case RunState::kOffCpu:
+      return "off-cpu";
+    case RunState::kEnded:
+      return "ended";
   }
-  return state;
+  return "unknown";
 }
 
-std::optional<Step> NearestStep(const TimelineIndex& index,
-                                std::uint64_t time_ns, bool forward,
-                                std::uint32_t kinds,
-                                std::optional<std::uint32_t> only_row) {
-  Nearest nearest(time_ns, forward);
-  const auto offer = [&](std::uint32_t number) {
-    switch (index.rows()[number].kind) {
-      case RowKind::kCpu:
-      case RowKind::kThreadRun:
-        // A thread's stays are the CPUs' stays again: only if asked for.
-        if (((kinds & kStepDispatch) != 0 &&
-             index.rows()[number].kind == RowKind::kCpu) ||
-            only_row) {
-          OfferIntervals(IntervalRow(index, number), number, time_ns, forward,
-                         nearest);
-        }
-        break;
-      case RowKind::kSegment:
-        if ((kinds & kStepSegment) != 0) {
-          OfferIntervals(IntervalRow(index, number), number, time_ns, forward,
-                         nearest);
-        }
-        break;
-      case RowKind::kHook:
-        if ((kinds & kStepHook) != 0) {
-          OfferPoints(PointRow(index, number), number, time_ns, forward,
-                      nearest);
-        }
-        break;
-      default:
-        break;
-    }
-  };
-  if (only_row) {
-    if (*only_row < index.rows().size()) offer(*only_row);
-  } else {
-    for (std::uint32_t number = 0; number < index.rows().size(); ++number) {
-      offer(number);
-    }
-  }
-  return nearest.best();
+InstantState StateAt(const TimelineIndex& index, std::uint64_t time_ns,
+                     const StateOptions& options) {
+  return StateReader(index, time_ns, options).Read();
 }
 
 }  // namespace countrace::viewer

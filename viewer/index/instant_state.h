@@ -1,8 +1,13 @@
-// The machine at one instant: who runs on each CPU, which segments are open,
-// what was counted so far. O(log n) for each row.
+// The machine at one instant: who runs on each CPU, what every thread does and
+// which segments it has open for how long, what was counted so far.
+//
+// An instant is the state after all records at that time: spans are half-open.
+// Before the first record nothing is known, after the last nothing runs and the
+// counts are the trace's. Cost: O(log n) for each row of the index.
 #ifndef COUNTRACE_VIEWER_INDEX_INSTANT_STATE_H_
 #define COUNTRACE_VIEWER_INDEX_INSTANT_STATE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -11,69 +16,98 @@
 
 namespace countrace::viewer {
 
-struct CpuState {
-  std::uint32_t cpu = 0;
-  bool known = false;
-  std::uint32_t thread = kNoKey;  // kNoKey: idle or outside, see flags
-  std::uint32_t flags = 0;        // LeafFlags
-  std::uint64_t begin_ns = 0, end_ns = 0;
-};
-
 struct OpenSegment {
   std::uint32_t row;
   std::uint32_t hook_id;
   std::uint32_t depth;
   std::uint32_t flags;  // LeafFlags
   std::uint64_t begin_ns, end_ns;
+  // Inclusive, from its begin to the instant. Absent: the kernel's records are
+  // missing, or its begin is.
+  std::optional<std::uint64_t> on_cpu_ns;
+};
+
+struct CpuState {
+  std::uint32_t cpu = 0;
+  bool known = false;
+  std::uint32_t thread = kNoKey;  // kNoKey: idle or outside, see flags
+  std::uint32_t flags = 0;        // LeafFlags
+  std::uint64_t begin_ns = 0, end_ns = 0;
+  // Interrupts: one has the CPU now; handlers, outermost first; time so far.
+  bool in_interrupt = false;
+  std::vector<OpenSegment> interrupts;
+  std::uint64_t interrupts_ns = 0;
+};
+
+enum class RunState : std::uint8_t {
+  kUnknown,  // not in the trace yet, records lost, or no kernel records
+  kRunning,  // on `cpu`
+  kWaiting,  // runnable, on no CPU
+  kBlocked,  // left its CPU, not to run; `end_state` says how
+  kOffCpu,   // left its CPU, why is not known
+  kEnded,
+};
+const char* RunStateName(RunState state);  // "running", ...
+
+// What a thread counted so far, one event.
+struct ThreadCount {
+  std::uint64_t count = 0;
+  bool estimated = false;  // in the middle of a stay: spread evenly over it
 };
 
 struct ThreadState {
   std::uint32_t thread = kNoKey;
-  std::optional<std::uint32_t> cpu;  // where it runs
-  std::vector<OpenSegment> open;     // outermost first
+  RunState state = RunState::kUnknown;
+  std::optional<std::uint32_t> cpu;       // where it runs, or ran last
+  std::optional<std::uint64_t> since_ns;  // in this state
+  bool since_inferred = false;
+  std::uint16_t end_state = 0;  // logformat::SwitchState of the last stay
+  // So far, as the report's columns. Absent: no kernel records of it.
+  std::optional<std::uint64_t> on_cpu_ns, wait_ns;
+  std::uint64_t dispatches = 0;
+  std::vector<ThreadCount> counts;  // one for each event; empty: not counted
+  bool counts_incomplete = false;   // some stay has no counts: too low
+  std::vector<OpenSegment> open;    // outermost first
 };
 
 struct EventState {
   double count = 0;            // over all CPUs since the trace began
   bool estimated = false;      // between two dumps of some CPU
-  bool gap = false;            // some CPU does not know
+  bool gap = false;            // some CPU does not know: at least `count`
   std::vector<double> by_cpu;  // in the order of the CPUs with counters
+  // Events per second in the window that ends at the instant. Absent: it is
+  // empty, or some CPU does not know.
+  std::optional<double> rate;
+};
+
+enum class StateThreads : std::uint8_t {
+  kWithSegments,  // that have a segment open
+  kActive,        // or run, or wait for a CPU
+  kAll            // seen so far and not ended
+};
+
+struct StateOptions {
+  StateThreads threads = StateThreads::kWithSegments;
+  std::uint64_t window_ns = 0;  // of rates; 0: none
 };
 
 struct InstantState {
   std::uint64_t time_ns = 0;
+  std::uint64_t window_begin_ns = 0;  // of rates
   std::vector<CpuState> cpus;
-  std::vector<ThreadState> threads;  // with open segments
-  std::uint64_t threads_left_out = 0;
+  std::vector<std::uint32_t> counter_cpus;  // those of EventState::by_cpu
+  std::vector<ThreadState> threads;         // in the report's order
+  std::uint64_t threads_left_out = 0;       // beyond kMaxStateThreads
+  std::uint64_t threads_not_shown = 0;      // alive, but not of the kind asked
   std::vector<EventState> events;
   bool in_loss = false;
+  std::vector<std::uint32_t> losses;  // of losses(), those that cover it
 };
 
 inline constexpr std::size_t kMaxStateThreads = 1000;
 
-InstantState StateAt(const TimelineIndex& index, std::uint64_t time_ns);
-
-// --- Steps -------------------------------------------------------------------
-
-enum StepKinds : std::uint32_t {
-  kStepDispatch = 1u << 0,  // a dispatch begins or ends on a CPU
-  kStepSegment = 1u << 1,   // a segment begins or ends
-  kStepHook = 1u << 2,      // a point hook
-};
-
-struct Step {
-  std::uint64_t time_ns;
-  std::uint32_t row;
-  std::uint64_t leaf;
-  bool at_end;  // the leaf ends there
-};
-
-// The nearest boundary strictly after (`forward`) or before `time_ns`, of the
-// kinds asked for, in `row` only if given. Nothing beyond the last one.
-std::optional<Step> NearestStep(const TimelineIndex& index,
-                                std::uint64_t time_ns, bool forward,
-                                std::uint32_t kinds,
-                                std::optional<std::uint32_t> row);
+InstantState StateAt(const TimelineIndex& index, std::uint64_t time_ns,
+                     const StateOptions& options = {});
 
 }  // namespace countrace::viewer
 

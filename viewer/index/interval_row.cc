@@ -4,6 +4,7 @@
 
 #include "viewer/index/forest.h"
 #include "viewer/index/interval_summary.h"
+#include "viewer/index/visit_count.h"
 
 namespace countrace::viewer {
 namespace {
@@ -16,7 +17,9 @@ template <typename Before>
 std::uint64_t Gallop(std::uint64_t begin, std::uint64_t end, Before before) {
   std::uint64_t step = 1;
   std::uint64_t low = begin;
+  std::uint64_t visits = 1;
   while (low < end && before(low)) {
+    ++visits;
     begin = low + 1;
     if (end - low <= step) {
       low = end;
@@ -27,6 +30,7 @@ std::uint64_t Gallop(std::uint64_t begin, std::uint64_t end, Before before) {
   }
   std::uint64_t high = std::min(low, end);
   while (begin < high) {
+    ++visits;
     const std::uint64_t middle = begin + (high - begin) / 2;
     if (before(middle)) {
       begin = middle + 1;
@@ -34,6 +38,7 @@ std::uint64_t Gallop(std::uint64_t begin, std::uint64_t end, Before before) {
       high = middle;
     }
   }
+  VisitCount() += visits;
   return begin;
 }
 
@@ -71,6 +76,7 @@ std::optional<std::uint64_t> IntervalRow::Covering(
   while (number + 1 < size() && leaf(number).end_ns <= time_ns &&
          leaf(number + 1).begin_ns <= time_ns) {
     ++number;
+    ++VisitCount();
   }
   if (number < size() && leaf(number).begin_ns <= time_ns &&
       time_ns < leaf(number).end_ns) {
@@ -99,15 +105,35 @@ IntervalNode IntervalRow::Summary(TimeRange range, std::uint64_t* hint) const {
   const std::uint64_t block_end = last == 0 ? 0 : (last - 1) / kIntervalBlock;
   if (block_begin >= block_end) {
     for (std::uint64_t number = first; number < last; ++number) add(number);
+    VisitCount() += last - first;
     return node;
   }
   for (std::uint64_t n = first; n < block_begin * kIntervalBlock; ++n) add(n);
   const IntervalNode* nodes = index_.At<IntervalNode>(entry_.node_offset);
   VisitForestRange(block_begin, block_end, [&](std::uint64_t at) {
+    ++VisitCount();
     node = MergeNodes(node, nodes[at]);
   });
   for (std::uint64_t n = block_end * kIntervalBlock; n < last; ++n) add(n);
+  VisitCount() += (block_begin - block_end) * kIntervalBlock + last - first;
   return node;
+}
+
+std::uint64_t IntervalRow::SumOfFirst(std::uint64_t leaves,
+                                      std::uint32_t which) const {
+  const std::uint64_t block = leaves / kIntervalBlock;
+  const std::uint64_t columns = 1 + std::uint64_t{entry_.extras};
+  std::uint64_t sum =
+      index_.At<std::uint64_t>(entry_.prefix_offset)[block * columns + which];
+  for (std::uint64_t number = block * kIntervalBlock; number < leaves;
+       ++number) {
+    const IntervalLeaf& at = leaf(number);
+    const std::uint64_t value =
+        which == 0 ? at.end_ns - at.begin_ns : extra(number, which - 1);
+    if (which == 0 || value != kUnknownTime) sum += value;
+  }
+  VisitCount() += leaves - block * kIntervalBlock;
+  return sum;
 }
 
 IntervalRow::Cumulative IntervalRow::Before(std::uint64_t time_ns,
@@ -115,16 +141,7 @@ IntervalRow::Cumulative IntervalRow::Before(std::uint64_t time_ns,
   const std::uint64_t end = FirstBeginning(time_ns);
   if (end == 0) return {0, false};
   const std::uint64_t cut = end - 1;  // the only leaf that may not be over
-  const std::uint64_t block = cut / kIntervalBlock;
-  const std::uint64_t columns = 1 + std::uint64_t{entry_.extras};
-  std::uint64_t sum =
-      index_.At<std::uint64_t>(entry_.prefix_offset)[block * columns + which];
-  for (std::uint64_t number = block * kIntervalBlock; number < cut; ++number) {
-    const IntervalLeaf& at = leaf(number);
-    const std::uint64_t value =
-        which == 0 ? at.end_ns - at.begin_ns : extra(number, which - 1);
-    if (which == 0 || value != kUnknownTime) sum += value;
-  }
+  const std::uint64_t sum = SumOfFirst(cut, which);
   const IntervalLeaf& at = leaf(cut);
   const std::uint64_t wall_ns = at.end_ns - at.begin_ns;
   const std::uint64_t done_ns = std::min(at.end_ns, time_ns) - at.begin_ns;

@@ -51,6 +51,9 @@ class IntervalRow {
     std::uint64_t value;
     bool estimated;  // inside a leaf: its counts are spread evenly over it
   };
+  // Sum over the first `leaves` leaves of wall time (`which` = 0) or of extra
+  // `which` - 1. Requires: leaves <= size().
+  std::uint64_t SumOfFirst(std::uint64_t leaves, std::uint32_t which) const;
   // Sum before `time_ns` of wall time (`which` = 0) or of extra `which` - 1.
   // Wall time is exact.
   Cumulative Before(std::uint64_t time_ns, std::uint32_t which) const;

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "viewer/index/timeline_index.h"
+#include "viewer/index/visit_count.h"
 
 namespace countrace::viewer {
 
@@ -25,6 +26,7 @@ class PointRow {
     return static_cast<std::uint64_t>(
         std::lower_bound(from, points_.end(), time_ns,
                          [](const PointLeaf& point, std::uint64_t time) {
+                           ++VisitCount();
                            return point.time_ns < time;
                          }) -
         points_.begin());

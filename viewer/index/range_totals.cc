@@ -39,7 +39,7 @@ class GroupRow {
         sums_(index.At<GroupSum>(group.prefix_offset)) {}
 
   // `run`: dispatches of the thread; cut calls take their on-CPU time from it.
-  GroupTotals In(TimeRange range, const IntervalRow* run) const {
+  GroupTotals In(TimeRange range, const ThreadRun* run) const {
     GroupTotals totals;
     const std::uint64_t first = Search([&](const IntervalLeaf& leaf) {
       return std::max(leaf.end_ns, leaf.begin_ns + 1) <= range.begin_ns;
@@ -106,7 +106,7 @@ class GroupRow {
     }
     return sum;
   }
-  void AddCut(std::uint64_t posting, TimeRange range, const IntervalRow* run,
+  void AddCut(std::uint64_t posting, TimeRange range, const ThreadRun* run,
               GroupTotals& totals) const {
     const IntervalLeaf& leaf = Leaf(posting);
     const std::uint64_t begin_ns = std::max(leaf.begin_ns, range.begin_ns);
@@ -117,8 +117,7 @@ class GroupRow {
       totals.on_cpu_known = false;
       return;
     }
-    totals.on_cpu_ns +=
-        run->Before(end_ns, 0).value - run->Before(begin_ns, 0).value;
+    totals.on_cpu_ns += run->OnCpuBefore(end_ns) - run->OnCpuBefore(begin_ns);
   }
 
   const GroupEntry& group_;
@@ -147,14 +146,15 @@ std::uint64_t HitsIn(const TimelineIndex& index, const GroupEntry& group,
 
 }  // namespace
 
-RunTotals RunTotalsIn(const IntervalRow& row, TimeRange range,
+RunTotals RunTotalsIn(const ThreadRun& run, TimeRange range,
                       std::uint32_t events) {
   RunTotals totals;
+  const IntervalRow& row = run.stays();
   totals.counts.resize(events);
   totals.dispatches =
       row.FirstBeginning(range.end_ns) - row.FirstBeginning(range.begin_ns);
   totals.on_cpu_ns =
-      row.Before(range.end_ns, 0).value - row.Before(range.begin_ns, 0).value;
+      run.OnCpuBefore(range.end_ns) - run.OnCpuBefore(range.begin_ns);
   for (std::uint32_t event = 0; event < events; ++event) {
     const IntervalRow::Cumulative begin = row.Before(range.begin_ns, 1 + event);
     const IntervalRow::Cumulative end = row.Before(range.end_ns, 1 + event);
@@ -188,36 +188,32 @@ RangeTotals TotalsIn(const TimelineIndex& index, TimeRange range) {
                      SegmentTotals{.process = process, .hook_id = hook_id})
         .first->second;
   };
+  const InterruptRows interrupts(index);
+  const auto run_totals = [&](std::uint32_t row) {
+    return RunTotalsIn(ThreadRun(index, row, interrupts), range, events);
+  };
   std::optional<std::uint32_t> run_row;  // of the thread at hand
   for (std::uint32_t number = 0; number < index.rows().size(); ++number) {
     const RowEntry& entry = index.rows()[number];
     switch (entry.kind) {
-      case RowKind::kCpu: {
-        const IntervalNode node = IntervalRow(index, number).Summary(range);
+      case RowKind::kCpu:
         totals.cpu_ns += wall_ns;
-        const std::uint64_t known_ns =
-            node.busy_ns + node.idle_ns + node.outside_ns;
-        totals.unknown_ns += wall_ns - std::min(wall_ns, known_ns);
+        totals.interrupts_ns += interrupts.TimeIn(entry.owner, range);
         break;
-      }
-      case RowKind::kThreadRun: {
+      case RowKind::kThreadRun:
         run_row = number;
-        Add(processes[index.ProcessOf(entry.owner)],
-            RunTotalsIn(IntervalRow(index, number), range, events));
+        Add(processes[index.ProcessOf(entry.owner)], run_totals(number));
         break;
-      }
       case RowKind::kIdleRun:
-        Add(totals.idle,
-            RunTotalsIn(IntervalRow(index, number), range, events));
+        Add(totals.idle, run_totals(number));
         break;
       case RowKind::kOutsideRun:
-        Add(totals.outside,
-            RunTotalsIn(IntervalRow(index, number), range, events));
+        Add(totals.outside, run_totals(number));
         break;
       case RowKind::kSegment: {
-        std::optional<IntervalRow> run;
+        std::optional<ThreadRun> run;
         if (run_row && index.rows()[*run_row].owner == entry.owner) {
-          run.emplace(index, *run_row);
+          run.emplace(index, *run_row, interrupts);
         }
         for (std::uint32_t i = 0; i < entry.groups; ++i) {
           const GroupEntry& group = index.groups()[entry.first_group + i];
@@ -252,10 +248,17 @@ RangeTotals TotalsIn(const TimelineIndex& index, TimeRange range) {
         break;
       case RowKind::kQuality:
       case RowKind::kCounter:
+      case RowKind::kThreadWait:
+      case RowKind::kInterrupt:
+      case RowKind::kInterruptTime:
         break;
     }
   }
 
+  std::uint64_t known_ns =
+      totals.interrupts_ns + totals.idle.on_cpu_ns + totals.outside.on_cpu_ns;
+  for (const auto& [process, run] : processes) known_ns += run.on_cpu_ns;
+  totals.unknown_ns = totals.cpu_ns - std::min(totals.cpu_ns, known_ns);
   for (auto& [process, run] : processes) {
     if (run.dispatches == 0 && run.on_cpu_ns == 0) continue;
     totals.processes.push_back({process, std::move(run)});

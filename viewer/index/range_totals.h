@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "viewer/index/interval_row.h"
+#include "viewer/index/thread_run.h"
 #include "viewer/index/timeline_index.h"
 
 namespace countrace::viewer {
@@ -49,6 +50,7 @@ struct RangeTotals {
   std::vector<SegmentTotals> segments;   // by exclusive wall time
   std::vector<HookTotals> hooks;         // by hits
   RunTotals idle, outside;
+  std::uint64_t interrupts_ns = 0;
   std::uint64_t cpu_ns = 0;      // range times CPUs
   std::uint64_t unknown_ns = 0;  // of cpu_ns: nobody knows
 };
@@ -56,7 +58,7 @@ struct RangeTotals {
 RangeTotals TotalsIn(const TimelineIndex& index, TimeRange range);
 
 // Totals of one row with counts (thread, idle or outside).
-RunTotals RunTotalsIn(const IntervalRow& row, TimeRange range,
+RunTotals RunTotalsIn(const ThreadRun& run, TimeRange range,
                       std::uint32_t events);
 
 }  // namespace countrace::viewer

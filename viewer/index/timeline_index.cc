@@ -35,6 +35,22 @@ std::span<const T> Array(const std::byte* base, const SectionEntry& section) {
           static_cast<std::size_t>(section.bytes / sizeof(T))};
 }
 
+// Of a row of intervals.
+std::uint32_t ExtrasOf(RowKind kind, std::uint32_t events) {
+  switch (kind) {
+    case RowKind::kThreadRun:
+    case RowKind::kIdleRun:
+    case RowKind::kOutsideRun:
+      return RunExtras(events);
+    case RowKind::kCpu:
+    case RowKind::kThreadWait:
+    case RowKind::kInterruptTime:
+      return 0;
+    default:
+      return 1;
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<TimelineIndex>> TimelineIndex::Open(
@@ -150,7 +166,7 @@ absl::Status TimelineIndex::Validate(const std::string& path,
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     const RowEntry& row = rows_[i];
     const std::uint64_t extra_bytes = 8 * std::uint64_t{row.extras};
-    bool sound = row.extras <= 64 && row.kind <= RowKind::kCounter &&
+    bool sound = row.extras <= 64 && row.kind <= kLastRowKind &&
                  row.first_group <= groups_.size() &&
                  row.groups <= groups_.size() - row.first_group;
     if (row.kind == RowKind::kHook) {
@@ -166,12 +182,7 @@ absl::Status TimelineIndex::Validate(const std::string& path,
                      sizeof(CounterNode));
     } else {
       const std::uint64_t blocks = BlocksOf(row.leaves, kIntervalBlock);
-      const std::uint32_t wanted = row.kind == RowKind::kThreadRun ||
-                                           row.kind == RowKind::kIdleRun ||
-                                           row.kind == RowKind::kOutsideRun
-                                       ? header_->events
-                                   : row.kind == RowKind::kCpu ? 0
-                                                               : 1;
+      const std::uint32_t wanted = ExtrasOf(row.kind, header_->events);
       sound = sound && row.extras == wanted && row.leaves < kNoKey &&
               Inside(data, row.leaf_offset, row.leaves,
                      sizeof(IntervalLeaf) + extra_bytes) &&

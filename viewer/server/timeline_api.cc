@@ -9,9 +9,11 @@
 
 #include "absl/strings/str_format.h"
 #include "viewer/index/instant_state.h"
+#include "viewer/index/nearest_step.h"
 #include "viewer/index/range_totals.h"
 #include "viewer/index/tile.h"
 #include "viewer/server/query_string.h"
+#include "viewer/server/state_json.h"
 
 namespace countrace::viewer {
 namespace {
@@ -59,10 +61,7 @@ const char* KindName(RowKind kind) {
   }
 }
 
-bool IsDrawn(RowKind kind) {
-  return kind != RowKind::kIdleRun && kind != RowKind::kOutsideRun &&
-         kind != RowKind::kCounter;
-}
+bool IsDrawn(RowKind kind) { return kind < RowKind::kIdleRun; }
 
 class Api {
  public:
@@ -371,6 +370,7 @@ class Api {
                        {"to", *to},
                        {"cpu_ns", totals.cpu_ns},
                        {"unknown_ns", totals.unknown_ns},
+                       {"interrupts_ns", totals.interrupts_ns},
                        {"processes", std::move(processes)},
                        {"processes_left_out", left_out},
                        {"others", RunJson(others)},
@@ -385,47 +385,21 @@ class Api {
   HttpResponse State() {
     const std::optional<std::uint64_t> time_ns = Number("t", std::nullopt);
     if (!time_ns) return Refuse(400, error_);
-    const InstantState state = StateAt(index_, *time_ns);
-    Json cpus = Json::array();
-    for (const CpuState& cpu : state.cpus) {
-      Json item = {{"cpu", cpu.cpu}, {"known", cpu.known}};
-      if (cpu.known) {
-        item["thread"] =
-            cpu.thread == kNoKey ? Json(nullptr) : Json(cpu.thread);
-        item["flags"] = cpu.flags;
-        item["begin_ns"] = cpu.begin_ns;
-        item["end_ns"] = cpu.end_ns;
+    const std::optional<std::uint64_t> window_ns = Number("window", 0);
+    if (!window_ns) return Refuse(400, error_);
+    StateOptions options;
+    options.window_ns = *window_ns;
+    if (const auto found = target_.parameters.find("threads");
+        found != target_.parameters.end()) {
+      if (found->second == "active") {
+        options.threads = StateThreads::kActive;
+      } else if (found->second == "all") {
+        options.threads = StateThreads::kAll;
+      } else if (found->second != "segments") {
+        return Refuse(400, "Parameter threads: want segments, active or all");
       }
-      cpus.push_back(std::move(item));
     }
-    Json threads = Json::array();
-    for (const ThreadState& thread : state.threads) {
-      Json open = Json::array();
-      for (const OpenSegment& segment : thread.open) {
-        open.push_back({{"hook", segment.hook_id},
-                        {"row", segment.row},
-                        {"depth", segment.depth},
-                        {"flags", segment.flags},
-                        {"begin_ns", segment.begin_ns},
-                        {"end_ns", segment.end_ns}});
-      }
-      threads.push_back({{"thread", thread.thread},
-                         {"cpu", thread.cpu ? Json(*thread.cpu) : Json()},
-                         {"open", std::move(open)}});
-    }
-    Json events = Json::array();
-    for (const EventState& event : state.events) {
-      events.push_back({{"count", event.count},
-                        {"estimated", event.estimated},
-                        {"gap", event.gap},
-                        {"by_cpu", event.by_cpu}});
-    }
-    return AnswerJson({{"t", state.time_ns},
-                       {"cpus", std::move(cpus)},
-                       {"threads", std::move(threads)},
-                       {"threads_left_out", state.threads_left_out},
-                       {"events", std::move(events)},
-                       {"in_loss", state.in_loss}});
+    return AnswerJson(StateJson(StateAt(index_, *time_ns, options)));
   }
 
   HttpResponse NextStep() {
@@ -438,19 +412,16 @@ class Api {
     }
     std::uint32_t kinds = kStepDispatch | kStepSegment | kStepHook;
     if (const auto found = target_.parameters.find("kind");
-        found != target_.parameters.end()) {
-      if (found->second == "dispatch") {
-        kinds = kStepDispatch;
-      } else if (found->second == "segment") {
-        kinds = kStepSegment;
-      } else if (found->second == "hook") {
-        kinds = kStepHook;
-      } else if (found->second != "any") {
+        found != target_.parameters.end() && found->second != "any") {
+      const std::optional<std::uint32_t> kind = StepKindNamed(found->second);
+      if (!kind) {
         return Refuse(400,
-                      "Parameter kind: want dispatch, segment, hook or any");
+                      "Parameter kind: want dispatch, segment, hook, "
+                      "interrupt, loss or any");
       }
+      kinds = *kind;
     }
-    std::optional<std::uint32_t> row;
+    StepFilter filter;
     if (target_.parameters.contains("row")) {
       const std::optional<std::uint64_t> number = Number("row", std::nullopt);
       if (!number) return Refuse(400, error_);
@@ -458,10 +429,13 @@ class Api {
         return Refuse(404, absl::StrFormat("No such row: row=%d, rows=%d",
                                            *number, index_.rows().size()));
       }
-      row = static_cast<std::uint32_t>(*number);
+      filter.row = static_cast<std::uint32_t>(*number);
+      if (index_.rows()[*filter.row].kind == RowKind::kThreadRun) {
+        kinds |= kStepDispatch;
+      }
     }
-    const std::optional<Step> step =
-        NearestStep(index_, *time_ns, direction->second == "next", kinds, row);
+    const std::optional<Step> step = NearestStep(
+        index_, *time_ns, direction->second == "next", kinds, filter);
     if (!step) return AnswerJson({{"found", false}});
     return AnswerJson({{"found", true},
                        {"t", step->time_ns},

@@ -113,6 +113,7 @@ export interface Aggregate {
   to: number;
   cpu_ns: number;
   unknown_ns: number;
+  interrupts_ns: number;
   processes: ProcessTotals[];
   processes_left_out: number;
   others: RunTotals;
@@ -131,6 +132,9 @@ export interface CpuState {
   flags?: number;
   begin_ns?: number;
   end_ns?: number;
+  in_interrupt: boolean;
+  interrupts: OpenSegment[];
+  interrupts_ns: number;
 }
 export interface OpenSegment {
   hook: number;
@@ -139,23 +143,42 @@ export interface OpenSegment {
   flags: number;
   begin_ns: number;
   end_ns: number;
+  on_cpu_ns: number|null;
+}
+export interface ThreadCount {
+  count: number;
+  estimated: boolean;
 }
 export interface ThreadState {
   thread: number;
+  state: 'running'|'waiting'|'blocked'|'off-cpu'|'ended'|'unknown';
   cpu: number|null;
+  last_cpu: number|null;
+  since_ns: number|null;
+  since_inferred: boolean;
+  end_state: number;
+  on_cpu_ns: number|null;
+  wait_ns: number|null;
+  dispatches: number;
+  counts: ThreadCount[];
+  counts_incomplete: boolean;
   open: OpenSegment[];
 }
 export interface EventState {
   count: number;
   estimated: boolean;
   gap: boolean;
+  rate: number|null;
   by_cpu: number[];
 }
 export interface InstantState {
   t: number;
+  window_begin_ns: number;
   cpus: CpuState[];
   threads: ThreadState[];
   threads_left_out: number;
+  threads_not_shown: number;
+  losses: number[];
   events: EventState[];
   in_loss: boolean;
 }

@@ -1,0 +1,50 @@
+// Steps through a trace: the nearest instant at which something of a kind
+// happens. O(log n) for each row it may happen in.
+#ifndef COUNTRACE_VIEWER_INDEX_NEAREST_STEP_H_
+#define COUNTRACE_VIEWER_INDEX_NEAREST_STEP_H_
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string_view>
+
+#include "viewer/index/timeline_index.h"
+
+namespace countrace::viewer {
+
+enum StepKinds : std::uint32_t {
+  kStepDispatch = 1u << 0,   // a dispatch begins or ends on a CPU
+  kStepSegment = 1u << 1,    // a segment begins or ends
+  kStepHook = 1u << 2,       // a point hook
+  kStepInterrupt = 1u << 3,  // an interrupt handler begins or ends
+  kStepLoss = 1u << 4,       // a time in which records were lost begins or ends
+};
+
+// The kind of this name: "dispatch", "segment", "hook", "interrupt", "loss".
+std::optional<std::uint32_t> StepKindNamed(std::string_view name);
+
+// What a step may be of; absent = anything.
+struct StepFilter {
+  std::optional<std::uint32_t> row;
+  std::optional<std::set<std::uint32_t>> threads;  // indexes; no CPU's work
+  std::optional<std::set<std::uint32_t>> hooks;    // ids; no dispatches
+};
+
+struct Step {
+  std::uint64_t time_ns;
+  std::uint32_t row;
+  std::uint64_t leaf;
+  bool at_end;  // the leaf ends there
+};
+
+// The nearest boundary strictly after (`forward`) or before `time_ns`, of the
+// kinds asked for. Nothing beyond the last one. Of several at one instant, the
+// one of the first row.
+std::optional<Step> NearestStep(const TimelineIndex& index,
+                                std::uint64_t time_ns, bool forward,
+                                std::uint32_t kinds,
+                                const StepFilter& filter = {});
+
+}  // namespace countrace::viewer
+
+#endif  // COUNTRACE_VIEWER_INDEX_NEAREST_STEP_H_

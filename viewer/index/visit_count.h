@@ -1,0 +1,19 @@
+// How many leaves and nodes this thread's questions have looked at: what holds
+// the index to its promise of O(log n) (tests/viewer/state_property_test.cc).
+//
+// Thread: one counter for each. Cost: an addition for each search, not leaf.
+#ifndef COUNTRACE_VIEWER_INDEX_VISIT_COUNT_H_
+#define COUNTRACE_VIEWER_INDEX_VISIT_COUNT_H_
+
+#include <cstdint>
+
+namespace countrace::viewer {
+
+inline std::uint64_t& VisitCount() {
+  thread_local std::uint64_t visits = 0;
+  return visits;
+}
+
+}  // namespace countrace::viewer
+
+#endif  // COUNTRACE_VIEWER_INDEX_VISIT_COUNT_H_

@@ -1,0 +1,67 @@
+// What `countrace state` prints of one instant: the machine's state, the step
+// that led there, and how far it is to what happens before and after.
+//
+// Flow: CollectPage -> StatePageText or StatePageJson.
+#ifndef COUNTRACE_VIEWER_STATE_STATE_PAGE_H_
+#define COUNTRACE_VIEWER_STATE_STATE_PAGE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "viewer/index/instant_state.h"
+#include "viewer/index/nearest_step.h"
+#include "viewer/index/timeline_index.h"
+
+namespace countrace::viewer {
+
+// The nearest things of one kind, strictly before and after the instant.
+struct NearSteps {
+  const char* kind;
+  std::optional<Step> previous, next;
+};
+
+struct StatePage {
+  InstantState state;
+  std::optional<Step> step;  // that led here
+  std::vector<NearSteps> near;
+};
+
+StatePage CollectPage(const TimelineIndex& index, std::uint64_t time_ns,
+                      const StateOptions& options, std::optional<Step> step);
+
+// What a step of `kind` may be of. A number is a tid; other texts are globs, of
+// the thread's name for dispatches, else of the hook's ("provider:name").
+// Returns: NOT_FOUND if one matches nothing in the trace; INVALID_ARGUMENT if
+// `kind` has no such thing.
+absl::StatusOr<StepFilter> FilterOf(const TimelineIndex& index,
+                                    std::string_view kind,
+                                    const std::vector<std::string>& of);
+
+// What happens at a step: "redis-server (tid 7) enters server:handle". Names as
+// they are in the trace, not escaped.
+std::string DescribeStep(const TimelineIndex& index, const Step& step);
+
+// Names of an index's numbers; "?" where there is none.
+std::string HookName(const TimelineIndex& index, std::uint32_t hook_id);
+std::vector<std::string> EventNames(const TimelineIndex& index);
+
+struct StateTextOptions {
+  std::string path;
+  std::size_t width = 100;
+  bool color = false;
+};
+std::string StatePageText(const TimelineIndex& index, const StatePage& page,
+                          const StateTextOptions& options);
+// One object, without a line end. Times are ns on CLOCK_MONOTONIC.
+std::string StatePageJson(const TimelineIndex& index, const StatePage& page);
+// {"schema": "countrace.state/1", "trace": {...}, "states": [...]}.
+std::string StateDocument(const TimelineIndex& index,
+                          const std::vector<StatePage>& pages);
+
+}  // namespace countrace::viewer
+
+#endif  // COUNTRACE_VIEWER_STATE_STATE_PAGE_H_
