@@ -12,6 +12,8 @@ constexpr Verb kVerbs[] = {
      RunReport},
     {"diff", "what changed between two traces or sets of traces, how surely",
      RunDiff},
+    {"state", "the machine at one instant: who runs where, inside what",
+     RunState},
     {"view", "show the timeline in a browser", RunView},
     {"script", "print every record, in time order, one per line", RunScript},
     {"info", "what a trace holds", RunInfo},

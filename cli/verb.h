@@ -29,6 +29,7 @@ int RunRecord(const Arguments& arguments);
 int RunSnapshot(const Arguments& arguments);
 int RunReport(const Arguments& arguments);
 int RunDiff(const Arguments& arguments);
+int RunState(const Arguments& arguments);
 int RunView(const Arguments& arguments);
 int RunScript(const Arguments& arguments);
 int RunInfo(const Arguments& arguments);

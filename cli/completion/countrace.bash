@@ -37,6 +37,8 @@ _countrace() {
         return
       fi
       ;;
+    --at) mapfile -t COMPREPLY < <(compgen -W 'begin 50% end' -- "$cur"); return ;;
+    --next | --previous) mapfile -t COMPREPLY < <(compgen -W 'dispatch segment hook interrupt loss' -- "$cur"); return ;;
     --by)
       mapfile -t COMPREPLY < <(compgen -W 'process thread segment path cpu hook' -- "$cur")
       return

@@ -21,10 +21,12 @@ import unittest
 import urllib.request
 
 GOLDEN = pathlib.Path(__file__).parent / "golden"
-VERBS = ["record", "report", "diff", "view", "script", "info", "verify", "recover",
-         "hooks", "snapshot",
+VERBS = ["record", "report", "diff", "state", "view", "script", "info", "verify",
+         "recover", "hooks", "snapshot",
          "list", "doctor", "help", "version"]
-READING_VERBS = ["report", "script", "view", "info", "verify", "recover"]
+READING_VERBS = ["report", "state", "script", "view", "info", "verify", "recover"]
+# What a verb needs beside the trace.
+NEEDED = {"state": ["--at", "end"]}
 COUNTRACE = ""
 HELLO_HOOKS = ""
 
@@ -116,6 +118,10 @@ class WrongUsage(InFolder):
             (["view", "--port", "70000"], "70000"),
             (["diff"], "BEFORE AFTER"),
             (["diff", "--thresold", "5%", "a.ctf", "b.ctf"], "--threshold?"),
+            (["state"], "--at 50%", "--next"),
+            (["state", "--next", "page"], "page", "dispatch"),
+            (["state", "--next", "hook", "--previous", "hook"], "exclude"),
+            (["state", "--at", "5ms", "--of", "7"], "--of", "--next"),
             (["list"], "events, hooks or tracepoints"),
             (["record", "-p", "x"], "-p x", "process id"),
             (["record", "-p", "0"], "-p 0", "process id"),
@@ -159,7 +165,7 @@ class WrongInput(InFolder):
     def check_refused(self, path, *expected):
         for verb in READING_VERBS:
             with self.subTest(verb=verb, path=path):
-                done = run(verb, path)
+                done = run(verb, *NEEDED.get(verb, []), path)
                 self.assertEqual(1, done.returncode, done)
                 if verb != "verify":  # its findings are data
                     self.assertEqual("", done.stdout)
@@ -194,7 +200,8 @@ class WrongInput(InFolder):
     def test_name_with_control_characters_is_escaped(self):
         for verb in READING_VERBS:
             with self.subTest(verb=verb):
-                done = run(verb, "evil\x1b]0;x\x07.ctf")
+                done = run(verb, *NEEDED.get(verb, []),
+                           "evil\x1b]0;x\x07.ctf")
                 self.assertNotIn("\x1b", done.stderr)
                 self.assertIn("evil\\x1b]0;x\\x07.ctf", done.stderr)
 
@@ -290,6 +297,79 @@ class Traces(InFolder):
         segments = {row["segment"]: row for row in report["segments"]}
         self.assertEqual(100, segments["hello:work"]["calls"])
         self.assertEqual(0, report["loss"]["discarded_events"])
+
+    def replay(self):
+        """(time_ns, enters, hook) of each record of a hook, from script."""
+        records = []
+        for line in run("script", "hello.ctf").stdout.splitlines():
+            match = re.match(r"\[(\d+)\.(\d+)\] \d+/\d+ (\S+?)(__enter|__exit)?:"
+                             r"(?: |$)", line)
+            if match:
+                seconds, ns, hook, edge = match.groups()
+                records.append((int(seconds) * 10**9 + int(ns), edge, hook))
+        self.assertEqual(300, len(records))
+        return records
+
+    def states(self, *arguments):
+        done = run("state", *arguments, "--format", "json", "hello.ctf")
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+        document = json.loads(done.stdout)
+        self.assertEqual("countrace.state/1", document["schema"])
+        return document["states"]
+
+    def test_state_equals_a_replay_of_the_script(self):
+        begun = None
+        records = self.replay()
+        for number, (time_ns, edge, _) in enumerate(records[:-1]):
+            begun = {"__enter": time_ns, "__exit": None}.get(edge, begun)
+            if number % 37 and number > 3:
+                continue
+            if records[number + 1][0] == time_ns:
+                continue  # not the last one of its instant
+            for at_ns in {time_ns, records[number + 1][0] - 1}:
+                (state,) = self.states("--at", str(at_ns))
+                self.assertEqual(at_ns, state["t_ns"])
+                open_now = [(call["segment"], call["inside_ns"])
+                            for thread in state["threads"]
+                            for call in thread["segments"]]
+                self.assertEqual(
+                    [] if begun is None else
+                    [("hello:work", at_ns - begun)], open_now)
+
+    def test_steps_are_the_records_of_the_script(self):
+        records = self.replay()
+        edges = [time for time, edge, _ in records if edge]
+        hits = [time for time, edge, _ in records if not edge]
+        for kind, times in (("segment", edges), ("hook", hits)):
+            steps = self.states("--next", kind, "--at", "begin", "--steps",
+                                "1000")
+            # A segment that begins with the trace is not after its beginning.
+            self.assertIn([state["t_ns"] for state in steps],
+                          (times, times[1:]))
+            steps = self.states("--previous", kind, "--steps", "1000",
+                                "--of", "hello:*")
+            self.assertEqual(times[::-1], [state["t_ns"] for state in steps])
+            self.assertIn("hello:", steps[0]["step"])
+        done = run("state", "--next", "loss", "--at", "begin", "hello.ctf")
+        self.assertEqual((1, ""), (done.returncode, done.stdout))
+        self.assertIn("loss", done.stderr)
+
+    def test_state_comes_in_each_format(self):
+        text = run("state", "--at", "@%d.%09d" % divmod(
+            self.replay()[1][0], 10**9), "hello.ctf").stdout
+        for expected in ("THREADS", "hello:work", "hello_hooks", "BEFORE"):
+            self.assertIn(expected, text)
+        lines = run("state", "--next", "hook", "--steps", "5", "--format",
+                    "jsonl", "hello.ctf").stdout.splitlines()
+        self.assertEqual(5, len([json.loads(line) for line in lines]))
+        for filters, expected in ((["--of", "nobody:*"], "list hooks"),
+                                  (["--of", "1"], "report --by thread")):
+            done = run("state", "--next", "hook", *filters, "hello.ctf")
+            self.assertEqual(1, done.returncode, done)
+            self.assertIn(expected, done.stderr)
+        done = run("state", "--at", "1h", "hello.ctf")
+        self.assertEqual(2, done.returncode, done)
+        self.assertIn("--at end", done.stderr)
 
     def test_each_table_comes_in_each_format(self):
         for by in ("process", "thread", "segment", "path", "cpu", "hook"):

@@ -1,0 +1,206 @@
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "cli/exit_status.h"
+#include "cli/instant.h"
+#include "cli/open_trace.h"
+#include "cli/progress_bar.h"
+#include "cli/terminal.h"
+#include "cli/verb.h"
+#include "cli/verb_parser.h"
+#include "viewer/index/open_or_build.h"
+#include "viewer/state/state_page.h"
+
+namespace countrace::cli {
+namespace {
+
+constexpr VerbText kText = {
+    .name = "state",
+    .summary = "the machine at one instant: who runs where, inside what",
+    .usage = "[options] [TRACE]",
+    .details =
+        "T of --at: 1.5s or 12ms since the beginning; 50%; begin or end;\n"
+        "@SECONDS as `script` prints them; a bare number is nanoseconds on\n"
+        "CLOCK_MONOTONIC. The state is the one after all records at T.\n"
+        "\n"
+        "--next and --previous step from T (from the trace's begin or end "
+        "without\n"
+        "--at) to where something of a kind happens: a dispatch or a segment\n"
+        "begins or ends, a hook is hit, an interrupt handler or a time of "
+        "loss\n"
+        "begins or ends. --of names of what: a number is a tid; else a glob, "
+        "of\n"
+        "the thread's name for dispatches, of the hook's name for the others.\n"
+        "\n"
+        "On-CPU time, waits and time inside are exact at every instant. Counts "
+        "are\n"
+        "exact at their dumps and spread evenly between them, marked ~. The "
+        "first\n"
+        "question builds an index beside the trace, as `view` does; after "
+        "that\n"
+        "any instant is found in logarithmic time.\n",
+    .examples =
+        "# in the middle of ./countrace.ctf\n"
+        "countrace state --at 50%\n"
+        "\n"
+        "# where the second call of a segment begins or ends after 1.2 s\n"
+        "countrace state --at 1.2s --next segment --of 'server:*' --steps 2 "
+        "web.ctf\n"
+        "\n"
+        "# the last ten dispatches of thread 4711, for programs\n"
+        "countrace state --previous dispatch --of 4711 --steps 10 --format "
+        "jsonl\n",
+};
+
+const std::vector<std::string> kKinds = {"dispatch", "segment", "hook",
+                                         "interrupt", "loss"};
+
+struct Stepping {
+  bool forward = true;
+  std::string kind;
+  std::uint64_t steps = 1;
+};
+
+// The pages to print: of the instant, or of each step from it.
+std::vector<viewer::StatePage> CollectPages(const viewer::TimelineIndex& index,
+                                            std::uint64_t time_ns,
+                                            const viewer::StateOptions& options,
+                                            const Stepping& stepping,
+                                            const viewer::StepFilter& filter,
+                                            bool every_step) {
+  std::vector<viewer::StatePage> pages;
+  if (stepping.kind.empty()) {
+    pages.push_back(CollectPage(index, time_ns, options, std::nullopt));
+    return pages;
+  }
+  const std::uint32_t kind =
+      viewer::StepKindNamed(stepping.kind).value_or(viewer::kStepDispatch);
+  std::optional<viewer::Step> last;
+  for (std::uint64_t taken = 0; taken < stepping.steps; ++taken) {
+    const auto step =
+        viewer::NearestStep(index, time_ns, stepping.forward, kind, filter);
+    if (!step) break;
+    last = step;
+    time_ns = step->time_ns;
+    if (every_step) {
+      pages.push_back(CollectPage(index, time_ns, options, step));
+    }
+  }
+  if (!every_step && last) {
+    pages.push_back(CollectPage(index, time_ns, options, last));
+  }
+  return pages;
+}
+
+std::string Render(const viewer::TimelineIndex& index,
+                   const std::vector<viewer::StatePage>& pages,
+                   const std::string& format, const std::string& trace,
+                   bool color) {
+  if (format == "json") return StateDocument(index, pages) + "\n";
+  std::string text;
+  for (const viewer::StatePage& page : pages) {
+    if (format == "jsonl") {
+      text += StatePageJson(index, page) + "\n";
+      continue;
+    }
+    if (!text.empty()) text += "\n";
+    text += StatePageText(
+        index, page, {.path = trace, .width = TerminalWidth(), .color = color});
+  }
+  return text;
+}
+
+}  // namespace
+
+int RunState(const Arguments& arguments) {
+  VerbParser parser(kText);
+  std::string trace = kDefaultTrace;
+  std::string at, next, previous, format, color;
+  std::vector<std::string> of;
+  std::uint64_t steps = 1, window_ns = 10'000'000;
+  bool all = false, no_progress = false;
+  parser.AddTrace(trace);
+  parser.AddText("--at", "T", at,
+                 "the instant; needed but with --next, --previous");
+  parser.AddChoice("--next", "KIND", next, kKinds,
+                   "go on to the next dispatch, segment, hook, interrupt or "
+                   "loss");
+  parser.AddChoice("--previous", "KIND", previous, kKinds,
+                   "go back to the previous one");
+  parser.AddTexts("--of", "WHAT", of,
+                  "steps of this tid, or of names that match this glob");
+  parser.AddNumber("--steps", "N", steps, 1'000'000,
+                   "steps to take (default 1); json and jsonl have the state "
+                   "at each, text that at the last");
+  parser.AddDuration("--window", window_ns,
+                     "of the rates, up to the instant (default 10ms)");
+  parser.AddFlag("--all", all,
+                 "all threads that live; without, those that run, wait for a "
+                 "CPU or have a segment open");
+  parser.AddFormat(format, {"text", "json", "jsonl"});
+  parser.AddColor(color);
+  parser.AddNoProgress(no_progress);
+  if (const auto status = parser.Parse(arguments)) return *status;
+  if (!next.empty() && !previous.empty()) {
+    return parser.UsageError("--next and --previous exclude each other");
+  }
+  const Stepping stepping{.forward = previous.empty(),
+                          .kind = next.empty() ? previous : next,
+                          .steps = std::max<std::uint64_t>(steps, 1)};
+  if (stepping.kind.empty() && (!of.empty() || parser.is_given("--steps"))) {
+    return parser.UsageError("--of and --steps need --next or --previous");
+  }
+
+  if (stepping.kind.empty() && at.empty()) {
+    return parser.UsageError(
+        "say which instant: --at 1.5s, --at 50%, or --next or --previous");
+  }
+
+  // Says what state the trace is in; the index has a reader of its own.
+  if (const auto reader = OpenTrace(kText.name, trace); !reader.ok()) {
+    return ReportFailure(kText.name, reader.status());
+  }
+  ProgressBar progress("indexing " + trace, ShowProgress() && !no_progress);
+  const auto index =
+      viewer::OpenOrBuildIndex(trace, ProgressBar::Callback, &progress);
+  progress.Clear();
+  if (!index.ok()) return ReportFailure(kText.name, index.status());
+
+  std::uint64_t time_ns = 0;
+  if (!at.empty()) {
+    const auto instant =
+        ParseInstant(at, {.begin_ns = (*index)->header().begin_ns,
+                          .duration_ns = (*index)->duration_ns()});
+    if (!instant.ok()) {
+      return parser.UsageError("--at: " +
+                               std::string(instant.status().message()));
+    }
+    time_ns = *instant;
+  } else if (!previous.empty()) {
+    time_ns = (*index)->duration_ns() + 1;  // what happens at the end, too
+  }
+  const auto filter = viewer::FilterOf(**index, stepping.kind, of);
+  if (!filter.ok()) return ReportFailure(kText.name, filter.status());
+
+  const std::vector<viewer::StatePage> pages =
+      CollectPages(**index, time_ns,
+                   {.threads = all ? viewer::StateThreads::kAll
+                                   : viewer::StateThreads::kActive,
+                    .window_ns = window_ns},
+                   stepping, *filter, /*every_step=*/format != "text");
+  if (pages.empty()) {
+    Say(kText.name,
+        absl::StrFormat("nothing of this kind %s that instant: kind=%s",
+                        stepping.forward ? "after" : "before", stepping.kind));
+    return kExitFailed;
+  }
+  return PrintData(kText.name,
+                   Render(**index, pages, format, trace, UseColor(color)));
+}
+
+}  // namespace countrace::cli
