@@ -42,6 +42,9 @@ void SegmentBuilder::Enter(ThreadState& thread, std::uint32_t hook_id,
                           coverage_.loss_epoch, thread.unseen_switches,
                           hook_id});
   if (frame_words_ != 0) PushDumps(thread, record);
+  if (observer_ != nullptr && thread.index != kNoThread) [[unlikely]] {
+    observer_->OnSegmentBegin({thread.index, hook_id, time_ns});
+  }
 }
 
 void SegmentBuilder::PushDumps(ThreadState& thread, const EventRecord& record) {

@@ -36,6 +36,13 @@ struct WaitSpan {
   std::uint64_t begin_ns, end_ns;
 };
 
+// A call of a segment begins; its SegmentSpan follows when it ends.
+struct SegmentBegin {
+  ThreadIndex thread;
+  std::uint32_t hook_id;
+  std::uint64_t time_ns;
+};
+
 // One call of a segment.
 struct SegmentSpan {
   ThreadIndex thread;
@@ -116,6 +123,7 @@ class TimelineObserver {
   virtual void OnDispatch(const DispatchSpan&) {}
   virtual void OnWait(const WaitSpan&) {}
   virtual void OnInterrupt(const InterruptSpan&) {}
+  virtual void OnSegmentBegin(const SegmentBegin&) {}
   virtual void OnSegment(const SegmentSpan&) {}
   virtual void OnHook(const HookHit&) {}
   virtual void OnCounters(const CounterDump&) {}
