@@ -8,6 +8,7 @@
 #include "cli/gating_options.h"
 #include "cli/open_trace.h"
 #include "cli/progress_bar.h"
+#include "cli/report_over_time.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "cli/verb_parser.h"
@@ -37,7 +38,17 @@ constexpr VerbText kText = {
         "inherited by forked processes; a name marks from when a process has "
         "it.\n"
         "Of user or kernel mode there are the events recorded so "
-        "(page-faults:u).\n",
+        "(page-faults:u).\n"
+        "\n"
+        "--by time prints the books of each interval; the sums over all of "
+        "them are\n"
+        "the report's. Time is cut where an interval ends; a count between "
+        "two\n"
+        "dumps that is cut there is split by time and marked ~. --by phase "
+        "cuts the\n"
+        "trace where shares of CPU time and rates change for good, and says "
+        "what\n"
+        "changed.\n",
     .examples =
         "# the summary of ./countrace.ctf\n"
         "countrace report\n"
@@ -47,6 +58,9 @@ constexpr VerbText kText = {
         "\n"
         "# only the compiler and what it starts, of a trace of everything\n"
         "countrace report --mark 'cc1*' web.ctf\n"
+        "\n"
+        "# who had the CPUs every 10 ms, and how often a segment was called\n"
+        "countrace report --by time --every 10ms --segment 'server:*' web.ctf\n"
         "\n"
         "# for programs: stable names, integer nanoseconds\n"
         "countrace report --format json web.ctf | jq .books\n",
@@ -85,12 +99,25 @@ int RunReport(const Arguments& arguments) {
   rmap::GatingRequest gating;
   std::uint64_t rows = 20;
   bool fail_on_loss = false, no_progress = false;
+  std::string process, segment;
+  std::uint64_t every_ns = 0;
   parser.AddTrace(trace);
-  parser.AddChoice("--by", "WHAT", by, Names(kTables),
-                   "one table: process, thread, segment, path, cpu or hook "
-                   "(default: summary, processes, segments, books, loss)");
+  std::vector<std::string> tables = Names(kTables);
+  tables.insert(tables.end(), {"time", "phase"});
+  parser.AddChoice("--by", "WHAT", by, tables,
+                   "one table: process, thread, segment, path, cpu, hook, "
+                   "time or phase (default: summary, processes, segments, "
+                   "books, loss)");
+  parser.AddDuration("--every", every_ns,
+                     "of --by time and phase: how long an interval is "
+                     "(default: chosen by the trace's length)");
+  parser.AddText("--process", "GLOB", process,
+                 "of --by time and phase: these processes by themselves, too");
+  parser.AddText("--segment", "GLOB", segment,
+                 "of --by time and phase: calls of these segments, too");
   parser.AddNumber("--rows", "N", rows, ~std::uint64_t{0},
-                   "rows of each text table, 0 = all (default 20)");
+                   "rows of each text table, 0 = all (default 20; of --by "
+                   "time all)");
   parser.AddText("--count", "WHAT", count,
                  "count only this of what was recorded: user, kernel, marked, "
                  "unmarked, separated by commas, all or none (default: marked "
@@ -108,6 +135,30 @@ int RunReport(const Arguments& arguments) {
           ParseGatingOptions(count, marks, gating.count, gating.marks)) {
     return parser.UsageError(*problem);
   }
+  if (by == "time" || by == "phase") {
+    const auto answer = ReportOverTime(
+        {.trace = trace,
+         .phases = by == "phase",
+         .every_ns = every_ns,
+         .gating = gating,
+         .process = process,
+         .segment = segment,
+         .render = {.format = kFormats.at(format),
+                    .max_rows = parser.is_given("--rows") ? rows : 0,
+                    .color = UseColor(color),
+                    .width = TerminalWidth()},
+         .show_progress = ShowProgress() && !no_progress});
+    if (!answer.ok()) return ReportFailure(kText.name, answer.status());
+    return PrintData(kText.name, answer->text,
+                     fail_on_loss && answer->has_loss ? kExitLoss : kExitOk);
+  }
+  for (const char* option : {"--every", "--process", "--segment"}) {
+    if (parser.is_given(option)) {
+      return parser.UsageError(
+          absl::StrFormat("%s needs --by time or --by phase", option));
+    }
+  }
+
   auto reader = OpenTrace(kText.name, trace);
   if (!reader.ok()) return ReportFailure(kText.name, reader.status());
   ProgressBar progress("reading " + trace, ShowProgress() && !no_progress);

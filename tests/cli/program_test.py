@@ -112,6 +112,8 @@ class WrongUsage(InFolder):
             (["report", "--format", "xml"], "xml", "json"),
             (["report", "--by", "color"], "color", "segment"),
             (["report", "--rows", "many"], "many"),
+            (["report", "--every", "5ms"], "--every", "--by time"),
+            (["report", "--by", "time", "--every", "soon"], "soon", "10s"),
             (["report", "a.ctf", "b.ctf"], "b.ctf"),
             (["report", "--color", "pink"], "pink", "never"),
             (["info", "--format", "csv"], "csv"),
@@ -371,8 +373,38 @@ class Traces(InFolder):
         self.assertEqual(2, done.returncode, done)
         self.assertIn("--at end", done.stderr)
 
+    def test_intervals_add_up_to_the_calls_of_the_report(self):
+        calls = sum(edge == "__enter" for _, edge, _ in self.replay())
+        done = run("report", "--by", "time", "--every", "3ms", "--segment",
+                   "hello:*", "--format", "json", "hello.ctf")
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+        document = json.loads(done.stdout)
+        self.assertEqual("countrace.over_time/1", document["schema"])
+        intervals = document["intervals"]
+        self.assertEqual(calls, sum(interval["segments"]["calls"]
+                                    for interval in intervals))
+        # Each but the last is as long as asked for.
+        self.assertEqual([3_000_000] * (len(intervals) - 1),
+                         [interval["end_ns"] - interval["begin_ns"]
+                          for interval in intervals[:-1]])
+        segments = json.loads(run("report", "--format", "json",
+                                  "hello.ctf").stdout)["segments"]
+        self.assertEqual(sum(row["wall_ns"]["incl"] for row in segments),
+                         sum(interval["segments"]["wall_ns"]
+                             for interval in intervals))
+
+    def test_wrong_questions_over_time_have_a_remedy(self):
+        for options, expected in (
+                (["--every", "1ns"], "the shortest that can be is --every"),
+                (["--segment", "nobody:*"], "list hooks"),
+                (["--process", "nobody"], "report --by process")):
+            done = run("report", "--by", "time", *options, "hello.ctf")
+            self.assertEqual((1, ""), (done.returncode, done.stdout))
+            self.assertIn(expected, done.stderr)
+
     def test_each_table_comes_in_each_format(self):
-        for by in ("process", "thread", "segment", "path", "cpu", "hook"):
+        for by in ("process", "thread", "segment", "path", "cpu", "hook",
+                   "time", "phase"):
             for output in ("text", "json", "jsonl", "csv"):
                 with self.subTest(by=by, output=output):
                     done = run("report", "--by", by, "--format", output,

@@ -1,0 +1,101 @@
+#include "cli/report_over_time.h"
+
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_format.h"
+#include "cli/escape_text.h"
+#include "cli/open_trace.h"
+#include "cli/progress_bar.h"
+#include "rmap/over_time.h"
+#include "rmap/over_time_render.h"
+#include "rmap/phases.h"
+#include "rmap/pipeline.h"
+
+namespace countrace::cli {
+namespace {
+
+// 1, 2 or 5 times a power of ten ns: about `intervals` of them.
+std::uint64_t RoundInterval(std::uint64_t duration_ns,
+                            std::uint64_t intervals) {
+  const std::uint64_t least_ns = duration_ns / intervals + 1;
+  for (std::uint64_t power = 1;; power *= 10) {
+    for (const std::uint64_t factor : {1, 2, 5}) {
+      if (factor * power >= least_ns) return factor * power;
+    }
+  }
+}
+
+absl::StatusOr<rmap::Report> Read(logformat::TraceReader& reader,
+                                  const OverTimeRequest& request,
+                                  const char* label,
+                                  rmap::TimelineObserver* observer) {
+  ProgressBar progress(label + request.trace, request.show_progress);
+  return rmap::Reconstruct(reader, {.observer = observer,
+                                    .gating = request.gating,
+                                    .progress = ProgressBar::Callback,
+                                    .progress_context = &progress});
+}
+
+}  // namespace
+
+absl::StatusOr<OverTimeAnswer> ReportOverTime(const OverTimeRequest& request) {
+  auto reader = OpenTrace("report", request.trace);
+  if (!reader.ok()) return reader.status();
+  rmap::OverTimeOptions options;
+  options.every_ns = request.every_ns;
+  // Without kernel records calls are all there is.
+  const bool hooks_only =
+      (*reader)->info().scope == logformat::SessionScope::kHooksOnly;
+  if (!request.segment.empty() || hooks_only) {
+    options.hooks = rmap::SegmentsNamed(
+        (*reader)->info(), request.segment.empty() ? "*" : request.segment);
+    if (options.hooks->empty() && !request.segment.empty()) {
+      return absl::NotFoundError(absl::StrFormat(
+          "No segment matches --segment %s: `countrace list hooks %s` names "
+          "them",
+          EscapeText(request.segment), EscapeText(request.trace)));
+    }
+  }
+  if (request.every_ns == 0 || !request.process.empty()) {
+    const auto report = Read(**reader, request, "finding out about ", nullptr);
+    if (!report.ok()) return report.status();
+    if (request.every_ns == 0) {
+      options.every_ns = RoundInterval(report->end_ns - report->begin_ns,
+                                       request.phases ? 400 : 40);
+    }
+    if (!request.process.empty()) {
+      options.threads = rmap::ThreadsNamed(*report, request.process);
+      if (options.threads->empty()) {
+        return absl::NotFoundError(absl::StrFormat(
+            "No process matches --process %s: `countrace report --by process "
+            "%s` names them",
+            EscapeText(request.process), EscapeText(request.trace)));
+      }
+    }
+    // The same records again: threads get the same numbers.
+    reader = logformat::TraceReader::Open(request.trace);
+    if (!reader.ok()) return reader.status();
+  }
+
+  rmap::OverTime over_time((*reader)->info(), std::move(options));
+  const auto report = Read(**reader, request, "reading ", &over_time);
+  if (!report.ok()) return report.status();
+  const auto series = over_time.Finish(*report);
+  if (!series.ok()) return series.status();
+  OverTimeAnswer answer;
+  answer.has_loss = report->loss.discarded_events > 0 ||
+                    report->loss.discarded_packets > 0 ||
+                    report->loss.clock_errors > 0;
+  if (!request.phases) {
+    answer.text = rmap::RenderOverTime(*series, request.render);
+    return answer;
+  }
+  const std::vector<rmap::Feature> features = rmap::FeaturesOf(*series);
+  answer.text = rmap::RenderPhases(*series, features,
+                                   rmap::FindPhases(features), request.render);
+  return answer;
+}
+
+}  // namespace countrace::cli
