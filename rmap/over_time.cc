@@ -233,6 +233,7 @@ std::unordered_set<std::uint32_t> SegmentsNamed(
   std::unordered_set<std::uint32_t> hooks;
   for (const logformat::HookInfo& hook : info.hooks) {
     if (hook.kind == logformat::HookKind::kSegment &&
+        hook.origin != logformat::HookOrigin::kInterrupt &&
         Matches(glob, hook.FullName())) {
       hooks.insert(hook.id);
     }

@@ -144,8 +144,8 @@ class OverTime final : public TimelineObserver {
   std::unordered_map<std::uint32_t, Inside> inside_;
 };
 
-// Threads of the processes whose name matches `glob`; segments whose
-// "provider:name" does.
+// Threads of the processes whose name matches `glob`; segments of
+// threads whose "provider:name" does: interrupts are an account.
 std::unordered_set<std::uint32_t> ThreadsNamed(const Report& report,
                                                const std::string& glob);
 std::unordered_set<std::uint32_t> SegmentsNamed(

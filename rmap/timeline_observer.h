@@ -85,7 +85,7 @@ struct LossSpan {
   std::string_view cause;
 };
 
-// The accounts of Books.
+// The accounts of Books; its `own` is among kProcesses.
 enum class Account : std::uint8_t {
   kProcesses,
   kIdle,
