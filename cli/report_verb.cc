@@ -40,15 +40,12 @@ constexpr VerbText kText = {
         "Of user or kernel mode there are the events recorded so "
         "(page-faults:u).\n"
         "\n"
-        "--by time prints the books of each interval; the sums over all of "
-        "them are\n"
-        "the report's. Time is cut where an interval ends; a count between "
-        "two\n"
-        "dumps that is cut there is split by time and marked ~. --by phase "
-        "cuts the\n"
-        "trace where shares of CPU time and rates change for good, and says "
-        "what\n"
-        "changed.\n",
+        "--by time prints the books of each interval; the sums over all of\n"
+        "them are the report's (own cost is among the processes). Time is cut\n"
+        "where an interval ends; a count between two dumps that is cut there\n"
+        "is split by time and marked ~. --by phase cuts the trace where "
+        "shares\n"
+        "of CPU time and rates change for good, and says what changed.\n",
     .examples =
         "# the summary of ./countrace.ctf\n"
         "countrace report\n"
