@@ -195,7 +195,7 @@ Charged DispatchTracker::ChargeTime(CpuState& cpu, std::uint64_t time_ns,
     thread->last_seen_ns = time_ns;
   }
   cpu.last_ns = time_ns;
-  if (observer_ != nullptr && charged.ns != 0) {
+  if (observer_ != nullptr && charged.ns != 0) [[unlikely]] {
     observer_->OnTime(
         {cpu.cpu, cpu.AccountOf(charged.account),
          charged.thread == nullptr ? kNoThread : charged.thread->index,

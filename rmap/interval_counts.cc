@@ -20,9 +20,10 @@ void AddToTurn(std::vector<TurnCounts>& in_turn, ThreadState* thread,
   in_turn.back().counts[event] = count;
 }
 
-void Tell(const CpuState& cpu, const Charged& stay, std::size_t event,
-          std::uint64_t count) {
-  if (cpu.observer == nullptr || count == 0) return;
+// Out of the way: reports have no observer.
+[[gnu::noinline, gnu::cold]] void Tell(const CpuState& cpu, const Charged& stay,
+                                       std::size_t event, std::uint64_t count) {
+  if (count == 0) return;
   cpu.observer->OnCounts(
       {cpu.cpu, cpu.AccountOf(stay.account),
        stay.thread == nullptr ? kNoThread : stay.thread->index, stay.begin_ns,
@@ -33,7 +34,8 @@ void Add(CpuState& cpu, const Charged& stay, std::size_t event,
          std::uint64_t count) {
   stay.account->counts[event] += count;
   if (stay.thread != nullptr) stay.thread->counts[event] += count;
-  Tell(cpu, stay, event, count);
+  if (cpu.observer != nullptr) [[unlikely]]
+    Tell(cpu, stay, event, count);
   if (count == 0 || !(cpu.turn >> event & 1u)) return;
   AddToTurn(cpu.in_turn, nullptr, stay.account, event, count);
   if (stay.thread != nullptr && stay.thread != &cpu.interrupt_work) {
