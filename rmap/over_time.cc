@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_format.h"
+#include "rmap/event_set_dumps.h"
 #include "rmap/interval_counts.h"
 
 namespace countrace::rmap {
@@ -46,8 +47,7 @@ OverTime::OverTime(const logformat::TraceInfo& info, OverTimeOptions options)
   series_.every_ns = std::max<std::uint64_t>(options_.every_ns, 1);
   series_.cpus = info.cpus;
   series_.events = info.cpu_events;
-  series_.events.resize(
-      std::min(series_.events.size(), logformat::kMaxCounters));
+  series_.events.resize(std::min(series_.events.size(), kMaxMeasures));
   const logformat::EventSets sets = info.cpu_sets();
   for (std::size_t event = 0; event < series_.events.size(); ++event) {
     if (sets.rotates() && sets.SetOf(event)) {
@@ -120,6 +120,7 @@ void OverTime::OnTime(const TimeCharge& charge) {
 }
 
 void OverTime::OnCounts(const CountCharge& charge) {
+  if (charge.event >= series_.events.size()) return;  // a set's running time
   See(charge.begin_ns);
   AddCount(charge, static_cast<std::size_t>(charge.account));
   if (charge.thread != kNoThread && options_.threads &&

@@ -105,7 +105,8 @@ struct TimeCharge {
 };
 
 // Counts of one event as they are charged: it happened `count` times in this
-// interval, when is not known. The sums of all charges are the report's.
+// interval, when is not known. The sums of all charges are the report's. Events
+// beyond the trace's are the running times of event sets.
 struct CountCharge {
   std::uint32_t cpu;
   Account account;
