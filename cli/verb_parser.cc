@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "cli/exit_status.h"
 #include "cli/quantity.h"
+#include "rmap/metrics/nearest_name.h"
 
 namespace countrace::cli {
 namespace {
@@ -101,36 +102,11 @@ class HelpText final : public CLI::FormatterBase {
   const VerbText& text_;
 };
 
-std::size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({changed, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
-}
-
 }  // namespace
 
 std::string_view NearestName(std::string_view word,
                              const std::vector<std::string>& candidates) {
-  std::string_view best;
-  std::size_t best_distance = 1 + word.size() / 3;
-  for (const std::string& candidate : candidates) {
-    const std::size_t distance = EditDistance(word, candidate);
-    if (distance < best_distance ||
-        (distance == best_distance && best.empty())) {
-      best = candidate;
-      best_distance = distance;
-    }
-  }
-  return best;
+  return rmap::NearestName(word, candidates);
 }
 
 VerbParser::VerbParser(const VerbText& text)
@@ -146,6 +122,11 @@ VerbParser::~VerbParser() = default;
 void VerbParser::AddFlag(const char* name, bool& flag,
                          const char* description) {
   app_->add_flag(name, flag, description);
+}
+
+void VerbParser::AddFlagWithText(const char* name, const char* fallback,
+                                 std::string& value, const char* description) {
+  app_->add_flag(absl::StrFormat("%s{%s}", name, fallback), value, description);
 }
 
 void VerbParser::AddText(const char* name, const char* type, std::string& value,

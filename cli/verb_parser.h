@@ -39,6 +39,10 @@ class VerbParser final {
   VerbParser& operator=(const VerbParser&) = delete;
 
   void AddFlag(const char* name, bool& flag, const char* description);
+  // "--name" or "--name=TEXT", never "--name TEXT"; without a text the value
+  // is `fallback`.
+  void AddFlagWithText(const char* name, const char* fallback,
+                       std::string& value, const char* description);
   void AddText(const char* name, const char* type, std::string& value,
                const char* description);
   // May be given more than once.

@@ -35,6 +35,7 @@ THIRD_PARTY = {
     "nlohmann/": {"rmap", "viewer", "tests"},
     "lttng/": {"hooks", "tests"},
     "perfmon/": {"runtime"},
+    "toml++/": {"rmap"},
 }
 
 # Folders whose code, with everything it includes, is compiled into a user's

@@ -1,0 +1,99 @@
+// Evaluates checked rules over the rows of one or more reports.
+//
+// In: a RuleSet after Check(), reports. Out: one value for each rule and row,
+// with its quality, or why there is none. Never 0 for what is not known.
+// Thread: one. Requires: rules and reports outlive it.
+#ifndef COUNTRACE_RMAP_METRICS_EVALUATOR_H_
+#define COUNTRACE_RMAP_METRICS_EVALUATOR_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "rmap/metrics/estimate.h"
+#include "rmap/metrics/row_inputs.h"
+#include "rmap/metrics/rule_set.h"
+#include "rmap/tables.h"
+
+namespace countrace::rmap::metrics {
+
+// In the unit of its rule.
+struct MetricValue {
+  std::optional<double> value;
+  Quality quality = Quality::kExact;
+  std::optional<double> standard_error;  // scaled
+  std::optional<double> lo, hi;          // bounded
+  std::string absent;                    // "needs cycles", if there is no value
+};
+
+// Of a metric's values over the rows of a table; rows without one are left
+// out. stddev is that of the population, percentiles are by nearest rank.
+struct MetricStatistics {
+  MetricValue count, mean, stddev, min, max, p50, p90, p99;
+};
+
+struct NamedReport {
+  std::string label;  // "@label.metric" in a rule
+  const Report* report = nullptr;
+};
+
+class Evaluator {
+ public:
+  // The first report is the one whose rows are asked for; the rest are known
+  // to the rules as @label, and all to traces.NAME.
+  Evaluator(const RuleSet& rules, const std::vector<NamedReport>& reports);
+
+  // Requires: the rule has the scope; row < RowCount(scope).
+  MetricValue Value(std::size_t rule, Scope scope, std::size_t row);
+  MetricStatistics Statistics(std::size_t rule, Scope scope);
+  std::size_t RowCount(Scope scope) const { return inputs_[0].RowCount(scope); }
+
+ private:
+  // An estimate, or names that are needed, or another reason.
+  struct Outcome {
+    std::optional<Estimate> estimate;
+    std::vector<std::string> needs;
+    std::string reason;
+  };
+  struct Where {
+    std::size_t trace = 0;
+    Scope scope{};
+    std::size_t row = 0;
+  };
+
+  const Outcome& Evaluated(std::size_t rule, const Where& where);
+  Outcome Compute(std::size_t rule, const Where& where);
+  Outcome Leaf(const Node& node, const Binding& binding, const Where& where);
+  Outcome InputOf(const Binding& binding, const Where& where);
+  const Outcome& StatisticOf(const Node& node, const Binding& binding,
+                             const Where& where);
+  static Outcome Reduced(Statistic statistic,
+                         const std::vector<const Estimate*>& values);
+  static Outcome Applied(const Node& node, const Expression& formula,
+                         std::vector<Outcome>& operands);
+  MetricValue Shown(const Outcome& outcome, const MetricUnit& unit) const;
+  std::uint64_t NewInput(const Measured& input, const Where& where,
+                         const Binding& binding);
+
+  const RuleSet& rules_;
+  std::vector<std::string> labels_;
+  std::vector<RowInputs> inputs_;  // one for each report
+  InputErrors errors_;
+  using InputKey = std::tuple<std::size_t, Scope, std::size_t, std::string>;
+  std::map<InputKey, std::uint64_t> input_ids_;
+  // By trace and scope; each of RowCount() * rules.
+  std::vector<std::vector<std::unique_ptr<Outcome>>> known_;
+  using StatisticKey =
+      std::tuple<std::size_t, bool, Scope, Statistic, std::string>;
+  std::map<StatisticKey, Outcome> statistics_;
+};
+
+}  // namespace countrace::rmap::metrics
+
+#endif  // COUNTRACE_RMAP_METRICS_EVALUATOR_H_

@@ -1,0 +1,87 @@
+// The expression of a rule, parsed.
+//
+// In: text such as "1000 * `cache-misses` / instructions". Out: its operations
+// in the order of evaluation (postfix), so that nothing that walks them
+// recurses. Names are resolved later, by rule_set.h.
+// Thread: any; no state.
+#ifndef COUNTRACE_RMAP_METRICS_EXPRESSION_H_
+#define COUNTRACE_RMAP_METRICS_EXPRESSION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "rmap/metrics/metric_unit.h"
+#include "rmap/metrics/source_place.h"
+
+namespace countrace::rmap::metrics {
+
+// A bomb in a rule file is an error, not a crash: what is larger is refused.
+inline constexpr std::size_t kMaxExpressionBytes = 4096;
+inline constexpr std::size_t kMaxExpressionDepth = 64;
+
+enum class Operation : std::uint8_t {
+  kNumber,
+  kName,
+  kStatistic,  // over the rows of a table, or over traces
+  kNegate,
+  kAdd,
+  kSubtract,
+  kMultiply,
+  kDivide,
+  kLeast,     // min(a, b, ...)
+  kGreatest,  // max(a, b, ...)
+  kAbsolute,
+  kSquareRoot
+};
+
+enum class Statistic : std::uint8_t {
+  kCount,
+  kSum,
+  kMean,
+  kStddev,
+  kMin,
+  kMax,
+  kP50,
+  kP90,
+  kP99
+};
+const char* StatisticName(Statistic statistic);
+
+struct Node {
+  Operation operation{};
+  std::uint32_t operands = 0;  // nodes before it whose results it takes
+  double number = 0;           // kNumber: in base units
+  Dimensions dimensions;       // kNumber: of its suffix, "10ms"
+  // kName, kStatistic: [@trace.][qualifier.]name.
+  std::string trace, qualifier, name;
+  bool quoted = false;  // the name stood in quotes: any event is meant
+  Statistic statistic{};
+  std::size_t offset = 0;  // in the text
+};
+
+struct Expression {
+  std::string text;
+  SourcePlace place;
+  std::vector<Node> nodes;
+};
+
+// Grammar, loosest first:
+//   sum = product {("+" | "-") product};  product = sign {("*" | "/") sign}
+//   sign = ["-"] primary;  primary = NUMBER[UNIT] | name | "(" sum ")"
+//     | ("min" | "max") "(" sum "," sum {"," sum} ")"
+//     | ("abs" | "sqrt") "(" sum ")" | STATISTIC "(" name ")"
+//   name = ["@" WORD "."] [WORD "."] (WORD | quoted in ` or ' or ")
+// Errors: kInvalidArgument as ErrorAt().
+absl::StatusOr<Expression> ParseExpression(std::string_view text,
+                                           const SourcePlace& place);
+
+// True for [A-Za-z_][A-Za-z0-9_]*.
+bool IsWord(std::string_view text);
+
+}  // namespace countrace::rmap::metrics
+
+#endif  // COUNTRACE_RMAP_METRICS_EXPRESSION_H_

@@ -1,0 +1,21 @@
+// Metrics for programs: the renderings behind RenderMetrics() that hold
+// everything.
+#ifndef COUNTRACE_RMAP_METRICS_METRIC_DATA_H_
+#define COUNTRACE_RMAP_METRICS_METRIC_DATA_H_
+
+#include <string>
+
+#include "rmap/metrics/metric_report.h"
+
+namespace countrace::rmap::metrics {
+
+// `countrace.metrics/1`: trace, rules, tables, statistics.
+std::string RenderMetricsJson(const MetricReport& metrics);
+// The same, one object a line, "table" first.
+std::string RenderMetricsJsonLines(const MetricReport& metrics);
+// RFC 4180: one line for each table, row and metric.
+std::string RenderMetricsCsv(const MetricReport& metrics);
+
+}  // namespace countrace::rmap::metrics
+
+#endif  // COUNTRACE_RMAP_METRICS_METRIC_DATA_H_

@@ -1,0 +1,37 @@
+#include "rmap/metrics/metric_rows.h"
+
+namespace countrace::rmap::metrics {
+
+std::vector<RowKey> KeysOf(const Report& report, Scope scope, std::size_t row) {
+  switch (scope) {
+    case Scope::kTrace:
+      return {};
+    case Scope::kProcess: {
+      const ProcessRow& process = report.processes[row];
+      return {{"pid", std::int64_t{process.pid}}, {"comm", process.comm}};
+    }
+    case Scope::kThread: {
+      const ThreadRow& thread = report.threads[row];
+      return {{"tid", std::int64_t{thread.tid}},
+              {"pid", std::int64_t{thread.pid}},
+              {"comm", thread.comm}};
+    }
+    case Scope::kSegment: {
+      const SegmentRow& segment = report.segments[row];
+      return {{"segment", segment.segment},
+              {"pid", std::int64_t{segment.pid}},
+              {"comm", segment.comm}};
+    }
+    case Scope::kPath: {
+      const SegmentRow& segment = report.segment_paths[row];
+      return {{"path", segment.path},
+              {"pid", std::int64_t{segment.pid}},
+              {"comm", segment.comm}};
+    }
+    case Scope::kCpu:
+      return {{"cpu", std::int64_t{report.cpu_rows[row].cpu}}};
+  }
+  return {};
+}
+
+}  // namespace countrace::rmap::metrics

@@ -1,0 +1,386 @@
+#include "rmap/metrics/row_inputs.h"
+
+#include <cstdlib>
+#include <utility>
+
+#include "rmap/call_paths.h"
+#include "rmap/metrics/event_names.h"
+
+namespace countrace::rmap::metrics {
+namespace {
+
+Measured Exactly(std::uint64_t value, Quality quality = Quality::kExact) {
+  Measured input;
+  input.value = static_cast<double>(value);
+  input.quality = quality;
+  return input;
+}
+
+std::optional<Measured> Part(const std::optional<InclusiveExclusive>& pair,
+                             bool exclusive, Quality quality) {
+  if (!pair) return std::nullopt;
+  return Exactly(exclusive ? pair->excl : pair->incl, quality);
+}
+
+}  // namespace
+
+RowInputs::RowInputs(const Report& report) : report_(report) {
+  for (std::size_t i = 0; i < report.events.size(); ++i) {
+    events_.emplace(CanonicalEvent(report.events[i]), i);
+  }
+  for (const CpuRow& cpu : report.cpu_rows) {
+    unattributed_ns_ += cpu.unattributed_ns;
+    has_idle_ |= cpu.idle_ns != 0;
+    has_interrupts_ |= cpu.interrupts_ns != 0;
+  }
+  for (const Books& books : report.books) {
+    has_own_ |= books.own != 0;
+    has_idle_ |= books.idle != 0;
+    has_interrupts_ |= books.interrupts != 0;
+  }
+  const auto add = [](const ThreadRow& thread, bool first, TaskSums& sums) {
+    sums.migrations += thread.migrations;
+    sums.quality = Worse(sums.quality, thread.quality);
+    if (first) sums.wait = Exactly(0);
+    if (sums.wait && thread.wait_ns) {
+      sums.wait->value += static_cast<double>(*thread.wait_ns);
+    } else {
+      sums.wait.reset();
+    }
+  };
+  bool first = true;
+  for (const ThreadRow& thread : report.threads) {
+    const auto [at, is_new] = of_process_.try_emplace(thread.process);
+    add(thread, is_new, at->second);
+    add(thread, std::exchange(first, false), of_all_);
+  }
+}
+
+std::size_t RowInputs::RowCount(Scope scope) const {
+  switch (scope) {
+    case Scope::kTrace:
+      return 1;
+    case Scope::kProcess:
+      return report_.processes.size();
+    case Scope::kThread:
+      return report_.threads.size();
+    case Scope::kSegment:
+      return report_.segments.size();
+    case Scope::kPath:
+      return report_.segment_paths.size();
+    case Scope::kCpu:
+      return report_.cpu_rows.size();
+  }
+  return 0;
+}
+
+std::optional<Measured> RowInputs::Get(Scope scope, std::size_t row,
+                                       const Binding& binding) const {
+  return binding.kind == Binding::Kind::kEvent
+             ? EventOf(scope, row, binding)
+             : QuantityOf(scope, row, binding.quantity);
+}
+
+std::string RowInputs::Similar(const std::string& event) const {
+  const std::string wanted = CanonicalEvent(event);
+  const std::string base = wanted.substr(0, wanted.find(':'));
+  std::string names;
+  for (const std::string& name : report_.events) {
+    const std::string known = CanonicalEvent(name);
+    if (known.substr(0, known.find(':')) != base) continue;
+    if (!names.empty()) names += ", ";
+    names += name;
+  }
+  return names;
+}
+
+std::optional<std::size_t> RowInputs::EventIndex(
+    const std::string& event) const {
+  const auto found = events_.find(CanonicalEvent(event));
+  if (found == events_.end()) return std::nullopt;
+  return found->second;
+}
+
+std::optional<std::uint64_t> RowInputs::Missing(std::size_t event) const {
+  if (event >= report_.books.size() || !report_.books[event].known) {
+    return std::nullopt;
+  }
+  const Books& books = report_.books[event];
+  return books.unattributed +
+         static_cast<std::uint64_t>(std::llabs(books.residual));
+}
+
+RowInputs::Input RowInputs::Task(const std::optional<std::uint64_t>& value,
+                                 Quality quality,
+                                 std::optional<std::uint64_t> missing) const {
+  if (!value) return std::nullopt;
+  Measured input = Exactly(*value, quality);
+  if (quality == Quality::kBounded && missing) {
+    input.lo = input.value;
+    input.hi = input.value + static_cast<double>(*missing);
+  }
+  return input;
+}
+
+RowInputs::Input RowInputs::QuantityOf(Scope scope, std::size_t row,
+                                       Quantity quantity) const {
+  switch (quantity) {
+    case Quantity::kDuration:
+    case Quantity::kCpus:
+    case Quantity::kRecords:
+    case Quantity::kOwnBpf:
+    case Quantity::kDiscarded:
+      return TraceQuantity(quantity);
+    default:
+      break;
+  }
+  switch (scope) {
+    case Scope::kTrace:
+      return AllProcesses(quantity);
+    case Scope::kProcess:
+      return ProcessQuantity(report_.processes[row], quantity);
+    case Scope::kThread:
+      return ThreadQuantity(report_.threads[row], quantity);
+    case Scope::kSegment:
+      return SegmentQuantity(report_.segments[row], quantity);
+    case Scope::kPath:
+      return SegmentQuantity(report_.segment_paths[row], quantity);
+    case Scope::kCpu:
+      return CpuQuantity(report_.cpu_rows[row], quantity);
+  }
+  return std::nullopt;
+}
+
+RowInputs::Input RowInputs::TraceQuantity(Quantity quantity) const {
+  switch (quantity) {
+    case Quantity::kDuration:
+      return Exactly(report_.end_ns - report_.begin_ns);
+    case Quantity::kCpus:
+      return Exactly(report_.cpus);
+    case Quantity::kRecords:
+      return Exactly(report_.records);
+    case Quantity::kDiscarded:
+      return Exactly(report_.loss.discarded_events);
+    case Quantity::kOwnBpf: {
+      if (report_.own_cost.bpf_sampled_ns == 0) return std::nullopt;
+      // From samples; their spread is not in the trace.
+      return Exactly(report_.own_cost.bpf_ns, Quality::kScaled);
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+RowInputs::Input RowInputs::AllProcesses(Quantity quantity) const {
+  if (quantity == Quantity::kWait || quantity == Quantity::kMigrations) {
+    return report_.threads.empty() ? std::nullopt
+                                   : SumQuantity(of_all_, quantity);
+  }
+  if (report_.processes.empty()) return std::nullopt;
+  std::uint64_t sum = 0;
+  Quality quality = Quality::kExact;
+  for (const ProcessRow& row : report_.processes) {
+    const Input one = ProcessQuantity(row, quantity);
+    if (!one) return std::nullopt;
+    quality = Worse(quality, one->quality);
+    sum += quantity == Quantity::kOnCpu     ? *row.on_cpu_ns
+           : quantity == Quantity::kThreads ? row.threads
+                                            : row.dispatches;
+  }
+  // Threads that are missing in one row are missing in the sum once.
+  return Task(sum, quality,
+              quantity == Quantity::kOnCpu
+                  ? std::optional<std::uint64_t>(unattributed_ns_)
+                  : std::nullopt);
+}
+
+RowInputs::Input RowInputs::SumQuantity(const TaskSums& sums,
+                                        Quantity quantity) {
+  if (quantity == Quantity::kMigrations) {
+    return Exactly(sums.migrations, sums.quality);
+  }
+  Input wait = sums.wait;
+  if (wait) wait->quality = sums.quality;
+  return wait;
+}
+
+RowInputs::Input RowInputs::ProcessQuantity(const ProcessRow& row,
+                                            Quantity quantity) const {
+  switch (quantity) {
+    case Quantity::kOnCpu:
+      return Task(row.on_cpu_ns, row.quality, unattributed_ns_);
+    case Quantity::kDispatches:
+      // Without kernel records nobody saw a dispatch: not known, not 0.
+      if (!row.on_cpu_ns) return std::nullopt;
+      return Exactly(row.dispatches, row.quality);
+    case Quantity::kThreads:
+      return Exactly(row.threads, row.quality);
+    default: {
+      const auto found = of_process_.find(row.index);
+      if (found == of_process_.end() || !row.on_cpu_ns) return std::nullopt;
+      return SumQuantity(found->second, quantity);
+    }
+  }
+}
+
+RowInputs::Input RowInputs::ThreadQuantity(const ThreadRow& row,
+                                           Quantity quantity) const {
+  if (!row.on_cpu_ns) return std::nullopt;
+  switch (quantity) {
+    case Quantity::kOnCpu:
+      return Task(row.on_cpu_ns, row.quality, unattributed_ns_);
+    case Quantity::kDispatches:
+      return Exactly(row.dispatches, row.quality);
+    case Quantity::kMigrations:
+      return Exactly(row.migrations, row.quality);
+    case Quantity::kWait:
+      return Task(row.wait_ns, row.quality, std::nullopt);
+    default:
+      return std::nullopt;
+  }
+}
+
+RowInputs::Input RowInputs::SegmentQuantity(const SegmentRow& row,
+                                            Quantity quantity) {
+  const auto per_call = [&](double ns) -> Input {
+    if (row.calls == 0) return std::nullopt;
+    Measured input;
+    input.value = ns;
+    input.quality = row.quality;
+    return input;
+  };
+  const TimeStatistics& wall = row.wall;
+  switch (quantity) {
+    case Quantity::kCalls:
+      return Exactly(row.calls, row.quality);
+    case Quantity::kWall:
+      return Exactly(wall.incl, row.quality);
+    case Quantity::kExclusiveWall:
+      return Exactly(wall.excl, row.quality);
+    case Quantity::kOnCpu:
+    case Quantity::kExclusiveOnCpu:
+      return Part(row.on_cpu, quantity != Quantity::kOnCpu, row.on_cpu_quality);
+    case Quantity::kOffCpu:
+    case Quantity::kExclusiveOffCpu:
+      return Part(row.off_cpu, quantity != Quantity::kOffCpu,
+                  row.on_cpu_quality);
+    case Quantity::kCallMean:
+      return per_call(wall.mean);
+    case Quantity::kCallStddev:
+      return per_call(wall.stddev);
+    case Quantity::kCallMin:
+      return per_call(static_cast<double>(wall.min));
+    case Quantity::kCallMax:
+      return per_call(static_cast<double>(wall.max));
+    case Quantity::kCallP50:
+      return per_call(static_cast<double>(wall.p50));
+    case Quantity::kCallP90:
+      return per_call(static_cast<double>(wall.p90));
+    case Quantity::kCallP99:
+      return per_call(static_cast<double>(wall.p99));
+    default:
+      return std::nullopt;
+  }
+}
+
+RowInputs::Input RowInputs::CpuQuantity(const CpuRow& row,
+                                        Quantity quantity) const {
+  switch (quantity) {
+    case Quantity::kWall:
+      return Exactly(row.wall_ns);
+    case Quantity::kOnCpu:
+    case Quantity::kBusy:
+      return Exactly(row.busy_ns);
+    case Quantity::kIdle:
+      if (!has_idle_) return std::nullopt;
+      return Exactly(row.idle_ns);
+    case Quantity::kInterrupts:
+      if (!has_interrupts_) return std::nullopt;
+      return Exactly(row.interrupts_ns);
+    case Quantity::kOutside:
+      return Exactly(row.outside_ns);
+    case Quantity::kUnattributed:
+      return Exactly(row.unattributed_ns);
+    case Quantity::kDispatches:
+      return Exactly(row.dispatches);
+    default:
+      return std::nullopt;
+  }
+}
+
+RowInputs::Input RowInputs::AccountOfBooks(std::size_t event,
+                                           Account account) const {
+  if (event >= report_.books.size() || !report_.books[event].known) {
+    return std::nullopt;
+  }
+  const Books& books = report_.books[event];
+  // The total is exact; records lost move counts to `unattributed` only.
+  const Quality quality = books.unattributed == 0 && books.residual == 0
+                              ? Quality::kExact
+                              : Quality::kBounded;
+  const std::optional<std::uint64_t> missing = Missing(event);
+  switch (account) {
+    case Account::kTotal:
+      return Exactly(books.total);
+    case Account::kUnattributed:
+      return Exactly(books.unattributed);
+    case Account::kProcesses:
+      return Task(books.processes, quality, missing);
+    case Account::kOwn:
+      if (!has_own_) return std::nullopt;
+      return Task(books.own, quality, missing);
+    case Account::kIdle:
+      if (!has_idle_) return std::nullopt;
+      return Task(books.idle, quality, missing);
+    case Account::kInterrupts:
+      if (!has_interrupts_) return std::nullopt;
+      return Task(books.interrupts, quality, missing);
+    case Account::kOutside:
+      return Task(books.outside, quality, missing);
+    case Account::kRow:  // of the trace: what the recorded processes counted
+      return Task(books.processes + books.own, quality, missing);
+    case Account::kExclusive:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+RowInputs::Input RowInputs::EventOf(Scope scope, std::size_t row,
+                                    const Binding& binding) const {
+  const auto event = EventIndex(binding.event);
+  if (!event) return std::nullopt;
+  const bool exclusive = binding.account == Account::kExclusive;
+  if (binding.account != Account::kRow && !exclusive) {
+    return AccountOfBooks(*event, binding.account);
+  }
+  const auto in_segment = [&](const SegmentRow& segment) -> Input {
+    if (*event >= segment.counts.size() || !segment.counts[*event]) {
+      return std::nullopt;
+    }
+    const SegmentCount& count = *segment.counts[*event];
+    return Exactly(exclusive ? count.excl : count.incl, count.quality);
+  };
+  const auto in_counts = [&](const Counts& counts, Quality quality) -> Input {
+    if (*event >= counts.size()) return std::nullopt;
+    return Task(counts[*event], quality, Missing(*event));
+  };
+  switch (scope) {
+    case Scope::kTrace:
+      return AccountOfBooks(*event, Account::kRow);
+    case Scope::kProcess:
+      return in_counts(report_.processes[row].counts,
+                       report_.processes[row].quality);
+    case Scope::kThread:
+      return in_counts(report_.threads[row].counts,
+                       report_.threads[row].quality);
+    case Scope::kSegment:
+      return in_segment(report_.segments[row]);
+    case Scope::kPath:
+      return in_segment(report_.segment_paths[row]);
+    case Scope::kCpu:
+      return in_counts(report_.cpu_rows[row].counts, Quality::kExact);
+  }
+  return std::nullopt;
+}
+
+}  // namespace countrace::rmap::metrics
