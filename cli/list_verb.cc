@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_format.h"
 #include "cli/exit_status.h"
+#include "cli/metric_options.h"
 #include "cli/open_trace.h"
 #include "cli/row_table.h"
 #include "cli/verb.h"
@@ -19,11 +20,13 @@ namespace {
 
 constexpr VerbText kText = {
     .name = "list",
-    .summary = "events, hooks and tracepoints that can be recorded here",
+    .summary =
+        "events, hooks and tracepoints that can be recorded here; metrics",
     .usage =
         "events [options]\n"
         "hooks [options] [TRACE | PROGRAM | LIBRARY]\n"
-        "tracepoints [options] [GLOB]",
+        "tracepoints [options] [GLOB]\n"
+        "metrics [options]",
     .details = "",
     .examples =
         "# what -e and --hook-events understand on this machine\n"
@@ -34,7 +37,10 @@ constexpr VerbText kText = {
         "countrace list hooks ./server\n"
         "\n"
         "# what record --hook tracepoint:SYSTEM:NAME takes\n"
-        "countrace list tracepoints 'block:*'\n",
+        "countrace list tracepoints 'block:*'\n"
+        "\n"
+        "# what report --metrics shows, and from which counts\n"
+        "countrace list metrics\n",
 };
 
 constexpr std::string_view kEnterSuffix = "__enter", kExitSuffix = "__exit";
@@ -120,6 +126,9 @@ int RunList(const Arguments& arguments) {
   parser.AddTrace(path);
   parser.AddFlag("--all", all,
                  "events: also those that do not open here, and why");
+  MetricChoice choice;
+  parser.AddTexts("--rules", "FILE", choice.files,
+                  "metrics: also those of a rule file");
   parser.AddFormat(format, {"text", "json", "jsonl", "csv"});
   if (const auto status = parser.Parse(arguments)) return *status;
 
@@ -129,14 +138,20 @@ int RunList(const Arguments& arguments) {
     }
     return ListEvents(format, all);
   }
+  if (what == "metrics") {
+    if (parser.is_given("trace")) {
+      return parser.UsageError("unexpected argument: " + path);
+    }
+    return ListMetrics(choice, format);
+  }
   if (what == "tracepoints") {
     return ListTracepoints(parser.is_given("trace") ? path : "*", format);
   }
   if (what != "hooks") {
     return parser.UsageError(
-        what.empty() ? "say what to list: events, hooks or tracepoints"
-                     : absl::StrFormat("cannot list `%s`, only events, hooks "
-                                       "or tracepoints",
+        what.empty() ? "say what to list: events, hooks, tracepoints or metrics"
+                     : absl::StrFormat("cannot list `%s`, only events, hooks, "
+                                       "tracepoints or metrics",
                                        what));
   }
   std::error_code error;

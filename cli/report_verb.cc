@@ -6,12 +6,14 @@
 #include "absl/strings/str_format.h"
 #include "cli/exit_status.h"
 #include "cli/gating_options.h"
+#include "cli/metric_options.h"
 #include "cli/open_trace.h"
 #include "cli/progress_bar.h"
 #include "cli/report_over_time.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "cli/verb_parser.h"
+#include "rmap/attribution.h"
 #include "rmap/pipeline.h"
 #include "rmap/report_render.h"
 
@@ -26,6 +28,11 @@ constexpr VerbText kText = {
     .summary = "who used what: processes, segments, books that balance",
     .usage = "[options] [TRACE]",
     .details =
+        "Metrics are rules over the counts of each row: shipped ones "
+        "(countrace\n"
+        "list metrics), those of --rules files (TOML), and --metric. A metric\n"
+        "whose counts the trace lacks is absent and says what it needs.\n"
+        "\n"
         "Every event has a book: processes + own cost + idle + interrupts +\n"
         "outside + unattributed + residual = total. A residual of 0 means "
         "that\n"
@@ -58,6 +65,11 @@ constexpr VerbText kText = {
         "\n"
         "# who had the CPUs every 10 ms, and how often a segment was called\n"
         "countrace report --by time --every 10ms --segment 'server:*' web.ctf\n"
+        "\n"
+        "# all metrics, and one of your own for each segment\n"
+        "countrace report --metrics web.ctf\n"
+        "countrace report --by segment --metric 'wait = off_cpu_ns / calls' "
+        "web.ctf\n"
         "\n"
         "# for programs: stable names, integer nanoseconds\n"
         "countrace report --format json web.ctf | jq .books\n",
@@ -98,6 +110,7 @@ int RunReport(const Arguments& arguments) {
   bool fail_on_loss = false, no_progress = false;
   std::string process, segment;
   std::uint64_t every_ns = 0;
+  MetricChoice choice;
   parser.AddTrace(trace);
   std::vector<std::string> tables = Names(kTables);
   tables.insert(tables.end(), {"time", "phase"});
@@ -122,11 +135,30 @@ int RunReport(const Arguments& arguments) {
   parser.AddTexts("--mark", "WHO", marks,
                   "marks to use instead of the trace's: PID, a glob on the "
                   "command's name, self (the recorder); separated by commas");
+  parser.AddFlagWithText("--metrics", "*", choice.glob,
+                         "metrics instead of counts, or with =GLOB those of "
+                         "that name");
+  parser.AddTexts("--metric", "RULE", choice.rules,
+                  "a metric of your own, 'NAME = EXPRESSION'; may be given "
+                  "more than once");
+  parser.AddTexts("--rules", "FILE", choice.files,
+                  "metrics of a rule file; may be given more than once");
+  parser.AddTexts("--with", "LABEL=TRACE", choice.traces,
+                  "another trace, known to metrics as @LABEL.NAME");
   parser.AddFormat(format, {"text", "json", "jsonl", "csv"});
   parser.AddColor(color);
   parser.AddFailOnLoss(fail_on_loss);
   parser.AddNoProgress(no_progress);
   if (const auto status = parser.Parse(arguments)) return *status;
+  if (!choice.traces.empty() && !choice.wanted()) {
+    return parser.UsageError("--with is for metrics; add --metric or --rules");
+  }
+  rmap::metrics::RuleSet rules;
+  if (choice.wanted()) {
+    // Before the trace, so that a wrong rule is said at once.
+    const absl::Status status = AddChosenRules(choice, rules);
+    if (!status.ok()) return parser.UsageError(std::string(status.message()));
+  }
 
   if (const auto problem =
           ParseGatingOptions(count, marks, gating.count, gating.marks)) {
@@ -158,6 +190,14 @@ int RunReport(const Arguments& arguments) {
 
   auto reader = OpenTrace(kText.name, trace);
   if (!reader.ok()) return ReportFailure(kText.name, reader.status());
+  if (choice.wanted()) {
+    std::vector<std::string> events;
+    for (const rmap::EventPlan& event : rmap::PlanEvents((*reader)->info())) {
+      events.push_back(event.name);
+    }
+    const absl::Status status = rules.Check(events);
+    if (!status.ok()) return parser.UsageError(std::string(status.message()));
+  }
   ProgressBar progress("reading " + trace, ShowProgress() && !no_progress);
   const auto report =
       rmap::Reconstruct(**reader, {.gating = gating,
@@ -166,14 +206,22 @@ int RunReport(const Arguments& arguments) {
   progress.Clear();
   if (!report.ok()) return ReportFailure(kText.name, report.status());
 
-  const std::string text = rmap::RenderReport(
-      *report, {.format = kFormats.at(format),
-                .by = by.empty() ? ReportBy::kDefault : kTables.at(by),
-                .max_rows = rows,
-                .color = UseColor(color),
-                .width = TerminalWidth()});
+  const rmap::RenderOptions render = {
+      .format = kFormats.at(format),
+      .by = by.empty() ? ReportBy::kDefault : kTables.at(by),
+      .max_rows = rows,
+      .color = UseColor(color),
+      .width = TerminalWidth()};
+  const auto text =
+      choice.wanted()
+          ? RenderChosenMetrics(choice, rules, *report, render, gating)
+          : absl::StatusOr<std::string>(rmap::RenderReport(*report, render));
+  if (!text.ok() && absl::IsInvalidArgument(text.status())) {
+    return parser.UsageError(std::string(text.status().message()));
+  }
+  if (!text.ok()) return ReportFailure(kText.name, text.status());
   const bool lossy = fail_on_loss && HasLoss(report->loss);
-  return PrintData(kText.name, text, lossy ? kExitLoss : kExitOk);
+  return PrintData(kText.name, *text, lossy ? kExitLoss : kExitOk);
 }
 
 }  // namespace countrace::cli

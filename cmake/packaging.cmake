@@ -31,6 +31,10 @@ endforeach()
 install(EXPORT countrace-analysis-targets
   NAMESPACE countrace:: DESTINATION ${countrace_cmake_dir})
 
+# To read and to copy from; the program has them compiled in.
+install(FILES ${PROJECT_SOURCE_DIR}/rmap/metrics/default_metrics.toml
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/countrace)
+
 install(TARGETS countrace RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES ${PROJECT_SOURCE_DIR}/cli/completion/countrace.bash
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions

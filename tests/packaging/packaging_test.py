@@ -93,6 +93,13 @@ class Packaging(unittest.TestCase):
         self.build(HERE / "with_analysis",
                    f"-DCMAKE_PREFIX_PATH={self.prefix}")
 
+    def test_metric_rules_are_installed_and_read(self):
+        countrace = self.prefix / "bin" / "countrace"
+        rules = self.prefix / "share/countrace/default_metrics.toml"
+        rows = json.loads(self.run_ok(countrace, "list", "metrics", "--rules",
+                                      rules, "--format", "json"))["metrics"]
+        self.assertEqual({str(rules)}, {row["source"] for row in rows})
+
     def test_installed_program_finds_its_runtime_and_records(self):
         countrace = self.prefix / "bin" / "countrace"
         binary = self.build(SOURCE / "examples" / "hello_hooks",

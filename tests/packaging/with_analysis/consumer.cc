@@ -2,6 +2,8 @@
 #include <string>
 
 #include "logformat/trace_reader.h"
+#include "rmap/metrics/evaluator.h"
+#include "rmap/metrics/rule_file.h"
 #include "rmap/pipeline.h"
 #include "rmap/report_render.h"
 
@@ -11,6 +13,10 @@ int main(int argc, char** argv) {
   if (!reader.ok()) return 1;
   const auto report = countrace::rmap::Reconstruct(**reader, {});
   if (!report.ok()) return 1;
+  countrace::rmap::metrics::RuleSet rules;
+  if (!countrace::rmap::metrics::AddDefaultRules(rules).ok()) return 1;
+  if (!rules.Check(report->events).ok()) return 1;
+  countrace::rmap::metrics::Evaluator evaluator(rules, {{"", &*report}});
   const std::string text = countrace::rmap::RenderReport(*report, {});
   std::fputs(text.c_str(), stdout);
 }

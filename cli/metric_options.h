@@ -1,0 +1,50 @@
+// The options of verbs that show metrics: which rules, over which traces.
+#ifndef COUNTRACE_CLI_METRIC_OPTIONS_H_
+#define COUNTRACE_CLI_METRIC_OPTIONS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "rmap/gate.h"
+#include "rmap/metrics/rule_set.h"
+#include "rmap/report_render.h"
+#include "rmap/tables.h"
+
+namespace countrace::cli {
+
+struct MetricChoice {
+  std::string glob;                 // --metrics
+  std::vector<std::string> rules;   // --metric
+  std::vector<std::string> files;   // --rules
+  std::vector<std::string> traces;  // --with
+
+  bool wanted() const {
+    return !glob.empty() || !rules.empty() || !files.empty();
+  }
+};
+
+// The shipped rules, then those of files and of the command line, which may
+// build on or replace them. Names are not checked yet (RuleSet::Check).
+absl::Status AddChosenRules(const MetricChoice& choice,
+                            rmap::metrics::RuleSet& rules);
+
+// Indexes of the rules to show: those --metrics selects, else the user's own.
+// Errors: kInvalidArgument if there is none.
+absl::StatusOr<std::vector<std::size_t>> ChosenRules(
+    const MetricChoice& choice, const rmap::metrics::RuleSet& rules);
+
+// Opens and reads the traces of --with, too, gated as `report` is.
+// Errors: as TraceReader and RuleSet; kInvalidArgument for wrong usage.
+absl::StatusOr<std::string> RenderChosenMetrics(
+    const MetricChoice& choice, const rmap::metrics::RuleSet& rules,
+    const rmap::Report& report, const rmap::RenderOptions& options,
+    const rmap::GatingRequest& gating);
+
+// `countrace list metrics`: name, unit, formula, what it needs.
+int ListMetrics(const MetricChoice& choice, const std::string& format);
+
+}  // namespace countrace::cli
+
+#endif  // COUNTRACE_CLI_METRIC_OPTIONS_H_
