@@ -52,8 +52,7 @@ void Ends(const Estimate& a, const Estimate& b, const Function& f,
 
 }  // namespace
 
-std::uint64_t InputErrors::Add(double own, double shared,
-                               std::uint64_t group) {
+std::uint64_t InputErrors::Add(double own, double shared, std::uint64_t group) {
   sources_.push_back({own, shared, group});
   return sources_.size();
 }

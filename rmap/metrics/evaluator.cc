@@ -170,15 +170,14 @@ std::uint64_t Evaluator::NewInput(const Measured& input, const Where& where,
       {where.trace, where.scope, where.row, KeyOf(binding)}, 0);
   if (is_new) {
     // Sets are told apart within one row of one trace.
-    const std::uint64_t row =
-        (static_cast<std::uint64_t>(where.row) * kScopes +
-         static_cast<std::uint64_t>(where.scope)) *
-            inputs_.size() +
-        where.trace;
-    at->second = errors_.Add(
-        *input.standard_error,
-        input.shared_relative_error.value_or(0) * input.value,
-        row << 16 | (input.set & 0xffff));
+    const std::uint64_t row = (static_cast<std::uint64_t>(where.row) * kScopes +
+                               static_cast<std::uint64_t>(where.scope)) *
+                                  inputs_.size() +
+                              where.trace;
+    at->second =
+        errors_.Add(*input.standard_error,
+                    input.shared_relative_error.value_or(0) * input.value,
+                    row << 16 | (input.set & 0xffff));
   }
   return at->second;
 }

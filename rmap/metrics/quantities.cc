@@ -65,6 +65,8 @@ const std::vector<QuantityInfo>& Quantities() {
        "stays on another CPU than the one before"},
       {Q::kThreads, "", "threads", Only(Scope::kTrace) | Only(Scope::kProcess),
        kCount, "threads it had"},
+      {Q::kRecording, "", "recording_ns", kCalled | Only(Scope::kProcess),
+       kTime, "of it, what hooks took, estimated"},
       {Q::kBusy, "", "busy_ns", kCpuTable, kTime, "ran threads in scope"},
       {Q::kIdle, "", "idle_ns", kCpuTable, kTime, "ran nothing"},
       {Q::kInterrupts, "", "interrupts_ns", kCpuTable, kTime,

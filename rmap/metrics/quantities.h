@@ -50,6 +50,7 @@ enum class Quantity : std::uint8_t {
   kDispatches,
   kMigrations,
   kThreads,
+  kRecording,
   kBusy,
   kIdle,
   kInterrupts,

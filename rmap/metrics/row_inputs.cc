@@ -16,6 +16,12 @@ Measured Exactly(std::uint64_t value, Quality quality = Quality::kExact) {
   return input;
 }
 
+// An estimate whose spread is not in the trace.
+std::optional<Measured> Estimated(const std::optional<std::uint64_t>& value) {
+  if (!value) return std::nullopt;
+  return Exactly(*value, Quality::kScaled);
+}
+
 std::optional<Measured> Part(const std::optional<InclusiveExclusive>& pair,
                              bool exclusive, Quality quality) {
   if (!pair) return std::nullopt;
@@ -207,6 +213,8 @@ RowInputs::Input RowInputs::SumQuantity(const TaskSums& sums,
 RowInputs::Input RowInputs::ProcessQuantity(const ProcessRow& row,
                                             Quantity quantity) const {
   switch (quantity) {
+    case Quantity::kRecording:
+      return Estimated(row.recording_ns);
     case Quantity::kOnCpu:
       return Task(row.on_cpu_ns, row.quality, unattributed_ns_);
     case Quantity::kDispatches:
@@ -251,6 +259,8 @@ RowInputs::Input RowInputs::SegmentQuantity(const SegmentRow& row,
   };
   const TimeStatistics& wall = row.wall;
   switch (quantity) {
+    case Quantity::kRecording:
+      return Estimated(row.recording_ns);
     case Quantity::kCalls:
       return Exactly(row.calls, row.quality);
     case Quantity::kWall:
