@@ -238,8 +238,6 @@ std::string FormatMetric(const MetricValue& value, const MetricUnit& unit) {
                              suffix);
     case Quality::kBounded:
       if (!value.lo || !value.hi) return "~" + number + suffix + " b";
-      // Whatever was lost, this is the same: a maximum, say.
-      if (*value.lo == *value.hi) return number + suffix;
       return absl::StrFormat("[%s, %s]%s", Number(*value.lo), Number(*value.hi),
                              suffix);
     case Quality::kInferred:
