@@ -38,10 +38,6 @@ def is_recording(trace):
         return False
 
 
-class HiddenSwitch(Exception):
-    """A recording in which a process of the workload is bounded by one."""
-
-
 class Gating(trace_checks.Recording):
     def setUp(self):
         super().setUp()
@@ -100,7 +96,8 @@ class Gating(trace_checks.Recording):
         return done
 
     def faults_of(self, trace, pids, *options):
-        """Page faults of each process, whatever their columns are called."""
+        """Page faults of each process, at least and at most (the same if they are
+        exact), whatever their columns are called."""
         data = json.loads(self.countrace('report', '--format', 'json',
                                          '--by', 'process', *options,
                                          trace).stdout)
@@ -110,13 +107,18 @@ class Gating(trace_checks.Recording):
         found = {}
         for pid in pids:
             row = rows.get(pid, {'counts': {}, 'quality': 'exact'})
+            least = most = sum(row['counts'].values())
+            # Some virtual machines hide a switch now and then, here perhaps one
+            # of the workload's: then what is missing is unattributed.
             if row['quality'] == 'bounded' and any(
                     'not shown by the kernel' in message
                     for message in data['loss']['messages']):
-                raise HiddenSwitch(trace.name)
-            self.assertIn(row['quality'], ('exact', 'inferred'),
-                          (trace.name, data['loss']))
-            found[pid] = sum(row['counts'].values())
+                most += sum(book['unattributed']
+                            for book in data['books'].values())
+            else:
+                self.assertIn(row['quality'], ('exact', 'inferred'),
+                              (trace.name, data['loss']))
+            found[pid] = least, most
         return found, data
 
 
@@ -154,13 +156,17 @@ class AllSettings(Gating):
             during, data = self.faults_of(trace, every)
             after, later = self.faults_of(ungated[0], every, '--count', bits,
                                           *marks)
-            self.assertEqual(during, after, bits)
+            for pid in every:
+                self.assertLessEqual(during[pid][0], after[pid][1], bits)
+                self.assertLessEqual(after[pid][0], during[pid][1], bits)
             self.assertEqual(data['trace']['count'], later['trace']['count'])
             for row in rows:
-                self.assertEqual(during[row['pid']], self.known(row, bits),
-                                 (bits, row))
+                least, most = during[row['pid']]
+                self.assertLessEqual(least, self.known(row, bits), (bits, row))
+                self.assertGreaterEqual(most, self.known(row, bits),
+                                        (bits, row))
             if counts(bits, True, True):
-                self.assertGreater(during[pids['exec']], 20)
+                self.assertGreater(during[pids['exec']][1], 20)
             self.countrace('verify', trace)
         return rows
 
@@ -169,15 +175,7 @@ class AllSettings(Gating):
         half = len(SETTINGS) // 2
         for settings in (SETTINGS[:half], SETTINGS[half:]):
             with self.subTest(settings=settings):
-                # What the kernel of some virtual machines hides is nobody's,
-                # now and then also a moment of the workload.
-                for last in (False, False, True):
-                    try:
-                        self.check(back_end, settings)
-                        break
-                    except HiddenSwitch:
-                        if last:
-                            raise
+                self.check(back_end, settings)
 
     def test_bpf(self):
         self.check_back_end('bpf')
