@@ -27,6 +27,8 @@ SHORT, LONG = 10_000_000, 20_000_000
 # Two instructions each: one call makes a counter of 32 bits overflow, which perf
 # starts in the middle, and two calls are more than it could hold.
 OVERFLOWING = 1_200_000_000
+# Long enough for some 40 turns of each of two event sets.
+TAKING_TURNS = 200_000_000
 COMPETING = (
     f"sh -c \"counted_loop run {SHORT} & counted_loop run {LONG}; wait\""
 )
@@ -91,6 +93,24 @@ class Counted(unittest.TestCase):
             self.assertLessEqual(count, instructions * 1.001)
         self.usual(counts)
 
+    def check_turns(self, trace, noise):
+        """Two sets of one event each: the estimates are right within their own
+        errors, and what was counted balances. `noise`: share of the loop that
+        may be other instructions."""
+        self.check_sound(trace)
+        self.check_books(trace)
+        (row,) = trace.processes("counted_loop")
+        truth = 2 * TAKING_TURNS
+        for event in ("cycles", "instructions"):
+            scaled = row["scaled"][event]
+            self.assertGreater(scaled["slices"], 10)
+            self.assertLess(scaled["running_ns"], 0.8 * scaled["enabled_ns"])
+        off = row["counts"]["instructions"] - truth
+        error = row["scaled"]["instructions"]["stderr"]
+        print(f"instructions in turns: truth {truth}, estimate "
+              f"{row['counts']['instructions']}, standard error {error:.0f}")
+        self.assertLess(abs(off), 4 * error + noise * truth)
+
     def check_competing(self, trace, noise):
         """Counts of two processes and all others add up to the CPUs'. `noise`:
         share of the loops that may be other instructions."""
@@ -119,6 +139,14 @@ class Counted(unittest.TestCase):
         self.assertAlmostEqual(
             long - short, difference, delta=difference * noise
         )
+
+
+def taking_turns(backend):
+    return (
+        f"-a -q --backend {backend} -e task-clock,{{cycles}},{{instructions}} "
+        "--rotate 10ms",
+        f"counted_loop run {TAKING_TURNS}",
+    )
 
 
 def competing(backend):

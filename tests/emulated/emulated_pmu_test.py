@@ -16,6 +16,7 @@ import cross_build
 import foreign_packages
 from counted_guest import (
     BACKENDS, CALLS, ITERATIONS, OVERFLOWING, Counted, Place, boot, competing,
+    taking_turns,
 )
 from machines import MACHINES
 
@@ -33,6 +34,9 @@ class Arm64Max(Counted):
         recordings = {
             f"competing-{name}": competing(name) for name in BACKENDS
         }
+        recordings.update({
+            f"turns-{name}": taking_turns(name) for name in BACKENDS
+        })
         recordings["read"] = (hooks, segments)
         recordings["rdpmc"] = (hooks, f"sh -c \"echo 1 >{access}; {segments}\"")
         recordings["interrupted"] = (
@@ -136,6 +140,11 @@ class Arm64Max(Counted):
                     self.traces[f"competing-{backend}"], noise=0.001
                 )
 
+    def test_event_sets_take_turns(self):
+        for backend in BACKENDS:
+            with self.subTest(backend=backend):
+                self.check_turns(self.traces[f"turns-{backend}"], noise=0.02)
+
     def test_counters_of_32_bits_overflow_unnoticed(self):
         trace = self.traces["overflow"]
         self.check_sound(trace)
@@ -229,6 +238,7 @@ class Ppc64elPower9(Counted):
         hooks = "-q --hook-events instructions -e task-clock"
         boot(cls, "power9", {
             "competing": competing("auto"),
+            "turns": taking_turns("auto"),
             "short": (hooks, f"counted_loop segments {CALLS} {ITERATIONS}"),
             "long": (hooks, f"counted_loop segments {CALLS} {2 * ITERATIONS}"),
         }, {
@@ -254,6 +264,9 @@ class Ppc64elPower9(Counted):
 
     def test_processes_add_up_to_the_cpus(self):
         self.check_competing(self.traces["competing"], noise=0.01)
+
+    def test_event_sets_take_turns(self):
+        self.check_turns(self.traces["turns"], noise=0.05)
 
     def test_a_group_is_read_at_each_dispatch(self):
         for cpu in range(Place.machine.cpu_count):
