@@ -29,6 +29,7 @@ LIBRARIES = (
     "libboost-dev",
     "libcli11-dev",
     "nlohmann-json3-dev",
+    "libtomlplusplus-dev",
     "catch2",
     "libstdc++6",
 )
