@@ -133,14 +133,6 @@ class EventSets(trace_checks.Recording):
     def test_perf(self):
         self.check('perf')
 
-    def test_counts_do_not_go_back_where_interrupts_come_between(self):
-        self.record('bpf', '-a', '--kernel', 'syscalls,irq,softirq,faults')
-        report = self.report()
-        self.assertEqual([message for message in report['loss']['messages']
-                          if 'went back' in message], [])
-        for event, books in report['books'].items():
-            self.assertEqual(books['residual'], 0, event)
-
     def test_one_set_is_always_on(self):
         self.needs_back_end('bpf')
         self.countrace('record', '-e', 'task-clock,{minor-faults,page-faults}',

@@ -26,25 +26,21 @@ static __always_inline int hook_event_with(__u32 family, __u32 place,
   if (!is_recording(control)) return 0;
   const __u64 ids = bpf_get_current_pid_tgid();
   if (!is_counted_in(family, ids >> 32)) return 0;
-  const __u64 head = load(control->head);
   const __u64 now = bpf_ktime_get_ns();
   const int dump = carries_dump(family, place, number, (__u32)ids, now, values);
   const __u32 counters = dump ? counter_count : 0;
   if (counters > COUNTRACE_MAX_COUNTERS) return 0;
   const __u32 exit = place == COUNTRACE_PLACE_EXIT;
-  const __u32 bytes = 16 + 8 * counters + 8 * exit;
-  __u64* record = reserve(control, bytes, now);
+  __u64* record = reserve(control, 16 + 8 * counters + 8 * exit, now);
   if (!record) return 0;
-  __u16 event = COUNTRACE_EVENT_HOOK + 4 * family + place;
   record[1] = (ids & 0xffffff) | (ids >> 32 & 0xffffff) << 24 |
               (__u64)(number & 0xffff) << 48;
-  if (dump) {
-    store_counters(control, record + 2, now);
-    event |= COUNTRACE_EVENT_DUMP;
-    if (load(control->head) != head + bytes) event |= COUNTRACE_EVENT_VOID;
-  }
+  if (dump) store_counters(control, record + 2, now);
   if (exit) record[2 + counters] = values->ret;
-  commit(record, event, now);
+  commit(record,
+         (COUNTRACE_EVENT_HOOK + 4 * family + place) |
+             (dump ? COUNTRACE_EVENT_DUMP : 0),
+         now);
   return 0;
 }
 

@@ -28,9 +28,6 @@
 // hook's number in the family; the recorder gives it the hook's own event id.
 #define COUNTRACE_EVENT_HOOK 0x4000
 #define COUNTRACE_EVENT_DUMP 0x8000
-// With COUNTRACE_EVENT_DUMP: an interrupt's records came between, so that the
-// counters are of a later moment than the record; the recorder drops them.
-#define COUNTRACE_EVENT_VOID 0x1000
 enum countrace_hook_family {
   COUNTRACE_FAMILY_SYSCALL = 0,         // number: of the system call
   COUNTRACE_FAMILY_COMPAT_SYSCALL = 1,  // the same for 32-bit programs (x86)

@@ -14,8 +14,7 @@ using logformat::CpuEvent;
 
 // Families of hooks are fewer than the ids below the lost entry's.
 bool IsHookEvent(std::uint16_t event_id) {
-  const unsigned code =
-      event_id & ~unsigned{COUNTRACE_EVENT_DUMP | COUNTRACE_EVENT_VOID};
+  const unsigned code = event_id & ~unsigned{COUNTRACE_EVENT_DUMP};
   return code >= COUNTRACE_EVENT_HOOK &&
          code < COUNTRACE_EVENT_HOOK + 4 * COUNTRACE_HOOK_FAMILIES;
 }
@@ -66,13 +65,7 @@ void KernelRingReader::AddLosses(std::uint64_t lost, RecordBatch& batch) {
 
 void KernelRingReader::AddRecord(const std::byte* at, std::uint16_t event_id,
                                  std::size_t bytes, RecordBatch& batch) {
-  std::size_t skipped = 0;  // words after the first one of the body
   if (IsHookEvent(event_id)) {
-    if ((event_id & COUNTRACE_EVENT_VOID) != 0) {
-      event_id &= static_cast<std::uint16_t>(
-          ~unsigned{COUNTRACE_EVENT_VOID | COUNTRACE_EVENT_DUMP});
-      skipped = counters_;
-    }
     std::uint64_t ids = 0;
     std::memcpy(&ids, at + 8, sizeof(ids));
     event_id =
@@ -85,10 +78,8 @@ void KernelRingReader::AddRecord(const std::byte* at, std::uint16_t event_id,
       return;
     }
   }
-  const std::size_t words = bytes / 8 - 1 - skipped;
-  std::uint64_t* body = batch.Add(last_ns_, event_id, words);
-  std::memcpy(body, at + 8, 8);
-  std::memcpy(body + 1, at + 16 + skipped * 8, (words - 1) * 8);
+  std::uint64_t* body = batch.Add(last_ns_, event_id, bytes / 8 - 1);
+  std::memcpy(body, at + 8, bytes - 8);
   if (event_id == static_cast<std::uint16_t>(CpuEvent::kDispatch)) {
     const std::uint16_t state =
         MapSwitchState(static_cast<std::uint16_t>(body[0] >> 48));
