@@ -127,9 +127,11 @@ TEST_CASE("back ends: the same programs, the same dispatches and counts",
     CHECK(bpf.children == kernel_perf.children);
     const std::size_t faults = by_bpf.EventIndex("page-faults");
     CHECK(by_bpf.Count(tid, faults) == by_perf.Count(tid, faults));
+    // Each reads the clock in its own turn at every switch.
+    constexpr double kApartNs = 5000;
     const double on_cpu = static_cast<double>(by_bpf.OnCpuNs(tid));
-    CHECK(std::abs(static_cast<double>(by_perf.OnCpuNs(tid)) / on_cpu - 1) <
-          0.02);
+    CHECK(std::abs(static_cast<double>(by_perf.OnCpuNs(tid)) - on_cpu) <
+          0.02 * on_cpu + kApartNs * static_cast<double>(bpf.switches.size()));
   }
 }
 
