@@ -10,14 +10,13 @@
 
 #include "absl/strings/str_format.h"
 #include "runtime/rules/dump_rule_literal.h"
+#include "runtime/rules/rule_words.h"
 
 namespace countrace::runtime {
 namespace {
 
 constexpr std::string_view kClauses =
     "if, from, every, at most every, always or never";
-
-bool IsBlank(char c) { return c == ' ' || c == '\t'; }
 
 bool IsKeyword(std::string_view word) {
   return word == "if" || word == "from" || word == "every" || word == "at" ||
@@ -29,20 +28,14 @@ void Store(std::string_view from, char (&to)[N]) {
   std::memcpy(to, from.data(), std::min(from.size(), N - 1));
 }
 
-class Parser {
+class Parser : RuleWords {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  explicit Parser(std::string_view text)
+      : RuleWords("Dump rule", "rule", text) {}
 
   absl::StatusOr<DumpRule> Parse();
 
  private:
-  // `why` says what is expected; the word at `at` is quoted.
-  absl::Status Error(std::size_t at, std::string_view why) const;
-  std::size_t SkipBlanks();
-  std::string_view Word();  // up to a blank; the position is then behind it
-  std::string_view PeekWord();
-  bool TakeWord(std::string_view word);
-
   absl::Status ParseGlob();
   absl::Status ParseClause();
   absl::Status ParsePredicates();
@@ -53,50 +46,10 @@ class Parser {
   absl::Status ParseEvery(std::size_t at);
   absl::Status ParseAtMost(std::size_t at);
 
-  const std::string_view text_;
-  std::size_t at_ = 0;
   bool decided_ = false;  // "always" or "never" was read
   bool any_clause_ = false;
   DumpRule rule_{};
 };
-
-absl::Status Parser::Error(std::size_t at, std::string_view why) const {
-  std::size_t end = at;
-  while (end < text_.size() && !IsBlank(text_[end])) ++end;
-  // The text is the user's own, but may hold anything.
-  const auto shown = [](std::string_view part) {
-    std::string out;
-    for (const char c : part.substr(0, 80)) out += c < ' ' || c > '~' ? '?' : c;
-    return out;
-  };
-  const std::string word = shown(text_.substr(at, end - at));
-  return absl::InvalidArgumentError(absl::StrFormat(
-      "Dump rule \"%s\", column %d: %s: %s", shown(text_), at + 1,
-      word.empty() ? "the rule ends here" : "`" + word + "`", why));
-}
-
-std::size_t Parser::SkipBlanks() {
-  while (at_ < text_.size() && IsBlank(text_[at_])) ++at_;
-  return at_;
-}
-
-std::string_view Parser::PeekWord() {
-  std::size_t end = SkipBlanks();
-  while (end < text_.size() && !IsBlank(text_[end])) ++end;
-  return text_.substr(at_, end - at_);
-}
-
-std::string_view Parser::Word() {
-  const std::string_view word = PeekWord();
-  at_ += word.size();
-  return word;
-}
-
-bool Parser::TakeWord(std::string_view word) {
-  if (PeekWord() != word) return false;
-  at_ += word.size();
-  return true;
-}
 
 absl::Status Parser::ParseGlob() {
   const std::size_t at = SkipBlanks();

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_format.h"
 #include "runtime/rules/dump_rule_literal.h"
+#include "runtime/rules/rule_words.h"
 
 namespace countrace::runtime {
 namespace {
@@ -21,8 +22,6 @@ constexpr SignalName kSignals[] = {{"SIGUSR1", SIGUSR1}, {"SIGUSR2", SIGUSR2},
                                    {"SIGURG", SIGURG},   {"SIGWINCH", SIGWINCH},
                                    {"SIGPWR", SIGPWR}};
 constexpr std::string_view kRealTime = "SIGRTMIN";
-
-bool IsBlank(char c) { return c == ' ' || c == '\t'; }
 
 std::optional<int> FindSignal(std::string_view word) {
   std::string name(word);
@@ -41,20 +40,14 @@ std::optional<int> FindSignal(std::string_view word) {
   return SIGRTMIN + static_cast<int>(*offset);
 }
 
-class Parser {
+class Parser : RuleWords {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  explicit Parser(std::string_view text)
+      : RuleWords("Trigger", "trigger", text) {}
 
   absl::StatusOr<Trigger> Parse();
 
  private:
-  // `why` says what is expected; the word at `at` is quoted.
-  absl::Status Error(std::size_t at, std::string_view why) const;
-  std::size_t SkipBlanks();
-  std::string_view PeekWord();
-  std::string_view Word();  // up to a blank; the position is then behind it
-  bool TakeWord(std::string_view word);
-
   absl::Status ParseCondition();
   absl::Status ParseGlob();
   absl::Status ParseThreshold();
@@ -64,49 +57,9 @@ class Parser {
   absl::Status ParseAtMost(std::size_t at);
   absl::Status Once(std::size_t at, bool& seen) const;
 
-  const std::string_view text_;
-  std::size_t at_ = 0;
   bool after_ = false, interval_ = false, limit_ = false;  // clauses read
   Trigger trigger_;
 };
-
-absl::Status Parser::Error(std::size_t at, std::string_view why) const {
-  std::size_t end = at;
-  while (end < text_.size() && !IsBlank(text_[end])) ++end;
-  // The text is the user's own, but may hold anything.
-  const auto shown = [](std::string_view part) {
-    std::string out;
-    for (const char c : part.substr(0, 80)) out += c < ' ' || c > '~' ? '?' : c;
-    return out;
-  };
-  const std::string word = shown(text_.substr(at, end - at));
-  return absl::InvalidArgumentError(absl::StrFormat(
-      "Trigger \"%s\", column %d: %s: %s", shown(text_), at + 1,
-      word.empty() ? "the trigger ends here" : "`" + word + "`", why));
-}
-
-std::size_t Parser::SkipBlanks() {
-  while (at_ < text_.size() && IsBlank(text_[at_])) ++at_;
-  return at_;
-}
-
-std::string_view Parser::PeekWord() {
-  std::size_t end = SkipBlanks();
-  while (end < text_.size() && !IsBlank(text_[end])) ++end;
-  return text_.substr(at_, end - at_);
-}
-
-std::string_view Parser::Word() {
-  const std::string_view word = PeekWord();
-  at_ += word.size();
-  return word;
-}
-
-bool Parser::TakeWord(std::string_view word) {
-  if (PeekWord() != word) return false;
-  at_ += word.size();
-  return true;
-}
 
 absl::Status Parser::ParseGlob() {
   const std::size_t at = SkipBlanks();
