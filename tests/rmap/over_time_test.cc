@@ -14,16 +14,9 @@ using test_support::Simulate;
 using test_support::Simulation;
 using test_support::SimulationOptions;
 
-SimulationOptions RandomOptions(std::uint32_t seed) {
-  SimulationOptions options;
-  options.seed = seed;
-  options.cpus = 1 + seed % 4;
+SimulationOptions MachineOf(std::uint32_t seed) {
+  SimulationOptions options = test_support::RandomOptions(seed);
   options.steps = 150 + seed % 500;
-  options.command_scope = seed / 4 % 2 == 1;
-  options.threads_first = seed / 8 % 2 == 1;
-  options.system_calls = seed % 3 != 0;
-  options.interrupts = seed % 5 != 0;
-  options.dumps = seed / 2 % 2 == 1;
   options.instants = true;
   return options;
 }
@@ -100,7 +93,7 @@ TEST_CASE("over_time: sums over intervals are the report, records lost or not",
   const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, 300)));
   CAPTURE(seed);
   std::mt19937_64 random(seed);
-  Simulation run = Simulate(RandomOptions(seed));
+  Simulation run = Simulate(MachineOf(seed));
   if (seed % 3 == 0) {
     run.trace->Remove([&](std::size_t) { return random() % 25 == 0; },
                       seed % 2 == 0);
@@ -144,7 +137,7 @@ TEST_CASE("over_time: each interval is the simulated machine's",
   const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, 100)));
   CAPTURE(seed);
   std::mt19937_64 random(seed);
-  Simulation run = Simulate(RandomOptions(seed));
+  Simulation run = Simulate(MachineOf(seed));
   OverTimeOptions options;
   options.every_ns = RandomEvery(random, run.truth.duration_ns);
   const TimeSeries series = SeriesOf(*run.trace, options);
@@ -171,7 +164,7 @@ TEST_CASE("over_time: each interval is the simulated machine's",
     // Clocks count time: all of it, and nothing inferred where no interrupt
     // cuts a stay.
     CHECK(series.TotalCount(i, 0) <= run.truth.duration_ns * series.cpus);
-    if (!RandomOptions(seed).interrupts) {
+    if (!MachineOf(seed).interrupts) {
       CHECK(series.TotalCount(i, 0) == series.TotalTime(i));
       CHECK(series.QualityOf(i, 0) == Quality::kExact);
     }
@@ -183,7 +176,7 @@ TEST_CASE("over_time: a segment's calls and times add up to its rows",
   const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, 200)));
   CAPTURE(seed);
   std::mt19937_64 random(seed);
-  Simulation run = Simulate(RandomOptions(seed));
+  Simulation run = Simulate(MachineOf(seed));
   const Report report = MustReconstruct(*run.trace);
   const auto& hooks = run.trace->info().hooks;
   const auto& hook = hooks[random() % 6];  // no interrupt
@@ -214,7 +207,7 @@ TEST_CASE("over_time: a segment's calls and times add up to its rows",
 
 TEST_CASE("over_time: more intervals than the limit are refused with a remedy",
           "[rmap]") {
-  SimulationOptions options = RandomOptions(1);
+  SimulationOptions options = MachineOf(1);
   options.steps = 20'000;
   options.instants = false;
   Simulation run = Simulate(options);

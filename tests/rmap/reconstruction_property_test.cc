@@ -12,6 +12,7 @@
 namespace countrace::rmap {
 namespace {
 
+using test_support::RandomOptions;
 using test_support::Simulate;
 using test_support::Simulation;
 using test_support::SimulationOptions;
@@ -21,19 +22,6 @@ using test_support::TrueThread;
 using test_support::Truth;
 
 constexpr int kRuns = 2000;
-
-SimulationOptions RandomOptions(std::uint32_t seed) {
-  SimulationOptions options;
-  options.seed = seed;
-  options.cpus = 1 + seed % 4;
-  options.steps = 200 + seed % 700;
-  options.command_scope = seed / 4 % 2 == 1;
-  options.threads_first = seed / 8 % 2 == 1;
-  options.system_calls = seed % 3 != 0;
-  options.interrupts = seed % 5 != 0;
-  options.dumps = seed / 2 % 2 == 1;
-  return options;
-}
 
 Report MustReconstruct(logformat::TraceReader& reader,
                        TimelineObserver* observer = nullptr) {

@@ -606,6 +606,19 @@ Simulation Machine::Run() {
 
 }  // namespace
 
+SimulationOptions RandomOptions(std::uint32_t seed) {
+  SimulationOptions options;
+  options.seed = seed;
+  options.cpus = 1 + seed % 4;
+  options.steps = 200 + seed % 700;
+  options.command_scope = seed / 4 % 2 == 1;
+  options.threads_first = seed / 8 % 2 == 1;
+  options.system_calls = seed % 3 != 0;
+  options.interrupts = seed % 5 != 0;
+  options.dumps = seed / 2 % 2 == 1;
+  return options;
+}
+
 Simulation Simulate(const SimulationOptions& options) {
   return Machine(options).Run();
 }

@@ -108,6 +108,8 @@ struct Simulation {
   Truth truth;
 };
 
+// Of another machine for each seed: every kind of record in some, none in all.
+SimulationOptions RandomOptions(std::uint32_t seed);
 Simulation Simulate(const SimulationOptions& options);
 
 }  // namespace countrace::test_support

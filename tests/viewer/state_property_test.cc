@@ -26,16 +26,9 @@ using test_support::Simulation;
 using test_support::SimulationOptions;
 using test_support::TrueInstant;
 
-SimulationOptions RandomOptions(std::uint32_t seed) {
-  SimulationOptions options;
-  options.seed = seed;
-  options.cpus = 1 + seed % 4;
+SimulationOptions MachineOf(std::uint32_t seed) {
+  SimulationOptions options = test_support::RandomOptions(seed);
   options.steps = 150 + seed % 500;
-  options.command_scope = seed / 4 % 2 == 1;
-  options.threads_first = seed / 8 % 2 == 1;
-  options.system_calls = seed % 3 != 0;
-  options.interrupts = seed % 5 != 0;
-  options.dumps = seed / 2 % 2 == 1;
   options.instants = true;
   return options;
 }
@@ -225,7 +218,7 @@ TEST_CASE("state: equals the simulated machine at every instant",
           "[viewer][property]") {
   const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, 48)));
   CAPTURE(seed);
-  Simulation run = Simulate(RandomOptions(seed));
+  Simulation run = Simulate(MachineOf(seed));
   const Indexed indexed = IndexOf(*run.trace);
   std::mt19937_64 random(seed);
   for (const TrueInstant& instant : run.truth.instants) {
@@ -266,7 +259,7 @@ TEST_CASE("state: with records lost, equals a linear scan of what is known",
   const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, 60)));
   const bool declare = GENERATE(false, true);
   CAPTURE(seed, declare);
-  Simulation run = Simulate(RandomOptions(seed));
+  Simulation run = Simulate(MachineOf(seed));
   std::mt19937_64 random(seed);
   run.trace->Remove([&](std::size_t) { return random() % 25 == 0; }, declare);
   const Indexed indexed = IndexOf(*run.trace);
@@ -350,7 +343,7 @@ TEST_CASE("nearest_step: next and previous equal a linear scan",
           "[viewer][property]") {
   const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, 40)));
   CAPTURE(seed);
-  Simulation run = Simulate(RandomOptions(seed));
+  Simulation run = Simulate(MachineOf(seed));
   std::mt19937_64 random(seed);
   if (seed % 2 == 1) {
     run.trace->Remove([&](std::size_t) { return random() % 40 == 0; }, true);
