@@ -4,6 +4,7 @@
 #define COUNTRACE_RUNTIME_RECORDER_BPF_HOOK_EVENTS_BPF_H_
 
 #include "dump_rules.bpf.h"
+#include "hidden_switches.bpf.h"
 #include "marked_processes.bpf.h"
 #include "ring_writer.bpf.h"
 
@@ -19,28 +20,44 @@ static __always_inline int is_counted_in(__u32 family, __u32 pid) {
 }
 
 // Writes a record of a hook, unless the process on the CPU is not counted.
-static __always_inline int hook_event_with(__u32 family, __u32 place,
+static __always_inline int hook_event_with(__u32 family, __u32 where,
                                            __u32 number,
                                            const struct hook_values* values) {
   struct countrace_ring_control* control = this_control();
   if (!is_recording(control)) return 0;
+  note_who_runs(control);
   const __u64 ids = bpf_get_current_pid_tgid();
   if (!is_counted_in(family, ids >> 32)) return 0;
-  const __u64 now = bpf_ktime_get_ns();
-  const int dump = carries_dump(family, place, number, (__u32)ids, now, values);
+  struct place place = next_place(control);
+  const int dump =
+      carries_dump(family, where, number, (__u32)ids, place.now, values);
   const __u32 counters = dump ? counter_count : 0;
   if (counters > COUNTRACE_MAX_COUNTERS) return 0;
-  const __u32 exit = place == COUNTRACE_PLACE_EXIT;
-  __u64* record = reserve(control, 16 + 8 * counters + 8 * exit, now);
-  if (!record) return 0;
+  const __u32 exit = where == COUNTRACE_PLACE_EXIT;
+  const __u32 bytes = 16 + 8 * counters + 8 * exit;
+  __u64 dumped[COUNTRACE_MAX_COUNTERS] = {};
+  __u64* record = 0;
+  enum reserved result = RESERVE_AGAIN;
+  for (int i = 0; i < 4 && result == RESERVE_AGAIN; ++i) {
+    if (i != 0) place = next_place(control);
+    if (dump) store_counters(control, dumped, place.now);
+    result = reserve_at(control, bytes, &place, &record);
+  }
+  if (result != RESERVED || !record) {
+    __sync_fetch_and_add(&control->lost, 1);
+    return 0;
+  }
   record[1] = (ids & 0xffffff) | (ids >> 32 & 0xffffff) << 24 |
               (__u64)(number & 0xffff) << 48;
-  if (dump) store_counters(control, record + 2, now);
+  for (__u32 i = 0; i < COUNTRACE_MAX_COUNTERS; ++i) {
+    if (i >= counters) break;
+    record[2 + i] = dumped[i];
+  }
   if (exit) record[2 + counters] = values->ret;
   commit(record,
-         (COUNTRACE_EVENT_HOOK + 4 * family + place) |
+         (COUNTRACE_EVENT_HOOK + 4 * family + where) |
              (dump ? COUNTRACE_EVENT_DUMP : 0),
-         now);
+         place.now);
   return 0;
 }
 

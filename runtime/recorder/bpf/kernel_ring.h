@@ -73,12 +73,14 @@ struct countrace_ring_control {
   unsigned long long begin_ns;          // 0: not recording
   unsigned long long ended;             // 1: the last counters were dumped
   unsigned long long switches, faults;  // since begin
-  // Who was switched in last: its task_struct, tid, run time then, and when.
-  unsigned long long task, tid, runtime_ns, switched_in_ns;
+  // Who was switched in last: its task_struct, tid, run time then, when, how
+  // often by then, and for how long if it came back before it was missed.
+  unsigned long long task, tid, runtime_ns, switched_in_ns, times, ran_ns;
+  unsigned long long clock_offset;  // ours minus the scheduler's
   // The event set in force; while another one takes its place,
   // COUNTRACE_SET_WAITS with it: it does not count yet.
   unsigned long long set;
-  unsigned long long spare[4];
+  unsigned long long spare[1];
   // Written by the recorder.
   unsigned long long tail;  // bytes read and zeroed so far
   unsigned long long pad[7];

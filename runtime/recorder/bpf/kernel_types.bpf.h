@@ -7,8 +7,21 @@
 #pragma clang attribute push(__attribute__((preserve_access_index)), \
                              apply_to = record)
 
+// Clocks in ns; `clock` is that of the CPU's last scheduling event.
+struct rq {
+  unsigned long long clock;
+};
+struct cfs_rq {
+  struct rq* rq;
+};
 struct sched_entity {
   unsigned long long sum_exec_runtime;  // ns on a CPU so far
+  struct cfs_rq* cfs_rq;                // CONFIG_FAIR_GROUP_SCHED
+};
+// CONFIG_SCHED_INFO; not kept for idle.
+struct sched_info {
+  unsigned long pcount;             // how often switched in
+  unsigned long long last_arrival;  // and when last, by `clock`
 };
 
 typedef struct {
@@ -40,6 +53,7 @@ struct task_struct {
   struct thread_info thread_info;
   struct signal_struct* signal;
   struct sched_entity se;
+  struct sched_info sched_info;
   int pid;   // what user space calls tid
   int tgid;  // what user space calls pid
   int wake_cpu;

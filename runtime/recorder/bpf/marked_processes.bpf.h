@@ -62,8 +62,8 @@ static __always_inline void mark_event(const struct task_struct* task,
                                        const char* comm) {
   struct countrace_ring_control* control = this_control();
   if (!is_recording(control)) return;
-  const __u64 now = bpf_ktime_get_ns();
-  __u32* record = (__u32*)reserve(control, 40, now);
+  __u64 now = 0;
+  __u32* record = (__u32*)reserve(control, 40, &now);
   if (!record) return;
   record[2] = task->tgid;
   record[3] = task->tgid;

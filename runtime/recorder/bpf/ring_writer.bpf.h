@@ -2,9 +2,10 @@
 // polls.
 //
 // Contexts: programs of tasks may be preempted by the switch program on the
-// same CPU, and all by those of an interrupt; so room is reserved with a
-// compare-exchange, and a record counts from the moment its header word is
-// stored.
+// same CPU, and all by those of an interrupt. So room is reserved with a
+// compare-exchange that fails if somebody came in between since the clock and
+// the counters were read, and a record counts from the moment its header word
+// is stored.
 #ifndef COUNTRACE_RUNTIME_RECORDER_BPF_RING_WRITER_BPF_H_
 #define COUNTRACE_RUNTIME_RECORDER_BPF_RING_WRITER_BPF_H_
 
@@ -102,32 +103,72 @@ static __always_inline __u64* at_position(char* ring, __u64 position) {
   return (__u64*)(ring + (position & ring_mask & ~7ull));
 }
 
-// Room for `bytes` in this CPU's ring, or null: then it is counted as lost.
-static __always_inline __u64* reserve(struct countrace_ring_control* control,
-                                      __u32 bytes, __u64 time_ns) {
+// Where the next record would begin and what time it is: records reserved there
+// are in the order of their times.
+struct place {
+  __u64 head, now;
+};
+
+static __always_inline struct place next_place(
+    const struct countrace_ring_control* control) {
+  struct place place = {.head = load(control->head)};
+  place.now = bpf_ktime_get_ns();
+  return place;
+}
+
+enum reserved { RESERVED, RESERVE_FULL, RESERVE_AGAIN };
+
+// Room for `bytes` at `place`; RESERVE_AGAIN if an interrupt's program was
+// faster and the record would be older than what is before it.
+static __always_inline enum reserved reserve_at(
+    struct countrace_ring_control* control, __u32 bytes,
+    const struct place* place, __u64** record) {
   const __u32 slot = this_slot();
   char* ring = bpf_map_lookup_elem(&rings, &slot);
-  if (!ring) return 0;
+  if (!ring) return RESERVE_FULL;
+  const __u64 lost = load(control->lost);
+  const __u32 before = lost != load(control->lost_said) ? 16 : 0;
+  const __u64 head = place->head;
+  if (head + before + bytes - load(control->tail) > (__u64)ring_mask + 1) {
+    return RESERVE_FULL;
+  }
+  if (__sync_val_compare_and_swap(&control->head, head,
+                                  head + before + bytes) != head) {
+    return RESERVE_AGAIN;
+  }
+  if (before) {
+    __u64* entry = at_position(ring, head);
+    control->lost_said = lost;
+    entry[1] = lost;
+    *(volatile __u64*)entry = header_word(COUNTRACE_EVENT_LOST, place->now);
+  }
+  *record = at_position(ring, head + before);
+  return RESERVED;
+}
+
+// Room for `bytes` in this CPU's ring and the record's time, or null: then it
+// is counted as lost.
+static __always_inline __u64* reserve(struct countrace_ring_control* control,
+                                      __u32 bytes, __u64* now) {
   // More than a few tries: interrupts came in between each time.
   for (int i = 0; i < 8; ++i) {
-    const __u64 head = load(control->head);
-    const __u64 lost = load(control->lost);
-    const __u32 before = lost != load(control->lost_said) ? 16 : 0;
-    if (head + before + bytes - load(control->tail) > (__u64)ring_mask + 1) {
-      break;
-    }
-    if (__sync_val_compare_and_swap(&control->head, head,
-                                    head + before + bytes) != head) {
-      continue;
-    }
-    if (before) {
-      __u64* entry = at_position(ring, head);
-      control->lost_said = lost;
-      entry[1] = lost;
-      *(volatile __u64*)entry = header_word(COUNTRACE_EVENT_LOST, time_ns);
-    }
-    return at_position(ring, head + before);
+    const struct place place = next_place(control);
+    __u64* record = 0;
+    const enum reserved result = reserve_at(control, bytes, &place, &record);
+    *now = place.now;
+    if (result == RESERVED) return record;
+    if (result == RESERVE_FULL) break;
   }
+  __sync_fetch_and_add(&control->lost, 1);
+  return 0;
+}
+
+// The same at a time that is known, where nothing interrupts.
+static __always_inline __u64* reserve_known(
+    struct countrace_ring_control* control, __u32 bytes, __u64 now) {
+  const struct place place = {load(control->head), now};
+  __u64* record = 0;
+  if (reserve_at(control, bytes, &place, &record) == RESERVED) return record;
   __sync_fetch_and_add(&control->lost, 1);
   return 0;
 }

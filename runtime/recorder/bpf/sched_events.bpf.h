@@ -4,6 +4,7 @@
 #define COUNTRACE_RUNTIME_RECORDER_BPF_SCHED_EVENTS_BPF_H_
 
 #include "dump_rules.bpf.h"
+#include "hidden_switches.bpf.h"
 #include "marked_processes.bpf.h"
 #include "ring_writer.bpf.h"
 
@@ -17,31 +18,6 @@ static __always_inline __u64 switch_state(int preempt, __u32 prev_state,
   return (prev_state | prev->exit_state) & 0x7f;
 }
 
-// Some kernels do not run tracepoints in certain processes (a sandbox's own
-// agent): `prev` runs here although somebody else was switched in last. How
-// long that one ran, its task tells; from then on it was `prev`.
-static __always_inline void note_hidden_switch(
-    struct countrace_ring_control* control, const struct task_struct* prev,
-    __u64 now) {
-  const struct task_struct* hidden = (const struct task_struct*)control->task;
-  __u64 runtime = 0;
-  int tid = 0;
-  // It may have ended, and its memory be somebody else's.
-  bpf_core_read(&tid, sizeof(tid), &hidden->pid);
-  bpf_core_read(&runtime, sizeof(runtime), &hidden->se.sum_exec_runtime);
-  ++control->switches;
-  if (tid == 0 || tid != (int)control->tid || runtime < control->runtime_ns) {
-    return;
-  }
-  __u64 left = control->switched_in_ns + (runtime - control->runtime_ns);
-  if (left > now) left = now;
-  __u64* record = reserve(control, 16, left);
-  if (!record) return;
-  record[1] = ((__u64)tid & 0xffffff) | ((__u64)prev->pid & 0xffffff) << 24 |
-              1ull << 48;  // computed, not seen
-  commit(record, EVENT_SWITCH_IN, left);
-}
-
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, _Bool preempt, struct task_struct* prev,
              struct task_struct* next, unsigned int prev_state) {
@@ -49,14 +25,13 @@ int BPF_PROG(on_switch, _Bool preempt, struct task_struct* prev,
   if (!is_recording(control)) return 0;
   mark_if_owned(prev);
   const __u64 now = bpf_ktime_get_ns();
+  compare_clocks(control, prev, now);
+  if (any_hidden) settle_hidden_stay(next);
   if (control->task && control->task != (__u64)prev) {
     note_hidden_switch(control, prev, now);
   }
-  control->task = (__u64)next;
-  control->tid = next->pid;
-  control->runtime_ns = next->se.sum_exec_runtime;
-  control->switched_in_ns = now;
-  __u64* record = reserve(control, 16 + 8 * counter_count, now);
+  note_switch_in(control, next, now);
+  __u64* record = reserve_known(control, 16 + 8 * counter_count, now);
   if (record) {
     record[1] = ((__u64)prev->pid & 0xffffff) |
                 ((__u64)next->pid & 0xffffff) << 24 |
@@ -71,12 +46,13 @@ int BPF_PROG(on_switch, _Bool preempt, struct task_struct* prev,
 static __always_inline int wakeup_event(const struct task_struct* wakee) {
   struct countrace_ring_control* control = this_control();
   if (!is_recording(control)) return 0;
+  note_who_runs(control);
   if (!is_counted(bpf_get_current_pid_tgid() >> 32) &&
       !is_counted(wakee->tgid)) {
     return 0;
   }
-  const __u64 now = bpf_ktime_get_ns();
-  __u64* record = reserve(control, 16, now);
+  __u64 now = 0;
+  __u64* record = reserve(control, 16, &now);
   if (!record) return 0;
   record[1] = (bpf_get_current_pid_tgid() & 0xffffff) |
               ((__u64)wakee->pid & 0xffffff) << 24 |
@@ -100,8 +76,9 @@ static __always_inline int task_event(__u16 event, struct task_struct* task,
                                       struct task_struct* parent) {
   struct countrace_ring_control* control = this_control();
   if (!is_recording(control)) return 0;
-  const __u64 now = bpf_ktime_get_ns();
-  __u32* record = (__u32*)reserve(control, 24, now);
+  note_who_runs(control);
+  __u64 now = 0;
+  __u32* record = (__u32*)reserve(control, 24, &now);
   if (!record) return 0;
   record[2] = task->tgid;
   record[3] = task->pid;
@@ -130,8 +107,9 @@ static __always_inline int comm_event(__u16 event, struct task_struct* task,
                                       const char* comm) {
   struct countrace_ring_control* control = this_control();
   if (!is_recording(control)) return 0;
-  const __u64 now = bpf_ktime_get_ns();
-  __u32* record = (__u32*)reserve(control, 32, now);
+  note_who_runs(control);
+  __u64 now = 0;
+  __u32* record = (__u32*)reserve(control, 32, &now);
   if (!record) return 0;
   record[2] = task->tgid;
   record[3] = task->pid;
@@ -171,11 +149,12 @@ SEC("perf_event")
 int on_fault(struct bpf_perf_event_data* data) {
   struct countrace_ring_control* control = this_control();
   if (!is_recording(control)) return 0;
+  note_who_runs(control);
   const __u64 ids = bpf_get_current_pid_tgid();
   __sync_fetch_and_add(&control->faults, 1);
   if (!is_counted(ids >> 32)) return 0;
-  const __u64 now = bpf_ktime_get_ns();
-  __u64* record = reserve(control, 24, now);
+  __u64 now = 0;
+  __u64* record = reserve(control, 24, &now);
   if (!record) return 0;
   record[1] = ids >> 32 | ids << 32;  // pid, tid
   record[2] = data->addr;
@@ -205,13 +184,10 @@ int dump_counters(__u64* request) {
     // This dump would show that somebody else runs than was switched in.
     struct task_struct* task = bpf_get_current_task_btf();
     note_hidden_switch(control, task, now);
-    control->task = (__u64)task;
-    control->tid = task->pid;
-    control->runtime_ns = task->se.sum_exec_runtime;
-    control->switched_in_ns = now;
+    note_switch_in(control, task, now);
   }
   if (has_sets && reason == REASON_SET_BEGIN) control->set = request[1];
-  __u32* record = (__u32*)reserve(control, 16 + 8 * counter_count, now);
+  __u32* record = (__u32*)reserve_known(control, 16 + 8 * counter_count, now);
   if (record) {
     record[2] = reason;
     record[3] = (__u32)bpf_get_current_pid_tgid();
