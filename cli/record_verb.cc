@@ -244,6 +244,7 @@ struct Options {
   std::uint64_t flight_bytes = 0;
   std::string backend = "auto";
   std::string dry_run_trace, format;
+  std::string rotate;
   std::string count;
   std::vector<std::string> marks;
   bool no_kernel = false, no_fault_records = false;
@@ -271,9 +272,11 @@ void AddOptions(VerbParser& parser, Options& options) {
       "context-switches, and cycles, instructions where the machine has them)");
   parser.AddTexts("--hook-events", "EVENTS", options.hook_events,
                   "counters to read at each user hook (default none)");
-  parser.AddDuration("--rotate", record.rotate_ns,
-                     "how long each event set has its turn, if there are "
-                     "several: -e '{a,b},{c,d}' (default 10ms)");
+  parser.AddText("--rotate", "DURATION|instance", options.rotate,
+                 "how long each event set has its turn, if there are "
+                 "several: -e '{a,b},{c,d}' (default 10ms); at user hooks "
+                 "(--hook-events) a turn begins with an outermost segment, and "
+                 "`instance` gives each of them another set");
   parser.AddTexts("--dump", "RULE", record.dump_rules,
                   "dump rule: which records of hooks carry counters; may "
                   "be given more than once, see below");
@@ -395,6 +398,17 @@ int RunRecord(const Arguments& arguments) {
                           absl::StrJoin(words, ", ")));
     }
     record.kernel_segments.push_back(what);
+  }
+  if (options.rotate == "instance") {
+    record.rotate_instances = true;
+  } else if (!options.rotate.empty()) {
+    const auto rotate_ns = ParseDuration(options.rotate);
+    if (!rotate_ns) {
+      return parser.UsageError("--rotate: " + options.rotate +
+                               " is no duration and not \"instance\"; write it "
+                               "like 10ms or 1s");
+    }
+    record.rotate_ns = *rotate_ns;
   }
   if (const auto problem = ParseGatingOptions(options.count, options.marks,
                                               record.count, record.marks)) {

@@ -145,6 +145,9 @@ struct SessionControl {
   // As own_hook_ps, of a record with counters.
   std::atomic<std::uint32_t> own_hook_dump_ps;
   std::uint64_t tick_ns;  // the kernel's tick
+  // How long a thread counts one of several event sets; 0: an instance of its
+  // outermost segment with a dump.
+  std::uint64_t thread_rotate_ns;
   countrace_dump_rule dump_rules[COUNTRACE_MAX_DUMP_RULES];
   // What is counted (GatingBits() of gating.h), and who was marked beside the
   // command.
@@ -155,6 +158,26 @@ struct SessionControl {
 };
 inline constexpr std::uint64_t kSessionMagic =
     0x31306e7373437463;  // "ctCssn01"
+
+inline std::uint32_t AlwaysOnThreadEvents(
+    const SessionControl& session) noexcept {
+  std::uint32_t events = session.thread_event_count;
+  for (std::uint32_t i = 0; i < session.thread_set_count; ++i) {
+    events -= session.thread_set_sizes[i];
+  }
+  return events;
+}
+
+// Values of a dump at a user hook, of every set.
+inline std::uint32_t ThreadDumpValues(const SessionControl& session) noexcept {
+  std::uint32_t largest = 0;
+  for (std::uint32_t i = 0; i < session.thread_set_count; ++i) {
+    if (session.thread_set_sizes[i] > largest) {
+      largest = session.thread_set_sizes[i];
+    }
+  }
+  return AlwaysOnThreadEvents(session) + largest;
+}
 
 }  // namespace countrace::logformat
 

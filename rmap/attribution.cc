@@ -21,6 +21,9 @@ std::optional<double> Sum(std::optional<double> a, std::optional<double> b) {
   return *a + *b;
 }
 
+// Of so many calls one that a turn's end cut does not matter.
+constexpr std::uint64_t kManyCut = 100;
+
 // A sum over some calls as one over all of them, if event sets took turns.
 DumpSum Estimated(const PathNode& node, std::size_t dump) {
   DumpSum sum = node.dumps[dump];
@@ -28,10 +31,14 @@ DumpSum Estimated(const PathNode& node, std::size_t dump) {
   if (sum.scaling == DumpSum::Scaling::kNone) return sum;
   const bool by_time = sum.scaling == DumpSum::Scaling::kByTime;
   const auto scaled =
-      sum.calls.Estimate(by_time ? node.on_cpu_ns : node.wall.count());
+      sum.Slices().Estimate(by_time ? node.on_cpu_ns : node.wall.count());
   if (!scaled) return sum;
   sum.incl = scaled->value;
   sum.quality = Worse(sum.quality, Quality::kScaled);
+  // Without the long calls the estimate is too low.
+  if (sum.cut_calls > node.wall.count() / kManyCut) {
+    sum.quality = Worse(sum.quality, Quality::kBounded);
+  }
   sum.variance = std::nullopt;
   if (scaled->standard_error) {
     sum.variance = *scaled->standard_error * *scaled->standard_error;

@@ -27,15 +27,39 @@ struct DumpSum {
   std::uint64_t incl = 0;
   std::uint64_t calls_with_value = 0;
   Quality quality = Quality::kExact;
-  // If event sets take turns: each call in which the event was counted, with
-  // the call's share in which it was (ns), or 1.
+  // If event sets take turns: each call in which the event was counted with
+  // the call's share in which it was (ns), or the calls of each turn.
   SliceSums calls;
   enum class Scaling : std::uint8_t { kNone, kByCalls, kByTime };
   Scaling scaling = Scaling::kNone;
+  // Calls in which the event's set had a part of its turn only: long ones.
+  std::uint64_t cut_calls = 0;
   // Of an estimate (Estimated()): what was counted of `incl`, and the variance,
   // absent if that is not known.
   std::uint64_t counted = 0;
   std::optional<double> variance = 0.0;
+  // A turn's calls are one slice: they are more alike than others. This is the
+  // last one, not in `calls` yet.
+  struct OpenSlice {
+    const void* thread = nullptr;
+    std::uint32_t turn = 0;
+    std::uint64_t x = 0, y = 0;
+  } open;
+
+  void AddOfTurn(const void* thread, std::uint32_t turn, std::uint64_t x,
+                 std::uint64_t y) {
+    if (open.thread != thread || open.turn != turn) {
+      calls.Add(open.x, open.y);
+      open = {thread, turn, 0, 0};
+    }
+    open.x += x;
+    open.y += y;
+  }
+  SliceSums Slices() const {
+    SliceSums all = calls;
+    all.Add(open.x, open.y);
+    return all;
+  }
 };
 
 struct PathNode {

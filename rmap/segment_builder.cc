@@ -47,11 +47,19 @@ void SegmentBuilder::Enter(ThreadState& thread, std::uint32_t hook_id,
   }
 }
 
+void SegmentBuilder::NoteTurn(SegmentStack& stack, const EventRecord& record) {
+  if (!HasThreadDump(record) || record.mmcr == stack.mmcr) return;
+  stack.mmcr = record.mmcr;
+  ++stack.turn;
+}
+
 void SegmentBuilder::PushDumps(ThreadState& thread, const EventRecord& record) {
   std::vector<std::uint64_t>& dumps = thread.stack.dumps;
   if (events_ != 0) {
     if (HasThreadDump(record)) {
-      dumps.push_back((std::uint64_t{record.mmcr} << 32) | record.present);
+      NoteTurn(thread.stack, record);
+      dumps.push_back((std::uint64_t{thread.stack.turn} << 32) |
+                      record.present);
       dumps.insert(dumps.end(), record.counters, record.counters + events_);
     } else {
       dumps.resize(dumps.size() + 1 + events_, 0);
@@ -126,18 +134,27 @@ bool SegmentBuilder::IsOnCpuExact(const ThreadState& thread, const Frame& frame,
                       coverage_.lossy_cpus == 0);
 }
 
-void SegmentBuilder::AddDumps(PathNode& node, const std::uint64_t* begin,
+void SegmentBuilder::AddDumps(const ThreadState& thread, PathNode& node,
+                              const std::uint64_t* begin,
                               const EventRecord* record) const {
   const auto begin_present = static_cast<std::uint32_t>(begin[0]);
-  const auto begin_mmcr = static_cast<std::uint32_t>(begin[0] >> 32);
-  const bool dumped =
-      record != nullptr && HasThreadDump(*record) && record->mmcr == begin_mmcr;
+  const std::uint32_t turn = thread.stack.turn;
+  // A turn that ended inside the call cut what its set counted: everything, if
+  // the trace does not say which events were always on.
+  const bool cut =
+      begin_present != 0 && static_cast<std::uint32_t>(begin[0] >> 32) != turn;
+  const bool dumped = record != nullptr && HasThreadDump(*record) &&
+                      !(cut && rotating_.thread == 0);
   const std::uint32_t present = dumped ? begin_present & record->present : 0;
   for (std::size_t i = 0; i < events_; ++i) {
     DumpSum& sum = node.dumps[i];
     // Not present at both ends, or gone back: this call's value is unknown, so
     // that the sum over calls is a lower bound.
     const bool rotates = (rotating_.thread >> i & 1u) != 0;
+    if (rotates && cut) {
+      ++sum.cut_calls;
+      continue;
+    }
     // In another set's turn: one of the calls that are estimated.
     if (rotates && dumped && !(present >> i & 1u)) continue;
     if (!(present >> i & 1u) || record->counters[i] < begin[1 + i]) {
@@ -147,7 +164,7 @@ void SegmentBuilder::AddDumps(PathNode& node, const std::uint64_t* begin,
     sum.incl += record->counters[i] - begin[1 + i];
     ++sum.calls_with_value;
     if (rotates) {
-      sum.calls.Add(1, record->counters[i] - begin[1 + i]);
+      sum.AddOfTurn(&thread, turn, 1, record->counters[i] - begin[1 + i]);
       sum.scaling = DumpSum::Scaling::kByCalls;
     }
     if ((begin_present | record->present) >> (16 + i) & 1u) {
@@ -208,7 +225,10 @@ void SegmentBuilder::Close(ThreadState& thread, const EventRecord* record,
     const bool exact = IsOnCpuExact(thread, frame, time_ns);
     if (!exact) node.on_cpu_quality = Quality::kBounded;
     const std::uint64_t* dumps = stack.dumps.data() + depth * frame_words_;
-    if (events_ != 0) AddDumps(node, dumps, record);
+    if (events_ != 0) {
+      if (record != nullptr) NoteTurn(stack, *record);
+      AddDumps(thread, node, dumps, record);
+    }
     if (kernel_events_ != 0) {
       AddKernelDumps(thread, node, dumps + (events_ != 0 ? 1 + events_ : 0),
                      record, exact);
@@ -258,6 +278,7 @@ void SegmentBuilder::ResolveDoubt(ThreadState& thread, std::uint32_t hook_id,
 void SegmentBuilder::OnLoss(ThreadState& thread) {
   thread.stack.doubtful = thread.stack.frames.size();
   thread.stack.too_deep = 0;
+  ++thread.stack.turn;  // other sets may have had theirs
   thread.hooks_lost = true;
   if (thread.process != nullptr) thread.process->hooks_lost = true;
 }

@@ -91,8 +91,11 @@ class SegmentBuilder {
                     std::uint64_t time_ns);
   bool IsOnCpuExact(const ThreadState& thread, const Frame& frame,
                     std::uint64_t time_ns) const;
+  static void NoteTurn(SegmentStack& stack,
+                       const logformat::EventRecord& record);
   void PushDumps(ThreadState& thread, const logformat::EventRecord& record);
-  void AddDumps(PathNode& node, const std::uint64_t* begin,
+  void AddDumps(const ThreadState& thread, PathNode& node,
+                const std::uint64_t* begin,
                 const logformat::EventRecord* record) const;
   void AddKernelDumps(const ThreadState& thread, PathNode& node,
                       const std::uint64_t* begin,

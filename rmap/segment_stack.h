@@ -25,13 +25,16 @@ struct Frame {
 struct SegmentStack {
   std::vector<Frame> frames;  // outermost first
   // Counters at each frame's enter. Of the thread (if the session has such
-  // events): mmcr and present in one word, then the values. Of the kernel's
+  // events): turn and present in one word, then the values. Of the kernel's
   // dumps (if the trace has kernel hooks): bit i = value i is there, then what
   // the thread had counted so far.
   std::vector<std::uint64_t> dumps;
   // Frames [0, doubtful) were open when records of this thread were lost, so
   // their exits may be lost as well.
   std::size_t doubtful = 0;
+  // Event set of the thread's last dump, and how often it has changed: what
+  // two dumps of different turns say cannot be subtracted.
+  std::uint32_t mmcr = 0, turn = 0;
   // Enters beyond the depth limit that wait for their exits.
   std::uint64_t too_deep = 0;
 };

@@ -7,6 +7,7 @@
 #include "logformat/packet_layout.h"
 #include "runtime/inprocess/caller_ranges.h"
 #include "runtime/inprocess/process_state.h"
+#include "runtime/inprocess/set_turns.h"
 #include "runtime/inprocess/trace_clock.h"
 #include "runtime/rules/dump_rule_eval.h"
 #include "runtime/rules/open_segments.h"
@@ -137,6 +138,7 @@ void NoteDump(const DumpDecision& decision) noexcept {
 DumpChoice ChooseDumps(const countrace_hook_site& site,
                        std::uint32_t hook_id) noexcept {
   if (g_session->thread_event_count == 0) return DumpChoice::kNever;
+  NoteHookKind(site.kind == COUNTRACE_SITE_POINT, hook_id);
   const std::uint32_t rules = g_session->dump_rule_count;
   if (rules == 0) return DumpChoice::kAlways;
   char name[256];

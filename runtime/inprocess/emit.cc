@@ -139,17 +139,27 @@ void EmitRecord(const countrace_hook_site* site, std::uint32_t event_id,
   const std::size_t payload =
       count == 0 ? 0 : PayloadBytes(*site, values, count);
   const std::size_t dump =
-      kDump ? sizeof(lf::ThreadDump) + 8 * g_session->thread_event_count : 0;
+      kDump ? sizeof(lf::ThreadDump) + 8 * lf::ThreadDumpValues(*g_session) : 0;
   const std::size_t bytes = (8 + dump + payload + 7) & ~std::size_t{7};
   CounterValues counters;
+  [[maybe_unused]] bool seen = busy.nested();  // by the event sets' turns
   for (;;) {
     ThreadRing* ring = t_state.ring;
     std::byte* pos = LoadPos(ring);
     // Inside the retry loop: a handler's dump between ours and the reservation
     // would make the counts go back.
     if constexpr (kDump) {
-      counters.present = 0;
-      if (ring->live != 0) ReadThreadCounters(ring->counters, counters);
+      counters.mmcr = counters.present = 0;
+      if (ring->live != 0) {
+        if (ring->counters.turns.sets != 0 && !seen) {
+          seen = true;
+          const std::uint32_t before = ring->counters.turns.set;
+          if (IsSetChange(ring->counters.turns, event_id)) {
+            CountSet(ring->counters, before);
+          }
+        }
+        ReadThreadCounters(ring->counters, counters);
+      }
     }
     const std::uint64_t now_ns = ClockNow();
     if (!HasRoom(ring, pos, bytes, now_ns)) {
@@ -163,7 +173,7 @@ void EmitRecord(const countrace_hook_site* site, std::uint32_t event_id,
     std::uint16_t id = static_cast<std::uint16_t>(event_id);
     if constexpr (kDump) {
       id |= lf::kEventDumpBit;
-      const lf::ThreadDump head = {0, counters.present};
+      const lf::ThreadDump head = {counters.mmcr, counters.present};
       memcpy(out, &head, sizeof(head));
       memcpy(out + sizeof(head), counters.value, dump - sizeof(head));
       out += dump;

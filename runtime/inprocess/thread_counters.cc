@@ -69,8 +69,9 @@ long OpenReadable(perf_event_attr& attr, std::int32_t leader) noexcept {
   return OpenForThisThread(attr, leader);
 }
 
-std::int32_t OpenEvent(const lf::SessionEvent& event,
-                       std::int32_t leader) noexcept {
+// `waits`: the group counts nothing until its leader is told to.
+std::int32_t OpenEvent(const lf::SessionEvent& event, std::int32_t leader,
+                       bool waits) noexcept {
   perf_event_attr attr;
   memset(&attr, 0, sizeof(attr));
   attr.size = sizeof(attr);
@@ -78,6 +79,7 @@ std::int32_t OpenEvent(const lf::SessionEvent& event,
   attr.config = event.config;
   attr.config1 = event.config1;
   attr.config2 = event.config2;
+  attr.disabled = waits && leader < 0 ? 1 : 0;
   attr.exclude_hv = 1;
   attr.exclude_user = (event.flags & lf::kEventExcludeUser) != 0 ? 1 : 0;
   attr.exclude_kernel = (event.flags & lf::kEventExcludeKernel) != 0 ? 1 : 0;
@@ -92,51 +94,95 @@ std::int32_t OpenEvent(const lf::SessionEvent& event,
   return static_cast<std::int32_t>(fd);
 }
 
-void ReadGroup(const ThreadCounters& counters, CounterValues& values) noexcept {
+// Opens events [first, first + count) of the session.
+void OpenGroup(ThreadCounters& counters, CounterGroup& group,
+               std::uint32_t first, std::uint32_t count, bool waits) noexcept {
+  group.leader_fd = -1;
+  group.first_event = static_cast<std::uint8_t>(first);
+  for (std::uint32_t i = first; i < first + count; ++i) {
+    counters.fds[i] =
+        OpenEvent(g_session->thread_events[i], group.leader_fd, waits);
+    if (counters.fds[i] < 0) continue;
+    Track(counters.fds[i]);
+    if (group.leader_fd < 0) {
+      group.leader_fd = counters.fds[i];
+      group.user_readable = true;
+    }
+    group.order[group.opened++] = static_cast<std::uint8_t>(i);
+    void* page =
+        mmap(nullptr, kPageBytes, PROT_READ, MAP_SHARED, counters.fds[i], 0);
+    if (page == MAP_FAILED) {
+      group.user_readable = false;
+      continue;
+    }
+    madvise(page, kPageBytes, MADV_DONTFORK);
+    counters.pages[i] = static_cast<perf_event_mmap_page*>(page);
+    if (!PageAllowsUserRead(counters.pages[i])) group.user_readable = false;
+  }
+}
+
+void Store(const CounterGroup& group, std::uint32_t event, std::uint64_t value,
+           bool multiplexed, CounterValues& values) noexcept {
+  const std::uint32_t at = event - group.first_event + group.first_value;
+  values.value[at] = value;
+  values.present |= (1u << at) | (multiplexed ? 1u << (16 + at) : 0u);
+}
+
+void ReadFromKernel(const CounterGroup& group, CounterValues& values) noexcept {
   struct {
     std::uint64_t count, enabled, running;
     std::uint64_t value[lf::kMaxCounters];
-  } group;
+  } read;
   const int saved_errno = errno;
-  const long got = syscall(SYS_read, counters.leader_fd, &group, sizeof(group));
+  const long got = syscall(SYS_read, group.leader_fd, &read, sizeof(read));
   errno = saved_errno;
-  const long wanted = static_cast<long>((3 + counters.opened) * 8);
-  if (got != wanted || group.count != counters.opened || group.running == 0) {
+  const long wanted = static_cast<long>((3 + group.opened) * 8);
+  if (got != wanted || read.count != group.opened || read.running == 0) {
     return;  // all absent
   }
-  const std::uint32_t multiplexed = group.running < group.enabled ? 1u : 0u;
-  for (std::uint32_t i = 0; i < counters.opened; ++i) {
-    const std::uint32_t event = counters.order[i];
-    values.value[event] = group.value[i];
-    values.present |= (1u << event) | (multiplexed << (16 + event));
+  for (std::uint32_t i = 0; i < group.opened; ++i) {
+    Store(group, group.order[i], read.value[i], read.running < read.enabled,
+          values);
   }
+}
+
+void ReadCounters(const ThreadCounters& counters, const CounterGroup& group,
+                  CounterValues& values) noexcept {
+  if (group.opened == 0) return;
+  if (group.user_readable) {
+    const std::uint32_t before = values.present;
+    bool all = true;
+    for (std::uint32_t i = 0; i < group.opened && all; ++i) {
+      const std::uint32_t event = group.order[i];
+      std::uint64_t value = 0;
+      const PageRead read =
+          ReadPage(counters.pages[event], ReadHardwareCounter, &value);
+      all = read != PageRead::kNotScheduled;
+      Store(group, event, value, read == PageRead::kMultiplexed, values);
+    }
+    if (all) return;
+    values.present = before;  // one has no hardware counter: ask the kernel
+  }
+  ReadFromKernel(group, values);
 }
 
 }  // namespace
 
 void OpenThreadCounters(ThreadCounters& counters) noexcept {
   memset(&counters, 0, sizeof(counters));
-  counters.leader_fd = -1;
   counters.count = g_session->thread_event_count;
-  counters.user_readable = true;
-  for (std::uint32_t i = 0; i < counters.count; ++i) {
-    counters.fds[i] =
-        OpenEvent(g_session->thread_events[i], counters.leader_fd);
-    if (counters.fds[i] < 0) continue;
-    Track(counters.fds[i]);
-    if (counters.leader_fd < 0) counters.leader_fd = counters.fds[i];
-    counters.order[counters.opened++] = static_cast<std::uint8_t>(i);
-    void* page =
-        mmap(nullptr, kPageBytes, PROT_READ, MAP_SHARED, counters.fds[i], 0);
-    if (page == MAP_FAILED) {
-      counters.user_readable = false;
-      continue;
-    }
-    madvise(page, kPageBytes, MADV_DONTFORK);
-    counters.pages[i] = static_cast<perf_event_mmap_page*>(page);
-    if (!PageAllowsUserRead(counters.pages[i])) counters.user_readable = false;
+  for (std::int32_t& fd : counters.fds) fd = -1;
+  BeginTurns(counters.turns, static_cast<std::uint32_t>(gettid()));
+  const std::uint32_t always = lf::AlwaysOnThreadEvents(*g_session);
+  OpenGroup(counters, counters.always, 0, always, /*waits=*/false);
+  std::uint32_t first = always;
+  for (std::uint32_t i = 0; i < counters.turns.sets; ++i) {
+    CounterGroup& group = counters.sets[i];
+    group.first_value = static_cast<std::uint8_t>(always);
+    OpenGroup(counters, group, first, g_session->thread_set_sizes[i],
+              /*waits=*/i != counters.turns.set);
+    first += g_session->thread_set_sizes[i];
   }
-  if (counters.opened == 0) counters.user_readable = false;
 }
 
 void CloseThreadCounters(ThreadCounters& counters) noexcept {
@@ -148,29 +194,35 @@ void CloseThreadCounters(ThreadCounters& counters) noexcept {
     }
   }
   memset(&counters, 0, sizeof(counters));
-  counters.leader_fd = -1;
+}
+
+void CountSet(ThreadCounters& counters, std::uint32_t from) noexcept {
+  const int saved_errno = errno;
+  // A handler's dump in between holds what is always on.
+  counters.waits = true;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  const CounterGroup& old = counters.sets[from];
+  const CounterGroup& group = counters.sets[counters.turns.set];
+  if (old.opened != 0) {
+    syscall(SYS_ioctl, old.leader_fd, PERF_EVENT_IOC_DISABLE, 0);
+  }
+  if (group.opened != 0) {
+    syscall(SYS_ioctl, group.leader_fd, PERF_EVENT_IOC_ENABLE, 0);
+  }
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  counters.waits = false;
+  errno = saved_errno;
 }
 
 void ReadThreadCounters(const ThreadCounters& counters,
                         CounterValues& values) noexcept {
+  values.mmcr = counters.turns.set;
   values.present = 0;
-  for (std::uint32_t i = 0; i < counters.count; ++i) values.value[i] = 0;
-  if (counters.opened == 0) return;
-  if (counters.user_readable) {
-    bool all = true;
-    for (std::uint32_t i = 0; i < counters.opened && all; ++i) {
-      const std::uint32_t event = counters.order[i];
-      const PageRead read = ReadPage(counters.pages[event], ReadHardwareCounter,
-                                     &values.value[event]);
-      all = read != PageRead::kNotScheduled;
-      values.present |=
-          (1u << event) |
-          (read == PageRead::kMultiplexed ? 1u << (16 + event) : 0u);
-    }
-    if (all) return;
-    values.present = 0;  // one has no hardware counter now: ask the kernel
+  for (std::uint64_t& value : values.value) value = 0;
+  ReadCounters(counters, counters.always, values);
+  if (counters.turns.sets != 0 && !counters.waits) {
+    ReadCounters(counters, counters.sets[values.mmcr], values);
   }
-  ReadGroup(counters, values);
 }
 
 void CloseInheritedCounters() noexcept {

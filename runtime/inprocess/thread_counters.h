@@ -1,6 +1,7 @@
-// HOT. Counters of one thread, read at its hooks: a perf_event group opened for
-// the thread itself, read from user space where the kernel allows it (rdpmc
-// under the page's seqlock), else by one group read(2).
+// HOT. Counters of one thread, read at its hooks: perf_event groups opened for
+// the thread itself, one for the events that are always on and one for each
+// event set, read from user space where the kernel allows it (rdpmc under the
+// page's seqlock), else by one group read(2) each.
 //
 // A counter that could not be opened or read is absent, never 0.
 #ifndef COUNTRACE_RUNTIME_INPROCESS_THREAD_COUNTERS_H_
@@ -12,24 +13,37 @@
 #include <cstdint>
 
 #include "logformat/packet_layout.h"
+#include "runtime/inprocess/set_turns.h"
 
 namespace countrace::runtime {
 
 struct CounterValues {
+  std::uint32_t mmcr;     // the event set, as logformat::ThreadDump::mmcr
   std::uint32_t present;  // as logformat::ThreadDump::present
   std::uint64_t value[logformat::kMaxCounters];
+};
+
+// Events that are counted at the same time: one perf_event group.
+struct CounterGroup {
+  std::int32_t leader_fd;  // -1: nothing is open
+  std::uint32_t opened;
+  // Position of a group read's value -> session index.
+  std::uint8_t order[logformat::kMaxCounters];
+  // Value of a dump = session index - first_event + first_value.
+  std::uint8_t first_event, first_value;
+  bool user_readable;  // every page allows rdpmc
 };
 
 // Owner thread only.
 struct ThreadCounters {
   std::uint32_t count;  // events of the session; index = session index
-  std::uint32_t opened;
-  std::int32_t leader_fd;  // -1: nothing is open
-  std::int32_t fds[logformat::kMaxCounters];
-  // Position of a group read's value -> session index.
-  std::uint8_t order[logformat::kMaxCounters];
-  perf_event_mmap_page* pages[logformat::kMaxCounters];
-  bool user_readable;  // every page allows rdpmc
+  std::int32_t fds[logformat::kMaxEvents];
+  perf_event_mmap_page* pages[logformat::kMaxEvents];
+  CounterGroup always;
+  // Of these only the one of turns.set counts.
+  CounterGroup sets[logformat::kMaxEventSets];
+  SetTurns turns;
+  bool waits;  // the set of `turns` does not count yet
 };
 
 // Result of reading one counter from its page.
@@ -69,6 +83,10 @@ PageRead ReadPage(const volatile perf_event_mmap_page* page, Rdpmc rdpmc,
 // left absent.
 void OpenThreadCounters(ThreadCounters& counters) noexcept;
 void CloseThreadCounters(ThreadCounters& counters) noexcept;
+
+// Counts the set of counters.turns, and no longer set `from`.
+// Async-signal-safe, keeps errno.
+void CountSet(ThreadCounters& counters, std::uint32_t from) noexcept;
 
 // Reads all counters of the calling thread. Async-signal-safe, keeps errno.
 void ReadThreadCounters(const ThreadCounters& counters,

@@ -156,6 +156,10 @@ absl::Status PublishScratchSession(const logformat::SessionControl& session,
   control.thread_event_count = session.thread_event_count;
   std::copy(std::begin(session.thread_events), std::end(session.thread_events),
             control.thread_events);
+  control.thread_set_count = session.thread_set_count;
+  std::copy(std::begin(session.thread_set_sizes),
+            std::end(session.thread_set_sizes), control.thread_set_sizes);
+  control.thread_rotate_ns = session.thread_rotate_ns;
   const auto rules = ParseDumpRules({"calibration:record never", "*"});
   if (!rules.ok()) return rules.status();
   std::copy(rules->begin(), rules->end(), control.dump_rules);

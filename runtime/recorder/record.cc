@@ -45,10 +45,9 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
   auto hook_events =
       ParseEventChoice(options.hook_events, /*running_slot=*/false);
   if (!hook_events.ok()) return hook_events.status();
-  if (!hook_events->set_sizes.empty()) {
-    return absl::InvalidArgumentError(
-        "Event sets cannot take turns at user hooks yet (--hook-events): give "
-        "one set there, or several with -e");
+  if (const absl::Status turns = CheckTurns(options, *events, *hook_events);
+      !turns.ok()) {
+    return turns;
   }
   auto dump_rules = ParseDumpRules(options.dump_rules);
   if (!dump_rules.ok()) return dump_rules.status();

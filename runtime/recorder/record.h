@@ -37,8 +37,11 @@ struct RecordOptions {
   std::vector<std::string> events;
   // Counters read at each user hook; empty: none.
   std::vector<std::string> hook_events;
-  // How long each event set ("{a,b}" in `events`) has its turn.
+  // How long each event set ("{a,b}" in `events` or `hook_events`) has its
+  // turn.
   std::uint64_t rotate_ns = 10'000'000;
+  // At user hooks: each instance of a thread's outermost segment is a turn.
+  bool rotate_instances = false;
   std::string hook_filter;  // globs separated by ','
   // Which records of hooks carry counters, as dump_rule_text.h spells them: of
   // user hooks `hook_events`, of kernel hooks `events`. Empty: all of user

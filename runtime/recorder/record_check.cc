@@ -103,16 +103,27 @@ absl::Status CheckOptions(const RecordOptions& options) {
         "counters with --hook-events, for example --hook-events page-faults, "
         "or record kernel-side hooks with --kernel or --hook");
   }
-  if (options.rotate_ns < kMinRotateNs) {
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "Event sets cannot rotate every %d ns: at least %d ns, which is how "
-        "often the recorder has its turn",
-        options.rotate_ns, kMinRotateNs));
-  }
   if (options.hook_filter.size() >= sizeof(SessionControl::hook_filter)) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "The hook filter is too long: bytes=%d, at most %d",
         options.hook_filter.size(), sizeof(SessionControl::hook_filter) - 1));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckTurns(const RecordOptions& options, const EventChoice& events,
+                        const EventChoice& hook_events) {
+  if (options.rotate_instances && hook_events.set_sizes.empty()) {
+    return absl::InvalidArgumentError(
+        "Event sets can change with each instance of a segment only at user "
+        "hooks: give several with --hook-events '{a,b},{c,d}', or say how long "
+        "a turn is, for example --rotate 10ms");
+  }
+  if (!events.set_sizes.empty() && options.rotate_ns < kMinRotateNs) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "Event sets cannot rotate every %d ns: at least %d ns, which is how "
+        "often the recorder has its turn",
+        options.rotate_ns, kMinRotateNs));
   }
   return absl::OkStatus();
 }

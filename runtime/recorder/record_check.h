@@ -23,6 +23,10 @@ bool NeedsKernel(const RecordOptions& options);
 // to record; NOT_FOUND one of pids is no process.
 absl::Status CheckOptions(const RecordOptions& options);
 
+// The same of how the event sets of these choices take turns.
+absl::Status CheckTurns(const RecordOptions& options, const EventChoice& events,
+                        const EventChoice& hook_events);
+
 // Triggers that wait for kernel hooks which these options do not record, if no
 // program has hooks of that name; one message each.
 std::vector<std::string> TriggersOfMissingHooks(

@@ -48,6 +48,7 @@ void Recording::FillSession() {
   }
   if (kernel_ != nullptr) StoreCpuEvents(kernel_->choice(), control);
   StoreThreadEvents(hook_events_, control);
+  control.thread_rotate_ns = options_.rotate_instances ? 0 : options_.rotate_ns;
   std::copy(dump_rules_.begin(), dump_rules_.end(), control.dump_rules);
   control.dump_rule_count = static_cast<std::uint32_t>(dump_rules_.size());
   control.tick_ns = KernelTickNs();

@@ -214,6 +214,43 @@ void ClockBrackets(std::uint64_t count, std::uint64_t pause_us) {
 // --- counters ---------------------------------------------------------------
 
 // Touches `pages` fresh pages in one segment; sleeps in another.
+// Outermost segments workload:outer of `inner` segments workload:inner, each of
+// which touches 1 to 8 fresh pages, with a point hook between the two; in a
+// timer's signal handler segments, too. Prints the pages.
+void Nested(std::uint64_t outer, std::uint64_t inner) {
+  struct sigaction action = {};
+  action.sa_handler = [](int) { COUNTRACE_SEGMENT("workload", "handler"); };
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGPROF, &action, nullptr);
+  const itimerval timer = {{0, 500}, {0, 500}};
+  setitimer(ITIMER_PROF, &timer, nullptr);
+  std::uint32_t random = 12345;
+  std::uint64_t pages = 0;
+  for (std::uint64_t i = 0; i < outer; ++i) {
+    COUNTRACE_SEGMENT("workload", "outer");
+    for (std::uint64_t j = 0; j < inner; ++j) {
+      COUNTRACE_HOOK("workload", "between", j);
+      random = random * 1664525 + 1013904223;
+      const std::size_t bytes = (1 + (random >> 28) % 8) * 4096;
+      void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      madvise(memory, bytes, MADV_NOHUGEPAGE);
+      {
+        COUNTRACE_SEGMENT("workload", "inner");
+        for (std::size_t at = 0; at < bytes; at += 4096) {
+          static_cast<volatile char*>(memory)[at] = 1;
+        }
+      }
+      munmap(memory, bytes);
+      pages += bytes / 4096;
+    }
+  }
+  const itimerval none = {};
+  setitimer(ITIMER_PROF, &none, nullptr);
+  printf("pid %d pages %llu\n", getpid(),
+         static_cast<unsigned long long>(pages));
+}
+
 void Faults(std::uint64_t pages, std::uint64_t rounds) {
   for (std::uint64_t round = 0; round < rounds; ++round) {
     const std::size_t bytes = pages * 4096;
@@ -404,6 +441,10 @@ int main(int argc, char** argv) {
   }
   if (mode == "faults") {
     Faults(number(2), number(3));
+    return 0;
+  }
+  if (mode == "nested") {
+    Nested(number(2), number(3));
     return 0;
   }
   if (mode == "no_fds") {

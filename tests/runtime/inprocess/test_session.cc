@@ -178,6 +178,11 @@ TestSession::TestSession(const Options& options) {
     event.type = 1;  // PERF_TYPE_SOFTWARE
     event.config = config;
   }
+  control_->thread_set_count =
+      static_cast<std::uint32_t>(options.set_sizes.size());
+  std::copy(options.set_sizes.begin(), options.set_sizes.end(),
+            control_->thread_set_sizes);
+  control_->thread_rotate_ns = options.rotate_ns;
   const auto rules = runtime::ParseDumpRules(options.dump_rules);
   INFO(rules.status().message());
   REQUIRE(rules.ok());

@@ -52,6 +52,8 @@ class TestSession {
     std::uint32_t sub_buffers = 8;
     std::uint64_t max_bytes = 0;
     std::vector<std::pair<std::string, std::uint64_t>> software_events;
+    std::vector<std::uint32_t> set_sizes;  // of the last of them
+    std::uint64_t rotate_ns = 0;
     std::string hook_filter;
     std::vector<std::string> dump_rules;
     std::string directory;   // empty: a new one under the build's temporary

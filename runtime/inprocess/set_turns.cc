@@ -1,0 +1,106 @@
+#include "runtime/inprocess/set_turns.h"
+
+#include <atomic>
+
+#include "runtime/inprocess/process_state.h"
+#include "runtime/inprocess/trace_clock.h"
+
+namespace countrace::runtime {
+
+namespace lf = countrace::logformat;
+
+namespace {
+
+// A segment that is open for so many turns is cut, or the sets would never
+// change inside a program's main loop: if so many are begun in it, and it did
+// not just wait for a CPU.
+constexpr std::uint64_t kOverdueTurns = 16;
+constexpr std::uint32_t kOverdueEnters = 64;
+// The same if each instance is a turn.
+constexpr std::uint64_t kOverdueInstanceNs = 160'000'000;
+
+constexpr std::uint32_t kWords = (lf::kHookIdMax + 1 + 63) / 64;
+std::atomic<std::uint64_t> g_points[kWords];  // bit: hook id of a point hook
+
+bool IsPoint(std::uint32_t hook_id) noexcept {
+  return (g_points[hook_id / 64].load(std::memory_order_relaxed) >>
+              (hook_id % 64) &
+          1u) != 0;
+}
+
+// Marsaglia, Xorshift RNGs (2003), section 3.
+std::uint32_t Random(SetTurns& turns) noexcept {
+  turns.random ^= turns.random << 13;
+  turns.random ^= turns.random >> 17;
+  turns.random ^= turns.random << 5;
+  return turns.random;
+}
+
+std::uint32_t NextSet(SetTurns& turns) noexcept {
+  if (turns.left == 0) {
+    for (std::uint32_t i = 0; i < turns.sets; ++i) {
+      const std::uint32_t at = Random(turns) % (i + 1);
+      turns.round[i] = turns.round[at];
+      turns.round[at] = static_cast<std::uint8_t>(i);
+    }
+    turns.left = turns.sets;
+  }
+  return turns.round[--turns.left];
+}
+
+void SetDueTimes(SetTurns& turns, std::uint64_t now_ns) noexcept {
+  const std::uint64_t turn_ns = g_session->thread_rotate_ns;
+  turns.due_ns = now_ns + turn_ns;
+  turns.overdue_ns =
+      now_ns + (turn_ns != 0 ? kOverdueTurns * turn_ns : kOverdueInstanceNs);
+}
+
+}  // namespace
+
+void BeginTurns(SetTurns& turns, std::uint32_t seed) noexcept {
+  turns.sets = g_session->thread_set_count;
+  if (turns.sets > lf::kMaxEventSets) turns.sets = 0;
+  if (turns.sets == 0) return;
+  turns.random = seed | 1;
+  // Neighbouring seeds begin alike.
+  for (int i = 0; i < 8; ++i) Random(turns);
+  turns.set = NextSet(turns);
+  SetDueTimes(turns, ClockNow());
+}
+
+bool IsSetChange(SetTurns& turns, std::uint32_t event_id) noexcept {
+  if (IsPoint(lf::EventHookId(static_cast<std::uint16_t>(event_id)))) {
+    return false;
+  }
+  if ((event_id & lf::kEventExitBit) != 0) {
+    if (turns.depth != 0) --turns.depth;
+    return false;
+  }
+  bool changed = false;
+  const std::uint64_t now_ns = ClockNow();
+  if (turns.depth != 0) ++turns.inner;
+  const bool overdue =
+      turns.inner >= kOverdueEnters && now_ns >= turns.overdue_ns;
+  if (overdue || (turns.depth == 0 && now_ns >= turns.due_ns)) {
+    turns.depth = turns.inner = 0;
+    SetDueTimes(turns, now_ns);
+    const std::uint32_t next = NextSet(turns);
+    changed = next != turns.set;
+    turns.set = next;
+  }
+  ++turns.depth;
+  return changed;
+}
+
+void NoteHookKind(bool is_point, std::uint32_t hook_id) noexcept {
+  if (hook_id > lf::kHookIdMax) return;
+  std::atomic<std::uint64_t>& word = g_points[hook_id / 64];
+  const std::uint64_t bit = std::uint64_t{1} << (hook_id % 64);
+  if (is_point) {
+    word.fetch_or(bit, std::memory_order_relaxed);
+  } else {
+    word.fetch_and(~bit, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace countrace::runtime

@@ -1,0 +1,203 @@
+// Event sets that take turns at user hooks, in a real program: a turn never
+// ends inside a segment unless that is far longer, each round has each set
+// once, a set's counts stand still while it has no turn, and no call is lost or
+// cut.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/runtime/inprocess/test_session.h"
+
+namespace countrace::test {
+namespace {
+
+namespace lf = countrace::logformat;
+
+constexpr std::size_t kValues = 3;  // one always on, the largest set has two
+
+struct Dump {
+  std::string hook;
+  lf::HookKind kind;
+  bool exit;
+  std::uint64_t time_ns;
+  std::uint32_t mmcr, present;
+  std::array<std::uint64_t, kValues> values;
+};
+
+class Collector : public lf::ItemSink {
+ public:
+  explicit Collector(const lf::TraceInfo& info) : info_(info) {}
+  void OnRecord(const lf::EventRecord& record) override {
+    const lf::HookInfo* hook = info_.FindHook(lf::EventHookId(record.event_id));
+    REQUIRE(hook != nullptr);
+    REQUIRE(record.counters != nullptr);
+    Dump dump = {hook->name,
+                 hook->kind,
+                 (record.event_id & lf::kEventExitBit) != 0,
+                 record.time_ns,
+                 record.mmcr,
+                 record.present,
+                 {}};
+    std::copy_n(record.counters, kValues, dump.values.begin());
+    dumps.push_back(dump);
+  }
+  void OnDiscardedEvents(const lf::DiscardedEvents&) override { FAIL(); }
+  void OnDiscardedPackets(const lf::DiscardedPackets&) override { FAIL(); }
+  std::vector<Dump> dumps;
+
+ private:
+  const lf::TraceInfo& info_;
+};
+
+// task-clock is always on; {page-faults, context-switches} and {minor-faults}
+// and {cpu-migrations, dummy} take turns.
+std::vector<Dump> Record(std::uint64_t rotate_ns,
+                         const std::vector<std::string>& arguments) {
+  TestSession::Options options;
+  options.software_events = {{"task-clock", 1},       {"page-faults", 2},
+                             {"context-switches", 3}, {"minor-faults", 5},
+                             {"cpu-migrations", 4},   {"dummy", 9}};
+  options.set_sizes = {2, 1, 2};
+  options.rotate_ns = rotate_ns;
+  options.sub_buffer_bytes = 16 << 20;  // one for all: its pages are no noise
+  TestSession session(options);
+  REQUIRE(WIFEXITED(session.Run(arguments).status));
+  session.Finish();
+  auto reader = lf::TraceReader::Open(session.path());
+  REQUIRE(reader.ok());
+  Collector collector((*reader)->info());
+  REQUIRE((*reader)->Read(collector).ok());
+  REQUIRE(collector.dumps.size() > 100);
+  return collector.dumps;
+}
+
+// Of every dump: the bits of its set, and counts that go on in its turns and
+// stand still in others'.
+void CheckValues(const std::vector<Dump>& dumps) {
+  const std::uint32_t bits[] = {0b111, 0b011, 0b111};
+  std::map<std::pair<std::uint32_t, std::size_t>, std::uint64_t> last;
+  std::uint32_t set = dumps.front().mmcr;
+  for (const Dump& dump : dumps) {
+    REQUIRE(dump.mmcr < 3);
+    // A handler that comes while the sets change sees what is always on.
+    if (dump.hook == "handler" && dump.present == 1) continue;
+    REQUIRE(dump.present == bits[dump.mmcr]);
+    for (std::size_t i = 0; i < kValues; ++i) {
+      auto& before = last[{i == 0 ? 0 : dump.mmcr, i}];
+      REQUIRE(dump.values[i] >= before);
+      // Its turn begins: no pages were counted in the others' (100 and more),
+      // only after the last dump of its own.
+      if (i == 1 && dump.mmcr < 2 && dump.mmcr != set) {
+        REQUIRE(dump.values[i] <= before + 40);
+      }
+      before = dump.values[i];
+    }
+    set = dump.mmcr;
+  }
+}
+
+struct Turn {
+  std::uint32_t set;
+  std::size_t depth;  // of segments open where it begins
+  std::uint64_t begin_ns;
+  std::uint64_t calls;  // that began and ended in it
+};
+
+std::vector<Turn> Turns(const std::vector<Dump>& dumps) {
+  std::vector<Turn> turns;
+  std::vector<std::pair<const Dump*, std::size_t>> open;  // turn it began in
+  for (const Dump& dump : dumps) {
+    if (turns.empty() || dump.mmcr != turns.back().set) {
+      // Only an enter begins one.
+      REQUIRE_FALSE(dump.exit);
+      REQUIRE(dump.kind == lf::HookKind::kSegment);
+      turns.push_back({dump.mmcr, open.size(), dump.time_ns, 0});
+    }
+    if (dump.kind != lf::HookKind::kSegment) continue;
+    if (!dump.exit) {
+      open.emplace_back(&dump, turns.size());
+      continue;
+    }
+    REQUIRE_FALSE(open.empty());
+    REQUIRE(open.back().first->hook == dump.hook);
+    if (open.back().second == turns.size()) ++turns.back().calls;
+    open.pop_back();
+  }
+  CHECK(open.empty());
+  return turns;
+}
+
+TEST_CASE(
+    "sets at user hooks: each instance of the outermost segment has its "
+    "set") {
+  const auto dumps = Record(/*rotate_ns=*/0, {"nested", "600", "20"});
+  CheckValues(dumps);
+  std::map<std::uint32_t, std::uint64_t> instances;
+  std::uint32_t outer = 3;
+  std::vector<std::uint32_t> sequence;
+  for (const Dump& dump : dumps) {
+    if (dump.hook == "outer" && !dump.exit) {
+      outer = dump.mmcr;
+      ++instances[outer];
+      sequence.push_back(outer);
+    }
+    // A signal may come between two outer ones, and is then one itself.
+    if (dump.hook == "handler" && !dump.exit && dump.mmcr != outer) {
+      sequence.push_back(dump.mmcr);
+      outer = 3;
+    }
+    if (outer != 3 && dump.hook != "handler") CHECK(dump.mmcr == outer);
+  }
+  REQUIRE(instances.size() == 3);
+  for (const auto& [set, count] : instances) {
+    CAPTURE(set);
+    CHECK(count > 170);
+    CHECK(count < 230);
+  }
+  for (const Turn& turn : Turns(dumps)) CHECK(turn.depth == 0);
+}
+
+TEST_CASE(
+    "sets at user hooks: a turn lasts as long as it should, up to the next "
+    "outermost segment") {
+  constexpr std::uint64_t kTurnNs = 2'000'000;
+  const auto dumps = Record(kTurnNs, {"nested", "3000", "20"});
+  CheckValues(dumps);
+  const std::vector<Turn> turns = Turns(dumps);
+  REQUIRE(turns.size() > 10);
+  std::set<std::uint32_t> seen;
+  for (const Turn& turn : turns) {
+    CHECK(turn.depth == 0);
+    seen.insert(turn.set);
+  }
+  // The first began with the thread. Each may be recorded late, on a busy CPU.
+  CHECK(turns.back().begin_ns - turns[1].begin_ns >=
+        (turns.size() - 3) * kTurnNs);
+  CHECK(seen.size() == 3);
+}
+
+TEST_CASE(
+    "sets at user hooks: inside a main loop's segment its calls take "
+    "turns") {
+  constexpr std::uint64_t kTurnNs = 500'000;
+  const auto dumps = Record(kTurnNs, {"nested", "1", "30000"});
+  CheckValues(dumps);
+  const std::vector<Turn> turns = Turns(dumps);
+  REQUIRE(turns.size() > 10);
+  std::uint64_t calls = 0;
+  for (std::size_t i = 1; i < turns.size(); ++i) CHECK(turns[i].depth >= 1);
+  for (const Turn& turn : turns) calls += turn.calls;
+  // All of them, but the segment that is the program's whole life, and one that
+  // did not run for so long that its turn was overdue.
+  std::uint64_t exits = 0;
+  for (const Dump& dump : dumps) exits += dump.exit ? 1 : 0;
+  CHECK(calls < exits);
+  CHECK(calls >= exits - exits / 100);
+}
+
+}  // namespace
+}  // namespace countrace::test
