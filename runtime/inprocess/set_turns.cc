@@ -78,7 +78,7 @@ bool IsSetChange(SetTurns& turns, std::uint32_t event_id) noexcept {
   }
   bool changed = false;
   const std::uint64_t now_ns = ClockNow();
-  if (turns.depth != 0) ++turns.inner;
+  turns.inner = turns.depth != 0 ? turns.inner + 1 : 0;
   const bool overdue =
       turns.inner >= kOverdueEnters && now_ns >= turns.overdue_ns;
   if (overdue || (turns.depth == 0 && now_ns >= turns.due_ns)) {

@@ -19,7 +19,7 @@ struct SetTurns {
   std::uint32_t sets;   // 0: none take turns
   std::uint32_t set;    // in force: the MMCR of the thread's dumps
   std::uint32_t depth;  // open dumped segments since the turn began
-  std::uint32_t inner;  // enters inside others since then
+  std::uint32_t inner;  // enters inside the outermost open one
   std::uint32_t random;
   std::uint32_t left;  // of `round`; its last is next
   std::uint8_t round[logformat::kMaxEventSets];
