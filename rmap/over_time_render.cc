@@ -151,11 +151,15 @@ std::string OverTimeText(const TimeSeries& series,
       }
     }
     for (std::size_t event = 0; event < series.events.size(); ++event) {
-      const bool exact = series.QualityOf(i, event) == Quality::kExact;
+      const Quality quality = series.QualityOf(i, event);
+      // Of an event set: what was counted in its turns, no estimate of all.
+      const char* mark = quality == Quality::kExact     ? ""
+                         : quality == Quality::kBounded ? ">="
+                                                        : "~";
       const std::uint64_t count = series.has_selected
                                       ? series.SelectedCount(i, event)
                                       : series.TotalCount(i, event);
-      row.push_back((exact ? "" : "~") + FormatCount(count));
+      row.push_back(mark + FormatCount(count));
     }
     table.AddRow(std::move(row));
   }

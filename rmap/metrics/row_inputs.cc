@@ -22,6 +22,13 @@ std::optional<Measured> Estimated(const std::optional<std::uint64_t>& value) {
   return Exactly(*value, Quality::kScaled);
 }
 
+// Event sets took turns.
+Measured FromTurns(const ScaledCount& count, Quality quality) {
+  Measured input = Exactly(count.value, Worse(quality, Quality::kScaled));
+  input.standard_error = count.standard_error;
+  return input;
+}
+
 std::optional<Measured> Part(const std::optional<InclusiveExclusive>& pair,
                              bool exclusive, Quality quality) {
   if (!pair) return std::nullopt;
@@ -318,12 +325,42 @@ RowInputs::Input RowInputs::CpuQuantity(const CpuRow& row,
   }
 }
 
+RowInputs::Input RowInputs::AccountInTurns(const ScaledBooks& books,
+                                           Account account) const {
+  switch (account) {
+    case Account::kTotal: {
+      Measured total = Exactly(books.total, Quality::kScaled);
+      total.standard_error = books.standard_error;
+      return total;
+    }
+    case Account::kUnattributed:
+      return Estimated(books.unattributed);
+    case Account::kProcesses:
+      return Estimated(books.processes);
+    case Account::kOwn:
+      return Estimated(books.own);
+    case Account::kIdle:
+      return Estimated(books.idle);
+    case Account::kInterrupts:
+      return Estimated(books.interrupts);
+    case Account::kOutside:
+      return Estimated(books.outside);
+    case Account::kRow:  // of the trace: what the recorded processes counted
+      if (!books.processes) return std::nullopt;
+      return Estimated(*books.processes + books.own.value_or(0));
+    case Account::kExclusive:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
 RowInputs::Input RowInputs::AccountOfBooks(std::size_t event,
                                            Account account) const {
   if (event >= report_.books.size() || !report_.books[event].known) {
     return std::nullopt;
   }
   const Books& books = report_.books[event];
+  if (books.scaled) return AccountInTurns(*books.scaled, account);
   // The total is exact; records lost move counts to `unattributed` only.
   const Quality quality = books.unattributed == 0 && books.residual == 0
                               ? Quality::kExact
@@ -368,27 +405,34 @@ RowInputs::Input RowInputs::EventOf(Scope scope, std::size_t row,
       return std::nullopt;
     }
     const SegmentCount& count = *segment.counts[*event];
-    return Exactly(exclusive ? count.excl : count.incl, count.quality);
+    Measured input =
+        Exactly(exclusive ? count.excl : count.incl, count.quality);
+    // Of the inclusive count.
+    if (!exclusive || count.excl == count.incl) {
+      input.standard_error = count.standard_error;
+    }
+    return input;
   };
-  const auto in_counts = [&](const Counts& counts, Quality quality) -> Input {
-    if (*event >= counts.size()) return std::nullopt;
-    return Task(counts[*event], quality, Missing(*event));
+  const auto in_counts = [&](const auto& in_row, Quality quality) -> Input {
+    if (*event < in_row.scaled.size() && in_row.scaled[*event]) {
+      return FromTurns(*in_row.scaled[*event], quality);
+    }
+    if (*event >= in_row.counts.size()) return std::nullopt;
+    return Task(in_row.counts[*event], quality, Missing(*event));
   };
   switch (scope) {
     case Scope::kTrace:
       return AccountOfBooks(*event, Account::kRow);
     case Scope::kProcess:
-      return in_counts(report_.processes[row].counts,
-                       report_.processes[row].quality);
+      return in_counts(report_.processes[row], report_.processes[row].quality);
     case Scope::kThread:
-      return in_counts(report_.threads[row].counts,
-                       report_.threads[row].quality);
+      return in_counts(report_.threads[row], report_.threads[row].quality);
     case Scope::kSegment:
       return in_segment(report_.segments[row]);
     case Scope::kPath:
       return in_segment(report_.segment_paths[row]);
     case Scope::kCpu:
-      return in_counts(report_.cpu_rows[row].counts, Quality::kExact);
+      return in_counts(report_.cpu_rows[row], Quality::kExact);
   }
   return std::nullopt;
 }

@@ -52,6 +52,7 @@ class RowInputs {
   Input CpuQuantity(const CpuRow& row, Quantity quantity) const;
   static Input SumQuantity(const TaskSums& sums, Quantity quantity);
   Input EventOf(Scope scope, std::size_t row, const Binding& binding) const;
+  Input AccountInTurns(const ScaledBooks& books, Account account) const;
   Input AccountOfBooks(std::size_t event, Account account) const;
   Input Task(const std::optional<std::uint64_t>& value, Quality quality,
              std::optional<std::uint64_t> missing) const;

@@ -495,6 +495,9 @@ class Assembler {
     facts["realtime_offset_ns"] =
         std::to_string(in_.info.realtime_offset_ns);  // beyond 2^53
     facts["events"] = in_.info.cpu_events;
+    for (std::size_t i = 0; i < in_.info.cpu_events.size(); ++i) {
+      if (in_.info.cpu_sets().SetOf(i)) facts["events_in_turns"].push_back(i);
+    }
     nlohmann::json& loss = facts["loss"];
     loss["discarded_events"] = report.loss.discarded_events;
     loss["discarded_packets"] = report.loss.discarded_packets;

@@ -72,10 +72,27 @@ std::vector<std::string> EventNames(const TimelineIndex& index) {
   return names;
 }
 
+namespace {
+
+// Of an event set: what was counted in its turns, not all of it.
+void MarkEventsInTurns(const TimelineIndex& index, InstantState& state) {
+  const nlohmann::json facts =
+      nlohmann::json::parse(index.facts(), nullptr, false);
+  if (!facts.is_object() || !facts.contains("events_in_turns")) return;
+  for (const nlohmann::json& event : facts["events_in_turns"]) {
+    if (!event.is_number_unsigned()) continue;
+    const auto at = event.get<std::size_t>();
+    if (at < state.events.size()) state.events[at].gap = true;
+  }
+}
+
+}  // namespace
+
 StatePage CollectPage(const TimelineIndex& index, std::uint64_t time_ns,
                       const StateOptions& options, std::optional<Step> step) {
   StatePage page;
   page.state = StateAt(index, time_ns, options);
+  MarkEventsInTurns(index, page.state);
   page.step = step;
   for (const NamedKind& near : kNearKinds) {
     NearSteps steps{near.name, NearestStep(index, time_ns, false, near.kind),

@@ -88,6 +88,47 @@ TEST_CASE("evaluator: inferred stays inferred, scaled without error too",
   CHECK(FormatMetric(share, {}) == "~0.005");
 }
 
+TEST_CASE("evaluator: events that were counted in turns keep their errors",
+          "[rmap][metrics]") {
+  // cycles and instructions of one set, cache-misses always on.
+  Report report =
+      ReportOf({{"cycles", 1000}, {"instructions", 3000}, {"cache-misses", 7}});
+  const auto estimate = [](std::uint64_t value, double error) {
+    ScaledCount count;
+    count.value = value;
+    count.counted = value / 2;
+    count.standard_error = error;
+    return count;
+  };
+  for (const auto add : {0, 1}) {
+    auto& scaled =
+        add == 0 ? report.processes[0].scaled : report.threads[0].scaled;
+    scaled = {estimate(1000, 30), estimate(3000, 120), std::nullopt};
+  }
+  for (const Scope scope : {Scope::kProcess, Scope::kThread}) {
+    const MetricValue ipc = ValueOf("instructions / cycles", report, scope);
+    CHECK(ipc.value == Approx(3));
+    CHECK(ipc.quality == Quality::kScaled);
+    // First order: 3 * sqrt(0.03^2 + 0.04^2).
+    REQUIRE(ipc.standard_error.has_value());
+    CHECK(*ipc.standard_error == Approx(0.15));
+    CHECK(ValueOf("`cache-misses`", report, scope).quality == Quality::kExact);
+  }
+  // The books hold what was counted in turns, and the estimates beside it.
+  report.books[0].total = report.books[0].processes = 500;
+  report.books[0].scaled.emplace();
+  report.books[0].scaled->processes = 1000;
+  report.books[0].scaled->total = 1100;
+  report.books[0].scaled->standard_error = 40;
+  const MetricValue total = ValueOf("total.cycles", report, Scope::kTrace);
+  CHECK(total.value == Approx(1100));
+  CHECK(total.standard_error == Approx(40));
+  const MetricValue all = ValueOf("cycles", report, Scope::kTrace);
+  CHECK(all.value == Approx(1000));
+  CHECK(all.quality == Quality::kScaled);
+  CHECK(ValueOf("idle.cycles", report, Scope::kTrace).absent != "");
+}
+
 Report ManyThreads(int threads) {
   Report report = ReportOf({{"cycles", 1}});
   const ThreadRow first = report.threads[0];
