@@ -1,6 +1,7 @@
 #include "logformat/stream_cursor.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -76,23 +77,32 @@ bool StreamCursor::DeliverRecords(std::uint64_t limit_ns) {
   std::uint64_t last_ns = last_ns_;
   ItemSink& sink = *sink_;
   EventRecord& record = record_;
+  // Streams that take turns stop at every other record: its header is looked at
+  // once.
+  std::size_t bytes = stopped_.bytes;
+  NextTime time = stopped_.time;
+  stopped_.bytes = 0;
   bool at_end = true;
   while (at != end) {
     __builtin_prefetch(at + 1024);
     const std::uint64_t word = LoadWord(at);
     const std::uint16_t id = HeaderEventId(word);
-    const auto left = static_cast<std::size_t>(end - at);
-    std::size_t bytes = fixed_bytes[id];
-    if (bytes == RecordTable::kVariable) {
-      bytes = stream_->table->Measure(id, at, left).padded_bytes;
+    if (bytes == 0) {
+      const auto left = static_cast<std::size_t>(end - at);
+      bytes = fixed_bytes[id];
+      if (bytes == RecordTable::kVariable) {
+        bytes = stream_->table->Measure(id, at, left).padded_bytes;
+      }
+      if (bytes == 0 || bytes > left) [[unlikely]] {
+        NoteDamage(at, id);
+        break;
+      }
+      time = TimeAfter(last_ns, word);
     }
-    if (bytes == 0 || bytes > left) [[unlikely]] {
-      NoteDamage(at, id);
-      break;
-    }
-    const auto [time_ns, back] = TimeAfter(last_ns, word);
+    const auto [time_ns, back] = time;
     if (time_ns >= limit_ns) {
       next_ns_ = time_ns;
+      stopped_ = {bytes, time};
       at_end = false;
       break;
     }
@@ -102,23 +112,23 @@ bool StreamCursor::DeliverRecords(std::uint64_t limit_ns) {
     record.event_id = id;
     record.bytes = {at, bytes};
     if constexpr (kThread) {
+      std::size_t head_bytes = sizeof(word);
       if ((id & kEventDumpBit) == 0) {
-        record.payload = {at + sizeof(word), bytes - sizeof(word)};
-        sink.OnRecord(record);
+        record.mmcr = packet_mmcr_;
+        record.present = 0;
+        record.counters = nullptr;
       } else {
-        const std::uint32_t packet_mmcr = record.mmcr;
-        ThreadDump values;
-        std::memcpy(&values, at + sizeof(word), sizeof(values));
+        std::uint64_t dump;
+        std::memcpy(&dump, at + sizeof(word), sizeof(dump));
+        const auto values = std::bit_cast<ThreadDump>(dump);
         record.mmcr = values.mmcr;
         record.present = values.present;
         record.counters = reinterpret_cast<const std::uint64_t*>(
             at + sizeof(word) + sizeof(values));
-        record.payload = {at + dump_bytes_, bytes - dump_bytes_};
-        sink.OnRecord(record);
-        record.mmcr = packet_mmcr;
-        record.present = 0;
-        record.counters = nullptr;
+        head_bytes = dump_bytes_;
       }
+      record.payload = {at + head_bytes, bytes - head_bytes};
+      sink.OnRecord(record);
     } else {
       const bool dump = id <= static_cast<std::uint16_t>(CpuEvent::kCounters) ||
                         (id & kEventDumpBit) != 0;
@@ -136,6 +146,7 @@ bool StreamCursor::DeliverRecords(std::uint64_t limit_ns) {
       sink.OnRecord(record);
     }
     at += bytes;
+    bytes = 0;
     last_ns = time_ns;
   }
   at_ = at;
@@ -177,7 +188,7 @@ bool StreamCursor::OpenPacket() {
   record_.cpu = packet.head.cpu;
   record_.pid = packet.head.pid;
   record_.tid = packet.head.tid;
-  record_.mmcr = packet.head.mmcr;
+  record_.mmcr = packet_mmcr_ = packet.head.mmcr;
   packet_present_ = packet.head.present;
   record_.present = 0;
   record_.counters = nullptr;

@@ -13,6 +13,7 @@
 #include "logformat/file_mapping.h"
 #include "logformat/packet_scanner.h"
 #include "logformat/record_table.h"
+#include "logformat/record_walk.h"
 #include "logformat/trace_reader.h"
 
 namespace countrace::logformat {
@@ -86,6 +87,12 @@ class StreamCursor {
   const std::uint16_t* fixed_bytes_;  // of the record table
   ItemSink* sink_;
   bool (StreamCursor::*deliver_records_)(std::uint64_t limit_ns);
+  // The record that the last delivery stopped at; 0 bytes: none.
+  struct Stopped {
+    std::size_t bytes = 0;
+    NextTime time = {};
+  } stopped_;
+  std::uint32_t packet_mmcr_ = 0;
   std::uint32_t packet_present_ = 0;
   bool cpu_dump_heads_ = false;
   bool in_records_ = false;  // a packet is open and no loss comes before it

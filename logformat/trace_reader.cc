@@ -7,74 +7,12 @@
 #include "logformat/event_schema.h"
 #include "logformat/record_table.h"
 #include "logformat/stream_cursor.h"
+#include "logformat/stream_merge.h"
 #include "logformat/trace_description.h"
 #include "logformat/trace_directory.h"
 
 namespace countrace::logformat {
 namespace {
-
-// Streams with items left, the next one first: a binary heap whose top is
-// replaced in place, which is what a merge does almost always.
-class MergeHeap {
- public:
-  struct Entry {
-    std::uint64_t next_ns;
-    std::uint32_t stream;
-    bool operator<(const Entry& other) const {
-      return next_ns != other.next_ns ? next_ns < other.next_ns
-                                      : stream < other.stream;
-    }
-  };
-
-  explicit MergeHeap(std::vector<Entry> entries)
-      : entries_(std::move(entries)) {
-    for (std::size_t i = entries_.size() / 2; i-- > 0;) {
-      SiftDown(i, entries_[i]);
-    }
-  }
-
-  bool empty() const { return entries_.empty(); }
-  const Entry& top() const { return entries_[0]; }
-
-  // The top's stream may run up to, not including, this time.
-  std::uint64_t TopLimit() const {
-    if (entries_.size() == 1) return StreamCursor::kEnd;
-    const Entry& second = entries_.size() == 2 || entries_[1] < entries_[2]
-                              ? entries_[1]
-                              : entries_[2];
-    return second.next_ns + (top().stream < second.stream ? 1 : 0);
-  }
-
-  void ReplaceTop(std::uint64_t next_ns) {
-    if (next_ns == StreamCursor::kEnd) {
-      const Entry last = entries_.back();
-      entries_.pop_back();
-      if (!entries_.empty()) SiftDown(0, last);
-    } else {
-      SiftDown(0, {next_ns, entries_[0].stream});
-    }
-  }
-
- private:
-  // `moving` comes in registers: read back from the heap right after it was
-  // written there in two parts, it would stall the processor.
-  void SiftDown(std::size_t at, const Entry moving) {
-    for (;;) {
-      std::size_t child = 2 * at + 1;
-      if (child >= entries_.size()) break;
-      if (child + 1 < entries_.size() &&
-          entries_[child + 1] < entries_[child]) {
-        ++child;
-      }
-      if (!(entries_[child] < moving)) break;
-      entries_[at] = entries_[child];
-      at = child;
-    }
-    entries_[at] = moving;
-  }
-
-  std::vector<Entry> entries_;
-};
 
 class MappedTraceReader final : public TraceReader {
  public:
@@ -124,19 +62,17 @@ class MappedTraceReader final : public TraceReader {
     state.progress_context = progress_context;
     state.total_bytes = total_bytes_;
     std::vector<StreamCursor> cursors;
-    std::vector<MergeHeap::Entry> entries;
+    std::vector<std::uint64_t> next_ns;
     cursors.reserve(streams_.size());
     for (std::uint32_t i = 0; i < streams_.size(); ++i) {
       cursors.emplace_back(streams_[i], i, state);
-      if (cursors[i].next_ns() != StreamCursor::kEnd) {
-        entries.push_back({cursors[i].next_ns(), i});
-      }
+      next_ns.push_back(cursors[i].next_ns());
     }
-    MergeHeap heap(std::move(entries));
-    while (!heap.empty() && !state.cancelled) {
-      StreamCursor& cursor = cursors[heap.top().stream];
-      cursor.Deliver(heap.TopLimit());
-      heap.ReplaceTop(cursor.next_ns());
+    StreamMerge merge(next_ns);
+    while (!merge.at_end() && !state.cancelled) {
+      StreamCursor& cursor = cursors[merge.stream()];
+      cursor.Deliver(merge.limit_ns());
+      merge.Advance(cursor.next_ns());
     }
     if (state.cancelled) {
       return absl::CancelledError(
