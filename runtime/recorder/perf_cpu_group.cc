@@ -50,7 +50,8 @@ absl::StatusOr<PerfCpuGroup> PerfCpuGroup::Open(
   attr.type = PERF_TYPE_TRACEPOINT;
   attr.config = options.switch_tracepoint;
   attr.sample_type = kSwitchSampleType;
-  attr.read_format = kReadFormat;
+  const logformat::EventSets sets = options.choice.sets(/*running_slot=*/true);
+  attr.read_format = ReadFormat(sets.rotates());
   attr.comm = 1;
   attr.comm_exec = 1;
   attr.task = 1;
@@ -64,7 +65,6 @@ absl::StatusOr<PerfCpuGroup> PerfCpuGroup::Open(
   std::vector<ScopedFd> members;
   std::vector<std::size_t> slots;
   const std::vector<EventSpec>& events = options.choice.events;
-  const logformat::EventSets sets = options.choice.sets(/*running_slot=*/true);
   std::vector<std::pair<std::size_t, std::uint32_t>> in_sets;
   std::vector<int> missing(events.size(), 0);
   std::uint32_t present = 0;
@@ -73,7 +73,7 @@ absl::StatusOr<PerfCpuGroup> PerfCpuGroup::Open(
     perf_event_attr member = ToPerfAttr(events[i]);
     // The PMU makes room for members that are on only.
     member.disabled = set.value_or(0) != 0 ? 1 : 0;
-    member.read_format = kReadFormat;
+    member.read_format = ReadFormat(sets.rotates());
     // A group has one clock, or the kernel refuses it (EINVAL).
     member.use_clockid = 1;
     member.clockid = CLOCK_MONOTONIC;
@@ -155,7 +155,9 @@ absl::Status PerfCpuGroup::Enable() {
                                               "cpu=%d",
                                               cpu_));
   }
-  if (ioctl(leader_.get(), PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP) != 0) {
+  // The leader alone: members that are on follow it, and those of event sets
+  // whose turn has not come must stay off.
+  if (ioctl(leader_.get(), PERF_EVENT_IOC_ENABLE, 0) != 0) {
     return ErrnoStatus(
         errno, absl::StrFormat("Cannot enable the perf group: cpu=%d", cpu_));
   }
@@ -205,25 +207,38 @@ absl::Status PerfCpuGroup::ChangeSet(std::uint32_t to, RecordBatch& batch) {
         absl::StrFormat("Cannot schedule event set %d: cpu=%d", to, cpu_)));
   }
   set_ = to;
-  decoder_.ChangeSet(to, last->time_ns, MonotonicNs());
-  absl::StatusOr<GroupReading> first = Read();
-  if (absl::IsUnavailable(first.status())) {
+  std::vector<std::uint64_t> group;
+  absl::StatusOr<GroupReading> first = ReadGroup(group);
+  if (first.ok()) {
+    decoder_.ChangeSet(to, last->clock, first->time_ns, first->clock);
+  } else if (absl::IsUnavailable(first.status())) {
     // A group that cannot be scheduled is off as a whole, until it is enabled
     // again.
     status.Update(first.status());
     status.Update(Switch(to, false));
     ioctl(leader_.get(), PERF_EVENT_IOC_ENABLE, 0);
-    decoder_.ChangeSet(to, 0, ~std::uint64_t{0});
-    first = Read();
+    decoder_.ChangeSet(to, last->clock, ~std::uint64_t{0}, 0);
+    first = ReadGroup(group);
   }
   if (!first.ok()) return first.status();
+  decoder_.DecodeGroup(group, first->counters.data(), first->time_ns);
   Drain(first->ring_head, batch, first->time_ns);
   AddCounters(*first, logformat::CountersReason::kSetBegin, batch);
   return status;
 }
 
 absl::StatusOr<GroupReading> PerfCpuGroup::Read() {
-  std::vector<std::uint64_t> group(members_.size() + 2);
+  std::vector<std::uint64_t> group;
+  absl::StatusOr<GroupReading> reading = ReadGroup(group);
+  if (reading.ok()) {
+    decoder_.DecodeGroup(group, reading->counters.data(), reading->time_ns);
+  }
+  return reading;
+}
+
+absl::StatusOr<GroupReading> PerfCpuGroup::ReadGroup(
+    std::vector<std::uint64_t>& group) {
+  group.resize(decoder_.group_words());
   GroupReading reading;
   reading.counters.resize(decoder_.dump_words());
   // A switch or fault between the two looks at the ring shows in its head: try
@@ -245,10 +260,8 @@ absl::StatusOr<GroupReading> PerfCpuGroup::Read() {
     }
     reading.ring_head = head;
     if (ring_.Head() != head) continue;
-    if (!decoder_.DecodeGroup(group, reading.counters.data(),
-                              reading.time_ns)) {
-      break;
-    }
+    if (group[0] != members_.size() + 1) break;
+    reading.clock = decoder_.GroupClock(group);
     return reading;
   }
   return absl::UnavailableError(absl::StrFormat(

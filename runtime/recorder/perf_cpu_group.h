@@ -43,6 +43,7 @@ struct PerfCpuGroupOptions {
 struct GroupReading {
   std::uint64_t time_ns = 0;
   std::uint64_t ring_head = 0;
+  std::uint64_t clock = 0;  // of the leader, if sets rotate: PerfDecoder
   std::vector<std::uint64_t> counters;  // the words of a dump
 };
 
@@ -90,6 +91,8 @@ class PerfCpuGroup {
                PerfDecoder decoder, std::vector<int> missing);
 
   std::uint32_t cpu_;
+  // What Read() does, but for the dump: `group` is what the kernel gave.
+  absl::StatusOr<GroupReading> ReadGroup(std::vector<std::uint64_t>& group);
   absl::Status Switch(std::uint32_t set, bool on);
   void AddCounters(const GroupReading& reading,
                    logformat::CountersReason reason, RecordBatch& batch) const;

@@ -25,9 +25,10 @@ constexpr std::size_t kTrailerTimeOffset = 8;
 // Sample of a page fault: header, {u32 pid, tid}, time, address, {u32 cpu,
 // res}.
 constexpr std::size_t kFaultSampleBytes = 40;
-// Sample of a switch up to the group's values: header, {u32 pid, tid}, time,
-// {u32 cpu, res}, nr.
-constexpr std::size_t kSwitchFixedBytes = 40;
+// Sample of a switch up to the group: header, {u32 pid, tid}, time, {u32 cpu,
+// res}.
+constexpr std::size_t kSwitchFixedBytes = 32;
+constexpr std::uint64_t kNever = ~std::uint64_t{0};
 
 // Bodies of the records we use (linux/perf_event.h).
 struct TaskBody {  // PERF_RECORD_FORK, PERF_RECORD_EXIT
@@ -59,17 +60,20 @@ PerfDecoder::PerfDecoder(const SwitchFormat& format,
       sets_(std::move(sets)),
       running_ns_(sets_.sizes.size(), 0) {}
 
-void PerfDecoder::ChangeSet(std::uint32_t set, std::uint64_t until_ns,
-                            std::uint64_t since_ns) {
-  if (until_ns > set_since_ns_) running_ns_[set_] += until_ns - set_since_ns_;
+void PerfDecoder::ChangeSet(std::uint32_t set, std::uint64_t until_clock,
+                            std::uint64_t since_ns, std::uint64_t since_clock) {
+  if (set_since_ns_ != kNever && until_clock > set_since_clock_) {
+    running_ns_[set_] += until_clock - set_since_clock_;
+  }
   set_ = set;
   set_since_ns_ = since_ns;
+  set_since_clock_ = since_clock;
 }
 
 // `value(i)`: the i-th after the leader's.
 template <typename Values>
 void PerfDecoder::StoreDump(const Values& value, std::uint64_t time_ns,
-                            std::uint64_t* dump) const {
+                            std::uint64_t clock, std::uint64_t* dump) const {
   std::fill_n(dump, dump_words(), std::uint64_t{0});
   if (!sets_.rotates()) {
     for (std::size_t i = 0; i < slots_.size(); ++i) dump[slots_[i]] = value(i);
@@ -92,7 +96,7 @@ void PerfDecoder::StoreDump(const Values& value, std::uint64_t time_ns,
   // The group is pinned: a set that is enabled in it is counted, or nothing of
   // the group is, and there is no record.
   if (counted) {
-    dump[sets_.slots()] = running_ns_[set_] + (time_ns - set_since_ns_);
+    dump[sets_.slots()] = running_ns_[set_] + (clock - set_since_clock_);
   }
   dump[0] = set_ | present << 32;
 }
@@ -100,11 +104,12 @@ void PerfDecoder::StoreDump(const Values& value, std::uint64_t time_ns,
 bool PerfDecoder::DecodeGroup(std::span<const std::uint64_t> group,
                               std::uint64_t* dump,
                               std::uint64_t time_ns) const {
-  if (group.size() < slots_.size() + 2 || group[0] != slots_.size() + 1) {
+  if (group.size() < group_words() || group[0] != slots_.size() + 1) {
     return false;
   }
-  // group[1] is the leader's own count.
-  StoreDump([&](std::size_t i) { return group[2 + i]; }, time_ns, dump);
+  // The first one is the leader's own count.
+  StoreDump([&](std::size_t i) { return group[first_value() + 1 + i]; },
+            time_ns, GroupClock(group), dump);
   return true;
 }
 
@@ -120,10 +125,11 @@ void PerfDecoder::DecodeSample(std::span<const std::byte> bytes,
     return;
   }
   const std::size_t values_end =
-      kSwitchFixedBytes + (slots_.size() + 1) * sizeof(std::uint64_t);
+      kSwitchFixedBytes + group_words() * sizeof(std::uint64_t);
   const std::size_t raw_at = values_end + sizeof(std::uint32_t);
   if (bytes.size() < raw_at + format_.raw_bytes ||
-      Load<std::uint64_t>(bytes.data() + 32) != slots_.size() + 1 ||
+      Load<std::uint64_t>(bytes.data() + kSwitchFixedBytes) !=
+          slots_.size() + 1 ||
       Load<std::uint32_t>(bytes.data() + values_end) < format_.raw_bytes) {
     ++malformed_;
     return;
@@ -140,12 +146,12 @@ void PerfDecoder::DecodeSample(std::span<const std::byte> bytes,
       batch.Add(time_ns, static_cast<std::uint16_t>(CpuEvent::kDispatch),
                 1 + dump_words());
   body[0] = logformat::PackDispatch(prev, next, MapSwitchState(state));
-  StoreDump(
-      [&](std::size_t i) {
-        return Load<std::uint64_t>(bytes.data() + kSwitchFixedBytes +
-                                   8 * (1 + i));
-      },
-      time_ns, body + 1);
+  const std::byte* const group = bytes.data() + kSwitchFixedBytes;
+  const auto word = [group](std::size_t i) {
+    return Load<std::uint64_t>(group + i * sizeof(std::uint64_t));
+  };
+  StoreDump([&](std::size_t i) { return word(first_value() + 1 + i); }, time_ns,
+            sets_.rotates() ? word(1) : 0, body + 1);
   ++dispatches_;
 }
 

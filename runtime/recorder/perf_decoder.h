@@ -28,7 +28,13 @@ inline constexpr std::uint64_t kFaultSampleType =
     PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU;
 inline constexpr std::uint64_t kSwitchInSampleType =
     PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
-inline constexpr std::uint64_t kReadFormat = PERF_FORMAT_GROUP;
+// If sets rotate, values come with the leader's time enabled, of the very
+// instant of the counts: a clock read beside a read(2) of another CPU's
+// counters may be off by what the interrupt takes to get there.
+inline constexpr std::uint64_t ReadFormat(bool sets_rotate) {
+  return sets_rotate ? PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED
+                     : PERF_FORMAT_GROUP;
+}
 
 class PerfDecoder {
  public:
@@ -43,10 +49,11 @@ class PerfDecoder {
               logformat::EventSets sets);
 
   // Event set `set` is counted since `since_ns`; what is decoded of a time
-  // before is of no set. `until_ns`: of the one before it.
-  void ChangeSet(std::uint32_t set, std::uint64_t until_ns,
-                 std::uint64_t since_ns);
-  // Since when the first set is counted.
+  // before is of no set. `since_clock`, `until_clock`: the leader's time
+  // enabled then, and when the set before it was read last.
+  void ChangeSet(std::uint32_t set, std::uint64_t until_clock,
+                 std::uint64_t since_ns, std::uint64_t since_clock);
+  // Since when the first set is counted: the leader is enabled then.
   void BeginSets(std::uint64_t since_ns) { set_since_ns_ = since_ns; }
   // Words of a dump.
   std::size_t dump_words() const {
@@ -62,8 +69,14 @@ class PerfDecoder {
   void DecodeSwitchIn(const perf_event_header& header, std::uint64_t until_ns,
                       RecordBatch& batch);
 
-  // The dump in a group read(2): u64 nr, then nr values, leader first.
-  // Returns false if it does not hold the expected number.
+  // Words of a group read(2): u64 nr, the leader's time enabled if sets rotate,
+  // then nr values, leader first.
+  std::size_t group_words() const { return first_value() + 1 + slots_.size(); }
+  // The time enabled in it; 0 without sets.
+  std::uint64_t GroupClock(std::span<const std::uint64_t> group) const {
+    return sets_.rotates() ? group[1] : 0;
+  }
+  // The dump in it. Returns false if it does not hold the expected number.
   bool DecodeGroup(std::span<const std::uint64_t> group, std::uint64_t* dump,
                    std::uint64_t time_ns = 0) const;
 
@@ -74,16 +87,18 @@ class PerfDecoder {
   std::uint64_t dispatches() const { return dispatches_; }
 
  private:
+  // Of the leader's, in words from nr on.
+  std::size_t first_value() const { return sets_.rotates() ? 2 : 1; }
   template <typename Values>
   void StoreDump(const Values& value, std::uint64_t time_ns,
-                 std::uint64_t* dump) const;
+                 std::uint64_t clock, std::uint64_t* dump) const;
   void DecodeSample(std::span<const std::byte> bytes, RecordBatch& batch);
 
   SwitchFormat format_;
   std::vector<std::size_t> slots_;
   logformat::EventSets sets_;
   std::uint32_t set_ = 0;  // counted, or next
-  std::uint64_t set_since_ns_ = 0;
+  std::uint64_t set_since_ns_ = 0, set_since_clock_ = 0;
   std::vector<std::uint64_t> running_ns_;  // of each set, before that
   std::uint64_t malformed_ = 0;
   std::uint64_t lost_ = 0;

@@ -127,19 +127,32 @@ TEST_CASE("perf_decoder: of a set that waits only what is always on is present",
                       logformat::EventSets{4, {2, 1}, true});
   REQUIRE(decoder.dump_words() == 1 + 1 + 2 + 1);
   decoder.BeginSets(100);
-  const std::vector<std::uint64_t> group = {5, 0, 10, 20, 30, 40};
+  // The leader's time enabled is the clock of the counts, not the time.
+  const auto group = [](std::uint64_t clock) {
+    return std::vector<std::uint64_t>{5, clock, 0, 10, 20, 30, 40};
+  };
   std::vector<std::uint64_t> dump(decoder.dump_words());
-  REQUIRE(decoder.DecodeGroup(group, dump.data(), 150));
-  CHECK(dump == std::vector<std::uint64_t>{0xfull << 32, 10, 20, 30, 50});
-  decoder.ChangeSet(1, /*until_ns=*/160, /*since_ns=*/200);
-  REQUIRE(decoder.DecodeGroup(group, dump.data(), 180));
+  REQUIRE(decoder.group_words() == group(0).size());
+  CHECK(decoder.GroupClock(group(51)) == 51);
+  REQUIRE(decoder.DecodeGroup(group(51), dump.data(), 150));
+  CHECK(dump == std::vector<std::uint64_t>{0xfull << 32, 10, 20, 30, 51});
+  decoder.ChangeSet(1, /*until_clock=*/62, /*since_ns=*/200,
+                    /*since_clock=*/104);
+  REQUIRE(decoder.DecodeGroup(group(80), dump.data(), 180));
   CHECK(dump == std::vector<std::uint64_t>{1 | 1ull << 32, 10, 0, 0, 0});
-  REQUIRE(decoder.DecodeGroup(group, dump.data(), 230));
-  CHECK(dump == std::vector<std::uint64_t>{1 | 0xbull << 32, 10, 40, 0, 30});
+  REQUIRE(decoder.DecodeGroup(group(131), dump.data(), 230));
+  CHECK(dump == std::vector<std::uint64_t>{1 | 0xbull << 32, 10, 40, 0, 27});
   // Back: its running time goes on where it stopped.
-  decoder.ChangeSet(0, 240, 250);
-  REQUIRE(decoder.DecodeGroup(group, dump.data(), 251));
-  CHECK(dump == std::vector<std::uint64_t>{0xfull << 32, 10, 20, 30, 61});
+  decoder.ChangeSet(0, 140, 250, 150);
+  REQUIRE(decoder.DecodeGroup(group(151), dump.data(), 251));
+  CHECK(dump == std::vector<std::uint64_t>{0xfull << 32, 10, 20, 30, 63});
+  // A set that the PMU refuses has no time.
+  decoder.ChangeSet(1, 160, ~std::uint64_t{0}, 0);
+  REQUIRE(decoder.DecodeGroup(group(170), dump.data(), 270));
+  CHECK(dump == std::vector<std::uint64_t>{1 | 1ull << 32, 10, 0, 0, 0});
+  decoder.ChangeSet(1, 180, 290, 190);
+  REQUIRE(decoder.DecodeGroup(group(190), dump.data(), 290));
+  CHECK(dump == std::vector<std::uint64_t>{1 | 0xbull << 32, 10, 40, 0, 36});
 }
 
 }  // namespace
