@@ -11,6 +11,7 @@
 #include "cli/verb.h"
 #include "cli/verb_parser.h"
 #include "runtime/recorder/capabilities.h"
+#include "runtime/recorder/event_set_choice.h"
 
 namespace countrace::cli {
 namespace {
@@ -23,10 +24,20 @@ constexpr VerbText kText = {
     .summary = "what works on this machine, and what would fix the rest",
     .usage = "[options]",
     .details =
+        "A PMU has few counters, and some events fit into some of them only.\n"
+        "With -e each event set is opened for real: what is refused is named,\n"
+        "with the error, the counters it needs and those that are free, and\n"
+        "sets that would count if they take turns.\n"
+        "\n"
         "exit status: 0 if user hooks and kernel records can be recorded, 1 "
         "if\n"
-        "not.\n",
-    .examples = "countrace doctor\n",
+        "not, or if a set of -e cannot be counted.\n",
+    .examples =
+        "countrace doctor\n"
+        "\n"
+        "# can these be counted at once?\n"
+        "countrace doctor -e '{cycles,instructions,cache-misses}'\n"
+        "countrace doctor -e 'task-clock,{cycles,instructions},{r01c2}'\n",
 };
 
 // The recorder knows the machine; where our own library lies, we know.
@@ -79,13 +90,28 @@ std::string Text(const std::vector<Capability>& capabilities, bool color) {
 int RunDoctor(const Arguments& arguments) {
   VerbParser parser(kText);
   std::string format, color;
+  std::vector<std::string> events;
+  parser.AddTexts("-e,--event", "EVENTS", events,
+                  "say also whether these can be counted, as record's -e "
+                  "spells them: {a,b} at once, {a,b},{c} in turns");
   parser.AddFormat(format, {"text", "json", "jsonl", "csv"});
   parser.AddColor(color);
   if (const auto status = parser.Parse(arguments)) return *status;
+  const auto choice = runtime::ParseEventChoice(runtime::SplitEvents(events),
+                                                /*running_slot=*/true);
+  if (!choice.ok()) {
+    return parser.UsageError(std::string(choice.status().message()));
+  }
 
   std::vector<Capability> capabilities = runtime::ProbeCapabilities();
   capabilities.insert(capabilities.begin(), RuntimeLibraryCapability());
   int exit_status = kExitOk;
+  if (!choice->events.empty()) {
+    for (Capability& item : runtime::ProbeEventSets(*choice)) {
+      if (item.status != CapabilityStatus::kOk) exit_status = kExitFailed;
+      capabilities.push_back(std::move(item));
+    }
+  }
   RowTable table("countrace.doctor/1", "capabilities",
                  {"name", "status", "detail", "effect", "fix"});
   for (const Capability& item : capabilities) {

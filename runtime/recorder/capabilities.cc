@@ -290,9 +290,16 @@ std::string MissingBpfCapabilities() {
 
 std::vector<Capability> ProbeCapabilities() {
   const Capability bpf = ProbeBpf();
-  return {ProbePrivilege(),     ProbeTracefs(),  ProbeKernelRecords(bpf),
-          ProbeTaskCounters(),  ProbeHardware(), bpf,
-          ProbeUserProbes(bpf), ProbeClock(),    ProbeRingMemory(),
+  return {ProbePrivilege(),
+          ProbeTracefs(),
+          ProbeKernelRecords(bpf),
+          ProbeTaskCounters(),
+          ProbeHardware(),
+          ProbeEventGroups(),
+          bpf,
+          ProbeUserProbes(bpf),
+          ProbeClock(),
+          ProbeRingMemory(),
           ProbeDescriptors()};
 }
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/recorder/event_set_choice.h"
+
 namespace countrace::runtime {
 
 enum class CapabilityStatus {
@@ -27,6 +29,14 @@ struct Capability {
 // In the order in which a user should read them. Opens and closes a few perf
 // events; changes nothing.
 std::vector<Capability> ProbeCapabilities();
+
+// What `countrace doctor -e` asks: whether `choice` can be counted, one item
+// for each of its event sets (and one for what is always on), tried for real:
+// which is refused, by which errno, with how many counters it needs and how
+// many there are. An event that this machine does not have is named.
+std::vector<Capability> ProbeEventSets(const EventChoice& choice);
+// Which of the usual groups of hardware events can be counted at once.
+Capability ProbeEventGroups();
 
 // One sentence for the recorder: why there are no kernel records, what still
 // works, and the command that fixes it. `reason` is the failed call.

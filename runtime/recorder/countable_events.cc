@@ -2,19 +2,15 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <iterator>
-#include <numeric>
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "runtime/recorder/counter_trial.h"
 #include "runtime/recorder/event_list.h"
 #include "runtime/recorder/scoped_fd.h"
 #include "runtime/recorder/small_file.h"
 
 namespace countrace::runtime {
-
-bool IsHardware(const EventSpec& event) {
-  return event.type != PERF_TYPE_SOFTWARE && event.type != PERF_TYPE_TRACEPOINT;
-}
 
 bool CountsPageFaults(const std::vector<EventSpec>& events) {
   return std::any_of(events.begin(), events.end(), [](const EventSpec& event) {
@@ -60,68 +56,59 @@ absl::StatusOr<EventChoice> KeepAvailable(
                           ExplainOpenError(error)));
     }
     if (i < options.optional_events_from) {
-      messages.push_back(absl::StrFormat(
-          "%s is not counted: %s", events[i].name, ExplainOpenError(error)));
+      const auto set = options.choice.sets(/*running_slot=*/true).SetOf(i);
+      messages.push_back(
+          absl::StrFormat("%s is not counted%s: errno=%d, %s", events[i].name,
+                          set ? absl::StrFormat(", of event set {%s}",
+                                                NamesOf(options.choice, *set))
+                              : std::string(),
+                          error, ExplainOpenError(error)));
     }
   }
   return Keep(options.choice, keep);
 }
 
-// Indices of the events that are counted at the same time as set `set`, those
-// always on first.
-std::vector<std::size_t> CountedWith(const logformat::EventSets& sets,
-                                     std::size_t set) {
-  std::vector<std::size_t> indices(sets.always_on());
-  std::iota(indices.begin(), indices.end(), std::size_t{0});
-  if (!sets.rotates()) return indices;
-  for (std::size_t i = 0; i < sets.sizes[set]; ++i) {
-    indices.push_back(sets.first_event(set) + i);
-  }
-  return indices;
+// "a, b are", "a is".
+std::string Subject(const std::vector<std::string>& names) {
+  return absl::StrJoin(names, ", ") + (names.size() == 1 ? " is" : " are");
 }
 
-// Drops hardware events, last first, until a pinned group of them can be
-// scheduled, with each event set: a PMU has few counters, and a group that does
-// not fit counts nothing.
-absl::StatusOr<EventChoice> FitIntoPmu(PerfCpuGroupOptions group,
-                                       const EventChoice& choice,
-                                       std::vector<std::string>& messages) {
-  group.ring_bytes = 0;  // one page
-  group.fault_records = false;
-  const logformat::EventSets sets = choice.sets(true);
+// Without the hardware events that no group has counters for on `cpu`.
+EventChoice FitIntoPmu(const EventChoice& choice, std::uint32_t cpu,
+                       std::vector<std::string>& messages) {
+  const TrialPlace place{.tid = -1, .cpu = static_cast<int>(cpu)};
+  const logformat::EventSets sets = choice.sets(/*running_slot=*/true);
   std::vector<bool> keep(choice.events.size(), true);
+  std::string in_turns;
   for (std::size_t set = 0; set < std::max<std::size_t>(sets.sizes.size(), 1);
        ++set) {
-    for (;;) {
-      group.choice = {};
-      std::size_t last = choice.events.size();  // hardware event
-      for (const std::size_t i : CountedWith(sets, set)) {
-        if (!keep[i]) continue;
-        group.choice.events.push_back(choice.events[i]);
-        if (IsHardware(choice.events[i])) last = i;
-      }
-      if (last == choice.events.size()) break;
-      absl::StatusOr<PerfCpuGroup> trial = PerfCpuGroup::Open(group);
-      if (!trial.ok()) return trial.status();
-      const absl::Status enabled = trial->Enable();
-      if (!enabled.ok()) return enabled;
-      const absl::StatusOr<GroupReading> reading = trial->Read();
-      if (reading.ok() ||
-          reading.status().code() != absl::StatusCode::kUnavailable) {
-        break;
-      }
-      messages.push_back(absl::StrFormat(
-          "%s is not counted: the PMU has no free counter for it beside the "
-          "other events%s",
-          choice.events[last].name,
-          sets.rotates()
-              ? absl::StrFormat(
-                    " of set {%s} and those always on; choose smaller sets",
-                    NamesOf(choice, set))
-              : std::string("; choose fewer with -e, or sets that take turns: "
-                            "-e '{a,b},{c,d}'")));
-      keep[last] = false;
+    std::vector<std::size_t> indices;
+    std::vector<EventSpec> together;
+    for (const std::size_t i : CountedWith(sets, set)) {
+      // What only other CPUs have is counted there.
+      if (!keep[i] || TryAlone(choice.events[i], place) != 0) continue;
+      indices.push_back(i);
+      together.push_back(choice.events[i]);
     }
+    const TrialResult result = TryTogether(together, place);
+    if (result.counts) continue;
+    std::vector<bool> fits(indices.size(), false);
+    for (const std::size_t i : FittingTogether(together, place)) fits[i] = true;
+    std::vector<std::string> refused;
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      if (fits[i]) continue;
+      keep[indices[i]] = false;
+      refused.push_back(together[i].name);
+    }
+    if (refused.empty()) continue;  // another user gave the counters back
+    if (in_turns.empty()) in_turns = InTurns(choice, place);
+    messages.push_back(absl::StrFormat(
+        "%s not counted: %s; sets that take turns (--rotate) would count: -e "
+        "%s",
+        Subject(refused),
+        DescribeRefusal(choice, set, together, result,
+                        CountFreeCounters(place)),
+        in_turns));
   }
   return Keep(choice, keep);
 }
@@ -130,12 +117,11 @@ absl::StatusOr<EventChoice> FitIntoPmu(PerfCpuGroupOptions group,
 
 absl::StatusOr<EventChoice> CountableEvents(
     const KernelRecorderOptions& options,
-    const std::vector<std::uint32_t>& cpus, PerfCpuGroupOptions group,
+    const std::vector<std::uint32_t>& cpus,
     std::vector<std::string>& messages) {
   auto events = KeepAvailable(options, cpus, messages);
   if (!events.ok()) return events.status();
-  group.cpu = cpus.front();
-  return FitIntoPmu(group, *events, messages);
+  return FitIntoPmu(*events, cpus.front(), messages);
 }
 
 }  // namespace countrace::runtime

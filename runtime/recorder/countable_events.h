@@ -12,23 +12,17 @@
 
 namespace countrace::runtime {
 
-// Counted by a PMU, of which there are few; not by the kernel's software.
-bool IsHardware(const EventSpec& event);
-
 bool CountsPageFaults(const std::vector<EventSpec>& events);
 
 // Of what page-faults among the events count.
 FaultMode ModeOfFaults(const std::vector<EventSpec>& events);
 
 // The events of `options` that open on at least one of `cpus` and, those of the
-// PMU, fit into it beside those that are counted at the same time: a pinned
-// group that does not fit counts nothing. The others are named in `messages`.
-// `group`: what a trial group on one CPU is opened with. Returns:
-// PERMISSION_DENIED; as PerfCpuGroup::Open().
+// PMU, fit into it beside those that are counted at the same time. The others
+// are named in `messages`, with the remedy. Returns: PERMISSION_DENIED.
 absl::StatusOr<EventChoice> CountableEvents(
     const KernelRecorderOptions& options,
-    const std::vector<std::uint32_t>& cpus, PerfCpuGroupOptions group,
-    std::vector<std::string>& messages);
+    const std::vector<std::uint32_t>& cpus, std::vector<std::string>& messages);
 
 }  // namespace countrace::runtime
 

@@ -35,6 +35,11 @@ struct EventSpec {
   bool is_page_faults() const {
     return type == PERF_TYPE_SOFTWARE && config == PERF_COUNT_SW_PAGE_FAULTS;
   }
+  // Counted by a PMU, of whose counters there are few; not by the kernel's
+  // software.
+  bool is_hardware() const {
+    return type != PERF_TYPE_SOFTWARE && type != PERF_TYPE_TRACEPOINT;
+  }
 };
 
 // Returns: INVALID_ARGUMENT unknown event, PMU, term or modifier (the message

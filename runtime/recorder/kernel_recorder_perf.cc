@@ -316,7 +316,7 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenPerfKernelRecorder(
         "Kernel segments and dynamic hooks are not recorded: they need the BPF "
         "back end (`countrace doctor` tells why it does not work here)");
   }
-  auto choice = CountableEvents(options, *online, group, messages);
+  auto choice = CountableEvents(options, *online, messages);
   if (!choice.ok()) return choice.status();
   group.choice = *choice;
   group.fault_records =

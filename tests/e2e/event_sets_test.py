@@ -7,6 +7,7 @@ its set, and babeltrace2 names each set's events.
 usage: event_sets_test.py COUNTRACE PAGE_TOUCHER HOOK_WORKLOAD
 """
 import collections
+import json
 import re
 import subprocess
 import sys
@@ -18,6 +19,7 @@ PROGRAM = HOOKED = None
 # page-faults is always on: what the estimates are compared with.
 EVENTS = ('task-clock,page-faults,'
           '{minor-faults,page-faults:u},{context-switches,cpu-migrations}')
+SOME_HARDWARE = 'task-clock,{cycles,instructions},{minor-faults}'
 DUMP = re.compile(r'^\[(?P<time>[0-9.]+)\] cpu-(?P<cpu>\d+) (?P<name>\S+): .*'
                   r'mmcr = (?P<mmcr>\d+), present = (?P<present>\d+), .*'
                   r'set = \{ \{ (?P<set>[^}]*) \} \}')
@@ -202,6 +204,44 @@ class EventSets(trace_checks.Recording):
                              '{minor-faults},{cpu-clock}', '-o', self.trace,
                              '--', 'true', check=False)
         self.assertIn('at least', run.stderr)
+
+    def test_without_a_pmu_hardware_events_are_named_and_absent(self):
+        doctor = json.loads(self.countrace('doctor', '--format', 'json', '-e',
+                                           SOME_HARDWARE, check=False).stdout)
+        rows = {row['name']: row for row in doctor['capabilities']}
+        if rows['hardware-counters']['status'] == 'ok':
+            self.skipTest('this machine has hardware counters: tests/emulated '
+                          'tries what they refuse')
+        self.assertEqual(rows['event-groups']['status'], 'missing')
+        self.assertIn('no PMU', rows['event-groups']['detail'])
+        refused = rows['event-set-0']
+        self.assertEqual(refused['status'], 'missing')
+        self.assertIn('{cycles,instructions} beside task-clock: cycles, '
+                      'instructions: errno=2', refused['detail'])
+        self.assertEqual(rows['event-set-1']['status'], 'ok')
+        for back_end in ('bpf', 'perf'):
+            with self.subTest(back_end=back_end):
+                self.needs_back_end(back_end)
+                run = self.countrace('record', '--backend', back_end, '--force',
+                                     '-e', SOME_HARDWARE, '-o', self.trace,
+                                     '--', PROGRAM, '50')
+                for event in ('cycles', 'instructions'):
+                    self.assertIn(f'{event} is not counted, of event set '
+                                  '{cycles,instructions}: errno=2', run.stderr)
+                report = self.report()
+                self.assertEqual(set(report['books']),
+                                 {'task-clock', 'minor-faults'})
+                for row in report['processes']:
+                    self.assertLessEqual(set(row['counts']),
+                                         {'task-clock', 'minor-faults'})
+
+    def test_doctor_tells_sets_that_can_be_counted_by_its_exit_status(self):
+        run = self.countrace('doctor', '-e', 'cpu-clock,{minor-faults}',
+                             check=False)
+        self.assertIn('ok       events: {cpu-clock,minor-faults}', run.stdout)
+        run = self.countrace('doctor', '-e', '{minor-faults', check=False)
+        self.assertEqual(run.returncode, 2)
+        self.assertIn('no event set', run.stderr)
 
     def test_a_snapshot_and_a_killed_recorder_keep_the_sets(self):
         self.needs_back_end('bpf')

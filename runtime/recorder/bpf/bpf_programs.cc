@@ -318,7 +318,7 @@ absl::Status BpfPrograms::OpenEvents(const BpfProgramOptions& options) {
         present_[slot] |= 1u << i;
         continue;
       }
-      const bool hardware = IsHardware(events[i]);
+      const bool hardware = events[i].is_hardware();
       int fd = -1;
       const absl::Status status = OpenEvent(
           events[i], i, slot, cpu,

@@ -18,7 +18,6 @@
 #include "runtime/recorder/monotonic_clock.h"
 #include "runtime/recorder/set_turns.h"
 #include "runtime/recorder/small_file.h"
-#include "runtime/recorder/tracefs.h"
 
 namespace countrace::runtime {
 namespace {
@@ -274,12 +273,7 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenBpfKernelRecorder(
   if (!online.ok()) return online.status();
   if (online->empty()) return absl::UnavailableError("No CPU is online");
   std::vector<std::string> messages;
-  PerfCpuGroupOptions trial;  // of PMU events, beside which a switch must fit
-  if (const auto tracefs = Tracefs::Open(); tracefs.ok()) {
-    const auto id = tracefs->TracepointId("sched", "sched_switch");
-    if (id.ok()) trial.switch_tracepoint = *id;
-  }
-  auto choice = CountableEvents(options, *online, trial, messages);
+  auto choice = CountableEvents(options, *online, messages);
   if (!choice.ok()) return choice.status();
   BpfProgramOptions programs;
   programs.cpus = *online;
