@@ -60,12 +60,12 @@ class GuestTrace:
         return [row for row in self.report["processes"] if row["comm"] == comm]
 
 
-def recording_commands(name, options, workload):
-    """name -> shell command, for Guest.run."""
+def recording_commands(name, options, workload, prefix=""):
+    """name -> shell command, for Guest.run. `prefix`: what starts the recorder."""
     trace = f"{name}.ctf"
     return {
         f"{name}.record":
-            f"countrace record -o {trace} {options} -- {workload}",
+            f"{prefix}countrace record -o {trace} {options} -- {workload}",
         f"{name}.verify": f"countrace verify {trace}",
         f"{name}.report": f"countrace report --format json {trace}",
         f"{name}.script":

@@ -18,6 +18,9 @@ class Machine:
     loader: str  # path of the dynamic linker
     # QEMU's arm64 counts the instructions of all CPUs on each of them.
     cpu_count: int
+    # Raw codes that count the same as the names do.
+    cycles: str
+    instructions: str
     # Which CPUs of the same architecture the tests boot: name -> -cpu.
     cpus: dict[str, str]
 
@@ -34,6 +37,8 @@ MACHINES = {
             console="ttyAMA0",
             loader="lib/ld-linux-aarch64.so.1",
             cpu_count=1,
+            cycles="r11",
+            instructions="r08",
             # max: PMUv3.5, counters of 64 bits; cortex-a57: PMUv3, of 32.
             cpus={"max": "max,pmu=on", "cortex-a57": "cortex-a57,pmu=on"},
         ),
@@ -55,6 +60,8 @@ MACHINES = {
             console="hvc0",
             loader="lib64/ld64.so.2",
             cpu_count=2,
+            cycles="r1001e",
+            instructions="r500fa",
             cpus={"power9": "power9"},
         ),
     )
