@@ -204,6 +204,12 @@ void CpuStreams::Store(CpuStream& stream, const KernelRecord& record) {
                                   lost);
     return;
   }
+  if (record.event_id == kCountedEntry) {
+    const auto counted =
+        static_cast<std::uint32_t>(*stream.batch.Words(record));
+    stream.writer->SetPacketIdentity(-1, -1, 0, stream.present & counted);
+    return;
+  }
   // FollowMarks() has stored those of all its process's threads.
   if (record.event_id == static_cast<std::uint16_t>(CpuEvent::kProcessState)) {
     return;
@@ -307,13 +313,14 @@ void CpuStreams::StoreIfCounted(CpuStream& stream, const KernelRecord& record) {
   // counted then, or came after a switch that the kernel does not show (those
   // of a sandbox's own agent), and the last one seen bounds when.
   if (actor >= 0 && members_.Counts(actor)) StoreLeftOut(stream);
-  if (!found_.empty() && record.event_id != kLossEntry) {
+  if (!found_.empty() && record.event_id != kLossEntry &&
+      record.event_id != kCountedEntry) {
     StoreFound(stream, record);
   }
   FollowMarks(stream, record);
   const bool keep = members_.Apply(stream.batch, record);
   if (keep) Store(stream, record);
-  if (record.event_id == kLossEntry) {
+  if (record.event_id == kLossEntry || record.event_id == kCountedEntry) {
     stream.left_out_ns = 0;
   } else if (record.event_id ==
              static_cast<std::uint16_t>(CpuEvent::kCounters)) {

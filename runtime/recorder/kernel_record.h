@@ -19,6 +19,10 @@ namespace countrace::runtime {
 // number of records lost before the next entry.
 inline constexpr std::uint16_t kLossEntry = 0;
 
+// No record either: which values of the dumps from here on were counted (bit i:
+// value i), in its one word. Where dumps do not say it themselves.
+inline constexpr std::uint16_t kCountedEntry = 0xffff;
+
 struct KernelRecord {
   std::uint64_t time_ns = 0;            // CLOCK_MONOTONIC
   std::size_t body = 0;                 // first word in RecordBatch::words

@@ -5,8 +5,15 @@
 //   counted_loop run ITERATIONS              no hooks
 //   counted_loop interrupted CALLS ITERATIONS
 //       as segments, while a timer's signal handler has hooks, too
+//   counted_loop steal COUNTERS AFTER_MS COMMAND...
+//       takes so many counters of CPU 0 away from COMMAND, for 500 ms
+#include <linux/perf_event.h>
 #include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <cstdio>
@@ -56,6 +63,45 @@ void Segments(std::uint64_t calls, std::uint64_t iterations) {
   }
 }
 
+// The kernel serves pinned groups in the order in which they were made, and
+// does so anew whenever one is switched on: a group made before COMMAND's comes
+// first.
+int Steal(unsigned counters, unsigned after_ms, char** command) {
+  int leader = -1;
+  for (unsigned i = 0; i < counters; ++i) {
+    perf_event_attr attr{};
+    attr.size = sizeof(attr);
+    attr.type = PERF_TYPE_HARDWARE;
+    attr.config = PERF_COUNT_HW_INSTRUCTIONS;
+    attr.pinned = leader < 0;
+    attr.disabled = leader < 0;
+    const auto fd =
+        static_cast<int>(syscall(SYS_perf_event_open, &attr, -1, 0, leader, 0));
+    if (fd < 0) {
+      std::perror("counted_loop: a counter to steal");
+      return 1;
+    }
+    if (leader < 0) leader = fd;
+  }
+  const pid_t child = fork();
+  if (child == 0) {
+    execvp(command[0], command);
+    std::perror(command[0]);
+    _exit(127);
+  }
+  usleep(after_ms * 1000);
+  ioctl(leader, PERF_EVENT_IOC_ENABLE, 0);
+  usleep(500'000);
+  std::uint64_t count = 0;
+  if (read(leader, &count, sizeof(count)) != sizeof(count) || count == 0) {
+    std::fprintf(stderr, "counted_loop: could not steal the counters\n");
+  }
+  ioctl(leader, PERF_EVENT_IOC_DISABLE, 0);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -70,10 +116,14 @@ int main(int argc, char** argv) {
   } else if (mode == "interrupted" && number(3) > 0) {
     StartTimer();
     Segments(number(2), number(3));
+  } else if (mode == "steal" && number(2) > 0 && argc > 4) {
+    return Steal(static_cast<unsigned>(number(2)),
+                 static_cast<unsigned>(number(3)), argv + 4);
   } else {
     std::fprintf(stderr,
                  "usage: counted_loop segments|interrupted CALLS ITERATIONS\n"
-                 "       counted_loop run ITERATIONS\n");
+                 "       counted_loop run ITERATIONS\n"
+                 "       counted_loop steal COUNTERS AFTER_MS COMMAND...\n");
     return 2;
   }
   return 0;

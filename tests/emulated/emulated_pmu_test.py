@@ -42,6 +42,18 @@ def too_many(backend):
     )
 
 
+STOLEN = ("cycles", "instructions", "instructions:u", "cycles:u")
+
+
+def stolen(backend, events):
+    """All but three of the counters are taken for half a second."""
+    return (
+        f"-a --backend {backend} -e \"task-clock,{events}\"",
+        f"counted_loop run {3 * TAKING_TURNS}",
+        "counted_loop steal 4 400 ",
+    )
+
+
 EXACT = {"cycles": 0.0001, "instructions": 0.0001}
 
 
@@ -85,6 +97,8 @@ class Arm64Max(Counted):
         )
         for name in BACKENDS:
             recordings[f"refused-{name}"] = too_many(name)
+        recordings["stolen"] = stolen("bpf", ",".join(STOLEN))
+        recordings["stolen-sets"] = stolen("bpf", f"{_braces(STOLEN)},{{r11}}")
         boot(cls, "max", recordings, {
             "release": "uname -r",
             "kernel-says": "dmesg | grep \"counters available\"",
@@ -282,6 +296,37 @@ class Arm64Max(Counted):
                 (row,) = trace.processes("counted_loop")
                 for event in EIGHT[:7]:
                     self.assertGreater(row["scaled"][event]["counted"], 0)
+
+    def test_counters_that_others_take_are_absent_meanwhile(self):
+        trace = self.traces["stolen"]
+        self.check_sound(trace)
+        self.check_books(trace)
+        said = re.search(r"(\S+), cycles:u were not counted on CPU 0 for (\S+) s",
+                         trace.recorded.said)
+        self.assertIsNotNone(said, trace.recorded.said)
+        self.assertAlmostEqual(float(said.group(2)), 0.5, delta=0.1)
+        self.assertNotIn("went back", str(trace.report))
+        # In half a second, one instruction each 2 ns.
+        (row,) = [row for row in trace.processes("counted_loop")
+                  if row["counts"]["task-clock"] > 500_000_000]
+        missing = 2 * 3 * TAKING_TURNS - row["counts"]["instructions:u"]
+        self.assertAlmostEqual(missing, 250_000_000, delta=50_000_000)
+        for event in STOLEN:
+            self.assertGreater(row["counts"][event], 100_000_000)
+
+    def test_a_set_that_others_take_counters_from_is_absent_meanwhile(self):
+        trace = self.traces["stolen-sets"]
+        self.check_sound(trace)
+        self.check_books(trace)
+        self.assertRegex(trace.recorded.said,
+                         r"Event set 0 \{.*\} was not counted on CPU 0 in \d+ "
+                         r"of \d+ turns")
+        self.assertNotIn("went back", str(trace.report))
+        (row,) = [row for row in trace.processes("counted_loop")
+                  if row["counts"]["task-clock"] > 500_000_000]
+        truth = 2 * 3 * TAKING_TURNS
+        self.assertAlmostEqual(row["counts"]["instructions:u"], truth,
+                               delta=truth / 100)
 
     def test_hooks_read_the_architectures_counter(self):
         self.assertEqual(self.answers["clock"].status, 0,

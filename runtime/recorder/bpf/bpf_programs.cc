@@ -59,6 +59,7 @@ bool IsPlain(const EventSpec& event) {
 }
 
 countrace_counter_source SourceOf(const EventSpec& event, bool fault_records) {
+  if (event.is_hardware()) return COUNTRACE_SOURCE_PMU;
   if (!IsPlain(event)) return COUNTRACE_SOURCE_PERF;
   switch (event.config) {
     case PERF_COUNT_SW_CPU_CLOCK:
@@ -71,6 +72,11 @@ countrace_counter_source SourceOf(const EventSpec& event, bool fault_records) {
     default:
       return COUNTRACE_SOURCE_PERF;
   }
+}
+
+// From a perf event.
+bool IsRead(countrace_counter_source source) {
+  return source == COUNTRACE_SOURCE_PERF || source == COUNTRACE_SOURCE_PMU;
 }
 
 template <typename Constants>
@@ -180,7 +186,7 @@ int BpfPrograms::OpenAndLoad(const BpfProgramOptions& options,
         SourceOf(options.choice.events[i], options.fault_records);
     constants.counter_source[i] = static_cast<std::uint8_t>(source);
     // Nothing else in the trace tells what a segment counted of it.
-    if (source == COUNTRACE_SOURCE_PERF) {
+    if (IsRead(source)) {
       constants.dump_families = (1u << COUNTRACE_HOOK_FAMILIES) - 1;
     }
   }
@@ -308,13 +314,14 @@ absl::Status BpfPrograms::OpenEvents(const BpfProgramOptions& options) {
   const logformat::EventSets sets = options.choice.sets(/*running_slot=*/true);
   cpus_ = options.cpus;
   sets_ = static_cast<std::uint32_t>(sets.sizes.size());
+  always_leaders_.assign(slots_, -1);
   set_leaders_.assign(std::size_t{slots_} * sets_, -1);
   set_turns_.resize(std::size_t{slots_} * sets_);
   for (std::uint32_t slot = 0; slot < slots_; ++slot) {
     const std::uint32_t cpu = options.cpus[slot];
-    int leader = -1;  // of the PMU's group
+    int& leader = always_leaders_[slot];  // of the PMU's group
     for (std::size_t i = 0; i < sets.always_on(); ++i) {
-      if (SourceOf(events[i], options.fault_records) != COUNTRACE_SOURCE_PERF) {
+      if (!IsRead(SourceOf(events[i], options.fault_records))) {
         present_[slot] |= 1u << i;
         continue;
       }
@@ -371,6 +378,14 @@ absl::Status BpfPrograms::ChangeSet(std::size_t slot, std::uint32_t from,
   }
   status.Update(DumpCounters(cpu, logformat::CountersReason::kSetBegin, to));
   return status;
+}
+
+void BpfPrograms::RetryCounters(std::size_t slot) {
+  const int leader = always_leaders_[slot];
+  std::uint64_t values[3] = {};
+  if (leader < 0 || read(leader, values, sizeof(values)) != 0) return;
+  // A pinned group that found no counters stays off until it is enabled again.
+  ioctl(leader, PERF_EVENT_IOC_ENABLE, 0);
 }
 
 absl::Status BpfPrograms::Attach(const BpfProgramOptions& options,

@@ -76,6 +76,9 @@ class BpfPrograms {
   const SetTurnsTaken& turns(std::size_t slot, std::uint32_t set) const {
     return set_turns_[slot * sets_ + set];
   }
+  // If another user of the PMU took the counters of what is always on: asks for
+  // them again.
+  void RetryCounters(std::size_t slot);
   void Detach();
   // Marks a process, and so what it forks from now on.
   absl::Status Mark(std::int32_t pid);
@@ -141,7 +144,8 @@ class BpfPrograms {
   std::vector<std::uint32_t> cpus_;
   std::vector<MissingEvent> missing_;
   std::uint32_t sets_ = 0;
-  std::vector<int> set_leaders_;  // slot * sets_ + set; -1: nothing opens
+  std::vector<int> always_leaders_;  // by slot; -1: no PMU event is always on
+  std::vector<int> set_leaders_;     // slot * sets_ + set; -1: nothing opens
   std::vector<SetTurnsTaken> set_turns_;
   std::vector<ScopedFd> perf_events_;
   std::vector<ScopedFd> fault_events_;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "runtime/recorder/bpf/bpf_programs.h"
 #include "runtime/recorder/bpf/kernel_ring_reader.h"
 #include "runtime/recorder/bpf/run_time_sampler.h"
@@ -69,6 +70,7 @@ class BpfKernelRecorder final : public KernelRecorder {
 
   void ChangeSets(std::uint64_t now_ns);
   void DescribeSets();
+  void DescribeRefusals();
 
   EventChoice choice_;
   SetTurns turns_;
@@ -153,6 +155,7 @@ void BpfKernelRecorder::ChangeSets(std::uint64_t now_ns) {
         std::atomic_ref(control.tid).load(std::memory_order_relaxed) == 0;
     if (idle && head == heads_[slot]) continue;
     const std::uint32_t next = turns_.Next(slot, sets_[slot]);
+    programs_->RetryCounters(slot);
     const absl::Status status = programs_->ChangeSet(slot, sets_[slot], next);
     sets_[slot] = next;
     heads_[slot] = std::atomic_ref(programs_->control(slot).head)
@@ -179,9 +182,27 @@ void BpfKernelRecorder::DescribeSets() {
   }
 }
 
+void BpfKernelRecorder::DescribeRefusals() {
+  std::vector<std::string> names;
+  for (const EventSpec& event : choice_.events) {
+    if (event.is_hardware()) names.push_back(event.name);
+  }
+  for (std::size_t slot = 0; slot < readers_.size(); ++slot) {
+    if (readers_[slot].refused_ns() == 0) continue;
+    messages_.push_back(absl::StrFormat(
+        "%s were not counted on CPU %d for %.3f s of the recording, where they "
+        "are absent: another user took the PMU's counters",
+        absl::StrJoin(names, ", "), streams_.all()[slot].cpu,
+        static_cast<double>(readers_[slot].refused_ns()) * 1e-9));
+  }
+}
+
 void BpfKernelRecorder::Drain() {
   if (!began_ || ended_) return;
   ChangeSets(MonotonicNs());
+  for (std::size_t slot = 0; slot < readers_.size(); ++slot) {
+    if (readers_[slot].refused()) programs_->RetryCounters(slot);
+  }
   // Taken before the rings are read: what is older is in them.
   const std::uint64_t horizon_ns = MonotonicNs();
   run_time_.Turn(horizon_ns);
@@ -242,6 +263,7 @@ absl::Status BpfKernelRecorder::End() {
         unknown));
   }
   DescribeSets();
+  DescribeRefusals();
   streams_.DescribeClockErrors(messages_);
   return result;
 }

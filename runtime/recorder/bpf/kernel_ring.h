@@ -93,7 +93,12 @@ enum countrace_counter_source {
   COUNTRACE_SOURCE_SWITCHES = 2,  // dispatches since then
   COUNTRACE_SOURCE_FAULTS = 3,    // fault records since then
   COUNTRACE_SOURCE_PERF = 4,      // a perf event of the CPU
+  COUNTRACE_SOURCE_PMU = 5,       // one of the PMU: all of them are one group
 };
+
+// Value, in a dump without event sets, of an event that another user of the PMU
+// took the counter from. (With sets, dumps have a bit for each value.)
+#define COUNTRACE_NOT_COUNTED (~0ull)
 
 #define COUNTRACE_SET_WAITS 256
 

@@ -51,6 +51,13 @@ std::size_t RecordBytes(std::uint16_t event_id, std::size_t counters) {
   return 0;
 }
 
+// A dump, if there is one, follows the header word and another one.
+bool CarriesDump(std::uint16_t event_id) {
+  if (IsHookEvent(event_id)) return (event_id & COUNTRACE_EVENT_DUMP) != 0;
+  return event_id == static_cast<std::uint16_t>(CpuEvent::kDispatch) ||
+         event_id == static_cast<std::uint16_t>(CpuEvent::kCounters);
+}
+
 std::uint64_t Load(unsigned long long& word) {
   return std::atomic_ref(word).load(std::memory_order_acquire);
 }
@@ -63,8 +70,25 @@ void KernelRingReader::AddLosses(std::uint64_t lost, RecordBatch& batch) {
   lost_ = lost;
 }
 
-void KernelRingReader::AddRecord(const std::byte* at, std::uint16_t event_id,
+void KernelRingReader::FindRefused(std::byte* dump, RecordBatch& batch) {
+  std::uint32_t counted = ~std::uint32_t{0};
+  for (std::size_t i = 0; i < counters_; ++i) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, dump + i * sizeof(value), sizeof(value));
+    if (value != COUNTRACE_NOT_COUNTED) continue;
+    counted &= ~(1u << i);
+    std::memset(dump + i * sizeof(value), 0, sizeof(value));
+  }
+  if (counted == counted_) return;
+  refused_ns_ = refused_ns();
+  counted_ = counted;
+  refused_since_ns_ = last_ns_;
+  *batch.Add(last_ns_, kCountedEntry, 1) = counted;
+}
+
+void KernelRingReader::AddRecord(std::byte* at, std::uint16_t event_id,
                                  std::size_t bytes, RecordBatch& batch) {
+  if (CarriesDump(event_id)) FindRefused(at + 16, batch);
   if (IsHookEvent(event_id)) {
     std::uint64_t ids = 0;
     std::memcpy(&ids, at + 8, sizeof(ids));

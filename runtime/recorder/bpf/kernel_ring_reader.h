@@ -41,10 +41,19 @@ class KernelRingReader {
   std::uint64_t unnamed() const { return unnamed_; }
   // Words that are no record's header: the rest of the ring is thrown away.
   std::uint64_t malformed() const { return malformed_; }
+  // In the last dump, values were not counted; how long there were such, up to
+  // it.
+  bool refused() const { return counted_ != ~std::uint32_t{0}; }
+  std::uint64_t refused_ns() const {
+    return refused_ns_ + (refused() ? last_ns_ - refused_since_ns_ : 0);
+  }
 
  private:
-  void AddRecord(const std::byte* at, std::uint16_t event_id, std::size_t bytes,
+  void AddRecord(std::byte* at, std::uint16_t event_id, std::size_t bytes,
                  RecordBatch& batch);
+  // Values of the dump in a record that were not counted: they become 0, and an
+  // entry before the record tells.
+  void FindRefused(std::byte* dump, RecordBatch& batch);
   void AddLosses(std::uint64_t lost, RecordBatch& batch);
   void GiveBack(std::uint64_t from, std::uint64_t to);
 
@@ -54,6 +63,8 @@ class KernelRingReader {
   std::size_t counters_;
   KernelHookRegistry* hooks_;
   std::uint64_t last_ns_;
+  std::uint32_t counted_ = ~std::uint32_t{0};
+  std::uint64_t refused_since_ns_ = 0, refused_ns_ = 0;
   std::uint64_t lost_ = 0, dispatches_ = 0, malformed_ = 0, unnamed_ = 0;
 };
 

@@ -189,10 +189,16 @@ static __always_inline int read_event(__u32 event,
       &perf_events, event * slot_count + this_slot(), read, sizeof(*read));
 }
 
-// Stores the values that are always on. Returns which of them were counted.
+// Of a pinned event that has no counter on its CPU, because others took it.
+#define ERROR_REFUSED (-16)  // -EBUSY
+
+// Stores the values that are always on. Returns which of them were counted. The
+// PMU's are one pinned group, whose members show their last values if it is
+// refused: its first one, which is the leader, tells.
 static __always_inline __u32 store_always_on(
     struct countrace_ring_control* control, __u64* out, __u64 time_ns) {
   __u32 present = 0;
+  __u8 refused = 0;
 #pragma unroll
   for (__u32 i = 0; i < COUNTRACE_MAX_COUNTERS; ++i) {
     if (i >= always_count) break;
@@ -207,10 +213,16 @@ static __always_inline __u32 store_always_on(
       case COUNTRACE_SOURCE_FAULTS:
         value = control->faults;
         break;
+      case COUNTRACE_SOURCE_PMU:
       case COUNTRACE_SOURCE_PERF: {
         struct bpf_perf_event_value read = {};
-        if (read_event(i, &read)) {
-          out[i] = 0;
+        const __u8 grouped = counter_source[i] == COUNTRACE_SOURCE_PMU;
+        const int error =
+            grouped && refused ? ERROR_REFUSED : read_event(i, &read);
+        if (error) {
+          refused |= grouped && error == ERROR_REFUSED;
+          out[i] =
+              error == ERROR_REFUSED && !has_sets ? COUNTRACE_NOT_COUNTED : 0;
           continue;
         }
         value = read.counter;
@@ -231,6 +243,7 @@ static __always_inline void store_with_set(
   const __u64 set = load(control->set);
   __u32 present = store_always_on(control, out + 1, time_ns);
   __u64 running = 0;
+  __u8 refused = 0;
 #pragma unroll
   for (__u32 j = 0; j < COUNTRACE_MAX_COUNTERS; ++j) {
     if (1 + always_count + j + 1 >= counter_count) break;
@@ -239,10 +252,13 @@ static __always_inline void store_with_set(
         set_event[(set & (COUNTRACE_MAX_SETS - 1)) * COUNTRACE_MAX_COUNTERS +
                   j];
     // While the set waits, or its pinned group has no counters: not present.
-    if (event && !(set & COUNTRACE_SET_WAITS) &&
-        !read_event(event - 1, &read)) {
-      present |= 1u << (always_count + j);
-      if (read.running > running) running = read.running;
+    if (event && !refused && !(set & COUNTRACE_SET_WAITS)) {
+      const int error = read_event(event - 1, &read);
+      refused = error == ERROR_REFUSED;
+      if (!error) {
+        present |= 1u << (always_count + j);
+        if (read.running > running) running = read.running;
+      }
     }
     out[1 + always_count + j] = read.counter;
   }

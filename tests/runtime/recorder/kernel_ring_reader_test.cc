@@ -138,6 +138,37 @@ TEST_CASE("kernel ring: a record that is being written holds back the rest",
   CHECK(batch.records()[2].time_ns == 1200);
 }
 
+TEST_CASE("kernel ring: values without a counter are 0 and an entry says so",
+          "[recorder][bpf]") {
+  constexpr std::uint64_t kNone = COUNTRACE_NOT_COUNTED;
+  Writer writer;
+  KernelRingReader reader = writer.Reader(3, 1000);
+  writer.Dispatch(1000, 1, {10, 20, 30});
+  writer.Dispatch(1100, 2, {11, kNone, kNone});
+  writer.Dispatch(1200, 1, {12, kNone, kNone});
+  RecordBatch batch;
+  reader.Drain(batch);
+  REQUIRE(batch.size() == 4);
+  const auto counted = [&](std::size_t i) {
+    REQUIRE(batch.records()[i].event_id == kCountedEntry);
+    return static_cast<std::uint32_t>(*batch.Words(batch.records()[i]));
+  };
+  CHECK(counted(1) == ~std::uint32_t{0b110});
+  CHECK(batch.records()[1].time_ns == 1100);
+  CHECK(batch.Words(batch.records()[2])[1] == 11);
+  CHECK(batch.Words(batch.records()[2])[2] == 0);
+  CHECK(batch.Words(batch.records()[3])[3] == 0);
+  CHECK(reader.refused());
+  CHECK(reader.refused_ns() == 100);
+  writer.Dispatch(1500, 2, {13, 21, 31});
+  reader.Drain(batch);
+  REQUIRE(batch.size() == 6);
+  CHECK(counted(4) == ~std::uint32_t{0});
+  CHECK(batch.Words(batch.records()[5])[2] == 21);
+  CHECK_FALSE(reader.refused());
+  CHECK(reader.refused_ns() == 400);
+}
+
 TEST_CASE("kernel ring: an interrupter's record may be older in the ring",
           "[recorder][bpf]") {
   Writer writer;
