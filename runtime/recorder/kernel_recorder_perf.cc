@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "runtime/recorder/countable_events.h"
 #include "runtime/recorder/cpu_list.h"
 #include "runtime/recorder/cpu_streams.h"
@@ -28,6 +29,8 @@ using logformat::CountersReason;
 
 // How often Drain() is called, about.
 constexpr std::uint64_t kDrainTurnNs = 10'000'000;
+// How often a CPU is asked whether the PMU still counts for us.
+constexpr std::uint64_t kRefusalTurnNs = 50'000'000;
 
 class PerfKernelRecorder final : public KernelRecorder {
  public:
@@ -64,6 +67,8 @@ class PerfKernelRecorder final : public KernelRecorder {
 
   void ChangeSets(std::uint64_t now_ns);
   void DescribeSets();
+  void FindRefusals(std::uint64_t now_ns);
+  void DescribeRefusals();
 
   EventChoice choice_;
   SetTurns turns_;
@@ -71,7 +76,8 @@ class PerfKernelRecorder final : public KernelRecorder {
   std::vector<std::uint64_t> dispatches_;  // at the last change, by CPU
   std::vector<std::uint64_t> refused_;     // turns, by set
   std::string change_error_;               // the first one
-  std::vector<PerfCpuGroup> groups_;       // beside streams_.all()
+  std::uint64_t refusals_looked_ns_ = 0;
+  std::vector<PerfCpuGroup> groups_;  // beside streams_.all()
   CpuStreams streams_;
   std::vector<std::string> messages_;
   std::uint64_t lost_seen_ = 0;  // decoder losses FindLostMembers() knows of
@@ -188,6 +194,36 @@ void PerfKernelRecorder::ChangeSets(std::uint64_t now_ns) {
   }
 }
 
+void PerfKernelRecorder::FindRefusals(std::uint64_t now_ns) {
+  if (now_ns < refusals_looked_ns_ + kRefusalTurnNs) return;
+  refusals_looked_ns_ = now_ns;
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    DrainCpu(i);
+    const absl::Status status = groups_[i].FindRefusal(streams_.all()[i].batch);
+    if (!status.ok() && change_error_.empty()) {
+      change_error_ = StatusText(status);
+    }
+  }
+}
+
+void PerfKernelRecorder::DescribeRefusals() {
+  std::vector<std::string> names;
+  for (const EventSpec& event : choice_.events) {
+    if (event.is_hardware()) names.push_back(event.name);
+  }
+  for (const PerfCpuGroup& group : groups_) {
+    if (group.refusals() == 0) continue;
+    messages_.push_back(absl::StrFormat(
+        "%s were not counted on CPU %d for %.3f s of the recording, where they "
+        "are absent: another user took the PMU's counters; each time that "
+        "began (%d) no switch was recorded for up to %d ms. The BPF back end "
+        "does not lose them",
+        absl::StrJoin(names, ", "), group.cpu(),
+        static_cast<double>(group.refused_ns()) * 1e-9, group.refusals(),
+        kRefusalTurnNs / 1'000'000));
+  }
+}
+
 void PerfKernelRecorder::DescribeSets() {
   for (std::size_t set = 0; set < refused_.size(); ++set) {
     if (refused_[set] == 0) continue;
@@ -200,6 +236,7 @@ void PerfKernelRecorder::DescribeSets() {
 
 void PerfKernelRecorder::Drain() {
   if (!began_ || ended_) return;
+  FindRefusals(MonotonicNs());
   ChangeSets(MonotonicNs());
   // Taken before the rings are read: what is older is in them.
   const std::uint64_t horizon_ns = MonotonicNs();
@@ -214,6 +251,7 @@ void PerfKernelRecorder::Drain() {
 
 absl::Status PerfKernelRecorder::End() {
   if (!began_ || ended_) return absl::OkStatus();
+  refusals_looked_ns_ = 0;  // The last counters need a group that is on.
   Drain();
   ended_ = true;
   struct Last {
@@ -262,6 +300,7 @@ absl::Status PerfKernelRecorder::End() {
         now.malformed));
   }
   DescribeSets();
+  DescribeRefusals();
   streams_.DescribeClockErrors(messages_);
   return result;
 }

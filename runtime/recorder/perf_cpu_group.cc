@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "runtime/recorder/counter_trial.h"
 #include "runtime/recorder/event_list.h"
 #include "runtime/recorder/monotonic_clock.h"
 #include "runtime/recorder/small_file.h"
@@ -65,7 +66,7 @@ absl::StatusOr<PerfCpuGroup> PerfCpuGroup::Open(
   std::vector<ScopedFd> members;
   std::vector<std::size_t> slots;
   const std::vector<EventSpec>& events = options.choice.events;
-  std::vector<std::pair<std::size_t, std::uint32_t>> in_sets;
+  std::vector<Member> kinds;
   std::vector<int> missing(events.size(), 0);
   std::uint32_t present = 0;
   for (std::size_t i = 0; i < events.size(); ++i) {
@@ -85,9 +86,7 @@ absl::StatusOr<PerfCpuGroup> PerfCpuGroup::Open(
       missing[i] = errno;
       continue;
     }
-    if (set) {
-      in_sets.emplace_back(members.size(), static_cast<std::uint32_t>(*set));
-    }
+    kinds.push_back({.event = events[i], .set = set});
     members.push_back(std::move(fd));
     slots.push_back(i);
     if (!sets.rotates()) present |= 1u << i;
@@ -118,7 +117,10 @@ absl::StatusOr<PerfCpuGroup> PerfCpuGroup::Open(
   PerfCpuGroup group(options.cpu, present, std::move(leader),
                      std::move(members), std::move(faults), *std::move(ring),
                      std::move(decoder), std::move(missing));
-  group.in_sets_ = std::move(in_sets);
+  group.kinds_ = std::move(kinds);
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (events[i].is_hardware()) group.hardware_ |= 1u << i;
+  }
   if (sets.rotates()) {
     perf_event_attr kick{};
     kick.size = sizeof(kick);
@@ -166,9 +168,10 @@ absl::Status PerfCpuGroup::Enable() {
 }
 
 absl::Status PerfCpuGroup::Switch(std::uint32_t set, bool on) {
-  for (const auto& [member, member_set] : in_sets_) {
-    if (member_set != set) continue;
-    if (ioctl(members_[member].get(),
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    if (kinds_[i].set != set) continue;
+    if (on && kinds_[i].event.is_hardware() && refused_since_ns_ != 0) continue;
+    if (ioctl(members_[i].get(),
               on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0) != 0) {
       return ErrnoStatus(
           errno,
@@ -267,6 +270,51 @@ absl::StatusOr<GroupReading> PerfCpuGroup::ReadGroup(
   return absl::UnavailableError(absl::StrFormat(
       "Cannot read the perf group between two switches: cpu=%d tries=%d", cpu_,
       kTries));
+}
+
+void PerfCpuGroup::SwitchHardware(bool on) {
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    if (!IsHardwareInForce(kinds_[i])) continue;
+    ioctl(members_[i].get(),
+          on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+  }
+}
+
+absl::Status PerfCpuGroup::FindRefusal(RecordBatch& batch) {
+  if (hardware_ == 0) return absl::OkStatus();
+  if (refused_since_ns_ != 0) {
+    // Tried with events of its own, so that this group never fails for it.
+    const TrialPlace place{.tid = -1, .cpu = static_cast<int>(cpu_)};
+    std::vector<EventSpec> wanted;
+    for (const Member& member : kinds_) {
+      if (IsHardwareInForce(member)) wanted.push_back(member.event);
+    }
+    if (!TryTogether(wanted, place).counts) return absl::OkStatus();
+    const std::uint64_t now = MonotonicNs();
+    refused_ns_ += now - std::exchange(refused_since_ns_, 0);
+    SwitchHardware(true);
+    decoder_.SetRefused(0, MonotonicNs(), batch);
+  }
+  std::vector<std::uint64_t> group(decoder_.group_words());
+  const ssize_t got = read(leader_.get(), group.data(), group.size() * 8);
+  if (got != 0) return absl::OkStatus();
+  refused_since_ns_ = MonotonicNs();
+  ++refusals_;
+  SwitchHardware(false);
+  // Nobody knows how many switches there were meanwhile.
+  *batch.Add(refused_since_ns_, kLossEntry, 1) = 1;
+  decoder_.SetRefused(hardware_, refused_since_ns_, batch);
+  if (ioctl(leader_.get(), PERF_EVENT_IOC_ENABLE, 0) != 0) {
+    return ErrnoStatus(
+        errno,
+        absl::StrFormat("Cannot enable the perf group again: cpu=%d", cpu_));
+  }
+  return absl::OkStatus();
+}
+
+std::uint64_t PerfCpuGroup::refused_ns() const {
+  return refused_ns_ +
+         (refused_since_ns_ == 0 ? 0 : MonotonicNs() - refused_since_ns_);
 }
 
 absl::Status PerfCpuGroup::WatchSwitchIns() {

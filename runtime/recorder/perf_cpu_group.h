@@ -64,6 +64,16 @@ class PerfCpuGroup {
   // no counters for it; the group goes on without.
   absl::Status ChangeSet(std::uint32_t to, RecordBatch& batch);
 
+  // If another user of the PMU took its counters, the whole group is off, and
+  // no switch is recorded: goes on without the hardware events, which are
+  // absent until they can be counted again. Call it now and then, with the ring
+  // drained; what it finds out is added to `batch`. It interrupts the CPU.
+  absl::Status FindRefusal(RecordBatch& batch);
+  // How long hardware events were absent, and how often that began: each time
+  // switches may have been lost.
+  std::uint64_t refused_ns() const;
+  std::uint64_t refusals() const { return refusals_; }
+
   // Also records who is switched in, from now on; a second call does nothing.
   // Costs a record for each switch in and out. Returns: as Open().
   absl::Status WatchSwitchIns();
@@ -94,14 +104,26 @@ class PerfCpuGroup {
   // What Read() does, but for the dump: `group` is what the kernel gave.
   absl::StatusOr<GroupReading> ReadGroup(std::vector<std::uint64_t>& group);
   absl::Status Switch(std::uint32_t set, bool on);
+  // Of those always on and of the set in force.
+  void SwitchHardware(bool on);
   void AddCounters(const GroupReading& reading,
                    logformat::CountersReason reason, RecordBatch& batch) const;
 
   std::uint32_t present_;
+  std::uint32_t hardware_ = 0;          // bit i: event i is a PMU's
+  std::uint64_t refused_since_ns_ = 0;  // 0: they are counted
+  std::uint64_t refused_ns_ = 0, refusals_ = 0;
   ScopedFd leader_;
   std::vector<ScopedFd> members_;
-  // Of the members that belong to sets: member and set.
-  std::vector<std::pair<std::size_t, std::uint32_t>> in_sets_;
+  struct Member {
+    EventSpec event;
+    std::optional<std::size_t> set;
+  };
+  std::vector<Member> kinds_;  // of members_
+  // A PMU's, and always on or of the set in force.
+  bool IsHardwareInForce(const Member& member) const {
+    return member.event.is_hardware() && member.set.value_or(set_) == set_;
+  }
   std::uint32_t set_ = 0;
   ScopedFd kick_;  // if sets rotate: of the leader's PMU, counts nothing
   ScopedFd faults_;

@@ -70,13 +70,22 @@ void PerfDecoder::ChangeSet(std::uint32_t set, std::uint64_t until_clock,
   set_since_clock_ = since_clock;
 }
 
+void PerfDecoder::SetRefused(std::uint32_t mask, std::uint64_t time_ns,
+                             RecordBatch& batch) {
+  if (refused_ == mask) return;
+  refused_ = mask;
+  if (!sets_.rotates()) *batch.Add(time_ns, kCountedEntry, 1) = ~mask;
+}
+
 // `value(i)`: the i-th after the leader's.
 template <typename Values>
 void PerfDecoder::StoreDump(const Values& value, std::uint64_t time_ns,
                             std::uint64_t clock, std::uint64_t* dump) const {
   std::fill_n(dump, dump_words(), std::uint64_t{0});
   if (!sets_.rotates()) {
-    for (std::size_t i = 0; i < slots_.size(); ++i) dump[slots_[i]] = value(i);
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+      if (!(refused_ >> slots_[i] & 1u)) dump[slots_[i]] = value(i);
+    }
     return;
   }
   const std::size_t always_on = sets_.always_on();
@@ -85,6 +94,7 @@ void PerfDecoder::StoreDump(const Values& value, std::uint64_t time_ns,
   std::uint64_t present = 0;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     std::size_t at = slots_[i];
+    if (refused_ >> at & 1u) continue;
     if (at >= always_on) {
       if (!counted || at < first || at >= first + sets_.sizes[set_]) continue;
       at = at - first + always_on;

@@ -55,6 +55,11 @@ class PerfDecoder {
                  std::uint64_t since_ns, std::uint64_t since_clock);
   // Since when the first set is counted: the leader is enabled then.
   void BeginSets(std::uint64_t since_ns) { set_since_ns_ = since_ns; }
+  // Whether the events of `slots` in `mask` (bit: place among the session's
+  // events) are counted now; else they are not present. Without sets an entry
+  // says so where they change: in the batch, at `time_ns`.
+  void SetRefused(std::uint32_t mask, std::uint64_t time_ns,
+                  RecordBatch& batch);
   // Words of a dump.
   std::size_t dump_words() const {
     return sets_.slots() + (sets_.rotates() ? 1 : 0);
@@ -100,6 +105,7 @@ class PerfDecoder {
   std::uint32_t set_ = 0;  // counted, or next
   std::uint64_t set_since_ns_ = 0, set_since_clock_ = 0;
   std::vector<std::uint64_t> running_ns_;  // of each set, before that
+  std::uint32_t refused_ = 0;
   std::uint64_t malformed_ = 0;
   std::uint64_t lost_ = 0;
   std::uint64_t dispatches_ = 0;

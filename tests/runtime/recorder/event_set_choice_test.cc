@@ -153,6 +153,37 @@ TEST_CASE("perf_decoder: of a set that waits only what is always on is present",
   decoder.ChangeSet(1, 180, 290, 190);
   REQUIRE(decoder.DecodeGroup(group(190), dump.data(), 290));
   CHECK(dump == std::vector<std::uint64_t>{1 | 0xbull << 32, 10, 40, 0, 36});
+  // What another user of the PMU took is absent, and in no entry: bits say it.
+  RecordBatch batch;
+  decoder.SetRefused(0b1001, 300, batch);
+  CHECK(batch.size() == 0);
+  REQUIRE(decoder.DecodeGroup(group(200), dump.data(), 300));
+  CHECK(dump[0] == 1);
+  decoder.SetRefused(0, 310, batch);
+  REQUIRE(decoder.DecodeGroup(group(210), dump.data(), 310));
+  CHECK(dump == std::vector<std::uint64_t>{1 | 0xbull << 32, 10, 40, 0, 56});
+}
+
+TEST_CASE("perf decoder: without sets an entry says what was taken",
+          "[recorder][perf_decoder]") {
+  PerfDecoder decoder(SwitchFormat{}, {0, 2}, 3);
+  const std::vector<std::uint64_t> group = {3, 0, 10, 30};
+  std::vector<std::uint64_t> dump(decoder.dump_words());
+  RecordBatch batch;
+  decoder.SetRefused(0b100, 300, batch);
+  decoder.SetRefused(0b100, 301, batch);
+  REQUIRE(decoder.DecodeGroup(group, dump.data(), 300));
+  CHECK(dump == std::vector<std::uint64_t>{10, 0, 0});
+  decoder.SetRefused(0, 310, batch);
+  REQUIRE(decoder.DecodeGroup(group, dump.data(), 310));
+  CHECK(dump == std::vector<std::uint64_t>{10, 0, 30});
+  REQUIRE(batch.size() == 2);
+  for (const auto& [at, mask] :
+       {std::pair{0u, ~std::uint32_t{0b100}}, {1u, ~std::uint32_t{0}}}) {
+    CHECK(batch.records()[at].event_id == kCountedEntry);
+    CHECK(static_cast<std::uint32_t>(*batch.Words(batch.records()[at])) ==
+          mask);
+  }
 }
 
 }  // namespace
