@@ -4,7 +4,7 @@ steady rate and says how many: estimates from the turns of a set are right
 within their own intervals, what was counted balances exactly, every dump says
 its set, and babeltrace2 names each set's events.
 
-usage: event_sets_test.py COUNTRACE PAGE_TOUCHER
+usage: event_sets_test.py COUNTRACE PAGE_TOUCHER HOOK_WORKLOAD
 """
 import collections
 import json
@@ -15,7 +15,7 @@ import unittest
 
 import trace_checks
 
-PROGRAM = None
+PROGRAM = HOOKED = None
 # page-faults is always on: what the estimates are compared with.
 EVENTS = ('task-clock,page-faults,'
           '{minor-faults,page-faults:u},{context-switches,cpu-migrations}')
@@ -138,6 +138,44 @@ class EventSets(trace_checks.Recording):
     def test_perf(self):
         self.check('perf')
 
+    def check_user_hooks(self, rotate):
+        run = self.countrace(
+            'record', '--force', '-o', self.trace, '--rotate', rotate,
+            '--hook-events', 'page-faults,{minor-faults,task-clock},'
+            '{context-switches,page-faults:u}', '--', HOOKED, 'nested', '2000',
+            '20')
+        pages = int(re.search(r'pages (\d+)', run.stdout)[1])
+        self.check_readable()
+        shown = subprocess.run(['babeltrace2', str(self.trace)], text=True,
+                               capture_output=True, timeout=120, check=True)
+        for names in ('minor_faults = .*, task_clock = ',
+                      'context_switches = .*, page_faults_u = '):
+            self.assertRegex(shown.stdout, 'workload:inner__exit: .*' + names)
+        for row in self.report()['segments']:
+            if row['segment'] not in ('workload:inner', 'workload:outer'):
+                continue
+            counts = row['counts']
+            # Always on: exact. The ring's own pages may be among the outer's.
+            self.assertEqual(counts['page-faults']['quality'], 'exact')
+            self.assertAlmostEqual(counts['page-faults']['incl'], pages,
+                                   delta=0.01 * pages)
+            for event in ('minor-faults', 'page-faults:u'):
+                count = counts[event]
+                self.assertEqual(count['quality'], 'scaled', row)
+                self.assertLess(count['counted'], 0.8 * pages)
+                self.assertGreater(count['counted'], 0.2 * pages)
+                self.assertLess(abs(count['incl'] - pages),
+                                5 * count['stderr'] + 0.01 * pages, row)
+                print(f'{rotate}: {row["segment"]} {event}: truth {pages}, '
+                      f'estimate {count["incl"]}, standard error '
+                      f'{count["stderr"]:.0f}, counted {count["counted"]}')
+
+    def test_user_hooks_by_time(self):
+        self.check_user_hooks('10ms')
+
+    def test_user_hooks_by_instance(self):
+        self.check_user_hooks('instance')
+
     def test_one_set_is_always_on(self):
         self.needs_back_end('bpf')
         self.countrace('record', '-e', 'task-clock,{minor-faults,page-faults}',
@@ -157,10 +195,13 @@ class EventSets(trace_checks.Recording):
                                  'true', check=False)
             self.assertNotEqual(run.returncode, 0, events)
             self.assertIn(said, run.stderr)
-        run = self.countrace('record', '--hook-events',
+        run = self.countrace('record', '--rotate', 'instance', '-e',
                              '{minor-faults},{cpu-clock}', '-o', self.trace,
                              '--', 'true', check=False)
-        self.assertIn('at user hooks', run.stderr)
+        self.assertIn('only at user hooks', run.stderr)
+        run = self.countrace('record', '--rotate', 'often', '-o', self.trace,
+                             '--', 'true', check=False)
+        self.assertIn('instance', run.stderr)
         run = self.countrace('record', '--rotate', '1ms', '-e',
                              '{minor-faults},{cpu-clock}', '-o', self.trace,
                              '--', 'true', check=False)
@@ -226,5 +267,5 @@ class EventSets(trace_checks.Recording):
 
 
 if __name__ == '__main__':
-    trace_checks.Recording.countrace_program, PROGRAM = sys.argv[1:3]
-    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
+    trace_checks.Recording.countrace_program, PROGRAM, HOOKED = sys.argv[1:4]
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:])
