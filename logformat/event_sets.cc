@@ -50,7 +50,7 @@ bool EventSets::valid() const {
          in_sets <= events && sizes.size() <= kMaxEventSets &&
          sizes.size() != 1 &&
          std::find(sizes.begin(), sizes.end(), 0u) == sizes.end() &&
-         slots() <= kMaxCounters;
+         slots() <= (running_slot ? kMaxEvents : kMaxCounters);
 }
 
 std::string SetSizesText(const EventSets& sets) {

@@ -261,6 +261,29 @@ std::vector<std::size_t> TakeSetSizes(const std::string& key, EnvTaker& take) {
   return std::move(sizes).value_or(std::vector<std::size_t>());
 }
 
+// cpu_event_width_I, cpu_event_rate_I: of the events that have one.
+std::vector<CounterLimit> TakeLimits(const std::string& who, std::size_t events,
+                                     EnvTaker& take) {
+  std::vector<CounterLimit> limits;
+  for (std::size_t i = 0; i < events; ++i) {
+    CounterLimit limit;
+    const std::string width = absl::StrFormat("%s_event_width_%d", who, i);
+    if (take.Has(width)) {
+      limit.width = take.Number<std::uint32_t>(width);
+      if (limit.width == 0 || limit.width >= kCounterBits) take.MarkBad(width);
+    }
+    const std::string rate = absl::StrFormat("%s_event_rate_%d", who, i);
+    if (take.Has(rate)) {
+      limit.per_second = take.Number<std::uint64_t>(rate);
+      if (limit.per_second == 0) take.MarkBad(rate);
+    }
+    if (!limit.any()) continue;
+    limits.resize(i + 1);
+    limits[i] = limit;
+  }
+  return limits;
+}
+
 void TakeStreams(EnvTaker& take, TraceDescription& description) {
   for (std::size_t i = 0;; ++i) {
     const std::string key = absl::StrFormat("stream_%d", i);
@@ -373,10 +396,10 @@ absl::StatusOr<TraceDescription> ParseMetadata(std::string_view text,
                                    text.size()));
   }
   const auto version = take.Number<std::uint32_t>("countrace_format");
-  if (version > kFormatVersion) {
+  if (version > kFormatVersionNarrow) {
     return absl::UnimplementedError(absl::StrFormat(
         "%s has format %d, this program reads up to %d: use a newer countrace",
-        path, version, kFormatVersion));
+        path, version, kFormatVersionNarrow));
   }
   TraceDescription description;
   description.from_metadata = true;
@@ -425,6 +448,9 @@ absl::StatusOr<TraceDescription> ParseMetadata(std::string_view text,
   info.thread_set_sizes = TakeSetSizes("thread_event_sets", take);
   if (!info.cpu_sets().valid()) take.MarkBad("cpu_event_sets");
   if (!info.thread_sets().valid()) take.MarkBad("thread_event_sets");
+  info.cpu_counter_limits = TakeLimits("cpu", info.cpu_events.size(), take);
+  info.thread_counter_limits =
+      TakeLimits("thread", info.thread_events.size(), take);
   info.cpu_event_configs = TakeTexts("cpu_event_config", kMaxEvents, take);
   info.thread_event_configs =
       TakeTexts("thread_event_config", kMaxEvents, take);

@@ -161,6 +161,23 @@ void AppendClock(const TraceInfo& info, std::string& text) {
       kNsPerSecond, offset_ns / kNsPerSecond, offset_ns % kNsPerSecond);
 }
 
+// The oldest one whose readers understand the trace.
+std::uint32_t VersionOf(const TraceInfo& info) {
+  const auto any_narrow = [](const std::vector<CounterLimit>& limits) {
+    return std::any_of(
+        limits.begin(), limits.end(),
+        [](const CounterLimit& limit) { return limit.narrow(); });
+  };
+  if (any_narrow(info.cpu_counter_limits) ||
+      any_narrow(info.thread_counter_limits) ||
+      info.cpu_sets().slots() > kMaxCounters) {
+    return kFormatVersionNarrow;
+  }
+  const bool rotates =
+      info.cpu_sets().rotates() || info.thread_sets().rotates();
+  return rotates ? kFormatVersion : kFormatVersionOneSet;
+}
+
 void AppendEnv(const TraceDescription& description, std::string& text) {
   const TraceInfo& info = description.info;
   const auto number = [&text](const std::string& key, std::int64_t value) {
@@ -177,9 +194,7 @@ void AppendEnv(const TraceDescription& description, std::string& text) {
   };
   text += "env {\n";
   string("tracer_name", "countrace");
-  const bool rotates =
-      info.cpu_sets().rotates() || info.thread_sets().rotates();
-  number("countrace_format", rotates ? kFormatVersion : kFormatVersionOneSet);
+  number("countrace_format", VersionOf(info));
   string("boot_id", FormatUuid(info.boot_id));
   string("hostname", info.hostname);
   string("kernel_release", info.kernel_release);
@@ -209,6 +224,20 @@ void AppendEnv(const TraceDescription& description, std::string& text) {
   }
   strings("cpu_event", info.cpu_events);
   strings("thread_event", info.thread_events);
+  const auto limits = [&](const std::string& who,
+                          const std::vector<CounterLimit>& of) {
+    for (std::size_t i = 0; i < of.size(); ++i) {
+      if (of[i].narrow()) {
+        number(absl::StrFormat("%s_event_width_%d", who, i), of[i].width);
+      }
+      if (of[i].per_second != 0) {
+        number(absl::StrFormat("%s_event_rate_%d", who, i),
+               static_cast<std::int64_t>(of[i].per_second));
+      }
+    }
+  };
+  limits("cpu", info.cpu_counter_limits);
+  limits("thread", info.thread_counter_limits);
   const auto sets = [&](const std::string& who, const EventSets& of,
                         const std::vector<std::string>& names) {
     if (!of.rotates()) return;

@@ -11,9 +11,12 @@
 
 namespace countrace::logformat {
 
-// Of traces whose event sets rotate; of all others 1.
+// Of sessions, and of traces whose event sets rotate; of all others 1.
 inline constexpr std::uint32_t kFormatVersion = 2;
 inline constexpr std::uint32_t kFormatVersionOneSet = 1;
+// Of traces with counters of less than 64 bits, or of which a dump of a CPU
+// holds more than kMaxCounters: the newest.
+inline constexpr std::uint32_t kFormatVersionNarrow = 3;
 inline constexpr std::uint32_t kPacketMagic = 0xC1FC1FC1;  // CTF 1.8, 5.1
 
 // Everything in a packet starts at a multiple of this many bytes.
@@ -146,7 +149,9 @@ struct ThreadDump {
 };
 static_assert(sizeof(ThreadDump) == 8, "FORMAT.md section 4.2");
 
-// Values of one dump, and events of a session in all its sets.
+// Values of one dump, and events of a session in all its sets. A CPU's dump may
+// hold as many as there are events (POWER2 has 22 counters); a thread's has
+// room for the bits of 16, and our recorders count no more.
 inline constexpr std::size_t kMaxCounters = 16;
 inline constexpr std::size_t kMaxEvents = 24;
 inline constexpr std::size_t kMaxEventSets = 8;

@@ -18,6 +18,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "logformat/counter_limit.h"
 #include "logformat/event_sets.h"
 #include "logformat/gating.h"
 #include "logformat/packet_layout.h"
@@ -76,6 +77,8 @@ struct TraceInfo {
   std::uint64_t own_hook_dump_ps = 0;      // 0: not known
   std::vector<std::string> cpu_events;     // names, in dump order
   std::vector<std::string> thread_events;  // names, in dump order
+  // By event, as far as there is something to say: the others are 64 bits wide.
+  std::vector<CounterLimit> cpu_counter_limits, thread_counter_limits;
   // Events of each set, if several take turns; empty: all are always on.
   std::vector<std::size_t> cpu_set_sizes, thread_set_sizes;
   // What the kernel was asked to count, as perf_event_attr has it; only if sets
