@@ -85,6 +85,9 @@ struct CpuState {
   // Absent from the last dump: the next delta spans more than one interval.
   std::uint32_t stale = 0;
   CounterValues stale_since_ns{};  // begin of that interval; if stale
+  // Of the next delta nobody knows how much of it is missing.
+  std::uint32_t doubted = 0;
+  CounterValues went_back_from{};  // of those that did at the last dump
 
   std::uint64_t faults = 0;  // fault records of the occupant since last_ns
   // Stays, parts of stays and interrupts since the last dump that ended without

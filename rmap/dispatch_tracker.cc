@@ -215,7 +215,25 @@ void DispatchTracker::Charge(CpuState& cpu, const EventRecord& record,
 void DispatchTracker::ChargeDump(CpuState& cpu, const EventRecord& record,
                                  const Charged& last) {
   if (dumps_.rotates()) FollowTurn(cpu, dumps_, record);
-  counter_errors_ += ChargeCounts(cpu, record, kinds_, last, dumps_.rotating());
+  const std::uint32_t went_back =
+      ChargeCounts(cpu, record, kinds_, last, dumps_.rotating());
+  if (went_back != 0) [[unlikely]]
+    NoteWentBack(cpu, went_back, last);
+}
+
+void DispatchTracker::NoteWentBack(const CpuState& cpu, std::uint32_t events,
+                                   const Charged& last) {
+  for (std::size_t i = 0; i < events_; ++i) {
+    if (!(events >> i & 1u)) continue;
+    doubts_.Add(DoubtReason::kWentBack, i,
+                {static_cast<std::int32_t>(cpu.cpu), -1, last.begin_ns,
+                 last.end_ns, cpu.went_back_from[i], cpu.last[i]});
+  }
+}
+
+void DispatchTracker::OnDoubt(std::int32_t cpu_number, std::uint32_t events) {
+  CpuState* cpu = Cpu(cpu_number);
+  if (cpu != nullptr) cpu->doubted |= events;
 }
 
 void DispatchTracker::SwitchIn(ThreadState& thread, std::int32_t cpu,

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "logformat/trace_reader.h"
+#include "rmap/counter_doubts.h"
 #include "rmap/cpu_state.h"
 #include "rmap/event_set_dumps.h"
 #include "rmap/interval_counts.h"
@@ -64,6 +65,9 @@ class DispatchTracker {
   ThreadState* InterruptWork(std::int32_t cpu);
   // A record of the kernel came, of whatever kind; before it is looked at.
   void OnRecord(std::int32_t cpu);
+  // Of the counters `events` (bits) the next dump of `cpu` does not say how
+  // much was counted since the one before.
+  void OnDoubt(std::int32_t cpu, std::uint32_t events);
   // A fault record of `tid`, if that runs on `cpu`, counted or not.
   void OnFault(std::int32_t cpu, std::int32_t tid);
   // Records of `cpu` were lost after its last one.
@@ -99,8 +103,8 @@ class DispatchTracker {
   // Intervals unattributed because a dispatch record did not follow from the
   // one before it, although no loss was reported.
   std::uint64_t contradictions() const { return contradictions_; }
-  // Values that went back; their delta was taken as 0.
-  std::uint64_t counter_errors() const { return counter_errors_; }
+  // Values that went back, of counters of which nothing better is known.
+  const CounterDoubts& doubts() const { return doubts_; }
   std::uint64_t malformed() const { return malformed_; }
 
  private:
@@ -120,6 +124,8 @@ class DispatchTracker {
               std::uint64_t time_ns, bool confirmed);
   void ChargeDump(CpuState& cpu, const logformat::EventRecord& record,
                   const Charged& last);
+  void NoteWentBack(const CpuState& cpu, std::uint32_t events,
+                    const Charged& last);
   void Occupy(CpuState& cpu, std::int32_t tid, std::uint64_t time_ns,
               bool inferred);
   // Ends what is still open of interrupts: a switch shows that they are over.
@@ -149,7 +155,8 @@ class DispatchTracker {
   KernelCoverage coverage_;
   std::deque<CpuState> cpus_;  // ascending by cpu
   std::vector<CpuState*> by_cpu_;
-  std::uint64_t contradictions_ = 0, counter_errors_ = 0, malformed_ = 0;
+  std::uint64_t contradictions_ = 0, malformed_ = 0;
+  CounterDoubts doubts_;
 };
 
 }  // namespace countrace::rmap

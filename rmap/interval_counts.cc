@@ -1,6 +1,7 @@
 #include "rmap/interval_counts.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace countrace::rmap {
 namespace {
@@ -85,6 +86,19 @@ void LeaveUnattributed(CpuState& cpu, std::size_t event, std::uint64_t count,
   for (const Charged& stay : cpu.uncounted) {
     if (stay.thread != nullptr) stay.thread->shares_counts = true;
   }
+}
+
+// What the stays since the last dump counted is a lower bound.
+[[gnu::noinline, gnu::cold]] void Doubt(CpuState& cpu, std::uint32_t went_back,
+                                        const Charged& last) {
+  const std::uint32_t events = std::exchange(cpu.doubted, 0) | went_back;
+  const auto doubt = [events](const Charged& stay) {
+    if (stay.thread == nullptr) return;
+    stay.thread->shares_counts = true;
+    stay.thread->stack.Doubt(/*thread=*/0, /*kernel=*/events);
+  };
+  doubt(last);
+  for (const Charged& stay : cpu.uncounted) doubt(stay);
 }
 
 // What `last` keeps of `count`; the rest is given away.
@@ -185,10 +199,10 @@ void EndParts(CpuState& cpu) {
   }
 }
 
-std::uint64_t ChargeCounts(CpuState& cpu, const logformat::EventRecord& record,
+std::uint32_t ChargeCounts(CpuState& cpu, const logformat::EventRecord& record,
                            std::span<const CounterKind> kinds,
                            const Charged& last, std::uint32_t rotating) {
-  std::uint64_t went_back = 0;
+  std::uint32_t went_back = 0;
   const std::size_t events = std::min(kinds.size(), kMaxMeasures);
   for (std::size_t i = 0; i < events; ++i) {
     const std::uint32_t bit = 1u << i;
@@ -217,7 +231,10 @@ std::uint64_t ChargeCounts(CpuState& cpu, const logformat::EventRecord& record,
     if (value >= cpu.last[i]) {
       delta = value - cpu.last[i];
     } else {
-      ++went_back;
+      // The CPU's total stays the sum of its deltas.
+      cpu.first[i] -= cpu.last[i] - value;
+      cpu.went_back_from[i] = cpu.last[i];
+      went_back |= bit;
     }
     cpu.last[i] = value;
     if (cpu.stale & bit) {
@@ -231,6 +248,8 @@ std::uint64_t ChargeCounts(CpuState& cpu, const logformat::EventRecord& record,
     Add(cpu, last, i, delta);
     if (last.account != &cpu.interrupts) cpu.stay_counts[i] += delta;
   }
+  if ((cpu.doubted | went_back) != 0) [[unlikely]]
+    Doubt(cpu, went_back, last);
   cpu.uncounted.clear();
   return went_back;
 }

@@ -36,10 +36,12 @@ void EndParts(CpuState& cpu);
 
 // Gives the counts since the last dump of `cpu` to `last`, the stay that ends
 // with this one, and to the stays in `cpu.uncounted`, which it empties. Takes
-// `record`'s counters as the new last ones. Returns how many went back (taken
-// as 0). `rotating`: bits of the counters that are counted in turns: between a
-// dump without one and the next with it nothing is charged.
-std::uint64_t ChargeCounts(CpuState& cpu, const logformat::EventRecord& record,
+// `record`'s counters as the new last ones. Of a counter that went back nobody
+// knows what it counted: nothing is charged, and whoever was there has bounds
+// only, as with `cpu.doubted`. Returns the bits of those that did. `rotating`:
+// bits of the counters that are counted in turns: between a dump without one
+// and the next with it nothing is charged.
+std::uint32_t ChargeCounts(CpuState& cpu, const logformat::EventRecord& record,
                            std::span<const CounterKind> kinds,
                            const Charged& last, std::uint32_t rotating = 0);
 

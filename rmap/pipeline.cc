@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "logformat/read_ahead.h"
 #include "rmap/call_paths.h"
+#include "rmap/counter_extension.h"
 #include "rmap/dispatch_tracker.h"
 #include "rmap/kernel_hooks.h"
 #include "rmap/loss_ledger.h"
@@ -41,12 +42,16 @@ class Reconstruction final : public logformat::ItemSink {
         observer_(observer),
         hooks_(info),
         thread_dumps_(info.thread_sets()),
+        thread_counters_(info.thread_counter_limits, ThreadEvents(info),
+                         thread_dumps_.rotating()),
         paths_(ThreadEvents(info) + hooks_.kernel_events()),
         registry_(
             paths_,
             std::min(EventSetDumps(info.cpu_sets()).measures(), kMaxMeasures),
             Gate(info, gating)),
         dispatches_(info, registry_, observer),
+        cpu_counters_(info.cpu_counter_limits, dispatches_.dumps().measures(),
+                      dispatches_.dumps().rotating()),
         segments_(paths_, dispatches_.coverage(), ThreadEvents(info),
                   hooks_.kernel_events(), hooks_.origins(),
                   {thread_dumps_.rotating(), dispatches_.dumps().rotating(),
@@ -62,13 +67,13 @@ class Reconstruction final : public logformat::ItemSink {
     ++records_;
     const std::uint64_t time_ns = Advance(record.time_ns);
     if (record.stream_class == StreamClass::kThread) [[likely]] {
-      if (thread_dumps_.rotates() && record.counters != nullptr) [[unlikely]] {
-        OnHookRecord(thread_dumps_.Spread(record), time_ns);
+      if (special_thread_dumps_ && record.counters != nullptr) [[unlikely]] {
+        OnSpecialHookDump(record, time_ns);
       } else {
         OnHookRecord(record, time_ns);
       }
-    } else if (dispatches_.dumps().rotates() && record.counters != nullptr) {
-      OnKernelRecord(dispatches_.dumps().Spread(record), time_ns);
+    } else if (special_cpu_dumps_ && record.counters != nullptr) {
+      OnSpecialKernelDump(record, time_ns);
     } else {
       OnKernelRecord(record, time_ns);
     }
@@ -154,6 +159,34 @@ class Reconstruction final : public logformat::ItemSink {
     thread.last_hook_ns = time_ns;
   }
 
+  // --- Dumps of event sets, and of counters that begin again at 0
+  // -------------
+
+  void OnSpecialHookDump(const EventRecord& record, std::uint64_t time_ns) {
+    EventRecord dump =
+        thread_dumps_.rotates() ? thread_dumps_.Spread(record) : record;
+    if (thread_counters_.active()) {
+      dump = thread_counters_.Extend(dump, time_ns, time_ns == record.time_ns);
+      if (thread_counters_.doubted() != 0) [[unlikely]] {
+        ThreadOf(record, time_ns)
+            .stack.Doubt(thread_counters_.doubted(), /*kernel=*/0);
+      }
+    }
+    OnHookRecord(dump, time_ns);
+  }
+
+  void OnSpecialKernelDump(const EventRecord& record, std::uint64_t time_ns) {
+    EventSetDumps& dumps = dispatches_.dumps();
+    EventRecord dump = dumps.rotates() ? dumps.Spread(record) : record;
+    if (cpu_counters_.active()) {
+      dump = cpu_counters_.Extend(dump, time_ns, time_ns == record.time_ns);
+      if (cpu_counters_.doubted() != 0) [[unlikely]] {
+        dispatches_.OnDoubt(record.cpu, cpu_counters_.doubted());
+      }
+    }
+    OnKernelRecord(dump, time_ns);
+  }
+
   // --- Kernel records and loss -----------------------------------------------
 
   template <typename Layout>
@@ -222,9 +255,16 @@ class Reconstruction final : public logformat::ItemSink {
   TimelineObserver* observer_;
   HookTable hooks_;
   EventSetDumps thread_dumps_;
+  CounterExtension thread_counters_;
   CallPaths paths_;
   ThreadRegistry registry_;
   DispatchTracker dispatches_;
+  CounterExtension cpu_counters_;
+  // Dumps are not simply a value for each event.
+  bool special_thread_dumps_ =
+      thread_dumps_.rotates() || thread_counters_.active();
+  bool special_cpu_dumps_ =
+      dispatches_.dumps().rotates() || cpu_counters_.active();
   SegmentBuilder segments_;
   KernelHooks kernel_hooks_;
   LossLedger ledger_;
@@ -417,10 +457,16 @@ void Reconstruction::AddFindings() {
         "count%s: the time around them is unattributed",
         dispatches_.contradictions(), where));
   }
-  if (dispatches_.counter_errors() != 0) {
-    ledger_.AddMessage(absl::StrFormat(
-        "%d counter values went back; the books' residual shows by how much",
-        dispatches_.counter_errors()));
+  for (const CounterDoubts* doubts :
+       {&dispatches_.doubts(), &cpu_counters_.doubts()}) {
+    for (std::string& message :
+         doubts->Messages(info_.cpu_events, info_.cpu_counter_limits)) {
+      ledger_.AddMessage(std::move(message));
+    }
+  }
+  for (std::string& message : thread_counters_.doubts().Messages(
+           info_.thread_events, info_.thread_counter_limits)) {
+    ledger_.AddMessage(std::move(message));
   }
   const std::uint64_t malformed = malformed_ + dispatches_.malformed();
   if (malformed != 0) {
@@ -500,7 +546,7 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader) {
   const bool session_loss =
       std::any_of(session.begin(), session.end(),
                   [](std::uint64_t records) { return records != 0; });
-  BuildTables({info_, registry_, dispatches_, fault_records_,
+  BuildTables({info_, registry_, dispatches_, cpu_counters_, fault_records_,
                hooks_.kernel_events() != 0,
                hooks_.has_kernel_hooks() && cpu_records_lost_,
                session_loss || unplaced_loss_},

@@ -568,6 +568,8 @@ class Builder {
       books.residual = static_cast<std::int64_t>(
           books.total - books.processes - books.own - books.idle -
           books.interrupts - books.outside - books.unattributed);
+      AddDoubt(in_.dispatches.doubts(), event, books.doubt);
+      AddDoubt(in_.counters.doubts(), event, books.doubt);
       books.in_segments = InSegments(i, books.processes);
       if (IsOnCpuTime(plans_[i].name)) {
         books.recording = cost_->OfBooks(in_.info, in_.dispatches, hooks_ns);
@@ -579,6 +581,14 @@ class Builder {
       }
       out_.books.push_back(books);
     }
+  }
+
+  static void AddDoubt(const CounterDoubts& doubts, std::size_t event,
+                       BooksDoubt& sum) {
+    sum.wrapped_intervals += doubts.wrapped(event).intervals;
+    sum.wrapped_ns += doubts.wrapped(event).ns;
+    sum.went_back_intervals += doubts.went_back(event).intervals;
+    sum.went_back_ns += doubts.went_back(event).ns;
   }
 
   // What the recorder's own threads counted.

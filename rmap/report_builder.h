@@ -8,6 +8,7 @@
 
 #include "logformat/trace_reader.h"
 #include "rmap/attribution.h"
+#include "rmap/counter_extension.h"
 #include "rmap/dispatch_tracker.h"
 #include "rmap/tables.h"
 #include "rmap/thread_registry.h"
@@ -18,6 +19,7 @@ struct ReportSources {
   const logformat::TraceInfo& info;
   ThreadRegistry& registry;
   const DispatchTracker& dispatches;
+  const CounterExtension& counters;  // of CPUs
   bool fault_records;
   bool kernel_dumps;  // kernel hooks may carry counters
   // Records of CPUs were lost, perhaps of kernel hooks.

@@ -110,6 +110,15 @@ Json LossObject(const Loss& loss) {
           {"messages", loss.messages}};
 }
 
+// Where the counter was in doubt: the account holds lower bounds.
+Json DoubtObject(const BooksDoubt& doubt) {
+  return {{"quality", QualityName(Quality::kBounded)},
+          {"wrapped_intervals", doubt.wrapped_intervals},
+          {"wrapped_ns", doubt.wrapped_ns},
+          {"went_back_intervals", doubt.went_back_intervals},
+          {"went_back_ns", doubt.went_back_ns}};
+}
+
 // The tables that `by` asks for, each under its name in the schema.
 std::vector<std::pair<std::string, Json>> Tables(const Report& report,
                                                  ReportBy by) {
@@ -162,6 +171,7 @@ std::string RenderJson(const Report& report, ReportBy by) {
     Json account = RowObject(BooksColumns(), row);
     account.erase("event");
     if (row.books.scaled) account["scaled"] = ScaledObject(*row.books.scaled);
+    if (row.books.doubt.any()) account["doubt"] = DoubtObject(row.books.doubt);
     books[row.event] = std::move(account);
   }
   root["books"] = std::move(books);
@@ -179,6 +189,7 @@ std::string RenderJsonLines(const Report& report, ReportBy by) {
   for (const BooksRow& row : BooksRows(report)) {
     Json account = RowObject(BooksColumns(), row);
     if (row.books.scaled) account["scaled"] = ScaledObject(*row.books.scaled);
+    if (row.books.doubt.any()) account["doubt"] = DoubtObject(row.books.doubt);
     out += Line("books", account);
   }
   out += Line("loss", LossObject(report.loss));

@@ -436,7 +436,32 @@ class TextReport {
       out_ += absl::StrFormat("  (%s: not counted by any CPU)\n",
                               EscapeName(report_.events[i]));
     }
+    DoubtLines();
     RecordingLines();
+  }
+
+  // Events of which the books hold lower bounds.
+  void DoubtLines() {
+    const auto time = [](std::uint64_t ns) {
+      return FormatNanoseconds(static_cast<double>(ns));
+    };
+    for (const BooksRow& row : BooksRows(report_)) {
+      const BooksDoubt& doubt = row.books.doubt;
+      if (!doubt.any()) continue;
+      out_ += absl::StrFormat("  (%s: lower bounds;", EscapeName(row.event));
+      if (doubt.wrapped_intervals != 0) {
+        out_ += absl::StrFormat(
+            " its counter may have wrapped more than once in %s of CPU time%s",
+            time(doubt.wrapped_ns), doubt.went_back_intervals != 0 ? "," : "");
+      }
+      if (doubt.went_back_intervals != 0) {
+        out_ += absl::StrFormat(
+            " it was reset or taken, what it counted in %s of CPU time is not "
+            "known",
+            time(doubt.went_back_ns));
+      }
+      out_ += ")\n";
+    }
   }
 
   // What the estimate in the books comes from.

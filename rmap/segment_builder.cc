@@ -224,7 +224,19 @@ void SegmentBuilder::Close(ThreadState& thread, const EventRecord* record,
     node.faults += thread.faults - frame.faults;
     const bool exact = IsOnCpuExact(thread, frame, time_ns);
     if (!exact) node.on_cpu_quality = Quality::kBounded;
-    const std::uint64_t* dumps = stack.dumps.data() + depth * frame_words_;
+    std::uint64_t* const dumps = stack.dumps.data() + depth * frame_words_;
+    if (depth < stack.doubted && frame_words_ != 0) [[unlikely]] {
+      // As if they had not been there at its enter: this call's are unknown.
+      for (std::size_t i = 0; i < events_; ++i) {
+        if (!(stack.doubted_thread >> i & 1u)) continue;
+        dumps[0] &= ~(std::uint64_t{1} << i);
+        node.dumps[i].quality = Worse(node.dumps[i].quality, Quality::kBounded);
+      }
+      if (kernel_events_ != 0) {
+        dumps[events_ != 0 ? 1 + events_ : 0] &=
+            ~std::uint64_t{stack.doubted_kernel};
+      }
+    }
     if (events_ != 0) {
       if (record != nullptr) NoteTurn(stack, *record);
       AddDumps(thread, node, dumps, record);
@@ -257,6 +269,10 @@ void SegmentBuilder::DropInnermost(ThreadState& thread) {
   const std::size_t depth = stack.frames.size();
   if (frame_words_ != 0) stack.dumps.resize(depth * frame_words_);
   if (stack.doubtful > depth) stack.doubtful = depth;
+  if (stack.doubted > depth) [[unlikely]] {
+    stack.doubted = depth;
+    if (depth == 0) stack.doubted_thread = stack.doubted_kernel = 0;
+  }
 }
 
 void SegmentBuilder::ResolveDoubt(ThreadState& thread, std::uint32_t hook_id,

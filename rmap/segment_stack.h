@@ -37,6 +37,16 @@ struct SegmentStack {
   std::uint32_t mmcr = 0, turn = 0;
   // Enters beyond the depth limit that wait for their exits.
   std::uint64_t too_deep = 0;
+  // Frames [0, doubted) were open when it became unknown how much was counted:
+  // bits of the thread's counters, and of the kernel's.
+  std::size_t doubted = 0;
+  std::uint32_t doubted_thread = 0, doubted_kernel = 0;
+
+  void Doubt(std::uint32_t thread, std::uint32_t kernel) {
+    doubted = frames.size();
+    doubted_thread |= thread;
+    doubted_kernel |= kernel;
+  }
 };
 
 }  // namespace countrace::rmap

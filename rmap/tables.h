@@ -165,6 +165,17 @@ struct Recording {
   }
 };
 
+// Parts of the time of all CPUs in which it is not known how much of an event
+// was counted: the books hold lower bounds.
+struct BooksDoubt {
+  // The counter may have begun again at 0 more than once.
+  std::uint64_t wrapped_intervals = 0, wrapped_ns = 0;
+  // It was reset, or taken by somebody: nothing is known.
+  std::uint64_t went_back_intervals = 0, went_back_ns = 0;
+
+  bool any() const { return wrapped_intervals + went_back_intervals != 0; }
+};
+
 // One account set: total = processes + idle + interrupts + outside +
 // unattributed + residual (residual is signed; 0 when nothing was lost).
 struct Books {
@@ -177,6 +188,7 @@ struct Books {
   std::uint64_t outside = 0;  // not counted by choice (--count)
   std::uint64_t unattributed = 0;
   std::int64_t residual = 0;
+  BooksDoubt doubt;
   // Of `processes`: inside any segment, and outside every segment. Absent when
   // the event cannot be attributed to segments.
   std::optional<std::uint64_t> in_segments;

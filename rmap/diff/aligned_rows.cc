@@ -51,7 +51,7 @@ double Unattributed(const Report& report, const Metric& metric) {
   if (metric.kind == MetricKind::kEvent) {
     const auto index = EventIndex(report, metric.name);
     if (!index || *index >= report.books.size() ||
-        !report.books[*index].known) {
+        !report.books[*index].known || report.books[*index].doubt.any()) {
       return kAnything;
     }
     return static_cast<double>(report.books[*index].unattributed);

@@ -119,6 +119,7 @@ std::optional<std::uint64_t> RowInputs::Missing(std::size_t event) const {
     return std::nullopt;
   }
   const Books& books = report_.books[event];
+  if (books.doubt.any()) return std::nullopt;  // anything
   return books.unattributed +
          static_cast<std::uint64_t>(std::llabs(books.residual));
 }
@@ -361,16 +362,19 @@ RowInputs::Input RowInputs::AccountOfBooks(std::size_t event,
   }
   const Books& books = report_.books[event];
   if (books.scaled) return AccountInTurns(*books.scaled, account);
-  // The total is exact; records lost move counts to `unattributed` only.
+  // The total is exact, unless the counter itself is in doubt; records lost
+  // move counts to `unattributed` only.
+  const Quality total_quality =
+      books.doubt.any() ? Quality::kBounded : Quality::kExact;
   const Quality quality = books.unattributed == 0 && books.residual == 0
-                              ? Quality::kExact
+                              ? total_quality
                               : Quality::kBounded;
   const std::optional<std::uint64_t> missing = Missing(event);
   switch (account) {
     case Account::kTotal:
-      return Exactly(books.total);
+      return Exactly(books.total, total_quality);
     case Account::kUnattributed:
-      return Exactly(books.unattributed);
+      return Exactly(books.unattributed, total_quality);
     case Account::kProcesses:
       return Task(books.processes, quality, missing);
     case Account::kOwn:

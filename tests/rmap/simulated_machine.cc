@@ -82,15 +82,31 @@ class Machine {
     }
   }
 
-  void AdvanceTo(std::uint64_t time_ns);
+  // `counting`: the machine works; else its clock is set.
+  void AdvanceTo(std::uint64_t time_ns, bool counting = true);
+  void Reset(std::uint32_t cpu);
+  void Unplug();
+  std::uint64_t Mask() const {
+    return options_.counter_width >= 64
+               ? ~std::uint64_t{0}
+               : (std::uint64_t{1} << options_.counter_width) - 1;
+  }
+  // What the counter of an event shows.
+  std::uint64_t Shown(std::uint32_t cpu, std::size_t event) const {
+    return (counters_[cpu][event] - reset_at_[cpu][event]) & Mask();
+  }
+  void DescribeCounters(logformat::TraceInfo& info) const;
   // The machine as it is now, until `end_ns`.
   TrueInstant Instant(std::uint64_t end_ns) const;
   void Count(std::uint32_t cpu, std::size_t event, std::uint64_t amount);
   Counters Values(std::uint32_t cpu) const {
-    Counters values(counters_[cpu].begin(), counters_[cpu].end());
+    Counters values;
+    for (std::size_t i = 0; i < kSimulatedEvents; ++i) {
+      values.push_back(Shown(cpu, i));
+    }
     if (!options_.event_sets) return values;
     const Turn& turn = turns_[cpu];
-    values.back() = turn.counted[turn.set];
+    values.back() = turn.counted[turn.set] & Mask();
     values.push_back(turn.running_ns[turn.set]);
     return values;
   }
@@ -130,7 +146,9 @@ class Machine {
   std::vector<SimThread> work_;  // of the interrupts of each CPU
   std::vector<int> running_;     // by CPU, -1 = idle
   std::vector<SimulatedCounts> counters_;
-  struct Turn {  // of the event sets of a CPU
+  std::vector<SimulatedCounts> reset_at_;  // counters_ when they were set to 0
+  std::uint32_t online_ = 0;               // CPUs [0, online_) are there
+  struct Turn {                            // of the event sets of a CPU
     std::uint32_t set = 0;
     bool waits = false;  // none is counted
     std::array<std::uint64_t, 2> counted{}, running_ns{};
@@ -209,20 +227,22 @@ TrueInstant Machine::Instant(std::uint64_t end_ns) const {
   return instant;
 }
 
-void Machine::AdvanceTo(std::uint64_t time_ns) {
+void Machine::AdvanceTo(std::uint64_t time_ns, bool counting) {
   const std::uint64_t step_ns = time_ns - now_ns_;
   if (options_.instants && step_ns != 0) {
     truth_.instants.push_back(Instant(time_ns));
   }
   now_ns_ = time_ns;
   if (step_ns == 0) return;
-  for (std::uint32_t cpu = 0; cpu < options_.cpus; ++cpu) {
-    Count(cpu, 0, step_ns);  // of a CPU, not of a task: idle time as well
-    Count(cpu, 1, step_ns);
-    if (!turns_[cpu].waits) {
-      turns_[cpu].running_ns[turns_[cpu].set] += step_ns;
+  for (std::uint32_t cpu = 0; cpu < online_; ++cpu) {
+    if (counting) {
+      Count(cpu, 0, step_ns);  // of a CPU, not of a task: idle time as well
+      Count(cpu, 1, step_ns);
+      if (!turns_[cpu].waits) {
+        turns_[cpu].running_ns[turns_[cpu].set] += step_ns;
+      }
+      Count(cpu, 4, Pick(5) * step_ns / 2 * options_.cycles_scale);
     }
-    Count(cpu, 4, Pick(5) * step_ns / 2);
     if (!work_[cpu].stack.empty()) {
       truth_.interrupts_ns[cpu] += step_ns;
       AddToOpen(work_[cpu], [&](TrueSegment& sums, bool incl, bool excl) {
@@ -256,6 +276,43 @@ void Machine::AdvanceTo(std::uint64_t time_ns) {
       sums.on_cpu_incl += incl && on_cpu ? step_ns : 0;
       sums.on_cpu_excl += excl && on_cpu ? step_ns : 0;
     });
+  }
+}
+
+void Machine::Reset(std::uint32_t cpu) {
+  // Where the step back to 0 is neither what the counter itself can do, nor
+  // made good before the next dump.
+  const std::uint64_t shown = Shown(cpu, 4);
+  const bool narrow = options_.counter_width < 64;
+  const std::uint64_t least =
+      narrow ? Mask() / 4 : 200'000 * options_.cycles_scale;
+  if (shown < least || (narrow && shown > Mask() / 4 * 3)) return;
+  ++truth_.resets;
+  reset_at_[cpu][4] = counters_[cpu][4];
+}
+
+void Machine::Unplug() {
+  const std::uint32_t cpu = --online_;
+  const auto number = static_cast<std::int32_t>(cpu);
+  while (!work_[cpu].stack.empty()) Leave(work_[cpu], /*observed=*/true);
+  if (running_[cpu] >= 0) Switch(cpu, -1, logformat::kSwitchPreempted);
+  trace_->Dump(now_ns_, number,
+               options_.unplug == SimulationOptions::Unplug::kSilent
+                   ? CountersReason::kTick
+                   : CountersReason::kEnd,
+               0, Values(cpu));
+}
+
+void Machine::DescribeCounters(logformat::TraceInfo& info) const {
+  if (options_.counter_width >= 64 && !options_.rates) return;
+  for (std::size_t i = 0; i < info.cpu_events.size(); ++i) {
+    logformat::CounterLimit limit;
+    limit.width = options_.counter_width;
+    if (options_.rates) limit.per_second = 1'000'000'000;
+    if (options_.rates && i >= 4) {
+      limit.per_second = 2'000'000'000 * options_.cycles_scale;
+    }
+    info.cpu_counter_limits.push_back(limit);
   }
 }
 
@@ -535,10 +592,17 @@ Simulation Machine::Run() {
   }
   truth_.busy_ns.assign(options_.cpus, 0);
   truth_.idle_ns = truth_.outside_ns = truth_.busy_ns;
+  DescribeCounters(info);
+  online_ = options_.cpus;
   counters_.assign(options_.cpus, SimulatedCounts{});
+  reset_at_ = counters_;
   turns_.assign(options_.cpus, Turn{});
   for (SimulatedCounts& counters : counters_) {
     for (std::uint64_t& value : counters) value = Pick(1000);
+    if (options_.counter_width < 64) {
+      for (std::uint64_t& value : counters) value = Mask() - value;
+      counters[4] = Mask() - Pick(20000) * options_.cycles_scale % Mask();
+    }
   }
   running_.assign(options_.cpus, -1);
 
@@ -575,7 +639,16 @@ Simulation Machine::Run() {
         thread.runnable = true;
       }
     }
-    const auto cpu = static_cast<std::uint32_t>(Pick(options_.cpus));
+    if (step == options_.steps / 2) {
+      if (options_.clock_step_ns != 0) {
+        AdvanceTo(now_ns_ + options_.clock_step_ns, /*counting=*/false);
+      }
+      if (options_.unplug != SimulationOptions::Unplug::kNever && online_ > 1) {
+        Unplug();
+      }
+    }
+    const auto cpu = static_cast<std::uint32_t>(Pick(online_));
+    if (options_.resets && Pick(20) == 0) Reset(cpu);
     if (options_.event_sets && Pick(8) == 0) {
       ChangeSet(cpu);
     } else if (Pick(40) == 0) {
@@ -590,7 +663,7 @@ Simulation Machine::Run() {
   for (SimThread& work : work_) {
     while (!work.stack.empty()) Leave(work, /*observed=*/true);
   }
-  for (std::uint32_t cpu = 0; cpu < options_.cpus; ++cpu) {
+  for (std::uint32_t cpu = 0; cpu < online_; ++cpu) {
     trace_->Dump(now_ns_, static_cast<std::int32_t>(cpu), CountersReason::kEnd,
                  TidOf(running_[cpu]), Values(cpu));
   }

@@ -82,6 +82,7 @@ struct Truth {
   std::uint64_t on_cpu_in_segments = 0;
   std::uint64_t duration_ns = 0;
   std::uint64_t cycles_in_turns = 0;  // counted while event set 0 was on
+  std::uint64_t resets = 0;           // of a counter by somebody
   std::vector<TrueInstant> instants;  // if asked for; without a hole
 };
 
@@ -101,6 +102,21 @@ struct SimulationOptions {
   // on.
   bool event_sets = false;
   bool instants = false;  // fill Truth::instants
+
+  // Counters of this many bits, which begin near their end; the trace says so,
+  // and with `rates`, that cycles are at most 2 * `cycles_scale` a nanosecond.
+  // The counts of the truth are not cut.
+  std::uint32_t counter_width = 64;
+  std::uint64_t cycles_scale = 1;
+  bool rates = false;  // the trace says how fast clocks and cycles can count
+  // Somebody sets a CPU's counters to 0, now and then, where no wrap can be.
+  bool resets = false;
+  // The last CPU goes in the middle of the run. Its stream ends with a last
+  // dump, or just ends.
+  enum class Unplug : std::uint8_t { kNever, kWithLastDump, kSilent };
+  Unplug unplug = Unplug::kNever;
+  // Once the clock steps ahead by this much; nothing is counted in that time.
+  std::uint64_t clock_step_ns = 0;
 };
 
 struct Simulation {
