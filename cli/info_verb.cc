@@ -124,6 +124,42 @@ std::string JsonSets(const logformat::EventSets& sets,
   return text + "]";
 }
 
+// Of events whose counters are not simply 64 bits wide.
+std::vector<std::string> LimitLines(
+    const std::vector<logformat::CounterLimit>& limits,
+    const std::vector<std::string>& events) {
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < std::min(limits.size(), events.size()); ++i) {
+    const logformat::CounterLimit& limit = limits[i];
+    if (!limit.any()) continue;
+    std::string text = absl::StrFormat("%s %d bits", events[i], limit.width);
+    if (limit.per_second != 0) {
+      absl::StrAppendFormat(&text, ", at most %d/s", limit.per_second);
+    }
+    const auto wrap_ns = limit.WrapNs();
+    if (limit.narrow() && wrap_ns) {
+      absl::StrAppendFormat(&text, ": begins again at 0 after %.4f s",
+                            static_cast<double>(*wrap_ns) / 1e9);
+    }
+    lines.push_back(std::move(text));
+  }
+  return lines;
+}
+
+std::string JsonLimits(const std::vector<logformat::CounterLimit>& limits,
+                       const std::vector<std::string>& events) {
+  std::string out = "{";
+  for (std::size_t i = 0; i < std::min(limits.size(), events.size()); ++i) {
+    if (!limits[i].any()) continue;
+    absl::StrAppendFormat(
+        &out, "%s%s: {\"width\": %d, \"per_second\": %s}",
+        out.size() == 1 ? "" : ", ", JsonString(events[i]), limits[i].width,
+        limits[i].per_second == 0 ? "null"
+                                  : std::to_string(limits[i].per_second));
+  }
+  return out + "}";
+}
+
 std::string Text(const TraceInfo& info, const StreamTotals& totals) {
   std::string out;
   const auto line = [&](const char* name, const std::string& value) {
@@ -149,6 +185,14 @@ std::string Text(const TraceInfo& info, const StreamTotals& totals) {
   };
   sets("event set", info.cpu_sets(), info.cpu_events);
   sets("hook set", info.thread_sets(), info.thread_events);
+  for (const std::string& text :
+       LimitLines(info.cpu_counter_limits, info.cpu_events)) {
+    line("counter", text);
+  }
+  for (const std::string& text :
+       LimitLines(info.thread_counter_limits, info.thread_events)) {
+    line("hook counter", text);
+  }
   for (const std::string& rule : info.dump_rules) line("dump rule", rule);
   for (const TriggerFiring& trigger : info.triggers) {
     line("trigger", TriggerLine(info, trigger));
@@ -182,6 +226,12 @@ std::string Json(const TraceInfo& info, const StreamTotals& totals,
                           " \"event_sets\": %s, \"hook_event_sets\": %s,\n",
                           JsonSets(info.cpu_sets(), info.cpu_events),
                           JsonSets(info.thread_sets(), info.thread_events));
+  }
+  if (!info.cpu_counter_limits.empty() || !info.thread_counter_limits.empty()) {
+    absl::StrAppendFormat(
+        &out, " \"counters\": %s,\n \"hook_counters\": %s,\n",
+        JsonLimits(info.cpu_counter_limits, info.cpu_events),
+        JsonLimits(info.thread_counter_limits, info.thread_events));
   }
   absl::StrAppendFormat(
       &out, " \"hooks\": %d, \"packets\": %d, \"bytes\": %d,\n \"streams\": [",

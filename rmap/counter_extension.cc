@@ -46,6 +46,13 @@ CounterExtension::Source* CounterExtension::SourceOf(
   return &source;
 }
 
+void CounterExtension::Restart(std::int32_t cpu) {
+  if (cpu < 0 || static_cast<std::size_t>(cpu) >= cpus_.size()) return;
+  if (Source* const source = cpus_[static_cast<std::size_t>(cpu)].get()) {
+    source->seen = 0;
+  }
+}
+
 void CounterExtension::Step(Source& source, std::size_t i,
                             const EventRecord& record, std::uint64_t time_ns,
                             bool time_sure) {

@@ -39,6 +39,8 @@ class CounterExtension {
   // own time is another. Requires: record.counters != nullptr.
   logformat::EventRecord Extend(const logformat::EventRecord& record,
                                 std::uint64_t time_ns, bool time_sure);
+  // The counters of `cpu` begin anew with its next dump.
+  void Restart(std::int32_t cpu);
   // Bits of the measures whose step to that record is doubtful.
   std::uint32_t doubted() const { return doubted_; }
   const CounterDoubts& doubts() const { return doubts_; }

@@ -60,7 +60,8 @@ struct CpuState {
 
   bool begun = false, ended = false;
   std::uint64_t begin_ns = 0,
-                last_ns = 0;  // first dump, end of what is charged
+                last_ns = 0;    // first dump, end of what is charged
+  std::uint64_t absent_ns = 0;  // of it, between an end and the next begin
   std::uint64_t dispatches = 0;
   CpuAccount busy, idle, outside, interrupts, unattributed;
 
@@ -77,6 +78,7 @@ struct CpuState {
   CounterValues first{}, last{};
   CounterValues closed{};  // last - first of the turns before this one
   std::uint32_t counted = 0;
+  std::uint32_t counted_before = 0;  // it came again
   // Event sets: what is being counted, of which every delta lies in one turn,
   // and who was there.
   std::uint32_t turn = 0;

@@ -134,6 +134,32 @@ void DispatchTracker::Begin(CpuState& cpu, const EventRecord& record,
   cpu.mmcr = record.mmcr;
 }
 
+void DispatchTracker::Rejoin(CpuState& cpu, const EventRecord& record,
+                             std::uint64_t time_ns) {
+  if (dumps_.rotates()) EndTurn(cpu, dumps_);
+  // Its stream just ended: whoever was there did not end in a record.
+  cpu.open_interrupts = 0;
+  cpu.interrupt_work.running_cpu = -1;
+  if (cpu.thread != nullptr) {
+    cpu.thread->interrupted = false;
+    Abandon(cpu, time_ns);
+  } else if (!cpu.ended && cpu.last_ns > cpu.stay_begin_ns) {
+    EmitStay(cpu, 0, true);
+  }
+  cpu.absent_ns += time_ns - cpu.last_ns;
+  for (std::size_t i = 0; i < events_; ++i) {
+    cpu.closed[i] += cpu.last[i] - cpu.first[i];
+    cpu.first[i] = cpu.last[i] = 0;
+  }
+  cpu.counted_before |= std::exchange(cpu.counted, 0);
+  cpu.uncounted.clear();
+  cpu.stale = cpu.doubted = 0;
+  cpu.faults = 0;
+  const std::uint64_t begin_ns = cpu.begin_ns;
+  Begin(cpu, record, time_ns);
+  cpu.begin_ns = begin_ns;
+}
+
 bool DispatchTracker::Confirm(CpuState& cpu, std::int32_t tid) {
   switch (cpu.occupant) {
     case CpuState::Occupant::kUnknown:
@@ -401,10 +427,14 @@ void DispatchTracker::OnCounters(const EventRecord& record,
                   cpu->occupant == CpuState::Occupant::kUnknown)) {
     return;
   }
+  const bool begin =
+      dump.reason == static_cast<std::uint32_t>(CountersReason::kBegin);
   bool continues = false;  // the stay goes on after this dump
   if (end) CloseInterrupts(*cpu, time_ns);
   if (!cpu->begun) {
     Begin(*cpu, record, time_ns);
+  } else if (begin) {
+    Rejoin(*cpu, record, time_ns);
   } else {
     continues = unknown || (!cpu->lossy && Confirm(*cpu, tid));
     const bool counted = cpu->lossy;

@@ -113,6 +113,9 @@ class DispatchTracker {
   ThreadState* Resolve(std::int32_t tid, std::uint64_t time_ns);
   void Begin(CpuState& cpu, const logformat::EventRecord& record,
              std::uint64_t time_ns);
+  // A CPU that went comes again: nothing was counted there meanwhile.
+  void Rejoin(CpuState& cpu, const logformat::EventRecord& record,
+              std::uint64_t time_ns);
   // True if `cpu` was occupied by `tid` as we thought. Lets somebody outside
   // who turned out to be in scope become the occupant.
   bool Confirm(CpuState& cpu, std::int32_t tid);

@@ -175,10 +175,24 @@ class Reconstruction final : public logformat::ItemSink {
     OnHookRecord(dump, time_ns);
   }
 
+  // The first dump of a CPU.
+  static bool IsBegin(const EventRecord& record) {
+    logformat::CountersRecord dump;
+    if (record.event_id !=
+            static_cast<std::uint16_t>(logformat::CpuEvent::kCounters) ||
+        record.bytes.size() < sizeof(dump)) {
+      return false;
+    }
+    std::memcpy(&dump, record.bytes.data(), sizeof(dump));
+    return dump.reason ==
+           static_cast<std::uint32_t>(logformat::CountersReason::kBegin);
+  }
+
   void OnSpecialKernelDump(const EventRecord& record, std::uint64_t time_ns) {
     EventSetDumps& dumps = dispatches_.dumps();
     EventRecord dump = dumps.rotates() ? dumps.Spread(record) : record;
     if (cpu_counters_.active()) {
+      if (IsBegin(record)) cpu_counters_.Restart(record.cpu);
       dump = cpu_counters_.Extend(dump, time_ns, time_ns == record.time_ns);
       if (cpu_counters_.doubted() != 0) [[unlikely]] {
         dispatches_.OnDoubt(record.cpu, cpu_counters_.doubted());

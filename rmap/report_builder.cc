@@ -40,7 +40,9 @@ class Builder {
       out_.scaled_events.push_back(cpu || thread);
     }
     // Over all CPUs; which events any CPU counted at all.
-    for (const CpuState& cpu : in_.dispatches.cpus()) counted_ |= cpu.counted;
+    for (const CpuState& cpu : in_.dispatches.cpus()) {
+      counted_ |= cpu.counted | cpu.counted_before;
+    }
   }
 
   void Build() {
@@ -228,7 +230,7 @@ class Builder {
       if (!cpu.begun) continue;
       CpuRow row;
       row.cpu = cpu.cpu;
-      row.wall_ns = cpu.last_ns - cpu.begin_ns;
+      row.wall_ns = cpu.last_ns - cpu.begin_ns - cpu.absent_ns;
       row.busy_ns = cpu.busy.ns;
       row.idle_ns = cpu.idle.ns;
       row.interrupts_ns = cpu.interrupts.ns;
@@ -243,7 +245,8 @@ class Builder {
       ScaleCpu(cpu, row);
       for (std::size_t i = 0; i < plans_.size(); ++i) {
         // Counted elsewhere, not here: absent, not 0.
-        if (row.counts[i] && !(cpu.counted >> *plans_[i].cpu_event & 1u)) {
+        const std::uint32_t counted = cpu.counted | cpu.counted_before;
+        if (row.counts[i] && !(counted >> *plans_[i].cpu_event & 1u)) {
           row.counts[i].reset();
         }
       }
@@ -300,8 +303,9 @@ class Builder {
     std::uint64_t ns = 0;
     for (const CpuState& cpu : in_.dispatches.cpus()) {
       const CpuAccount& part = cpu.*account;
-      ns += account == &CpuState::unattributed ? cpu.last_ns - cpu.begin_ns
-                                               : part.ns;
+      ns += account == &CpuState::unattributed
+                ? cpu.last_ns - cpu.begin_ns - cpu.absent_ns
+                : part.ns;
       if (event < part.slices.size()) sum.Merge(part.slices[event]);
     }
     return sum.Estimate(ns);

@@ -423,6 +423,40 @@ TEST_CASE("clock: a step ahead is no count, and may hide wraps",
   }
 }
 
+TEST_CASE("hot-unplug: a CPU that comes again begins anew",
+          "[rmap][property]") {
+  using Unplug = SimulationOptions::Unplug;
+  const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, 300)));
+  const auto unplug = GENERATE(Unplug::kWithLastDump, Unplug::kSilent);
+  const auto narrow = GENERATE(false, true);
+  CAPTURE(seed, static_cast<int>(unplug), narrow);
+  SimulationOptions options = NarrowOptions(seed, 10'000'000);
+  if (!narrow) {
+    options.counter_width = 64;
+    options.rates = false;
+  }
+  options.cpus = 2 + seed % 3;
+  options.unplug = unplug;
+  options.replug = true;
+  Simulation run = Simulate(options);
+  const Report report = MustReconstruct(*run.trace);
+  CHECK(report.loss.messages.empty());
+  CheckBooks(report, run.truth);
+  CheckExactRows(report, run.truth);
+  REQUIRE(run.truth.absent_ns > 0);
+  for (std::size_t i = 0; i < report.books.size(); ++i) {
+    CHECK_FALSE(report.books[i].doubt.any());
+    CHECK(report.books[i].processes == run.truth.processes_total[i]);
+    CHECK(report.books[i].idle == run.truth.idle_total[i]);
+    CHECK(report.books[i].unattributed == 0);
+  }
+  const CpuRow& row = report.cpu_rows.back();
+  CHECK(row.wall_ns == run.truth.duration_ns - run.truth.absent_ns);
+  CHECK(row.idle_ns == run.truth.idle_ns.back());
+  CHECK(row.busy_ns == run.truth.busy_ns.back());
+  CHECK(row.unattributed_ns == 0);
+}
+
 // Delivers a trace with the clock set back in the middle of it.
 class SetBack final : public logformat::TraceReader, logformat::ItemSink {
  public:

@@ -20,6 +20,15 @@ class RandomTrace final : public logformat::TraceReader {
     info_.root_pid = static_cast<std::int32_t>(seed % 5);
     info_.cpu_events = {"task-clock", "page-faults", "context-switches"};
     if (seed % 2 == 0) info_.thread_events = {"cycles", "page-faults"};
+    if (seed % 5 < 2) {  // of any width, as fast as may be
+      for (const std::uint32_t width : {1u, 32u, 63u}) {
+        const std::uint64_t rate =
+            seed % 7 == 0 ? 0 : ~std::uint64_t{0} >> seed;
+        info_.cpu_counter_limits.push_back({width + seed % 2, rate});
+        info_.thread_counter_limits.push_back({64 - width, rate});
+      }
+      info_.thread_counter_limits.pop_back();
+    }
     logformat::HookInfo hook;
     hook.id = 1;
     hook.kind = logformat::HookKind::kPoint;

@@ -234,6 +234,7 @@ void Machine::AdvanceTo(std::uint64_t time_ns, bool counting) {
   }
   now_ns_ = time_ns;
   if (step_ns == 0) return;
+  if (online_ != options_.cpus) truth_.absent_ns += step_ns;
   for (std::uint32_t cpu = 0; cpu < online_; ++cpu) {
     if (counting) {
       Count(cpu, 0, step_ns);  // of a CPU, not of a task: idle time as well
@@ -646,6 +647,13 @@ Simulation Machine::Run() {
       if (options_.unplug != SimulationOptions::Unplug::kNever && online_ > 1) {
         Unplug();
       }
+    }
+    if (options_.replug && step == options_.steps / 4 * 3 &&
+        online_ != options_.cpus) {
+      reset_at_[online_] = counters_[online_];
+      trace_->Dump(now_ns_, static_cast<std::int32_t>(online_),
+                   CountersReason::kBegin, 0, Values(online_));
+      ++online_;
     }
     const auto cpu = static_cast<std::uint32_t>(Pick(online_));
     if (options_.resets && Pick(20) == 0) Reset(cpu);

@@ -81,6 +81,7 @@ struct Truth {
   std::uint64_t faults_in_segments = 0;
   std::uint64_t on_cpu_in_segments = 0;
   std::uint64_t duration_ns = 0;
+  std::uint64_t absent_ns = 0;        // of the last CPU
   std::uint64_t cycles_in_turns = 0;  // counted while event set 0 was on
   std::uint64_t resets = 0;           // of a counter by somebody
   std::vector<TrueInstant> instants;  // if asked for; without a hole
@@ -115,6 +116,7 @@ struct SimulationOptions {
   // dump, or just ends.
   enum class Unplug : std::uint8_t { kNever, kWithLastDump, kSilent };
   Unplug unplug = Unplug::kNever;
+  bool replug = false;  // it comes again, with its counters at 0
   // Once the clock steps ahead by this much; nothing is counted in that time.
   std::uint64_t clock_step_ns = 0;
 };
