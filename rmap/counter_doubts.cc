@@ -1,6 +1,7 @@
 #include "rmap/counter_doubts.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 
@@ -58,12 +59,23 @@ std::string WentBackMessage(const std::string& event, const CounterLimit& limit,
       Seconds(sum.ns));
 }
 
+std::string OtherMmcrMessage(const std::string& event, const CounterLimit&,
+                             const DoubtSum& sum) {
+  return absl::StrFormat(
+      "%s: the MMCR changed in %d intervals (the longest from %d to %d %s), so "
+      "that the counters "
+      "on both sides count different things; what was counted in those %s is "
+      "not known: its counts are lower bounds; record event sets, which say "
+      "what each counts",
+      event, sum.intervals, sum.longest.from, sum.longest.to,
+      Place(sum.longest), Seconds(sum.ns));
+}
+
 }  // namespace
 
 void CounterDoubts::Add(DoubtReason reason, std::size_t event,
                         const DoubtedInterval& interval) {
-  DoubtSum& sum = reason == DoubtReason::kWrapped ? sums_[event].wrapped
-                                                  : sums_[event].went_back;
+  DoubtSum& sum = sums_[static_cast<std::size_t>(reason)][event];
   any_ = true;
   sum.ns += interval.ns();
   if (sum.intervals++ == 0 || interval.ns() > sum.longest.ns()) {
@@ -76,13 +88,14 @@ std::vector<std::string> CounterDoubts::Messages(
     const std::vector<CounterLimit>& limits) const {
   std::vector<std::string> messages;
   if (!any_) return messages;
-  for (std::size_t i = 0; i < std::min(events.size(), sums_.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(events.size(), kMaxMeasures); ++i) {
     const CounterLimit limit = i < limits.size() ? limits[i] : CounterLimit();
-    if (sums_[i].wrapped.intervals != 0) {
-      messages.push_back(WrappedMessage(events[i], limit, sums_[i].wrapped));
-    }
-    if (sums_[i].went_back.intervals != 0) {
-      messages.push_back(WentBackMessage(events[i], limit, sums_[i].went_back));
+    for (const auto& [reason, text] :
+         {std::pair(DoubtReason::kWrapped, &WrappedMessage),
+          std::pair(DoubtReason::kWentBack, &WentBackMessage),
+          std::pair(DoubtReason::kOtherMmcr, &OtherMmcrMessage)}) {
+      const DoubtSum& sum = Of(reason, i);
+      if (sum.intervals != 0) messages.push_back(text(events[i], limit, sum));
     }
   }
   return messages;

@@ -17,15 +17,17 @@ namespace countrace::rmap {
 
 // Why a delta is not what was counted.
 enum class DoubtReason : std::uint8_t {
-  kWrapped,  // it may have begun again at 0 more than once: a lower bound
-  kWentBack  // set to another value, or taken by somebody: unknown
+  kWrapped,   // it may have begun again at 0 more than once: a lower bound
+  kWentBack,  // set to another value, or taken by somebody: unknown
+  kOtherMmcr  // of another event set, in a trace that does not say which
 };
+inline constexpr std::size_t kDoubtReasons = 3;
 
 // An interval between two values of a counter.
 struct DoubtedInterval {
   std::int32_t cpu = -1, tid = -1;  // whose counter: one of them
   std::uint64_t begin_ns = 0, end_ns = 0;
-  std::uint64_t from = 0, to = 0;  // the two values
+  std::uint64_t from = 0, to = 0;  // the two values, or MMCRs
   std::uint64_t ns() const { return end_ns - begin_ns; }
 };
 
@@ -38,11 +40,8 @@ class CounterDoubts {
  public:
   void Add(DoubtReason reason, std::size_t event,
            const DoubtedInterval& interval);
-  const DoubtSum& wrapped(std::size_t event) const {
-    return sums_[event].wrapped;
-  }
-  const DoubtSum& went_back(std::size_t event) const {
-    return sums_[event].went_back;
+  const DoubtSum& Of(DoubtReason reason, std::size_t event) const {
+    return sums_[static_cast<std::size_t>(reason)][event];
   }
   bool any() const { return any_; }
   // One line for each event and reason: what, where, both numbers, remedy.
@@ -51,10 +50,7 @@ class CounterDoubts {
       const std::vector<logformat::CounterLimit>& limits) const;
 
  private:
-  struct Sums {
-    DoubtSum wrapped, went_back;
-  };
-  std::array<Sums, kMaxMeasures> sums_{};
+  std::array<std::array<DoubtSum, kMaxMeasures>, kDoubtReasons> sums_{};
   bool any_ = false;
 };
 

@@ -86,7 +86,9 @@ EventRecord CounterExtension::Extend(const EventRecord& record,
   Source* const source = SourceOf(record);
   if (source == nullptr) return record;
   // Another event set counts from here on.
-  if (record.mmcr != source->mmcr) source->seen &= ~rotating_;
+  if (record.mmcr != source->mmcr) {
+    source->seen &= rotating_ == 0 ? 0 : ~rotating_;
+  }
   source->mmcr = record.mmcr;
   for (std::size_t i = 0; i < limits_.size(); ++i) {
     const std::uint32_t bit = 1u << i;

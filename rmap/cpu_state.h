@@ -78,7 +78,7 @@ struct CpuState {
   CounterValues first{}, last{};
   CounterValues closed{};  // last - first of the turns before this one
   std::uint32_t counted = 0;
-  std::uint32_t counted_before = 0;  // it came again
+  std::uint32_t counted_before = 0;  // it came again, or got another MMCR
   // Event sets: what is being counted, of which every delta lies in one turn,
   // and who was there.
   std::uint32_t turn = 0;

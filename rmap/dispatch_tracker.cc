@@ -240,11 +240,33 @@ void DispatchTracker::Charge(CpuState& cpu, const EventRecord& record,
 
 void DispatchTracker::ChargeDump(CpuState& cpu, const EventRecord& record,
                                  const Charged& last) {
-  if (dumps_.rotates()) FollowTurn(cpu, dumps_, record);
+  if (dumps_.rotates()) {
+    FollowTurn(cpu, dumps_, record);
+  } else if (record.mmcr != cpu.mmcr && record.counters != nullptr)
+      [[unlikely]] {
+    ChangeMmcr(cpu, record, last);
+  }
   const std::uint32_t went_back =
       ChargeCounts(cpu, record, kinds_, last, dumps_.rotating());
   if (went_back != 0) [[unlikely]]
     NoteWentBack(cpu, went_back, last);
+}
+
+void DispatchTracker::ChangeMmcr(CpuState& cpu, const EventRecord& record,
+                                 const Charged& last) {
+  const std::uint32_t from = std::exchange(cpu.mmcr, record.mmcr);
+  for (std::size_t i = 0; i < events_; ++i) {
+    cpu.closed[i] += cpu.last[i] - cpu.first[i];
+    cpu.first[i] = cpu.last[i] = 0;
+    if (!(cpu.counted >> i & 1u)) continue;
+    doubts_.Add(DoubtReason::kOtherMmcr, i,
+                {static_cast<std::int32_t>(cpu.cpu), -1, last.begin_ns,
+                 last.end_ns, from, cpu.mmcr});
+  }
+  // As at the first dump: no delta reaches back.
+  cpu.doubted |= cpu.counted;
+  cpu.counted_before |= std::exchange(cpu.counted, 0);
+  cpu.stale = 0;
 }
 
 void DispatchTracker::NoteWentBack(const CpuState& cpu, std::uint32_t events,

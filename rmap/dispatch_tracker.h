@@ -127,6 +127,9 @@ class DispatchTracker {
               std::uint64_t time_ns, bool confirmed);
   void ChargeDump(CpuState& cpu, const logformat::EventRecord& record,
                   const Charged& last);
+  // The dumps are those of another MMCR from here on.
+  void ChangeMmcr(CpuState& cpu, const logformat::EventRecord& record,
+                  const Charged& last);
   void NoteWentBack(const CpuState& cpu, std::uint32_t events,
                     const Charged& last);
   void Occupy(CpuState& cpu, std::int32_t tid, std::uint64_t time_ns,

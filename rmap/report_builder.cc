@@ -589,10 +589,15 @@ class Builder {
 
   static void AddDoubt(const CounterDoubts& doubts, std::size_t event,
                        BooksDoubt& sum) {
-    sum.wrapped_intervals += doubts.wrapped(event).intervals;
-    sum.wrapped_ns += doubts.wrapped(event).ns;
-    sum.went_back_intervals += doubts.went_back(event).intervals;
-    sum.went_back_ns += doubts.went_back(event).ns;
+    const DoubtSum& wrapped = doubts.Of(DoubtReason::kWrapped, event);
+    sum.wrapped_intervals += wrapped.intervals;
+    sum.wrapped_ns += wrapped.ns;
+    const DoubtSum& went_back = doubts.Of(DoubtReason::kWentBack, event);
+    sum.went_back_intervals += went_back.intervals;
+    sum.went_back_ns += went_back.ns;
+    const DoubtSum& other = doubts.Of(DoubtReason::kOtherMmcr, event);
+    sum.other_mmcr_intervals += other.intervals;
+    sum.other_mmcr_ns += other.ns;
   }
 
   // What the recorder's own threads counted.

@@ -116,7 +116,9 @@ Json DoubtObject(const BooksDoubt& doubt) {
           {"wrapped_intervals", doubt.wrapped_intervals},
           {"wrapped_ns", doubt.wrapped_ns},
           {"went_back_intervals", doubt.went_back_intervals},
-          {"went_back_ns", doubt.went_back_ns}};
+          {"went_back_ns", doubt.went_back_ns},
+          {"other_mmcr_intervals", doubt.other_mmcr_intervals},
+          {"other_mmcr_ns", doubt.other_mmcr_ns}};
 }
 
 // The tables that `by` asks for, each under its name in the schema.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "rmap/call_paths.h"
 #include "rmap/name_escape.h"
 #include "rmap/report_columns.h"
@@ -448,19 +449,21 @@ class TextReport {
     for (const BooksRow& row : BooksRows(report_)) {
       const BooksDoubt& doubt = row.books.doubt;
       if (!doubt.any()) continue;
-      out_ += absl::StrFormat("  (%s: lower bounds;", EscapeName(row.event));
+      std::vector<std::string> parts;
       if (doubt.wrapped_intervals != 0) {
-        out_ += absl::StrFormat(
-            " its counter may have wrapped more than once in %s of CPU time%s",
-            time(doubt.wrapped_ns), doubt.went_back_intervals != 0 ? "," : "");
+        parts.push_back("its counter may have wrapped more than once in " +
+                        time(doubt.wrapped_ns));
       }
       if (doubt.went_back_intervals != 0) {
-        out_ += absl::StrFormat(
-            " it was reset or taken, what it counted in %s of CPU time is not "
-            "known",
-            time(doubt.went_back_ns));
+        parts.push_back("was reset or taken in " + time(doubt.went_back_ns));
       }
-      out_ += ")\n";
+      if (doubt.other_mmcr_intervals != 0) {
+        parts.push_back("counted something else after " +
+                        time(doubt.other_mmcr_ns));
+      }
+      out_ +=
+          absl::StrFormat("  (%s: lower bounds; %s of CPU time)\n",
+                          EscapeName(row.event), absl::StrJoin(parts, ", "));
     }
   }
 

@@ -172,8 +172,12 @@ struct BooksDoubt {
   std::uint64_t wrapped_intervals = 0, wrapped_ns = 0;
   // It was reset, or taken by somebody: nothing is known.
   std::uint64_t went_back_intervals = 0, went_back_ns = 0;
+  // The MMCR changed, in a trace without event sets: nothing is known.
+  std::uint64_t other_mmcr_intervals = 0, other_mmcr_ns = 0;
 
-  bool any() const { return wrapped_intervals + went_back_intervals != 0; }
+  bool any() const {
+    return wrapped_intervals + went_back_intervals + other_mmcr_intervals != 0;
+  }
 };
 
 // One account set: total = processes + idle + interrupts + outside +

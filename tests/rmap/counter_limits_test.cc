@@ -217,6 +217,40 @@ TEST_CASE("wrap: a segment's own dumps, at user hooks", "[rmap]") {
   CHECK(Says(report, "on tid 7 from 3000000000 to 73000000000 ns"));
 }
 
+TEST_CASE("MMCR: no delta reaches from one to the next", "[rmap]") {
+  const bool narrow = GENERATE(false, true);
+  MemoryTrace trace;
+  trace.mutable_info().scope = logformat::SessionScope::kSystem;
+  trace.mutable_info().cpus = 1;
+  trace.mutable_info().cpu_events = {"cycles"};
+  if (narrow) trace.mutable_info().cpu_counter_limits = {kPower2};
+  trace.SetEventSet(0, 0x1234);
+  trace.Dump(0, 0, CountersReason::kBegin, 7, {100});
+  trace.Dispatch(1'000'000, 0, 7, 8, 0, {300});
+  // While 8 runs somebody has it count something else.
+  trace.SetEventSet(0, 0x1235);
+  trace.Dispatch(2'000'000, 0, 8, 9, 0, {1000});
+  trace.Dispatch(3'000'000, 0, 9, 7, 0, {1050});
+  trace.Dump(4'000'000, 0, CountersReason::kEnd, 7, {1057});
+  const Report report = MustReconstruct(trace);
+  CHECK(RowOf(report, 7).counts[0] == 207u);
+  CHECK(RowOf(report, 7).quality == Quality::kExact);
+  CHECK(RowOf(report, 8).counts[0] == 0u);
+  CHECK(RowOf(report, 8).quality == Quality::kBounded);
+  CHECK(RowOf(report, 9).counts[0] == 50u);
+  CHECK(RowOf(report, 9).quality == Quality::kExact);
+  CHECK(report.books[0].total == 257);
+  CHECK(report.books[0].residual == 0);
+  CHECK(report.books[0].doubt.other_mmcr_intervals == 1);
+  CHECK(report.books[0].doubt.other_mmcr_ns == 1'000'000);
+  CHECK(report.books[0].doubt.went_back_intervals == 0);
+  CHECK(Says(report,
+             "the MMCR changed in 1 intervals (the longest from 4660 to 4661"));
+  const std::string text = RenderReport(report, {});
+  CHECK(text.find("counted something else after 1.00 ms of CPU time") !=
+        std::string::npos);
+}
+
 // --- Random machines ---------------------------------------------------------
 
 using Key = std::vector<std::uint64_t>;
