@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
+#include "rmap/metrics/expression_tokens.h"
 #include "rmap/name_escape.h"
 
 namespace countrace::rmap::metrics {
@@ -16,9 +16,6 @@ namespace {
 constexpr const char* kStatisticNames[] = {
     "count", "sum", "mean", "stddev", "min", "max", "p50", "p90", "p99"};
 
-bool IsWordBegin(char c) { return absl::ascii_isalpha(c) || c == '_'; }
-bool IsWordPart(char c) { return absl::ascii_isalnum(c) || c == '_'; }
-
 std::optional<Statistic> StatisticOf(std::string_view word) {
   for (std::size_t i = 0; i < std::size(kStatisticNames); ++i) {
     if (word == kStatisticNames[i]) return static_cast<Statistic>(i);
@@ -26,21 +23,16 @@ std::optional<Statistic> StatisticOf(std::string_view word) {
   return std::nullopt;
 }
 
-enum class TokenKind : std::uint8_t { kEnd, kNumber, kWord, kQuoted, kSign };
-struct Token {
-  TokenKind kind = TokenKind::kEnd;
-  std::string_view text;  // of kQuoted, without the quotes
-  std::size_t offset = 0;
-  double number = 0;
-  Dimensions dimensions;
-};
+constexpr std::string_view kSigns[] = {"+", "-", "*", "/", "(",
+                                       ")", ",", ".", "@"};
+constexpr TokenRules kRules = {.word_signs = "", .signs = kSigns};
 
 // Precedence climbing (Pratt 1973) over a one-token look-ahead. The first error
 // stops: every later step sees the end of the text.
 class ExpressionParser {
  public:
   ExpressionParser(std::string_view text, const SourcePlace& place)
-      : text_(text) {
+      : text_(text), tokens_(text, result_.place, kRules) {
     result_.text = std::string(text);
     result_.place = place;
   }
@@ -81,105 +73,32 @@ class ExpressionParser {
 
   void Advance() {
     if (!status_.ok()) return;
-    while (at_ < text_.size() && absl::ascii_isspace(text_[at_])) ++at_;
-    token_ = {};
-    token_.offset = at_;
-    if (at_ == text_.size()) return;
-    const char first = text_[at_];
-    if (absl::ascii_isdigit(first) || first == '.') {
-      // A dot between names is a sign.
-      if (first == '.' &&
-          (at_ + 1 == text_.size() || !absl::ascii_isdigit(text_[at_ + 1]))) {
-        Sign();
-      } else {
-        Number();
-      }
-    } else if (IsWordBegin(first)) {
-      std::size_t end = at_;
-      while (end < text_.size() && IsWordPart(text_[end])) ++end;
-      Take(TokenKind::kWord, end);
-    } else if (first == '`' || first == '\'' || first == '"') {
-      const std::size_t end = text_.find(first, at_ + 1);
-      if (end == text_.npos) {
-        Fail(at_, absl::StrFormat("the quote %c is not closed", first));
-        return;
-      }
-      token_.kind = TokenKind::kQuoted;
-      token_.text = text_.substr(at_ + 1, end - at_ - 1);
-      at_ = end + 1;
-    } else {
-      Sign();
-    }
-  }
-
-  void Take(TokenKind kind, std::size_t end) {
-    token_.kind = kind;
-    token_.text = text_.substr(at_, end - at_);
-    at_ = end;
-  }
-
-  void Sign() {
-    if (std::string_view("+-*/(),.@").find(text_[at_]) ==
-        std::string_view::npos) {
-      // Whole characters: never half of a UTF-8 sequence.
-      std::size_t end = at_ + 1;
-      while (end < text_.size() && (text_[end] & 0xc0) == 0x80) ++end;
-      Fail(at_, absl::StrFormat("`%s` has no meaning in an expression",
-                                EscapeName(text_.substr(at_, end - at_))));
+    const auto token = tokens_.Next();
+    if (!token.ok()) {
+      status_ = token.status();
+      token_ = {};
       return;
     }
-    Take(TokenKind::kSign, at_ + 1);
+    token_ = *token;
+    if (token_.kind == TokenKind::kNumber) Number();
   }
 
   void Number() {
-    std::size_t end = at_;
-    const auto digits = [&] {
-      while (end < text_.size() && absl::ascii_isdigit(text_[end])) ++end;
-    };
-    digits();
-    if (end < text_.size() && text_[end] == '.') {
-      ++end;
-      digits();
-    }
-    // "1e3", but "1each" is a number and a word.
-    std::size_t exponent = end;
-    if (exponent < text_.size() && (text_[exponent] | 0x20) == 'e') {
-      ++exponent;
-      if (exponent < text_.size() &&
-          (text_[exponent] == '-' || text_[exponent] == '+')) {
-        ++exponent;
-      }
-      if (exponent < text_.size() && absl::ascii_isdigit(text_[exponent])) {
-        end = exponent;
-        digits();
-      }
-    }
-    const std::string spelled(text_.substr(at_, end - at_));
-    double number = 0;
-    if (!absl::SimpleAtod(spelled, &number) || !std::isfinite(number)) {
-      Fail(at_, absl::StrFormat("`%s` is no number", spelled));
+    const std::string spelled(token_.digits());
+    if (!absl::SimpleAtod(spelled, &number_) || !std::isfinite(number_)) {
+      Fail(token_.offset, absl::StrFormat("`%s` is no number", spelled));
       return;
     }
-    const std::size_t begin = at_;
-    std::size_t suffix_end = end;
-    while (suffix_end < text_.size() && IsWordPart(text_[suffix_end])) {
-      ++suffix_end;
+    dimensions_ = {};
+    if (token_.suffix.empty()) return;
+    const auto unit = ParseUnit(token_.suffix);
+    if (!unit.ok()) {
+      Fail(token_.offset + spelled.size(),
+           std::string(unit.status().message()));
+      return;
     }
-    Dimensions dimensions;
-    if (suffix_end > end) {
-      const std::string suffix(text_.substr(end, suffix_end - end));
-      const auto unit = ParseUnit(suffix);
-      if (!unit.ok()) {
-        Fail(end, std::string(unit.status().message()));
-        return;
-      }
-      number *= unit->scale;
-      dimensions = unit->dimensions;
-    }
-    Take(TokenKind::kNumber, suffix_end);
-    token_.offset = begin;
-    token_.number = number;
-    token_.dimensions = dimensions;
+    number_ *= unit->scale;
+    dimensions_ = unit->dimensions;
   }
 
   bool IsSign(char sign) const {
@@ -255,14 +174,15 @@ class ExpressionParser {
     }
     if (token_.kind == TokenKind::kNumber) {
       Emit(Operation::kNumber, 0, token_.offset);
-      result_.nodes.back().number = token_.number;
-      result_.nodes.back().dimensions = token_.dimensions;
+      result_.nodes.back().number = number_;
+      result_.nodes.back().dimensions = dimensions_;
       Advance();
       return;
     }
     if (token_.kind == TokenKind::kWord) {
       const Token word = token_;
-      const std::size_t next = text_.find_first_not_of(" \t\n\r", at_);
+      const std::size_t next =
+          text_.find_first_not_of(" \t\n\r", tokens_.position());
       if (next != text_.npos && text_[next] == '(') {
         Advance();
         Advance();
@@ -364,10 +284,12 @@ class ExpressionParser {
   }
 
   const std::string_view text_;
-  std::size_t at_ = 0;
-  Token token_;
-  absl::Status status_;
   Expression result_;
+  Tokens tokens_;
+  Token token_;
+  double number_ = 0;      // of token_: in base units,
+  Dimensions dimensions_;  // and its unit's
+  absl::Status status_;
 };
 
 }  // namespace
