@@ -12,6 +12,7 @@
 #include "cli/verb_parser.h"
 #include "rmap/metrics/evaluator.h"
 #include "rmap/metrics/metric_report.h"
+#include "rmap/metrics/metric_rows.h"
 #include "rmap/metrics/rule_file.h"
 #include "rmap/pipeline.h"
 
@@ -48,6 +49,16 @@ absl::StatusOr<ScopeSet> ScopesOf(const rmap::RenderOptions& options,
   }
   if (options.format != rmap::ReportFormat::kText) {
     return rmap::metrics::kEveryScope;
+  }
+  if (options.selection != nullptr) {
+    ScopeSet selected = 0;
+    for (const Scope scope : rmap::metrics::kAllScopes) {
+      if (scope == Scope::kTrace) continue;
+      if (options.selection->Of(rmap::metrics::TableOf(scope)).applies()) {
+        selected |= Only(scope);
+      }
+    }
+    return selected;
   }
   ScopeSet shown =
       Only(Scope::kTrace) | Only(Scope::kProcess) | Only(Scope::kSegment);
@@ -139,7 +150,8 @@ absl::StatusOr<std::string> RenderChosenMetrics(
                                        .report = &report,
                                        .evaluator = &evaluator,
                                        .chosen = *std::move(chosen),
-                                       .scopes = *scopes},
+                                       .scopes = *scopes,
+                                       .selection = options.selection},
                                       options);
 }
 

@@ -35,7 +35,8 @@ absl::Status AddChosenRules(const MetricChoice& choice,
 absl::StatusOr<std::vector<std::size_t>> ChosenRules(
     const MetricChoice& choice, const rmap::metrics::RuleSet& rules);
 
-// Opens and reads the traces of --with, too, gated as `report` is.
+// Opens and reads the traces of --with, too, gated as `report` is. Rows are
+// those that `options` selects.
 // Errors: as TraceReader and RuleSet; kInvalidArgument for wrong usage.
 absl::StatusOr<std::string> RenderChosenMetrics(
     const MetricChoice& choice, const rmap::metrics::RuleSet& rules,

@@ -12,6 +12,8 @@
 #include "rmap/over_time_render.h"
 #include "rmap/phases.h"
 #include "rmap/pipeline.h"
+#include "rmap/report_events.h"
+#include "rmap/where/row_filter.h"
 
 namespace countrace::cli {
 namespace {
@@ -58,7 +60,15 @@ absl::StatusOr<OverTimeAnswer> ReportOverTime(const OverTimeRequest& request) {
           EscapeText(request.segment), EscapeText(request.trace)));
     }
   }
-  if (request.every_ns == 0 || !request.process.empty()) {
+  if (request.where != nullptr) {
+    const auto schema = rmap::EmptyReport((*reader)->info(), request.gating);
+    if (!schema.ok()) return schema.status();
+    const absl::Status status = rmap::where::CheckWhere(
+        *request.where, *schema, rmap::ReportBy::kDefault);
+    if (!status.ok()) return status;
+  }
+  if (request.every_ns == 0 || !request.process.empty() ||
+      request.where != nullptr) {
     const auto report = Read(**reader, request, "finding out about ", nullptr);
     if (!report.ok()) return report.status();
     if (request.every_ns == 0) {
@@ -73,6 +83,13 @@ absl::StatusOr<OverTimeAnswer> ReportOverTime(const OverTimeRequest& request) {
             "%s` names them",
             EscapeText(request.process), EscapeText(request.trace)));
       }
+    }
+    if (request.where != nullptr) {
+      const auto selection = rmap::where::SelectRows(*request.where, *report);
+      if (!selection.ok()) return selection.status();
+      const absl::Status status =
+          rmap::AddSelected(*report, (*reader)->info(), *selection, options);
+      if (!status.ok()) return status;
     }
     // The same records again: threads get the same numbers.
     reader = logformat::TraceReader::Open(request.trace);

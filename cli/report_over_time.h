@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "rmap/pipeline.h"
 #include "rmap/report_render.h"
+#include "rmap/where/where_expression.h"
 
 namespace countrace::cli {
 
@@ -18,6 +19,8 @@ struct OverTimeRequest {
   std::uint64_t every_ns = 0;  // 0: chosen by the trace's length
   rmap::GatingRequest gating;
   std::string process, segment;  // globs; empty: not asked for
+  // Instead of the globs.
+  const rmap::where::WhereExpression* where = nullptr;
   rmap::RenderOptions render;
   bool show_progress = false;
 };
@@ -28,7 +31,8 @@ struct OverTimeAnswer {
 };
 
 // Returns: errors of the reader; OUT_OF_RANGE for too many intervals;
-// NOT_FOUND if a glob matches nothing.
+// NOT_FOUND if a glob matches nothing, or `where` selects nothing;
+// INVALID_ARGUMENT for a `where` that does not fit the trace.
 absl::StatusOr<OverTimeAnswer> ReportOverTime(const OverTimeRequest& request);
 
 }  // namespace countrace::cli

@@ -1,5 +1,6 @@
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,10 @@
 #include "cli/verb_parser.h"
 #include "rmap/attribution.h"
 #include "rmap/pipeline.h"
+#include "rmap/report_events.h"
 #include "rmap/report_render.h"
+#include "rmap/where/row_filter.h"
+#include "rmap/where/where_expression.h"
 
 namespace countrace::cli {
 namespace {
@@ -47,6 +51,22 @@ constexpr VerbText kText = {
         "Of user or kernel mode there are the events recorded so "
         "(page-faults:u).\n"
         "\n"
+        "--where shows only rows of which an expression is true. Fields are "
+        "the\n"
+        "names of the columns in JSON: comm, pid, wall_ns.incl (or wall_ns), "
+        "and\n"
+        "counts by event (page-faults); `...` quotes a name. == != < <= > >= "
+        "take\n"
+        "numbers (4k, 1.5M, 64Ki, 20ms; of times ns if there is no unit), == "
+        "and\n"
+        "!= also texts in quotes, =~ and !~ a pattern; && || !( ) join them. "
+        "Of a\n"
+        "value that the trace cannot say no comparison is true, nor its "
+        "negation.\n"
+        "A table whose rows lack one of the fields is left out, and that is "
+        "said.\n"
+        "Books, shares and metrics stay those of the whole trace.\n"
+        "\n"
         "--by time prints the books of each interval; the sums over all of\n"
         "them are the report's (own cost is among the processes). Time is cut\n"
         "where an interval ends; a count between two dumps that is cut there\n"
@@ -62,6 +82,12 @@ constexpr VerbText kText = {
         "\n"
         "# only the compiler and what it starts, of a trace of everything\n"
         "countrace report --mark 'cc1*' web.ctf\n"
+        "\n"
+        "# only some rows, and how much of the total they are\n"
+        "countrace report --where 'comm == \"redis\" && segment =~ "
+        "\"cmd.*\"' web.ctf\n"
+        "countrace report --by thread --where 'wait_ns > 20ms || comm =~ "
+        "\"^kw\"' web.ctf\n"
         "\n"
         "# who had the CPUs every 10 ms, and how often a segment was called\n"
         "countrace report --by time --every 10ms --segment 'server:*' web.ctf\n"
@@ -108,7 +134,7 @@ int RunReport(const Arguments& arguments) {
   rmap::GatingRequest gating;
   std::uint64_t rows = 20;
   bool fail_on_loss = false, no_progress = false;
-  std::string process, segment;
+  std::string process, segment, where_text;
   std::uint64_t every_ns = 0;
   MetricChoice choice;
   parser.AddTrace(trace);
@@ -125,6 +151,9 @@ int RunReport(const Arguments& arguments) {
                  "of --by time and phase: these processes by themselves, too");
   parser.AddText("--segment", "GLOB", segment,
                  "of --by time and phase: calls of these segments, too");
+  parser.AddText("--where", "EXPR", where_text,
+                 "only rows of which this is true, such as 'comm == \"make\" "
+                 "&& on_cpu_ns > 20ms'");
   parser.AddNumber("--rows", "N", rows, ~std::uint64_t{0},
                    "rows of each text table, 0 = all (default 20; of --by "
                    "time all)");
@@ -164,7 +193,19 @@ int RunReport(const Arguments& arguments) {
           ParseGatingOptions(count, marks, gating.count, gating.marks)) {
     return parser.UsageError(*problem);
   }
+  std::optional<rmap::where::WhereExpression> where;
+  if (parser.is_given("--where")) {
+    auto parsed = rmap::where::ParseWhere(where_text);
+    if (!parsed.ok()) {
+      return parser.UsageError(std::string(parsed.status().message()));
+    }
+    where = *std::move(parsed);
+  }
   if (by == "time" || by == "phase") {
+    if (where && (!process.empty() || !segment.empty())) {
+      return parser.UsageError(
+          "--where stands for --process and --segment: give it or those");
+    }
     const auto answer = ReportOverTime(
         {.trace = trace,
          .phases = by == "phase",
@@ -172,11 +213,15 @@ int RunReport(const Arguments& arguments) {
          .gating = gating,
          .process = process,
          .segment = segment,
+         .where = where ? &*where : nullptr,
          .render = {.format = kFormats.at(format),
                     .max_rows = parser.is_given("--rows") ? rows : 0,
                     .color = UseColor(color),
                     .width = TerminalWidth()},
          .show_progress = ShowProgress() && !no_progress});
+    if (!answer.ok() && where && absl::IsInvalidArgument(answer.status())) {
+      return parser.UsageError(std::string(answer.status().message()));
+    }
     if (!answer.ok()) return ReportFailure(kText.name, answer.status());
     return PrintData(kText.name, answer->text,
                      fail_on_loss && answer->has_loss ? kExitLoss : kExitOk);
@@ -198,6 +243,17 @@ int RunReport(const Arguments& arguments) {
     const absl::Status status = rules.Check(events);
     if (!status.ok()) return parser.UsageError(std::string(status.message()));
   }
+  if (where) {
+    const auto schema = rmap::EmptyReport((*reader)->info(), gating);
+    if (!schema.ok()) return ReportFailure(kText.name, schema.status());
+    // CSV is one table.
+    const bool csv = format == "csv" && !choice.wanted();
+    const ReportBy table = !by.empty() ? kTables.at(by)
+                           : csv       ? ReportBy::kProcess
+                                       : ReportBy::kDefault;
+    const absl::Status status = rmap::where::CheckWhere(*where, *schema, table);
+    if (!status.ok()) return parser.UsageError(std::string(status.message()));
+  }
   ProgressBar progress("reading " + trace, ShowProgress() && !no_progress);
   const auto report =
       rmap::Reconstruct(**reader, {.gating = gating,
@@ -206,12 +262,19 @@ int RunReport(const Arguments& arguments) {
   progress.Clear();
   if (!report.ok()) return ReportFailure(kText.name, report.status());
 
+  std::optional<rmap::RowSelection> selection;
+  if (where) {
+    auto selected = rmap::where::SelectRows(*where, *report);
+    if (!selected.ok()) return ReportFailure(kText.name, selected.status());
+    selection = *std::move(selected);
+  }
   const rmap::RenderOptions render = {
       .format = kFormats.at(format),
       .by = by.empty() ? ReportBy::kDefault : kTables.at(by),
       .max_rows = rows,
       .color = UseColor(color),
-      .width = TerminalWidth()};
+      .width = TerminalWidth(),
+      .selection = selection ? &*selection : nullptr};
   const auto text =
       choice.wanted()
           ? RenderChosenMetrics(choice, rules, *report, render, gating)

@@ -155,8 +155,14 @@ void OverTime::AddCount(const CountCharge& charge, std::size_t column) {
 
 // --- Segments ----------------------------------------------------------------
 
+bool OverTime::Wants(ThreadIndex thread, std::uint32_t hook_id) const {
+  if (!options_.hooks || !options_.hooks->contains(hook_id)) return false;
+  return !options_.calls || options_.calls->contains(CallKey(
+                                static_cast<std::uint32_t>(thread), hook_id));
+}
+
 void OverTime::OnSegmentBegin(const SegmentBegin& begin) {
-  if (!options_.hooks || !options_.hooks->contains(begin.hook_id)) return;
+  if (!Wants(begin.thread, begin.hook_id)) return;
   See(begin.time_ns);
   if (const auto at = IntervalAt(begin.time_ns)) ++series_.calls_[*at].calls;
   Inside& inside = inside_[static_cast<std::uint32_t>(begin.thread)];
@@ -164,10 +170,7 @@ void OverTime::OnSegmentBegin(const SegmentBegin& begin) {
 }
 
 void OverTime::OnSegment(const SegmentSpan& span) {
-  if (!options_.hooks || span.begin_inferred ||
-      !options_.hooks->contains(span.hook_id)) {
-    return;
-  }
+  if (span.begin_inferred || !Wants(span.thread, span.hook_id)) return;
   const auto found = inside_.find(static_cast<std::uint32_t>(span.thread));
   if (found == inside_.end() || found->second.open == 0) return;
   Inside& inside = found->second;

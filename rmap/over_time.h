@@ -21,6 +21,7 @@
 
 #include "absl/status/statusor.h"
 #include "logformat/trace_reader.h"
+#include "rmap/row_selection.h"
 #include "rmap/tables.h"
 #include "rmap/timeline_observer.h"
 
@@ -32,7 +33,13 @@ struct OverTimeOptions {
   std::optional<std::unordered_set<std::uint32_t>> threads;  // ThreadIndex
   // Calls of these segments, too.
   std::optional<std::unordered_set<std::uint32_t>> hooks;  // hook ids
+  // Of `hooks`, only calls of these threads: CallKey() of each pair.
+  std::optional<std::unordered_set<std::uint64_t>> calls;
 };
+
+constexpr std::uint64_t CallKey(std::uint32_t thread, std::uint32_t hook_id) {
+  return std::uint64_t{thread} << 32 | hook_id;
+}
 
 inline constexpr std::size_t kMaxIntervals = 100'000;
 
@@ -133,6 +140,7 @@ class OverTime final : public TimelineObserver {
   template <typename Add>
   void Cut(std::uint64_t begin_ns, std::uint64_t end_ns, Add add);
   void AddCount(const CountCharge& charge, std::size_t column);
+  bool Wants(ThreadIndex thread, std::uint32_t hook_id) const;
   void ChargeInside(Inside& inside, const TimeCharge& charge);
   void See(std::uint64_t time_ns);
 
@@ -150,6 +158,14 @@ std::unordered_set<std::uint32_t> ThreadsNamed(const Report& report,
                                                const std::string& glob);
 std::unordered_set<std::uint32_t> SegmentsNamed(
     const logformat::TraceInfo& info, const std::string& glob);
+
+// What `selection` selects of `report`: threads of processes, or threads, if
+// its fields are theirs; else calls of segments.
+// Errors: kInvalidArgument if the fields are of other rows; kNotFound if
+// nothing is selected.
+absl::Status AddSelected(const Report& report, const logformat::TraceInfo& info,
+                         const RowSelection& selection,
+                         OverTimeOptions& options);
 
 }  // namespace countrace::rmap
 

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_format.h"
 #include "rmap/recording_cost.h"
+#include "rmap/report_events.h"
 
 namespace countrace::rmap {
 
@@ -24,21 +25,10 @@ std::string HookName(const logformat::TraceInfo& info, std::uint32_t hook_id) {
 class Builder {
  public:
   Builder(const ReportSources& sources, Report& report)
-      : in_(sources), out_(report), plans_(PlanEvents(sources.info)) {
+      : in_(sources),
+        out_(report),
+        plans_(FillEvents(sources.info, sources.registry.gate(), report)) {
     has_kernel_ = in_.dispatches.coverage().any;
-    std::erase_if(plans_, [this](const EventPlan& plan) {
-      return !in_.registry.gate().CountsEvent(plan.name);
-    });
-    const EventSetDumps& dumps = in_.dispatches.dumps();
-    const EventSetDumps thread_dumps(in_.info.thread_sets());
-    for (const EventPlan& plan : plans_) {
-      out_.events.push_back(plan.name);
-      const bool cpu =
-          plan.cpu_event && (dumps.rotating() >> *plan.cpu_event & 1u);
-      const bool thread = plan.thread_event &&
-                          (thread_dumps.rotating() >> *plan.thread_event & 1u);
-      out_.scaled_events.push_back(cpu || thread);
-    }
     // Over all CPUs; which events any CPU counted at all.
     for (const CpuState& cpu : in_.dispatches.cpus()) {
       counted_ |= cpu.counted | cpu.counted_before;

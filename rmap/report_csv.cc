@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_format.h"
 #include "rmap/name_escape.h"
-#include "rmap/report_columns.h"
+#include "rmap/report_tables.h"
 #include "rmap/report_views.h"
 
 namespace countrace::rmap {
@@ -52,13 +52,8 @@ std::string Table(const std::vector<Column<Row>>& columns,
                   const std::vector<Row>& rows) {
   std::string out;
   for (const Column<Row>& column : columns) {
-    std::string name;
-    for (const std::string& part : column.name) {
-      if (!name.empty()) name += '.';
-      name += part;
-    }
     if (&column != columns.data()) out += ',';
-    out += Field(EscapeName(name));
+    out += Field(EscapeName(FullName(column)));
   }
   out += "\r\n";
   for (const Row& row : rows) {
@@ -73,23 +68,16 @@ std::string Table(const std::vector<Column<Row>>& columns,
 
 }  // namespace
 
-std::string RenderCsv(const Report& report, ReportBy by) {
-  switch (by) {
-    case ReportBy::kDefault:
-    case ReportBy::kProcess:
-      return Table(ProcessColumns(report), report.processes);
-    case ReportBy::kThread:
-      return Table(ThreadColumns(report), report.threads);
-    case ReportBy::kSegment:
-      return Table(SegmentColumns(report, false), report.segments);
-    case ReportBy::kPath:
-      return Table(SegmentColumns(report, true), report.segment_paths);
-    case ReportBy::kCpu:
-      return Table(CpuColumns(report), report.cpu_rows);
-    case ReportBy::kHook:
-      return Table(HookColumns(), report.hooks);
-  }
-  return "";
+std::string RenderCsv(const Report& report, ReportBy by,
+                      const RowSelection* selection) {
+  if (by == ReportBy::kDefault) by = ReportBy::kProcess;
+  std::string out;
+  VisitTables(report,
+              [&](ReportBy table, const auto& columns, const auto& rows) {
+                if (table != by) return;
+                out = Table(columns, SelectedRows(rows, selection, table));
+              });
+  return out;
 }
 
 }  // namespace countrace::rmap

@@ -3,8 +3,9 @@
 #include <type_traits>
 #include <utility>
 
-#include "rmap/report_columns.h"
+#include "rmap/report_tables.h"
 #include "rmap/report_views.h"
+#include "rmap/where/selection_json.h"
 
 namespace countrace::rmap {
 
@@ -122,31 +123,18 @@ Json DoubtObject(const BooksDoubt& doubt) {
 }
 
 // The tables that `by` asks for, each under its name in the schema.
-std::vector<std::pair<std::string, Json>> Tables(const Report& report,
-                                                 ReportBy by) {
-  const bool all = by == ReportBy::kDefault;
+std::vector<std::pair<std::string, Json>> Tables(
+    const Report& report, ReportBy by, const RowSelection* selection) {
   std::vector<std::pair<std::string, Json>> tables;
-  if (all || by == ReportBy::kProcess) {
-    tables.emplace_back("processes",
-                        Rows(ProcessColumns(report), report.processes));
-  }
-  if (all || by == ReportBy::kThread) {
-    tables.emplace_back("threads", Rows(ThreadColumns(report), report.threads));
-  }
-  if (all || by == ReportBy::kSegment) {
-    tables.emplace_back("segments",
-                        Rows(SegmentColumns(report, false), report.segments));
-  }
-  if (all || by == ReportBy::kPath) {
-    tables.emplace_back("segment_paths", Rows(SegmentColumns(report, true),
-                                              report.segment_paths));
-  }
-  if (all || by == ReportBy::kHook) {
-    tables.emplace_back("hooks", Rows(HookColumns(), report.hooks));
-  }
-  if (all || by == ReportBy::kCpu) {
-    tables.emplace_back("cpus", Rows(CpuColumns(report), report.cpu_rows));
-  }
+  VisitTables(report, [&](ReportBy table, const auto& columns,
+                          const auto& rows) {
+    if (by != ReportBy::kDefault && by != table) return;
+    if (selection != nullptr && !selection->Of(table).applies()) {
+      return;
+    }
+    tables.emplace_back(TableName(table),
+                        Rows(columns, SelectedRows(rows, selection, table)));
+  });
   return tables;
 }
 
@@ -165,9 +153,13 @@ std::string Line(const char* table, const Json& row) {
 
 }  // namespace
 
-std::string RenderJson(const Report& report, ReportBy by) {
+std::string RenderJson(const Report& report, ReportBy by,
+                       const RowSelection* selection) {
   Json root = {{"schema", kSchema}, {"trace", TraceObject(report)}};
-  for (auto& [name, rows] : Tables(report, by)) root[name] = std::move(rows);
+  if (selection != nullptr) root["where"] = where::SelectionObject(*selection);
+  for (auto& [name, rows] : Tables(report, by, selection)) {
+    root[name] = std::move(rows);
+  }
   Json books = Json::object();
   for (const BooksRow& row : BooksRows(report)) {
     Json account = RowObject(BooksColumns(), row);
@@ -181,11 +173,15 @@ std::string RenderJson(const Report& report, ReportBy by) {
   return Dump(root, 1) + "\n";
 }
 
-std::string RenderJsonLines(const Report& report, ReportBy by) {
+std::string RenderJsonLines(const Report& report, ReportBy by,
+                            const RowSelection* selection) {
   Json trace = {{"schema", kSchema}};
   trace.update(TraceObject(report));
   std::string out = Line("trace", trace);
-  for (const auto& [name, rows] : Tables(report, by)) {
+  if (selection != nullptr) {
+    out += Line("where", where::SelectionObject(*selection));
+  }
+  for (const auto& [name, rows] : Tables(report, by, selection)) {
     for (const Json& row : rows) out += Line(name.c_str(), row);
   }
   for (const BooksRow& row : BooksRows(report)) {

@@ -9,11 +9,11 @@ std::string RenderReport(const Report& report, const RenderOptions& options) {
     case ReportFormat::kText:
       return RenderText(report, options);
     case ReportFormat::kJson:
-      return RenderJson(report, options.by);
+      return RenderJson(report, options.by, options.selection);
     case ReportFormat::kJsonLines:
-      return RenderJsonLines(report, options.by);
+      return RenderJsonLines(report, options.by, options.selection);
     case ReportFormat::kCsv:
-      return RenderCsv(report, options.by);
+      return RenderCsv(report, options.by, options.selection);
   }
   return "";
 }

@@ -7,13 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "rmap/row_selection.h"
 #include "rmap/tables.h"
 
 namespace countrace::rmap {
 
 enum class ReportFormat { kText, kJson, kJsonLines, kCsv };
 // kDefault: summary, processes, segments, books, loss.
-enum class ReportBy {
+enum class ReportBy : int {
   kDefault,
   kProcess,
   kThread,
@@ -29,6 +30,8 @@ struct RenderOptions {
   std::size_t max_rows = 20;  // text only; 0 = all. Cut rows are said.
   bool color = false;
   std::size_t width = 100;  // columns of the terminal
+  // Rows to show; null: all. The table of `by` must apply, if it is one.
+  const RowSelection* selection = nullptr;
 };
 
 // Names from the trace are escaped: control characters, ESC and bidi marks

@@ -10,6 +10,7 @@
 #include "rmap/report_columns.h"
 #include "rmap/report_views.h"
 #include "rmap/text_table.h"
+#include "rmap/where/selection_text.h"
 
 namespace countrace::rmap {
 
@@ -86,17 +87,56 @@ class TextReport {
 
   std::string Render() {
     Summary();
-    switch (options_.by) {
+    const std::vector<ReportBy> tables = Tables();
+    for (const ReportBy table : tables) {
+      if (Applies(table)) RenderTable(table);
+    }
+    if (options_.selection != nullptr) {
+      out_ += where::SelectionText(*options_.selection, tables, options_);
+    }
+    if (options_.by == ReportBy::kDefault) BooksTable();
+    LossLines();
+    return std::move(out_);
+  }
+
+ private:
+  bool Applies(ReportBy table) const {
+    return options_.selection == nullptr ||
+           options_.selection->Of(table).applies();
+  }
+
+  // Of what is asked for; also those that a selection leaves out.
+  std::vector<ReportBy> Tables() const {
+    if (options_.by != ReportBy::kDefault) return {options_.by};
+    const std::vector<ReportBy> usual = {ReportBy::kProcess, ReportBy::kPath};
+    if (std::any_of(usual.begin(), usual.end(),
+                    [this](ReportBy table) { return Applies(table); })) {
+      return usual;
+    }
+    // Nobody selects rows in order not to see them.
+    std::vector<ReportBy> others;
+    for (const auto& [table, selected] : options_.selection->tables) {
+      if (selected.applies()) others.push_back(table);
+    }
+    return others;
+  }
+
+  template <typename Row>
+  std::vector<Row> Selected(const std::vector<Row>& rows,
+                            ReportBy table) const {
+    return SelectedRows(rows, options_.selection, table);
+  }
+
+  void RenderTable(ReportBy table) {
+    switch (table) {
       case ReportBy::kDefault:
-        Processes();
-        Paths();
-        BooksTable();
         break;
       case ReportBy::kProcess:
         Processes();
         break;
       case ReportBy::kThread:
-        Table("THREADS", ThreadColumns(report_), report_.threads);
+        Table("THREADS", ThreadColumns(report_),
+              Selected(report_.threads, table));
         break;
       case ReportBy::kSegment:
         Segments();
@@ -105,17 +145,14 @@ class TextReport {
         Paths();
         break;
       case ReportBy::kCpu:
-        Table("CPUS", CpuColumns(report_), report_.cpu_rows);
+        Table("CPUS", CpuColumns(report_), Selected(report_.cpu_rows, table));
         break;
       case ReportBy::kHook:
-        Table("HOOKS", HookColumns(), report_.hooks);
+        Table("HOOKS", HookColumns(), Selected(report_.hooks, table));
         break;
     }
-    LossLines();
-    return std::move(out_);
   }
 
- private:
   void Summary() {
     const char* scope = report_.scope == "system"    ? "whole system"
                         : report_.scope == "command" ? "one command"
@@ -311,10 +348,9 @@ class TextReport {
   }
 
   void Processes() {
-    const auto& rows = report_.processes;
-    if (rows.empty()) return;
     std::uint64_t all = 0;
-    for (const ProcessRow& row : rows) all += row.on_cpu_ns.value_or(0);
+    for (const ProcessRow& row : report_.processes)
+      all += row.on_cpu_ns.value_or(0);
     std::vector<Column<ProcessRow>> columns = ProcessColumns(report_);
     const auto on_cpu = std::find_if(
         columns.begin(), columns.end(),
@@ -327,7 +363,8 @@ class TextReport {
                                   if (!row.on_cpu_ns) return std::monostate();
                                   return FormatShare(*row.on_cpu_ns, all);
                                 }});
-    Table("PROCESSES", columns, rows);
+    Table("PROCESSES", columns,
+          Selected(report_.processes, ReportBy::kProcess));
   }
 
   // Columns of the two segment tables; the name comes last, so that it may be
@@ -392,10 +429,10 @@ class TextReport {
   }
 
   // Segments of whose time the hooks themselves are a good part.
-  void SegmentRemarks() {
+  void SegmentRemarks(const std::vector<SegmentRow>& rows) {
     constexpr std::size_t kNamed = 5;
     std::size_t found = 0;
-    for (const SegmentRow& row : report_.segments) {
+    for (const SegmentRow& row : rows) {
       const std::uint64_t all = row.wall.incl;
       if (!row.recording_ns || *row.recording_ns * 10 <= all) continue;
       if (++found > kNamed) continue;
@@ -411,22 +448,35 @@ class TextReport {
   }
 
   void Segments() {
-    SegmentTable("SEGMENTS", report_.segments, /*grouped=*/false,
+    const auto rows = Selected(report_.segments, ReportBy::kSegment);
+    SegmentTable("SEGMENTS", rows, /*grouped=*/false,
                  [](const SegmentRow& row) {
                    return EscapeName(row.segment) + "  " +
                           ProcessName(row.comm, row.pid);
                  });
-    SegmentRemarks();
+    SegmentRemarks(rows);
   }
 
   void Paths() {
+    const auto rows = Selected(report_.segment_paths, ReportBy::kPath);
+    // Of some, the rows around them do not show where they were called.
+    const bool whole = options_.selection == nullptr;
     SegmentTable(
-        "SEGMENTS by call path", report_.segment_paths,
-        /*grouped=*/true, [](const SegmentRow& row) {
+        "SEGMENTS by call path", rows, /*grouped=*/true,
+        [whole](const SegmentRow& row) {
+          if (!whole) return JoinedPath(row.path);
           const std::size_t depth = row.path.empty() ? 0 : row.path.size() - 1;
           return std::string(2 * std::min<std::size_t>(depth, 32), ' ') +
                  EscapeName(row.segment);
         });
+  }
+
+  static std::string JoinedPath(const std::vector<std::string>& path) {
+    std::string joined;
+    for (const std::string& name : path) {
+      joined += (joined.empty() ? "" : " > ") + EscapeName(name);
+    }
+    return joined;
   }
 
   void BooksTable() {

@@ -13,11 +13,14 @@ namespace countrace::rmap {
 std::string RenderText(const Report& report, const RenderOptions& options);
 // `countrace.report/1`; kDefault: every table, else that one with its trace,
 // books and loss.
-std::string RenderJson(const Report& report, ReportBy by);
+std::string RenderJson(const Report& report, ReportBy by,
+                       const RowSelection* selection);
 // The same as one object a line, each with "table" first.
-std::string RenderJsonLines(const Report& report, ReportBy by);
+std::string RenderJsonLines(const Report& report, ReportBy by,
+                            const RowSelection* selection);
 // One table, RFC 4180 with a header line; kDefault: processes.
-std::string RenderCsv(const Report& report, ReportBy by);
+std::string RenderCsv(const Report& report, ReportBy by,
+                      const RowSelection* selection);
 
 }  // namespace countrace::rmap
 

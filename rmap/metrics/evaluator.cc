@@ -81,17 +81,22 @@ MetricValue Evaluator::Value(std::size_t rule, Scope scope, std::size_t row) {
 }
 
 MetricStatistics Evaluator::Statistics(std::size_t rule, Scope scope) {
+  std::vector<std::size_t> rows(RowCount(scope));
+  std::iota(rows.begin(), rows.end(), std::size_t{0});
+  return Statistics(rule, scope, rows);
+}
+
+MetricStatistics Evaluator::Statistics(std::size_t rule, Scope scope,
+                                       const std::vector<std::size_t>& rows) {
   const MetricUnit& unit = rules_.rules()[rule].unit;
+  std::vector<Where> places;
+  for (const std::size_t row : rows) places.push_back({0, scope, row});
   const auto of = [&](Statistic statistic, const MetricUnit& shown) {
-    Node node;
-    node.operation = Operation::kStatistic;
-    node.statistic = statistic;
-    node.qualifier = ScopeName(scope);
     Binding binding;
     binding.kind = Binding::Kind::kMetric;
     binding.rule = rule;
     binding.scope = scope;
-    return Shown(StatisticOf(node, binding, {}), shown);
+    return Shown(StatisticOver(statistic, binding, places), shown);
   };
   return {of(Statistic::kCount, MetricUnit{}), of(Statistic::kMean, unit),
           of(Statistic::kStddev, unit),        of(Statistic::kMin, unit),
@@ -228,6 +233,13 @@ const Evaluator::Outcome& Evaluator::StatisticOf(const Node& node,
       rows.push_back({where.trace, binding.scope, i});
     }
   }
+  return statistics_.emplace(key, StatisticOver(node.statistic, binding, rows))
+      .first->second;
+}
+
+Evaluator::Outcome Evaluator::StatisticOver(Statistic statistic,
+                                            const Binding& binding,
+                                            const std::vector<Where>& rows) {
   std::vector<Outcome> outcomes;
   outcomes.reserve(rows.size());
   for (const Where& row : rows) {
@@ -239,13 +251,13 @@ const Evaluator::Outcome& Evaluator::StatisticOf(const Node& node,
   for (const Outcome& outcome : outcomes) {
     if (outcome.estimate) values.push_back(&*outcome.estimate);
   }
-  Outcome reduced = Reduced(node.statistic, values);
+  Outcome reduced = Reduced(statistic, values);
   // No row has it: say what the rows lack.
   if (!reduced.estimate && !outcomes.empty()) {
     reduced.needs = outcomes[0].needs;
     reduced.reason = outcomes[0].reason;
   }
-  return statistics_.emplace(key, std::move(reduced)).first->second;
+  return reduced;
 }
 
 Evaluator::Outcome Evaluator::Reduced(

@@ -52,6 +52,9 @@ class Evaluator {
   // Requires: the rule has the scope; row < RowCount(scope).
   MetricValue Value(std::size_t rule, Scope scope, std::size_t row);
   MetricStatistics Statistics(std::size_t rule, Scope scope);
+  // Over some rows of the table only.
+  MetricStatistics Statistics(std::size_t rule, Scope scope,
+                              const std::vector<std::size_t>& rows);
   std::size_t RowCount(Scope scope) const { return inputs_[0].RowCount(scope); }
 
  private:
@@ -73,6 +76,8 @@ class Evaluator {
   Outcome InputOf(const Binding& binding, const Where& where);
   const Outcome& StatisticOf(const Node& node, const Binding& binding,
                              const Where& where);
+  Outcome StatisticOver(Statistic statistic, const Binding& binding,
+                        const std::vector<Where>& rows);
   static Outcome Reduced(Statistic statistic,
                          const std::vector<const Estimate*>& values);
   static Outcome Applied(const Node& node, const Expression& formula,

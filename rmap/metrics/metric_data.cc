@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "rmap/metrics/metric_rows.h"
 #include "rmap/name_escape.h"
+#include "rmap/where/selection_json.h"
 
 namespace countrace::rmap::metrics {
 namespace {
@@ -67,7 +68,8 @@ Json StatisticsObject(const MetricReport& metrics, Scope scope) {
   for (const std::size_t index : metrics.chosen) {
     const Rule& rule = metrics.rules->rules()[index];
     if (!Has(rule.scopes, scope)) continue;
-    const MetricStatistics s = metrics.evaluator->Statistics(index, scope);
+    const MetricStatistics s =
+        metrics.evaluator->Statistics(index, scope, ShownRows(metrics, scope));
     object[rule.text.name] = {
         {"count", ValueObject(s.count)},   {"mean", ValueObject(s.mean)},
         {"stddev", ValueObject(s.stddev)}, {"min", ValueObject(s.min)},
@@ -135,6 +137,9 @@ std::string RowName(const Report& report, Scope scope, std::size_t row) {
 
 std::string RenderMetricsJson(const MetricReport& metrics) {
   Json root = {{"schema", kSchema}, {"trace", TraceObject(*metrics.report)}};
+  if (metrics.selection != nullptr) {
+    root["where"] = where::SelectionObject(*metrics.selection);
+  }
   Json rules = Json::array();
   for (const std::size_t index : metrics.chosen) {
     rules.push_back(RuleObject(metrics.rules->rules()[index]));
@@ -142,10 +147,9 @@ std::string RenderMetricsJson(const MetricReport& metrics) {
   root["rules"] = std::move(rules);
   Json tables = Json::object(), statistics = Json::object();
   for (const Scope scope : kAllScopes) {
-    if (!Has(metrics.scopes, scope)) continue;
+    if (!Has(metrics.scopes, scope) || !IsShown(metrics, scope)) continue;
     Json rows = Json::array();
-    const std::size_t count = metrics.evaluator->RowCount(scope);
-    for (std::size_t row = 0; row < count; ++row) {
+    for (const std::size_t row : ShownRows(metrics, scope)) {
       rows.push_back(RowObject(metrics, scope, row));
     }
     tables[ScopeName(scope)] = std::move(rows);
@@ -162,13 +166,15 @@ std::string RenderMetricsJsonLines(const MetricReport& metrics) {
   Json schema = {{"schema", kSchema}};
   schema.update(TraceObject(*metrics.report));
   std::string out = Line("meta", schema);
+  if (metrics.selection != nullptr) {
+    out += Line("where", where::SelectionObject(*metrics.selection));
+  }
   for (const std::size_t index : metrics.chosen) {
     out += Line("rules", RuleObject(metrics.rules->rules()[index]));
   }
   for (const Scope scope : kAllScopes) {
-    if (!Has(metrics.scopes, scope)) continue;
-    const std::size_t count = metrics.evaluator->RowCount(scope);
-    for (std::size_t row = 0; row < count; ++row) {
+    if (!Has(metrics.scopes, scope) || !IsShown(metrics, scope)) continue;
+    for (const std::size_t row : ShownRows(metrics, scope)) {
       out += Line(ScopeName(scope), RowObject(metrics, scope, row));
     }
   }
@@ -179,9 +185,8 @@ std::string RenderMetricsCsv(const MetricReport& metrics) {
   std::string out =
       "table,row,metric,unit,value,quality,stderr,lo,hi,absent\r\n";
   for (const Scope scope : kAllScopes) {
-    if (!Has(metrics.scopes, scope)) continue;
-    const std::size_t count = metrics.evaluator->RowCount(scope);
-    for (std::size_t row = 0; row < count; ++row) {
+    if (!Has(metrics.scopes, scope) || !IsShown(metrics, scope)) continue;
+    for (const std::size_t row : ShownRows(metrics, scope)) {
       const std::string name = RowName(*metrics.report, scope, row);
       for (const std::size_t index : metrics.chosen) {
         const Rule& rule = metrics.rules->rules()[index];

@@ -11,6 +11,7 @@
 #include "rmap/metrics/metric_rows.h"
 #include "rmap/name_escape.h"
 #include "rmap/text_table.h"
+#include "rmap/where/selection_text.h"
 
 namespace countrace::rmap::metrics {
 namespace {
@@ -60,6 +61,7 @@ class TextMetrics {
     for (const Scope scope : kAllScopes) {
       if (Has(metrics_.scopes, scope)) Table(scope);
     }
+    Selection();
     if (!nowhere_.empty()) {
       if (!out_.empty()) out_ += "\n";
       for (const auto& [rule, line] : nowhere_) out_ += line;
@@ -84,6 +86,17 @@ class TextMetrics {
     out_ += options_.color ? "\x1b[1m" + title + "\x1b[0m\n" : title + "\n";
   }
 
+  void Selection() {
+    if (metrics_.selection == nullptr) return;
+    std::vector<ReportBy> tables;
+    for (const Scope scope : kAllScopes) {
+      if (scope != Scope::kTrace && Has(metrics_.scopes, scope)) {
+        tables.push_back(TableOf(scope));
+      }
+    }
+    out_ += where::SelectionText(*metrics_.selection, tables, options_);
+  }
+
   std::string Cell(std::size_t rule, const MetricValue& value) {
     inexact_ |= value.value && value.quality != Quality::kExact;
     return FormatMetric(value, metrics_.rules->rules()[rule].unit);
@@ -91,8 +104,8 @@ class TextMetrics {
 
   void Table(Scope scope) {
     std::vector<std::size_t> shown, gone;
-    const std::size_t rows = metrics_.evaluator->RowCount(scope);
-    if (rows == 0) return;
+    const std::vector<std::size_t> rows = ShownRows(metrics_, scope);
+    if (rows.empty()) return;
     for (const std::size_t rule : metrics_.chosen) {
       if (!Has(metrics_.rules->rules()[rule].scopes, scope) ||
           nowhere_.count(rule) != 0) {
@@ -120,8 +133,7 @@ class TextMetrics {
   }
 
   bool HasAnyValue(std::size_t rule, Scope scope) {
-    const std::size_t rows = metrics_.evaluator->RowCount(scope);
-    for (std::size_t row = 0; row < rows; ++row) {
+    for (const std::size_t row : ShownRows(metrics_, scope)) {
       if (metrics_.evaluator->Value(rule, scope, row).value) return true;
     }
     return false;
@@ -134,7 +146,7 @@ class TextMetrics {
           metrics_.rules->rules()[rule].scopes & metrics_.scopes;
       std::string line;
       for (const Scope scope : kAllScopes) {
-        if (!Has(scopes, scope) || metrics_.evaluator->RowCount(scope) == 0) {
+        if (!Has(scopes, scope) || ShownRows(metrics_, scope).empty()) {
           continue;
         }
         if (HasAnyValue(rule, scope)) {
@@ -164,12 +176,13 @@ class TextMetrics {
     out_ += table.Render(options_.width, options_.color);
   }
 
-  void Grid(Scope scope, std::size_t rows,
+  void Grid(Scope scope, const std::vector<std::size_t>& rows,
             const std::vector<std::size_t>& shown) {
-    const std::size_t limit =
-        options_.max_rows == 0 ? rows : std::min(rows, options_.max_rows);
+    const std::size_t limit = options_.max_rows == 0
+                                  ? rows.size()
+                                  : std::min(rows.size(), options_.max_rows);
     TextTable table;
-    for (const RowKey& key : KeysOf(*metrics_.report, scope, 0)) {
+    for (const RowKey& key : KeysOf(*metrics_.report, scope, rows[0])) {
       const bool number = std::holds_alternative<std::int64_t>(key.value);
       table.AddColumn(key.name == "comm" ? "command" : key.name,
                       number ? Align::kRight : Align::kLeft);
@@ -179,7 +192,8 @@ class TextMetrics {
       table.AddColumn(metrics_.rules->rules()[rule].text.name, Align::kRight,
                       !std::exchange(first, false));
     }
-    for (std::size_t row = 0; row < limit; ++row) {
+    for (std::size_t i = 0; i < limit; ++i) {
+      const std::size_t row = rows[i];
       std::vector<std::string> cells;
       for (const RowKey& key : KeysOf(*metrics_.report, scope, row)) {
         cells.push_back(KeyText(key));
@@ -191,14 +205,15 @@ class TextMetrics {
       table.AddRow(std::move(cells));
     }
     out_ += table.Render(options_.width, options_.color);
-    if (limit < rows) {
+    if (limit < rows.size()) {
       out_ += absl::StrFormat("  (%s more rows not shown)\n",
-                              FormatCount(rows - limit));
+                              FormatCount(rows.size() - limit));
     }
-    if (rows > 1) Statistics(scope, shown);
+    if (rows.size() > 1) Statistics(scope, rows, shown);
   }
 
-  void Statistics(Scope scope, const std::vector<std::size_t>& shown) {
+  void Statistics(Scope scope, const std::vector<std::size_t>& rows,
+                  const std::vector<std::size_t>& shown) {
     TextTable table;
     table.AddColumn(absl::StrFormat("over each %s", ScopeName(scope)),
                     Align::kLeft);
@@ -207,7 +222,8 @@ class TextMetrics {
       table.AddColumn(name, Align::kRight);
     }
     for (const std::size_t rule : shown) {
-      const MetricStatistics s = metrics_.evaluator->Statistics(rule, scope);
+      const MetricStatistics s =
+          metrics_.evaluator->Statistics(rule, scope, rows);
       table.AddRow({metrics_.rules->rules()[rule].text.name,
                     FormatMetric(s.count, {}), Cell(rule, s.mean),
                     Cell(rule, s.stddev), Cell(rule, s.min), Cell(rule, s.p50),
@@ -224,6 +240,23 @@ class TextMetrics {
 };
 
 }  // namespace
+
+bool IsShown(const MetricReport& metrics, Scope scope) {
+  return metrics.selection == nullptr || scope == Scope::kTrace ||
+         metrics.selection->Of(TableOf(scope)).applies();
+}
+
+std::vector<std::size_t> ShownRows(const MetricReport& metrics, Scope scope) {
+  std::vector<std::size_t> rows;
+  if (!IsShown(metrics, scope)) return rows;
+  const bool all = metrics.selection == nullptr || scope == Scope::kTrace;
+  for (std::size_t row = 0; row < metrics.evaluator->RowCount(scope); ++row) {
+    if (all || metrics.selection->Of(TableOf(scope)).rows[row]) {
+      rows.push_back(row);
+    }
+  }
+  return rows;
+}
 
 std::string FormatMetric(const MetricValue& value, const MetricUnit& unit) {
   if (!value.value) return "-";

@@ -24,7 +24,14 @@ struct MetricReport {
   Evaluator* evaluator = nullptr;
   std::vector<std::size_t> chosen;  // indexes of rules, in order of output
   ScopeSet scopes = kEveryScope;    // tables of the output
+  const RowSelection* selection = nullptr;  // null: every row
 };
+
+// Indexes of the rows to show of a table; that of the trace has its one row
+// whatever is selected.
+std::vector<std::size_t> ShownRows(const MetricReport& metrics, Scope scope);
+// False: a selection leaves the table out.
+bool IsShown(const MetricReport& metrics, Scope scope);
 
 // Uses format, max_rows, color and width of `options`.
 std::string RenderMetrics(const MetricReport& metrics,

@@ -34,4 +34,22 @@ std::vector<RowKey> KeysOf(const Report& report, Scope scope, std::size_t row) {
   return {};
 }
 
+ReportBy TableOf(Scope scope) {
+  switch (scope) {
+    case Scope::kTrace:
+      return ReportBy::kDefault;
+    case Scope::kProcess:
+      return ReportBy::kProcess;
+    case Scope::kThread:
+      return ReportBy::kThread;
+    case Scope::kSegment:
+      return ReportBy::kSegment;
+    case Scope::kPath:
+      return ReportBy::kPath;
+    case Scope::kCpu:
+      return ReportBy::kCpu;
+  }
+  return ReportBy::kDefault;
+}
+
 }  // namespace countrace::rmap::metrics

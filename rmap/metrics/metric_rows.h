@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "rmap/metrics/quantities.h"
+#include "rmap/report_render.h"
 #include "rmap/tables.h"
 
 namespace countrace::rmap::metrics {
@@ -21,6 +22,9 @@ struct RowKey {
 // The same names for each row of a table; none for the trace.
 // Requires: row is one of the table.
 std::vector<RowKey> KeysOf(const Report& report, Scope scope, std::size_t row);
+
+// The table of the report that has these rows; kDefault for the trace.
+ReportBy TableOf(Scope scope);
 
 }  // namespace countrace::rmap::metrics
 

@@ -131,6 +131,10 @@ class WrongUsage(InFolder):
              "\n  (cycles\n         ^\n"),
             (["report", "--with", "a=b.ctf"], "--metric"),
             (["report", "--rules", "gone.toml"], "gone.toml"),
+            (["report", "--where", "comm = 'x'"], "--where:1:6", "write ==",
+             "\n  comm = 'x'\n       ^\n"),
+            (["report", "--by", "time", "--where", "pid == 1", "--process",
+              "x"], "--where", "--process"),
             (["record", "-p", "x"], "-p x", "process id"),
             (["record", "-p", "0"], "-p 0", "process id"),
             (["record", "-a", "-p", "1"], "-a", "-p"),
@@ -421,6 +425,81 @@ class Traces(InFolder):
                     if output == "jsonl":
                         for line in done.stdout.splitlines():
                             json.loads(line)
+
+    def where(self, expression, *arguments):
+        done = run("report", "--format", "json", "--where", expression,
+                   *arguments, "hello.ctf")
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+        return json.loads(done.stdout)
+
+    def test_where_shows_the_rows_of_which_it_is_true(self):
+        whole = json.loads(
+            run("report", "--format", "json", "hello.ctf").stdout)
+        wall = whole["segments"][0]["wall_ns"]["incl"]
+        some = self.where('segment =~ "^hello:" && calls == 100 && '
+                          f"wall_ns <= {wall / 1e6:.6f}ms")
+        self.assertEqual(whole["segments"], some["segments"])
+        self.assertEqual(whole["segment_paths"], some["segment_paths"])
+        self.assertNotIn("processes", some)
+        tables = some["where"]["tables"]
+        self.assertEqual(["segment", "calls", "wall_ns"],
+                         tables["processes"]["missing"])
+        self.assertEqual({"selected": wall, "total": wall, "of": "rows"},
+                         tables["segments"]["shares"]["wall_ns.excl"])
+        self.assertEqual(whole["books"], some["books"])
+        none = self.where(f"wall_ns.incl > {wall}", "--by", "segment")
+        self.assertEqual([], none["segments"])
+        self.assertEqual({"selected": 0, "total": wall, "of": "rows"},
+                         none["where"]["tables"]["segments"]["shares"]
+                         ["wall_ns.excl"])
+        # The trace has no kernel records: on-CPU time is not known, neither
+        # more than nothing nor not.
+        for unknown in ("on_cpu_ns >= 0", "!(on_cpu_ns >= 0)"):
+            self.assertEqual([], self.where(unknown)["processes"])
+
+    def test_where_works_with_metrics_and_over_time(self):
+        found = self.where('segment == "hello:work"', "--metric",
+                           "x = wall_ns / calls")
+        self.assertEqual(["hello:work"], [row["segment"] for row in
+                                          found["tables"]["segment"]])
+        self.assertNotIn("process", found["tables"])
+        self.assertEqual(
+            1, found["statistics"]["segment"]["x"]["count"]["value"])
+        none = self.where('segment == "nobody"', "--metric",
+                          "x = wall_ns / calls")
+        self.assertEqual([], none["tables"]["segment"])
+        everything, some = (json.loads(run(
+            "report", "--by", "time", "--format", "json", *choice,
+            "hello.ctf").stdout)["intervals"] for choice in (
+                ["--segment", "hello:work"],
+                ["--where", "segment =~ 'work$' && calls >= 100"]))
+        calls = [row["segments"]["calls"] for row in some]
+        self.assertEqual(100, sum(calls))
+        self.assertEqual([row["segments"]["calls"] for row in everything],
+                         calls)
+        done = run("report", "--by", "phase", "--where", "comm != ''",
+                   "hello.ctf")
+        self.assertEqual(0, done.returncode, done.stderr)
+        done = run("report", "--by", "time", "--where", "pid == 0",
+                   "hello.ctf")
+        self.assertEqual(1, done.returncode)
+        self.assertIn("selects no process", done.stderr)
+
+    def test_where_names_what_there_is(self):
+        done = run("report", "--where", "com == 'x'", "hello.ctf")
+        self.assertEqual((2, ""), (done.returncode, done.stdout))
+        self.assertIn("--where:1:1: unknown field `com`; did you mean `comm`?"
+                      "\n  com == 'x'\n  ^\nfields of processes: pid, comm,",
+                      done.stderr)
+        done = run("report", "--by", "thread", "--where", "calls > 1",
+                   "hello.ctf")
+        self.assertEqual(2, done.returncode)
+        self.assertIn("rows of threads have no field `calls`", done.stderr)
+        # CSV is one table: that of processes, if no other is asked for.
+        done = run("report", "--format", "csv", "--where", "calls > 1",
+                   "hello.ctf")
+        self.assertEqual(2, done.returncode)
+        self.assertIn("rows of processes have no field", done.stderr)
 
     def metrics(self, *arguments):
         done = run("report", "--format", "json", *arguments, "hello.ctf")

@@ -1,0 +1,116 @@
+#include "rmap/where/row_fields.h"
+
+#include "absl/strings/str_format.h"
+#include "rmap/name_escape.h"
+#include "rmap/report_tables.h"
+
+namespace countrace::rmap::where {
+namespace {
+
+FieldType TypeOf(Unit unit) {
+  switch (unit) {
+    case Unit::kNone:
+    case Unit::kQuality:
+      return FieldType::kText;
+    case Unit::kNanoseconds:
+      return FieldType::kTime;
+    case Unit::kId:
+    case Unit::kCount:
+      break;
+  }
+  return FieldType::kNumber;
+}
+
+constexpr std::size_t kListWidth = 78;
+
+// Up to its last dot; of those that have more than one, the others are listed
+// behind it: "wall_ns.(incl, excl)".
+std::string_view GroupOf(const std::string& name) {
+  const std::size_t dot = name.rfind('.');
+  return std::string_view(name).substr(0, dot == name.npos ? 0 : dot + 1);
+}
+
+std::vector<std::string> ListNames(const std::vector<Field>& fields) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < fields.size();) {
+    const std::string_view group = GroupOf(fields[i].name);
+    std::size_t end = i + 1;
+    while (end < fields.size() && !group.empty() &&
+           GroupOf(fields[end].name) == group) {
+      ++end;
+    }
+    if (end - i == 1 || group == "counts.") {
+      for (; i < end; ++i) names.push_back(EscapeName(fields[i].name));
+      continue;
+    }
+    const std::size_t begin = i;
+    for (; i < end; ++i) {
+      std::string name = EscapeName(fields[i].name.substr(group.size()));
+      if (i == begin) name = EscapeName(group) + "(" + name;
+      if (i + 1 == end) name += ")";
+      names.push_back(std::move(name));
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+const char* FieldTypeName(FieldType type) {
+  switch (type) {
+    case FieldType::kText:
+      return "a text";
+    case FieldType::kNumber:
+      return "a number";
+    case FieldType::kTime:
+      return "a time";
+  }
+  return "";
+}
+
+std::vector<TableFields> FieldsOf(const Report& report) {
+  std::vector<TableFields> tables;
+  VisitTables(
+      report, [&](ReportBy table, const auto& columns, const auto& /*rows*/) {
+        TableFields& fields = tables.emplace_back();
+        fields.table = table;
+        for (const auto& column : columns) {
+          fields.fields.push_back({FullName(column), TypeOf(column.unit)});
+        }
+      });
+  return tables;
+}
+
+std::optional<std::size_t> FindField(const TableFields& table,
+                                     std::string_view name) {
+  const std::string plain(name);
+  for (const std::string& wanted : {plain, plain + ".incl", "counts." + plain,
+                                    "counts." + plain + ".incl"}) {
+    for (std::size_t i = 0; i < table.fields.size(); ++i) {
+      if (table.fields[i].name == wanted) return i;
+    }
+  }
+  return std::nullopt;
+}
+
+std::string ListFields(const std::vector<TableFields>& tables) {
+  std::string out;
+  for (const TableFields& table : tables) {
+    std::string line = absl::StrFormat("fields of %s:", TableName(table.table));
+    const char* separator = " ";
+    for (const std::string& name : ListNames(table.fields)) {
+      if (line.size() + 2 + DisplayColumns(name) > kListWidth) {
+        out += line + ",\n";
+        line = "   ";
+        separator = " ";
+      }
+      line += separator + name;
+      separator = ", ";
+    }
+    out += line + "\n";
+  }
+  if (!out.empty()) out.pop_back();
+  return out;
+}
+
+}  // namespace countrace::rmap::where

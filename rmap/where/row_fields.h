@@ -1,0 +1,44 @@
+// The fields that `--where` knows: the columns of each table, by their names in
+// JSON and CSV.
+#ifndef COUNTRACE_RMAP_WHERE_ROW_FIELDS_H_
+#define COUNTRACE_RMAP_WHERE_ROW_FIELDS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rmap/report_render.h"
+#include "rmap/tables.h"
+
+namespace countrace::rmap::where {
+
+enum class FieldType : std::uint8_t { kText, kNumber, kTime };
+const char* FieldTypeName(FieldType type);
+
+struct Field {
+  std::string name;  // "wall_ns.incl"
+  FieldType type{};
+};
+
+struct TableFields {
+  ReportBy table{};
+  std::vector<Field> fields;  // in the order of the table's columns
+};
+
+// Of a report that may have no rows: its events say which counts there are.
+std::vector<TableFields> FieldsOf(const Report& report);
+
+// Index of a field by its name, or, of a pair, without its ".incl"; of an
+// event's count without its "counts.".
+std::optional<std::size_t> FindField(const TableFields& table,
+                                     std::string_view name);
+
+// Paragraphs of at most 78 columns: every name, table by table.
+std::string ListFields(const std::vector<TableFields>& tables);
+
+}  // namespace countrace::rmap::where
+
+#endif  // COUNTRACE_RMAP_WHERE_ROW_FIELDS_H_

@@ -1,0 +1,54 @@
+// How much of the total the selected rows of a table are.
+#ifndef COUNTRACE_RMAP_WHERE_SELECTED_SHARES_H_
+#define COUNTRACE_RMAP_WHERE_SELECTED_SHARES_H_
+
+#include <string>
+#include <vector>
+
+#include "rmap/report_tables.h"
+#include "rmap/row_selection.h"
+
+namespace countrace::rmap::where {
+
+// True for columns that add up over the rows of `table` without counting
+// anything twice: of segments, what is theirs alone. `time_is_wall`: no on-CPU
+// time is known.
+bool AddsUp(ReportBy table, const std::vector<std::string>& column,
+            bool time_is_wall);
+
+// Totals from the books, where there is one.
+void UseBooks(const Report& report, TableSelection& selection);
+
+// Fills in `selection.shares`. Requires: `selection.rows` is of `rows`.
+template <typename Row>
+void AddShares(const Report& report, ReportBy table,
+               const std::vector<Column<Row>>& columns,
+               const std::vector<Row>& rows, TableSelection& selection) {
+  bool time_is_wall = false;
+  if constexpr (requires(const Row& row) { row.on_cpu; }) {
+    time_is_wall = true;
+    for (const Row& row : rows) time_is_wall &= !row.on_cpu.has_value();
+  }
+  for (const Column<Row>& column : columns) {
+    if (!AddsUp(table, column.name, time_is_wall)) continue;
+    SelectedShare share;
+    share.is_event = column.name.front() == "counts";
+    share.name = share.is_event ? column.name[1] : FullName(column);
+    share.is_time = column.unit == Unit::kNanoseconds;
+    bool known = false;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const Cell cell = column.value(rows[i]);
+      const auto* value = std::get_if<std::uint64_t>(&cell);
+      if (value == nullptr) continue;
+      known = true;
+      share.total += *value;
+      if (selection.rows[i]) share.selected += *value;
+    }
+    if (known) selection.shares.push_back(share);
+  }
+  UseBooks(report, selection);
+}
+
+}  // namespace countrace::rmap::where
+
+#endif  // COUNTRACE_RMAP_WHERE_SELECTED_SHARES_H_

@@ -1,0 +1,299 @@
+#include "rmap/where/where_expression.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "rmap/metrics/expression_tokens.h"
+#include "rmap/name_escape.h"
+
+namespace countrace::rmap::where {
+namespace {
+
+using metrics::Token;
+using metrics::TokenKind;
+using metrics::TokenRules;
+using metrics::Tokens;
+
+// Also signs that only stand in errors, which can then say more.
+constexpr std::string_view kSigns[] = {"==", "!=", "<=", ">=", "=~", "!~",
+                                       "&&", "||", "<",  ">",  "!",  "(",
+                                       ")",  "-",  "=",  "&",  "|"};
+// Names of events, "page-faults:u", and of columns, "wall_ns.incl".
+constexpr TokenRules kRules = {
+    .word_signs = ".:-", .signs = kSigns, .escapes = true};
+
+constexpr const char* kComparisons[] = {
+    "==", "!=", "<", "<=", ">", ">=", "=~", "!~"};
+
+const metrics::SourcePlace& Place() {
+  static const auto* const place = new metrics::SourcePlace{"--where", 1, 1};
+  return *place;
+}
+
+std::string Unescaped(std::string_view raw, char quote) {
+  std::string text;
+  for (std::size_t i = 0; i < raw.size(); ++i) {
+    if (raw[i] == '\\' && i + 1 < raw.size() &&
+        (raw[i + 1] == '\\' || raw[i + 1] == quote)) {
+      ++i;
+    }
+    text += raw[i];
+  }
+  return text;
+}
+
+// The first error stops: every later step sees the end of the text.
+class WhereParser {
+ public:
+  explicit WhereParser(std::string_view text)
+      : text_(text), tokens_(text, Place(), kRules) {
+    result_.text = std::string(text);
+  }
+
+  absl::StatusOr<WhereExpression> Parse() {
+    if (text_.size() > kMaxWhereBytes) {
+      Fail(0, absl::StrFormat("an expression of %d bytes; at most %d are read",
+                              text_.size(), kMaxWhereBytes));
+    }
+    Advance();
+    if (status_.ok() && token_.kind == TokenKind::kEnd) {
+      Fail(0, "an expression is missing, such as comm == \"make\"");
+    }
+    Any(0);
+    if (status_.ok() && token_.kind != TokenKind::kEnd) {
+      Fail(token_.offset,
+           IsSign("&") || IsSign("|")
+               ? absl::StrFormat("write %s%s", token_.text, token_.text)
+               : absl::StrFormat("`%s` is not expected here; after a condition "
+                                 "comes && or ||",
+                                 Shown()));
+    }
+    if (!status_.ok()) return status_;
+    return std::move(result_);
+  }
+
+ private:
+  void Fail(std::size_t offset, std::string_view message) {
+    if (status_.ok()) {
+      status_ = metrics::ErrorAt(Place(), text_, offset, message);
+    }
+    token_ = {};
+  }
+
+  std::string Shown() const { return EscapeName(token_.text); }
+
+  void Advance() {
+    if (!status_.ok()) return;
+    const auto token = tokens_.Next();
+    if (token.ok()) {
+      token_ = *token;
+    } else {
+      status_ = token.status();
+      token_ = {};
+    }
+  }
+
+  bool IsSign(std::string_view sign) const {
+    return token_.kind == TokenKind::kSign && token_.text == sign;
+  }
+
+  void Emit(WhereStep::Kind kind, std::size_t offset) {
+    WhereStep step;
+    step.kind = kind;
+    step.offset = offset;
+    result_.steps.push_back(std::move(step));
+  }
+
+  void Any(std::size_t depth) {
+    All(depth);
+    while (IsSign("||")) {
+      const std::size_t offset = token_.offset;
+      Advance();
+      All(depth);
+      Emit(WhereStep::Kind::kOr, offset);
+    }
+  }
+
+  void All(std::size_t depth) {
+    Condition(depth);
+    while (IsSign("&&")) {
+      const std::size_t offset = token_.offset;
+      Advance();
+      Condition(depth);
+      Emit(WhereStep::Kind::kAnd, offset);
+    }
+  }
+
+  void Condition(std::size_t depth) {
+    if (!status_.ok()) return;
+    std::optional<std::size_t> negation;
+    bool negated = false;
+    while (IsSign("!")) {
+      negation = token_.offset;
+      negated = !negated;
+      Advance();
+    }
+    if (depth >= kMaxWhereDepth) {
+      Fail(token_.offset,
+           absl::StrFormat("nested more than %d deep", kMaxWhereDepth));
+      return;
+    }
+    if (IsSign("(")) {
+      const std::size_t offset = token_.offset;
+      Advance();
+      Any(depth + 1);
+      if (!status_.ok()) return;
+      if (!IsSign(")")) {
+        if (token_.kind == TokenKind::kEnd) {
+          Fail(offset, "this `(` is not closed");
+        } else {
+          Fail(token_.offset,
+               absl::StrFormat("`%s` is not expected here; after a condition "
+                               "comes &&, || or `)`",
+                               Shown()));
+        }
+        return;
+      }
+      Advance();
+    } else if (negation) {
+      // Of one comparison there are != and !~; `! a == b` reads either way.
+      Fail(*negation, "after ! comes a condition in parentheses: !(...)");
+      return;
+    } else {
+      Compare();
+    }
+    if (negated && status_.ok()) Emit(WhereStep::Kind::kNot, *negation);
+  }
+
+  void Compare() {
+    WhereStep step;
+    step.kind = WhereStep::Kind::kCompare;
+    step.left = TakeOperand();
+    if (!status_.ok()) return;
+    step.offset = token_.offset;
+    const auto comparison = FindComparison();
+    if (!comparison) {
+      if (IsSign("=")) {
+        Fail(token_.offset, "write == to compare");
+      } else {
+        Fail(token_.kind == TokenKind::kEnd ? text_.size() : token_.offset,
+             "a comparison is missing here: == != < <= > >= =~ or !~");
+      }
+      return;
+    }
+    step.comparison = *comparison;
+    Advance();
+    step.right = TakeOperand();
+    if (!status_.ok()) return;
+    if (step.left.kind != Operand::Kind::kField &&
+        step.right.kind != Operand::Kind::kField) {
+      Fail(step.left.offset, "neither side of this is a field");
+      return;
+    }
+    if (*comparison == Comparison::kMatches ||
+        *comparison == Comparison::kMatchesNot) {
+      TakePattern(step);
+    }
+    if (status_.ok()) result_.steps.push_back(std::move(step));
+  }
+
+  void TakePattern(WhereStep& step) {
+    if (step.left.kind != Operand::Kind::kField ||
+        step.right.kind != Operand::Kind::kText) {
+      Fail(step.offset,
+           absl::StrFormat("%s wants a field on its left and a pattern in "
+                           "quotes on its right",
+                           ComparisonText(step.comparison)));
+      return;
+    }
+    PatternError error;
+    if (step.pattern.Parse(step.right.text, error)) return;
+    // Where in the text the pattern is wrong, if nothing before was escaped.
+    const std::string_view raw = text_.substr(step.right.offset + 1);
+    const bool plain =
+        raw.substr(0, error.offset) ==
+        std::string_view(step.right.text).substr(0, error.offset);
+    Fail(step.right.offset + (plain ? 1 + error.offset : 0),
+         "in the pattern: " + error.message);
+  }
+
+  std::optional<Comparison> FindComparison() const {
+    for (std::size_t i = 0; i < std::size(kComparisons); ++i) {
+      if (IsSign(kComparisons[i])) return static_cast<Comparison>(i);
+    }
+    return std::nullopt;
+  }
+
+  Operand TakeOperand() {
+    Operand operand;
+    operand.offset = token_.offset;
+    bool negative = false;
+    if (IsSign("-")) {
+      negative = true;
+      Advance();
+      if (status_.ok() && token_.kind != TokenKind::kNumber) {
+        Fail(operand.offset, "- stands before a number only");
+      }
+    }
+    if (!status_.ok()) return operand;
+    switch (token_.kind) {
+      case TokenKind::kWord:
+        operand.kind = Operand::Kind::kField;
+        operand.text = std::string(token_.text);
+        break;
+      case TokenKind::kQuoted:
+        operand.kind =
+            token_.quote == '`' ? Operand::Kind::kField : Operand::Kind::kText;
+        operand.text = Unescaped(token_.text, token_.quote);
+        break;
+      case TokenKind::kNumber: {
+        operand.kind = Operand::Kind::kNumber;
+        const auto plain = ParseExactNumber(token_.digits(), "");
+        const auto number = ParseExactNumber(token_.digits(), token_.suffix);
+        if (!number.ok()) {
+          Fail(token_.offset + (plain.ok() ? token_.digits().size() : 0),
+               std::string(number.status().message()));
+          return operand;
+        }
+        operand.number = *number;
+        if (negative) operand.number.numerator = -operand.number.numerator;
+        break;
+      }
+      case TokenKind::kEnd:
+        Fail(text_.size(), "the expression ends too early");
+        return operand;
+      case TokenKind::kSign:
+        Fail(token_.offset,
+             absl::StrFormat("`%s` is not expected here, but a field, a number "
+                             "or a text in quotes",
+                             Shown()));
+        return operand;
+    }
+    Advance();
+    return operand;
+  }
+
+  const std::string_view text_;
+  Tokens tokens_;
+  Token token_;
+  absl::Status status_;
+  WhereExpression result_;
+};
+
+}  // namespace
+
+const char* ComparisonText(Comparison comparison) {
+  return kComparisons[static_cast<std::size_t>(comparison)];
+}
+
+absl::StatusOr<WhereExpression> ParseWhere(std::string_view text) {
+  return WhereParser(text).Parse();
+}
+
+absl::Status WhereError(const WhereExpression& where, std::size_t offset,
+                        std::string_view message) {
+  return metrics::ErrorAt(Place(), where.text, offset, message);
+}
+
+}  // namespace countrace::rmap::where

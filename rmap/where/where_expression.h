@@ -1,0 +1,75 @@
+// The condition of `--where`, parsed and not yet bound to fields.
+//
+// In: text such as `comm == "redis-server" && wall_ns > 20ms`. Out: its steps
+// in the order of evaluation (postfix), so that nothing that walks them
+// recurses. Names are looked up by row_filter.h. Thread: any; no state.
+#ifndef COUNTRACE_RMAP_WHERE_WHERE_EXPRESSION_H_
+#define COUNTRACE_RMAP_WHERE_WHERE_EXPRESSION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "rmap/metrics/source_place.h"
+#include "rmap/where/exact_number.h"
+#include "rmap/where/pattern.h"
+
+namespace countrace::rmap::where {
+
+inline constexpr std::size_t kMaxWhereBytes = 4096;
+inline constexpr std::size_t kMaxWhereDepth = 64;
+
+enum class Comparison : std::uint8_t {
+  kEqual,
+  kNotEqual,
+  kLess,
+  kLessOrEqual,
+  kGreater,
+  kGreaterOrEqual,
+  kMatches,    // =~
+  kMatchesNot  // !~
+};
+const char* ComparisonText(Comparison comparison);
+
+struct Operand {
+  enum class Kind : std::uint8_t { kField, kNumber, kText };
+  Kind kind{};
+  std::string text;    // kField: its name; kText
+  ExactNumber number;  // kNumber
+  std::size_t offset = 0;
+};
+
+struct WhereStep {
+  enum class Kind : std::uint8_t { kCompare, kAnd, kOr, kNot };
+  Kind kind{};
+  std::size_t offset = 0;  // of its operator
+  // kCompare:
+  Comparison comparison{};
+  Operand left, right;
+  Pattern pattern;  // kMatches, kMatchesNot: `right`, parsed
+};
+
+struct WhereExpression {
+  std::string text;
+  std::vector<WhereStep> steps;
+};
+
+// Grammar, loosest first:
+//   any = all {"||" all};  all = not {"&&" not};
+//   not = "!" not | "(" any ")" | operand COMPARISON operand
+//   operand = FIELD | `FIELD` | ["-"] NUMBER[UNIT] | "TEXT" | 'TEXT'
+// In a text a backslash before a backslash or the quote stands for that sign;
+// before anything else it stays, for patterns.
+// Errors: kInvalidArgument as ErrorAt(), with the place "--where".
+absl::StatusOr<WhereExpression> ParseWhere(std::string_view text);
+
+// The same errors, for what is found out later.
+absl::Status WhereError(const WhereExpression& where, std::size_t offset,
+                        std::string_view message);
+
+}  // namespace countrace::rmap::where
+
+#endif  // COUNTRACE_RMAP_WHERE_WHERE_EXPRESSION_H_
