@@ -44,6 +44,10 @@ absl::StatusOr<ScopeSet> ScopesOf(const rmap::RenderOptions& options,
       return absl::InvalidArgumentError(
           "a hook has no metrics; --by takes process, thread, segment, path "
           "or cpu here");
+    case ReportBy::kWaker:
+      return absl::InvalidArgumentError(
+          "a waker has no metrics; --by takes process, thread, segment, path "
+          "or cpu here");
     case ReportBy::kDefault:
       break;
   }

@@ -89,6 +89,9 @@ constexpr VerbText kText = {
         "countrace report --by thread --where 'wait_ns > 20ms || comm =~ "
         "\"^kw\"' web.ctf\n"
         "\n"
+        "# who ended the blocked time of a server's requests\n"
+        "countrace report --by waker --where 'path =~ \"server:\"' web.ctf\n"
+        "\n"
         "# who had the CPUs every 10 ms, and how often a segment was called\n"
         "countrace report --by time --every 10ms --segment 'server:*' web.ctf\n"
         "\n"
@@ -110,7 +113,8 @@ const std::map<std::string, ReportFormat> kFormats = {
 const std::map<std::string, ReportBy> kTables = {
     {"process", ReportBy::kProcess}, {"thread", ReportBy::kThread},
     {"segment", ReportBy::kSegment}, {"path", ReportBy::kPath},
-    {"cpu", ReportBy::kCpu},         {"hook", ReportBy::kHook}};
+    {"cpu", ReportBy::kCpu},         {"hook", ReportBy::kHook},
+    {"waker", ReportBy::kWaker}};
 
 template <typename Value>
 std::vector<std::string> Names(const std::map<std::string, Value>& values) {
@@ -140,10 +144,11 @@ int RunReport(const Arguments& arguments) {
   parser.AddTrace(trace);
   std::vector<std::string> tables = Names(kTables);
   tables.insert(tables.end(), {"time", "phase"});
-  parser.AddChoice("--by", "WHAT", by, tables,
-                   "one table: process, thread, segment, path, cpu, hook, "
-                   "time or phase (default: summary, processes, segments, "
-                   "books, loss)");
+  parser.AddChoice(
+      "--by", "WHAT", by, tables,
+      "one table: process, thread, segment, path, cpu, hook, "
+      "waker, time or phase (default: summary, processes, segments, "
+      "books, loss)");
   parser.AddDuration("--every", every_ns,
                      "of --by time and phase: how long an interval is "
                      "(default: chosen by the trace's length)");

@@ -51,6 +51,8 @@ void SubtractChild(const PathNode& child, SegmentSums& excl) {
   excl.on_cpu_ns = SaturatingSubtract(excl.on_cpu_ns, child.on_cpu_ns);
   excl.switches = SaturatingSubtract(excl.switches, child.switches);
   excl.faults = SaturatingSubtract(excl.faults, child.faults);
+  excl.wait_ns = SaturatingSubtract(excl.wait_ns, child.wait_ns);
+  excl.blocked_ns = SaturatingSubtract(excl.blocked_ns, child.blocked_ns);
   for (std::size_t i = 0; i < excl.dumps.size(); ++i) {
     DumpSum& sum = excl.dumps[i];
     const DumpSum inner = Estimated(child, i);
@@ -67,6 +69,8 @@ void AddSums(const SegmentSums& from, SegmentSums& to) {
   to.on_cpu_ns += from.on_cpu_ns;
   to.switches += from.switches;
   to.faults += from.faults;
+  to.wait_ns += from.wait_ns;
+  to.blocked_ns += from.blocked_ns;
   to.dumps.resize(std::max(to.dumps.size(), from.dumps.size()));
   for (std::size_t i = 0; i < from.dumps.size(); ++i) {
     to.dumps[i].incl += from.dumps[i].incl;
@@ -137,8 +141,8 @@ void ChooseSources(const KernelFacts& facts, std::vector<EventPlan>& plans) {
 
 SegmentAmounts AmountsOf(const PathNode& node) {
   SegmentAmounts amounts;
-  amounts.incl = {node.wall.sum(), node.on_cpu_ns, node.switches, node.faults,
-                  node.dumps};
+  amounts.incl = {node.wall.sum(), node.on_cpu_ns,  node.switches, node.faults,
+                  node.wait_ns,    node.blocked_ns, node.dumps};
   for (std::size_t i = 0; i < node.dumps.size(); ++i) {
     amounts.incl.dumps[i] = Estimated(node, i);
   }

@@ -57,6 +57,7 @@ void ChooseSources(const KernelFacts& facts, std::vector<EventPlan>& plans);
 // Sums of one row: of a path, or of all paths of a segment.
 struct SegmentSums {
   std::uint64_t wall_ns = 0, on_cpu_ns = 0, switches = 0, faults = 0;
+  std::uint64_t wait_ns = 0, blocked_ns = 0;
   std::vector<DumpSum> dumps;
 };
 struct SegmentAmounts {

@@ -12,6 +12,15 @@ PathNode* CallPaths::NewNode(PathNode* parent, std::uint32_t hook_id) {
   return &node;
 }
 
+void CallPaths::IncludeChildren() {
+  // Children come behind their parents.
+  for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
+    if (node->parent == nullptr) continue;
+    node->parent->wait_ns += node->wait_ns;
+    node->parent->blocked_ns += node->blocked_ns;
+  }
+}
+
 PathNode* CallPaths::NewRoot() { return NewNode(nullptr, PathNode::kFolded); }
 
 PathNode* CallPaths::FindHashed(const PathNode* parent,

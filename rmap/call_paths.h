@@ -77,6 +77,9 @@ struct PathNode {
   std::uint64_t dumped_calls = 0;  // of `calls`: the exit carries counters
   DurationStatistics wall;
   std::uint64_t on_cpu_ns = 0, switches = 0, faults = 0;
+  // Of this path alone until IncludeChildren(), then inclusive as the others: a
+  // thread stays in one path while it is on no CPU.
+  std::uint64_t wait_ns = 0, blocked_ns = 0;
   Quality on_cpu_quality = Quality::kExact;  // switches and faults too
   std::vector<DumpSum> dumps;                // one for each thread event
 
@@ -113,6 +116,10 @@ class CallPaths {
   }
   // Null if this path was never taken.
   PathNode* FindChild(const PathNode* parent, std::uint32_t hook_id) const;
+
+  // Adds each path's wait_ns and blocked_ns to those around it. Call once, when
+  // all records were read.
+  void IncludeChildren();
 
   std::uint64_t folded_calls() const { return folded_; }
 

@@ -297,10 +297,13 @@ void DispatchTracker::SwitchIn(ThreadState& thread, std::int32_t cpu,
     EndWait(thread, time_ns);
   }
   thread.waiting = false;
+  blocked_.Enter(thread, time_ns, loss());
 }
 
 void DispatchTracker::EndWait(ThreadState& thread, std::uint64_t time_ns) {
-  thread.wait_ns += time_ns - thread.runnable_since_ns;
+  const std::uint64_t ns = time_ns - thread.runnable_since_ns;
+  thread.wait_ns += ns;
+  if (thread.off_cpu_in != nullptr) thread.off_cpu_in->wait_ns += ns;
   if (observer_ != nullptr) {
     observer_->OnWait({thread.index, thread.runnable_since_ns, time_ns});
   }
@@ -316,6 +319,7 @@ void DispatchTracker::SwitchOut(ThreadState& thread, std::int32_t cpu,
   thread.waiting = state == logformat::kSwitchRunnable ||
                    (state & logformat::kSwitchPreempted) != 0;
   thread.runnable_since_ns = time_ns;
+  BlockedTime::Leave(thread, time_ns, state, loss());
   if (state & logformat::kSwitchDead) {
     registry_.Exit(thread, time_ns);
     registry_.Retire(thread);
@@ -517,14 +521,43 @@ void DispatchTracker::OnWakeup(const EventRecord& record,
     ++malformed_;
     return;
   }
+  blocked_.NoteWakeup();
+  const auto waker = static_cast<std::int32_t>(wakeup.tids_and_cpu & 0xffffffu);
   const auto wakee =
       static_cast<std::int32_t>(wakeup.tids_and_cpu >> 24 & 0xffffffu);
   ThreadState* thread = Resolve(wakee, time_ns);
   // Whoever runs is not asleep yet: it will not sleep, or is woken too early
   // for us to tell. Whoever waits was woken before.
   if (thread == nullptr || thread->running_cpu >= 0 || thread->waiting) return;
+  blocked_.Wake(*thread, time_ns, WakerOf(record, waker, wakee), loss());
   thread->waiting = true;
   thread->runnable_since_ns = time_ns;
+}
+
+Waker DispatchTracker::WakerOf(const EventRecord& record,
+                               std::int32_t waker_tid,
+                               std::int32_t wakee_tid) const {
+  const auto innermost = [](const ThreadState& thread) {
+    return thread.stack.frames.empty() ? 0 : thread.stack.frames.back().hook_id;
+  };
+  const CpuState* const cpu =
+      record.cpu >= 0 && static_cast<std::size_t>(record.cpu) < by_cpu_.size()
+          ? by_cpu_[static_cast<std::size_t>(record.cpu)]
+          : nullptr;
+  if (cpu != nullptr && cpu->open_interrupts != 0) {
+    return {WakerKind::kInterrupt, nullptr, innermost(cpu->interrupt_work)};
+  }
+  // Nobody who sleeps wakes itself.
+  if (waker_tid == wakee_tid) return {WakerKind::kInterrupt, nullptr, 0};
+  if (waker_tid == 0) return {WakerKind::kIdle, nullptr, 0};
+  const ThreadState* const thread =
+      cpu != nullptr && cpu->thread != nullptr && cpu->thread->tid == waker_tid
+          ? cpu->thread
+          : registry_.Find(waker_tid);
+  if (thread == nullptr || !registry_.Counts(*thread)) {
+    return {WakerKind::kOutside, nullptr, 0};
+  }
+  return {WakerKind::kThread, thread, innermost(*thread)};
 }
 
 void DispatchTracker::OnFault(std::int32_t cpu_number, std::int32_t tid) {
@@ -635,6 +668,7 @@ void DispatchTracker::Finish(std::uint64_t end_ns) {
     }
   }
   for (ThreadState& thread : registry_.threads()) {
+    blocked_.Finish(thread, end_ns, loss());
     if (!thread.waiting || thread.runnable_since_ns >= end_ns) continue;
     EndWait(thread, end_ns);
     thread.waiting = false;

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "logformat/trace_reader.h"
+#include "rmap/blocked_time.h"
 #include "rmap/counter_doubts.h"
 #include "rmap/cpu_state.h"
 #include "rmap/event_set_dumps.h"
@@ -100,6 +101,7 @@ class DispatchTracker {
   const EventSetDumps& dumps() const { return dumps_; }
   // Thread on `cpu`, null if it is nobody who is counted.
   ThreadState* Running(std::int32_t cpu);
+  const BlockedTime& blocked() const { return blocked_; }
   // Intervals unattributed because a dispatch record did not follow from the
   // one before it, although no loss was reported.
   std::uint64_t contradictions() const { return contradictions_; }
@@ -139,6 +141,12 @@ class DispatchTracker {
   void ChargePart(CpuState& cpu, const logformat::EventRecord& record,
                   std::uint64_t time_ns);
   void SwitchIn(ThreadState& thread, std::int32_t cpu, std::uint64_t time_ns);
+  // Who makes somebody runnable, as far as the log tells.
+  Waker WakerOf(const logformat::EventRecord& record, std::int32_t waker_tid,
+                std::int32_t wakee_tid) const;
+  LossState loss() const {
+    return {coverage_.loss_epoch, coverage_.lossy_cpus != 0};
+  }
   // Requires: thread.waiting, since before `time_ns`.
   void EndWait(ThreadState& thread, std::uint64_t time_ns);
   // The occupant's stay did not end as we thought: forget it. Without a counted
@@ -159,6 +167,7 @@ class DispatchTracker {
   ThreadRegistry& registry_;
   TimelineObserver* observer_;
   KernelCoverage coverage_;
+  BlockedTime blocked_;
   std::deque<CpuState> cpus_;  // ascending by cpu
   std::vector<CpuState*> by_cpu_;
   std::uint64_t contradictions_ = 0, malformed_ = 0;

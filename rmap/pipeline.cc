@@ -560,6 +560,12 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader) {
   const bool session_loss =
       std::any_of(session.begin(), session.end(),
                   [](std::uint64_t records) { return records != 0; });
+  paths_.IncludeChildren();
+  const auto is_interrupt = [](logformat::HookOrigin origin) {
+    return origin == logformat::HookOrigin::kInterrupt;
+  };
+  report.interrupts = std::any_of(hooks_.origins().begin(),
+                                  hooks_.origins().end(), is_interrupt);
   BuildTables({info_, registry_, dispatches_, cpu_counters_, fault_records_,
                hooks_.kernel_events() != 0,
                hooks_.has_kernel_hooks() && cpu_records_lost_,
@@ -571,6 +577,24 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader) {
 }
 
 }  // namespace
+
+const char* WakerKindName(WakerKind kind) {
+  switch (kind) {
+    case WakerKind::kThread:
+      return "thread";
+    case WakerKind::kInterrupt:
+      return "interrupt";
+    case WakerKind::kIdle:
+      return "idle";
+    case WakerKind::kOutside:
+      return "outside";
+    case WakerKind::kNotTold:
+      return "not_told";
+    case WakerKind::kStillBlocked:
+      return "still_blocked";
+  }
+  return "unknown";
+}
 
 const char* QualityName(Quality quality) {
   switch (quality) {

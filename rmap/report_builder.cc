@@ -7,20 +7,13 @@
 #include <tuple>
 #include <utility>
 
-#include "absl/strings/str_format.h"
 #include "rmap/recording_cost.h"
 #include "rmap/report_events.h"
+#include "rmap/waker_rows.h"
 
 namespace countrace::rmap {
 
 namespace {
-
-std::string HookName(const logformat::TraceInfo& info, std::uint32_t hook_id) {
-  if (hook_id == PathNode::kFolded) return "[other paths]";
-  const logformat::HookInfo* hook = info.FindHook(hook_id);
-  if (hook == nullptr) return absl::StrFormat("hook:%d", hook_id);
-  return hook->FullName();
-}
 
 class Builder {
  public:
@@ -51,6 +44,7 @@ class Builder {
     BuildSegments();
     BuildBooks();
     BuildHooks();
+    BuildWakers(in_.info, in_.dispatches.blocked(), out_);
   }
 
  private:
@@ -137,6 +131,7 @@ class Builder {
       if (has_kernel_ && !(thread.stay == 0 && thread.last_hook_ns != 0)) {
         row.on_cpu_ns = thread.on_cpu_ns;
         row.wait_ns = thread.wait_ns;
+        if (in_.dispatches.blocked().told()) row.blocked_ns = thread.blocked_ns;
         row.counts = ToCounts(thread.counts);
         Scale(thread.slices, thread.on_cpu_ns, row);
       } else if (has_kernel_) {
@@ -366,6 +361,10 @@ class Builder {
                          std::min(amounts.incl.wall_ns, amounts.incl.on_cpu_ns),
                      amounts.excl.wall_ns - std::min(amounts.excl.wall_ns,
                                                      amounts.excl.on_cpu_ns)};
+      row.wait = {amounts.incl.wait_ns, amounts.excl.wait_ns};
+      if (in_.dispatches.blocked().told()) {
+        row.blocked = {amounts.incl.blocked_ns, amounts.excl.blocked_ns};
+      }
       row.on_cpu_quality = amounts.on_cpu_quality;
       if (in_.dispatches.coverage().cut) {
         row.on_cpu_quality = Worse(row.on_cpu_quality, Quality::kBounded);

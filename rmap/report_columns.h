@@ -53,6 +53,9 @@ std::vector<Column<ThreadRow>> ThreadColumns(const Report& report);
 std::vector<Column<SegmentRow>> SegmentColumns(const Report& report,
                                                bool paths);
 std::vector<Column<HookRow>> HookColumns();
+std::vector<Column<WakerRow>> WakerColumns();
+// The same as people read them: who blocked where, woken by whom in what.
+std::vector<Column<WakerRow>> WakerTextColumns();
 std::vector<Column<CpuRow>> CpuColumns(const Report& report);
 std::vector<Column<BooksRow>> BooksColumns();
 

@@ -132,6 +132,11 @@ std::vector<std::pair<std::string, Json>> Tables(
     if (selection != nullptr && !selection->Of(table).applies()) {
       return;
     }
+    // Not recorded is not none.
+    if (table == ReportBy::kWaker && !report.wakeups) {
+      tables.emplace_back(TableName(table), nullptr);
+      return;
+    }
     tables.emplace_back(TableName(table),
                         Rows(columns, SelectedRows(rows, selection, table)));
   });

@@ -21,7 +21,8 @@ enum class ReportBy : int {
   kSegment,
   kPath,
   kCpu,
-  kHook
+  kHook,
+  kWaker
 };
 
 struct RenderOptions {

@@ -18,6 +18,8 @@ const char* TableName(ReportBy table) {
       return "cpus";
     case ReportBy::kHook:
       return "hooks";
+    case ReportBy::kWaker:
+      return "wakers";
   }
   return "";
 }

@@ -20,6 +20,7 @@ void VisitTables(const Report& report, const Visit& visit) {
   visit(ReportBy::kSegment, SegmentColumns(report, false), report.segments);
   visit(ReportBy::kPath, SegmentColumns(report, true), report.segment_paths);
   visit(ReportBy::kHook, HookColumns(), report.hooks);
+  visit(ReportBy::kWaker, WakerColumns(), report.wakers);
   visit(ReportBy::kCpu, CpuColumns(report), report.cpu_rows);
 }
 

@@ -64,6 +64,7 @@ const char* QualityMark(Quality quality) {
 Quality QualityOf(const ProcessRow& row) { return row.quality; }
 Quality QualityOf(const ThreadRow& row) { return row.quality; }
 Quality QualityOf(const HookRow&) { return Quality::kExact; }
+Quality QualityOf(const WakerRow& row) { return row.quality; }
 Quality QualityOf(const CpuRow&) { return Quality::kExact; }
 Quality QualityOf(const BooksRow&) { return Quality::kExact; }
 Quality QualityOf(const SegmentRow& row) {
@@ -108,7 +109,8 @@ class TextReport {
   // Of what is asked for; also those that a selection leaves out.
   std::vector<ReportBy> Tables() const {
     if (options_.by != ReportBy::kDefault) return {options_.by};
-    const std::vector<ReportBy> usual = {ReportBy::kProcess, ReportBy::kPath};
+    std::vector<ReportBy> usual = {ReportBy::kProcess, ReportBy::kPath};
+    if (report_.wakeups) usual.push_back(ReportBy::kWaker);
     if (std::any_of(usual.begin(), usual.end(),
                     [this](ReportBy table) { return Applies(table); })) {
       return usual;
@@ -150,6 +152,28 @@ class TextReport {
       case ReportBy::kHook:
         Table("HOOKS", HookColumns(), Selected(report_.hooks, table));
         break;
+      case ReportBy::kWaker:
+        Wakers();
+        break;
+    }
+  }
+
+  void Wakers() {
+    if (!report_.wakeups) {
+      // Of the default report nothing that is not there is said.
+      if (options_.by == ReportBy::kWaker) {
+        out_ +=
+            "\nno wake-ups were recorded: record --kernel wakeups tells who "
+            "ended blocked time\n";
+      }
+      return;
+    }
+    const auto rows = Selected(report_.wakers, ReportBy::kWaker);
+    Table("WAKERS: what ended blocked time", WakerTextColumns(), rows);
+    if (!rows.empty() && !report_.interrupts) {
+      out_ +=
+          "  (interrupts were not recorded: one that wakes somebody is taken "
+          "for whom it\n   interrupted; record --kernel wakeups,irq,softirq)\n";
     }
   }
 
@@ -324,7 +348,7 @@ class TextReport {
     const std::string& name = column.name.front();
     const bool may_go = name == "counts" || name == "interrupts" ||
                         name == "own" || name == "recording" ||
-                        name == "recording_ns" ||
+                        name == "recording_ns" || name == "blocked_ns" ||
                         name.rfind("outside", 0) == 0 || name == "in_segments";
     return may_go && std::all_of(rows.begin(), rows.end(), [&](const Row& row) {
              const Cell cell = column.value(row);
@@ -379,6 +403,10 @@ class TextReport {
       const std::string& name = column.name.front();
       if (column.title.empty() || name == "segment" || name == "pid") continue;
       if (!has_on_cpu && (name == "on_cpu_ns" || name == "off_cpu_ns")) {
+        continue;
+      }
+      // Parts of off-CPU; all of it is one of them without wake-ups.
+      if (!report_.wakeups && (name == "wait_ns" || name == "blocked_ns")) {
         continue;
       }
       if (name == "counts") {

@@ -66,6 +66,9 @@ struct ThreadRow {
   // Runnable but not on a CPU: after preemption or yield, and, if the trace has
   // wake-up records, after each wake-up.
   std::optional<std::uint64_t> wait_ns;
+  // On no CPU and not runnable, until its wake-up. Absent if the trace has no
+  // wake-up records.
+  std::optional<std::uint64_t> blocked_ns;
   Counts counts;
   ScaledCounts scaled;
   Quality quality = Quality::kExact;  // as in ProcessRow
@@ -108,11 +111,45 @@ struct SegmentRow {
   TimeStatistics wall;
   Quality quality = Quality::kExact;  // of calls and wall
   std::optional<InclusiveExclusive> on_cpu, off_cpu;
-  Quality on_cpu_quality = Quality::kExact;         // of on_cpu and off_cpu
+  // Of off_cpu, as of threads.
+  std::optional<InclusiveExclusive> wait, blocked;
+  Quality on_cpu_quality = Quality::kExact;         // of these four
   std::vector<std::optional<SegmentCount>> counts;  // one for each event
   // Of wall.incl: what its hooks, and those of the segments in it, took,
   // estimated.
   std::optional<std::uint64_t> recording_ns;
+};
+
+// What ended blocked time.
+enum class WakerKind : std::uint8_t {
+  kThread,     // of a process that has a row
+  kInterrupt,  // on a CPU in whatever state
+  kIdle,       // on an idle CPU: an interrupt as well, but not recorded as one
+  kOutside,    // somebody whom the report does not count
+  kNotTold,    // no wake-up record: it ran again
+  kStillBlocked
+};
+const char* WakerKindName(WakerKind kind);  // "thread", ...
+
+// Blocked time of the threads of a process, in one place, ended by one waker.
+// All rows of a process add up to the blocked time of its threads, those of a
+// path to the exclusive blocked time of that.
+struct WakerRow {
+  std::int32_t pid = 0;
+  ProcessIndex process{};
+  std::string comm;
+  std::vector<std::string> path;  // open segments, outermost first; or none
+  struct By {
+    WakerKind kind = WakerKind::kNotTold;
+    std::optional<std::int32_t> pid;  // kThread
+    std::string comm;
+    std::string segment;  // its innermost open segment; empty: none
+  } waker;
+  std::uint64_t times = 0;
+  std::uint64_t blocked_ns = 0, longest_ns = 0;
+  // kBounded: records were lost meanwhile, so it may have run in between, or
+  // been in another segment.
+  Quality quality = Quality::kExact;
 };
 
 struct HookRow {
@@ -238,6 +275,9 @@ struct Report {
   std::vector<SegmentRow> segments;       // by (process, segment)
   std::vector<SegmentRow> segment_paths;  // by (process, call path)
   std::vector<HookRow> hooks;
+  bool wakeups = false;          // wake-ups were recorded
+  bool interrupts = false;       // and interrupts
+  std::vector<WakerRow> wakers;  // most blocked time first
   std::vector<CpuRow> cpu_rows;
   std::vector<Books> books;  // one for each kernel dump event of `events`
   Loss loss;

@@ -75,6 +75,13 @@ struct ThreadState {
   std::uint64_t dispatches = 0, migrations = 0, switches_out = 0;
   bool waiting = false;  // runnable, on no CPU, since runnable_since_ns
   std::uint64_t runnable_since_ns = 0, wait_ns = 0;
+  // On no CPU: blocked (BlockedTime), or, if it left unseen, perhaps.
+  enum class Sleep : std::uint8_t { kNone, kBlocked, kPerhaps };
+  Sleep sleep = Sleep::kNone;
+  bool sleep_sure = false;             // nothing was being lost when it left
+  std::uint32_t sleep_loss_epoch = 0;  // when it left
+  std::uint64_t sleep_since_ns = 0, blocked_ns = 0;
+  PathNode* off_cpu_in = nullptr;  // innermost segment when it left its CPU
   std::uint64_t faults = 0;
   std::vector<std::uint64_t> counts;  // one for each kernel dump event
   std::vector<SliceSums> slices;      // of each, if event sets take turns

@@ -40,7 +40,7 @@ _countrace() {
     --at) mapfile -t COMPREPLY < <(compgen -W 'begin 50% end' -- "$cur"); return ;;
     --next | --previous) mapfile -t COMPREPLY < <(compgen -W 'dispatch segment hook interrupt loss' -- "$cur"); return ;;
     --by)
-      mapfile -t COMPREPLY < <(compgen -W 'process thread segment path cpu hook time phase' -- "$cur")
+      mapfile -t COMPREPLY < <(compgen -W 'process thread segment path cpu hook waker time phase' -- "$cur")
       return
       ;;
   esac

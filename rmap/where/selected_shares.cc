@@ -20,6 +20,8 @@ bool AddsUp(ReportBy table, const std::vector<std::string>& column,
       return name == "wall_ns" || name == "counts";
     case ReportBy::kHook:
       return name == "hits";
+    case ReportBy::kWaker:
+      return name == "blocked_ns";
     case ReportBy::kDefault:
       break;
   }

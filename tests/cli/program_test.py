@@ -414,7 +414,7 @@ class Traces(InFolder):
 
     def test_each_table_comes_in_each_format(self):
         for by in ("process", "thread", "segment", "path", "cpu", "hook",
-                   "time", "phase"):
+                   "waker", "time", "phase"):
             for output in ("text", "json", "jsonl", "csv"):
                 with self.subTest(by=by, output=output):
                     done = run("report", "--by", by, "--format", output,

@@ -293,6 +293,9 @@ void AppendSegment(const Report& report, const SegmentRow& row,
       out << "?";
     }
   }
+  if (row.blocked) {
+    out << " wait=" << Pair(row.wait) << " blocked=" << Pair(row.blocked);
+  }
   out << Part("recording", row.recording_ns) << " " << QualityName(row.quality);
   if (row.on_cpu) out << "/" << QualityName(row.on_cpu_quality);
   out << "\n";
@@ -311,7 +314,8 @@ std::string Show(const Report& report) {
   for (const ThreadRow& row : report.threads) {
     out << "thread " << row.pid << "/" << row.tid << " '" << row.comm
         << "' on-cpu=" << Or(row.on_cpu_ns) << " dispatches=" << row.dispatches
-        << " migrations=" << row.migrations << " wait=" << Or(row.wait_ns);
+        << " migrations=" << row.migrations << " wait=" << Or(row.wait_ns)
+        << Part("blocked", row.blocked_ns);
     AppendCounts(report, row.counts, out);
     out << "\n";
   }
@@ -325,6 +329,19 @@ std::string Show(const Report& report) {
       out << (&name == row.path.data() ? "" : ">") << name;
     }
     AppendSegment(report, row, out);
+  }
+  for (const WakerRow& row : report.wakers) {
+    out << "blocked " << row.pid << " in '";
+    for (const std::string& name : row.path) {
+      out << (&name == row.path.data() ? "" : ">") << name;
+    }
+    out << "' by " << WakerKindName(row.waker.kind);
+    if (row.waker.pid) out << " " << *row.waker.pid << " '" << row.waker.comm;
+    if (row.waker.pid) out << "'";
+    if (!row.waker.segment.empty()) out << " in " << row.waker.segment;
+    out << " times=" << row.times << " ns=" << row.blocked_ns
+        << " longest=" << row.longest_ns << " " << QualityName(row.quality)
+        << "\n";
   }
   for (const HookRow& row : report.hooks) {
     out << "hook " << row.hook << " pid=" << row.pid << " hits=" << row.hits

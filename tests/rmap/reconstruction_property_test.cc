@@ -47,17 +47,20 @@ ThreadKey KeyOf(const ThreadRow& row) {
                    row.on_cpu_ns.value(),
                    row.dispatches,
                    row.migrations,
-                   row.wait_ns.value()};
+                   row.wait_ns.value(),
+                   row.blocked_ns.value_or(0)};
   for (const auto& count : row.counts) key.push_back(count.value());
   return key;
 }
-ThreadKey KeyOf(const TrueThread& thread) {
+// Without wake-ups nobody can tell how long it blocked.
+ThreadKey KeyOf(const TrueThread& thread, bool wakeups) {
   ThreadKey key = {static_cast<std::uint64_t>(thread.pid),
                    static_cast<std::uint64_t>(thread.tid),
                    thread.on_cpu_ns,
                    thread.dispatches,
                    thread.migrations,
-                   thread.wait_ns};
+                   thread.wait_ns,
+                   wakeups ? thread.blocked_ns : 0};
   key.insert(key.end(), thread.counts.begin(), thread.counts.end());
   return key;
 }
@@ -75,26 +78,30 @@ std::ostream& operator<<(std::ostream& out, const SegmentKey& key) {
 }
 
 SegmentKey KeyOf(const SegmentRow& row, const std::string& name) {
-  return {row.pid,
-          name,
-          {row.calls, row.end_inferred, row.begin_inferred, row.wall.incl,
-           row.wall.excl, row.on_cpu.value().incl, row.on_cpu.value().excl,
-           row.off_cpu.value().incl, row.off_cpu.value().excl,
-           row.counts.at(3).value().incl, row.counts.at(3).value().excl,
-           row.counts.at(2).value().incl, row.counts.at(2).value().excl,
-           row.wall.min, row.wall.max}};
+  return {
+      row.pid,
+      name,
+      {row.calls, row.end_inferred, row.begin_inferred, row.wall.incl,
+       row.wall.excl, row.on_cpu.value().incl, row.on_cpu.value().excl,
+       row.off_cpu.value().incl, row.off_cpu.value().excl,
+       row.counts.at(3).value().incl, row.counts.at(3).value().excl,
+       row.counts.at(2).value().incl, row.counts.at(2).value().excl,
+       row.wall.min, row.wall.max, row.wait.value().incl, row.wait.value().excl,
+       row.blocked.value_or(InclusiveExclusive{}).incl,
+       row.blocked.value_or(InclusiveExclusive{}).excl}};
 }
 SegmentKey KeyOf(std::int32_t pid, const std::string& name,
-                 const TrueSegment& sums) {
+                 const TrueSegment& sums, bool wakeups) {
   const auto [min, max] =
       std::minmax_element(sums.durations.begin(), sums.durations.end());
-  return {
-      pid,
-      name,
-      {sums.calls, sums.end_inferred, 0, sums.wall_incl, sums.wall_excl,
-       sums.on_cpu_incl, sums.on_cpu_excl, sums.wall_incl - sums.on_cpu_incl,
-       sums.wall_excl - sums.on_cpu_excl, sums.switches_incl,
-       sums.switches_excl, sums.faults_incl, sums.faults_excl, *min, *max}};
+  return {pid,
+          name,
+          {sums.calls, sums.end_inferred, 0, sums.wall_incl, sums.wall_excl,
+           sums.on_cpu_incl, sums.on_cpu_excl,
+           sums.wall_incl - sums.on_cpu_incl, sums.wall_excl - sums.on_cpu_excl,
+           sums.switches_incl, sums.switches_excl, sums.faults_incl,
+           sums.faults_excl, *min, *max, sums.wait_incl, sums.wait_excl,
+           wakeups ? sums.blocked_incl : 0, wakeups ? sums.blocked_excl : 0}};
 }
 
 template <typename Key>
@@ -103,12 +110,13 @@ std::vector<Key> Sorted(std::vector<Key> keys) {
   return keys;
 }
 
-std::vector<SegmentKey> TrueKeys(const Truth& truth, bool by_path) {
+std::vector<SegmentKey> TrueKeys(const Truth& truth, bool by_path,
+                                 bool wakeups) {
   std::vector<SegmentKey> keys;
   for (const TrueProcess& process : truth.processes) {
     for (const auto& [name, sums] :
          by_path ? process.by_path : process.by_segment) {
-      keys.push_back(KeyOf(process.pid, name, sums));
+      keys.push_back(KeyOf(process.pid, name, sums, wakeups));
     }
   }
   return Sorted(std::move(keys));
@@ -163,7 +171,7 @@ TEST_CASE("reconstruction: tables of a random machine equal its truth exactly",
         &thread == &run.truth.threads.front()) {
       continue;
     }
-    true_threads.push_back(KeyOf(thread));
+    true_threads.push_back(KeyOf(thread, report.wakeups));
     if (!cycles_known) true_threads.back().pop_back();
   }
   CHECK(Sorted(std::move(threads)) == Sorted(std::move(true_threads)));
@@ -181,8 +189,9 @@ TEST_CASE("reconstruction: tables of a random machine equal its truth exactly",
     CHECK(row.counts[2]->quality == quality);
     CheckCycles(row, run.truth, options);
   }
-  CHECK(Sorted(std::move(segments)) == TrueKeys(run.truth, false));
-  CHECK(Sorted(std::move(paths)) == TrueKeys(run.truth, true));
+  CHECK(Sorted(std::move(segments)) ==
+        TrueKeys(run.truth, false, report.wakeups));
+  CHECK(Sorted(std::move(paths)) == TrueKeys(run.truth, true, report.wakeups));
 
   std::uint64_t sum_ns = 0;
   REQUIRE(report.cpu_rows.size() == run.truth.busy_ns.size());
@@ -298,7 +307,7 @@ void CheckBalance(const Report& report) {
 
 // Rows that claim to be exact, by key: each must be true.
 void CheckExactRowsAreTrue(const Report& report, const Truth& truth) {
-  const std::vector<SegmentKey> keys = TrueKeys(truth, true);
+  const std::vector<SegmentKey> keys = TrueKeys(truth, true, report.wakeups);
   for (const SegmentRow& row : report.segment_paths) {
     if (row.quality != Quality::kExact ||
         row.on_cpu_quality != Quality::kExact) {
@@ -313,9 +322,10 @@ void CheckExactRowsAreTrue(const Report& report, const Truth& truth) {
     if (row.quality != Quality::kExact) continue;
     const ThreadKey key = KeyOf(row);
     CAPTURE(row.tid, row.pid, key);
-    CHECK(std::any_of(
-        truth.threads.begin(), truth.threads.end(),
-        [&](const TrueThread& thread) { return KeyOf(thread) == key; }));
+    CHECK(std::any_of(truth.threads.begin(), truth.threads.end(),
+                      [&](const TrueThread& thread) {
+                        return KeyOf(thread, report.wakeups) == key;
+                      }));
   }
 }
 
@@ -460,7 +470,8 @@ void CheckCharges(const Report& report, Sums& sums) {
   }
   for (const ThreadRow& row : report.threads) {
     CHECK(sums.charged_ns_[row.index] == row.on_cpu_ns.value_or(0));
-    CHECK(sums.wait_ns_[row.index] == row.wait_ns.value_or(0));
+    // Absent: it ran, but no dispatch is known that its wait could end with.
+    if (row.wait_ns) CHECK(sums.wait_ns_[row.index] == *row.wait_ns);
     for (std::size_t event = 0; event < row.counts.size(); ++event) {
       CHECK(sums.charged_counts_[{static_cast<std::uint32_t>(event),
                                   row.index}] == row.counts[event].value_or(0));

@@ -39,7 +39,9 @@ struct SimThread {
   bool tid_used_before = false;
   int cpu = -1, last_cpu = -1;
   bool runnable = true;      // may be picked
-  bool counts_wait = false;  // left while runnable
+  bool counts_wait = false;  // left while runnable, or was woken
+  bool blocked = false;
+  std::uint64_t blocked_since_ns = 0;
   std::vector<OpenCall> stack;
   TrueThread truth;
 };
@@ -135,6 +137,11 @@ class Machine {
     return !thread.stack.empty() && IsSystemCall(thread.stack.back().segment);
   }
   void Act(std::uint32_t cpu);
+  // Lets some of those that block become runnable.
+  void WakeSome();
+  void Wake(SimThread& thread);
+  // `by`: what ended it; who blocked is filled in.
+  void EndBlocked(SimThread& thread, TrueWaking by);
   void ExitThread(std::uint32_t cpu);
   std::optional<int> PickRunnable();
 
@@ -270,8 +277,16 @@ void Machine::AdvanceTo(std::uint64_t time_ns, bool counting) {
       if (!thread.stack.empty()) truth_.on_cpu_in_segments += step_ns;
     } else if (!has_cpu && thread.counts_wait) {
       thread.truth.wait_ns += step_ns;
+    } else if (!has_cpu && thread.blocked) {
+      thread.truth.blocked_ns += step_ns;
     }
+    const bool waits = !has_cpu && thread.counts_wait;
+    const bool blocked = !has_cpu && thread.blocked;
     AddToOpen(thread, [&](TrueSegment& sums, bool incl, bool excl) {
+      sums.wait_incl += incl && waits ? step_ns : 0;
+      sums.wait_excl += excl && waits ? step_ns : 0;
+      sums.blocked_incl += incl && blocked ? step_ns : 0;
+      sums.blocked_excl += excl && blocked ? step_ns : 0;
       sums.wall_incl += incl ? step_ns : 0;
       sums.wall_excl += excl ? step_ns : 0;
       sums.on_cpu_incl += incl && on_cpu ? step_ns : 0;
@@ -380,6 +395,8 @@ void Machine::Switch(std::uint32_t cpu, int next, std::uint16_t state) {
     thread.counts_wait = state == logformat::kSwitchRunnable ||
                          state == logformat::kSwitchPreempted;
     thread.runnable = thread.counts_wait;
+    thread.blocked = !thread.runnable && state != logformat::kSwitchDead;
+    thread.blocked_since_ns = now_ns_;
   }
   running_[cpu] = next;
   if (next >= 0) {
@@ -390,6 +407,11 @@ void Machine::Switch(std::uint32_t cpu, int next, std::uint16_t state) {
     }
     thread.cpu = thread.last_cpu = static_cast<int>(cpu);
     thread.counts_wait = false;
+    if (thread.blocked) {
+      TrueWaking by;
+      by.kind = "not_told";
+      EndBlocked(thread, by);
+    }
   }
   // As the kernel: counted after the tracepoint, so for the one switched in.
   Count(cpu, 3, 1);
@@ -457,6 +479,66 @@ void Machine::Leave(SimThread& thread, bool observed, bool end_known) {
   }
   thread.stack.pop_back();
   if (observed) Record(thread, call.segment, /*exit=*/true);
+}
+
+void Machine::EndBlocked(SimThread& thread, TrueWaking by) {
+  thread.blocked = false;
+  if (!options_.wakeups || (options_.command_scope && !thread.in_scope)) return;
+  by.pid = thread.pid;
+  by.process = thread.process;
+  by.path = PathOf(thread, thread.stack.size());
+  TrueBlocked& sum = truth_.wakings[by];
+  const std::uint64_t ns = now_ns_ - thread.blocked_since_ns;
+  ++sum.times;
+  sum.ns += ns;
+  sum.longest_ns = std::max(sum.longest_ns, ns);
+}
+
+void Machine::Wake(SimThread& thread) {
+  if (Pick(6) == 0) return;  // nobody recorded who
+  const auto cpu = static_cast<std::uint32_t>(Pick(options_.cpus));
+  const int current = running_[cpu];
+  const SimThread* waker =
+      current < 0 ? nullptr : &threads_[static_cast<std::size_t>(current)];
+  // One who is not recorded is woken on records' account only by one who is.
+  const bool recorded = !options_.command_scope || thread.in_scope;
+  if (!recorded && !IsRecorded(current)) return;
+  trace_->Wakeup(now_ns_, static_cast<std::int32_t>(cpu), TidOf(current),
+                 static_cast<std::uint32_t>(thread.tid));
+  if (!recorded) return;
+  thread.counts_wait = true;
+  TrueWaking by;
+  const SimThread& work = work_[cpu];
+  if (!work.stack.empty()) {
+    by.kind = "interrupt";
+    by.waker_segment = Name(work.stack.back().segment);
+  } else if (waker == nullptr) {
+    by.kind = "idle";
+  } else if (!IsRecorded(current)) {
+    by.kind = "outside";
+  } else {
+    by.kind = "thread";
+    by.waker_pid = waker->pid;
+    by.waker_process = waker->process;
+    if (!waker->stack.empty()) {
+      by.waker_segment = Name(waker->stack.back().segment);
+    }
+  }
+  EndBlocked(thread, by);
+}
+
+void Machine::WakeSome() {
+  bool any = false;
+  for (SimThread& thread : threads_) {
+    if (!thread.live || thread.cpu >= 0 || thread.runnable || Pick(4) != 0) {
+      continue;
+    }
+    thread.runnable = true;
+    if (options_.wakeups) Wake(thread);
+    any = true;
+  }
+  // What comes next comes later, on whatever CPU.
+  if (any && options_.wakeups) AdvanceTo(now_ns_ + 1);
 }
 
 std::optional<int> Machine::PickRunnable() {
@@ -550,6 +632,11 @@ void Machine::Act(std::uint32_t cpu) {
       // The kernel gives tids in turn: one that ends and comes back within one
       // loss would take a loss of as many forks as there are tids.
       if (threads_[child].tid_used_before) trace_->KeepLast();
+      if (options_.wakeups && Pick(2) == 0) {
+        trace_->Wakeup(now_ns_, static_cast<std::int32_t>(cpu), TidOf(current),
+                       static_cast<std::uint32_t>(threads_[child].tid));
+        threads_[child].counts_wait = true;
+      }
     }
   } else if (action < 77) {
     ExitThread(cpu);
@@ -634,12 +721,7 @@ Simulation Machine::Run() {
 
   for (std::uint32_t step = 0; step < options_.steps; ++step) {
     AdvanceTo(now_ns_ + 1 + Pick(Pick(10) == 0 ? 5000 : 50));
-    // Whoever blocks wakes up some time.
-    for (SimThread& thread : threads_) {
-      if (thread.live && thread.cpu < 0 && !thread.runnable && Pick(4) == 0) {
-        thread.runnable = true;
-      }
-    }
+    WakeSome();
     if (step == options_.steps / 2) {
       if (options_.clock_step_ns != 0) {
         AdvanceTo(now_ns_ + options_.clock_step_ns, /*counting=*/false);
@@ -676,6 +758,11 @@ Simulation Machine::Run() {
                  TidOf(running_[cpu]), Values(cpu));
   }
   for (SimThread& thread : threads_) {
+    if (thread.live && thread.blocked) {
+      TrueWaking by;
+      by.kind = "still_blocked";
+      EndBlocked(thread, by);
+    }
     while (!thread.stack.empty()) Leave(thread, /*observed=*/false);
     if (!options_.command_scope || thread.in_scope) {
       truth_.threads.push_back(thread.truth);
@@ -697,6 +784,7 @@ SimulationOptions RandomOptions(std::uint32_t seed) {
   options.system_calls = seed % 3 != 0;
   options.interrupts = seed % 5 != 0;
   options.dumps = seed / 2 % 2 == 1;
+  options.wakeups = seed % 7 < 3;
   return options;
 }
 

@@ -27,6 +27,8 @@ struct TrueSegment {
   std::uint64_t switches_incl = 0, switches_excl = 0;
   std::uint64_t faults_incl = 0, faults_excl = 0;
   std::uint64_t cycles_incl = 0, cycles_excl = 0;
+  std::uint64_t wait_incl = 0, wait_excl = 0;
+  std::uint64_t blocked_incl = 0, blocked_excl = 0;
   std::vector<std::uint64_t> durations;
 };
 
@@ -34,7 +36,24 @@ struct TrueThread {
   std::int32_t pid = 0, tid = 0;
   std::uint64_t process = 0;  // serial
   std::uint64_t on_cpu_ns = 0, dispatches = 0, migrations = 0, wait_ns = 0;
+  std::uint64_t blocked_ns = 0;
   SimulatedCounts counts{};
+};
+
+// Who blocked where, and what ended it. Serial numbers of processes.
+struct TrueWaking {
+  std::int32_t pid = 0;
+  std::uint64_t process = 0;
+  std::string path;  // "sim:a > syscall:x", "" outside segments
+  std::string kind;  // "thread", "interrupt", "idle", "outside",
+                     // "not_told", "still_blocked"
+  std::int32_t waker_pid = -1;
+  std::uint64_t waker_process = 0;
+  std::string waker_segment;  // innermost, "" if none
+  auto operator<=>(const TrueWaking&) const = default;
+};
+struct TrueBlocked {
+  std::uint64_t times = 0, ns = 0, longest_ns = 0;
 };
 
 struct TrueProcess {
@@ -74,6 +93,7 @@ struct TrueInstant {
 struct Truth {
   std::vector<TrueThread> threads;
   std::vector<TrueProcess> processes;
+  std::map<TrueWaking, TrueBlocked> wakings;
   std::vector<std::uint64_t> busy_ns, idle_ns, outside_ns;  // by CPU
   std::vector<std::uint64_t> interrupts_ns;                 // by CPU
   SimulatedCounts total{}, processes_total{}, idle_total{}, outside_total{};
@@ -102,6 +122,8 @@ struct SimulationOptions {
   // cycles are counted in turns, as event set 0 of two; the others are always
   // on.
   bool event_sets = false;
+  // Who wakes whom is recorded, but for some that a recorder does not see.
+  bool wakeups = false;
   bool instants = false;  // fill Truth::instants
 
   // Counters of this many bits, which begin near their end; the trace says so,
