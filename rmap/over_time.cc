@@ -51,7 +51,7 @@ OverTime::OverTime(const logformat::TraceInfo& info, OverTimeOptions options)
   const logformat::EventSets sets = info.cpu_sets();
   for (std::size_t event = 0; event < series_.events.size(); ++event) {
     if (sets.rotates() && sets.SetOf(event)) {
-      series_.in_turns_ |= std::uint64_t{1} << event;
+      series_.lower_bounds_ |= std::uint64_t{1} << event;
     }
   }
   series_.has_selected = options_.threads.has_value();
@@ -212,6 +212,13 @@ absl::StatusOr<TimeSeries> OverTime::Finish(const Report& report) {
         "the shortest that can be is --every %dns",
         series_.every_ns, duration_ns / series_.every_ns + 1, duration_ns,
         kMaxIntervals, (duration_ns + kMaxIntervals - 1) / kMaxIntervals));
+  }
+  for (std::size_t i = 0; i < report.books.size(); ++i) {
+    if (!report.books[i].doubt.any()) continue;
+    for (std::size_t event = 0; event < series_.events.size(); ++event) {
+      if (series_.events[event] != report.events[i]) continue;
+      series_.lower_bounds_ |= std::uint64_t{1} << event;
+    }
   }
   return std::move(series_);
 }

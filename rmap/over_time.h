@@ -84,9 +84,10 @@ class TimeSeries {
     return cells_[Cell(interval, kAccounts) + 1 + event];
   }
   // Of every count of `event` in the interval. kBounded: its event set took
-  // turns with others, so that there was more than was counted.
+  // turns with others, so that there was more than was counted, or its counter
+  // was in doubt somewhere in the trace.
   Quality QualityOf(std::size_t interval, std::size_t event) const {
-    if ((in_turns_ >> event & 1u) != 0) return Quality::kBounded;
+    if ((lower_bounds_ >> event & 1u) != 0) return Quality::kBounded;
     return (inferred_[interval] >> event & 1u) != 0 ? Quality::kInferred
                                                     : Quality::kExact;
   }
@@ -107,7 +108,7 @@ class TimeSeries {
   std::vector<std::uint64_t> cells_;
   std::vector<std::uint32_t> inferred_;  // bit e: a count of event e was split
   std::vector<IntervalCalls> calls_;
-  std::uint64_t in_turns_ = 0;  // bit e: event e was not always on
+  std::uint64_t lower_bounds_ = 0;  // bit e: more may have come than counted
 };
 
 class OverTime final : public TimelineObserver {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "rmap/over_time.h"
 #include "rmap/pipeline.h"
 #include "rmap/report_render.h"
 #include "tests/rmap/memory_trace.h"
@@ -249,6 +250,32 @@ TEST_CASE("MMCR: no delta reaches from one to the next", "[rmap]") {
   const std::string text = RenderReport(report, {});
   CHECK(text.find("counted something else after 1.00 ms of CPU time") !=
         std::string::npos);
+}
+
+TEST_CASE("wrap: over time the event has bounds", "[rmap]") {
+  const std::uint64_t wrap_ns = *kPower2.WrapNs();
+  for (const std::uint64_t gap_ns : {wrap_ns, wrap_ns + 1}) {
+    MemoryTrace trace;
+    trace.mutable_info().scope = logformat::SessionScope::kSystem;
+    trace.mutable_info().cpus = 1;
+    trace.mutable_info().cpu_events = {"task-clock", "cycles"};
+    trace.mutable_info().cpu_counter_limits = {{}, kPower2};
+    trace.Dump(0, 0, CountersReason::kBegin, 7, {0, 4294967290});
+    trace.Dump(gap_ns, 0, CountersReason::kEnd, 7, {gap_ns, 94});
+    OverTimeOptions over_time;
+    over_time.every_ns = 100 * kSecond;
+    OverTime observer(trace.info(), over_time);
+    PipelineOptions options;
+    options.observer = &observer;
+    const auto report = Reconstruct(trace, options);
+    REQUIRE(report.ok());
+    const auto series = observer.Finish(*report);
+    REQUIRE(series.ok());
+    REQUIRE(series->size() == 1);
+    CHECK(series->TotalCount(0, 1) == 100);
+    CHECK(series->QualityOf(0, 0) == Quality::kExact);
+    CHECK((series->QualityOf(0, 1) == Quality::kBounded) == (gap_ns > wrap_ns));
+  }
 }
 
 // --- Random machines ---------------------------------------------------------
