@@ -1,32 +1,21 @@
 #include "tests/rmap/power2/machine.h"
 
-#include <fstream>
-#include <iterator>
-#include <memory>
 #include <optional>
 #include <random>
 #include <stdexcept>
 #include <utility>
 
-#include "logformat/metadata_reader.h"
-#include "logformat/metadata_writer.h"
-#include "tests/support/trace_builder.h"
+#include "tests/rmap/power2/counter_log.h"
 
 namespace countrace::test_support::power2 {
 namespace {
 
 using logformat::CountersReason;
+using Hooked = CounterLog::KernelHook;
 
 // Time goes in steps of 33 cycles.
 constexpr std::uint64_t kStepNs = 500, kStepCycles = 33;
 static_assert(kStepCycles * 1'000'000'000 == kStepNs * kHertz);
-constexpr std::uint32_t kModes = 4;
-// Of the log with private modes: cycles, memory errors, then of each mode the
-// fixed-point unit's.
-constexpr std::size_t kAlwaysOn = 2;
-constexpr std::size_t kFirstFxu = kElements;
-constexpr std::size_t kThreadEvents = logformat::kMaxCounters;
-
 using Counters32 = std::array<std::uint32_t, kCounters>;
 
 struct Process {
@@ -45,10 +34,6 @@ struct Cpu {
   std::uint32_t msr = 0;  // of what runs
   std::uint32_t interrupted_msr = 0;
   bool in_clock = false, in_dispatcher = false;
-  std::uint32_t mode = 0;
-  Counters32 base{};    // of the monitor, when it was read or written
-  Counters32 logged{};  // since the trace began, by event, modulo 2^32
-  std::array<std::uint64_t, kModes> mode_ns{};
   // What the simulation knows without asking the monitor.
   bool spe = false;
   std::uint32_t imr = 0;
@@ -59,7 +44,7 @@ class Machine {
   Machine(const MachineOptions& options, const std::string& directory)
       : options_(options),
         random_(options.seed),
-        trace_(std::make_unique<TraceBuilder>(directory)),
+        directory_(directory),
         cpus_(options.cpus) {
     for (std::uint32_t& group : groups_) group = Pick(kGroups);
     for (std::uint32_t& group : mode_groups_) group = Pick(kGroups);
@@ -76,23 +61,27 @@ class Machine {
   std::uint32_t Word(std::uint32_t mode) const;
   // What counter `i` counts in mode `mode`, by our own reading of the paper.
   Signal Counted(std::size_t i, std::uint32_t mode) const;
-  // Event of the log; nullopt: it is not in it.
-  std::optional<std::size_t> EventOf(std::size_t i, std::uint32_t mode) const;
-  void Describe();
-  void DescribeCounters();
+  LogOptions LogOf() const;
   void Advance(std::uint64_t steps);
   void Account(Cpu& cpu, const Work& work, std::uint64_t ns);
-  // Reads the monitor into the log's own counters, and gives them as a dump.
-  std::vector<std::uint64_t> Log(Cpu& cpu);
+  std::uint32_t NumberOf(const Cpu& cpu) const {
+    return static_cast<std::uint32_t>(&cpu - cpus_.data());
+  }
   CpuStreamBuilder& Stream(const Cpu& cpu) {
-    return trace_->Cpu(static_cast<std::int32_t>(&cpu - cpus_.data()));
+    return log_->Stream(NumberOf(cpu));
+  }
+  std::vector<std::uint64_t> Read(const Cpu& cpu) {
+    return log_->Read(NumberOf(cpu), cpu.monitor);
+  }
+  void Dump(const Cpu& cpu, CountersReason reason) {
+    Stream(cpu).Counters(now_ns_, reason, TidOf(cpu.running), Read(cpu));
   }
   std::uint32_t TidOf(int process) const {
     return process < 0 ? 0
                        : static_cast<std::uint32_t>(
                              processes_[static_cast<std::size_t>(process)].pid);
   }
-  void KernelHook(Cpu& cpu, std::uint32_t hook, bool exit);
+  void KernelHook(Cpu& cpu, Hooked hook, bool exit);
   void SetMode(Cpu& cpu, std::uint32_t mode);
   void NewProcess(const Process* parent);
   void Dispatch(Cpu& cpu, int next, std::uint16_t state);
@@ -110,15 +99,14 @@ class Machine {
 
   MachineOptions options_;
   std::mt19937 random_;
-  std::unique_ptr<TraceBuilder> trace_;
+  std::string directory_;
   std::array<std::uint32_t, kUnits> groups_{};
   std::array<std::uint32_t, kModes> mode_groups_{};
   std::vector<Cpu> cpus_;
   std::vector<Process> processes_;
   Truth truth_;
   std::uint64_t now_ns_ = 1'000'000;
-  std::uint32_t svc_hook_ = 0, clock_hook_ = 0, dispatcher_hook_ = 0;
-  std::uint32_t segment_ = 0;
+  std::optional<CounterLog> log_;  // made by Run()
 };
 
 std::uint32_t Machine::Word(std::uint32_t mode) const {
@@ -147,67 +135,23 @@ Signal Machine::Counted(std::size_t i, std::uint32_t mode) const {
   return {Unit::kScu, groups_[3], element - 15};
 }
 
-std::optional<std::size_t> Machine::EventOf(std::size_t i,
-                                            std::uint32_t mode) const {
-  if (!options_.private_modes) return i;
-  if (i == kCycles) return 0;
-  if (i == kMemoryErrors) return 1;
-  if (i < kFirstFxu || i >= kFirstFxu + kElements) return std::nullopt;
-  return kAlwaysOn + kElements * mode + i - kFirstFxu;
-}
-
-void Machine::Describe() {
-  trace_->session().recorder_pid = 0;
-  trace_->session().cpus = options_.cpus;
-  trace_->session().begin_ns = now_ns_;
-  static constexpr const char* kNames[] = {"fpu", "fxu", "icu", "scu"};
-  std::vector<std::string> names;
-  const auto add = [&names](const std::string& what, std::uint32_t group,
-                            std::size_t element) {
-    names.push_back("power2-" + what + "-" + std::to_string(group) + "-" +
-                    std::to_string(element));
-  };
-  if (options_.private_modes) {
-    names = {"power2-cycles", "power2-memory-errors"};
-    for (const std::uint32_t group : mode_groups_) {
-      for (std::size_t i = 0; i < kElements; ++i) add("fxu", group, i);
-    }
-    trace_->SetCpuEvents(names, std::vector<std::uint32_t>(kModes, kElements));
-  } else {
+LogOptions Machine::LogOf() const {
+  LogOptions log;
+  log.cpus = options_.cpus;
+  log.private_modes = options_.private_modes;
+  log.thread_dumps = options_.private_counters;
+  if (!options_.private_modes) {
     for (std::size_t i = 0; i < kSelectable; ++i) {
-      const Signal signal = Counted(i, 0);
-      add(kNames[static_cast<std::size_t>(signal.unit)], signal.group,
-          signal.element);
+      log.signals.push_back(Counted(i, 0));
     }
-    names.insert(names.end(), {"power2-cycles", "power2-memory-errors"});
-    trace_->SetCpuEvents(names);
+    return log;
   }
-  if (options_.private_counters) {
-    names.resize(kThreadEvents);
-    trace_->SetThreadEvents(names);
-    segment_ = trace_->AddSegment("app", "phase");
+  for (std::uint32_t mode = 0; mode < kModes; ++mode) {
+    for (std::size_t i = 0; i < kElements; ++i) {
+      log.signals.push_back(Counted(kElements + i, mode));
+    }
   }
-  svc_hook_ = trace_->AddKernelHook("kernel-segment", "syscall", "svc");
-  clock_hook_ = trace_->AddKernelHook("interrupt", "irq", "clock");
-  dispatcher_hook_ = trace_->AddKernelHook("interrupt", "power2", "dispatcher");
-}
-
-// `.session` has no place for what the counters can do: it is written into the
-// finished trace's metadata.
-void Machine::DescribeCounters() {
-  const std::string file = trace_->directory() + "/metadata";
-  std::ifstream in(file);
-  const std::string text((std::istreambuf_iterator<char>(in)),
-                         std::istreambuf_iterator<char>());
-  auto description = logformat::ParseMetadata(text, trace_->directory());
-  if (!description.ok()) {
-    throw std::runtime_error(std::string(description.status().message()));
-  }
-  const logformat::CounterLimit limit = {32, kHertz};
-  logformat::TraceInfo& info = description->info;
-  info.cpu_counter_limits.assign(info.cpu_events.size(), limit);
-  info.thread_counter_limits.assign(info.thread_events.size(), limit);
-  std::ofstream(file) << logformat::MetadataText(*description);
+  return log;
 }
 
 void Machine::Account(Cpu& cpu, const Work& work, std::uint64_t ns) {
@@ -234,6 +178,7 @@ void Machine::Account(Cpu& cpu, const Work& work, std::uint64_t ns) {
   const bool pr = !handler && process != nullptr && !process->in_svc;
   const bool pm = !handler && owner != nullptr && owner->marked;
   if (!CountedByTable1(options_.monitor_bits, pr, pm)) return;
+  const std::uint32_t mode = log_->mode(NumberOf(cpu));
   for (std::size_t i = 0; i < kCounters; ++i) {
     std::uint64_t count = 0;
     if (i == kCycles) {
@@ -241,14 +186,14 @@ void Machine::Account(Cpu& cpu, const Work& work, std::uint64_t ns) {
     } else if (i == kMemoryErrors) {
       count = work.memory_errors;
     } else {
-      const Signal signal = Counted(i, cpu.mode);
+      const Signal signal = Counted(i, mode);
       count = signal == kSpeCycles    ? (cpu.spe ? work.cycles : 0)
               : signal == kImrMatches ? work.instructions[cpu.imr]
                                       : work.Occurrences(signal);
     }
     // What the process itself would read goes on in the clock's interrupt.
     if (process != nullptr && !cpu.in_dispatcher) process->view[i] += count;
-    const auto event = EventOf(i, cpu.mode);
+    const auto event = log_->EventOf(i, mode);
     if (!event) continue;
     (*sums)[*event] += count;
     truth_.total[*event] += count;
@@ -270,48 +215,23 @@ void Machine::Advance(std::uint64_t steps) {
     work.memory_errors = Pick(3);
     for (std::uint32_t& count : work.instructions) count = Pick(33);
     cpu.monitor.Run(work, cpu.msr);
-    cpu.mode_ns[cpu.mode] += ns;
+    log_->Elapsed(NumberOf(cpu), ns);
     Account(cpu, work, ns);
   }
 }
 
-std::vector<std::uint64_t> Machine::Log(Cpu& cpu) {
-  for (std::size_t i = 0; i < kCounters; ++i) {
-    const std::uint32_t value = cpu.monitor.counter(i);
-    const std::uint32_t delta = value - std::exchange(cpu.base[i], value);
-    const auto event = EventOf(i, cpu.mode);
-    if (!event) continue;
-    cpu.logged[*event] += delta;
-    if (cpu.logged[*event] < delta) ++truth_.wraps;
-  }
-  if (!options_.private_modes) {
-    return {cpu.logged.begin(), cpu.logged.end()};
-  }
-  std::vector<std::uint64_t> values = {cpu.logged[0], cpu.logged[1]};
-  const auto* const set = &cpu.logged[kAlwaysOn + kElements * cpu.mode];
-  values.insert(values.end(), set, set + kElements);
-  values.push_back(cpu.mode_ns[cpu.mode]);
-  return values;
-}
-
-void Machine::KernelHook(Cpu& cpu, std::uint32_t hook, bool exit) {
-  const auto event_id = static_cast<std::uint16_t>(
-      hook * 2 + (exit ? logformat::kEventExitBit : 0) +
-      logformat::kEventDumpBit);
-  const std::uint64_t tid = TidOf(cpu.running);
-  std::optional<std::int64_t> ret;
-  if (exit) ret = 0;
-  Stream(cpu).KernelHook(now_ns_, event_id, tid | tid << 24, Log(cpu), ret);
+void Machine::KernelHook(Cpu& cpu, Hooked hook, bool exit) {
+  log_->Hook(now_ns_, NumberOf(cpu), cpu.monitor, hook, exit,
+             TidOf(cpu.running));
 }
 
 void Machine::SetMode(Cpu& cpu, std::uint32_t mode) {
-  if (!options_.private_modes || mode == cpu.mode) return;
-  const std::uint32_t tid = TidOf(cpu.running);
-  Stream(cpu).Counters(now_ns_, CountersReason::kSetEnd, tid, Log(cpu));
+  const std::uint32_t number = NumberOf(cpu);
+  if (!options_.private_modes || mode == log_->mode(number)) return;
+  Dump(cpu, CountersReason::kSetEnd);
   cpu.monitor.WriteMmcr(Word(mode), cpu.msr);
-  cpu.mode = mode;
-  Stream(cpu).SetEventSet(mode, (1u << (kAlwaysOn + kElements + 1)) - 1);
-  Stream(cpu).Counters(now_ns_, CountersReason::kSetBegin, tid, Log(cpu));
+  log_->SetMode(number, mode);
+  Dump(cpu, CountersReason::kSetBegin);
 }
 
 void Machine::NewProcess(const Process* parent) {
@@ -332,7 +252,7 @@ void Machine::NewProcess(const Process* parent) {
 void Machine::Dispatch(Cpu& cpu, int next, std::uint16_t state) {
   const int prev = cpu.running;
   // 1. The process stops: mode, counts and process id go to the log.
-  Stream(cpu).Dispatch(now_ns_, TidOf(prev), TidOf(next), state, Log(cpu));
+  Stream(cpu).Dispatch(now_ns_, TidOf(prev), TidOf(next), state, Read(cpu));
   if (prev >= 0) {
     Process& process = processes_[static_cast<std::size_t>(prev)];
     process.msr = cpu.msr;
@@ -344,7 +264,7 @@ void Machine::Dispatch(Cpu& cpu, int next, std::uint16_t state) {
   cpu.running = next;
   cpu.msr = MsrAtInterrupt(cpu.msr);
   cpu.in_dispatcher = true;
-  KernelHook(cpu, dispatcher_hook_, /*exit=*/false);
+  KernelHook(cpu, Hooked::kDispatcher, /*exit=*/false);
   if (next >= 0) {
     processes_[static_cast<std::size_t>(next)].runnable = false;
     ++TruthOf(next).dispatches;
@@ -353,14 +273,14 @@ void Machine::Dispatch(Cpu& cpu, int next, std::uint16_t state) {
   // 2. What the operating system counted itself; then the next one's mode, and
   // its counters as they were, or none.
   if (next >= 0) SetMode(cpu, processes_[static_cast<std::size_t>(next)].mode);
-  KernelHook(cpu, dispatcher_hook_, /*exit=*/true);
+  KernelHook(cpu, Hooked::kDispatcher, /*exit=*/true);
   for (std::size_t i = 0; i < kCounters; ++i) {
     std::uint32_t value = 0;
     if (options_.private_counters && next >= 0) {
       value = processes_[static_cast<std::size_t>(next)].saved[i];
     }
     cpu.monitor.WriteCounter(i, value, cpu.msr);
-    cpu.base[i] = value;
+    log_->Written(NumberOf(cpu), i, value);
   }
   // 3. It starts, or goes on.
   cpu.in_dispatcher = false;
@@ -379,14 +299,14 @@ std::optional<int> Machine::PickRunnable() {
 }
 
 void Machine::EnterClock(Cpu& cpu) {
-  KernelHook(cpu, clock_hook_, /*exit=*/false);
+  KernelHook(cpu, Hooked::kClock, /*exit=*/false);
   cpu.interrupted_msr = cpu.msr;
   cpu.msr = MsrAtInterrupt(cpu.msr);
   cpu.in_clock = true;
 }
 
 void Machine::LeaveClock(Cpu& cpu) {
-  KernelHook(cpu, clock_hook_, /*exit=*/true);
+  KernelHook(cpu, Hooked::kClock, /*exit=*/true);
   cpu.msr = cpu.interrupted_msr;
   cpu.in_clock = false;
   const auto next = PickRunnable();
@@ -398,18 +318,11 @@ void Machine::LeaveClock(Cpu& cpu) {
 void Machine::Hook(Cpu& cpu, bool exit) {
   const auto index = static_cast<std::size_t>(cpu.running);
   Process& process = processes_[index];
-  Dump dump;
-  dump.present = 0xffff;
-  for (std::size_t i = 0; i < kThreadEvents; ++i) {
-    dump.counters.push_back(cpu.monitor.counter(i));
-  }
-  ThreadStreamBuilder& stream = trace_->Thread(process.pid, process.pid);
+  log_->Segment(now_ns_, process.pid, cpu.monitor, exit);
   if (!exit) {
-    stream.Enter(segment_, now_ns_, {}, dump);
     process.segment = process.view;
     return;
   }
-  stream.Exit(segment_, now_ns_, dump);
   TrueProcess& truth = truth_.processes[index];
   ++truth.segment_calls;
   for (std::size_t i = 0; i < kThreadEvents; ++i) {
@@ -422,7 +335,7 @@ void Machine::ActInSvc(Cpu& cpu) {
   const auto index = static_cast<std::size_t>(cpu.running);
   const std::uint32_t action = Pick(100);
   if (action < 45) {
-    KernelHook(cpu, svc_hook_, /*exit=*/true);
+    KernelHook(cpu, Hooked::kSvc, /*exit=*/true);
     processes_[index].in_svc = false;
     cpu.msr |= kMsrPr;
   } else if (action < 55 && processes_.size() < 25) {
@@ -454,7 +367,7 @@ void Machine::ActInUser(Cpu& cpu) {
   if (action < 35) {
     process.in_svc = true;
     ++TruthOf(cpu.running).svc_calls;
-    KernelHook(cpu, svc_hook_, /*exit=*/false);
+    KernelHook(cpu, Hooked::kSvc, /*exit=*/false);
     cpu.msr = MsrAtSvc(cpu.msr);
   } else if (action < 50) {
     cpu.spe = !cpu.spe;
@@ -486,22 +399,20 @@ void Machine::LongStep() {
   // The operating system must look at the counters at least every 65.1 s.
   Advance(2'000'000ull * (1 + Pick(30)));
   for (Cpu& cpu : cpus_) {
-    Stream(cpu).Counters(now_ns_, CountersReason::kTick, TidOf(cpu.running),
-                         Log(cpu));
+    Dump(cpu, CountersReason::kTick);
   }
 }
 
 Truth Machine::Run() {
-  Describe();
+  log_.emplace(directory_, LogOf(), now_ns_);
   for (Cpu& cpu : cpus_) {
     if (cpu.monitor.WriteMmcr(Word(0), cpu.msr) != Access::kDone) {
       throw std::logic_error("MMCR not written");
     }
-    for (std::uint32_t& logged : cpu.logged) logged = Random();
-    if (options_.private_modes) {
-      Stream(cpu).SetEventSet(0, (1u << (kAlwaysOn + kElements + 1)) - 1);
+    for (std::size_t i = 0; i < kCounters; ++i) {
+      log_->Preset(NumberOf(cpu), i, Random());
     }
-    Stream(cpu).Counters(now_ns_, CountersReason::kBegin, 0, Log(cpu));
+    Dump(cpu, CountersReason::kBegin);
   }
   for (std::uint32_t i = 0; i < 2 + options_.cpus; ++i) {
     NewProcess(nullptr);
@@ -523,12 +434,11 @@ Truth Machine::Run() {
   }
   Advance(10);
   for (Cpu& cpu : cpus_) {
-    if (cpu.in_clock) KernelHook(cpu, clock_hook_, /*exit=*/true);
-    Stream(cpu).Counters(now_ns_, CountersReason::kEnd, TidOf(cpu.running),
-                         Log(cpu));
+    if (cpu.in_clock) KernelHook(cpu, Hooked::kClock, /*exit=*/true);
+    Dump(cpu, CountersReason::kEnd);
   }
-  trace_->Finish();
-  DescribeCounters();
+  log_->Finish();
+  truth_.wraps = log_->wraps();
   return std::move(truth_);
 }
 
