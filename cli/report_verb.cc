@@ -267,6 +267,11 @@ int RunReport(const Arguments& arguments) {
   progress.Clear();
   if (!report.ok()) return ReportFailure(kText.name, report.status());
 
+  if (by == "waker" && !report->wakeups && format != "text") {
+    Say(kText.name,
+        "no wake-ups were recorded: record --kernel wakeups tells who ended "
+        "blocked time");
+  }
   std::optional<rmap::RowSelection> selection;
   if (where) {
     auto selected = rmap::where::SelectRows(*where, *report);

@@ -64,9 +64,10 @@ void BlockedTime::End(ThreadState& thread, std::uint64_t time_ns,
     if (waker.thread->process == nullptr) key.waker_thread = waker.thread;
   }
   key.hook_id = waker.hook_id;
-  if (sums_.size() >= kMaxRows && !sums_.contains(key)) {
+  if (sums_.size() >= max_rows_ && !sums_.contains(key)) {
+    ++folded_;
     key.place = nullptr;
-    key.kind = WakerKind::kNotTold;
+    key.kind = WakerKind::kOther;
     key.waker_process = nullptr;
     key.waker_thread = nullptr;
     key.hook_id = 0;

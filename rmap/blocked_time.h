@@ -39,9 +39,11 @@ struct LossState {
 
 class BlockedTime {
  public:
-  // More kinds of blocking than this are folded into their process's rows
-  // without a place and a waker's name.
+  // More kinds of blocking than this are folded, for each process into one row
+  // of WakerKind::kOther without a place.
   static constexpr std::size_t kMaxRows = 65536;
+
+  explicit BlockedTime(std::size_t max_rows = kMaxRows) : max_rows_(max_rows) {}
 
   // `thread` leaves its CPU with this state of logformat::SwitchState.
   static void Leave(ThreadState& thread, std::uint64_t time_ns,
@@ -56,6 +58,8 @@ class BlockedTime {
   // A wake-up record came, of whomever.
   void NoteWakeup() { told_ = true; }
 
+  // Intervals that were folded.
+  std::uint64_t folded() const { return folded_; }
   // False: no wake-up was recorded, so that blocked time holds waiting.
   bool told() const { return told_; }
 
@@ -90,6 +94,8 @@ class BlockedTime {
   void End(ThreadState& thread, std::uint64_t time_ns, const Waker& waker,
            const LossState& loss);
 
+  std::size_t max_rows_;
+  std::uint64_t folded_ = 0;
   bool told_ = false;
   absl::flat_hash_map<Key, Sum> sums_;
 };

@@ -502,6 +502,12 @@ void Reconstruction::AddFindings() {
         "%d calls are nested deeper than %d and are not in the segment tables",
         segments_.too_deep(), SegmentBuilder::kMaxDepth));
   }
+  if (dispatches_.blocked().folded() != 0) {
+    ledger_.AddMessage(absl::StrFormat(
+        "%d blocked intervals are of more than %d kinds (who, in what segment, "
+        "woken by whom): they are in rows of the waker [others]",
+        dispatches_.blocked().folded(), BlockedTime::kMaxRows));
+  }
   if (paths_.folded_calls() != 0) {
     ledger_.AddMessage(absl::StrFormat(
         "%d calls lie on paths beyond %d paths or %d levels: they are in rows "
@@ -592,6 +598,8 @@ const char* WakerKindName(WakerKind kind) {
       return "not_told";
     case WakerKind::kStillBlocked:
       return "still_blocked";
+    case WakerKind::kOther:
+      return "other";
   }
   return "unknown";
 }

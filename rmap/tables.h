@@ -127,13 +127,14 @@ enum class WakerKind : std::uint8_t {
   kIdle,       // on an idle CPU: an interrupt as well, but not recorded as one
   kOutside,    // somebody whom the report does not count
   kNotTold,    // no wake-up record: it ran again
-  kStillBlocked
+  kStillBlocked,
+  kOther  // of more kinds than are kept, by whomever and wherever
 };
 const char* WakerKindName(WakerKind kind);  // "thread", ...
 
 // Blocked time of the threads of a process, in one place, ended by one waker.
 // All rows of a process add up to the blocked time of its threads, those of a
-// path to the exclusive blocked time of that.
+// path (if none is kOther) to the exclusive blocked time of that.
 struct WakerRow {
   std::int32_t pid = 0;
   ProcessIndex process{};

@@ -40,7 +40,8 @@ std::vector<Column<WakerRow>> WakerColumns() {
        "",
        Unit::kNone,
        "thread, interrupt, idle (an interrupt of an idle CPU), outside (not "
-       "counted), not_told (no wake-up record), still_blocked.",
+       "counted), not_told (no wake-up record), still_blocked, "
+       "other (of more kinds than are kept).",
        [](const R& r) -> Cell {
          return std::string(WakerKindName(r.waker.kind));
        }},
@@ -124,6 +125,8 @@ std::vector<Column<WakerRow>> WakerTextColumns() {
              return "[not told]";
            case WakerKind::kStillBlocked:
              return "[still blocked]";
+           case WakerKind::kOther:
+             return "[others]";
          }
          return "";
        }});

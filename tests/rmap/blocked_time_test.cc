@@ -1,0 +1,60 @@
+// Blocked time when there are more kinds of it than are kept.
+#include <catch2/catch.hpp>
+
+#include "logformat/packet_layout.h"
+#include "rmap/blocked_time.h"
+
+namespace countrace::rmap {
+namespace {
+
+TEST_CASE("blocked: beyond the limit kinds are folded, no time is lost",
+          "[rmap]") {
+  BlockedTime blocked(/*max_rows=*/3);
+  ProcessState process;
+  ThreadState thread;
+  thread.process = &process;
+  std::uint64_t time_ns = 1000;
+  const auto block_until_woken = [&](std::uint32_t hook_id) {
+    BlockedTime::Leave(thread, time_ns, logformat::kSwitchInterruptible, {});
+    time_ns += 10;
+    Waker waker;
+    waker.kind = WakerKind::kInterrupt;
+    waker.hook_id = hook_id;
+    blocked.Wake(thread, time_ns, waker, {});
+    blocked.Enter(thread, time_ns, {});
+  };
+  for (std::uint32_t round = 0; round < 2; ++round) {
+    for (std::uint32_t hook = 1; hook <= 10; ++hook) block_until_woken(hook);
+  }
+  CHECK(thread.blocked_ns == 200);
+  CHECK(blocked.folded() == 14);
+  CHECK(blocked.sums().size() == 4);
+  std::uint64_t sum_ns = 0;
+  for (const auto& [key, sum] : blocked.sums()) {
+    sum_ns += sum.ns;
+    if (key.kind != WakerKind::kOther) continue;
+    CHECK(key.process == &process);
+    CHECK(sum.times == 14);
+  }
+  CHECK(sum_ns == 200);
+}
+
+TEST_CASE("blocked: who left unseen was blocked only if it was woken",
+          "[rmap]") {
+  BlockedTime blocked;
+  ProcessState process;
+  ThreadState thread;
+  thread.process = &process;
+  BlockedTime::Leave(thread, 100, logformat::kSwitchOther, {});
+  blocked.Enter(thread, 150, {});
+  CHECK(thread.blocked_ns == 0);
+  BlockedTime::Leave(thread, 200, logformat::kSwitchOther, {});
+  blocked.Wake(thread, 260, {}, {});
+  CHECK(thread.blocked_ns == 60);
+  BlockedTime::Leave(thread, 300, logformat::kSwitchDead, {});
+  blocked.Finish(thread, 400, {});
+  CHECK(thread.blocked_ns == 60);
+}
+
+}  // namespace
+}  // namespace countrace::rmap
