@@ -45,10 +45,14 @@ TEST_CASE("thread streams: emitted equals recorded plus discarded by cause") {
   const Recorded recorded = session.Read();
   CHECK(unfinished.records == recorded.records);
   CHECK(recorded.records + recorded.discarded == program.emitted_total);
-  CHECK(recorded.by_cause[static_cast<int>(lf::DiscardCause::kTraceFull)] ==
-        recorded.discarded);
-  if (options.max_bytes <= (1u << 20)) CHECK(recorded.discarded > 0);
-  if (options.max_bytes == (1u << 30)) CHECK(recorded.discarded == 0);
+  // On a busy machine the helper may be late; no thread waits for it.
+  const std::uint64_t full =
+      recorded.by_cause[static_cast<int>(lf::DiscardCause::kTraceFull)];
+  const std::uint64_t late =
+      recorded.by_cause[static_cast<int>(lf::DiscardCause::kNoSubBuffer)];
+  CHECK(full + late == recorded.discarded);
+  if (options.max_bytes <= (1u << 20)) CHECK(full > 0);
+  if (options.max_bytes == (1u << 30)) CHECK(full == 0);
   CHECK(recorded.times_gone_back == 0);
 }
 
