@@ -290,8 +290,11 @@ void StreamCursor::ReleasePages() {
   const ScannedPacket& packet = stream_->scan.packets[packet_ - 1];
   const std::size_t end = packet.offset + packet.head.packet_bits / 8;
   if (end < released_bytes_ + kReleaseBytes) return;
-  stream_->mapping.Forget(released_bytes_,
+  // The piece before once more: who reads behind this thread may have looked at
+  // its end after it was given back.
+  stream_->mapping.Forget(released_before_,
                           std::min(end, stream_->mapping.bytes().size()));
+  released_before_ = released_bytes_;
   released_bytes_ = end;
 }
 

@@ -111,6 +111,7 @@ class StreamCursor {
   std::size_t next_loss_ = 0;
   std::array<std::uint64_t, kDiscardCauses> discarded_{};  // reported so far
   std::size_t released_bytes_ = 0;
+  std::size_t released_before_ = 0;  // the end of the piece before that
 };
 
 }  // namespace countrace::logformat

@@ -107,6 +107,9 @@ class MappedTraceReader final : public TraceReader {
     options.begin_ns = description_.info.begin_ns;
     options.expected_packets = ExpectedPackets(description_, file.name);
     stream.scan = ScanStream(stream.mapping.bytes(), *stream.table, options);
+    // The scan has looked at each packet's head, and the kernel mapped the
+    // pages around it.
+    stream.mapping.Forget(0, stream.mapping.bytes().size());
     stream.info.file = file.name;
     stream.info.stream_class = file.stream_class;
     stream.info.bytes = stream.mapping.bytes().size();
