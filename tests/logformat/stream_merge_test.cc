@@ -1,0 +1,53 @@
+// The merge's order on random streams: that of a stable sort by time, then by
+// stream, and no stream is let run past another one.
+#include "logformat/stream_merge.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <random>
+#include <utility>
+#include <vector>
+
+namespace countrace::logformat {
+namespace {
+
+using Item = std::pair<std::uint64_t, std::uint32_t>;  // time, stream
+
+TEST_CASE("merge: equals a sort by time and stream", "[logformat][property]") {
+  for (std::uint32_t seed = 0; seed < 2000; ++seed) {
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    std::vector<std::vector<std::uint64_t>> streams(random() % 9);
+    std::vector<Item> sorted, merged;
+    for (std::uint32_t i = 0; i < streams.size(); ++i) {
+      std::uint64_t time_ns = 0;
+      streams[i].resize(random() % 30);  // some are empty
+      for (std::uint64_t& item : streams[i]) {
+        item = time_ns += random() % 4;  // many are equal
+        sorted.emplace_back(item, i);
+      }
+    }
+    std::stable_sort(sorted.begin(), sorted.end());
+    std::vector<std::size_t> at(streams.size());
+    const auto next_ns = [&](std::size_t i) {
+      return at[i] < streams[i].size() ? streams[i][at[i]] : StreamMerge::kEnd;
+    };
+    std::vector<std::uint64_t> first;
+    for (std::size_t i = 0; i < streams.size(); ++i)
+      first.push_back(next_ns(i));
+    StreamMerge merge(first);
+    while (!merge.at_end()) {
+      const std::uint32_t i = merge.stream();
+      REQUIRE(next_ns(i) < merge.limit_ns());  // or it would never end
+      while (next_ns(i) < merge.limit_ns()) {
+        merged.emplace_back(next_ns(i), i);
+        ++at[i];
+      }
+      merge.Advance(next_ns(i));
+    }
+    REQUIRE(merged == sorted);
+  }
+}
+
+}  // namespace
+}  // namespace countrace::logformat
