@@ -13,6 +13,13 @@ namespace {
 // Pages are given back in pieces: a system call for each small packet would
 // cost more than decoding it.
 constexpr std::size_t kReleaseBytes = 1 << 20;
+// Now and then everything: who keeps pointers into the file brings back some.
+constexpr std::size_t kReleaseAllBytes = 64 << 20;
+// So much is announced at a time, and so far ahead.
+constexpr std::size_t kAnnounceBytes = 64 << 10;
+constexpr std::size_t kAnnounceAhead = 192 << 10;
+// Records of a run that are handed over at once.
+constexpr std::size_t kRunRecords = 128;
 
 }  // namespace
 
@@ -50,6 +57,16 @@ void StreamCursor::DeliverSlowly(std::uint64_t limit_ns) {
       return;
     }
   }
+}
+
+void StreamCursor::DeliverRun(std::uint64_t limit_ns) {
+  if (in_records_) {
+    if (!DeliverThreadRecords(limit_ns)) return;
+    ClosePacket();
+  } else if (!DeliverLosses(limit_ns)) {
+    return;
+  }
+  DeliverSlowly(0);  // what comes next, and when
 }
 
 // Returns: false if it stopped at `limit_ns`.
@@ -151,6 +168,54 @@ bool StreamCursor::DeliverRecords(std::uint64_t limit_ns) {
   }
   at_ = at;
   last_ns_ = last_ns;
+  return at_end;
+}
+
+bool StreamCursor::DeliverThreadRecords(std::uint64_t limit_ns) {
+  const std::uint16_t* const fixed_bytes = fixed_bytes_;
+  const std::byte* at = at_;
+  const std::byte* const end = end_;
+  std::uint64_t last_ns = last_ns_;
+  std::array<ThreadRecord, kRunRecords> run;
+  stopped_.bytes = 0;
+  bool at_end = true;
+  while (at != end && at_end) {
+    AnnouncePages();
+    std::size_t size = 0;
+    while (at != end && size != run.size()) {
+      __builtin_prefetch(at + 1024);
+      const std::uint64_t word = LoadWord(at);
+      const std::uint16_t id = HeaderEventId(word);
+      const auto left = static_cast<std::size_t>(end - at);
+      std::size_t bytes = fixed_bytes[id];
+      if (bytes == RecordTable::kVariable) [[unlikely]] {
+        bytes = stream_->table->Measure(id, at, left).padded_bytes;
+      }
+      if (bytes == 0 || bytes > left) [[unlikely]] {
+        NoteDamage(at, id);
+        break;
+      }
+      const auto [time_ns, back] = TimeAfter(last_ns, word);
+      if (time_ns >= limit_ns) {
+        next_ns_ = time_ns;
+        at_end = false;
+        break;
+      }
+      if (back) [[unlikely]]
+        ++clock_errors_;
+      run[size++] = {
+          time_ns, at, static_cast<std::uint32_t>(bytes), id,
+          static_cast<std::uint16_t>((id & kEventDumpBit) != 0 ? dump_bytes_
+                                                               : sizeof(word))};
+      at += bytes;
+      last_ns = time_ns;
+    }
+    if (size != 0) sink_->OnThreadRecords(record_, {run.data(), size});
+    at_ = at;
+    last_ns_ = last_ns;
+    if (!damage_.empty()) [[unlikely]]
+      break;
+  }
   return at_end;
 }
 
@@ -285,17 +350,39 @@ void StreamCursor::QueuePacketLoss(std::uint64_t packets, std::uint64_t offset,
   losses_.emplace_back(std::move(loss));
 }
 
+void StreamCursor::AnnouncePages() {
+  if (state_->pages == nullptr) return;
+  const std::span<const std::byte> file = stream_->mapping.bytes();
+  const auto at = static_cast<std::size_t>(at_ - file.data());
+  while (announced_bytes_ < std::min(at + kAnnounceAhead, file.size())) {
+    const std::size_t bytes =
+        std::min(kAnnounceBytes, file.size() - announced_bytes_);
+    state_->pages->WillRead(file.subspan(announced_bytes_, bytes));
+    announced_bytes_ += bytes;
+  }
+}
+
 // What was read is not needed again: a long trace must not fill the memory.
 void StreamCursor::ReleasePages() {
   const ScannedPacket& packet = stream_->scan.packets[packet_ - 1];
   const std::size_t end = packet.offset + packet.head.packet_bits / 8;
   if (end < released_bytes_ + kReleaseBytes) return;
+  const bool all = end / kReleaseAllBytes != released_bytes_ / kReleaseAllBytes;
   // The piece before once more: who reads behind this thread may have looked at
   // its end after it was given back.
-  stream_->mapping.Forget(released_before_,
-                          std::min(end, stream_->mapping.bytes().size()));
+  Forget(all ? 0 : released_before_, end);
   released_before_ = released_bytes_;
   released_bytes_ = end;
+}
+
+void StreamCursor::Forget(std::size_t begin, std::size_t end) {
+  end = std::min(end, stream_->mapping.bytes().size());
+  if (state_->pages != nullptr) {
+    state_->pages->WasRead(
+        stream_->mapping.bytes().subspan(begin, end - begin));
+  } else {
+    stream_->mapping.Forget(begin, end);
+  }
 }
 
 }  // namespace countrace::logformat

@@ -36,6 +36,7 @@ struct ReadState {
   std::uint64_t trace_end_ns = 0;
   ProgressCallback progress = nullptr;
   void* progress_context = nullptr;
+  PageKeeper* pages = nullptr;  // null: the kernel, and the cursor
   std::uint64_t done_bytes = 0;
   std::uint64_t total_bytes = 0;
   bool cancelled = false;
@@ -50,6 +51,7 @@ class StreamCursor {
 
   // Time of the next item, kEnd if there is none.
   std::uint64_t next_ns() const { return next_ns_; }
+  StreamClass stream_class() const { return record_.stream_class; }
 
   // Delivers all items before `limit_ns`. Returns early when cancelled.
   void Deliver(std::uint64_t limit_ns) {
@@ -60,6 +62,10 @@ class StreamCursor {
     DeliverSlowly(limit_ns);
   }
 
+  // Delivers the next items before `limit_ns`, but of one packet at most: all
+  // of one thread.
+  void DeliverRun(std::uint64_t limit_ns);
+
  private:
   using Loss = std::variant<DiscardedEvents, DiscardedPackets>;
 
@@ -68,6 +74,8 @@ class StreamCursor {
   // Returns: false if it stopped at `limit_ns`, before the packet's end.
   template <bool kThread>
   bool DeliverRecords(std::uint64_t limit_ns);
+  // The same, for kThread streams, as runs.
+  bool DeliverThreadRecords(std::uint64_t limit_ns);
   bool OpenPacket();
   void ClosePacket();
   void QueueFindings(const std::vector<ScanFinding>& findings,
@@ -75,7 +83,9 @@ class StreamCursor {
   void QueuePacketLoss(std::uint64_t packets, std::uint64_t offset,
                        const std::string& what, std::uint64_t end_ns);
   std::uint64_t NextPacketNs() const;
+  void AnnouncePages();
   void ReleasePages();
+  void Forget(std::size_t begin, std::size_t end);
 
   void NoteDamage(const std::byte* at, std::uint16_t event_id);
 
@@ -110,6 +120,7 @@ class StreamCursor {
   std::vector<Loss> losses_;        // to be delivered before anything else
   std::size_t next_loss_ = 0;
   std::array<std::uint64_t, kDiscardCauses> discarded_{};  // reported so far
+  std::size_t announced_bytes_ = 0;
   std::size_t released_bytes_ = 0;
   std::size_t released_before_ = 0;  // the end of the piece before that
 };

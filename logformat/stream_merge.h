@@ -28,16 +28,30 @@ class StreamMerge {
     second_ = Replace({kEnd, 0});
   }
 
+  // True if the next of all is one of these, not of `others`.
+  bool IsBefore(const StreamMerge& others) const {
+    return first_ < others.first_;
+  }
+  // How far another stream may run before it is the turn of one of these: up
+  // to, not including, this time.
+  std::uint64_t limit_ns(std::uint32_t stream) const {
+    return first_.next_ns + (!at_end() && stream < first_.stream ? 1 : 0);
+  }
   bool at_end() const { return first_.next_ns == kEnd; }
   std::uint32_t stream() const { return first_.stream; }
   // That stream may run up to, not including, this time.
   std::uint64_t limit_ns() const {
     return second_.next_ns + (first_.stream < second_.stream ? 1 : 0);
   }
-  // It ran up to there; `next_ns` is its next item, kEnd if it has none left.
+  // It ran up to there, or less far; `next_ns` is its next item, kEnd if it has
+  // none left.
   void Advance(std::uint64_t next_ns) {
     // An ended stream is last, and limit_ns() adds nothing to its time.
     const Entry moving = {next_ns, next_ns == kEnd ? 0 : first_.stream};
+    if (moving < second_) {
+      first_ = moving;
+      return;
+    }
     first_ = second_;
     if (rest_.empty() || moving < rest_[0]) [[likely]] {
       second_ = moving;

@@ -54,35 +54,79 @@ class MappedTraceReader final : public TraceReader {
 
   absl::Status Read(ItemSink& sink, ProgressCallback progress,
                     void* progress_context) override {
-    ReadState state;
-    state.sink = &sink;
-    state.trace_begin_ns = description_.info.begin_ns;
-    state.trace_end_ns = end_ns_;
-    state.progress = progress;
-    state.progress_context = progress_context;
-    state.total_bytes = total_bytes_;
-    std::vector<StreamCursor> cursors;
-    std::vector<std::uint64_t> next_ns;
-    cursors.reserve(streams_.size());
-    for (std::uint32_t i = 0; i < streams_.size(); ++i) {
-      cursors.emplace_back(streams_[i], i, state);
-      next_ns.push_back(cursors[i].next_ns());
-    }
-    StreamMerge merge(next_ns);
-    while (!merge.at_end() && !state.cancelled) {
-      StreamCursor& cursor = cursors[merge.stream()];
+    Reading reading(*this, sink, progress, progress_context);
+    StreamMerge merge(reading.NextNs(std::nullopt));
+    while (!merge.at_end() && !reading.state.cancelled) {
+      StreamCursor& cursor = reading.cursors[merge.stream()];
       cursor.Deliver(merge.limit_ns());
       merge.Advance(cursor.next_ns());
     }
-    if (state.cancelled) {
+    return reading.Result();
+  }
+
+  absl::Status ReadThreadRuns(ItemSink& sink, ProgressCallback progress,
+                              void* progress_context,
+                              PageKeeper* pages) override {
+    Reading reading(*this, sink, progress, progress_context);
+    reading.state.pages = pages;
+    StreamMerge cpus(reading.NextNs(StreamClass::kCpu));
+    StreamMerge threads(reading.NextNs(StreamClass::kThread));
+    while (!(cpus.at_end() && threads.at_end()) && !reading.state.cancelled) {
+      const std::uint32_t cpu = cpus.stream();
+      while (!threads.at_end() && threads.IsBefore(cpus) &&
+             !reading.state.cancelled) {
+        StreamCursor& cursor = reading.cursors[threads.stream()];
+        cursor.DeliverRun(cpus.limit_ns(threads.stream()));
+        threads.Advance(cursor.next_ns());
+      }
+      if (cpus.at_end() || reading.state.cancelled) continue;
+      StreamCursor& cursor = reading.cursors[cpu];
+      cursor.Deliver(std::min(cpus.limit_ns(), threads.limit_ns(cpu)));
+      cpus.Advance(cursor.next_ns());
+    }
+    return reading.Result();
+  }
+
+ private:
+  // Cursors over all streams, and what they share.
+  struct Reading {
+    Reading(const MappedTraceReader& reader, ItemSink& sink,
+            ProgressCallback progress, void* progress_context) {
+      state.sink = &sink;
+      state.trace_begin_ns = reader.description_.info.begin_ns;
+      state.trace_end_ns = reader.end_ns_;
+      state.progress = progress;
+      state.progress_context = progress_context;
+      state.total_bytes = reader.total_bytes_;
+      cursors.reserve(reader.streams_.size());
+      for (std::uint32_t i = 0; i < reader.streams_.size(); ++i) {
+        cursors.emplace_back(reader.streams_[i], i, state);
+      }
+    }
+
+    // By stream; kEnd for those that are not of `stream_class`.
+    std::vector<std::uint64_t> NextNs(
+        std::optional<StreamClass> stream_class) const {
+      std::vector<std::uint64_t> next_ns;
+      for (const StreamCursor& cursor : cursors) {
+        const bool other =
+            stream_class && cursor.stream_class() != *stream_class;
+        next_ns.push_back(other ? StreamCursor::kEnd : cursor.next_ns());
+      }
+      return next_ns;
+    }
+
+    absl::Status Result() const {
+      if (!state.cancelled) return absl::OkStatus();
       return absl::CancelledError(
           absl::StrFormat("Reading stopped after %d of %d bytes",
                           state.done_bytes, state.total_bytes));
     }
-    return absl::OkStatus();
-  }
 
- private:
+    ReadState state;
+    std::vector<StreamCursor> cursors;
+  };
+
   explicit MappedTraceReader(TraceDescription description)
       : description_(std::move(description)),
         classes_(EventClasses(description_.info)),

@@ -49,5 +49,36 @@ TEST_CASE("merge: equals a sort by time and stream", "[logformat][property]") {
   }
 }
 
+TEST_CASE("merge: a stream may stop early", "[logformat][property]") {
+  for (std::uint32_t seed = 0; seed < 2000; ++seed) {
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    std::vector<std::vector<std::uint64_t>> streams(1 + random() % 6);
+    std::vector<std::size_t> at(streams.size());
+    std::vector<std::uint64_t> first;
+    std::size_t items = 0;
+    for (std::vector<std::uint64_t>& stream : streams) {
+      std::uint64_t time_ns = 0;
+      stream.resize(random() % 20);
+      items += stream.size();
+      for (std::uint64_t& item : stream) item = time_ns += random() % 4;
+      first.push_back(stream.empty() ? StreamMerge::kEnd : stream[0]);
+    }
+    StreamMerge merge(first);
+    Item last = {0, 0};
+    for (; !merge.at_end(); --items) {
+      REQUIRE(items != 0);
+      const std::uint32_t i = merge.stream();
+      const Item item = {streams[i][at[i]], i};
+      REQUIRE_FALSE(item < last);  // one at a time: exactly the order
+      last = item;
+      ++at[i];
+      merge.Advance(at[i] < streams[i].size() ? streams[i][at[i]]
+                                              : StreamMerge::kEnd);
+    }
+    REQUIRE(items == 0);
+  }
+}
+
 }  // namespace
 }  // namespace countrace::logformat
