@@ -3,14 +3,34 @@
 #include <algorithm>
 
 #include "logformat/packet_layout.h"
+#include "rmap/segment_worker.h"
 
 namespace countrace::rmap {
+
+PathNode* BlockedTime::PlaceOf(const ThreadState& thread) const {
+  if (!thread.left_cpu) return nullptr;
+  if (worker_ != nullptr) worker_->Settle(thread);
+  return thread.off_cpu_in;
+}
+
+void BlockedTime::AddWait(ThreadState& thread, std::uint64_t ns) const {
+  if (!thread.left_cpu) return;
+  if (thread.with_worker) {
+    worker_->AddWait(thread, ns);
+  } else if (thread.off_cpu_in != nullptr) {
+    thread.off_cpu_in->wait_ns += ns;
+  }
+}
 
 void BlockedTime::Leave(ThreadState& thread, std::uint64_t time_ns,
                         std::uint16_t state, const LossState& loss) {
   using Sleep = ThreadState::Sleep;
-  thread.off_cpu_in =
-      thread.stack.frames.empty() ? nullptr : thread.stack.frames.back().node;
+  thread.left_cpu = true;
+  if (thread.with_worker) {
+    worker_->NotePlace(thread);
+  } else {
+    thread.off_cpu_in = thread.stack.Top();
+  }
   const bool runnable = state == logformat::kSwitchRunnable ||
                         (state & logformat::kSwitchPreempted) != 0;
   if (runnable || (state & logformat::kSwitchDead) != 0) {
@@ -36,7 +56,7 @@ void BlockedTime::Enter(ThreadState& thread, std::uint64_t time_ns,
     End(thread, time_ns, Waker(), loss);
   }
   thread.sleep = ThreadState::Sleep::kNone;
-  thread.off_cpu_in = nullptr;
+  thread.left_cpu = false;
 }
 
 void BlockedTime::Finish(ThreadState& thread, std::uint64_t end_ns,
@@ -53,11 +73,12 @@ void BlockedTime::End(ThreadState& thread, std::uint64_t time_ns,
   thread.sleep = ThreadState::Sleep::kNone;
   const std::uint64_t ns = time_ns - std::min(thread.sleep_since_ns, time_ns);
   thread.blocked_ns += ns;
-  if (thread.off_cpu_in != nullptr) thread.off_cpu_in->blocked_ns += ns;
+  PathNode* const place = PlaceOf(thread);
+  if (place != nullptr) place->blocked_ns += ns;
   Key key{};
   key.process = thread.process;
   if (thread.process == nullptr) key.thread = &thread;
-  key.place = thread.off_cpu_in;
+  key.place = place;
   key.kind = waker.kind;
   if (waker.thread != nullptr) {
     key.waker_process = waker.thread->process;

@@ -24,6 +24,8 @@
 
 namespace countrace::rmap {
 
+class SegmentWorker;
+
 struct Waker {
   WakerKind kind = WakerKind::kNotTold;
   const ThreadState* thread = nullptr;  // kThread
@@ -45,9 +47,14 @@ class BlockedTime {
 
   explicit BlockedTime(std::size_t max_rows = kMaxRows) : max_rows_(max_rows) {}
 
+  // Whoever has the stacks of threads meanwhile; null: nobody.
+  void set_worker(SegmentWorker* worker) { worker_ = worker; }
+
   // `thread` leaves its CPU with this state of logformat::SwitchState.
-  static void Leave(ThreadState& thread, std::uint64_t time_ns,
-                    std::uint16_t state, const LossState& loss);
+  void Leave(ThreadState& thread, std::uint64_t time_ns, std::uint16_t state,
+             const LossState& loss);
+  // `thread` was on no CPU, but runnable, for so long.
+  void AddWait(ThreadState& thread, std::uint64_t ns) const;
   // A wake-up record of `thread`, which is on no CPU.
   void Wake(ThreadState& thread, std::uint64_t time_ns, const Waker& waker,
             const LossState& loss);
@@ -91,9 +98,12 @@ class BlockedTime {
   const absl::flat_hash_map<Key, Sum>& sums() const { return sums_; }
 
  private:
+  // Innermost segment of `thread`, which is on no CPU; null: in none.
+  PathNode* PlaceOf(const ThreadState& thread) const;
   void End(ThreadState& thread, std::uint64_t time_ns, const Waker& waker,
            const LossState& loss);
 
+  SegmentWorker* worker_ = nullptr;
   std::size_t max_rows_;
   std::uint64_t folded_ = 0;
   bool told_ = false;

@@ -71,6 +71,7 @@ struct PathNode {
   PathNode* parent = nullptr;  // null: root of a process, no segment
   // An ancestor is the same segment: its time already holds this node's.
   bool recursive = false;
+  PathNode* merged = nullptr;  // where its sums are now, see MergeFrom()
 
   std::uint64_t calls = 0;
   std::uint64_t begin_inferred = 0, end_inferred = 0;
@@ -97,7 +98,10 @@ class CallPaths {
   static constexpr std::size_t kMaxPaths = 65536;
   static constexpr std::uint32_t kMaxPathDepth = 512;
 
-  explicit CallPaths(std::size_t thread_events) : events_(thread_events) {}
+  // `max_paths`: other than kMaxPaths in tests.
+  explicit CallPaths(std::size_t thread_events,
+                     std::size_t max_paths = kMaxPaths)
+      : events_(thread_events), max_paths_(max_paths) {}
   CallPaths(const CallPaths&) = delete;
   CallPaths& operator=(const CallPaths&) = delete;
 
@@ -121,7 +125,12 @@ class CallPaths {
   // all records were read.
   void IncludeChildren();
 
+  // Adds the sums of every path that begins in `from`, of other CallPaths, to
+  // those that begin in `to`. Event sets do not take turns.
+  void MergeFrom(PathNode& from, PathNode& to);
+
   std::uint64_t folded_calls() const { return folded_; }
+  std::size_t size() const { return nodes_.size(); }
 
  private:
   static constexpr std::size_t kLinearChildren = 12;
@@ -132,7 +141,7 @@ class CallPaths {
     return (std::uint64_t{parent->index} << 32) | hook_id;
   }
 
-  std::size_t events_;
+  std::size_t events_, max_paths_;
   std::uint64_t folded_ = 0;
   std::deque<PathNode> nodes_;                          // addresses stay
   absl::flat_hash_map<std::uint64_t, PathNode*> wide_;  // of wide parents

@@ -1,5 +1,7 @@
 #include "rmap/dispatch_tracker.h"
 
+#include "rmap/segment_worker.h"
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -303,7 +305,7 @@ void DispatchTracker::SwitchIn(ThreadState& thread, std::int32_t cpu,
 void DispatchTracker::EndWait(ThreadState& thread, std::uint64_t time_ns) {
   const std::uint64_t ns = time_ns - thread.runnable_since_ns;
   thread.wait_ns += ns;
-  if (thread.off_cpu_in != nullptr) thread.off_cpu_in->wait_ns += ns;
+  blocked_.AddWait(thread, ns);
   if (observer_ != nullptr) {
     observer_->OnWait({thread.index, thread.runnable_since_ns, time_ns});
   }
@@ -319,7 +321,7 @@ void DispatchTracker::SwitchOut(ThreadState& thread, std::int32_t cpu,
   thread.waiting = state == logformat::kSwitchRunnable ||
                    (state & logformat::kSwitchPreempted) != 0;
   thread.runnable_since_ns = time_ns;
-  BlockedTime::Leave(thread, time_ns, state, loss());
+  blocked_.Leave(thread, time_ns, state, loss());
   if (state & logformat::kSwitchDead) {
     registry_.Exit(thread, time_ns);
     registry_.Retire(thread);
@@ -537,7 +539,8 @@ void DispatchTracker::OnWakeup(const EventRecord& record,
 Waker DispatchTracker::WakerOf(const EventRecord& record,
                                std::int32_t waker_tid,
                                std::int32_t wakee_tid) const {
-  const auto innermost = [](const ThreadState& thread) {
+  const auto innermost = [this](const ThreadState& thread) {
+    if (worker_ != nullptr) worker_->Settle(thread);
     return thread.stack.frames.empty() ? 0 : thread.stack.frames.back().hook_id;
   };
   const CpuState* const cpu =

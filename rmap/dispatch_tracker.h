@@ -102,6 +102,11 @@ class DispatchTracker {
   // Thread on `cpu`, null if it is nobody who is counted.
   ThreadState* Running(std::int32_t cpu);
   const BlockedTime& blocked() const { return blocked_; }
+  // Who has the stacks of threads meanwhile; null: nobody.
+  void set_worker(SegmentWorker* worker) {
+    worker_ = worker;
+    blocked_.set_worker(worker);
+  }
   // Intervals unattributed because a dispatch record did not follow from the
   // one before it, although no loss was reported.
   std::uint64_t contradictions() const { return contradictions_; }
@@ -168,6 +173,7 @@ class DispatchTracker {
   TimelineObserver* observer_;
   KernelCoverage coverage_;
   BlockedTime blocked_;
+  SegmentWorker* worker_ = nullptr;
   std::deque<CpuState> cpus_;  // ascending by cpu
   std::vector<CpuState*> by_cpu_;
   std::uint64_t contradictions_ = 0, malformed_ = 0;

@@ -55,10 +55,10 @@ void KernelHooks::OnInterrupt(const EventRecord& record, std::uint32_t hook_id,
   CountHit(*work->process, hook_id);
   work->last_hook_ns = time_ns;
   if (!exit) {
-    segments_.Enter(*work, hook_id, record, time_ns);
+    segments_.Enter(*work, hook_id, DumpOf(record), time_ns);
   } else if (!std::exchange(work->exit_expected, false) ||
              !work->stack.frames.empty()) {
-    segments_.Exit(*work, hook_id, record, time_ns);
+    segments_.Exit(*work, hook_id, DumpOf(record), time_ns);
   }
 }
 
@@ -103,7 +103,7 @@ void KernelHooks::OnThreadHook(ThreadState& thread, const EventRecord& record,
         !SegmentBuilder::IsOpen(thread, hook_id)) {
       return;
     }
-    segments_.Exit(thread, hook_id, record, time_ns);
+    segments_.Exit(thread, hook_id, DumpOf(record), time_ns);
     return;
   }
   const std::vector<Frame>& frames = thread.stack.frames;
@@ -116,7 +116,7 @@ void KernelHooks::OnThreadHook(ThreadState& thread, const EventRecord& record,
     // A fault that failed has no end; no fault happens in another one.
     segments_.EndInnermost(thread, time_ns);
   }
-  segments_.Enter(thread, hook_id, record, time_ns);
+  segments_.Enter(thread, hook_id, DumpOf(record), time_ns);
 }
 
 }  // namespace countrace::rmap

@@ -27,6 +27,7 @@ class HookTable {
   logformat::HookKind kind(std::uint32_t hook_id) const {
     return kinds_[hook_id];
   }
+  const std::vector<logformat::HookKind>& kinds() const { return kinds_; }
   const std::vector<logformat::HookOrigin>& origins() const { return origins_; }
   bool has_kernel_hooks() const { return has_kernel_hooks_; }
   // Events in the kernel's dumps at its hooks; 0 if the trace has none.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -15,6 +17,7 @@
 #include "rmap/loss_ledger.h"
 #include "rmap/report_builder.h"
 #include "rmap/segment_builder.h"
+#include "rmap/segment_worker.h"
 #include "rmap/thread_registry.h"
 
 namespace countrace::rmap {
@@ -36,10 +39,13 @@ std::string_view CommOf(const char (&comm)[16]) {
 // Routes each item to the state machine it concerns.
 class Reconstruction final : public logformat::ItemSink {
  public:
+  // `records_stay`: what records point to stays until Finish().
   Reconstruction(const logformat::TraceInfo& info, TimelineObserver* observer,
-                 const GatingRequest& gating)
+                 const GatingRequest& gating, bool records_stay,
+                 bool second_thread)
       : info_(info),
         observer_(observer),
+        records_stay_(records_stay),
         hooks_(info),
         thread_dumps_(info.thread_sets()),
         thread_counters_(info.thread_counter_limits, ThreadEvents(info),
@@ -52,12 +58,25 @@ class Reconstruction final : public logformat::ItemSink {
         dispatches_(info, registry_, observer),
         cpu_counters_(info.cpu_counter_limits, dispatches_.dumps().measures(),
                       dispatches_.dumps().rotating()),
-        segments_(paths_, dispatches_.coverage(), ThreadEvents(info),
-                  hooks_.kernel_events(), hooks_.origins(),
+        segments_(paths_, /*own_roots=*/false, dispatches_.coverage(),
+                  ThreadEvents(info), dumps_stay(), hooks_.kernel_events(),
+                  hooks_.origins(),
                   {thread_dumps_.rotating(), dispatches_.dumps().rotating(),
                    dispatches_.dumps().running_places()},
                   observer),
-        kernel_hooks_(hooks_, registry_, dispatches_, segments_, observer) {
+        kernel_hooks_(hooks_, registry_, dispatches_, segments_, observer),
+        worker_paths_(ThreadEvents(info)),
+        worker_segments_(worker_paths_, /*own_roots=*/true,
+                         dispatches_.coverage(), ThreadEvents(info),
+                         /*dumps_stay=*/true, /*kernel_events=*/0,
+                         hooks_.origins(), {}, nullptr) {
+    // What the kernel does for a thread is in its stack as well.
+    shares_threads_ =
+        second_thread && dumps_stay() && !hooks_.has_kernel_hooks();
+    if (second_thread) {
+      worker_.emplace(worker_segments_, hooks_.kinds());
+      dispatches_.set_worker(&*worker_);
+    }
     if (info.scope == logformat::SessionScope::kCommand && info.root_pid > 0) {
       registry_.Announce({info.root_pid, info.root_pid}, info.begin_ns);
     }
@@ -65,17 +84,34 @@ class Reconstruction final : public logformat::ItemSink {
 
   void OnRecord(const EventRecord& record) override {
     ++records_;
-    const std::uint64_t time_ns = Advance(record.time_ns);
-    if (record.stream_class == StreamClass::kThread) [[likely]] {
+    const bool of_thread = record.stream_class == StreamClass::kThread;
+    const std::uint64_t time_ns =
+        Advance(record.time_ns,
+                of_thread && observer_ == nullptr ? kernel_ns_ : now_ns_);
+    if (of_thread) [[likely]] {
       if (special_thread_dumps_ && record.counters != nullptr) [[unlikely]] {
         OnSpecialHookDump(record, time_ns);
       } else {
         OnHookRecord(record, time_ns);
       }
-    } else if (special_cpu_dumps_ && record.counters != nullptr) {
+      return;
+    }
+    kernel_ns_ = time_ns;
+    if (special_cpu_dumps_ && record.counters != nullptr) {
       OnSpecialKernelDump(record, time_ns);
     } else {
       OnKernelRecord(record, time_ns);
+    }
+  }
+
+  void OnThreadRecords(
+      const EventRecord& head,
+      std::span<const logformat::ThreadRecord> records) override {
+    const std::uint64_t begin_ns = records.front().time_ns;
+    const std::uint64_t end_ns = records.back().time_ns;
+    if (!dumps_stay() || observer_ != nullptr || begin_ns < kernel_ns_ ||
+        !OnRun(head, records, begin_ns, end_ns)) {
+      ItemSink::OnThreadRecords(head, records);
     }
   }
 
@@ -97,6 +133,17 @@ class Reconstruction final : public logformat::ItemSink {
     OnLoss(loss, 0, "discarded_packets");
   }
 
+  // True: what two threads found is not what one would have found, because too
+  // much of it is folded. Requires: the last item was delivered.
+  bool must_be_alone() {
+    if (!worker_) return false;
+    worker_->SettleAll();
+    return dispatches_.blocked().folded() != 0 ||
+           paths_.size() + worker_paths_.size() >= CallPaths::kMaxPaths;
+  }
+  // Null: the reader's own.
+  logformat::PageKeeper* page_keeper() { return worker_ ? &*worker_ : nullptr; }
+
   // Requires: the last item was delivered.
   Report Finish(const logformat::TraceReader& reader);
 
@@ -105,15 +152,16 @@ class Reconstruction final : public logformat::ItemSink {
     return std::min(info.thread_events.size(), logformat::kMaxCounters);
   }
 
-  // Time never goes back: a record that does is taken at the latest time.
-  std::uint64_t Advance(std::uint64_t time_ns) {
-    if (time_ns < now_ns_) [[unlikely]] {
+  // Time never goes back: a record that does is taken at the latest time before
+  // it. Of threads only what the kernel said since says how late it is: they
+  // may be read one after the other (ReadThreadRuns).
+  std::uint64_t Advance(std::uint64_t time_ns, std::uint64_t floor_ns) {
+    if (time_ns < floor_ns) [[unlikely]] {
       ledger_.AddClockError();
-      return now_ns_;
+      return floor_ns;
     }
-    if (first_ns_ == kNever) [[unlikely]]
-      first_ns_ = time_ns;
-    now_ns_ = time_ns;
+    first_ns_ = std::min(first_ns_, time_ns);
+    now_ns_ = std::max(now_ns_, time_ns);
     return time_ns;
   }
 
@@ -137,26 +185,57 @@ class Reconstruction final : public logformat::ItemSink {
 
   void OnHookRecord(const EventRecord& record, std::uint64_t time_ns) {
     ThreadState& thread = ThreadOf(record, time_ns);
+    if (time_ns < thread.last_hook_ns) [[unlikely]] {
+      ledger_.AddClockError();
+      time_ns = thread.last_hook_ns;
+    }
     if (!thread.process->counted) [[unlikely]]
       return;
     const std::uint32_t hook_id = logformat::EventHookId(record.event_id);
-    std::vector<std::uint64_t>& hits = thread.process->hook_hits;
-    if (hook_id >= hits.size()) [[unlikely]]
-      hits.resize(hook_id + 1u, 0);
-    ++hits[hook_id];
-    if (record.counters != nullptr) ++thread.process->hook_dumps;
+    thread.process->hits.Add(hook_id, record.counters != nullptr);
     // No hook of a program is in a system call: that one is over.
     if (hooks_.has_kernel_hooks()) [[unlikely]]
       segments_.LeaveKernel(thread, time_ns);
     if (record.event_id & logformat::kEventExitBit) {
-      segments_.Exit(thread, hook_id, record, time_ns);
+      segments_.Exit(thread, hook_id, DumpOf(record), time_ns);
     } else if (hooks_.kind(hook_id) == HookKind::kSegment) {
-      segments_.Enter(thread, hook_id, record, time_ns);
+      segments_.Enter(thread, hook_id, DumpOf(record), time_ns);
     } else if (observer_ != nullptr) {
       observer_->OnHook({thread.index, hook_id, time_ns});
     }
     thread.last_seen_ns = time_ns;
     thread.last_hook_ns = time_ns;
+  }
+
+  // False: they have to be looked at one by one.
+  bool OnRun(const EventRecord& head,
+             std::span<const logformat::ThreadRecord> records,
+             std::uint64_t begin_ns, std::uint64_t end_ns) {
+    ThreadState& thread = ThreadOf(head, begin_ns);
+    if (begin_ns < thread.last_hook_ns) [[unlikely]]
+      return false;
+    records_ += records.size();
+    first_ns_ = std::min(first_ns_, begin_ns);
+    now_ns_ = std::max(now_ns_, end_ns);
+    if (!thread.process->counted) [[unlikely]]
+      return true;
+    // No hook of a program is in a system call: that one is over.
+    if (hooks_.has_kernel_hooks()) [[unlikely]]
+      segments_.LeaveKernel(thread, begin_ns);
+    const ThreadNow now = NowOf(thread, dispatches_.coverage());
+    if (shares_threads_ && worker_->Takes(thread)) {
+      worker_->Run(thread, now, records);
+    } else {
+      HookHits& hits = thread.process->hits;
+      for (const logformat::ThreadRecord& record : records) {
+        hits.Add(logformat::EventHookId(record.event_id),
+                 (record.event_id & logformat::kEventDumpBit) != 0);
+      }
+      segments_.Run(thread, now, records, hooks_.kinds());
+    }
+    thread.last_seen_ns = end_ns;
+    thread.last_hook_ns = end_ns;
+    return true;
   }
 
   // --- Dumps of event sets, and of counters that begin again at 0
@@ -253,11 +332,20 @@ class Reconstruction final : public logformat::ItemSink {
         (thread->process != nullptr && thread->process->pid != loss.pid)) {
       return kNoThread;
     }
+    // What becomes of its open calls is guessed from all paths seen so far.
+    if (shares_threads_) TakeFromWorker();
     segments_.OnLoss(*thread);
     return thread->index;
   }
 
   void AddFindings();
+  // Who has the segments of `thread`, for other than runs.
+  SegmentBuilder& SegmentsOf(const ThreadState& thread) {
+    if (!thread.with_worker) return segments_;
+    worker_->SettleAll();
+    return worker_segments_;
+  }
+  void TakeFromWorker();
 
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
   struct StreamThread {
@@ -266,7 +354,14 @@ class Reconstruction final : public logformat::ItemSink {
   };
 
   const logformat::TraceInfo& info_;
+  // Counters of threads can be pointed to.
+  bool dumps_stay() const {
+    return records_stay_ && !thread_dumps_.rotates() &&
+           !thread_counters_.active();
+  }
+
   TimelineObserver* observer_;
+  const bool records_stay_;
   HookTable hooks_;
   EventSetDumps thread_dumps_;
   CounterExtension thread_counters_;
@@ -281,19 +376,26 @@ class Reconstruction final : public logformat::ItemSink {
       dispatches_.dumps().rotates() || cpu_counters_.active();
   SegmentBuilder segments_;
   KernelHooks kernel_hooks_;
+  CallPaths worker_paths_;
+  SegmentBuilder worker_segments_;
+  bool shares_threads_ = false;  // with the worker
   LossLedger ledger_;
   std::vector<StreamThread> by_stream_;
   std::uint64_t records_ = 0, malformed_ = 0;
   std::uint64_t first_ns_ = kNever, now_ns_ = 0;
+  std::uint64_t kernel_ns_ = 0;  // of the last kernel record
   bool fault_records_ = false;
   bool cpu_records_lost_ = false;
   bool unplaced_loss_ = false;  // hook records of nobody known were lost
+  std::optional<SegmentWorker> worker_;  // last: it uses what is above
 };
 
 void Reconstruction::OnKernelRecord(const EventRecord& record,
                                     std::uint64_t time_ns) {
   dispatches_.OnRecord(record.cpu);
   if (logformat::IsKernelHookEvent(record.event_id)) {
+    if (shares_threads_) [[unlikely]]
+      TakeFromWorker();  // nobody described the hook
     if (logformat::KernelHookRecord hook; Decode(record, hook)) {
       kernel_hooks_.OnRecord(record, hook, time_ns);
     }
@@ -394,7 +496,7 @@ void Reconstruction::OnFork(const logformat::TaskRecord& fork,
 void Reconstruction::OnExit(const logformat::TaskRecord& exit,
                             std::uint64_t time_ns) {
   ThreadState& thread = registry_.Observe({exit.pid, exit.tid}, time_ns);
-  segments_.CloseAll(thread, time_ns, /*ended=*/true);
+  SegmentsOf(thread).CloseAll(thread, time_ns, /*ended=*/true);
   registry_.Exit(thread, time_ns);
 }
 
@@ -404,7 +506,7 @@ void Reconstruction::OnExec(const logformat::CommRecord& exec, std::int32_t cpu,
   // The old program is gone with all its open segments.
   if (thread.process != nullptr) {
     for (ThreadState* sibling : thread.process->threads) {
-      segments_.CloseAll(*sibling, time_ns, /*ended=*/true);
+      SegmentsOf(*sibling).CloseAll(*sibling, time_ns, /*ended=*/true);
     }
   }
   thread.exit_expected = true;  // execve returns into the new program
@@ -497,10 +599,12 @@ void Reconstruction::AddFindings() {
           cpu.cpu));
     }
   }
-  if (segments_.too_deep() != 0) {
+  const std::uint64_t too_deep =
+      segments_.too_deep() + worker_segments_.too_deep();
+  if (too_deep != 0) {
     ledger_.AddMessage(absl::StrFormat(
         "%d calls are nested deeper than %d and are not in the segment tables",
-        segments_.too_deep(), SegmentBuilder::kMaxDepth));
+        too_deep, SegmentBuilder::kMaxDepth));
   }
   if (dispatches_.blocked().folded() != 0) {
     ledger_.AddMessage(absl::StrFormat(
@@ -508,16 +612,40 @@ void Reconstruction::AddFindings() {
         "woken by whom): they are in rows of the waker [others]",
         dispatches_.blocked().folded(), BlockedTime::kMaxRows));
   }
-  if (paths_.folded_calls() != 0) {
+  const std::uint64_t folded =
+      paths_.folded_calls() + worker_paths_.folded_calls();
+  if (folded != 0) {
     ledger_.AddMessage(absl::StrFormat(
         "%d calls lie on paths beyond %d paths or %d levels: they are in rows "
         "\"[other paths]\", not in those of their segments",
-        paths_.folded_calls(), CallPaths::kMaxPaths, CallPaths::kMaxPathDepth));
+        folded, CallPaths::kMaxPaths, CallPaths::kMaxPathDepth));
+  }
+}
+
+// From here on all threads are this one's.
+void Reconstruction::TakeFromWorker() {
+  if (!worker_) return;
+  worker_->SettleAll();
+  shares_threads_ = false;
+  for (const auto& [process, hits] : worker_->TakeHits()) {
+    process->hits.Merge(hits);
+  }
+  for (const auto& [process, root] : worker_segments_.TakeRoots()) {
+    paths_.MergeFrom(*root, *process->paths);
+  }
+  for (ThreadState& thread : registry_.threads()) {
+    if (!thread.with_worker) continue;
+    thread.with_worker = false;
+    for (Frame& frame : thread.stack.frames) frame.node = frame.node->merged;
+    if (thread.off_cpu_in != nullptr) {
+      thread.off_cpu_in = thread.off_cpu_in->merged;
+    }
   }
 }
 
 Report Reconstruction::Finish(const logformat::TraceReader& reader) {
   dispatches_.Finish(now_ns_);
+  TakeFromWorker();
   CloseSegmentsOfEnded();
 
   Report report;
@@ -624,17 +752,30 @@ absl::StatusOr<Report> Reconstruct(logformat::TraceReader& reader,
       !checked.ok()) {
     return checked;
   }
-  Reconstruction reconstruction(reader.info(), options.observer,
-                                options.gating);
-  const bool ahead = options.threads == 0 ? logformat::IsReadAheadWorthwhile()
-                                          : options.threads > 1;
-  const absl::Status status =
-      ahead ? logformat::ReadAhead(reader, reconstruction, options.progress,
-                                   options.progress_context)
-            : reader.Read(reconstruction, options.progress,
-                          options.progress_context);
-  if (!status.ok()) return status;
-  return reconstruction.Finish(reader);
+  const bool two = options.threads == 0 ? logformat::IsReadAheadWorthwhile()
+                                        : options.threads > 1;
+  // Only a timeline needs what threads do at the same time in one order.
+  const bool runs = options.observer == nullptr;
+  for (bool share = two && runs;; share = false) {
+    Reconstruction reconstruction(reader.info(), options.observer,
+                                  options.gating, reader.keeps_records(),
+                                  share);
+    const auto read = [&] {
+      if (runs) {
+        return reader.ReadThreadRuns(reconstruction, options.progress,
+                                     options.progress_context,
+                                     reconstruction.page_keeper());
+      }
+      if (two) {
+        return logformat::ReadAhead(reader, reconstruction, options.progress,
+                                    options.progress_context);
+      }
+      return reader.Read(reconstruction, options.progress,
+                         options.progress_context);
+    };
+    if (const absl::Status status = read(); !status.ok()) return status;
+    if (!reconstruction.must_be_alone()) return reconstruction.Finish(reader);
+  }
 }
 
 }  // namespace countrace::rmap

@@ -23,7 +23,7 @@ bool IsUserHook(const PathNode& node) {
 
 std::uint64_t RecordsOf(const ProcessState& process) {
   std::uint64_t records = 0;
-  for (const std::uint64_t hits : process.hook_hits) records += hits;
+  for (const std::uint64_t hits : process.hits.hits) records += hits;
   return records;
 }
 
@@ -52,7 +52,7 @@ std::uint64_t RecordingCost::Nanoseconds(Records records,
 std::optional<std::uint64_t> RecordingCost::OfProcess(
     const ProcessState& process) const {
   if (record_ps_ == 0) return std::nullopt;
-  return Nanoseconds({RecordsOf(process), process.hook_dumps}, cpu_ps_);
+  return Nanoseconds({RecordsOf(process), process.hits.dumps}, cpu_ps_);
 }
 
 // Each call counts once in its own segment and, with both records, in all

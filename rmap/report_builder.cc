@@ -32,10 +32,10 @@ class Builder {
     in_.registry.SettleProcesses();
     cost_.emplace(in_.info, in_.registry);
     for (const ProcessState& process : in_.registry.processes()) {
-      for (const std::uint64_t hits : process.hook_hits) {
+      for (const std::uint64_t hits : process.hits.hits) {
         out_.own_cost.hook_records += hits;
       }
-      out_.own_cost.hook_dumps += process.hook_dumps;
+      out_.own_cost.hook_dumps += process.hits.dumps;
     }
     BuildThreads();
     BuildProcesses();
@@ -620,7 +620,7 @@ class Builder {
 
   void BuildHooks() {
     for (const ProcessState& process : in_.registry.processes()) {
-      AddHooks(process, process.hook_hits, 0);
+      AddHooks(process, process.hits.hits, 0);
       AddHooks(process, process.kernel_hook_hits, logformat::kHookIdKernelMin);
     }
     const ProcessState& interrupts = in_.registry.interrupts();

@@ -20,14 +20,17 @@ struct Frame {
   std::uint32_t loss_epoch;  // KernelCoverage::loss_epoch
   std::uint32_t unseen;      // the thread's unseen switches so far
   std::uint32_t hook_id;
+  // The thread's dump at its enter: which values are there (0: none), of which
+  // turn of its event sets, and where they are if they stay there.
+  std::uint32_t present = 0, turn = 0;
+  const std::uint64_t* counters = nullptr;
 };
 
 struct SegmentStack {
   std::vector<Frame> frames;  // outermost first
-  // Counters at each frame's enter. Of the thread (if the session has such
-  // events): turn and present in one word, then the values. Of the kernel's
-  // dumps (if the trace has kernel hooks): bit i = value i is there, then what
-  // the thread had counted so far.
+  // Counters at each frame's enter. Of the thread, if records do not stay: one
+  // value for each event. Of the kernel's dumps (if the trace has kernel
+  // hooks): bit i = value i is there, then what the thread had counted so far.
   std::vector<std::uint64_t> dumps;
   // Frames [0, doubtful) were open when records of this thread were lost, so
   // their exits may be lost as well.
@@ -42,6 +45,10 @@ struct SegmentStack {
   std::size_t doubted = 0;
   std::uint32_t doubted_thread = 0, doubted_kernel = 0;
 
+  // The innermost; null: no call is open.
+  PathNode* Top() const {
+    return frames.empty() ? nullptr : frames.back().node;
+  }
   void Doubt(std::uint32_t thread, std::uint32_t kernel) {
     doubted = frames.size();
     doubted_thread |= thread;

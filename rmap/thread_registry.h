@@ -22,6 +22,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "rmap/call_paths.h"
 #include "rmap/gate.h"
+#include "rmap/hook_hits.h"
 #include "rmap/scaled_count.h"
 #include "rmap/segment_stack.h"
 #include "rmap/tables.h"
@@ -41,11 +42,10 @@ struct ProcessState {
   bool counted = true;  // now
   std::uint64_t live_threads = 0;
   std::vector<ThreadState*> threads;
-  PathNode* paths = nullptr;             // root of its call paths
-  std::vector<std::uint64_t> hook_hits;  // by hook id
+  PathNode* paths = nullptr;  // root of its call paths
+  HookHits hits;
   // Of hooks dumped by the kernel: by hook id - kHookIdKernelMin.
   std::vector<std::uint64_t> kernel_hook_hits;
-  std::uint64_t hook_dumps = 0;    // of hook_hits: with counters
   bool hooks_lost = false;         // records of one of its threads were lost
   ProcessState* before = nullptr;  // which had the same pid
   std::vector<SliceSums> slices;   // by kernel dump event, if sets take turns
@@ -81,7 +81,8 @@ struct ThreadState {
   bool sleep_sure = false;             // nothing was being lost when it left
   std::uint32_t sleep_loss_epoch = 0;  // when it left
   std::uint64_t sleep_since_ns = 0, blocked_ns = 0;
-  PathNode* off_cpu_in = nullptr;  // innermost segment when it left its CPU
+  bool left_cpu = false;  // it was seen to leave its CPU, not to get one since
+  PathNode* off_cpu_in = nullptr;  // innermost segment then
   std::uint64_t faults = 0;
   std::vector<std::uint64_t> counts;  // one for each kernel dump event
   std::vector<SliceSums> slices;      // of each, if event sets take turns
@@ -102,15 +103,9 @@ struct ThreadState {
   bool exit_expected = false;
   bool hooks_lost = false;  // some of its hook records were lost
 
-  // On-CPU time so far. Outside its dispatches, where clock error can put a
-  // user record, it stands still.
-  std::uint64_t OnCpuAt(std::uint64_t time_ns) const {
-    const std::uint64_t so_far_ns = on_cpu_ns + unbooked_ns;
-    if (running_cpu < 0 || interrupted || time_ns <= switch_in_ns) {
-      return so_far_ns;
-    }
-    return so_far_ns + (time_ns - switch_in_ns);
-  }
+  // SegmentWorker: who has its stack, and the last task about it.
+  bool assigned = false, with_worker = false;
+  std::uint64_t last_task = 0;
 };
 
 // A thread as a record names it. pid < 0: the record does not say.

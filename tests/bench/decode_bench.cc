@@ -5,7 +5,9 @@
 #include <time.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
+#include <span>
 #include <string>
 
 #include "logformat/trace_reader.h"
@@ -27,6 +29,14 @@ class Counter : public lf::ItemSink {
   void OnRecord(const lf::EventRecord& record) override {
     ++records;
     checksum += record.time_ns ^ record.event_id;
+  }
+  // As the reconstruction reads.
+  void OnThreadRecords(const lf::EventRecord&,
+                       std::span<const lf::ThreadRecord> run) override {
+    records += run.size();
+    for (const lf::ThreadRecord& record : run) {
+      checksum += record.time_ns ^ record.event_id;
+    }
   }
   void OnDiscardedEvents(const lf::DiscardedEvents&) override {}
   void OnDiscardedPackets(const lf::DiscardedPackets&) override {}
@@ -53,7 +63,7 @@ int main(int argc, char** argv) {
     }
     Counter counter;
     double begin = Seconds(CLOCK_PROCESS_CPUTIME_ID);
-    if (!(*reader)->Read(counter).ok()) return 1;
+    if (!(*reader)->ReadThreadRuns(counter).ok()) return 1;
     decode = std::min(decode, Seconds(CLOCK_PROCESS_CPUTIME_ID) - begin);
     records = counter.records;
     begin = Seconds(CLOCK_PROCESS_CPUTIME_ID);

@@ -15,7 +15,7 @@ TEST_CASE("blocked: beyond the limit kinds are folded, no time is lost",
   thread.process = &process;
   std::uint64_t time_ns = 1000;
   const auto block_until_woken = [&](std::uint32_t hook_id) {
-    BlockedTime::Leave(thread, time_ns, logformat::kSwitchInterruptible, {});
+    blocked.Leave(thread, time_ns, logformat::kSwitchInterruptible, {});
     time_ns += 10;
     Waker waker;
     waker.kind = WakerKind::kInterrupt;
@@ -45,13 +45,13 @@ TEST_CASE("blocked: who left unseen was blocked only if it was woken",
   ProcessState process;
   ThreadState thread;
   thread.process = &process;
-  BlockedTime::Leave(thread, 100, logformat::kSwitchOther, {});
+  blocked.Leave(thread, 100, logformat::kSwitchOther, {});
   blocked.Enter(thread, 150, {});
   CHECK(thread.blocked_ns == 0);
-  BlockedTime::Leave(thread, 200, logformat::kSwitchOther, {});
+  blocked.Leave(thread, 200, logformat::kSwitchOther, {});
   blocked.Wake(thread, 260, {}, {});
   CHECK(thread.blocked_ns == 60);
-  BlockedTime::Leave(thread, 300, logformat::kSwitchDead, {});
+  blocked.Leave(thread, 300, logformat::kSwitchDead, {});
   blocked.Finish(thread, 400, {});
   CHECK(thread.blocked_ns == 60);
 }

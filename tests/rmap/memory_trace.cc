@@ -160,6 +160,14 @@ void MemoryTrace::HookRecord(std::uint64_t time_ns, const Hook& hook,
     record.fields.present = dump->present;
     record.counters = dump->counters;
   }
+  // As a packet holds it (FORMAT.md, 4.2).
+  record.bytes.resize(8 + (dump ? 8 * (1 + dump->counters.size()) : 0));
+  if (dump) {
+    const logformat::ThreadDump values{dump->mmcr, dump->present};
+    std::memcpy(record.bytes.data() + 8, &values, sizeof(values));
+    std::memcpy(record.bytes.data() + 16, dump->counters.data(),
+                8 * dump->counters.size());
+  }
   items_.push_back({time_ns, record.fields.stream, std::move(record)});
 }
 
@@ -213,25 +221,91 @@ void MemoryTrace::Sort() {
                    });
 }
 
+void MemoryTrace::Deliver(const Item& item, logformat::ItemSink& sink) {
+  if (const auto* record = std::get_if<Record>(&item.what)) {
+    logformat::EventRecord out = record->fields;
+    out.bytes = record->bytes;
+    out.counters = record->counters ? record->counters->data() : nullptr;
+    sink.OnRecord(out);
+  } else if (const auto* events =
+                 std::get_if<logformat::DiscardedEvents>(&item.what)) {
+    sink.OnDiscardedEvents(*events);
+  } else {
+    sink.OnDiscardedPackets(std::get<logformat::DiscardedPackets>(item.what));
+  }
+}
+
 absl::Status MemoryTrace::Read(logformat::ItemSink& sink,
                                logformat::ProgressCallback progress,
                                void* progress_context) {
   Sort();
   std::uint64_t done = 0;
-  for (Item& item : items_) {
-    if (auto* record = std::get_if<Record>(&item.what)) {
-      logformat::EventRecord out = record->fields;
-      out.bytes = record->bytes;
-      out.counters = record->counters ? record->counters->data() : nullptr;
-      sink.OnRecord(out);
-    } else if (auto* events =
-                   std::get_if<logformat::DiscardedEvents>(&item.what)) {
-      sink.OnDiscardedEvents(*events);
-    } else {
-      sink.OnDiscardedPackets(std::get<logformat::DiscardedPackets>(item.what));
-    }
+  for (const Item& item : items_) {
+    Deliver(item, sink);
     if (progress != nullptr &&
         !progress(progress_context, ++done, items_.size())) {
+      return absl::CancelledError("stopped by progress");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MemoryTrace::ReadThreadRuns(logformat::ItemSink& sink,
+                                         logformat::ProgressCallback progress,
+                                         void* progress_context,
+                                         logformat::PageKeeper* /*pages*/) {
+  Sort();
+  const auto record_of_thread = [](const Item& item) {
+    const auto* record = std::get_if<Record>(&item.what);
+    return record != nullptr &&
+                   record->fields.stream_class == StreamClass::kThread
+               ? record
+               : nullptr;
+  };
+  const auto of_cpu = [](const Item& item) {
+    return std::visit(
+        [](const auto& what) {
+          if constexpr (requires { what.fields; }) {
+            return what.fields.stream_class == StreamClass::kCpu;
+          } else {
+            return what.stream_class == StreamClass::kCpu;
+          }
+        },
+        item.what);
+  };
+  std::vector<bool> done(items_.size(), false);
+  std::vector<logformat::ThreadRecord> run;
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    if (done[i]) continue;
+    const Record* const first = record_of_thread(items_[i]);
+    if (first == nullptr) {
+      Deliver(items_[i], sink);
+      continue;
+    }
+    run.clear();
+    for (std::size_t k = i; k < items_.size() && !of_cpu(items_[k]); ++k) {
+      if (items_[k].stream != items_[i].stream) continue;
+      const Record* const record = record_of_thread(items_[k]);
+      // A loss, or a packet of another thread.
+      if (record == nullptr || record->fields.tid != first->fields.tid ||
+          record->fields.pid != first->fields.pid) {
+        break;
+      }
+      done[k] = true;
+      const bool dump =
+          (record->fields.event_id & logformat::kEventDumpBit) != 0;
+      const std::size_t head =
+          8 + (dump ? 8 * (1 + record->counters->size()) : 0);
+      run.push_back({items_[k].time_ns, record->bytes.data(),
+                     static_cast<std::uint32_t>(record->bytes.size()),
+                     record->fields.event_id,
+                     static_cast<std::uint16_t>(head)});
+    }
+    logformat::EventRecord head = first->fields;
+    head.counters = nullptr;
+    head.present = 0;
+    sink.OnThreadRecords(head, run);
+    if (progress != nullptr && !progress(progress_context, i, items_.size())) {
       return absl::CancelledError("stopped by progress");
     }
   }

@@ -100,6 +100,12 @@ class MemoryTrace final : public logformat::TraceReader {
   absl::Status Read(logformat::ItemSink& sink,
                     logformat::ProgressCallback progress,
                     void* progress_context) override;
+  // Threads one after the other between two items of CPUs, in runs of several
+  // records.
+  absl::Status ReadThreadRuns(logformat::ItemSink& sink,
+                              logformat::ProgressCallback progress,
+                              void* progress_context,
+                              logformat::PageKeeper* pages) override;
   std::array<std::uint64_t, logformat::kDiscardCauses> session_discarded()
       const override {
     return session_discarded_;
@@ -138,6 +144,7 @@ class MemoryTrace final : public logformat::TraceReader {
     AddCpuRecord(time_ns, cpu, event, &layout, sizeof(layout), counters);
   }
   void Sort();
+  static void Deliver(const Item& item, logformat::ItemSink& sink);
 
   bool threads_first_;
   std::map<std::int32_t, std::uint32_t> mmcr_;  // by CPU

@@ -1,0 +1,177 @@
+#include "rmap/segment_worker.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace countrace::rmap {
+
+namespace {
+
+// A task takes some microseconds; whoever waits longer sleeps.
+constexpr int kSpins = 4000;
+
+void Pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// Returns: `count`, once it is not `seen` any more.
+std::uint64_t WaitUntilNot(const std::atomic<std::uint64_t>& count,
+                           std::uint64_t seen) {
+  for (int i = 0; i < kSpins; ++i) {
+    const std::uint64_t now = count.load(std::memory_order_acquire);
+    if (now != seen) return now;
+    Pause();
+  }
+  count.wait(seen, std::memory_order_acquire);
+  return count.load(std::memory_order_acquire);
+}
+
+// Advice: nothing depends on its success.
+void Advise(std::span<const std::byte> bytes, int advice) {
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  auto begin = reinterpret_cast<std::uintptr_t>(bytes.data());
+  auto end = begin + bytes.size();
+  // What lies partly in it: whoever reads ahead wants it, nobody gives it back.
+  if (advice == MADV_DONTNEED) begin += page - 1;
+  begin = begin / page * page;
+  end = end / page * page;
+  if (begin >= end) return;
+  (void)madvise(reinterpret_cast<void*>(begin), end - begin, advice);
+}
+
+}  // namespace
+
+SegmentWorker::SegmentWorker(SegmentBuilder& segments,
+                             const std::vector<logformat::HookKind>& kinds)
+    : segments_(segments), kinds_(kinds), worker_([this] { Work(); }) {}
+
+bool SegmentWorker::Takes(ThreadState& thread) {
+  const std::uint64_t done = done_.load(std::memory_order_acquire);
+  const bool settled = thread.last_task <= done;
+  if (!thread.assigned) {
+    thread.assigned = true;
+    thread.with_worker = assigned_++ % 2 == 0;
+  } else if (settled && !thread.left_cpu && thread.stack.frames.empty() &&
+             thread.stack.doubtful == 0 && thread.stack.too_deep == 0) {
+    thread.with_worker = filled_ - done < kEnoughTasks;
+  }
+  return thread.with_worker;
+}
+
+void SegmentWorker::Run(ThreadState& thread, const ThreadNow& now,
+                        std::span<const logformat::ThreadRecord> records) {
+  while (!records.empty()) {
+    Task& task = Next();
+    task.kind = Task::Kind::kRun;
+    task.thread = &thread;
+    task.now = now;
+    task.size = std::min(records.size(), task.records.size());
+    std::copy_n(records.begin(), task.size, task.records.begin());
+    records = records.subspan(task.size);
+    Publish();
+  }
+  thread.last_task = filled_;
+}
+
+void SegmentWorker::Tell(ThreadState& thread, Task::Kind kind,
+                         std::uint64_t ns) {
+  Task& task = Next();
+  task.kind = kind;
+  task.thread = &thread;
+  task.ns = ns;
+  Publish();
+  thread.last_task = filled_;
+}
+
+SegmentWorker::Task& SegmentWorker::Next() {
+  if (filled_ >= kTasks) WaitFor(filled_ - kTasks + 1);
+  return tasks_[filled_ % kTasks];
+}
+
+void SegmentWorker::Publish() {
+  published_.store(++filled_, std::memory_order_release);
+  published_.notify_one();
+}
+
+void SegmentWorker::WaitFor(std::uint64_t task) {
+  std::uint64_t done = done_.load(std::memory_order_acquire);
+  while (done < task) done = WaitUntilNot(done_, done);
+}
+
+void SegmentWorker::Stop() {
+  if (!worker_.joinable()) return;
+  Next().kind = Task::Kind::kStop;
+  Publish();
+  worker_.join();
+}
+
+void SegmentWorker::WillRead(std::span<const std::byte> bytes) {
+  Task& task = Next();
+  task.kind = Task::Kind::kWillRead;
+  task.pages = bytes;
+  Publish();
+}
+
+void SegmentWorker::WasRead(std::span<const std::byte> bytes) {
+  Task& task = Next();
+  task.kind = Task::Kind::kWasRead;
+  task.pages = bytes;
+  Publish();
+}
+
+void SegmentWorker::Work() {
+  for (std::uint64_t done = 0;;) {
+    const std::uint64_t published = WaitUntilNot(published_, done);
+    while (done != published) {
+      const Task& task = tasks_[done % kTasks];
+      const Task::Kind kind = task.kind;
+      Do(task);
+      done_.store(++done, std::memory_order_release);
+      done_.notify_one();
+      if (kind == Task::Kind::kStop) return;
+    }
+  }
+}
+
+void SegmentWorker::Do(const Task& task) {
+  switch (task.kind) {
+    case Task::Kind::kStop:
+      return;
+    case Task::Kind::kRun:
+      DoRun(task);
+      return;
+    case Task::Kind::kNotePlace:
+      task.thread->off_cpu_in = task.thread->stack.Top();
+      return;
+    case Task::Kind::kAddWait:
+      if (task.thread->off_cpu_in != nullptr) {
+        task.thread->off_cpu_in->wait_ns += task.ns;
+      }
+      return;
+    case Task::Kind::kWillRead:
+      Advise(task.pages, MADV_POPULATE_READ);
+      return;
+    case Task::Kind::kWasRead:
+      Advise(task.pages, MADV_DONTNEED);
+      return;
+  }
+}
+
+void SegmentWorker::DoRun(const Task& task) {
+  const std::span records(task.records.data(), task.size);
+  HookHits& hits = hits_[task.now.process];
+  for (const logformat::ThreadRecord& record : records) {
+    hits.Add(logformat::EventHookId(record.event_id),
+             (record.event_id & logformat::kEventDumpBit) != 0);
+  }
+  segments_.Run(*task.thread, task.now, records, kinds_);
+}
+
+}  // namespace countrace::rmap
