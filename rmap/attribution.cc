@@ -21,6 +21,11 @@ std::optional<double> Sum(std::optional<double> a, std::optional<double> b) {
   return *a + *b;
 }
 
+// 0: of none.
+std::uint64_t LeastSlices(std::uint64_t a, std::uint64_t b) {
+  return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b);
+}
+
 // Of so many calls one that a turn's end cut does not matter.
 constexpr std::uint64_t kManyCut = 100;
 
@@ -34,6 +39,7 @@ DumpSum Estimated(const PathNode& node, std::size_t dump) {
       sum.Slices().Estimate(by_time ? node.on_cpu_ns : node.wall.count());
   if (!scaled) return sum;
   sum.incl = scaled->value;
+  sum.slices = scaled->slices;
   sum.quality = Worse(sum.quality, Quality::kScaled);
   // Without the long calls the estimate is too low.
   if (sum.cut_calls > node.wall.count() / kManyCut) {
@@ -59,6 +65,7 @@ void SubtractChild(const PathNode& child, SegmentSums& excl) {
     sum.incl = SaturatingSubtract(sum.incl, inner.incl);
     sum.counted = SaturatingSubtract(sum.counted, inner.counted);
     sum.variance = Sum(sum.variance, inner.variance);
+    sum.slices = LeastSlices(sum.slices, inner.slices);
     // Unknown calls of the child are still in what is left.
     sum.quality = Worse(sum.quality, inner.quality);
   }
@@ -76,6 +83,7 @@ void AddSums(const SegmentSums& from, SegmentSums& to) {
     to.dumps[i].incl += from.dumps[i].incl;
     to.dumps[i].counted += from.dumps[i].counted;
     to.dumps[i].variance = Sum(to.dumps[i].variance, from.dumps[i].variance);
+    to.dumps[i].slices = LeastSlices(to.dumps[i].slices, from.dumps[i].slices);
     if (from.dumps[i].scaling != DumpSum::Scaling::kNone) {
       to.dumps[i].scaling = from.dumps[i].scaling;
     }
@@ -188,6 +196,9 @@ std::optional<SegmentCount> CountOf(const EventPlan& plan,
         count.scaled = true;
         count.counted = sum.counted;
         if (sum.variance) count.standard_error = std::sqrt(*sum.variance);
+        if (rest.variance)
+          count.excl_standard_error = std::sqrt(*rest.variance);
+        count.slices = LeastSlices(sum.slices, rest.slices);
       }
       return count;
     }

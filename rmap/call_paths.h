@@ -34,10 +34,11 @@ struct DumpSum {
   Scaling scaling = Scaling::kNone;
   // Calls in which the event's set had a part of its turn only: long ones.
   std::uint64_t cut_calls = 0;
-  // Of an estimate (Estimated()): what was counted of `incl`, and the variance,
-  // absent if that is not known.
+  // Of an estimate (Estimated()): what was counted of `incl`, the variance,
+  // absent if that is not known, and how many slices it is from.
   std::uint64_t counted = 0;
   std::optional<double> variance = 0.0;
+  std::uint64_t slices = 0;  // the least of the estimates it is summed from
   // A turn's calls are one slice: they are more alike than others. This is the
   // last one, not in `calls` yet.
   struct OpenSlice {

@@ -306,6 +306,7 @@ class Builder {
       const auto scaled = ScaleAccount(kAccounts[i], event);
       if (!scaled) continue;
       *places[i] = scaled->value;
+      if (places[i] == &books.processes) books.tasks = scaled;
       books.total += scaled->value;
       if (places[i] == &books.unattributed) books.running_ns = scaled->running;
       variance = AddVariance(variance, scaled->standard_error);

@@ -31,6 +31,11 @@ void AddSegmentCounts(const Report& report,
          return FromOptional(count.standard_error);
        },
        true},
+      {"excl_stderr", false, "Standard error of excl.",
+       [](const SegmentCount& count) -> Cell {
+         return FromOptional(count.excl_standard_error);
+       },
+       true},
       {"counted", false, "Of incl, what was counted in its set's turns.",
        [](const SegmentCount& count) -> Cell {
          if (!count.scaled) return std::monostate();

@@ -95,6 +95,9 @@ struct SegmentCount {
   bool scaled = false;
   std::uint64_t counted = 0;
   std::optional<double> standard_error = std::nullopt;
+  // Of `excl`; of how many slices, the least of those it is made of.
+  std::optional<double> excl_standard_error = std::nullopt;
+  std::uint64_t slices = 0;
 };
 
 struct SegmentRow {
@@ -179,6 +182,7 @@ struct ScaledBooks {
   std::optional<std::uint64_t> unattributed;
   std::uint64_t total = 0;
   std::optional<double> standard_error;          // of the total
+  std::optional<ScaledCount> tasks;              // processes and own, as one
   std::uint64_t running_ns = 0, enabled_ns = 0;  // of all CPUs
 };
 

@@ -20,13 +20,11 @@ std::optional<std::size_t> EventIndex(const Report& report,
   const auto found =
       std::find(report.events.begin(), report.events.end(), event);
   if (found == report.events.end()) return std::nullopt;
-  const auto index = static_cast<std::size_t>(found - report.events.begin());
-  // Counted in turns: segments have estimates, processes and books what was
-  // counted in the turns. Those do not add up.
-  if (index < report.scaled_events.size() && report.scaled_events[index]) {
-    return std::nullopt;
-  }
-  return index;
+  return static_cast<std::size_t>(found - report.events.begin());
+}
+
+bool IsEstimated(const Report& report, std::size_t event) {
+  return event < report.scaled_events.size() && report.scaled_events[event];
 }
 
 // Interrupts are segments of a CPU; they have no process row.
@@ -54,6 +52,9 @@ double Unattributed(const Report& report, const Metric& metric) {
         !report.books[*index].known || report.books[*index].doubt.any()) {
       return kAnything;
     }
+    // What was not attributed in the turns says little of what was not between
+    // them.
+    if (report.books[*index].scaled) return kAnything;
     return static_cast<double>(report.books[*index].unattributed);
   }
   double sum = 0;
@@ -64,7 +65,7 @@ double Unattributed(const Report& report, const Metric& metric) {
 }
 
 Amount Exact(std::uint64_t self, std::uint64_t incl, Quality quality) {
-  return {self, incl, 0, 0, quality};
+  return {self, incl, 0, 0, quality, {}, {}};
 }
 
 double Excess(std::uint64_t whole, std::uint64_t part) {
@@ -111,7 +112,20 @@ std::optional<Amount> SegmentAmount(const Report& report, const Metric& metric,
   }
   const SegmentCount& count = *row.counts[*index];
   Amount amount = Exact(count.excl, count.incl, count.quality);
-  const double missing = lossy ? kAnything : Unattributed(report, metric);
+  if (count.scaled) {
+    // Its set counted all of it.
+    const bool whole = count.counted == count.incl && count.incl != 0;
+    if (!whole) {
+      amount.incl_error = SamplingError::Of(count.standard_error, count.slices);
+    }
+    if (!whole || count.excl_standard_error != 0.0) {
+      amount.self_error =
+          SamplingError::Of(count.excl_standard_error, count.slices);
+    }
+  }
+  // A bounded estimate lacks calls that its turns cut.
+  const double missing =
+      lossy || count.scaled ? kAnything : Unattributed(report, metric);
   Bound(missing, missing, amount);
   return amount;
 }
@@ -131,14 +145,65 @@ std::optional<Amount> ProcessAmount(const Report& report, const Metric& metric,
       return std::nullopt;
     }
     if (*index < row.counts.size()) value = row.counts[*index];
+    if (!value && row.on_cpu_ns == 0u) value = 0;
   } else {
     return std::nullopt;
   }
   Amount amount = Exact(value.value_or(0), value.value_or(0), row.quality);
   if (!value) amount.quality = Quality::kBounded;
+  if (metric.kind == MetricKind::kEvent) {
+    const std::size_t index = *EventIndex(report, metric.name);
+    if (index < row.scaled.size() && row.scaled[index]) {
+      const ScaledCount& count = *row.scaled[index];
+      amount.quality = Worse(amount.quality, Quality::kScaled);
+      if (count.running < count.enabled) {
+        amount.self_error =
+            SamplingError::Of(count.standard_error, count.slices);
+        amount.incl_error = amount.self_error;
+      }
+    }
+  }
   const double missing = Unattributed(report, metric);
   Bound(0, missing, amount);
   return amount;
+}
+
+// Of an event that CPUs counted in turns: one estimate for all processes.
+std::optional<Amount> EstimatedTotal(const Report& report,
+                                     const Metric& metric) {
+  if (metric.kind != MetricKind::kEvent) return std::nullopt;
+  const auto index = EventIndex(report, metric.name);
+  if (!index || *index >= report.books.size()) return std::nullopt;
+  const auto& scaled = report.books[*index].scaled;
+  if (!scaled || !scaled->tasks) return std::nullopt;
+  Amount total =
+      Exact(scaled->tasks->value, scaled->tasks->value, Quality::kScaled);
+  total.self_error =
+      SamplingError::Of(scaled->tasks->standard_error, scaled->tasks->slices);
+  total.incl_error = total.self_error;
+  if (std::any_of(report.processes.begin(), report.processes.end(),
+                  [](const ProcessRow& row) {
+                    return row.quality == Quality::kBounded;
+                  })) {
+    total.quality = Quality::kBounded;
+    Bound(0, kAnything, total);
+  }
+  return total;
+}
+
+// Of an event that threads counted in turns at their hooks: the outermost
+// segments, whose estimates have the others' counts in them.
+Amount OutermostSegments(const Report& report, const Metric& metric) {
+  Amount total;
+  for (const SegmentRow& row : report.segment_paths) {
+    if (IsInterrupt(row) || row.path.size() != 1) continue;
+    if (const auto amount = SegmentAmount(report, metric, row)) {
+      Add(*amount, total);
+    }
+  }
+  total.self = total.incl;
+  total.self_error = total.incl_error;
+  return total;
 }
 
 using Key = std::tuple<std::string, std::vector<std::string>, bool>;
@@ -252,6 +317,8 @@ class Aligner {
     left.incl = left.self;
     left.below += inside.above;
     left.above += inside.below;
+    left.self_error.Add(inside.self_error);
+    left.incl_error = left.self_error;
     left.quality = Worse(left.quality, inside.quality);
   }
 
@@ -280,6 +347,8 @@ void Add(const Amount& from, Amount& to) {
   to.incl += from.incl;
   to.below += from.below;
   to.above += from.above;
+  to.self_error.Add(from.self_error);
+  to.incl_error.Add(from.incl_error);
   to.quality = Worse(to.quality, from.quality);
 }
 
@@ -315,6 +384,11 @@ CommonMetrics FindCommonMetrics(const std::vector<const Report*>& reports) {
           })) {
         common.metrics.push_back({event, MetricKind::kEvent,
                                   UnitOfEvent(event) == Unit::kNanoseconds});
+        if (std::any_of(reports.begin(), reports.end(), [&](const Report* r) {
+              return IsEstimated(*r, *EventIndex(*r, event));
+            })) {
+          common.estimated.push_back(event);
+        }
       } else {
         out.push_back(event);
       }
@@ -370,6 +444,7 @@ std::optional<Amount> ProcessTotal(const Report& report, const Metric& metric) {
     if (!sum) sum = Amount();
     Add(*amount, *sum);
   };
+  if (const auto total = EstimatedTotal(report, metric)) return total;
   for (const ProcessRow& process : report.processes) {
     add(ProcessAmount(report, metric, process));
   }
@@ -381,7 +456,20 @@ std::optional<Amount> ProcessTotal(const Report& report, const Metric& metric) {
   for (const SegmentRow& row : report.segment_paths) {
     if (!IsInterrupt(row)) add(SegmentAmount(report, metric, row));
   }
-  if (sum) sum->incl = sum->self;
+  if (!sum) return sum;
+  if (sum->self_error.any()) return OutermostSegments(report, metric);
+  sum->incl = sum->self;
+  return sum;
+}
+
+std::uint64_t SumOfSegments(const Report& report, const Metric& metric) {
+  std::uint64_t sum = 0;
+  for (const SegmentRow& row : report.segment_paths) {
+    if (IsInterrupt(row)) continue;
+    if (const auto amount = SegmentAmount(report, metric, row)) {
+      sum += amount->self;
+    }
+  }
   return sum;
 }
 

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "rmap/diff/difference.h"
 #include "rmap/tables.h"
 
 namespace countrace::rmap::diff {
@@ -30,7 +31,8 @@ struct Metric {
 // What all traces of both sides can say, in the order of the output.
 struct CommonMetrics {
   std::vector<Metric> metrics;
-  std::vector<std::string> left_out;  // events that only some of them counted
+  std::vector<std::string> left_out;   // events that only some of them counted
+  std::vector<std::string> estimated;  // events that some counted in turns
 };
 CommonMetrics FindCommonMetrics(const std::vector<const Report*>& reports);
 
@@ -42,6 +44,8 @@ struct Amount {
   std::uint64_t self = 0, incl = 0;
   double below = 0, above = 0;
   Quality quality = Quality::kExact;
+  // Of an estimate; none of it is in `below` and `above`.
+  SamplingError self_error, incl_error;
 };
 
 constexpr double Value(std::uint64_t amount) {
@@ -91,8 +95,12 @@ std::optional<RowOfRun> WholeSegment(const Report& report,
 
 // What all processes of one trace used; of wall and off-CPU time, which exist
 // inside segments only, and of events counted at hooks only: all segments.
-// Absent: this trace cannot say.
+// Absent: this trace cannot say. An estimate is that of all of them together,
+// not the sum of theirs, which is less sure.
 std::optional<Amount> ProcessTotal(const Report& report, const Metric& metric);
+
+// What all processes' segments in one trace used, the sum of the rows.
+std::uint64_t SumOfSegments(const Report& report, const Metric& metric);
 
 }  // namespace countrace::rmap::diff
 

@@ -31,6 +31,24 @@ bool AddBook(const Report& report, const std::string& event,
   const auto index = static_cast<std::size_t>(found - report.events.begin());
   if (index >= report.books.size() || !report.books[index].known) return false;
   const Books& book = report.books[index];
+  std::uint64_t rows = 0;
+  for (const ProcessRow& process : report.processes) {
+    if (index < process.counts.size()) {
+      rows += process.counts[index].value_or(0);
+    }
+  }
+  if (book.scaled) {
+    const ScaledBooks& scaled = *book.scaled;
+    accounts.total += scaled.total;
+    accounts.idle += scaled.idle.value_or(0);
+    accounts.interrupts += scaled.interrupts.value_or(0);
+    accounts.outside += scaled.outside.value_or(0);
+    accounts.unattributed += scaled.unattributed.value_or(0);
+    // The processes' estimates add up to that of all of them only about.
+    accounts.residual +=
+        scaled.processes.value_or(0) + scaled.own.value_or(0) - rows;
+    return true;
+  }
   accounts.total += book.total;
   accounts.idle += book.idle;
   accounts.interrupts += book.interrupts;
@@ -39,12 +57,6 @@ bool AddBook(const Report& report, const std::string& event,
   accounts.residual += static_cast<std::uint64_t>(book.residual);
   // Processes of the report's rows, the recorder's own among them; a count that
   // the book has and no row shows is left over.
-  std::uint64_t rows = 0;
-  for (const ProcessRow& process : report.processes) {
-    if (index < process.counts.size()) {
-      rows += process.counts[index].value_or(0);
-    }
-  }
   accounts.residual += book.processes + book.own - rows;
   return true;
 }
@@ -61,7 +73,12 @@ Accounts AccountsOf(const std::vector<AlignedRow>& rows,
     } else if (what.kind != MetricKind::kEvent ||
                !AddBook(report, what.name, accounts)) {
       const auto total = ProcessTotal(report, what);
-      if (total) accounts.total += total->self;
+      if (!total) continue;
+      accounts.total += total->self;
+      // Estimates of outer segments are not the sum of those inside.
+      if (total->self_error.any()) {
+        accounts.residual += total->self - SumOfSegments(report, what);
+      }
     }
   }
   for (const AlignedRow& row : rows) {

@@ -22,6 +22,15 @@ std::string FormatAmount(double value, bool is_time) {
   return absl::StrFormat("%.3g", value);
 }
 
+std::string FormatEstimate(double value, const SamplingError& error,
+                           bool is_time) {
+  const std::string amount = FormatAmount(value, is_time);
+  if (!error.any()) return amount;
+  const double half = error.HalfWidth95();
+  return "~" + amount + " +-" +
+         (std::isinf(half) ? "?" : FormatAmount(half, is_time));
+}
+
 std::string FormatSigned(double value, bool is_time) {
   if (value == 0) return "0";
   return (value > 0 ? "+" : "") + FormatAmount(value, is_time);

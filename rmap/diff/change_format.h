@@ -13,7 +13,10 @@ namespace countrace::rmap::diff {
 
 // "12.3 ms"; "1,234"; "0.0513" of a mean that is no whole number.
 std::string FormatAmount(double value, bool is_time);
-// The same with its sign, "+12.3 ms"; "0".
+// The same; of an estimate with half its 95 % interval, "~1,234 +-56".
+std::string FormatEstimate(double value, const SamplingError& error,
+                           bool is_time);
+// As FormatAmount, with its sign, "+12.3 ms"; "0".
 std::string FormatSigned(double value, bool is_time);
 // "[+11.5 ms, +13.0 ms]"; "" if there is none; "unbounded" where it must be.
 std::string FormatInterval(const std::optional<Interval>& interval,

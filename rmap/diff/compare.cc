@@ -30,6 +30,8 @@ class Tests {
     change.after = after.Mean();
     change.quality = quality;
     change.constant = AllTheSame(before, after);
+    change.error_before = before.of_turns;
+    change.error_after = after.of_turns;
     const Difference difference(before, after);
     if (!difference.noise_known()) return change;
     change.p = difference.p();
@@ -124,7 +126,7 @@ class Comparer {
     diff_.tail = tests_.tail();
     for (const Report& report : before_) diff_.before.push_back(Trace(report));
     for (const Report& report : after_) diff_.after.push_back(Trace(report));
-    diff_.notes = NotesOn(before_, after_, common_.left_out);
+    diff_.notes = NotesOn(before_, after_, common_);
     diff_.explanations = Explain(diff_);
     return std::move(diff_);
   }
@@ -154,6 +156,8 @@ class Comparer {
       change.after = pending.per_call->after.Mean();
       change.quality = quality;
       change.p = pending.change.self.p;
+      change.error_before = pending.per_call->before.of_turns;
+      change.error_after = pending.per_call->after.of_turns;
     } else {
       pending.change.per_call = tests_.Begin(pending.per_call->before,
                                              pending.per_call->after, quality);
@@ -178,7 +182,11 @@ class Comparer {
                                total.self.before.below +
                                total.self.after.below >
                            0;
-      Begin(total, bounded ? Quality::kBounded : Quality::kExact);
+      const bool estimated =
+          total.self.before.of_turns.any() || total.self.after.of_turns.any();
+      Begin(total, bounded     ? Quality::kBounded
+                   : estimated ? Quality::kScaled
+                               : Quality::kExact);
       totals_.push_back(std::move(total));
     }
   }

@@ -44,7 +44,7 @@ void NoteDifferent(const std::vector<const Report*>& all, const char* what,
 
 std::vector<std::string> NotesOn(const std::vector<Report>& before,
                                  const std::vector<Report>& after,
-                                 const std::vector<std::string>& left_out) {
+                                 const CommonMetrics& common) {
   std::vector<std::string> notes;
   NoteRuns(before.size(), after.size(), notes);
   std::vector<const Report*> all;
@@ -88,9 +88,16 @@ std::vector<std::string> NotesOn(const std::vector<Report>& before,
         "on-CPU and off-CPU time are left out: some traces have no kernel "
         "records.");
   }
-  for (const std::string& event : left_out) {
-    notes.push_back(event +
-                    " is left out: not all traces counted it all the time.");
+  for (const std::string& event : common.left_out) {
+    notes.push_back(event + " is left out: not all traces counted it.");
+  }
+  if (!common.estimated.empty()) {
+    std::string text =
+        "counted in turns by some traces, so that amounts are "
+        "estimates:";
+    for (const std::string& event : common.estimated) text += " " + event;
+    notes.push_back(text +
+                    ". Their rows add up to the total only about (residual).");
   }
   return notes;
 }

@@ -5,15 +5,15 @@
 #include <string>
 #include <vector>
 
+#include "rmap/diff/aligned_rows.h"
 #include "rmap/tables.h"
 
 namespace countrace::rmap::diff {
 
-// `left_out`: events that not all traces counted. Names in the notes are as in
-// the traces: the renderings escape them.
+// Names in the notes are as in the traces: the renderings escape them.
 std::vector<std::string> NotesOn(const std::vector<Report>& before,
                                  const std::vector<Report>& after,
-                                 const std::vector<std::string>& left_out);
+                                 const CommonMetrics& common);
 
 }  // namespace countrace::rmap::diff
 

@@ -27,6 +27,10 @@ Json ChangeObject(const Change& change) {
                  {"constant", change.constant},
                  {"verdict", VerdictName(change.verdict)},
                  {"quality", QualityName(change.quality)}};
+  if (change.error_before.any() || change.error_after.any()) {
+    object["stderr"] = {{"before", Bound(change.error_before.StandardError())},
+                        {"after", Bound(change.error_after.StandardError())}};
+  }
   if (change.interval) {
     object["interval"] = {Bound(change.interval->low),
                           Bound(change.interval->high)};

@@ -47,8 +47,8 @@ std::string PerCall(const MetricChange& metric) {
 std::vector<std::string> Cells(const MetricChange& metric) {
   const Change& self = metric.self;
   return {metric.metric,
-          FormatAmount(self.before, metric.is_time),
-          FormatAmount(self.after, metric.is_time),
+          FormatEstimate(self.before, self.error_before, metric.is_time),
+          FormatEstimate(self.after, self.error_after, metric.is_time),
           FormatRatio(self.before, self.after),
           FormatSigned(self.value(), metric.is_time),
           self.constant ? "always equal"
@@ -106,7 +106,7 @@ void ExplainMarks(const Marks& marks, Section& section) {
     return std::find(marks.qualities.begin(), marks.qualities.end(), quality) !=
            marks.qualities.end();
   };
-  add(has(Quality::kScaled), "s: scaled, multiplexed counters");
+  add(has(Quality::kScaled), "s: estimated, its event set took turns");
   add(has(Quality::kBounded), "b: bounded, records were lost");
   add(has(Quality::kInferred),
       "i: inferred, an enter, exit or switch was not recorded");
@@ -245,8 +245,10 @@ Section ThresholdsSection(const Diff& diff) {
         {result.text,
          result.subject + " " + result.metric +
              (result.per_call ? " per call" : ""),
-         FormatAmount(result.change.before, result.is_time),
-         FormatAmount(result.change.after, result.is_time),
+         FormatEstimate(result.change.before, result.change.error_before,
+                        result.is_time),
+         FormatEstimate(result.change.after, result.change.error_after,
+                        result.is_time),
          FormatRatio(result.change.before, result.change.after), interval,
          verdict});
   }

@@ -33,6 +33,8 @@ struct Change {
   Verdict verdict = Verdict::kWithinNoise;
   Quality quality = Quality::kExact;  // the least sure number of both sides
   bool constant = false;  // the same number in every run of both sides
+  // Of the means, if they are estimates from event sets.
+  SamplingError error_before, error_after;
 
   double value() const { return after - before; }
   bool IsSure() const {

@@ -25,7 +25,52 @@ double SquaredDeviations(const Sample& sample) {
   return std::max(sum, freedom * sample.resolution * sample.resolution / 12);
 }
 
+// Of the mean: what the estimates' own errors make of it. One that is not known
+// is in the spread.
+double LeastVariance(const Sample& sample) {
+  const double variance = sample.of_turns.variance;
+  return std::isfinite(variance) ? variance : 0;
+}
+
 }  // namespace
+
+SamplingError SamplingError::Of(const std::optional<double>& standard_error,
+                                std::uint64_t slices) {
+  constexpr std::uint64_t kFewSlices = 20;
+  SamplingError error;
+  if (!standard_error || (*standard_error == 0 && slices < kFewSlices)) {
+    error.variance = error.quartic = kInfinite;
+    return error;
+  }
+  // A whole number is known no better than to its rounding.
+  error.variance = std::max(*standard_error * *standard_error, 1.0 / 12);
+  const double freedom = slices > 2 ? static_cast<double>(slices - 1) : 1;
+  error.quartic = error.variance * error.variance / freedom;
+  return error;
+}
+
+double SamplingError::StandardError() const { return std::sqrt(variance); }
+
+double SamplingError::Freedom() const {
+  if (!std::isfinite(variance) || !(quartic > 0)) return 1;
+  return std::max(1.0, variance * variance / quartic);
+}
+
+double SamplingError::HalfWidth95() const {
+  if (!std::isfinite(variance) || !any()) return variance;
+  return StandardError() * TwoSidedQuantile(0.05, Freedom());
+}
+
+void SamplingError::Add(const SamplingError& other) {
+  variance += other.variance;
+  quartic += other.quartic;
+}
+
+void SamplingError::Divide(double divisor) {
+  const double square = divisor * divisor;
+  variance /= square;
+  quartic /= square * square;
+}
 
 double Sample::Mean() const {
   return std::accumulate(values.begin(), values.end(), 0.0) /
@@ -41,6 +86,15 @@ Difference::Difference(const Sample& before, const Sample& after,
   const auto runs_before = static_cast<double>(before.values.size());
   const auto runs_after = static_cast<double>(after.values.size());
   if (runs_before == 1 && runs_after == 1) {
+    if (before.of_turns.any() || after.of_turns.any()) {
+      noise_known_ = true;
+      error_ = scale * before.of_turns.StandardError() +
+               after.of_turns.StandardError();
+      df_ = std::min(
+          before.of_turns.any() ? before.of_turns.Freedom() : kInfinite,
+          after.of_turns.any() ? after.of_turns.Freedom() : kInfinite);
+      return;
+    }
     if (!before.error_of_calls || !after.error_of_calls) return;
     noise_known_ = true;
     const double b = scale * *before.error_of_calls, a = *after.error_of_calls;
@@ -60,11 +114,21 @@ Difference::Difference(const Sample& before, const Sample& after,
     df_ = runs_before + runs_after - 2;
     const double several = runs_before == 1 ? squares_after : squares_before;
     error_ = std::sqrt(several / df_ * (1 / runs_before + 1 / runs_after));
+    // An error that is not known of one of several is in their spread.
+    const Sample& single = runs_before == 1 ? before : after;
+    const Sample& others = runs_before == 1 ? after : before;
+    const double of_single = single.of_turns.StandardError();
+    const double of_others = std::sqrt(LeastVariance(others));
+    error_ = std::max(error_, runs_before == 1
+                                  ? std::hypot(scale * of_single, of_others)
+                                  : std::hypot(of_single, scale * of_others));
     return;
   }
   // Welch and Satterthwaite.
-  const double b = squares_before / (runs_before - 1) / runs_before;
-  const double a = squares_after / (runs_after - 1) / runs_after;
+  const double b = std::max(squares_before / (runs_before - 1) / runs_before,
+                            scale * scale * LeastVariance(before));
+  const double a = std::max(squares_after / (runs_after - 1) / runs_after,
+                            LeastVariance(after));
   error_ = std::sqrt(a + b);
   const double quartic = a * a / (runs_after - 1) + b * b / (runs_before - 1);
   df_ = quartic > 0 ? (a + b) * (a + b) / quartic
@@ -74,13 +138,17 @@ Difference::Difference(const Sample& before, const Sample& after,
 double Difference::TailOf(double missing) const {
   if (!noise_known_) return 1;
   const double least = std::fabs(value_) - missing;
-  if (!(least > 0)) return 1;
+  if (!(least > 0) || std::isinf(error_)) return 1;
   return error_ > 0 ? TwoSidedTail(least / error_, df_) : 0;
 }
 
 Interval Difference::At(double tail) const {
-  const double reach =
-      error_ > 0 && noise_known_ ? error_ * TwoSidedQuantile(tail, df_) : 0;
+  double reach = 0;
+  if (noise_known_ && std::isinf(error_)) {
+    reach = kInfinite;
+  } else if (noise_known_ && error_ > 0) {
+    reach = error_ * TwoSidedQuantile(tail, df_);
+  }
   // Infinite bounds stay so: inf - inf does not occur, `value_` is finite.
   return {below_ == kInfinite ? -kInfinite : value_ - below_ - reach,
           above_ == kInfinite ? kInfinite : value_ + above_ + reach};

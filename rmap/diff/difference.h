@@ -8,16 +8,43 @@
 // what the spread of the calls inside the run says, if that is known; nothing
 // is known then about noise from run to run.
 //
+// Estimates from event sets that took turns have standard errors. One run each:
+// the interval of the difference reaches from the ends of one side's interval
+// to those of the other's, so that it holds 0 if the two overlap. Several runs:
+// their spread has the errors in it, and is not taken to be less than they are.
+//
 // Numbers that are known only within bounds (records were lost) make the
 // interval wider by all that may be missing. Thread: any.
 #ifndef COUNTRACE_RMAP_DIFF_DIFFERENCE_H_
 #define COUNTRACE_RMAP_DIFF_DIFFERENCE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
 namespace countrace::rmap::diff {
+
+// How far an estimate may be off, since its event set took turns.
+struct SamplingError {
+  double variance = 0;  // infinite: not known
+  // Sum of each part's variance^2 / degrees of freedom.
+  double quartic = 0;
+
+  // Few slices that agree do so by luck: then nothing is known either.
+  static SamplingError Of(const std::optional<double>& standard_error,
+                          std::uint64_t slices);
+  bool any() const { return variance > 0; }
+  double StandardError() const;
+  // Satterthwaite; at least 1.
+  double Freedom() const;
+  // Half the interval that holds the truth with 95 % probability, as reports
+  // print it.
+  double HalfWidth95() const;
+  // Of the sum of two numbers, or of their difference.
+  void Add(const SamplingError& other);
+  void Divide(double divisor);
+};
 
 // One number in every run of one side.
 struct Sample {
@@ -32,6 +59,8 @@ struct Sample {
   // many those were.
   std::optional<double> error_of_calls;
   double calls = 0;
+  // Of the mean.
+  SamplingError of_turns;
 
   double Mean() const;
 };

@@ -22,6 +22,7 @@ std::optional<double> ErrorOfCalls(const RowOfRun& run, const Metric& metric) {
 void Finish(std::size_t runs, Sample& sample) {
   sample.below /= static_cast<double>(runs);
   sample.above /= static_cast<double>(runs);
+  sample.of_turns.Divide(static_cast<double>(runs));
 }
 
 void AddAmount(const Amount& amount, Part part, double divisor,
@@ -30,6 +31,10 @@ void AddAmount(const Amount& amount, Part part, double divisor,
   sample.values.push_back(Value(value) / divisor);
   sample.below += amount.below / divisor;
   sample.above += amount.above / divisor;
+  SamplingError error =
+      part == Part::kSelf ? amount.self_error : amount.incl_error;
+  error.Divide(divisor);
+  sample.of_turns.Add(error);
 }
 
 }  // namespace

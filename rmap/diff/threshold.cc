@@ -47,6 +47,15 @@ struct Samples {
   Sample before, after;
 };
 
+Quality QualityOf(const Samples& samples) {
+  const Sample &before = samples.before, &after = samples.after;
+  if (before.below + before.above + after.below + after.above > 0) {
+    return Quality::kBounded;
+  }
+  return before.of_turns.any() || after.of_turns.any() ? Quality::kScaled
+                                                       : Quality::kExact;
+}
+
 class Judgement {
  public:
   Judgement(const std::vector<Report>& before, const std::vector<Report>& after,
@@ -64,6 +73,9 @@ class Judgement {
     const Difference change(samples->before, samples->after);
     result.change.before = samples->before.Mean();
     result.change.after = samples->after.Mean();
+    result.change.error_before = samples->before.of_turns;
+    result.change.error_after = samples->after.of_turns;
+    result.change.quality = QualityOf(*samples);
     if (!change.is_bare()) result.change.interval = change.At(tail);
     if (change.noise_known()) {
       result.change.p = change.p();

@@ -57,6 +57,81 @@ TEST_CASE("difference: one run each knows nothing of noise", "[rmap][diff]") {
   CHECK(of_calls.At(0.05).low == Approx(300 - 1.9612 * 50).margin(0.1));
 }
 
+Sample Estimate(double value, double standard_error, std::uint64_t slices) {
+  Sample sample = Runs({value});
+  sample.of_turns = SamplingError::Of(standard_error, slices);
+  return sample;
+}
+
+TEST_CASE("difference: estimates of one run each, worked by hand",
+          "[rmap][diff]") {
+  // 30 + 40, and t of 100 degrees of freedom: 1.984.
+  const Difference difference(Estimate(1000, 30, 101), Estimate(1150, 40, 201));
+  CHECK(difference.noise_known());
+  CHECK(difference.At(0.05).low == Approx(150 - 1.98397 * 70).margin(1e-2));
+  CHECK(difference.At(0.05).high == Approx(150 + 1.98397 * 70).margin(1e-2));
+  CHECK(difference.p() < 0.05);
+  // An exact count against an estimate: its error alone.
+  CHECK(Difference(Runs({1000}), Estimate(1150, 40, 101)).At(0.05).low ==
+        Approx(150 - 1.98397 * 40).margin(1e-2));
+  // One slice: how much they vary is not known.
+  Sample one = Runs({1e9});
+  one.of_turns = SamplingError::Of(std::nullopt, 1);
+  const Difference unknown(Estimate(1000, 30, 101), one);
+  CHECK(unknown.p() == 1);
+  CHECK(unknown.At(0.05).low == -kInfinite);
+  CHECK(unknown.At(0.05).high == kInfinite);
+}
+
+TEST_CASE("difference: no verdict where the estimates' intervals overlap",
+          "[rmap][diff][property]") {
+  std::mt19937_64 random(4);
+  std::uniform_real_distribution<double> uniform(0, 1);
+  int overlapping = 0, apart = 0;
+  for (int i = 0; i < 5000; ++i) {
+    const double error_before = 50 * uniform(random);
+    const double error_after = 50 * uniform(random);
+    const Sample before = Estimate(1000, error_before, 2 + random() % 300);
+    const Sample after =
+        Estimate(1000 + 400 * uniform(random), error_after, 2 + random() % 300);
+    const bool overlap = after.values[0] - after.of_turns.HalfWidth95() <=
+                         before.values[0] + before.of_turns.HalfWidth95();
+    const Difference difference(before, after);
+    const Interval interval = difference.At(0.05);
+    CAPTURE(error_before, error_after, after.values[0]);
+    if (overlap) {
+      CHECK(interval.low <= 0);
+      CHECK(difference.p() >= 0.05);
+    }
+    CHECK((difference.p() < 0.05) == (interval.low > 0));
+    ++(overlap ? overlapping : apart);
+  }
+  CHECK(overlapping > 500);
+  CHECK(apart > 500);
+}
+
+TEST_CASE("difference: of several runs, no surer than the estimates are",
+          "[rmap][diff]") {
+  // Runs that agree by luck.
+  Sample before = Runs({1000, 1001, 1002}), after = Runs({1010, 1011, 1012});
+  CHECK(Difference(before, after).p() < 0.01);
+  for (Sample* side : {&before, &after}) {
+    SamplingError error = SamplingError::Of(30, 100);
+    error.Add(SamplingError::Of(30, 100));
+    error.Add(SamplingError::Of(30, 100));
+    error.Divide(3);
+    side->of_turns = error;
+  }
+  CHECK(before.of_turns.StandardError() == Approx(30 / std::sqrt(3.0)));
+  CHECK(before.of_turns.Freedom() == Approx(3 * 99));
+  CHECK(Difference(before, after).p() > 0.5);
+  // Runs that do not agree say more than the estimates do.
+  before.values = {500, 1000, 1500};
+  const Sample spread = Runs({500, 1000, 1500});
+  CHECK(Difference(before, after).At(0.05).high >=
+        Difference(spread, after).At(0.05).high);
+}
+
 TEST_CASE("difference: what may be missing widens the interval",
           "[rmap][diff]") {
   Sample before = Runs({100, 102, 98}), after = Runs({120, 122, 118});
