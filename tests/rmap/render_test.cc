@@ -274,6 +274,35 @@ TEST_CASE("text: numbers are read by people", "[rmap][render]") {
   CHECK(FormatShare(0, 0) == "-");
 }
 
+TEST_CASE("render: the same bytes for one thread and for two",
+          "[rmap][render][property]") {
+  const auto seed = GENERATE(range(0u, 60u));
+  CAPTURE(seed);
+  test_support::SimulationOptions options = test_support::RandomOptions(seed);
+  options.event_sets = seed % 6 == 5;
+  options.wakeups = seed % 2 == 1;
+  test_support::Simulation machine = test_support::Simulate(options);
+  if (seed % 5 == 4) {
+    machine.trace->Remove([](std::size_t i) { return i % 29 == 11; },
+                          /*declare=*/true);
+  }
+  const auto one = Reconstruct(*machine.trace, {.threads = 1});
+  const auto two = Reconstruct(*machine.trace, {.threads = 2});
+  REQUIRE(one.ok());
+  REQUIRE(two.ok());
+  for (const ReportFormat format :
+       {ReportFormat::kText, ReportFormat::kJson, ReportFormat::kJsonLines,
+        ReportFormat::kCsv}) {
+    for (const ReportBy by :
+         {ReportBy::kDefault, ReportBy::kProcess, ReportBy::kThread,
+          ReportBy::kSegment, ReportBy::kPath, ReportBy::kCpu, ReportBy::kHook,
+          ReportBy::kWaker}) {
+      const RenderOptions render = {.format = format, .by = by, .max_rows = 0};
+      CHECK(RenderReport(*one, render) == RenderReport(*two, render));
+    }
+  }
+}
+
 TEST_CASE("render: the same trace gives the same bytes", "[rmap][render]") {
   for (const ReportFormat format :
        {ReportFormat::kText, ReportFormat::kJson, ReportFormat::kJsonLines,
