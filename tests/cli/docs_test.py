@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""The worked examples in the documents are what the program prints.
+
+A block marked
+
+    <!-- prints: countrace report --by waker web.ctf -->
+
+is the output of that command, run where doc_traces and server_traces have
+written their traces. Behind the command may stand, several of them joined:
+
+    ; from TITLE   from the line that begins with TITLE to the next empty one
+    ; line TITLE   that line alone
+    ; json A.B     of JSON that member, broken into lines
+
+Usage: docs_test.py COUNTRACE DOC_TRACES SERVER_TRACES [unittest options].
+COUNTRACE_UPDATE_GOLDEN=1 rewrites the blocks.
+"""
+
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+COUNTRACE = ""
+WRITERS = []
+MARKED = re.compile(r"(<!-- prints: (.+?) -->\n+```\w*\n)(?:.*?)```\n", re.DOTALL)
+
+
+def documents():
+    return sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"),
+                   *ROOT.glob("*/README.md"), *ROOT.glob("viewer/*.md")])
+
+
+def part(text, word, what):
+    """What the clause `word what` takes of a command's output."""
+    if word == "json":
+        value = json.loads(text)
+        for name in what.split("."):
+            value = value[name]
+        return "\n".join(textwrap.wrap(json.dumps(value), 110,
+                                       break_on_hyphens=False))
+    lines = text.split("\n")
+    begin = next((i for i, line in enumerate(lines) if line.startswith(what)),
+                 None)
+    if begin is None:
+        raise AssertionError(f"nothing begins with {what!r} in:\n{text}")
+    end = begin + 1 if word == "line" else lines.index("", begin)
+    return "\n".join(lines[begin:end])
+
+
+def printed(marker):
+    command, *clauses = re.split(r"; (?=(?:from|line|json) )", marker)
+    words = shlex.split(command)
+    if words[0] != "countrace":
+        raise AssertionError(f"not a command of ours: {command}")
+    done = subprocess.run([COUNTRACE, *words[1:]], capture_output=True,
+                          text=True, check=False, timeout=60,
+                          stdin=subprocess.DEVNULL)
+    # `diff` may exit with 4, on purpose.
+    if done.returncode not in (0, 4) or done.stderr:
+        raise AssertionError(f"{command}: status {done.returncode}\n"
+                             f"{done.stderr}")
+    if not clauses:
+        return done.stdout
+    parts = [part(done.stdout, *clause.split(" ", 1)) for clause in clauses]
+    tables = any(clause.startswith("from ") for clause in clauses)
+    return ("\n\n" if tables else "\n").join(parts) + "\n"
+
+
+def with_blocks(text):
+    """The document as it should be."""
+    def replace(match):
+        return match.group(1) + printed(match.group(2)) + "```\n"
+    return MARKED.sub(replace, text)
+
+
+class Documents(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="countrace-docs-")
+        cls.before = os.getcwd()
+        os.chdir(cls.folder)
+        for writer in WRITERS:
+            subprocess.run(writer, check=True, timeout=60)
+
+    @classmethod
+    def tearDownClass(cls):
+        os.chdir(cls.before)
+        shutil.rmtree(cls.folder)
+
+    def test_each_marked_block_is_what_is_printed(self):
+        checked = 0
+        for path in documents():
+            text = path.read_text()
+            marked = len(MARKED.findall(text))
+            # A marker that is misspelt must not go unnoticed.
+            self.assertEqual(marked, ("\n" + text).count("\n<!-- prints"), path)
+            if marked == 0:
+                continue
+            checked += marked
+            if os.environ.get("COUNTRACE_UPDATE_GOLDEN"):
+                path.write_text(with_blocks(text))
+            with self.subTest(document=path.name):
+                self.assertEqual(path.read_text(), with_blocks(text))
+        self.assertGreaterEqual(checked, 8)
+
+
+if __name__ == "__main__":
+    COUNTRACE = os.path.abspath(sys.argv[1])
+    WRITERS = [[os.path.abspath(sys.argv[2])],
+               [os.path.abspath(sys.argv[3]), "5"]]
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:])
