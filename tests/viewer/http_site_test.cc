@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -57,6 +58,7 @@ class RunningSite {
     return "Authorization: Bearer " + token() + "\r\n";
   }
   const TimelineIndex& index() const { return *built_.index; }
+  const rmap::Report& report() const { return built_.trace.report; }
 
   // Sends `bytes` as they are, reads until the server closes.
   Answer Send(const std::string& bytes) const {
@@ -266,6 +268,33 @@ TEST_CASE("api: tiles come back framed, in the order asked for",
     at += expected->size();
   }
   CHECK(at == answer.body.size());
+}
+
+TEST_CASE("api: processes and threads say how sure the report is of them",
+          "[viewer][http]") {
+  const RunningSite site;
+  std::map<std::string, std::size_t> seen;
+  const auto check = [&](const std::string& table, const std::string& number,
+                         const auto& rows) {
+    const auto items = nlohmann::json::parse(
+        site.GetAllowed("/api/v1/" + table).body)["items"];
+    std::map<std::uint64_t, std::string> answered;
+    for (const auto& item : items) {
+      answered[item[number].get<std::uint64_t>()] =
+          item["quality"].get<std::string>();
+      ++seen[item["quality"].get<std::string>()];
+    }
+    REQUIRE(answered.size() == rows.size());
+    for (const auto& row : rows) {
+      CHECK(answered.at(static_cast<std::uint64_t>(row.index)) ==
+            rmap::QualityName(row.quality));
+    }
+  };
+  check("processes", "process", site.report().processes);
+  check("threads", "thread", site.report().threads);
+  for (const char* quality : {"exact", "scaled", "bounded", "inferred"}) {
+    CHECK(seen[quality] != 0);
+  }
 }
 
 TEST_CASE("api: pages hold every name once", "[viewer][http]") {

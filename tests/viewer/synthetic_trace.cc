@@ -210,6 +210,7 @@ class Maker {
       row.pid = static_cast<std::int32_t>(1000 + 10 * process);
       row.comm = kComms[process % std::size(kComms)];
       row.on_cpu_ns = 0;
+      row.quality = static_cast<rmap::Quality>(process % 4);
       report.processes.push_back(row);
     }
     for (std::uint32_t thread = 0; thread < threads(); ++thread) {
@@ -221,6 +222,7 @@ class Maker {
       row.tid = row.pid + static_cast<std::int32_t>(
                               thread % options_.threads_per_process);
       row.comm = report.processes[process].comm;
+      row.quality = static_cast<rmap::Quality>(thread % 4);
       row.on_cpu_ns = 0;
       for (const TrueDispatch& dispatch : by_thread_[thread]) {
         *row.on_cpu_ns += dispatch.end_ns - dispatch.begin_ns;

@@ -14,7 +14,7 @@ namespace countrace::viewer {
 inline constexpr char kIndexFile[] = ".timeline.pvx";
 inline constexpr std::uint64_t kIndexMagic = 0x3130787650747463;  // "ctPvx01"
 // Raised with every change of a structure below; another version is rebuilt.
-inline constexpr std::uint32_t kIndexVersion = 2;
+inline constexpr std::uint32_t kIndexVersion = 3;
 
 inline constexpr std::uint32_t kNoKey = 0xffffffffu;
 inline constexpr std::uint64_t kUnknownTime = ~std::uint64_t{0};
@@ -193,13 +193,13 @@ struct ProcessEntry {
   NameRef comm;
   std::uint64_t on_cpu_ns;  // kUnknownTime: unknown
   std::uint32_t in_scope;
-  std::uint32_t listed;  // 0: a hole in the numbering
+  std::uint32_t listed;  // 0: a hole in the numbering; else 1 + rmap::Quality
 };
 static_assert(sizeof(ProcessEntry) == 32);
 struct ThreadEntry {
   std::int32_t tid, pid;
   std::uint32_t process;
-  std::uint32_t listed;
+  std::uint32_t listed;  // as of a process
   NameRef comm;
   std::uint64_t on_cpu_ns;
   std::uint64_t first_seen_ns, last_seen_ns;

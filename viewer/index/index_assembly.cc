@@ -106,6 +106,10 @@ class Assembler {
     out_.EndSection();
   }
 
+  static std::uint32_t Listed(rmap::Quality quality) {
+    return 1 + static_cast<std::uint32_t>(quality);
+  }
+
   // Names are known only after reconstruction: rows carry indexes.
   void NumberNames() {
     for (const rmap::ProcessRow& row : in_.report.processes) {
@@ -116,7 +120,7 @@ class Assembler {
                             .comm = strings_.Add(row.comm),
                             .on_cpu_ns = row.on_cpu_ns.value_or(kUnknownTime),
                             .in_scope = row.in_scope ? 1u : 0u,
-                            .listed = 1};
+                            .listed = Listed(row.quality)};
     }
     thread_order_.assign(in_.report.threads.size(), 0);
     for (const rmap::ThreadRow& row : in_.report.threads) {
@@ -130,7 +134,7 @@ class Assembler {
       threads_[number] = {.tid = row.tid,
                           .pid = row.pid,
                           .process = static_cast<std::uint32_t>(row.process),
-                          .listed = 1,
+                          .listed = Listed(row.quality),
                           .comm = strings_.Add(row.comm),
                           .on_cpu_ns = row.on_cpu_ns.value_or(kUnknownTime),
                           .first_seen_ns = Relative(row.first_seen_ns),

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "rmap/tables.h"
 #include "viewer/index/instant_state.h"
 #include "viewer/index/nearest_step.h"
 #include "viewer/index/range_totals.h"
@@ -42,6 +43,14 @@ HttpResponse Refuse(const absl::Status& status) {
 
 Json OrNull(std::uint64_t value_ns) {
   return value_ns == kUnknownTime ? Json(nullptr) : Json(value_ns);
+}
+
+// Of a row's `listed` (file_layout.h), whatever a damaged file has there.
+const char* QualityOf(std::uint32_t listed) {
+  return listed >= 1 &&
+                 listed <= 1u + static_cast<unsigned>(rmap::Quality::kInferred)
+             ? rmap::QualityName(static_cast<rmap::Quality>(listed - 1))
+             : "unknown";
 }
 
 const char* KindName(RowKind kind) {
@@ -180,6 +189,7 @@ class Api {
                           {"parent_pid", process.parent_pid},
                           {"comm", index_.Text(process.comm)},
                           {"on_cpu_ns", OrNull(process.on_cpu_ns)},
+                          {"quality", QualityOf(process.listed)},
                           {"in_scope", process.in_scope != 0}};
                 });
   }
@@ -192,7 +202,8 @@ class Api {
                           {"pid", thread.pid},
                           {"process", thread.process},
                           {"comm", index_.Text(thread.comm)},
-                          {"on_cpu_ns", OrNull(thread.on_cpu_ns)}};
+                          {"on_cpu_ns", OrNull(thread.on_cpu_ns)},
+                          {"quality", QualityOf(thread.listed)}};
                 });
   }
   HttpResponse Hooks() {

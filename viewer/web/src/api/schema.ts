@@ -43,12 +43,16 @@ export interface Page<T> {
   items: T[];
 }
 
+// How sure the numbers of a row of the report are.
+export type Quality = 'exact'|'scaled'|'bounded'|'inferred'|'unknown';
+
 export interface ProcessItem {
   process: number;
   pid: number;
   parent_pid: number;
   comm: string;
   on_cpu_ns: number|null;
+  quality: Quality;
   in_scope: boolean;
 }
 export interface ThreadItem {
@@ -58,6 +62,7 @@ export interface ThreadItem {
   process: number;
   comm: string;
   on_cpu_ns: number|null;
+  quality: Quality;
 }
 export interface HookItem {
   hook: number;
