@@ -29,6 +29,16 @@ Measured FromTurns(const ScaledCount& count, Quality quality) {
   return input;
 }
 
+// A sum of which a part is not known is not known.
+void AddTime(const std::optional<std::uint64_t>& ns,
+             std::optional<Measured>& sum) {
+  if (ns && sum) {
+    sum->value += static_cast<double>(*ns);
+  } else {
+    sum.reset();
+  }
+}
+
 std::optional<Measured> Part(const std::optional<InclusiveExclusive>& pair,
                              bool exclusive, Quality quality) {
   if (!pair) return std::nullopt;
@@ -54,12 +64,9 @@ RowInputs::RowInputs(const Report& report) : report_(report) {
   const auto add = [](const ThreadRow& thread, bool first, TaskSums& sums) {
     sums.migrations += thread.migrations;
     sums.quality = Worse(sums.quality, thread.quality);
-    if (first) sums.wait = Exactly(0);
-    if (sums.wait && thread.wait_ns) {
-      sums.wait->value += static_cast<double>(*thread.wait_ns);
-    } else {
-      sums.wait.reset();
-    }
+    if (first) sums.wait = sums.blocked = Exactly(0);
+    AddTime(thread.wait_ns, sums.wait);
+    AddTime(thread.blocked_ns, sums.blocked);
   };
   bool first = true;
   for (const ThreadRow& thread : report.threads) {
@@ -186,7 +193,8 @@ RowInputs::Input RowInputs::TraceQuantity(Quantity quantity) const {
 }
 
 RowInputs::Input RowInputs::AllProcesses(Quantity quantity) const {
-  if (quantity == Quantity::kWait || quantity == Quantity::kMigrations) {
+  if (quantity == Quantity::kWait || quantity == Quantity::kBlocked ||
+      quantity == Quantity::kMigrations) {
     return report_.threads.empty() ? std::nullopt
                                    : SumQuantity(of_all_, quantity);
   }
@@ -213,9 +221,9 @@ RowInputs::Input RowInputs::SumQuantity(const TaskSums& sums,
   if (quantity == Quantity::kMigrations) {
     return Exactly(sums.migrations, sums.quality);
   }
-  Input wait = sums.wait;
-  if (wait) wait->quality = sums.quality;
-  return wait;
+  Input sum = quantity == Quantity::kWait ? sums.wait : sums.blocked;
+  if (sum) sum->quality = sums.quality;
+  return sum;
 }
 
 RowInputs::Input RowInputs::ProcessQuantity(const ProcessRow& row,
@@ -251,6 +259,8 @@ RowInputs::Input RowInputs::ThreadQuantity(const ThreadRow& row,
       return Exactly(row.migrations, row.quality);
     case Quantity::kWait:
       return Task(row.wait_ns, row.quality, std::nullopt);
+    case Quantity::kBlocked:
+      return Task(row.blocked_ns, row.quality, std::nullopt);
     default:
       return std::nullopt;
   }
@@ -281,6 +291,13 @@ RowInputs::Input RowInputs::SegmentQuantity(const SegmentRow& row,
     case Quantity::kOffCpu:
     case Quantity::kExclusiveOffCpu:
       return Part(row.off_cpu, quantity != Quantity::kOffCpu,
+                  row.on_cpu_quality);
+    case Quantity::kWait:
+    case Quantity::kExclusiveWait:
+      return Part(row.wait, quantity != Quantity::kWait, row.on_cpu_quality);
+    case Quantity::kBlocked:
+    case Quantity::kExclusiveBlocked:
+      return Part(row.blocked, quantity != Quantity::kBlocked,
                   row.on_cpu_quality);
     case Quantity::kCallMean:
       return per_call(wall.mean);

@@ -38,7 +38,7 @@ class RowInputs {
  private:
   using Input = std::optional<Measured>;
   struct TaskSums {  // of a process's threads, or of all
-    Input wait;
+    Input wait, blocked;
     std::uint64_t migrations = 0;
     Quality quality = Quality::kExact;
   };

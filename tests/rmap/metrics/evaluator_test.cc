@@ -169,6 +169,41 @@ TEST_CASE("evaluator: statistics over rows", "[rmap][metrics]") {
   CHECK(*s.stddev.value == Approx(1));
 }
 
+TEST_CASE("evaluator: waiting and blocked time, of tasks and of segments",
+          "[rmap][metrics]") {
+  Report report = ReportOf({});
+  // Without recorded wake-ups nobody knows who was blocked.
+  CHECK(ValueOf("blocked_ns", report, Scope::kProcess).absent != "");
+  report.threads[0].blocked_ns = 375'000'000;
+  ThreadRow second = report.threads[0];
+  second.tid = 8;
+  second.blocked_ns = 25'000'000;
+  second.wait_ns = 0;
+  report.threads.push_back(second);
+  for (const Scope scope : {Scope::kProcess, Scope::kTrace}) {
+    CHECK(*ValueOf("blocked_ns", report, scope).value == 400e6);
+    CHECK(*ValueOf("wait_ns", report, scope).value == 125e6);
+  }
+  CHECK(*ValueOf("blocked_ns", report, Scope::kThread).value == 375e6);
+  SegmentRow row;
+  row.segment = "server:handle";
+  row.calls = 4;
+  row.on_cpu = {100, 60};
+  row.wait = {30, 20};
+  row.blocked = {70, 10};
+  report.segments.push_back(row);
+  const auto of = [&](const std::string& formula) {
+    return *ValueOf(formula, report, Scope::kSegment).value;
+  };
+  CHECK(of("wait_ns") == 30);
+  CHECK(of("excl.wait_ns") == 20);
+  CHECK(of("blocked_ns / calls") == 17.5);
+  CHECK(of("excl.blocked_ns") == 10);
+  // One thread of which it is not known: nor is the sum.
+  report.threads[1].blocked_ns.reset();
+  CHECK(ValueOf("blocked_ns", report, Scope::kTrace).absent != "");
+}
+
 TEST_CASE("evaluator: second stage over several traces", "[rmap][metrics]") {
   const Report main = ReportOf({{"cycles", 300}, {"instructions", 100}});
   const Report other = ReportOf({{"cycles", 400}, {"instructions", 100}});
@@ -191,8 +226,8 @@ TEST_CASE("evaluator: a rule has the tables that have its names",
           "[rmap][metrics]") {
   const Report report = ReportOf({{"cycles", 1}});
   const RuleSet rules = RulesOf(
-      {"a = cycles / calls", "b = wait_ns", "c = cycles", "d = duration_ns / 2",
-       "e = cycles / d", "f = cycles / trace.cycles"},
+      {"a = cycles / calls", "b = migrations", "c = cycles",
+       "d = duration_ns / 2", "e = cycles / d", "f = cycles / trace.cycles"},
       report);
   const auto scopes = [&](int i) {
     return ScopeNames(rules.rules()[static_cast<std::size_t>(i)].scopes);
