@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_format.h"
 #include "cli/exit_status.h"
+#include "cli/interruption.h"
 #include "cli/open_trace.h"
 #include "cli/progress_bar.h"
 #include "cli/terminal.h"
@@ -45,7 +46,8 @@ constexpr VerbText kText = {
         "on-CPU,\n"
         "                  off-CPU, calls (per run), or an event\n"
         "\n"
-        "Exit status: 0 no regression, 4 regression, 1 failed, 2 usage.\n",
+        "Exit status: 0 no regression, 4 regression, 1 failed, 2 usage, 130 "
+        "Ctrl-C.\n",
     .examples =
         "# what a change of the program did\n"
         "countrace record -o old.ctf -- ./server --bench\n"
@@ -77,6 +79,14 @@ std::vector<Report> ReadAll(const std::vector<std::string>& traces,
         **reader,
         {.progress = ProgressBar::Callback, .progress_context = &progress});
     progress.Clear();
+    if (absl::IsCancelled(report.status())) {
+      Say(kText.name,
+          absl::StrFormat("interrupted while %s was read, after %d of %d "
+                          "traces: nothing is compared",
+                          trace, reports.size(), traces.size()));
+      status = kExitInterrupted;
+      return {};
+    }
     if (!report.ok()) {
       status = ReportFailure(kText.name, report.status());
       return {};
@@ -137,6 +147,7 @@ int RunDiff(const Arguments& arguments) {
     compare.thresholds.push_back(*std::move(threshold));
   }
 
+  const InterruptionGuard guard;
   int status = kExitOk;
   const bool progress = ShowProgress() && !no_progress;
   const std::vector<Report> reports_before = ReadAll(before, progress, status);

@@ -19,6 +19,7 @@ void Say(std::string_view verb, std::string_view message) {
 int ReportFailure(std::string_view verb, const absl::Status& status) {
   const auto message = status.message();
   Say(verb, {message.data(), message.size()});
+  if (absl::IsCancelled(status)) return kExitInterrupted;
   return absl::IsPermissionDenied(status) ? kExitPrivilege : kExitFailed;
 }
 

@@ -15,10 +15,12 @@ enum ExitStatus : int {
   kExitLoss = 3,        // done, but records were lost (--fail-on-loss)
   kExitRegression = 4,  // `diff`
   kExitPrivilege = 5,
+  kExitInterrupted = 130,  // Ctrl-C while a trace was read, as shells say it
 };
 
 // Prints "countrace VERB: message" on stderr.
-// Returns: kExitPrivilege for PERMISSION_DENIED, else kExitFailed.
+// Returns: kExitPrivilege for PERMISSION_DENIED, kExitInterrupted for
+//   CANCELLED, else kExitFailed.
 int ReportFailure(std::string_view verb, const absl::Status& status);
 
 // Prints "countrace VERB: message" on stderr. Names from a trace in `message`

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_format.h"
 #include "cli/escape_text.h"
+#include "cli/interruption.h"
 #include "cli/quantity.h"
 #include "cli/terminal.h"
 
@@ -80,7 +81,7 @@ void ProgressBar::Clear() {
 bool ProgressBar::Callback(void* context, std::uint64_t done,
                            std::uint64_t total) {
   static_cast<ProgressBar*>(context)->Update(done, total);
-  return true;
+  return !IsInterrupted();
 }
 
 }  // namespace countrace::cli

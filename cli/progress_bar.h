@@ -27,7 +27,8 @@ class ProgressBar final {
   // Erases the line, so that a message can be printed.
   void Clear();
 
-  // A logformat::ProgressCallback; `context` is a ProgressBar.
+  // A logformat::ProgressCallback; `context` is a ProgressBar. Says stop after
+  // Ctrl-C (interruption.h).
   static bool Callback(void* context, std::uint64_t done, std::uint64_t total);
 
  private:

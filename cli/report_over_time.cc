@@ -37,7 +37,8 @@ absl::StatusOr<rmap::Report> Read(logformat::TraceReader& reader,
   return rmap::Reconstruct(reader, {.observer = observer,
                                     .gating = request.gating,
                                     .progress = ProgressBar::Callback,
-                                    .progress_context = &progress});
+                                    .progress_context = &progress,
+                                    .keep_interrupted = observer != nullptr});
 }
 
 }  // namespace
@@ -102,6 +103,8 @@ absl::StatusOr<OverTimeAnswer> ReportOverTime(const OverTimeRequest& request) {
   const auto series = over_time.Finish(*report);
   if (!series.ok()) return series.status();
   OverTimeAnswer answer;
+  answer.interrupted = report->interrupted;
+  answer.records = report->records;
   answer.has_loss = report->loss.discarded_events > 0 ||
                     report->loss.discarded_packets > 0 ||
                     report->loss.clock_errors > 0;

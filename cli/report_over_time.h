@@ -28,11 +28,14 @@ struct OverTimeRequest {
 struct OverTimeAnswer {
   std::string text;
   bool has_loss = false;
+  bool interrupted = false;  // Ctrl-C: of the records read until then
+  std::uint64_t records = 0;
 };
 
 // Returns: errors of the reader; OUT_OF_RANGE for too many intervals;
 // NOT_FOUND if a glob matches nothing, or `where` selects nothing;
-// INVALID_ARGUMENT for a `where` that does not fit the trace.
+// INVALID_ARGUMENT for a `where` that does not fit the trace; CANCELLED after
+// Ctrl-C if nothing was counted yet.
 absl::StatusOr<OverTimeAnswer> ReportOverTime(const OverTimeRequest& request);
 
 }  // namespace countrace::cli

@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "cli/exit_status.h"
 #include "cli/gating_options.h"
+#include "cli/interruption.h"
 #include "cli/metric_options.h"
 #include "cli/open_trace.h"
 #include "cli/progress_bar.h"
@@ -72,7 +73,11 @@ constexpr VerbText kText = {
         "where an interval ends; a count between two dumps that is cut there\n"
         "is split by time and marked ~. --by phase cuts the trace where "
         "shares\n"
-        "of CPU time and rates change for good, and says what changed.\n",
+        "of CPU time and rates change for good, and says what changed.\n"
+        "\n"
+        "Ctrl-C ends the reading: what was read until then is printed and "
+        "said to\n"
+        "be that (JSON trace.interrupted), with exit status 130.\n",
     .examples =
         "# the summary of ./countrace.ctf\n"
         "countrace report\n"
@@ -121,6 +126,15 @@ std::vector<std::string> Names(const std::map<std::string, Value>& values) {
   std::vector<std::string> names;
   for (const auto& [name, value] : values) names.push_back(name);
   return names;
+}
+
+// What was read is printed all the same.
+void SayInterrupted(std::uint64_t records) {
+  Say(kText.name,
+      absl::StrFormat(
+          "interrupted: what follows is of the %d records that were "
+          "read until then, not of the whole trace",
+          records));
 }
 
 bool HasLoss(const rmap::Loss& loss) {
@@ -206,6 +220,7 @@ int RunReport(const Arguments& arguments) {
     }
     where = *std::move(parsed);
   }
+  const InterruptionGuard guard;
   if (by == "time" || by == "phase") {
     if (where && (!process.empty() || !segment.empty())) {
       return parser.UsageError(
@@ -228,6 +243,10 @@ int RunReport(const Arguments& arguments) {
       return parser.UsageError(std::string(answer.status().message()));
     }
     if (!answer.ok()) return ReportFailure(kText.name, answer.status());
+    if (answer->interrupted) {
+      SayInterrupted(answer->records);
+      return PrintData(kText.name, answer->text, kExitInterrupted);
+    }
     return PrintData(kText.name, answer->text,
                      fail_on_loss && answer->has_loss ? kExitLoss : kExitOk);
   }
@@ -263,9 +282,11 @@ int RunReport(const Arguments& arguments) {
   const auto report =
       rmap::Reconstruct(**reader, {.gating = gating,
                                    .progress = ProgressBar::Callback,
-                                   .progress_context = &progress});
+                                   .progress_context = &progress,
+                                   .keep_interrupted = true});
   progress.Clear();
   if (!report.ok()) return ReportFailure(kText.name, report.status());
+  if (report->interrupted) SayInterrupted(report->records);
 
   if (by == "waker" && !report->wakeups && format != "text") {
     Say(kText.name,
@@ -293,6 +314,9 @@ int RunReport(const Arguments& arguments) {
     return parser.UsageError(std::string(text.status().message()));
   }
   if (!text.ok()) return ReportFailure(kText.name, text.status());
+  if (report->interrupted) {
+    return PrintData(kText.name, *text, kExitInterrupted);
+  }
   const bool lossy = fail_on_loss && HasLoss(report->loss);
   return PrintData(kText.name, *text, lossy ? kExitLoss : kExitOk);
 }

@@ -144,8 +144,8 @@ class Reconstruction final : public logformat::ItemSink {
   // Null: the reader's own.
   logformat::PageKeeper* page_keeper() { return worker_ ? &*worker_ : nullptr; }
 
-  // Requires: the last item was delivered.
-  Report Finish(const logformat::TraceReader& reader);
+  // Requires: the last item was delivered, or `interrupted`.
+  Report Finish(const logformat::TraceReader& reader, bool interrupted);
 
  private:
   static std::size_t ThreadEvents(const logformat::TraceInfo& info) {
@@ -346,6 +346,7 @@ class Reconstruction final : public logformat::ItemSink {
     return worker_segments_;
   }
   void TakeFromWorker();
+  void AddCutCpus();
 
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
   struct StreamThread {
@@ -591,14 +592,6 @@ void Reconstruction::AddFindings() {
         "event, and were left out: see countrace verify",
         malformed));
   }
-  for (const CpuState& cpu : dispatches_.cpus()) {
-    if (cpu.begun && !cpu.ended) {
-      ledger_.AddMessage(absl::StrFormat(
-          "cpu %d: the recording ended without a last counter dump; what ran "
-          "after its last record is not in the books",
-          cpu.cpu));
-    }
-  }
   const std::uint64_t too_deep =
       segments_.too_deep() + worker_segments_.too_deep();
   if (too_deep != 0) {
@@ -643,7 +636,19 @@ void Reconstruction::TakeFromWorker() {
   }
 }
 
-Report Reconstruction::Finish(const logformat::TraceReader& reader) {
+void Reconstruction::AddCutCpus() {
+  for (const CpuState& cpu : dispatches_.cpus()) {
+    if (cpu.begun && !cpu.ended) {
+      ledger_.AddMessage(absl::StrFormat(
+          "cpu %d: the recording ended without a last counter dump; what ran "
+          "after its last record is not in the books",
+          cpu.cpu));
+    }
+  }
+}
+
+Report Reconstruction::Finish(const logformat::TraceReader& reader,
+                              bool interrupted) {
   dispatches_.Finish(now_ns_);
   TakeFromWorker();
   CloseSegmentsOfEnded();
@@ -688,6 +693,7 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader) {
   report.own_cost.hook_dump_ps = info_.own_hook_dump_ps;
   report.records = records_;
   report.finished = info_.finished;
+  report.interrupted = interrupted;
   report.late_sub_buffers = reader.late_sub_buffers();
 
   const auto session = reader.session_discarded();
@@ -705,7 +711,15 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader) {
                hooks_.has_kernel_hooks() && cpu_records_lost_,
                session_loss || unplaced_loss_},
               report);
+  if (interrupted) {
+    ledger_.AddMessage(absl::StrFormat(
+        "reading was interrupted after %d records: every number is of these "
+        "alone",
+        records_));
+  }
   AddFindings();
+  // Else the end that was not read may have them.
+  if (!interrupted) AddCutCpus();
   report.loss = ledger_.Finish(reader);
   return report;
 }
@@ -773,8 +787,13 @@ absl::StatusOr<Report> Reconstruct(logformat::TraceReader& reader,
       return reader.Read(reconstruction, options.progress,
                          options.progress_context);
     };
-    if (const absl::Status status = read(); !status.ok()) return status;
-    if (!reconstruction.must_be_alone()) return reconstruction.Finish(reader);
+    const absl::Status status = read();
+    const bool interrupted =
+        options.keep_interrupted && absl::IsCancelled(status);
+    if (!status.ok() && !interrupted) return status;
+    if (interrupted || !reconstruction.must_be_alone()) {
+      return reconstruction.Finish(reader, interrupted);
+    }
   }
 }
 

@@ -15,6 +15,9 @@ struct PipelineOptions {
   GatingRequest gating = {};
   logformat::ProgressCallback progress = nullptr;
   void* progress_context = nullptr;
+  // If `progress` says stop: the report of what was read until then, which says
+  // so (Report::interrupted); else CANCELLED.
+  bool keep_interrupted = false;
   // 1: all on the caller's. Else a second one decodes while this reconstructs,
   // if the process may run on two CPUs (0) or in any case (2). The result is
   // the same.

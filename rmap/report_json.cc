@@ -75,6 +75,7 @@ Json TraceObject(const Report& report) {
           {"events", report.events},
           {"records", report.records},
           {"finished", report.finished},
+          {"interrupted", report.interrupted},
           {"late_sub_buffers", report.late_sub_buffers},
           {"own_bpf_ns", report.own_cost.bpf_sampled_ns == 0
                              ? Json()

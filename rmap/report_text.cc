@@ -181,12 +181,13 @@ class TextReport {
     const char* scope = report_.scope == "system"    ? "whole system"
                         : report_.scope == "command" ? "one command"
                                                      : "hooks only";
-    out_ += absl::StrFormat("%s: %s, %d CPUs, %s, %s records%s\n",
+    out_ += absl::StrFormat("%s: %s, %d CPUs, %s, %s records%s%s\n",
                             EscapeName(report_.path), scope, report_.cpus,
                             FormatNanoseconds(static_cast<double>(
                                 report_.end_ns - report_.begin_ns)),
                             FormatCount(report_.records),
-                            report_.finished ? "" : ", recording not finished");
+                            report_.finished ? "" : ", recording not finished",
+                            report_.interrupted ? ", reading interrupted" : "");
     if (!report_.command.empty()) {
       out_ += "command: " + EscapeName(report_.command) + "\n";
     }

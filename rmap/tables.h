@@ -273,6 +273,7 @@ struct Report {
   std::uint32_t cpus = 0;
   std::uint64_t records = 0;
   bool finished = true;
+  bool interrupted = false;  // reading ended early: all is of the part read
   std::vector<std::string> events;  // kernel dump events, then thread events
   std::vector<bool> scaled_events;  // of those: counted in turns
   std::vector<ProcessRow> processes;

@@ -1,0 +1,34 @@
+// Ctrl-C while a trace is read: the reading ends, the verb says what it had.
+//
+//   InterruptionGuard guard;      // in the verb, before it reads
+//   ... ProgressBar::Callback     // tells the reader to stop
+//   if (guard.interrupted()) ...
+//
+// A second Ctrl-C ends the program as ever. Where SIGINT is ignored (a shell's
+// background job) it stays so. Thread: the main one; one guard at a time.
+#ifndef COUNTRACE_CLI_INTERRUPTION_H_
+#define COUNTRACE_CLI_INTERRUPTION_H_
+
+#include <signal.h>
+
+namespace countrace::cli {
+
+class InterruptionGuard final {
+ public:
+  InterruptionGuard();
+  ~InterruptionGuard();
+  InterruptionGuard(const InterruptionGuard&) = delete;
+  InterruptionGuard& operator=(const InterruptionGuard&) = delete;
+
+  bool interrupted() const;
+
+ private:
+  struct sigaction before_ {};
+};
+
+// False without a guard.
+bool IsInterrupted();
+
+}  // namespace countrace::cli
+
+#endif  // COUNTRACE_CLI_INTERRUPTION_H_
