@@ -112,6 +112,28 @@ class Documents(unittest.TestCase):
                 self.assertEqual(path.read_text(), with_blocks(text))
         self.assertGreaterEqual(checked, 8)
 
+    def test_json_says_how_sure_each_number_is(self):
+        """As README says."""
+        done = subprocess.run([COUNTRACE, "report", "--format", "json",
+                               "sets.ctf"], capture_output=True, check=True,
+                              timeout=60)
+        report = json.loads(done.stdout)
+        processes = {row["comm"]: row for row in report["processes"]}
+        self.assertEqual("exact", processes["work"]["quality"])
+        for event in ("cycles", "cache-misses"):
+            scaled = processes["work"]["scaled"][event]
+            self.assertEqual("scaled", scaled["quality"])
+            self.assertGreater(scaled["stderr"], 0)
+            books = report["books"][event]["scaled"]
+            self.assertEqual("scaled", books["quality"])
+            self.assertGreater(books["stderr"], 0)
+        segments = {row["segment"]: row for row in report["segments"]}
+        for name, quality in (("work:step", "bounded"),
+                              ("scan:block", "inferred")):
+            self.assertEqual(quality, segments[name]["quality"])
+            for count in segments[name]["counts"].values():
+                self.assertEqual(quality, count["quality"])
+
 
 if __name__ == "__main__":
     COUNTRACE = os.path.abspath(sys.argv[1])
