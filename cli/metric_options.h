@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "rmap/gate.h"
 #include "rmap/metrics/rule_set.h"
-#include "rmap/report_render.h"
+#include "rmap/report/report_render.h"
 #include "rmap/tables.h"
 
 namespace countrace::cli {

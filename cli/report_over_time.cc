@@ -8,11 +8,11 @@
 #include "cli/escape_text.h"
 #include "cli/open_trace.h"
 #include "cli/progress_bar.h"
-#include "rmap/over_time.h"
-#include "rmap/over_time_render.h"
-#include "rmap/phases.h"
+#include "rmap/over_time/over_time.h"
+#include "rmap/over_time/over_time_render.h"
+#include "rmap/over_time/phases.h"
 #include "rmap/pipeline.h"
-#include "rmap/report_events.h"
+#include "rmap/report/report_events.h"
 #include "rmap/where/row_filter.h"
 
 namespace countrace::cli {

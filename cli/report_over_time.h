@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "rmap/pipeline.h"
-#include "rmap/report_render.h"
+#include "rmap/report/report_render.h"
 #include "rmap/where/where_expression.h"
 
 namespace countrace::cli {

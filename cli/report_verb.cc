@@ -17,8 +17,8 @@
 #include "cli/verb_parser.h"
 #include "rmap/attribution.h"
 #include "rmap/pipeline.h"
-#include "rmap/report_events.h"
-#include "rmap/report_render.h"
+#include "rmap/report/report_events.h"
+#include "rmap/report/report_render.h"
 #include "rmap/where/row_filter.h"
 #include "rmap/where/where_expression.h"
 

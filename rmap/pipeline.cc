@@ -15,7 +15,7 @@
 #include "rmap/dispatch_tracker.h"
 #include "rmap/kernel_hooks.h"
 #include "rmap/loss_ledger.h"
-#include "rmap/report_builder.h"
+#include "rmap/report/report_builder.h"
 #include "rmap/segment_builder.h"
 #include "rmap/segment_worker.h"
 #include "rmap/thread_registry.h"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "rmap/call_paths.h"
-#include "rmap/report_columns.h"
+#include "rmap/report/report_columns.h"
 
 namespace countrace::rmap::diff {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "absl/strings/str_format.h"
-#include "rmap/text_table.h"
+#include "rmap/report/text_table.h"
 
 namespace countrace::rmap::diff {
 

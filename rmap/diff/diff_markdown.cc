@@ -2,7 +2,7 @@
 #include <string_view>
 
 #include "rmap/diff/diff_sections.h"
-#include "rmap/name_escape.h"
+#include "rmap/report/name_escape.h"
 
 namespace countrace::rmap::diff {
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "rmap/diff/diff_sections.h"
-#include "rmap/name_escape.h"
-#include "rmap/text_table.h"
+#include "rmap/report/name_escape.h"
+#include "rmap/report/text_table.h"
 
 namespace countrace::rmap::diff {
 

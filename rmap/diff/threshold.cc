@@ -9,7 +9,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_format.h"
 #include "rmap/diff/samples.h"
-#include "rmap/name_escape.h"
+#include "rmap/report/name_escape.h"
 
 namespace countrace::rmap::diff {
 

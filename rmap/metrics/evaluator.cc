@@ -7,7 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "rmap/call_paths.h"
 #include "rmap/metrics/event_names.h"
-#include "rmap/name_escape.h"
+#include "rmap/report/name_escape.h"
 
 namespace countrace::rmap::metrics {
 namespace {

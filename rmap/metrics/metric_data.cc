@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_format.h"
 #include "rmap/metrics/metric_rows.h"
-#include "rmap/name_escape.h"
+#include "rmap/report/name_escape.h"
 #include "rmap/where/selection_json.h"
 
 namespace countrace::rmap::metrics {

@@ -9,8 +9,8 @@
 #include "absl/strings/str_format.h"
 #include "rmap/metrics/metric_data.h"
 #include "rmap/metrics/metric_rows.h"
-#include "rmap/name_escape.h"
-#include "rmap/text_table.h"
+#include "rmap/report/name_escape.h"
+#include "rmap/report/text_table.h"
 #include "rmap/where/selection_text.h"
 
 namespace countrace::rmap::metrics {

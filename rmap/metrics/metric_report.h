@@ -13,7 +13,7 @@
 #include "rmap/metrics/evaluator.h"
 #include "rmap/metrics/quantities.h"
 #include "rmap/metrics/rule_set.h"
-#include "rmap/report_render.h"
+#include "rmap/report/report_render.h"
 #include "rmap/tables.h"
 
 namespace countrace::rmap::metrics {

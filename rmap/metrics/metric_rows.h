@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "rmap/metrics/quantities.h"
-#include "rmap/report_render.h"
+#include "rmap/report/report_render.h"
 #include "rmap/tables.h"
 
 namespace countrace::rmap::metrics {

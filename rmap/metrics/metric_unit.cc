@@ -8,7 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "rmap/name_escape.h"
+#include "rmap/report/name_escape.h"
 
 namespace countrace::rmap::metrics {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_format.h"
 #include "rmap/metrics/nearest_name.h"
-#include "rmap/name_escape.h"
+#include "rmap/report/name_escape.h"
 
 // Header-only, so that the installed library needs no toml++; rules nest
 // three deep.

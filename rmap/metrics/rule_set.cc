@@ -7,7 +7,7 @@
 #include "rmap/metrics/event_names.h"
 #include "rmap/metrics/nearest_name.h"
 #include "rmap/metrics/unit_check.h"
-#include "rmap/name_escape.h"
+#include "rmap/report/name_escape.h"
 
 namespace countrace::rmap::metrics {
 namespace {

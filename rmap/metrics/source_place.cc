@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_format.h"
-#include "rmap/name_escape.h"
+#include "rmap/report/name_escape.h"
 
 namespace countrace::rmap::metrics {
 namespace {

@@ -1,8 +1,8 @@
 #include "rmap/where/row_fields.h"
 
 #include "absl/strings/str_format.h"
-#include "rmap/name_escape.h"
-#include "rmap/report_tables.h"
+#include "rmap/report/name_escape.h"
+#include "rmap/report/report_tables.h"
 
 namespace countrace::rmap::where {
 namespace {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rmap/report_render.h"
+#include "rmap/report/report_render.h"
 #include "rmap/tables.h"
 
 namespace countrace::rmap::where {

@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_format.h"
 #include "rmap/metrics/nearest_name.h"
-#include "rmap/name_escape.h"
-#include "rmap/report_tables.h"
+#include "rmap/report/name_escape.h"
+#include "rmap/report/report_tables.h"
 #include "rmap/where/row_fields.h"
 #include "rmap/where/selected_shares.h"
 

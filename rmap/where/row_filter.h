@@ -13,8 +13,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "rmap/report_render.h"
-#include "rmap/row_selection.h"
+#include "rmap/report/report_render.h"
+#include "rmap/report/row_selection.h"
 #include "rmap/tables.h"
 #include "rmap/where/where_expression.h"
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "rmap/report_tables.h"
+#include "rmap/report/report_tables.h"
 
 namespace countrace::rmap::where {
 

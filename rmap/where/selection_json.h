@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "rmap/row_selection.h"
+#include "rmap/report/row_selection.h"
 
 namespace countrace::rmap::where {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "absl/strings/str_format.h"
-#include "rmap/name_escape.h"
-#include "rmap/report_tables.h"
-#include "rmap/text_table.h"
+#include "rmap/report/name_escape.h"
+#include "rmap/report/report_tables.h"
+#include "rmap/report/text_table.h"
 
 namespace countrace::rmap::where {
 namespace {

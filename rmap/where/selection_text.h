@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "rmap/report_render.h"
-#include "rmap/row_selection.h"
+#include "rmap/report/report_render.h"
+#include "rmap/report/row_selection.h"
 
 namespace countrace::rmap::where {
 

@@ -11,7 +11,7 @@
 #include "logformat/trace_reader.h"
 #include "logformat/trace_verify.h"
 #include "rmap/pipeline.h"
-#include "rmap/report_render.h"
+#include "rmap/report/report_render.h"
 #include "runtime/rules/rule_replay.h"
 #include "tests/fuzz/directory_image.h"
 #include "tests/support/trace_builder.h"

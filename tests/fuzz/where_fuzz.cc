@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "rmap/report_render.h"
+#include "rmap/report/report_render.h"
 #include "rmap/where/row_filter.h"
 #include "tests/rmap/metrics/metric_fixture.h"
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "rmap/over_time.h"
+#include "rmap/over_time/over_time.h"
 #include "rmap/pipeline.h"
-#include "rmap/report_render.h"
+#include "rmap/report/report_render.h"
 #include "tests/rmap/memory_trace.h"
 #include "tests/rmap/simulated_machine.h"
 

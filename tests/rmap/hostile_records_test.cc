@@ -5,7 +5,7 @@
 #include <random>
 
 #include "rmap/pipeline.h"
-#include "rmap/report_render.h"
+#include "rmap/report/report_render.h"
 #include "tests/rmap/memory_trace.h"
 
 namespace countrace::rmap {

@@ -1,5 +1,5 @@
 // The books over time against the report of the same trace.
-#include "rmap/over_time.h"
+#include "rmap/over_time/over_time.h"
 
 #include <catch2/catch.hpp>
 #include <random>

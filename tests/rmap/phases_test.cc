@@ -1,5 +1,5 @@
 // Phases that are known, found again.
-#include "rmap/phases.h"
+#include "rmap/over_time/phases.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "rmap/pipeline.h"
-#include "rmap/report_render.h"
+#include "rmap/report/report_render.h"
 #include "tests/rmap/simulated_machine.h"
 
 namespace countrace::rmap {

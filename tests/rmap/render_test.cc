@@ -3,10 +3,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "rmap/name_escape.h"
 #include "rmap/pipeline.h"
-#include "rmap/report_render.h"
-#include "rmap/text_table.h"
+#include "rmap/report/name_escape.h"
+#include "rmap/report/report_render.h"
+#include "rmap/report/text_table.h"
 #include "tests/rmap/simulated_machine.h"
 
 namespace countrace::rmap {

@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_format.h"
 #include "logformat/packet_layout.h"
-#include "rmap/name_escape.h"
-#include "rmap/text_table.h"
+#include "rmap/report/name_escape.h"
+#include "rmap/report/text_table.h"
 #include "viewer/state/state_page.h"
 
 namespace countrace::viewer {

@@ -5,7 +5,7 @@
 #include "rmap/metrics/evaluator.h"
 #include "rmap/metrics/rule_file.h"
 #include "rmap/pipeline.h"
-#include "rmap/report_render.h"
+#include "rmap/report/report_render.h"
 
 int main(int argc, char** argv) {
   if (argc != 2) return 2;

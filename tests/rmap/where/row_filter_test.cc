@@ -11,8 +11,8 @@
 #include <sstream>
 
 #include "rmap/pipeline.h"
-#include "rmap/report_render.h"
-#include "rmap/report_tables.h"
+#include "rmap/report/report_render.h"
+#include "rmap/report/report_tables.h"
 #include "rmap/where/row_filter.h"
 #include "tests/rmap/simulated_machine.h"
 

@@ -13,7 +13,7 @@
 
 #include "logformat/packet_layout.h"
 #include "rmap/pipeline.h"
-#include "rmap/report_render.h"
+#include "rmap/report/report_render.h"
 #include "runtime/recorder/bpf/kernel_ring_reader.h"
 #include "runtime/recorder/cpu_streams.h"
 #include "runtime/recorder/perf_decoder.h"

@@ -1,0 +1,255 @@
+#include "rmap/over_time/over_time.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_format.h"
+#include "rmap/event_set_dumps.h"
+#include "rmap/interval_counts.h"
+
+namespace countrace::rmap {
+namespace {
+
+__extension__ typedef unsigned __int128 Wide;
+
+bool Matches(const std::string& glob, const std::string& name) {
+  return fnmatch(glob.c_str(), name.c_str(), 0) == 0;
+}
+
+}  // namespace
+
+std::uint64_t TimeSeries::EndOf(std::size_t interval) const {
+  const std::uint64_t end = BeginOf(interval) + every_ns;
+  return interval + 1 == size() ? std::min(end, std::max(end_ns, begin_ns))
+                                : end;
+}
+
+std::uint64_t TimeSeries::TotalTime(std::size_t interval) const {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < kAccounts; ++i) sum += cells_[Cell(interval, i)];
+  return sum;
+}
+
+std::uint64_t TimeSeries::TotalCount(std::size_t interval,
+                                     std::size_t event) const {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < kAccounts; ++i) {
+    sum += cells_[Cell(interval, i) + 1 + event];
+  }
+  return sum;
+}
+
+OverTime::OverTime(const logformat::TraceInfo& info, OverTimeOptions options)
+    : options_(std::move(options)) {
+  series_.every_ns = std::max<std::uint64_t>(options_.every_ns, 1);
+  series_.cpus = info.cpus;
+  series_.events = info.cpu_events;
+  series_.events.resize(std::min(series_.events.size(), kMaxMeasures));
+  const logformat::EventSets sets = info.cpu_sets();
+  for (std::size_t event = 0; event < series_.events.size(); ++event) {
+    if (sets.rotates() && sets.SetOf(event)) {
+      series_.lower_bounds_ |= std::uint64_t{1} << event;
+    }
+  }
+  series_.has_selected = options_.threads.has_value();
+  series_.has_calls = options_.hooks.has_value();
+  for (const CounterKind kind : CounterKinds(series_.events)) {
+    clocks_.push_back(kind == CounterKind::kClock);
+  }
+  series_.has_kernel_records =
+      info.scope != logformat::SessionScope::kHooksOnly;
+  if (info.begin_ns != 0) See(info.begin_ns);
+}
+
+void OverTime::See(std::uint64_t time_ns) {
+  if (begun_) return;
+  begun_ = true;
+  series_.begin_ns = time_ns;
+}
+
+std::optional<std::size_t> OverTime::IntervalAt(std::uint64_t time_ns) {
+  // What lies before the begin is the first interval's: nothing gets lost.
+  const std::uint64_t number =
+      time_ns <= series_.begin_ns
+          ? 0
+          : (time_ns - series_.begin_ns) / series_.every_ns;
+  if (number >= kMaxIntervals) {
+    too_many_ = true;
+    return std::nullopt;
+  }
+  const auto interval = static_cast<std::size_t>(number);
+  if (interval >= series_.size()) {
+    const std::size_t size = interval + 1;
+    series_.inferred_.resize(size, 0);
+    series_.cells_.resize(series_.Cell(size, 0), 0);
+    if (series_.has_calls) series_.calls_.resize(size);
+  }
+  return interval;
+}
+
+template <typename Add>
+void OverTime::Cut(std::uint64_t begin_ns, std::uint64_t end_ns, Add add) {
+  while (begin_ns < end_ns && !too_many_) {
+    const std::optional<std::size_t> interval = IntervalAt(begin_ns);
+    if (!interval) return;
+    const std::uint64_t part_end_ns =
+        std::min(end_ns, series_.BeginOf(*interval) + series_.every_ns);
+    add(*interval, begin_ns, part_end_ns);
+    begin_ns = part_end_ns;
+  }
+}
+
+void OverTime::OnTime(const TimeCharge& charge) {
+  See(charge.begin_ns);
+  const auto thread = static_cast<std::uint32_t>(charge.thread);
+  const bool selected = charge.thread != kNoThread && options_.threads &&
+                        options_.threads->contains(thread);
+  const auto column = static_cast<std::size_t>(charge.account);
+  Cut(charge.begin_ns, charge.end_ns,
+      [&](std::size_t interval, std::uint64_t from_ns, std::uint64_t to_ns) {
+        series_.cells_[series_.Cell(interval, column)] += to_ns - from_ns;
+        if (!selected) return;
+        series_.cells_[series_.Cell(interval, kAccounts)] += to_ns - from_ns;
+      });
+  if (charge.thread == kNoThread || inside_.empty()) return;
+  const auto inside = inside_.find(thread);
+  if (inside != inside_.end()) ChargeInside(inside->second, charge);
+}
+
+void OverTime::OnCounts(const CountCharge& charge) {
+  if (charge.event >= series_.events.size()) return;  // a set's running time
+  See(charge.begin_ns);
+  AddCount(charge, static_cast<std::size_t>(charge.account));
+  if (charge.thread != kNoThread && options_.threads &&
+      options_.threads->contains(static_cast<std::uint32_t>(charge.thread))) {
+    AddCount(charge, kAccounts);
+  }
+}
+
+void OverTime::AddCount(const CountCharge& charge, std::size_t column) {
+  const std::uint64_t length_ns = charge.end_ns - charge.begin_ns;
+  if (length_ns == 0) {  // it happened up to that instant
+    if (const auto at = IntervalAt(charge.end_ns - (charge.end_ns != 0))) {
+      series_.cells_[series_.Cell(*at, column) + 1 + charge.event] +=
+          charge.count;
+    }
+    return;
+  }
+  const bool is_time = clocks_[charge.event] && charge.count == length_ns;
+  std::uint64_t given = 0;
+  Cut(charge.begin_ns, charge.end_ns,
+      [&](std::size_t interval, std::uint64_t from_ns, std::uint64_t to_ns) {
+        const auto upto = static_cast<std::uint64_t>(
+            Wide{charge.count} * (to_ns - charge.begin_ns) / length_ns);
+        series_.cells_[series_.Cell(interval, column) + 1 + charge.event] +=
+            upto - given;
+        given = upto;
+        if (to_ns - from_ns != length_ns && !is_time) {
+          series_.inferred_[interval] |= 1u << charge.event;
+        }
+      });
+}
+
+// --- Segments ----------------------------------------------------------------
+
+bool OverTime::Wants(ThreadIndex thread, std::uint32_t hook_id) const {
+  if (!options_.hooks || !options_.hooks->contains(hook_id)) return false;
+  return !options_.calls || options_.calls->contains(CallKey(
+                                static_cast<std::uint32_t>(thread), hook_id));
+}
+
+void OverTime::OnSegmentBegin(const SegmentBegin& begin) {
+  if (!Wants(begin.thread, begin.hook_id)) return;
+  See(begin.time_ns);
+  if (const auto at = IntervalAt(begin.time_ns)) ++series_.calls_[*at].calls;
+  Inside& inside = inside_[static_cast<std::uint32_t>(begin.thread)];
+  if (inside.open++ == 0) inside.since_ns = begin.time_ns;
+}
+
+void OverTime::OnSegment(const SegmentSpan& span) {
+  if (span.begin_inferred || !Wants(span.thread, span.hook_id)) return;
+  const auto found = inside_.find(static_cast<std::uint32_t>(span.thread));
+  if (found == inside_.end() || found->second.open == 0) return;
+  Inside& inside = found->second;
+  if (--inside.open != 0) return;
+  Cut(inside.since_ns, span.end_ns,
+      [this](std::size_t interval, std::uint64_t from_ns, std::uint64_t to_ns) {
+        series_.calls_[interval].wall_ns += to_ns - from_ns;
+      });
+  if (series_.has_kernel_records && span.end_ns > inside.since_ns) {
+    inside.uncharged.emplace_back(inside.since_ns, span.end_ns);
+  }
+}
+
+void OverTime::ChargeInside(Inside& inside, const TimeCharge& charge) {
+  const auto add = [&](std::uint64_t begin_ns, std::uint64_t end_ns) {
+    Cut(std::max(begin_ns, charge.begin_ns), std::min(end_ns, charge.end_ns),
+        [this](std::size_t interval, std::uint64_t from_ns,
+               std::uint64_t to_ns) {
+          series_.calls_[interval].on_cpu_ns += to_ns - from_ns;
+        });
+  };
+  for (const auto& [begin_ns, end_ns] : inside.uncharged) add(begin_ns, end_ns);
+  if (inside.open != 0) add(inside.since_ns, charge.end_ns);
+  // Charges of a thread come in the order of time.
+  std::erase_if(inside.uncharged, [&](const auto& stretch) {
+    return stretch.second <= charge.end_ns;
+  });
+}
+
+absl::StatusOr<TimeSeries> OverTime::Finish(const Report& report) {
+  See(report.begin_ns);
+  series_.path = report.path;
+  series_.end_ns = std::max(report.end_ns, series_.begin_ns);
+  const std::uint64_t duration_ns = series_.end_ns - series_.begin_ns;
+  if (duration_ns != 0) IntervalAt(series_.end_ns - 1);
+  if (too_many_) {
+    return absl::OutOfRangeError(absl::StrFormat(
+        "Intervals of %d ns are too short: %d of them in %d ns, at most %d; "
+        "the shortest that can be is --every %dns",
+        series_.every_ns, duration_ns / series_.every_ns + 1, duration_ns,
+        kMaxIntervals, (duration_ns + kMaxIntervals - 1) / kMaxIntervals));
+  }
+  for (std::size_t i = 0; i < report.books.size(); ++i) {
+    if (!report.books[i].doubt.any()) continue;
+    for (std::size_t event = 0; event < series_.events.size(); ++event) {
+      if (series_.events[event] != report.events[i]) continue;
+      series_.lower_bounds_ |= std::uint64_t{1} << event;
+    }
+  }
+  return std::move(series_);
+}
+
+std::unordered_set<std::uint32_t> ThreadsNamed(const Report& report,
+                                               const std::string& glob) {
+  std::unordered_set<std::uint32_t> processes, threads;
+  for (const ProcessRow& row : report.processes) {
+    if (Matches(glob, row.comm)) {
+      processes.insert(static_cast<std::uint32_t>(row.index));
+    }
+  }
+  for (const ThreadRow& row : report.threads) {
+    if (processes.contains(static_cast<std::uint32_t>(row.process))) {
+      threads.insert(static_cast<std::uint32_t>(row.index));
+    }
+  }
+  return threads;
+}
+
+std::unordered_set<std::uint32_t> SegmentsNamed(
+    const logformat::TraceInfo& info, const std::string& glob) {
+  std::unordered_set<std::uint32_t> hooks;
+  for (const logformat::HookInfo& hook : info.hooks) {
+    if (hook.kind == logformat::HookKind::kSegment &&
+        hook.origin != logformat::HookOrigin::kInterrupt &&
+        Matches(glob, hook.FullName())) {
+      hooks.insert(hook.id);
+    }
+  }
+  return hooks;
+}
+
+}  // namespace countrace::rmap

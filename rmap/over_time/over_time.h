@@ -1,0 +1,173 @@
+// The books over time: every account's time and counts, interval by interval.
+//
+// Sums over the intervals are the report's totals, exactly. Time is cut at the
+// intervals' boundaries. A count between two dumps that a boundary cuts is
+// split by time, rounded so that the sum stays; the interval says `inferred`,
+// but for clocks, whose counts are time. Of events in sets that took turns it
+// is what was counted, not the report's estimate: `bounded`.
+//
+// Flow: an observer of Reconstruct(), then Finish(). Memory: by intervals, at
+// most kMaxIntervals, and by threads. Thread: one.
+#ifndef COUNTRACE_RMAP_OVER_TIME_OVER_TIME_H_
+#define COUNTRACE_RMAP_OVER_TIME_OVER_TIME_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "logformat/trace_reader.h"
+#include "rmap/report/row_selection.h"
+#include "rmap/tables.h"
+#include "rmap/timeline_observer.h"
+
+namespace countrace::rmap {
+
+struct OverTimeOptions {
+  std::uint64_t every_ns = 10'000'000;  // not 0
+  // Of these threads, too, by themselves. Absent: not asked for.
+  std::optional<std::unordered_set<std::uint32_t>> threads;  // ThreadIndex
+  // Calls of these segments, too.
+  std::optional<std::unordered_set<std::uint32_t>> hooks;  // hook ids
+  // Of `hooks`, only calls of these threads: CallKey() of each pair.
+  std::optional<std::unordered_set<std::uint64_t>> calls;
+};
+
+constexpr std::uint64_t CallKey(std::uint32_t thread, std::uint32_t hook_id) {
+  return std::uint64_t{thread} << 32 | hook_id;
+}
+
+inline constexpr std::size_t kMaxIntervals = 100'000;
+
+// Calls of the segments asked for. A call inside another one of them is in
+// `calls`, and its time once.
+struct IntervalCalls {
+  std::uint64_t calls = 0;    // that begin in it
+  std::uint64_t wall_ns = 0;  // over threads
+  std::uint64_t on_cpu_ns = 0;
+};
+
+class TimeSeries {
+ public:
+  std::uint64_t begin_ns = 0, end_ns = 0;  // of the trace
+  std::uint64_t every_ns = 0;
+  std::uint32_t cpus = 0;
+  std::string path;
+  std::vector<std::string> events;
+  bool has_kernel_records = false;
+  bool has_selected = false, has_calls = false;
+
+  std::size_t size() const { return inferred_.size(); }
+  std::uint64_t BeginOf(std::size_t interval) const {
+    return begin_ns + interval * every_ns;
+  }
+  std::uint64_t EndOf(std::size_t interval) const;
+  std::uint64_t Time(std::size_t interval, Account account) const {
+    return cells_[Cell(interval, Column(account))];
+  }
+  std::uint64_t Count(std::size_t interval, Account account,
+                      std::size_t event) const {
+    return cells_[Cell(interval, Column(account)) + 1 + event];
+  }
+  // Over all accounts.
+  std::uint64_t TotalTime(std::size_t interval) const;
+  std::uint64_t TotalCount(std::size_t interval, std::size_t event) const;
+  // Of the threads asked for.
+  std::uint64_t SelectedTime(std::size_t interval) const {
+    return cells_[Cell(interval, kAccounts)];
+  }
+  std::uint64_t SelectedCount(std::size_t interval, std::size_t event) const {
+    return cells_[Cell(interval, kAccounts) + 1 + event];
+  }
+  // Of every count of `event` in the interval. kBounded: its event set took
+  // turns with others, so that there was more than was counted, or its counter
+  // was in doubt somewhere in the trace.
+  Quality QualityOf(std::size_t interval, std::size_t event) const {
+    if ((lower_bounds_ >> event & 1u) != 0) return Quality::kBounded;
+    return (inferred_[interval] >> event & 1u) != 0 ? Quality::kInferred
+                                                    : Quality::kExact;
+  }
+  const IntervalCalls& Calls(std::size_t interval) const {
+    return calls_[interval];
+  }
+
+ private:
+  friend class OverTime;
+  static std::size_t Column(Account account) {
+    return static_cast<std::size_t>(account);
+  }
+  std::size_t Cell(std::size_t interval, std::size_t column) const {
+    return (interval * (kAccounts + 1) + column) * (1 + events.size());
+  }
+  // Rows of kAccounts + 1 columns (the last: selected threads) of time, then
+  // counts.
+  std::vector<std::uint64_t> cells_;
+  std::vector<std::uint32_t> inferred_;  // bit e: a count of event e was split
+  std::vector<IntervalCalls> calls_;
+  std::uint64_t lower_bounds_ = 0;  // bit e: more may have come than counted
+};
+
+class OverTime final : public TimelineObserver {
+ public:
+  // `info` and `options` are copied as far as needed.
+  OverTime(const logformat::TraceInfo& info, OverTimeOptions options);
+
+  void OnTime(const TimeCharge& charge) override;
+  void OnCounts(const CountCharge& charge) override;
+  void OnSegmentBegin(const SegmentBegin& begin) override;
+  void OnSegment(const SegmentSpan& span) override;
+
+  // Call once, with what Reconstruct() returned.
+  // Returns: OUT_OF_RANGE if there would be more than kMaxIntervals; names the
+  // shortest interval that does.
+  absl::StatusOr<TimeSeries> Finish(const Report& report);
+
+ private:
+  // Calls of the segments asked for, of one thread.
+  struct Inside {
+    std::uint64_t open = 0;  // calls
+    std::uint64_t since_ns = 0;
+    // Times inside that are over but may not be charged yet.
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> uncharged;
+  };
+
+  // The interval of an instant, made if need be; none beyond the limit.
+  std::optional<std::size_t> IntervalAt(std::uint64_t time_ns);
+  // Calls `add(interval, begin_ns, end_ns)` for each part of a stretch.
+  template <typename Add>
+  void Cut(std::uint64_t begin_ns, std::uint64_t end_ns, Add add);
+  void AddCount(const CountCharge& charge, std::size_t column);
+  bool Wants(ThreadIndex thread, std::uint32_t hook_id) const;
+  void ChargeInside(Inside& inside, const TimeCharge& charge);
+  void See(std::uint64_t time_ns);
+
+  OverTimeOptions options_;
+  TimeSeries series_;
+  std::vector<bool> clocks_;  // by event
+  bool begun_ = false;
+  bool too_many_ = false;
+  std::unordered_map<std::uint32_t, Inside> inside_;
+};
+
+// Threads of the processes whose name matches `glob`; segments of
+// threads whose "provider:name" does: interrupts are an account.
+std::unordered_set<std::uint32_t> ThreadsNamed(const Report& report,
+                                               const std::string& glob);
+std::unordered_set<std::uint32_t> SegmentsNamed(
+    const logformat::TraceInfo& info, const std::string& glob);
+
+// What `selection` selects of `report`: threads of processes, or threads, if
+// its fields are theirs; else calls of segments.
+// Errors: kInvalidArgument if the fields are of other rows; kNotFound if
+// nothing is selected.
+absl::Status AddSelected(const Report& report, const logformat::TraceInfo& info,
+                         const RowSelection& selection,
+                         OverTimeOptions& options);
+
+}  // namespace countrace::rmap
+
+#endif  // COUNTRACE_RMAP_OVER_TIME_OVER_TIME_H_

@@ -1,0 +1,432 @@
+#include "rmap/over_time/over_time_render.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "rmap/report/name_escape.h"
+#include "rmap/report/text_table.h"
+
+namespace countrace::rmap {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct NamedAccount {
+  const char* name;
+  const char* title;
+  char mark;  // in the bar
+  Account account;
+};
+constexpr NamedAccount kNamedAccounts[] = {
+    {"processes", "on CPU", '#', Account::kProcesses},
+    {"interrupts", "interrupts", '!', Account::kInterrupts},
+    {"outside", "outside", '-', Account::kOutside},
+    {"unattributed", "unattr.", '?', Account::kUnattributed},
+    {"idle", "idle", '.', Account::kIdle},
+};
+constexpr std::size_t kBarColumns = 20;
+
+std::string Dump(const Json& json, int indent) {
+  // Names may hold any bytes.
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string Offset(const TimeSeries& series, std::uint64_t time_ns) {
+  const std::uint64_t ns = time_ns - series.begin_ns;
+  return absl::StrFormat("%d.%09d", ns / 1'000'000'000, ns % 1'000'000'000);
+}
+
+// As many digits as the intervals need.
+std::string ShortOffset(const TimeSeries& series, std::uint64_t time_ns) {
+  std::size_t digits = 9;
+  for (std::uint64_t unit = 10; digits > 1 && series.every_ns % unit == 0;
+       unit *= 10) {
+    --digits;
+  }
+  const std::string text = Offset(series, time_ns);
+  return text.substr(0, text.size() - (9 - digits));
+}
+
+std::string Duration(std::uint64_t ns) {
+  return FormatNanoseconds(static_cast<double>(ns));
+}
+
+bool HasAccount(const TimeSeries& series, Account account) {
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    if (series.Time(i, account) != 0) return true;
+  }
+  return false;
+}
+
+std::string Head(const TimeSeries& series, const char* what) {
+  return absl::StrFormat("%s: %s, %s, %d CPUs; %d intervals of %s\n",
+                         EscapeName(series.path), what,
+                         Duration(series.end_ns - series.begin_ns), series.cpus,
+                         series.size(), Duration(series.every_ns));
+}
+
+std::string Title(const char* title, bool color) {
+  return color ? absl::StrFormat("\n\x1b[1m%s\x1b[0m\n", title)
+               : absl::StrFormat("\n%s\n", title);
+}
+
+// A mark for each part of CPU time, so that the columns of all parts are used.
+std::string Bar(const TimeSeries& series, std::size_t interval) {
+  const std::uint64_t total = series.TotalTime(interval);
+  std::string bar;
+  if (total == 0) return bar;
+  std::uint64_t so_far = 0;
+  for (const NamedAccount& named : kNamedAccounts) {
+    so_far += series.Time(interval, named.account);
+    const double columns =
+        static_cast<double>(so_far) * kBarColumns / static_cast<double>(total);
+    bar.resize(
+        std::max(bar.size(), static_cast<std::size_t>(std::lround(columns))),
+        named.mark);
+  }
+  return bar;
+}
+
+std::string OverTimeText(const TimeSeries& series,
+                         const RenderOptions& options) {
+  std::string out = Head(series, "over time");
+  if (!series.has_kernel_records) {
+    out += "no kernel records: nobody knows who was on a CPU\n";
+  }
+  out += Title("OVER TIME", options.color);
+  TextTable table;
+  table.AddColumn("from s", TextTable::Align::kRight);
+  std::vector<NamedAccount> shown;
+  std::string legend;
+  if (series.has_kernel_records) {
+    table.AddColumn("CPUs", TextTable::Align::kLeft);
+    for (const NamedAccount& named : kNamedAccounts) {
+      if (named.account != Account::kProcesses &&
+          !HasAccount(series, named.account)) {
+        continue;
+      }
+      shown.push_back(named);
+      legend += absl::StrFormat("%s%c %s", legend.empty() ? "" : ", ",
+                                named.mark, named.title);
+      table.AddColumn(named.title, TextTable::Align::kRight,
+                      named.account != Account::kProcesses);
+    }
+  }
+  if (series.has_selected) {
+    table.AddColumn("selected", TextTable::Align::kRight);
+  }
+  if (series.has_calls) {
+    table.AddColumn("calls", TextTable::Align::kRight);
+    table.AddColumn("in calls", TextTable::Align::kRight);
+    if (series.has_kernel_records) {
+      table.AddColumn("on CPU in calls", TextTable::Align::kRight, true);
+    }
+  }
+  for (const std::string& event : series.events) {
+    table.AddColumn(EscapeName(event), TextTable::Align::kRight, true);
+  }
+  const std::size_t rows = options.max_rows == 0
+                               ? series.size()
+                               : std::min(series.size(), options.max_rows);
+  for (std::size_t i = 0; i < rows; ++i) {
+    std::vector<std::string> row = {ShortOffset(series, series.BeginOf(i))};
+    if (series.has_kernel_records) {
+      row.push_back(Bar(series, i));
+      for (const NamedAccount& named : shown) {
+        row.push_back(
+            FormatShare(series.Time(i, named.account), series.TotalTime(i)));
+      }
+    }
+    if (series.has_selected) {
+      row.push_back(FormatShare(series.SelectedTime(i), series.TotalTime(i)));
+    }
+    if (series.has_calls) {
+      row.push_back(FormatCount(series.Calls(i).calls));
+      row.push_back(Duration(series.Calls(i).wall_ns));
+      if (series.has_kernel_records) {
+        row.push_back(Duration(series.Calls(i).on_cpu_ns));
+      }
+    }
+    for (std::size_t event = 0; event < series.events.size(); ++event) {
+      const Quality quality = series.QualityOf(i, event);
+      // Of an event set: what was counted in its turns, no estimate of all.
+      const char* mark = quality == Quality::kExact     ? ""
+                         : quality == Quality::kBounded ? ">="
+                                                        : "~";
+      const std::uint64_t count = series.has_selected
+                                      ? series.SelectedCount(i, event)
+                                      : series.TotalCount(i, event);
+      row.push_back(mark + FormatCount(count));
+    }
+    table.AddRow(std::move(row));
+  }
+  out += table.Render(options.width, options.color);
+  if (rows < series.size()) {
+    out += absl::StrFormat("and %d more intervals: --rows 0 shows all\n",
+                           series.size() - rows);
+  }
+  if (!legend.empty()) out += legend + "\n";
+  if (series.has_selected) {
+    out += "counts are those of the processes selected\n";
+  }
+  return out;
+}
+
+// --- JSON and CSV ------------------------------------------------------------
+
+Json IntervalJson(const TimeSeries& series, std::size_t i) {
+  Json json;
+  json["begin_ns"] = series.BeginOf(i);
+  json["end_ns"] = series.EndOf(i);
+  if (series.has_kernel_records) {
+    for (const NamedAccount& named : kNamedAccounts) {
+      json["cpu_ns"][named.name] = series.Time(i, named.account);
+    }
+  }
+  Json& counts = json["counts"] = Json::object();
+  for (std::size_t event = 0; event < series.events.size(); ++event) {
+    Json& count = counts[series.events[event]];
+    count["total"] = series.TotalCount(i, event);
+    for (const NamedAccount& named : kNamedAccounts) {
+      count[named.name] = series.Count(i, named.account, event);
+    }
+    count["quality"] = QualityName(series.QualityOf(i, event));
+  }
+  if (series.has_selected) {
+    Json& selected = json["selected"];
+    selected["on_cpu_ns"] = series.SelectedTime(i);
+    selected["counts"] = Json::object();
+    for (std::size_t event = 0; event < series.events.size(); ++event) {
+      selected["counts"][series.events[event]] = {
+          {"count", series.SelectedCount(i, event)},
+          {"quality", QualityName(series.QualityOf(i, event))}};
+    }
+  }
+  if (series.has_calls) {
+    const IntervalCalls& calls = series.Calls(i);
+    json["segments"] = {
+        {"calls", calls.calls},
+        {"wall_ns", calls.wall_ns},
+        {"on_cpu_ns",
+         series.has_kernel_records ? Json(calls.on_cpu_ns) : Json(nullptr)}};
+  }
+  return json;
+}
+
+Json DocumentOf(const TimeSeries& series, const char* schema) {
+  Json json;
+  json["schema"] = schema;
+  json["trace"] = {{"path", series.path},
+                   {"begin_ns", series.begin_ns},
+                   {"end_ns", series.end_ns},
+                   {"cpus", series.cpus},
+                   {"events", series.events}};
+  json["every_ns"] = series.every_ns;
+  return json;
+}
+
+std::string CsvName(const std::string& name) {
+  const std::string text = EscapeName(name);
+  return text.find_first_of(",\"") == std::string::npos ? text
+                                                        : '"' + text + '"';
+}
+
+std::string OverTimeCsv(const TimeSeries& series) {
+  std::string out = "begin_ns,end_ns,offset_s";
+  if (series.has_kernel_records) {
+    for (const NamedAccount& named : kNamedAccounts) {
+      out += absl::StrFormat(",%s_ns", named.name);
+    }
+  }
+  if (series.has_selected) out += ",selected_ns";
+  if (series.has_calls) out += ",calls,calls_wall_ns,calls_on_cpu_ns";
+  for (const std::string& event : series.events) {
+    const std::string name = CsvName(event);
+    out += "," + name;
+    if (series.has_selected) out += "," + CsvName(event + ".selected");
+    out += "," + CsvName(event + ".quality");
+  }
+  out += "\n";
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    out += absl::StrFormat("%d,%d,%s", series.BeginOf(i), series.EndOf(i),
+                           Offset(series, series.BeginOf(i)));
+    if (series.has_kernel_records) {
+      for (const NamedAccount& named : kNamedAccounts) {
+        out += absl::StrFormat(",%d", series.Time(i, named.account));
+      }
+    }
+    if (series.has_selected) {
+      out += absl::StrFormat(",%d", series.SelectedTime(i));
+    }
+    if (series.has_calls) {
+      const IntervalCalls& calls = series.Calls(i);
+      out += absl::StrFormat(",%d,%d,", calls.calls, calls.wall_ns);
+      if (series.has_kernel_records) out += std::to_string(calls.on_cpu_ns);
+    }
+    for (std::size_t event = 0; event < series.events.size(); ++event) {
+      out += absl::StrFormat(",%d", series.TotalCount(i, event));
+      if (series.has_selected) {
+        out += absl::StrFormat(",%d", series.SelectedCount(i, event));
+      }
+      out += absl::StrFormat(",%s", QualityName(series.QualityOf(i, event)));
+    }
+    out += "\n";
+  }
+  return out;
+}
+
+// --- Phases ------------------------------------------------------------------
+
+std::string ValueText(const Feature& feature, double value) {
+  if (feature.share) return absl::StrFormat("%.1f %%", 100 * value);
+  return FormatCount(static_cast<std::uint64_t>(std::llround(value))) + "/s";
+}
+
+std::string Changes(const std::vector<Feature>& features,
+                    const std::vector<Phase>& phases, std::size_t number) {
+  constexpr std::size_t kShown = 3;
+  const std::vector<std::size_t>& changed = phases[number].changed;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(changed.size(), kShown); ++i) {
+    const std::size_t f = changed[i];
+    text += absl::StrFormat("%s%s %s -> %s", text.empty() ? "" : ", ",
+                            EscapeName(features[f].name),
+                            ValueText(features[f], phases[number - 1].means[f]),
+                            ValueText(features[f], phases[number].means[f]));
+  }
+  return text;
+}
+
+std::string PhasesText(const TimeSeries& series,
+                       const std::vector<Feature>& features,
+                       const std::vector<Phase>& phases,
+                       const RenderOptions& options) {
+  std::string out = Head(series, "phases");
+  out += Title("PHASES", options.color);
+  TextTable table;
+  table.AddColumn("phase", TextTable::Align::kRight);
+  table.AddColumn("from s", TextTable::Align::kRight);
+  table.AddColumn("to s", TextTable::Align::kRight);
+  std::vector<std::size_t> shown;
+  for (std::size_t f = 0; f < features.size(); ++f) {
+    const auto& values = features[f].values;
+    if (std::none_of(values.begin(), values.end(),
+                     [](double value) { return value != 0; })) {
+      continue;
+    }
+    shown.push_back(f);
+    table.AddColumn(EscapeName(features[f].name), TextTable::Align::kRight,
+                    /*optional=*/true);
+  }
+  for (std::size_t i = 0; i < phases.size(); ++i) {
+    const Phase& phase = phases[i];
+    std::vector<std::string> row = {
+        std::to_string(i + 1), ShortOffset(series, series.BeginOf(phase.begin)),
+        ShortOffset(series, series.EndOf(phase.end - 1))};
+    for (const std::size_t f : shown) {
+      row.push_back(ValueText(features[f], phase.means[f]));
+    }
+    if (i != 0) {
+      const std::string changes = Changes(features, phases, i);
+      if (!changes.empty()) table.AddHeading("    " + changes);
+    }
+    table.AddRow(std::move(row));
+  }
+  return out + table.Render(options.width, options.color);
+}
+
+Json PhaseJson(const TimeSeries& series, const std::vector<Feature>& features,
+               const Phase& phase) {
+  Json json;
+  json["begin_ns"] = series.BeginOf(phase.begin);
+  json["end_ns"] = series.EndOf(phase.end - 1);
+  json["intervals"] = phase.end - phase.begin;
+  json["shares"] = Json::object();
+  json["per_s"] = Json::object();
+  for (std::size_t f = 0; f < features.size(); ++f) {
+    json[features[f].share ? "shares" : "per_s"][features[f].name] =
+        phase.means[f];
+  }
+  Json& changed = json["changed"] = Json::array();
+  for (const std::size_t f : phase.changed) {
+    changed.push_back(features[f].name);
+  }
+  return json;
+}
+
+std::string PhasesCsv(const TimeSeries& series,
+                      const std::vector<Feature>& features,
+                      const std::vector<Phase>& phases) {
+  std::string out = "begin_ns,end_ns,intervals";
+  for (const Feature& feature : features) {
+    out += "," + CsvName(feature.name + (feature.share ? "" : "_per_s"));
+  }
+  out += "\n";
+  for (const Phase& phase : phases) {
+    out +=
+        absl::StrFormat("%d,%d,%d", series.BeginOf(phase.begin),
+                        series.EndOf(phase.end - 1), phase.end - phase.begin);
+    for (const double mean : phase.means) out += absl::StrFormat(",%.6g", mean);
+    out += "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string RenderOverTime(const TimeSeries& series,
+                           const RenderOptions& options) {
+  switch (options.format) {
+    case ReportFormat::kText:
+      return OverTimeText(series, options);
+    case ReportFormat::kCsv:
+      return OverTimeCsv(series);
+    case ReportFormat::kJson: {
+      Json json = DocumentOf(series, "countrace.over_time/1");
+      Json& intervals = json["intervals"] = Json::array();
+      for (std::size_t i = 0; i < series.size(); ++i) {
+        intervals.push_back(IntervalJson(series, i));
+      }
+      return Dump(json, 1) + "\n";
+    }
+    case ReportFormat::kJsonLines:
+      break;
+  }
+  std::string out;
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    out += Dump(IntervalJson(series, i), -1) + "\n";
+  }
+  return out;
+}
+
+std::string RenderPhases(const TimeSeries& series,
+                         const std::vector<Feature>& features,
+                         const std::vector<Phase>& phases,
+                         const RenderOptions& options) {
+  switch (options.format) {
+    case ReportFormat::kText:
+      return PhasesText(series, features, phases, options);
+    case ReportFormat::kCsv:
+      return PhasesCsv(series, features, phases);
+    case ReportFormat::kJson: {
+      Json json = DocumentOf(series, "countrace.phases/1");
+      Json& list = json["phases"] = Json::array();
+      for (const Phase& phase : phases) {
+        list.push_back(PhaseJson(series, features, phase));
+      }
+      return Dump(json, 1) + "\n";
+    }
+    case ReportFormat::kJsonLines:
+      break;
+  }
+  std::string out;
+  for (const Phase& phase : phases) {
+    out += Dump(PhaseJson(series, features, phase), -1) + "\n";
+  }
+  return out;
+}
+
+}  // namespace countrace::rmap

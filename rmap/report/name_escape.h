@@ -1,0 +1,22 @@
+// Names from a trace are untrusted: this makes them safe to print.
+#ifndef COUNTRACE_RMAP_REPORT_NAME_ESCAPE_H_
+#define COUNTRACE_RMAP_REPORT_NAME_ESCAPE_H_
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace countrace::rmap {
+
+// `name` with everything escaped that a terminal acts on or that changes how
+// the text around it looks: C0 and C1 controls, ESC, DEL, bidirectional and
+// zero-width marks, line separators, tags (as \x1b or \u{202e}), and bytes that
+// are not UTF-8 (as \xff). A backslash is doubled, so that the text is unique.
+std::string EscapeName(std::string_view name);
+
+// Columns `text` takes on a terminal, one for each code point.
+std::size_t DisplayColumns(std::string_view text);
+
+}  // namespace countrace::rmap
+
+#endif  // COUNTRACE_RMAP_REPORT_NAME_ESCAPE_H_

@@ -1,0 +1,203 @@
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "rmap/report/report_tables.h"
+#include "rmap/report/report_views.h"
+#include "rmap/where/selection_json.h"
+
+namespace countrace::rmap {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr char kSchema[] = "countrace.report/1";
+
+Json ToJson(const Cell& cell) {
+  return std::visit(
+      [](const auto& value) -> Json {
+        using Value = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<Value, std::monostate>) {
+          return nullptr;
+        } else {
+          return value;
+        }
+      },
+      cell);
+}
+
+template <typename Row>
+Json RowObject(const std::vector<Column<Row>>& columns, const Row& row) {
+  Json object = Json::object();
+  for (const Column<Row>& column : columns) {
+    const Cell cell = column.value(row);
+    const bool absent = std::holds_alternative<std::monostate>(cell);
+    const std::string& group = column.name.front();
+    if (absent && group == "counts") {
+      if (!object.contains(group)) object[group] = Json::object();
+      continue;
+    }
+    if (absent && column.name.size() > 1) {
+      if (!object.contains(group)) object[group] = nullptr;
+      continue;
+    }
+    Json* place = &object;
+    for (const std::string& name : column.name) place = &(*place)[name];
+    *place = ToJson(cell);
+  }
+  if constexpr (requires { row.counts; }) {
+    if (!object.contains("counts")) object["counts"] = Json::object();
+  }
+  return object;
+}
+
+template <typename Row>
+Json Rows(const std::vector<Column<Row>>& columns,
+          const std::vector<Row>& rows) {
+  Json array = Json::array();
+  for (const Row& row : rows) array.push_back(RowObject(columns, row));
+  return array;
+}
+
+Json TraceObject(const Report& report) {
+  return {{"path", report.path},
+          {"scope", report.scope},
+          {"count", report.count},
+          {"marks", report.marks},
+          {"command", report.command},
+          {"hostname", report.hostname},
+          {"kernel_release", report.kernel_release},
+          {"begin_ns", report.begin_ns},
+          {"end_ns", report.end_ns},
+          {"cpus", report.cpus},
+          {"events", report.events},
+          {"records", report.records},
+          {"finished", report.finished},
+          {"interrupted", report.interrupted},
+          {"late_sub_buffers", report.late_sub_buffers},
+          {"own_bpf_ns", report.own_cost.bpf_sampled_ns == 0
+                             ? Json()
+                             : Json(report.own_cost.bpf_ns)},
+          {"own_bpf_sampled_ns", report.own_cost.bpf_sampled_ns}};
+}
+
+template <typename Value>
+Json OrNull(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json();
+}
+
+Json ScaledObject(const ScaledBooks& books) {
+  return {{"quality", QualityName(Quality::kScaled)},
+          {"total", books.total},
+          {"stderr", OrNull(books.standard_error)},
+          {"processes", OrNull(books.processes)},
+          {"own", OrNull(books.own)},
+          {"idle", OrNull(books.idle)},
+          {"interrupts", OrNull(books.interrupts)},
+          {"outside", OrNull(books.outside)},
+          {"unattributed", OrNull(books.unattributed)},
+          {"running_ns", books.running_ns},
+          {"enabled_ns", books.enabled_ns}};
+}
+
+Json LossObject(const Loss& loss) {
+  Json by_cause = Json::object();
+  for (const auto& [cause, records] : loss.by_cause) by_cause[cause] = records;
+  return {{"discarded_events", loss.discarded_events},
+          {"by_cause", by_cause},
+          {"discarded_packets", loss.discarded_packets},
+          {"clock_errors", loss.clock_errors},
+          {"messages", loss.messages}};
+}
+
+// Where the counter was in doubt: the account holds lower bounds.
+Json DoubtObject(const BooksDoubt& doubt) {
+  return {{"quality", QualityName(Quality::kBounded)},
+          {"wrapped_intervals", doubt.wrapped_intervals},
+          {"wrapped_ns", doubt.wrapped_ns},
+          {"went_back_intervals", doubt.went_back_intervals},
+          {"went_back_ns", doubt.went_back_ns},
+          {"other_mmcr_intervals", doubt.other_mmcr_intervals},
+          {"other_mmcr_ns", doubt.other_mmcr_ns}};
+}
+
+// The tables that `by` asks for, each under its name in the schema.
+std::vector<std::pair<std::string, Json>> Tables(
+    const Report& report, ReportBy by, const RowSelection* selection) {
+  std::vector<std::pair<std::string, Json>> tables;
+  VisitTables(report, [&](ReportBy table, const auto& columns,
+                          const auto& rows) {
+    if (by != ReportBy::kDefault && by != table) return;
+    if (selection != nullptr && !selection->Of(table).applies()) {
+      return;
+    }
+    // Not recorded is not none.
+    if (table == ReportBy::kWaker && !report.wakeups) {
+      tables.emplace_back(TableName(table), nullptr);
+      return;
+    }
+    tables.emplace_back(TableName(table),
+                        Rows(columns, SelectedRows(rows, selection, table)));
+  });
+  return tables;
+}
+
+// ASCII only, so that no name can act on a terminal; bytes that are not UTF-8
+// become U+FFFD, since JSON has no way to keep them.
+std::string Dump(const Json& json, int indent) {
+  return json.dump(indent, ' ', /*ensure_ascii=*/true,
+                   Json::error_handler_t::replace);
+}
+
+std::string Line(const char* table, const Json& row) {
+  Json object = {{"table", table}};
+  object.update(row);
+  return Dump(object, -1) + "\n";
+}
+
+}  // namespace
+
+std::string RenderJson(const Report& report, ReportBy by,
+                       const RowSelection* selection) {
+  Json root = {{"schema", kSchema}, {"trace", TraceObject(report)}};
+  if (selection != nullptr) root["where"] = where::SelectionObject(*selection);
+  for (auto& [name, rows] : Tables(report, by, selection)) {
+    root[name] = std::move(rows);
+  }
+  Json books = Json::object();
+  for (const BooksRow& row : BooksRows(report)) {
+    Json account = RowObject(BooksColumns(), row);
+    account.erase("event");
+    if (row.books.scaled) account["scaled"] = ScaledObject(*row.books.scaled);
+    if (row.books.doubt.any()) account["doubt"] = DoubtObject(row.books.doubt);
+    books[row.event] = std::move(account);
+  }
+  root["books"] = std::move(books);
+  root["loss"] = LossObject(report.loss);
+  return Dump(root, 1) + "\n";
+}
+
+std::string RenderJsonLines(const Report& report, ReportBy by,
+                            const RowSelection* selection) {
+  Json trace = {{"schema", kSchema}};
+  trace.update(TraceObject(report));
+  std::string out = Line("trace", trace);
+  if (selection != nullptr) {
+    out += Line("where", where::SelectionObject(*selection));
+  }
+  for (const auto& [name, rows] : Tables(report, by, selection)) {
+    for (const Json& row : rows) out += Line(name.c_str(), row);
+  }
+  for (const BooksRow& row : BooksRows(report)) {
+    Json account = RowObject(BooksColumns(), row);
+    if (row.books.scaled) account["scaled"] = ScaledObject(*row.books.scaled);
+    if (row.books.doubt.any()) account["doubt"] = DoubtObject(row.books.doubt);
+    out += Line("books", account);
+  }
+  out += Line("loss", LossObject(report.loss));
+  return out;
+}
+
+}  // namespace countrace::rmap

@@ -1,0 +1,21 @@
+#include "rmap/report/report_render.h"
+
+#include "rmap/report/report_views.h"
+
+namespace countrace::rmap {
+
+std::string RenderReport(const Report& report, const RenderOptions& options) {
+  switch (options.format) {
+    case ReportFormat::kText:
+      return RenderText(report, options);
+    case ReportFormat::kJson:
+      return RenderJson(report, options.by, options.selection);
+    case ReportFormat::kJsonLines:
+      return RenderJsonLines(report, options.by, options.selection);
+    case ReportFormat::kCsv:
+      return RenderCsv(report, options.by, options.selection);
+  }
+  return "";
+}
+
+}  // namespace countrace::rmap

@@ -1,0 +1,653 @@
+// Text tables of a Report. Long because it is one page with one layout.
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "rmap/call_paths.h"
+#include "rmap/report/name_escape.h"
+#include "rmap/report/report_columns.h"
+#include "rmap/report/report_views.h"
+#include "rmap/report/text_table.h"
+#include "rmap/where/selection_text.h"
+
+namespace countrace::rmap {
+
+namespace {
+
+using Align = TextTable::Align;
+
+// Enough for a normal distribution.
+constexpr std::uint64_t kManySlices = 1000;
+
+std::string FormatCell(const Cell& cell, Unit unit) {
+  return std::visit(
+      [unit](const auto& value) -> std::string {
+        using Value = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<Value, std::monostate>) {
+          return "-";
+        } else if constexpr (std::is_same_v<Value, std::string>) {
+          return EscapeName(value);
+        } else if constexpr (std::is_arithmetic_v<Value> &&
+                             !std::is_same_v<Value, bool>) {
+          if (unit == Unit::kId) return std::to_string(value);
+          if (unit == Unit::kNanoseconds) {
+            return FormatNanoseconds(static_cast<double>(value));
+          }
+          if (value < Value{}) {
+            return "-" + FormatCount(~static_cast<std::uint64_t>(value) + 1);
+          }
+          return FormatCount(static_cast<std::uint64_t>(value));
+        } else {
+          return "";
+        }
+      },
+      cell);
+}
+
+// A letter behind the numbers of a row that are not exact.
+const char* QualityMark(Quality quality) {
+  switch (quality) {
+    case Quality::kExact:
+      return "";
+    case Quality::kScaled:
+      return "s";
+    case Quality::kBounded:
+      return "b";
+    case Quality::kInferred:
+      return "i";
+  }
+  return "?";
+}
+
+Quality QualityOf(const ProcessRow& row) { return row.quality; }
+Quality QualityOf(const ThreadRow& row) { return row.quality; }
+Quality QualityOf(const HookRow&) { return Quality::kExact; }
+Quality QualityOf(const WakerRow& row) { return row.quality; }
+Quality QualityOf(const CpuRow&) { return Quality::kExact; }
+Quality QualityOf(const BooksRow&) { return Quality::kExact; }
+Quality QualityOf(const SegmentRow& row) {
+  Quality quality = row.quality;
+  if (row.on_cpu) quality = Worse(quality, row.on_cpu_quality);
+  for (const auto& count : row.counts) {
+    if (count) quality = Worse(quality, count->quality);
+  }
+  return quality;
+}
+
+std::string ProcessName(const std::string& comm, std::int32_t pid) {
+  const std::string name = comm.empty() ? "(no name)" : EscapeName(comm);
+  return absl::StrFormat("%s (pid %d)", name, pid);
+}
+
+class TextReport {
+ public:
+  TextReport(const Report& report, const RenderOptions& options)
+      : report_(report), options_(options) {}
+
+  std::string Render() {
+    Summary();
+    const std::vector<ReportBy> tables = Tables();
+    for (const ReportBy table : tables) {
+      if (Applies(table)) RenderTable(table);
+    }
+    if (options_.selection != nullptr) {
+      out_ += where::SelectionText(*options_.selection, tables, options_);
+    }
+    if (options_.by == ReportBy::kDefault) BooksTable();
+    LossLines();
+    return std::move(out_);
+  }
+
+ private:
+  bool Applies(ReportBy table) const {
+    return options_.selection == nullptr ||
+           options_.selection->Of(table).applies();
+  }
+
+  // Of what is asked for; also those that a selection leaves out.
+  std::vector<ReportBy> Tables() const {
+    if (options_.by != ReportBy::kDefault) return {options_.by};
+    std::vector<ReportBy> usual = {ReportBy::kProcess, ReportBy::kPath};
+    if (report_.wakeups) usual.push_back(ReportBy::kWaker);
+    if (std::any_of(usual.begin(), usual.end(),
+                    [this](ReportBy table) { return Applies(table); })) {
+      return usual;
+    }
+    // Nobody selects rows in order not to see them.
+    std::vector<ReportBy> others;
+    for (const auto& [table, selected] : options_.selection->tables) {
+      if (selected.applies()) others.push_back(table);
+    }
+    return others;
+  }
+
+  template <typename Row>
+  std::vector<Row> Selected(const std::vector<Row>& rows,
+                            ReportBy table) const {
+    return SelectedRows(rows, options_.selection, table);
+  }
+
+  void RenderTable(ReportBy table) {
+    switch (table) {
+      case ReportBy::kDefault:
+        break;
+      case ReportBy::kProcess:
+        Processes();
+        break;
+      case ReportBy::kThread:
+        Table("THREADS", ThreadColumns(report_),
+              Selected(report_.threads, table));
+        break;
+      case ReportBy::kSegment:
+        Segments();
+        break;
+      case ReportBy::kPath:
+        Paths();
+        break;
+      case ReportBy::kCpu:
+        Table("CPUS", CpuColumns(report_), Selected(report_.cpu_rows, table));
+        break;
+      case ReportBy::kHook:
+        Table("HOOKS", HookColumns(), Selected(report_.hooks, table));
+        break;
+      case ReportBy::kWaker:
+        Wakers();
+        break;
+    }
+  }
+
+  void Wakers() {
+    if (!report_.wakeups) {
+      // Of the default report nothing that is not there is said.
+      if (options_.by == ReportBy::kWaker) {
+        out_ +=
+            "\nno wake-ups were recorded: record --kernel wakeups tells who "
+            "ended blocked time\n";
+      }
+      return;
+    }
+    const auto rows = Selected(report_.wakers, ReportBy::kWaker);
+    Table("WAKERS: what ended blocked time", WakerTextColumns(), rows);
+    if (!rows.empty() && !report_.interrupts) {
+      out_ +=
+          "  (interrupts were not recorded: one that wakes somebody is taken "
+          "for whom it\n   interrupted; record --kernel wakeups,irq,softirq)\n";
+    }
+  }
+
+  void Summary() {
+    const char* scope = report_.scope == "system"    ? "whole system"
+                        : report_.scope == "command" ? "one command"
+                                                     : "hooks only";
+    out_ += absl::StrFormat("%s: %s, %d CPUs, %s, %s records%s%s\n",
+                            EscapeName(report_.path), scope, report_.cpus,
+                            FormatNanoseconds(static_cast<double>(
+                                report_.end_ns - report_.begin_ns)),
+                            FormatCount(report_.records),
+                            report_.finished ? "" : ", recording not finished",
+                            report_.interrupted ? ", reading interrupted" : "");
+    if (!report_.command.empty()) {
+      out_ += "command: " + EscapeName(report_.command) + "\n";
+    }
+    for (const logformat::TriggerFiring& trigger : report_.triggers) {
+      const std::uint64_t since_ns =
+          trigger.time_ns - std::min(trigger.time_ns, report_.begin_ns);
+      out_ +=
+          absl::StrFormat("trigger: %s: %s, at %s\n",
+                          EscapeName(trigger.trigger), EscapeName(trigger.what),
+                          FormatNanoseconds(static_cast<double>(since_ns)));
+    }
+    // Of a command, that its processes are counted goes without saying.
+    const bool gated = report_.count != "all" && !report_.count.empty() &&
+                       (report_.scope != "command" ||
+                        report_.count != "marked" || !report_.marks.empty());
+    if (gated) {
+      out_ += "counted: " + report_.count;
+      for (std::size_t i = 0; i < report_.marks.size(); ++i) {
+        out_ += (i == 0 ? "; marked: " : ", ") + EscapeName(report_.marks[i]);
+      }
+      out_ += "\n";
+    }
+    if (report_.scope == "hooks") {
+      out_ +=
+          "no kernel records: on-CPU time and the kernel's counts are not "
+          "known\n";
+    }
+    std::uint64_t wall = 0, busy = 0, idle = 0, outside = 0, unattributed = 0;
+    std::uint64_t interrupts = 0;
+    for (const CpuRow& row : report_.cpu_rows) {
+      wall += row.wall_ns;
+      busy += row.busy_ns;
+      idle += row.idle_ns;
+      interrupts += row.interrupts_ns;
+      outside += row.outside_ns;
+      unattributed += row.unattributed_ns;
+    }
+    if (wall == 0) return;
+    out_ += absl::StrFormat("CPU time: %s busy, ", FormatShare(busy, wall));
+    if (report_.scope == "command" || (outside != 0 && idle == 0)) {
+      out_ += FormatShare(outside, wall) + " others or idle";
+    } else {
+      out_ += FormatShare(idle, wall) + " idle";
+      if (outside != 0) out_ += ", " + FormatShare(outside, wall) + " outside";
+    }
+    if (interrupts != 0) {
+      out_ += ", " + FormatShare(interrupts, wall) + " interrupts";
+    }
+    if (unattributed != 0) {
+      out_ += ", " + FormatShare(unattributed, wall) + " unattributed";
+    }
+    out_ += absl::StrFormat(" of %s\n",
+                            FormatNanoseconds(static_cast<double>(wall)));
+  }
+
+  void Title(const std::string& title) {
+    out_ += options_.color ? "\n\x1b[1m" + title + "\x1b[0m\n"
+                           : "\n" + title + "\n";
+  }
+
+  std::size_t RowLimit(std::size_t rows) const {
+    return options_.max_rows == 0 ? rows : std::min(rows, options_.max_rows);
+  }
+
+  void Finish(const TextTable& table, std::size_t rows, std::size_t shown,
+              bool marks) {
+    out_ += table.Render(options_.width, options_.color);
+    if (shown < rows) {
+      out_ += absl::StrFormat("  (%s more rows not shown)\n",
+                              FormatCount(rows - shown));
+    }
+    if (marks) {
+      out_ +=
+          "  (s: scaled, multiplexed counters; b: bounded, records were lost; "
+          "i: inferred, an enter, exit\n   or switch was not recorded)\n";
+    }
+  }
+
+  template <typename Row>
+  void Table(const std::string& title, const std::vector<Column<Row>>& columns,
+             const std::vector<Row>& rows) {
+    if (rows.empty()) return;
+    Title(title);
+    TextTable table;
+    std::vector<const Column<Row>*> used;
+    const std::size_t limit = RowLimit(rows.size());
+    for (const Column<Row>& column : columns) {
+      if (column.title.empty() || IsEmpty(column, rows)) continue;
+      // task-clock and cpu-clock of a thread are its on-CPU time, said already.
+      constexpr bool kHasOnCpu = requires(const Row& r) { r.on_cpu_ns; };
+      if (kHasOnCpu && column.name.front() == "counts" &&
+          column.unit == Unit::kNanoseconds && !IsScaled(column.name.back())) {
+        continue;
+      }
+      used.push_back(&column);
+      table.AddColumn(EscapeName(column.title),
+                      column.unit == Unit::kNone ? Align::kLeft : Align::kRight,
+                      column.name.front() == "counts");
+    }
+    bool marks = false;
+    for (std::size_t i = 0; i < limit; ++i) {
+      marks |= QualityOf(rows[i]) != Quality::kExact;
+    }
+    if (marks) table.AddColumn("", Align::kLeft);
+    for (std::size_t i = 0; i < limit; ++i) {
+      std::vector<std::string> cells;
+      for (const Column<Row>* column : used) {
+        std::string text = EstimateText(*column, rows[i]);
+        cells.push_back(!text.empty() ? std::move(text)
+                                      : FormatCell(column->value(rows[i]),
+                                                   UnitOf(*column, rows[i])));
+      }
+      if (marks) cells.push_back(QualityMark(QualityOf(rows[i])));
+      table.AddRow(std::move(cells));
+    }
+    Finish(table, rows.size(), limit, marks);
+  }
+
+  bool IsScaled(const std::string& event) const {
+    for (std::size_t i = 0; i < report_.scaled_events.size(); ++i) {
+      if (report_.events[i] == event) return report_.scaled_events[i];
+    }
+    return false;
+  }
+
+  // The text of a count that is an estimate; empty if it is none.
+  template <typename Row>
+  std::string EstimateText(const Column<Row>& column, const Row& row) const {
+    if (column.name.front() != "counts") return "";
+    std::size_t event = 0;
+    while (event < report_.events.size() &&
+           report_.events[event] != column.name[1]) {
+      ++event;
+    }
+    if constexpr (requires { row.scaled; }) {
+      if (event >= row.scaled.size() || !row.scaled[event]) return "";
+      return ScaledText(*row.scaled[event]);
+    } else if constexpr (requires { row.segment; }) {
+      if (event >= row.counts.size() || !row.counts[event]) return "";
+      const SegmentCount& count = *row.counts[event];
+      return count.scaled ? ScaledText(EstimateOf(count)) : "";
+    } else {
+      return "";
+    }
+  }
+
+  // Of sums over many slices: as if of a great many.
+  static ScaledCount EstimateOf(const SegmentCount& count) {
+    ScaledCount estimate;
+    estimate.value = count.incl;
+    estimate.standard_error = count.standard_error;
+    estimate.slices = kManySlices;
+    return estimate;
+  }
+
+  // Columns that say nothing here: counts no row has, accounts always 0.
+  template <typename Row>
+  static bool IsEmpty(const Column<Row>& column, const std::vector<Row>& rows) {
+    const std::string& name = column.name.front();
+    const bool may_go = name == "counts" || name == "interrupts" ||
+                        name == "own" || name == "recording" ||
+                        name == "recording_ns" || name == "blocked_ns" ||
+                        name.rfind("outside", 0) == 0 || name == "in_segments";
+    return may_go && std::all_of(rows.begin(), rows.end(), [&](const Row& row) {
+             const Cell cell = column.value(row);
+             const auto* number = std::get_if<std::uint64_t>(&cell);
+             return std::holds_alternative<std::monostate>(cell) ||
+                    (name != "counts" && number != nullptr && *number == 0);
+           });
+  }
+
+  template <typename Row>
+  static Unit UnitOf(const Column<Row>& column, const Row&) {
+    return column.unit;
+  }
+  // The unit of an account is its event's; the residual stays a bare number,
+  // so that it can be read to the last digit.
+  static Unit UnitOf(const Column<BooksRow>& column, const BooksRow& row) {
+    if (column.unit != Unit::kCount || column.name.front() == "residual") {
+      return column.unit;
+    }
+    return UnitOfEvent(row.event);
+  }
+
+  void Processes() {
+    std::uint64_t all = 0;
+    for (const ProcessRow& row : report_.processes)
+      all += row.on_cpu_ns.value_or(0);
+    std::vector<Column<ProcessRow>> columns = ProcessColumns(report_);
+    const auto on_cpu = std::find_if(
+        columns.begin(), columns.end(),
+        [](const auto& column) { return column.title == "on-CPU"; });
+    columns.insert(on_cpu + 1, {{"share"},
+                                "share",
+                                Unit::kCount,
+                                "Of the on-CPU time of all processes.",
+                                [all](const ProcessRow& row) -> Cell {
+                                  if (!row.on_cpu_ns) return std::monostate();
+                                  return FormatShare(*row.on_cpu_ns, all);
+                                }});
+    Table("PROCESSES", columns,
+          Selected(report_.processes, ReportBy::kProcess));
+  }
+
+  // Columns of the two segment tables; the name comes last, so that it may be
+  // long and, by path, indented.
+  std::vector<const Column<SegmentRow>*> AddSegmentColumns(
+      const std::vector<Column<SegmentRow>>& columns, TextTable& table) {
+    std::vector<const Column<SegmentRow>*> used;
+    const bool has_on_cpu = std::any_of(
+        report_.segments.begin(), report_.segments.end(),
+        [](const SegmentRow& row) { return row.on_cpu.has_value(); });
+    for (const Column<SegmentRow>& column : columns) {
+      const std::string& name = column.name.front();
+      if (column.title.empty() || name == "segment" || name == "pid") continue;
+      if (!has_on_cpu && (name == "on_cpu_ns" || name == "off_cpu_ns")) {
+        continue;
+      }
+      // Parts of off-CPU; all of it is one of them without wake-ups.
+      if (!report_.wakeups && (name == "wait_ns" || name == "blocked_ns")) {
+        continue;
+      }
+      if (name == "counts") {
+        // Said already, as on-CPU.
+        if (has_on_cpu && column.unit == Unit::kNanoseconds) continue;
+        if (IsEmpty(column, report_.segments)) continue;
+      }
+      used.push_back(&column);
+      table.AddColumn(EscapeName(column.title), Align::kRight,
+                      name == "counts");
+    }
+    return used;
+  }
+
+  template <typename Name>
+  void SegmentTable(const std::string& title,
+                    const std::vector<SegmentRow>& rows, bool grouped,
+                    const Name& name_of) {
+    if (rows.empty()) return;
+    Title(title);
+    TextTable table;
+    const auto columns = SegmentColumns(report_, false);
+    const auto used = AddSegmentColumns(columns, table);
+    const std::size_t limit = RowLimit(rows.size());
+    bool marks = false;
+    for (std::size_t i = 0; i < limit; ++i) {
+      marks |= QualityOf(rows[i]) != Quality::kExact;
+    }
+    if (marks) table.AddColumn("", Align::kLeft);
+    table.AddColumn("segment", Align::kLeft);
+    for (std::size_t i = 0; i < limit; ++i) {
+      const SegmentRow& row = rows[i];
+      if (grouped && (i == 0 || rows[i - 1].process != row.process)) {
+        table.AddHeading(ProcessName(row.comm, row.pid));
+      }
+      std::vector<std::string> cells;
+      for (const auto* column : used) {
+        std::string text = EstimateText(*column, row);
+        cells.push_back(!text.empty()
+                            ? std::move(text)
+                            : FormatCell(column->value(row), column->unit));
+      }
+      if (marks) cells.push_back(QualityMark(QualityOf(row)));
+      cells.push_back(name_of(row));
+      table.AddRow(std::move(cells));
+    }
+    Finish(table, rows.size(), limit, marks);
+  }
+
+  // Segments of whose time the hooks themselves are a good part.
+  void SegmentRemarks(const std::vector<SegmentRow>& rows) {
+    constexpr std::size_t kNamed = 5;
+    std::size_t found = 0;
+    for (const SegmentRow& row : rows) {
+      const std::uint64_t all = row.wall.incl;
+      if (!row.recording_ns || *row.recording_ns * 10 <= all) continue;
+      if (++found > kNamed) continue;
+      out_ += absl::StrFormat(
+          "  (about %s of %s in %s are its hooks and those in it)\n",
+          FormatShare(*row.recording_ns, all), EscapeName(row.segment),
+          ProcessName(row.comm, row.pid));
+    }
+    if (found > kNamed) {
+      out_ +=
+          absl::StrFormat("  (and so of %d more segments)\n", found - kNamed);
+    }
+  }
+
+  void Segments() {
+    const auto rows = Selected(report_.segments, ReportBy::kSegment);
+    SegmentTable("SEGMENTS", rows, /*grouped=*/false,
+                 [](const SegmentRow& row) {
+                   return EscapeName(row.segment) + "  " +
+                          ProcessName(row.comm, row.pid);
+                 });
+    SegmentRemarks(rows);
+  }
+
+  void Paths() {
+    const auto rows = Selected(report_.segment_paths, ReportBy::kPath);
+    // Of some, the rows around them do not show where they were called.
+    const bool whole = options_.selection == nullptr;
+    SegmentTable(
+        "SEGMENTS by call path", rows, /*grouped=*/true,
+        [whole](const SegmentRow& row) {
+          if (!whole) return JoinedPath(row.path);
+          const std::size_t depth = row.path.empty() ? 0 : row.path.size() - 1;
+          return std::string(2 * std::min<std::size_t>(depth, 32), ' ') +
+                 EscapeName(row.segment);
+        });
+  }
+
+  static std::string JoinedPath(const std::vector<std::string>& path) {
+    std::string joined;
+    for (const std::string& name : path) {
+      joined += (joined.empty() ? "" : " > ") + EscapeName(name);
+    }
+    return joined;
+  }
+
+  void BooksTable() {
+    Table("BOOKS", BooksColumns(), BooksRows(report_));
+    ScaledBooksTable();
+    for (std::size_t i = 0; i < report_.books.size(); ++i) {
+      if (report_.books[i].known) continue;
+      out_ += absl::StrFormat("  (%s: not counted by any CPU)\n",
+                              EscapeName(report_.events[i]));
+    }
+    DoubtLines();
+    RecordingLines();
+  }
+
+  // Events of which the books hold lower bounds.
+  void DoubtLines() {
+    const auto time = [](std::uint64_t ns) {
+      return FormatNanoseconds(static_cast<double>(ns));
+    };
+    for (const BooksRow& row : BooksRows(report_)) {
+      const BooksDoubt& doubt = row.books.doubt;
+      if (!doubt.any()) continue;
+      std::vector<std::string> parts;
+      if (doubt.wrapped_intervals != 0) {
+        parts.push_back("its counter may have wrapped more than once in " +
+                        time(doubt.wrapped_ns));
+      }
+      if (doubt.went_back_intervals != 0) {
+        parts.push_back("was reset or taken in " + time(doubt.went_back_ns));
+      }
+      if (doubt.other_mmcr_intervals != 0) {
+        parts.push_back("counted something else after " +
+                        time(doubt.other_mmcr_ns));
+      }
+      out_ +=
+          absl::StrFormat("  (%s: lower bounds; %s of CPU time)\n",
+                          EscapeName(row.event), absl::StrJoin(parts, ", "));
+    }
+  }
+
+  // What the estimate in the books comes from.
+  void RecordingLines() {
+    const OwnCost& cost = report_.own_cost;
+    const auto time = [](std::uint64_t ns) {
+      return FormatNanoseconds(static_cast<double>(ns));
+    };
+    if (cost.bpf_sampled_ns != 0) {
+      out_ += absl::StrFormat(
+          "  (recording itself: about %s in the BPF programs, inside what they "
+          "interrupt;\n   measured for %s of %s)\n",
+          time(cost.bpf_ns), time(cost.bpf_sampled_ns),
+          time(report_.end_ns - report_.begin_ns));
+    }
+    if (cost.hook_ps == 0 || cost.hook_records == 0) return;
+    const auto each = [](std::uint64_t ps) {
+      return absl::StrFormat("%.1f ns", static_cast<double>(ps) / 1000.0);
+    };
+    std::string cost_of_one = each(cost.hook_ps);
+    if (cost.hook_dump_ps != 0) {
+      cost_of_one += ", " + each(cost.hook_dump_ps) + " with counters";
+    }
+    out_ += absl::StrFormat(
+        "  (and of %s hook records, inside their processes: one takes %s of "
+        "CPU time here,\n   %s in its own thread)\n",
+        FormatCount(cost.hook_records), each(cost.hook_cpu_ps), cost_of_one);
+  }
+
+  // Events that were counted in turns: the books above are of those turns,
+  // these are estimates.
+  void ScaledBooksTable() {
+    TextTable table;
+    table.AddColumn("event", Align::kLeft);
+    for (const char* name : {"counted", "total", "processes", "own cost",
+                             "idle", "interrupts", "outside", "unattributed"}) {
+      table.AddColumn(name, Align::kRight);
+    }
+    std::size_t rows = 0;
+    for (const BooksRow& row : BooksRows(report_)) {
+      if (!row.books.scaled) continue;
+      const ScaledBooks& books = *row.books.scaled;
+      ScaledCount total;
+      total.value = books.total;
+      total.standard_error = books.standard_error;
+      total.slices = kManySlices;
+      std::vector<std::string> cells = {
+          EscapeName(row.event),
+          FormatShare(books.running_ns, books.enabled_ns), ScaledText(total)};
+      for (const auto& account :
+           {books.processes, books.own, books.idle, books.interrupts,
+            books.outside, books.unattributed}) {
+        cells.push_back(account ? "~" + FormatCount(*account) : "-");
+      }
+      table.AddRow(std::move(cells));
+      ++rows;
+    }
+    if (rows == 0) return;
+    Title("BOOKS of events that were counted in turns, scaled to all the time");
+    Finish(table, rows, rows, /*marks=*/false);
+    out_ +=
+        "  (~: estimated from its set's turns, +- half the 95 % interval; "
+        "counted: share of the CPU\n   time in those. The books above hold "
+        "what was counted in them.)\n";
+  }
+
+  void LossLines() {
+    const Loss& loss = report_.loss;
+    out_ += "\n";
+    for (const std::string& message : loss.messages) {
+      out_ += "note: " + EscapeName(message) + "\n";
+    }
+    std::string line = absl::StrFormat("captured %s records, discarded %s",
+                                       FormatCount(report_.records),
+                                       FormatCount(loss.discarded_events));
+    std::string causes;
+    for (const auto& [cause, records] : loss.by_cause) {
+      causes += absl::StrFormat("%s%s %s", causes.empty() ? "" : ", ",
+                                EscapeName(cause), FormatCount(records));
+    }
+    if (!causes.empty()) line += " (" + causes + ")";
+    if (loss.discarded_packets != 0) {
+      line += absl::StrFormat(", %s packets unreadable",
+                              FormatCount(loss.discarded_packets));
+    }
+    if (loss.clock_errors != 0) {
+      line +=
+          absl::StrFormat(", %s clock errors", FormatCount(loss.clock_errors));
+    }
+    const bool lost = loss.discarded_events != 0 ||
+                      loss.discarded_packets != 0 || loss.clock_errors != 0;
+    if (options_.color && lost) line = "\x1b[31m" + line + "\x1b[0m";
+    out_ += line + "\n";
+  }
+
+  const Report& report_;
+  const RenderOptions& options_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string RenderText(const Report& report, const RenderOptions& options) {
+  return TextReport(report, options).Render();
+}
+
+}  // namespace countrace::rmap

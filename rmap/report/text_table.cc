@@ -1,0 +1,130 @@
+#include "rmap/report/text_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "rmap/report/name_escape.h"
+
+namespace countrace::rmap {
+
+namespace {
+
+constexpr std::size_t kIndent = 2;
+constexpr std::size_t kGap = 2;
+constexpr char kBold[] = "\x1b[1m";
+constexpr char kPlain[] = "\x1b[0m";
+
+}  // namespace
+
+std::string FormatCount(std::uint64_t value) {
+  const std::string digits = std::to_string(value);
+  std::string out;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i != 0 && (digits.size() - i) % 3 == 0) out += ',';
+    out += digits[i];
+  }
+  return out;
+}
+
+std::string FormatNanoseconds(double ns) {
+  struct Scale {
+    double ns;
+    const char* unit;
+  };
+  static constexpr Scale kScales[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}};
+  if (ns == 0) return "0";
+  for (const Scale& scale : kScales) {
+    // 999.5 of the next smaller unit would round to 1000 of it.
+    if (ns < scale.ns * 0.9995) continue;
+    const double value = ns / scale.ns;
+    const int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+    return absl::StrFormat("%.*f %s", decimals, value, scale.unit);
+  }
+  return absl::StrFormat("%.0f ns", ns);
+}
+
+std::string FormatShare(std::uint64_t part, std::uint64_t whole) {
+  if (whole == 0) return "-";
+  return absl::StrFormat(
+      "%.1f %%", 100 * static_cast<double>(part) / static_cast<double>(whole));
+}
+
+void TextTable::AddColumn(std::string_view title, Align align, bool optional) {
+  columns_.push_back({std::string(title), align, optional});
+}
+
+void TextTable::AddRow(std::vector<std::string> cells) {
+  cells.resize(columns_.size());
+  rows_.push_back({std::move(cells), ""});
+}
+
+void TextTable::AddHeading(std::string text) {
+  rows_.push_back({{}, std::move(text)});
+}
+
+std::string TextTable::Render(std::size_t width, bool color) const {
+  std::vector<std::size_t> widths;
+  std::size_t total = kIndent;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    std::size_t widest = DisplayColumns(columns_[i].title);
+    for (const Row& row : rows_) {
+      if (row.cells.empty()) continue;
+      widest = std::max(widest, DisplayColumns(row.cells[i]));
+    }
+    widths.push_back(widest);
+    total += widest + (i == 0 ? 0 : kGap);
+  }
+  std::vector<bool> shown(columns_.size(), true);
+  std::vector<std::string> dropped;
+  for (std::size_t i = columns_.size(); i-- > 0 && total > width;) {
+    if (!columns_[i].optional) continue;
+    shown[i] = false;
+    total -= widths[i] + kGap;
+    dropped.insert(dropped.begin(), columns_[i].title);
+  }
+
+  const auto line = [&](const auto& cell_at) {
+    std::string text(kIndent, ' ');
+    bool first = true;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      if (!shown[i]) continue;
+      if (!first) text.append(kGap, ' ');
+      first = false;
+      const std::string& cell = cell_at(i);
+      const std::size_t pad = widths[i] - DisplayColumns(cell);
+      if (columns_[i].align == Align::kRight) text.append(pad, ' ');
+      text += cell;
+      if (columns_[i].align == Align::kLeft) text.append(pad, ' ');
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    return text;
+  };
+
+  std::string out;
+  const std::string titles = line(
+      [&](std::size_t i) -> const std::string& { return columns_[i].title; });
+  out += color ? kBold + titles + kPlain : titles;
+  out += '\n';
+  for (const Row& row : rows_) {
+    if (row.cells.empty()) {
+      out += std::string(kIndent, ' ') + row.heading;
+    } else {
+      out += line(
+          [&](std::size_t i) -> const std::string& { return row.cells[i]; });
+    }
+    out += '\n';
+  }
+  if (!dropped.empty()) {
+    std::string names;
+    for (const std::string& name : dropped) {
+      names += (names.empty() ? "" : ", ") + name;
+    }
+    out += absl::StrFormat("%*s(not shown for lack of width: %s)\n", kIndent,
+                           "", names);
+  }
+  return out;
+}
+
+}  // namespace countrace::rmap
