@@ -4,6 +4,7 @@
 // shed what is their parent's.
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "countrace/hook_site.h"
@@ -61,7 +62,16 @@ extern "C" __attribute__((visibility("default"))) void countrace_runtime_attach(
     struct countrace_hook_site* const* start,
     struct countrace_hook_site* const* stop, uint32_t abi) {
   using namespace countrace::runtime;  // NOLINT: C entry point
-  if (abi != COUNTRACE_ABI_VERSION || start == stop || !Prepare()) return;
+  if (start == stop) return;
+  if (abi != COUNTRACE_ABI_VERSION) {
+    fprintf(stderr,
+            "countrace: hooks of one object stay off: it was built with hook "
+            "ABI %u, libcountrace-runtime.so has %u; rebuild it with the "
+            "headers of this version\n",
+            abi, COUNTRACE_ABI_VERSION);
+    return;
+  }
+  if (!Prepare()) return;
   {
     SignalBlock block;
     EnsureProcessInitialised();

@@ -122,6 +122,7 @@ TEST_CASE("hooks: every site is listed with its name, place and types") {
   for (const auto& [name, site] : sites) {
     CHECK(site->gate.word == 0);
     CHECK(site->sink == nullptr);
+    CHECK(site->lttng == nullptr);
   }
 }
 
@@ -150,6 +151,18 @@ TEST_CASE("hooks: every site has a USDT note whose semaphore is its gate") {
         "hooks_test:c_main__enter", "hooks_test:c_main__exit"}) {
     CAPTURE(probe);
     CHECK(by_probe.count(probe) == 1);
+  }
+  // Where the program is loaded: the same for its code and its data.
+  const auto sites = SitesByName();
+  std::uint64_t base = 0;
+  for (const char* name : {"plain", "lazy"}) {
+    const auto semaphore = reinterpret_cast<std::uint64_t>(
+        &sites.at(name)->gate.part.usdt_semaphore);
+    const std::uint64_t here =
+        semaphore - by_probe.at("hooks_test:" + std::string(name)).semaphore;
+    if (base == 0) base = here;
+    CHECK(here == base);
+    CHECK(here % 4096 == 0);
   }
   const std::string& arguments =
       by_probe.at("hooks_test:member__enter").arguments;

@@ -1,6 +1,7 @@
-/* Tells the runtime library, if there is one, which hook sites an object
- * (executable or shared library) has: a constructor and a destructor in each
- * translation unit, of which only the first of an object acts.
+/* Tells the runtime library and the LTTng provider, if they are there, which
+ * hook sites an object (executable or shared library) has: a constructor and a
+ * destructor in each translation unit, of which only the first of an object
+ * acts.
  *
  * The sites are listed by pointer in the section `countrace_hooks`, written by
  * assembler: g++ cannot put a variable of an inline function and one of an
@@ -30,16 +31,25 @@ __attribute__((weak, visibility("hidden"))) int countrace_detail_announced = 0;
 __attribute__((constructor(101))) static void countrace_detail_announce(void) {
   if (countrace_detail_announced != 0) return;
   countrace_detail_announced = 1;
-  if (countrace_runtime_attach != NULL && __start_countrace_hooks != NULL) {
+  if (__start_countrace_hooks == NULL) return;
+  if (countrace_runtime_attach != NULL) {
     countrace_runtime_attach(__start_countrace_hooks, __stop_countrace_hooks,
                              COUNTRACE_ABI_VERSION);
+  }
+  if (countrace_lttng_attach != NULL) {
+    countrace_lttng_attach(__start_countrace_hooks, __stop_countrace_hooks,
+                           COUNTRACE_ABI_VERSION);
   }
 }
 
 __attribute__((destructor(101))) static void countrace_detail_withdraw(void) {
   if (countrace_detail_announced == 0) return;
   countrace_detail_announced = 0;
-  if (countrace_runtime_detach != NULL && __start_countrace_hooks != NULL) {
+  if (__start_countrace_hooks == NULL) return;
+  if (countrace_lttng_detach != NULL) {
+    countrace_lttng_detach(__start_countrace_hooks, __stop_countrace_hooks);
+  }
+  if (countrace_runtime_detach != NULL) {
     countrace_runtime_detach(__start_countrace_hooks, __stop_countrace_hooks);
   }
 }

@@ -1,15 +1,14 @@
 /* Binary contract between instrumented code and the runtime library: the static
  * descriptor of a hook site, the sink the runtime plugs in, payload values.
  *
- * C and C++. Both sides check `bytes` and `abi`; fields are only ever added at
- * the end.
+ * C and C++. Both sides check `bytes` and `abi`.
  */
 #ifndef COUNTRACE_HOOK_SITE_H_
 #define COUNTRACE_HOOK_SITE_H_
 
 #include <stdint.h>
 
-#define COUNTRACE_ABI_VERSION 1
+#define COUNTRACE_ABI_VERSION 2
 #define COUNTRACE_MAX_PAYLOAD_VALUES 6
 
 #ifdef __cplusplus
@@ -57,24 +56,52 @@ struct countrace_sink {
                        uint32_t count);
 };
 
-/* The word a hook tests: all zero = off. Two independent writers share it: the
- * kernel counts attached USDT probes in the semaphore, the runtime sets
- * `enabled`.
+/* What libcountrace-lttng.so does with a hook. `kind`: COUNTRACE_SITE_SEGMENT
+ * for an enter, _EXIT, _POINT; `values`: as many as the site has, null for an
+ * exit. May be called in any context; keeps errno.
+ */
+struct countrace_lttng_sink {
+  uint32_t bytes; /* of what the library keeps here */
+  uint32_t abi;   /* COUNTRACE_ABI_VERSION of the library */
+  void (*emit)(const struct countrace_hook_site* site, uint32_t kind,
+               const struct countrace_value* values);
+};
+
+/* The word a hook tests: all zero = off. Three independent writers share it:
+ * LTTng-UST sets the state of the tracepoint that the site is, the kernel
+ * counts attached USDT probes in the semaphore, the runtime sets `enabled`.
  */
 union countrace_gate {
   uint64_t word;
   struct {
+    int32_t lttng_state;
     uint16_t usdt_semaphore;
-    uint16_t reserved;
-    uint32_t enabled;
+    uint16_t enabled;
   } part;
 };
 
+/* Offset of the semaphore in the gate, for assembler text. */
+#define COUNTRACE_DETAIL_SEMAPHORE_OFFSET "4"
+
+/* Begins with the words of an LTTng-UST tracepoint (struct lttng_ust_tracepoint
+ * of lttng/tracepoint-types.h, whose layout is part of LTTng's ABI), so that an
+ * LTTng session opens the gate by itself: no thread has to watch for it. All
+ * zero until libcountrace-lttng.so, if it is there, registers the site as a
+ * tracepoint. `event_id` lies in a hole of that layout.
+ */
 struct countrace_hook_site {
+  uint32_t lttng_bytes;
+  uint32_t event_id; /* set by the runtime; enter or point */
+  const char* lttng_provider;
+  const char* lttng_event;
   union countrace_gate gate;
-  const struct countrace_sink* sink; /* set before gate.part.enabled */
-  uint32_t event_id;                 /* set by the runtime; enter or point */
-  uint32_t bytes;                    /* sizeof(struct countrace_hook_site) */
+  const void* lttng_probes;
+  const int* lttng_reference;
+  const char* lttng_signature;
+  /* End of the tracepoint. */
+  const struct countrace_sink* sink;        /* set before gate.part.enabled */
+  const struct countrace_lttng_sink* lttng; /* set before it is registered */
+  uint32_t bytes;   /* sizeof(struct countrace_hook_site) */
   uint32_t hook_id; /* explicit numeric id, 1..4095; 0 = automatic */
   uint32_t line;
   uint8_t kind;                                /* COUNTRACE_SITE_* */
@@ -85,15 +112,22 @@ struct countrace_hook_site {
   const char* file;
 };
 
-/* Exported by the runtime library; weak here, so that a program that only
- * includes this header links nothing. `start`..`stop` is the object's section
- * of pointers to its hook sites (a site may be listed more than once).
+/* Exported by the runtime library and by the LTTng provider; weak here, so that
+ * a program that only includes this header links nothing. `start`..`stop` is
+ * the object's section of pointers to its hook sites (a site may be listed more
+ * than once).
  */
 void countrace_runtime_attach(struct countrace_hook_site* const* start,
                               struct countrace_hook_site* const* stop,
                               uint32_t abi) __attribute__((weak));
 void countrace_runtime_detach(struct countrace_hook_site* const* start,
                               struct countrace_hook_site* const* stop)
+    __attribute__((weak));
+void countrace_lttng_attach(struct countrace_hook_site* const* start,
+                            struct countrace_hook_site* const* stop,
+                            uint32_t abi) __attribute__((weak));
+void countrace_lttng_detach(struct countrace_hook_site* const* start,
+                            struct countrace_hook_site* const* stop)
     __attribute__((weak));
 
 #ifdef __cplusplus

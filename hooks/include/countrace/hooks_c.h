@@ -123,6 +123,11 @@ static inline struct countrace_value countrace_detail_pointer(const void* v) {
                           __ATOMIC_ACQUIRE) != 0) {                            \
         event_(countrace_detail_site, countrace_detail_v);                     \
       }                                                                        \
+      if (__atomic_load_n(&countrace_detail_site.gate.part.lttng_state,        \
+                          __ATOMIC_ACQUIRE) != 0) {                            \
+        countrace_detail_site.lttng->emit(&countrace_detail_site, (kind_),     \
+                                          countrace_detail_v);                 \
+      }                                                                        \
       COUNTRACE_DETAIL_CAT(COUNTRACE_DETAIL_USDT_, n_)                         \
       (provider_, probe_, &countrace_detail_site.gate, countrace_detail_v);    \
     }                                                                          \

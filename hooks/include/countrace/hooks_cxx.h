@@ -81,6 +81,15 @@ constexpr bool IsName(std::string_view name) {
   return !name.empty() && name.size() <= 100;
 }
 
+// Who listened at the enter of a scope. They get its exit, whatever happens to
+// the hook in between.
+enum ScopeState : std::uint8_t {
+  kScopeOff = 0,
+  kScopeOn = 1,  // anybody
+  kScopeRecorded = 2,
+  kScopeInLttng = 4
+};
+
 // The static descriptor of one hook site. `Tag` is a local type made by the
 // macro; hidden, so that its address is a link-time constant in shared objects.
 template <typename Tag, typename P>
@@ -92,9 +101,16 @@ struct Site<Tag, Payload<Ts...>> {
                 "1 to 100 characters");
   __attribute__((
       visibility("hidden"))) static inline countrace_hook_site site = {
+      0,
+      0,
+      nullptr,
+      nullptr,
       {0},
       nullptr,
-      0,
+      nullptr,
+      nullptr,
+      nullptr,
+      nullptr,
       sizeof(countrace_hook_site),
       Tag::hook_id(),
       Tag::line(),
@@ -121,11 +137,21 @@ struct Site<Tag, Payload<Ts...>> {
   static void EmitValues(const countrace_value* values) noexcept {
     site.sink->emit_payload(&site, site.event_id, values, sizeof...(Ts));
   }
+  static bool InLttng() noexcept {
+    return __atomic_load_n(&site.gate.part.lttng_state, __ATOMIC_ACQUIRE) != 0;
+  }
+  static void EmitToLttng(const countrace_value* values) noexcept {
+    site.lttng->emit(&site, Tag::kind(), values);
+  }
+  static std::uint8_t Listeners() noexcept {
+    return static_cast<std::uint8_t>(kScopeOn |
+                                     (Recording() ? kScopeRecorded : 0) |
+                                     (InLttng() ? kScopeInLttng : 0));
+  }
+  static void EmitExitToLttng() noexcept {
+    site.lttng->emit(&site, COUNTRACE_SITE_EXIT, nullptr);
+  }
 };
-
-// State of a scope: 0 off, 1 only a USDT probe listens, 2 recorded at the enter
-// (so its exit is recorded whatever happens to the hook in between).
-enum ScopeState : std::uint8_t { kScopeOff, kScopeProbed, kScopeRecorded };
 
 }  // namespace countrace::detail
 
@@ -154,10 +180,12 @@ enum ScopeState : std::uint8_t { kScopeOff, kScopeProbed, kScopeRecorded };
   (S, provider_, probe_, __VA_ARGS__)
 #define COUNTRACE_DETAIL_FIRE_0(S, provider_, probe_, ...) \
   if (S::Recording()) S::Emit();                           \
+  if (S::InLttng()) S::EmitToLttng(nullptr);               \
   COUNTRACE_DETAIL_USDT(provider_, probe_, &S::site.gate)
 #define COUNTRACE_DETAIL_FIRE_N(S, provider_, probe_, USDT, ...) \
   const countrace_value countrace_detail_v[] = {__VA_ARGS__};    \
   if (S::Recording()) S::EmitValues(countrace_detail_v);         \
+  if (S::InLttng()) S::EmitToLttng(countrace_detail_v);          \
   USDT(provider_, probe_, &S::site.gate, countrace_detail_v)
 #define COUNTRACE_DETAIL_FIRE_1(S, p, n, a)                 \
   COUNTRACE_DETAIL_FIRE_N(S, p, n, COUNTRACE_DETAIL_USDT_1, \
@@ -226,11 +254,14 @@ enum ScopeState : std::uint8_t { kScopeOff, kScopeProbed, kScopeRecorded };
   COUNTRACE_DETAIL_SITE(unique, COUNTRACE_SITE_SEGMENT, id_, provider_, name_, \
                         __VA_ARGS__);                                          \
   struct COUNTRACE_DETAIL_CAT(unique, Guard) {                                 \
-    ::countrace::detail::ScopeState state;                                     \
+    std::uint8_t state;                                                        \
     ~COUNTRACE_DETAIL_CAT(unique, Guard)() {                                   \
       if (__builtin_expect(state != ::countrace::detail::kScopeOff, 0)) {      \
-        if (state == ::countrace::detail::kScopeRecorded) {                    \
+        if ((state & ::countrace::detail::kScopeRecorded) != 0) {              \
           COUNTRACE_DETAIL_CAT(unique, Site)::EmitExit();                      \
+        }                                                                      \
+        if ((state & ::countrace::detail::kScopeInLttng) != 0) {               \
+          COUNTRACE_DETAIL_CAT(unique, Site)::EmitExitToLttng();               \
         }                                                                      \
         COUNTRACE_DETAIL_USDT(provider_, name_ "__exit",                       \
                               &COUNTRACE_DETAIL_CAT(unique, Site)::site.gate); \
@@ -240,9 +271,7 @@ enum ScopeState : std::uint8_t { kScopeOff, kScopeProbed, kScopeRecorded };
   COUNTRACE_DETAIL_LIST_SITE(&COUNTRACE_DETAIL_CAT(unique, Site)::site);       \
   if (COUNTRACE_DETAIL_CAT(unique, Site)::On()) {                              \
     COUNTRACE_DETAIL_CAT(unique, guard).state =                                \
-        COUNTRACE_DETAIL_CAT(unique, Site)::Recording()                        \
-            ? ::countrace::detail::kScopeRecorded                              \
-            : ::countrace::detail::kScopeProbed;                               \
+        COUNTRACE_DETAIL_CAT(unique, Site)::Listeners();                       \
     COUNTRACE_DETAIL_FIRE(COUNTRACE_DETAIL_CAT(unique, Site), provider_,       \
                           name_ "__enter", __VA_ARGS__);                       \
   }                                                                            \

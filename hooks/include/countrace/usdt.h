@@ -10,6 +10,7 @@
 #ifndef COUNTRACE_USDT_H_
 #define COUNTRACE_USDT_H_
 
+#include "countrace/hook_site.h"
 #include "countrace/site_address.h"
 
 #if defined(__x86_64__)
@@ -19,7 +20,7 @@
 #endif
 
 /* `arguments` is the note's argument string, for example "-8@%1 -8@%2"; %c0 is
- * the address of the semaphore (the gate's first half word on little-endian).
+ * the address of the gate, in which the semaphore lies.
  * "?" keeps the note in the section group of the function around it.
  */
 #define COUNTRACE_DETAIL_USDT_TEXT(provider, probe, arguments)              \
@@ -32,7 +33,8 @@
   "992:\t.balign 4\n"                                                       \
   "993:\t.8byte 990b\n"                                                     \
   "\t.8byte _.stapsdt.base\n"                                               \
-  "\t.8byte %c0\n"                                                          \
+  "\t.8byte %c0+" COUNTRACE_DETAIL_SEMAPHORE_OFFSET                         \
+  "\n"                                                                      \
   "\t.asciz \"" provider                                                    \
   "\"\n"                                                                    \
   "\t.asciz \"" probe                                                       \

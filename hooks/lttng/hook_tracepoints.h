@@ -1,0 +1,63 @@
+/* The LTTng-UST events that countrace's static hooks appear as.
+ *
+ *   countrace:enter  a segment begins    (COUNTRACE_SEGMENT, COUNTRACE_ENTER)
+ *   countrace:exit   it ends             (end of the scope, COUNTRACE_EXIT)
+ *   countrace:hook   a point hook        (COUNTRACE_HOOK)
+ *
+ * Fields, the same for all three:
+ *
+ *   id       the hook's number: the one it has in the countrace recording that
+ *            the process is in, else its explicit one (COUNTRACE_HOOK_ID), else
+ *            0. The same hook has the same `name`, always.
+ *   name     "provider:name"
+ *   payload  the payload values in words, "(VALUE, VALUE)": numbers exactly
+ *            (floating point with the digits that give it back), pointers in
+ *            hexadecimal, strings in double quotes with \", \\ and \xNN; of a
+ *            string 511 bytes, of all 1,023, then "...". "()" if there is none,
+ *            as at an exit: never empty, because Babeltrace 2.0.4 shows the
+ *            text of an earlier event for an empty string.
+ *   values   the same as integers, for filters ('values[0] > 4096') and
+ *            analyses: integers and pointers as they are, floating point
+ *            without its fraction, strings by their length in bytes.
+ *
+ * `countrace:enter` switches segments: a scope whose enter was not enabled has
+ * no exit either, so `countrace:exit` alone shows only COUNTRACE_EXITs.
+ *
+ * Included by lttng_provider.c only; LTTng's headers read it several times.
+ */
+#undef LTTNG_UST_TRACEPOINT_PROVIDER
+#define LTTNG_UST_TRACEPOINT_PROVIDER countrace
+
+#undef LTTNG_UST_TRACEPOINT_INCLUDE
+#define LTTNG_UST_TRACEPOINT_INCLUDE "hooks/lttng/hook_tracepoints.h"
+
+#if !defined(COUNTRACE_HOOKS_LTTNG_HOOK_TRACEPOINTS_H_) || \
+    defined(LTTNG_UST_TRACEPOINT_HEADER_MULTI_READ)
+#define COUNTRACE_HOOKS_LTTNG_HOOK_TRACEPOINTS_H_
+
+#include <lttng/tracepoint.h>
+#include <stdint.h>
+
+// clang-format off
+LTTNG_UST_TRACEPOINT_EVENT_CLASS(countrace, any_hook,
+    LTTNG_UST_TP_ARGS(uint32_t, id, const char*, name, const char*, payload,
+                      const int64_t*, values, uint8_t, count),
+    LTTNG_UST_TP_FIELDS(
+        lttng_ust_field_integer(uint32_t, id, id)
+        lttng_ust_field_string(name, name)
+        lttng_ust_field_string(payload, payload)
+        lttng_ust_field_sequence(int64_t, values, values, uint8_t, count)))
+LTTNG_UST_TRACEPOINT_EVENT_INSTANCE(countrace, any_hook, countrace, enter,
+    LTTNG_UST_TP_ARGS(uint32_t, id, const char*, name, const char*, payload,
+                      const int64_t*, values, uint8_t, count))
+LTTNG_UST_TRACEPOINT_EVENT_INSTANCE(countrace, any_hook, countrace, exit,
+    LTTNG_UST_TP_ARGS(uint32_t, id, const char*, name, const char*, payload,
+                      const int64_t*, values, uint8_t, count))
+LTTNG_UST_TRACEPOINT_EVENT_INSTANCE(countrace, any_hook, countrace, hook,
+    LTTNG_UST_TP_ARGS(uint32_t, id, const char*, name, const char*, payload,
+                      const int64_t*, values, uint8_t, count))
+// clang-format on
+
+#endif
+
+#include <lttng/tracepoint-event.h>

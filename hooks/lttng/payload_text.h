@@ -1,0 +1,23 @@
+/* The payload of a hook in words (hook_tracepoints.h says how) and as integers.
+ * Async-signal-safe: no allocation, no lock, C locale whatever the program's
+ * is.
+ */
+#ifndef COUNTRACE_HOOKS_LTTNG_PAYLOAD_TEXT_H_
+#define COUNTRACE_HOOKS_LTTNG_PAYLOAD_TEXT_H_
+
+#include <stdint.h>
+
+#include "countrace/hook_site.h"
+
+#define COUNTRACE_PAYLOAD_TEXT_BYTES 1024
+
+/* `text` gets "(VALUE, ...)" and a NUL, cut with "..." if it is too long. */
+void countrace_payload_text(const struct countrace_hook_site* site,
+                            const struct countrace_value* values,
+                            char text[COUNTRACE_PAYLOAD_TEXT_BYTES]);
+
+void countrace_payload_integers(const struct countrace_hook_site* site,
+                                const struct countrace_value* values,
+                                int64_t integers[COUNTRACE_MAX_PAYLOAD_VALUES]);
+
+#endif /* COUNTRACE_HOOKS_LTTNG_PAYLOAD_TEXT_H_ */
