@@ -20,6 +20,7 @@
 #include "cli/verb_parser.h"
 #include "runtime/recorder/event_set_choice.h"
 #include "runtime/recorder/kernel_hooks/hook_spec.h"
+#include "runtime/recorder/lttng/lttng_record.h"
 #include "runtime/recorder/record.h"
 #include "runtime/rules/trigger_text.h"
 
@@ -47,6 +48,13 @@ constexpr VerbText kText = {
         "their user may write the trace; others are named with the reason.\n"
         "\n"
         "Ctrl-C ends the recording and still finishes the trace.\n"
+        "\n"
+        "--backend lttng runs the command in an LTTng session of its own, with "
+        "an\n"
+        "lttng-sessiond of its own: the hooks appear as `countrace:enter`,\n"
+        "`countrace:exit` and `countrace:hook`, --event adds counters as "
+        "contexts\n"
+        "(perf:thread:*), and the trace is LTTng's. Needs lttng-tools.\n"
         "\n"
         "A dump rule says which records of hooks carry counters: of user "
         "hooks\n"
@@ -170,6 +178,9 @@ constexpr VerbText kText = {
         "# what led to a slow request, whenever one comes\n"
         "countrace record -a --flight 64M --trigger 'segment web:get > 20ms'\n"
         "\n"
+        "# the same hooks in an LTTng trace\n"
+        "countrace record --backend lttng -o web.lttng -- ./server --bench\n"
+        "\n"
         "# other events; counts of page faults at each hook\n"
         "countrace record -a -e task-clock,page-faults --hook-events "
         "page-faults -- ./server\n"
@@ -210,6 +221,15 @@ int CommandExitStatus(int wait_status) {
   if (WIFSIGNALED(wait_status)) return 128 + WTERMSIG(wait_status);
   return WEXITSTATUS(wait_status);
 }
+
+// Options that say what LTTng has no words for, or what its own are for.
+constexpr const char* kNotWithLttng[] = {
+    "--all-cpus",      "--pid",         "--hook-events",
+    "--rotate",        "--dump",        "--mode",
+    "--flight",        "--trigger",     "--size",
+    "--kernel",        "--hook",        "--mark",
+    "--count",         "--kernel-ring", "--no-fault-records",
+    "--dry-run-rules", "--format"};
 
 void SaySummary(const RecordResult& result) {
   Say(kText.name,
@@ -306,9 +326,10 @@ void AddOptions(VerbParser& parser, Options& options) {
   parser.AddBytes("--kernel-ring", record.kernel_ring_bytes,
                   "kernel buffer of each CPU (default 8M)");
   parser.AddChoice("--backend", "NAME", options.backend,
-                   {"auto", "bpf", "perf"},
+                   {"auto", "bpf", "perf", "lttng"},
                    "where kernel records come from: bpf costs least, perf "
-                   "rings work without BPF (default auto: bpf if it works)");
+                   "rings work without BPF (default auto: bpf if it works); "
+                   "lttng: hooks as LTTng-UST events, into an LTTng trace");
   parser.AddTexts("--kernel", "WHAT", options.kernel_records,
                   "record also, separated by commas: syscalls, faults (as "
                   "segments of the threads), irq, softirq (as accounts of the "
@@ -336,6 +357,50 @@ void AddOptions(VerbParser& parser, Options& options) {
                  "say nothing unless it fails or loses records");
 }
 
+int RecordIntoLttng(const VerbParser& parser, const Options& options) {
+  for (const char* option : kNotWithLttng) {
+    if (!parser.is_given(option)) continue;
+    return parser.UsageError(absl::StrFormat(
+        "%s is not possible with --backend lttng: leave one of the two out",
+        option));
+  }
+  const RecordOptions& record = options.record;
+  if (record.command.empty()) {
+    return parser.UsageError(
+        "--backend lttng records a command: give one behind --");
+  }
+  auto library = FindLttngLibrary();
+  if (!library.ok()) return ReportFailure(kText.name, library.status());
+  runtime::LttngRecordOptions lttng;
+  lttng.output = record.output;
+  lttng.force = record.force;
+  lttng.command = record.command;
+  lttng.duration_ns = record.duration_ns;
+  lttng.events = SplitNames(options.events);
+  lttng.hook_filter = record.hook_filter;
+  lttng.sub_buffer_bytes = record.sub_buffer_bytes;
+  lttng.sub_buffers = static_cast<std::uint32_t>(options.sub_buffers);
+  lttng.kernel = !options.no_kernel;
+  lttng.provider_library = *std::move(library);
+  const auto result = runtime::RecordWithLttng(lttng);
+  if (!result.ok()) return FailedStatus(result.status());
+  if (!options.quiet || result->discarded > 0) {
+    for (const std::string& message : result->messages) {
+      Say(kText.name, message);
+    }
+    Say(kText.name,
+        absl::StrFormat(
+            "%s: an LTTng trace, %s, %s; %s", result->path,
+            FormatBytes(result->bytes), FormatDuration(result->elapsed_ns),
+            result->discarded == 0
+                ? std::string("nothing was lost")
+                : FormatCount(result->discarded) + " events were lost"));
+  }
+  const int status = CommandExitStatus(result->command_status);
+  if (status != 0) return status;
+  return options.fail_on_loss && result->discarded != 0 ? kExitLoss : kExitOk;
+}
+
 }  // namespace
 
 int RunRecord(const Arguments& arguments) {
@@ -345,6 +410,7 @@ int RunRecord(const Arguments& arguments) {
   AddOptions(parser, options);
   parser.TakeCommand(record.command);
   if (const auto status = parser.Parse(arguments)) return *status;
+  if (options.backend == "lttng") return RecordIntoLttng(parser, options);
 
   const auto rules = runtime::ParseDumpRules(record.dump_rules);
   if (!rules.ok()) {

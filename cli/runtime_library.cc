@@ -6,27 +6,37 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 
 namespace countrace::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kLibrary[] = "libcountrace-runtime.so";
-constexpr char kVariable[] = "COUNTRACE_RUNTIME";
+struct Library {
+  const char* file;
+  const char* variable;  // of the environment: names another one
+  const char* in_build;  // its folder in a build tree, from the program's
+  const char* missing;   // what is not possible then, and the remedy
+};
+constexpr Library kRuntime = {
+    "libcountrace-runtime.so", "COUNTRACE_RUNTIME", "../runtime/inprocess",
+    "so user hooks cannot be recorded (looked at %s); reinstall countrace"};
+constexpr Library kLttng = {
+    "libcountrace-lttng.so", "COUNTRACE_LTTNG", "../hooks/lttng",
+    "so hooks do not reach LTTng (looked at %s); build countrace where "
+    "liblttng-ust-dev is installed"};
 
-}  // namespace
-
-absl::StatusOr<std::string> FindRuntimeLibrary() {
+absl::StatusOr<std::string> Find(const Library& library) {
   std::error_code error;
-  if (const char* chosen = std::getenv(kVariable);
+  if (const char* chosen = std::getenv(library.variable);
       chosen != nullptr && *chosen != '\0') {
     // Absolute: the command may change its directory before it uses the path.
     const fs::path path = fs::absolute(chosen, error);
     if (!fs::is_regular_file(path, error)) {
       return absl::NotFoundError(
-          absl::StrFormat("%s=%s names no file; unset it or name %s", kVariable,
-                          chosen, kLibrary));
+          absl::StrFormat("%s=%s names no file; unset it or name %s",
+                          library.variable, chosen, library.file));
     }
     return path.string();
   }
@@ -36,15 +46,15 @@ absl::StatusOr<std::string> FindRuntimeLibrary() {
     return absl::NotFoundError(absl::StrFormat(
         "cannot find the program's own folder (/proc/self/exe: %s); name %s in "
         "%s",
-        error.message(), kLibrary, kVariable));
+        error.message(), library.file, library.variable));
   }
   const fs::path folder = program.parent_path();
   const std::vector<fs::path> candidates = {
-      folder / kLibrary,
-      folder / "../runtime/inprocess" / kLibrary,
-      folder / COUNTRACE_LIBRARY_FROM_PROGRAM / kLibrary,
-      folder / "../lib" / kLibrary,
-      folder / "../lib64" / kLibrary,
+      folder / library.file,
+      folder / library.in_build / library.file,
+      folder / COUNTRACE_LIBRARY_FROM_PROGRAM / library.file,
+      folder / "../lib" / library.file,
+      folder / "../lib64" / library.file,
   };
   std::string looked_at;
   for (const fs::path& candidate : candidates) {
@@ -53,9 +63,14 @@ absl::StatusOr<std::string> FindRuntimeLibrary() {
     looked_at += (looked_at.empty() ? "" : ", ") + path.string();
   }
   return absl::NotFoundError(absl::StrFormat(
-      "%s is missing, so user hooks cannot be recorded (looked at %s); "
-      "reinstall countrace or name the library in %s",
-      kLibrary, looked_at, kVariable));
+      "%s is missing, %s or name the library in %s", library.file,
+      absl::StrReplaceAll(library.missing, {{"%s", looked_at}}),
+      library.variable));
 }
+
+}  // namespace
+
+absl::StatusOr<std::string> FindRuntimeLibrary() { return Find(kRuntime); }
+absl::StatusOr<std::string> FindLttngLibrary() { return Find(kLttng); }
 
 }  // namespace countrace::cli

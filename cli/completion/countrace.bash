@@ -30,7 +30,7 @@ _countrace() {
     --mode) mapfile -t COMPREPLY < <(compgen -W 'stream discard' -- "$cur"); return ;;
     --kernel) mapfile -t COMPREPLY < <(compgen -W 'syscalls faults irq softirq block wakeups' -- "$cur"); return ;;
     --count) mapfile -t COMPREPLY < <(compgen -W 'all none user kernel marked unmarked user,marked user,unmarked kernel,marked kernel,unmarked' -- "$cur"); return ;;
-    --backend) mapfile -t COMPREPLY < <(compgen -W 'auto bpf perf' -- "$cur"); return ;;
+    --backend) mapfile -t COMPREPLY < <(compgen -W 'auto bpf perf lttng' -- "$cur"); return ;;
     -p | --pid)
       if [[ $verb == hooks || $verb == record ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$(ps -eo pid= 2>/dev/null)" -- "$cur")

@@ -1,0 +1,278 @@
+#include "runtime/recorder/lttng/lttng_record.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "runtime/recorder/command.h"
+#include "runtime/recorder/lttng/lttng_directory.h"
+#include "runtime/recorder/lttng/lttng_rules.h"
+#include "runtime/recorder/lttng/private_daemon.h"
+#include "runtime/recorder/monotonic_clock.h"
+#include "runtime/recorder/small_file.h"
+#include "runtime/recorder/stop_signals.h"
+
+namespace countrace::runtime {
+namespace {
+
+constexpr char kSession[] = "countrace";
+constexpr char kChannel[] = "hooks";
+constexpr char kKernelChannel[] = "sched";
+
+// Empty: the kernel's domain works; else why not.
+std::string WhyNoKernelDomain() {
+  if (geteuid() != 0) return "it needs root";
+  if (access("/proc/lttng", F_OK) == 0) return "";
+  utsname name{};
+  uname(&name);
+  const auto modules = ReadSmallFile(
+      absl::StrFormat("/lib/modules/%s/modules.dep", name.release));
+  if (modules.ok() && modules->find("lttng-tracer.ko") != std::string::npos) {
+    return "";
+  }
+  return absl::StrFormat(
+      "LTTng's kernel modules are not installed for Linux %s (Debian, Ubuntu: "
+      "lttng-modules-dkms)",
+      name.release);
+}
+
+class LttngRecording {
+ public:
+  explicit LttngRecording(const LttngRecordOptions& options)
+      : options_(options), signals_({SIGUSR1}) {}
+
+  absl::StatusOr<LttngRecordResult> Record();
+
+ private:
+  absl::Status Check();
+  absl::Status SetUp();
+  absl::Status SetUpKernelDomain();
+  absl::Status ForkCommand();
+  void WaitForCommand();
+  void TearDown();
+  absl::Status Tell(std::vector<std::string> words) {
+    return daemon_->Run(std::move(words)).status();
+  }
+
+  const LttngRecordOptions& options_;
+  StopSignals signals_;
+  std::string filter_;
+  std::vector<std::string> contexts_ = {"vpid", "vtid", "procname"};
+  bool kernel_ = false;
+  std::unique_ptr<PrivateLttngDaemon> daemon_;
+  std::unique_ptr<Command> command_;
+  LttngRecordResult result_;
+};
+
+absl::Status LttngRecording::Check() {
+  const std::string& library = options_.provider_library;
+  if (library.find_first_of(" :\t\n") != std::string::npos) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "%s cannot be preloaded: its path has a blank or a colon", library));
+  }
+  if (access(library.c_str(), R_OK) != 0) {
+    return absl::NotFoundError(
+        absl::StrFormat("cannot read %s: %s", library, std::strerror(errno)));
+  }
+  auto filter = LttngFilter(options_.hook_filter);
+  if (!filter.ok()) return filter.status();
+  filter_ = *std::move(filter);
+  for (const std::string& event : options_.events) {
+    auto context = LttngContext(event);
+    if (!context.ok()) return context.status();
+    contexts_.push_back(*std::move(context));
+  }
+  if (options_.kernel) {
+    const std::string why_not = WhyNoKernelDomain();
+    kernel_ = why_not.empty();
+    if (!kernel_) {
+      result_.messages.push_back("No kernel events: " + why_not);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LttngRecording::SetUpKernelDomain() {
+  absl::Status status = Tell({"enable-channel", "-k", kKernelChannel});
+  std::string events;
+  for (const std::string& event : LttngKernelEvents()) {
+    events += (events.empty() ? "" : ",") + event;
+  }
+  if (status.ok()) {
+    status = Tell({"enable-event", "-k", "-c", kKernelChannel, events});
+  }
+  return status;
+}
+
+absl::Status LttngRecording::SetUp() {
+  auto daemon = PrivateLttngDaemon::Start(kernel_);
+  if (!daemon.ok()) return daemon.status();
+  daemon_ = *std::move(daemon);
+  absl::Status status = Tell({"create", kSession, "--output=" + result_.path});
+  if (!status.ok()) return status;
+  status =
+      Tell({"enable-channel", "-u", kChannel,
+            absl::StrFormat("--subbuf-size=%d",
+                            NextPowerOfTwo(options_.sub_buffer_bytes, 4096)),
+            absl::StrFormat("--num-subbuf=%d",
+                            NextPowerOfTwo(options_.sub_buffers, 2))});
+  if (!status.ok()) return status;
+  std::vector<std::string> events = {"enable-event", "-u", "-c", kChannel,
+                                     "countrace:*"};
+  if (!filter_.empty()) {
+    events.push_back("--filter");
+    events.push_back(filter_);
+  }
+  status = Tell(std::move(events));
+  if (!status.ok()) return status;
+  for (const std::string& context : contexts_) {
+    status = Tell({"add-context", "-u", "-c", kChannel, "-t", context});
+    if (!status.ok()) return status;
+  }
+  if (kernel_) {
+    const absl::Status domain = SetUpKernelDomain();
+    if (!domain.ok()) {
+      result_.messages.push_back("No kernel events: " + StatusText(domain));
+    }
+  }
+  return Tell({"start"});
+}
+
+absl::Status LttngRecording::ForkCommand() {
+  std::vector<EnvironmentChange> environment = daemon_->ProgramEnvironment();
+  std::string preload = options_.provider_library;
+  // Without it a forked child that does not exec writes as if it were its
+  // parent.
+  if (access(COUNTRACE_LTTNG_FORK_LIBRARY, R_OK) == 0) {
+    preload += ":" COUNTRACE_LTTNG_FORK_LIBRARY;
+  } else {
+    result_.messages.push_back(absl::StrFormat(
+        "Forked children that do not exec appear as their parents: %s is "
+        "missing (Debian, Ubuntu: liblttng-ust1)",
+        COUNTRACE_LTTNG_FORK_LIBRARY));
+  }
+  if (const char* old = std::getenv("LD_PRELOAD");
+      old != nullptr && *old != '\0') {
+    preload += absl::StrFormat(":%s", old);
+  }
+  environment.push_back({"LD_PRELOAD", preload});
+  // Longer than LTTng's 3 s: our daemon is there, however slow the machine, and
+  // what comes before a program is registered would be missing.
+  if (std::getenv("LTTNG_UST_REGISTER_TIMEOUT") == nullptr) {
+    environment.push_back({"LTTNG_UST_REGISTER_TIMEOUT", "10000"});
+  }
+  auto command = Command::Fork(options_.command, environment, signals_);
+  if (!command.ok()) return command.status();
+  command_ = *std::move(command);
+  return absl::OkStatus();
+}
+
+void LttngRecording::WaitForCommand() {
+  constexpr std::uint64_t kTurnNs = 100'000'000;
+  const std::uint64_t begin = MonotonicNs();
+  int signals_taken = 0;
+  for (;;) {
+    std::uint64_t wait = kTurnNs;
+    const std::uint64_t elapsed = MonotonicNs() - begin;
+    if (options_.duration_ns != 0) {
+      if (elapsed >= options_.duration_ns) return;
+      wait = std::min(wait, options_.duration_ns - elapsed);
+    }
+    pollfd set[] = {{signals_.descriptor(), POLLIN, 0},
+                    {command_->descriptor(), POLLIN, 0}};
+    const timespec timeout{.tv_sec = 0, .tv_nsec = static_cast<long>(wait)};
+    ppoll(set, 2, &timeout, nullptr);
+    // As in Recording::TakeSignals(): the first ends the command, the second
+    // the recording.
+    while (const std::optional<StopSignal> signal = signals_.Take()) {
+      if (signal->number == SIGUSR1) continue;  // asks others for a snapshot
+      if (++signals_taken > 1) return;
+      if (signal->from_process) command_->Signal(signal->number);
+    }
+    if (const std::optional<int> status = command_->TryWait()) {
+      result_.command_status = *status;
+      return;
+    }
+  }
+}
+
+void LttngRecording::TearDown() {
+  if (!daemon_->is_running()) {
+    result_.messages.push_back(
+        "lttng-sessiond ended during the recording: the trace holds what it "
+        "had written by then");
+    daemon_.reset();
+    return;
+  }
+  if (const absl::Status stopped = Tell({"stop"}); !stopped.ok()) {
+    result_.messages.push_back("The trace may lack its last events: " +
+                               StatusText(stopped));
+  }
+  const auto list = daemon_->Run({"--mi", "xml", "list", kSession});
+  if (list.ok()) {
+    const LttngLosses losses = ParseLttngLosses(*list);
+    result_.discarded = losses.events;
+    if (losses.packets != 0) {
+      result_.messages.push_back(absl::StrFormat(
+          "LTTng lost %d packets with an unknown number of events",
+          losses.packets));
+    }
+  } else {
+    result_.messages.push_back("How many events were lost is not known: " +
+                               StatusText(list.status()));
+  }
+  if (result_.discarded != 0) {
+    result_.messages.push_back(
+        "Events were lost because LTTng's buffers were full: make them larger "
+        "with --sub-buffer-size and --sub-buffers");
+  }
+  (void)Tell({"destroy", kSession});
+  daemon_.reset();
+}
+
+absl::StatusOr<LttngRecordResult> LttngRecording::Record() {
+  if (const absl::Status status = Check(); !status.ok()) return status;
+  auto path = MakeLttngDirectory(options_.output, options_.force);
+  if (!path.ok()) return path.status();
+  result_.path = *std::move(path);
+  absl::Status status = SetUp();
+  if (status.ok()) status = ForkCommand();
+  const std::uint64_t begin_ns = MonotonicNs();
+  if (status.ok()) status = command_->Start();
+  if (!status.ok()) {
+    command_.reset();
+    daemon_.reset();
+    RemoveLttngDirectory(result_.path);
+    return status;
+  }
+  WaitForCommand();
+  result_.elapsed_ns = MonotonicNs() - begin_ns;
+  TearDown();
+  result_.bytes = BytesBelow(result_.path);
+  if (result_.bytes == 0) {
+    result_.messages.push_back(
+        "The trace is empty: no program with countrace hooks registered with "
+        "LTTng. Static and set-user-id programs cannot be preloaded: link "
+        "countrace::lttng there");
+  }
+  return std::move(result_);
+}
+
+}  // namespace
+
+absl::StatusOr<LttngRecordResult> RecordWithLttng(
+    const LttngRecordOptions& options) {
+  return LttngRecording(options).Record();
+}
+
+}  // namespace countrace::runtime
