@@ -182,38 +182,71 @@ struct Site<Tag, Payload<Ts...>> {
   if (S::Recording()) S::Emit();                           \
   if (S::InLttng()) S::EmitToLttng(nullptr);               \
   COUNTRACE_DETAIL_USDT(provider_, probe_, &S::site.gate)
-#define COUNTRACE_DETAIL_FIRE_N(S, provider_, probe_, USDT, ...) \
-  const countrace_value countrace_detail_v[] = {__VA_ARGS__};    \
-  if (S::Recording()) S::EmitValues(countrace_detail_v);         \
-  if (S::InLttng()) S::EmitToLttng(countrace_detail_v);          \
-  USDT(provider_, probe_, &S::site.gate, countrace_detail_v)
-#define COUNTRACE_DETAIL_FIRE_1(S, p, n, a)                 \
-  COUNTRACE_DETAIL_FIRE_N(S, p, n, COUNTRACE_DETAIL_USDT_1, \
-                          ::countrace::detail::MakeValue(a))
-#define COUNTRACE_DETAIL_FIRE_2(S, p, n, a, b)               \
-  COUNTRACE_DETAIL_FIRE_N(S, p, n, COUNTRACE_DETAIL_USDT_2,  \
-                          ::countrace::detail::MakeValue(a), \
-                          ::countrace::detail::MakeValue(b))
-#define COUNTRACE_DETAIL_FIRE_3(S, p, n, a, b, c)                          \
-  COUNTRACE_DETAIL_FIRE_N(                                                 \
-      S, p, n, COUNTRACE_DETAIL_USDT_3, ::countrace::detail::MakeValue(a), \
-      ::countrace::detail::MakeValue(b), ::countrace::detail::MakeValue(c))
-#define COUNTRACE_DETAIL_FIRE_4(S, p, n, a, b, c, d)                        \
-  COUNTRACE_DETAIL_FIRE_N(                                                  \
-      S, p, n, COUNTRACE_DETAIL_USDT_4, ::countrace::detail::MakeValue(a),  \
-      ::countrace::detail::MakeValue(b), ::countrace::detail::MakeValue(c), \
-      ::countrace::detail::MakeValue(d))
-#define COUNTRACE_DETAIL_FIRE_5(S, p, n, a, b, c, d, e)                     \
-  COUNTRACE_DETAIL_FIRE_N(                                                  \
-      S, p, n, COUNTRACE_DETAIL_USDT_5, ::countrace::detail::MakeValue(a),  \
-      ::countrace::detail::MakeValue(b), ::countrace::detail::MakeValue(c), \
-      ::countrace::detail::MakeValue(d), ::countrace::detail::MakeValue(e))
-#define COUNTRACE_DETAIL_FIRE_6(S, p, n, a, b, c, d, e, f)                  \
-  COUNTRACE_DETAIL_FIRE_N(                                                  \
-      S, p, n, COUNTRACE_DETAIL_USDT_6, ::countrace::detail::MakeValue(a),  \
-      ::countrace::detail::MakeValue(b), ::countrace::detail::MakeValue(c), \
-      ::countrace::detail::MakeValue(d), ::countrace::detail::MakeValue(e), \
-      ::countrace::detail::MakeValue(f))
+// The arguments of a call, so that temporaries among the values live until the
+// hook has been emitted; inlined, so that the hook stands where it was written.
+#define COUNTRACE_DETAIL_FIRE_N(S, provider_, probe_, USDT, parameters, ...) \
+  [] parameters __attribute__((always_inline)) {                             \
+    const countrace_value countrace_detail_v[] = {__VA_ARGS__};              \
+    if (S::Recording()) S::EmitValues(countrace_detail_v);                   \
+    if (S::InLttng()) S::EmitToLttng(countrace_detail_v);                    \
+    USDT(provider_, probe_, &S::site.gate, countrace_detail_v);              \
+  }
+#define COUNTRACE_DETAIL_FIRE_1(S, provider_, probe_, a)                      \
+  COUNTRACE_DETAIL_FIRE_N(S, provider_, probe_, COUNTRACE_DETAIL_USDT_1,      \
+                          (const auto& countrace_detail_a),                   \
+                          ::countrace::detail::MakeValue(countrace_detail_a)) \
+  (a)
+#define COUNTRACE_DETAIL_FIRE_2(S, provider_, probe_, a, b)             \
+  COUNTRACE_DETAIL_FIRE_N(                                              \
+      S, provider_, probe_, COUNTRACE_DETAIL_USDT_2,                    \
+      (const auto& countrace_detail_a, const auto& countrace_detail_b), \
+      ::countrace::detail::MakeValue(countrace_detail_a),               \
+      ::countrace::detail::MakeValue(countrace_detail_b))               \
+  (a, b)
+#define COUNTRACE_DETAIL_FIRE_3(S, provider_, probe_, a, b, c)         \
+  COUNTRACE_DETAIL_FIRE_N(                                             \
+      S, provider_, probe_, COUNTRACE_DETAIL_USDT_3,                   \
+      (const auto& countrace_detail_a, const auto& countrace_detail_b, \
+       const auto& countrace_detail_c),                                \
+      ::countrace::detail::MakeValue(countrace_detail_a),              \
+      ::countrace::detail::MakeValue(countrace_detail_b),              \
+      ::countrace::detail::MakeValue(countrace_detail_c))              \
+  (a, b, c)
+#define COUNTRACE_DETAIL_FIRE_4(S, provider_, probe_, a, b, c, d)       \
+  COUNTRACE_DETAIL_FIRE_N(                                              \
+      S, provider_, probe_, COUNTRACE_DETAIL_USDT_4,                    \
+      (const auto& countrace_detail_a, const auto& countrace_detail_b,  \
+       const auto& countrace_detail_c, const auto& countrace_detail_d), \
+      ::countrace::detail::MakeValue(countrace_detail_a),               \
+      ::countrace::detail::MakeValue(countrace_detail_b),               \
+      ::countrace::detail::MakeValue(countrace_detail_c),               \
+      ::countrace::detail::MakeValue(countrace_detail_d))               \
+  (a, b, c, d)
+#define COUNTRACE_DETAIL_FIRE_5(S, provider_, probe_, a, b, c, d, e)   \
+  COUNTRACE_DETAIL_FIRE_N(                                             \
+      S, provider_, probe_, COUNTRACE_DETAIL_USDT_5,                   \
+      (const auto& countrace_detail_a, const auto& countrace_detail_b, \
+       const auto& countrace_detail_c, const auto& countrace_detail_d, \
+       const auto& countrace_detail_e),                                \
+      ::countrace::detail::MakeValue(countrace_detail_a),              \
+      ::countrace::detail::MakeValue(countrace_detail_b),              \
+      ::countrace::detail::MakeValue(countrace_detail_c),              \
+      ::countrace::detail::MakeValue(countrace_detail_d),              \
+      ::countrace::detail::MakeValue(countrace_detail_e))              \
+  (a, b, c, d, e)
+#define COUNTRACE_DETAIL_FIRE_6(S, provider_, probe_, a, b, c, d, e, f) \
+  COUNTRACE_DETAIL_FIRE_N(                                              \
+      S, provider_, probe_, COUNTRACE_DETAIL_USDT_6,                    \
+      (const auto& countrace_detail_a, const auto& countrace_detail_b,  \
+       const auto& countrace_detail_c, const auto& countrace_detail_d,  \
+       const auto& countrace_detail_e, const auto& countrace_detail_f), \
+      ::countrace::detail::MakeValue(countrace_detail_a),               \
+      ::countrace::detail::MakeValue(countrace_detail_b),               \
+      ::countrace::detail::MakeValue(countrace_detail_c),               \
+      ::countrace::detail::MakeValue(countrace_detail_d),               \
+      ::countrace::detail::MakeValue(countrace_detail_e),               \
+      ::countrace::detail::MakeValue(countrace_detail_f))               \
+  (a, b, c, d, e, f)
 #define COUNTRACE_DETAIL_COUNT(...) \
   COUNTRACE_DETAIL_COUNT_(__VA_ARGS__ __VA_OPT__(, ) 6, 5, 4, 3, 2, 1, 0, 0)
 #define COUNTRACE_DETAIL_COUNT_(a, b, c, d, e, f, n, ...) n
