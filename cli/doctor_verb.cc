@@ -12,6 +12,7 @@
 #include "cli/verb_parser.h"
 #include "runtime/recorder/capabilities.h"
 #include "runtime/recorder/event_set_choice.h"
+#include "runtime/recorder/lttng/lttng_here.h"
 
 namespace countrace::cli {
 namespace {
@@ -53,6 +54,29 @@ Capability RuntimeLibraryCapability() {
           .status = CapabilityStatus::kMissing,
           .detail = {message.data(), message.size()},
           .effect = "user hooks are not recorded"};
+}
+
+Capability LttngCapability() {
+  Capability item{.name = "lttng"};
+  const auto library = FindLttngLibrary();
+  absl::Status status = runtime::LttngToolsAreHere();
+  status.Update(library.status());
+  if (!status.ok()) {
+    item.status = CapabilityStatus::kMissing;
+    const auto message = status.message();
+    item.detail = {message.data(), message.size()};
+    item.effect = "hooks are not recorded into LTTng traces";
+    if (library.ok()) item.fix = "apt-get install lttng-tools";
+    return item;
+  }
+  item.detail = *library;
+  const std::string why_not = runtime::WhyNoLttngKernelEvents();
+  if (!why_not.empty()) {
+    item.status = CapabilityStatus::kLimited;
+    item.detail += "; no kernel events: " + why_not;
+    item.effect = "`record --backend lttng` has the hooks only, not who ran";
+  }
+  return item;
 }
 
 const char* ColorOf(CapabilityStatus status) {
@@ -105,6 +129,7 @@ int RunDoctor(const Arguments& arguments) {
 
   std::vector<Capability> capabilities = runtime::ProbeCapabilities();
   capabilities.insert(capabilities.begin(), RuntimeLibraryCapability());
+  capabilities.push_back(LttngCapability());
   int exit_status = kExitOk;
   if (!choice->events.empty()) {
     for (Capability& item : runtime::ProbeEventSets(*choice)) {

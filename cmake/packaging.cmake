@@ -1,7 +1,8 @@
 # Install rules: the program, the runtime library, the hook headers, and the
 # analysis libraries; found again by find_package(countrace) or pkg-config.
 #
-# Two export sets, so that a program which only has hooks never needs Abseil.
+# Export sets of their own, so that a program which only has hooks needs neither
+# Abseil nor LTTng.
 include(CMakePackageConfigHelpers)
 
 set(countrace_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/countrace)
@@ -18,6 +19,15 @@ install(TARGETS
   FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT countrace-hooks-targets
   NAMESPACE countrace:: DESTINATION ${countrace_cmake_dir})
+
+# An export set and a component of its own: the one library that needs LTTng.
+if(TARGET countrace_lttng)
+  install(TARGETS countrace_lttng EXPORT countrace-lttng-targets
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    COMPONENT lttng NAMELINK_COMPONENT lttng)
+  install(EXPORT countrace-lttng-targets
+    NAMESPACE countrace:: DESTINATION ${countrace_cmake_dir} COMPONENT lttng)
+endif()
 
 install(TARGETS countrace_logformat countrace_rmap
   EXPORT countrace-analysis-targets
@@ -63,7 +73,11 @@ install(FILES
 # Relative, so that an installation can be moved.
 file(RELATIVE_PATH countrace_prefix_from_pc
   ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
-foreach(pc IN ITEMS countrace countrace-runtime)
+set(countrace_pc_files countrace countrace-runtime)
+if(TARGET countrace_lttng)
+  list(APPEND countrace_pc_files countrace-lttng)
+endif()
+foreach(pc IN LISTS countrace_pc_files)
   configure_file(${CMAKE_CURRENT_LIST_DIR}/${pc}.pc.in
     ${PROJECT_BINARY_DIR}/${pc}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/${pc}.pc

@@ -11,6 +11,10 @@
 
 #define COUNTRACE_PAYLOAD_TEXT_BYTES 1024
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* `text` gets "(VALUE, ...)" and a NUL, cut with "..." if it is too long. */
 void countrace_payload_text(const struct countrace_hook_site* site,
                             const struct countrace_value* values,
@@ -19,5 +23,9 @@ void countrace_payload_text(const struct countrace_hook_site* site,
 void countrace_payload_integers(const struct countrace_hook_site* site,
                                 const struct countrace_value* values,
                                 int64_t integers[COUNTRACE_MAX_PAYLOAD_VALUES]);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* COUNTRACE_HOOKS_LTTNG_PAYLOAD_TEXT_H_ */

@@ -1,5 +1,8 @@
 /* Enter + exit as two LTTng-UST tracepoints. Prints "lttng_enter_exit NS"
  * (median of 15 loops), like hook_bench.
+ *
+ * usage: lttng_peer_bench [ITERATIONS [CPU [same]]]; `same`: with the fields
+ * that countrace's hooks have in LTTng.
  */
 #define _GNU_SOURCE
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES
@@ -9,6 +12,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #define LOOPS 15
@@ -34,10 +38,16 @@ int main(int argc, char** argv) {
     CPU_SET((unsigned)cpu, &set);
     sched_setaffinity(0, sizeof(set), &set);
   }
+  const int same = argc > 3 && strcmp(argv[3], "same") == 0;
   double ns[LOOPS];
   for (int loop = 0; loop < LOOPS; ++loop) {
     const double begin = now_ns();
-    for (int i = 0; i < iterations; ++i) {
+    for (int i = 0; same && i < iterations; ++i) {
+      lttng_ust_tracepoint(countrace_peer, same_enter, 0, "bench:segment",
+                           "()");
+      lttng_ust_tracepoint(countrace_peer, same_exit, 0, "bench:segment", "()");
+    }
+    for (int i = 0; !same && i < iterations; ++i) {
       lttng_ust_tracepoint(countrace_peer, enter, (unsigned long)i);
       lttng_ust_tracepoint(countrace_peer, exit, (unsigned long)i);
     }

@@ -17,6 +17,22 @@ LTTNG_UST_TRACEPOINT_EVENT(
 LTTNG_UST_TRACEPOINT_EVENT(
     countrace_peer, exit, LTTNG_UST_TP_ARGS(unsigned long, value),
     LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(unsigned long, value, value)))
+// The fields of countrace's own events (hooks/lttng/hook_tracepoints.h).
+LTTNG_UST_TRACEPOINT_EVENT_CLASS(
+    countrace_peer, same_fields,
+    LTTNG_UST_TP_ARGS(unsigned, id, const char*, name, const char*, payload),
+    LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(unsigned, id, id)
+                            lttng_ust_field_string(name, name)
+                                lttng_ust_field_string(payload, payload)
+                                    lttng_ust_field_sequence(long, values,
+                                                             (const long*)0,
+                                                             unsigned char, 0)))
+LTTNG_UST_TRACEPOINT_EVENT_INSTANCE(
+    countrace_peer, same_fields, countrace_peer, same_enter,
+    LTTNG_UST_TP_ARGS(unsigned, id, const char*, name, const char*, payload))
+LTTNG_UST_TRACEPOINT_EVENT_INSTANCE(
+    countrace_peer, same_fields, countrace_peer, same_exit,
+    LTTNG_UST_TP_ARGS(unsigned, id, const char*, name, const char*, payload))
 
 #endif
 

@@ -75,14 +75,18 @@ class Lttng:
         if pid.exists():
             subprocess.run(['kill', pid.read_text().strip()], check=False)
 
-    def record(self, command, output, channel_options):
+    def record(self, command, output, channel_options, preload=None,
+               events='countrace_peer:*'):
         def lttng(*words):
             return run(['lttng', *words], env=self.env)
         lttng('create', 'bench', f'--output={output}')
         lttng('enable-channel', '-u', 'ch', *channel_options)
-        lttng('enable-event', '-u', '-c', 'ch', 'countrace_peer:*')
+        lttng('enable-event', '-u', '-c', 'ch', events)
         lttng('start')
-        text = run(command, env=dict(self.env, LTTNG_UST_REGISTER_TIMEOUT='3000'))
+        env = dict(self.env, LTTNG_UST_REGISTER_TIMEOUT='3000')
+        if preload:
+            env['LD_PRELOAD'] = str(preload)
+        text = run(command, env=env)
         lttng('stop')
         lttng('destroy', 'bench')
         return text
@@ -128,6 +132,7 @@ def hook_rows(build, work, runs):
             row('enter + exit', on['enter_exit'][0], 'ns', name,
                 values['lttng_enter_exit'][0], '<= 1/6')
         lttng_bytes = directory_bytes(output, '**/ch_*') / counted(output)
+        lttng_hook_rows(build, work, runs, lttng, off)
     run([*record, build / 'tests/runtime/inprocess/hook_workload', 'pairs',
          '2', '1000000'])
     records = figures(run([build / 'tests/bench/decode_bench',
@@ -135,6 +140,41 @@ def hook_rows(build, work, runs):
     row('bytes a record, no payload',
         directory_bytes(trace, 'thread-*') / records, 'B',
         'LTTng-UST (with a u64)', lttng_bytes, '<= 8')
+
+
+def lttng_hook_rows(build, work, runs, lttng, off):
+    """Our hooks as LTTng's events, beside LTTng's own tracepoints."""
+    provider = build / 'hooks/lttng/libcountrace-lttng.so'
+    if not provider.exists():
+        print('SKIPPED: hooks in LTTng: built without LTTng-UST')
+        return
+    bench = [build / 'tests/bench/hook_bench', '200000', '1']
+    peer = [build / 'tests/bench/lttng_peer_bench', '200000', '1']
+
+    def figures_of(command, *arguments, **options):
+        texts = []
+        for _ in range(runs):
+            output = work / 'lttng-hooks'
+            shutil.rmtree(output, ignore_errors=True)
+            texts.append(lttng.record([*command, *arguments], output,
+                                      ['--subbuf-size=64M', '--num-subbuf=4'],
+                                      **options))
+        return medians(texts)
+
+    # A session daemon runs, and no session wants our events.
+    idle = figures_of(bench, preload=provider)
+    # With the loop: less than that there is not.
+    row('loop with a hook, off, LTTng provider in it', idle['enter_exit'][0],
+        'ns', 'without it', off['enter_exit'][0], '1')
+    ours = figures_of(bench, preload=provider, events='countrace:*')
+    plain = figures_of(peer)['lttng_enter_exit'][0]
+    same = figures_of(peer, 'same')['lttng_enter_exit'][0]
+    row('enter + exit, into LTTng', ours['enter_exit'][0], 'ns',
+        'tracepoints, the same fields', same, '')
+    row('enter + exit, into LTTng', ours['enter_exit'][0], 'ns',
+        'tracepoints, one u64', plain, '')
+    row('hook with u64, into LTTng', ours['hook_u64'][0], 'ns',
+        'tracepoint, one u64', plain / 2, '')
 
 
 def counted(trace):

@@ -836,8 +836,20 @@ class Machine(InFolder):
         report = json.loads(done.stdout)
         states = {row["name"]: row["status"] for row in report["capabilities"]}
         self.assertEqual("ok", states["runtime-library"])
+        self.assertIn(states["lttng"], ("ok", "limited", "missing"))
         self.assertEqual(1 if states["kernel-records"] == "missing" else 0,
                          done.returncode)
+
+    def test_doctor_says_what_lttng_lacks(self):
+        def row(**environment):
+            done = run("doctor", "--format", "json",
+                       env={**os.environ, **environment})
+            return {row["name"]: row for row in
+                    json.loads(done.stdout)["capabilities"]}["lttng"]
+        without = row(PATH="/nonexistent")
+        self.assertEqual("missing", without["status"])
+        self.assertEqual("apt-get install lttng-tools", without["fix"])
+        self.assertEqual("missing", row(COUNTRACE_LTTNG="/gone.so")["status"])
 
     def test_missing_runtime_library_is_named(self):
         done = run("record", "--", "true",

@@ -100,10 +100,23 @@ class Events(Lttng):
         self.assertEqual(('(4096, "GET")', [4096, 3]), shown('scope'))
         self.assertEqual('countrace:enter', found['scope']['event'])
 
-    def test_payload_text_does_not_depend_on_the_locale(self):
-        self.record('env', 'LC_ALL=de_DE.UTF-8', WORKLOAD, 'values')
-        texts = [e['payload'] for e in lttng_session.events(self.trace)]
-        self.assertIn('(2.5, 0.1, -1e+300, 0.3333333432674408)', texts)
+    def test_hooks_written_in_c(self):
+        found = self.recorded('c', 20)
+        self.assertEqual(
+            ['enter', 'hook', 'hook', 'exit'] * 20,
+            [e['event'].split(':')[1] for e in found])
+        self.assertEqual([f'({i}, "text")' for i in range(20)], [
+            e['payload'] for e in found if e['event'] == 'countrace:enter'])
+        self.assertEqual({('(-1, 2, 0.5, "s", 0x10)', (-1, 2, 0, 1, 16))}, {
+            (e['payload'], tuple(e['values'])) for e in found
+            if e['name'] == 'lttng_test:c_hook'})
+
+    def test_hooks_before_and_behind_main(self):
+        self.record('env', 'LTTNG_TEST_EDGES=1', WORKLOAD, 'edges')
+        self.assertEqual(
+            ['lttng_test:before_main', 'lttng_test:in_main',
+             'lttng_test:behind_main'],
+            [e['name'] for e in lttng_session.events(self.trace)])
 
     def test_every_event_of_every_thread(self):
         done = self.record(WORKLOAD, 'threads', 4, 2000)
@@ -534,6 +547,66 @@ class RecordVerb(Lttng):
             self.assertEqual(before, users.lttng('--mi', 'xml', 'list'))
             self.assertIsNone(users.daemon.poll())
         self.assertEqual(15, len(lttng_session.events(self.trace)))
+
+
+class Documentation(Lttng):
+    """The commands of docs/lttng.md, one after the other, as they stand there;
+    of their output what the page shows, but for numbers."""
+
+    def commands(self):
+        text = (pathlib.Path(__file__).resolve().parents[2] /
+                'docs/lttng.md').read_text()
+        text = text[text.index('## Your hooks in LTTng'):
+                    text.index('## Limits')]
+        found = []
+        for line in re.findall(r'(?m)^    (.*)$', text):
+            if line.startswith('$ '):
+                found.append((line[2:], []))
+            else:
+                found[-1][1].append(line)
+        return found
+
+    def test_commands_and_their_output(self):
+        (self.work / 'server').symlink_to(pathlib.Path(WORKLOAD).resolve())
+        folder = pathlib.Path(COUNTRACE).resolve().parent
+        checked = 0
+        with lttng_session.Daemon() as daemon:
+            environment = {
+                **daemon.environment,
+                'PATH': f'{folder}:{os.environ["PATH"]}',
+                'LD_LIBRARY_PATH': str(pathlib.Path(PROVIDER).parent)}
+            if daemon.inside:
+                # Root's is at /run/lttng; by LTTNG_HOME the program would find
+                # the same daemon once more, and write each event twice.
+                environment['LTTNG_HOME'] = str(self.work)
+            for command, shown in self.commands():
+                done = subprocess.run(
+                    [*daemon.inside, 'sh', '-c', command], text=True,
+                    cwd=self.work, env=environment, timeout=120,
+                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                    check=False)
+                self.assertEqual(0, done.returncode,
+                                 f'{command}: {done.stdout}')
+                for line in shown:
+                    wanted = re.sub(r'[\d.,]+(\\ [KM]?i?B| ms)?', r'N', line)
+                    wanted = wanted.replace('/home/me', '')
+                    self.assertTrue(any(
+                        wanted == re.sub(r'[\d.,]+(\\ [KM]?i?B| ms)?', r'N',
+                                         each.replace(str(self.work), ''))
+                        for each in done.stdout.splitlines()),
+                        f'{command} does not print {line}:\n'
+                        f'{done.stdout[:1500]}')
+                    checked += 1
+                checked += 1
+        self.assertGreater(checked, 18)
+        slow = lttng_session.events(self.work / 'slow.lttng')
+        self.assertEqual({('server:bytes', '(4096)')},
+                         {(e['name'], e['payload']) for e in slow})
+        self.assertEqual(50, len(slow))
+        self.assertEqual(300, len(lttng_session.events(
+            self.work / 'run.lttng')))
+        self.assertEqual({'server:handle'}, {e['name'] for e in
+                         lttng_session.events(self.work / 'counted.lttng')})
 
 
 if __name__ == '__main__':

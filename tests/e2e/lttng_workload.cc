@@ -1,6 +1,9 @@
 // Hooks whose events in an LTTng trace are known.
 //
-//   values               each type of payload value, once; prints their texts
+//   values               each type of payload value, once
+//   c N                  N times, from C: a segment with two hooks inside
+//   server               what docs/lttng.md shows
+//   edges                hooks before and behind main(), too
 //   threads THREADS N    N segments with a point hook inside, in each thread
 //   fork N               N segments in a process, its child and its grandchild
 //   signals N            N segments, in each a signal handler with a hook
@@ -25,7 +28,18 @@
 #include <thread>
 #include <vector>
 
+extern "C" void lttng_workload_c(int number);
+
 namespace {
+
+bool AtEdges() { return getenv("LTTNG_TEST_EDGES") != nullptr; }
+// Before main(), and behind the destructors of most libraries.
+__attribute__((constructor(102))) void BeforeMain() {
+  if (AtEdges()) COUNTRACE_HOOK("lttng_test", "before_main");
+}
+__attribute__((destructor(102))) void BehindMain() {
+  if (AtEdges()) COUNTRACE_HOOK("lttng_test", "behind_main");
+}
 
 enum class Colour : unsigned char { kRed = 3 };
 
@@ -44,6 +58,13 @@ void Values() {
                  std::string(400, 'b'), std::string(400, 'c'), 5);
   COUNTRACE_HOOK_ID(17, "lttng_test", "numbered", 1);
   COUNTRACE_SEGMENT_ID(18, "lttng_test", "scope", 4096, "GET");
+}
+
+void Server() {
+  for (int i = 0; i < 100; ++i) {
+    COUNTRACE_SEGMENT("server", "handle", i, "GET", 0.25);
+    COUNTRACE_HOOK("server", "bytes", 4096 - i % 2);
+  }
 }
 
 void Segments(int count) {
@@ -152,10 +173,20 @@ extern "C" __attribute__((noinline)) void loop_of_hooks(int count) {
 }
 
 int main(int argc, char** argv) {
-  const std::string mode = argc > 1 ? argv[1] : "";
+  // Called `server`, it is the server of docs/lttng.md.
+  const char* const slash = strrchr(argv[0], '/');
+  const std::string mode = argc > 1           ? argv[1]
+                           : slash != nullptr ? slash + 1
+                                              : argv[0];
   const auto number = [&](int i) { return argc > i ? atoi(argv[i]) : 0; };
   if (mode == "values") {
     Values();
+  } else if (mode == "server") {
+    Server();
+  } else if (mode == "c") {
+    for (int i = 0; i < number(2); ++i) lttng_workload_c(i);
+  } else if (mode == "edges") {
+    COUNTRACE_HOOK("lttng_test", "in_main");
   } else if (mode == "threads") {
     InThreads(number(2), [n = number(3)] { Segments(n); });
   } else if (mode == "fork") {

@@ -89,6 +89,42 @@ class Packaging(unittest.TestCase):
         self.assertIn("libcountrace-runtime",
                       self.run_ok("readelf", "-d", program))
 
+    def test_lttng_provider_is_linked_by_find_package_and_pkg_config(self):
+        if not list(self.prefix.rglob("libcountrace-lttng.so")):
+            self.skipTest("SKIPPED: built without LTTng-UST")
+        binary = self.build(HERE / "with_lttng",
+                            f"-DCMAKE_PREFIX_PATH={self.prefix}")
+        program = binary / "consumer"
+        self.assertEqual("done\n", self.run_ok(program))
+        self.assertIn("libcountrace-lttng",
+                      self.run_ok("readelf", "-d", program))
+        pc_folder = next(self.prefix.rglob("countrace-lttng.pc")).parent
+        self.environment["PKG_CONFIG_PATH"] = str(pc_folder)
+        flags = self.run_ok("pkg-config", "--cflags", "--libs",
+                            "countrace-lttng").split()
+        program = self.folder / "lttng_by_pkg_config"
+        # In either order, and with --as-needed: it must stay.
+        self.run_ok(CC, *flags, HERE / "with_pkg_config/consumer.c",
+                    "-Wl,--as-needed", *flags,
+                    f"-Wl,-rpath,{pc_folder.parent}", "-o", program)
+        self.assertEqual("done\n", self.run_ok(program))
+        self.assertIn("libcountrace-lttng",
+                      self.run_ok("readelf", "-d", program))
+
+    def test_lttng_library_exports_only_its_c_symbols(self):
+        library = next(self.prefix.rglob("libcountrace-lttng.so"), None)
+        if library is None:
+            self.skipTest("SKIPPED: built without LTTng-UST")
+        names = re.findall(r"(?m)^[0-9a-f]+ [A-Za-z] (\S+)$", self.run_ok(
+            "nm", "-D", "--defined-only", library))
+        self.assertEqual(["countrace_lttng_attach", "countrace_lttng_detach"],
+                         sorted(names))
+        needed = re.findall(r"NEEDED.*\[(.*)\]", self.run_ok(
+            "readelf", "-d", library))
+        allowed = ("libc.so", "liblttng-ust", "libdl.so", "libpthread.so")
+        self.assertEqual([], [name for name in needed
+                              if not name.startswith(allowed)])
+
     def test_analysis_libraries_build_by_find_package(self):
         self.build(HERE / "with_analysis",
                    f"-DCMAKE_PREFIX_PATH={self.prefix}")

@@ -2,7 +2,6 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include "absl/strings/str_format.h"
 #include "runtime/recorder/command.h"
 #include "runtime/recorder/lttng/lttng_directory.h"
+#include "runtime/recorder/lttng/lttng_here.h"
 #include "runtime/recorder/lttng/lttng_rules.h"
 #include "runtime/recorder/lttng/private_daemon.h"
 #include "runtime/recorder/monotonic_clock.h"
@@ -28,23 +28,6 @@ namespace {
 constexpr char kSession[] = "countrace";
 constexpr char kChannel[] = "hooks";
 constexpr char kKernelChannel[] = "sched";
-
-// Empty: the kernel's domain works; else why not.
-std::string WhyNoKernelDomain() {
-  if (geteuid() != 0) return "it needs root";
-  if (access("/proc/lttng", F_OK) == 0) return "";
-  utsname name{};
-  uname(&name);
-  const auto modules = ReadSmallFile(
-      absl::StrFormat("/lib/modules/%s/modules.dep", name.release));
-  if (modules.ok() && modules->find("lttng-tracer.ko") != std::string::npos) {
-    return "";
-  }
-  return absl::StrFormat(
-      "LTTng's kernel modules are not installed for Linux %s (Debian, Ubuntu: "
-      "lttng-modules-dkms)",
-      name.release);
-}
 
 class LttngRecording {
  public:
@@ -93,7 +76,7 @@ absl::Status LttngRecording::Check() {
     contexts_.push_back(*std::move(context));
   }
   if (options_.kernel) {
-    const std::string why_not = WhyNoKernelDomain();
+    const std::string why_not = WhyNoLttngKernelEvents();
     kernel_ = why_not.empty();
     if (!kernel_) {
       result_.messages.push_back("No kernel events: " + why_not);
@@ -153,13 +136,12 @@ absl::Status LttngRecording::ForkCommand() {
   std::string preload = options_.provider_library;
   // Without it a forked child that does not exec writes as if it were its
   // parent.
-  if (access(COUNTRACE_LTTNG_FORK_LIBRARY, R_OK) == 0) {
-    preload += ":" COUNTRACE_LTTNG_FORK_LIBRARY;
+  if (const std::string library = LttngForkLibrary(); !library.empty()) {
+    preload += ":" + library;
   } else {
-    result_.messages.push_back(absl::StrFormat(
-        "Forked children that do not exec appear as their parents: %s is "
-        "missing (Debian, Ubuntu: liblttng-ust1)",
-        COUNTRACE_LTTNG_FORK_LIBRARY));
+    result_.messages.push_back(
+        "Forked children that do not exec appear as their parents: "
+        "liblttng-ust-fork.so.1 is missing (Debian, Ubuntu: liblttng-ust1)");
   }
   if (const char* old = std::getenv("LD_PRELOAD");
       old != nullptr && *old != '\0') {

@@ -13,12 +13,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "runtime/recorder/lttng/lttng_here.h"
 #include "runtime/recorder/monotonic_clock.h"
 #include "runtime/recorder/scoped_fd.h"
 #include "runtime/recorder/small_file.h"
@@ -36,30 +36,6 @@ constexpr std::uint64_t kEndNs = 5 * kSecond;
 // Exit status of a child that did not get as far as exec.
 constexpr int kNoMount = 125;
 constexpr int kNoExec = 127;
-
-bool IsProgram(const std::string& name) {
-  const char* const path = std::getenv("PATH");
-  std::string rest = path != nullptr ? path : "/usr/bin:/bin";
-  rest += ":";
-  for (std::size_t begin = 0, end;
-       (end = rest.find(':', begin)) != std::string::npos; begin = end + 1) {
-    const std::string file = rest.substr(begin, end - begin) + "/" + name;
-    if (access(file.c_str(), X_OK) == 0) return true;
-  }
-  return false;
-}
-
-absl::Status CheckInstalled() {
-  for (const char* program : {"lttng-sessiond", "lttng"}) {
-    if (IsProgram(program)) continue;
-    return absl::NotFoundError(absl::StrFormat(
-        "`--backend lttng` needs %s, which is in no directory of PATH; install "
-        "LTTng's tools (Debian, Ubuntu: apt-get install lttng-tools), or leave "
-        "--backend out: countrace's own recorder needs no LTTng",
-        program));
-  }
-  return absl::OkStatus();
-}
 
 // In the child, before exec: only async-signal-safe calls.
 void SetUpChild(const char* run, bool mounts, bool is_daemon, pid_t parent,
@@ -112,7 +88,9 @@ absl::Status NoMountError() {
 
 absl::StatusOr<std::unique_ptr<PrivateLttngDaemon>> PrivateLttngDaemon::Start(
     bool kernel) {
-  if (const absl::Status status = CheckInstalled(); !status.ok()) return status;
+  if (const absl::Status status = LttngToolsAreHere(); !status.ok()) {
+    return status;
+  }
   auto daemon = std::unique_ptr<PrivateLttngDaemon>(new PrivateLttngDaemon());
   if (const absl::Status status = daemon->MakeFolder(); !status.ok()) {
     return status;
