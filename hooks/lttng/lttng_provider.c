@@ -196,8 +196,7 @@ __attribute__((visibility("default"))) void countrace_lttng_attach(
     return;
   }
   const size_t most = (size_t)(stop - start);
-  struct object* const object =
-      malloc(sizeof(*object) + most * sizeof(object->sites[0]));
+  struct object* const object = malloc(sizeof(*object) + most * sizeof(void*));
   if (object == NULL) return;
   *object = (struct object){.start = start};
   pthread_mutex_lock(&g_lock);

@@ -3,7 +3,7 @@
 with its name, id and payload, exactly as many as there were, only while a
 session enables them; `record --backend lttng`; both recorders at once.
 
-usage: lttng_hooks_test.py COUNTRACE LTTNG_WORKLOAD LIBRARY PROVIDER
+usage: lttng_hooks_test.py COUNTRACE LTTNG_WORKLOAD LIBRARY PROVIDER LINKED
 """
 import collections
 import glob
@@ -21,7 +21,7 @@ import unittest
 
 import lttng_session
 
-COUNTRACE = WORKLOAD = LIBRARY = PROVIDER = None
+COUNTRACE = WORKLOAD = LIBRARY = PROVIDER = LINKED = None
 TEXT = 511  # bytes of a string
 
 
@@ -225,6 +225,16 @@ class Sessions(Lttng):
         self.assertEqual(
             ['hook', 'enter', 'exit', 'enter', 'exit'] * 3,
             [e['event'].split(':')[1] for e in found])
+
+    def test_a_program_that_links_the_provider(self):
+        lttng = self.daemon.lttng
+        lttng('create', 'one', f'--output={self.trace}')
+        lttng('enable-event', '-u', 'countrace:*')
+        lttng('start')
+        subprocess.run([LINKED, 'threads', '2', '100'], check=True, timeout=60,
+                       env=self.daemon.environment, stdout=subprocess.DEVNULL)
+        lttng('destroy')
+        self.assertEqual(600, len(lttng_session.events(self.trace)))
 
     def test_only_what_is_enabled(self):
         lttng = self.daemon.lttng
@@ -527,7 +537,7 @@ class RecordVerb(Lttng):
              WORKLOAD, 'threads', '1', '5'], text=True, capture_output=True,
             timeout=120, check=False, env={**os.environ, 'HOME': '/nonexistent'})
         self.assertEqual(0, done.returncode, done.stderr)
-        self.assertIn('needs root', done.stderr)  # the kernel's events
+        self.assertIn('No kernel events', done.stderr)
         self.assertEqual(15, len(lttng_session.events(self.trace)))
         self.assert_nothing_is_left()
 
@@ -610,5 +620,5 @@ class Documentation(Lttng):
 
 
 if __name__ == '__main__':
-    COUNTRACE, WORKLOAD, LIBRARY, PROVIDER = sys.argv[1:5]
-    unittest.main(argv=sys.argv[:1] + sys.argv[5:], verbosity=2)
+    COUNTRACE, WORKLOAD, LIBRARY, PROVIDER, LINKED = sys.argv[1:6]
+    unittest.main(argv=sys.argv[:1] + sys.argv[6:], verbosity=2)

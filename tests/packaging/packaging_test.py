@@ -83,8 +83,15 @@ class Packaging(unittest.TestCase):
         self.assertEqual("done\n", self.run_ok(program))
         flags = self.run_ok("pkg-config", "--cflags", "--libs",
                             "countrace-runtime").split()
-        self.run_ok(CC, HERE / "with_pkg_config/consumer.c", "-Wl,--no-as-needed",
+        self.run_ok(CC, HERE / "with_pkg_config/consumer.c", "-Wl,--as-needed",
                     *flags, f"-Wl,-rpath,{pc_folder.parent}", "-o", program)
+        self.assertEqual("done\n", self.run_ok(program))
+        self.assertIn("libcountrace-runtime",
+                      self.run_ok("readelf", "-d", program))
+
+    def test_runtime_is_linked_by_find_package(self):
+        program = self.build(HERE / "with_runtime",
+                             f"-DCMAKE_PREFIX_PATH={self.prefix}") / "consumer"
         self.assertEqual("done\n", self.run_ok(program))
         self.assertIn("libcountrace-runtime",
                       self.run_ok("readelf", "-d", program))
@@ -103,8 +110,8 @@ class Packaging(unittest.TestCase):
         flags = self.run_ok("pkg-config", "--cflags", "--libs",
                             "countrace-lttng").split()
         program = self.folder / "lttng_by_pkg_config"
-        # In either order, and with --as-needed: it must stay.
-        self.run_ok(CC, *flags, HERE / "with_pkg_config/consumer.c",
+        # With --as-needed: it must stay, though all references are weak.
+        self.run_ok(CC, HERE / "with_pkg_config/consumer.c",
                     "-Wl,--as-needed", *flags,
                     f"-Wl,-rpath,{pc_folder.parent}", "-o", program)
         self.assertEqual("done\n", self.run_ok(program))

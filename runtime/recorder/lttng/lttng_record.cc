@@ -43,8 +43,8 @@ class LttngRecording {
   absl::Status ForkCommand();
   void WaitForCommand();
   void TearDown();
-  absl::Status Tell(std::vector<std::string> words) {
-    return daemon_->Run(std::move(words)).status();
+  absl::Status Tell(const std::vector<std::string>& words) {
+    return daemon_->Run(words).status();
   }
 
   const LttngRecordOptions& options_;
@@ -116,7 +116,7 @@ absl::Status LttngRecording::SetUp() {
     events.push_back("--filter");
     events.push_back(filter_);
   }
-  status = Tell(std::move(events));
+  status = Tell(events);
   if (!status.ok()) return status;
   for (const std::string& context : contexts_) {
     status = Tell({"add-context", "-u", "-c", kChannel, "-t", context});
