@@ -226,6 +226,56 @@ class Sessions(Lttng):
             ['hook', 'enter', 'exit', 'enter', 'exit'] * 3,
             [e['event'].split(':')[1] for e in found])
 
+    def test_switched_while_threads_run_and_the_other_recorder_comes_and_goes(
+            self):
+        """Everything that writes to a gate, at once; nothing crashes, no exit
+        is without its enter, no payload is another hook's."""
+        lttng = self.daemon.lttng
+        runtime = next(pathlib.Path(PROVIDER).parents[2].rglob(
+            'libcountrace-runtime.so'))
+        environment = {**self.environment,
+                       'LD_PRELOAD': f'{PROVIDER}:{runtime}'}
+        lttng('create', 'one', f'--output={self.trace}')
+        lttng('enable-channel', '-u', 'c', '--subbuf-size=4M')
+        lttng('enable-event', '-u', '-c', 'c', 'countrace:*')
+        lttng('add-context', '-u', '-c', 'c', '-t', 'vtid')
+        turns = 5
+        with lttng_session.program([WORKLOAD, 'until-eof', 3],
+                                   environment) as running:
+            self.assertEqual('ready\n', running.stdout.readline())
+            for i in range(turns):
+                lttng('start')
+                ours = self.work / f'ours{i}.ctf'
+                countrace('record', '-q', '--no-kernel', '-p', running.pid,
+                          '--for', '30ms', '-o', ours)
+                lttng('stop')
+                calls = {row['segment']: row['calls'] for row in
+                         json.loads(countrace('report', '--format', 'json',
+                                              ours).stdout)['segments']}
+                self.assertGreater(calls.get('lttng_test:segment', 0), 0)
+        self.assertEqual(0, running.returncode)
+        lttng('destroy')
+        by_thread = collections.defaultdict(list)
+        for event in lttng_session.events(self.trace):
+            by_thread[event['vtid']].append(event)
+        self.assertEqual(3, len(by_thread))
+        for events in by_thread.values():
+            self.assertGreater(len(events), 100)
+            inside, cut = None, 0
+            for event in events:
+                kind = event['event'].split(':')[1]
+                if kind == 'enter':
+                    cut += inside is not None  # its exit fell into a pause
+                    inside = event['values'][0]
+                elif kind == 'exit':
+                    cut += inside is None
+                    inside = None
+                elif event['payload'] != f'("{inside}")':
+                    cut += 1
+                    inside = None
+            # Twice a turn: where it begins and where it ends.
+            self.assertLessEqual(cut, 4 * turns)
+
     def test_a_program_that_links_the_provider(self):
         lttng = self.daemon.lttng
         lttng('create', 'one', f'--output={self.trace}')
@@ -539,6 +589,18 @@ class RecordVerb(Lttng):
         self.assertEqual(0, done.returncode, done.stderr)
         self.assertIn('No kernel events', done.stderr)
         self.assertEqual(15, len(lttng_session.events(self.trace)))
+        self.assert_nothing_is_left()
+
+    def test_root_without_mount_namespaces_is_told(self):
+        if os.geteuid() != 0 or not shutil.which('setpriv'):
+            self.skipTest('SKIPPED: needs root, to become less')
+        done = subprocess.run(
+            ['setpriv', '--bounding-set=-sys_admin', '--inh-caps=-sys_admin',
+             COUNTRACE, 'record', '--backend', 'lttng', '-o', self.trace, '--',
+             'true'], text=True, capture_output=True, timeout=120, check=False)
+        self.assertEqual(5, done.returncode, done.stderr)
+        self.assertIn('CAP_SYS_ADMIN', done.stderr)
+        self.assertFalse(self.trace.exists())
         self.assert_nothing_is_left()
 
     def test_the_users_own_daemon_is_not_touched(self):

@@ -11,6 +11,7 @@
 //   steps                for each number on stdin: a hook, a segment, an enter
 //                        and exit with it; prints "NUMBER OPEN-GATES"
 //   calls THREADS N      nested segments that last some microseconds
+//   until-eof THREADS    segments with a hook inside, until stdin ends
 //   loop N               N segments and hooks in loop_of_hooks()
 #include <countrace/hooks.h>
 #include <dlfcn.h>
@@ -19,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <climits>
 #include <cstdint>
 #include <cstdio>
@@ -162,6 +164,25 @@ void Calls(int count) {
   }
 }
 
+void UntilEof(int threads) {
+  std::atomic<bool> stop{false};
+  std::thread reader([&stop] {
+    while (getchar() != EOF) {
+    }
+    stop = true;
+  });
+  puts("ready");
+  fflush(stdout);
+  InThreads(threads, [&stop] {
+    for (int i = 0; !stop; ++i) {
+      COUNTRACE_SEGMENT("lttng_test", "segment", i);
+      Work(20000);
+      COUNTRACE_HOOK("lttng_test", "inside", std::to_string(i));
+    }
+  });
+  reader.join();
+}
+
 }  // namespace
 
 // A symbol of its own, where callgrind begins to count.
@@ -199,6 +220,8 @@ int main(int argc, char** argv) {
     Steps();
   } else if (mode == "calls") {
     InThreads(number(2), [n = number(3)] { Calls(n); });
+  } else if (mode == "until-eof") {
+    UntilEof(number(2));
   } else if (mode == "loop") {
     loop_of_hooks(number(2));
   } else {

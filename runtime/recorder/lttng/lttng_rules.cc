@@ -19,7 +19,10 @@ std::uint64_t SumOf(const std::string& xml, const std::string& element) {
        at = xml.find(open, at + 1)) {
     sum += std::strtoull(xml.c_str() + at + open.size(), nullptr, 10);
   }
-  return sum;
+  // LTTng 2.13 adds 2^63 each time its tracer's count goes back (it is sampled
+  // behind the reservation) because it takes that for a wrap. What is below is
+  // right.
+  return sum & ((std::uint64_t{1} << 63) - 1);
 }
 
 }  // namespace

@@ -56,6 +56,10 @@ TEST_CASE("lttng: losses of all channels are summed") {
   CHECK(losses.events == 42);
   CHECK(losses.packets == 2);
   CHECK(ParseLttngLosses("").events == 0);
+  // As LTTng 2.13.9 printed 1,195,148.
+  CHECK(ParseLttngLosses(
+            "<discarded_events>9223372036855970956</discarded_events>")
+            .events == 1'195'148);
 }
 
 }  // namespace
