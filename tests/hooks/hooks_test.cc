@@ -97,6 +97,45 @@ TEST_CASE("hooks: off, the payload is not evaluated") {
   CHECK(g_evaluated == 0);
 }
 
+// What a listener reads at the instant of the hook.
+std::string g_heard;
+void Hear(const countrace_value* values) {
+  g_heard.assign(values[0].as.s, values[0].bytes);
+}
+
+TEST_CASE("hooks: temporaries among the values live until the hook has fired") {
+  static const countrace_sink sink = {
+      sizeof(countrace_sink), COUNTRACE_ABI_VERSION, [](std::uint32_t) {},
+      [](const countrace_hook_site*, std::uint32_t,
+         const countrace_value* values, std::uint32_t) { Hear(values); }};
+  static const countrace_lttng_sink lttng = {
+      sizeof(countrace_lttng_sink), COUNTRACE_ABI_VERSION,
+      [](const countrace_hook_site*, std::uint32_t,
+         const countrace_value* values) { Hear(values); }};
+  for (const bool to_lttng : {false, true}) {
+    for (auto at = __start_countrace_hooks; at < __stop_countrace_hooks; ++at) {
+      if (std::string((*at)->name) != "temporary") continue;
+      (*at)->sink = &sink;
+      (*at)->lttng = &lttng;
+      (*at)->gate.part.enabled = to_lttng ? 0 : 1;
+      (*at)->gate.part.lttng_state = to_lttng ? 1 : 0;
+    }
+    g_heard.clear();
+    // Too long for the string's own buffer: its memory is given back.
+    COUNTRACE_HOOK("hooks_test", "temporary", std::string(100, 'x') + "y");
+    CHECK(g_heard == std::string(100, 'x') + "y");
+    COUNTRACE_HOOK("hooks_test", "temporary",
+                   (std::string(100, 'z') + "y").c_str(), 1);
+    CHECK(g_heard == std::string(100, 'z') + "y");
+  }
+  for (auto at = __start_countrace_hooks; at < __stop_countrace_hooks; ++at) {
+    if (std::string((*at)->name) != "temporary") continue;
+    (*at)->gate.word = 0;
+    (*at)->sink = nullptr;
+    (*at)->lttng = nullptr;
+  }
+}
+
 TEST_CASE("hooks: every site is listed with its name, place and types") {
   CHECK(Twice(2) + Twice(2.0) + Inline(1) + Member().Call(nullptr) > 0);
   Plain();
