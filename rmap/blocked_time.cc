@@ -9,8 +9,9 @@ namespace countrace::rmap {
 
 PathNode* BlockedTime::PlaceOf(const ThreadState& thread) const {
   if (!thread.left_cpu) return nullptr;
-  if (worker_ != nullptr) worker_->Settle(thread);
-  return thread.off_cpu_in;
+  if (!thread.with_worker) return thread.off_cpu_in;
+  worker_->Settle(thread);
+  return thread.worker_place;
 }
 
 void BlockedTime::AddWait(ThreadState& thread, std::uint64_t ns) const {

@@ -223,9 +223,14 @@ class Reconstruction final : public logformat::ItemSink {
     if (hooks_.has_kernel_hooks()) [[unlikely]]
       segments_.LeaveKernel(thread, begin_ns);
     const ThreadNow now = NowOf(thread, dispatches_.coverage());
-    if (shares_threads_ && worker_->Takes(thread)) {
+    const auto whose = shares_threads_ ? worker_->Choose(thread)
+                                       : SegmentWorker::Whose::kCallers;
+    if (whose == SegmentWorker::Whose::kWorkers) {
       worker_->Run(thread, now, records);
     } else {
+      if (whose == SegmentWorker::Whose::kCallersNow) {
+        segments_.Adopt(thread, *thread.process);
+      }
       HookHits& hits = thread.process->hits;
       for (const logformat::ThreadRecord& record : records) {
         hits.Add(logformat::EventHookId(record.event_id),
@@ -630,6 +635,7 @@ void Reconstruction::TakeFromWorker() {
     if (!thread.with_worker) continue;
     thread.with_worker = false;
     for (Frame& frame : thread.stack.frames) frame.node = frame.node->merged;
+    thread.off_cpu_in = thread.worker_place;
     if (thread.off_cpu_in != nullptr) {
       thread.off_cpu_in = thread.off_cpu_in->merged;
     }

@@ -358,6 +358,14 @@ void SegmentBuilder::ResolveDoubt(ThreadState& thread, const ThreadNow& now,
   while (stack.frames.size() > keep) Close(thread, now, nullptr, time_ns);
 }
 
+void SegmentBuilder::Adopt(ThreadState& thread, ProcessState& process) {
+  if (thread.stack.frames.empty()) return;
+  PathNode* node = Root(process);
+  for (Frame& frame : thread.stack.frames) {
+    node = frame.node = paths_.Child(node, frame.hook_id);
+  }
+}
+
 void SegmentBuilder::OnLoss(ThreadState& thread) {
   thread.stack.doubtful = thread.stack.frames.size();
   thread.stack.too_deep = 0;

@@ -103,6 +103,8 @@ class SegmentBuilder {
   void Run(ThreadState& thread, const ThreadNow& now,
            std::span<const logformat::ThreadRecord> records,
            const std::vector<logformat::HookKind>& kinds);
+  // Takes over the open calls of `thread` from a builder with other paths.
+  void Adopt(ThreadState& thread, ProcessState& process);
   // Records of `thread` were lost after its last one.
   void OnLoss(ThreadState& thread);
   // Ends every open call of `thread` and frees its stack. `ended`: a record

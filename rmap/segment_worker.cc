@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 namespace countrace::rmap {
 
@@ -52,17 +53,22 @@ SegmentWorker::SegmentWorker(SegmentBuilder& segments,
                              const std::vector<logformat::HookKind>& kinds)
     : segments_(segments), kinds_(kinds), worker_([this] { Work(); }) {}
 
-bool SegmentWorker::Takes(ThreadState& thread) {
+SegmentWorker::Whose SegmentWorker::Choose(ThreadState& thread) {
   const std::uint64_t done = done_.load(std::memory_order_acquire);
-  const bool settled = thread.last_task <= done;
-  if (!thread.assigned) {
-    thread.assigned = true;
-    thread.with_worker = assigned_++ % 2 == 0;
-  } else if (settled && !thread.left_cpu && thread.stack.frames.empty() &&
-             thread.stack.doubtful == 0 && thread.stack.too_deep == 0) {
-    thread.with_worker = filled_ - done < kEnoughTasks;
+  const std::uint64_t waiting = filled_ - done;
+  // Off its CPU, others know where in its paths it is. What is folded is not
+  // found again.
+  const bool stays = thread.left_cpu || thread.last_task > done ||
+                     (!thread.stack.frames.empty() &&
+                      thread.stack.Top()->hook_id == PathNode::kFolded);
+  if (thread.with_worker) {
+    if (stays || waiting < kManyTasks) return Whose::kWorkers;
+    thread.with_worker = false;
+    return Whose::kCallersNow;
   }
-  return thread.with_worker;
+  if (stays || waiting >= kFewTasks) return Whose::kCallers;
+  thread.with_worker = adopt_ = true;
+  return Whose::kWorkers;
 }
 
 void SegmentWorker::Run(ThreadState& thread, const ThreadNow& now,
@@ -72,6 +78,7 @@ void SegmentWorker::Run(ThreadState& thread, const ThreadNow& now,
     task.kind = Task::Kind::kRun;
     task.thread = &thread;
     task.now = now;
+    task.adopt = std::exchange(adopt_, false);
     task.size = std::min(records.size(), task.records.size());
     std::copy_n(records.begin(), task.size, task.records.begin());
     records = records.subspan(task.size);
@@ -87,7 +94,16 @@ void SegmentWorker::Tell(ThreadState& thread, Task::Kind kind,
   task.thread = &thread;
   task.ns = ns;
   Publish();
+}
+
+void SegmentWorker::NotePlace(ThreadState& thread) {
+  Tell(thread, Task::Kind::kNotePlace, 0);
   thread.last_task = filled_;
+}
+
+void SegmentWorker::AddWait(ThreadState& thread, std::uint64_t ns) {
+  // Not of the stack: the thread may be the caller's before it is done.
+  Tell(thread, Task::Kind::kAddWait, ns);
 }
 
 SegmentWorker::Task& SegmentWorker::Next() {
@@ -148,11 +164,11 @@ void SegmentWorker::Do(const Task& task) {
       DoRun(task);
       return;
     case Task::Kind::kNotePlace:
-      task.thread->off_cpu_in = task.thread->stack.Top();
+      task.thread->worker_place = task.thread->stack.Top();
       return;
     case Task::Kind::kAddWait:
-      if (task.thread->off_cpu_in != nullptr) {
-        task.thread->off_cpu_in->wait_ns += task.ns;
+      if (task.thread->worker_place != nullptr) {
+        task.thread->worker_place->wait_ns += task.ns;
       }
       return;
     case Task::Kind::kWillRead:
@@ -166,6 +182,7 @@ void SegmentWorker::Do(const Task& task) {
 
 void SegmentWorker::DoRun(const Task& task) {
   const std::span records(task.records.data(), task.size);
+  if (task.adopt) segments_.Adopt(*task.thread, *task.now.process);
   HookHits& hits = hits_[task.now.process];
   for (const logformat::ThreadRecord& record : records) {
     hits.Add(logformat::EventHookId(record.event_id),

@@ -1,9 +1,9 @@
 // A second thread for segments: it does runs of hook records of some threads,
 // and for the reader the work on pages, while the caller reads on.
 //
-//   thread, its segments with the caller  --(run, when the worker has little to
-//        do and no call is open)--> with the worker --(the same, when it has
-//        much)--> with the caller
+//   with the caller --(a run begins, the worker has little to do)--> with the
+//   worker --(a run begins, it has much to do, but none of this thread)-->
+//   with the caller
 //
 // Who has a thread's segments has its SegmentStack. The worker's have paths of
 // their own, which are merged at the end: nothing but sums that are the same in
@@ -38,21 +38,24 @@ class SegmentWorker final : public logformat::PageKeeper {
   SegmentWorker(const SegmentWorker&) = delete;
   SegmentWorker& operator=(const SegmentWorker&) = delete;
 
-  // True if the next run of `thread` is to be this one's: else the caller's,
-  // and what the worker had to do for it is done.
-  bool Takes(ThreadState& thread);
-  // Requires: Takes(thread); what `records` point to stays until Stop().
+  // Who is to do the next run of `thread`.
+  enum class Whose : std::uint8_t {
+    kWorkers,     // Run()
+    kCallers,     // as before
+    kCallersNow,  // its open calls are still in the worker's paths
+  };
+  Whose Choose(ThreadState& thread);
+  // Requires: Choose(thread) said so; what `records` point to stays until
+  // Stop().
   void Run(ThreadState& thread, const ThreadNow& now,
            std::span<const logformat::ThreadRecord> records);
-  // `thread` leaves its CPU: sets off_cpu_in. Requires: it is with the worker.
-  void NotePlace(ThreadState& thread) {
-    Tell(thread, Task::Kind::kNotePlace, 0);
-  }
-  // It waited for a CPU where it left. Requires: the same.
-  void AddWait(ThreadState& thread, std::uint64_t ns) {
-    Tell(thread, Task::Kind::kAddWait, ns);
-  }
-  // Waits until the stack of `thread` is as its records so far left it.
+  // `thread` leaves its CPU: sets worker_place. Requires: it is with the
+  // worker.
+  void NotePlace(ThreadState& thread);
+  // It waited for a CPU there. Requires: the same.
+  void AddWait(ThreadState& thread, std::uint64_t ns);
+  // Waits until the stack of `thread` is as its records so far left it, and
+  // worker_place as well.
   void Settle(const ThreadState& thread) {
     if (thread.last_task > done_.load(std::memory_order_acquire)) [[unlikely]]
       WaitFor(thread.last_task);
@@ -72,8 +75,10 @@ class SegmentWorker final : public logformat::PageKeeper {
 
  private:
   static constexpr std::size_t kTasks = 256;
-  // With so many tasks waiting, the caller does a run itself.
-  static constexpr std::uint64_t kEnoughTasks = 12;
+  // With so many tasks waiting it gives threads away, with so few it takes
+  // some.
+  static constexpr std::uint64_t kManyTasks = 16;
+  static constexpr std::uint64_t kFewTasks = 8;
 
   struct Task {
     enum class Kind : std::uint8_t {
@@ -88,6 +93,7 @@ class SegmentWorker final : public logformat::PageKeeper {
     ThreadState* thread = nullptr;
     ThreadNow now;
     std::uint64_t ns = 0;
+    bool adopt = false;  // its open calls are in the caller's paths
     std::span<const std::byte> pages;
     std::size_t size = 0;
     std::array<logformat::ThreadRecord, 128> records;
@@ -104,8 +110,8 @@ class SegmentWorker final : public logformat::PageKeeper {
   SegmentBuilder& segments_;
   const std::vector<logformat::HookKind>& kinds_;
   std::vector<Task> tasks_{kTasks};
-  std::uint64_t filled_ = 0;    // the caller's
-  std::uint64_t assigned_ = 0;  // threads, first to one, then to the other
+  std::uint64_t filled_ = 0;  // the caller's
+  bool adopt_ = false;        // with the next Run()
   absl::flat_hash_map<ProcessState*, HookHits> hits_;
   alignas(64) std::atomic<std::uint64_t> published_{0};
   alignas(64) std::atomic<std::uint64_t> done_{0};

@@ -103,9 +103,10 @@ struct ThreadState {
   bool exit_expected = false;
   bool hooks_lost = false;  // some of its hook records were lost
 
-  // SegmentWorker: who has its stack, and the last task about it.
-  bool assigned = false, with_worker = false;
+  // SegmentWorker: who has its stack, and the last task about that.
+  bool with_worker = false;
   std::uint64_t last_task = 0;
+  PathNode* worker_place = nullptr;  // off_cpu_in, as the worker's tasks tell
 };
 
 // A thread as a record names it. pid < 0: the record does not say.

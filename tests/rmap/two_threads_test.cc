@@ -1,0 +1,180 @@
+// The report does not depend on how many CPUs reconstructed it, whoever of them
+// got which threads, and when. Long traces, so that threads go back and forth.
+#include <catch2/catch.hpp>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "rmap/pipeline.h"
+#include "rmap/report/report_render.h"
+#include "tests/rmap/memory_trace.h"
+#include "tests/rmap/simulated_machine.h"
+
+namespace countrace::rmap {
+namespace {
+
+using test_support::Counters;
+using test_support::HookDump;
+using test_support::MemoryTrace;
+
+std::string Json(logformat::TraceReader& reader, unsigned threads,
+                 const std::vector<ReportBy>& tables = {
+                     ReportBy::kDefault, ReportBy::kPath, ReportBy::kThread,
+                     ReportBy::kWaker}) {
+  PipelineOptions options;
+  options.threads = threads;
+  const auto report = Reconstruct(reader, options);
+  REQUIRE(report.ok());
+  std::string text;
+  for (const ReportBy by : tables) {
+    text += RenderReport(
+        *report, {.format = ReportFormat::kJson, .by = by, .max_rows = 0});
+  }
+  return text;
+}
+
+void CheckSame(logformat::TraceReader& reader) {
+  const std::string one = Json(reader, 1);
+  for (int i = 0; i < 2; ++i) CHECK((one == Json(reader, 2)));
+}
+
+struct Shape {
+  std::uint32_t hooks = 5, depth = 6;
+  bool one_process = false;
+  bool dumps = false;
+  bool losses = false;
+  int turns = 400;
+};
+
+// Threads of some processes in turns on two CPUs, in random calls, which often
+// last over many dispatches.
+void Fill(std::uint32_t seed, const Shape& shape, MemoryTrace& trace) {
+  std::mt19937 random(seed);
+  trace.mutable_info().scope = logformat::SessionScope::kSystem;
+  trace.mutable_info().cpu_events = {"task-clock"};
+  if (shape.dumps) trace.mutable_info().thread_events = {"cycles", "misses"};
+  for (std::uint32_t i = 1; i <= shape.hooks; ++i) {
+    trace.AddHook(i, logformat::HookKind::kSegment, "p",
+                  "h" + std::to_string(i));
+  }
+  constexpr std::int32_t kThreads = 9;
+  std::vector<std::vector<std::uint32_t>> open(kThreads);
+  std::vector<Counters> counters(kThreads, Counters(2, 0));
+  const auto pid_of = [&](std::int32_t thread) {
+    return shape.one_process ? 100 : 100 + 10 * (thread / 3);
+  };
+  std::uint64_t now_ns = 1000;
+  std::uint32_t running[2] = {0, 0};
+  const auto dump = [&](std::int32_t cpu, logformat::CountersReason reason) {
+    trace.Dump(now_ns, cpu, reason, running[cpu], {now_ns});
+  };
+  dump(0, logformat::CountersReason::kBegin);
+  dump(1, logformat::CountersReason::kBegin);
+  for (std::int32_t thread = 0; thread < kThreads; ++thread) {
+    trace.State(now_ns, 0, {pid_of(thread), 1000 + thread, 1, 1}, "c");
+  }
+  for (int turn = 0; turn < shape.turns; ++turn) {
+    const std::int32_t cpu = turn % 2;
+    auto thread = static_cast<std::int32_t>(random() % kThreads);
+    if (running[1 - cpu] == static_cast<std::uint32_t>(1000 + thread)) {
+      thread = (thread + 1) % kThreads;
+    }
+    now_ns += 100;
+    const auto tid = static_cast<std::uint32_t>(1000 + thread);
+    if (running[cpu] != 0 && random() % 3 == 0) {
+      trace.Wakeup(now_ns, cpu, running[cpu], tid);
+    }
+    if (running[cpu] != tid) {
+      const std::uint16_t state = random() % 2 != 0
+                                      ? logformat::kSwitchInterruptible
+                                      : logformat::kSwitchPreempted;
+      trace.Dispatch(now_ns, cpu, running[cpu], tid, state, {now_ns});
+      running[cpu] = tid;
+    }
+    if (shape.losses && turn > 250 && random() % 40 == 0) {
+      trace.LoseOfThread(now_ns, pid_of(thread), 1000 + thread, 7,
+                         logformat::DiscardCause::kNoSubBuffer);
+    }
+    const auto records = static_cast<int>(40 + random() % 300);
+    for (int i = 0; i < records; ++i) {
+      now_ns += 1 + random() % 50;
+      std::vector<std::uint32_t>& calls =
+          open[static_cast<std::size_t>(thread)];
+      const bool exit =
+          calls.size() >= shape.depth || (!calls.empty() && random() % 2 == 0);
+      const std::uint32_t hook =
+          exit ? calls.back()
+               : static_cast<std::uint32_t>(1 + random() % shape.hooks);
+      if (exit) {
+        calls.pop_back();
+      } else {
+        calls.push_back(hook);
+      }
+      std::optional<HookDump> values;
+      if (shape.dumps) {
+        Counters& own = counters[static_cast<std::size_t>(thread)];
+        own[0] += random() % 1000;
+        own[1] += random() % 3;
+        values = HookDump{0, random() % 100 == 0 ? 1u : 3u, own};
+      }
+      trace.HookRecord(now_ns, {pid_of(thread), 1000 + thread, hook, exit},
+                       values);
+    }
+    if (turn == 300) {  // a thread ends in the midst of its calls
+      trace.Exit(now_ns, cpu, {pid_of(thread), 1000 + thread, 1, 1});
+    }
+  }
+  dump(0, logformat::CountersReason::kEnd);
+  dump(1, logformat::CountersReason::kEnd);
+}
+
+TEST_CASE("two threads: the report of one, byte for byte", "[rmap][property]") {
+  const auto seed = GENERATE(range(0u, 8u));
+  CAPTURE(seed);
+  Shape shape;
+  shape.one_process = seed % 2 == 0;
+  shape.dumps = seed % 3 != 0;
+  shape.losses = seed % 4 == 3;
+  MemoryTrace trace(/*threads_first=*/seed % 5 == 0);
+  Fill(seed, shape, trace);
+  CheckSame(trace);
+}
+
+TEST_CASE("two threads: more paths than are kept apart", "[rmap]") {
+  Shape shape;
+  shape.hooks = 3000;
+  shape.depth = 40;
+  shape.turns = 800;
+  shape.one_process = true;
+  MemoryTrace trace;
+  Fill(1, shape, trace);
+  const std::string one = Json(trace, 1, {ReportBy::kSegment});
+  CHECK(one.find("[other paths]") != std::string::npos);
+  CHECK((one == Json(trace, 2, {ReportBy::kSegment})));
+}
+
+TEST_CASE("two threads: a kernel hook that the trace does not describe",
+          "[rmap]") {
+  MemoryTrace trace;
+  Fill(2, Shape(), trace);
+  trace.KernelHook(500'000, 0,
+                   {100, 1000, logformat::kHookIdKernelMin + 5, false});
+  CheckSame(trace);
+}
+
+TEST_CASE("two threads: machines with all that a kernel does", "[rmap]") {
+  const auto seed = GENERATE(range(0u, 6u));
+  CAPTURE(seed);
+  test_support::SimulationOptions options = test_support::RandomOptions(seed);
+  options.steps = 1000;
+  options.wakeups = seed % 2 == 1;
+  test_support::Simulation run = test_support::Simulate(options);
+  if (seed % 5 == 4) {
+    run.trace->Remove([](std::size_t i) { return i % 97 == 11; },
+                      /*declare=*/true);
+  }
+  CheckSame(*run.trace);
+}
+
+}  // namespace
+}  // namespace countrace::rmap
