@@ -121,6 +121,7 @@ int RunDiff(const Arguments& arguments) {
                  "align by call path alone, whatever the programs are called");
   parser.AddNumber("--rows", "N", rows, ~std::uint64_t{0},
                    "call paths shown, 0 = all (default 20)");
+  parser.AddForeign();
   parser.AddFormat(format, {"text", "json", "markdown"});
   parser.AddColor(color);
   parser.AddNoProgress(no_progress);

@@ -24,7 +24,7 @@ using logformat::TriggerFiring;
 constexpr VerbText kText = {
     .name = "info",
     .summary = "what a trace holds",
-    .usage = "[options] [TRACE]",
+    .usage = "[options] [TRACE...]",
     .details = "",
     .examples =
         "countrace info web.ctf\n"
@@ -170,6 +170,9 @@ std::string Text(const TraceInfo& info, const StreamTotals& totals) {
   line("scope", ScopeName(info.scope));
   line("counted", logformat::GatingText(logformat::GatingOf(info)));
   for (const std::string& mark : info.marks) line("mark", mark);
+  if (!info.source.empty()) line("recorded by", info.source);
+  for (const std::string& path : info.source_paths) line("read from", path);
+  for (const std::string& what : info.not_known) line("not known", what);
   line("command", info.command.empty() ? "none" : info.command);
   line("host", info.hostname + ", Linux " + info.kernel_release);
   line("began", WallClock(info));
@@ -221,6 +224,12 @@ std::string Json(const TraceInfo& info, const StreamTotals& totals,
       JsonArray(info.dump_rules), TriggersJson(info),
       JsonString(logformat::GatingText(logformat::GatingOf(info))),
       JsonArray(info.marks));
+  if (!info.source.empty()) {
+    absl::StrAppendFormat(
+        &out, " \"source\": %s, \"source_paths\": %s,\n \"not_known\": %s,\n",
+        JsonString(info.source), JsonArray(info.source_paths),
+        JsonArray(info.not_known));
+  }
   if (info.cpu_sets().rotates() || info.thread_sets().rotates()) {
     absl::StrAppendFormat(&out,
                           " \"event_sets\": %s, \"hook_event_sets\": %s,\n",
@@ -253,7 +262,7 @@ int RunInfo(const Arguments& arguments) {
   VerbParser parser(kText);
   std::string trace = kDefaultTrace;
   std::string format;
-  parser.AddTrace(trace);
+  parser.AddReadTrace(trace);
   parser.AddFormat(format, {"text", "json"});
   if (const auto status = parser.Parse(arguments)) return *status;
 

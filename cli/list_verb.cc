@@ -124,6 +124,7 @@ int RunList(const Arguments& arguments) {
   bool all = false;
   parser.AddPositional("what", what);
   parser.AddTrace(path);
+  parser.AddForeign();
   parser.AddFlag("--all", all,
                  "events: also those that do not open here, and why");
   MetricChoice choice;

@@ -2,12 +2,15 @@
 
 #include "absl/strings/str_format.h"
 #include "cli/exit_status.h"
+#include "cli/foreign_trace.h"
 
 namespace countrace::cli {
 
 absl::StatusOr<std::unique_ptr<logformat::TraceReader>> OpenTrace(
     std::string_view verb, const std::string& path) {
-  auto reader = logformat::TraceReader::Open(path);
+  const auto directory = TraceToRead(path);
+  if (!directory.ok()) return directory.status();
+  auto reader = logformat::TraceReader::Open(*directory, /*shown_as=*/path);
   if (!reader.ok()) return reader;
   const logformat::TraceInfo& info = (*reader)->info();
   if (info.recording) {

@@ -13,7 +13,8 @@ namespace countrace::cli {
 
 inline constexpr char kDefaultTrace[] = "countrace.ctf";
 
-// Returns: as TraceReader::Open().
+// Of a trace that countrace did not record, what it was converted to. Returns:
+// as TraceReader::Open(), as TraceToRead().
 absl::StatusOr<std::unique_ptr<logformat::TraceReader>> OpenTrace(
     std::string_view verb, const std::string& path);
 

@@ -93,7 +93,7 @@ absl::StatusOr<OverTimeAnswer> ReportOverTime(const OverTimeRequest& request) {
       if (!status.ok()) return status;
     }
     // The same records again: threads get the same numbers.
-    reader = logformat::TraceReader::Open(request.trace);
+    reader = OpenTrace("report", request.trace);
     if (!reader.ok()) return reader.status();
   }
 

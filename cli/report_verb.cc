@@ -31,7 +31,7 @@ using rmap::ReportFormat;
 constexpr VerbText kText = {
     .name = "report",
     .summary = "who used what: processes, segments, books that balance",
-    .usage = "[options] [TRACE]",
+    .usage = "[options] [TRACE...]",
     .details =
         "Metrics are rules over the counts of each row: shipped ones "
         "(countrace\n"
@@ -155,7 +155,7 @@ int RunReport(const Arguments& arguments) {
   std::string process, segment, where_text;
   std::uint64_t every_ns = 0;
   MetricChoice choice;
-  parser.AddTrace(trace);
+  parser.AddReadTrace(trace);
   std::vector<std::string> tables = Names(kTables);
   tables.insert(tables.end(), {"time", "phase"});
   parser.AddChoice(

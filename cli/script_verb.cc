@@ -18,7 +18,7 @@ namespace {
 constexpr VerbText kText = {
     .name = "script",
     .summary = "print every record, in time order, one per line",
-    .usage = "[options] [TRACE]",
+    .usage = "[options] [TRACE...]",
     .details =
         "A line is [seconds on CLOCK_MONOTONIC] CPU or pid/tid, event, "
         "fields.\n"
@@ -90,7 +90,7 @@ int RunScript(const Arguments& arguments) {
   VerbParser parser(kText);
   std::string trace = kDefaultTrace;
   bool fail_on_loss = false, no_progress = false;
-  parser.AddTrace(trace);
+  parser.AddReadTrace(trace);
   parser.AddFailOnLoss(fail_on_loss);
   parser.AddNoProgress(no_progress);
   if (const auto status = parser.Parse(arguments)) return *status;

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_format.h"
 #include "cli/exit_status.h"
+#include "cli/foreign_trace.h"
 #include "cli/instant.h"
 #include "cli/open_trace.h"
 #include "cli/progress_bar.h"
@@ -22,7 +23,7 @@ namespace {
 constexpr VerbText kText = {
     .name = "state",
     .summary = "the machine at one instant: who runs where, inside what",
-    .usage = "[options] [TRACE]",
+    .usage = "[options] [TRACE...]",
     .details =
         "T of --at: 1.5s or 12ms since the beginning; 50%; begin or end;\n"
         "@SECONDS as `script` prints them; a bare number is nanoseconds on\n"
@@ -124,7 +125,7 @@ int RunState(const Arguments& arguments) {
   std::vector<std::string> of;
   std::uint64_t steps = 1, window_ns = 10'000'000;
   bool all = false, no_progress = false;
-  parser.AddTrace(trace);
+  parser.AddReadTrace(trace);
   parser.AddText("--at", "T", at,
                  "the instant; needed but with --next, --previous");
   parser.AddChoice("--next", "KIND", next, kKinds,
@@ -166,8 +167,10 @@ int RunState(const Arguments& arguments) {
     return ReportFailure(kText.name, reader.status());
   }
   ProgressBar progress("indexing " + trace, ShowProgress() && !no_progress);
+  const auto directory = TraceToRead(trace);
+  if (!directory.ok()) return ReportFailure(kText.name, directory.status());
   const auto index =
-      viewer::OpenOrBuildIndex(trace, ProgressBar::Callback, &progress);
+      viewer::OpenOrBuildIndex(*directory, ProgressBar::Callback, &progress);
   progress.Clear();
   if (!index.ok()) return ReportFailure(kText.name, index.status());
 

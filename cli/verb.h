@@ -35,6 +35,7 @@ int RunScript(const Arguments& arguments);
 int RunInfo(const Arguments& arguments);
 int RunVerify(const Arguments& arguments);
 int RunRecover(const Arguments& arguments);
+int RunImport(const Arguments& arguments);
 int RunList(const Arguments& arguments);
 int RunHooks(const Arguments& arguments);
 int RunDoctor(const Arguments& arguments);

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_format.h"
 #include "cli/exit_status.h"
+#include "cli/foreign_choice.h"
 #include "cli/quantity.h"
 #include "rmap/metrics/nearest_name.h"
 
@@ -84,7 +85,7 @@ class HelpText final : public CLI::FormatterBase {
     }
     out += "\noptions:\n";
     for (const CLI::Option* option : app->get_options()) {
-      if (!option->nonpositional()) continue;
+      if (!option->nonpositional() || option->get_group().empty()) continue;
       out += OptionLines(Spelling(*option), option->get_description());
     }
     if (*text_.details != '\0') out += absl::StrFormat("\n%s", text_.details);
@@ -200,6 +201,29 @@ void VerbParser::AddDuration(const char* name, std::uint64_t& duration_ns,
 
 void VerbParser::AddPositional(const char* name, std::string& value) {
   app_->add_option(name, value);
+}
+
+void VerbParser::AddReadTrace(std::string& trace) {
+  const auto store = [&trace](const std::vector<std::string>& traces) {
+    trace = traces.front();
+    foreign_choice().first_trace = trace;
+    foreign_choice().more_traces.assign(traces.begin() + 1, traces.end());
+  };
+  app_->add_option_function<std::vector<std::string>>("trace", store)
+      ->expected(1, -1);
+  AddForeign();
+}
+
+void VerbParser::AddForeign() {
+  ForeignChoice& choice = foreign_choice();
+  AddText("--map", "FILE", choice.mapping_file,
+          "of traces of others (LTTng, CTF): which events are segments, points "
+          "and counters");
+  AddTexts("--import-limit", "WHAT=N", choice.limits,
+           "of traces of others: memory=8G, cpu=10m, output=100G, files=4096 "
+           "or stall=5m, what reading them may take");
+  // For tests: our own traces as babeltrace2 shows them.
+  app_->add_flag("--via-babeltrace", choice.via_babeltrace)->group("");
 }
 
 void VerbParser::AddFormat(std::string& format,

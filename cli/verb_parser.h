@@ -70,6 +70,11 @@ class VerbParser final {
 
   // Options that several verbs share.
   void AddTrace(std::string& trace) { AddPositional("trace", trace); }
+  // Of verbs that read traces, whoever recorded them: the trace, others that
+  // are read as one with it, and AddForeign().
+  void AddReadTrace(std::string& trace);
+  // How traces of others are read: options that fill in foreign_choice().
+  void AddForeign();
   // The first of `formats` is the default.
   void AddFormat(std::string& format, const std::vector<std::string>& formats);
   void AddColor(std::string& color);

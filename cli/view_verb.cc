@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_format.h"
 #include "cli/exit_status.h"
+#include "cli/foreign_trace.h"
 #include "cli/open_trace.h"
 #include "cli/progress_bar.h"
 #include "cli/verb.h"
@@ -19,7 +20,7 @@ namespace {
 constexpr VerbText kText = {
     .name = "view",
     .summary = "show the timeline in a browser",
-    .usage = "[options] [TRACE]",
+    .usage = "[options] [TRACE...]",
     .details =
         "Serves the trace on the loopback address, to this machine only, and\n"
         "prints the address to open; Ctrl-C ends it. From another machine:\n"
@@ -46,16 +47,18 @@ int RunView(const Arguments& arguments) {
   std::string trace = kDefaultTrace;
   std::uint64_t port = 0;
   bool open_browser = false, no_progress = false;
-  parser.AddTrace(trace);
+  parser.AddReadTrace(trace);
   parser.AddNumber("--port", "PORT", port, 65535,
                    "port to listen on (default: any free one)");
   parser.AddFlag("--open", open_browser, "open the browser, too");
   parser.AddNoProgress(no_progress);
   if (const auto status = parser.Parse(arguments)) return *status;
 
+  const auto directory = TraceToRead(trace);
+  if (!directory.ok()) return ReportFailure(kText.name, directory.status());
   ProgressBar progress("indexing " + trace, ShowProgress() && !no_progress);
   viewer::ServeOptions options;
-  options.trace_path = trace;
+  options.trace_path = *directory;
   options.port = static_cast<std::uint16_t>(port);
   options.progress = ProgressBar::Callback;
   options.progress_context = &progress;

@@ -46,6 +46,9 @@ install(FILES ${PROJECT_SOURCE_DIR}/rmap/metrics/default_metrics.toml
   DESTINATION ${CMAKE_INSTALL_DATADIR}/countrace)
 
 install(TARGETS countrace RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+# Not for people: import_program.cc finds it.
+install(TARGETS countrace-import
+  RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/countrace)
 install(FILES ${PROJECT_SOURCE_DIR}/cli/completion/countrace.bash
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
   RENAME countrace)

@@ -455,6 +455,9 @@ absl::StatusOr<TraceDescription> ParseMetadata(std::string_view text,
   info.thread_event_configs =
       TakeTexts("thread_event_config", kMaxEvents, take);
   info.dump_rules = TakeTexts("dump_rule", COUNTRACE_MAX_DUMP_RULES, take);
+  if (take.Has("source")) info.source = take.String("source");
+  info.source_paths = TakeTexts("source_path", kMaxSourcePaths, take);
+  info.not_known = TakeTexts("not_known", kMaxNotKnown, take);
   if (take.Has("count")) {
     info.gating = ParseGating(take.String("count"));
     if (!info.gating) take.MarkBad("count");

@@ -254,6 +254,9 @@ void AppendEnv(const TraceDescription& description, std::string& text) {
   for (std::size_t i = 0; i < info.triggers.size(); ++i) {
     string(absl::StrFormat("trigger_%d", i), TriggerText(info.triggers[i]));
   }
+  if (!info.source.empty()) string("source", info.source);
+  strings("source_path", info.source_paths);
+  strings("not_known", info.not_known);
   if (info.gating) string("count", GatingText(*info.gating));
   strings("mark", info.marks);
   for (std::size_t i = 0; i < description.streams.size(); ++i) {

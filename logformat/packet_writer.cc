@@ -351,6 +351,49 @@ void PacketWriter::CountDiscarded(DiscardCause cause, std::uint64_t records) {
   impl_->Discard(cause, records);
 }
 
+bool PacketWriter::BeginPacket(std::uint64_t time_ns) {
+  Impl& w = *impl_;
+  if (w.fd < 0) return false;
+  w.ClosePacket();
+  w.last_time_ns = std::max(w.last_time_ns, time_ns);
+  const int error = w.Open(w.last_time_ns);
+  if (error != 0) w.failed_errno = error;
+  return error == 0;
+}
+
+void PacketWriter::EndPacket(std::uint64_t time_ns) {
+  Impl& w = *impl_;
+  if (w.open.data == nullptr) return;
+  w.last_time_ns = std::max(w.last_time_ns, time_ns);
+  w.last_record_ns = w.last_time_ns;
+  w.ClosePacket();
+}
+
+bool PacketWriter::Mark(std::uint64_t time_ns) {
+  Impl& w = *impl_;
+  if (w.fd < 0) return false;
+  w.ClosePacket();
+  w.last_time_ns = std::max(w.last_time_ns, time_ns);
+  int error = w.PlaceEarlyLosses();
+  if (error == 0) error = w.WriteEmptyPacket(w.last_time_ns);
+  if (error != 0) w.failed_errno = error;
+  return error == 0;
+}
+
+void PacketWriter::CountLostPackets(std::uint64_t packets,
+                                    std::uint64_t time_ns) {
+  Impl& w = *impl_;
+  if (packets == 0) return;
+  // The gap begins behind a packet, and no empty one is needed before it.
+  if (w.sequence + (w.open.data != nullptr ? 1 : 0) == 0) {
+    if (!Mark(time_ns)) return;
+  }
+  w.ClosePacket();
+  // Losses of the first packet need the second, before the gap.
+  if (w.sequence == 1) (void)w.PlaceEarlyLosses();
+  w.sequence += packets;
+}
+
 void PacketWriter::SetPacketIdentity(std::int32_t pid, std::int32_t tid,
                                      std::uint32_t mmcr,
                                      std::uint32_t present) {
@@ -390,6 +433,9 @@ std::array<std::uint64_t, kDiscardCauses> PacketWriter::unplaced_discarded()
 }
 int PacketWriter::last_errno() const { return impl_->failed_errno; }
 std::uint64_t PacketWriter::clock_errors() const { return impl_->clock_errors; }
+std::uint64_t PacketWriter::packets() const {
+  return impl_->sequence + (impl_->open.data != nullptr ? 1 : 0);
+}
 std::uint64_t PacketWriter::bytes() const {
   return impl_->file_end +
          (impl_->open.data != nullptr ? impl_->used_bytes : 0);

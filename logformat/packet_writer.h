@@ -56,6 +56,21 @@ class PacketWriter {
   // the open packet so that the place of the loss is kept.
   void CountDiscarded(DiscardCause cause, std::uint64_t records);
 
+  // Counts packets lost by somebody else at this point of the stream, of which
+  // nobody knows how many records they held: a gap in the sequence numbers.
+  // `time_ns` as of Append().
+  void CountLostPackets(std::uint64_t packets, std::uint64_t time_ns);
+
+  // Writes an empty packet at `time_ns`, which must not go back: losses that
+  // are counted next came after it. Returns false if the device is full.
+  bool Mark(std::uint64_t time_ns);
+
+  // Opens a packet that begins at `time_ns`, closes the open one at `time_ns`,
+  // which must not go back: for writers that know when a packet began and
+  // ended. Without them a packet begins and ends with its records.
+  bool BeginPacket(std::uint64_t time_ns);
+  void EndPacket(std::uint64_t time_ns);
+
   // Identity and event set of the packets that follow (kThread: stream reuse).
   void SetPacketIdentity(std::int32_t pid, std::int32_t tid, std::uint32_t mmcr,
                          std::uint32_t present);
@@ -76,6 +91,8 @@ class PacketWriter {
   int last_errno() const;
   std::uint64_t clock_errors() const;
   std::uint64_t bytes() const;
+  // Packets so far, lost ones included: the sequence number of the next one.
+  std::uint64_t packets() const;
 
  private:
   struct Impl;

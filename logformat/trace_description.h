@@ -23,6 +23,10 @@ struct FinishedStream {
   std::uint64_t packets = 0;  // the last packet's sequence number + 1
 };
 
+// TraceInfo::source_paths and ::not_known.
+inline constexpr std::size_t kMaxSourcePaths = 4096;
+inline constexpr std::size_t kMaxNotKnown = 1024;
+
 struct TraceDescription {
   TraceInfo info;
   std::vector<FinishedStream> streams;  // of a finished trace

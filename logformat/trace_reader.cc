@@ -17,13 +17,14 @@ namespace {
 class MappedTraceReader final : public TraceReader {
  public:
   static absl::StatusOr<std::unique_ptr<TraceReader>> Create(
-      const std::string& path) {
+      const std::string& path, const std::string& shown_as) {
     absl::StatusOr<TraceDirectory> directory = ListTraceDirectory(path);
     if (!directory.ok()) return directory.status();
     absl::StatusOr<TraceDescription> description = DescribeTrace(*directory);
     if (!description.ok()) return description.status();
+    if (!shown_as.empty()) description->info.path = shown_as;
     std::unique_ptr<MappedTraceReader> reader(
-        new MappedTraceReader(*std::move(description)));
+        new MappedTraceReader(*std::move(description), path));
     for (std::string& message :
          MissingStreams(*directory, reader->description_)) {
       reader->description_.messages.push_back(std::move(message));
@@ -127,8 +128,9 @@ class MappedTraceReader final : public TraceReader {
     std::vector<StreamCursor> cursors;
   };
 
-  explicit MappedTraceReader(TraceDescription description)
-      : description_(std::move(description)),
+  MappedTraceReader(TraceDescription description, const std::string& path)
+      : directory_(path),
+        description_(std::move(description)),
         classes_(EventClasses(description_.info)),
         cpu_table_(classes_, StreamClass::kCpu),
         thread_table_(classes_, StreamClass::kThread) {
@@ -137,7 +139,7 @@ class MappedTraceReader final : public TraceReader {
 
   absl::Status AddStream(const StreamFile& file) {
     absl::StatusOr<FileMapping> mapping =
-        FileMapping::Open(description_.info.path + "/" + file.name);
+        FileMapping::Open(directory_ + "/" + file.name);
     if (!mapping.ok()) return mapping.status();
     OpenStream stream;
     stream.mapping = *std::move(mapping);
@@ -167,6 +169,7 @@ class MappedTraceReader final : public TraceReader {
     return absl::OkStatus();
   }
 
+  std::string directory_;
   TraceDescription description_;
   std::vector<EventClass> classes_;
   RecordTable cpu_table_;
@@ -180,8 +183,8 @@ class MappedTraceReader final : public TraceReader {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<TraceReader>> TraceReader::Open(
-    const std::string& path) {
-  return MappedTraceReader::Create(path);
+    const std::string& path, const std::string& shown_as) {
+  return MappedTraceReader::Create(path, shown_as);
 }
 
 }  // namespace countrace::logformat

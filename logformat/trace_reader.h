@@ -95,6 +95,10 @@ struct TraceInfo {
   std::vector<std::string> dump_rules;
   // Why the snapshot was taken; of a recording all that fired.
   std::vector<TriggerFiring> triggers;
+  // Of a trace that was imported: what recorded it and what read it, the
+  // directories it was read from, and what they could not say. Else empty.
+  std::string source;
+  std::vector<std::string> source_paths, not_known;
   std::vector<HookInfo> hooks;         // ascending by id
   std::vector<ProcessName> processes;  // in the order in which they joined
   const HookInfo* FindHook(std::uint32_t hook_id) const;  // null if unknown
@@ -235,8 +239,10 @@ class TraceReader {
   // Returns: NOT_FOUND no such directory; INVALID_ARGUMENT not a countrace
   // trace (the message says what it is and how to read it); DATA_LOSS metadata
   // cannot be read; RESOURCE_EXHAUSTED descriptor or mapping limit.
+  // `shown_as`, if not empty, becomes TraceInfo::path: of a trace that stands
+  // for another one.
   static absl::StatusOr<std::unique_ptr<TraceReader>> Open(
-      const std::string& path);
+      const std::string& path, const std::string& shown_as = "");
   virtual ~TraceReader() = default;
 
   virtual const TraceInfo& info() const = 0;

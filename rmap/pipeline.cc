@@ -683,6 +683,8 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader,
   report.marks = registry_.gate().marks();
   report.command = info_.command;
   report.triggers = info_.triggers;
+  report.source = info_.source;
+  report.not_known = info_.not_known;
   report.hostname = info_.hostname;
   report.kernel_release = info_.kernel_release;
   report.begin_ns = info_.begin_ns;

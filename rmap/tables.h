@@ -269,6 +269,9 @@ struct Report {
   std::vector<std::string> marks;  // by which processes are marked
   std::string command, hostname, kernel_release;
   std::vector<logformat::TriggerFiring> triggers;  // why it was taken
+  // Of an imported trace: TraceInfo.
+  std::string source;
+  std::vector<std::string> not_known;
   std::uint64_t begin_ns = 0, end_ns = 0;
   std::uint32_t cpus = 0;
   std::uint64_t records = 0;

@@ -62,6 +62,11 @@ INSTALLED_PREFIX = "countrace/"
 INSTALLED_FOLDER = "hooks/include/"
 
 
+# Third-party include prefix -> the one folder of a module that may use it:
+# whoever links libbabeltrace2 can die of a trace.
+ONLY_IN = {("rmap", "babeltrace2/"): "rmap/foreign/"}
+
+
 def sources(root):
     """Relative paths of all C and C++ files of the modules."""
     found = []
@@ -113,6 +118,10 @@ def check(root):
             for prefix, allowed in THIRD_PARTY.items():
                 if spelled.startswith(prefix) and module not in allowed:
                     problems.append(where + f"{module}/ may not use {prefix}")
+            for (folder, prefix), only in ONLY_IN.items():
+                if (module == folder and spelled.startswith(prefix) and
+                        not relative.startswith(only)):
+                    problems.append(where + f"only {only} may use {prefix}")
             target = resolve(root, relative, spelled)
             if target is None:
                 first = spelled.split("/")[0]
@@ -224,6 +233,11 @@ class LayeringSelfTest(unittest.TestCase):
     def test_third_party_library_in_the_wrong_module_is_found(self):
         self.assertEqual(1, len(self.problems_of({
             "rmap/a.cc": "#include <CLI/CLI.hpp>\n"})))
+
+    def test_babeltrace_outside_its_folder_is_found(self):
+        include = "#include <babeltrace2/babeltrace.h>\n"
+        self.assertEqual(1, len(self.problems_of({"rmap/a.cc": include})))
+        self.assertEqual([], self.problems_of({"rmap/foreign/a.cc": include}))
 
     def test_banned_name_is_found(self):
         self.assertEqual(1, len(self.problems_of({"rmap/util.cc": ""})))

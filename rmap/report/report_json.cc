@@ -62,25 +62,30 @@ Json Rows(const std::vector<Column<Row>>& columns,
 }
 
 Json TraceObject(const Report& report) {
-  return {{"path", report.path},
-          {"scope", report.scope},
-          {"count", report.count},
-          {"marks", report.marks},
-          {"command", report.command},
-          {"hostname", report.hostname},
-          {"kernel_release", report.kernel_release},
-          {"begin_ns", report.begin_ns},
-          {"end_ns", report.end_ns},
-          {"cpus", report.cpus},
-          {"events", report.events},
-          {"records", report.records},
-          {"finished", report.finished},
-          {"interrupted", report.interrupted},
-          {"late_sub_buffers", report.late_sub_buffers},
-          {"own_bpf_ns", report.own_cost.bpf_sampled_ns == 0
-                             ? Json()
-                             : Json(report.own_cost.bpf_ns)},
-          {"own_bpf_sampled_ns", report.own_cost.bpf_sampled_ns}};
+  Json trace = {{"path", report.path},
+                {"scope", report.scope},
+                {"count", report.count},
+                {"marks", report.marks},
+                {"command", report.command},
+                {"hostname", report.hostname},
+                {"kernel_release", report.kernel_release},
+                {"begin_ns", report.begin_ns},
+                {"end_ns", report.end_ns},
+                {"cpus", report.cpus},
+                {"events", report.events},
+                {"records", report.records},
+                {"finished", report.finished},
+                {"interrupted", report.interrupted},
+                {"late_sub_buffers", report.late_sub_buffers},
+                {"own_bpf_ns", report.own_cost.bpf_sampled_ns == 0
+                                   ? Json()
+                                   : Json(report.own_cost.bpf_ns)},
+                {"own_bpf_sampled_ns", report.own_cost.bpf_sampled_ns}};
+  if (!report.source.empty()) {
+    trace["source"] = report.source;
+    trace["not_known"] = report.not_known;
+  }
+  return trace;
 }
 
 template <typename Value>

@@ -191,6 +191,9 @@ class TextReport {
     if (!report_.command.empty()) {
       out_ += "command: " + EscapeName(report_.command) + "\n";
     }
+    if (!report_.source.empty()) {
+      out_ += "recorded by " + EscapeName(report_.source) + "\n";
+    }
     for (const logformat::TriggerFiring& trigger : report_.triggers) {
       const std::uint64_t since_ns =
           trigger.time_ns - std::min(trigger.time_ns, report_.begin_ns);
@@ -613,6 +616,9 @@ class TextReport {
   void LossLines() {
     const Loss& loss = report_.loss;
     out_ += "\n";
+    for (const std::string& what : report_.not_known) {
+      out_ += "not known: " + EscapeName(what) + "\n";
+    }
     for (const std::string& message : loss.messages) {
       out_ += "note: " + EscapeName(message) + "\n";
     }

@@ -22,7 +22,7 @@ import urllib.request
 
 GOLDEN = pathlib.Path(__file__).parent / "golden"
 VERBS = ["record", "report", "diff", "state", "view", "script", "info", "verify",
-         "recover", "hooks", "snapshot",
+         "recover", "import", "hooks", "snapshot",
          "list", "doctor", "help", "version"]
 READING_VERBS = ["report", "state", "script", "view", "info", "verify", "recover"]
 # What a verb needs beside the trace.
@@ -114,7 +114,7 @@ class WrongUsage(InFolder):
             (["report", "--rows", "many"], "many"),
             (["report", "--every", "5ms"], "--every", "--by time"),
             (["report", "--by", "time", "--every", "soon"], "soon", "10s"),
-            (["report", "a.ctf", "b.ctf"], "b.ctf"),
+            (["verify", "a.ctf", "b.ctf"], "b.ctf"),
             (["report", "--color", "pink"], "pink", "never"),
             (["info", "--format", "csv"], "csv"),
             (["view", "--port", "70000"], "70000"),

@@ -1,0 +1,83 @@
+// babeltrace2 messages to the records of a countrace trace: finds out whose
+// events they are and hands them on.
+//
+// In: messages, merged by time. Out: records to TraceOutput, and what the trace
+// says about itself. Thread: one.
+#ifndef COUNTRACE_RMAP_FOREIGN_CONVERSION_H_
+#define COUNTRACE_RMAP_FOREIGN_CONVERSION_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "rmap/foreign/event_plan.h"
+#include "rmap/foreign/kernel_events.h"
+#include "rmap/foreign/mapping_file.h"
+#include "rmap/foreign/message_graph.h"
+#include "rmap/foreign/own_events.h"
+#include "rmap/foreign/source_stream.h"
+#include "rmap/foreign/trace_output.h"
+#include "rmap/foreign/user_events.h"
+
+namespace countrace::rmap::foreign {
+
+class Conversion final : public MessageReceiver {
+ public:
+  // Told how many bytes of packets were read, and up to which time, every now
+  // and then.
+  using Progress =
+      std::function<void(std::uint64_t bytes, std::uint64_t time_ns)>;
+
+  Conversion(TraceOutput& output, const Mapping& mapping, Progress progress);
+
+  absl::Status OnStreams(const std::vector<const bt_stream*>& streams) override;
+  absl::Status OnMessage(const bt_message& message, std::int64_t time_ns,
+                         std::size_t input) override;
+  // Completes the records and the description; the output is not finished.
+  absl::Status Finish();
+
+ private:
+  void DescribeTrace(const bt_trace& trace, SourceStream& stream);
+  void DescribeClock(const std::vector<const bt_stream*>& streams);
+  void DescribeCounters();
+  absl::Status CheckMapping() const;
+  EventPlan& PlanOf(const bt_event_class& event_class, bool kernel);
+  void ClassifyUser(const bt_event_class& event_class, EventPlan& plan);
+  void OnPacketBegin(const bt_packet& packet, SourceStream& stream,
+                     std::uint64_t time_ns);
+  void OnPacketEnd(const bt_packet& packet, SourceStream& stream,
+                   std::uint64_t time_ns);
+  void OnLoss(const bt_message& message, SourceStream& stream,
+              std::uint64_t time_ns);
+  std::uint64_t TimeOf(std::int64_t time_ns) const {
+    return time_ns <= offset_ns_
+               ? 0
+               : static_cast<std::uint64_t>(time_ns - offset_ns_);
+  }
+
+  TraceOutput& output_;
+  const Mapping& mapping_;
+  Progress progress_;
+  UserEvents user_;
+  KernelEvents kernel_;
+  std::unique_ptr<OwnEvents> own_;
+  std::vector<SourceStream> streams_;
+  absl::flat_hash_map<const bt_event_class*, std::unique_ptr<EventPlan>> plans_;
+  const bt_event_class* last_class_ = nullptr;
+  EventPlan* last_plan_ = nullptr;
+  std::vector<std::string> user_counters_;  // fields, in dump order
+  std::int64_t offset_ns_ = 0;
+  std::uint64_t messages_ = 0, bytes_ = 0;
+  std::uint64_t first_ns_ = ~std::uint64_t{0};
+  std::set<std::int32_t> cpus_;
+  std::set<std::string> tracers_;
+};
+
+}  // namespace countrace::rmap::foreign
+
+#endif  // COUNTRACE_RMAP_FOREIGN_CONVERSION_H_

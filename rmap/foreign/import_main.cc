@@ -1,0 +1,125 @@
+// countrace-import: converts foreign CTF traces, in a process that may die.
+//
+// Started by import_process.cc, which limits it. stdout: lines `progress BYTES
+// TIME_NS`, `error CODE TEXT`, `done`. Not for people.
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "rmap/foreign/conversion.h"
+#include "rmap/foreign/mapping_file.h"
+#include "rmap/foreign/message_graph.h"
+#include "rmap/foreign/trace_output.h"
+
+namespace {
+
+using countrace::rmap::foreign::Conversion;
+using countrace::rmap::foreign::Mapping;
+using countrace::rmap::foreign::TraceOutput;
+using countrace::rmap::foreign::TraceOutputOptions;
+
+struct Arguments {
+  std::string output, mapping_file;
+  std::uint64_t max_output = ~std::uint64_t{0};
+  std::vector<std::string> sources, directories;
+};
+
+bool Parse(int argc, char** argv, Arguments& arguments) {
+  int i = 1;
+  for (; i + 1 < argc && std::string_view(argv[i]) != "--"; i += 2) {
+    const std::string_view name = argv[i];
+    if (name == "--output") {
+      arguments.output = argv[i + 1];
+    } else if (name == "--map") {
+      arguments.mapping_file = argv[i + 1];
+    } else if (name == "--max-output") {
+      arguments.max_output = std::strtoull(argv[i + 1], nullptr, 10);
+    } else if (name == "--source") {
+      arguments.sources.emplace_back(argv[i + 1]);
+    } else {
+      return false;
+    }
+  }
+  for (++i; i < argc; ++i) arguments.directories.emplace_back(argv[i]);
+  return !arguments.output.empty() && !arguments.directories.empty();
+}
+
+void SayLine(const std::string& line) {
+  // Nobody listens: nobody wants the trace.
+  if (std::fputs(line.c_str(), stdout) < 0 || std::fflush(stdout) != 0) {
+    _exit(1);
+  }
+}
+
+absl::Status Import(const Arguments& arguments) {
+  Mapping mapping;
+  if (!arguments.mapping_file.empty()) {
+    auto read =
+        countrace::rmap::foreign::ReadMappingFile(arguments.mapping_file);
+    if (!read.ok()) return read.status();
+    mapping = *std::move(read);
+  }
+  TraceOutputOptions options;
+  options.directory = arguments.output;
+  options.max_bytes = arguments.max_output;
+  if (getrandom(options.uuid.data(), options.uuid.size(), 0) !=
+      static_cast<ssize_t>(options.uuid.size())) {
+    return absl::InternalError("Cannot get random bytes");
+  }
+  TraceOutput output(options);
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point next{};
+  Conversion conversion(
+      output, mapping, [&next](std::uint64_t bytes, std::uint64_t time_ns) {
+        const auto now = Clock::now();
+        if (now < next) return;
+        next = now + std::chrono::milliseconds(50);
+        SayLine(absl::StrFormat("progress %d %d\n", bytes, time_ns));
+      });
+  absl::Status status =
+      countrace::rmap::foreign::ReadMessages(arguments.directories, conversion);
+  if (status.ok()) status = conversion.Finish();
+  if (!status.ok()) return status;
+  if (!output.description().info.source.empty()) {
+    output.description().info.source_paths = arguments.sources;
+  }
+  return output.Finish();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Arguments arguments;
+  if (!Parse(argc, argv, arguments)) {
+    std::fputs("countrace-import: used by countrace only\n", stderr);
+    return 2;
+  }
+  absl::Status status;
+  try {
+    status = Import(arguments);
+  } catch (const std::bad_alloc&) {
+    std::fputs("bad_alloc\n", stderr);
+    return 1;
+  }
+  if (!status.ok()) {
+    std::string text(status.message());
+    for (char& c : text) {
+      if (c == '\n') c = '\1';
+    }
+    SayLine(absl::StrFormat("error %d %s\n", static_cast<int>(status.code()),
+                            text));
+    return 1;
+  }
+  SayLine("done\n");
+  // The library's tables need no tidying.
+  _exit(0);
+}

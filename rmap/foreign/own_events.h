@@ -1,0 +1,62 @@
+// A countrace trace as libbabeltrace2 shows it, back to its records: packet by
+// packet, with the same files, so that a report of the result is the report of
+// the trace.
+//
+// In: messages in time order. Out: records to TraceOutput. Thread: one.
+#ifndef COUNTRACE_RMAP_FOREIGN_OWN_EVENTS_H_
+#define COUNTRACE_RMAP_FOREIGN_OWN_EVENTS_H_
+
+#include <babeltrace2/babeltrace.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "logformat/event_schema.h"
+#include "rmap/foreign/trace_output.h"
+
+namespace countrace::rmap::foreign {
+
+// Whether countrace wrote the trace.
+bool IsOwnTrace(const bt_trace& trace);
+
+class OwnEvents {
+ public:
+  explicit OwnEvents(TraceOutput& output) : output_(output) {}
+
+  // Takes the trace's description from its environment.
+  absl::Status Begin(const bt_trace& trace,
+                     const std::vector<const bt_stream*>& streams);
+  absl::Status OnMessage(const bt_message& message, std::uint64_t time_ns,
+                         std::size_t input);
+
+ private:
+  struct Stream {
+    OutputStream* output = nullptr;
+    std::uint64_t sequence = 0;  // of the next packet
+    std::array<std::uint64_t, logformat::kDiscardCauses> discarded{};
+    std::array<std::uint64_t, logformat::kDiscardCauses> next_discarded{};
+  };
+
+  void OnPacketBegin(const bt_packet& packet, Stream& stream,
+                     std::uint64_t time_ns);
+  absl::Status OnEvent(const bt_event& event, Stream& stream,
+                       std::uint64_t time_ns);
+  absl::Status Encode(const std::vector<logformat::EventField>& schema,
+                      const bt_field* structure, const bt_event& event);
+
+  TraceOutput& output_;
+  std::vector<logformat::EventClass> classes_;
+  absl::flat_hash_map<std::uint32_t, const logformat::EventClass*> by_id_;
+  std::vector<Stream> streams_;
+  std::string body_;
+  std::uint32_t mmcr_ = 0;  // of the dump at hand
+};
+
+}  // namespace countrace::rmap::foreign
+
+#endif  // COUNTRACE_RMAP_FOREIGN_OWN_EVENTS_H_

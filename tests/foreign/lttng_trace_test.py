@@ -1,0 +1,263 @@
+#!/usr/bin/env python3
+"""Traces of a real LTTng session, read by every verb.
+
+Usage: lttng_trace_test.py COUNTRACE UST_WORKLOAD RUNTIME_LIBRARY
+"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from lttng_session import LttngSession
+
+COUNTRACE, WORKLOAD, RUNTIME = (
+    pathlib.Path(word).resolve() for word in sys.argv[1:4])
+
+MAPPING = '''
+[segment."shop:serve"]
+begin = "shop:serve_begin"
+end = "shop:serve_end"
+key = ["order"]
+
+[segment."shop:weigh"]
+begin = "shop:weigh_begin"
+end = "shop:weigh_end"
+
+[segment."shop:order"]
+begin = "shop:order_taken"
+end = "shop:order_delivered"
+key = ["id"]
+across_threads = true
+'''
+ORDERS, THREADS = 60, 3
+WEIGHS = THREADS * ORDERS // 3 * (0 + 1 + 2)
+
+
+class LttngTrace(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        why = LttngSession.missing()
+        if why:
+            raise unittest.SkipTest('SKIPPED: ' + why)
+        cls.work = pathlib.Path(tempfile.mkdtemp(prefix='countrace-lttng-'))
+        cls.addClassCleanup(shutil.rmtree, cls.work, ignore_errors=True)
+        cls.work.chmod(0o711)
+        # The session's user may not see the build tree.
+        for file in (COUNTRACE, WORKLOAD, RUNTIME):
+            shutil.copy(file, cls.work / file.name)
+            (cls.work / file.name).chmod(0o755)
+        (cls.work / 'shop.toml').write_text(MAPPING)
+        cls.own = cls.work / 'own'
+        cls.own.mkdir()
+        with LttngSession(cls.work) as lttng:
+            if lttng.uid is not None:
+                os.chown(cls.own, lttng.uid, lttng.uid)
+            workload = [cls.work / WORKLOAD.name, str(ORDERS), str(THREADS)]
+            cls.trace = lttng.record(workload, events=['shop:*'])
+            # Recorded by both at once.
+            cls.both = lttng.record(
+                [cls.work / COUNTRACE.name, 'record', '-q', '-o',
+                 cls.own / 'both.ctf', '--', *workload], events=['shop:*'],
+                environment={'COUNTRACE_RUNTIME': str(cls.work / RUNTIME.name)})
+            cls.no_context = lttng.record(workload, events=['shop:*'],
+                                          contexts=())
+            cls.counted = lttng.record(
+                workload, events=['shop:*'],
+                contexts=('vpid', 'vtid', 'perf:thread:page-fault'))
+        cls.map = ['--map', cls.work / 'shop.toml']
+
+    def countrace(self, *words, check=True, **options):
+        done = subprocess.run([COUNTRACE, *map(str, words)], text=True,
+                              capture_output=True, timeout=120, **options)
+        if check and done.returncode != 0:
+            raise AssertionError(f'{words}: {done.returncode}\n{done.stdout}\n'
+                                 f'{done.stderr}')
+        return done
+
+    def report(self, *words):
+        return json.loads(self.countrace('report', '--format', 'json',
+                                         *words).stdout)
+
+    def segments(self, report):
+        return {row['segment']: row for row in report['segments']}
+
+    def test_script_shows_each_event_at_its_time(self):
+        shown = self.countrace('script', self.trace).stdout.splitlines()
+        expected = subprocess.run(
+            ['babeltrace2', '--clock-seconds', self.trace], text=True,
+            capture_output=True, check=True, timeout=60).stdout.splitlines()
+        self.assertEqual(len(expected), len(shown))
+        offset = None
+        for theirs, ours in zip(expected, shown):
+            seconds, nanoseconds, name = re.match(
+                r'\[(\d+)\.(\d+)\] \(\S+\) \S+ (\S+):', theirs).groups()
+            vpid, vtid = re.search(r'vpid = (\d+), vtid = (\d+)',
+                                   theirs).groups()
+            time_ns = int(seconds) * 10**9 + int(nanoseconds)
+            match = re.match(r'\[(\d+)\.(\d+)\] (\d+)/(\d+) (\S+?):(?: |$)',
+                             ours)
+            self.assertIsNotNone(match, ours)
+            own_ns = int(match[1]) * 10**9 + int(match[2])
+            offset = offset if offset is not None else time_ns - own_ns
+            self.assertEqual(offset, time_ns - own_ns, (theirs, ours))
+            self.assertEqual((vpid, vtid, name), match.groups()[2:])
+
+    def test_every_kind_of_field_has_its_type(self):
+        shown = self.countrace('script', self.trace).stdout
+        lines = [line for line in shown.splitlines() if ':everything:' in line]
+        self.assertEqual(ORDERS * THREADS, len(lines))
+        self.assertIn('{ arg0 = 3, arg1 = 0xABC, arg2 = 1.5, arg3 = "OTHER", '
+                      'arg4 = "[]", arg5 = "pair = [1, -2], tag = '
+                      '\\"abcdefg\\", note = \\"a \\"note\\"\\"" }', shown)
+        self.assertIn('arg3 = "CARD"', shown)
+        self.assertIn('arg4 = "[1, -2, 3]"', shown)
+        hooks = self.countrace('list', 'hooks', self.trace).stdout
+        self.assertRegex(hooks, r'shop:everything +\d+ +point +ipdsss +arg0 = '
+                         r'number, arg1 = flags, arg2 = price, arg3 = how, '
+                         r'arg4 = list, arg5 = \(all others\)')
+
+    def test_mapped_pairs_are_segments_of_one_tree(self):
+        report = self.report('--by', 'path', *self.map, self.trace)
+        paths = {' > '.join(row['path']): row for row in report['segment_paths']}
+        self.assertEqual(ORDERS * THREADS, paths['shop:serve']['calls'])
+        self.assertEqual(WEIGHS, paths['shop:serve > shop:weigh']['calls'])
+        for row in paths.values():
+            self.assertEqual(0, row.get('end_inferred', 0), row)
+
+    def test_requests_that_cross_threads_have_their_durations(self):
+        report = self.report(*self.map, self.trace)
+        order = self.segments(report)['shop:order']
+        self.assertEqual(THREADS, order['calls'])
+        shown = self.countrace('script', self.trace).stdout.splitlines()
+        def times(event):
+            found = {}
+            for line in shown:
+                match = re.match(r'\[(\d+)\.(\d+)\] \S+ shop:' + event +
+                                 r': { arg0 = (\d+) }', line)
+                if match:
+                    found[match[3]] = int(match[1]) * 10**9 + int(match[2])
+            return found
+        begins, ends = times('order_taken'), times('order_delivered')
+        durations = [ends[key] - begins[key] for key in begins]
+        self.assertEqual(sum(durations), order['wall_ns']['incl'])
+        self.assertEqual(min(durations), order['wall_ns']['min'])
+        self.assertEqual(max(durations), order['wall_ns']['max'])
+        self.assertTrue(any('shop:order' in what for what in
+                            report['trace']['not_known']))
+
+    def test_both_recorders_tell_the_same_calls(self):
+        theirs = self.segments(self.report(*self.map, self.both))
+        ours = self.segments(self.report(self.own / 'both.ctf'))
+        for name in ('shop:serve', 'shop:weigh'):
+            self.assertEqual(ours[name]['calls'], theirs[name]['calls'])
+        # Every call of ours has the other's inside it, within the cost of an
+        # event: the same begins and ends on the same clock.
+        def calls(words):
+            begins, found = {}, []
+            for line in self.countrace('script', *words).stdout.splitlines():
+                match = re.match(
+                    r'\[(\d+)\.(\d+)\] \d+/(\d+) shop:weigh__(enter|exit)',
+                    line)
+                if not match:
+                    continue
+                at = int(match[1]) * 10**9 + int(match[2])
+                if match[4] == 'enter':
+                    begins[match[3]] = at
+                else:
+                    found.append((begins[match[3]], at))
+            return sorted(found)
+        own = calls([self.own / 'both.ctf'])
+        other = calls([*self.map, self.both])
+        self.assertEqual(len(own), len(other))
+        outside = sum(not (a[0] <= b[0] and b[1] <= a[1])
+                      for a, b in zip(own, other))
+        # Both clocks are CLOCK_MONOTONIC; ours is computed from the raw counter
+        # and may differ by some ns.
+        late = max(max(a[0] - b[0], b[1] - a[1]) for a, b in zip(own, other))
+        self.assertLess(late, 1000, f'{outside} of {len(own)} calls outside')
+
+    def test_what_is_not_known_is_said(self):
+        info = json.loads(self.countrace('info', '--format', 'json',
+                                         self.no_context).stdout)
+        self.assertIn('lttng-ust 2.13', info['source'])
+        self.assertTrue(any('vtid' in what for what in info['not_known']))
+        report = self.report(*self.map, self.no_context)
+        self.assertNotIn('shop:serve', self.segments(report))
+        text = self.countrace('report', self.no_context).stdout
+        self.assertIn('not known: which thread events are of', text)
+
+    def test_thread_counters_of_contexts_are_counts_of_segments(self):
+        report = self.report(*self.map, self.counted)
+        self.assertEqual(['page-faults'], report['trace']['events'])
+        serve = self.segments(report)['shop:serve']['counts']['page-faults']
+        self.assertEqual('exact', serve['quality'])
+        # Each order touches three new pages, between the counters' values.
+        self.assertGreaterEqual(serve['incl'], 3 * ORDERS * THREADS)
+        self.assertLessEqual(serve['incl'], 4 * ORDERS * THREADS)
+
+    def test_all_verbs_take_it(self):
+        # All orders were taken before the first was delivered.
+        state = self.countrace('state', *self.map, '--at', '0', '--next',
+                               'segment', '--of', 'shop:weigh', self.trace)
+        self.assertRegex(state.stdout, r'shop:serve[^\n]*\n?.*shop:weigh')
+        self.countrace('report', '--by', 'time', *self.map, self.trace)
+        changes = self.countrace('diff', '--all', *self.map,
+                                 self.trace, self.both)
+        self.assertIn('shop:serve', changes.stdout)
+        self.countrace('list', 'hooks', self.trace)
+        kept = self.work / 'kept.ctf'
+        self.countrace('import', *self.map, '-o', kept, self.trace)
+        self.assertIn('sound', self.countrace('verify', kept).stdout)
+        again = self.report(kept)
+        once = self.report(*self.map, self.trace)
+        again['trace'].pop('path'), once['trace'].pop('path')
+        self.assertEqual(once, again)
+        subprocess.run(['babeltrace2', kept], check=True, timeout=60,
+                       stdout=subprocess.DEVNULL)
+
+    def test_nothing_is_left_behind(self):
+        place = self.work / 'tmp'
+        place.mkdir()
+        environment = dict(os.environ, TMPDIR=str(place))
+        self.countrace('report', self.trace, env=environment)
+        self.assertEqual([], list(place.iterdir()))
+        # Nor by one that is killed while it has the conversion.
+        view = subprocess.Popen([COUNTRACE, 'view', str(self.trace)],
+                                env=environment, text=True,
+                                stdout=subprocess.PIPE,
+                                stderr=subprocess.DEVNULL)
+        self.assertTrue(view.stdout.readline().startswith('http'))
+        self.assertEqual(1, len(list(place.iterdir())))
+        view.kill()
+        view.wait(20)
+        view.stdout.close()
+        deadline = time.monotonic() + 20
+        while list(place.iterdir()) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        self.assertEqual([], list(place.iterdir()))
+
+    def test_an_error_of_the_mapping_file_has_its_place(self):
+        wrong = self.work / 'wrong.toml'
+        wrong.write_text('[segment."shop:serve"]\nbegin = "shop:serve_begin"\n'
+                         'end = "shop:serve_end"\nkee = ["order"]\n')
+        failed = self.countrace('report', '--map', wrong, self.trace,
+                                check=False)
+        self.assertEqual(1, failed.returncode)
+        self.assertIn('wrong.toml:4:1: unknown key `kee`; did you mean `key`?',
+                      failed.stderr)
+        wrong.write_text('[segment."shop:serve"]\nbegin = "shop:serve_begin"\n'
+                         'end = "shop:serve_end"\nkey = ["oder"]\n')
+        failed = self.countrace('report', '--map', wrong, self.trace,
+                                check=False)
+        self.assertIn('wrong.toml:1:10: event `shop:serve_end` has no field '
+                      '`oder`', failed.stderr)
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1], verbosity=2)
