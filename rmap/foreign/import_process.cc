@@ -96,7 +96,7 @@ struct Talk {
   std::uint64_t done_bytes = 0, time_ns = 0;
   std::optional<absl::Status> error;
   bool done = false;
-  std::string errors;  // stderr, its end
+  std::string first_errors, errors;  // stderr: its beginning, its end
 
   // Returns true if it got further.
   bool TakeLine() {
@@ -130,6 +130,16 @@ struct Talk {
 std::string LastLine(std::string text) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text.substr(text.rfind('\n') + 1).substr(0, 300);
+}
+
+// What the library logged first: "DATE TIME PID TID E TAG FUNCTION@FILE:LINE
+// [COMPONENT] TEXT". It is nearest to the place, by line or offset.
+std::string FirstLog(const std::string& errors) {
+  const std::string line = errors.substr(0, errors.find('\n'));
+  const std::size_t level = line.find(" E ");
+  const std::size_t text = line.find("] ", level);
+  if (level == line.npos || text == line.npos) return "";
+  return line.substr(text + 2, 400);
 }
 
 std::string Sources(const ImportRequest& request) {
@@ -286,7 +296,11 @@ absl::Status ImportTrace(const ImportRequest& request) {
     const int ready = poll(watched, 2, 1000);
     if (ready < 0 && errno != EINTR) break;
     if (watched[1].revents != 0) {
-      errors_open = Drain(error_pipe.read_end, talk.errors);
+      std::string text;
+      errors_open = Drain(error_pipe.read_end, text);
+      talk.errors += text;
+      talk.first_errors +=
+          text.substr(0, kMaxErrorText - talk.first_errors.size());
       if (talk.errors.size() > kMaxErrorText) {
         talk.errors.erase(0, talk.errors.size() - kMaxErrorText);
       }
@@ -321,7 +335,13 @@ absl::Status ImportTrace(const ImportRequest& request) {
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   if (!stopped.ok()) return stopped;
-  if (talk.error) return *talk.error;
+  if (talk.error) {
+    const std::string log = FirstLog(talk.first_errors);
+    if (log.empty()) return *talk.error;
+    return absl::Status(
+        talk.error->code(),
+        absl::StrFormat("%s (%s)", talk.error->message(), log));
+  }
   if (talk.done && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
     return absl::OkStatus();
   }

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <utility>
 
-#include "absl/status/statusor.h"
 #include "absl/strings/str_format.h"
 #include "logformat/stream_merge.h"
 
@@ -26,11 +25,15 @@ std::string TakeError() {
   if (error == nullptr) return "libbabeltrace2 gives no reason";
   std::string text;
   const std::uint64_t causes = bt_error_get_cause_count(error);
-  // The first causes are the deepest; the rest says who called whom.
-  for (std::uint64_t i = 0; i < std::min<std::uint64_t>(causes, 2); ++i) {
-    const bt_error_cause* cause = bt_error_borrow_cause_by_index(error, i);
-    text +=
-        (i == 0 ? "" : "; ") + std::string(bt_error_cause_get_message(cause));
+  // The first cause is the deepest. What the library adds of its own are
+  // addresses of its objects.
+  for (std::uint64_t i = 0; i < causes; ++i) {
+    const std::string_view message =
+        bt_error_cause_get_message(bt_error_borrow_cause_by_index(error, i));
+    if (text.empty() || message.find("-addr=") == message.npos) {
+      text = message;
+      if (message.find("-addr=") == message.npos) break;
+    }
   }
   bt_error_release(error);
   if (text.size() > 1000) text = text.substr(0, 1000) + "...";
@@ -140,7 +143,7 @@ class Reading {
 
  private:
   absl::Status AddSources(const std::vector<std::string>& directories);
-  absl::StatusOr<std::string> GroupOf(const std::string& directory);
+  std::string GroupOf(const std::string& directory);
   absl::Status AddSink();
   absl::Status Prime();
   absl::Status CheckClocks();
@@ -173,7 +176,7 @@ class Reading {
   absl::Status status_;  // of ours, while the graph runs
 };
 
-absl::StatusOr<std::string> Reading::GroupOf(const std::string& directory) {
+std::string Reading::GroupOf(const std::string& directory) {
   bt_value* params = bt_value_map_create();
   bt_value_map_insert_string_entry(params, "type", "directory");
   bt_value_map_insert_string_entry(params, "input", directory.c_str());
@@ -185,7 +188,9 @@ absl::StatusOr<std::string> Reading::GroupOf(const std::string& directory) {
   bt_query_executor_put_ref(query);
   bt_value_put_ref(params);
   if (status != BT_QUERY_EXECUTOR_QUERY_STATUS_OK) {
-    return LibraryError(absl::StrFormat("Cannot read %s", directory));
+    // Opening it says better why.
+    bt_current_thread_clear_error();
+    return "";
   }
   std::string group;
   if (bt_value_get_type(result) == BT_VALUE_TYPE_MAP) {
@@ -204,10 +209,9 @@ absl::Status Reading::AddSources(const std::vector<std::string>& directories) {
   std::map<std::string, std::vector<std::string>> groups;
   std::vector<std::string> order;
   for (const std::string& directory : directories) {
-    auto group = GroupOf(directory);
-    if (!group.ok()) return group.status();
+    const std::string group = GroupOf(directory);
     // A trace without a uuid stands for itself.
-    const std::string key = group->empty() ? directory : *group;
+    const std::string key = group.empty() ? directory : group;
     if (!groups.contains(key)) order.push_back(key);
     groups[key].push_back(directory);
   }
@@ -221,7 +225,7 @@ absl::Status Reading::AddSources(const std::vector<std::string>& directories) {
     const bt_component_source* source = nullptr;
     const auto status = bt_graph_add_source_component(
         graph_, source_class_, absl::StrFormat("trace-%d", i).c_str(), params,
-        BT_LOGGING_LEVEL_NONE, &source);
+        BT_LOGGING_LEVEL_ERROR, &source);
     bt_value_put_ref(params);
     if (status != BT_GRAPH_ADD_COMPONENT_STATUS_OK) {
       return LibraryError(
