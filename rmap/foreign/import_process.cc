@@ -156,8 +156,10 @@ absl::Status OfDeath(const ImportRequest& request, const ImportLimits& limits,
   const std::string last = LastLine(talk.errors);
   const std::string said = last.empty() ? "" : " (" + last + ")";
   if (WIFEXITED(status) && WEXITSTATUS(status) == 127) {
-    return absl::InternalError(what + ": the import program did not start" +
-                               said);
+    return absl::InternalError(absl::StrFormat(
+        "%s: the import program did not start with %d bytes of memory "
+        "(--import-limit memory=)%s",
+        what, limits.memory_bytes, said));
   }
   const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   if (signal == SIGXCPU || signal == SIGKILL) {
@@ -338,9 +340,8 @@ absl::Status ImportTrace(const ImportRequest& request) {
   if (talk.error) {
     const std::string log = FirstLog(talk.first_errors);
     if (log.empty()) return *talk.error;
-    return absl::Status(
-        talk.error->code(),
-        absl::StrFormat("%s (%s)", talk.error->message(), log));
+    return absl::Status(talk.error->code(),
+                        absl::StrFormat("%s (%s)", talk.error->message(), log));
   }
   if (talk.done && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
     return absl::OkStatus();

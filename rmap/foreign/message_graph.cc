@@ -106,6 +106,31 @@ const bt_clock_snapshot* SnapshotOf(const bt_message& message) {
   return nullptr;
 }
 
+// Exactly; the library computes in doubles where a clock does not tick in ns.
+// False: beyond 2^63.
+bool NsFromOrigin(const bt_clock_snapshot& snapshot, std::int64_t& time_ns) {
+  const bt_clock_class& clock =
+      *bt_clock_snapshot_borrow_clock_class_const(&snapshot);
+  const std::uint64_t frequency = bt_clock_class_get_frequency(&clock);
+  constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+  if (frequency == kNsPerSecond || frequency == 0) {
+    const bool ok = bt_clock_snapshot_get_ns_from_origin(&snapshot, &time_ns) ==
+                    BT_CLOCK_SNAPSHOT_GET_NS_FROM_ORIGIN_STATUS_OK;
+    if (!ok) bt_current_thread_clear_error();
+    return ok;
+  }
+  std::int64_t seconds = 0;
+  std::uint64_t cycles = 0;
+  bt_clock_class_get_offset(&clock, &seconds, &cycles);
+  const __int128 ns =
+      __int128{seconds} * kNsPerSecond +
+      (__int128{cycles} + bt_clock_snapshot_get_value(&snapshot)) *
+          kNsPerSecond / frequency;
+  if (ns < INT64_MIN || ns > INT64_MAX) return false;
+  time_ns = static_cast<std::int64_t>(ns);
+  return true;
+}
+
 std::string ClockName(const bt_clock_class& clock) {
   const char* name = bt_clock_class_get_name(&clock);
   std::string text = name == nullptr ? "(no name)" : name;
@@ -309,9 +334,7 @@ absl::Status Reading::TakeTime(Input& input) {
   const bt_clock_snapshot* snapshot = SnapshotOf(message);
   if (snapshot == nullptr) return absl::OkStatus();
   std::int64_t time_ns = 0;
-  if (bt_clock_snapshot_get_ns_from_origin(snapshot, &time_ns) !=
-      BT_CLOCK_SNAPSHOT_GET_NS_FROM_ORIGIN_STATUS_OK) {
-    bt_current_thread_clear_error();
+  if (!NsFromOrigin(*snapshot, time_ns)) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "A time of clock %s is beyond 2^63 ns from its origin: value=%d",
         ClockName(*bt_clock_snapshot_borrow_clock_class_const(snapshot)),

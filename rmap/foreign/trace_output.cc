@@ -188,7 +188,9 @@ std::uint64_t TraceOutput::bytes() const {
 absl::Status TraceOutput::CheckSize() {
   if (status_.ok() && bytes() > options_.max_bytes) {
     status_ = absl::ResourceExhaustedError(absl::StrFormat(
-        "The converted trace has more than %d bytes", options_.max_bytes));
+        "The converted trace has more than %d bytes: --import-limit output=%d "
+        "lets it have more",
+        options_.max_bytes, options_.max_bytes * 4));
   }
   return status_;
 }

@@ -1,0 +1,308 @@
+#!/usr/bin/env python3
+"""CTF traces of other shapes than LTTng's, made here: read right, or refused
+with an error that names event and field.
+
+Usage: ctf_shapes_test.py COUNTRACE
+"""
+import json
+import os
+import pathlib
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from ctf_writer import (Array, CtfTrace, Enum, Float, Int, Sequence,
+                        StreamClass, String, Struct, Text, Variant,
+                        payload_shown)
+
+COUNTRACE = pathlib.Path(sys.argv[1]).resolve()
+SHAPES = 400 if os.environ.get('COUNTRACE_TEST_FULL') else 80
+BOOT = '01234567-89ab-cdef-0123-456789abcdef'
+
+
+def random_type(dice, depth=0):
+    """A type, and a function that makes values of it."""
+    pick = dice.randrange(11 if depth < 2 else 6)
+    if pick < 2:
+        size = dice.choice((1, 3, 8, 13, 16, 24, 32, 37, 64))
+        signed = dice.random() < 0.5 and size > 1
+        kind = Int(size, signed, dice.choice((None, 1, 8, 16, 32, 64)),
+                   16 if not signed and dice.random() < 0.3 else 10,
+                   dice.choice((None, 'le', 'be')))
+        # An order of its own has to begin at a byte.
+        if kind.order and (kind.size % 8 or kind.align % 8):
+            kind.order = None
+        low, high = (-(1 << size - 1), (1 << size - 1) - 1) if signed else \
+            (0, (1 << size) - 1)
+        return kind, lambda: dice.choice((low, high, dice.randint(low, high)))
+    if pick == 2:
+        return Float(dice.choice((32, 64)), dice.choice((8, 32, 64))), \
+            lambda: dice.randrange(-1000, 1000) / 8
+    if pick == 3:
+        return String(), lambda: dice.choice(
+            ('', 'x', 'a "b" \\c', 'longer than others', 'é'))
+    if pick == 4:
+        kind = Enum(Int(dice.choice((5, 8, 32)), align=dice.choice((1, 8))),
+                    {'LOW': (0, 3), 'FIVE': (5, 5), 'HIGH': (8, 20)})
+        return kind, lambda: dice.choice((0, 3, 4, 5, 8, 20, 21))
+    if pick == 5:
+        length = dice.randint(1, 9)
+        return Text(length), lambda: 'abcdefghi'[:dice.randint(0, length)]
+    if pick in (6, 7):
+        inner, make = random_type(dice, depth + 2)
+        if not hasattr(inner, 'tsdl'):
+            inner, make = Int(16), lambda: dice.randrange(65536)
+        length = dice.randint(0, 4)
+        return Array(inner, length), lambda: [make() for _ in range(length)]
+    fields = []
+    makers = {}
+    for i in range(dice.randint(1, 3)):
+        kind, make = random_type(dice, depth + 1)
+        fields.append((f'm{i}', kind))
+        makers[f'm{i}'] = make
+    return Struct(fields, dice.choice((1, 8, 16, 64))), \
+        lambda: {name: make() for name, make in makers.items()}
+
+
+def random_fields(dice):
+    fields, makers = [], []
+    for i in range(dice.randint(0, 7)):
+        name = f'f{i}'
+        pick = dice.random()
+        if pick < 0.15:
+            inner, make = random_type(dice, 2)
+            if not hasattr(inner, 'tsdl'):
+                inner, make = Int(8), lambda: dice.randrange(256)
+            fields += [(f'__{name}_length', Int(dice.choice((8, 13, 32)))),
+                       (name, Sequence(inner, f'__{name}_length'))]
+            def sequence(name=name, make=make):
+                values = [make() for _ in range(dice.randint(0, 5))]
+                return {f'__{name}_length': len(values), name: values}
+            makers.append(sequence)
+        elif pick < 0.3:
+            tag = Enum(Int(8), {'one': (0, 0), 'two': (1, 4)})
+            one, make_one = random_type(dice, 2)
+            two, make_two = random_type(dice, 2)
+            fields += [(f'{name}_tag', tag),
+                       (name, Variant(f'{name}_tag', tag,
+                                      {'one': one, 'two': two}))]
+            def variant(name=name, tag=tag, make_one=make_one,
+                        make_two=make_two):
+                value = dice.choice((0, 1, 3))
+                return {f'{name}_tag': value,
+                        name: make_one() if value == 0 else make_two()}
+            makers.append(variant)
+        else:
+            kind, make = random_type(dice)
+            fields.append((name, kind))
+            makers.append(lambda name=name, make=make: {name: make()})
+
+    def values():
+        all_values = {}
+        for make in makers:
+            all_values.update(make())
+        return all_values
+    return fields, values
+
+
+class CtfShapes(unittest.TestCase):
+    def setUp(self):
+        self.work = pathlib.Path(tempfile.mkdtemp(prefix='countrace-ctf-'))
+        self.addCleanup(shutil.rmtree, self.work, ignore_errors=True)
+
+    def countrace(self, *words, check=True):
+        done = subprocess.run([COUNTRACE, *map(str, words)], text=True,
+                              capture_output=True, timeout=120)
+        if check and done.returncode != 0:
+            raise AssertionError(f'{words}: {done.returncode}\n{done.stdout}\n'
+                                 f'{done.stderr}')
+        return done
+
+    def report(self, *words):
+        return json.loads(self.countrace('report', '--format', 'json',
+                                         *words).stdout)
+
+    def make_random(self, seed):
+        """A trace, and the lines it should be shown as."""
+        dice = random.Random(seed)
+        trace = CtfTrace(self.work / f'random-{seed}',
+                         dice.choice(('le', 'be')), uuid=dice.random() < 0.8)
+        frequency = dice.choice((10**9, 10**6, 24 * 10**6))
+        clock = trace.clock('ticker', frequency, dice.choice((0, 1600000000)),
+                            0, BOOT if dice.random() < 0.5 else None)
+        contexts = [('vpid', Int(32, True)), ('vtid', Int(32, True))]
+        expected = []
+        has_context = dice.random() < 0.8
+        for number in range(dice.randint(1, 3)):
+            one = trace.add(StreamClass(
+                number, clock, dice.choice(('simple', 'compact', 'large')),
+                has_context, dice.random() < 0.5, contexts,
+                dice.choice((8, 32))))
+            makers = {}
+            for i in range(dice.randint(1, 4)):
+                fields, values = random_fields(dice)
+                if not has_context:
+                    # Only a whole byte can end a file.
+                    fields.append(('last', String()))
+                    values = (lambda inner=values: inner() | {'last': '.'})
+                event = dice.choice((i, i + 40, i + 70000)) \
+                    if one.header != 'simple' else i
+                one.event(event, f'gen{number}:e{event}', fields,
+                          dice.choice((1, 8, 32)))
+                makers[event] = (fields, values)
+            for stream in range(dice.randint(1, 2)):
+                cycles = 1000 * (stream + 1) + number
+                file = f's{number}_{stream}'
+                for _ in range(dice.randint(1, 3) if has_context else 1):
+                    events = []
+                    for _ in range(dice.randint(1, 20)):
+                        cycles += dice.choice((0, 1, 977, 1 << 20,
+                                               (1 << 33) + 5))
+                        event = dice.choice(list(makers))
+                        fields, values = makers[event]
+                        made = values()
+                        vtid = dice.choice((7, 8))
+                        events.append((cycles, event,
+                                       {'vpid': 7, 'vtid': vtid}, made))
+                        time_ns = cycles * 10**9 // frequency
+                        shown = payload_shown(fields, made)
+                        expected.append(
+                            (time_ns, f'7/{vtid} gen{number}:e{event}:'
+                             + (f' {shown}' if shown else '')))
+                    trace.packet(file, one, events, cpu=stream)
+        trace.finish()
+        return trace.folder, expected
+
+    def test_random_shapes(self):
+        for seed in range(SHAPES):
+            with self.subTest(seed=seed):
+                folder, expected = self.make_random(seed)
+                shown = []
+                for line in self.countrace('script', folder).stdout.split('\n'):
+                    match = re.match(r'\[(\d+)\.(\d+)\] (.*)', line)
+                    if match:
+                        shown.append((int(match[1]) * 10**9 + int(match[2]),
+                                      match[3]))
+                # Records of one time, in any order.
+                self.assertEqual(sorted(expected), sorted(shown))
+                self.assertEqual([time for time, _ in shown],
+                                 sorted(time for time, _ in shown))
+
+    def simple(self, name, **clock):
+        trace = CtfTrace(self.work / name)
+        trace.clock('c', **clock)
+        one = trace.add(StreamClass(0, 'c'))
+        one.event(0, 'gen:point', [('value', Int(32))])
+        return trace, one
+
+    def test_streams_without_threads_are_threads_of_their_own(self):
+        trace = CtfTrace(self.work / 'bare')
+        trace.clock('c')
+        one = trace.add(StreamClass(0, 'c', cpu=False))
+        one.event(0, 'begin', [])
+        one.event(1, 'end', [])
+        for stream in range(2):
+            trace.packet(f'part{stream}', one,
+                         [(100 + stream, 0, {}, {}), (250, 1, {}, {})])
+        folder = trace.finish()
+        mapping = self.work / 'bare.toml'
+        mapping.write_text('[segment."bare:work"]\nbegin = "begin"\n'
+                           'end = "end"\n')
+        report = self.report('--map', mapping, folder)
+        walls = sorted(row['wall_ns']['incl'] for row in report['segments'])
+        self.assertEqual([149, 150], walls)
+        self.assertEqual(['part0', 'part1'],
+                         sorted(row['comm'] for row in report['processes']))
+        self.assertTrue(any('each stream stands for one' in what
+                            for what in report['trace']['not_known']))
+
+    def test_losses_of_the_source_are_losses(self):
+        trace, one = self.simple('lossy')
+        point = (0, {}, {'value': 1})
+        trace.packet('s', one, [(100, *point)], discarded=0)
+        trace.packet('s', one, [(200, *point)], discarded=5)
+        trace.packet('s', one, [(300, *point)], discarded=5, sequence=4)
+        report = self.report(trace.finish())
+        self.assertEqual(5, report['loss']['discarded_events'])
+        self.assertEqual({'no_sub_buffer': 5}, report['loss']['by_cause'])
+        self.assertEqual(2, report['loss']['discarded_packets'])
+        self.assertEqual(3, self.countrace(
+            'report', '--fail-on-loss', trace.folder, check=False).returncode)
+
+    def test_traces_of_one_clock_merge(self):
+        folders = []
+        for name, offset in (('a', 0), ('b', 1000)):
+            trace, one = self.simple(name, uuid=BOOT, offset=offset)
+            trace.packet('s', one, [(100, 0, {}, {'value': offset}),
+                                    (2100, 0, {}, {'value': offset + 1})])
+            folders.append(trace.finish())
+        shown = re.findall(r'\[0\.(\d+)\] .*arg0 = (\d+)',
+                           self.countrace('script', *folders).stdout)
+        self.assertEqual([(100, 0), (1100, 1000), (2100, 1), (3100, 1001)],
+                         [(int(a), int(b)) for a, b in shown])
+        # A folder with both in it is the same.
+        both = self.work / 'both'
+        both.mkdir()
+        for folder in folders:
+            folder.rename(both / folder.name)
+        again = re.findall(r'\[0\.(\d+)\] .*arg0 = (\d+)',
+                           self.countrace('script', both).stdout)
+        self.assertEqual(shown, again)
+
+    def test_clocks_that_share_no_timeline_are_refused(self):
+        folders = []
+        for name, clock in (('a', {'uuid': BOOT}),
+                            ('b', {'uuid': BOOT.replace('0', 'f')})):
+            trace, one = self.simple(name, **clock)
+            trace.packet('s', one, [(100, 0, {}, {'value': 1})])
+            folders.append(trace.finish())
+        failed = self.countrace('report', *folders, check=False)
+        self.assertEqual(1, failed.returncode)
+        self.assertIn('share no timeline: c, uuid 0123', failed.stderr)
+
+    def test_what_cannot_be_read_is_named(self):
+        trace, one = self.simple('cut')
+        trace.packet('s', one, [(100, 0, {}, {'value': 1})])
+        folder = trace.finish()
+        stream = folder / 's'
+        stream.write_bytes(stream.read_bytes()[:-9])
+        failed = self.countrace('report', folder, check=False)
+        self.assertEqual(1, failed.returncode)
+        self.assertIn('countrace report: Cannot read', failed.stderr)
+        empty = self.work / 'empty'
+        empty.mkdir()
+        failed = self.countrace('report', empty, check=False)
+        self.assertIn('is not a trace', failed.stderr)
+
+    def test_limits_are_named_in_the_error(self):
+        trace, one = self.simple('large')
+        for packet in range(40):
+            trace.packet('s', one, [
+                (packet * 1000 + i, 0, {}, {'value': i}) for i in range(1000)])
+        folder = trace.finish()
+        # A length that nobody can have, which the library believes.
+        hostile, one = self.simple('hostile')
+        one.event(1, 'gen:list', [('__f_length', Int(32)),
+                                  ('f', Sequence(Int(64), '__f_length'))])
+        hostile.packet('s', one, [
+            (1, 1, {}, {'__f_length': 1 << 30, 'f': []})])
+        for limit, trace, said in (
+                ('output=100K', folder, 'more than 102400 bytes'),
+                ('memory=1G', hostile.finish(), '1073741824 bytes of memory'),
+                ('memory=4M', folder, 'did not start')):
+            failed = self.countrace('report', '--import-limit', limit, trace,
+                                    check=False)
+            self.assertEqual(1, failed.returncode, failed)
+            self.assertIn(said, failed.stderr)
+            self.assertIn('--import-limit', failed.stderr)
+        failed = self.countrace('import', '--import-limit', 'cpu=x', '-o',
+                                self.work / 'o', folder, check=False)
+        self.assertEqual(2, failed.returncode)
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1], verbosity=2)
