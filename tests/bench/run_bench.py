@@ -430,6 +430,52 @@ def compile_rows(build, work, runs):
                  f'{slower(perf):.1f} %' if perf else '-', '-', '<= 2 %'))
 
 
+def foreign_rows(build, work, runs, events=10_000_000):
+    """An LTTng trace: the report of it, conversion and all, beside the library
+    that reads it for us and throws the events away."""
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] /
+                           'foreign'))
+    from lttng_session import LttngSession
+    workload = build / 'tests/foreign/ust_workload'
+    if LttngSession.missing() or not workload.exists():
+        print('SKIPPED: LTTng trace: no lttng-tools, or no ust_workload')
+        return
+    folder = work / 'lttng-read'
+    folder.mkdir()
+    for parent in (work, folder):
+        parent.chmod(0o711)
+    shutil.copy(workload, folder / 'ust_workload')
+    with LttngSession(folder) as lttng:
+        traces = [lttng.record([folder / 'ust_workload', 'ticks', str(count)],
+                               channel=['--subbuf-size=32M', '--num-subbuf=8'],
+                               events=['shop:tick'])
+                  for count in (events // 10, events)]
+
+    def seconds(*command):
+        begin = time.monotonic()
+        text = run(command)
+        return time.monotonic() - begin, text
+    ours, floor = [], []
+    for _ in range(runs):
+        took, text = seconds('babeltrace2', traces[1], '-c',
+                             'sink.utils.counter', '-p', 'step=+0')
+        floor.append(took)
+        if f'{events} Event' not in text:
+            print('SKIPPED: LTTng trace: LTTng lost some of its events')
+            return
+        took, text = seconds(build / 'cli/countrace', 'report', traces[1])
+        ours.append(took)
+        if f'captured {events:,} records, discarded 0' not in text:
+            sys.exit(f'run_bench: not {events} events: {text}')
+    row(f'report of {events // 10**6} M LTTng events', statistics.median(ours),
+        's', 'babeltrace2, counts them', statistics.median(floor), '<= 1.3')
+    small, large = (peak_megabytes([build / 'cli/countrace', 'import', '--force',
+                                    '-o', work / 'imported.ctf', trace])
+                    for trace in traces)
+    row(f'peak memory, import of {events // 10**6} M LTTng events', large, 'MB',
+        'of a tenth as many', small, '1')
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__,
@@ -438,17 +484,26 @@ def main():
     parser.add_argument('--runs', type=int, default=5)
     parser.add_argument('--records', type=int, default=20_000_000,
                         help='of the long trace, 48 bytes each (default 20 M)')
+    parser.add_argument('--only', metavar='PART',
+                        help='hook, decode, reading, dispatch, kernel_hook, '
+                        'load, compile or foreign')
     options = parser.parse_args()
     build = options.build.resolve()
     with tempfile.TemporaryDirectory(prefix='countrace-bench-') as name:
         work = pathlib.Path(name)
-        hook_rows(build, work, options.runs)
-        decode_rows(build, work)
-        reading_rows(build, work, options.records)
-        dispatch_rows(build, work, options.runs)
-        kernel_hook_rows(build, work, options.runs)
-        load_rows(build, work, options.runs)
-        compile_rows(build, work, options.runs)
+        parts = {
+            'hook': lambda: hook_rows(build, work, options.runs),
+            'decode': lambda: decode_rows(build, work),
+            'reading': lambda: reading_rows(build, work, options.records),
+            'dispatch': lambda: dispatch_rows(build, work, options.runs),
+            'kernel_hook': lambda: kernel_hook_rows(build, work, options.runs),
+            'load': lambda: load_rows(build, work, options.runs),
+            'compile': lambda: compile_rows(build, work, options.runs),
+            'foreign': lambda: foreign_rows(build, work, options.runs),
+        }
+        for name, part in parts.items():
+            if options.only in (None, name):
+                part()
     header = ('what', 'countrace', 'beside it', 'its figure', 'ratio', 'goal')
     widths = [max(len(r[i]) for r in [header, *ROWS]) for i in range(6)]
     for line in [header, tuple('-' * w for w in widths), *ROWS]:
