@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Traces of a real LTTng session, read by every verb.
 
-Usage: lttng_trace_test.py COUNTRACE UST_WORKLOAD RUNTIME_LIBRARY
+Usage: lttng_trace_test.py COUNTRACE UST_WORKLOAD RUNTIME_LIBRARY INSTRUMENTED
 """
 import json
 import os
@@ -16,8 +16,8 @@ import unittest
 
 from lttng_session import LttngSession
 
-COUNTRACE, WORKLOAD, RUNTIME = (
-    pathlib.Path(word).resolve() for word in sys.argv[1:4])
+COUNTRACE, WORKLOAD, RUNTIME, INSTRUMENTED = (
+    pathlib.Path(word).resolve() for word in sys.argv[1:5])
 
 MAPPING = '''
 [segment."shop:serve"]
@@ -49,7 +49,7 @@ class LttngTrace(unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.work, ignore_errors=True)
         cls.work.chmod(0o711)
         # The session's user may not see the build tree.
-        for file in (COUNTRACE, WORKLOAD, RUNTIME):
+        for file in (COUNTRACE, WORKLOAD, RUNTIME, INSTRUMENTED):
             shutil.copy(file, cls.work / file.name)
             (cls.work / file.name).chmod(0o755)
         (cls.work / 'shop.toml').write_text(MAPPING)
@@ -70,6 +70,10 @@ class LttngTrace(unittest.TestCase):
             cls.counted = lttng.record(
                 workload, events=['shop:*'],
                 contexts=('vpid', 'vtid', 'perf:thread:page-fault'))
+            cls.functions = lttng.record(
+                ['env', 'LD_PRELOAD=liblttng-ust-cyg-profile.so.1',
+                 cls.work / INSTRUMENTED.name],
+                events=['lttng_ust_cyg_profile:*', 'lttng_ust_statedump:*'])
         cls.map = ['--map', cls.work / 'shop.toml']
 
     def countrace(self, *words, check=True, **options):
@@ -181,6 +185,17 @@ class LttngTrace(unittest.TestCase):
         # and may differ by some ns.
         late = max(max(a[0] - b[0], b[1] - a[1]) for a, b in zip(own, other))
         self.assertLess(late, 1000, f'{outside} of {len(own)} calls outside')
+
+    def test_instrumented_functions_are_segments(self):
+        report = self.report('--by', 'path', self.functions)
+        calls = {' > '.join(row['path']): row['calls']
+                 for row in report['segment_paths']}
+        if not calls:
+            self.skipTest('SKIPPED: no liblttng-ust-cyg-profile.so.1')
+        main = 'function:main'
+        outer = f'{main} > function:OuterWork()'
+        self.assertEqual({main: 1, outer: 10,
+                          f'{outer} > function:InnerWork()': 30}, calls)
 
     def test_what_is_not_known_is_said(self):
         info = json.loads(self.countrace('info', '--format', 'json',
