@@ -18,7 +18,7 @@ import sys
 import tempfile
 import unittest
 
-from ctf_writer import CtfTrace, Int, StreamClass, String, Text
+from ctf_writer import CtfTrace, Int, Sequence, StreamClass, String, Text
 
 COUNTRACE = pathlib.Path(sys.argv[1]).resolve()
 MACHINES = 60 if os.environ.get('COUNTRACE_TEST_FULL') else 16
@@ -71,6 +71,7 @@ class Thread:
         self.cpu = None
         self.runnable = True
         self.call = None  # (name, begin)
+        self.work = None  # (begin, on-CPU time then)
         self.on_cpu = self.dispatches = self.faults = self.switches = 0
         self.cycles = 0
         self.rate = 1 + tid % 5
@@ -100,6 +101,8 @@ class Machine:
         self.calls = collections.Counter()
         self.call_wall = collections.Counter()
         self.interrupts = collections.Counter()
+        self.user_events = []
+        self.work_calls = self.work_on_cpu = self.work_wall = 0
         self.next_tid = 100
         for _ in range(self.dice.randint(2, 6)):
             self.add_thread()
@@ -136,8 +139,8 @@ class Machine:
             thread.cpu = cpu
             thread.dispatches += 1
 
-    def advance(self):
-        step = self.dice.choice((0, 1, 40, 977, 20_011))
+    def advance(self, *steps):
+        step = self.dice.choice(steps or (0, 1, 40, 977, 20_011))
         self.now += step
         for cpu in self.cpus:
             if cpu.interrupts:
@@ -184,7 +187,7 @@ class Machine:
         self.advance()
         cpu = self.dice.choice(self.cpus)
         thread = cpu.thread
-        action = self.dice.randrange(12)
+        action = self.dice.randrange(14)
         if action < 2:
             self.interrupt(cpu)
         elif cpu.interrupts:
@@ -220,7 +223,9 @@ class Machine:
                       parent_tid=thread.tid, parent_pid=thread.pid,
                       child_comm=child.comm, child_tid=child.tid,
                       child_pid=child.pid)
-        elif action == 11 and not thread.call:
+        elif action > 11 and not thread.call:
+            self.toggle_work(cpu)
+        elif action == 11 and not thread.call and not thread.work:
             if self.dice.random() < 0.3 and thread.tid == thread.pid and \
                     sum(t.pid == thread.pid
                         for t in self.threads.values()) == 1:
@@ -237,6 +242,24 @@ class Machine:
                 self.switch_dead(cpu, thread)
             else:
                 self.emit(cpu, 'timer_start', timer=1)
+
+    # A segment of user code, as an LTTng session shows countrace's hooks.
+    def toggle_work(self, cpu):
+        # A thread does one thing at a time.
+        self.advance(1)
+        thread = cpu.thread
+        entered = thread.work is None
+        self.user_events.append((self.now, 'enter' if entered else 'exit',
+                                 thread))
+        if entered:
+            thread.work = (self.now, thread.on_cpu)
+            self.advance(1)
+            return
+        self.work_calls += 1
+        self.work_wall += self.now - thread.work[0]
+        self.work_on_cpu += thread.on_cpu - thread.work[1]
+        thread.work = None
+        self.advance(1)
 
     def switch_dead(self, cpu, thread):
         ready = [t for t in self.threads.values()
@@ -295,6 +318,9 @@ class Machine:
             if cpu.thread and cpu.thread.call:
                 self.advance()
                 self.end_call(cpu)
+            if cpu.thread and cpu.thread.work:
+                self.advance()
+                self.toggle_work(cpu)
         self.advance()
         if self.with_cycles:
             for cpu in self.cpus:
@@ -331,6 +357,29 @@ class Machine:
                 begin = end
                 if at >= len(events):
                     break
+        return trace.finish()
+
+
+    def write_user(self, folder):
+        trace = CtfTrace(folder, environment={
+            'hostname': 'simulated', 'domain': 'ust',
+            'tracer_name': 'lttng-ust', 'tracer_major': 2, 'tracer_minor': 13})
+        trace.clock('monotonic', offset_s=1600000000, uuid=BOOT)
+        channel = trace.add(StreamClass(
+            0, 'monotonic', 'large', context=[('vpid', TID), ('vtid', TID),
+                                              ('procname', Text(17))]))
+        kinds = {'enter': 0, 'exit': 1, 'hook': 2}
+        for name, number in kinds.items():
+            channel.event(number, 'countrace:' + name, [
+                ('id', Int(32)), ('name', String()), ('payload', String()),
+                ('__values_length', Int(8)),
+                ('values', Sequence(Int(64, True), '__values_length'))])
+        trace.packet('ch_0', channel, [
+            (time, kinds[kind], {'vpid': t.pid, 'vtid': t.tid,
+                                 'procname': t.comm},
+             {'id': 0, 'name': 'app:work', 'payload': '7' if kind == 'enter'
+              else '', '__values_length': 0, 'values': []})
+            for time, kind, t in self.user_events], begin=BEGIN, end=self.now)
         return trace.finish()
 
 
@@ -378,6 +427,8 @@ class KernelTraces(unittest.TestCase):
         inferred = 0
         for row in report['segments']:
             provider, name = row['segment'].split(':', 1)
+            if provider == 'app':
+                continue
             if provider == 'syscall':
                 # Those still open at the end are calls, too.
                 calls[name] += row['calls'] - row['end_inferred']
@@ -401,6 +452,32 @@ class KernelTraces(unittest.TestCase):
                                   contexts=seed % 3 == 1,
                                   cycles=seed % 4 == 3).run(1500)
                 self.check(machine, self.report(machine.write()))
+
+    def test_kernel_and_user_space_of_a_session_are_one_trace(self):
+        compared = 0
+        for seed in range(MACHINES):
+            with self.subTest(seed=seed):
+                session = self.work / f's{seed}'
+                machine = Machine(seed, session / 'kernel').run(1500)
+                machine.write()
+                machine.write_user(session / 'ust')
+                report = self.report(session)
+                self.check(machine, report)
+                for thread in machine.all_threads:
+                    if thread.work:  # open until the end
+                        machine.work_calls += 1
+                        machine.work_wall += machine.now - thread.work[0]
+                        machine.work_on_cpu += thread.on_cpu - thread.work[1]
+                rows = [row for row in report['segments']
+                        if row['segment'] == 'app:work']
+                self.assertEqual(
+                    (machine.work_calls, machine.work_wall,
+                     machine.work_on_cpu),
+                    (sum(row['calls'] for row in rows),
+                     sum(row['wall_ns']['incl'] for row in rows),
+                     sum(row['on_cpu_ns']['incl'] for row in rows)))
+                compared += len(rows)
+        self.assertGreater(compared, 0)
 
     def test_what_the_trace_lacks_is_absent(self):
         machine = Machine(1, self.work / 'm').run(300)
