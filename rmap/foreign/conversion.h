@@ -35,6 +35,9 @@ class Conversion final : public MessageReceiver {
 
   Conversion(TraceOutput& output, const Mapping& mapping, Progress progress);
 
+  // The process of a thread of the kernel's, known from elsewhere.
+  void Know(std::int32_t tid, std::int32_t pid) { kernel_.Know(tid, pid); }
+
   absl::Status OnStreams(const std::vector<const bt_stream*>& streams) override;
   absl::Status OnMessage(const bt_message& message, std::int64_t time_ns,
                          std::size_t input) override;

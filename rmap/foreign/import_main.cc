@@ -18,6 +18,7 @@
 #include "rmap/foreign/conversion.h"
 #include "rmap/foreign/mapping_file.h"
 #include "rmap/foreign/message_graph.h"
+#include "rmap/foreign/process_peek.h"
 #include "rmap/foreign/trace_output.h"
 
 namespace {
@@ -85,6 +86,10 @@ absl::Status Import(const Arguments& arguments) {
         next = now + std::chrono::milliseconds(50);
         SayLine(absl::StrFormat("progress %d %d\n", bytes, time_ns));
       });
+  for (const auto& [tid, pid] :
+       countrace::rmap::foreign::PeekProcesses(arguments.directories)) {
+    conversion.Know(tid, pid);
+  }
   absl::Status status =
       countrace::rmap::foreign::ReadMessages(arguments.directories, conversion);
   if (status.ok()) status = conversion.Finish();

@@ -49,6 +49,7 @@ FIELDS = {
         ('tid', TID), ('pid', TID), ('ppid', TID), ('name', COMM),
         ('type', TID), ('mode', TID), ('submode', TID), ('status', TID),
         ('cpu', Int(32))],
+    'lttng_statedump_end': [],
     'irq_handler_entry': [('irq', TID), ('name', String())],
     'irq_handler_exit': [('irq', TID), ('ret', TID)],
     'irq_softirq_entry': [('vec', Int(32))],
@@ -90,7 +91,8 @@ class Cpu:
 class Machine:
     """`contexts`: events say tid and pid; `cycles`: and a counter."""
 
-    def __init__(self, seed, folder, contexts=False, cycles=False):
+    def __init__(self, seed, folder, contexts=False, cycles=False,
+                 late=False):
         self.dice = random.Random(seed)
         self.folder = folder
         self.contexts, self.with_cycles = contexts, cycles
@@ -115,12 +117,19 @@ class Machine:
             # Counters are known at events only.
             for cpu in self.cpus:
                 self.emit(cpu, 'timer_start', timer=0)
+        self.dump_at = 150 if late else None
+        if not late:
+            self.dump_state()
+
+    # LTTng makes it while the machine goes on.
+    def dump_state(self):
         for thread in list(self.threads.values()):
             self.advance()
             self.emit(self.cpus[0], 'lttng_statedump_process_state',
                       tid=thread.tid, pid=thread.pid, ppid=1,
                       name=thread.comm, type=0, mode=0, submode=0, status=0,
                       cpu=0)
+        self.emit(self.cpus[0], 'lttng_statedump_end')
 
     def add_thread(self, of=None):
         tid = self.next_tid
@@ -309,7 +318,9 @@ class Machine:
             self.emit(cpu, 'irq_softirq_exit', vec=vector)
 
     def run(self, steps):
-        for _ in range(steps):
+        for number in range(steps):
+            if number == self.dump_at:
+                self.dump_state()
             self.step()
         for cpu in self.cpus:
             while cpu.interrupts:
@@ -450,7 +461,8 @@ class KernelTraces(unittest.TestCase):
             with self.subTest(seed=seed):
                 machine = Machine(seed, self.work / f'm{seed}',
                                   contexts=seed % 3 == 1,
-                                  cycles=seed % 4 == 3).run(1500)
+                                  cycles=seed % 4 == 3,
+                                  late=seed % 2 == 0).run(1500)
                 self.check(machine, self.report(machine.write()))
 
     def test_kernel_and_user_space_of_a_session_are_one_trace(self):

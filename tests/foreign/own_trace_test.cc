@@ -40,8 +40,7 @@ std::string JsonReport(const std::string& path) {
   REQUIRE(reader.ok());
   const auto report = Reconstruct(**reader, {.threads = 1});
   REQUIRE(report.ok());
-  const auto text =
-      RenderReport(*report, {.format = ReportFormat::kJson});
+  const auto text = RenderReport(*report, {.format = ReportFormat::kJson});
   return absl::StatusOr<std::string>(text).value();
 }
 
