@@ -12,7 +12,8 @@ struct ForeignChoice {
   std::vector<std::string> more_traces;  // read as one with it
   std::string mapping_file;
   std::vector<std::string> limits;  // of --import-limit
-  bool via_babeltrace = false;      // also traces of our own
+  bool no_progress = false;
+  bool via_babeltrace = false;  // also traces of our own
 };
 
 // The one of this program: options of many verbs lead here, and every trace

@@ -41,7 +41,8 @@ absl::StatusOr<std::string> TraceToRead(const std::string& path) {
   if (!limits.ok()) return limits.status();
   auto directory = TemporaryDirectory::Create();
   if (!directory.ok()) return directory.status();
-  ProgressBar progress("converting " + path, ShowProgress());
+  ProgressBar progress("converting " + path,
+                       ShowProgress() && !choice.no_progress);
   rmap::foreign::ImportRequest request;
   request.sources = {path};
   if (with_more) {

@@ -251,7 +251,11 @@ void VerbParser::AddFailOnLoss(bool& fail_on_loss) {
 }
 
 void VerbParser::AddNoProgress(bool& no_progress) {
-  AddFlag("--no-progress", no_progress, "draw no progress bar");
+  const auto store = [&no_progress](std::int64_t) {
+    no_progress = true;
+    foreign_choice().no_progress = true;
+  };
+  app_->add_flag_function("--no-progress", store, "draw no progress bar");
 }
 
 bool VerbParser::is_given(const char* name) const {

@@ -13,7 +13,9 @@ namespace {
 
 constexpr std::string_view kSignature = "/* CTF 1.8 */";
 constexpr char kBabeltraceHint[] =
-    "only traces of countrace are read here; babeltrace2 reads others";
+    "only traces of countrace are read here; `countrace import -o TRACE` makes "
+    "one of it, and report, script, state, view, diff and info read it as it "
+    "is";
 
 enum class TokenKind { kEnd, kWord, kNumber, kString, kSign, kBad };
 struct Token {
