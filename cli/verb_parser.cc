@@ -11,6 +11,7 @@
 #include "cli/exit_status.h"
 #include "cli/foreign_choice.h"
 #include "cli/quantity.h"
+#include "rmap/foreign/import_process.h"
 #include "rmap/metrics/nearest_name.h"
 
 namespace countrace::cli {
@@ -219,9 +220,18 @@ void VerbParser::AddForeign() {
   AddText("--map", "FILE", choice.mapping_file,
           "of traces of others (LTTng, CTF): which events are segments, points "
           "and counters");
-  AddTexts("--import-limit", "WHAT=N", choice.limits,
-           "of traces of others: memory=8G, cpu=10m, output=100G, files=4096 "
-           "or stall=5m, what reading them may take");
+  const auto is_limit = [](const std::string& text) -> std::string {
+    rmap::foreign::ImportLimits unused;
+    return std::string(rmap::foreign::SetLimit(text, unused).message());
+  };
+  app_->add_option("--import-limit", choice.limits,
+                   "of traces of others: memory=8G, cpu=10m, output=100G, "
+                   "files=4096 or stall=5m, what reading them may take")
+      ->type_name("WHAT=N")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->check(is_limit, "");
   // For tests: our own traces as babeltrace2 shows them.
   app_->add_flag("--via-babeltrace", choice.via_babeltrace)->group("");
 }

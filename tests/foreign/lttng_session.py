@@ -89,8 +89,9 @@ class LttngSession:
 
     def record(self, command, events=("*",),
                contexts=("vpid", "vtid", "procname"), channel=(),
-               environment=None):
-        """Runs `command` in a session. Returns the session's folder."""
+               environment=None, rotate=False):
+        """Runs `command` in a session, with `rotate` twice, and the session
+        rotated in between. Returns the session's folder."""
         self.count += 1
         name = f"s{self.count}"
         output = self.home / name
@@ -103,11 +104,14 @@ class LttngSession:
                      for word in ("-t", context)]
             self.lttng("add-context", "-u", "-c", "c", *words)
         self.lttng("start")
-        done = subprocess.run(
-            self.as_user(command), timeout=600,
-            env=self.environment(**(environment or {})), capture_output=True)
-        if done.returncode != 0:
-            raise RuntimeError(f"{command}: {done.stderr!r}")
+        for again in range(2 if rotate else 1):
+            if again:
+                self.lttng("rotate")
+            done = subprocess.run(
+                self.as_user(command), timeout=600, capture_output=True,
+                env=self.environment(**(environment or {})))
+            if done.returncode != 0:
+                raise RuntimeError(f"{command}: {done.stderr!r}")
         self.lttng("stop")
         self.lttng("destroy")
         return output

@@ -70,6 +70,15 @@ class LttngTrace(unittest.TestCase):
             cls.counted = lttng.record(
                 workload, events=['shop:*'],
                 contexts=('vpid', 'vtid', 'perf:thread:page-fault'))
+            cls.by_process = lttng.record(
+                workload, events=['shop:*'], contexts=('vtid',),
+                channel=('--buffers-pid',))
+            cls.rotated = lttng.record(workload, events=['shop:*'],
+                                       rotate=True)
+            cls.lossy = lttng.record(
+                [cls.work / WORKLOAD.name, 'ticks', '300000'],
+                events=['shop:*'],
+                channel=('--subbuf-size=4k', '--num-subbuf=2'))
             cls.functions = lttng.record(
                 ['env', 'LD_PRELOAD=liblttng-ust-cyg-profile.so.1',
                  cls.work / INSTRUMENTED.name],
@@ -196,6 +205,42 @@ class LttngTrace(unittest.TestCase):
         outer = f'{main} > function:OuterWork()'
         self.assertEqual({main: 1, outer: 10,
                           f'{outer} > function:InnerWork()': 30}, calls)
+
+    def test_buffers_of_processes_name_them(self):
+        report = self.report(*self.map, self.by_process)
+        self.assertEqual(ORDERS * THREADS,
+                         self.segments(report)['shop:serve']['calls'])
+        # The kernel's 15 characters; without the context vpid.
+        self.assertIn(WORKLOAD.name[:15],
+                      [row['comm'] for row in report['processes']])
+
+    def test_the_pieces_of_a_rotated_session_are_one_trace(self):
+        report = self.report(*self.map, self.rotated)
+        serve = [row for row in report['segments']
+                 if row['segment'] == 'shop:serve']
+        self.assertEqual(2, len(serve))  # processes
+        self.assertEqual(2 * ORDERS * THREADS,
+                         sum(row['calls'] for row in serve))
+
+    def test_what_lttng_lost_is_lost(self):
+        report = self.report(self.lossy)
+        lost = report['loss']['discarded_events']
+        self.assertGreater(lost, 0)
+        self.assertEqual(300000, report['trace']['records'] + lost)
+        self.assertEqual({'no_sub_buffer': lost}, report['loss']['by_cause'])
+        self.assertEqual(3, self.countrace('report', '--fail-on-loss',
+                                           self.lossy, check=False).returncode)
+
+    def test_what_babeltraces_ctf_sink_writes_is_the_same(self):
+        copy = self.work / 'sink'
+        subprocess.run(['babeltrace2', self.trace, '-c', 'sink.ctf.fs', '-p',
+                        f'path="{copy}"'], check=True, timeout=60,
+                       capture_output=True)
+        self.assertEqual(self.countrace('script', self.trace).stdout,
+                         self.countrace('script', copy).stdout)
+        theirs, ours = (self.report(*self.map, trace)
+                        for trace in (copy, self.trace))
+        self.assertEqual(ours['segments'], theirs['segments'])
 
     def test_what_is_not_known_is_said(self):
         info = json.loads(self.countrace('info', '--format', 'json',
