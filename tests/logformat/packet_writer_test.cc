@@ -55,6 +55,76 @@ TEST_CASE("packet_writer: time that goes back is clamped and counted",
   CHECK(read.records[1].time_ns == 100);
 }
 
+TEST_CASE("packet_writer: losses that somebody else had keep their place",
+          "[logformat][packet_writer]") {
+  // Before the first record, between two, and behind the last.
+  const int place = GENERATE(0, 1, 2);
+  CAPTURE(place);
+  TempDirectory temp;
+  TraceBuilder builder(temp / "t");
+  const std::uint32_t hook = builder.AddPoint("p", "n");
+  auto& stream = builder.Thread(1, 1);
+  PacketWriter& writer = stream.writer();
+  const auto lose = [&](std::uint64_t begin_ns, std::uint64_t end_ns) {
+    REQUIRE(writer.Mark(begin_ns));
+    writer.CountDiscarded(DiscardCause::kNoSubBuffer, 5);
+    writer.CountLostPackets(3, begin_ns);
+    REQUIRE(writer.Mark(end_ns));
+  };
+  if (place == 0) lose(50, 60);
+  stream.Point(hook, 100);
+  if (place == 1) lose(150, 160);
+  stream.Point(hook, 200);
+  if (place == 2) lose(250, 260);
+  builder.Finish();
+  std::unique_ptr<TraceReader> reader;
+  const Collector read = ReadAll(temp / "t", reader);
+  CHECK(read.records.size() == 2);
+  CHECK(read.discarded[0] == 5);
+  CHECK(read.lost_packets == 3);
+  REQUIRE(read.event_losses.size() == 1);
+  CHECK(read.event_losses[0].begin_ns == 50u + 100u * place);
+  CHECK(read.event_losses[0].end_ns == 60u + 100u * place);
+}
+
+TEST_CASE("packet_writer: lost packets before the first are a gap",
+          "[logformat][packet_writer]") {
+  TempDirectory temp;
+  TraceBuilder builder(temp / "t");
+  const std::uint32_t hook = builder.AddPoint("p", "n");
+  auto& stream = builder.Thread(1, 1);
+  stream.writer().CountLostPackets(7, 10);
+  stream.Point(hook, 100);
+  CHECK(stream.writer().packets() == 9);
+  builder.Finish();
+  std::unique_ptr<TraceReader> reader;
+  const Collector read = ReadAll(temp / "t", reader);
+  CHECK(read.records.size() == 1);
+  CHECK(read.lost_packets == 7);
+}
+
+TEST_CASE("packet_writer: a packet may begin and end outside its records",
+          "[logformat][packet_writer]") {
+  TempDirectory temp;
+  TraceBuilder builder(temp / "t");
+  const std::uint32_t hook = builder.AddPoint("p", "n");
+  auto& stream = builder.Thread(1, 1);
+  REQUIRE(stream.writer().BeginPacket(90));
+  stream.Point(hook, 100);
+  stream.writer().EndPacket(140);
+  REQUIRE(stream.writer().BeginPacket(150));
+  stream.writer().EndPacket(150);
+  stream.writer().CountDiscarded(DiscardCause::kNoSubBuffer, 1);
+  stream.Point(hook, 300);
+  builder.Finish();
+  std::unique_ptr<TraceReader> reader;
+  const Collector read = ReadAll(temp / "t", reader);
+  REQUIRE(read.event_losses.size() == 1);
+  CHECK(read.event_losses[0].begin_ns == 150);
+  CHECK(read.event_losses[0].end_ns == 300);
+  CHECK(read.lost_packets == 0);
+}
+
 TEST_CASE("packet_writer: an existing file is not touched",
           "[logformat][packet_writer]") {
   TempDirectory temp;
