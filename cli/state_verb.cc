@@ -170,7 +170,8 @@ int RunState(const Arguments& arguments) {
   const auto directory = TraceToRead(trace);
   if (!directory.ok()) return ReportFailure(kText.name, directory.status());
   const auto index =
-      viewer::OpenOrBuildIndex(*directory, ProgressBar::Callback, &progress);
+      viewer::OpenOrBuildIndex(*directory, ProgressBar::Callback, &progress,
+                               /*shown_as=*/trace);
   progress.Clear();
   if (!index.ok()) return ReportFailure(kText.name, index.status());
 

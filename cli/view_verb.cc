@@ -59,6 +59,7 @@ int RunView(const Arguments& arguments) {
   ProgressBar progress("indexing " + trace, ShowProgress() && !no_progress);
   viewer::ServeOptions options;
   options.trace_path = *directory;
+  options.shown_as = trace;
   options.port = static_cast<std::uint16_t>(port);
   options.progress = ProgressBar::Callback;
   options.progress_context = &progress;

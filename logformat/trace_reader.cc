@@ -39,6 +39,7 @@ class MappedTraceReader final : public TraceReader {
 
   const TraceInfo& info() const override { return description_.info; }
   const std::vector<StreamInfo>& streams() const override { return infos_; }
+  const std::string& directory() const override { return directory_; }
   bool keeps_records() const override { return true; }  // in mapped files
   std::array<std::uint64_t, kDiscardCauses> session_discarded() const override {
     return description_.discarded;

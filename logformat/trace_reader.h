@@ -247,6 +247,8 @@ class TraceReader {
 
   virtual const TraceInfo& info() const = 0;
   virtual const std::vector<StreamInfo>& streams() const = 0;
+  // Where the files are; TraceInfo::path is what it is called.
+  virtual const std::string& directory() const { return info().path; }
 
   // Delivers every item of all streams, once, merged by time. May be called
   // again. Damage is delivered as DiscardedEvents or DiscardedPackets.

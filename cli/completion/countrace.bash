@@ -37,6 +37,11 @@ _countrace() {
         return
       fi
       ;;
+    --import-limit)
+      compopt -o nospace
+      mapfile -t COMPREPLY < <(compgen -W 'memory= cpu= output= files= stall=' -- "$cur")
+      return
+      ;;
     --at) mapfile -t COMPREPLY < <(compgen -W 'begin 50% end' -- "$cur"); return ;;
     --next | --previous) mapfile -t COMPREPLY < <(compgen -W 'dispatch segment hook interrupt loss' -- "$cur"); return ;;
     --by)

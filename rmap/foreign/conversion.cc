@@ -229,6 +229,13 @@ absl::Status Conversion::CheckMapping() const {
       const std::string name = NameOf(event_class);
       for (const SegmentMapping& segment : mapping_.segments) {
         if (segment.begin != name && segment.end != name) continue;
+        if (stream.kernel) {
+          status = absl::InvalidArgumentError(absl::StrFormat(
+              "%s: event `%s` is of the kernel; segments can be made of events "
+              "of programs only",
+              segment.place, name));
+          return;
+        }
         for (const std::string& key : segment.key) {
           if (FindField(event_class, key)) continue;
           status = absl::InvalidArgumentError(absl::StrFormat(

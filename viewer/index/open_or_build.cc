@@ -56,7 +56,7 @@ Fingerprint FingerprintOf(const logformat::TraceReader& reader) {
   for (const logformat::StreamInfo& stream : reader.streams()) {
     fingerprint.stream_bytes += stream.bytes;
     text += absl::StrFormat("\n%s %d ", stream.file, stream.bytes);
-    AppendEnds(reader.info().path + "/" + stream.file, text);
+    AppendEnds(reader.directory() + "/" + stream.file, text);
   }
   fingerprint.stream_hash =
       ChecksumOf(std::as_bytes(std::span(text.data(), text.size())));
@@ -87,9 +87,9 @@ absl::StatusOr<std::string> IndexPathFor(const std::string& trace_path) {
 
 absl::StatusOr<std::unique_ptr<TimelineIndex>> OpenOrBuildIndex(
     const std::string& trace_path, logformat::ProgressCallback progress,
-    void* progress_context) {
+    void* progress_context, const std::string& shown_as) {
   absl::StatusOr<std::unique_ptr<logformat::TraceReader>> reader =
-      logformat::TraceReader::Open(trace_path);
+      logformat::TraceReader::Open(trace_path, shown_as);
   if (!reader.ok()) return reader.status();
   const Fingerprint fingerprint = FingerprintOf(**reader);
   const absl::StatusOr<std::string> path = IndexPathFor(trace_path);

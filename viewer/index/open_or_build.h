@@ -23,9 +23,10 @@ absl::StatusOr<std::string> IndexPathFor(const std::string& trace_path);
 // Opens the index, building it if it is missing, stale or damaged.
 // Returns: errors of the reader, of reconstruction and of writing; CANCELLED if
 // `progress` said stop.
+// `shown_as` as in TraceReader::Open().
 absl::StatusOr<std::unique_ptr<TimelineIndex>> OpenOrBuildIndex(
     const std::string& trace_path, logformat::ProgressCallback progress,
-    void* progress_context);
+    void* progress_context, const std::string& shown_as = "");
 
 }  // namespace countrace::viewer
 
