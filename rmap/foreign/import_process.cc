@@ -162,6 +162,11 @@ absl::Status OfDeath(const ImportRequest& request, const ImportLimits& limits,
         what, limits.memory_bytes, said));
   }
   const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP) {
+    return absl::CancelledError(absl::StrFormat(
+        "%s: interrupted while it was converted, with %d of its bytes read",
+        what, talk.done_bytes));
+  }
   if (signal == SIGXCPU || signal == SIGKILL) {
     return absl::ResourceExhaustedError(absl::StrFormat(
         "%s: it took more than %d s of CPU time, %d of its bytes were read by "
