@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -70,13 +71,9 @@ class Reconstruction final : public logformat::ItemSink {
                          dispatches_.coverage(), ThreadEvents(info),
                          /*dumps_stay=*/true, /*kernel_events=*/0,
                          hooks_.origins(), {}, nullptr) {
+    if (second_thread) StartWorker();
     // What the kernel does for a thread is in its stack as well.
-    shares_threads_ =
-        second_thread && dumps_stay() && !hooks_.has_kernel_hooks();
-    if (second_thread) {
-      worker_.emplace(worker_segments_, hooks_.kinds());
-      dispatches_.set_worker(&*worker_);
-    }
+    shares_threads_ = worker_ && dumps_stay() && !hooks_.has_kernel_hooks();
     if (info.scope == logformat::SessionScope::kCommand && info.root_pid > 0) {
       registry_.Announce({info.root_pid, info.root_pid}, info.begin_ns);
     }
@@ -343,6 +340,14 @@ class Reconstruction final : public logformat::ItemSink {
     return thread->index;
   }
 
+  void StartWorker() {
+    try {
+      worker_.emplace(worker_segments_, hooks_.kinds());
+      dispatches_.set_worker(&*worker_);
+    } catch (const std::system_error&) {
+      // No more threads for this user: one does, and the result is the same.
+    }
+  }
   void AddFindings();
   // Who has the segments of `thread`, for other than runs.
   SegmentBuilder& SegmentsOf(const ThreadState& thread) {
