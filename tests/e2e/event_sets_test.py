@@ -86,13 +86,25 @@ class EventSets(trace_checks.Recording):
                 for name in names:
                     self.assertIn(f' {name} = ', line)
 
+    @staticmethod
+    def hides_switches(report):
+        """Some virtual machines hide switches of their supervisor's threads:
+        what lies around one is not exact."""
+        return any('were not shown by the kernel' in message
+                   for message in report['loss']['messages'])
+
     def check_estimates(self, pid, pages):
         report = self.report()
         row = next(row for row in report['processes'] if row['pid'] == pid)
         # Around switches that the kernel does not show, it cannot be told whose
         # they were.
-        untold = report['books']['page-faults']['unattributed']
-        self.assertGreaterEqual(row['counts']['page-faults'] + untold, pages)
+        books = report['books']['page-faults']
+        if self.hides_switches(report) or row['quality'] != 'exact':
+            # Who ran unseen may be counted for who came next.
+            self.assertGreaterEqual(books['total'], pages)
+        else:
+            self.assertGreaterEqual(
+                row['counts']['page-faults'] + books['unattributed'], pages)
         truth = row['counts']['page-faults']
         for event in ('minor-faults', 'page-faults:u'):
             scaled = row['scaled'][event]
@@ -151,12 +163,14 @@ class EventSets(trace_checks.Recording):
         for names in ('minor_faults = .*, task_clock = ',
                       'context_switches = .*, page_faults_u = '):
             self.assertRegex(shown.stdout, 'workload:inner__exit: .*' + names)
-        for row in self.report()['segments']:
+        report = self.report()
+        for row in report['segments']:
             if row['segment'] not in ('workload:inner', 'workload:outer'):
                 continue
             counts = row['counts']
             # Always on: exact. The ring's own pages may be among the outer's.
-            self.assertEqual(counts['page-faults']['quality'], 'exact')
+            if not self.hides_switches(report):
+                self.assertEqual(counts['page-faults']['quality'], 'exact')
             self.assertAlmostEqual(counts['page-faults']['incl'], pages,
                                    delta=0.01 * pages)
             for event in ('minor-faults', 'page-faults:u'):
