@@ -129,10 +129,22 @@ void SegmentWorker::Stop() {
 }
 
 void SegmentWorker::WillRead(std::span<const std::byte> bytes) {
-  Task& task = Next();
-  task.kind = Task::Kind::kWillRead;
-  task.pages = bytes;
+  const std::uint64_t asked = pages_asked_.load(std::memory_order_relaxed);
+  if (asked - pages_mapped_.load(std::memory_order_acquire) == kPageRequests) {
+    return;
+  }
+  pages_[asked % kPageRequests] = bytes;
+  pages_asked_.store(asked + 1, std::memory_order_release);
+  Next().kind = Task::Kind::kWillRead;  // if it has nothing else to do
   Publish();
+}
+
+void SegmentWorker::MapPages() {
+  std::uint64_t mapped = pages_mapped_.load(std::memory_order_relaxed);
+  while (mapped != pages_asked_.load(std::memory_order_acquire)) {
+    Advise(pages_[mapped % kPageRequests], MADV_POPULATE_READ);
+    pages_mapped_.store(++mapped, std::memory_order_release);
+  }
 }
 
 void SegmentWorker::WasRead(std::span<const std::byte> bytes) {
@@ -148,6 +160,7 @@ void SegmentWorker::Work() {
     while (done != published) {
       const Task& task = tasks_[done % kTasks];
       const Task::Kind kind = task.kind;
+      MapPages();
       Do(task);
       done_.store(++done, std::memory_order_release);
       done_.notify_one();
@@ -172,7 +185,6 @@ void SegmentWorker::Do(const Task& task) {
       }
       return;
     case Task::Kind::kWillRead:
-      Advise(task.pages, MADV_POPULATE_READ);
       return;
     case Task::Kind::kWasRead:
       Advise(task.pages, MADV_DONTNEED);

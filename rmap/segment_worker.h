@@ -94,7 +94,7 @@ class SegmentWorker final : public logformat::PageKeeper {
     ThreadNow now;
     std::uint64_t ns = 0;
     bool adopt = false;  // its open calls are in the caller's paths
-    std::span<const std::byte> pages;
+    std::span<const std::byte> pages;  // kWasRead
     std::size_t size = 0;
     std::array<logformat::ThreadRecord, 128> records;
   };
@@ -105,6 +105,7 @@ class SegmentWorker final : public logformat::PageKeeper {
   void WaitFor(std::uint64_t task);
   void Work();
   void Do(const Task& task);
+  void MapPages();
   void DoRun(const Task& task);
 
   SegmentBuilder& segments_;
@@ -113,6 +114,12 @@ class SegmentWorker final : public logformat::PageKeeper {
   std::uint64_t filled_ = 0;  // the caller's
   bool adopt_ = false;        // with the next Run()
   absl::flat_hash_map<ProcessState*, HookHits> hits_;
+  // Pages that the caller comes to soon: before any other task. If there are
+  // more, it maps them itself.
+  static constexpr std::size_t kPageRequests = 64;
+  std::array<std::span<const std::byte>, kPageRequests> pages_;
+  alignas(64) std::atomic<std::uint64_t> pages_asked_{0};
+  alignas(64) std::atomic<std::uint64_t> pages_mapped_{0};
   alignas(64) std::atomic<std::uint64_t> published_{0};
   alignas(64) std::atomic<std::uint64_t> done_{0};
   std::thread worker_;  // last: it uses the others
