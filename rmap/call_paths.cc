@@ -77,7 +77,7 @@ PathNode* CallPaths::AddChild(PathNode* parent, std::uint32_t hook_id) {
     ++folded_;
     return parent;
   }
-  if ((nodes_.size() >= max_paths_ || parent->depth >= kMaxPathDepth) &&
+  if ((nodes_.size() >= kMaxPaths || parent->depth >= kMaxPathDepth) &&
       hook_id != PathNode::kFolded) {
     ++folded_;
     return Child(parent, PathNode::kFolded);

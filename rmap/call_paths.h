@@ -99,10 +99,7 @@ class CallPaths {
   static constexpr std::size_t kMaxPaths = 65536;
   static constexpr std::uint32_t kMaxPathDepth = 512;
 
-  // `max_paths`: other than kMaxPaths in tests.
-  explicit CallPaths(std::size_t thread_events,
-                     std::size_t max_paths = kMaxPaths)
-      : events_(thread_events), max_paths_(max_paths) {}
+  explicit CallPaths(std::size_t thread_events) : events_(thread_events) {}
   CallPaths(const CallPaths&) = delete;
   CallPaths& operator=(const CallPaths&) = delete;
 
@@ -142,7 +139,7 @@ class CallPaths {
     return (std::uint64_t{parent->index} << 32) | hook_id;
   }
 
-  std::size_t events_, max_paths_;
+  std::size_t events_;
   std::uint64_t folded_ = 0;
   std::deque<PathNode> nodes_;                          // addresses stay
   absl::flat_hash_map<std::uint64_t, PathNode*> wide_;  // of wide parents

@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
+
+#include "logformat/trace_reader.h"
 
 namespace countrace::rmap {
 
@@ -18,6 +21,12 @@ struct HookHits {
       hits.resize(hook_id + 1u, 0);
     ++hits[hook_id];
     dumps += dump ? 1 : 0;
+  }
+  void Add(std::span<const logformat::ThreadRecord> records) {
+    for (const logformat::ThreadRecord& record : records) {
+      Add(logformat::EventHookId(record.event_id),
+          (record.event_id & logformat::kEventDumpBit) != 0);
+    }
   }
   void Merge(const HookHits& other) {
     hits.resize(std::max(hits.size(), other.hits.size()));

@@ -228,11 +228,7 @@ class Reconstruction final : public logformat::ItemSink {
       if (whose == SegmentWorker::Whose::kCallersNow) {
         segments_.Adopt(thread, *thread.process);
       }
-      HookHits& hits = thread.process->hits;
-      for (const logformat::ThreadRecord& record : records) {
-        hits.Add(logformat::EventHookId(record.event_id),
-                 (record.event_id & logformat::kEventDumpBit) != 0);
-      }
+      thread.process->hits.Add(records);
       segments_.Run(thread, now, records, hooks_.kinds());
     }
     thread.last_seen_ns = end_ns;

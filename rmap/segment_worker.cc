@@ -195,11 +195,7 @@ void SegmentWorker::Do(const Task& task) {
 void SegmentWorker::DoRun(const Task& task) {
   const std::span records(task.records.data(), task.size);
   if (task.adopt) segments_.Adopt(*task.thread, *task.now.process);
-  HookHits& hits = hits_[task.now.process];
-  for (const logformat::ThreadRecord& record : records) {
-    hits.Add(logformat::EventHookId(record.event_id),
-             (record.event_id & logformat::kEventDumpBit) != 0);
-  }
+  hits_[task.now.process].Add(records);
   segments_.Run(*task.thread, task.now, records, kinds_);
 }
 
