@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "absl/strings/str_format.h"
@@ -68,7 +69,8 @@ FileMapping::~FileMapping() {
 void FileMapping::Forget(std::size_t begin, std::size_t end) const {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   begin = (begin + page - 1) / page * page;
-  end = end / page * page;
+  // What a damaged head says may lie after the end of the file: other memory.
+  end = std::min(end, bytes_.size()) / page * page;
   if (begin >= end) return;
   // Advice: nothing depends on its success.
   (void)madvise(const_cast<std::byte*>(bytes_.data()) + begin, end - begin,

@@ -35,7 +35,7 @@ class FileMapping {
     return {reinterpret_cast<const char*>(bytes_.data()), bytes_.size()};
   }
   // The pages that lie wholly in [begin, end) are not needed any more; reading
-  // them again brings them back from the file.
+  // them again brings them back from the file. `end` may be after its end.
   void Forget(std::size_t begin, std::size_t end) const;
 
  private:

@@ -11,6 +11,10 @@
 namespace countrace::logformat {
 namespace {
 
+// So many packets are not missing: the number is damaged, and must not overflow
+// sums.
+constexpr std::uint64_t kMaxGap = std::uint64_t{1} << 62;
+
 bool AllZero(std::span<const std::byte> bytes) {
   static constexpr std::byte kZeros[4096] = {};
   while (!bytes.empty()) {
@@ -39,12 +43,22 @@ class Scanner {
 
   StreamScan Run() {
     std::size_t at = 0;
-    while (at < file_.size()) at = HasHead(at) ? TakePacket(at) : SkipBad(at);
+    while (at < file_.size()) {
+      at = HasHead(at) ? TakePacket(at) : SkipBad(at);
+      GiveBackBefore(at);
+    }
     Finish();
     return std::move(scan_);
   }
 
  private:
+  void GiveBackBefore(std::size_t at) {
+    constexpr std::size_t kPieceBytes = std::size_t{8} << 20;
+    if (options_.mapping == nullptr || at - given_back_ < kPieceBytes) return;
+    options_.mapping->Forget(given_back_, at);
+    given_back_ = at;
+  }
+
   // --- Heads ---------------------------------------------------------------
 
   // A head of this stream whose sizes make sense begins at `at`. The packet
@@ -332,8 +346,10 @@ class Scanner {
   void FixSequence(ScannedPacket& packet) {
     PacketHead& head = packet.head;
     const std::uint64_t expected = next_stored_sequence_;
+    const bool plausible =
+        head.sequence >= expected && head.sequence - expected <= kMaxGap;
     std::uint64_t gap = 0;
-    if (head.sequence >= expected) {
+    if (plausible) {
       gap = head.sequence - expected;
       gap -= std::min(gap, unused_heads_);
     } else if (!packet.was_open || packet.record_count != 0) {
@@ -342,7 +358,7 @@ class Scanner {
                            head.sequence, expected));
     }
     unused_heads_ = 0;
-    next_stored_sequence_ = std::max(expected, head.sequence) + 1;
+    next_stored_sequence_ = (plausible ? head.sequence : expected) + 1;
     const std::uint64_t missing = Missing(gap);
     std::vector<ScanFinding> findings = std::move(pending_);
     pending_.clear();
@@ -380,7 +396,7 @@ class Scanner {
   }
 
   void Finish() {
-    const std::uint64_t gap =
+    std::uint64_t gap =
         options_.expected_packets -
         std::min(options_.expected_packets, next_stored_sequence_);
     if (gap != 0) {
@@ -389,6 +405,7 @@ class Scanner {
            absl::StrFormat("file ends after packet %d of %d",
                            next_stored_sequence_, options_.expected_packets)});
     }
+    if (gap > kMaxGap) gap = 0;
     const std::uint64_t missing = Missing(gap);
     scan_.findings_at_end = std::move(pending_);
     if (missing != 0) {
@@ -407,6 +424,7 @@ class Scanner {
   const ScanOptions& options_;
   StreamScan scan_;
 
+  std::size_t given_back_ = 0;
   std::uint64_t last_end_ns_ = 0;
   std::uint64_t next_stored_sequence_ = 0;  // as the writer numbered
   std::uint64_t next_sequence_ = 0;         // as we number

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "logformat/file_mapping.h"
 #include "logformat/packet_layout.h"
 #include "logformat/record_table.h"
 #include "logformat/trace_description.h"
@@ -64,6 +65,9 @@ struct ScanOptions {
   // Also walk closed packets (finish, verify). The reader does not: it walks
   // them when it delivers their records.
   bool walk_closed = false;
+  // Of the file: its pages are given back behind the scan, else so much of it
+  // is in memory at once as the kernel maps around what is looked at.
+  const FileMapping* mapping = nullptr;
 };
 
 StreamScan ScanStream(std::span<const std::byte> file, const RecordTable& table,

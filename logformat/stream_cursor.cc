@@ -10,14 +10,8 @@
 namespace countrace::logformat {
 namespace {
 
-// Pages are given back in pieces: a system call for each small packet would
-// cost more than decoding it.
-constexpr std::size_t kReleaseBytes = 1 << 20;
 // Now and then everything: who keeps pointers into the file brings back some.
 constexpr std::size_t kReleaseAllBytes = 64 << 20;
-// So much is announced at a time, and so far ahead.
-constexpr std::size_t kAnnounceBytes = 64 << 10;
-constexpr std::size_t kAnnounceAhead = 192 << 10;
 // Records of a run that are handed over at once.
 constexpr std::size_t kRunRecords = 128;
 
@@ -44,7 +38,7 @@ StreamCursor::StreamCursor(const OpenStream& stream, std::uint32_t index,
 
 void StreamCursor::DeliverSlowly(std::uint64_t limit_ns) {
   in_records_ = false;
-  while (!state_->cancelled) {
+  while (!state_->cancelled.load(std::memory_order_relaxed)) {
     if (!DeliverLosses(limit_ns)) return;
     if (in_packet_) {
       if (!(this->*deliver_records_)(limit_ns)) {
@@ -61,12 +55,49 @@ void StreamCursor::DeliverSlowly(std::uint64_t limit_ns) {
 
 void StreamCursor::DeliverRun(std::uint64_t limit_ns) {
   if (in_records_) {
-    if (!DeliverThreadRecords(limit_ns)) return;
+    if (!DeliverThreadRecords(limit_ns, *sink_)) return;
     ClosePacket();
   } else if (!DeliverLosses(limit_ns)) {
     return;
   }
   DeliverSlowly(0);  // what comes next, and when
+}
+
+bool StreamCursor::DeliverRuns(std::uint64_t limit_ns, ItemSink& sink) {
+  elsewhere_ = true;
+  const std::int32_t pid = record_.pid, tid = record_.tid;
+  while (in_records_ && record_.pid == pid && record_.tid == tid) {
+    if (!DeliverThreadRecords(limit_ns, sink)) break;
+    ClosePacket();
+    DeliverSlowly(0);
+  }
+  elsewhere_ = false;
+  return next_ns_ >= limit_ns;
+}
+
+std::uint64_t StreamCursor::FirstLossNotBefore() const {
+  const StreamScan& scan = stream_->scan;
+  std::uint64_t begin_ns = 0;  // of the packet before
+  for (const ScannedPacket& packet : scan.packets) {
+    if (!packet.findings.empty()) return begin_ns;
+    begin_ns = packet.head.begin_ns;
+    for (const std::uint64_t records : packet.head.discarded_by_cause) {
+      if (records != 0) return begin_ns;
+    }
+  }
+  return scan.findings_at_end.empty() ? kEnd : begin_ns;
+}
+
+std::vector<StreamCursor::Head> StreamCursor::Heads() const {
+  std::vector<Head> heads;
+  for (const ScannedPacket& packet : stream_->scan.packets) {
+    const PacketHead& head = packet.head;
+    if (heads.empty() || heads.back().pid != head.pid ||
+        heads.back().tid != head.tid) {
+      heads.push_back({head.pid, head.tid, head.begin_ns});
+    }
+  }
+  return heads;
 }
 
 // Returns: false if it stopped at `limit_ns`.
@@ -171,7 +202,8 @@ bool StreamCursor::DeliverRecords(std::uint64_t limit_ns) {
   return at_end;
 }
 
-bool StreamCursor::DeliverThreadRecords(std::uint64_t limit_ns) {
+bool StreamCursor::DeliverThreadRecords(std::uint64_t limit_ns,
+                                        ItemSink& sink) {
   const std::uint16_t* const fixed_bytes = fixed_bytes_;
   const std::byte* at = at_;
   const std::byte* const end = end_;
@@ -180,7 +212,6 @@ bool StreamCursor::DeliverThreadRecords(std::uint64_t limit_ns) {
   stopped_.bytes = 0;
   bool at_end = true;
   while (at != end && at_end) {
-    AnnouncePages();
     std::size_t size = 0;
     while (at != end && size != run.size()) {
       __builtin_prefetch(at + 1024);
@@ -210,7 +241,7 @@ bool StreamCursor::DeliverThreadRecords(std::uint64_t limit_ns) {
       at += bytes;
       last_ns = time_ns;
     }
-    if (size != 0) sink_->OnThreadRecords(record_, {run.data(), size});
+    if (size != 0) sink.OnThreadRecords(record_, {run.data(), size});
     at_ = at;
     last_ns_ = last_ns;
     if (!damage_.empty()) [[unlikely]]
@@ -299,14 +330,9 @@ void StreamCursor::ClosePacket() {
                         head.end_ns, last_ns_),
         next_ns);
   }
-  const std::uint64_t packet_bytes = head.packet_bits / 8;
-  state_->done_bytes += packet_bytes;
+  state_->done_bytes.fetch_add(head.packet_bits / 8, std::memory_order_relaxed);
   ReleasePages();
-  if (state_->progress != nullptr &&
-      !state_->progress(state_->progress_context, state_->done_bytes,
-                        state_->total_bytes)) {
-    state_->cancelled = true;
-  }
+  if (!elsewhere_) state_->TellProgress();
 }
 
 // Time before which everything between the last packet and the next one
@@ -350,39 +376,16 @@ void StreamCursor::QueuePacketLoss(std::uint64_t packets, std::uint64_t offset,
   losses_.emplace_back(std::move(loss));
 }
 
-void StreamCursor::AnnouncePages() {
-  if (state_->pages == nullptr) return;
-  const std::span<const std::byte> file = stream_->mapping.bytes();
-  const auto at = static_cast<std::size_t>(at_ - file.data());
-  while (announced_bytes_ < std::min(at + kAnnounceAhead, file.size())) {
-    const std::size_t bytes =
-        std::min(kAnnounceBytes, file.size() - announced_bytes_);
-    state_->pages->WillRead(file.subspan(announced_bytes_, bytes));
-    announced_bytes_ += bytes;
-  }
-}
-
 // What was read is not needed again: a long trace must not fill the memory.
 void StreamCursor::ReleasePages() {
   const ScannedPacket& packet = stream_->scan.packets[packet_ - 1];
   const std::size_t end = packet.offset + packet.head.packet_bits / 8;
-  if (end < released_bytes_ + kReleaseBytes) return;
+  if (end < released_bytes_ + state_->release_bytes) return;
   const bool all = end / kReleaseAllBytes != released_bytes_ / kReleaseAllBytes;
-  // The piece before once more: who reads behind this thread may have looked at
-  // its end after it was given back.
-  Forget(all ? 0 : released_before_, end);
+  // The piece before once more: open calls may have been looked up in it.
+  stream_->mapping.Forget(all ? 0 : released_before_, end);
   released_before_ = released_bytes_;
   released_bytes_ = end;
-}
-
-void StreamCursor::Forget(std::size_t begin, std::size_t end) {
-  end = std::min(end, stream_->mapping.bytes().size());
-  if (state_->pages != nullptr) {
-    state_->pages->WasRead(
-        stream_->mapping.bytes().subspan(begin, end - begin));
-  } else {
-    stream_->mapping.Forget(begin, end);
-  }
 }
 
 }  // namespace countrace::logformat

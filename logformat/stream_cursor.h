@@ -5,6 +5,7 @@
 #ifndef COUNTRACE_LOGFORMAT_STREAM_CURSOR_H_
 #define COUNTRACE_LOGFORMAT_STREAM_CURSOR_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <variant>
@@ -14,6 +15,7 @@
 #include "logformat/packet_scanner.h"
 #include "logformat/record_table.h"
 #include "logformat/record_walk.h"
+#include "logformat/run_sharing.h"
 #include "logformat/trace_reader.h"
 
 namespace countrace::logformat {
@@ -36,13 +38,27 @@ struct ReadState {
   std::uint64_t trace_end_ns = 0;
   ProgressCallback progress = nullptr;
   void* progress_context = nullptr;
-  PageKeeper* pages = nullptr;  // null: the kernel, and the cursor
-  std::uint64_t done_bytes = 0;
   std::uint64_t total_bytes = 0;
-  bool cancelled = false;
+  std::uint64_t told_bytes = 0;  // to `progress`
+  // Pages of a stream are given back in pieces of so many bytes: a system call
+  // for each packet would cost more than decoding it, and with two threads it
+  // interrupts the other one's CPU.
+  std::size_t release_bytes = std::size_t{1} << 20;
+  // Streams may be read by several threads.
+  std::atomic<std::uint64_t> done_bytes{0};
+  std::atomic<bool> cancelled{false};
+
+  // Thread: the reader's.
+  void TellProgress() {
+    if (progress == nullptr) return;
+    told_bytes = done_bytes.load(std::memory_order_relaxed);
+    if (!progress(progress_context, told_bytes, total_bytes)) {
+      cancelled.store(true, std::memory_order_relaxed);
+    }
+  }
 };
 
-class StreamCursor {
+class StreamCursor final : public RunSource {
  public:
   static constexpr std::uint64_t kEnd = ~std::uint64_t{0};
 
@@ -52,6 +68,21 @@ class StreamCursor {
   // Time of the next item, kEnd if there is none.
   std::uint64_t next_ns() const { return next_ns_; }
   StreamClass stream_class() const { return record_.stream_class; }
+  std::uint64_t bytes() const { return stream_->mapping.bytes().size(); }
+  // The next item is a record, of a packet with this head.
+  bool is_at_record() const { return in_records_; }
+  const EventRecord& head() const { return record_; }
+  // No loss that heads of packets tell of has a time before this; kEnd: they
+  // tell of none.
+  std::uint64_t FirstLossNotBefore() const;
+
+  // Whose records they are, one after the other. `begin_ns`: none of the next
+  // one's is before it.
+  struct Head {
+    std::int32_t pid, tid;
+    std::uint64_t begin_ns;
+  };
+  std::vector<Head> Heads() const;
 
   // Delivers all items before `limit_ns`. Returns early when cancelled.
   void Deliver(std::uint64_t limit_ns) {
@@ -66,6 +97,9 @@ class StreamCursor {
   // of one thread.
   void DeliverRun(std::uint64_t limit_ns);
 
+  // Elsewhere than in the reader's thread.
+  bool DeliverRuns(std::uint64_t limit_ns, ItemSink& sink) override;
+
  private:
   using Loss = std::variant<DiscardedEvents, DiscardedPackets>;
 
@@ -75,7 +109,7 @@ class StreamCursor {
   template <bool kThread>
   bool DeliverRecords(std::uint64_t limit_ns);
   // The same, for kThread streams, as runs.
-  bool DeliverThreadRecords(std::uint64_t limit_ns);
+  bool DeliverThreadRecords(std::uint64_t limit_ns, ItemSink& sink);
   bool OpenPacket();
   void ClosePacket();
   void QueueFindings(const std::vector<ScanFinding>& findings,
@@ -83,9 +117,7 @@ class StreamCursor {
   void QueuePacketLoss(std::uint64_t packets, std::uint64_t offset,
                        const std::string& what, std::uint64_t end_ns);
   std::uint64_t NextPacketNs() const;
-  void AnnouncePages();
   void ReleasePages();
-  void Forget(std::size_t begin, std::size_t end);
 
   void NoteDamage(const std::byte* at, std::uint16_t event_id);
 
@@ -115,12 +147,12 @@ class StreamCursor {
   std::size_t dump_bytes_;  // header word and dump of a thread record
   std::size_t packet_ = 0;  // of the scan; the open one or the next
   bool in_packet_ = false;
+  bool elsewhere_ = false;          // in DeliverRuns()
   std::uint64_t clock_errors_ = 0;  // in the open packet
   std::string damage_;              // of the open packet
   std::vector<Loss> losses_;        // to be delivered before anything else
   std::size_t next_loss_ = 0;
   std::array<std::uint64_t, kDiscardCauses> discarded_{};  // reported so far
-  std::size_t announced_bytes_ = 0;
   std::size_t released_bytes_ = 0;
   std::size_t released_before_ = 0;  // the end of the piece before that
 };

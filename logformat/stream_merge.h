@@ -39,6 +39,7 @@ class StreamMerge {
   }
   bool at_end() const { return first_.next_ns == kEnd; }
   std::uint32_t stream() const { return first_.stream; }
+  std::uint64_t next_ns() const { return first_.next_ns; }
   // That stream may run up to, not including, this time.
   std::uint64_t limit_ns() const {
     return second_.next_ns + (first_.stream < second_.stream ? 1 : 0);

@@ -42,7 +42,7 @@ std::string NotADirectory(const std::string& path, mode_t mode) {
     const std::string_view text = file->text();
     if (text.starts_with("PERFILE2") || text.starts_with("2ELIFREP")) {
       kind = "a perf.data file";
-      remedy = "read it with `perf script`";
+      remedy = "`countrace import -o TRACE` makes it one";
     } else if (text.size() >= 4 && LoadMagic(text) == kPacketMagic) {
       kind = "a single stream file of a CTF trace";
       remedy = "give the directory it lies in";

@@ -124,6 +124,7 @@ class Finisher {
     options.begin_ns = description_.info.begin_ns;
     options.walk_closed = true;
     options.expected_packets = ExpectedPackets(description_, file.name);
+    options.mapping = &*mapping;
     StreamScan scan = ScanStream(
         mapping->bytes(),
         file.stream_class == StreamClass::kCpu ? cpu_table_ : thread_table_,

@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "logformat/event_schema.h"
 #include "logformat/record_table.h"
+#include "logformat/shared_streams.h"
 #include "logformat/stream_cursor.h"
 #include "logformat/stream_merge.h"
 #include "logformat/trace_description.h"
@@ -68,17 +69,27 @@ class MappedTraceReader final : public TraceReader {
 
   absl::Status ReadThreadRuns(ItemSink& sink, ProgressCallback progress,
                               void* progress_context,
-                              PageKeeper* pages) override {
+                              RunScheduler* scheduler) override {
     Reading reading(*this, sink, progress, progress_context);
-    reading.state.pages = pages;
+    SharedStreams shared(scheduler, reading.cursors, description_.info.begin_ns,
+                         end_ns_);
     StreamMerge cpus(reading.NextNs(StreamClass::kCpu));
     StreamMerge threads(reading.NextNs(StreamClass::kThread));
     while (!(cpus.at_end() && threads.at_end()) && !reading.state.cancelled) {
       const std::uint32_t cpu = cpus.stream();
       while (!threads.at_end() && threads.IsBefore(cpus) &&
              !reading.state.cancelled) {
-        StreamCursor& cursor = reading.cursors[threads.stream()];
-        cursor.DeliverRun(cpus.limit_ns(threads.stream()));
+        const std::uint32_t stream = threads.stream();
+        const std::uint64_t limit_ns = cpus.limit_ns(stream);
+        if (const auto passed =
+                shared.Pass(stream, threads.next_ns(), limit_ns);
+            passed.has_value()) {
+          threads.Advance(*passed);
+          reading.TellProgressNowAndThen();
+          continue;
+        }
+        StreamCursor& cursor = reading.cursors[stream];
+        cursor.DeliverRun(limit_ns);
         threads.Advance(cursor.next_ns());
       }
       if (cpus.at_end() || reading.state.cancelled) continue;
@@ -100,6 +111,11 @@ class MappedTraceReader final : public TraceReader {
       state.progress = progress;
       state.progress_context = progress_context;
       state.total_bytes = reader.total_bytes_;
+      // What may be kept of all streams together, while there are few.
+      constexpr std::size_t kKeptBytes = std::size_t{32} << 20;
+      state.release_bytes = std::clamp<std::size_t>(
+          kKeptBytes / std::max<std::size_t>(1, reader.streams_.size()),
+          std::size_t{1} << 20, std::size_t{8} << 20);
       cursors.reserve(reader.streams_.size());
       for (std::uint32_t i = 0; i < reader.streams_.size(); ++i) {
         cursors.emplace_back(reader.streams_[i], i, state);
@@ -118,11 +134,20 @@ class MappedTraceReader final : public TraceReader {
       return next_ns;
     }
 
+    // Of what others delivered.
+    void TellProgressNowAndThen() {
+      constexpr std::uint64_t kEveryBytes = 1 << 20;
+      if (state.done_bytes.load(std::memory_order_relaxed) >=
+          state.told_bytes + kEveryBytes) {
+        state.TellProgress();
+      }
+    }
+
     absl::Status Result() const {
       if (!state.cancelled) return absl::OkStatus();
       return absl::CancelledError(
           absl::StrFormat("Reading stopped after %d of %d bytes",
-                          state.done_bytes, state.total_bytes));
+                          state.done_bytes.load(), state.total_bytes));
     }
 
     ReadState state;
@@ -153,6 +178,7 @@ class MappedTraceReader final : public TraceReader {
     options.stream_class = file.stream_class;
     options.begin_ns = description_.info.begin_ns;
     options.expected_packets = ExpectedPackets(description_, file.name);
+    options.mapping = &stream.mapping;
     stream.scan = ScanStream(stream.mapping.bytes(), *stream.table, options);
     // The scan has looked at each packet's head, and the kernel mapped the
     // pages around it.

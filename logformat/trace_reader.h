@@ -23,6 +23,7 @@
 #include "logformat/event_sets.h"
 #include "logformat/gating.h"
 #include "logformat/packet_layout.h"
+#include "logformat/run_sharing.h"
 #include "logformat/session_layout.h"
 
 namespace countrace::logformat {
@@ -218,15 +219,6 @@ struct StreamInfo {
   std::uint64_t packets = 0;
 };
 
-// Whose work it is to bring the pages of a trace into memory, and to give them
-// back when they were read. Called by the reading thread.
-class PageKeeper {
- public:
-  virtual ~PageKeeper() = default;
-  virtual void WillRead(std::span<const std::byte> bytes) = 0;
-  virtual void WasRead(std::span<const std::byte> bytes) = 0;
-};
-
 // Progress of a long read: `done` of `total` bytes. Return false to stop early;
 // Read() then returns CANCELLED after delivering what it had.
 using ProgressCallback = bool (*)(void* context, std::uint64_t done,
@@ -261,12 +253,13 @@ class TraceReader {
   // that Read() delivers before them, and no others; between two of them, runs
   // of records of one thread, each in the order of time, come in the order of
   // their first items. A thread's own items are always in the order of time.
-  // `pages`: if not null, a reader of mapped files leaves them to it.
+  // `scheduler`: if not null, it may have runs delivered elsewhere; what it is
+  // offered of a thread is in the order above.
   virtual absl::Status ReadThreadRuns(ItemSink& sink,
                                       ProgressCallback progress = nullptr,
                                       void* progress_context = nullptr,
-                                      PageKeeper* pages = nullptr) {
-    static_cast<void>(pages);
+                                      RunScheduler* scheduler = nullptr) {
+    static_cast<void>(scheduler);
     return Read(sink, progress, progress_context);
   }
 

@@ -115,6 +115,7 @@ class Verifier {
     options.begin_ns = info.begin_ns;
     options.walk_closed = true;
     options.expected_packets = ExpectedPackets(description, file.name);
+    options.mapping = &*mapping;
     const StreamScan scan = ScanStream(mapping->bytes(), table, options);
     result_.packets += scan.packets.size();
     result_.records += scan.records;

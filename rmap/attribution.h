@@ -15,16 +15,6 @@
 
 namespace countrace::rmap {
 
-// Where a segment's count of an event comes from.
-enum class SegmentSource : std::uint8_t {
-  kNone,         // nothing in the trace can say
-  kOnCpuTime,    // task-clock, cpu-clock: time between dispatch records
-  kSwitches,     // context-switches: dispatch records that left the CPU inside
-  kFaults,       // page-faults: fault records inside
-  kThreadDumps,  // counters read at the hooks
-  kKernelDumps   // the CPU's counters, dumped by the kernel at its hooks
-};
-
 struct EventPlan {
   std::string name;
   std::optional<std::size_t> cpu_event;     // index in the kernel's dumps

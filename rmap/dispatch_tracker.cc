@@ -328,6 +328,12 @@ void DispatchTracker::SwitchOut(ThreadState& thread, std::int32_t cpu,
   }
 }
 
+std::uint64_t DispatchTracker::LastHookOf(const ThreadState& thread) const {
+  if (!thread.with_worker) return thread.last_hook_ns;
+  worker_->Settle(thread);
+  return thread.worker_hook_ns;
+}
+
 void DispatchTracker::Abandon(CpuState& cpu, std::uint64_t time_ns) {
   if (observer_ != nullptr && cpu.last_ns > cpu.stay_begin_ns) {
     EmitStay(cpu, 0, true);
@@ -343,8 +349,9 @@ void DispatchTracker::Abandon(CpuState& cpu, std::uint64_t time_ns) {
   if (cpu.thread != nullptr &&
       cpu.thread->running_cpu == static_cast<std::int32_t>(cpu.cpu)) {
     ThreadState& thread = *cpu.thread;
-    if (thread.last_hook_ns > thread.switch_in_ns) {
-      thread.unbooked_ns += thread.last_hook_ns - thread.switch_in_ns;
+    const std::uint64_t last_hook_ns = LastHookOf(thread);
+    if (last_hook_ns > thread.switch_in_ns) {
+      thread.unbooked_ns += last_hook_ns - thread.switch_in_ns;
     }
     thread.running_cpu = -1;
     thread.waiting = false;

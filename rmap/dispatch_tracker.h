@@ -156,6 +156,8 @@ class DispatchTracker {
   void EndWait(ThreadState& thread, std::uint64_t time_ns);
   // The occupant's stay did not end as we thought: forget it. Without a counted
   // loss its switch-out was not shown, which concerns it alone.
+  // Time of its latest hook record, 0 if it has none.
+  std::uint64_t LastHookOf(const ThreadState& thread) const;
   void Abandon(CpuState& cpu, std::uint64_t time_ns);
   void SwitchOut(ThreadState& thread, std::int32_t cpu, std::uint64_t time_ns,
                  std::uint16_t state);

@@ -38,12 +38,13 @@ std::string_view CommOf(const char (&comm)[16]) {
 }
 
 // Routes each item to the state machine it concerns.
-class Reconstruction final : public logformat::ItemSink {
+class Reconstruction final : public logformat::ItemSink,
+                             public logformat::RunScheduler {
  public:
   // `records_stay`: what records point to stays until Finish().
   Reconstruction(const logformat::TraceInfo& info, TimelineObserver* observer,
                  const GatingRequest& gating, bool records_stay,
-                 bool second_thread)
+                 bool second_thread, bool late_thread)
       : info_(info),
         observer_(observer),
         records_stay_(records_stay),
@@ -71,7 +72,7 @@ class Reconstruction final : public logformat::ItemSink {
                          dispatches_.coverage(), ThreadEvents(info),
                          /*dumps_stay=*/true, /*kernel_events=*/0,
                          hooks_.origins(), {}, nullptr) {
-    if (second_thread) StartWorker();
+    if (second_thread) StartWorker(late_thread);
     // What the kernel does for a thread is in its stack as well.
     shares_threads_ = worker_ && dumps_stay() && !hooks_.has_kernel_hooks();
     if (info.scope == logformat::SessionScope::kCommand && info.root_pid > 0) {
@@ -83,8 +84,7 @@ class Reconstruction final : public logformat::ItemSink {
     ++records_;
     const bool of_thread = record.stream_class == StreamClass::kThread;
     const std::uint64_t time_ns =
-        Advance(record.time_ns,
-                of_thread && observer_ == nullptr ? kernel_ns_ : now_ns_);
+        Advance(record.time_ns, observer_ == nullptr ? kernel_ns_ : now_ns_);
     if (of_thread) [[likely]] {
       if (special_thread_dumps_ && record.counters != nullptr) [[unlikely]] {
         OnSpecialHookDump(record, time_ns);
@@ -108,9 +108,45 @@ class Reconstruction final : public logformat::ItemSink {
     const std::uint64_t end_ns = records.back().time_ns;
     if (!dumps_stay() || observer_ != nullptr || begin_ns < kernel_ns_ ||
         !OnRun(head, records, begin_ns, end_ns)) {
+      if (shares_threads_) [[unlikely]]
+        TakeFromWorker();
       ItemSink::OnThreadRecords(head, records);
     }
   }
+
+  // --- What the worker may read ----------------------------------------------
+
+  Ticket Offer(logformat::RunSource& source, const EventRecord& head,
+               std::uint64_t begin_ns, bool exact,
+               std::uint64_t limit_ns) override {
+    if (!shares_threads_ || worker_->failed() || begin_ns < kernel_ns_) {
+      return kNo;
+    }
+    // Who it is at that time must be told at that time.
+    if (!exact && !IsKnown(head)) return kNo;
+    ThreadState& thread = ThreadOf(head, begin_ns);
+    if (!thread.process->counted) return kNo;
+    if (!thread.with_worker && begin_ns < thread.last_hook_ns) return kNo;
+    switch (worker_->Choose(thread)) {
+      case SegmentWorker::Whose::kWorkers:
+        break;
+      case SegmentWorker::Whose::kCallersNow:
+        segments_.Adopt(thread, *thread.process);
+        worker_->NoteOwnRun(thread);
+        return kNo;
+      case SegmentWorker::Whose::kCallers:
+        worker_->NoteOwnRun(thread);
+        return kNo;
+      case SegmentWorker::Whose::kLater:
+        return kNo;
+    }
+    if (exact) first_ns_ = std::min(first_ns_, begin_ns);
+    offered_at_ns_ = kernel_ns_;
+    return worker_->Run(thread, NowOf(thread, dispatches_.coverage()), source,
+                        limit_ns);
+  }
+  bool IsDone(Ticket ticket) override { return worker_->IsDone(ticket); }
+  void WaitFor(Ticket ticket) override { worker_->WaitFor(ticket); }
 
   void OnDiscardedEvents(const DiscardedEvents& loss) override {
     ledger_.Add(loss);
@@ -131,15 +167,18 @@ class Reconstruction final : public logformat::ItemSink {
   }
 
   // True: what two threads found is not what one would have found, because too
-  // much of it is folded. Requires: the last item was delivered.
+  // much of it is folded, or something was met that has its place among the
+  // items of all threads. Requires: the last item was delivered.
   bool must_be_alone() {
     if (!worker_) return false;
     worker_->SettleAll();
-    return dispatches_.blocked().folded() != 0 ||
+    return worker_->failed() || unforeseen_loss_ ||
+           dispatches_.blocked().folded() != 0 ||
            paths_.size() + worker_paths_.size() >= CallPaths::kMaxPaths;
   }
-  // Null: the reader's own.
-  logformat::PageKeeper* page_keeper() { return worker_ ? &*worker_ : nullptr; }
+  logformat::RunScheduler* scheduler() {
+    return shares_threads_ ? this : nullptr;
+  }
 
   // Requires: the last item was delivered, or `interrupted`.
   Report Finish(const logformat::TraceReader& reader, bool interrupted);
@@ -164,19 +203,24 @@ class Reconstruction final : public logformat::ItemSink {
 
   // --- Hot path --------------------------------------------------------------
 
+  // ThreadOf() would learn nothing.
+  bool IsKnown(const EventRecord& record) const {
+    if (record.stream >= by_stream_.size()) return false;
+    const StreamThread& cached = by_stream_[record.stream];
+    return cached.thread != nullptr && cached.tid == record.tid &&
+           cached.pid == record.pid && !cached.thread->exited &&
+           !cached.thread->retired;
+  }
+
   ThreadState& ThreadOf(const EventRecord& record, std::uint64_t time_ns) {
+    if (IsKnown(record)) [[likely]]
+      return *by_stream_[record.stream].thread;
     if (record.stream >= by_stream_.size()) [[unlikely]] {
       by_stream_.resize(record.stream + std::size_t{1});
     }
-    StreamThread& cached = by_stream_[record.stream];
-    if (cached.thread != nullptr && cached.tid == record.tid &&
-        cached.pid == record.pid && !cached.thread->exited &&
-        !cached.thread->retired) [[likely]] {
-      return *cached.thread;
-    }
     ThreadState& thread = registry_.ObserveByHooks(
         {std::max(record.pid, 0), record.tid}, time_ns);
-    cached = {record.pid, record.tid, &thread};
+    by_stream_[record.stream] = {record.pid, record.tid, &thread};
     return thread;
   }
 
@@ -219,18 +263,12 @@ class Reconstruction final : public logformat::ItemSink {
     // No hook of a program is in a system call: that one is over.
     if (hooks_.has_kernel_hooks()) [[unlikely]]
       segments_.LeaveKernel(thread, begin_ns);
-    const ThreadNow now = NowOf(thread, dispatches_.coverage());
-    const auto whose = shares_threads_ ? worker_->Choose(thread)
-                                       : SegmentWorker::Whose::kCallers;
-    if (whose == SegmentWorker::Whose::kWorkers) {
-      worker_->Run(thread, now, records);
-    } else {
-      if (whose == SegmentWorker::Whose::kCallersNow) {
-        segments_.Adopt(thread, *thread.process);
-      }
-      thread.process->hits.Add(records);
-      segments_.Run(thread, now, records, hooks_.kinds());
-    }
+    // Its stream is not offered any more: a loss comes in this interval.
+    if (thread.with_worker) [[unlikely]]
+      TakeFromWorker();
+    thread.process->hits.Add(records);
+    segments_.Run(thread, NowOf(thread, dispatches_.coverage()), records,
+                  hooks_.kinds());
     thread.last_seen_ns = end_ns;
     thread.last_hook_ns = end_ns;
     return true;
@@ -330,15 +368,19 @@ class Reconstruction final : public logformat::ItemSink {
         (thread->process != nullptr && thread->process->pid != loss.pid)) {
       return kNoThread;
     }
-    // What becomes of its open calls is guessed from all paths seen so far.
-    if (shares_threads_) TakeFromWorker();
+    // What becomes of its open calls is guessed from all paths seen so far. The
+    // reader offers nothing together with a loss that it foresees.
+    if (shares_threads_) {
+      unforeseen_loss_ = unforeseen_loss_ || offered_at_ns_ == kernel_ns_;
+      TakeFromWorker();
+    }
     segments_.OnLoss(*thread);
     return thread->index;
   }
 
-  void StartWorker() {
+  void StartWorker(bool late) {
     try {
-      worker_.emplace(worker_segments_, hooks_.kinds());
+      worker_.emplace(worker_segments_, hooks_.kinds(), late);
       dispatches_.set_worker(&*worker_);
     } catch (const std::system_error&) {
       // No more threads for this user: one does, and the result is the same.
@@ -385,7 +427,9 @@ class Reconstruction final : public logformat::ItemSink {
   KernelHooks kernel_hooks_;
   CallPaths worker_paths_;
   SegmentBuilder worker_segments_;
-  bool shares_threads_ = false;  // with the worker
+  bool shares_threads_ = false;           // with the worker
+  std::uint64_t offered_at_ns_ = kNever;  // kernel_ns_ of the latest offer
+  bool unforeseen_loss_ = false;
   LossLedger ledger_;
   std::vector<StreamThread> by_stream_;
   std::uint64_t records_ = 0, malformed_ = 0;
@@ -626,15 +670,18 @@ void Reconstruction::TakeFromWorker() {
   if (!worker_) return;
   worker_->SettleAll();
   shares_threads_ = false;
-  for (const auto& [process, hits] : worker_->TakeHits()) {
-    process->hits.Merge(hits);
-  }
+  const SegmentWorker::Findings found = worker_->TakeFindings();
+  records_ += found.records;
+  now_ns_ = std::max(now_ns_, found.end_ns);
+  for (const auto& [process, hits] : found.hits) process->hits.Merge(hits);
   for (const auto& [process, root] : worker_segments_.TakeRoots()) {
     paths_.MergeFrom(*root, *process->paths);
   }
   for (ThreadState& thread : registry_.threads()) {
     if (!thread.with_worker) continue;
     thread.with_worker = false;
+    thread.last_hook_ns = thread.worker_hook_ns;
+    thread.last_seen_ns = std::max(thread.last_seen_ns, thread.last_hook_ns);
     for (Frame& frame : thread.stack.frames) frame.node = frame.node->merged;
     thread.off_cpu_in = thread.worker_place;
     if (thread.off_cpu_in != nullptr) {
@@ -656,8 +703,8 @@ void Reconstruction::AddCutCpus() {
 
 Report Reconstruction::Finish(const logformat::TraceReader& reader,
                               bool interrupted) {
-  dispatches_.Finish(now_ns_);
   TakeFromWorker();
+  dispatches_.Finish(now_ns_);
   CloseSegmentsOfEnded();
 
   Report report;
@@ -781,13 +828,13 @@ absl::StatusOr<Report> Reconstruct(logformat::TraceReader& reader,
   const bool runs = options.observer == nullptr;
   for (bool share = two && runs;; share = false) {
     Reconstruction reconstruction(reader.info(), options.observer,
-                                  options.gating, reader.keeps_records(),
-                                  share);
+                                  options.gating, reader.keeps_records(), share,
+                                  options.late_thread);
     const auto read = [&] {
       if (runs) {
         return reader.ReadThreadRuns(reconstruction, options.progress,
                                      options.progress_context,
-                                     reconstruction.page_keeper());
+                                     reconstruction.scheduler());
       }
       if (two) {
         return logformat::ReadAhead(reader, reconstruction, options.progress,

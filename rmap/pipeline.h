@@ -22,6 +22,9 @@ struct PipelineOptions {
   // if the process may run on two CPUs (0) or in any case (2). The result is
   // the same.
   unsigned threads = 0;
+  // For tests: the second one does nothing before it is waited for, as if
+  // another program had its CPU.
+  bool late_thread = false;
 };
 
 // Reads the trace once, in time order, with memory independent of its length.

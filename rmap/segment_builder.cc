@@ -55,12 +55,10 @@ ThreadNow NowOf(const ThreadState& thread, const KernelCoverage& coverage) {
 }
 
 PathNode* SegmentBuilder::OwnRoot(ProcessState& process) {
-  if (last_root_.first != &process) {
-    PathNode*& root = roots_[&process];
-    if (root == nullptr) root = paths_.NewRoot();
-    last_root_ = {&process, root};
-  }
-  return last_root_.second;
+  PathNode*& root = roots_[&process];
+  if (root == nullptr) root = paths_.NewRoot();
+  last_root_ = {&process, root};
+  return root;
 }
 
 [[gnu::always_inline]] inline void SegmentBuilder::Push(ThreadState& thread,
@@ -80,8 +78,8 @@ PathNode* SegmentBuilder::OwnRoot(ProcessState& process) {
   }
   PathNode* node = paths_.Child(Top(stack, now), hook_id);
   Frame& frame = stack.frames.emplace_back(
-      Frame{node, time_ns, now.OnCpuAt(time_ns), now.switches, now.faults,
-            now.stay, now.coverage.loss_epoch, now.unseen_switches, hook_id});
+      node, time_ns, now.OnCpuAt(time_ns), now.switches, now.faults, now.stay,
+      now.coverage.loss_epoch, now.unseen_switches, hook_id);
   if (events_ != 0 && dump.of == HookDump::Of::kThread) {
     NoteTurn(stack, dump);
     frame.present = dump.present;
@@ -90,7 +88,9 @@ PathNode* SegmentBuilder::OwnRoot(ProcessState& process) {
   }
   if (frame_words_ != 0) PushDumps(thread, dump);
   if (observer_ != nullptr && thread.index != kNoThread) [[unlikely]] {
-    observer_->OnSegmentBegin({thread.index, hook_id, time_ns});
+    observer_->OnSegmentBegin(
+        {thread.index, hook_id, time_ns,
+         static_cast<std::uint32_t>(stack.frames.size() - 1)});
   }
 }
 
@@ -237,7 +237,7 @@ void SegmentBuilder::AddKernelDumps(const ThreadState& thread, PathNode& node,
     ThreadState& thread, const ThreadNow& now, const HookDump* dump,
     std::uint64_t time_ns, bool end_known) {
   SegmentStack& stack = thread.stack;
-  Frame frame = stack.frames.back();
+  Frame& frame = stack.frames.back();
   const std::size_t depth = stack.frames.size() - 1;
   PathNode& node = *frame.node;
   const std::uint64_t wall_ns = SaturatingSubtract(time_ns, frame.begin_ns);
@@ -278,21 +278,79 @@ void SegmentBuilder::AddKernelDumps(const ThreadState& thread, PathNode& node,
       AddKernelDumps(thread, node, dumps + copied_, dump, exact);
     }
   }
+  if (observer_ != nullptr) [[unlikely]] {
+    ObserveCall(thread, now, frame, dump, time_ns, end_known);
+  }
   DropTop(stack);
+}
 
-  if (observer_ == nullptr) return;
+void SegmentBuilder::ObserveCall(const ThreadState& thread,
+                                 const ThreadNow& now, const Frame& frame,
+                                 const HookDump* dump, std::uint64_t time_ns,
+                                 bool end_known) {
+  const SegmentStack& stack = thread.stack;
+  const std::size_t depth = stack.frames.size() - 1;
+  const bool end_inferred = dump == nullptr && !end_known;
   if (thread.index == kNoThread) {  // what interrupts do on a CPU
     observer_->OnInterrupt({static_cast<std::uint32_t>(thread.last_cpu),
                             frame.hook_id, static_cast<std::uint32_t>(depth),
                             frame.begin_ns, time_ns, end_inferred});
-  } else {
-    std::optional<std::uint64_t> known_on_cpu;
-    if (now.stay != 0) known_on_cpu = on_cpu_ns;
-    observer_->OnSegment({thread.index, frame.hook_id,
-                          static_cast<std::uint32_t>(depth), frame.begin_ns,
-                          time_ns, known_on_cpu, /*begin_inferred=*/false,
-                          end_inferred});
+    return;
   }
+  SegmentSpan span = {thread.index,
+                      frame.hook_id,
+                      static_cast<std::uint32_t>(depth),
+                      frame.begin_ns,
+                      time_ns,
+                      std::nullopt,
+                      /*begin_inferred=*/false,
+                      end_inferred};
+  if (now.stay != 0) {
+    span.on_cpu_ns =
+        std::min(SaturatingSubtract(now.OnCpuAt(time_ns), frame.on_cpu_ns),
+                 SaturatingSubtract(time_ns, frame.begin_ns));
+  }
+  if (call_counts_) AddCallCounts(thread, now, frame, dump, span);
+  observer_->OnSegment(span);
+}
+
+void SegmentBuilder::AddCallCounts(const ThreadState& thread,
+                                   const ThreadNow& now, const Frame& frame,
+                                   const HookDump* dump, SegmentSpan& span) {
+  const SegmentStack& stack = thread.stack;
+  const std::uint64_t* const begin =
+      stack.dumps.data() + span.depth * frame_words_;
+  observed_dumps_.assign(events_ + kernel_events_, std::nullopt);
+  const std::uint64_t* const thread_begin =
+      copied_ != 0 ? begin : frame.counters;
+  if (dump != nullptr && dump->of == HookDump::Of::kThread) {
+    // As AddDumps() sums them.
+    const bool cut = frame.present != 0 && frame.turn != stack.turn;
+    const std::uint32_t present = frame.present & dump->present;
+    for (std::size_t i = 0; i < events_; ++i) {
+      const bool rotates = (rotating_.thread >> i & 1u) != 0;
+      if (!(present >> i & 1u) || dump->counters[i] < thread_begin[i] ||
+          (cut && (rotates || rotating_.thread == 0))) {
+        continue;
+      }
+      observed_dumps_[i] = dump->counters[i] - thread_begin[i];
+    }
+  }
+  if (kernel_events_ != 0 && dump != nullptr &&
+      dump->of == HookDump::Of::kKernel) {
+    // As AddKernelDumps(); what is counted in turns is an estimate.
+    const std::uint64_t* const kernel_begin = begin + copied_;
+    const std::uint64_t present =
+        kernel_begin[0] & dump->present & ~std::uint64_t{rotating_.kernel};
+    for (std::size_t i = 0; i < kernel_events_; ++i) {
+      if (!(present >> i & 1u)) continue;
+      observed_dumps_[events_ + i] = thread.counts[i] - kernel_begin[1 + i];
+    }
+  }
+  span.switches = now.switches - frame.switches;
+  span.faults = now.faults - frame.faults;
+  span.on_cpu_exact = IsOnCpuExact(now, frame, span.end_ns);
+  span.dumps = observed_dumps_;
 }
 
 void SegmentBuilder::Close(ThreadState& thread, const ThreadNow& now,

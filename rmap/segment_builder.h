@@ -17,6 +17,7 @@
 #define COUNTRACE_RMAP_SEGMENT_BUILDER_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -90,7 +91,8 @@ class SegmentBuilder {
         frame_words_(copied_ + (kernel_events_ != 0 ? 1 + kernel_events_ : 0)),
         origins_(origins),
         rotating_(std::move(rotating)),
-        observer_(observer) {}
+        observer_(observer),
+        call_counts_(observer != nullptr && observer->WantsCallCounts()) {}
 
   // Requires: thread.process != nullptr.
   void Enter(ThreadState& thread, std::uint32_t hook_id, const HookDump& dump,
@@ -144,6 +146,15 @@ class SegmentBuilder {
                       const HookDump* dump, std::uint64_t time_ns,
                       bool end_known);
   void DropTop(SegmentStack& stack) const;
+  // Tells the observer of the call of `frame`, the innermost. Out of line: the
+  // report needs none of it.
+  [[gnu::noinline]] void ObserveCall(const ThreadState& thread,
+                                     const ThreadNow& now, const Frame& frame,
+                                     const HookDump* dump,
+                                     std::uint64_t time_ns, bool end_known);
+  void AddCallCounts(const ThreadState& thread, const ThreadNow& now,
+                     const Frame& frame, const HookDump* dump,
+                     SegmentSpan& span);
   void ExitOutOfOrder(ThreadState& thread, const ThreadNow& now,
                       std::uint32_t hook_id, const HookDump& dump,
                       std::uint64_t time_ns);
@@ -159,7 +170,8 @@ class SegmentBuilder {
                       const std::uint64_t* begin, const HookDump* end,
                       bool exact) const;
   PathNode* Root(ProcessState& process) {
-    return own_roots_ ? OwnRoot(process) : process.paths;
+    if (!own_roots_) return process.paths;
+    return last_root_.first == &process ? last_root_.second : OwnRoot(process);
   }
   PathNode* OwnRoot(ProcessState& process);
   PathNode* Top(const SegmentStack& stack, const ThreadNow& now) {
@@ -176,6 +188,8 @@ class SegmentBuilder {
   const std::vector<logformat::HookOrigin>& origins_;  // by hook id
   RotatingCounters rotating_;
   TimelineObserver* observer_;
+  bool call_counts_;  // the observer wants them
+  std::vector<std::optional<std::uint64_t>> observed_dumps_;
   std::uint64_t too_deep_ = 0;
   absl::flat_hash_map<ProcessState*, PathNode*> roots_;  // own_roots_
   std::pair<ProcessState*, PathNode*> last_root_ = {};

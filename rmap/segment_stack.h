@@ -12,6 +12,22 @@ namespace countrace::rmap {
 
 // One open call: what the clocks and counts of its thread were at its enter.
 struct Frame {
+  // Written where it stays, value by value: copied there, it would be read back
+  // in other pieces than it was written in, for which the processor waits.
+  Frame(PathNode* its_node, std::uint64_t now_ns, std::uint64_t on_cpu,
+        std::uint64_t switch_count, std::uint64_t fault_count,
+        std::uint64_t its_stay, std::uint32_t epoch,
+        std::uint32_t unseen_switches, std::uint32_t hook)
+      : node(its_node),
+        begin_ns(now_ns),
+        on_cpu_ns(on_cpu),
+        switches(switch_count),
+        faults(fault_count),
+        stay(its_stay),
+        loss_epoch(epoch),
+        unseen(unseen_switches),
+        hook_id(hook) {}
+
   PathNode* node;
   std::uint64_t begin_ns;
   std::uint64_t on_cpu_ns;  // the thread's on-CPU time so far

@@ -1,10 +1,8 @@
 #include "rmap/segment_worker.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <utility>
 
 namespace countrace::rmap {
@@ -12,7 +10,7 @@ namespace countrace::rmap {
 namespace {
 
 // A task takes some microseconds; whoever waits longer sleeps.
-constexpr int kSpins = 4000;
+constexpr int kSpins = 2000;
 
 void Pause() {
 #if defined(__x86_64__)
@@ -34,57 +32,109 @@ std::uint64_t WaitUntilNot(const std::atomic<std::uint64_t>& count,
   return count.load(std::memory_order_acquire);
 }
 
-// Advice: nothing depends on its success.
-void Advise(std::span<const std::byte> bytes, int advice) {
-  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  auto begin = reinterpret_cast<std::uintptr_t>(bytes.data());
-  auto end = begin + bytes.size();
-  // What lies partly in it: whoever reads ahead wants it, nobody gives it back.
-  if (advice == MADV_DONTNEED) begin += page - 1;
-  begin = begin / page * page;
-  end = end / page * page;
-  if (begin >= end) return;
-  (void)madvise(reinterpret_cast<void*>(begin), end - begin, advice);
+// Its calls cannot be found again in other paths. Requires: its stack is the
+// caller's, or settled.
+bool IsFolded(const ThreadState& thread) {
+  return !thread.stack.frames.empty() &&
+         thread.stack.Top()->hook_id == PathNode::kFolded;
 }
 
 }  // namespace
 
+// Records of one thread, to the worker's segments.
+class SegmentWorker::Runs final : public logformat::ItemSink {
+ public:
+  Runs(SegmentWorker& worker, const Task& task) : worker_(worker), task_(task) {
+    hits_ = &worker_.findings_.hits[task.now.process];
+  }
+
+  void OnThreadRecords(
+      const logformat::EventRecord& /*head*/,
+      std::span<const logformat::ThreadRecord> records) override {
+    ThreadState& thread = *task_.thread;
+    // Two streams of one thread: who comes first is for the caller to say.
+    if (records.front().time_ns < thread.worker_hook_ns) [[unlikely]] {
+      Fail();
+      return;
+    }
+    hits_->Add(records);
+    worker_.segments_.Run(thread, task_.now, records, worker_.kinds_);
+    worker_.findings_.records += records.size();
+    thread.worker_hook_ns = records.back().time_ns;
+  }
+  // A RunSource delivers none of these.
+  void OnRecord(const logformat::EventRecord&) override { Fail(); }
+  void OnDiscardedEvents(const logformat::DiscardedEvents&) override { Fail(); }
+  void OnDiscardedPackets(const logformat::DiscardedPackets&) override {
+    Fail();
+  }
+
+  void Fail() { worker_.failed_.store(true, std::memory_order_relaxed); }
+
+ private:
+  SegmentWorker& worker_;
+  const Task& task_;
+  HookHits* hits_;
+};
+
 SegmentWorker::SegmentWorker(SegmentBuilder& segments,
-                             const std::vector<logformat::HookKind>& kinds)
-    : segments_(segments), kinds_(kinds), worker_([this] { Work(); }) {}
+                             const std::vector<logformat::HookKind>& kinds,
+                             bool late)
+    : segments_(segments),
+      kinds_(kinds),
+      late_(late),
+      worker_([this] { Work(); }) {}
 
 SegmentWorker::Whose SegmentWorker::Choose(ThreadState& thread) {
   const std::uint64_t done = done_.load(std::memory_order_acquire);
   const std::uint64_t waiting = filled_ - done;
-  // Off its CPU, others know where in its paths it is. What is folded is not
-  // found again.
-  const bool stays = thread.left_cpu || thread.last_task > done ||
-                     (!thread.stack.frames.empty() &&
-                      thread.stack.Top()->hook_id == PathNode::kFolded);
-  if (thread.with_worker) {
-    if (stays || waiting < kManyTasks) return Whose::kWorkers;
-    thread.with_worker = false;
-    return Whose::kCallersNow;
+  // Off its CPU, others know where in its paths it is.
+  if (!thread.with_worker) {
+    // The worker has enough; or the caller would have nothing itself.
+    if (waiting != 0 || callers_last_ == nullptr || callers_last_ == &thread ||
+        thread.left_cpu || IsFolded(thread)) {
+      return Whose::kCallers;
+    }
+    thread.with_worker = adopt_ = true;
+    thread.worker_hook_ns = thread.last_hook_ns;
+    return Whose::kWorkers;
   }
-  if (stays || waiting >= kFewTasks) return Whose::kCallers;
-  thread.with_worker = adopt_ = true;
-  return Whose::kWorkers;
+  const bool wanted = std::exchange(wanted_, nullptr) == &thread;
+  // All that is offered is the worker's: then it need not be.
+  const bool alone = waiting == 0 && given_in_a_row_ >= kAloneAfter;
+  if ((waiting < (wanted ? 1 : kManyTasks) && !alone) || thread.left_cpu) {
+    return Whose::kWorkers;
+  }
+  if (thread.last_task > done) {
+    // The caller is about to wait for any task: so it may as well wait for this
+    // thread's, if others come after them.
+    if (given_in_a_row_ < kIdleAfter || waiting < kTasks ||
+        filled_ == thread.last_task) {
+      return Whose::kWorkers;
+    }
+    wanted_ = &thread;
+    return Whose::kLater;
+  }
+  if (IsFolded(thread)) return Whose::kWorkers;
+  thread.with_worker = false;
+  thread.last_hook_ns = thread.worker_hook_ns;
+  thread.last_seen_ns = std::max(thread.last_seen_ns, thread.last_hook_ns);
+  return Whose::kCallersNow;
 }
 
-void SegmentWorker::Run(ThreadState& thread, const ThreadNow& now,
-                        std::span<const logformat::ThreadRecord> records) {
-  while (!records.empty()) {
-    Task& task = Next();
-    task.kind = Task::Kind::kRun;
-    task.thread = &thread;
-    task.now = now;
-    task.adopt = std::exchange(adopt_, false);
-    task.size = std::min(records.size(), task.records.size());
-    std::copy_n(records.begin(), task.size, task.records.begin());
-    records = records.subspan(task.size);
-    Publish();
-  }
-  thread.last_task = filled_;
+std::uint64_t SegmentWorker::Run(ThreadState& thread, const ThreadNow& now,
+                                 logformat::RunSource& source,
+                                 std::uint64_t limit_ns) {
+  Task& task = Next();
+  task.kind = Task::Kind::kRun;
+  task.adopt = std::exchange(adopt_, false);
+  task.thread = &thread;
+  task.source = &source;
+  task.limit_ns = limit_ns;
+  task.now = now;
+  Publish();
+  ++given_in_a_row_;
+  return thread.last_task = filled_;
 }
 
 void SegmentWorker::Tell(ThreadState& thread, Task::Kind kind,
@@ -107,7 +157,11 @@ void SegmentWorker::AddWait(ThreadState& thread, std::uint64_t ns) {
 }
 
 SegmentWorker::Task& SegmentWorker::Next() {
-  if (filled_ >= kTasks) WaitFor(filled_ - kTasks + 1);
+  // Who waits for one place waits again for the next: each time two threads
+  // have to be woken.
+  if (filled_ - done_.load(std::memory_order_acquire) == kTasks) {
+    WaitFor(filled_ - kTasks / 2);
+  }
   return tasks_[filled_ % kTasks];
 }
 
@@ -117,6 +171,7 @@ void SegmentWorker::Publish() {
 }
 
 void SegmentWorker::WaitFor(std::uint64_t task) {
+  if (late_) asked_.store(task, std::memory_order_release);
   std::uint64_t done = done_.load(std::memory_order_acquire);
   while (done < task) done = WaitUntilNot(done_, done);
 }
@@ -125,42 +180,19 @@ void SegmentWorker::Stop() {
   if (!worker_.joinable()) return;
   Next().kind = Task::Kind::kStop;
   Publish();
+  if (late_) asked_.store(filled_, std::memory_order_release);
   worker_.join();
-}
-
-void SegmentWorker::WillRead(std::span<const std::byte> bytes) {
-  const std::uint64_t asked = pages_asked_.load(std::memory_order_relaxed);
-  if (asked - pages_mapped_.load(std::memory_order_acquire) == kPageRequests) {
-    return;
-  }
-  pages_[asked % kPageRequests] = bytes;
-  pages_asked_.store(asked + 1, std::memory_order_release);
-  Next().kind = Task::Kind::kWillRead;  // if it has nothing else to do
-  Publish();
-}
-
-void SegmentWorker::MapPages() {
-  std::uint64_t mapped = pages_mapped_.load(std::memory_order_relaxed);
-  while (mapped != pages_asked_.load(std::memory_order_acquire)) {
-    Advise(pages_[mapped % kPageRequests], MADV_POPULATE_READ);
-    pages_mapped_.store(++mapped, std::memory_order_release);
-  }
-}
-
-void SegmentWorker::WasRead(std::span<const std::byte> bytes) {
-  Task& task = Next();
-  task.kind = Task::Kind::kWasRead;
-  task.pages = bytes;
-  Publish();
 }
 
 void SegmentWorker::Work() {
   for (std::uint64_t done = 0;;) {
     const std::uint64_t published = WaitUntilNot(published_, done);
     while (done != published) {
+      while (late_ && asked_.load(std::memory_order_acquire) <= done) {
+        std::this_thread::yield();
+      }
       const Task& task = tasks_[done % kTasks];
       const Task::Kind kind = task.kind;
-      MapPages();
       Do(task);
       done_.store(++done, std::memory_order_release);
       done_.notify_one();
@@ -184,19 +216,14 @@ void SegmentWorker::Do(const Task& task) {
         task.thread->worker_place->wait_ns += task.ns;
       }
       return;
-    case Task::Kind::kWillRead:
-      return;
-    case Task::Kind::kWasRead:
-      Advise(task.pages, MADV_DONTNEED);
-      return;
   }
 }
 
 void SegmentWorker::DoRun(const Task& task) {
-  const std::span records(task.records.data(), task.size);
   if (task.adopt) segments_.Adopt(*task.thread, *task.now.process);
-  hits_[task.now.process].Add(records);
-  segments_.Run(*task.thread, task.now, records, kinds_);
+  Runs runs(*this, task);
+  if (!task.source->DeliverRuns(task.limit_ns, runs)) runs.Fail();
+  findings_.end_ns = std::max(findings_.end_ns, task.thread->worker_hook_ns);
 }
 
 }  // namespace countrace::rmap

@@ -1,9 +1,10 @@
-// A second thread for segments: it does runs of hook records of some threads,
-// and for the reader the work on pages, while the caller reads on.
+// A second thread for segments: it reads the hook records of some threads, and
+// does their segments, while the caller does those of the others and all that
+// the kernel says.
 //
-//   with the caller --(a run begins, the worker has little to do)--> with the
-//   worker --(a run begins, it has much to do, but none of this thread)-->
-//   with the caller
+//   with the caller --(its records are offered, the worker has nothing to do,
+//   and the caller has others)--> with the worker --(the worker has much to do,
+//   but nothing of this thread)--> with the caller
 //
 // Who has a thread's segments has its SegmentStack. The worker's have paths of
 // their own, which are merged at the end: nothing but sums that are the same in
@@ -12,16 +13,15 @@
 #ifndef COUNTRACE_RMAP_SEGMENT_WORKER_H_
 #define COUNTRACE_RMAP_SEGMENT_WORKER_H_
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "logformat/run_sharing.h"
 #include "logformat/trace_reader.h"
 #include "rmap/hook_hits.h"
 #include "rmap/segment_builder.h"
@@ -29,12 +29,13 @@
 
 namespace countrace::rmap {
 
-class SegmentWorker final : public logformat::PageKeeper {
+class SegmentWorker {
  public:
   // `segments` is the worker's alone while it has tasks; `kinds`: of hooks.
+  // `late`: no task is begun before one is waited for (tests).
   SegmentWorker(SegmentBuilder& segments,
-                const std::vector<logformat::HookKind>& kinds);
-  ~SegmentWorker() override { Stop(); }
+                const std::vector<logformat::HookKind>& kinds, bool late);
+  ~SegmentWorker() { Stop(); }
   SegmentWorker(const SegmentWorker&) = delete;
   SegmentWorker& operator=(const SegmentWorker&) = delete;
 
@@ -43,21 +44,32 @@ class SegmentWorker final : public logformat::PageKeeper {
     kWorkers,     // Run()
     kCallers,     // as before
     kCallersNow,  // its open calls are still in the worker's paths
+    kLater,       // ask again when its tasks are done
   };
   Whose Choose(ThreadState& thread);
-  // Requires: Choose(thread) said so; what `records` point to stays until
-  // Stop().
-  void Run(ThreadState& thread, const ThreadNow& now,
-           std::span<const logformat::ThreadRecord> records);
+  // The records of `source` before `limit_ns`. Requires: Choose(thread) said
+  // so; what the records point to stays until Stop(). Returns: the task.
+  std::uint64_t Run(ThreadState& thread, const ThreadNow& now,
+                    logformat::RunSource& source, std::uint64_t limit_ns);
+  // The caller does a run of `thread`.
+  void NoteOwnRun(const ThreadState& thread) {
+    callers_last_ = &thread;
+    given_in_a_row_ = 0;
+  }
   // `thread` leaves its CPU: sets worker_place. Requires: it is with the
   // worker.
   void NotePlace(ThreadState& thread);
   // It waited for a CPU there. Requires: the same.
   void AddWait(ThreadState& thread, std::uint64_t ns);
+
+  bool IsDone(std::uint64_t task) const {
+    return done_.load(std::memory_order_acquire) >= task;
+  }
+  void WaitFor(std::uint64_t task);
   // Waits until the stack of `thread` is as its records so far left it, and
-  // worker_place as well.
+  // worker_place and worker_hook_ns as well.
   void Settle(const ThreadState& thread) {
-    if (thread.last_task > done_.load(std::memory_order_acquire)) [[unlikely]]
+    if (!IsDone(thread.last_task)) [[unlikely]]
       WaitFor(thread.last_task);
   }
   // Waits for everything: `segments` is the caller's until the next Run().
@@ -65,61 +77,61 @@ class SegmentWorker final : public logformat::PageKeeper {
   // The same for good.
   void Stop();
 
-  void WillRead(std::span<const std::byte> bytes) override;
-  void WasRead(std::span<const std::byte> bytes) override;
-
-  // Requires: SettleAll().
-  absl::flat_hash_map<ProcessState*, HookHits> TakeHits() {
-    return std::exchange(hits_, {});
-  }
+  // What the worker found, so far. Requires: SettleAll().
+  struct Findings {
+    std::uint64_t records = 0;
+    std::uint64_t end_ns = 0;  // of the last of them
+    absl::flat_hash_map<ProcessState*, HookHits> hits;
+  };
+  Findings TakeFindings() { return std::exchange(findings_, {}); }
+  // It met what only somebody who sees all items in their order can place: what
+  // was and will be done is not the result.
+  bool failed() const { return failed_.load(std::memory_order_relaxed); }
 
  private:
+  class Runs;  // the sink of a task's records
+
+  // Enough for what the scheduler or the host takes from one of two CPUs.
   static constexpr std::size_t kTasks = 256;
-  // With so many tasks waiting it gives threads away, with so few it takes
-  // some.
-  static constexpr std::uint64_t kManyTasks = 16;
-  static constexpr std::uint64_t kFewTasks = 8;
+  // With so many tasks waiting it gives threads away.
+  static constexpr std::uint64_t kManyTasks = 4;
+  // So many offers after each other were the worker's: the caller has none.
+  static constexpr std::uint32_t kIdleAfter = 8;
+  static constexpr std::uint32_t kAloneAfter = 64;
 
   struct Task {
-    enum class Kind : std::uint8_t {
-      kStop,
-      kRun,
-      kNotePlace,
-      kAddWait,
-      kWillRead,
-      kWasRead
-    };
+    enum class Kind : std::uint8_t { kStop, kRun, kNotePlace, kAddWait };
     Kind kind = Kind::kStop;
-    ThreadState* thread = nullptr;
-    ThreadNow now;
-    std::uint64_t ns = 0;
     bool adopt = false;  // its open calls are in the caller's paths
-    std::span<const std::byte> pages;  // kWasRead
-    std::size_t size = 0;
-    std::array<logformat::ThreadRecord, 128> records;
+    ThreadState* thread = nullptr;
+    logformat::RunSource* source = nullptr;
+    std::uint64_t limit_ns = 0;  // kRun
+    std::uint64_t ns = 0;        // kAddWait
+    ThreadNow now;
   };
 
   Task& Next();  // to be filled
   void Tell(ThreadState& thread, Task::Kind kind, std::uint64_t ns);
   void Publish();
-  void WaitFor(std::uint64_t task);
   void Work();
   void Do(const Task& task);
-  void MapPages();
   void DoRun(const Task& task);
 
   SegmentBuilder& segments_;
   const std::vector<logformat::HookKind>& kinds_;
+  // --- The caller's --------------------------------------------------------
+  std::uint64_t filled_ = 0;
+  bool adopt_ = false;  // with the next Run()
+  std::uint32_t given_in_a_row_ = 0;
+  const ThreadState* callers_last_ = nullptr;
+  const ThreadState* wanted_ = nullptr;  // it was said to be for later
+  // --- The worker's --------------------------------------------------------
+  Findings findings_;
+  // --- Both -----------------------------------------------------------------
   std::vector<Task> tasks_{kTasks};
-  std::uint64_t filled_ = 0;  // the caller's
-  bool adopt_ = false;        // with the next Run()
-  absl::flat_hash_map<ProcessState*, HookHits> hits_;
-  // Pages that the caller comes to soon: before any other task. If there are
-  // more, it maps them itself.
-  static constexpr std::size_t kPageRequests = 64;
-  std::array<std::span<const std::byte>, kPageRequests> pages_;
-  alignas(64) std::atomic<std::uint64_t> pages_asked_{0};
-  alignas(64) std::atomic<std::uint64_t> pages_mapped_{0};
+  const bool late_;
+  std::atomic<std::uint64_t> asked_{0};  // the task that is waited for, if late
+  std::atomic<bool> failed_{false};
   alignas(64) std::atomic<std::uint64_t> published_{0};
   alignas(64) std::atomic<std::uint64_t> done_{0};
   std::thread worker_;  // last: it uses the others

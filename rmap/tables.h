@@ -100,6 +100,16 @@ struct SegmentCount {
   std::uint64_t slices = 0;
 };
 
+// Where a segment's count of an event comes from.
+enum class SegmentSource : std::uint8_t {
+  kNone,         // nothing in the trace can say
+  kOnCpuTime,    // task-clock, cpu-clock: time between dispatch records
+  kSwitches,     // context-switches: dispatch records that left the CPU inside
+  kFaults,       // page-faults: fault records inside
+  kThreadDumps,  // counters read at the hooks
+  kKernelDumps   // the CPU's counters, dumped by the kernel at its hooks
+};
+
 struct SegmentRow {
   std::string segment;            // "provider:name"
   std::vector<std::string> path;  // by-path rows: outermost first
@@ -279,6 +289,7 @@ struct Report {
   bool interrupted = false;  // reading ended early: all is of the part read
   std::vector<std::string> events;  // kernel dump events, then thread events
   std::vector<bool> scaled_events;  // of those: counted in turns
+  std::vector<SegmentSource> segment_sources;  // of those
   std::vector<ProcessRow> processes;
   std::vector<ThreadRow> threads;
   std::vector<SegmentRow> segments;       // by (process, segment)

@@ -107,6 +107,7 @@ struct ThreadState {
   bool with_worker = false;
   std::uint64_t last_task = 0;
   PathNode* worker_place = nullptr;  // off_cpu_in, as the worker's tasks tell
+  std::uint64_t worker_hook_ns = 0;  // last_hook_ns, the same
 };
 
 // A thread as a record names it. pid < 0: the record does not say.

@@ -41,6 +41,7 @@ struct SegmentBegin {
   ThreadIndex thread;
   std::uint32_t hook_id;
   std::uint64_t time_ns;
+  std::uint32_t depth = 0;  // as SegmentSpan's
 };
 
 // One call of a segment.
@@ -51,6 +52,14 @@ struct SegmentSpan {
   std::uint64_t begin_ns, end_ns;
   std::optional<std::uint64_t> on_cpu_ns;  // inclusive
   bool begin_inferred, end_inferred;
+  // Inclusive counts of this call, for who wants them (WantsCallCounts());
+  // their sums are the report's. As on_cpu_ns, switches and page faults are of
+  // the kernel's records.
+  std::uint64_t switches = 0, faults = 0;
+  bool on_cpu_exact = false;  // those three
+  // Of dumps at its hooks: events of the thread's, then of the CPU's. Absent:
+  // this call alone cannot say (no dump, a loss, a turn of event sets).
+  std::span<const std::optional<std::uint64_t>> dumps = {};
 };
 
 // One call of an interrupt handler, on the CPU it interrupted.
@@ -119,6 +128,8 @@ struct CountCharge {
 class TimelineObserver {
  public:
   virtual ~TimelineObserver() = default;
+  // Asked once, before the first record.
+  virtual bool WantsCallCounts() const { return false; }
   virtual void OnTime(const TimeCharge&) {}
   virtual void OnCounts(const CountCharge&) {}
   virtual void OnDispatch(const DispatchSpan&) {}

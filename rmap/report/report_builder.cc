@@ -340,6 +340,9 @@ class Builder {
       }
     }
     ChooseSources(facts, plans_);
+    for (const EventPlan& plan : plans_) {
+      out_.segment_sources.push_back(plan.source);
+    }
   }
 
   // Everything of a row that is not a name.

@@ -3,9 +3,14 @@
 // items of threads before each, and each thread's own in their order.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <condition_variable>
+#include <deque>
 #include <map>
+#include <mutex>
+#include <random>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "logformat/trace_reader.h"
@@ -82,16 +87,106 @@ class Transcript final : public ItemSink {
   std::size_t runs = 0;
 };
 
-// Notes what a reader leaves to it, and does nothing.
-class Pages final : public PageKeeper {
+// Has a part of what it is offered delivered by a thread of its own, which
+// starts late.
+class Elsewhere final : public RunScheduler {
  public:
-  void WillRead(std::span<const std::byte> bytes) override {
-    announced += bytes.size();
+  Elsewhere(ItemSink& sink, std::uint32_t seed)
+      : sink_(sink), random_(seed), thread_([this] { Work(); }) {}
+  ~Elsewhere() override {
+    {
+      const std::lock_guard lock(mutex_);
+      stop_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
   }
-  void WasRead(std::span<const std::byte> bytes) override {
-    given_back += bytes.size();
+
+  Ticket Offer(RunSource& source, const EventRecord& head,
+               std::uint64_t begin_ns, bool exact,
+               std::uint64_t limit_ns) override {
+    CHECK(begin_ns < limit_ns);
+    const std::lock_guard lock(mutex_);
+    // What is not exact was offered before, and not done since.
+    if (!exact) CHECK(tickets_[head.stream] != kNo);
+    if (random_() % 4 == 0) return kNo;
+    tasks_.push_back({&source, limit_ns});
+    ++taken;
+    changed_.notify_all();
+    return tickets_[head.stream] = tasks_.size();
   }
-  std::size_t announced = 0, given_back = 0;
+  bool IsDone(Ticket ticket) override {
+    const std::lock_guard lock(mutex_);
+    return done_ >= ticket;
+  }
+  void WaitFor(Ticket ticket) override {
+    std::unique_lock lock(mutex_);
+    wanted_ = std::max(wanted_, ticket);
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return done_ >= ticket; });
+  }
+
+  std::size_t taken = 0, stopped_early = 0;
+
+ private:
+  struct Task {
+    RunSource* source;
+    std::uint64_t limit_ns;
+  };
+
+  void Work() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [&] {
+        return (stop_ || done_ < wanted_ || tasks_.size() > done_ + 5) &&
+               (stop_ || done_ < tasks_.size());
+      });
+      if (done_ == tasks_.size()) return;
+      const Task task = tasks_[done_];
+      lock.unlock();
+      if (!task.source->DeliverRuns(task.limit_ns, sink_)) ++stopped_early;
+      lock.lock();
+      ++done_;
+      changed_.notify_all();
+    }
+  }
+
+  ItemSink& sink_;
+  std::mt19937 random_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Task> tasks_;
+  std::map<std::uint32_t, Ticket> tickets_;
+  std::size_t done_ = 0, wanted_ = 0;
+  bool stop_ = false;
+  std::thread thread_;
+};
+
+// For the reader's thread and another one.
+class Locked final : public ItemSink {
+ public:
+  explicit Locked(Transcript& to) : to_(to) {}
+  void OnRecord(const EventRecord& record) override {
+    const std::lock_guard lock(mutex_);
+    to_.OnRecord(record);
+  }
+  void OnThreadRecords(const EventRecord& head,
+                       std::span<const ThreadRecord> records) override {
+    const std::lock_guard lock(mutex_);
+    to_.OnThreadRecords(head, records);
+  }
+  void OnDiscardedEvents(const DiscardedEvents& loss) override {
+    const std::lock_guard lock(mutex_);
+    to_.OnDiscardedEvents(loss);
+  }
+  void OnDiscardedPackets(const DiscardedPackets& loss) override {
+    const std::lock_guard lock(mutex_);
+    to_.OnDiscardedPackets(loss);
+  }
+
+ private:
+  std::mutex mutex_;
+  Transcript& to_;
 };
 
 TEST_CASE("thread runs: the items of Read() in the order that is promised",
@@ -102,6 +197,11 @@ TEST_CASE("thread runs: the items of Read() in the order that is promised",
   TraceBuilder builder(temp / "t");
   GeneratorOptions options;
   options.records = seed % 4 == 0 ? static_cast<int>(seed) : 20'000;
+  options.losses = seed % 2 == 0;
+  // With more of the kernel nothing is offered.
+  if (seed % 3 != 0) options.cpus = 1;
+  if (seed % 3 != 0) options.threads = 16;
+  options.long_pauses = seed % 4 == 1;
   Generate(builder, seed, options);
   if (seed % 3 == 0) {
     builder.Abandon();
@@ -110,16 +210,94 @@ TEST_CASE("thread runs: the items of Read() in the order that is promised",
   }
   auto reader = TraceReader::Open(temp / "t");
   REQUIRE(reader.ok());
-  Transcript read, runs, kept;
-  Pages pages;
+  Transcript read, runs, shared;
   REQUIRE((*reader)->Read(read).ok());
   REQUIRE((*reader)->ReadThreadRuns(runs).ok());
-  REQUIRE((*reader)->ReadThreadRuns(kept, nullptr, nullptr, &pages).ok());
+  std::size_t taken = 0, stopped_early = 0;
+  {
+    Locked sink(shared);
+    Elsewhere elsewhere(sink, seed);
+    REQUIRE((*reader)->ReadThreadRuns(sink, nullptr, nullptr, &elsewhere).ok());
+    taken = elsewhere.taken;
+    stopped_early = elsewhere.stopped_early;
+  }
   CHECK(read.items.size() == runs.items.size());
   CHECK(read.Sequences() == runs.Sequences());
   CHECK(read.Intervals() == runs.Intervals());
-  CHECK(kept.Sequences() == runs.Sequences());
-  if (runs.runs != 0) CHECK(pages.announced != 0);
+  CHECK(shared.Sequences() == runs.Sequences());
+  CAPTURE(taken, stopped_early);
+  // Losses that heads tell of are not come upon elsewhere. Of a pause of more
+  // than 2^47 ns only who decodes it finds out.
+  if (!options.long_pauses) CHECK(stopped_early == 0);
+}
+
+constexpr std::int32_t kPointThreads = 3;
+
+// Of each of the threads `count` points, at about the same times.
+void WritePoints(const std::string& path, std::uint64_t count) {
+  TraceBuilder builder(path);
+  const std::uint32_t hook = builder.AddPoint("p", "h");
+  for (std::uint64_t t = 1; t <= count; ++t) {
+    for (std::int32_t tid = 1; tid <= kPointThreads; ++tid) {
+      builder.Thread(1, tid).Point(hook, 10 * t + static_cast<unsigned>(tid));
+    }
+  }
+  builder.Finish();
+}
+
+TEST_CASE("thread runs: what has nothing doubtful is offered", "[logformat]") {
+  TempDirectory temp(TempDirectory::Place::kMemory);
+  WritePoints(temp / "t", 1000);
+  auto reader = TraceReader::Open(temp / "t");
+  REQUIRE(reader.ok());
+  Transcript transcript;
+  Locked sink(transcript);
+  Elsewhere elsewhere(sink, 1);
+  REQUIRE((*reader)->ReadThreadRuns(sink, nullptr, nullptr, &elsewhere).ok());
+  CHECK(transcript.items.size() == 3000);
+  CHECK(elsewhere.taken > 0);
+  CHECK(elsewhere.stopped_early == 0);
+}
+
+// Takes all that it is offered, and does nothing of it before it is waited for.
+class Late final : public RunScheduler {
+ public:
+  explicit Late(ItemSink& sink) : sink_(sink) {}
+
+  Ticket Offer(RunSource& source, const EventRecord& /*head*/,
+               std::uint64_t /*begin_ns*/, bool /*exact*/,
+               std::uint64_t limit_ns) override {
+    tasks_.push_back({&source, limit_ns});
+    REQUIRE(tasks_.size() < 10'000);
+    return tasks_.size();
+  }
+  bool IsDone(Ticket ticket) override { return done_ >= ticket; }
+  void WaitFor(Ticket ticket) override {
+    for (; done_ < ticket; ++done_) {
+      CHECK(tasks_[done_].first->DeliverRuns(tasks_[done_].second, sink_));
+    }
+  }
+  std::size_t taken() const { return tasks_.size(); }
+
+ private:
+  ItemSink& sink_;
+  std::vector<std::pair<RunSource*, std::uint64_t>> tasks_;
+  std::size_t done_ = 0;
+};
+
+TEST_CASE("thread runs: to one who is late no more is offered than there is",
+          "[logformat]") {
+  TempDirectory temp(TempDirectory::Place::kMemory);
+  WritePoints(temp / "t", 1000);
+  auto reader = TraceReader::Open(temp / "t");
+  REQUIRE(reader.ok());
+  Transcript transcript;
+  Late late(transcript);
+  REQUIRE((*reader)->ReadThreadRuns(transcript, nullptr, nullptr, &late).ok());
+  CHECK(transcript.items.size() == 3000);
+  // So short a trace is one slice; the second is for what ends with it.
+  CHECK(late.taken() >= kPointThreads);
+  CHECK(late.taken() <= 2 * kPointThreads);
 }
 
 struct Stopper {
@@ -146,6 +324,23 @@ TEST_CASE("thread runs: a stop is one", "[logformat]") {
   CHECK(absl::IsCancelled(status));
   CHECK(stopper.calls == 2);
   CHECK(part.items.size() < whole.items.size());
+}
+
+TEST_CASE("thread runs: a stop while streams are elsewhere", "[logformat]") {
+  TempDirectory temp(TempDirectory::Place::kMemory);
+  WritePoints(temp / "t", 100'000);
+  auto reader = TraceReader::Open(temp / "t");
+  REQUIRE(reader.ok());
+  Transcript transcript;
+  Locked sink(transcript);
+  Stopper stopper;
+  Elsewhere elsewhere(sink, 1);
+  const absl::Status status =
+      (*reader)->ReadThreadRuns(sink, Stopper::Callback, &stopper, &elsewhere);
+  CHECK(absl::IsCancelled(status));
+  CHECK(stopper.calls == 2);
+  CHECK(elsewhere.taken > 0);
+  CHECK(transcript.items.size() < 300'000);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 
 namespace countrace::test_support {
 
@@ -250,10 +251,30 @@ absl::Status MemoryTrace::Read(logformat::ItemSink& sink,
   return absl::OkStatus();
 }
 
+namespace {
+
+// Records of a thread that come after each other.
+struct Run final : logformat::RunSource {
+  Run(logformat::EventRecord first_head,
+      std::vector<logformat::ThreadRecord> all)
+      : head(first_head), records(std::move(all)) {}
+  bool DeliverRuns(std::uint64_t /*limit_ns*/,
+                   logformat::ItemSink& sink) override {
+    sink.OnThreadRecords(head, records);
+    return true;
+  }
+
+  logformat::EventRecord head;
+  std::vector<logformat::ThreadRecord> records;
+  logformat::RunScheduler::Ticket ticket = logformat::RunScheduler::kNo;
+};
+
+}  // namespace
+
 absl::Status MemoryTrace::ReadThreadRuns(logformat::ItemSink& sink,
                                          logformat::ProgressCallback progress,
                                          void* progress_context,
-                                         logformat::PageKeeper* /*pages*/) {
+                                         logformat::RunScheduler* scheduler) {
   Sort();
   const auto record_of_thread = [](const Item& item) {
     const auto* record = std::get_if<Record>(&item.what);
@@ -274,7 +295,12 @@ absl::Status MemoryTrace::ReadThreadRuns(logformat::ItemSink& sink,
         item.what);
   };
   std::vector<bool> done(items_.size(), false);
-  std::vector<logformat::ThreadRecord> run;
+  std::deque<Run> runs;
+  bool stopped = false;
+  const auto end_of_interval = [&](std::size_t i) {
+    while (i < items_.size() && !of_cpu(items_[i])) ++i;
+    return i;
+  };
   for (std::size_t i = 0; i < items_.size(); ++i) {
     if (done[i]) continue;
     const Record* const first = record_of_thread(items_[i]);
@@ -282,7 +308,7 @@ absl::Status MemoryTrace::ReadThreadRuns(logformat::ItemSink& sink,
       Deliver(items_[i], sink);
       continue;
     }
-    run.clear();
+    std::vector<logformat::ThreadRecord> run;
     for (std::size_t k = i; k < items_.size() && !of_cpu(items_[k]); ++k) {
       if (items_[k].stream != items_[i].stream) continue;
       const Record* const record = record_of_thread(items_[k]);
@@ -304,11 +330,45 @@ absl::Status MemoryTrace::ReadThreadRuns(logformat::ItemSink& sink,
     logformat::EventRecord head = first->fields;
     head.counters = nullptr;
     head.present = 0;
-    sink.OnThreadRecords(head, run);
+    // What follows a loss may depend on what came before it, and so on who
+    // was offered what.
+    const std::size_t end = end_of_interval(i);
+    const bool losses =
+        std::any_of(items_.begin() + static_cast<std::ptrdiff_t>(i),
+                    items_.begin() + static_cast<std::ptrdiff_t>(end),
+                    [](const Item& item) {
+                      return !std::holds_alternative<Record>(item.what);
+                    });
+    runs.emplace_back(head, std::move(run));
+    Run& last = runs.back();
+    if (scheduler != nullptr && !losses) {
+      const std::uint64_t limit_ns = last.records.back().time_ns + 1;
+      last.ticket = scheduler->Offer(last, head, items_[i].time_ns,
+                                     /*exact=*/true, limit_ns);
+    }
+    if (last.ticket == logformat::RunScheduler::kNo) {
+      // After what was offered of this thread before.
+      for (Run& other : runs) {
+        if (other.ticket != logformat::RunScheduler::kNo &&
+            other.head.stream == head.stream) {
+          scheduler->WaitFor(other.ticket);
+          other.ticket = logformat::RunScheduler::kNo;
+        }
+      }
+      last.DeliverRuns(0, sink);
+      runs.pop_back();
+    }
     if (progress != nullptr && !progress(progress_context, i, items_.size())) {
-      return absl::CancelledError("stopped by progress");
+      stopped = true;
+      break;
     }
   }
+  for (const Run& run : runs) {
+    if (run.ticket != logformat::RunScheduler::kNo) {
+      scheduler->WaitFor(run.ticket);
+    }
+  }
+  if (stopped) return absl::CancelledError("stopped by progress");
   return absl::OkStatus();
 }
 

@@ -105,7 +105,7 @@ class MemoryTrace final : public logformat::TraceReader {
   absl::Status ReadThreadRuns(logformat::ItemSink& sink,
                               logformat::ProgressCallback progress,
                               void* progress_context,
-                              logformat::PageKeeper* pages) override;
+                              logformat::RunScheduler* scheduler) override;
   std::array<std::uint64_t, logformat::kDiscardCauses> session_discarded()
       const override {
     return session_discarded_;

@@ -1,14 +1,18 @@
 // The report does not depend on how many CPUs reconstructed it, whoever of them
 // got which threads, and when. Long traces, so that threads go back and forth.
 #include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "rmap/pipeline.h"
 #include "rmap/report/report_render.h"
+#include "tests/logformat/trace_generator.h"
 #include "tests/rmap/memory_trace.h"
 #include "tests/rmap/simulated_machine.h"
+#include "tests/support/trace_builder.h"
 
 namespace countrace::rmap {
 namespace {
@@ -18,11 +22,10 @@ using test_support::HookDump;
 using test_support::MemoryTrace;
 
 std::string Json(logformat::TraceReader& reader, unsigned threads,
-                 const std::vector<ReportBy>& tables = {
-                     ReportBy::kDefault, ReportBy::kPath, ReportBy::kThread,
-                     ReportBy::kWaker}) {
+                 const std::vector<ReportBy>& tables, bool late = false) {
   PipelineOptions options;
   options.threads = threads;
+  options.late_thread = late;
   const auto report = Reconstruct(reader, options);
   REQUIRE(report.ok());
   std::string text;
@@ -34,8 +37,13 @@ std::string Json(logformat::TraceReader& reader, unsigned threads,
 }
 
 void CheckSame(logformat::TraceReader& reader) {
-  const std::string one = Json(reader, 1);
-  for (int i = 0; i < 2; ++i) CHECK((one == Json(reader, 2)));
+  const std::vector<ReportBy> tables = {ReportBy::kDefault, ReportBy::kPath,
+                                        ReportBy::kThread, ReportBy::kWaker};
+  const std::string one = Json(reader, 1, tables);
+  for (const bool late : {false, true}) {
+    CAPTURE(late);
+    CHECK((one == Json(reader, 2, tables, late)));
+  }
 }
 
 struct Shape {
@@ -174,6 +182,114 @@ TEST_CASE("two threads: machines with all that a kernel does", "[rmap]") {
                       /*declare=*/true);
   }
   CheckSame(*run.trace);
+}
+
+// Where a file is damaged only who decodes it finds out.
+void Damage(const std::string& directory, std::mt19937& random) {
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    const std::string name = entry.path().filename();
+    if (name.rfind("thread-", 0) != 0 || random() % 2 == 0) continue;
+    std::fstream file(entry.path(),
+                      std::ios::in | std::ios::out | std::ios::binary);
+    const auto size = static_cast<std::uint32_t>(entry.file_size());
+    for (int i = 0; i < 3; ++i) {
+      file.seekp(random() % size);
+      file.put(static_cast<char>(random()));
+    }
+  }
+}
+
+TEST_CASE("two threads: files, whole and damaged", "[rmap][property]") {
+  const auto seed = GENERATE(range(0u, 12u));
+  CAPTURE(seed);
+  std::mt19937 random(seed);
+  test_support::TempDirectory temp(test_support::TempDirectory::Place::kMemory);
+  test_support::TraceBuilder builder(temp / "t");
+  logformat::GeneratorOptions options;
+  options.records = 3'000;
+  // With more of the kernel nothing is shared.
+  options.cpus = 1;
+  options.threads = 12 + static_cast<int>(seed % 7);
+  options.losses = seed % 3 == 0;
+  options.long_pauses = seed % 4 == 0;
+  logformat::Generate(builder, seed, options);
+  if (seed % 5 == 0) {
+    builder.Abandon();
+  } else {
+    builder.Finish();
+  }
+  if (seed % 2 == 0) Damage(temp / "t", random);
+  auto reader = logformat::TraceReader::Open(temp / "t");
+  REQUIRE(reader.ok());
+  CheckSame(**reader);
+}
+
+// Of `threads` that take turns on two CPUs, now and then with a call of one
+// that is on neither.
+void WriteTurns(std::uint32_t seed, test_support::TraceBuilder& trace) {
+  std::mt19937 random(seed);
+  constexpr std::int32_t kPid = 100;
+  constexpr std::uint32_t kThreads = 7;
+  trace.SetCpuEvents({"task-clock"});
+  const std::vector<std::uint32_t> hooks = {trace.AddSegment("p", "a"),
+                                            trace.AddSegment("p", "b"),
+                                            trace.AddSegment("p", "c")};
+  std::vector<std::vector<std::uint32_t>> open(kThreads);
+  std::uint64_t now_ns = 1000;
+  std::uint32_t running[2] = {0, 0};
+  const auto call = [&](std::uint32_t thread) {
+    now_ns += 1 + random() % 60;
+    auto& stream = trace.Thread(kPid, kPid + static_cast<std::int32_t>(thread));
+    std::vector<std::uint32_t>& calls = open[thread];
+    if (calls.size() == 5 || (!calls.empty() && random() % 2 == 0)) {
+      stream.Exit(calls.back(), now_ns);
+      calls.pop_back();
+    } else {
+      calls.push_back(hooks[random() % hooks.size()]);
+      stream.Enter(calls.back(), now_ns, {});
+    }
+  };
+  for (const std::int32_t cpu : {0, 1}) {
+    trace.Cpu(cpu).Counters(now_ns, logformat::CountersReason::kBegin, 0,
+                            {now_ns});
+  }
+  for (std::uint32_t turn = 0; turn < 600; ++turn) {
+    const std::uint32_t cpu = turn % 2;
+    const std::uint32_t thread = turn % kThreads;
+    now_ns += 100;
+    if (running[cpu] != 0 && random() % 3 == 0) {
+      trace.Cpu(static_cast<std::int32_t>(cpu))
+          .Wakeup(now_ns, running[cpu], kPid + thread,
+                  static_cast<std::uint16_t>(cpu));
+    }
+    trace.Cpu(static_cast<std::int32_t>(cpu))
+        .Dispatch(now_ns, running[cpu], kPid + thread,
+                  random() % 2 != 0 ? logformat::kSwitchInterruptible
+                                    : logformat::kSwitchPreempted,
+                  {now_ns});
+    running[cpu] = kPid + thread;
+    const auto records = static_cast<int>(60 + random() % 100);
+    for (int i = 0; i < records; ++i) {
+      const bool misplaced = seed % 2 == 1 && random() % 300 == 0;
+      call(misplaced ? (thread + 3) % kThreads : thread);
+    }
+  }
+  for (const std::int32_t cpu : {0, 1}) {
+    trace.Cpu(cpu).Counters(now_ns, logformat::CountersReason::kEnd,
+                            running[cpu], {now_ns});
+  }
+}
+
+TEST_CASE("two threads: files of threads that take turns", "[rmap][property]") {
+  const auto seed = GENERATE(range(0u, 8u));
+  CAPTURE(seed);
+  test_support::TempDirectory temp(test_support::TempDirectory::Place::kMemory);
+  test_support::TraceBuilder builder(temp / "t");
+  WriteTurns(seed, builder);
+  builder.Finish();
+  auto reader = logformat::TraceReader::Open(temp / "t");
+  REQUIRE(reader.ok());
+  CheckSame(**reader);
 }
 
 }  // namespace

@@ -1,0 +1,61 @@
+// The reader's side of run_sharing.h: which streams are elsewhere, and up to
+// when they were offered. Thread: the reader's.
+#ifndef COUNTRACE_LOGFORMAT_SHARED_STREAMS_H_
+#define COUNTRACE_LOGFORMAT_SHARED_STREAMS_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "logformat/run_sharing.h"
+#include "logformat/stream_cursor.h"
+
+namespace countrace::logformat {
+
+class SharedStreams {
+ public:
+  // `scheduler` null: the reader delivers everything. The time span of the
+  // trace says how much is offered at once.
+  SharedStreams(RunScheduler* scheduler, std::vector<StreamCursor>& cursors,
+                std::uint64_t begin_ns, std::uint64_t end_ns);
+  // Waits for what is elsewhere: the cursors are the reader's again.
+  ~SharedStreams();
+  SharedStreams(const SharedStreams&) = delete;
+  SharedStreams& operator=(const SharedStreams&) = delete;
+
+  // `stream` is the next of all, with what is not before `next_ns`; no kernel
+  // record comes before `limit_ns`. Returns: its new next_ns, exact or a time
+  // before which nothing of it comes; nothing: next_ns is exact, and the reader
+  // is to deliver.
+  std::optional<std::uint64_t> Pass(std::uint32_t stream, std::uint64_t next_ns,
+                                    std::uint64_t limit_ns);
+
+ private:
+  struct Shared {
+    RunScheduler::Ticket ticket = RunScheduler::kNo;
+    EventRecord head{};  // the cursor's own is being written
+    // Of the threads after each other that the stream is of; empty: it is not
+    // shared.
+    std::vector<StreamCursor::Head> heads;
+    std::size_t next_head = 0;  // the first after `head`'s
+  };
+
+  // A thread with two streams: who it is may depend on which comes first.
+  void KeepContested();
+  // Nothing: it was not taken.
+  std::optional<std::uint64_t> Offer(std::uint32_t stream,
+                                     std::uint64_t next_ns, bool exact,
+                                     std::uint64_t limit_ns);
+
+  RunScheduler* scheduler_;  // null: nothing is shared
+  std::vector<StreamCursor>& cursors_;
+  std::vector<Shared> streams_;
+  std::uint64_t slice_ns_ = 0;
+  std::uint64_t end_ns_;  // of the trace, if its heads are right
+  // What comes after a loss may depend on the order of threads.
+  std::uint64_t first_loss_ns_;
+};
+
+}  // namespace countrace::logformat
+
+#endif  // COUNTRACE_LOGFORMAT_SHARED_STREAMS_H_

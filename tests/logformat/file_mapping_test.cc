@@ -1,0 +1,70 @@
+// What is not needed any more is given back: of the file's pages, and of
+// nobody else's memory.
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <span>
+#include <string>
+
+#include "logformat/file_mapping.h"
+#include "tests/support/trace_builder.h"
+
+namespace countrace::logformat {
+namespace {
+
+using test_support::TempDirectory;
+
+constexpr std::size_t kRegionBytes = std::size_t{1} << 20;
+constexpr std::size_t kFileBytes = 10'000;
+
+// Memory of the process, not of a file: it is gone when it is given back.
+class Region {
+ public:
+  Region()
+      : data_(mmap(nullptr, kRegionBytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+    REQUIRE(data_ != MAP_FAILED);
+    std::ranges::fill(bytes(), std::byte{1});
+  }
+  Region(const Region&) = delete;
+  Region& operator=(const Region&) = delete;
+  ~Region() { munmap(data_, kRegionBytes); }
+
+  std::span<std::byte> bytes() const {
+    return {static_cast<std::byte*>(data_), kRegionBytes};
+  }
+
+ private:
+  void* data_;
+};
+
+TEST_CASE("file mapping: what is after the end of the file is kept",
+          "[logformat]") {
+  TempDirectory temp(TempDirectory::Place::kMemory);
+  const std::string path = temp / "stream";
+  std::ofstream(path) << std::string(kFileBytes, 'x');
+  // Mappings grow downwards: this one is after the file's, wherever there is
+  // no gap that fits it.
+  const Region after;
+  auto mapping = FileMapping::Open(path);
+  REQUIRE(mapping.ok());
+  const Region before;
+  const auto begin = static_cast<std::size_t>(
+      reinterpret_cast<std::uintptr_t>(after.bytes().data()) -
+      reinterpret_cast<std::uintptr_t>(mapping->bytes().data()));
+  // Up to the region's end, if it is near; else as far as it may be.
+  const bool near = begin < 64 * kRegionBytes;
+  CAPTURE(near);
+  mapping->Forget(0, near ? begin + kRegionBytes : kRegionBytes);
+  const auto is_kept = [](std::byte byte) { return byte == std::byte{1}; };
+  CHECK(std::ranges::all_of(after.bytes(), is_kept));
+  CHECK(std::ranges::all_of(before.bytes(), is_kept));
+  CHECK(mapping->text() == std::string(kFileBytes, 'x'));
+}
+
+}  // namespace
+}  // namespace countrace::logformat

@@ -1,0 +1,162 @@
+// What an observer is told of each call of a segment adds up to the rows of the
+// call paths: calls, times and counts, of random machines.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rmap/attribution.h"
+#include "rmap/pipeline.h"
+#include "tests/rmap/simulated_machine.h"
+
+namespace countrace::rmap {
+namespace {
+
+using test_support::RandomOptions;
+using test_support::Simulate;
+using test_support::Simulation;
+
+struct CallSums {
+  std::uint64_t calls = 0, wall_ns = 0, on_cpu_ns = 0, switches = 0, faults = 0;
+  std::vector<std::uint64_t> dumps;
+  std::vector<bool> known;
+};
+
+// Sums by thread and path, paths from the begins and their depths.
+class Calls final : public TimelineObserver {
+ public:
+  bool WantsCallCounts() const override { return true; }
+  void OnSegmentBegin(const SegmentBegin& begin) override {
+    std::vector<std::uint32_t>& open = open_[begin.thread];
+    CHECK(begin.depth <= open.size());
+    open.resize(std::min<std::size_t>(open.size(), begin.depth));
+    open.push_back(begin.hook_id);
+  }
+  void OnSegment(const SegmentSpan& span) override {
+    if (span.begin_inferred) return;
+    std::vector<std::uint32_t>& open = open_[span.thread];
+    REQUIRE(span.depth < open.size());
+    open.resize(span.depth + std::size_t{1});
+    REQUIRE(open.back() == span.hook_id);
+    CallSums& sums = sums_[{span.thread, open}];
+    open.pop_back();
+    ++sums.calls;
+    sums.wall_ns += span.end_ns - span.begin_ns;
+    sums.on_cpu_ns += span.on_cpu_ns.value_or(0);
+    sums.switches += span.switches;
+    sums.faults += span.faults;
+    sums.dumps.resize(span.dumps.size());
+    sums.known.resize(span.dumps.size());
+    for (std::size_t i = 0; i < span.dumps.size(); ++i) {
+      sums.dumps[i] += span.dumps[i].value_or(0);
+      if (span.dumps[i]) sums.known[i] = true;
+    }
+  }
+
+  std::map<std::pair<ThreadIndex, std::vector<std::uint32_t>>, CallSums> sums_;
+
+ private:
+  std::map<ThreadIndex, std::vector<std::uint32_t>> open_;
+};
+
+std::optional<std::uint64_t> CountOf(const CallSums& sums, SegmentSource source,
+                                     std::size_t dump) {
+  switch (source) {
+    case SegmentSource::kNone:
+      return std::nullopt;
+    case SegmentSource::kOnCpuTime:
+      return sums.on_cpu_ns;
+    case SegmentSource::kSwitches:
+      return sums.switches;
+    case SegmentSource::kFaults:
+      return sums.faults;
+    case SegmentSource::kThreadDumps:
+    case SegmentSource::kKernelDumps:
+      break;
+  }
+  if (dump >= sums.known.size() || !sums.known[dump]) return std::nullopt;
+  return sums.dumps[dump];
+}
+
+// Rows and sums are both by process id: an id that is used again has several.
+using Key = std::pair<std::int32_t, std::vector<std::string>>;
+
+}  // namespace
+
+TEST_CASE("observer: calls with their counts add up to the rows of paths",
+          "[rmap][property]") {
+  const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, 120)));
+  const bool losses = GENERATE(false, true);
+  CAPTURE(seed, losses);
+  Simulation run = Simulate(RandomOptions(seed));
+  if (losses) {
+    std::mt19937 random(seed);
+    run.trace->Remove([&](std::size_t) { return random() % 50 == 0; },
+                      /*declare=*/true);
+  }
+  Calls calls;
+  PipelineOptions options;
+  options.observer = &calls;
+  const auto report = Reconstruct(*run.trace, options);
+  REQUIRE(report.ok());
+  const std::vector<EventPlan> plans = PlanEvents(run.trace->info());
+  REQUIRE(report->segment_sources.size() == plans.size());
+
+  std::map<ThreadIndex, std::int32_t> pids;
+  for (const ThreadRow& row : report->threads) pids[row.index] = row.pid;
+  // Calls, wall time, then the counts that are known.
+  std::map<Key, std::vector<std::uint64_t>> told, shown;
+  for (const auto& [of, sums] : calls.sums_) {
+    Key key = {pids.at(of.first), {}};
+    for (const std::uint32_t hook : of.second) {
+      key.second.push_back(run.trace->info().FindHook(hook)->FullName());
+    }
+    std::vector<std::uint64_t>& numbers = told[key];
+    numbers.resize(2 + plans.size());
+    numbers[0] += sums.calls;
+    numbers[1] += sums.wall_ns;
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      const std::size_t dump =
+          plans[i].thread_event
+              ? *plans[i].thread_event
+              : run.trace->info().thread_events.size() + *plans[i].cpu_event;
+      numbers[2 + i] +=
+          CountOf(sums, report->segment_sources[i], dump).value_or(0);
+    }
+  }
+  for (const SegmentRow& row : report->segment_paths) {
+    // Of CPUs' interrupts there are interrupt spans.
+    if (row.pid == 0 || row.calls == 0) continue;
+    std::vector<std::uint64_t>& numbers = shown[{row.pid, row.path}];
+    numbers.resize(2 + plans.size());
+    numbers[0] += row.calls;
+    numbers[1] += row.wall.incl;
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      if (row.counts[i]) numbers[2 + i] += row.counts[i]->incl;
+    }
+  }
+  CHECK(told.size() == shown.size());
+  for (const auto& [key, numbers] : shown) {
+    CAPTURE(key.first, key.second);
+    const std::vector<std::uint64_t>& of_calls = told[key];
+    REQUIRE(of_calls.size() == numbers.size());
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      CAPTURE(i);
+      // On-CPU time of a path is at least its part outside inner segments,
+      // which a loss can make more than the sum.
+      if (losses && i >= 2 &&
+          report->segment_sources[i - 2] == SegmentSource::kOnCpuTime) {
+        CHECK(of_calls[i] <= numbers[i]);
+      } else {
+        CHECK(of_calls[i] == numbers[i]);
+      }
+    }
+  }
+}
+
+}  // namespace countrace::rmap
