@@ -38,6 +38,13 @@ def is_recording(trace):
         return False
 
 
+def faults_so_far(pid):
+    """Page faults of a process, as the kernel counts them (proc(5))."""
+    text = pathlib.Path(f'/proc/{pid}/stat').read_text()
+    fields = text.rpartition(')')[2].split()
+    return int(fields[7]) + int(fields[9])
+
+
 class Gating(trace_checks.Recording):
     def setUp(self):
         super().setUp()
@@ -84,7 +91,8 @@ class Gating(trace_checks.Recording):
         self.addCleanup(process.stdin.close)
         return process, json.loads(process.stdout.readline())
 
-    def go(self, process):
+    def go(self, process, pids):
+        before = {pid: faults_so_far(pid) for pid in pids.values()}
         process.stdin.write('go\n')
         process.stdin.flush()
         done = json.loads(process.stdout.readline())
@@ -93,6 +101,10 @@ class Gating(trace_checks.Recording):
             known = sum(row['before']) + sum(row['after'])
             self.assertEqual(row['faults'], known,
                              f'{row["name"]}: the workload was disturbed')
+            if row['pid'] in before:
+                self.assertEqual(
+                    faults_so_far(row['pid']) - before[row['pid']], known,
+                    f'{row["name"]}: it faulted besides its work')
         return done
 
     def faults_of(self, trace, pids, *options):
@@ -148,7 +160,7 @@ class AllSettings(Gating):
                             '--count', bits, *marks,
                             name=f'{back_end}-{bits}') for bits in settings]
         self.await_all([ungated, *gated])
-        rows = self.go(process)
+        rows = self.go(process, pids)
         self.end_all([ungated, *gated])
         process.stdin.close()
         every = [row['pid'] for row in rows] + [pids['exec']]
