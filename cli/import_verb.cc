@@ -20,20 +20,23 @@ namespace {
 
 constexpr VerbText kText = {
     .name = "import",
-    .summary = "make a trace of what others recorded (LTTng, any CTF 1.8)",
+    .summary = "make a trace of what others recorded (LTTng, CTF 1.8, perf)",
     .usage = "[options] -o TRACE SOURCE...",
     .details =
         "SOURCE is a directory: a trace, or a session with traces below it. "
         "All\n"
         "are merged on one timeline, so that kernel and user space of one "
         "session\n"
-        "are one trace. Every verb reads such directories as they are, too, "
-        "and\n"
-        "converts them each time; `import` keeps what they are converted to.\n"
+        "are one trace. Or it is one perf.data file. Every verb reads such\n"
+        "directories and files as they are, too, and converts them each time;\n"
+        "`import` keeps what they are converted to.\n"
         "\n"
         "Events of LTTng's kernel tracer become dispatches, processes, system\n"
         "calls and interrupts; countrace:* and lttng_ust_cyg_profile events\n"
-        "segments; all others point hooks with their fields. A mapping file\n"
+        "segments; of perf, switches, tasks, system calls, interrupts and "
+        "counts\n"
+        "read at switches; all others point hooks with their fields. A mapping "
+        "file\n"
         "(TOML) says what is a segment besides:\n"
         "\n"
         "  [segment.\"shop:serve\"]         # calls in the tree of their "
@@ -50,12 +53,13 @@ constexpr VerbText kText = {
         "\n"
         "`ignore = [\"GLOB\"]` at its top leaves events out. The traces are "
         "read\n"
-        "by libbabeltrace2 in a process of its own, whose memory and time are\n"
-        "limited (--import-limit). What the source could not know is said by\n"
+        "in a process of its own, whose memory and time are limited\n"
+        "(--import-limit). What the source could not know is said by\n"
         "`countrace info`.\n",
     .examples =
         "countrace import -o web.ctf ~/lttng-traces/web-20260101-120000\n"
         "countrace import --map shop.toml -o shop.ctf kernel/ ust/\n"
+        "countrace import -o web.ctf perf.data\n"
         "\n"
         "# without keeping anything\n"
         "countrace report --map shop.toml ~/lttng-traces/shop\n",
@@ -73,7 +77,8 @@ int RunImport(const Arguments& arguments) {
   parser.AddNoProgress(no_progress);
   if (const auto status = parser.Parse(arguments)) return *status;
   if (first.empty()) {
-    return parser.UsageError("say what to import: a directory with a trace");
+    return parser.UsageError(
+        "say what to import: a directory with a trace, or perf.data");
   }
   if (output.empty()) {
     return parser.UsageError("say which trace to make: -o TRACE");

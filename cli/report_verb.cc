@@ -1,5 +1,4 @@
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +17,7 @@
 #include "rmap/attribution.h"
 #include "rmap/pipeline.h"
 #include "rmap/report/report_events.h"
+#include "rmap/report/report_names.h"
 #include "rmap/report/report_render.h"
 #include "rmap/where/row_filter.h"
 #include "rmap/where/where_expression.h"
@@ -26,7 +26,6 @@ namespace countrace::cli {
 namespace {
 
 using rmap::ReportBy;
-using rmap::ReportFormat;
 
 constexpr VerbText kText = {
     .name = "report",
@@ -109,25 +108,6 @@ constexpr VerbText kText = {
         "countrace report --format json web.ctf | jq .books\n",
 };
 
-const std::map<std::string, ReportFormat> kFormats = {
-    {"text", ReportFormat::kText},
-    {"json", ReportFormat::kJson},
-    {"jsonl", ReportFormat::kJsonLines},
-    {"csv", ReportFormat::kCsv}};
-
-const std::map<std::string, ReportBy> kTables = {
-    {"process", ReportBy::kProcess}, {"thread", ReportBy::kThread},
-    {"segment", ReportBy::kSegment}, {"path", ReportBy::kPath},
-    {"cpu", ReportBy::kCpu},         {"hook", ReportBy::kHook},
-    {"waker", ReportBy::kWaker}};
-
-template <typename Value>
-std::vector<std::string> Names(const std::map<std::string, Value>& values) {
-  std::vector<std::string> names;
-  for (const auto& [name, value] : values) names.push_back(name);
-  return names;
-}
-
 // What was read is printed all the same.
 void SayInterrupted(std::uint64_t records) {
   Say(kText.name,
@@ -156,7 +136,7 @@ int RunReport(const Arguments& arguments) {
   std::uint64_t every_ns = 0;
   MetricChoice choice;
   parser.AddReadTrace(trace);
-  std::vector<std::string> tables = Names(kTables);
+  std::vector<std::string> tables = rmap::NamesOf(rmap::ReportTables());
   tables.insert(tables.end(), {"time", "phase"});
   parser.AddChoice(
       "--by", "WHAT", by, tables,
@@ -234,7 +214,7 @@ int RunReport(const Arguments& arguments) {
          .process = process,
          .segment = segment,
          .where = where ? &*where : nullptr,
-         .render = {.format = kFormats.at(format),
+         .render = {.format = rmap::ReportFormats().at(format),
                     .max_rows = parser.is_given("--rows") ? rows : 0,
                     .color = UseColor(color),
                     .width = TerminalWidth()},
@@ -272,7 +252,7 @@ int RunReport(const Arguments& arguments) {
     if (!schema.ok()) return ReportFailure(kText.name, schema.status());
     // CSV is one table.
     const bool csv = format == "csv" && !choice.wanted();
-    const ReportBy table = !by.empty() ? kTables.at(by)
+    const ReportBy table = !by.empty() ? rmap::ReportTables().at(by)
                            : csv       ? ReportBy::kProcess
                                        : ReportBy::kDefault;
     const absl::Status status = rmap::where::CheckWhere(*where, *schema, table);
@@ -300,8 +280,8 @@ int RunReport(const Arguments& arguments) {
     selection = *std::move(selected);
   }
   const rmap::RenderOptions render = {
-      .format = kFormats.at(format),
-      .by = by.empty() ? ReportBy::kDefault : kTables.at(by),
+      .format = rmap::ReportFormats().at(format),
+      .by = by.empty() ? ReportBy::kDefault : rmap::ReportTables().at(by),
       .max_rows = rows,
       .color = UseColor(color),
       .width = TerminalWidth(),

@@ -19,7 +19,7 @@ constexpr Verb kVerbs[] = {
     {"info", "what a trace holds", RunInfo},
     {"verify", "check that a trace is sound", RunVerify},
     {"recover", "make the trace of a killed recording sound", RunRecover},
-    {"import", "make a trace of what others recorded (LTTng, any CTF 1.8)",
+    {"import", "make a trace of what others recorded (LTTng, CTF 1.8, perf)",
      RunImport},
     {"list", "events and hooks that can be recorded here", RunList},
     {"hooks", "list the hooks of a running process, switch them on and off",

@@ -218,7 +218,8 @@ void VerbParser::AddReadTrace(std::string& trace) {
 void VerbParser::AddForeign() {
   ForeignChoice& choice = foreign_choice();
   AddText("--map", "FILE", choice.mapping_file,
-          "of traces of others (LTTng, CTF): which events are segments, points "
+          "of traces of others (LTTng, CTF, perf.data): which events are "
+          "segments, points "
           "and counters");
   const auto is_limit = [](const std::string& text) -> std::string {
     rmap::foreign::ImportLimits unused;

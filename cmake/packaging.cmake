@@ -49,6 +49,27 @@ install(TARGETS countrace RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 # Not for people: import_program.cc finds it.
 install(TARGETS countrace-import
   RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/countrace)
+# Where babeltrace2 looks, below our prefix; its pkg-config file may say it.
+if(TARGET countrace_babeltrace_plugin)
+  pkg_get_variable(countrace_babeltrace_prefix babeltrace2 prefix)
+  pkg_get_variable(countrace_babeltrace_plugins babeltrace2 pluginsdir)
+  if(NOT countrace_babeltrace_plugins)
+    pkg_get_variable(countrace_babeltrace_libdir babeltrace2 libdir)
+    set(countrace_babeltrace_plugins
+      ${countrace_babeltrace_libdir}/babeltrace2/plugins)
+  endif()
+  cmake_path(IS_PREFIX countrace_babeltrace_prefix
+    "${countrace_babeltrace_plugins}" NORMALIZE countrace_below_prefix)
+  if(countrace_babeltrace_prefix AND countrace_below_prefix)
+    file(RELATIVE_PATH countrace_babeltrace_plugins
+      ${countrace_babeltrace_prefix} ${countrace_babeltrace_plugins})
+  else()
+    set(countrace_babeltrace_plugins
+      ${CMAKE_INSTALL_LIBDIR}/babeltrace2/plugins)
+  endif()
+  install(TARGETS countrace_babeltrace_plugin
+    LIBRARY DESTINATION ${countrace_babeltrace_plugins} COMPONENT babeltrace)
+endif()
 install(FILES ${PROJECT_SOURCE_DIR}/cli/completion/countrace.bash
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
   RENAME countrace)

@@ -36,6 +36,7 @@ THIRD_PARTY = {
     "lttng/": {"hooks", "tests"},
     "perfmon/": {"runtime"},
     "toml++/": {"rmap"},
+    "traceevent/": {"rmap"},
 }
 
 # Folders whose code, with everything it includes, is compiled into a user's
@@ -64,7 +65,8 @@ INSTALLED_FOLDER = "hooks/include/"
 
 # Third-party include prefix -> the one folder of a module that may use it:
 # whoever links libbabeltrace2 can die of a trace.
-ONLY_IN = {("rmap", "babeltrace2/"): "rmap/foreign/"}
+ONLY_IN = {("rmap", "babeltrace2/"): "rmap/foreign/",
+           ("rmap", "traceevent/"): "rmap/foreign/perf/"}
 
 
 def sources(root):

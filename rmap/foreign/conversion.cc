@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_format.h"
 #include "rmap/foreign/counter_names.h"
+#include "rmap/foreign/lttng_kernel.h"
 
 namespace countrace::rmap::foreign {
 
@@ -87,19 +88,24 @@ void ForEachEventClass(const bt_stream* stream, const Function& function) {
 
 }  // namespace
 
+bool IsKernelTrace(const bt_trace& trace) {
+  return TextEntry(trace, "domain") == "kernel" ||
+         TextEntry(trace, "tracer_name") == "lttng-modules";
+}
+
 Conversion::Conversion(TraceOutput& output, const Mapping& mapping,
                        Progress progress)
     : output_(output),
       mapping_(mapping),
       progress_(std::move(progress)),
       user_(output, mapping),
-      kernel_(output) {}
+      cpu_records_(output, "LTTng kernel event"),
+      kernel_(cpu_records_, output) {}
 
 void Conversion::DescribeTrace(const bt_trace& trace, SourceStream& stream) {
   logformat::TraceInfo& info = output_.description().info;
-  const std::string domain = TextEntry(trace, "domain");
   const std::string tracer = TextEntry(trace, "tracer_name");
-  stream.kernel = domain == "kernel" || tracer == "lttng-modules";
+  stream.kernel = IsKernelTrace(trace);
   const auto take = [](const std::string& text, std::string& into) {
     if (into.empty()) into = text;
   };
@@ -145,9 +151,8 @@ void Conversion::DescribeClock(const std::vector<const bt_stream*>& streams) {
   output_.description().info.realtime_offset_ns = offset_ns_;
 }
 
-void Conversion::DescribeCounters() {
+void Conversion::DescribeUserCounters() {
   logformat::TraceInfo& info = output_.description().info;
-  std::vector<const bt_event_class*> kernel_classes;
   const auto add = [&](const std::string& field, const std::string& event) {
     if (user_counters_.size() == logformat::kMaxCounters ||
         std::find(user_counters_.begin(), user_counters_.end(), field) !=
@@ -161,12 +166,8 @@ void Conversion::DescribeCounters() {
     add(counter.field, counter.name);
   }
   for (const SourceStream& stream : streams_) {
-    if (stream.stream == nullptr) continue;
+    if (stream.stream == nullptr || stream.kernel) continue;
     ForEachEventClass(stream.stream, [&](const bt_event_class& event_class) {
-      if (stream.kernel) {
-        kernel_classes.push_back(&event_class);
-        return;
-      }
       const bt_field_class* contexts[] = {
           bt_stream_class_borrow_event_common_context_field_class_const(
               bt_event_class_borrow_stream_class_const(&event_class)),
@@ -197,22 +198,51 @@ void Conversion::DescribeCounters() {
         "as scaled");
   }
   user_.SetCounters(user_counters_.size(), uncertain);
-  kernel_.SetClasses(kernel_classes);
 }
 
-absl::Status Conversion::CheckMapping() const {
-  // A name that no event has is most often misspelt.
-  std::set<std::string> names;
+void Conversion::DescribeKernelCounters() {
+  std::vector<const bt_event_class*> classes;
   for (const SourceStream& stream : streams_) {
-    if (stream.stream == nullptr) continue;
+    if (stream.stream == nullptr || !stream.kernel) continue;
     ForEachEventClass(stream.stream, [&](const bt_event_class& event_class) {
-      names.insert(NameOf(event_class));
+      classes.push_back(&event_class);
     });
   }
-  std::vector<std::string>& not_known = output_.description().info.not_known;
+  const LttngKernelClasses described =
+      DescribeLttngKernel(classes, output_.description().info);
+  kernel_counters_ = described.counter_fields;
+  kernel_.SetClasses(described);
+}
+
+absl::Status Conversion::CheckMapping(const SourceStream& stream) const {
+  absl::Status status;
+  if (stream.stream == nullptr) return status;
+  ForEachEventClass(stream.stream, [&](const bt_event_class& event_class) {
+    const std::string name = NameOf(event_class);
+    for (const SegmentMapping& segment : mapping_.segments) {
+      if (segment.begin != name && segment.end != name) continue;
+      if (stream.kernel) {
+        status = absl::InvalidArgumentError(absl::StrFormat(
+            "%s: event `%s` is of the kernel; segments can be made of events "
+            "of programs only",
+            segment.place, name));
+        return;
+      }
+      for (const std::string& key : segment.key) {
+        if (FindField(event_class, key)) continue;
+        status = absl::InvalidArgumentError(absl::StrFormat(
+            "%s: event `%s` has no field `%s`", segment.place, name, key));
+      }
+    }
+  });
+  return status;
+}
+
+// A name that no event has is most often misspelt.
+void Conversion::NoteMissingEvents() {
   const auto check = [&](const std::string& event, const std::string& place) {
-    if (names.contains(event)) return;
-    not_known.push_back(
+    if (event_names_.contains(event)) return;
+    output_.description().info.not_known.push_back(
         absl::StrFormat("%s: the trace has no event `%s`", place, event));
   };
   for (const SegmentMapping& segment : mapping_.segments) {
@@ -222,30 +252,27 @@ absl::Status Conversion::CheckMapping() const {
   for (const PointMapping& point : mapping_.points) {
     check(point.event, point.place);
   }
-  for (const SourceStream& stream : streams_) {
-    absl::Status status;
-    if (stream.stream == nullptr) continue;
-    ForEachEventClass(stream.stream, [&](const bt_event_class& event_class) {
-      const std::string name = NameOf(event_class);
-      for (const SegmentMapping& segment : mapping_.segments) {
-        if (segment.begin != name && segment.end != name) continue;
-        if (stream.kernel) {
-          status = absl::InvalidArgumentError(absl::StrFormat(
-              "%s: event `%s` is of the kernel; segments can be made of events "
-              "of programs only",
-              segment.place, name));
-          return;
-        }
-        for (const std::string& key : segment.key) {
-          if (FindField(event_class, key)) continue;
-          status = absl::InvalidArgumentError(absl::StrFormat(
-              "%s: event `%s` has no field `%s`", segment.place, name, key));
-        }
-      }
-    });
-    if (!status.ok()) return status;
-  }
-  return absl::OkStatus();
+}
+
+absl::Status Conversion::AddSource(const bt_stream* source) {
+  SourceStream& stream = streams_.emplace_back();
+  stream.stream = source;
+  stream.made_up_tid =
+      kMadeUpTid + static_cast<std::int32_t>(streams_.size() - 1);
+  if (source == nullptr) return absl::OkStatus();
+  const char* name = bt_stream_get_name(source);
+  stream.name = name == nullptr ? "" : name;
+  DescribeTrace(*bt_stream_borrow_trace_const(source), stream);
+  const bt_field_class* context =
+      bt_stream_class_borrow_packet_context_field_class_const(
+          bt_stream_borrow_class_const(source));
+  stream.cpu_member = MemberIndex(context, "cpu_id");
+  stream.size_member = MemberIndex(context, "packet_size");
+  stream.per_cpu = stream.cpu_member.has_value();
+  ForEachEventClass(source, [&](const bt_event_class& event_class) {
+    event_names_.insert(NameOf(event_class));
+  });
+  return CheckMapping(stream);
 }
 
 absl::Status Conversion::OnStreams(
@@ -274,22 +301,19 @@ absl::Status Conversion::OnStreams(
     own_ = std::make_unique<OwnEvents>(output_);
     return own_->Begin(*own_trace, streams);
   }
-  for (std::size_t i = 0; i < streams.size(); ++i) {
-    SourceStream& stream = streams_.emplace_back();
-    stream.stream = streams[i];
-    stream.made_up_tid = kMadeUpTid + static_cast<std::int32_t>(i);
-    if (stream.stream == nullptr) continue;
-    DescribeTrace(*bt_stream_borrow_trace_const(stream.stream), stream);
-    const bt_field_class* context =
-        bt_stream_class_borrow_packet_context_field_class_const(
-            bt_stream_borrow_class_const(stream.stream));
-    stream.cpu_member = MemberIndex(context, "cpu_id");
-    stream.size_member = MemberIndex(context, "packet_size");
-    stream.per_cpu = stream.cpu_member.has_value();
+  absl::Status status;
+  for (const bt_stream* stream : streams) {
+    if (absl::Status added = AddSource(stream); status.ok()) status = added;
   }
-  DescribeCounters();
-  if (absl::Status status = CheckMapping(); !status.ok()) return status;
-  // Ends may come before the first begin: their hooks are described by it.
+  DescribeUserCounters();
+  DescribeKernelCounters();
+  if (!status.ok()) return status;
+  PlanSegments();
+  return absl::OkStatus();
+}
+
+// Ends may come before the first begin: their hooks are described by it.
+void Conversion::PlanSegments() {
   for (const SourceStream& stream : streams_) {
     if (stream.stream == nullptr || stream.kernel) continue;
     ForEachEventClass(stream.stream, [&](const bt_event_class& event_class) {
@@ -299,11 +323,29 @@ absl::Status Conversion::OnStreams(
       }
     });
   }
+}
+
+absl::Status Conversion::OnLateStream(const bt_stream& stream) {
+  const bt_trace& trace = *bt_stream_borrow_trace_const(&stream);
+  if (IsOwnTrace(trace) != (own_ != nullptr)) {
+    return absl::InvalidArgumentError(
+        "A trace of countrace cannot be read together with others: give its "
+        "directory alone");
+  }
+  if (own_ != nullptr) return own_->OnLateStream(trace, stream);
+  const bool kernel = IsKernelTrace(trace);
+  const bool first = std::none_of(
+      streams_.begin(), streams_.end(), [&](const SourceStream& other) {
+        return other.stream != nullptr && other.kernel == kernel;
+      });
+  if (absl::Status status = AddSource(&stream); !status.ok()) return status;
+  if (first) kernel ? DescribeKernelCounters() : DescribeUserCounters();
+  PlanSegments();
   return absl::OkStatus();
 }
 
 void Conversion::ClassifyUser(const bt_event_class& event_class,
-                              EventPlan& plan) {
+                              CtfEventPlan& plan) {
   plan.kind = EventKind::kPoint;
   for (std::size_t i = 0; i < mapping_.segments.size(); ++i) {
     const SegmentMapping& segment = mapping_.segments[i];
@@ -344,11 +386,12 @@ void Conversion::ClassifyUser(const bt_event_class& event_class,
   }
 }
 
-EventPlan& Conversion::PlanOf(const bt_event_class& event_class, bool kernel) {
-  std::unique_ptr<EventPlan>& slot = plans_[&event_class];
+CtfEventPlan& Conversion::PlanOf(const bt_event_class& event_class,
+                                 bool kernel) {
+  std::unique_ptr<CtfEventPlan>& slot = plans_[&event_class];
   if (slot != nullptr) return *slot;
-  slot = std::make_unique<EventPlan>();
-  EventPlan& plan = *slot;
+  slot = std::make_unique<CtfEventPlan>();
+  CtfEventPlan& plan = *slot;
   plan.name = NameOf(event_class);
   const auto context = [&](const char* name) -> std::optional<FieldPlace> {
     auto place = FindField(event_class, name);
@@ -361,12 +404,12 @@ EventPlan& Conversion::PlanOf(const bt_event_class& event_class, bool kernel) {
   plan.tid = context("tid");
   plan.procname = context("procname");
   if (kernel) {
-    KernelEvents::Classify(event_class, plan);
+    ClassifyLttngKernel(event_class, plan);
     for (const std::string& glob : mapping_.ignore) {
       if (MatchesEventGlob(glob, plan.name)) plan.kind = EventKind::kIgnored;
     }
-    std::uint32_t slot_number = kernel_.first_counter();
-    for (const std::string& field : kernel_.counter_fields()) {
+    std::uint32_t slot_number = cpu_records_.first_counter();
+    for (const std::string& field : kernel_counters_) {
       if (const auto place = context(field.c_str())) {
         plan.counters.push_back({*place, slot_number});
       }
@@ -385,7 +428,8 @@ EventPlan& Conversion::PlanOf(const bt_event_class& event_class, bool kernel) {
       plan.counters.push_back({*place, i});
     }
   }
-  user_.Prepare(event_class, plan);
+  plan.TakePayload(event_class);
+  user_.Prepare(plan);
   return plan;
 }
 
@@ -400,7 +444,9 @@ void Conversion::OnPacketBegin(const bt_packet& packet, SourceStream& stream,
     if (stream.cpu > 0xffff) stream.cpu = -1;  // damage, not a machine
     if (stream.cpu >= 0) cpus_.insert(stream.cpu);
   }
-  if (stream.kernel) kernel_.OnPacketBegin(stream, time_ns);
+  if (stream.kernel && stream.cpu >= 0) {
+    cpu_records_.CpuOf(stream.cpu, time_ns);
+  }
 }
 
 void Conversion::OnPacketEnd(const bt_packet& packet, SourceStream& stream,
@@ -414,7 +460,9 @@ void Conversion::OnPacketEnd(const bt_packet& packet, SourceStream& stream,
                 .value_or(0)) /
         8;
   }
-  if (stream.kernel) kernel_.OnPacketEnd(stream, time_ns);
+  if (stream.kernel && stream.cpu >= 0) {
+    cpu_records_.Until(stream.cpu, time_ns);
+  }
 }
 
 void Conversion::OnLoss(const bt_message& message, SourceStream& stream,
@@ -448,7 +496,8 @@ void Conversion::OnLoss(const bt_message& message, SourceStream& stream,
   const std::uint64_t records = events && counted ? count : 0;
   const std::uint64_t packets = events || !counted ? 1 : count;
   if (stream.kernel) {
-    kernel_.OnLoss(stream, records, packets, time_ns, end_ns);
+    cpu_records_.Lose(std::max(stream.cpu, 0), records, packets, time_ns,
+                      end_ns);
   } else {
     user_.OnLoss(stream, logformat::DiscardCause::kNoSubBuffer, records,
                  packets, time_ns, end_ns);
@@ -479,7 +528,8 @@ absl::Status Conversion::OnMessage(const bt_message& message,
         last_plan_ = &PlanOf(*event_class, stream.kernel);
         last_class_ = event_class;
       }
-      const SourceEvent source{*event, time_ns, stream};
+      const CtfEvent fields(*event, *last_plan_);
+      const SourceEvent source{fields, time_ns, stream};
       if (stream.kernel) {
         kernel_.OnEvent(source, *last_plan_);
       } else {
@@ -507,12 +557,16 @@ absl::Status Conversion::OnMessage(const bt_message& message,
 }
 
 absl::Status Conversion::Finish() {
-  if (own_ != nullptr) return output_.status();
-  kernel_.Finish();
+  if (own_ != nullptr) {
+    own_->Finish();
+    return output_.status();
+  }
+  NoteMissingEvents();
+  cpu_records_.Finish();
   user_.Finish();
   logformat::TraceInfo& info = output_.description().info;
-  info.scope = kernel_.any() ? logformat::SessionScope::kSystem
-                             : logformat::SessionScope::kHooksOnly;
+  info.scope = cpu_records_.any() ? logformat::SessionScope::kSystem
+                                  : logformat::SessionScope::kHooksOnly;
   info.cpus = static_cast<std::uint32_t>(cpus_.size());
   info.begin_ns = first_ns_ == ~std::uint64_t{0} ? 0 : first_ns_;
   for (const std::string& tracer : tracers_) {
@@ -521,7 +575,7 @@ absl::Status Conversion::Finish() {
   info.source += absl::StrFormat(", read by libbabeltrace2 %d.%d.%d",
                                  bt_version_get_major(), bt_version_get_minor(),
                                  bt_version_get_patch());
-  if (!kernel_.any()) {
+  if (!cpu_records_.any()) {
     info.not_known.push_back(
         "on-CPU time, dispatches and waiting (no kernel trace in the session): "
         "absent, not 0");

@@ -15,7 +15,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
-#include "rmap/foreign/event_plan.h"
+#include "rmap/foreign/cpu_records.h"
+#include "rmap/foreign/ctf_event.h"
 #include "rmap/foreign/kernel_events.h"
 #include "rmap/foreign/mapping_file.h"
 #include "rmap/foreign/message_graph.h"
@@ -25,6 +26,9 @@
 #include "rmap/foreign/user_events.h"
 
 namespace countrace::rmap::foreign {
+
+// Whether a kernel's tracer recorded it.
+bool IsKernelTrace(const bt_trace& trace);
 
 class Conversion final : public MessageReceiver {
  public:
@@ -36,21 +40,30 @@ class Conversion final : public MessageReceiver {
   Conversion(TraceOutput& output, const Mapping& mapping, Progress progress);
 
   // The process of a thread of the kernel's, known from elsewhere.
-  void Know(std::int32_t tid, std::int32_t pid) { kernel_.Know(tid, pid); }
+  void Know(std::int32_t tid, std::int32_t pid) { cpu_records_.Know(tid, pid); }
 
   absl::Status OnStreams(const std::vector<const bt_stream*>& streams) override;
+  // One that was not known by then: the next input. Behind a filter that cuts,
+  // streams begin when their first message comes.
+  absl::Status OnLateStream(const bt_stream& stream);
   absl::Status OnMessage(const bt_message& message, std::int64_t time_ns,
                          std::size_t input) override;
   // Completes the records and the description; the output is not finished.
   absl::Status Finish();
+  // The time 0 of the records, since the origin of the clocks.
+  std::int64_t origin_ns() const { return offset_ns_; }
 
  private:
+  absl::Status AddSource(const bt_stream* stream);
   void DescribeTrace(const bt_trace& trace, SourceStream& stream);
   void DescribeClock(const std::vector<const bt_stream*>& streams);
-  void DescribeCounters();
-  absl::Status CheckMapping() const;
-  EventPlan& PlanOf(const bt_event_class& event_class, bool kernel);
-  void ClassifyUser(const bt_event_class& event_class, EventPlan& plan);
+  void DescribeUserCounters();
+  void DescribeKernelCounters();
+  absl::Status CheckMapping(const SourceStream& stream) const;
+  void NoteMissingEvents();
+  void PlanSegments();
+  CtfEventPlan& PlanOf(const bt_event_class& event_class, bool kernel);
+  void ClassifyUser(const bt_event_class& event_class, CtfEventPlan& plan);
   void OnPacketBegin(const bt_packet& packet, SourceStream& stream,
                      std::uint64_t time_ns);
   void OnPacketEnd(const bt_packet& packet, SourceStream& stream,
@@ -67,18 +80,22 @@ class Conversion final : public MessageReceiver {
   const Mapping& mapping_;
   Progress progress_;
   UserEvents user_;
+  CpuRecords cpu_records_;
   KernelEvents kernel_;
   std::unique_ptr<OwnEvents> own_;
   std::vector<SourceStream> streams_;
-  absl::flat_hash_map<const bt_event_class*, std::unique_ptr<EventPlan>> plans_;
+  absl::flat_hash_map<const bt_event_class*, std::unique_ptr<CtfEventPlan>>
+      plans_;
   const bt_event_class* last_class_ = nullptr;
-  EventPlan* last_plan_ = nullptr;
-  std::vector<std::string> user_counters_;  // fields, in dump order
+  CtfEventPlan* last_plan_ = nullptr;
+  std::vector<std::string> user_counters_;    // fields, in dump order
+  std::vector<std::string> kernel_counters_;  // contexts of sched_switch
   std::int64_t offset_ns_ = 0;
   std::uint64_t messages_ = 0, bytes_ = 0;
   std::uint64_t first_ns_ = ~std::uint64_t{0};
   std::set<std::int32_t> cpus_;
   std::set<std::string> tracers_;
+  std::set<std::string> event_names_;
 };
 
 }  // namespace countrace::rmap::foreign

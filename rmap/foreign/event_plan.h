@@ -5,14 +5,13 @@
 #ifndef COUNTRACE_RMAP_FOREIGN_EVENT_PLAN_H_
 #define COUNTRACE_RMAP_FOREIGN_EVENT_PLAN_H_
 
-#include <babeltrace2/babeltrace.h>
-
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "rmap/foreign/field_values.h"
+#include "logformat/packet_layout.h"
+#include "rmap/foreign/event_fields.h"
 #include "rmap/foreign/mapping_file.h"
 
 namespace countrace::rmap::foreign {
@@ -47,20 +46,6 @@ enum class EventKind : std::uint8_t {
   kKernelPoint,
 };
 
-enum class FieldScope : std::uint8_t { kCommon, kSpecific, kPayload };
-
-// A field that each event of a class has.
-struct FieldPlace {
-  FieldScope scope;
-  std::uint32_t member;
-};
-// Where `name` is, contexts first; nullopt: nowhere.
-std::optional<FieldPlace> FindField(const bt_event_class& event,
-                                    std::string_view name);
-const bt_field* FieldAt(const bt_event& event, const FieldPlace& place);
-std::optional<std::int64_t> IntegerAt(const bt_event& event,
-                                      const std::optional<FieldPlace>& place);
-
 struct CounterPlace {
   FieldPlace field;
   std::uint32_t slot;  // in the dump
@@ -70,7 +55,9 @@ struct EventPlan {
   EventKind kind = EventKind::kIgnored;
   std::string name;           // of the event class
   std::uint32_t hook_id = 0;  // of kPoint, kEnter, kExit
-  PayloadPlan payload;
+  // Of a point's or an enter's payload; which value is which field.
+  std::vector<logformat::PayloadType> payload_types;
+  std::string payload_names;
   const SegmentMapping* segment = nullptr;
   std::size_t segment_index = 0;
   std::vector<FieldPlace> key;
@@ -79,13 +66,18 @@ struct EventPlan {
   std::vector<CounterPlace> counters;
   // Fields by the role they have in events of this kind.
   std::vector<std::optional<FieldPlace>> fields;
-  std::optional<std::int64_t> Field(const bt_event& event,
+  std::optional<std::int64_t> Field(const EventFields& event,
                                     std::size_t role) const {
     return IntegerAt(event, fields[role]);
   }
-  // Kind of interrupt: provider of its hook.
+  std::optional<std::string_view> Text(const EventFields& event,
+                                       std::size_t role) const {
+    return TextAt(event, fields[role]);
+  }
+  // Of a kernel event's hook. Without a name it is made of the event's fields.
   const char* provider = "";
-  bool named_by_number = false;
+  std::string hook_name;
+  bool repeats_waking = false;  // sched_wakeup
 };
 
 }  // namespace countrace::rmap::foreign

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "absl/strings/str_format.h"
+#include "rmap/foreign/payload_text.h"
 
 namespace countrace::rmap::foreign {
 
@@ -15,9 +16,6 @@ namespace {
 // Deeper ones are rendered, not flattened.
 constexpr int kMaxFlattened = 8;
 constexpr int kMaxRendered = 32;
-constexpr std::string_view kCut = "...";
-// Of one text, without its NUL.
-constexpr std::size_t kMaxText = logformat::kMaxStringBytes - 1;
 
 bool Is(bt_field_class_type type, bt_field_class_type of) {
   return bt_field_class_type_is(type, of) != 0;
@@ -141,17 +139,6 @@ void Store(std::uint64_t value, std::string& out) {
   char bytes[sizeof(value)];
   std::memcpy(bytes, &value, sizeof(value));
   out.append(bytes, sizeof(bytes));
-}
-
-void StoreText(std::string_view text, std::string& out) {
-  text = text.substr(0, text.find('\0'));
-  if (text.size() > kMaxText) {
-    out += text.substr(0, kMaxText - kCut.size());
-    out += kCut;
-  } else {
-    out += text;
-  }
-  out += '\0';
 }
 
 PayloadType TypeOf(const bt_field_class& field, bt_field_class_type type) {

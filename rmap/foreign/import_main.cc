@@ -1,14 +1,20 @@
-// countrace-import: converts foreign CTF traces, in a process that may die.
+// countrace-import: converts foreign CTF traces and perf.data files, in a
+// process that may die.
 //
 // Started by import_process.cc, which limits it. stdout: lines `progress BYTES
 // TIME_NS`, `error CODE TEXT`, `done`. Not for people.
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <new>
 #include <string>
 #include <string_view>
@@ -18,6 +24,7 @@
 #include "rmap/foreign/conversion.h"
 #include "rmap/foreign/mapping_file.h"
 #include "rmap/foreign/message_graph.h"
+#include "rmap/foreign/perf/perf_conversion.h"
 #include "rmap/foreign/process_peek.h"
 #include "rmap/foreign/trace_output.h"
 
@@ -61,6 +68,43 @@ void SayLine(const std::string& line) {
   }
 }
 
+using ProgressLine = std::function<void(std::uint64_t, std::uint64_t)>;
+
+absl::Status ImportPerfData(const std::string& path, const Mapping& mapping,
+                            TraceOutput& output, const ProgressLine& progress) {
+  // A file that another program cuts meanwhile ends this process (SIGBUS).
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat found {};
+  if (file < 0 || fstat(file, &found) != 0) {
+    return absl::ErrnoToStatus(errno, "Cannot open " + path);
+  }
+  const auto bytes = static_cast<std::size_t>(found.st_size);
+  void* const at = bytes == 0
+                       ? MAP_FAILED
+                       : mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file, 0);
+  if (at == MAP_FAILED) {
+    return absl::ErrnoToStatus(
+        errno, absl::StrFormat("Cannot map the %d bytes of %s", bytes, path));
+  }
+  const absl::Status status = countrace::rmap::foreign::perf::ConvertPerfData(
+      {static_cast<const std::byte*>(at), bytes}, mapping, output, progress);
+  if (status.ok()) return status;
+  return absl::Status(status.code(), absl::StrFormat("Cannot read %s: %s", path,
+                                                     status.message()));
+}
+
+absl::Status ImportCtf(const Arguments& arguments, const Mapping& mapping,
+                       TraceOutput& output, const ProgressLine& progress) {
+  Conversion conversion(output, mapping, progress);
+  for (const auto& [tid, pid] :
+       countrace::rmap::foreign::PeekProcesses(arguments.directories)) {
+    conversion.Know(tid, pid);
+  }
+  const absl::Status status =
+      countrace::rmap::foreign::ReadMessages(arguments.directories, conversion);
+  return status.ok() ? conversion.Finish() : status;
+}
+
 absl::Status Import(const Arguments& arguments) {
   Mapping mapping;
   if (!arguments.mapping_file.empty()) {
@@ -79,20 +123,19 @@ absl::Status Import(const Arguments& arguments) {
   TraceOutput output(options);
   using Clock = std::chrono::steady_clock;
   Clock::time_point next{};
-  Conversion conversion(
-      output, mapping, [&next](std::uint64_t bytes, std::uint64_t time_ns) {
-        const auto now = Clock::now();
-        if (now < next) return;
-        next = now + std::chrono::milliseconds(50);
-        SayLine(absl::StrFormat("progress %d %d\n", bytes, time_ns));
-      });
-  for (const auto& [tid, pid] :
-       countrace::rmap::foreign::PeekProcesses(arguments.directories)) {
-    conversion.Know(tid, pid);
-  }
-  absl::Status status =
-      countrace::rmap::foreign::ReadMessages(arguments.directories, conversion);
-  if (status.ok()) status = conversion.Finish();
+  const ProgressLine progress = [&next](std::uint64_t bytes,
+                                        std::uint64_t time_ns) {
+    const auto now = Clock::now();
+    if (now < next) return;
+    next = now + std::chrono::milliseconds(50);
+    SayLine(absl::StrFormat("progress %d %d\n", bytes, time_ns));
+  };
+  const std::string& first = arguments.directories.front();
+  struct stat kind {};
+  const bool is_file = stat(first.c_str(), &kind) == 0 && S_ISREG(kind.st_mode);
+  const absl::Status status =
+      is_file ? ImportPerfData(first, mapping, output, progress)
+              : ImportCtf(arguments, mapping, output, progress);
   if (!status.ok()) return status;
   if (!output.description().info.source.empty()) {
     output.description().info.source_paths = arguments.sources;

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -153,6 +154,8 @@ std::string Sources(const ImportRequest& request) {
 absl::Status OfDeath(const ImportRequest& request, const ImportLimits& limits,
                      const Talk& talk, int status) {
   const std::string what = "Cannot read " + Sources(request);
+  const bool perf = IsPerfDataFile(request.sources.front());
+  const char* const reader = perf ? "the import program" : "libbabeltrace2";
   const std::string last = LastLine(talk.errors);
   const std::string said = last.empty() ? "" : " (" + last + ")";
   if (WIFEXITED(status) && WEXITSTATUS(status) == 127) {
@@ -170,24 +173,26 @@ absl::Status OfDeath(const ImportRequest& request, const ImportLimits& limits,
   if (signal == SIGXCPU || signal == SIGKILL) {
     return absl::ResourceExhaustedError(absl::StrFormat(
         "%s: it took more than %d s of CPU time, %d of its bytes were read by "
-        "then. A damaged trace can keep libbabeltrace2 busy for ever; if this "
+        "then. A damaged trace can keep %s busy for ever; if this "
         "one is sound, give it longer: --import-limit cpu=%ds",
-        what, limits.cpu_seconds, talk.done_bytes, limits.cpu_seconds * 10));
+        what, limits.cpu_seconds, talk.done_bytes, reader,
+        limits.cpu_seconds * 10));
   }
   if (talk.errors.find("failed to allocate") != std::string::npos ||
       talk.errors.find("bad_alloc") != std::string::npos) {
     return absl::ResourceExhaustedError(absl::StrFormat(
-        "%s: libbabeltrace2 wanted more than %d bytes of memory%s. If the "
+        "%s: %s wanted more than %d bytes of memory%s. If the "
         "trace is sound, give it more: --import-limit memory=%dG",
-        what, limits.memory_bytes, said,
+        what, reader, limits.memory_bytes, said,
         std::max<std::uint64_t>(1, limits.memory_bytes >> 30) * 4));
   }
   return absl::AbortedError(absl::StrFormat(
-      "%s: libbabeltrace2 died of it: signal=%d (%s), exit-status=%d%s. The "
-      "trace is damaged, or this is a fault of the library: `babeltrace2` "
+      "%s: %s died of it: signal=%d (%s), exit-status=%d%s. The "
+      "trace is damaged, or this is a fault of the %s: `%s` "
       "will show the same",
-      what, signal, signal == 0 ? "none" : strsignal(signal),
-      WIFEXITED(status) ? WEXITSTATUS(status) : 0, said));
+      what, reader, signal, signal == 0 ? "none" : strsignal(signal),
+      WIFEXITED(status) ? WEXITSTATUS(status) : 0, said,
+      perf ? "program" : "library", perf ? "perf script" : "babeltrace2"));
 }
 
 // Reads what is there. Returns false at the end of the pipe.
@@ -244,6 +249,20 @@ absl::Status ImportTrace(const ImportRequest& request) {
   std::vector<std::string> directories;
   std::uint64_t bytes = 0;
   for (const std::string& source : request.sources) {
+    if (IsPerfDataFile(source)) {
+      if (request.sources.size() > 1) {
+        return absl::InvalidArgumentError(absl::StrFormat(
+            "%s is of perf and cannot be read together with other traces: give "
+            "it alone",
+            source));
+      }
+      struct stat file {};
+      if (stat(source.c_str(), &file) == 0) {
+        bytes = static_cast<std::uint64_t>(file.st_size);
+      }
+      directories.push_back(source);
+      continue;
+    }
     const auto found = FindCtfTraces(source);
     if (!found.ok()) return found.status();
     for (const std::string& directory : found->directories) {
@@ -330,7 +349,7 @@ absl::Status ImportTrace(const ImportRequest& request) {
     } else if (Clock::now() - last_progress >
                std::chrono::seconds(limits.stall_seconds)) {
       stopped = absl::ResourceExhaustedError(absl::StrFormat(
-          "Cannot read %s: libbabeltrace2 got no further for %d s, at byte %d "
+          "Cannot read %s: its reader got no further for %d s, at byte %d "
           "of %d: the trace is damaged. If it is sound and the disk slow, "
           "wait longer: --import-limit stall=%ds",
           Sources(request), limits.stall_seconds, talk.done_bytes, bytes,

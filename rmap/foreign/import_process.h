@@ -2,7 +2,8 @@
 // and descriptors are limited: libbabeltrace2 aborts, divides by zero or loops
 // on some damaged traces.
 //
-// In: directories of CTF traces. Out: a countrace trace. Thread: one; forks.
+// In: directories of CTF traces, or a perf.data file. Out: a countrace trace.
+// Thread: one; forks.
 #ifndef COUNTRACE_RMAP_FOREIGN_IMPORT_PROCESS_H_
 #define COUNTRACE_RMAP_FOREIGN_IMPORT_PROCESS_H_
 
@@ -29,9 +30,10 @@ struct ImportLimits {
 absl::Status SetLimit(std::string_view text, ImportLimits& limits);
 
 struct ImportRequest {
-  std::vector<std::string> sources;  // directories, searched recursively
-  std::string output;                // exists and is empty
-  std::string mapping_file;          // "" = none
+  // Directories, searched recursively, or one perf.data file.
+  std::vector<std::string> sources;
+  std::string output;        // exists and is empty
+  std::string mapping_file;  // "" = none
   ImportLimits limits;
   logformat::ProgressCallback progress = nullptr;
   void* progress_context = nullptr;

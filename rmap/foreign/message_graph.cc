@@ -1,7 +1,6 @@
 #include "rmap/foreign/message_graph.h"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <optional>
@@ -10,6 +9,8 @@
 
 #include "absl/strings/str_format.h"
 #include "logformat/stream_merge.h"
+#include "rmap/foreign/library_error.h"
+#include "rmap/foreign/stream_clocks.h"
 
 namespace countrace::rmap::foreign {
 namespace {
@@ -17,33 +18,6 @@ namespace {
 // StreamMerge orders unsigned times.
 constexpr std::uint64_t kTimeFlip = std::uint64_t{1} << 63;
 constexpr std::uint64_t kAtEnd = ~std::uint64_t{0};
-
-// What the library says about its last failure: the cause at the bottom, which
-// names file and place, and where it comes from.
-std::string TakeError() {
-  const bt_error* error = bt_current_thread_take_error();
-  if (error == nullptr) return "libbabeltrace2 gives no reason";
-  std::string text;
-  const std::uint64_t causes = bt_error_get_cause_count(error);
-  // The first cause is the deepest. What the library adds of its own are
-  // addresses of its objects.
-  for (std::uint64_t i = 0; i < causes; ++i) {
-    const std::string_view message =
-        bt_error_cause_get_message(bt_error_borrow_cause_by_index(error, i));
-    if (text.empty() || message.find("-addr=") == message.npos) {
-      text = message;
-      if (message.find("-addr=") == message.npos) break;
-    }
-  }
-  bt_error_release(error);
-  if (text.size() > 1000) text = text.substr(0, 1000) + "...";
-  return text;
-}
-
-absl::Status LibraryError(std::string_view what) {
-  return absl::InvalidArgumentError(
-      absl::StrFormat("%s: %s", what, TakeError()));
-}
 
 // One stream of one trace.
 struct Input {
@@ -58,100 +32,6 @@ struct Input {
     for (; at < count; ++at) bt_message_put_ref(messages[at]);
   }
 };
-
-const bt_clock_snapshot* SnapshotOf(const bt_message& message) {
-  switch (bt_message_get_type(&message)) {
-    case BT_MESSAGE_TYPE_EVENT:
-      return bt_message_event_borrow_default_clock_snapshot_const(&message);
-    case BT_MESSAGE_TYPE_PACKET_BEGINNING: {
-      const bt_stream_class* type =
-          bt_stream_borrow_class_const(bt_packet_borrow_stream_const(
-              bt_message_packet_beginning_borrow_packet_const(&message)));
-      return bt_stream_class_packets_have_beginning_default_clock_snapshot(type)
-                 ? bt_message_packet_beginning_borrow_default_clock_snapshot_const(
-                       &message)
-                 : nullptr;
-    }
-    case BT_MESSAGE_TYPE_PACKET_END: {
-      const bt_stream_class* type =
-          bt_stream_borrow_class_const(bt_packet_borrow_stream_const(
-              bt_message_packet_end_borrow_packet_const(&message)));
-      return bt_stream_class_packets_have_end_default_clock_snapshot(type)
-                 ? bt_message_packet_end_borrow_default_clock_snapshot_const(
-                       &message)
-                 : nullptr;
-    }
-    case BT_MESSAGE_TYPE_DISCARDED_EVENTS: {
-      const bt_stream_class* type = bt_stream_borrow_class_const(
-          bt_message_discarded_events_borrow_stream_const(&message));
-      return bt_stream_class_discarded_events_have_default_clock_snapshots(type)
-                 ? bt_message_discarded_events_borrow_beginning_default_clock_snapshot_const(
-                       &message)
-                 : nullptr;
-    }
-    case BT_MESSAGE_TYPE_DISCARDED_PACKETS: {
-      const bt_stream_class* type = bt_stream_borrow_class_const(
-          bt_message_discarded_packets_borrow_stream_const(&message));
-      return bt_stream_class_discarded_packets_have_default_clock_snapshots(
-                 type)
-                 ? bt_message_discarded_packets_borrow_beginning_default_clock_snapshot_const(
-                       &message)
-                 : nullptr;
-    }
-    case BT_MESSAGE_TYPE_STREAM_BEGINNING:
-    case BT_MESSAGE_TYPE_STREAM_END:
-    case BT_MESSAGE_TYPE_MESSAGE_ITERATOR_INACTIVITY:
-      break;
-  }
-  return nullptr;
-}
-
-// Exactly; the library computes in doubles where a clock does not tick in ns.
-// False: beyond 2^63.
-bool NsFromOrigin(const bt_clock_snapshot& snapshot, std::int64_t& time_ns) {
-  const bt_clock_class& clock =
-      *bt_clock_snapshot_borrow_clock_class_const(&snapshot);
-  const std::uint64_t frequency = bt_clock_class_get_frequency(&clock);
-  constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
-  if (frequency == kNsPerSecond || frequency == 0) {
-    const bool ok = bt_clock_snapshot_get_ns_from_origin(&snapshot, &time_ns) ==
-                    BT_CLOCK_SNAPSHOT_GET_NS_FROM_ORIGIN_STATUS_OK;
-    if (!ok) bt_current_thread_clear_error();
-    return ok;
-  }
-  std::int64_t seconds = 0;
-  std::uint64_t cycles = 0;
-  bt_clock_class_get_offset(&clock, &seconds, &cycles);
-  const __int128 ns =
-      __int128{seconds} * kNsPerSecond +
-      (__int128{cycles} + bt_clock_snapshot_get_value(&snapshot)) *
-          kNsPerSecond / frequency;
-  if (ns < INT64_MIN || ns > INT64_MAX) return false;
-  time_ns = static_cast<std::int64_t>(ns);
-  return true;
-}
-
-std::string ClockName(const bt_clock_class& clock) {
-  const char* name = bt_clock_class_get_name(&clock);
-  std::string text = name == nullptr ? "(no name)" : name;
-  if (bt_clock_class_origin_is_unix_epoch(&clock)) return text + ", absolute";
-  const bt_uuid uuid = bt_clock_class_get_uuid(&clock);
-  if (uuid == nullptr) return text + ", without a uuid";
-  text += ", uuid ";
-  for (int i = 0; i < 16; ++i) absl::StrAppendFormat(&text, "%02x", uuid[i]);
-  return text;
-}
-
-// As the library's own muxer decides.
-bool OneTimeline(const bt_clock_class& a, const bt_clock_class& b) {
-  const bool epoch = bt_clock_class_origin_is_unix_epoch(&a) != 0;
-  if (epoch != (bt_clock_class_origin_is_unix_epoch(&b) != 0)) return false;
-  if (epoch) return true;
-  const bt_uuid uuid_a = bt_clock_class_get_uuid(&a);
-  const bt_uuid uuid_b = bt_clock_class_get_uuid(&b);
-  if ((uuid_a == nullptr) != (uuid_b == nullptr)) return false;
-  return uuid_a == nullptr || std::memcmp(uuid_a, uuid_b, 16) == 0;
-}
 
 class Reading {
  public:
@@ -171,7 +51,6 @@ class Reading {
   std::string GroupOf(const std::string& directory);
   absl::Status AddSink();
   absl::Status Prime();
-  absl::Status CheckClocks();
   // Makes messages[at] the next one.
   absl::Status Advance(Input& input);
   absl::Status TakeTime(Input& input);
@@ -330,17 +209,9 @@ void Reading::Finalize(bt_self_component_sink* self) {
 }
 
 absl::Status Reading::TakeTime(Input& input) {
-  const bt_message& message = *input.messages[input.at];
-  const bt_clock_snapshot* snapshot = SnapshotOf(message);
-  if (snapshot == nullptr) return absl::OkStatus();
-  std::int64_t time_ns = 0;
-  if (!NsFromOrigin(*snapshot, time_ns)) {
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "A time of clock %s is beyond 2^63 ns from its origin: value=%d",
-        ClockName(*bt_clock_snapshot_borrow_clock_class_const(snapshot)),
-        bt_clock_snapshot_get_value(snapshot)));
-  }
-  input.time_ns = std::max(input.time_ns, time_ns);
+  const auto time_ns = TimeOf(*input.messages[input.at]);
+  if (!time_ns.ok()) return time_ns.status();
+  if (*time_ns) input.time_ns = std::max(input.time_ns, **time_ns);
   return absl::OkStatus();
 }
 
@@ -388,36 +259,9 @@ absl::Status Reading::Prime() {
                        ? kAtEnd
                        : static_cast<std::uint64_t>(input.time_ns) ^ kTimeFlip);
   }
-  if (absl::Status status = CheckClocks(); !status.ok()) return status;
+  if (absl::Status status = CheckClocks(streams); !status.ok()) return status;
   merge_.emplace(next);
   return receiver_.OnStreams(streams);
-}
-
-absl::Status Reading::CheckClocks() {
-  const bt_clock_class* first = nullptr;
-  for (const Input& input : inputs_) {
-    if (input.stream == nullptr) continue;
-    const bt_stream_class* type = bt_stream_borrow_class_const(input.stream);
-    const bt_clock_class* clock =
-        bt_stream_class_borrow_default_clock_class_const(type);
-    if (clock == nullptr) {
-      return absl::InvalidArgumentError(absl::StrFormat(
-          "Stream %s (class %d) has no clock: without times nothing can be put "
-          "in order",
-          bt_stream_get_name(input.stream) == nullptr
-              ? "(no name)"
-              : bt_stream_get_name(input.stream),
-          bt_stream_class_get_id(type)));
-    }
-    if (first == nullptr) first = clock;
-    if (!OneTimeline(*first, *clock)) {
-      return absl::InvalidArgumentError(absl::StrFormat(
-          "The streams have clocks that share no timeline: %s and %s; read the "
-          "traces one by one",
-          ClockName(*first), ClockName(*clock)));
-    }
-  }
-  return absl::OkStatus();
 }
 
 // One run of messages of one stream.

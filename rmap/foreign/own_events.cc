@@ -77,7 +77,8 @@ absl::Status OwnEvents::Begin(const bt_trace& trace,
   auto description =
       logformat::ParseMetadata(DescriptionText(trace), output_.directory());
   if (!description.ok()) return description.status();
-  description->streams.clear();
+  trace_ = &trace;
+  expected_ = std::exchange(description->streams, {});
   output_.TakeDescription(*std::move(description));
   classes_ = logformat::EventClasses(output_.description().info);
   for (const logformat::EventClass& event : classes_) {
@@ -85,19 +86,45 @@ absl::Status OwnEvents::Begin(const bt_trace& trace,
         &event;
   }
   for (const bt_stream* source : streams) {
-    Stream& stream = streams_.emplace_back();
-    if (source == nullptr) continue;
-    OutputStream like;
-    like.stream_class =
-        bt_stream_class_get_id(bt_stream_borrow_class_const(source)) == 0
-            ? StreamClass::kCpu
-            : StreamClass::kThread;
-    const char* name = bt_stream_get_name(source);
-    const std::string path = name == nullptr ? "" : name;
-    stream.output =
-        &output_.Named(path.substr(path.rfind('/') + 1), std::move(like));
+    absl::Status status = AddStream(source);
+    if (!status.ok()) return status;
   }
   return absl::OkStatus();
+}
+
+absl::Status OwnEvents::AddStream(const bt_stream* source) {
+  Stream& stream = streams_.emplace_back();
+  if (source == nullptr) return absl::OkStatus();
+  OutputStream like;
+  like.stream_class =
+      bt_stream_class_get_id(bt_stream_borrow_class_const(source)) == 0
+          ? StreamClass::kCpu
+          : StreamClass::kThread;
+  const char* name = bt_stream_get_name(source);
+  const std::string path = name == nullptr ? "" : name;
+  const std::string file = path.substr(path.rfind('/') + 1);
+  for (const Stream& other : streams_) {
+    if (other.output == nullptr || other.output->file != file) continue;
+    // libbabeltrace2 takes directories with one uuid for pieces of one trace.
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "Two traces of countrace cannot be read as one: both have stream %s",
+        file));
+  }
+  stream.output = &output_.Named(file, std::move(like));
+  return absl::OkStatus();
+}
+
+absl::Status OwnEvents::OnLateStream(const bt_trace& trace,
+                                     const bt_stream& stream) {
+  if (&trace != trace_) {
+    return absl::InvalidArgumentError(
+        "Two traces of countrace cannot be read as one");
+  }
+  return AddStream(&stream);
+}
+
+void OwnEvents::Finish() {
+  if (!cut_) output_.Expect(expected_);
 }
 
 void OwnEvents::OnPacketBegin(const bt_packet& packet, Stream& stream,
@@ -111,23 +138,45 @@ void OwnEvents::OnPacketBegin(const bt_packet& packet, Stream& stream,
   output.pid = number("pid");
   output.tid = number("tid");
   if (!output_.EnsureOpen(output, time_ns)) return;
-  const auto sequence =
-      static_cast<std::uint64_t>(ContextMember(context, "packet_seq_num"));
-  if (sequence > stream.sequence) {
-    output.writer->CountLostPackets(sequence - stream.sequence, time_ns);
-  }
-  stream.sequence = sequence + 1;
-  output.writer->SetPacketIdentity(
-      output.pid, output.tid,
-      static_cast<std::uint32_t>(ContextMember(context, "mmcr")),
-      static_cast<std::uint32_t>(ContextMember(context, "present")));
-  if (!output.writer->BeginPacket(time_ns)) output_.NoteFailure(output);
   for (std::size_t i = 0; i < logformat::kDiscardCauses; ++i) {
     const std::string name =
         absl::StrFormat("discarded_%s", logformat::kDiscardCauseNames[i]);
     stream.next_discarded[i] =
         static_cast<std::uint64_t>(ContextMember(context, name.c_str()));
   }
+  // Counts are since the recording's beginning.
+  if (std::exchange(stream.cut, false)) {
+    stream.discarded = stream.next_discarded;
+  }
+  output.writer->SetPacketIdentity(
+      output.pid, output.tid,
+      static_cast<std::uint32_t>(ContextMember(context, "mmcr")),
+      static_cast<std::uint32_t>(ContextMember(context, "present")));
+  if (!output.writer->BeginPacket(time_ns)) output_.NoteFailure(output);
+}
+
+void OwnEvents::OnPacketEnd(Stream& stream, std::uint64_t time_ns) {
+  if (stream.output->writer == nullptr) return;
+  stream.output->writer->EndPacket(time_ns);
+  for (std::size_t i = 0; i < logformat::kDiscardCauses; ++i) {
+    const std::uint64_t now = stream.next_discarded[i];
+    const std::uint64_t before = std::exchange(stream.discarded[i], now);
+    if (now <= before) continue;
+    stream.output->writer->CountDiscarded(
+        static_cast<logformat::DiscardCause>(i), now - before);
+  }
+}
+
+// A gap in the numbers of packets, which are not told themselves.
+void OwnEvents::OnLostPackets(const bt_message& message, Stream& stream,
+                              std::uint64_t time_ns) {
+  std::uint64_t count = 0;
+  if (bt_message_discarded_packets_get_count(&message, &count) !=
+          BT_PROPERTY_AVAILABILITY_AVAILABLE ||
+      !output_.EnsureOpen(*stream.output, time_ns)) {
+    return;
+  }
+  stream.output->writer->CountLostPackets(count, time_ns);
 }
 
 absl::Status OwnEvents::Encode(const std::vector<EventField>& schema,
@@ -236,16 +285,27 @@ absl::Status OwnEvents::OnMessage(const bt_message& message,
                     stream, time_ns);
       break;
     case BT_MESSAGE_TYPE_PACKET_END:
-      if (stream.output->writer == nullptr) break;
-      stream.output->writer->EndPacket(time_ns);
-      for (std::size_t i = 0; i < logformat::kDiscardCauses; ++i) {
-        const std::uint64_t now = stream.next_discarded[i];
-        const std::uint64_t before = std::exchange(stream.discarded[i], now);
-        if (now <= before) continue;
-        stream.output->writer->CountDiscarded(
-            static_cast<logformat::DiscardCause>(i), now - before);
-      }
+      OnPacketEnd(stream, time_ns);
       break;
+    case BT_MESSAGE_TYPE_DISCARDED_PACKETS:
+      OnLostPackets(message, stream, time_ns);
+      break;
+    case BT_MESSAGE_TYPE_STREAM_BEGINNING: {
+      // Files have no times for the two; who cuts them says where.
+      const bt_clock_snapshot* at = nullptr;
+      stream.cut =
+          bt_message_stream_beginning_borrow_default_clock_snapshot_const(
+              &message, &at) == BT_MESSAGE_STREAM_CLOCK_SNAPSHOT_STATE_KNOWN;
+      cut_ |= stream.cut;
+      break;
+    }
+    case BT_MESSAGE_TYPE_STREAM_END: {
+      const bt_clock_snapshot* at = nullptr;
+      cut_ |=
+          bt_message_stream_end_borrow_default_clock_snapshot_const(
+              &message, &at) == BT_MESSAGE_STREAM_CLOCK_SNAPSHOT_STATE_KNOWN;
+      break;
+    }
     case BT_MESSAGE_TYPE_EVENT:
       return OnEvent(*bt_message_event_borrow_event_const(&message), stream,
                      time_ns);

@@ -5,8 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "rmap/foreign/event_plan.h"
-#include "rmap/foreign/field_values.h"
+#include "rmap/foreign/ctf_event.h"
 #include "rmap/foreign/message_graph.h"
 
 namespace countrace::rmap::foreign {
@@ -59,8 +58,9 @@ class Peek final : public MessageReceiver {
       (name == kState ? state_ : other_) = type;
     }
     if (type != state_) return absl::OkStatus();
-    const auto tid = IntegerAt(event, FindField(*type, "tid"));
-    const auto pid = IntegerAt(event, FindField(*type, "pid"));
+    const CtfEvent fields(event, plan_);
+    const auto tid = IntegerAt(fields, FindField(*type, "tid"));
+    const auto pid = IntegerAt(fields, FindField(*type, "pid"));
     if (tid && pid) {
       // The first one: what comes later may be another thread's.
       pids.emplace(static_cast<std::int32_t>(*tid),
@@ -75,6 +75,7 @@ class Peek final : public MessageReceiver {
     return name == nullptr ? "" : name;
   }
 
+  const CtfEventPlan plan_{};  // of nothing: fields are found by name
   const bt_event_class* state_ = nullptr;
   const bt_event_class* other_ = nullptr;  // the last one that is not it
   std::uint64_t messages_ = 0;

@@ -2,13 +2,14 @@
 #ifndef COUNTRACE_RMAP_FOREIGN_SOURCE_STREAM_H_
 #define COUNTRACE_RMAP_FOREIGN_SOURCE_STREAM_H_
 
-#include <babeltrace2/babeltrace.h>
-
 #include <cstdint>
 #include <optional>
 #include <string>
 
+#include "rmap/foreign/event_fields.h"
 #include "rmap/foreign/trace_output.h"
+
+typedef struct bt_stream bt_stream;  // libbabeltrace2's
 
 namespace countrace::rmap::foreign {
 
@@ -17,7 +18,8 @@ namespace countrace::rmap::foreign {
 inline constexpr std::int32_t kMadeUpTid = 1 << 22;
 
 struct SourceStream {
-  const bt_stream* stream = nullptr;
+  const bt_stream* stream = nullptr;  // null: of another source
+  std::string name;
   bool kernel = false;
   bool per_cpu = false;   // its packets say of which CPU they are
   std::int32_t cpu = -1;  // of the packet at hand
@@ -32,7 +34,7 @@ struct SourceStream {
 
 // A message's event with what was found out about it.
 struct SourceEvent {
-  const bt_event& event;
+  const EventFields& event;
   std::uint64_t time_ns;
   SourceStream& stream;
 };

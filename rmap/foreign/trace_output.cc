@@ -198,6 +198,17 @@ absl::Status TraceOutput::CheckSize() {
 absl::Status TraceOutput::Finish() {
   while (!open_.empty()) Close(*open_.back());
   if (!status_.ok()) return status_;
+  for (const logformat::FinishedStream& expected : expected_) {
+    const auto stream = std::find_if(
+        description_.streams.begin(), description_.streams.end(),
+        [&](const auto& made) { return made.file == expected.file; });
+    if (stream == description_.streams.end()) {
+      // A file without packets is none here.
+      if (expected.packets != 0) description_.streams.push_back(expected);
+    } else {
+      stream->packets = std::max(stream->packets, expected.packets);
+    }
+  }
   logformat::TraceInfo& info = description_.info;
   std::sort(info.hooks.begin(), info.hooks.end(),
             [](const HookInfo& a, const HookInfo& b) { return a.id < b.id; });

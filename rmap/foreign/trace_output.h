@@ -95,6 +95,10 @@ class TraceOutput {
   std::uint64_t bytes() const;
   absl::Status CheckSize();
 
+  // What the streams should hold in the end: what is missing is lost.
+  void Expect(const std::vector<logformat::FinishedStream>& streams) {
+    expected_ = streams;
+  }
   // Closes the streams and writes `metadata`.
   absl::Status Finish();
 
@@ -104,6 +108,7 @@ class TraceOutput {
 
   TraceOutputOptions options_;
   logformat::TraceDescription description_;
+  std::vector<logformat::FinishedStream> expected_;
   std::deque<OutputStream> streams_;
   absl::flat_hash_map<std::uint64_t, OutputStream*> by_key_;
   std::vector<OutputStream*> open_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <string_view>
 #include <system_error>
 
 #include "absl/strings/str_format.h"
@@ -17,11 +19,25 @@ namespace {
 constexpr std::size_t kMaxTraces = 4096;
 constexpr std::size_t kMaxEntries = 1 << 20;
 constexpr int kMaxDepth = 16;
+constexpr std::string_view kPerfMagic = "PERFILE2";
 
 }  // namespace
 
+bool IsPerfDataFile(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return false;
+  std::ifstream file(path, std::ios::binary);
+  std::string magic(kPerfMagic.size(), '\0');
+  if (!file.read(magic.data(), static_cast<std::streamsize>(magic.size()))) {
+    return false;
+  }
+  return magic == kPerfMagic ||
+         std::equal(magic.begin(), magic.end(), kPerfMagic.rbegin());
+}
+
 TraceOrigin OriginOf(const std::string& path) {
   std::error_code error;
+  if (IsPerfDataFile(path)) return TraceOrigin::kForeign;
   if (!fs::is_directory(path, error)) return TraceOrigin::kCountrace;
   const auto directory = logformat::ListTraceDirectory(path);
   if (directory.ok()) {

@@ -1,5 +1,6 @@
 // Finds the CTF traces in a directory, as babeltrace2 does: a directory with a
-// `metadata` file is one; a session of LTTng holds several.
+// `metadata` file is one; a session of LTTng holds several. Knows perf.data
+// files by their first bytes.
 #ifndef COUNTRACE_RMAP_FOREIGN_TRACE_SEARCH_H_
 #define COUNTRACE_RMAP_FOREIGN_TRACE_SEARCH_H_
 
@@ -14,9 +15,13 @@ namespace countrace::rmap::foreign {
 // What a path is, as far as its metadata tells.
 enum class TraceOrigin {
   kCountrace,  // or nothing that could be read in another way
-  kForeign,    // CTF of another tracer, or a directory with such traces in it
+  // CTF of another tracer, a directory with such traces in it, or perf.data.
+  kForeign,
 };
 TraceOrigin OriginOf(const std::string& path);
+
+// Whether `path` is a file that perf record wrote, of either byte order.
+bool IsPerfDataFile(const std::string& path);
 
 struct CtfTraces {
   std::vector<std::string> directories;  // sorted

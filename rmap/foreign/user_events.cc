@@ -52,40 +52,36 @@ std::uint32_t UserEvents::NamedHook(HookKind kind, std::string_view name,
   return id;
 }
 
-void UserEvents::Prepare(const bt_event_class& event_class, EventPlan& plan) {
-  const bt_field_class* payload =
-      bt_event_class_borrow_payload_field_class_const(&event_class);
+void UserEvents::Prepare(EventPlan& plan) {
   const auto location = [&] {
-    const std::string names = plan.payload.Names();
-    return names.empty() ? std::string("event ") + plan.name : names;
+    return plan.payload_names.empty() ? "event " + plan.name
+                                      : plan.payload_names;
   };
   switch (plan.kind) {
     case EventKind::kPoint: {
-      plan.payload = PayloadPlan(payload);
       std::string name = plan.name;
       for (const PointMapping& point : mapping_.points) {
         if (point.event == plan.name) name = point.name;
       }
       plan.hook_id =
-          AddHook(HookKind::kPoint, name, location(), plan.payload.types());
+          AddHook(HookKind::kPoint, name, location(), plan.payload_types);
       break;
     }
     case EventKind::kEnter:
     case EventKind::kRequestBegin: {
       std::uint32_t& hook = segment_hooks_[plan.segment_index];
-      plan.payload = PayloadPlan(payload);
       // The same event class in another stream, whose payload may differ.
       if (hook != 0) {
         for (const logformat::HookInfo& known :
              output_.description().info.hooks) {
-          if (known.id == hook && known.payload != plan.payload.types()) {
+          if (known.id == hook && known.payload != plan.payload_types) {
             hook = 0;
           }
         }
       }
       if (hook == 0) {
         hook = AddHook(HookKind::kSegment, plan.segment->name, location(),
-                       plan.payload.types());
+                       plan.payload_types);
       }
       plan.hook_id = hook;
       break;
@@ -127,16 +123,11 @@ OutputStream& UserEvents::ThreadOf(const SourceEvent& source,
   stream.last_tid = thread;
   std::string& comm = processes_[process];
   if (comm.empty() && plan.procname) {
-    const bt_field* name = FieldAt(source.event, *plan.procname);
-    if (name != nullptr &&
-        bt_field_get_class_type(name) == BT_FIELD_CLASS_TYPE_STRING) {
-      comm = TextOf(*name).substr(0, 15);
-    }
+    comm = TextAt(source.event, plan.procname).value_or("").substr(0, 15);
   }
   if (comm.empty() && thread == kNobodyTid) comm = "[not recorded]";
   if (comm.empty() && thread == stream.made_up_tid) {
-    const char* name = bt_stream_get_name(stream.stream);
-    comm = name == nullptr ? "[stream]" : name;
+    comm = stream.name.empty() ? "[stream]" : stream.name;
     comm = comm.substr(comm.rfind('/') + 1).substr(0, 15);
   }
   return *stream.last;
@@ -148,7 +139,7 @@ bool UserEvents::Dump(const SourceEvent& source, const EventPlan& plan) {
   logformat::ThreadDump head{.mmcr = 0, .present = 0};
   body_.resize(sizeof(head) + counters_ * sizeof(std::uint64_t), '\0');
   for (const CounterPlace& counter : plan.counters) {
-    const auto value = IntegerOf(FieldAt(source.event, counter.field));
+    const auto value = source.event.Integer(counter.field);
     if (!value) continue;
     head.present |= 1u << counter.slot;
     if (uncertain_ >> counter.slot & 1u) {
@@ -175,21 +166,17 @@ void UserEvents::Append(OutputStream& thread, const SourceEvent& source,
                         const EventPlan& plan, std::uint32_t event_id,
                         bool payload) {
   if (Dump(source, plan)) event_id |= logformat::kEventDumpBit;
-  if (payload) {
-    plan.payload.Encode(bt_event_borrow_payload_field_const(&source.event),
-                        body_);
-  }
+  if (payload) source.event.AppendPayload(body_);
   body_.resize((body_.size() + 7) / 8 * 8, '\0');
   output_.Append(thread, static_cast<std::uint16_t>(event_id), source.time_ns,
                  std::as_bytes(std::span(body_)));
 }
 
-std::string UserEvents::KeyOf(const bt_event& event,
+std::string UserEvents::KeyOf(const EventFields& event,
                               const EventPlan& plan) const {
   std::string key;
   for (const FieldPlace& place : plan.key) {
-    const bt_field* field = FieldAt(event, place);
-    if (field != nullptr) AppendField(*field, key);
+    event.AppendText(place, key);
     key += '\0';
   }
   return key;
@@ -268,33 +255,25 @@ void UserEvents::EndRequest(const SourceEvent& source, const EventPlan& plan) {
 
 void UserEvents::OnNamed(OutputStream& thread, const SourceEvent& source,
                          const EventPlan& plan) {
-  const bt_field* name =
-      plan.fields[0] ? FieldAt(source.event, *plan.fields[0]) : nullptr;
-  if (name == nullptr ||
-      bt_field_get_class_type(name) != BT_FIELD_CLASS_TYPE_STRING) {
-    return;
-  }
+  const auto name = plan.Text(source.event, 0);
+  if (!name) return;
   const bool point = plan.kind == EventKind::kNamedPoint;
   const bool exit = plan.kind == EventKind::kNamedExit;
   const std::uint32_t hook =
-      NamedHook(point ? HookKind::kPoint : HookKind::kSegment, TextOf(*name),
-                true, "arg0 = payload");
+      NamedHook(point ? HookKind::kPoint : HookKind::kSegment, *name, true,
+                "arg0 = payload");
   if (hook == 0) {
     ++unhooked_;
     return;
   }
   text_.clear();
   if (!exit) {
-    const bt_field* payload =
-        plan.fields[1] ? FieldAt(source.event, *plan.fields[1]) : nullptr;
-    if (payload != nullptr) {
-      if (bt_field_get_class_type(payload) == BT_FIELD_CLASS_TYPE_STRING) {
-        text_ = TextOf(*payload);
-      } else {
-        AppendField(*payload, text_);
-      }
-      text_.resize(std::min(text_.size(), logformat::kMaxStringBytes - 1));
+    if (const auto payload = plan.Text(source.event, 1)) {
+      text_ = *payload;
+    } else if (plan.fields[1]) {
+      source.event.AppendText(*plan.fields[1], text_);
     }
+    text_.resize(std::min(text_.size(), logformat::kMaxStringBytes - 1));
     text_ += '\0';
   }
   AppendRaw(thread, source, plan, hook * 2 + (exit ? 1 : 0), text_);
@@ -328,32 +307,19 @@ void UserEvents::OnObject(const SourceEvent& source, const EventPlan& plan) {
   const auto begin = plan.Field(source.event, 0);
   const auto bytes = plan.Field(source.event, 1);
   if (!begin || *pid < 0) return;
-  const bt_field* build_id =
-      plan.fields[4] ? FieldAt(source.event, *plan.fields[4]) : nullptr;
-  if (build_id != nullptr) {
-    std::string id;
-    const std::uint64_t length =
-        std::min<std::uint64_t>(64, bt_field_array_get_length(build_id));
-    for (std::uint64_t i = 0; i < length; ++i) {
-      id += static_cast<char>(
-          IntegerOf(
-              bt_field_array_borrow_element_field_by_index_const(build_id, i))
-              .value_or(0));
+  if (plan.fields[4]) {
+    if (auto id = source.event.Bytes(*plan.fields[4], 64)) {
+      names_.SetBuildId(static_cast<std::int32_t>(*pid),
+                        static_cast<std::uint64_t>(*begin), *std::move(id));
+      return;
     }
-    names_.SetBuildId(static_cast<std::int32_t>(*pid),
-                      static_cast<std::uint64_t>(*begin), std::move(id));
-    return;
   }
-  const bt_field* path =
-      plan.fields[2] ? FieldAt(source.event, *plan.fields[2]) : nullptr;
-  if (path == nullptr || !bytes ||
-      bt_field_get_class_type(path) != BT_FIELD_CLASS_TYPE_STRING) {
-    return;
-  }
-  names_.AddObject(
-      static_cast<std::int32_t>(*pid), static_cast<std::uint64_t>(*begin),
-      static_cast<std::uint64_t>(*bytes), std::string(TextOf(*path)),
-      plan.Field(source.event, 3).value_or(1) != 0);
+  const auto path = plan.Text(source.event, 2);
+  if (!path || !bytes) return;
+  names_.AddObject(static_cast<std::int32_t>(*pid),
+                   static_cast<std::uint64_t>(*begin),
+                   static_cast<std::uint64_t>(*bytes), std::string(*path),
+                   plan.Field(source.event, 3).value_or(1) != 0);
 }
 
 void UserEvents::OnEvent(const SourceEvent& source, const EventPlan& plan) {

@@ -47,8 +47,9 @@ class UserEvents {
   void NameProcess(std::int32_t pid, std::string name) {
     processes_[pid] = std::move(name);
   }
-  // Gives the plan of an event class of user code its hook.
-  void Prepare(const bt_event_class& event_class, EventPlan& plan);
+  // Gives the plan of an event class of user code, its payload known, its
+  // hook.
+  void Prepare(EventPlan& plan);
   void OnEvent(const SourceEvent& source, const EventPlan& plan);
   void OnLoss(SourceStream& stream, logformat::DiscardCause cause,
               std::uint64_t records, std::uint64_t packets,
@@ -87,7 +88,7 @@ class UserEvents {
                  const EventPlan& plan, std::uint32_t event_id,
                  std::string_view payload);
   bool Dump(const SourceEvent& source, const EventPlan& plan);
-  std::string KeyOf(const bt_event& event, const EventPlan& plan) const;
+  std::string KeyOf(const EventFields& event, const EventPlan& plan) const;
   void EnterKeyed(OutputStream& thread, const SourceEvent& source,
                   const EventPlan& plan);
   void ExitKeyed(OutputStream& thread, const SourceEvent& source,

@@ -30,6 +30,9 @@ LIBRARIES = (
     "libcli11-dev",
     "nlohmann-json3-dev",
     "libtomlplusplus-dev",
+    "libbabeltrace2-dev",
+    "libtraceevent-dev",
+    "libzstd-dev",
     "catch2",
     "libstdc++6",
 )

@@ -14,6 +14,7 @@ import tempfile
 import time
 import unittest
 
+from file_damage import cut, flip, maximize, splice, zero
 from lttng_session import LttngSession
 
 COUNTRACE, WORKLOAD = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
@@ -26,32 +27,6 @@ def files_of(trace, metadata):
                   path.parent.name != 'index' and
                   (path.name == 'metadata') == metadata and
                   path.stat().st_size > 0)
-
-
-def flip(data, dice):
-    for _ in range(dice.randint(1, 4)):
-        data[dice.randrange(len(data))] ^= 1 << dice.randrange(8)
-
-
-def cut(data, dice):
-    del data[dice.randrange(len(data)):]
-
-
-def zero(data, dice):
-    begin = dice.randrange(len(data))
-    end = min(len(data), begin + dice.choice((8, 64, 4096)))
-    data[begin:end] = bytes(end - begin)
-
-
-def splice(data, dice):
-    begin = dice.randrange(len(data))
-    data[begin:begin] = data[:dice.randint(1, 512)]
-
-
-def maximize(data, dice):
-    """A length or a size that is as large as can be."""
-    begin = dice.randrange(max(1, len(data) - 8))
-    data[begin:begin + 8] = b'\xff' * min(8, len(data) - begin)
 
 
 def head(data, dice):

@@ -5,7 +5,9 @@ every nanosecond is known: the report of the imported trace is that truth.
 Names and fields are those of lttng-modules 2.13; kernel modules cannot be
 loaded everywhere.
 
-Usage: kernel_trace_test.py COUNTRACE
+With PLUGIN the report of babeltrace2's sink is compared, too.
+
+Usage: kernel_trace_test.py COUNTRACE [PLUGIN]
 """
 import collections
 import json
@@ -21,6 +23,7 @@ import unittest
 from ctf_writer import CtfTrace, Int, Sequence, StreamClass, String, Text
 
 COUNTRACE = pathlib.Path(sys.argv[1]).resolve()
+PLUGIN = pathlib.Path(sys.argv[2]).resolve() if sys.argv[2:] else None
 MACHINES = 60 if os.environ.get('COUNTRACE_TEST_FULL') else 16
 BOOT = '01234567-89ab-cdef-0123-456789abcdef'
 BEGIN = 5_000_000_000
@@ -404,7 +407,20 @@ class KernelTraces(unittest.TestCase):
             [COUNTRACE, 'report', '--format', 'json', *map(str, words)],
             text=True, capture_output=True, timeout=120)
         self.assertEqual(0, done.returncode, done.stderr)
-        return json.loads(done.stdout)
+        report = json.loads(done.stdout)
+        if PLUGIN:
+            self.check_sink(report, words)
+        return report
+
+    def check_sink(self, report, traces):
+        done = subprocess.run(
+            ['babeltrace2', '--plugin-path', PLUGIN.parent, *traces, '-c',
+             'sink.countrace.report', '-p', 'format="json"'],
+            text=True, capture_output=True, timeout=120)
+        self.assertEqual(0, done.returncode, done.stderr)
+        through = json.loads(done.stdout)
+        through['trace']['path'] = report['trace']['path']
+        self.assertEqual(report, through)
 
     def check(self, machine, report):
         duration = machine.now - BEGIN

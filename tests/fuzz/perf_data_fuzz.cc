@@ -1,0 +1,40 @@
+// Any bytes as a perf.data file: a trace is made of it, or a message says why
+// not. What a file describes of tracepoints is left to libtraceevent only if
+// it is as short as in the corpus.
+#include <stdlib.h>  // mkdtemp
+
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <span>
+#include <string>
+
+#include "rmap/foreign/mapping_file.h"
+#include "rmap/foreign/perf/perf_conversion.h"
+#include "rmap/foreign/trace_output.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
+                                      std::size_t size) {
+  using namespace countrace::rmap::foreign;  // NOLINT: the test's subject
+  if (size > std::size_t{1} << 20) return 0;
+  char place[] = "/tmp/countrace-fuzz-XXXXXX";
+  if (mkdtemp(place) == nullptr) std::abort();
+  TraceOutputOptions options;
+  options.directory = place;
+  options.max_bytes = std::uint64_t{64} << 20;
+  TraceOutput output(options);
+  Mapping mapping;
+  mapping.segments.push_back({"shop:serve",
+                              "probe_shop:serve",
+                              "probe_shop:serve__return",
+                              {},
+                              false,
+                              "fuzz:1:1"});
+  const absl::Status status =
+      perf::ConvertPerfData(std::as_bytes(std::span(data, size)), mapping,
+                            output, [](std::uint64_t, std::uint64_t) {});
+  if (!status.ok() && status.message().empty()) std::abort();
+  if (status.ok() && !output.Finish().ok()) std::abort();
+  std::filesystem::remove_all(place);
+  return 0;
+}
