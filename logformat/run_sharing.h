@@ -1,15 +1,16 @@
-// Two CPUs on one trace: who reads streams of threads run by run
-// (TraceReader::ReadThreadRuns) may leave some of them, for a while, to
-// another thread, and goes on with the others and with the kernel's records.
+// Who delivers the records of threads, and when, if not the reader run by run
+// (TraceReader::ReadThreadRuns): another thread, for instance, or the sink once
+// the kernel says something of that thread.
 //
-//   reader                         scheduler             its thread
-//     Offer(stream, up to t) ------> ticket --(queue)-->   DeliverRuns(t)
-//     other streams, kernel records
-//     IsDone(ticket)? then the stream's next record is known, else it is not
-//     before t: Offer(stream, up to t') again, or WaitFor(ticket)
+//   reader                          scheduler
+//     Hold(stream, up to t) ------> runs of it, by RunSource, wherever it likes
+//     kernel records, other streams:
+//       a kernel record  ---------> what it concerns is delivered up to it
+//     at t: IsDone(stream)? then its next record is known, else it is not
+//     before t: Hold(stream, up to t') again, or WaitFor(stream)
 //
-// A stream that is elsewhere belongs to that thread until its last ticket is
-// done.
+// A stream that is held belongs to the scheduler until IsDone(), WaitFor() or
+// ReturnAll().
 #ifndef COUNTRACE_LOGFORMAT_RUN_SHARING_H_
 #define COUNTRACE_LOGFORMAT_RUN_SHARING_H_
 
@@ -27,24 +28,28 @@ class RunSource {
   // Delivers those before `limit_ns`, by OnThreadRecords() alone. Returns:
   // false if it stopped before something else: a loss, or another thread's.
   virtual bool DeliverRuns(std::uint64_t limit_ns, ItemSink& sink) = 0;
+  // Time of the next item; a great time if there is none.
+  virtual std::uint64_t next_ns() const = 0;
 };
 
 // Who may have runs delivered elsewhere. Called by the reader's thread.
 class RunScheduler {
  public:
-  using Ticket = std::uint64_t;
-  static constexpr Ticket kNo = 0;
-
   virtual ~RunScheduler() = default;
-  // The next records of a thread, up to `limit_ns`. `head`: of its packet.
-  // `exact`: the first is of `begin_ns`; else what was offered of the source
-  // before may not be done, and the first is not before `begin_ns`. Returns:
-  // kNo if the reader is to deliver them, after what was offered before.
-  virtual Ticket Offer(RunSource& source, const EventRecord& head,
-                       std::uint64_t begin_ns, bool exact,
-                       std::uint64_t limit_ns) = 0;
-  virtual bool IsDone(Ticket ticket) = 0;
-  virtual void WaitFor(Ticket ticket) = 0;
+  // Takes over the next records of a thread, up to `limit_ns`, which a kernel
+  // record may come before: what the records until then mean must not be
+  // different once that was delivered. `head`: of the packet. `exact`: the
+  // first is of `begin_ns`; else the stream was held up to there, and is still
+  // not done. Returns: false if the reader is to deliver them, after what was
+  // held before.
+  virtual bool Hold(RunSource& source, const EventRecord& head,
+                    std::uint64_t begin_ns, bool exact,
+                    std::uint64_t limit_ns) = 0;
+  // All that was held of the stream is delivered, and it is the reader's again.
+  virtual bool IsDone(std::uint32_t stream) = 0;
+  virtual void WaitFor(std::uint32_t stream) = 0;
+  // All streams are the reader's, delivered up to the last kernel record.
+  virtual void ReturnAll() = 0;
 };
 
 }  // namespace countrace::logformat

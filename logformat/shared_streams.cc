@@ -1,6 +1,7 @@
 #include "logformat/shared_streams.h"
 
 #include <algorithm>
+#include <compare>
 #include <utility>
 
 namespace countrace::logformat {
@@ -46,69 +47,93 @@ SharedStreams::SharedStreams(RunScheduler* scheduler,
     first_loss_ns_ = std::min(first_loss_ns_, cursor.FirstLossNotBefore());
     streams_[i].heads = cursor.Heads();
   }
-  KeepContested();
+  FindContested();
 }
 
-void SharedStreams::KeepContested() {
-  struct Owner {
-    std::int32_t tid, pid;
-    std::size_t stream;
-    auto operator<=>(const Owner&) const = default;
+void SharedStreams::FindContested() {
+  struct Part {
+    std::int32_t tid;
+    std::uint64_t begin_ns, end_ns;
+    std::size_t stream, head;
+    auto operator<=>(const Part&) const = default;
   };
-  std::vector<Owner> owners;
+  std::vector<Part> parts;
   for (std::size_t i = 0; i < streams_.size(); ++i) {
-    for (const StreamCursor::Head& head : streams_[i].heads) {
-      owners.push_back({head.tid, head.pid, i});
+    const std::vector<StreamCursor::Head>& heads = streams_[i].heads;
+    streams_[i].contested.resize(heads.size());
+    for (std::size_t k = 0; k < heads.size(); ++k) {
+      parts.push_back({heads[k].tid, heads[k].begin_ns, heads[k].end_ns, i, k});
     }
   }
-  std::sort(owners.begin(), owners.end());
-  owners.erase(std::unique(owners.begin(), owners.end()), owners.end());
-  for (std::size_t i = 1; i < owners.size(); ++i) {
-    if (owners[i].tid != owners[i - 1].tid) continue;
-    streams_[owners[i].stream].heads.clear();
-    streams_[owners[i - 1].stream].heads.clear();
+  std::sort(parts.begin(), parts.end());
+  for (auto first = parts.begin(); first != parts.end();) {
+    const auto last = std::find_if(first, parts.end(), [&](const Part& part) {
+      return part.tid != first->tid;
+    });
+    // The latest end so far, and in which stream.
+    auto latest = first;
+    bool contested = false;
+    for (auto part = first; part != last; ++part) {
+      contested = contested || (part->stream != latest->stream &&
+                                part->begin_ns <= latest->end_ns);
+      if (part->end_ns >= latest->end_ns) latest = part;
+    }
+    for (; first != last; ++first) {
+      streams_[first->stream].contested[first->head] = contested;
+    }
   }
+}
+
+bool SharedStreams::IsClear(const Shared& shared,
+                            const EventRecord& head) const {
+  if (shared.next_head == 0) return false;
+  const StreamCursor::Head& said = shared.heads[shared.next_head - 1];
+  return said.tid == head.tid && said.pid == head.pid &&
+         !shared.contested[shared.next_head - 1];
 }
 
 SharedStreams::~SharedStreams() {
-  for (const Shared& stream : streams_) {
-    if (stream.ticket != RunScheduler::kNo) scheduler_->WaitFor(stream.ticket);
+  if (scheduler_ != nullptr) scheduler_->ReturnAll();
+}
+
+bool SharedStreams::End() {
+  if (scheduler_ == nullptr || first_loss_ns_ == StreamCursor::kEnd) {
+    return false;
   }
+  scheduler_->ReturnAll();
+  scheduler_ = nullptr;
+  return true;
 }
 
 std::optional<std::uint64_t> SharedStreams::Pass(std::uint32_t stream,
-                                                 std::uint64_t next_ns,
-                                                 std::uint64_t limit_ns) {
+                                                 std::uint64_t next_ns) {
   if (scheduler_ == nullptr) return std::nullopt;
   const StreamCursor& cursor = cursors_[stream];
   Shared& shared = streams_[stream];
-  if (shared.ticket != RunScheduler::kNo) {
-    if (!scheduler_->IsDone(shared.ticket)) {
-      if (const auto passed = Offer(stream, next_ns, /*exact=*/false, limit_ns);
+  if (shared.held) {
+    if (!scheduler_->IsDone(stream)) {
+      if (const auto passed = Offer(stream, next_ns, /*exact=*/false);
           passed.has_value()) {
         return passed;
       }
-      scheduler_->WaitFor(shared.ticket);
+      scheduler_->WaitFor(stream);
     }
-    shared.ticket = RunScheduler::kNo;
+    shared.held = false;
     if (cursor.next_ns() != next_ns) return cursor.next_ns();
   }
-  if (!cursor.is_at_record() || shared.heads.empty()) return std::nullopt;
+  if (!cursor.is_at_record()) return std::nullopt;
   shared.head = cursor.head();
   while (shared.next_head < shared.heads.size() &&
          shared.heads[shared.next_head].begin_ns <= next_ns) {
     ++shared.next_head;
   }
-  return Offer(stream, next_ns, /*exact=*/true, limit_ns);
+  if (!IsClear(shared, shared.head)) return std::nullopt;
+  return Offer(stream, next_ns, /*exact=*/true);
 }
 
 std::optional<std::uint64_t> SharedStreams::Offer(std::uint32_t stream,
                                                   std::uint64_t next_ns,
-                                                  bool exact,
-                                                  std::uint64_t limit_ns) {
-  // All of an interval between two kernel records, or nothing: else a thread's
-  // loss might come earlier among the others' records than without sharing.
-  if (limit_ns > first_loss_ns_) return std::nullopt;
+                                                  bool exact) {
   // After the end nothing is left to offer ahead: as long as the other thread
   // is late, slice after slice would be, up to the end of time.
   if (!exact && next_ns > end_ns_) return std::nullopt;
@@ -117,17 +142,20 @@ std::optional<std::uint64_t> SharedStreams::Offer(std::uint32_t stream,
   const std::uint64_t slice_end_ns =
       next_ns < last_ns - slice_ns_ ? next_ns + slice_ns_ : last_ns;
   Shared& shared = streams_[stream];
-  const std::uint64_t head_end_ns =
+  // Another stream may go on with this thread.
+  const std::uint64_t own_end_ns =
+      std::min(shared.heads[shared.next_head - 1].end_ns, last_ns - 1) + 1;
+  const std::uint64_t next_head_ns =
       shared.next_head < shared.heads.size()
           ? shared.heads[shared.next_head].begin_ns
-          : StreamCursor::kEnd;
+          : last_ns;
   const std::uint64_t up_to_ns =
-      std::min({limit_ns, slice_end_ns, head_end_ns});
-  if (up_to_ns <= next_ns) return std::nullopt;
-  const RunScheduler::Ticket ticket = scheduler_->Offer(
-      cursors_[stream], shared.head, next_ns, exact, up_to_ns);
-  if (ticket == RunScheduler::kNo) return std::nullopt;
-  shared.ticket = ticket;
+      std::min({first_loss_ns_, slice_end_ns, own_end_ns, next_head_ns});
+  if (up_to_ns <= next_ns || !scheduler_->Hold(cursors_[stream], shared.head,
+                                               next_ns, exact, up_to_ns)) {
+    return std::nullopt;
+  }
+  shared.held = true;
   return up_to_ns;
 }
 

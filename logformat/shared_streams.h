@@ -23,36 +23,48 @@ class SharedStreams {
   SharedStreams(const SharedStreams&) = delete;
   SharedStreams& operator=(const SharedStreams&) = delete;
 
-  // `stream` is the next of all, with what is not before `next_ns`; no kernel
-  // record comes before `limit_ns`. Returns: its new next_ns, exact or a time
-  // before which nothing of it comes; nothing: next_ns is exact, and the reader
-  // is to deliver.
-  std::optional<std::uint64_t> Pass(std::uint32_t stream, std::uint64_t next_ns,
-                                    std::uint64_t limit_ns);
+  // `stream` is the next of all, with what is not before `next_ns`. Returns:
+  // its new next_ns, exact or a time before which the reader need not look at
+  // it; nothing: next_ns is exact, and the reader is to deliver.
+  std::optional<std::uint64_t> Pass(std::uint32_t stream,
+                                    std::uint64_t next_ns);
+
+  // The next kernel record is of `kernel_ns`. True: nothing is elsewhere any
+  // more, from now on, and each cursor says where it is.
+  bool IsOver(std::uint64_t kernel_ns) {
+    if (kernel_ns < first_loss_ns_) [[likely]]
+      return false;
+    return End();
+  }
 
  private:
   struct Shared {
-    RunScheduler::Ticket ticket = RunScheduler::kNo;
+    bool held = false;
     EventRecord head{};  // the cursor's own is being written
-    // Of the threads after each other that the stream is of; empty: it is not
-    // shared.
+    // Of the threads after each other that the stream is of.
     std::vector<StreamCursor::Head> heads;
-    std::size_t next_head = 0;  // the first after `head`'s
+    std::vector<bool> contested;  // of each
+    std::size_t next_head = 0;    // the first after `head`'s
   };
 
-  // A thread with two streams: who it is may depend on which comes first.
-  void KeepContested();
+  // Threads with two streams at the same time: who they are may depend on which
+  // comes first.
+  void FindContested();
+  // Who the next record is of may be told later. Requires: it is a record.
+  bool IsClear(const Shared& shared, const EventRecord& head) const;
   // Nothing: it was not taken.
   std::optional<std::uint64_t> Offer(std::uint32_t stream,
-                                     std::uint64_t next_ns, bool exact,
-                                     std::uint64_t limit_ns);
+                                     std::uint64_t next_ns, bool exact);
+  bool End();
 
   RunScheduler* scheduler_;  // null: nothing is shared
   std::vector<StreamCursor>& cursors_;
   std::vector<Shared> streams_;
   std::uint64_t slice_ns_ = 0;
   std::uint64_t end_ns_;  // of the trace, if its heads are right
-  // What comes after a loss may depend on the order of threads.
+  // What comes after a loss may depend on the order of threads: in an interval
+  // between two kernel records with one nothing is shared, nor after it. kEnd:
+  // that is not to be looked for.
   std::uint64_t first_loss_ns_;
 };
 

@@ -94,8 +94,9 @@ std::vector<StreamCursor::Head> StreamCursor::Heads() const {
     const PacketHead& head = packet.head;
     if (heads.empty() || heads.back().pid != head.pid ||
         heads.back().tid != head.tid) {
-      heads.push_back({head.pid, head.tid, head.begin_ns});
+      heads.push_back({head.pid, head.tid, head.begin_ns, head.end_ns});
     }
+    heads.back().end_ns = std::max(heads.back().end_ns, head.end_ns);
   }
   return heads;
 }

@@ -66,7 +66,7 @@ class StreamCursor final : public RunSource {
   StreamCursor(const OpenStream& stream, std::uint32_t index, ReadState& state);
 
   // Time of the next item, kEnd if there is none.
-  std::uint64_t next_ns() const { return next_ns_; }
+  std::uint64_t next_ns() const override { return next_ns_; }
   StreamClass stream_class() const { return record_.stream_class; }
   std::uint64_t bytes() const { return stream_->mapping.bytes().size(); }
   // The next item is a record, of a packet with this head.
@@ -77,10 +77,11 @@ class StreamCursor final : public RunSource {
   std::uint64_t FirstLossNotBefore() const;
 
   // Whose records they are, one after the other. `begin_ns`: none of the next
-  // one's is before it.
+  // one's is before it. `end_ns`: none of this one's is after it, if its
+  // packets say the truth.
   struct Head {
     std::int32_t pid, tid;
-    std::uint64_t begin_ns;
+    std::uint64_t begin_ns, end_ns;
   };
   std::vector<Head> Heads() const;
 

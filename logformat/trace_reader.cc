@@ -77,19 +77,20 @@ class MappedTraceReader final : public TraceReader {
     StreamMerge threads(reading.NextNs(StreamClass::kThread));
     while (!(cpus.at_end() && threads.at_end()) && !reading.state.cancelled) {
       const std::uint32_t cpu = cpus.stream();
+      if (shared.IsOver(cpus.next_ns())) [[unlikely]] {
+        threads = StreamMerge(reading.NextNs(StreamClass::kThread));
+      }
       while (!threads.at_end() && threads.IsBefore(cpus) &&
              !reading.state.cancelled) {
         const std::uint32_t stream = threads.stream();
-        const std::uint64_t limit_ns = cpus.limit_ns(stream);
-        if (const auto passed =
-                shared.Pass(stream, threads.next_ns(), limit_ns);
+        if (const auto passed = shared.Pass(stream, threads.next_ns());
             passed.has_value()) {
           threads.Advance(*passed);
           reading.TellProgressNowAndThen();
           continue;
         }
         StreamCursor& cursor = reading.cursors[stream];
-        cursor.DeliverRun(limit_ns);
+        cursor.DeliverRun(cpus.limit_ns(stream));
         threads.Advance(cursor.next_ns());
       }
       if (cpus.at_end() || reading.state.cancelled) continue;

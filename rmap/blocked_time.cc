@@ -17,7 +17,7 @@ PathNode* BlockedTime::PlaceOf(const ThreadState& thread) const {
 void BlockedTime::AddWait(ThreadState& thread, std::uint64_t ns) const {
   if (!thread.left_cpu) return;
   if (thread.with_worker) {
-    worker_->AddWait(thread, ns);
+    SegmentWorker::AddWait(thread, ns);
   } else if (thread.off_cpu_in != nullptr) {
     thread.off_cpu_in->wait_ns += ns;
   }

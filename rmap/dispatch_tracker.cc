@@ -65,6 +65,26 @@ ThreadState* DispatchTracker::Running(std::int32_t cpu) {
   return state == nullptr ? nullptr : state->thread;
 }
 
+bool DispatchTracker::Follows(std::int32_t cpu, std::int32_t tid) const {
+  if (cpu < 0 || static_cast<std::size_t>(cpu) >= by_cpu_.size()) return false;
+  const CpuState* state = by_cpu_[static_cast<std::size_t>(cpu)];
+  if (state == nullptr || !state->begun || state->lossy) return false;
+  switch (state->occupant) {
+    case CpuState::Occupant::kUnknown:
+      return false;
+    case CpuState::Occupant::kIdle:
+      return tid == 0;
+    case CpuState::Occupant::kThread:
+      return state->thread->tid == tid;
+    case CpuState::Occupant::kOutside:
+      break;
+  }
+  // Else its fork came after its first dispatch, or it was marked meanwhile.
+  const ThreadState* thread = tid == 0 ? nullptr : registry_.Find(tid);
+  return tid == state->outside_tid &&
+         (thread == nullptr || !registry_.Counts(*thread));
+}
+
 ThreadState* DispatchTracker::Resolve(std::int32_t tid, std::uint64_t time_ns) {
   if (tid == 0) return nullptr;
   if (!registry_.gate().records_marked_only()) {

@@ -101,6 +101,9 @@ class DispatchTracker {
   const EventSetDumps& dumps() const { return dumps_; }
   // Thread on `cpu`, null if it is nobody who is counted.
   ThreadState* Running(std::int32_t cpu);
+  // A dispatch there away from `tid` is what is expected: it changes nothing
+  // but that thread and the next one.
+  bool Follows(std::int32_t cpu, std::int32_t tid) const;
   const BlockedTime& blocked() const { return blocked_; }
   // Who has the stacks of threads meanwhile; null: nobody.
   void set_worker(SegmentWorker* worker) {

@@ -14,6 +14,7 @@
 #include "rmap/call_paths.h"
 #include "rmap/counter_extension.h"
 #include "rmap/dispatch_tracker.h"
+#include "rmap/held_runs.h"
 #include "rmap/kernel_hooks.h"
 #include "rmap/loss_ledger.h"
 #include "rmap/report/report_builder.h"
@@ -71,7 +72,8 @@ class Reconstruction final : public logformat::ItemSink,
         worker_segments_(worker_paths_, /*own_roots=*/true,
                          dispatches_.coverage(), ThreadEvents(info),
                          /*dumps_stay=*/true, /*kernel_events=*/0,
-                         hooks_.origins(), {}, nullptr) {
+                         hooks_.origins(), {}, nullptr),
+        held_(registry_, dispatches_, segments_, own_runs_) {
     if (second_thread) StartWorker(late_thread);
     // What the kernel does for a thread is in its stack as well.
     shares_threads_ = worker_ && dumps_stay() && !hooks_.has_kernel_hooks();
@@ -93,6 +95,7 @@ class Reconstruction final : public logformat::ItemSink,
       }
       return;
     }
+    held_.Before(record);
     kernel_ns_ = time_ns;
     if (special_cpu_dumps_ && record.counters != nullptr) {
       OnSpecialKernelDump(record, time_ns);
@@ -114,39 +117,29 @@ class Reconstruction final : public logformat::ItemSink,
     }
   }
 
-  // --- What the worker may read ----------------------------------------------
+  // --- What waits for the kernel, or is the worker's -------------------------
 
-  Ticket Offer(logformat::RunSource& source, const EventRecord& head,
-               std::uint64_t begin_ns, bool exact,
-               std::uint64_t limit_ns) override {
+  bool Hold(logformat::RunSource& source, const EventRecord& head,
+            std::uint64_t begin_ns, bool exact,
+            std::uint64_t limit_ns) override {
     if (!shares_threads_ || worker_->failed() || begin_ns < kernel_ns_) {
-      return kNo;
+      return false;
     }
     // Who it is at that time must be told at that time.
-    if (!exact && !IsKnown(head)) return kNo;
+    if (!exact && !IsKnown(head)) return false;
     ThreadState& thread = ThreadOf(head, begin_ns);
-    if (!thread.process->counted) return kNo;
-    if (!thread.with_worker && begin_ns < thread.last_hook_ns) return kNo;
-    switch (worker_->Choose(thread)) {
-      case SegmentWorker::Whose::kWorkers:
-        break;
-      case SegmentWorker::Whose::kCallersNow:
-        segments_.Adopt(thread, *thread.process);
-        worker_->NoteOwnRun(thread);
-        return kNo;
-      case SegmentWorker::Whose::kCallers:
-        worker_->NoteOwnRun(thread);
-        return kNo;
-      case SegmentWorker::Whose::kLater:
-        return kNo;
+    if (!thread.process->counted) return false;
+    if (exact) {
+      if (HeldRuns::IsHeld(thread)) return false;  // another stream of it
+      if (!thread.with_worker && begin_ns < thread.last_hook_ns) return false;
+      first_ns_ = std::min(first_ns_, begin_ns);
     }
-    if (exact) first_ns_ = std::min(first_ns_, begin_ns);
-    offered_at_ns_ = kernel_ns_;
-    return worker_->Run(thread, NowOf(thread, dispatches_.coverage()), source,
-                        limit_ns);
+    held_.Hold(head.stream, thread, source, begin_ns, limit_ns, *worker_);
+    return true;
   }
-  bool IsDone(Ticket ticket) override { return worker_->IsDone(ticket); }
-  void WaitFor(Ticket ticket) override { worker_->WaitFor(ticket); }
+  bool IsDone(std::uint32_t stream) override { return held_.IsDone(stream); }
+  void WaitFor(std::uint32_t stream) override { held_.WaitFor(stream); }
+  void ReturnAll() override { held_.ReturnAll(); }
 
   void OnDiscardedEvents(const DiscardedEvents& loss) override {
     ledger_.Add(loss);
@@ -172,10 +165,11 @@ class Reconstruction final : public logformat::ItemSink,
   bool must_be_alone() {
     if (!worker_) return false;
     worker_->SettleAll();
-    return worker_->failed() || unforeseen_loss_ ||
-           dispatches_.blocked().folded() != 0 ||
+    return worker_->failed() || held_.failed() || own_runs_.failed ||
+           unforeseen_loss_ || dispatches_.blocked().folded() != 0 ||
            paths_.size() + worker_paths_.size() >= CallPaths::kMaxPaths;
   }
+  std::uint64_t shared_runs() const { return worker_ ? worker_->runs() : 0; }
   logformat::RunScheduler* scheduler() {
     return shares_threads_ ? this : nullptr;
   }
@@ -263,7 +257,7 @@ class Reconstruction final : public logformat::ItemSink,
     // No hook of a program is in a system call: that one is over.
     if (hooks_.has_kernel_hooks()) [[unlikely]]
       segments_.LeaveKernel(thread, begin_ns);
-    // Its stream is not offered any more: a loss comes in this interval.
+    // Its stream is not held any more: a loss comes in this interval.
     if (thread.with_worker) [[unlikely]]
       TakeFromWorker();
     thread.process->hits.Add(records);
@@ -344,6 +338,7 @@ class Reconstruction final : public logformat::ItemSink,
               std::string_view cause) {
     ThreadIndex index = kNoThread;
     if (loss.stream_class == StreamClass::kCpu) {
+      held_.BeforeAnything(loss.begin_ns, loss.stream);
       dispatches_.OnLoss(loss.cpu);
       kernel_hooks_.EndInterrupts(loss.cpu, now_ns_, false);
       cpu_records_lost_ = true;
@@ -369,9 +364,9 @@ class Reconstruction final : public logformat::ItemSink,
       return kNoThread;
     }
     // What becomes of its open calls is guessed from all paths seen so far. The
-    // reader offers nothing together with a loss that it foresees.
+    // reader takes everything back before a loss that it foresees.
     if (shares_threads_) {
-      unforeseen_loss_ = unforeseen_loss_ || offered_at_ns_ == kernel_ns_;
+      unforeseen_loss_ = unforeseen_loss_ || held_.any_was_held();
       TakeFromWorker();
     }
     segments_.OnLoss(*thread);
@@ -427,8 +422,26 @@ class Reconstruction final : public logformat::ItemSink,
   KernelHooks kernel_hooks_;
   CallPaths worker_paths_;
   SegmentBuilder worker_segments_;
-  bool shares_threads_ = false;           // with the worker
-  std::uint64_t offered_at_ns_ = kNever;  // kernel_ns_ of the latest offer
+  // Runs that were held.
+  struct OwnRuns final : logformat::ItemSink {
+    explicit OwnRuns(Reconstruction& reconstruction) : to(reconstruction) {}
+    void OnThreadRecords(
+        const EventRecord& head,
+        std::span<const logformat::ThreadRecord> records) override {
+      failed = !to.OnRun(head, records, records.front().time_ns,
+                         records.back().time_ns) ||
+               failed;
+    }
+    // A RunSource delivers none of these.
+    void OnRecord(const EventRecord&) override { failed = true; }
+    void OnDiscardedEvents(const DiscardedEvents&) override { failed = true; }
+    void OnDiscardedPackets(const DiscardedPackets&) override { failed = true; }
+
+    Reconstruction& to;
+    bool failed = false;
+  } own_runs_{*this};
+  HeldRuns held_;
+  bool shares_threads_ = false;  // with the worker
   bool unforeseen_loss_ = false;
   LossLedger ledger_;
   std::vector<StreamThread> by_stream_;
@@ -548,6 +561,7 @@ void Reconstruction::OnExit(const logformat::TaskRecord& exit,
                             std::uint64_t time_ns) {
   ThreadState& thread = registry_.Observe({exit.pid, exit.tid}, time_ns);
   SegmentsOf(thread).CloseAll(thread, time_ns, /*ended=*/true);
+  thread.place_told = false;
   registry_.Exit(thread, time_ns);
 }
 
@@ -558,6 +572,7 @@ void Reconstruction::OnExec(const logformat::CommRecord& exec, std::int32_t cpu,
   if (thread.process != nullptr) {
     for (ThreadState* sibling : thread.process->threads) {
       SegmentsOf(*sibling).CloseAll(*sibling, time_ns, /*ended=*/true);
+      sibling->place_told = false;
     }
   }
   thread.exit_expected = true;  // execve returns into the new program
@@ -682,6 +697,10 @@ void Reconstruction::TakeFromWorker() {
     thread.with_worker = false;
     thread.last_hook_ns = thread.worker_hook_ns;
     thread.last_seen_ns = std::max(thread.last_seen_ns, thread.last_hook_ns);
+    if (thread.worker_wait_ns != 0 && thread.worker_place != nullptr) {
+      thread.worker_place->merged->wait_ns += thread.worker_wait_ns;
+    }
+    thread.worker_wait_ns = 0;
     for (Frame& frame : thread.stack.frames) frame.node = frame.node->merged;
     thread.off_cpu_in = thread.worker_place;
     if (thread.off_cpu_in != nullptr) {
@@ -847,7 +866,11 @@ absl::StatusOr<Report> Reconstruct(logformat::TraceReader& reader,
     const bool interrupted =
         options.keep_interrupted && absl::IsCancelled(status);
     if (!status.ok() && !interrupted) return status;
-    if (interrupted || !reconstruction.must_be_alone()) {
+    const bool again = !interrupted && reconstruction.must_be_alone();
+    if (options.sharing != nullptr && share) {
+      *options.sharing = {reconstruction.shared_runs(), again};
+    }
+    if (!again) {
       return reconstruction.Finish(reader, interrupted);
     }
   }

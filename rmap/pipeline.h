@@ -25,6 +25,13 @@ struct PipelineOptions {
   // For tests: the second one does nothing before it is waited for, as if
   // another program had its CPU.
   bool late_thread = false;
+  // For tests, if not null: how many runs of records the second one did, and
+  // whether the result is nevertheless of one that did all again.
+  struct Sharing {
+    std::uint64_t runs = 0;
+    bool again = false;
+  };
+  Sharing* sharing = nullptr;
 };
 
 // Reads the trace once, in time order, with memory independent of its length.

@@ -91,31 +91,29 @@ SegmentWorker::Whose SegmentWorker::Choose(ThreadState& thread) {
   // Off its CPU, others know where in its paths it is.
   if (!thread.with_worker) {
     // The worker has enough; or the caller would have nothing itself.
-    if (waiting != 0 || callers_last_ == nullptr || callers_last_ == &thread ||
-        thread.left_cpu || IsFolded(thread)) {
+    if (waiting >= kFewTasks || callers_last_ == nullptr ||
+        callers_last_ == &thread || thread.left_cpu || IsFolded(thread)) {
       return Whose::kCallers;
     }
     thread.with_worker = adopt_ = true;
     thread.worker_hook_ns = thread.last_hook_ns;
     return Whose::kWorkers;
   }
-  const bool wanted = std::exchange(wanted_, nullptr) == &thread;
-  // All that is offered is the worker's: then it need not be.
+  // All that there is is the worker's: then it need not be.
   const bool alone = waiting == 0 && given_in_a_row_ >= kAloneAfter;
-  if ((waiting < (wanted ? 1 : kManyTasks) && !alone) || thread.left_cpu) {
+  if ((waiting < kManyTasks && !alone) || thread.left_cpu) {
     return Whose::kWorkers;
   }
   if (thread.last_task > done) {
-    // The caller is about to wait for any task: so it may as well wait for this
-    // thread's, if others come after them.
-    if (given_in_a_row_ < kIdleAfter || waiting < kTasks ||
-        filled_ == thread.last_task) {
+    // The caller has nothing to do, so it may wait for this thread's tasks if
+    // others come after them.
+    if (given_in_a_row_ < kIdleAfter || filled_ == thread.last_task) {
       return Whose::kWorkers;
     }
-    wanted_ = &thread;
-    return Whose::kLater;
+    WaitFor(thread.last_task);
   }
   if (IsFolded(thread)) return Whose::kWorkers;
+  if (thread.worker_wait_ns != 0) Tell(thread, /*note_place=*/false);
   thread.with_worker = false;
   thread.last_hook_ns = thread.worker_hook_ns;
   thread.last_seen_ns = std::max(thread.last_seen_ns, thread.last_hook_ns);
@@ -126,34 +124,35 @@ std::uint64_t SegmentWorker::Run(ThreadState& thread, const ThreadNow& now,
                                  logformat::RunSource& source,
                                  std::uint64_t limit_ns) {
   Task& task = Next();
-  task.kind = Task::Kind::kRun;
   task.adopt = std::exchange(adopt_, false);
+  // It may leave its CPU next.
+  task.note_place = thread.place_told = now.on_cpu;
   task.thread = &thread;
   task.source = &source;
   task.limit_ns = limit_ns;
+  task.wait_ns = std::exchange(thread.worker_wait_ns, 0);
   task.now = now;
   Publish();
+  ++runs_;
   ++given_in_a_row_;
   return thread.last_task = filled_;
 }
 
-void SegmentWorker::Tell(ThreadState& thread, Task::Kind kind,
-                         std::uint64_t ns) {
+void SegmentWorker::Tell(ThreadState& thread, bool note_place) {
   Task& task = Next();
-  task.kind = kind;
+  task.adopt = false;
+  task.note_place = note_place;
   task.thread = &thread;
-  task.ns = ns;
+  task.source = nullptr;
+  task.wait_ns = std::exchange(thread.worker_wait_ns, 0);
   Publish();
 }
 
 void SegmentWorker::NotePlace(ThreadState& thread) {
-  Tell(thread, Task::Kind::kNotePlace, 0);
+  if (thread.place_told) return;
+  Tell(thread, /*note_place=*/true);
+  thread.place_told = true;
   thread.last_task = filled_;
-}
-
-void SegmentWorker::AddWait(ThreadState& thread, std::uint64_t ns) {
-  // Not of the stack: the thread may be the caller's before it is done.
-  Tell(thread, Task::Kind::kAddWait, ns);
 }
 
 SegmentWorker::Task& SegmentWorker::Next() {
@@ -178,7 +177,7 @@ void SegmentWorker::WaitFor(std::uint64_t task) {
 
 void SegmentWorker::Stop() {
   if (!worker_.joinable()) return;
-  Next().kind = Task::Kind::kStop;
+  Next().stop = true;
   Publish();
   if (late_) asked_.store(filled_, std::memory_order_release);
   worker_.join();
@@ -192,38 +191,27 @@ void SegmentWorker::Work() {
         std::this_thread::yield();
       }
       const Task& task = tasks_[done % kTasks];
-      const Task::Kind kind = task.kind;
-      Do(task);
+      const bool stop = task.stop;
+      if (!stop) Do(task);
       done_.store(++done, std::memory_order_release);
       done_.notify_one();
-      if (kind == Task::Kind::kStop) return;
+      if (stop) return;
     }
   }
 }
 
 void SegmentWorker::Do(const Task& task) {
-  switch (task.kind) {
-    case Task::Kind::kStop:
-      return;
-    case Task::Kind::kRun:
-      DoRun(task);
-      return;
-    case Task::Kind::kNotePlace:
-      task.thread->worker_place = task.thread->stack.Top();
-      return;
-    case Task::Kind::kAddWait:
-      if (task.thread->worker_place != nullptr) {
-        task.thread->worker_place->wait_ns += task.ns;
-      }
-      return;
+  ThreadState& thread = *task.thread;
+  if (task.wait_ns != 0 && thread.worker_place != nullptr) {
+    thread.worker_place->wait_ns += task.wait_ns;
   }
-}
-
-void SegmentWorker::DoRun(const Task& task) {
-  if (task.adopt) segments_.Adopt(*task.thread, *task.now.process);
-  Runs runs(*this, task);
-  if (!task.source->DeliverRuns(task.limit_ns, runs)) runs.Fail();
-  findings_.end_ns = std::max(findings_.end_ns, task.thread->worker_hook_ns);
+  if (task.adopt) segments_.Adopt(thread, *task.now.process);
+  if (task.source != nullptr) {
+    Runs runs(*this, task);
+    if (!task.source->DeliverRuns(task.limit_ns, runs)) runs.Fail();
+    findings_.end_ns = std::max(findings_.end_ns, thread.worker_hook_ns);
+  }
+  if (task.note_place) thread.worker_place = thread.stack.Top();
 }
 
 }  // namespace countrace::rmap

@@ -2,9 +2,9 @@
 // does their segments, while the caller does those of the others and all that
 // the kernel says.
 //
-//   with the caller --(its records are offered, the worker has nothing to do,
-//   and the caller has others)--> with the worker --(the worker has much to do,
-//   but nothing of this thread)--> with the caller
+//   with the caller --(the worker has next to nothing to do, and the caller has
+//   others)--> with the worker --(the worker has much to do, but nothing of
+//   this thread)--> with the caller
 //
 // Who has a thread's segments has its SegmentStack. The worker's have paths of
 // their own, which are merged at the end: nothing but sums that are the same in
@@ -44,7 +44,6 @@ class SegmentWorker {
     kWorkers,     // Run()
     kCallers,     // as before
     kCallersNow,  // its open calls are still in the worker's paths
-    kLater,       // ask again when its tasks are done
   };
   Whose Choose(ThreadState& thread);
   // The records of `source` before `limit_ns`. Requires: Choose(thread) said
@@ -56,11 +55,13 @@ class SegmentWorker {
     callers_last_ = &thread;
     given_in_a_row_ = 0;
   }
-  // `thread` leaves its CPU: sets worker_place. Requires: it is with the
-  // worker.
+  // `thread` leaves its CPU: worker_place is where its records so far led.
+  // Requires: it is with the worker.
   void NotePlace(ThreadState& thread);
   // It waited for a CPU there. Requires: the same.
-  void AddWait(ThreadState& thread, std::uint64_t ns);
+  static void AddWait(ThreadState& thread, std::uint64_t ns) {
+    thread.worker_wait_ns += ns;
+  }
 
   bool IsDone(std::uint64_t task) const {
     return done_.load(std::memory_order_acquire) >= task;
@@ -84,6 +85,7 @@ class SegmentWorker {
     absl::flat_hash_map<ProcessState*, HookHits> hits;
   };
   Findings TakeFindings() { return std::exchange(findings_, {}); }
+  std::uint64_t runs() const { return runs_; }
   // It met what only somebody who sees all items in their order can place: what
   // was and will be done is not the result.
   bool failed() const { return failed_.load(std::memory_order_relaxed); }
@@ -93,25 +95,26 @@ class SegmentWorker {
 
   // Enough for what the scheduler or the host takes from one of two CPUs.
   static constexpr std::size_t kTasks = 256;
-  // With so many tasks waiting it gives threads away.
-  static constexpr std::uint64_t kManyTasks = 4;
-  // So many offers after each other were the worker's: the caller has none.
+  // With fewer tasks waiting it takes threads, with so many it gives them away.
+  static constexpr std::uint64_t kFewTasks = 2;
+  static constexpr std::uint64_t kManyTasks = 8;
+  // So many runs after each other were the worker's: the caller has none.
   static constexpr std::uint32_t kIdleAfter = 8;
   static constexpr std::uint32_t kAloneAfter = 64;
 
   struct Task {
-    enum class Kind : std::uint8_t { kStop, kRun, kNotePlace, kAddWait };
-    Kind kind = Kind::kStop;
+    bool stop = false;   // and nothing else
     bool adopt = false;  // its open calls are in the caller's paths
+    bool note_place = false;
     ThreadState* thread = nullptr;
-    logformat::RunSource* source = nullptr;
-    std::uint64_t limit_ns = 0;  // kRun
-    std::uint64_t ns = 0;        // kAddWait
+    logformat::RunSource* source = nullptr;  // null: no run
+    std::uint64_t limit_ns = 0;
+    std::uint64_t wait_ns = 0;  // before the run, at worker_place
     ThreadNow now;
   };
 
   Task& Next();  // to be filled
-  void Tell(ThreadState& thread, Task::Kind kind, std::uint64_t ns);
+  void Tell(ThreadState& thread, bool note_place);
   void Publish();
   void Work();
   void Do(const Task& task);
@@ -121,10 +124,10 @@ class SegmentWorker {
   const std::vector<logformat::HookKind>& kinds_;
   // --- The caller's --------------------------------------------------------
   std::uint64_t filled_ = 0;
+  std::uint64_t runs_ = 0;
   bool adopt_ = false;  // with the next Run()
   std::uint32_t given_in_a_row_ = 0;
   const ThreadState* callers_last_ = nullptr;
-  const ThreadState* wanted_ = nullptr;  // it was said to be for later
   // --- The worker's --------------------------------------------------------
   Findings findings_;
   // --- Both -----------------------------------------------------------------

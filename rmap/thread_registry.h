@@ -51,7 +51,7 @@ struct ProcessState {
   std::vector<SliceSums> slices;   // by kernel dump event, if sets take turns
 };
 
-struct ThreadState {
+struct alignas(64) ThreadState {
   ThreadIndex index{};
   std::int32_t tid = 0;
   ProcessState* process = nullptr;  // null until a record tells its pid
@@ -108,6 +108,9 @@ struct ThreadState {
   std::uint64_t last_task = 0;
   PathNode* worker_place = nullptr;  // off_cpu_in, as the worker's tasks tell
   std::uint64_t worker_hook_ns = 0;  // last_hook_ns, the same
+  bool place_told = false;           // its last task sets worker_place
+  std::uint64_t worker_wait_ns = 0;  // in worker_place, not yet told
+  std::uint32_t held_in = 0;         // HeldRuns: its stream + 1, 0: in none
 };
 
 // A thread as a record names it. pid < 0: the record does not say.

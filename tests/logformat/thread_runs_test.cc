@@ -102,28 +102,26 @@ class Elsewhere final : public RunScheduler {
     thread_.join();
   }
 
-  Ticket Offer(RunSource& source, const EventRecord& head,
-               std::uint64_t begin_ns, bool exact,
-               std::uint64_t limit_ns) override {
+  bool Hold(RunSource& source, const EventRecord& head, std::uint64_t begin_ns,
+            bool exact, std::uint64_t limit_ns) override {
     CHECK(begin_ns < limit_ns);
     const std::lock_guard lock(mutex_);
-    // What is not exact was offered before, and not done since.
-    if (!exact) CHECK(tickets_[head.stream] != kNo);
-    if (random_() % 4 == 0) return kNo;
+    // What is not exact was held before, and not done since.
+    if (!exact) CHECK(last_task_.contains(head.stream));
+    if (random_() % 4 == 0) return false;
     tasks_.push_back({&source, limit_ns});
     ++taken;
     changed_.notify_all();
-    return tickets_[head.stream] = tasks_.size();
+    last_task_[head.stream] = tasks_.size();
+    return true;
   }
-  bool IsDone(Ticket ticket) override {
+  bool IsDone(std::uint32_t stream) override {
     const std::lock_guard lock(mutex_);
-    return done_ >= ticket;
+    return done_ >= last_task_.at(stream);
   }
-  void WaitFor(Ticket ticket) override {
-    std::unique_lock lock(mutex_);
-    wanted_ = std::max(wanted_, ticket);
-    changed_.notify_all();
-    changed_.wait(lock, [&] { return done_ >= ticket; });
+  void WaitFor(std::uint32_t stream) override { Await(last_task_.at(stream)); }
+  void ReturnAll() override {
+    for (const auto& [stream, task] : last_task_) Await(task);
   }
 
   std::size_t taken = 0, stopped_early = 0;
@@ -134,6 +132,12 @@ class Elsewhere final : public RunScheduler {
     std::uint64_t limit_ns;
   };
 
+  void Await(std::size_t task) {
+    std::unique_lock lock(mutex_);
+    wanted_ = std::max(wanted_, task);
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return done_ >= task; });
+  }
   void Work() {
     std::unique_lock lock(mutex_);
     for (;;) {
@@ -156,7 +160,7 @@ class Elsewhere final : public RunScheduler {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Task> tasks_;
-  std::map<std::uint32_t, Ticket> tickets_;
+  std::map<std::uint32_t, std::size_t> last_task_;  // of each stream
   std::size_t done_ = 0, wanted_ = 0;
   bool stop_ = false;
   std::thread thread_;
@@ -264,24 +268,31 @@ class Late final : public RunScheduler {
  public:
   explicit Late(ItemSink& sink) : sink_(sink) {}
 
-  Ticket Offer(RunSource& source, const EventRecord& /*head*/,
-               std::uint64_t /*begin_ns*/, bool /*exact*/,
-               std::uint64_t limit_ns) override {
+  bool Hold(RunSource& source, const EventRecord& head,
+            std::uint64_t /*begin_ns*/, bool /*exact*/,
+            std::uint64_t limit_ns) override {
     tasks_.push_back({&source, limit_ns});
     REQUIRE(tasks_.size() < 10'000);
-    return tasks_.size();
+    last_task_[head.stream] = tasks_.size();
+    return true;
   }
-  bool IsDone(Ticket ticket) override { return done_ >= ticket; }
-  void WaitFor(Ticket ticket) override {
-    for (; done_ < ticket; ++done_) {
+  bool IsDone(std::uint32_t stream) override {
+    return done_ >= last_task_.at(stream);
+  }
+  void WaitFor(std::uint32_t stream) override {
+    for (; done_ < last_task_.at(stream); ++done_) {
       CHECK(tasks_[done_].first->DeliverRuns(tasks_[done_].second, sink_));
     }
+  }
+  void ReturnAll() override {
+    for (const auto& [stream, task] : last_task_) WaitFor(stream);
   }
   std::size_t taken() const { return tasks_.size(); }
 
  private:
   ItemSink& sink_;
   std::vector<std::pair<RunSource*, std::uint64_t>> tasks_;
+  std::map<std::uint32_t, std::size_t> last_task_;  // of each stream
   std::size_t done_ = 0;
 };
 

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <deque>
+#include <map>
+#include <random>
 
 namespace countrace::test_support {
 
@@ -251,124 +252,207 @@ absl::Status MemoryTrace::Read(logformat::ItemSink& sink,
   return absl::OkStatus();
 }
 
-namespace {
+// The items of one stream of a thread.
+class MemoryTrace::StreamItems final : public logformat::RunSource {
+ public:
+  explicit StreamItems(const std::vector<Item>& items) : items_(items) {}
+  void Add(std::size_t item) { places_.push_back(item); }
 
-// Records of a thread that come after each other.
-struct Run final : logformat::RunSource {
-  Run(logformat::EventRecord first_head,
-      std::vector<logformat::ThreadRecord> all)
-      : head(first_head), records(std::move(all)) {}
-  bool DeliverRuns(std::uint64_t /*limit_ns*/,
-                   logformat::ItemSink& sink) override {
-    sink.OnThreadRecords(head, records);
-    return true;
+  std::uint64_t next_ns() const override {
+    return next_ < places_.size() ? items_[places_[next_]].time_ns
+                                  : ~std::uint64_t{0};
+  }
+  bool DeliverRuns(std::uint64_t limit_ns, logformat::ItemSink& sink) override {
+    const Record* const first = NextRecord();
+    std::vector<logformat::ThreadRecord> run;
+    for (; next_ns() < limit_ns; ++next_) {
+      const Record* const record = NextRecord();
+      if (record == nullptr || !IsSame(*record, *first)) break;
+      run.push_back(AsOfRun(*record, next_ns()));
+    }
+    if (!run.empty()) sink.OnThreadRecords(HeadOf(*first), run);
+    return next_ns() >= limit_ns;
+  }
+  // What comes before the item of that number, of one thread, or a loss.
+  void DeliverOwn(std::size_t end, logformat::ItemSink& sink) {
+    const Record* const first = NextRecord();
+    if (first == nullptr) {
+      Deliver(items_[places_[next_++]], sink);
+      return;
+    }
+    std::vector<logformat::ThreadRecord> run;
+    for (; next_ < places_.size() && places_[next_] < end; ++next_) {
+      const Record* const record = NextRecord();
+      if (record == nullptr || !IsSame(*record, *first)) break;
+      run.push_back(AsOfRun(*record, next_ns()));
+    }
+    sink.OnThreadRecords(HeadOf(*first), run);
   }
 
-  logformat::EventRecord head;
-  std::vector<logformat::ThreadRecord> records;
-  logformat::RunScheduler::Ticket ticket = logformat::RunScheduler::kNo;
+  bool is_delivered(std::size_t item) const {
+    return next_ == places_.size() || places_[next_] > item;
+  }
+  bool is_at_record() const { return NextRecord() != nullptr; }
+  logformat::EventRecord head() const { return HeadOf(*NextRecord()); }
+  // Up to where they may be held, if so many items are: to the next thread's,
+  // or to a loss.
+  std::uint64_t LimitAfter(std::size_t count) const {
+    const Record* const first = NextRecord();
+    for (std::size_t i = next_ + 1; i < places_.size(); ++i) {
+      const Item& item = items_[places_[i]];
+      const auto* const record = std::get_if<Record>(&item.what);
+      if (i - next_ == count || record == nullptr || !IsSame(*record, *first)) {
+        return item.time_ns;
+      }
+    }
+    return ~std::uint64_t{0} - 1;
+  }
+
+  // While the scheduler has it.
+  bool held = false;
+  std::uint64_t until_ns = 0;
+
+ private:
+  const Record* NextRecord() const {
+    return next_ < places_.size()
+               ? std::get_if<Record>(&items_[places_[next_]].what)
+               : nullptr;
+  }
+  static bool IsSame(const Record& a, const Record& b) {
+    return a.fields.tid == b.fields.tid && a.fields.pid == b.fields.pid;
+  }
+  static logformat::EventRecord HeadOf(const Record& record) {
+    logformat::EventRecord head = record.fields;
+    head.counters = nullptr;
+    head.present = 0;
+    return head;
+  }
+  static logformat::ThreadRecord AsOfRun(const Record& record,
+                                         std::uint64_t time_ns) {
+    const bool dump = (record.fields.event_id & logformat::kEventDumpBit) != 0;
+    const std::size_t head = 8 + (dump ? 8 * (1 + record.counters->size()) : 0);
+    return {time_ns, record.bytes.data(),
+            static_cast<std::uint32_t>(record.bytes.size()),
+            record.fields.event_id, static_cast<std::uint16_t>(head)};
+  }
+
+  const std::vector<Item>& items_;
+  std::vector<std::size_t> places_;
+  std::size_t next_ = 0;
 };
 
-}  // namespace
+bool MemoryTrace::IsOfCpu(const Item& item) {
+  return std::visit(
+      [](const auto& what) {
+        if constexpr (requires { what.fields; }) {
+          return what.fields.stream_class == StreamClass::kCpu;
+        } else {
+          return what.stream_class == StreamClass::kCpu;
+        }
+      },
+      item.what);
+}
+
+std::multimap<std::int32_t, std::uint64_t> MemoryTrace::EndsOfThreads() const {
+  std::multimap<std::int32_t, std::uint64_t> ends;
+  for (const Item& item : items_) {
+    const auto* const record = std::get_if<Record>(&item.what);
+    if (record == nullptr || !IsOfCpu(item)) continue;
+    const auto event = static_cast<CpuEvent>(record->fields.event_id);
+    if (event == CpuEvent::kExit || event == CpuEvent::kFork) {
+      logformat::TaskRecord task;
+      std::memcpy(&task, record->bytes.data(), sizeof(task));
+      ends.emplace(task.tid, item.time_ns);
+    } else if (event == CpuEvent::kExec) {
+      logformat::CommRecord exec;
+      std::memcpy(&exec, record->bytes.data(), sizeof(exec));
+      ends.emplace(exec.pid, item.time_ns);
+      ends.emplace(exec.tid, item.time_ns);
+    }
+  }
+  return ends;
+}
 
 absl::Status MemoryTrace::ReadThreadRuns(logformat::ItemSink& sink,
                                          logformat::ProgressCallback progress,
                                          void* progress_context,
                                          logformat::RunScheduler* scheduler) {
   Sort();
-  const auto record_of_thread = [](const Item& item) {
-    const auto* record = std::get_if<Record>(&item.what);
-    return record != nullptr &&
-                   record->fields.stream_class == StreamClass::kThread
-               ? record
-               : nullptr;
+  std::map<std::uint32_t, StreamItems> streams;
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    if (IsOfCpu(items_[i])) continue;
+    streams.try_emplace(items_[i].stream, items_).first->second.Add(i);
+  }
+  // Holds end anywhere, so that they are of any number of intervals.
+  std::mt19937 random(static_cast<std::uint32_t>(items_.size()));
+  // A thread with the tid of one that has ended has a stream of its own, if it
+  // is not in memory.
+  const std::multimap<std::int32_t, std::uint64_t> ends = EndsOfThreads();
+  const auto hold = [&](StreamItems& stream) {
+    stream.until_ns = stream.LimitAfter(1 + random() % 1000);
+    for (const std::int32_t id : {stream.head().tid, stream.head().pid}) {
+      for (auto [end, last] = ends.equal_range(id); end != last; ++end) {
+        if (end->second < stream.next_ns()) continue;
+        stream.until_ns = std::min(stream.until_ns, end->second + 1);
+      }
+    }
+    return stream.until_ns > stream.next_ns() &&
+           scheduler->Hold(stream, stream.head(), stream.next_ns(),
+                           /*exact=*/true, stream.until_ns);
   };
-  const auto of_cpu = [](const Item& item) {
-    return std::visit(
-        [](const auto& what) {
-          if constexpr (requires { what.fields; }) {
-            return what.fields.stream_class == StreamClass::kCpu;
-          } else {
-            return what.stream_class == StreamClass::kCpu;
-          }
-        },
-        item.what);
+  const auto return_all = [&] {
+    if (scheduler == nullptr) return;
+    scheduler->ReturnAll();
+    for (auto& [number, stream] : streams) stream.held = false;
   };
-  std::vector<bool> done(items_.size(), false);
-  std::deque<Run> runs;
-  bool stopped = false;
+  // Number of the next item of a CPU.
   const auto end_of_interval = [&](std::size_t i) {
-    while (i < items_.size() && !of_cpu(items_[i])) ++i;
+    while (i < items_.size() && !IsOfCpu(items_[i])) ++i;
     return i;
   };
+  std::size_t end = 0;
   for (std::size_t i = 0; i < items_.size(); ++i) {
-    if (done[i]) continue;
-    const Record* const first = record_of_thread(items_[i]);
-    if (first == nullptr) {
+    if (i >= end) {
+      // What follows a loss may depend on what came before it, and so on who
+      // delivered what.
+      const std::size_t first = IsOfCpu(items_[i]) ? i + 1 : i;
+      end = end_of_interval(first);
+      if (std::any_of(items_.begin() + static_cast<std::ptrdiff_t>(first),
+                      items_.begin() + static_cast<std::ptrdiff_t>(end),
+                      [](const Item& item) {
+                        return !std::holds_alternative<Record>(item.what);
+                      })) {
+        if (IsOfCpu(items_[i])) Deliver(items_[i], sink);
+        return_all();
+        scheduler = nullptr;
+        if (IsOfCpu(items_[i])) continue;
+      }
+    }
+    if (IsOfCpu(items_[i])) {
       Deliver(items_[i], sink);
-      continue;
-    }
-    std::vector<logformat::ThreadRecord> run;
-    for (std::size_t k = i; k < items_.size() && !of_cpu(items_[k]); ++k) {
-      if (items_[k].stream != items_[i].stream) continue;
-      const Record* const record = record_of_thread(items_[k]);
-      // A loss, or a packet of another thread.
-      if (record == nullptr || record->fields.tid != first->fields.tid ||
-          record->fields.pid != first->fields.pid) {
-        break;
-      }
-      done[k] = true;
-      const bool dump =
-          (record->fields.event_id & logformat::kEventDumpBit) != 0;
-      const std::size_t head =
-          8 + (dump ? 8 * (1 + record->counters->size()) : 0);
-      run.push_back({items_[k].time_ns, record->bytes.data(),
-                     static_cast<std::uint32_t>(record->bytes.size()),
-                     record->fields.event_id,
-                     static_cast<std::uint16_t>(head)});
-    }
-    logformat::EventRecord head = first->fields;
-    head.counters = nullptr;
-    head.present = 0;
-    // What follows a loss may depend on what came before it, and so on who
-    // was offered what.
-    const std::size_t end = end_of_interval(i);
-    const bool losses =
-        std::any_of(items_.begin() + static_cast<std::ptrdiff_t>(i),
-                    items_.begin() + static_cast<std::ptrdiff_t>(end),
-                    [](const Item& item) {
-                      return !std::holds_alternative<Record>(item.what);
-                    });
-    runs.emplace_back(head, std::move(run));
-    Run& last = runs.back();
-    if (scheduler != nullptr && !losses) {
-      const std::uint64_t limit_ns = last.records.back().time_ns + 1;
-      last.ticket = scheduler->Offer(last, head, items_[i].time_ns,
-                                     /*exact=*/true, limit_ns);
-    }
-    if (last.ticket == logformat::RunScheduler::kNo) {
-      // After what was offered of this thread before.
-      for (Run& other : runs) {
-        if (other.ticket != logformat::RunScheduler::kNo &&
-            other.head.stream == head.stream) {
-          scheduler->WaitFor(other.ticket);
-          other.ticket = logformat::RunScheduler::kNo;
+    } else {
+      StreamItems& stream = streams.at(items_[i].stream);
+      if (stream.held) {
+        if (items_[i].time_ns < stream.until_ns) continue;
+        if (!scheduler->IsDone(items_[i].stream)) {
+          scheduler->WaitFor(items_[i].stream);
         }
+        stream.held = false;
       }
-      last.DeliverRuns(0, sink);
-      runs.pop_back();
+      if (stream.is_delivered(i)) continue;
+      if (scheduler != nullptr && stream.is_at_record()) {
+        stream.held = hold(stream);
+      }
+      if (!stream.held) stream.DeliverOwn(end, sink);
     }
     if (progress != nullptr && !progress(progress_context, i, items_.size())) {
-      stopped = true;
-      break;
+      return_all();
+      return absl::CancelledError("stopped by progress");
     }
   }
-  for (const Run& run : runs) {
-    if (run.ticket != logformat::RunScheduler::kNo) {
-      scheduler->WaitFor(run.ticket);
-    }
+  for (auto& [number, stream] : streams) {
+    if (stream.held) scheduler->WaitFor(number);
   }
-  if (stopped) return absl::CancelledError("stopped by progress");
   return absl::OkStatus();
 }
 

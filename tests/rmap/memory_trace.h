@@ -132,6 +132,11 @@ class MemoryTrace final : public logformat::TraceReader {
         what;
   };
 
+  class StreamItems;  // of one stream of a thread
+
+  static bool IsOfCpu(const Item& item);
+  // Times at which who has a tid ends, or begins, by tid or pid.
+  std::multimap<std::int32_t, std::uint64_t> EndsOfThreads() const;
   std::uint32_t CpuStream(std::int32_t cpu);
   std::uint32_t ThreadStream(std::int32_t pid, std::int32_t tid);
   void AddCpuRecord(std::uint64_t time_ns, std::int32_t cpu,

@@ -663,6 +663,9 @@ Simulation Machine::Run() {
     info.cpu_set_sizes = {1, 1};
   }
   for (std::uint32_t i = 0; i < std::size(kSegmentNames); ++i) {
+    // With kernel hooks a trace is read in another way.
+    if (IsSystemCall(i) && !options_.system_calls) continue;
+    if (i >= kFirstInterrupt && !options_.interrupts) continue;
     const std::string name = kSegmentNames[i];
     const auto origin = i < kFirstSystemCall ? logformat::HookOrigin::kProgram
                         : IsSystemCall(i)    ? logformat::HookOrigin::kKernel

@@ -22,10 +22,12 @@ using test_support::HookDump;
 using test_support::MemoryTrace;
 
 std::string Json(logformat::TraceReader& reader, unsigned threads,
-                 const std::vector<ReportBy>& tables, bool late = false) {
+                 const std::vector<ReportBy>& tables, bool late = false,
+                 PipelineOptions::Sharing* sharing = nullptr) {
   PipelineOptions options;
   options.threads = threads;
   options.late_thread = late;
+  options.sharing = sharing;
   const auto report = Reconstruct(reader, options);
   REQUIRE(report.ok());
   std::string text;
@@ -36,13 +38,24 @@ std::string Json(logformat::TraceReader& reader, unsigned threads,
   return text;
 }
 
-void CheckSame(logformat::TraceReader& reader) {
+// What the second thread does, at least.
+enum class Shares : std::uint8_t {
+  kMuch,
+  kNothingTwice,  // what it does is the result
+  kPerhaps,       // somebody may have to do it all again alone
+};
+
+void CheckSame(logformat::TraceReader& reader,
+               Shares shares = Shares::kPerhaps) {
   const std::vector<ReportBy> tables = {ReportBy::kDefault, ReportBy::kPath,
                                         ReportBy::kThread, ReportBy::kWaker};
   const std::string one = Json(reader, 1, tables);
   for (const bool late : {false, true}) {
     CAPTURE(late);
-    CHECK((one == Json(reader, 2, tables, late)));
+    PipelineOptions::Sharing sharing;
+    CHECK((one == Json(reader, 2, tables, late, &sharing)));
+    if (shares == Shares::kMuch) CHECK(sharing.runs > 100);
+    if (shares != Shares::kPerhaps) CHECK(!sharing.again);
   }
 }
 
@@ -51,6 +64,7 @@ struct Shape {
   bool one_process = false;
   bool dumps = false;
   bool losses = false;
+  bool tid_again = false;  // of a thread that has ended
   int turns = 400;
 };
 
@@ -73,6 +87,7 @@ void Fill(std::uint32_t seed, const Shape& shape, MemoryTrace& trace) {
   };
   std::uint64_t now_ns = 1000;
   std::uint32_t running[2] = {0, 0};
+  std::int32_t ended = -1;
   const auto dump = [&](std::int32_t cpu, logformat::CountersReason reason) {
     trace.Dump(now_ns, cpu, reason, running[cpu], {now_ns});
   };
@@ -87,6 +102,7 @@ void Fill(std::uint32_t seed, const Shape& shape, MemoryTrace& trace) {
     if (running[1 - cpu] == static_cast<std::uint32_t>(1000 + thread)) {
       thread = (thread + 1) % kThreads;
     }
+    if (turn > 300 && thread == ended && !shape.tid_again) continue;
     now_ns += 100;
     const auto tid = static_cast<std::uint32_t>(1000 + thread);
     if (running[cpu] != 0 && random() % 3 == 0) {
@@ -129,7 +145,9 @@ void Fill(std::uint32_t seed, const Shape& shape, MemoryTrace& trace) {
                        values);
     }
     if (turn == 300) {  // a thread ends in the midst of its calls
+      now_ns += 1;
       trace.Exit(now_ns, cpu, {pid_of(thread), 1000 + thread, 1, 1});
+      ended = thread;
     }
   }
   dump(0, logformat::CountersReason::kEnd);
@@ -143,9 +161,11 @@ TEST_CASE("two threads: the report of one, byte for byte", "[rmap][property]") {
   shape.one_process = seed % 2 == 0;
   shape.dumps = seed % 3 != 0;
   shape.losses = seed % 4 == 3;
+  shape.tid_again = seed % 4 == 1;
   MemoryTrace trace(/*threads_first=*/seed % 5 == 0);
   Fill(seed, shape, trace);
-  CheckSame(trace);
+  CheckSame(trace,
+            shape.losses || shape.tid_again ? Shares::kPerhaps : Shares::kMuch);
 }
 
 TEST_CASE("two threads: more paths than are kept apart", "[rmap]") {
@@ -171,17 +191,20 @@ TEST_CASE("two threads: a kernel hook that the trace does not describe",
 }
 
 TEST_CASE("two threads: machines with all that a kernel does", "[rmap]") {
-  const auto seed = GENERATE(range(0u, 6u));
+  const auto seed = GENERATE(range(0u, 16u));
   CAPTURE(seed);
   test_support::SimulationOptions options = test_support::RandomOptions(seed);
   options.steps = 1000;
   options.wakeups = seed % 2 == 1;
+  // With kernel hooks nothing is shared.
+  if (seed % 4 != 0) options.system_calls = options.interrupts = false;
   test_support::Simulation run = test_support::Simulate(options);
-  if (seed % 5 == 4) {
+  const bool losses = seed % 5 == 4;
+  if (losses) {
     run.trace->Remove([](std::size_t i) { return i % 97 == 11; },
                       /*declare=*/true);
   }
-  CheckSame(*run.trace);
+  CheckSame(*run.trace, losses ? Shares::kPerhaps : Shares::kNothingTwice);
 }
 
 // Where a file is damaged only who decodes it finds out.
@@ -281,15 +304,18 @@ void WriteTurns(std::uint32_t seed, test_support::TraceBuilder& trace) {
 }
 
 TEST_CASE("two threads: files of threads that take turns", "[rmap][property]") {
-  const auto seed = GENERATE(range(0u, 8u));
+  const auto seed = GENERATE(range(0u, 16u));
   CAPTURE(seed);
   test_support::TempDirectory temp(test_support::TempDirectory::Place::kMemory);
   test_support::TraceBuilder builder(temp / "t");
   WriteTurns(seed, builder);
   builder.Finish();
+  const bool damaged = seed >= 8;
+  std::mt19937 random(seed);
+  if (damaged) Damage(temp / "t", random);
   auto reader = logformat::TraceReader::Open(temp / "t");
   REQUIRE(reader.ok());
-  CheckSame(**reader);
+  CheckSame(**reader, damaged ? Shares::kPerhaps : Shares::kMuch);
 }
 
 }  // namespace
