@@ -217,6 +217,14 @@ def peak_megabytes(command):
     return usage.ru_maxrss / 1024
 
 
+def two_cpu_rows(what, count, one, two, both):
+    row(f'full rmap on two CPUs, {what}', count / two / 1e6, 'M/s', 'on one',
+        count / one / 1e6, '>= 1.7 x')
+    # What this machine's two CPUs can do, if nothing is shared.
+    row('the same', count / two / 1e6, 'M/s', 'two processes at once',
+        2 * count / both / 1e6, '1')
+
+
 def reading_rows(build, work, records):
     """Long traces with four counters in every record, of 20 and of 2,000
     threads."""
@@ -246,9 +254,7 @@ def reading_rows(build, work, records):
     count, seconds = ours['rmap']
     row(f'full rmap, {what}', count / seconds / 1e6, 'M/s', 'babeltrace2',
         peer, '>= 20 M/s')
-    count, one, two = ours['rmap_wall']
-    row(f'full rmap on two CPUs, {what}', count / two / 1e6, 'M/s', 'on one',
-        count / one / 1e6, '>= 1.7 x')
+    two_cpu_rows(what, *ours['rmap_wall'])
     tenth = trace('tenth.ctf', records // 10, 20)
     row(f'peak memory, {what}', peak_megabytes(report(long)), 'MB',
         'of a tenth as many', peak_megabytes(report(tenth)), '1')
@@ -279,9 +285,7 @@ def recorded_rows(build, work, records, rates, report):
     count, seconds = ours['rmap']
     row(f'full rmap, {what}', count / seconds / 1e6, 'M/s', '', 0,
         '>= 20 M/s')
-    count, one, two = ours['rmap_wall']
-    row(f'full rmap on two CPUs, {what}', count / two / 1e6, 'M/s', 'on one',
-        count / one / 1e6, '>= 1.7 x')
+    two_cpu_rows(what, *ours['rmap_wall'])
     row(f'peak memory, {what}', peak_megabytes(report(trace)), 'MB',
         'of a tenth as many', peak_megabytes(report(tenth)), '1')
 
