@@ -253,8 +253,8 @@ class TraceReader {
   // that Read() delivers before them, and no others; between two of them, runs
   // of records of one thread, each in the order of time, come in the order of
   // their first items. A thread's own items are always in the order of time.
-  // `scheduler`: if not null, it may deliver runs itself, elsewhere or later; its
-  // part of a thread is in the order above.
+  // `scheduler`: if not null, it may deliver runs itself, elsewhere or later;
+  // its part of a thread is in the order above.
   virtual absl::Status ReadThreadRuns(ItemSink& sink,
                                       ProgressCallback progress = nullptr,
                                       void* progress_context = nullptr,
