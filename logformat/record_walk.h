@@ -30,17 +30,26 @@ inline std::uint64_t LoadWord(const std::byte* at) noexcept {
 // 63 bits.
 inline constexpr std::uint64_t kMaxTimeNs = std::uint64_t{1} << 62;
 
+// From `last_ns` to the record with header word `word`, if that is plausible.
+inline std::uint64_t TimeStep(std::uint64_t last_ns,
+                              std::uint64_t word) noexcept {
+  return (HeaderTimeLow(word) - last_ns) & kTimeMask;
+}
+// False: it went back, or beyond all times.
+inline bool IsStep(std::uint64_t last_ns, std::uint64_t time_ns) noexcept {
+  return time_ns - last_ns < kMaxTimeStepNs && time_ns <= kMaxTimeNs;
+}
+
 struct NextTime {
   std::uint64_t time_ns;
   bool back;  // it went back: the time before it was taken instead
 };
 // Time of the record with header word `word` after one of `last_ns`.
 inline NextTime TimeAfter(std::uint64_t last_ns, std::uint64_t word) noexcept {
-  const std::uint64_t step = (HeaderTimeLow(word) - last_ns) & kTimeMask;
-  if (step >= kMaxTimeStepNs || last_ns + step > kMaxTimeNs) [[unlikely]] {
+  const std::uint64_t time_ns = last_ns + TimeStep(last_ns, word);
+  if (!IsStep(last_ns, time_ns)) [[unlikely]]
     return {last_ns, true};
-  }
-  return {last_ns + step, false};
+  return {time_ns, false};
 }
 
 // True if `end_ns` may be the stored end of a packet whose last record is of

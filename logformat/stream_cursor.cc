@@ -206,6 +206,7 @@ bool StreamCursor::DeliverRecords(std::uint64_t limit_ns) {
 bool StreamCursor::DeliverThreadRecords(std::uint64_t limit_ns,
                                         ItemSink& sink) {
   const std::uint16_t* const fixed_bytes = fixed_bytes_;
+  const auto dump_bytes = static_cast<std::uint16_t>(dump_bytes_);
   const std::byte* at = at_;
   const std::byte* const end = end_;
   std::uint64_t last_ns = last_ns_;
@@ -223,22 +224,23 @@ bool StreamCursor::DeliverThreadRecords(std::uint64_t limit_ns,
       if (bytes == RecordTable::kVariable) [[unlikely]] {
         bytes = stream_->table->Measure(id, at, left).padded_bytes;
       }
-      if (bytes == 0 || bytes > left) [[unlikely]] {
+      if (bytes - 1 >= left) [[unlikely]] {  // or 0
         NoteDamage(at, id);
         break;
       }
-      const auto [time_ns, back] = TimeAfter(last_ns, word);
-      if (time_ns >= limit_ns) {
+      std::uint64_t time_ns = last_ns + TimeStep(last_ns, word);
+      if (!IsStep(last_ns, time_ns)) [[unlikely]] {
+        time_ns = last_ns;
+        if (time_ns < limit_ns) ++clock_errors_;
+      }
+      if (time_ns >= limit_ns) [[unlikely]] {
         next_ns_ = time_ns;
         at_end = false;
         break;
       }
-      if (back) [[unlikely]]
-        ++clock_errors_;
-      run[size++] = {
-          time_ns, at, static_cast<std::uint32_t>(bytes), id,
-          static_cast<std::uint16_t>((id & kEventDumpBit) != 0 ? dump_bytes_
-                                                               : sizeof(word))};
+      const bool dump = (id & kEventDumpBit) != 0;
+      run[size++] = {time_ns, at, static_cast<std::uint32_t>(bytes), id,
+                     dump ? dump_bytes : std::uint16_t{sizeof(word)}};
       at += bytes;
       last_ns = time_ns;
     }
