@@ -21,6 +21,7 @@ namespace countrace::logformat {
 namespace {
 
 using test_support::TempDirectory;
+using test_support::ThreadStreamBuilder;
 using test_support::TraceBuilder;
 
 struct Item {
@@ -274,6 +275,7 @@ class Late final : public RunScheduler {
     tasks_.push_back({&source, limit_ns});
     REQUIRE(tasks_.size() < 10'000);
     last_task_[head.stream] = tasks_.size();
+    owners_.emplace_back(head.stream, head.tid);
     return true;
   }
   bool IsDone(std::uint32_t stream) override {
@@ -288,11 +290,19 @@ class Late final : public RunScheduler {
     for (const auto& [stream, task] : last_task_) WaitFor(stream);
   }
   std::size_t taken() const { return tasks_.size(); }
+  // By stream.
+  std::map<std::uint32_t, std::size_t> tasks_of_tid(std::int32_t tid) const {
+    std::map<std::uint32_t, std::size_t> tasks;
+    for (const auto& [stream, of] : owners_) tasks[stream] += of == tid ? 1 : 0;
+    std::erase_if(tasks, [](const auto& task) { return task.second == 0; });
+    return tasks;
+  }
 
  private:
   ItemSink& sink_;
   std::vector<std::pair<RunSource*, std::uint64_t>> tasks_;
   std::map<std::uint32_t, std::size_t> last_task_;  // of each stream
+  std::vector<std::pair<std::uint32_t, std::int32_t>> owners_;  // of each task
   std::size_t done_ = 0;
 };
 
@@ -309,6 +319,40 @@ TEST_CASE("thread runs: to one who is late no more is offered than there is",
   // So short a trace is one slice; the second is for what ends with it.
   CHECK(late.taken() >= kPointThreads);
   CHECK(late.taken() <= 2 * kPointThreads);
+}
+
+// A thread that begins in the stream that another one leaves, and goes on in
+// one of its own; `overlap`: and uses the first one once more.
+std::map<std::uint32_t, std::size_t> HoldsOfTwoStreams(const std::string& path,
+                                                       bool overlap) {
+  {
+    TraceBuilder builder(path);
+    const std::uint32_t hook = builder.AddPoint("p", "h");
+    ThreadStreamBuilder& left = builder.Thread(1, 9);
+    left.Point(hook, 10);
+    left.SetThread(1, 1);
+    for (std::uint64_t t = 1; t <= 100; ++t) left.Point(hook, 10 + t);
+    ThreadStreamBuilder& own = builder.Thread(1, 1);
+    for (std::uint64_t t = 1; t <= 1000; ++t) own.Point(hook, 1000 + t);
+    if (overlap) left.Point(hook, 1500);
+    builder.Finish();
+  }
+  auto reader = TraceReader::Open(path);
+  REQUIRE(reader.ok());
+  Transcript transcript, runs;
+  Late late(transcript);
+  REQUIRE((*reader)->ReadThreadRuns(transcript, nullptr, nullptr, &late).ok());
+  REQUIRE((*reader)->ReadThreadRuns(runs).ok());
+  CHECK(transcript.Sequences() == runs.Sequences());
+  CHECK(transcript.items.size() == (overlap ? 1102 : 1101));
+  return late.tasks_of_tid(1);
+}
+
+TEST_CASE("thread runs: a thread may go on in another stream", "[logformat]") {
+  TempDirectory temp(TempDirectory::Place::kMemory);
+  CHECK(HoldsOfTwoStreams(temp / "one", /*overlap=*/false).size() == 2);
+  // Which of two at a time comes first is for the reader to say.
+  CHECK(HoldsOfTwoStreams(temp / "both", /*overlap=*/true).empty());
 }
 
 struct Stopper {

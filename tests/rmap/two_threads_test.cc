@@ -260,9 +260,19 @@ void WriteTurns(std::uint32_t seed, test_support::TraceBuilder& trace) {
   std::vector<std::vector<std::uint32_t>> open(kThreads);
   std::uint64_t now_ns = 1000;
   std::uint32_t running[2] = {0, 0};
+  // One of them begins in a stream that another one leaves to it.
+  auto& left = trace.Thread(kPid, kPid + 1000);
+  left.Enter(hooks[0], now_ns, {});
+  left.Exit(hooks[0], now_ns + 10);
+  left.SetThread(kPid, kPid + 1);
+  now_ns += 20;
+  bool moved = false;
   const auto call = [&](std::uint32_t thread) {
     now_ns += 1 + random() % 60;
-    auto& stream = trace.Thread(kPid, kPid + static_cast<std::int32_t>(thread));
+    auto& stream =
+        thread == 1 && !moved
+            ? left
+            : trace.Thread(kPid, kPid + static_cast<std::int32_t>(thread));
     std::vector<std::uint32_t>& calls = open[thread];
     if (calls.size() == 5 || (!calls.empty() && random() % 2 == 0)) {
       stream.Exit(calls.back(), now_ns);
@@ -279,6 +289,7 @@ void WriteTurns(std::uint32_t seed, test_support::TraceBuilder& trace) {
   for (std::uint32_t turn = 0; turn < 600; ++turn) {
     const std::uint32_t cpu = turn % 2;
     const std::uint32_t thread = turn % kThreads;
+    moved = turn > 100;
     now_ns += 100;
     if (running[cpu] != 0 && random() % 3 == 0) {
       trace.Cpu(static_cast<std::int32_t>(cpu))
