@@ -214,7 +214,8 @@ bool StreamCursor::DeliverThreadRecords(std::uint64_t limit_ns,
   stopped_.bytes = 0;
   bool at_end = true;
   while (at != end && at_end) {
-    std::size_t size = 0;
+    std::size_t size = 0, length = 0, lengths = 0;
+    const bool alike = alike_;
     while (at != end && size != run.size()) {
       __builtin_prefetch(at + 1024);
       const std::uint64_t word = LoadWord(at);
@@ -241,9 +242,19 @@ bool StreamCursor::DeliverThreadRecords(std::uint64_t limit_ns,
       const bool dump = (id & kEventDumpBit) != 0;
       run[size++] = {time_ns, at, static_cast<std::uint32_t>(bytes), id,
                      dump ? dump_bytes : std::uint16_t{sizeof(word)}};
-      at += bytes;
+      if (!alike) {
+        lengths += bytes != length ? 1 : 0;
+        length = bytes;
+      } else if (bytes != length) [[unlikely]] {
+        ++lengths;
+        length = bytes;
+        // Else the compiler would take `bytes`, for which the processor waits.
+        asm volatile("" : "+r"(length));
+      }
+      at += length;
       last_ns = time_ns;
     }
+    if (size >= kRunRecords / 4) alike_ = lengths <= size / 16;
     if (size != 0) sink.OnThreadRecords(record_, {run.data(), size});
     at_ = at;
     last_ns_ = last_ns;

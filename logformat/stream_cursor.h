@@ -139,6 +139,9 @@ class StreamCursor final : public RunSource {
   std::uint32_t packet_present_ = 0;
   bool cpu_dump_heads_ = false;
   bool in_records_ = false;  // a packet is open and no loss comes before it
+  // Records follow each other that are of one length: where the next one begins
+  // need not wait for this one's header.
+  bool alike_ = true;
   EventRecord record_{};
 
   // --- What every packet touches ------------------------------------------
