@@ -120,9 +120,8 @@ SegmentWorker::Whose SegmentWorker::Choose(ThreadState& thread) {
   return Whose::kCallersNow;
 }
 
-std::uint64_t SegmentWorker::Run(ThreadState& thread, const ThreadNow& now,
-                                 logformat::RunSource& source,
-                                 std::uint64_t limit_ns) {
+void SegmentWorker::Run(ThreadState& thread, const ThreadNow& now,
+                        logformat::RunSource& source, std::uint64_t limit_ns) {
   Task& task = Next();
   task.adopt = std::exchange(adopt_, false);
   // It may leave its CPU next.
@@ -135,7 +134,7 @@ std::uint64_t SegmentWorker::Run(ThreadState& thread, const ThreadNow& now,
   Publish();
   ++runs_;
   ++given_in_a_row_;
-  return thread.last_task = filled_;
+  thread.last_task = filled_;
 }
 
 void SegmentWorker::Tell(ThreadState& thread, bool note_place) {

@@ -47,9 +47,9 @@ class SegmentWorker {
   };
   Whose Choose(ThreadState& thread);
   // The records of `source` before `limit_ns`. Requires: Choose(thread) said
-  // so; what the records point to stays until Stop(). Returns: the task.
-  std::uint64_t Run(ThreadState& thread, const ThreadNow& now,
-                    logformat::RunSource& source, std::uint64_t limit_ns);
+  // so; what the records point to stays until Stop(). It is thread.last_task.
+  void Run(ThreadState& thread, const ThreadNow& now,
+           logformat::RunSource& source, std::uint64_t limit_ns);
   // The caller does a run of `thread`.
   void NoteOwnRun(const ThreadState& thread) {
     callers_last_ = &thread;
@@ -118,7 +118,6 @@ class SegmentWorker {
   void Publish();
   void Work();
   void Do(const Task& task);
-  void DoRun(const Task& task);
 
   SegmentBuilder& segments_;
   const std::vector<logformat::HookKind>& kinds_;
