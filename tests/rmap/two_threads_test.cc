@@ -23,8 +23,10 @@ using test_support::MemoryTrace;
 
 std::string Json(logformat::TraceReader& reader, unsigned threads,
                  const std::vector<ReportBy>& tables, bool late = false,
-                 PipelineOptions::Sharing* sharing = nullptr) {
+                 PipelineOptions::Sharing* sharing = nullptr,
+                 const GatingRequest& gating = {}) {
   PipelineOptions options;
+  options.gating = gating;
   options.threads = threads;
   options.late_thread = late;
   options.sharing = sharing;
@@ -45,15 +47,15 @@ enum class Shares : std::uint8_t {
   kPerhaps,       // somebody may have to do it all again alone
 };
 
-void CheckSame(logformat::TraceReader& reader,
-               Shares shares = Shares::kPerhaps) {
+void CheckSame(logformat::TraceReader& reader, Shares shares = Shares::kPerhaps,
+               const GatingRequest& gating = {}) {
   const std::vector<ReportBy> tables = {ReportBy::kDefault, ReportBy::kPath,
                                         ReportBy::kThread, ReportBy::kWaker};
-  const std::string one = Json(reader, 1, tables);
+  const std::string one = Json(reader, 1, tables, false, nullptr, gating);
   for (const bool late : {false, true}) {
     CAPTURE(late);
     PipelineOptions::Sharing sharing;
-    CHECK((one == Json(reader, 2, tables, late, &sharing)));
+    CHECK((one == Json(reader, 2, tables, late, &sharing, gating)));
     if (shares == Shares::kMuch) CHECK(sharing.runs > 100);
     if (shares != Shares::kPerhaps) CHECK(!sharing.again);
   }
@@ -65,6 +67,8 @@ struct Shape {
   bool dumps = false;
   bool losses = false;
   bool tid_again = false;  // of a thread that has ended
+  bool faults = false;
+  bool renames = false;  // of running processes: from "c" to "d" and back
   int turns = 400;
 };
 
@@ -74,6 +78,7 @@ void Fill(std::uint32_t seed, const Shape& shape, MemoryTrace& trace) {
   std::mt19937 random(seed);
   trace.mutable_info().scope = logformat::SessionScope::kSystem;
   trace.mutable_info().cpu_events = {"task-clock"};
+  if (shape.faults) trace.mutable_info().cpu_events.emplace_back("page-faults");
   if (shape.dumps) trace.mutable_info().thread_events = {"cycles", "misses"};
   for (std::uint32_t i = 1; i <= shape.hooks; ++i) {
     trace.AddHook(i, logformat::HookKind::kSegment, "p",
@@ -88,8 +93,12 @@ void Fill(std::uint32_t seed, const Shape& shape, MemoryTrace& trace) {
   std::uint64_t now_ns = 1000;
   std::uint32_t running[2] = {0, 0};
   std::int32_t ended = -1;
+  std::uint64_t faults[2] = {0, 0};
+  const auto counted = [&](std::int32_t cpu) {
+    return shape.faults ? Counters{now_ns, faults[cpu]} : Counters{now_ns};
+  };
   const auto dump = [&](std::int32_t cpu, logformat::CountersReason reason) {
-    trace.Dump(now_ns, cpu, reason, running[cpu], {now_ns});
+    trace.Dump(now_ns, cpu, reason, running[cpu], counted(cpu));
   };
   dump(0, logformat::CountersReason::kBegin);
   dump(1, logformat::CountersReason::kBegin);
@@ -112,8 +121,13 @@ void Fill(std::uint32_t seed, const Shape& shape, MemoryTrace& trace) {
       const std::uint16_t state = random() % 2 != 0
                                       ? logformat::kSwitchInterruptible
                                       : logformat::kSwitchPreempted;
-      trace.Dispatch(now_ns, cpu, running[cpu], tid, state, {now_ns});
+      trace.Dispatch(now_ns, cpu, running[cpu], tid, state, counted(cpu));
       running[cpu] = tid;
+    }
+    if (shape.renames && random() % 60 == 0) {
+      now_ns += 50;
+      trace.Comm(now_ns, cpu, {pid_of(thread), pid_of(thread), 1, 1},
+                 random() % 2 == 0 ? "c" : "d");
     }
     if (shape.losses && turn > 250 && random() % 40 == 0) {
       trace.LoseOfThread(now_ns, pid_of(thread), 1000 + thread, 7,
@@ -122,6 +136,10 @@ void Fill(std::uint32_t seed, const Shape& shape, MemoryTrace& trace) {
     const auto records = static_cast<int>(40 + random() % 300);
     for (int i = 0; i < records; ++i) {
       now_ns += 1 + random() % 50;
+      if (shape.faults && random() % 60 == 0) {
+        trace.Fault(now_ns++, cpu, {pid_of(thread), 1000 + thread, 1, 1});
+        ++faults[cpu];
+      }
       std::vector<std::uint32_t>& calls =
           open[static_cast<std::size_t>(thread)];
       const bool exit =
@@ -166,6 +184,26 @@ TEST_CASE("two threads: the report of one, byte for byte", "[rmap][property]") {
   Fill(seed, shape, trace);
   CheckSame(trace,
             shape.losses || shape.tid_again ? Shares::kPerhaps : Shares::kMuch);
+}
+
+TEST_CASE("two threads: faults, and processes that are counted at times",
+          "[rmap][property]") {
+  const auto seed = GENERATE(range(0u, 12u));
+  CAPTURE(seed);
+  Shape shape;
+  shape.faults = seed % 3 != 2;
+  shape.renames = seed % 3 != 0;
+  shape.dumps = seed % 2 == 0;
+  MemoryTrace trace(/*threads_first=*/seed % 5 == 0);
+  Fill(seed, shape, trace);
+  GatingRequest gating;
+  if (shape.renames) {
+    // They are "c" at first, and count from their first mark on, or up to it.
+    gating.count = logformat::ParseGating("unmarked");
+    gating.marks = *logformat::ParseMarks({"comm:d"});
+    if (seed % 2 == 0) gating.count = logformat::ParseGating("marked");
+  }
+  CheckSame(trace, Shares::kNothingTwice, gating);
 }
 
 TEST_CASE("two threads: more paths than are kept apart", "[rmap]") {
