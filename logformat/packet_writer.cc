@@ -11,6 +11,7 @@
 #include <numeric>
 
 #include "absl/strings/str_format.h"
+#include "logformat/zero_blocks.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23  // Linux 5.14
@@ -33,19 +34,6 @@ DiscardCause CauseOf(int error) {
 
 std::size_t RoundUp(std::size_t value, std::size_t to) {
   return (value + to - 1) / to * to;
-}
-
-int WriteZeros(int fd, std::uint64_t offset, std::size_t bytes) {
-  static const std::byte kZeros[kPacketAlignBytes] = {};
-  for (std::size_t done = 0; done < bytes;) {
-    const ssize_t written =
-        pwrite(fd, kZeros, std::min(bytes - done, sizeof(kZeros)),
-               static_cast<off_t>(offset + done));
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return written == 0 ? ENOSPC : errno;
-    done += static_cast<std::size_t>(written);
-  }
-  return 0;
 }
 
 }  // namespace
@@ -75,6 +63,7 @@ struct PacketWriter::Impl {
   std::size_t used_bytes = 0;        // of the open packet
   MappedPacket last_closed;          // head page only
   std::uint64_t file_end = 0;        // end of the last closed packet
+  std::uint64_t file_bytes = 0;      // length of the file, at least file_end
   std::uint64_t sequence = 0;        // of the next packet
   std::uint64_t last_time_ns = 0;    // of Append(), stored or discarded
   std::uint64_t last_record_ns = 0;  // of the last stored record
@@ -89,6 +78,7 @@ struct PacketWriter::Impl {
 
   ~Impl() { Abandon(); }
 
+  int CutAt(std::uint64_t bytes);
   int Map(std::uint64_t offset, std::size_t bytes, MappedPacket& out);
   void InitHead(PacketHead& head, std::uint64_t begin_ns,
                 std::size_t packet_bytes);
@@ -104,31 +94,32 @@ struct PacketWriter::Impl {
   void Abandon();
 };
 
-// Allocates, maps and makes resident one packet, zero-filled.
+int PacketWriter::Impl::CutAt(std::uint64_t bytes) {
+  // Not without need: ext4 writes a file that was cut to nothing back when it
+  // is closed.
+  if (file_bytes <= bytes) return 0;
+  if (ftruncate(fd, static_cast<off_t>(bytes)) != 0) return errno;
+  file_bytes = bytes;
+  return 0;
+}
+
+// Writes, maps and makes resident one packet of zeros.
 int PacketWriter::Impl::Map(std::uint64_t offset, std::size_t bytes,
                             MappedPacket& out) {
-  int error = 0;
   // A shortened earlier packet may have left bytes of a prepared one here.
-  if (ftruncate(fd, static_cast<off_t>(offset)) != 0) return errno;
-  while ((error = posix_fallocate(fd, static_cast<off_t>(offset),
-                                  static_cast<off_t>(bytes))) == EINTR) {
-  }
-  if (error == EOPNOTSUPP || error == EINVAL) {
-    error = WriteZeros(fd, offset, bytes);
-  }
-  if (error != 0) {
-    // Give back what a partial allocation took.
-    if (ftruncate(fd, static_cast<off_t>(offset)) != 0) return error;
+  if (const int error = CutAt(offset)) return error;
+  file_bytes = offset + bytes;
+  if (const int error = WriteZeros(fd, offset, bytes)) {
+    (void)CutAt(offset);  // gives back what was written before the error
     return error;
   }
   void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
                     static_cast<off_t>(offset));
   if (data == MAP_FAILED) return errno;
   if (madvise(data, bytes, MADV_POPULATE_WRITE) != 0) {
-    error = errno;
-    // Older kernels do not know the advice; the blocks are allocated already.
-    if (error == EINVAL) error = WriteZeros(fd, offset, bytes);
-    if (error != 0) {
+    const int error = errno;
+    // Older kernels do not know the advice; the blocks are there already.
+    if (error != EINVAL) {
       munmap(data, bytes);
       // EFAULT is how a page that cannot be written back is reported.
       return error == EFAULT ? ENOSPC : error;
@@ -411,8 +402,7 @@ absl::Status PacketWriter::Close() {
   // Best effort: if it fails the losses stay in unplaced_discarded() or in the
   // first packet. Without any time there is no place for them.
   if (w.last_time_ns != 0) (void)w.PlaceEarlyLosses();
-  const int cut =
-      ftruncate(w.fd, static_cast<off_t>(w.file_end)) == 0 ? 0 : errno;
+  const int cut = w.CutAt(w.file_end);
   w.Abandon();
   if (cut == 0) return absl::OkStatus();
   return absl::ErrnoToStatus(

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "logformat/zero_blocks.h"
 #include "runtime/inprocess/process_state.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -55,19 +56,6 @@ ExtendResult Failure(int error) noexcept {
           error};
 }
 
-// Where fallocate is unknown (some network file systems): write zeroes, so that
-// the blocks exist before a store needs them.
-int WriteZeroes(int fd, std::uint64_t offset, std::uint64_t bytes) noexcept {
-  static const char kZeroes[4096] = {};
-  for (std::uint64_t done = 0; done < bytes;) {
-    const long wrote =
-        syscall(SYS_pwrite64, fd, kZeroes, sizeof(kZeroes), offset + done);
-    if (wrote <= 0) return wrote < 0 ? errno : ENOSPC;
-    done += static_cast<std::uint64_t>(wrote);
-  }
-  return 0;
-}
-
 // Residency by madvise, which reports an error where a store would be a SIGBUS.
 int MakeResident(void* memory, std::uint64_t bytes) noexcept {
   if (syscall(SYS_madvise, memory, bytes, MADV_POPULATE_WRITE) == 0) return 0;
@@ -109,15 +97,9 @@ void ReturnQuota(std::uint64_t bytes) noexcept {
 }
 
 // Returns 0 or errno; on error the file is as long as before.
-int AllocateAndMap(int fd, std::uint64_t offset, std::uint64_t bytes,
-                   void** memory) noexcept {
-  int error = 0;
-  if (syscall(SYS_fallocate, fd, 0, offset, bytes) != 0) {
-    error = errno;
-    if (error == EOPNOTSUPP || error == ENOSYS) {
-      error = WriteZeroes(fd, offset, bytes);
-    }
-  }
+int WriteAndMap(int fd, std::uint64_t offset, std::uint64_t bytes,
+                void** memory) noexcept {
+  int error = lf::WriteZeros(fd, offset, bytes);
   if (error == 0) {
     *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
                    static_cast<off_t>(offset));
@@ -179,7 +161,7 @@ ExtendResult ExtendStreamFile(ThreadRing& ring, SubBuffer* out) noexcept {
   }
   void* memory = nullptr;
   const int error =
-      AllocateAndMap(static_cast<int>(fd), ring.file_bytes, bytes, &memory);
+      WriteAndMap(static_cast<int>(fd), ring.file_bytes, bytes, &memory);
   syscall(SYS_close, fd);
   if (error != 0) {
     ReturnQuota(bytes);

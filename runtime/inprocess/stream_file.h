@@ -1,5 +1,5 @@
-// Extends a thread's stream file by one sub-buffer: allocate the blocks, map
-// them, make them resident. No descriptor is kept: programs close descriptors
+// Extends a thread's stream file by one sub-buffer: write zeros, map them,
+// make them resident. No descriptor is kept: programs close descriptors
 // they do not know, and each thread would cost one.
 #ifndef COUNTRACE_RUNTIME_INPROCESS_STREAM_FILE_H_
 #define COUNTRACE_RUNTIME_INPROCESS_STREAM_FILE_H_

@@ -1,0 +1,66 @@
+// How stream files grow: zeros are written where packets will be mapped.
+//
+// Written, and not fallocated: the space is reserved or ENOSPC is told, on
+// every file system; and the page cache keeps what is written at once in one
+// large folio (ext4 since Linux 6.16, XFS since 5.18), which is mapped in a
+// third of the time of single pages, by the writer and by each reader again.
+//
+// No allocation, no lock, no state of libc but errno: hooks call it in signal
+// handlers.
+#ifndef COUNTRACE_LOGFORMAT_ZERO_BLOCKS_H_
+#define COUNTRACE_LOGFORMAT_ZERO_BLOCKS_H_
+
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+
+namespace countrace::logformat {
+
+inline constexpr std::size_t kZeroBlockBytes = 4096;
+inline constexpr std::array<char, kZeroBlockBytes> kZeroBlock = {};
+
+// The same block many times: the largest write. Not larger: ext4 makes each
+// page of a folio writable in time proportional to the folio's size, if the
+// folio is not mapped as a whole.
+inline constexpr auto kZeroBlocks = [] {
+  std::array<iovec, 64> blocks = {};
+  for (iovec& block : blocks) {
+    block = {const_cast<char*>(kZeroBlock.data()), kZeroBlock.size()};
+  }
+  return blocks;
+}();
+
+// Writes `bytes` zeros at byte `offset` of `fd`. Returns 0 or errno (ENOSPC,
+// EDQUOT, EFBIG, EIO); what was written before an error stays.
+// Requires: `offset` and `bytes` are multiples of kZeroBlockBytes.
+inline int WriteZeros(int fd, std::uint64_t offset,
+                      std::uint64_t bytes) noexcept {
+  const std::uint64_t end = offset + bytes;
+  while (offset < end) {
+    // Up to a multiple of the largest write: folios are aligned in the file.
+    const std::uint64_t block = offset / kZeroBlockBytes;
+    const std::uint64_t blocks =
+        std::min(kZeroBlocks.size() - block % kZeroBlocks.size(),
+                 end / kZeroBlockBytes - block);
+    // The last argument is the offset's upper half, for 32-bit kernels.
+    const long written =
+        syscall(SYS_pwritev, fd, kZeroBlocks.data(), blocks, offset, 0L);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    // Of a write that was cut short, the last block begins again.
+    const auto whole = static_cast<std::uint64_t>(written) / kZeroBlockBytes;
+    if (whole == 0) return ENOSPC;
+    offset += whole * kZeroBlockBytes;
+  }
+  return 0;
+}
+
+}  // namespace countrace::logformat
+
+#endif  // COUNTRACE_LOGFORMAT_ZERO_BLOCKS_H_
