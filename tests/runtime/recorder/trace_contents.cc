@@ -32,7 +32,8 @@ class Collector final : public logformat::ItemSink {
     stored.time_ns = record.time_ns;
     stored.event = static_cast<CpuEvent>(record.event_id);
     stored.present = record.present;
-    stored.lost_before = std::exchange(pending_loss_[record.cpu], 0);
+    stored.lost_before =
+        std::exchange(contents_.lost_after_last[record.cpu], 0);
     if (record.counters != nullptr) {
       stored.counters.assign(
           record.counters, record.counters + contents_.info.cpu_events.size());
@@ -42,7 +43,7 @@ class Collector final : public logformat::ItemSink {
   }
   void OnDiscardedEvents(const logformat::DiscardedEvents& loss) override {
     contents_.discarded += loss.count;
-    pending_loss_[loss.cpu] += loss.count;
+    contents_.lost_after_last[loss.cpu] += loss.count;
   }
   void OnDiscardedPackets(const logformat::DiscardedPackets& loss) override {
     contents_.discarded_packets += loss.packets;
@@ -50,7 +51,6 @@ class Collector final : public logformat::ItemSink {
 
  private:
   TraceContents& contents_;
-  std::map<std::int32_t, std::uint64_t> pending_loss_;
 };
 
 std::string ReadAll(const std::string& path) {

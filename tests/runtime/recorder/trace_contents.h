@@ -40,6 +40,8 @@ struct TraceContents {
   std::uint64_t records = 0;
   std::uint64_t discarded = 0;
   std::uint64_t discarded_packets = 0;
+  // Discarded after a CPU's last record, by CPU.
+  std::map<std::int32_t, std::uint64_t> lost_after_last;
 
   // Index of a kernel dump event; fails the test if there is none.
   std::size_t EventIndex(const std::string& name) const;
