@@ -58,7 +58,8 @@ struct ReadState {
   }
 };
 
-class StreamCursor final : public RunSource {
+// Neighbours may be read by two threads: they have no cache line in common.
+class alignas(64) StreamCursor final : public RunSource {
  public:
   static constexpr std::uint64_t kEnd = ~std::uint64_t{0};
 

@@ -95,6 +95,11 @@ SegmentWorker::Whose SegmentWorker::Choose(ThreadState& thread) {
         callers_last_ == &thread || thread.left_cpu || IsFolded(thread)) {
       return Whose::kCallers;
     }
+    // The last times this was too much for the worker.
+    if (++thread.worker_idle_seen < thread.worker_patience) {
+      return Whose::kCallers;
+    }
+    thread.worker_idle_seen = 0;
     thread.with_worker = adopt_ = true;
     thread.worker_hook_ns = thread.last_hook_ns;
     return Whose::kWorkers;
@@ -105,12 +110,17 @@ SegmentWorker::Whose SegmentWorker::Choose(ThreadState& thread) {
     return Whose::kWorkers;
   }
   if (thread.last_task > done) {
-    // The caller has nothing to do, so it may wait for this thread's tasks if
-    // others come after them.
-    if (given_in_a_row_ < kIdleAfter || filled_ == thread.last_task) {
+    // If the caller has nothing else to do, or soon will have to wait anyway,
+    // it may wait for this thread's tasks if others come after them.
+    if ((given_in_a_row_ < kIdleAfter && waiting < kTooManyTasks) ||
+        filled_ == thread.last_task) {
       return Whose::kWorkers;
     }
     WaitFor(thread.last_task);
+    thread.worker_patience =
+        std::min(2 * thread.worker_patience, kMostPatience);
+  } else {
+    thread.worker_patience = std::max(1u, thread.worker_patience / 2);
   }
   if (IsFolded(thread)) return Whose::kWorkers;
   if (thread.worker_wait_ns != 0) Tell(thread, /*note_place=*/false);

@@ -98,11 +98,16 @@ class SegmentWorker {
   // With fewer tasks waiting it takes threads, with so many it gives them away.
   static constexpr std::uint64_t kFewTasks = 2;
   static constexpr std::uint64_t kManyTasks = 8;
+  // With so many it gives one away even if the caller has to wait for it.
+  static constexpr std::uint64_t kTooManyTasks = 64;
+  // Each time doubles how often the worker must be seen idle before it takes
+  // that thread again, up to so often.
+  static constexpr std::uint32_t kMostPatience = 256;
   // So many runs after each other were the worker's: the caller has none.
   static constexpr std::uint32_t kIdleAfter = 8;
   static constexpr std::uint32_t kAloneAfter = 64;
 
-  struct Task {
+  struct alignas(64) Task {
     bool stop = false;   // and nothing else
     bool adopt = false;  // its open calls are in the caller's paths
     bool note_place = false;
@@ -119,21 +124,24 @@ class SegmentWorker {
   void Work();
   void Do(const Task& task);
 
+  // Nothing that one thread writes and the other reads or writes often is in
+  // one cache line with something else.
+  // --- Both read -----------------------------------------------------------
   SegmentBuilder& segments_;
   const std::vector<logformat::HookKind>& kinds_;
+  std::vector<Task> tasks_{kTasks};
+  const bool late_;
+  std::atomic<std::uint64_t> asked_{0};  // the task that is waited for, if late
+  std::atomic<bool> failed_{false};
   // --- The caller's --------------------------------------------------------
-  std::uint64_t filled_ = 0;
+  alignas(64) std::uint64_t filled_ = 0;
   std::uint64_t runs_ = 0;
   bool adopt_ = false;  // with the next Run()
   std::uint32_t given_in_a_row_ = 0;
   const ThreadState* callers_last_ = nullptr;
   // --- The worker's --------------------------------------------------------
-  Findings findings_;
-  // --- Both -----------------------------------------------------------------
-  std::vector<Task> tasks_{kTasks};
-  const bool late_;
-  std::atomic<std::uint64_t> asked_{0};  // the task that is waited for, if late
-  std::atomic<bool> failed_{false};
+  alignas(64) Findings findings_;
+  // --- From one to the other -----------------------------------------------
   alignas(64) std::atomic<std::uint64_t> published_{0};
   alignas(64) std::atomic<std::uint64_t> done_{0};
   std::thread worker_;  // last: it uses the others

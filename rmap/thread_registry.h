@@ -95,8 +95,6 @@ struct alignas(64) ThreadState {
   bool interrupted = false;      // on its CPU, but an interrupt has that
   bool split_by_exec = false;    // counts of one interval are in its successor
 
-  // Segments (SegmentBuilder).
-  SegmentStack stack;
   std::uint64_t last_hook_ns = 0;  // 0: no hook record
   // The next exit of a kernel hook may have no enter: a system call that began
   // in another thread or program (fork, exec), or was closed before its time.
@@ -105,12 +103,19 @@ struct alignas(64) ThreadState {
 
   // SegmentWorker: who has its stack, and the last task about that.
   bool with_worker = false;
+  bool place_told = false;  // its last task sets worker_place
   std::uint64_t last_task = 0;
+  std::uint64_t worker_wait_ns = 0;  // in worker_place, not yet told
+  // It gets it when it was seen idle so often, at runs of this thread.
+  std::uint32_t worker_patience = 1, worker_idle_seen = 0;
+  std::uint32_t held_in = 0;  // HeldRuns: its stream + 1, 0: in none
+
+  // --- Of who has its segments (SegmentBuilder) ------------------------------
+  // In cache lines of its own: the worker changes it while the kernel's records
+  // of the thread are looked at.
+  alignas(64) SegmentStack stack;
   PathNode* worker_place = nullptr;  // off_cpu_in, as the worker's tasks tell
   std::uint64_t worker_hook_ns = 0;  // last_hook_ns, the same
-  bool place_told = false;           // its last task sets worker_place
-  std::uint64_t worker_wait_ns = 0;  // in worker_place, not yet told
-  std::uint32_t held_in = 0;         // HeldRuns: its stream + 1, 0: in none
 };
 
 // A thread as a record names it. pid < 0: the record does not say.

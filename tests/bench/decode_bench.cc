@@ -1,6 +1,6 @@
 // How fast the native reader and the whole reconstruction go through a trace.
 // Prints "decode RECORDS SECONDS", "rmap RECORDS SECONDS": CPU time, best of
-// five (the file is in the page cache after the first). "rmap_wall RECORDS
+// eleven (the file is in the page cache after the first). "rmap_wall RECORDS
 // SECONDS SECONDS SECONDS": elapsed with one thread, with two, and of two
 // processes at once that do with one thread the same each: medians, because the
 // machine may give two CPUs less than twice one. The last says how much less.
@@ -21,6 +21,9 @@
 namespace {
 
 namespace lf = countrace::logformat;
+
+// A virtual machine's CPUs change speed from one second to the next.
+constexpr int kRuns = 11;
 
 double Seconds(clockid_t clock) {
   timespec now{};
@@ -83,7 +86,7 @@ int main(int argc, char** argv) {
   double rmap = 1e9;
   std::vector<double> one, two, both;
   std::uint64_t records = 0;
-  for (int i = 0; i < 5; ++i) {
+  for (int i = 0; i < kRuns; ++i) {
     auto reader = lf::TraceReader::Open(argv[1]);
     if (!reader.ok()) {
       fprintf(stderr, "%s\n", reader.status().ToString().c_str());
