@@ -53,10 +53,18 @@ inline int WriteZeros(int fd, std::uint64_t offset,
         syscall(SYS_pwritev, fd, kZeroBlocks.data(), blocks, offset, 0L);
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return errno;
-    // Of a write that was cut short, the last block begins again.
-    const auto whole = static_cast<std::uint64_t>(written) / kZeroBlockBytes;
-    if (whole == 0) return ENOSPC;
-    offset += whole * kZeroBlockBytes;
+    // Of a write that was cut short, the last block begins again; its rest is
+    // what tells why.
+    const auto size = static_cast<std::uint64_t>(written);
+    offset += size - size % kZeroBlockBytes;
+    if (size >= kZeroBlockBytes) continue;
+    const std::uint64_t rest = kZeroBlockBytes - size;
+    const long last = syscall(SYS_pwrite64, fd, kZeroBlock.data(), rest,
+                              static_cast<std::int64_t>(offset + size));
+    if (last < 0 && errno == EINTR) continue;
+    if (last < 0) return errno;
+    if (static_cast<std::uint64_t>(last) < rest) return ENOSPC;
+    offset += kZeroBlockBytes;
   }
   return 0;
 }
