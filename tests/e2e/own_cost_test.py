@@ -96,8 +96,9 @@ class OwnCost(unittest.TestCase):
             self.assertEqual(recording['total'], recording['hooks'] +
                              recording.get('bpf', 0))
             self.assertEqual(recording['quality'], 'scaled')
-            self.assertLess(recording['hooks'],
-                            data['books'][clock]['processes'])
+            # As much if calibration met a slow moment: then it is cut there.
+            self.assertLessEqual(recording['hooks'],
+                                 data['books'][clock]['processes'])
         for event, books in data['books'].items():
             if event not in CLOCKS:
                 self.assertIsNone(books['recording'])
