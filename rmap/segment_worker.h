@@ -4,7 +4,7 @@
 //
 //   with the caller --(the worker has next to nothing to do, and the caller has
 //   others)--> with the worker --(the worker has much to do, but nothing of
-//   this thread)--> with the caller
+//   this thread; or far too much, then the caller waits)--> with the caller
 //
 // Who has a thread's segments has its SegmentStack. The worker's have paths of
 // their own, which are merged at the end: nothing but sums that are the same in
