@@ -112,7 +112,7 @@ int WriteAndMap(int fd, std::uint64_t offset, std::uint64_t bytes,
     if (error != 0) munmap(*memory, bytes);
     if (error == EFAULT) error = ENOSPC;  // what a SIGBUS would have meant
   }
-  // Nothing of it is mapped or written yet: cutting is safe.
+  // Nobody has it yet, and it holds zeros at most: cutting is safe.
   if (error != 0) syscall(SYS_ftruncate, fd, offset);
   return error;
 }
