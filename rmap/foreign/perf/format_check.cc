@@ -47,7 +47,8 @@ bool IsDeclaration(std::string_view text) {
     }
     last_is_word = !token.ends_with('*');
     while (token.ends_with('*')) token.remove_suffix(1);
-    if (!IsWordOrArray(token)) return false;
+    // "char[] name": libtraceevent loses the type it has not got.
+    if (words == 0 ? !IsWord(token) : !IsWordOrArray(token)) return false;
     ++words;
   }
   return words >= 2 && last_is_word;
