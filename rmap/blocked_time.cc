@@ -9,14 +9,14 @@ namespace countrace::rmap {
 
 PathNode* BlockedTime::PlaceOf(const ThreadState& thread) const {
   if (!thread.left_cpu) return nullptr;
-  if (!thread.with_worker) return thread.off_cpu_in;
+  if (thread.lane == nullptr) return thread.off_cpu_in;
   worker_->Settle(thread);
-  return thread.worker_place;
+  return thread.lane_place;
 }
 
 void BlockedTime::AddWait(ThreadState& thread, std::uint64_t ns) const {
   if (!thread.left_cpu) return;
-  if (thread.with_worker) {
+  if (thread.lane != nullptr) {
     SegmentWorker::AddWait(thread, ns);
   } else if (thread.off_cpu_in != nullptr) {
     thread.off_cpu_in->wait_ns += ns;
@@ -27,7 +27,7 @@ void BlockedTime::Leave(ThreadState& thread, std::uint64_t time_ns,
                         std::uint16_t state, const LossState& loss) {
   using Sleep = ThreadState::Sleep;
   thread.left_cpu = true;
-  if (thread.with_worker) {
+  if (thread.lane != nullptr) {
     worker_->NotePlace(thread);
   } else {
     thread.off_cpu_in = thread.stack.Top();

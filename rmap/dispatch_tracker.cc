@@ -349,9 +349,9 @@ void DispatchTracker::SwitchOut(ThreadState& thread, std::int32_t cpu,
 }
 
 std::uint64_t DispatchTracker::LastHookOf(const ThreadState& thread) const {
-  if (!thread.with_worker) return thread.last_hook_ns;
+  if (thread.lane == nullptr) return thread.last_hook_ns;
   worker_->Settle(thread);
-  return thread.worker_hook_ns;
+  return thread.lane_hook_ns;
 }
 
 void DispatchTracker::Abandon(CpuState& cpu, std::uint64_t time_ns) {

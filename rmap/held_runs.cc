@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "logformat/packet_layout.h"
 
@@ -39,6 +40,7 @@ void HeldRuns::Hold(std::uint32_t stream, ThreadState& thread,
     held.place = active_.size();
     active_.push_back(stream);
     held.from_ns = from_ns;
+    held.off_cpu.limit_ns = 0;
   }
   held.thread = &thread;
   held.source = &source;
@@ -57,7 +59,7 @@ void HeldRuns::DeliverBefore(const EventRecord& record) {
         break;
       }
       Deliver(dispatches_.Running(record.cpu));
-      Deliver(registry_.Find(HighTid(dispatch.tids_and_state)));
+      DeliverOffCpu(registry_.Find(HighTid(dispatch.tids_and_state)));
       return;
     }
     case CpuEvent::kWakeup: {
@@ -93,13 +95,29 @@ void HeldRuns::Deliver(ThreadState* thread) {
   Deliver(streams_[stream], at_.LimitOf(stream));
 }
 
+// Most often it did nothing since it left its last CPU. While its tasks from
+// there are not done nobody knows, and it comes with the next one.
+void HeldRuns::DeliverOffCpu(ThreadState* thread) {
+  if (thread == nullptr || thread->held_in == 0) return;
+  const std::uint32_t stream = thread->held_in - 1;
+  Held& held = streams_[stream];
+  const std::uint64_t limit_ns = std::min(at_.LimitOf(stream), held.until_ns);
+  if (thread->left_cpu && held.off_cpu.limit_ns == 0 &&
+      limit_ns > held.from_ns && !SegmentWorker::IsSettled(*thread)) {
+    held.off_cpu = {limit_ns, NowOf(*thread, dispatches_.coverage())};
+    return;
+  }
+  Deliver(held, limit_ns);
+}
+
 void HeldRuns::Deliver(Held& held, std::uint64_t limit_ns) {
   limit_ns = std::min(limit_ns, held.until_ns);
   if (limit_ns <= held.from_ns) return;
   held.from_ns = limit_ns;
   ThreadState& thread = *held.thread;
   logformat::RunSource& source = *held.source;
-  if (!thread.with_worker || worker_->IsDone(thread.last_task)) {
+  const SegmentLane::Stretch off_cpu = std::exchange(held.off_cpu, {});
+  if (SegmentWorker::IsSettled(thread)) {
     // Nothing to do: most often it was on no CPU.
     if (source.next_ns() >= limit_ns) return;
   } else if (thread.exited || thread.retired) {
@@ -112,23 +130,16 @@ void HeldRuns::Deliver(Held& held, std::uint64_t limit_ns) {
     return;
   }
   if (!thread.process->counted) [[unlikely]] {  // they are skipped
-    if (thread.with_worker) worker_->Settle(thread);
+    worker_->Settle(thread);
     if (!source.DeliverRuns(limit_ns, own_)) failed_ = true;
     return;
   }
-  switch (worker_->Choose(thread)) {
-    case SegmentWorker::Whose::kWorkers:
-      worker_->Run(thread, NowOf(thread, dispatches_.coverage()), source,
-                   limit_ns);
-      return;
-    case SegmentWorker::Whose::kCallersNow:
-      segments_.Adopt(thread, *thread.process);
-      break;
-    case SegmentWorker::Whose::kCallers:
-      break;
+  if (worker_->Takes(thread)) {
+    worker_->Run(thread, source, off_cpu,
+                 {limit_ns, NowOf(thread, dispatches_.coverage())});
+  } else if (!source.DeliverRuns(limit_ns, own_)) {
+    failed_ = true;
   }
-  worker_->NoteOwnRun(thread);
-  if (!source.DeliverRuns(limit_ns, own_)) failed_ = true;
 }
 
 void HeldRuns::Drop(std::uint32_t stream) {
@@ -144,10 +155,13 @@ void HeldRuns::Drop(std::uint32_t stream) {
 
 bool HeldRuns::IsDone(std::uint32_t stream) {
   Held& held = streams_[stream];
-  Deliver(held, held.until_ns);
-  if (held.thread->with_worker && !worker_->IsDone(held.thread->last_task)) {
+  // Most often it did nothing since it left its CPU, and what it did can wait
+  // until it has one again.
+  if (held.thread->left_cpu && !SegmentWorker::IsSettled(*held.thread)) {
     return false;
   }
+  Deliver(held, held.until_ns);
+  if (!SegmentWorker::IsSettled(*held.thread)) return false;
   Drop(stream);
   return true;
 }
@@ -155,7 +169,7 @@ bool HeldRuns::IsDone(std::uint32_t stream) {
 void HeldRuns::WaitFor(std::uint32_t stream) {
   Held& held = streams_[stream];
   Deliver(held, held.until_ns);
-  if (held.thread->with_worker) worker_->Settle(*held.thread);
+  worker_->Settle(*held.thread);
   Drop(stream);
 }
 
@@ -163,8 +177,7 @@ void HeldRuns::ReturnAll() {
   DeliverAll();
   while (!active_.empty()) {
     const std::uint32_t stream = active_.back();
-    const ThreadState& thread = *streams_[stream].thread;
-    if (thread.with_worker) worker_->Settle(thread);
+    worker_->Settle(*streams_[stream].thread);
     Drop(stream);
   }
   any_was_held_ = false;

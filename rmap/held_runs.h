@@ -1,13 +1,13 @@
 // Streams of threads that the reader leaves to the reconstruction
 // (logformat/run_sharing.h): their records wait until the kernel says something
-// of their thread, and are delivered in one run then, by whoever has its
-// segments. What the kernel says of others does not cut the run.
+// of their thread, and are delivered in one run then, in its lane. What the
+// kernel says of others does not cut the run.
 //
 //   Hold(A) Hold(B)   A: ...........|          B: ......|
 //   Before(dispatch of A)           ^ run          Before(dispatch of B)
 //
-// In: streams, kernel records before they are processed. Out: runs, to the
-// worker or to the caller's sink. Thread: one caller's.
+// In: streams, kernel records before they are processed. Out: runs, to lanes
+// or to the caller's sink. Thread: one caller's.
 #ifndef COUNTRACE_RMAP_HELD_RUNS_H_
 #define COUNTRACE_RMAP_HELD_RUNS_H_
 
@@ -17,7 +17,7 @@
 #include "logformat/run_sharing.h"
 #include "logformat/trace_reader.h"
 #include "rmap/dispatch_tracker.h"
-#include "rmap/segment_builder.h"
+#include "rmap/segment_lane.h"
 #include "rmap/segment_worker.h"
 #include "rmap/thread_registry.h"
 
@@ -25,14 +25,10 @@ namespace countrace::rmap {
 
 class HeldRuns {
  public:
-  // `own`: takes the runs of threads that are not the worker's. `segments`:
-  // the caller's.
+  // `own`: takes the runs of threads that are in no lane.
   HeldRuns(ThreadRegistry& registry, DispatchTracker& dispatches,
-           SegmentBuilder& segments, logformat::ItemSink& own)
-      : registry_(registry),
-        dispatches_(dispatches),
-        segments_(segments),
-        own_(own) {}
+           logformat::ItemSink& own)
+      : registry_(registry), dispatches_(dispatches), own_(own) {}
   HeldRuns(const HeldRuns&) = delete;
   HeldRuns& operator=(const HeldRuns&) = delete;
 
@@ -71,6 +67,8 @@ class HeldRuns {
     std::uint64_t from_ns = 0, until_ns = 0;
     std::size_t place = 0;  // in active_
     bool active = false;
+    // Not delivered yet though the kernel said something; limit 0: none.
+    SegmentLane::Stretch off_cpu = {};
   };
   // In the order of a merge by time, then by stream.
   struct Position {
@@ -83,13 +81,13 @@ class HeldRuns {
 
   void DeliverBefore(const logformat::EventRecord& record);
   void DeliverAll();
-  void Deliver(ThreadState* thread);  // may be null, or not held
+  void Deliver(ThreadState* thread);        // may be null, or not held
+  void DeliverOffCpu(ThreadState* thread);  // the same, gets a CPU now
   void Deliver(Held& held, std::uint64_t limit_ns);
   void Drop(std::uint32_t stream);
 
   ThreadRegistry& registry_;
   DispatchTracker& dispatches_;
-  SegmentBuilder& segments_;
   logformat::ItemSink& own_;
   SegmentWorker* worker_ = nullptr;
   std::vector<Held> streams_;          // by stream

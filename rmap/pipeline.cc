@@ -68,12 +68,7 @@ class Reconstruction final : public logformat::ItemSink,
                    dispatches_.dumps().running_places()},
                   observer),
         kernel_hooks_(hooks_, registry_, dispatches_, segments_, observer),
-        worker_paths_(ThreadEvents(info)),
-        worker_segments_(worker_paths_, /*own_roots=*/true,
-                         dispatches_.coverage(), ThreadEvents(info),
-                         /*dumps_stay=*/true, /*kernel_events=*/0,
-                         hooks_.origins(), {}, nullptr),
-        held_(registry_, dispatches_, segments_, own_runs_) {
+        held_(registry_, dispatches_, own_runs_) {
     if (second_thread) StartWorker(late_thread);
     // What the kernel does for a thread is in its stack as well.
     shares_threads_ = worker_ && dumps_stay() && !hooks_.has_kernel_hooks();
@@ -131,7 +126,9 @@ class Reconstruction final : public logformat::ItemSink,
     if (!thread.process->counted) return false;
     if (exact) {
       if (HeldRuns::IsHeld(thread)) return false;  // another stream of it
-      if (!thread.with_worker && begin_ns < thread.last_hook_ns) return false;
+      if (thread.lane == nullptr && begin_ns < thread.last_hook_ns) {
+        return false;
+      }
       first_ns_ = std::min(first_ns_, begin_ns);
     }
     held_.Hold(head.stream, thread, source, begin_ns, limit_ns, *worker_);
@@ -165,11 +162,15 @@ class Reconstruction final : public logformat::ItemSink,
   bool must_be_alone() {
     if (!worker_) return false;
     worker_->SettleAll();
+    std::size_t paths = paths_.size();
+    for (SegmentLane& lane : worker_->lanes()) paths += lane.paths().size();
     return worker_->failed() || held_.failed() || own_runs_.failed ||
            unforeseen_loss_ || dispatches_.blocked().folded() != 0 ||
-           paths_.size() + worker_paths_.size() >= CallPaths::kMaxPaths;
+           paths >= CallPaths::kMaxPaths;
   }
-  std::uint64_t shared_runs() const { return worker_ ? worker_->runs() : 0; }
+  SegmentWorker::Shared shared() const {
+    return worker_ ? worker_->shared() : SegmentWorker::Shared{};
+  }
   logformat::RunScheduler* scheduler() {
     return shares_threads_ ? this : nullptr;
   }
@@ -258,7 +259,7 @@ class Reconstruction final : public logformat::ItemSink,
     if (hooks_.has_kernel_hooks()) [[unlikely]]
       segments_.LeaveKernel(thread, begin_ns);
     // Its stream is not held any more: a loss comes in this interval.
-    if (thread.with_worker) [[unlikely]]
+    if (thread.lane != nullptr) [[unlikely]]
       TakeFromWorker();
     thread.process->hits.Add(records);
     segments_.Run(thread, NowOf(thread, dispatches_.coverage()), records,
@@ -375,7 +376,8 @@ class Reconstruction final : public logformat::ItemSink,
 
   void StartWorker(bool late) {
     try {
-      worker_.emplace(worker_segments_, hooks_.kinds(), late);
+      worker_.emplace(ThreadEvents(info_), dispatches_.coverage(),
+                      hooks_.origins(), hooks_.kinds(), late);
       dispatches_.set_worker(&*worker_);
     } catch (const std::system_error&) {
       // No more threads for this user: one does, and the result is the same.
@@ -384,9 +386,9 @@ class Reconstruction final : public logformat::ItemSink,
   void AddFindings();
   // Who has the segments of `thread`, for other than runs.
   SegmentBuilder& SegmentsOf(const ThreadState& thread) {
-    if (!thread.with_worker) return segments_;
+    if (thread.lane == nullptr) return segments_;
     worker_->SettleAll();
-    return worker_segments_;
+    return thread.lane->segments();
   }
   void TakeFromWorker();
   void AddCutCpus();
@@ -420,8 +422,6 @@ class Reconstruction final : public logformat::ItemSink,
       dispatches_.dumps().rotates() || cpu_counters_.active();
   SegmentBuilder segments_;
   KernelHooks kernel_hooks_;
-  CallPaths worker_paths_;
-  SegmentBuilder worker_segments_;
   // Runs that were held.
   struct OwnRuns final : logformat::ItemSink {
     explicit OwnRuns(Reconstruction& reconstruction) : to(reconstruction) {}
@@ -657,8 +657,14 @@ void Reconstruction::AddFindings() {
         "event, and were left out: see countrace verify",
         malformed));
   }
-  const std::uint64_t too_deep =
-      segments_.too_deep() + worker_segments_.too_deep();
+  std::uint64_t too_deep = segments_.too_deep();
+  std::uint64_t folded = paths_.folded_calls();
+  if (worker_) {
+    for (SegmentLane& lane : worker_->lanes()) {
+      too_deep += lane.segments().too_deep();
+      folded += lane.paths().folded_calls();
+    }
+  }
   if (too_deep != 0) {
     ledger_.AddMessage(absl::StrFormat(
         "%d calls are nested deeper than %d and are not in the segment tables",
@@ -670,8 +676,6 @@ void Reconstruction::AddFindings() {
         "woken by whom): they are in rows of the waker [others]",
         dispatches_.blocked().folded(), BlockedTime::kMaxRows));
   }
-  const std::uint64_t folded =
-      paths_.folded_calls() + worker_paths_.folded_calls();
   if (folded != 0) {
     ledger_.AddMessage(absl::StrFormat(
         "%d calls lie on paths beyond %d paths or %d levels: they are in rows "
@@ -685,24 +689,26 @@ void Reconstruction::TakeFromWorker() {
   if (!worker_) return;
   worker_->SettleAll();
   shares_threads_ = false;
-  const SegmentWorker::Findings found = worker_->TakeFindings();
-  records_ += found.records;
-  now_ns_ = std::max(now_ns_, found.end_ns);
-  for (const auto& [process, hits] : found.hits) process->hits.Merge(hits);
-  for (const auto& [process, root] : worker_segments_.TakeRoots()) {
-    paths_.MergeFrom(*root, *process->paths);
+  for (SegmentLane& lane : worker_->lanes()) {
+    const SegmentLane::Findings found = lane.TakeFindings();
+    records_ += found.records;
+    now_ns_ = std::max(now_ns_, found.end_ns);
+    for (const auto& [process, hits] : found.hits) process->hits.Merge(hits);
+    for (const auto& [process, root] : lane.segments().TakeRoots()) {
+      paths_.MergeFrom(*root, *process->paths);
+    }
   }
   for (ThreadState& thread : registry_.threads()) {
-    if (!thread.with_worker) continue;
-    thread.with_worker = false;
-    thread.last_hook_ns = thread.worker_hook_ns;
+    if (thread.lane == nullptr) continue;
+    thread.lane = nullptr;
+    thread.last_hook_ns = thread.lane_hook_ns;
     thread.last_seen_ns = std::max(thread.last_seen_ns, thread.last_hook_ns);
-    if (thread.worker_wait_ns != 0 && thread.worker_place != nullptr) {
-      thread.worker_place->merged->wait_ns += thread.worker_wait_ns;
+    if (thread.lane_wait_ns != 0 && thread.lane_place != nullptr) {
+      thread.lane_place->merged->wait_ns += thread.lane_wait_ns;
     }
-    thread.worker_wait_ns = 0;
+    thread.lane_wait_ns = 0;
     for (Frame& frame : thread.stack.frames) frame.node = frame.node->merged;
-    thread.off_cpu_in = thread.worker_place;
+    thread.off_cpu_in = thread.lane_place;
     if (thread.off_cpu_in != nullptr) {
       thread.off_cpu_in = thread.off_cpu_in->merged;
     }
@@ -868,7 +874,8 @@ absl::StatusOr<Report> Reconstruct(logformat::TraceReader& reader,
     if (!status.ok() && !interrupted) return status;
     const bool again = !interrupted && reconstruction.must_be_alone();
     if (options.sharing != nullptr && share) {
-      *options.sharing = {reconstruction.shared_runs(), again};
+      const SegmentWorker::Shared shared = reconstruction.shared();
+      *options.sharing = {shared.runs, shared.moves, shared.swaps, again};
     }
     if (!again) {
       return reconstruction.Finish(reader, interrupted);

@@ -25,10 +25,11 @@ struct PipelineOptions {
   // For tests: the second one does nothing before it is waited for, as if
   // another program had its CPU.
   bool late_thread = false;
-  // For tests, if not null: how many runs of records the second one did, and
-  // whether the result is nevertheless of one that did all again.
+  // For tests, if not null: how many runs of records were meant for the second
+  // one, how often a thread went from one to the other, how often all of one's
+  // did, and whether the result is nevertheless of one that did all again.
   struct Sharing {
-    std::uint64_t runs = 0;
+    std::uint64_t runs = 0, moves = 0, swaps = 0;
     bool again = false;
   };
   Sharing* sharing = nullptr;

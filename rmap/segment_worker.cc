@@ -1,39 +1,15 @@
 #include "rmap/segment_worker.h"
 
 #include <algorithm>
-#include <cstdint>
-#include <span>
 #include <utility>
+
+#include "rmap/spin_wait.h"
 
 namespace countrace::rmap {
 
 namespace {
 
-// A task takes some microseconds; whoever waits longer sleeps.
-constexpr int kSpins = 2000;
-
-void Pause() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
-// Returns: `count`, once it is not `seen` any more.
-std::uint64_t WaitUntilNot(const std::atomic<std::uint64_t>& count,
-                           std::uint64_t seen) {
-  for (int i = 0; i < kSpins; ++i) {
-    const std::uint64_t now = count.load(std::memory_order_acquire);
-    if (now != seen) return now;
-    Pause();
-  }
-  count.wait(seen, std::memory_order_acquire);
-  return count.load(std::memory_order_acquire);
-}
-
-// Its calls cannot be found again in other paths. Requires: its stack is the
-// caller's, or settled.
+// Its calls cannot be found again in other paths. Requires: it is settled.
 bool IsFolded(const ThreadState& thread) {
   return !thread.stack.frames.empty() &&
          thread.stack.Top()->hook_id == PathNode::kFolded;
@@ -41,186 +17,239 @@ bool IsFolded(const ThreadState& thread) {
 
 }  // namespace
 
-// Records of one thread, to the worker's segments.
-class SegmentWorker::Runs final : public logformat::ItemSink {
- public:
-  Runs(SegmentWorker& worker, const Task& task) : worker_(worker), task_(task) {
-    hits_ = &worker_.findings_.hits[task.now.process];
-  }
-
-  void OnThreadRecords(
-      const logformat::EventRecord& /*head*/,
-      std::span<const logformat::ThreadRecord> records) override {
-    ThreadState& thread = *task_.thread;
-    // Two streams of one thread: who comes first is for the caller to say.
-    if (records.front().time_ns < thread.worker_hook_ns) [[unlikely]] {
-      Fail();
-      return;
-    }
-    hits_->Add(records);
-    worker_.segments_.Run(thread, task_.now, records, worker_.kinds_);
-    worker_.findings_.records += records.size();
-    thread.worker_hook_ns = records.back().time_ns;
-  }
-  // A RunSource delivers none of these.
-  void OnRecord(const logformat::EventRecord&) override { Fail(); }
-  void OnDiscardedEvents(const logformat::DiscardedEvents&) override { Fail(); }
-  void OnDiscardedPackets(const logformat::DiscardedPackets&) override {
-    Fail();
-  }
-
-  void Fail() { worker_.failed_.store(true, std::memory_order_relaxed); }
-
- private:
-  SegmentWorker& worker_;
-  const Task& task_;
-  HookHits* hits_;
-};
-
-SegmentWorker::SegmentWorker(SegmentBuilder& segments,
+SegmentWorker::SegmentWorker(std::size_t thread_events,
+                             const KernelCoverage& coverage,
+                             const std::vector<logformat::HookOrigin>& origins,
                              const std::vector<logformat::HookKind>& kinds,
                              bool late)
-    : segments_(segments),
-      kinds_(kinds),
+    : lanes_{{{thread_events, coverage, origins, kinds},
+              {thread_events, coverage, origins, kinds}}},
       late_(late),
       worker_([this] { Work(); }) {}
 
-SegmentWorker::Whose SegmentWorker::Choose(ThreadState& thread) {
-  const std::uint64_t done = done_.load(std::memory_order_acquire);
-  const std::uint64_t waiting = filled_ - done;
+bool SegmentWorker::Takes(ThreadState& thread) {
+  const ThreadState* const last = std::exchange(last_, &thread);
+  const bool alone = last == nullptr || last == &thread;
   // Off its CPU, others know where in its paths it is.
-  if (!thread.with_worker) {
-    // The worker has enough; or the caller would have nothing itself.
-    if (waiting >= kFewTasks || callers_last_ == nullptr ||
-        callers_last_ == &thread || thread.left_cpu || IsFolded(thread)) {
-      return Whose::kCallers;
-    }
-    // The last times this was too much for the worker.
-    if (++thread.worker_idle_seen < thread.worker_patience) {
-      return Whose::kCallers;
-    }
-    thread.worker_idle_seen = 0;
-    thread.with_worker = adopt_ = true;
-    thread.worker_hook_ns = thread.last_hook_ns;
-    return Whose::kWorkers;
+  if (thread.left_cpu) return thread.lane != nullptr;
+  if (thread.lane == nullptr) {
+    // While it is the only one, nothing can be done beside it.
+    if (alone || IsFolded(thread)) return false;
+    thread.lane = mine().waiting() < theirs().waiting() ? &mine() : &theirs();
+    thread.lane_hook_ns = thread.last_hook_ns;
+    adopt_ = true;
+  } else if (ShouldMove(thread)) {
+    Move(thread);
   }
-  // All that there is is the worker's: then it need not be.
-  const bool alone = waiting == 0 && given_in_a_row_ >= kAloneAfter;
-  if ((waiting < kManyTasks && !alone) || thread.left_cpu) {
-    return Whose::kWorkers;
-  }
-  if (thread.last_task > done) {
-    // If the caller has nothing else to do, or soon will have to wait anyway,
-    // it may wait for this thread's tasks if others come after them.
-    if ((given_in_a_row_ < kIdleAfter && waiting < kTooManyTasks) ||
-        filled_ == thread.last_task) {
-      return Whose::kWorkers;
-    }
-    WaitFor(thread.last_task);
-    thread.worker_patience =
-        std::min(2 * thread.worker_patience, kMostPatience);
-  } else {
-    thread.worker_patience = std::max(1u, thread.worker_patience / 2);
-  }
-  if (IsFolded(thread)) return Whose::kWorkers;
-  if (thread.worker_wait_ns != 0) Tell(thread, /*note_place=*/false);
-  thread.with_worker = false;
-  thread.last_hook_ns = thread.worker_hook_ns;
-  thread.last_seen_ns = std::max(thread.last_seen_ns, thread.last_hook_ns);
-  return Whose::kCallersNow;
+  return true;
 }
 
-void SegmentWorker::Run(ThreadState& thread, const ThreadNow& now,
-                        logformat::RunSource& source, std::uint64_t limit_ns) {
-  Task& task = Next();
-  task.adopt = std::exchange(adopt_, false);
+bool SegmentWorker::ShouldMove(const ThreadState& thread) {
+  if (moving_.thread != nullptr) return false;  // one at a time
+  SegmentLane& lane = *thread.lane;
+  // All that there is is the worker's, and is waited for: then it need not be.
+  if (&lane == &theirs() && theirs_in_a_row_ >= kAloneAfter &&
+      lane.waiting() == 0) {
+    return true;
+  }
+  // The worker should have some more.
+  const std::uint64_t others = OtherThan(lane).waiting();
+  const std::uint64_t even = &lane == &mine() ? others : others + kEnough;
+  return lane.waiting() >= even + kUneven && !IsOfOne(lane);
+}
+
+void SegmentWorker::Move(ThreadState& thread) {
+  ++shared_.moves;
+  if (thread.lane_wait_ns != 0) {  // that was in this lane
+    Add({.thread = &thread, .wait_ns = std::exchange(thread.lane_wait_ns, 0)});
+  }
+  moving_.thread = &thread;
+  moving_.from = thread.lane;
+  moving_.after = std::exchange(thread.last_task, kNotYet);
+}
+
+// Its open calls cannot be found in other paths before its tasks are done.
+void SegmentWorker::FinishMove() {
+  if (moving_.thread == nullptr || !moving_.from->IsDone(moving_.after)) return;
+  ThreadState& thread = *std::exchange(moving_.thread, nullptr);
+  const bool stays = IsFolded(thread);
+  if (!stays) thread.lane = &OtherThan(*moving_.from);
+  moving_.tasks.front().adopt = !stays;
+  for (const SegmentLane::Task& task : moving_.tasks) Add(task);
+  moving_.tasks.clear();
+}
+
+void SegmentWorker::Run(ThreadState& thread, logformat::RunSource& source,
+                        const SegmentLane::Stretch& off_cpu,
+                        const SegmentLane::Stretch& stretch) {
   // It may leave its CPU next.
-  task.note_place = thread.place_told = now.on_cpu;
-  task.thread = &thread;
-  task.source = &source;
-  task.limit_ns = limit_ns;
-  task.wait_ns = std::exchange(thread.worker_wait_ns, 0);
-  task.now = now;
-  Publish();
-  ++runs_;
-  ++given_in_a_row_;
-  thread.last_task = filled_;
-}
-
-void SegmentWorker::Tell(ThreadState& thread, bool note_place) {
-  Task& task = Next();
-  task.adopt = false;
-  task.note_place = note_place;
-  task.thread = &thread;
-  task.source = nullptr;
-  task.wait_ns = std::exchange(thread.worker_wait_ns, 0);
-  Publish();
+  thread.place_told = stretch.now.on_cpu;
+  Add({.adopt = std::exchange(adopt_, false),
+       .note_place = stretch.now.on_cpu,
+       .thread = &thread,
+       .source = &source,
+       .wait_ns = std::exchange(thread.lane_wait_ns, 0),
+       .stretch = stretch,
+       .off_cpu = off_cpu});
+  FinishMove();
+  Balance();
 }
 
 void SegmentWorker::NotePlace(ThreadState& thread) {
   if (thread.place_told) return;
-  Tell(thread, /*note_place=*/true);
   thread.place_told = true;
-  thread.last_task = filled_;
+  Add({.note_place = true,
+       .thread = &thread,
+       .wait_ns = std::exchange(thread.lane_wait_ns, 0)});
 }
 
-SegmentWorker::Task& SegmentWorker::Next() {
-  // Who waits for one place waits again for the next: each time two threads
-  // have to be woken.
-  if (filled_ - done_.load(std::memory_order_acquire) == kTasks) {
-    WaitFor(filled_ - kTasks / 2);
+void SegmentWorker::Add(const SegmentLane::Task& task) {
+  ThreadState& thread = *task.thread;
+  if (&thread == moving_.thread) {
+    if (moving_.tasks.size() == kMostMoving) {
+      Settle(thread);
+    } else {
+      moving_.tasks.push_back(task);
+      return;
+    }
   }
-  return tasks_[filled_ % kTasks];
+  if (task.source != nullptr) NoteRun(thread);
+  Next(*thread.lane) = task;
+  Publish(*thread.lane);
+  thread.last_task = thread.lane->filled();
 }
 
-void SegmentWorker::Publish() {
-  published_.store(++filled_, std::memory_order_release);
-  published_.notify_one();
+void SegmentWorker::NoteRun(const ThreadState& thread) {
+  const std::size_t lane = IndexOf(*thread.lane);
+  const bool again = std::exchange(last_of_[lane], &thread) == &thread;
+  in_a_row_[lane] = again ? in_a_row_[lane] + 1 : 0;
+  if (lane == mine_) {
+    theirs_in_a_row_ = 0;
+  } else {
+    ++theirs_in_a_row_;
+    ++shared_.runs;
+  }
 }
 
-void SegmentWorker::WaitFor(std::uint64_t task) {
-  if (late_) asked_.store(task, std::memory_order_release);
-  std::uint64_t done = done_.load(std::memory_order_acquire);
-  while (done < task) done = WaitUntilNot(done_, done);
+SegmentLane::Task& SegmentWorker::Next(SegmentLane& lane) {
+  if (lane.waiting() == SegmentLane::kTasks) {
+    const bool own = &lane == &mine() && !IsSwapping();
+    // Who waits for one place waits again for the next: each time two threads
+    // have to be woken.
+    const std::size_t places = own ? 1 : SegmentLane::kTasks / 2;
+    WaitFor(lane, lane.filled() - SegmentLane::kTasks + places);
+  }
+  return lane.Next();
+}
+
+void SegmentWorker::Publish(SegmentLane& lane) {
+  lane.Publish();
+  if (&lane == &theirs() || swapping_) Ring();
+}
+
+void SegmentWorker::Ring() {
+  bell_.store(++rings_, std::memory_order_release);
+  bell_.notify_one();
+}
+
+void SegmentWorker::Balance() {
+  if (IsSwapping()) return;
+  std::uint64_t others = theirs().waiting();
+  while (others >= kEnough && mine().Step()) others = theirs().waiting();
+  if (ShouldSwap()) AskForSwap();
+}
+
+bool SegmentWorker::ShouldSwap() {
+  const std::uint64_t own = mine().waiting(), others = theirs().waiting();
+  const bool theirs_longer = own == 0 && others >= kEnough + kTooUneven;
+  if (!theirs_longer && own < others + 2 * kTooUneven) return false;
+  // Where more than one thread waits, one of them had better move.
+  const std::size_t longer = theirs_longer ? 1 - mine_ : mine_;
+  if (!IsOfOne(lanes_[longer])) return false;
+  if (++uneven_seen_ < swap_patience_) return false;
+  uneven_seen_ = 0;
+  // The same one again: it has more to do, whoever does it.
+  swap_patience_ = longer == longer_
+                       ? std::min(2 * swap_patience_, kMostPatience)
+                       : std::max(1u, swap_patience_ / 2);
+  longer_ = longer;
+  return true;
+}
+
+// Until the worker has said that it takes it, nobody does the caller's lane.
+void SegmentWorker::AskForSwap() {
+  swapping_ = true;
+  swaps_asked_.store(++shared_.swaps, std::memory_order_release);
+  Ring();
+}
+
+bool SegmentWorker::IsSwapping() {
+  if (!swapping_) return false;
+  if (swaps_done_.load(std::memory_order_acquire) != shared_.swaps) return true;
+  swapping_ = false;
+  mine_ = 1 - mine_;
+  return false;
+}
+
+void SegmentWorker::WaitFor(SegmentLane& lane, std::uint64_t task) {
+  while (IsSwapping()) WaitUntilNot(swaps_done_, shared_.swaps - 1);
+  if (&lane == &mine()) {
+    while (!lane.IsDone(task)) lane.Step();
+    return;
+  }
+  if (late_) {
+    asked_[1 - mine_].store(task, std::memory_order_release);
+    Ring();
+  }
+  while (!lane.IsDone(task)) {
+    if (mine().Step()) continue;
+    const std::uint64_t done = lane.filled() - lane.waiting();
+    if (done < task) lane.WaitForMoreThan(done);
+  }
+}
+
+void SegmentWorker::WaitFor(const ThreadState& thread) {
+  if (&thread == moving_.thread) {
+    WaitFor(*moving_.from, moving_.after);
+    FinishMove();
+  }
+  WaitFor(*thread.lane, thread.last_task);
+}
+
+void SegmentWorker::SettleAll() {
+  if (moving_.thread != nullptr) WaitFor(*moving_.thread);
+  for (SegmentLane& lane : lanes_) WaitFor(lane, lane.filled());
 }
 
 void SegmentWorker::Stop() {
   if (!worker_.joinable()) return;
-  Next().stop = true;
-  Publish();
-  if (late_) asked_.store(filled_, std::memory_order_release);
+  SettleAll();
+  stop_.store(true, std::memory_order_release);
+  Ring();
   worker_.join();
 }
 
 void SegmentWorker::Work() {
-  for (std::uint64_t done = 0;;) {
-    const std::uint64_t published = WaitUntilNot(published_, done);
-    while (done != published) {
-      while (late_ && asked_.load(std::memory_order_acquire) <= done) {
-        std::this_thread::yield();
-      }
-      const Task& task = tasks_[done % kTasks];
-      const bool stop = task.stop;
-      if (!stop) Do(task);
-      done_.store(++done, std::memory_order_release);
-      done_.notify_one();
-      if (stop) return;
-    }
+  std::size_t at = 1;  // lane
+  std::uint64_t swaps = 0;
+  const auto step = [&] {
+    return late_ ? lanes_[at].Step(asked_[at].load(std::memory_order_acquire))
+                 : lanes_[at].Step();
+  };
+  const auto swap = [&] {
+    if (swaps_asked_.load(std::memory_order_acquire) == swaps) return false;
+    at = 1 - at;
+    swaps_done_.store(++swaps, std::memory_order_release);
+    swaps_done_.notify_one();
+    return true;
+  };
+  while (!stop_.load(std::memory_order_acquire)) {
+    if (swap() || step()) continue;
+    // Whatever comes after this look rings again.
+    const std::uint64_t bell = bell_.load(std::memory_order_acquire);
+    if (swap() || step() || stop_.load(std::memory_order_acquire)) continue;
+    WaitUntilNot(bell_, bell);
   }
-}
-
-void SegmentWorker::Do(const Task& task) {
-  ThreadState& thread = *task.thread;
-  if (task.wait_ns != 0 && thread.worker_place != nullptr) {
-    thread.worker_place->wait_ns += task.wait_ns;
-  }
-  if (task.adopt) segments_.Adopt(thread, *task.now.process);
-  if (task.source != nullptr) {
-    Runs runs(*this, task);
-    if (!task.source->DeliverRuns(task.limit_ns, runs)) runs.Fail();
-    findings_.end_ns = std::max(findings_.end_ns, thread.worker_hook_ns);
-  }
-  if (task.note_place) thread.worker_place = thread.stack.Top();
 }
 
 }  // namespace countrace::rmap

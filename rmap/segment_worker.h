@@ -1,149 +1,162 @@
-// A second thread for segments: it reads the hook records of some threads, and
-// does their segments, while the caller does those of the others and all that
-// the kernel says.
+// A second thread for segments. The threads of a trace are in two lanes
+// (segment_lane.h): the worker does the tasks of one, the caller those of the
+// other between the kernel's records, which it reads ahead of them, so that
+// both always have something to do.
 //
-//   with the caller --(the worker has next to nothing to do, and the caller has
-//   others)--> with the worker --(the worker has much to do, but nothing of
-//   this thread; or far too much, then the caller waits)--> with the caller
+//                             .-> lane: tasks of threads A, C --> the caller
+//   kernel's records, runs ---|             ^ | a thread moves     ^ | lanes
+//   in the order of time      |             | v to the shorter     | v swap
+//                             '-> lane: tasks of threads B, D --> the worker
 //
-// Who has a thread's segments has its SegmentStack. The worker's have paths of
-// their own, which are merged at the end: nothing but sums that are the same in
-// any order, so that the result does not depend on who did what. In: runs, in
-// the order of time. Thread: one caller's.
+// Lanes swap when the one of the slower CPU is too long: a virtual machine's
+// are seldom of one speed, and a thread's runs have to be read one after the
+// other. Nothing but sums that are the same in any order is made in a lane, so
+// that the result does not depend on who did what. In: runs, in the order of
+// time. Thread: one caller's.
 #ifndef COUNTRACE_RMAP_SEGMENT_WORKER_H_
 #define COUNTRACE_RMAP_SEGMENT_WORKER_H_
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <thread>
-#include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "logformat/run_sharing.h"
 #include "logformat/trace_reader.h"
-#include "rmap/hook_hits.h"
 #include "rmap/segment_builder.h"
+#include "rmap/segment_lane.h"
 #include "rmap/thread_registry.h"
 
 namespace countrace::rmap {
 
 class SegmentWorker {
  public:
-  // `segments` is the worker's alone while it has tasks; `kinds`: of hooks.
-  // `late`: no task is begun before one is waited for (tests).
-  SegmentWorker(SegmentBuilder& segments,
+  // `late`: the worker begins no task before one is waited for (tests). The
+  // rest as of SegmentLane.
+  SegmentWorker(std::size_t thread_events, const KernelCoverage& coverage,
+                const std::vector<logformat::HookOrigin>& origins,
                 const std::vector<logformat::HookKind>& kinds, bool late);
   ~SegmentWorker() { Stop(); }
   SegmentWorker(const SegmentWorker&) = delete;
   SegmentWorker& operator=(const SegmentWorker&) = delete;
 
-  // Who is to do the next run of `thread`.
-  enum class Whose : std::uint8_t {
-    kWorkers,     // Run()
-    kCallers,     // as before
-    kCallersNow,  // its open calls are still in the worker's paths
-  };
-  Whose Choose(ThreadState& thread);
-  // The records of `source` before `limit_ns`. Requires: Choose(thread) said
-  // so; what the records point to stays until Stop(). It is thread.last_task.
-  void Run(ThreadState& thread, const ThreadNow& now,
-           logformat::RunSource& source, std::uint64_t limit_ns);
-  // The caller does a run of `thread`.
-  void NoteOwnRun(const ThreadState& thread) {
-    callers_last_ = &thread;
-    given_in_a_row_ = 0;
-  }
-  // `thread` leaves its CPU: worker_place is where its records so far led.
-  // Requires: it is with the worker.
+  // Whether the next run of `thread` is for a lane: Run(). Else it is in none,
+  // and the caller does the run with segments of its own.
+  bool Takes(ThreadState& thread);
+  // The records of `source` in `off_cpu` (may be empty: limit 0) and then in
+  // `stretch`. Requires: Takes(thread) said so; what the records point to stays
+  // until Stop(). It is thread.last_task.
+  void Run(ThreadState& thread, logformat::RunSource& source,
+           const SegmentLane::Stretch& off_cpu,
+           const SegmentLane::Stretch& stretch);
+  // `thread` leaves its CPU: lane_place is where its records so far led.
+  // Requires: it is in a lane.
   void NotePlace(ThreadState& thread);
   // It waited for a CPU there. Requires: the same.
   static void AddWait(ThreadState& thread, std::uint64_t ns) {
-    thread.worker_wait_ns += ns;
+    thread.lane_wait_ns += ns;
   }
 
-  bool IsDone(std::uint64_t task) const {
-    return done_.load(std::memory_order_acquire) >= task;
+  // Its stack is as its records so far left it, and lane_place and lane_hook_ns
+  // as well.
+  static bool IsSettled(const ThreadState& thread) {
+    return thread.lane == nullptr || thread.lane->IsDone(thread.last_task);
   }
-  void WaitFor(std::uint64_t task);
-  // Waits until the stack of `thread` is as its records so far left it, and
-  // worker_place and worker_hook_ns as well.
   void Settle(const ThreadState& thread) {
-    if (!IsDone(thread.last_task)) [[unlikely]]
-      WaitFor(thread.last_task);
+    if (!IsSettled(thread)) [[unlikely]]
+      WaitFor(thread);
   }
-  // Waits for everything: `segments` is the caller's until the next Run().
-  void SettleAll() { WaitFor(filled_); }
+  // Does and waits for everything: the lanes' segments are the caller's until
+  // the next Run().
+  void SettleAll();
   // The same for good.
   void Stop();
 
-  // What the worker found, so far. Requires: SettleAll().
-  struct Findings {
-    std::uint64_t records = 0;
-    std::uint64_t end_ns = 0;  // of the last of them
-    absl::flat_hash_map<ProcessState*, HookHits> hits;
+  std::array<SegmentLane, 2>& lanes() { return lanes_; }
+  // Runs that were to be the worker's, threads that changed lanes, and lanes
+  // that changed hands.
+  struct Shared {
+    std::uint64_t runs = 0, moves = 0, swaps = 0;
   };
-  Findings TakeFindings() { return std::exchange(findings_, {}); }
-  std::uint64_t runs() const { return runs_; }
-  // It met what only somebody who sees all items in their order can place: what
-  // was and will be done is not the result.
-  bool failed() const { return failed_.load(std::memory_order_relaxed); }
+  const Shared& shared() const { return shared_; }
+  bool failed() const { return lanes_[0].failed() || lanes_[1].failed(); }
 
  private:
-  class Runs;  // the sink of a task's records
+  // So many tasks the worker should have before the caller does its own.
+  static constexpr std::uint64_t kEnough = 5;
+  // A thread moves if the other lane is so much shorter.
+  static constexpr std::uint64_t kUneven = 8;
+  // The lanes are swapped. Each time that does not help doubles how often it
+  // must be so, up to so often.
+  static constexpr std::uint64_t kTooUneven = 64;
+  static constexpr std::uint32_t kMostPatience = 1024;
+  // After so many runs in a row that were the worker's the caller has none.
+  static constexpr std::uint64_t kAloneAfter = 64;
+  // Tasks of a thread that is moving; with more, its old ones are waited for.
+  static constexpr std::size_t kMostMoving = 64;
+  static constexpr std::uint64_t kNotYet = ~std::uint64_t{0};
 
-  // Enough for what the scheduler or the host takes from one of two CPUs.
-  static constexpr std::size_t kTasks = 256;
-  // With fewer tasks waiting it takes threads, with so many it gives them away.
-  static constexpr std::uint64_t kFewTasks = 2;
-  static constexpr std::uint64_t kManyTasks = 8;
-  // With so many it gives one away even if the caller has to wait for it.
-  static constexpr std::uint64_t kTooManyTasks = 64;
-  // Each time doubles how often the worker must be seen idle before it takes
-  // that thread again, up to so often.
-  static constexpr std::uint32_t kMostPatience = 256;
-  // So many runs after each other were the worker's: the caller has none.
-  static constexpr std::uint32_t kIdleAfter = 8;
-  static constexpr std::uint32_t kAloneAfter = 64;
-
-  struct alignas(64) Task {
-    bool stop = false;   // and nothing else
-    bool adopt = false;  // its open calls are in the caller's paths
-    bool note_place = false;
-    ThreadState* thread = nullptr;
-    logformat::RunSource* source = nullptr;  // null: no run
-    std::uint64_t limit_ns = 0;
-    std::uint64_t wait_ns = 0;  // before the run, at worker_place
-    ThreadNow now;
-  };
-
-  Task& Next();  // to be filled
-  void Tell(ThreadState& thread, bool note_place);
-  void Publish();
+  SegmentLane& mine() { return lanes_[mine_]; }
+  SegmentLane& theirs() { return lanes_[1 - mine_]; }
+  std::size_t IndexOf(const SegmentLane& lane) const {
+    return &lane == lanes_.data() ? 0 : 1;
+  }
+  SegmentLane& OtherThan(const SegmentLane& lane) {
+    return lanes_[1 - IndexOf(lane)];
+  }
+  // All that waits there is of one thread.
+  bool IsOfOne(const SegmentLane& lane) const {
+    return in_a_row_[IndexOf(lane)] >= lane.waiting();
+  }
+  bool ShouldMove(const ThreadState& thread);
+  void Move(ThreadState& thread);
+  void FinishMove();
+  void NoteRun(const ThreadState& thread);
+  void Add(const SegmentLane::Task& task);
+  SegmentLane::Task& Next(SegmentLane& lane);  // to be filled
+  void Publish(SegmentLane& lane);
+  // Does tasks of the caller's lane while the worker has enough.
+  void Balance();
+  bool ShouldSwap();
+  void AskForSwap();
+  bool IsSwapping();
+  void WaitFor(SegmentLane& lane, std::uint64_t task);
+  void WaitFor(const ThreadState& thread);
   void Work();
-  void Do(const Task& task);
+  void Ring();
 
-  // Nothing that one thread writes and the other reads or writes often is in
-  // one cache line with something else.
-  // --- Both read -----------------------------------------------------------
-  SegmentBuilder& segments_;
-  const std::vector<logformat::HookKind>& kinds_;
-  std::vector<Task> tasks_{kTasks};
+  // --- Of both -----------------------------------------------------------
+  std::array<SegmentLane, 2> lanes_;
   const bool late_;
-  std::atomic<std::uint64_t> asked_{0};  // the task that is waited for, if late
-  std::atomic<bool> failed_{false};
-  // --- The caller's --------------------------------------------------------
-  alignas(64) std::uint64_t filled_ = 0;
-  std::uint64_t runs_ = 0;
+  // How many tasks of each lane the worker may do, if late.
+  std::array<std::atomic<std::uint64_t>, 2> asked_{};
+  // --- The caller's ------------------------------------------------------
+  alignas(64) std::size_t mine_ = 0;  // lane
+  // From its lane to the other, once its tasks before are done there.
+  struct {
+    ThreadState* thread = nullptr;  // null: none
+    SegmentLane* from = nullptr;
+    std::uint64_t after = 0;
+    std::vector<SegmentLane::Task> tasks;  // since
+  } moving_;
+  const ThreadState* last_ = nullptr;            // of which there was a run
+  std::array<const ThreadState*, 2> last_of_{};  // of each lane
+  std::array<std::uint64_t, 2> in_a_row_{};      // of that
+  std::uint64_t theirs_in_a_row_ = 0;
+  bool swapping_ = false;
+  std::size_t longer_ = 0;  // lane, at the last swap
+  std::uint32_t swap_patience_ = 1, uneven_seen_ = 0;
   bool adopt_ = false;  // with the next Run()
-  std::uint32_t given_in_a_row_ = 0;
-  const ThreadState* callers_last_ = nullptr;
-  // --- The worker's --------------------------------------------------------
-  alignas(64) Findings findings_;
-  // --- From one to the other -----------------------------------------------
-  alignas(64) std::atomic<std::uint64_t> published_{0};
-  alignas(64) std::atomic<std::uint64_t> done_{0};
+  std::uint64_t rings_ = 0;
+  Shared shared_;
+  // --- From one to the other ---------------------------------------------
+  // Changes when the worker may have something to do.
+  alignas(64) std::atomic<std::uint64_t> bell_{0};
+  alignas(64) std::atomic<std::uint64_t> swaps_asked_{0};
+  std::atomic<bool> stop_{false};
+  alignas(64) std::atomic<std::uint64_t> swaps_done_{0};
   std::thread worker_;  // last: it uses the others
 };
 

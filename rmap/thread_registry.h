@@ -29,6 +29,7 @@
 
 namespace countrace::rmap {
 
+class SegmentLane;
 struct ThreadState;
 
 struct ProcessState {
@@ -101,21 +102,20 @@ struct alignas(64) ThreadState {
   bool exit_expected = false;
   bool hooks_lost = false;  // some of its hook records were lost
 
-  // SegmentWorker: who has its stack, and the last task about that.
-  bool with_worker = false;
-  bool place_told = false;  // its last task sets worker_place
+  // SegmentWorker: where its runs are read, null: where the kernel's records
+  // are; and the last task there about it.
+  SegmentLane* lane = nullptr;
+  bool place_told = false;  // its last task sets lane_place
   std::uint64_t last_task = 0;
-  std::uint64_t worker_wait_ns = 0;  // in worker_place, not yet told
-  // It gets it when it was seen idle so often, at runs of this thread.
-  std::uint32_t worker_patience = 1, worker_idle_seen = 0;
-  std::uint32_t held_in = 0;  // HeldRuns: its stream + 1, 0: in none
+  std::uint64_t lane_wait_ns = 0;  // in lane_place, not yet told
+  std::uint32_t held_in = 0;       // HeldRuns: its stream + 1, 0: in none
 
   // --- Of who has its segments (SegmentBuilder) ------------------------------
-  // In cache lines of its own: the worker changes it while the kernel's records
-  // of the thread are looked at.
+  // In cache lines of its own: it changes while the kernel's records of the
+  // thread are looked at.
   alignas(64) SegmentStack stack;
-  PathNode* worker_place = nullptr;  // off_cpu_in, as the worker's tasks tell
-  std::uint64_t worker_hook_ns = 0;  // last_hook_ns, the same
+  PathNode* lane_place = nullptr;  // off_cpu_in, as the lane's tasks tell
+  std::uint64_t lane_hook_ns = 0;  // last_hook_ns, the same
 };
 
 // A thread as a record names it. pid < 0: the record does not say.

@@ -47,18 +47,22 @@ enum class Shares : std::uint8_t {
   kPerhaps,       // somebody may have to do it all again alone
 };
 
-void CheckSame(logformat::TraceReader& reader, Shares shares = Shares::kPerhaps,
-               const GatingRequest& gating = {}) {
+// Returns: what they shared when the second one began late.
+PipelineOptions::Sharing CheckSame(logformat::TraceReader& reader,
+                                   Shares shares = Shares::kPerhaps,
+                                   const GatingRequest& gating = {}) {
   const std::vector<ReportBy> tables = {ReportBy::kDefault, ReportBy::kPath,
                                         ReportBy::kThread, ReportBy::kWaker};
   const std::string one = Json(reader, 1, tables, false, nullptr, gating);
+  PipelineOptions::Sharing sharing;
   for (const bool late : {false, true}) {
     CAPTURE(late);
-    PipelineOptions::Sharing sharing;
+    sharing = {};
     CHECK((one == Json(reader, 2, tables, late, &sharing, gating)));
     if (shares == Shares::kMuch) CHECK(sharing.runs > 100);
     if (shares != Shares::kPerhaps) CHECK(!sharing.again);
   }
+  return sharing;
 }
 
 struct Shape {
@@ -285,31 +289,41 @@ TEST_CASE("two threads: files, whole and damaged", "[rmap][property]") {
   CheckSame(**reader);
 }
 
-// Of `threads` that take turns on two CPUs, now and then with a call of one
-// that is on neither.
-void WriteTurns(std::uint32_t seed, test_support::TraceBuilder& trace) {
-  std::mt19937 random(seed);
+struct Turns {
+  std::uint32_t seed = 0;
+  std::uint32_t threads = 7;
+  bool sleeps = true;       // some leave their CPU to sleep
+  bool two_streams = true;  // of one, one after the other
+  bool lossy_cpu = false;   // one is not heard of again after a loss
+};
+
+// Of threads that take turns on two CPUs, now and then with a call of one that
+// is on neither if the seed is odd.
+void WriteTurns(const Turns& turns, test_support::TraceBuilder& trace) {
+  std::mt19937 random(turns.seed);
   constexpr std::int32_t kPid = 100;
-  constexpr std::uint32_t kThreads = 7;
   trace.SetCpuEvents({"task-clock"});
   const std::vector<std::uint32_t> hooks = {trace.AddSegment("p", "a"),
                                             trace.AddSegment("p", "b"),
                                             trace.AddSegment("p", "c")};
-  std::vector<std::vector<std::uint32_t>> open(kThreads);
+  std::vector<std::vector<std::uint32_t>> open(turns.threads);
   std::uint64_t now_ns = 1000;
   std::uint32_t running[2] = {0, 0};
   // One of them begins in a stream that another one leaves to it.
-  auto& left = trace.Thread(kPid, kPid + 1000);
-  left.Enter(hooks[0], now_ns, {});
-  left.Exit(hooks[0], now_ns + 10);
-  left.SetThread(kPid, kPid + 1);
-  now_ns += 20;
-  bool moved = false;
+  auto* const left =
+      turns.two_streams ? &trace.Thread(kPid, kPid + 1000) : nullptr;
+  if (left != nullptr) {
+    left->Enter(hooks[0], now_ns, {});
+    left->Exit(hooks[0], now_ns + 10);
+    left->SetThread(kPid, kPid + 1);
+    now_ns += 20;
+  }
+  bool moved = left == nullptr;
   const auto call = [&](std::uint32_t thread) {
     now_ns += 1 + random() % 60;
     auto& stream =
         thread == 1 && !moved
-            ? left
+            ? *left
             : trace.Thread(kPid, kPid + static_cast<std::int32_t>(thread));
     std::vector<std::uint32_t>& calls = open[thread];
     if (calls.size() == 5 || (!calls.empty() && random() % 2 == 0)) {
@@ -325,28 +339,42 @@ void WriteTurns(std::uint32_t seed, test_support::TraceBuilder& trace) {
                             {now_ns});
   }
   for (std::uint32_t turn = 0; turn < 600; ++turn) {
-    const std::uint32_t cpu = turn % 2;
-    const std::uint32_t thread = turn % kThreads;
-    moved = turn > 100;
+    const bool lost = turns.lossy_cpu && turn >= 60;
+    const std::uint32_t cpu = lost ? 0 : turn % 2;
+    const std::uint32_t thread = turn % turns.threads;
+    if (turns.lossy_cpu && turn == 60) {
+      trace.Cpu(1).writer().CountDiscarded(
+          logformat::DiscardCause::kNoSubBuffer, 5);
+    }
+    moved = moved || turn > 100;
     now_ns += 100;
-    if (running[cpu] != 0 && random() % 3 == 0) {
+    if (turns.sleeps && running[cpu] != 0 && random() % 3 == 0) {
       trace.Cpu(static_cast<std::int32_t>(cpu))
           .Wakeup(now_ns, running[cpu], kPid + thread,
                   static_cast<std::uint16_t>(cpu));
     }
     trace.Cpu(static_cast<std::int32_t>(cpu))
         .Dispatch(now_ns, running[cpu], kPid + thread,
-                  random() % 2 != 0 ? logformat::kSwitchInterruptible
-                                    : logformat::kSwitchPreempted,
+                  turns.sleeps && random() % 2 != 0
+                      ? logformat::kSwitchInterruptible
+                      : logformat::kSwitchPreempted,
                   {now_ns});
     running[cpu] = kPid + thread;
     const auto records = static_cast<int>(60 + random() % 100);
     for (int i = 0; i < records; ++i) {
-      const bool misplaced = seed % 2 == 1 && random() % 300 == 0;
-      call(misplaced ? (thread + 3) % kThreads : thread);
+      const bool misplaced = turns.seed % 2 == 1 && random() % 300 == 0;
+      call(misplaced ? (thread + 3) % turns.threads : thread);
     }
+    if (turns.threads > 3) continue;
+    // It leaves again, for it may be on the other CPU next.
+    now_ns += 10;
+    trace.Cpu(static_cast<std::int32_t>(cpu))
+        .Dispatch(now_ns, running[cpu], 0, logformat::kSwitchPreempted,
+                  {now_ns});
+    running[cpu] = 0;
   }
   for (const std::int32_t cpu : {0, 1}) {
+    if (turns.lossy_cpu && cpu == 1) continue;
     trace.Cpu(cpu).Counters(now_ns, logformat::CountersReason::kEnd,
                             running[cpu], {now_ns});
   }
@@ -357,7 +385,7 @@ TEST_CASE("two threads: files of threads that take turns", "[rmap][property]") {
   CAPTURE(seed);
   test_support::TempDirectory temp(test_support::TempDirectory::Place::kMemory);
   test_support::TraceBuilder builder(temp / "t");
-  WriteTurns(seed, builder);
+  WriteTurns({.seed = seed}, builder);
   builder.Finish();
   const bool damaged = seed >= 8;
   std::mt19937 random(seed);
@@ -365,6 +393,28 @@ TEST_CASE("two threads: files of threads that take turns", "[rmap][property]") {
   auto reader = logformat::TraceReader::Open(temp / "t");
   REQUIRE(reader.ok());
   CheckSame(**reader, damaged ? Shares::kPerhaps : Shares::kMuch);
+}
+
+// Without sleepers nobody waits for what a thread did, and much can be read
+// ahead.
+TEST_CASE("two threads: threads change hands, and all that one of them does",
+          "[rmap][property]") {
+  const auto seed = GENERATE(range(0u, 8u));
+  const auto threads = GENERATE(2u, 3u, 7u);
+  const bool lossy_cpu = seed >= 4;
+  CAPTURE(seed, threads);
+  test_support::TempDirectory temp(test_support::TempDirectory::Place::kMemory);
+  test_support::TraceBuilder builder(temp / "t");
+  WriteTurns(
+      {seed, threads, /*sleeps=*/false, /*two_streams=*/false, lossy_cpu},
+      builder);
+  builder.Finish();
+  auto reader = logformat::TraceReader::Open(temp / "t");
+  REQUIRE(reader.ok());
+  const PipelineOptions::Sharing late = CheckSame(**reader, Shares::kMuch);
+  CAPTURE(late.runs, late.moves, late.swaps);
+  if (threads == 2) CHECK(late.swaps > 0);
+  if (threads > 2) CHECK(late.moves > 0);
 }
 
 }  // namespace
