@@ -48,10 +48,11 @@ SegmentLane::SegmentLane(std::size_t thread_events,
                          const KernelCoverage& coverage,
                          const std::vector<logformat::HookOrigin>& origins,
                          const std::vector<logformat::HookKind>& kinds)
-    : paths_(thread_events),
+    : kinds_(kinds),
+      paths_(thread_events),
       segments_(paths_, /*own_roots=*/true, coverage, thread_events,
-                /*dumps_stay=*/true, /*kernel_events=*/0, origins, {}, nullptr),
-      kinds_(kinds) {}
+                /*dumps_stay=*/true, /*kernel_events=*/0, origins, {},
+                nullptr) {}
 
 void SegmentLane::WaitForMoreThan(std::uint64_t done) const {
   WaitUntilNot(done_, done);

@@ -91,15 +91,16 @@ class SegmentLane {
 
   // Nothing that one thread writes and the other reads or writes often is in
   // one cache line with something else.
-  // --- Of who does the tasks -------------------------------------------------
-  CallPaths paths_;
-  SegmentBuilder segments_;
+  // --- Both read -------------------------------------------------------------
+  alignas(64) std::vector<Task> tasks_{kTasks};
   const std::vector<logformat::HookKind>& kinds_;
-  Findings findings_;
-  std::uint64_t begun_ = 0,
-                known_ = 0;  // of known_ it knows that they are there
-  std::vector<Task> tasks_{kTasks};
   std::atomic<bool> failed_{false};
+  // --- Of who does the tasks -------------------------------------------------
+  alignas(64) CallPaths paths_;
+  SegmentBuilder segments_;
+  Findings findings_;
+  std::uint64_t begun_ = 0;
+  std::uint64_t known_ = 0;  // so many are there, at least
   // --- From one to the other -------------------------------------------------
   alignas(64) std::uint64_t filled_ = 0;
   std::atomic<std::uint64_t> published_{0};
