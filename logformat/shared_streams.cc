@@ -78,6 +78,9 @@ void SharedStreams::FindContested() {
                                 part->begin_ns <= latest->end_ns);
       if (part->end_ns >= latest->end_ns) latest = part;
     }
+    const auto& ends = *latest;
+    streams_[ends.stream].ends_thread =
+        ends.head + 1 == streams_[ends.stream].heads.size();
     for (; first != last; ++first) {
       streams_[first->stream].contested[first->head] = contested;
     }
@@ -116,6 +119,7 @@ std::optional<std::uint64_t> SharedStreams::Pass(std::uint32_t stream,
           passed.has_value()) {
         return passed;
       }
+      if (IsAtRest(shared, next_ns)) return SliceEnd(next_ns);
       scheduler_->WaitFor(stream);
     }
     shared.held = false;
@@ -131,16 +135,25 @@ std::optional<std::uint64_t> SharedStreams::Pass(std::uint32_t stream,
   return Offer(stream, next_ns, /*exact=*/true);
 }
 
+bool SharedStreams::IsAtRest(const Shared& shared,
+                             std::uint64_t next_ns) const {
+  return shared.ends_thread && next_ns > shared.heads.back().end_ns &&
+         next_ns <= end_ns_;
+}
+
+std::uint64_t SharedStreams::SliceEnd(std::uint64_t next_ns) const {
+  // The end of a stream is not a time that it may wait at.
+  const std::uint64_t last_ns = StreamCursor::kEnd - 1;
+  return next_ns < last_ns - slice_ns_ ? next_ns + slice_ns_ : last_ns;
+}
+
 std::optional<std::uint64_t> SharedStreams::Offer(std::uint32_t stream,
                                                   std::uint64_t next_ns,
                                                   bool exact) {
   // After the end nothing is left to offer ahead: as long as the other thread
   // is late, slice after slice would be, up to the end of time.
   if (!exact && next_ns > end_ns_) return std::nullopt;
-  // The end of a stream is not a time that it may wait at.
   const std::uint64_t last_ns = StreamCursor::kEnd - 1;
-  const std::uint64_t slice_end_ns =
-      next_ns < last_ns - slice_ns_ ? next_ns + slice_ns_ : last_ns;
   Shared& shared = streams_[stream];
   // Another stream may go on with this thread.
   const std::uint64_t own_end_ns =
@@ -150,7 +163,7 @@ std::optional<std::uint64_t> SharedStreams::Offer(std::uint32_t stream,
           ? shared.heads[shared.next_head].begin_ns
           : last_ns;
   const std::uint64_t up_to_ns =
-      std::min({first_loss_ns_, slice_end_ns, own_end_ns, next_head_ns});
+      std::min({first_loss_ns_, SliceEnd(next_ns), own_end_ns, next_head_ns});
   if (up_to_ns <= next_ns || !scheduler_->Hold(cursors_[stream], shared.head,
                                                next_ns, exact, up_to_ns)) {
     return std::nullopt;

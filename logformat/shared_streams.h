@@ -44,17 +44,21 @@ class SharedStreams {
     // Of the threads after each other that the stream is of.
     std::vector<StreamCursor::Head> heads;
     std::vector<bool> contested;  // of each
+    bool ends_thread = false;     // no other goes on with the last one's
     std::size_t next_head = 0;    // the first after `head`'s
   };
 
   // Threads with two streams at the same time: who they are may depend on which
-  // comes first.
+  // comes first. And those that no other stream goes on with.
   void FindContested();
   // Who the next record is of may be told later. Requires: it is a record.
   bool IsClear(const Shared& shared, const EventRecord& head) const;
+  // All of it was offered, and nothing else waits for it.
+  bool IsAtRest(const Shared& shared, std::uint64_t next_ns) const;
   // Nothing: it was not taken.
   std::optional<std::uint64_t> Offer(std::uint32_t stream,
                                      std::uint64_t next_ns, bool exact);
+  std::uint64_t SliceEnd(std::uint64_t next_ns) const;
   bool End();
 
   RunScheduler* scheduler_;  // null: nothing is shared
