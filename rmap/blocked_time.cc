@@ -7,13 +7,6 @@
 
 namespace countrace::rmap {
 
-PathNode* BlockedTime::PlaceOf(const ThreadState& thread) const {
-  if (!thread.left_cpu) return nullptr;
-  if (thread.lane == nullptr) return thread.off_cpu_in;
-  worker_->Settle(thread);
-  return thread.lane_place;
-}
-
 void BlockedTime::AddWait(ThreadState& thread, std::uint64_t ns) const {
   if (!thread.left_cpu) return;
   if (thread.lane != nullptr) {
@@ -69,23 +62,68 @@ void BlockedTime::Finish(ThreadState& thread, std::uint64_t end_ns,
   End(thread, std::max(end_ns, thread.sleep_since_ns), none, loss);
 }
 
+bool BlockedTime::IsSettled(const ThreadState& thread) {
+  return SegmentWorker::IsSettled(thread);
+}
+
 void BlockedTime::End(ThreadState& thread, std::uint64_t time_ns,
                       const Waker& waker, const LossState& loss) {
   thread.sleep = ThreadState::Sleep::kNone;
-  const std::uint64_t ns = time_ns - std::min(thread.sleep_since_ns, time_ns);
-  thread.blocked_ns += ns;
-  PathNode* const place = PlaceOf(thread);
-  if (place != nullptr) place->blocked_ns += ns;
-  Key key{};
+  Interval interval;
+  interval.ns = time_ns - std::min(thread.sleep_since_ns, time_ns);
+  thread.blocked_ns += interval.ns;
+  // Records that were lost meanwhile may have been of its running.
+  interval.sure = thread.sleep_sure && !loss.lossy &&
+                  thread.sleep_loss_epoch == loss.epoch && !thread.hooks_lost;
+  Key& key = interval.key;
   key.process = thread.process;
   if (thread.process == nullptr) key.thread = &thread;
-  key.place = place;
   key.kind = waker.kind;
   if (waker.thread != nullptr) {
     key.waker_process = waker.thread->process;
     if (waker.thread->process == nullptr) key.waker_thread = waker.thread;
   }
-  key.hook_id = waker.hook_id;
+  const bool place_known = !thread.left_cpu || IsSettled(thread);
+  if (place_known && thread.left_cpu) {
+    key.place = thread.lane == nullptr ? thread.off_cpu_in : thread.lane_place;
+  }
+  const bool hook_known = waker.in == nullptr || IsSettled(*waker.in);
+  if (hook_known && waker.in != nullptr) {
+    key.hook_id = waker.in->stack.TopHook();
+  }
+  if (place_known && hook_known) {
+    Add(interval);
+    return;
+  }
+  while (!later_.empty() && later_.front().told()) AddFirst();
+  Later& later = later_.emplace_back();
+  later.interval = interval;
+  if (!place_known) {
+    later.blocked = &thread;
+    worker_->Ask(thread, later.place);
+  }
+  if (!hook_known) {
+    later.waker = waker.in;
+    worker_->Ask(*waker.in, later.hook);
+  }
+}
+
+void BlockedTime::AddFirst() {
+  const Later& later = later_.front();
+  Interval interval = later.interval;
+  if (later.blocked != nullptr) interval.key.place = later.place.place;
+  if (later.waker != nullptr) interval.key.hook_id = later.hook.hook_id;
+  Add(interval);
+  later_.pop_front();
+}
+
+void BlockedTime::AddLater() {
+  while (!later_.empty()) AddFirst();
+}
+
+void BlockedTime::Add(Interval interval) {
+  Key& key = interval.key;
+  if (key.place != nullptr) key.place->blocked_ns += interval.ns;
   if (sums_.size() >= max_rows_ && !sums_.contains(key)) {
     ++folded_;
     key.place = nullptr;
@@ -96,12 +134,9 @@ void BlockedTime::End(ThreadState& thread, std::uint64_t time_ns,
   }
   Sum& sum = sums_[key];
   ++sum.times;
-  sum.ns += ns;
-  sum.longest_ns = std::max(sum.longest_ns, ns);
-  // Records that were lost meanwhile may have been of its running.
-  const bool sure = thread.sleep_sure && !loss.lossy &&
-                    thread.sleep_loss_epoch == loss.epoch && !thread.hooks_lost;
-  if (!sure) sum.quality = Quality::kBounded;
+  sum.ns += interval.ns;
+  sum.longest_ns = std::max(sum.longest_ns, interval.ns);
+  if (!interval.sure) sum.quality = Quality::kBounded;
 }
 
 }  // namespace countrace::rmap

@@ -8,17 +8,20 @@
 //
 // A thread that left unseen (kSwitchOther) was blocked only if a wake-up shows
 // it. Every interval goes to exactly one waker, so that these add up to the
-// blocked time. In: switches and wake-ups, in time order. Memory: by kinds of
-// blocking, at most kMaxRows. Thread: one.
+// blocked time. Where a thread in a lane was is told later, by a task there.
+// In: switches and wake-ups, in time order. Memory: by kinds of blocking, at
+// most kMaxRows, and an interval for each task that waits. Thread: one.
 #ifndef COUNTRACE_RMAP_BLOCKED_TIME_H_
 #define COUNTRACE_RMAP_BLOCKED_TIME_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <tuple>
 
 #include "absl/container/flat_hash_map.h"
 #include "rmap/call_paths.h"
+#include "rmap/segment_stack.h"
 #include "rmap/tables.h"
 #include "rmap/thread_registry.h"
 
@@ -29,8 +32,8 @@ class SegmentWorker;
 struct Waker {
   WakerKind kind = WakerKind::kNotTold;
   const ThreadState* thread = nullptr;  // kThread
-  // What it was in, innermost; 0: in no segment, or not known.
-  std::uint32_t hook_id = 0;
+  // Whose innermost call it was in; null: in none, or not known.
+  ThreadState* in = nullptr;
 };
 
 // What can be lost meanwhile, to tell intervals that hold a loss.
@@ -64,6 +67,8 @@ class BlockedTime {
   void Finish(ThreadState& thread, std::uint64_t end_ns, const LossState& loss);
   // A wake-up record came, of whomever.
   void NoteWakeup() { told_ = true; }
+  // Adds what waited. Requires: all tasks of the worker are done.
+  void AddLater();
 
   // Intervals that were folded.
   std::uint64_t folded() const { return folded_; }
@@ -75,7 +80,7 @@ class BlockedTime {
   struct Key {
     const ProcessState* process;
     const ThreadState* thread;
-    const PathNode* place;  // null: in no segment
+    PathNode* place;  // null: in no segment
     WakerKind kind;
     const ProcessState* waker_process;
     const ThreadState* waker_thread;
@@ -98,8 +103,29 @@ class BlockedTime {
   const absl::flat_hash_map<Key, Sum>& sums() const { return sums_; }
 
  private:
-  // Innermost segment of `thread`, which is on no CPU; null: in none.
-  PathNode* PlaceOf(const ThreadState& thread) const;
+  struct Interval {
+    Key key{};
+    std::uint64_t ns = 0;
+    bool sure = false;  // no record can have been lost meanwhile
+  };
+  struct Later {
+    Interval interval;
+    // Whose note has the place and whose the hook; null: the key has it.
+    ThreadState* blocked = nullptr;
+    ThreadState* waker = nullptr;
+    StackNote place, hook;
+
+    bool told() const {
+      return (blocked == nullptr ||
+              place.told.load(std::memory_order_acquire)) &&
+             (waker == nullptr || hook.told.load(std::memory_order_acquire));
+    }
+  };
+
+  // Its tasks in a lane, if it is in one, are done.
+  static bool IsSettled(const ThreadState& thread);
+  void Add(Interval interval);
+  void AddFirst();  // of later_; requires: it is told
   void End(ThreadState& thread, std::uint64_t time_ns, const Waker& waker,
            const LossState& loss);
 
@@ -108,6 +134,7 @@ class BlockedTime {
   std::uint64_t folded_ = 0;
   bool told_ = false;
   absl::flat_hash_map<Key, Sum> sums_;
+  std::deque<Later> later_;
 };
 
 }  // namespace countrace::rmap

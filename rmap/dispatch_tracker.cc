@@ -566,28 +566,24 @@ void DispatchTracker::OnWakeup(const EventRecord& record,
 Waker DispatchTracker::WakerOf(const EventRecord& record,
                                std::int32_t waker_tid,
                                std::int32_t wakee_tid) const {
-  const auto innermost = [this](const ThreadState& thread) {
-    if (worker_ != nullptr) worker_->Settle(thread);
-    return thread.stack.frames.empty() ? 0 : thread.stack.frames.back().hook_id;
-  };
-  const CpuState* const cpu =
+  CpuState* const cpu =
       record.cpu >= 0 && static_cast<std::size_t>(record.cpu) < by_cpu_.size()
           ? by_cpu_[static_cast<std::size_t>(record.cpu)]
           : nullptr;
   if (cpu != nullptr && cpu->open_interrupts != 0) {
-    return {WakerKind::kInterrupt, nullptr, innermost(cpu->interrupt_work)};
+    return {WakerKind::kInterrupt, nullptr, &cpu->interrupt_work};
   }
   // Nobody who sleeps wakes itself.
-  if (waker_tid == wakee_tid) return {WakerKind::kInterrupt, nullptr, 0};
-  if (waker_tid == 0) return {WakerKind::kIdle, nullptr, 0};
-  const ThreadState* const thread =
+  if (waker_tid == wakee_tid) return {WakerKind::kInterrupt};
+  if (waker_tid == 0) return {WakerKind::kIdle};
+  ThreadState* const thread =
       cpu != nullptr && cpu->thread != nullptr && cpu->thread->tid == waker_tid
           ? cpu->thread
           : registry_.Find(waker_tid);
   if (thread == nullptr || !registry_.Counts(*thread)) {
-    return {WakerKind::kOutside, nullptr, 0};
+    return {WakerKind::kOutside};
   }
-  return {WakerKind::kThread, thread, innermost(*thread)};
+  return {WakerKind::kThread, thread, thread};
 }
 
 void DispatchTracker::OnFault(std::int32_t cpu_number, std::int32_t tid) {

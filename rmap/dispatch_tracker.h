@@ -105,6 +105,8 @@ class DispatchTracker {
   // but that thread and the next one.
   bool Follows(std::int32_t cpu, std::int32_t tid) const;
   const BlockedTime& blocked() const { return blocked_; }
+  // Of blocked(). Requires: all tasks of the worker are done.
+  void AddLater() { blocked_.AddLater(); }
   // Who has the stacks of threads meanwhile; null: nobody.
   void set_worker(SegmentWorker* worker) {
     worker_ = worker;

@@ -162,6 +162,7 @@ class Reconstruction final : public logformat::ItemSink,
   bool must_be_alone() {
     if (!worker_) return false;
     worker_->SettleAll();
+    dispatches_.AddLater();
     std::size_t paths = paths_.size();
     for (SegmentLane& lane : worker_->lanes()) paths += lane.paths().size();
     return worker_->failed() || held_.failed() || own_runs_.failed ||
@@ -560,7 +561,11 @@ void Reconstruction::OnFork(const logformat::TaskRecord& fork,
 void Reconstruction::OnExit(const logformat::TaskRecord& exit,
                             std::uint64_t time_ns) {
   ThreadState& thread = registry_.Observe({exit.pid, exit.tid}, time_ns);
-  SegmentsOf(thread).CloseAll(thread, time_ns, /*ended=*/true);
+  if (thread.lane == nullptr) {
+    segments_.CloseAll(thread, time_ns, /*ended=*/true);
+  } else {
+    worker_->End(thread, {time_ns, NowOf(thread, dispatches_.coverage())});
+  }
   thread.place_told = false;
   registry_.Exit(thread, time_ns);
 }
@@ -688,6 +693,7 @@ void Reconstruction::AddFindings() {
 void Reconstruction::TakeFromWorker() {
   if (!worker_) return;
   worker_->SettleAll();
+  dispatches_.AddLater();
   shares_threads_ = false;
   for (SegmentLane& lane : worker_->lanes()) {
     const SegmentLane::Findings found = lane.TakeFindings();

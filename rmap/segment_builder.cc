@@ -444,7 +444,11 @@ void SegmentBuilder::CloseAll(ThreadState& thread, std::uint64_t time_ns,
     thread.stack = SegmentStack();
     return;
   }
-  const ThreadNow now = NowOf(thread, coverage_);
+  CloseAll(thread, NowOf(thread, coverage_), time_ns, ended);
+}
+
+void SegmentBuilder::CloseAll(ThreadState& thread, const ThreadNow& now,
+                              std::uint64_t time_ns, bool ended) {
   while (!thread.stack.frames.empty()) {
     const std::uint32_t hook_id = thread.stack.frames.back().hook_id;
     Close(thread, now, nullptr, time_ns,

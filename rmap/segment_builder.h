@@ -113,6 +113,8 @@ class SegmentBuilder {
   // says that the thread, or its program, ended here, so that what the kernel
   // did for it is known to be over.
   void CloseAll(ThreadState& thread, std::uint64_t time_ns, bool ended = false);
+  void CloseAll(ThreadState& thread, const ThreadNow& now,
+                std::uint64_t time_ns, bool ended);
   // `thread` runs its own code: what the kernel did for it is over, though its
   // exit has not come (a clock error, or a loss).
   void LeaveKernel(ThreadState& thread, std::uint64_t time_ns);

@@ -64,7 +64,11 @@ bool SegmentLane::Step(std::uint64_t limit) {
     known_ = published_.load(std::memory_order_acquire);
     if (begun_ == known_) return false;
   }
+  const std::uint64_t before = findings_.records;
   Do(tasks_[begun_ % kTasks]);
+  const std::uint64_t mean = records_.load(std::memory_order_relaxed);
+  records_.store(mean - mean / kMeanOf + findings_.records - before,
+                 std::memory_order_relaxed);
   done_.store(++begun_, std::memory_order_release);
   done_.notify_one();
   return true;
@@ -89,7 +93,16 @@ void SegmentLane::Do(const Task& task) {
     Deliver(task, task.stretch);
     findings_.end_ns = std::max(findings_.end_ns, thread.lane_hook_ns);
   }
+  if (task.end) {
+    segments_.CloseAll(thread, task.stretch.now, task.stretch.limit_ns,
+                       /*ended=*/true);
+  }
   if (task.note_place) thread.lane_place = thread.stack.Top();
+  if (task.note != nullptr) {
+    task.note->place = thread.lane_place;
+    task.note->hook_id = thread.stack.TopHook();
+    task.note->told.store(true, std::memory_order_release);
+  }
 }
 
 }  // namespace countrace::rmap

@@ -38,6 +38,8 @@ class SegmentLane {
   struct alignas(64) Task {
     bool adopt = false;  // its open calls are in other paths
     bool note_place = false;
+    bool end = false;           // all its calls end at the limit of `stretch`
+    StackNote* note = nullptr;  // to be told afterwards
     ThreadState* thread = nullptr;
     logformat::RunSource* source = nullptr;  // null: no run
     std::uint64_t wait_ns = 0;               // before the run, at lane_place
@@ -67,6 +69,10 @@ class SegmentLane {
   bool IsDone(std::uint64_t task) const {
     return done_.load(std::memory_order_acquire) >= task;
   }
+  // About how many the last tasks had.
+  std::uint64_t records_a_task() const {
+    return records_.load(std::memory_order_relaxed) / kMeanOf;
+  }
   // Until more than `done` are.
   void WaitForMoreThan(std::uint64_t done) const;
 
@@ -85,6 +91,8 @@ class SegmentLane {
 
  private:
   class Runs;  // the sink of a stretch
+
+  static constexpr std::uint64_t kMeanOf = 16;
 
   void Do(const Task& task);
   void Deliver(const Task& task, const Stretch& stretch);
@@ -105,6 +113,7 @@ class SegmentLane {
   alignas(64) std::uint64_t filled_ = 0;
   std::atomic<std::uint64_t> published_{0};
   alignas(64) std::atomic<std::uint64_t> done_{0};
+  std::atomic<std::uint64_t> records_{0};  // of kMeanOf tasks, about
 };
 
 }  // namespace countrace::rmap

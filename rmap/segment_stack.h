@@ -2,6 +2,7 @@
 #ifndef COUNTRACE_RMAP_SEGMENT_STACK_H_
 #define COUNTRACE_RMAP_SEGMENT_STACK_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -62,6 +63,10 @@ struct SegmentStack {
   std::uint32_t doubted_thread = 0, doubted_kernel = 0;
 
   // The innermost; null: no call is open.
+  // Of the innermost call; 0: none.
+  std::uint32_t TopHook() const {
+    return frames.empty() ? 0 : frames.back().hook_id;
+  }
   PathNode* Top() const {
     return frames.empty() ? nullptr : frames.back().node;
   }
@@ -70,6 +75,14 @@ struct SegmentStack {
     doubted_thread |= thread;
     doubted_kernel |= kernel;
   }
+};
+
+// Where in its calls a thread is, for who does not have its stack. Thread: one
+// fills it and tells so, another reads it then.
+struct StackNote {
+  PathNode* place = nullptr;  // at which it last left its CPU
+  std::uint32_t hook_id = 0;  // of the innermost call; 0: none
+  std::atomic<bool> told{false};
 };
 
 }  // namespace countrace::rmap

@@ -35,13 +35,21 @@ bool SegmentWorker::Takes(ThreadState& thread) {
   if (thread.lane == nullptr) {
     // While it is the only one, nothing can be done beside it.
     if (alone || IsFolded(thread)) return false;
-    thread.lane = mine().waiting() < theirs().waiting() ? &mine() : &theirs();
+    thread.lane = &LaneForNew();
     thread.lane_hook_ns = thread.last_hook_ns;
     adopt_ = true;
   } else if (ShouldMove(thread)) {
     Move(thread);
   }
   return true;
+}
+
+// The shorter one, or the one that had less to do so far.
+SegmentLane& SegmentWorker::LaneForNew() {
+  const std::uint64_t own = mine().waiting(), others = theirs().waiting();
+  if (own + kEnough < others) return mine();
+  if (others + kEnough < own) return theirs();
+  return mine().filled() < theirs().filled() ? mine() : theirs();
 }
 
 bool SegmentWorker::ShouldMove(const ThreadState& thread) {
@@ -113,16 +121,17 @@ void SegmentWorker::Add(const SegmentLane::Task& task) {
       return;
     }
   }
-  if (task.source != nullptr) NoteRun(thread);
+  NoteTask(task);
   Next(*thread.lane) = task;
   Publish(*thread.lane);
   thread.last_task = thread.lane->filled();
 }
 
-void SegmentWorker::NoteRun(const ThreadState& thread) {
-  const std::size_t lane = IndexOf(*thread.lane);
-  const bool again = std::exchange(last_of_[lane], &thread) == &thread;
-  in_a_row_[lane] = again ? in_a_row_[lane] + 1 : 0;
+void SegmentWorker::NoteTask(const SegmentLane::Task& task) {
+  const std::size_t lane = IndexOf(*task.thread->lane);
+  const bool again = std::exchange(last_of_[lane], task.thread) == task.thread;
+  in_a_row_[lane] = again ? in_a_row_[lane] + 1 : 1;
+  if (task.source == nullptr) return;
   if (lane == mine_) {
     theirs_in_a_row_ = 0;
   } else {
@@ -132,12 +141,16 @@ void SegmentWorker::NoteRun(const ThreadState& thread) {
 }
 
 SegmentLane::Task& SegmentWorker::Next(SegmentLane& lane) {
-  if (lane.waiting() == SegmentLane::kTasks) {
-    const bool own = &lane == &mine() && !IsSwapping();
-    // Who waits for one place waits again for the next: each time two threads
-    // have to be woken.
-    const std::size_t places = own ? 1 : SegmentLane::kTasks / 2;
-    WaitFor(lane, lane.filled() - SegmentLane::kTasks + places);
+  while (lane.waiting() == SegmentLane::kTasks) {
+    if (IsSwapping()) {
+      WaitUntilNot(swaps_done_, shared_.swaps - 1);
+    } else if (&lane == &mine()) {
+      lane.Step();
+    } else {
+      // Who waits for one place waits again for the next: each time two threads
+      // have to be woken.
+      WaitFor(lane, lane.filled() - SegmentLane::kTasks / 2);
+    }
   }
   return lane.Next();
 }
@@ -159,20 +172,33 @@ void SegmentWorker::Balance() {
   if (ShouldSwap()) AskForSwap();
 }
 
+std::uint64_t SegmentWorker::TooUneven(const SegmentLane& lane) {
+  const std::uint64_t records =
+      std::max<std::uint64_t>(1, lane.records_a_task());
+  return std::clamp(kUnevenRecords / records, kLeastUneven, kMostUneven);
+}
+
+// Whoever does the longer one is the slower of two, if it gets longer still.
 bool SegmentWorker::ShouldSwap() {
   const std::uint64_t own = mine().waiting(), others = theirs().waiting();
-  const bool theirs_longer = own == 0 && others >= kEnough + kTooUneven;
-  if (!theirs_longer && own < others + 2 * kTooUneven) return false;
+  const std::size_t longer = own > others ? mine_ : 1 - mine_;
+  const std::uint64_t lag = own > others ? own - others : others - own;
+  const std::uint64_t uneven = TooUneven(lanes_[longer]);
+  if (longer != longer_ || lag <= kEnough) {
+    longer_ = longer;
+    least_lag_ = lag;
+    swapped_at_lag_ = 0;
+    patience_ = uneven;
+    return false;
+  }
+  least_lag_ = std::min(least_lag_, lag);
+  if (lag < least_lag_ + std::max(patience_, uneven)) return false;
   // Where more than one thread waits, one of them had better move.
-  const std::size_t longer = theirs_longer ? 1 - mine_ : mine_;
   if (!IsOfOne(lanes_[longer])) return false;
-  if (++uneven_seen_ < swap_patience_) return false;
-  uneven_seen_ = 0;
-  // The same one again: it has more to do, whoever does it.
-  swap_patience_ = longer == longer_
-                       ? std::min(2 * swap_patience_, kMostPatience)
-                       : std::max(1u, swap_patience_ / 2);
-  longer_ = longer;
+  // It has more to do, whoever does it?
+  patience_ =
+      lag > swapped_at_lag_ && swapped_at_lag_ != 0 ? 2 * patience_ : uneven;
+  swapped_at_lag_ = least_lag_ = lag;
   return true;
 }
 

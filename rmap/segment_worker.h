@@ -54,6 +54,16 @@ class SegmentWorker {
   // `thread` leaves its CPU: lane_place is where its records so far led.
   // Requires: it is in a lane.
   void NotePlace(ThreadState& thread);
+  // It ends at the limit of `stretch`, and all its calls do. Requires: the
+  // same.
+  void End(ThreadState& thread, const SegmentLane::Stretch& stretch) {
+    Add({.end = true, .thread = &thread, .stretch = stretch});
+  }
+  // `note` is told where it is now, at the latest by Settle(). Requires: the
+  // same; the note stays until then.
+  void Ask(ThreadState& thread, StackNote& note) {
+    Add({.note = &note, .thread = &thread});
+  }
   // It waited for a CPU there. Requires: the same.
   static void AddWait(ThreadState& thread, std::uint64_t ns) {
     thread.lane_wait_ns += ns;
@@ -88,10 +98,11 @@ class SegmentWorker {
   static constexpr std::uint64_t kEnough = 5;
   // A thread moves if the other lane is so much shorter.
   static constexpr std::uint64_t kUneven = 8;
-  // The lanes are swapped. Each time that does not help doubles how often it
-  // must be so, up to so often.
-  static constexpr std::uint64_t kTooUneven = 64;
-  static constexpr std::uint32_t kMostPatience = 1024;
+  // The lanes are swapped once one has got longer than the other by so many
+  // records, which take about a millisecond, but by no less and no more than so
+  // many tasks; by twice as many each time that it did not help.
+  static constexpr std::uint64_t kUnevenRecords = 65'536;
+  static constexpr std::uint64_t kLeastUneven = 8, kMostUneven = 64;
   // After so many runs in a row that were the worker's the caller has none.
   static constexpr std::uint64_t kAloneAfter = 64;
   // Tasks of a thread that is moving; with more, its old ones are waited for.
@@ -110,15 +121,17 @@ class SegmentWorker {
   bool IsOfOne(const SegmentLane& lane) const {
     return in_a_row_[IndexOf(lane)] >= lane.waiting();
   }
+  SegmentLane& LaneForNew();
   bool ShouldMove(const ThreadState& thread);
   void Move(ThreadState& thread);
   void FinishMove();
-  void NoteRun(const ThreadState& thread);
+  void NoteTask(const SegmentLane::Task& task);
   void Add(const SegmentLane::Task& task);
   SegmentLane::Task& Next(SegmentLane& lane);  // to be filled
   void Publish(SegmentLane& lane);
   // Does tasks of the caller's lane while the worker has enough.
   void Balance();
+  static std::uint64_t TooUneven(const SegmentLane& lane);
   bool ShouldSwap();
   void AskForSwap();
   bool IsSwapping();
@@ -143,11 +156,13 @@ class SegmentWorker {
   } moving_;
   const ThreadState* last_ = nullptr;            // of which there was a run
   std::array<const ThreadState*, 2> last_of_{};  // of each lane
-  std::array<std::uint64_t, 2> in_a_row_{};      // of that
+  std::array<std::uint64_t, 2> in_a_row_{};      // tasks of that
   std::uint64_t theirs_in_a_row_ = 0;
   bool swapping_ = false;
-  std::size_t longer_ = 0;  // lane, at the last swap
-  std::uint32_t swap_patience_ = 1, uneven_seen_ = 0;
+  std::size_t longer_ = 0;  // lane
+  // By how much: the least since the lanes were swapped, then, and how much
+  // more it may be.
+  std::uint64_t least_lag_ = 0, swapped_at_lag_ = 0, patience_ = 0;
   bool adopt_ = false;  // with the next Run()
   std::uint64_t rings_ = 0;
   Shared shared_;

@@ -13,13 +13,16 @@ TEST_CASE("blocked: beyond the limit kinds are folded, no time is lost",
   ProcessState process;
   ThreadState thread;
   thread.process = &process;
+  ThreadState interrupt;
+  interrupt.stack.frames.emplace_back(nullptr, 0, 0, 0, 0, 0, 0, 0, 0);
   std::uint64_t time_ns = 1000;
   const auto block_until_woken = [&](std::uint32_t hook_id) {
     blocked.Leave(thread, time_ns, logformat::kSwitchInterruptible, {});
     time_ns += 10;
     Waker waker;
     waker.kind = WakerKind::kInterrupt;
-    waker.hook_id = hook_id;
+    interrupt.stack.frames.back().hook_id = hook_id;
+    waker.in = &interrupt;
     blocked.Wake(thread, time_ns, waker, {});
     blocked.Enter(thread, time_ns, {});
   };
