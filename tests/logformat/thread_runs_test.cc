@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -282,6 +283,12 @@ class Late final : public RunScheduler {
     return done_ >= last_task_.at(stream);
   }
   void WaitFor(std::uint32_t stream) override {
+    if (!offered_at_first_wait_.has_value()) {
+      offered_at_first_wait_ = 0;
+      for (const auto& [source, limit_ns] : tasks_) {
+        offered_at_first_wait_ = std::max(*offered_at_first_wait_, limit_ns);
+      }
+    }
     for (; done_ < last_task_.at(stream); ++done_) {
       CHECK(tasks_[done_].first->DeliverRuns(tasks_[done_].second, sink_));
     }
@@ -290,6 +297,10 @@ class Late final : public RunScheduler {
     for (const auto& [stream, task] : last_task_) WaitFor(stream);
   }
   std::size_t taken() const { return tasks_.size(); }
+  // Up to when anything was offered before the reader waited.
+  std::optional<std::uint64_t> offered_at_first_wait() const {
+    return offered_at_first_wait_;
+  }
   // By stream.
   std::map<std::uint32_t, std::size_t> tasks_of_tid(std::int32_t tid) const {
     std::map<std::uint32_t, std::size_t> tasks;
@@ -304,6 +315,7 @@ class Late final : public RunScheduler {
   std::map<std::uint32_t, std::size_t> last_task_;  // of each stream
   std::vector<std::pair<std::uint32_t, std::int32_t>> owners_;  // of each task
   std::size_t done_ = 0;
+  std::optional<std::uint64_t> offered_at_first_wait_;
 };
 
 TEST_CASE("thread runs: to one who is late no more is offered than there is",
@@ -353,6 +365,28 @@ TEST_CASE("thread runs: a thread may go on in another stream", "[logformat]") {
   CHECK(HoldsOfTwoStreams(temp / "one", /*overlap=*/false).size() == 2);
   // Which of two at a time comes first is for the reader to say.
   CHECK(HoldsOfTwoStreams(temp / "both", /*overlap=*/true).empty());
+}
+
+TEST_CASE("thread runs: for the end of a thread nobody waits", "[logformat]") {
+  TempDirectory temp(TempDirectory::Place::kMemory);
+  constexpr std::uint64_t kLast = 1'000'000;
+  {
+    TraceBuilder builder(temp / "t");
+    const std::uint32_t hook = builder.AddPoint("p", "h");
+    for (std::uint64_t t = 1; t <= kLast; ++t) {
+      if (t <= kLast / 10) builder.Thread(1, 1).Point(hook, 10 * t);
+      builder.Thread(1, 2).Point(hook, 10 * t + 1);
+    }
+    builder.Finish();
+  }
+  auto reader = TraceReader::Open(temp / "t");
+  REQUIRE(reader.ok());
+  Transcript transcript;
+  Late late(transcript);
+  REQUIRE((*reader)->ReadThreadRuns(transcript, nullptr, nullptr, &late).ok());
+  CHECK(transcript.items.size() == kLast + kLast / 10);
+  REQUIRE(late.offered_at_first_wait().has_value());
+  CHECK(*late.offered_at_first_wait() > 10 * kLast);
 }
 
 struct Stopper {
