@@ -881,7 +881,8 @@ absl::StatusOr<Report> Reconstruct(logformat::TraceReader& reader,
     const bool again = !interrupted && reconstruction.must_be_alone();
     if (options.sharing != nullptr && share) {
       const SegmentWorker::Shared shared = reconstruction.shared();
-      *options.sharing = {shared.runs, shared.moves, shared.swaps, again};
+      *options.sharing = {shared.runs, shared.moves, shared.swaps, shared.waits,
+                          again};
     }
     if (!again) {
       return reconstruction.Finish(reader, interrupted);

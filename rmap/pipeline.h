@@ -27,9 +27,10 @@ struct PipelineOptions {
   bool late_thread = false;
   // For tests, if not null: how many runs of records were meant for the second
   // one, how often a thread went from one to the other, how often all of one's
-  // did, and whether the result is nevertheless of one that did all again.
+  // did, how often the first one waited for the second, and whether the result
+  // is nevertheless of one that did all again.
   struct Sharing {
-    std::uint64_t runs = 0, moves = 0, swaps = 0;
+    std::uint64_t runs = 0, moves = 0, swaps = 0, waits = 0;
     bool again = false;
   };
   Sharing* sharing = nullptr;

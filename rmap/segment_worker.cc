@@ -223,6 +223,7 @@ void SegmentWorker::WaitFor(SegmentLane& lane, std::uint64_t task) {
     while (!lane.IsDone(task)) lane.Step();
     return;
   }
+  if (!lane.IsDone(task)) ++shared_.waits;
   if (late_) {
     asked_[1 - mine_].store(task, std::memory_order_release);
     Ring();

@@ -85,10 +85,11 @@ class SegmentWorker {
   void Stop();
 
   std::array<SegmentLane, 2>& lanes() { return lanes_; }
-  // Runs that were to be the worker's, threads that changed lanes, and lanes
-  // that changed hands.
+  // Runs that were to be the worker's, threads that changed lanes, lanes that
+  // changed hands, and how often the caller could not go on before the worker
+  // had done something.
   struct Shared {
-    std::uint64_t runs = 0, moves = 0, swaps = 0;
+    std::uint64_t runs = 0, moves = 0, swaps = 0, waits = 0;
   };
   const Shared& shared() const { return shared_; }
   bool failed() const { return lanes_[0].failed() || lanes_[1].failed(); }
