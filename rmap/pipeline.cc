@@ -689,10 +689,10 @@ void Reconstruction::AddFindings() {
   }
 }
 
-// From here on all threads are this one's.
+// From here on all threads are this one's, also those that are still held.
 void Reconstruction::TakeFromWorker() {
   if (!worker_) return;
-  worker_->SettleAll();
+  worker_->Stop();
   dispatches_.AddLater();
   shares_threads_ = false;
   for (SegmentLane& lane : worker_->lanes()) {

@@ -63,12 +63,12 @@ struct SegmentStack {
   std::uint32_t doubted_thread = 0, doubted_kernel = 0;
 
   // The innermost; null: no call is open.
+  PathNode* Top() const {
+    return frames.empty() ? nullptr : frames.back().node;
+  }
   // Of the innermost call; 0: none.
   std::uint32_t TopHook() const {
     return frames.empty() ? 0 : frames.back().hook_id;
-  }
-  PathNode* Top() const {
-    return frames.empty() ? nullptr : frames.back().node;
   }
   void Doubt(std::uint32_t thread, std::uint32_t kernel) {
     doubted = frames.size();

@@ -28,6 +28,7 @@ SegmentWorker::SegmentWorker(std::size_t thread_events,
       worker_([this] { Work(); }) {}
 
 bool SegmentWorker::Takes(ThreadState& thread) {
+  if (!worker_.joinable()) return false;
   const ThreadState* const last = std::exchange(last_, &thread);
   const bool alone = last == nullptr || last == &thread;
   // Off its CPU, others know where in its paths it is.

@@ -81,7 +81,7 @@ class SegmentWorker {
   // Does and waits for everything: the lanes' segments are the caller's until
   // the next Run().
   void SettleAll();
-  // The same for good.
+  // The same for good: it takes nothing from then on.
   void Stop();
 
   std::array<SegmentLane, 2>& lanes() { return lanes_; }

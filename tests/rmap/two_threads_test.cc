@@ -72,6 +72,7 @@ struct Shape {
   bool losses = false;
   bool tid_again = false;  // of a thread that has ended
   bool faults = false;
+  bool counts_go_back = false;  // of faults, on a CPU
   bool renames = false;  // of running processes: from "c" to "d" and back
   int turns = 400;
 };
@@ -137,6 +138,7 @@ void Fill(std::uint32_t seed, const Shape& shape, MemoryTrace& trace) {
       trace.LoseOfThread(now_ns, pid_of(thread), 1000 + thread, 7,
                          logformat::DiscardCause::kNoSubBuffer);
     }
+    if (shape.counts_go_back && random() % 20 == 0) faults[cpu] /= 2;
     const auto records = static_cast<int>(40 + random() % 300);
     for (int i = 0; i < records; ++i) {
       now_ns += 1 + random() % 50;
@@ -196,6 +198,7 @@ TEST_CASE("two threads: faults, and processes that are counted at times",
   CAPTURE(seed);
   Shape shape;
   shape.faults = seed % 3 != 2;
+  shape.counts_go_back = seed % 4 == 1;
   shape.renames = seed % 3 != 0;
   shape.dumps = seed % 2 == 0;
   MemoryTrace trace(/*threads_first=*/seed % 5 == 0);
@@ -250,14 +253,20 @@ TEST_CASE("two threads: machines with all that a kernel does", "[rmap]") {
 }
 
 // Where a file is damaged only who decodes it finds out.
-void Damage(const std::string& directory, std::mt19937& random) {
+struct DamageOf {
+  int bytes = 3;           // of a file
+  bool all_files = false;  // of threads; else about half of them
+};
+void Damage(const std::string& directory, std::mt19937& random,
+            const DamageOf& damage = {}) {
   for (const auto& entry : std::filesystem::directory_iterator(directory)) {
     const std::string name = entry.path().filename();
-    if (name.rfind("thread-", 0) != 0 || random() % 2 == 0) continue;
+    if (name.rfind("thread-", 0) != 0) continue;
+    if (!damage.all_files && random() % 2 == 0) continue;
     std::fstream file(entry.path(),
                       std::ios::in | std::ios::out | std::ios::binary);
     const auto size = static_cast<std::uint32_t>(entry.file_size());
-    for (int i = 0; i < 3; ++i) {
+    for (int i = 0; i < damage.bytes; ++i) {
       file.seekp(random() % size);
       file.put(static_cast<char>(random()));
     }
@@ -397,6 +406,27 @@ TEST_CASE("two threads: files of threads that take turns", "[rmap][property]") {
   // For whoever wakes or sleeps the other CPU is asked, not waited for.
   CAPTURE(late.waits, late.runs);
   CHECK(late.waits < 12);
+}
+
+// Threads that are still held when the first damage is found, and are damaged
+// themselves.
+TEST_CASE("two threads: damage in one file, then in others", "[rmap]") {
+  struct Case {
+    std::uint32_t seed;
+    DamageOf damage;
+  };
+  const auto [seed, damage] = GENERATE(
+      Case{36, {.bytes = 2}}, Case{80, {.bytes = 1, .all_files = true}});
+  CAPTURE(seed);
+  test_support::TempDirectory temp(test_support::TempDirectory::Place::kMemory);
+  test_support::TraceBuilder builder(temp / "t");
+  WriteTurns({.seed = seed}, builder);
+  builder.Finish();
+  std::mt19937 random(seed);
+  Damage(temp / "t", random, damage);
+  auto reader = logformat::TraceReader::Open(temp / "t");
+  REQUIRE(reader.ok());
+  CheckSame(**reader);
 }
 
 // Without sleepers nobody waits for what a thread did, and much can be read
