@@ -6,9 +6,11 @@ namespace countrace::fuzz {
 namespace {
 
 // The order is part of the corpus: only ever append.
-constexpr const char* kNames[] = {"metadata",     "cpu-0",        "cpu-1",
-                                  "thread-100-0", "thread-101-0", ".incomplete",
-                                  ".session",     ".hooks",       "stranger"};
+constexpr const char* kNames[] = {
+    "metadata",      "cpu-0",         "cpu-1",          "thread-100-0",
+    "thread-101-0",  ".incomplete",   ".session",       ".hooks",
+    "stranger",      ".kernel_hooks", "thread-100-100", "thread-100-101",
+    "thread-100-102"};
 constexpr std::size_t kHeadBytes = 5;
 
 }  // namespace

@@ -45,9 +45,47 @@ void Fill(TraceBuilder& trace) {
   thread.Exit(handle, 2900);
 }
 
+// Threads that take turns on a CPU, in calls that last over them: what two
+// threads of ours share.
+void FillTurns(TraceBuilder& trace) {
+  trace.SetCpuEvents({"task-clock"});
+  trace.SetPacketBytes(8192);
+  const std::uint32_t hooks[] = {trace.AddSegment("p", "outer"),
+                                 trace.AddSegment("p", "inner")};
+  constexpr std::int32_t kPid = 100, kThreads = 3, kTurns = 45, kCalls = 50;
+  std::uint64_t now_ns = 1000;
+  std::int32_t running = 0;
+  for (std::int32_t thread = 0; thread < kThreads; ++thread) {
+    trace.Thread(kPid, kPid + thread).Enter(hooks[0], now_ns, {});
+  }
+  for (std::int32_t turn = 0; turn < kTurns; ++turn) {
+    const std::int32_t tid = kPid + turn % kThreads;
+    now_ns += 100;
+    if (turn % 4 == 2) trace.Cpu(0).Wakeup(now_ns, running, tid, 0);
+    trace.Cpu(0).Dispatch(now_ns, running, tid,
+                          turn % 5 == 0 ? SwitchState::kSwitchPreempted
+                                        : SwitchState::kSwitchInterruptible,
+                          {now_ns});
+    running = tid;
+    auto& stream = trace.Thread(kPid, tid);
+    for (int call = 0; call < kCalls; ++call) {
+      stream.Enter(hooks[call % 2], now_ns += 20, {});
+      stream.Exit(hooks[call % 2], now_ns += 30);
+    }
+  }
+}
+
 bool Write(const std::string& file, const std::string& directory) {
-  const std::string image =
-      countrace::fuzz::ToImage(countrace::logformat::ReadDirectory(directory));
+  const auto files = countrace::logformat::ReadDirectory(directory);
+  const std::string image = countrace::fuzz::ToImage(files);
+  const auto kept = countrace::fuzz::FromImage(
+      {reinterpret_cast<const std::uint8_t*>(image.data()), image.size()});
+  for (const auto& [name, content] : files) {
+    if (kept.contains(name)) continue;
+    std::fprintf(stderr, "%s: no image can have a file %s\n", directory.c_str(),
+                 name.c_str());
+    return false;
+  }
   std::ofstream out(file, std::ios::binary);
   out << image;
   std::printf("%s: %zu bytes\n", file.c_str(), image.size());
@@ -70,7 +108,13 @@ int main(int argc, char** argv) {
     Fill(trace);
     trace.Abandon();
   }
+  {
+    TraceBuilder trace(temporary / "turns");
+    FillTurns(trace);
+    trace.Finish();
+  }
   const bool written = Write(folder + "/finished", temporary / "finished") &&
-                       Write(folder + "/abandoned", temporary / "abandoned");
+                       Write(folder + "/abandoned", temporary / "abandoned") &&
+                       Write(folder + "/turns", temporary / "turns");
   return written ? 0 : 1;
 }
