@@ -92,6 +92,7 @@ class Reconstruction final : public logformat::ItemSink,
     }
     held_.Before(record);
     kernel_ns_ = time_ns;
+    passed_ns_ = std::max(passed_ns_, time_ns);
     if (special_cpu_dumps_ && record.counters != nullptr) {
       OnSpecialKernelDump(record, time_ns);
     } else {
@@ -104,6 +105,7 @@ class Reconstruction final : public logformat::ItemSink,
       std::span<const logformat::ThreadRecord> records) override {
     const std::uint64_t begin_ns = records.front().time_ns;
     const std::uint64_t end_ns = records.back().time_ns;
+    NoteIfLate(begin_ns);
     if (!dumps_stay() || observer_ != nullptr || begin_ns < kernel_ns_ ||
         !OnRun(head, records, begin_ns, end_ns)) {
       if (shares_threads_) [[unlikely]]
@@ -166,8 +168,8 @@ class Reconstruction final : public logformat::ItemSink,
     std::size_t paths = paths_.size();
     for (SegmentLane& lane : worker_->lanes()) paths += lane.paths().size();
     return worker_->failed() || held_.failed() || own_runs_.failed ||
-           unforeseen_loss_ || dispatches_.blocked().folded() != 0 ||
-           paths >= CallPaths::kMaxPaths;
+           unforeseen_loss_ || late_items_ ||
+           dispatches_.blocked().folded() != 0 || paths >= CallPaths::kMaxPaths;
   }
   SegmentWorker::Shared shared() const {
     return worker_ ? worker_->shared() : SegmentWorker::Shared{};
@@ -195,6 +197,12 @@ class Reconstruction final : public logformat::ItemSink,
     first_ns_ = std::min(first_ns_, time_ns);
     now_ns_ = std::max(now_ns_, time_ns);
     return time_ns;
+  }
+
+  // An item of a thread that should have come before what a CPU's stream had:
+  // its stream was held, and had more than its packets' heads say.
+  void NoteIfLate(std::uint64_t time_ns) {
+    late_items_ = late_items_ || time_ns < passed_ns_;
   }
 
   // --- Hot path --------------------------------------------------------------
@@ -340,6 +348,7 @@ class Reconstruction final : public logformat::ItemSink,
               std::string_view cause) {
     ThreadIndex index = kNoThread;
     if (loss.stream_class == StreamClass::kCpu) {
+      passed_ns_ = std::max(passed_ns_, loss.begin_ns);
       held_.BeforeAnything(loss.begin_ns, loss.stream);
       dispatches_.OnLoss(loss.cpu);
       kernel_hooks_.EndInterrupts(loss.cpu, now_ns_, false);
@@ -357,6 +366,7 @@ class Reconstruction final : public logformat::ItemSink,
   // is rough, so that a tid may not be this thread's yet.
   template <typename Discarded>
   ThreadIndex OnThreadLoss(const Discarded& loss) {
+    NoteIfLate(loss.begin_ns);
     if (!registry_.LoseHooks(loss.pid, loss.begin_ns, loss.end_ns)) {
       unplaced_loss_ = true;
     }
@@ -444,11 +454,13 @@ class Reconstruction final : public logformat::ItemSink,
   HeldRuns held_;
   bool shares_threads_ = false;  // with the worker
   bool unforeseen_loss_ = false;
+  bool late_items_ = false;  // NoteIfLate()
   LossLedger ledger_;
   std::vector<StreamThread> by_stream_;
   std::uint64_t records_ = 0, malformed_ = 0;
   std::uint64_t first_ns_ = kNever, now_ns_ = 0;
   std::uint64_t kernel_ns_ = 0;  // of the last kernel record
+  std::uint64_t passed_ns_ = 0;  // the same, or of a loss of them
   bool fault_records_ = false;
   bool cpu_records_lost_ = false;
   bool unplaced_loss_ = false;  // hook records of nobody known were lost
