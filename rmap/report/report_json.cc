@@ -1,3 +1,4 @@
+#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <type_traits>
@@ -15,6 +16,14 @@ using Json = nlohmann::ordered_json;
 
 constexpr char kSchema[] = "countrace.report/1";
 
+// With room for its members: a full one moves elsewhere by copying all that
+// they hold (their names are constant), whole tables too.
+Json ObjectOf(std::size_t members) {
+  Json object = Json::object();
+  object.get_ref<Json::object_t&>().reserve(members);
+  return object;
+}
+
 Json ToJson(const Cell& cell) {
   return std::visit(
       [](const auto& value) -> Json {
@@ -30,7 +39,7 @@ Json ToJson(const Cell& cell) {
 
 template <typename Row>
 Json RowObject(const std::vector<Column<Row>>& columns, const Row& row) {
-  Json object = Json::object();
+  Json object = ObjectOf(columns.size() + 1);
   for (const Column<Row>& column : columns) {
     const Cell cell = column.value(row);
     const bool absent = std::holds_alternative<std::monostate>(cell);
@@ -166,9 +175,12 @@ std::string Line(const char* table, const Json& row) {
 
 std::string RenderJson(const Report& report, ReportBy by,
                        const RowSelection* selection) {
-  Json root = {{"schema", kSchema}, {"trace", TraceObject(report)}};
+  auto tables = Tables(report, by, selection);
+  Json root = ObjectOf(tables.size() + 5);
+  root["schema"] = kSchema;
+  root["trace"] = TraceObject(report);
   if (selection != nullptr) root["where"] = where::SelectionObject(*selection);
-  for (auto& [name, rows] : Tables(report, by, selection)) {
+  for (auto& [name, rows] : tables) {
     root[name] = std::move(rows);
   }
   Json books = Json::object();
