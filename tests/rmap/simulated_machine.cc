@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
+#include <string>
+#include <type_traits>
 
 namespace countrace::test_support {
 
@@ -26,9 +27,15 @@ std::uint32_t HookOf(std::uint32_t segment) {
              : logformat::kHookIdKernelMin + segment - kFirstSystemCall;
 }
 
+// The sums it adds to stay where they are: a process that moves with its
+// vector moves its maps, not what they hold.
+static_assert(std::is_nothrow_move_constructible_v<TrueProcess>);
 struct OpenCall {
   std::uint32_t segment;  // index into kSegmentNames
   std::uint64_t begin_ns, on_cpu_ns;
+  bool outermost;  // no call of the same segment was open
+  TrueSegment* by_path;
+  TrueSegment* by_segment;
 };
 
 struct SimThread {
@@ -74,13 +81,10 @@ class Machine {
   template <typename Add>
   void AddToOpen(SimThread& thread, const Add& add) {
     if (!thread.in_scope) return;
-    TrueProcess& process = truth_.processes[thread.process];
-    std::set<std::uint32_t> seen;
-    for (std::size_t i = 0; i < thread.stack.size(); ++i) {
-      const bool top = i + 1 == thread.stack.size();
-      add(process.by_path[PathOf(thread, i + 1)], true, top);
-      const bool first = seen.insert(thread.stack[i].segment).second;
-      add(process.by_segment[Name(thread.stack[i].segment)], first, top);
+    for (const OpenCall& call : thread.stack) {
+      const bool top = &call == &thread.stack.back();
+      add(*call.by_path, true, top);
+      add(*call.by_segment, call.outermost, top);
     }
   }
 
@@ -461,19 +465,23 @@ void Machine::Enter(SimThread& thread) {
 }
 
 void Machine::EnterSegment(SimThread& thread, std::uint32_t segment) {
-  thread.stack.push_back({segment, now_ns_, thread.truth.on_cpu_ns});
+  const bool outermost = std::none_of(
+      thread.stack.begin(), thread.stack.end(),
+      [&](const OpenCall& call) { return call.segment == segment; });
+  thread.stack.push_back(
+      {segment, now_ns_, thread.truth.on_cpu_ns, outermost, nullptr, nullptr});
   TrueProcess& process = truth_.processes[thread.process];
-  ++process.by_path[PathOf(thread, thread.stack.size())].calls;
-  ++process.by_segment[Name(segment)].calls;
+  OpenCall& call = thread.stack.back();
+  call.by_path = &process.by_path[PathOf(thread, thread.stack.size())];
+  call.by_segment = &process.by_segment[Name(segment)];
+  ++call.by_path->calls;
+  ++call.by_segment->calls;
   Record(thread, segment, /*exit=*/false);
 }
 
 void Machine::Leave(SimThread& thread, bool observed, bool end_known) {
   const OpenCall call = thread.stack.back();
-  TrueProcess& process = truth_.processes[thread.process];
-  for (TrueSegment* sums :
-       {&process.by_path[PathOf(thread, thread.stack.size())],
-        &process.by_segment[Name(call.segment)]}) {
+  for (TrueSegment* sums : {call.by_path, call.by_segment}) {
     sums->durations.push_back(now_ns_ - call.begin_ns);
     if (!observed && !end_known) ++sums->end_inferred;
   }
