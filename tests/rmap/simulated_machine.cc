@@ -27,14 +27,15 @@ std::uint32_t HookOf(std::uint32_t segment) {
              : logformat::kHookIdKernelMin + segment - kFirstSystemCall;
 }
 
-// The sums it adds to stay where they are: a process that moves with its
-// vector moves its maps, not what they hold.
+// An OpenCall points into the maps of a TrueProcess: when their vector grows,
+// the maps must be moved, not copied.
 static_assert(std::is_nothrow_move_constructible_v<TrueProcess>);
+
 struct OpenCall {
   std::uint32_t segment;  // index into kSegmentNames
   std::uint64_t begin_ns, on_cpu_ns;
-  bool outermost;  // no call of the same segment was open
-  TrueSegment* by_path;
+  bool outermost;        // no call of the same segment was open
+  TrueSegment* by_path;  // the sums it adds to
   TrueSegment* by_segment;
 };
 

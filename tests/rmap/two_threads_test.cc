@@ -298,13 +298,13 @@ struct Turns {
   std::uint32_t threads = 7;
   bool sleeps = true;       // some leave their CPU to sleep
   bool two_streams = true;  // of one, one after the other
-  // One CPU is not heard of after a loss, or only at the end.
-  bool lossy_cpu = false, cut = false;
+  bool lossy_cpu = false;   // one loses records, and is silent until its end
+  bool cut = false;         // the end of that CPU is missing as well
 };
 
-// Of threads that take turns on two CPUs. If the seed is odd now and then one
-// that is on neither begins a call, which nobody calls else: what is known of
-// it depends on where its thread was, and other calls must not hide that.
+// Of threads that take turns on two CPUs. If the seed is odd, now and then one
+// that is on neither enters "off CPU", a hook of nobody else's calls: other
+// calls must not hide what is guessed of where its thread was.
 void WriteTurns(const Turns& turns, test_support::TraceBuilder& trace) {
   std::mt19937 random(turns.seed);
   constexpr std::int32_t kPid = 100;
