@@ -6,7 +6,7 @@
 // A bare word that is not a number is a glob on the command's name.
 // In: text. Out: specs in canonical spelling, as a trace keeps them. What they
 // stand for on this machine, and when, is the recorder's (process_marks.h) or
-// rmap's (mark_rules.h). Thread: any.
+// rmap's (gate.h). Thread: any.
 #ifndef COUNTRACE_LOGFORMAT_MARK_SPEC_H_
 #define COUNTRACE_LOGFORMAT_MARK_SPEC_H_
 

@@ -29,7 +29,7 @@ inline constexpr std::size_t kPacketAlignBytes = 4096;
 enum class StreamClass : std::uint32_t { kCpu = 0, kThread = 1 };
 
 // Why an event record could not be stored. The order is part of the format:
-// `PacketContext::discarded_by_cause` is indexed by it.
+// `discarded_by_cause` of a packet is indexed by it.
 enum class DiscardCause : std::uint32_t {
   kNoSubBuffer = 0,    // no sub-buffer was ready (ring full)
   kTraceFull = 1,      // `discard` mode: the size limit was reached

@@ -113,8 +113,7 @@ class Scanner {
   // The head at `at` is zero or was being written. A closed head is never torn.
   bool HeadIsTorn(std::size_t at) const { return HeadAt(at).content_bits == 0; }
 
-  // --- Packets
-  // -----------------------------------------------------------------
+  // --- Packets ---------------------------------------------------------------
 
   std::size_t TakePacket(std::size_t at) {
     const PacketHead stored = HeadAt(at);

@@ -49,8 +49,8 @@ struct MappedPacket {
   }
 };
 
-//   (no packet) --Append--> open --full, long step, loss, new identity-->
-//   closed
+//   (no packet) --(Append)--> open
+//   open --(full, long step, loss, new identity)--> closed
 //
 // The head page of the last closed packet stays mapped, because losses between
 // two packets are counted in the head of the earlier one.

@@ -2,8 +2,8 @@
 // while it is filled: what was appended survives `kill -9` of the writer.
 //
 // Used by the kernel recorder (kCpu streams) and by tests. The runtime library
-// writes kThread streams with its own lock-free ring (runtime/inprocess/ring.h)
-// in the same layout. Thread: one writer, one thread.
+// writes kThread streams with its own lock-free ring, in the same layout
+// (runtime/inprocess/thread_ring.h). Thread: one writer, one thread.
 //
 // A full device is never a SIGBUS: space is allocated and made resident before
 // a packet is opened. While that fails records are discarded (kDiskFull), and

@@ -1,17 +1,15 @@
 // Files that exist while a recording runs (FORMAT.md, section 6).
 //
-//   DIR/.incomplete   locked with flock(LOCK_EX) by the recorder; removed at
-//   the
-//                     end. Present and unlocked: the recorder died.
-//   DIR/.session      SessionControl below, mapped shared by the recorder and
-//   by
-//                     every instrumented process.
-//   DIR/.kernel_hooks hooks that the recorder dumps itself, in lines as those
-//                     of `.hooks`; the recorder alone writes it.
-//   DIR/.triggers     why it was stopped, or, of a snapshot, taken: one line
-//                     for each trigger that fired.
-//   DIR/.hooks        hook registry, one text line a hook, appended under
-//                     flock(LOCK_EX); a line without '\n' is a torn append.
+//   DIR/.incomplete    locked with flock(LOCK_EX) by the recorder; removed at
+//                      the end. Present and unlocked: the recorder died.
+//   DIR/.session       SessionControl below, mapped shared by the recorder and
+//                      by every instrumented process.
+//   DIR/.kernel_hooks  hooks that the recorder dumps itself, in the lines of
+//                      `.hooks`; only the recorder writes it.
+//   DIR/.triggers      why the recording stopped or the snapshot was taken: one
+//                      line for each trigger that fired.
+//   DIR/.hooks         hook registry, one text line a hook, appended under
+//                      flock(LOCK_EX); a line without '\n' is a torn append.
 //
 // Plain data only: compiled into the runtime library.
 #ifndef COUNTRACE_LOGFORMAT_SESSION_LAYOUT_H_

@@ -1,7 +1,7 @@
 // Reads a countrace trace directory, finished or not, damaged or not: its
-// description (TraceInfo) and its records in time order (MergedReader).
+// description (TraceInfo) and its records in time order (TraceReader).
 //
-// In: a trace directory. Out: StreamItems. Thread: one reader, one thread.
+// In: a trace directory. Out: records, losses. Thread: one reader, one thread.
 // Foreign CTF traces are refused with a clear error (they come in through
 // Babeltrace 2, not here). FORMAT.md is the reference.
 #ifndef COUNTRACE_LOGFORMAT_TRACE_READER_H_
@@ -114,7 +114,7 @@ Gating GatingOf(const TraceInfo& info);
 // One committed record, decoded as far as its fixed layout goes.
 struct EventRecord {
   std::uint64_t time_ns;  // CLOCK_MONOTONIC
-  std::uint32_t stream;   // index into MergedReader::streams()
+  std::uint32_t stream;   // index into TraceReader::streams()
   StreamClass stream_class;
   std::uint16_t event_id;  // as stored
   std::int32_t cpu;        // kCpu streams, else -1

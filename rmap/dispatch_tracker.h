@@ -159,10 +159,10 @@ class DispatchTracker {
   }
   // Requires: thread.waiting, since before `time_ns`.
   void EndWait(ThreadState& thread, std::uint64_t time_ns);
-  // The occupant's stay did not end as we thought: forget it. Without a counted
-  // loss its switch-out was not shown, which concerns it alone.
-  // Time of its latest hook record, 0 if it has none.
+  // Time of the thread's latest hook record, 0 if it has none.
   std::uint64_t LastHookOf(const ThreadState& thread) const;
+  // Drops the occupant's dispatch, which did not end as recorded. Without a
+  // counted loss only its own switch-out is missing, so only it is concerned.
   void Abandon(CpuState& cpu, std::uint64_t time_ns);
   void SwitchOut(ThreadState& thread, std::int32_t cpu, std::uint64_t time_ns,
                  std::uint16_t state);

@@ -278,8 +278,7 @@ class Reconstruction final : public logformat::ItemSink,
     return true;
   }
 
-  // --- Dumps of event sets, and of counters that begin again at 0
-  // -------------
+  // --- Dumps of event sets, and of counters that begin again at 0 ------------
 
   void OnSpecialHookDump(const EventRecord& record, std::uint64_t time_ns) {
     EventRecord dump =

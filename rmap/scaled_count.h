@@ -5,8 +5,8 @@
 // in the x ns in which it ran there. Over n slices the row counted R = sum y /
 // sum x a ns, and so R * X in its X ns (ratio estimator; Cochran, Sampling
 // Techniques, 6.4 and 2.8): standard error
-//   X / sum x * sqrt(n / (n - 1) * (1 - f) * sum (y - R x)^2 (1 + 2 x / sum
-//   x)),
+//   X / sum x
+//     * sqrt(n / (n - 1) * (1 - f) * sum (y - R x)^2 (1 + 2 x / sum x)),
 // f = sum x / X. The last factor is the jackknife's: R follows a long slice,
 // and so that one's own deviation looks smaller than it is. Slices of kernel
 // hooks and of user hooks are calls.

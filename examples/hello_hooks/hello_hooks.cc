@@ -1,6 +1,6 @@
 // The smallest program with a segment and a point hook. Try
-//   countrace record -o hello.ctf -- ./hello_hooks && countrace report
-//   hello.ctf
+//   countrace record -o hello.ctf -- ./hello_hooks
+//   countrace report hello.ctf
 #include <countrace/hooks.h>
 
 #include <cstdio>

@@ -1,6 +1,6 @@
 /* The same in C, where the exit of a segment is written out. Try
- *   countrace record -o hello.ctf -- ./hello_hooks_c && countrace report
- * hello.ctf
+ *   countrace record -o hello.ctf -- ./hello_hooks_c
+ *   countrace report hello.ctf
  */
 #include <countrace/hooks.h>
 #include <stdio.h>

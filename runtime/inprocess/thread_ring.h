@@ -3,8 +3,8 @@
 //
 //   ready --(owner: Activate)--> current --(owner: Close)--> retired
 //     ^                                                         |
-//     +--(preparer: extend the file, map, make resident)        +--(preparer:
-//                                                                   unmap)
+//     |                                                 (preparer: unmap)
+//     +--(preparer: extend the file, map, make resident)
 //
 // One writer: the owner thread and the signal handlers that interrupt it.
 // Reserve moves `pos` with a compare-exchange that is atomic against those
@@ -155,7 +155,7 @@ bool MakeRoom(std::size_t bytes, bool nested, std::uint32_t event_id) noexcept;
 // The calling thread ends: closes its packet and frees its stream for others.
 void ReleaseRing() noexcept;
 
-// --- Leaving a recording: control thread, owners_lock held, slow path closed.
+// --- Leaving a recording: control thread, owners_lock held, slow path closed -
 
 // The owner gets no ring from now on; it may still be writing into this one.
 void TakeRingFromOwner(ThreadRing& ring) noexcept;

@@ -1,8 +1,7 @@
 // A program whose slow calls are known: trigger_workload MODE [ARGUMENTS].
 //
-//   calls COUNT EVERY MS   COUNT calls of trigger:call; each EVERY-th sleeps
-//   MS,
-//                          between two points trigger:before and trigger:after
+//   calls COUNT EVERY MS   COUNT calls of trigger:call; each EVERY-th sleeps MS
+//                          between the points trigger:before and trigger:after
 //   hang MS                one call of trigger:call that sleeps MS, in a thread
 //   points COUNT MS        trigger:point, MS apart
 //   reads COUNT EVERY MS   read(2) on a pipe; each EVERY-th waits MS for data

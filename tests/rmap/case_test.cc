@@ -4,21 +4,30 @@
 // cases/fail-*.rmapcase: named for a defect of the trace, which the report must
 // show. COUNTRACE_UPDATE_GOLDEN=1 rewrites the expected part; review the diff.
 //
-//   hook-cost CPU-PS PS PS-WITH-COUNTERS · bpf-time NS SAMPLED-NS
-//   scope system|command · root PID · recorder PID · begin NS · session-lost
-//   CAUSE N cpu-events NAME... · thread-events NAME... · segment|point ID
-//   PROVIDER NAME
-//   @TIME cpuN begin|end|tick RUNNING VALUE...     (values of the CPU's
-//   counters)
-//   @TIME cpuN switch PREV NEXT STATE VALUE...     (S, R yielded, P preempted,
-//   X)
-//   @TIME cpuN switch-in|computed-in PREV NEXT · wakeup WAKER WAKEE
-//   @TIME cpuN state|exec|comm PID/TID NAME · fork CHILD PARENT · exit|fault
-//   P/T
+//   scope system|command|hooks          root PID          recorder PID
+//   begin NS                            session-lost CAUSE N
+//   cpu-events NAME...                  thread-events NAME...
+//   hook-cost CPU-PS PS PS-WITH-COUNTERS
+//   bpf-time NS SAMPLED-NS
+//   segment|point ID PROVIDER NAME
 //   kernel-segment|kernel-point|probe-segment|interrupt ID PROVIDER NAME
-//   @TIME cpuN hook PID/TID enter|exit|hit ID [dump VALUE...]  (of the CPU)
-//   @TIME cpuN lost N CAUSE · lost-packet REASON
-//   @TIME PID/TID enter|exit|hit ID [dump MMCR PRESENT VALUE...] · lost N CAUSE
+//
+// A CPU's records; VALUE... are its counters:
+//   @TIME cpuN begin|end|tick RUNNING VALUE...
+//   @TIME cpuN switch PREV NEXT STATE VALUE...   STATE: S or D sleeps,
+//                                                P preempted, R yielded, X dead
+//   @TIME cpuN switch-in|computed-in PREV NEXT
+//   @TIME cpuN wakeup WAKER WAKEE
+//   @TIME cpuN state|exec|comm PID/TID NAME
+//   @TIME cpuN fork CHILD PARENT                 both PID/TID
+//   @TIME cpuN exit|fault PID/TID
+//   @TIME cpuN hook PID/TID enter|exit|hit ID [dump VALUE...]
+//   @TIME cpuN lost N CAUSE
+//   @TIME cpuN lost-packet REASON
+//
+// A thread's records:
+//   @TIME PID/TID enter|exit|hit ID [dump MMCR PRESENT VALUE...]
+//   @TIME PID/TID lost N CAUSE
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>

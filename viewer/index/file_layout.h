@@ -68,7 +68,7 @@ enum class RowKind : std::uint32_t {
   kQuality = 0,     // merged loss intervals; key = LossEntry; extra = count
   kCpu = 1,         // dispatches on one CPU; key = thread
   kThreadRun = 2,   // dispatches of one thread; key = CPU; extras = counts,
-                    // then ns of interrupts (RunInterrupts())
+                    // then ns of interrupts
   kHook = 3,        // point hooks of one thread; key = hook id
   kSegment = 4,     // segments of one thread at one depth; key = hook id;
                     // extra = on-CPU ns (kUnknownTime: unknown)

@@ -2,7 +2,7 @@
 // to in its own order, in one unnamed file. Memory is bounded by a small buffer
 // for each row.
 //
-// Flow: IndexBuilder appends, then calls Seal(), then IndexWriter walks each
+// Flow: IndexBuilder appends, then calls Seal(), then AssembleIndex walks each
 // row with RowCursor. Thread: one. Errors are kept and returned by Seal().
 #ifndef COUNTRACE_VIEWER_INDEX_ROW_SPOOL_H_
 #define COUNTRACE_VIEWER_INDEX_ROW_SPOOL_H_

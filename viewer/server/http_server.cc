@@ -65,8 +65,7 @@ Response ToMessage(HttpResponse&& response, unsigned version, bool keep_alive,
 }
 
 // One connection:
-//   read --(request)--> answer --(written)--> read ... until either side ends
-//   it
+//   read --(request)--> answer --(written)--> read ... until a side closes it
 // Every wait has a deadline. Lives as long as an operation of it is pending.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:

@@ -1,17 +1,20 @@
 /* countrace hooks: the one header an instrumented program includes.
  *
- *   COUNTRACE_SEGMENT("server", "handle");        C++: enter now, exit at the
- * end of the scope, exceptions too COUNTRACE_SEGMENT("server", "handle", id);
- * with up to 6 payload values COUNTRACE_HOOK("server", "bytes", n, name); point
- * hook COUNTRACE_ENTER("server", "phase", n);        C, or segments that are
- * not COUNTRACE_EXIT("server", "phase");            scopes; exits in the same
- * thread COUNTRACE_SEGMENT_ID(42, "server", "handle"); explicit hook
- * id, 1..4095 COUNTRACE_HOOK_ID(43, "server", "bytes", n);
+ *   COUNTRACE_SEGMENT("server", "handle");         C++: enter here, exit at the
+ *                                                  end of the scope
+ *   COUNTRACE_SEGMENT("server", "handle", id);     with payload values, up to 6
+ *   COUNTRACE_HOOK("server", "bytes", n, name);    a point hook
+ *
+ *   COUNTRACE_ENTER("server", "phase", n);         C, or a segment that is not
+ *   COUNTRACE_EXIT("server", "phase");             a scope; in the same thread
+ *
+ *   COUNTRACE_SEGMENT_ID(42, "server", "handle");  with an explicit hook id,
+ *   COUNTRACE_HOOK_ID(43, "server", "bytes", n);   1..4095
  *
  * Provider and name are string literals of [A-Za-z0-9_.-]. Payload values are
  * integers, enums, floating point, strings (const char*, std::string,
- * std::string_view) and pointers; they are evaluated only while somebody
- * listens. Nothing to link: `countrace record` brings the runtime in. Not
+ * std::string_view) and pointers; they are evaluated only while a recording
+ * runs. Nothing to link: `countrace record` brings the runtime in. Not
  * recording, a hook is one load and one untaken branch.
  *
  * Hooks may be used in signal handlers, constructors before main, thread-local

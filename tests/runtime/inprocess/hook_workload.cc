@@ -60,8 +60,7 @@ void InThreads(std::uint64_t threads, F f) {
   for (std::thread& thread : all) thread.join();
 }
 
-// --- dump rules
-// ---------------------------------------------------------------
+// --- dump rules --------------------------------------------------------------
 
 // Segments and hooks with payloads of every kind, the same ones for one seed.
 void Walk(std::uint64_t& state, int depth) {
