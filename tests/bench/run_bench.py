@@ -3,11 +3,13 @@
 same run, and the ratio. Figures are medians; machines are noisy, so trust the
 ratios.
 
-usage: run_bench.py BUILD_DIRECTORY [--runs N]
+usage: run_bench.py BUILD_DIRECTORY [--runs N] [--only PART] [--write FILE]
 """
 import argparse
+import datetime
 import os
 import pathlib
+import platform
 import re
 import shutil
 import socket
@@ -17,17 +19,36 @@ import sys
 import tempfile
 import time
 
+import benchmark_page
+
+HEADER = ('what', 'countrace', 'beside it', 'its figure', 'ratio', 'goal')
 ROWS = []
+# The parts, in the order in which they run.
+TITLES = {
+    'hook': 'Hooks in a program',
+    'decode': 'Reading a short trace',
+    'reading': 'Reading a long trace',
+    'dispatch': 'Records of the kernel',
+    'kernel_hook': 'System calls, USDT probes, uprobes',
+    'load': 'A server under load',
+    'compile': 'A compilation',
+    'foreign': 'Traces of LTTng',
+}
 
 # A virtual machine's two CPUs may be worth much less than two for half a
 # minute, and worth two in the next.
 TWO_CPU_SECONDS = 180
 
 
+def shown(value, digits=1):
+    """The number as text; never "-0.0"."""
+    return f'{round(value, digits) + 0:,.{digits}f}'
+
+
 def row(what, ours, unit, peer_name, peer, goal):
-    ratio = f'{ours / peer:.2f}' if peer else '-'
-    ROWS.append((what, f'{ours:.1f} {unit}', peer_name,
-                 f'{peer:.1f} {unit}' if peer else '-', ratio, goal))
+    ratio = shown(ours / peer, 2) if peer else '-'
+    ROWS.append((what, f'{shown(ours)} {unit}', peer_name,
+                 f'{shown(peer)} {unit}' if peer else '-', ratio, goal))
 
 
 def run(command, **kwargs):
@@ -514,6 +535,30 @@ def foreign_rows(build, work, runs, events=10_000_000):
         'of 3 tenths as many', small, '1')
 
 
+def surroundings(build):
+    """Where and with what a run was made."""
+    def version(*command):
+        if not shutil.which(command[0]):
+            return []
+        text = subprocess.run(command, capture_output=True, text=True,
+                              check=False).stdout
+        found = re.search(r'\d+(\.\d+)+', text)
+        return [f'{pathlib.Path(command[0]).name} {found[0]}'] if found else []
+    model = re.search(r'^(?:model name|cpu)\s*: (.*)$',
+                      pathlib.Path('/proc/cpuinfo').read_text(), re.M)
+    events = pathlib.Path('/sys/bus/event_source/devices')
+    pmu = any((events / name).exists()
+              for name in ('cpu', 'cpu_core', 'armv8_pmuv3_0'))
+    return '; '.join([
+        datetime.date.today().isoformat(),
+        f'{os.cpu_count()} CPUs, {model[1] if model else platform.machine()}, '
+        f'{"with" if pmu else "without"} a PMU',
+        f'Linux {platform.release().split("-")[0]}',
+        *version(build / 'cli/countrace', 'version'),
+        *version('perf', 'version'), *version('lttng', '--version'),
+        *version('babeltrace2', '--version')])
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__,
@@ -522,31 +567,40 @@ def main():
     parser.add_argument('--runs', type=int, default=5)
     parser.add_argument('--records', type=int, default=20_000_000,
                         help='of the long trace, 48 bytes each (default 20 M)')
-    parser.add_argument('--only', metavar='PART',
-                        help='hook, decode, reading, dispatch, kernel_hook, '
-                        'load, compile or foreign')
+    parser.add_argument('--only', metavar='PART,...',
+                        help='of: ' + ', '.join(TITLES))
+    parser.add_argument('--write', type=pathlib.Path, metavar='FILE',
+                        help='put the tables into FILE (docs/benchmarks.md), '
+                        'and the rows that README has there, too; parts that '
+                        'are not run stay as they are')
     options = parser.parse_args()
+    chosen = options.only.split(',') if options.only else list(TITLES)
+    for name in chosen:
+        if name not in TITLES:
+            parser.error(f'no part {name}: {", ".join(TITLES)}')
     build = options.build.resolve()
-    with tempfile.TemporaryDirectory(prefix='countrace-bench-') as name:
-        work = pathlib.Path(name)
-        parts = {
-            'hook': lambda: hook_rows(build, work, options.runs),
-            'decode': lambda: decode_rows(build, work),
-            'reading': lambda: reading_rows(build, work, options.records),
-            'dispatch': lambda: dispatch_rows(build, work, options.runs),
-            'kernel_hook': lambda: kernel_hook_rows(build, work, options.runs),
-            'load': lambda: load_rows(build, work, options.runs),
-            'compile': lambda: compile_rows(build, work, options.runs),
-            'foreign': lambda: foreign_rows(build, work, options.runs),
-        }
-        for name, part in parts.items():
-            if options.only in (None, name):
-                part()
-    header = ('what', 'countrace', 'beside it', 'its figure', 'ratio', 'goal')
-    widths = [max(len(r[i]) for r in [header, *ROWS]) for i in range(6)]
-    for line in [header, tuple('-' * w for w in widths), *ROWS]:
-        print('| ' + ' | '.join(c.ljust(w) for c, w in zip(line, widths)) +
-              ' |')
+    parts = {
+        'hook': lambda work: hook_rows(build, work, options.runs),
+        'decode': lambda work: decode_rows(build, work),
+        'reading': lambda work: reading_rows(build, work, options.records),
+        'dispatch': lambda work: dispatch_rows(build, work, options.runs),
+        'kernel_hook': lambda work: kernel_hook_rows(build, work, options.runs),
+        'load': lambda work: load_rows(build, work, options.runs),
+        'compile': lambda work: compile_rows(build, work, options.runs),
+        'foreign': lambda work: foreign_rows(build, work, options.runs),
+    }
+    for name in chosen:
+        begin = len(ROWS)
+        with tempfile.TemporaryDirectory(prefix='countrace-bench-') as folder:
+            parts[name](pathlib.Path(folder))
+        if options.write and len(ROWS) > begin:
+            command = (f'python3 tests/bench/run_bench.py {options.build} '
+                       f'--only {name} --runs {options.runs}')
+            if name == 'reading':
+                command += f' --records {options.records}'
+            benchmark_page.write(options.write, TITLES, name, command,
+                                 surroundings(build), [HEADER, *ROWS[begin:]])
+    print(benchmark_page.table([HEADER, *ROWS]), end='')
 
 
 if __name__ == '__main__':

@@ -113,7 +113,7 @@ class Documents(unittest.TestCase):
         self.assertGreaterEqual(checked, 8)
 
     def test_json_says_how_sure_each_number_is(self):
-        """As README says."""
+        """As docs/numbers.md says."""
         done = subprocess.run([COUNTRACE, "report", "--format", "json",
                                "sets.ctf"], capture_output=True, check=True,
                               timeout=60)
