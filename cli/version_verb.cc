@@ -23,7 +23,7 @@ int RunVersion(const Arguments& arguments) {
   return PrintData(
       kText.name,
       absl::StrFormat("countrace %s, trace format %d\n", COUNTRACE_VERSION,
-                      logformat::kFormatVersionNarrow));
+                      logformat::kFormatVersion));
 }
 
 }  // namespace countrace::cli

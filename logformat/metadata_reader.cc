@@ -398,10 +398,10 @@ absl::StatusOr<TraceDescription> ParseMetadata(std::string_view text,
                                    text.size()));
   }
   const auto version = take.Number<std::uint32_t>("countrace_format");
-  if (version > kFormatVersionNarrow) {
+  if (version > kFormatVersion) {
     return absl::UnimplementedError(absl::StrFormat(
         "%s has format %d, this program reads up to %d: use a newer countrace",
-        path, version, kFormatVersionNarrow));
+        path, version, kFormatVersion));
   }
   TraceDescription description;
   description.from_metadata = true;

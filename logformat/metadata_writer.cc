@@ -161,23 +161,6 @@ void AppendClock(const TraceInfo& info, std::string& text) {
       kNsPerSecond, offset_ns / kNsPerSecond, offset_ns % kNsPerSecond);
 }
 
-// The oldest one whose readers understand the trace.
-std::uint32_t VersionOf(const TraceInfo& info) {
-  const auto any_narrow = [](const std::vector<CounterLimit>& limits) {
-    return std::any_of(
-        limits.begin(), limits.end(),
-        [](const CounterLimit& limit) { return limit.narrow(); });
-  };
-  if (any_narrow(info.cpu_counter_limits) ||
-      any_narrow(info.thread_counter_limits) ||
-      info.cpu_sets().slots() > kMaxCounters) {
-    return kFormatVersionNarrow;
-  }
-  const bool rotates =
-      info.cpu_sets().rotates() || info.thread_sets().rotates();
-  return rotates ? kFormatVersion : kFormatVersionOneSet;
-}
-
 void AppendEnv(const TraceDescription& description, std::string& text) {
   const TraceInfo& info = description.info;
   const auto number = [&text](const std::string& key, std::int64_t value) {
@@ -194,7 +177,7 @@ void AppendEnv(const TraceDescription& description, std::string& text) {
   };
   text += "env {\n";
   string("tracer_name", "countrace");
-  number("countrace_format", VersionOf(info));
+  number("countrace_format", kFormatVersion);
   string("boot_id", FormatUuid(info.boot_id));
   string("hostname", info.hostname);
   string("kernel_release", info.kernel_release);

@@ -11,12 +11,8 @@
 
 namespace countrace::logformat {
 
-// Of sessions, and of traces whose event sets rotate; of all others 1.
-inline constexpr std::uint32_t kFormatVersion = 2;
-inline constexpr std::uint32_t kFormatVersionOneSet = 1;
-// Of traces with counters of less than 64 bits, or of which a dump of a CPU
-// holds more than kMaxCounters: the newest.
-inline constexpr std::uint32_t kFormatVersionNarrow = 3;
+// Of traces and of sessions (FORMAT.md, section 8).
+inline constexpr std::uint32_t kFormatVersion = 1;
 inline constexpr std::uint32_t kPacketMagic = 0xC1FC1FC1;  // CTF 1.8, 5.1
 
 // Everything in a packet starts at a multiple of this many bytes.

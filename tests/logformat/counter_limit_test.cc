@@ -40,7 +40,7 @@ TEST_CASE("counter limits: a trace says them for the events that have some",
   description.info.cpu_counter_limits = {{}, {32, 66'000'000}};
   description.info.thread_counter_limits = {{48, 0}};
   const std::string text = MetadataText(description);
-  CHECK(text.find("countrace_format = 3;") != std::string::npos);
+  CHECK(text.find("countrace_format = 1;") != std::string::npos);
   CHECK(text.find("cpu_event_width_1 = 32;") != std::string::npos);
   CHECK(text.find("cpu_event_rate_1 = 66000000;") != std::string::npos);
   CHECK(text.find("cpu_event_width_0") == std::string::npos);
@@ -50,11 +50,6 @@ TEST_CASE("counter limits: a trace says them for the events that have some",
   CHECK(read->info.thread_counter_limits ==
         description.info.thread_counter_limits);
   CHECK(MetadataText(*read) == text);  // as verify compares
-  // A rate alone changes nothing that an older reader would misread.
-  description.info.cpu_counter_limits = {{64, 1000}};
-  description.info.thread_counter_limits.clear();
-  CHECK(MetadataText(description).find("countrace_format = 1;") !=
-        std::string::npos);
 }
 
 TEST_CASE("counter limits: impossible ones are damage", "[logformat]") {
@@ -76,20 +71,17 @@ TEST_CASE("counter limits: impossible ones are damage", "[logformat]") {
     CHECK(refused("rate_0 = 66000000", bad).find("cpu_event_rate_0") !=
           std::string::npos);
   }
-  CHECK(refused("countrace_format = 3", "countrace_format = 4")
-            .find("has format 4, this program reads up to 3") !=
+  CHECK(refused("countrace_format = 1", "countrace_format = 2")
+            .find("has format 2, this program reads up to 1") !=
         std::string::npos);
 }
 
 TEST_CASE("counters: a CPU's dump has room for the POWER2's 22, a thread's not",
           "[logformat]") {
   const std::string text = MetadataText(Description(22));
-  CHECK(text.find("countrace_format = 3;") != std::string::npos);
   const auto read = ParseMetadata(text, "trace");
   REQUIRE(read.ok());
   CHECK(read->info.cpu_events.size() == 22);
-  CHECK(MetadataText(Description(16)).find("countrace_format = 1;") !=
-        std::string::npos);
   CHECK_FALSE(ParseMetadata(MetadataText(Description(25)), "trace").ok());
   TraceDescription threads = Description(1);
   threads.info.thread_events.assign(17, "e");
