@@ -186,11 +186,10 @@ TEST_CASE("foreign: what is not a trace of ours is refused with a reason",
     expected = "is not CTF 1.8 metadata";
   }
   SECTION("a newer format") {
-    WriteDirectory(path,
-                   {{"metadata",
-                     "/* CTF 1.8 */\nenv { tracer_name = \"countrace\"; "
-                     "countrace_format = " +
-                         std::to_string(kFormatVersion + 1) + "; };\n"}});
+    WriteDirectory(path, {{"metadata",
+                           "/* CTF 1.8 */\nenv { tracer_name = \"countrace\"; "
+                           "countrace_format = " +
+                               std::to_string(kFormatVersion + 1) + "; };\n"}});
     expected = "UNIMPLEMENTED";
   }
   CHECK_THAT(open_message(), Catch::Matchers::Contains(expected));
