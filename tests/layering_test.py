@@ -29,12 +29,13 @@ MAY_INCLUDE = {
 THIRD_PARTY = {
     "absl/": {"runtime", "logformat", "rmap", "viewer", "cli", "tests"},
     "CLI/": {"cli"},
-    "boost/": {"viewer", "tests"},
+    "boost/": {"rmap", "viewer", "tests"},
     "babeltrace2/": {"rmap", "tests"},
     "catch2/": {"tests"},
     "nlohmann/": {"rmap", "viewer", "tests"},
     "lttng/": {"hooks", "tests"},
     "perfmon/": {"runtime"},
+    "re2/": {"rmap"},
     "toml++/": {"rmap"},
     "traceevent/": {"rmap"},
 }
@@ -63,9 +64,11 @@ INSTALLED_PREFIX = "countrace/"
 INSTALLED_FOLDER = "hooks/include/"
 
 
-# Third-party include prefix -> the one folder of a module that may use it:
-# whoever links libbabeltrace2 can die of a trace.
+# Third-party include prefix -> the one folder of a module that may use it: a
+# program that links libbabeltrace2 can die of a trace.
 ONLY_IN = {("rmap", "babeltrace2/"): "rmap/foreign/",
+           ("rmap", "boost/"): "rmap/diff/",
+           ("rmap", "re2/"): "rmap/where/",
            ("rmap", "traceevent/"): "rmap/foreign/perf/"}
 
 

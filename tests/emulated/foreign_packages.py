@@ -27,6 +27,7 @@ LIBRARIES = (
     "libpfm4-dev",
     "libbpf-dev",
     "libboost-dev",
+    "libre2-dev",
     "libcli11-dev",
     "nlohmann-json3-dev",
     "libtomlplusplus-dev",

@@ -1,5 +1,4 @@
-// Patterns find what std::regex finds, refuse what they do not know, and take
-// time by length.
+// What patterns promise of RE2: its options, places of errors, bounds.
 #include <catch2/catch.hpp>
 #include <random>
 #include <regex>
@@ -32,6 +31,13 @@ TEST_CASE("pattern: what each sign means", "[rmap][where]") {
   CHECK(Finds("\\d\\w\\s\\.\\\\", "1_ .\\"));
   CHECK_FALSE(Finds("^\\D$", "7"));
   CHECK(Finds("a\\{2\\}", "a{2}"));
+  CHECK(Finds("^a{2,3}$", "aaa"));
+  CHECK(Finds("(?i)GET", "redis:cmd_get"));
+  CHECK(Finds("^a.[^x]b$", "a\n\nb"));
+  CHECK_FALSE(Finds("a$", "a\n"));
+  CHECK_FALSE(Finds("^b", "a\nb"));
+  CHECK(Finds(std::string("a\0b", 3), std::string("xa\0b", 4)));
+  CHECK(Finds("^.$", "\xff"));
   CHECK(Finds("^..$", "\xc3\xa9"));  // bytes
 }
 
@@ -64,11 +70,22 @@ TEST_CASE("pattern: every error has its place", "[rmap][where]") {
     const char* message;
   };
   const Case cases[] = {
-      {"a(b", 1, "not closed"},       {"a)b", 1, "closes no group"},
-      {"*a", 0, "repeats nothing"},   {"a|+", 2, "repeats nothing"},
-      {"ab{2}", 2, "not known here"}, {"x[ab", 1, "not closed"},
-      {"[b-a]", 1, "range"},          {"[\\d-z]", 1, "range"},
-      {"a\\", 1, "at the end"},       {"a\\q", 1, "no meaning"},
+      {"a(b", 1, "not closed"},
+      {"a)b", 1, "closes no group"},
+      {"*a", 0, "repeats nothing"},
+      {"a|+", 2, "repeats nothing"},
+      {"ab{2000}", 2, "too often"},
+      {"x[ab", 1, "not closed"},
+      {"[b-a]", 1, "range"},
+      {"a*|(*)", 4, "repeats nothing"},
+      {"a\\", 1, "at the end"},
+      {"a\\q", 1, "no meaning"},
+      {"\\\\q\\q", 3, "no meaning"},
+      {"((a)[)(]", 0, "not closed"},
+      {"[]**]b**", 6, "repeats a repetition"},
+      {"a(?=b)", 1, "not understood"},
+      {"(a{900}){800}", 8, "too often"},
+      {"\\(b\\))", 5, "closes no group"},
   };
   for (const Case& c : cases) {
     CAPTURE(c.pattern);
@@ -81,8 +98,11 @@ TEST_CASE("pattern: every error has its place", "[rmap][where]") {
   Pattern pattern;
   PatternError error;
   CHECK_FALSE(pattern.Parse(std::string(Pattern::kMaxBytes + 1, 'a'), error));
-  CHECK_FALSE(pattern.Parse(std::string(Pattern::kMaxDepth + 1, '('), error));
-  CHECK_THAT(error.message, Catch::Contains("deep"));
+  CHECK_FALSE(pattern.Parse(std::string(Pattern::kMaxBytes, '('), error));
+  std::string large;
+  for (int i = 0; i < 150; ++i) large += "a{900}";
+  CHECK_FALSE(pattern.Parse(large, error));
+  CHECK_THAT(error.message, Catch::Contains("memory"));
 }
 
 TEST_CASE("pattern: nothing backtracks", "[rmap][where]") {
