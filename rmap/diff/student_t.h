@@ -1,9 +1,8 @@
 // Student's t distribution with any positive, also fractional, number of
 // degrees of freedom, as Welch's test needs it.
 //
-// Through the regularised incomplete beta function (NIST DLMF 8.17.22, its
-// continued fraction); relative error below 1e-10 (student_t_test.cc compares
-// with published tables). Thread: any.
+// Boost.Math behind two functions, so that one file includes it; relative error
+// below 1e-13. Thread: any.
 #ifndef COUNTRACE_RMAP_DIFF_STUDENT_T_H_
 #define COUNTRACE_RMAP_DIFF_STUDENT_T_H_
 
