@@ -18,7 +18,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-MODULES = ("hooks", "logformat", "runtime", "rmap", "viewer", "cli", "examples")
+MODULES = ("base", "hooks", "logformat", "runtime", "rmap", "viewer", "cli", "examples")
 
 
 def git_lines(*arguments):

@@ -4,16 +4,16 @@
 #include <memory>
 
 #include "absl/strings/str_format.h"
+#include "base/posix/temporary_directory.h"
 #include "cli/foreign_choice.h"
 #include "cli/progress_bar.h"
-#include "rmap/foreign/temporary_directory.h"
 #include "rmap/foreign/trace_search.h"
 
 namespace countrace::cli {
 
+using base::TemporaryDirectory;
 using rmap::foreign::ImportLimits;
 using rmap::foreign::OriginOf;
-using rmap::foreign::TemporaryDirectory;
 using rmap::foreign::TraceOrigin;
 
 absl::StatusOr<ImportLimits> ChosenLimits() {
@@ -26,7 +26,8 @@ absl::StatusOr<ImportLimits> ChosenLimits() {
 }
 
 absl::StatusOr<std::string> TraceToRead(const std::string& path) {
-  static std::map<std::string, std::unique_ptr<TemporaryDirectory>> converted;
+  static std::map<std::string, std::unique_ptr<base::TemporaryDirectory>>
+      converted;
   if (const auto found = converted.find(path); found != converted.end()) {
     return found->second->path();
   }
@@ -39,7 +40,7 @@ absl::StatusOr<std::string> TraceToRead(const std::string& path) {
   }
   const auto limits = ChosenLimits();
   if (!limits.ok()) return limits.status();
-  auto directory = TemporaryDirectory::Create();
+  auto directory = base::TemporaryDirectory::Create();
   if (!directory.ok()) return directory.status();
   ProgressBar progress("converting " + path,
                        ShowProgress() && !choice.no_progress);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "base/text/nearest_name.h"
 #include "cli/escape_text.h"
 #include "cli/exit_status.h"
 #include "cli/verb.h"
@@ -23,7 +24,7 @@ int UnknownVerb(const std::string& name) {
   }
   std::string message = absl::StrFormat("countrace: there is no verb `%s`",
                                         countrace::cli::EscapeText(name));
-  const std::string_view nearest = countrace::cli::NearestName(name, names);
+  const std::string_view nearest = countrace::base::NearestName(name, names);
   if (!nearest.empty()) {
     message += absl::StrFormat("; did you mean `%s`?", nearest);
   }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "base/text/nearest_name.h"
 #include "cli/exit_status.h"
 #include "cli/open_trace.h"
 #include "cli/row_table.h"
@@ -108,7 +109,7 @@ absl::StatusOr<std::vector<std::size_t>> ChosenRules(const MetricChoice& choice,
   if (choice.glob.empty()) {
     return absl::InvalidArgumentError("the rule files hold no metric");
   }
-  const std::string_view nearest = NearestName(choice.glob, names);
+  const std::string_view nearest = base::NearestName(choice.glob, names);
   return absl::InvalidArgumentError(absl::StrFormat(
       "no metric matches `%s`; %s", choice.glob,
       nearest.empty() ? "see `countrace list metrics`"

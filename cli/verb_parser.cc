@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "base/text/nearest_name.h"
 #include "cli/exit_status.h"
 #include "cli/foreign_choice.h"
 #include "cli/quantity.h"
 #include "rmap/foreign/import_process.h"
-#include "rmap/metrics/nearest_name.h"
 
 namespace countrace::cli {
 namespace {
@@ -105,11 +105,6 @@ class HelpText final : public CLI::FormatterBase {
 };
 
 }  // namespace
-
-std::string_view NearestName(std::string_view word,
-                             const std::vector<std::string>& candidates) {
-  return rmap::NearestName(word, candidates);
-}
 
 VerbParser::VerbParser(const VerbText& text)
     : text_(text), app_(std::make_unique<CLI::App>()) {
@@ -287,7 +282,7 @@ std::string VerbParser::Hint(const std::string& unknown_option) const {
       names.push_back("--" + name);
     }
   }
-  const std::string_view nearest = NearestName(word, names);
+  const std::string_view nearest = base::NearestName(word, names);
   if (nearest.empty()) return "";
   return absl::StrFormat("; did you mean %s?", nearest);
 }

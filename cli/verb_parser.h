@@ -102,10 +102,6 @@ class VerbParser final {
   std::vector<std::string>* command_ = nullptr;
 };
 
-// The candidate nearest to `word` if it is near enough to be meant, else "".
-std::string_view NearestName(std::string_view word,
-                             const std::vector<std::string>& candidates);
-
 }  // namespace countrace::cli
 
 #endif  // COUNTRACE_CLI_VERB_PARSER_H_

@@ -29,11 +29,11 @@ if(TARGET countrace_lttng)
     NAMESPACE countrace:: DESTINATION ${countrace_cmake_dir} COMPONENT lttng)
 endif()
 
-install(TARGETS countrace_logformat countrace_rmap
+install(TARGETS countrace_base countrace_logformat countrace_rmap
   EXPORT countrace-analysis-targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   INCLUDES DESTINATION ${countrace_module_headers})
-foreach(module IN ITEMS logformat rmap)
+foreach(module IN ITEMS base logformat rmap)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${module}/
     DESTINATION ${countrace_module_headers}/${module}
     FILES_MATCHING PATTERN "*.h")
@@ -77,6 +77,7 @@ install(FILES ${PROJECT_SOURCE_DIR}/cli/completion/_countrace
   DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 
 set_target_properties(countrace_build_flags PROPERTIES EXPORT_NAME build_flags)
+set_target_properties(countrace_base PROPERTIES EXPORT_NAME base)
 set_target_properties(countrace_logformat PROPERTIES EXPORT_NAME logformat)
 set_target_properties(countrace_rmap PROPERTIES EXPORT_NAME rmap)
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "logformat/file_mapping.h"
+#include "base/posix/file_mapping.h"
 #include "logformat/packet_layout.h"
 #include "logformat/record_table.h"
 #include "logformat/trace_description.h"
@@ -67,7 +67,7 @@ struct ScanOptions {
   bool walk_closed = false;
   // Of the file: its pages are given back behind the scan, else so much of it
   // is in memory at once as the kernel maps around what is looked at.
-  const FileMapping* mapping = nullptr;
+  const base::FileMapping* mapping = nullptr;
 };
 
 StreamScan ScanStream(std::span<const std::byte> file, const RecordTable& table,

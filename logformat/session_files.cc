@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "absl/strings/str_format.h"
-#include "logformat/file_mapping.h"
+#include "base/posix/file_mapping.h"
 #include "logformat/session_layout.h"
 
 namespace countrace::logformat {
@@ -154,8 +154,8 @@ void ParseTriggers(std::string_view text, TraceDescription& description) {
 }
 
 absl::StatusOr<TraceDescription> ReadSessionFiles(const std::string& path) {
-  absl::StatusOr<FileMapping> file =
-      FileMapping::Open(path + "/" + kSessionFile);
+  absl::StatusOr<base::FileMapping> file =
+      base::FileMapping::Open(path + "/" + kSessionFile);
   if (!file.ok()) return file.status();
   if (file->bytes().size() < sizeof(SessionControl)) {
     return Damaged(path, "file-bytes", file->bytes().size(),
@@ -238,15 +238,16 @@ absl::StatusOr<TraceDescription> ReadSessionFiles(const std::string& path) {
       session.late_sub_buffers.load(std::memory_order_relaxed);
 
   for (const char* name : {kHooksFile, kKernelHooksFile}) {
-    absl::StatusOr<FileMapping> hooks = FileMapping::Open(path + "/" + name);
+    absl::StatusOr<base::FileMapping> hooks =
+        base::FileMapping::Open(path + "/" + name);
     if (hooks.ok()) {
       ParseHooks(hooks->text(), description, name);
     } else if (!absl::IsNotFound(hooks.status())) {
       return hooks.status();
     }
   }
-  absl::StatusOr<FileMapping> triggers =
-      FileMapping::Open(path + "/" + kTriggersFile);
+  absl::StatusOr<base::FileMapping> triggers =
+      base::FileMapping::Open(path + "/" + kTriggersFile);
   if (triggers.ok()) {
     ParseTriggers(triggers->text(), description);
   } else if (!absl::IsNotFound(triggers.status())) {

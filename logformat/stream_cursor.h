@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "logformat/file_mapping.h"
+#include "base/posix/file_mapping.h"
 #include "logformat/packet_scanner.h"
 #include "logformat/record_table.h"
 #include "logformat/record_walk.h"
@@ -23,7 +23,7 @@ namespace countrace::logformat {
 // A stream file that was scanned and is ready to be read.
 struct OpenStream {
   StreamInfo info;
-  FileMapping mapping;
+  base::FileMapping mapping;
   StreamScan scan;
   const RecordTable* table = nullptr;
   std::size_t thread_counters = 0;  // u64 values in a thread dump

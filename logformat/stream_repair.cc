@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "logformat/file_output.h"
+#include "base/posix/file_output.h"
 
 namespace countrace::logformat {
 namespace {
@@ -52,7 +52,7 @@ PacketHead EmptyHead(const RepairTarget& target, const StreamScan& scan,
 
 absl::Status Rewrite(const RepairTarget& target, StreamScan& scan,
                      std::uint64_t& end) {
-  FileOutput out;
+  base::FileOutput out;
   const std::string temporary =
       target.directory + "/" + kRewritePrefix + target.file.name;
   if (absl::Status s = out.Create(temporary); !s.ok()) return s;
@@ -116,7 +116,7 @@ absl::StatusOr<RepairResult> RepairStream(const RepairTarget& target,
                   [](const ScannedPacket& p) { return p.head_changed; });
   if (!any_head && end == target.file_bytes) return result;
   result.changed = true;
-  FileOutput out;
+  base::FileOutput out;
   const std::string path = target.directory + "/" + target.file.name;
   if (absl::Status s = out.OpenExisting(path); !s.ok()) return s;
   // Grow first: a packet must not reach beyond the file.

@@ -13,7 +13,7 @@
 #include <tuple>
 
 #include "absl/strings/str_format.h"
-#include "logformat/file_mapping.h"
+#include "base/posix/file_mapping.h"
 #include "logformat/metadata_reader.h"
 #include "logformat/session_files.h"
 
@@ -38,7 +38,8 @@ std::string NotADirectory(const std::string& path, mode_t mode) {
   }
   std::string kind = "a file";
   std::string remedy = "give the directory that `countrace record -o` wrote";
-  if (absl::StatusOr<FileMapping> file = FileMapping::Open(path); file.ok()) {
+  if (absl::StatusOr<base::FileMapping> file = base::FileMapping::Open(path);
+      file.ok()) {
     const std::string_view text = file->text();
     if (text.starts_with("PERFILE2") || text.starts_with("2ELIFREP")) {
       kind = "a perf.data file";
@@ -143,8 +144,8 @@ absl::StatusOr<TraceDescription> DescribeTrace(
   absl::StatusOr<TraceDescription> from_metadata =
       absl::NotFoundError("no metadata");
   if (directory.has_metadata) {
-    absl::StatusOr<FileMapping> file =
-        FileMapping::Open(directory.path + "/" + kMetadataFile);
+    absl::StatusOr<base::FileMapping> file =
+        base::FileMapping::Open(directory.path + "/" + kMetadataFile);
     if (!file.ok()) return file.status();
     if (file->bytes().size() > kMaxMetadataBytes) {
       return absl::InvalidArgumentError(absl::StrFormat(

@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "base/posix/file_mapping.h"
+#include "base/posix/file_output.h"
 #include "logformat/event_schema.h"
-#include "logformat/file_mapping.h"
-#include "logformat/file_output.h"
 #include "logformat/metadata_writer.h"
 #include "logformat/packet_scanner.h"
 #include "logformat/record_table.h"
@@ -115,8 +115,8 @@ class Finisher {
   }
 
   absl::StatusOr<bool> FinishStream(const StreamFile& file) {
-    absl::StatusOr<FileMapping> mapping =
-        FileMapping::Open(directory_.path + "/" + file.name);
+    absl::StatusOr<base::FileMapping> mapping =
+        base::FileMapping::Open(directory_.path + "/" + file.name);
     if (!mapping.ok()) return mapping.status();
     ScanOptions options;
     options.uuid = description_.info.uuid;
@@ -184,7 +184,7 @@ class Finisher {
   absl::Status WriteMetadata() {
     const std::string temporary = directory_.path + "/" + kMetadataTemporary;
     const std::string text = MetadataText(description_);
-    FileOutput out;
+    base::FileOutput out;
     absl::Status status = out.Create(temporary);
     if (status.ok()) {
       status = out.WriteAt(0, std::as_bytes(std::span<const char>(text)));

@@ -165,8 +165,8 @@ class MappedTraceReader final : public TraceReader {
   }
 
   absl::Status AddStream(const StreamFile& file) {
-    absl::StatusOr<FileMapping> mapping =
-        FileMapping::Open(directory_ + "/" + file.name);
+    absl::StatusOr<base::FileMapping> mapping =
+        base::FileMapping::Open(directory_ + "/" + file.name);
     if (!mapping.ok()) return mapping.status();
     OpenStream stream;
     stream.mapping = *std::move(mapping);

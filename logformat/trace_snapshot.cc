@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
-#include "logformat/file_mapping.h"
-#include "logformat/file_output.h"
+#include "base/posix/file_mapping.h"
+#include "base/posix/file_output.h"
 #include "logformat/flight_stream.h"
 #include "logformat/session_layout.h"
 #include "logformat/trace_description.h"
@@ -40,9 +40,9 @@ class SharedLock {
 };
 
 absl::Status CopyBytes(const std::string& from, const std::string& to) {
-  const auto source = FileMapping::Open(from);
+  const auto source = base::FileMapping::Open(from);
   if (!source.ok()) return source.status();
-  FileOutput out;
+  base::FileOutput out;
   absl::Status status = out.Create(to);
   if (status.ok()) status = out.WriteAt(0, source->bytes());
   return status;
@@ -51,7 +51,7 @@ absl::Status CopyBytes(const std::string& from, const std::string& to) {
 // One packet: its records up to the end of what was ever begun, an empty one
 // without the hole behind its head.
 absl::Status CopyPacket(int fd, std::uint64_t offset, PacketHead head,
-                        FileOutput& out, std::uint64_t& end) {
+                        base::FileOutput& out, std::uint64_t& end) {
   const std::uint64_t bytes = head.content_bits == kPacketHeadBytes * 8
                                   ? kPacketAlignBytes
                                   : head.packet_bits / 8;
@@ -74,7 +74,7 @@ absl::Status CopyStream(const std::string& from, const std::string& to) {
   if (source.get() < 0) {
     return absl::ErrnoToStatus(errno, absl::StrFormat("Cannot open %s", from));
   }
-  FileOutput out;
+  base::FileOutput out;
   absl::Status status = out.Create(to);
   struct stat info = {};
   if (fstat(source.get(), &info) != 0) info.st_size = 0;
@@ -107,7 +107,7 @@ absl::Status WriteReasons(const std::vector<TriggerFiring>& reasons,
   for (const TriggerFiring& reason : reasons) {
     text += TriggerText(reason) + "\n";
   }
-  FileOutput out;
+  base::FileOutput out;
   absl::Status status = out.Create(to + "/" + kTriggersFile);
   if (status.ok()) status = out.WriteAt(0, std::as_bytes(std::span(text)));
   return status;
@@ -130,7 +130,7 @@ absl::Status CopyFiles(const TraceDirectory& source, const std::string& to) {
     }
     if (!copied.ok()) return copied;
   }
-  FileOutput incomplete;
+  base::FileOutput incomplete;
   return incomplete.Create(to + "/" + kIncompleteFile);
 }
 

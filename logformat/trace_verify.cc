@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "base/posix/file_mapping.h"
 #include "logformat/event_schema.h"
-#include "logformat/file_mapping.h"
 #include "logformat/metadata_writer.h"
 #include "logformat/packet_scanner.h"
 #include "logformat/record_table.h"
@@ -76,8 +76,8 @@ class Verifier {
       Add(kMetadataFile, 0, "cannot be read; the session files were used");
       return;
     }
-    absl::StatusOr<FileMapping> file =
-        FileMapping::Open(directory_.path + "/" + kMetadataFile);
+    absl::StatusOr<base::FileMapping> file =
+        base::FileMapping::Open(directory_.path + "/" + kMetadataFile);
     if (!file.ok()) {
       Add(kMetadataFile, 0, std::string(file.status().message()));
       return;
@@ -103,8 +103,8 @@ class Verifier {
                    const TraceDescription& description) {
     const TraceInfo& info = description.info;
     ++result_.streams;
-    absl::StatusOr<FileMapping> mapping =
-        FileMapping::Open(directory_.path + "/" + file.name);
+    absl::StatusOr<base::FileMapping> mapping =
+        base::FileMapping::Open(directory_.path + "/" + file.name);
     if (!mapping.ok()) {
       Add(file.name, 0, std::string(mapping.status().message()));
       return;

@@ -14,20 +14,21 @@ import unittest
 
 # Module -> modules it may include besides itself.
 MAY_INCLUDE = {
+    "base": set(),
     "hooks": set(),
-    "logformat": {"hooks"},
-    "runtime": {"hooks", "logformat"},
-    "rmap": {"logformat"},
-    "viewer": {"rmap", "logformat"},
-    "cli": {"hooks", "runtime", "logformat", "rmap", "viewer"},
+    "logformat": {"base", "hooks"},
+    "runtime": {"base", "hooks", "logformat"},
+    "rmap": {"base", "logformat"},
+    "viewer": {"base", "rmap", "logformat"},
+    "cli": {"base", "hooks", "runtime", "logformat", "rmap", "viewer"},
     "examples": set(),  # installed headers only
-    "tests": {"hooks", "runtime", "logformat", "rmap", "viewer", "cli"},
+    "tests": {"base", "hooks", "runtime", "logformat", "rmap", "viewer", "cli"},
 }
 
 # Third-party include prefix -> modules that may use it. A prefix that is not
 # listed is the C or C++ library or the kernel's headers, free for all.
 THIRD_PARTY = {
-    "absl/": {"runtime", "logformat", "rmap", "viewer", "cli", "tests"},
+    "absl/": {"base", "runtime", "logformat", "rmap", "viewer", "cli", "tests"},
     "CLI/": {"cli"},
     "boost/": {"rmap", "viewer", "tests"},
     "babeltrace2/": {"rmap", "tests"},
@@ -36,7 +37,7 @@ THIRD_PARTY = {
     "lttng/": {"hooks", "tests"},
     "perfmon/": {"runtime"},
     "re2/": {"rmap"},
-    "toml++/": {"rmap"},
+    "toml++/": {"base"},
     "traceevent/": {"rmap"},
 }
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "absl/strings/str_format.h"
-#include "rmap/report/text_table.h"
+#include "base/text/text_table.h"
 
 namespace countrace::rmap::diff {
 
@@ -13,11 +13,11 @@ std::string FormatAmount(double value, bool is_time) {
   if (is_time) {
     // Of a call of a few ns, parts of a ns matter.
     if (value > 0 && value < 99.95) return absl::StrFormat("%.3g ns", value);
-    return FormatNanoseconds(value);
+    return base::FormatNanoseconds(value);
   }
   if (value >= 9e18) return absl::StrFormat("%.3g", value);
   if (value >= 1000 || value == std::floor(value)) {
-    return FormatCount(static_cast<std::uint64_t>(std::llround(value)));
+    return base::FormatCount(static_cast<std::uint64_t>(std::llround(value)));
   }
   return absl::StrFormat("%.3g", value);
 }
@@ -53,7 +53,8 @@ std::string FormatRatio(double before, double after) {
   if (ratio == 0) return "gone";
   if (ratio >= 2 && ratio < 99.5) return absl::StrFormat("%.3gx", ratio);
   if (ratio >= 99.5) {
-    return FormatCount(static_cast<std::uint64_t>(std::llround(ratio))) + "x";
+    return base::FormatCount(static_cast<std::uint64_t>(std::llround(ratio))) +
+           "x";
   }
   return absl::StrFormat("%+.*f %%", std::fabs(ratio - 1) < 0.0995 ? 1 : 0,
                          100 * (ratio - 1));

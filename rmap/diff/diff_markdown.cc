@@ -1,8 +1,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/text/name_escape.h"
 #include "rmap/diff/diff_sections.h"
-#include "rmap/report/name_escape.h"
 
 namespace countrace::rmap::diff {
 
@@ -11,7 +11,7 @@ namespace {
 // No name from a trace may become markup, a link, HTML or a cell of its own.
 std::string Escape(const std::string& text) {
   std::string out;
-  for (const char c : EscapeName(text)) {
+  for (const char c : base::EscapeName(text)) {
     if (c == '<') {
       out += "&lt;";
     } else if (c == '&') {

@@ -3,15 +3,15 @@
 #include <utility>
 #include <vector>
 
+#include "base/text/name_escape.h"
+#include "base/text/text_table.h"
 #include "rmap/diff/diff_sections.h"
-#include "rmap/report/name_escape.h"
-#include "rmap/report/text_table.h"
 
 namespace countrace::rmap::diff {
 
 namespace {
 
-using Align = TextTable::Align;
+using Align = base::TextTable::Align;
 
 void AppendWrapped(const std::string& text, std::size_t width,
                    std::string& out) {
@@ -21,7 +21,7 @@ void AppendWrapped(const std::string& text, std::size_t width,
     const auto end = std::min(text.find(' ', begin), text.size());
     const std::string word = text.substr(begin, end - begin);
     if (line.size() > 2 &&
-        DisplayColumns(line) + 1 + DisplayColumns(word) > width) {
+        base::DisplayColumns(line) + 1 + base::DisplayColumns(word) > width) {
       out += line + "\n";
       line = "    ";
     }
@@ -36,16 +36,17 @@ void AppendSection(const Section& section, const DiffRenderOptions& options,
                    std::string& out) {
   out += options.color ? "\n\x1b[1m" + section.title + "\x1b[0m\n"
                        : "\n" + section.title + "\n";
-  TextTable table;
+  base::TextTable table;
   for (const Section::Column& column : section.columns) {
-    table.AddColumn(EscapeName(column.title),
+    table.AddColumn(base::EscapeName(column.title),
                     column.is_name ? Align::kLeft : Align::kRight,
                     column.optional);
   }
   for (const Section::Group& group : section.groups) {
-    if (!group.heading.empty()) table.AddHeading(EscapeName(group.heading));
+    if (!group.heading.empty())
+      table.AddHeading(base::EscapeName(group.heading));
     for (std::vector<std::string> row : group.rows) {
-      for (std::string& cell : row) cell = EscapeName(cell);
+      for (std::string& cell : row) cell = base::EscapeName(cell);
       table.AddRow(std::move(row));
     }
   }
@@ -53,7 +54,7 @@ void AppendSection(const Section& section, const DiffRenderOptions& options,
     out += table.Render(options.width, options.color);
   }
   for (const std::string& footer : section.footers) {
-    AppendWrapped("(" + EscapeName(footer) + ")", options.width, out);
+    AppendWrapped("(" + base::EscapeName(footer) + ")", options.width, out);
   }
 }
 
@@ -62,7 +63,7 @@ void AppendSection(const Section& section, const DiffRenderOptions& options,
 std::string RenderDiffText(const Diff& diff, const DiffRenderOptions& options) {
   std::string out;
   for (const std::string& line : diff.explanations) {
-    out += EscapeName(line) + "\n";
+    out += base::EscapeName(line) + "\n";
   }
   AppendSection(TotalsSection(diff), options, out);
   AppendSection(RowsSection(diff, options), options, out);
@@ -72,10 +73,10 @@ std::string RenderDiffText(const Diff& diff, const DiffRenderOptions& options) {
   }
   out += "\n";
   for (const std::string& line : SideLines(diff)) {
-    AppendWrapped(EscapeName(line), options.width, out);
+    AppendWrapped(base::EscapeName(line), options.width, out);
   }
   for (const std::string& note : NoteLines(diff)) {
-    AppendWrapped(EscapeName(note), options.width, out);
+    AppendWrapped(base::EscapeName(note), options.width, out);
   }
   return out;
 }

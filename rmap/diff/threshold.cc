@@ -8,8 +8,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_format.h"
+#include "base/text/name_escape.h"
 #include "rmap/diff/samples.h"
-#include "rmap/report/name_escape.h"
 
 namespace countrace::rmap::diff {
 
@@ -100,7 +100,7 @@ class Judgement {
   absl::Status Refuse(const Threshold& threshold,
                       const std::string& why) const {
     return absl::NotFoundError(absl::StrFormat(
-        "--threshold '%s': %s", EscapeName(threshold.text), why));
+        "--threshold '%s': %s", base::EscapeName(threshold.text), why));
   }
 
   absl::StatusOr<Samples> Resolve(const Threshold& threshold,
@@ -118,7 +118,7 @@ class Judgement {
     return Refuse(threshold,
                   absl::StrFormat("no trace has a segment `%s`; `countrace "
                                   "report --by segment` shows what they have",
-                                  EscapeName(where)));
+                                  base::EscapeName(where)));
   }
 
   bool IsKnown(const std::string& segment) const {
@@ -144,10 +144,10 @@ class Judgement {
     auto index = MetricIndex(metrics_, name.empty() ? "on-CPU" : name);
     if (name.empty() && !index) index = MetricIndex(metrics_, "wall");
     if (!index) {
-      return Refuse(threshold,
-                    absl::StrFormat(
-                        "`%s` is not known in all traces; known: %s",
-                        EscapeName(name), EscapeName(KnownMetrics("elapsed"))));
+      return Refuse(threshold, absl::StrFormat(
+                                   "`%s` is not known in all traces; known: %s",
+                                   base::EscapeName(name),
+                                   base::EscapeName(KnownMetrics("elapsed"))));
     }
     const Metric& metric = metrics_[*index];
     result.metric = metric.name;
@@ -156,7 +156,7 @@ class Judgement {
     if (!before || !after) {
       return Refuse(threshold, absl::StrFormat(
                                    "the total of %s is not known in all traces",
-                                   EscapeName(metric.name)));
+                                   base::EscapeName(metric.name)));
     }
     return Samples{*std::move(before), *std::move(after)};
   }
@@ -182,8 +182,8 @@ class Judgement {
           threshold,
           absl::StrFormat("`%s` is in %d of %d traces before and %d "
                           "of %d after; it must be in all of them",
-                          EscapeName(segment), before.size(), before_.size(),
-                          after.size(), after_.size()));
+                          base::EscapeName(segment), before.size(),
+                          before_.size(), after.size(), after_.size()));
     }
     if (name == "calls") {
       result.metric = name;
@@ -191,10 +191,10 @@ class Judgement {
     }
     const auto index = MetricIndex(metrics_, name);
     if (!index) {
-      return Refuse(
-          threshold,
-          absl::StrFormat("`%s` is not known in all traces; known: %s",
-                          EscapeName(name), EscapeName(KnownMetrics("calls"))));
+      return Refuse(threshold, absl::StrFormat(
+                                   "`%s` is not known in all traces; known: %s",
+                                   base::EscapeName(name),
+                                   base::EscapeName(KnownMetrics("calls"))));
     }
     const Metric& metric = metrics_[*index];
     result.metric = metric.name;
@@ -203,10 +203,10 @@ class Judgement {
     auto of_before = PerCallOf(before, metric, *index, Part::kInclusive);
     auto of_after = PerCallOf(after, metric, *index, Part::kInclusive);
     if (!of_before || !of_after) {
-      return Refuse(
-          threshold,
-          absl::StrFormat("%s of `%s` is not known in all traces",
-                          EscapeName(metric.name), EscapeName(segment)));
+      return Refuse(threshold,
+                    absl::StrFormat("%s of `%s` is not known in all traces",
+                                    base::EscapeName(metric.name),
+                                    base::EscapeName(segment)));
     }
     return Samples{*std::move(of_before), *std::move(of_after)};
   }
@@ -224,7 +224,7 @@ absl::StatusOr<Threshold> ParseThreshold(std::string_view text) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "--threshold '%s': %s; write it like 5%%, 'total:elapsed 5%%' or "
         "'server:handle:wall 10%%'",
-        EscapeName(text), why));
+        base::EscapeName(text), why));
   };
   if (trimmed.empty() || trimmed.back() != '%') {
     return fail("it must end with a percentage");

@@ -9,24 +9,25 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "rmap/metrics/nearest_name.h"
-#include "rmap/metrics/source_place.h"
-#include "rmap/report/name_escape.h"
-#include "rmap/untrusted_toml.h"
+#include "base/text/name_escape.h"
+#include "base/text/nearest_name.h"
+#include "base/text/source_place.h"
+#include "base/toml/untrusted_toml.h"
 
 namespace countrace::rmap::foreign {
 
 namespace {
 
-using metrics::ErrorAt;
-using metrics::SourcePlace;
+using base::ErrorAt;
+using base::SourcePlace;
 
-SourcePlace PlaceOf(const std::string& file, const toml::source_region& at) {
+base::SourcePlace PlaceOf(const std::string& file,
+                          const toml::source_region& at) {
   return {file, std::max<std::size_t>(1, at.begin.line),
           std::max<std::size_t>(1, at.begin.column)};
 }
 
-std::string PlaceText(const SourcePlace& place) {
+std::string PlaceText(const base::SourcePlace& place) {
   return absl::StrFormat("%s:%d:%d", place.file, place.line, place.column);
 }
 
@@ -43,8 +44,8 @@ class Parser {
     if (absl::Status status = CheckSize(); !status.ok()) return status;
     const toml::parse_result parsed = toml::parse(text_, file_);
     if (!parsed) {
-      return ErrorAt(PlaceOf(file_, parsed.error().source()),
-                     parsed.error().description());
+      return base::ErrorAt(PlaceOf(file_, parsed.error().source()),
+                           parsed.error().description());
     }
     for (const auto& [key, value] : parsed.table()) {
       absl::Status status;
@@ -68,8 +69,9 @@ class Parser {
  private:
   absl::Status CheckSize() const {
     if (text_.size() > kMaxMappingBytes) {
-      return ErrorAt({file_}, absl::StrFormat("%d bytes; at most %d are read",
-                                              text_.size(), kMaxMappingBytes));
+      return base::ErrorAt({file_},
+                           absl::StrFormat("%d bytes; at most %d are read",
+                                           text_.size(), kMaxMappingBytes));
     }
     std::size_t line = 1;
     std::ptrdiff_t open = 0, deepest = 0;
@@ -77,16 +79,16 @@ class Parser {
       const std::string_view one = rest.substr(0, rest.find('\n'));
       const auto dots = std::count(one.begin(), one.end(), '.');
       if (dots > kMaxDotsInLine) {
-        return ErrorAt({file_, line},
-                       absl::StrFormat("%d dots in one line, at most %d", dots,
-                                       kMaxDotsInLine));
+        return base::ErrorAt({file_, line},
+                             absl::StrFormat("%d dots in one line, at most %d",
+                                             dots, kMaxDotsInLine));
       }
       for (const char c : one) {
         open += (c == '[' || c == '{') - (c == ']' || c == '}');
         deepest = std::max(deepest, open);
       }
       if (deepest > kMaxBrackets) {
-        return ErrorAt(
+        return base::ErrorAt(
             {file_, line},
             absl::StrFormat("more than %d brackets are open", kMaxBrackets));
       }
@@ -97,14 +99,14 @@ class Parser {
 
   absl::Status UnknownKey(const toml::key& key,
                           const std::vector<std::string>& known) const {
-    const std::string_view nearest = NearestName(key.str(), known);
+    const std::string_view nearest = base::NearestName(key.str(), known);
     std::string all;
     for (const std::string& name : known) {
       all += (all.empty() ? "" : ", ") + name;
     }
-    return ErrorAt(
+    return base::ErrorAt(
         PlaceOf(file_, key.source()),
-        absl::StrFormat("unknown key `%s`; %s", EscapeName(key.str()),
+        absl::StrFormat("unknown key `%s`; %s", base::EscapeName(key.str()),
                         nearest.empty()
                             ? absl::StrFormat("known are %s", all)
                             : absl::StrFormat("did you mean `%s`?", nearest)));
@@ -116,19 +118,20 @@ class Parser {
                           ReadTable read) {
     const toml::table* tables = value.as_table();
     if (tables == nullptr) {
-      return ErrorAt(PlaceOf(file_, value.source()),
-                     absl::StrFormat("%s is no table; write [%s.\"NAME\"]",
-                                     key.str(), key.str()));
+      return base::ErrorAt(
+          PlaceOf(file_, value.source()),
+          absl::StrFormat("%s is no table; write [%s.\"NAME\"]", key.str(),
+                          key.str()));
     }
     for (const auto& [name, one] : *tables) {
       const toml::table* table = one.as_table();
       if (table == nullptr) {
-        return ErrorAt(
+        return base::ErrorAt(
             PlaceOf(file_, name.source()),
             absl::StrFormat("%s is no table; a name with a colon or a dot "
                             "needs quotes: [%s.\"%s\"]",
-                            EscapeName(name.str()), key.str(),
-                            EscapeName(name.str())));
+                            base::EscapeName(name.str()), key.str(),
+                            base::EscapeName(name.str())));
       }
       if (absl::Status status = (this->*read)(name, *table); !status.ok()) {
         return status;
@@ -141,7 +144,7 @@ class Parser {
                         std::string& text) const {
     const auto* string = value.as_string();
     if (string == nullptr || string->get().empty()) {
-      return ErrorAt(
+      return base::ErrorAt(
           PlaceOf(file_, value.source()),
           absl::StrFormat("%s is no text; write it in quotes", key.str()));
     }
@@ -153,7 +156,7 @@ class Parser {
                          std::vector<std::string>& texts) const {
     const toml::array* array = value.as_array();
     if (array == nullptr) {
-      return ErrorAt(
+      return base::ErrorAt(
           PlaceOf(file_, value.source()),
           absl::StrFormat("%s is no list; write [\"...\"]", key.str()));
     }
@@ -172,16 +175,16 @@ class Parser {
     if (colon != text.npos && colon != 0 && colon + 1 != text.size()) {
       return absl::OkStatus();
     }
-    return ErrorAt(PlaceOf(file_, name.source()),
-                   absl::StrFormat("`%s` is no name of a hook; write "
-                                   "\"PROVIDER:NAME\"",
-                                   EscapeName(text)));
+    return base::ErrorAt(PlaceOf(file_, name.source()),
+                         absl::StrFormat("`%s` is no name of a hook; write "
+                                         "\"PROVIDER:NAME\"",
+                                         base::EscapeName(text)));
   }
 
   absl::Status Missing(const toml::key& name, const char* key) const {
-    return ErrorAt(
+    return base::ErrorAt(
         PlaceOf(file_, name.source()),
-        absl::StrFormat("`%s` has no %s", EscapeName(name.str()), key));
+        absl::StrFormat("`%s` has no %s", base::EscapeName(name.str()), key));
   }
 
   absl::Status ReadSegment(const toml::key& name, const toml::table& table) {
@@ -200,8 +203,8 @@ class Parser {
       } else if (key.str() == "across_threads") {
         const auto* flag = value.as_boolean();
         if (flag == nullptr) {
-          status = ErrorAt(PlaceOf(file_, value.source()),
-                           "across_threads is neither true nor false");
+          status = base::ErrorAt(PlaceOf(file_, value.source()),
+                                 "across_threads is neither true nor false");
         } else {
           segment.across_threads = flag->get();
         }
@@ -213,11 +216,12 @@ class Parser {
     if (segment.begin.empty()) return Missing(name, "begin");
     if (segment.end.empty()) return Missing(name, "end");
     if (segment.across_threads && segment.key.empty()) {
-      return ErrorAt(PlaceOf(file_, name.source()),
-                     absl::StrFormat("`%s` is across threads and has no key: "
-                                     "nothing says which end belongs to which "
-                                     "begin",
-                                     EscapeName(name.str())));
+      return base::ErrorAt(
+          PlaceOf(file_, name.source()),
+          absl::StrFormat("`%s` is across threads and has no key: "
+                          "nothing says which end belongs to which "
+                          "begin",
+                          base::EscapeName(name.str())));
     }
     mapping_.segments.push_back(std::move(segment));
     places_.push_back(PlaceOf(file_, name.source()));
@@ -267,8 +271,9 @@ class Parser {
       const SegmentMapping& segment = mapping_.segments[i];
       for (const std::string* event : {&segment.begin, &segment.end}) {
         if (events.insert(*event).second) continue;
-        return ErrorAt(places_[i], absl::StrFormat("event `%s` is mapped twice",
-                                                   EscapeName(*event)));
+        return base::ErrorAt(places_[i],
+                             absl::StrFormat("event `%s` is mapped twice",
+                                             base::EscapeName(*event)));
       }
     }
     return absl::OkStatus();
@@ -277,7 +282,7 @@ class Parser {
   std::string_view text_;
   const std::string& file_;
   Mapping mapping_;
-  std::vector<SourcePlace> places_;  // of the segments
+  std::vector<base::SourcePlace> places_;  // of the segments
 };
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "logformat/file_output.h"
+#include "base/posix/file_output.h"
 #include "logformat/metadata_writer.h"
 #include "logformat/session_layout.h"
 
@@ -215,7 +215,7 @@ absl::Status TraceOutput::Finish() {
   std::sort(description_.streams.begin(), description_.streams.end(),
             [](const auto& a, const auto& b) { return a.file < b.file; });
   const std::string text = logformat::MetadataText(description_);
-  logformat::FileOutput file;
+  base::FileOutput file;
   absl::Status status = file.Create(options_.directory + "/.metadata-new");
   if (status.ok()) {
     status = file.WriteAt(0, std::as_bytes(std::span(text)));

@@ -5,9 +5,9 @@
 #include <numeric>
 
 #include "absl/strings/str_format.h"
+#include "base/text/name_escape.h"
 #include "rmap/call_paths.h"
 #include "rmap/metrics/event_names.h"
-#include "rmap/report/name_escape.h"
 
 namespace countrace::rmap::metrics {
 namespace {
@@ -34,7 +34,7 @@ std::string DivisorName(const Expression& formula, const Node& node) {
   const std::size_t at = static_cast<std::size_t>(&node - formula.nodes.data());
   const Node& divisor = formula.nodes[at - 1];
   if (divisor.operation != Operation::kName) return "the divisor";
-  return "`" + EscapeName(divisor.name) + "`";
+  return "`" + base::EscapeName(divisor.name) + "`";
 }
 
 double NearestRank(std::vector<double> values, double fraction) {
@@ -149,7 +149,7 @@ Evaluator::Outcome Evaluator::Leaf(const Node& node, const Binding& binding,
   if (!node.trace.empty()) {
     const auto label = std::find(labels_.begin(), labels_.end(), node.trace);
     if (label == labels_.end()) {
-      const std::string name = EscapeName(node.trace);
+      const std::string name = base::EscapeName(node.trace);
       return {
           {}, {absl::StrFormat("trace %s (--with %s=TRACE)", name, name)}, ""};
     }
@@ -203,11 +203,11 @@ Evaluator::Outcome Evaluator::InputOf(const Binding& binding,
     }
     return outcome;
   }
-  std::string need = EscapeName(binding.event);
+  std::string need = base::EscapeName(binding.event);
   const std::string similar = inputs.Similar(binding.event);
   if (!similar.empty() &&
       CanonicalEvent(similar) != CanonicalEvent(binding.event)) {
-    need += absl::StrFormat(" (the trace has %s)", EscapeName(similar));
+    need += absl::StrFormat(" (the trace has %s)", base::EscapeName(similar));
   }
   outcome.needs.push_back(std::move(need));
   return outcome;

@@ -7,8 +7,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
+#include "base/text/name_escape.h"
 #include "rmap/metrics/expression_tokens.h"
-#include "rmap/report/name_escape.h"
 
 namespace countrace::rmap::metrics {
 namespace {
@@ -31,7 +31,7 @@ constexpr TokenRules kRules = {.word_signs = "", .signs = kSigns};
 // stops: every later step sees the end of the text.
 class ExpressionParser {
  public:
-  ExpressionParser(std::string_view text, const SourcePlace& place)
+  ExpressionParser(std::string_view text, const base::SourcePlace& place)
       : text_(text), tokens_(text, result_.place, kRules) {
     result_.text = std::string(text);
     result_.place = place;
@@ -55,7 +55,7 @@ class ExpressionParser {
  private:
   void Fail(std::size_t offset, std::string_view message) {
     if (status_.ok()) {
-      status_ = ErrorAt(result_.place, text_, offset, message);
+      status_ = base::ErrorAt(result_.place, text_, offset, message);
     }
     token_ = {};
   }
@@ -67,7 +67,7 @@ class ExpressionParser {
       Fail(token_.offset,
            absl::StrFormat("`%s` is not expected here; after a value comes an "
                            "operator (+ - * /), after that a value",
-                           EscapeName(token_.text)));
+                           base::EscapeName(token_.text)));
     }
   }
 
@@ -299,7 +299,7 @@ const char* StatisticName(Statistic statistic) {
 }
 
 absl::StatusOr<Expression> ParseExpression(std::string_view text,
-                                           const SourcePlace& place) {
+                                           const base::SourcePlace& place) {
   return ExpressionParser(text, place).Parse();
 }
 

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/text/source_place.h"
 #include "rmap/metrics/metric_unit.h"
-#include "rmap/metrics/source_place.h"
 
 namespace countrace::rmap::metrics {
 
@@ -65,7 +65,7 @@ struct Node {
 
 struct Expression {
   std::string text;
-  SourcePlace place;
+  base::SourcePlace place;
   std::vector<Node> nodes;
 };
 
@@ -77,7 +77,7 @@ struct Expression {
 //   name = ["@" WORD "."] [WORD "."] (WORD | quoted in ` or ' or ")
 // Errors: kInvalidArgument as ErrorAt().
 absl::StatusOr<Expression> ParseExpression(std::string_view text,
-                                           const SourcePlace& place);
+                                           const base::SourcePlace& place);
 
 // True for [A-Za-z_][A-Za-z0-9_]*.
 bool IsWord(std::string_view text);

@@ -2,7 +2,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_format.h"
-#include "rmap/report/name_escape.h"
+#include "base/text/name_escape.h"
 
 namespace countrace::rmap::metrics {
 
@@ -78,8 +78,8 @@ absl::StatusOr<Token> Tokens::Quoted() {
     end += rules_.escapes && text_[end] == '\\' ? 2 : 1;
   }
   if (end >= text_.size()) {
-    return ErrorAt(place_, text_, at_,
-                   absl::StrFormat("the quote %c is not closed", quote));
+    return base::ErrorAt(place_, text_, at_,
+                         absl::StrFormat("the quote %c is not closed", quote));
   }
   Token token = Take(TokenKind::kQuoted, end + 1);
   token.text = token.text.substr(1, token.text.size() - 2);
@@ -96,9 +96,10 @@ absl::StatusOr<Token> Tokens::Sign() {
   // Whole characters: never half of a UTF-8 sequence.
   std::size_t end = at_ + 1;
   while (end < text_.size() && (text_[end] & 0xc0) == 0x80) ++end;
-  return ErrorAt(place_, text_, at_,
-                 absl::StrFormat("`%s` has no meaning in an expression",
-                                 EscapeName(text_.substr(at_, end - at_))));
+  return base::ErrorAt(
+      place_, text_, at_,
+      absl::StrFormat("`%s` has no meaning in an expression",
+                      base::EscapeName(text_.substr(at_, end - at_))));
 }
 
 }  // namespace countrace::rmap::metrics

@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "rmap/metrics/source_place.h"
+#include "base/text/source_place.h"
 
 namespace countrace::rmap::metrics {
 
@@ -46,7 +46,7 @@ bool IsWordPart(char c);
 class Tokens {
  public:
   // All that is given must outlive this.
-  Tokens(std::string_view text, const SourcePlace& place,
+  Tokens(std::string_view text, const base::SourcePlace& place,
          const TokenRules& rules)
       : text_(text), place_(place), rules_(rules) {}
 
@@ -62,7 +62,7 @@ class Tokens {
   absl::StatusOr<Token> Sign();
 
   const std::string_view text_;
-  const SourcePlace& place_;
+  const base::SourcePlace& place_;
   const TokenRules& rules_;
   std::size_t at_ = 0;
 };

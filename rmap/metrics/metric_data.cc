@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "base/text/name_escape.h"
 #include "rmap/metrics/metric_rows.h"
-#include "rmap/report/name_escape.h"
 #include "rmap/where/selection_json.h"
 
 namespace countrace::rmap::metrics {
@@ -122,11 +122,11 @@ std::string RowName(const Report& report, Scope scope, std::size_t row) {
     if (const auto* number = std::get_if<std::int64_t>(&key.value)) {
       name += std::to_string(*number);
     } else if (const auto* text = std::get_if<std::string>(&key.value)) {
-      name += EscapeName(*text);
+      name += base::EscapeName(*text);
     } else {
       const auto& path = std::get<std::vector<std::string>>(key.value);
       for (std::size_t i = 0; i < path.size(); ++i) {
-        name += (i == 0 ? "" : " > ") + EscapeName(path[i]);
+        name += (i == 0 ? "" : " > ") + base::EscapeName(path[i]);
       }
     }
   }

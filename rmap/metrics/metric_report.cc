@@ -7,23 +7,23 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "base/text/name_escape.h"
+#include "base/text/text_table.h"
 #include "rmap/metrics/metric_data.h"
 #include "rmap/metrics/metric_rows.h"
-#include "rmap/report/name_escape.h"
-#include "rmap/report/text_table.h"
 #include "rmap/where/selection_text.h"
 
 namespace countrace::rmap::metrics {
 namespace {
 
-using Align = TextTable::Align;
+using Align = base::TextTable::Align;
 
 // Four significant digits; no exponent where people read numbers.
 std::string Number(double value) {
   const double size = std::abs(value);
   if (size >= 10000 && size < 1e15) {
     const std::string digits =
-        FormatCount(static_cast<std::uint64_t>(std::llround(size)));
+        base::FormatCount(static_cast<std::uint64_t>(std::llround(size)));
     return value < 0 ? "-" + digits : digits;
   }
   return absl::StrFormat("%.4g", value);
@@ -42,11 +42,11 @@ std::string KeyText(const RowKey& key) {
     return std::to_string(*number);
   }
   if (const auto* text = std::get_if<std::string>(&key.value)) {
-    return EscapeName(*text);
+    return base::EscapeName(*text);
   }
   std::string joined;
   for (const auto& name : std::get<std::vector<std::string>>(key.value)) {
-    joined += (joined.empty() ? "" : " > ") + EscapeName(name);
+    joined += (joined.empty() ? "" : " > ") + base::EscapeName(name);
   }
   return joined;
 }
@@ -69,7 +69,7 @@ class TextMetrics {
     if (metrics_.report->loss.discarded_events != 0) {
       out_ += absl::StrFormat(
           "\n  (%s records were lost; countrace report says which)\n",
-          FormatCount(metrics_.report->loss.discarded_events));
+          base::FormatCount(metrics_.report->loss.discarded_events));
     }
     if (inexact_) {
       out_ +=
@@ -161,7 +161,7 @@ class TextMetrics {
 
   // One line for each metric.
   void List(const std::vector<std::size_t>& shown) {
-    TextTable table;
+    base::TextTable table;
     table.AddColumn("metric", Align::kLeft);
     table.AddColumn("value", Align::kRight);
     table.AddColumn("", Align::kLeft);
@@ -170,8 +170,8 @@ class TextMetrics {
       table.AddRow(
           {text.name,
            Cell(rule, metrics_.evaluator->Value(rule, Scope::kTrace, 0)),
-           EscapeName(text.description.empty() ? text.formula
-                                               : text.description)});
+           base::EscapeName(text.description.empty() ? text.formula
+                                                     : text.description)});
     }
     out_ += table.Render(options_.width, options_.color);
   }
@@ -181,7 +181,7 @@ class TextMetrics {
     const std::size_t limit = options_.max_rows == 0
                                   ? rows.size()
                                   : std::min(rows.size(), options_.max_rows);
-    TextTable table;
+    base::TextTable table;
     for (const RowKey& key : KeysOf(*metrics_.report, scope, rows[0])) {
       const bool number = std::holds_alternative<std::int64_t>(key.value);
       table.AddColumn(key.name == "comm" ? "command" : key.name,
@@ -207,14 +207,14 @@ class TextMetrics {
     out_ += table.Render(options_.width, options_.color);
     if (limit < rows.size()) {
       out_ += absl::StrFormat("  (%s more rows not shown)\n",
-                              FormatCount(rows.size() - limit));
+                              base::FormatCount(rows.size() - limit));
     }
     if (rows.size() > 1) Statistics(scope, rows, shown);
   }
 
   void Statistics(Scope scope, const std::vector<std::size_t>& rows,
                   const std::vector<std::size_t>& shown) {
-    TextTable table;
+    base::TextTable table;
     table.AddColumn(absl::StrFormat("over each %s", ScopeName(scope)),
                     Align::kLeft);
     for (const char* name :

@@ -8,7 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "rmap/report/name_escape.h"
+#include "base/text/name_escape.h"
 
 namespace countrace::rmap::metrics {
 namespace {
@@ -55,7 +55,7 @@ absl::Status Multiply(std::string_view factor, bool divides, MetricUnit& unit) {
         power > kMaxExponent) {
       return absl::InvalidArgumentError(
           absl::StrFormat("`%s` is no power; write ^1 to ^%d",
-                          EscapeName(factor), kMaxExponent));
+                          base::EscapeName(factor), kMaxExponent));
     }
   }
   for (const NamedUnit& known : kUnits) {
@@ -77,7 +77,7 @@ absl::Status Multiply(std::string_view factor, bool divides, MetricUnit& unit) {
   }
   return absl::InvalidArgumentError(
       absl::StrFormat("`%s` is no unit; known are %s, joined by * and /",
-                      EscapeName(name), names));
+                      base::EscapeName(name), names));
 }
 
 void AppendPower(const char* name, int exponent, std::string& out) {

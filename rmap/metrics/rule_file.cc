@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
-#include "rmap/metrics/nearest_name.h"
-#include "rmap/report/name_escape.h"
-#include "rmap/untrusted_toml.h"
+#include "base/text/name_escape.h"
+#include "base/text/nearest_name.h"
+#include "base/toml/untrusted_toml.h"
 
 namespace countrace::rmap::metrics {
 namespace {
@@ -22,7 +22,8 @@ constexpr std::ptrdiff_t kMaxDotsInLine = 64;
 
 constexpr const char* kKeys[] = {"expr", "unit", "scope", "description"};
 
-SourcePlace PlaceOf(const std::string& file, const toml::source_region& at) {
+base::SourcePlace PlaceOf(const std::string& file,
+                          const toml::source_region& at) {
   return {file, std::max<std::size_t>(1, at.begin.line),
           std::max<std::size_t>(1, at.begin.column)};
 }
@@ -37,23 +38,25 @@ class RuleFile {
     const toml::parse_result result = toml::parse(text_, file_);
     if (!result) {
       const toml::parse_error& error = result.error();
-      return ErrorAt(PlaceOf(file_, error.source()),
-                     EscapeName(error.description()));
+      return base::ErrorAt(PlaceOf(file_, error.source()),
+                           base::EscapeName(error.description()));
     }
     std::vector<std::pair<toml::key, const toml::table*>> metrics;
     for (const auto& [key, node] : result.table()) {
       if (key.str() != "metric" || !node.is_table()) {
-        return ErrorAt(PlaceOf(file_, key.source()),
-                       absl::StrFormat("`%s` is not known here; rules are "
-                                       "tables [metric.NAME]",
-                                       EscapeName(key.str())));
+        return base::ErrorAt(
+            PlaceOf(file_, key.source()),
+            absl::StrFormat("`%s` is not known here; rules are "
+                            "tables [metric.NAME]",
+                            base::EscapeName(key.str())));
       }
       for (const auto& [name, rule] : *node.as_table()) {
         if (!rule.is_table()) {
-          return ErrorAt(PlaceOf(file_, name.source()),
-                         absl::StrFormat("`%s` is no table; rules are tables "
-                                         "[metric.NAME]",
-                                         EscapeName(name.str())));
+          return base::ErrorAt(
+              PlaceOf(file_, name.source()),
+              absl::StrFormat("`%s` is no table; rules are tables "
+                              "[metric.NAME]",
+                              base::EscapeName(name.str())));
         }
         metrics.emplace_back(name, rule.as_table());
       }
@@ -75,17 +78,18 @@ class RuleFile {
  private:
   absl::Status CheckSize() const {
     if (text_.size() > kMaxRuleFileBytes) {
-      return ErrorAt({file_}, absl::StrFormat("%d bytes; at most %d are read",
-                                              text_.size(), kMaxRuleFileBytes));
+      return base::ErrorAt({file_},
+                           absl::StrFormat("%d bytes; at most %d are read",
+                                           text_.size(), kMaxRuleFileBytes));
     }
     std::size_t line = 1;
     for (std::string_view rest = text_; !rest.empty(); ++line) {
       const std::string_view one = rest.substr(0, rest.find('\n'));
       const auto dots = std::count(one.begin(), one.end(), '.');
       if (dots > kMaxDotsInLine) {
-        return ErrorAt({file_, line},
-                       absl::StrFormat("%d dots in one line, at most %d", dots,
-                                       kMaxDotsInLine));
+        return base::ErrorAt({file_, line},
+                             absl::StrFormat("%d dots in one line, at most %d",
+                                             dots, kMaxDotsInLine));
       }
       rest.remove_prefix(std::min(rest.size(), one.size() + 1));
     }
@@ -111,18 +115,19 @@ class RuleFile {
       if (!status.ok()) return status;
     }
     if (!table.contains("expr")) {
-      return ErrorAt(rule.name_place, absl::StrFormat("metric `%s` has no expr",
-                                                      EscapeName(rule.name)));
+      return base::ErrorAt(rule.name_place,
+                           absl::StrFormat("metric `%s` has no expr",
+                                           base::EscapeName(rule.name)));
     }
     return rules_.Add(std::move(rule));
   }
 
   absl::Status UnknownKey(const toml::key& key) const {
     const std::vector<std::string> known(std::begin(kKeys), std::end(kKeys));
-    const std::string_view nearest = NearestName(key.str(), known);
-    return ErrorAt(
+    const std::string_view nearest = base::NearestName(key.str(), known);
+    return base::ErrorAt(
         PlaceOf(file_, key.source()),
-        absl::StrFormat("unknown key `%s`; %s", EscapeName(key.str()),
+        absl::StrFormat("unknown key `%s`; %s", base::EscapeName(key.str()),
                         nearest.empty()
                             ? "known are expr, unit, scope and description"
                             : absl::StrFormat("did you mean `%s`?", nearest)));
@@ -132,11 +137,11 @@ class RuleFile {
                         RuleText& rule) const {
     const auto* text = value.as_string();
     if (text == nullptr) {
-      return ErrorAt(
+      return base::ErrorAt(
           PlaceOf(file_, value.source()),
           absl::StrFormat("%s is no string; write it in quotes", word));
     }
-    const SourcePlace place = PlaceOf(file_, value.source());
+    const base::SourcePlace place = PlaceOf(file_, value.source());
     if (word == "expr") {
       rule.formula = text->get();
       rule.formula_place = PlaceInside(place, rule.formula);
@@ -151,8 +156,8 @@ class RuleFile {
 
   // Where the first character of a string's value stands, if the file spells
   // it as it is; else where the string begins.
-  SourcePlace PlaceInside(const SourcePlace& place,
-                          std::string_view value) const {
+  base::SourcePlace PlaceInside(const base::SourcePlace& place,
+                                std::string_view value) const {
     std::string_view rest = text_;
     for (std::size_t line = 1; line < place.line; ++line) {
       const std::size_t end = rest.find('\n');
@@ -160,7 +165,7 @@ class RuleFile {
       rest.remove_prefix(end + 1);
     }
     rest.remove_prefix(std::min(rest.size(), place.column - 1));
-    SourcePlace inside = place;
+    base::SourcePlace inside = place;
     for (const std::string_view quote : {"\"\"\"", "'''", "\"", "'"}) {
       if (rest.substr(0, quote.size()) != quote) continue;
       rest.remove_prefix(quote.size());
@@ -192,7 +197,7 @@ class RuleFile {
       wrong = &value;
     }
     if (wrong != nullptr || scopes == 0) {
-      return ErrorAt(
+      return base::ErrorAt(
           PlaceOf(file_, (wrong != nullptr ? *wrong : value).source()),
           absl::StrFormat("a scope is one or more of \"%s\"",
                           ScopeNames(kEveryScope)));
@@ -217,7 +222,7 @@ absl::Status AddRuleFile(const std::string& path, RuleSet& rules) {
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     return absl::NotFoundError(absl::StrFormat("cannot open the rules %s: %s",
-                                               EscapeName(path),
+                                               base::EscapeName(path),
                                                std::strerror(errno)));
   }
   // One byte more than is allowed shows that there is more.
@@ -226,7 +231,7 @@ absl::Status AddRuleFile(const std::string& path, RuleSet& rules) {
   text.resize(static_cast<std::size_t>(file.gcount()));
   if (file.bad()) {
     return absl::UnavailableError(
-        absl::StrFormat("cannot read the rules %s", EscapeName(path)));
+        absl::StrFormat("cannot read the rules %s", base::EscapeName(path)));
   }
   return AddRules(text, path, rules);
 }
@@ -236,10 +241,11 @@ absl::Status AddDefaultRules(RuleSet& rules) {
 }
 
 absl::Status AddCommandLineRule(std::string_view text, RuleSet& rules) {
-  const SourcePlace place{"--metric"};
+  const base::SourcePlace place{"--metric"};
   const std::size_t equals = text.find('=');
   if (equals == text.npos) {
-    return ErrorAt(place, text, 0, "a metric is written NAME = EXPRESSION");
+    return base::ErrorAt(place, text, 0,
+                         "a metric is written NAME = EXPRESSION");
   }
   const auto trimmed = [&](std::size_t begin, std::size_t end) {
     while (begin < end && text[begin] == ' ') ++begin;

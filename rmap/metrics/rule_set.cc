@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "base/text/name_escape.h"
+#include "base/text/nearest_name.h"
 #include "rmap/metrics/event_names.h"
-#include "rmap/metrics/nearest_name.h"
 #include "rmap/metrics/unit_check.h"
-#include "rmap/report/name_escape.h"
 
 namespace countrace::rmap::metrics {
 namespace {
@@ -35,7 +35,8 @@ bool IsReserved(std::string_view name) {
 
 absl::Status ErrorIn(const Rule& rule, const Node& node,
                      std::string_view message) {
-  return ErrorAt(rule.formula.place, rule.formula.text, node.offset, message);
+  return base::ErrorAt(rule.formula.place, rule.formula.text, node.offset,
+                       message);
 }
 
 }  // namespace
@@ -48,16 +49,17 @@ std::optional<std::size_t> RuleSet::Find(std::string_view name) const {
 
 absl::Status RuleSet::Add(RuleText text) {
   if (!IsWord(text.name) || text.name.size() > 64) {
-    return ErrorAt(text.name_place,
-                   absl::StrFormat("`%s` is no name for a metric; it takes "
-                                   "letters, digits and _, at most 64",
-                                   EscapeName(text.name.substr(0, 64))));
+    return base::ErrorAt(
+        text.name_place,
+        absl::StrFormat("`%s` is no name for a metric; it takes "
+                        "letters, digits and _, at most 64",
+                        base::EscapeName(text.name.substr(0, 64))));
   }
   if (IsReserved(text.name)) {
-    return ErrorAt(text.name_place,
-                   absl::StrFormat("`%s` is a quantity or table already; "
-                                   "give the metric another name",
-                                   text.name));
+    return base::ErrorAt(text.name_place,
+                         absl::StrFormat("`%s` is a quantity or table already; "
+                                         "give the metric another name",
+                                         text.name));
   }
   Rule rule;
   auto formula = ParseExpression(text.formula, text.formula_place);
@@ -66,25 +68,27 @@ absl::Status RuleSet::Add(RuleText text) {
   if (text.unit) {
     auto unit = ParseUnit(*text.unit);
     if (!unit.ok()) {
-      return ErrorAt(text.unit_place, std::string(unit.status().message()));
+      return base::ErrorAt(text.unit_place,
+                           std::string(unit.status().message()));
     }
     rule.unit = *std::move(unit);
   }
   const auto known = by_name_.find(text.name);
   if (known != by_name_.end()) {
     if (rules_[known->second].text.source == text.source) {
-      const SourcePlace& first = rules_[known->second].text.name_place;
-      return ErrorAt(text.name_place,
-                     absl::StrFormat("metric `%s` stands already in line %d",
-                                     text.name, first.line));
+      const base::SourcePlace& first = rules_[known->second].text.name_place;
+      return base::ErrorAt(
+          text.name_place,
+          absl::StrFormat("metric `%s` stands already in line %d", text.name,
+                          first.line));
     }
     rule.text = std::move(text);
     rules_[known->second] = std::move(rule);
     return absl::OkStatus();
   }
   if (rules_.size() == kMaxRules) {
-    return ErrorAt(text.name_place,
-                   absl::StrFormat("more than %d metrics", kMaxRules));
+    return base::ErrorAt(text.name_place,
+                         absl::StrFormat("more than %d metrics", kMaxRules));
   }
   by_name_.emplace(text.name, rules_.size());
   rule.text = std::move(text);
@@ -138,12 +142,13 @@ absl::Status RuleSet::CheckRule(std::size_t index, std::size_t depth) {
   if (!rule.text.unit) {
     rule.unit = DefaultUnit(rule.dimensions);
   } else if (!Fits(rule.unit, rule.dimensions)) {
-    return ErrorAt(rule.text.unit_place,
-                   absl::StrFormat("the unit of `%s` is said to be %s, but "
-                                   "`%s` is %s",
-                                   rule.text.name, rule.unit.text,
-                                   EscapeName(rule.text.formula.substr(0, 200)),
-                                   DimensionsName(rule.dimensions)));
+    return base::ErrorAt(
+        rule.text.unit_place,
+        absl::StrFormat("the unit of `%s` is said to be %s, but "
+                        "`%s` is %s",
+                        rule.text.name, rule.unit.text,
+                        base::EscapeName(rule.text.formula.substr(0, 200)),
+                        DimensionsName(rule.dimensions)));
   }
   open_.pop_back();
   visits_[index] = Visit::kDone;
@@ -323,7 +328,7 @@ absl::Status RuleSet::Unknown(const Rule& rule, const Node& node,
         absl::StrFormat("unknown `%s.`; known are trace, excl, wall, total, "
                         "processes, own, idle, interrupts, outside and "
                         "unattributed",
-                        EscapeName(node.qualifier)));
+                        base::EscapeName(node.qualifier)));
   }
   std::vector<std::string> known = GenericEvents();
   known.insert(known.end(), trace_events_.begin(), trace_events_.end());
@@ -349,14 +354,14 @@ absl::Status RuleSet::Unknown(const Rule& rule, const Node& node,
                                    "the back quotes",
                                    whole, whole));
   }
-  const std::string_view nearest = NearestName(node.name, known);
+  const std::string_view nearest = base::NearestName(node.name, known);
   const std::string hint =
       nearest.empty()
-          ? "quote it if it is an event: '" + EscapeName(node.name) + "'"
-          : "did you mean `" + EscapeName(nearest) + "`?";
+          ? "quote it if it is an event: '" + base::EscapeName(node.name) + "'"
+          : "did you mean `" + base::EscapeName(nearest) + "`?";
   return ErrorIn(rule, node,
                  absl::StrFormat("unknown event, quantity or metric `%s`; %s",
-                                 EscapeName(node.name), hint));
+                                 base::EscapeName(node.name), hint));
 }
 
 }  // namespace countrace::rmap::metrics

@@ -31,11 +31,11 @@ inline constexpr std::size_t kMaxRuleDepth = 32;
 // As written.
 struct RuleText {
   std::string name;
-  SourcePlace name_place;
+  base::SourcePlace name_place;
   std::string formula;
-  SourcePlace formula_place;
+  base::SourcePlace formula_place;
   std::optional<std::string> unit;
-  SourcePlace unit_place;
+  base::SourcePlace unit_place;
   // Absent: every table that has the names; of the trace alone if no name
   // differs from row to row.
   std::optional<ScopeSet> scopes;

@@ -19,7 +19,7 @@ absl::Status Different(const Expression& formula, const Node& node,
                                                               : "compare";
   const bool literal =
       a.dimensions == Dimensions{} || b.dimensions == Dimensions{};
-  return ErrorAt(
+  return base::ErrorAt(
       formula.place, formula.text, node.offset,
       absl::StrFormat(
           "cannot %s %s and %s%s", what, DimensionsName(a.dimensions),
@@ -28,8 +28,8 @@ absl::Status Different(const Expression& formula, const Node& node,
 }
 
 absl::Status TooHigh(const Expression& formula, const Node& node) {
-  return ErrorAt(formula.place, formula.text, node.offset,
-                 "no quantity has a unit of such a power");
+  return base::ErrorAt(formula.place, formula.text, node.offset,
+                       "no quantity has a unit of such a power");
 }
 
 }  // namespace
@@ -84,7 +84,7 @@ absl::StatusOr<Dimensions> CheckUnits(const Expression& formula,
       case Operation::kSquareRoot: {
         const auto root = SquareRoot(operands[0].dimensions);
         if (!root) {
-          return ErrorAt(
+          return base::ErrorAt(
               formula.place, formula.text, node.offset,
               absl::StrFormat("%s has no square root",
                               DimensionsName(operands[0].dimensions)));

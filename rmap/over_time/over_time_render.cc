@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "rmap/report/name_escape.h"
-#include "rmap/report/text_table.h"
+#include "base/text/name_escape.h"
+#include "base/text/text_table.h"
 
 namespace countrace::rmap {
 namespace {
@@ -51,7 +51,7 @@ std::string ShortOffset(const TimeSeries& series, std::uint64_t time_ns) {
 }
 
 std::string Duration(std::uint64_t ns) {
-  return FormatNanoseconds(static_cast<double>(ns));
+  return base::FormatNanoseconds(static_cast<double>(ns));
 }
 
 bool HasAccount(const TimeSeries& series, Account account) {
@@ -63,7 +63,7 @@ bool HasAccount(const TimeSeries& series, Account account) {
 
 std::string Head(const TimeSeries& series, const char* what) {
   return absl::StrFormat("%s: %s, %s, %d CPUs; %d intervals of %s\n",
-                         EscapeName(series.path), what,
+                         base::EscapeName(series.path), what,
                          Duration(series.end_ns - series.begin_ns), series.cpus,
                          series.size(), Duration(series.every_ns));
 }
@@ -97,12 +97,12 @@ std::string OverTimeText(const TimeSeries& series,
     out += "no kernel records: nobody knows who was on a CPU\n";
   }
   out += Title("OVER TIME", options.color);
-  TextTable table;
-  table.AddColumn("from s", TextTable::Align::kRight);
+  base::TextTable table;
+  table.AddColumn("from s", base::TextTable::Align::kRight);
   std::vector<NamedAccount> shown;
   std::string legend;
   if (series.has_kernel_records) {
-    table.AddColumn("CPUs", TextTable::Align::kLeft);
+    table.AddColumn("CPUs", base::TextTable::Align::kLeft);
     for (const NamedAccount& named : kNamedAccounts) {
       if (named.account != Account::kProcesses &&
           !HasAccount(series, named.account)) {
@@ -111,22 +111,23 @@ std::string OverTimeText(const TimeSeries& series,
       shown.push_back(named);
       legend += absl::StrFormat("%s%c %s", legend.empty() ? "" : ", ",
                                 named.mark, named.title);
-      table.AddColumn(named.title, TextTable::Align::kRight,
+      table.AddColumn(named.title, base::TextTable::Align::kRight,
                       named.account != Account::kProcesses);
     }
   }
   if (series.has_selected) {
-    table.AddColumn("selected", TextTable::Align::kRight);
+    table.AddColumn("selected", base::TextTable::Align::kRight);
   }
   if (series.has_calls) {
-    table.AddColumn("calls", TextTable::Align::kRight);
-    table.AddColumn("in calls", TextTable::Align::kRight);
+    table.AddColumn("calls", base::TextTable::Align::kRight);
+    table.AddColumn("in calls", base::TextTable::Align::kRight);
     if (series.has_kernel_records) {
-      table.AddColumn("on CPU in calls", TextTable::Align::kRight, true);
+      table.AddColumn("on CPU in calls", base::TextTable::Align::kRight, true);
     }
   }
   for (const std::string& event : series.events) {
-    table.AddColumn(EscapeName(event), TextTable::Align::kRight, true);
+    table.AddColumn(base::EscapeName(event), base::TextTable::Align::kRight,
+                    true);
   }
   const std::size_t rows = options.max_rows == 0
                                ? series.size()
@@ -136,15 +137,16 @@ std::string OverTimeText(const TimeSeries& series,
     if (series.has_kernel_records) {
       row.push_back(Bar(series, i));
       for (const NamedAccount& named : shown) {
-        row.push_back(
-            FormatShare(series.Time(i, named.account), series.TotalTime(i)));
+        row.push_back(base::FormatShare(series.Time(i, named.account),
+                                        series.TotalTime(i)));
       }
     }
     if (series.has_selected) {
-      row.push_back(FormatShare(series.SelectedTime(i), series.TotalTime(i)));
+      row.push_back(
+          base::FormatShare(series.SelectedTime(i), series.TotalTime(i)));
     }
     if (series.has_calls) {
-      row.push_back(FormatCount(series.Calls(i).calls));
+      row.push_back(base::FormatCount(series.Calls(i).calls));
       row.push_back(Duration(series.Calls(i).wall_ns));
       if (series.has_kernel_records) {
         row.push_back(Duration(series.Calls(i).on_cpu_ns));
@@ -159,7 +161,7 @@ std::string OverTimeText(const TimeSeries& series,
       const std::uint64_t count = series.has_selected
                                       ? series.SelectedCount(i, event)
                                       : series.TotalCount(i, event);
-      row.push_back(mark + FormatCount(count));
+      row.push_back(mark + base::FormatCount(count));
     }
     table.AddRow(std::move(row));
   }
@@ -229,7 +231,7 @@ Json DocumentOf(const TimeSeries& series, const char* schema) {
 }
 
 std::string CsvName(const std::string& name) {
-  const std::string text = EscapeName(name);
+  const std::string text = base::EscapeName(name);
   return text.find_first_of(",\"") == std::string::npos ? text
                                                         : '"' + text + '"';
 }
@@ -282,7 +284,8 @@ std::string OverTimeCsv(const TimeSeries& series) {
 
 std::string ValueText(const Feature& feature, double value) {
   if (feature.share) return absl::StrFormat("%.1f %%", 100 * value);
-  return FormatCount(static_cast<std::uint64_t>(std::llround(value))) + "/s";
+  return base::FormatCount(static_cast<std::uint64_t>(std::llround(value))) +
+         "/s";
 }
 
 std::string Changes(const std::vector<Feature>& features,
@@ -293,7 +296,7 @@ std::string Changes(const std::vector<Feature>& features,
   for (std::size_t i = 0; i < std::min(changed.size(), kShown); ++i) {
     const std::size_t f = changed[i];
     text += absl::StrFormat("%s%s %s -> %s", text.empty() ? "" : ", ",
-                            EscapeName(features[f].name),
+                            base::EscapeName(features[f].name),
                             ValueText(features[f], phases[number - 1].means[f]),
                             ValueText(features[f], phases[number].means[f]));
   }
@@ -306,10 +309,10 @@ std::string PhasesText(const TimeSeries& series,
                        const RenderOptions& options) {
   std::string out = Head(series, "phases");
   out += Title("PHASES", options.color);
-  TextTable table;
-  table.AddColumn("phase", TextTable::Align::kRight);
-  table.AddColumn("from s", TextTable::Align::kRight);
-  table.AddColumn("to s", TextTable::Align::kRight);
+  base::TextTable table;
+  table.AddColumn("phase", base::TextTable::Align::kRight);
+  table.AddColumn("from s", base::TextTable::Align::kRight);
+  table.AddColumn("to s", base::TextTable::Align::kRight);
   std::vector<std::size_t> shown;
   for (std::size_t f = 0; f < features.size(); ++f) {
     const auto& values = features[f].values;
@@ -318,7 +321,8 @@ std::string PhasesText(const TimeSeries& series,
       continue;
     }
     shown.push_back(f);
-    table.AddColumn(EscapeName(features[f].name), TextTable::Align::kRight,
+    table.AddColumn(base::EscapeName(features[f].name),
+                    base::TextTable::Align::kRight,
                     /*optional=*/true);
   }
   for (std::size_t i = 0; i < phases.size(); ++i) {

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <utility>
 
+#include "base/text/text_table.h"
 #include "rmap/report/column_cells.h"
-#include "rmap/report/text_table.h"
 
 namespace countrace::rmap {
 
@@ -81,8 +81,9 @@ Unit UnitOfEvent(const std::string& event) {
 
 std::string ScaledText(const ScaledCount& count) {
   const auto half = count.HalfWidth95();
-  return "~" + FormatCount(count.value) + " +-" +
-         (half ? FormatCount(static_cast<std::uint64_t>(std::llround(*half)))
+  return "~" + base::FormatCount(count.value) + " +-" +
+         (half ? base::FormatCount(
+                     static_cast<std::uint64_t>(std::llround(*half)))
                : "?");
 }
 

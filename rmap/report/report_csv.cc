@@ -1,7 +1,7 @@
 #include <type_traits>
 
 #include "absl/strings/str_format.h"
-#include "rmap/report/name_escape.h"
+#include "base/text/name_escape.h"
 #include "rmap/report/report_tables.h"
 #include "rmap/report/report_views.h"
 
@@ -32,12 +32,12 @@ std::string ToText(const Cell& cell) {
         } else if constexpr (std::is_same_v<Value, double>) {
           return absl::StrFormat("%.3f", value);
         } else if constexpr (std::is_same_v<Value, std::string>) {
-          return EscapeName(value);
+          return base::EscapeName(value);
         } else if constexpr (std::is_same_v<Value, std::vector<std::string>>) {
           std::string out;
           for (const std::string& name : value) {
             if (!out.empty()) out += " > ";
-            out += EscapeName(name);
+            out += base::EscapeName(name);
           }
           return out;
         } else {
@@ -53,7 +53,7 @@ std::string Table(const std::vector<Column<Row>>& columns,
   std::string out;
   for (const Column<Row>& column : columns) {
     if (&column != columns.data()) out += ',';
-    out += Field(EscapeName(FullName(column)));
+    out += Field(base::EscapeName(FullName(column)));
   }
   out += "\r\n";
   for (const Row& row : rows) {

@@ -5,18 +5,18 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "base/text/name_escape.h"
+#include "base/text/text_table.h"
 #include "rmap/call_paths.h"
-#include "rmap/report/name_escape.h"
 #include "rmap/report/report_columns.h"
 #include "rmap/report/report_views.h"
-#include "rmap/report/text_table.h"
 #include "rmap/where/selection_text.h"
 
 namespace countrace::rmap {
 
 namespace {
 
-using Align = TextTable::Align;
+using Align = base::TextTable::Align;
 
 // Enough for a normal distribution.
 constexpr std::uint64_t kManySlices = 1000;
@@ -28,17 +28,18 @@ std::string FormatCell(const Cell& cell, Unit unit) {
         if constexpr (std::is_same_v<Value, std::monostate>) {
           return "-";
         } else if constexpr (std::is_same_v<Value, std::string>) {
-          return EscapeName(value);
+          return base::EscapeName(value);
         } else if constexpr (std::is_arithmetic_v<Value> &&
                              !std::is_same_v<Value, bool>) {
           if (unit == Unit::kId) return std::to_string(value);
           if (unit == Unit::kNanoseconds) {
-            return FormatNanoseconds(static_cast<double>(value));
+            return base::FormatNanoseconds(static_cast<double>(value));
           }
           if (value < Value{}) {
-            return "-" + FormatCount(~static_cast<std::uint64_t>(value) + 1);
+            return "-" +
+                   base::FormatCount(~static_cast<std::uint64_t>(value) + 1);
           }
-          return FormatCount(static_cast<std::uint64_t>(value));
+          return base::FormatCount(static_cast<std::uint64_t>(value));
         } else {
           return "";
         }
@@ -77,7 +78,7 @@ Quality QualityOf(const SegmentRow& row) {
 }
 
 std::string ProcessName(const std::string& comm, std::int32_t pid) {
-  const std::string name = comm.empty() ? "(no name)" : EscapeName(comm);
+  const std::string name = comm.empty() ? "(no name)" : base::EscapeName(comm);
   return absl::StrFormat("%s (pid %d)", name, pid);
 }
 
@@ -182,25 +183,25 @@ class TextReport {
                         : report_.scope == "command" ? "one command"
                                                      : "hooks only";
     out_ += absl::StrFormat("%s: %s, %d CPUs, %s, %s records%s%s\n",
-                            EscapeName(report_.path), scope, report_.cpus,
-                            FormatNanoseconds(static_cast<double>(
+                            base::EscapeName(report_.path), scope, report_.cpus,
+                            base::FormatNanoseconds(static_cast<double>(
                                 report_.end_ns - report_.begin_ns)),
-                            FormatCount(report_.records),
+                            base::FormatCount(report_.records),
                             report_.finished ? "" : ", recording not finished",
                             report_.interrupted ? ", reading interrupted" : "");
     if (!report_.command.empty()) {
-      out_ += "command: " + EscapeName(report_.command) + "\n";
+      out_ += "command: " + base::EscapeName(report_.command) + "\n";
     }
     if (!report_.source.empty()) {
-      out_ += "recorded by " + EscapeName(report_.source) + "\n";
+      out_ += "recorded by " + base::EscapeName(report_.source) + "\n";
     }
     for (const logformat::TriggerFiring& trigger : report_.triggers) {
       const std::uint64_t since_ns =
           trigger.time_ns - std::min(trigger.time_ns, report_.begin_ns);
-      out_ +=
-          absl::StrFormat("trigger: %s: %s, at %s\n",
-                          EscapeName(trigger.trigger), EscapeName(trigger.what),
-                          FormatNanoseconds(static_cast<double>(since_ns)));
+      out_ += absl::StrFormat(
+          "trigger: %s: %s, at %s\n", base::EscapeName(trigger.trigger),
+          base::EscapeName(trigger.what),
+          base::FormatNanoseconds(static_cast<double>(since_ns)));
     }
     // Of a command, that its processes are counted goes without saying.
     const bool gated = report_.count != "all" && !report_.count.empty() &&
@@ -209,7 +210,8 @@ class TextReport {
     if (gated) {
       out_ += "counted: " + report_.count;
       for (std::size_t i = 0; i < report_.marks.size(); ++i) {
-        out_ += (i == 0 ? "; marked: " : ", ") + EscapeName(report_.marks[i]);
+        out_ +=
+            (i == 0 ? "; marked: " : ", ") + base::EscapeName(report_.marks[i]);
       }
       out_ += "\n";
     }
@@ -229,21 +231,23 @@ class TextReport {
       unattributed += row.unattributed_ns;
     }
     if (wall == 0) return;
-    out_ += absl::StrFormat("CPU time: %s busy, ", FormatShare(busy, wall));
+    out_ +=
+        absl::StrFormat("CPU time: %s busy, ", base::FormatShare(busy, wall));
     if (report_.scope == "command" || (outside != 0 && idle == 0)) {
-      out_ += FormatShare(outside, wall) + " others or idle";
+      out_ += base::FormatShare(outside, wall) + " others or idle";
     } else {
-      out_ += FormatShare(idle, wall) + " idle";
-      if (outside != 0) out_ += ", " + FormatShare(outside, wall) + " outside";
+      out_ += base::FormatShare(idle, wall) + " idle";
+      if (outside != 0)
+        out_ += ", " + base::FormatShare(outside, wall) + " outside";
     }
     if (interrupts != 0) {
-      out_ += ", " + FormatShare(interrupts, wall) + " interrupts";
+      out_ += ", " + base::FormatShare(interrupts, wall) + " interrupts";
     }
     if (unattributed != 0) {
-      out_ += ", " + FormatShare(unattributed, wall) + " unattributed";
+      out_ += ", " + base::FormatShare(unattributed, wall) + " unattributed";
     }
     out_ += absl::StrFormat(" of %s\n",
-                            FormatNanoseconds(static_cast<double>(wall)));
+                            base::FormatNanoseconds(static_cast<double>(wall)));
   }
 
   void Title(const std::string& title) {
@@ -255,12 +259,12 @@ class TextReport {
     return options_.max_rows == 0 ? rows : std::min(rows, options_.max_rows);
   }
 
-  void Finish(const TextTable& table, std::size_t rows, std::size_t shown,
+  void Finish(const base::TextTable& table, std::size_t rows, std::size_t shown,
               bool marks) {
     out_ += table.Render(options_.width, options_.color);
     if (shown < rows) {
       out_ += absl::StrFormat("  (%s more rows not shown)\n",
-                              FormatCount(rows - shown));
+                              base::FormatCount(rows - shown));
     }
     if (marks) {
       out_ +=
@@ -274,7 +278,7 @@ class TextReport {
              const std::vector<Row>& rows) {
     if (rows.empty()) return;
     Title(title);
-    TextTable table;
+    base::TextTable table;
     std::vector<const Column<Row>*> used;
     const std::size_t limit = RowLimit(rows.size());
     for (const Column<Row>& column : columns) {
@@ -286,7 +290,7 @@ class TextReport {
         continue;
       }
       used.push_back(&column);
-      table.AddColumn(EscapeName(column.title),
+      table.AddColumn(base::EscapeName(column.title),
                       column.unit == Unit::kNone ? Align::kLeft : Align::kRight,
                       column.name.front() == "counts");
     }
@@ -389,7 +393,7 @@ class TextReport {
                                 "Of the on-CPU time of all processes.",
                                 [all](const ProcessRow& row) -> Cell {
                                   if (!row.on_cpu_ns) return std::monostate();
-                                  return FormatShare(*row.on_cpu_ns, all);
+                                  return base::FormatShare(*row.on_cpu_ns, all);
                                 }});
     Table("PROCESSES", columns,
           Selected(report_.processes, ReportBy::kProcess));
@@ -398,7 +402,7 @@ class TextReport {
   // Columns of the two segment tables; the name comes last, so that it may be
   // long and, by path, indented.
   std::vector<const Column<SegmentRow>*> AddSegmentColumns(
-      const std::vector<Column<SegmentRow>>& columns, TextTable& table) {
+      const std::vector<Column<SegmentRow>>& columns, base::TextTable& table) {
     std::vector<const Column<SegmentRow>*> used;
     const bool has_on_cpu = std::any_of(
         report_.segments.begin(), report_.segments.end(),
@@ -419,7 +423,7 @@ class TextReport {
         if (IsEmpty(column, report_.segments)) continue;
       }
       used.push_back(&column);
-      table.AddColumn(EscapeName(column.title), Align::kRight,
+      table.AddColumn(base::EscapeName(column.title), Align::kRight,
                       name == "counts");
     }
     return used;
@@ -431,7 +435,7 @@ class TextReport {
                     const Name& name_of) {
     if (rows.empty()) return;
     Title(title);
-    TextTable table;
+    base::TextTable table;
     const auto columns = SegmentColumns(report_, false);
     const auto used = AddSegmentColumns(columns, table);
     const std::size_t limit = RowLimit(rows.size());
@@ -470,8 +474,8 @@ class TextReport {
       if (++found > kNamed) continue;
       out_ += absl::StrFormat(
           "  (about %s of %s in %s are its hooks and those in it)\n",
-          FormatShare(*row.recording_ns, all), EscapeName(row.segment),
-          ProcessName(row.comm, row.pid));
+          base::FormatShare(*row.recording_ns, all),
+          base::EscapeName(row.segment), ProcessName(row.comm, row.pid));
     }
     if (found > kNamed) {
       out_ +=
@@ -483,7 +487,7 @@ class TextReport {
     const auto rows = Selected(report_.segments, ReportBy::kSegment);
     SegmentTable("SEGMENTS", rows, /*grouped=*/false,
                  [](const SegmentRow& row) {
-                   return EscapeName(row.segment) + "  " +
+                   return base::EscapeName(row.segment) + "  " +
                           ProcessName(row.comm, row.pid);
                  });
     SegmentRemarks(rows);
@@ -499,14 +503,14 @@ class TextReport {
           if (!whole) return JoinedPath(row.path);
           const std::size_t depth = row.path.empty() ? 0 : row.path.size() - 1;
           return std::string(2 * std::min<std::size_t>(depth, 32), ' ') +
-                 EscapeName(row.segment);
+                 base::EscapeName(row.segment);
         });
   }
 
   static std::string JoinedPath(const std::vector<std::string>& path) {
     std::string joined;
     for (const std::string& name : path) {
-      joined += (joined.empty() ? "" : " > ") + EscapeName(name);
+      joined += (joined.empty() ? "" : " > ") + base::EscapeName(name);
     }
     return joined;
   }
@@ -517,7 +521,7 @@ class TextReport {
     for (std::size_t i = 0; i < report_.books.size(); ++i) {
       if (report_.books[i].known) continue;
       out_ += absl::StrFormat("  (%s: not counted by any CPU)\n",
-                              EscapeName(report_.events[i]));
+                              base::EscapeName(report_.events[i]));
     }
     DoubtLines();
     RecordingLines();
@@ -526,7 +530,7 @@ class TextReport {
   // Events of which the books hold lower bounds.
   void DoubtLines() {
     const auto time = [](std::uint64_t ns) {
-      return FormatNanoseconds(static_cast<double>(ns));
+      return base::FormatNanoseconds(static_cast<double>(ns));
     };
     for (const BooksRow& row : BooksRows(report_)) {
       const BooksDoubt& doubt = row.books.doubt;
@@ -543,9 +547,9 @@ class TextReport {
         parts.push_back("counted something else after " +
                         time(doubt.other_mmcr_ns));
       }
-      out_ +=
-          absl::StrFormat("  (%s: lower bounds; %s of CPU time)\n",
-                          EscapeName(row.event), absl::StrJoin(parts, ", "));
+      out_ += absl::StrFormat("  (%s: lower bounds; %s of CPU time)\n",
+                              base::EscapeName(row.event),
+                              absl::StrJoin(parts, ", "));
     }
   }
 
@@ -553,7 +557,7 @@ class TextReport {
   void RecordingLines() {
     const OwnCost& cost = report_.own_cost;
     const auto time = [](std::uint64_t ns) {
-      return FormatNanoseconds(static_cast<double>(ns));
+      return base::FormatNanoseconds(static_cast<double>(ns));
     };
     if (cost.bpf_sampled_ns != 0) {
       out_ += absl::StrFormat(
@@ -573,13 +577,14 @@ class TextReport {
     out_ += absl::StrFormat(
         "  (and of %s hook records, inside their processes: one takes %s of "
         "CPU time here,\n   %s in its own thread)\n",
-        FormatCount(cost.hook_records), each(cost.hook_cpu_ps), cost_of_one);
+        base::FormatCount(cost.hook_records), each(cost.hook_cpu_ps),
+        cost_of_one);
   }
 
   // Events that were counted in turns: the books above are of those turns,
   // these are estimates.
   void ScaledBooksTable() {
-    TextTable table;
+    base::TextTable table;
     table.AddColumn("event", Align::kLeft);
     for (const char* name : {"counted", "total", "processes", "own cost",
                              "idle", "interrupts", "outside", "unattributed"}) {
@@ -594,12 +599,13 @@ class TextReport {
       total.standard_error = books.standard_error;
       total.slices = kManySlices;
       std::vector<std::string> cells = {
-          EscapeName(row.event),
-          FormatShare(books.running_ns, books.enabled_ns), ScaledText(total)};
+          base::EscapeName(row.event),
+          base::FormatShare(books.running_ns, books.enabled_ns),
+          ScaledText(total)};
       for (const auto& account :
            {books.processes, books.own, books.idle, books.interrupts,
             books.outside, books.unattributed}) {
-        cells.push_back(account ? "~" + FormatCount(*account) : "-");
+        cells.push_back(account ? "~" + base::FormatCount(*account) : "-");
       }
       table.AddRow(std::move(cells));
       ++rows;
@@ -617,27 +623,28 @@ class TextReport {
     const Loss& loss = report_.loss;
     out_ += "\n";
     for (const std::string& what : report_.not_known) {
-      out_ += "not known: " + EscapeName(what) + "\n";
+      out_ += "not known: " + base::EscapeName(what) + "\n";
     }
     for (const std::string& message : loss.messages) {
-      out_ += "note: " + EscapeName(message) + "\n";
+      out_ += "note: " + base::EscapeName(message) + "\n";
     }
-    std::string line = absl::StrFormat("captured %s records, discarded %s",
-                                       FormatCount(report_.records),
-                                       FormatCount(loss.discarded_events));
+    std::string line = absl::StrFormat(
+        "captured %s records, discarded %s", base::FormatCount(report_.records),
+        base::FormatCount(loss.discarded_events));
     std::string causes;
     for (const auto& [cause, records] : loss.by_cause) {
-      causes += absl::StrFormat("%s%s %s", causes.empty() ? "" : ", ",
-                                EscapeName(cause), FormatCount(records));
+      causes +=
+          absl::StrFormat("%s%s %s", causes.empty() ? "" : ", ",
+                          base::EscapeName(cause), base::FormatCount(records));
     }
     if (!causes.empty()) line += " (" + causes + ")";
     if (loss.discarded_packets != 0) {
       line += absl::StrFormat(", %s packets unreadable",
-                              FormatCount(loss.discarded_packets));
+                              base::FormatCount(loss.discarded_packets));
     }
     if (loss.clock_errors != 0) {
-      line +=
-          absl::StrFormat(", %s clock errors", FormatCount(loss.clock_errors));
+      line += absl::StrFormat(", %s clock errors",
+                              base::FormatCount(loss.clock_errors));
     }
     const bool lost = loss.discarded_events != 0 ||
                       loss.discarded_packets != 0 || loss.clock_errors != 0;

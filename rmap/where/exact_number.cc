@@ -5,7 +5,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_format.h"
-#include "rmap/report/name_escape.h"
+#include "base/text/name_escape.h"
 
 namespace countrace::rmap::where {
 namespace {
@@ -40,7 +40,7 @@ std::uint64_t PowerOfTen(std::size_t exponent) {
 
 absl::Status TooLong(std::string_view digits) {
   return absl::InvalidArgumentError(absl::StrFormat(
-      "`%s` needs more than %d digits", EscapeName(digits), kMaxDigits));
+      "`%s` needs more than %d digits", base::EscapeName(digits), kMaxDigits));
 }
 
 Wide Integer(const NumberCell& cell) {
@@ -113,7 +113,7 @@ absl::StatusOr<ExactNumber> ParseExactNumber(std::string_view digits,
     names += (names.empty() ? "" : ", ") + std::string(known.name);
   }
   return absl::InvalidArgumentError(absl::StrFormat(
-      "`%s` is no unit; known are %s", EscapeName(suffix), names));
+      "`%s` is no unit; known are %s", base::EscapeName(suffix), names));
 }
 
 std::partial_ordering Compare(const NumberCell& cell,

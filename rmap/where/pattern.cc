@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
-#include "rmap/report/name_escape.h"
+#include "base/text/name_escape.h"
 
 namespace countrace::rmap::where {
 namespace {
@@ -23,7 +23,7 @@ RE2::Options PatternOptions() {
 }
 
 std::string Message(const RE2& re2) {
-  const std::string part = EscapeName(re2.error_arg());
+  const std::string part = base::EscapeName(re2.error_arg());
   switch (re2.error_code()) {
     case RE2::ErrorMissingParen:
       return "the group `(` is not closed";

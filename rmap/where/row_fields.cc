@@ -1,7 +1,7 @@
 #include "rmap/where/row_fields.h"
 
 #include "absl/strings/str_format.h"
-#include "rmap/report/name_escape.h"
+#include "base/text/name_escape.h"
 #include "rmap/report/report_tables.h"
 
 namespace countrace::rmap::where {
@@ -40,13 +40,13 @@ std::vector<std::string> ListNames(const std::vector<Field>& fields) {
       ++end;
     }
     if (end - i == 1 || group == "counts.") {
-      for (; i < end; ++i) names.push_back(EscapeName(fields[i].name));
+      for (; i < end; ++i) names.push_back(base::EscapeName(fields[i].name));
       continue;
     }
     const std::size_t begin = i;
     for (; i < end; ++i) {
-      std::string name = EscapeName(fields[i].name.substr(group.size()));
-      if (i == begin) name = EscapeName(group) + "(" + name;
+      std::string name = base::EscapeName(fields[i].name.substr(group.size()));
+      if (i == begin) name = base::EscapeName(group) + "(" + name;
       if (i + 1 == end) name += ")";
       names.push_back(std::move(name));
     }
@@ -99,7 +99,7 @@ std::string ListFields(const std::vector<TableFields>& tables) {
     std::string line = absl::StrFormat("fields of %s:", TableName(table.table));
     const char* separator = " ";
     for (const std::string& name : ListNames(table.fields)) {
-      if (line.size() + 2 + DisplayColumns(name) > kListWidth) {
+      if (line.size() + 2 + base::DisplayColumns(name) > kListWidth) {
         out += line + ",\n";
         line = "   ";
         separator = " ";

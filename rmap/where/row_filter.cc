@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "rmap/metrics/nearest_name.h"
-#include "rmap/report/name_escape.h"
+#include "base/text/name_escape.h"
+#include "base/text/nearest_name.h"
 #include "rmap/report/report_tables.h"
 #include "rmap/where/row_fields.h"
 #include "rmap/where/selected_shares.h"
@@ -90,7 +90,7 @@ class Binder {
     return ErrorWithFields(
         OperandOf(field).offset,
         absl::StrFormat("rows of %s have no field `%s`", TableName(table.table),
-                        EscapeName(field)),
+                        base::EscapeName(field)),
         {table});
   }
 
@@ -131,11 +131,12 @@ class Binder {
         }
       }
     }
-    const std::string_view nearest = NearestName(operand.text, names);
+    const std::string_view nearest = base::NearestName(operand.text, names);
     std::string message =
-        absl::StrFormat("unknown field `%s`", EscapeName(operand.text));
+        absl::StrFormat("unknown field `%s`", base::EscapeName(operand.text));
     if (!nearest.empty()) {
-      message += absl::StrFormat("; did you mean `%s`?", EscapeName(nearest));
+      message +=
+          absl::StrFormat("; did you mean `%s`?", base::EscapeName(nearest));
     } else {
       message += "; a text stands in quotes";
     }
@@ -153,7 +154,7 @@ class Binder {
       return Error(step.offset,
                    absl::StrFormat("%s looks for a pattern in a text; `%s` is "
                                    "%s",
-                                   text, EscapeName(step.left.text),
+                                   text, base::EscapeName(step.left.text),
                                    FieldTypeName(*left)));
     }
     const bool texts = *left == FieldType::kText;
@@ -223,7 +224,7 @@ class Binder {
         }
         message +=
             absl::StrFormat("%s `%s` is of %s", named.size() == 1 ? "" : ";",
-                            EscapeName(operand->text), places);
+                            base::EscapeName(operand->text), places);
       }
     }
     return Error(last, message);

@@ -3,19 +3,19 @@
 #include <algorithm>
 
 #include "absl/strings/str_format.h"
-#include "rmap/report/name_escape.h"
+#include "base/text/name_escape.h"
+#include "base/text/text_table.h"
 #include "rmap/report/report_tables.h"
-#include "rmap/report/text_table.h"
 
 namespace countrace::rmap::where {
 namespace {
 
-using Align = TextTable::Align;
+using Align = base::TextTable::Align;
 
 std::string Amount(std::uint64_t value, const SelectedShare& share) {
-  const std::string text = share.is_time
-                               ? FormatNanoseconds(static_cast<double>(value))
-                               : FormatCount(value);
+  const std::string text =
+      share.is_time ? base::FormatNanoseconds(static_cast<double>(value))
+                    : base::FormatCount(value);
   return share.scaled ? "~" + text : text;
 }
 
@@ -46,7 +46,7 @@ std::string ShareText(const SelectedShare& share) {
   return absl::StrFormat("%s of %s%s%s (%s)", Amount(share.selected, share),
                          Amount(share.total, share), share.is_event ? "" : " ",
                          share.is_event ? "" : Label(share.name),
-                         FormatShare(share.selected, share.total));
+                         base::FormatShare(share.selected, share.total));
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ std::string SelectionText(const RowSelection& selection,
     if (!selected.applies()) {
       left_out += absl::StrFormat(
           "  (%s left out: their rows have no field `%s`)\n", TableName(table),
-          EscapeName(selected.missing.front()));
+          base::EscapeName(selected.missing.front()));
       continue;
     }
     shown.push_back(table);
@@ -73,19 +73,19 @@ std::string SelectionText(const RowSelection& selection,
       }
     }
   }
-  TextTable table;
+  base::TextTable table;
   table.AddColumn("table", Align::kLeft);
   table.AddColumn("rows", Align::kRight);
   table.AddColumn("of all rows", Align::kRight);
   for (const std::string& event : events) {
-    table.AddColumn(EscapeName(event), Align::kRight, /*optional=*/true);
+    table.AddColumn(base::EscapeName(event), Align::kRight, /*optional=*/true);
   }
   for (const ReportBy by : shown) {
     const TableSelection& selected = selection.Of(by);
     std::vector<std::string> cells = {
         TableName(by),
-        absl::StrFormat("%s of %s", FormatCount(selected.selected),
-                        FormatCount(selected.rows.size())),
+        absl::StrFormat("%s of %s", base::FormatCount(selected.selected),
+                        base::FormatCount(selected.rows.size())),
         "-"};
     cells.resize(3 + events.size(), "-");
     for (const SelectedShare& share : selected.shares) {
@@ -96,7 +96,8 @@ std::string SelectionText(const RowSelection& selection,
     }
     table.AddRow(std::move(cells));
   }
-  const std::string title = "SELECTED by " + EscapeName(selection.expression);
+  const std::string title =
+      "SELECTED by " + base::EscapeName(selection.expression);
   std::string out =
       options.color ? "\n\x1b[1m" + title + "\x1b[0m\n" : "\n" + title + "\n";
   if (!shown.empty()) {

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "base/text/name_escape.h"
 #include "rmap/metrics/expression_tokens.h"
-#include "rmap/report/name_escape.h"
 
 namespace countrace::rmap::where {
 namespace {
@@ -26,8 +26,8 @@ constexpr TokenRules kRules = {
 constexpr const char* kComparisons[] = {
     "==", "!=", "<", "<=", ">", ">=", "=~", "!~"};
 
-const metrics::SourcePlace& Place() {
-  static const auto* const place = new metrics::SourcePlace{"--where", 1, 1};
+const base::SourcePlace& Place() {
+  static const auto* const place = new base::SourcePlace{"--where", 1, 1};
   return *place;
 }
 
@@ -76,12 +76,12 @@ class WhereParser {
  private:
   void Fail(std::size_t offset, std::string_view message) {
     if (status_.ok()) {
-      status_ = metrics::ErrorAt(Place(), text_, offset, message);
+      status_ = base::ErrorAt(Place(), text_, offset, message);
     }
     token_ = {};
   }
 
-  std::string Shown() const { return EscapeName(token_.text); }
+  std::string Shown() const { return base::EscapeName(token_.text); }
 
   void Advance() {
     if (!status_.ok()) return;
@@ -293,7 +293,7 @@ absl::StatusOr<WhereExpression> ParseWhere(std::string_view text) {
 
 absl::Status WhereError(const WhereExpression& where, std::size_t offset,
                         std::string_view message) {
-  return metrics::ErrorAt(Place(), where.text, offset, message);
+  return base::ErrorAt(Place(), where.text, offset, message);
 }
 
 }  // namespace countrace::rmap::where

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "rmap/metrics/source_place.h"
+#include "base/text/source_place.h"
 #include "rmap/where/exact_number.h"
 #include "rmap/where/pattern.h"
 

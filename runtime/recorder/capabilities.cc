@@ -11,13 +11,15 @@
 #include <cstring>
 
 #include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
+#include "base/posix/scoped_fd.h"
+#include "base/posix/small_file.h"
+#include "base/text/trim.h"
 #include "runtime/recorder/bpf/kernel_recorder_bpf.h"
 #include "runtime/recorder/cpu_list.h"
 #include "runtime/recorder/event_list.h"
 #include "runtime/recorder/event_name.h"
 #include "runtime/recorder/monotonic_clock.h"
-#include "runtime/recorder/scoped_fd.h"
-#include "runtime/recorder/small_file.h"
 #include "runtime/recorder/tracefs.h"
 
 namespace countrace::runtime {
@@ -40,7 +42,7 @@ int TryOpen(const char* name, int tid, int cpu, bool exclude_kernel) {
   perf_event_attr attr = ToPerfAttr(*event);
   attr.disabled = 1;
   attr.exclude_kernel = exclude_kernel;
-  const ScopedFd fd(OpenPerfEvent(attr, tid, cpu, -1));
+  const base::ScopedFd fd(OpenPerfEvent(attr, tid, cpu, -1));
   return fd.is_open() ? 0 : errno;
 }
 
@@ -50,7 +52,8 @@ int FirstCpu() {
 }
 
 Capability ProbePrivilege() {
-  const auto paranoid = ReadNumber("/proc/sys/kernel/perf_event_paranoid");
+  const auto paranoid =
+      base::ReadNumber("/proc/sys/kernel/perf_event_paranoid");
   const bool privileged =
       HasCapability(kCapPerfmon) || HasCapability(CAP_SYS_ADMIN);
   Capability item{.name = "privilege"};
@@ -75,7 +78,7 @@ Capability ProbeTracefs() {
     return item;
   }
   item.status = CapabilityStatus::kMissing;
-  item.detail = StatusText(tracefs.status());
+  item.detail = base::StatusText(tracefs.status());
   item.effect =
       "no tracepoints as hooks or events, no kernel records from perf rings "
       "(BPF finds the scheduler without it)";
@@ -89,7 +92,7 @@ Capability ProbeTracefs() {
 // Why perf rings give no kernel records; empty if they do.
 std::string WhyNoPerfRecords() {
   const auto tracefs = Tracefs::Open();
-  if (!tracefs.ok()) return StatusText(tracefs.status());
+  if (!tracefs.ok()) return base::StatusText(tracefs.status());
   const int error =
       TryOpen("sched:sched_switch", -1, FirstCpu(), /*exclude_kernel=*/false);
   return error == 0 ? "" : ExplainOpenError(error);
@@ -160,7 +163,7 @@ Capability ProbeBpf() {
     return item;
   }
   item.status = CapabilityStatus::kLimited;
-  item.detail = StatusText(opened.status());
+  item.detail = base::StatusText(opened.status());
   item.effect =
       "no kernel segments, no dynamic hooks; kernel records come from perf "
       "rings, where those work, at several times the cost";
@@ -172,7 +175,8 @@ Capability ProbeBpf() {
 // one with a path could be.
 Capability ProbeUserProbes(const Capability& bpf) {
   Capability item{.name = "user-probes"};
-  const auto type = ReadNumber("/sys/bus/event_source/devices/uprobe/type");
+  const auto type =
+      base::ReadNumber("/sys/bus/event_source/devices/uprobe/type");
   if (bpf.status != CapabilityStatus::kOk) {
     item.detail = "need BPF, which does not work";
   } else if (!type) {
@@ -181,7 +185,7 @@ Capability ProbeUserProbes(const Capability& bpf) {
     perf_event_attr attr{};
     attr.size = sizeof(attr);
     attr.type = static_cast<std::uint32_t>(*type);
-    const ScopedFd fd(OpenPerfEvent(attr, -1, FirstCpu(), -1));
+    const base::ScopedFd fd(OpenPerfEvent(attr, -1, FirstCpu(), -1));
     if (fd.is_open() || (errno != EACCES && errno != EPERM)) {
       item.detail = "the kernel takes uprobes from us";
       return item;
@@ -196,10 +200,10 @@ Capability ProbeUserProbes(const Capability& bpf) {
 
 Capability ProbeClock() {
   Capability item{.name = "clock"};
-  const auto source = ReadSmallFile(
+  const auto source = base::ReadSmallFile(
       "/sys/devices/system/clocksource/clocksource0/current_clocksource");
   const std::string name =
-      source.ok() ? std::string(Trim(*source)) : std::string("unknown");
+      source.ok() ? std::string(base::Trim(*source)) : std::string("unknown");
   if (IsRawClockUsable()) {
     item.detail = absl::StrFormat(
         "clocksource=%s, constant and never stops: "
@@ -217,7 +221,8 @@ Capability ProbeClock() {
 
 Capability ProbeRingMemory() {
   Capability item{.name = "ring-memory"};
-  const auto mlock_kb = ReadNumber("/proc/sys/kernel/perf_event_mlock_kb");
+  const auto mlock_kb =
+      base::ReadNumber("/proc/sys/kernel/perf_event_mlock_kb");
   rlimit limit{};
   getrlimit(RLIMIT_MEMLOCK, &limit);
   const bool unlimited = HasCapability(CAP_IPC_LOCK);
@@ -229,7 +234,8 @@ Capability ProbeRingMemory() {
           ? std::string("unlimited")
           : absl::StrFormat("%d KiB", limit.rlim_cur / 1024),
       unlimited ? "yes" : "no");
-  const auto paranoid = ReadNumber("/proc/sys/kernel/perf_event_paranoid");
+  const auto paranoid =
+      base::ReadNumber("/proc/sys/kernel/perf_event_paranoid");
   if (unlimited || paranoid.value_or(2) <= -1 || mlock_kb.value_or(0) >= 8192) {
     return item;
   }
@@ -267,7 +273,7 @@ const char* CapabilityStatusName(CapabilityStatus status) {
 }
 
 bool HasCapability(unsigned number) {
-  const auto status = ReadSmallFile("/proc/self/status");
+  const auto status = base::ReadSmallFile("/proc/self/status");
   if (!status.ok()) return false;
   constexpr std::string_view kKey = "CapEff:\t";
   const std::size_t at = status->find(kKey);

@@ -14,8 +14,8 @@
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
 #include "runtime/recorder/record.h"
-#include "runtime/recorder/small_file.h"
 
 namespace countrace::runtime {
 namespace {
@@ -48,15 +48,15 @@ std::vector<char*> Pointers(std::vector<std::string>& strings) {
 }
 
 struct Channel {
-  ScopedFd ours, childs;
+  base::ScopedFd ours, childs;
 };
 // A socket pair, not a pipe: sending to a dead child must not raise SIGPIPE.
 absl::StatusOr<Channel> MakeChannel() {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
-    return ErrnoStatus(errno, "Cannot create a socket pair");
+    return base::ErrnoStatus(errno, "Cannot create a socket pair");
   }
-  return Channel{ScopedFd(ends[0]), ScopedFd(ends[1])};
+  return Channel{base::ScopedFd(ends[0]), base::ScopedFd(ends[1])};
 }
 
 // In the child: only async-signal-safe calls, the parent may have threads.
@@ -126,9 +126,10 @@ absl::StatusOr<std::unique_ptr<Command>> Command::Fork(
   }
   const int fork_error = errno;
   pthread_sigmask(SIG_SETMASK, &mask, nullptr);
-  if (pid < 0) return ErrnoStatus(fork_error, "Cannot fork the command");
+  if (pid < 0) return base::ErrnoStatus(fork_error, "Cannot fork the command");
   command->pid_ = pid;
-  command->pidfd_ = ScopedFd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  command->pidfd_ =
+      base::ScopedFd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   if (command->pidfd_.is_open()) {
     fcntl(command->pidfd_.get(), F_SETFD, FD_CLOEXEC);
   }

@@ -15,7 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "runtime/recorder/scoped_fd.h"
+#include "base/posix/scoped_fd.h"
 #include "runtime/recorder/stop_signals.h"
 
 namespace countrace::runtime {
@@ -53,10 +53,10 @@ class Command {
  private:
   Command() = default;
   pid_t pid_ = -1;
-  ScopedFd pidfd_;
+  base::ScopedFd pidfd_;
   // To the child: a byte = exec, end of file = give up. From it: the errno of a
   // failed exec, end of file = it worked.
-  ScopedFd channel_;
+  base::ScopedFd channel_;
   std::string program_;
   std::optional<int> status_;
   bool started_ = false;

@@ -8,9 +8,10 @@
 #include <charconv>
 
 #include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
+#include "base/posix/small_file.h"
 #include "runtime/control_layout.h"
 #include "runtime/recorder/process_scan.h"
-#include "runtime/recorder/small_file.h"
 
 namespace countrace::runtime {
 namespace {
@@ -78,26 +79,27 @@ MappedRuntime FindRuntimeInMaps(std::string_view maps) {
   return mapped;
 }
 
-absl::StatusOr<ScopedFd> OpenControlFile(std::int32_t pid,
-                                         const MappedRuntime& mapped) {
+absl::StatusOr<base::ScopedFd> OpenControlFile(std::int32_t pid,
+                                               const MappedRuntime& mapped) {
   int error = ENOENT;
   for (const std::string& path :
        {absl::StrFormat("/proc/%d/root%s", pid, mapped.page_path),
         absl::StrFormat("/proc/%d/map_files/%s", pid, mapped.page_range)}) {
     // map_files are links of the kernel's; the name must not be a link.
     const bool by_mapping = path.find("/map_files/") != std::string::npos;
-    ScopedFd fd(
+    base::ScopedFd fd(
         open(path.c_str(), O_RDWR | O_CLOEXEC | (by_mapping ? 0 : O_NOFOLLOW)));
     if (IsMappedFile(fd.get(), mapped)) return fd;
     if (!fd.is_open() && !by_mapping) error = errno;
   }
-  return ErrnoStatus(error, absl::StrFormat("Cannot open %s of process %d",
-                                            mapped.page_path, pid));
+  return base::ErrnoStatus(
+      error,
+      absl::StrFormat("Cannot open %s of process %d", mapped.page_path, pid));
 }
 
 void RemoveDeadControlFiles() {
   for (const char* folder : kControlFolders) {
-    const auto names = ListDirectory(AT_FDCWD, folder);
+    const auto names = base::ListDirectory(AT_FDCWD, folder);
     if (!names.ok()) continue;
     for (const std::string& name : *names) {
       const auto pid = ControlFilePid(name);

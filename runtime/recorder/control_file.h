@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "runtime/recorder/scoped_fd.h"
+#include "base/posix/scoped_fd.h"
 
 namespace countrace::runtime {
 
@@ -26,8 +26,8 @@ MappedRuntime FindRuntimeInMaps(std::string_view maps);
 // Opens the file that is mapped there, by its name as the process sees it or,
 // where that is gone or another file's, as root by the mapping itself.
 // Returns: NOT_FOUND, PERMISSION_DENIED.
-absl::StatusOr<ScopedFd> OpenControlFile(std::int32_t pid,
-                                         const MappedRuntime& mapped);
+absl::StatusOr<base::ScopedFd> OpenControlFile(std::int32_t pid,
+                                               const MappedRuntime& mapped);
 
 // The pid in the name of a control file ("countrace-control-4711").
 std::optional<std::int32_t> ControlFilePid(std::string_view name);

@@ -5,10 +5,9 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "base/posix/scoped_fd.h"
 #include "runtime/recorder/counter_trial.h"
 #include "runtime/recorder/event_list.h"
-#include "runtime/recorder/scoped_fd.h"
-#include "runtime/recorder/small_file.h"
 
 namespace countrace::runtime {
 
@@ -42,7 +41,8 @@ absl::StatusOr<EventChoice> KeepAvailable(
     attr.disabled = 1;
     int error = 0;
     for (const std::uint32_t cpu : cpus) {
-      const ScopedFd fd(OpenPerfEvent(attr, -1, static_cast<int>(cpu), -1));
+      const base::ScopedFd fd(
+          OpenPerfEvent(attr, -1, static_cast<int>(cpu), -1));
       if (fd.is_open()) {
         keep[i] = true;
         break;

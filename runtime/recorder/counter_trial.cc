@@ -14,8 +14,8 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "base/posix/scoped_fd.h"
 #include "runtime/recorder/event_list.h"
-#include "runtime/recorder/scoped_fd.h"
 
 namespace countrace::runtime {
 namespace {
@@ -60,18 +60,19 @@ bool CountTogether(std::vector<EventSpec> events, const EventSpec& another,
 }  // namespace
 
 int TryAlone(const EventSpec& event, const TrialPlace& place) {
-  const ScopedFd fd(Open(event, place, -1));
+  const base::ScopedFd fd(Open(event, place, -1));
   return fd.is_open() ? 0 : errno;
 }
 
 TrialResult TryTogether(const std::vector<EventSpec>& events,
                         const TrialPlace& place) {
-  std::vector<ScopedFd> group;
+  std::vector<base::ScopedFd> group;
   TrialResult result;
   for (std::size_t i = 0; i < events.size(); ++i) {
     if (!events[i].is_hardware()) continue;
     result.refused = i;
-    ScopedFd fd(Open(events[i], place, group.empty() ? -1 : group[0].get()));
+    base::ScopedFd fd(
+        Open(events[i], place, group.empty() ? -1 : group[0].get()));
     if (!fd.is_open()) {
       result.error = errno;
       return result;

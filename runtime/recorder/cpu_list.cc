@@ -8,7 +8,8 @@
 #include <string>
 
 #include "absl/strings/str_format.h"
-#include "runtime/recorder/small_file.h"
+#include "base/posix/small_file.h"
+#include "base/text/trim.h"
 
 namespace countrace::runtime {
 namespace {
@@ -24,7 +25,7 @@ absl::Status BadList(std::string_view text, std::size_t offset) {
 
 absl::StatusOr<std::vector<std::uint32_t>> ReadList(const char* path,
                                                     int sysconf_name) {
-  const absl::StatusOr<std::string> text = ReadSmallFile(path);
+  const absl::StatusOr<std::string> text = base::ReadSmallFile(path);
   if (text.ok()) return ParseCpuList(*text);
   const long count = sysconf(sysconf_name);
   if (count < 1) return text.status();
@@ -36,7 +37,7 @@ absl::StatusOr<std::vector<std::uint32_t>> ReadList(const char* path,
 }  // namespace
 
 absl::StatusOr<std::vector<std::uint32_t>> ParseCpuList(std::string_view text) {
-  const std::string_view list = Trim(text);
+  const std::string_view list = base::Trim(text);
   std::vector<std::uint32_t> cpus;
   const char* const begin = list.data();
   const char* const end = begin + list.size();

@@ -7,11 +7,12 @@
 #include <cstring>
 
 #include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
+#include "base/posix/scoped_fd.h"
+#include "base/posix/small_file.h"
 #include "runtime/recorder/cpu_list.h"
 #include "runtime/recorder/libpfm_event.h"
 #include "runtime/recorder/pmu_event.h"
-#include "runtime/recorder/scoped_fd.h"
-#include "runtime/recorder/small_file.h"
 #include "runtime/recorder/tracefs.h"
 
 namespace countrace::runtime {
@@ -20,20 +21,20 @@ namespace {
 void Probe(std::uint32_t cpu, ListedEvent& listed) {
   const absl::StatusOr<EventSpec> event = ParseEvent(listed.name);
   if (!event.ok()) {
-    listed.why_not = StatusText(event.status());
+    listed.why_not = base::StatusText(event.status());
     return;
   }
   perf_event_attr attr = ToPerfAttr(*event);
   attr.disabled = 1;
   int cpu_error = 0;
   {
-    const ScopedFd fd(OpenPerfEvent(attr, -1, static_cast<int>(cpu), -1));
+    const base::ScopedFd fd(OpenPerfEvent(attr, -1, static_cast<int>(cpu), -1));
     listed.opens_on_cpu = fd.is_open();
     if (!fd.is_open()) cpu_error = errno;
   }
   int task_error = 0;
   {
-    const ScopedFd fd(OpenPerfEvent(attr, 0, -1, -1));
+    const base::ScopedFd fd(OpenPerfEvent(attr, 0, -1, -1));
     listed.opens_on_task = fd.is_open();
     if (!fd.is_open()) task_error = errno;
   }
@@ -50,14 +51,14 @@ void Probe(std::uint32_t cpu, ListedEvent& listed) {
 void AppendTracepoints(std::uint32_t cpu, ListEventsResult& result) {
   const absl::StatusOr<Tracefs> tracefs = Tracefs::Open();
   if (!tracefs.ok()) {
-    result.messages.push_back(absl::StrFormat("Tracepoints are not listed: %s",
-                                              StatusText(tracefs.status())));
+    result.messages.push_back(absl::StrFormat(
+        "Tracepoints are not listed: %s", base::StatusText(tracefs.status())));
     return;
   }
   const absl::StatusOr<std::string> text = tracefs->Read("available_events");
   if (!text.ok()) {
     result.messages.push_back(absl::StrFormat("Tracepoints are not listed: %s",
-                                              StatusText(text.status())));
+                                              base::StatusText(text.status())));
     return;
   }
   // One open tells for all: the permission is the same for each tracepoint.
@@ -109,7 +110,8 @@ std::string ExplainOpenError(int error) {
           std::strerror(error));
     case EACCES:
     case EPERM: {
-      const auto paranoid = ReadNumber("/proc/sys/kernel/perf_event_paranoid");
+      const auto paranoid =
+          base::ReadNumber("/proc/sys/kernel/perf_event_paranoid");
       return absl::StrFormat(
           "%s (kernel.perf_event_paranoid=%d): run as root, give the program "
           "CAP_PERFMON, or `sudo sysctl kernel.perf_event_paranoid=-1`",

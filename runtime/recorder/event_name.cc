@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
 #include "runtime/recorder/libpfm_event.h"
 #include "runtime/recorder/pmu_event.h"
-#include "runtime/recorder/small_file.h"
 #include "runtime/recorder/tracefs.h"
 
 namespace countrace::runtime {
@@ -160,7 +160,7 @@ absl::StatusOr<EventSpec> ParseTracepoint(std::string_view system,
     return absl::Status(
         tracefs.status().code(),
         absl::StrFormat("Cannot look up tracepoint %s: %s", event.name,
-                        StatusText(tracefs.status())));
+                        base::StatusText(tracefs.status())));
   }
   const absl::StatusOr<std::uint64_t> id =
       tracefs->TracepointId(std::string(system), std::string(tracepoint));
@@ -183,7 +183,8 @@ absl::StatusOr<EventSpec> ParseLibpfmName(std::string_view base,
       absl::IsUnimplemented(found.status())) {
     return otherwise;
   }
-  if (!found.ok()) return UnknownEvent(event.name, StatusText(found.status()));
+  if (!found.ok())
+    return UnknownEvent(event.name, base::StatusText(found.status()));
   if (!found->pmu_is_here) {
     const std::string others =
         found->other_pmus == 0
@@ -255,7 +256,7 @@ absl::StatusOr<EventSpec> ParseEvent(std::string_view name) {
     }
     const absl::StatusOr<PmuConfig> pmu = ParsePmuEvent(
         name.substr(0, slash), name.substr(slash + 1, last - slash - 1));
-    if (!pmu.ok()) return UnknownEvent(name, StatusText(pmu.status()));
+    if (!pmu.ok()) return UnknownEvent(name, base::StatusText(pmu.status()));
     event.kind = EventKind::kPmu;
     event.type = pmu->type;
     event.config = pmu->config[0];

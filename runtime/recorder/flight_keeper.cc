@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
 #include "logformat/trace_directory.h"
-#include "runtime/recorder/small_file.h"
 
 namespace countrace::runtime {
 
@@ -15,7 +15,7 @@ void FlightKeeper::Note(const absl::Status& status) {
   if (status.ok() || !messages_.empty()) return;  // the first one tells
   messages_.push_back(
       absl::StrFormat("The flight recording may be larger than asked for: %s",
-                      StatusText(status)));
+                      base::StatusText(status)));
 }
 
 void FlightKeeper::FindStreams() {

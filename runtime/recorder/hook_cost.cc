@@ -19,11 +19,11 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
+#include "base/posix/scoped_fd.h"
 #include "countrace/hook_site.h"
 #include "runtime/recorder/monotonic_clock.h"
-#include "runtime/recorder/scoped_fd.h"
 #include "runtime/recorder/session_file.h"
-#include "runtime/recorder/small_file.h"
 #include "runtime/rules/dump_rule_text.h"
 
 namespace countrace::runtime {
@@ -45,7 +45,8 @@ class ScratchFolder {
       std::string path = std::string(place) + "/countrace-cost-XXXXXX";
       if (mkdtemp(path.data()) != nullptr) return ScratchFolder(path);
     }
-    return ErrnoStatus(errno, "Cannot create a folder in /dev/shm or /tmp");
+    return base::ErrnoStatus(errno,
+                             "Cannot create a folder in /dev/shm or /tmp");
   }
   ~ScratchFolder() {
     std::error_code ignored;
@@ -179,17 +180,17 @@ absl::StatusOr<HookCost> MeasureHookCost(
   if (!published.ok()) return published;
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
-    return ErrnoStatus(errno, "Cannot create a pipe");
+    return base::ErrnoStatus(errno, "Cannot create a pipe");
   }
-  const ScopedFd from_child(ends[0]);
-  ScopedFd to_parent(ends[1]);
+  const base::ScopedFd from_child(ends[0]);
+  base::ScopedFd to_parent(ends[1]);
   const pid_t child = fork();
-  if (child < 0) return ErrnoStatus(errno, "Cannot fork");
+  if (child < 0) return base::ErrnoStatus(errno, "Cannot fork");
   if (child == 0) {
     Measure(folder->path(), library, session.thread_event_count != 0,
             to_parent.get());
   }
-  to_parent = ScopedFd();
+  to_parent = base::ScopedFd();
   pollfd ready = {from_child.get(), POLLIN, 0};
   HookCost cost;
   const bool measured =

@@ -1,9 +1,9 @@
 #include "runtime/recorder/kernel_backend.h"
 
 #include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
 #include "runtime/recorder/bpf/kernel_recorder_bpf.h"
 #include "runtime/recorder/kernel_recorder_perf.h"
-#include "runtime/recorder/small_file.h"
 
 namespace countrace::runtime {
 
@@ -22,15 +22,15 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenKernelRecorder(
   if (perf.ok()) {
     messages.push_back(absl::StrFormat(
         "Kernel records come from perf rings, which cost more than BPF: %s",
-        StatusText(bpf.status())));
+        base::StatusText(bpf.status())));
     return perf;
   }
   const bool refused = absl::IsPermissionDenied(bpf.status()) ||
                        absl::IsPermissionDenied(perf.status());
   return absl::Status(
       refused ? absl::StatusCode::kPermissionDenied : perf.status().code(),
-      absl::StrFormat("BPF: %s; perf rings: %s", StatusText(bpf.status()),
-                      StatusText(perf.status())));
+      absl::StrFormat("BPF: %s; perf rings: %s", base::StatusText(bpf.status()),
+                      base::StatusText(perf.status())));
 }
 
 }  // namespace countrace::runtime

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "base/posix/errno_status.h"
 #include "runtime/recorder/countable_events.h"
 #include "runtime/recorder/cpu_list.h"
 #include "runtime/recorder/cpu_streams.h"
@@ -18,7 +19,6 @@
 #include "runtime/recorder/monotonic_clock.h"
 #include "runtime/recorder/perf_cpu_group.h"
 #include "runtime/recorder/set_turns.h"
-#include "runtime/recorder/small_file.h"
 #include "runtime/recorder/thread_placement.h"
 #include "runtime/recorder/tracefs.h"
 
@@ -107,7 +107,7 @@ void PerfKernelRecorder::WatchHiddenSwitches() {
         "the BPF back end, or smaller rings (--kernel-ring) to leave memory "
         "for "
         "a second one",
-        stream.cpu, StatusText(status)));
+        stream.cpu, base::StatusText(status)));
   }
 }
 
@@ -190,7 +190,7 @@ void PerfKernelRecorder::ChangeSets(std::uint64_t now_ns) {
     dispatches_[i] = groups_[i].decoder().dispatches();
     if (status.ok()) continue;
     ++refused_[next];
-    if (change_error_.empty()) change_error_ = StatusText(status);
+    if (change_error_.empty()) change_error_ = base::StatusText(status);
   }
 }
 
@@ -201,7 +201,7 @@ void PerfKernelRecorder::FindRefusals(std::uint64_t now_ns) {
     DrainCpu(i);
     const absl::Status status = groups_[i].FindRefusal(streams_.all()[i].batch);
     if (!status.ok() && change_error_.empty()) {
-      change_error_ = StatusText(status);
+      change_error_ = base::StatusText(status);
     }
   }
 }
@@ -371,7 +371,7 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenPerfKernelRecorder(
       // It went offline since we read the list, or is being taken down.
       if (absl::IsNotFound(opened.status()) && online->size() > 1) {
         messages.push_back(absl::StrFormat("CPU %d is not recorded: %s", cpu,
-                                           StatusText(opened.status())));
+                                           base::StatusText(opened.status())));
         continue;
       }
       return opened.status();

@@ -8,7 +8,8 @@
 #include <x86intrin.h>
 #endif
 
-#include "runtime/recorder/small_file.h"
+#include "base/posix/small_file.h"
+#include "base/text/trim.h"
 
 namespace countrace::runtime {
 namespace {
@@ -55,10 +56,10 @@ std::int64_t RealtimeOffsetNs() {
 
 bool IsRawClockUsable() {
 #if defined(__x86_64__) || defined(__i386__)
-  const auto source = ReadSmallFile(
+  const auto source = base::ReadSmallFile(
       "/sys/devices/system/clocksource/clocksource0/current_clocksource");
-  if (!source.ok() || Trim(*source) != "tsc") return false;
-  const auto cpuinfo = ReadSmallFile("/proc/cpuinfo");
+  if (!source.ok() || base::Trim(*source) != "tsc") return false;
+  const auto cpuinfo = base::ReadSmallFile("/proc/cpuinfo");
   if (!cpuinfo.ok()) return false;
   const std::size_t flags = cpuinfo->find("\nflags");
   if (flags == std::string::npos) return false;

@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
 #include "runtime/recorder/counter_trial.h"
 #include "runtime/recorder/event_list.h"
 #include "runtime/recorder/monotonic_clock.h"
-#include "runtime/recorder/small_file.h"
 
 namespace countrace::runtime {
 namespace {
@@ -30,7 +30,7 @@ void SetRecordAttributes(std::uint64_t ring_bytes, perf_event_attr& attr) {
 }
 
 absl::Status OpenError(int error, const std::string& event, std::uint32_t cpu) {
-  return ErrnoStatus(
+  return base::ErrnoStatus(
       error, absl::StrFormat("Cannot open perf event %s: cpu=%d: %s", event,
                              cpu, ExplainOpenError(error)));
 }
@@ -58,12 +58,12 @@ absl::StatusOr<PerfCpuGroup> PerfCpuGroup::Open(
   attr.task = 1;
   // Pinned: a group that the kernel rotated out would miss switches silently.
   attr.pinned = 1;
-  ScopedFd leader(OpenPerfEvent(attr, -1, cpu, -1));
+  base::ScopedFd leader(OpenPerfEvent(attr, -1, cpu, -1));
   if (!leader.is_open()) {
     return OpenError(errno, "sched:sched_switch", options.cpu);
   }
 
-  std::vector<ScopedFd> members;
+  std::vector<base::ScopedFd> members;
   std::vector<std::size_t> slots;
   const std::vector<EventSpec>& events = options.choice.events;
   std::vector<Member> kinds;
@@ -78,7 +78,7 @@ absl::StatusOr<PerfCpuGroup> PerfCpuGroup::Open(
     // A group has one clock, or the kernel refuses it (EINVAL).
     member.use_clockid = 1;
     member.clockid = CLOCK_MONOTONIC;
-    ScopedFd fd(OpenPerfEvent(member, -1, cpu, leader.get()));
+    base::ScopedFd fd(OpenPerfEvent(member, -1, cpu, leader.get()));
     if (!fd.is_open()) {
       if (!IsEventMissing(errno)) {
         return OpenError(errno, events[i].name, options.cpu);
@@ -96,7 +96,7 @@ absl::StatusOr<PerfCpuGroup> PerfCpuGroup::Open(
       PerfRing::Map(leader.get(), options.ring_bytes);
   if (!ring.ok()) return ring.status();
 
-  ScopedFd faults;
+  base::ScopedFd faults;
   if (options.fault_records) {
     perf_event_attr fault{};
     SetRecordAttributes(options.ring_bytes, fault);
@@ -105,12 +105,13 @@ absl::StatusOr<PerfCpuGroup> PerfCpuGroup::Open(
     fault.sample_type = kFaultSampleType;
     fault.exclude_user = options.fault_mode.exclude_user;
     fault.exclude_kernel = options.fault_mode.exclude_kernel;
-    faults = ScopedFd(OpenPerfEvent(fault, -1, cpu, -1));
+    faults = base::ScopedFd(OpenPerfEvent(fault, -1, cpu, -1));
     if (!faults.is_open()) return OpenError(errno, "page-faults", options.cpu);
     if (ioctl(faults.get(), PERF_EVENT_IOC_SET_OUTPUT, leader.get()) != 0) {
-      return ErrnoStatus(errno, absl::StrFormat("Cannot share the perf ring of "
-                                                "page faults: cpu=%d",
-                                                options.cpu));
+      return base::ErrnoStatus(errno,
+                               absl::StrFormat("Cannot share the perf ring of "
+                                               "page faults: cpu=%d",
+                                               options.cpu));
     }
   }
   PerfDecoder decoder(options.format, slots, sets);
@@ -128,7 +129,7 @@ absl::StatusOr<PerfCpuGroup> PerfCpuGroup::Open(
     kick.config = options.switch_tracepoint;
     kick.pinned = 1;
     kick.disabled = 1;
-    group.kick_ = ScopedFd(OpenPerfEvent(kick, -1, cpu, -1));
+    group.kick_ = base::ScopedFd(OpenPerfEvent(kick, -1, cpu, -1));
     if (!group.kick_.is_open()) {
       return OpenError(errno, "sched:sched_switch", options.cpu);
     }
@@ -137,9 +138,10 @@ absl::StatusOr<PerfCpuGroup> PerfCpuGroup::Open(
 }
 
 PerfCpuGroup::PerfCpuGroup(std::uint32_t cpu, std::uint32_t present,
-                           ScopedFd leader, std::vector<ScopedFd> members,
-                           ScopedFd faults, PerfRing ring, PerfDecoder decoder,
-                           std::vector<int> missing)
+                           base::ScopedFd leader,
+                           std::vector<base::ScopedFd> members,
+                           base::ScopedFd faults, PerfRing ring,
+                           PerfDecoder decoder, std::vector<int> missing)
     : cpu_(cpu),
       present_(present),
       leader_(std::move(leader)),
@@ -153,14 +155,15 @@ absl::Status PerfCpuGroup::Enable() {
   // The faults first: none between the first reading and them is missed.
   if (faults_.is_open() &&
       ioctl(faults_.get(), PERF_EVENT_IOC_ENABLE, 0) != 0) {
-    return ErrnoStatus(errno, absl::StrFormat("Cannot enable page-faults: "
-                                              "cpu=%d",
-                                              cpu_));
+    return base::ErrnoStatus(errno,
+                             absl::StrFormat("Cannot enable page-faults: "
+                                             "cpu=%d",
+                                             cpu_));
   }
   // The leader alone: members that are on follow it, and those of event sets
   // whose turn has not come must stay off.
   if (ioctl(leader_.get(), PERF_EVENT_IOC_ENABLE, 0) != 0) {
-    return ErrnoStatus(
+    return base::ErrnoStatus(
         errno, absl::StrFormat("Cannot enable the perf group: cpu=%d", cpu_));
   }
   decoder_.BeginSets(MonotonicNs());
@@ -173,7 +176,7 @@ absl::Status PerfCpuGroup::Switch(std::uint32_t set, bool on) {
     if (on && kinds_[i].event.is_hardware() && refused_since_ns_ != 0) continue;
     if (ioctl(members_[i].get(),
               on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0) != 0) {
-      return ErrnoStatus(
+      return base::ErrnoStatus(
           errno,
           absl::StrFormat("Cannot switch event set %d: cpu=%d", set, cpu_));
     }
@@ -205,7 +208,7 @@ absl::Status PerfCpuGroup::ChangeSet(std::uint32_t to, RecordBatch& batch) {
   // until the leader's events are scheduled anew: another one of them does it.
   if (ioctl(kick_.get(), PERF_EVENT_IOC_ENABLE, 0) != 0 ||
       ioctl(kick_.get(), PERF_EVENT_IOC_DISABLE, 0) != 0) {
-    status.Update(ErrnoStatus(
+    status.Update(base::ErrnoStatus(
         errno,
         absl::StrFormat("Cannot schedule event set %d: cpu=%d", to, cpu_)));
   }
@@ -253,7 +256,7 @@ absl::StatusOr<GroupReading> PerfCpuGroup::ReadGroup(
     reading.time_ns = MonotonicNs();
     const ssize_t got = read(leader_.get(), group.data(), group.size() * 8);
     if (got < 0) {
-      return ErrnoStatus(
+      return base::ErrnoStatus(
           errno, absl::StrFormat("Cannot read the perf group: cpu=%d", cpu_));
     }
     if (got == 0) {
@@ -305,7 +308,7 @@ absl::Status PerfCpuGroup::FindRefusal(RecordBatch& batch) {
   *batch.Add(refused_since_ns_, kLossEntry, 1) = 1;
   decoder_.SetRefused(hardware_, refused_since_ns_, batch);
   if (ioctl(leader_.get(), PERF_EVENT_IOC_ENABLE, 0) != 0) {
-    return ErrnoStatus(
+    return base::ErrnoStatus(
         errno,
         absl::StrFormat("Cannot enable the perf group again: cpu=%d", cpu_));
   }
@@ -328,7 +331,7 @@ absl::Status PerfCpuGroup::WatchSwitchIns() {
   attr.sample_type = kSwitchInSampleType;
   attr.context_switch = 1;
   attr.disabled = 0;
-  ScopedFd event(OpenPerfEvent(attr, -1, static_cast<int>(cpu_), -1));
+  base::ScopedFd event(OpenPerfEvent(attr, -1, static_cast<int>(cpu_), -1));
   if (!event.is_open()) return OpenError(errno, "switches", cpu_);
   absl::StatusOr<PerfRing> ring = PerfRing::Map(event.get(), bytes);
   if (!ring.ok()) return ring.status();

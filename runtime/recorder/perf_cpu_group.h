@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/posix/scoped_fd.h"
 #include "runtime/recorder/event_set_choice.h"
 #include "runtime/recorder/perf_decoder.h"
 #include "runtime/recorder/perf_ring.h"
-#include "runtime/recorder/scoped_fd.h"
 #include "runtime/recorder/tracepoint_format.h"
 
 namespace countrace::runtime {
@@ -96,9 +96,9 @@ class PerfCpuGroup {
   const std::vector<int>& missing() const { return missing_; }
 
  private:
-  PerfCpuGroup(std::uint32_t cpu, std::uint32_t present, ScopedFd leader,
-               std::vector<ScopedFd> members, ScopedFd faults, PerfRing ring,
-               PerfDecoder decoder, std::vector<int> missing);
+  PerfCpuGroup(std::uint32_t cpu, std::uint32_t present, base::ScopedFd leader,
+               std::vector<base::ScopedFd> members, base::ScopedFd faults,
+               PerfRing ring, PerfDecoder decoder, std::vector<int> missing);
 
   std::uint32_t cpu_;
   // What Read() does, but for the dump: `group` is what the kernel gave.
@@ -113,8 +113,8 @@ class PerfCpuGroup {
   std::uint32_t hardware_ = 0;          // bit i: event i is a PMU's
   std::uint64_t refused_since_ns_ = 0;  // 0: they are counted
   std::uint64_t refused_ns_ = 0, refusals_ = 0;
-  ScopedFd leader_;
-  std::vector<ScopedFd> members_;
+  base::ScopedFd leader_;
+  std::vector<base::ScopedFd> members_;
   struct Member {
     EventSpec event;
     std::optional<std::size_t> set;
@@ -125,13 +125,13 @@ class PerfCpuGroup {
     return member.event.is_hardware() && member.set.value_or(set_) == set_;
   }
   std::uint32_t set_ = 0;
-  ScopedFd kick_;  // if sets rotate: of the leader's PMU, counts nothing
-  ScopedFd faults_;
+  base::ScopedFd kick_;  // if sets rotate: of the leader's PMU, counts nothing
+  base::ScopedFd faults_;
   PerfRing ring_;
   PerfDecoder decoder_;
   std::vector<int> missing_;
   struct SwitchIns {
-    ScopedFd event;
+    base::ScopedFd event;
     PerfRing ring;
   };
   std::optional<SwitchIns> switch_ins_;

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "runtime/recorder/small_file.h"
+#include "base/posix/errno_status.h"
 
 namespace countrace::runtime {
 namespace {
@@ -39,7 +39,7 @@ absl::StatusOr<PerfRing> PerfRing::Map(int fd, std::uint64_t bytes) {
     error = errno;
     if (error != EPERM && error != ENOMEM) break;
   }
-  return ErrnoStatus(
+  return base::ErrnoStatus(
       error, absl::StrFormat("Cannot map a perf ring: bytes=%d", bytes));
 }
 

@@ -7,8 +7,9 @@
 #include <optional>
 
 #include "absl/strings/str_format.h"
+#include "base/posix/small_file.h"
+#include "base/text/trim.h"
 #include "runtime/recorder/cpu_list.h"
-#include "runtime/recorder/small_file.h"
 
 namespace countrace::runtime {
 namespace {
@@ -56,14 +57,14 @@ absl::Status ApplyTerms(const std::string& directory, std::string_view terms,
                         bool aliases, PmuConfig& config) {
   while (!terms.empty()) {
     const std::size_t comma = std::min(terms.find(','), terms.size());
-    const std::string_view term = Trim(terms.substr(0, comma));
+    const std::string_view term = base::Trim(terms.substr(0, comma));
     terms.remove_prefix(std::min(comma + 1, terms.size()));
     if (term.empty()) continue;
     const std::size_t equals = term.find('=');
-    const std::string_view name = Trim(term.substr(0, equals));
+    const std::string_view name = base::Trim(term.substr(0, equals));
     std::uint64_t value = 1;
     if (equals != std::string_view::npos) {
-      const std::string_view text = Trim(term.substr(equals + 1));
+      const std::string_view text = base::Trim(term.substr(equals + 1));
       const std::optional<std::uint64_t> parsed = ParseValue(text);
       if (!parsed) {
         return absl::InvalidArgumentError(absl::StrFormat(
@@ -82,7 +83,7 @@ absl::Status ApplyTerms(const std::string& directory, std::string_view terms,
       continue;
     }
     const absl::StatusOr<std::string> format =
-        ReadSmallFile(absl::StrFormat("%s/format/%s", directory, name));
+        base::ReadSmallFile(absl::StrFormat("%s/format/%s", directory, name));
     if (format.ok()) {
       const absl::StatusOr<PmuBits> place = ParsePmuFormat(*format);
       if (!place.ok()) return place.status();
@@ -92,15 +93,16 @@ absl::Status ApplyTerms(const std::string& directory, std::string_view terms,
     }
     const absl::StatusOr<std::string> alias =
         aliases && equals == std::string_view::npos
-            ? ReadSmallFile(absl::StrFormat("%s/events/%s", directory, name))
+            ? base::ReadSmallFile(
+                  absl::StrFormat("%s/events/%s", directory, name))
             : absl::StatusOr<std::string>(absl::NotFoundError(""));
     if (!alias.ok()) {
       return absl::InvalidArgumentError(
           absl::StrFormat("the PMU has no term \"%s\"", name));
     }
     // An alias expands once: events do not refer to other events.
-    const absl::Status status =
-        ApplyTerms(directory, Trim(*alias), /*aliases=*/false, config);
+    const absl::Status status = ApplyTerms(directory, base::Trim(*alias),
+                                           /*aliases=*/false, config);
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
@@ -109,7 +111,7 @@ absl::Status ApplyTerms(const std::string& directory, std::string_view terms,
 }  // namespace
 
 absl::StatusOr<PmuBits> ParsePmuFormat(std::string_view text) {
-  const std::string_view line = Trim(text);
+  const std::string_view line = base::Trim(text);
   const std::size_t colon = line.find(':');
   const std::string_view word = line.substr(0, colon);
   PmuBits place;
@@ -140,7 +142,8 @@ absl::StatusOr<PmuConfig> ParsePmuEvent(std::string_view pmu,
         absl::StrFormat("bad PMU name \"%s\"", pmu));
   }
   const std::string directory = absl::StrFormat("%s/%s", root, pmu);
-  const std::optional<std::int64_t> type = ReadNumber(directory + "/type");
+  const std::optional<std::int64_t> type =
+      base::ReadNumber(directory + "/type");
   if (!type) {
     return absl::InvalidArgumentError(
         absl::StrFormat("this machine has no PMU \"%s\"", pmu));
@@ -155,11 +158,11 @@ absl::StatusOr<PmuConfig> ParsePmuEvent(std::string_view pmu,
 
 std::vector<std::string> ListPmuEvents(const std::string& root) {
   std::vector<std::string> events;
-  const auto pmus = ListDirectory(AT_FDCWD, root);
+  const auto pmus = base::ListDirectory(AT_FDCWD, root);
   if (!pmus.ok()) return events;
   for (const std::string& pmu : *pmus) {
-    const auto names =
-        ListDirectory(AT_FDCWD, absl::StrFormat("%s/%s/events", root, pmu));
+    const auto names = base::ListDirectory(
+        AT_FDCWD, absl::StrFormat("%s/%s/events", root, pmu));
     if (!names.ok()) continue;
     for (const std::string& name : *names) {
       // "name.scale" and "name.unit" describe an event, they are none.

@@ -18,10 +18,11 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "base/posix/errno_status.h"
+#include "base/posix/small_file.h"
 #include "runtime/recorder/control_file.h"
 #include "runtime/recorder/monotonic_clock.h"
 #include "runtime/recorder/process_scan.h"
-#include "runtime/recorder/small_file.h"
 
 namespace countrace::runtime {
 namespace {
@@ -52,7 +53,7 @@ absl::StatusOr<MappedRuntime> ReadMaps(std::int32_t pid) {
   if (!IsProcessAlive(pid)) {
     return absl::NotFoundError(absl::StrFormat("There is no process %d", pid));
   }
-  const auto maps = ReadSmallFile(absl::StrFormat("/proc/%d/maps", pid));
+  const auto maps = base::ReadSmallFile(absl::StrFormat("/proc/%d/maps", pid));
   if (absl::IsPermissionDenied(maps.status())) {
     return absl::PermissionDeniedError(absl::StrFormat(
         "%s belongs to another user or changed its user: only root "
@@ -63,7 +64,7 @@ absl::StatusOr<MappedRuntime> ReadMaps(std::int32_t pid) {
   return FindRuntimeInMaps(*maps);
 }
 
-absl::Status ReadPage(const ScopedFd& file, ControlPage& page) {
+absl::Status ReadPage(const base::ScopedFd& file, ControlPage& page) {
   if (pread(file.get(), static_cast<void*>(&page), sizeof(page), 0) !=
       static_cast<ssize_t>(sizeof(page))) {
     return absl::UnavailableError("its control page was cut");
@@ -72,7 +73,7 @@ absl::Status ReadPage(const ScopedFd& file, ControlPage& page) {
 }
 
 // One controller at a time.
-absl::Status Lock(const ScopedFd& file, std::int32_t pid) {
+absl::Status Lock(const base::ScopedFd& file, std::int32_t pid) {
   const std::uint64_t limit = MonotonicNs() + kAnswerNs;
   while (flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
     if (MonotonicNs() > limit) {
@@ -144,7 +145,7 @@ absl::Status ProcessControl::MapForWaking() {
   void* const base = mmap(nullptr, kControlPageBytes, PROT_READ | PROT_WRITE,
                           MAP_SHARED, file_.get(), 0);
   if (base == MAP_FAILED) {
-    return ErrnoStatus(errno, "Cannot map the control page of " + Name());
+    return base::ErrnoStatus(errno, "Cannot map the control page of " + Name());
   }
   wake_page_.reset(base);
   return absl::OkStatus();
@@ -173,7 +174,8 @@ absl::Status ProcessControl::Request(ControlCommand command,
   if (pwrite(file_.get(), &body, sizeof(body), kBodyAt) != sizeof(body) ||
       pwrite(file_.get(), &request_, sizeof(request_),
              offsetof(ControlPage, request)) != sizeof(request_)) {
-    return ErrnoStatus(errno, "Cannot write the control page of " + Name());
+    return base::ErrnoStatus(errno,
+                             "Cannot write the control page of " + Name());
   }
   char* const base = static_cast<char*>(wake_page_.get());
   syscall(SYS_futex, base + offsetof(ControlPage, request), FUTEX_WAKE, INT_MAX,

@@ -15,8 +15,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/posix/scoped_fd.h"
 #include "runtime/control_layout.h"
-#include "runtime/recorder/scoped_fd.h"
 
 namespace countrace::runtime {
 
@@ -62,7 +62,7 @@ class ProcessControl {
     std::uint64_t address = 0;
     std::size_t bytes = 0;
   };
-  ProcessControl(std::int32_t pid, ScopedFd file)
+  ProcessControl(std::int32_t pid, base::ScopedFd file)
       : pid_(pid), file_(std::move(file)) {}
   absl::Status MapForWaking();
   absl::Status Request(ControlCommand command, const std::string& argument,
@@ -79,7 +79,7 @@ class ProcessControl {
   };
 
   std::int32_t pid_;
-  ScopedFd file_;                              // locked
+  base::ScopedFd file_;                        // locked
   std::unique_ptr<void, Unmapper> wake_page_;  // for futex(2) only, never read
   std::uint32_t request_ = 0;
   std::string session_;

@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "absl/strings/str_format.h"
-#include "runtime/recorder/small_file.h"
+#include "base/posix/small_file.h"
 
 namespace countrace::runtime {
 namespace {
@@ -35,7 +35,7 @@ absl::StatusOr<std::uint32_t> UserId(const std::string& name) {
 
 // The first cgroup v2 mount; its root need not be the hierarchy's (containers).
 std::optional<std::string> CgroupMount() {
-  const auto text = ReadSmallFile("/proc/self/mountinfo");
+  const auto text = base::ReadSmallFile("/proc/self/mountinfo");
   if (!text.ok()) return std::nullopt;
   std::string_view rest = *text;
   while (!rest.empty()) {
@@ -75,7 +75,8 @@ absl::StatusOr<MarkedCgroup> FindCgroup(const std::string& path) {
 }
 
 std::optional<std::uint32_t> RealUser(std::int32_t pid) {
-  const auto text = ReadSmallFile(absl::StrFormat("/proc/%d/status", pid));
+  const auto text =
+      base::ReadSmallFile(absl::StrFormat("/proc/%d/status", pid));
   if (!text.ok()) return std::nullopt;
   const std::size_t at = text->find("\nUid:\t");
   if (at == std::string::npos) return std::nullopt;
@@ -88,7 +89,8 @@ std::optional<std::uint32_t> RealUser(std::int32_t pid) {
 
 // Its path in the v2 hierarchy: the line "0::/path".
 std::optional<std::string> CgroupPath(std::int32_t pid) {
-  const auto text = ReadSmallFile(absl::StrFormat("/proc/%d/cgroup", pid));
+  const auto text =
+      base::ReadSmallFile(absl::StrFormat("/proc/%d/cgroup", pid));
   if (!text.ok()) return std::nullopt;
   const std::size_t at = text->starts_with("0::") ? 0 : text->find("\n0::") + 1;
   if (at == 0 && !text->starts_with("0::")) return std::nullopt;

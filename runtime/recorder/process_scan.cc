@@ -6,7 +6,8 @@
 #include <charconv>
 
 #include "absl/strings/str_format.h"
-#include "runtime/recorder/small_file.h"
+#include "base/posix/small_file.h"
+#include "base/text/trim.h"
 
 namespace countrace::runtime {
 namespace {
@@ -25,10 +26,11 @@ std::optional<std::int32_t> ParseId(std::string_view text) {
 
 void AppendThreads(std::int32_t pid, std::vector<ProcessThread>& threads) {
   const std::string tasks = absl::StrFormat("/proc/%d/task", pid);
-  const auto tids = ListDirectory(AT_FDCWD, tasks);
+  const auto tids = base::ListDirectory(AT_FDCWD, tasks);
   if (!tids.ok()) return;
   for (const std::string& name : *tids) {
-    const auto text = ReadSmallFile(absl::StrFormat("%s/%s/stat", tasks, name));
+    const auto text =
+        base::ReadSmallFile(absl::StrFormat("%s/%s/stat", tasks, name));
     if (!text.ok()) continue;
     std::optional<ProcessThread> thread = ParseTaskStat(*text);
     if (!thread) continue;
@@ -53,13 +55,14 @@ std::optional<ProcessThread> ParseTaskStat(std::string_view text) {
       close < open) {
     return std::nullopt;
   }
-  const std::optional<std::int32_t> tid = ParseId(Trim(text.substr(0, open)));
+  const std::optional<std::int32_t> tid =
+      ParseId(base::Trim(text.substr(0, open)));
   if (!tid) return std::nullopt;
   ProcessThread thread;
   thread.tid = *tid;
   thread.comm = std::string(text.substr(open + 1, close - open - 1));
   // proc(5), fields from 3 on: state ppid pgrp session tty_nr tpgid flags ...
-  std::string_view rest = Trim(text.substr(close + 1));
+  std::string_view rest = base::Trim(text.substr(close + 1));
   for (int field = 3; field <= 9 && !rest.empty(); ++field) {
     const std::size_t space = std::min(rest.find(' '), rest.size());
     const std::string_view value = rest.substr(0, space);
@@ -79,7 +82,7 @@ std::optional<ProcessThread> ParseTaskStat(std::string_view text) {
 
 std::vector<ProcessThread> ScanThreads() {
   std::vector<ProcessThread> threads;
-  const auto names = ListDirectory(AT_FDCWD, "/proc");
+  const auto names = base::ListDirectory(AT_FDCWD, "/proc");
   if (!names.ok()) return threads;
   for (const std::string& name : *names) {
     const std::optional<std::int32_t> pid = ParseId(name);
@@ -97,7 +100,7 @@ std::vector<ProcessThread> ScanThreadsOf(std::int32_t pid) {
 }
 
 bool IsProcessAlive(std::int32_t pid) {
-  const auto text = ReadSmallFile(absl::StrFormat("/proc/%d/stat", pid));
+  const auto text = base::ReadSmallFile(absl::StrFormat("/proc/%d/stat", pid));
   if (!text.ok()) return false;
   const std::optional<ProcessThread> process = ParseTaskStat(*text);
   return process && process->state != 'Z' && process->state != 'X';

@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/posix/errno_status.h"
 #include "runtime/recorder/capabilities.h"
 #include "runtime/recorder/event_list.h"
 #include "runtime/recorder/event_set_choice.h"
@@ -15,7 +16,6 @@
 #include "runtime/recorder/recording.h"
 #include "runtime/recorder/session_file.h"
 #include "runtime/recorder/session_invitation.h"
-#include "runtime/recorder/small_file.h"
 #include "runtime/recorder/trace_directory.h"
 #include "runtime/rules/dump_rule_text.h"
 #include "runtime/rules/trigger_text.h"
@@ -92,10 +92,10 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
                !SessionInvitation::AnyProcess(options.pids)) {
       return absl::Status(
           opened.status().code(),
-          KernelRecordsMissingMessage(StatusText(opened.status())));
+          KernelRecordsMissingMessage(base::StatusText(opened.status())));
     } else {
       messages.push_back(
-          KernelRecordsMissingMessage(StatusText(opened.status())));
+          KernelRecordsMissingMessage(base::StatusText(opened.status())));
     }
   }
 

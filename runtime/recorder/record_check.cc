@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
+#include "base/posix/scoped_fd.h"
 #include "runtime/recorder/event_list.h"
 #include "runtime/recorder/kernel_hooks/hook_spec.h"
 #include "runtime/recorder/process_scan.h"
 #include "runtime/recorder/recorded_gating.h"
-#include "runtime/recorder/scoped_fd.h"
-#include "runtime/recorder/small_file.h"
 
 namespace countrace::runtime {
 
@@ -40,7 +40,7 @@ EventChoice KeepHookEvents(EventChoice choice,
     EventSpec& event = choice.events[i];
     perf_event_attr attr = ToPerfAttr(event);
     attr.disabled = 1;
-    if (ScopedFd(OpenPerfEvent(attr, 0, -1, -1)).is_open()) {
+    if (base::ScopedFd(OpenPerfEvent(attr, 0, -1, -1)).is_open()) {
       keep[i] = true;
       continue;
     }
@@ -48,7 +48,7 @@ EventChoice KeepHookEvents(EventChoice choice,
     attr.exclude_kernel = 1;
     attr.exclude_hv = 1;
     if ((error == EACCES || error == EPERM) &&
-        ScopedFd(OpenPerfEvent(attr, 0, -1, -1)).is_open()) {
+        base::ScopedFd(OpenPerfEvent(attr, 0, -1, -1)).is_open()) {
       event.exclude_kernel = true;
       messages.push_back(
           absl::StrFormat("%s at user hooks counts user mode only: %s",
@@ -161,8 +161,8 @@ absl::StatusOr<KernelHookRequest> KernelHooks(
   const auto needed = [&](const std::string& what, const absl::Status& status) {
     if (status.ok()) return false;
     if (!request.optional || !absl::IsPermissionDenied(status)) return true;
-    messages.push_back(
-        absl::StrFormat("Not recorded: %s: %s", what, StatusText(status)));
+    messages.push_back(absl::StrFormat("Not recorded: %s: %s", what,
+                                       base::StatusText(status)));
     return false;
   };
   for (const std::string& word : options.kernel_segments) {

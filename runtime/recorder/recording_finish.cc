@@ -2,12 +2,12 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
 #include "logformat/trace_finish.h"
 #include "logformat/trace_reader.h"
 #include "runtime/recorder/hook_cost.h"
 #include "runtime/recorder/record_messages.h"
 #include "runtime/recorder/recording.h"
-#include "runtime/recorder/small_file.h"
 #include "runtime/rules/rule_remarks.h"
 
 namespace countrace::runtime {
@@ -25,8 +25,9 @@ void Recording::CloseKernel() {
   if (kernel_ == nullptr) return;
   const absl::Status status = kernel_->End();
   if (!status.ok()) {
-    result_.messages.push_back(absl::StrFormat(
-        "The kernel's last counters are incomplete: %s", StatusText(status)));
+    result_.messages.push_back(
+        absl::StrFormat("The kernel's last counters are incomplete: %s",
+                        base::StatusText(status)));
   }
   AddMessages(kernel_->messages());
   const KernelRecorderStatistics statistics = kernel_->statistics();
@@ -82,7 +83,7 @@ void Recording::CalibrateHooks(SessionControl& control) {
   if (result_.processes_joined == 0 || options_.runtime_library.empty()) return;
   const auto cost = MeasureHookCost(control, options_.runtime_library);
   if (!cost.ok()) {
-    result_.messages.push_back(StatusText(cost.status()));
+    result_.messages.push_back(base::StatusText(cost.status()));
     return;
   }
   control.own_hook_cpu_ps.store(cost->cpu_ps, std::memory_order_relaxed);
@@ -148,7 +149,7 @@ RecordResult Recording::Finish() {
     result_.messages.push_back(absl::StrFormat(
         "The trace is not finished: %s; when that is mended, `countrace "
         "recover %s` finishes it",
-        StatusText(finished.status()), directory_.path()));
+        base::StatusText(finished.status()), directory_.path()));
   }
   DescribeDumpRules();
   if (watcher_) AddMessages(watcher_->Describe());

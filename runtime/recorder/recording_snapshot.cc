@@ -4,10 +4,10 @@
 #include <fstream>
 
 #include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
 #include "logformat/trace_description.h"
 #include "logformat/trace_snapshot.h"
 #include "runtime/recorder/recording.h"
-#include "runtime/recorder/small_file.h"
 
 namespace countrace::runtime {
 
@@ -43,7 +43,7 @@ void Recording::TakeSnapshot(const std::vector<TriggerFiring>& reasons) {
       Notice("snapshot: " + path);
     } else {
       result_.messages.push_back(
-          absl::StrFormat("No snapshot: %s", StatusText(taken.status())));
+          absl::StrFormat("No snapshot: %s", base::StatusText(taken.status())));
     }
     return;
   }

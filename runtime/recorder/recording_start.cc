@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
 #include "runtime/recorder/capabilities.h"
 #include "runtime/recorder/record_check.h"
 #include "runtime/recorder/recorded_gating.h"
 #include "runtime/recorder/recording.h"
-#include "runtime/recorder/small_file.h"
 
 namespace countrace::runtime {
 
@@ -121,7 +121,8 @@ void Recording::BeginKernel(absl::Status& status) {
     status = began;
     return;
   }
-  result_.messages.push_back(KernelRecordsMissingMessage(StatusText(began)));
+  result_.messages.push_back(
+      KernelRecordsMissingMessage(base::StatusText(began)));
   kernel_.reset();
   session_.control().scope = SessionScope::kHooksOnly;
   session_.control().root_pid = 0;

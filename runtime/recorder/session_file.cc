@@ -16,11 +16,11 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
+#include "base/posix/scoped_fd.h"
 #include "runtime/recorder/cpu_list.h"
 #include "runtime/recorder/monotonic_clock.h"
 #include "runtime/recorder/process_scan.h"
-#include "runtime/recorder/scoped_fd.h"
-#include "runtime/recorder/small_file.h"
 
 namespace countrace::runtime {
 
@@ -33,18 +33,19 @@ constexpr char kUnpublished[] = ".new";  // suffix
 absl::StatusOr<SessionFile> SessionFile::Create(const std::string& directory) {
   std::string final_path = directory + "/" + logformat::kSessionFile;
   const std::string path = final_path + kUnpublished;
-  const ScopedFd fd(
+  const base::ScopedFd fd(
       open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!fd.is_open()) return ErrnoStatus(errno, "Cannot create " + path);
+  if (!fd.is_open()) return base::ErrnoStatus(errno, "Cannot create " + path);
   // Blocks now: a full disk later would be a SIGBUS in an application.
   if (const int error = posix_fallocate(fd.get(), 0, sizeof(SessionControl));
       error != 0) {
-    return ErrnoStatus(error, absl::StrFormat("Cannot allocate %s: bytes=%d",
-                                              path, sizeof(SessionControl)));
+    return base::ErrnoStatus(
+        error, absl::StrFormat("Cannot allocate %s: bytes=%d", path,
+                               sizeof(SessionControl)));
   }
   void* const base = mmap(nullptr, sizeof(SessionControl),
                           PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
-  if (base == MAP_FAILED) return ErrnoStatus(errno, "Cannot map " + path);
+  if (base == MAP_FAILED) return base::ErrnoStatus(errno, "Cannot map " + path);
   return SessionFile(static_cast<SessionControl*>(base), std::move(final_path));
 }
 
@@ -91,7 +92,7 @@ absl::Status SessionFile::Publish() {
   std::atomic_ref<std::uint64_t>(control_->magic)
       .store(logformat::kSessionMagic, std::memory_order_release);
   if (rename((path_ + kUnpublished).c_str(), path_.c_str()) != 0) {
-    return ErrnoStatus(errno, "Cannot name " + path_);
+    return base::ErrnoStatus(errno, "Cannot name " + path_);
   }
   return absl::OkStatus();
 }

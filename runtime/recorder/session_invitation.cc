@@ -11,10 +11,10 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
 #include "runtime/recorder/control_file.h"
 #include "runtime/recorder/monotonic_clock.h"
 #include "runtime/recorder/process_scan.h"
-#include "runtime/recorder/small_file.h"
 
 namespace countrace::runtime {
 namespace {
@@ -61,7 +61,7 @@ bool SessionInvitation::AnyProcess(const std::vector<std::int32_t>& pids) {
 void SessionInvitation::Refuse(std::int32_t pid, const absl::Status& status) {
   if (!IsProcessAlive(pid)) return;
   messages_.push_back(
-      absl::StrFormat("No user hooks of: %s", StatusText(status)));
+      absl::StrFormat("No user hooks of: %s", base::StatusText(status)));
 }
 
 void SessionInvitation::Ask(std::int32_t pid, bool named) {

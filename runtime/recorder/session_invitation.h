@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "base/posix/scoped_fd.h"
 #include "runtime/recorder/process_control.h"
-#include "runtime/recorder/scoped_fd.h"
 #include "runtime/recorder/trace_access.h"
 
 namespace countrace::runtime {
@@ -51,7 +51,7 @@ class SessionInvitation {
   std::string trace_;
   TraceAccess access_;
   std::vector<std::int32_t> pids_;
-  ScopedFd watch_;  // inotify on the folders of control pages
+  base::ScopedFd watch_;  // inotify on the folders of control pages
   std::vector<Asked> asked_;
   std::vector<std::string> messages_;
 };

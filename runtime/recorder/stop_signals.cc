@@ -29,8 +29,8 @@ void OnStopSignal(int number, siginfo_t* info, void*) {
 StopSignals::StopSignals(const std::vector<int>& more) {
   int ends[2] = {-1, -1};
   if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0) {
-    read_end_ = ScopedFd(ends[0]);
-    write_end_ = ScopedFd(ends[1]);
+    read_end_ = base::ScopedFd(ends[0]);
+    write_end_ = base::ScopedFd(ends[1]);
   }
   g_write_end.store(write_end_.get(), std::memory_order_relaxed);
   std::vector<int> numbers = {SIGINT, SIGTERM, SIGHUP};

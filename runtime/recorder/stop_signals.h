@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "runtime/recorder/scoped_fd.h"
+#include "base/posix/scoped_fd.h"
 
 namespace countrace::runtime {
 
@@ -44,7 +44,7 @@ class StopSignals {
     int number;
     struct sigaction action;
   };
-  ScopedFd read_end_, write_end_;
+  base::ScopedFd read_end_, write_end_;
   std::vector<Saved> saved_;  // of those whose handlers are ours
   // SIGCHLD ignored by our parent would take the command's status from us.
   struct sigaction saved_child_ {};

@@ -11,8 +11,9 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
+#include "base/posix/small_file.h"
 #include "logformat/session_layout.h"
-#include "runtime/recorder/small_file.h"
 
 namespace countrace::runtime {
 namespace {
@@ -58,7 +59,8 @@ std::vector<std::uint8_t> AccessList(const std::set<std::uint32_t>& users,
 // The user a process creates files as: the last of the four in
 // /proc/PID/status.
 std::optional<std::uint32_t> FileUser(std::int32_t pid) {
-  const auto status = ReadSmallFile(absl::StrFormat("/proc/%d/status", pid));
+  const auto status =
+      base::ReadSmallFile(absl::StrFormat("/proc/%d/status", pid));
   if (!status.ok()) return std::nullopt;
   const std::size_t at = status->find("\nUid:");
   unsigned user = 0;
@@ -100,7 +102,7 @@ absl::Status TraceAccess::GrantTo(std::int32_t pid) {
   if (*user == 0 || users_.contains(*user)) return absl::OkStatus();
   // First the sticky bit: no user may remove what another one wrote.
   if (users_.empty() && chmod(trace_.c_str(), kOwnerOnly | S_ISVTX) != 0) {
-    return ErrnoStatus(errno, "Cannot change the mode of " + trace_);
+    return base::ErrnoStatus(errno, "Cannot change the mode of " + trace_);
   }
   users_.insert(*user);
   const absl::Status set = SetLists();

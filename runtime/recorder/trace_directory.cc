@@ -13,8 +13,9 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
+#include "base/posix/small_file.h"
 #include "logformat/session_layout.h"
-#include "runtime/recorder/small_file.h"
 
 namespace countrace::runtime {
 namespace {
@@ -42,8 +43,8 @@ bool LooksLikeTrace(int directory) {
               AT_SYMLINK_NOFOLLOW) == 0) {
     return true;
   }
-  const ScopedFd metadata(openat(directory, logformat::kMetadataFile,
-                                 O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const base::ScopedFd metadata(openat(directory, logformat::kMetadataFile,
+                                       O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   if (!metadata.is_open()) return false;
   // Who wrote it stands behind the event classes, of which there can be many.
   constexpr std::size_t kMostBytes = 64 << 20;
@@ -59,22 +60,22 @@ bool LooksLikeTrace(int directory) {
 }
 
 bool IsBeingRecorded(int directory) {
-  const ScopedFd lock(openat(directory, logformat::kIncompleteFile,
-                             O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  const base::ScopedFd lock(openat(directory, logformat::kIncompleteFile,
+                                   O_RDWR | O_CLOEXEC | O_NOFOLLOW));
   return lock.is_open() && flock(lock.get(), LOCK_EX | LOCK_NB) != 0 &&
          errno == EWOULDBLOCK;
 }
 
 // Empties an old trace; refuses everything that is not one, untouched.
 absl::Status EmptyTrace(const std::string& path) {
-  const ScopedFd directory(
+  const base::ScopedFd directory(
       open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
   if (!directory.is_open()) {
     return absl::FailedPreconditionError(absl::StrFormat(
         "Not replaced: %s is not a directory; choose another name with -o",
         path));
   }
-  const auto names = ListDirectory(directory.get(), ".");
+  const auto names = base::ListDirectory(directory.get(), ".");
   if (!names.ok()) return names.status();
   if (names->empty()) return absl::OkStatus();
   if (!LooksLikeTrace(directory.get())) {
@@ -103,16 +104,17 @@ absl::Status EmptyTrace(const std::string& path) {
   }
   for (const std::string& name : *names) {
     if (unlinkat(directory.get(), name.c_str(), 0) != 0 && errno != ENOENT) {
-      return ErrnoStatus(errno,
-                         absl::StrFormat("Cannot remove %s/%s", path, name));
+      return base::ErrnoStatus(
+          errno, absl::StrFormat("Cannot remove %s/%s", path, name));
     }
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<ScopedFd> CreateFile(const std::string& path) {
-  ScopedFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!fd.is_open()) return ErrnoStatus(errno, "Cannot create " + path);
+absl::StatusOr<base::ScopedFd> CreateFile(const std::string& path) {
+  base::ScopedFd fd(
+      open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!fd.is_open()) return base::ErrnoStatus(errno, "Cannot create " + path);
   return fd;
 }
 
@@ -125,7 +127,8 @@ absl::StatusOr<TraceDirectory> TraceDirectory::Create(const std::string& path,
   }
   if (mkdir(path.c_str(), 0700) != 0) {
     if (errno != EEXIST) {
-      return ErrnoStatus(errno, "Cannot create the trace directory " + path);
+      return base::ErrnoStatus(errno,
+                               "Cannot create the trace directory " + path);
     }
     if (!force) {
       return absl::AlreadyExistsError(absl::StrFormat(
@@ -136,14 +139,15 @@ absl::StatusOr<TraceDirectory> TraceDirectory::Create(const std::string& path,
     if (!emptied.ok()) return emptied;
   }
   char* const resolved = realpath(path.c_str(), nullptr);
-  if (resolved == nullptr) return ErrnoStatus(errno, "Cannot resolve " + path);
+  if (resolved == nullptr)
+    return base::ErrnoStatus(errno, "Cannot resolve " + path);
   const std::string absolute = resolved;
   free(resolved);
 
   auto lock = CreateFile(absolute + "/" + logformat::kIncompleteFile);
   if (!lock.ok()) return lock.status();
   if (flock(lock->get(), LOCK_EX | LOCK_NB) != 0) {
-    return ErrnoStatus(errno, "Cannot lock " + absolute);
+    return base::ErrnoStatus(errno, "Cannot lock " + absolute);
   }
   TraceDirectory directory(absolute, *std::move(lock));
   const auto hooks = CreateFile(absolute + "/" + logformat::kHooksFile);
@@ -155,9 +159,9 @@ absl::StatusOr<TraceDirectory> TraceDirectory::Create(const std::string& path,
 }
 
 std::uint64_t TraceDirectory::DiskBytes() const {
-  const ScopedFd directory(
+  const base::ScopedFd directory(
       open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  const auto names = ListDirectory(directory.get(), ".");
+  const auto names = base::ListDirectory(directory.get(), ".");
   if (!names.ok()) return 0;
   std::uint64_t bytes = 0;
   for (const std::string& name : *names) {
@@ -173,9 +177,9 @@ std::uint64_t TraceDirectory::DiskBytes() const {
 }
 
 void TraceDirectory::Remove() {
-  const ScopedFd directory(
+  const base::ScopedFd directory(
       open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
-  const auto names = ListDirectory(directory.get(), ".");
+  const auto names = base::ListDirectory(directory.get(), ".");
   if (!names.ok()) return;
   for (const std::string& name : *names) {
     if (IsTraceFile(name)) unlinkat(directory.get(), name.c_str(), 0);

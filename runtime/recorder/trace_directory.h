@@ -15,7 +15,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "runtime/recorder/scoped_fd.h"
+#include "base/posix/scoped_fd.h"
 
 namespace countrace::runtime {
 
@@ -37,10 +37,10 @@ class TraceDirectory {
   void Remove();
 
  private:
-  TraceDirectory(std::string path, ScopedFd lock)
+  TraceDirectory(std::string path, base::ScopedFd lock)
       : path_(std::move(path)), lock_(std::move(lock)) {}
   std::string path_;
-  ScopedFd lock_;  // of `.incomplete`; the kernel unlocks it if we die
+  base::ScopedFd lock_;  // of `.incomplete`; the kernel unlocks it if we die
 };
 
 }  // namespace countrace::runtime

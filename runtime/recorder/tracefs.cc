@@ -12,7 +12,9 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "runtime/recorder/small_file.h"
+#include "base/posix/errno_status.h"
+#include "base/posix/small_file.h"
+#include "base/text/trim.h"
 
 namespace countrace::runtime {
 namespace {
@@ -22,7 +24,7 @@ constexpr char kWitness[] = "events/sched/sched_switch/id";
 
 // -1 and errno, or a descriptor of the root of a mount that is in no tree.
 int OpenDetached() {
-  const ScopedFd context(fsopen("tracefs", FSOPEN_CLOEXEC));
+  const base::ScopedFd context(fsopen("tracefs", FSOPEN_CLOEXEC));
   if (!context.is_open()) return -1;
   if (fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0) {
     return -1;
@@ -37,7 +39,7 @@ absl::StatusOr<Tracefs> Tracefs::Open() {
   int error = ENOENT;
   for (const char* path :
        {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"}) {
-    ScopedFd root(open(path, O_PATH | O_DIRECTORY | O_CLOEXEC));
+    base::ScopedFd root(open(path, O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (root.is_open() &&
         faccessat(root.get(), kWitness, R_OK, AT_EACCESS) == 0) {
       return Tracefs(std::move(root), path);
@@ -45,7 +47,7 @@ absl::StatusOr<Tracefs> Tracefs::Open() {
     if (errno != ENOENT) error = errno;
     tried += absl::StrFormat("%s: %s; ", path, std::strerror(errno));
   }
-  ScopedFd root(OpenDetached());
+  base::ScopedFd root(OpenDetached());
   if (root.is_open()) {
     if (faccessat(root.get(), kWitness, R_OK, AT_EACCESS) == 0) {
       return Tracefs(std::move(root), "detached mount");
@@ -54,7 +56,7 @@ absl::StatusOr<Tracefs> Tracefs::Open() {
   if (error == ENOENT) error = errno;
   tried += absl::StrFormat("fsmount: %s", std::strerror(errno));
   const bool refused = error == EACCES || error == EPERM;
-  return ErrnoStatus(
+  return base::ErrnoStatus(
       error,
       absl::StrFormat(
           "Cannot read tracefs%s (%s)",
@@ -62,12 +64,12 @@ absl::StatusOr<Tracefs> Tracefs::Open() {
 }
 
 absl::StatusOr<std::string> Tracefs::Read(const std::string& path) const {
-  return ReadSmallFile(root_.get(), path);
+  return base::ReadSmallFile(root_.get(), path);
 }
 
 absl::StatusOr<std::vector<std::string>> Tracefs::List(
     const std::string& path) const {
-  return ListDirectory(root_.get(), path);
+  return base::ListDirectory(root_.get(), path);
 }
 
 absl::StatusOr<std::uint64_t> Tracefs::TracepointId(
@@ -80,7 +82,7 @@ absl::StatusOr<std::uint64_t> Tracefs::TracepointId(
       std::from_chars(text->data(), text->data() + text->size(), id);
   if (parsed.ec != std::errc()) {
     return absl::UnavailableError(
-        absl::StrFormat("Cannot parse %s: \"%s\"", path, Trim(*text)));
+        absl::StrFormat("Cannot parse %s: \"%s\"", path, base::Trim(*text)));
   }
   return id;
 }

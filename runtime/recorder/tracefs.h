@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "runtime/recorder/scoped_fd.h"
+#include "base/posix/scoped_fd.h"
 
 namespace countrace::runtime {
 
@@ -32,9 +32,9 @@ class Tracefs {
   const std::string& where() const { return where_; }
 
  private:
-  Tracefs(ScopedFd root, std::string where)
+  Tracefs(base::ScopedFd root, std::string where)
       : root_(std::move(root)), where_(std::move(where)) {}
-  ScopedFd root_;
+  base::ScopedFd root_;
   std::string where_;
 };
 

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "absl/strings/str_format.h"
+#include "base/text/trim.h"
 #include "logformat/packet_layout.h"
-#include "runtime/recorder/small_file.h"
 
 namespace countrace::runtime {
 namespace {
@@ -29,7 +29,7 @@ std::string FieldName(std::string_view line) {
   constexpr std::string_view kKey = "field:";
   std::string_view declaration = line.substr(line.find(kKey) + kKey.size());
   declaration = declaration.substr(0, declaration.find(';'));
-  declaration = Trim(declaration.substr(0, declaration.find('[')));
+  declaration = base::Trim(declaration.substr(0, declaration.find('[')));
   const std::size_t space = declaration.find_last_of(" *");
   if (space != std::string_view::npos) {
     declaration = declaration.substr(space + 1);

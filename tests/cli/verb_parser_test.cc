@@ -1,4 +1,5 @@
 #include "cli/verb_parser.h"
+#include "base/text/nearest_name.h"
 
 #include <catch2/catch.hpp>
 #include <optional>
@@ -64,10 +65,10 @@ TEST_CASE("verb_parser: an unknown option before the command is an error",
 TEST_CASE("verb_parser: the nearest name is offered only when it is near",
           "[cli][verb_parser]") {
   const std::vector<std::string> names = {"record", "report", "recover"};
-  CHECK(NearestName("recrod", names) == "record");
-  CHECK(NearestName("repot", names) == "report");
-  CHECK(NearestName("frobnicate", names).empty());
-  CHECK(NearestName("", names).empty());
+  CHECK(base::NearestName("recrod", names) == "record");
+  CHECK(base::NearestName("repot", names) == "report");
+  CHECK(base::NearestName("frobnicate", names).empty());
+  CHECK(base::NearestName("", names).empty());
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include <span>
 #include <string>
 
-#include "logformat/file_mapping.h"
+#include "base/posix/file_mapping.h"
 #include "tests/support/trace_builder.h"
 
 namespace countrace::logformat {
@@ -50,7 +50,7 @@ TEST_CASE("file mapping: what is after the end of the file is kept",
   // Mappings grow downwards: this one is after the file's, wherever there is
   // no gap that fits it.
   const Region after;
-  auto mapping = FileMapping::Open(path);
+  auto mapping = base::FileMapping::Open(path);
   REQUIRE(mapping.ok());
   const Region before;
   const auto begin = static_cast<std::size_t>(

@@ -3,10 +3,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/text/name_escape.h"
+#include "base/text/text_table.h"
 #include "rmap/pipeline.h"
-#include "rmap/report/name_escape.h"
 #include "rmap/report/report_render.h"
-#include "rmap/report/text_table.h"
 #include "tests/rmap/simulated_machine.h"
 
 namespace countrace::rmap {
@@ -160,7 +160,7 @@ TEST_CASE("csv: every table is rectangular and holds every row",
   const auto rows = ParseCsv(RenderReport(
       report, {.format = ReportFormat::kCsv, .by = ReportBy::kProcess}));
   CHECK(rows[0][1] == "comm");
-  CHECK(rows[1][1] == EscapeName(kHostile));
+  CHECK(rows[1][1] == base::EscapeName(kHostile));
 }
 
 bool IsSafe(const std::string& text, bool line_ends) {
@@ -203,17 +203,18 @@ TEST_CASE("names: no control character or direction mark reaches the output",
 }
 
 TEST_CASE("names: escaping is exact and unique", "[rmap][render]") {
-  CHECK(EscapeName("plain name-1") == "plain name-1");
-  CHECK(EscapeName("gr\xc3\xbc\xc3\x9f") == "gr\xc3\xbc\xc3\x9f");
-  CHECK(EscapeName("a\nb\x1b[0m") == "a\\x0ab\\x1b[0m");
-  CHECK(EscapeName("\xe2\x80\xae") == "\\u{202e}");
-  CHECK(EscapeName("\xc2\x9b") == "\\u{009b}");
-  CHECK(EscapeName("\xff\xc3") == "\\xff\\xc3");           // not UTF-8
-  CHECK(EscapeName("\xc0\xaf") == "\\xc0\\xaf");           // overlong
-  CHECK(EscapeName("\xed\xa0\x80") == "\\xed\\xa0\\x80");  // surrogate
-  CHECK(EscapeName("\\x1b") == "\\\\x1b");
+  CHECK(base::EscapeName("plain name-1") == "plain name-1");
+  CHECK(base::EscapeName("gr\xc3\xbc\xc3\x9f") == "gr\xc3\xbc\xc3\x9f");
+  CHECK(base::EscapeName("a\nb\x1b[0m") == "a\\x0ab\\x1b[0m");
+  CHECK(base::EscapeName("\xe2\x80\xae") == "\\u{202e}");
+  CHECK(base::EscapeName("\xc2\x9b") == "\\u{009b}");
+  CHECK(base::EscapeName("\xff\xc3") == "\\xff\\xc3");           // not UTF-8
+  CHECK(base::EscapeName("\xc0\xaf") == "\\xc0\\xaf");           // overlong
+  CHECK(base::EscapeName("\xed\xa0\x80") == "\\xed\\xa0\\x80");  // surrogate
+  CHECK(base::EscapeName("\\x1b") == "\\\\x1b");
   for (int c = 0; c < 256; ++c) {
-    CHECK(IsSafe(EscapeName(std::string(1, static_cast<char>(c))), false));
+    CHECK(
+        IsSafe(base::EscapeName(std::string(1, static_cast<char>(c))), false));
   }
 }
 
@@ -242,7 +243,7 @@ TEST_CASE("text: tables keep to the width of the terminal", "[rmap][render]") {
     std::istringstream lines(RenderReport(report, {.by = by, .width = 100}));
     for (std::string line; std::getline(lines, line);) {
       CAPTURE(static_cast<int>(by), line);
-      CHECK(DisplayColumns(line) <= 100);
+      CHECK(base::DisplayColumns(line) <= 100);
     }
   }
 }
@@ -252,26 +253,27 @@ TEST_CASE("text: cut rows and dropped columns are said", "[rmap][render]") {
   REQUIRE(report.threads.size() > 3);
   const std::string text = RenderReport(
       report, {.by = ReportBy::kThread, .max_rows = 2, .width = 70});
-  CHECK(text.find(FormatCount(report.threads.size() - 2) +
+  CHECK(text.find(base::FormatCount(report.threads.size() - 2) +
                   " more rows not shown") != std::string::npos);
   CHECK(text.find("not shown for lack of width: ") != std::string::npos);
   CHECK(text.find("cycles") != std::string::npos);
 }
 
 TEST_CASE("text: numbers are read by people", "[rmap][render]") {
-  CHECK(FormatCount(0) == "0");
-  CHECK(FormatCount(999) == "999");
-  CHECK(FormatCount(1000) == "1,000");
-  CHECK(FormatCount(18446744073709551615u) == "18,446,744,073,709,551,615");
-  CHECK(FormatNanoseconds(0) == "0");
-  CHECK(FormatNanoseconds(999) == "999 ns");
-  CHECK(FormatNanoseconds(1000) == "1.00 us");
-  CHECK(FormatNanoseconds(12345) == "12.3 us");
-  CHECK(FormatNanoseconds(999499) == "999 us");
-  CHECK(FormatNanoseconds(999500) == "1.00 ms");
-  CHECK(FormatNanoseconds(61.5e9) == "61.5 s");
-  CHECK(FormatShare(1, 3) == "33.3 %");
-  CHECK(FormatShare(0, 0) == "-");
+  CHECK(base::FormatCount(0) == "0");
+  CHECK(base::FormatCount(999) == "999");
+  CHECK(base::FormatCount(1000) == "1,000");
+  CHECK(base::FormatCount(18446744073709551615u) ==
+        "18,446,744,073,709,551,615");
+  CHECK(base::FormatNanoseconds(0) == "0");
+  CHECK(base::FormatNanoseconds(999) == "999 ns");
+  CHECK(base::FormatNanoseconds(1000) == "1.00 us");
+  CHECK(base::FormatNanoseconds(12345) == "12.3 us");
+  CHECK(base::FormatNanoseconds(999499) == "999 us");
+  CHECK(base::FormatNanoseconds(999500) == "1.00 ms");
+  CHECK(base::FormatNanoseconds(61.5e9) == "61.5 s");
+  CHECK(base::FormatShare(1, 3) == "33.3 %");
+  CHECK(base::FormatShare(0, 0) == "-");
 }
 
 TEST_CASE("render: the same bytes for one thread and for two",

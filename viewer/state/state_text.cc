@@ -6,19 +6,19 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "base/text/name_escape.h"
+#include "base/text/text_table.h"
 #include "logformat/packet_layout.h"
-#include "rmap/report/name_escape.h"
-#include "rmap/report/text_table.h"
 #include "viewer/state/state_page.h"
 
 namespace countrace::viewer {
 namespace {
 
-using rmap::EscapeName;
-using rmap::TextTable;
+using base::EscapeName;
+using base::TextTable;
 
 std::string Duration(std::uint64_t duration_ns) {
-  return rmap::FormatNanoseconds(static_cast<double>(duration_ns));
+  return base::FormatNanoseconds(static_cast<double>(duration_ns));
 }
 
 std::string Seconds(std::uint64_t time_ns) {
@@ -60,13 +60,14 @@ class PageText {
         std::max<std::uint64_t>(index_.duration_ns(), 1);
     out_ +=
         absl::StrFormat("%s at +%s s of %s s (%.2f %%), CLOCK_MONOTONIC %s\n",
-                        EscapeName(options_.path), Seconds(state_.time_ns),
-                        Seconds(index_.duration_ns()),
+                        base::EscapeName(options_.path),
+                        Seconds(state_.time_ns), Seconds(index_.duration_ns()),
                         100.0 * static_cast<double>(state_.time_ns) /
                             static_cast<double>(whole_ns),
                         Seconds(index_.header().begin_ns + state_.time_ns));
     if (page_.step) {
-      out_ += "step: " + EscapeName(DescribeStep(index_, *page_.step)) + "\n";
+      out_ +=
+          "step: " + base::EscapeName(DescribeStep(index_, *page_.step)) + "\n";
     }
   }
 
@@ -77,7 +78,7 @@ class PageText {
     std::string text = absl::StrFormat(
         "%s%s  %s",
         std::string(2 * std::size_t{std::min(call.depth, 20u)}, ' '),
-        EscapeName(HookName(index_, call.hook_id)),
+        base::EscapeName(HookName(index_, call.hook_id)),
         Sure((call.flags & (kLeafBeginInferred | kLeafDisplaced)) == 0,
              Since(call.begin_ns)));
     if (call.on_cpu_ns) text += ", on CPU " + Duration(*call.on_cpu_ns);
@@ -87,13 +88,13 @@ class PageText {
   void Cpus() {
     if (state_.cpus.empty()) return;
     Title("CPUS");
-    TextTable table;
-    table.AddColumn("cpu", TextTable::Align::kRight);
-    table.AddColumn("runs", TextTable::Align::kLeft);
-    table.AddColumn("tid", TextTable::Align::kRight);
-    table.AddColumn("since", TextTable::Align::kRight);
-    table.AddColumn("leaves in", TextTable::Align::kRight);
-    table.AddColumn("interrupts so far", TextTable::Align::kRight, true);
+    base::TextTable table;
+    table.AddColumn("cpu", base::TextTable::Align::kRight);
+    table.AddColumn("runs", base::TextTable::Align::kLeft);
+    table.AddColumn("tid", base::TextTable::Align::kRight);
+    table.AddColumn("since", base::TextTable::Align::kRight);
+    table.AddColumn("leaves in", base::TextTable::Align::kRight);
+    table.AddColumn("interrupts so far", base::TextTable::Align::kRight, true);
     for (const CpuState& cpu : state_.cpus) {
       std::string runs = "(not known)", tid;
       if (cpu.known) {
@@ -123,7 +124,7 @@ class PageText {
   std::string Name(std::uint32_t thread) const {
     if (thread >= index_.threads().size()) return "?";
     const std::string_view comm = index_.Text(index_.threads()[thread].comm);
-    return comm.empty() ? "(no name)" : EscapeName(comm);
+    return comm.empty() ? "(no name)" : base::EscapeName(comm);
   }
 
   static std::string State(const ThreadState& thread) {
@@ -153,14 +154,14 @@ class PageText {
 
   void Threads() {
     Title("THREADS");
-    TextTable table;
-    table.AddColumn("tid", TextTable::Align::kRight);
-    table.AddColumn("name", TextTable::Align::kLeft);
-    table.AddColumn("state", TextTable::Align::kLeft);
-    table.AddColumn("for", TextTable::Align::kRight);
-    table.AddColumn("on CPU", TextTable::Align::kRight);
-    table.AddColumn("waited", TextTable::Align::kRight, true);
-    table.AddColumn("dispatches", TextTable::Align::kRight, true);
+    base::TextTable table;
+    table.AddColumn("tid", base::TextTable::Align::kRight);
+    table.AddColumn("name", base::TextTable::Align::kLeft);
+    table.AddColumn("state", base::TextTable::Align::kLeft);
+    table.AddColumn("for", base::TextTable::Align::kRight);
+    table.AddColumn("on CPU", base::TextTable::Align::kRight);
+    table.AddColumn("waited", base::TextTable::Align::kRight, true);
+    table.AddColumn("dispatches", base::TextTable::Align::kRight, true);
     for (const ThreadState& thread : state_.threads) {
       const std::int32_t tid = thread.thread < index_.threads().size()
                                    ? index_.threads()[thread.thread].tid
@@ -173,7 +174,7 @@ class PageText {
            thread.on_cpu_ns ? Duration(*thread.on_cpu_ns) : "",
            thread.wait_ns && *thread.wait_ns != 0 ? Duration(*thread.wait_ns)
                                                   : "",
-           thread.on_cpu_ns ? rmap::FormatCount(thread.dispatches) : ""});
+           thread.on_cpu_ns ? base::FormatCount(thread.dispatches) : ""});
       for (const OpenSegment& call : thread.open) {
         table.AddHeading("        " + Inside(call));
       }
@@ -187,7 +188,7 @@ class PageText {
         state_.threads_not_shown + state_.threads_left_out;
     if (more != 0) {
       out_ += absl::StrFormat(
-          "and %s more threads, alive%s\n", rmap::FormatCount(more),
+          "and %s more threads, alive%s\n", base::FormatCount(more),
           state_.threads_left_out != 0 ? "" : ": --all shows them");
     }
   }
@@ -198,23 +199,23 @@ class PageText {
     const std::vector<std::string> names = EventNames(index_);
     const std::uint64_t window_ns =
         std::min(state_.time_ns, index_.duration_ns()) - state_.window_begin_ns;
-    TextTable table;
-    table.AddColumn("event", TextTable::Align::kLeft);
-    table.AddColumn("total", TextTable::Align::kRight);
+    base::TextTable table;
+    table.AddColumn("event", base::TextTable::Align::kLeft);
+    table.AddColumn("total", base::TextTable::Align::kRight);
     table.AddColumn(absl::StrFormat("per s, last %s", Duration(window_ns)),
-                    TextTable::Align::kRight);
+                    base::TextTable::Align::kRight);
     for (const std::uint32_t cpu : state_.counter_cpus) {
       if (state_.counter_cpus.size() < 2) break;
-      table.AddColumn(absl::StrFormat("cpu %d", cpu), TextTable::Align::kRight,
-                      true);
+      table.AddColumn(absl::StrFormat("cpu %d", cpu),
+                      base::TextTable::Align::kRight, true);
     }
     for (std::size_t i = 0; i < state_.events.size(); ++i) {
       const EventState& event = state_.events[i];
       const auto count = [](double value) {
-        return rmap::FormatCount(static_cast<std::uint64_t>(value));
+        return base::FormatCount(static_cast<std::uint64_t>(value));
       };
       std::vector<std::string> row = {
-          EscapeName(names[i]),
+          base::EscapeName(names[i]),
           (event.gap         ? ">="
            : event.estimated ? "~"
                              : "") +
@@ -231,21 +232,23 @@ class PageText {
   void Near() {
     if (page_.near.empty()) return;
     Title("BEFORE AND AFTER");
-    TextTable table;
-    table.AddColumn("", TextTable::Align::kLeft);
-    table.AddColumn("before", TextTable::Align::kRight);
-    table.AddColumn("what", TextTable::Align::kLeft, true);
-    table.AddColumn("after", TextTable::Align::kRight);
-    table.AddColumn("what then", TextTable::Align::kLeft, true);
+    base::TextTable table;
+    table.AddColumn("", base::TextTable::Align::kLeft);
+    table.AddColumn("before", base::TextTable::Align::kRight);
+    table.AddColumn("what", base::TextTable::Align::kLeft, true);
+    table.AddColumn("after", base::TextTable::Align::kRight);
+    table.AddColumn("what then", base::TextTable::Align::kLeft, true);
     for (const NearSteps& near : page_.near) {
       table.AddRow(
           {near.kind,
            near.previous ? Duration(state_.time_ns - near.previous->time_ns)
                          : "",
-           near.previous ? EscapeName(DescribeStep(index_, *near.previous))
-                         : "",
+           near.previous
+               ? base::EscapeName(DescribeStep(index_, *near.previous))
+               : "",
            near.next ? Duration(near.next->time_ns - state_.time_ns) : "",
-           near.next ? EscapeName(DescribeStep(index_, *near.next)) : ""});
+           near.next ? base::EscapeName(DescribeStep(index_, *near.next))
+                     : ""});
     }
     out_ += table.Render(options_.width, options_.color);
   }
@@ -260,11 +263,11 @@ class PageText {
       out_ += absl::StrFormat(
           "  %s, %s from +%s s to +%s s: %s\n",
           loss.count == 0 ? "an unknown number"
-                          : rmap::FormatCount(loss.count) + " records",
+                          : base::FormatCount(loss.count) + " records",
           loss.cpu >= 0 ? absl::StrFormat("CPU %d", loss.cpu)
                         : Name(loss.thread),
           Seconds(loss.begin_ns), Seconds(loss.end_ns),
-          EscapeName(index_.Text(loss.cause)));
+          base::EscapeName(index_.Text(loss.cause)));
     }
   }
 

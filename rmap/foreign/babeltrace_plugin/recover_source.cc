@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "base/text/name_escape.h"
 #include "logformat/trace_directory.h"
 #include "rmap/foreign/babeltrace_plugin/components.h"
 #include "rmap/foreign/babeltrace_plugin/method_status.h"
 #include "rmap/foreign/babeltrace_plugin/parameters.h"
 #include "rmap/foreign/babeltrace_plugin/recovered_trace.h"
 #include "rmap/foreign/babeltrace_plugin/trace_messages.h"
-#include "rmap/report/name_escape.h"
 
 namespace countrace::rmap::foreign {
 namespace {
@@ -63,7 +63,7 @@ absl::Status Initialize(bt_self_component_source* self,
     for (const std::string& message : trace.messages()) {
       if (!speaks) break;
       std::fprintf(stderr, "source.countrace.recover: %s\n",
-                   EscapeName(message).c_str());
+                   base::EscapeName(message).c_str());
     }
     if (bt_self_component_source_add_output_port(self, PortName(i).c_str(),
                                                  &trace, nullptr) !=

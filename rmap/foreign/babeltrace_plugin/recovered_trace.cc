@@ -70,7 +70,7 @@ absl::StatusOr<std::unique_ptr<RecoveredTrace>> RecoveredTrace::Make(
         "`countrace report`",
         path));
   }
-  auto temporary = TemporaryDirectory::Create();
+  auto temporary = base::TemporaryDirectory::Create();
   if (!temporary.ok()) return temporary.status();
   trace->directory_ = *std::move(temporary);
   // Its last name is what reports show.

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "rmap/foreign/temporary_directory.h"
+#include "base/posix/temporary_directory.h"
 
 namespace countrace::rmap::foreign {
 
@@ -33,7 +33,8 @@ class RecoveredTrace {
  private:
   RecoveredTrace() = default;
 
-  std::unique_ptr<TemporaryDirectory> directory_;  // null: `path_` is the trace
+  std::unique_ptr<base::TemporaryDirectory>
+      directory_;  // null: `path_` is the trace
   std::string path_;
   std::vector<std::string> messages_;
 };

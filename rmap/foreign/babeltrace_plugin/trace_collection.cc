@@ -27,15 +27,15 @@ absl::StatusOr<std::unique_ptr<TraceCollection>> TraceCollection::Create(
       static_cast<ssize_t>(uuid.size())) {
     return absl::InternalError("Cannot get random bytes");
   }
-  auto directory = TemporaryDirectory::Create();
+  auto directory = base::TemporaryDirectory::Create();
   if (!directory.ok()) return directory.status();
   return std::unique_ptr<TraceCollection>(
       new TraceCollection(*std::move(directory), mapping, uuid));
 }
 
-TraceCollection::TraceCollection(std::unique_ptr<TemporaryDirectory> directory,
-                                 const Mapping& mapping,
-                                 const logformat::Uuid& uuid)
+TraceCollection::TraceCollection(
+    std::unique_ptr<base::TemporaryDirectory> directory, const Mapping& mapping,
+    const logformat::Uuid& uuid)
     : directory_(std::move(directory)),
       output_({.directory = directory_->path(), .uuid = uuid}),
       conversion_(output_, mapping, [](std::uint64_t, std::uint64_t) {}),

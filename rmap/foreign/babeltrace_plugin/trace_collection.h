@@ -15,11 +15,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/posix/temporary_directory.h"
 #include "logformat/trace_reader.h"
 #include "rmap/foreign/babeltrace_plugin/message_feed.h"
 #include "rmap/foreign/conversion.h"
 #include "rmap/foreign/mapping_file.h"
-#include "rmap/foreign/temporary_directory.h"
 #include "rmap/foreign/trace_output.h"
 #include "rmap/tables.h"
 #include "rmap/timeline_observer.h"
@@ -43,10 +43,10 @@ class TraceCollection {
   const bt_clock_class* clock() const { return feed_.clock(); }
 
  private:
-  TraceCollection(std::unique_ptr<TemporaryDirectory> directory,
+  TraceCollection(std::unique_ptr<base::TemporaryDirectory> directory,
                   const Mapping& mapping, const logformat::Uuid& uuid);
 
-  std::unique_ptr<TemporaryDirectory> directory_;
+  std::unique_ptr<base::TemporaryDirectory> directory_;
   TraceOutput output_;
   Conversion conversion_;
   MessageFeed feed_;

@@ -16,11 +16,11 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
 #include "kernel_programs.skel.h"
 #include "runtime/recorder/bpf/hook_programs.h"
 #include "runtime/recorder/countable_events.h"
 #include "runtime/recorder/event_list.h"
-#include "runtime/recorder/small_file.h"
 
 namespace countrace::runtime {
 namespace {
@@ -50,7 +50,7 @@ absl::Status BpfError(int error, const std::string& what) {
     return absl::UnimplementedError(
         absl::StrFormat("%s: errno=%d", text, error));
   }
-  return ErrnoStatus(error, text);
+  return base::ErrnoStatus(error, text);
 }
 
 bool IsPlain(const EventSpec& event) {
@@ -242,13 +242,14 @@ absl::Status BpfPrograms::MapMemory() {
                 bpf_map__fd(of), 0);
   };
   void* rings = map(skeleton_->maps.rings, ring_stride_ * slots_, rings_bytes_);
-  if (rings == MAP_FAILED) return ErrnoStatus(errno, "Cannot map BPF rings");
+  if (rings == MAP_FAILED)
+    return base::ErrnoStatus(errno, "Cannot map BPF rings");
   rings_ = static_cast<std::byte*>(rings);
   void* controls =
       map(skeleton_->maps.ring_controls,
           sizeof(countrace_ring_control) * slots_, controls_bytes_);
   if (controls == MAP_FAILED) {
-    return ErrnoStatus(errno, "Cannot map BPF ring controls");
+    return base::ErrnoStatus(errno, "Cannot map BPF ring controls");
   }
   controls_ = static_cast<countrace_ring_control*>(controls);
   return absl::OkStatus();
@@ -293,7 +294,8 @@ absl::Status BpfPrograms::OpenEvent(const EventSpec& event, std::size_t index,
   attr.disabled = role.disabled ? 1 : 0;
   attr.read_format =
       PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-  ScopedFd fd(OpenPerfEvent(attr, -1, static_cast<int>(cpu), role.leader));
+  base::ScopedFd fd(
+      OpenPerfEvent(attr, -1, static_cast<int>(cpu), role.leader));
   if (!fd.is_open()) {  // absent on this CPU
     missing_.push_back({cpu, event.name, errno});
     return absl::OkStatus();
@@ -373,7 +375,7 @@ absl::Status BpfPrograms::ChangeSet(std::size_t slot, std::uint32_t from,
       DumpCounters(cpu, logformat::CountersReason::kSetEnd, to);
   if (old_leader >= 0) ioctl(old_leader, PERF_EVENT_IOC_DISABLE, 0);
   if (new_leader >= 0 && ioctl(new_leader, PERF_EVENT_IOC_ENABLE, 0) != 0) {
-    status.Update(ErrnoStatus(
+    status.Update(base::ErrnoStatus(
         errno, absl::StrFormat("Cannot enable event set %d: cpu=%d", to, cpu)));
   }
   status.Update(DumpCounters(cpu, logformat::CountersReason::kSetBegin, to));
@@ -407,9 +409,9 @@ absl::Status BpfPrograms::Attach(const BpfProgramOptions& options,
     attr.sample_type = PERF_SAMPLE_ADDR;
     attr.exclude_user = mode.exclude_user;
     attr.exclude_kernel = mode.exclude_kernel;
-    ScopedFd fd(OpenPerfEvent(attr, -1, static_cast<int>(cpu), -1));
+    base::ScopedFd fd(OpenPerfEvent(attr, -1, static_cast<int>(cpu), -1));
     if (!fd.is_open()) {
-      return ErrnoStatus(
+      return base::ErrnoStatus(
           errno, absl::StrFormat("Cannot open page-faults: cpu=%d", cpu));
     }
     bpf_link* const link =
@@ -449,7 +451,7 @@ absl::Status BpfPrograms::DumpCounters(std::uint32_t cpu,
   const int error = bpf_prog_test_run_opts(
       bpf_program__fd(skeleton_->progs.dump_counters), &run);
   if (error == 0) return absl::OkStatus();
-  return ErrnoStatus(
+  return base::ErrnoStatus(
       -error, absl::StrFormat("Cannot dump the counters of CPU %d", cpu));
 }
 
@@ -460,7 +462,8 @@ absl::Status BpfPrograms::Mark(std::int32_t pid) {
                           &mark, BPF_ANY) == 0) {
     return absl::OkStatus();
   }
-  return ErrnoStatus(errno, absl::StrFormat("Cannot mark process %d", pid));
+  return base::ErrnoStatus(errno,
+                           absl::StrFormat("Cannot mark process %d", pid));
 }
 
 bool BpfPrograms::IsMarked(std::int32_t pid) const {

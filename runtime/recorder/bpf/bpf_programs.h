@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/posix/scoped_fd.h"
 #include "logformat/gating.h"
 #include "logformat/packet_layout.h"
 #include "runtime/recorder/bpf/kernel_ring.h"
@@ -21,7 +22,6 @@
 #include "runtime/recorder/kernel_hooks/kernel_hook_request.h"
 #include "runtime/recorder/kernel_hooks/kernel_hook_rules.h"
 #include "runtime/recorder/process_marks.h"
-#include "runtime/recorder/scoped_fd.h"
 
 struct kernel_programs;  // the generated skeleton
 struct bpf_link;
@@ -147,8 +147,8 @@ class BpfPrograms {
   std::vector<int> always_leaders_;  // by slot; -1: no PMU event is always on
   std::vector<int> set_leaders_;     // slot * sets_ + set; -1: nothing opens
   std::vector<SetTurnsTaken> set_turns_;
-  std::vector<ScopedFd> perf_events_;
-  std::vector<ScopedFd> fault_events_;
+  std::vector<base::ScopedFd> perf_events_;
+  std::vector<base::ScopedFd> fault_events_;
   std::vector<bpf_link*> links_;  // beside those of the skeleton
 };
 

@@ -7,11 +7,11 @@
 #include <cerrno>
 
 #include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
+#include "base/posix/scoped_fd.h"
 #include "kernel_programs.skel.h"
 #include "runtime/recorder/bpf/kernel_ring.h"
 #include "runtime/recorder/event_list.h"
-#include "runtime/recorder/scoped_fd.h"
-#include "runtime/recorder/small_file.h"
 
 namespace countrace::runtime {
 namespace {
@@ -55,7 +55,7 @@ absl::Status AttachError(const DynamicHook& hook) {
     // Beside CAP_BPF and CAP_PERFMON, without which we do not come here.
     why = " (the kernel takes probes of programs only from CAP_SYS_ADMIN)";
   }
-  return ErrnoStatus(
+  return base::ErrnoStatus(
       error, absl::StrFormat("Cannot attach hook %s:%s to %s%s", hook.provider,
                              hook.name, hook.location, why));
 }
@@ -80,7 +80,7 @@ absl::Status AttachDynamicHook(const DynamicHook& hook, std::uint64_t index,
       attr.config = at.tracepoint;
       attr.sample_period = 1;
       // A program on a tracepoint runs on every CPU, whatever this one counts.
-      ScopedFd fd(OpenPerfEvent(attr, -1, static_cast<int>(cpu), -1));
+      base::ScopedFd fd(OpenPerfEvent(attr, -1, static_cast<int>(cpu), -1));
       LIBBPF_OPTS(bpf_perf_event_opts, options);
       options.bpf_cookie = cookie;
       if (fd.is_open()) {
@@ -124,7 +124,7 @@ absl::Status AttachFaultEnds(const std::vector<std::uint32_t>& cpus,
       attr.config =
           major ? PERF_COUNT_SW_PAGE_FAULTS_MAJ : PERF_COUNT_SW_PAGE_FAULTS_MIN;
       attr.sample_period = 1;
-      ScopedFd fd(OpenPerfEvent(attr, -1, static_cast<int>(cpu), -1));
+      base::ScopedFd fd(OpenPerfEvent(attr, -1, static_cast<int>(cpu), -1));
       LIBBPF_OPTS(bpf_perf_event_opts, options);
       options.bpf_cookie = major ? kMajor : 0;
       bpf_link* const link =
@@ -132,7 +132,7 @@ absl::Status AttachFaultEnds(const std::vector<std::uint32_t>& cpus,
                              skeleton.progs.on_fault_exit, fd.get(), &options)
                        : nullptr;
       if (link == nullptr) {
-        return ErrnoStatus(
+        return base::ErrnoStatus(
             errno, absl::StrFormat("Cannot watch page faults: cpu=%d", cpu));
       }
       links.push_back(link);
@@ -230,7 +230,8 @@ absl::Status AttachHookPrograms(const KernelHookRequest& request,
     failure = AttachDynamicHook(request.dynamic[i], i, rules, cpus.front(),
                                 skeleton, links);
     if (failure.ok()) continue;
-    if (++failures <= kNamedFailures) messages.push_back(StatusText(failure));
+    if (++failures <= kNamedFailures)
+      messages.push_back(base::StatusText(failure));
   }
   if (failures == 0) return absl::OkStatus();
   const bool go_without = request.optional && absl::IsPermissionDenied(failure);

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "base/posix/errno_status.h"
 #include "runtime/recorder/bpf/bpf_programs.h"
 #include "runtime/recorder/bpf/kernel_ring_reader.h"
 #include "runtime/recorder/bpf/run_time_sampler.h"
@@ -18,7 +19,6 @@
 #include "runtime/recorder/kernel_hooks/kernel_hook_registry.h"
 #include "runtime/recorder/monotonic_clock.h"
 #include "runtime/recorder/set_turns.h"
-#include "runtime/recorder/small_file.h"
 
 namespace countrace::runtime {
 namespace {
@@ -162,7 +162,7 @@ void BpfKernelRecorder::ChangeSets(std::uint64_t now_ns) {
                        .load(std::memory_order_relaxed);
     if (!status.ok() && !std::exchange(change_failed_, true)) {
       messages_.push_back(absl::StrFormat(
-          "Event sets do not rotate as asked: %s", StatusText(status)));
+          "Event sets do not rotate as asked: %s", base::StatusText(status)));
     }
   }
 }

@@ -5,13 +5,13 @@
 namespace countrace::runtime {
 
 void RunTimeSampler::Open(std::uint64_t now_ns) {
-  statistics_ = ScopedFd(bpf_enable_stats(BPF_STATS_RUN_TIME));
+  statistics_ = base::ScopedFd(bpf_enable_stats(BPF_STATS_RUN_TIME));
   window_begin_ns_ = now_ns;
 }
 
 void RunTimeSampler::Close(std::uint64_t now_ns) {
   if (!statistics_.is_open()) return;
-  statistics_ = ScopedFd();
+  statistics_ = base::ScopedFd();
   sampled_ns_ += now_ns - window_begin_ns_;
 }
 

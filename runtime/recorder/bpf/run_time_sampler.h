@@ -8,8 +8,8 @@
 
 #include <cstdint>
 
+#include "base/posix/scoped_fd.h"
 #include "runtime/recorder/bpf/bpf_programs.h"
-#include "runtime/recorder/scoped_fd.h"
 
 namespace countrace::runtime {
 
@@ -36,7 +36,7 @@ class RunTimeSampler {
   void Close(std::uint64_t now_ns);
 
   const BpfPrograms& programs_;
-  ScopedFd statistics_;  // open: the kernel measures
+  base::ScopedFd statistics_;  // open: the kernel measures
   std::uint64_t begin_ns_ = 0, end_ns_ = 0;
   std::uint64_t window_begin_ns_ = 0, sampled_ns_ = 0, turns_ = 0;
 };

@@ -9,8 +9,8 @@
 #include <memory>
 
 #include "absl/strings/str_format.h"
-#include "runtime/recorder/scoped_fd.h"
-#include "runtime/recorder/small_file.h"
+#include "base/posix/errno_status.h"
+#include "base/posix/scoped_fd.h"
 
 namespace countrace::runtime {
 namespace {
@@ -24,8 +24,8 @@ struct ElfEnd {
 absl::StatusOr<FileRange> CodeRangeInFile(const std::string& path,
                                           std::uint64_t begin,
                                           std::uint64_t end) {
-  const ScopedFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.is_open()) return ErrnoStatus(errno, "Cannot open " + path);
+  const base::ScopedFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.is_open()) return base::ErrnoStatus(errno, "Cannot open " + path);
   elf_version(EV_CURRENT);
   const std::unique_ptr<Elf, ElfEnd> elf(
       elf_begin(file.get(), ELF_C_READ, nullptr));

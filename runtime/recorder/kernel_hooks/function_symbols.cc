@@ -13,7 +13,7 @@
 #include <memory>
 
 #include "absl/strings/str_format.h"
-#include "runtime/recorder/scoped_fd.h"
+#include "base/posix/scoped_fd.h"
 
 namespace countrace::runtime {
 namespace {
@@ -50,7 +50,7 @@ bool FileOffset(Elf* elf, GElf_Addr address, std::uint64_t& offset) {
 
 absl::StatusOr<std::vector<FunctionSymbol>> ReadFunctionSymbols(
     const std::string& path) {
-  ScopedFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  base::ScopedFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.is_open()) {
     return absl::NotFoundError(
         absl::StrFormat("Cannot open %s: %s", path, std::strerror(errno)));

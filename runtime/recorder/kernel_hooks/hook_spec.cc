@@ -13,9 +13,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "base/posix/errno_status.h"
 #include "runtime/recorder/kernel_hooks/function_symbols.h"
 #include "runtime/recorder/kernel_hooks/usdt_notes.h"
-#include "runtime/recorder/small_file.h"
 #include "runtime/recorder/tracefs.h"
 
 namespace countrace::runtime {
@@ -207,7 +207,7 @@ absl::Status AddTracepoint(std::string_view spec, const std::string& system,
           id.status().code(),
           absl::StrFormat("No tracepoint %s:%s: %s; `countrace "
                           "list tracepoints` shows them",
-                          system, event, StatusText(id.status())));
+                          system, event, base::StatusText(id.status())));
     }
     HookAttachment at;
     at.tracepoint = *id;

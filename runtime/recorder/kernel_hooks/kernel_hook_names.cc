@@ -5,9 +5,10 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
+#include "base/posix/small_file.h"
+#include "base/text/trim.h"
 #include "runtime/recorder/bpf/kernel_ring.h"
 #include "runtime/recorder/kernel_hooks/syscall_names.h"
-#include "runtime/recorder/small_file.h"
 
 namespace countrace::runtime {
 namespace {
@@ -34,9 +35,9 @@ std::string NameIn(const std::string_view (&names)[N], std::uint32_t number) {
 // "24:virtio0-requests": the line, and whose handlers it has.
 std::string LineName(std::uint32_t line) {
   const auto actions =
-      ReadSmallFile(absl::StrFormat("/sys/kernel/irq/%d/actions", line));
+      base::ReadSmallFile(absl::StrFormat("/sys/kernel/irq/%d/actions", line));
   const std::string_view names =
-      actions.ok() ? Trim(*actions) : std::string_view();
+      actions.ok() ? base::Trim(*actions) : std::string_view();
   if (names.empty()) return absl::StrFormat("%d", line);
   return absl::StrFormat("%d:%s", line, names);
 }

@@ -6,9 +6,9 @@
 #include <cerrno>
 
 #include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
 #include "logformat/trace_description.h"
 #include "runtime/recorder/kernel_hooks/kernel_hook_names.h"
-#include "runtime/recorder/small_file.h"
 
 namespace countrace::runtime {
 namespace {
@@ -22,12 +22,13 @@ constexpr std::uint32_t kMaxNumber = 65535;
 
 absl::Status KernelHookRegistry::Open(const std::string& directory) {
   const std::string path = directory + "/" + logformat::kKernelHooksFile;
-  file_ = ScopedFd(open(
+  file_ = base::ScopedFd(open(
       path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600));
-  if (!file_.is_open()) return ErrnoStatus(errno, "Cannot create " + path);
+  if (!file_.is_open())
+    return base::ErrnoStatus(errno, "Cannot create " + path);
   for (std::uint32_t i = 0; i < dynamic_.size(); ++i) {
     if (Register(COUNTRACE_FAMILY_LISTED, i, false) == 0) {
-      return ErrnoStatus(errno, "Cannot write " + path);
+      return base::ErrnoStatus(errno, "Cannot write " + path);
     }
   }
   return absl::OkStatus();
@@ -47,7 +48,7 @@ std::uint32_t KernelHookRegistry::Register(std::uint32_t family,
   const ssize_t wrote = write(file_.get(), line.data(), line.size());
   if (wrote != static_cast<ssize_t>(line.size())) {
     // Half a line and what follows it could not be read.
-    if (wrote > 0) file_ = ScopedFd();
+    if (wrote > 0) file_ = base::ScopedFd();
     return 0;
   }
   std::vector<std::uint16_t>& ids = ids_[family];

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "base/posix/scoped_fd.h"
 #include "logformat/trace_reader.h"
 #include "runtime/recorder/bpf/kernel_ring.h"
 #include "runtime/recorder/kernel_hooks/kernel_hook_request.h"
-#include "runtime/recorder/scoped_fd.h"
 
 namespace countrace::runtime {
 
@@ -37,7 +37,7 @@ class KernelHookRegistry {
                          bool point);
 
   std::vector<DynamicHook> dynamic_;
-  ScopedFd file_;
+  base::ScopedFd file_;
   std::uint32_t next_id_ = logformat::kHookIdKernelMin;
   // Hook ids by number; 0: not registered yet.
   std::array<std::vector<std::uint16_t>, COUNTRACE_HOOK_FAMILIES> ids_;

@@ -4,12 +4,12 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
 #include "runtime/recorder/bpf/kernel_ring.h"
 #include "runtime/recorder/kernel_hooks/argument_sources.h"
 #include "runtime/recorder/kernel_hooks/caller_range.h"
 #include "runtime/recorder/kernel_hooks/hook_spec.h"
 #include "runtime/recorder/kernel_hooks/kernel_hook_names.h"
-#include "runtime/recorder/small_file.h"
 #include "runtime/rules/dump_rule_eval.h"
 
 namespace countrace::runtime {
@@ -260,7 +260,7 @@ absl::Status Resolver::CheckCaller(std::size_t index,
   if (!range.ok()) {
     return absl::Status(range.status().code(),
                         absl::StrFormat("Dump rule \"%s\": %s", rule.text,
-                                        StatusText(range.status())));
+                                        base::StatusText(range.status())));
   }
   resolved_.rules[index].caller_begin = range->begin;
   resolved_.rules[index].caller_end = range->end;

@@ -8,7 +8,7 @@
 #include <system_error>
 
 #include "absl/strings/str_format.h"
-#include "runtime/recorder/small_file.h"
+#include "base/posix/errno_status.h"
 #include "runtime/recorder/trace_directory.h"
 
 namespace countrace::runtime {
@@ -48,8 +48,9 @@ absl::StatusOr<std::string> MakeLttngDirectory(const std::string& path,
     for (const char* domain : kDomains) {
       fs::remove_all(fs::path(path) / domain, error);
       if (error) {
-        return ErrnoStatus(error.value(), absl::StrFormat("Cannot remove %s/%s",
-                                                          path, domain));
+        return base::ErrnoStatus(
+            error.value(),
+            absl::StrFormat("Cannot remove %s/%s", path, domain));
       }
     }
   }
@@ -59,7 +60,8 @@ absl::StatusOr<std::string> MakeLttngDirectory(const std::string& path,
   const std::string absolute = directory->path();
   directory->Remove();
   if (mkdir(absolute.c_str(), 0700) != 0) {
-    return ErrnoStatus(errno, "Cannot create the trace directory " + absolute);
+    return base::ErrnoStatus(errno,
+                             "Cannot create the trace directory " + absolute);
   }
   return absolute;
 }

@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "absl/strings/str_format.h"
-#include "runtime/recorder/small_file.h"
+#include "base/posix/small_file.h"
 
 namespace countrace::runtime {
 namespace {
@@ -43,7 +43,7 @@ std::string WhyNoLttngKernelEvents() {
   if (access("/proc/lttng", F_OK) != 0) {
     utsname name{};
     uname(&name);
-    const auto modules = ReadSmallFile(
+    const auto modules = base::ReadSmallFile(
         absl::StrFormat("/lib/modules/%s/modules.dep", name.release));
     if (!modules.ok() ||
         modules->find("lttng-tracer.ko") == std::string::npos) {

@@ -13,13 +13,13 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
 #include "runtime/recorder/command.h"
 #include "runtime/recorder/lttng/lttng_directory.h"
 #include "runtime/recorder/lttng/lttng_here.h"
 #include "runtime/recorder/lttng/lttng_rules.h"
 #include "runtime/recorder/lttng/private_daemon.h"
 #include "runtime/recorder/monotonic_clock.h"
-#include "runtime/recorder/small_file.h"
 #include "runtime/recorder/stop_signals.h"
 
 namespace countrace::runtime {
@@ -125,7 +125,8 @@ absl::Status LttngRecording::SetUp() {
   if (kernel_) {
     const absl::Status domain = SetUpKernelDomain();
     if (!domain.ok()) {
-      result_.messages.push_back("No kernel events: " + StatusText(domain));
+      result_.messages.push_back("No kernel events: " +
+                                 base::StatusText(domain));
     }
   }
   return Tell({"start"});
@@ -198,7 +199,7 @@ void LttngRecording::TearDown() {
   }
   if (const absl::Status stopped = Tell({"stop"}); !stopped.ok()) {
     result_.messages.push_back("The trace may lack its last events: " +
-                               StatusText(stopped));
+                               base::StatusText(stopped));
   }
   const auto list = daemon_->Run({"--mi", "xml", "list", kSession});
   if (list.ok()) {
@@ -211,7 +212,7 @@ void LttngRecording::TearDown() {
     }
   } else {
     result_.messages.push_back("How many events were lost is not known: " +
-                               StatusText(list.status()));
+                               base::StatusText(list.status()));
   }
   if (result_.discarded != 0) {
     result_.messages.push_back(

@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "absl/strings/str_format.h"
+#include "base/posix/scoped_fd.h"
 #include "runtime/recorder/event_list.h"
 #include "runtime/recorder/event_name.h"
-#include "runtime/recorder/scoped_fd.h"
 
 namespace countrace::runtime {
 namespace {
@@ -65,7 +65,7 @@ absl::StatusOr<std::string> LttngContext(const std::string& event) {
   }
   perf_event_attr attr = ToPerfAttr(*spec);
   attr.disabled = 1;
-  const ScopedFd fd(OpenPerfEvent(attr, 0, -1, -1));
+  const base::ScopedFd fd(OpenPerfEvent(attr, 0, -1, -1));
   if (!fd.is_open()) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "-e %s: %s. LTTng would record nothing at all with it: leave it out",

@@ -18,10 +18,12 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
+#include "base/posix/scoped_fd.h"
+#include "base/posix/small_file.h"
+#include "base/text/trim.h"
 #include "runtime/recorder/lttng/lttng_here.h"
 #include "runtime/recorder/monotonic_clock.h"
-#include "runtime/recorder/scoped_fd.h"
-#include "runtime/recorder/small_file.h"
 
 namespace countrace::runtime {
 namespace {
@@ -113,8 +115,8 @@ absl::Status PrivateLttngDaemon::MakeFolder() {
   // Not TMPDIR: names of sockets have room for 107 characters.
   char folder[] = "/tmp/countrace-lttng.XXXXXX";
   if (mkdtemp(folder) == nullptr) {
-    return ErrnoStatus(errno,
-                       "Cannot make a folder for LTTng's daemon in /tmp");
+    return base::ErrnoStatus(errno,
+                             "Cannot make a folder for LTTng's daemon in /tmp");
   }
   folder_ = folder;
   home_ = folder_ + "/home";
@@ -125,15 +127,16 @@ absl::Status PrivateLttngDaemon::MakeFolder() {
   run_ = mounts_ ? folder_ + "/run" : home_ + "/.lttng";
   if (mkdir(home_.c_str(), 0711) != 0 || mkdir(run_.c_str(), 0711) != 0 ||
       mkdir((folder_ + "/no-sessions").c_str(), 0700) != 0) {
-    return ErrnoStatus(errno, "Cannot make folders in " + folder_);
+    return base::ErrnoStatus(errno, "Cannot make folders in " + folder_);
   }
   if (!mounts_) return absl::OkStatus();
   if (symlink("../run", (home_ + "/.lttng").c_str()) != 0) {
-    return ErrnoStatus(errno, "Cannot make a link in " + home_);
+    return base::ErrnoStatus(errno, "Cannot make a link in " + home_);
   }
   made_place_ = mkdir(kRootsPlace, 0755) == 0;
   if (!made_place_ && errno != EEXIST) {
-    return ErrnoStatus(errno, absl::StrFormat("Cannot make %s", kRootsPlace));
+    return base::ErrnoStatus(errno,
+                             absl::StrFormat("Cannot make %s", kRootsPlace));
   }
   return absl::OkStatus();
 }
@@ -181,9 +184,9 @@ PrivateLttngDaemon::Child PrivateLttngDaemon::Spawn(
 
 absl::Status PrivateLttngDaemon::Launch(bool kernel) {
   const std::string log = folder_ + "/log";
-  const ScopedFd output(
+  const base::ScopedFd output(
       open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-  if (!output.is_open()) return ErrnoStatus(errno, "Cannot write " + log);
+  if (!output.is_open()) return base::ErrnoStatus(errno, "Cannot write " + log);
   std::vector<std::string> words = {"lttng-sessiond", "--sig-parent",
                                     "--load=" + folder_ + "/no-sessions"};
   if (!kernel) words.push_back("--no-kernel");
@@ -195,7 +198,7 @@ absl::Status PrivateLttngDaemon::Launch(bool kernel) {
   pthread_sigmask(SIG_BLOCK, &ready, &mask);
   const Child child = Spawn(words, output.get(), /*is_daemon=*/true);
   absl::Status status = absl::OkStatus();
-  if (child.pid < 0) status = ErrnoStatus(child.error, "Cannot fork");
+  if (child.pid < 0) status = base::ErrnoStatus(child.error, "Cannot fork");
   pid_ = child.pid;
   for (const std::uint64_t limit = MonotonicNs() + kStartSeconds * kSecond;
        pid_ > 0;) {
@@ -224,15 +227,16 @@ absl::Status PrivateLttngDaemon::Launch(bool kernel) {
 absl::StatusOr<std::string> PrivateLttngDaemon::Run(
     const std::vector<std::string>& words) const {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return ErrnoStatus(errno, "Cannot pipe");
-  const ScopedFd reader(ends[0]);
-  ScopedFd writer(ends[1]);
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    return base::ErrnoStatus(errno, "Cannot pipe");
+  const base::ScopedFd reader(ends[0]);
+  base::ScopedFd writer(ends[1]);
   // -n: it must not start a daemon of the user's.
   std::vector<std::string> command = {"lttng", "-n"};
   command.insert(command.end(), words.begin(), words.end());
   const Child child = Spawn(command, writer.get(), /*is_daemon=*/false);
   writer.Reset();
-  if (child.pid < 0) return ErrnoStatus(child.error, "Cannot fork");
+  if (child.pid < 0) return base::ErrnoStatus(child.error, "Cannot fork");
   std::string text;
   const std::uint64_t limit = MonotonicNs() + kCommandNs;
   bool late = false;
@@ -254,7 +258,7 @@ absl::StatusOr<std::string> PrivateLttngDaemon::Run(
   int status = 0;
   while (waitpid(child.pid, &status, 0) < 0 && errno == EINTR) {
   }
-  std::string said(Trim(text));
+  std::string said(base::Trim(text));
   std::replace(said.begin(), said.end(), '\n', ';');
   if (late) {
     return absl::DeadlineExceededError(
@@ -282,9 +286,9 @@ bool PrivateLttngDaemon::is_running() const {
 }
 
 std::string PrivateLttngDaemon::LogTail() const {
-  const auto log = ReadSmallFile(folder_ + "/log");
+  const auto log = base::ReadSmallFile(folder_ + "/log");
   if (!log.ok()) return "it said nothing";
-  std::string tail(Trim(*log));
+  std::string tail(base::Trim(*log));
   if (tail.empty()) return "it said nothing";
   if (tail.size() > 500) tail = "..." + tail.substr(tail.size() - 500);
   std::replace(tail.begin(), tail.end(), '\n', ';');

@@ -222,7 +222,7 @@ bool StreamFollower::Follow(const WatchedStream& watched, std::uint64_t now_ns,
   buffers.first.resize(kChunkBytes * 4);
   buffers.second.resize(kChunkBytes * 4);
   if (!file_.is_open()) {
-    file_ = ScopedFd(
+    file_ = base::ScopedFd(
         open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     open_error_ = file_.is_open() ? 0 : errno;
     if (!file_.is_open()) return true;

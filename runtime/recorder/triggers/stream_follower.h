@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
+#include "base/posix/scoped_fd.h"
 #include "logformat/packet_layout.h"
 #include "logformat/trace_directory.h"
-#include "runtime/recorder/scoped_fd.h"
 #include "runtime/recorder/triggers/watched_record.h"
 
 namespace countrace::runtime {
@@ -74,7 +74,7 @@ class StreamFollower {
 
   std::string path_, name_;
   logformat::StreamClass class_;
-  ScopedFd file_;
+  base::ScopedFd file_;
   logformat::PacketHead head_{};
   bool in_packet_ = false;
   std::uint64_t offset_ = 0;            // of the packet

@@ -12,10 +12,12 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "base/posix/errno_status.h"
+#include "base/posix/small_file.h"
+#include "base/text/trim.h"
 #include "logformat/trace_directory.h"
 #include "runtime/recorder/monotonic_clock.h"
 #include "runtime/recorder/process_scan.h"
-#include "runtime/recorder/small_file.h"
 
 namespace countrace::runtime {
 namespace {
@@ -41,7 +43,7 @@ std::string FormatNs(std::uint64_t ns) {
 // or only its parent does not know yet that it has ended.
 std::optional<std::uint64_t> ThreadBeginNs(std::int32_t pid, std::int32_t tid) {
   const auto stat =
-      ReadSmallFile(absl::StrFormat("/proc/%d/task/%d/stat", pid, tid));
+      base::ReadSmallFile(absl::StrFormat("/proc/%d/task/%d/stat", pid, tid));
   if (!stat.ok()) return std::nullopt;
   const std::size_t name_end = stat->rfind(')');
   if (name_end == std::string::npos) return std::nullopt;
@@ -107,7 +109,7 @@ TriggerWatcher::TriggerWatcher(std::string trace, std::vector<Trigger> triggers,
 
 void TriggerWatcher::RefreshHooks() {
   const absl::Status status = hooks_.Refresh();
-  if (!status.ok() && trouble_.empty()) trouble_ = StatusText(status);
+  if (!status.ok() && trouble_.empty()) trouble_ = base::StatusText(status);
   if (hooks_.generation() == generation_) return;
   generation_ = hooks_.generation();
   calls_.SetHooks(hooks_.hooks());
@@ -129,7 +131,7 @@ void TriggerWatcher::FindStreams() {
   if (changed_ns == directory_changed_ns_) return;
   const auto directory = logformat::ListTraceDirectory(trace_);
   if (!directory.ok()) {
-    if (trouble_.empty()) trouble_ = StatusText(directory.status());
+    if (trouble_.empty()) trouble_ = base::StatusText(directory.status());
     return;
   }
   for (const logformat::StreamFile& file : directory->streams) {
@@ -168,8 +170,8 @@ std::uint64_t TriggerWatcher::ReadStreams(std::uint64_t now_ns,
           kSliceBytes, buffers_, followed.records);
       if (streams_.size() > kMostOpen) followed.follower.CloseFile();
       if (follower.open_error() != 0 && trouble_.empty()) {
-        trouble_ = StatusText(ErrnoStatus(follower.open_error(),
-                                          "Cannot open " + follower.name()));
+        trouble_ = base::StatusText(base::ErrnoStatus(
+            follower.open_error(), "Cannot open " + follower.name()));
       }
       if (!complete) left[kept++] = left[i];
     }
@@ -265,9 +267,10 @@ std::string TriggerWatcher::Describe(const Fired& fired) const {
   }
   if (fired.tid <= 0) return what + absl::StrFormat(" on CPU %d", fired.cpu);
   what += absl::StrFormat(" in tid %d", fired.tid);
-  const auto comm = ReadSmallFile(
+  const auto comm = base::ReadSmallFile(
       absl::StrFormat("/proc/%d/task/%d/comm", fired.pid, fired.tid));
-  if (comm.ok()) what += absl::StrFormat(" (%s)", std::string(Trim(*comm)));
+  if (comm.ok())
+    what += absl::StrFormat(" (%s)", std::string(base::Trim(*comm)));
   return what;
 }
 

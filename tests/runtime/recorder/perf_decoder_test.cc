@@ -8,11 +8,11 @@
 #include <cstring>
 #include <vector>
 
+#include "base/posix/scoped_fd.h"
 #include "logformat/packet_layout.h"
 #include "runtime/recorder/cpu_list.h"
 #include "runtime/recorder/perf_ring.h"
 #include "runtime/recorder/process_scan.h"
-#include "runtime/recorder/scoped_fd.h"
 #include "runtime/recorder/tracepoint_format.h"
 
 namespace countrace::runtime {
@@ -209,7 +209,7 @@ TEST_CASE(
 TEST_CASE("perf_ring: records that cross the end come out whole",
           "[recorder]") {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  const ScopedFd memory(memfd_create("ring", MFD_CLOEXEC));
+  const base::ScopedFd memory(memfd_create("ring", MFD_CLOEXEC));
   REQUIRE(ftruncate(memory.get(), static_cast<off_t>(2 * page)) == 0);
   auto* base = static_cast<std::byte*>(mmap(
       nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0));

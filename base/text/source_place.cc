@@ -1,11 +1,11 @@
-#include "rmap/metrics/source_place.h"
+#include "base/text/source_place.h"
 
 #include <algorithm>
 
 #include "absl/strings/str_format.h"
-#include "rmap/report/name_escape.h"
+#include "base/text/name_escape.h"
 
-namespace countrace::rmap::metrics {
+namespace countrace::base {
 namespace {
 
 // What is shown of a long line, before and after the caret.
@@ -43,4 +43,4 @@ absl::Status ErrorAt(const SourcePlace& place, std::string_view text,
       std::string(DisplayColumns(shown), ' ')));
 }
 
-}  // namespace countrace::rmap::metrics
+}  // namespace countrace::base

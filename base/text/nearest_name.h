@@ -1,6 +1,6 @@
 // The known name that a misspelt one was meant to be.
-#ifndef COUNTRACE_RMAP_METRICS_NEAREST_NAME_H_
-#define COUNTRACE_RMAP_METRICS_NEAREST_NAME_H_
+#ifndef COUNTRACE_BASE_TEXT_NEAREST_NAME_H_
+#define COUNTRACE_BASE_TEXT_NEAREST_NAME_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace countrace::rmap {
+namespace countrace::base {
 
 // Insertions, deletions and replacements that make `b` of `a`.
 inline std::size_t EditDistance(std::string_view a, std::string_view b) {
@@ -42,6 +42,6 @@ inline std::string_view NearestName(
   return best;
 }
 
-}  // namespace countrace::rmap
+}  // namespace countrace::base
 
-#endif  // COUNTRACE_RMAP_METRICS_NEAREST_NAME_H_
+#endif  // COUNTRACE_BASE_TEXT_NEAREST_NAME_H_

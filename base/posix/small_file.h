@@ -2,19 +2,17 @@
 //
 // Thread: any. Errors: what could not be read, and why, as absl::Status
 // (NOT_FOUND, PERMISSION_DENIED, UNAVAILABLE).
-#ifndef COUNTRACE_RUNTIME_RECORDER_SMALL_FILE_H_
-#define COUNTRACE_RUNTIME_RECORDER_SMALL_FILE_H_
+#ifndef COUNTRACE_BASE_POSIX_SMALL_FILE_H_
+#define COUNTRACE_BASE_POSIX_SMALL_FILE_H_
 
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-namespace countrace::runtime {
+namespace countrace::base {
 
 // `directory_fd` as for openat(2); AT_FDCWD for absolute paths.
 absl::StatusOr<std::string> ReadSmallFile(int directory_fd,
@@ -29,15 +27,6 @@ absl::StatusOr<std::vector<std::string>> ListDirectory(int directory_fd,
 // number.
 std::optional<std::int64_t> ReadNumber(const std::string& path);
 
-// `text` without white space at both ends.
-std::string_view Trim(std::string_view text);
+}  // namespace countrace::base
 
-// The status code that fits an errno; message is "`what`: `strerror`".
-absl::Status ErrnoStatus(int error, const std::string& what);
-
-// The message of a status, without the name of its code.
-std::string StatusText(const absl::Status& status);
-
-}  // namespace countrace::runtime
-
-#endif  // COUNTRACE_RUNTIME_RECORDER_SMALL_FILE_H_
+#endif  // COUNTRACE_BASE_POSIX_SMALL_FILE_H_

@@ -1,12 +1,12 @@
 // Names from a trace are untrusted: this makes them safe to print.
-#ifndef COUNTRACE_RMAP_REPORT_NAME_ESCAPE_H_
-#define COUNTRACE_RMAP_REPORT_NAME_ESCAPE_H_
+#ifndef COUNTRACE_BASE_TEXT_NAME_ESCAPE_H_
+#define COUNTRACE_BASE_TEXT_NAME_ESCAPE_H_
 
 #include <cstddef>
 #include <string>
 #include <string_view>
 
-namespace countrace::rmap {
+namespace countrace::base {
 
 // `name` with everything escaped that a terminal acts on or that changes how
 // the text around it looks: C0 and C1 controls, ESC, DEL, bidirectional and
@@ -17,6 +17,6 @@ std::string EscapeName(std::string_view name);
 // Columns `text` takes on a terminal, one for each code point.
 std::size_t DisplayColumns(std::string_view text);
 
-}  // namespace countrace::rmap
+}  // namespace countrace::base
 
-#endif  // COUNTRACE_RMAP_REPORT_NAME_ESCAPE_H_
+#endif  // COUNTRACE_BASE_TEXT_NAME_ESCAPE_H_

@@ -1,4 +1,4 @@
-#include "logformat/file_mapping.h"
+#include "base/posix/file_mapping.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_format.h"
 
-namespace countrace::logformat {
+namespace countrace::base {
 namespace {
 
 absl::Status MapError(int error, const std::string& path) {
@@ -77,4 +77,4 @@ void FileMapping::Forget(std::size_t begin, std::size_t end) const {
                 MADV_DONTNEED);
 }
 
-}  // namespace countrace::logformat
+}  // namespace countrace::base

@@ -1,13 +1,13 @@
-#include "rmap/report/text_table.h"
+#include "base/text/text_table.h"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "rmap/report/name_escape.h"
+#include "base/text/name_escape.h"
 
-namespace countrace::rmap {
+namespace countrace::base {
 
 namespace {
 
@@ -127,4 +127,4 @@ std::string TextTable::Render(std::size_t width, bool color) const {
   return out;
 }
 
-}  // namespace countrace::rmap
+}  // namespace countrace::base

@@ -1,8 +1,8 @@
 // toml++ as files of users need it: whatever they hold, an error and no abort.
 //
 // Include it last: it undefines NDEBUG.
-#ifndef COUNTRACE_RMAP_UNTRUSTED_TOML_H_
-#define COUNTRACE_RMAP_UNTRUSTED_TOML_H_
+#ifndef COUNTRACE_BASE_TOML_UNTRUSTED_TOML_H_
+#define COUNTRACE_BASE_TOML_UNTRUSTED_TOML_H_
 
 // Header-only, so that the installed library needs no toml++; rules nest
 // three deep.
@@ -26,4 +26,4 @@
 #define TOML_UNREACHABLE __builtin_unreachable()
 #include <toml++/toml.h>
 
-#endif  // COUNTRACE_RMAP_UNTRUSTED_TOML_H_
+#endif  // COUNTRACE_BASE_TOML_UNTRUSTED_TOML_H_

@@ -1,7 +1,7 @@
 // A file mapped for reading. The descriptor is closed at once: a trace with
 // thousands of streams needs no descriptor for any of them.
-#ifndef COUNTRACE_LOGFORMAT_FILE_MAPPING_H_
-#define COUNTRACE_LOGFORMAT_FILE_MAPPING_H_
+#ifndef COUNTRACE_BASE_POSIX_FILE_MAPPING_H_
+#define COUNTRACE_BASE_POSIX_FILE_MAPPING_H_
 
 #include <cstddef>
 #include <span>
@@ -11,7 +11,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace countrace::logformat {
+namespace countrace::base {
 
 class FileMapping {
  public:
@@ -42,6 +42,6 @@ class FileMapping {
   std::span<const std::byte> bytes_;
 };
 
-}  // namespace countrace::logformat
+}  // namespace countrace::base
 
-#endif  // COUNTRACE_LOGFORMAT_FILE_MAPPING_H_
+#endif  // COUNTRACE_BASE_POSIX_FILE_MAPPING_H_

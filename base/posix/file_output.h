@@ -1,7 +1,7 @@
 // Writing files so that every failure is a Status and a kill leaves either the
 // old content or the new one.
-#ifndef COUNTRACE_LOGFORMAT_FILE_OUTPUT_H_
-#define COUNTRACE_LOGFORMAT_FILE_OUTPUT_H_
+#ifndef COUNTRACE_BASE_POSIX_FILE_OUTPUT_H_
+#define COUNTRACE_BASE_POSIX_FILE_OUTPUT_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 
-namespace countrace::logformat {
+namespace countrace::base {
 
 // An owned descriptor of a file that is written.
 class FileOutput {
@@ -35,6 +35,6 @@ class FileOutput {
   std::string path_;
 };
 
-}  // namespace countrace::logformat
+}  // namespace countrace::base
 
-#endif  // COUNTRACE_LOGFORMAT_FILE_OUTPUT_H_
+#endif  // COUNTRACE_BASE_POSIX_FILE_OUTPUT_H_

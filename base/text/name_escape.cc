@@ -1,11 +1,11 @@
-#include "rmap/report/name_escape.h"
+#include "base/text/name_escape.h"
 
 #include <algorithm>
 #include <cstdint>
 
 #include "absl/strings/str_format.h"
 
-namespace countrace::rmap {
+namespace countrace::base {
 
 namespace {
 
@@ -100,4 +100,4 @@ std::size_t DisplayColumns(std::string_view text) {
       [](char c) { return (static_cast<std::uint8_t>(c) & 0xc0) != 0x80; }));
 }
 
-}  // namespace countrace::rmap
+}  // namespace countrace::base

@@ -1,6 +1,6 @@
 // Where text of a rule stands, and error messages that show it.
-#ifndef COUNTRACE_RMAP_METRICS_SOURCE_PLACE_H_
-#define COUNTRACE_RMAP_METRICS_SOURCE_PLACE_H_
+#ifndef COUNTRACE_BASE_TEXT_SOURCE_PLACE_H_
+#define COUNTRACE_BASE_TEXT_SOURCE_PLACE_H_
 
 #include <cstddef>
 #include <string>
@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 
-namespace countrace::rmap::metrics {
+namespace countrace::base {
 
 // The first character of a text; line and column count from 1.
 struct SourcePlace {
@@ -23,6 +23,6 @@ absl::Status ErrorAt(const SourcePlace& place, std::string_view text,
 // The same without a text to show.
 absl::Status ErrorAt(const SourcePlace& place, std::string_view message);
 
-}  // namespace countrace::rmap::metrics
+}  // namespace countrace::base
 
-#endif  // COUNTRACE_RMAP_METRICS_SOURCE_PLACE_H_
+#endif  // COUNTRACE_BASE_TEXT_SOURCE_PLACE_H_

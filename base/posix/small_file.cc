@@ -1,4 +1,4 @@
-#include "runtime/recorder/small_file.h"
+#include "base/posix/small_file.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -8,50 +8,13 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <cstring>
+#include <string_view>
 
-#include "absl/strings/str_format.h"
-#include "runtime/recorder/scoped_fd.h"
+#include "base/posix/errno_status.h"
+#include "base/posix/scoped_fd.h"
+#include "base/text/trim.h"
 
-namespace countrace::runtime {
-
-void ScopedFd::Reset() noexcept {
-  if (fd_ < 0) return;
-  const int saved = errno;
-  // No retry on EINTR: Linux has released the number either way.
-  close(std::exchange(fd_, -1));
-  errno = saved;
-}
-
-absl::Status ErrnoStatus(int error, const std::string& what) {
-  const std::string message =
-      absl::StrFormat("%s: %s", what, std::strerror(error));
-  switch (error) {
-    case ENOENT:
-    case ENOTDIR:
-    case ENODEV:
-    case ESRCH:
-      return absl::NotFoundError(message);
-    case EACCES:
-    case EPERM:
-    case EROFS:
-      return absl::PermissionDeniedError(message);
-    case EEXIST:
-      return absl::AlreadyExistsError(message);
-    case ENOSPC:
-    case EDQUOT:
-    case EMFILE:
-    case ENFILE:
-    case ENOMEM:
-    case EIO:
-      return absl::ResourceExhaustedError(message);
-    case EINVAL:
-    case ENAMETOOLONG:
-      return absl::InvalidArgumentError(message);
-    default:
-      return absl::UnavailableError(message);
-  }
-}
+namespace countrace::base {
 
 absl::StatusOr<std::string> ReadSmallFile(int directory_fd,
                                           const std::string& path) {
@@ -105,15 +68,4 @@ std::optional<std::int64_t> ReadNumber(const std::string& path) {
   return value;
 }
 
-std::string_view Trim(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r\n";
-  const std::size_t begin = text.find_first_not_of(kSpace);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
-}
-
-std::string StatusText(const absl::Status& status) {
-  return {status.message().data(), status.message().size()};
-}
-
-}  // namespace countrace::runtime
+}  // namespace countrace::base

@@ -1,4 +1,4 @@
-#include "rmap/foreign/temporary_directory.h"
+#include "base/posix/temporary_directory.h"
 
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -16,7 +16,7 @@
 #include <linux/close_range.h>
 #endif
 
-namespace countrace::rmap::foreign {
+namespace countrace::base {
 
 absl::StatusOr<std::unique_ptr<TemporaryDirectory>>
 TemporaryDirectory::Create() {
@@ -84,4 +84,4 @@ TemporaryDirectory::~TemporaryDirectory() {
   }
 }
 
-}  // namespace countrace::rmap::foreign
+}  // namespace countrace::base

@@ -1,4 +1,4 @@
-#include "logformat/file_output.h"
+#include "base/posix/file_output.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_format.h"
 
-namespace countrace::logformat {
+namespace countrace::base {
 
 FileOutput::~FileOutput() {
   if (fd_ >= 0) close(fd_);
@@ -69,4 +69,4 @@ absl::Status FileOutput::RenameTo(const std::string& path) {
   return absl::OkStatus();
 }
 
-}  // namespace countrace::logformat
+}  // namespace countrace::base

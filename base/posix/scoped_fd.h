@@ -1,12 +1,12 @@
 // An owned file descriptor: closed when it goes out of scope.
-#ifndef COUNTRACE_RUNTIME_RECORDER_SCOPED_FD_H_
-#define COUNTRACE_RUNTIME_RECORDER_SCOPED_FD_H_
+#ifndef COUNTRACE_BASE_POSIX_SCOPED_FD_H_
+#define COUNTRACE_BASE_POSIX_SCOPED_FD_H_
 
 #include <unistd.h>
 
 #include <utility>
 
-namespace countrace::runtime {
+namespace countrace::base {
 
 class ScopedFd {
  public:
@@ -35,6 +35,6 @@ class ScopedFd {
   int fd_ = -1;
 };
 
-}  // namespace countrace::runtime
+}  // namespace countrace::base
 
-#endif  // COUNTRACE_RUNTIME_RECORDER_SCOPED_FD_H_
+#endif  // COUNTRACE_BASE_POSIX_SCOPED_FD_H_

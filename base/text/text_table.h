@@ -1,6 +1,6 @@
 // Aligned text columns for a terminal.
-#ifndef COUNTRACE_RMAP_REPORT_TEXT_TABLE_H_
-#define COUNTRACE_RMAP_REPORT_TEXT_TABLE_H_
+#ifndef COUNTRACE_BASE_TEXT_TEXT_TABLE_H_
+#define COUNTRACE_BASE_TEXT_TEXT_TABLE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace countrace::rmap {
+namespace countrace::base {
 
 // 1234567 -> "1,234,567".
 std::string FormatCount(std::uint64_t value);
@@ -47,6 +47,6 @@ class TextTable {
   std::vector<Row> rows_;
 };
 
-}  // namespace countrace::rmap
+}  // namespace countrace::base
 
-#endif  // COUNTRACE_RMAP_REPORT_TEXT_TABLE_H_
+#endif  // COUNTRACE_BASE_TEXT_TEXT_TABLE_H_

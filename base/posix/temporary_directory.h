@@ -3,8 +3,8 @@
 // A second process waits for the end of this one and removes what is left: a
 // signal handler could not, and nobody handles SIGKILL. Thread: fork must be
 // safe when it is made, so: before there are other threads.
-#ifndef COUNTRACE_RMAP_FOREIGN_TEMPORARY_DIRECTORY_H_
-#define COUNTRACE_RMAP_FOREIGN_TEMPORARY_DIRECTORY_H_
+#ifndef COUNTRACE_BASE_POSIX_TEMPORARY_DIRECTORY_H_
+#define COUNTRACE_BASE_POSIX_TEMPORARY_DIRECTORY_H_
 
 #include <sys/types.h>
 
@@ -13,7 +13,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace countrace::rmap::foreign {
+namespace countrace::base {
 
 class TemporaryDirectory {
  public:
@@ -33,6 +33,6 @@ class TemporaryDirectory {
   pid_t remover_ = -1;
 };
 
-}  // namespace countrace::rmap::foreign
+}  // namespace countrace::base
 
-#endif  // COUNTRACE_RMAP_FOREIGN_TEMPORARY_DIRECTORY_H_
+#endif  // COUNTRACE_BASE_POSIX_TEMPORARY_DIRECTORY_H_

@@ -1,0 +1,44 @@
+#include "base/posix/errno_status.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include "absl/strings/str_format.h"
+
+namespace countrace::base {
+
+absl::Status ErrnoStatus(int error, const std::string& what) {
+  const std::string message =
+      absl::StrFormat("%s: %s", what, std::strerror(error));
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+    case ENODEV:
+    case ESRCH:
+      return absl::NotFoundError(message);
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return absl::PermissionDeniedError(message);
+    case EEXIST:
+      return absl::AlreadyExistsError(message);
+    case ENOSPC:
+    case EDQUOT:
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+    case EIO:
+      return absl::ResourceExhaustedError(message);
+    case EINVAL:
+    case ENAMETOOLONG:
+      return absl::InvalidArgumentError(message);
+    default:
+      return absl::UnavailableError(message);
+  }
+}
+
+std::string StatusText(const absl::Status& status) {
+  return {status.message().data(), status.message().size()};
+}
+
+}  // namespace countrace::base

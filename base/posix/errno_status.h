@@ -1,0 +1,19 @@
+// Errors of system calls as absl::Status.
+#ifndef COUNTRACE_BASE_POSIX_ERRNO_STATUS_H_
+#define COUNTRACE_BASE_POSIX_ERRNO_STATUS_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace countrace::base {
+
+// The status code that fits an errno; message is "`what`: `strerror`".
+absl::Status ErrnoStatus(int error, const std::string& what);
+
+// The message of a status, without the name of its code.
+std::string StatusText(const absl::Status& status);
+
+}  // namespace countrace::base
+
+#endif  // COUNTRACE_BASE_POSIX_ERRNO_STATUS_H_
