@@ -13,7 +13,7 @@
 #include "cli/progress_bar.h"
 #include "cli/verb.h"
 #include "cli/verb_parser.h"
-#include "logformat/trace_reader.h"
+#include "logformat/read/trace_reader.h"
 
 namespace countrace::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include "cli/row_table.h"
 #include "cli/verb.h"
 #include "cli/verb_parser.h"
-#include "logformat/trace_description.h"
+#include "logformat/description/trace_description.h"
 #include "rmap/foreign/trace_search.h"
 #include "runtime/recorder/event_list.h"
 #include "runtime/recorder/kernel_hooks/usdt_notes.h"

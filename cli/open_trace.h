@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "logformat/trace_reader.h"
+#include "logformat/read/trace_reader.h"
 
 namespace countrace::cli {
 

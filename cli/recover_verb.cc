@@ -6,7 +6,7 @@
 #include "cli/quantity.h"
 #include "cli/verb.h"
 #include "cli/verb_parser.h"
-#include "logformat/trace_finish.h"
+#include "logformat/repair/trace_finish.h"
 
 namespace countrace::cli {
 namespace {

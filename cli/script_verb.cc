@@ -10,7 +10,7 @@
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "cli/verb_parser.h"
-#include "logformat/script_render.h"
+#include "logformat/read/script_render.h"
 
 namespace countrace::cli {
 namespace {

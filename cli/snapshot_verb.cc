@@ -10,8 +10,8 @@
 #include "cli/quantity.h"
 #include "cli/verb.h"
 #include "cli/verb_parser.h"
+#include "logformat/repair/trace_snapshot.h"
 #include "logformat/session_layout.h"
-#include "logformat/trace_snapshot.h"
 #include "runtime/recorder/process_control.h"
 
 namespace countrace::cli {

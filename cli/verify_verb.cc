@@ -10,7 +10,7 @@
 #include "cli/row_table.h"
 #include "cli/verb.h"
 #include "cli/verb_parser.h"
-#include "logformat/trace_verify.h"
+#include "logformat/repair/trace_verify.h"
 
 namespace countrace::cli {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "logformat/trace_reader.h"
+#include "logformat/read/trace_reader.h"
 #include "rmap/call_paths.h"
 #include "rmap/tables.h"
 

@@ -18,7 +18,7 @@
 #include <memory>
 #include <vector>
 
-#include "logformat/trace_reader.h"
+#include "logformat/read/trace_reader.h"
 #include "rmap/counter_doubts.h"
 #include "rmap/event_set_dumps.h"
 

@@ -21,7 +21,7 @@
 #include <deque>
 #include <vector>
 
-#include "logformat/trace_reader.h"
+#include "logformat/read/trace_reader.h"
 #include "rmap/blocked_time.h"
 #include "rmap/counter_doubts.h"
 #include "rmap/cpu_state.h"

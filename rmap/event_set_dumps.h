@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "logformat/trace_reader.h"
+#include "logformat/read/trace_reader.h"
 
 namespace countrace::rmap {
 

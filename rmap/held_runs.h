@@ -1,7 +1,7 @@
 // Streams of threads that the reader leaves to the reconstruction
-// (logformat/run_sharing.h): their records wait until the kernel says something
-// of their thread, and are delivered in one run then, in its lane. What the
-// kernel says of others does not cut the run.
+// (logformat/read/run_sharing.h): their records wait until the kernel says
+// something of their thread, and are delivered in one run then, in its lane.
+// What the kernel says of others does not cut the run.
 //
 //   Hold(A) Hold(B)   A: ...........|          B: ......|
 //   Before(dispatch of A)           ^ run          Before(dispatch of B)
@@ -14,8 +14,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "logformat/run_sharing.h"
-#include "logformat/trace_reader.h"
+#include "logformat/read/run_sharing.h"
+#include "logformat/read/trace_reader.h"
 #include "rmap/dispatch_tracker.h"
 #include "rmap/segment_lane.h"
 #include "rmap/segment_worker.h"

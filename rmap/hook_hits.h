@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "logformat/trace_reader.h"
+#include "logformat/read/trace_reader.h"
 
 namespace countrace::rmap {
 

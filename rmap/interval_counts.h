@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "logformat/trace_reader.h"
+#include "logformat/read/trace_reader.h"
 #include "rmap/cpu_state.h"
 
 namespace countrace::rmap {

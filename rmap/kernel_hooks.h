@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "logformat/trace_reader.h"
+#include "logformat/read/trace_reader.h"
 #include "rmap/dispatch_tracker.h"
 #include "rmap/segment_builder.h"
 #include "rmap/thread_registry.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
-#include "logformat/read_ahead.h"
+#include "logformat/read/read_ahead.h"
 #include "rmap/call_paths.h"
 #include "rmap/counter_extension.h"
 #include "rmap/dispatch_tracker.h"

@@ -3,7 +3,7 @@
 #define COUNTRACE_RMAP_PIPELINE_H_
 
 #include "absl/status/statusor.h"
-#include "logformat/trace_reader.h"
+#include "logformat/read/trace_reader.h"
 #include "rmap/gate.h"
 #include "rmap/tables.h"
 #include "rmap/timeline_observer.h"

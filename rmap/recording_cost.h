@@ -15,7 +15,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "logformat/trace_reader.h"
+#include "logformat/read/trace_reader.h"
 #include "rmap/cpu_state.h"
 #include "rmap/dispatch_tracker.h"
 #include "rmap/tables.h"

@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "logformat/trace_reader.h"
+#include "logformat/read/trace_reader.h"
 #include "rmap/call_paths.h"
 #include "rmap/dispatch_tracker.h"
 #include "rmap/thread_registry.h"

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "logformat/run_sharing.h"
-#include "logformat/trace_reader.h"
+#include "logformat/read/run_sharing.h"
+#include "logformat/read/trace_reader.h"
 #include "rmap/call_paths.h"
 #include "rmap/hook_hits.h"
 #include "rmap/segment_builder.h"

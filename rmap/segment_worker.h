@@ -23,8 +23,8 @@
 #include <thread>
 #include <vector>
 
-#include "logformat/run_sharing.h"
-#include "logformat/trace_reader.h"
+#include "logformat/read/run_sharing.h"
+#include "logformat/read/trace_reader.h"
 #include "rmap/segment_builder.h"
 #include "rmap/segment_lane.h"
 #include "rmap/thread_registry.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "logformat/trace_reader.h"
+#include "logformat/read/trace_reader.h"
 #include "rmap/scaled_count.h"
 
 namespace countrace::rmap {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "logformat/trace_reader.h"
+#include "logformat/read/trace_reader.h"
 
 namespace countrace::viewer {
 

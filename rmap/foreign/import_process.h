@@ -14,7 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "logformat/trace_reader.h"
+#include "logformat/read/trace_reader.h"
 
 namespace countrace::rmap::foreign {
 

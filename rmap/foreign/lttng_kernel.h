@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "logformat/trace_reader.h"
+#include "logformat/read/trace_reader.h"
 #include "rmap/foreign/ctf_event.h"
 #include "rmap/foreign/kernel_events.h"
 

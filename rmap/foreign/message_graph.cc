@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "logformat/stream_merge.h"
+#include "logformat/read/stream_merge.h"
 #include "rmap/foreign/library_error.h"
 #include "rmap/foreign/stream_clocks.h"
 

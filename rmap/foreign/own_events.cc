@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "logformat/metadata_reader.h"
-#include "logformat/metadata_writer.h"
+#include "logformat/description/metadata_reader.h"
+#include "logformat/description/metadata_writer.h"
 #include "rmap/foreign/field_values.h"
 
 namespace countrace::rmap::foreign {

@@ -16,8 +16,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "logformat/description/trace_description.h"
 #include "logformat/event_schema.h"
-#include "logformat/trace_description.h"
 #include "rmap/foreign/trace_output.h"
 
 namespace countrace::rmap::foreign {

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_format.h"
 #include "base/posix/file_output.h"
-#include "logformat/metadata_writer.h"
+#include "logformat/description/metadata_writer.h"
 #include "logformat/session_layout.h"
 
 namespace countrace::rmap::foreign {

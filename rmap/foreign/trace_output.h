@@ -19,8 +19,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "logformat/packet_writer.h"
-#include "logformat/trace_description.h"
+#include "logformat/description/trace_description.h"
+#include "logformat/write/packet_writer.h"
 
 namespace countrace::rmap::foreign {
 

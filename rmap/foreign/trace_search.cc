@@ -7,8 +7,8 @@
 #include <system_error>
 
 #include "absl/strings/str_format.h"
+#include "logformat/description/trace_directory.h"
 #include "logformat/session_layout.h"
-#include "logformat/trace_directory.h"
 
 namespace countrace::rmap::foreign {
 

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "logformat/trace_reader.h"
+#include "logformat/read/trace_reader.h"
 #include "rmap/report/row_selection.h"
 #include "rmap/tables.h"
 #include "rmap/timeline_observer.h"

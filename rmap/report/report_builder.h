@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "logformat/trace_reader.h"
+#include "logformat/read/trace_reader.h"
 #include "rmap/attribution.h"
 #include "rmap/counter_extension.h"
 #include "rmap/dispatch_tracker.h"

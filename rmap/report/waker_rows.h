@@ -2,7 +2,7 @@
 #ifndef COUNTRACE_RMAP_REPORT_WAKER_ROWS_H_
 #define COUNTRACE_RMAP_REPORT_WAKER_ROWS_H_
 
-#include "logformat/trace_reader.h"
+#include "logformat/read/trace_reader.h"
 #include "rmap/blocked_time.h"
 #include "rmap/tables.h"
 

@@ -16,7 +16,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
-#include "logformat/packet_writer.h"
+#include "logformat/write/packet_writer.h"
 #include "runtime/recorder/kernel_record.h"
 #include "runtime/recorder/kernel_recorder.h"
 #include "runtime/recorder/marked_threads.h"

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_format.h"
 #include "base/posix/errno_status.h"
-#include "logformat/trace_directory.h"
+#include "logformat/description/trace_directory.h"
 
 namespace countrace::runtime {
 

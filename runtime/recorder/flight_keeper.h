@@ -1,5 +1,5 @@
 // Keeps a flight recording to its size: of all streams together the packets
-// that were left longest ago are overwritten (logformat/flight_stream.h).
+// that were left longest ago are overwritten (logformat/write/flight_stream.h).
 //
 // Thread: one, the recorder's.
 #ifndef COUNTRACE_RUNTIME_RECORDER_FLIGHT_KEEPER_H_
@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "logformat/flight_stream.h"
 #include "logformat/session_layout.h"
+#include "logformat/write/flight_stream.h"
 #include "runtime/recorder/registered_hooks.h"
 
 namespace countrace::runtime {

@@ -3,8 +3,8 @@
 
 #include "absl/strings/str_format.h"
 #include "base/posix/errno_status.h"
-#include "logformat/trace_finish.h"
-#include "logformat/trace_reader.h"
+#include "logformat/read/trace_reader.h"
+#include "logformat/repair/trace_finish.h"
 #include "runtime/recorder/hook_cost.h"
 #include "runtime/recorder/record_messages.h"
 #include "runtime/recorder/recording.h"

@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_format.h"
 #include "base/posix/errno_status.h"
-#include "logformat/trace_description.h"
-#include "logformat/trace_snapshot.h"
+#include "logformat/description/trace_description.h"
+#include "logformat/repair/trace_snapshot.h"
 #include "runtime/recorder/recording.h"
 
 namespace countrace::runtime {

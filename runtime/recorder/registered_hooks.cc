@@ -2,8 +2,8 @@
 
 #include <sys/stat.h>
 
+#include "logformat/description/session_files.h"
 #include "logformat/event_schema.h"
-#include "logformat/session_files.h"
 #include "logformat/session_layout.h"
 
 namespace countrace::runtime {

@@ -15,8 +15,8 @@
 
 #include "absl/status/status.h"
 #include "logformat/packet_layout.h"
-#include "logformat/record_table.h"
-#include "logformat/trace_reader.h"
+#include "logformat/read/record_table.h"
+#include "logformat/read/trace_reader.h"
 
 namespace countrace::runtime {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "logformat/trace_reader.h"
+#include "logformat/read/trace_reader.h"
 #include "runtime/rules/dump_rule_text.h"
 
 namespace countrace::runtime {

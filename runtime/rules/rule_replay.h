@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "logformat/trace_reader.h"
+#include "logformat/read/trace_reader.h"
 #include "runtime/rules/dump_rule_text.h"
 
 namespace countrace::runtime {

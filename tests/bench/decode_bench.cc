@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "absl/strings/numbers.h"
-#include "logformat/trace_reader.h"
+#include "logformat/read/trace_reader.h"
 #include "rmap/pipeline.h"
 
 namespace {

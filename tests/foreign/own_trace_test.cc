@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "logformat/packet_layout.h"
-#include "logformat/trace_finish.h"
+#include "logformat/repair/trace_finish.h"
 #include "rmap/foreign/conversion.h"
 #include "rmap/foreign/mapping_file.h"
 #include "rmap/foreign/message_graph.h"

@@ -2,7 +2,7 @@
 #ifndef COUNTRACE_TESTS_FUZZ_FUZZ_SESSION_H_
 #define COUNTRACE_TESTS_FUZZ_FUZZ_SESSION_H_
 
-#include "logformat/trace_description.h"
+#include "logformat/description/trace_description.h"
 
 namespace countrace::logformat {
 

@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "logformat/metadata_reader.h"
-#include "logformat/metadata_writer.h"
-#include "logformat/session_files.h"
+#include "logformat/description/metadata_reader.h"
+#include "logformat/description/metadata_writer.h"
+#include "logformat/description/session_files.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "logformat/event_schema.h"
-#include "logformat/packet_scanner.h"
-#include "logformat/record_table.h"
-#include "logformat/script_render.h"
-#include "logformat/stream_cursor.h"
+#include "logformat/read/packet_scanner.h"
+#include "logformat/read/record_table.h"
+#include "logformat/read/script_render.h"
+#include "logformat/read/stream_cursor.h"
 #include "tests/fuzz/fuzz_session.h"
 
 namespace countrace::logformat {

@@ -11,10 +11,10 @@
 #include <iterator>
 #include <string>
 
-#include "logformat/metadata_writer.h"
-#include "logformat/trace_finish.h"
-#include "logformat/trace_reader.h"
-#include "logformat/trace_verify.h"
+#include "logformat/description/metadata_writer.h"
+#include "logformat/read/trace_reader.h"
+#include "logformat/repair/trace_finish.h"
+#include "logformat/repair/trace_verify.h"
 #include "tests/fuzz/fuzz_session.h"
 #include "tests/support/trace_builder.h"
 

@@ -6,10 +6,10 @@
 #include <cstdlib>
 #include <string>
 
-#include "logformat/script_render.h"
-#include "logformat/trace_finish.h"
-#include "logformat/trace_reader.h"
-#include "logformat/trace_verify.h"
+#include "logformat/read/script_render.h"
+#include "logformat/read/trace_reader.h"
+#include "logformat/repair/trace_finish.h"
+#include "logformat/repair/trace_verify.h"
 #include "rmap/pipeline.h"
 #include "rmap/report/report_render.h"
 #include "runtime/rules/rule_replay.h"

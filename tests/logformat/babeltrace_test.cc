@@ -9,8 +9,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "logformat/script_render.h"
-#include "logformat/trace_finish.h"
+#include "logformat/read/script_render.h"
+#include "logformat/repair/trace_finish.h"
 #include "tests/logformat/trace_generator.h"
 #include "tests/support/trace_builder.h"
 

@@ -5,9 +5,9 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "logformat/metadata_reader.h"
-#include "logformat/metadata_writer.h"
-#include "logformat/trace_description.h"
+#include "logformat/description/metadata_reader.h"
+#include "logformat/description/metadata_writer.h"
+#include "logformat/description/trace_description.h"
 
 namespace countrace::logformat {
 namespace {

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <random>
 
-#include "logformat/trace_finish.h"
-#include "logformat/trace_verify.h"
+#include "logformat/repair/trace_finish.h"
+#include "logformat/repair/trace_verify.h"
 #include "tests/logformat/directory_bytes.h"
 #include "tests/logformat/trace_generator.h"
 #include "tests/support/trace_builder.h"

@@ -5,8 +5,8 @@
 #include <sstream>
 
 #include "logformat/packet_layout.h"
-#include "logformat/script_render.h"
-#include "logformat/trace_reader.h"
+#include "logformat/read/script_render.h"
+#include "logformat/read/trace_reader.h"
 #include "tests/logformat/directory_bytes.h"
 #include "tests/support/trace_builder.h"
 

@@ -1,5 +1,5 @@
 // PacketWriter: what it stores, and what it counts when it cannot.
-#include "logformat/packet_writer.h"
+#include "logformat/write/packet_writer.h"
 
 #include <sys/resource.h>
 #include <sys/stat.h>

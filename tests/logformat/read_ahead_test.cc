@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "logformat/read_ahead.h"
+#include "logformat/read/read_ahead.h"
 #include "tests/logformat/trace_generator.h"
 #include "tests/support/trace_builder.h"
 

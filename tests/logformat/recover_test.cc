@@ -1,6 +1,6 @@
 // FinishTrace: what a killed writer, recorder or recover leaves becomes a
 // finished trace, and always the same one.
-#include "logformat/trace_finish.h"
+#include "logformat/repair/trace_finish.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -13,7 +13,7 @@
 #include <filesystem>
 #include <random>
 
-#include "logformat/trace_verify.h"
+#include "logformat/repair/trace_verify.h"
 #include "tests/logformat/directory_bytes.h"
 #include "tests/logformat/trace_generator.h"
 #include "tests/support/trace_builder.h"

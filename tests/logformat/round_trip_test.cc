@@ -3,11 +3,11 @@
 #include <catch2/catch.hpp>
 #include <map>
 
-#include "logformat/metadata_reader.h"
-#include "logformat/metadata_writer.h"
-#include "logformat/session_files.h"
-#include "logformat/trace_description.h"
-#include "logformat/trace_reader.h"
+#include "logformat/description/metadata_reader.h"
+#include "logformat/description/metadata_writer.h"
+#include "logformat/description/session_files.h"
+#include "logformat/description/trace_description.h"
+#include "logformat/read/trace_reader.h"
 #include "tests/logformat/trace_generator.h"
 #include "tests/support/trace_builder.h"
 

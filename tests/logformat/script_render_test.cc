@@ -1,5 +1,5 @@
 // Text of names and strings out of a trace: readable, and harmless.
-#include "logformat/script_render.h"
+#include "logformat/read/script_render.h"
 
 #include <catch2/catch.hpp>
 #include <random>

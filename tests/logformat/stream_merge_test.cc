@@ -1,6 +1,6 @@
 // The merge's order on random streams: that of a stable sort by time, then by
 // stream, and no stream is let run past another one.
-#include "logformat/stream_merge.h"
+#include "logformat/read/stream_merge.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "logformat/trace_reader.h"
+#include "logformat/read/trace_reader.h"
 #include "tests/logformat/trace_generator.h"
 #include "tests/support/trace_builder.h"
 

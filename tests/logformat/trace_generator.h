@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "logformat/trace_reader.h"
+#include "logformat/read/trace_reader.h"
 #include "tests/support/trace_builder.h"
 
 namespace countrace::logformat {

@@ -1,10 +1,10 @@
 // VerifyTrace: each kind of damage is found, at its place, with both numbers.
-#include "logformat/trace_verify.h"
+#include "logformat/repair/trace_verify.h"
 
 #include <catch2/catch.hpp>
 #include <cstring>
 
-#include "logformat/trace_finish.h"
+#include "logformat/repair/trace_finish.h"
 #include "tests/logformat/directory_bytes.h"
 #include "tests/support/trace_builder.h"
 

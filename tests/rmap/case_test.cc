@@ -36,7 +36,7 @@
 #include <map>
 #include <sstream>
 
-#include "logformat/trace_description.h"
+#include "logformat/description/trace_description.h"
 #include "rmap/pipeline.h"
 #include "tests/rmap/memory_trace.h"
 

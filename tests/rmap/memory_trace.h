@@ -13,7 +13,7 @@
 #include <variant>
 #include <vector>
 
-#include "logformat/trace_reader.h"
+#include "logformat/read/trace_reader.h"
 
 namespace countrace::test_support {
 

@@ -23,9 +23,9 @@
 #include <vector>
 
 #include "logformat/packet_layout.h"
-#include "logformat/packet_writer.h"
+#include "logformat/repair/trace_finish.h"
 #include "logformat/session_layout.h"
-#include "logformat/trace_finish.h"
+#include "logformat/write/packet_writer.h"
 
 namespace countrace::test_support {
 

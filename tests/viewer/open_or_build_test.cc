@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "logformat/trace_reader.h"
+#include "logformat/read/trace_reader.h"
 #include "rmap/pipeline.h"
 #include "tests/support/trace_builder.h"
 #include "viewer/index/file_layout.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "logformat/trace_reader.h"
+#include "logformat/read/trace_reader.h"
 #include "rmap/tables.h"
 #include "rmap/timeline_observer.h"
 #include "viewer/index/file_layout.h"

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "logformat/trace_reader.h"
+#include "logformat/read/trace_reader.h"
 #include "viewer/index/timeline_index.h"
 
 namespace countrace::viewer {

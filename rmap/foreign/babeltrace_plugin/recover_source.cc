@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_format.h"
 #include "base/text/name_escape.h"
-#include "logformat/trace_directory.h"
+#include "logformat/description/trace_directory.h"
 #include "rmap/foreign/babeltrace_plugin/components.h"
 #include "rmap/foreign/babeltrace_plugin/method_status.h"
 #include "rmap/foreign/babeltrace_plugin/parameters.h"

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "logformat/trace_directory.h"
-#include "logformat/trace_finish.h"
+#include "logformat/description/trace_directory.h"
+#include "logformat/repair/trace_finish.h"
 
 namespace countrace::rmap::foreign {
 

@@ -19,7 +19,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "logformat/trace_reader.h"
+#include "logformat/read/trace_reader.h"
 #include "rmap/foreign/babeltrace_plugin/span_events.h"
 #include "rmap/foreign/babeltrace_plugin/span_spool.h"
 #include "rmap/foreign/babeltrace_plugin/trace_collection.h"

@@ -16,7 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/posix/temporary_directory.h"
-#include "logformat/trace_reader.h"
+#include "logformat/read/trace_reader.h"
 #include "rmap/foreign/babeltrace_plugin/message_feed.h"
 #include "rmap/foreign/conversion.h"
 #include "rmap/foreign/mapping_file.h"

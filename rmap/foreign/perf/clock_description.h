@@ -4,7 +4,7 @@
 #define COUNTRACE_RMAP_FOREIGN_PERF_CLOCK_DESCRIPTION_H_
 
 #include "absl/status/status.h"
-#include "logformat/trace_reader.h"
+#include "logformat/read/trace_reader.h"
 #include "rmap/foreign/perf/data_file.h"
 
 namespace countrace::rmap::foreign::perf {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "logformat/trace_reader.h"
+#include "logformat/read/trace_reader.h"
 #include "rmap/foreign/perf/data_file.h"
 #include "rmap/foreign/perf/sample.h"
 #include "rmap/foreign/perf/sample_event.h"

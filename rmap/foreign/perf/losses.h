@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-#include "logformat/trace_reader.h"
+#include "logformat/read/trace_reader.h"
 #include "rmap/foreign/cpu_records.h"
 #include "rmap/foreign/perf/record_reader.h"
 #include "rmap/foreign/source_stream.h"

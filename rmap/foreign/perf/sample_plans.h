@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "logformat/trace_reader.h"
+#include "logformat/read/trace_reader.h"
 #include "rmap/foreign/kernel_events.h"
 #include "rmap/foreign/mapping_file.h"
 #include "rmap/foreign/perf/data_file.h"

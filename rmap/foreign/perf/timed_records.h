@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "logformat/trace_reader.h"
+#include "logformat/read/trace_reader.h"
 #include "rmap/foreign/perf/data_file.h"
 #include "rmap/foreign/perf/record_reader.h"
 #include "rmap/foreign/perf/round_sorter.h"

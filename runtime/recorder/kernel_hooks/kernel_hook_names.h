@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "logformat/trace_reader.h"
+#include "logformat/read/trace_reader.h"
 #include "runtime/recorder/kernel_hooks/kernel_hook_request.h"
 
 namespace countrace::runtime {

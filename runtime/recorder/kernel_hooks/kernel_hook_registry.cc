@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_format.h"
 #include "base/posix/errno_status.h"
-#include "logformat/trace_description.h"
+#include "logformat/description/trace_description.h"
 #include "runtime/recorder/kernel_hooks/kernel_hook_names.h"
 
 namespace countrace::runtime {

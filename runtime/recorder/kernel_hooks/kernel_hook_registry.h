@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "base/posix/scoped_fd.h"
-#include "logformat/trace_reader.h"
+#include "logformat/read/trace_reader.h"
 #include "runtime/recorder/bpf/kernel_ring.h"
 #include "runtime/recorder/kernel_hooks/kernel_hook_request.h"
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "logformat/record_walk.h"
+#include "logformat/read/record_walk.h"
 
 namespace countrace::runtime {
 namespace {

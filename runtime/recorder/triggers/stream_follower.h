@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "base/posix/scoped_fd.h"
+#include "logformat/description/trace_directory.h"
 #include "logformat/packet_layout.h"
-#include "logformat/trace_directory.h"
 #include "runtime/recorder/triggers/watched_record.h"
 
 namespace countrace::runtime {

@@ -15,7 +15,7 @@
 #include "base/posix/errno_status.h"
 #include "base/posix/small_file.h"
 #include "base/text/trim.h"
-#include "logformat/trace_directory.h"
+#include "logformat/description/trace_directory.h"
 #include "runtime/recorder/monotonic_clock.h"
 #include "runtime/recorder/process_scan.h"
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "logformat/packet_layout.h"
-#include "logformat/record_table.h"
+#include "logformat/read/record_table.h"
 
 namespace countrace::runtime {
 

@@ -1,7 +1,7 @@
 #include <cstdio>
 #include <string>
 
-#include "logformat/trace_reader.h"
+#include "logformat/read/trace_reader.h"
 #include "rmap/metrics/evaluator.h"
 #include "rmap/metrics/rule_file.h"
 #include "rmap/pipeline.h"

@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "logformat/metadata_reader.h"
-#include "logformat/metadata_writer.h"
+#include "logformat/description/metadata_reader.h"
+#include "logformat/description/metadata_writer.h"
 
 namespace countrace::test_support::power2 {
 namespace {

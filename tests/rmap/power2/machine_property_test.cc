@@ -8,8 +8,8 @@
 #include <sstream>
 #include <string>
 
-#include "logformat/trace_reader.h"
-#include "logformat/trace_verify.h"
+#include "logformat/read/trace_reader.h"
+#include "logformat/repair/trace_verify.h"
 #include "rmap/pipeline.h"
 #include "tests/rmap/power2/machine.h"
 #include "tests/support/trace_builder.h"

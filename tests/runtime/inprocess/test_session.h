@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "logformat/read/trace_reader.h"
+#include "logformat/repair/trace_finish.h"
 #include "logformat/session_layout.h"
-#include "logformat/trace_finish.h"
-#include "logformat/trace_reader.h"
 
 namespace countrace::test {
 

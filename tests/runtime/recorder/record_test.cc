@@ -19,7 +19,7 @@
 #include <string>
 #include <thread>
 
-#include "logformat/trace_finish.h"
+#include "logformat/repair/trace_finish.h"
 #include "runtime/recorder/process_scan.h"
 #include "trace_contents.h"
 

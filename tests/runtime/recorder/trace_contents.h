@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "logformat/trace_reader.h"
+#include "logformat/read/trace_reader.h"
 #include "runtime/recorder/record.h"
 
 namespace countrace::runtime {

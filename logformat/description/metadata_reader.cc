@@ -1,0 +1,479 @@
+#include "logformat/description/metadata_reader.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <map>
+#include <variant>
+
+#include "absl/strings/str_format.h"
+
+namespace countrace::logformat {
+namespace {
+
+constexpr std::string_view kSignature = "/* CTF 1.8 */";
+constexpr char kBabeltraceHint[] =
+    "only traces of countrace are read here; `countrace import -o TRACE` makes "
+    "one of it, and report, script, state, view, diff and info read it as it "
+    "is";
+
+enum class TokenKind { kEnd, kWord, kNumber, kString, kSign, kBad };
+struct Token {
+  TokenKind kind = TokenKind::kEnd;
+  std::string_view text;  // words, numbers and signs
+  std::string bytes;      // strings, escapes resolved
+  std::size_t offset = 0;
+};
+
+// Splits TSDL text into words, numbers, strings and single characters.
+class Lexer {
+ public:
+  explicit Lexer(std::string_view text) : text_(text) {}
+
+  Token Next() {
+    SkipBlank();
+    Token token;
+    token.offset = at_;
+    if (at_ == text_.size()) return token;
+    const char c = text_[at_];
+    if (c == '"') return String();
+    std::size_t end = at_ + 1;
+    if (IsWord(c) || (c == '-' && end < text_.size() && IsDigit(text_[end]))) {
+      while (end < text_.size() && IsWord(text_[end])) ++end;
+      token.kind =
+          IsDigit(c) || c == '-' ? TokenKind::kNumber : TokenKind::kWord;
+    } else {
+      token.kind = TokenKind::kSign;
+    }
+    token.text = text_.substr(at_, end - at_);
+    at_ = end;
+    return token;
+  }
+
+ private:
+  static bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+  static bool IsWord(char c) {
+    return IsDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           c == '_';
+  }
+
+  void SkipBlank() {
+    while (at_ < text_.size()) {
+      const char c = text_[at_];
+      if (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
+        ++at_;
+      } else if (text_.substr(at_, 2) == "/*") {
+        const std::size_t end = text_.find("*/", at_ + 2);
+        at_ = end == std::string_view::npos ? text_.size() : end + 2;
+      } else {
+        return;
+      }
+    }
+  }
+
+  // The escapes TsdlString() writes, and no others.
+  Token String() {
+    Token token;
+    token.offset = at_;
+    token.kind = TokenKind::kBad;
+    for (++at_; at_ < text_.size(); ++at_) {
+      char c = text_[at_];
+      if (c == '"') {
+        ++at_;
+        token.kind = TokenKind::kString;
+        return token;
+      }
+      if (c == '\\') {
+        if (++at_ == text_.size()) return token;
+        c = text_[at_];
+        if (c == 't') {
+          c = '\t';
+        } else if (c >= '0' && c <= '7') {
+          const std::string_view octal = text_.substr(at_, 3);
+          unsigned value = 0;
+          const auto parsed = std::from_chars(
+              octal.data(), octal.data() + octal.size(), value, 8);
+          if (parsed.ptr != octal.data() + 3 || value == 0 || value > 255) {
+            return token;
+          }
+          at_ += 2;
+          c = static_cast<char>(value);
+        } else if (c != '"' && c != '\\') {
+          return token;
+        }
+      } else if (c == '\n' || c == '\0') {
+        return token;
+      }
+      token.bytes += c;
+    }
+    return token;
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+using EnvValue = std::variant<std::int64_t, std::string>;
+using Env = std::map<std::string, EnvValue, std::less<>>;
+
+bool IsSign(const Token& token, char sign) {
+  return token.kind == TokenKind::kSign && token.text[0] == sign;
+}
+
+// What a pass over the text found.
+struct Blocks {
+  Env env;
+  bool has_env = false;
+  std::string uuid;
+  std::size_t bad_offset = 0;  // of what could not be read
+  bool bad = false;
+};
+
+bool ReadEnv(Lexer& lexer, Blocks& blocks) {
+  if (!IsSign(lexer.Next(), '{')) return false;
+  for (;;) {
+    const Token key = lexer.Next();
+    blocks.bad_offset = key.offset;
+    if (IsSign(key, '}')) break;
+    if (key.kind != TokenKind::kWord || !IsSign(lexer.Next(), '=')) {
+      return false;
+    }
+    const Token value = lexer.Next();
+    blocks.bad_offset = value.offset;
+    EnvValue parsed;
+    if (value.kind == TokenKind::kString) {
+      parsed = value.bytes;
+    } else if (value.kind == TokenKind::kNumber) {
+      std::int64_t number = 0;
+      const char* end = value.text.data() + value.text.size();
+      const auto result = std::from_chars(value.text.data(), end, number);
+      if (result.ec != std::errc() || result.ptr != end) return false;
+      parsed = number;
+    } else {
+      return false;
+    }
+    if (!IsSign(lexer.Next(), ';')) return false;
+    if (!blocks.env.emplace(key.text, std::move(parsed)).second) return false;
+  }
+  blocks.has_env = IsSign(lexer.Next(), ';');
+  return blocks.has_env;
+}
+
+Blocks ReadBlocks(std::string_view text) {
+  Blocks blocks;
+  Lexer lexer(text);
+  int depth = 0;
+  bool in_trace = false;
+  for (Token token = lexer.Next(); token.kind != TokenKind::kEnd;
+       token = lexer.Next()) {
+    if (IsSign(token, '{')) ++depth;
+    if (IsSign(token, '}')) --depth;
+    if (token.kind == TokenKind::kBad) {
+      blocks.bad = true;
+      blocks.bad_offset = token.offset;
+      return blocks;
+    }
+    if (token.kind != TokenKind::kWord) continue;
+    if (depth == 0) in_trace = token.text == "trace";
+    if (depth == 0 && token.text == "env") {
+      if (!ReadEnv(lexer, blocks)) {
+        blocks.bad = true;
+        return blocks;
+      }
+    } else if (depth == 1 && in_trace && token.text == "uuid") {
+      if (IsSign(lexer.Next(), '=')) {
+        Token value = lexer.Next();
+        if (value.kind == TokenKind::kString && blocks.uuid.empty()) {
+          blocks.uuid = std::move(value.bytes);
+        }
+      }
+    }
+  }
+  return blocks;
+}
+
+// Takes typed values out of an env block; remembers the first key that is
+// missing or out of range.
+class EnvTaker {
+ public:
+  explicit EnvTaker(const Env& env) : env_(env) {}
+
+  template <typename T>
+  T Number(const std::string& key) {
+    const auto at = env_.find(key);
+    const std::int64_t* value =
+        at == env_.end() ? nullptr : std::get_if<std::int64_t>(&at->second);
+    if (value == nullptr || !InRange<T>(*value)) {
+      if (bad_key_.empty()) bad_key_ = key;
+      return T{};
+    }
+    return static_cast<T>(*value);
+  }
+  std::string String(const std::string& key) {
+    const auto at = env_.find(key);
+    const std::string* value =
+        at == env_.end() ? nullptr : std::get_if<std::string>(&at->second);
+    if (value == nullptr) {
+      if (bad_key_.empty()) bad_key_ = key;
+      return {};
+    }
+    return *value;
+  }
+  bool Has(const std::string& key) const { return env_.contains(key); }
+  void MarkBad(const std::string& key) {
+    if (bad_key_.empty()) bad_key_ = key;
+  }
+  const std::string& bad_key() const { return bad_key_; }
+
+ private:
+  template <typename T>
+  static bool InRange(std::int64_t value) {
+    if constexpr (std::is_unsigned_v<T>) {
+      return value >= 0 &&
+             static_cast<std::uint64_t>(value) <= std::numeric_limits<T>::max();
+    } else {
+      return value >= std::numeric_limits<T>::min() &&
+             value <= std::numeric_limits<T>::max();
+    }
+  }
+
+  const Env& env_;
+  std::string bad_key_;
+};
+
+// PREFIX_0, PREFIX_1, ...: event names, or dump rules.
+std::vector<std::string> TakeTexts(const char* prefix, std::size_t most,
+                                   EnvTaker& take) {
+  std::vector<std::string> texts;
+  for (std::size_t i = 0;; ++i) {
+    const std::string key = absl::StrFormat("%s_%d", prefix, i);
+    if (!take.Has(key)) return texts;
+    texts.push_back(take.String(key));
+    if (texts.size() > most) {
+      take.MarkBad(key);
+      return texts;
+    }
+  }
+}
+
+std::vector<std::size_t> TakeSetSizes(const std::string& key, EnvTaker& take) {
+  if (!take.Has(key)) return {};
+  auto sizes = ParseSetSizes(take.String(key));
+  if (!sizes || sizes->empty()) take.MarkBad(key);
+  return std::move(sizes).value_or(std::vector<std::size_t>());
+}
+
+// cpu_event_width_I, cpu_event_rate_I: of the events that have one.
+std::vector<CounterLimit> TakeLimits(const std::string& who, std::size_t events,
+                                     EnvTaker& take) {
+  std::vector<CounterLimit> limits;
+  for (std::size_t i = 0; i < events; ++i) {
+    CounterLimit limit;
+    const std::string width = absl::StrFormat("%s_event_width_%d", who, i);
+    if (take.Has(width)) {
+      limit.width = take.Number<std::uint32_t>(width);
+      if (limit.width == 0 || limit.width >= kCounterBits) take.MarkBad(width);
+    }
+    const std::string rate = absl::StrFormat("%s_event_rate_%d", who, i);
+    if (take.Has(rate)) {
+      limit.per_second = take.Number<std::uint64_t>(rate);
+      if (limit.per_second == 0) take.MarkBad(rate);
+    }
+    if (!limit.any()) continue;
+    limits.resize(i + 1);
+    limits[i] = limit;
+  }
+  return limits;
+}
+
+void TakeStreams(EnvTaker& take, TraceDescription& description) {
+  for (std::size_t i = 0;; ++i) {
+    const std::string key = absl::StrFormat("stream_%d", i);
+    if (!take.Has(key)) return;
+    const std::string text = take.String(key);
+    const std::size_t tab = text.find('\t');
+    FinishedStream stream;
+    stream.file = text.substr(0, tab);
+    const char* end = text.data() + text.size();
+    const char* digits = tab == std::string::npos ? end : text.data() + tab + 1;
+    const auto parsed = std::from_chars(digits, end, stream.packets);
+    if (parsed.ec != std::errc() || parsed.ptr != end) {
+      take.MarkBad(key);
+      return;
+    }
+    description.streams.push_back(std::move(stream));
+  }
+}
+
+void TakeProcesses(EnvTaker& take, TraceInfo& info) {
+  for (std::size_t i = 0;; ++i) {
+    const std::string key = absl::StrFormat("process_%d", i);
+    if (!take.Has(key)) return;
+    std::optional<ProcessName> process = ParseProcessText(take.String(key));
+    if (!process) {
+      take.MarkBad(key);
+      return;
+    }
+    info.processes.push_back(*std::move(process));
+  }
+}
+
+void TakeTriggers(EnvTaker& take, TraceInfo& info) {
+  for (std::size_t i = 0;; ++i) {
+    const std::string key = absl::StrFormat("trigger_%d", i);
+    if (!take.Has(key)) return;
+    std::optional<TriggerFiring> firing = ParseTriggerText(take.String(key));
+    if (!firing) {
+      take.MarkBad(key);
+      return;
+    }
+    info.triggers.push_back(*std::move(firing));
+  }
+}
+
+void TakeHooks(const Env& env, EnvTaker& take, TraceInfo& info) {
+  constexpr std::string_view kPrefix = "hook_";
+  for (auto at = env.lower_bound(kPrefix);
+       at != env.end() && at->first.starts_with(kPrefix); ++at) {
+    const std::string_view digits =
+        std::string_view(at->first).substr(kPrefix.size());
+    std::uint32_t id = 0;
+    const char* end = digits.data() + digits.size();
+    const auto parsed = std::from_chars(digits.data(), end, id);
+    const auto* text = std::get_if<std::string>(&at->second);
+    std::optional<HookInfo> hook;
+    if (parsed.ptr == end && text != nullptr) hook = ParseHookText(id, *text);
+    if (!hook) {
+      take.MarkBad(at->first);
+      return;
+    }
+    info.hooks.push_back(*std::move(hook));
+  }
+  std::sort(info.hooks.begin(), info.hooks.end(),
+            [](const HookInfo& a, const HookInfo& b) { return a.id < b.id; });
+}
+
+}  // namespace
+
+absl::StatusOr<TraceDescription> ParseMetadata(std::string_view text,
+                                               const std::string& path) {
+  if (!text.starts_with(kSignature)) {
+    constexpr std::string_view kPacketMetadata = "\x57\x1d\xd1\x75";
+    if (text.starts_with(kPacketMetadata) ||
+        text.find("CTF 1.8") < kSignature.size()) {
+      return absl::InvalidArgumentError(absl::StrFormat(
+          "%s/metadata is of another CTF tracer: %s", path, kBabeltraceHint));
+    }
+    return absl::InvalidArgumentError(
+        absl::StrFormat("%s/metadata is not CTF 1.8 metadata: it does not "
+                        "begin with \"%s\"",
+                        path, kSignature));
+  }
+  Blocks blocks = ReadBlocks(text);
+  EnvTaker take(blocks.env);
+  const std::string tracer =
+      take.Has("tracer_name") ? take.String("tracer_name") : "";
+  if (blocks.has_env && tracer != "countrace") {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "%s is a CTF trace of tracer '%s': %s", path, tracer, kBabeltraceHint));
+  }
+  const auto damaged = [&](std::string_view what) {
+    return absl::DataLossError(absl::StrFormat(
+        "Cannot read %s/metadata: %s; the streams may be sound, but "
+        "nothing describes them",
+        path, what));
+  };
+  if (blocks.bad) {
+    return damaged(absl::StrFormat("damaged at offset %d of %d",
+                                   blocks.bad_offset, text.size()));
+  }
+  if (!blocks.has_env) {
+    // Ours ends with the env block; other tracers' texts may have none.
+    if (text.find("countrace") == std::string_view::npos &&
+        text.find("comm_char_t") == std::string_view::npos) {
+      return absl::InvalidArgumentError(absl::StrFormat(
+          "%s/metadata is of another CTF tracer: %s", path, kBabeltraceHint));
+    }
+    return damaged(absl::StrFormat("cut after %d bytes, before its env block",
+                                   text.size()));
+  }
+  const auto version = take.Number<std::uint32_t>("countrace_format");
+  if (version > kFormatVersion) {
+    return absl::UnimplementedError(absl::StrFormat(
+        "%s has format %d, this program reads up to %d: use a newer countrace",
+        path, version, kFormatVersion));
+  }
+  TraceDescription description;
+  description.from_metadata = true;
+  TraceInfo& info = description.info;
+  info.path = path;
+  const std::optional<Uuid> uuid = ParseUuid(blocks.uuid);
+  if (!uuid) return damaged("the trace block holds no uuid");
+  info.uuid = *uuid;
+  const std::optional<Uuid> boot_id = ParseUuid(take.String("boot_id"));
+  if (boot_id) {
+    info.boot_id = *boot_id;
+  } else {
+    take.MarkBad("boot_id");
+  }
+  info.hostname = take.String("hostname");
+  info.kernel_release = take.String("kernel_release");
+  info.command = take.String("command");
+  const auto scope = take.Number<std::uint32_t>("scope");
+  if (scope > static_cast<std::uint32_t>(SessionScope::kSystem)) {
+    take.MarkBad("scope");
+  }
+  info.scope = static_cast<SessionScope>(scope);
+  info.root_pid = take.Number<std::int32_t>("root_pid");
+  info.recorder_pid = take.Number<std::int32_t>("recorder_pid");
+  info.cpus = take.Number<std::uint32_t>("cpus");
+  info.begin_ns = take.Number<std::uint64_t>("begin_ns");
+  info.realtime_offset_ns = take.Number<std::int64_t>("realtime_offset_ns");
+  for (std::size_t i = 0; i < kDiscardCauses; ++i) {
+    description.discarded[i] = take.Number<std::uint64_t>(
+        absl::StrFormat("session_discarded_%s", kDiscardCauseNames[i]));
+  }
+  description.last_errno = take.Number<std::uint32_t>("last_errno");
+  description.late_sub_buffers = take.Number<std::uint32_t>("late_sub_buffers");
+  if (take.Has("own_bpf_sampled_ns")) {
+    info.own_bpf_ns = take.Number<std::uint64_t>("own_bpf_ns");
+    info.own_bpf_sampled_ns = take.Number<std::uint64_t>("own_bpf_sampled_ns");
+  }
+  if (take.Has("own_hook_ps")) {
+    info.own_hook_cpu_ps = take.Number<std::uint32_t>("own_hook_cpu_ps");
+    info.own_hook_ps = take.Number<std::uint32_t>("own_hook_ps");
+    info.own_hook_dump_ps = take.Number<std::uint32_t>("own_hook_dump_ps");
+  }
+  info.cpu_events = TakeTexts("cpu_event", kMaxEvents, take);
+  info.thread_events = TakeTexts("thread_event", kMaxEvents, take);
+  info.cpu_set_sizes = TakeSetSizes("cpu_event_sets", take);
+  info.thread_set_sizes = TakeSetSizes("thread_event_sets", take);
+  if (!info.cpu_sets().valid()) take.MarkBad("cpu_event_sets");
+  if (!info.thread_sets().valid()) take.MarkBad("thread_event_sets");
+  info.cpu_counter_limits = TakeLimits("cpu", info.cpu_events.size(), take);
+  info.thread_counter_limits =
+      TakeLimits("thread", info.thread_events.size(), take);
+  info.cpu_event_configs = TakeTexts("cpu_event_config", kMaxEvents, take);
+  info.thread_event_configs =
+      TakeTexts("thread_event_config", kMaxEvents, take);
+  info.dump_rules = TakeTexts("dump_rule", COUNTRACE_MAX_DUMP_RULES, take);
+  if (take.Has("source")) info.source = take.String("source");
+  info.source_paths = TakeTexts("source_path", kMaxSourcePaths, take);
+  info.not_known = TakeTexts("not_known", kMaxNotKnown, take);
+  if (take.Has("count")) {
+    info.gating = ParseGating(take.String("count"));
+    if (!info.gating) take.MarkBad("count");
+  }
+  info.marks = TakeTexts("mark", kMaxMarks, take);
+  TakeStreams(take, description);
+  TakeProcesses(take, info);
+  TakeTriggers(take, info);
+  TakeHooks(blocks.env, take, info);
+  if (version == 0 || !take.bad_key().empty()) {
+    return damaged(absl::StrFormat("env key '%s' is missing or out of range",
+                                   take.bad_key()));
+  }
+  return description;
+}
+
+}  // namespace countrace::logformat

@@ -1,0 +1,319 @@
+#include "logformat/description/metadata_writer.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_format.h"
+#include "logformat/event_schema.h"
+
+namespace countrace::logformat {
+namespace {
+
+constexpr std::int64_t kNsPerSecond = 1'000'000'000;
+
+constexpr std::string_view kTypes = R"(/* CTF 1.8 */
+
+typealias integer { size = 8; align = 8; signed = false; } := uint8_t;
+typealias integer { size = 8; align = 8; signed = false; encoding = UTF8; } := comm_char_t;
+typealias integer { size = 16; align = 8; signed = false; } := uint16_t;
+typealias integer { size = 24; align = 8; signed = false; } := uint24_t;
+typealias integer { size = 32; align = 8; signed = false; } := uint32_t;
+typealias integer { size = 32; align = 8; signed = true; } := int32_t;
+typealias integer { size = 64; align = 8; signed = false; } := uint64_t;
+typealias integer { size = 64; align = 8; signed = true; } := int64_t;
+typealias integer { size = 64; align = 8; signed = false; base = 16; } := pointer_t;
+typealias floating_point { exp_dig = 11; mant_dig = 53; align = 8; } := float64_t;
+
+)";
+
+constexpr std::string_view kClockTypes =
+    R"(typealias integer { size = 48; align = 8; signed = false; map = clock.monotonic.value; } := time48_t;
+typealias integer { size = 64; align = 8; signed = false; map = clock.monotonic.value; } := time64_t;
+
+)";
+
+std::uint64_t Fnv1a(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  }
+  return hash;
+}
+
+// The members of PacketHead after the CTF packet header.
+constexpr std::string_view kPacketContext = R"(struct packet_context {
+	time64_t timestamp_begin;
+	time64_t timestamp_end;
+	uint64_t content_size;
+	uint64_t packet_size;
+	uint64_t packet_seq_num;
+	uint64_t events_discarded;
+)";
+constexpr std::string_view kPacketContextEnd = R"(	uint64_t raw_begin;
+	uint64_t monotonic_begin;
+	uint64_t raw_end;
+	uint64_t monotonic_end;
+	int32_t cpu_id;
+	int32_t pid;
+	int32_t tid;
+	uint32_t mmcr;
+	uint32_t present;
+	uint32_t flags;
+};
+
+struct event_header {
+	uint16_t id;
+	time48_t timestamp;
+} align(64);
+
+)";
+
+const char* TypeName(FieldType type) {
+  switch (type) {
+    case FieldType::kUint16:
+      return "uint16_t";
+    case FieldType::kUint24:
+      return "uint24_t";
+    case FieldType::kUint32:
+      return "uint32_t";
+    case FieldType::kInt32:
+      return "int32_t";
+    case FieldType::kUint64:
+    case FieldType::kCounter:
+      return "uint64_t";
+    case FieldType::kInt64:
+      return "int64_t";
+    case FieldType::kPointer:
+      return "pointer_t";
+    case FieldType::kDouble:
+      return "float64_t";
+    case FieldType::kString:
+      return "string";
+    case FieldType::kComm:
+      return "comm_char_t";
+    case FieldType::kMmcr:
+    case FieldType::kEventSet:
+      break;  // have shapes of their own
+  }
+  return "";
+}
+
+// The number of the event set in force.
+void AppendMmcr(const std::vector<EventField>& fields, std::string& text) {
+  std::size_t sets = 0;
+  for (const EventField& field : fields) sets += field.options.size();
+  text += "\t\tenum : uint32_t {";
+  for (std::size_t set = 0; set < sets; ++set) {
+    absl::StrAppendFormat(&text, "%s set_%d = %d", set == 0 ? "" : ",", set,
+                          set);
+  }
+  text += " } mmcr;\n";
+}
+
+// Its values. The tag is a field of the same struct: babeltrace2 2.0.4 takes
+// none of the packet's context.
+void AppendEventSet(const EventField& field, std::string& text) {
+  text += "\t\tvariant <mmcr> {\n";
+  for (std::size_t set = 0; set < field.options.size(); ++set) {
+    text += "\t\t\tstruct {";
+    for (const EventField& value : field.options[set]) {
+      absl::StrAppendFormat(&text, " uint64_t _%s;", value.name);
+    }
+    absl::StrAppendFormat(&text, " } set_%d;\n", set);
+  }
+  absl::StrAppendFormat(&text, "\t\t} %s;\n", field.name);
+}
+
+void AppendStruct(const char* role, const std::vector<EventField>& fields,
+                  std::string& text) {
+  if (fields.empty()) return;
+  absl::StrAppendFormat(&text, "\t%s := struct {\n", role);
+  for (const EventField& field : fields) {
+    if (field.type == FieldType::kMmcr) {
+      AppendMmcr(fields, text);
+      continue;
+    }
+    if (field.type == FieldType::kEventSet) {
+      AppendEventSet(field, text);
+      continue;
+    }
+    // Readers strip one leading '_': it keeps names such as "event" or "01c"
+    // from being TSDL keywords or no identifiers at all.
+    absl::StrAppendFormat(&text, "\t\t%s %s%s%s;\n", TypeName(field.type),
+                          field.type == FieldType::kCounter ? "_" : "",
+                          field.name,
+                          field.type == FieldType::kComm ? "[16]" : "");
+  }
+  text += "\t};\n";
+}
+
+void AppendClock(const TraceInfo& info, std::string& text) {
+  const std::int64_t offset_ns =
+      std::max<std::int64_t>(info.realtime_offset_ns, 0);
+  text += "clock {\n\tname = \"monotonic\";\n";
+  if (info.boot_id != Uuid{}) {
+    absl::StrAppendFormat(&text, "\tuuid = \"%s\";\n",
+                          FormatUuid(info.boot_id));
+  }
+  absl::StrAppendFormat(
+      &text,
+      "\tdescription = \"CLOCK_MONOTONIC\";\n"
+      "\tfreq = %d;\n\toffset_s = %d;\n\toffset = %d;\n};\n\n",
+      kNsPerSecond, offset_ns / kNsPerSecond, offset_ns % kNsPerSecond);
+}
+
+void AppendEnv(const TraceDescription& description, std::string& text) {
+  const TraceInfo& info = description.info;
+  const auto number = [&text](const std::string& key, std::int64_t value) {
+    absl::StrAppendFormat(&text, "\t%s = %d;\n", key, value);
+  };
+  const auto string = [&text](const std::string& key, std::string_view value) {
+    absl::StrAppendFormat(&text, "\t%s = %s;\n", key, TsdlString(value));
+  };
+  const auto strings = [&](const char* prefix,
+                           const std::vector<std::string>& values) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      string(absl::StrFormat("%s_%d", prefix, i), values[i]);
+    }
+  };
+  text += "env {\n";
+  string("tracer_name", "countrace");
+  number("countrace_format", kFormatVersion);
+  string("boot_id", FormatUuid(info.boot_id));
+  string("hostname", info.hostname);
+  string("kernel_release", info.kernel_release);
+  string("command", info.command);
+  number("scope", static_cast<std::int64_t>(info.scope));
+  number("root_pid", info.root_pid);
+  number("recorder_pid", info.recorder_pid);
+  number("cpus", info.cpus);
+  number("begin_ns", static_cast<std::int64_t>(info.begin_ns));
+  number("realtime_offset_ns", info.realtime_offset_ns);
+  for (std::size_t i = 0; i < kDiscardCauses; ++i) {
+    number(absl::StrFormat("session_discarded_%s", kDiscardCauseNames[i]),
+           static_cast<std::int64_t>(description.discarded[i]));
+  }
+  number("last_errno", description.last_errno);
+  number("late_sub_buffers", description.late_sub_buffers);
+  if (info.own_bpf_sampled_ns != 0) {
+    number("own_bpf_ns", static_cast<std::int64_t>(info.own_bpf_ns));
+    number("own_bpf_sampled_ns",
+           static_cast<std::int64_t>(info.own_bpf_sampled_ns));
+  }
+  if (info.own_hook_ps != 0) {
+    number("own_hook_cpu_ps", static_cast<std::int64_t>(info.own_hook_cpu_ps));
+    number("own_hook_ps", static_cast<std::int64_t>(info.own_hook_ps));
+    number("own_hook_dump_ps",
+           static_cast<std::int64_t>(info.own_hook_dump_ps));
+  }
+  strings("cpu_event", info.cpu_events);
+  strings("thread_event", info.thread_events);
+  const auto limits = [&](const std::string& who,
+                          const std::vector<CounterLimit>& of) {
+    for (std::size_t i = 0; i < of.size(); ++i) {
+      if (of[i].narrow()) {
+        number(absl::StrFormat("%s_event_width_%d", who, i), of[i].width);
+      }
+      if (of[i].per_second != 0) {
+        number(absl::StrFormat("%s_event_rate_%d", who, i),
+               static_cast<std::int64_t>(of[i].per_second));
+      }
+    }
+  };
+  limits("cpu", info.cpu_counter_limits);
+  limits("thread", info.thread_counter_limits);
+  const auto sets = [&](const std::string& who, const EventSets& of,
+                        const std::vector<std::string>& names) {
+    if (!of.rotates()) return;
+    string(who + "_event_sets", SetSizesText(of));
+    for (std::size_t i = 0; i < of.sizes.size(); ++i) {
+      string(absl::StrFormat("%s_event_set_%d", who, i), SetText(of, i, names));
+    }
+  };
+  sets("cpu", info.cpu_sets(), info.cpu_events);
+  sets("thread", info.thread_sets(), info.thread_events);
+  strings("cpu_event_config", info.cpu_event_configs);
+  strings("thread_event_config", info.thread_event_configs);
+  strings("dump_rule", info.dump_rules);
+  for (std::size_t i = 0; i < info.triggers.size(); ++i) {
+    string(absl::StrFormat("trigger_%d", i), TriggerText(info.triggers[i]));
+  }
+  if (!info.source.empty()) string("source", info.source);
+  strings("source_path", info.source_paths);
+  strings("not_known", info.not_known);
+  if (info.gating) string("count", GatingText(*info.gating));
+  strings("mark", info.marks);
+  for (std::size_t i = 0; i < description.streams.size(); ++i) {
+    const FinishedStream& stream = description.streams[i];
+    string(absl::StrFormat("stream_%d", i),
+           absl::StrFormat("%s\t%d", stream.file, stream.packets));
+  }
+  for (std::size_t i = 0; i < info.processes.size(); ++i) {
+    string(absl::StrFormat("process_%d", i), ProcessText(info.processes[i]));
+  }
+  for (const HookInfo& hook : info.hooks) {
+    string(absl::StrFormat("hook_%d", hook.id), HookText(hook));
+  }
+  // verify writes the text again from the values above: with this line a change
+  // of any of them is a difference.
+  number("text_checksum", static_cast<std::int64_t>(Fnv1a(text)));
+  text += "};\n";
+}
+
+}  // namespace
+
+std::string TsdlString(std::string_view bytes) {
+  std::string text = "\"";
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      text += '\\';
+      text += c;
+    } else if (c == '\t') {
+      text += "\\t";
+    } else if (byte < 0x20 || byte == 0x7f) {
+      text += absl::StrFormat("\\%03o", byte);
+    } else {
+      text += c;
+    }
+  }
+  return text + "\"";
+}
+
+std::string MetadataText(const TraceDescription& description) {
+  const TraceInfo& info = description.info;
+  std::string text(kTypes);
+  absl::StrAppendFormat(&text,
+                        "trace {\n\tmajor = 1;\n\tminor = 8;\n"
+                        "\tuuid = \"%s\";\n\tbyte_order = le;\n"
+                        "\tpacket.header := struct {\n"
+                        "\t\tuint32_t magic;\n\t\tuint8_t uuid[16];\n"
+                        "\t\tuint32_t stream_id;\n\t};\n};\n\n",
+                        FormatUuid(info.uuid));
+  AppendClock(info, text);
+  text += kClockTypes;
+  text += kPacketContext;
+  for (const char* cause : kDiscardCauseNames) {
+    absl::StrAppendFormat(&text, "\tuint64_t discarded_%s;\n", cause);
+  }
+  text += kPacketContextEnd;
+  for (const StreamClass stream : {StreamClass::kCpu, StreamClass::kThread}) {
+    absl::StrAppendFormat(&text,
+                          "stream {\n\tid = %d;\n"
+                          "\tpacket.context := struct packet_context;\n"
+                          "\tevent.header := struct event_header;\n};\n\n",
+                          static_cast<unsigned>(stream));
+  }
+  for (const EventClass& event : EventClasses(info)) {
+    absl::StrAppendFormat(
+        &text, "event {\n\tname = %s;\n\tid = %d;\n\tstream_id = %d;\n",
+        TsdlString(event.name), event.id,
+        static_cast<unsigned>(event.stream_class));
+    AppendStruct("context", event.context, text);
+    AppendStruct("fields", event.fields, text);
+    text += "};\n\n";
+  }
+  AppendEnv(description, text);
+  return text;
+}
+
+}  // namespace countrace::logformat

@@ -1,0 +1,22 @@
+// TSDL 1.8 text of a trace: what makes the directory readable by babeltrace2
+// and every other CTF reader (FORMAT.md, section 5).
+#ifndef COUNTRACE_LOGFORMAT_DESCRIPTION_METADATA_WRITER_H_
+#define COUNTRACE_LOGFORMAT_DESCRIPTION_METADATA_WRITER_H_
+
+#include <string>
+#include <string_view>
+
+#include "logformat/description/trace_description.h"
+
+namespace countrace::logformat {
+
+// The same description always gives the same text. The env block, which our own
+// reader reads, comes last: a cut file is noticed.
+std::string MetadataText(const TraceDescription& description);
+
+// A TSDL string literal with its quotes.
+std::string TsdlString(std::string_view bytes);
+
+}  // namespace countrace::logformat
+
+#endif  // COUNTRACE_LOGFORMAT_DESCRIPTION_METADATA_WRITER_H_

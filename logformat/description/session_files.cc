@@ -1,0 +1,259 @@
+#include "logformat/description/session_files.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include "absl/strings/str_format.h"
+#include "base/posix/file_mapping.h"
+#include "logformat/session_layout.h"
+
+namespace countrace::logformat {
+namespace {
+
+// Text of a fixed-size field; a missing NUL does not lead outside.
+template <std::size_t N>
+std::string Text(const char (&field)[N]) {
+  return std::string(field, strnlen(field, N));
+}
+
+absl::Status Damaged(const std::string& path, std::string_view what,
+                     std::uint64_t found, std::uint64_t expected) {
+  return absl::DataLossError(absl::StrFormat(
+      "Cannot read %s/%s: %s=%d, expected %d; without it the streams cannot be "
+      "described",
+      path, kSessionFile, what, found, expected));
+}
+
+// perf_event_attr's part that says what is counted. On POWER the config of an
+// event is what the kernel makes its part of MMCR0 to MMCR3 and MMCRA of.
+std::string ConfigText(const SessionEvent& event) {
+  return absl::StrFormat(
+      "type=%d config=0x%x config1=0x%x config2=0x%x%s%s", event.type,
+      event.config, event.config1, event.config2,
+      (event.flags & kEventExcludeUser) != 0 ? " exclude_user" : "",
+      (event.flags & kEventExcludeKernel) != 0 ? " exclude_kernel" : "");
+}
+
+absl::Status Check(const SessionControl& session, const std::string& path) {
+  if (session.magic != kSessionMagic) {
+    return Damaged(path, "magic", session.magic, kSessionMagic);
+  }
+  if (session.version != kFormatVersion) {
+    return Damaged(path, "version", session.version, kFormatVersion);
+  }
+  if (session.bytes != sizeof(SessionControl)) {
+    return Damaged(path, "bytes", session.bytes, sizeof(SessionControl));
+  }
+  if (session.scope > SessionScope::kSystem) {
+    return Damaged(path, "scope", static_cast<std::uint64_t>(session.scope),
+                   static_cast<std::uint64_t>(SessionScope::kSystem));
+  }
+  for (const std::uint32_t count :
+       {session.cpu_event_count, session.thread_event_count}) {
+    if (count > kMaxEvents) {
+      return Damaged(path, "event-count", count, kMaxEvents);
+    }
+  }
+  for (const std::uint32_t count :
+       {session.cpu_set_count, session.thread_set_count}) {
+    if (count > kMaxEventSets) {
+      return Damaged(path, "event-set-count", count, kMaxEventSets);
+    }
+  }
+  if (session.dump_rule_count > COUNTRACE_MAX_DUMP_RULES) {
+    return Damaged(path, "dump-rule-count", session.dump_rule_count,
+                   COUNTRACE_MAX_DUMP_RULES);
+  }
+  if (session.mark_count > kMaxMarks) {
+    return Damaged(path, "mark-count", session.mark_count, kMaxMarks);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void ParseHooks(std::string_view text, TraceDescription& description,
+                const char* file) {
+  std::vector<HookInfo>& hooks = description.info.hooks;
+  std::size_t line_number = 0;
+  while (!text.empty()) {
+    ++line_number;
+    const std::size_t end = text.find('\n');
+    if (end == std::string_view::npos) {
+      description.messages.push_back(absl::StrFormat(
+          "%s line %d was cut after %d bytes: its writer died while it "
+          "registered a hook, which has no records",
+          file, line_number, text.size()));
+      break;
+    }
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(end + 1);
+    const std::size_t tab = line.find('\t');
+    std::uint32_t id = 0;
+    std::optional<HookInfo> hook;
+    constexpr std::string_view kProcess = "0\tprocess\t";
+    if (line.starts_with(kProcess)) {
+      auto process = ParseProcessText(line.substr(kProcess.size()));
+      if (process) {
+        description.info.processes.push_back(*std::move(process));
+      } else {
+        description.messages.push_back(absl::StrFormat(
+            "%s line %d is damaged: it names no process", file, line_number));
+      }
+      continue;
+    }
+    if (tab != std::string_view::npos) {
+      const auto parsed = std::from_chars(line.data(), line.data() + tab, id);
+      if (parsed.ec == std::errc() && parsed.ptr == line.data() + tab) {
+        hook = ParseHookText(id, line.substr(tab + 1));
+      }
+    }
+    if (!hook) {
+      description.messages.push_back(absl::StrFormat(
+          "%s line %d is damaged: records of its hook cannot be read", file,
+          line_number));
+      continue;
+    }
+    hooks.push_back(*std::move(hook));
+  }
+  std::stable_sort(
+      hooks.begin(), hooks.end(),
+      [](const HookInfo& a, const HookInfo& b) { return a.id < b.id; });
+  // The first line of an id is the one its records were written by.
+  const auto repeated = std::unique(
+      hooks.begin(), hooks.end(), [&](const HookInfo& a, const HookInfo& b) {
+        if (a.id != b.id) return false;
+        if (HookText(a) != HookText(b)) {
+          description.messages.push_back(absl::StrFormat(
+              "%s has two hooks with id %d: %s and %s; the first is used", file,
+              a.id, a.FullName(), b.FullName()));
+        }
+        return true;
+      });
+  hooks.erase(repeated, hooks.end());
+}
+
+void ParseTriggers(std::string_view text, TraceDescription& description) {
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    std::optional<TriggerFiring> firing;
+    if (end != std::string_view::npos) {
+      firing = ParseTriggerText(text.substr(0, end));
+    }
+    if (firing) {
+      description.info.triggers.push_back(*std::move(firing));
+    } else {
+      description.messages.push_back(
+          absl::StrFormat("%s is damaged after %d triggers", kTriggersFile,
+                          description.info.triggers.size()));
+      return;
+    }
+    text.remove_prefix(end + 1);
+  }
+}
+
+absl::StatusOr<TraceDescription> ReadSessionFiles(const std::string& path) {
+  absl::StatusOr<base::FileMapping> file =
+      base::FileMapping::Open(path + "/" + kSessionFile);
+  if (!file.ok()) return file.status();
+  if (file->bytes().size() < sizeof(SessionControl)) {
+    return Damaged(path, "file-bytes", file->bytes().size(),
+                   sizeof(SessionControl));
+  }
+  const auto& session =
+      *reinterpret_cast<const SessionControl*>(file->bytes().data());
+  if (absl::Status status = Check(session, path); !status.ok()) return status;
+
+  TraceDescription description;
+  TraceInfo& info = description.info;
+  info.path = path;
+  info.finished = false;
+  std::memcpy(info.uuid.data(), session.uuid, sizeof(session.uuid));
+  std::memcpy(info.boot_id.data(), session.boot_id, sizeof(session.boot_id));
+  info.scope = session.scope;
+  info.root_pid = session.root_pid;
+  info.recorder_pid = session.recorder_pid;
+  info.own_bpf_ns = session.own_bpf_ns.load(std::memory_order_relaxed);
+  info.own_bpf_sampled_ns =
+      session.own_bpf_sampled_ns.load(std::memory_order_relaxed);
+  info.own_hook_cpu_ps =
+      session.own_hook_cpu_ps.load(std::memory_order_relaxed);
+  info.own_hook_ps = session.own_hook_ps.load(std::memory_order_relaxed);
+  info.own_hook_dump_ps =
+      session.own_hook_dump_ps.load(std::memory_order_relaxed);
+  info.cpus = session.cpus;
+  info.begin_ns = session.begin_ns;
+  info.realtime_offset_ns = session.realtime_offset_ns;
+  info.hostname = Text(session.hostname);
+  info.kernel_release = Text(session.kernel_release);
+  info.command = Text(session.command);
+  for (std::uint32_t i = 0; i < session.cpu_event_count; ++i) {
+    info.cpu_events.push_back(Text(session.cpu_events[i].name));
+  }
+  for (std::uint32_t i = 0; i < session.thread_event_count; ++i) {
+    info.thread_events.push_back(Text(session.thread_events[i].name));
+  }
+  info.cpu_set_sizes.assign(session.cpu_set_sizes,
+                            session.cpu_set_sizes + session.cpu_set_count);
+  info.thread_set_sizes.assign(
+      session.thread_set_sizes,
+      session.thread_set_sizes + session.thread_set_count);
+  for (const EventSets& sets : {info.cpu_sets(), info.thread_sets()}) {
+    if (!sets.valid()) {
+      return Damaged(path, "events-of-sets", sets.slots(), kMaxCounters);
+    }
+  }
+  const auto configs = [](const SessionEvent* events, std::uint32_t count) {
+    std::vector<std::string> texts;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      texts.push_back(ConfigText(events[i]));
+    }
+    return texts;
+  };
+  if (info.cpu_sets().rotates()) {
+    info.cpu_event_configs =
+        configs(session.cpu_events, session.cpu_event_count);
+  }
+  if (info.thread_sets().rotates()) {
+    info.thread_event_configs =
+        configs(session.thread_events, session.thread_event_count);
+  }
+  for (std::uint32_t i = 0; i < session.dump_rule_count; ++i) {
+    info.dump_rules.push_back(Text(session.dump_rules[i].text));
+  }
+  if ((session.count & kGatingGiven) != 0) {
+    info.gating = GatingOfBits(session.count);
+  }
+  for (std::uint32_t i = 0; i < session.mark_count; ++i) {
+    info.marks.push_back(Text(session.marks[i]));
+  }
+  for (std::size_t i = 0; i < kDiscardCauses; ++i) {
+    // Relaxed: a statistic; nothing is ordered by it.
+    description.discarded[i] =
+        session.discarded_by_cause[i].load(std::memory_order_relaxed);
+  }
+  description.last_errno = session.last_errno.load(std::memory_order_relaxed);
+  description.late_sub_buffers =
+      session.late_sub_buffers.load(std::memory_order_relaxed);
+
+  for (const char* name : {kHooksFile, kKernelHooksFile}) {
+    absl::StatusOr<base::FileMapping> hooks =
+        base::FileMapping::Open(path + "/" + name);
+    if (hooks.ok()) {
+      ParseHooks(hooks->text(), description, name);
+    } else if (!absl::IsNotFound(hooks.status())) {
+      return hooks.status();
+    }
+  }
+  absl::StatusOr<base::FileMapping> triggers =
+      base::FileMapping::Open(path + "/" + kTriggersFile);
+  if (triggers.ok()) {
+    ParseTriggers(triggers->text(), description);
+  } else if (!absl::IsNotFound(triggers.status())) {
+    return triggers.status();
+  }
+  return description;
+}
+
+}  // namespace countrace::logformat

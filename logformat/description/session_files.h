@@ -1,0 +1,31 @@
+// Reads the files of a session that was not finished: `.session` and `.hooks`
+// (session_layout.h). Both are untrusted: their writers may have died anywhere.
+#ifndef COUNTRACE_LOGFORMAT_DESCRIPTION_SESSION_FILES_H_
+#define COUNTRACE_LOGFORMAT_DESCRIPTION_SESSION_FILES_H_
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "logformat/description/trace_description.h"
+#include "logformat/session_layout.h"
+
+namespace countrace::logformat {
+
+// Description of the session in directory `path`. A torn last line of `.hooks`
+// and a repeated id become TraceDescription::messages.
+//
+// Returns: NOT_FOUND no `.session`; DATA_LOSS it is damaged or cut.
+absl::StatusOr<TraceDescription> ReadSessionFiles(const std::string& path);
+
+// Adds the hooks of the text of `.hooks` (or of `file`, which messages name) to
+// `description`, ascending by id.
+void ParseHooks(std::string_view text, TraceDescription& description,
+                const char* file = kHooksFile);
+
+// Adds the triggers of the text of `.triggers`.
+void ParseTriggers(std::string_view text, TraceDescription& description);
+
+}  // namespace countrace::logformat
+
+#endif  // COUNTRACE_LOGFORMAT_DESCRIPTION_SESSION_FILES_H_

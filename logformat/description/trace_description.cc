@@ -1,0 +1,205 @@
+#include "logformat/description/trace_description.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+
+#include "absl/strings/str_format.h"
+
+namespace countrace::logformat {
+namespace {
+
+constexpr std::string_view kTypeLetters = kPayloadTypeLetters;
+
+struct KindWord {
+  std::string_view word;
+  HookKind kind;
+  HookOrigin origin;
+};
+constexpr KindWord kKindWords[] = {
+    {"segment", HookKind::kSegment, HookOrigin::kProgram},
+    {"point", HookKind::kPoint, HookOrigin::kProgram},
+    {"probe-segment", HookKind::kSegment, HookOrigin::kProbe},
+    {"probe-point", HookKind::kPoint, HookOrigin::kProbe},
+    {"kernel-segment", HookKind::kSegment, HookOrigin::kKernel},
+    {"kernel-point", HookKind::kPoint, HookOrigin::kKernel},
+    {"interrupt", HookKind::kSegment, HookOrigin::kInterrupt},
+};
+
+// Cuts the text up to the next tab off `rest`.
+std::string_view NextField(std::string_view& rest) {
+  const std::size_t tab = rest.find('\t');
+  const std::string_view field = rest.substr(0, tab);
+  rest =
+      tab == std::string_view::npos ? std::string_view() : rest.substr(tab + 1);
+  return field;
+}
+
+}  // namespace
+
+const HookInfo* TraceInfo::FindHook(std::uint32_t hook_id) const {
+  const auto at = std::lower_bound(
+      hooks.begin(), hooks.end(), hook_id,
+      [](const HookInfo& hook, std::uint32_t id) { return hook.id < id; });
+  return at != hooks.end() && at->id == hook_id ? &*at : nullptr;
+}
+
+std::uint64_t ExpectedPackets(const TraceDescription& description,
+                              std::string_view file) {
+  for (const FinishedStream& stream : description.streams) {
+    if (stream.file == file) return stream.packets;
+  }
+  return 0;
+}
+
+Gating GatingOf(const TraceInfo& info) {
+  if (info.gating) return *info.gating;
+  Gating implied;
+  implied.unmarked = info.scope != SessionScope::kCommand;
+  return implied;
+}
+
+std::string_view HookKindWord(const HookInfo& hook) {
+  for (const KindWord& known : kKindWords) {
+    if (known.kind == hook.kind && known.origin == hook.origin) {
+      return known.word;
+    }
+  }
+  return "point";
+}
+
+std::string HookText(const HookInfo& hook) {
+  std::string types;
+  for (const PayloadType type : hook.payload) {
+    types += kTypeLetters[static_cast<std::size_t>(type)];
+  }
+  if (types.empty()) types = "-";
+  return absl::StrFormat("%s\t%s\t%s\t%s", HookKindWord(hook), types,
+                         hook.FullName(), hook.location);
+}
+
+std::optional<HookInfo> ParseHookText(std::uint32_t id, std::string_view text) {
+  if (id < kHookIdMin || id > kHookIdMax) return std::nullopt;
+  if (std::count(text.begin(), text.end(), '\t') != 3) return std::nullopt;
+  // No text of ours holds a NUL, and metadata cannot.
+  if (text.find('\0') != std::string_view::npos) return std::nullopt;
+  HookInfo hook;
+  hook.id = id;
+  const std::string_view word = NextField(text);
+  const auto* const known =
+      std::find_if(std::begin(kKindWords), std::end(kKindWords),
+                   [&](const KindWord& entry) { return entry.word == word; });
+  if (known == std::end(kKindWords)) return std::nullopt;
+  hook.kind = known->kind;
+  hook.origin = known->origin;
+  // The id says in which streams the records are.
+  const bool kernel_id = id >= kHookIdKernelMin;
+  if (kernel_id != (hook.origin != HookOrigin::kProgram)) return std::nullopt;
+  const std::string_view types = NextField(text);
+  if (types.empty() || types.size() > kMaxPayloadValues) return std::nullopt;
+  if (types != "-") {
+    for (const char letter : types) {
+      const std::size_t type = kTypeLetters.find(letter);
+      if (type == std::string_view::npos || type == 0) return std::nullopt;
+      hook.payload.push_back(static_cast<PayloadType>(type));
+    }
+  }
+  const std::string_view name = NextField(text);
+  const std::size_t colon = name.find(':');
+  if (colon == std::string_view::npos) return std::nullopt;
+  hook.provider = name.substr(0, colon);
+  hook.name = name.substr(colon + 1);
+  hook.location = text;
+  return hook;
+}
+
+std::string ProcessText(const ProcessName& process) {
+  return absl::StrFormat("%d\t%s", process.pid, process.comm);
+}
+
+std::optional<ProcessName> ParseProcessText(std::string_view text) {
+  ProcessName process;
+  const std::string_view pid = NextField(text);
+  const auto parsed =
+      std::from_chars(pid.data(), pid.data() + pid.size(), process.pid);
+  if (pid.empty() || parsed.ec != std::errc() ||
+      parsed.ptr != pid.data() + pid.size() || process.pid <= 0 ||
+      pid.front() == '0' ||
+      text.find_first_of(std::string_view("\t\0", 2)) !=
+          std::string_view::npos) {
+    return std::nullopt;
+  }
+  process.comm = text;
+  return process;
+}
+
+std::string TriggerText(const TriggerFiring& firing) {
+  std::string text = absl::StrFormat("%d\t%s\t%s", firing.time_ns,
+                                     firing.trigger, firing.what);
+  int tabs = 0;
+  for (char& c : text) {
+    const bool separates = c == '\t' && ++tabs <= 2;
+    if (static_cast<unsigned char>(c) < 0x20 && !separates) c = '?';
+  }
+  return text;
+}
+
+std::optional<TriggerFiring> ParseTriggerText(std::string_view text) {
+  TriggerFiring firing;
+  const std::string_view time = NextField(text);
+  const char* const end = time.data() + time.size();
+  const auto parsed = std::from_chars(time.data(), end, firing.time_ns);
+  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
+  firing.trigger = NextField(text);
+  firing.what = text;
+  if (firing.trigger.empty() || firing.what.empty()) return std::nullopt;
+  // Another spelling could not be written again byte for byte.
+  if (TriggerText(firing).size() !=
+      time.size() + 1 + firing.trigger.size() + 1 + firing.what.size()) {
+    return std::nullopt;
+  }
+  for (const std::string* part : {&firing.trigger, &firing.what}) {
+    for (const char c : *part) {
+      if (static_cast<unsigned char>(c) < 0x20) return std::nullopt;
+    }
+  }
+  return firing;
+}
+
+std::string FormatUuid(const Uuid& uuid) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (std::size_t i = 0; i < uuid.size(); ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += kDigits[uuid[i] >> 4];
+    text += kDigits[uuid[i] & 15];
+  }
+  return text;
+}
+
+std::optional<Uuid> ParseUuid(std::string_view text) {
+  Uuid uuid{};
+  std::size_t digits = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (i == 8 || i == 13 || i == 18 || i == 23) {
+      if (c != '-') return std::nullopt;
+      continue;
+    }
+    int value = 0;
+    if (c >= '0' && c <= '9') {
+      value = c - '0';
+    } else if (c >= 'a' && c <= 'f') {
+      value = c - 'a' + 10;
+    } else {
+      return std::nullopt;
+    }
+    if (digits == 32) return std::nullopt;
+    uuid[digits / 2] = static_cast<std::uint8_t>(uuid[digits / 2] * 16 + value);
+    ++digits;
+  }
+  if (digits != 32 || text.size() != 36) return std::nullopt;
+  return uuid;
+}
+
+}  // namespace countrace::logformat

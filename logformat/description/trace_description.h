@@ -1,0 +1,67 @@
+// Everything a trace says about itself: TraceInfo, and the session-wide losses
+// that belong to no stream. Written to `metadata`, read from it or from the
+// session files.
+#ifndef COUNTRACE_LOGFORMAT_DESCRIPTION_TRACE_DESCRIPTION_H_
+#define COUNTRACE_LOGFORMAT_DESCRIPTION_TRACE_DESCRIPTION_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "logformat/packet_layout.h"
+#include "logformat/read/trace_reader.h"
+
+namespace countrace::logformat {
+
+// What a stream file held when the trace was finished: how a file that was cut
+// at a packet boundary, or removed, is noticed.
+struct FinishedStream {
+  std::string file;
+  std::uint64_t packets = 0;  // the last packet's sequence number + 1
+};
+
+// TraceInfo::source_paths and ::not_known.
+inline constexpr std::size_t kMaxSourcePaths = 4096;
+inline constexpr std::size_t kMaxNotKnown = 1024;
+
+struct TraceDescription {
+  TraceInfo info;
+  std::vector<FinishedStream> streams;  // of a finished trace
+  std::array<std::uint64_t, kDiscardCauses> discarded{};
+  std::uint32_t last_errno = 0;
+  std::uint32_t late_sub_buffers = 0;
+  bool from_metadata = false;  // read from a complete `metadata` file
+  // What could not be read of the description itself (torn `.hooks` line).
+  std::vector<std::string> messages;
+};
+
+// FinishedStream::packets of `file`, 0 if it is not listed.
+std::uint64_t ExpectedPackets(const TraceDescription& description,
+                              std::string_view file);
+
+// "segment", "point", "kernel-segment", ...: kind and origin in one word.
+std::string_view HookKindWord(const HookInfo& hook);
+// Text of one hook without its id, as in `.hooks` and in the env block:
+// "segment\tus\tserver:handle\tserver.cc:12" (session_layout.h).
+std::string HookText(const HookInfo& hook);
+// Inverse; nullopt if `text` is not one.
+std::string ProcessText(const ProcessName& process);  // "PID\tCOMM"
+std::optional<ProcessName> ParseProcessText(std::string_view text);
+std::optional<HookInfo> ParseHookText(std::uint32_t id, std::string_view text);
+
+// "TIME_NS\tTRIGGER\tWHAT", a line of `.triggers`; control characters in the
+// texts become '?'.
+std::string TriggerText(const TriggerFiring& firing);
+std::optional<TriggerFiring> ParseTriggerText(std::string_view text);
+
+using Uuid = std::array<std::uint8_t, 16>;
+// "01234567-89ab-cdef-0123-456789abcdef", both ways.
+std::string FormatUuid(const Uuid& uuid);
+std::optional<Uuid> ParseUuid(std::string_view text);
+
+}  // namespace countrace::logformat
+
+#endif  // COUNTRACE_LOGFORMAT_DESCRIPTION_TRACE_DESCRIPTION_H_

@@ -1,0 +1,199 @@
+#include "logformat/description/trace_directory.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <tuple>
+
+#include "absl/strings/str_format.h"
+#include "base/posix/file_mapping.h"
+#include "logformat/description/metadata_reader.h"
+#include "logformat/description/session_files.h"
+
+namespace countrace::logformat {
+namespace {
+
+constexpr std::string_view kCpuPrefix = "cpu-";
+constexpr std::string_view kThreadPrefix = "thread-";
+// The largest text we write has 16,383 hooks; more is not ours.
+constexpr std::size_t kMaxMetadataBytes = 64 << 20;
+
+std::uint32_t LoadMagic(std::string_view text) {
+  std::uint32_t magic = 0;
+  std::memcpy(&magic, text.data(), sizeof(magic));
+  return magic;
+}
+
+// Why a file is not a trace directory.
+std::string NotADirectory(const std::string& path, mode_t mode) {
+  if (!S_ISREG(mode)) {
+    return absl::StrFormat("%s is not a directory: mode=%#o", path, mode);
+  }
+  std::string kind = "a file";
+  std::string remedy = "give the directory that `countrace record -o` wrote";
+  if (absl::StatusOr<base::FileMapping> file = base::FileMapping::Open(path);
+      file.ok()) {
+    const std::string_view text = file->text();
+    if (text.starts_with("PERFILE2") || text.starts_with("2ELIFREP")) {
+      kind = "a perf.data file";
+      remedy = "`countrace import -o TRACE` makes it one";
+    } else if (text.size() >= 4 && LoadMagic(text) == kPacketMagic) {
+      kind = "a single stream file of a CTF trace";
+      remedy = "give the directory it lies in";
+    } else if (text.starts_with("/* CTF 1.8 */")) {
+      kind = "the metadata of a CTF trace";
+      remedy = "give the directory it lies in";
+    }
+  }
+  return absl::StrFormat("%s is %s, not a trace directory: %s", path, kind,
+                         remedy);
+}
+
+// cpu-2 before cpu-10, cpu streams before thread streams.
+auto StreamOrder(const StreamFile& stream) {
+  const std::size_t dash = stream.name.find('-');
+  const std::size_t digits =
+      std::min(stream.name.find_first_not_of("0123456789", dash + 1),
+               stream.name.size()) -
+      dash - 1;
+  return std::make_tuple(stream.stream_class, digits,
+                         std::string_view(stream.name));
+}
+
+void ProbeLock(TraceDirectory& directory) {
+  const std::string file = directory.path + "/" + kIncompleteFile;
+  const int fd = open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) return;
+  directory.locked = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  close(fd);
+}
+
+}  // namespace
+
+absl::StatusOr<TraceDirectory> ListTraceDirectory(const std::string& path) {
+  struct stat status = {};
+  if (stat(path.c_str(), &status) != 0) {
+    const int error = errno;
+    if (error == ENOENT || error == ENOTDIR) {
+      return absl::NotFoundError(absl::StrFormat(
+          "There is no trace %s; `countrace record -o DIR` makes one", path));
+    }
+    return absl::ErrnoToStatus(error, absl::StrFormat("Cannot open %s", path));
+  }
+  if (!S_ISDIR(status.st_mode)) {
+    return absl::InvalidArgumentError(NotADirectory(path, status.st_mode));
+  }
+  const std::unique_ptr<DIR, int (*)(DIR*)> dir(opendir(path.c_str()),
+                                                closedir);
+  if (dir == nullptr) {
+    return absl::ErrnoToStatus(errno, absl::StrFormat("Cannot open %s", path));
+  }
+  TraceDirectory directory;
+  directory.path = path;
+  std::size_t files = 0;
+  while (const dirent* entry = readdir(dir.get())) {
+    const std::string_view name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    ++files;
+    if (name == kMetadataFile) {
+      directory.has_metadata = true;
+    } else if (name == kSessionFile) {
+      directory.has_session = true;
+    } else if (name == kIncompleteFile) {
+      directory.incomplete = true;
+    } else if (name.starts_with(kRewritePrefix) || name == kMetadataTemporary) {
+      directory.temporaries.emplace_back(name);
+    } else if (name.starts_with(kCpuPrefix)) {
+      directory.streams.push_back({std::string(name), StreamClass::kCpu});
+    } else if (name.starts_with(kThreadPrefix)) {
+      directory.streams.push_back({std::string(name), StreamClass::kThread});
+    } else if (!name.starts_with('.')) {
+      directory.strangers.emplace_back(name);
+    }
+  }
+  std::sort(directory.streams.begin(), directory.streams.end(),
+            [](const StreamFile& a, const StreamFile& b) {
+              return StreamOrder(a) < StreamOrder(b);
+            });
+  std::sort(directory.strangers.begin(), directory.strangers.end());
+  if (directory.incomplete) ProbeLock(directory);
+  if (!directory.has_metadata && !directory.has_session) {
+    if (directory.incomplete) {
+      return absl::DataLossError(absl::StrFormat(
+          "Cannot read trace %s: it is unfinished, and %s, which describes its "
+          "%d streams, is missing",
+          path, kSessionFile, directory.streams.size()));
+    }
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "%s is not a trace: it holds %d files, but neither %s nor %s; give the "
+        "directory that `countrace record -o` wrote",
+        path, files, kMetadataFile, kSessionFile));
+  }
+  return directory;
+}
+
+absl::StatusOr<TraceDescription> DescribeTrace(
+    const TraceDirectory& directory) {
+  absl::StatusOr<TraceDescription> from_metadata =
+      absl::NotFoundError("no metadata");
+  if (directory.has_metadata) {
+    absl::StatusOr<base::FileMapping> file =
+        base::FileMapping::Open(directory.path + "/" + kMetadataFile);
+    if (!file.ok()) return file.status();
+    if (file->bytes().size() > kMaxMetadataBytes) {
+      return absl::InvalidArgumentError(absl::StrFormat(
+          "%s/%s has %d bytes, more than %d: not a trace of countrace",
+          directory.path, kMetadataFile, file->bytes().size(),
+          kMaxMetadataBytes));
+    }
+    from_metadata = ParseMetadata(file->text(), directory.path);
+  }
+  const bool session_counts = directory.has_session && directory.incomplete;
+  if (!session_counts) {
+    if (!directory.has_metadata && directory.has_session) {
+      // A copy that left `.incomplete` behind.
+      return ReadSessionFiles(directory.path);
+    }
+    if (from_metadata.ok()) {
+      from_metadata->info.finished = !directory.incomplete;
+      from_metadata->info.recording = directory.locked;
+    }
+    return from_metadata;
+  }
+  absl::StatusOr<TraceDescription> from_session =
+      ReadSessionFiles(directory.path);
+  absl::StatusOr<TraceDescription>& chosen =
+      from_metadata.ok() && (!from_session.ok() || from_session->info.uuid ==
+                                                       from_metadata->info.uuid)
+          ? from_metadata
+          : from_session;
+  if (chosen.ok()) {
+    chosen->info.finished = false;
+    chosen->info.recording = directory.locked;
+  }
+  return chosen;
+}
+
+std::vector<std::string> MissingStreams(const TraceDirectory& directory,
+                                        const TraceDescription& description) {
+  std::vector<std::string> messages;
+  for (const FinishedStream& stream : description.streams) {
+    const bool present = std::any_of(
+        directory.streams.begin(), directory.streams.end(),
+        [&](const StreamFile& file) { return file.name == stream.file; });
+    if (present) continue;
+    messages.push_back(absl::StrFormat(
+        "stream file %s is gone, and with it the records of %d packets",
+        stream.file, stream.packets));
+  }
+  return messages;
+}
+
+}  // namespace countrace::logformat

@@ -1,0 +1,447 @@
+#include "logformat/read/packet_scanner.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "logformat/read/record_walk.h"
+
+namespace countrace::logformat {
+namespace {
+
+// So many packets are not missing: the number is damaged, and must not overflow
+// sums.
+constexpr std::uint64_t kMaxGap = std::uint64_t{1} << 62;
+
+bool AllZero(std::span<const std::byte> bytes) {
+  static constexpr std::byte kZeros[4096] = {};
+  while (!bytes.empty()) {
+    const std::size_t n = std::min(bytes.size(), sizeof(kZeros));
+    if (std::memcmp(bytes.data(), kZeros, n) != 0) return false;
+    bytes = bytes.subspan(n);
+  }
+  return true;
+}
+
+// Bytes of records a closed head claims, padded to whole words.
+std::uint64_t ClaimedRecordBytes(const PacketHead& head) {
+  const std::uint64_t content = head.content_bits / 8;
+  return (content + kRecordAlignBytes - 1) / kRecordAlignBytes *
+             kRecordAlignBytes -
+         kPacketHeadBytes;
+}
+
+// Goes through one stream file once. The state is what the next packet must
+// agree with.
+class Scanner {
+ public:
+  Scanner(std::span<const std::byte> file, const RecordTable& table,
+          const ScanOptions& options)
+      : file_(file), table_(table), options_(options) {}
+
+  StreamScan Run() {
+    std::size_t at = 0;
+    while (at < file_.size()) {
+      at = HasHead(at) ? TakePacket(at) : SkipBad(at);
+      GiveBackBefore(at);
+    }
+    Finish();
+    return std::move(scan_);
+  }
+
+ private:
+  void GiveBackBefore(std::size_t at) {
+    constexpr std::size_t kPieceBytes = std::size_t{8} << 20;
+    if (options_.mapping == nullptr || at - given_back_ < kPieceBytes) return;
+    options_.mapping->Forget(given_back_, at);
+    given_back_ = at;
+  }
+
+  // --- Heads ---------------------------------------------------------------
+
+  // A head of this stream whose sizes make sense begins at `at`. The packet
+  // may still reach beyond the end of the file.
+  bool HasHead(std::size_t at) const {
+    if (file_.size() - at < kPacketHeadBytes) return false;
+    const PacketHead head = HeadAt(at);
+    const std::uint64_t packet_bytes = head.packet_bits / 8;
+    return head.magic == kPacketMagic &&
+           std::memcmp(head.uuid, options_.uuid.data(), sizeof(head.uuid)) ==
+               0 &&
+           head.stream_class ==
+               static_cast<std::uint32_t>(options_.stream_class) &&
+           head.packet_bits % (kPacketAlignBytes * 8) == 0 &&
+           packet_bytes >= kPacketAlignBytes &&
+           packet_bytes <= kMaxPacketBytes &&
+           head.content_bits <= head.packet_bits &&
+           (head.content_bits == 0 ||
+            (head.content_bits >= kPacketHeadBytes * 8 &&
+             head.content_bits % 8 == 0));
+  }
+
+  PacketHead HeadAt(std::size_t at) const {
+    PacketHead head;
+    std::memcpy(&head, file_.data() + at, sizeof(head));
+    return head;
+  }
+
+  // --- Bytes that are no packet ----------------------------------------------
+
+  std::size_t SkipBad(std::size_t at) {
+    std::size_t next = at + kPacketAlignBytes;
+    while (next < file_.size() && !HasHead(next)) next += kPacketAlignBytes;
+    next = std::min(next, file_.size());
+    // Zeros are sub-buffers that were prepared and not used. A head without
+    // records behind it is one whose preparation was interrupted.
+    const auto region = file_.subspan(at, next - at);
+    const bool unused =
+        region.size() <= kPacketHeadBytes
+            ? AllZero(region)
+            : AllZero(region.subspan(kPacketHeadBytes)) && HeadIsTorn(at);
+    if (unused) return next;
+    ++scan_.bad_regions;
+    ++bad_before_next_;
+    pending_.push_back(
+        {at, 0,
+         absl::StrFormat("bytes %d to %d are not a packet of this stream", at,
+                         next)});
+    return next;
+  }
+
+  // The head at `at` is zero or was being written. A closed head is never torn.
+  bool HeadIsTorn(std::size_t at) const { return HeadAt(at).content_bits == 0; }
+
+  // --- Packets ---------------------------------------------------------------
+
+  std::size_t TakePacket(std::size_t at) {
+    const PacketHead stored = HeadAt(at);
+    const auto packet_bytes = static_cast<std::size_t>(stored.packet_bits / 8);
+    const std::size_t present_bytes = std::min(packet_bytes, file_.size() - at);
+    ScannedPacket packet;
+    packet.offset = at;
+    packet.head = stored;
+    packet.was_open = stored.content_bits == 0;
+    packet.touched_bytes = packet_bytes;
+
+    FixTimes(packet, at + packet_bytes);
+    bool cut = false;  // records behind the last one kept are lost
+    const auto body =
+        file_.subspan(at + kPacketHeadBytes, present_bytes - kPacketHeadBytes);
+    if (packet.was_open) {
+      cut = WalkOpen(packet, body);
+      if (packet.record_count == 0 && packet.holes == 0 && !cut &&
+          !HasNewLosses(stored)) {
+        return SkipUnused(packet, at + present_bytes);
+      }
+    } else {
+      const std::uint64_t claimed = ClaimedRecordBytes(stored);
+      if (claimed > body.size()) {
+        if (!WalkClosed(packet, body)) {
+          after_.push_back(
+              {at, 0,
+               absl::StrFormat("file ends at %d, the packet's content at %d",
+                               file_.size(), at + kPacketHeadBytes + claimed)});
+        }
+        cut = true;
+      } else {
+        packet.records = body.first(static_cast<std::size_t>(claimed));
+        if (options_.walk_closed || end_is_suspect_) {
+          cut = WalkClosed(packet, packet.records);
+        }
+      }
+    }
+    if (present_bytes < packet_bytes && !cut) {
+      // Records are whole; only unused space is missing.
+      Note(packet, at,
+           absl::StrFormat("file ends at %d, the packet at %d", file_.size(),
+                           at + packet_bytes));
+    }
+    FixLosses(packet);
+    FixSequence(packet);
+    packet.head_changed =
+        std::memcmp(&packet.head, &stored, sizeof(stored)) != 0;
+    // Such changes say that something is missing. Patched one by one in place,
+    // a kill half way would make the next run forget it.
+    if (!packet.was_open && (packet.head.sequence != stored.sequence ||
+                             packet.head.discarded != stored.discarded)) {
+      scan_.needs_rewrite = true;
+    }
+    Keep(std::move(packet));
+    if (cut) partial_before_next_ = 1;
+    pending_ = std::move(after_);
+    after_.clear();
+    return at + present_bytes;
+  }
+
+  void Note(ScannedPacket& packet, std::size_t at, std::string what) {
+    packet.findings.push_back({at, 0, std::move(what)});
+  }
+
+  // begin_ns of a packet is never before the end of the packet before it, and
+  // its end never before its begin. `next`: offset of the next packet.
+  void FixTimes(ScannedPacket& packet, std::size_t next) {
+    PacketHead& head = packet.head;
+    end_is_suspect_ = false;
+    if (packet.was_open) {
+      const bool unset = scan_.packets.empty() && head.begin_ns == 0;
+      const std::uint64_t floor_ns = unset ? options_.begin_ns : last_end_ns_;
+      if (head.begin_ns < floor_ns || head.begin_ns > kMaxTimeNs) {
+        head.begin_ns = floor_ns;
+      }
+      return;
+    }
+    const std::uint64_t floor_ns = last_end_ns_;
+    end_is_suspect_ = head.end_ns < head.begin_ns || head.end_ns < floor_ns ||
+                      head.end_ns > kMaxTimeNs || NextBeginsBefore(next, head);
+    if (head.begin_ns < floor_ns || head.begin_ns > kMaxTimeNs) {
+      Note(packet, packet.offset,
+           absl::StrFormat("packet begins at %d ns; the packet before it ends "
+                           "at %d ns",
+                           head.begin_ns, floor_ns));
+      head.begin_ns = floor_ns;
+    } else if (head.end_ns < head.begin_ns || head.end_ns > kMaxTimeNs) {
+      Note(packet, packet.offset,
+           absl::StrFormat("packet ends at %d ns, it begins at %d ns",
+                           head.end_ns, head.begin_ns));
+      // Either may be wrong; the end of the packet before is not. Without one
+      // the high bits of the end are believed, if that gives a time at all.
+      const std::uint64_t length_ns = (head.end_ns - head.begin_ns) & kTimeMask;
+      if (!scan_.packets.empty()) {
+        head.begin_ns = floor_ns;
+      } else if (head.end_ns <= kMaxTimeNs) {
+        head.begin_ns = head.end_ns - std::min(length_ns, head.end_ns);
+      }
+    }
+  }
+
+  bool NextBeginsBefore(std::size_t next, const PacketHead& head) const {
+    if (next >= file_.size() || !HasHead(next)) return false;
+    const std::uint64_t begin_ns = HeadAt(next).begin_ns;
+    return begin_ns != 0 && begin_ns < head.end_ns;  // 0: not yet set
+  }
+
+  // Returns: true if the rest of the packet is unreadable.
+  bool WalkOpen(ScannedPacket& packet, std::span<const std::byte> body) {
+    PacketHead& head = packet.head;
+    RecordWalk walk = WalkRecords(table_, body, head.begin_ns, true);
+    packet.holes = walk.holes;
+    packet.record_count = walk.records;
+    packet.touched_bytes = kPacketHeadBytes + walk.touched_bytes;
+    ApplyWalk(packet, body, walk);
+    head.flags |= kPacketRecovered;
+    head.monotonic_end = head.end_ns;
+    head.raw_end = 0;
+    return !walk.damage.empty();
+  }
+
+  bool WalkClosed(ScannedPacket& packet, std::span<const std::byte> body) {
+    PacketHead& head = packet.head;
+    const std::uint64_t stored_end_ns = head.end_ns;
+    RecordWalk walk = WalkRecords(table_, body, head.begin_ns, false);
+    packet.record_count = walk.records;
+    ApplyWalk(packet, body, walk);
+    if (walk.clock_errors != 0) {
+      Note(packet, packet.offset,
+           absl::StrFormat("%d of %d records go back in time",
+                           walk.clock_errors, walk.records));
+    }
+    if (walk.damage.empty() && walk.records != 0 && !end_is_suspect_ &&
+        IsPlausibleEnd(head, walk.last_ns, stored_end_ns)) {
+      head.end_ns = stored_end_ns;
+    } else if (walk.damage.empty() && walk.records != 0 &&
+               stored_end_ns != head.end_ns) {
+      Note(packet, packet.offset,
+           absl::StrFormat("packet ends at %d ns, its last record is of %d ns",
+                           stored_end_ns, head.end_ns));
+    }
+    // An empty packet may end later than it begins, but not before.
+    if (walk.records == 0 && walk.damage.empty()) {
+      head.end_ns = std::max(stored_end_ns, head.begin_ns);
+      if (end_is_suspect_) head.end_ns = head.begin_ns;
+    }
+    return !walk.damage.empty();
+  }
+
+  void ApplyWalk(ScannedPacket& packet, std::span<const std::byte> body,
+                 const RecordWalk& walk) {
+    PacketHead& head = packet.head;
+    head.end_ns = walk.last_ns;
+    std::size_t padding = walk.end_bytes - walk.exact_end_bytes;
+    if (walk.runs.size() > 1 || walk.clock_errors != 0 ||
+        (walk.runs.size() == 1 && walk.runs[0].offset != 0)) {
+      packet.rebuilt = CompactRecords(table_, body, walk, head.begin_ns);
+      packet.records = packet.rebuilt;
+      scan_.needs_rewrite = true;
+    } else {
+      packet.records = body.first(walk.end_bytes);
+    }
+    // Exact: babeltrace2 takes padding behind the last record for a record.
+    head.content_bits =
+        (kPacketHeadBytes + packet.records.size() - padding) * 8;
+    if (!walk.damage.empty()) {
+      after_.push_back(
+          {packet.offset + kPacketHeadBytes + walk.end_bytes, 0, walk.damage});
+    }
+  }
+
+  // An open packet in which nothing happened: spare, cut off with the tail.
+  std::size_t SkipUnused(ScannedPacket& packet, std::size_t next) {
+    // If a later one is kept, this one's number is no gap.
+    if (packet.head.sequence >= next_stored_sequence_) ++unused_heads_;
+    for (ScanFinding& finding : packet.findings) {
+      pending_.push_back(std::move(finding));
+    }
+    return next;
+  }
+
+  // --- Loss and sequence -----------------------------------------------------
+
+  bool HasNewLosses(const PacketHead& head) const {
+    for (std::size_t i = 0; i < kDiscardCauses; ++i) {
+      if (head.discarded_by_cause[i] > stored_discarded_[i]) return true;
+    }
+    return false;
+  }
+
+  void FixLosses(ScannedPacket& packet) {
+    PacketHead& head = packet.head;
+    std::uint64_t sum = 0;
+    bool back = false;
+    for (std::size_t i = 0; i < kDiscardCauses; ++i) {
+      sum += head.discarded_by_cause[i];
+      back = back || head.discarded_by_cause[i] < stored_discarded_[i];
+    }
+    if (packet.was_open) {
+      // Its writer had not stored the final counts.
+      for (std::size_t i = 0; i < kDiscardCauses; ++i) {
+        stored_discarded_[i] =
+            std::max(stored_discarded_[i], head.discarded_by_cause[i]);
+      }
+    } else if (back || sum != head.discarded) {
+      Note(packet, packet.offset,
+           absl::StrFormat(
+               "discarded events %d, sum by cause %d, after %d in "
+               "the packet before: not counted",
+               head.discarded, sum,
+               std::accumulate(stored_discarded_.begin(),
+                               stored_discarded_.end(), std::uint64_t{0})));
+    } else {
+      std::copy_n(head.discarded_by_cause, kDiscardCauses,
+                  stored_discarded_.begin());
+    }
+    holes_ += packet.holes;
+    head.discarded = 0;
+    for (std::size_t i = 0; i < kDiscardCauses; ++i) {
+      head.discarded_by_cause[i] = stored_discarded_[i];
+      if (i == static_cast<std::size_t>(DiscardCause::kUncommitted)) {
+        head.discarded_by_cause[i] += holes_;
+      }
+      head.discarded += head.discarded_by_cause[i];
+    }
+  }
+
+  void FixSequence(ScannedPacket& packet) {
+    PacketHead& head = packet.head;
+    const std::uint64_t expected = next_stored_sequence_;
+    const bool plausible =
+        head.sequence >= expected && head.sequence - expected <= kMaxGap;
+    std::uint64_t gap = 0;
+    if (plausible) {
+      gap = head.sequence - expected;
+      gap -= std::min(gap, unused_heads_);
+    } else if (!packet.was_open || packet.record_count != 0) {
+      Note(packet, packet.offset,
+           absl::StrFormat("packet sequence number %d, expected %d",
+                           head.sequence, expected));
+    }
+    unused_heads_ = 0;
+    next_stored_sequence_ = (plausible ? head.sequence : expected) + 1;
+    const std::uint64_t missing = Missing(gap);
+    std::vector<ScanFinding> findings = std::move(pending_);
+    pending_.clear();
+    if (gap != 0) {
+      findings.push_back(
+          {packet.offset, 0,
+           absl::StrFormat("packet sequence number %d, expected %d",
+                           head.sequence, expected),
+           true});
+    }
+    if (missing != 0) findings.front().missing_packets = missing;
+    std::move(packet.findings.begin(), packet.findings.end(),
+              std::back_inserter(findings));
+    packet.findings = std::move(findings);
+    head.sequence = next_sequence_ + missing;
+    next_sequence_ = head.sequence + 1;
+  }
+
+  // Packets lost before the next one: a packet whose rest was unreadable counts
+  // as one, and an unreadable region as at least one.
+  std::uint64_t Missing(std::uint64_t gap) {
+    const std::uint64_t missing =
+        partial_before_next_ +
+        std::max(gap, std::min<std::uint64_t>(bad_before_next_, 1));
+    partial_before_next_ = 0;
+    bad_before_next_ = 0;
+    return missing;
+  }
+
+  void Keep(ScannedPacket packet) {
+    last_end_ns_ = packet.head.end_ns;
+    scan_.kept_end = packet.offset + packet.head.packet_bits / 8;
+    scan_.records += packet.record_count;
+    scan_.packets.push_back(std::move(packet));
+  }
+
+  void Finish() {
+    std::uint64_t gap =
+        options_.expected_packets -
+        std::min(options_.expected_packets, next_stored_sequence_);
+    if (gap != 0) {
+      pending_.push_back(
+          {file_.size(), 0,
+           absl::StrFormat("file ends after packet %d of %d",
+                           next_stored_sequence_, options_.expected_packets)});
+    }
+    if (gap > kMaxGap) gap = 0;
+    const std::uint64_t missing = Missing(gap);
+    scan_.findings_at_end = std::move(pending_);
+    if (missing != 0) {
+      scan_.findings_at_end.front().missing_packets = missing;
+      scan_.needs_rewrite = true;
+    }
+    std::uint64_t end = 0;
+    for (const ScannedPacket& packet : scan_.packets) {
+      if (packet.offset != end) scan_.needs_rewrite = true;
+      end += packet.head.packet_bits / 8;
+    }
+  }
+
+  const std::span<const std::byte> file_;
+  const RecordTable& table_;
+  const ScanOptions& options_;
+  StreamScan scan_;
+
+  std::size_t given_back_ = 0;
+  std::uint64_t last_end_ns_ = 0;
+  std::uint64_t next_stored_sequence_ = 0;  // as the writer numbered
+  std::uint64_t next_sequence_ = 0;         // as we number
+  std::array<std::uint64_t, kDiscardCauses> stored_discarded_{};
+  std::uint64_t holes_ = 0;         // all so far
+  std::uint64_t unused_heads_ = 0;  // numbered, skipped, since the last packet
+  std::uint64_t partial_before_next_ = 0;
+  std::uint64_t bad_before_next_ = 0;
+  bool end_is_suspect_ = false;       // of the packet at hand
+  std::vector<ScanFinding> pending_;  // before the next packet
+  std::vector<ScanFinding> after_;    // behind the packet at hand
+};
+
+}  // namespace
+
+StreamScan ScanStream(std::span<const std::byte> file, const RecordTable& table,
+                      const ScanOptions& options) {
+  return Scanner(file, table, options).Run();
+}
+
+}  // namespace countrace::logformat

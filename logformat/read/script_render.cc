@@ -1,0 +1,268 @@
+#include "logformat/read/script_render.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <span>
+
+#include "absl/strings/str_format.h"
+
+namespace countrace::logformat {
+namespace {
+
+constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+
+template <typename T>
+T Load(const std::byte* at) {
+  T value;
+  std::memcpy(&value, at, sizeof(value));
+  return value;
+}
+
+template <typename T>
+void AppendNumber(T value, std::string& out, int base = 10) {
+  char digits[32];
+  const auto end = std::to_chars(digits, digits + sizeof(digits), value, base);
+  out.append(digits, end.ptr);
+}
+
+void AppendPointer(std::uint64_t value, std::string& out) {
+  out += "0x";
+  const std::size_t begin = out.size();
+  AppendNumber(value, out, 16);
+  for (std::size_t i = begin; i < out.size(); ++i) {
+    if (out[i] >= 'a') out[i] = static_cast<char>(out[i] - 'a' + 'A');
+  }
+}
+
+void AppendDouble(double value, std::string& out) {
+  char digits[64];
+  // Shortest text that reads back as the same number.
+  const auto end = std::to_chars(digits, digits + sizeof(digits), value);
+  out.append(digits, end.ptr);
+}
+
+// Length of the well-formed UTF-8 character at the front of `text`, and its
+// code point; 0 if it is not well-formed.
+std::size_t DecodeUtf8(std::string_view text, std::uint32_t& point) {
+  const auto first = static_cast<unsigned char>(text[0]);
+  const std::size_t length = first < 0x80   ? 1
+                             : first < 0xc2 ? 0
+                             : first < 0xe0 ? 2
+                             : first < 0xf0 ? 3
+                             : first < 0xf5 ? 4
+                                            : 0;
+  if (length == 0 || length > text.size()) return 0;
+  point = length == 1 ? first : first & (0x7fu >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    const auto next = static_cast<unsigned char>(text[i]);
+    if ((next & 0xc0) != 0x80) return 0;
+    point = point << 6 | (next & 0x3fu);
+  }
+  const bool overlong =
+      (length == 3 && point < 0x800) || (length == 4 && point < 0x10000);
+  const bool surrogate = point >= 0xd800 && point < 0xe000;
+  return overlong || surrogate || point > 0x10ffff ? 0 : length;
+}
+
+// Characters that move the cursor or turn the writing direction.
+bool IsHostile(std::uint32_t point) {
+  return point < 0x20 || (point >= 0x7f && point < 0xa0) ||
+         (point >= 0x200e && point <= 0x200f) ||
+         (point >= 0x2028 && point <= 0x202e) ||
+         (point >= 0x2066 && point <= 0x2069);
+}
+
+// Cuts one field off the front of `bytes` and appends its text. The record's
+// length was checked against the same schema when it was read.
+void AppendField(const EventField& field, std::span<const std::byte>& bytes,
+                 std::string& out) {
+  std::size_t size = FieldBytes(field);
+  const std::byte* at = bytes.data();
+  if (field.type == FieldType::kString) {
+    const void* nul = std::memchr(at, 0, bytes.size());
+    size = nul == nullptr ? bytes.size()
+                          : static_cast<std::size_t>(
+                                static_cast<const std::byte*>(nul) - at) +
+                                1;
+  }
+  if (size > bytes.size()) return;
+  switch (field.type) {
+    case FieldType::kUint16:
+      AppendNumber(Load<std::uint16_t>(at), out);
+      break;
+    case FieldType::kUint24:
+      AppendNumber(Load<std::uint16_t>(at) | static_cast<std::uint32_t>(at[2])
+                                                 << 16,
+                   out);
+      break;
+    case FieldType::kUint32:
+    case FieldType::kMmcr:
+      AppendNumber(Load<std::uint32_t>(at), out);
+      break;
+    case FieldType::kInt32:
+      AppendNumber(Load<std::int32_t>(at), out);
+      break;
+    case FieldType::kUint64:
+    case FieldType::kCounter:
+      AppendNumber(Load<std::uint64_t>(at), out);
+      break;
+    case FieldType::kInt64:
+      AppendNumber(Load<std::int64_t>(at), out);
+      break;
+    case FieldType::kPointer:
+      AppendPointer(Load<std::uint64_t>(at), out);
+      break;
+    case FieldType::kDouble:
+      AppendDouble(Load<double>(at), out);
+      break;
+    case FieldType::kString:
+    case FieldType::kComm: {
+      const std::string_view text(reinterpret_cast<const char*>(at), size);
+      out += '"';
+      AppendEscaped(text.substr(0, text.find('\0')), true, out);
+      out += '"';
+      break;
+    }
+    case FieldType::kEventSet:  // AppendStruct() takes its fields one by one
+      return;
+  }
+  bytes = bytes.subspan(size);
+}
+
+void AppendStruct(const std::vector<EventField>& fields, std::uint32_t mmcr,
+                  std::span<const std::byte>& bytes, std::string& out) {
+  out += "{ ";
+  bool first = true;
+  for (const EventField& field : fields) {
+    if (!first) out += ", ";
+    first = false;
+    if (field.type == FieldType::kEventSet) {
+      out += field.name;
+      out += " = ";
+      // A set that there is not: damage. The bytes are shown all the same.
+      const std::size_t set = mmcr < field.options.size() ? mmcr : 0;
+      out += "{ ";  // as babeltrace2 shows a variant
+      AppendStruct(field.options[set], mmcr, bytes, out);
+      out += " }";
+      continue;
+    }
+    out += field.name;
+    out += " = ";
+    AppendField(field, bytes, out);
+  }
+  out += " }";
+}
+
+void AppendPrefix(std::uint64_t time_ns, StreamClass stream_class,
+                  std::int32_t cpu, std::int32_t pid, std::int32_t tid,
+                  std::string& out) {
+  absl::StrAppendFormat(&out, "[%d.%09d] ", time_ns / kNsPerSecond,
+                        time_ns % kNsPerSecond);
+  if (stream_class == StreamClass::kCpu) {
+    absl::StrAppendFormat(&out, "cpu-%d ", cpu);
+  } else {
+    absl::StrAppendFormat(&out, "%d/%d ", pid, tid);
+  }
+}
+
+}  // namespace
+
+void AppendEscaped(std::string_view text, bool quoted, std::string& out) {
+  while (!text.empty()) {
+    std::uint32_t point = 0;
+    std::size_t length = DecodeUtf8(text, point);
+    const char c = text[0];
+    constexpr std::string_view kControls = "\a\b\t\n\v\f\r\x1b";
+    constexpr std::string_view kLetters = "abtnvfre";
+    if (quoted && (c == '"' || c == '\\')) {
+      out += '\\';
+      out += c;
+    } else if (length == 1 && kControls.find(c) != std::string_view::npos) {
+      out += '\\';
+      out += kLetters[kControls.find(c)];
+    } else if (length == 0 || IsHostile(point)) {
+      length = std::max<std::size_t>(length, 1);
+      for (const char byte : text.substr(0, length)) {
+        absl::StrAppendFormat(&out, "\\x%02x",
+                              static_cast<unsigned char>(byte));
+      }
+    } else {
+      out.append(text.substr(0, length));
+    }
+    text.remove_prefix(length);
+  }
+}
+
+ScriptRenderer::ScriptRenderer(const TraceInfo& info)
+    : classes_(EventClasses(info)) {
+  for (auto& index : index_) index.assign(65536, 0);
+  for (std::size_t i = 0; i < classes_.size(); ++i) {
+    EventClass& event = classes_[i];
+    index_[static_cast<std::size_t>(event.stream_class)][event.id] =
+        static_cast<std::uint32_t>(i + 1);
+    std::string name;
+    AppendEscaped(event.name, false, name);
+    event.name = std::move(name);
+  }
+}
+
+const EventClass* ScriptRenderer::Find(const EventRecord& record) const {
+  const std::uint32_t index =
+      index_[static_cast<std::size_t>(record.stream_class)][record.event_id];
+  return index == 0 ? nullptr : &classes_[index - 1];
+}
+
+std::string_view ScriptRenderer::EventName(const EventRecord& record) const {
+  const EventClass* event = Find(record);
+  return event == nullptr ? std::string_view() : event->name;
+}
+
+void ScriptRenderer::AppendFields(const EventRecord& record,
+                                  std::string& out) const {
+  const EventClass* event = Find(record);
+  if (event == nullptr) return;
+  std::span<const std::byte> bytes =
+      record.bytes.subspan(sizeof(std::uint64_t));
+  if (!event->context.empty())
+    AppendStruct(event->context, record.mmcr, bytes, out);
+  if (event->fields.empty()) return;
+  if (!event->context.empty()) out += ", ";
+  AppendStruct(event->fields, record.mmcr, bytes, out);
+}
+
+void ScriptRenderer::AppendRecord(const EventRecord& record,
+                                  std::string& out) const {
+  AppendPrefix(record.time_ns, record.stream_class, record.cpu, record.pid,
+               record.tid, out);
+  out += EventName(record);
+  out += ": ";
+  const std::size_t begin = out.size();
+  AppendFields(record, out);
+  if (out.size() == begin) out.pop_back();
+  out += '\n';
+}
+
+void ScriptRenderer::AppendLoss(const DiscardedEvents& loss,
+                                std::string& out) const {
+  AppendPrefix(loss.begin_ns, loss.stream_class, loss.cpu, loss.pid, loss.tid,
+               out);
+  absl::StrAppendFormat(&out, "discarded %d records:", loss.count);
+  for (std::size_t i = 0; i < kDiscardCauses; ++i) {
+    if (loss.by_cause[i] == 0) continue;
+    absl::StrAppendFormat(&out, " %s = %d", kDiscardCauseNames[i],
+                          loss.by_cause[i]);
+  }
+  out += '\n';
+}
+
+void ScriptRenderer::AppendLoss(const DiscardedPackets& loss,
+                                std::string& out) const {
+  AppendPrefix(loss.begin_ns, loss.stream_class, loss.cpu, loss.pid, loss.tid,
+               out);
+  absl::StrAppendFormat(&out, "lost %d packets: ", loss.packets);
+  AppendEscaped(loss.reason, false, out);
+  out += '\n';
+}
+
+}  // namespace countrace::logformat

@@ -1,0 +1,50 @@
+// One record as one line of text, for `countrace script`.
+//
+//   [12.000001003] cpu-0 dispatch: { prev_tid = 0, next_tid = 42, ... }
+//   [12.000001503] 42/43 server:handle__enter: { arg0 = 7, arg1 = "GET" }
+//
+// Event names, field names and values are those babeltrace2 shows, dump before
+// payload; the rest of the line is ours: CLOCK_MONOTONIC seconds, then the CPU
+// or pid/tid. Doubles have all their digits. What a trace names is untrusted:
+// control characters never reach the terminal.
+#ifndef COUNTRACE_LOGFORMAT_READ_SCRIPT_RENDER_H_
+#define COUNTRACE_LOGFORMAT_READ_SCRIPT_RENDER_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "logformat/event_schema.h"
+#include "logformat/read/trace_reader.h"
+
+namespace countrace::logformat {
+
+class ScriptRenderer {
+ public:
+  explicit ScriptRenderer(const TraceInfo& info);
+
+  // Appends the line of `record` and '\n' to `out`.
+  void AppendRecord(const EventRecord& record, std::string& out) const;
+  // Only the part behind "name: ", as babeltrace2 prints it: "{ a = 1 }".
+  void AppendFields(const EventRecord& record, std::string& out) const;
+  void AppendLoss(const DiscardedEvents& loss, std::string& out) const;
+  void AppendLoss(const DiscardedPackets& loss, std::string& out) const;
+
+  // Name of the record's event class; empty if it has none.
+  std::string_view EventName(const EventRecord& record) const;
+
+ private:
+  const EventClass* Find(const EventRecord& record) const;
+
+  std::vector<EventClass> classes_;
+  std::vector<std::uint32_t> index_[2];  // by stream class and event id; +1
+};
+
+// `text` with control characters, direction overrides and invalid UTF-8 written
+// as escapes; with `quoted` also '"' and '\\', as inside a string literal.
+void AppendEscaped(std::string_view text, bool quoted, std::string& out);
+
+}  // namespace countrace::logformat
+
+#endif  // COUNTRACE_LOGFORMAT_READ_SCRIPT_RENDER_H_

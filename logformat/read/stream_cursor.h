@@ -1,0 +1,167 @@
+// Reads one scanned stream record by record: the decoder behind TraceReader.
+//
+// In: a StreamScan over a mapped file. Out: items in time order, into a sink.
+// Thread: one cursor, one thread.
+#ifndef COUNTRACE_LOGFORMAT_READ_STREAM_CURSOR_H_
+#define COUNTRACE_LOGFORMAT_READ_STREAM_CURSOR_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+#include "base/posix/file_mapping.h"
+#include "logformat/read/packet_scanner.h"
+#include "logformat/read/record_table.h"
+#include "logformat/read/record_walk.h"
+#include "logformat/read/run_sharing.h"
+#include "logformat/read/trace_reader.h"
+
+namespace countrace::logformat {
+
+// A stream file that was scanned and is ready to be read.
+struct OpenStream {
+  StreamInfo info;
+  base::FileMapping mapping;
+  StreamScan scan;
+  const RecordTable* table = nullptr;
+  std::size_t thread_counters = 0;  // u64 values in a thread dump
+  // Dumps of cpu streams begin with their event set, as those of threads do.
+  bool cpu_dump_heads = false;
+};
+
+// What all cursors of one read share.
+struct ReadState {
+  ItemSink* sink = nullptr;
+  std::uint64_t trace_begin_ns = 0;
+  std::uint64_t trace_end_ns = 0;
+  ProgressCallback progress = nullptr;
+  void* progress_context = nullptr;
+  std::uint64_t total_bytes = 0;
+  std::uint64_t told_bytes = 0;  // to `progress`
+  // Pages of a stream are given back in pieces of so many bytes: a system call
+  // for each packet would cost more than decoding it, and with two threads it
+  // interrupts the other one's CPU.
+  std::size_t release_bytes = std::size_t{1} << 20;
+  // Streams may be read by several threads.
+  std::atomic<std::uint64_t> done_bytes{0};
+  std::atomic<bool> cancelled{false};
+
+  // Thread: the reader's.
+  void TellProgress() {
+    if (progress == nullptr) return;
+    told_bytes = done_bytes.load(std::memory_order_relaxed);
+    if (!progress(progress_context, told_bytes, total_bytes)) {
+      cancelled.store(true, std::memory_order_relaxed);
+    }
+  }
+};
+
+// Neighbours may be read by two threads: they have no cache line in common.
+class alignas(64) StreamCursor final : public RunSource {
+ public:
+  static constexpr std::uint64_t kEnd = ~std::uint64_t{0};
+
+  // `stream` and `state` must outlive the cursor.
+  StreamCursor(const OpenStream& stream, std::uint32_t index, ReadState& state);
+
+  // Time of the next item, kEnd if there is none.
+  std::uint64_t next_ns() const override { return next_ns_; }
+  StreamClass stream_class() const { return record_.stream_class; }
+  std::uint64_t bytes() const { return stream_->mapping.bytes().size(); }
+  // The next item is a record, of a packet with this head.
+  bool is_at_record() const { return in_records_; }
+  const EventRecord& head() const { return record_; }
+  // No loss that heads of packets tell of has a time before this; kEnd: they
+  // tell of none.
+  std::uint64_t FirstLossNotBefore() const;
+
+  // Whose records they are, one after the other. `begin_ns`: none of the next
+  // one's is before it. `end_ns`: none of this one's is after it, if its
+  // packets say the truth.
+  struct Head {
+    std::int32_t pid, tid;
+    std::uint64_t begin_ns, end_ns;
+  };
+  std::vector<Head> Heads() const;
+
+  // Delivers all items before `limit_ns`. Returns early when cancelled.
+  void Deliver(std::uint64_t limit_ns) {
+    // With many streams that take turns this is called once a record.
+    if (in_records_) [[likely]] {
+      if (!(this->*deliver_records_)(limit_ns)) return;
+    }
+    DeliverSlowly(limit_ns);
+  }
+
+  // Delivers the next items before `limit_ns`, but of one packet at most: all
+  // of one thread.
+  void DeliverRun(std::uint64_t limit_ns);
+
+  // Elsewhere than in the reader's thread.
+  bool DeliverRuns(std::uint64_t limit_ns, ItemSink& sink) override;
+
+ private:
+  using Loss = std::variant<DiscardedEvents, DiscardedPackets>;
+
+  void DeliverSlowly(std::uint64_t limit_ns);
+  bool DeliverLosses(std::uint64_t limit_ns);
+  // Returns: false if it stopped at `limit_ns`, before the packet's end.
+  template <bool kThread>
+  bool DeliverRecords(std::uint64_t limit_ns);
+  // The same, for kThread streams, as runs.
+  bool DeliverThreadRecords(std::uint64_t limit_ns, ItemSink& sink);
+  bool OpenPacket();
+  void ClosePacket();
+  void QueueFindings(const std::vector<ScanFinding>& findings,
+                     std::uint64_t end_ns);
+  void QueuePacketLoss(std::uint64_t packets, std::uint64_t offset,
+                       const std::string& what, std::uint64_t end_ns);
+  std::uint64_t NextPacketNs() const;
+  void ReleasePages();
+
+  void NoteDamage(const std::byte* at, std::uint16_t event_id);
+
+  // --- What every record touches, together --------------------------------
+  const std::byte* at_ = nullptr;
+  const std::byte* end_ = nullptr;
+  std::uint64_t last_ns_ = 0;
+  std::uint64_t next_ns_ = 0;
+  const std::uint16_t* fixed_bytes_;  // of the record table
+  ItemSink* sink_;
+  bool (StreamCursor::*deliver_records_)(std::uint64_t limit_ns);
+  // The record that the last delivery stopped at; 0 bytes: none.
+  struct Stopped {
+    std::size_t bytes = 0;
+    NextTime time = {};
+  } stopped_;
+  std::uint32_t packet_mmcr_ = 0;
+  std::uint32_t packet_present_ = 0;
+  bool cpu_dump_heads_ = false;
+  bool in_records_ = false;  // a packet is open and no loss comes before it
+  // Records follow each other that are of one length: where the next one begins
+  // need not wait for this one's header.
+  bool alike_ = true;
+  EventRecord record_{};
+
+  // --- What every packet touches ------------------------------------------
+  const OpenStream* stream_;
+  ReadState* state_;
+  std::uint32_t index_;
+  std::size_t dump_bytes_;  // header word and dump of a thread record
+  std::size_t packet_ = 0;  // of the scan; the open one or the next
+  bool in_packet_ = false;
+  bool elsewhere_ = false;          // in DeliverRuns()
+  std::uint64_t clock_errors_ = 0;  // in the open packet
+  std::string damage_;              // of the open packet
+  std::vector<Loss> losses_;        // to be delivered before anything else
+  std::size_t next_loss_ = 0;
+  std::array<std::uint64_t, kDiscardCauses> discarded_{};  // reported so far
+  std::size_t released_bytes_ = 0;
+  std::size_t released_before_ = 0;  // the end of the piece before that
+};
+
+}  // namespace countrace::logformat
+
+#endif  // COUNTRACE_LOGFORMAT_READ_STREAM_CURSOR_H_

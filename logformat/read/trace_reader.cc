@@ -1,0 +1,218 @@
+#include "logformat/read/trace_reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "logformat/description/trace_description.h"
+#include "logformat/description/trace_directory.h"
+#include "logformat/event_schema.h"
+#include "logformat/read/record_table.h"
+#include "logformat/read/shared_streams.h"
+#include "logformat/read/stream_cursor.h"
+#include "logformat/read/stream_merge.h"
+
+namespace countrace::logformat {
+namespace {
+
+class MappedTraceReader final : public TraceReader {
+ public:
+  static absl::StatusOr<std::unique_ptr<TraceReader>> Create(
+      const std::string& path, const std::string& shown_as) {
+    absl::StatusOr<TraceDirectory> directory = ListTraceDirectory(path);
+    if (!directory.ok()) return directory.status();
+    absl::StatusOr<TraceDescription> description = DescribeTrace(*directory);
+    if (!description.ok()) return description.status();
+    if (!shown_as.empty()) description->info.path = shown_as;
+    std::unique_ptr<MappedTraceReader> reader(
+        new MappedTraceReader(*std::move(description), path));
+    for (std::string& message :
+         MissingStreams(*directory, reader->description_)) {
+      reader->description_.messages.push_back(std::move(message));
+    }
+    for (const StreamFile& file : directory->streams) {
+      if (absl::Status status = reader->AddStream(file); !status.ok()) {
+        return status;
+      }
+    }
+    return reader;
+  }
+
+  const TraceInfo& info() const override { return description_.info; }
+  const std::vector<StreamInfo>& streams() const override { return infos_; }
+  const std::string& directory() const override { return directory_; }
+  bool keeps_records() const override { return true; }  // in mapped files
+  std::array<std::uint64_t, kDiscardCauses> session_discarded() const override {
+    return description_.discarded;
+  }
+  std::uint32_t session_last_errno() const override {
+    return description_.last_errno;
+  }
+  std::uint32_t late_sub_buffers() const override {
+    return description_.late_sub_buffers;
+  }
+  const std::vector<std::string>& messages() const override {
+    return description_.messages;
+  }
+
+  absl::Status Read(ItemSink& sink, ProgressCallback progress,
+                    void* progress_context) override {
+    Reading reading(*this, sink, progress, progress_context);
+    StreamMerge merge(reading.NextNs(std::nullopt));
+    while (!merge.at_end() && !reading.state.cancelled) {
+      StreamCursor& cursor = reading.cursors[merge.stream()];
+      cursor.Deliver(merge.limit_ns());
+      merge.Advance(cursor.next_ns());
+    }
+    return reading.Result();
+  }
+
+  absl::Status ReadThreadRuns(ItemSink& sink, ProgressCallback progress,
+                              void* progress_context,
+                              RunScheduler* scheduler) override {
+    Reading reading(*this, sink, progress, progress_context);
+    SharedStreams shared(scheduler, reading.cursors, description_.info.begin_ns,
+                         end_ns_);
+    StreamMerge cpus(reading.NextNs(StreamClass::kCpu));
+    StreamMerge threads(reading.NextNs(StreamClass::kThread));
+    while (!(cpus.at_end() && threads.at_end()) && !reading.state.cancelled) {
+      const std::uint32_t cpu = cpus.stream();
+      if (shared.IsOver(cpus.next_ns())) [[unlikely]] {
+        threads = StreamMerge(reading.NextNs(StreamClass::kThread));
+      }
+      while (!threads.at_end() && threads.IsBefore(cpus) &&
+             !reading.state.cancelled) {
+        const std::uint32_t stream = threads.stream();
+        if (const auto passed = shared.Pass(stream, threads.next_ns());
+            passed.has_value()) {
+          threads.Advance(*passed);
+          reading.TellProgressNowAndThen();
+          continue;
+        }
+        StreamCursor& cursor = reading.cursors[stream];
+        cursor.DeliverRun(cpus.limit_ns(stream));
+        threads.Advance(cursor.next_ns());
+      }
+      if (cpus.at_end() || reading.state.cancelled) continue;
+      StreamCursor& cursor = reading.cursors[cpu];
+      cursor.Deliver(std::min(cpus.limit_ns(), threads.limit_ns(cpu)));
+      cpus.Advance(cursor.next_ns());
+    }
+    return reading.Result();
+  }
+
+ private:
+  // Cursors over all streams, and what they share.
+  struct Reading {
+    Reading(const MappedTraceReader& reader, ItemSink& sink,
+            ProgressCallback progress, void* progress_context) {
+      state.sink = &sink;
+      state.trace_begin_ns = reader.description_.info.begin_ns;
+      state.trace_end_ns = reader.end_ns_;
+      state.progress = progress;
+      state.progress_context = progress_context;
+      state.total_bytes = reader.total_bytes_;
+      // What may be kept of all streams together, while there are few.
+      constexpr std::size_t kKeptBytes = std::size_t{32} << 20;
+      state.release_bytes = std::clamp<std::size_t>(
+          kKeptBytes / std::max<std::size_t>(1, reader.streams_.size()),
+          std::size_t{1} << 20, std::size_t{8} << 20);
+      cursors.reserve(reader.streams_.size());
+      for (std::uint32_t i = 0; i < reader.streams_.size(); ++i) {
+        cursors.emplace_back(reader.streams_[i], i, state);
+      }
+    }
+
+    // By stream; kEnd for those that are not of `stream_class`.
+    std::vector<std::uint64_t> NextNs(
+        std::optional<StreamClass> stream_class) const {
+      std::vector<std::uint64_t> next_ns;
+      for (const StreamCursor& cursor : cursors) {
+        const bool other =
+            stream_class && cursor.stream_class() != *stream_class;
+        next_ns.push_back(other ? StreamCursor::kEnd : cursor.next_ns());
+      }
+      return next_ns;
+    }
+
+    // Of what others delivered.
+    void TellProgressNowAndThen() {
+      constexpr std::uint64_t kEveryBytes = 1 << 20;
+      if (state.done_bytes.load(std::memory_order_relaxed) >=
+          state.told_bytes + kEveryBytes) {
+        state.TellProgress();
+      }
+    }
+
+    absl::Status Result() const {
+      if (!state.cancelled) return absl::OkStatus();
+      return absl::CancelledError(
+          absl::StrFormat("Reading stopped after %d of %d bytes",
+                          state.done_bytes.load(), state.total_bytes));
+    }
+
+    ReadState state;
+    std::vector<StreamCursor> cursors;
+  };
+
+  MappedTraceReader(TraceDescription description, const std::string& path)
+      : directory_(path),
+        description_(std::move(description)),
+        classes_(EventClasses(description_.info)),
+        cpu_table_(classes_, StreamClass::kCpu),
+        thread_table_(classes_, StreamClass::kThread) {
+    end_ns_ = description_.info.begin_ns;
+  }
+
+  absl::Status AddStream(const StreamFile& file) {
+    absl::StatusOr<base::FileMapping> mapping =
+        base::FileMapping::Open(directory_ + "/" + file.name);
+    if (!mapping.ok()) return mapping.status();
+    OpenStream stream;
+    stream.mapping = *std::move(mapping);
+    stream.table =
+        file.stream_class == StreamClass::kCpu ? &cpu_table_ : &thread_table_;
+    stream.thread_counters = description_.info.thread_sets().slots();
+    stream.cpu_dump_heads = description_.info.cpu_sets().rotates();
+    ScanOptions options;
+    options.uuid = description_.info.uuid;
+    options.stream_class = file.stream_class;
+    options.begin_ns = description_.info.begin_ns;
+    options.expected_packets = ExpectedPackets(description_, file.name);
+    options.mapping = &stream.mapping;
+    stream.scan = ScanStream(stream.mapping.bytes(), *stream.table, options);
+    // The scan has looked at each packet's head, and the kernel mapped the
+    // pages around it.
+    stream.mapping.Forget(0, stream.mapping.bytes().size());
+    stream.info.file = file.name;
+    stream.info.stream_class = file.stream_class;
+    stream.info.bytes = stream.mapping.bytes().size();
+    stream.info.packets = stream.scan.packets.size();
+    total_bytes_ += stream.info.bytes;
+    if (!stream.scan.packets.empty()) {
+      end_ns_ = std::max(end_ns_, stream.scan.packets.back().head.end_ns);
+    }
+    infos_.push_back(stream.info);
+    streams_.push_back(std::move(stream));
+    return absl::OkStatus();
+  }
+
+  std::string directory_;
+  TraceDescription description_;
+  std::vector<EventClass> classes_;
+  RecordTable cpu_table_;
+  RecordTable thread_table_;
+  std::vector<OpenStream> streams_;
+  std::vector<StreamInfo> infos_;
+  std::uint64_t end_ns_ = 0;
+  std::uint64_t total_bytes_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<TraceReader>> TraceReader::Open(
+    const std::string& path, const std::string& shown_as) {
+  return MappedTraceReader::Create(path, shown_as);
+}
+
+}  // namespace countrace::logformat

@@ -1,0 +1,151 @@
+#include "logformat/repair/stream_repair.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/posix/file_output.h"
+
+namespace countrace::logformat {
+namespace {
+
+std::uint64_t PageRound(std::uint64_t bytes) {
+  return (bytes + kPacketAlignBytes - 1) / kPacketAlignBytes *
+         kPacketAlignBytes;
+}
+
+std::span<const std::byte> HeadBytes(const PacketHead& head) {
+  return std::as_bytes(std::span<const PacketHead, 1>(&head, 1));
+}
+
+std::uint64_t MissingAtEnd(const StreamScan& scan) {
+  return scan.findings_at_end.empty()
+             ? 0
+             : scan.findings_at_end.front().missing_packets;
+}
+
+// An empty packet that continues the stream after `scan`, numbered so that
+// packets missing at its end stay a gap in the sequence.
+PacketHead EmptyHead(const RepairTarget& target, const StreamScan& scan,
+                     std::uint64_t packet_bytes) {
+  PacketHead head = {};
+  if (!scan.packets.empty()) {
+    head = scan.packets.back().head;
+    ++head.sequence;
+  } else {
+    head.magic = kPacketMagic;
+    std::copy(target.uuid.begin(), target.uuid.end(), head.uuid);
+    head.stream_class = static_cast<std::uint32_t>(target.file.stream_class);
+    head.end_ns = target.begin_ns;
+    head.cpu = head.pid = head.tid = -1;
+  }
+  head.sequence += MissingAtEnd(scan);
+  head.begin_ns = head.end_ns;
+  head.monotonic_begin = head.monotonic_end = head.end_ns;
+  head.raw_begin = head.raw_end = 0;
+  head.content_bits = kPacketHeadBytes * 8;
+  head.packet_bits = packet_bytes * 8;
+  head.flags |= kPacketRecovered;
+  return head;
+}
+
+absl::Status Rewrite(const RepairTarget& target, StreamScan& scan,
+                     std::uint64_t& end) {
+  base::FileOutput out;
+  const std::string temporary =
+      target.directory + "/" + kRewritePrefix + target.file.name;
+  if (absl::Status s = out.Create(temporary); !s.ok()) return s;
+  end = 0;
+  const auto put = [&](PacketHead& head, std::span<const std::byte> records) {
+    const std::uint64_t bytes = PageRound(kPacketHeadBytes + records.size());
+    head.packet_bits = bytes * 8;
+    absl::Status status = out.WriteAt(end, HeadBytes(head));
+    if (status.ok()) status = out.WriteAt(end + kPacketHeadBytes, records);
+    end += bytes;
+    if (status.ok()) status = out.SetLength(end);
+    return status;
+  };
+  absl::Status status;
+  for (ScannedPacket& packet : scan.packets) {
+    if (status.ok()) status = put(packet.head, packet.records);
+  }
+  if (status.ok() && MissingAtEnd(scan) != 0) {
+    PacketHead head = EmptyHead(target, scan, kPacketAlignBytes);
+    status = put(head, {});
+  }
+  if (status.ok()) {
+    status = out.RenameTo(target.directory + "/" + target.file.name);
+  }
+  if (!status.ok()) unlink(temporary.c_str());
+  return status;
+}
+
+}  // namespace
+
+std::uint64_t PacketsWhenRepaired(const StreamScan& scan) {
+  std::uint64_t packets =
+      scan.packets.empty() ? 0 : scan.packets.back().head.sequence + 1;
+  if (MissingAtEnd(scan) != 0) packets += MissingAtEnd(scan) + 1;
+  return packets;
+}
+
+absl::StatusOr<RepairResult> RepairStream(const RepairTarget& target,
+                                          StreamScan& scan) {
+  RepairResult result;
+  if (scan.needs_rewrite) {
+    std::uint64_t end = 0;
+    if (absl::Status s = Rewrite(target, scan, end); !s.ok()) return s;
+    result.changed = true;
+    result.cut_bytes = target.file_bytes > end ? target.file_bytes - end : 0;
+    return result;
+  }
+  std::uint64_t end = scan.kept_end;
+  if (!scan.packets.empty() && !target.keep_length) {
+    ScannedPacket& last = scan.packets.back();
+    if (last.was_open) {
+      // The part behind the last record that was ever begun is zeros.
+      const std::uint64_t bytes = PageRound(std::max<std::uint64_t>(
+          last.touched_bytes, last.head.content_bits / 8));
+      last.head.packet_bits = bytes * 8;
+      end = last.offset + bytes;
+    }
+  }
+  const bool any_head =
+      std::any_of(scan.packets.begin(), scan.packets.end(),
+                  [](const ScannedPacket& p) { return p.head_changed; });
+  if (!any_head && end == target.file_bytes) return result;
+  result.changed = true;
+  base::FileOutput out;
+  const std::string path = target.directory + "/" + target.file.name;
+  if (absl::Status s = out.OpenExisting(path); !s.ok()) return s;
+  // Grow first: a packet must not reach beyond the file.
+  const std::uint64_t file_bytes = PageRound(target.file_bytes);
+  if (target.keep_length || end > target.file_bytes) {
+    const std::uint64_t grown = std::max(end, file_bytes);
+    if (grown != target.file_bytes) {
+      if (absl::Status s = out.SetLength(grown); !s.ok()) return s;
+    }
+  }
+  for (const ScannedPacket& packet : scan.packets) {
+    if (!packet.head_changed) continue;
+    if (absl::Status s = out.WriteAt(packet.offset, HeadBytes(packet.head));
+        !s.ok()) {
+      return s;
+    }
+  }
+  if (target.keep_length) {
+    if (file_bytes > end) {
+      const PacketHead head = EmptyHead(target, scan, file_bytes - end);
+      if (absl::Status s = out.WriteAt(end, HeadBytes(head)); !s.ok()) return s;
+    }
+    return result;
+  }
+  if (target.file_bytes > end) {
+    result.cut_bytes = target.file_bytes - end;
+    if (absl::Status s = out.SetLength(end); !s.ok()) return s;
+  }
+  return result;
+}
+
+}  // namespace countrace::logformat

@@ -1,0 +1,43 @@
+// Brings one stream file into the state its scan says it should have.
+#ifndef COUNTRACE_LOGFORMAT_REPAIR_STREAM_REPAIR_H_
+#define COUNTRACE_LOGFORMAT_REPAIR_STREAM_REPAIR_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "logformat/description/trace_directory.h"
+#include "logformat/read/packet_scanner.h"
+
+namespace countrace::logformat {
+
+struct RepairTarget {
+  std::string directory;
+  StreamFile file;
+  std::uint64_t file_bytes = 0;  // as scanned
+  Uuid uuid{};
+  std::uint64_t begin_ns = 0;  // of the session
+  // A process may have the file mapped: never shorten it.
+  bool keep_length = false;
+};
+
+struct RepairResult {
+  bool changed = false;
+  std::uint64_t cut_bytes = 0;
+};
+
+// Sequence number of the stream's last packet after its repair, + 1: what
+// FinishedStream::packets holds.
+std::uint64_t PacketsWhenRepaired(const StreamScan& scan);
+
+// `scan` was made with walk_closed. A sound stream is not touched. Killed at
+// any point, the next scan and repair come to the same result: heads are
+// patched front to back before the tail is cut, and everything else goes to a
+// new file that takes the old one's name when it is complete. Returns:
+// RESOURCE_EXHAUSTED, PERMISSION_DENIED.
+absl::StatusOr<RepairResult> RepairStream(const RepairTarget& target,
+                                          StreamScan& scan);
+
+}  // namespace countrace::logformat
+
+#endif  // COUNTRACE_LOGFORMAT_REPAIR_STREAM_REPAIR_H_

@@ -1,0 +1,228 @@
+#include "logformat/repair/trace_finish.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "base/posix/file_mapping.h"
+#include "base/posix/file_output.h"
+#include "logformat/description/metadata_writer.h"
+#include "logformat/description/trace_directory.h"
+#include "logformat/event_schema.h"
+#include "logformat/read/packet_scanner.h"
+#include "logformat/read/record_table.h"
+#include "logformat/repair/stream_repair.h"
+#include "logformat/session_layout.h"
+
+namespace countrace::logformat {
+namespace {
+
+// The recorder's lock on `.incomplete`, or on the directory of a finished
+// trace: two recovers at once would rewrite the same files.
+class FinishLock {
+ public:
+  FinishLock() = default;
+  FinishLock(const FinishLock&) = delete;
+  FinishLock& operator=(const FinishLock&) = delete;
+  ~FinishLock() {
+    if (fd_ >= 0) close(fd_);
+  }
+
+  absl::Status Take(const TraceDirectory& directory) {
+    std::string file = directory.path;
+    if (directory.incomplete) file += std::string("/") + kIncompleteFile;
+    fd_ = open(file.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd_ < 0) {
+      return absl::ErrnoToStatus(errno,
+                                 absl::StrFormat("Cannot open %s", file));
+    }
+    // A reader probes the lock for an instant; a recorder keeps it.
+    for (int attempt = 0; attempt < 20; ++attempt) {
+      if (flock(fd_, LOCK_EX | LOCK_NB) == 0) return absl::OkStatus();
+      if (errno != EWOULDBLOCK && errno != EINTR) break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    if (errno != EWOULDBLOCK) {
+      return absl::ErrnoToStatus(errno,
+                                 absl::StrFormat("Cannot lock %s", file));
+    }
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "%s is still being recorded: another process holds the lock on %s; "
+        "stop the recording first",
+        directory.path, file));
+  }
+
+ private:
+  int fd_ = -1;
+};
+
+// Finishes one trace; the steps in the order in which a kill between any two
+// of them can be repeated.
+class Finisher {
+ public:
+  Finisher(TraceDirectory directory, TraceDescription description,
+           const FinishOptions& options)
+      : directory_(std::move(directory)),
+        description_(std::move(description)),
+        options_(options),
+        classes_(EventClasses(description_.info)),
+        cpu_table_(classes_, StreamClass::kCpu),
+        thread_table_(classes_, StreamClass::kThread) {}
+
+  absl::StatusOr<FinishResult> Run() {
+    result_.messages = description_.messages;
+    result_.discarded = description_.discarded;
+    for (const std::string& name : directory_.temporaries) Remove(name);
+    bool changed = false;
+    for (const StreamFile& file : directory_.streams) {
+      absl::StatusOr<bool> stream_changed = FinishStream(file);
+      if (!stream_changed.ok()) return stream_changed.status();
+      changed = changed || *stream_changed;
+    }
+    for (std::string& message : MissingStreams(directory_, description_)) {
+      result_.messages.push_back(std::move(message));
+    }
+    for (const std::string& name : directory_.strangers) {
+      result_.messages.push_back(absl::StrFormat(
+          "%s is not part of the trace, and babeltrace2 refuses the directory "
+          "while it is there: move it away",
+          name));
+    }
+    if (!description_.from_metadata) {
+      changed = true;
+      if (absl::Status s = WriteMetadata(); !s.ok()) return s;
+    }
+    result_.already_finished = !changed && !directory_.incomplete;
+    if (directory_.incomplete) {
+      Remove(kHooksFile);
+      Remove(kKernelHooksFile);
+      Remove(kTriggersFile);
+      Remove(kSessionFile);
+      Remove(kIncompleteFile);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void Remove(const std::string& name) {
+    unlink((directory_.path + "/" + name).c_str());
+  }
+
+  absl::StatusOr<bool> FinishStream(const StreamFile& file) {
+    absl::StatusOr<base::FileMapping> mapping =
+        base::FileMapping::Open(directory_.path + "/" + file.name);
+    if (!mapping.ok()) return mapping.status();
+    ScanOptions options;
+    options.uuid = description_.info.uuid;
+    options.stream_class = file.stream_class;
+    options.begin_ns = description_.info.begin_ns;
+    options.walk_closed = true;
+    options.expected_packets = ExpectedPackets(description_, file.name);
+    options.mapping = &*mapping;
+    StreamScan scan = ScanStream(
+        mapping->bytes(),
+        file.stream_class == StreamClass::kCpu ? cpu_table_ : thread_table_,
+        options);
+    Report(file, scan);
+    if (!description_.from_metadata) {
+      description_.streams.push_back({file.name, PacketsWhenRepaired(scan)});
+    }
+    RepairTarget target;
+    target.directory = directory_.path;
+    target.file = file;
+    target.file_bytes = mapping->bytes().size();
+    target.uuid = description_.info.uuid;
+    target.begin_ns = description_.info.begin_ns;
+    target.keep_length = options_.processes_may_be_alive;
+    absl::StatusOr<RepairResult> repair = RepairStream(target, scan);
+    if (!repair.ok()) return repair.status();
+    result_.cut_bytes += repair->cut_bytes;
+    return repair->changed;
+  }
+
+  void Report(const StreamFile& file, const StreamScan& scan) {
+    ++result_.streams;
+    result_.packets += scan.packets.size();
+    result_.records += scan.records;
+    result_.dropped_packets += scan.bad_regions;
+    const auto report = [&](const std::vector<ScanFinding>& findings) {
+      for (const ScanFinding& finding : findings) {
+        std::string message = absl::StrFormat("%s, offset %d: %s", file.name,
+                                              finding.offset, finding.what);
+        if (finding.missing_packets != 0) {
+          absl::StrAppendFormat(&message, "; packets lost: %d",
+                                finding.missing_packets);
+        }
+        result_.messages.push_back(std::move(message));
+      }
+    };
+    std::uint64_t holes = 0;
+    for (const ScannedPacket& packet : scan.packets) {
+      if (packet.was_open) ++result_.closed_packets;
+      holes += packet.holes;
+      report(packet.findings);
+    }
+    report(scan.findings_at_end);
+    if (holes != 0) {
+      result_.messages.push_back(absl::StrFormat(
+          "%s: %d records were begun and never committed: their thread died",
+          file.name, holes));
+    }
+    if (scan.packets.empty()) return;
+    const PacketHead& last = scan.packets.back().head;
+    for (std::size_t i = 0; i < kDiscardCauses; ++i) {
+      result_.discarded[i] += last.discarded_by_cause[i];
+    }
+  }
+
+  absl::Status WriteMetadata() {
+    const std::string temporary = directory_.path + "/" + kMetadataTemporary;
+    const std::string text = MetadataText(description_);
+    base::FileOutput out;
+    absl::Status status = out.Create(temporary);
+    if (status.ok()) {
+      status = out.WriteAt(0, std::as_bytes(std::span<const char>(text)));
+    }
+    if (status.ok()) {
+      status = out.RenameTo(directory_.path + "/" + kMetadataFile);
+    }
+    if (!status.ok()) unlink(temporary.c_str());
+    return status;
+  }
+
+  TraceDirectory directory_;
+  TraceDescription description_;
+  const FinishOptions options_;
+  std::vector<EventClass> classes_;
+  RecordTable cpu_table_;
+  RecordTable thread_table_;
+  FinishResult result_;
+};
+
+}  // namespace
+
+absl::StatusOr<FinishResult> FinishTrace(const std::string& path,
+                                         const FinishOptions& options,
+                                         bool force_locked) {
+  absl::StatusOr<TraceDirectory> directory = ListTraceDirectory(path);
+  if (!directory.ok()) return directory.status();
+  FinishLock lock;
+  if (!force_locked) {
+    if (absl::Status s = lock.Take(*directory); !s.ok()) return s;
+    // Another recover may have finished it while we waited.
+    directory = ListTraceDirectory(path);
+    if (!directory.ok()) return directory.status();
+  }
+  absl::StatusOr<TraceDescription> description = DescribeTrace(*directory);
+  if (!description.ok()) return description.status();
+  return Finisher(*std::move(directory), *std::move(description), options)
+      .Run();
+}
+
+}  // namespace countrace::logformat

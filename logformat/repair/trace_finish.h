@@ -1,0 +1,48 @@
+// Makes a trace directory a valid, finished CTF trace: closes open packets,
+// cuts unwritten tails, writes `metadata`, removes the session's hidden files.
+// Used by the recorder at the end of a recording and by `countrace recover`.
+#ifndef COUNTRACE_LOGFORMAT_REPAIR_TRACE_FINISH_H_
+#define COUNTRACE_LOGFORMAT_REPAIR_TRACE_FINISH_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "logformat/packet_layout.h"
+
+namespace countrace::logformat {
+
+struct FinishOptions {
+  // A live process may still have stream files mapped: never shorten a file
+  // (its next store would be a SIGBUS); cover unwritten tails with an empty
+  // packet instead.
+  bool processes_may_be_alive = false;
+};
+
+struct FinishResult {
+  std::uint64_t streams = 0;
+  std::uint64_t packets = 0;
+  std::uint64_t records = 0;          // kept
+  std::uint64_t closed_packets = 0;   // open packets that were closed
+  std::uint64_t dropped_packets = 0;  // unreadable, removed
+  std::uint64_t cut_bytes = 0;
+  std::array<std::uint64_t, kDiscardCauses> discarded{};  // whole trace
+  std::vector<std::string> messages;  // what was lost and where, for the user
+  bool already_finished = false;
+};
+
+// Idempotent: finishing a finished trace changes no byte. A stream whose open
+// packets hold holes or whose packets are damaged is rewritten to a temporary
+// hidden file and renamed; everything else is patched in place.
+// Returns: NOT_FOUND, INVALID_ARGUMENT (not ours), FAILED_PRECONDITION (a
+// recorder still holds the lock and `force_locked` is false),
+// RESOURCE_EXHAUSTED (disk full: nothing was removed).
+absl::StatusOr<FinishResult> FinishTrace(const std::string& path,
+                                         const FinishOptions& options,
+                                         bool force_locked = false);
+
+}  // namespace countrace::logformat
+
+#endif  // COUNTRACE_LOGFORMAT_REPAIR_TRACE_FINISH_H_

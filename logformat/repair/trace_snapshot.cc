@@ -1,0 +1,162 @@
+#include "logformat/repair/trace_snapshot.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "base/posix/file_mapping.h"
+#include "base/posix/file_output.h"
+#include "logformat/description/trace_description.h"
+#include "logformat/description/trace_directory.h"
+#include "logformat/session_layout.h"
+#include "logformat/write/flight_stream.h"
+
+namespace countrace::logformat {
+namespace {
+
+class SharedLock {
+ public:
+  explicit SharedLock(const std::string& path)
+      : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)) {
+    if (fd_ >= 0) flock(fd_, LOCK_SH);
+  }
+  ~SharedLock() {
+    if (fd_ >= 0) close(fd_);
+  }
+  SharedLock(const SharedLock&) = delete;
+  SharedLock& operator=(const SharedLock&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+absl::Status CopyBytes(const std::string& from, const std::string& to) {
+  const auto source = base::FileMapping::Open(from);
+  if (!source.ok()) return source.status();
+  base::FileOutput out;
+  absl::Status status = out.Create(to);
+  if (status.ok()) status = out.WriteAt(0, source->bytes());
+  return status;
+}
+
+// One packet: its records up to the end of what was ever begun, an empty one
+// without the hole behind its head.
+absl::Status CopyPacket(int fd, std::uint64_t offset, PacketHead head,
+                        base::FileOutput& out, std::uint64_t& end) {
+  const std::uint64_t bytes = head.content_bits == kPacketHeadBytes * 8
+                                  ? kPacketAlignBytes
+                                  : head.packet_bits / 8;
+  std::vector<std::byte> packet(bytes);
+  const ssize_t got =
+      pread(fd, packet.data(), bytes, static_cast<off_t>(offset));
+  if (got != static_cast<ssize_t>(bytes)) {
+    return absl::DataLossError(absl::StrFormat(
+        "a packet at offset %d has %d bytes, expected %d", offset, got, bytes));
+  }
+  head.packet_bits = bytes * 8;
+  std::memcpy(packet.data(), &head, sizeof(head));
+  const absl::Status status = out.WriteAt(end, packet);
+  end += bytes;
+  return status;
+}
+
+absl::Status CopyStream(const std::string& from, const std::string& to) {
+  const SharedLock source(from);
+  if (source.get() < 0) {
+    return absl::ErrnoToStatus(errno, absl::StrFormat("Cannot open %s", from));
+  }
+  base::FileOutput out;
+  absl::Status status = out.Create(to);
+  struct stat info = {};
+  if (fstat(source.get(), &info) != 0) info.st_size = 0;
+  FlightNumbering numbering;
+  std::uint64_t end = 0;
+  for (std::uint64_t offset = 0;
+       status.ok() && offset < static_cast<std::uint64_t>(info.st_size);) {
+    PacketHead head;
+    if (pread(source.get(), &head, sizeof(head), static_cast<off_t>(offset)) !=
+        static_cast<ssize_t>(sizeof(head))) {
+      break;
+    }
+    const std::uint64_t bytes = head.packet_bits / 8;
+    if (head.magic != kPacketMagic || bytes < kPacketAlignBytes ||
+        bytes % kPacketAlignBytes != 0) {
+      offset += kPacketAlignBytes;  // a sub-buffer that is not in use yet
+      continue;
+    }
+    numbering.Apply(head);
+    status = CopyPacket(source.get(), offset, head, out, end);
+    offset += bytes;
+  }
+  return status;
+}
+
+absl::Status WriteReasons(const std::vector<TriggerFiring>& reasons,
+                          const std::string& to) {
+  if (reasons.empty()) return absl::OkStatus();
+  std::string text;
+  for (const TriggerFiring& reason : reasons) {
+    text += TriggerText(reason) + "\n";
+  }
+  base::FileOutput out;
+  absl::Status status = out.Create(to + "/" + kTriggersFile);
+  if (status.ok()) status = out.WriteAt(0, std::as_bytes(std::span(text)));
+  return status;
+}
+
+absl::Status CopyFiles(const TraceDirectory& source, const std::string& to) {
+  // The hooks last: each record's hook was registered before the record.
+  for (const StreamFile& stream : source.streams) {
+    const absl::Status copied =
+        CopyStream(source.path + "/" + stream.name, to + "/" + stream.name);
+    if (!copied.ok()) return copied;
+  }
+  for (const char* name : {kSessionFile, kHooksFile, kKernelHooksFile}) {
+    const absl::Status copied =
+        CopyBytes(source.path + "/" + name, to + "/" + name);
+    // Only the recorder of kernel hooks makes their file.
+    if (absl::IsNotFound(copied) &&
+        std::string_view(name) == kKernelHooksFile) {
+      continue;
+    }
+    if (!copied.ok()) return copied;
+  }
+  base::FileOutput incomplete;
+  return incomplete.Create(to + "/" + kIncompleteFile);
+}
+
+}  // namespace
+
+absl::StatusOr<FinishResult> SnapshotTrace(
+    const std::string& from, const std::string& to,
+    const std::vector<TriggerFiring>& reasons) {
+  const auto source = ListTraceDirectory(from);
+  if (!source.ok()) return source.status();
+  if (!source->incomplete || !source->has_session) {
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "%s is finished: nothing is being recorded there; read it as it is",
+        from));
+  }
+  if (mkdir(to.c_str(), 0700) != 0) {
+    if (errno == EEXIST) {
+      return absl::AlreadyExistsError(
+          absl::StrFormat("Output exists: %s; -o chooses another name", to));
+    }
+    return absl::ErrnoToStatus(errno, absl::StrFormat("Cannot create %s", to));
+  }
+  absl::Status copied = WriteReasons(reasons, to);
+  if (copied.ok()) copied = CopyFiles(*source, to);
+  if (!copied.ok()) return copied;
+  return FinishTrace(to, {});
+}
+
+}  // namespace countrace::logformat

@@ -1,0 +1,82 @@
+// One stream file of a flight recording: its oldest packets give way to an
+// empty one that says how many records they held (FORMAT.md, section 6).
+//
+//   first packet, [overwritten: one empty packet], newest packets ...
+//
+// The file only ever grows; the room of what was overwritten is given back to
+// the file system as a hole. A cpu stream keeps its first packet, which names
+// the processes and begins the counts; of a thread's only the head stays.
+// Writers go on meanwhile: only packets they have left are touched. The file is
+// locked with flock(2) against a snapshot for each step. Thread: one.
+#ifndef COUNTRACE_LOGFORMAT_WRITE_FLIGHT_STREAM_H_
+#define COUNTRACE_LOGFORMAT_WRITE_FLIGHT_STREAM_H_
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "logformat/description/trace_directory.h"
+#include "logformat/packet_layout.h"
+#include "logformat/read/record_table.h"
+
+namespace countrace::logformat {
+
+class FlightStream {
+ public:
+  FlightStream(const std::string& directory, const StreamFile& file);
+
+  // Finds the packets that were closed since the last call.
+  absl::Status FindClosed();
+
+  std::uint64_t closed_bytes() const { return closed_bytes_; }
+  // When the oldest packet that may go was left; all ones: none may.
+  std::uint64_t oldest_end_ns() const;
+  // Overwrites the oldest packet. `table` is of the stream's class and knows
+  // every hook that was registered by now. Returns: bytes given back; 0: a
+  // snapshot is being taken, or nothing may go.
+  absl::StatusOr<std::uint64_t> DropOldest(const RecordTable& table);
+
+  std::uint64_t overwritten_records() const { return overwritten_; }
+  // Offset of the first packet behind the overwritten ones; 0: there are none.
+  std::uint64_t overwritten_to() const { return dropped_to_; }
+  StreamClass stream_class() const { return class_; }
+
+  // The recording has ended: numbers the packets and adds the overwritten
+  // records to the counts behind them.
+  absl::Status Renumber();
+
+ private:
+  struct Closed {
+    std::uint64_t offset, bytes, end_ns;
+  };
+  absl::Status WriteEmpty(std::uint64_t offset, std::uint64_t bytes,
+                          PacketHead head);
+
+  std::string path_;
+  StreamClass class_;
+  std::deque<Closed> closed_;      // oldest first
+  std::uint64_t next_offset_ = 0;  // of the first packet not known to be closed
+  std::uint64_t closed_bytes_ = 0;
+  std::uint64_t first_bytes_ = 0;  // of the first packet, once it is closed
+  std::uint64_t dropped_from_ = 0, dropped_to_ = 0;  // the hole; equal: none
+  std::uint64_t overwritten_ = 0;
+  PacketHead first_dropped_{};
+};
+
+// Numbers in `head` as they are in a finished stream; `sequence` counts up.
+class FlightNumbering {
+ public:
+  // Heads in the order of the file.
+  void Apply(PacketHead& head);
+
+ private:
+  std::uint64_t sequence_ = 0;
+  std::array<std::uint64_t, kDiscardCauses> overwritten_{};
+};
+
+}  // namespace countrace::logformat
+
+#endif  // COUNTRACE_LOGFORMAT_WRITE_FLIGHT_STREAM_H_
