@@ -7,19 +7,19 @@
 #include "base/posix/temporary_directory.h"
 #include "cli/foreign_choice.h"
 #include "cli/progress_bar.h"
-#include "rmap/foreign/trace_search.h"
+#include "logformat/import/trace_search.h"
 
 namespace countrace::cli {
 
 using base::TemporaryDirectory;
-using rmap::foreign::ImportLimits;
-using rmap::foreign::OriginOf;
-using rmap::foreign::TraceOrigin;
+using importer::ImportLimits;
+using importer::OriginOf;
+using importer::TraceOrigin;
 
 absl::StatusOr<ImportLimits> ChosenLimits() {
   ImportLimits limits;
   for (const std::string& text : foreign_choice().limits) {
-    const absl::Status status = rmap::foreign::SetLimit(text, limits);
+    const absl::Status status = importer::SetLimit(text, limits);
     if (!status.ok()) return status;
   }
   return limits;
@@ -44,7 +44,7 @@ absl::StatusOr<std::string> TraceToRead(const std::string& path) {
   if (!directory.ok()) return directory.status();
   ProgressBar progress("converting " + path,
                        ShowProgress() && !choice.no_progress);
-  rmap::foreign::ImportRequest request;
+  importer::ImportRequest request;
   request.sources = {path};
   if (with_more) {
     request.sources.insert(request.sources.end(), choice.more_traces.begin(),
@@ -55,7 +55,7 @@ absl::StatusOr<std::string> TraceToRead(const std::string& path) {
   request.limits = *limits;
   request.progress = ProgressBar::Callback;
   request.progress_context = &progress;
-  const absl::Status status = rmap::foreign::ImportTrace(request);
+  const absl::Status status = importer::ImportTrace(request);
   progress.Clear();
   if (absl::IsResourceExhausted(status)) {
     return absl::ResourceExhaustedError(absl::StrFormat(

@@ -7,12 +7,12 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "rmap/foreign/import_process.h"
+#include "logformat/import/program/import_process.h"
 
 namespace countrace::cli {
 
 // The limits that --import-limit chose. Errors: INVALID_ARGUMENT.
-absl::StatusOr<rmap::foreign::ImportLimits> ChosenLimits();
+absl::StatusOr<importer::ImportLimits> ChosenLimits();
 
 // The directory to read for `path`: itself, or, of a foreign trace, that of its
 // conversion, which is made at the first call. Errors: as ImportTrace().

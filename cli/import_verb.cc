@@ -113,7 +113,7 @@ int RunImport(const Arguments& arguments) {
   }
   const ForeignChoice& choice = foreign_choice();
   ProgressBar progress("importing " + first, ShowProgress() && !no_progress);
-  rmap::foreign::ImportRequest request;
+  importer::ImportRequest request;
   request.sources = {first};
   request.sources.insert(request.sources.end(), choice.more_traces.begin(),
                          choice.more_traces.end());
@@ -122,7 +122,7 @@ int RunImport(const Arguments& arguments) {
   request.limits = *limits;
   request.progress = ProgressBar::Callback;
   request.progress_context = &progress;
-  const absl::Status status = rmap::foreign::ImportTrace(request);
+  const absl::Status status = importer::ImportTrace(request);
   progress.Clear();
   if (!status.ok()) {
     fs::remove_all(output, error);

@@ -11,7 +11,7 @@
 #include "cli/verb.h"
 #include "cli/verb_parser.h"
 #include "logformat/description/trace_description.h"
-#include "rmap/foreign/trace_search.h"
+#include "logformat/import/trace_search.h"
 #include "runtime/recorder/event_list.h"
 #include "runtime/recorder/kernel_hooks/usdt_notes.h"
 #include "runtime/recorder/tracefs.h"
@@ -158,7 +158,7 @@ int RunList(const Arguments& arguments) {
   }
   std::error_code error;
   if (std::filesystem::is_regular_file(path, error) &&
-      !rmap::foreign::IsPerfDataFile(path)) {
+      !importer::IsPerfDataFile(path)) {
     return ListHooksOfProgram(path, format);
   }
   return ListHooksOfTrace(path, format);

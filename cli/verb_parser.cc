@@ -12,7 +12,7 @@
 #include "cli/exit_status.h"
 #include "cli/foreign_choice.h"
 #include "cli/quantity.h"
-#include "rmap/foreign/import_process.h"
+#include "logformat/import/program/import_process.h"
 
 namespace countrace::cli {
 namespace {
@@ -217,8 +217,8 @@ void VerbParser::AddForeign() {
           "segments, points "
           "and counters");
   const auto is_limit = [](const std::string& text) -> std::string {
-    rmap::foreign::ImportLimits unused;
-    return std::string(rmap::foreign::SetLimit(text, unused).message());
+    importer::ImportLimits unused;
+    return std::string(importer::SetLimit(text, unused).message());
   };
   app_->add_option("--import-limit", choice.limits,
                    "of traces of others: memory=8G, cpu=10m, output=100G, "

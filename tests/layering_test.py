@@ -31,14 +31,14 @@ THIRD_PARTY = {
     "absl/": {"base", "runtime", "logformat", "rmap", "viewer", "cli", "tests"},
     "CLI/": {"cli"},
     "boost/": {"rmap", "viewer", "tests"},
-    "babeltrace2/": {"rmap", "tests"},
+    "babeltrace2/": {"logformat", "rmap", "tests"},
     "catch2/": {"tests"},
     "nlohmann/": {"rmap", "viewer", "tests"},
     "lttng/": {"hooks", "tests"},
     "perfmon/": {"runtime"},
     "re2/": {"rmap"},
     "toml++/": {"base"},
-    "traceevent/": {"rmap"},
+    "traceevent/": {"logformat"},
 }
 
 # Folders whose code, with everything it includes, is compiled into a user's
@@ -67,10 +67,11 @@ INSTALLED_FOLDER = "hooks/include/"
 
 # Third-party include prefix -> the one folder of a module that may use it: a
 # program that links libbabeltrace2 can die of a trace.
-ONLY_IN = {("rmap", "babeltrace2/"): "rmap/foreign/",
+ONLY_IN = {("logformat", "babeltrace2/"): "logformat/import/",
+           ("rmap", "babeltrace2/"): "rmap/babeltrace_plugin/",
            ("rmap", "boost/"): "rmap/diff/",
            ("rmap", "re2/"): "rmap/where/",
-           ("rmap", "traceevent/"): "rmap/foreign/perf/"}
+           ("logformat", "traceevent/"): "logformat/import/perf/"}
 
 
 def sources(root):
@@ -243,7 +244,8 @@ class LayeringSelfTest(unittest.TestCase):
     def test_babeltrace_outside_its_folder_is_found(self):
         include = "#include <babeltrace2/babeltrace.h>\n"
         self.assertEqual(1, len(self.problems_of({"rmap/a.cc": include})))
-        self.assertEqual([], self.problems_of({"rmap/foreign/a.cc": include}))
+        self.assertEqual(1, len(self.problems_of({"logformat/a.cc": include})))
+        self.assertEqual([], self.problems_of({"rmap/babeltrace_plugin/a.cc": include}))
 
     def test_banned_name_is_found(self):
         self.assertEqual(1, len(self.problems_of({"rmap/util.cc": ""})))

@@ -494,7 +494,7 @@ def foreign_rows(build, work, runs, events=10_000_000):
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] /
                            'foreign'))
     from lttng_session import LttngSession
-    workload = build / 'tests/foreign/ust_workload'
+    workload = build / 'tests/import/ust_workload'
     if LttngSession.missing() or not workload.exists():
         print('SKIPPED: LTTng trace: no lttng-tools, or no ust_workload')
         return

@@ -9,7 +9,7 @@ import pathlib
 import struct
 import sys
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / 'foreign'))
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / 'import'))
 from perf_file import byte_swapped  # noqa: E402
 
 IP, TID, TIME, READ, CPU, PERIOD, RAW, IDENTIFIER = (

@@ -5,11 +5,11 @@
 #include <string>
 #include <string_view>
 
-#include "rmap/foreign/mapping_file.h"
+#include "logformat/import/mapping/mapping_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
-  using namespace countrace::rmap::foreign;  // NOLINT: the test's subject
+  using namespace countrace::importer;  // NOLINT: the test's subject
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto mapping = ParseMapping(text, "fuzz");
   if (!mapping.ok()) {

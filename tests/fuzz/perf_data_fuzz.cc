@@ -9,13 +9,13 @@
 #include <span>
 #include <string>
 
-#include "rmap/foreign/mapping_file.h"
-#include "rmap/foreign/perf/perf_conversion.h"
-#include "rmap/foreign/trace_output.h"
+#include "logformat/import/mapping/mapping_file.h"
+#include "logformat/import/perf/perf_conversion.h"
+#include "logformat/import/trace_output.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
-  using namespace countrace::rmap::foreign;  // NOLINT: the test's subject
+  using namespace countrace::importer;  // NOLINT: the test's subject
   if (size > std::size_t{1} << 20) return 0;
   char place[] = "/tmp/countrace-fuzz-XXXXXX";
   if (mkdtemp(place) == nullptr) std::abort();

@@ -1,0 +1,103 @@
+// babeltrace2 messages to the records of a countrace trace: finds out whose
+// events they are and hands them on.
+//
+// In: messages, merged by time. Out: records to TraceOutput, and what the trace
+// says about itself. Thread: one.
+#ifndef COUNTRACE_LOGFORMAT_IMPORT_CTF_CONVERSION_H_
+#define COUNTRACE_LOGFORMAT_IMPORT_CTF_CONVERSION_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "logformat/import/ctf/ctf_event.h"
+#include "logformat/import/ctf/message_graph.h"
+#include "logformat/import/ctf/own_events.h"
+#include "logformat/import/ctf/user_events.h"
+#include "logformat/import/kernel/cpu_records.h"
+#include "logformat/import/kernel/kernel_events.h"
+#include "logformat/import/mapping/mapping_file.h"
+#include "logformat/import/source_stream.h"
+#include "logformat/import/trace_output.h"
+
+namespace countrace::importer {
+
+// Whether a kernel's tracer recorded it.
+bool IsKernelTrace(const bt_trace& trace);
+
+class Conversion final : public MessageReceiver {
+ public:
+  // Told how many bytes of packets were read, and up to which time, every now
+  // and then.
+  using Progress =
+      std::function<void(std::uint64_t bytes, std::uint64_t time_ns)>;
+
+  Conversion(TraceOutput& output, const Mapping& mapping, Progress progress);
+
+  // The process of a thread of the kernel's, known from elsewhere.
+  void Know(std::int32_t tid, std::int32_t pid) { cpu_records_.Know(tid, pid); }
+
+  absl::Status OnStreams(const std::vector<const bt_stream*>& streams) override;
+  // One that was not known by then: the next input. Behind a filter that cuts,
+  // streams begin when their first message comes.
+  absl::Status OnLateStream(const bt_stream& stream);
+  absl::Status OnMessage(const bt_message& message, std::int64_t time_ns,
+                         std::size_t input) override;
+  // Completes the records and the description; the output is not finished.
+  absl::Status Finish();
+  // The time 0 of the records, since the origin of the clocks.
+  std::int64_t origin_ns() const { return offset_ns_; }
+
+ private:
+  absl::Status AddSource(const bt_stream* stream);
+  void DescribeTrace(const bt_trace& trace, SourceStream& stream);
+  void DescribeClock(const std::vector<const bt_stream*>& streams);
+  void DescribeUserCounters();
+  void DescribeKernelCounters();
+  absl::Status CheckMapping(const SourceStream& stream) const;
+  void NoteMissingEvents();
+  void PlanSegments();
+  CtfEventPlan& PlanOf(const bt_event_class& event_class, bool kernel);
+  void ClassifyUser(const bt_event_class& event_class, CtfEventPlan& plan);
+  void OnPacketBegin(const bt_packet& packet, SourceStream& stream,
+                     std::uint64_t time_ns);
+  void OnPacketEnd(const bt_packet& packet, SourceStream& stream,
+                   std::uint64_t time_ns);
+  void OnLoss(const bt_message& message, SourceStream& stream,
+              std::uint64_t time_ns);
+  std::uint64_t TimeOf(std::int64_t time_ns) const {
+    return time_ns <= offset_ns_
+               ? 0
+               : static_cast<std::uint64_t>(time_ns - offset_ns_);
+  }
+
+  TraceOutput& output_;
+  const Mapping& mapping_;
+  Progress progress_;
+  UserEvents user_;
+  CpuRecords cpu_records_;
+  KernelEvents kernel_;
+  std::unique_ptr<OwnEvents> own_;
+  std::vector<SourceStream> streams_;
+  absl::flat_hash_map<const bt_event_class*, std::unique_ptr<CtfEventPlan>>
+      plans_;
+  const bt_event_class* last_class_ = nullptr;
+  CtfEventPlan* last_plan_ = nullptr;
+  std::vector<std::string> user_counters_;    // fields, in dump order
+  std::vector<std::string> kernel_counters_;  // contexts of sched_switch
+  std::int64_t offset_ns_ = 0;
+  std::uint64_t messages_ = 0, bytes_ = 0;
+  std::uint64_t first_ns_ = ~std::uint64_t{0};
+  std::set<std::int32_t> cpus_;
+  std::set<std::string> tracers_;
+  std::set<std::string> event_names_;
+};
+
+}  // namespace countrace::importer
+
+#endif  // COUNTRACE_LOGFORMAT_IMPORT_CTF_CONVERSION_H_

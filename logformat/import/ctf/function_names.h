@@ -1,0 +1,47 @@
+// Names for the addresses that lttng_ust_cyg_profile events carry, from what
+// LTTng-UST says about loaded objects and from those objects' symbols.
+//
+// Files that the trace names are read only if they are regular ELF files; their
+// build id must be the recorded one, if there is one. Thread: one.
+#ifndef COUNTRACE_LOGFORMAT_IMPORT_CTF_FUNCTION_NAMES_H_
+#define COUNTRACE_LOGFORMAT_IMPORT_CTF_FUNCTION_NAMES_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace countrace::importer {
+
+class FunctionNames {
+ public:
+  FunctionNames();
+  ~FunctionNames();
+
+  void AddObject(std::int32_t pid, std::uint64_t begin, std::uint64_t bytes,
+                 const std::string& path, bool position_independent);
+  void SetBuildId(std::int32_t pid, std::uint64_t begin, std::string build_id);
+
+  // "main", "libx.so+0x1234", "0x55aa..." if nothing is known.
+  std::string NameOf(std::int32_t pid, std::uint64_t address);
+  bool any_object() const { return !objects_.empty(); }
+
+ private:
+  struct Object {
+    std::uint64_t end = 0;
+    std::string path, build_id;
+    bool position_independent = true;
+  };
+  struct Symbols;
+
+  const Symbols& SymbolsOf(const Object& object);
+
+  std::map<std::pair<std::int32_t, std::uint64_t>, Object> objects_;
+  std::map<std::string, std::unique_ptr<Symbols>> symbols_;  // by path
+};
+
+}  // namespace countrace::importer
+
+#endif  // COUNTRACE_LOGFORMAT_IMPORT_CTF_FUNCTION_NAMES_H_

@@ -1,0 +1,151 @@
+// What happens on CPUs to records of CPU streams: dispatches, processes,
+// wake-ups, faults, kernel hooks, dumps. Knows nothing of who recorded it.
+//
+// A CPU's books begin with its first record and end with its last one; who ran
+// before its first switch is known from that switch, so records wait for it
+// (at most kMaxPending). Clocks are differences of time, switches and faults
+// are counted here, as the recorder's BPF programs do; other counters are told
+// (SetCounts).
+//
+// In: facts, in the order of time on each CPU. Out: records to TraceOutput.
+// Thread: one.
+#ifndef COUNTRACE_LOGFORMAT_IMPORT_KERNEL_CPU_RECORDS_H_
+#define COUNTRACE_LOGFORMAT_IMPORT_KERNEL_CPU_RECORDS_H_
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "logformat/import/trace_output.h"
+
+namespace countrace::importer {
+
+// A CPU while its stream is written.
+struct CpuBooks {
+  // A record that waits until it is known who ran.
+  struct Pending {
+    std::uint16_t event_id;
+    std::uint64_t time_ns;
+    std::string body;
+    bool needs_tid;          // its first word's low 48 bits are tid and pid
+    bool is_begin;           // running_tid of a counters record
+    bool is_wakeup = false;  // the waker is missing
+  };
+  std::int32_t number = -1;
+  OutputStream* stream = nullptr;
+  std::int32_t current = -1;  // tid; -1: not known yet
+  bool begun = false, flushed = false;
+  std::uint64_t begin_ns = 0, last_ns = 0, end_ns = 0, counted_ns = 0;
+  std::uint64_t switches = 0, faults = 0;
+  std::vector<std::uint64_t> counts;
+  std::vector<Pending> pending;
+};
+
+// What is said of a call at its end, of a hook.
+struct HookCall {
+  std::uint32_t hook = 0;  // 0: there were no more ids
+  bool exit = false;
+  bool dump = false;         // with the CPU's counts
+  std::uint64_t number = 0;  // of the interrupt
+  std::int64_t returned = 0;
+};
+
+class CpuRecords {
+ public:
+  static constexpr std::size_t kMaxPending = 1 << 17;
+
+  // `location`: of the hooks that HookOf() makes.
+  CpuRecords(TraceOutput& output, std::string location)
+      : output_(output), location_(std::move(location)) {}
+
+  // Before the first fact: there are switches, and so books. `events`: what
+  // SetCounts() will tell. Those of clock, switches and (if `count_faults`)
+  // faults are counted here unless `events` has them.
+  void HaveSwitches(const std::vector<std::string>& events, bool count_faults);
+  // Counts of this place on are SetCounts()'s.
+  std::uint32_t first_counter() const { return own_counters_; }
+  std::size_t told_counters() const { return told_counters_; }
+  bool has_switches() const { return has_switches_; }
+
+  CpuBooks& CpuOf(std::int32_t number, std::uint64_t time_ns);
+  // The CPU was recorded up to then.
+  void Until(std::int32_t number, std::uint64_t time_ns);
+  // The process of a thread, known from elsewhere.
+  void Know(std::int32_t tid, std::int32_t pid) { pids_[tid] = pid; }
+  std::int32_t PidOf(std::int32_t tid) const;
+
+  // Cumulative counts, all of them.
+  void SetCounts(CpuBooks& cpu, std::uint64_t time_ns,
+                 std::span<const std::uint64_t> counts);
+  // Somebody who knows says who runs now.
+  void SetRunning(CpuBooks& cpu, std::int32_t tid);
+  // `state`: logformat::SwitchState.
+  void Switch(CpuBooks& cpu, std::uint64_t time_ns, std::int32_t prev,
+              std::int32_t next, std::uint16_t state);
+  // The same without counts.
+  void SwitchIn(CpuBooks& cpu, std::uint64_t time_ns, std::int32_t prev,
+                std::int32_t next);
+  void Wake(CpuBooks& cpu, std::uint64_t time_ns, std::int32_t wakee,
+            std::int64_t target_cpu);
+  void Fork(CpuBooks& cpu, std::uint64_t time_ns,
+            const logformat::TaskRecord& fork, std::string_view comm);
+  // A thread that calls exec takes over its process's first tid: `old_tid`,
+  // if that is known (else -1).
+  void Exec(CpuBooks& cpu, std::uint64_t time_ns, std::int32_t tid,
+            std::int32_t old_tid, std::string_view comm);
+  void Exit(CpuBooks& cpu, std::uint64_t time_ns, std::int32_t tid);
+  void State(CpuBooks& cpu, std::uint64_t time_ns, logformat::StateRecord state,
+             std::string_view comm);
+  // Records the name only if it is a new one.
+  void Name(CpuBooks& cpu, std::uint64_t time_ns, std::int32_t tid,
+            std::string_view comm);
+  void Fault(CpuBooks& cpu, std::uint64_t time_ns, std::uint64_t address);
+  void Call(CpuBooks& cpu, std::uint64_t time_ns, const HookCall& call);
+  // 0: there are no more ids.
+  std::uint32_t HookOf(logformat::HookOrigin origin, logformat::HookKind kind,
+                       const std::string& provider, const std::string& name);
+  // `records` 0: nobody knows how many, or `packets` packets.
+  void Lose(std::int32_t number, std::uint64_t records, std::uint64_t packets,
+            std::uint64_t begin_ns, std::uint64_t end_ns);
+  // Ends the CPUs' books.
+  void Finish();
+  bool any() const { return !cpus_.empty(); }
+  const std::map<std::int32_t, CpuBooks>& cpus() const { return cpus_; }
+
+ private:
+  void Emit(CpuBooks& cpu, std::uint16_t event_id, std::uint64_t time_ns,
+            std::string_view body, bool needs_tid = false,
+            bool is_begin = false);
+  void Flush(CpuBooks& cpu, std::int32_t running);
+  void Begin(CpuBooks& cpu, std::uint64_t time_ns);
+  // Values of a dump of `cpu` at this instant.
+  void AppendDump(const CpuBooks& cpu, std::uint64_t time_ns, std::string& out);
+  std::uint64_t Ids(const CpuBooks& cpu, std::uint64_t number) const;
+  void EmitComm(CpuBooks& cpu, logformat::CpuEvent event, std::uint64_t time_ns,
+                std::int32_t tid, std::string_view comm);
+  template <typename Record>
+  void EmitRecord(CpuBooks& cpu, logformat::CpuEvent event,
+                  std::uint64_t time_ns, const Record& record);
+
+  TraceOutput& output_;
+  const std::string location_;
+  std::map<std::int32_t, CpuBooks> cpus_;
+  absl::flat_hash_map<std::int32_t, std::int32_t> pids_;  // by tid
+  absl::flat_hash_map<std::int32_t, std::string> comms_;
+  absl::flat_hash_map<std::string, std::uint32_t> hooks_;
+  // Counted here: their places in dumps are the first ones.
+  std::uint32_t own_counters_ = 0;
+  std::size_t told_counters_ = 0;
+  bool own_clock_ = false, own_switches_ = false, own_faults_ = false;
+  bool has_switches_ = false;
+  std::uint64_t unhooked_ = 0, whose_unknown_ = 0, too_many_pending_ = 0;
+  std::string body_;
+};
+
+}  // namespace countrace::importer
+
+#endif  // COUNTRACE_LOGFORMAT_IMPORT_KERNEL_CPU_RECORDS_H_

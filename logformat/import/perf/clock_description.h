@@ -1,0 +1,18 @@
+// Which clock the times of a perf.data file are of, and what that leaves
+// unknown. Thread: any.
+#ifndef COUNTRACE_LOGFORMAT_IMPORT_PERF_CLOCK_DESCRIPTION_H_
+#define COUNTRACE_LOGFORMAT_IMPORT_PERF_CLOCK_DESCRIPTION_H_
+
+#include "absl/status/status.h"
+#include "logformat/import/perf/data_file.h"
+#include "logformat/read/trace_reader.h"
+
+namespace countrace::importer::perf {
+
+// Returns: INVALID_ARGUMENT there are no times, or they are of several clocks.
+absl::Status DescribeClock(const FileDescription& file,
+                           logformat::TraceInfo& info);
+
+}  // namespace countrace::importer::perf
+
+#endif  // COUNTRACE_LOGFORMAT_IMPORT_PERF_CLOCK_DESCRIPTION_H_

@@ -1,0 +1,172 @@
+// countrace-import: converts foreign CTF traces and perf.data files, in a
+// process that may die.
+//
+// Started by import_process.cc, which limits it. stdout: lines `progress BYTES
+// TIME_NS`, `error CODE TEXT`, `done`. Not for people.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <new>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "logformat/import/ctf/conversion.h"
+#include "logformat/import/ctf/message_graph.h"
+#include "logformat/import/kernel/process_peek.h"
+#include "logformat/import/mapping/mapping_file.h"
+#include "logformat/import/perf/perf_conversion.h"
+#include "logformat/import/trace_output.h"
+
+namespace {
+
+using countrace::importer::Conversion;
+using countrace::importer::Mapping;
+using countrace::importer::TraceOutput;
+using countrace::importer::TraceOutputOptions;
+
+struct Arguments {
+  std::string output, mapping_file;
+  std::uint64_t max_output = ~std::uint64_t{0};
+  std::vector<std::string> sources, directories;
+};
+
+bool Parse(int argc, char** argv, Arguments& arguments) {
+  int i = 1;
+  for (; i + 1 < argc && std::string_view(argv[i]) != "--"; i += 2) {
+    const std::string_view name = argv[i];
+    if (name == "--output") {
+      arguments.output = argv[i + 1];
+    } else if (name == "--map") {
+      arguments.mapping_file = argv[i + 1];
+    } else if (name == "--max-output") {
+      arguments.max_output = std::strtoull(argv[i + 1], nullptr, 10);
+    } else if (name == "--source") {
+      arguments.sources.emplace_back(argv[i + 1]);
+    } else {
+      return false;
+    }
+  }
+  for (++i; i < argc; ++i) arguments.directories.emplace_back(argv[i]);
+  return !arguments.output.empty() && !arguments.directories.empty();
+}
+
+void SayLine(const std::string& line) {
+  // Nobody listens: nobody wants the trace.
+  if (std::fputs(line.c_str(), stdout) < 0 || std::fflush(stdout) != 0) {
+    _exit(1);
+  }
+}
+
+using ProgressLine = std::function<void(std::uint64_t, std::uint64_t)>;
+
+absl::Status ImportPerfData(const std::string& path, const Mapping& mapping,
+                            TraceOutput& output, const ProgressLine& progress) {
+  // A file that another program cuts meanwhile ends this process (SIGBUS).
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat found {};
+  if (file < 0 || fstat(file, &found) != 0) {
+    return absl::ErrnoToStatus(errno, "Cannot open " + path);
+  }
+  const auto bytes = static_cast<std::size_t>(found.st_size);
+  void* const at = bytes == 0
+                       ? MAP_FAILED
+                       : mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file, 0);
+  if (at == MAP_FAILED) {
+    return absl::ErrnoToStatus(
+        errno, absl::StrFormat("Cannot map the %d bytes of %s", bytes, path));
+  }
+  const absl::Status status = countrace::importer::perf::ConvertPerfData(
+      {static_cast<const std::byte*>(at), bytes}, mapping, output, progress);
+  if (status.ok()) return status;
+  return absl::Status(status.code(), absl::StrFormat("Cannot read %s: %s", path,
+                                                     status.message()));
+}
+
+absl::Status ImportCtf(const Arguments& arguments, const Mapping& mapping,
+                       TraceOutput& output, const ProgressLine& progress) {
+  Conversion conversion(output, mapping, progress);
+  for (const auto& [tid, pid] :
+       countrace::importer::PeekProcesses(arguments.directories)) {
+    conversion.Know(tid, pid);
+  }
+  const absl::Status status =
+      countrace::importer::ReadMessages(arguments.directories, conversion);
+  return status.ok() ? conversion.Finish() : status;
+}
+
+absl::Status Import(const Arguments& arguments) {
+  Mapping mapping;
+  if (!arguments.mapping_file.empty()) {
+    auto read = countrace::importer::ReadMappingFile(arguments.mapping_file);
+    if (!read.ok()) return read.status();
+    mapping = *std::move(read);
+  }
+  TraceOutputOptions options;
+  options.directory = arguments.output;
+  options.max_bytes = arguments.max_output;
+  if (getrandom(options.uuid.data(), options.uuid.size(), 0) !=
+      static_cast<ssize_t>(options.uuid.size())) {
+    return absl::InternalError("Cannot get random bytes");
+  }
+  TraceOutput output(options);
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point next{};
+  const ProgressLine progress = [&next](std::uint64_t bytes,
+                                        std::uint64_t time_ns) {
+    const auto now = Clock::now();
+    if (now < next) return;
+    next = now + std::chrono::milliseconds(50);
+    SayLine(absl::StrFormat("progress %d %d\n", bytes, time_ns));
+  };
+  const std::string& first = arguments.directories.front();
+  struct stat kind {};
+  const bool is_file = stat(first.c_str(), &kind) == 0 && S_ISREG(kind.st_mode);
+  const absl::Status status =
+      is_file ? ImportPerfData(first, mapping, output, progress)
+              : ImportCtf(arguments, mapping, output, progress);
+  if (!status.ok()) return status;
+  if (!output.description().info.source.empty()) {
+    output.description().info.source_paths = arguments.sources;
+  }
+  return output.Finish();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Arguments arguments;
+  if (!Parse(argc, argv, arguments)) {
+    std::fputs("countrace-import: used by countrace only\n", stderr);
+    return 2;
+  }
+  absl::Status status;
+  try {
+    status = Import(arguments);
+  } catch (const std::bad_alloc&) {
+    std::fputs("bad_alloc\n", stderr);
+    return 1;
+  }
+  if (!status.ok()) {
+    std::string text(status.message());
+    for (char& c : text) {
+      if (c == '\n') c = '\1';
+    }
+    SayLine(absl::StrFormat("error %d %s\n", static_cast<int>(status.code()),
+                            text));
+    return 1;
+  }
+  SayLine("done\n");
+  // The library's tables need no tidying.
+  _exit(0);
+}

@@ -1,0 +1,49 @@
+// Converts a foreign trace in a child process of its own, whose memory, time
+// and descriptors are limited: libbabeltrace2 aborts, divides by zero or loops
+// on some damaged traces.
+//
+// In: directories of CTF traces, or a perf.data file. Out: a countrace trace.
+// Thread: one; forks.
+#ifndef COUNTRACE_LOGFORMAT_IMPORT_PROGRAM_IMPORT_PROCESS_H_
+#define COUNTRACE_LOGFORMAT_IMPORT_PROGRAM_IMPORT_PROCESS_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "logformat/read/trace_reader.h"
+
+namespace countrace::importer {
+
+// 0: chosen by the size of the trace.
+struct ImportLimits {
+  std::uint64_t memory_bytes = std::uint64_t{4} << 30;  // address space
+  std::uint64_t cpu_seconds = 0;
+  std::uint64_t output_bytes = 0;
+  std::uint64_t files = 65536;       // open at a time, as far as allowed
+  std::uint64_t stall_seconds = 60;  // without progress
+};
+// "memory=8G", "cpu=10m", "output=100G", "files=4096", "stall=5m".
+absl::Status SetLimit(std::string_view text, ImportLimits& limits);
+
+struct ImportRequest {
+  // Directories, searched recursively, or one perf.data file.
+  std::vector<std::string> sources;
+  std::string output;        // exists and is empty
+  std::string mapping_file;  // "" = none
+  ImportLimits limits;
+  logformat::ProgressCallback progress = nullptr;
+  void* progress_context = nullptr;
+};
+
+// Returns: INVALID_ARGUMENT what the trace cannot be read for;
+// RESOURCE_EXHAUSTED which limit was met, and how it is raised; ABORTED the
+// library died; NOT_FOUND no trace, or no import program; CANCELLED.
+absl::Status ImportTrace(const ImportRequest& request);
+
+}  // namespace countrace::importer
+
+#endif  // COUNTRACE_LOGFORMAT_IMPORT_PROGRAM_IMPORT_PROCESS_H_

@@ -1,0 +1,44 @@
+// The trace of a recorder that died, made sound without touching it: `countrace
+// recover` of a copy, in a private directory that is gone with the object.
+//
+// In: a trace directory. Out: another one, which is a finished CTF trace.
+// Thread: one; forks (temporary_directory.h).
+#ifndef COUNTRACE_RMAP_BABELTRACE_PLUGIN_RECOVERED_TRACE_H_
+#define COUNTRACE_RMAP_BABELTRACE_PLUGIN_RECOVERED_TRACE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/posix/temporary_directory.h"
+
+namespace countrace::rmap::babeltrace_plugin {
+
+class RecoveredTrace {
+ public:
+  // A finished trace is not copied.
+  // Returns: NOT_FOUND, INVALID_ARGUMENT no trace of countrace;
+  // FAILED_PRECONDITION it is still being recorded; RESOURCE_EXHAUSTED there is
+  // no room for the copy.
+  static absl::StatusOr<std::unique_ptr<RecoveredTrace>> Make(
+      const std::string& path);
+  RecoveredTrace(const RecoveredTrace&) = delete;
+  RecoveredTrace& operator=(const RecoveredTrace&) = delete;
+
+  const std::string& path() const { return path_; }
+  // What was lost and where, as `countrace recover` says it.
+  const std::vector<std::string>& messages() const { return messages_; }
+
+ private:
+  RecoveredTrace() = default;
+
+  std::unique_ptr<base::TemporaryDirectory>
+      directory_;  // null: `path_` is the trace
+  std::string path_;
+  std::vector<std::string> messages_;
+};
+
+}  // namespace countrace::rmap::babeltrace_plugin
+
+#endif  // COUNTRACE_RMAP_BABELTRACE_PLUGIN_RECOVERED_TRACE_H_
