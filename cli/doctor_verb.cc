@@ -10,8 +10,8 @@
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "cli/verb_parser.h"
-#include "runtime/recorder/capabilities.h"
-#include "runtime/recorder/event_set_choice.h"
+#include "runtime/recorder/doctor/capabilities.h"
+#include "runtime/recorder/events/event_set_choice.h"
 #include "runtime/recorder/lttng/lttng_here.h"
 
 namespace countrace::cli {

@@ -11,7 +11,7 @@
 #include "cli/row_table.h"
 #include "cli/verb.h"
 #include "cli/verb_parser.h"
-#include "runtime/recorder/process_control.h"
+#include "runtime/recorder/control/process_control.h"
 
 namespace countrace::cli {
 namespace {

@@ -12,9 +12,9 @@
 #include "cli/verb_parser.h"
 #include "logformat/description/trace_description.h"
 #include "logformat/import/trace_search.h"
-#include "runtime/recorder/event_list.h"
-#include "runtime/recorder/kernel_hooks/usdt_notes.h"
-#include "runtime/recorder/tracefs.h"
+#include "runtime/recorder/events/event_list.h"
+#include "runtime/recorder/kernel/hooks/usdt_notes.h"
+#include "runtime/recorder/system/tracefs.h"
 
 namespace countrace::cli {
 namespace {

@@ -12,7 +12,7 @@
 #include "cli/verb_parser.h"
 #include "logformat/repair/trace_snapshot.h"
 #include "logformat/session_layout.h"
-#include "runtime/recorder/process_control.h"
+#include "runtime/recorder/control/process_control.h"
 
 namespace countrace::cli {
 namespace {

@@ -14,7 +14,7 @@
 #include "logformat/gating.h"
 #include "logformat/mark_spec.h"
 #include "logformat/session_layout.h"
-#include "runtime/recorder/kernel_backend.h"
+#include "runtime/recorder/session/kernel_backend.h"
 
 namespace countrace::runtime {
 
@@ -63,7 +63,7 @@ struct RecordOptions {
                               // is among the events
   bool wakeups = false;       // a record for every wake-up (BPF back end)
   // Words of `--kernel` beside that ("syscalls", "irq", ...), and `--hook`
-  // texts (kernel_hooks/hook_spec.h); both need the BPF back end.
+  // texts (kernel/hooks/hook_spec.h); both need the BPF back end.
   std::vector<std::string> kernel_segments, dynamic_hooks;
   std::string runtime_library;  // path of libcountrace-runtime.so
   // Called about ten times a second on the recording thread; may be empty.

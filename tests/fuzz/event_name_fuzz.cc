@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "runtime/recorder/event_name.h"
+#include "runtime/recorder/events/event_name.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {

@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_format.h"
 #include "base/posix/errno_status.h"
-#include "runtime/recorder/trace_directory.h"
+#include "runtime/recorder/directory/trace_directory.h"
 
 namespace countrace::runtime {
 namespace {

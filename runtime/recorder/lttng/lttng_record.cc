@@ -14,13 +14,13 @@
 
 #include "absl/strings/str_format.h"
 #include "base/posix/errno_status.h"
-#include "runtime/recorder/command.h"
 #include "runtime/recorder/lttng/lttng_directory.h"
 #include "runtime/recorder/lttng/lttng_here.h"
 #include "runtime/recorder/lttng/lttng_rules.h"
 #include "runtime/recorder/lttng/private_daemon.h"
-#include "runtime/recorder/monotonic_clock.h"
-#include "runtime/recorder/stop_signals.h"
+#include "runtime/recorder/session/command.h"
+#include "runtime/recorder/session/stop_signals.h"
+#include "runtime/recorder/system/monotonic_clock.h"
 
 namespace countrace::runtime {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_format.h"
 #include "base/posix/scoped_fd.h"
-#include "runtime/recorder/event_list.h"
-#include "runtime/recorder/event_name.h"
+#include "runtime/recorder/events/event_list.h"
+#include "runtime/recorder/events/event_name.h"
 
 namespace countrace::runtime {
 namespace {

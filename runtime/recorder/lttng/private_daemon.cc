@@ -23,7 +23,7 @@
 #include "base/posix/small_file.h"
 #include "base/text/trim.h"
 #include "runtime/recorder/lttng/lttng_here.h"
-#include "runtime/recorder/monotonic_clock.h"
+#include "runtime/recorder/system/monotonic_clock.h"
 
 namespace countrace::runtime {
 namespace {

@@ -19,7 +19,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "runtime/recorder/command.h"
+#include "runtime/recorder/session/command.h"
 
 namespace countrace::runtime {
 

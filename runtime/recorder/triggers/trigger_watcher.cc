@@ -16,8 +16,8 @@
 #include "base/posix/small_file.h"
 #include "base/text/trim.h"
 #include "logformat/description/trace_directory.h"
-#include "runtime/recorder/monotonic_clock.h"
-#include "runtime/recorder/process_scan.h"
+#include "runtime/recorder/system/monotonic_clock.h"
+#include "runtime/recorder/system/process_scan.h"
 
 namespace countrace::runtime {
 namespace {

@@ -18,8 +18,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "runtime/recorder/flight_keeper.h"
-#include "runtime/recorder/registered_hooks.h"
+#include "runtime/recorder/directory/flight_keeper.h"
+#include "runtime/recorder/directory/registered_hooks.h"
 #include "runtime/recorder/triggers/open_calls.h"
 #include "runtime/recorder/triggers/stream_follower.h"
 #include "runtime/recorder/triggers/trigger_schedule.h"

@@ -15,7 +15,7 @@
 #include <tuple>
 #include <vector>
 
-#include "runtime/recorder/kernel_backend.h"
+#include "runtime/recorder/session/kernel_backend.h"
 #include "trace_contents.h"
 
 namespace countrace::runtime {

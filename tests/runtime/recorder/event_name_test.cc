@@ -1,4 +1,4 @@
-#include "runtime/recorder/event_name.h"
+#include "runtime/recorder/events/event_name.h"
 
 #include <linux/perf_event.h>
 
@@ -9,9 +9,9 @@
 #include <set>
 #include <string>
 
-#include "runtime/recorder/event_list.h"
-#include "runtime/recorder/libpfm_event.h"
-#include "runtime/recorder/pmu_event.h"
+#include "runtime/recorder/events/event_list.h"
+#include "runtime/recorder/events/libpfm_event.h"
+#include "runtime/recorder/events/pmu_event.h"
 #include "trace_contents.h"
 
 namespace countrace::runtime {

@@ -1,11 +1,11 @@
-#include "runtime/recorder/event_set_choice.h"
+#include "runtime/recorder/events/event_set_choice.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "runtime/recorder/perf_decoder.h"
-#include "runtime/recorder/set_turns.h"
+#include "runtime/recorder/events/set_turns.h"
+#include "runtime/recorder/kernel/perf/perf_decoder.h"
 
 namespace countrace::runtime {
 namespace {

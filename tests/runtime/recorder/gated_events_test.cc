@@ -1,12 +1,12 @@
 // Events of a recording that counts one mode.
-#include "runtime/recorder/gated_events.h"
+#include "runtime/recorder/events/gated_events.h"
 
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
 
-#include "runtime/recorder/countable_events.h"
-#include "runtime/recorder/recorded_gating.h"
+#include "runtime/recorder/kernel/perf/countable_events.h"
+#include "runtime/recorder/session/recorded_gating.h"
 
 namespace countrace::runtime {
 namespace {

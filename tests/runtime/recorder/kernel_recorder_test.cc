@@ -17,7 +17,7 @@
 #include <thread>
 #include <utility>
 
-#include "runtime/recorder/cpu_list.h"
+#include "runtime/recorder/system/cpu_list.h"
 #include "trace_contents.h"
 
 namespace countrace::runtime {

@@ -1,5 +1,5 @@
 // The ring of kernel_ring.h, written by hand as the BPF programs write it.
-#include "runtime/recorder/bpf/kernel_ring_reader.h"
+#include "runtime/recorder/kernel/bpf/kernel_ring_reader.h"
 
 #include <catch2/catch.hpp>
 #include <cstring>

@@ -1,11 +1,11 @@
 // Which threads belong to a command, from records made by hand.
-#include "runtime/recorder/marked_threads.h"
+#include "runtime/recorder/kernel/marked_threads.h"
 
 #include <catch2/catch.hpp>
 #include <cstdint>
 
 #include "logformat/packet_layout.h"
-#include "runtime/recorder/kernel_record.h"
+#include "runtime/recorder/kernel/kernel_record.h"
 
 namespace countrace::runtime {
 namespace {

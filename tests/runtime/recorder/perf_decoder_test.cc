@@ -1,5 +1,5 @@
 // Rings, records and samples as the kernel writes them, made by hand.
-#include "runtime/recorder/perf_decoder.h"
+#include "runtime/recorder/kernel/perf/perf_decoder.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -10,10 +10,10 @@
 
 #include "base/posix/scoped_fd.h"
 #include "logformat/packet_layout.h"
-#include "runtime/recorder/cpu_list.h"
-#include "runtime/recorder/perf_ring.h"
-#include "runtime/recorder/process_scan.h"
-#include "runtime/recorder/tracepoint_format.h"
+#include "runtime/recorder/kernel/perf/perf_ring.h"
+#include "runtime/recorder/system/cpu_list.h"
+#include "runtime/recorder/system/process_scan.h"
+#include "runtime/recorder/system/tracepoint_format.h"
 
 namespace countrace::runtime {
 namespace {

@@ -20,7 +20,7 @@
 #include <thread>
 
 #include "logformat/repair/trace_finish.h"
-#include "runtime/recorder/process_scan.h"
+#include "runtime/recorder/system/process_scan.h"
 #include "trace_contents.h"
 
 namespace countrace::runtime {

@@ -15,7 +15,7 @@
 #include <sstream>
 #include <utility>
 
-#include "runtime/recorder/kernel_backend.h"
+#include "runtime/recorder/session/kernel_backend.h"
 
 namespace countrace::runtime {
 namespace {

@@ -1,0 +1,148 @@
+#include "runtime/recorder/control/session_invitation.h"
+
+#include <limits.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
+#include "runtime/recorder/control/control_file.h"
+#include "runtime/recorder/system/monotonic_clock.h"
+#include "runtime/recorder/system/process_scan.h"
+
+namespace countrace::runtime {
+namespace {
+
+constexpr std::uint64_t kAnswerNs = 2'000'000'000;
+// A loop of parents cannot be, but what /proc says changes while it is read.
+constexpr int kMaxAncestors = 1000;
+
+std::vector<std::int32_t> RunningProcesses() {
+  std::vector<std::int32_t> pids;
+  for (const ProcessThread& thread : ScanThreads()) {
+    if (thread.tid == thread.pid && !thread.is_kernel_thread &&
+        thread.pid != getpid()) {
+      pids.push_back(thread.pid);
+    }
+  }
+  return pids;
+}
+
+}  // namespace
+
+SessionInvitation::SessionInvitation(std::string trace,
+                                     std::vector<std::int32_t> pids)
+    : trace_(std::move(trace)),
+      access_(trace_),
+      pids_(std::move(pids)),
+      watch_(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {
+  // Before the scan: whoever starts during it is seen by one of the two.
+  for (const char* folder : kControlFolders) {
+    if (watch_.is_open()) {
+      inotify_add_watch(watch_.get(), folder, IN_MOVED_TO | IN_ONLYDIR);
+    }
+  }
+}
+
+bool SessionInvitation::AnyProcess(const std::vector<std::int32_t>& pids) {
+  const std::vector<std::int32_t> all =
+      pids.empty() ? RunningProcesses() : pids;
+  return std::any_of(all.begin(), all.end(), [](std::int32_t pid) {
+    return ProcessControl::Open(pid).ok();
+  });
+}
+
+void SessionInvitation::Refuse(std::int32_t pid, const absl::Status& status) {
+  if (!IsProcessAlive(pid)) return;
+  messages_.push_back(
+      absl::StrFormat("No user hooks of: %s", base::StatusText(status)));
+}
+
+void SessionInvitation::Ask(std::int32_t pid, bool named) {
+  auto control = ProcessControl::Open(pid);
+  if (!control.ok()) {
+    // Of the whole machine, only those are named that have hooks: others have
+    // nothing to lose, and those of other users cannot be looked into.
+    const bool no_hooks =
+        control.status().GetPayload(kNoRuntimePayload).has_value() ||
+        absl::IsPermissionDenied(control.status());
+    if (named || !no_hooks) Refuse(pid, control.status());
+    return;
+  }
+  // Where it cannot be granted the directory may still be open to the user: the
+  // process says what it finds.
+  (void)access_.GrantTo(pid);
+  const absl::Status asked = control->RequestJoin(trace_);
+  if (!asked.ok()) return Refuse(pid, asked);
+  asked_.push_back({*std::move(control), MonotonicNs() + kAnswerNs});
+}
+
+void SessionInvitation::TakeAnswers(bool wait) {
+  std::vector<Asked> open;
+  for (Asked& asked : asked_) {
+    const std::uint64_t now = MonotonicNs();
+    const absl::Status joined =
+        asked.control.AwaitJoin(trace_, wait ? asked.deadline_ns : now);
+    if (joined.ok()) continue;
+    if (absl::IsUnavailable(joined) && !wait && now < asked.deadline_ns &&
+        IsProcessAlive(asked.control.pid())) {
+      open.push_back(std::move(asked));
+      continue;
+    }
+    Refuse(asked.control.pid(), joined);
+  }
+  asked_ = std::move(open);
+}
+
+void SessionInvitation::InviteRunning() {
+  RemoveDeadControlFiles();
+  for (const std::int32_t pid : pids_.empty() ? RunningProcesses() : pids_) {
+    Ask(pid, /*named=*/!pids_.empty());
+  }
+  TakeAnswers(/*wait=*/true);
+}
+
+bool SessionInvitation::IsInScope(std::int32_t pid) const {
+  if (pids_.empty()) return true;
+  for (int i = 0; i < kMaxAncestors && pid > 1; ++i) {
+    if (std::find(pids_.begin(), pids_.end(), pid) != pids_.end()) return true;
+    const std::vector<ProcessThread> threads = ScanThreadsOf(pid);
+    if (threads.empty()) return false;
+    pid = threads.front().parent_pid;
+  }
+  return false;
+}
+
+void SessionInvitation::InviteNew() {
+  alignas(inotify_event) char buffer[64 * (sizeof(inotify_event) + NAME_MAX)];
+  std::set<std::int32_t> fresh;
+  ssize_t got = 0;
+  while (watch_.is_open() &&
+         (got = read(watch_.get(), buffer, sizeof(buffer))) > 0) {
+    for (ssize_t at = 0; at < got;) {
+      const auto* event = reinterpret_cast<const inotify_event*>(buffer + at);
+      at += static_cast<ssize_t>(sizeof(*event) + event->len);
+      if ((event->mask & IN_Q_OVERFLOW) != 0) {
+        for (const std::int32_t pid : RunningProcesses()) fresh.insert(pid);
+      }
+      if (event->len == 0) continue;
+      if (const auto pid = ControlFilePid(event->name)) fresh.insert(*pid);
+    }
+  }
+  for (const std::int32_t pid : fresh) {
+    if (IsInScope(pid)) Ask(pid, /*named=*/false);
+  }
+  TakeAnswers(/*wait=*/false);
+}
+
+std::vector<std::string> SessionInvitation::TakeMessages() {
+  return std::exchange(messages_, {});
+}
+
+}  // namespace countrace::runtime

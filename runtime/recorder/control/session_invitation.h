@@ -1,0 +1,61 @@
+// Asks processes with hooks that run already, or start during the recording
+// without its environment, to join it (`record -p`, `record -a`).
+//
+// In: the control pages of running processes (process_control.h), and the
+// folders where new ones appear. Out: who joined; what could not, and why.
+// Thread: one.
+#ifndef COUNTRACE_RUNTIME_RECORDER_CONTROL_SESSION_INVITATION_H_
+#define COUNTRACE_RUNTIME_RECORDER_CONTROL_SESSION_INVITATION_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/posix/scoped_fd.h"
+#include "runtime/recorder/control/process_control.h"
+#include "runtime/recorder/directory/trace_access.h"
+
+namespace countrace::runtime {
+
+class SessionInvitation {
+ public:
+  // `trace`: directory of the recording. `pids` empty: every process.
+  SessionInvitation(std::string trace, std::vector<std::int32_t> pids);
+
+  // Whether there is one that could be asked: a recording without the kernel's
+  // side is then still worth while.
+  static bool AnyProcess(const std::vector<std::int32_t>& pids);
+
+  // Asks all that run and waits for their answers, at most 2 s together.
+  void InviteRunning();
+  // Asks those that have started since: of `pids`, what descends from them.
+  // Does not wait for answers; takes those that have come.
+  void InviteNew();
+  // Readable when InviteNew() has something to do; -1: not on this system.
+  int descriptor() const { return watch_.get(); }
+
+  // What did not join, with reason and remedy; processes that are gone are left
+  // out.
+  std::vector<std::string> TakeMessages();
+
+ private:
+  struct Asked {
+    ProcessControl control;
+    std::uint64_t deadline_ns;
+  };
+  void Ask(std::int32_t pid, bool named);
+  void TakeAnswers(bool wait);
+  bool IsInScope(std::int32_t pid) const;
+  void Refuse(std::int32_t pid, const absl::Status& status);
+
+  std::string trace_;
+  TraceAccess access_;
+  std::vector<std::int32_t> pids_;
+  base::ScopedFd watch_;  // inotify on the folders of control pages
+  std::vector<Asked> asked_;
+  std::vector<std::string> messages_;
+};
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_CONTROL_SESSION_INVITATION_H_

@@ -1,0 +1,56 @@
+// Keeps a flight recording to its size: of all streams together the packets
+// that were left longest ago are overwritten (logformat/write/flight_stream.h).
+//
+// Thread: one, the recorder's.
+#ifndef COUNTRACE_RUNTIME_RECORDER_DIRECTORY_FLIGHT_KEEPER_H_
+#define COUNTRACE_RUNTIME_RECORDER_DIRECTORY_FLIGHT_KEEPER_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "logformat/session_layout.h"
+#include "logformat/write/flight_stream.h"
+#include "runtime/recorder/directory/registered_hooks.h"
+
+namespace countrace::runtime {
+
+class FlightKeeper {
+ public:
+  // `limit_bytes`: of what is kept. `control` must outlive the object.
+  FlightKeeper(std::string trace, std::uint64_t limit_bytes,
+               logformat::SessionControl& control)
+      : trace_(std::move(trace)),
+        limit_bytes_(limit_bytes),
+        control_(control),
+        hooks_(trace_) {}
+
+  // Overwrites what is too much. Cheap if nothing is; call it often.
+  void Keep();
+  // The recording has ended and everything is closed: makes the streams those
+  // of a finished trace. What went wrong, if anything.
+  std::vector<std::string> Finish();
+
+  std::uint64_t overwritten_records() const;
+  // Up to where packets of a stream file were overwritten; 0: none.
+  std::uint64_t overwritten_to(const std::string& file) const;
+
+ private:
+  void FindStreams();
+  bool DropOne();
+  void Note(const absl::Status& status);
+
+  std::string trace_;
+  std::uint64_t limit_bytes_;
+  logformat::SessionControl& control_;
+  std::map<std::string, logformat::FlightStream> streams_;  // by file name
+  RegisteredHooks hooks_;
+  std::vector<std::string> messages_;
+};
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_DIRECTORY_FLIGHT_KEEPER_H_

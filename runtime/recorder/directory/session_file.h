@@ -1,0 +1,51 @@
+// `.session`: the recorder's side of the memory it shares with every
+// instrumented process (logformat/session_layout.h).
+//
+// Thread: one.
+#ifndef COUNTRACE_RUNTIME_RECORDER_DIRECTORY_SESSION_FILE_H_
+#define COUNTRACE_RUNTIME_RECORDER_DIRECTORY_SESSION_FILE_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "logformat/session_layout.h"
+
+namespace countrace::runtime {
+
+class SessionFile {
+ public:
+  // Creates the file in `directory`, zero, with its disk blocks, under another
+  // name until Publish(). Returns: RESOURCE_EXHAUSTED (disk full).
+  static absl::StatusOr<SessionFile> Create(const std::string& directory);
+  ~SessionFile();
+  SessionFile(SessionFile&& other) noexcept;
+  SessionFile& operator=(SessionFile&&) = delete;
+  SessionFile(const SessionFile&) = delete;
+  SessionFile& operator=(const SessionFile&) = delete;
+
+  logformat::SessionControl& control() { return *control_; }
+
+  // Fills what describes this machine and the trace: uuid, host, kernel, CPUs.
+  void Describe();
+  // Stores the magic and gives the file its name: processes that start from now
+  // on join, and a reader finds a complete file or none.
+  absl::Status Publish();
+  // Tells all processes to stop and wakes their helper threads.
+  void Stop();
+  // Processes that live and still may write to the session.
+  std::vector<std::int32_t> AttachedProcesses() const;
+
+ private:
+  SessionFile(logformat::SessionControl* control, std::string path)
+      : control_(control), path_(std::move(path)) {}
+  logformat::SessionControl* control_;
+  std::string path_;  // its final one
+};
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_DIRECTORY_SESSION_FILE_H_

@@ -1,0 +1,190 @@
+#include "runtime/recorder/directory/trace_directory.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
+#include "base/posix/small_file.h"
+#include "logformat/session_layout.h"
+
+namespace countrace::runtime {
+namespace {
+
+bool HasPrefix(const std::string& text, std::string_view prefix) {
+  return text.compare(0, prefix.size(), prefix) == 0;
+}
+
+bool IsStreamFile(const std::string& name) {
+  return HasPrefix(name, "cpu-") || HasPrefix(name, "thread-");
+}
+
+// Files a trace of ours may hold; hidden ones are ours by the format's rule.
+bool IsTraceFile(const std::string& name) {
+  return name == logformat::kMetadataFile || IsStreamFile(name) ||
+         name[0] == '.';
+}
+
+// A finished trace has our metadata, an unfinished one our session file.
+bool LooksLikeTrace(int directory) {
+  struct stat info {};
+  if (fstatat(directory, logformat::kSessionFile, &info, AT_SYMLINK_NOFOLLOW) ==
+          0 ||
+      fstatat(directory, logformat::kIncompleteFile, &info,
+              AT_SYMLINK_NOFOLLOW) == 0) {
+    return true;
+  }
+  const base::ScopedFd metadata(openat(directory, logformat::kMetadataFile,
+                                       O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!metadata.is_open()) return false;
+  // Who wrote it stands behind the event classes, of which there can be many.
+  constexpr std::size_t kMostBytes = 64 << 20;
+  std::string text;
+  char piece[65536];
+  ssize_t got = 0;
+  while (text.size() < kMostBytes &&
+         (got = read(metadata.get(), piece, sizeof(piece))) > 0) {
+    text.append(piece, static_cast<std::size_t>(got));
+  }
+  return text.find("CTF 1.8") != std::string::npos &&
+         text.find("tracer_name = \"countrace\"") != std::string::npos;
+}
+
+bool IsBeingRecorded(int directory) {
+  const base::ScopedFd lock(openat(directory, logformat::kIncompleteFile,
+                                   O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  return lock.is_open() && flock(lock.get(), LOCK_EX | LOCK_NB) != 0 &&
+         errno == EWOULDBLOCK;
+}
+
+// Empties an old trace; refuses everything that is not one, untouched.
+absl::Status EmptyTrace(const std::string& path) {
+  const base::ScopedFd directory(
+      open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+  if (!directory.is_open()) {
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "Not replaced: %s is not a directory; choose another name with -o",
+        path));
+  }
+  const auto names = base::ListDirectory(directory.get(), ".");
+  if (!names.ok()) return names.status();
+  if (names->empty()) return absl::OkStatus();
+  if (!LooksLikeTrace(directory.get())) {
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "Not replaced: %s is not a countrace trace; choose another name with "
+        "-o",
+        path));
+  }
+  if (IsBeingRecorded(directory.get())) {
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "Not replaced: %s is being recorded right now; choose another name "
+        "with -o",
+        path));
+  }
+  for (const std::string& name : *names) {
+    struct stat info {};
+    if (fstatat(directory.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) !=
+        0) {
+      continue;
+    }
+    if (!IsTraceFile(name) || !S_ISREG(info.st_mode)) {
+      return absl::FailedPreconditionError(absl::StrFormat(
+          "Not replaced: %s holds \"%s\", which is no part of a trace", path,
+          name));
+    }
+  }
+  for (const std::string& name : *names) {
+    if (unlinkat(directory.get(), name.c_str(), 0) != 0 && errno != ENOENT) {
+      return base::ErrnoStatus(
+          errno, absl::StrFormat("Cannot remove %s/%s", path, name));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<base::ScopedFd> CreateFile(const std::string& path) {
+  base::ScopedFd fd(
+      open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!fd.is_open()) return base::ErrnoStatus(errno, "Cannot create " + path);
+  return fd;
+}
+
+}  // namespace
+
+absl::StatusOr<TraceDirectory> TraceDirectory::Create(const std::string& path,
+                                                      bool force) {
+  if (path.empty()) {
+    return absl::InvalidArgumentError("The output has no name");
+  }
+  if (mkdir(path.c_str(), 0700) != 0) {
+    if (errno != EEXIST) {
+      return base::ErrnoStatus(errno,
+                               "Cannot create the trace directory " + path);
+    }
+    if (!force) {
+      return absl::AlreadyExistsError(absl::StrFormat(
+          "Output exists: %s; --force replaces it, -o chooses another name",
+          path));
+    }
+    const absl::Status emptied = EmptyTrace(path);
+    if (!emptied.ok()) return emptied;
+  }
+  char* const resolved = realpath(path.c_str(), nullptr);
+  if (resolved == nullptr)
+    return base::ErrnoStatus(errno, "Cannot resolve " + path);
+  const std::string absolute = resolved;
+  free(resolved);
+
+  auto lock = CreateFile(absolute + "/" + logformat::kIncompleteFile);
+  if (!lock.ok()) return lock.status();
+  if (flock(lock->get(), LOCK_EX | LOCK_NB) != 0) {
+    return base::ErrnoStatus(errno, "Cannot lock " + absolute);
+  }
+  TraceDirectory directory(absolute, *std::move(lock));
+  const auto hooks = CreateFile(absolute + "/" + logformat::kHooksFile);
+  if (!hooks.ok()) {
+    directory.Remove();
+    return hooks.status();
+  }
+  return directory;
+}
+
+std::uint64_t TraceDirectory::DiskBytes() const {
+  const base::ScopedFd directory(
+      open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const auto names = base::ListDirectory(directory.get(), ".");
+  if (!names.ok()) return 0;
+  std::uint64_t bytes = 0;
+  for (const std::string& name : *names) {
+    struct stat info {};
+    if (IsStreamFile(name) && fstatat(directory.get(), name.c_str(), &info,
+                                      AT_SYMLINK_NOFOLLOW) == 0) {
+      // Streams are pre-sized: count what they occupy.
+      bytes += static_cast<std::uint64_t>(
+          std::min<off_t>(info.st_size, info.st_blocks * 512));
+    }
+  }
+  return bytes;
+}
+
+void TraceDirectory::Remove() {
+  const base::ScopedFd directory(
+      open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+  const auto names = base::ListDirectory(directory.get(), ".");
+  if (!names.ok()) return;
+  for (const std::string& name : *names) {
+    if (IsTraceFile(name)) unlinkat(directory.get(), name.c_str(), 0);
+  }
+  rmdir(path_.c_str());
+}
+
+}  // namespace countrace::runtime

@@ -1,0 +1,48 @@
+// The directory of a recording: made, locked, and removed again if nothing was
+// recorded.
+//
+// States of a directory, as its hidden file `.incomplete` tells:
+//
+//   absent --Create()--> present and locked --FinishTrace()--> absent
+//                              |
+//                              +--(recorder died)--> present, unlocked
+//
+// Thread: one.
+#ifndef COUNTRACE_RUNTIME_RECORDER_DIRECTORY_TRACE_DIRECTORY_H_
+#define COUNTRACE_RUNTIME_RECORDER_DIRECTORY_TRACE_DIRECTORY_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "base/posix/scoped_fd.h"
+
+namespace countrace::runtime {
+
+class TraceDirectory {
+ public:
+  // Makes `path` (0700) with a locked `.incomplete` and an empty `.hooks`. With
+  // `force` an existing directory is emptied first, but only if it is empty or
+  // a trace of ours that nobody records into. Returns: ALREADY_EXISTS,
+  // FAILED_PRECONDITION (exists and is no trace, or is being recorded),
+  // NOT_FOUND (no parent), PERMISSION_DENIED, RESOURCE_EXHAUSTED.
+  static absl::StatusOr<TraceDirectory> Create(const std::string& path,
+                                               bool force);
+
+  // Absolute, without symbolic links.
+  const std::string& path() const { return path_; }
+  // Bytes on disk of all stream files.
+  std::uint64_t DiskBytes() const;
+  // Removes the files of the recording and the directory: nothing was recorded.
+  void Remove();
+
+ private:
+  TraceDirectory(std::string path, base::ScopedFd lock)
+      : path_(std::move(path)), lock_(std::move(lock)) {}
+  std::string path_;
+  base::ScopedFd lock_;  // of `.incomplete`; the kernel unlocks it if we die
+};
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_DIRECTORY_TRACE_DIRECTORY_H_

@@ -1,0 +1,323 @@
+#include "runtime/recorder/doctor/capabilities.h"
+
+#include <linux/capability.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+
+#include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
+#include "base/posix/scoped_fd.h"
+#include "base/posix/small_file.h"
+#include "base/text/trim.h"
+#include "runtime/recorder/events/event_list.h"
+#include "runtime/recorder/events/event_name.h"
+#include "runtime/recorder/kernel/bpf/kernel_recorder_bpf.h"
+#include "runtime/recorder/system/cpu_list.h"
+#include "runtime/recorder/system/monotonic_clock.h"
+#include "runtime/recorder/system/tracefs.h"
+
+namespace countrace::runtime {
+namespace {
+
+// Not in Debian 12's oldest supported headers.
+constexpr unsigned kCapPerfmon = 38;
+constexpr unsigned kCapBpf = 39;
+
+constexpr char kParanoidFix[] = "sudo sysctl kernel.perf_event_paranoid=-1";
+constexpr char kCapabilityFix[] =
+    "sudo setcap cap_bpf,cap_perfmon,cap_dac_read_search,cap_sys_nice+ep "
+    "$(command -v countrace)";
+
+// errno of opening `name` (0 = it opens) for every thread of a CPU (tid -1) or
+// for this thread (tid 0, cpu -1).
+int TryOpen(const char* name, int tid, int cpu, bool exclude_kernel) {
+  const auto event = ParseEvent(name);
+  if (!event.ok()) return ENOENT;
+  perf_event_attr attr = ToPerfAttr(*event);
+  attr.disabled = 1;
+  attr.exclude_kernel = exclude_kernel;
+  const base::ScopedFd fd(OpenPerfEvent(attr, tid, cpu, -1));
+  return fd.is_open() ? 0 : errno;
+}
+
+int FirstCpu() {
+  const auto cpus = OnlineCpus();
+  return cpus.ok() && !cpus->empty() ? static_cast<int>(cpus->front()) : 0;
+}
+
+Capability ProbePrivilege() {
+  const auto paranoid =
+      base::ReadNumber("/proc/sys/kernel/perf_event_paranoid");
+  const bool privileged =
+      HasCapability(kCapPerfmon) || HasCapability(CAP_SYS_ADMIN);
+  Capability item{.name = "privilege"};
+  item.detail = absl::StrFormat(
+      "kernel.perf_event_paranoid=%d CAP_PERFMON=%s CAP_SYS_ADMIN=%s uid=%d",
+      paranoid.value_or(-2), HasCapability(kCapPerfmon) ? "yes" : "no",
+      HasCapability(CAP_SYS_ADMIN) ? "yes" : "no", geteuid());
+  if (privileged || paranoid.value_or(2) <= -1) return item;
+  item.status = CapabilityStatus::kMissing;
+  item.effect =
+      "no kernel records (dispatches, forks, faults), no `record -a`; user "
+      "hooks and the own counters of a process still work";
+  item.fix = absl::StrFormat("%s   # or: %s", kCapabilityFix, kParanoidFix);
+  return item;
+}
+
+Capability ProbeTracefs() {
+  Capability item{.name = "tracefs"};
+  const auto tracefs = Tracefs::Open();
+  if (tracefs.ok()) {
+    item.detail = tracefs->where();
+    return item;
+  }
+  item.status = CapabilityStatus::kMissing;
+  item.detail = base::StatusText(tracefs.status());
+  item.effect =
+      "no tracepoints as hooks or events, no kernel records from perf rings "
+      "(BPF finds the scheduler without it)";
+  // Mounted, it is for root, whatever the mode of the mount: so are its files.
+  item.fix = absl::IsPermissionDenied(tracefs.status())
+                 ? kCapabilityFix
+                 : "sudo mount -t tracefs nodev /sys/kernel/tracing";
+  return item;
+}
+
+// Why perf rings give no kernel records; empty if they do.
+std::string WhyNoPerfRecords() {
+  const auto tracefs = Tracefs::Open();
+  if (!tracefs.ok()) return base::StatusText(tracefs.status());
+  const int error =
+      TryOpen("sched:sched_switch", -1, FirstCpu(), /*exclude_kernel=*/false);
+  return error == 0 ? "" : ExplainOpenError(error);
+}
+
+// From BPF or from perf rings: one is enough.
+Capability ProbeKernelRecords(const Capability& bpf) {
+  Capability item{.name = "kernel-records"};
+  const std::string why_no_perf = WhyNoPerfRecords();
+  if (why_no_perf.empty()) {
+    item.detail = "sched:sched_switch opens on every thread of a CPU";
+    return item;
+  }
+  if (bpf.status == CapabilityStatus::kOk) {
+    item.detail = "from BPF only; perf rings: " + why_no_perf;
+    return item;
+  }
+  item.status = CapabilityStatus::kMissing;
+  item.detail =
+      absl::StrFormat("perf rings: %s; BPF: %s", why_no_perf, bpf.detail);
+  item.effect = "no dispatch, fork, exec, exit and fault records";
+  item.fix = kCapabilityFix;
+  return item;
+}
+
+Capability ProbeTaskCounters() {
+  Capability item{.name = "hook-counters"};
+  if (TryOpen("page-faults", 0, -1, /*exclude_kernel=*/false) == 0) {
+    item.detail = "a thread can count its own software events";
+    return item;
+  }
+  const int error = TryOpen("page-faults", 0, -1, /*exclude_kernel=*/true);
+  item.status =
+      error == 0 ? CapabilityStatus::kLimited : CapabilityStatus::kMissing;
+  item.detail =
+      error == 0 ? "only user-mode counts (event:u)" : ExplainOpenError(error);
+  item.effect = error == 0 ? "hook counters leave out the kernel's part"
+                           : "no counters at user hooks";
+  item.fix = kParanoidFix;
+  return item;
+}
+
+Capability ProbeHardware() {
+  Capability item{.name = "hardware-counters"};
+  const bool privileged = TryOpen("cpu-clock", -1, FirstCpu(), false) == 0;
+  const int error = privileged ? TryOpen("cycles", -1, FirstCpu(), false)
+                               : TryOpen("cycles", 0, -1, true);
+  if (error == 0) {
+    item.detail = "cycles opens";
+    return item;
+  }
+  item.status = CapabilityStatus::kMissing;
+  item.detail = ExplainOpenError(error);
+  item.effect =
+      "no cycles, instructions, cache misses; software events (task-clock, "
+      "page-faults, context-switches, ...) work as ever";
+  if (error == EACCES || error == EPERM) item.fix = kParanoidFix;
+  return item;
+}
+
+Capability ProbeBpf() {
+  Capability item{.name = "bpf"};
+  KernelRecorderOptions options;
+  options.ring_bytes = 4096;
+  const auto opened = OpenBpfKernelRecorder(options);
+  if (opened.ok()) {
+    item.detail = "the programs load and attach to the scheduler's tracepoints";
+    return item;
+  }
+  item.status = CapabilityStatus::kLimited;
+  item.detail = base::StatusText(opened.status());
+  item.effect =
+      "no kernel segments, no dynamic hooks; kernel records come from perf "
+      "rings, where those work, at several times the cost";
+  if (!MissingBpfCapabilities().empty()) item.fix = kCapabilityFix;
+  return item;
+}
+
+// Without a path the kernel refuses a uprobe in any case; how, tells whether
+// one with a path could be.
+Capability ProbeUserProbes(const Capability& bpf) {
+  Capability item{.name = "user-probes"};
+  const auto type =
+      base::ReadNumber("/sys/bus/event_source/devices/uprobe/type");
+  if (bpf.status != CapabilityStatus::kOk) {
+    item.detail = "need BPF, which does not work";
+  } else if (!type) {
+    item.detail = "this kernel is built without uprobes";
+  } else {
+    perf_event_attr attr{};
+    attr.size = sizeof(attr);
+    attr.type = static_cast<std::uint32_t>(*type);
+    const base::ScopedFd fd(OpenPerfEvent(attr, -1, FirstCpu(), -1));
+    if (fd.is_open() || (errno != EACCES && errno != EPERM)) {
+      item.detail = "the kernel takes uprobes from us";
+      return item;
+    }
+    item.detail = "the kernel takes uprobes only from CAP_SYS_ADMIN";
+    item.fix = "sudo countrace record ...";
+  }
+  item.status = CapabilityStatus::kLimited;
+  item.effect = "no dynamic hooks uprobe:FILE:FUNCTION and usdt:FILE:...";
+  return item;
+}
+
+Capability ProbeClock() {
+  Capability item{.name = "clock"};
+  const auto source = base::ReadSmallFile(
+      "/sys/devices/system/clocksource/clocksource0/current_clocksource");
+  const std::string name =
+      source.ok() ? std::string(base::Trim(*source)) : std::string("unknown");
+  if (IsRawClockUsable()) {
+    item.detail = absl::StrFormat(
+        "clocksource=%s, constant and never stops: "
+        "hooks read the raw counter",
+        name);
+    return item;
+  }
+  item.status = CapabilityStatus::kLimited;
+  item.detail = absl::StrFormat("clocksource=%s", name);
+  item.effect =
+      "hooks call clock_gettime() instead of reading the raw counter: dearer, "
+      "equally right";
+  return item;
+}
+
+Capability ProbeRingMemory() {
+  Capability item{.name = "ring-memory"};
+  const auto mlock_kb =
+      base::ReadNumber("/proc/sys/kernel/perf_event_mlock_kb");
+  rlimit limit{};
+  getrlimit(RLIMIT_MEMLOCK, &limit);
+  const bool unlimited = HasCapability(CAP_IPC_LOCK);
+  item.detail = absl::StrFormat(
+      "kernel.perf_event_mlock_kb=%d for each CPU, locked-memory limit=%s, "
+      "CAP_IPC_LOCK=%s",
+      mlock_kb.value_or(0),
+      limit.rlim_cur == RLIM_INFINITY
+          ? std::string("unlimited")
+          : absl::StrFormat("%d KiB", limit.rlim_cur / 1024),
+      unlimited ? "yes" : "no");
+  const auto paranoid =
+      base::ReadNumber("/proc/sys/kernel/perf_event_paranoid");
+  if (unlimited || paranoid.value_or(2) <= -1 || mlock_kb.value_or(0) >= 8192) {
+    return item;
+  }
+  item.status = CapabilityStatus::kLimited;
+  item.effect = "smaller kernel rings: more records may be discarded";
+  item.fix = "sudo sysctl kernel.perf_event_mlock_kb=8200";
+  return item;
+}
+
+Capability ProbeDescriptors() {
+  Capability item{.name = "descriptors"};
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  item.detail = absl::StrFormat("open-file limit=%d of %d", limit.rlim_cur,
+                                limit.rlim_max);
+  if (limit.rlim_cur >= 1024) return item;
+  item.status = CapabilityStatus::kLimited;
+  item.effect = "programs with many threads may not record all of them";
+  item.fix = "ulimit -n 4096";
+  return item;
+}
+
+}  // namespace
+
+const char* CapabilityStatusName(CapabilityStatus status) {
+  switch (status) {
+    case CapabilityStatus::kOk:
+      return "ok";
+    case CapabilityStatus::kLimited:
+      return "limited";
+    case CapabilityStatus::kMissing:
+      return "missing";
+  }
+  return "unknown";
+}
+
+bool HasCapability(unsigned number) {
+  const auto status = base::ReadSmallFile("/proc/self/status");
+  if (!status.ok()) return false;
+  constexpr std::string_view kKey = "CapEff:\t";
+  const std::size_t at = status->find(kKey);
+  if (at == std::string::npos) return false;
+  std::uint64_t effective = 0;
+  std::from_chars(status->data() + at + kKey.size(),
+                  status->data() + status->size(), effective, 16);
+  return ((effective >> number) & 1) != 0;
+}
+
+std::string MissingBpfCapabilities() {
+  if (HasCapability(CAP_SYS_ADMIN)) return "";
+  std::string missing;
+  if (!HasCapability(kCapBpf)) missing = "CAP_BPF";
+  if (!HasCapability(kCapPerfmon)) {
+    missing += missing.empty() ? "CAP_PERFMON" : " and CAP_PERFMON";
+  }
+  return missing;
+}
+
+std::vector<Capability> ProbeCapabilities() {
+  const Capability bpf = ProbeBpf();
+  return {ProbePrivilege(),
+          ProbeTracefs(),
+          ProbeKernelRecords(bpf),
+          ProbeTaskCounters(),
+          ProbeHardware(),
+          ProbeEventGroups(),
+          bpf,
+          ProbeUserProbes(bpf),
+          ProbeClock(),
+          ProbeRingMemory(),
+          ProbeDescriptors()};
+}
+
+std::string KernelRecordsMissingMessage(const std::string& reason) {
+  // perf rings need tracefs too, which no sysctl opens.
+  const std::string sysctl =
+      Tracefs::Open().ok() ? absl::StrFormat(", or %s", kParanoidFix) : "";
+  return absl::StrFormat(
+      "No kernel records (dispatches, forks, faults): %s. User hooks and the "
+      "own counters of each process are still recorded. For kernel records: "
+      "run as root, or %s%s; `countrace doctor` tells what is missing",
+      reason, kCapabilityFix, sysctl);
+}
+
+}  // namespace countrace::runtime

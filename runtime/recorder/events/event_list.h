@@ -1,0 +1,39 @@
+// Which events this machine has, and which of them open here.
+//
+// Used by `countrace list events`. Opens and closes one counter for each event
+// (a tracepoint costs some 10 us). Thread: any, one at a time.
+#ifndef COUNTRACE_RUNTIME_RECORDER_EVENTS_EVENT_LIST_H_
+#define COUNTRACE_RUNTIME_RECORDER_EVENTS_EVENT_LIST_H_
+
+#include <string>
+#include <vector>
+
+#include "runtime/recorder/events/event_name.h"
+
+namespace countrace::runtime {
+
+struct ListedEvent {
+  std::string name;  // ParseEvent() accepts it
+  EventKind kind = EventKind::kSoftware;
+  bool opens_on_cpu = false;   // for the kernel recorder, on the first CPU
+  bool opens_on_task = false;  // for counters at hooks, on the own thread
+  std::string why_not;         // empty if it opens for both
+};
+
+struct ListEventsResult {
+  std::vector<ListedEvent>
+      events;  // software, hardware, cache, pmu, libpfm4's, tracepoint
+  std::vector<std::string> messages;  // what could not be listed, and why
+};
+
+ListEventsResult ListEvents();
+
+// perf_event_open(2). Returns a descriptor (close-on-exec) or -1 and errno.
+int OpenPerfEvent(const perf_event_attr& attr, int tid, int cpu, int group_fd);
+
+// Why perf_event_open() failed, with the remedy where there is one.
+std::string ExplainOpenError(int error);
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_EVENTS_EVENT_LIST_H_

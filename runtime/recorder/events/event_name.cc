@@ -1,0 +1,392 @@
+#include "runtime/recorder/events/event_name.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <optional>
+
+#include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
+#include "runtime/recorder/events/libpfm_event.h"
+#include "runtime/recorder/events/pmu_event.h"
+#include "runtime/recorder/system/tracefs.h"
+
+namespace countrace::runtime {
+namespace {
+
+struct FixedEvent {
+  const char* name;
+  const char* alias;  // null if none
+  std::uint64_t config;
+};
+
+constexpr FixedEvent kSoftwareEvents[] = {
+    {"task-clock", nullptr, PERF_COUNT_SW_TASK_CLOCK},
+    {"cpu-clock", nullptr, PERF_COUNT_SW_CPU_CLOCK},
+    {"page-faults", "faults", PERF_COUNT_SW_PAGE_FAULTS},
+    {"minor-faults", nullptr, PERF_COUNT_SW_PAGE_FAULTS_MIN},
+    {"major-faults", nullptr, PERF_COUNT_SW_PAGE_FAULTS_MAJ},
+    {"context-switches", "cs", PERF_COUNT_SW_CONTEXT_SWITCHES},
+    {"cpu-migrations", "migrations", PERF_COUNT_SW_CPU_MIGRATIONS},
+    {"alignment-faults", nullptr, PERF_COUNT_SW_ALIGNMENT_FAULTS},
+    {"emulation-faults", nullptr, PERF_COUNT_SW_EMULATION_FAULTS},
+};
+
+constexpr FixedEvent kHardwareEvents[] = {
+    {"cycles", "cpu-cycles", PERF_COUNT_HW_CPU_CYCLES},
+    {"instructions", nullptr, PERF_COUNT_HW_INSTRUCTIONS},
+    {"cache-references", nullptr, PERF_COUNT_HW_CACHE_REFERENCES},
+    {"cache-misses", nullptr, PERF_COUNT_HW_CACHE_MISSES},
+    {"branches", "branch-instructions", PERF_COUNT_HW_BRANCH_INSTRUCTIONS},
+    {"branch-misses", nullptr, PERF_COUNT_HW_BRANCH_MISSES},
+    {"bus-cycles", nullptr, PERF_COUNT_HW_BUS_CYCLES},
+    {"stalled-cycles-frontend", "idle-cycles-frontend",
+     PERF_COUNT_HW_STALLED_CYCLES_FRONTEND},
+    {"stalled-cycles-backend", "idle-cycles-backend",
+     PERF_COUNT_HW_STALLED_CYCLES_BACKEND},
+    {"ref-cycles", nullptr, PERF_COUNT_HW_REF_CPU_CYCLES},
+};
+
+constexpr FixedEvent kCaches[] = {
+    {"L1-dcache", "l1-d", PERF_COUNT_HW_CACHE_L1D},
+    {"L1-icache", "l1-i", PERF_COUNT_HW_CACHE_L1I},
+    {"LLC", "L2", PERF_COUNT_HW_CACHE_LL},
+    {"dTLB", "d-tlb", PERF_COUNT_HW_CACHE_DTLB},
+    {"iTLB", "i-tlb", PERF_COUNT_HW_CACHE_ITLB},
+    {"branch", "bpu", PERF_COUNT_HW_CACHE_BPU},
+    {"node", nullptr, PERF_COUNT_HW_CACHE_NODE},
+};
+
+struct CacheOperation {
+  const char* access;  // spelling after "L1-dcache-"
+  const char* miss;
+  std::uint64_t operation;
+};
+constexpr CacheOperation kCacheOperations[] = {
+    {"loads", "load-misses", PERF_COUNT_HW_CACHE_OP_READ},
+    {"stores", "store-misses", PERF_COUNT_HW_CACHE_OP_WRITE},
+    {"prefetches", "prefetch-misses", PERF_COUNT_HW_CACHE_OP_PREFETCH},
+};
+
+absl::Status UnknownEvent(std::string_view name, std::string_view why) {
+  return absl::InvalidArgumentError(
+      absl::StrFormat("Unknown event \"%s\": %s. `countrace list events` shows "
+                      "the events of this machine",
+                      name, why));
+}
+
+bool EqualsIgnoringCase(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [lower](char x, char y) { return lower(x) == lower(y); });
+}
+
+template <std::size_t N>
+std::optional<std::uint64_t> FindFixed(const FixedEvent (&table)[N],
+                                       std::string_view name) {
+  for (const FixedEvent& event : table) {
+    if (name == event.name || (event.alias != nullptr && name == event.alias)) {
+      return event.config;
+    }
+  }
+  return std::nullopt;
+}
+
+// Cache names vary in case between perf versions (L1-dcache, l1-d).
+std::optional<std::uint64_t> FindCache(std::string_view name) {
+  for (const FixedEvent& cache : kCaches) {
+    for (const char* spelling : {cache.name, cache.alias}) {
+      if (spelling == nullptr) continue;
+      const std::string_view prefix(spelling);
+      if (name.size() <= prefix.size() + 1 || name[prefix.size()] != '-' ||
+          !EqualsIgnoringCase(name.substr(0, prefix.size()), prefix)) {
+        continue;
+      }
+      const std::string_view rest = name.substr(prefix.size() + 1);
+      for (const CacheOperation& operation : kCacheOperations) {
+        const std::uint64_t config = cache.config | operation.operation << 8;
+        if (rest == operation.access) {
+          return config | PERF_COUNT_HW_CACHE_RESULT_ACCESS << 16;
+        }
+        if (rest == operation.miss) {
+          return config | PERF_COUNT_HW_CACHE_RESULT_MISS << 16;
+        }
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+// rNNN: raw event number in hexadecimal.
+std::optional<std::uint64_t> FindRaw(std::string_view name) {
+  if (name.size() < 2 || name.size() > 17 || name[0] != 'r') {
+    return std::nullopt;
+  }
+  std::uint64_t config = 0;
+  const char* const end = name.data() + name.size();
+  const auto parsed = std::from_chars(name.data() + 1, end, config, 16);
+  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
+  return config;
+}
+
+bool IsModifier(std::string_view text) {
+  return !text.empty() &&
+         text.find_first_not_of("uk") == std::string_view::npos;
+}
+
+void ApplyModifier(std::string_view modifier, EventSpec& event) {
+  const bool user = modifier.find('u') != std::string_view::npos;
+  const bool kernel = modifier.find('k') != std::string_view::npos;
+  if (!user && !kernel) return;
+  event.exclude_user = !user;
+  event.exclude_kernel = !kernel;
+}
+
+absl::StatusOr<EventSpec> ParseTracepoint(std::string_view system,
+                                          std::string_view tracepoint,
+                                          EventSpec event) {
+  // The names become a path: refuse what could leave the events directory.
+  for (const std::string_view part : {system, tracepoint}) {
+    if (part.empty() || part[0] == '.' ||
+        part.find('/') != std::string_view::npos) {
+      return UnknownEvent(event.name, "not a tracepoint name system:event");
+    }
+  }
+  const absl::StatusOr<Tracefs> tracefs = Tracefs::Open();
+  if (!tracefs.ok()) {
+    return absl::Status(
+        tracefs.status().code(),
+        absl::StrFormat("Cannot look up tracepoint %s: %s", event.name,
+                        base::StatusText(tracefs.status())));
+  }
+  const absl::StatusOr<std::uint64_t> id =
+      tracefs->TracepointId(std::string(system), std::string(tracepoint));
+  if (!id.ok()) {
+    return UnknownEvent(event.name, "this kernel has no such tracepoint");
+  }
+  event.kind = EventKind::kTracepoint;
+  event.type = PERF_TYPE_TRACEPOINT;
+  event.config = *id;
+  return event;
+}
+
+// The vendors' names, for what perf has none. `otherwise` is returned if
+// libpfm4 does not know `base` either.
+absl::StatusOr<EventSpec> ParseLibpfmName(std::string_view base,
+                                          EventSpec event,
+                                          absl::Status otherwise) {
+  const absl::StatusOr<LibpfmEvent> found = FindLibpfmEvent(base);
+  if (absl::IsNotFound(found.status()) ||
+      absl::IsUnimplemented(found.status())) {
+    return otherwise;
+  }
+  if (!found.ok())
+    return UnknownEvent(event.name, base::StatusText(found.status()));
+  if (!found->pmu_is_here) {
+    const std::string others =
+        found->other_pmus == 0
+            ? std::string()
+            : absl::StrFormat(" (and of %d other PMUs)", found->other_pmus);
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "Event \"%s\" is known to libpfm4 as %s%s, but this machine has no "
+        "such PMU; virtual machines often have no hardware counters. "
+        "`countrace list events` shows the events of this machine",
+        event.name, found->full_name, others));
+  }
+  event.kind = EventKind::kPmu;
+  event.type = found->type;
+  event.config = found->config;
+  event.config1 = found->config1;
+  event.config2 = found->config2;
+  event.exclude_user |= found->exclude_user;
+  event.exclude_kernel |= found->exclude_kernel;
+  return event;
+}
+
+}  // namespace
+
+const char* EventKindName(EventKind kind) {
+  switch (kind) {
+    case EventKind::kSoftware:
+      return "software";
+    case EventKind::kHardware:
+      return "hardware";
+    case EventKind::kCache:
+      return "cache";
+    case EventKind::kRaw:
+      return "raw";
+    case EventKind::kTracepoint:
+      return "tracepoint";
+    case EventKind::kPmu:
+      return "pmu";
+  }
+  return "unknown";
+}
+
+absl::StatusOr<EventSpec> ParseEvent(std::string_view name) {
+  EventSpec event;
+  event.name = std::string(name);
+  if (name.empty()) return UnknownEvent(name, "the name is empty");
+  if (name.size() >= sizeof(logformat::SessionEvent::name)) {
+    return UnknownEvent(
+        name, absl::StrFormat("name-bytes=%d, at most %d", name.size(),
+                              sizeof(logformat::SessionEvent::name) - 1));
+  }
+  // Only printable ASCII: the name goes into the trace's metadata.
+  for (const char c : name) {
+    if (c <= ' ' || c > '~' || c == '"' || c == '\\') {
+      return UnknownEvent("?", "the name has a character outside ASCII");
+    }
+  }
+
+  // Possible outcomes: PMU event, tracepoint, name with or without modifier.
+  if (const std::size_t slash = name.find('/');
+      slash != std::string_view::npos) {
+    const std::size_t last = name.rfind('/');
+    if (last == slash) return UnknownEvent(name, "the closing / is missing");
+    std::string_view modifier = name.substr(last + 1);
+    if (!modifier.empty() && modifier[0] == ':') modifier.remove_prefix(1);
+    if (!modifier.empty() && !IsModifier(modifier)) {
+      return UnknownEvent(
+          name,
+          absl::StrFormat("modifier \"%s\" is not one of u, k", modifier));
+    }
+    const absl::StatusOr<PmuConfig> pmu = ParsePmuEvent(
+        name.substr(0, slash), name.substr(slash + 1, last - slash - 1));
+    if (!pmu.ok()) return UnknownEvent(name, base::StatusText(pmu.status()));
+    event.kind = EventKind::kPmu;
+    event.type = pmu->type;
+    event.config = pmu->config[0];
+    event.config1 = pmu->config[1];
+    event.config2 = pmu->config[2];
+    ApplyModifier(modifier, event);
+    return event;
+  }
+
+  std::string_view base = name;
+  std::string_view modifier;
+  if (const std::size_t colon = name.rfind(':');
+      colon != std::string_view::npos) {
+    const std::string_view tail = name.substr(colon + 1);
+    const std::string_view head = name.substr(0, colon);
+    // "sys:event:u" has a modifier for certain; "sys:u" might be a tracepoint
+    // named u, but no kernel has one.
+    if (IsModifier(tail)) {
+      base = head;
+      modifier = tail;
+    }
+  }
+  ApplyModifier(modifier, event);
+  if (const std::size_t colon = base.find(':');
+      colon != std::string_view::npos) {
+    const bool known_base =
+        FindFixed(kSoftwareEvents, base.substr(0, colon)).has_value() ||
+        FindFixed(kHardwareEvents, base.substr(0, colon)).has_value() ||
+        FindCache(base.substr(0, colon)).has_value();
+    if (known_base) {
+      return UnknownEvent(name,
+                          absl::StrFormat("modifier \"%s\" is not one of u, k",
+                                          base.substr(colon + 1)));
+    }
+    auto tracepoint =
+        ParseTracepoint(base.substr(0, colon), base.substr(colon + 1), event);
+    if (tracepoint.ok()) return tracepoint;
+    return ParseLibpfmName(base, std::move(event), tracepoint.status());
+  }
+  if (const auto software = FindFixed(kSoftwareEvents, base)) {
+    event.kind = EventKind::kSoftware;
+    event.type = PERF_TYPE_SOFTWARE;
+    event.config = *software;
+  } else if (const auto hardware = FindFixed(kHardwareEvents, base)) {
+    event.kind = EventKind::kHardware;
+    event.type = PERF_TYPE_HARDWARE;
+    event.config = *hardware;
+  } else if (const auto cache = FindCache(base)) {
+    event.kind = EventKind::kCache;
+    event.type = PERF_TYPE_HW_CACHE;
+    event.config = *cache;
+  } else if (const auto raw = FindRaw(base)) {
+    event.kind = EventKind::kRaw;
+    event.type = PERF_TYPE_RAW;
+    event.config = *raw;
+  } else {
+    auto unknown = UnknownEvent(name, "no such event");
+    return ParseLibpfmName(base, std::move(event), std::move(unknown));
+  }
+  return event;
+}
+
+absl::StatusOr<std::vector<EventSpec>> ParseEvents(
+    const std::vector<std::string>& names) {
+  if (names.size() > logformat::kMaxCounters) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("Too many events: events=%d, at most %d in one set",
+                        names.size(), logformat::kMaxCounters));
+  }
+  std::vector<EventSpec> events;
+  for (const std::string& name : names) {
+    absl::StatusOr<EventSpec> event = ParseEvent(name);
+    if (!event.ok()) return event.status();
+    for (const EventSpec& other : events) {
+      if (other.type == event->type && other.config == event->config &&
+          other.config1 == event->config1 && other.config2 == event->config2 &&
+          other.exclude_user == event->exclude_user &&
+          other.exclude_kernel == event->exclude_kernel) {
+        return absl::InvalidArgumentError(absl::StrFormat(
+            "Event given twice: \"%s\" and \"%s\" count the same", other.name,
+            event->name));
+      }
+    }
+    events.push_back(*std::move(event));
+  }
+  return events;
+}
+
+logformat::SessionEvent ToSessionEvent(const EventSpec& event) {
+  logformat::SessionEvent session{};
+  std::strncpy(session.name, event.name.c_str(), sizeof(session.name) - 1);
+  session.type = event.type;
+  session.flags = (event.exclude_user ? logformat::kEventExcludeUser : 0u) |
+                  (event.exclude_kernel ? logformat::kEventExcludeKernel : 0u);
+  session.config = event.config;
+  session.config1 = event.config1;
+  session.config2 = event.config2;
+  return session;
+}
+
+perf_event_attr ToPerfAttr(const EventSpec& event) {
+  perf_event_attr attr{};
+  attr.size = sizeof(attr);
+  attr.type = event.type;
+  attr.config = event.config;
+  attr.config1 = event.config1;
+  attr.config2 = event.config2;
+  attr.exclude_user = event.exclude_user;
+  attr.exclude_kernel = event.exclude_kernel;
+  attr.exclude_hv = event.exclude_user || event.exclude_kernel;
+  return attr;
+}
+
+std::vector<NamedEvent> FixedEventNames() {
+  std::vector<NamedEvent> names;
+  for (const FixedEvent& event : kSoftwareEvents) {
+    names.push_back({event.name, EventKind::kSoftware});
+  }
+  for (const FixedEvent& event : kHardwareEvents) {
+    names.push_back({event.name, EventKind::kHardware});
+  }
+  for (const FixedEvent& cache : kCaches) {
+    for (const CacheOperation& operation : kCacheOperations) {
+      for (const char* what : {operation.access, operation.miss}) {
+        names.push_back(
+            {absl::StrFormat("%s-%s", cache.name, what), EventKind::kCache});
+      }
+    }
+  }
+  return names;
+}
+
+}  // namespace countrace::runtime

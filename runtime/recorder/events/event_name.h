@@ -1,0 +1,69 @@
+// Event names as perf spells them -> perf_event_attr fields.
+//
+// Understood: software, hardware and cache names, rNNN, tracepoints
+// (`system:event`), PMU events (`pmu/term=value,.../`), with `:u` and `:k`;
+// what perf does not know is looked up in libpfm4 (`skl::UOPS_ISSUED:ANY`).
+// Thread: one at a time. Parsing opens no event: event_list.h says what opens
+// here.
+#ifndef COUNTRACE_RUNTIME_RECORDER_EVENTS_EVENT_NAME_H_
+#define COUNTRACE_RUNTIME_RECORDER_EVENTS_EVENT_NAME_H_
+
+#include <linux/perf_event.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "logformat/session_layout.h"
+
+namespace countrace::runtime {
+
+enum class EventKind { kSoftware, kHardware, kCache, kRaw, kTracepoint, kPmu };
+// "software", "hardware", ...
+const char* EventKindName(EventKind kind);
+
+struct EventSpec {
+  std::string name;  // as the user wrote it
+  EventKind kind = EventKind::kSoftware;
+  std::uint32_t type = 0;  // perf_event_attr.type
+  std::uint64_t config = 0, config1 = 0, config2 = 0;
+  bool exclude_user = false;
+  bool exclude_kernel = false;
+
+  bool is_page_faults() const {
+    return type == PERF_TYPE_SOFTWARE && config == PERF_COUNT_SW_PAGE_FAULTS;
+  }
+  // Counted by a PMU, of whose counters there are few; not by the kernel's
+  // software.
+  bool is_hardware() const {
+    return type != PERF_TYPE_SOFTWARE && type != PERF_TYPE_TRACEPOINT;
+  }
+};
+
+// Returns: INVALID_ARGUMENT unknown event, PMU, term or modifier (the message
+// names it and `countrace list events`), or an event that libpfm4 knows of a
+// PMU this machine does not have; PERMISSION_DENIED a tracepoint whose tracefs
+// cannot be read.
+absl::StatusOr<EventSpec> ParseEvent(std::string_view name);
+
+// All of `names` in order. Returns also: INVALID_ARGUMENT an event given twice
+// or more than kMaxCounters.
+absl::StatusOr<std::vector<EventSpec>> ParseEvents(
+    const std::vector<std::string>& names);
+
+logformat::SessionEvent ToSessionEvent(const EventSpec& event);
+// The fields of `event` in an attr that is otherwise zero (disabled = 0).
+perf_event_attr ToPerfAttr(const EventSpec& event);
+
+// Names with a fixed meaning, in listing order (one for each event).
+struct NamedEvent {
+  std::string name;
+  EventKind kind;
+};
+std::vector<NamedEvent> FixedEventNames();
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_EVENTS_EVENT_NAME_H_

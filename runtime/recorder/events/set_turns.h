@@ -1,0 +1,38 @@
+// When the next event set takes its turn on a CPU, and which one it is.
+//
+// Each round gives every set one turn, in an order drawn anew: a program's own
+// period cannot stay in step with it. A CPU on which nothing happened keeps its
+// set. Thread: one.
+#ifndef COUNTRACE_RUNTIME_RECORDER_EVENTS_SET_TURNS_H_
+#define COUNTRACE_RUNTIME_RECORDER_EVENTS_SET_TURNS_H_
+
+#include <cstdint>
+#include <random>
+#include <vector>
+
+namespace countrace::runtime {
+
+class SetTurns {
+ public:
+  // `sets` < 2: nothing rotates.
+  SetTurns(std::size_t sets, std::uint64_t rotate_ns, std::uint32_t seed)
+      : sets_(sets), rotate_ns_(rotate_ns), random_(seed) {}
+
+  bool rotates() const { return sets_ > 1; }
+  // True once in rotate_ns: the CPUs are to change their sets now.
+  // `turn_ns`: how often this is asked, about.
+  bool IsDue(std::uint64_t now_ns, std::uint64_t turn_ns);
+  // Set that comes after `current` on the CPU of this index.
+  std::uint32_t Next(std::size_t cpu, std::uint32_t current);
+
+ private:
+  std::size_t sets_;
+  std::uint64_t rotate_ns_;
+  std::minstd_rand random_;
+  std::uint64_t last_ns_ = 0;
+  std::vector<std::vector<std::uint32_t>> rounds_;  // of each CPU, last is next
+};
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_EVENTS_SET_TURNS_H_

@@ -1,0 +1,157 @@
+// The BPF programs of kernel_programs.bpf.c, loaded, and the memory they share
+// with us.
+//
+// Nothing is pinned: when this process ends, however it ends, the kernel
+// detaches and frees all of it. Thread: one.
+#ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_BPF_PROGRAMS_H_
+#define COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_BPF_PROGRAMS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/posix/scoped_fd.h"
+#include "logformat/gating.h"
+#include "logformat/packet_layout.h"
+#include "runtime/recorder/events/event_set_choice.h"
+#include "runtime/recorder/kernel/hooks/kernel_hook_request.h"
+#include "runtime/recorder/kernel/hooks/kernel_hook_rules.h"
+#include "runtime/recorder/kernel/hooks/kernel_ring.h"
+#include "runtime/recorder/kernel/process_marks.h"
+
+struct kernel_programs;  // the generated skeleton
+struct bpf_link;
+struct bpf_prog_info;
+
+namespace countrace::runtime {
+
+struct BpfProgramOptions {
+  std::vector<std::uint32_t> cpus;  // online
+  EventChoice choice;               // the events
+  bool fault_records = false;
+  bool wakeups = false;
+  KernelHookRequest hooks;
+  KernelHookRules hook_rules;
+  // Whose records are written, and of which mode fault records are.
+  logformat::Gating gating;
+  ProcessMarks marks;
+  bool follow_marks = false;     // somebody asks who is marked
+  std::uint64_t ring_bytes = 0;  // of each CPU, rounded up to a power of two
+};
+
+// How a perf event is opened.
+struct EventRole {
+  int leader = -1;
+  bool pinned = false, disabled = false;
+};
+
+class BpfPrograms {
+ public:
+  // Loads and attaches them; they record nothing before DumpCounters(). Adds to
+  // `messages` what of `options.hooks` this kernel cannot do.
+  // Returns: PERMISSION_DENIED (CAP_BPF, CAP_PERFMON); UNIMPLEMENTED a kernel
+  // without BPF, BTF or one of the tracepoints; RESOURCE_EXHAUSTED memory.
+  static absl::StatusOr<std::unique_ptr<BpfPrograms>> Load(
+      const BpfProgramOptions& options, std::vector<std::string>& messages);
+  ~BpfPrograms();
+  BpfPrograms(const BpfPrograms&) = delete;
+  BpfPrograms& operator=(const BpfPrograms&) = delete;
+
+  // Dumps the counters of `cpu` on that CPU, as one record. kBegin: recording
+  // starts there with this record; kEnd: it stops with it.
+  absl::Status DumpCounters(std::uint32_t cpu, logformat::CountersReason reason,
+                            std::uint32_t set = 0);
+  // Counts event set `to` instead of `from` on the CPU of `slot`, with a dump
+  // before and after. Adds to refused_turns() if `from` was not counted.
+  absl::Status ChangeSet(std::size_t slot, std::uint32_t from,
+                         std::uint32_t to);
+  // Turns of a set on a CPU in which the PMU did not count it, to their end.
+  struct SetTurnsTaken {
+    std::uint64_t turns = 0, refused = 0;
+  };
+  const SetTurnsTaken& turns(std::size_t slot, std::uint32_t set) const {
+    return set_turns_[slot * sets_ + set];
+  }
+  // If another user of the PMU took the counters of what is always on: asks for
+  // them again.
+  void RetryCounters(std::size_t slot);
+  void Detach();
+  // Marks a process, and so what it forks from now on.
+  absl::Status Mark(std::int32_t pid);
+  bool IsMarked(std::int32_t pid) const;
+  // Times a program did not run because it was running already on that CPU,
+  // and processes that could not be marked: records that are missing.
+  std::uint64_t missed_runs() const;
+  std::uint64_t refused_marks() const;
+  // Run time of all programs while the kernel measured it, ns.
+  std::uint64_t run_time_ns() const;
+  // Times a dump rule could not be asked because there was no room for what it
+  // remembers: dumps that are missing.
+  std::uint64_t refused_rule_entries() const;
+  // Times the caller could not be looked up for a rule, which then did not
+  // hold.
+  std::uint64_t unknown_callers() const;
+
+  // `slot`: index of the CPU in BpfProgramOptions::cpus.
+  std::byte* ring(std::size_t slot) const;
+  countrace_ring_control& control(std::size_t slot) const;
+  // Bit i: value i of a dump is counted on this CPU (without event sets, whose
+  // dumps say it themselves).
+  std::uint32_t present(std::size_t slot) const { return present_[slot]; }
+  // Events that could not be opened on a CPU although they open on others.
+  struct MissingEvent {
+    std::uint32_t cpu;
+    std::string name;
+    int error;
+  };
+  const std::vector<MissingEvent>& missing() const { return missing_; }
+  // What each ring got: older kernels have a limit of a few MiB.
+  std::uint64_t ring_bytes() const { return ring_bytes_; }
+
+ private:
+  BpfPrograms() = default;
+  std::uint64_t SumOverPrograms(
+      std::uint64_t (*value)(const bpf_prog_info& info)) const;
+  // Returns: 0 or an errno.
+  int OpenAndLoad(const BpfProgramOptions& options,
+                  std::vector<std::string>& messages);
+  absl::Status Open(const BpfProgramOptions& options,
+                    std::vector<std::string>& messages);
+  absl::Status MapMemory();
+  absl::Status StoreMarks(const ProcessMarks& marks);
+  absl::Status StoreRules(const KernelHookRules& rules);
+  absl::Status OpenEvents(const BpfProgramOptions& options);
+  absl::Status Attach(const BpfProgramOptions& options,
+                      std::vector<std::string>& messages);
+
+  kernel_programs* skeleton_ = nullptr;
+  std::uint32_t slots_ = 0;
+  std::uint64_t ring_bytes_ = 0;
+  std::size_t ring_stride_ = 0;
+  std::byte* rings_ = nullptr;
+  std::size_t rings_bytes_ = 0;
+  countrace_ring_control* controls_ = nullptr;
+  std::size_t controls_bytes_ = 0;
+  absl::Status OpenEvent(const EventSpec& event, std::size_t index,
+                         std::uint32_t slot, std::uint32_t cpu,
+                         const EventRole& role, int* opened);
+
+  std::vector<std::uint32_t> present_;
+  std::vector<std::uint32_t> cpus_;
+  std::vector<MissingEvent> missing_;
+  std::uint32_t sets_ = 0;
+  std::vector<int> always_leaders_;  // by slot; -1: no PMU event is always on
+  std::vector<int> set_leaders_;     // slot * sets_ + set; -1: nothing opens
+  std::vector<SetTurnsTaken> set_turns_;
+  std::vector<base::ScopedFd> perf_events_;
+  std::vector<base::ScopedFd> fault_events_;
+  std::vector<bpf_link*> links_;  // beside those of the skeleton
+};
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_BPF_PROGRAMS_H_

@@ -1,0 +1,153 @@
+// Some kernels do not run tracepoints in certain processes (a sandbox's own
+// agent): such a thread is seen when it is switched in, but not when it leaves.
+// Then somebody else runs on the CPU than was switched in last; since when, the
+// kernel's own accounts of the two tell.
+#ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_HIDDEN_SWITCHES_BPF_H_
+#define COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_HIDDEN_SWITCHES_BPF_H_
+
+#include "ring_writer.bpf.h"
+
+// Threads that left unseen at least once, and the slot of the CPU that they
+// were switched in on last. More than this many: the oldest is settled late.
+struct {
+  __uint(type, BPF_MAP_TYPE_LRU_HASH);
+  __uint(max_entries, 1024);
+  __type(key, __u32);
+  __type(value, __u32);
+} hidden_threads SEC(".maps");
+
+__u32 any_hidden = 0;
+
+static __always_inline void note_switch_in(
+    struct countrace_ring_control* control, const struct task_struct* next,
+    __u64 now) {
+  control->task = (__u64)next;
+  control->tid = next->pid;
+  control->runtime_ns = next->se.sum_exec_runtime;
+  control->switched_in_ns = now;
+  control->ran_ns = 0;
+  // The kernel counts it after the tracepoint.
+  control->times = bpf_core_field_exists(next->sched_info.pcount)
+                       ? next->sched_info.pcount + 1
+                       : 0;
+}
+
+// `next` is switched in: how long its last stay was, if nobody saw its end.
+static __always_inline void settle_hidden_stay(const struct task_struct* next) {
+  const __u32 tid = next->pid;
+  __u32* slot = bpf_map_lookup_elem(&hidden_threads, &tid);
+  if (!slot) return;
+  const __u32 last = *slot;
+  struct countrace_ring_control* control =
+      bpf_map_lookup_elem(&ring_controls, &last);
+  if (control && control->task == (__u64)next && control->tid == tid &&
+      next->se.sum_exec_runtime > control->runtime_ns) {
+    control->ran_ns = next->se.sum_exec_runtime - control->runtime_ns;
+  }
+  *slot = this_slot();
+}
+
+// The scheduler's clock and ours. It is as new as the switch that is under way.
+static __always_inline void compare_clocks(
+    struct countrace_ring_control* control, const struct task_struct* prev,
+    __u64 now) {
+  if (!bpf_core_field_exists(prev->se.cfs_rq)) return;
+  control->clock_offset = now - prev->se.cfs_rq->rq->clock;
+}
+
+// When `task`, who runs on this CPU, came; 0 if the kernel does not say.
+static __always_inline __u64
+arrival_time(const struct countrace_ring_control* control,
+             const struct task_struct* task) {
+  if (!bpf_core_field_exists(task->sched_info.last_arrival) || task->pid == 0 ||
+      !control->clock_offset) {
+    return 0;
+  }
+  const __u64 arrival = task->sched_info.last_arrival;
+  return arrival ? arrival + control->clock_offset : 0;
+}
+
+// How long the thread that was switched in last ran; 0 if it has run somewhere
+// else since, or has ended and its memory may be somebody else's.
+static __always_inline __u64
+last_stay(const struct countrace_ring_control* control) {
+  const struct task_struct* hidden = (const struct task_struct*)control->task;
+  __u64 runtime = 0;
+  unsigned long times = 0;
+  int tid = 0;
+  if (control->ran_ns) return control->ran_ns;
+  if (!bpf_core_field_exists(hidden->sched_info.pcount)) return 0;
+  bpf_core_read(&runtime, sizeof(runtime), &hidden->se.sum_exec_runtime);
+  bpf_core_read(&times, sizeof(times), &hidden->sched_info.pcount);
+  bpf_core_read(&tid, sizeof(tid), &hidden->pid);
+  if (tid == 0 || tid != (int)control->tid || times != control->times ||
+      runtime < control->runtime_ns) {
+    return 0;
+  }
+  return runtime - control->runtime_ns;
+}
+
+// When the thread that was switched in last left, and `task`, who runs now,
+// came: 0 if that cannot be told.
+static __always_inline __u64
+hidden_switch_time(const struct countrace_ring_control* control,
+                   const struct task_struct* task, __u64 now) {
+  const __u64 earliest = control->switched_in_ns;
+  __u64 left = arrival_time(control, task);
+  if (!left) {
+    const __u64 stay = last_stay(control);
+    if (!stay) return 0;
+    left = earliest + stay;
+  }
+  if (left < earliest) left = earliest;
+  return left < now ? left : now;
+}
+
+static __always_inline void note_hidden_thread(__u32 tid) {
+  if (tid == 0 || bpf_map_lookup_elem(&hidden_threads, &tid)) return;
+  const __u32 slot = this_slot();
+  bpf_map_update_elem(&hidden_threads, &tid, &slot, BPF_ANY);
+  any_hidden = 1;
+}
+
+static __always_inline void switch_in_event(
+    struct countrace_ring_control* control, __u32 from, __u32 to,
+    __u64 time_ns) {
+  __u64* record = reserve_known(control, 16, time_ns);
+  if (!record) return;
+  record[1] = ((__u64)from & 0xffffff) | ((__u64)to & 0xffffff) << 24 |
+              1ull << 48;  // computed, not seen
+  commit(record, EVENT_SWITCH_IN, time_ns);
+}
+
+// `prev`, who leaves now, is not who was switched in last.
+static __always_inline void note_hidden_switch(
+    struct countrace_ring_control* control, const struct task_struct* prev,
+    __u64 now) {
+  ++control->switches;
+  note_hidden_thread(control->tid);
+  const __u64 left = hidden_switch_time(control, prev, now);
+  if (left) switch_in_event(control, control->tid, prev->pid, left);
+}
+
+// At a record of the task that runs: tells it before that record is read, if
+// it is not who was switched in last.
+static __always_inline void note_who_runs(
+    struct countrace_ring_control* control) {
+  const struct task_struct* task = bpf_get_current_task_btf();
+  const __u64 was = load(control->task);
+  if (!was || was == (__u64)task) return;
+  const __u32 tid = control->tid;
+  const __u64 left = hidden_switch_time(control, task, bpf_ktime_get_ns());
+  if (!left) return;
+  // Unless a switch came in between, which has told it.
+  if (__sync_val_compare_and_swap(&control->task, was, (__u64)task) != was) {
+    return;
+  }
+  ++control->switches;
+  note_hidden_thread(tid);
+  note_switch_in(control, task, left);
+  switch_in_event(control, tid, task->pid, left);
+}
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_HIDDEN_SWITCHES_BPF_H_

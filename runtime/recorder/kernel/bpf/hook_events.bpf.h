@@ -1,0 +1,182 @@
+// Kernel segments and dynamic hooks: system calls, page faults, and what is
+// attached by the recorder's list (uprobes, USDT probes, tracepoints).
+#ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_HOOK_EVENTS_BPF_H_
+#define COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_HOOK_EVENTS_BPF_H_
+
+#include "dump_rules.bpf.h"
+#include "hidden_switches.bpf.h"
+#include "marked_processes.bpf.h"
+#include "ring_writer.bpf.h"
+
+// Interrupts are nobody's work: unmarked, whomever they interrupt (an interrupt
+// clears MSR(PM)); marked processes' stays need theirs to be cut out.
+static __always_inline int is_counted_in(__u32 family, __u32 pid) {
+  if (count_unmarked &&
+      (family == COUNTRACE_FAMILY_IRQ || family == COUNTRACE_FAMILY_VECTOR ||
+       family == COUNTRACE_FAMILY_SOFTIRQ)) {
+    return 1;
+  }
+  return is_counted(pid);
+}
+
+// Writes a record of a hook, unless the process on the CPU is not counted.
+static __always_inline int hook_event_with(__u32 family, __u32 where,
+                                           __u32 number,
+                                           const struct hook_values* values) {
+  struct countrace_ring_control* control = this_control();
+  if (!is_recording(control)) return 0;
+  note_who_runs(control);
+  const __u64 ids = bpf_get_current_pid_tgid();
+  if (!is_counted_in(family, ids >> 32)) return 0;
+  struct place place = next_place(control);
+  const int dump =
+      carries_dump(family, where, number, (__u32)ids, place.now, values);
+  const __u32 counters = dump ? counter_count : 0;
+  if (counters > COUNTRACE_MAX_COUNTERS) return 0;
+  const __u32 exit = where == COUNTRACE_PLACE_EXIT;
+  const __u32 bytes = 16 + 8 * counters + 8 * exit;
+  __u64 dumped[COUNTRACE_MAX_COUNTERS] = {};
+  __u64* record = 0;
+  enum reserved result = RESERVE_AGAIN;
+  for (int i = 0; i < 4 && result == RESERVE_AGAIN; ++i) {
+    if (i != 0) place = next_place(control);
+    if (dump) store_counters(control, dumped, place.now);
+    result = reserve_at(control, bytes, &place, &record);
+  }
+  if (result != RESERVED || !record) {
+    __sync_fetch_and_add(&control->lost, 1);
+    return 0;
+  }
+  record[1] = (ids & 0xffffff) | (ids >> 32 & 0xffffff) << 24 |
+              (__u64)(number & 0xffff) << 48;
+  for (__u32 i = 0; i < COUNTRACE_MAX_COUNTERS; ++i) {
+    if (i >= counters) break;
+    record[2 + i] = dumped[i];
+  }
+  if (exit) record[2 + counters] = values->ret;
+  commit(record,
+         (COUNTRACE_EVENT_HOOK + 4 * family + where) |
+             (dump ? COUNTRACE_EVENT_DUMP : 0),
+         place.now);
+  return 0;
+}
+
+// At hooks of which no rule can ask more. `ret`: what the code returned, of an
+// exit.
+static __always_inline int hook_event(__u32 family, __u32 place, __u32 number,
+                                      __u64 ret) {
+  const struct hook_values values = {0, COUNTRACE_SOURCES_NONE, ret};
+  return hook_event_with(family, place, number, &values);
+}
+
+// --- System calls ------------------------------------------------------------
+
+// A 32-bit program's numbers mean other system calls.
+static __always_inline __u32 syscall_family(void) {
+#ifdef __TARGET_ARCH_x86
+  const struct task_struct* task = bpf_get_current_task_btf();
+  if (task->thread_info.status & 2) {  // TS_COMPAT
+    return COUNTRACE_FAMILY_COMPAT_SYSCALL;
+  }
+#endif
+  return COUNTRACE_FAMILY_SYSCALL;
+}
+
+static __always_inline int syscall_event(__u32 place, long number, long ret,
+                                         const void* registers) {
+  if (syscall_family() == COUNTRACE_FAMILY_COMPAT_SYSCALL) {
+    const struct hook_values values = {registers,
+                                       COUNTRACE_SOURCES_COMPAT_SYSCALL, ret};
+    return hook_event_with(COUNTRACE_FAMILY_COMPAT_SYSCALL, place, number,
+                           &values);
+  }
+  const struct hook_values values = {registers, COUNTRACE_SOURCES_SYSCALL, ret};
+  return hook_event_with(COUNTRACE_FAMILY_SYSCALL, place, number, &values);
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(on_syscall_enter, struct pt_regs* regs, long number) {
+  return syscall_event(COUNTRACE_PLACE_ENTER, number, 0, regs);
+}
+
+// The number is -1 after rt_sigreturn, which restored the registers.
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_syscall_exit, struct pt_regs___syscall* regs, long ret) {
+#if defined(__TARGET_ARCH_x86)
+  const int number = (int)regs->orig_ax;
+#elif defined(__TARGET_ARCH_arm64)
+  const int number = regs->syscallno;
+#else
+  const int number = (int)regs->gpr[0];
+#endif
+  return syscall_event(COUNTRACE_PLACE_EXIT, number, ret, regs);
+}
+
+// --- Page faults -------------------------------------------------------------
+
+#ifdef __TARGET_ARCH_x86
+// `handed`: the tracepoint's arguments: address, registers, error code.
+static __always_inline int fault_enter(const void* handed, __u32 in_kernel) {
+  const struct hook_values values = {handed, COUNTRACE_SOURCES_FAULT, 0};
+  return hook_event_with(COUNTRACE_FAMILY_FAULT, COUNTRACE_PLACE_ENTER,
+                         in_kernel, &values);
+}
+
+// In kernel code only faults on user memory: others are not page faults but
+// looks that may fail.
+SEC("tp_btf/page_fault_user")
+int BPF_PROG(on_user_fault_enter, unsigned long address) {
+  return fault_enter(ctx, 0);
+}
+
+SEC("tp_btf/page_fault_kernel")
+int BPF_PROG(on_kernel_fault_enter, unsigned long address) {
+  if ((long)address < 0) return 0;
+  return fault_enter(ctx, 1);
+}
+
+// On software events minor-faults and major-faults with period 1 of each CPU,
+// which the kernel counts when it has handled a fault (mm_account_fault); the
+// cookie is what the fault handler returned, as far as it matters.
+SEC("perf_event")
+int on_fault_exit(struct bpf_perf_event_data* data) {
+  // Whole: the verifier takes no narrower access.
+  const __u64 code_segment = *(volatile __u64*)&data->regs.cs;
+  const __u32 in_kernel = (code_segment & 3) == 0;
+  return hook_event(COUNTRACE_FAMILY_FAULT, COUNTRACE_PLACE_EXIT, in_kernel,
+                    bpf_get_attach_cookie(data));
+}
+#endif
+
+// --- Hooks of the list -------------------------------------------------------
+
+// The cookie of an attachment: its countrace_sources_index << 32, index in the
+// list * 4 + place.
+static __always_inline int listed_event(__u64 cookie, const void* handed,
+                                        __u64 ret) {
+  const struct hook_values values = {handed, cookie >> 32, ret};
+  const __u32 number = (__u32)cookie >> 2;
+  switch (cookie & 3) {
+    case COUNTRACE_PLACE_ENTER:
+      return hook_event_with(COUNTRACE_FAMILY_LISTED, COUNTRACE_PLACE_ENTER,
+                             number, &values);
+    case COUNTRACE_PLACE_EXIT:
+      return hook_event_with(COUNTRACE_FAMILY_LISTED, COUNTRACE_PLACE_EXIT,
+                             number, &values);
+    default:
+      return hook_event_with(COUNTRACE_FAMILY_LISTED, COUNTRACE_PLACE_POINT,
+                             number, &values);
+  }
+}
+
+SEC("uprobe")
+int on_user_probe(struct pt_regs* regs) {
+  return listed_event(bpf_get_attach_cookie(regs), regs, PT_REGS_RC(regs));
+}
+
+SEC("tracepoint")
+int on_tracepoint(void* context) {
+  return listed_event(bpf_get_attach_cookie(context), context, 0);
+}
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_HOOK_EVENTS_BPF_H_

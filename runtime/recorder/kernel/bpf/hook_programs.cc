@@ -1,0 +1,248 @@
+#include "runtime/recorder/kernel/bpf/hook_programs.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <linux/perf_event.h>
+
+#include <cerrno>
+
+#include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
+#include "base/posix/scoped_fd.h"
+#include "kernel_programs.skel.h"
+#include "runtime/recorder/events/event_list.h"
+#include "runtime/recorder/kernel/hooks/kernel_ring.h"
+
+namespace countrace::runtime {
+namespace {
+
+// A program and the tracepoint it is attached to by itself.
+struct TracedProgram {
+  bpf_program* program;
+  const char* tracepoint;
+};
+
+bool HasTracepoint(const char* tracepoint) {
+  return libbpf_find_vmlinux_btf_id(tracepoint, BPF_TRACE_RAW_TP) > 0;
+}
+
+// Loads them if `wanted`; one whose tracepoint does not exist never.
+int Select(std::initializer_list<TracedProgram> programs, bool wanted,
+           bool& any_missing) {
+  for (const TracedProgram& entry : programs) {
+    bool load = wanted;
+    if (load && !HasTracepoint(entry.tracepoint)) {
+      load = false;
+      any_missing = true;
+    }
+    const int error = bpf_program__set_autoload(entry.program, load);
+    if (error != 0) return -error;
+  }
+  return 0;
+}
+
+int LeaveToUs(bpf_program* program, bool wanted) {
+  bpf_program__set_autoattach(program, false);
+  return -bpf_program__set_autoload(program, wanted);
+}
+
+absl::Status AttachError(const DynamicHook& hook) {
+  const int error = errno;
+  const char* why = "";
+  if (error == EINVAL || error == ENOTSUP || error == EIO) {
+    why = " (an instruction there that cannot be probed?)";
+  } else if (error == EACCES || error == EPERM) {
+    // Beside CAP_BPF and CAP_PERFMON, without which we do not come here.
+    why = " (the kernel takes probes of programs only from CAP_SYS_ADMIN)";
+  }
+  return base::ErrnoStatus(
+      error, absl::StrFormat("Cannot attach hook %s:%s to %s%s", hook.provider,
+                             hook.name, hook.location, why));
+}
+
+absl::Status AttachDynamicHook(const DynamicHook& hook, std::uint64_t index,
+                               const KernelHookRules& rules, std::uint32_t cpu,
+                               kernel_programs& skeleton,
+                               std::vector<bpf_link*>& links) {
+  const std::size_t links_before = links.size();
+  const auto sources = rules.sources_of.find(index);
+  for (std::size_t i = 0; i < hook.attachments.size(); ++i) {
+    const HookAttachment& at = hook.attachments[i];
+    std::uint64_t cookie = index * 4 + static_cast<std::uint64_t>(at.place);
+    if (sources != rules.sources_of.end()) {
+      cookie |= static_cast<std::uint64_t>(sources->second[i]) << 32;
+    }
+    bpf_link* link = nullptr;
+    if (at.file.empty()) {
+      perf_event_attr attr{};
+      attr.size = sizeof(attr);
+      attr.type = PERF_TYPE_TRACEPOINT;
+      attr.config = at.tracepoint;
+      attr.sample_period = 1;
+      // A program on a tracepoint runs on every CPU, whatever this one counts.
+      base::ScopedFd fd(OpenPerfEvent(attr, -1, static_cast<int>(cpu), -1));
+      LIBBPF_OPTS(bpf_perf_event_opts, options);
+      options.bpf_cookie = cookie;
+      if (fd.is_open()) {
+        link = bpf_program__attach_perf_event_opts(skeleton.progs.on_tracepoint,
+                                                   fd.get(), &options);
+      }
+      if (link != nullptr) fd.Release();  // the link owns it
+    } else {
+      LIBBPF_OPTS(bpf_uprobe_opts, options);
+      options.bpf_cookie = cookie;
+      options.retprobe = at.on_return;
+      options.ref_ctr_offset = at.semaphore_offset;
+      link =
+          bpf_program__attach_uprobe_opts(skeleton.progs.on_user_probe, -1,
+                                          at.file.c_str(), at.offset, &options);
+    }
+    if (link == nullptr) {
+      const absl::Status error = AttachError(hook);
+      // An enter without its exit would be worse than neither.
+      for (; links.size() > links_before; links.pop_back()) {
+        bpf_link__destroy(links.back());
+      }
+      return error;
+    }
+    links.push_back(link);
+  }
+  return absl::OkStatus();
+}
+
+#ifdef __x86_64__
+// The kernel counts a fault as minor or major when it has handled it.
+absl::Status AttachFaultEnds(const std::vector<std::uint32_t>& cpus,
+                             kernel_programs& skeleton,
+                             std::vector<bpf_link*>& links) {
+  constexpr std::uint64_t kMajor = 4;  // VM_FAULT_MAJOR
+  for (const std::uint32_t cpu : cpus) {
+    for (const bool major : {false, true}) {
+      perf_event_attr attr{};
+      attr.size = sizeof(attr);
+      attr.type = PERF_TYPE_SOFTWARE;
+      attr.config =
+          major ? PERF_COUNT_SW_PAGE_FAULTS_MAJ : PERF_COUNT_SW_PAGE_FAULTS_MIN;
+      attr.sample_period = 1;
+      base::ScopedFd fd(OpenPerfEvent(attr, -1, static_cast<int>(cpu), -1));
+      LIBBPF_OPTS(bpf_perf_event_opts, options);
+      options.bpf_cookie = major ? kMajor : 0;
+      bpf_link* const link =
+          fd.is_open() ? bpf_program__attach_perf_event_opts(
+                             skeleton.progs.on_fault_exit, fd.get(), &options)
+                       : nullptr;
+      if (link == nullptr) {
+        return base::ErrnoStatus(
+            errno, absl::StrFormat("Cannot watch page faults: cpu=%d", cpu));
+      }
+      links.push_back(link);
+      fd.Release();  // the link owns it
+    }
+  }
+  return absl::OkStatus();
+}
+#endif
+
+}  // namespace
+
+int SelectHookPrograms(const KernelHookRequest& request,
+                       kernel_programs& skeleton,
+                       std::vector<std::string>& messages) {
+  const auto& programs = skeleton.progs;
+  bool no_syscalls = false, no_faults = false, no_irqs = false;
+  int error = Select({{programs.on_syscall_enter, "sys_enter"},
+                      {programs.on_syscall_exit, "sys_exit"}},
+                     request.syscalls, no_syscalls);
+  if (error == 0) {
+    error = Select({{programs.on_irq_enter, "irq_handler_entry"},
+                    {programs.on_irq_exit, "irq_handler_exit"}},
+                   request.irqs, no_irqs);
+  }
+  if (error == 0) {
+    error = Select({{programs.on_softirq_enter, "softirq_entry"},
+                    {programs.on_softirq_exit, "softirq_exit"}},
+                   request.softirqs, no_irqs);
+  }
+#ifdef __x86_64__
+  // Not every kernel is built with each of these interrupts.
+  bool no_vector = false;
+  if (error == 0) {
+    error = Select(
+        {{programs.on_local_timer_enter, "local_timer_entry"},
+         {programs.on_local_timer_exit, "local_timer_exit"},
+         {programs.on_reschedule_enter, "reschedule_entry"},
+         {programs.on_reschedule_exit, "reschedule_exit"},
+         {programs.on_call_function_enter, "call_function_entry"},
+         {programs.on_call_function_exit, "call_function_exit"},
+         {programs.on_call_function_single_enter, "call_function_single_entry"},
+         {programs.on_call_function_single_exit, "call_function_single_exit"},
+         {programs.on_irq_work_enter, "irq_work_entry"},
+         {programs.on_irq_work_exit, "irq_work_exit"},
+         {programs.on_x86_platform_ipi_enter, "x86_platform_ipi_entry"},
+         {programs.on_x86_platform_ipi_exit, "x86_platform_ipi_exit"}},
+        request.irqs, no_vector);
+  }
+  if (error == 0) {
+    error = Select({{programs.on_user_fault_enter, "page_fault_user"},
+                    {programs.on_kernel_fault_enter, "page_fault_kernel"}},
+                   request.faults, no_faults);
+  }
+  if (error == 0) error = LeaveToUs(programs.on_fault_exit, request.faults);
+#else
+  no_faults = request.faults;
+#endif
+  if (error == 0) {
+    error = LeaveToUs(programs.on_user_probe, !request.dynamic.empty());
+  }
+  if (error == 0) {
+    error = LeaveToUs(programs.on_tracepoint, !request.dynamic.empty());
+  }
+  const std::pair<bool, const char*> missing[] = {
+      {no_syscalls, "system calls (tracepoints raw_syscalls:sys_enter, exit)"},
+      {no_irqs, "interrupts (tracepoints irq:*)"},
+      {no_faults,
+       "page faults (tracepoints exceptions:page_fault_*, which "
+       "only x86 has)"}};
+  for (const auto& [is_missing, what] : missing) {
+    if (!is_missing) continue;
+    messages.push_back(absl::StrFormat(
+        "Not recorded as segments: %s: this kernel does not have them", what));
+  }
+  return error;
+}
+
+absl::Status AttachHookPrograms(const KernelHookRequest& request,
+                                const KernelHookRules& rules,
+                                const std::vector<std::uint32_t>& cpus,
+                                kernel_programs& skeleton,
+                                std::vector<bpf_link*>& links,
+                                std::vector<std::string>& messages) {
+#ifdef __x86_64__
+  if (request.faults) {
+    const absl::Status status = AttachFaultEnds(cpus, skeleton, links);
+    if (!status.ok()) return status;
+  }
+#endif
+  constexpr std::size_t kNamedFailures = 3;
+  std::size_t failures = 0;
+  absl::Status failure;
+  for (std::size_t i = 0; i < request.dynamic.size(); ++i) {
+    failure = AttachDynamicHook(request.dynamic[i], i, rules, cpus.front(),
+                                skeleton, links);
+    if (failure.ok()) continue;
+    if (++failures <= kNamedFailures)
+      messages.push_back(base::StatusText(failure));
+  }
+  if (failures == 0) return absl::OkStatus();
+  const bool go_without = request.optional && absl::IsPermissionDenied(failure);
+  if (failures == request.dynamic.size() && !go_without) return failure;
+  if (failures > kNamedFailures) {
+    messages.push_back(absl::StrFormat(
+        "%d of %d dynamic hooks could not be attached; the first are named "
+        "above",
+        failures, request.dynamic.size()));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace countrace::runtime

@@ -1,0 +1,339 @@
+#include "runtime/recorder/kernel/bpf/kernel_recorder_bpf.h"
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "base/posix/errno_status.h"
+#include "runtime/recorder/doctor/capabilities.h"
+#include "runtime/recorder/events/event_list.h"
+#include "runtime/recorder/events/set_turns.h"
+#include "runtime/recorder/kernel/bpf/bpf_programs.h"
+#include "runtime/recorder/kernel/bpf/kernel_ring_reader.h"
+#include "runtime/recorder/kernel/bpf/run_time_sampler.h"
+#include "runtime/recorder/kernel/cpu_streams.h"
+#include "runtime/recorder/kernel/hooks/kernel_hook_registry.h"
+#include "runtime/recorder/kernel/perf/countable_events.h"
+#include "runtime/recorder/system/cpu_list.h"
+#include "runtime/recorder/system/monotonic_clock.h"
+
+namespace countrace::runtime {
+namespace {
+
+using logformat::CountersReason;
+
+// How often Drain() is called, about.
+constexpr std::uint64_t kDrainTurnNs = 10'000'000;
+
+class BpfKernelRecorder final : public KernelRecorder {
+ public:
+  BpfKernelRecorder(const KernelRecorderOptions& options, EventChoice choice,
+                    SetTurns turns, std::unique_ptr<BpfPrograms> programs,
+                    const std::vector<std::uint32_t>& cpus,
+                    std::unique_ptr<KernelHookRegistry> hooks,
+                    std::vector<std::string> messages)
+      : choice_(std::move(choice)),
+        turns_(std::move(turns)),
+        programs_(std::move(programs)),
+        marks_(options.marks),
+        streams_(options.gating, options.marks,
+                 [this](std::int32_t pid) { return programs_->IsMarked(pid); }),
+        hooks_(std::move(hooks)),
+        run_time_(*programs_),
+        messages_(std::move(messages)) {
+    for (std::size_t slot = 0; slot < cpus.size(); ++slot) {
+      streams_.Add(cpus[slot], programs_->present(slot));
+    }
+  }
+  ~BpfKernelRecorder() override { (void)End(); }
+
+  const EventChoice& choice() const override { return choice_; }
+  absl::Status Begin(const KernelRecorderTarget& target) override;
+  void Drain() override;
+  absl::Status End() override;
+  std::vector<int> WakeDescriptors() const override { return {}; }
+  KernelRecorderStatistics statistics() const override;
+  const std::vector<std::string>& messages() const override {
+    return messages_;
+  }
+
+ private:
+  absl::Status MarkProcesses(const std::vector<std::int32_t>& root_pids);
+  void ReadRings();
+  std::size_t DumpWords() const {
+    const logformat::EventSets sets = choice_.sets(/*running_slot=*/true);
+    return sets.slots() + (sets.rotates() ? 1 : 0);
+  }
+
+  void ChangeSets(std::uint64_t now_ns);
+  void DescribeSets();
+  void DescribeRefusals();
+
+  EventChoice choice_;
+  SetTurns turns_;
+  std::vector<std::uint32_t> sets_;  // in force, by CPU
+  // Where each ring was after its last change.
+  std::vector<std::uint64_t> heads_;
+  bool change_failed_ = false;
+  std::unique_ptr<BpfPrograms> programs_;
+  ProcessMarks marks_;
+  CpuStreams streams_;
+  std::unique_ptr<KernelHookRegistry> hooks_;  // null: none are recorded
+  RunTimeSampler run_time_;
+  std::vector<KernelRingReader> readers_;  // beside streams_.all()
+  std::vector<std::string> messages_;
+  std::uint64_t lost_seen_ = 0;  // losses FindLostMembers() knows of
+  bool began_ = false;
+  bool ended_ = false;
+};
+
+absl::Status BpfKernelRecorder::Begin(const KernelRecorderTarget& target) {
+  absl::Status status = streams_.Create(target);
+  if (!status.ok()) return status;
+  if (hooks_ != nullptr) {
+    status = hooks_->Open(target.directory);
+    if (!status.ok()) return status;
+  }
+  status = MarkProcesses(target.root_pids);
+  if (!status.ok()) return status;
+  for (std::size_t slot = 0; slot < streams_.all().size(); ++slot) {
+    CpuStream& stream = streams_.all()[slot];
+    readers_.emplace_back(programs_->control(slot), programs_->ring(slot),
+                          programs_->ring_bytes(), DumpWords(), MonotonicNs(),
+                          hooks_.get());
+    status = programs_->DumpCounters(stream.cpu, CountersReason::kBegin);
+    if (!status.ok()) return status;
+  }
+  if (turns_.rotates()) {
+    sets_.assign(streams_.all().size(), 0);
+    heads_.assign(streams_.all().size(), 0);
+  }
+  began_ = true;
+  run_time_.Begin(MonotonicNs());
+  const auto threads = streams_.ScanAtBegin(target.root_pids);
+  ReadRings();
+  streams_.StoreBegin();
+  streams_.StoreThreads(threads);
+  return absl::OkStatus();
+}
+
+absl::Status BpfKernelRecorder::MarkProcesses(
+    const std::vector<std::int32_t>& root_pids) {
+  for (const std::int32_t pid : root_pids) {
+    const absl::Status status = programs_->Mark(pid);
+    if (!status.ok()) return status;
+  }
+  if (marks_.empty()) return absl::OkStatus();
+  // What is forked meanwhile inherits; who gets the name is marked there.
+  for (const ProcessThread& thread : ScanThreads()) {
+    if (thread.tid != thread.pid || !marks_.Matches(thread)) continue;
+    const absl::Status status = programs_->Mark(thread.pid);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+void BpfKernelRecorder::ReadRings() {
+  for (std::size_t i = 0; i < readers_.size(); ++i) {
+    readers_[i].Drain(streams_.all()[i].batch);
+  }
+}
+
+void BpfKernelRecorder::ChangeSets(std::uint64_t now_ns) {
+  if (!turns_.IsDue(now_ns, kDrainTurnNs)) return;
+  for (std::size_t slot = 0; slot < sets_.size(); ++slot) {
+    // Idle since the last change: nothing to count, and no CPU to wake. (A busy
+    // CPU may have no records, too: one thread that runs on and on.)
+    countrace_ring_control& control = programs_->control(slot);
+    const auto head =
+        std::atomic_ref(control.head).load(std::memory_order_relaxed);
+    const bool idle =
+        std::atomic_ref(control.task).load(std::memory_order_relaxed) != 0 &&
+        std::atomic_ref(control.tid).load(std::memory_order_relaxed) == 0;
+    if (idle && head == heads_[slot]) continue;
+    const std::uint32_t next = turns_.Next(slot, sets_[slot]);
+    programs_->RetryCounters(slot);
+    const absl::Status status = programs_->ChangeSet(slot, sets_[slot], next);
+    sets_[slot] = next;
+    heads_[slot] = std::atomic_ref(programs_->control(slot).head)
+                       .load(std::memory_order_relaxed);
+    if (!status.ok() && !std::exchange(change_failed_, true)) {
+      messages_.push_back(absl::StrFormat(
+          "Event sets do not rotate as asked: %s", base::StatusText(status)));
+    }
+  }
+}
+
+void BpfKernelRecorder::DescribeSets() {
+  for (std::size_t slot = 0; slot < sets_.size(); ++slot) {
+    for (std::uint32_t set = 0; set < choice_.set_sizes.size(); ++set) {
+      const auto& taken = programs_->turns(slot, set);
+      if (taken.refused == 0) continue;
+      messages_.push_back(absl::StrFormat(
+          "Event set %d {%s} was not counted on CPU %d in %d of %d turns: the "
+          "PMU has no counters for it beside those always on, or another user "
+          "holds them; its values are absent there",
+          set, NamesOf(choice_, set), streams_.all()[slot].cpu, taken.refused,
+          taken.turns));
+    }
+  }
+}
+
+void BpfKernelRecorder::DescribeRefusals() {
+  std::vector<std::string> names;
+  for (const EventSpec& event : choice_.events) {
+    if (event.is_hardware()) names.push_back(event.name);
+  }
+  for (std::size_t slot = 0; slot < readers_.size(); ++slot) {
+    if (readers_[slot].refused_ns() == 0) continue;
+    messages_.push_back(absl::StrFormat(
+        "%s were not counted on CPU %d for %.3f s of the recording, where they "
+        "are absent: another user took the PMU's counters",
+        absl::StrJoin(names, ", "), streams_.all()[slot].cpu,
+        static_cast<double>(readers_[slot].refused_ns()) * 1e-9));
+  }
+}
+
+void BpfKernelRecorder::Drain() {
+  if (!began_ || ended_) return;
+  ChangeSets(MonotonicNs());
+  for (std::size_t slot = 0; slot < readers_.size(); ++slot) {
+    if (readers_[slot].refused()) programs_->RetryCounters(slot);
+  }
+  // Taken before the rings are read: what is older is in them.
+  const std::uint64_t horizon_ns = MonotonicNs();
+  run_time_.Turn(horizon_ns);
+  ReadRings();
+  streams_.StoreUntil(horizon_ns);
+  const std::uint64_t lost = statistics().ring_lost;
+  if (std::exchange(lost_seen_, lost) != lost) {
+    streams_.FindLostMembers();
+  }
+}
+
+absl::Status BpfKernelRecorder::End() {
+  if (!began_ || ended_) return absl::OkStatus();
+  Drain();
+  ended_ = true;
+  absl::Status result;
+  for (const CpuStream& stream : streams_.all()) {
+    result.Update(programs_->DumpCounters(stream.cpu, CountersReason::kEnd));
+  }
+  run_time_.End(MonotonicNs());
+  programs_->Detach();
+  ReadRings();
+  for (std::size_t i = 0; i < readers_.size(); ++i) {
+    readers_[i].DrainLosses(streams_.all()[i].batch);
+  }
+  streams_.StoreUntil(std::numeric_limits<std::uint64_t>::max());
+  result.Update(streams_.Close());
+  const KernelRecorderStatistics now = statistics();
+  if (now.malformed > 0) {
+    messages_.push_back(absl::StrFormat(
+        "A kernel ring held what is no record; its rest was left out: rings=%d",
+        now.malformed));
+  }
+  if (const std::uint64_t missed = programs_->missed_runs(); missed > 0) {
+    messages_.push_back(absl::StrFormat(
+        "The kernel left out records because it was writing one on that CPU "
+        "already; which, it does not tell: records=%d",
+        missed));
+  }
+  if (const std::uint64_t refused = programs_->refused_marks(); refused > 0) {
+    messages_.push_back(absl::StrFormat(
+        "Kernel hooks of some processes were not recorded: there were more "
+        "than 65,536 at a time: processes=%d",
+        refused));
+  }
+  if (const auto refused = programs_->refused_rule_entries(); refused > 0) {
+    messages_.push_back(absl::StrFormat(
+        "Dump rules could not be asked at some kernel-side hooks, whose "
+        "records carry no counters: no room for what they remember of a hook "
+        "in a thread, at most 262,144 at a time: records=%d; rules for fewer "
+        "hooks need less",
+        refused));
+  }
+  if (const auto unknown = programs_->unknown_callers(); unknown > 0) {
+    messages_.push_back(absl::StrFormat(
+        "Dump rules with `from` did not hold at records whose caller could not "
+        "be looked up because its process was changing its memory: records=%d",
+        unknown));
+  }
+  DescribeSets();
+  DescribeRefusals();
+  streams_.DescribeClockErrors(messages_);
+  return result;
+}
+
+KernelRecorderStatistics BpfKernelRecorder::statistics() const {
+  KernelRecorderStatistics sum;
+  sum.ring_bytes = programs_->ring_bytes();
+  sum.own_bpf_ns = run_time_.estimated_ns();
+  sum.own_bpf_sampled_ns = run_time_.sampled_ns();
+  for (const KernelRingReader& reader : readers_) {
+    sum.dispatches += reader.dispatches();
+    sum.malformed += reader.malformed();
+    sum.ring_lost += reader.lost() + reader.unnamed();
+  }
+  streams_.AddStatistics(sum);
+  return sum;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenBpfKernelRecorder(
+    const KernelRecorderOptions& options) {
+  // libbpf would say that it may not, but not what it takes.
+  if (const std::string missing = MissingBpfCapabilities(); !missing.empty()) {
+    return absl::PermissionDeniedError(
+        absl::StrFormat("Cannot load BPF programs without %s", missing));
+  }
+  const auto online = OnlineCpus();
+  if (!online.ok()) return online.status();
+  if (online->empty()) return absl::UnavailableError("No CPU is online");
+  std::vector<std::string> messages;
+  auto choice = CountableEvents(options, *online, messages);
+  if (!choice.ok()) return choice.status();
+  BpfProgramOptions programs;
+  programs.cpus = *online;
+  programs.choice = *choice;
+  programs.fault_records =
+      options.fault_records && CountsPageFaults(choice->events);
+  programs.wakeups = options.wakeups;
+  programs.hooks = options.hooks;
+  programs.hook_rules = options.hook_rules;
+  programs.gating = options.gating;
+  programs.marks = options.marks;
+  programs.follow_marks =
+      !options.gating.every_process() || !options.marks.empty();
+  programs.ring_bytes = options.ring_bytes;
+  auto loaded = BpfPrograms::Load(programs, messages);
+  if (!loaded.ok()) return loaded.status();
+  // 2 MiB are 4 M dispatches a second: less than the default is no trouble.
+  constexpr std::uint64_t kPlenty = 2 << 20;
+  if ((*loaded)->ring_bytes() < std::min(options.ring_bytes, kPlenty)) {
+    messages.push_back(absl::StrFormat(
+        "Kernel rings are smaller than asked for: bytes=%d wanted=%d; this "
+        "kernel gives no larger ones to BPF",
+        (*loaded)->ring_bytes(), options.ring_bytes));
+  }
+  std::unique_ptr<KernelHookRegistry> hooks;
+  if (options.hooks.any()) {
+    hooks = std::make_unique<KernelHookRegistry>(options.hooks.dynamic);
+  }
+  for (const BpfPrograms::MissingEvent& missing : (*loaded)->missing()) {
+    messages.push_back(absl::StrFormat("%s is not counted on CPU %d: %s",
+                                       missing.name, missing.cpu,
+                                       ExplainOpenError(missing.error)));
+  }
+  SetTurns turns(choice->set_sizes.size(), options.rotate_ns,
+                 static_cast<std::uint32_t>(MonotonicNs()));
+  return std::make_unique<BpfKernelRecorder>(
+      options, *std::move(choice), std::move(turns), *std::move(loaded),
+      *online, std::move(hooks), std::move(messages));
+}
+
+}  // namespace countrace::runtime

@@ -1,0 +1,73 @@
+// Reads one CPU's ring of kernel_ring.h: what the BPF programs have committed.
+//
+// Thread: one reader; the writers run in the kernel.
+#ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_KERNEL_RING_READER_H_
+#define COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_KERNEL_RING_READER_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/recorder/kernel/hooks/kernel_hook_registry.h"
+#include "runtime/recorder/kernel/hooks/kernel_ring.h"
+#include "runtime/recorder/kernel/kernel_record.h"
+
+namespace countrace::runtime {
+
+class KernelRingReader {
+ public:
+  // `ring`: `ring_bytes` (a power of two) and the slack. `counters`: values in
+  // a dump. `now_ns`: about the time of the first record.
+  // `hooks`: gives records at kernel hooks their event ids; null: there are
+  // none.
+  KernelRingReader(countrace_ring_control& control, std::byte* ring,
+                   std::uint64_t ring_bytes, std::size_t counters,
+                   std::uint64_t now_ns, KernelHookRegistry* hooks = nullptr)
+      : control_(&control),
+        ring_(ring),
+        ring_bytes_(ring_bytes),
+        counters_(counters),
+        hooks_(hooks),
+        last_ns_(now_ns) {}
+
+  // Moves all committed records to `batch`, in time order. A record that is
+  // being written, and what lies behind it, is left for the next call.
+  void Drain(RecordBatch& batch);
+  // After the last record: adds what was lost since as a loss entry.
+  void DrainLosses(RecordBatch& batch);
+
+  std::uint64_t lost() const { return lost_; }
+  std::uint64_t dispatches() const { return dispatches_; }
+  // Records of hooks that could not be registered: lost.
+  std::uint64_t unnamed() const { return unnamed_; }
+  // Words that are no record's header: the rest of the ring is thrown away.
+  std::uint64_t malformed() const { return malformed_; }
+  // In the last dump, values were not counted; how long there were such, up to
+  // it.
+  bool refused() const { return counted_ != ~std::uint32_t{0}; }
+  std::uint64_t refused_ns() const {
+    return refused_ns_ + (refused() ? last_ns_ - refused_since_ns_ : 0);
+  }
+
+ private:
+  void AddRecord(std::byte* at, std::uint16_t event_id, std::size_t bytes,
+                 RecordBatch& batch);
+  // Values of the dump in a record that were not counted: they become 0, and an
+  // entry before the record tells.
+  void FindRefused(std::byte* dump, RecordBatch& batch);
+  void AddLosses(std::uint64_t lost, RecordBatch& batch);
+  void GiveBack(std::uint64_t from, std::uint64_t to);
+
+  countrace_ring_control* control_;
+  std::byte* ring_;
+  std::uint64_t ring_bytes_;
+  std::size_t counters_;
+  KernelHookRegistry* hooks_;
+  std::uint64_t last_ns_;
+  std::uint32_t counted_ = ~std::uint32_t{0};
+  std::uint64_t refused_since_ns_ = 0, refused_ns_ = 0;
+  std::uint64_t lost_ = 0, dispatches_ = 0, malformed_ = 0, unnamed_ = 0;
+};
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_KERNEL_RING_READER_H_

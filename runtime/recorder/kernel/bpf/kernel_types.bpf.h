@@ -1,0 +1,94 @@
+// The few kernel types the programs look into, by name: their offsets are
+// filled in from the running kernel's BTF when the programs are loaded (CO-RE),
+// so the build needs no kernel headers.
+#ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_KERNEL_TYPES_BPF_H_
+#define COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_KERNEL_TYPES_BPF_H_
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), \
+                             apply_to = record)
+
+// Clocks in ns; `clock` is that of the CPU's last scheduling event.
+struct rq {
+  unsigned long long clock;
+};
+struct cfs_rq {
+  struct rq* rq;
+};
+struct sched_entity {
+  unsigned long long sum_exec_runtime;  // ns on a CPU so far
+  struct cfs_rq* cfs_rq;                // CONFIG_FAIR_GROUP_SCHED
+};
+// CONFIG_SCHED_INFO; not kept for idle.
+struct sched_info {
+  unsigned long pcount;             // how often switched in
+  unsigned long long last_arrival;  // and when last, by `clock`
+};
+
+typedef struct {
+  int counter;
+} atomic_t;
+
+struct signal_struct {
+  atomic_t live;  // threads of the process that have not ended
+};
+
+// The flags that tell a 32-bit system call (x86).
+struct thread_info {
+  unsigned status;
+};
+
+// Registers of user code at a system call, which keep its number. "___": a
+// second view of a kernel type that has another definition here.
+struct pt_regs___syscall {
+#if defined(__TARGET_ARCH_x86)
+  unsigned long orig_ax;
+#elif defined(__TARGET_ARCH_arm64)
+  int syscallno;
+#else
+  unsigned long gpr[32];
+#endif
+};
+
+struct task_struct {
+  struct thread_info thread_info;
+  struct signal_struct* signal;
+  struct sched_entity se;
+  struct sched_info sched_info;
+  int pid;   // what user space calls tid
+  int tgid;  // what user space calls pid
+  int wake_cpu;
+  int exit_state;
+  unsigned in_execve : 1;
+  struct task_struct* real_parent;
+  char comm[16];
+};
+
+// What a part of a process's memory is mapped from.
+struct qstr {
+  const unsigned char* name;
+};
+struct dentry {
+  struct qstr d_name;
+};
+struct path {
+  struct dentry* dentry;
+};
+struct file {
+  struct path f_path;
+};
+struct vm_area_struct {
+  unsigned long vm_start;
+  unsigned long vm_pgoff;  // of the file, in pages
+  struct file* vm_file;
+};
+
+struct linux_binprm;
+struct irqaction;
+
+#pragma clang attribute pop
+
+// Context of a perf_event program (uapi/linux/bpf_perf_event.h), of which only
+// the address is read.
+#include <linux/bpf_perf_event.h>
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_KERNEL_TYPES_BPF_H_

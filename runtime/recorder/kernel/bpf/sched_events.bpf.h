@@ -1,0 +1,204 @@
+// Dispatches with counters, forks, execs, names, exits and page faults. Kernel
+// 6.1 and later (sched_switch has prev_state since 5.18).
+#ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_SCHED_EVENTS_BPF_H_
+#define COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_SCHED_EVENTS_BPF_H_
+
+#include "dump_rules.bpf.h"
+#include "hidden_switches.bpf.h"
+#include "marked_processes.bpf.h"
+#include "ring_writer.bpf.h"
+
+enum { REASON_END = 1, REASON_SET_END = 3, REASON_SET_BEGIN = 4 };
+
+// What the tracepoint prints as prev_state (include/trace/events/sched.h).
+static __always_inline __u64 switch_state(int preempt, __u32 prev_state,
+                                          const struct task_struct* prev) {
+  if (preempt) return 0x100;
+  if ((prev_state & 0x402) == 0x402) return 0x80;  // TASK_IDLE
+  return (prev_state | prev->exit_state) & 0x7f;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, _Bool preempt, struct task_struct* prev,
+             struct task_struct* next, unsigned int prev_state) {
+  struct countrace_ring_control* control = this_control();
+  if (!is_recording(control)) return 0;
+  mark_if_owned(prev);
+  const __u64 now = bpf_ktime_get_ns();
+  compare_clocks(control, prev, now);
+  if (any_hidden) settle_hidden_stay(next);
+  if (control->task && control->task != (__u64)prev) {
+    note_hidden_switch(control, prev, now);
+  }
+  note_switch_in(control, next, now);
+  __u64* record = reserve_known(control, 16 + 8 * counter_count, now);
+  if (record) {
+    record[1] = ((__u64)prev->pid & 0xffffff) |
+                ((__u64)next->pid & 0xffffff) << 24 |
+                switch_state(preempt, prev_state, prev) << 48;
+    store_counters(control, record + 2, now);
+    commit(record, EVENT_DISPATCH, now);
+  }
+  ++control->switches;
+  return 0;
+}
+
+static __always_inline int wakeup_event(const struct task_struct* wakee) {
+  struct countrace_ring_control* control = this_control();
+  if (!is_recording(control)) return 0;
+  note_who_runs(control);
+  if (!is_counted(bpf_get_current_pid_tgid() >> 32) &&
+      !is_counted(wakee->tgid)) {
+    return 0;
+  }
+  __u64 now = 0;
+  __u64* record = reserve(control, 16, &now);
+  if (!record) return 0;
+  record[1] = (bpf_get_current_pid_tgid() & 0xffffff) |
+              ((__u64)wakee->pid & 0xffffff) << 24 |
+              (__u64)(wakee->wake_cpu & 0xffff) << 48;
+  commit(record, EVENT_WAKEUP, now);
+  return 0;
+}
+
+// In the waker's context; sched_wakeup may come on the wakee's CPU.
+SEC("tp_btf/sched_waking")
+int BPF_PROG(on_waking, struct task_struct* wakee) {
+  return wakeup_event(wakee);
+}
+
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(on_wakeup_new, struct task_struct* wakee) {
+  return wakeup_event(wakee);
+}
+
+static __always_inline int task_event(__u16 event, struct task_struct* task,
+                                      struct task_struct* parent) {
+  struct countrace_ring_control* control = this_control();
+  if (!is_recording(control)) return 0;
+  note_who_runs(control);
+  __u64 now = 0;
+  __u32* record = (__u32*)reserve(control, 24, &now);
+  if (!record) return 0;
+  record[2] = task->tgid;
+  record[3] = task->pid;
+  record[4] = parent->tgid;
+  record[5] = parent->pid;
+  commit((__u64*)record, event, now);
+  return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
+  mark_if_owned(parent);
+  inherit_mark(parent, child);
+  forget_rules_of(child->pid);
+  return task_event(EVENT_FORK, child, parent);
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct* task) {
+  drop_mark(task);
+  forget_rules_of(task->pid);
+  return task_event(EVENT_EXIT, task, task->real_parent);
+}
+
+static __always_inline int comm_event(__u16 event, struct task_struct* task,
+                                      const char* comm) {
+  struct countrace_ring_control* control = this_control();
+  if (!is_recording(control)) return 0;
+  note_who_runs(control);
+  __u64 now = 0;
+  __u32* record = (__u32*)reserve(control, 32, &now);
+  if (!record) return 0;
+  record[2] = task->tgid;
+  record[3] = task->pid;
+  // Zero beyond the NUL, whatever the kernel left there.
+  record[4] = record[5] = record[6] = record[7] = 0;
+  bpf_probe_read_kernel_str(record + 4, 16, comm);
+  commit((__u64*)record, event, now);
+  return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct* task, int old_pid,
+             struct linux_binprm* binary) {
+  // Another than the first thread takes over the first one's tid.
+  if (old_pid != task->pid) forget_rules_of(old_pid);
+  mark_if_named(task, task->comm);
+  mark_if_owned(task);
+  return comm_event(EVENT_EXEC, task, task->comm);
+}
+
+SEC("tp_btf/task_rename")
+int BPF_PROG(on_rename, struct task_struct* task, const char* comm) {
+  // An exec says the name itself.
+  if (bpf_core_field_exists(task->in_execve) &&
+      BPF_CORE_READ_BITFIELD(task, in_execve)) {
+    return 0;
+  }
+  // Somebody else may rename it, too (/proc/PID/comm).
+  if (task->tgid == (int)(bpf_get_current_pid_tgid() >> 32)) {
+    mark_if_named(task, comm);
+  }
+  return comm_event(EVENT_COMM, task, comm);
+}
+
+// On a software page-faults event with period 1 of each CPU.
+SEC("perf_event")
+int on_fault(struct bpf_perf_event_data* data) {
+  struct countrace_ring_control* control = this_control();
+  if (!is_recording(control)) return 0;
+  note_who_runs(control);
+  const __u64 ids = bpf_get_current_pid_tgid();
+  __sync_fetch_and_add(&control->faults, 1);
+  if (!is_counted(ids >> 32)) return 0;
+  __u64 now = 0;
+  __u64* record = reserve(control, 24, &now);
+  if (!record) return 0;
+  record[1] = ids >> 32 | ids << 32;  // pid, tid
+  record[2] = data->addr;
+  commit(record, EVENT_FAULT, now);
+  return 0;
+}
+
+// Run on each CPU when the recording begins and ends there (BPF_PROG_TEST_RUN):
+// nothing before the first dump is recorded, nothing after the last. Also
+// before and after another event set takes its turn.
+SEC("raw_tp")
+int dump_counters(__u64* request) {
+  struct countrace_ring_control* control = this_control();
+  if (!control || control->ended) return 0;
+  const __u64 reason = request[0];
+  const __u64 now = bpf_ktime_get_ns();
+  if (!control->begin_ns) {
+    const struct task_struct* task =
+        (struct task_struct*)bpf_get_current_task();
+    control->task = (__u64)task;
+    control->tid = (__u32)bpf_get_current_pid_tgid();
+    bpf_core_read(&control->runtime_ns, sizeof(control->runtime_ns),
+                  &task->se.sum_exec_runtime);
+    control->switched_in_ns = now;
+    control->begin_ns = now;
+  } else if (has_sets && control->task != bpf_get_current_task()) {
+    // This dump would show that somebody else runs than was switched in.
+    struct task_struct* task = bpf_get_current_task_btf();
+    note_hidden_switch(control, task, now);
+    note_switch_in(control, task, now);
+  }
+  if (has_sets && reason == REASON_SET_BEGIN) control->set = request[1];
+  __u32* record = (__u32*)reserve_known(control, 16 + 8 * counter_count, now);
+  if (record) {
+    record[2] = reason;
+    record[3] = (__u32)bpf_get_current_pid_tgid();
+    store_counters(control, (__u64*)(record + 4), now);
+    commit((__u64*)record, EVENT_COUNTERS, now);
+  }
+  if (has_sets && reason == REASON_SET_END) {
+    control->set = request[1] | COUNTRACE_SET_WAITS;
+  }
+  if (reason == REASON_END) control->ended = 1;
+  return 0;
+}
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_SCHED_EVENTS_BPF_H_

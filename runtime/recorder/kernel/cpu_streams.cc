@@ -1,0 +1,444 @@
+#include "runtime/recorder/kernel/cpu_streams.h"
+
+#include <algorithm>
+#include <cstring>
+#include <queue>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_format.h"
+#include "logformat/packet_layout.h"
+
+namespace countrace::runtime {
+namespace {
+
+using logformat::CountersReason;
+using logformat::CpuEvent;
+
+std::int32_t PrevTid(const RecordBatch& batch, const KernelRecord& record) {
+  return static_cast<std::int32_t>(*batch.Words(record) & 0xffffff);
+}
+std::int32_t NextTid(const RecordBatch& batch, const KernelRecord& record) {
+  return static_cast<std::int32_t>(*batch.Words(record) >> 24 & 0xffffff);
+}
+
+// The thread that ran on the CPU when it caused `record`; -1 if none is known.
+std::int32_t ActingThread(const RecordBatch& batch,
+                          const KernelRecord& record) {
+  // The id's low bits are where a dispatch has the thread switched out.
+  if (logformat::IsKernelHookEvent(record.event_id)) {
+    return PrevTid(batch, record);
+  }
+  switch (static_cast<CpuEvent>(record.event_id)) {
+    case CpuEvent::kDispatch:
+      return PrevTid(batch, record);
+    case CpuEvent::kSwitchIn:
+      return NextTid(batch, record);
+    case CpuEvent::kFork:
+      return batch.Body<logformat::TaskRecord>(record).parent_tid;
+    case CpuEvent::kExit:
+      return batch.Body<logformat::TaskRecord>(record).tid;
+    case CpuEvent::kExec:
+    case CpuEvent::kComm:
+      return batch.Body<logformat::CommRecord>(record).tid;
+    case CpuEvent::kFault:
+      return batch.Body<logformat::FaultRecord>(record).tid;
+    case CpuEvent::kWakeup:  // perhaps in an interrupt
+    case CpuEvent::kCounters:
+    case CpuEvent::kProcessState:
+      break;
+  }
+  return -1;
+}
+
+}  // namespace
+
+CpuStream& CpuStreams::Add(std::uint32_t cpu, std::uint32_t present) {
+  CpuStream& stream = streams_.emplace_back();
+  stream.cpu = cpu;
+  stream.present = present;
+  return stream;
+}
+
+absl::Status CpuStreams::Create(const KernelRecorderTarget& target) {
+  for (CpuStream& stream : streams_) {
+    logformat::PacketWriterOptions writer;
+    writer.directory = target.directory;
+    writer.file = absl::StrFormat("cpu-%d", stream.cpu);
+    writer.stream_class = logformat::StreamClass::kCpu;
+    writer.uuid = target.uuid;
+    writer.cpu = static_cast<std::int32_t>(stream.cpu);
+    writer.present = stream.present;
+    auto created = logformat::PacketWriter::Create(writer);
+    if (!created.ok()) return created.status();
+    stream.writer = *std::move(created);
+  }
+  return absl::OkStatus();
+}
+
+void CpuStreams::StoreCounters(CpuStream& stream, std::uint64_t time_ns,
+                               CountersReason reason, std::uint32_t running_tid,
+                               std::span<const std::uint64_t> counters) {
+  logformat::CountersRecord record{};
+  record.reason = static_cast<std::uint32_t>(reason);
+  record.running_tid = running_tid;
+  std::vector<std::byte> body(sizeof(record) - 8 + counters.size() * 8);
+  std::memcpy(body.data(), reinterpret_cast<const std::byte*>(&record) + 8,
+              sizeof(record) - 8);
+  if (!counters.empty()) {
+    std::memcpy(body.data() + sizeof(record) - 8, counters.data(),
+                counters.size() * 8);
+  }
+  stream.writer->Append(static_cast<std::uint16_t>(CpuEvent::kCounters),
+                        time_ns, body);
+}
+
+void CpuStreams::StoreProcessState(CpuStream& stream,
+                                   const ProcessThread& thread,
+                                   std::uint64_t time_ns) {
+  logformat::StateRecord record{};
+  record.pid = thread.pid;
+  record.tid = thread.tid;
+  record.parent_pid = thread.parent_pid;
+  record.flags =
+      (thread.is_kernel_thread ? logformat::kStateKernelThread : 0u) |
+      (members_.Contains(thread.tid) ? logformat::kStateMarked : 0u);
+  std::memcpy(record.comm, thread.comm.data(),
+              std::min(thread.comm.size(), sizeof(record.comm) - 1));
+  stream.writer->Append(
+      static_cast<std::uint16_t>(CpuEvent::kProcessState), time_ns,
+      std::as_bytes(std::span(&record, 1)).subspan(sizeof(record.header)));
+}
+
+void CpuStreams::StoreBegin() {
+  for (CpuStream& stream : streams_) {
+    if (stream.batch.size() == 0) continue;
+    const KernelRecord& record = stream.batch.records().front();
+    stream.begin_ns = record.time_ns;
+    FollowSwitch(stream, record);
+    Store(stream, record);
+    stream.batch.Consume(1);
+  }
+}
+
+std::vector<ProcessThread> CpuStreams::ScanAtBegin(
+    const std::vector<std::int32_t>& root_pids) {
+  for (const std::int32_t pid : root_pids) members_.Add(pid, pid);
+  std::vector<ProcessThread> all;
+  if (gating_.unmarked || !marks_.empty()) {
+    all = ScanThreads();
+  } else {
+    for (const std::int32_t pid : root_pids) {
+      for (ProcessThread& thread : ScanThreadsOf(pid)) {
+        all.push_back(std::move(thread));
+      }
+    }
+  }
+  std::vector<ProcessThread> threads;
+  std::int32_t process = -1;  // whose threads these are; the first comes first
+  bool marked = false;
+  for (ProcessThread& thread : all) {
+    if (thread.pid != process) {
+      process = thread.pid;
+      marked = members_.Contains(process) || marks_.Matches(thread) ||
+               (kernel_marks_ && kernel_marks_(process));
+    }
+    if (marked) members_.Add(thread.pid, thread.tid);
+    if (marked || gating_.unmarked) threads.push_back(std::move(thread));
+  }
+  return threads;
+}
+
+void CpuStreams::StoreThreads(const std::vector<ProcessThread>& threads) {
+  absl::flat_hash_set<std::int32_t> forked;
+  for (const CpuStream& stream : streams_) {
+    for (const KernelRecord& record : stream.batch.records()) {
+      if (record.event_id == static_cast<std::uint16_t>(CpuEvent::kFork)) {
+        forked.insert(stream.batch.Body<logformat::TaskRecord>(record).tid);
+      }
+    }
+  }
+  CpuStream& first = streams_.front();
+  for (const ProcessThread& thread : threads) {
+    if (!forked.contains(thread.tid)) {
+      StoreProcessState(first, thread, first.begin_ns);
+    }
+  }
+}
+
+bool CpuStreams::FollowSwitch(CpuStream& stream, const KernelRecord& record) {
+  switch (record.event_id) {
+    case kLossEntry:
+      // What was switched in before a loss says nothing about after it.
+      stream.running_tid = -1;
+      return true;
+    case static_cast<std::uint16_t>(CpuEvent::kDispatch):
+      if (stream.running_tid >= 0 &&
+          PrevTid(stream.batch, record) != stream.running_tid) {
+        stream.hides_switches = true;
+      }
+      stream.running_tid = NextTid(stream.batch, record);
+      return true;
+    case static_cast<std::uint16_t>(CpuEvent::kCounters): {
+      const std::uint32_t tid =
+          stream.batch.Body<logformat::CountersRecord>(record).running_tid;
+      if (tid == logformat::kRunningTidUnknown) return true;
+      stream.running_tid = static_cast<std::int32_t>(tid);
+      return true;
+    }
+    case static_cast<std::uint16_t>(CpuEvent::kSwitchIn): {
+      if (record.time_ns < stream.begin_ns) return false;
+      const std::int32_t known = stream.running_tid;
+      if (known >= 0) stream.running_tid = NextTid(stream.batch, record);
+      return known != stream.running_tid;
+    }
+    default:
+      return true;
+  }
+}
+
+void CpuStreams::Store(CpuStream& stream, const KernelRecord& record) {
+  if (record.event_id == kLossEntry) {
+    const std::uint64_t lost = *stream.batch.Words(record);
+    stream.writer->CountDiscarded(logformat::DiscardCause::kKernelRingFull,
+                                  lost);
+    return;
+  }
+  if (record.event_id == kCountedEntry) {
+    const auto counted =
+        static_cast<std::uint32_t>(*stream.batch.Words(record));
+    stream.writer->SetPacketIdentity(-1, -1, 0, stream.present & counted);
+    return;
+  }
+  // FollowMarks() has stored those of all its process's threads.
+  if (record.event_id == static_cast<std::uint16_t>(CpuEvent::kProcessState)) {
+    return;
+  }
+  stream.writer->Append(record.event_id, record.time_ns,
+                        stream.batch.Bytes(record));
+  stream.stored_ns = record.time_ns;
+}
+
+void CpuStreams::StoreFound(CpuStream& stream, const KernelRecord& record) {
+  const auto store = [&](std::int32_t tid) {
+    const auto found = found_.find(tid);
+    if (found == found_.end()) return;
+    StoreProcessState(stream, found->second, record.time_ns);
+    found_.erase(found);
+  };
+  store(ActingThread(stream.batch, record));
+  switch (record.event_id) {
+    case static_cast<std::uint16_t>(CpuEvent::kFork):
+      found_.erase(stream.batch.Body<logformat::TaskRecord>(record).tid);
+      return;
+    case static_cast<std::uint16_t>(CpuEvent::kDispatch):
+    case static_cast<std::uint16_t>(CpuEvent::kSwitchIn):
+      store(NextTid(stream.batch, record));
+      return;
+    default:
+      return;
+  }
+}
+
+void CpuStreams::StoreLeftOut(CpuStream& stream) {
+  if (stream.left_out_ns == 0) return;
+  stream.writer->Append(
+      static_cast<std::uint16_t>(CpuEvent::kDispatch),
+      std::max({stream.left_out_ns, stream.stored_ns, marked_ns_}),
+      std::as_bytes(std::span(stream.left_out)));
+  stream.left_out_ns = 0;
+}
+
+void CpuStreams::StoreMarked(CpuStream& stream, const ProcessThread& first,
+                             std::uint64_t time_ns) {
+  std::vector<ProcessThread> threads = ScanThreadsOf(first.pid);
+  std::erase_if(threads, [&first](const ProcessThread& thread) {
+    return thread.tid == first.tid;
+  });
+  threads.insert(threads.begin(), first);
+  for (const ProcessThread& thread : threads) {
+    members_.Add(thread.pid, thread.tid);
+    StoreProcessState(stream, thread, time_ns);
+  }
+  stream.stored_ns = marked_ns_ = time_ns;
+}
+
+void CpuStreams::FollowMarks(CpuStream& stream, const KernelRecord& record) {
+  const bool exec =
+      record.event_id == static_cast<std::uint16_t>(CpuEvent::kExec);
+  ProcessThread first;
+  if (kernel_marks_) {
+    if (record.event_id !=
+        static_cast<std::uint16_t>(CpuEvent::kProcessState)) {
+      return;
+    }
+    const auto state = stream.batch.Body<logformat::StateRecord>(record);
+    if (!gating_.every_process() && members_.Contains(state.tid)) return;
+    first.pid = state.pid;
+    first.tid = state.tid;
+    first.parent_pid = state.parent_pid;
+    first.comm.assign(state.comm, strnlen(state.comm, sizeof(state.comm)));
+  } else {
+    if (marks_.empty() ||
+        (!exec &&
+         record.event_id != static_cast<std::uint16_t>(CpuEvent::kComm))) {
+      return;
+    }
+    const auto comm = stream.batch.Body<logformat::CommRecord>(record);
+    if (comm.pid != comm.tid) return;
+    if (!gating_.every_process() && members_.Contains(comm.tid)) return;
+    if (!marks_.MatchesComm(comm.comm) &&
+        !(exec && marks_.MatchesOwner(comm.pid))) {
+      return;
+    }
+    first.pid = first.tid = comm.pid;
+    first.comm.assign(comm.comm, strnlen(comm.comm, sizeof(comm.comm)));
+    const std::vector<ProcessThread> now = ScanThreadsOf(comm.pid);
+    if (!now.empty()) first.parent_pid = now.front().parent_pid;
+  }
+  // The stay in which it became marked is counted from its beginning: there is
+  // no dump where it did.
+  if (gating_.unmarked || stream.left_out_ns == 0) {
+    StoreMarked(stream, first, record.time_ns);
+    return;
+  }
+  StoreMarked(stream, first, std::max(stream.left_out_ns, stream.stored_ns));
+  StoreLeftOut(stream);
+}
+
+void CpuStreams::StoreIfCounted(CpuStream& stream, const KernelRecord& record) {
+  if (!FollowSwitch(stream, record)) return;
+  const std::int32_t actor = ActingThread(stream.batch, record);
+  // Somebody counted runs here, though its switch-in was left out: it was not
+  // counted then, or came after a switch that the kernel does not show (those
+  // of a sandbox's own agent), and the last one seen bounds when.
+  if (actor >= 0 && members_.Counts(actor)) StoreLeftOut(stream);
+  if (!found_.empty() && record.event_id != kLossEntry &&
+      record.event_id != kCountedEntry) {
+    StoreFound(stream, record);
+  }
+  FollowMarks(stream, record);
+  const bool keep = members_.Apply(stream.batch, record);
+  if (keep) Store(stream, record);
+  if (record.event_id == kLossEntry || record.event_id == kCountedEntry) {
+    stream.left_out_ns = 0;
+  } else if (record.event_id ==
+             static_cast<std::uint16_t>(CpuEvent::kCounters)) {
+    // Later than the dispatch that was left out, and as good a bound.
+    stream.left_out_ns = 0;
+  } else if (record.event_id ==
+             static_cast<std::uint16_t>(CpuEvent::kDispatch)) {
+    const std::uint64_t* words = stream.batch.Words(record);
+    stream.left_out_ns = keep ? 0 : record.time_ns;
+    if (!keep) stream.left_out.assign(words, words + record.body_words);
+  }
+}
+
+void CpuStreams::StoreUntil(std::uint64_t horizon_ns) {
+  if (gating_.every_process()) {
+    // Each CPU is a stream of its own and nothing is filtered: no merge. Marks
+    // are handed on by whoever reads the fork records.
+    for (CpuStream& stream : streams_) {
+      for (const KernelRecord& record : stream.batch.records()) {
+        if (stream.several_rings && record.time_ns > horizon_ns) break;
+        ++stream.next;
+        FollowMarks(stream, record);
+        if (FollowSwitch(stream, record)) Store(stream, record);
+      }
+      stream.batch.Consume(stream.next);
+      stream.next = 0;
+    }
+    return;
+  }
+  // Merge by time, so that a fork on one CPU is seen before the child runs on
+  // another one.
+  struct Head {
+    std::uint64_t time_ns;
+    std::size_t cpu;
+    bool operator>(const Head& other) const {
+      return time_ns != other.time_ns ? time_ns > other.time_ns
+                                      : cpu > other.cpu;
+    }
+  };
+  std::priority_queue<Head, std::vector<Head>, std::greater<>> heads;
+  const auto push = [this, &heads, horizon_ns](std::size_t index) {
+    const CpuStream& stream = streams_[index];
+    if (stream.next < stream.batch.size()) {
+      const std::uint64_t time_ns = stream.batch.records()[stream.next].time_ns;
+      if (time_ns <= horizon_ns) heads.push({time_ns, index});
+    }
+  };
+  for (std::size_t i = 0; i < streams_.size(); ++i) push(i);
+  while (!heads.empty()) {
+    const std::size_t index = heads.top().cpu;
+    heads.pop();
+    CpuStream& stream = streams_[index];
+    const KernelRecord& record = stream.batch.records()[stream.next++];
+    StoreIfCounted(stream, record);
+    push(index);
+  }
+  for (CpuStream& stream : streams_) {
+    stream.batch.Consume(stream.next);
+    stream.next = 0;
+  }
+}
+
+void CpuStreams::FindLostMembers() {
+  if (gating_.every_process()) return;
+  // A fork record may be among the lost: look for descendants we do not know.
+  // Parents come before their children often enough, so repeat until nothing
+  // new is found.
+  const std::vector<ProcessThread> threads = ScanThreads();
+  for (bool found = true; found;) {
+    found = false;
+    for (const ProcessThread& thread : threads) {
+      if (members_.TakeUnnamed(thread.tid)) found_[thread.tid] = thread;
+      if (members_.Contains(thread.tid)) continue;
+      // Has ended, but nobody has waited for it: if its last records were not
+      // lost, it was a member until then, and must not come to life again.
+      if (thread.state == 'Z' || thread.state == 'X') continue;
+      if (!members_.Contains(thread.pid) &&
+          !members_.Contains(thread.parent_pid) &&
+          !(kernel_marks_ && kernel_marks_(thread.pid))) {
+        continue;
+      }
+      members_.Add(thread.pid, thread.tid);
+      found_[thread.tid] = thread;
+      found = true;
+    }
+  }
+}
+
+absl::Status CpuStreams::Close() {
+  absl::Status result;
+  for (CpuStream& stream : streams_) result.Update(stream.writer->Close());
+  return result;
+}
+
+void CpuStreams::DescribeClockErrors(std::vector<std::string>& messages) const {
+  KernelRecorderStatistics sum;
+  AddStatistics(sum);
+  if (sum.clock_errors == 0) return;
+  messages.push_back(absl::StrFormat(
+      "Times of kernel records went back and were clamped: records=%d",
+      sum.clock_errors));
+}
+
+void CpuStreams::AddStatistics(KernelRecorderStatistics& sum) const {
+  for (const CpuStream& stream : streams_) {
+    if (stream.writer == nullptr) continue;
+    sum.records += stream.writer->records();
+    sum.bytes += stream.writer->bytes();
+    sum.discarded += stream.writer->discarded();
+    sum.clock_errors += stream.writer->clock_errors();
+    const auto unplaced = stream.writer->unplaced_discarded();
+    for (std::size_t i = 0; i < unplaced.size(); ++i) {
+      sum.unplaced[i] += unplaced[i];
+    }
+    if (stream.writer->last_errno() != 0) {
+      sum.last_errno = stream.writer->last_errno();
+    }
+  }
+}
+
+}  // namespace countrace::runtime

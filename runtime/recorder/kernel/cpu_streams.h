@@ -1,0 +1,116 @@
+// The cpu-N streams of a session and what goes into them: records of each CPU's
+// ring in time order, of marked or unmarked processes only those.
+//
+// In: batches of kernel records, filled by a back end. Out: packets on disk.
+// Thread: one.
+#ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_CPU_STREAMS_H_
+#define COUNTRACE_RUNTIME_RECORDER_KERNEL_CPU_STREAMS_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "logformat/write/packet_writer.h"
+#include "runtime/recorder/kernel/kernel_record.h"
+#include "runtime/recorder/kernel/kernel_recorder.h"
+#include "runtime/recorder/kernel/marked_threads.h"
+#include "runtime/recorder/kernel/process_marks.h"
+#include "runtime/recorder/system/process_scan.h"
+
+namespace countrace::runtime {
+
+// One CPU: what was read but not yet stored, its stream, who runs.
+struct CpuStream {
+  std::uint32_t cpu = 0;
+  std::uint32_t present = 0;  // bit i: event i counts here
+  RecordBatch batch;
+  std::size_t next = 0;  // first record of `batch` that is not stored yet
+  std::unique_ptr<logformat::PacketWriter> writer;
+  std::uint64_t begin_ns = 0;
+  std::int32_t running_tid = -1;  // who was switched in last; -1: unknown
+  bool hides_switches = false;    // a dispatch did not follow from the last one
+  bool watch_failed = false;      // of the switch-ins after it, and said so
+  // The rings behind `batch` are several: records after the horizon of
+  // StoreUntil() may have earlier ones after them in the next batch.
+  bool several_rings = false;
+  std::uint64_t stored_ns = 0;  // time of the last record that was stored
+  // The last dispatch if it was left out.
+  std::uint64_t left_out_ns = 0;  // 0: it was stored
+  std::vector<std::uint64_t> left_out;
+};
+
+class CpuStreams {
+ public:
+  // `kernel_marks`: tells who is marked in the kernel, which then writes a
+  // process_state record itself for whom it marks; empty: this class looks.
+  CpuStreams(const logformat::Gating& gating, ProcessMarks marks,
+             std::function<bool(std::int32_t pid)> kernel_marks = nullptr)
+      : gating_(gating),
+        marks_(std::move(marks)),
+        kernel_marks_(std::move(kernel_marks)),
+        members_(gating) {}
+
+  // A stream for `cpu`; its index is the number of those before.
+  CpuStream& Add(std::uint32_t cpu, std::uint32_t present);
+  std::vector<CpuStream>& all() { return streams_; }
+  const std::vector<CpuStream>& all() const { return streams_; }
+
+  // Creates the files. Returns: as PacketWriter::Create().
+  absl::Status Create(const KernelRecorderTarget& target);
+  // `counters`: one for each event of the session.
+  static void StoreCounters(CpuStream& stream, std::uint64_t time_ns,
+                            logformat::CountersReason reason,
+                            std::uint32_t running_tid,
+                            std::span<const std::uint64_t> counters);
+  // Stores the first record of each batch, the dump with which it begins.
+  void StoreBegin();
+  // The threads that exist now and are of interest; the marked become members.
+  std::vector<ProcessThread> ScanAtBegin(
+      const std::vector<std::int32_t>& root_pids);
+  // Stores them, but those whose fork is in a batch: they came during the scan.
+  void StoreThreads(const std::vector<ProcessThread>& threads);
+  // Stores the records up to `horizon_ns`; before it, every ring has been read.
+  void StoreUntil(std::uint64_t horizon_ns);
+  // After losses: descendants of members whose fork may be among the lost.
+  void FindLostMembers();
+  // Follows who runs. False for a switch-in that a dispatch led to already.
+  static bool FollowSwitch(CpuStream& stream, const KernelRecord& record);
+  absl::Status Close();
+
+  // Adds a message if times of records went back.
+  void DescribeClockErrors(std::vector<std::string>& messages) const;
+  // Adds what the writers know to `sum`.
+  void AddStatistics(KernelRecorderStatistics& sum) const;
+
+ private:
+  void StoreProcessState(CpuStream& stream, const ProcessThread& thread,
+                         std::uint64_t time_ns);
+  void Store(CpuStream& stream, const KernelRecord& record);
+  void StoreIfCounted(CpuStream& stream, const KernelRecord& record);
+  void StoreLeftOut(CpuStream& stream);
+  // If `record` shows that its process is marked from now on: makes it so.
+  void FollowMarks(CpuStream& stream, const KernelRecord& record);
+  void StoreMarked(CpuStream& stream, const ProcessThread& first,
+                   std::uint64_t time_ns);
+  void StoreFound(CpuStream& stream, const KernelRecord& record);
+
+  logformat::Gating gating_;
+  ProcessMarks marks_;
+  std::function<bool(std::int32_t pid)> kernel_marks_;
+  std::vector<CpuStream> streams_;
+  MarkedThreads members_;
+  std::uint64_t marked_ns_ = 0;  // when a process became a member last
+  // Lost members found in /proc. Stored with the first record of theirs: that
+  // may be their fork, if it came while we looked, and tells of them itself.
+  absl::flat_hash_map<std::int32_t, ProcessThread> found_;  // by tid
+};
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_KERNEL_CPU_STREAMS_H_

@@ -1,0 +1,103 @@
+#include "runtime/recorder/kernel/hooks/function_symbols.h"
+
+#include <cxxabi.h>
+#include <elfutils/libdwfl.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "absl/strings/str_format.h"
+#include "base/posix/scoped_fd.h"
+
+namespace countrace::runtime {
+namespace {
+
+struct DwflEnd {
+  void operator()(Dwfl* session) const { dwfl_end(session); }
+};
+
+std::string Demangled(const char* symbol) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(
+      abi::__cxa_demangle(symbol, nullptr, nullptr, &status), &std::free);
+  return status == 0 && text != nullptr ? text.get() : symbol;
+}
+
+// Byte of the file that is loaded at `address` to be executed.
+bool FileOffset(Elf* elf, GElf_Addr address, std::uint64_t& offset) {
+  std::size_t count = 0;
+  if (elf_getphdrnum(elf, &count) != 0) return false;
+  for (std::size_t i = 0; i < count; ++i) {
+    GElf_Phdr header;
+    if (gelf_getphdr(elf, static_cast<int>(i), &header) == nullptr) continue;
+    if (header.p_type != PT_LOAD || (header.p_flags & PF_X) == 0) continue;
+    if (address >= header.p_vaddr &&
+        address - header.p_vaddr < header.p_filesz) {
+      offset = address - header.p_vaddr + header.p_offset;
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<FunctionSymbol>> ReadFunctionSymbols(
+    const std::string& path) {
+  base::ScopedFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.is_open()) {
+    return absl::NotFoundError(
+        absl::StrFormat("Cannot open %s: %s", path, std::strerror(errno)));
+  }
+  static const Dwfl_Callbacks kCallbacks = {
+      .find_elf = dwfl_build_id_find_elf,
+      .find_debuginfo = dwfl_standard_find_debuginfo,
+      .section_address = dwfl_offline_section_address,
+      .debuginfo_path = nullptr};
+  const std::unique_ptr<Dwfl, DwflEnd> session(dwfl_begin(&kCallbacks));
+  Dwfl_Module* module = nullptr;
+  if (session != nullptr) {
+    // Takes the descriptor over, unless it fails.
+    module = dwfl_report_offline(session.get(), path.c_str(), path.c_str(),
+                                 file.get());
+  }
+  if (module == nullptr) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "%s is no program or library (ELF file): %s", path, dwfl_errmsg(-1)));
+  }
+  file.Release();
+  dwfl_report_end(session.get(), nullptr, nullptr);
+  GElf_Addr bias = 0;
+  Elf* const elf = dwfl_module_getelf(module, &bias);
+  if (elf == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("Cannot read %s: %s", path, dwfl_errmsg(-1)));
+  }
+  std::vector<FunctionSymbol> functions;
+  const int symbols = dwfl_module_getsymtab(module);
+  for (int i = 1; i < symbols; ++i) {
+    GElf_Sym symbol;
+    GElf_Addr address = 0;
+    const char* const name = dwfl_module_getsym_info(
+        module, i, &symbol, &address, nullptr, nullptr, nullptr);
+    if (name == nullptr || *name == '\0') continue;
+    if (GELF_ST_TYPE(symbol.st_info) != STT_FUNC) continue;
+    if (symbol.st_shndx == SHN_UNDEF) continue;
+    std::uint64_t offset = 0;
+    if (!FileOffset(elf, address - bias, offset)) continue;
+    functions.push_back({name, Demangled(name), offset});
+  }
+  std::stable_sort(functions.begin(), functions.end(),
+                   [](const FunctionSymbol& a, const FunctionSymbol& b) {
+                     return a.offset < b.offset;
+                   });
+  return functions;
+}
+
+}  // namespace countrace::runtime

@@ -1,0 +1,310 @@
+#include "runtime/recorder/kernel/hooks/hook_spec.h"
+
+#include <fnmatch.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <map>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "base/posix/errno_status.h"
+#include "runtime/recorder/kernel/hooks/function_symbols.h"
+#include "runtime/recorder/kernel/hooks/usdt_notes.h"
+#include "runtime/recorder/system/tracefs.h"
+
+namespace countrace::runtime {
+namespace {
+
+using logformat::HookKind;
+using logformat::HookOrigin;
+using Place = HookAttachment::Place;
+
+constexpr char kForms[] =
+    "write uprobe:FILE:FUNCTION, usdt:FILE:PROVIDER:NAME, "
+    "tracepoint:SYSTEM:NAME or tracepoint:SYSTEM:ENTER/EXIT";
+
+absl::Status BadSpec(std::string_view spec, const std::string& why) {
+  return absl::InvalidArgumentError(
+      absl::StrFormat("Not a hook: \"%s\": %s", spec, why));
+}
+
+bool Matches(const std::string& glob, const std::string& name) {
+  return fnmatch(glob.c_str(), name.c_str(), 0) == 0;
+}
+
+std::string BaseName(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+absl::Status Add(DynamicHook hook, std::string_view spec,
+                 KernelHookRequest& request) {
+  if (request.dynamic.size() >= kMaxDynamicHooks) {
+    return BadSpec(
+        spec, absl::StrFormat("with it there are more than %d hooks: use a "
+                              "narrower glob",
+                              kMaxDynamicHooks));
+  }
+  request.dynamic.push_back(std::move(hook));
+  return absl::OkStatus();
+}
+
+// A few names that contain what was asked for, or begin alike.
+std::string Near(const std::string& glob, const std::vector<std::string>& all) {
+  std::string core = glob;
+  core.erase(std::remove_if(core.begin(), core.end(),
+                            [](char c) { return c == '*' || c == '?'; }),
+             core.end());
+  std::vector<std::string> near;
+  for (std::size_t length = core.size(); length >= 3 && near.empty();
+       --length) {
+    for (const std::string& name : all) {
+      if (near.size() < 5 &&
+          name.find(core.substr(0, length)) != std::string::npos) {
+        near.push_back(name);
+      }
+    }
+  }
+  if (near.empty()) return "";
+  return "; there is " + absl::StrJoin(near, ", ");
+}
+
+absl::Status AddUprobes(std::string_view spec, const std::string& file,
+                        const std::string& glob, KernelHookRequest& request) {
+  const auto path = FindObjectFile(file);
+  if (!path.ok()) return path.status();
+  const auto functions = ReadFunctionSymbols(*path);
+  if (!functions.ok()) return functions.status();
+  std::vector<std::string> names;
+  bool found = false;
+  std::uint64_t last_offset = 0;
+  for (const FunctionSymbol& function : *functions) {
+    if (!Matches(glob, function.symbol) && !Matches(glob, function.name)) {
+      names.push_back(function.name);
+      continue;
+    }
+    // Aliases of one place are one hook.
+    if (found && function.offset == last_offset) continue;
+    found = true;
+    last_offset = function.offset;
+    DynamicHook hook;
+    hook.provider = BaseName(*path);
+    hook.name = function.name;
+    hook.location = absl::StrFormat("%s+0x%x", *path, function.offset);
+    hook.kind = HookKind::kSegment;
+    HookAttachment at;
+    at.file = *path;
+    at.offset = function.offset;
+    at.place = Place::kEnter;
+    hook.attachments.push_back(at);
+    at.place = Place::kExit;
+    at.on_return = true;
+    hook.attachments.push_back(at);
+    const absl::Status added = Add(std::move(hook), spec, request);
+    if (!added.ok()) return added;
+  }
+  if (found) return absl::OkStatus();
+  if (functions->empty()) {
+    return BadSpec(spec, *path +
+                             " names no function: it is stripped, and its "
+                             "debug file is not installed");
+  }
+  return BadSpec(
+      spec, absl::StrFormat("no function of %s (%d functions) "
+                            "matches \"%s\"%s",
+                            *path, functions->size(), glob, Near(glob, names)));
+}
+
+// Where a probe's name ends that marks the begin or the end of a segment.
+std::string_view StemOf(std::string_view name, Place& place) {
+  constexpr std::pair<std::string_view, Place> kEndings[] = {
+      {"__enter", Place::kEnter},
+      {"__entry", Place::kEnter},
+      {"__exit", Place::kExit},
+      {"__return", Place::kExit}};
+  for (const auto& [ending, its_place] : kEndings) {
+    if (name.ends_with(ending) && name.size() > ending.size()) {
+      place = its_place;
+      return name.substr(0, name.size() - ending.size());
+    }
+  }
+  place = Place::kPoint;
+  return name;
+}
+
+absl::Status AddUsdtProbes(std::string_view spec, const std::string& file,
+                           const std::string& provider_glob,
+                           const std::string& name_glob,
+                           KernelHookRequest& request) {
+  const auto path = FindObjectFile(file);
+  if (!path.ok()) return path.status();
+  const auto notes = ReadUsdtNotes(*path);
+  if (!notes.ok()) return notes.status();
+  std::map<std::pair<std::string, std::string>, DynamicHook> hooks;
+  std::vector<std::string> names;
+  for (const UsdtNote& note : *notes) {
+    Place place = Place::kPoint;
+    const std::string stem(StemOf(note.name, place));
+    if (!Matches(provider_glob, note.provider) ||
+        (!Matches(name_glob, stem) && !Matches(name_glob, note.name))) {
+      names.push_back(note.provider + ":" + stem);
+      continue;
+    }
+    DynamicHook& hook = hooks[{note.provider, stem}];
+    hook.type = DynamicHook::Type::kUsdtProbe;
+    hook.provider = note.provider;
+    hook.name = stem;
+    if (hook.location.empty()) {
+      hook.location = absl::StrFormat("%s+0x%x", *path, note.offset);
+    }
+    if (place != Place::kPoint) hook.kind = HookKind::kSegment;
+    HookAttachment at;
+    at.file = *path;
+    at.offset = note.offset;
+    at.semaphore_offset = note.semaphore_offset;
+    at.place = place;
+    at.arguments = note.arguments;
+    hook.attachments.push_back(at);
+  }
+  if (hooks.empty()) {
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    return BadSpec(spec, names.empty()
+                             ? *path + " has no USDT probes"
+                             : absl::StrFormat("no USDT probe of %s matches%s",
+                                               *path, Near(name_glob, names)));
+  }
+  for (auto& [name, hook] : hooks) {
+    const absl::Status added = Add(std::move(hook), spec, request);
+    if (!added.ok()) return added;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AddTracepoint(std::string_view spec, const std::string& system,
+                           const std::string& name,
+                           KernelHookRequest& request) {
+  const auto tracefs = Tracefs::Open();
+  if (!tracefs.ok()) return tracefs.status();
+  const std::vector<std::string> events = absl::StrSplit(name, '/');
+  if (events.size() > 2) return BadSpec(spec, kForms);
+  DynamicHook hook;
+  hook.type = DynamicHook::Type::kTracepoint;
+  hook.provider = system;
+  hook.name = name;
+  hook.location = "tracepoint";
+  hook.origin = HookOrigin::kKernel;
+  hook.kind = events.size() == 2 ? HookKind::kSegment : HookKind::kPoint;
+  for (const std::string& event : events) {
+    const auto id = tracefs->TracepointId(system, event);
+    if (!id.ok()) {
+      return absl::Status(
+          id.status().code(),
+          absl::StrFormat("No tracepoint %s:%s: %s; `countrace "
+                          "list tracepoints` shows them",
+                          system, event, base::StatusText(id.status())));
+    }
+    HookAttachment at;
+    at.tracepoint = *id;
+    const auto format =
+        tracefs->Read(absl::StrFormat("events/%s/%s/format", system, event));
+    if (format.ok()) at.arguments = *format;
+    at.place = events.size() == 1         ? Place::kPoint
+               : hook.attachments.empty() ? Place::kEnter
+                                          : Place::kExit;
+    hook.attachments.push_back(at);
+  }
+  return Add(std::move(hook), spec, request);
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> FindObjectFile(const std::string& file) {
+  if (file.find('/') != std::string::npos) {
+    if (access(file.c_str(), R_OK) == 0) return file;
+    return absl::NotFoundError(
+        absl::StrFormat("Cannot read %s for a hook", file));
+  }
+  const char* path = std::getenv("PATH");
+  std::vector<std::string> folders =
+      absl::StrSplit(path != nullptr ? path : "/usr/bin:/bin", ':');
+  for (const char* folder :
+       {"/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/local/lib", "/lib64",
+        "/usr/lib64", "/lib", "/usr/lib", "/lib/x86_64-linux-gnu",
+        "/usr/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu",
+        "/usr/lib/aarch64-linux-gnu", "/lib/powerpc64le-linux-gnu",
+        "/usr/lib/powerpc64le-linux-gnu"}) {
+    folders.emplace_back(folder);
+  }
+  for (const std::string& folder : folders) {
+    const std::string candidate = folder + "/" + file;
+    if (!folder.empty() && access(candidate.c_str(), R_OK) == 0) {
+      return candidate;
+    }
+  }
+  return absl::NotFoundError(absl::StrFormat(
+      "There is no program or library \"%s\" in PATH or the library folders: "
+      "give its path, for example ./%s",
+      file, file));
+}
+
+absl::Status AddDynamicHooks(std::string_view spec,
+                             KernelHookRequest& request) {
+  // A C++ function's name may hold colons itself.
+  const std::vector<std::string> parts =
+      absl::StrSplit(std::string(spec), absl::MaxSplits(':', 2));
+  if (parts.size() != 3) return BadSpec(spec, kForms);
+  for (const std::string& part : parts) {
+    if (part.empty()) return BadSpec(spec, kForms);
+  }
+  if (parts[0] == "uprobe") {
+    return AddUprobes(spec, parts[1], parts[2], request);
+  }
+  if (parts[0] == "tracepoint") {
+    return AddTracepoint(spec, parts[1], parts[2], request);
+  }
+  if (parts[0] == "usdt") {
+    const std::vector<std::string> probe =
+        absl::StrSplit(parts[2], absl::MaxSplits(':', 1));
+    if (probe.size() == 2 && !probe[0].empty() && !probe[1].empty()) {
+      return AddUsdtProbes(spec, parts[1], probe[0], probe[1], request);
+    }
+  }
+  return BadSpec(spec, kForms);
+}
+
+const std::vector<std::string>& KernelSegmentWords() {
+  static const std::vector<std::string> words = {"syscalls", "irq", "softirq",
+                                                 "faults", "block"};
+  return words;
+}
+
+absl::Status AddKernelSegments(std::string_view word,
+                               KernelHookRequest& request) {
+  if (word == "syscalls") {
+    request.syscalls = true;
+  } else if (word == "irq") {
+    request.irqs = true;
+  } else if (word == "softirq") {
+    request.softirqs = true;
+  } else if (word == "faults") {
+    request.faults = true;
+  } else if (word == "block") {
+    for (const char* event : {"block_rq_issue", "block_rq_complete"}) {
+      const absl::Status added = AddTracepoint(word, "block", event, request);
+      if (!added.ok()) return added;
+    }
+  } else {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("No kernel segments \"%s\": there are %s", word,
+                        absl::StrJoin(KernelSegmentWords(), ", ")));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace countrace::runtime

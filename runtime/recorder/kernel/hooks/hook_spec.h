@@ -1,0 +1,47 @@
+// The texts behind `--kernel` and `--hook`, and what they stand for here.
+//
+//   uprobe:FILE:FUNCTION         a segment: the function, until it returns
+//   usdt:FILE:PROVIDER:NAME      NAME__enter and NAME__exit as a segment, or
+//                                the probe NAME as a point
+//   tracepoint:SYSTEM:NAME       a point
+//   tracepoint:SYSTEM:ENTER/EXIT a segment between two tracepoints
+//
+// FUNCTION, PROVIDER and NAME may be globs (glob(7)): each match is a hook.
+// FILE is a path, or the name of a program in PATH or of a library.
+#ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_HOOK_SPEC_H_
+#define COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_HOOK_SPEC_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/recorder/kernel/hooks/kernel_hook_request.h"
+
+namespace countrace::runtime {
+
+// More are refused: each costs an attachment and an id.
+inline constexpr std::size_t kMaxDynamicHooks = 2048;
+
+// Adds the hooks of `spec` to `request`.
+// Returns: INVALID_ARGUMENT it is no such text, nothing matches (the message
+// says what comes near), or there are too many; NOT_FOUND no such file or
+// tracepoint; PERMISSION_DENIED tracepoints cannot be looked up.
+absl::Status AddDynamicHooks(std::string_view spec, KernelHookRequest& request);
+
+// The path of `file`: itself, or a program of PATH, or a library.
+// Returns: NOT_FOUND.
+absl::StatusOr<std::string> FindObjectFile(const std::string& file);
+
+// "syscalls", "irq", "softirq", "faults", "block".
+const std::vector<std::string>& KernelSegmentWords();
+
+// Adds the kernel segments that one of these words stands for.
+// Returns: INVALID_ARGUMENT not known; the message names those that are.
+absl::Status AddKernelSegments(std::string_view word,
+                               KernelHookRequest& request);
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_HOOK_SPEC_H_

@@ -1,0 +1,78 @@
+#include "runtime/recorder/kernel/hooks/kernel_hook_registry.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
+#include "logformat/description/trace_description.h"
+#include "runtime/recorder/kernel/hooks/kernel_hook_names.h"
+
+namespace countrace::runtime {
+namespace {
+
+using logformat::HookInfo;
+using logformat::HookKind;
+
+constexpr std::uint32_t kMaxNumber = 65535;
+
+}  // namespace
+
+absl::Status KernelHookRegistry::Open(const std::string& directory) {
+  const std::string path = directory + "/" + logformat::kKernelHooksFile;
+  file_ = base::ScopedFd(open(
+      path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600));
+  if (!file_.is_open())
+    return base::ErrnoStatus(errno, "Cannot create " + path);
+  for (std::uint32_t i = 0; i < dynamic_.size(); ++i) {
+    if (Register(COUNTRACE_FAMILY_LISTED, i, false) == 0) {
+      return base::ErrnoStatus(errno, "Cannot write " + path);
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::uint32_t KernelHookRegistry::Register(std::uint32_t family,
+                                           std::uint32_t number, bool point) {
+  HookInfo hook;
+  if (!file_.is_open() || next_id_ > logformat::kHookIdMax ||
+      !DescribeKernelHook(dynamic_, family, number, hook)) {
+    return 0;
+  }
+  if (point && hook.kind != HookKind::kPoint) return 0;
+  hook.id = next_id_;
+  const std::string line =
+      absl::StrFormat("%d\t%s\n", hook.id, logformat::HookText(hook));
+  const ssize_t wrote = write(file_.get(), line.data(), line.size());
+  if (wrote != static_cast<ssize_t>(line.size())) {
+    // Half a line and what follows it could not be read.
+    if (wrote > 0) file_ = base::ScopedFd();
+    return 0;
+  }
+  std::vector<std::uint16_t>& ids = ids_[family];
+  if (number >= ids.size()) ids.resize(number + 1, 0);
+  ids[number] = static_cast<std::uint16_t>(next_id_);
+  return next_id_++;
+}
+
+std::uint16_t KernelHookRegistry::EventId(std::uint16_t raw,
+                                          std::uint32_t number) {
+  const std::uint16_t dump = raw & COUNTRACE_EVENT_DUMP;
+  const unsigned code = (raw & ~COUNTRACE_EVENT_DUMP) - COUNTRACE_EVENT_HOOK;
+  const unsigned family = code / 4;
+  const unsigned place = code % 4;
+  if (family >= COUNTRACE_HOOK_FAMILIES || place > COUNTRACE_PLACE_POINT) {
+    return 0;
+  }
+  if (number > kMaxNumber) return 0;
+  const std::vector<std::uint16_t>& ids = ids_[family];
+  std::uint32_t id = number < ids.size() ? ids[number] : 0;
+  if (id == 0) id = Register(family, number, place == COUNTRACE_PLACE_POINT);
+  if (id == 0) return 0;
+  const unsigned exit = place == COUNTRACE_PLACE_EXIT ? 1 : 0;
+  return static_cast<std::uint16_t>(id * 2 + exit) | dump;
+}
+
+}  // namespace countrace::runtime

@@ -1,0 +1,48 @@
+// Ids and names of the hooks that the kernel recorder dumps itself. System
+// calls and interrupts get theirs when the first record comes; each is in the
+// trace's file `.kernel_hooks` before its first record is in a stream.
+#ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_KERNEL_HOOK_REGISTRY_H_
+#define COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_KERNEL_HOOK_REGISTRY_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "base/posix/scoped_fd.h"
+#include "logformat/read/trace_reader.h"
+#include "runtime/recorder/kernel/hooks/kernel_hook_request.h"
+#include "runtime/recorder/kernel/hooks/kernel_ring.h"
+
+namespace countrace::runtime {
+
+class KernelHookRegistry {
+ public:
+  // `dynamic`: hooks of COUNTRACE_FAMILY_LISTED, by number.
+  explicit KernelHookRegistry(std::vector<DynamicHook> dynamic)
+      : dynamic_(std::move(dynamic)) {}
+
+  // Creates the file in trace directory `directory` and registers the dynamic
+  // hooks. Returns: errors of the file system.
+  absl::Status Open(const std::string& directory);
+
+  // Event id in the trace for event id `raw` of a ring (COUNTRACE_EVENT_HOOK)
+  // with this number; 0 if there is none: no such family, or the file cannot be
+  // written.
+  std::uint16_t EventId(std::uint16_t raw, std::uint32_t number);
+
+ private:
+  std::uint32_t Register(std::uint32_t family, std::uint32_t number,
+                         bool point);
+
+  std::vector<DynamicHook> dynamic_;
+  base::ScopedFd file_;
+  std::uint32_t next_id_ = logformat::kHookIdKernelMin;
+  // Hook ids by number; 0: not registered yet.
+  std::array<std::vector<std::uint16_t>, COUNTRACE_HOOK_FAMILIES> ids_;
+};
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_KERNEL_HOOK_REGISTRY_H_

@@ -1,0 +1,199 @@
+#include "runtime/recorder/kernel/hooks/usdt_notes.h"
+
+#include <fcntl.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <string_view>
+
+#include "absl/strings/str_format.h"
+
+namespace countrace::runtime {
+namespace {
+
+constexpr char kSection[] = ".note.stapsdt";
+constexpr char kBaseSection[] = ".stapsdt.base";
+constexpr char kOwner[] = "stapsdt";
+constexpr std::uint32_t kNoteType = 3;
+
+struct ElfEnd {
+  void operator()(Elf* elf) const { elf_end(elf); }
+};
+using ElfHandle = std::unique_ptr<Elf, ElfEnd>;
+
+class FileDescriptor final {
+ public:
+  explicit FileDescriptor(const std::string& path)
+      : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+  ~FileDescriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  FileDescriptor(const FileDescriptor&) = delete;
+  FileDescriptor& operator=(const FileDescriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  const int fd_;
+};
+
+// Cuts the NUL-terminated string at the front off `bytes`; false if it has no
+// end.
+bool TakeString(std::string_view& bytes, std::string& text) {
+  const std::size_t end = bytes.find('\0');
+  if (end == std::string_view::npos) return false;
+  text.assign(bytes.substr(0, end));
+  bytes.remove_prefix(end + 1);
+  return true;
+}
+
+// Where the file's bytes lie in memory.
+struct LoadedSegment {
+  std::uint64_t address, offset, bytes;
+};
+
+std::uint64_t OffsetOf(std::uint64_t address,
+                       const std::vector<LoadedSegment>& segments) {
+  for (const LoadedSegment& segment : segments) {
+    if (address >= segment.address &&
+        address - segment.address < segment.bytes) {
+      return address - segment.address + segment.offset;
+    }
+  }
+  return 0;
+}
+
+std::vector<LoadedSegment> LoadedSegments(Elf* elf) {
+  std::vector<LoadedSegment> segments;
+  std::size_t count = 0;
+  if (elf_getphdrnum(elf, &count) != 0) return segments;
+  for (std::size_t i = 0; i < count; ++i) {
+    GElf_Phdr header;
+    if (gelf_getphdr(elf, static_cast<int>(i), &header) == nullptr) continue;
+    if (header.p_type != PT_LOAD) continue;
+    segments.push_back({header.p_vaddr, header.p_offset, header.p_memsz});
+  }
+  return segments;
+}
+
+// What a file says of its layout.
+struct Layout {
+  std::size_t address_bytes = 8;
+  std::vector<LoadedSegment> segments;
+  std::uint64_t base = 0;  // address of .stapsdt.base, 0: none
+};
+
+std::uint64_t ReadAddress(const char* at, std::size_t bytes) {
+  std::uint64_t address = 0;
+  if (bytes == 8) {
+    std::memcpy(&address, at, 8);
+  } else {
+    std::uint32_t narrow = 0;
+    std::memcpy(&narrow, at, 4);
+    address = narrow;
+  }
+  return address;
+}
+
+// Three addresses (place, base, semaphore), then three strings.
+bool DecodeNote(std::string_view description, const Layout& layout,
+                UsdtNote& note) {
+  const std::size_t step = layout.address_bytes;
+  if (description.size() < 3 * step) return false;
+  note.address = ReadAddress(description.data(), step);
+  const std::uint64_t base = ReadAddress(description.data() + step, step);
+  std::uint64_t semaphore = ReadAddress(description.data() + 2 * step, step);
+  // prelink moves code but not notes; the base tells by how much.
+  if (layout.base != 0 && base != 0) {
+    note.address += layout.base - base;
+    if (semaphore != 0) semaphore += layout.base - base;
+  }
+  note.offset = OffsetOf(note.address, layout.segments);
+  if (semaphore != 0) {
+    note.semaphore_offset = OffsetOf(semaphore, layout.segments);
+  }
+  description.remove_prefix(3 * step);
+  return TakeString(description, note.provider) &&
+         TakeString(description, note.name) &&
+         TakeString(description, note.arguments);
+}
+
+absl::Status DecodeSection(const std::string& path, Elf_Data* data,
+                           const Layout& layout, std::vector<UsdtNote>& notes) {
+  GElf_Nhdr header;
+  std::size_t offset = 0, name_offset = 0, description_offset = 0;
+  while (offset < data->d_size) {
+    const std::size_t next =
+        gelf_getnote(data, offset, &header, &name_offset, &description_offset);
+    // 0: the note reaches beyond the section.
+    if (next == 0) {
+      return absl::DataLossError(absl::StrFormat(
+          "cannot read the hooks of %s: note at byte %d of the %d of section "
+          "%s reaches beyond it",
+          path, offset, data->d_size, kSection));
+    }
+    const char* const bytes = static_cast<const char*>(data->d_buf);
+    const std::string_view owner(bytes + name_offset, header.n_namesz);
+    const bool ours = header.n_type == kNoteType &&
+                      owner == std::string_view(kOwner, sizeof(kOwner));
+    if (ours) {
+      UsdtNote note;
+      if (!DecodeNote({bytes + description_offset, header.n_descsz}, layout,
+                      note)) {
+        return absl::DataLossError(absl::StrFormat(
+            "cannot read the hooks of %s: note at byte %d of section %s is cut "
+            "short (%d bytes)",
+            path, offset, kSection, header.n_descsz));
+      }
+      notes.push_back(std::move(note));
+    }
+    offset = next;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<UsdtNote>> ReadUsdtNotes(const std::string& path) {
+  const FileDescriptor file(path);
+  if (file.get() < 0) {
+    return absl::NotFoundError(
+        absl::StrFormat("cannot open %s: %s", path, std::strerror(errno)));
+  }
+  elf_version(EV_CURRENT);
+  const ElfHandle elf(elf_begin(file.get(), ELF_C_READ, nullptr));
+  if (elf == nullptr || elf_kind(elf.get()) != ELF_K_ELF) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "%s is neither a trace nor a program or library (ELF file)", path));
+  }
+  Layout layout;
+  layout.address_bytes = gelf_getclass(elf.get()) == ELFCLASS64 ? 8 : 4;
+  layout.segments = LoadedSegments(elf.get());
+  std::size_t names = 0;
+  if (elf_getshdrstrndx(elf.get(), &names) != 0) return std::vector<UsdtNote>();
+
+  std::vector<UsdtNote> notes;
+  std::vector<Elf_Scn*> sections;
+  Elf_Scn* section = nullptr;
+  while ((section = elf_nextscn(elf.get(), section)) != nullptr) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) == nullptr) continue;
+    const char* const name = elf_strptr(elf.get(), names, header.sh_name);
+    if (name == nullptr) continue;
+    if (std::strcmp(name, kBaseSection) == 0) layout.base = header.sh_addr;
+    if (std::strcmp(name, kSection) == 0) sections.push_back(section);
+  }
+  for (Elf_Scn* const notes_section : sections) {
+    Elf_Data* data = nullptr;
+    while ((data = elf_getdata(notes_section, data)) != nullptr) {
+      const absl::Status status = DecodeSection(path, data, layout, notes);
+      if (!status.ok()) return status;
+    }
+  }
+  return notes;
+}
+
+}  // namespace countrace::runtime

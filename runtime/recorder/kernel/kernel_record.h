@@ -1,0 +1,88 @@
+// Kernel records on their way from a perf ring (or BPF map) to a cpu-N stream.
+//
+// A batch keeps the bodies of its records, already in logformat's layout, in
+// one array of words, so that sorting and merging move only small entries.
+#ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_KERNEL_RECORD_H_
+#define COUNTRACE_RUNTIME_RECORDER_KERNEL_KERNEL_RECORD_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "logformat/packet_layout.h"
+
+namespace countrace::runtime {
+
+// Event id of an entry that is no record but a loss: its body is one word, the
+// number of records lost before the next entry.
+inline constexpr std::uint16_t kLossEntry = 0;
+
+// No record either: which values of the dumps from here on were counted (bit i:
+// value i), in its one word. Where dumps do not say it themselves.
+inline constexpr std::uint16_t kCountedEntry = 0xffff;
+
+struct KernelRecord {
+  std::uint64_t time_ns = 0;            // CLOCK_MONOTONIC
+  std::size_t body = 0;                 // first word in RecordBatch::words
+  std::uint16_t event_id = kLossEntry;  // logformat::CpuEvent
+  std::uint16_t body_words = 0;         // without the header word
+};
+
+class RecordBatch {
+ public:
+  // Appends a record with an uninitialized body of `words` words; returns it.
+  std::uint64_t* Add(std::uint64_t time_ns, std::uint16_t event_id,
+                     std::size_t words) {
+    records_.push_back({.time_ns = time_ns,
+                        .body = words_.size(),
+                        .event_id = event_id,
+                        .body_words = static_cast<std::uint16_t>(words)});
+    words_.resize(words_.size() + words);
+    return words_.data() + records_.back().body;
+  }
+  // Appends a record whose body is `tail_of` a logformat struct without its
+  // header word.
+  template <typename Record>
+  void AddStruct(std::uint64_t time_ns, logformat::CpuEvent event,
+                 const Record& record) {
+    static_assert(sizeof(Record) % 8 == 0);
+    std::uint64_t* body =
+        Add(time_ns, static_cast<std::uint16_t>(event), sizeof(Record) / 8 - 1);
+    std::memcpy(body, reinterpret_cast<const std::byte*>(&record) + 8,
+                sizeof(Record) - 8);
+  }
+  template <typename Record>
+  Record Body(const KernelRecord& record) const {
+    Record copy{};
+    std::memcpy(reinterpret_cast<std::byte*>(&copy) + 8,
+                words_.data() + record.body, sizeof(Record) - 8);
+    return copy;
+  }
+  const std::uint64_t* Words(const KernelRecord& record) const {
+    return words_.data() + record.body;
+  }
+  std::span<const std::byte> Bytes(const KernelRecord& record) const {
+    return std::as_bytes(
+        std::span(words_.data() + record.body, record.body_words));
+  }
+
+  // Restores time order from `first` on (records of one CPU are nearly in
+  // order). Equal times keep their place. Returns how many were out of order.
+  std::uint64_t SortFrom(std::size_t first);
+
+  // Drops the first `count` records.
+  void Consume(std::size_t count);
+
+  const std::vector<KernelRecord>& records() const { return records_; }
+  std::size_t size() const { return records_.size(); }
+
+ private:
+  std::vector<KernelRecord> records_;
+  std::vector<std::uint64_t> words_;
+};
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_KERNEL_KERNEL_RECORD_H_

@@ -1,0 +1,92 @@
+// Records the kernel side of a session: every dispatch on every CPU with the
+// counters at that instant, forks, execs, exits, names, page faults.
+//
+// In: the chosen events. Out: cpu-N streams in the trace directory. Back ends:
+// perf ring buffers (kernel_recorder_perf.h); BPF behind the same interface.
+// Thread: all calls from one thread.
+#ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_KERNEL_RECORDER_H_
+#define COUNTRACE_RUNTIME_RECORDER_KERNEL_KERNEL_RECORDER_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "logformat/gating.h"
+#include "logformat/session_layout.h"
+#include "runtime/recorder/events/event_set_choice.h"
+#include "runtime/recorder/kernel/hooks/kernel_hook_request.h"
+#include "runtime/recorder/kernel/hooks/kernel_hook_rules.h"
+#include "runtime/recorder/kernel/process_marks.h"
+
+namespace countrace::runtime {
+
+struct KernelRecorderOptions {
+  // Whose records are kept (marked and unmarked processes); of the modes, that
+  // fault records are of this one. The events count what they count.
+  logformat::Gating gating;
+  ProcessMarks marks;  // beside KernelRecorderTarget::root_pids
+  EventChoice choice;
+  std::uint64_t rotate_ns = 10'000'000;  // of event sets
+  // Of the events, those that nobody asked for by name: left out without a word
+  // if this machine does not have them.
+  std::size_t optional_events_from = logformat::kMaxCounters;
+  bool fault_records = true;
+  bool wakeups = false;                // a record for each wake-up: BPF only
+  KernelHookRequest hooks;             // BPF only
+  KernelHookRules hook_rules;          // of these
+  std::uint64_t ring_bytes = 8 << 20;  // per CPU
+};
+
+// Where the records go.
+struct KernelRecorderTarget {
+  std::string directory;  // of the trace
+  std::array<std::uint8_t, 16> uuid{};
+  // Processes that exist already and are marked: of a command, or of -p.
+  std::vector<std::int32_t> root_pids;
+};
+
+struct KernelRecorderStatistics {
+  std::uint64_t dispatches = 0;    // read from the rings
+  std::uint64_t records = 0;       // stored in the streams
+  std::uint64_t bytes = 0;         // of the streams
+  std::uint64_t ring_lost = 0;     // records the kernel could not store
+  std::uint64_t discarded = 0;     // all causes, as counted in the streams
+  std::uint64_t clock_errors = 0;  // times that went back
+  std::uint64_t malformed = 0;     // records we could not understand
+  std::uint64_t ring_bytes = 0;    // what each ring got at last
+  // Run time of BPF programs, estimated from the part of the time in which it
+  // was measured (0: never).
+  std::uint64_t own_bpf_ns = 0, own_bpf_sampled_ns = 0;
+  // Of `discarded`, what no packet could hold (the device was full).
+  std::array<std::uint64_t, logformat::kDiscardCauses> unplaced{};
+  int last_errno = 0;  // behind the last discard for disk_full or no_resource
+};
+
+class KernelRecorder {
+ public:
+  virtual ~KernelRecorder() = default;
+
+  // Events that are counted, and their sets. Known after creation.
+  virtual const EventChoice& choice() const = 0;
+
+  // Creates the streams and starts to record. After an error, nothing is
+  // recorded and End() does nothing but close what was opened.
+  virtual absl::Status Begin(const KernelRecorderTarget& target) = 0;
+  // Stores what has been recorded since the last call.
+  virtual void Drain() = 0;
+  // Stores the last counters of every CPU and closes the streams. Idempotent.
+  virtual absl::Status End() = 0;
+
+  // Descriptors that become readable when Drain() should not wait for its
+  // timer.
+  virtual std::vector<int> WakeDescriptors() const = 0;
+  virtual KernelRecorderStatistics statistics() const = 0;
+  // What the user should know: events left out, smaller rings, CPUs not seen.
+  virtual const std::vector<std::string>& messages() const = 0;
+};
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_KERNEL_KERNEL_RECORDER_H_

@@ -1,0 +1,60 @@
+// Which threads are marked, and whose records are kept: of a command its first
+// process and all descendants, however short they live; beside them, and in
+// other recordings, whom --mark names.
+//
+// In: kernel records of all CPUs, merged by time. Out: keep or drop. Fork
+// records hand the mark on, process_state records set it; a thread's last
+// switch-out ends it, not its exit record, which comes before it. Thread: one.
+#ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_MARKED_THREADS_H_
+#define COUNTRACE_RUNTIME_RECORDER_KERNEL_MARKED_THREADS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "logformat/gating.h"
+#include "runtime/recorder/kernel/kernel_record.h"
+
+namespace countrace::runtime {
+
+class MarkedThreads {
+ public:
+  // `counted`: whose records are kept; only the processes it names matter.
+  explicit MarkedThreads(const logformat::Gating& counted)
+      : counted_(counted) {}
+
+  void Add(std::int32_t pid, std::int32_t tid) { members_[tid] = pid; }
+  bool Contains(std::int32_t tid) const { return members_.contains(tid); }
+  bool Counts(std::int32_t tid) const {
+    return counted_.CountsProcess(Contains(tid));
+  }
+  // True once for a member that no fork record told of, but its own.
+  bool TakeUnnamed(std::int32_t tid) { return unnamed_.erase(tid) != 0; }
+  std::size_t size() const { return members_.size(); }
+
+  // Updates the members from one record; call in time order. Returns true if
+  // the record is kept: a dispatch if the thread switched out or in is counted,
+  // a fork if the forking thread is. Where unmarked processes are counted, what
+  // tells who is marked is kept as well.
+  bool Apply(const RecordBatch& batch, const KernelRecord& record);
+
+ private:
+  void Leave(std::int32_t tid);
+  void Exec(std::int32_t pid);
+
+  logformat::Gating counted_;
+  absl::flat_hash_map<std::int32_t, std::int32_t> members_;  // tid -> pid
+  // First threads that ended while others of their process live on. They stay
+  // members: exec in another thread takes over this tid.
+  absl::flat_hash_set<std::int32_t> dead_leaders_;
+  absl::flat_hash_set<std::int32_t> unnamed_;
+  // A tid is free from when its thread is waited for, which is a few
+  // instructions before the thread leaves its CPU.
+  absl::flat_hash_set<std::int32_t> exited_;  // not switched out yet
+  absl::flat_hash_set<std::int32_t> reused_;  // of these: somebody else's now
+};
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_KERNEL_MARKED_THREADS_H_

@@ -1,0 +1,403 @@
+#include "runtime/recorder/kernel/perf/kernel_recorder_perf.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "base/posix/errno_status.h"
+#include "runtime/recorder/events/event_list.h"
+#include "runtime/recorder/events/set_turns.h"
+#include "runtime/recorder/kernel/cpu_streams.h"
+#include "runtime/recorder/kernel/perf/countable_events.h"
+#include "runtime/recorder/kernel/perf/perf_cpu_group.h"
+#include "runtime/recorder/system/cpu_list.h"
+#include "runtime/recorder/system/monotonic_clock.h"
+#include "runtime/recorder/system/thread_placement.h"
+#include "runtime/recorder/system/tracefs.h"
+
+namespace countrace::runtime {
+namespace {
+
+using logformat::CountersReason;
+
+// How often Drain() is called, about.
+constexpr std::uint64_t kDrainTurnNs = 10'000'000;
+// How often a CPU is asked whether the PMU still counts for us.
+constexpr std::uint64_t kRefusalTurnNs = 50'000'000;
+
+class PerfKernelRecorder final : public KernelRecorder {
+ public:
+  PerfKernelRecorder(const KernelRecorderOptions& options, EventChoice choice,
+                     SetTurns turns, std::vector<PerfCpuGroup> groups,
+                     std::vector<std::string> messages)
+      : choice_(std::move(choice)),
+        turns_(std::move(turns)),
+        refused_(choice_.set_sizes.size(), 0),
+        groups_(std::move(groups)),
+        streams_(options.gating, options.marks),
+        messages_(std::move(messages)) {
+    for (const PerfCpuGroup& group : groups_) {
+      streams_.Add(group.cpu(), group.present());
+    }
+  }
+  ~PerfKernelRecorder() override { (void)End(); }
+
+  const EventChoice& choice() const override { return choice_; }
+  absl::Status Begin(const KernelRecorderTarget& target) override;
+  void Drain() override;
+  absl::Status End() override;
+  std::vector<int> WakeDescriptors() const override;
+  KernelRecorderStatistics statistics() const override;
+  const std::vector<std::string>& messages() const override {
+    return messages_;
+  }
+
+ private:
+  absl::Status BeginCpu(std::size_t index, AffinityGuard& affinity);
+  void ProbeIdleSwitches(std::size_t index);
+  void WatchHiddenSwitches();
+  void DrainCpu(std::size_t index);
+
+  void ChangeSets(std::uint64_t now_ns);
+  void DescribeSets();
+  void FindRefusals(std::uint64_t now_ns);
+  void DescribeRefusals();
+
+  EventChoice choice_;
+  SetTurns turns_;
+  std::vector<std::uint32_t> sets_;        // in force, by CPU
+  std::vector<std::uint64_t> dispatches_;  // at the last change, by CPU
+  std::vector<std::uint64_t> refused_;     // turns, by set
+  std::string change_error_;               // the first one
+  std::uint64_t refusals_looked_ns_ = 0;
+  std::vector<PerfCpuGroup> groups_;  // beside streams_.all()
+  CpuStreams streams_;
+  std::vector<std::string> messages_;
+  std::uint64_t lost_seen_ = 0;  // decoder losses FindLostMembers() knows of
+  bool began_ = false;
+  bool ended_ = false;
+};
+
+void PerfKernelRecorder::DrainCpu(std::size_t index) {
+  PerfCpuGroup& group = groups_[index];
+  group.Drain(group.ring().Head(), streams_.all()[index].batch);
+}
+
+void PerfKernelRecorder::WatchHiddenSwitches() {
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    CpuStream& stream = streams_.all()[i];
+    if (!stream.hides_switches || stream.watch_failed ||
+        groups_[i].watches_switch_ins()) {
+      continue;
+    }
+    const absl::Status status = groups_[i].WatchSwitchIns();
+    stream.several_rings = status.ok();
+    stream.watch_failed = !status.ok();
+    if (status.ok()) continue;
+    messages_.push_back(absl::StrFormat(
+        "The kernel does not show all switches of CPU %d, and who follows them "
+        "cannot be watched: %s; the time around them will be unattributed. Use "
+        "the BPF back end, or smaller rings (--kernel-ring) to leave memory "
+        "for "
+        "a second one",
+        stream.cpu, base::StatusText(status)));
+  }
+}
+
+void PerfKernelRecorder::ProbeIdleSwitches(std::size_t index) {
+  // Some kernels never show switches away from the idle thread of some CPUs
+  // (one that inherited it from a hidden process). Every thread that wakes
+  // there would be unseen, so look before anything counts.
+  const timespec moment{.tv_sec = 0, .tv_nsec = 50'000};
+  for (int i = 0; i < 3; ++i) nanosleep(&moment, nullptr);
+  DrainCpu(index);
+  CpuStream& stream = streams_.all()[index];
+  for (const KernelRecord& record : stream.batch.records()) {
+    CpuStreams::FollowSwitch(stream, record);
+  }
+  stream.batch.Consume(stream.batch.size());
+  WatchHiddenSwitches();
+}
+
+absl::Status PerfKernelRecorder::BeginCpu(std::size_t index,
+                                          AffinityGuard& affinity) {
+  PerfCpuGroup& group = groups_[index];
+  CpuStream& stream = streams_.all()[index];
+  const bool moved = affinity.MoveTo(group.cpu());
+  if (!moved) {
+    messages_.push_back(absl::StrFormat(
+        "CPU %d cannot be visited (%s): which thread ran there at the "
+        "beginning and the end is not known",
+        group.cpu(), std::strerror(errno)));
+  }
+  absl::Status status = group.Enable();
+  if (!status.ok()) return status;
+  if (moved) ProbeIdleSwitches(index);
+  absl::StatusOr<GroupReading> reading = group.Read();
+  if (!reading.ok()) return reading.status();
+  stream.running_tid = moved ? static_cast<std::int32_t>(gettid()) : -1;
+  // Whatever came before the reading is in it.
+  group.ring().SkipTo(reading->ring_head);
+  stream.begin_ns = reading->time_ns;
+  CpuStreams::StoreCounters(stream, reading->time_ns, CountersReason::kBegin,
+                            moved ? static_cast<std::uint32_t>(gettid()) : 0,
+                            reading->counters);
+  return absl::OkStatus();
+}
+
+absl::Status PerfKernelRecorder::Begin(const KernelRecorderTarget& target) {
+  const absl::Status created = streams_.Create(target);
+  if (!created.ok()) return created;
+  {
+    AffinityGuard affinity;
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      const absl::Status status = BeginCpu(i, affinity);
+      if (!status.ok()) return status;
+    }
+  }
+  if (turns_.rotates()) {
+    sets_.assign(groups_.size(), 0);
+    dispatches_.assign(groups_.size(), 0);
+  }
+  began_ = true;
+  const auto threads = streams_.ScanAtBegin(target.root_pids);
+  for (std::size_t i = 0; i < groups_.size(); ++i) DrainCpu(i);
+  streams_.StoreThreads(threads);
+  return absl::OkStatus();
+}
+
+void PerfKernelRecorder::ChangeSets(std::uint64_t now_ns) {
+  if (!turns_.IsDue(now_ns, kDrainTurnNs)) return;
+  for (std::size_t i = 0; i < sets_.size(); ++i) {
+    DrainCpu(i);
+    // Idle since the last change: nothing to count, and no CPU to wake. (A busy
+    // CPU may have no dispatches, too: one thread that runs on and on.)
+    if (streams_.all()[i].running_tid == 0 &&
+        groups_[i].decoder().dispatches() == dispatches_[i]) {
+      continue;
+    }
+    const std::uint32_t next = turns_.Next(i, sets_[i]);
+    const absl::Status status =
+        groups_[i].ChangeSet(next, streams_.all()[i].batch);
+    sets_[i] = next;
+    dispatches_[i] = groups_[i].decoder().dispatches();
+    if (status.ok()) continue;
+    ++refused_[next];
+    if (change_error_.empty()) change_error_ = base::StatusText(status);
+  }
+}
+
+void PerfKernelRecorder::FindRefusals(std::uint64_t now_ns) {
+  if (now_ns < refusals_looked_ns_ + kRefusalTurnNs) return;
+  refusals_looked_ns_ = now_ns;
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    DrainCpu(i);
+    const absl::Status status = groups_[i].FindRefusal(streams_.all()[i].batch);
+    if (!status.ok() && change_error_.empty()) {
+      change_error_ = base::StatusText(status);
+    }
+  }
+}
+
+void PerfKernelRecorder::DescribeRefusals() {
+  std::vector<std::string> names;
+  for (const EventSpec& event : choice_.events) {
+    if (event.is_hardware()) names.push_back(event.name);
+  }
+  for (const PerfCpuGroup& group : groups_) {
+    if (group.refusals() == 0) continue;
+    messages_.push_back(absl::StrFormat(
+        "%s were not counted on CPU %d for %.3f s of the recording, where they "
+        "are absent: another user took the PMU's counters; each time that "
+        "began (%d) no switch was recorded for up to %d ms. The BPF back end "
+        "does not lose them",
+        absl::StrJoin(names, ", "), group.cpu(),
+        static_cast<double>(group.refused_ns()) * 1e-9, group.refusals(),
+        kRefusalTurnNs / 1'000'000));
+  }
+}
+
+void PerfKernelRecorder::DescribeSets() {
+  for (std::size_t set = 0; set < refused_.size(); ++set) {
+    if (refused_[set] == 0) continue;
+    messages_.push_back(absl::StrFormat(
+        "Event set %d {%s} was not counted in %d of its turns, in which its "
+        "values are absent: %s",
+        set, NamesOf(choice_, set), refused_[set], change_error_));
+  }
+}
+
+void PerfKernelRecorder::Drain() {
+  if (!began_ || ended_) return;
+  FindRefusals(MonotonicNs());
+  ChangeSets(MonotonicNs());
+  // Taken before the rings are read: what is older is in them.
+  const std::uint64_t horizon_ns = MonotonicNs();
+  for (std::size_t i = 0; i < groups_.size(); ++i) DrainCpu(i);
+  streams_.StoreUntil(horizon_ns);
+  WatchHiddenSwitches();
+  const std::uint64_t lost = statistics().ring_lost;
+  if (std::exchange(lost_seen_, lost) != lost) {
+    streams_.FindLostMembers();
+  }
+}
+
+absl::Status PerfKernelRecorder::End() {
+  if (!began_ || ended_) return absl::OkStatus();
+  refusals_looked_ns_ = 0;  // The last counters need a group that is on.
+  Drain();
+  ended_ = true;
+  struct Last {
+    bool known = false;
+    GroupReading reading;
+    std::uint32_t running_tid = 0;
+  };
+  std::vector<Last> last(groups_.size());
+  absl::Status result;
+  {
+    AffinityGuard affinity;
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      PerfCpuGroup& group = groups_[i];
+      const bool moved = affinity.MoveTo(group.cpu());
+      // With the ring drained, a switch away and back makes the kernel report
+      // what it could not store before.
+      DrainCpu(i);
+      const timespec moment{.tv_sec = 0, .tv_nsec = 1000};
+      nanosleep(&moment, nullptr);
+      absl::StatusOr<GroupReading> reading = group.Read();
+      if (!reading.ok()) {
+        result.Update(reading.status());
+        DrainCpu(i);
+        continue;
+      }
+      group.Drain(reading->ring_head, streams_.all()[i].batch,
+                  reading->time_ns);
+      last[i] = {
+          .known = true,
+          .reading = *std::move(reading),
+          .running_tid = moved ? static_cast<std::uint32_t>(gettid()) : 0};
+    }
+  }
+  streams_.StoreUntil(std::numeric_limits<std::uint64_t>::max());
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    if (!last[i].known) continue;
+    CpuStreams::StoreCounters(streams_.all()[i], last[i].reading.time_ns,
+                              CountersReason::kEnd, last[i].running_tid,
+                              last[i].reading.counters);
+  }
+  result.Update(streams_.Close());
+  const KernelRecorderStatistics now = statistics();
+  if (now.malformed > 0) {
+    messages_.push_back(absl::StrFormat(
+        "Kernel records of unknown layout were left out: records=%d",
+        now.malformed));
+  }
+  DescribeSets();
+  DescribeRefusals();
+  streams_.DescribeClockErrors(messages_);
+  return result;
+}
+
+std::vector<int> PerfKernelRecorder::WakeDescriptors() const {
+  std::vector<int> descriptors;
+  for (const PerfCpuGroup& group : groups_) {
+    descriptors.push_back(group.ring_fd());
+  }
+  return descriptors;
+}
+
+KernelRecorderStatistics PerfKernelRecorder::statistics() const {
+  KernelRecorderStatistics sum;
+  for (const PerfCpuGroup& group : groups_) {
+    sum.dispatches += group.decoder().dispatches();
+    sum.malformed += group.decoder().malformed();
+    sum.ring_lost += group.decoder().lost();
+    sum.ring_bytes = group.ring().data_bytes();
+  }
+  streams_.AddStatistics(sum);
+  return sum;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenPerfKernelRecorder(
+    const KernelRecorderOptions& options) {
+  const absl::StatusOr<Tracefs> tracefs = Tracefs::Open();
+  if (!tracefs.ok()) return tracefs.status();
+  PerfCpuGroupOptions group;
+  const auto id = tracefs->TracepointId("sched", "sched_switch");
+  if (!id.ok()) return id.status();
+  group.switch_tracepoint = *id;
+  const auto text = tracefs->Read("events/sched/sched_switch/format");
+  if (!text.ok()) return text.status();
+  const auto format = ParseSwitchFormat(*text);
+  if (!format.ok()) return format.status();
+  group.format = *format;
+  const auto online = OnlineCpus();
+  if (!online.ok()) return online.status();
+  if (online->empty()) return absl::UnavailableError("No CPU is online");
+
+  std::vector<std::string> messages;
+  if (options.wakeups) {
+    messages.push_back(
+        "Wake-ups are not recorded: that needs the BPF back end (`countrace "
+        "doctor` tells why it does not work here)");
+  }
+  if (options.hooks.any()) {
+    messages.push_back(
+        "Kernel segments and dynamic hooks are not recorded: they need the BPF "
+        "back end (`countrace doctor` tells why it does not work here)");
+  }
+  auto choice = CountableEvents(options, *online, messages);
+  if (!choice.ok()) return choice.status();
+  group.choice = *choice;
+  group.fault_records =
+      options.fault_records && CountsPageFaults(choice->events);
+  group.fault_mode = ModeOfFaults(choice->events);
+  group.ring_bytes = options.ring_bytes;
+  std::vector<PerfCpuGroup> cpus;
+  std::uint64_t smallest_ring = options.ring_bytes;
+  for (const std::uint32_t cpu : *online) {
+    group.cpu = cpu;
+    absl::StatusOr<PerfCpuGroup> opened = PerfCpuGroup::Open(group);
+    if (!opened.ok()) {
+      // It went offline since we read the list, or is being taken down.
+      if (absl::IsNotFound(opened.status()) && online->size() > 1) {
+        messages.push_back(absl::StrFormat("CPU %d is not recorded: %s", cpu,
+                                           base::StatusText(opened.status())));
+        continue;
+      }
+      return opened.status();
+    }
+    for (std::size_t i = 0; i < choice->events.size(); ++i) {
+      if (opened->missing()[i] != 0) {
+        messages.push_back(absl::StrFormat(
+            "%s is not counted on CPU %d: %s", choice->events[i].name, cpu,
+            ExplainOpenError(opened->missing()[i])));
+      }
+    }
+    smallest_ring = std::min(smallest_ring, opened->ring().data_bytes());
+    cpus.emplace_back(*std::move(opened));
+  }
+  if (cpus.empty()) return absl::UnavailableError("No CPU can be recorded");
+  if (smallest_ring < options.ring_bytes) {
+    messages.push_back(absl::StrFormat(
+        "Kernel rings are smaller than asked for: bytes=%d wanted=%d; raise "
+        "kernel.perf_event_mlock_kb or `ulimit -l`, or record as root",
+        smallest_ring, options.ring_bytes));
+  }
+  SetTurns turns(choice->set_sizes.size(), options.rotate_ns,
+                 static_cast<std::uint32_t>(MonotonicNs()));
+  return std::make_unique<PerfKernelRecorder>(options, *std::move(choice),
+                                              std::move(turns), std::move(cpus),
+                                              std::move(messages));
+}
+
+}  // namespace countrace::runtime

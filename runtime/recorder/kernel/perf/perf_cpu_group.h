@@ -1,0 +1,142 @@
+// The perf events of one CPU: the group led by sched:sched_switch, the page
+// faults beside it, and the ring both write to. Where the kernel hides switches
+// of some threads (their tracepoints do not fire), also its records of who was
+// switched in, in a ring of their own: what is lost of them is no event of the
+// trace.
+//
+// Thread: one. Begin and end readings are taken while the calling thread runs
+// on that CPU (thread_placement.h).
+#ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_PERF_PERF_CPU_GROUP_H_
+#define COUNTRACE_RUNTIME_RECORDER_KERNEL_PERF_PERF_CPU_GROUP_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/posix/scoped_fd.h"
+#include "runtime/recorder/events/event_set_choice.h"
+#include "runtime/recorder/kernel/perf/perf_decoder.h"
+#include "runtime/recorder/kernel/perf/perf_ring.h"
+#include "runtime/recorder/system/tracepoint_format.h"
+
+namespace countrace::runtime {
+
+// Of which mode fault records are.
+struct FaultMode {
+  bool exclude_user = false, exclude_kernel = false;
+};
+
+struct PerfCpuGroupOptions {
+  std::uint32_t cpu = 0;
+  std::uint64_t switch_tracepoint = 0;  // its id
+  SwitchFormat format;
+  EventChoice choice;  // the session's events
+  bool fault_records = false;
+  FaultMode fault_mode;
+  std::uint64_t ring_bytes = 0;
+};
+
+// Counters and ring position at one instant between two records.
+struct GroupReading {
+  std::uint64_t time_ns = 0;
+  std::uint64_t ring_head = 0;
+  std::uint64_t clock = 0;  // of the leader, if sets rotate: PerfDecoder
+  std::vector<std::uint64_t> counters;  // the words of a dump
+};
+
+class PerfCpuGroup {
+ public:
+  // Opens everything disabled. Events this CPU does not have are left out (see
+  // missing()). Returns: NOT_FOUND the CPU went offline; PERMISSION_DENIED;
+  // RESOURCE_EXHAUSTED.
+  static absl::StatusOr<PerfCpuGroup> Open(const PerfCpuGroupOptions& options);
+
+  absl::Status Enable();
+  // Reads the group so that no record lies between the reading and its place in
+  // the ring. Returns: UNAVAILABLE if the PMU refused the (pinned) group.
+  absl::StatusOr<GroupReading> Read();
+
+  // Counts event set `to` instead of the one before. Adds what was recorded to
+  // `batch`, with a dump before and after. Returns: UNAVAILABLE if the PMU has
+  // no counters for it; the group goes on without.
+  absl::Status ChangeSet(std::uint32_t to, RecordBatch& batch);
+
+  // If another user of the PMU took its counters, the whole group is off, and
+  // no switch is recorded: goes on without the hardware events, which are
+  // absent until they can be counted again. Call it now and then, with the ring
+  // drained; what it finds out is added to `batch`. It interrupts the CPU.
+  absl::Status FindRefusal(RecordBatch& batch);
+  // How long hardware events were absent, and how often that began: each time
+  // switches may have been lost.
+  std::uint64_t refused_ns() const;
+  std::uint64_t refusals() const { return refusals_; }
+
+  // Also records who is switched in, from now on; a second call does nothing.
+  // Costs a record for each switch in and out. Returns: as Open().
+  absl::Status WatchSwitchIns();
+  bool watches_switch_ins() const { return switch_ins_.has_value(); }
+
+  // Moves what was recorded before ring position `limit` to `batch`, in time
+  // order, and switch-ins up to `until_ns`. Returns how many records were out
+  // of order. With switch-ins, records later than the time of the call may have
+  // earlier ones after them in the next batch: leave them in `batch`.
+  std::uint64_t Drain(std::uint64_t limit, RecordBatch& batch,
+                      std::uint64_t until_ns = ~std::uint64_t{0});
+
+  std::uint32_t cpu() const { return cpu_; }
+  std::uint32_t present() const { return present_; }  // bit i: event i counts
+  int ring_fd() const { return leader_.get(); }
+  PerfRing& ring() { return ring_; }
+  const PerfRing& ring() const { return ring_; }
+  const PerfDecoder& decoder() const { return decoder_; }
+  // Event i of the set could not be opened: errno, else 0.
+  const std::vector<int>& missing() const { return missing_; }
+
+ private:
+  PerfCpuGroup(std::uint32_t cpu, std::uint32_t present, base::ScopedFd leader,
+               std::vector<base::ScopedFd> members, base::ScopedFd faults,
+               PerfRing ring, PerfDecoder decoder, std::vector<int> missing);
+
+  std::uint32_t cpu_;
+  // What Read() does, but for the dump: `group` is what the kernel gave.
+  absl::StatusOr<GroupReading> ReadGroup(std::vector<std::uint64_t>& group);
+  absl::Status Switch(std::uint32_t set, bool on);
+  // Of those always on and of the set in force.
+  void SwitchHardware(bool on);
+  void AddCounters(const GroupReading& reading,
+                   logformat::CountersReason reason, RecordBatch& batch) const;
+
+  std::uint32_t present_;
+  std::uint32_t hardware_ = 0;          // bit i: event i is a PMU's
+  std::uint64_t refused_since_ns_ = 0;  // 0: they are counted
+  std::uint64_t refused_ns_ = 0, refusals_ = 0;
+  base::ScopedFd leader_;
+  std::vector<base::ScopedFd> members_;
+  struct Member {
+    EventSpec event;
+    std::optional<std::size_t> set;
+  };
+  std::vector<Member> kinds_;  // of members_
+  // A PMU's, and always on or of the set in force.
+  bool IsHardwareInForce(const Member& member) const {
+    return member.event.is_hardware() && member.set.value_or(set_) == set_;
+  }
+  std::uint32_t set_ = 0;
+  base::ScopedFd kick_;  // if sets rotate: of the leader's PMU, counts nothing
+  base::ScopedFd faults_;
+  PerfRing ring_;
+  PerfDecoder decoder_;
+  std::vector<int> missing_;
+  struct SwitchIns {
+    base::ScopedFd event;
+    PerfRing ring;
+  };
+  std::optional<SwitchIns> switch_ins_;
+};
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_KERNEL_PERF_PERF_CPU_GROUP_H_

@@ -1,0 +1,116 @@
+// perf records of a CPU's ring -> kernel records in logformat's layout.
+//
+// The ring holds the samples of two events: the group led by
+// sched:sched_switch, and page faults. They carry no event id (8 bytes less a
+// record); a fault sample has a fixed size that no switch sample can have.
+// Thread: any, one at a time. FORMAT.md section 4.3; perf_event_open(2).
+#ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_PERF_PERF_DECODER_H_
+#define COUNTRACE_RUNTIME_RECORDER_KERNEL_PERF_PERF_DECODER_H_
+
+#include <linux/perf_event.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "logformat/event_sets.h"
+#include "runtime/recorder/kernel/kernel_record.h"
+#include "runtime/recorder/system/tracepoint_format.h"
+
+namespace countrace::runtime {
+
+// Sample types of the two events. Both share the order of TID, TIME, CPU in the
+// trailer of non-sample records (sample_id_all).
+inline constexpr std::uint64_t kSwitchSampleType =
+    PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_READ |
+    PERF_SAMPLE_RAW;
+inline constexpr std::uint64_t kFaultSampleType =
+    PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU;
+inline constexpr std::uint64_t kSwitchInSampleType =
+    PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
+// If sets rotate, values come with the leader's time enabled, of the very
+// instant of the counts: a clock read beside a read(2) of another CPU's
+// counters may be off by what the interrupt takes to get there.
+inline constexpr std::uint64_t ReadFormat(bool sets_rotate) {
+  return sets_rotate ? PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED
+                     : PERF_FORMAT_GROUP;
+}
+
+class PerfDecoder {
+ public:
+  // `counters` values follow the leader's in a group read; `slots[i]` is the
+  // place of the i-th among the session's `events` (events that this CPU does
+  // not have stay 0 and are not `present`).
+  PerfDecoder(const SwitchFormat& format, std::vector<std::size_t> slots,
+              std::size_t events)
+      : PerfDecoder(format, std::move(slots),
+                    logformat::EventSets{events, {}, /*running_slot=*/true}) {}
+  PerfDecoder(const SwitchFormat& format, std::vector<std::size_t> slots,
+              logformat::EventSets sets);
+
+  // Event set `set` is counted since `since_ns`; what is decoded of a time
+  // before is of no set. `since_clock`, `until_clock`: the leader's time
+  // enabled then, and when the set before it was read last.
+  void ChangeSet(std::uint32_t set, std::uint64_t until_clock,
+                 std::uint64_t since_ns, std::uint64_t since_clock);
+  // Since when the first set is counted: the leader is enabled then.
+  void BeginSets(std::uint64_t since_ns) { set_since_ns_ = since_ns; }
+  // Whether the events of `slots` in `mask` (bit: place among the session's
+  // events) are counted now; else they are not present. Without sets an entry
+  // says so where they change: in the batch, at `time_ns`.
+  void SetRefused(std::uint32_t mask, std::uint64_t time_ns,
+                  RecordBatch& batch);
+  // Words of a dump.
+  std::size_t dump_words() const {
+    return sets_.slots() + (sets_.rotates() ? 1 : 0);
+  }
+
+  // Appends what `header` means to `batch`. Records without meaning for us are
+  // skipped; broken ones are counted.
+  void Decode(const perf_event_header& header, RecordBatch& batch);
+
+  // The same for the ring of switch-ins; later ones than `until_ns` are left
+  // out.
+  void DecodeSwitchIn(const perf_event_header& header, std::uint64_t until_ns,
+                      RecordBatch& batch);
+
+  // Words of a group read(2): u64 nr, the leader's time enabled if sets rotate,
+  // then nr values, leader first.
+  std::size_t group_words() const { return first_value() + 1 + slots_.size(); }
+  // The time enabled in it; 0 without sets.
+  std::uint64_t GroupClock(std::span<const std::uint64_t> group) const {
+    return sets_.rotates() ? group[1] : 0;
+  }
+  // The dump in it. Returns false if it does not hold the expected number.
+  bool DecodeGroup(std::span<const std::uint64_t> group, std::uint64_t* dump,
+                   std::uint64_t time_ns = 0) const;
+
+  // Records whose size or content contradicts perf_event_open(2).
+  std::uint64_t malformed() const { return malformed_; }
+  // Records that LOST records speak of.
+  std::uint64_t lost() const { return lost_; }
+  std::uint64_t dispatches() const { return dispatches_; }
+
+ private:
+  // Of the leader's, in words from nr on.
+  std::size_t first_value() const { return sets_.rotates() ? 2 : 1; }
+  template <typename Values>
+  void StoreDump(const Values& value, std::uint64_t time_ns,
+                 std::uint64_t clock, std::uint64_t* dump) const;
+  void DecodeSample(std::span<const std::byte> bytes, RecordBatch& batch);
+
+  SwitchFormat format_;
+  std::vector<std::size_t> slots_;
+  logformat::EventSets sets_;
+  std::uint32_t set_ = 0;  // counted, or next
+  std::uint64_t set_since_ns_ = 0, set_since_clock_ = 0;
+  std::vector<std::uint64_t> running_ns_;  // of each set, before that
+  std::uint32_t refused_ = 0;
+  std::uint64_t malformed_ = 0;
+  std::uint64_t lost_ = 0;
+  std::uint64_t dispatches_ = 0;
+};
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_KERNEL_PERF_PERF_DECODER_H_

@@ -1,0 +1,67 @@
+// The command that is recorded: a child that waits for our word before exec.
+//
+// It gets the environment, signal mask, dispositions, process group and open
+// files that it would have without us; what we opened is close-on-exec.
+// Thread: one.
+#ifndef COUNTRACE_RUNTIME_RECORDER_SESSION_COMMAND_H_
+#define COUNTRACE_RUNTIME_RECORDER_SESSION_COMMAND_H_
+
+#include <sys/types.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/posix/scoped_fd.h"
+#include "runtime/recorder/session/stop_signals.h"
+
+namespace countrace::runtime {
+
+// "NAME=VALUE" to add or replace.
+struct EnvironmentChange {
+  std::string name;
+  std::string value;
+};
+
+class Command {
+ public:
+  // Forks. The child does nothing until Start(). `arguments[0]` is looked up in
+  // PATH. Returns: RESOURCE_EXHAUSTED (processes, memory).
+  static absl::StatusOr<std::unique_ptr<Command>> Fork(
+      const std::vector<std::string>& arguments,
+      const std::vector<EnvironmentChange>& environment,
+      const StopSignals& signals);
+  // A command that was not started is ended; a running one is left alone.
+  ~Command();
+  Command(const Command&) = delete;
+  Command& operator=(const Command&) = delete;
+
+  pid_t pid() const { return pid_; }
+  // Readable when the command has ended; -1 where the kernel has no pidfds.
+  int descriptor() const { return pidfd_.get(); }
+
+  // Lets the child exec. Returns: NOT_FOUND no such program (a shell would exit
+  // 127); FAILED_PRECONDITION it cannot be executed (126).
+  absl::Status Start();
+  // wait(2) status once it has ended.
+  std::optional<int> TryWait();
+  void Signal(int number) const;
+
+ private:
+  Command() = default;
+  pid_t pid_ = -1;
+  base::ScopedFd pidfd_;
+  // To the child: a byte = exec, end of file = give up. From it: the errno of a
+  // failed exec, end of file = it worked.
+  base::ScopedFd channel_;
+  std::string program_;
+  std::optional<int> status_;
+  bool started_ = false;
+};
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_SESSION_COMMAND_H_

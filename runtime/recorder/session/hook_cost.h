@@ -1,0 +1,35 @@
+// What a record of a user hook costs on this machine: measured in a short-lived
+// child with the runtime library itself, as a program's thread would take part,
+// in a recording of its own that is thrown away. So it perturbs no trace.
+//
+// Thread: one. Takes some milliseconds.
+#ifndef COUNTRACE_RUNTIME_RECORDER_SESSION_HOOK_COST_H_
+#define COUNTRACE_RUNTIME_RECORDER_SESSION_HOOK_COST_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "logformat/session_layout.h"
+
+namespace countrace::runtime {
+
+// Picoseconds a record, half of what an enter and its exit take. Payload values
+// come on top.
+struct HookCost {
+  // CPU time of all threads, over many records: the helper thread makes room.
+  std::uint32_t cpu_ps = 0;
+  // In the thread of the hook: the median of many short runs.
+  std::uint32_t record_ps = 0;       // without counters
+  std::uint32_t dump_record_ps = 0;  // with counters; 0: the session has none
+};
+
+// `session`: the recording whose hooks are meant (its events at hooks, sizes of
+// sub-buffers, clock). `library`: path of libcountrace-runtime.so.
+// Returns: errors of the system; UNAVAILABLE the child did not measure.
+absl::StatusOr<HookCost> MeasureHookCost(
+    const logformat::SessionControl& session, const std::string& library);
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_SESSION_HOOK_COST_H_

@@ -1,0 +1,36 @@
+#include "runtime/recorder/session/kernel_backend.h"
+
+#include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
+#include "runtime/recorder/kernel/bpf/kernel_recorder_bpf.h"
+#include "runtime/recorder/kernel/perf/kernel_recorder_perf.h"
+
+namespace countrace::runtime {
+
+absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenKernelRecorder(
+    KernelBackend backend, const KernelRecorderOptions& options,
+    std::vector<std::string>& messages) {
+  if (backend == KernelBackend::kPerf) return OpenPerfKernelRecorder(options);
+  auto bpf = OpenBpfKernelRecorder(options);
+  if (bpf.ok() || backend == KernelBackend::kBpf) return bpf;
+  // Hooks that were demanded and may not be: perf rings have none either.
+  if (!options.hooks.dynamic.empty() && !options.hooks.optional &&
+      absl::IsPermissionDenied(bpf.status())) {
+    return bpf;
+  }
+  auto perf = OpenPerfKernelRecorder(options);
+  if (perf.ok()) {
+    messages.push_back(absl::StrFormat(
+        "Kernel records come from perf rings, which cost more than BPF: %s",
+        base::StatusText(bpf.status())));
+    return perf;
+  }
+  const bool refused = absl::IsPermissionDenied(bpf.status()) ||
+                       absl::IsPermissionDenied(perf.status());
+  return absl::Status(
+      refused ? absl::StatusCode::kPermissionDenied : perf.status().code(),
+      absl::StrFormat("BPF: %s; perf rings: %s", base::StatusText(bpf.status()),
+                      base::StatusText(perf.status())));
+}
+
+}  // namespace countrace::runtime

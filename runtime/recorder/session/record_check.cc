@@ -1,0 +1,179 @@
+#include "runtime/recorder/session/record_check.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
+#include "base/posix/scoped_fd.h"
+#include "runtime/recorder/events/event_list.h"
+#include "runtime/recorder/kernel/hooks/hook_spec.h"
+#include "runtime/recorder/session/recorded_gating.h"
+#include "runtime/recorder/system/process_scan.h"
+
+namespace countrace::runtime {
+
+using logformat::SessionControl;
+
+bool NeedsKernel(const RecordOptions& options) {
+  return options.kernel && (options.system_wide || !options.pids.empty());
+}
+
+constexpr std::uint64_t kMinRotateNs = 10'000'000;
+
+std::string NamesOf(const std::vector<std::int32_t>& pids) {
+  std::string names;
+  for (const std::int32_t pid : pids) {
+    const std::vector<ProcessThread> threads = ScanThreadsOf(pid);
+    names += absl::StrFormat("%s%d (%s)", names.empty() ? "process " : ", ",
+                             pid, threads.empty() ? "?" : threads[0].comm);
+  }
+  return names;
+}
+
+EventChoice KeepHookEvents(EventChoice choice,
+                           std::vector<std::string>& messages) {
+  std::vector<bool> keep(choice.events.size(), false);
+  for (std::size_t i = 0; i < choice.events.size(); ++i) {
+    EventSpec& event = choice.events[i];
+    perf_event_attr attr = ToPerfAttr(event);
+    attr.disabled = 1;
+    if (base::ScopedFd(OpenPerfEvent(attr, 0, -1, -1)).is_open()) {
+      keep[i] = true;
+      continue;
+    }
+    const int error = errno;
+    attr.exclude_kernel = 1;
+    attr.exclude_hv = 1;
+    if ((error == EACCES || error == EPERM) &&
+        base::ScopedFd(OpenPerfEvent(attr, 0, -1, -1)).is_open()) {
+      event.exclude_kernel = true;
+      messages.push_back(
+          absl::StrFormat("%s at user hooks counts user mode only: %s",
+                          event.name, ExplainOpenError(error)));
+      keep[i] = true;
+      continue;
+    }
+    messages.push_back(absl::StrFormat("%s is not counted at user hooks: %s",
+                                       event.name, ExplainOpenError(error)));
+  }
+  return Keep(choice, keep);
+}
+
+absl::Status CheckOptions(const RecordOptions& options) {
+  if (options.command.empty() && !options.system_wide && options.pids.empty()) {
+    return absl::InvalidArgumentError(
+        "Nothing to record: give a command after --, -p for running processes, "
+        "or -a for the whole system");
+  }
+  if (options.system_wide && !options.pids.empty()) {
+    return absl::InvalidArgumentError(
+        "The whole system (-a) holds the processes of -p already: give one of "
+        "the two");
+  }
+  const bool hooks =
+      !options.kernel_segments.empty() || !options.dynamic_hooks.empty();
+  if (hooks && !options.kernel) {
+    return absl::InvalidArgumentError(
+        "Kernel segments and dynamic hooks are kernel records: leave out the "
+        "option that switches those off");
+  }
+  if (hooks && options.backend == KernelBackend::kPerf) {
+    return absl::InvalidArgumentError(
+        "Kernel segments and dynamic hooks need the BPF back end: leave out "
+        "--backend perf");
+  }
+  if (const absl::Status status = CheckGating(options); !status.ok()) {
+    return status;
+  }
+  for (const std::int32_t pid : options.pids) {
+    if (!IsProcessAlive(pid)) {
+      return absl::NotFoundError(
+          absl::StrFormat("There is no process %d to record", pid));
+    }
+  }
+  if (!options.command.empty() && options.command.front().empty()) {
+    return absl::InvalidArgumentError("The command's name is empty");
+  }
+  if (!options.dump_rules.empty() && options.hook_events.empty() && !hooks) {
+    return absl::InvalidArgumentError(
+        "A dump rule (--dump) says which hooks carry counters: say which "
+        "counters with --hook-events, for example --hook-events page-faults, "
+        "or record kernel-side hooks with --kernel or --hook");
+  }
+  if (options.hook_filter.size() >= sizeof(SessionControl::hook_filter)) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "The hook filter is too long: bytes=%d, at most %d",
+        options.hook_filter.size(), sizeof(SessionControl::hook_filter) - 1));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckTurns(const RecordOptions& options, const EventChoice& events,
+                        const EventChoice& hook_events) {
+  if (options.rotate_instances && hook_events.set_sizes.empty()) {
+    return absl::InvalidArgumentError(
+        "Event sets can change with each instance of a segment only at user "
+        "hooks: give several with --hook-events '{a,b},{c,d}', or say how long "
+        "a turn is, for example --rotate 10ms");
+  }
+  if (!events.set_sizes.empty() && options.rotate_ns < kMinRotateNs) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "Event sets cannot rotate every %d ns: at least %d ns, which is how "
+        "often the recorder has its turn",
+        options.rotate_ns, kMinRotateNs));
+  }
+  return absl::OkStatus();
+}
+
+std::vector<std::string> TriggersOfMissingHooks(
+    const RecordOptions& options, const std::vector<Trigger>& triggers) {
+  constexpr struct {
+    std::string_view provider, word;
+  } kWords[] = {{"syscall", "syscalls"},
+                {"irq", "irq"},
+                {"softirq", "softirq"},
+                {"fault", "faults"}};
+  std::vector<std::string> messages;
+  for (const Trigger& trigger : triggers) {
+    for (const auto& known : kWords) {
+      const auto& words = options.kernel_segments;
+      if (!trigger.glob.starts_with(std::string(known.provider) + ":") ||
+          std::find(words.begin(), words.end(), known.word) != words.end()) {
+        continue;
+      }
+      messages.push_back(absl::StrFormat(
+          "Trigger \"%s\" does not see the kernel's %s hooks: record them "
+          "with --kernel %s",
+          trigger.text, known.provider, known.word));
+    }
+  }
+  return messages;
+}
+
+absl::StatusOr<KernelHookRequest> KernelHooks(
+    const RecordOptions& options, std::vector<std::string>& messages) {
+  KernelHookRequest request;
+  request.optional = !NeedsKernel(options);
+  // What a command's recording may not have, it goes without.
+  const auto needed = [&](const std::string& what, const absl::Status& status) {
+    if (status.ok()) return false;
+    if (!request.optional || !absl::IsPermissionDenied(status)) return true;
+    messages.push_back(absl::StrFormat("Not recorded: %s: %s", what,
+                                       base::StatusText(status)));
+    return false;
+  };
+  for (const std::string& word : options.kernel_segments) {
+    const absl::Status status = AddKernelSegments(word, request);
+    if (needed("--kernel " + word, status)) return status;
+  }
+  for (const std::string& spec : options.dynamic_hooks) {
+    const absl::Status status = AddDynamicHooks(spec, request);
+    if (needed("--hook " + spec, status)) return status;
+  }
+  return request;
+}
+
+}  // namespace countrace::runtime

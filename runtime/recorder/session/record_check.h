@@ -1,0 +1,51 @@
+// What of a recording's options can be had: contradictions, processes that are
+// not there, events that a thread may not count.
+#ifndef COUNTRACE_RUNTIME_RECORDER_SESSION_RECORD_CHECK_H_
+#define COUNTRACE_RUNTIME_RECORDER_SESSION_RECORD_CHECK_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/recorder/events/event_set_choice.h"
+#include "runtime/recorder/kernel/hooks/kernel_hook_request.h"
+#include "runtime/recorder/record.h"
+#include "runtime/rules/trigger_text.h"
+
+namespace countrace::runtime {
+
+// Without the kernel's side there would be nothing in the trace.
+bool NeedsKernel(const RecordOptions& options);
+
+// Returns: INVALID_ARGUMENT options that contradict each other or leave nothing
+// to record; NOT_FOUND one of pids is no process.
+absl::Status CheckOptions(const RecordOptions& options);
+
+// The same of how the event sets of these choices take turns.
+absl::Status CheckTurns(const RecordOptions& options, const EventChoice& events,
+                        const EventChoice& hook_events);
+
+// Triggers that wait for kernel hooks which these options do not record, if no
+// program has hooks of that name; one message each.
+std::vector<std::string> TriggersOfMissingHooks(
+    const RecordOptions& options, const std::vector<Trigger>& triggers);
+
+// "process 7 (redis-server), 8 (nginx)", for the trace's description.
+std::string NamesOf(const std::vector<std::int32_t>& pids);
+
+// Hook events that a thread can open for itself, without the kernel's part
+// where only that is allowed. The others are named in `messages`.
+EventChoice KeepHookEvents(EventChoice choice,
+                           std::vector<std::string>& messages);
+
+// The kernel hooks asked for, looked up on this machine. What a command's
+// recording may not look up is left out and named in `messages`.
+// Returns: as AddKernelSegments() and AddDynamicHooks().
+absl::StatusOr<KernelHookRequest> KernelHooks(
+    const RecordOptions& options, std::vector<std::string>& messages);
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_SESSION_RECORD_CHECK_H_

@@ -1,0 +1,74 @@
+#include "runtime/recorder/session/record_messages.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_format.h"
+
+namespace countrace::runtime {
+namespace {
+
+using logformat::DiscardCause;
+
+std::string Remedy(DiscardCause cause, const LossFacts& facts) {
+  switch (cause) {
+    case DiscardCause::kNoSubBuffer:
+      return absl::StrFormat(
+          "no sub-buffer was ready: raise --sub-buffers (now %d of %d bytes "
+          "for each thread)",
+          facts.sub_buffers, facts.sub_buffer_bytes);
+    case DiscardCause::kTraceFull:
+      if (facts.overwritten != 0) {
+        return absl::StrFormat(
+            "%d were overwritten, which is how --flight keeps the newest %d "
+            "bytes; %d of the newest came faster than that",
+            facts.overwritten, facts.max_bytes,
+            facts.discarded[static_cast<std::size_t>(cause)] -
+                std::min(facts.overwritten,
+                         facts.discarded[static_cast<std::size_t>(cause)]));
+      }
+      return absl::StrFormat(
+          "the trace reached its size limit: raise --size (now %d)",
+          facts.max_bytes);
+    case DiscardCause::kDiskFull:
+      return absl::StrFormat(
+          "the disk under %s is full (%s): free space there, or record "
+          "elsewhere with -o",
+          facts.path,
+          facts.last_errno != 0
+              ? std::strerror(static_cast<int>(facts.last_errno))
+              : "no space");
+    case DiscardCause::kNoResource:
+      return absl::StrFormat(
+          "a stream file could not be opened or mapped (%s): raise `ulimit "
+          "-n`, or check the permissions of %s",
+          facts.last_errno != 0
+              ? std::strerror(static_cast<int>(facts.last_errno))
+              : "unknown error",
+          facts.path);
+    case DiscardCause::kUncommitted:
+      return "a thread died while it wrote them";
+    case DiscardCause::kKernelRingFull:
+      return absl::StrFormat(
+          "the kernel's ring was full: raise --kernel-ring (now %d for "
+          "each CPU)",
+          facts.kernel_ring_bytes);
+  }
+  return "unknown cause";
+}
+
+}  // namespace
+
+std::vector<std::string> DescribeLosses(const LossFacts& facts) {
+  std::vector<std::string> messages;
+  for (std::size_t i = 0; i < logformat::kDiscardCauses; ++i) {
+    if (facts.discarded[i] == 0) continue;
+    messages.push_back(
+        absl::StrFormat("Discarded events: cause=%s count=%d: %s",
+                        logformat::kDiscardCauseNames[i], facts.discarded[i],
+                        Remedy(static_cast<DiscardCause>(i), facts)));
+  }
+  return messages;
+}
+
+}  // namespace countrace::runtime

@@ -1,0 +1,116 @@
+// The state of one recording and its life: Start, Run, Finish, one file each.
+//
+//   recording_start.cc    the command forked, the kernel side begun, processes
+//                         invited
+//   recording_session.cc  what `.session` says to instrumented processes
+//   recording_loop.cc     signals, rings, until the end
+//   recording_snapshot.cc snapshots, and what triggers ask for
+//   recording_finish.cc   everybody leaves, the trace is made sound
+//
+// In: checked options and what they were parsed into (record.cc). Out: the
+// trace, a RecordResult. Thread: one, but for the signal handlers' pipe.
+#ifndef COUNTRACE_RUNTIME_RECORDER_SESSION_RECORDING_H_
+#define COUNTRACE_RUNTIME_RECORDER_SESSION_RECORDING_H_
+
+#include <poll.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "logformat/session_layout.h"
+#include "runtime/recorder/control/session_invitation.h"
+#include "runtime/recorder/directory/flight_keeper.h"
+#include "runtime/recorder/directory/session_file.h"
+#include "runtime/recorder/directory/trace_directory.h"
+#include "runtime/recorder/events/event_set_choice.h"
+#include "runtime/recorder/kernel/kernel_recorder.h"
+#include "runtime/recorder/record.h"
+#include "runtime/recorder/session/command.h"
+#include "runtime/recorder/session/stop_signals.h"
+#include "runtime/recorder/system/monotonic_clock.h"
+#include "runtime/recorder/system/thread_placement.h"
+#include "runtime/recorder/triggers/trigger_watcher.h"
+#include "runtime/rules/dump_rule_text.h"
+#include "runtime/rules/trigger_text.h"
+
+namespace countrace::runtime {
+
+// One recording, from the parsed options to the finished trace.
+class Recording {
+ public:
+  Recording(const RecordOptions& options, TraceDirectory directory,
+            SessionFile session, std::unique_ptr<KernelRecorder> kernel,
+            EventChoice hook_events, std::vector<DumpRule> dump_rules,
+            std::vector<Trigger> triggers)
+      : options_(options),
+        directory_(std::move(directory)),
+        session_(std::move(session)),
+        kernel_(std::move(kernel)),
+        hook_events_(std::move(hook_events)),
+        dump_rules_(std::move(dump_rules)),
+        triggers_(std::move(triggers)),
+        signals_(SignalsOf(triggers_)) {
+    result_.path = directory_.path();
+  }
+
+  void AddMessages(std::vector<std::string> messages) {
+    for (std::string& message : messages) {
+      result_.messages.push_back(std::move(message));
+    }
+  }
+  // Returns an error only if nothing was recorded; the directory is gone then.
+  absl::Status Start(const ClockPair& clock);
+  void Run();
+  RecordResult Finish();
+
+ private:
+  absl::Status StartOrFail(const ClockPair& clock);
+  absl::Status ForkCommand();
+  std::vector<std::int32_t> RootPids() const;
+  void FillSession();
+  void BeginKernel(absl::Status& status);
+  void InviteProcesses();
+  std::vector<pollfd> PollSet() const;
+  void TakeSignals();
+  static std::vector<int> SignalsOf(const std::vector<Trigger>& triggers);
+  void Drain();
+  void ActOn(const DueTriggers& due);
+  void NoteTriggers(const std::vector<logformat::TriggerFiring>& reasons);
+  void TakeSnapshot(const std::vector<logformat::TriggerFiring>& reasons);
+  void Notice(const std::string& text) const;
+  void CloseKernel();
+  bool WaitForProcesses();
+  void DescribeHooks(const logformat::SessionControl& control);
+  void CalibrateHooks(logformat::SessionControl& control);
+  void DescribeDumpRules();
+
+  const RecordOptions& options_;
+  TraceDirectory directory_;
+  SessionFile session_;
+  std::unique_ptr<KernelRecorder> kernel_;
+  EventChoice hook_events_;
+  std::vector<DumpRule> dump_rules_;
+  std::vector<Trigger> triggers_;
+  StopSignals signals_;
+  std::unique_ptr<Command> command_;
+  std::optional<SessionInvitation> invitation_;  // with -a or -p
+  std::optional<FlightKeeper> flight_;
+  std::optional<TriggerWatcher> watcher_;  // with triggers
+  std::optional<PriorityGuard> priority_;
+  bool preloaded_ = false;
+  bool kernel_began_ = false;
+  bool stop_ = false;
+  int signals_taken_ = 0;
+  std::size_t triggers_noted_ = 0;
+  std::uint64_t begin_ns_ = 0;
+  RecordResult result_;
+};
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_SESSION_RECORDING_H_

@@ -1,0 +1,163 @@
+#include <numeric>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
+#include "logformat/read/trace_reader.h"
+#include "logformat/repair/trace_finish.h"
+#include "runtime/recorder/session/hook_cost.h"
+#include "runtime/recorder/session/record_messages.h"
+#include "runtime/recorder/session/recording.h"
+#include "runtime/rules/rule_remarks.h"
+
+namespace countrace::runtime {
+namespace {
+
+constexpr std::uint64_t kMillisecond = 1'000'000;
+// How long live processes get to leave the session at the end.
+constexpr std::uint64_t kDetachNs = 1000 * kMillisecond;
+
+}  // namespace
+
+using logformat::SessionControl;
+
+void Recording::CloseKernel() {
+  if (kernel_ == nullptr) return;
+  const absl::Status status = kernel_->End();
+  if (!status.ok()) {
+    result_.messages.push_back(
+        absl::StrFormat("The kernel's last counters are incomplete: %s",
+                        base::StatusText(status)));
+  }
+  AddMessages(kernel_->messages());
+  const KernelRecorderStatistics statistics = kernel_->statistics();
+  SessionControl& control = session_.control();
+  for (std::size_t i = 0; i < statistics.unplaced.size(); ++i) {
+    control.discarded_by_cause[i].fetch_add(statistics.unplaced[i],
+                                            std::memory_order_relaxed);
+  }
+  control.own_bpf_ns.store(statistics.own_bpf_ns, std::memory_order_relaxed);
+  control.own_bpf_sampled_ns.store(statistics.own_bpf_sampled_ns,
+                                   std::memory_order_relaxed);
+  if (statistics.last_errno != 0) {
+    control.last_errno.store(static_cast<std::uint32_t>(statistics.last_errno),
+                             std::memory_order_relaxed);
+  }
+}
+
+// False if a process may still write to its streams.
+bool Recording::WaitForProcesses() {
+  const std::uint64_t limit = MonotonicNs() + kDetachNs;
+  for (;;) {
+    const std::vector<std::int32_t> attached = session_.AttachedProcesses();
+    if (attached.empty()) return true;
+    if (MonotonicNs() >= limit) {
+      result_.messages.push_back(absl::StrFormat(
+          "Some processes did not leave the recording within 1 s (first pid "
+          "%d, %d in all): their last records may be missing",
+          attached.front(), attached.size()));
+      return false;
+    }
+    SleepNs(kMillisecond);
+  }
+}
+
+void Recording::DescribeHooks(const SessionControl& control) {
+  result_.processes_joined =
+      control.processes_joined.load(std::memory_order_relaxed);
+  const bool expected =
+      !options_.hook_events.empty() || !options_.hook_filter.empty();
+  if (!expected || result_.processes_joined != 0) return;
+  result_.messages.push_back(absl::StrFormat(
+      "No process with user hooks took part: %s",
+      invitation_ ? "none was running"
+      : preloaded_
+          ? "does the command use countrace/hooks.h? Static and "
+            "set-user-id programs cannot be preloaded: link the runtime "
+            "library there"
+          : "the runtime library was not preloaded"));
+}
+
+// At the end, when it disturbs nobody.
+void Recording::CalibrateHooks(SessionControl& control) {
+  if (result_.processes_joined == 0 || options_.runtime_library.empty()) return;
+  const auto cost = MeasureHookCost(control, options_.runtime_library);
+  if (!cost.ok()) {
+    result_.messages.push_back(base::StatusText(cost.status()));
+    return;
+  }
+  control.own_hook_cpu_ps.store(cost->cpu_ps, std::memory_order_relaxed);
+  control.own_hook_ps.store(cost->record_ps, std::memory_order_relaxed);
+  control.own_hook_dump_ps.store(cost->dump_record_ps,
+                                 std::memory_order_relaxed);
+}
+
+void Recording::DescribeDumpRules() {
+  const bool kernel_hooks =
+      !options_.kernel_segments.empty() || !options_.dynamic_hooks.empty();
+  if (dump_rules_.empty() || (result_.processes_joined == 0 && !kernel_hooks)) {
+    return;
+  }
+  const auto trace = logformat::TraceReader::Open(directory_.path());
+  if (!trace.ok()) return;  // Finish() has said why
+  AddMessages(RuleRemarks(dump_rules_, (*trace)->info().hooks));
+}
+
+RecordResult Recording::Finish() {
+  // Hooks first, so that all their records lie within the kernel's coverage.
+  session_.Stop();
+  CloseKernel();
+  result_.elapsed_ns = MonotonicNs() - begin_ns_;
+  const bool all_left = WaitForProcesses();
+  if (command_ != nullptr && !command_->TryWait()) {
+    result_.messages.push_back(absl::StrFormat(
+        "The command still runs, unrecorded: pid=%d", command_->pid()));
+  }
+  SessionControl& control = session_.control();
+  if (invitation_) AddMessages(invitation_->TakeMessages());
+  DescribeHooks(control);
+  CalibrateHooks(control);
+  invitation_.reset();  // no other user may write here from now on
+
+  LossFacts facts;
+  facts.last_errno = control.last_errno.load(std::memory_order_relaxed);
+  facts.sub_buffer_bytes = control.sub_buffer_bytes;
+  facts.sub_buffers = control.sub_buffers;
+  facts.max_bytes = control.max_bytes;
+  facts.kernel_ring_bytes =
+      kernel_ != nullptr ? kernel_->statistics().ring_bytes : 0;
+  facts.path = directory_.path();
+
+  if (flight_) {
+    flight_->Keep();
+    result_.overwritten = flight_->overwritten_records();
+    facts.overwritten = result_.overwritten;
+    facts.max_bytes = options_.max_bytes;
+    AddMessages(flight_->Finish());
+  }
+  auto finished = logformat::FinishTrace(directory_.path(),
+                                         {.processes_may_be_alive = !all_left},
+                                         /*force_locked=*/true);
+  if (finished.ok()) {
+    result_.records = finished->records;
+    result_.streams = finished->streams;
+    facts.discarded = finished->discarded;
+    AddMessages(std::move(finished->messages));
+  } else {
+    // The records are on disk; the reading verbs recover them in memory.
+    if (kernel_ != nullptr) result_.records = kernel_->statistics().records;
+    result_.messages.push_back(absl::StrFormat(
+        "The trace is not finished: %s; when that is mended, `countrace "
+        "recover %s` finishes it",
+        base::StatusText(finished.status()), directory_.path()));
+  }
+  DescribeDumpRules();
+  if (watcher_) AddMessages(watcher_->Describe());
+  result_.bytes = directory_.DiskBytes();
+  result_.discarded = std::accumulate(facts.discarded.begin(),
+                                      facts.discarded.end(), std::uint64_t{0});
+  AddMessages(DescribeLosses(facts));
+  return std::move(result_);
+}
+
+}  // namespace countrace::runtime

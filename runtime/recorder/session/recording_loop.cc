@@ -1,0 +1,129 @@
+#include <poll.h>
+#include <signal.h>
+#include <time.h>
+
+#include <algorithm>
+
+#include "runtime/recorder/session/recording.h"
+#include "runtime/recorder/system/process_scan.h"
+
+namespace countrace::runtime {
+namespace {
+
+constexpr std::uint64_t kMillisecond = 1'000'000;
+// Rings are read this often; nobody is woken for a record.
+constexpr std::uint64_t kDrainNs = 10 * kMillisecond;
+constexpr std::uint64_t kProgressNs = 100 * kMillisecond;
+
+}  // namespace
+
+std::vector<pollfd> Recording::PollSet() const {
+  std::vector<pollfd> set;
+  set.push_back({.fd = signals_.descriptor(), .events = POLLIN, .revents = 0});
+  set.push_back({.fd = command_ != nullptr ? command_->descriptor() : -1,
+                 .events = POLLIN,
+                 .revents = 0});
+  set.push_back({.fd = invitation_ ? invitation_->descriptor() : -1,
+                 .events = POLLIN,
+                 .revents = 0});
+  if (kernel_ != nullptr) {
+    for (const int fd : kernel_->WakeDescriptors()) {
+      set.push_back({.fd = fd, .events = POLLIN, .revents = 0});
+    }
+  }
+  return set;
+}
+
+void Recording::Drain() {
+  // Before: what is older is in the streams afterwards.
+  const std::uint64_t now_ns = MonotonicNs();
+  if (kernel_ != nullptr) kernel_->Drain();
+  // Before the oldest records are overwritten.
+  if (watcher_) watcher_->Look(now_ns, flight_ ? &*flight_ : nullptr);
+  if (flight_) flight_->Keep();
+}
+
+void Recording::TakeSignals() {
+  while (const std::optional<StopSignal> signal = signals_.Take()) {
+    if (watcher_ && watcher_->OnSignal(signal->number, MonotonicNs())) continue;
+    if (signal->number == SIGUSR1) {
+      TakeSnapshot({});
+      continue;
+    }
+    ++signals_taken_;
+    // Possible outcomes: no command: stop. First signal: the command ends by it
+    // (the terminal sends it there too; else we pass it on) and we wait for it.
+    // Second signal: stop now, the command goes on alone.
+    if (command_ == nullptr || signals_taken_ > 1) {
+      stop_ = true;
+    } else if (signal->from_process) {
+      command_->Signal(signal->number);
+    }
+  }
+}
+
+void Recording::Run() {
+  std::vector<pollfd> set = PollSet();
+  std::uint64_t next_drain = begin_ns_ + kDrainNs;
+  std::uint64_t next_progress = begin_ns_ + kProgressNs;
+  bool command_ended = false;
+  while (!stop_ && !command_ended) {
+    std::uint64_t now = MonotonicNs();
+    // Without pidfds (Linux before 5.3) the command's end is looked for at each
+    // turn, so turns must be short then.
+    std::uint64_t wake =
+        kernel_ != nullptr || flight_ || watcher_ || set[1].fd < 0
+            ? next_drain
+            : next_progress;
+    if (options_.duration_ns != 0) {
+      wake = std::min(wake, begin_ns_ + options_.duration_ns);
+    }
+    const std::uint64_t wait = wake > now ? wake - now : 0;
+    const timespec timeout{.tv_sec = static_cast<time_t>(wait / 1'000'000'000),
+                           .tv_nsec = static_cast<long>(wait % 1'000'000'000)};
+    for (pollfd& entry : set) entry.revents = 0;
+    ppoll(set.data(), set.size(), &timeout, nullptr);
+    bool ring_half_full = false;
+    for (std::size_t i = 3; i < set.size(); ++i) {
+      ring_half_full |= (set[i].revents & POLLIN) != 0;
+      // An event of a CPU that went offline would be "ready" for ever.
+      if ((set[i].revents & (POLLHUP | POLLERR | POLLNVAL)) != 0) {
+        set[i].fd = -1;
+      }
+    }
+    TakeSignals();
+    if (invitation_) invitation_->InviteNew();
+    if (command_ != nullptr) {
+      const std::optional<int> status = command_->TryWait();
+      command_ended = status.has_value();
+      if (status) result_.command_status = *status;
+    }
+    now = MonotonicNs();
+    if (options_.duration_ns != 0 && now - begin_ns_ >= options_.duration_ns) {
+      stop_ = true;
+    }
+    if (now >= next_drain && !options_.pids.empty() &&
+        std::none_of(options_.pids.begin(), options_.pids.end(),
+                     IsProcessAlive)) {
+      stop_ = true;
+    }
+    if (ring_half_full || now >= next_drain) {
+      Drain();
+      next_drain = now + kDrainNs;
+    }
+    if (watcher_) ActOn(watcher_->TakeDue(MonotonicNs()));
+    if (now >= next_progress) {
+      if (options_.progress) {
+        options_.progress(directory_.DiskBytes(), now - begin_ns_);
+      }
+      next_progress = now + kProgressNs;
+    }
+  }
+  if (watcher_) {
+    // What came last, and what still waits.
+    Drain();
+    ActOn(watcher_->TakeAll());
+  }
+}
+
+}  // namespace countrace::runtime

@@ -1,0 +1,65 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/recorder/events/event_set_choice.h"
+#include "runtime/recorder/session/record_check.h"
+#include "runtime/recorder/session/recorded_gating.h"
+#include "runtime/recorder/session/recording.h"
+#include "runtime/rules/dump_rule_text.h"
+
+namespace countrace::runtime {
+namespace {
+
+constexpr std::uint64_t kFlightHeadroomBytes = 64 << 20;
+
+}  // namespace
+
+using logformat::SessionControl;
+using logformat::SessionScope;
+
+std::vector<std::int32_t> Recording::RootPids() const {
+  if (!options_.pids.empty() || command_ == nullptr) return options_.pids;
+  return {command_->pid()};
+}
+
+void Recording::FillSession() {
+  SessionControl& control = session_.control();
+  session_.Describe();
+  control.mode = options_.mode;
+  control.scope =
+      kernel_ == nullptr ? SessionScope::kHooksOnly : KernelScope(options_);
+  DescribeGating(options_, control);
+  if (control.scope == SessionScope::kCommand) {
+    control.root_pid = RootPids().front();
+  }
+  // Sub-buffers are packets: whole pages.
+  const auto page = std::max(logformat::kPacketAlignBytes,
+                             static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
+  control.sub_buffer_bytes =
+      std::max(page, (options_.sub_buffer_bytes + page - 1) / page * page);
+  control.sub_buffers = std::max(2u, options_.sub_buffers);
+  control.max_bytes = options_.max_bytes;
+  if (options_.mode == logformat::SessionMode::kFlight) {
+    // Room for what is written between two looks, and for what is prepared.
+    control.max_bytes += std::max(options_.max_bytes, kFlightHeadroomBytes);
+    flight_.emplace(directory_.path(), options_.max_bytes, control);
+  }
+  if (kernel_ != nullptr) StoreCpuEvents(kernel_->choice(), control);
+  StoreThreadEvents(hook_events_, control);
+  control.thread_rotate_ns = options_.rotate_instances ? 0 : options_.rotate_ns;
+  std::copy(dump_rules_.begin(), dump_rules_.end(), control.dump_rules);
+  control.dump_rule_count = static_cast<std::uint32_t>(dump_rules_.size());
+  control.tick_ns = KernelTickNs();
+  std::strncpy(control.hook_filter, options_.hook_filter.c_str(),
+               sizeof(control.hook_filter) - 1);
+  std::string command;
+  for (const std::string& argument : options_.command) {
+    command += command.empty() ? argument : " " + argument;
+  }
+  if (!options_.pids.empty()) command = NamesOf(options_.pids);
+  std::strncpy(control.command, command.c_str(), sizeof(control.command) - 1);
+}
+
+}  // namespace countrace::runtime

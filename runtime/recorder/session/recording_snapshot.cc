@@ -1,0 +1,75 @@
+#include <signal.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
+#include "logformat/description/trace_description.h"
+#include "logformat/repair/trace_snapshot.h"
+#include "runtime/recorder/session/recording.h"
+
+namespace countrace::runtime {
+
+using logformat::TriggerFiring;
+
+std::vector<int> Recording::SignalsOf(const std::vector<Trigger>& triggers) {
+  std::vector<int> signals = {SIGUSR1};
+  for (const Trigger& trigger : triggers) {
+    if (trigger.kind != TriggerKind::kSignal ||
+        std::find(signals.begin(), signals.end(), trigger.signal) !=
+            signals.end()) {
+      continue;
+    }
+    signals.push_back(trigger.signal);
+  }
+  return signals;
+}
+
+void Recording::Notice(const std::string& text) const {
+  if (options_.notice) options_.notice(text);
+}
+
+// Beside the trace, under the first free name TRACE.snapshot-N.
+void Recording::TakeSnapshot(const std::vector<TriggerFiring>& reasons) {
+  for (int number = 1;; ++number) {
+    const std::string path =
+        absl::StrFormat("%s.snapshot-%d", directory_.path(), number);
+    const auto taken =
+        logformat::SnapshotTrace(directory_.path(), path, reasons);
+    if (absl::IsAlreadyExists(taken.status())) continue;
+    if (taken.ok()) {
+      result_.snapshots.push_back(path);
+      Notice("snapshot: " + path);
+    } else {
+      result_.messages.push_back(
+          absl::StrFormat("No snapshot: %s", base::StatusText(taken.status())));
+    }
+    return;
+  }
+}
+
+// For the description of the whole trace.
+void Recording::NoteTriggers(const std::vector<TriggerFiring>& reasons) {
+  constexpr std::size_t kMostNoted = 256;
+  std::ofstream file(directory_.path() + "/" + logformat::kTriggersFile,
+                     std::ios::app);
+  for (const TriggerFiring& reason : reasons) {
+    if (triggers_noted_++ >= kMostNoted) return;
+    file << logformat::TriggerText(reason) << '\n';
+  }
+}
+
+void Recording::ActOn(const DueTriggers& due) {
+  if (due.reasons.empty()) return;
+  NoteTriggers(due.reasons);
+  if (due.stop) {
+    // The trace is what a snapshot would be.
+    stop_ = true;
+    Notice("the recording ends");
+    return;
+  }
+  TakeSnapshot(due.reasons);
+}
+
+}  // namespace countrace::runtime

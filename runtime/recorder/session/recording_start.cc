@@ -1,0 +1,138 @@
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
+#include "runtime/recorder/doctor/capabilities.h"
+#include "runtime/recorder/session/record_check.h"
+#include "runtime/recorder/session/recorded_gating.h"
+#include "runtime/recorder/session/recording.h"
+
+namespace countrace::runtime {
+
+using logformat::SessionControl;
+using logformat::SessionScope;
+
+absl::Status Recording::Start(const ClockPair& clock) {
+  const absl::Status status = StartOrFail(clock);
+  if (!status.ok()) {
+    if (kernel_ != nullptr) (void)kernel_->End();
+    kernel_.reset();
+    directory_.Remove();
+  }
+  return status;
+}
+
+absl::Status Recording::StartOrFail(const ClockPair& clock) {
+  if (!options_.command.empty()) {
+    const absl::Status forked = ForkCommand();
+    if (!forked.ok()) return forked;
+  }
+  // After the fork: the command keeps its own priority.
+  if (kernel_ != nullptr) priority_.emplace();
+  FillSession();
+  if (IsRawClockUsable()) {
+    const std::uint64_t elapsed = MonotonicNs() - clock.monotonic_ns;
+    if (elapsed < kCalibrationNs) SleepNs(kCalibrationNs - elapsed);
+    session_.control().raw_ns_mult = RawNsMult(clock, ReadClockPair());
+  }
+  begin_ns_ = MonotonicNs();
+  session_.control().begin_ns = begin_ns_;
+  if (!triggers_.empty()) {
+    watcher_.emplace(directory_.path(), triggers_, begin_ns_,
+                     [this](const std::string& text) { Notice(text); });
+    for (const std::string& text :
+         TriggersOfMissingHooks(options_, triggers_)) {
+      Notice(text);  // now: the recording may last for days
+    }
+  }
+  absl::Status status;
+  BeginKernel(status);
+  if (!status.ok()) return status;
+  status = session_.Publish();
+  if (!status.ok()) return status;
+  InviteProcesses();
+  if (command_ != nullptr) {
+    status = command_->Start();
+    if (!status.ok()) return status;
+    result_.command_ran = true;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Recording::ForkCommand() {
+  std::vector<EnvironmentChange> environment;
+  const bool recorded = options_.pids.empty();  // else it only says how long
+  if (recorded) {
+    environment.push_back({logformat::kSessionEnvironment, directory_.path()});
+  }
+  const std::string& library = options_.runtime_library;
+  if (recorded && !library.empty()) {
+    // ld.so splits LD_PRELOAD at these, and complains on the command's stderr
+    // about what it cannot load.
+    if (library.find_first_of(" :\t\n") != std::string::npos) {
+      result_.messages.push_back(absl::StrFormat(
+          "User hooks are not recorded: the path of the runtime library has a "
+          "blank or a colon: %s",
+          library));
+    } else if (access(library.c_str(), R_OK) != 0) {
+      result_.messages.push_back(
+          absl::StrFormat("User hooks are not recorded: cannot read %s: %s",
+                          library, std::strerror(errno)));
+    } else {
+      std::string preload = library;
+      if (const char* old = std::getenv("LD_PRELOAD");
+          old != nullptr && *old != '\0') {
+        preload += absl::StrFormat(":%s", old);
+      }
+      environment.push_back({"LD_PRELOAD", preload});
+      preloaded_ = true;
+    }
+  }
+  auto command = Command::Fork(options_.command, environment, signals_);
+  if (!command.ok()) return command.status();
+  command_ = *std::move(command);
+  return absl::OkStatus();
+}
+
+void Recording::BeginKernel(absl::Status& status) {
+  if (kernel_ == nullptr) return;
+  KernelRecorderTarget target;
+  target.directory = directory_.path();
+  const SessionControl& control = session_.control();
+  std::copy(std::begin(control.uuid), std::end(control.uuid),
+            target.uuid.begin());
+  if (MarksRoots(options_)) target.root_pids = RootPids();
+  const absl::Status began = kernel_->Begin(target);
+  if (began.ok()) {
+    kernel_began_ = true;
+    return;
+  }
+  // Without the kernel's side a recording of running processes is nothing if
+  // none of them has hooks; a command can still be recorded by its own, unless
+  // the disk is the trouble.
+  if ((NeedsKernel(options_) &&
+       !SessionInvitation::AnyProcess(options_.pids)) ||
+      absl::IsResourceExhausted(began)) {
+    status = began;
+    return;
+  }
+  result_.messages.push_back(
+      KernelRecordsMissingMessage(base::StatusText(began)));
+  kernel_.reset();
+  session_.control().scope = SessionScope::kHooksOnly;
+  session_.control().root_pid = 0;
+}
+
+// Before the command starts, so that its hooks find the others recorded.
+void Recording::InviteProcesses() {
+  if (!options_.system_wide && options_.pids.empty()) return;
+  invitation_.emplace(directory_.path(), options_.pids);
+  invitation_->InviteRunning();
+}
+
+}  // namespace countrace::runtime

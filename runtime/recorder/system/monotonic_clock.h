@@ -1,0 +1,35 @@
+// The log's clock: CLOCK_MONOTONIC, and the raw counter's rate against it.
+//
+// Thread: any.
+#ifndef COUNTRACE_RUNTIME_RECORDER_SYSTEM_MONOTONIC_CLOCK_H_
+#define COUNTRACE_RUNTIME_RECORDER_SYSTEM_MONOTONIC_CLOCK_H_
+
+#include <cstdint>
+
+namespace countrace::runtime {
+
+std::uint64_t MonotonicNs();
+// Returns early if a signal comes.
+void SleepNs(std::uint64_t ns);
+// CLOCK_REALTIME - CLOCK_MONOTONIC now.
+std::int64_t RealtimeOffsetNs();
+
+// A reading of both clocks at (nearly) one instant.
+struct ClockPair {
+  std::uint64_t raw = 0;  // TSC, CNTVCT
+  std::uint64_t monotonic_ns = 0;
+};
+
+// True if user space may take the raw counter for a clock: on x86 the kernel
+// itself uses the TSC and it is constant and never stops.
+bool IsRawClockUsable();
+ClockPair ReadClockPair();
+
+// ns = ticks * mult / 2^32 between two pairs; 0 if they are too close (less
+// than 50 ms) or contradict each other.
+inline constexpr std::uint64_t kCalibrationNs = 50'000'000;
+std::uint64_t RawNsMult(const ClockPair& begin, const ClockPair& end);
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_SYSTEM_MONOTONIC_CLOCK_H_

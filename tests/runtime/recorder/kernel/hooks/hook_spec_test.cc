@@ -1,0 +1,139 @@
+// `--kernel` and `--hook` texts: what they stand for in a program we know.
+#include "runtime/recorder/kernel/hooks/hook_spec.h"
+
+#include <catch2/catch.hpp>
+#include <random>
+#include <set>
+#include <string>
+
+#include "runtime/recorder/kernel/hooks/function_symbols.h"
+#include "runtime/recorder/kernel/hooks/syscall_names.h"
+#include "runtime/recorder/kernel/hooks/usdt_notes.h"
+
+namespace countrace::runtime {
+namespace {
+
+using Place = HookAttachment::Place;
+using logformat::HookKind;
+using logformat::HookOrigin;
+
+const std::string kProgram = COUNTRACE_PROGRAM_WITH_HOOKS;
+
+KernelHookRequest Parsed(const std::string& spec) {
+  KernelHookRequest request;
+  const absl::Status status = AddDynamicHooks(spec, request);
+  INFO(status.ToString());
+  REQUIRE(status.ok());
+  return request;
+}
+
+TEST_CASE("hook_spec: a function is a segment from its begin to its return",
+          "[recorder][hook_spec]") {
+  const KernelHookRequest request = Parsed("uprobe:" + kProgram + ":main");
+  REQUIRE(request.dynamic.size() == 1);
+  const DynamicHook& hook = request.dynamic[0];
+  CHECK(hook.name == "main");
+  CHECK(hook.provider == kProgram.substr(kProgram.rfind('/') + 1));
+  CHECK(hook.kind == HookKind::kSegment);
+  CHECK(hook.origin == HookOrigin::kProbe);
+  REQUIRE(hook.attachments.size() == 2);
+  CHECK(hook.attachments[0].place == Place::kEnter);
+  CHECK(hook.attachments[1].place == Place::kExit);
+  CHECK(hook.attachments[1].on_return);
+  CHECK(hook.attachments[0].offset == hook.attachments[1].offset);
+  const auto functions = ReadFunctionSymbols(kProgram);
+  REQUIRE(functions.ok());
+  std::set<std::uint64_t> offsets;
+  for (const FunctionSymbol& function : *functions) {
+    if (function.symbol == "main") offsets.insert(function.offset);
+  }
+  CHECK(offsets == std::set<std::uint64_t>{hook.attachments[0].offset});
+}
+
+TEST_CASE("hook_spec: a glob makes one hook for each place",
+          "[recorder][hook_spec]") {
+  const KernelHookRequest request = Parsed("uprobe:" + kProgram + ":ma*");
+  const auto functions = ReadFunctionSymbols(kProgram);
+  REQUIRE(functions.ok());
+  std::set<std::uint64_t> places, hooked;
+  for (const FunctionSymbol& function : *functions) {
+    if (function.symbol.rfind("ma", 0) == 0 ||
+        function.name.rfind("ma", 0) == 0) {
+      places.insert(function.offset);
+    }
+  }
+  for (const DynamicHook& hook : request.dynamic) {
+    CHECK(hooked.insert(hook.attachments[0].offset).second);
+  }
+  CHECK(hooked == places);
+}
+
+TEST_CASE("hook_spec: a program's own hooks are USDT probes, segments paired",
+          "[recorder][hook_spec]") {
+  const KernelHookRequest request = Parsed("usdt:" + kProgram + ":*:*");
+  const auto notes = ReadUsdtNotes(kProgram);
+  REQUIRE(notes.ok());
+  std::size_t places = 0;
+  for (const DynamicHook& hook : request.dynamic) {
+    const bool segment = hook.kind == HookKind::kSegment;
+    for (const HookAttachment& at : hook.attachments) {
+      CHECK((at.place != Place::kPoint) == segment);
+      CHECK(at.offset != 0);
+      CHECK(at.semaphore_offset != 0);
+      CHECK_FALSE(at.on_return);
+      ++places;
+    }
+    CHECK(hook.name.find("__") == std::string::npos);
+  }
+  CHECK(places == notes->size());
+}
+
+TEST_CASE("hook_spec: what is wrong is said, and garbage is refused",
+          "[recorder][hook_spec][property]") {
+  const auto refusal = [](const std::string& spec) {
+    KernelHookRequest request;
+    const absl::Status status = AddDynamicHooks(spec, request);
+    CHECK_FALSE(status.ok());
+    CHECK_FALSE(request.any());
+    return std::string(status.message());
+  };
+  CHECK(refusal("uprobe:" + kProgram + ":mian").find("matches") !=
+        std::string::npos);
+  CHECK(refusal("uprobe:/dev/null:f").find("ELF") != std::string::npos);
+  CHECK(refusal("usdt:" + kProgram + ":no:*").find("no USDT probe") !=
+        std::string::npos);
+  std::mt19937 random(7);
+  const std::string letters = "uprobe:st/*d[]?\\ \n\t\x01:::";
+  for (int i = 0; i < 2000; ++i) {
+    std::string spec;
+    for (std::uint64_t n = random() % 24; n > 0; --n) {
+      spec += letters[random() % letters.size()];
+    }
+    KernelHookRequest request;
+    (void)AddDynamicHooks(spec, request);  // no crash, and no such hook
+    CHECK_FALSE(request.any());
+  }
+}
+
+TEST_CASE("hook_spec: words of --kernel", "[recorder][hook_spec]") {
+  KernelHookRequest request;
+  REQUIRE(AddKernelSegments("syscalls", request).ok());
+  CHECK(request.syscalls);
+  CHECK_FALSE(request.irqs);
+  REQUIRE(AddKernelSegments("irq", request).ok());
+  CHECK(request.irqs);
+  CHECK(absl::IsInvalidArgument(AddKernelSegments("irqs", request)));
+}
+
+TEST_CASE("syscall_names: numbers of this machine and of 32-bit programs",
+          "[recorder][hook_spec]") {
+  CHECK(SyscallName(1'000'000, false) == "1000000");
+#ifdef __x86_64__
+  CHECK(SyscallName(0, false) == "read");
+  CHECK(SyscallName(59, false) == "execve");
+  CHECK(SyscallName(3, true) == "read");
+#endif
+}
+
+}  // namespace
+}  // namespace countrace::runtime

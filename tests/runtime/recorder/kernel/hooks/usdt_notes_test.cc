@@ -1,0 +1,66 @@
+#include "runtime/recorder/kernel/hooks/usdt_notes.h"
+
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+
+namespace countrace::runtime {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::set<std::string> Names(const std::vector<UsdtNote>& notes) {
+  std::set<std::string> names;
+  for (const UsdtNote& note : notes) {
+    names.insert(note.provider + ":" + note.name);
+  }
+  return names;
+}
+
+TEST_CASE("usdt_notes: a program with hooks names each of them",
+          "[recorder][usdt_notes]") {
+  const auto notes = ReadUsdtNotes(COUNTRACE_PROGRAM_WITH_HOOKS);
+  REQUIRE(notes.ok());
+  const std::set<std::string> names = Names(*notes);
+  CHECK(names == std::set<std::string>{"hello:work__enter", "hello:work__exit",
+                                       "hello:sum"});
+  for (const UsdtNote& note : *notes) CHECK(note.address != 0);
+}
+
+TEST_CASE("usdt_notes: a missing file and a file that is no program differ",
+          "[recorder][usdt_notes]") {
+  CHECK(absl::IsNotFound(ReadUsdtNotes("/nonexistent/program").status()));
+  CHECK(absl::IsInvalidArgument(ReadUsdtNotes("/proc/self/status").status()));
+}
+
+TEST_CASE(
+    "usdt_notes: a program cut short or damaged at any byte never crashes",
+    "[recorder][usdt_notes][property]") {
+  std::ifstream file(COUNTRACE_PROGRAM_WITH_HOOKS, std::ios::binary);
+  const std::string whole((std::istreambuf_iterator<char>(file)),
+                          std::istreambuf_iterator<char>());
+  REQUIRE(whole.size() > 4096);
+  const fs::path path = fs::temp_directory_path() /
+                        ("countrace-usdt-" + std::to_string(getpid()));
+  for (int i = 0; i < 200; ++i) {
+    std::string bytes = whole;
+    const std::size_t at = whole.size() * static_cast<std::size_t>(i) / 200;
+    if (i % 2 == 0) {
+      bytes.resize(at);
+    } else {
+      bytes[at] = static_cast<char>(bytes[at] ^ 0xff);
+    }
+    std::ofstream(path, std::ios::binary) << bytes;
+    const auto notes = ReadUsdtNotes(path.string());
+    if (!notes.ok()) CHECK_FALSE(notes.status().message().empty());
+  }
+  fs::remove(path);
+}
+
+}  // namespace
+}  // namespace countrace::runtime
