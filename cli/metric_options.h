@@ -7,10 +7,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "rmap/gate.h"
 #include "rmap/metrics/rule_set.h"
 #include "rmap/report/report_render.h"
-#include "rmap/tables.h"
+#include "rmap/state/gate.h"
+#include "rmap/tables/tables.h"
 
 namespace countrace::cli {
 

@@ -16,10 +16,10 @@
 
 #include "logformat/read/run_sharing.h"
 #include "logformat/read/trace_reader.h"
-#include "rmap/dispatch_tracker.h"
+#include "rmap/dispatch/dispatch_tracker.h"
 #include "rmap/segment_lane.h"
 #include "rmap/segment_worker.h"
-#include "rmap/thread_registry.h"
+#include "rmap/state/thread_registry.h"
 
 namespace countrace::rmap {
 

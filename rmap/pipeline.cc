@@ -11,16 +11,16 @@
 
 #include "absl/strings/str_format.h"
 #include "logformat/read/read_ahead.h"
-#include "rmap/call_paths.h"
-#include "rmap/counter_extension.h"
-#include "rmap/dispatch_tracker.h"
+#include "rmap/counters/counter_extension.h"
+#include "rmap/dispatch/dispatch_tracker.h"
 #include "rmap/held_runs.h"
-#include "rmap/kernel_hooks.h"
-#include "rmap/loss_ledger.h"
-#include "rmap/report/report_builder.h"
-#include "rmap/segment_builder.h"
 #include "rmap/segment_worker.h"
-#include "rmap/thread_registry.h"
+#include "rmap/segments/kernel_hooks.h"
+#include "rmap/segments/segment_builder.h"
+#include "rmap/state/call_paths.h"
+#include "rmap/state/thread_registry.h"
+#include "rmap/tables/loss_ledger.h"
+#include "rmap/tables/report_builder.h"
 
 namespace countrace::rmap {
 

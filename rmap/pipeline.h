@@ -4,8 +4,8 @@
 
 #include "absl/status/statusor.h"
 #include "logformat/read/trace_reader.h"
-#include "rmap/gate.h"
-#include "rmap/tables.h"
+#include "rmap/state/gate.h"
+#include "rmap/tables/tables.h"
 #include "rmap/timeline_observer.h"
 
 namespace countrace::rmap {

@@ -18,10 +18,10 @@
 #include "absl/container/flat_hash_map.h"
 #include "logformat/read/run_sharing.h"
 #include "logformat/read/trace_reader.h"
-#include "rmap/call_paths.h"
-#include "rmap/hook_hits.h"
-#include "rmap/segment_builder.h"
-#include "rmap/thread_registry.h"
+#include "rmap/segments/segment_builder.h"
+#include "rmap/state/call_paths.h"
+#include "rmap/state/hook_hits.h"
+#include "rmap/state/thread_registry.h"
 
 namespace countrace::rmap {
 

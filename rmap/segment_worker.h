@@ -25,9 +25,9 @@
 
 #include "logformat/read/run_sharing.h"
 #include "logformat/read/trace_reader.h"
-#include "rmap/segment_builder.h"
 #include "rmap/segment_lane.h"
-#include "rmap/thread_registry.h"
+#include "rmap/segments/segment_builder.h"
+#include "rmap/state/thread_registry.h"
 
 namespace countrace::rmap {
 

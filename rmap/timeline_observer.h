@@ -12,7 +12,7 @@
 #include <span>
 #include <string_view>
 
-#include "rmap/tables.h"
+#include "rmap/tables/tables.h"
 
 namespace countrace::rmap {
 

@@ -15,9 +15,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "rmap/attribution.h"
 #include "rmap/babeltrace_plugin/span_spool.h"
-#include "rmap/tables.h"
+#include "rmap/tables/attribution.h"
+#include "rmap/tables/tables.h"
 
 namespace countrace::rmap::babeltrace_plugin {
 

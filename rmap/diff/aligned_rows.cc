@@ -6,8 +6,8 @@
 #include <tuple>
 #include <utility>
 
-#include "rmap/call_paths.h"
-#include "rmap/report/report_columns.h"
+#include "rmap/columns/report_columns.h"
+#include "rmap/state/call_paths.h"
 
 namespace countrace::rmap::diff {
 

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <utility>
 
-#include "rmap/call_paths.h"
 #include "rmap/diff/balance.h"
 #include "rmap/diff/comparison_notes.h"
 #include "rmap/diff/explanation.h"
 #include "rmap/diff/samples.h"
+#include "rmap/state/call_paths.h"
 
 namespace countrace::rmap::diff {
 

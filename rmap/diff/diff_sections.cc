@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "rmap/call_paths.h"
 #include "rmap/diff/change_format.h"
+#include "rmap/state/call_paths.h"
 
 namespace countrace::rmap::diff {
 

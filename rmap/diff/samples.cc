@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "rmap/call_paths.h"
+#include "rmap/state/call_paths.h"
 
 namespace countrace::rmap::diff {
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <map>
 
-#include "rmap/call_paths.h"
+#include "rmap/state/call_paths.h"
 
 namespace countrace::rmap::metrics {
 namespace {

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "rmap/tables.h"
+#include "rmap/tables/tables.h"
 
 namespace countrace::rmap::metrics {
 

@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_format.h"
 #include "base/text/name_escape.h"
-#include "rmap/call_paths.h"
 #include "rmap/metrics/event_names.h"
+#include "rmap/state/call_paths.h"
 
 namespace countrace::rmap::metrics {
 namespace {

@@ -6,7 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "base/text/name_escape.h"
 #include "rmap/metrics/metric_rows.h"
-#include "rmap/where/selection_json.h"
+#include "rmap/report/selection_json.h"
 
 namespace countrace::rmap::metrics {
 namespace {

@@ -11,7 +11,7 @@
 #include "base/text/text_table.h"
 #include "rmap/metrics/metric_data.h"
 #include "rmap/metrics/metric_rows.h"
-#include "rmap/where/selection_text.h"
+#include "rmap/report/selection_text.h"
 
 namespace countrace::rmap::metrics {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "rmap/metrics/quantities.h"
 #include "rmap/report/report_render.h"
-#include "rmap/tables.h"
+#include "rmap/tables/tables.h"
 
 namespace countrace::rmap::metrics {
 

@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <utility>
 
-#include "rmap/call_paths.h"
 #include "rmap/metrics/event_names.h"
+#include "rmap/state/call_paths.h"
 
 namespace countrace::rmap::metrics {
 namespace {

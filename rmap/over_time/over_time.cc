@@ -7,8 +7,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_format.h"
-#include "rmap/event_set_dumps.h"
-#include "rmap/interval_counts.h"
+#include "rmap/counters/event_set_dumps.h"
+#include "rmap/dispatch/interval_counts.h"
 
 namespace countrace::rmap {
 namespace {

@@ -21,8 +21,8 @@
 
 #include "absl/status/statusor.h"
 #include "logformat/read/trace_reader.h"
-#include "rmap/report/row_selection.h"
-#include "rmap/tables.h"
+#include "rmap/columns/row_selection.h"
+#include "rmap/tables/tables.h"
 #include "rmap/timeline_observer.h"
 
 namespace countrace::rmap {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "rmap/interval_counts.h"
+#include "rmap/dispatch/interval_counts.h"
 
 namespace countrace::rmap {
 namespace {

@@ -4,9 +4,9 @@
 #include <type_traits>
 #include <utility>
 
-#include "rmap/report/report_tables.h"
+#include "rmap/columns/report_tables.h"
 #include "rmap/report/report_views.h"
-#include "rmap/where/selection_json.h"
+#include "rmap/report/selection_json.h"
 
 namespace countrace::rmap {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "rmap/report/row_selection.h"
-#include "rmap/tables.h"
+#include "rmap/columns/row_selection.h"
+#include "rmap/tables/tables.h"
 
 namespace countrace::rmap {
 

@@ -7,10 +7,10 @@
 #include "absl/strings/str_join.h"
 #include "base/text/name_escape.h"
 #include "base/text/text_table.h"
-#include "rmap/call_paths.h"
-#include "rmap/report/report_columns.h"
+#include "rmap/columns/report_columns.h"
 #include "rmap/report/report_views.h"
-#include "rmap/where/selection_text.h"
+#include "rmap/report/selection_text.h"
+#include "rmap/state/call_paths.h"
 
 namespace countrace::rmap {
 

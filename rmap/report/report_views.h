@@ -6,7 +6,7 @@
 #include <string>
 
 #include "rmap/report/report_render.h"
-#include "rmap/tables.h"
+#include "rmap/tables/tables.h"
 
 namespace countrace::rmap {
 

@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_format.h"
 #include "base/text/name_escape.h"
-#include "rmap/report/report_tables.h"
+#include "rmap/columns/report_tables.h"
 
 namespace countrace::rmap::where {
 namespace {

@@ -8,7 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "base/text/name_escape.h"
 #include "base/text/nearest_name.h"
-#include "rmap/report/report_tables.h"
+#include "rmap/columns/report_tables.h"
 #include "rmap/where/row_fields.h"
 #include "rmap/where/selected_shares.h"
 

@@ -13,9 +13,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "rmap/columns/row_selection.h"
 #include "rmap/report/report_render.h"
-#include "rmap/report/row_selection.h"
-#include "rmap/tables.h"
+#include "rmap/tables/tables.h"
 #include "rmap/where/where_expression.h"
 
 namespace countrace::rmap::where {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "rmap/report/report_tables.h"
-#include "rmap/report/row_selection.h"
+#include "rmap/columns/report_tables.h"
+#include "rmap/columns/row_selection.h"
 
 namespace countrace::rmap::where {
 

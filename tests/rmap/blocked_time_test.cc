@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "logformat/packet_layout.h"
-#include "rmap/blocked_time.h"
+#include "rmap/dispatch/blocked_time.h"
 
 namespace countrace::rmap {
 namespace {

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "rmap/attribution.h"
 #include "rmap/pipeline.h"
+#include "rmap/tables/attribution.h"
 #include "tests/rmap/simulated_machine.h"
 
 namespace countrace::rmap {

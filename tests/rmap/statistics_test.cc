@@ -1,4 +1,4 @@
-#include "rmap/statistics.h"
+#include "rmap/state/statistics.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "logformat/read/trace_reader.h"
-#include "rmap/tables.h"
+#include "rmap/tables/tables.h"
 #include "rmap/timeline_observer.h"
 #include "viewer/index/file_layout.h"
 

@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "logformat/read/trace_reader.h"
-#include "rmap/tables.h"
+#include "rmap/tables/tables.h"
 #include "viewer/index/index_builder.h"
 #include "viewer/index/row_spool.h"
 

@@ -17,7 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "logformat/read/trace_reader.h"
-#include "rmap/tables.h"
+#include "rmap/tables/tables.h"
 #include "rmap/timeline_observer.h"
 #include "viewer/index/file_layout.h"
 #include "viewer/index/row_spool.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
-#include "rmap/tables.h"
+#include "rmap/tables/tables.h"
 #include "viewer/index/instant_state.h"
 #include "viewer/index/nearest_step.h"
 #include "viewer/index/range_totals.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "rmap/tables.h"
+#include "rmap/tables/tables.h"
 
 namespace countrace::test_support {
 

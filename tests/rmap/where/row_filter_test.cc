@@ -10,9 +10,9 @@
 #include <regex>
 #include <sstream>
 
+#include "rmap/columns/report_tables.h"
 #include "rmap/pipeline.h"
 #include "rmap/report/report_render.h"
-#include "rmap/report/report_tables.h"
 #include "rmap/where/row_filter.h"
 #include "tests/rmap/simulated_machine.h"
 

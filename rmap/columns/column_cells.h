@@ -1,0 +1,38 @@
+// What columns have in common: values of rows as cells.
+#ifndef COUNTRACE_RMAP_COLUMNS_COLUMN_CELLS_H_
+#define COUNTRACE_RMAP_COLUMNS_COLUMN_CELLS_H_
+
+#include <cmath>
+#include <cstdint>
+#include <optional>
+
+#include "rmap/columns/report_columns.h"
+#include "rmap/tables/tables.h"
+
+namespace countrace::rmap {
+
+template <typename Value>
+Cell FromOptional(const std::optional<Value>& value) {
+  if (!value) return std::monostate();
+  return *value;
+}
+
+inline Cell Incl(const std::optional<InclusiveExclusive>& pair) {
+  if (!pair) return std::monostate();
+  return pair->incl;
+}
+inline Cell Excl(const std::optional<InclusiveExclusive>& pair) {
+  if (!pair) return std::monostate();
+  return pair->excl;
+}
+
+// Times are integer nanoseconds in every format.
+inline Cell Rounded(double ns) {
+  return static_cast<std::uint64_t>(std::llround(ns));
+}
+
+inline Cell Number(std::int32_t value) { return std::int64_t{value}; }
+
+}  // namespace countrace::rmap
+
+#endif  // COUNTRACE_RMAP_COLUMNS_COLUMN_CELLS_H_

@@ -1,0 +1,409 @@
+#include "rmap/columns/report_columns.h"
+
+#include <cmath>
+#include <utility>
+
+#include "base/text/text_table.h"
+#include "rmap/columns/column_cells.h"
+
+namespace countrace::rmap {
+
+namespace {
+
+// One column for each event, of rows with `counts`.
+template <typename Row>
+void AddCounts(const Report& report, std::vector<Column<Row>>& columns) {
+  for (std::size_t i = 0; i < report.events.size(); ++i) {
+    const std::string& event = report.events[i];
+    columns.push_back({{"counts", event},
+                       event,
+                       UnitOfEvent(event),
+                       "Count of this event while on a CPU.",
+                       [i](const Row& row) -> Cell {
+                         if (i >= row.counts.size()) return std::monostate();
+                         return FromOptional(row.counts[i]);
+                       }});
+  }
+}
+
+// What is known of the counts that are estimates.
+template <typename Row>
+void AddScaledCounts(const Report& report, std::vector<Column<Row>>& columns) {
+  struct Part {
+    const char* name;
+    Unit unit;
+    const char* meaning;
+    Cell (*cell)(const ScaledCount&);
+  };
+  static constexpr Part kParts[] = {
+      {"quality", Unit::kQuality, "\"scaled\": its set was counted in turns.",
+       [](const ScaledCount&) -> Cell {
+         return std::string(QualityName(Quality::kScaled));
+       }},
+      {"stderr", Unit::kCount, "Standard error of the count.",
+       [](const ScaledCount& count) -> Cell {
+         return FromOptional(count.standard_error);
+       }},
+      {"counted", Unit::kCount, "What was counted in the turns of its set.",
+       [](const ScaledCount& count) -> Cell { return count.counted; }},
+      {"running_ns", Unit::kNanoseconds, "Time on a CPU in those turns.",
+       [](const ScaledCount& count) -> Cell { return count.running; }},
+      {"enabled_ns", Unit::kNanoseconds, "Time on a CPU.",
+       [](const ScaledCount& count) -> Cell { return count.enabled; }},
+      {"slices", Unit::kCount, "Turns in which it ran.",
+       [](const ScaledCount& count) -> Cell { return count.slices; }},
+  };
+  for (std::size_t i = 0; i < report.events.size(); ++i) {
+    if (i >= report.scaled_events.size() || !report.scaled_events[i]) continue;
+    for (const Part& part : kParts) {
+      const auto cell = part.cell;
+      columns.push_back({{"scaled", report.events[i], part.name},
+                         "",
+                         part.unit,
+                         part.meaning,
+                         [i, cell](const Row& row) -> Cell {
+                           if (i >= row.scaled.size() || !row.scaled[i]) {
+                             return std::monostate();
+                           }
+                           return cell(*row.scaled[i]);
+                         }});
+    }
+  }
+}
+
+}  // namespace
+
+Unit UnitOfEvent(const std::string& event) {
+  const bool clock =
+      event.rfind("task-clock", 0) == 0 || event.rfind("cpu-clock", 0) == 0;
+  return clock ? Unit::kNanoseconds : Unit::kCount;
+}
+
+std::string ScaledText(const ScaledCount& count) {
+  const auto half = count.HalfWidth95();
+  return "~" + base::FormatCount(count.value) + " +-" +
+         (half ? base::FormatCount(
+                     static_cast<std::uint64_t>(std::llround(*half)))
+               : "?");
+}
+
+std::vector<Column<ProcessRow>> ProcessColumns(const Report& report) {
+  using R = ProcessRow;
+  std::vector<Column<R>> columns = {
+      {{"pid"},
+       "pid",
+       Unit::kId,
+       "Process (thread group).",
+       [](const R& r) { return Number(r.pid); }},
+      {{"comm"},
+       "command",
+       Unit::kNone,
+       "Name, after the last exec.",
+       [](const R& r) -> Cell { return r.comm; }},
+      {{"on_cpu_ns"},
+       "on-CPU",
+       Unit::kNanoseconds,
+       "Time its threads were on a CPU.",
+       [](const R& r) { return FromOptional(r.on_cpu_ns); }},
+      {{"dispatches"},
+       "dispatches",
+       Unit::kCount,
+       "Stays of its threads on a CPU.",
+       [](const R& r) -> Cell { return r.dispatches; }}};
+  AddCounts(report, columns);
+  AddScaledCounts(report, columns);
+  columns.push_back(
+      {{"recording_ns"},
+       "recording",
+       Unit::kNanoseconds,
+       "Of on_cpu_ns: what its hooks took, estimated from their records.",
+       [](const R& r) { return FromOptional(r.recording_ns); }});
+  columns.push_back({{"threads"},
+                     "threads",
+                     Unit::kCount,
+                     "Threads it had.",
+                     [](const R& r) -> Cell { return r.threads; }});
+  columns.push_back({{"parent_pid"},
+                     "",
+                     Unit::kId,
+                     "Process that forked it.",
+                     [](const R& r) { return Number(r.parent_pid); }});
+  columns.push_back(
+      {{"marked"},
+       "",
+       Unit::kCount,
+       "1: it is marked (--mark, or of the command).",
+       [](const R& r) -> Cell { return std::uint64_t{r.marked ? 1u : 0u}; }});
+  columns.push_back({{"first_seen_ns"},
+                     "",
+                     Unit::kNanoseconds,
+                     "Time of its first record.",
+                     [](const R& r) -> Cell { return r.first_seen_ns; }});
+  columns.push_back({{"last_seen_ns"},
+                     "",
+                     Unit::kNanoseconds,
+                     "Time of its last record.",
+                     [](const R& r) -> Cell { return r.last_seen_ns; }});
+  columns.push_back(
+      {{"quality"},
+       "",
+       Unit::kQuality,
+       "How sure on_cpu_ns, dispatches and counts are.",
+       [](const R& r) -> Cell { return std::string(QualityName(r.quality)); }});
+  return columns;
+}
+
+std::vector<Column<ThreadRow>> ThreadColumns(const Report& report) {
+  using R = ThreadRow;
+  std::vector<Column<R>> columns = {
+      {{"tid"},
+       "tid",
+       Unit::kId,
+       "Thread.",
+       [](const R& r) { return Number(r.tid); }},
+      {{"pid"},
+       "pid",
+       Unit::kId,
+       "Its process.",
+       [](const R& r) { return Number(r.pid); }},
+      {{"comm"},
+       "command",
+       Unit::kNone,
+       "Its name.",
+       [](const R& r) -> Cell { return r.comm; }},
+      {{"on_cpu_ns"},
+       "on-CPU",
+       Unit::kNanoseconds,
+       "Time on a CPU.",
+       [](const R& r) { return FromOptional(r.on_cpu_ns); }},
+      {{"dispatches"},
+       "dispatches",
+       Unit::kCount,
+       "Stays on a CPU.",
+       [](const R& r) -> Cell { return r.dispatches; }},
+      {{"migrations"},
+       "migrations",
+       Unit::kCount,
+       "Stays on another CPU than the one before.",
+       [](const R& r) -> Cell { return r.migrations; }},
+      {{"wait_ns"},
+       "wait",
+       Unit::kNanoseconds,
+       "Runnable but on no CPU: after preemption or yield, and after "
+       "wake-ups if they were recorded (--kernel wakeups).",
+       [](const R& r) { return FromOptional(r.wait_ns); }}};
+  columns.push_back({{"blocked_ns"},
+                     "blocked",
+                     Unit::kNanoseconds,
+                     "Neither running nor runnable; known if wake-ups were "
+                     "recorded.",
+                     [](const R& r) { return FromOptional(r.blocked_ns); }});
+  AddCounts(report, columns);
+  AddScaledCounts(report, columns);
+  columns.push_back({{"first_seen_ns"},
+                     "",
+                     Unit::kNanoseconds,
+                     "Time of its first record.",
+                     [](const R& r) -> Cell { return r.first_seen_ns; }});
+  columns.push_back({{"last_seen_ns"},
+                     "",
+                     Unit::kNanoseconds,
+                     "Time of its last record.",
+                     [](const R& r) -> Cell { return r.last_seen_ns; }});
+  columns.push_back(
+      {{"quality"},
+       "",
+       Unit::kQuality,
+       "How sure on_cpu_ns, dispatches, wait_ns, blocked_ns and counts are.",
+       [](const R& r) -> Cell { return std::string(QualityName(r.quality)); }});
+  return columns;
+}
+
+std::vector<Column<HookRow>> HookColumns() {
+  using R = HookRow;
+  return {{{"hook"},
+           "hook",
+           Unit::kNone,
+           "provider:name.",
+           [](const R& r) -> Cell { return r.hook; }},
+          {{"pid"},
+           "pid",
+           Unit::kId,
+           "Process.",
+           [](const R& r) { return Number(r.pid); }},
+          {{"comm"},
+           "command",
+           Unit::kNone,
+           "Name of the process.",
+           [](const R& r) -> Cell { return r.comm; }},
+          {{"hits"},
+           "hits",
+           Unit::kCount,
+           "Event records; a call of a segment is two.",
+           [](const R& r) -> Cell { return r.hits; }}};
+}
+
+std::vector<Column<CpuRow>> CpuColumns(const Report& report) {
+  using R = CpuRow;
+  std::vector<Column<R>> columns = {
+      {{"cpu"},
+       "cpu",
+       Unit::kId,
+       "Logical CPU.",
+       [](const R& r) -> Cell { return std::uint64_t{r.cpu}; }},
+      {{"wall_ns"},
+       "wall",
+       Unit::kNanoseconds,
+       "First to last counter dump; the sum of the next five.",
+       [](const R& r) -> Cell { return r.wall_ns; }},
+      {{"busy_ns"},
+       "busy",
+       Unit::kNanoseconds,
+       "Ran threads in scope.",
+       [](const R& r) -> Cell { return r.busy_ns; }},
+      {{"idle_ns"},
+       "idle",
+       Unit::kNanoseconds,
+       "Ran nothing.",
+       [](const R& r) -> Cell { return r.idle_ns; }},
+      {{"interrupts_ns"},
+       "interrupts",
+       Unit::kNanoseconds,
+       "Did interrupts' work (if they were recorded).",
+       [](const R& r) -> Cell { return r.interrupts_ns; }},
+      {{"outside_ns"},
+       "outside",
+       Unit::kNanoseconds,
+       "Ran what the scope left out, or nothing.",
+       [](const R& r) -> Cell { return r.outside_ns; }},
+      {{"unattributed_ns"},
+       "unattributed",
+       Unit::kNanoseconds,
+       "Records were lost: nobody knows who ran.",
+       [](const R& r) -> Cell { return r.unattributed_ns; }},
+      {{"dispatches"},
+       "dispatches",
+       Unit::kCount,
+       "Stays of threads in scope.",
+       [](const R& r) -> Cell { return r.dispatches; }}};
+  AddCounts(report, columns);
+  AddScaledCounts(report, columns);
+  return columns;
+}
+
+std::vector<Column<BooksRow>> BooksColumns() {
+  using R = BooksRow;
+  return {
+      {{"event"},
+       "event",
+       Unit::kNone,
+       "Event.",
+       [](const R& r) -> Cell { return r.event; }},
+      {{"total"},
+       "total",
+       Unit::kCount,
+       "Last minus first dump, over all CPUs.",
+       [](const R& r) -> Cell { return r.books.total; }},
+      {{"processes"},
+       "processes",
+       Unit::kCount,
+       "Counted in threads, but the recorder's.",
+       [](const R& r) -> Cell { return r.books.processes; }},
+      {{"in_segments"},
+       "in segments",
+       Unit::kCount,
+       "Of processes: inside any segment.",
+       [](const R& r) { return FromOptional(r.books.in_segments); }},
+      {{"own"},
+       "own cost",
+       Unit::kCount,
+       "Counted in the recorder's process.",
+       [](const R& r) -> Cell { return r.books.own; }},
+      {{"idle"},
+       "idle",
+       Unit::kCount,
+       "Counted while idle.",
+       [](const R& r) -> Cell { return r.books.idle; }},
+      {{"interrupts"},
+       "interrupts",
+       Unit::kCount,
+       "Counted in interrupts.",
+       [](const R& r) -> Cell { return r.books.interrupts; }},
+      {{"outside"},
+       "outside",
+       Unit::kCount,
+       "Counted in what the scope left out.",
+       [](const R& r) -> Cell { return r.books.outside; }},
+      {{"unattributed"},
+       "unattributed",
+       Unit::kCount,
+       "Counted where records were lost.",
+       [](const R& r) -> Cell { return r.books.unattributed; }},
+      {{"residual"},
+       "residual",
+       Unit::kCount,
+       "total minus all accounts.",
+       [](const R& r) -> Cell { return r.books.residual; }},
+      {{"recording", "total"},
+       "of it recording",
+       Unit::kCount,
+       "Of all accounts: what hooks and the recorder's BPF programs took, "
+       "estimated.",
+       [](const R& r) -> Cell {
+         if (!r.books.recording.any()) return std::monostate();
+         return r.books.recording.total();
+       }},
+      {{"recording", "hooks"},
+       "",
+       Unit::kCount,
+       "User hooks: records times what one costs on that machine.",
+       [](const R& r) { return FromOptional(r.books.recording.hooks); }},
+      {{"recording", "bpf"},
+       "",
+       Unit::kCount,
+       "The recorder's BPF programs, by the kernel's measure.",
+       [](const R& r) { return FromOptional(r.books.recording.bpf); }},
+      {{"recording", "processes"},
+       "",
+       Unit::kCount,
+       "Of processes: hooks, and what the BPF programs took there.",
+       [](const R& r) { return FromOptional(r.books.recording.processes()); }},
+      {{"recording", "idle"},
+       "",
+       Unit::kCount,
+       "Of idle.",
+       [](const R& r) { return FromOptional(r.books.recording.bpf_idle); }},
+      {{"recording", "interrupts"},
+       "",
+       Unit::kCount,
+       "Of interrupts.",
+       [](const R& r) {
+         return FromOptional(r.books.recording.bpf_interrupts);
+       }},
+      {{"recording", "unattributed"},
+       "",
+       Unit::kCount,
+       "Of unattributed.",
+       [](const R& r) {
+         return FromOptional(r.books.recording.bpf_unattributed);
+       }},
+      {{"recording", "quality"},
+       "",
+       Unit::kQuality,
+       "How sure the estimate is.",
+       [](const R& r) -> Cell {
+         if (!r.books.recording.any()) return std::monostate();
+         return std::string(QualityName(Quality::kScaled));
+       }}};
+}
+
+std::vector<BooksRow> BooksRows(const Report& report) {
+  std::vector<BooksRow> rows;
+  for (std::size_t i = 0; i < report.books.size(); ++i) {
+    if (!report.books[i].known || i >= report.events.size()) continue;
+    rows.push_back({report.events[i], report.books[i]});
+  }
+  return rows;
+}
+
+}  // namespace countrace::rmap

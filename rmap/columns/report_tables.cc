@@ -1,0 +1,27 @@
+#include "rmap/columns/report_tables.h"
+
+namespace countrace::rmap {
+
+const char* TableName(ReportBy table) {
+  switch (table) {
+    case ReportBy::kDefault:
+      return "";
+    case ReportBy::kProcess:
+      return "processes";
+    case ReportBy::kThread:
+      return "threads";
+    case ReportBy::kSegment:
+      return "segments";
+    case ReportBy::kPath:
+      return "segment_paths";
+    case ReportBy::kCpu:
+      return "cpus";
+    case ReportBy::kHook:
+      return "hooks";
+    case ReportBy::kWaker:
+      return "wakers";
+  }
+  return "";
+}
+
+}  // namespace countrace::rmap

@@ -1,0 +1,40 @@
+// The tables of rows of a Report, each with its columns: for whoever does the
+// same with all of them.
+#ifndef COUNTRACE_RMAP_COLUMNS_REPORT_TABLES_H_
+#define COUNTRACE_RMAP_COLUMNS_REPORT_TABLES_H_
+
+#include "rmap/columns/report_columns.h"
+#include "rmap/report/report_render.h"
+#include "rmap/tables/tables.h"
+
+namespace countrace::rmap {
+
+// As in `countrace.report/1`: "processes", ...; "" for kDefault.
+const char* TableName(ReportBy table);
+
+// Calls visit(ReportBy, columns, rows) for each, in the order of the schema.
+template <typename Visit>
+void VisitTables(const Report& report, const Visit& visit) {
+  visit(ReportBy::kProcess, ProcessColumns(report), report.processes);
+  visit(ReportBy::kThread, ThreadColumns(report), report.threads);
+  visit(ReportBy::kSegment, SegmentColumns(report, false), report.segments);
+  visit(ReportBy::kPath, SegmentColumns(report, true), report.segment_paths);
+  visit(ReportBy::kHook, HookColumns(), report.hooks);
+  visit(ReportBy::kWaker, WakerColumns(), report.wakers);
+  visit(ReportBy::kCpu, CpuColumns(report), report.cpu_rows);
+}
+
+// "wall_ns.incl", as CSV spells it.
+template <typename Row>
+std::string FullName(const Column<Row>& column) {
+  std::string name;
+  for (const std::string& part : column.name) {
+    if (!name.empty()) name += '.';
+    name += part;
+  }
+  return name;
+}
+
+}  // namespace countrace::rmap
+
+#endif  // COUNTRACE_RMAP_COLUMNS_REPORT_TABLES_H_

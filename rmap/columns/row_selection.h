@@ -1,0 +1,63 @@
+// Which rows of a report are shown: the result of `--where`.
+//
+// The report itself stays whole, so that its books, its shares and what metrics
+// make of it are those of the trace.
+#ifndef COUNTRACE_RMAP_COLUMNS_ROW_SELECTION_H_
+#define COUNTRACE_RMAP_COLUMNS_ROW_SELECTION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace countrace::rmap {
+
+enum class ReportBy : int;
+
+// Of something that adds up over rows: what the selected ones have of all.
+struct SelectedShare {
+  std::string name;  // "on_cpu_ns", or of an event
+  bool is_event = false;
+  bool is_time = false;
+  std::uint64_t selected = 0, total = 0;
+  // `total` is that of the event's book, else the sum over all rows.
+  bool of_books = false;
+  bool scaled = false;  // both are estimates
+};
+
+struct TableSelection {
+  // Fields of the expression that these rows do not have: then the table is
+  // left out, and all below is empty.
+  std::vector<std::string> missing;
+  std::vector<bool> rows;  // true: selected
+  std::size_t selected = 0;
+  std::vector<SelectedShare> shares;
+
+  bool applies() const { return missing.empty(); }
+};
+
+struct RowSelection {
+  std::string expression;
+  std::map<ReportBy, TableSelection> tables;  // each one has an entry
+
+  const TableSelection& Of(ReportBy table) const { return tables.at(table); }
+};
+
+// The selected ones of `rows`, or all if there is no selection.
+template <typename Row>
+std::vector<Row> SelectedRows(const std::vector<Row>& rows,
+                              const RowSelection* selection, ReportBy table) {
+  if (selection == nullptr) return rows;
+  std::vector<Row> selected;
+  const std::vector<bool>& chosen = selection->Of(table).rows;
+  for (std::size_t i = 0; i < rows.size() && i < chosen.size(); ++i) {
+    if (chosen[i]) selected.push_back(rows[i]);
+  }
+  return selected;
+}
+
+}  // namespace countrace::rmap
+
+#endif  // COUNTRACE_RMAP_COLUMNS_ROW_SELECTION_H_

@@ -1,0 +1,225 @@
+// Columns of segments, by process and by call path.
+#include "rmap/columns/column_cells.h"
+#include "rmap/columns/report_columns.h"
+
+namespace countrace::rmap {
+
+namespace {
+
+using SegmentCell = Cell (*)(const SegmentCount&);
+
+void AddSegmentCounts(const Report& report,
+                      std::vector<Column<SegmentRow>>& columns) {
+  struct Part {
+    const char* name;
+    bool in_text;
+    const char* meaning;
+    SegmentCell cell;
+    bool scaled = false;  // of estimates only
+  };
+  static constexpr Part kParts[] = {
+      {"incl", true, "Count inside the segment and what it called.",
+       [](const SegmentCount& count) -> Cell { return count.incl; }},
+      {"excl", false, "Count inside the segment alone.",
+       [](const SegmentCount& count) -> Cell { return count.excl; }},
+      {"quality", false, "How sure the two are.",
+       [](const SegmentCount& count) -> Cell {
+         return std::string(QualityName(count.quality));
+       }},
+      {"stderr", false, "Standard error of incl.",
+       [](const SegmentCount& count) -> Cell {
+         return FromOptional(count.standard_error);
+       },
+       true},
+      {"excl_stderr", false, "Standard error of excl.",
+       [](const SegmentCount& count) -> Cell {
+         return FromOptional(count.excl_standard_error);
+       },
+       true},
+      {"counted", false, "Of incl, what was counted in its set's turns.",
+       [](const SegmentCount& count) -> Cell {
+         if (!count.scaled) return std::monostate();
+         return count.counted;
+       },
+       true},
+  };
+  for (std::size_t i = 0; i < report.events.size(); ++i) {
+    const std::string& event = report.events[i];
+    const bool scaled =
+        i < report.scaled_events.size() && report.scaled_events[i];
+    for (const Part& part : kParts) {
+      if (part.scaled && !scaled) continue;
+      const SegmentCell cell = part.cell;
+      columns.push_back({{"counts", event, part.name},
+                         part.in_text ? event : "",
+                         std::string(part.name) == "quality"
+                             ? Unit::kQuality
+                             : UnitOfEvent(event),
+                         part.meaning,
+                         [i, cell](const SegmentRow& row) -> Cell {
+                           if (i >= row.counts.size() || !row.counts[i]) {
+                             return std::monostate();
+                           }
+                           return cell(*row.counts[i]);
+                         }});
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Column<SegmentRow>> SegmentColumns(const Report& report,
+                                               bool paths) {
+  using R = SegmentRow;
+  std::vector<Column<R>> columns = {
+      {{"segment"},
+       "segment",
+       Unit::kNone,
+       "provider:name of its hook.",
+       [](const R& r) -> Cell { return r.segment; }}};
+  if (paths) {
+    columns.push_back({{"path"},
+                       "",
+                       Unit::kNone,
+                       "Segments open at the call, outermost first.",
+                       [](const R& r) -> Cell { return r.path; }});
+  }
+  const std::vector<Column<R>> rest = {
+      {{"pid"},
+       "pid",
+       Unit::kId,
+       "Process.",
+       [](const R& r) { return Number(r.pid); }},
+      {{"comm"},
+       "",
+       Unit::kNone,
+       "Name of the process.",
+       [](const R& r) -> Cell { return r.comm; }},
+      {{"calls"},
+       "calls",
+       Unit::kCount,
+       "Enters recorded.",
+       [](const R& r) -> Cell { return r.calls; }},
+      {{"wall_ns", "incl"},
+       "wall",
+       Unit::kNanoseconds,
+       "Time from enter to exit; of a recursive segment, of its outermost "
+       "calls.",
+       [](const R& r) -> Cell { return r.wall.incl; }},
+      {{"wall_ns", "excl"},
+       "wall self",
+       Unit::kNanoseconds,
+       "The same without the segments called.",
+       [](const R& r) -> Cell { return r.wall.excl; }},
+      {{"wall_ns", "mean"},
+       "",
+       Unit::kNanoseconds,
+       "Mean of one call's time.",
+       [](const R& r) -> Cell { return Rounded(r.wall.mean); }},
+      {{"wall_ns", "stddev"},
+       "",
+       Unit::kNanoseconds,
+       "Standard deviation of one call's time (population).",
+       [](const R& r) -> Cell { return Rounded(r.wall.stddev); }},
+      {{"wall_ns", "min"},
+       "",
+       Unit::kNanoseconds,
+       "Shortest call.",
+       [](const R& r) -> Cell { return r.wall.min; }},
+      {{"wall_ns", "max"},
+       "",
+       Unit::kNanoseconds,
+       "Longest call.",
+       [](const R& r) -> Cell { return r.wall.max; }},
+      {{"wall_ns", "p50"},
+       "p50",
+       Unit::kNanoseconds,
+       "Median call, within 0.8 %.",
+       [](const R& r) -> Cell { return r.wall.p50; }},
+      {{"wall_ns", "p90"},
+       "",
+       Unit::kNanoseconds,
+       "90th percentile, within 0.8 %.",
+       [](const R& r) -> Cell { return r.wall.p90; }},
+      {{"wall_ns", "p99"},
+       "p99",
+       Unit::kNanoseconds,
+       "99th percentile, within 0.8 %.",
+       [](const R& r) -> Cell { return r.wall.p99; }},
+      {{"on_cpu_ns", "incl"},
+       "on-CPU",
+       Unit::kNanoseconds,
+       "Of wall incl: its thread was on a CPU.",
+       [](const R& r) { return Incl(r.on_cpu); }},
+      {{"on_cpu_ns", "excl"},
+       "",
+       Unit::kNanoseconds,
+       "Of wall excl: its thread was on a CPU.",
+       [](const R& r) { return Excl(r.on_cpu); }},
+      {{"off_cpu_ns", "incl"},
+       "off-CPU",
+       Unit::kNanoseconds,
+       "wall incl - on-CPU incl.",
+       [](const R& r) { return Incl(r.off_cpu); }},
+      {{"off_cpu_ns", "excl"},
+       "",
+       Unit::kNanoseconds,
+       "wall excl - on-CPU excl.",
+       [](const R& r) { return Excl(r.off_cpu); }},
+      {{"wait_ns", "incl"},
+       "wait",
+       Unit::kNanoseconds,
+       "Of off-CPU incl: runnable but on no CPU, as of threads.",
+       [](const R& r) { return Incl(r.wait); }},
+      {{"wait_ns", "excl"},
+       "",
+       Unit::kNanoseconds,
+       "Of off-CPU excl: the same.",
+       [](const R& r) { return Excl(r.wait); }},
+      {{"blocked_ns", "incl"},
+       "blocked",
+       Unit::kNanoseconds,
+       "Of off-CPU incl: neither running nor runnable; known if wake-ups were "
+       "recorded (--kernel wakeups).",
+       [](const R& r) { return Incl(r.blocked); }},
+      {{"blocked_ns", "excl"},
+       "",
+       Unit::kNanoseconds,
+       "Of off-CPU excl: the same. The rows of wakers say what ended it.",
+       [](const R& r) { return Excl(r.blocked); }}};
+  columns.insert(columns.end(), rest.begin(), rest.end());
+  AddSegmentCounts(report, columns);
+  columns.push_back(
+      {{"recording_ns"},
+       "",
+       Unit::kNanoseconds,
+       "Of wall incl: what its hooks and those in it took, estimated.",
+       [](const R& r) { return FromOptional(r.recording_ns); }});
+  columns.push_back({{"begin_inferred"},
+                     "",
+                     Unit::kCount,
+                     "Exits whose enter was not recorded; not in calls.",
+                     [](const R& r) -> Cell { return r.begin_inferred; }});
+  columns.push_back({{"end_inferred"},
+                     "",
+                     Unit::kCount,
+                     "Of calls: the exit was not recorded.",
+                     [](const R& r) -> Cell { return r.end_inferred; }});
+  columns.push_back(
+      {{"quality"},
+       "",
+       Unit::kQuality,
+       "How sure calls and wall_ns are.",
+       [](const R& r) -> Cell { return std::string(QualityName(r.quality)); }});
+  columns.push_back({{"on_cpu_quality"},
+                     "",
+                     Unit::kQuality,
+                     "How sure on_cpu_ns and off_cpu_ns are.",
+                     [](const R& r) -> Cell {
+                       if (!r.on_cpu) return std::monostate();
+                       return std::string(QualityName(r.on_cpu_quality));
+                     }});
+  return columns;
+}
+
+}  // namespace countrace::rmap

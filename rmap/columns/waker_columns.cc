@@ -1,0 +1,140 @@
+// Columns of what ended blocked time.
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "rmap/columns/column_cells.h"
+#include "rmap/columns/report_columns.h"
+
+namespace countrace::rmap {
+
+std::vector<Column<WakerRow>> WakerColumns() {
+  using R = WakerRow;
+  const auto text = [](const std::string& value) -> Cell {
+    if (value.empty()) return std::monostate();
+    return value;
+  };
+  return {
+      {{"pid"},
+       "pid",
+       Unit::kId,
+       "Process whose threads blocked.",
+       [](const R& r) { return Number(r.pid); }},
+      {{"comm"},
+       "command",
+       Unit::kNone,
+       "Its name.",
+       [](const R& r) -> Cell { return r.comm; }},
+      {{"segment"},
+       "",
+       Unit::kNone,
+       "Segment they blocked in, innermost; absent outside segments.",
+       [text](const R& r) {
+         return text(r.path.empty() ? "" : r.path.back());
+       }},
+      {{"path"},
+       "",
+       Unit::kNone,
+       "Segments open then, outermost first.",
+       [](const R& r) -> Cell { return r.path; }},
+      {{"waker", "kind"},
+       "",
+       Unit::kNone,
+       "thread, interrupt, idle (an interrupt of an idle CPU), outside (not "
+       "counted), not_told (no wake-up record), still_blocked, "
+       "other (of more kinds than are kept).",
+       [](const R& r) -> Cell {
+         return std::string(WakerKindName(r.waker.kind));
+       }},
+      {{"waker", "pid"},
+       "",
+       Unit::kId,
+       "Process that woke them, of kind thread.",
+       [](const R& r) -> Cell {
+         if (!r.waker.pid) return std::monostate();
+         return Number(*r.waker.pid);
+       }},
+      {{"waker", "comm"},
+       "",
+       Unit::kNone,
+       "Its name.",
+       [text](const R& r) { return text(r.waker.comm); }},
+      {{"waker", "segment"},
+       "",
+       Unit::kNone,
+       "What the waker was in, innermost; absent in no segment.",
+       [text](const R& r) { return text(r.waker.segment); }},
+      {{"times"},
+       "times",
+       Unit::kCount,
+       "Intervals blocked.",
+       [](const R& r) -> Cell { return r.times; }},
+      {{"blocked_ns"},
+       "blocked",
+       Unit::kNanoseconds,
+       "Time blocked, over threads.",
+       [](const R& r) -> Cell { return r.blocked_ns; }},
+      {{"longest_ns"},
+       "longest",
+       Unit::kNanoseconds,
+       "Longest interval.",
+       [](const R& r) -> Cell { return r.longest_ns; }},
+      {{"quality"},
+       "",
+       Unit::kQuality,
+       "bounded: records were lost meanwhile.",
+       [](const R& r) -> Cell { return std::string(QualityName(r.quality)); }}};
+}
+
+std::vector<Column<WakerRow>> WakerTextColumns() {
+  using R = WakerRow;
+  std::vector<Column<R>> columns;
+  for (const char* name : {"blocked_ns", "times", "longest_ns"}) {
+    for (Column<R>& column : WakerColumns()) {
+      if (column.name.front() == name) columns.push_back(std::move(column));
+    }
+  }
+  const auto named = [](const std::string& comm, std::int32_t pid) {
+    return absl::StrFormat("%s (pid %d)", comm.empty() ? "(no name)" : comm,
+                           pid);
+  };
+  columns.push_back(
+      {{"process"},
+       "blocked process",
+       Unit::kNone,
+       "",
+       [named](const R& r) -> Cell { return named(r.comm, r.pid); }});
+  columns.push_back({{"place"}, "in", Unit::kNone, "", [](const R& r) -> Cell {
+                       std::string place;
+                       for (const std::string& name : r.path) {
+                         place += (place.empty() ? "" : " > ") + name;
+                       }
+                       return place.empty() ? "-" : place;
+                     }});
+  columns.push_back(
+      {{"woken"}, "woken by", Unit::kNone, "", [named](const R& r) -> Cell {
+         switch (r.waker.kind) {
+           case WakerKind::kThread:
+             return named(r.waker.comm, r.waker.pid.value_or(0));
+           case WakerKind::kInterrupt:
+             return "[an interrupt]";
+           case WakerKind::kIdle:
+             return "[an idle CPU's interrupt]";
+           case WakerKind::kOutside:
+             return "[not counted]";
+           case WakerKind::kNotTold:
+             return "[not told]";
+           case WakerKind::kStillBlocked:
+             return "[still blocked]";
+           case WakerKind::kOther:
+             return "[others]";
+         }
+         return "";
+       }});
+  columns.push_back(
+      {{"busy"}, "which was in", Unit::kNone, "", [](const R& r) -> Cell {
+         return r.waker.segment.empty() ? "-" : r.waker.segment;
+       }});
+  return columns;
+}
+
+}  // namespace countrace::rmap

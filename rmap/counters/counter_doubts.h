@@ -1,0 +1,59 @@
+// Intervals of which nobody knows how much a counter counted, by event: for the
+// books and for the messages.
+//
+// Thread: one.
+#ifndef COUNTRACE_RMAP_COUNTERS_COUNTER_DOUBTS_H_
+#define COUNTRACE_RMAP_COUNTERS_COUNTER_DOUBTS_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "logformat/counter_limit.h"
+#include "rmap/counters/event_set_dumps.h"
+
+namespace countrace::rmap {
+
+// Why a delta is not what was counted.
+enum class DoubtReason : std::uint8_t {
+  kWrapped,   // it may have begun again at 0 more than once: a lower bound
+  kWentBack,  // set to another value, or taken by somebody: unknown
+  kOtherMmcr  // of another event set, in a trace that does not say which
+};
+inline constexpr std::size_t kDoubtReasons = 3;
+
+// An interval between two values of a counter.
+struct DoubtedInterval {
+  std::int32_t cpu = -1, tid = -1;  // whose counter: one of them
+  std::uint64_t begin_ns = 0, end_ns = 0;
+  std::uint64_t from = 0, to = 0;  // the two values, or MMCRs
+  std::uint64_t ns() const { return end_ns - begin_ns; }
+};
+
+struct DoubtSum {
+  std::uint64_t intervals = 0, ns = 0;
+  DoubtedInterval longest;
+};
+
+class CounterDoubts {
+ public:
+  void Add(DoubtReason reason, std::size_t event,
+           const DoubtedInterval& interval);
+  const DoubtSum& Of(DoubtReason reason, std::size_t event) const {
+    return sums_[static_cast<std::size_t>(reason)][event];
+  }
+  bool any() const { return any_; }
+  // One line for each event and reason: what, where, both numbers, remedy.
+  std::vector<std::string> Messages(
+      const std::vector<std::string>& events,
+      const std::vector<logformat::CounterLimit>& limits) const;
+
+ private:
+  std::array<std::array<DoubtSum, kMaxMeasures>, kDoubtReasons> sums_{};
+  bool any_ = false;
+};
+
+}  // namespace countrace::rmap
+
+#endif  // COUNTRACE_RMAP_COUNTERS_COUNTER_DOUBTS_H_

@@ -1,0 +1,54 @@
+// Dumps of event sets in one shape: a value for each event of the session and,
+// of a CPU, the running time of each set. What a dump does not hold is absent.
+//
+// Thread: one.
+#ifndef COUNTRACE_RMAP_COUNTERS_EVENT_SET_DUMPS_H_
+#define COUNTRACE_RMAP_COUNTERS_EVENT_SET_DUMPS_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "logformat/read/trace_reader.h"
+
+namespace countrace::rmap {
+
+// Events and running times of sets.
+inline constexpr std::size_t kMaxMeasures =
+    logformat::kMaxEvents + logformat::kMaxEventSets;
+static_assert(kMaxMeasures <= 32, "one bit of EventRecord::present for each");
+
+class EventSetDumps {
+ public:
+  explicit EventSetDumps(logformat::EventSets sets);
+
+  bool rotates() const { return sets_.rotates(); }
+  // Values of a dump in that shape: all events, then the sets.
+  std::size_t measures() const { return measures_; }
+  std::size_t running_of(std::size_t set) const { return sets_.events + set; }
+  // running_of() the set of each event; of those always on, nothing useful.
+  std::vector<std::size_t> running_places() const;
+  const logformat::EventSets& sets() const { return sets_; }
+  // Bits of the measures that belong to a set, or are its running time.
+  std::uint32_t rotating() const { return rotating_; }
+  // Bits of those of set `set`.
+  std::uint32_t of_set(std::size_t set) const {
+    return set < of_set_.size() ? of_set_[set] : 0;
+  }
+
+  // `record` with its counters and present bits by measure. They are valid
+  // until the next call. Requires: rotates(), record.counters != nullptr.
+  logformat::EventRecord Spread(const logformat::EventRecord& record);
+
+ private:
+  logformat::EventSets sets_;
+  std::size_t measures_;
+  std::uint32_t rotating_ = 0;
+  std::array<std::uint32_t, logformat::kMaxEventSets> of_set_{};
+  std::array<std::uint64_t, kMaxMeasures> values_{};
+};
+
+}  // namespace countrace::rmap
+
+#endif  // COUNTRACE_RMAP_COUNTERS_EVENT_SET_DUMPS_H_

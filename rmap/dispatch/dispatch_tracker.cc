@@ -1,0 +1,704 @@
+#include "rmap/dispatch/dispatch_tracker.h"
+
+#include "rmap/segment_worker.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "rmap/counters/set_turns.h"
+
+namespace countrace::rmap {
+
+using logformat::CountersReason;
+using logformat::CountersRecord;
+using logformat::DispatchRecord;
+using logformat::EventRecord;
+
+namespace {
+
+// CPU numbers beyond this are damage, not machines.
+constexpr std::int32_t kMaxCpu = 1 << 16;
+
+template <typename Record>
+bool Decode(const EventRecord& record, Record& out) {
+  if (record.bytes.size() < sizeof(Record)) return false;
+  std::memcpy(&out, record.bytes.data(), sizeof(Record));
+  return true;
+}
+
+}  // namespace
+
+DispatchTracker::DispatchTracker(const logformat::TraceInfo& info,
+                                 ThreadRegistry& registry,
+                                 TimelineObserver* observer)
+    : dumps_(info.cpu_sets()),
+      events_(std::min(dumps_.measures(), kMaxMeasures)),
+      kinds_(CounterKinds(info.cpu_events, events_ - info.cpu_events.size())),
+      registry_(registry),
+      observer_(observer) {}
+
+CpuState* DispatchTracker::Cpu(std::int32_t cpu) {
+  if (cpu < 0 || cpu >= kMaxCpu) return nullptr;
+  const auto index = static_cast<std::size_t>(cpu);
+  if (index >= by_cpu_.size()) by_cpu_.resize(index + 1, nullptr);
+  if (by_cpu_[index] == nullptr) {
+    by_cpu_[index] = &cpus_.emplace_back();
+    by_cpu_[index]->cpu = static_cast<std::uint32_t>(cpu);
+    by_cpu_[index]->observer = observer_;
+    ThreadState& work = by_cpu_[index]->interrupt_work;
+    work.index = kNoThread;
+    work.last_cpu = cpu;
+    work.process = &registry_.interrupts();
+    work.counts.resize(events_, 0);
+    // The recording begins in an interrupt: by it every CPU is told to.
+    work.exit_expected = true;
+  }
+  return by_cpu_[index];
+}
+
+ThreadState* DispatchTracker::Running(std::int32_t cpu) {
+  if (cpu < 0 || static_cast<std::size_t>(cpu) >= by_cpu_.size()) {
+    return nullptr;
+  }
+  const CpuState* state = by_cpu_[static_cast<std::size_t>(cpu)];
+  return state == nullptr ? nullptr : state->thread;
+}
+
+bool DispatchTracker::Follows(std::int32_t cpu, std::int32_t tid) const {
+  if (cpu < 0 || static_cast<std::size_t>(cpu) >= by_cpu_.size()) return false;
+  const CpuState* state = by_cpu_[static_cast<std::size_t>(cpu)];
+  if (state == nullptr || !state->begun || state->lossy) return false;
+  switch (state->occupant) {
+    case CpuState::Occupant::kUnknown:
+      return false;
+    case CpuState::Occupant::kIdle:
+      return tid == 0;
+    case CpuState::Occupant::kThread:
+      return state->thread->tid == tid;
+    case CpuState::Occupant::kOutside:
+      break;
+  }
+  // Else its fork came after its first dispatch, or it was marked meanwhile.
+  const ThreadState* thread = tid == 0 ? nullptr : registry_.Find(tid);
+  return tid == state->outside_tid &&
+         (thread == nullptr || !registry_.Counts(*thread));
+}
+
+ThreadState* DispatchTracker::Resolve(std::int32_t tid, std::uint64_t time_ns) {
+  if (tid == 0) return nullptr;
+  if (!registry_.gate().records_marked_only()) {
+    ThreadState& observed = registry_.Observe({-1, tid}, time_ns);
+    return registry_.Counts(observed) ? &observed : nullptr;
+  }
+  // Of marked processes, every thread is known by its fork record (or its
+  // hooks) before it can run. A tid that is not known is somebody else's.
+  ThreadState* thread = registry_.Find(tid);
+  if (thread == nullptr) return nullptr;
+  if (thread->exited &&
+      time_ns > thread->exit_ns + ThreadRegistry::kExitGraceNs) {
+    registry_.Retire(*thread);
+    return nullptr;
+  }
+  thread->announced = false;
+  thread->last_seen_ns = time_ns;
+  return registry_.Counts(*thread) ? thread : nullptr;
+}
+
+void DispatchTracker::NoteLoss() {
+  registry_.SetLoss(++coverage_.loss_epoch, coverage_.lossy_cpus != 0);
+}
+
+void DispatchTracker::EndLoss(CpuState& cpu) {
+  if (!cpu.lossy) return;
+  cpu.lossy = false;
+  --coverage_.lossy_cpus;
+  registry_.SetLoss(coverage_.loss_epoch, coverage_.lossy_cpus != 0);
+}
+
+void DispatchTracker::EmitCounters(const EventRecord& record,
+                                   std::uint64_t time_ns) {
+  if (observer_ == nullptr || record.counters == nullptr) return;
+  observer_->OnCounters({static_cast<std::uint32_t>(record.cpu),
+                         time_ns,
+                         {record.counters, dumps_.sets().events},
+                         record.present});
+}
+
+void DispatchTracker::EmitStay(const CpuState& cpu, std::uint16_t state,
+                               bool inferred) {
+  if (observer_ == nullptr || cpu.occupant == CpuState::Occupant::kUnknown) {
+    return;
+  }
+  std::span<const std::uint64_t> counts(cpu.stay_counts.data(), events_);
+  // Of one stay there is no estimate of what was counted in turns.
+  if (cpu.stale != 0 || dumps_.rotates()) counts = {};
+  observer_->OnDispatch({cpu.cpu,
+                         cpu.thread == nullptr ? kNoThread : cpu.thread->index,
+                         cpu.stay_begin_ns, cpu.last_ns, state, counts,
+                         cpu.stay_interrupts_ns, cpu.stay_inferred, inferred,
+                         cpu.occupant == CpuState::Occupant::kOutside});
+}
+
+void DispatchTracker::Begin(CpuState& cpu, const EventRecord& record,
+                            std::uint64_t time_ns) {
+  cpu.begun = true;
+  cpu.begin_ns = cpu.last_ns = time_ns;
+  coverage_.any = true;
+  coverage_.latest_begin_ns = std::max(coverage_.latest_begin_ns, time_ns);
+  EndLoss(cpu);
+  for (std::size_t i = 0; i < events_; ++i) {
+    if (record.counters == nullptr || !(record.present >> i & 1u)) continue;
+    cpu.first[i] = cpu.last[i] = record.counters[i];
+    cpu.counted |= 1u << i;
+    cpu.turn |= dumps_.rotating() & 1u << i;
+  }
+  cpu.mmcr = record.mmcr;
+}
+
+void DispatchTracker::Rejoin(CpuState& cpu, const EventRecord& record,
+                             std::uint64_t time_ns) {
+  if (dumps_.rotates()) EndTurn(cpu, dumps_);
+  // Its stream just ended: whoever was there did not end in a record.
+  cpu.open_interrupts = 0;
+  cpu.interrupt_work.running_cpu = -1;
+  if (cpu.thread != nullptr) {
+    cpu.thread->interrupted = false;
+    Abandon(cpu, time_ns);
+  } else if (!cpu.ended && cpu.last_ns > cpu.stay_begin_ns) {
+    EmitStay(cpu, 0, true);
+  }
+  cpu.absent_ns += time_ns - cpu.last_ns;
+  for (std::size_t i = 0; i < events_; ++i) {
+    cpu.closed[i] += cpu.last[i] - cpu.first[i];
+    cpu.first[i] = cpu.last[i] = 0;
+  }
+  cpu.counted_before |= std::exchange(cpu.counted, 0);
+  cpu.uncounted.clear();
+  cpu.stale = cpu.doubted = 0;
+  cpu.faults = 0;
+  const std::uint64_t begin_ns = cpu.begin_ns;
+  Begin(cpu, record, time_ns);
+  cpu.begin_ns = begin_ns;
+}
+
+bool DispatchTracker::Confirm(CpuState& cpu, std::int32_t tid) {
+  switch (cpu.occupant) {
+    case CpuState::Occupant::kUnknown:
+      return false;
+    case CpuState::Occupant::kIdle:
+      return tid == 0;
+    case CpuState::Occupant::kThread:
+      return cpu.thread->tid == tid;
+    case CpuState::Occupant::kOutside:
+      break;
+  }
+  ThreadState* thread = tid == 0 ? nullptr : registry_.Find(tid);
+  if (thread == nullptr || !registry_.Counts(*thread)) return true;
+  if (tid != cpu.outside_tid) return false;  // its switch-in is missing
+  // Counted after all: its fork was recorded after its first dispatch, or it
+  // was marked meanwhile.
+  cpu.occupant = CpuState::Occupant::kThread;
+  cpu.thread = thread;
+  cpu.stay_inferred = true;
+  ++cpu.dispatches;
+  SwitchIn(*thread, static_cast<std::int32_t>(cpu.cpu), cpu.last_ns);
+  return true;
+}
+
+Charged DispatchTracker::ChargeTime(CpuState& cpu, std::uint64_t time_ns,
+                                    bool confirmed) {
+  Charged charged{.account = &cpu.unattributed,
+                  .ns = time_ns - cpu.last_ns,
+                  .begin_ns = cpu.last_ns,
+                  .end_ns = time_ns,
+                  .faults = std::exchange(cpu.faults, 0)};
+  if (cpu.open_interrupts != 0) {
+    charged.account = &cpu.interrupts;
+    charged.thread = &cpu.interrupt_work;
+    cpu.stay_interrupts_ns += charged.ns;
+  } else if (confirmed) {
+    switch (cpu.occupant) {
+      case CpuState::Occupant::kThread:
+        charged.account = &cpu.busy;
+        charged.thread = cpu.thread;
+        break;
+      case CpuState::Occupant::kIdle:
+        charged.account = &cpu.idle;
+        charged.idle = true;
+        break;
+      case CpuState::Occupant::kOutside:
+      case CpuState::Occupant::kUnknown:
+        charged.account = &cpu.outside;
+        charged.idle = cpu.outside_tid == 0;
+        break;
+    }
+  }
+  charged.account->ns += charged.ns;
+  if (ThreadState* const thread = charged.thread; thread != nullptr) {
+    thread->on_cpu_ns += charged.ns;
+    if (thread->running_cpu == static_cast<std::int32_t>(cpu.cpu)) {
+      thread->switch_in_ns = time_ns;
+    }
+    thread->last_seen_ns = time_ns;
+  }
+  cpu.last_ns = time_ns;
+  if (observer_ != nullptr && charged.ns != 0) [[unlikely]] {
+    observer_->OnTime(
+        {cpu.cpu, cpu.AccountOf(charged.account),
+         charged.thread == nullptr ? kNoThread : charged.thread->index,
+         charged.begin_ns, time_ns});
+  }
+  return charged;
+}
+
+void DispatchTracker::Charge(CpuState& cpu, const EventRecord& record,
+                             std::uint64_t time_ns, bool confirmed) {
+  if (!confirmed && cpu.lossy) NoteLoss();
+  EndLoss(cpu);
+  const Charged last = ChargeTime(cpu, time_ns, confirmed);
+  ChargeDump(cpu, record, last);
+}
+
+void DispatchTracker::ChargeDump(CpuState& cpu, const EventRecord& record,
+                                 const Charged& last) {
+  if (dumps_.rotates()) {
+    FollowTurn(cpu, dumps_, record);
+  } else if (record.mmcr != cpu.mmcr && record.counters != nullptr)
+      [[unlikely]] {
+    ChangeMmcr(cpu, record, last);
+  }
+  const std::uint32_t went_back =
+      ChargeCounts(cpu, record, kinds_, last, dumps_.rotating());
+  if (went_back != 0) [[unlikely]]
+    NoteWentBack(cpu, went_back, last);
+}
+
+void DispatchTracker::ChangeMmcr(CpuState& cpu, const EventRecord& record,
+                                 const Charged& last) {
+  const std::uint32_t from = std::exchange(cpu.mmcr, record.mmcr);
+  for (std::size_t i = 0; i < events_; ++i) {
+    cpu.closed[i] += cpu.last[i] - cpu.first[i];
+    cpu.first[i] = cpu.last[i] = 0;
+    if (!(cpu.counted >> i & 1u)) continue;
+    doubts_.Add(DoubtReason::kOtherMmcr, i,
+                {static_cast<std::int32_t>(cpu.cpu), -1, last.begin_ns,
+                 last.end_ns, from, cpu.mmcr});
+  }
+  // As at the first dump: no delta reaches back.
+  cpu.doubted |= cpu.counted;
+  cpu.counted_before |= std::exchange(cpu.counted, 0);
+  cpu.stale = 0;
+}
+
+void DispatchTracker::NoteWentBack(const CpuState& cpu, std::uint32_t events,
+                                   const Charged& last) {
+  for (std::size_t i = 0; i < events_; ++i) {
+    if (!(events >> i & 1u)) continue;
+    doubts_.Add(DoubtReason::kWentBack, i,
+                {static_cast<std::int32_t>(cpu.cpu), -1, last.begin_ns,
+                 last.end_ns, cpu.went_back_from[i], cpu.last[i]});
+  }
+}
+
+void DispatchTracker::OnDoubt(std::int32_t cpu_number, std::uint32_t events) {
+  CpuState* cpu = Cpu(cpu_number);
+  if (cpu != nullptr) cpu->doubted |= events;
+}
+
+void DispatchTracker::SwitchIn(ThreadState& thread, std::int32_t cpu,
+                               std::uint64_t time_ns) {
+  thread.running_cpu = cpu;
+  thread.switch_in_ns = time_ns;
+  if (thread.stay++ == 0) thread.first_switch_in_ns = time_ns;
+  thread.stay_sure = true;
+  ++thread.dispatches;
+  if (thread.last_cpu >= 0 && thread.last_cpu != cpu) ++thread.migrations;
+  thread.last_cpu = cpu;
+  if (thread.waiting && time_ns > thread.runnable_since_ns) {
+    EndWait(thread, time_ns);
+  }
+  thread.waiting = false;
+  blocked_.Enter(thread, time_ns, loss());
+}
+
+void DispatchTracker::EndWait(ThreadState& thread, std::uint64_t time_ns) {
+  const std::uint64_t ns = time_ns - thread.runnable_since_ns;
+  thread.wait_ns += ns;
+  blocked_.AddWait(thread, ns);
+  if (observer_ != nullptr) {
+    observer_->OnWait({thread.index, thread.runnable_since_ns, time_ns});
+  }
+}
+
+void DispatchTracker::SwitchOut(ThreadState& thread, std::int32_t cpu,
+                                std::uint64_t time_ns, std::uint16_t state) {
+  ++thread.switches_out;
+  thread.last_seen_ns = time_ns;
+  // Already switched in elsewhere, if clocks of CPUs disagree: it runs on.
+  if (thread.running_cpu >= 0 && thread.running_cpu != cpu) return;
+  thread.running_cpu = -1;
+  thread.waiting = state == logformat::kSwitchRunnable ||
+                   (state & logformat::kSwitchPreempted) != 0;
+  thread.runnable_since_ns = time_ns;
+  blocked_.Leave(thread, time_ns, state, loss());
+  if (state & logformat::kSwitchDead) {
+    registry_.Exit(thread, time_ns);
+    registry_.Retire(thread);
+  }
+}
+
+std::uint64_t DispatchTracker::LastHookOf(const ThreadState& thread) const {
+  if (thread.lane == nullptr) return thread.last_hook_ns;
+  worker_->Settle(thread);
+  return thread.lane_hook_ns;
+}
+
+void DispatchTracker::Abandon(CpuState& cpu, std::uint64_t time_ns) {
+  if (observer_ != nullptr && cpu.last_ns > cpu.stay_begin_ns) {
+    EmitStay(cpu, 0, true);
+  }
+  if (observer_ != nullptr && !cpu.lossy) {
+    observer_->OnLoss({static_cast<std::int32_t>(cpu.cpu), kNoThread,
+                       cpu.last_ns, time_ns, 0, "missing_dispatch"});
+  }
+  if (!cpu.lossy) {
+    ++contradictions_;
+    if (cpu.thread != nullptr) ++cpu.thread->unseen_switches;
+  }
+  if (cpu.thread != nullptr &&
+      cpu.thread->running_cpu == static_cast<std::int32_t>(cpu.cpu)) {
+    ThreadState& thread = *cpu.thread;
+    const std::uint64_t last_hook_ns = LastHookOf(thread);
+    if (last_hook_ns > thread.switch_in_ns) {
+      thread.unbooked_ns += last_hook_ns - thread.switch_in_ns;
+    }
+    thread.running_cpu = -1;
+    thread.waiting = false;
+  }
+  cpu.thread = nullptr;
+  cpu.occupant = CpuState::Occupant::kUnknown;
+}
+
+void DispatchTracker::Occupy(CpuState& cpu, std::int32_t tid,
+                             std::uint64_t time_ns, bool inferred) {
+  cpu.ended = false;
+  cpu.thread = Resolve(tid, time_ns);
+  cpu.outside_tid = tid;
+  if (cpu.thread != nullptr) {
+    cpu.occupant = CpuState::Occupant::kThread;
+    ++cpu.dispatches;
+    SwitchIn(*cpu.thread, static_cast<std::int32_t>(cpu.cpu), time_ns);
+  } else {
+    cpu.occupant = tid == 0 && registry_.gate().counts_idle()
+                       ? CpuState::Occupant::kIdle
+                       : CpuState::Occupant::kOutside;
+  }
+  cpu.stay_begin_ns = time_ns;
+  cpu.stay_inferred = inferred;
+  cpu.stay_counts.fill(0);
+  cpu.stay_interrupts_ns = 0;
+}
+
+void DispatchTracker::OnRecord(std::int32_t index) {
+  using Place = CpuState::RecordPlace;
+  CpuState* cpu = Cpu(index);
+  if (cpu == nullptr) return;
+  Place place = Place::kUnattributed;
+  if (cpu->open_interrupts != 0) {
+    place = Place::kInterrupts;
+  } else if (cpu->occupant == CpuState::Occupant::kThread) {
+    place = Place::kProcesses;
+  } else if (cpu->occupant == CpuState::Occupant::kIdle) {
+    place = Place::kIdle;
+  }
+  ++cpu->records[static_cast<std::size_t>(place)];
+}
+
+void DispatchTracker::OnDispatch(const EventRecord& record,
+                                 std::uint64_t time_ns) {
+  CpuState* cpu = Cpu(record.cpu);
+  DispatchRecord dispatch;
+  if (cpu == nullptr || !Decode(record, dispatch)) {
+    ++malformed_;
+    return;
+  }
+  const auto prev =
+      static_cast<std::int32_t>(dispatch.tids_and_state & 0xffffffu);
+  const auto next =
+      static_cast<std::int32_t>(dispatch.tids_and_state >> 24 & 0xffffffu);
+  const auto state = static_cast<std::uint16_t>(dispatch.tids_and_state >> 48);
+
+  CloseInterrupts(*cpu, time_ns);
+  // Outcomes: first record of the CPU; the expected thread left; somebody else
+  // left, or records were lost, so that the interval has no known owner.
+  if (!cpu->begun) {
+    Begin(*cpu, record, time_ns);
+    ThreadState* left = Resolve(prev, time_ns);
+    if (left != nullptr) SwitchOut(*left, record.cpu, time_ns, state);
+  } else {
+    // Records of marked processes name at least one of their threads. If
+    // neither is known, a fork was lost, and the interval may be its child's.
+    const bool nobody_known = registry_.gate().records_marked_only() &&
+                              cpu->occupant == CpuState::Occupant::kOutside &&
+                              prev != cpu->outside_tid &&
+                              registry_.Find(prev) == nullptr &&
+                              registry_.Find(next) == nullptr;
+    const bool confirmed = !cpu->lossy && !nobody_known && Confirm(*cpu, prev);
+    if (!confirmed) {
+      const bool counted = cpu->lossy;
+      Abandon(*cpu, time_ns);
+      Charge(*cpu, record, time_ns, false);
+      ThreadState* left = Resolve(prev, time_ns);
+      if (left != nullptr && !counted) ++left->unseen_switches;
+      if (nobody_known) NoteLoss();  // anybody's
+      if (left != nullptr) SwitchOut(*left, record.cpu, time_ns, state);
+    } else {
+      Charge(*cpu, record, time_ns, true);
+      EmitStay(*cpu, state, false);
+      if (cpu->thread != nullptr) {
+        SwitchOut(*cpu->thread, record.cpu, time_ns, state);
+      }
+    }
+  }
+  EmitCounters(record, time_ns);
+  Occupy(*cpu, next, time_ns, false);
+}
+
+void DispatchTracker::OnCounters(const EventRecord& record,
+                                 std::uint64_t time_ns) {
+  CpuState* cpu = Cpu(record.cpu);
+  CountersRecord dump;
+  if (cpu == nullptr || !Decode(record, dump)) {
+    ++malformed_;
+    return;
+  }
+  const auto tid = static_cast<std::int32_t>(dump.running_tid);
+  const bool end =
+      dump.reason == static_cast<std::uint32_t>(CountersReason::kEnd);
+  // Whoever was there goes on, if that is known.
+  const bool unknown = dump.running_tid == logformat::kRunningTidUnknown;
+  if (unknown && (!cpu->begun || cpu->lossy ||
+                  cpu->occupant == CpuState::Occupant::kUnknown)) {
+    return;
+  }
+  const bool begin =
+      dump.reason == static_cast<std::uint32_t>(CountersReason::kBegin);
+  bool continues = false;  // the stay goes on after this dump
+  if (end) CloseInterrupts(*cpu, time_ns);
+  if (!cpu->begun) {
+    Begin(*cpu, record, time_ns);
+  } else if (begin) {
+    Rejoin(*cpu, record, time_ns);
+  } else {
+    continues = unknown || (!cpu->lossy && Confirm(*cpu, tid));
+    const bool counted = cpu->lossy;
+    if (!continues) Abandon(*cpu, time_ns);
+    Charge(*cpu, record, time_ns, continues);
+    ThreadState* runs = continues || counted ? nullptr : Resolve(tid, time_ns);
+    if (runs != nullptr) ++runs->unseen_switches;
+  }
+  EmitCounters(record, time_ns);
+  if (end) {
+    if (continues) EmitStay(*cpu, 0, true);
+    if (cpu->thread != nullptr && cpu->thread->running_cpu == record.cpu) {
+      cpu->thread->running_cpu = -1;
+    }
+    cpu->thread = nullptr;
+    cpu->occupant = CpuState::Occupant::kUnknown;
+    cpu->ended = true;
+    coverage_.earliest_end_ns = std::min(coverage_.earliest_end_ns, time_ns);
+  } else if (!continues) {
+    Occupy(*cpu, tid, time_ns, true);
+  }
+}
+
+void DispatchTracker::OnSwitchIn(const EventRecord& record,
+                                 std::uint64_t time_ns) {
+  CpuState* cpu = Cpu(record.cpu);
+  logformat::SwitchInRecord switch_in;
+  if (cpu == nullptr || !Decode(record, switch_in)) {
+    ++malformed_;
+    return;
+  }
+  // Without a first dump, or after a loss, the interval has no owner anyway.
+  if (!cpu->begun || cpu->lossy) return;
+  const auto prev =
+      static_cast<std::int32_t>(switch_in.tids_and_state & 0xffffffu);
+  const auto next =
+      static_cast<std::int32_t>(switch_in.tids_and_state >> 24 & 0xffffffu);
+  const bool computed = switch_in.tids_and_state >> 48 != 0;
+  CloseInterrupts(*cpu, time_ns);
+  const bool confirmed = Confirm(*cpu, prev);
+  if (!confirmed) Abandon(*cpu, time_ns);
+  const Charged charged = ChargeTime(*cpu, time_ns, confirmed);
+  AddUncounted(*cpu, charged);
+  EndParts(*cpu);
+  if (confirmed) EmitStay(*cpu, logformat::kSwitchOther, computed);
+  if (charged.thread != nullptr) {
+    charged.thread->switch_inferred |= computed;
+    SwitchOut(*charged.thread, record.cpu, time_ns, logformat::kSwitchOther);
+  }
+  Occupy(*cpu, next, time_ns, computed);
+  if (cpu->thread != nullptr) cpu->thread->switch_inferred |= computed;
+}
+
+void DispatchTracker::OnWakeup(const EventRecord& record,
+                               std::uint64_t time_ns) {
+  logformat::WakeupRecord wakeup;
+  if (!Decode(record, wakeup)) {
+    ++malformed_;
+    return;
+  }
+  blocked_.NoteWakeup();
+  const auto waker = static_cast<std::int32_t>(wakeup.tids_and_cpu & 0xffffffu);
+  const auto wakee =
+      static_cast<std::int32_t>(wakeup.tids_and_cpu >> 24 & 0xffffffu);
+  ThreadState* thread = Resolve(wakee, time_ns);
+  // Whoever runs is not asleep yet: it will not sleep, or is woken too early
+  // for us to tell. Whoever waits was woken before.
+  if (thread == nullptr || thread->running_cpu >= 0 || thread->waiting) return;
+  blocked_.Wake(*thread, time_ns, WakerOf(record, waker, wakee), loss());
+  thread->waiting = true;
+  thread->runnable_since_ns = time_ns;
+}
+
+Waker DispatchTracker::WakerOf(const EventRecord& record,
+                               std::int32_t waker_tid,
+                               std::int32_t wakee_tid) const {
+  CpuState* const cpu =
+      record.cpu >= 0 && static_cast<std::size_t>(record.cpu) < by_cpu_.size()
+          ? by_cpu_[static_cast<std::size_t>(record.cpu)]
+          : nullptr;
+  if (cpu != nullptr && cpu->open_interrupts != 0) {
+    return {WakerKind::kInterrupt, nullptr, &cpu->interrupt_work};
+  }
+  // Nobody who sleeps wakes itself.
+  if (waker_tid == wakee_tid) return {WakerKind::kInterrupt};
+  if (waker_tid == 0) return {WakerKind::kIdle};
+  ThreadState* const thread =
+      cpu != nullptr && cpu->thread != nullptr && cpu->thread->tid == waker_tid
+          ? cpu->thread
+          : registry_.Find(waker_tid);
+  if (thread == nullptr || !registry_.Counts(*thread)) {
+    return {WakerKind::kOutside};
+  }
+  return {WakerKind::kThread, thread, thread};
+}
+
+void DispatchTracker::OnFault(std::int32_t cpu_number, std::int32_t tid) {
+  CpuState* cpu = Cpu(cpu_number);
+  if (cpu == nullptr) return;
+  const bool runs = cpu->thread != nullptr
+                        ? cpu->thread->tid == tid
+                        : cpu->occupant == CpuState::Occupant::kOutside &&
+                              cpu->outside_tid == tid;
+  if (runs) ++cpu->faults;
+}
+
+void DispatchTracker::OnLoss(std::int32_t cpu_number) {
+  CpuState* cpu = Cpu(cpu_number);
+  if (cpu == nullptr || cpu->lossy) return;
+  cpu->lossy = true;
+  ++coverage_.lossy_cpus;
+  // Whether an open interrupt is over, nobody knows: the time up to the next
+  // dump has no owner.
+  if (cpu->thread != nullptr) {
+    cpu->thread->stay_sure = false;
+    cpu->thread->interrupted = false;
+  }
+  cpu->open_interrupts = 0;
+  cpu->interrupt_work.stay_sure = false;
+  cpu->interrupt_work.running_cpu = -1;
+  NoteLoss();
+}
+
+void DispatchTracker::TransferRunning(std::int32_t cpu_number, ThreadState& to,
+                                      std::uint64_t time_ns) {
+  CpuState* cpu = Cpu(cpu_number);
+  if (cpu == nullptr || cpu->thread == nullptr || cpu->thread == &to) return;
+  if (cpu->lossy) return;  // the interval has no owner anyway
+  // No dump lies here: the time is split, the counts of the interval go to `to`
+  // when it leaves. Both are threads of one process.
+  ThreadState& from = *cpu->thread;
+  from.split_by_exec = to.split_by_exec = true;
+  const std::uint64_t part_ns = time_ns - cpu->last_ns;
+  cpu->busy.ns += part_ns;
+  from.on_cpu_ns += part_ns;
+  from.running_cpu = -1;
+  if (observer_ != nullptr && part_ns != 0) {
+    observer_->OnTime(
+        {cpu->cpu, Account::kProcesses, from.index, cpu->last_ns, time_ns});
+  }
+  cpu->last_ns = time_ns;
+  EmitStay(*cpu, 0, true);
+  cpu->thread = &to;
+  cpu->stay_begin_ns = time_ns;
+  cpu->stay_inferred = true;
+  cpu->stay_counts.fill(0);
+  cpu->stay_interrupts_ns = 0;
+  ++cpu->dispatches;
+  SwitchIn(to, cpu_number, time_ns);
+}
+
+ThreadState* DispatchTracker::TransferOutside(std::int32_t cpu_number,
+                                              const ThreadState& to) {
+  CpuState* cpu = Cpu(cpu_number);
+  if (cpu == nullptr || cpu->occupant != CpuState::Occupant::kOutside ||
+      cpu->outside_tid == to.tid) {
+    return nullptr;
+  }
+  ThreadState* const from = registry_.Find(cpu->outside_tid);
+  if (from == nullptr || from->process != to.process) return nullptr;
+  cpu->outside_tid = to.tid;
+  return from;
+}
+
+void DispatchTracker::Regate(const ProcessState& process) {
+  for (CpuState& cpu : cpus_) {
+    if (process.counted) {
+      if (cpu.occupant != CpuState::Occupant::kOutside ||
+          cpu.outside_tid == 0) {
+        continue;
+      }
+      const ThreadState* outside = registry_.Find(cpu.outside_tid);
+      if (outside != nullptr && outside->process == &process) {
+        Confirm(cpu, cpu.outside_tid);
+      }
+      continue;
+    }
+    ThreadState* const thread = cpu.thread;
+    if (thread == nullptr || thread->process != &process) continue;
+    --thread->dispatches;
+    --cpu.dispatches;
+    thread->running_cpu = -1;
+    cpu.occupant = CpuState::Occupant::kOutside;
+    cpu.outside_tid = thread->tid;
+    cpu.thread = nullptr;
+  }
+}
+
+void DispatchTracker::Finish(std::uint64_t end_ns) {
+  for (CpuState& cpu : cpus_) {
+    if (dumps_.rotates()) EndTurn(cpu, dumps_);
+    if (!cpu.begun || cpu.ended) continue;
+    coverage_.earliest_end_ns =
+        std::min(coverage_.earliest_end_ns, cpu.last_ns);
+    // The recorder died: who ran since then is in no dump.
+    coverage_.cut = true;
+    NoteLoss();
+    if (cpu.last_ns > cpu.stay_begin_ns) EmitStay(cpu, 0, true);
+    if (cpu.thread != nullptr &&
+        cpu.thread->running_cpu == static_cast<std::int32_t>(cpu.cpu)) {
+      cpu.thread->running_cpu = -1;
+    }
+  }
+  for (ThreadState& thread : registry_.threads()) {
+    blocked_.Finish(thread, end_ns, loss());
+    if (!thread.waiting || thread.runnable_since_ns >= end_ns) continue;
+    EndWait(thread, end_ns);
+    thread.waiting = false;
+  }
+}
+
+}  // namespace countrace::rmap

@@ -1,0 +1,93 @@
+// Interrupts in the accounts of a CPU: whoever is on it stays there, but what
+// passes until the interrupt is over is not its own.
+#include "rmap/dispatch/dispatch_tracker.h"
+
+namespace countrace::rmap {
+
+using logformat::EventRecord;
+
+void DispatchTracker::ChargePart(CpuState& cpu, const EventRecord& record,
+                                 std::uint64_t time_ns) {
+  const bool known = cpu.occupant != CpuState::Occupant::kUnknown;
+  Charged part = ChargeTime(cpu, time_ns, known);
+  if (record.counters != nullptr) {
+    ChargeDump(cpu, record, part);
+    EmitCounters(record, time_ns);
+    return;
+  }
+  part.switched = false;
+  AddUncounted(cpu, part);
+}
+
+void DispatchTracker::OnDump(const EventRecord& record, std::int32_t tid,
+                             std::uint64_t time_ns) {
+  CpuState* cpu = Cpu(record.cpu);
+  if (cpu == nullptr || !cpu->begun || cpu->lossy) return;
+  // Somebody whose switch-in is missing: the next dispatch tells.
+  if (!Confirm(*cpu, tid)) return;
+  ChargePart(*cpu, record, time_ns);
+}
+
+ThreadState* DispatchTracker::EnterInterrupt(const EventRecord& record,
+                                             std::uint64_t time_ns) {
+  CpuState* cpu = Cpu(record.cpu);
+  if (cpu == nullptr) return nullptr;
+  ThreadState& work = cpu->interrupt_work;
+  if (!cpu->begun || cpu->lossy) return &work;
+  // Inside another one only for its counts: the account is the same.
+  if (cpu->open_interrupts == 0 || record.counters != nullptr) {
+    ChargePart(*cpu, record, time_ns);
+  }
+  if (cpu->open_interrupts++ == 0) {
+    if (cpu->thread != nullptr) cpu->thread->interrupted = true;
+    work.running_cpu = record.cpu;
+    work.switch_in_ns = time_ns;
+    work.stay_sure = true;
+    ++work.stay;
+  }
+  return &work;
+}
+
+ThreadState* DispatchTracker::LeaveInterrupt(const EventRecord& record,
+                                             std::uint64_t time_ns) {
+  CpuState* cpu = Cpu(record.cpu);
+  if (cpu == nullptr) return nullptr;
+  ThreadState& work = cpu->interrupt_work;
+  // Entered before the recording, or before a loss.
+  if (cpu->open_interrupts == 0) return &work;
+  if (cpu->open_interrupts == 1 || record.counters != nullptr) {
+    ChargePart(*cpu, record, time_ns);
+  }
+  if (--cpu->open_interrupts == 0) {
+    work.running_cpu = -1;
+    if (cpu->thread != nullptr) {
+      cpu->thread->interrupted = false;
+      cpu->thread->switch_in_ns = time_ns;
+    }
+  }
+  return &work;
+}
+
+ThreadState* DispatchTracker::InterruptWork(std::int32_t cpu_number) {
+  if (cpu_number < 0 ||
+      static_cast<std::size_t>(cpu_number) >= by_cpu_.size()) {
+    return nullptr;
+  }
+  CpuState* cpu = by_cpu_[static_cast<std::size_t>(cpu_number)];
+  return cpu == nullptr ? nullptr : &cpu->interrupt_work;
+}
+
+void DispatchTracker::CloseInterrupts(CpuState& cpu, std::uint64_t time_ns) {
+  if (cpu.open_interrupts == 0) return;
+  Charged part = ChargeTime(cpu, time_ns, true);
+  part.switched = false;
+  AddUncounted(cpu, part);
+  cpu.open_interrupts = 0;
+  cpu.interrupt_work.running_cpu = -1;
+  if (cpu.thread != nullptr) {
+    cpu.thread->interrupted = false;
+    cpu.thread->switch_in_ns = time_ns;
+  }
+}
+
+}  // namespace countrace::rmap

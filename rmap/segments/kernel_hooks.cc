@@ -1,0 +1,122 @@
+#include "rmap/segments/kernel_hooks.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace countrace::rmap {
+
+using logformat::EventRecord;
+using logformat::HookKind;
+using logformat::HookOrigin;
+
+HookTable::HookTable(const logformat::TraceInfo& info)
+    : kinds_(logformat::kHookIdMax + 1, HookKind::kSegment),
+      origins_(logformat::kHookIdMax + 1, HookOrigin::kProgram) {
+  for (const logformat::HookInfo& hook : info.hooks) {
+    kinds_[hook.id] = hook.kind;
+    origins_[hook.id] = hook.origin;
+    if (hook.origin == HookOrigin::kProgram) continue;
+    has_kernel_hooks_ = true;
+    if (hook.origin != HookOrigin::kKernel) continue;
+    if (hook.provider == "fault") faults_.insert(hook.id);
+    if (hook.provider.starts_with("syscall")) system_calls_.insert(hook.id);
+  }
+  if (has_kernel_hooks_) {
+    kernel_events_ =
+        std::min(EventSetDumps(info.cpu_sets()).measures(), kMaxMeasures);
+  }
+}
+
+void KernelHooks::CountHit(ProcessState& process, std::uint32_t hook_id) {
+  const std::size_t index = hook_id - logformat::kHookIdKernelMin;
+  std::vector<std::uint64_t>& hits = process.kernel_hook_hits;
+  if (index >= hits.size()) hits.resize(index + 1, 0);
+  ++hits[index];
+}
+
+void KernelHooks::EndInterrupts(std::int32_t cpu, std::uint64_t time_ns,
+                                bool own) {
+  ThreadState* work = dispatches_.InterruptWork(cpu);
+  if (work == nullptr || work->stack.frames.empty()) return;
+  // The innermost is the recorder's own call of the CPU, if nothing came after
+  // its enter; an older one is somebody's, with its exit lost.
+  if (own && work->stack.frames.back().begin_ns == work->last_hook_ns) {
+    segments_.DropInnermost(*work);
+  }
+  segments_.CloseAll(*work, time_ns);
+}
+
+void KernelHooks::OnInterrupt(const EventRecord& record, std::uint32_t hook_id,
+                              std::uint64_t time_ns) {
+  const bool exit = (record.event_id & logformat::kEventExitBit) != 0;
+  ThreadState* work = exit ? dispatches_.LeaveInterrupt(record, time_ns)
+                           : dispatches_.EnterInterrupt(record, time_ns);
+  if (work == nullptr) return;
+  CountHit(*work->process, hook_id);
+  work->last_hook_ns = time_ns;
+  if (!exit) {
+    segments_.Enter(*work, hook_id, DumpOf(record), time_ns);
+  } else if (!std::exchange(work->exit_expected, false) ||
+             !work->stack.frames.empty()) {
+    segments_.Exit(*work, hook_id, DumpOf(record), time_ns);
+  }
+}
+
+void KernelHooks::OnRecord(const EventRecord& record,
+                           const logformat::KernelHookRecord& hook,
+                           std::uint64_t time_ns) {
+  const std::uint32_t hook_id = logformat::EventHookId(record.event_id);
+  if (hooks_.origins()[hook_id] == HookOrigin::kInterrupt) {
+    OnInterrupt(record, hook_id, time_ns);
+    return;
+  }
+  const auto tid = static_cast<std::int32_t>(hook.ids & 0xffffffu);
+  const auto pid = static_cast<std::int32_t>(hook.ids >> 24 & 0xffffffu);
+  if (record.counters != nullptr) dispatches_.OnDump(record, tid, time_ns);
+  if (tid == 0) {  // a tracepoint on an idle CPU
+    CountHit(registry_.interrupts(), hook_id);
+    return;
+  }
+  ThreadState* running = dispatches_.Running(record.cpu);
+  ThreadState& thread =
+      running != nullptr && running->tid == tid && running->process != nullptr
+          ? *running
+          : registry_.Observe({pid, tid}, time_ns);
+  if (!registry_.Counts(thread)) return;
+  CountHit(*thread.process, hook_id);
+  OnThreadHook(thread, record, hook_id, time_ns);
+  thread.last_seen_ns = time_ns;
+  thread.last_hook_ns = time_ns;
+}
+
+void KernelHooks::OnThreadHook(ThreadState& thread, const EventRecord& record,
+                               std::uint32_t hook_id, std::uint64_t time_ns) {
+  if (hooks_.kind(hook_id) == HookKind::kPoint) {
+    if (observer_ != nullptr) {
+      observer_->OnHook({thread.index, hook_id, time_ns});
+    }
+    return;
+  }
+  const bool in_kernel = hooks_.origins()[hook_id] == HookOrigin::kKernel;
+  if (record.event_id & logformat::kEventExitBit) {
+    if (in_kernel && std::exchange(thread.exit_expected, false) &&
+        !SegmentBuilder::IsOpen(thread, hook_id)) {
+      return;
+    }
+    segments_.Exit(thread, hook_id, DumpOf(record), time_ns);
+    return;
+  }
+  const std::vector<Frame>& frames = thread.stack.frames;
+  const bool fault = hooks_.IsFault(hook_id);
+  if (!in_kernel || hooks_.IsSystemCall(hook_id)) {
+    segments_.LeaveKernel(thread, time_ns);
+    if (in_kernel) thread.exit_expected = false;
+  } else if (fault && !frames.empty() &&
+             hooks_.IsFault(frames.back().hook_id)) {
+    // A fault that failed has no end; no fault happens in another one.
+    segments_.EndInnermost(thread, time_ns);
+  }
+  segments_.Enter(thread, hook_id, DumpOf(record), time_ns);
+}
+
+}  // namespace countrace::rmap

@@ -1,0 +1,86 @@
+// Records of hooks that the kernel dumps: what it does for a thread (system
+// calls, faults), in user code (probes), and for nobody (interrupts).
+//
+// In: such records, in time order. Out: calls to SegmentBuilder, counts and
+// time to DispatchTracker, points to the observer. Thread: one.
+#ifndef COUNTRACE_RMAP_SEGMENTS_KERNEL_HOOKS_H_
+#define COUNTRACE_RMAP_SEGMENTS_KERNEL_HOOKS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "logformat/read/trace_reader.h"
+#include "rmap/dispatch/dispatch_tracker.h"
+#include "rmap/segments/segment_builder.h"
+#include "rmap/state/thread_registry.h"
+#include "rmap/timeline_observer.h"
+
+namespace countrace::rmap {
+
+// Kinds and origins of a trace's hooks, by hook id.
+class HookTable {
+ public:
+  explicit HookTable(const logformat::TraceInfo& info);
+
+  // Hooks nobody described are segments of programs.
+  logformat::HookKind kind(std::uint32_t hook_id) const {
+    return kinds_[hook_id];
+  }
+  const std::vector<logformat::HookKind>& kinds() const { return kinds_; }
+  const std::vector<logformat::HookOrigin>& origins() const { return origins_; }
+  bool has_kernel_hooks() const { return has_kernel_hooks_; }
+  // Events in the kernel's dumps at its hooks; 0 if the trace has none.
+  std::size_t kernel_events() const { return kernel_events_; }
+  bool IsSystemCall(std::uint32_t hook_id) const {
+    return system_calls_.contains(hook_id);
+  }
+  bool IsFault(std::uint32_t hook_id) const {
+    return faults_.contains(hook_id);
+  }
+
+ private:
+  std::vector<logformat::HookKind> kinds_;
+  std::vector<logformat::HookOrigin> origins_;
+  absl::flat_hash_set<std::uint32_t> faults_, system_calls_;
+  bool has_kernel_hooks_ = false;
+  std::size_t kernel_events_ = 0;
+};
+
+class KernelHooks {
+ public:
+  KernelHooks(const HookTable& hooks, ThreadRegistry& registry,
+              DispatchTracker& dispatches, SegmentBuilder& segments,
+              TimelineObserver* observer)
+      : hooks_(hooks),
+        registry_(registry),
+        dispatches_(dispatches),
+        segments_(segments),
+        observer_(observer) {}
+
+  // Requires: `hook` is the head of `record`.
+  void OnRecord(const logformat::EventRecord& record,
+                const logformat::KernelHookRecord& hook, std::uint64_t time_ns);
+  // The open segments of the interrupts of `cpu`: a switch, or a loss, shows
+  // that they are over; the end of the recording (`own`), that the innermost is
+  // its own.
+  void EndInterrupts(std::int32_t cpu, std::uint64_t time_ns, bool own);
+
+ private:
+  void OnInterrupt(const logformat::EventRecord& record, std::uint32_t hook_id,
+                   std::uint64_t time_ns);
+  // In what a thread does, or the kernel does for it.
+  void OnThreadHook(ThreadState& thread, const logformat::EventRecord& record,
+                    std::uint32_t hook_id, std::uint64_t time_ns);
+  static void CountHit(ProcessState& process, std::uint32_t hook_id);
+
+  const HookTable& hooks_;
+  ThreadRegistry& registry_;
+  DispatchTracker& dispatches_;
+  SegmentBuilder& segments_;
+  TimelineObserver* observer_;
+};
+
+}  // namespace countrace::rmap
+
+#endif  // COUNTRACE_RMAP_SEGMENTS_KERNEL_HOOKS_H_

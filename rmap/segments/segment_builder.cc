@@ -1,0 +1,471 @@
+#include "rmap/segments/segment_builder.h"
+
+#include <algorithm>
+
+namespace countrace::rmap {
+
+using logformat::EventRecord;
+
+namespace {
+
+constexpr std::uint64_t SaturatingSubtract(std::uint64_t a, std::uint64_t b) {
+  return a > b ? a - b : 0;
+}
+
+// Event set of the thread's last dump: each change is a turn.
+inline void NoteTurn(SegmentStack& stack, const HookDump& dump) {
+  if (dump.of != HookDump::Of::kThread || dump.mmcr == stack.mmcr) return;
+  stack.mmcr = dump.mmcr;
+  ++stack.turn;
+}
+
+inline HookDump DumpOf(const logformat::ThreadRecord& record) {
+  if ((record.event_id & logformat::kEventDumpBit) == 0) return {};
+  const logformat::ThreadDump dump = record.dump();
+  return {HookDump::Of::kThread, dump.mmcr, dump.present, record.counters()};
+}
+
+}  // namespace
+
+HookDump DumpOf(const EventRecord& record) {
+  if (record.counters == nullptr) return {};
+  // The counters of a kernel hook's record are the CPU's.
+  const auto of = record.stream_class == logformat::StreamClass::kThread
+                      ? HookDump::Of::kThread
+                      : HookDump::Of::kKernel;
+  return {of, record.mmcr, record.present, record.counters};
+}
+
+ThreadNow NowOf(const ThreadState& thread, const KernelCoverage& coverage) {
+  ThreadNow now;
+  now.process = thread.process;
+  now.on_cpu_ns = thread.on_cpu_ns + thread.unbooked_ns;
+  now.on_cpu = thread.running_cpu >= 0;
+  if (now.on_cpu && !thread.interrupted) {
+    now.running_since_ns = thread.switch_in_ns;
+  }
+  now.switches = thread.switches_out;
+  now.faults = thread.faults;
+  now.stay = thread.stay;
+  now.first_switch_in_ns = thread.first_switch_in_ns;
+  now.unseen_switches = thread.unseen_switches;
+  now.stay_sure = thread.stay_sure;
+  now.coverage = coverage;
+  return now;
+}
+
+PathNode* SegmentBuilder::OwnRoot(ProcessState& process) {
+  PathNode*& root = roots_[&process];
+  if (root == nullptr) root = paths_.NewRoot();
+  last_root_ = {&process, root};
+  return root;
+}
+
+[[gnu::always_inline]] inline void SegmentBuilder::Push(ThreadState& thread,
+                                                        const ThreadNow& now,
+                                                        std::uint32_t hook_id,
+                                                        const HookDump& dump,
+                                                        std::uint64_t time_ns) {
+  SegmentStack& stack = thread.stack;
+  if (stack.doubtful != 0 && stack.doubtful == stack.frames.size())
+      [[unlikely]] {
+    ResolveDoubt(thread, now, hook_id, time_ns);
+  }
+  if (stack.frames.size() >= kMaxDepth) [[unlikely]] {
+    ++stack.too_deep;
+    ++too_deep_;
+    return;
+  }
+  PathNode* node = paths_.Child(Top(stack, now), hook_id);
+  Frame& frame = stack.frames.emplace_back(
+      node, time_ns, now.OnCpuAt(time_ns), now.switches, now.faults, now.stay,
+      now.coverage.loss_epoch, now.unseen_switches, hook_id);
+  if (events_ != 0 && dump.of == HookDump::Of::kThread) {
+    NoteTurn(stack, dump);
+    frame.present = dump.present;
+    frame.turn = stack.turn;
+    frame.counters = dump.counters;
+  }
+  if (frame_words_ != 0) PushDumps(thread, dump);
+  if (observer_ != nullptr && thread.index != kNoThread) [[unlikely]] {
+    observer_->OnSegmentBegin(
+        {thread.index, hook_id, time_ns,
+         static_cast<std::uint32_t>(stack.frames.size() - 1)});
+  }
+}
+
+void SegmentBuilder::PushDumps(ThreadState& thread, const HookDump& dump) {
+  std::vector<std::uint64_t>& dumps = thread.stack.dumps;
+  if (copied_ != 0) {
+    if (dump.of == HookDump::Of::kThread) {
+      dumps.insert(dumps.end(), dump.counters, dump.counters + copied_);
+    } else {
+      dumps.resize(dumps.size() + copied_, 0);
+    }
+  }
+  if (kernel_events_ != 0) {
+    // What is counted in turns stands still in the others.
+    dumps.push_back(
+        dump.of == HookDump::Of::kKernel ? dump.present | rotating_.kernel : 0);
+    dumps.insert(dumps.end(), thread.counts.begin(), thread.counts.end());
+    dumps.resize(dumps.size() + kernel_events_ - thread.counts.size(), 0);
+  }
+}
+
+void SegmentBuilder::ExitOutOfOrder(ThreadState& thread, const ThreadNow& now,
+                                    std::uint32_t hook_id, const HookDump& dump,
+                                    std::uint64_t time_ns) {
+  SegmentStack& stack = thread.stack;
+  if (stack.too_deep != 0) {
+    --stack.too_deep;
+    return;
+  }
+  const auto match = std::find_if(
+      stack.frames.rbegin(), stack.frames.rend(),
+      [&](const Frame& frame) { return frame.hook_id == hook_id; });
+  if (match != stack.frames.rend()) {
+    const auto inner = match - stack.frames.rbegin();
+    for (auto i = inner; i > 0; --i) Close(thread, now, nullptr, time_ns);
+    Close(thread, now, &dump, time_ns);
+    return;
+  }
+  PathNode* node = paths_.Child(Top(stack, now), hook_id);
+  ++node->begin_inferred;
+  if (observer_ != nullptr && thread.index != kNoThread) {
+    const std::uint64_t begin_ns =
+        thread.last_hook_ns != 0 ? thread.last_hook_ns : thread.first_seen_ns;
+    observer_->OnSegment({thread.index, hook_id,
+                          static_cast<std::uint32_t>(stack.frames.size()),
+                          std::min(begin_ns, time_ns), time_ns, std::nullopt,
+                          /*begin_inferred=*/true, /*end_inferred=*/false});
+  }
+}
+
+bool SegmentBuilder::IsOnCpuExact(const ThreadNow& now, const Frame& frame,
+                                  std::uint64_t time_ns) {
+  if (now.stay == 0) return false;  // the kernel side never saw it run
+  // Its fork came late, or never: when the call began we did not know that it
+  // ran.
+  if (frame.stay == 0 && now.first_switch_in_ns < frame.begin_ns) return false;
+  if (frame.unseen != now.unseen_switches) return false;
+  if (frame.begin_ns < now.coverage.latest_begin_ns ||
+      time_ns > now.coverage.earliest_end_ns) {
+    return false;
+  }
+  // One undisturbed stay: whatever was lost elsewhere, it ran all the time.
+  const bool one_stay = frame.stay == now.stay && now.stay_sure && now.on_cpu;
+  return one_stay || (frame.loss_epoch == now.coverage.loss_epoch &&
+                      now.coverage.lossy_cpus == 0);
+}
+
+void SegmentBuilder::AddDumps(const ThreadState& thread, const Frame& frame,
+                              const std::uint64_t* begin,
+                              const HookDump* end) const {
+  const std::uint32_t turn = thread.stack.turn;
+  // A turn that ended inside the call cut what its set counted: everything, if
+  // the trace does not say which events were always on.
+  const bool cut = frame.present != 0 && frame.turn != turn;
+  const bool dumped = end != nullptr && end->of == HookDump::Of::kThread &&
+                      !(cut && rotating_.thread == 0);
+  const std::uint32_t present = dumped ? frame.present & end->present : 0;
+  for (std::size_t i = 0; i < events_; ++i) {
+    DumpSum& sum = frame.node->dumps[i];
+    // Not present at both ends, or gone back: this call's value is unknown, so
+    // that the sum over calls is a lower bound.
+    const bool rotates = (rotating_.thread >> i & 1u) != 0;
+    if (rotates && cut) {
+      ++sum.cut_calls;
+      continue;
+    }
+    // In another set's turn: one of the calls that are estimated.
+    if (rotates && dumped && !(present >> i & 1u)) continue;
+    if (!(present >> i & 1u) || end->counters[i] < begin[i]) {
+      sum.quality = Worse(sum.quality, Quality::kBounded);
+      continue;
+    }
+    sum.incl += end->counters[i] - begin[i];
+    ++sum.calls_with_value;
+    if (rotates) {
+      sum.AddOfTurn(&thread, turn, 1, end->counters[i] - begin[i]);
+      sum.scaling = DumpSum::Scaling::kByCalls;
+    }
+    if ((frame.present | end->present) >> (16 + i) & 1u) {
+      sum.quality = Worse(sum.quality, Quality::kScaled);
+    }
+  }
+}
+
+void SegmentBuilder::AddKernelDumps(const ThreadState& thread, PathNode& node,
+                                    const std::uint64_t* begin,
+                                    const HookDump* end, bool exact) const {
+  const bool dumped = end != nullptr && end->of == HookDump::Of::kKernel;
+  const std::uint64_t present =
+      dumped ? begin[0] & (end->present | rotating_.kernel) : 0;
+  for (std::size_t i = 0; i < kernel_events_; ++i) {
+    DumpSum& sum = node.dumps[events_ + i];
+    if (!(present >> i & 1u)) {
+      sum.quality = Worse(sum.quality, Quality::kBounded);
+      continue;
+    }
+    const std::uint64_t count = thread.counts[i] - begin[1 + i];
+    if (rotating_.kernel >> i & 1u && i < rotating_.kernel_running.size()) {
+      const std::size_t at = rotating_.kernel_running[i];
+      const std::uint64_t running = thread.counts[at] - begin[1 + at];
+      if (running == 0) continue;
+      sum.calls.Add(running, count);
+      sum.scaling = DumpSum::Scaling::kByTime;
+    }
+    sum.incl += count;
+    ++sum.calls_with_value;
+    if (!exact) sum.quality = Worse(sum.quality, Quality::kBounded);
+  }
+}
+
+[[gnu::always_inline]] inline void SegmentBuilder::DropTop(
+    SegmentStack& stack) const {
+  stack.frames.pop_back();
+  const std::size_t depth = stack.frames.size();
+  if (frame_words_ != 0) stack.dumps.resize(depth * frame_words_);
+  if (stack.doubtful > depth) stack.doubtful = depth;
+  if (stack.doubted > depth) [[unlikely]] {
+    stack.doubted = depth;
+    if (depth == 0) stack.doubted_thread = stack.doubted_kernel = 0;
+  }
+}
+
+[[gnu::always_inline]] inline void SegmentBuilder::CloseInnermost(
+    ThreadState& thread, const ThreadNow& now, const HookDump* dump,
+    std::uint64_t time_ns, bool end_known) {
+  SegmentStack& stack = thread.stack;
+  Frame& frame = stack.frames.back();
+  const std::size_t depth = stack.frames.size() - 1;
+  PathNode& node = *frame.node;
+  const std::uint64_t wall_ns = SaturatingSubtract(time_ns, frame.begin_ns);
+  const std::uint64_t on_cpu_ns = std::min(
+      SaturatingSubtract(now.OnCpuAt(time_ns), frame.on_cpu_ns), wall_ns);
+
+  ++node.calls;
+  if (dump != nullptr && dump->counters != nullptr) ++node.dumped_calls;
+  const bool end_inferred = dump == nullptr && !end_known;
+  if (end_inferred) ++node.end_inferred;
+  // A call folded into the node of the frame around it is already counted.
+  const bool nested_fold =
+      depth > 0 && stack.frames[depth - 1].node == frame.node;
+  if (!nested_fold) [[likely]] {
+    node.wall.Add(wall_ns);
+    node.on_cpu_ns += on_cpu_ns;
+    node.switches += now.switches - frame.switches;
+    node.faults += now.faults - frame.faults;
+    const bool exact = IsOnCpuExact(now, frame, time_ns);
+    if (!exact) node.on_cpu_quality = Quality::kBounded;
+    std::uint64_t* const dumps = stack.dumps.data() + depth * frame_words_;
+    if (depth < stack.doubted) [[unlikely]] {
+      // As if they had not been there at its enter: this call's are unknown.
+      frame.present &= ~stack.doubted_thread;
+      for (std::size_t i = 0; i < events_; ++i) {
+        if (!(stack.doubted_thread >> i & 1u)) continue;
+        node.dumps[i].quality = Worse(node.dumps[i].quality, Quality::kBounded);
+      }
+      if (kernel_events_ != 0) {
+        dumps[copied_] &= ~std::uint64_t{stack.doubted_kernel};
+      }
+    }
+    if (events_ != 0) {
+      if (dump != nullptr) NoteTurn(stack, *dump);
+      AddDumps(thread, frame, copied_ != 0 ? dumps : frame.counters, dump);
+    }
+    if (kernel_events_ != 0) {
+      AddKernelDumps(thread, node, dumps + copied_, dump, exact);
+    }
+  }
+  if (observer_ != nullptr) [[unlikely]] {
+    ObserveCall(thread, now, frame, dump, time_ns, end_known);
+  }
+  DropTop(stack);
+}
+
+void SegmentBuilder::ObserveCall(const ThreadState& thread,
+                                 const ThreadNow& now, const Frame& frame,
+                                 const HookDump* dump, std::uint64_t time_ns,
+                                 bool end_known) {
+  const SegmentStack& stack = thread.stack;
+  const std::size_t depth = stack.frames.size() - 1;
+  const bool end_inferred = dump == nullptr && !end_known;
+  if (thread.index == kNoThread) {  // what interrupts do on a CPU
+    observer_->OnInterrupt({static_cast<std::uint32_t>(thread.last_cpu),
+                            frame.hook_id, static_cast<std::uint32_t>(depth),
+                            frame.begin_ns, time_ns, end_inferred});
+    return;
+  }
+  SegmentSpan span = {thread.index,
+                      frame.hook_id,
+                      static_cast<std::uint32_t>(depth),
+                      frame.begin_ns,
+                      time_ns,
+                      std::nullopt,
+                      /*begin_inferred=*/false,
+                      end_inferred};
+  if (now.stay != 0) {
+    span.on_cpu_ns =
+        std::min(SaturatingSubtract(now.OnCpuAt(time_ns), frame.on_cpu_ns),
+                 SaturatingSubtract(time_ns, frame.begin_ns));
+  }
+  if (call_counts_) AddCallCounts(thread, now, frame, dump, span);
+  observer_->OnSegment(span);
+}
+
+void SegmentBuilder::AddCallCounts(const ThreadState& thread,
+                                   const ThreadNow& now, const Frame& frame,
+                                   const HookDump* dump, SegmentSpan& span) {
+  const SegmentStack& stack = thread.stack;
+  const std::uint64_t* const begin =
+      stack.dumps.data() + span.depth * frame_words_;
+  observed_dumps_.assign(events_ + kernel_events_, std::nullopt);
+  const std::uint64_t* const thread_begin =
+      copied_ != 0 ? begin : frame.counters;
+  if (dump != nullptr && dump->of == HookDump::Of::kThread) {
+    // As AddDumps() sums them.
+    const bool cut = frame.present != 0 && frame.turn != stack.turn;
+    const std::uint32_t present = frame.present & dump->present;
+    for (std::size_t i = 0; i < events_; ++i) {
+      const bool rotates = (rotating_.thread >> i & 1u) != 0;
+      if (!(present >> i & 1u) || dump->counters[i] < thread_begin[i] ||
+          (cut && (rotates || rotating_.thread == 0))) {
+        continue;
+      }
+      observed_dumps_[i] = dump->counters[i] - thread_begin[i];
+    }
+  }
+  if (kernel_events_ != 0 && dump != nullptr &&
+      dump->of == HookDump::Of::kKernel) {
+    // As AddKernelDumps(); what is counted in turns is an estimate.
+    const std::uint64_t* const kernel_begin = begin + copied_;
+    const std::uint64_t present =
+        kernel_begin[0] & dump->present & ~std::uint64_t{rotating_.kernel};
+    for (std::size_t i = 0; i < kernel_events_; ++i) {
+      if (!(present >> i & 1u)) continue;
+      observed_dumps_[events_ + i] = thread.counts[i] - kernel_begin[1 + i];
+    }
+  }
+  span.switches = now.switches - frame.switches;
+  span.faults = now.faults - frame.faults;
+  span.on_cpu_exact = IsOnCpuExact(now, frame, span.end_ns);
+  span.dumps = observed_dumps_;
+}
+
+void SegmentBuilder::Close(ThreadState& thread, const ThreadNow& now,
+                           const HookDump* dump, std::uint64_t time_ns,
+                           bool end_known) {
+  CloseInnermost(thread, now, dump, time_ns, end_known);
+}
+
+void SegmentBuilder::DropInnermost(ThreadState& thread) {
+  DropTop(thread.stack);
+}
+
+[[gnu::always_inline]] inline void SegmentBuilder::Pop(ThreadState& thread,
+                                                       const ThreadNow& now,
+                                                       std::uint32_t hook_id,
+                                                       const HookDump& dump,
+                                                       std::uint64_t time_ns) {
+  SegmentStack& stack = thread.stack;
+  if (stack.too_deep == 0 && !stack.frames.empty() &&
+      stack.frames.back().hook_id == hook_id) [[likely]] {
+    CloseInnermost(thread, now, &dump, time_ns, /*end_known=*/false);
+    return;
+  }
+  ExitOutOfOrder(thread, now, hook_id, dump, time_ns);
+}
+
+void SegmentBuilder::Enter(ThreadState& thread, std::uint32_t hook_id,
+                           const HookDump& dump, std::uint64_t time_ns) {
+  Push(thread, NowOf(thread, coverage_), hook_id, dump, time_ns);
+}
+
+void SegmentBuilder::Exit(ThreadState& thread, std::uint32_t hook_id,
+                          const HookDump& dump, std::uint64_t time_ns) {
+  Pop(thread, NowOf(thread, coverage_), hook_id, dump, time_ns);
+}
+
+void SegmentBuilder::Run(ThreadState& thread, const ThreadNow& now,
+                         std::span<const logformat::ThreadRecord> records,
+                         const std::vector<logformat::HookKind>& kinds) {
+  for (const logformat::ThreadRecord& record : records) {
+    const std::uint32_t hook_id = logformat::EventHookId(record.event_id);
+    if ((record.event_id & logformat::kEventExitBit) != 0) {
+      Pop(thread, now, hook_id, DumpOf(record), record.time_ns);
+    } else if (kinds[hook_id] == logformat::HookKind::kSegment) {
+      Push(thread, now, hook_id, DumpOf(record), record.time_ns);
+    }
+  }
+}
+
+void SegmentBuilder::ResolveDoubt(ThreadState& thread, const ThreadNow& now,
+                                  std::uint32_t hook_id,
+                                  std::uint64_t time_ns) {
+  const SegmentStack& stack = thread.stack;
+  // Frames to keep; the last of them becomes the parent.
+  std::size_t keep = stack.frames.size();
+  while (keep > 0 &&
+         paths_.FindChild(stack.frames[keep - 1].node, hook_id) == nullptr) {
+    --keep;
+  }
+  if (keep == 0 && paths_.FindChild(Root(*now.process), hook_id) == nullptr) {
+    return;  // never seen anywhere here: a new path under the innermost frame
+  }
+  while (stack.frames.size() > keep) Close(thread, now, nullptr, time_ns);
+}
+
+void SegmentBuilder::Adopt(ThreadState& thread, ProcessState& process) {
+  if (thread.stack.frames.empty()) return;
+  PathNode* node = Root(process);
+  for (Frame& frame : thread.stack.frames) {
+    node = frame.node = paths_.Child(node, frame.hook_id);
+  }
+}
+
+void SegmentBuilder::OnLoss(ThreadState& thread) {
+  thread.stack.doubtful = thread.stack.frames.size();
+  thread.stack.too_deep = 0;
+  ++thread.stack.turn;  // other sets may have had theirs
+  thread.hooks_lost = true;
+  if (thread.process != nullptr) thread.process->hooks_lost = true;
+}
+
+bool SegmentBuilder::IsOpen(const ThreadState& thread, std::uint32_t hook_id) {
+  return std::any_of(
+      thread.stack.frames.begin(), thread.stack.frames.end(),
+      [hook_id](const Frame& frame) { return frame.hook_id == hook_id; });
+}
+
+void SegmentBuilder::CloseAll(ThreadState& thread, std::uint64_t time_ns,
+                              bool ended) {
+  if (thread.process == nullptr) {  // so it never was in a segment
+    thread.stack = SegmentStack();
+    return;
+  }
+  CloseAll(thread, NowOf(thread, coverage_), time_ns, ended);
+}
+
+void SegmentBuilder::CloseAll(ThreadState& thread, const ThreadNow& now,
+                              std::uint64_t time_ns, bool ended) {
+  while (!thread.stack.frames.empty()) {
+    const std::uint32_t hook_id = thread.stack.frames.back().hook_id;
+    Close(thread, now, nullptr, time_ns,
+          ended && origins_[hook_id] == logformat::HookOrigin::kKernel);
+  }
+  thread.stack = SegmentStack();
+}
+
+void SegmentBuilder::LeaveKernel(ThreadState& thread, std::uint64_t time_ns) {
+  const std::vector<Frame>& frames = thread.stack.frames;
+  if (frames.empty()) return;
+  const ThreadNow now = NowOf(thread, coverage_);
+  while (!frames.empty() &&
+         origins_[frames.back().hook_id] == logformat::HookOrigin::kKernel) {
+    Close(thread, now, nullptr, time_ns);
+    thread.exit_expected = true;
+  }
+}
+
+}  // namespace countrace::rmap

@@ -1,0 +1,202 @@
+// Hook pairs to calls of segments, thread by thread.
+//
+//   enter            push a frame
+//   exit of the top  pop it: one call, observed at both ends
+//   exit of an outer frame   the frames inside it left by longjmp or lost their
+//                            exits: closed here, end inferred
+//   exit without a frame     the enter was not recorded: begin inferred
+//   thread exit, exec, end of the trace   open frames closed, end inferred
+//
+// After a loss in a thread's records its open frames are doubtful: their exits
+// may be lost. An enter is then hung on the innermost open frame under which
+// this segment was seen before, and the doubtful frames above it are closed.
+//
+// In: records of hooks, in time order, with the state of their thread. Out:
+// sums in CallPaths; spans to the observer. Thread: one.
+#ifndef COUNTRACE_RMAP_SEGMENTS_SEGMENT_BUILDER_H_
+#define COUNTRACE_RMAP_SEGMENTS_SEGMENT_BUILDER_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "logformat/read/trace_reader.h"
+#include "rmap/dispatch/dispatch_tracker.h"
+#include "rmap/state/call_paths.h"
+#include "rmap/state/thread_registry.h"
+#include "rmap/timeline_observer.h"
+
+namespace countrace::rmap {
+
+// Bits of the counters that are counted in turns.
+struct RotatingCounters {
+  std::uint32_t thread = 0, kernel = 0;
+  // Of the kernel's: place of the running time of each one's set.
+  std::vector<std::size_t> kernel_running = {};
+};
+
+// What the kernel's records say of a thread, until the next of them.
+struct ThreadNow {
+  static constexpr std::uint64_t kNever = ~std::uint64_t{0};
+  ProcessState* process = nullptr;
+  // On-CPU time up to `running_since_ns`; kNever: it stands still.
+  std::uint64_t on_cpu_ns = 0, running_since_ns = kNever;
+  std::uint64_t switches = 0, faults = 0;
+  std::uint64_t stay = 0, first_switch_in_ns = 0;
+  std::uint32_t unseen_switches = 0;
+  bool on_cpu = false, stay_sure = false;
+  KernelCoverage coverage;
+
+  // Outside its dispatches, where clock error can put a user record, it stands
+  // still.
+  std::uint64_t OnCpuAt(std::uint64_t time_ns) const {
+    return time_ns <= running_since_ns
+               ? on_cpu_ns
+               : on_cpu_ns + (time_ns - running_since_ns);
+  }
+};
+// Requires: thread.process != nullptr.
+ThreadNow NowOf(const ThreadState& thread, const KernelCoverage& coverage);
+
+// What a hook's record says of counters.
+struct HookDump {
+  enum class Of : std::uint8_t { kNothing, kThread, kKernel };
+  Of of = Of::kNothing;
+  std::uint32_t mmcr = 0, present = 0;      // as ThreadDump
+  const std::uint64_t* counters = nullptr;  // null: kNothing
+};
+HookDump DumpOf(const logformat::EventRecord& record);
+
+class SegmentBuilder {
+ public:
+  // Enters deeper than this are counted, not followed.
+  static constexpr std::size_t kMaxDepth = 8192;
+
+  // `dumps_stay`: counters of threads stay where they are until all is read.
+  // `own_roots`: its processes' paths begin in `paths`, not where they say.
+  SegmentBuilder(CallPaths& paths, bool own_roots,
+                 const KernelCoverage& coverage, std::size_t thread_events,
+                 bool dumps_stay, std::size_t kernel_events,
+                 const std::vector<logformat::HookOrigin>& origins,
+                 RotatingCounters rotating, TimelineObserver* observer)
+      : paths_(paths),
+        own_roots_(own_roots),
+        coverage_(coverage),
+        events_(thread_events),
+        copied_(dumps_stay ? 0 : thread_events),
+        kernel_events_(kernel_events),
+        frame_words_(copied_ + (kernel_events_ != 0 ? 1 + kernel_events_ : 0)),
+        origins_(origins),
+        rotating_(std::move(rotating)),
+        observer_(observer),
+        call_counts_(observer != nullptr && observer->WantsCallCounts()) {}
+
+  // Requires: thread.process != nullptr.
+  void Enter(ThreadState& thread, std::uint32_t hook_id, const HookDump& dump,
+             std::uint64_t time_ns);
+  void Exit(ThreadState& thread, std::uint32_t hook_id, const HookDump& dump,
+            std::uint64_t time_ns);
+  // A run of records of `thread`; `kinds`: of hooks, by id. Of the thread's
+  // state it touches the stack alone. Requires: their dumps stay, there is no
+  // observer, and kernel hooks have no counters.
+  void Run(ThreadState& thread, const ThreadNow& now,
+           std::span<const logformat::ThreadRecord> records,
+           const std::vector<logformat::HookKind>& kinds);
+  // Takes over the open calls of `thread` from a builder with other paths.
+  void Adopt(ThreadState& thread, ProcessState& process);
+  // Records of `thread` were lost after its last one.
+  void OnLoss(ThreadState& thread);
+  // Ends every open call of `thread` and frees its stack. `ended`: a record
+  // says that the thread, or its program, ended here, so that what the kernel
+  // did for it is known to be over.
+  void CloseAll(ThreadState& thread, std::uint64_t time_ns, bool ended = false);
+  void CloseAll(ThreadState& thread, const ThreadNow& now,
+                std::uint64_t time_ns, bool ended);
+  // `thread` runs its own code: what the kernel did for it is over, though its
+  // exit has not come (a clock error, or a loss).
+  void LeaveKernel(ThreadState& thread, std::uint64_t time_ns);
+  // Ends the innermost open call, whose exit never comes. Requires: one is.
+  void EndInnermost(ThreadState& thread, std::uint64_t time_ns) {
+    Close(thread, NowOf(thread, coverage_), nullptr, time_ns);
+  }
+  // Forgets the innermost open call. Requires: one is, and nothing was in it.
+  void DropInnermost(ThreadState& thread);
+  static bool IsOpen(const ThreadState& thread, std::uint32_t hook_id);
+
+  std::uint64_t too_deep() const { return too_deep_; }
+  // Where the paths of processes begin that have their own roots here.
+  absl::flat_hash_map<ProcessState*, PathNode*> TakeRoots() {
+    last_root_ = {};
+    return std::exchange(roots_, {});
+  }
+
+ private:
+  // Pops the innermost frame as one call that ended at `time_ns`. `dump` is of
+  // its exit, null if that was not recorded; `end_known`: it ended then all the
+  // same.
+  void Close(ThreadState& thread, const ThreadNow& now, const HookDump* dump,
+             std::uint64_t time_ns, bool end_known = false);
+  // Enter, Exit, Close and DropInnermost, for the loop of Run().
+  void Push(ThreadState& thread, const ThreadNow& now, std::uint32_t hook_id,
+            const HookDump& dump, std::uint64_t time_ns);
+  void Pop(ThreadState& thread, const ThreadNow& now, std::uint32_t hook_id,
+           const HookDump& dump, std::uint64_t time_ns);
+  void CloseInnermost(ThreadState& thread, const ThreadNow& now,
+                      const HookDump* dump, std::uint64_t time_ns,
+                      bool end_known);
+  void DropTop(SegmentStack& stack) const;
+  // Tells the observer of the call of `frame`, the innermost. Out of line: the
+  // report needs none of it.
+  [[gnu::noinline]] void ObserveCall(const ThreadState& thread,
+                                     const ThreadNow& now, const Frame& frame,
+                                     const HookDump* dump,
+                                     std::uint64_t time_ns, bool end_known);
+  void AddCallCounts(const ThreadState& thread, const ThreadNow& now,
+                     const Frame& frame, const HookDump* dump,
+                     SegmentSpan& span);
+  void ExitOutOfOrder(ThreadState& thread, const ThreadNow& now,
+                      std::uint32_t hook_id, const HookDump& dump,
+                      std::uint64_t time_ns);
+  void ResolveDoubt(ThreadState& thread, const ThreadNow& now,
+                    std::uint32_t hook_id, std::uint64_t time_ns);
+  static bool IsOnCpuExact(const ThreadNow& now, const Frame& frame,
+                           std::uint64_t time_ns);
+  void PushDumps(ThreadState& thread, const HookDump& dump);
+  // Counters of the thread: `begin` at the enter of `frame`, `end` at its exit.
+  void AddDumps(const ThreadState& thread, const Frame& frame,
+                const std::uint64_t* begin, const HookDump* end) const;
+  void AddKernelDumps(const ThreadState& thread, PathNode& node,
+                      const std::uint64_t* begin, const HookDump* end,
+                      bool exact) const;
+  PathNode* Root(ProcessState& process) {
+    if (!own_roots_) return process.paths;
+    return last_root_.first == &process ? last_root_.second : OwnRoot(process);
+  }
+  PathNode* OwnRoot(ProcessState& process);
+  PathNode* Top(const SegmentStack& stack, const ThreadNow& now) {
+    return stack.frames.empty() ? Root(*now.process) : stack.frames.back().node;
+  }
+
+  CallPaths& paths_;
+  bool own_roots_;
+  const KernelCoverage& coverage_;
+  std::size_t events_;         // counted by threads
+  std::size_t copied_;         // of them: events_, or 0 if dumps stay
+  std::size_t kernel_events_;  // counted by CPUs, if kernel hooks dump them
+  std::size_t frame_words_;    // of SegmentStack::dumps
+  const std::vector<logformat::HookOrigin>& origins_;  // by hook id
+  RotatingCounters rotating_;
+  TimelineObserver* observer_;
+  bool call_counts_;  // the observer wants them
+  std::vector<std::optional<std::uint64_t>> observed_dumps_;
+  std::uint64_t too_deep_ = 0;
+  absl::flat_hash_map<ProcessState*, PathNode*> roots_;  // own_roots_
+  std::pair<ProcessState*, PathNode*> last_root_ = {};
+};
+
+}  // namespace countrace::rmap
+
+#endif  // COUNTRACE_RMAP_SEGMENTS_SEGMENT_BUILDER_H_

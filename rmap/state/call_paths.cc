@@ -1,0 +1,103 @@
+#include "rmap/state/call_paths.h"
+
+namespace countrace::rmap {
+
+PathNode* CallPaths::NewNode(PathNode* parent, std::uint32_t hook_id) {
+  PathNode& node = nodes_.emplace_back();
+  node.hook_id = hook_id;
+  node.index = static_cast<std::uint32_t>(nodes_.size() - 1);
+  node.parent = parent;
+  node.depth = parent == nullptr ? 0 : parent->depth + 1;
+  node.dumps.resize(events_);
+  return &node;
+}
+
+void CallPaths::IncludeChildren() {
+  // Children come behind their parents.
+  for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
+    if (node->parent == nullptr) continue;
+    node->parent->wait_ns += node->wait_ns;
+    node->parent->blocked_ns += node->blocked_ns;
+  }
+}
+
+void CallPaths::MergeFrom(PathNode& from, PathNode& to) {
+  from.merged = &to;
+  std::vector<PathNode*> pending = {&from};  // their parents are merged
+  while (!pending.empty()) {
+    PathNode& node = *pending.back();
+    pending.pop_back();
+    PathNode& sum = *node.merged;
+    sum.calls += node.calls;
+    sum.begin_inferred += node.begin_inferred;
+    sum.end_inferred += node.end_inferred;
+    sum.dumped_calls += node.dumped_calls;
+    sum.wall.Merge(node.wall);
+    sum.on_cpu_ns += node.on_cpu_ns;
+    sum.switches += node.switches;
+    sum.faults += node.faults;
+    sum.wait_ns += node.wait_ns;
+    sum.blocked_ns += node.blocked_ns;
+    sum.on_cpu_quality = Worse(sum.on_cpu_quality, node.on_cpu_quality);
+    for (std::size_t i = 0; i < node.dumps.size(); ++i) {
+      sum.dumps[i].incl += node.dumps[i].incl;
+      sum.dumps[i].calls_with_value += node.dumps[i].calls_with_value;
+      sum.dumps[i].quality = Worse(sum.dumps[i].quality, node.dumps[i].quality);
+    }
+    for (const PathNode::Child& child : node.children) {
+      child.node->merged = Child(&sum, child.hook_id);
+      pending.push_back(child.node);
+    }
+  }
+}
+
+PathNode* CallPaths::NewRoot() { return NewNode(nullptr, PathNode::kFolded); }
+
+PathNode* CallPaths::FindHashed(const PathNode* parent,
+                                std::uint32_t hook_id) const {
+  const auto found = wide_.find(Key(parent, hook_id));
+  return found == wide_.end() ? nullptr : found->second;
+}
+
+PathNode* CallPaths::FindChild(const PathNode* parent,
+                               std::uint32_t hook_id) const {
+  if (parent->children.size() > kLinearChildren) {
+    return FindHashed(parent, hook_id);
+  }
+  for (const PathNode::Child& child : parent->children) {
+    if (child.hook_id == hook_id) return child.node;
+  }
+  return nullptr;
+}
+
+PathNode* CallPaths::AddChild(PathNode* parent, std::uint32_t hook_id) {
+  const bool in_folded =
+      parent->parent != nullptr && parent->hook_id == PathNode::kFolded;
+  if (in_folded) {
+    ++folded_;
+    return parent;
+  }
+  if ((nodes_.size() >= kMaxPaths || parent->depth >= kMaxPathDepth) &&
+      hook_id != PathNode::kFolded) {
+    ++folded_;
+    return Child(parent, PathNode::kFolded);
+  }
+  PathNode* node = NewNode(parent, hook_id);
+  for (const PathNode* up = parent; up->parent != nullptr; up = up->parent) {
+    if (up->hook_id == hook_id) {
+      node->recursive = true;
+      break;
+    }
+  }
+  parent->children.push_back({hook_id, node});
+  if (parent->children.size() == kLinearChildren + 1) {
+    for (const PathNode::Child& child : parent->children) {
+      wide_[Key(parent, child.hook_id)] = child.node;
+    }
+  } else if (parent->children.size() > kLinearChildren) {
+    wide_[Key(parent, hook_id)] = node;
+  }
+  return node;
+}
+
+}  // namespace countrace::rmap

@@ -1,0 +1,150 @@
+// The tree of call paths of each process, with the sums of every path.
+//
+// A node is one path: its parent's path, then one more segment. Frames of all
+// threads of the process point into it. Only inclusive sums are kept while
+// reading; exclusive = inclusive - sum over the children, taken at the end.
+// Thread: one.
+#ifndef COUNTRACE_RMAP_STATE_CALL_PATHS_H_
+#define COUNTRACE_RMAP_STATE_CALL_PATHS_H_
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "rmap/state/scaled_count.h"
+#include "rmap/state/statistics.h"
+#include "rmap/tables/tables.h"
+
+namespace countrace::rmap {
+
+// Worse of two qualities: a sum is as sure as its least sure part.
+constexpr Quality Worse(Quality a, Quality b) { return a < b ? b : a; }
+
+// Sum of one thread event over the calls of a path.
+struct DumpSum {
+  std::uint64_t incl = 0;
+  std::uint64_t calls_with_value = 0;
+  Quality quality = Quality::kExact;
+  // If event sets take turns: each call in which the event was counted with
+  // the call's share in which it was (ns), or the calls of each turn.
+  SliceSums calls;
+  enum class Scaling : std::uint8_t { kNone, kByCalls, kByTime };
+  Scaling scaling = Scaling::kNone;
+  // Calls in which the event's set had a part of its turn only: long ones.
+  std::uint64_t cut_calls = 0;
+  // Of an estimate (Estimated()): what was counted of `incl`, the variance,
+  // absent if that is not known, and how many slices it is from.
+  std::uint64_t counted = 0;
+  std::optional<double> variance = 0.0;
+  std::uint64_t slices = 0;  // the least of the estimates it is summed from
+  // A turn's calls are one slice: they are more alike than others. This is the
+  // last one, not in `calls` yet.
+  struct OpenSlice {
+    const void* thread = nullptr;
+    std::uint32_t turn = 0;
+    std::uint64_t x = 0, y = 0;
+  } open;
+
+  void AddOfTurn(const void* thread, std::uint32_t turn, std::uint64_t x,
+                 std::uint64_t y) {
+    if (open.thread != thread || open.turn != turn) {
+      calls.Add(open.x, open.y);
+      open = {thread, turn, 0, 0};
+    }
+    open.x += x;
+    open.y += y;
+  }
+  SliceSums Slices() const {
+    SliceSums all = calls;
+    all.Add(open.x, open.y);
+    return all;
+  }
+};
+
+struct PathNode {
+  static constexpr std::uint32_t kFolded = 0;  // hook id of a folding node
+
+  std::uint32_t hook_id = 0;
+  std::uint32_t index = 0;
+  std::uint32_t depth = 0;     // 0: root of a process
+  PathNode* parent = nullptr;  // null: root of a process, no segment
+  // An ancestor is the same segment: its time already holds this node's.
+  bool recursive = false;
+  PathNode* merged = nullptr;  // where its sums are now, see MergeFrom()
+
+  std::uint64_t calls = 0;
+  std::uint64_t begin_inferred = 0, end_inferred = 0;
+  std::uint64_t dumped_calls = 0;  // of `calls`: the exit carries counters
+  DurationStatistics wall;
+  std::uint64_t on_cpu_ns = 0, switches = 0, faults = 0;
+  // Of this path alone until IncludeChildren(), then inclusive as the others: a
+  // thread stays in one path while it is on no CPU.
+  std::uint64_t wait_ns = 0, blocked_ns = 0;
+  Quality on_cpu_quality = Quality::kExact;  // switches and faults too
+  std::vector<DumpSum> dumps;                // one for each thread event
+
+  struct Child {
+    std::uint32_t hook_id;
+    PathNode* node;
+  };
+  std::vector<Child> children;  // in order of first call
+};
+
+class CallPaths {
+ public:
+  // Beyond this many paths, or this deep, new ones are folded into one child of
+  // their parent: memory must not depend on how wild the recursion is.
+  static constexpr std::size_t kMaxPaths = 65536;
+  static constexpr std::uint32_t kMaxPathDepth = 512;
+
+  explicit CallPaths(std::size_t thread_events) : events_(thread_events) {}
+  CallPaths(const CallPaths&) = delete;
+  CallPaths& operator=(const CallPaths&) = delete;
+
+  PathNode* NewRoot();
+
+  // Child of `parent` for `hook_id`, made if it is new.
+  PathNode* Child(PathNode* parent, std::uint32_t hook_id) {
+    if (parent->children.size() <= kLinearChildren) [[likely]] {
+      for (const PathNode::Child& child : parent->children) {
+        if (child.hook_id == hook_id) return child.node;
+      }
+    } else if (PathNode* found = FindHashed(parent, hook_id)) {
+      return found;
+    }
+    return AddChild(parent, hook_id);
+  }
+  // Null if this path was never taken.
+  PathNode* FindChild(const PathNode* parent, std::uint32_t hook_id) const;
+
+  // Adds each path's wait_ns and blocked_ns to those around it. Call once, when
+  // all records were read.
+  void IncludeChildren();
+
+  // Adds the sums of every path that begins in `from`, of other CallPaths, to
+  // those that begin in `to`. Event sets do not take turns.
+  void MergeFrom(PathNode& from, PathNode& to);
+
+  std::uint64_t folded_calls() const { return folded_; }
+  std::size_t size() const { return nodes_.size(); }
+
+ private:
+  static constexpr std::size_t kLinearChildren = 12;
+  PathNode* FindHashed(const PathNode* parent, std::uint32_t hook_id) const;
+  PathNode* AddChild(PathNode* parent, std::uint32_t hook_id);
+  PathNode* NewNode(PathNode* parent, std::uint32_t hook_id);
+  static std::uint64_t Key(const PathNode* parent, std::uint32_t hook_id) {
+    return (std::uint64_t{parent->index} << 32) | hook_id;
+  }
+
+  std::size_t events_;
+  std::uint64_t folded_ = 0;
+  std::deque<PathNode> nodes_;                          // addresses stay
+  absl::flat_hash_map<std::uint64_t, PathNode*> wide_;  // of wide parents
+};
+
+}  // namespace countrace::rmap
+
+#endif  // COUNTRACE_RMAP_STATE_CALL_PATHS_H_

@@ -1,0 +1,87 @@
+#include "rmap/state/statistics.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace countrace::rmap {
+
+void LogHistogram::Cover(std::size_t octave) {
+  if (octaves_ == 0) {
+    first_octave_ = octave;
+    octaves_ = 1;
+    counts_.assign(kBuckets, 0);
+    return;
+  }
+  const std::size_t first = std::min(first_octave_, octave);
+  const std::size_t last = std::max(first_octave_ + octaves_ - 1, octave);
+  counts_.insert(counts_.begin(), (first_octave_ - first) * kBuckets, 0);
+  first_octave_ = first;
+  octaves_ = last - first + 1;
+  counts_.resize(octaves_ * kBuckets, 0);
+}
+
+void LogHistogram::Merge(const LogHistogram& other) {
+  if (other.octaves_ == 0) return;
+  for (const std::size_t octave :
+       {other.first_octave_, other.first_octave_ + other.octaves_ - 1}) {
+    if (octave - first_octave_ >= octaves_) Cover(octave);
+  }
+  const std::size_t offset = (other.first_octave_ - first_octave_) * kBuckets;
+  for (std::size_t i = 0; i < other.counts_.size(); ++i) {
+    counts_[offset + i] += other.counts_[i];
+  }
+}
+
+std::uint64_t LogHistogram::ValueAtRank(std::uint64_t rank) const {
+  std::uint64_t seen = 0;
+  for (std::size_t i = 0; i < counts_.size(); ++i) {
+    seen += counts_[i];
+    if (seen < rank) continue;
+    const std::size_t octave = first_octave_ + i / kBuckets;
+    const std::uint64_t bucket = i % kBuckets;
+    if (octave == 0) return bucket;
+    const unsigned shift = static_cast<unsigned>(octave - 1);
+    const std::uint64_t low = (bucket + kBuckets) << shift;
+    return low + ((std::uint64_t{1} << shift) >> 1);
+  }
+  return 0;
+}
+
+void DurationStatistics::Merge(const DurationStatistics& other) {
+  count_ += other.count_;
+  sum_ += other.sum_;
+  squares_ += other.squares_;
+  min_ = std::min(min_, other.min_);
+  max_ = std::max(max_, other.max_);
+  histogram_.Merge(other.histogram_);
+}
+
+std::uint64_t DurationStatistics::Percentile(double fraction) const {
+  if (count_ == 0) return 0;
+  const double exact_rank = std::ceil(fraction * static_cast<double>(count_));
+  const std::uint64_t rank =
+      std::clamp(static_cast<std::uint64_t>(std::max(exact_rank, 1.0)),
+                 std::uint64_t{1}, count_);
+  return std::clamp(histogram_.ValueAtRank(rank), min_, max_);
+}
+
+void DurationStatistics::Fill(TimeStatistics& out) const {
+  if (count_ == 0) return;
+  const double count = static_cast<double>(count_);
+  // Sum of squares about the integer part of the mean, in integers, so that
+  // nothing cancels; the fraction's share is below 1 ns^2.
+  const Wide centre = sum_ / count_;
+  const Wide about_centre =
+      squares_ + centre * centre * count_ - 2 * centre * sum_;
+  const double fraction = static_cast<double>(sum_ % count_) / count;
+  out.mean = static_cast<double>(centre) + fraction;
+  out.stddev = std::sqrt(std::max(
+      0.0, static_cast<double>(about_centre) / count - fraction * fraction));
+  out.min = min_;
+  out.max = max_;
+  out.p50 = Percentile(0.50);
+  out.p90 = Percentile(0.90);
+  out.p99 = Percentile(0.99);
+}
+
+}  // namespace countrace::rmap

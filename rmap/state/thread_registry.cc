@@ -1,0 +1,221 @@
+#include "rmap/state/thread_registry.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace countrace::rmap {
+
+ThreadState* ThreadRegistry::Find(std::int32_t tid) const {
+  const auto found = by_tid_.find(tid);
+  return found == by_tid_.end() ? nullptr : found->second;
+}
+
+ProcessState* ThreadRegistry::FindProcess(std::int32_t pid) const {
+  const auto found = by_pid_.find(pid);
+  return found == by_pid_.end() ? nullptr : found->second;
+}
+
+ThreadState& ThreadRegistry::NewThread(std::int32_t tid,
+                                       std::uint64_t time_ns) {
+  ThreadState*& slot = by_tid_[tid];
+  if (slot != nullptr) Retire(*slot);
+  ThreadState& thread = threads_.emplace_back();
+  thread.index = static_cast<ThreadIndex>(threads_.size() - 1);
+  thread.tid = tid;
+  thread.first_seen_ns = thread.last_seen_ns = time_ns;
+  thread.counts.resize(cpu_events_, 0);
+  thread.born_at_loss_epoch = loss_epoch_;
+  thread.lost_edge = lossy_;
+  by_tid_[tid] = &thread;
+  return thread;
+}
+
+ProcessState& ThreadRegistry::NewProcess(std::int32_t pid,
+                                         std::uint64_t time_ns) {
+  ProcessState& process = processes_.emplace_back();
+  process.index = static_cast<ProcessIndex>(processes_.size() - 1);
+  process.pid = pid;
+  process.first_seen_ns = process.last_seen_ns = time_ns;
+  process.paths = paths_.NewRoot();
+  process.trace_mark = gate_.implies_mark(from_kernel_);
+  process.mark =
+      gate_.has_own_marks() ? gate_.TakePid(pid) : process.trace_mark;
+  Regate(process);
+  process.before = std::exchange(by_pid_[pid], &process);
+  const auto lost = hooks_lost_until_.find(pid);
+  process.hooks_lost =
+      lost != hooks_lost_until_.end() && time_ns <= lost->second;
+  return process;
+}
+
+void ThreadRegistry::Regate(ProcessState& process) {
+  process.counted = gate_.Counts(process.trace_mark, process.mark);
+  any_mark_ |= process.mark;
+}
+
+void ThreadRegistry::SetMark(ProcessState& process) {
+  process.mark = true;
+  Regate(process);
+}
+
+void ThreadRegistry::MarkInTrace(ProcessState& process) {
+  process.trace_mark = true;
+  process.mark |= !gate_.has_own_marks();
+  Regate(process);
+}
+
+ThreadState& ThreadRegistry::ObserveByHooks(ThreadIdentity identity,
+                                            std::uint64_t time_ns) {
+  from_kernel_ = false;
+  ThreadState& thread = Observe(identity, time_ns);
+  from_kernel_ = true;
+  return thread;
+}
+
+bool ThreadRegistry::LoseHooks(std::int32_t pid, std::uint64_t begin_ns,
+                               std::uint64_t end_ns) {
+  std::uint64_t& until_ns = hooks_lost_until_[pid];
+  until_ns = std::max(until_ns, end_ns);
+  ProcessState* const latest = FindProcess(pid);
+  // The next one begins where this one ends, seen or not.
+  for (ProcessState* process = latest; process != nullptr;
+       process = process->before) {
+    process->hooks_lost = true;
+    if (process->first_seen_ns <= begin_ns) break;
+  }
+  return latest != nullptr;
+}
+
+ProcessState& ThreadRegistry::ProcessOf(std::int32_t pid,
+                                        std::uint64_t time_ns) {
+  const auto found = by_pid_.find(pid);
+  if (found != by_pid_.end() && !found->second->ended) return *found->second;
+  ProcessState* const before = found != by_pid_.end() ? found->second : nullptr;
+  ProcessState& process = NewProcess(pid, time_ns);
+  // After a loss: of the one before perhaps only the threads we know had ended,
+  // and this is still the same.
+  if (before != nullptr && loss_epoch_ != 0) {
+    before->hooks_lost = process.hooks_lost = true;
+  }
+  return process;
+}
+
+void ThreadRegistry::Join(ThreadState& thread, ProcessState& process) {
+  thread.process = &process;
+  process.threads.push_back(&thread);
+  process.hooks_lost |= thread.hooks_lost;
+  if (!thread.exited && !thread.retired) ++process.live_threads;
+  if (process.comm.empty()) process.comm = thread.comm;
+  if (thread.comm.empty()) thread.comm = process.comm;
+}
+
+ThreadState& ThreadRegistry::Observe(ThreadIdentity identity,
+                                     std::uint64_t time_ns) {
+  ThreadState* thread = Find(identity.tid);
+  const bool somebody_else =
+      thread != nullptr &&
+      ((thread->exited && time_ns > thread->exit_ns + kExitGraceNs) ||
+       (identity.pid >= 0 && thread->process != nullptr &&
+        thread->process->pid != identity.pid));
+  if (thread == nullptr || somebody_else) {
+    thread = &NewThread(identity.tid, time_ns);
+    // Its fork is among what was lost, and so may be what it did until now.
+    thread->lost_edge |= loss_epoch_ != 0;
+  }
+  if (identity.pid >= 0 && thread->process == nullptr) {
+    Join(*thread, ProcessOf(identity.pid, time_ns));
+  }
+  thread->announced = false;
+  thread->last_seen_ns = time_ns;
+  return *thread;
+}
+
+void ThreadRegistry::Announce(ThreadIdentity identity, std::uint64_t time_ns) {
+  Observe(identity, time_ns).announced = true;
+}
+
+ThreadState& ThreadRegistry::Fork(ThreadIdentity child, ThreadIdentity parent,
+                                  std::uint64_t time_ns) {
+  const ThreadState* parent_thread = Find(parent.tid);
+  ThreadState* thread = Find(child.tid);
+  const bool seen_early =
+      thread != nullptr && !thread->exited && !thread->begin_known &&
+      (thread->announced || thread->first_seen_ns + kForkSkewNs > time_ns) &&
+      (thread->process == nullptr || thread->process->pid == child.pid);
+  if (!seen_early) {
+    thread = &NewThread(child.tid, time_ns);
+    // A new thread group: whoever had this pid is gone, exit seen or not.
+    if (child.tid == child.pid) NewProcess(child.pid, time_ns);
+  }
+  if (thread->process == nullptr) {
+    Join(*thread, ProcessOf(child.pid, time_ns));
+  }
+  thread->announced = false;
+  thread->begin_known = true;
+  thread->last_seen_ns = time_ns;
+  if (parent_thread != nullptr) thread->comm = parent_thread->comm;
+  if (child.tid == child.pid) {
+    ProcessState& process = *thread->process;
+    process.parent_pid = parent.pid;
+    process.comm = thread->comm;
+    if (parent_thread != nullptr && parent_thread->process != nullptr) {
+      process.trace_mark |= parent_thread->process->trace_mark;
+      process.mark |= parent_thread->process->mark;
+    }
+    Regate(process);
+  }
+  return *thread;
+}
+
+void ThreadRegistry::Exit(ThreadState& thread, std::uint64_t time_ns) {
+  if (thread.exited) return;
+  thread.exited = true;
+  thread.exit_ns = time_ns;
+  if (thread.process != nullptr && !thread.retired &&
+      --thread.process->live_threads == 0) {
+    thread.process->ended = true;
+  }
+}
+
+void ThreadRegistry::Retire(ThreadState& thread) {
+  if (thread.retired) return;
+  if (thread.process != nullptr && !thread.exited) {
+    --thread.process->live_threads;
+  }
+  thread.retired = true;
+  thread.retired_at_loss_epoch = loss_epoch_;
+  thread.lost_edge |= lossy_;
+  const auto found = by_tid_.find(thread.tid);
+  if (found != by_tid_.end() && found->second == &thread) by_tid_.erase(found);
+}
+
+void ThreadRegistry::Rename(ThreadState& thread, std::string_view comm,
+                            bool exec) {
+  thread.comm = comm;
+  // The process has its main thread's name, as ps shows it.
+  if (thread.process != nullptr &&
+      (exec || thread.tid == thread.process->pid)) {
+    thread.process->comm = comm;
+    if (gate_.MatchesComm(comm)) SetMark(*thread.process);
+  }
+}
+
+void ThreadRegistry::SettleProcesses() {
+  for (ThreadState& thread : threads_) {
+    if (thread.process != nullptr) continue;
+    const auto found = by_pid_.find(thread.tid);
+    Join(thread, found != by_pid_.end()
+                     ? *found->second
+                     : NewProcess(thread.tid, thread.first_seen_ns));
+  }
+  for (ProcessState& process : processes_) {
+    for (const ThreadState* thread : process.threads) {
+      process.first_seen_ns =
+          std::min(process.first_seen_ns, thread->first_seen_ns);
+      process.last_seen_ns =
+          std::max(process.last_seen_ns, thread->last_seen_ns);
+    }
+  }
+}
+
+}  // namespace countrace::rmap

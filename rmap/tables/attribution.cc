@@ -1,0 +1,209 @@
+#include "rmap/tables/attribution.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace countrace::rmap {
+
+namespace {
+
+constexpr std::uint64_t SaturatingSubtract(std::uint64_t a, std::uint64_t b) {
+  return a > b ? a - b : 0;
+}
+
+// Exact names only: `page-faults:u` counts less than what the records show.
+bool IsSwitches(const std::string& event) {
+  return event == "context-switches" || event == "cs";
+}
+
+std::optional<double> Sum(std::optional<double> a, std::optional<double> b) {
+  if (!a || !b) return std::nullopt;
+  return *a + *b;
+}
+
+// 0: of none.
+std::uint64_t LeastSlices(std::uint64_t a, std::uint64_t b) {
+  return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b);
+}
+
+// Of so many calls one that a turn's end cut does not matter.
+constexpr std::uint64_t kManyCut = 100;
+
+// A sum over some calls as one over all of them, if event sets took turns.
+DumpSum Estimated(const PathNode& node, std::size_t dump) {
+  DumpSum sum = node.dumps[dump];
+  sum.counted = sum.incl;
+  if (sum.scaling == DumpSum::Scaling::kNone) return sum;
+  const bool by_time = sum.scaling == DumpSum::Scaling::kByTime;
+  const auto scaled =
+      sum.Slices().Estimate(by_time ? node.on_cpu_ns : node.wall.count());
+  if (!scaled) return sum;
+  sum.incl = scaled->value;
+  sum.slices = scaled->slices;
+  sum.quality = Worse(sum.quality, Quality::kScaled);
+  // Without the long calls the estimate is too low.
+  if (sum.cut_calls > node.wall.count() / kManyCut) {
+    sum.quality = Worse(sum.quality, Quality::kBounded);
+  }
+  sum.variance = std::nullopt;
+  if (scaled->standard_error) {
+    sum.variance = *scaled->standard_error * *scaled->standard_error;
+  }
+  return sum;
+}
+
+void SubtractChild(const PathNode& child, SegmentSums& excl) {
+  excl.wall_ns = SaturatingSubtract(excl.wall_ns, child.wall.sum());
+  excl.on_cpu_ns = SaturatingSubtract(excl.on_cpu_ns, child.on_cpu_ns);
+  excl.switches = SaturatingSubtract(excl.switches, child.switches);
+  excl.faults = SaturatingSubtract(excl.faults, child.faults);
+  excl.wait_ns = SaturatingSubtract(excl.wait_ns, child.wait_ns);
+  excl.blocked_ns = SaturatingSubtract(excl.blocked_ns, child.blocked_ns);
+  for (std::size_t i = 0; i < excl.dumps.size(); ++i) {
+    DumpSum& sum = excl.dumps[i];
+    const DumpSum inner = Estimated(child, i);
+    sum.incl = SaturatingSubtract(sum.incl, inner.incl);
+    sum.counted = SaturatingSubtract(sum.counted, inner.counted);
+    sum.variance = Sum(sum.variance, inner.variance);
+    sum.slices = LeastSlices(sum.slices, inner.slices);
+    // Unknown calls of the child are still in what is left.
+    sum.quality = Worse(sum.quality, inner.quality);
+  }
+}
+
+void AddSums(const SegmentSums& from, SegmentSums& to) {
+  to.wall_ns += from.wall_ns;
+  to.on_cpu_ns += from.on_cpu_ns;
+  to.switches += from.switches;
+  to.faults += from.faults;
+  to.wait_ns += from.wait_ns;
+  to.blocked_ns += from.blocked_ns;
+  to.dumps.resize(std::max(to.dumps.size(), from.dumps.size()));
+  for (std::size_t i = 0; i < from.dumps.size(); ++i) {
+    to.dumps[i].incl += from.dumps[i].incl;
+    to.dumps[i].counted += from.dumps[i].counted;
+    to.dumps[i].variance = Sum(to.dumps[i].variance, from.dumps[i].variance);
+    to.dumps[i].slices = LeastSlices(to.dumps[i].slices, from.dumps[i].slices);
+    if (from.dumps[i].scaling != DumpSum::Scaling::kNone) {
+      to.dumps[i].scaling = from.dumps[i].scaling;
+    }
+    to.dumps[i].calls_with_value += from.dumps[i].calls_with_value;
+    to.dumps[i].quality = Worse(to.dumps[i].quality, from.dumps[i].quality);
+  }
+}
+
+}  // namespace
+
+bool IsOnCpuTime(const std::string& event) {
+  return event == "task-clock" || event == "cpu-clock";
+}
+
+bool IsPageFaults(const std::string& event) {
+  return event == "page-faults" || event == "faults";
+}
+
+std::vector<EventPlan> PlanEvents(const logformat::TraceInfo& info) {
+  std::vector<EventPlan> plans;
+  const std::size_t cpu_events =
+      std::min(info.cpu_events.size(), logformat::kMaxEvents);
+  const std::size_t thread_events =
+      std::min(info.thread_events.size(), logformat::kMaxCounters);
+  for (std::size_t i = 0; i < cpu_events; ++i) {
+    plans.push_back(
+        {info.cpu_events[i], i, std::nullopt, SegmentSource::kNone});
+  }
+  for (std::size_t i = 0; i < thread_events; ++i) {
+    const auto same =
+        std::find_if(plans.begin(), plans.end(), [&](const EventPlan& plan) {
+          return plan.name == info.thread_events[i] && !plan.thread_event;
+        });
+    if (same != plans.end()) {
+      same->thread_event = i;
+    } else {
+      plans.push_back(
+          {info.thread_events[i], std::nullopt, i, SegmentSource::kNone});
+    }
+  }
+  return plans;
+}
+
+void ChooseSources(const KernelFacts& facts, std::vector<EventPlan>& plans) {
+  for (EventPlan& plan : plans) {
+    if (facts.dispatches && IsOnCpuTime(plan.name)) {
+      plan.source = SegmentSource::kOnCpuTime;
+    } else if (facts.dispatches && IsSwitches(plan.name)) {
+      plan.source = SegmentSource::kSwitches;
+    } else if (IsPageFaults(plan.name) &&
+               (facts.fault_records || (facts.dispatches && plan.cpu_event &&
+                                        facts.counted_faults == 0))) {
+      plan.source = SegmentSource::kFaults;
+    } else if (plan.thread_event) {
+      plan.source = SegmentSource::kThreadDumps;
+      plan.dump = *plan.thread_event;
+    } else if (plan.cpu_event && facts.kernel_dumps) {
+      plan.source = SegmentSource::kKernelDumps;
+      plan.dump = facts.thread_events + *plan.cpu_event;
+    }
+  }
+}
+
+SegmentAmounts AmountsOf(const PathNode& node) {
+  SegmentAmounts amounts;
+  amounts.incl = {node.wall.sum(), node.on_cpu_ns,  node.switches, node.faults,
+                  node.wait_ns,    node.blocked_ns, node.dumps};
+  for (std::size_t i = 0; i < node.dumps.size(); ++i) {
+    amounts.incl.dumps[i] = Estimated(node, i);
+  }
+  amounts.excl = amounts.incl;
+  amounts.on_cpu_quality = node.on_cpu_quality;
+  for (const PathNode::Child& child : node.children) {
+    SubtractChild(*child.node, amounts.excl);
+    amounts.on_cpu_quality =
+        Worse(amounts.on_cpu_quality, child.node->on_cpu_quality);
+  }
+  return amounts;
+}
+
+void AddAmounts(const SegmentAmounts& from, bool recursive,
+                SegmentAmounts& to) {
+  if (!recursive) AddSums(from.incl, to.incl);
+  AddSums(from.excl, to.excl);
+  to.on_cpu_quality = Worse(to.on_cpu_quality, from.on_cpu_quality);
+}
+
+std::optional<SegmentCount> CountOf(const EventPlan& plan,
+                                    const SegmentAmounts& amounts) {
+  const SegmentSums& incl = amounts.incl;
+  const SegmentSums& excl = amounts.excl;
+  switch (plan.source) {
+    case SegmentSource::kNone:
+      return std::nullopt;
+    case SegmentSource::kOnCpuTime:
+      return SegmentCount{incl.on_cpu_ns, excl.on_cpu_ns,
+                          amounts.on_cpu_quality};
+    case SegmentSource::kSwitches:
+      return SegmentCount{incl.switches, excl.switches, amounts.on_cpu_quality};
+    case SegmentSource::kFaults:
+      return SegmentCount{incl.faults, excl.faults, amounts.on_cpu_quality};
+    case SegmentSource::kThreadDumps:
+    case SegmentSource::kKernelDumps: {
+      if (plan.dump >= incl.dumps.size()) return std::nullopt;
+      const DumpSum& sum = incl.dumps[plan.dump];
+      const DumpSum& rest = excl.dumps[plan.dump];
+      if (sum.calls_with_value == 0) return std::nullopt;
+      SegmentCount count{sum.incl, rest.incl, Worse(sum.quality, rest.quality)};
+      if (sum.scaling != DumpSum::Scaling::kNone) {
+        count.scaled = true;
+        count.counted = sum.counted;
+        if (sum.variance) count.standard_error = std::sqrt(*sum.variance);
+        if (rest.variance)
+          count.excl_standard_error = std::sqrt(*rest.variance);
+        count.slices = LeastSlices(sum.slices, rest.slices);
+      }
+      return count;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace countrace::rmap

@@ -1,0 +1,118 @@
+#include "rmap/tables/loss_ledger.h"
+
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+
+namespace countrace::rmap {
+
+using logformat::DiscardCause;
+
+namespace {
+
+std::string ErrnoText(std::uint32_t error) {
+  if (error == 0) return "";
+  return absl::StrFormat(" (%s)", strerror(static_cast<int>(error)));
+}
+
+// What to do about it, as the end of a sentence.
+std::string Remedy(DiscardCause cause, std::uint32_t session_errno) {
+  switch (cause) {
+    case DiscardCause::kNoSubBuffer:
+      return "no sub-buffer was ready: raise --sub-buffers, or switch off hot "
+             "hooks";
+    case DiscardCause::kTraceFull:
+      return "the size limit was reached (a flight recording overwrites its "
+             "oldest): raise it, or record in stream mode";
+    case DiscardCause::kDiskFull:
+      return absl::StrFormat(
+          "the disk took no more%s: free space, or record to another disk with "
+          "-o",
+          ErrnoText(session_errno));
+    case DiscardCause::kNoResource:
+      return absl::StrFormat(
+          "a stream file could not be opened or mapped%s: raise ulimit -n, or "
+          "free memory",
+          ErrnoText(session_errno));
+    case DiscardCause::kUncommitted:
+      return "a thread died while it wrote them: nothing to change";
+    case DiscardCause::kKernelRingFull:
+      return "the kernel's ring was full: raise --kernel-ring";
+  }
+  return "cause unknown";
+}
+
+}  // namespace
+
+void LossLedger::Add(const logformat::DiscardedEvents& loss) {
+  std::uint64_t named = 0;
+  for (std::size_t i = 0; i < logformat::kDiscardCauses; ++i) {
+    by_cause_[i] += loss.by_cause[i];
+    named += loss.by_cause[i];
+    if (loss.by_cause[i] > worst_[i].records) {
+      worst_[i] = {loss.by_cause[i], loss.cpu, loss.tid};
+    }
+  }
+  // A damaged packet context can disagree with itself: believe the larger.
+  if (loss.count > named) unknown_cause_ += loss.count - named;
+}
+
+void LossLedger::Add(const logformat::DiscardedPackets& loss) {
+  packets_ += loss.packets;
+  ++packet_gaps_;
+  if (places_.size() < kMaxPlaces) places_.push_back(loss.reason);
+}
+
+void LossLedger::AddMessage(std::string message) {
+  messages_.push_back(std::move(message));
+}
+
+Loss LossLedger::Finish(const logformat::TraceReader& reader) const {
+  Loss out;
+  const auto session = reader.session_discarded();
+  for (std::size_t i = 0; i < logformat::kDiscardCauses; ++i) {
+    const std::uint64_t records = by_cause_[i] + session[i];
+    if (records == 0) continue;
+    out.discarded_events += records;
+    out.by_cause[logformat::kDiscardCauseNames[i]] = records;
+    std::string where;
+    if (worst_[i].records != 0) {
+      where = worst_[i].cpu >= 0
+                  ? absl::StrFormat(", most at once on cpu %d", worst_[i].cpu)
+                  : absl::StrFormat(", most at once by tid %d", worst_[i].tid);
+    }
+    out.messages.push_back(absl::StrFormat(
+        "%d event records discarded%s: %s", records, where,
+        Remedy(static_cast<DiscardCause>(i), reader.session_last_errno())));
+  }
+  if (unknown_cause_ != 0) {
+    out.discarded_events += unknown_cause_;
+    out.by_cause["unknown"] = unknown_cause_;
+    out.messages.push_back(absl::StrFormat(
+        "%d event records discarded: the packets do not say why; check the "
+        "trace with countrace verify",
+        unknown_cause_));
+  }
+  out.discarded_packets = packets_;
+  for (const std::string& place : places_) {
+    out.messages.push_back("packets lost: " + place);
+  }
+  if (packet_gaps_ > places_.size()) {
+    out.messages.push_back(
+        absl::StrFormat("packets lost: %d more places; see countrace verify",
+                        packet_gaps_ - places_.size()));
+  }
+  out.clock_errors = clock_errors_;
+  if (clock_errors_ != 0) {
+    out.messages.push_back(absl::StrFormat(
+        "%d records lie before the record read before them: taken at its time",
+        clock_errors_));
+  }
+  for (const auto* messages : {&reader.messages(), &messages_}) {
+    out.messages.insert(out.messages.end(), messages->begin(), messages->end());
+  }
+  return out;
+}
+
+}  // namespace countrace::rmap

@@ -1,0 +1,56 @@
+// What recording took of what was recorded: the estimate behind the books'
+// `recording`.
+//
+// Hooks of programs: records times what one costs, which the recorder measured
+// on that machine (TraceInfo::own_hook_ps; own_hook_cpu_ps of whole processes,
+// whose helper thread makes room for the records). Kernel side: the run time of
+// the BPF programs, which the kernel measured in samples; in a trace of the
+// whole machine it is shared out to the accounts by the records of the kernel
+// that came while each had its CPU. All of it is inside the accounts, which
+// stay as measured. Thread: any.
+#ifndef COUNTRACE_RMAP_TABLES_RECORDING_COST_H_
+#define COUNTRACE_RMAP_TABLES_RECORDING_COST_H_
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+
+#include "logformat/read/trace_reader.h"
+#include "rmap/dispatch/dispatch_tracker.h"
+#include "rmap/state/cpu_state.h"
+#include "rmap/state/thread_registry.h"
+#include "rmap/tables/tables.h"
+
+namespace countrace::rmap {
+
+class RecordingCost {
+ public:
+  RecordingCost(const logformat::TraceInfo& info, ThreadRegistry& registry);
+
+  // Nanoseconds of hook records of a process's threads; absent: not known.
+  std::optional<std::uint64_t> OfProcess(const ProcessState& process) const;
+  // Inside the calls of a path, those of the segments in it included: of its
+  // own hooks what lies between the clock readings of enter and exit, one
+  // record's worth. Records of point hooks are left out.
+  std::optional<std::uint64_t> InSegment(const PathNode& node) const;
+  // Of books of a clock; `hooks_ns`: of all processes.
+  Recording OfBooks(const logformat::TraceInfo& info,
+                    const DispatchTracker& dispatches,
+                    std::uint64_t hooks_ns) const;
+
+ private:
+  struct Records {
+    std::uint64_t all = 0, dumps = 0;
+  };
+  // `ps`: of one record without counters.
+  std::uint64_t Nanoseconds(Records records, std::uint64_t ps) const;
+  void AddCalls(const PathNode& root);
+
+  const std::uint64_t cpu_ps_, record_ps_;
+  const std::uint64_t counters_ps_;  // what counters add to a record
+  std::unordered_map<const PathNode*, Records> inside_;
+};
+
+}  // namespace countrace::rmap
+
+#endif  // COUNTRACE_RMAP_TABLES_RECORDING_COST_H_

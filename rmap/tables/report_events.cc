@@ -1,0 +1,35 @@
+#include "rmap/tables/report_events.h"
+
+#include "rmap/counters/event_set_dumps.h"
+
+namespace countrace::rmap {
+
+std::vector<EventPlan> FillEvents(const logformat::TraceInfo& info,
+                                  const Gate& gate, Report& report) {
+  std::vector<EventPlan> plans = PlanEvents(info);
+  std::erase_if(plans, [&gate](const EventPlan& plan) {
+    return !gate.CountsEvent(plan.name);
+  });
+  const EventSetDumps cpu_dumps(info.cpu_sets());
+  const EventSetDumps thread_dumps(info.thread_sets());
+  for (const EventPlan& plan : plans) {
+    report.events.push_back(plan.name);
+    const bool cpu =
+        plan.cpu_event && (cpu_dumps.rotating() >> *plan.cpu_event & 1u);
+    const bool thread = plan.thread_event &&
+                        (thread_dumps.rotating() >> *plan.thread_event & 1u);
+    report.scaled_events.push_back(cpu || thread);
+  }
+  return plans;
+}
+
+absl::StatusOr<Report> EmptyReport(const logformat::TraceInfo& info,
+                                   const GatingRequest& gating) {
+  const absl::Status checked = CheckRequest(info, gating);
+  if (!checked.ok()) return checked;
+  Report report;
+  FillEvents(info, Gate(info, gating), report);
+  return report;
+}
+
+}  // namespace countrace::rmap
