@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Holds the documents to their sizes, their links and their figures.
 
-README and ARCHITECTURE are read by everybody, so they stay short; a relative
-link names a file, and a heading in it, that exist; README's figures are those of
-docs/benchmarks.md.
+README and ARCHITECTURE are read by all, so they stay short; a relative link names
+a file, and a heading in it, that exist; so does a `path/in/code.h`; README's
+figures are those of docs/benchmarks.md.
 
 Usage: documents_test.py [--self-test] [ROOT]. Exit: 0 clean, 1 violations.
 """
@@ -26,6 +26,11 @@ CHANGELOG_LINES = {"0.1.0": 60}
 FENCE = re.compile(r"^(```|~~~).*?^\1[ \t]*$", re.DOTALL | re.MULTILINE)
 CODE_SPAN = re.compile(r"`[^`\n]*`")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+# `rmap/tables.h`, `rmap/diff/`, `logformat/import/{ctf,perf}`; the stem of a pair
+# stands for both of its files.
+SOURCE_PATH = re.compile(
+    r"`((?:\.\./)*(?:base|hooks|runtime|logformat|rmap|viewer|cli|tests|examples"
+    r"|docs|scripts|cmake)/[\w./{},-]*)`")
 HEADING = re.compile(r"^#{1,6} +(.*?) *$", re.MULTILINE)
 TABLE_AFTER = re.compile(r"<!-- figures: (\S+) -->\n((?:\|.*\n)+)")
 
@@ -67,6 +72,29 @@ def link_problems(root, name):
         elif (fragment and file.suffix == ".md" and
               fragment not in anchors(file.read_text())):
             problems.append(f"{name}: {target}: no such heading there")
+    return problems
+
+
+def alternatives(path):
+    """`a.{h,cc}` is `a.h` and `a.cc`."""
+    group = re.search(r"\{([^{}]*)\}", path)
+    if not group:
+        return [path]
+    return [one for word in group[1].split(",") for one in
+            alternatives(path[:group.start()] + word + path[group.end():])]
+
+
+def path_problems(root, name):
+    text = FENCE.sub("", (root / name).read_text())
+    problems = []
+    for written in SOURCE_PATH.findall(text):
+        for path in alternatives(written):
+            # As `path` stands in a README, or from the top.
+            if not any(base.joinpath(path).exists() or
+                       list(base.glob(f"{path.rstrip('/')}.*"))
+                       for base in (root, (root / name).parent)
+                       if ".." not in path or base != root):
+                problems.append(f"{name}: there is no `{path}`")
     return problems
 
 
@@ -121,6 +149,7 @@ def check(root):
     problems = size_problems(root)
     for name in documents(root):
         problems += link_problems(root, name)
+        problems += path_problems(root, name)
         problems += figure_problems(root, name)
     return problems
 
@@ -147,6 +176,14 @@ class DocumentsSelfTest(unittest.TestCase):
         self.assertEqual(2, len(self.problems_of({
             "README.md": "[a](gone.md) [b](docs/a.md#gone)\n",
             "docs/a.md": "# Here\n"})))
+
+    def test_source_files_that_are_not_there_are_found(self):
+        self.assertEqual([], self.problems_of({
+            "rmap/a.h": "", "rmap/b/c.cc": "",
+            "README.md": "`rmap/a`, `rmap/{a.h,b/c.{cc}}`, `rmap/b/`, `rmap*`\n",
+            "rmap/README.md": "`../rmap/a.h`\n"}))
+        self.assertEqual(2, len(self.problems_of({
+            "rmap/a.h": "", "README.md": "`rmap/{a,d,e}.h`\n"})))
 
     def test_documents_that_grew_are_found(self):
         self.assertEqual(2, len(self.problems_of({
