@@ -154,7 +154,7 @@ def repeated_runs(texts):
     for found in places.values():
         ordered = sorted(found)
         for one, other in zip(ordered, ordered[1:]):
-            pairs[one[0], other[0]].add((one[1] - other[1]))
+            pairs[one[0], other[0]].add(one[1] - other[1])
     return {pair: len(offsets) for pair, offsets in pairs.items()}
 
 

@@ -13,7 +13,7 @@ writes this page, and the six rows in [README](../README.md#what-it-costs): do n
 A figure is the median of its runs; `decode` and `full rmap` are CPU time, the best of eleven readings from the page cache.
 Machines are noisy and virtual ones differ by the minute, so trust the ratio to the figure beside it, not a figure alone.
 An empty goal means that the row is there to compare.
-"""
+"""  # noqa: E501
 SECTION = re.compile(r'<!-- part: (\w+) -->\n.*?<!-- end -->\n', re.DOTALL)
 FIGURES = re.compile(r'(?<=<!-- figures: docs/benchmarks.md -->\n)'
                      r'(?:\|.*\n)+')

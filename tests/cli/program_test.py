@@ -367,8 +367,8 @@ class Traces(InFolder):
         self.assertIn("loss", done.stderr)
 
     def test_state_comes_in_each_format(self):
-        text = run("state", "--at", "@%d.%09d" % divmod(
-            self.replay()[1][0], 10**9), "hello.ctf").stdout
+        seconds, ns = divmod(self.replay()[1][0], 10**9)
+        text = run("state", "--at", f"@{seconds}.{ns:09}", "hello.ctf").stdout
         for expected in ("THREADS", "hello:work", "hello_hooks", "BEFORE"):
             self.assertIn(expected, text)
         lines = run("state", "--next", "hook", "--steps", "5", "--format",

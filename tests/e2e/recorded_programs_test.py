@@ -7,7 +7,6 @@ usage: recorded_programs_test.py COUNTRACE HOOK_WORKLOAD REQUEST_PIPELINE
 """
 import collections
 import json
-import mmap
 import os
 import pathlib
 import random

@@ -214,10 +214,11 @@ class RecorderKilled(Recording):
                 recorder.wait()
                 self.check_nothing_left(held)
                 steps = self.steps()
-                wait_for(lambda: self.steps() > steps + 100, 'it goes on')
+                wait_for(lambda before=steps: self.steps() > before + 100,
+                         'it goes on')
                 self.check_trace()
                 recorder.stdin.close()  # the command's too: it ends
-                wait_for(lambda: not pathlib.Path(f'/proc/{child}').exists(),
+                wait_for(lambda of=child: not pathlib.Path(f'/proc/{of}').exists(),
                          'the command ends')
 
     def test_killed_at_any_moment(self):

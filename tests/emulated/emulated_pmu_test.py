@@ -8,7 +8,6 @@ loops of known length there, and checks what the reports say. Where QEMU, the
 compiler or the packages cannot be had it prints "SKIPPED: why" and passes.
 """
 
-import json
 import pathlib
 import re
 import sys

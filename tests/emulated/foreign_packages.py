@@ -50,8 +50,7 @@ def run(command, **options):
         done = subprocess.run(
             command,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            capture_output=True,
             text=True,
             timeout=APT_SECONDS,
             **options,

@@ -51,7 +51,7 @@ class GuestTrace:
                 continue
             now = [fields[name] for name in counters]
             if last is not None:
-                result.append((tid, *(n - l for n, l in zip(now, last))))
+                result.append((tid, *(new - old for new, old in zip(now, last))))
             last = now
             tid = fields.get("next_tid", fields.get("running_tid"))
         return result

@@ -4,8 +4,6 @@ script prints of them, and against countrace's own recording of the same run.
 
 Usage: perf_data_test.py COUNTRACE RUNTIME WORKLOAD
 """
-import json
-import os
 import pathlib
 import re
 import shutil
@@ -18,7 +16,7 @@ import time
 import unittest
 
 from perf_file import FORK, LOST, byte_swapped
-from perf_session import PerfSession, processes, segments
+from perf_session import PerfSession, processes
 
 COUNTRACE, RUNTIME, WORKLOAD = (
     pathlib.Path(word).resolve() for word in sys.argv[1:4])
@@ -428,8 +426,8 @@ key = ["oder"]
             ['perf', 'record', '-q', '-o', file, '-a', '--switch-events',
              '-e', 'dummy'], stderr=subprocess.PIPE)
         time.sleep(0.7)
-        done = subprocess.run([self.shop, '300', '4'], capture_output=True,
-                              text=True)
+        subprocess.run([self.shop, '300', '4'], capture_output=True,
+                       check=True)
         time.sleep(1.5)
         perf.kill()
         perf.communicate()

@@ -31,7 +31,6 @@ try {
   const report = JSON.parse(run('report', '--format', 'json', trace));
   server = await startServer(countrace, ['view', trace]);
   session = await Session.open();
-  const {page} = session;
   await session.visit(server.url);
   await session.shot(shots, 'trace-fit');
 

@@ -6,7 +6,7 @@ function tile(kind: number, columns: number, items: number, body: (view: DataVie
   const count = kind === 2 ? items : columns;
   const buffer = new ArrayBuffer(48 + entry * count);
   const view = new DataView(buffer);
-  [...'PVT1'].forEach((letter, i) => view.setUint8(i, letter.charCodeAt(0)));
+  [...'PVT1'].forEach((letter, i) => { view.setUint8(i, letter.charCodeAt(0)); });
   view.setUint8(4, kind);
   view.setUint8(5, 20);
   view.setUint16(6, columns, true);
