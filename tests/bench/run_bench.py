@@ -186,9 +186,9 @@ def lttng_hook_rows(build, work, runs, lttng, off):
                                       **options))
         return medians(texts)
 
-    # A session daemon runs, and no session wants our events.
+    # A session daemon runs, and no session has enabled our events.
     idle = figures_of(bench, preload=provider)
-    # With the loop: less than that there is not.
+    # The loop is in both figures.
     row('loop with a hook, off, LTTng provider in it', idle['enter_exit'][0],
         'ns', 'without it', off['enter_exit'][0], '1')
     ours = figures_of(bench, preload=provider, events='countrace:*')
