@@ -6,22 +6,24 @@
  *
  * Fields, the same for all three:
  *
- *   id       the hook's number: the one it has in the countrace recording that
- *            the process is in, else its explicit one (COUNTRACE_HOOK_ID), else
+ *   id       the hook's number: the one in the countrace recording that the
+ *            process is part of, else its explicit one (COUNTRACE_HOOK_ID), else
  *            0. The same hook has the same `name`, always.
  *   name     "provider:name"
- *   payload  the payload values in words, "(VALUE, VALUE)": numbers exactly
- *            (floating point with the digits that give it back), pointers in
- *            hexadecimal, strings in double quotes with \", \\ and \xNN; of a
- *            string 511 bytes, of all 1,023, then "...". "()" if there is none,
- *            as at an exit: never empty, because Babeltrace 2.0.4 shows the
- *            text of an earlier event for an empty string.
+ *   payload  the payload values as text, "(VALUE, VALUE)": numbers exactly
+ *            (floating point with enough digits to read back the same value),
+ *            pointers in hexadecimal, strings in double quotes with \", \\ and
+ *            \xNN. A string is cut at 511 bytes, the whole text at 1,023, with
+ *            "..." behind. "()" without payload, as at an exit: never empty,
+ *            because Babeltrace 2.0.4 shows the text of an earlier event for an
+ *            empty string.
  *   values   the same as integers, for filters ('values[0] > 4096') and
  *            analyses: integers and pointers as they are, floating point
  *            without its fraction, strings by their length in bytes.
  *
- * `countrace:enter` switches segments: a scope whose enter was not enabled has
- * no exit either, so `countrace:exit` alone shows only COUNTRACE_EXITs.
+ * `countrace:enter` controls whole segments: a scope whose enter was not
+ * enabled emits no exit either, so `countrace:exit` alone shows only
+ * COUNTRACE_EXITs.
  *
  * Included by lttng_provider.c only; LTTng's headers read it several times.
  */

@@ -1,14 +1,15 @@
 /* libcountrace-lttng.so: static hooks as LTTng-UST events.
  *
- * A hook site begins with the words of an LTTng tracepoint, and its gate with
+ * A hook site begins with the fields of an LTTng tracepoint, and its gate with
  * that tracepoint's state (countrace/hook_site.h). Objects with hooks announce
- * themselves; each of their sites is registered as a place where
- * `countrace:enter`, `:exit` or `:hook` stands. From then on LTTng itself opens
- * and closes the gates, before `lttng start` returns; nothing here watches,
- * and a hook that no session wants costs what it cost without this library.
+ * themselves; each of their sites is registered as a call site of
+ * `countrace:enter`, `:exit` or `:hook`. From then on LTTng itself opens and
+ * closes the gates, before `lttng start` returns. This library polls nothing,
+ * and a hook that no session has enabled costs what it costs without this
+ * library.
  *
  * Threads: attach and detach run under the loader's lock or a lock of ours;
- * emitting takes none.
+ * emitting takes no lock.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -18,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nobody else's: two libraries with these events would be one too many. */
+/* Defined in this library only: no other library may have the same events. */
 #define LTTNG_UST_TRACEPOINT_HIDDEN_DEFINITION
 #define LTTNG_UST_TRACEPOINT_PROVIDER_HIDDEN_DEFINITION
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES
@@ -42,9 +43,9 @@ _Static_assert(offsetof(struct countrace_hook_site, sink) >=
                    sizeof(struct lttng_ust_tracepoint),
                "the tracepoint's words end before ours begin");
 
-/* What the `lttng` of all sites of one name points at. Never freed: a program
- * has so many names, however often it loads a library, and at its exit other
- * threads may still be in a hook.
+/* The `lttng` of all sites with the same name points at this. Never freed: the
+ * names of a program are few, even if it loads a library many times, and at
+ * exit other threads may still be in a hook.
  */
 struct named_hook {
   struct countrace_lttng_sink sink;
@@ -61,7 +62,8 @@ struct object {
   struct lttng_ust_tracepoint* sites[];
 };
 
-static pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER; /* of the objects */
+/* Guards the objects. */
+static pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct object* g_objects;
 #define NAME_BUCKETS 1024
 static struct named_hook* g_names[NAME_BUCKETS];
@@ -116,7 +118,7 @@ static void emit_to_session(const struct countrace_hook_site* site,
 
 static void emit(const struct countrace_hook_site* site, uint32_t kind,
                  const struct countrace_value* values) {
-  /* Of a scope the exit may be off though its enter was on. */
+  /* The exit of a scope may be off though its enter was on. */
   const struct lttng_ust_tracepoint* const tracepoint =
       k_tracepoints[k_event_of_kind[kind]];
   if (!__atomic_load_n(&g_ready, __ATOMIC_RELAXED) ||
@@ -201,7 +203,7 @@ __attribute__((visibility("default"))) void countrace_lttng_attach(
   *object = (struct object){.start = start};
   pthread_mutex_lock(&g_lock);
   for (struct countrace_hook_site* const* at = start; at < stop; ++at) {
-    /* One that is listed twice is prepared already. */
+    /* A site that is listed twice is prepared already. */
     if (!is_known(*at) || (*at)->lttng != NULL || !prepare(*at)) continue;
     object->sites[object->count++] = (struct lttng_ust_tracepoint*)*at;
   }
@@ -232,8 +234,8 @@ __attribute__((visibility("default"))) void countrace_lttng_detach(
   free(object);
 }
 
-/* Behind the constructors of LTTng's headers above, which register our own
- * tracepoints: those of a file run in its order. */
+/* Defined after the constructors of LTTng's headers above, which register our
+ * own tracepoints: the constructors of one file run in its order. */
 __attribute__((constructor)) static void begin(void) {
   pthread_mutex_lock(&g_lock);
   __atomic_store_n(&g_ready, 1, __ATOMIC_RELAXED);
@@ -241,7 +243,8 @@ __attribute__((constructor)) static void begin(void) {
   pthread_mutex_unlock(&g_lock);
 }
 
-/* Before their destructors, which take the tracepoints away. */
+/* Runs before the destructors of LTTng's headers, which unregister the
+ * tracepoints. */
 __attribute__((destructor)) static void end(void) {
   __atomic_store_n(&g_ready, 0, __ATOMIC_RELAXED);
 }

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As the log cuts them. */
+/* The log's limit of a string. */
 #define MAX_STRING_BYTES 511
-/* Sign and 20 digits of an integer; 24 characters of "%.17g". */
+/* Fits sign and 20 digits of an integer, or 24 characters of "%.17g". */
 #define NUMBER_BYTES 32
 
 struct text {
@@ -43,8 +43,8 @@ static void append_double(struct text* text, double value) {
     strfromd(digits, sizeof(digits), formats[i], value);
     if (strtod(digits, NULL) == value) break;
   }
-  /* The locale's decimal point, which may have several bytes, is the one thing
-   * that is not of these. */
+  /* Every other character is the locale's decimal point, which may have several
+   * bytes. */
   const size_t before = strspn(digits, "+-0123456789infa");
   const size_t point = strcspn(digits + before, "0123456789e");
   append(text, digits, before);
@@ -57,7 +57,7 @@ static void append_string(struct text* text, const struct countrace_value* v) {
       v->bytes < MAX_STRING_BYTES ? (size_t)v->bytes : MAX_STRING_BYTES;
   append(text, "\"", 1);
   for (size_t i = 0; i < bytes; ++i) {
-    /* Another thread may write to it meanwhile. */
+    /* Another thread may write to the string meanwhile. */
     const unsigned char c = ((const volatile unsigned char*)v->as.s)[i];
     if (c == '"' || c == '\\') {
       const char escaped[] = {'\\', (char)c};
@@ -108,7 +108,7 @@ void countrace_payload_text(const struct countrace_hook_site* site,
 
 static int64_t integer_of(double value) {
   if (!(value > -9223372036854775808.0)) {
-    return value == value ? INT64_MIN : 0; /* not a number: 0 */
+    return value == value ? INT64_MIN : 0; /* NaN: 0 */
   }
   return value < 9223372036854775808.0 ? (int64_t)value : INT64_MAX;
 }

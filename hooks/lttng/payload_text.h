@@ -1,6 +1,6 @@
-/* The payload of a hook in words (hook_tracepoints.h says how) and as integers.
- * Async-signal-safe: no allocation, no lock, C locale whatever the program's
- * is.
+/* The payload of a hook as text (format: hook_tracepoints.h) and as integers.
+ * Async-signal-safe: no allocation, no lock; uses the C locale's format in
+ * every locale.
  */
 #ifndef COUNTRACE_HOOKS_LTTNG_PAYLOAD_TEXT_H_
 #define COUNTRACE_HOOKS_LTTNG_PAYLOAD_TEXT_H_
@@ -15,7 +15,8 @@
 extern "C" {
 #endif
 
-/* `text` gets "(VALUE, ...)" and a NUL, cut with "..." if it is too long. */
+/* `text` receives "(VALUE, ...)" and a NUL, cut with "..." if it is too long.
+ */
 void countrace_payload_text(const struct countrace_hook_site* site,
                             const struct countrace_value* values,
                             char text[COUNTRACE_PAYLOAD_TEXT_BYTES]);

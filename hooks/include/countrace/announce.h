@@ -1,11 +1,11 @@
-/* Tells the runtime library and the LTTng provider, if they are there, which
- * hook sites an object (executable or shared library) has: a constructor and a
- * destructor in each translation unit, of which only the first of an object
- * acts.
+/* Announces the hook sites of an object (executable or shared library) to the
+ * runtime library and to the LTTng provider, where they are loaded. Each
+ * translation unit has a constructor and a destructor for it; only the first of
+ * an object acts.
  *
- * The sites are listed by pointer in the section `countrace_hooks`, written by
- * assembler: g++ cannot put a variable of an inline function and one of an
- * ordinary function into the same named section, and ASan would pad them.
+ * The section `countrace_hooks` lists the sites by pointer. Assembler writes
+ * it: g++ cannot put a variable of an inline function and one of an ordinary
+ * function into the same named section, and ASan would pad them.
  */
 #ifndef COUNTRACE_ANNOUNCE_H_
 #define COUNTRACE_ANNOUNCE_H_

@@ -45,7 +45,7 @@ struct countrace_value {
 struct countrace_hook_site;
 
 /* What a recording runtime does with a hook. Both functions may be called in
- * any context, signal handlers included; they keep errno.
+ * any context, also in signal handlers, and preserve errno.
  */
 struct countrace_sink {
   uint32_t bytes; /* sizeof(struct countrace_sink) of the runtime */
@@ -57,8 +57,8 @@ struct countrace_sink {
 };
 
 /* What libcountrace-lttng.so does with a hook. `kind`: COUNTRACE_SITE_SEGMENT
- * for an enter, _EXIT, _POINT; `values`: as many as the site has, null for an
- * exit. May be called in any context; keeps errno.
+ * for an enter, _EXIT, _POINT. `values`: one for each payload value of the
+ * site, null for an exit. May be called in any context; preserves errno.
  */
 struct countrace_lttng_sink {
   uint32_t bytes; /* of what the library keeps here */
@@ -67,9 +67,10 @@ struct countrace_lttng_sink {
                const struct countrace_value* values);
 };
 
-/* The word a hook tests: all zero = off. Three independent writers share it:
- * LTTng-UST sets the state of the tracepoint that the site is, the kernel
- * counts attached USDT probes in the semaphore, the runtime sets `enabled`.
+/* The word that a hook tests: all zero = off. Three writers share it, each with
+ * a part of its own: LTTng-UST stores the state of the site's tracepoint, the
+ * kernel counts attached USDT probes in the semaphore, the runtime sets
+ * `enabled`.
  */
 union countrace_gate {
   uint64_t word;
@@ -83,11 +84,12 @@ union countrace_gate {
 /* Offset of the semaphore in the gate, for assembler text. */
 #define COUNTRACE_DETAIL_SEMAPHORE_OFFSET "4"
 
-/* Begins with the words of an LTTng-UST tracepoint (struct lttng_ust_tracepoint
- * of lttng/tracepoint-types.h, whose layout is part of LTTng's ABI), so that an
- * LTTng session opens the gate by itself: no thread has to watch for it. All
- * zero until libcountrace-lttng.so, if it is there, registers the site as a
- * tracepoint. `event_id` lies in a hole of that layout.
+/* Begins with the fields of an LTTng-UST tracepoint (struct
+ * lttng_ust_tracepoint of lttng/tracepoint-types.h, whose layout is part of
+ * LTTng's ABI). An LTTng session therefore opens the gate itself, and no thread
+ * has to poll for it. These fields are zero until libcountrace-lttng.so, if it
+ * is loaded, registers the site as a tracepoint. `event_id` uses a padding hole
+ * of that layout.
  */
 struct countrace_hook_site {
   uint32_t lttng_bytes;
@@ -112,10 +114,10 @@ struct countrace_hook_site {
   const char* file;
 };
 
-/* Exported by the runtime library and by the LTTng provider; weak here, so that
- * a program that only includes this header links nothing. `start`..`stop` is
- * the object's section of pointers to its hook sites (a site may be listed more
- * than once).
+/* Exported by the runtime library and by the LTTng provider. Weak here, so that
+ * a program that only includes this header needs no library to link.
+ * `start`..`stop` is the object's section of pointers to its hook sites; a site
+ * may be listed more than once.
  */
 void countrace_runtime_attach(struct countrace_hook_site* const* start,
                               struct countrace_hook_site* const* stop,

@@ -14,12 +14,13 @@
  * Provider and name are string literals of [A-Za-z0-9_.-]. Payload values are
  * integers, enums, floating point, strings (const char*, std::string,
  * std::string_view) and pointers; they are evaluated only while a recording
- * runs. Nothing to link: `countrace record` brings the runtime in. Not
- * recording, a hook is one load and one untaken branch.
+ * runs. There is nothing to link: `countrace record` loads the runtime library.
+ * While no recording runs, a hook is one load and one branch that is not taken.
  *
- * Hooks may be used in signal handlers, constructors before main, thread-local
- * destructors, shared libraries that come and go, and after fork. Between
- * vfork and exec they are recorded under the parent's thread.
+ * Hooks may be used in signal handlers, in constructors before main, in
+ * thread-local destructors, in shared libraries that are loaded and unloaded,
+ * and after fork. Between vfork and exec they are recorded as the parent's
+ * thread.
  *
  * Define COUNTRACE_DISABLE to compile every hook to nothing.
  */

@@ -1,5 +1,5 @@
 /* C side of hooks.h (C11, GNU dialect: gcc and clang). Include
- * "countrace/hooks.h" instead. C has no scopes that run code at their end, so
+ * "countrace/hooks.h" instead. C runs no code at the end of a scope, so
  * segments are COUNTRACE_ENTER and COUNTRACE_EXIT.
  */
 #ifndef COUNTRACE_HOOKS_C_H_

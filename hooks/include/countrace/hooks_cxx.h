@@ -66,7 +66,7 @@ struct Payload {
                 "countrace: at most 6 payload values");
   static constexpr std::uint8_t kCount = sizeof...(Ts);
 };
-// For decltype only: the payload types of a macro's arguments.
+// Used in decltype only: the payload types of a macro's arguments.
 template <typename... Ts>
 Payload<std::decay_t<Ts>...> PayloadOf(const Ts&...);
 
@@ -81,17 +81,18 @@ constexpr bool IsName(std::string_view name) {
   return !name.empty() && name.size() <= 100;
 }
 
-// Who listened at the enter of a scope. They get its exit, whatever happens to
-// the hook in between.
+// The consumers that were on at the enter of a scope. They also receive its
+// exit, even if the hook was switched on or off in between.
 enum ScopeState : std::uint8_t {
   kScopeOff = 0,
-  kScopeOn = 1,  // anybody
+  kScopeOn = 1,  // any consumer
   kScopeRecorded = 2,
   kScopeInLttng = 4
 };
 
 // The static descriptor of one hook site. `Tag` is a local type made by the
-// macro; hidden, so that its address is a link-time constant in shared objects.
+// macro. Hidden visibility makes its address a link-time constant in shared
+// objects.
 template <typename Tag, typename P>
 struct Site;
 template <typename Tag, typename... Ts>
@@ -123,8 +124,8 @@ struct Site<Tag, Payload<Ts...>> {
 
   // --- Hot path (inline) ---
   static bool On() noexcept {
-    // Relaxed: the sink is published before the gate opens, and a hook that
-    // misses an opening gate by a moment is merely off.
+    // Relaxed is enough: the sink is published before the gate opens, and a
+    // hook that reads the old gate value is counted as off.
     return __builtin_expect(
         __atomic_load_n(&site.gate.word, __ATOMIC_RELAXED) != 0, 0);
   }
@@ -183,7 +184,8 @@ struct Site<Tag, Payload<Ts...>> {
   if (S::InLttng()) S::EmitToLttng(nullptr);               \
   COUNTRACE_DETAIL_USDT(provider_, probe_, &S::site.gate)
 // The arguments of a call, so that temporaries among the values live until the
-// hook has been emitted; inlined, so that the hook stands where it was written.
+// hook has been emitted. Inlined, so that the hook's code lies where the macro
+// was written.
 #define COUNTRACE_DETAIL_FIRE_N(S, provider_, probe_, USDT, parameters, ...) \
   [] parameters __attribute__((always_inline)) {                             \
     const countrace_value countrace_detail_v[] = {__VA_ARGS__};              \

@@ -1,6 +1,7 @@
-/* How an asm statement takes the constant address of a hook site (print it with
- * %c). In position-independent code for arm64 g++ refuses "i": no address is an
- * immediate there. Its "S" is an address the linker knows; clang's is not.
+/* The constraint that passes the constant address of a hook site to an asm
+ * statement (print it with %c). In position-independent code for arm64, g++
+ * refuses "i": no address is an immediate there. g++'s "S" takes an address
+ * known at link time; clang's "S" does not.
  */
 #ifndef COUNTRACE_SITE_ADDRESS_H_
 #define COUNTRACE_SITE_ADDRESS_H_

@@ -2,10 +2,10 @@
  * "stapsdt", type 3) at each hook, so that perf, bpftrace and the kernel
  * recorder attach to the same places without a rebuild.
  *
- * Five bytes because the kernel then emulates the instruction instead of single
- * stepping it. The nop lies on the hook's enabled path; the note's semaphore is
- * part of the hook's gate word, so an attached probe switches the path on and
- * the payload is evaluated only then. Own code: needs no <sys/sdt.h>.
+ * The nop has five bytes because the kernel then emulates it instead of single
+ * stepping it. It lies on the hook's enabled path. The note's semaphore is part
+ * of the hook's gate word: attaching a probe switches the path on, and the
+ * payload is evaluated only then. Our own macros: <sys/sdt.h> is not needed.
  */
 #ifndef COUNTRACE_USDT_H_
 #define COUNTRACE_USDT_H_
@@ -19,9 +19,9 @@
 #define COUNTRACE_DETAIL_NOP "nop"
 #endif
 
-/* `arguments` is the note's argument string, for example "-8@%1 -8@%2"; %c0 is
- * the address of the gate, in which the semaphore lies.
- * "?" keeps the note in the section group of the function around it.
+/* `arguments` is the note's argument string, for example "-8@%1 -8@%2". %c0 is
+ * the address of the gate that contains the semaphore. "?" keeps the note in
+ * the section group of the function around it.
  */
 #define COUNTRACE_DETAIL_USDT_TEXT(provider, probe, arguments)              \
   "990: " COUNTRACE_DETAIL_NOP                                              \
@@ -58,7 +58,7 @@
                    : COUNTRACE_DETAIL_SITE_ADDRESS(gate))
 
 /* With payload: `v` is an array of struct countrace_value. Values are passed as
- * the 64-bit words in it; a string as its address.
+ * 64-bit words, a string as its address.
  */
 #define COUNTRACE_DETAIL_USDT_1(provider, probe, gate, v)               \
   __asm__ volatile(COUNTRACE_DETAIL_USDT_TEXT(provider, probe, "-8@%1") \
