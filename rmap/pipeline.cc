@@ -5,16 +5,12 @@
 #include <optional>
 #include <span>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_format.h"
-#include "logformat/read/read_ahead.h"
 #include "rmap/counters/counter_extension.h"
 #include "rmap/dispatch/dispatch_tracker.h"
-#include "rmap/held_runs.h"
-#include "rmap/segment_worker.h"
 #include "rmap/segments/kernel_hooks.h"
 #include "rmap/segments/segment_builder.h"
 #include "rmap/state/call_paths.h"
@@ -39,13 +35,11 @@ std::string_view CommOf(const char (&comm)[16]) {
 }
 
 // Routes each item to the state machine it concerns.
-class Reconstruction final : public logformat::ItemSink,
-                             public logformat::RunScheduler {
+class Reconstruction final : public logformat::ItemSink {
  public:
   // `records_stay`: what records point to stays until Finish().
   Reconstruction(const logformat::TraceInfo& info, TimelineObserver* observer,
-                 const GatingRequest& gating, bool records_stay,
-                 bool second_thread, bool late_thread)
+                 const GatingRequest& gating, bool records_stay)
       : info_(info),
         observer_(observer),
         records_stay_(records_stay),
@@ -61,21 +55,19 @@ class Reconstruction final : public logformat::ItemSink,
         dispatches_(info, registry_, observer),
         cpu_counters_(info.cpu_counter_limits, dispatches_.dumps().measures(),
                       dispatches_.dumps().rotating()),
-        segments_(paths_, /*own_roots=*/false, dispatches_.coverage(),
-                  ThreadEvents(info), dumps_stay(), hooks_.kernel_events(),
-                  hooks_.origins(),
+        segments_(paths_, dispatches_.coverage(), ThreadEvents(info),
+                  dumps_stay(), hooks_.kernel_events(), hooks_.origins(),
                   {thread_dumps_.rotating(), dispatches_.dumps().rotating(),
                    dispatches_.dumps().running_places()},
                   observer),
-        kernel_hooks_(hooks_, registry_, dispatches_, segments_, observer),
-        held_(registry_, dispatches_, own_runs_) {
-    if (second_thread) StartWorker(late_thread);
-    // What the kernel does for a thread is in its stack as well.
-    shares_threads_ = worker_ && dumps_stay() && !hooks_.has_kernel_hooks();
+        kernel_hooks_(hooks_, registry_, dispatches_, segments_, observer) {
     if (info.scope == logformat::SessionScope::kCommand && info.root_pid > 0) {
       registry_.Announce({info.root_pid, info.root_pid}, info.begin_ns);
     }
   }
+
+  // Only a timeline needs what threads do at the same time in one order.
+  bool TakesThreadRuns() const override { return observer_ == nullptr; }
 
   void OnRecord(const EventRecord& record) override {
     ++records_;
@@ -90,9 +82,7 @@ class Reconstruction final : public logformat::ItemSink,
       }
       return;
     }
-    held_.Before(record);
     kernel_ns_ = time_ns;
-    passed_ns_ = std::max(passed_ns_, time_ns);
     if (special_cpu_dumps_ && record.counters != nullptr) {
       OnSpecialKernelDump(record, time_ns);
     } else {
@@ -105,40 +95,11 @@ class Reconstruction final : public logformat::ItemSink,
       std::span<const logformat::ThreadRecord> records) override {
     const std::uint64_t begin_ns = records.front().time_ns;
     const std::uint64_t end_ns = records.back().time_ns;
-    NoteIfLate(begin_ns);
     if (!dumps_stay() || observer_ != nullptr || begin_ns < kernel_ns_ ||
         !OnRun(head, records, begin_ns, end_ns)) {
-      if (shares_threads_) [[unlikely]]
-        TakeFromWorker();
       ItemSink::OnThreadRecords(head, records);
     }
   }
-
-  // --- What waits for the kernel, or is the worker's -------------------------
-
-  bool Hold(logformat::RunSource& source, const EventRecord& head,
-            std::uint64_t begin_ns, bool exact,
-            std::uint64_t limit_ns) override {
-    if (!shares_threads_ || worker_->failed() || begin_ns < kernel_ns_) {
-      return false;
-    }
-    // Who it is at that time must be told at that time.
-    if (!exact && !IsKnown(head)) return false;
-    ThreadState& thread = ThreadOf(head, begin_ns);
-    if (!thread.process->counted) return false;
-    if (exact) {
-      if (HeldRuns::IsHeld(thread)) return false;  // another stream of it
-      if (thread.lane == nullptr && begin_ns < thread.last_hook_ns) {
-        return false;
-      }
-      first_ns_ = std::min(first_ns_, begin_ns);
-    }
-    held_.Hold(head.stream, thread, source, begin_ns, limit_ns, *worker_);
-    return true;
-  }
-  bool IsDone(std::uint32_t stream) override { return held_.IsDone(stream); }
-  void WaitFor(std::uint32_t stream) override { held_.WaitFor(stream); }
-  void ReturnAll() override { held_.ReturnAll(); }
 
   void OnDiscardedEvents(const DiscardedEvents& loss) override {
     ledger_.Add(loss);
@@ -158,26 +119,6 @@ class Reconstruction final : public logformat::ItemSink,
     OnLoss(loss, 0, "discarded_packets");
   }
 
-  // True: what two threads found is not what one would have found, because too
-  // much of it is folded, or something was met that has its place among the
-  // items of all threads. Requires: the last item was delivered.
-  bool must_be_alone() {
-    if (!worker_) return false;
-    worker_->SettleAll();
-    dispatches_.AddLater();
-    std::size_t paths = paths_.size();
-    for (SegmentLane& lane : worker_->lanes()) paths += lane.paths().size();
-    return worker_->failed() || held_.failed() || own_runs_.failed ||
-           unforeseen_loss_ || late_items_ ||
-           dispatches_.blocked().folded() != 0 || paths >= CallPaths::kMaxPaths;
-  }
-  SegmentWorker::Shared shared() const {
-    return worker_ ? worker_->shared() : SegmentWorker::Shared{};
-  }
-  logformat::RunScheduler* scheduler() {
-    return shares_threads_ ? this : nullptr;
-  }
-
   // Requires: the last item was delivered, or `interrupted`.
   Report Finish(const logformat::TraceReader& reader, bool interrupted);
 
@@ -188,7 +129,7 @@ class Reconstruction final : public logformat::ItemSink,
 
   // Time never goes back: a record that does is taken at the latest time before
   // it. Of threads only what the kernel said since says how late it is: they
-  // may be read one after the other (ReadThreadRuns).
+  // may be read one after the other (TakesThreadRuns()).
   std::uint64_t Advance(std::uint64_t time_ns, std::uint64_t floor_ns) {
     if (time_ns < floor_ns) [[unlikely]] {
       ledger_.AddClockError();
@@ -197,12 +138,6 @@ class Reconstruction final : public logformat::ItemSink,
     first_ns_ = std::min(first_ns_, time_ns);
     now_ns_ = std::max(now_ns_, time_ns);
     return time_ns;
-  }
-
-  // An item of a thread that should have come before what a CPU's stream had:
-  // its stream was held, and had more than its packets' heads say.
-  void NoteIfLate(std::uint64_t time_ns) {
-    late_items_ = late_items_ || time_ns < passed_ns_;
   }
 
   // --- Hot path --------------------------------------------------------------
@@ -267,9 +202,6 @@ class Reconstruction final : public logformat::ItemSink,
     // No hook of a program is in a system call: that one is over.
     if (hooks_.has_kernel_hooks()) [[unlikely]]
       segments_.LeaveKernel(thread, begin_ns);
-    // Its stream is not held any more: a loss comes in this interval.
-    if (thread.lane != nullptr) [[unlikely]]
-      TakeFromWorker();
     thread.process->hits.Add(records);
     segments_.Run(thread, NowOf(thread, dispatches_.coverage()), records,
                   hooks_.kinds());
@@ -347,8 +279,6 @@ class Reconstruction final : public logformat::ItemSink,
               std::string_view cause) {
     ThreadIndex index = kNoThread;
     if (loss.stream_class == StreamClass::kCpu) {
-      passed_ns_ = std::max(passed_ns_, loss.begin_ns);
-      held_.BeforeAnything(loss.begin_ns, loss.stream);
       dispatches_.OnLoss(loss.cpu);
       kernel_hooks_.EndInterrupts(loss.cpu, now_ns_, false);
       cpu_records_lost_ = true;
@@ -365,7 +295,6 @@ class Reconstruction final : public logformat::ItemSink,
   // is rough, so that a tid may not be this thread's yet.
   template <typename Discarded>
   ThreadIndex OnThreadLoss(const Discarded& loss) {
-    NoteIfLate(loss.begin_ns);
     if (!registry_.LoseHooks(loss.pid, loss.begin_ns, loss.end_ns)) {
       unplaced_loss_ = true;
     }
@@ -374,33 +303,11 @@ class Reconstruction final : public logformat::ItemSink,
         (thread->process != nullptr && thread->process->pid != loss.pid)) {
       return kNoThread;
     }
-    // What becomes of its open calls is guessed from all paths seen so far. The
-    // reader takes everything back before a loss that it foresees.
-    if (shares_threads_) {
-      unforeseen_loss_ = unforeseen_loss_ || held_.any_was_held();
-      TakeFromWorker();
-    }
     segments_.OnLoss(*thread);
     return thread->index;
   }
 
-  void StartWorker(bool late) {
-    try {
-      worker_.emplace(ThreadEvents(info_), dispatches_.coverage(),
-                      hooks_.origins(), hooks_.kinds(), late);
-      dispatches_.set_worker(&*worker_);
-    } catch (const std::system_error&) {
-      // No more threads for this user: one does, and the result is the same.
-    }
-  }
   void AddFindings();
-  // Who has the segments of `thread`, for other than runs.
-  SegmentBuilder& SegmentsOf(const ThreadState& thread) {
-    if (thread.lane == nullptr) return segments_;
-    worker_->SettleAll();
-    return thread.lane->segments();
-  }
-  void TakeFromWorker();
   void AddCutCpus();
 
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
@@ -432,46 +339,20 @@ class Reconstruction final : public logformat::ItemSink,
       dispatches_.dumps().rotates() || cpu_counters_.active();
   SegmentBuilder segments_;
   KernelHooks kernel_hooks_;
-  // Runs that were held.
-  struct OwnRuns final : logformat::ItemSink {
-    explicit OwnRuns(Reconstruction& reconstruction) : to(reconstruction) {}
-    void OnThreadRecords(
-        const EventRecord& head,
-        std::span<const logformat::ThreadRecord> records) override {
-      failed = !to.OnRun(head, records, records.front().time_ns,
-                         records.back().time_ns) ||
-               failed;
-    }
-    // A RunSource delivers none of these.
-    void OnRecord(const EventRecord&) override { failed = true; }
-    void OnDiscardedEvents(const DiscardedEvents&) override { failed = true; }
-    void OnDiscardedPackets(const DiscardedPackets&) override { failed = true; }
-
-    Reconstruction& to;
-    bool failed = false;
-  } own_runs_{*this};
-  HeldRuns held_;
-  bool shares_threads_ = false;  // with the worker
-  bool unforeseen_loss_ = false;
-  bool late_items_ = false;  // NoteIfLate()
   LossLedger ledger_;
   std::vector<StreamThread> by_stream_;
   std::uint64_t records_ = 0, malformed_ = 0;
   std::uint64_t first_ns_ = kNever, now_ns_ = 0;
   std::uint64_t kernel_ns_ = 0;  // of the last kernel record
-  std::uint64_t passed_ns_ = 0;  // the same, or of a loss of them
   bool fault_records_ = false;
   bool cpu_records_lost_ = false;
   bool unplaced_loss_ = false;  // hook records of nobody known were lost
-  std::optional<SegmentWorker> worker_;  // last: it uses what is above
 };
 
 void Reconstruction::OnKernelRecord(const EventRecord& record,
                                     std::uint64_t time_ns) {
   dispatches_.OnRecord(record.cpu);
   if (logformat::IsKernelHookEvent(record.event_id)) {
-    if (shares_threads_) [[unlikely]]
-      TakeFromWorker();  // nobody described the hook
     if (logformat::KernelHookRecord hook; Decode(record, hook)) {
       kernel_hooks_.OnRecord(record, hook, time_ns);
     }
@@ -572,12 +453,7 @@ void Reconstruction::OnFork(const logformat::TaskRecord& fork,
 void Reconstruction::OnExit(const logformat::TaskRecord& exit,
                             std::uint64_t time_ns) {
   ThreadState& thread = registry_.Observe({exit.pid, exit.tid}, time_ns);
-  if (thread.lane == nullptr) {
-    segments_.CloseAll(thread, time_ns, /*ended=*/true);
-  } else {
-    worker_->End(thread, {time_ns, NowOf(thread, dispatches_.coverage())});
-  }
-  thread.place_told = false;
+  segments_.CloseAll(thread, time_ns, /*ended=*/true);
   registry_.Exit(thread, time_ns);
 }
 
@@ -587,8 +463,7 @@ void Reconstruction::OnExec(const logformat::CommRecord& exec, std::int32_t cpu,
   // The old program is gone with all its open segments.
   if (thread.process != nullptr) {
     for (ThreadState* sibling : thread.process->threads) {
-      SegmentsOf(*sibling).CloseAll(*sibling, time_ns, /*ended=*/true);
-      sibling->place_told = false;
+      segments_.CloseAll(*sibling, time_ns, /*ended=*/true);
     }
   }
   thread.exit_expected = true;  // execve returns into the new program
@@ -673,18 +548,10 @@ void Reconstruction::AddFindings() {
         "event, and were left out: see countrace verify",
         malformed));
   }
-  std::uint64_t too_deep = segments_.too_deep();
-  std::uint64_t folded = paths_.folded_calls();
-  if (worker_) {
-    for (SegmentLane& lane : worker_->lanes()) {
-      too_deep += lane.segments().too_deep();
-      folded += lane.paths().folded_calls();
-    }
-  }
-  if (too_deep != 0) {
+  if (segments_.too_deep() != 0) {
     ledger_.AddMessage(absl::StrFormat(
         "%d calls are nested deeper than %d and are not in the segment tables",
-        too_deep, SegmentBuilder::kMaxDepth));
+        segments_.too_deep(), SegmentBuilder::kMaxDepth));
   }
   if (dispatches_.blocked().folded() != 0) {
     ledger_.AddMessage(absl::StrFormat(
@@ -692,43 +559,11 @@ void Reconstruction::AddFindings() {
         "woken by whom): they are in rows of the waker [others]",
         dispatches_.blocked().folded(), BlockedTime::kMaxRows));
   }
-  if (folded != 0) {
+  if (paths_.folded_calls() != 0) {
     ledger_.AddMessage(absl::StrFormat(
         "%d calls lie on paths beyond %d paths or %d levels: they are in rows "
         "\"[other paths]\", not in those of their segments",
-        folded, CallPaths::kMaxPaths, CallPaths::kMaxPathDepth));
-  }
-}
-
-// From here on all threads are this one's, also those that are still held.
-void Reconstruction::TakeFromWorker() {
-  if (!worker_) return;
-  worker_->Stop();
-  dispatches_.AddLater();
-  shares_threads_ = false;
-  for (SegmentLane& lane : worker_->lanes()) {
-    const SegmentLane::Findings found = lane.TakeFindings();
-    records_ += found.records;
-    now_ns_ = std::max(now_ns_, found.end_ns);
-    for (const auto& [process, hits] : found.hits) process->hits.Merge(hits);
-    for (const auto& [process, root] : lane.segments().TakeRoots()) {
-      paths_.MergeFrom(*root, *process->paths);
-    }
-  }
-  for (ThreadState& thread : registry_.threads()) {
-    if (thread.lane == nullptr) continue;
-    thread.lane = nullptr;
-    thread.last_hook_ns = thread.lane_hook_ns;
-    thread.last_seen_ns = std::max(thread.last_seen_ns, thread.last_hook_ns);
-    if (thread.lane_wait_ns != 0 && thread.lane_place != nullptr) {
-      thread.lane_place->merged->wait_ns += thread.lane_wait_ns;
-    }
-    thread.lane_wait_ns = 0;
-    for (Frame& frame : thread.stack.frames) frame.node = frame.node->merged;
-    thread.off_cpu_in = thread.lane_place;
-    if (thread.off_cpu_in != nullptr) {
-      thread.off_cpu_in = thread.off_cpu_in->merged;
-    }
+        paths_.folded_calls(), CallPaths::kMaxPaths, CallPaths::kMaxPathDepth));
   }
 }
 
@@ -745,7 +580,6 @@ void Reconstruction::AddCutCpus() {
 
 Report Reconstruction::Finish(const logformat::TraceReader& reader,
                               bool interrupted) {
-  TakeFromWorker();
   dispatches_.Finish(now_ns_);
   CloseSegmentsOfEnded();
 
@@ -864,41 +698,14 @@ absl::StatusOr<Report> Reconstruct(logformat::TraceReader& reader,
       !checked.ok()) {
     return checked;
   }
-  const bool two = options.threads == 0 ? logformat::IsReadAheadWorthwhile()
-                                        : options.threads > 1;
-  // Only a timeline needs what threads do at the same time in one order.
-  const bool runs = options.observer == nullptr;
-  for (bool share = two && runs;; share = false) {
-    Reconstruction reconstruction(reader.info(), options.observer,
-                                  options.gating, reader.keeps_records(), share,
-                                  options.late_thread);
-    const auto read = [&] {
-      if (runs) {
-        return reader.ReadThreadRuns(reconstruction, options.progress,
-                                     options.progress_context,
-                                     reconstruction.scheduler());
-      }
-      if (two) {
-        return logformat::ReadAhead(reader, reconstruction, options.progress,
-                                    options.progress_context);
-      }
-      return reader.Read(reconstruction, options.progress,
-                         options.progress_context);
-    };
-    const absl::Status status = read();
-    const bool interrupted =
-        options.keep_interrupted && absl::IsCancelled(status);
-    if (!status.ok() && !interrupted) return status;
-    const bool again = !interrupted && reconstruction.must_be_alone();
-    if (options.sharing != nullptr && share) {
-      const SegmentWorker::Shared shared = reconstruction.shared();
-      *options.sharing = {shared.runs, shared.moves, shared.swaps, shared.waits,
-                          again};
-    }
-    if (!again) {
-      return reconstruction.Finish(reader, interrupted);
-    }
-  }
+  Reconstruction reconstruction(reader.info(), options.observer, options.gating,
+                                reader.keeps_records());
+  const absl::Status status =
+      reader.Read(reconstruction, options.progress, options.progress_context);
+  const bool interrupted =
+      options.keep_interrupted && absl::IsCancelled(status);
+  if (!status.ok() && !interrupted) return status;
+  return reconstruction.Finish(reader, interrupted);
 }
 
 }  // namespace countrace::rmap

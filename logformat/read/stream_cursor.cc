@@ -1,7 +1,6 @@
 #include "logformat/read/stream_cursor.h"
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -21,9 +20,6 @@ StreamCursor::StreamCursor(const OpenStream& stream, std::uint32_t index,
                            ReadState& state)
     : fixed_bytes_(stream.table->fixed_bytes()),
       sink_(state.sink),
-      deliver_records_(stream.info.stream_class == StreamClass::kThread
-                           ? &StreamCursor::DeliverRecords<true>
-                           : &StreamCursor::DeliverRecords<false>),
       cpu_dump_heads_(stream.cpu_dump_heads),
       stream_(&stream),
       state_(&state),
@@ -38,10 +34,10 @@ StreamCursor::StreamCursor(const OpenStream& stream, std::uint32_t index,
 
 void StreamCursor::DeliverSlowly(std::uint64_t limit_ns) {
   in_records_ = false;
-  while (!state_->cancelled.load(std::memory_order_relaxed)) {
+  while (!state_->cancelled) {
     if (!DeliverLosses(limit_ns)) return;
     if (in_packet_) {
-      if (!(this->*deliver_records_)(limit_ns)) {
+      if (!DeliverRecords(limit_ns)) {
         in_records_ = true;
         return;
       }
@@ -55,50 +51,12 @@ void StreamCursor::DeliverSlowly(std::uint64_t limit_ns) {
 
 void StreamCursor::DeliverRun(std::uint64_t limit_ns) {
   if (in_records_) {
-    if (!DeliverThreadRecords(limit_ns, *sink_)) return;
+    if (!DeliverThreadRecords(limit_ns)) return;
     ClosePacket();
   } else if (!DeliverLosses(limit_ns)) {
     return;
   }
   DeliverSlowly(0);  // what comes next, and when
-}
-
-bool StreamCursor::DeliverRuns(std::uint64_t limit_ns, ItemSink& sink) {
-  elsewhere_ = true;
-  const std::int32_t pid = record_.pid, tid = record_.tid;
-  while (in_records_ && record_.pid == pid && record_.tid == tid) {
-    if (!DeliverThreadRecords(limit_ns, sink)) break;
-    ClosePacket();
-    DeliverSlowly(0);
-  }
-  elsewhere_ = false;
-  return next_ns_ >= limit_ns;
-}
-
-std::uint64_t StreamCursor::FirstLossNotBefore() const {
-  const StreamScan& scan = stream_->scan;
-  std::uint64_t begin_ns = 0;  // of the packet before
-  for (const ScannedPacket& packet : scan.packets) {
-    if (!packet.findings.empty()) return begin_ns;
-    begin_ns = packet.head.begin_ns;
-    for (const std::uint64_t records : packet.head.discarded_by_cause) {
-      if (records != 0) return begin_ns;
-    }
-  }
-  return scan.findings_at_end.empty() ? kEnd : begin_ns;
-}
-
-std::vector<StreamCursor::Head> StreamCursor::Heads() const {
-  std::vector<Head> heads;
-  for (const ScannedPacket& packet : stream_->scan.packets) {
-    const PacketHead& head = packet.head;
-    if (heads.empty() || heads.back().pid != head.pid ||
-        heads.back().tid != head.tid) {
-      heads.push_back({head.pid, head.tid, head.begin_ns, head.end_ns});
-    }
-    heads.back().end_ns = std::max(heads.back().end_ns, head.end_ns);
-  }
-  return heads;
 }
 
 // Returns: false if it stopped at `limit_ns`.
@@ -118,40 +76,28 @@ bool StreamCursor::DeliverLosses(std::uint64_t limit_ns) {
   return true;
 }
 
-template <bool kThread>
-bool StreamCursor::DeliverRecords(std::uint64_t limit_ns) {
-  const std::uint16_t* const fixed_bytes = fixed_bytes_;
+bool StreamCursor::DeliverCpuRecords(std::uint64_t limit_ns) {
   const std::byte* at = at_;
   const std::byte* const end = end_;
   std::uint64_t last_ns = last_ns_;
-  ItemSink& sink = *sink_;
   EventRecord& record = record_;
-  // Streams that take turns stop at every other record: its header is looked at
-  // once.
-  std::size_t bytes = stopped_.bytes;
-  NextTime time = stopped_.time;
-  stopped_.bytes = 0;
   bool at_end = true;
   while (at != end) {
     __builtin_prefetch(at + 1024);
     const std::uint64_t word = LoadWord(at);
     const std::uint16_t id = HeaderEventId(word);
-    if (bytes == 0) {
-      const auto left = static_cast<std::size_t>(end - at);
-      bytes = fixed_bytes[id];
-      if (bytes == RecordTable::kVariable) {
-        bytes = stream_->table->Measure(id, at, left).padded_bytes;
-      }
-      if (bytes == 0 || bytes > left) [[unlikely]] {
-        NoteDamage(at, id);
-        break;
-      }
-      time = TimeAfter(last_ns, word);
+    const auto left = static_cast<std::size_t>(end - at);
+    std::size_t bytes = fixed_bytes_[id];
+    if (bytes == RecordTable::kVariable) {
+      bytes = stream_->table->Measure(id, at, left).padded_bytes;
     }
-    const auto [time_ns, back] = time;
+    if (bytes == 0 || bytes > left) [[unlikely]] {
+      NoteDamage(at, id);
+      break;
+    }
+    const auto [time_ns, back] = TimeAfter(last_ns, word);
     if (time_ns >= limit_ns) {
       next_ns_ = time_ns;
-      stopped_ = {bytes, time};
       at_end = false;
       break;
     }
@@ -160,42 +106,21 @@ bool StreamCursor::DeliverRecords(std::uint64_t limit_ns) {
     record.time_ns = time_ns;
     record.event_id = id;
     record.bytes = {at, bytes};
-    if constexpr (kThread) {
-      std::size_t head_bytes = sizeof(word);
-      if ((id & kEventDumpBit) == 0) {
-        record.mmcr = packet_mmcr_;
-        record.present = 0;
-        record.counters = nullptr;
-      } else {
-        std::uint64_t dump;
-        std::memcpy(&dump, at + sizeof(word), sizeof(dump));
-        const auto values = std::bit_cast<ThreadDump>(dump);
-        record.mmcr = values.mmcr;
-        record.present = values.present;
-        record.counters = reinterpret_cast<const std::uint64_t*>(
-            at + sizeof(word) + sizeof(values));
-        head_bytes = dump_bytes_;
-      }
-      record.payload = {at + head_bytes, bytes - head_bytes};
-      sink.OnRecord(record);
-    } else {
-      const bool dump = id <= static_cast<std::uint16_t>(CpuEvent::kCounters) ||
-                        (id & kEventDumpBit) != 0;
-      record.present = dump ? packet_present_ : 0;
-      record.counters = dump ? reinterpret_cast<const std::uint64_t*>(
-                                   at + sizeof(DispatchRecord))
-                             : nullptr;
-      if (dump && cpu_dump_heads_) [[unlikely]] {
-        ThreadDump values;
-        std::memcpy(&values, record.counters, sizeof(values));
-        record.mmcr = values.mmcr;
-        record.present = values.present;
-        ++record.counters;
-      }
-      sink.OnRecord(record);
+    const bool dump = id <= static_cast<std::uint16_t>(CpuEvent::kCounters) ||
+                      (id & kEventDumpBit) != 0;
+    record.present = dump ? packet_present_ : 0;
+    record.counters = dump ? reinterpret_cast<const std::uint64_t*>(
+                                 at + sizeof(DispatchRecord))
+                           : nullptr;
+    if (dump && cpu_dump_heads_) [[unlikely]] {
+      ThreadDump values;
+      std::memcpy(&values, record.counters, sizeof(values));
+      record.mmcr = values.mmcr;
+      record.present = values.present;
+      ++record.counters;
     }
+    sink_->OnRecord(record);
     at += bytes;
-    bytes = 0;
     last_ns = time_ns;
   }
   at_ = at;
@@ -203,15 +128,13 @@ bool StreamCursor::DeliverRecords(std::uint64_t limit_ns) {
   return at_end;
 }
 
-bool StreamCursor::DeliverThreadRecords(std::uint64_t limit_ns,
-                                        ItemSink& sink) {
+bool StreamCursor::DeliverThreadRecords(std::uint64_t limit_ns) {
   const std::uint16_t* const fixed_bytes = fixed_bytes_;
   const auto dump_bytes = static_cast<std::uint16_t>(dump_bytes_);
   const std::byte* at = at_;
   const std::byte* const end = end_;
   std::uint64_t last_ns = last_ns_;
   std::array<ThreadRecord, kRunRecords> run;
-  stopped_.bytes = 0;
   bool at_end = true;
   while (at != end && at_end) {
     std::size_t size = 0, length = 0, lengths = 0;
@@ -255,7 +178,7 @@ bool StreamCursor::DeliverThreadRecords(std::uint64_t limit_ns,
       last_ns = time_ns;
     }
     if (size >= kRunRecords / 4) alike_ = lengths <= size / 16;
-    if (size != 0) sink.OnThreadRecords(record_, {run.data(), size});
+    if (size != 0) sink_->OnThreadRecords(record_, {run.data(), size});
     at_ = at;
     last_ns_ = last_ns;
     if (!damage_.empty()) [[unlikely]]
@@ -298,7 +221,7 @@ bool StreamCursor::OpenPacket() {
   record_.cpu = packet.head.cpu;
   record_.pid = packet.head.pid;
   record_.tid = packet.head.tid;
-  record_.mmcr = packet_mmcr_ = packet.head.mmcr;
+  record_.mmcr = packet.head.mmcr;
   packet_present_ = packet.head.present;
   record_.present = 0;
   record_.counters = nullptr;
@@ -344,9 +267,13 @@ void StreamCursor::ClosePacket() {
                         head.end_ns, last_ns_),
         next_ns);
   }
-  state_->done_bytes.fetch_add(head.packet_bits / 8, std::memory_order_relaxed);
+  state_->done_bytes += head.packet_bits / 8;
   ReleasePages();
-  if (!elsewhere_) state_->TellProgress();
+  if (state_->progress != nullptr &&
+      !state_->progress(state_->progress_context, state_->done_bytes,
+                        state_->total_bytes)) {
+    state_->cancelled = true;
+  }
 }
 
 // Time before which everything between the last packet and the next one

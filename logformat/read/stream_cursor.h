@@ -5,7 +5,6 @@
 #ifndef COUNTRACE_LOGFORMAT_READ_STREAM_CURSOR_H_
 #define COUNTRACE_LOGFORMAT_READ_STREAM_CURSOR_H_
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <variant>
@@ -15,7 +14,6 @@
 #include "logformat/read/packet_scanner.h"
 #include "logformat/read/record_table.h"
 #include "logformat/read/record_walk.h"
-#include "logformat/read/run_sharing.h"
 #include "logformat/read/trace_reader.h"
 
 namespace countrace::logformat {
@@ -39,27 +37,14 @@ struct ReadState {
   ProgressCallback progress = nullptr;
   void* progress_context = nullptr;
   std::uint64_t total_bytes = 0;
-  std::uint64_t told_bytes = 0;  // to `progress`
-  // Pages of a stream are given back in pieces of so many bytes: a system call
-  // for each packet would cost more than decoding it, and with two threads it
-  // interrupts the other one's CPU.
+  // Pages of a stream are released in pieces of so many bytes: a system call
+  // for each packet would cost more than decoding it.
   std::size_t release_bytes = std::size_t{1} << 20;
-  // Streams may be read by several threads.
-  std::atomic<std::uint64_t> done_bytes{0};
-  std::atomic<bool> cancelled{false};
-
-  // Thread: the reader's.
-  void TellProgress() {
-    if (progress == nullptr) return;
-    told_bytes = done_bytes.load(std::memory_order_relaxed);
-    if (!progress(progress_context, told_bytes, total_bytes)) {
-      cancelled.store(true, std::memory_order_relaxed);
-    }
-  }
+  std::uint64_t done_bytes = 0;
+  bool cancelled = false;
 };
 
-// Neighbours may be read by two threads: they have no cache line in common.
-class alignas(64) StreamCursor final : public RunSource {
+class StreamCursor {
  public:
   static constexpr std::uint64_t kEnd = ~std::uint64_t{0};
 
@@ -67,51 +52,33 @@ class alignas(64) StreamCursor final : public RunSource {
   StreamCursor(const OpenStream& stream, std::uint32_t index, ReadState& state);
 
   // Time of the next item, kEnd if there is none.
-  std::uint64_t next_ns() const override { return next_ns_; }
+  std::uint64_t next_ns() const { return next_ns_; }
   StreamClass stream_class() const { return record_.stream_class; }
-  std::uint64_t bytes() const { return stream_->mapping.bytes().size(); }
-  // The next item is a record, of a packet with this head.
-  bool is_at_record() const { return in_records_; }
-  const EventRecord& head() const { return record_; }
-  // No loss that heads of packets tell of has a time before this; kEnd: they
-  // tell of none.
-  std::uint64_t FirstLossNotBefore() const;
-
-  // Whose records they are, one after the other. `begin_ns`: none of the next
-  // one's is before it. `end_ns`: none of this one's is after it, if its
-  // packets say the truth.
-  struct Head {
-    std::int32_t pid, tid;
-    std::uint64_t begin_ns, end_ns;
-  };
-  std::vector<Head> Heads() const;
 
   // Delivers all items before `limit_ns`. Returns early when cancelled.
+  // Requires: a kCpu stream.
   void Deliver(std::uint64_t limit_ns) {
-    // With many streams that take turns this is called once a record.
-    if (in_records_) [[likely]] {
-      if (!(this->*deliver_records_)(limit_ns)) return;
-    }
+    if (in_records_ && !DeliverCpuRecords(limit_ns)) return;
     DeliverSlowly(limit_ns);
   }
 
-  // Delivers the next items before `limit_ns`, but of one packet at most: all
-  // of one thread.
+  // Delivers the next items before `limit_ns`, of one packet at most: all of
+  // one thread. Requires: a kThread stream.
   void DeliverRun(std::uint64_t limit_ns);
-
-  // Elsewhere than in the reader's thread.
-  bool DeliverRuns(std::uint64_t limit_ns, ItemSink& sink) override;
 
  private:
   using Loss = std::variant<DiscardedEvents, DiscardedPackets>;
 
   void DeliverSlowly(std::uint64_t limit_ns);
   bool DeliverLosses(std::uint64_t limit_ns);
-  // Returns: false if it stopped at `limit_ns`, before the packet's end.
-  template <bool kThread>
-  bool DeliverRecords(std::uint64_t limit_ns);
-  // The same, for kThread streams, as runs.
-  bool DeliverThreadRecords(std::uint64_t limit_ns, ItemSink& sink);
+  // Return: false if they stopped at `limit_ns`, before the packet's end.
+  bool DeliverRecords(std::uint64_t limit_ns) {
+    return record_.stream_class == StreamClass::kThread
+               ? DeliverThreadRecords(limit_ns)
+               : DeliverCpuRecords(limit_ns);
+  }
+  bool DeliverCpuRecords(std::uint64_t limit_ns);
+  bool DeliverThreadRecords(std::uint64_t limit_ns);
   bool OpenPacket();
   void ClosePacket();
   void QueueFindings(const std::vector<ScanFinding>& findings,
@@ -130,13 +97,6 @@ class alignas(64) StreamCursor final : public RunSource {
   std::uint64_t next_ns_ = 0;
   const std::uint16_t* fixed_bytes_;  // of the record table
   ItemSink* sink_;
-  bool (StreamCursor::*deliver_records_)(std::uint64_t limit_ns);
-  // The record that the last delivery stopped at; 0 bytes: none.
-  struct Stopped {
-    std::size_t bytes = 0;
-    NextTime time = {};
-  } stopped_;
-  std::uint32_t packet_mmcr_ = 0;
   std::uint32_t packet_present_ = 0;
   bool cpu_dump_heads_ = false;
   bool in_records_ = false;  // a packet is open and no loss comes before it
@@ -152,7 +112,6 @@ class alignas(64) StreamCursor final : public RunSource {
   std::size_t dump_bytes_;  // header word and dump of a thread record
   std::size_t packet_ = 0;  // of the scan; the open one or the next
   bool in_packet_ = false;
-  bool elsewhere_ = false;          // in DeliverRuns()
   std::uint64_t clock_errors_ = 0;  // in the open packet
   std::string damage_;              // of the open packet
   std::vector<Loss> losses_;        // to be delivered before anything else

@@ -8,7 +8,6 @@
 #include "logformat/description/trace_directory.h"
 #include "logformat/event_schema.h"
 #include "logformat/read/record_table.h"
-#include "logformat/read/shared_streams.h"
 #include "logformat/read/stream_cursor.h"
 #include "logformat/read/stream_merge.h"
 
@@ -58,47 +57,27 @@ class MappedTraceReader final : public TraceReader {
   absl::Status Read(ItemSink& sink, ProgressCallback progress,
                     void* progress_context) override {
     Reading reading(*this, sink, progress, progress_context);
-    StreamMerge merge(reading.NextNs(std::nullopt));
-    while (!merge.at_end() && !reading.state.cancelled) {
-      StreamCursor& cursor = reading.cursors[merge.stream()];
-      cursor.Deliver(merge.limit_ns());
-      merge.Advance(cursor.next_ns());
-    }
-    return reading.Result();
-  }
-
-  absl::Status ReadThreadRuns(ItemSink& sink, ProgressCallback progress,
-                              void* progress_context,
-                              RunScheduler* scheduler) override {
-    Reading reading(*this, sink, progress, progress_context);
-    SharedStreams shared(scheduler, reading.cursors, description_.info.begin_ns,
-                         end_ns_);
+    const bool runs = sink.TakesThreadRuns();
     StreamMerge cpus(reading.NextNs(StreamClass::kCpu));
     StreamMerge threads(reading.NextNs(StreamClass::kThread));
     while (!(cpus.at_end() && threads.at_end()) && !reading.state.cancelled) {
-      const std::uint32_t cpu = cpus.stream();
-      if (shared.IsOver(cpus.next_ns())) [[unlikely]] {
-        threads = StreamMerge(reading.NextNs(StreamClass::kThread));
-      }
-      while (!threads.at_end() && threads.IsBefore(cpus) &&
-             !reading.state.cancelled) {
-        const std::uint32_t stream = threads.stream();
-        if (const auto passed = shared.Pass(stream, threads.next_ns());
-            passed.has_value()) {
-          threads.Advance(*passed);
-          reading.TellProgressNowAndThen();
-          continue;
-        }
-        StreamCursor& cursor = reading.cursors[stream];
-        cursor.DeliverRun(cpus.limit_ns(stream));
+      if (threads.IsBefore(cpus)) {
+        StreamCursor& cursor = reading.cursors[threads.stream()];
+        const std::uint64_t limit_ns = cpus.limit_ns(threads.stream());
+        cursor.DeliverRun(runs ? limit_ns
+                               : std::min(limit_ns, threads.limit_ns()));
         threads.Advance(cursor.next_ns());
+      } else {
+        StreamCursor& cursor = reading.cursors[cpus.stream()];
+        cursor.Deliver(
+            std::min(cpus.limit_ns(), threads.limit_ns(cpus.stream())));
+        cpus.Advance(cursor.next_ns());
       }
-      if (cpus.at_end() || reading.state.cancelled) continue;
-      StreamCursor& cursor = reading.cursors[cpu];
-      cursor.Deliver(std::min(cpus.limit_ns(), threads.limit_ns(cpu)));
-      cpus.Advance(cursor.next_ns());
     }
-    return reading.Result();
+    if (!reading.state.cancelled) return absl::OkStatus();
+    return absl::CancelledError(
+        absl::StrFormat("Reading stopped after %d of %d bytes",
+                        reading.state.done_bytes, reading.state.total_bytes));
   }
 
  private:
@@ -124,31 +103,13 @@ class MappedTraceReader final : public TraceReader {
     }
 
     // By stream; kEnd for those that are not of `stream_class`.
-    std::vector<std::uint64_t> NextNs(
-        std::optional<StreamClass> stream_class) const {
+    std::vector<std::uint64_t> NextNs(StreamClass stream_class) const {
       std::vector<std::uint64_t> next_ns;
       for (const StreamCursor& cursor : cursors) {
-        const bool other =
-            stream_class && cursor.stream_class() != *stream_class;
-        next_ns.push_back(other ? StreamCursor::kEnd : cursor.next_ns());
+        const bool same = cursor.stream_class() == stream_class;
+        next_ns.push_back(same ? cursor.next_ns() : StreamCursor::kEnd);
       }
       return next_ns;
-    }
-
-    // Of what others delivered.
-    void TellProgressNowAndThen() {
-      constexpr std::uint64_t kEveryBytes = 1 << 20;
-      if (state.done_bytes.load(std::memory_order_relaxed) >=
-          state.told_bytes + kEveryBytes) {
-        state.TellProgress();
-      }
-    }
-
-    absl::Status Result() const {
-      if (!state.cancelled) return absl::OkStatus();
-      return absl::CancelledError(
-          absl::StrFormat("Reading stopped after %d of %d bytes",
-                          state.done_bytes.load(), state.total_bytes));
     }
 
     ReadState state;

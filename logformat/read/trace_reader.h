@@ -23,7 +23,6 @@
 #include "logformat/event_sets.h"
 #include "logformat/gating.h"
 #include "logformat/packet_layout.h"
-#include "logformat/read/run_sharing.h"
 #include "logformat/session_layout.h"
 
 namespace countrace::logformat {
@@ -130,8 +129,8 @@ struct EventRecord {
   std::span<const std::byte> payload;
 };
 
-// A record of a thread as it is stored: what its run has in common, and its
-// dump, are decoded by who needs them.
+// A record of a thread as it is stored: the sink decodes what its run has in
+// common, and its dump, if it needs them.
 struct ThreadRecord {
   std::uint64_t time_ns;
   const std::byte* at;  // header word, dump if the id says so, payload
@@ -199,9 +198,16 @@ struct DiscardedPackets {
 class ItemSink {
  public:
   virtual ~ItemSink() = default;
+  // True: the sink looks at each thread by itself, and takes an order that is
+  // cheaper to read. Items of kCpu streams still come after all items of
+  // kThread streams that precede them in time, and before all others; but
+  // between two of them come runs of records, each of one thread, in the order
+  // of their first records. A thread's own items are always in time order.
+  virtual bool TakesThreadRuns() const { return false; }
   virtual void OnRecord(const EventRecord& record) = 0;
-  // Some records of one thread, of one packet, none between them
-  // (ReadThreadRuns). `head`: their stream, pid, tid and the packet's mmcr.
+  // Successive records of one thread and one packet; without TakesThreadRuns()
+  // no item of another stream lies between them. `head`: their stream, pid, tid
+  // and the packet's mmcr.
   virtual void OnThreadRecords(const EventRecord& head,
                                std::span<const ThreadRecord> records) {
     for (const ThreadRecord& record : records) {
@@ -242,26 +248,12 @@ class TraceReader {
   // Where the files are; TraceInfo::path is what it is called.
   virtual const std::string& directory() const { return info().path; }
 
-  // Delivers every item of all streams, once, merged by time. May be called
-  // again. Damage is delivered as DiscardedEvents or DiscardedPackets.
+  // Delivers every item of all streams, once, in the order that `sink` takes.
+  // May be called again. Damage is delivered as DiscardedEvents or
+  // DiscardedPackets.
   // Returns: CANCELLED if `progress` said stop.
   virtual absl::Status Read(ItemSink& sink, ProgressCallback progress = nullptr,
                             void* progress_context = nullptr) = 0;
-
-  // The same items in an order that is cheaper, for who looks at each thread by
-  // itself: items of kCpu streams have all items of kThread streams before them
-  // that Read() delivers before them, and no others; between two of them, runs
-  // of records of one thread, each in the order of time, come in the order of
-  // their first items. A thread's own items are always in the order of time.
-  // `scheduler`: if not null, it may deliver runs itself, elsewhere or later;
-  // its part of a thread is in the order above.
-  virtual absl::Status ReadThreadRuns(ItemSink& sink,
-                                      ProgressCallback progress = nullptr,
-                                      void* progress_context = nullptr,
-                                      RunScheduler* scheduler = nullptr) {
-    static_cast<void>(scheduler);
-    return Read(sink, progress, progress_context);
-  }
 
   // True if what records point to stays where it is until Read() returns.
   virtual bool keeps_records() const { return false; }

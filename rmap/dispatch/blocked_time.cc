@@ -3,28 +3,19 @@
 #include <algorithm>
 
 #include "logformat/packet_layout.h"
-#include "rmap/segment_worker.h"
 
 namespace countrace::rmap {
 
-void BlockedTime::AddWait(ThreadState& thread, std::uint64_t ns) const {
-  if (!thread.left_cpu) return;
-  if (thread.lane != nullptr) {
-    SegmentWorker::AddWait(thread, ns);
-  } else if (thread.off_cpu_in != nullptr) {
-    thread.off_cpu_in->wait_ns += ns;
-  }
+void BlockedTime::AddWait(ThreadState& thread, std::uint64_t ns) {
+  if (!thread.left_cpu || thread.off_cpu_in == nullptr) return;
+  thread.off_cpu_in->wait_ns += ns;
 }
 
 void BlockedTime::Leave(ThreadState& thread, std::uint64_t time_ns,
                         std::uint16_t state, const LossState& loss) {
   using Sleep = ThreadState::Sleep;
   thread.left_cpu = true;
-  if (thread.lane != nullptr) {
-    worker_->NotePlace(thread);
-  } else {
-    thread.off_cpu_in = thread.stack.Top();
-  }
+  thread.off_cpu_in = thread.stack.Top();
   const bool runnable = state == logformat::kSwitchRunnable ||
                         (state & logformat::kSwitchPreempted) != 0;
   if (runnable || (state & logformat::kSwitchDead) != 0) {
@@ -62,10 +53,6 @@ void BlockedTime::Finish(ThreadState& thread, std::uint64_t end_ns,
   End(thread, std::max(end_ns, thread.sleep_since_ns), none, loss);
 }
 
-bool BlockedTime::IsSettled(const ThreadState& thread) {
-  return SegmentWorker::IsSettled(thread);
-}
-
 void BlockedTime::End(ThreadState& thread, std::uint64_t time_ns,
                       const Waker& waker, const LossState& loss) {
   thread.sleep = ThreadState::Sleep::kNone;
@@ -83,42 +70,9 @@ void BlockedTime::End(ThreadState& thread, std::uint64_t time_ns,
     key.waker_process = waker.thread->process;
     if (waker.thread->process == nullptr) key.waker_thread = waker.thread;
   }
-  const bool place_known = !thread.left_cpu || IsSettled(thread);
-  if (place_known && thread.left_cpu) {
-    key.place = thread.lane == nullptr ? thread.off_cpu_in : thread.lane_place;
-  }
-  const bool hook_known = waker.in == nullptr || IsSettled(*waker.in);
-  if (hook_known && waker.in != nullptr) {
-    key.hook_id = waker.in->stack.TopHook();
-  }
-  if (place_known && hook_known) {
-    Add(interval);
-    return;
-  }
-  while (!later_.empty() && later_.front().told()) AddFirst();
-  Later& later = later_.emplace_back();
-  later.interval = interval;
-  if (!place_known) {
-    later.blocked = &thread;
-    worker_->Ask(thread, later.place);
-  }
-  if (!hook_known) {
-    later.waker = waker.in;
-    worker_->Ask(*waker.in, later.hook);
-  }
-}
-
-void BlockedTime::AddFirst() {
-  const Later& later = later_.front();
-  Interval interval = later.interval;
-  if (later.blocked != nullptr) interval.key.place = later.place.place;
-  if (later.waker != nullptr) interval.key.hook_id = later.hook.hook_id;
+  if (thread.left_cpu) key.place = thread.off_cpu_in;
+  if (waker.in != nullptr) key.hook_id = waker.in->stack.TopHook();
   Add(interval);
-  later_.pop_front();
-}
-
-void BlockedTime::AddLater() {
-  while (!later_.empty()) AddFirst();
 }
 
 void BlockedTime::Add(Interval interval) {

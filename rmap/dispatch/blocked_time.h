@@ -8,32 +8,27 @@
 //
 // A thread that left unseen (kSwitchOther) was blocked only if a wake-up shows
 // it. Every interval goes to exactly one waker, so that these add up to the
-// blocked time. Where a thread in a lane was is told later, by a task there.
-// In: switches and wake-ups, in time order. Memory: by kinds of blocking, at
-// most kMaxRows, and an interval for each task that waits. Thread: one.
+// blocked time. In: switches and wake-ups, in time order. Memory: by kinds of
+// blocking, at most kMaxRows. Thread: one.
 #ifndef COUNTRACE_RMAP_DISPATCH_BLOCKED_TIME_H_
 #define COUNTRACE_RMAP_DISPATCH_BLOCKED_TIME_H_
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <tuple>
 
 #include "absl/container/flat_hash_map.h"
 #include "rmap/state/call_paths.h"
-#include "rmap/state/segment_stack.h"
 #include "rmap/state/thread_registry.h"
 #include "rmap/tables/tables.h"
 
 namespace countrace::rmap {
 
-class SegmentWorker;
-
 struct Waker {
   WakerKind kind = WakerKind::kNotTold;
   const ThreadState* thread = nullptr;  // kThread
   // Whose innermost call it was in; null: in none, or not known.
-  ThreadState* in = nullptr;
+  const ThreadState* in = nullptr;
 };
 
 // What can be lost meanwhile, to tell intervals that hold a loss.
@@ -50,14 +45,11 @@ class BlockedTime {
 
   explicit BlockedTime(std::size_t max_rows = kMaxRows) : max_rows_(max_rows) {}
 
-  // Whoever has the stacks of threads meanwhile; null: nobody.
-  void set_worker(SegmentWorker* worker) { worker_ = worker; }
-
   // `thread` leaves its CPU with this state of logformat::SwitchState.
-  void Leave(ThreadState& thread, std::uint64_t time_ns, std::uint16_t state,
-             const LossState& loss);
+  static void Leave(ThreadState& thread, std::uint64_t time_ns,
+                    std::uint16_t state, const LossState& loss);
   // `thread` was on no CPU, but runnable, for so long.
-  void AddWait(ThreadState& thread, std::uint64_t ns) const;
+  static void AddWait(ThreadState& thread, std::uint64_t ns);
   // A wake-up record of `thread`, which is on no CPU.
   void Wake(ThreadState& thread, std::uint64_t time_ns, const Waker& waker,
             const LossState& loss);
@@ -67,8 +59,6 @@ class BlockedTime {
   void Finish(ThreadState& thread, std::uint64_t end_ns, const LossState& loss);
   // A wake-up record came, of whomever.
   void NoteWakeup() { told_ = true; }
-  // Adds what waited. Requires: all tasks of the worker are done.
-  void AddLater();
 
   // Intervals that were folded.
   std::uint64_t folded() const { return folded_; }
@@ -108,33 +98,14 @@ class BlockedTime {
     std::uint64_t ns = 0;
     bool sure = false;  // no record can have been lost meanwhile
   };
-  struct Later {
-    Interval interval;
-    // Whose note has the place and whose the hook; null: the key has it.
-    ThreadState* blocked = nullptr;
-    ThreadState* waker = nullptr;
-    StackNote place, hook;
-
-    bool told() const {
-      return (blocked == nullptr ||
-              place.told.load(std::memory_order_acquire)) &&
-             (waker == nullptr || hook.told.load(std::memory_order_acquire));
-    }
-  };
-
-  // Its tasks in a lane, if it is in one, are done.
-  static bool IsSettled(const ThreadState& thread);
   void Add(Interval interval);
-  void AddFirst();  // of later_; requires: it is told
   void End(ThreadState& thread, std::uint64_t time_ns, const Waker& waker,
            const LossState& loss);
 
-  SegmentWorker* worker_ = nullptr;
   std::size_t max_rows_;
   std::uint64_t folded_ = 0;
   bool told_ = false;
   absl::flat_hash_map<Key, Sum> sums_;
-  std::deque<Later> later_;
 };
 
 }  // namespace countrace::rmap

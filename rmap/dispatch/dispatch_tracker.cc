@@ -1,7 +1,5 @@
 #include "rmap/dispatch/dispatch_tracker.h"
 
-#include "rmap/segment_worker.h"
-
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -63,26 +61,6 @@ ThreadState* DispatchTracker::Running(std::int32_t cpu) {
   }
   const CpuState* state = by_cpu_[static_cast<std::size_t>(cpu)];
   return state == nullptr ? nullptr : state->thread;
-}
-
-bool DispatchTracker::Follows(std::int32_t cpu, std::int32_t tid) const {
-  if (cpu < 0 || static_cast<std::size_t>(cpu) >= by_cpu_.size()) return false;
-  const CpuState* state = by_cpu_[static_cast<std::size_t>(cpu)];
-  if (state == nullptr || !state->begun || state->lossy) return false;
-  switch (state->occupant) {
-    case CpuState::Occupant::kUnknown:
-      return false;
-    case CpuState::Occupant::kIdle:
-      return tid == 0;
-    case CpuState::Occupant::kThread:
-      return state->thread->tid == tid;
-    case CpuState::Occupant::kOutside:
-      break;
-  }
-  // Else its fork came after its first dispatch, or it was marked meanwhile.
-  const ThreadState* thread = tid == 0 ? nullptr : registry_.Find(tid);
-  return tid == state->outside_tid &&
-         (thread == nullptr || !registry_.Counts(*thread));
 }
 
 ThreadState* DispatchTracker::Resolve(std::int32_t tid, std::uint64_t time_ns) {
@@ -348,12 +326,6 @@ void DispatchTracker::SwitchOut(ThreadState& thread, std::int32_t cpu,
   }
 }
 
-std::uint64_t DispatchTracker::LastHookOf(const ThreadState& thread) const {
-  if (thread.lane == nullptr) return thread.last_hook_ns;
-  worker_->Settle(thread);
-  return thread.lane_hook_ns;
-}
-
 void DispatchTracker::Abandon(CpuState& cpu, std::uint64_t time_ns) {
   if (observer_ != nullptr && cpu.last_ns > cpu.stay_begin_ns) {
     EmitStay(cpu, 0, true);
@@ -369,9 +341,8 @@ void DispatchTracker::Abandon(CpuState& cpu, std::uint64_t time_ns) {
   if (cpu.thread != nullptr &&
       cpu.thread->running_cpu == static_cast<std::int32_t>(cpu.cpu)) {
     ThreadState& thread = *cpu.thread;
-    const std::uint64_t last_hook_ns = LastHookOf(thread);
-    if (last_hook_ns > thread.switch_in_ns) {
-      thread.unbooked_ns += last_hook_ns - thread.switch_in_ns;
+    if (thread.last_hook_ns > thread.switch_in_ns) {
+      thread.unbooked_ns += thread.last_hook_ns - thread.switch_in_ns;
     }
     thread.running_cpu = -1;
     thread.waiting = false;

@@ -101,17 +101,7 @@ class DispatchTracker {
   const EventSetDumps& dumps() const { return dumps_; }
   // Thread on `cpu`, null if it is nobody who is counted.
   ThreadState* Running(std::int32_t cpu);
-  // A dispatch there away from `tid` is what is expected: it changes nothing
-  // but that thread and the next one.
-  bool Follows(std::int32_t cpu, std::int32_t tid) const;
   const BlockedTime& blocked() const { return blocked_; }
-  // Of blocked(). Requires: all tasks of the worker are done.
-  void AddLater() { blocked_.AddLater(); }
-  // Who has the stacks of threads meanwhile; null: nobody.
-  void set_worker(SegmentWorker* worker) {
-    worker_ = worker;
-    blocked_.set_worker(worker);
-  }
   // Intervals unattributed because a dispatch record did not follow from the
   // one before it, although no loss was reported.
   std::uint64_t contradictions() const { return contradictions_; }
@@ -159,8 +149,6 @@ class DispatchTracker {
   }
   // Requires: thread.waiting, since before `time_ns`.
   void EndWait(ThreadState& thread, std::uint64_t time_ns);
-  // Time of the thread's latest hook record, 0 if it has none.
-  std::uint64_t LastHookOf(const ThreadState& thread) const;
   // Drops the occupant's dispatch, which did not end as recorded. Without a
   // counted loss only its own switch-out is missing, so only it is concerned.
   void Abandon(CpuState& cpu, std::uint64_t time_ns);
@@ -180,7 +168,6 @@ class DispatchTracker {
   TimelineObserver* observer_;
   KernelCoverage coverage_;
   BlockedTime blocked_;
-  SegmentWorker* worker_ = nullptr;
   std::deque<CpuState> cpus_;  // ascending by cpu
   std::vector<CpuState*> by_cpu_;
   std::uint64_t contradictions_ = 0, malformed_ = 0;

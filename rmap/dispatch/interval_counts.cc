@@ -95,8 +95,6 @@ void LeaveUnattributed(CpuState& cpu, std::size_t event, std::uint64_t count,
   const auto doubt = [events](const Charged& stay) {
     if (stay.thread == nullptr) return;
     stay.thread->shares_counts = true;
-    // In a lane no call has counts of the kernel, and its stack is another's.
-    if (stay.thread->lane != nullptr) return;
     stay.thread->stack.Doubt(/*thread=*/0, /*kernel=*/events);
   };
   doubt(last);

@@ -54,13 +54,6 @@ ThreadNow NowOf(const ThreadState& thread, const KernelCoverage& coverage) {
   return now;
 }
 
-PathNode* SegmentBuilder::OwnRoot(ProcessState& process) {
-  PathNode*& root = roots_[&process];
-  if (root == nullptr) root = paths_.NewRoot();
-  last_root_ = {&process, root};
-  return root;
-}
-
 [[gnu::always_inline]] inline void SegmentBuilder::Push(ThreadState& thread,
                                                         const ThreadNow& now,
                                                         std::uint32_t hook_id,
@@ -410,18 +403,10 @@ void SegmentBuilder::ResolveDoubt(ThreadState& thread, const ThreadNow& now,
          paths_.FindChild(stack.frames[keep - 1].node, hook_id) == nullptr) {
     --keep;
   }
-  if (keep == 0 && paths_.FindChild(Root(*now.process), hook_id) == nullptr) {
+  if (keep == 0 && paths_.FindChild(now.process->paths, hook_id) == nullptr) {
     return;  // never seen anywhere here: a new path under the innermost frame
   }
   while (stack.frames.size() > keep) Close(thread, now, nullptr, time_ns);
-}
-
-void SegmentBuilder::Adopt(ThreadState& thread, ProcessState& process) {
-  if (thread.stack.frames.empty()) return;
-  PathNode* node = Root(process);
-  for (Frame& frame : thread.stack.frames) {
-    node = frame.node = paths_.Child(node, frame.hook_id);
-  }
 }
 
 void SegmentBuilder::OnLoss(ThreadState& thread) {

@@ -22,7 +22,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "logformat/read/trace_reader.h"
 #include "rmap/dispatch/dispatch_tracker.h"
 #include "rmap/state/call_paths.h"
@@ -76,14 +75,12 @@ class SegmentBuilder {
   static constexpr std::size_t kMaxDepth = 8192;
 
   // `dumps_stay`: counters of threads stay where they are until all is read.
-  // `own_roots`: its processes' paths begin in `paths`, not where they say.
-  SegmentBuilder(CallPaths& paths, bool own_roots,
-                 const KernelCoverage& coverage, std::size_t thread_events,
-                 bool dumps_stay, std::size_t kernel_events,
+  SegmentBuilder(CallPaths& paths, const KernelCoverage& coverage,
+                 std::size_t thread_events, bool dumps_stay,
+                 std::size_t kernel_events,
                  const std::vector<logformat::HookOrigin>& origins,
                  RotatingCounters rotating, TimelineObserver* observer)
       : paths_(paths),
-        own_roots_(own_roots),
         coverage_(coverage),
         events_(thread_events),
         copied_(dumps_stay ? 0 : thread_events),
@@ -105,8 +102,6 @@ class SegmentBuilder {
   void Run(ThreadState& thread, const ThreadNow& now,
            std::span<const logformat::ThreadRecord> records,
            const std::vector<logformat::HookKind>& kinds);
-  // Takes over the open calls of `thread` from a builder with other paths.
-  void Adopt(ThreadState& thread, ProcessState& process);
   // Records of `thread` were lost after its last one.
   void OnLoss(ThreadState& thread);
   // Ends every open call of `thread` and frees its stack. `ended`: a record
@@ -127,11 +122,6 @@ class SegmentBuilder {
   static bool IsOpen(const ThreadState& thread, std::uint32_t hook_id);
 
   std::uint64_t too_deep() const { return too_deep_; }
-  // Where the paths of processes begin that have their own roots here.
-  absl::flat_hash_map<ProcessState*, PathNode*> TakeRoots() {
-    last_root_ = {};
-    return std::exchange(roots_, {});
-  }
 
  private:
   // Pops the innermost frame as one call that ended at `time_ns`. `dump` is of
@@ -171,17 +161,11 @@ class SegmentBuilder {
   void AddKernelDumps(const ThreadState& thread, PathNode& node,
                       const std::uint64_t* begin, const HookDump* end,
                       bool exact) const;
-  PathNode* Root(ProcessState& process) {
-    if (!own_roots_) return process.paths;
-    return last_root_.first == &process ? last_root_.second : OwnRoot(process);
-  }
-  PathNode* OwnRoot(ProcessState& process);
-  PathNode* Top(const SegmentStack& stack, const ThreadNow& now) {
-    return stack.frames.empty() ? Root(*now.process) : stack.frames.back().node;
+  static PathNode* Top(const SegmentStack& stack, const ThreadNow& now) {
+    return stack.frames.empty() ? now.process->paths : stack.frames.back().node;
   }
 
   CallPaths& paths_;
-  bool own_roots_;
   const KernelCoverage& coverage_;
   std::size_t events_;         // counted by threads
   std::size_t copied_;         // of them: events_, or 0 if dumps stay
@@ -193,8 +177,6 @@ class SegmentBuilder {
   bool call_counts_;  // the observer wants them
   std::vector<std::optional<std::uint64_t>> observed_dumps_;
   std::uint64_t too_deep_ = 0;
-  absl::flat_hash_map<ProcessState*, PathNode*> roots_;  // own_roots_
-  std::pair<ProcessState*, PathNode*> last_root_ = {};
 };
 
 }  // namespace countrace::rmap

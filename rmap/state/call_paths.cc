@@ -21,36 +21,6 @@ void CallPaths::IncludeChildren() {
   }
 }
 
-void CallPaths::MergeFrom(PathNode& from, PathNode& to) {
-  from.merged = &to;
-  std::vector<PathNode*> pending = {&from};  // their parents are merged
-  while (!pending.empty()) {
-    PathNode& node = *pending.back();
-    pending.pop_back();
-    PathNode& sum = *node.merged;
-    sum.calls += node.calls;
-    sum.begin_inferred += node.begin_inferred;
-    sum.end_inferred += node.end_inferred;
-    sum.dumped_calls += node.dumped_calls;
-    sum.wall.Merge(node.wall);
-    sum.on_cpu_ns += node.on_cpu_ns;
-    sum.switches += node.switches;
-    sum.faults += node.faults;
-    sum.wait_ns += node.wait_ns;
-    sum.blocked_ns += node.blocked_ns;
-    sum.on_cpu_quality = Worse(sum.on_cpu_quality, node.on_cpu_quality);
-    for (std::size_t i = 0; i < node.dumps.size(); ++i) {
-      sum.dumps[i].incl += node.dumps[i].incl;
-      sum.dumps[i].calls_with_value += node.dumps[i].calls_with_value;
-      sum.dumps[i].quality = Worse(sum.dumps[i].quality, node.dumps[i].quality);
-    }
-    for (const PathNode::Child& child : node.children) {
-      child.node->merged = Child(&sum, child.hook_id);
-      pending.push_back(child.node);
-    }
-  }
-}
-
 PathNode* CallPaths::NewRoot() { return NewNode(nullptr, PathNode::kFolded); }
 
 PathNode* CallPaths::FindHashed(const PathNode* parent,

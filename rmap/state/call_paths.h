@@ -72,7 +72,6 @@ struct PathNode {
   PathNode* parent = nullptr;  // null: root of a process, no segment
   // An ancestor is the same segment: its time already holds this node's.
   bool recursive = false;
-  PathNode* merged = nullptr;  // where its sums are now, see MergeFrom()
 
   std::uint64_t calls = 0;
   std::uint64_t begin_inferred = 0, end_inferred = 0;
@@ -122,10 +121,6 @@ class CallPaths {
   // Adds each path's wait_ns and blocked_ns to those around it. Call once, when
   // all records were read.
   void IncludeChildren();
-
-  // Adds the sums of every path that begins in `from`, of other CallPaths, to
-  // those that begin in `to`. Event sets do not take turns.
-  void MergeFrom(PathNode& from, PathNode& to);
 
   std::uint64_t folded_calls() const { return folded_; }
   std::size_t size() const { return nodes_.size(); }

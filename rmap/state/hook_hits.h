@@ -2,7 +2,6 @@
 #ifndef COUNTRACE_RMAP_STATE_HOOK_HITS_H_
 #define COUNTRACE_RMAP_STATE_HOOK_HITS_H_
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -27,13 +26,6 @@ struct HookHits {
       Add(logformat::EventHookId(record.event_id),
           (record.event_id & logformat::kEventDumpBit) != 0);
     }
-  }
-  void Merge(const HookHits& other) {
-    hits.resize(std::max(hits.size(), other.hits.size()));
-    for (std::size_t i = 0; i < other.hits.size(); ++i) {
-      hits[i] += other.hits[i];
-    }
-    dumps += other.dumps;
   }
 };
 

@@ -2,7 +2,6 @@
 #ifndef COUNTRACE_RMAP_STATE_SEGMENT_STACK_H_
 #define COUNTRACE_RMAP_STATE_SEGMENT_STACK_H_
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -75,14 +74,6 @@ struct SegmentStack {
     doubted_thread |= thread;
     doubted_kernel |= kernel;
   }
-};
-
-// Where in its calls a thread is, for who does not have its stack. Thread: one
-// fills it and tells so, another reads it then.
-struct StackNote {
-  PathNode* place = nullptr;  // at which it last left its CPU
-  std::uint32_t hook_id = 0;  // of the innermost call; 0: none
-  std::atomic<bool> told{false};
 };
 
 }  // namespace countrace::rmap

@@ -29,7 +29,6 @@
 
 namespace countrace::rmap {
 
-class SegmentLane;
 struct ThreadState;
 
 struct ProcessState {
@@ -52,7 +51,7 @@ struct ProcessState {
   std::vector<SliceSums> slices;   // by kernel dump event, if sets take turns
 };
 
-struct alignas(64) ThreadState {
+struct ThreadState {
   ThreadIndex index{};
   std::int32_t tid = 0;
   ProcessState* process = nullptr;  // null until a record tells its pid
@@ -102,20 +101,7 @@ struct alignas(64) ThreadState {
   bool exit_expected = false;
   bool hooks_lost = false;  // some of its hook records were lost
 
-  // SegmentWorker: where its runs are read, null: where the kernel's records
-  // are; and the last task there about it.
-  SegmentLane* lane = nullptr;
-  bool place_told = false;  // its last task sets lane_place
-  std::uint64_t last_task = 0;
-  std::uint64_t lane_wait_ns = 0;  // in lane_place, not yet told
-  std::uint32_t held_in = 0;       // HeldRuns: its stream + 1, 0: in none
-
-  // --- Of who has its segments (SegmentBuilder) ------------------------------
-  // In cache lines of its own: it changes while the kernel's records of the
-  // thread are looked at.
-  alignas(64) SegmentStack stack;
-  PathNode* lane_place = nullptr;  // off_cpu_in, as the lane's tasks tell
-  std::uint64_t lane_hook_ns = 0;  // last_hook_ns, the same
+  SegmentStack stack;  // SegmentBuilder
 };
 
 // A thread as a record names it. pid < 0: the record does not say.

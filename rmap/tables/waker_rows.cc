@@ -54,11 +54,8 @@ void BuildWakers(const logformat::TraceInfo& info, const BlockedTime& blocked,
         key.waker_process != nullptr  ? key.waker_process
         : key.waker_thread != nullptr ? key.waker_thread->process
                                       : nullptr;
-    const PathNode* const place =
-        key.place != nullptr && key.place->merged != nullptr ? key.place->merged
-                                                             : key.place;
     auto& [joined, total] =
-        rows[{static_cast<std::uint32_t>(process->index), place, key.kind,
+        rows[{static_cast<std::uint32_t>(process->index), key.place, key.kind,
               waker == nullptr ? ~std::uint32_t{0}
                                : static_cast<std::uint32_t>(waker->index),
               key.hook_id}];

@@ -1,24 +1,15 @@
 // How fast the native reader and the whole reconstruction go through a trace.
-// Prints "decode RECORDS SECONDS", "rmap RECORDS SECONDS": CPU time, best of
-// eleven (the file is in the page cache after the first). "rmap_wall RECORDS
-// SECONDS SECONDS SECONDS": elapsed with one thread, with two, and of two
-// processes at once that do with one thread the same each: medians, because the
-// machine may give two CPUs less than twice one. The last says how much less.
-// A virtual machine's two CPUs may be worth anything from 1.3 to two for half a
-// minute: the elapsed ones are of as many rounds as begin in WALL_SECONDS, and
-// of no less than eleven.
-#include <sys/wait.h>
+// Prints "decode RECORDS SECONDS" (runs of threads, as for a report), "merge
+// RECORDS SECONDS" (all in one order, as for a timeline) and "rmap RECORDS
+// SECONDS": CPU time, best of eleven (the file is in the page cache after the
+// first).
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <span>
-#include <string>
-#include <vector>
 
-#include "absl/strings/numbers.h"
 #include "logformat/read/trace_reader.h"
 #include "rmap/pipeline.h"
 
@@ -38,11 +29,12 @@ double Seconds(clockid_t clock) {
 
 class Counter : public lf::ItemSink {
  public:
+  explicit Counter(bool takes_runs) : takes_runs_(takes_runs) {}
+  bool TakesThreadRuns() const override { return takes_runs_; }
   void OnRecord(const lf::EventRecord& record) override {
     ++records;
     checksum += record.time_ns ^ record.event_id;
   }
-  // As the reconstruction reads.
   void OnThreadRecords(const lf::EventRecord&,
                        std::span<const lf::ThreadRecord> run) override {
     records += run.size();
@@ -54,76 +46,48 @@ class Counter : public lf::ItemSink {
   void OnDiscardedPackets(const lf::DiscardedPackets&) override {}
   std::uint64_t records = 0;
   std::uint64_t checksum = 0;
+
+ private:
+  bool takes_runs_;
 };
 
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
-// Until both are done; 0 if they failed.
-double SecondsOfTwoProcesses(lf::TraceReader& reader) {
-  const double begin = Seconds(CLOCK_MONOTONIC);
-  pid_t children[2];
-  for (pid_t& child : children) {
-    child = fork();
-    if (child == 0) {
-      _exit(countrace::rmap::Reconstruct(reader, {.threads = 1}).ok() ? 0 : 1);
-    }
-  }
-  bool failed = false;
-  for (const pid_t child : children) {
-    int status = 0;
-    failed = waitpid(child, &status, 0) != child || status != 0 || failed;
-  }
-  return failed ? 0 : Seconds(CLOCK_MONOTONIC) - begin;
+void Print(const char* what, std::uint64_t records, double seconds) {
+  printf("%s %llu %.6f\n", what, static_cast<unsigned long long>(records),
+         seconds);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  double wall_seconds = 0;
-  if (argc < 2 || argc > 3 ||
-      (argc == 3 && !absl::SimpleAtod(argv[2], &wall_seconds))) {
-    fprintf(stderr, "usage: decode_bench TRACE [WALL_SECONDS]\n");
+  if (argc != 2) {
+    fprintf(stderr, "usage: decode_bench TRACE\n");
     return 2;
   }
-  double decode = 1e9;
-  double rmap = 1e9;
-  std::vector<double> one, two, both;
+  double decode = 1e9, merge = 1e9, rmap = 1e9;
   std::uint64_t records = 0;
-  const double end = Seconds(CLOCK_MONOTONIC) + wall_seconds;
-  for (int i = 0; i < kRuns || Seconds(CLOCK_MONOTONIC) < end; ++i) {
+  for (int i = 0; i < kRuns; ++i) {
     auto reader = lf::TraceReader::Open(argv[1]);
     if (!reader.ok()) {
       fprintf(stderr, "%s\n", reader.status().ToString().c_str());
       return 1;
     }
-    Counter counter;
-    double begin = Seconds(CLOCK_PROCESS_CPUTIME_ID);
-    if (!(*reader)->ReadThreadRuns(counter).ok()) return 1;
-    if (i < kRuns) {
-      decode = std::min(decode, Seconds(CLOCK_PROCESS_CPUTIME_ID) - begin);
-    }
-    records = counter.records;
-    begin = Seconds(CLOCK_PROCESS_CPUTIME_ID);
-    const double begin_wall = Seconds(CLOCK_MONOTONIC);
-    if (!countrace::rmap::Reconstruct(**reader, {.threads = 1}).ok()) return 1;
-    if (i < kRuns) {
-      rmap = std::min(rmap, Seconds(CLOCK_PROCESS_CPUTIME_ID) - begin);
-    }
-    const double middle = Seconds(CLOCK_MONOTONIC);
-    if (!countrace::rmap::Reconstruct(**reader, {.threads = 2}).ok()) return 1;
-    one.push_back(middle - begin_wall);
-    two.push_back(Seconds(CLOCK_MONOTONIC) - middle);
-    both.push_back(SecondsOfTwoProcesses(**reader));
-    if (both.back() == 0) return 1;
+    const auto seconds_of = [](auto&& read) {
+      const double begin = Seconds(CLOCK_PROCESS_CPUTIME_ID);
+      return read().ok() ? Seconds(CLOCK_PROCESS_CPUTIME_ID) - begin : 0;
+    };
+    Counter runs(/*takes_runs=*/true), merged(/*takes_runs=*/false);
+    decode =
+        std::min(decode, seconds_of([&] { return (*reader)->Read(runs); }));
+    merge =
+        std::min(merge, seconds_of([&] { return (*reader)->Read(merged); }));
+    rmap = std::min(rmap, seconds_of([&] {
+                      return countrace::rmap::Reconstruct(**reader, {});
+                    }));
+    if (decode == 0 || merge == 0 || rmap == 0) return 1;
+    records = runs.records;
   }
-  printf("decode %llu %.6f\n", static_cast<unsigned long long>(records),
-         decode);
-  printf("rmap %llu %.6f\n", static_cast<unsigned long long>(records), rmap);
-  printf("rmap_wall %llu %.6f %.6f %.6f\n",
-         static_cast<unsigned long long>(records), Median(one), Median(two),
-         Median(both));
+  Print("decode", records, decode);
+  Print("merge", records, merge);
+  Print("rmap", records, rmap);
   return 0;
 }

@@ -35,10 +35,6 @@ TITLES = {
     'foreign': 'Traces of LTTng',
 }
 
-# A virtual machine's two CPUs may be worth much less than two for half a
-# minute, and worth two in the next.
-TWO_CPU_SECONDS = 180
-
 
 def shown(value, digits=1):
     """The number as text; never "-0.0"."""
@@ -242,14 +238,6 @@ def peak_megabytes(command):
     return usage.ru_maxrss / 1024
 
 
-def two_cpu_rows(what, count, one, two, both):
-    row(f'full rmap on two CPUs, {what}', count / two / 1e6, 'M/s', 'on one',
-        count / one / 1e6, '>= 1.7 x')
-    # What this machine's two CPUs can do, if nothing is shared.
-    row('the same', count / two / 1e6, 'M/s', 'two processes at once',
-        2 * count / both / 1e6, '1')
-
-
 def reading_rows(build, work, records):
     """Long traces with four counters in every record, of 20 and of 2,000
     threads."""
@@ -259,15 +247,14 @@ def reading_rows(build, work, records):
              str(threads), '200'])
         return path
 
-    def rates(path, wall_seconds=0):
-        return figures(run([build / 'tests/bench/decode_bench', path,
-                            str(wall_seconds)]))
+    def rates(path):
+        return figures(run([build / 'tests/bench/decode_bench', path]))
 
     def report(path):
         return [build / 'cli/countrace', 'report', '--no-progress', path]
 
     long = trace('long.ctf', records, 20)
-    ours = rates(long, TWO_CPU_SECONDS)
+    ours = rates(long)
     what = f'{records / 1e6:.0f} M records, 4 counters each'
     begin = os.times()
     run(['babeltrace2', long, '-c', 'sink.utils.counter'])
@@ -280,7 +267,6 @@ def reading_rows(build, work, records):
     count, seconds = ours['rmap']
     row(f'full rmap, {what}', count / seconds / 1e6, 'M/s', 'babeltrace2',
         peer, '>= 20 M/s')
-    two_cpu_rows(what, *ours['rmap_wall'])
     tenth = trace('tenth.ctf', records // 10, 20)
     row(f'peak memory, {what}', peak_megabytes(report(long)), 'MB',
         'of a tenth as many', peak_megabytes(report(tenth)), '1')
@@ -304,14 +290,13 @@ def recorded_rows(build, work, records, rates, report):
         return trace
     trace, tenth = record('recorded.ctf', records), record('less.ctf',
                                                            records // 10)
-    ours = rates(trace, TWO_CPU_SECONDS)
+    ours = rates(trace)
     what = f'{records / 1e6:.0f} M recorded, 4 counters each'
     count, seconds = ours['decode']
     row(f'decode, {what}', count / seconds / 1e6, 'M/s', '', 0, '>= 100 M/s')
     count, seconds = ours['rmap']
     row(f'full rmap, {what}', count / seconds / 1e6, 'M/s', '', 0,
         '>= 20 M/s')
-    two_cpu_rows(what, *ours['rmap_wall'])
     row(f'peak memory, {what}', peak_megabytes(report(trace)), 'MB',
         'of a tenth as many', peak_megabytes(report(tenth)), '1')
 

@@ -56,7 +56,7 @@ std::vector<std::size_t> PacketBounds(const std::string& stream) {
 std::string JsonReport(const std::string& path) {
   const auto reader = TraceReader::Open(path, /*shown_as=*/"trace");
   REQUIRE(reader.ok());
-  const auto report = rmap::Reconstruct(**reader, {.threads = 1});
+  const auto report = rmap::Reconstruct(**reader, {});
   REQUIRE(report.ok());
   const auto text =
       rmap::RenderReport(*report, {.format = rmap::ReportFormat::kJson});

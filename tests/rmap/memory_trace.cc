@@ -237,110 +237,6 @@ void MemoryTrace::Deliver(const Item& item, logformat::ItemSink& sink) {
   }
 }
 
-absl::Status MemoryTrace::Read(logformat::ItemSink& sink,
-                               logformat::ProgressCallback progress,
-                               void* progress_context) {
-  Sort();
-  std::uint64_t done = 0;
-  for (const Item& item : items_) {
-    Deliver(item, sink);
-    if (progress != nullptr &&
-        !progress(progress_context, ++done, items_.size())) {
-      return absl::CancelledError("stopped by progress");
-    }
-  }
-  return absl::OkStatus();
-}
-
-// The items of one stream of a thread.
-class MemoryTrace::StreamItems final : public logformat::RunSource {
- public:
-  explicit StreamItems(const std::vector<Item>& items) : items_(items) {}
-  void Add(std::size_t item) { places_.push_back(item); }
-
-  std::uint64_t next_ns() const override {
-    return next_ < places_.size() ? items_[places_[next_]].time_ns
-                                  : ~std::uint64_t{0};
-  }
-  bool DeliverRuns(std::uint64_t limit_ns, logformat::ItemSink& sink) override {
-    const Record* const first = NextRecord();
-    std::vector<logformat::ThreadRecord> run;
-    for (; next_ns() < limit_ns; ++next_) {
-      const Record* const record = NextRecord();
-      if (record == nullptr || !IsSame(*record, *first)) break;
-      run.push_back(AsOfRun(*record, next_ns()));
-    }
-    if (!run.empty()) sink.OnThreadRecords(HeadOf(*first), run);
-    return next_ns() >= limit_ns;
-  }
-  // What comes before the item of that number, of one thread, or a loss.
-  void DeliverOwn(std::size_t end, logformat::ItemSink& sink) {
-    const Record* const first = NextRecord();
-    if (first == nullptr) {
-      Deliver(items_[places_[next_++]], sink);
-      return;
-    }
-    std::vector<logformat::ThreadRecord> run;
-    for (; next_ < places_.size() && places_[next_] < end; ++next_) {
-      const Record* const record = NextRecord();
-      if (record == nullptr || !IsSame(*record, *first)) break;
-      run.push_back(AsOfRun(*record, next_ns()));
-    }
-    sink.OnThreadRecords(HeadOf(*first), run);
-  }
-
-  bool is_delivered(std::size_t item) const {
-    return next_ == places_.size() || places_[next_] > item;
-  }
-  bool is_at_record() const { return NextRecord() != nullptr; }
-  logformat::EventRecord head() const { return HeadOf(*NextRecord()); }
-  // Up to where they may be held, if so many items are: to the next thread's,
-  // or to a loss.
-  std::uint64_t LimitAfter(std::size_t count) const {
-    const Record* const first = NextRecord();
-    for (std::size_t i = next_ + 1; i < places_.size(); ++i) {
-      const Item& item = items_[places_[i]];
-      const auto* const record = std::get_if<Record>(&item.what);
-      if (i - next_ == count || record == nullptr || !IsSame(*record, *first)) {
-        return item.time_ns;
-      }
-    }
-    return ~std::uint64_t{0} - 1;
-  }
-
-  // While the scheduler has it.
-  bool held = false;
-  std::uint64_t until_ns = 0;
-
- private:
-  const Record* NextRecord() const {
-    return next_ < places_.size()
-               ? std::get_if<Record>(&items_[places_[next_]].what)
-               : nullptr;
-  }
-  static bool IsSame(const Record& a, const Record& b) {
-    return a.fields.tid == b.fields.tid && a.fields.pid == b.fields.pid;
-  }
-  static logformat::EventRecord HeadOf(const Record& record) {
-    logformat::EventRecord head = record.fields;
-    head.counters = nullptr;
-    head.present = 0;
-    return head;
-  }
-  static logformat::ThreadRecord AsOfRun(const Record& record,
-                                         std::uint64_t time_ns) {
-    const bool dump = (record.fields.event_id & logformat::kEventDumpBit) != 0;
-    const std::size_t head = 8 + (dump ? 8 * (1 + record.counters->size()) : 0);
-    return {time_ns, record.bytes.data(),
-            static_cast<std::uint32_t>(record.bytes.size()),
-            record.fields.event_id, static_cast<std::uint16_t>(head)};
-  }
-
-  const std::vector<Item>& items_;
-  std::vector<std::size_t> places_;
-  std::size_t next_ = 0;
-};
-
 bool MemoryTrace::IsOfCpu(const Item& item) {
   return std::visit(
       [](const auto& what) {
@@ -353,107 +249,60 @@ bool MemoryTrace::IsOfCpu(const Item& item) {
       item.what);
 }
 
-std::multimap<std::int32_t, std::uint64_t> MemoryTrace::EndsOfThreads() const {
-  std::multimap<std::int32_t, std::uint64_t> ends;
-  for (const Item& item : items_) {
-    const auto* const record = std::get_if<Record>(&item.what);
-    if (record == nullptr || !IsOfCpu(item)) continue;
-    const auto event = static_cast<CpuEvent>(record->fields.event_id);
-    if (event == CpuEvent::kExit || event == CpuEvent::kFork) {
-      logformat::TaskRecord task;
-      std::memcpy(&task, record->bytes.data(), sizeof(task));
-      ends.emplace(task.tid, item.time_ns);
-    } else if (event == CpuEvent::kExec) {
-      logformat::CommRecord exec;
-      std::memcpy(&exec, record->bytes.data(), sizeof(exec));
-      ends.emplace(exec.pid, item.time_ns);
-      ends.emplace(exec.tid, item.time_ns);
-    }
-  }
-  return ends;
-}
-
-absl::Status MemoryTrace::ReadThreadRuns(logformat::ItemSink& sink,
-                                         logformat::ProgressCallback progress,
-                                         void* progress_context,
-                                         logformat::RunScheduler* scheduler) {
+absl::Status MemoryTrace::Read(logformat::ItemSink& sink,
+                               logformat::ProgressCallback progress,
+                               void* progress_context) {
   Sort();
-  std::map<std::uint32_t, StreamItems> streams;
-  for (std::size_t i = 0; i < items_.size(); ++i) {
-    if (IsOfCpu(items_[i])) continue;
-    streams.try_emplace(items_[i].stream, items_).first->second.Add(i);
-  }
-  // Holds end anywhere, so that they are of any number of intervals.
-  std::mt19937 random(static_cast<std::uint32_t>(items_.size()));
-  // A thread with the tid of one that has ended has a stream of its own, if it
-  // is not in memory.
-  const std::multimap<std::int32_t, std::uint64_t> ends = EndsOfThreads();
-  const auto hold = [&](StreamItems& stream) {
-    stream.until_ns = stream.LimitAfter(1 + random() % 1000);
-    for (const std::int32_t id : {stream.head().tid, stream.head().pid}) {
-      for (auto [end, last] = ends.equal_range(id); end != last; ++end) {
-        if (end->second < stream.next_ns()) continue;
-        stream.until_ns = std::min(stream.until_ns, end->second + 1);
-      }
-    }
-    return stream.until_ns > stream.next_ns() &&
-           scheduler->Hold(stream, stream.head(), stream.next_ns(),
-                           /*exact=*/true, stream.until_ns);
-  };
-  const auto return_all = [&] {
-    if (scheduler == nullptr) return;
-    scheduler->ReturnAll();
-    for (auto& [number, stream] : streams) stream.held = false;
-  };
-  // Number of the next item of a CPU.
-  const auto end_of_interval = [&](std::size_t i) {
-    while (i < items_.size() && !IsOfCpu(items_[i])) ++i;
-    return i;
-  };
-  std::size_t end = 0;
-  for (std::size_t i = 0; i < items_.size(); ++i) {
-    if (i >= end) {
-      // What follows a loss may depend on what came before it, and so on who
-      // delivered what.
-      const std::size_t first = IsOfCpu(items_[i]) ? i + 1 : i;
-      end = end_of_interval(first);
-      if (std::any_of(items_.begin() + static_cast<std::ptrdiff_t>(first),
-                      items_.begin() + static_cast<std::ptrdiff_t>(end),
-                      [](const Item& item) {
-                        return !std::holds_alternative<Record>(item.what);
-                      })) {
-        if (IsOfCpu(items_[i])) Deliver(items_[i], sink);
-        return_all();
-        scheduler = nullptr;
-        if (IsOfCpu(items_[i])) continue;
-      }
-    }
-    if (IsOfCpu(items_[i])) {
-      Deliver(items_[i], sink);
+  const bool runs = sink.TakesThreadRuns();
+  for (std::size_t i = 0; i < items_.size();) {
+    std::size_t end = i + 1;
+    if (runs && !IsOfCpu(items_[i])) {
+      while (end < items_.size() && !IsOfCpu(items_[end])) ++end;
+      DeliverRuns(i, end, sink);
     } else {
-      StreamItems& stream = streams.at(items_[i].stream);
-      if (stream.held) {
-        if (items_[i].time_ns < stream.until_ns) continue;
-        if (!scheduler->IsDone(items_[i].stream)) {
-          scheduler->WaitFor(items_[i].stream);
-        }
-        stream.held = false;
-      }
-      if (stream.is_delivered(i)) continue;
-      if (scheduler != nullptr && stream.is_at_record()) {
-        stream.held = hold(stream);
-      }
-      if (!stream.held) stream.DeliverOwn(end, sink);
+      Deliver(items_[i], sink);
     }
+    i = end;
     if (progress != nullptr && !progress(progress_context, i, items_.size())) {
-      return_all();
       return absl::CancelledError("stopped by progress");
     }
   }
-  for (auto& [number, stream] : streams) {
-    if (stream.held) scheduler->WaitFor(number);
-  }
   return absl::OkStatus();
+}
+
+void MemoryTrace::DeliverRuns(std::size_t begin, std::size_t end,
+                              logformat::ItemSink& sink) const {
+  std::vector<bool> delivered(end - begin);
+  for (std::size_t i = begin; i < end; ++i) {
+    if (delivered[i - begin]) continue;
+    const auto* const first = std::get_if<Record>(&items_[i].what);
+    if (first == nullptr) {
+      Deliver(items_[i], sink);
+      continue;
+    }
+    std::vector<logformat::ThreadRecord> run;
+    for (std::size_t k = i; k < end; ++k) {
+      if (items_[k].stream != items_[i].stream) continue;
+      const auto* const record = std::get_if<Record>(&items_[k].what);
+      // A loss, or another thread's.
+      if (record == nullptr || record->fields.tid != first->fields.tid ||
+          record->fields.pid != first->fields.pid) {
+        break;
+      }
+      const bool dump = record->counters.has_value();
+      const std::size_t head =
+          8 + (dump ? 8 * (1 + record->counters->size()) : 0);
+      run.push_back({items_[k].time_ns, record->bytes.data(),
+                     static_cast<std::uint32_t>(record->bytes.size()),
+                     record->fields.event_id,
+                     static_cast<std::uint16_t>(head)});
+      delivered[k - begin] = true;
+    }
+    logformat::EventRecord record_head = first->fields;
+    record_head.counters = nullptr;
+    record_head.present = 0;
+    sink.OnThreadRecords(record_head, run);
+  }
 }
 
 }  // namespace countrace::test_support

@@ -100,12 +100,6 @@ class MemoryTrace final : public logformat::TraceReader {
   absl::Status Read(logformat::ItemSink& sink,
                     logformat::ProgressCallback progress,
                     void* progress_context) override;
-  // Threads one after the other between two items of CPUs, in runs of several
-  // records.
-  absl::Status ReadThreadRuns(logformat::ItemSink& sink,
-                              logformat::ProgressCallback progress,
-                              void* progress_context,
-                              logformat::RunScheduler* scheduler) override;
   std::array<std::uint64_t, logformat::kDiscardCauses> session_discarded()
       const override {
     return session_discarded_;
@@ -132,11 +126,10 @@ class MemoryTrace final : public logformat::TraceReader {
         what;
   };
 
-  class StreamItems;  // of one stream of a thread
-
   static bool IsOfCpu(const Item& item);
-  // Times at which who has a tid ends, or begins, by tid or pid.
-  std::multimap<std::int32_t, std::uint64_t> EndsOfThreads() const;
+  // Items [begin, end), all of threads, as runs.
+  void DeliverRuns(std::size_t begin, std::size_t end,
+                   logformat::ItemSink& sink) const;
   std::uint32_t CpuStream(std::int32_t cpu);
   std::uint32_t ThreadStream(std::int32_t pid, std::int32_t tid);
   void AddCpuRecord(std::uint64_t time_ns, std::int32_t cpu,

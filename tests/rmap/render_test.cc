@@ -276,7 +276,7 @@ TEST_CASE("text: numbers are read by people", "[rmap][render]") {
   CHECK(base::FormatShare(0, 0) == "-");
 }
 
-TEST_CASE("render: the same bytes for one thread and for two",
+TEST_CASE("render: the same bytes read in runs or record by record",
           "[rmap][render][property]") {
   const auto seed = GENERATE(range(0u, 60u));
   CAPTURE(seed);
@@ -288,8 +288,9 @@ TEST_CASE("render: the same bytes for one thread and for two",
     machine.trace->Remove([](std::size_t i) { return i % 29 == 11; },
                           /*declare=*/true);
   }
-  const auto one = Reconstruct(*machine.trace, {.threads = 1});
-  const auto two = Reconstruct(*machine.trace, {.threads = 2});
+  TimelineObserver observer;
+  const auto one = Reconstruct(*machine.trace, {});
+  const auto two = Reconstruct(*machine.trace, {.observer = &observer});
   REQUIRE(one.ok());
   REQUIRE(two.ok());
   for (const ReportFormat format :
