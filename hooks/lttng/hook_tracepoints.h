@@ -7,8 +7,9 @@
  * Fields, the same for all three:
  *
  *   id       the hook's number: the one in the countrace recording that the
- *            process is part of, else its explicit one (COUNTRACE_HOOK_ID), else
- *            0. The same hook has the same `name`, always.
+ *            process takes part in, else the explicit one
+ *            (COUNTRACE_HOOK_ID), else 0. The `name` of a hook is always the
+ *            same.
  *   name     "provider:name"
  *   payload  the payload values as text, "(VALUE, VALUE)": numbers exactly
  *            (floating point with enough digits to read back the same value),

@@ -1,7 +1,7 @@
-// Entry points of the runtime library: objects with hooks announce themselves;
-// the first one makes the process ready to be recorded, joins the recording
-// that COUNTRACE_SESSION names, and starts the control thread. Forked children
-// shed what is their parent's.
+// Entry points of the runtime library. Objects with hooks announce themselves
+// here. The first one makes the process ready to be recorded, joins the
+// recording in COUNTRACE_SESSION, and starts the control thread. A forked child
+// releases what it inherited of its parent's state.
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -41,12 +41,14 @@ bool Prepare() noexcept {
   CreateThreadEndKey();
   g_forks_controlled = ForksAreControlled();
   pthread_atfork(nullptr, nullptr, &AfterForkInChild);
-  // secure_getenv: a set-user-id program must not write where its caller says.
+  // secure_getenv: the caller of a set-user-id program must not choose where it
+  // writes.
   const char* path = secure_getenv(logformat::kSessionEnvironment);
   if (path != nullptr) {
     const int saved_errno = errno;
     int error = 0;
-    // Not possible: that recording has ended; the process may join others.
+    // A failure means that the recording has ended; the process may join
+    // others.
     JoinSession(path, &error);
     errno = saved_errno;
   }

@@ -13,8 +13,9 @@ namespace countrace::runtime {
 
 namespace {
 
-// Relaxed: while a library comes or goes, a hook that reads one bound of the
-// old range and one of the new is taken for the wrong answer of one moment.
+// Relaxed: while a library is loaded or unloaded, a hook may read one bound of
+// the old range and one of the new. One decision is then wrong; later ones are
+// right.
 struct Range {
   std::atomic<std::uintptr_t> begin, end;
 };
@@ -53,7 +54,7 @@ int OnObject(dl_phdr_info* info, std::size_t, void* context) noexcept {
     const std::uintptr_t segment_end = segment.p_vaddr + segment.p_memsz;
     if (segment_end > end) end = segment_end;
   }
-  // Offsets as the linker knows them, cut to what the object has.
+  // Offsets are those of the object file, cut to the object's size.
   if (search.rule->caller_end < end) end = search.rule->caller_end;
   search.range->begin.store(info->dlpi_addr + search.rule->caller_begin,
                             std::memory_order_relaxed);

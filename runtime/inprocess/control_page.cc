@@ -21,10 +21,10 @@ namespace countrace::runtime {
 namespace {
 
 char g_path[64];           // of the file; "" = none
-std::int32_t g_owner_pid;  // a forked child must not remove its parent's
+std::int32_t g_owner_pid;  // a forked child must not remove its parent's file
 ControlPage* g_page;       // in a forked child: still its parent's
 
-// Blocks now: a full tmpfs later would be a SIGBUS.
+// Allocates the blocks now: with a full tmpfs, a later write would be a SIGBUS.
 ControlPage* MapNewFile(const char* path) noexcept {
   const long fd =
       syscall(SYS_openat, AT_FDCWD, path,
@@ -47,7 +47,7 @@ const char* Choice() noexcept {
 }
 
 bool IsSwitchedOff() noexcept {
-  // A set-user-id program must not be told by its caller where to write.
+  // The caller of a set-user-id program must not choose where it writes.
   return strcmp(Choice(), "off") == 0 || getauxval(AT_SECURE) != 0;
 }
 
@@ -94,14 +94,14 @@ ControlPage* CreateControlPage(std::int32_t pid) noexcept {
     char path[sizeof(g_path)];
     snprintf(fresh, sizeof(fresh), "%s/.%snew-%d", folder, kControlPrefix, pid);
     snprintf(path, sizeof(path), "%s/%s%d", folder, kControlPrefix, pid);
-    unlink(fresh);  // of a process that had this pid and was killed
+    unlink(fresh);  // left by a killed process that had this pid
     ControlPage* page = MapNewFile(fresh);
     if (page == nullptr) continue;
     page->magic = kControlMagic;
     page->bytes = sizeof(ControlPage);
     page->pid = pid;
-    // Whoever sees the name finds a complete page. Replaces what an earlier
-    // process, or this one before an exec, left there.
+    // The page is complete before its name exists. Replaces the file of an
+    // earlier process with this pid, or of this process before an exec.
     if (rename(fresh, path) == 0) {
       memcpy(g_path, path, sizeof(path));
       g_owner_pid = pid;
@@ -124,7 +124,7 @@ void RemoveControlPage() noexcept {
 }
 
 bool AnswerControlRequest(ControlPage& page) noexcept {
-  // Acquire: pairs with the controller's write of `request`, its last one.
+  // Acquire: pairs with the controller's store of `request`, its last one.
   const std::uint32_t request =
       page.request.load(std::memory_order_acquire) & kRequestNumberMask;
   if (request == page.reply.load(std::memory_order_relaxed)) return false;

@@ -1,5 +1,6 @@
-// The process's end of its control page (runtime/control_layout.h): made,
-// waited on, answered. Control thread only, unless it says otherwise.
+// The process's side of its control page (runtime/control_layout.h): creates
+// it, waits on it, answers requests. Control thread only, unless stated
+// otherwise.
 #ifndef COUNTRACE_RUNTIME_INPROCESS_CONTROL_PAGE_H_
 #define COUNTRACE_RUNTIME_INPROCESS_CONTROL_PAGE_H_
 
@@ -7,20 +8,19 @@
 
 namespace countrace::runtime {
 
-// Makes and maps the page. Null: no folder takes it, the user switched it off
-// (COUNTRACE_CONTROL=off), or the program is set-user-id; the process can then
-// only be recorded from its start.
+// Creates and maps the page. Null: no directory is writable, the user switched
+// it off (COUNTRACE_CONTROL=off), or the program is set-user-id. The process
+// can then only be recorded from its start.
 ControlPage* CreateControlPage(std::int32_t pid) noexcept;
 
-// The user wants forked children to have a control thread, too
-// (COUNTRACE_CONTROL=forks): a program whose children may exec, or enter other
-// namespaces, must not have it by default.
+// Whether forked children have a control thread, too (COUNTRACE_CONTROL=forks).
+// Off by default: a program's children may exec or enter other namespaces.
 bool ForksAreControlled() noexcept;
 
-// Takes the file of this process away, if it has one. Any thread, at exit.
+// Removes the control file of this process, if it has one. Any thread, at exit.
 void RemoveControlPage() noexcept;
 
-// Answers the request that waits, if one does. True if there was one.
+// Answers the pending request. False: none is pending.
 bool AnswerControlRequest(ControlPage& page) noexcept;
 
 }  // namespace countrace::runtime

@@ -18,29 +18,30 @@ namespace lf = countrace::logformat;
 
 namespace {
 
-// One element for each hook id; the kernel provides the pages of those used.
+// One element for each hook id; the kernel allocates only the pages that are
+// used.
 struct ThreadDumpState {
-  std::uint32_t session;  // SessionTag() of what it counts in
+  std::uint32_t session;  // SessionTag() of the recording it counts for
   OpenSegments open;
   countrace_rule_state hooks[lf::kHookIdMax + 1];
 };
 
-// Null: not asked before. Initial-exec: reading it calls nothing, also in a
+// Null: not opened yet. Initial-exec: reading it calls nothing, also in a
 // signal handler.
 __thread ThreadDumpState* t_dumps __attribute__((tls_model("initial-exec")));
 
-// Stands for "there is no memory", so that it is asked for once.
+// Marks a failed allocation, so that it is not tried again.
 ThreadDumpState* const kNoMemory = reinterpret_cast<ThreadDumpState*>(1);
 
-// Of each hook: rule index + 1 (0: none has to be asked) and whether it is a
-// segment. Written when a hook is registered, before its gate opens.
+// For each hook: rule index + 1 (0: no rule with conditions) and whether it is
+// a segment. Written when a hook is registered, before its gate opens.
 constexpr std::uint8_t kSegmentBit = 0x80;
 std::uint8_t g_rule_of_hook[lf::kHookIdMax + 1];
 static_assert(COUNTRACE_MAX_DUMP_RULES < kSegmentBit);
 
 [[gnu::noinline, gnu::cold]] ThreadDumpState* OpenDumpState() noexcept {
   const SignalBlock block;
-  if (t_dumps != nullptr) return t_dumps;  // a handler came first
+  if (t_dumps != nullptr) return t_dumps;  // a signal handler opened it
   void* memory = mmap(nullptr, sizeof(ThreadDumpState), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory != MAP_FAILED &&
@@ -53,7 +54,7 @@ static_assert(COUNTRACE_MAX_DUMP_RULES < kSegmentBit);
   return t_dumps;
 }
 
-// Another recording: all counts begin at 0.
+// The thread takes part in another recording: all counts begin at 0.
 [[gnu::noinline, gnu::cold]] void BeginCounting(
     ThreadDumpState* dumps) noexcept {
   const SignalBlock block;
@@ -61,7 +62,7 @@ static_assert(COUNTRACE_MAX_DUMP_RULES < kSegmentBit);
   dumps->session = SessionTag();
 }
 
-// One more, and the sum: a handler of this thread cannot come between.
+// Adds one and returns the sum; a handler of this thread cannot come between.
 std::uint64_t CountOne(unsigned long long* word) noexcept {
   std::uint64_t before = 1;
 #if defined(__x86_64__)
@@ -83,7 +84,7 @@ bool Holds(const countrace_predicate& predicate,
   return countrace_predicate_holds(&predicate, &asked) != 0;
 }
 
-// Asks in the order of dump_rule_eval.h.
+// Checks the conditions in the order of dump_rule_eval.h.
 DumpDecision Ask(std::uint32_t index, const HookEvent& event,
                  countrace_rule_state& state) noexcept {
   const countrace_dump_rule& rule = g_session->dump_rules[index];
@@ -102,7 +103,7 @@ DumpDecision Ask(std::uint32_t index, const HookEvent& event,
       0) {
     return {false, nullptr};
   }
-  // Now, for handlers that come before the record is written.
+  // Stored at once, for handlers that run before the record is written.
   state.last_ns = now_ns;
   return {true, &state};
 }

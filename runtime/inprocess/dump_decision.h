@@ -1,8 +1,8 @@
-// HOT for hooks with a dump rule that has to be asked; the others never come
-// here (emit.h: their sink is chosen when they are registered).
+// HOT for hooks whose dump rule has conditions; the others never come here,
+// because their sink is chosen when they are registered (emit.h).
 //
-// State is each thread's own: no lock, no shared line. It lies in memory that a
-// fork wipes, so a child counts from 0 like any new thread.
+// The state belongs to one thread: no lock, no shared cache line. It lies in
+// memory that a fork wipes, so a child counts from 0 like any new thread.
 #ifndef COUNTRACE_RUNTIME_INPROCESS_DUMP_DECISION_H_
 #define COUNTRACE_RUNTIME_INPROCESS_DUMP_DECISION_H_
 
@@ -14,7 +14,8 @@
 
 namespace countrace::runtime {
 
-// What a hook fires with. `site` and `values` are null without payload.
+// The arguments of one firing of a hook. `site` and `values` are null without
+// payload.
 struct HookEvent {
   std::uint32_t event_id;
   const countrace_hook_site* site;
@@ -28,21 +29,21 @@ struct DumpDecision {
   countrace_rule_state* timed;  // not null: NoteDump() stores the time there
 };
 
-// Whether this record carries a dump. Async-signal-safe, keeps errno; one
-// system call at a thread's first question. If there is no memory for the
-// thread's state every record carries one: more data, never less.
+// Whether this record carries a dump. Async-signal-safe, preserves errno; one
+// system call at a thread's first call. Without memory for the thread's state,
+// every record carries a dump: more data, never less.
 DumpDecision DecideDump(const HookEvent& event) noexcept;
 
-// After the record: the next one is due from its time on, so that dumps in the
-// log are never closer than the rule says.
+// Called after the record is written. The rule's interval counts from this
+// time, so dumps in the log are never closer than the rule says.
 void NoteDump(const DumpDecision& decision) noexcept;
 
-// Finds the rule of the hook of `site` and remembers it. Called when a hook is
+// Finds and stores the rule for the hook of `site`. Called when a hook is
 // registered, under the lock of hook_sites.cc, before its gate opens.
 DumpChoice ChooseDumps(const countrace_hook_site& site,
                        std::uint32_t hook_id) noexcept;
 
-// The calling thread ends. Requires: signals blocked.
+// Frees the state of the calling thread, which ends. Requires: signals blocked.
 void ForgetDumpState() noexcept;
 
 }  // namespace countrace::runtime

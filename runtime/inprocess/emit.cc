@@ -15,7 +15,7 @@ namespace lf = countrace::logformat;
 namespace {
 
 // Marks the thread as writing a record while it lives; remembers whether an
-// interrupted hook further out is writing one, too.
+// interrupted hook of the same thread is writing one, too.
 class BusyScope {
  public:
   BusyScope() noexcept : outer_(t_state.busy) {
@@ -35,14 +35,14 @@ class BusyScope {
   std::uint32_t outer_;
 };
 
-// pos is written by handlers that interrupt us: load it afresh each time.
+// Handlers that interrupt us change pos: load it each time.
 inline std::byte* LoadPos(ThreadRing* ring) noexcept {
   return __atomic_load_n(&ring->pos, __ATOMIC_RELAXED);
 }
 
 inline bool HasRoom(ThreadRing* ring, std::byte* pos, std::size_t bytes,
                     std::uint64_t now_ns) noexcept {
-  // An epoch is 19 h: two records of one packet are never 2^47 ns apart.
+  // An epoch is 19 h, so two records of one packet are never 2^47 ns apart.
   return __builtin_expect(
       static_cast<std::size_t>(ring->end - pos) >= bytes &&
           now_ns >> kEpochShift ==
@@ -50,8 +50,8 @@ inline bool HasRoom(ThreadRing* ring, std::byte* pos, std::size_t bytes,
       1);
 }
 
-// Whatever the fast path could not do: new clock parameters, new sub-buffer, a
-// handler in between.
+// The cases that the fast path cannot do: new clock parameters, a new
+// sub-buffer, a handler in between.
 [[gnu::noinline, gnu::cold]] void EmitSlow(std::uint32_t event_id) noexcept {
   const BusyScope busy;
   for (;;) {
@@ -62,8 +62,8 @@ inline bool HasRoom(ThreadRing* ring, std::byte* pos, std::size_t bytes,
       if (!MakeRoom(8, busy.nested(), event_id)) return;
       continue;
     }
-    // Fails if a handler wrote a record since `pos` was read: its clock is
-    // later than ours, so read ours again.
+    // This fails if a handler wrote a record since `pos` was read. Its time is
+    // later than ours, so read the clock again.
     if (!ExchangeIfEqual(&ring->pos, pos, pos + 8)) continue;
     StoreHeader(pos,
                 lf::HeaderWord(static_cast<std::uint16_t>(event_id), now_ns));
@@ -72,8 +72,8 @@ inline bool HasRoom(ThreadRing* ring, std::byte* pos, std::size_t bytes,
 }
 
 // Enter, exit or point hook without payload and without counters: one word. A
-// leaf: everything unlikely is a tail call. tests/bench/hook_bench prints what
-// it costs.
+// leaf function: every unlikely case is a tail call. tests/bench/hook_bench
+// prints its cost.
 void Emit(std::uint32_t event_id) noexcept {
   {
     const BusyScope busy;
@@ -130,7 +130,7 @@ std::byte* StorePayload(std::byte* out, const countrace_hook_site& site,
   return out;
 }
 
-// Any record of more than one word: `site` and `values` may be null. kDump:
+// Any record of more than one word; `site` and `values` may be null. kDump:
 // with the thread's counters.
 template <bool kDump>
 void EmitRecord(const countrace_hook_site* site, std::uint32_t event_id,
@@ -142,12 +142,13 @@ void EmitRecord(const countrace_hook_site* site, std::uint32_t event_id,
       kDump ? sizeof(lf::ThreadDump) + 8 * lf::ThreadDumpValues(*g_session) : 0;
   const std::size_t bytes = (8 + dump + payload + 7) & ~std::size_t{7};
   CounterValues counters;
-  [[maybe_unused]] bool seen = busy.nested();  // by the event sets' turns
+  // Whether the multiplexing of event sets has processed this hook.
+  [[maybe_unused]] bool seen = busy.nested();
   for (;;) {
     ThreadRing* ring = t_state.ring;
     std::byte* pos = LoadPos(ring);
-    // Inside the retry loop: a handler's dump between ours and the reservation
-    // would make the counts go back.
+    // Read inside the retry loop: a handler's dump between ours and the
+    // reservation would make the counts go back.
     if constexpr (kDump) {
       counters.mmcr = counters.present = 0;
       if (ring->live != 0) {
@@ -167,7 +168,7 @@ void EmitRecord(const countrace_hook_site* site, std::uint32_t event_id,
       continue;
     }
     if (!ExchangeIfEqual(&ring->pos, pos, pos + bytes)) continue;
-    // Until the header is stored, this says how far to skip.
+    // Until the header is stored, this word gives the size of the hole.
     StoreHeader(pos, lf::HeaderWord(lf::kEventHole, bytes));
     std::byte* out = pos + 8;
     std::uint16_t id = static_cast<std::uint16_t>(event_id);
@@ -198,7 +199,7 @@ void EmitPayloadDump(const countrace_hook_site* site, std::uint32_t event_id,
   EmitRecord<true>(site, event_id, values, count);
 }
 
-// The code that fires the hook: the macros expand there, so it is whoever calls
+// The code that fires the hook. The macros expand there, so it is the caller of
 // the sink.
 #define COUNTRACE_HOOK_CALLER() \
   reinterpret_cast<std::uintptr_t>(__builtin_return_address(0))

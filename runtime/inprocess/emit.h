@@ -1,4 +1,4 @@
-// The sink hooks reach (hooks/include/countrace/hook_site.h).
+// The sink that hooks call (hooks/include/countrace/hook_site.h).
 #ifndef COUNTRACE_RUNTIME_INPROCESS_EMIT_H_
 #define COUNTRACE_RUNTIME_INPROCESS_EMIT_H_
 
@@ -6,8 +6,8 @@
 
 namespace countrace::runtime {
 
-// Without counter dumps; with one in each record; or as the hook's dump rule
-// decides, each time it is asked.
+// Whether a hook's records carry counter dumps: never, always, or as the hook's
+// dump rule decides for each record (kAsk).
 enum class DumpChoice { kNever, kAlways, kAsk };
 const countrace_sink* SinkFor(DumpChoice choice) noexcept;
 

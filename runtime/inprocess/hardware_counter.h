@@ -1,5 +1,5 @@
-// HOT. Reads one hardware counter from user space, by the index that the
-// event's mapped page names (perf_event_open(2), "rdpmc").
+// HOT. Reads one hardware counter from user space, by the index in the event's
+// mapped page (perf_event_open(2), "rdpmc").
 #ifndef COUNTRACE_RUNTIME_INPROCESS_HARDWARE_COUNTER_H_
 #define COUNTRACE_RUNTIME_INPROCESS_HARDWARE_COUNTER_H_
 
@@ -20,9 +20,9 @@ inline bool PageAllowsUserRead(
 }
 
 #if defined(__aarch64__)
-// One register for each counter. Selecting (PMSELR, then PMXEVCNTR) would be
-// shorter, but the selection belongs to the CPU: a signal handler with hooks,
-// or another process, between the two instructions would have its counter read.
+// One register for each counter. Selecting a counter (PMSELR, then PMXEVCNTR)
+// would be shorter, but the selection belongs to the CPU: a signal handler with
+// hooks, or another process, may change it between the two instructions.
 #define COUNTRACE_ARM64_COUNTER(n)                            \
   case n:                                                     \
     __asm__ volatile("mrs %0, pmevcntr" #n "_el0" : "=r"(v)); \
@@ -48,7 +48,7 @@ inline std::uint64_t ReadHardwareCounter(
   return (std::uint64_t{high} << 32) | low;
 #elif defined(__aarch64__)
   std::uint64_t v = 0;
-  // Not before what the program did so far.
+  // Waits until the program's earlier instructions are done.
   __asm__ volatile("isb");
   switch (index) {
     COUNTRACE_ARM64_TEN_COUNTERS();

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kMaxNameBytes = 100;
 
-// One parsed line; pointers into the text, fields end at '\t' or '\n'.
+// One parsed line: pointers into the text; fields end at '\t' or '\n'.
 struct Line {
   std::uint32_t id;
   const char* kind;
@@ -130,7 +130,7 @@ bool HookRegistry::Open() noexcept {
                       static_cast<off_t>(text_bytes_))) > 0) {
     text_bytes_ += static_cast<std::size_t>(got);
   }
-  // A process died while it appended: its torn line goes.
+  // A process died while it appended: ignore its incomplete line.
   while (text_bytes_ > 0 && text_[text_bytes_ - 1] != '\n') --text_bytes_;
   if (ftruncate(fd_, static_cast<off_t>(text_bytes_)) != 0) return false;
   failed_ = false;

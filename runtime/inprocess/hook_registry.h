@@ -1,5 +1,5 @@
-// The session's hook registry, `.hooks` (logformat/session_layout.h): one id
-// for one hook in all processes of a recording.
+// The session's hook registry, `.hooks` (logformat/session_layout.h). A hook
+// has the same id in all processes of a recording.
 #ifndef COUNTRACE_RUNTIME_INPROCESS_HOOK_REGISTRY_H_
 #define COUNTRACE_RUNTIME_INPROCESS_HOOK_REGISTRY_H_
 
@@ -14,8 +14,8 @@ struct RegisteredHook {
   std::uint32_t id = 0;
 };
 
-// Holds the registry's lock (flock) for its lifetime; opened by the first
-// Register(). Not async-signal-safe.
+// Holds the registry's lock (flock) for its lifetime. The first Register()
+// opens the file. Not async-signal-safe.
 class HookRegistry {
  public:
   HookRegistry() noexcept = default;
@@ -24,9 +24,9 @@ class HookRegistry {
   HookRegistry& operator=(const HookRegistry&) = delete;
 
   // Finds or adds the hook of `site`: same kind, provider:name and payload
-  // types = same id. An exit site takes the first segment so named, or adds one
-  // without payload. False, with a message on stderr: malformed descriptor,
-  // explicit id already another hook's, no id left, registry unreadable.
+  // types = same id. An exit site takes the first segment with its name, or
+  // adds one without payload. False, with a message on stderr: malformed
+  // descriptor, explicit id of another hook, no id left, registry unreadable.
   bool Register(const countrace_hook_site& site, RegisteredHook* hook) noexcept;
   // Adds the name of the calling process.
   void AddProcess(std::int32_t pid) noexcept;

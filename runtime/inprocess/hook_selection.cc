@@ -16,7 +16,7 @@ namespace {
 struct Switch {
   char glob[kControlGlobBytes];
   bool on;
-  std::uint32_t session_tag;  // it was given in; 0 = in none
+  std::uint32_t session_tag;  // recording in which it was given; 0 = none
 };
 constexpr std::size_t kMaxSwitches = 64;
 Switch g_switches[kMaxSwitches];  // oldest first
@@ -65,7 +65,7 @@ bool HookIsSelected(const countrace_hook_site& site) noexcept {
 bool AddHookSwitch(const char* glob, bool on) noexcept {
   if (strlen(glob) >= kControlGlobBytes) return false;
   if (strcmp(glob, "*") == 0 || strcmp(glob, "*:*") == 0) {
-    g_switch_count = 0;  // overrules all earlier ones
+    g_switch_count = 0;  // replaces all earlier ones
   }
   for (std::size_t i = 0; i < g_switch_count; ++i) {
     if (strcmp(g_switches[i].glob, glob) != 0) continue;

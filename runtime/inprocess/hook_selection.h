@@ -1,9 +1,9 @@
 // Which hooks of this process record: the session's filter (`record --hooks`)
-// and, over it, what `countrace hooks enable|disable` said while it ran.
+// and the switches of `countrace hooks enable|disable` during the recording.
 //
 // The last switch whose glob matches decides. A `disable` holds until an
-// `enable`, for later recordings, too; an `enable` widens the filter of the
-// recording it was given in and otherwise only undoes a `disable`.
+// `enable`, also in later recordings. An `enable` widens the filter of the
+// recording in which it was given; otherwise it only cancels a `disable`.
 // Guarded by ProcessState::sites_lock.
 #ifndef COUNTRACE_RUNTIME_INPROCESS_HOOK_SELECTION_H_
 #define COUNTRACE_RUNTIME_INPROCESS_HOOK_SELECTION_H_

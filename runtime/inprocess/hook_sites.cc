@@ -15,9 +15,9 @@ namespace countrace::runtime {
 
 namespace {
 
-// Objects with hooks that are loaded now; guarded by ProcessState::sites_lock.
-// A fixed table, so that a signal handler can walk it; more objects than this
-// stay off, with a message.
+// Loaded objects with hooks; guarded by ProcessState::sites_lock. A fixed
+// table, so that a signal handler can walk it. Objects that do not fit stay
+// off, with a message.
 struct Object {
   std::atomic<SiteList> start;
   SiteList stop;
@@ -53,8 +53,8 @@ void SetGate(countrace_hook_site& site) noexcept {
 
 void OpenGate(countrace_hook_site& site, const RegisteredHook& hook) {
   const bool is_exit = site.kind == COUNTRACE_SITE_EXIT;
-  // The upper half tells a hook that was held up since an earlier recording
-  // from one of this recording (MakeRoom); the log has the lower half.
+  // The upper half is the recording's tag: MakeRoom rejects a hook that was
+  // held up since an earlier recording. The log stores the lower half.
   site.event_id = SessionTag() << 16 | (hook.id * 2 + (is_exit ? 1 : 0));
   site.sink = SinkFor(ChooseDumps(site, hook.id));
   SetGate(site);
@@ -66,7 +66,7 @@ void RegisterObject(HookRegistry& registry, SiteList start, SiteList stop) {
     named_in = SessionTag();
     registry.AddProcess(g_process->pid.load(std::memory_order_relaxed));
   }
-  // Enters before exits: an exit takes the id of the segment it names.
+  // Enters before exits: an exit takes the id of its segment.
   for (const bool exits : {false, true}) {
     for (SiteList at = start; at < stop; ++at) {
       countrace_hook_site& site = **at;
@@ -171,7 +171,7 @@ ControlStatus SwitchSites(const char* glob, bool on) noexcept {
   if (!AddHookSwitch(glob, on)) return ControlStatus::kTooManySwitches;
   if (!SessionIsRecording()) return ControlStatus::kOk;
   ForEachSite([](countrace_hook_site& site) {
-    // What the registry refused stays off.
+    // A site that the registry refused stays off.
     if (IsKnownLayout(site) && IsRegistered(site)) SetGate(site);
   });
   return ControlStatus::kOk;

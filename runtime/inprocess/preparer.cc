@@ -23,22 +23,22 @@ namespace countrace::runtime {
 namespace {
 
 constexpr std::uint64_t kMillisecond = 1'000'000;
-// In a recording: how long a dead recorder may go unnoticed.
+// In a recording: the longest time until a dead recorder is noticed.
 constexpr std::uint64_t kRecordingNs = 500 * kMillisecond;
-// While a thread must be waited for that is in the middle of a hook; doubles.
+// First wait for a thread that is in the middle of a hook; doubles.
 constexpr std::uint64_t kLeavingNs = kMillisecond;
 constexpr std::uint64_t kForeverNs = ~std::uint64_t{0};
 constexpr std::size_t kStackBytes = 128 * 1024;
-std::atomic<std::uint32_t> g_wake;  // counted up by our own threads
+std::atomic<std::uint32_t> g_wake;  // our own threads increment it
 
-// The recorder wakes us by our slot of its session.
+// The recorder wakes us through our slot in its session.
 std::atomic<std::uint32_t>* SlotWakeWord() noexcept {
   logformat::ProcessSlot* slot =
       g_process->slot.load(std::memory_order_relaxed);
   return slot != nullptr ? &slot->wake : nullptr;
 }
 
-// Brings one ring's queues up to date. True if something was done.
+// Brings one ring's queues up to date. True if it did something.
 bool ServeRing(ThreadRing& ring) noexcept {
   bool worked = false;
   SubBuffer item;
@@ -52,21 +52,21 @@ bool ServeRing(ThreadRing& ring) noexcept {
     std::uint32_t free = 0;
     if (!ring.extending.compare_exchange_strong(free, 1,
                                                 std::memory_order_acquire)) {
-      break;  // the owner is at it
+      break;  // the owner is extending it
     }
     const ExtendResult result = ExtendStreamFile(ring, &item);
-    // Published before `extending` is released: the owner, once it holds it,
+    // Published before `extending` is released: an owner that takes the flag
     // sees every sub-buffer of the file in the queue.
     if (result.ok) ring.ready.Push(item);
     ring.extending.store(0, std::memory_order_release);
-    if (!result.ok) break;  // the owner counts what it loses, with the cause
+    if (!result.ok) break;  // the owner counts its losses, with the cause
     worked = true;
   }
   return worked;
 }
 
 // The program's own threads have all ended (main through pthread_exit): the
-// process must end now, as it would have without us.
+// process must end now, as it would without the runtime library.
 bool IsLastThread() noexcept {
   const long fd =
       syscall(SYS_openat, AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC, 0);
@@ -129,7 +129,7 @@ void* Run(void*) noexcept {
       page->session[0] = '\0';
     } else {
       g_process->preparer_running.store(0);
-      return nullptr;  // nobody will ever ask for anything
+      return nullptr;  // no later request is possible
     }
     g_process->preparer_waiting.store(1, std::memory_order_seq_cst);
     const bool timed_out = words.Wait(timeout_ns);
@@ -143,12 +143,12 @@ void* Run(void*) noexcept {
 void StartPreparer() noexcept {
   std::uint32_t idle = 0;
   if (!g_process->preparer_running.compare_exchange_strong(idle, 1)) return;
-  // Before the thread: a child that is forked from now on has the mapping and
-  // so shows whose child it is.
+  // Stored before the thread starts: a child that is forked from now on
+  // inherits the mapping, which identifies its parent.
   g_process->control.store(
       CreateControlPage(g_process->pid.load(std::memory_order_relaxed)),
       std::memory_order_release);
-  SignalBlock block;  // inherited: no handler of the program ever runs there
+  SignalBlock block;  // inherited: the program's handlers never run there
   pthread_attr_t attributes;
   pthread_t thread;
   pthread_attr_init(&attributes);

@@ -1,8 +1,9 @@
-// The helper and control thread of a process with hooks. In a recording: keeps
-// sub-buffers ready ahead of the threads that write, unmaps those they left,
-// notices the end. Always: answers the control page; idle it sleeps without a
-// timeout. One for each program image that has hooks; forked children that do
-// not exec have none: they prepare their own sub-buffers, and cannot join.
+// The helper and control thread of a process with hooks. In a recording, it
+// keeps sub-buffers ready ahead of the writing threads, unmaps used ones, and
+// notices the end. At any time it answers the control page; when idle it sleeps
+// without a timeout. Each program image with hooks has one. Forked children
+// that do not exec have none: they prepare their own sub-buffers, and cannot
+// join a recording.
 #ifndef COUNTRACE_RUNTIME_INPROCESS_PREPARER_H_
 #define COUNTRACE_RUNTIME_INPROCESS_PREPARER_H_
 
@@ -10,14 +11,15 @@
 
 namespace countrace::runtime {
 
-// Starts it if it does not run in this process. Not async-signal-safe.
+// Starts the thread if this process has none. Not async-signal-safe.
 void StartPreparer() noexcept;
 
-// Tells it that there is work for the recording; a system call only if it
-// sleeps.
+// Wakes the thread because the recording has work for it; a system call only if
+// it sleeps.
 void WakePreparer() noexcept;
 
-// Has it look again whether it is alone, in a recording or not. Once.
+// Makes the thread check once whether it is the last one, in a recording or
+// not.
 void WakeIdlePreparer() noexcept;
 
 }  // namespace countrace::runtime

@@ -10,8 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// System calls go through syscall(2): unlike the libc wrappers it is no
-// cancellation point and is not replaced by programs that wrap open or read.
+// System calls use syscall(2): unlike the libc wrappers it is no cancellation
+// point, and programs that wrap open or read do not replace it.
 
 namespace countrace::runtime {
 
@@ -41,7 +41,7 @@ constexpr std::size_t kSessionBytes =
     (sizeof(lf::SessionControl) + 4095) / 4096 * 4096;
 std::uint32_t g_session_tag = 0;
 
-// Checked through a mapping of its own, before it takes g_session's place.
+// Checked in a mapping of its own, before it replaces the one at g_session.
 bool IsSessionWeUnderstand(int fd) noexcept {
   void* memory =
       mmap(nullptr, sizeof(lf::SessionControl), PROT_READ, MAP_SHARED, fd, 0);
@@ -56,7 +56,7 @@ bool IsSessionWeUnderstand(int fd) noexcept {
   return ok;
 }
 
-// Claims a slot of the session's process table; the same slot again after exec.
+// Claims a slot of the session's process table; after an exec, the same slot.
 lf::ProcessSlot* ClaimSlot(std::int32_t pid) noexcept {
   for (std::size_t i = 0; i < lf::kProcessSlots; ++i) {
     lf::ProcessSlot& slot =
@@ -189,8 +189,8 @@ void LeaveSession() noexcept {
   lf::ProcessSlot* slot = g_process->slot.exchange(nullptr);
   // Release: pairs with the recorder's acquire; our last records are written.
   if (slot != nullptr) slot->detached.store(1, std::memory_order_release);
-  // In one step for everybody who reads it. If there is no memory the ended
-  // session stays: the process cannot join again, and says so.
+  // One step for all readers. Without memory the ended session stays mapped:
+  // the process cannot join again, and reports that.
   (void)mmap(g_session, kSessionBytes, PROT_READ | PROT_WRITE,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }

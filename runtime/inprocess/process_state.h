@@ -1,9 +1,9 @@
-// What the runtime library knows about the process it lives in.
+// The runtime library's state of its process.
 //
 // ProcessState and every ThreadRing lie in memory that the kernel wipes in a
-// forked child (MADV_WIPEONFORK), whatever kind of fork it was. A child
-// therefore finds no ring, no held lock and no pid, and starts afresh at its
-// first hook; it never writes to its parent's streams.
+// forked child (MADV_WIPEONFORK), for every kind of fork. A child therefore has
+// no ring, no held lock and no pid, and initialises itself at its first hook.
+// It never writes to its parent's streams.
 #ifndef COUNTRACE_RUNTIME_INPROCESS_PROCESS_STATE_H_
 #define COUNTRACE_RUNTIME_INPROCESS_PROCESS_STATE_H_
 
@@ -18,7 +18,7 @@ namespace countrace::runtime {
 
 struct ThreadRing;
 
-// A futex lock that is valid when zero (so a wiped one is free). Take it only
+// A futex lock that is valid when zero, so a wiped lock is free. Take it only
 // with all signals blocked: a handler that waits for its own thread would hang.
 class FutexLock {
  public:
@@ -30,7 +30,7 @@ class FutexLock {
 };
 
 struct ProcessState {
-  std::atomic<std::int32_t> pid;  // 0: a fork wiped it, or never initialised
+  std::atomic<std::int32_t> pid;  // 0: wiped by a fork, or never initialised
   FutexLock lock;                 // guards the lists below
   FutexLock sites_lock;           // hook sites, their gates, the selection
   FutexLock owners_lock;          // taking rings away, ends of threads
@@ -48,38 +48,40 @@ struct ProcessState {
   // After a failed attempt to open a stream: not before this time (ns).
   std::atomic<std::uint64_t> retry_at_ns;
   std::atomic<std::uint32_t> retry_cause;
-  // The process is told to join by it; null: never, as in forked children,
-  // which have no control thread.
+  // Requests to join arrive here. Null: never, as in forked children, which
+  // have no control thread.
   std::atomic<ControlPage*> control;
 };
 
-// Null until the process has hooks; then always this address, where joining
-// maps `.session` and leaving maps zeros: a late reader never faults.
+// Null until the process has hooks; then always the same address. Joining maps
+// `.session` there and leaving maps zeros, so a late reader never faults.
 extern logformat::SessionControl* g_session
     __attribute__((visibility("hidden")));
 extern char g_session_path[4096]  // absolute, without a trailing slash
     __attribute__((visibility("hidden")));
 extern ProcessState* g_process __attribute__((visibility("hidden")));
 
-// Makes the memory for both. Once, before anything else; false: none.
+// Allocates the memory for both, once, before anything else. False: no memory.
 bool PrepareProcess() noexcept;
 
-// Sets pid and claims a ProcessSlot if a fork wiped them. All signals blocked.
+// Sets pid and claims a ProcessSlot if a fork wiped them. Requires: all signals
+// blocked.
 void EnsureProcessInitialised() noexcept;
 
-// Maps `.session` of directory `path`. Requires: none is mapped. *error: errno
-// of kCannotOpen.
+// Maps `.session` of directory `path`. Requires: no session is mapped. *error:
+// errno of kCannotOpen.
 ControlStatus MapSession(const char* path, int* error) noexcept;
 bool SessionIsMapped() noexcept;
 bool SessionIs(const char* path) noexcept;
-// Counts the recordings that this process joined: 1 to 0x7fff, then 1 again.
+// The number of this recording among those that the process joined: 1 to
+// 0x7fff, then 1 again.
 std::uint32_t SessionTag() noexcept;
 // After MapSession: claims a slot, opens the slow path.
 void EnterSession() noexcept;
-// Gives the slot back and unmaps. Requires: no thread has a ring.
+// Releases the slot and unmaps. Requires: no thread has a ring.
 void LeaveSession() noexcept;
 
-// Memory for `bytes` (a multiple of 128) that a fork wipes; null if none.
+// Allocates `bytes` (a multiple of 128) that a fork wipes; null: no memory.
 // Requires: g_process->lock held.
 void* AllocateWipedOnFork(std::size_t bytes) noexcept;
 
@@ -88,12 +90,13 @@ bool SessionIsRecording() noexcept;
 // Counts a record that no stream can take.
 void CountSessionDiscard(logformat::DiscardCause cause, int error) noexcept;
 
-// One use of the slow path. While a recording is left the path is closed, so
-// that nobody works with a session that is going away.
+// One use of the slow path. The path is closed while the process leaves a
+// recording, so that no thread uses a session that is being unmapped.
 class SlowPathUse {
  public:
   SlowPathUse() noexcept {
-    // seq_cst with TryLeaveSession: it sees this user, or we see it closed.
+    // seq_cst with TryLeaveSession: it sees this user, or this thread sees it
+    // closed.
     g_process->slow_path_users.fetch_add(1, std::memory_order_seq_cst);
   }
   ~SlowPathUse() {
@@ -106,7 +109,7 @@ class SlowPathUse {
   }
 };
 
-// Blocks every signal of this thread for its lifetime; keeps errno.
+// Blocks every signal of this thread for its lifetime; preserves errno.
 class SignalBlock {
  public:
   SignalBlock() noexcept;

@@ -18,8 +18,8 @@ namespace lf = countrace::logformat;
 
 namespace {
 
-// Every thread of the process passes a full memory barrier. False: the kernel
-// (before 4.3) or a sandbox does not offer it.
+// Makes every thread of the process pass a full memory barrier. False: the
+// kernel (before 4.3) or a sandbox does not offer it.
 bool MemoryBarrierOnAllThreads() noexcept {
   if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0,
               0) == 0 &&
@@ -29,16 +29,16 @@ bool MemoryBarrierOnAllThreads() noexcept {
   return syscall(SYS_membarrier, MEMBARRIER_CMD_SHARED, 0, 0) == 0;
 }
 
-// After this no thread has a ring that it could start to write into. False: one
-// is in the middle of a record, or cannot be asked.
+// Afterwards no thread has a ring that it could start to write into. False: a
+// thread is in the middle of a record, or the memory barrier is not available.
 bool TakeRingsAway() noexcept {
   ThreadRing* const all = g_process->all_rings.load(std::memory_order_acquire);
   for (ThreadRing* ring = all; ring != nullptr; ring = ring->next_all) {
     if (ring->owner != nullptr) TakeRingFromOwner(*ring);
   }
-  // A thread that sets `busy` behind the barrier finds no ring any more; one
-  // that set it before is seen below. It pays nothing for that: no fence
-  // between its store of `busy` and its load of the ring.
+  // A thread that sets `busy` after the barrier finds no ring; a thread that
+  // set it before is seen below. The hot path therefore needs no fence between
+  // its store of `busy` and its load of the ring.
   if (!MemoryBarrierOnAllThreads()) return false;
   for (ThreadRing* ring = all; ring != nullptr; ring = ring->next_all) {
     if (ring->owner != nullptr &&
@@ -49,7 +49,7 @@ bool TakeRingsAway() noexcept {
   return true;
 }
 
-// Leaves within a second, if nobody was stopped in the middle of a hook.
+// Leaves within a second, unless a thread was stopped in the middle of a hook.
 bool LeaveSoon() noexcept {
   for (int attempt = 0; attempt < 1000; ++attempt) {
     if (TryLeaveSession()) return true;
@@ -90,7 +90,7 @@ bool TryLeaveSession() noexcept {
   g_process->sites_lock.Lock();
   CloseAllGates();
   g_process->sites_lock.Unlock();
-  // seq_cst with SlowPathUse: it sees the closed path, or we see it.
+  // seq_cst with SlowPathUse: it sees the closed path, or this thread sees it.
   if (g_process->slow_path_users.load(std::memory_order_seq_cst) != 0) {
     return false;
   }

@@ -11,12 +11,13 @@ namespace lf = countrace::logformat;
 
 namespace {
 
-// A segment that is open for so many turns is cut, or the sets would never
-// change inside a program's main loop: if so many are begun in it, and it did
-// not just wait for a CPU.
+// The sets rotate inside a segment that is open for this many intervals, if it
+// has this many inner enters; without the second condition, a segment that only
+// waits for a CPU would be cut. Else the sets would never rotate inside a
+// program's main loop.
 constexpr std::uint64_t kOverdueTurns = 16;
 constexpr std::uint32_t kOverdueEnters = 64;
-// The same if each instance is a turn.
+// The same limit where the sets rotate at each outermost segment.
 constexpr std::uint64_t kOverdueInstanceNs = 160'000'000;
 
 constexpr std::uint32_t kWords = (lf::kHookIdMax + 1 + 63) / 64;
@@ -62,7 +63,7 @@ void BeginTurns(SetTurns& turns, std::uint32_t seed) noexcept {
   if (turns.sets > lf::kMaxEventSets) turns.sets = 0;
   if (turns.sets == 0) return;
   turns.random = seed | 1;
-  // Neighbouring seeds begin alike.
+  // Similar seeds give similar first values: skip them.
   for (int i = 0; i < 8; ++i) Random(turns);
   turns.set = NextSet(turns);
   SetDueTimes(turns, ClockNow());

@@ -56,11 +56,12 @@ ExtendResult Failure(int error) noexcept {
           error};
 }
 
-// Residency by madvise, which reports an error where a store would be a SIGBUS.
+// Makes the pages resident by madvise, which returns an error where a store
+// would be a SIGBUS.
 int MakeResident(void* memory, std::uint64_t bytes) noexcept {
   if (syscall(SYS_madvise, memory, bytes, MADV_POPULATE_WRITE) == 0) return 0;
   if (errno != EINVAL) return errno;
-  // Before Linux 5.14: the blocks exist, so touching is safe.
+  // Before Linux 5.14. The blocks exist, so touching the pages is safe.
   for (std::uint64_t at = 0; at < bytes; at += 4096) {
     auto* byte = static_cast<volatile char*>(memory) + at;
     *byte = *byte;
@@ -69,8 +70,8 @@ int MakeResident(void* memory, std::uint64_t bytes) noexcept {
 }
 
 std::uint64_t NextBytes(const ThreadRing& ring) noexcept {
-  // 64 KiB, 64 KiB, 256 KiB, 1 MiB, ... up to the session's size: a short
-  // thread must not cost megabytes.
+  // 64 KiB, 64 KiB, 256 KiB, 1 MiB, ... up to the session's size: a thread that
+  // writes little must not use megabytes.
   std::uint64_t bytes = kFirstBytes;
   for (std::uint64_t at = 2 * kFirstBytes; at <= ring.file_bytes && at != 0;
        at *= 4) {
@@ -80,7 +81,7 @@ std::uint64_t NextBytes(const ThreadRing& ring) noexcept {
                                              : g_session->sub_buffer_bytes;
 }
 
-// `discard` and `flight` mode: takes `bytes` from the session's limit.
+// In `discard` and `flight` mode: takes `bytes` from the session's limit.
 bool TakeQuota(std::uint64_t bytes) noexcept {
   if (g_session->mode == lf::SessionMode::kStream) return true;
   const std::uint64_t before =
@@ -96,7 +97,7 @@ void ReturnQuota(std::uint64_t bytes) noexcept {
   }
 }
 
-// Returns 0 or errno; on error the file is as long as before.
+// Returns 0 or errno; on error the file has its old length.
 int WriteAndMap(int fd, std::uint64_t offset, std::uint64_t bytes,
                 void** memory) noexcept {
   int error = lf::WriteZeros(fd, offset, bytes);
@@ -106,13 +107,15 @@ int WriteAndMap(int fd, std::uint64_t offset, std::uint64_t bytes,
     if (*memory == MAP_FAILED) error = errno;
   }
   if (error == 0) {
-    // A forked child keeps the mapping: a record that a handler which forked
-    // had interrupted is then stored twice, the same, instead of faulting.
+    // A forked child keeps this mapping. If a signal handler forked while it
+    // interrupted a record, the record is stored twice, identically, instead of
+    // a fault.
     error = MakeResident(*memory, bytes);
     if (error != 0) munmap(*memory, bytes);
-    if (error == EFAULT) error = ENOSPC;  // what a SIGBUS would have meant
+    if (error == EFAULT) error = ENOSPC;  // a store would have been a SIGBUS
   }
-  // Nobody has it yet, and it holds zeros at most: cutting is safe.
+  // No thread uses these bytes yet, and they are zero at most: truncating is
+  // safe.
   if (error != 0) syscall(SYS_ftruncate, fd, offset);
   return error;
 }
@@ -142,7 +145,7 @@ ExtendResult CreateStreamFile(ThreadRing& ring) noexcept {
       ring.created.store(1, std::memory_order_release);
       return {true, lf::DiscardCause::kNoResource, 0};
     }
-    // The name may be left from a process that had this pid earlier, or from
+    // The file may be left from a process that had this pid earlier, or from
     // before an exec.
     if (errno != EEXIST) return Failure(errno);
   }

@@ -1,6 +1,6 @@
-// Extends a thread's stream file by one sub-buffer: write zeros, map them,
-// make them resident. No descriptor is kept: programs close descriptors
-// they do not know, and each thread would cost one.
+// Extends a thread's stream file by one sub-buffer: writes zeros, maps them,
+// makes them resident. No descriptor stays open: programs close descriptors
+// that are not theirs, and each thread would need one.
 #ifndef COUNTRACE_RUNTIME_INPROCESS_STREAM_FILE_H_
 #define COUNTRACE_RUNTIME_INPROCESS_STREAM_FILE_H_
 
@@ -23,7 +23,7 @@ ExtendResult CreateStreamFile(ThreadRing& ring) noexcept;
 // Requires: ring.extending held, all signals blocked.
 ExtendResult ExtendStreamFile(ThreadRing& ring, SubBuffer* out) noexcept;
 
-// Sub-buffers a stream wants to have ready, by how many it has used.
+// Number of sub-buffers to keep ready for a stream, by the number it has used.
 std::uint32_t ReadyTarget(const ThreadRing& ring) noexcept;
 
 }  // namespace countrace::runtime

@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::size_t kPageBytes = 4096;  // only the first page is mapped
 
-// Descriptors open in this process, for the fork child to close: ordinary
-// memory, because the rings that hold them are wiped there.
+// Descriptors open in this process, for a forked child to close. They are in
+// ordinary memory, because the rings that hold them are wiped in the child.
 constexpr std::size_t kTrackedFds = 4096;
 std::atomic<std::int32_t> g_open_fds[kTrackedFds];  // fd + 1, 0 = free
 
@@ -47,12 +47,11 @@ long OpenForThisThread(perf_event_attr& attr, std::int32_t leader) noexcept {
                  PERF_FLAG_FD_CLOEXEC);
 }
 
-// As `attr` says, if possible with a counter that user space can read.
+// Opens the event of `attr`, if possible on a counter that user space can read.
 long OpenReadable(perf_event_attr& attr, std::int32_t leader) noexcept {
 #if defined(__aarch64__)
-  // There user space must ask for it (config1 bit 1), and takes part in the
-  // choice between counters of 64 bits (bit 0), which not every PMU has,
-  // and 32.
+  // On arm64 user space must request it (config1 bit 1), and may request a
+  // 64-bit counter (bit 0), which not every PMU has.
   const bool counted_by_pmu = attr.type != PERF_TYPE_SOFTWARE &&
                               attr.type != PERF_TYPE_TRACEPOINT &&
                               attr.type != PERF_TYPE_BREAKPOINT;
@@ -69,7 +68,7 @@ long OpenReadable(perf_event_attr& attr, std::int32_t leader) noexcept {
   return OpenForThisThread(attr, leader);
 }
 
-// `waits`: the group counts nothing until its leader is told to.
+// `waits`: the group counts nothing until its leader is enabled.
 std::int32_t OpenEvent(const lf::SessionEvent& event, std::int32_t leader,
                        bool waits) noexcept {
   perf_event_attr attr;
@@ -87,7 +86,8 @@ std::int32_t OpenEvent(const lf::SessionEvent& event, std::int32_t leader,
                      PERF_FORMAT_TOTAL_TIME_RUNNING;
   long fd = OpenReadable(attr, leader);
   if (fd < 0 && (errno == EACCES || errno == EPERM)) {
-    // perf_event_paranoid >= 2: user-space counts only, by intent of the admin.
+    // perf_event_paranoid >= 2: the administrator allows user-space counts
+    // only.
     attr.exclude_kernel = 1;
     fd = OpenReadable(attr, leader);
   }
@@ -161,7 +161,7 @@ void ReadCounters(const ThreadCounters& counters, const CounterGroup& group,
       Store(group, event, value, read == PageRead::kMultiplexed, values);
     }
     if (all) return;
-    values.present = before;  // one has no hardware counter: ask the kernel
+    values.present = before;  // one has no hardware counter: read by the kernel
   }
   ReadFromKernel(group, values);
 }
@@ -198,7 +198,7 @@ void CloseThreadCounters(ThreadCounters& counters) noexcept {
 
 void CountSet(ThreadCounters& counters, std::uint32_t from) noexcept {
   const int saved_errno = errno;
-  // A handler's dump in between holds what is always on.
+  // A handler's dump in between contains only the events that always count.
   counters.waits = true;
   std::atomic_signal_fence(std::memory_order_seq_cst);
   const CounterGroup& old = counters.sets[from];

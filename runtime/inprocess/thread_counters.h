@@ -1,7 +1,7 @@
-// HOT. Counters of one thread, read at its hooks: perf_event groups opened for
-// the thread itself, one for the events that are always on and one for each
-// event set, read from user space where the kernel allows it (rdpmc under the
-// page's seqlock), else by one group read(2) each.
+// HOT. Counters of one thread, read at its hooks. The thread opens perf_event
+// groups for itself: one for the events that always count and one for each
+// event set. They are read from user space where the kernel allows it (rdpmc
+// under the page's seqlock), else by one read(2) for each group.
 //
 // A counter that could not be opened or read is absent, never 0.
 #ifndef COUNTRACE_RUNTIME_INPROCESS_THREAD_COUNTERS_H_
@@ -23,11 +23,11 @@ struct CounterValues {
   std::uint64_t value[logformat::kMaxCounters];
 };
 
-// Events that are counted at the same time: one perf_event group.
+// Events that count at the same time: one perf_event group.
 struct CounterGroup {
   std::int32_t leader_fd;  // -1: nothing is open
   std::uint32_t opened;
-  // Position of a group read's value -> session index.
+  // Position in a group read -> session index.
   std::uint8_t order[logformat::kMaxCounters];
   // Value of a dump = session index - first_event + first_value.
   std::uint8_t first_event, first_value;
@@ -40,7 +40,7 @@ struct ThreadCounters {
   std::int32_t fds[logformat::kMaxEvents];
   perf_event_mmap_page* pages[logformat::kMaxEvents];
   CounterGroup always;
-  // Of these only the one of turns.set counts.
+  // Only the group of turns.set counts.
   CounterGroup sets[logformat::kMaxEventSets];
   SetTurns turns;
   bool waits;  // the set of `turns` does not count yet
@@ -50,8 +50,8 @@ struct ThreadCounters {
 enum class PageRead { kOk, kNotScheduled, kMultiplexed };
 
 // One read under the page's seqlock (perf_event_open(2), "rdpmc"). `rdpmc(i)`
-// reads hardware counter i. kNotScheduled: the counter has no hardware counter
-// just now; `value` is untouched.
+// reads hardware counter i. kNotScheduled: the event has no hardware counter
+// now; `value` is not changed.
 template <typename Rdpmc>
 PageRead ReadPage(const volatile perf_event_mmap_page* page, Rdpmc rdpmc,
                   std::uint64_t* value) noexcept {
@@ -79,20 +79,20 @@ PageRead ReadPage(const volatile perf_event_mmap_page* page, Rdpmc rdpmc,
   return multiplexed ? PageRead::kMultiplexed : PageRead::kOk;
 }
 
-// Opens the session's thread events for the calling thread. Missing ones are
-// left absent.
+// Opens the session's thread events for the calling thread. Events that fail
+// are absent.
 void OpenThreadCounters(ThreadCounters& counters) noexcept;
 void CloseThreadCounters(ThreadCounters& counters) noexcept;
 
-// Counts the set of counters.turns, and no longer set `from`.
-// Async-signal-safe, keeps errno.
+// Starts the set of counters.turns and stops set `from`. Async-signal-safe,
+// preserves errno.
 void CountSet(ThreadCounters& counters, std::uint32_t from) noexcept;
 
-// Reads all counters of the calling thread. Async-signal-safe, keeps errno.
+// Reads all counters of the calling thread. Async-signal-safe, preserves errno.
 void ReadThreadCounters(const ThreadCounters& counters,
                         CounterValues& values) noexcept;
 
-// Closes the parent's descriptors, which a forked child inherits.
+// Closes the descriptors that a forked child inherits from its parent.
 void CloseInheritedCounters() noexcept;
 
 }  // namespace countrace::runtime

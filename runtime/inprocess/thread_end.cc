@@ -23,8 +23,8 @@ bool IsMainThread() noexcept {
   return syscall(SYS_gettid) == syscall(SYS_getpid);
 }
 
-// The value counts down the rounds in which destructors of keys are called:
-// only in the last one is every other destructor, which may have hooks, done.
+// The value counts the remaining rounds of key destructors. Only in the last
+// round have all other destructors, which may have hooks, run.
 void OnThreadEnd(void* rounds) {
   const auto left = reinterpret_cast<uintptr_t>(rounds);
   if (left > 1) {
@@ -34,7 +34,7 @@ void OnThreadEnd(void* rounds) {
   ReleaseRing();
   if (IsMainThread()) {
     g_main_watched.store(false, std::memory_order_relaxed);
-    WakeIdlePreparer();  // from now on it looks whether it is alone
+    WakeIdlePreparer();  // from now on it checks whether it is the last thread
   }
 }
 
@@ -58,7 +58,7 @@ void WatchMainThread() noexcept {
 }
 
 bool MainThreadIsWatched() noexcept {
-  // Relaxed: its change is followed by a wake-up.
+  // Relaxed: a wake-up follows each change.
   return g_main_watched.load(std::memory_order_relaxed);
 }
 

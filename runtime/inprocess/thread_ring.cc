@@ -19,18 +19,18 @@ namespace lf = countrace::logformat;
 
 namespace {
 
-// Stands for "no ring yet": no room, so that the first record takes the slow
-// path. Never written.
+// Means "no ring yet". It has no room, so the first record takes the slow path.
+// Never written.
 ThreadRing g_no_ring;
 
 constexpr std::uint64_t kRetryNs = 100'000'000;
-// Until the recorder of a flight recording has overwritten something.
+// First wait until the recorder of a flight recording has overwritten old data.
 constexpr std::uint64_t kFlightRetryNs = 1'000'000;
-// Smaller rests of a sub-buffer are not worth a packet of their own.
+// Smaller rests of a sub-buffer get no packet of their own.
 constexpr std::uint64_t kLeftoverMinBytes = 4 * lf::kPacketAlignBytes;
 
-// A packet is unmapped alone, so it must not share a page with the next one;
-// pages of arm64 and POWER have up to 64 KiB.
+// A packet is unmapped alone, so two packets must not share a page. Pages of
+// arm64 and POWER have up to 64 KiB.
 std::uint64_t PacketAlignBytes() noexcept {
   const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   return page > lf::kPacketAlignBytes ? page : lf::kPacketAlignBytes;
@@ -48,7 +48,7 @@ void CountDiscard(ThreadRing& ring, lf::DiscardCause cause) noexcept {
     CountSessionDiscard(cause, 0);
     return;
   }
-  // Single instructions: a handler between them leaves both sums right.
+  // Single instructions: both sums stay right if a handler comes between.
   __atomic_fetch_add(&ring.discarded[static_cast<std::uint32_t>(cause)], 1,
                      __ATOMIC_RELAXED);
   __atomic_fetch_add(
@@ -73,8 +73,8 @@ void Retire(ThreadRing& ring, const SubBuffer& left) noexcept {
   if (!ring.retired.Push(left)) munmap(left.address, left.bytes);
 }
 
-// Leaves the current packet. While an interrupted hook may still store into it,
-// it stays open and mapped.
+// Leaves the current packet. The packet stays open and mapped while an
+// interrupted hook may still store into it.
 void LeaveCurrent(ThreadRing& ring, std::uint64_t now_ns,
                   bool nested) noexcept {
   if (!nested) {
@@ -91,7 +91,7 @@ void LeaveCurrent(ThreadRing& ring, std::uint64_t now_ns,
     Retire(ring, ring.current);
   } else if (ring.deferred_count < kMaxDeferred) {
     ring.deferred[ring.deferred_count++] = ring.current;
-  }  // else: left open for the end of the recording to close
+  }  // else: the end of the recording closes it
   ring.head = nullptr;
 }
 
@@ -141,7 +141,7 @@ ExtendResult TakeNext(ThreadRing& ring, SubBuffer* next) noexcept {
     return {false, lf::DiscardCause::kNoSubBuffer, 0};
   }
   ExtendResult result{true, lf::DiscardCause::kNoSubBuffer, 0};
-  if (!ring.ready.Pop(next)) {  // else: published while we took the flag
+  if (!ring.ready.Pop(next)) {  // else: published before we took the flag
     result = ExtendStreamFile(ring, next);
     if (result.ok && ring.activations.load(std::memory_order_relaxed) > 0) {
       g_session->late_sub_buffers.fetch_add(1, std::memory_order_relaxed);
@@ -159,8 +159,8 @@ void PutBack(ThreadRing& ring) noexcept {
   g_process->lock.Unlock();
 }
 
-// A ring from the free list or, without one or if `fresh`, a new one. Null: no
-// memory.
+// Takes a ring from the free list. If it is empty or if `fresh`, makes a new
+// one. Null: no memory.
 ThreadRing* TakeRing(bool fresh) noexcept {
   g_process->lock.Lock();
   ThreadRing* ring = fresh ? nullptr : g_process->free_rings;
@@ -189,8 +189,8 @@ ExtendResult OpenRing(ThreadRing& ring, SubBuffer* first) noexcept {
   return TakeNext(ring, first);
 }
 
-// A stream for the calling thread, its first packet open. Null: counted by the
-// caller with *failure. The ring's counters are left to the caller.
+// Opens a stream and its first packet for the calling thread. Null: the caller
+// counts the loss by *failure. The caller opens the ring's counters.
 ThreadRing* AcquireRing(ExtendResult* failure) noexcept {
   for (const bool fresh : {false, true}) {
     ThreadRing* ring = TakeRing(fresh);
@@ -207,7 +207,7 @@ ThreadRing* AcquireRing(ExtendResult* failure) noexcept {
       return ring;
     }
     PutBack(*ring);
-    // The preparer is at work on this free stream: take another.
+    // The preparer is extending this free stream: take another.
     if (failure->cause != lf::DiscardCause::kNoSubBuffer) return nullptr;
   }
   return nullptr;
@@ -239,8 +239,8 @@ bool StartThread() noexcept {
   return true;
 }
 
-// Gives back the streams the thread has left. No hook is in progress further
-// out.
+// Frees the streams that the thread has left. Requires: no interrupted hook of
+// the thread is in progress.
 void UnparkRings(ThreadRing& ring, std::uint64_t now_ns) noexcept {
   while (ring.parked != nullptr) {
     ThreadRing* left = ring.parked;
@@ -251,8 +251,9 @@ void UnparkRings(ThreadRing& ring, std::uint64_t now_ns) noexcept {
   }
 }
 
-// Leaves the stream for another one: its preparer was stopped in the middle of
-// extending it, and waiting is not an option. Thread and counters go on.
+// Moves the thread to another stream: the preparer was preempted while it
+// extended this one, and a hook must not wait. The counters move with the
+// thread.
 bool ChangeStream(ThreadRing& old, std::uint64_t now_ns, bool nested) noexcept {
   ExtendResult failure{};
   ThreadRing* ring = AcquireRing(&failure);
@@ -263,7 +264,7 @@ bool ChangeStream(ThreadRing& old, std::uint64_t now_ns, bool nested) noexcept {
   old.pos = nullptr;
   old.end = nullptr;
   old.live = 0;
-  ring->parked = &old;  // with whatever it had parked itself
+  ring->parked = &old;  // with the rings that it had parked itself
   t_state.ring = ring;
   if (!nested) UnparkRings(*ring, now_ns);
   g_session->late_sub_buffers.fetch_add(1, std::memory_order_relaxed);
@@ -279,8 +280,8 @@ bool SwitchSubBuffer(ThreadRing& ring, bool nested) noexcept {
     return true;
   }
   if (!result.ok) {
-    // By the format's rule discarded records come after the packet's last one:
-    // take none that happens to be small enough.
+    // By the format's rule, discarded records come after the packet's last one:
+    // reject also later records that would fit.
     ring.end = ring.pos;
     ring.retry_cause = result.cause;
     ring.retry_at_ns = result.cause == lf::DiscardCause::kNoSubBuffer
@@ -307,7 +308,7 @@ void GiveRingBack() noexcept {
   ThreadRing* ring = t_state.ring;
   CloseThreadCounters(ring->counters);
   ForgetDumpState();
-  // Give the unused rest of the sub-buffer to the stream's next thread.
+  // The next thread of the stream uses the rest of the sub-buffer.
   if (ring->head != nullptr) {
     const auto used =
         static_cast<std::uint64_t>(ring->pos - ring->current.address);
@@ -358,15 +359,16 @@ bool MakeRoom(std::size_t bytes, bool nested, std::uint32_t event_id) noexcept {
   if (ring->live == 0) return StartThread();
   const bool room = static_cast<std::size_t>(ring->end - ring->pos) >= bytes &&
                     ClockNow() >> kEpochShift == ring->epoch;
-  // A handler may have switched between the check and the blocking of signals.
+  // A handler may have switched sub-buffers before signals were blocked.
   return room || SwitchSubBuffer(*ring, nested);
 }
 
 void ReleaseRing() noexcept {
   if (g_process == nullptr) return;
   SignalBlock block;
-  // Not the slow path: a thread that ends while its recording is left must wait
-  // until nobody looks at its ThreadState.
+  // Not the slow path: a thread that ends while the process leaves its
+  // recording must wait until the control thread has stopped reading its
+  // ThreadState.
   g_process->owners_lock.Lock();
   if (t_state.ring->live != 0) GiveRingBack();
   for (ThreadRing* ring = g_process->all_rings.load(std::memory_order_acquire);

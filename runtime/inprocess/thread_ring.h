@@ -23,7 +23,7 @@
 
 namespace countrace::runtime {
 
-// A mapped piece of the stream file.
+// A mapped part of the stream file.
 struct SubBuffer {
   std::byte* address;
   std::uint64_t bytes;          // multiple of kPacketAlignBytes
@@ -65,18 +65,19 @@ inline constexpr unsigned kEpochShift = 46;
 struct ThreadState;
 
 struct alignas(128) ThreadRing {
-  // Owner thread only (and its handlers).
+  // Changed by the owner thread and its signal handlers only.
   std::byte* pos;
   std::byte* end;
   // ns >> kEpochShift of the current packet. Poisoned when the ring is taken
-  // away, so that its owner takes the slow path.
+  // away, so that the owner takes the slow path.
   std::uint64_t epoch;
   ThreadCounters counters;
   logformat::PacketHead* head;  // of the current packet; null: none yet
   SubBuffer current;
   SubBuffer leftover;  // rest of a sub-buffer whose thread ended
-  // Left while a record of an interrupted hook was still being written in them:
-  // closed and unmapped when no hook of the thread is in progress.
+  // Sub-buffers that were left while an interrupted hook was still writing a
+  // record in them. They are closed and unmapped when no hook of the thread is
+  // in progress.
   SubBuffer deferred[kMaxDeferred];
   std::uint32_t deferred_count;
   std::uint32_t live;  // 0: wiped by a fork, or free
@@ -87,18 +88,19 @@ struct alignas(128) ThreadRing {
   std::uint64_t retry_at_ns;  // after a failed switch
   logformat::DiscardCause retry_cause;
   ThreadRing* next_free;  // guarded by ProcessState::lock
-  // The thread that may be writing into it; null: none. Changed in the slow
-  // path or under ProcessState::owners_lock.
+  // The thread that may be writing into the ring; null: none. Changed in the
+  // slow path or under ProcessState::owners_lock.
   ThreadState* owner;
-  // A stream this thread left while an interrupted hook was still writing into
-  // it: given back when no hook of the thread is in progress.
+  // A stream that this thread left while an interrupted hook was still writing
+  // into it. Released when no hook of the thread is in progress.
   ThreadRing* parked;
 
-  // Owner and preparer.
+  // Shared by owner and preparer.
   alignas(64) SubBufferQueue<kMaxReady> ready;  // preparer -> owner
   SubBufferQueue<kMaxReady> retired;            // owner -> preparer
   std::atomic<std::uint32_t> activations;       // of this stream so far
-  // Whoever holds it extends the file; the owner only tries, never waits.
+  // The thread that holds it extends the file; the owner only tries, and never
+  // waits.
   std::atomic<std::uint32_t> extending;
   std::uint64_t file_bytes;  // guarded by `extending`
   std::uint32_t stream;      // file thread-PID-STREAM; constant
@@ -136,8 +138,8 @@ inline bool ExchangeIfEqual(std::byte** word, std::byte* expected,
 }
 
 inline void StoreHeader(std::byte* at, std::uint64_t word) noexcept {
-  // Release: a reader of the file after our death sees the record's body before
-  // its header. Costs nothing on x86.
+  // Release: after a crash, a reader of the file finds a record's body if it
+  // finds its header. Costs nothing on x86.
   __atomic_store_n(reinterpret_cast<std::uint64_t*>(at), word,
                    __ATOMIC_RELEASE);
 }
@@ -145,23 +147,24 @@ inline void StoreHeader(std::byte* at, std::uint64_t word) noexcept {
 // --- Slow path ---
 
 // Makes room for a record of `bytes`: first record of a thread, full
-// sub-buffer, new epoch. True: try again; false: the record is discarded and
-// counted, or the recording has ended. Async-signal-safe, keeps errno.
+// sub-buffer, new epoch. True: try again; false: the record was discarded and
+// counted, or the recording has ended. Async-signal-safe, preserves errno.
 // `nested`: a hook of this thread was interrupted while it wrote a record.
-// `event_id`: of the site; one of an earlier recording (the hook was held up
-// between its gate and here) is not stored.
+// `event_id`: the site's id. An id of an earlier recording (the hook was held
+// up between its gate and here) is rejected.
 bool MakeRoom(std::size_t bytes, bool nested, std::uint32_t event_id) noexcept;
 
-// The calling thread ends: closes its packet and frees its stream for others.
+// Closes the packet of the calling thread, which ends, and frees its stream for
+// others.
 void ReleaseRing() noexcept;
 
 // --- Leaving a recording: control thread, owners_lock held, slow path closed -
 
-// The owner gets no ring from now on; it may still be writing into this one.
+// Takes the ring from its owner, which may still be writing a record into it.
 void TakeRingFromOwner(ThreadRing& ring) noexcept;
 
-// Closes the packets of all rings and unmaps everything. Requires: all were
-// taken, and no owner is busy.
+// Closes the packets of all rings and unmaps everything. Requires: all rings
+// were taken, and no owner is busy.
 void ResetAllRings() noexcept;
 
 }  // namespace countrace::runtime

@@ -8,16 +8,16 @@ namespace countrace::runtime {
 
 namespace {
 
-// Published sets are never changed while a thread could still read them: with
-// one new set in 100 ms the ring comes round after 100 s.
+// A published set does not change while a thread could still read it: with one
+// new set in 100 ms, a slot is reused after 100 s.
 constexpr unsigned kSets = 1024;
 ClockParameters g_sets[kSets];
 unsigned g_next_set = 0;  // guarded by ProcessState::clock_syncing
 
 const ClockParameters kUnusable = {0, 0, 0, 0};
 
-// Pairs the rate is measured between; the older one moves up every few seconds
-// so that the rate follows adjustments of CLOCK_MONOTONIC.
+// The pair from which the rate is measured. It moves up every few seconds, so
+// that the rate follows adjustments of CLOCK_MONOTONIC.
 ClockPair g_rate_from;
 ClockPair g_rate_next;
 std::uint64_t g_limit_ticks = 0;  // 0: raw counter unusable
@@ -26,7 +26,7 @@ std::uint64_t g_recorder_mult = 0;
 constexpr std::uint64_t kPairErrorNs = 1000;
 constexpr std::uint64_t kSetNs = 100'000'000;
 constexpr std::uint64_t kRateWindowNs = 8'000'000'000;
-// The recorder's rate is trusted until our own pairs are further apart.
+// The recorder's rate is used until our own pairs are this far apart.
 constexpr std::uint64_t kOwnRateAfterNs = 400'000'000;
 
 std::uint64_t MonotonicNs() noexcept {
@@ -101,12 +101,13 @@ ClockPair ReadClockPair() noexcept {
 }
 
 void StartClock(std::uint64_t raw_ns_mult) noexcept {
-  // A process that joins its next recording goes on with the clock it has.
+  // A process that joins its next recording keeps its clock.
   if (raw_ns_mult == 0 || g_limit_ticks != 0) return;
   std::uint64_t limit = (kSetNs << 32) / raw_ns_mult;
-  // A tick of more than a set's life is no clock. Otherwise the hot path can
-  // multiply in 64 bits, however slow the counter (arm64: 16 ns and more):
-  // ticks below the limit are at most kSetNs * 2^32, about 2^59.
+  // A counter with ticks longer than a set's life is not used as a clock. With
+  // shorter ticks the hot path can multiply in 64 bits, also for slow counters
+  // (arm64: 16 ns and more): ticks below the limit are at most kSetNs * 2^32,
+  // about 2^59.
   if (limit == 0) return;
   if (limit >> 32 != 0) limit = 0xffffffffu;
   g_recorder_mult = raw_ns_mult;
@@ -124,19 +125,19 @@ std::uint64_t ClockSlow() noexcept {
   if (ticks < ended->limit) {  // replaced since the caller looked
     return ended->ns_base + ConvertTicks(ticks, ended->mult);
   }
-  // No record can be later than the end of the set that has ended.
+  // No record can be later than the end of the expired set.
   const std::uint64_t floor_ns =
       ended->ns_base + ConvertTicks(ended->limit, ended->mult);
   if (g_process == nullptr ||
       g_process->clock_syncing.exchange(1, std::memory_order_acquire) != 0) {
-    // Another thread (or the code this handler interrupted) is pairing. Stay
-    // behind whatever it publishes: its pair is good to kPairErrorNs.
+    // Another thread (or the code that this handler interrupted) is pairing.
+    // Stay behind the set that it publishes: its pair is good to kPairErrorNs.
     const std::uint64_t now = MonotonicNs() - kPairErrorNs;
     return now > floor_ns ? now : floor_ns;
   }
   std::uint64_t result;
   const ClockParameters* current = g_clock.load(std::memory_order_acquire);
-  if (current != ended) {  // published while we took the flag
+  if (current != ended) {  // published before we took the flag
     result = current->ns_base +
              ConvertTicks(ReadRawCounter() - current->raw_base, current->mult);
   } else {

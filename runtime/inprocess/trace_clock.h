@@ -1,10 +1,11 @@
 // HOT. The one clock of the log: CLOCK_MONOTONIC in ns, read as the raw counter
-// (TSC, CNTVCT, timebase) and converted with parameters that hold for at most
-// about 100 ms; then whoever comes next pairs the clocks anew.
+// (TSC, CNTVCT, timebase) and converted with parameters that are valid for at
+// most about 100 ms. The first thread that reads it later pairs the clocks
+// anew.
 //
 // Time never goes back within a thread: consecutive parameter sets meet where
 // one replaces the other, and a set that ran ahead is slowed, not stepped.
-// Where the raw counter cannot be used the limit is 0 and every read takes the
+// Where the raw counter cannot be used, the limit is 0 and every read takes the
 // slow path, clock_gettime through the vDSO.
 #ifndef COUNTRACE_RUNTIME_INPROCESS_TRACE_CLOCK_H_
 #define COUNTRACE_RUNTIME_INPROCESS_TRACE_CLOCK_H_
@@ -26,7 +27,7 @@ struct ClockParameters {
 extern std::atomic<const ClockParameters*> g_clock
     __attribute__((visibility("hidden")));
 
-// A raw reading and CLOCK_MONOTONIC of the same instant (about 20 ns).
+// A raw reading and CLOCK_MONOTONIC at the same instant (within about 20 ns).
 struct ClockPair {
   std::uint64_t raw;
   std::uint64_t ns;
@@ -50,7 +51,7 @@ inline std::uint64_t ReadRawCounter() noexcept {
 
 std::uint64_t ClockSlow() noexcept;
 
-// False: the set in force has ended; ask ClockSlow().
+// False: the parameter set has expired; call ClockSlow().
 inline bool TryClockNow(std::uint64_t* now_ns) noexcept {
   const std::uint64_t raw = ReadRawCounter();
   // Acquire: pairs with the release in ClockSlow that publishes the set. The
@@ -68,7 +69,7 @@ inline std::uint64_t ClockNow() noexcept {
 
 // --- Slow path ---
 
-// Best of a few tries.
+// The best of a few tries.
 ClockPair ReadClockPair() noexcept;
 
 // `raw_ns_mult`: 2^32 ns per raw tick as the recorder measured it, 0 = the raw

@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::uint64_t kForever = ~std::uint64_t{0};
 constexpr std::uint64_t kSecond = 1'000'000'000;
-// Where only one word can be waited for, the other is looked at this often.
+// Where the kernel can wait for one word only, the others are polled at this
+// interval.
 constexpr std::uint64_t kTurnNs = 20'000'000;
 constexpr std::uint32_t kFutex32Bits = 2;  // FUTEX_32 of linux/futex.h
 
@@ -79,7 +80,7 @@ bool WakeWords::Wait(std::uint64_t timeout_ns) const noexcept {
   const bool timed_out = WaitForAny(timeout_ns, &error);
   const bool refused = error == ENOSYS || error == EPERM || error == EINVAL;
   if (!refused) return timed_out;
-  // The first word ends the sleep; the others are looked at in turns.
+  // A change of the first word ends the sleep; the others are polled.
   for (std::uint64_t waited = 0; waited < timeout_ns; waited += kTurnNs) {
     if (!WaitForOne(word_[0], seen_[0], kTurnNs) || AnyChanged()) return false;
   }

@@ -1,5 +1,5 @@
-// Sleeps until one of a few futex words changes, which lie in different files:
-// our threads', a controller's, the recorder's.
+// Sleeps until one of a few futex words changes. The words lie in different
+// files: those of our own threads, of a controller, of the recorder.
 #ifndef COUNTRACE_RUNTIME_INPROCESS_WAKE_WORDS_H_
 #define COUNTRACE_RUNTIME_INPROCESS_WAKE_WORDS_H_
 
@@ -10,12 +10,12 @@ namespace countrace::runtime {
 
 class WakeWords {
  public:
-  // Adds a word (null: none) and remembers its value: what changes from here on
-  // ends Wait(). At most three.
+  // Adds a word (null: none) and stores its value. A change from now on ends
+  // Wait(). At most three.
   void Add(std::atomic<std::uint32_t>* word) noexcept;
 
-  // True: nothing changed for `timeout_ns` (all ones: wait for ever). May
-  // return early.
+  // True: nothing changed for `timeout_ns` (all ones: no timeout). May return
+  // early.
   bool Wait(std::uint64_t timeout_ns) const noexcept;
 
  private:
