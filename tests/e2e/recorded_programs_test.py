@@ -173,7 +173,7 @@ class Killed(Recording):
         if os.geteuid() != 0 or not shutil.which('bpftool'):
             print('SKIPPED: what is left in the kernel: needs root and bpftool')
             return
-        for _ in range(100):  # the kernel frees them a little later
+        for _ in range(500):  # the kernel frees them a little later
             programs = subprocess.run(['bpftool', 'prog', 'show'], text=True,
                                       capture_output=True, check=True).stdout
             if 'name on_switch' not in programs:

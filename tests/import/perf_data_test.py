@@ -147,10 +147,8 @@ class PerfData(unittest.TestCase):
     def test_perf_and_countrace_record_the_same_run(self):
         own = self.work / 'own.ctf'
         theirs = self.work / 'both.data'
-        perf = subprocess.Popen(
-            ['perf', 'record', '-q', '-o', theirs, *SWITCHES, '-e',
-             'raw_syscalls:*', '-m', '2M'], stderr=subprocess.PIPE)
-        time.sleep(1.0)
+        perf = self.perf.begin('-o', theirs, *SWITCHES, '-e',
+                               'raw_syscalls:*', '-m', '2M')
         try:
             done = self.perf.run(
                 'record', '-a', '--kernel', 'syscalls', '-o', own, '--', 'sh',
@@ -422,10 +420,8 @@ key = ["oder"]
 
     def test_a_killed_perf_left_what_it_left(self):
         file = self.work / 'killed.data'
-        perf = subprocess.Popen(
-            ['perf', 'record', '-q', '-o', file, '-a', '--switch-events',
-             '-e', 'dummy'], stderr=subprocess.PIPE)
-        time.sleep(0.7)
+        perf = self.perf.begin('-o', file, '-a', '--switch-events', '-e',
+                               'dummy')
         subprocess.run([self.shop, '300', '4'], capture_output=True,
                        check=True)
         time.sleep(1.5)

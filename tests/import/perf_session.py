@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
 
 TIME = re.compile(r'^\s*(?P<comm>.+?)\s+(?P<tid>\d+)(?:\s+\[(?P<cpu>\d+)\])?'
                   r'\s+(?P<s>\d+)\.(?P<ns>\d{9}):\s+(?P<rest>.*)$')
@@ -43,6 +44,22 @@ class PerfSession:
         if done.returncode != 0:
             raise AssertionError(f'{options}: {done.stderr}')
         return file, done.stdout
+
+    @staticmethod
+    def begin(*options):
+        """A perf record that runs until it is ended, and records already."""
+        perf = subprocess.Popen(['perf', 'record', '-q', *map(str, options)],
+                                stderr=subprocess.PIPE)
+        process = pathlib.Path(f'/proc/{perf.pid}')
+        deadline = time.monotonic() + 60
+        idle = 0
+        # Its buffers are mapped, and it waits for them to fill.
+        while idle < 5 and time.monotonic() < deadline:
+            time.sleep(0.02)
+            mapped = 'perf_event' in (process / 'maps').read_text()
+            state = (process / 'stat').read_text().rpartition(')')[2].split()[0]
+            idle = idle + 1 if mapped and state == 'S' else 0
+        return perf
 
     def run(self, verb, *words, check=True, environment=None):
         done = subprocess.run(
