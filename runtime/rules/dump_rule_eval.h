@@ -1,13 +1,13 @@
-// HOT. The questions a dump rule asks of one event record, for whoever keeps
-// its state: the runtime library at hooks, the replay over a log, a BPF program
-// at kernel-side hooks. Plain C; no loop without a bound, no division without a
-// rule that needs one, no floating point under BPF.
+// HOT. The conditions of a dump rule, evaluated for one event record. The
+// caller keeps the rule's state: the runtime library at hooks, the replay over
+// a log, a BPF program at kernel-side hooks. Plain C; every loop is bounded; no
+// division without a rule that needs one; no floating point under BPF.
 //
-// Ask in this order, and stop at the first no (logformat/dump_rule.h):
+// Evaluate in this order, and stop at the first no (logformat/dump_rule.h):
 //   rule->never; countrace_predicate_holds for each predicate; whether the
 //   caller lies in the rule's range; countrace_rule_takes_nth with
 //   ++state.passed; countrace_rule_is_due. Then store state.last_ns.
-// The answer at a segment's enter is the answer at its exit (open_segments.h).
+// A segment's exit carries a dump if its enter does (open_segments.h).
 #ifndef COUNTRACE_RUNTIME_RULES_DUMP_RULE_EVAL_H_
 #define COUNTRACE_RUNTIME_RULES_DUMP_RULE_EVAL_H_
 
@@ -90,8 +90,8 @@ static inline int countrace_rule_double_holds(
 }
 #endif
 
-// A value of another kind than the constant's (text against number) never
-// holds, and neither does one that the hook does not have.
+// A value of another kind than the constant (text against number) never holds,
+// and neither does a value that the hook does not have.
 static inline int countrace_predicate_holds(
     const struct countrace_predicate* predicate,
     const struct countrace_rule_value* value) {
@@ -115,7 +115,7 @@ static inline int countrace_predicate_holds(
       value->type == COUNTRACE_RULE_INT && (long long)value->bits < 0;
   const int constant_negative =
       predicate->constant == COUNTRACE_CONSTANT_NEGATIVE;
-  // Of one sign, two's complement orders as unsigned numbers do.
+  // With equal signs, two's complement numbers have the order of unsigned ones.
   const int less = value_negative == constant_negative
                        ? value->bits < predicate->bits
                        : value_negative;
@@ -124,7 +124,7 @@ static inline int countrace_predicate_holds(
   return countrace_rule_ordered(predicate->comparison, less, equal);
 }
 
-// Whether the answer is known only at the exit.
+// Whether the decision is made only at the exit.
 static inline int countrace_rule_decides_at_exit(
     const struct countrace_dump_rule* rule) {
   unsigned i;
@@ -135,7 +135,7 @@ static inline int countrace_rule_decides_at_exit(
   return 0;
 }
 
-// The comparisons with what the code returned.
+// The comparisons with the return value.
 static inline int countrace_rule_ret_holds(
     const struct countrace_dump_rule* rule, unsigned long long ret) {
   const struct countrace_rule_value value = {COUNTRACE_RULE_INT, ret, 0, 0};
@@ -148,7 +148,7 @@ static inline int countrace_rule_ret_holds(
   return 1;
 }
 
-// Nothing to ask: each record of the hook carries a dump.
+// True without conditions: each record of the hook carries a dump.
 static inline int countrace_rule_is_always(
     const struct countrace_dump_rule* rule) {
   return !rule->never && rule->predicate_count == 0 && rule->caller_end == 0 &&
@@ -156,7 +156,7 @@ static inline int countrace_rule_is_always(
          rule->every_ticks == 0;
 }
 
-// `passed` counts this record, too.
+// `passed` includes this record.
 static inline int countrace_rule_takes_nth(
     const struct countrace_dump_rule* rule, unsigned long long passed) {
   return rule->every_n <= 1 || passed % rule->every_n == 0;
@@ -167,8 +167,8 @@ static inline int countrace_rule_has_time(
   return rule->min_interval_ns != 0 || rule->every_ticks != 0;
 }
 
-// `last_ns` of the last dump, 0 if there was none. A record that is older than
-// the last dump (a signal handler came between) is not due.
+// `last_ns`: time of the last dump, 0 if there was none. A record that is older
+// than the last dump (a signal handler came between) is not due.
 static inline int countrace_rule_is_due(const struct countrace_dump_rule* rule,
                                         unsigned long long last_ns,
                                         unsigned long long now_ns,

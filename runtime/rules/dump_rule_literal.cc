@@ -25,7 +25,7 @@ struct Unit {
   std::string_view name;
   std::uint64_t ns;
 };
-// Largest first: the order in which they are printed.
+// Largest first: PrintDurationNs takes the first one that fits.
 constexpr Unit kUnits[] = {
     {"h", 3'600'000'000'000}, {"m", 60'000'000'000}, {"s", 1'000'000'000},
     {"ms", 1'000'000},        {"us", 1'000},         {"ns", 1}};
@@ -63,7 +63,7 @@ bool ParseInteger(std::string_view word, countrace_predicate& predicate) {
 }
 
 bool ParseDouble(std::string_view word, countrace_predicate& predicate) {
-  // from_chars also takes "inf" and "nan", which no value is compared with.
+  // from_chars also takes "inf" and "nan", which no value can be compared with.
   if (word.find_first_of(".e") == std::string_view::npos) return false;
   double value = 0;
   const char* const end = word.data() + word.size();

@@ -1,4 +1,5 @@
-// Numbers, texts, durations and address ranges of dump rules, both ways.
+// Parses and prints the numbers, texts, durations and address ranges of dump
+// rules.
 #ifndef COUNTRACE_RUNTIME_RULES_DUMP_RULE_LITERAL_H_
 #define COUNTRACE_RUNTIME_RULES_DUMP_RULE_LITERAL_H_
 
@@ -19,7 +20,7 @@ inline constexpr std::uint64_t kMaxRuleCount = 1'000'000'000;
 std::optional<countrace_comparison> FindComparison(std::string_view text);
 
 // Reads the name of a value at the beginning of `text`: "arg0" to "arg5",
-// "ret", "number". `bytes`: of the name.
+// "ret", "number". `bytes`: length of the name.
 std::optional<unsigned char> ParseArgument(std::string_view text,
                                            std::size_t& bytes);
 std::string ArgumentName(unsigned argument);

@@ -66,7 +66,7 @@ absl::Status Parser::ParseGlob() {
   if (glob.find_first_of(":*") == std::string_view::npos) {
     return Error(
         at, absl::StrFormat("neither a clause (%s) nor a glob that can match: "
-                            "hooks are called provider:name, as in server:*",
+                            "hooks are named provider:name, as in server:*",
                             kClauses));
   }
   if (glob.find(',') != std::string_view::npos) {
@@ -207,7 +207,7 @@ absl::Status Parser::ParseEvery(std::size_t at) {
   }
   unsigned long long DumpRule::*field = &DumpRule::every_n;
   if (TakeWord("ticks") || TakeWord("tick")) field = &DumpRule::every_ticks;
-  if (rule_.*field != 0) return Error(at, "this clause stands twice");
+  if (rule_.*field != 0) return Error(at, "this clause comes twice");
   rule_.*field = *number;
   return absl::OkStatus();
 }
@@ -223,7 +223,7 @@ absl::Status Parser::ParseAtMost(std::size_t at) {
                  "expected a whole duration with its unit: 500us, 10ms, 2s "
                  "(ns, us, ms, s, m, h; at most 292 years)");
   }
-  if (rule_.min_interval_ns != 0) return Error(at, "this clause stands twice");
+  if (rule_.min_interval_ns != 0) return Error(at, "this clause comes twice");
   rule_.min_interval_ns = *ns;
   return absl::OkStatus();
 }
@@ -234,7 +234,7 @@ absl::Status Parser::ParseClause() {
   if (decided_) return Error(at, "nothing may follow `always` or `never`");
   if (word == "always" || word == "never") {
     if (any_clause_) {
-      return Error(at, "`always` and `never` stand alone behind the glob");
+      return Error(at, "`always` and `never` stand alone after the glob");
     }
     decided_ = true;
     rule_.never = word == "never" ? 1 : 0;
@@ -243,12 +243,12 @@ absl::Status Parser::ParseClause() {
   any_clause_ = true;
   if (word == "if") {
     if (rule_.predicate_count != 0) {
-      return Error(at, "`if` stands twice: join comparisons by `and`");
+      return Error(at, "`if` comes twice: join comparisons by `and`");
     }
     return ParsePredicates();
   }
   if (word == "from") {
-    if (rule_.caller_end != 0) return Error(at, "this clause stands twice");
+    if (rule_.caller_end != 0) return Error(at, "this clause comes twice");
     return ParseCaller();
   }
   if (word == "every") return ParseEvery(at);
@@ -258,9 +258,9 @@ absl::Status Parser::ParseClause() {
 
 absl::StatusOr<DumpRule> Parser::Parse() {
   for (std::size_t i = 0; i < text_.size(); ++i) {
-    // The rule goes into the trace's description.
+    // The rule is stored in the trace's description.
     if (!IsBlank(text_[i]) && (text_[i] < ' ' || text_[i] > '~')) {
-      return Error(i, "a character outside printable ASCII");
+      return Error(i, "this character is not printable ASCII");
     }
   }
   if (text_.size() >= COUNTRACE_RULE_TEXT_BYTES) {
@@ -273,8 +273,8 @@ absl::StatusOr<DumpRule> Parser::Parse() {
   if (!status.ok()) return status;
   const std::string canonical = PrintDumpRule(rule_);
   if (canonical.size() >= sizeof(rule_.text)) {
-    return Error(0, absl::StrFormat("the rule is too long: bytes=%d when all "
-                                    "is written out, at most %d",
+    return Error(0, absl::StrFormat("the rule is too long: bytes=%d in its "
+                                    "full spelling, at most %d",
                                     canonical.size(), sizeof(rule_.text) - 1));
   }
   Store(canonical, rule_.text);
@@ -302,8 +302,8 @@ absl::StatusOr<std::vector<DumpRule>> ParseDumpRules(
       const std::string_view glob = earlier.glob;
       if (glob == "*" || glob == rule->glob) {
         return absl::InvalidArgumentError(absl::StrFormat(
-            "Dump rule \"%s\" never decides: the first rule that matches a "
-            "hook does, and \"%s\" stands before it; put the special rule "
+            "Dump rule \"%s\" never applies: the first rule that matches a "
+            "hook decides, and \"%s\" comes before it; put the special rule "
             "first, or join the clauses in one rule",
             rule->text, earlier.text));
       }

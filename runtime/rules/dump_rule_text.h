@@ -1,4 +1,4 @@
-// Dump rules as people write them, and their compiled form.
+// The text of dump rules, and their compiled form.
 //
 //   rule      = [GLOB] [ "always" | "never" | clause { clause } ]
 //   clause    = "if" predicate { "and" predicate }
@@ -9,10 +9,11 @@
 //   predicate = ( "arg0".."arg5" | "ret" | "number" )
 //               ( == != < <= > >= & ) ( INTEGER | DECIMAL | "TEXT" )
 //
-// No GLOB means all hooks, no clause "always". Clauses stand in any order, each
-// once; a record carries a dump if all of them hold. Of several rules the first
-// whose glob matches a hook decides for it; hooks that no rule matches carry no
-// dump. Used by the recorder and by `record --dry-run-rules`. Thread: any.
+// No GLOB means all hooks, no clause means "always". Clauses come in any order,
+// each at most once; a record carries a dump if all of them hold. The first
+// rule whose glob matches a hook decides for it. Hooks that no rule matches
+// carry no dump. Used by the recorder and by `record --dry-run-rules`. Thread:
+// any.
 #ifndef COUNTRACE_RUNTIME_RULES_DUMP_RULE_TEXT_H_
 #define COUNTRACE_RUNTIME_RULES_DUMP_RULE_TEXT_H_
 
@@ -28,24 +29,23 @@ namespace countrace::runtime {
 
 using DumpRule = countrace_dump_rule;
 
-// Returns: INVALID_ARGUMENT; the message quotes the rule and says the column
-// (from 1), what stands there and what may.
+// Returns: INVALID_ARGUMENT; the message quotes the rule and gives the column
+// (from 1), the text found there and the text expected.
 absl::StatusOr<DumpRule> ParseDumpRule(std::string_view text);
 
 // Returns also: INVALID_ARGUMENT more than COUNTRACE_MAX_DUMP_RULES, or a rule
-// that never decides because an earlier one has the same glob or "*".
+// that never applies because an earlier one has the same glob or "*".
 absl::StatusOr<std::vector<DumpRule>> ParseDumpRules(
     const std::vector<std::string>& texts);
 
 // The canonical spelling: clauses in the order above, durations in the largest
-// unit that holds them. ParseDumpRule() of it gives the same rule.
+// unit that divides them. ParseDumpRule() reads it back as the same rule.
 std::string PrintDumpRule(const DumpRule& rule);
 
 // The first of `rules` whose glob matches `hook` ("provider:name"), or -1.
 int FindDumpRule(const std::vector<DumpRule>& rules, const std::string& hook);
 
-// Length of the kernel's tick in ns, as the coarse clocks of this machine show
-// it.
+// Length of the kernel's tick in ns, measured by this machine's coarse clocks.
 std::uint64_t KernelTickNs();
 
 }  // namespace countrace::runtime

@@ -1,24 +1,24 @@
-// HOT. What a dump rule remembers of one kernel-side hook in one thread, and
-// its answers at enter and exit: for the BPF programs and for the replay over a
-// log, so that the two agree. Plain C.
+// HOT. The state of a dump rule for one kernel-side hook in one thread, and the
+// decisions at enter and exit. The BPF programs and the replay over a log share
+// it, so that the two agree. Plain C.
 //
-// `if` and `from` are answered by the caller, which knows the registers (the
-// replay does not, and says so): all that is asked here is what they leave.
-// Comparisons with `ret` are: only the exit knows it. So a rule with one lets
-// each enter carry a dump that its other questions allow, and asks count and
-// times at the exit, of the calls whose `ret` it takes.
+// The caller evaluates `if` and `from`, because it has the registers (the
+// replay has none, and reports bounds instead). Comparisons with `ret` are
+// evaluated here, at the exit. A rule with one marks each enter that its other
+// conditions allow, and evaluates count and times at the exit, for the calls
+// whose `ret` holds.
 #ifndef COUNTRACE_RUNTIME_RULES_KERNEL_RULE_STATE_H_
 #define COUNTRACE_RUNTIME_RULES_KERNEL_RULE_STATE_H_
 
 #include "runtime/rules/dump_rule_eval.h"
 
-// Valid, and new, when all zero.
+// Valid, and in its first state, when all zero.
 struct countrace_kernel_rule_state {
   struct countrace_rule_state rule;
-  // Bit i: the answer at the enter of the i-th innermost open call. One word
-  // instead of a stack: of more than 64 calls in each other the outermost are
-  // forgotten, and calls that never end (exit, longjmp, a fault that failed)
-  // take no room for ever.
+  // Bit i: the decision at the enter of the i-th innermost open call. One word
+  // instead of a stack: if more than 64 calls are nested, the outermost are
+  // lost, and calls that never end (exit, longjmp, a fault that failed) use no
+  // memory.
   unsigned long long open;
 };
 
@@ -48,7 +48,7 @@ static inline int countrace_kernel_rule_enter(
   return dump;
 }
 
-// The answer of the innermost open call; no if none is open.
+// The decision of the innermost open call; no if none is open.
 static inline int countrace_kernel_rule_exit(
     const struct countrace_dump_rule* rule,
     struct countrace_kernel_rule_state* state, unsigned long long ret,

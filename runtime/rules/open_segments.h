@@ -1,10 +1,11 @@
-// HOT. The open segments of one thread whose dump rule had to be asked, each
-// with the answer: an exit carries a dump if its enter did, so that their
-// difference is known. Plain C++ on nothing: the runtime library keeps one for
-// each thread, the replay over a log the same.
+// HOT. The open segments of one thread whose dump rule has conditions, each
+// with its decision: an exit carries a dump if its enter did, so that their
+// difference can be computed. Plain C++ without a library. The runtime library
+// keeps one for each thread, and so does the replay over a log.
 //
-// Owner thread and the signal handlers that interrupt it. A handler that leaves
-// as many segments as it enters changes nothing for the hook it interrupts.
+// Used by the owner thread and the signal handlers that interrupt it. A handler
+// that leaves as many segments as it enters changes nothing for the hook it
+// interrupts.
 #ifndef COUNTRACE_RUNTIME_RULES_OPEN_SEGMENTS_H_
 #define COUNTRACE_RUNTIME_RULES_OPEN_SEGMENTS_H_
 
@@ -18,8 +19,8 @@ class OpenSegments {
  public:
   static constexpr std::uint32_t kMaxDepth = 4096;
 
-  // Whether there is room to remember one more. Without, its enter must carry
-  // no dump: nobody could tell at the exit.
+  // Whether one more segment fits. If not, its enter must carry no dump: its
+  // exit would have no decision to follow.
   bool has_room() const noexcept { return depth_ < kMaxDepth; }
 
   void Enter(std::uint32_t hook_id, bool dump) noexcept {
@@ -29,13 +30,14 @@ class OpenSegments {
     }
     const std::uint32_t at = depth_;
     depth_ = at + 1;
-    // Compiler order only: a handler that comes now must find the place taken.
+    // Compiler order only: a handler that comes now must find the entry used.
     std::atomic_signal_fence(std::memory_order_seq_cst);
     entries_[at] = static_cast<std::uint16_t>(hook_id << 1 | (dump ? 1u : 0u));
   }
 
-  // Returns the answer of the innermost open segment `hook_id`. Those inside it
-  // were left without an exit (longjmp) and are forgotten. False: none is open.
+  // Returns the decision of the innermost open segment `hook_id`. Segments
+  // inside it were left without an exit (longjmp) and are removed. False: none
+  // is open.
   bool Exit(std::uint32_t hook_id) noexcept {
     if (beyond_ != 0) {
       --beyond_;

@@ -12,10 +12,11 @@ using logformat::PayloadType;
 // Empty if every comparison can hold.
 std::string WhyNever(const DumpRule& rule, const HookInfo& hook) {
   const bool from_kernel = hook.origin != logformat::HookOrigin::kProgram;
-  // Whether it has the argument, the recorder says when it attaches the hook.
+  // For arguments of a function, the recorder checks this when it attaches the
+  // hook.
   const bool interrupt = hook.origin == logformat::HookOrigin::kInterrupt;
   if (interrupt && rule.caller_end != 0) {
-    return "`from` asks for a caller, and it is an interrupt";
+    return "`from` needs a caller, and an interrupt has none";
   }
   for (unsigned i = 0; i < rule.predicate_count; ++i) {
     const countrace_predicate& predicate = rule.predicates[i];
@@ -71,8 +72,9 @@ std::vector<std::string> RuleRemarks(const std::vector<DumpRule>& rules,
   for (std::size_t i = 0; i < rules.size(); ++i) {
     if (used[i]) continue;
     remarks.push_back(absl::StrFormat(
-        "Dump rule \"%s\" decides for no hook: none of the trace's %d hooks "
-        "matches, or an earlier rule does; `countrace list hooks` shows them",
+        "Dump rule \"%s\" applies to no hook: none of the trace's %d hooks "
+        "matches, or an earlier rule applies; `countrace list hooks` shows "
+        "them",
         rules[i].text, hook_count));
   }
   return remarks;

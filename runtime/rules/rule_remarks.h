@@ -1,5 +1,5 @@
-// What a dump rule cannot do with the hooks of a trace: said after a recording
-// and after a dry run, so that a rule that never dumps is noticed.
+// The dump rules that cannot work with the hooks of a trace. Printed after a
+// recording and after a dry run, so that a rule that never dumps is noticed.
 #ifndef COUNTRACE_RUNTIME_RULES_RULE_REMARKS_H_
 #define COUNTRACE_RUNTIME_RULES_RULE_REMARKS_H_
 
@@ -11,8 +11,9 @@
 
 namespace countrace::runtime {
 
-// One sentence for each rule that decides for no hook, and for each hook whose
-// payload a rule's comparison cannot hold for. Names in it are as in the trace.
+// One sentence for each rule that applies to no hook, and for each hook whose
+// payload can never fulfil a rule's comparison. Names in it are as in the
+// trace.
 std::vector<std::string> RuleRemarks(
     const std::vector<DumpRule>& rules,
     const std::vector<logformat::HookInfo>& hooks);

@@ -18,7 +18,8 @@ namespace lf = countrace::logformat;
 
 using Values = std::array<countrace_rule_value, lf::kMaxPayloadValues>;
 
-// The values of a record, as its hook declares them. Returns how many.
+// Decodes the values of a record as its hook declares them. Returns their
+// number.
 std::size_t DecodePayload(const lf::HookInfo& hook,
                           std::span<const std::byte> payload, Values& values) {
   std::size_t count = 0;
@@ -31,7 +32,7 @@ std::size_t DecodePayload(const lf::HookInfo& hook,
       value.text_bytes = strnlen(value.text, payload.size());
       used = value.text_bytes + 1;
     }
-    if (payload.size() < used) break;  // damaged: what is whole counts
+    if (payload.size() < used) break;  // damaged: complete values count
     if (type != lf::PayloadType::kString) {
       std::memcpy(&value.bits, payload.data(), sizeof(value.bits));
     }
@@ -41,7 +42,8 @@ std::size_t DecodePayload(const lf::HookInfo& hook,
   return count;
 }
 
-// Whether a rule asks at kernel-side hooks what no record of them holds.
+// Whether a rule at kernel-side hooks has a condition on data that their
+// records do not hold.
 bool AsksUnknown(const DumpRule& rule) {
   if (rule.never != 0) return false;
   for (unsigned i = 0; i < rule.predicate_count; ++i) {
@@ -50,7 +52,7 @@ bool AsksUnknown(const DumpRule& rule) {
   return rule.caller_end != 0;
 }
 
-// Comparisons with `number`, which dynamic hooks do not have.
+// Evaluates the comparisons with `number`, which dynamic hooks do not have.
 bool NumberHolds(const DumpRule& rule, const lf::HookInfo& hook,
                  std::uint64_t number) {
   const bool has_number =
@@ -67,7 +69,7 @@ bool NumberHolds(const DumpRule& rule, const lf::HookInfo& hook,
   return true;
 }
 
-// What the code returned: the last word of an exit's record.
+// The return value: the last word of an exit's record.
 std::uint64_t ReturnOf(const lf::EventRecord& record) {
   std::uint64_t ret = 0;
   if (record.bytes.size() < sizeof(lf::KernelHookRecord) + sizeof(ret)) {
@@ -77,7 +79,7 @@ std::uint64_t ReturnOf(const lf::EventRecord& record) {
   return ret;
 }
 
-// Whose state a rule keeps at kernel-side hooks: a thread, or a CPU.
+// The owner of a rule's state at kernel-side hooks: a thread, or a CPU.
 using KernelOwner = std::uint64_t;
 constexpr KernelOwner kOwnerIsCpu = 1ull << 32;
 
@@ -112,8 +114,8 @@ class RuleReplay final : public lf::ItemSink {
     }
     for (const DumpRule& rule : rules) {
       DumpRule& most = most_.emplace_back(rule);
-      // Fewer calls may leave every n-th further apart in time: only the count
-      // is a bound then.
+      // Fewer calls may leave every n-th further apart in time; then only the
+      // count is a bound.
       if (rule.every_n > 1) most.min_interval_ns = most.every_ticks = 0;
     }
   }
@@ -145,7 +147,7 @@ class RuleReplay final : public lf::ItemSink {
     result_.lost += loss.count;
   }
   void OnDiscardedPackets(const lf::DiscardedPackets& loss) override {
-    result_.lost += loss.packets;  // at least
+    result_.lost += loss.packets;  // a lower bound
   }
 
   ReplayResult Take() { return std::move(result_); }
@@ -155,7 +157,8 @@ class RuleReplay final : public lf::ItemSink {
     return rule < 0 ? result_.unmatched : result_.rules[rule];
   }
 
-  // A thread that ends, or a program that is replaced, begins anew.
+  // Removes the state of a thread that ends, or of a program that is replaced
+  // (exec).
   void OnKernelRecord(const lf::EventRecord& record) {
     if (lf::IsKernelHookEvent(record.event_id)) return OnKernelHook(record);
     const auto event = static_cast<lf::CpuEvent>(record.event_id);
@@ -192,7 +195,7 @@ class RuleReplay final : public lf::ItemSink {
     return dump;
   }
 
-  // As dump_rules.bpf.h: to the kernel a thread is the same after an exec.
+  // As dump_rules.bpf.h: a thread stays the same after an exec.
   bool IsKernelDump(const DumpRule& rule, std::uint32_t hook_id,
                     const lf::EventRecord& record) {
     if (rule.never != 0) return false;
@@ -236,8 +239,8 @@ class RuleReplay final : public lf::ItemSink {
     }
     if (countrace_rule_takes_nth(&rule, ++state.passed) == 0) return false;
     if (countrace_rule_has_time(&rule) == 0) return true;
-    // Fewer callers may leave every n-th record further apart in time: only the
-    // count is a bound then.
+    // Fewer callers may leave every n-th record further apart in time; then
+    // only the count is a bound.
     if (rule.caller_end != 0 && rule.every_n > 1) return true;
     if (countrace_rule_is_due(&rule, state.last_ns, record.time_ns, tick_ns_) ==
         0) {
@@ -249,7 +252,8 @@ class RuleReplay final : public lf::ItemSink {
 
   const lf::TraceInfo& info_;
   const std::vector<DumpRule>& rules_;
-  // What gives the most dumps if all that is not in the log holds.
+  // The rules that give the most dumps, if all conditions on data outside the
+  // log hold.
   std::vector<DumpRule> most_;
   const std::uint64_t tick_ns_;
   std::unordered_map<std::uint32_t, int> rule_of_hook_;

@@ -8,7 +8,7 @@ namespace countrace::runtime {
 absl::Status RuleWords::Error(std::size_t at, std::string_view why) const {
   std::size_t end = at;
   while (end < text_.size() && !IsBlank(text_[end])) ++end;
-  // The text is the user's own, but may hold anything.
+  // Escaped: the user's text may hold any characters.
   const auto shown = [](std::string_view part) {
     std::string out;
     for (const char c : part.substr(0, 80)) out += c < ' ' || c > '~' ? '?' : c;

@@ -16,7 +16,7 @@ struct SignalName {
   std::string_view name;
   int number;
 };
-// Those that mean nothing to a recorder otherwise. INT, TERM and HUP end it.
+// Signals that the recorder does not use itself. INT, TERM and HUP end it.
 constexpr SignalName kSignals[] = {{"SIGUSR1", SIGUSR1}, {"SIGUSR2", SIGUSR2},
                                    {"SIGALRM", SIGALRM}, {"SIGIO", SIGIO},
                                    {"SIGURG", SIGURG},   {"SIGWINCH", SIGWINCH},
@@ -66,7 +66,7 @@ absl::Status Parser::ParseGlob() {
   const std::string_view glob = Word();
   if (glob.find_first_of(":*") == std::string_view::npos) {
     return Error(at,
-                 "expected a glob that can match: hooks are called "
+                 "expected a glob that can match: hooks are named "
                  "provider:name, as in `segment server:handle > 20ms` or `hook "
                  "server:*`");
   }
@@ -107,10 +107,10 @@ absl::Status Parser::ParseSignal() {
     for (const SignalName& signal : kSignals) {
       known += std::string(signal.name) + ", ";
     }
-    return Error(at, absl::StrFormat(
-                         "expected a signal that means nothing to the recorder "
-                         "otherwise, as in `signal SIGUSR2`: %sSIGRTMIN+N",
-                         known));
+    return Error(
+        at, absl::StrFormat("expected a signal that the recorder does not use "
+                            "itself, as in `signal SIGUSR2`: %sSIGRTMIN+N",
+                            known));
   }
   trigger_.signal = *number;
   return absl::OkStatus();
@@ -134,12 +134,12 @@ absl::Status Parser::ParseCondition() {
     return ParseSignal();
   }
   return Error(at,
-               "expected what to wait for: `segment server:handle > 20ms`, "
+               "expected a condition: `segment server:handle > 20ms`, "
                "`hook server:error` or `signal SIGUSR2`");
 }
 
 absl::Status Parser::Once(std::size_t at, bool& seen) const {
-  if (seen) return Error(at, "this clause stands twice");
+  if (seen) return Error(at, "this clause comes twice");
   seen = true;
   return absl::OkStatus();
 }
@@ -181,9 +181,9 @@ absl::Status Parser::ParseClause() {
 
 absl::StatusOr<Trigger> Parser::Parse() {
   for (std::size_t i = 0; i < text_.size(); ++i) {
-    // It goes into the trace's description.
+    // The trigger is stored in the trace's description.
     if (!IsBlank(text_[i]) && (text_[i] < ' ' || text_[i] > '~')) {
-      return Error(i, "a character outside printable ASCII");
+      return Error(i, "this character is not printable ASCII");
     }
   }
   if (text_.size() > kMaxTriggerBytes) {

@@ -1,4 +1,4 @@
-// Triggers of a recording as people write them, and their parsed form.
+// The text of a recording's triggers, and their parsed form.
 //
 //   trigger   = condition { clause }
 //   condition = "segment" GLOB ">" DURATION
@@ -9,8 +9,8 @@
 //             | "at most" N "times"
 //             | "then stop"
 //
-// GLOB is on provider:name, as in dump rules; clauses stand in any order, each
-// once. Used by the recorder (runtime/recorder/triggers/). Thread: any.
+// GLOB matches provider:name, as in dump rules. Clauses come in any order, each
+// at most once. Used by the recorder (runtime/recorder/triggers/). Thread: any.
 #ifndef COUNTRACE_RUNTIME_RULES_TRIGGER_TEXT_H_
 #define COUNTRACE_RUNTIME_RULES_TRIGGER_TEXT_H_
 
@@ -38,28 +38,28 @@ struct Trigger {
   std::string glob;                  // kSegment, kHook
   std::uint64_t longer_than_ns = 0;  // kSegment
   int signal = 0;                    // kSignal
-  // The snapshot is taken this long after what it waited for.
+  // Time from the trigger's condition to the snapshot.
   std::uint64_t after_ns = 10'000'000;
-  // Snapshots are no closer than this ...
+  // Shortest time between two snapshots.
   std::uint64_t min_interval_ns = 1'000'000'000;
-  std::uint64_t limit = 0;  // ... and no more than this; 0: any number
-  bool stop = false;        // the recording ends instead
+  std::uint64_t limit = 0;  // most snapshots; 0: no limit
+  bool stop = false;        // take one snapshot and end the recording
   std::string text;         // canonical spelling
 };
 
-// Returns: INVALID_ARGUMENT; the message quotes the trigger and says the column
-// (from 1), what stands there, what may, and an example.
+// Returns: INVALID_ARGUMENT; the message quotes the trigger and gives the
+// column (from 1), the text found there, the text expected, and an example.
 absl::StatusOr<Trigger> ParseTrigger(std::string_view text);
 
 // Returns also: INVALID_ARGUMENT more than kMaxTriggers.
 absl::StatusOr<std::vector<Trigger>> ParseTriggers(
     const std::vector<std::string>& texts);
 
-// Clauses in the order above, those that are the default left out, durations in
-// the largest unit that holds them. ParseTrigger() of it gives the same.
+// Clauses in the order above, without defaults, durations in the largest unit
+// that divides them. ParseTrigger() reads it back as the same trigger.
 std::string PrintTrigger(const Trigger& trigger);
 
-// "SIGUSR2", "SIGRTMIN+3"; of a number no trigger can have "signal N".
+// "SIGUSR2", "SIGRTMIN+3"; "signal N" for a number that no trigger can have.
 std::string TriggerSignalName(int number);
 
 }  // namespace countrace::runtime

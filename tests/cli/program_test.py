@@ -631,7 +631,7 @@ class Traces(InFolder):
                        'hello:work if arg0 == "x"', "--dump",
                        "hello:sum if arg3 > 1", *command)
             self.assertEqual(0, done.returncode, done.stderr)
-            self.assertIn('"gone:* every 2" decides for no hook', done.stderr)
+            self.assertIn('"gone:* every 2" applies to no hook', done.stderr)
             self.assertIn("hello:work: its arg0 is a number", done.stderr)
             self.assertIn("hello:sum: it has no arg3", done.stderr)
 

@@ -359,7 +359,7 @@ TEST_CASE("rule_replay: hooks without a rule, and losses, are said") {
   CHECK(remarks(rules[0]).empty());
   CHECK(remarks("b:* every 3").empty());
   REQUIRE(remarks(rules[1]).size() == 1);
-  CHECK(remarks(rules[1])[0].find("decides for no hook") != std::string::npos);
+  CHECK(remarks(rules[1])[0].find("applies to no hook") != std::string::npos);
   CHECK(remarks("a:* if arg0 > 1")[0].find("text") != std::string::npos);
   CHECK(remarks("b:* if arg0 > 1")[0].find("no arg0") != std::string::npos);
 }
