@@ -520,7 +520,13 @@ def foreign_rows(build, work, runs, events=10_000_000):
         'of 3 tenths as many', small, '1')
 
 
-def surroundings(build):
+def in_repository(build):
+    """The build directory as a reader of the page would type it."""
+    root = pathlib.Path(__file__).resolve().parents[2]
+    return build.relative_to(root) if build.is_relative_to(root) else 'BUILD'
+
+
+def surroundings(build, load):
     """Where and with what a run was made."""
     def version(*command):
         if not shutil.which(command[0]):
@@ -539,6 +545,7 @@ def surroundings(build):
         f'{os.cpu_count()} CPUs, {model[1] if model else platform.machine()}, '
         f'{"with" if pmu else "without"} a PMU',
         f'Linux {platform.release().split("-")[0]}',
+        f'load average {load:.1f} at the beginning',
         *version(build / 'cli/countrace', 'version'),
         *version('perf', 'version'), *version('lttng', '--version'),
         *version('babeltrace2', '--version')])
@@ -575,16 +582,17 @@ def main():
         'foreign': lambda work: foreign_rows(build, work, options.runs),
     }
     for name in chosen:
-        begin = len(ROWS)
+        begin, load = len(ROWS), os.getloadavg()[0]
         with tempfile.TemporaryDirectory(prefix='countrace-bench-') as folder:
             parts[name](pathlib.Path(folder))
         if options.write and len(ROWS) > begin:
-            command = (f'python3 tests/bench/run_bench.py {options.build} '
+            command = (f'python3 tests/bench/run_bench.py {in_repository(build)} '
                        f'--only {name} --runs {options.runs}')
             if name == 'reading':
                 command += f' --records {options.records}'
             benchmark_page.write(options.write, TITLES, name, command,
-                                 surroundings(build), [HEADER, *ROWS[begin:]])
+                                 surroundings(build, load),
+                                 [HEADER, *ROWS[begin:]])
     print(benchmark_page.table([HEADER, *ROWS]), end='')
 
 
