@@ -1,6 +1,6 @@
 // The recorder behind `countrace record`: creates the trace directory, starts
 // the command with the runtime library preloaded, records the kernel side, and
-// finishes the trace whatever happens.
+// finishes the trace, also after an error.
 #ifndef COUNTRACE_RUNTIME_RECORDER_RECORD_H_
 #define COUNTRACE_RUNTIME_RECORDER_RECORD_H_
 
@@ -22,14 +22,16 @@ struct RecordOptions {
   std::string output = "countrace.ctf";
   bool force = false;        // replace an existing trace
   bool system_wide = false;  // -a
-  // Record these running processes, and what they fork from now on, until all
-  // have ended. Those with hooks join, whether they were started for it or not.
+  // Records these running processes, and their later children, until all have
+  // ended. Processes with hooks join, even if they were not started by
+  // `record`.
   std::vector<std::int32_t> pids;
-  // Who is marked beside the command or `pids`, and what is counted
-  // (recorded_gating.h says what if it is not given).
+  // Processes that are marked beside the command or `pids`, and the execution
+  // that is counted (defaults: recorded_gating.h).
   std::vector<logformat::MarkSpec> marks;
   std::optional<logformat::Gating> count;
-  // May be empty with system_wide or pids; with pids it only says how long.
+  // May be empty with system_wide or pids; with pids it only limits the
+  // duration.
   std::vector<std::string> command;
   std::uint64_t duration_ns = 0;  // 0: until the command ends or a signal
   // Names as perf spells them. Empty: task-clock, cpu-clock, page-faults,
@@ -37,24 +39,24 @@ struct RecordOptions {
   std::vector<std::string> events;
   // Counters read at each user hook; empty: none.
   std::vector<std::string> hook_events;
-  // How long each event set ("{a,b}" in `events` or `hook_events`) has its
-  // turn.
+  // Rotation interval of event sets ("{a,b}" in `events` or `hook_events`).
   std::uint64_t rotate_ns = 10'000'000;
-  // At user hooks: each instance of a thread's outermost segment is a turn.
+  // At user hooks: event sets rotate at each instance of a thread's outermost
+  // segment.
   bool rotate_instances = false;
   std::string hook_filter;  // globs separated by ','
-  // Which records of hooks carry counters, as dump_rule_text.h spells them: of
-  // user hooks `hook_events`, of kernel hooks `events`. Empty: all of user
-  // hooks, of kernel hooks dynamic ones and those whose counts nothing else
-  // tells.
+  // Records of hooks that carry counters, as in dump_rule_text.h: user hooks
+  // carry `hook_events`, kernel hooks `events`. Empty: all user hooks; of the
+  // kernel hooks, the dynamic ones and those whose counts are not available
+  // otherwise.
   std::vector<std::string> dump_rules;
-  // When to take a snapshot, or to end, as trigger_text.h spells it.
+  // Conditions for a snapshot, or for the end, as in trigger_text.h.
   std::vector<std::string> triggers;
   logformat::SessionMode mode = logformat::SessionMode::kStream;
   std::uint64_t sub_buffer_bytes = 1 << 20;
   std::uint32_t sub_buffers = 4;
-  // Discard mode: limit of the thread streams. Flight mode: what is kept of all
-  // streams together.
+  // Discard mode: limit of the thread streams. Flight mode: size that is kept
+  // of all streams together.
   std::uint64_t max_bytes = 64 << 20;
   KernelBackend backend = KernelBackend::kAuto;
   std::uint64_t kernel_ring_bytes = 8 << 20;  // per CPU
@@ -62,13 +64,13 @@ struct RecordOptions {
   bool fault_records = true;  // a record for every page fault, if page-faults
                               // is among the events
   bool wakeups = false;       // a record for every wake-up (BPF back end)
-  // Words of `--kernel` beside that ("syscalls", "irq", ...), and `--hook`
-  // texts (kernel/hooks/hook_spec.h); both need the BPF back end.
+  // More words of `--kernel` ("syscalls", "irq", ...), and `--hook` texts
+  // (kernel/hooks/hook_spec.h). Both need the BPF back end.
   std::vector<std::string> kernel_segments, dynamic_hooks;
   std::string runtime_library;  // path of libcountrace-runtime.so
   // Called about ten times a second on the recording thread; may be empty.
   std::function<void(std::uint64_t bytes, std::uint64_t elapsed_ns)> progress;
-  // Told at once, on the recording thread: triggers, snapshots; may be empty.
+  // Called at once, on the recording thread: triggers, snapshots; may be empty.
   std::function<void(const std::string& text)> notice;
 };
 
@@ -85,18 +87,17 @@ struct RecordResult {
   std::vector<std::string> messages;  // missing privileges, losses, remedies
 };
 
-// Status payload of a command that did not start: the exit status a shell would
-// give, "127" (not found) or "126" (cannot be executed).
+// Status payload of a command that did not start: the exit status of a shell,
+// "127" (not found) or "126" (cannot be executed).
 inline constexpr char kCommandExitPayload[] = "countrace/command-exit";
 
 // Blocks until the recording is finished. SIGINT and SIGTERM stop it and still
-// finish the trace; a second one stops waiting for the command.
-// Returns: ALREADY_EXISTS output exists and !force; INVALID_ARGUMENT unknown
-// event (message names it and `countrace list events`); PERMISSION_DENIED
-// system_wide or pids without privilege (message names capability and sysctl);
-// NOT_FOUND command not found, or one of pids is no process;
-// FAILED_PRECONDITION the output is there and is no trace, or is being
-// recorded; RESOURCE_EXHAUSTED disk.
+// finish the trace; a second signal ends the wait for the command. Returns:
+// ALREADY_EXISTS output exists and !force; INVALID_ARGUMENT unknown event
+// (message names it and `countrace list events`); PERMISSION_DENIED system_wide
+// or pids without privilege (message names capability and sysctl); NOT_FOUND
+// command not found, or one of pids is no process; FAILED_PRECONDITION the
+// output exists and is no trace, or is being recorded; RESOURCE_EXHAUSTED disk.
 absl::StatusOr<RecordResult> Record(const RecordOptions& options);
 
 }  // namespace countrace::runtime

@@ -23,7 +23,7 @@ std::string_view FileName(std::string_view path) {
   return path.substr(path.find_last_of('/') + 1);
 }
 
-// The text before the next `separator`, taken off `rest` with it.
+// Removes the text up to the next `separator`, and the separator, from `rest`.
 std::string_view TakeField(std::string_view& rest, char separator) {
   const std::size_t end = rest.find(separator);
   const std::string_view field = rest.substr(0, end);
@@ -42,7 +42,7 @@ bool IsMappedFile(int fd, const MappedRuntime& mapped) {
   struct stat info {};
   return fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
          info.st_ino == mapped.page_inode &&
-         // A file system may show another device here (btrfs, overlay).
+         // A file system may report another device here (btrfs, overlay).
          info.st_size == static_cast<off_t>(kControlPageBytes);
 }
 
@@ -72,7 +72,7 @@ MappedRuntime FindRuntimeInMaps(std::string_view maps) {
     const std::string_view range = TakeField(line, ' ');
     for (int skip = 0; skip < 3; ++skip) TakeField(line, ' ');
     if (!ParseWhole(TakeField(line, ' '), &mapped.page_inode)) continue;
-    // Of a forked child: its parent's. It makes none of its own.
+    // In a forked child this is its parent's page. The child makes none.
     mapped.page_path = path;
     mapped.page_range = range;
   }
@@ -85,7 +85,8 @@ absl::StatusOr<base::ScopedFd> OpenControlFile(std::int32_t pid,
   for (const std::string& path :
        {absl::StrFormat("/proc/%d/root%s", pid, mapped.page_path),
         absl::StrFormat("/proc/%d/map_files/%s", pid, mapped.page_range)}) {
-    // map_files are links of the kernel's; the name must not be a link.
+    // Names in map_files are links of the kernel; any other name must not be a
+    // link.
     const bool by_mapping = path.find("/map_files/") != std::string::npos;
     base::ScopedFd fd(
         open(path.c_str(), O_RDWR | O_CLOEXEC | (by_mapping ? 0 : O_NOFOLLOW)));

@@ -1,4 +1,4 @@
-// Finds the control page of a process by what the kernel says it has mapped.
+// Finds the control page of a process in the kernel's list of its mappings.
 //
 // Thread: any.
 #ifndef COUNTRACE_RUNTIME_RECORDER_CONTROL_CONTROL_FILE_H_
@@ -14,7 +14,7 @@
 
 namespace countrace::runtime {
 
-// What /proc/PID/maps says of a process.
+// The mappings of a process in /proc/PID/maps that matter here.
 struct MappedRuntime {
   std::string page_path;   // of the control page; "" = none
   std::string page_range;  // "BEGIN-END", as in /proc/PID/map_files
@@ -23,18 +23,18 @@ struct MappedRuntime {
 };
 MappedRuntime FindRuntimeInMaps(std::string_view maps);
 
-// Opens the file that is mapped there, by its name as the process sees it or,
-// where that is gone or another file's, as root by the mapping itself.
-// Returns: NOT_FOUND, PERMISSION_DENIED.
+// Opens the file that is mapped, by its name in the process's file system. If
+// that name is gone or belongs to another file, root can open the mapping
+// itself. Returns: NOT_FOUND, PERMISSION_DENIED.
 absl::StatusOr<base::ScopedFd> OpenControlFile(std::int32_t pid,
                                                const MappedRuntime& mapped);
 
 // The pid in the name of a control file ("countrace-control-4711").
 std::optional<std::int32_t> ControlFilePid(std::string_view name);
 
-// Removes control files of ours that killed processes left behind. One of a
-// process in another pid namespace may go with them: it is then found by root
-// only.
+// Removes control files of our user that killed processes left behind. This may
+// also remove the file of a process in another pid namespace; then only root
+// can find that process.
 void RemoveDeadControlFiles();
 
 }  // namespace countrace::runtime

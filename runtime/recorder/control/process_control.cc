@@ -72,7 +72,7 @@ absl::Status ReadPage(const base::ScopedFd& file, ControlPage& page) {
   return absl::OkStatus();
 }
 
-// One controller at a time.
+// Takes the lock: one controller at a time.
 absl::Status Lock(const base::ScopedFd& file, std::int32_t pid) {
   const std::uint64_t limit = MonotonicNs() + kAnswerNs;
   while (flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
@@ -121,7 +121,7 @@ absl::StatusOr<ProcessControl> ProcessControl::Open(std::int32_t pid) {
         "expected %d; start it again with this one",
         NameOf(pid), page->bytes, sizeof(ControlPage)));
   }
-  // In another pid namespace the process knows itself by another number.
+  // In another pid namespace the process has another number.
   const auto named =
       ControlFilePid(std::string_view(mapped->page_path)
                          .substr(mapped->page_path.find_last_of('/') + 1));
@@ -170,7 +170,7 @@ absl::Status ProcessControl::Request(ControlCommand command,
   body.from_site = from_site;
   std::memcpy(body.argument, argument.data(), argument.size());
   request_ = (request_ + 1) & kRequestNumberMask;
-  // In this order: the process reads the body when it sees the number.
+  // The body first: the process reads it when the number changes.
   if (pwrite(file_.get(), &body, sizeof(body), kBodyAt) != sizeof(body) ||
       pwrite(file_.get(), &request_, sizeof(request_),
              offsetof(ControlPage, request)) != sizeof(request_)) {

@@ -1,9 +1,9 @@
-// A controller's end of the control page of a running process with hooks
+// The controller's side of the control page of a running process with hooks
 // (runtime/control_layout.h).
 //
-// The page is found in /proc/PID/maps and must be the very file that is mapped
-// there, so nobody can plant one. It is read and written by pread(2) and
-// pwrite(2): a process that cuts its file cannot hurt the controller.
+// The page is found in /proc/PID/maps and must be the file that is mapped
+// there, so another user cannot replace it. It is read and written by pread(2)
+// and pwrite(2): a process that truncates its file cannot crash the controller.
 // Thread: one.
 #ifndef COUNTRACE_RUNTIME_RECORDER_CONTROL_PROCESS_CONTROL_H_
 #define COUNTRACE_RUNTIME_RECORDER_CONTROL_PROCESS_CONTROL_H_
@@ -21,12 +21,12 @@
 namespace countrace::runtime {
 
 // Status payload of FAILED_PRECONDITION from Open(): the process has no hooks
-// that could be recorded, which is no fault of anybody's.
+// to record, which is not an error of the user.
 inline constexpr char kNoRuntimePayload[] = "countrace/no-runtime";
 
 // One hook site of a running process.
 struct RunningHook {
-  std::string id;        // "-": it has none outside of a recording
+  std::string id;        // "-": none outside of a recording
   std::string name;      // provider:name
   std::string location;  // file:line
   std::string kind;      // segment, point, exit
@@ -36,25 +36,27 @@ struct RunningHook {
 class ProcessControl {
  public:
   // Returns: NOT_FOUND no such process; PERMISSION_DENIED another user's;
-  // FAILED_PRECONDITION no runtime in it, or one that cannot be told anything,
-  // with the reason and the remedy; UNAVAILABLE another controller has it for
-  // more than 2 s.
+  // FAILED_PRECONDITION it has no runtime, or one without a control page, with
+  // the reason and the remedy; UNAVAILABLE another controller holds it for more
+  // than 2 s.
   static absl::StatusOr<ProcessControl> Open(std::int32_t pid);
 
   std::int32_t pid() const { return pid_; }
 
-  // Asks without waiting; Await*() below waits. Returns: UNAVAILABLE.
+  // Sends the request without waiting; Await*() below waits. Returns:
+  // UNAVAILABLE.
   absl::Status RequestJoin(const std::string& trace);
-  // Until `deadline_ns` (CLOCK_MONOTONIC). Returns: UNAVAILABLE no answer (a
-  // stopped process); FAILED_PRECONDITION refused, with reason and remedy.
+  // Waits until `deadline_ns` (CLOCK_MONOTONIC). Returns: UNAVAILABLE no answer
+  // (a stopped process); FAILED_PRECONDITION refused, with reason and remedy.
   absl::Status AwaitJoin(const std::string& trace, std::uint64_t deadline_ns);
 
   // All hooks, each site once, in the order of provider:name.
   absl::StatusOr<std::vector<RunningHook>> List();
-  // Switches those whose provider:name matches. Returns: NOT_FOUND none does;
-  // RESOURCE_EXHAUSTED more globs than the process can remember; as Await.
+  // Switches the hooks whose provider:name matches. Returns: NOT_FOUND none
+  // matches; RESOURCE_EXHAUSTED more globs than the process can store; as
+  // Await.
   absl::Status Switch(const std::string& glob, bool on);
-  // The recording it took part in when it last answered; "" = none.
+  // The recording it took part in at its last answer; "" = none.
   const std::string& session() const { return session_; }
 
  private:
@@ -67,7 +69,7 @@ class ProcessControl {
   absl::Status MapForWaking();
   absl::Status Request(ControlCommand command, const std::string& argument,
                        std::uint32_t from_site);
-  // The page as the process left it.
+  // Returns the page with the process's answer.
   absl::StatusOr<std::unique_ptr<ControlPage>> Await(std::uint64_t deadline_ns);
   absl::StatusOr<std::unique_ptr<ControlPage>> Ask(ControlCommand command,
                                                    const std::string& argument,

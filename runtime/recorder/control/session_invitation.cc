@@ -20,7 +20,7 @@ namespace countrace::runtime {
 namespace {
 
 constexpr std::uint64_t kAnswerNs = 2'000'000'000;
-// A loop of parents cannot be, but what /proc says changes while it is read.
+// Parents cannot form a loop, but /proc changes while it is read.
 constexpr int kMaxAncestors = 1000;
 
 std::vector<std::int32_t> RunningProcesses() {
@@ -42,7 +42,8 @@ SessionInvitation::SessionInvitation(std::string trace,
       access_(trace_),
       pids_(std::move(pids)),
       watch_(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {
-  // Before the scan: whoever starts during it is seen by one of the two.
+  // Before the scan: a process that starts during it is found by one of the
+  // two.
   for (const char* folder : kControlFolders) {
     if (watch_.is_open()) {
       inotify_add_watch(watch_.get(), folder, IN_MOVED_TO | IN_ONLYDIR);
@@ -67,16 +68,16 @@ void SessionInvitation::Refuse(std::int32_t pid, const absl::Status& status) {
 void SessionInvitation::Ask(std::int32_t pid, bool named) {
   auto control = ProcessControl::Open(pid);
   if (!control.ok()) {
-    // Of the whole machine, only those are named that have hooks: others have
-    // nothing to lose, and those of other users cannot be looked into.
+    // With -a, only processes with hooks are named: the others lose nothing,
+    // and those of other users cannot be inspected.
     const bool no_hooks =
         control.status().GetPayload(kNoRuntimePayload).has_value() ||
         absl::IsPermissionDenied(control.status());
     if (named || !no_hooks) Refuse(pid, control.status());
     return;
   }
-  // Where it cannot be granted the directory may still be open to the user: the
-  // process says what it finds.
+  // Without a grant the directory may still be writable for the user: the
+  // process reports the result.
   (void)access_.GrantTo(pid);
   const absl::Status asked = control->RequestJoin(trace_);
   if (!asked.ok()) return Refuse(pid, asked);

@@ -1,9 +1,9 @@
-// Asks processes with hooks that run already, or start during the recording
-// without its environment, to join it (`record -p`, `record -a`).
+// Requests processes with hooks that run already, or that start during the
+// recording without its environment, to join it (`record -p`, `record -a`).
 //
 // In: the control pages of running processes (process_control.h), and the
-// folders where new ones appear. Out: who joined; what could not, and why.
-// Thread: one.
+// folders where new ones appear. Out: the processes that joined; failures with
+// their reasons. Thread: one.
 #ifndef COUNTRACE_RUNTIME_RECORDER_CONTROL_SESSION_INVITATION_H_
 #define COUNTRACE_RUNTIME_RECORDER_CONTROL_SESSION_INVITATION_H_
 
@@ -22,20 +22,22 @@ class SessionInvitation {
   // `trace`: directory of the recording. `pids` empty: every process.
   SessionInvitation(std::string trace, std::vector<std::int32_t> pids);
 
-  // Whether there is one that could be asked: a recording without the kernel's
-  // side is then still worth while.
+  // Whether a process with hooks exists: a recording without the kernel's side
+  // is then still useful.
   static bool AnyProcess(const std::vector<std::int32_t>& pids);
 
-  // Asks all that run and waits for their answers, at most 2 s together.
+  // Sends requests to all running ones and waits for their answers, at most 2 s
+  // together.
   void InviteRunning();
-  // Asks those that have started since: of `pids`, what descends from them.
-  // Does not wait for answers; takes those that have come.
+  // Sends requests to those that have started since; with `pids`, to
+  // descendants of them. Does not wait for answers; processes those that have
+  // arrived.
   void InviteNew();
-  // Readable when InviteNew() has something to do; -1: not on this system.
+  // Readable when InviteNew() has work; -1: not on this system.
   int descriptor() const { return watch_.get(); }
 
-  // What did not join, with reason and remedy; processes that are gone are left
-  // out.
+  // The processes that did not join, with reason and remedy, without those that
+  // have ended.
   std::vector<std::string> TakeMessages();
 
  private:

@@ -12,7 +12,7 @@ using logformat::FlightStream;
 using logformat::StreamClass;
 
 void FlightKeeper::Note(const absl::Status& status) {
-  if (status.ok() || !messages_.empty()) return;  // the first one tells
+  if (status.ok() || !messages_.empty()) return;  // report the first one only
   messages_.push_back(
       absl::StrFormat("The flight recording may be larger than asked for: %s",
                       base::StatusText(status)));
@@ -43,7 +43,7 @@ bool FlightKeeper::DropOne() {
   const auto bytes = oldest->DropOldest(hooks_.table(oldest->stream_class()));
   Note(bytes.status());
   if (!bytes.ok() || *bytes == 0) return false;
-  // Relaxed: a threads' quota; nothing is ordered by it.
+  // Relaxed: a quota of the threads; it orders nothing.
   if (!cpu) control_.used_bytes.fetch_sub(*bytes, std::memory_order_relaxed);
   return true;
 }

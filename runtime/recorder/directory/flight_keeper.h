@@ -1,5 +1,5 @@
-// Keeps a flight recording to its size: of all streams together the packets
-// that were left longest ago are overwritten (logformat/write/flight_stream.h).
+// Keeps a flight recording at its size limit: overwrites the packets of all
+// streams that were left longest ago (logformat/write/flight_stream.h).
 //
 // Thread: one, the recorder's.
 #ifndef COUNTRACE_RUNTIME_RECORDER_DIRECTORY_FLIGHT_KEEPER_H_
@@ -20,7 +20,7 @@ namespace countrace::runtime {
 
 class FlightKeeper {
  public:
-  // `limit_bytes`: of what is kept. `control` must outlive the object.
+  // `limit_bytes`: size that is kept. `control` must outlive the object.
   FlightKeeper(std::string trace, std::uint64_t limit_bytes,
                logformat::SessionControl& control)
       : trace_(std::move(trace)),
@@ -28,14 +28,14 @@ class FlightKeeper {
         control_(control),
         hooks_(trace_) {}
 
-  // Overwrites what is too much. Cheap if nothing is; call it often.
+  // Overwrites packets above the limit. Cheap if there are none; call it often.
   void Keep();
-  // The recording has ended and everything is closed: makes the streams those
-  // of a finished trace. What went wrong, if anything.
+  // After the end of the recording, with all streams closed: gives the streams
+  // the form of a finished trace. Returns the errors.
   std::vector<std::string> Finish();
 
   std::uint64_t overwritten_records() const;
-  // Up to where packets of a stream file were overwritten; 0: none.
+  // The offset up to which packets of a stream file were overwritten; 0: none.
   std::uint64_t overwritten_to(const std::string& file) const;
 
  private:

@@ -11,7 +11,7 @@ namespace countrace::runtime {
 using logformat::StreamClass;
 
 absl::Status RegisteredHooks::Refresh() {
-  // Before they are read: what comes meanwhile makes them grow once more.
+  // Sizes before the files are read: a later hook makes them grow again.
   std::array<std::int64_t, 2> bytes{};
   constexpr const char* kFiles[] = {logformat::kHooksFile,
                                     logformat::kKernelHooksFile};

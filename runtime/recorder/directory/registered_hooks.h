@@ -1,5 +1,5 @@
-// The hooks that are registered in a recording by now, of programs and of the
-// kernel, and the record sizes that follow.
+// The hooks that are registered in a recording so far, of programs and of the
+// kernel, and their record sizes.
 //
 // In: `.session`, `.hooks`, `.kernel_hooks` of the trace directory, read again
 // when they have grown. Thread: one.
@@ -24,7 +24,7 @@ class RegisteredHooks {
  public:
   explicit RegisteredHooks(std::string trace) : trace_(std::move(trace)) {}
 
-  // Afterwards every hook is known of which a record was committed before the
+  // Afterwards the table has every hook with a record committed before the
   // call. Cheap if there are no new ones. Returns: as ReadSessionFiles().
   absl::Status Refresh();
 

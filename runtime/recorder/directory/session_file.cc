@@ -36,7 +36,8 @@ absl::StatusOr<SessionFile> SessionFile::Create(const std::string& directory) {
   const base::ScopedFd fd(
       open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!fd.is_open()) return base::ErrnoStatus(errno, "Cannot create " + path);
-  // Blocks now: a full disk later would be a SIGBUS in an application.
+  // Allocates the blocks now: with a full disk, a later write would be a SIGBUS
+  // in an application.
   if (const int error = posix_fallocate(fd.get(), 0, sizeof(SessionControl));
       error != 0) {
     return base::ErrnoStatus(
@@ -63,7 +64,7 @@ void SessionFile::Describe() {
   control.bytes = sizeof(SessionControl);
   if (getrandom(control.uuid, sizeof(control.uuid), 0) !=
       sizeof(control.uuid)) {
-    // No entropy at all (early boot): unique on this machine is enough.
+    // Without entropy (early boot), unique on this machine is enough.
     const std::uint64_t words[2] = {MonotonicNs(),
                                     static_cast<std::uint64_t>(getpid())};
     std::memcpy(control.uuid, words, sizeof(control.uuid));
@@ -87,8 +88,8 @@ void SessionFile::Describe() {
 }
 
 absl::Status SessionFile::Publish() {
-  // Pairs with the acquire load of the magic in every joining process: what is
-  // above it is complete.
+  // Pairs with the acquire load of the magic in every joining process: all
+  // stores above are visible then.
   std::atomic_ref<std::uint64_t>(control_->magic)
       .store(logformat::kSessionMagic, std::memory_order_release);
   if (rename((path_ + kUnpublished).c_str(), path_.c_str()) != 0) {

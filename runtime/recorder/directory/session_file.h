@@ -18,8 +18,8 @@ namespace countrace::runtime {
 
 class SessionFile {
  public:
-  // Creates the file in `directory`, zero, with its disk blocks, under another
-  // name until Publish(). Returns: RESOURCE_EXHAUSTED (disk full).
+  // Creates the file in `directory`, zero, with its disk blocks, under a
+  // temporary name until Publish(). Returns: RESOURCE_EXHAUSTED (disk full).
   static absl::StatusOr<SessionFile> Create(const std::string& directory);
   ~SessionFile();
   SessionFile(SessionFile&& other) noexcept;
@@ -29,14 +29,15 @@ class SessionFile {
 
   logformat::SessionControl& control() { return *control_; }
 
-  // Fills what describes this machine and the trace: uuid, host, kernel, CPUs.
+  // Stores the description of this machine and the trace: uuid, host, kernel,
+  // CPUs.
   void Describe();
   // Stores the magic and gives the file its name: processes that start from now
   // on join, and a reader finds a complete file or none.
   absl::Status Publish();
-  // Tells all processes to stop and wakes their helper threads.
+  // Stops the session for all processes and wakes their helper threads.
   void Stop();
-  // Processes that live and still may write to the session.
+  // Living processes that may still write to the session.
   std::vector<std::int32_t> AttachedProcesses() const;
 
  private:

@@ -42,7 +42,7 @@ void Append(std::vector<std::uint8_t>& list, std::uint16_t tag,
   }
 }
 
-// Owner and `users` may do `permissions`, nobody else anything.
+// Owner and `users` have `permissions`, all others none.
 std::vector<std::uint8_t> AccessList(const std::set<std::uint32_t>& users,
                                      std::uint16_t permissions) {
   std::vector<std::uint8_t> list = {kListVersion, 0, 0, 0};
@@ -56,7 +56,7 @@ std::vector<std::uint8_t> AccessList(const std::set<std::uint32_t>& users,
   return list;
 }
 
-// The user a process creates files as: the last of the four in
+// The user as which a process creates files: the last of the four in
 // /proc/PID/status.
 std::optional<std::uint32_t> FileUser(std::int32_t pid) {
   const auto status =
@@ -100,7 +100,7 @@ absl::Status TraceAccess::GrantTo(std::int32_t pid) {
     return absl::NotFoundError(absl::StrFormat("There is no process %d", pid));
   }
   if (*user == 0 || users_.contains(*user)) return absl::OkStatus();
-  // First the sticky bit: no user may remove what another one wrote.
+  // First the sticky bit: no user may remove another user's files.
   if (users_.empty() && chmod(trace_.c_str(), kOwnerOnly | S_ISVTX) != 0) {
     return base::ErrnoStatus(errno, "Cannot change the mode of " + trace_);
   }
@@ -112,8 +112,8 @@ absl::Status TraceAccess::GrantTo(std::int32_t pid) {
 
 TraceAccess::~TraceAccess() {
   if (users_.empty()) return;
-  // What is gone already, or cannot be taken back, is no matter: the directory
-  // is the door.
+  // Errors do not matter here: without access to the directory, the lists in it
+  // have no effect.
   removexattr(trace_.c_str(), kList);
   chmod(trace_.c_str(), kOwnerOnly);
 }

@@ -1,5 +1,4 @@
-// Lets processes of other users write into a recording of root, for as long as
-// it runs.
+// Lets processes of other users write into a recording of root while it runs.
 //
 // A POSIX access control list gives each such user the directory (whose sticky
 // bit keeps the users' files apart) and the two session files. The directories
@@ -18,14 +17,14 @@ namespace countrace::runtime {
 class TraceAccess {
  public:
   explicit TraceAccess(std::string trace) : trace_(std::move(trace)) {}
-  // Takes back what was granted.
+  // Revokes the grants.
   ~TraceAccess();
   TraceAccess(const TraceAccess&) = delete;
   TraceAccess& operator=(const TraceAccess&) = delete;
 
-  // For the user that process `pid` writes files as. Does nothing if that is
-  // us, or if we are not root. Returns: FAILED_PRECONDITION the file system has
-  // no access control lists; NOT_FOUND no such process.
+  // Grants access to the user as which process `pid` writes files. Does nothing
+  // if that is our user, or if we are not root. Returns: FAILED_PRECONDITION
+  // the file system has no access control lists; NOT_FOUND no such process.
   absl::Status GrantTo(std::int32_t pid);
 
  private:

@@ -28,7 +28,8 @@ bool IsStreamFile(const std::string& name) {
   return HasPrefix(name, "cpu-") || HasPrefix(name, "thread-");
 }
 
-// Files a trace of ours may hold; hidden ones are ours by the format's rule.
+// Files that a trace of ours may hold; by the format's rule, hidden ones are
+// ours.
 bool IsTraceFile(const std::string& name) {
   return name == logformat::kMetadataFile || IsStreamFile(name) ||
          name[0] == '.';
@@ -46,7 +47,8 @@ bool LooksLikeTrace(int directory) {
   const base::ScopedFd metadata(openat(directory, logformat::kMetadataFile,
                                        O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   if (!metadata.is_open()) return false;
-  // Who wrote it stands behind the event classes, of which there can be many.
+  // The writer's name comes after the event classes, of which there can be
+  // many.
   constexpr std::size_t kMostBytes = 64 << 20;
   std::string text;
   char piece[65536];
@@ -66,7 +68,7 @@ bool IsBeingRecorded(int directory) {
          errno == EWOULDBLOCK;
 }
 
-// Empties an old trace; refuses everything that is not one, untouched.
+// Empties an old trace; refuses any other directory and leaves it unchanged.
 absl::Status EmptyTrace(const std::string& path) {
   const base::ScopedFd directory(
       open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
@@ -168,7 +170,7 @@ std::uint64_t TraceDirectory::DiskBytes() const {
     struct stat info {};
     if (IsStreamFile(name) && fstatat(directory.get(), name.c_str(), &info,
                                       AT_SYMLINK_NOFOLLOW) == 0) {
-      // Streams are pre-sized: count what they occupy.
+      // Streams are pre-sized: count the blocks they use.
       bytes += static_cast<std::uint64_t>(
           std::min<off_t>(info.st_size, info.st_blocks * 512));
     }

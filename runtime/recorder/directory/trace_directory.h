@@ -1,7 +1,7 @@
-// The directory of a recording: made, locked, and removed again if nothing was
+// The directory of a recording: created, locked, and removed if nothing was
 // recorded.
 //
-// States of a directory, as its hidden file `.incomplete` tells:
+// States of a directory, shown by its hidden file `.incomplete`:
 //
 //   absent --Create()--> present and locked --FinishTrace()--> absent
 //                              |
@@ -21,11 +21,11 @@ namespace countrace::runtime {
 
 class TraceDirectory {
  public:
-  // Makes `path` (0700) with a locked `.incomplete` and an empty `.hooks`. With
-  // `force` an existing directory is emptied first, but only if it is empty or
-  // a trace of ours that nobody records into. Returns: ALREADY_EXISTS,
-  // FAILED_PRECONDITION (exists and is no trace, or is being recorded),
-  // NOT_FOUND (no parent), PERMISSION_DENIED, RESOURCE_EXHAUSTED.
+  // Creates `path` (0700) with a locked `.incomplete` and an empty `.hooks`.
+  // With `force` an existing directory is emptied first, but only if it is
+  // empty or a trace of ours that is not being recorded. Returns:
+  // ALREADY_EXISTS, FAILED_PRECONDITION (exists and is no trace, or is being
+  // recorded), NOT_FOUND (no parent), PERMISSION_DENIED, RESOURCE_EXHAUSTED.
   static absl::StatusOr<TraceDirectory> Create(const std::string& path,
                                                bool force);
 
@@ -33,7 +33,8 @@ class TraceDirectory {
   const std::string& path() const { return path_; }
   // Bytes on disk of all stream files.
   std::uint64_t DiskBytes() const;
-  // Removes the files of the recording and the directory: nothing was recorded.
+  // Removes the recording's files and the directory, because nothing was
+  // recorded.
   void Remove();
 
  private:

@@ -25,7 +25,7 @@
 namespace countrace::runtime {
 namespace {
 
-// Not in Debian 12's oldest supported headers.
+// Missing in the oldest supported headers (Debian 12).
 constexpr unsigned kCapPerfmon = 38;
 constexpr unsigned kCapBpf = 39;
 
@@ -34,7 +34,7 @@ constexpr char kCapabilityFix[] =
     "sudo setcap cap_bpf,cap_perfmon,cap_dac_read_search,cap_sys_nice+ep "
     "$(command -v countrace)";
 
-// errno of opening `name` (0 = it opens) for every thread of a CPU (tid -1) or
+// errno of opening `name` (0 = it opens), for every thread of a CPU (tid -1) or
 // for this thread (tid 0, cpu -1).
 int TryOpen(const char* name, int tid, int cpu, bool exclude_kernel) {
   const auto event = ParseEvent(name);
@@ -82,14 +82,14 @@ Capability ProbeTracefs() {
   item.effect =
       "no tracepoints as hooks or events, no kernel records from perf rings "
       "(BPF finds the scheduler without it)";
-  // Mounted, it is for root, whatever the mode of the mount: so are its files.
+  // When mounted, its files are open to root only, whatever the mount's mode.
   item.fix = absl::IsPermissionDenied(tracefs.status())
                  ? kCapabilityFix
                  : "sudo mount -t tracefs nodev /sys/kernel/tracing";
   return item;
 }
 
-// Why perf rings give no kernel records; empty if they do.
+// The reason why perf rings give no kernel records; empty if they do.
 std::string WhyNoPerfRecords() {
   const auto tracefs = Tracefs::Open();
   if (!tracefs.ok()) return base::StatusText(tracefs.status());
@@ -98,7 +98,7 @@ std::string WhyNoPerfRecords() {
   return error == 0 ? "" : ExplainOpenError(error);
 }
 
-// From BPF or from perf rings: one is enough.
+// From BPF or from perf rings: one of them is enough.
 Capability ProbeKernelRecords(const Capability& bpf) {
   Capability item{.name = "kernel-records"};
   const std::string why_no_perf = WhyNoPerfRecords();
@@ -171,8 +171,8 @@ Capability ProbeBpf() {
   return item;
 }
 
-// Without a path the kernel refuses a uprobe in any case; how, tells whether
-// one with a path could be.
+// Without a path the kernel refuses a uprobe in any case; the errno shows
+// whether one with a path would be allowed.
 Capability ProbeUserProbes(const Capability& bpf) {
   Capability item{.name = "user-probes"};
   const auto type =
@@ -310,7 +310,7 @@ std::vector<Capability> ProbeCapabilities() {
 }
 
 std::string KernelRecordsMissingMessage(const std::string& reason) {
-  // perf rings need tracefs too, which no sysctl opens.
+  // perf rings need tracefs too, and no sysctl opens it.
   const std::string sysctl =
       Tracefs::Open().ok() ? absl::StrFormat(", or %s", kParanoidFix) : "";
   return absl::StrFormat(

@@ -1,4 +1,4 @@
-// `countrace doctor` on events: which sets of them can be counted at once.
+// `countrace doctor` for events: the sets that can be counted at once.
 #include <cerrno>
 #include <string>
 #include <utility>
@@ -19,7 +19,7 @@ struct Place {
   std::string text;
 };
 
-// The most that this user may count.
+// The widest scope that this user may count.
 Place WhereToTry() {
   const auto cpus = OnlineCpus();
   const int cpu =
@@ -36,8 +36,8 @@ Place WhereToTry() {
           "the own thread, in user mode"};
 }
 
-// Indices of `events` that open; the others are named in `absent`, those of one
-// errno together.
+// Whether each of `events` opens. The others are named in `absent`, grouped by
+// errno.
 std::vector<bool> Opening(const std::vector<EventSpec>& events,
                           const TrialPlace& place, std::string& absent) {
   std::vector<bool> opening(events.size());
@@ -113,7 +113,7 @@ Capability ProbeSet(const EventChoice& choice, std::size_t set,
   return item;
 }
 
-// What people count together. Each is asked for one by one.
+// Groups that people often count together. Each is tried separately.
 constexpr const char* kUsualGroups[] = {
     "cycles,instructions",
     "cycles,instructions,branches,branch-misses",
@@ -152,7 +152,7 @@ Capability ProbeEventGroups() {
     if (!choice.ok()) continue;
     std::string absent;
     Opening(choice->events, place.trial, absent);
-    // What this machine does not have, `countrace list events` says.
+    // `countrace list events` reports the events that this machine lacks.
     if (!absent.empty()) continue;
     const TrialResult result = TryTogether(choice->events, place.trial);
     if (result.counts) {

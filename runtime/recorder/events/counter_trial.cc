@@ -20,7 +20,7 @@
 namespace countrace::runtime {
 namespace {
 
-// More than any PMU has; keeps a trial short where nothing is ever refused.
+// More than any PMU has; bounds a trial where the kernel refuses nothing.
 constexpr std::size_t kMostCounters = 64;
 
 int Open(const EventSpec& event, const TrialPlace& place, int leader) {
@@ -28,8 +28,8 @@ int Open(const EventSpec& event, const TrialPlace& place, int leader) {
   attr.size = sizeof(attr);
   if (place.exclude_kernel) attr.exclude_kernel = 1;
   if (leader < 0) {
-    // What is off does not count when the kernel asks whether a group fits, so
-    // members are on. Pinned: refused at once, not rotated in later.
+    // Events that are off do not count when the kernel checks whether a group
+    // fits, so members are on. Pinned: refused at once instead of multiplexed.
     attr.disabled = 1;
     attr.pinned = 1;
   }
@@ -84,7 +84,7 @@ TrialResult TryTogether(const std::vector<EventSpec>& events,
     result.error = errno;
     return result;
   }
-  // Of a pinned group that has no counters, read() finds the end of the file.
+  // A pinned group without counters: read() returns end of file.
   std::array<std::uint64_t, 3> values{};  // count, time enabled, time running
   const ssize_t got =
       read(group[0].get(), values.data(), values.size() * sizeof(values[0]));
@@ -109,7 +109,8 @@ std::size_t CountFreeCounters(const TrialPlace& place) {
              CountTogether(group, event, place)) {
         group.push_back(event);
         added = true;
-        // Each kind first once: some counters are for one of them only.
+        // Each kind once before any twice: some counters work for one kind
+        // only.
         if (group.size() <= usual.size()) break;
       }
     }

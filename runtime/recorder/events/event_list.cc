@@ -61,7 +61,7 @@ void AppendTracepoints(std::uint32_t cpu, ListEventsResult& result) {
                                               base::StatusText(text.status())));
     return;
   }
-  // One open tells for all: the permission is the same for each tracepoint.
+  // One trial is enough: all tracepoints need the same permission.
   std::size_t begin = 0;
   bool probed = false;
   ListedEvent model;
@@ -71,7 +71,7 @@ void AppendTracepoints(std::uint32_t cpu, ListEventsResult& result) {
     listed.name = text->substr(begin, end - begin);
     listed.kind = EventKind::kTracepoint;
     begin = end + 1;
-    // Longer names have no place in a session: say so, do not hide them.
+    // A session has no room for longer names: report that, do not hide them.
     if (listed.name.size() >= sizeof(logformat::SessionEvent::name)) {
       listed.why_not =
           absl::StrFormat("name-bytes=%d, at most %d", listed.name.size(),

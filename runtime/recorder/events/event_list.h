@@ -1,4 +1,4 @@
-// Which events this machine has, and which of them open here.
+// The events of this machine, and whether they open here.
 //
 // Used by `countrace list events`. Opens and closes one counter for each event
 // (a tracepoint costs some 10 us). Thread: any, one at a time.
@@ -23,7 +23,8 @@ struct ListedEvent {
 struct ListEventsResult {
   std::vector<ListedEvent>
       events;  // software, hardware, cache, pmu, libpfm4's, tracepoint
-  std::vector<std::string> messages;  // what could not be listed, and why
+  std::vector<std::string>
+      messages;  // what could not be listed, with the reason
 };
 
 ListEventsResult ListEvents();
@@ -31,7 +32,7 @@ ListEventsResult ListEvents();
 // perf_event_open(2). Returns a descriptor (close-on-exec) or -1 and errno.
 int OpenPerfEvent(const perf_event_attr& attr, int tid, int cpu, int group_fd);
 
-// Why perf_event_open() failed, with the remedy where there is one.
+// The reason why perf_event_open() failed, with the remedy if there is one.
 std::string ExplainOpenError(int error);
 
 }  // namespace countrace::runtime

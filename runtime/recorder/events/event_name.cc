@@ -95,7 +95,7 @@ std::optional<std::uint64_t> FindFixed(const FixedEvent (&table)[N],
   return std::nullopt;
 }
 
-// Cache names vary in case between perf versions (L1-dcache, l1-d).
+// perf versions differ in the case of cache names (L1-dcache, l1-d).
 std::optional<std::uint64_t> FindCache(std::string_view name) {
   for (const FixedEvent& cache : kCaches) {
     for (const char* spelling : {cache.name, cache.alias}) {
@@ -148,7 +148,8 @@ void ApplyModifier(std::string_view modifier, EventSpec& event) {
 absl::StatusOr<EventSpec> ParseTracepoint(std::string_view system,
                                           std::string_view tracepoint,
                                           EventSpec event) {
-  // The names become a path: refuse what could leave the events directory.
+  // The names become a path: reject names that could leave the events
+  // directory.
   for (const std::string_view part : {system, tracepoint}) {
     if (part.empty() || part[0] == '.' ||
         part.find('/') != std::string_view::npos) {
@@ -173,8 +174,8 @@ absl::StatusOr<EventSpec> ParseTracepoint(std::string_view system,
   return event;
 }
 
-// The vendors' names, for what perf has none. `otherwise` is returned if
-// libpfm4 does not know `base` either.
+// Looks up the vendors' names, for events without a perf name. Returns
+// `otherwise` if libpfm4 does not have `base` either.
 absl::StatusOr<EventSpec> ParseLibpfmName(std::string_view base,
                                           EventSpec event,
                                           absl::Status otherwise) {
@@ -235,7 +236,7 @@ absl::StatusOr<EventSpec> ParseEvent(std::string_view name) {
         name, absl::StrFormat("name-bytes=%d, at most %d", name.size(),
                               sizeof(logformat::SessionEvent::name) - 1));
   }
-  // Only printable ASCII: the name goes into the trace's metadata.
+  // Printable ASCII only: the name is stored in the trace's metadata.
   for (const char c : name) {
     if (c <= ' ' || c > '~' || c == '"' || c == '\\') {
       return UnknownEvent("?", "the name has a character outside ASCII");
@@ -272,8 +273,8 @@ absl::StatusOr<EventSpec> ParseEvent(std::string_view name) {
       colon != std::string_view::npos) {
     const std::string_view tail = name.substr(colon + 1);
     const std::string_view head = name.substr(0, colon);
-    // "sys:event:u" has a modifier for certain; "sys:u" might be a tracepoint
-    // named u, but no kernel has one.
+    // "sys:event:u" has a modifier. "sys:u" could be a tracepoint named u, but
+    // no kernel has one.
     if (IsModifier(tail)) {
       base = head;
       modifier = tail;

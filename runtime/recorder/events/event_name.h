@@ -1,10 +1,9 @@
 // Event names as perf spells them -> perf_event_attr fields.
 //
-// Understood: software, hardware and cache names, rNNN, tracepoints
-// (`system:event`), PMU events (`pmu/term=value,.../`), with `:u` and `:k`;
-// what perf does not know is looked up in libpfm4 (`skl::UOPS_ISSUED:ANY`).
-// Thread: one at a time. Parsing opens no event: event_list.h says what opens
-// here.
+// Accepts software, hardware and cache names, rNNN, tracepoints
+// (`system:event`) and PMU events (`pmu/term=value,.../`), with `:u` and `:k`.
+// Other names are looked up in libpfm4 (`skl::UOPS_ISSUED:ANY`). Thread: one at
+// a time. Parsing opens no event; event_list.h lists those that open here.
 #ifndef COUNTRACE_RUNTIME_RECORDER_EVENTS_EVENT_NAME_H_
 #define COUNTRACE_RUNTIME_RECORDER_EVENTS_EVENT_NAME_H_
 
@@ -35,17 +34,16 @@ struct EventSpec {
   bool is_page_faults() const {
     return type == PERF_TYPE_SOFTWARE && config == PERF_COUNT_SW_PAGE_FAULTS;
   }
-  // Counted by a PMU, of whose counters there are few; not by the kernel's
-  // software.
+  // Counted by a PMU, which has few counters, not by the kernel's software.
   bool is_hardware() const {
     return type != PERF_TYPE_SOFTWARE && type != PERF_TYPE_TRACEPOINT;
   }
 };
 
 // Returns: INVALID_ARGUMENT unknown event, PMU, term or modifier (the message
-// names it and `countrace list events`), or an event that libpfm4 knows of a
-// PMU this machine does not have; PERMISSION_DENIED a tracepoint whose tracefs
-// cannot be read.
+// names it and `countrace list events`), or an event in libpfm4 for a PMU that
+// this machine lacks; PERMISSION_DENIED a tracepoint whose tracefs cannot be
+// read.
 absl::StatusOr<EventSpec> ParseEvent(std::string_view name);
 
 // All of `names` in order. Returns also: INVALID_ARGUMENT an event given twice

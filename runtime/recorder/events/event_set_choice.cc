@@ -74,7 +74,7 @@ std::vector<std::string> SplitEvents(const std::vector<std::string>& lists) {
         names.push_back(std::exchange(name, {}));
       }
     }
-    // What was not closed: with the comma behind it, that it may be reported.
+    // An unclosed brace, with its comma, so that the error can show it.
     if (!name.empty()) names.push_back(name.substr(0, name.size() - 1));
   }
   return names;

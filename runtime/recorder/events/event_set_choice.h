@@ -1,5 +1,5 @@
-// Which events to count, and which of them take turns: `a,{b,c},{d}` is one
-// event that is always on and two event sets that rotate.
+// The events to count, and the ones that are multiplexed: `a,{b,c},{d}` is one
+// event that always counts and two event sets that rotate.
 //
 // Thread: one at a time (as event_name.h).
 #ifndef COUNTRACE_RUNTIME_RECORDER_EVENTS_EVENT_SET_CHOICE_H_
@@ -19,9 +19,9 @@
 namespace countrace::runtime {
 
 struct EventChoice {
-  // Always on, then those of set 0, of set 1, and so on.
+  // Always-on events, then those of set 0, of set 1, and so on.
   std::vector<EventSpec> events;
-  std::vector<std::size_t> set_sizes;  // empty: all are always on
+  std::vector<std::size_t> set_sizes;  // empty: all always count
 
   logformat::EventSets sets(bool running_slot) const {
     return {events.size(), set_sizes, running_slot};
@@ -31,15 +31,15 @@ struct EventChoice {
 // "a,{b,c}" -> a, {b,c}. A comma between slashes or braces belongs to a name.
 std::vector<std::string> SplitEvents(const std::vector<std::string>& lists);
 
-// One entry for each event or `{...}`. A single `{...}` is always on.
-// `running_slot`: of EventSets. Returns: INVALID_ARGUMENT as ParseEvent(); a
-// brace that is not closed; an empty set; an event given twice; more than a
-// dump or a session has room for.
+// One entry for each event or `{...}`. A single `{...}` always counts.
+// `running_slot`: of EventSets. Returns: INVALID_ARGUMENT as ParseEvent(); an
+// unclosed brace; an empty set; an event given twice; more than fit in a dump
+// or a session.
 absl::StatusOr<EventChoice> ParseEventChoice(
     const std::vector<std::string>& texts, bool running_slot);
 
-// What is left of `choice` with those events for which `keep` is true. A set
-// without events is gone; the last set left is always on.
+// The part of `choice` with the events for which `keep` is true. A set without
+// events is removed; a single remaining set always counts.
 EventChoice Keep(const EventChoice& choice, const std::vector<bool>& keep);
 
 // "a,b": the events of a set.

@@ -8,7 +8,8 @@
 namespace countrace::runtime {
 namespace {
 
-// `event` for one mode. Names of PMU events end in a slash: perf takes `/:u`.
+// Limits `event` to one mode. Names of PMU events end in a slash: perf takes
+// `/:u`.
 absl::Status Gate(bool user, EventSpec& event) {
   const char* const mode = user ? "user" : "kernel";
   if (!IsSplitByMode(event)) {

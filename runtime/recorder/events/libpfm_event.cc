@@ -12,8 +12,8 @@
 namespace countrace::runtime {
 namespace {
 
-// Encodes events of PMUs that are not here, too: the only way to say of a name
-// that it is right and the machine is not.
+// Makes libpfm4 encode events of other PMUs, too. Only this shows that a name
+// is right and the machine lacks its PMU.
 constexpr char kEncodeInactive[] = "LIBPFM_ENCODE_INACTIVE";
 
 bool Initialise() {
@@ -37,7 +37,7 @@ std::optional<pfm_pmu_info_t> PmuInfo(int pmu) {
   return info;
 }
 
-// These repeat what perf names itself.
+// PMUs that repeat perf's own names.
 bool IsPerfsOwn(int pmu) {
   return pmu == PFM_PMU_PERF_EVENT || pmu == PFM_PMU_PERF_EVENT_RAW;
 }
@@ -71,7 +71,7 @@ std::string ShortName(const std::string& full_name) {
   while (begin < full_name.size()) {
     std::size_t end = full_name.find(':', begin + 1);
     if (end != std::string::npos && full_name[end + 1] == ':') {
-      end = full_name.find(':', end + 2);  // behind "pmu::event"
+      end = full_name.find(':', end + 2);  // after "pmu::event"
     }
     if (end == std::string::npos) end = full_name.size();
     const std::string part = full_name.substr(begin, end - begin);

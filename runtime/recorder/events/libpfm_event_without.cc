@@ -1,4 +1,4 @@
-// In place of libpfm_event.cc where libpfm4 is missing.
+// Replaces libpfm_event.cc where libpfm4 is missing.
 #include "runtime/recorder/events/libpfm_event.h"
 
 namespace countrace::runtime {

@@ -29,7 +29,7 @@ std::optional<std::uint64_t> ParseValue(std::string_view text) {
   return value;
 }
 
-// Names become paths: letters, digits, '_', '-' and '.', not first.
+// Names become paths: only letters, digits, '_', '-' and '.', and no '.' first.
 bool IsSafeName(std::string_view name) {
   return !name.empty() && name[0] != '.' &&
          std::all_of(name.begin(), name.end(), [](char c) {
@@ -123,7 +123,7 @@ absl::StatusOr<PmuBits> ParsePmuFormat(std::string_view text) {
     return absl::InvalidArgumentError(
         absl::StrFormat("unknown PMU format \"%s\"", line));
   }
-  // No bit list: the whole word.
+  // Without a bit list: the whole word.
   absl::StatusOr<std::vector<std::uint32_t>> bits = ParseCpuList(
       colon == std::string_view::npos ? "0-63" : line.substr(colon + 1));
   if (!bits.ok() || bits->empty() || bits->back() > 63) {
@@ -165,7 +165,7 @@ std::vector<std::string> ListPmuEvents(const std::string& root) {
         AT_FDCWD, absl::StrFormat("%s/%s/events", root, pmu));
     if (!names.ok()) continue;
     for (const std::string& name : *names) {
-      // "name.scale" and "name.unit" describe an event, they are none.
+      // "name.scale" and "name.unit" describe an event; they are no events.
       if (name.find('.') != std::string::npos) continue;
       events.push_back(absl::StrFormat("%s/%s/", pmu, name));
     }

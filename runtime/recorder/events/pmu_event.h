@@ -1,7 +1,7 @@
 // Events of a PMU that describes itself in sysfs: `pmu/term=value,.../`.
 //
 // In: the PMU's name and its terms. Out: perf_event_attr.type and config words,
-// packed as its format files say. Thread: any.
+// packed as the PMU's format files describe. Thread: any.
 #ifndef COUNTRACE_RUNTIME_RECORDER_EVENTS_PMU_EVENT_H_
 #define COUNTRACE_RUNTIME_RECORDER_EVENTS_PMU_EVENT_H_
 
@@ -36,7 +36,7 @@ struct PmuBits {
 };
 absl::StatusOr<PmuBits> ParsePmuFormat(std::string_view text);
 
-// Every event the PMUs name, as `pmu/event/`, sorted.
+// Every event that the PMUs list, as `pmu/event/`, sorted.
 std::vector<std::string> ListPmuEvents(const std::string& root = kPmuRoot);
 
 }  // namespace countrace::runtime

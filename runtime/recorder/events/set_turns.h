@@ -1,8 +1,8 @@
-// When the next event set takes its turn on a CPU, and which one it is.
+// When the event sets of the CPUs rotate, and which set comes next.
 //
-// Each round gives every set one turn, in an order drawn anew: a program's own
-// period cannot stay in step with it. A CPU on which nothing happened keeps its
-// set. Thread: one.
+// In each round every set is counted for one interval, in a random order: a
+// period of the program itself cannot stay in phase with it. A CPU on which
+// nothing happened keeps its set. Thread: one.
 #ifndef COUNTRACE_RUNTIME_RECORDER_EVENTS_SET_TURNS_H_
 #define COUNTRACE_RUNTIME_RECORDER_EVENTS_SET_TURNS_H_
 
@@ -19,10 +19,10 @@ class SetTurns {
       : sets_(sets), rotate_ns_(rotate_ns), random_(seed) {}
 
   bool rotates() const { return sets_ > 1; }
-  // True once in rotate_ns: the CPUs are to change their sets now.
-  // `turn_ns`: how often this is asked, about.
+  // True once in rotate_ns: the CPUs must rotate their sets now. `turn_ns`:
+  // approximate interval between calls.
   bool IsDue(std::uint64_t now_ns, std::uint64_t turn_ns);
-  // Set that comes after `current` on the CPU of this index.
+  // The set that follows `current` on the CPU with this index.
   std::uint32_t Next(std::size_t cpu, std::uint32_t current);
 
  private:
@@ -30,7 +30,7 @@ class SetTurns {
   std::uint64_t rotate_ns_;
   std::minstd_rand random_;
   std::uint64_t last_ns_ = 0;
-  std::vector<std::vector<std::uint32_t>> rounds_;  // of each CPU, last is next
+  std::vector<std::vector<std::uint32_t>> rounds_;  // one per CPU, last is next
 };
 
 }  // namespace countrace::runtime

@@ -54,7 +54,7 @@ absl::StatusOr<std::string> MakeLttngDirectory(const std::string& path,
       }
     }
   }
-  // Its rules for what may be replaced are ours.
+  // TraceDirectory has the same rules for a directory that may be replaced.
   auto directory = TraceDirectory::Create(path, force);
   if (!directory.ok()) return directory.status();
   const std::string absolute = directory->path();

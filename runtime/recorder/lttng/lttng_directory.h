@@ -1,4 +1,4 @@
-// Where an LTTng trace goes: the directory made, an older trace replaced.
+// The directory of an LTTng trace: created, or an older trace replaced.
 #ifndef COUNTRACE_RUNTIME_RECORDER_LTTNG_LTTNG_DIRECTORY_H_
 #define COUNTRACE_RUNTIME_RECORDER_LTTNG_LTTNG_DIRECTORY_H_
 
@@ -9,13 +9,13 @@
 
 namespace countrace::runtime {
 
-// Makes an empty directory `path` (0700). With `force` an older one is emptied
-// first, if it is a trace of LTTng's (nothing in it but `ust` and `kernel`) or
-// of ours. Returns: its absolute path; as TraceDirectory::Create().
+// Creates an empty directory `path` (0700). With `force` an older one is
+// emptied first, if it is a trace of LTTng (it holds only `ust` and `kernel`)
+// or of ours. Returns: its absolute path; as TraceDirectory::Create().
 absl::StatusOr<std::string> MakeLttngDirectory(const std::string& path,
                                                bool force);
 
-// Nothing was recorded: removes it.
+// Removes it because nothing was recorded.
 void RemoveLttngDirectory(const std::string& path);
 
 // Bytes of all files below `path`.

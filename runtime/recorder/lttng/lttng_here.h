@@ -1,4 +1,4 @@
-// What of LTTng this machine has. Thread: any.
+// The parts of LTTng that this machine has. Thread: any.
 #ifndef COUNTRACE_RUNTIME_RECORDER_LTTNG_LTTNG_HERE_H_
 #define COUNTRACE_RUNTIME_RECORDER_LTTNG_LTTNG_HERE_H_
 
@@ -8,11 +8,12 @@
 
 namespace countrace::runtime {
 
-// Whether lttng-sessiond and lttng are in PATH. Returns: NOT_FOUND with what to
-// install.
+// Whether lttng-sessiond and lttng are in PATH. Returns: NOT_FOUND with the
+// packages to install.
 absl::Status LttngToolsAreHere();
 
-// Empty: this process could record LTTng's kernel events; else why not.
+// The reason why this process cannot record LTTng's kernel events; empty if it
+// can.
 std::string WhyNoLttngKernelEvents();
 
 // LTTng-UST's library for fork(); empty if it is missing.

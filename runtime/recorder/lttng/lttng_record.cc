@@ -135,8 +135,7 @@ absl::Status LttngRecording::SetUp() {
 absl::Status LttngRecording::ForkCommand() {
   std::vector<EnvironmentChange> environment = daemon_->ProgramEnvironment();
   std::string preload = options_.provider_library;
-  // Without it a forked child that does not exec writes as if it were its
-  // parent.
+  // Without it a forked child that does not exec writes events as its parent.
   if (const std::string library = LttngForkLibrary(); !library.empty()) {
     preload += ":" + library;
   } else {
@@ -149,8 +148,8 @@ absl::Status LttngRecording::ForkCommand() {
     preload += absl::StrFormat(":%s", old);
   }
   environment.push_back({"LD_PRELOAD", preload});
-  // Longer than LTTng's 3 s: our daemon is there, however slow the machine, and
-  // what comes before a program is registered would be missing.
+  // Longer than LTTng's 3 s: our daemon exists, even if the machine is slow,
+  // and events before the program's registration would be missing.
   if (std::getenv("LTTNG_UST_REGISTER_TIMEOUT") == nullptr) {
     environment.push_back({"LTTNG_UST_REGISTER_TIMEOUT", "10000"});
   }
@@ -178,7 +177,7 @@ void LttngRecording::WaitForCommand() {
     // As in Recording::TakeSignals(): the first ends the command, the second
     // the recording.
     while (const std::optional<StopSignal> signal = signals_.Take()) {
-      if (signal->number == SIGUSR1) continue;  // asks others for a snapshot
+      if (signal->number == SIGUSR1) continue;  // other modes take a snapshot
       if (++signals_taken > 1) return;
       if (signal->from_process) command_->Signal(signal->number);
     }

@@ -1,10 +1,9 @@
-// The recorder behind `countrace record --backend lttng`: the command with
-// libcountrace-lttng.so preloaded, in an LTTng session of its own, into an
-// LTTng trace (CTF 1.8): TRACE/ust/..., and TRACE/kernel/... where LTTng's
-// kernel modules are.
+// The recorder behind `countrace record --backend lttng`. It runs the command
+// with libcountrace-lttng.so preloaded, in an LTTng session of its own, and
+// writes an LTTng trace (CTF 1.8): TRACE/ust/..., and TRACE/kernel/... where
+// LTTng's kernel modules are loaded.
 //
-// Thread: one. The countrace runtime takes no part, unless the command brings
-// it.
+// Thread: one. The countrace runtime is not used, unless the command loads it.
 #ifndef COUNTRACE_RUNTIME_RECORDER_LTTNG_LTTNG_RECORD_H_
 #define COUNTRACE_RUNTIME_RECORDER_LTTNG_LTTNG_RECORD_H_
 
@@ -21,7 +20,7 @@ struct LttngRecordOptions {
   bool force = false;
   std::vector<std::string> command;
   std::uint64_t duration_ns = 0;  // 0: until the command ends or a signal
-  // Counters at each event, as perf spells them: contexts perf:thread:*.
+  // Counters at each event, named as in perf: contexts perf:thread:*.
   std::vector<std::string> events;
   std::string hook_filter;  // globs separated by ','; only '*' is special
   std::uint64_t sub_buffer_bytes = 1 << 20;
@@ -38,11 +37,11 @@ struct LttngRecordResult {
   std::vector<std::string> messages;
 };
 
-// Blocks until the recording is finished; signals as in Record().
-// Returns, beside what Record() does: NOT_FOUND no LTTng tools, or no provider
-// library; UNAVAILABLE the session daemon or one of its commands failed;
-// INVALID_ARGUMENT an event LTTng does not know, or that cannot be counted
-// here, or a filter it cannot express.
+// Blocks until the recording is finished; signals as in Record(). Returns,
+// beside Record()'s errors: NOT_FOUND no LTTng tools, or no provider library;
+// UNAVAILABLE the session daemon or one of its commands failed;
+// INVALID_ARGUMENT an event that LTTng does not have, or that cannot be counted
+// here, or a filter that LTTng cannot express.
 absl::StatusOr<LttngRecordResult> RecordWithLttng(
     const LttngRecordOptions& options);
 

@@ -19,9 +19,9 @@ std::uint64_t SumOf(const std::string& xml, const std::string& element) {
        at = xml.find(open, at + 1)) {
     sum += std::strtoull(xml.c_str() + at + open.size(), nullptr, 10);
   }
-  // LTTng 2.13 adds 2^63 each time its tracer's count goes back (it is sampled
-  // behind the reservation) because it takes that for a wrap. What is below is
-  // right.
+  // LTTng 2.13 adds 2^63 each time its tracer's count goes back: the count is
+  // sampled after the reservation, and LTTng treats that as a wrap. The lower
+  // bits are right.
   return sum & ((std::uint64_t{1} << 63) - 1);
 }
 
@@ -54,7 +54,7 @@ absl::StatusOr<std::string> LttngContext(const std::string& event) {
   } else if (spec->kind == EventKind::kSoftware ||
              spec->kind == EventKind::kHardware ||
              spec->kind == EventKind::kCache) {
-    // The one name that LTTng spells its own way.
+    // The one name that LTTng spells differently.
     context = "perf:thread:" +
               (event == "page-faults" ? std::string("page-fault") : event);
   } else {

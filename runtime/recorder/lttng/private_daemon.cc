@@ -35,17 +35,17 @@ constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::uint64_t kCommandNs = 60 * kSecond;
 constexpr int kStartSeconds = 20;
 constexpr std::uint64_t kEndNs = 5 * kSecond;
-// Exit status of a child that did not get as far as exec.
+// Exit status of a child that failed before exec.
 constexpr int kNoMount = 125;
 constexpr int kNoExec = 127;
 
-// In the child, before exec: only async-signal-safe calls.
+// Runs in the child, before exec: only async-signal-safe calls.
 void SetUpChild(const char* run, bool mounts, bool is_daemon, pid_t parent,
                 const sigset_t& mask) {
   setpgid(0, 0);
   if (is_daemon) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() != parent) _exit(kNoExec);  // it died before that
+    if (getppid() != parent) _exit(kNoExec);  // the parent died before prctl
   }
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGCHLD}) {
     signal(number, SIG_DFL);
@@ -64,7 +64,7 @@ bool Ended(pid_t pid, int* status) {
   return got == pid || (got < 0 && errno == ECHILD);
 }
 
-// Ends it with SIGTERM, and with SIGKILL if that is not enough.
+// Ends it with SIGTERM, and with SIGKILL if it does not end.
 void End(pid_t pid) {
   int status = 0;
   kill(pid, SIGTERM);
@@ -107,12 +107,13 @@ PrivateLttngDaemon::~PrivateLttngDaemon() {
   if (pid_ > 0) End(pid_);
   std::error_code ignored;
   if (!folder_.empty()) fs::remove_all(folder_, ignored);
-  // Only if it is still empty: a daemon of the user's may have begun meanwhile.
+  // rmdir fails if it is not empty: a daemon of the user may have started
+  // meanwhile.
   if (made_place_) rmdir(kRootsPlace);
 }
 
 absl::Status PrivateLttngDaemon::MakeFolder() {
-  // Not TMPDIR: names of sockets have room for 107 characters.
+  // Not in TMPDIR: socket names have room for 107 characters only.
   char folder[] = "/tmp/countrace-lttng.XXXXXX";
   if (mkdtemp(folder) == nullptr) {
     return base::ErrnoStatus(errno,
@@ -120,8 +121,8 @@ absl::Status PrivateLttngDaemon::MakeFolder() {
   }
   folder_ = folder;
   home_ = folder_ + "/home";
-  // Who may reach the sockets LTTng says by their own modes; a program that
-  // changes its user must still reach its daemon.
+  // LTTng's sockets have access modes of their own; a program that changes its
+  // user must still reach its daemon.
   chmod(folder, 0711);
   mounts_ = geteuid() == 0;
   run_ = mounts_ ? folder_ + "/run" : home_ + "/.lttng";
@@ -147,7 +148,7 @@ PrivateLttngDaemon::Child PrivateLttngDaemon::Spawn(
   std::vector<std::string> environment;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
-    // The daemon and its tools are not what is recorded.
+    // The daemon and its tools are not recorded.
     const bool ours =
         text.rfind("LTTNG_HOME=", 0) == 0 || text.rfind("LD_PRELOAD=", 0) == 0;
     if (!ours) environment.emplace_back(text);
@@ -163,7 +164,7 @@ PrivateLttngDaemon::Child PrivateLttngDaemon::Spawn(
   sigset_t all, mask;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &mask);
-  // The daemon says by SIGUSR1 that it is ready, which Launch() waits for.
+  // The daemon sends SIGUSR1 when it is ready; Launch() waits for it.
   sigset_t childs = mask;
   sigdelset(&childs, SIGUSR1);
   sigdelset(&childs, SIGCHLD);
@@ -231,7 +232,7 @@ absl::StatusOr<std::string> PrivateLttngDaemon::Run(
     return base::ErrnoStatus(errno, "Cannot pipe");
   const base::ScopedFd reader(ends[0]);
   base::ScopedFd writer(ends[1]);
-  // -n: it must not start a daemon of the user's.
+  // -n: it must not start a daemon of the user.
   std::vector<std::string> command = {"lttng", "-n"};
   command.insert(command.end(), words.begin(), words.end());
   const Child child = Spawn(command, writer.get(), /*is_daemon=*/false);

@@ -20,7 +20,7 @@
 namespace countrace::runtime {
 namespace {
 
-// The environment with `changes`, as execvpe(3) wants it.
+// The environment with `changes`, in the form of execvpe(3).
 std::vector<std::string> BuildEnvironment(
     const std::vector<EnvironmentChange>& changes) {
   std::vector<std::string> result;
@@ -59,11 +59,12 @@ absl::StatusOr<Channel> MakeChannel() {
   return Channel{base::ScopedFd(ends[0]), base::ScopedFd(ends[1])};
 }
 
-// In the child: only async-signal-safe calls, the parent may have threads.
+// Runs in the child: only async-signal-safe calls, because the parent may have
+// threads.
 [[noreturn]] void RunChild(const Channel& channel, char* const* arguments,
                            char* const* environment, const sigset_t& mask,
                            const StopSignals& signals) {
-  // Our copy of the recorder's end would hide its death from us.
+  // Our copy of the recorder's end would hide the recorder's death.
   close(channel.ours.get());
   const int fd = channel.childs.get();
   char byte = 0;
@@ -81,8 +82,8 @@ absl::StatusOr<Channel> MakeChannel() {
   _exit(failure == ENOENT ? 127 : 126);
 }
 
-// Why exec of `program` failed with errno `failure`, in words and as the exit
-// status a shell would give.
+// The reason why exec of `program` failed with errno `failure`, as text and as
+// a shell's exit status.
 absl::Status ExecFailure(const std::string& program, int failure) {
   if (failure != ENOENT) {
     absl::Status status = absl::FailedPreconditionError(absl::StrFormat(
@@ -114,7 +115,8 @@ absl::StatusOr<std::unique_ptr<Command>> Command::Fork(
   const std::vector<char*> environment_pointers = Pointers(environment_strings);
   auto command = std::unique_ptr<Command>(new Command());
 
-  // No signal may run our handler in the child before it has its own.
+  // Blocks signals: our handlers must not run in the child before it resets
+  // them.
   sigset_t all;
   sigset_t mask;
   sigfillset(&all);
@@ -150,7 +152,7 @@ absl::Status Command::Start() {
   const char byte = 1;
   int failure = 0;
   ssize_t got = 0;
-  // A child that somebody killed meanwhile is not an error of Start().
+  // A child that was killed meanwhile is not an error of Start().
   if (send(channel_.get(), &byte, 1, MSG_NOSIGNAL) == 1) {
     do {
       got = read(channel_.get(), &failure, sizeof(failure));
@@ -175,7 +177,7 @@ std::optional<int> Command::TryWait() {
   if (got == pid_) {
     status_ = status;
   } else if (got < 0 && errno == ECHILD) {
-    status_ = 0;  // somebody else reaped it: the status is lost
+    status_ = 0;  // another part of the process reaped it: the status is lost
   }
   return status_;
 }

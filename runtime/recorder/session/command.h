@@ -1,8 +1,8 @@
-// The command that is recorded: a child that waits for our word before exec.
+// The command that is recorded: a child that waits for Start() before exec.
 //
-// It gets the environment, signal mask, dispositions, process group and open
-// files that it would have without us; what we opened is close-on-exec.
-// Thread: one.
+// It has the environment, signal mask, dispositions, process group and open
+// files that it would have without us; our own files are close-on-exec. Thread:
+// one.
 #ifndef COUNTRACE_RUNTIME_RECORDER_SESSION_COMMAND_H_
 #define COUNTRACE_RUNTIME_RECORDER_SESSION_COMMAND_H_
 
@@ -34,7 +34,7 @@ class Command {
       const std::vector<std::string>& arguments,
       const std::vector<EnvironmentChange>& environment,
       const StopSignals& signals);
-  // A command that was not started is ended; a running one is left alone.
+  // Ends a command that was not started; a running one continues.
   ~Command();
   Command(const Command&) = delete;
   Command& operator=(const Command&) = delete;
@@ -44,7 +44,7 @@ class Command {
   int descriptor() const { return pidfd_.get(); }
 
   // Lets the child exec. Returns: NOT_FOUND no such program (a shell would exit
-  // 127); FAILED_PRECONDITION it cannot be executed (126).
+  // with 127); FAILED_PRECONDITION it cannot be executed (126).
   absl::Status Start();
   // wait(2) status once it has ended.
   std::optional<int> TryWait();
@@ -54,8 +54,8 @@ class Command {
   Command() = default;
   pid_t pid_ = -1;
   base::ScopedFd pidfd_;
-  // To the child: a byte = exec, end of file = give up. From it: the errno of a
-  // failed exec, end of file = it worked.
+  // To the child: a byte = exec, end of file = exit. From it: the errno of a
+  // failed exec, end of file = success.
   base::ScopedFd channel_;
   std::string program_;
   std::optional<int> status_;

@@ -37,7 +37,7 @@ constexpr int kChildMilliseconds = 500;
 
 using Attach = decltype(&countrace_runtime_attach);
 
-// A folder that is removed with all its files.
+// A folder that is removed at the end with all its files.
 class ScratchFolder {
  public:
   static absl::StatusOr<ScratchFolder> Create() {
@@ -75,7 +75,7 @@ countrace_hook_site Site(const char* name) {
   return site;
 }
 
-// As the macros of countrace/hooks.h do.
+// Fires a hook as the macros of countrace/hooks.h do.
 inline void Fire(countrace_hook_site& site, std::uint32_t event_bit) {
   const volatile std::uint64_t& gate = site.gate.word;
   if (gate != 0) site.sink->emit(site.event_id | event_bit);
@@ -119,7 +119,7 @@ std::uint32_t CpuTimeOfRecords(countrace_hook_site& site) {
   return PicosecondsOf(CpuNs() - begin_ns, kPairsOfCpuTime);
 }
 
-// In the child. Says what it found through `fd`, or nothing.
+// Runs in the child. Writes its results to `fd`, or nothing.
 [[noreturn]] void Measure(const std::string& folder, const std::string& library,
                           bool counters, int fd) {
   setenv(logformat::kSessionEnvironment, folder.c_str(), 1);
@@ -197,7 +197,7 @@ absl::StatusOr<HookCost> MeasureHookCost(
       poll(&ready, 1, kChildMilliseconds) == 1 &&
       read(from_child.get(), &cost, sizeof(cost)) == sizeof(cost) &&
       cost.record_ps != 0;
-  // It is done, or was held up.
+  // The child has finished, or was held up.
   kill(child, SIGKILL);
   while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
   }

@@ -1,6 +1,6 @@
-// What a record of a user hook costs on this machine: measured in a short-lived
-// child with the runtime library itself, as a program's thread would take part,
-// in a recording of its own that is thrown away. So it perturbs no trace.
+// The cost of a record of a user hook on this machine. A short-lived child
+// measures it with the runtime library itself, as a thread of a program, in a
+// recording of its own that is deleted. So it perturbs no trace.
 //
 // Thread: one. Takes some milliseconds.
 #ifndef COUNTRACE_RUNTIME_RECORDER_SESSION_HOOK_COST_H_
@@ -14,19 +14,19 @@
 
 namespace countrace::runtime {
 
-// Picoseconds a record, half of what an enter and its exit take. Payload values
-// come on top.
+// Picoseconds a record: half of the time of an enter and its exit. Payload
+// values cost more.
 struct HookCost {
-  // CPU time of all threads, over many records: the helper thread makes room.
+  // CPU time of all threads, over many records; includes the helper thread.
   std::uint32_t cpu_ps = 0;
   // In the thread of the hook: the median of many short runs.
   std::uint32_t record_ps = 0;       // without counters
   std::uint32_t dump_record_ps = 0;  // with counters; 0: the session has none
 };
 
-// `session`: the recording whose hooks are meant (its events at hooks, sizes of
-// sub-buffers, clock). `library`: path of libcountrace-runtime.so.
-// Returns: errors of the system; UNAVAILABLE the child did not measure.
+// `session`: the recording with the hooks (its events at hooks, sizes of
+// sub-buffers, clock). `library`: path of libcountrace-runtime.so. Returns:
+// errors of the system; UNAVAILABLE the child did not measure.
 absl::StatusOr<HookCost> MeasureHookCost(
     const logformat::SessionControl& session, const std::string& library);
 

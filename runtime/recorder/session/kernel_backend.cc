@@ -13,7 +13,8 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenKernelRecorder(
   if (backend == KernelBackend::kPerf) return OpenPerfKernelRecorder(options);
   auto bpf = OpenBpfKernelRecorder(options);
   if (bpf.ok() || backend == KernelBackend::kBpf) return bpf;
-  // Hooks that were demanded and may not be: perf rings have none either.
+  // The user requires dynamic hooks that BPF may not attach: perf rings have
+  // none either.
   if (!options.hooks.dynamic.empty() && !options.hooks.optional &&
       absl::IsPermissionDenied(bpf.status())) {
     return bpf;

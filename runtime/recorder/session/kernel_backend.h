@@ -17,7 +17,7 @@ enum class KernelBackend {
   kPerf,
 };
 
-// Opens the recorder; kAuto falls back to perf rings and says why in
+// Opens the recorder; kAuto falls back to perf rings and adds the reason to
 // `messages`. Returns: as OpenPerfKernelRecorder(), OpenBpfKernelRecorder().
 absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenKernelRecorder(
     KernelBackend backend, const KernelRecorderOptions& options,

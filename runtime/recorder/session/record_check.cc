@@ -157,7 +157,7 @@ absl::StatusOr<KernelHookRequest> KernelHooks(
     const RecordOptions& options, std::vector<std::string>& messages) {
   KernelHookRequest request;
   request.optional = !NeedsKernel(options);
-  // What a command's recording may not have, it goes without.
+  // The recording of a command continues without parts that are not allowed.
   const auto needed = [&](const std::string& what, const absl::Status& status) {
     if (status.ok()) return false;
     if (!request.optional || !absl::IsPermissionDenied(status)) return true;

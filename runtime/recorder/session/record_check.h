@@ -1,5 +1,5 @@
-// What of a recording's options can be had: contradictions, processes that are
-// not there, events that a thread may not count.
+// Checks whether a recording's options are possible: contradictions, missing
+// processes, events that a thread may not count.
 #ifndef COUNTRACE_RUNTIME_RECORDER_SESSION_RECORD_CHECK_H_
 #define COUNTRACE_RUNTIME_RECORDER_SESSION_RECORD_CHECK_H_
 
@@ -16,33 +16,33 @@
 
 namespace countrace::runtime {
 
-// Without the kernel's side there would be nothing in the trace.
+// True if the trace would be empty without the kernel's side.
 bool NeedsKernel(const RecordOptions& options);
 
 // Returns: INVALID_ARGUMENT options that contradict each other or leave nothing
 // to record; NOT_FOUND one of pids is no process.
 absl::Status CheckOptions(const RecordOptions& options);
 
-// The same of how the event sets of these choices take turns.
+// The same check for the multiplexing of these choices' event sets.
 absl::Status CheckTurns(const RecordOptions& options, const EventChoice& events,
                         const EventChoice& hook_events);
 
-// Triggers that wait for kernel hooks which these options do not record, if no
-// program has hooks of that name; one message each.
+// Triggers on kernel hooks that these options do not record, for the case that
+// no program has hooks of that name; one message each.
 std::vector<std::string> TriggersOfMissingHooks(
     const RecordOptions& options, const std::vector<Trigger>& triggers);
 
 // "process 7 (redis-server), 8 (nginx)", for the trace's description.
 std::string NamesOf(const std::vector<std::int32_t>& pids);
 
-// Hook events that a thread can open for itself, without the kernel's part
-// where only that is allowed. The others are named in `messages`.
+// The hook events that a thread can open for itself, without their kernel part
+// where only user counts are allowed. The others are named in `messages`.
 EventChoice KeepHookEvents(EventChoice choice,
                            std::vector<std::string>& messages);
 
-// The kernel hooks asked for, looked up on this machine. What a command's
-// recording may not look up is left out and named in `messages`.
-// Returns: as AddKernelSegments() and AddDynamicHooks().
+// Looks up the requested kernel hooks on this machine. In the recording of a
+// command, those that may not be looked up are left out and named in
+// `messages`. Returns: as AddKernelSegments() and AddDynamicHooks().
 absl::StatusOr<KernelHookRequest> KernelHooks(
     const RecordOptions& options, std::vector<std::string>& messages);
 

@@ -1,5 +1,5 @@
-// What `record` tells its user at the end: losses by cause, each with the
-// option or command that avoids it. Thread: any.
+// The messages of `record` at the end: losses by cause, each with the option or
+// command that avoids it. Thread: any.
 #ifndef COUNTRACE_RUNTIME_RECORDER_SESSION_RECORD_MESSAGES_H_
 #define COUNTRACE_RUNTIME_RECORDER_SESSION_RECORD_MESSAGES_H_
 
@@ -14,8 +14,9 @@ namespace countrace::runtime {
 
 struct LossFacts {
   std::array<std::uint64_t, logformat::kDiscardCauses> discarded{};
-  std::uint64_t overwritten = 0;  // of trace_full: as a flight recording does
-  std::uint32_t last_errno = 0;   // behind disk_full and no_resource
+  std::uint64_t overwritten =
+      0;  // part of trace_full: overwritten by a flight recording
+  std::uint32_t last_errno = 0;  // errno behind disk_full and no_resource
   std::uint64_t sub_buffer_bytes = 0;
   std::uint32_t sub_buffers = 0;
   std::uint64_t max_bytes = 0;

@@ -1,7 +1,8 @@
-// What a recording counts and whom it marks, from its options.
+// The gating and the marks of a recording, from its options.
 //
-// In: RecordOptions. Out: the gating as the trace tells it, and what of it the
-// kernel recorder enforces. Thread: any. Errors: options that contradict it.
+// In: RecordOptions. Out: the gating as the trace stores it, and the part of it
+// that the kernel recorder enforces. Thread: any. Errors: contradicting
+// options.
 #ifndef COUNTRACE_RUNTIME_RECORDER_SESSION_RECORDED_GATING_H_
 #define COUNTRACE_RUNTIME_RECORDER_SESSION_RECORDED_GATING_H_
 
@@ -12,8 +13,8 @@
 
 namespace countrace::runtime {
 
-// As given; else marked processes if somebody is marked by name, or a command
-// or processes are recorded, else all.
+// As given; else marked processes if processes are marked by name, or a command
+// or processes are recorded; else all.
 logformat::Gating GatingOf(const RecordOptions& options);
 // The same with the processes whose kernel records are kept: a recording that
 // counts nothing keeps their dispatches, without counters.
@@ -24,7 +25,7 @@ bool MarksRoots(const RecordOptions& options);
 logformat::SessionScope KernelScope(const RecordOptions& options);
 
 // Returns: INVALID_ARGUMENT kernel segments where the kernel is not counted, or
-// a choice of processes where nobody is marked.
+// a choice of processes where none is marked.
 absl::Status CheckGating(const RecordOptions& options);
 
 void DescribeGating(const RecordOptions& options,

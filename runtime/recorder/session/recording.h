@@ -1,14 +1,14 @@
 // The state of one recording and its life: Start, Run, Finish, one file each.
 //
-//   recording_start.cc    the command forked, the kernel side begun, processes
-//                         invited
-//   recording_session.cc  what `.session` says to instrumented processes
+//   recording_start.cc    forks the command, starts the kernel side, requests
+//                         processes to join
+//   recording_session.cc  fills `.session` for instrumented processes
 //   recording_loop.cc     signals, rings, until the end
-//   recording_snapshot.cc snapshots, and what triggers ask for
-//   recording_finish.cc   everybody leaves, the trace is made sound
+//   recording_snapshot.cc snapshots, and the triggers' requests
+//   recording_finish.cc   all processes leave, the trace is finished
 //
-// In: checked options and what they were parsed into (record.cc). Out: the
-// trace, a RecordResult. Thread: one, but for the signal handlers' pipe.
+// In: checked options and their parsed forms (record.cc). Out: the trace, a
+// RecordResult. Thread: one, but for the signal handlers' pipe.
 #ifndef COUNTRACE_RUNTIME_RECORDER_SESSION_RECORDING_H_
 #define COUNTRACE_RUNTIME_RECORDER_SESSION_RECORDING_H_
 
@@ -63,7 +63,8 @@ class Recording {
       result_.messages.push_back(std::move(message));
     }
   }
-  // Returns an error only if nothing was recorded; the directory is gone then.
+  // Returns an error only if nothing was recorded; then the directory is
+  // removed.
   absl::Status Start(const ClockPair& clock);
   void Run();
   RecordResult Finish();

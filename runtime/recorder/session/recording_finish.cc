@@ -14,7 +14,7 @@ namespace countrace::runtime {
 namespace {
 
 constexpr std::uint64_t kMillisecond = 1'000'000;
-// How long live processes get to leave the session at the end.
+// Time that live processes have to leave the session at the end.
 constexpr std::uint64_t kDetachNs = 1000 * kMillisecond;
 
 }  // namespace
@@ -78,7 +78,7 @@ void Recording::DescribeHooks(const SessionControl& control) {
           : "the runtime library was not preloaded"));
 }
 
-// At the end, when it disturbs nobody.
+// Measured at the end, when it perturbs no recorded process.
 void Recording::CalibrateHooks(SessionControl& control) {
   if (result_.processes_joined == 0 || options_.runtime_library.empty()) return;
   const auto cost = MeasureHookCost(control, options_.runtime_library);
@@ -99,7 +99,7 @@ void Recording::DescribeDumpRules() {
     return;
   }
   const auto trace = logformat::TraceReader::Open(directory_.path());
-  if (!trace.ok()) return;  // Finish() has said why
+  if (!trace.ok()) return;  // Finish() has reported why
   AddMessages(RuleRemarks(dump_rules_, (*trace)->info().hooks));
 }
 
@@ -117,7 +117,7 @@ RecordResult Recording::Finish() {
   if (invitation_) AddMessages(invitation_->TakeMessages());
   DescribeHooks(control);
   CalibrateHooks(control);
-  invitation_.reset();  // no other user may write here from now on
+  invitation_.reset();  // from now on no other user may write here
 
   LossFacts facts;
   facts.last_errno = control.last_errno.load(std::memory_order_relaxed);

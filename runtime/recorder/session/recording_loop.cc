@@ -11,7 +11,7 @@ namespace countrace::runtime {
 namespace {
 
 constexpr std::uint64_t kMillisecond = 1'000'000;
-// Rings are read this often; nobody is woken for a record.
+// Rings are read at this interval; no record wakes the recorder.
 constexpr std::uint64_t kDrainNs = 10 * kMillisecond;
 constexpr std::uint64_t kProgressNs = 100 * kMillisecond;
 
@@ -35,7 +35,7 @@ std::vector<pollfd> Recording::PollSet() const {
 }
 
 void Recording::Drain() {
-  // Before: what is older is in the streams afterwards.
+  // The time before: older records are in the streams afterwards.
   const std::uint64_t now_ns = MonotonicNs();
   if (kernel_ != nullptr) kernel_->Drain();
   // Before the oldest records are overwritten.
@@ -53,7 +53,7 @@ void Recording::TakeSignals() {
     ++signals_taken_;
     // Possible outcomes: no command: stop. First signal: the command ends by it
     // (the terminal sends it there too; else we pass it on) and we wait for it.
-    // Second signal: stop now, the command goes on alone.
+    // Second signal: stop now; the command continues.
     if (command_ == nullptr || signals_taken_ > 1) {
       stop_ = true;
     } else if (signal->from_process) {
@@ -69,8 +69,8 @@ void Recording::Run() {
   bool command_ended = false;
   while (!stop_ && !command_ended) {
     std::uint64_t now = MonotonicNs();
-    // Without pidfds (Linux before 5.3) the command's end is looked for at each
-    // turn, so turns must be short then.
+    // Without pidfds (Linux before 5.3) the loop polls for the command's end,
+    // so its waits must be short then.
     std::uint64_t wake =
         kernel_ != nullptr || flight_ || watcher_ || set[1].fd < 0
             ? next_drain
@@ -120,7 +120,7 @@ void Recording::Run() {
     }
   }
   if (watcher_) {
-    // What came last, and what still waits.
+    // The last records, and waiting triggers.
     Drain();
     ActOn(watcher_->TakeAll());
   }

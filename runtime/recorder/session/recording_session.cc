@@ -34,7 +34,7 @@ void Recording::FillSession() {
   if (control.scope == SessionScope::kCommand) {
     control.root_pid = RootPids().front();
   }
-  // Sub-buffers are packets: whole pages.
+  // A sub-buffer is a packet: whole pages.
   const auto page = std::max(logformat::kPacketAlignBytes,
                              static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
   control.sub_buffer_bytes =
@@ -42,7 +42,8 @@ void Recording::FillSession() {
   control.sub_buffers = std::max(2u, options_.sub_buffers);
   control.max_bytes = options_.max_bytes;
   if (options_.mode == logformat::SessionMode::kFlight) {
-    // Room for what is written between two looks, and for what is prepared.
+    // Room for the data written between two reads, and for prepared
+    // sub-buffers.
     control.max_bytes += std::max(options_.max_bytes, kFlightHeadroomBytes);
     flight_.emplace(directory_.path(), options_.max_bytes, control);
   }

@@ -30,7 +30,7 @@ void Recording::Notice(const std::string& text) const {
   if (options_.notice) options_.notice(text);
 }
 
-// Beside the trace, under the first free name TRACE.snapshot-N.
+// Writes it beside the trace, under the first free name TRACE.snapshot-N.
 void Recording::TakeSnapshot(const std::vector<TriggerFiring>& reasons) {
   for (int number = 1;; ++number) {
     const std::string path =
@@ -49,7 +49,7 @@ void Recording::TakeSnapshot(const std::vector<TriggerFiring>& reasons) {
   }
 }
 
-// For the description of the whole trace.
+// Adds them to the description of the whole trace.
 void Recording::NoteTriggers(const std::vector<TriggerFiring>& reasons) {
   constexpr std::size_t kMostNoted = 256;
   std::ofstream file(directory_.path() + "/" + logformat::kTriggersFile,
@@ -64,7 +64,7 @@ void Recording::ActOn(const DueTriggers& due) {
   if (due.reasons.empty()) return;
   NoteTriggers(due.reasons);
   if (due.stop) {
-    // The trace is what a snapshot would be.
+    // The trace itself takes the place of the snapshot.
     stop_ = true;
     Notice("the recording ends");
     return;

@@ -66,14 +66,15 @@ absl::Status Recording::StartOrFail(const ClockPair& clock) {
 
 absl::Status Recording::ForkCommand() {
   std::vector<EnvironmentChange> environment;
-  const bool recorded = options_.pids.empty();  // else it only says how long
+  const bool recorded =
+      options_.pids.empty();  // else it only limits the duration
   if (recorded) {
     environment.push_back({logformat::kSessionEnvironment, directory_.path()});
   }
   const std::string& library = options_.runtime_library;
   if (recorded && !library.empty()) {
-    // ld.so splits LD_PRELOAD at these, and complains on the command's stderr
-    // about what it cannot load.
+    // ld.so splits LD_PRELOAD at these characters. It reports libraries that it
+    // cannot load on the command's stderr.
     if (library.find_first_of(" :\t\n") != std::string::npos) {
       result_.messages.push_back(absl::StrFormat(
           "User hooks are not recorded: the path of the runtime library has a "
@@ -112,9 +113,9 @@ void Recording::BeginKernel(absl::Status& status) {
     kernel_began_ = true;
     return;
   }
-  // Without the kernel's side a recording of running processes is nothing if
-  // none of them has hooks; a command can still be recorded by its own, unless
-  // the disk is the trouble.
+  // Without the kernel's side, a recording of running processes is empty if
+  // none of them has hooks. A command can still be recorded by its own hooks,
+  // unless the disk is full.
   if ((NeedsKernel(options_) &&
        !SessionInvitation::AnyProcess(options_.pids)) ||
       absl::IsResourceExhausted(began)) {
@@ -128,7 +129,8 @@ void Recording::BeginKernel(absl::Status& status) {
   session_.control().root_pid = 0;
 }
 
-// Before the command starts, so that its hooks find the others recorded.
+// Before the command starts, so that the others are recorded when its hooks
+// run.
 void Recording::InviteProcesses() {
   if (!options_.system_wide && options_.pids.empty()) return;
   invitation_.emplace(directory_.path(), options_.pids);

@@ -18,7 +18,7 @@ void OnStopSignal(int number, siginfo_t* info, void*) {
   const unsigned char message[2] = {
       static_cast<unsigned char>(number),
       static_cast<unsigned char>(info != nullptr && info->si_code <= 0)};
-  // A full pipe holds thousands of signals already: nothing is lost by failing.
+  // A full pipe holds thousands of signals already: a failure loses nothing.
   [[maybe_unused]] const ssize_t written = write(
       g_write_end.load(std::memory_order_relaxed), message, sizeof(message));
   errno = saved;
@@ -38,7 +38,7 @@ StopSignals::StopSignals(const std::vector<int>& more) {
   for (const int number : numbers) {
     Saved saved{number, {}};
     sigaction(number, nullptr, &saved.action);
-    // nohup: the terminal's end must not stop the recording.
+    // Started by nohup: closing the terminal must not stop the recording.
     if (number == SIGHUP && saved.action.sa_handler == SIG_IGN) continue;
     struct sigaction action {};
     action.sa_sigaction = OnStopSignal;

@@ -1,10 +1,10 @@
-// SIGINT, SIGTERM and SIGHUP of the recorder, which end it, and others, which
-// ask for a snapshot, as something poll(2) can wait for.
+// SIGINT, SIGTERM and SIGHUP of the recorder, which end it, and other signals,
+// which request a snapshot, in a form that poll(2) can wait for.
 //
-// The handlers are in force while the object lives; the old ones come back
-// after it. A child must call RestoreInChild() before exec, so that the command
-// starts with the dispositions that the user's shell gave us. Thread: one
-// object at a time; any thread may receive the signals.
+// The handlers are in force while the object lives; its destructor restores the
+// old ones. A child must call RestoreInChild() before exec, so that the command
+// starts with the dispositions of the user's shell. Thread: one object at a
+// time; any thread may receive the signals.
 #ifndef COUNTRACE_RUNTIME_RECORDER_SESSION_STOP_SIGNALS_H_
 #define COUNTRACE_RUNTIME_RECORDER_SESSION_STOP_SIGNALS_H_
 
@@ -20,19 +20,20 @@ namespace countrace::runtime {
 
 struct StopSignal {
   int number = 0;
-  // Sent by a process, not typed at the terminal: the command has not got it.
+  // Sent by a process, not typed at the terminal: the command did not receive
+  // it.
   bool from_process = false;
 };
 
 class StopSignals {
  public:
-  // `more`: signals beside those that end the recording; not of them.
+  // `more`: signals beside those that end the recording, and not among them.
   explicit StopSignals(const std::vector<int>& more);
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  // Readable when Take() has something.
+  // Readable when Take() has a signal.
   int descriptor() const { return read_end_.get(); }
   std::optional<StopSignal> Take();
 
@@ -45,8 +46,8 @@ class StopSignals {
     struct sigaction action;
   };
   base::ScopedFd read_end_, write_end_;
-  std::vector<Saved> saved_;  // of those whose handlers are ours
-  // SIGCHLD ignored by our parent would take the command's status from us.
+  std::vector<Saved> saved_;  // signals with our handlers
+  // If our parent ignored SIGCHLD, the command's status would be lost.
   struct sigaction saved_child_ {};
 };
 

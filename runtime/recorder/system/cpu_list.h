@@ -12,12 +12,12 @@
 
 namespace countrace::runtime {
 
-// Ascending, without repeats. Returns: INVALID_ARGUMENT with the place of the
-// first bad character, or a CPU number above 65535.
+// Ascending, without repeats. Returns: INVALID_ARGUMENT with the position of
+// the first bad character, or a CPU number above 65535.
 absl::StatusOr<std::vector<std::uint32_t>> ParseCpuList(std::string_view text);
 
-// From /sys/devices/system/cpu; a missing file means the CPUs that sysconf(3)
-// counts. Ids need not be contiguous.
+// From /sys/devices/system/cpu; if the file is missing, the CPUs that
+// sysconf(3) counts. Ids need not be contiguous.
 absl::StatusOr<std::vector<std::uint32_t>> OnlineCpus();
 absl::StatusOr<std::vector<std::uint32_t>> PossibleCpus();
 

@@ -24,7 +24,7 @@ std::uint64_t ReadClock(clockid_t clock) {
 std::uint64_t ReadRaw() {
 #if defined(__x86_64__) || defined(__i386__)
   unsigned processor = 0;
-  // rdtscp waits for the loads before it, so that the pair is not reordered.
+  // rdtscp waits for earlier loads, so the pair is not reordered.
   return __rdtscp(&processor);
 #elif defined(__aarch64__)
   std::uint64_t ticks = 0;
@@ -77,8 +77,8 @@ bool IsRawClockUsable() {
 }
 
 ClockPair ReadClockPair() {
-  // The tightest of several tries: an interrupt between the reads shows as a
-  // wide bracket.
+  // The tightest of several tries: an interrupt between the reads widens the
+  // bracket.
   ClockPair best;
   std::uint64_t best_width = ~std::uint64_t{0};
   for (int i = 0; i < 16; ++i) {

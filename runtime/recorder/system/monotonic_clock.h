@@ -9,19 +9,19 @@
 namespace countrace::runtime {
 
 std::uint64_t MonotonicNs();
-// Returns early if a signal comes.
+// Returns early if a signal arrives.
 void SleepNs(std::uint64_t ns);
 // CLOCK_REALTIME - CLOCK_MONOTONIC now.
 std::int64_t RealtimeOffsetNs();
 
-// A reading of both clocks at (nearly) one instant.
+// Both clocks read at (nearly) the same instant.
 struct ClockPair {
   std::uint64_t raw = 0;  // TSC, CNTVCT
   std::uint64_t monotonic_ns = 0;
 };
 
-// True if user space may take the raw counter for a clock: on x86 the kernel
-// itself uses the TSC and it is constant and never stops.
+// True if user space may use the raw counter as a clock: on x86 the kernel
+// itself uses the TSC, and it is constant and never stops.
 bool IsRawClockUsable();
 ClockPair ReadClockPair();
 

@@ -21,7 +21,7 @@ struct ProcessThread {
   std::string comm;  // at most 15 bytes
 };
 
-// One line of /proc/PID/stat or /proc/PID/task/TID/stat; `pid` is left 0. Names
+// One line of /proc/PID/stat or /proc/PID/task/TID/stat; `pid` stays 0. Names
 // may hold any byte, also ')'.
 std::optional<ProcessThread> ParseTaskStat(std::string_view text);
 
@@ -30,7 +30,7 @@ std::vector<ProcessThread> ScanThreads();
 // Threads of one process; empty if there is none.
 std::vector<ProcessThread> ScanThreadsOf(std::int32_t pid);
 
-// False for a process that is gone or only waits to be reaped.
+// False for a process that has ended or is a zombie.
 bool IsProcessAlive(std::int32_t pid);
 
 }  // namespace countrace::runtime

@@ -1,8 +1,8 @@
-// Moves the calling thread between CPUs and changes its priority; puts both
-// back when it goes out of scope.
+// Moves the calling thread between CPUs and changes its priority; the
+// destructors restore both.
 //
-// The kernel recorder visits each CPU so that it knows who runs there when it
-// reads the counters: itself. Thread: the one that created the object.
+// The kernel recorder moves itself to each CPU: the running thread is then
+// known when it reads the counters. Thread: the one that created the object.
 #ifndef COUNTRACE_RUNTIME_RECORDER_SYSTEM_THREAD_PLACEMENT_H_
 #define COUNTRACE_RUNTIME_RECORDER_SYSTEM_THREAD_PLACEMENT_H_
 
@@ -23,7 +23,8 @@ class AffinityGuard {
   bool MoveTo(std::uint32_t cpu);
 
  private:
-  std::vector<std::byte> saved_;  // cpu_set_t of the size the kernel wants
+  std::vector<std::byte>
+      saved_;  // cpu_set_t of the size that the kernel requires
 };
 
 class PriorityGuard {

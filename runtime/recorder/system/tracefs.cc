@@ -19,10 +19,10 @@
 namespace countrace::runtime {
 namespace {
 
-// Any file that every kernel with tracepoints has.
+// A file that every kernel with tracepoints has.
 constexpr char kWitness[] = "events/sched/sched_switch/id";
 
-// -1 and errno, or a descriptor of the root of a mount that is in no tree.
+// Returns a descriptor of the root of a detached mount, or -1 and errno.
 int OpenDetached() {
   const base::ScopedFd context(fsopen("tracefs", FSOPEN_CLOEXEC));
   if (!context.is_open()) return -1;

@@ -1,7 +1,7 @@
 // Read access to the kernel's tracefs, mounted or not.
 //
-// Where it is not mounted, root gets a detached mount (fsopen, fsmount) that
-// nobody else sees and that vanishes with the descriptor: recording leaves no
+// Where it is not mounted, root gets a detached mount (fsopen, fsmount) that no
+// other process sees and that vanishes with the descriptor: recording leaves no
 // mount behind. Thread: any, one at a time.
 #ifndef COUNTRACE_RUNTIME_RECORDER_SYSTEM_TRACEFS_H_
 #define COUNTRACE_RUNTIME_RECORDER_SYSTEM_TRACEFS_H_

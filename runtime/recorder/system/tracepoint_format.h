@@ -1,7 +1,8 @@
 // Fields of a tracepoint, from its tracefs `format` file.
 //
-// In: the text of events/SYSTEM/EVENT/format. Out: where each field lies in the
-// raw bytes that perf stores with a sample (PERF_SAMPLE_RAW). Thread: any.
+// In: the text of events/SYSTEM/EVENT/format. Out: the position of each field
+// in the raw bytes that perf stores with a sample (PERF_SAMPLE_RAW). Thread:
+// any.
 #ifndef COUNTRACE_RUNTIME_RECORDER_SYSTEM_TRACEPOINT_FORMAT_H_
 #define COUNTRACE_RUNTIME_RECORDER_SYSTEM_TRACEPOINT_FORMAT_H_
 
@@ -25,7 +26,7 @@ struct TracepointField {
 absl::StatusOr<std::vector<TracepointField>> ParseTracepointFormat(
     std::string_view text);
 
-// What the kernel recorder needs of sched:sched_switch.
+// The fields of sched:sched_switch that the kernel recorder uses.
 struct SwitchFormat {
   std::uint32_t prev_tid_offset = 0;  // 4 bytes
   std::uint32_t prev_state_offset = 0;

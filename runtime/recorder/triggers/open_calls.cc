@@ -14,7 +14,7 @@ using logformat::HookKind;
 using logformat::HookOrigin;
 
 constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
-// Stacks of threads that may be long gone are looked for from here on.
+// From this number on, the stacks are searched for ended threads.
 constexpr std::size_t kManyStacks = 4096;
 
 constexpr HookOrigin kOrigins[] = {HookOrigin::kProgram, HookOrigin::kProbe,
@@ -191,7 +191,7 @@ void OpenCalls::FindTooLong(std::uint64_t now_ns, const IsGone& is_gone,
       if (due &&
           key >> 32 != static_cast<std::uint64_t>(HookOrigin::kInterrupt) &&
           is_gone(stack.pid, stack.tid, call.enter_ns)) {
-        // Those above it began later, perhaps in another thread of this tid.
+        // Calls above it began later, perhaps in another thread with this tid.
         stack.calls.erase(stack.calls.begin() + static_cast<std::ptrdiff_t>(i));
         --i;
         continue;

@@ -1,12 +1,13 @@
-// Which triggers the records of hooks fire: calls of segments that last too
-// long, ended or not, and hooks that were reached at all.
+// Finds the triggers that the records of hooks fire: calls of segments that
+// last too long, ended or not, and hooks that were reached.
 //
-// In: watched records in time order, and how far time has come. Out: what
-// fired. Calls nest by thread; user code, probes, the kernel's work and
-// interrupts (by CPU) each on their own, because their clocks may differ by
-// less than a microsecond. An exit ends the newest open call of its hook and
-// what was opened above it; one without an enter is ignored. After lost records
-// the open calls they may concern are forgotten. Thread: one.
+// In: watched records in time order, and the time up to which they are
+// complete. Out: the triggers that fired. Calls nest by thread. User code,
+// probes, the kernel's segments and interrupts (by CPU) have separate stacks,
+// because their clocks may differ by up to a microsecond. An exit ends the
+// newest open call of its hook and the calls opened inside it; an exit without
+// an enter is ignored. Lost records remove the open calls that they may
+// concern. Thread: one.
 #ifndef COUNTRACE_RUNTIME_RECORDER_TRIGGERS_OPEN_CALLS_H_
 #define COUNTRACE_RUNTIME_RECORDER_TRIGGERS_OPEN_CALLS_H_
 
@@ -26,7 +27,7 @@ struct Fired {
   std::size_t trigger = 0;  // index
   std::uint32_t hook = 0;   // id
   std::int32_t pid = -1, tid = -1, cpu = -1;
-  std::uint64_t time_ns = 0;      // of the record, or of the look
+  std::uint64_t time_ns = 0;      // of the record, or of the check
   std::uint64_t duration_ns = 0;  // of the call so far; kHook: 0
   bool open = false;              // the call has not ended
 };
@@ -39,16 +40,16 @@ class OpenCalls {
   // `triggers` must outlive the object.
   explicit OpenCalls(const std::vector<Trigger>& triggers);
 
-  // All hooks known now; ids keep their meaning.
+  // Sets all registered hooks; ids keep their meaning.
   void SetHooks(const std::vector<logformat::HookInfo>& hooks);
   bool IsWatched(std::uint32_t hook) const { return hooks_[hook].any != 0; }
-  // Bit i: some hook matches trigger i.
+  // Bit i: a hook matches trigger i.
   std::uint32_t matched() const { return matched_; }
 
   void Apply(const WatchedRecord& record, std::vector<Fired>& fired);
-  // Everything before `now_ns` was applied: calls that last too long already.
-  // `is_gone` is asked of a call that would fire; if its thread has ended the
-  // call is forgotten.
+  // Finds the calls that last too long already. Requires: every record before
+  // `now_ns` was applied. `is_gone` is called for a call that would fire; if
+  // its thread has ended, the call is removed.
   using IsGone = std::function<bool(std::int32_t pid, std::int32_t tid,
                                     std::uint64_t enter_ns)>;
   void FindTooLong(std::uint64_t now_ns, const IsGone& is_gone,
@@ -56,12 +57,12 @@ class OpenCalls {
 
   // Calls that were not watched: too many open ones in a thread.
   std::uint64_t too_deep() const { return too_deep_; }
-  // Open calls forgotten because records were lost.
+  // Open calls removed because records were lost.
   std::uint64_t forgotten() const { return forgotten_; }
 
  private:
   struct WatchedHook {
-    std::uint32_t segment = 0;  // triggers, one bit each
+    std::uint32_t segment = 0;  // segment triggers, one bit each
     std::uint32_t point = 0;
     std::uint32_t any = 0;          // both
     std::uint64_t shortest_ns = 0;  // of the segment triggers
@@ -70,13 +71,13 @@ class OpenCalls {
   struct Call {
     std::uint64_t enter_ns;
     std::uint32_t hook;
-    std::uint32_t waiting;  // triggers that have not fired for it
+    std::uint32_t waiting;  // triggers that it has not fired
   };
   struct Stack {
     std::int32_t pid = -1, tid = -1, cpu = -1;
     std::vector<Call> calls;
     std::uint64_t too_deep = 0;  // open calls above `calls`
-    // No call lasts too long before.
+    // Before this time no call lasts too long.
     std::uint64_t next_ns = ~std::uint64_t{0};
   };
 

@@ -18,9 +18,9 @@ using logformat::PacketHead;
 using logformat::RecordTable;
 using logformat::StreamClass;
 
-// Enough to see that there is nothing.
+// Enough to see that there is no new record.
 constexpr std::size_t kProbeBytes = 4096;
-// A record is in it whole, wherever it begins.
+// Holds a whole record at any position.
 constexpr std::size_t kChunkBytes = 64 << 10;
 static_assert(kChunkBytes >= 2 * logformat::kMaxRecordBytes);
 
@@ -77,7 +77,8 @@ void StreamFollower::Note(std::uint16_t event_id, const std::byte* record,
 bool StreamFollower::EnterPacket(std::vector<WatchedRecord>& out) {
   PacketHead head;
   for (;;) {
-    // Twice: the magic is stored last, so all is there when it is read again.
+    // Reads twice: the magic is stored last, so the second read has the
+    // complete head.
     if (!Read(offset_, &head, sizeof(head)) || !IsHead(head) ||
         !Read(offset_, &head, sizeof(head)) || !IsHead(head)) {
       return false;
@@ -107,8 +108,8 @@ bool StreamFollower::IsNextPacketThere() {
          IsHead(next);
 }
 
-// `seen` was read before `records`: a header word that is not 0 there has its
-// whole record here.
+// `seen` was read before `records`: if a header word in it is not 0, the whole
+// record is in `records`.
 std::size_t StreamFollower::Walk(const WatchedStream& watched,
                                  const std::byte* seen,
                                  const std::byte* records, std::size_t size,
@@ -146,8 +147,9 @@ std::size_t StreamFollower::Walk(const WatchedStream& watched,
   return at;
 }
 
-// Nothing can be read at `at_` now. Possible reasons: nothing is there yet; a
-// reserved record; a hook that was registered after the table was made; damage.
+// Handles the case that nothing can be read at `at_` now. Possible reasons: no
+// record yet; a reserved record; a hook that was registered after the table was
+// made; damage.
 StreamFollower::Step StreamFollower::AtRest(std::uint64_t now_ns, bool closed,
                                             std::size_t bytes_left) {
   if (waiting_at_ != at_) {
@@ -173,7 +175,7 @@ StreamFollower::Step StreamFollower::ReadSome(const WatchedStream& watched,
                                               FollowBuffers& buffers,
                                               std::size_t& bytes,
                                               std::vector<WatchedRecord>& out) {
-  // Before the records: what a stored content size covers is complete.
+  // Read before the records: data below a stored content size is complete.
   PacketHead head;
   if (!Read(offset_, &head, sizeof(head)) || !IsHead(head)) {
     return Step::kFrontier;
@@ -203,7 +205,8 @@ StreamFollower::Step StreamFollower::ReadSome(const WatchedStream& watched,
         !Read(offset_, &head, sizeof(head)) || !IsHead(head)) {
       return Step::kFrontier;
     }
-    // Left meanwhile: its rest may belong to another packet already.
+    // The packet was left meanwhile: its rest may already belong to another
+    // packet.
     if (head.content_bits != 0) return Step::kMore;
   }
   const std::size_t walked = Walk(watched, first, records, size, !closed, out);

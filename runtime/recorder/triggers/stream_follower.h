@@ -1,11 +1,11 @@
 // Reads the records of one stream file as they are committed, while its writer
-// goes on, each once and in the order of the file.
+// continues: each record once and in the order of the file.
 //
-// The writer is not asked and not slowed down; the file is read with pread(2),
-// so a program that cuts its own stream does not hurt us. A record that is
-// reserved and not committed holds up those behind it, until it is committed or
-// its packet has been left for kPatienceNs. What a flight recording overwrote
-// before it was read is skipped and counted. Thread: one.
+// The writer is not involved and not slowed down. The file is read with
+// pread(2), so a program that truncates its own stream cannot crash us. A
+// record that is reserved and not committed holds up those after it, until it
+// is committed or kPatienceNs after its packet was left. Data that a flight
+// recording overwrote before it was read is skipped and counted. Thread: one.
 #ifndef COUNTRACE_RUNTIME_RECORDER_TRIGGERS_STREAM_FOLLOWER_H_
 #define COUNTRACE_RUNTIME_RECORDER_TRIGGERS_STREAM_FOLLOWER_H_
 
@@ -21,7 +21,7 @@
 
 namespace countrace::runtime {
 
-// Memory for one reading; one for all streams.
+// Buffers for reading, shared by all streams.
 struct FollowBuffers {
   std::vector<std::byte> first, second;
 };
@@ -33,15 +33,15 @@ class StreamFollower {
   StreamFollower(const std::string& directory,
                  const logformat::StreamFile& file);
 
-  // Appends the watched ones of the records committed since the last call to
-  // `out`. `overwritten_to`: packets before this offset are gone. Reads
-  // `most_bytes` at once, or a packet's head more. Returns true if there was no
-  // more when it looked.
+  // Appends the watched records committed since the last call to `out`.
+  // `overwritten_to`: packets before this offset were overwritten. Reads
+  // `most_bytes` at once, plus at most one packet head. Returns true if it
+  // reached the end.
   bool Follow(const WatchedStream& watched, std::uint64_t now_ns,
               std::uint64_t overwritten_to, std::size_t most_bytes,
               FollowBuffers& buffers, std::vector<WatchedRecord>& out);
 
-  // Until the next Follow().
+  // Closes the file until the next Follow().
   void CloseFile() { file_.Reset(); }
 
   logformat::StreamClass stream_class() const { return class_; }
@@ -49,9 +49,9 @@ class StreamFollower {
   // Time of the last record read.
   std::uint64_t reached_ns() const { return last_ns_; }
   std::uint64_t records() const { return records_; }
-  // Records' bytes that were not read: overwritten, or not readable.
+  // Bytes of records that were not read: overwritten, or not readable.
   std::uint64_t skipped_bytes() const { return skipped_bytes_; }
-  // errno of the file's last opening, 0 if it was opened.
+  // errno of the file's last open, 0 on success.
   int open_error() const { return open_error_; }
 
  private:
@@ -79,8 +79,8 @@ class StreamFollower {
   bool in_packet_ = false;
   std::uint64_t offset_ = 0;            // of the packet
   std::uint64_t at_ = 0;                // of the next record, in the packet
-  std::uint64_t last_ns_ = 0;           // time of the record before
-  std::uint64_t discarded_ = 0;         // as the last packet's head says
+  std::uint64_t last_ns_ = 0;           // of the previous record
+  std::uint64_t discarded_ = 0;         // from the last packet's head
   std::uint64_t waiting_since_ns_ = 0;  // at `waiting_at_`
   std::uint64_t waiting_at_ = 0;
   bool skip_holes_ = false;  // for the rest of this packet

@@ -11,7 +11,7 @@ bool TriggerSchedule::Accept(std::size_t trigger, std::uint64_t time_ns) {
   ++counts.fired;
   const std::uint64_t limit = rule.stop ? 1 : rule.limit;
   if (limit != 0 && counts.accepted >= limit) return false;
-  // Threads are looked at one after the other: times may go back.
+  // Threads are read one after the other: times may go back.
   if (counts.last_ns && (time_ns < *counts.last_ns ||
                          time_ns - *counts.last_ns < rule.min_interval_ns)) {
     return false;

@@ -1,5 +1,6 @@
-// When what fired leads to a snapshot, or to the end: `after`, `at most every`,
-// `at most N times`, `then stop` of each trigger. Counts what it suppresses.
+// Decides when a fired trigger leads to a snapshot, or to the end: `after`, `at
+// most every`, `at most N times`, `then stop` of each trigger. Counts
+// suppressed ones.
 //
 // Thread: one.
 #ifndef COUNTRACE_RUNTIME_RECORDER_TRIGGERS_TRIGGER_SCHEDULE_H_
@@ -16,7 +17,7 @@
 
 namespace countrace::runtime {
 
-// What has to be done now.
+// The actions that are due now.
 struct DueTriggers {
   std::vector<logformat::TriggerFiring> reasons;  // empty: nothing
   bool stop = false;
@@ -28,14 +29,14 @@ class TriggerSchedule {
   explicit TriggerSchedule(const std::vector<Trigger>& triggers)
       : triggers_(triggers), counts_(triggers.size()) {}
 
-  // True: it counts, and Add() is to be called; false: it is suppressed.
+  // True: the caller must call Add(); false: the trigger is suppressed.
   bool Accept(std::size_t trigger, std::uint64_t time_ns);
   void Add(std::size_t trigger, std::uint64_t time_ns, std::string what);
 
-  // What is due by `now_ns`; what is due has one snapshot. A stop that waits
-  // takes everything else with it.
+  // The actions that are due by `now_ns`, with one snapshot for all. A waiting
+  // stop includes everything else that waits.
   DueTriggers TakeDue(std::uint64_t now_ns);
-  // What still waits.
+  // Everything that still waits.
   DueTriggers TakeAll() { return TakeDue(~std::uint64_t{0}); }
 
   std::uint64_t fired(std::size_t trigger) const {

@@ -25,10 +25,11 @@ namespace {
 using logformat::CpuEvent;
 using logformat::StreamClass;
 
-// The kernel's rings and a flight recording's room wait meanwhile.
+// Longest pass: the kernel's rings and the space of a flight recording wait
+// meanwhile.
 constexpr std::uint64_t kMostLookNs = 10'000'000;
 constexpr std::size_t kSliceBytes = 1 << 20;
-// With more streams their files are opened for each look.
+// Above this number of streams, their files are opened in each pass.
 constexpr std::size_t kMostOpen = 256;
 
 std::string FormatNs(std::uint64_t ns) {
@@ -39,15 +40,15 @@ std::string FormatNs(std::uint64_t ns) {
   return absl::StrFormat("%.3f s", value / 1e9);
 }
 
-// When a thread began, on CLOCK_MONOTONIC (to 10 ms); absent: it is not there,
-// or only its parent does not know yet that it has ended.
+// Start time of a thread on CLOCK_MONOTONIC (to 10 ms). Absent: it does not
+// exist, or is a zombie.
 std::optional<std::uint64_t> ThreadBeginNs(std::int32_t pid, std::int32_t tid) {
   const auto stat =
       base::ReadSmallFile(absl::StrFormat("/proc/%d/task/%d/stat", pid, tid));
   if (!stat.ok()) return std::nullopt;
   const std::size_t name_end = stat->rfind(')');
   if (name_end == std::string::npos) return std::nullopt;
-  // Field 22; the first one behind the name is the third.
+  // Field 22; the first field after the name is the third.
   const std::vector<std::string> fields =
       absl::StrSplit(absl::string_view(*stat).substr(name_end + 2), ' ');
   std::uint64_t ticks = 0;
@@ -140,7 +141,8 @@ void TriggerWatcher::FindStreams() {
     const std::int32_t pid = PidOf(file.name);
     if (pid > 0 && IsProcessAlive(pid)) seen_alive_.insert(pid);
   }
-  // The time has the kernel's tick: what came within it may be missing.
+  // The time has the kernel's tick: changes within the same tick may be
+  // missing.
   timespec coarse{};
   clock_gettime(CLOCK_REALTIME_COARSE, &coarse);
   const std::int64_t coarse_ns =
@@ -207,7 +209,7 @@ void TriggerWatcher::ApplyUntil(std::uint64_t horizon_ns) {
     Head head = heads.top();
     heads.pop();
     const std::vector<WatchedRecord>& records = head.followed->records;
-    // As long as no other stream has something older.
+    // As long as no other stream has an older record.
     const std::uint64_t until_ns =
         heads.empty() ? horizon_ns : std::min(horizon_ns, heads.top().time_ns);
     while (head.next < records.size() &&
@@ -221,7 +223,7 @@ void TriggerWatcher::ApplyUntil(std::uint64_t horizon_ns) {
       head.followed->records.clear();
     }
   }
-  // Those that stopped at the horizon.
+  // The streams that stopped at the horizon.
   for (; !heads.empty(); heads.pop()) {
     std::vector<WatchedRecord>& records = heads.top().followed->records;
     records.erase(
@@ -247,12 +249,13 @@ void TriggerWatcher::Look(std::uint64_t now_ns, const FlightKeeper* flight) {
   fired_.clear();
 }
 
-// In doubt it is there: in a container ids may be others than here.
+// If in doubt the thread exists: in a container its ids may differ.
 bool TriggerWatcher::IsGone(std::int32_t pid, std::int32_t tid,
                             std::uint64_t enter_ns) {
   constexpr std::uint64_t kTickNs = 20'000'000;
   const std::optional<std::uint64_t> begin_ns = ThreadBeginNs(pid, tid);
-  if (begin_ns) return *begin_ns > enter_ns + kTickNs;  // of a later thread
+  if (begin_ns)
+    return *begin_ns > enter_ns + kTickNs;  // belongs to a later thread
   return seen_alive_.contains(pid);
 }
 

@@ -1,12 +1,12 @@
-// The triggers of a recording: watches all its streams as they grow, and says
-// when a snapshot is due and why.
+// The triggers of a recording: watches all its streams as they grow, and
+// reports when a snapshot is due, with the reason.
 //
-// In: the trace directory (records once they are committed; programs and the
-// kernel know nothing of it), signals. Out: DueTriggers, notices. Records are
-// looked at in time order over all streams, up to the time of the look. A look
-// that takes too long is broken off and goes on at the next turn: late, which
-// is counted; what a flight recording overwrites meanwhile is counted, too.
-// Thread: one, the recorder's.
+// In: the trace directory (committed records; programs and the kernel are not
+// involved), signals. Out: DueTriggers, notices. Records are processed in time
+// order over all streams, up to the time of the pass. A pass that takes too
+// long is stopped and continued in the next one. The delay is counted, and so
+// is data that a flight recording overwrites meanwhile. Thread: one, the
+// recorder's.
 #ifndef COUNTRACE_RUNTIME_RECORDER_TRIGGERS_TRIGGER_WATCHER_H_
 #define COUNTRACE_RUNTIME_RECORDER_TRIGGERS_TRIGGER_WATCHER_H_
 
@@ -29,17 +29,18 @@ namespace countrace::runtime {
 
 class TriggerWatcher {
  public:
-  // `notice` is told at once what fired.
+  // `notice` is called at once with each trigger that fired.
   TriggerWatcher(std::string trace, std::vector<Trigger> triggers,
                  std::uint64_t begin_ns,
                  std::function<void(const std::string&)> notice);
   TriggerWatcher(const TriggerWatcher&) = delete;
   TriggerWatcher& operator=(const TriggerWatcher&) = delete;
 
-  // Looks at what was committed since the last call. All kernel records before
-  // `now_ns` are in their streams. `flight`: of a flight recording, else null.
+  // Processes the records committed since the last call. All kernel records
+  // before `now_ns` are in their streams. `flight`: of a flight recording, else
+  // null.
   void Look(std::uint64_t now_ns, const FlightKeeper* flight);
-  // Returns true if it is a trigger's.
+  // Returns true if the signal belongs to a trigger.
   bool OnSignal(int number, std::uint64_t now_ns);
 
   DueTriggers TakeDue(std::uint64_t now_ns) {
@@ -47,8 +48,8 @@ class TriggerWatcher {
   }
   DueTriggers TakeAll() { return schedule_.TakeAll(); }
 
-  // At the end: how often each fired, which can never have fired, what was not
-  // looked at.
+  // At the end: how often each trigger fired, which ones could never fire, and
+  // what was not read.
   std::vector<std::string> Describe() const;
 
  private:
@@ -70,7 +71,7 @@ class TriggerWatcher {
   std::vector<Trigger> triggers_;
   std::uint64_t begin_ns_;
   std::function<void(const std::string&)> notice_;
-  bool watches_records_ = false;  // some trigger is no signal
+  bool watches_records_ = false;  // a trigger is not a signal
   RegisteredHooks hooks_;
   std::uint64_t generation_ = 0;
   absl::flat_hash_map<std::uint32_t, std::string> names_;  // of watched hooks
@@ -78,9 +79,9 @@ class TriggerWatcher {
   OpenCalls calls_;
   TriggerSchedule schedule_;
   std::map<std::string, Followed> streams_;  // by file name
-  // Processes with streams that were there when their first one was found.
+  // Processes with streams that were alive when their first stream was found.
   absl::flat_hash_set<std::int32_t> seen_alive_;
-  std::string first_;  // where the next look begins, to be fair
+  std::string first_;  // the next pass begins here, for fairness
   std::int64_t directory_changed_ns_ = -1;
   FollowBuffers buffers_;
   std::vector<Fired> fired_;

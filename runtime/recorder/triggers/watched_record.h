@@ -1,4 +1,5 @@
-// What of a committed record a trigger looks at, and which records those are.
+// The part of a committed record that triggers use, and the selection of
+// records.
 #ifndef COUNTRACE_RUNTIME_RECORDER_TRIGGERS_WATCHED_RECORD_H_
 #define COUNTRACE_RUNTIME_RECORDER_TRIGGERS_WATCHED_RECORD_H_
 
@@ -12,8 +13,8 @@ namespace countrace::runtime {
 
 enum class WatchedKind : std::uint8_t {
   kHook,       // a record of a hook, `event_id`
-  kThreadEnd,  // `tid` exits or becomes another program
-  kLoss,       // records were lost before this time, on `cpu` or of `tid`
+  kThreadEnd,  // `tid` exits or execs another program
+  kLoss,       // records were lost before this time, on `cpu` or in `tid`
 };
 
 struct WatchedRecord {
@@ -24,7 +25,7 @@ struct WatchedRecord {
   WatchedKind kind = WatchedKind::kHook;
 };
 
-// Which records of one class of streams are watched, and how long each is.
+// The watched records of one class of streams, and the length of each.
 struct WatchedStream {
   const logformat::RecordTable* table = nullptr;
   std::bitset<65536> watched;  // by event id
