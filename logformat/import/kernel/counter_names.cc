@@ -1,31 +1,10 @@
 #include "logformat/import/kernel/counter_names.h"
 
 #include <algorithm>
-#include <iterator>
-#include <utility>
+
+#include "logformat/perf_event_names.h"
 
 namespace countrace::importer {
-
-namespace {
-
-// One word for one thing, where perf has several.
-constexpr std::pair<std::string_view, std::string_view> kSynonyms[] = {
-    {"cpu-cycles", "cycles"},
-    {"branch-instructions", "branches"},
-    {"page-fault", "page-faults"},
-    {"faults", "page-faults"},
-    {"cs", "context-switches"},
-    {"migrations", "cpu-migrations"},
-    {"idle-cycles-frontend", "stalled-cycles-frontend"},
-    {"idle-cycles-backend", "stalled-cycles-backend"},
-};
-
-constexpr std::string_view kSoftware[] = {
-    "cpu-clock",      "task-clock",       "page-faults",
-    "major-faults",   "minor-faults",     "context-switches",
-    "cpu-migrations", "alignment-faults", "emulation-faults"};
-
-}  // namespace
 
 std::vector<std::string> CounterContexts(const bt_field_class* context,
                                          std::string_view prefix) {
@@ -55,15 +34,16 @@ std::string EventOfContext(std::string_view field) {
   }
   std::string event(field);
   std::replace(event.begin(), event.end(), '_', '-');
-  for (const auto& [from, to] : kSynonyms) {
-    if (event == from) return std::string(to);
-  }
-  return event;
+  if (event == "page-fault") return "page-faults";  // LTTng's word
+  return std::string(logformat::PerfEventOfAlias(event));
 }
 
 bool IsSoftwareEvent(std::string_view event) {
-  return std::find(std::begin(kSoftware), std::end(kSoftware), event) !=
-         std::end(kSoftware);
+  const auto& counted = logformat::kPerfCountedSoftwareEvents;
+  return std::any_of(counted.begin(), counted.end(),
+                     [event](const logformat::PerfEventName& known) {
+                       return known.name == event;
+                     });
 }
 
 }  // namespace countrace::importer

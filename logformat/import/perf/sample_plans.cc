@@ -11,27 +11,13 @@
 
 #include "absl/strings/str_format.h"
 #include "logformat/import/perf/file_layout.h"
+#include "logformat/perf_event_names.h"
 
 namespace countrace::importer::perf {
 
 using logformat::PayloadType;
 
 namespace {
-
-constexpr const char* kHardware[] = {"cycles",
-                                     "instructions",
-                                     "cache-references",
-                                     "cache-misses",
-                                     "branches",
-                                     "branch-misses",
-                                     "bus-cycles",
-                                     "stalled-cycles-frontend",
-                                     "stalled-cycles-backend",
-                                     "ref-cycles"};
-constexpr const char* kSoftware[] = {
-    "cpu-clock",        "task-clock",   "page-faults",  "context-switches",
-    "cpu-migrations",   "minor-faults", "major-faults", "alignment-faults",
-    "emulation-faults", "dummy",        "bpf-output",   "cgroup-switches"};
 
 struct KnownEvent {
   std::string_view name;
@@ -102,12 +88,12 @@ std::string NameOf(const EventAttribute& attribute,
     return name;
   }
   if (attribute.type == PERF_TYPE_HARDWARE &&
-      attribute.config < std::size(kHardware)) {
-    return kHardware[attribute.config];
+      attribute.config < std::size(logformat::kPerfHardwareEvents)) {
+    return std::string(logformat::kPerfHardwareEvents[attribute.config].name);
   }
   if (attribute.type == PERF_TYPE_SOFTWARE &&
-      attribute.config < std::size(kSoftware)) {
-    return kSoftware[attribute.config];
+      attribute.config < std::size(logformat::kPerfSoftwareEvents)) {
+    return std::string(logformat::kPerfSoftwareEvents[attribute.config].name);
   }
   return absl::StrFormat("event-%d-%x", attribute.type, attribute.config);
 }

@@ -1,13 +1,14 @@
 #include "runtime/recorder/events/event_name.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstring>
 #include <optional>
+#include <span>
 
 #include "absl/strings/str_format.h"
 #include "base/posix/errno_status.h"
+#include "logformat/perf_event_names.h"
 #include "runtime/recorder/events/libpfm_event.h"
 #include "runtime/recorder/events/pmu_event.h"
 #include "runtime/recorder/system/tracefs.h"
@@ -15,59 +16,7 @@
 namespace countrace::runtime {
 namespace {
 
-struct FixedEvent {
-  const char* name;
-  const char* alias;  // null if none
-  std::uint64_t config;
-};
-
-constexpr FixedEvent kSoftwareEvents[] = {
-    {"task-clock", nullptr, PERF_COUNT_SW_TASK_CLOCK},
-    {"cpu-clock", nullptr, PERF_COUNT_SW_CPU_CLOCK},
-    {"page-faults", "faults", PERF_COUNT_SW_PAGE_FAULTS},
-    {"minor-faults", nullptr, PERF_COUNT_SW_PAGE_FAULTS_MIN},
-    {"major-faults", nullptr, PERF_COUNT_SW_PAGE_FAULTS_MAJ},
-    {"context-switches", "cs", PERF_COUNT_SW_CONTEXT_SWITCHES},
-    {"cpu-migrations", "migrations", PERF_COUNT_SW_CPU_MIGRATIONS},
-    {"alignment-faults", nullptr, PERF_COUNT_SW_ALIGNMENT_FAULTS},
-    {"emulation-faults", nullptr, PERF_COUNT_SW_EMULATION_FAULTS},
-};
-
-constexpr FixedEvent kHardwareEvents[] = {
-    {"cycles", "cpu-cycles", PERF_COUNT_HW_CPU_CYCLES},
-    {"instructions", nullptr, PERF_COUNT_HW_INSTRUCTIONS},
-    {"cache-references", nullptr, PERF_COUNT_HW_CACHE_REFERENCES},
-    {"cache-misses", nullptr, PERF_COUNT_HW_CACHE_MISSES},
-    {"branches", "branch-instructions", PERF_COUNT_HW_BRANCH_INSTRUCTIONS},
-    {"branch-misses", nullptr, PERF_COUNT_HW_BRANCH_MISSES},
-    {"bus-cycles", nullptr, PERF_COUNT_HW_BUS_CYCLES},
-    {"stalled-cycles-frontend", "idle-cycles-frontend",
-     PERF_COUNT_HW_STALLED_CYCLES_FRONTEND},
-    {"stalled-cycles-backend", "idle-cycles-backend",
-     PERF_COUNT_HW_STALLED_CYCLES_BACKEND},
-    {"ref-cycles", nullptr, PERF_COUNT_HW_REF_CPU_CYCLES},
-};
-
-constexpr FixedEvent kCaches[] = {
-    {"L1-dcache", "l1-d", PERF_COUNT_HW_CACHE_L1D},
-    {"L1-icache", "l1-i", PERF_COUNT_HW_CACHE_L1I},
-    {"LLC", "L2", PERF_COUNT_HW_CACHE_LL},
-    {"dTLB", "d-tlb", PERF_COUNT_HW_CACHE_DTLB},
-    {"iTLB", "i-tlb", PERF_COUNT_HW_CACHE_ITLB},
-    {"branch", "bpu", PERF_COUNT_HW_CACHE_BPU},
-    {"node", nullptr, PERF_COUNT_HW_CACHE_NODE},
-};
-
-struct CacheOperation {
-  const char* access;  // spelling after "L1-dcache-"
-  const char* miss;
-  std::uint64_t operation;
-};
-constexpr CacheOperation kCacheOperations[] = {
-    {"loads", "load-misses", PERF_COUNT_HW_CACHE_OP_READ},
-    {"stores", "store-misses", PERF_COUNT_HW_CACHE_OP_WRITE},
-    {"prefetches", "prefetch-misses", PERF_COUNT_HW_CACHE_OP_PREFETCH},
-};
+using logformat::PerfEventName;
 
 absl::Status UnknownEvent(std::string_view name, std::string_view why) {
   return absl::InvalidArgumentError(
@@ -84,36 +33,35 @@ bool EqualsIgnoringCase(std::string_view a, std::string_view b) {
                     [lower](char x, char y) { return lower(x) == lower(y); });
 }
 
-template <std::size_t N>
-std::optional<std::uint64_t> FindFixed(const FixedEvent (&table)[N],
+// Its config: the index in `table`.
+std::optional<std::uint64_t> FindFixed(std::span<const PerfEventName> table,
                                        std::string_view name) {
-  for (const FixedEvent& event : table) {
-    if (name == event.name || (event.alias != nullptr && name == event.alias)) {
-      return event.config;
-    }
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    if (logformat::PerfEventOfAlias(name) == table[i].name) return i;
   }
   return std::nullopt;
 }
 
 // perf versions differ in the case of cache names (L1-dcache, l1-d).
 std::optional<std::uint64_t> FindCache(std::string_view name) {
-  for (const FixedEvent& cache : kCaches) {
-    for (const char* spelling : {cache.name, cache.alias}) {
-      if (spelling == nullptr) continue;
-      const std::string_view prefix(spelling);
+  for (std::size_t i = 0; i < std::size(logformat::kPerfCaches); ++i) {
+    const PerfEventName& cache = logformat::kPerfCaches[i];
+    for (const std::string_view prefix : {cache.name, cache.alias}) {
+      if (prefix.empty()) continue;
       if (name.size() <= prefix.size() + 1 || name[prefix.size()] != '-' ||
           !EqualsIgnoringCase(name.substr(0, prefix.size()), prefix)) {
         continue;
       }
       const std::string_view rest = name.substr(prefix.size() + 1);
-      for (const CacheOperation& operation : kCacheOperations) {
-        const std::uint64_t config = cache.config | operation.operation << 8;
-        if (rest == operation.access) {
+      std::uint64_t config = i;
+      for (const auto& [access, miss] : logformat::kPerfCacheOperations) {
+        if (rest == access) {
           return config | PERF_COUNT_HW_CACHE_RESULT_ACCESS << 16;
         }
-        if (rest == operation.miss) {
+        if (rest == miss) {
           return config | PERF_COUNT_HW_CACHE_RESULT_MISS << 16;
         }
+        config += 1 << 8;
       }
     }
   }
@@ -284,8 +232,10 @@ absl::StatusOr<EventSpec> ParseEvent(std::string_view name) {
   if (const std::size_t colon = base.find(':');
       colon != std::string_view::npos) {
     const bool known_base =
-        FindFixed(kSoftwareEvents, base.substr(0, colon)).has_value() ||
-        FindFixed(kHardwareEvents, base.substr(0, colon)).has_value() ||
+        FindFixed(logformat::kPerfCountedSoftwareEvents, base.substr(0, colon))
+            .has_value() ||
+        FindFixed(logformat::kPerfHardwareEvents, base.substr(0, colon))
+            .has_value() ||
         FindCache(base.substr(0, colon)).has_value();
     if (known_base) {
       return UnknownEvent(name,
@@ -297,11 +247,13 @@ absl::StatusOr<EventSpec> ParseEvent(std::string_view name) {
     if (tracepoint.ok()) return tracepoint;
     return ParseLibpfmName(base, std::move(event), tracepoint.status());
   }
-  if (const auto software = FindFixed(kSoftwareEvents, base)) {
+  if (const auto software =
+          FindFixed(logformat::kPerfCountedSoftwareEvents, base)) {
     event.kind = EventKind::kSoftware;
     event.type = PERF_TYPE_SOFTWARE;
     event.config = *software;
-  } else if (const auto hardware = FindFixed(kHardwareEvents, base)) {
+  } else if (const auto hardware =
+                 FindFixed(logformat::kPerfHardwareEvents, base)) {
     event.kind = EventKind::kHardware;
     event.type = PERF_TYPE_HARDWARE;
     event.config = *hardware;
@@ -373,15 +325,15 @@ perf_event_attr ToPerfAttr(const EventSpec& event) {
 
 std::vector<NamedEvent> FixedEventNames() {
   std::vector<NamedEvent> names;
-  for (const FixedEvent& event : kSoftwareEvents) {
-    names.push_back({event.name, EventKind::kSoftware});
+  for (const PerfEventName& event : logformat::kPerfCountedSoftwareEvents) {
+    names.push_back({std::string(event.name), EventKind::kSoftware});
   }
-  for (const FixedEvent& event : kHardwareEvents) {
-    names.push_back({event.name, EventKind::kHardware});
+  for (const PerfEventName& event : logformat::kPerfHardwareEvents) {
+    names.push_back({std::string(event.name), EventKind::kHardware});
   }
-  for (const FixedEvent& cache : kCaches) {
-    for (const CacheOperation& operation : kCacheOperations) {
-      for (const char* what : {operation.access, operation.miss}) {
+  for (const PerfEventName& cache : logformat::kPerfCaches) {
+    for (const auto& [access, miss] : logformat::kPerfCacheOperations) {
+      for (const std::string_view what : {access, miss}) {
         names.push_back(
             {absl::StrFormat("%s-%s", cache.name, what), EventKind::kCache});
       }
