@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <ctime>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 namespace countrace::cli {
 namespace {
 
+using Json = nlohmann::ordered_json;
 using logformat::SessionScope;
 using logformat::StreamClass;
 using logformat::StreamInfo;
@@ -83,14 +85,6 @@ std::string Joined(const std::vector<std::string>& names) {
   return text.empty() ? "none" : text;
 }
 
-std::string JsonArray(const std::vector<std::string>& names) {
-  std::string text = "[";
-  for (const std::string& name : names) {
-    text += (text.size() == 1 ? "" : ", ") + JsonString(name);
-  }
-  return text + "]";
-}
-
 // "segment server:handle > 20ms: server:handle took 23.1 ms in tid 7 (x), 1.234
 // s after the beginning".
 std::string TriggerLine(const TraceInfo& info, const TriggerFiring& trigger) {
@@ -100,28 +94,27 @@ std::string TriggerLine(const TraceInfo& info, const TriggerFiring& trigger) {
                          trigger.what, FormatDuration(since_ns));
 }
 
-std::string TriggersJson(const TraceInfo& info) {
-  std::string out = "[";
+Json TriggersJson(const TraceInfo& info) {
+  Json out = Json::array();
   for (const TriggerFiring& trigger : info.triggers) {
-    absl::StrAppendFormat(
-        &out, "%s{\"time_ns\": %d, \"trigger\": %s, \"what\": %s}",
-        out.size() == 1 ? "" : ", ", trigger.time_ns,
-        JsonString(trigger.trigger), JsonString(trigger.what));
+    out.push_back({{"time_ns", trigger.time_ns},
+                   {"trigger", trigger.trigger},
+                   {"what", trigger.what}});
   }
-  return out + "]";
+  return out;
 }
 
-std::string JsonSets(const logformat::EventSets& sets,
-                     const std::vector<std::string>& events) {
-  std::string text = "[";
+// The names of the events of each set.
+Json SetsJson(const logformat::EventSets& sets,
+              const std::vector<std::string>& events) {
+  Json out = Json::array();
   for (std::size_t i = 0; i < sets.sizes.size(); ++i) {
     const auto first =
         events.begin() + static_cast<std::ptrdiff_t>(sets.first_event(i));
-    text +=
-        (i == 0 ? "" : ", ") +
-        JsonArray({first, first + static_cast<std::ptrdiff_t>(sets.sizes[i])});
+    out.push_back(Json(std::vector<std::string>(
+        first, first + static_cast<std::ptrdiff_t>(sets.sizes[i]))));
   }
-  return text + "]";
+  return out;
 }
 
 // Of events whose counters are not simply 64 bits wide.
@@ -146,18 +139,17 @@ std::vector<std::string> LimitLines(
   return lines;
 }
 
-std::string JsonLimits(const std::vector<logformat::CounterLimit>& limits,
-                       const std::vector<std::string>& events) {
-  std::string out = "{";
+Json LimitsJson(const std::vector<logformat::CounterLimit>& limits,
+                const std::vector<std::string>& events) {
+  Json out = Json::object();
   for (std::size_t i = 0; i < std::min(limits.size(), events.size()); ++i) {
     if (!limits[i].any()) continue;
-    absl::StrAppendFormat(
-        &out, "%s%s: {\"width\": %d, \"per_second\": %s}",
-        out.size() == 1 ? "" : ", ", JsonString(events[i]), limits[i].width,
-        limits[i].per_second == 0 ? "null"
-                                  : std::to_string(limits[i].per_second));
+    Json& limit = out[events[i]];
+    limit["width"] = limits[i].width;
+    limit["per_second"] =
+        limits[i].per_second == 0 ? Json() : Json(limits[i].per_second);
   }
-  return out + "}";
+  return out;
 }
 
 std::string Text(const TraceInfo& info, const StreamTotals& totals) {
@@ -207,53 +199,53 @@ std::string Text(const TraceInfo& info, const StreamTotals& totals) {
   return out;
 }
 
-std::string Json(const TraceInfo& info, const StreamTotals& totals,
-                 const std::vector<StreamInfo>& streams) {
-  std::string out = absl::StrFormat(
-      "{\"schema\": \"countrace.info/1\",\n"
-      " \"path\": %s, \"state\": \"%s\", \"scope\": \"%s\",\n"
-      " \"command\": %s, \"hostname\": %s, \"kernel_release\": %s,\n"
-      " \"begin_ns\": %d, \"began\": \"%s\", \"cpus\": %d,\n"
-      " \"events\": %s,\n \"hook_events\": %s,\n"
-      " \"dump_rules\": %s,\n \"triggers\": %s,\n"
-      " \"count\": %s, \"marks\": %s,\n",
-      JsonString(info.path), StateName(info), ScopeName(info.scope),
-      JsonString(info.command), JsonString(info.hostname),
-      JsonString(info.kernel_release), info.begin_ns, WallClock(info),
-      info.cpus, JsonArray(info.cpu_events), JsonArray(info.thread_events),
-      JsonArray(info.dump_rules), TriggersJson(info),
-      JsonString(logformat::GatingText(logformat::GatingOf(info))),
-      JsonArray(info.marks));
+std::string JsonText(const TraceInfo& info, const StreamTotals& totals,
+                     const std::vector<StreamInfo>& streams) {
+  Json out = {{"schema", "countrace.info/1"},
+              {"path", info.path},
+              {"state", StateName(info)},
+              {"scope", ScopeName(info.scope)},
+              {"command", info.command},
+              {"hostname", info.hostname},
+              {"kernel_release", info.kernel_release},
+              {"begin_ns", info.begin_ns},
+              {"began", WallClock(info)},
+              {"cpus", info.cpus},
+              {"events", info.cpu_events},
+              {"hook_events", info.thread_events},
+              {"dump_rules", info.dump_rules},
+              {"triggers", TriggersJson(info)},
+              {"count", logformat::GatingText(logformat::GatingOf(info))},
+              {"marks", info.marks}};
   if (!info.source.empty()) {
-    absl::StrAppendFormat(
-        &out, " \"source\": %s, \"source_paths\": %s,\n \"not_known\": %s,\n",
-        JsonString(info.source), JsonArray(info.source_paths),
-        JsonArray(info.not_known));
+    out["source"] = info.source;
+    out["source_paths"] = info.source_paths;
+    out["not_known"] = info.not_known;
   }
   if (info.cpu_sets().rotates() || info.thread_sets().rotates()) {
-    absl::StrAppendFormat(&out,
-                          " \"event_sets\": %s, \"hook_event_sets\": %s,\n",
-                          JsonSets(info.cpu_sets(), info.cpu_events),
-                          JsonSets(info.thread_sets(), info.thread_events));
+    out["event_sets"] = SetsJson(info.cpu_sets(), info.cpu_events);
+    out["hook_event_sets"] = SetsJson(info.thread_sets(), info.thread_events);
   }
   if (!info.cpu_counter_limits.empty() || !info.thread_counter_limits.empty()) {
-    absl::StrAppendFormat(
-        &out, " \"counters\": %s,\n \"hook_counters\": %s,\n",
-        JsonLimits(info.cpu_counter_limits, info.cpu_events),
-        JsonLimits(info.thread_counter_limits, info.thread_events));
+    out["counters"] = LimitsJson(info.cpu_counter_limits, info.cpu_events);
+    out["hook_counters"] =
+        LimitsJson(info.thread_counter_limits, info.thread_events);
   }
-  absl::StrAppendFormat(
-      &out, " \"hooks\": %d, \"packets\": %d, \"bytes\": %d,\n \"streams\": [",
-      info.hooks.size(), totals.packets, totals.bytes);
-  for (std::size_t i = 0; i < streams.size(); ++i) {
-    absl::StrAppendFormat(
-        &out,
-        "%s{\"file\": %s, \"class\": \"%s\", \"packets\": %d, \"bytes\": %d}",
-        i == 0 ? "\n  " : ",\n  ", JsonString(streams[i].file),
-        streams[i].stream_class == StreamClass::kCpu ? "cpu" : "thread",
-        streams[i].packets, streams[i].bytes);
+  out["hooks"] = info.hooks.size();
+  out["packets"] = totals.packets;
+  out["bytes"] = totals.bytes;
+  Json& list = out["streams"] = Json::array();
+  for (const StreamInfo& stream : streams) {
+    list.push_back(
+        {{"file", stream.file},
+         {"class", stream.stream_class == StreamClass::kCpu ? "cpu" : "thread"},
+         {"packets", stream.packets},
+         {"bytes", stream.bytes}});
   }
-  return out + "]}\n";
+  // As report's: ASCII only, so that no name can act on a terminal.
+  return out.dump(1, ' ', /*ensure_ascii=*/true,
+                  Json::error_handler_t::replace) +
+         "\n";
 }
 
 }  // namespace
@@ -271,8 +263,9 @@ int RunInfo(const Arguments& arguments) {
   const TraceInfo& info = (*reader)->info();
   const std::vector<StreamInfo>& streams = (*reader)->streams();
   const StreamTotals totals = Sum(streams);
-  return PrintData(kText.name, format == "json" ? Json(info, totals, streams)
-                                                : Text(info, totals));
+  return PrintData(kText.name, format == "json"
+                                   ? JsonText(info, totals, streams)
+                                   : Text(info, totals));
 }
 
 }  // namespace countrace::cli

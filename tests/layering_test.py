@@ -33,7 +33,7 @@ THIRD_PARTY = {
     "boost/": {"rmap", "viewer", "tests"},
     "babeltrace2/": {"logformat", "rmap", "tests"},
     "catch2/": {"tests"},
-    "nlohmann/": {"rmap", "viewer", "tests"},
+    "nlohmann/": {"cli", "rmap", "viewer", "tests"},
     "lttng/": {"hooks", "tests"},
     "perfmon/": {"runtime"},
     "re2/": {"rmap"},
