@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_format.h"
+#include "base/text/quantity_parse.h"
 #include "cli/escape_text.h"
 #include "cli/quantity.h"
 
@@ -96,11 +97,11 @@ absl::StatusOr<std::uint64_t> ParseInstant(std::string_view text,
   } else {
     const std::string_view since =
         !text.empty() && text.front() == '+' ? text.substr(1) : text;
-    // ParseDuration takes no 0.
+    // ParseDurationNs takes no 0.
     if (since == "0s" || since == "0ms" || since == "0us" || since == "0ns") {
       return std::uint64_t{0};
     }
-    if (const auto offset_ns = ParseDuration(since)) {
+    if (const auto offset_ns = base::ParseDurationNs(since, "s")) {
       if (*offset_ns > extent.duration_ns) return out_of_range();
       return *offset_ns;
     }

@@ -9,6 +9,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "base/text/quantity_parse.h"
 #include "cli/dump_rules_dry_run.h"
 #include "cli/exit_status.h"
 #include "cli/gating_options.h"
@@ -468,7 +469,7 @@ int RunRecord(const Arguments& arguments) {
   if (options.rotate == "instance") {
     record.rotate_instances = true;
   } else if (!options.rotate.empty()) {
-    const auto rotate_ns = ParseDuration(options.rotate);
+    const auto rotate_ns = base::ParseDurationNs(options.rotate, "s");
     if (!rotate_ns) {
       return parser.UsageError("--rotate: " + options.rotate +
                                " is no duration and not \"instance\"; write it "

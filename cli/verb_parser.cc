@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_format.h"
 #include "base/text/nearest_name.h"
+#include "base/text/quantity_parse.h"
 #include "cli/exit_status.h"
 #include "cli/foreign_choice.h"
 #include "cli/quantity.h"
@@ -170,7 +171,7 @@ void VerbParser::AddNumber(const char* name, const char* type,
 void VerbParser::AddBytes(const char* name, std::uint64_t& bytes,
                           const char* description) {
   const auto store = [&bytes, name](const std::string& text) {
-    const auto value = ParseBytes(text);
+    const auto value = base::ParseBytes(text);
     if (!value || *value == 0) {
       throw CLI::ValidationError(
           name, text + " is no size; write it like 4096, 64K or 64M");
@@ -184,7 +185,7 @@ void VerbParser::AddBytes(const char* name, std::uint64_t& bytes,
 void VerbParser::AddDuration(const char* name, std::uint64_t& duration_ns,
                              const char* description) {
   const auto store = [&duration_ns, name](const std::string& text) {
-    const auto value = ParseDuration(text);
+    const auto value = base::ParseDurationNs(text, "s");
     if (!value) {
       throw CLI::ValidationError(
           name, text + " is no duration; write it like 10s, 250ms or 2m");

@@ -8,10 +8,15 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "base/text/name_escape.h"
-#include "rmap/metrics/expression_tokens.h"
+#include "base/text/tokens.h"
 
 namespace countrace::rmap::metrics {
 namespace {
+
+using base::IsWordBegin;
+using base::IsWordPart;
+using base::Token;
+using base::TokenKind;
 
 constexpr const char* kStatisticNames[] = {
     "count", "sum", "mean", "stddev", "min", "max", "p50", "p90", "p99"};
@@ -25,7 +30,7 @@ std::optional<Statistic> StatisticOf(std::string_view word) {
 
 constexpr std::string_view kSigns[] = {"+", "-", "*", "/", "(",
                                        ")", ",", ".", "@"};
-constexpr TokenRules kRules = {.word_signs = "", .signs = kSigns};
+constexpr base::TokenRules kRules = {.word_signs = "", .signs = kSigns};
 
 // Precedence climbing (Pratt 1973) over a one-token look-ahead. The first error
 // stops: every later step sees the end of the text.
@@ -285,7 +290,7 @@ class ExpressionParser {
 
   const std::string_view text_;
   Expression result_;
-  Tokens tokens_;
+  base::Tokens tokens_;
   Token token_;
   double number_ = 0;      // of token_: in base units,
   Dimensions dimensions_;  // and its unit's

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/text/name_escape.h"
+#include "base/text/quantity_parse.h"
 
 namespace countrace::rmap::metrics {
 namespace {
@@ -27,15 +28,24 @@ constexpr NamedUnit kUnits[] = {
     {"percent", {}, 0.01},
     {"count", {.count = 1}, 1},
     {"call", {.call = 1}, 1},
-    {"ns", {.time = 1}, 1},
-    {"us", {.time = 1}, 1e3},
-    {"ms", {.time = 1}, 1e6},
-    {"s", {.time = 1}, 1e9},
     {"Hz", {.time = -1, .count = 1}, 1e-9},
     {"kHz", {.time = -1, .count = 1}, 1e-6},
     {"MHz", {.time = -1, .count = 1}, 1e-3},
     {"GHz", {.time = -1, .count = 1}, 1},
 };
+
+// Those, and the units of time.
+const std::vector<NamedUnit>& KnownUnits() {
+  static const auto* const units = [] {
+    auto* all =
+        new std::vector<NamedUnit>(std::begin(kUnits), std::end(kUnits));
+    for (const base::TimeUnit& unit : base::kTimeUnits) {
+      all->push_back({unit.name, {.time = 1}, static_cast<double>(unit.ns)});
+    }
+    return all;
+  }();
+  return *units;
+}
 
 std::optional<Dimensions> Bounded(const Dimensions& d) {
   for (const int exponent : {d.time, d.count, d.call}) {
@@ -58,7 +68,7 @@ absl::Status Multiply(std::string_view factor, bool divides, MetricUnit& unit) {
                           base::EscapeName(factor), kMaxExponent));
     }
   }
-  for (const NamedUnit& known : kUnits) {
+  for (const NamedUnit& known : KnownUnits()) {
     if (known.name != name) continue;
     for (int i = 0; i < power; ++i) {
       const auto next = divides ? Over(unit.dimensions, known.dimensions)
@@ -71,7 +81,7 @@ absl::Status Multiply(std::string_view factor, bool divides, MetricUnit& unit) {
     return absl::OkStatus();
   }
   std::string names;
-  for (const NamedUnit& known : kUnits) {
+  for (const NamedUnit& known : KnownUnits()) {
     absl::StrAppend(&names, names.empty() ? "" : ", ",
                     absl::string_view(known.name.data(), known.name.size()));
   }

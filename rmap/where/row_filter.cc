@@ -9,6 +9,7 @@
 #include "base/text/name_escape.h"
 #include "base/text/nearest_name.h"
 #include "rmap/columns/report_tables.h"
+#include "rmap/where/number_cell.h"
 #include "rmap/where/row_fields.h"
 #include "rmap/where/selected_shares.h"
 

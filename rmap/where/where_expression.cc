@@ -5,15 +5,15 @@
 
 #include "absl/strings/str_format.h"
 #include "base/text/name_escape.h"
-#include "rmap/metrics/expression_tokens.h"
+#include "base/text/tokens.h"
 
 namespace countrace::rmap::where {
 namespace {
 
-using metrics::Token;
-using metrics::TokenKind;
-using metrics::TokenRules;
-using metrics::Tokens;
+using base::Token;
+using base::TokenKind;
+using base::TokenRules;
+using base::Tokens;
 
 // Also signs that only stand in errors, which can then say more.
 constexpr std::string_view kSigns[] = {"==", "!=", "<=", ">=", "=~", "!~",
@@ -29,18 +29,6 @@ constexpr const char* kComparisons[] = {
 const base::SourcePlace& Place() {
   static const auto* const place = new base::SourcePlace{"--where", 1, 1};
   return *place;
-}
-
-std::string Unescaped(std::string_view raw, char quote) {
-  std::string text;
-  for (std::size_t i = 0; i < raw.size(); ++i) {
-    if (raw[i] == '\\' && i + 1 < raw.size() &&
-        (raw[i + 1] == '\\' || raw[i + 1] == quote)) {
-      ++i;
-    }
-    text += raw[i];
-  }
-  return text;
 }
 
 // The first error stops: every later step sees the end of the text.
@@ -245,12 +233,13 @@ class WhereParser {
       case TokenKind::kQuoted:
         operand.kind =
             token_.quote == '`' ? Operand::Kind::kField : Operand::Kind::kText;
-        operand.text = Unescaped(token_.text, token_.quote);
+        operand.text = token_.Unescaped();
         break;
       case TokenKind::kNumber: {
         operand.kind = Operand::Kind::kNumber;
-        const auto plain = ParseExactNumber(token_.digits(), "");
-        const auto number = ParseExactNumber(token_.digits(), token_.suffix);
+        const auto plain = base::ParseExactNumber(token_.digits(), "");
+        const auto number =
+            base::ParseExactNumber(token_.digits(), token_.suffix);
         if (!number.ok()) {
           Fail(token_.offset + (plain.ok() ? token_.digits().size() : 0),
                std::string(number.status().message()));

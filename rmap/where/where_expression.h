@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/text/quantity_parse.h"
 #include "base/text/source_place.h"
-#include "rmap/where/exact_number.h"
 #include "rmap/where/pattern.h"
 
 namespace countrace::rmap::where {
@@ -37,8 +37,8 @@ const char* ComparisonText(Comparison comparison);
 struct Operand {
   enum class Kind : std::uint8_t { kField, kNumber, kText };
   Kind kind{};
-  std::string text;    // kField: its name; kText
-  ExactNumber number;  // kNumber
+  std::string text;          // kField: its name; kText
+  base::ExactNumber number;  // kNumber
   std::size_t offset = 0;
 };
 

@@ -1,13 +1,48 @@
-#include "rmap/metrics/expression_tokens.h"
+#include "base/text/tokens.h"
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_format.h"
 #include "base/text/name_escape.h"
 
-namespace countrace::rmap::metrics {
+namespace countrace::base {
 
 bool IsWordBegin(char c) { return absl::ascii_isalpha(c) || c == '_'; }
 bool IsWordPart(char c) { return absl::ascii_isalnum(c) || c == '_'; }
+
+std::string Token::Unescaped() const {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' && i + 1 < text.size() &&
+        (text[i + 1] == '\\' || text[i + 1] == quote)) {
+      ++i;
+    }
+    out += text[i];
+  }
+  return out;
+}
+
+std::size_t Tokens::Begin() {
+  while (at_ < text_.size() && absl::ascii_isspace(text_[at_])) ++at_;
+  return at_;
+}
+
+std::string_view Tokens::PeekChunk() {
+  std::size_t end = Begin();
+  while (end < text_.size() && !absl::ascii_isspace(text_[end])) ++end;
+  return text_.substr(at_, end - at_);
+}
+
+std::string_view Tokens::Chunk() {
+  const std::string_view chunk = PeekChunk();
+  at_ += chunk.size();
+  return chunk;
+}
+
+bool Tokens::TakeChunk(std::string_view chunk) {
+  if (PeekChunk() != chunk) return false;
+  at_ += chunk.size();
+  return true;
+}
 
 Token Tokens::Take(TokenKind kind, std::size_t end) {
   Token token;
@@ -19,8 +54,7 @@ Token Tokens::Take(TokenKind kind, std::size_t end) {
 }
 
 absl::StatusOr<Token> Tokens::Next() {
-  while (at_ < text_.size() && absl::ascii_isspace(text_[at_])) ++at_;
-  if (at_ == text_.size()) return Take(TokenKind::kEnd, at_);
+  if (Begin() == text_.size()) return Take(TokenKind::kEnd, at_);
   const char first = text_[at_];
   const bool digit_follows =
       at_ + 1 < text_.size() && absl::ascii_isdigit(text_[at_ + 1]);
@@ -78,8 +112,7 @@ absl::StatusOr<Token> Tokens::Quoted() {
     end += rules_.escapes && text_[end] == '\\' ? 2 : 1;
   }
   if (end >= text_.size()) {
-    return base::ErrorAt(place_, text_, at_,
-                         absl::StrFormat("the quote %c is not closed", quote));
+    return Error(at_, absl::StrFormat("the quote %c is not closed", quote));
   }
   Token token = Take(TokenKind::kQuoted, end + 1);
   token.text = token.text.substr(1, token.text.size() - 2);
@@ -96,10 +129,8 @@ absl::StatusOr<Token> Tokens::Sign() {
   // Whole characters: never half of a UTF-8 sequence.
   std::size_t end = at_ + 1;
   while (end < text_.size() && (text_[end] & 0xc0) == 0x80) ++end;
-  return base::ErrorAt(
-      place_, text_, at_,
-      absl::StrFormat("`%s` has no meaning in an expression",
-                      base::EscapeName(text_.substr(at_, end - at_))));
+  return Error(at_, absl::StrFormat("`%s` has no meaning in an expression",
+                                    EscapeName(text_.substr(at_, end - at_))));
 }
 
-}  // namespace countrace::rmap::metrics
+}  // namespace countrace::base

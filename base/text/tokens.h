@@ -1,20 +1,21 @@
-// Words, numbers, quoted texts and signs of an expression: what metric rules
-// and `--where` have in common.
+// Words, numbers, quoted texts and signs of what a user wrote: `--where`, rules
+// of metrics, dump rules and triggers are made of them.
 //
 // In: text of a user. Out: one token at a time; the first wrong one is an error
 // that points at it. Thread: one.
-#ifndef COUNTRACE_RMAP_METRICS_EXPRESSION_TOKENS_H_
-#define COUNTRACE_RMAP_METRICS_EXPRESSION_TOKENS_H_
+#ifndef COUNTRACE_BASE_TEXT_TOKENS_H_
+#define COUNTRACE_BASE_TEXT_TOKENS_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
 #include "base/text/source_place.h"
 
-namespace countrace::rmap::metrics {
+namespace countrace::base {
 
 enum class TokenKind : std::uint8_t { kEnd, kNumber, kWord, kQuoted, kSign };
 
@@ -29,6 +30,9 @@ struct Token {
   std::string_view digits() const {
     return text.substr(0, text.size() - suffix.size());
   }
+  // kQuoted: a backslash before a backslash or the quote stands for that sign,
+  // before anything else for itself.
+  std::string Unescaped() const;
 };
 
 struct TokenRules {
@@ -46,14 +50,28 @@ bool IsWordPart(char c);
 class Tokens {
  public:
   // All that is given must outlive this.
-  Tokens(std::string_view text, const base::SourcePlace& place,
+  Tokens(std::string_view text, const SourcePlace& place,
          const TokenRules& rules)
       : text_(text), place_(place), rules_(rules) {}
 
   // kEnd at the end, again and again. Errors: kInvalidArgument as ErrorAt().
   absl::StatusOr<Token> Next();
+
+  // All up to the next blank, whatever it is, such as a glob or a file's name;
+  // empty at the end.
+  std::string_view Chunk();
+  std::string_view PeekChunk();
+  // Takes the next chunk if it is `chunk`.
+  bool TakeChunk(std::string_view chunk);
+
+  // Of what comes next, blanks left out; the length of the text at its end.
+  std::size_t Begin();
   // Behind the last token.
   std::size_t position() const { return at_; }
+  // As ErrorAt().
+  absl::Status Error(std::size_t offset, std::string_view message) const {
+    return ErrorAt(place_, text_, offset, message);
+  }
 
  private:
   Token Take(TokenKind kind, std::size_t end);
@@ -62,11 +80,11 @@ class Tokens {
   absl::StatusOr<Token> Sign();
 
   const std::string_view text_;
-  const base::SourcePlace& place_;
+  const SourcePlace& place_;
   const TokenRules& rules_;
   std::size_t at_ = 0;
 };
 
-}  // namespace countrace::rmap::metrics
+}  // namespace countrace::base
 
-#endif  // COUNTRACE_RMAP_METRICS_EXPRESSION_TOKENS_H_
+#endif  // COUNTRACE_BASE_TEXT_TOKENS_H_

@@ -3,10 +3,13 @@
 #include <limits>
 #include <random>
 
-#include "rmap/where/exact_number.h"
+#include "rmap/where/number_cell.h"
 
 namespace countrace::rmap::where {
 namespace {
+
+using base::ExactNumber;
+using base::ParseExactNumber;
 
 constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
 
@@ -47,11 +50,12 @@ TEST_CASE("number: what cannot be read", "[rmap][where]") {
   };
   CHECK_THAT(message("1", "parsec"),
              Catch::Contains("`parsec` is no unit") && Catch::Contains("ms"));
-  CHECK_THAT(message("1234567890123456789", ""), Catch::Contains("18 digits"));
-  CHECK_THAT(message("1e30", ""), Catch::Contains("18 digits"));
-  CHECK_THAT(message("1e999999999999", ""), Catch::Contains("18 digits"));
+  CHECK_THAT(message("12345678901234567890", ""),
+             Catch::Contains("at most 19"));
+  CHECK_THAT(message("1e30", ""), Catch::Contains("too many digits"));
+  CHECK_THAT(message("1e999999999999", ""), Catch::Contains("too many digits"));
   CHECK_THAT(message("0.1234567890123456789", ""),
-             Catch::Contains("18 digits"));
+             Catch::Contains("too many digits"));
 }
 
 TEST_CASE("number: neighbours are told apart", "[rmap][where]") {
