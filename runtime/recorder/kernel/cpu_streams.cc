@@ -25,7 +25,8 @@ std::int32_t NextTid(const RecordBatch& batch, const KernelRecord& record) {
 // The thread that ran on the CPU when it caused `record`; -1 if none is known.
 std::int32_t ActingThread(const RecordBatch& batch,
                           const KernelRecord& record) {
-  // The id's low bits are where a dispatch has the thread switched out.
+  // For kernel hooks, the low bits of the id have no thread; those of a
+  // dispatch have one.
   if (logformat::IsKernelHookEvent(record.event_id)) {
     return PrevTid(batch, record);
   }
@@ -135,7 +136,8 @@ std::vector<ProcessThread> CpuStreams::ScanAtBegin(
     }
   }
   std::vector<ProcessThread> threads;
-  std::int32_t process = -1;  // whose threads these are; the first comes first
+  std::int32_t process =
+      -1;  // process of these threads; its first thread comes first
   bool marked = false;
   for (ProcessThread& thread : all) {
     if (thread.pid != process) {
@@ -169,7 +171,7 @@ void CpuStreams::StoreThreads(const std::vector<ProcessThread>& threads) {
 bool CpuStreams::FollowSwitch(CpuStream& stream, const KernelRecord& record) {
   switch (record.event_id) {
     case kLossEntry:
-      // What was switched in before a loss says nothing about after it.
+      // A switch-in before a loss is no proof for the time after it.
       stream.running_tid = -1;
       return true;
     case static_cast<std::uint16_t>(CpuEvent::kDispatch):
@@ -210,7 +212,7 @@ void CpuStreams::Store(CpuStream& stream, const KernelRecord& record) {
     stream.writer->SetPacketIdentity(-1, -1, 0, stream.present & counted);
     return;
   }
-  // FollowMarks() has stored those of all its process's threads.
+  // FollowMarks() has stored the records of all threads of its process.
   if (record.event_id == static_cast<std::uint16_t>(CpuEvent::kProcessState)) {
     return;
   }
@@ -296,8 +298,8 @@ void CpuStreams::FollowMarks(CpuStream& stream, const KernelRecord& record) {
     const std::vector<ProcessThread> now = ScanThreadsOf(comm.pid);
     if (!now.empty()) first.parent_pid = now.front().parent_pid;
   }
-  // The stay in which it became marked is counted from its beginning: there is
-  // no dump where it did.
+  // The dispatch in which it became marked counts from its beginning: there is
+  // no dump at that point.
   if (gating_.unmarked || stream.left_out_ns == 0) {
     StoreMarked(stream, first, record.time_ns);
     return;
@@ -309,9 +311,9 @@ void CpuStreams::FollowMarks(CpuStream& stream, const KernelRecord& record) {
 void CpuStreams::StoreIfCounted(CpuStream& stream, const KernelRecord& record) {
   if (!FollowSwitch(stream, record)) return;
   const std::int32_t actor = ActingThread(stream.batch, record);
-  // Somebody counted runs here, though its switch-in was left out: it was not
-  // counted then, or came after a switch that the kernel does not show (those
-  // of a sandbox's own agent), and the last one seen bounds when.
+  // A counted thread runs here, though its switch-in was left out. Either it
+  // was not counted then, or it came after a switch that the kernel hides
+  // (those of a sandbox's own agent); then the last visible switch is a bound.
   if (actor >= 0 && members_.Counts(actor)) StoreLeftOut(stream);
   if (!found_.empty() && record.event_id != kLossEntry &&
       record.event_id != kCountedEntry) {
@@ -324,7 +326,7 @@ void CpuStreams::StoreIfCounted(CpuStream& stream, const KernelRecord& record) {
     stream.left_out_ns = 0;
   } else if (record.event_id ==
              static_cast<std::uint16_t>(CpuEvent::kCounters)) {
-    // Later than the dispatch that was left out, and as good a bound.
+    // Later than the dispatch that was left out, and equally good as a bound.
     stream.left_out_ns = 0;
   } else if (record.event_id ==
              static_cast<std::uint16_t>(CpuEvent::kDispatch)) {
@@ -336,8 +338,8 @@ void CpuStreams::StoreIfCounted(CpuStream& stream, const KernelRecord& record) {
 
 void CpuStreams::StoreUntil(std::uint64_t horizon_ns) {
   if (gating_.every_process()) {
-    // Each CPU is a stream of its own and nothing is filtered: no merge. Marks
-    // are handed on by whoever reads the fork records.
+    // Each CPU is a stream of its own and nothing is filtered: no merge. The
+    // reader of the trace passes marks on at fork records.
     for (CpuStream& stream : streams_) {
       for (const KernelRecord& record : stream.batch.records()) {
         if (stream.several_rings && record.time_ns > horizon_ns) break;
@@ -350,8 +352,8 @@ void CpuStreams::StoreUntil(std::uint64_t horizon_ns) {
     }
     return;
   }
-  // Merge by time, so that a fork on one CPU is seen before the child runs on
-  // another one.
+  // Merged by time, so that a fork on one CPU comes before the child's records
+  // on another one.
   struct Head {
     std::uint64_t time_ns;
     std::size_t cpu;
@@ -385,17 +387,16 @@ void CpuStreams::StoreUntil(std::uint64_t horizon_ns) {
 
 void CpuStreams::FindLostMembers() {
   if (gating_.every_process()) return;
-  // A fork record may be among the lost: look for descendants we do not know.
-  // Parents come before their children often enough, so repeat until nothing
-  // new is found.
+  // A fork record may be among the lost ones: look for unknown descendants.
+  // Parents usually come before their children; repeat until a pass finds none.
   const std::vector<ProcessThread> threads = ScanThreads();
   for (bool found = true; found;) {
     found = false;
     for (const ProcessThread& thread : threads) {
       if (members_.TakeUnnamed(thread.tid)) found_[thread.tid] = thread;
       if (members_.Contains(thread.tid)) continue;
-      // Has ended, but nobody has waited for it: if its last records were not
-      // lost, it was a member until then, and must not come to life again.
+      // A zombie: if its last records were not lost, it was a member until
+      // then, and must not be added again.
       if (thread.state == 'Z' || thread.state == 'X') continue;
       if (!members_.Contains(thread.pid) &&
           !members_.Contains(thread.parent_pid) &&

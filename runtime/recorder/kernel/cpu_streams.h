@@ -1,5 +1,5 @@
-// The cpu-N streams of a session and what goes into them: records of each CPU's
-// ring in time order, of marked or unmarked processes only those.
+// The cpu-N streams of a session and their records: those of each CPU's ring in
+// time order. With marked or unmarked processes only, just theirs.
 //
 // In: batches of kernel records, filled by a back end. Out: packets on disk.
 // Thread: one.
@@ -25,7 +25,8 @@
 
 namespace countrace::runtime {
 
-// One CPU: what was read but not yet stored, its stream, who runs.
+// One CPU: records that were read but not yet stored, its stream, its running
+// thread.
 struct CpuStream {
   std::uint32_t cpu = 0;
   std::uint32_t present = 0;  // bit i: event i counts here
@@ -33,11 +34,12 @@ struct CpuStream {
   std::size_t next = 0;  // first record of `batch` that is not stored yet
   std::unique_ptr<logformat::PacketWriter> writer;
   std::uint64_t begin_ns = 0;
-  std::int32_t running_tid = -1;  // who was switched in last; -1: unknown
-  bool hides_switches = false;    // a dispatch did not follow from the last one
-  bool watch_failed = false;      // of the switch-ins after it, and said so
-  // The rings behind `batch` are several: records after the horizon of
-  // StoreUntil() may have earlier ones after them in the next batch.
+  std::int32_t running_tid = -1;  // switched in last; -1: unknown
+  bool hides_switches = false;    // a dispatch did not continue the last one
+  bool watch_failed =
+      false;  // watching switch-ins after that failed, and was reported
+  // `batch` comes from several rings: records after the horizon of StoreUntil()
+  // may have earlier ones after them in the next batch.
   bool several_rings = false;
   std::uint64_t stored_ns = 0;  // time of the last record that was stored
   // The last dispatch if it was left out.
@@ -47,8 +49,8 @@ struct CpuStream {
 
 class CpuStreams {
  public:
-  // `kernel_marks`: tells who is marked in the kernel, which then writes a
-  // process_state record itself for whom it marks; empty: this class looks.
+  // `kernel_marks`: whether the kernel side has marked a process; it then also
+  // writes the process_state record. Empty: this class marks processes.
   CpuStreams(const logformat::Gating& gating, ProcessMarks marks,
              std::function<bool(std::int32_t pid)> kernel_marks = nullptr)
       : gating_(gating),
@@ -56,7 +58,7 @@ class CpuStreams {
         kernel_marks_(std::move(kernel_marks)),
         members_(gating) {}
 
-  // A stream for `cpu`; its index is the number of those before.
+  // Adds a stream for `cpu`; its index is the number of earlier ones.
   CpuStream& Add(std::uint32_t cpu, std::uint32_t present);
   std::vector<CpuStream>& all() { return streams_; }
   const std::vector<CpuStream>& all() const { return streams_; }
@@ -68,24 +70,27 @@ class CpuStreams {
                             logformat::CountersReason reason,
                             std::uint32_t running_tid,
                             std::span<const std::uint64_t> counters);
-  // Stores the first record of each batch, the dump with which it begins.
+  // Stores the first record of each batch, which is its first dump.
   void StoreBegin();
-  // The threads that exist now and are of interest; the marked become members.
+  // The existing threads that are kept; marked ones become members.
   std::vector<ProcessThread> ScanAtBegin(
       const std::vector<std::int32_t>& root_pids);
-  // Stores them, but those whose fork is in a batch: they came during the scan.
+  // Stores them, except those with a fork record in a batch: they started
+  // during the scan.
   void StoreThreads(const std::vector<ProcessThread>& threads);
-  // Stores the records up to `horizon_ns`; before it, every ring has been read.
+  // Stores the records up to `horizon_ns`; every ring has been read up to it.
   void StoreUntil(std::uint64_t horizon_ns);
-  // After losses: descendants of members whose fork may be among the lost.
+  // After losses: finds descendants of members whose fork may be among the lost
+  // records.
   void FindLostMembers();
-  // Follows who runs. False for a switch-in that a dispatch led to already.
+  // Follows the running thread. False for a switch-in that a dispatch has
+  // already covered.
   static bool FollowSwitch(CpuStream& stream, const KernelRecord& record);
   absl::Status Close();
 
   // Adds a message if times of records went back.
   void DescribeClockErrors(std::vector<std::string>& messages) const;
-  // Adds what the writers know to `sum`.
+  // Adds the writers' statistics to `sum`.
   void AddStatistics(KernelRecorderStatistics& sum) const;
 
  private:
@@ -94,7 +99,7 @@ class CpuStreams {
   void Store(CpuStream& stream, const KernelRecord& record);
   void StoreIfCounted(CpuStream& stream, const KernelRecord& record);
   void StoreLeftOut(CpuStream& stream);
-  // If `record` shows that its process is marked from now on: makes it so.
+  // If `record` shows that its process is marked from now on, marks it.
   void FollowMarks(CpuStream& stream, const KernelRecord& record);
   void StoreMarked(CpuStream& stream, const ProcessThread& first,
                    std::uint64_t time_ns);
@@ -105,9 +110,9 @@ class CpuStreams {
   std::function<bool(std::int32_t pid)> kernel_marks_;
   std::vector<CpuStream> streams_;
   MarkedThreads members_;
-  std::uint64_t marked_ns_ = 0;  // when a process became a member last
-  // Lost members found in /proc. Stored with the first record of theirs: that
-  // may be their fork, if it came while we looked, and tells of them itself.
+  std::uint64_t marked_ns_ = 0;  // when a process last became a member
+  // Lost members found in /proc. Stored at their first record. If it is their
+  // fork, which came during the search, it describes them itself.
   absl::flat_hash_map<std::int32_t, ProcessThread> found_;  // by tid
 };
 

@@ -25,7 +25,7 @@ void RecordBatch::Consume(std::size_t count) {
     return;
   }
   if (count == 0) return;
-  // Few records stay behind (those after the horizon): move them to the front.
+  // Few records stay (those after the horizon): move them to the front.
   std::vector<KernelRecord> kept(
       records_.begin() + static_cast<std::ptrdiff_t>(count), records_.end());
   std::vector<std::uint64_t> words;

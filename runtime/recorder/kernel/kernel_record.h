@@ -1,4 +1,4 @@
-// Kernel records on their way from a perf ring (or BPF map) to a cpu-N stream.
+// Kernel records between a perf ring (or BPF map) and a cpu-N stream.
 //
 // A batch keeps the bodies of its records, already in logformat's layout, in
 // one array of words, so that sorting and merging move only small entries.
@@ -15,12 +15,13 @@
 
 namespace countrace::runtime {
 
-// Event id of an entry that is no record but a loss: its body is one word, the
+// Event id of a loss entry, which is no record: its body is one word, the
 // number of records lost before the next entry.
 inline constexpr std::uint16_t kLossEntry = 0;
 
-// No record either: which values of the dumps from here on were counted (bit i:
-// value i), in its one word. Where dumps do not say it themselves.
+// Event id of another entry that is no record: one word, the values that dumps
+// from here on count (bit i: value i). Used where dumps have no such bits
+// themselves.
 inline constexpr std::uint16_t kCountedEntry = 0xffff;
 
 struct KernelRecord {
@@ -69,7 +70,7 @@ class RecordBatch {
   }
 
   // Restores time order from `first` on (records of one CPU are nearly in
-  // order). Equal times keep their place. Returns how many were out of order.
+  // order). Equal times keep their order. Returns how many were out of order.
   std::uint64_t SortFrom(std::size_t first);
 
   // Drops the first `count` records.

@@ -23,14 +23,14 @@
 namespace countrace::runtime {
 
 struct KernelRecorderOptions {
-  // Whose records are kept (marked and unmarked processes); of the modes, that
-  // fault records are of this one. The events count what they count.
+  // The processes whose records are kept (marked and unmarked ones), and the
+  // mode of fault records. The modes of events are already in them.
   logformat::Gating gating;
   ProcessMarks marks;  // beside KernelRecorderTarget::root_pids
   EventChoice choice;
   std::uint64_t rotate_ns = 10'000'000;  // of event sets
-  // Of the events, those that nobody asked for by name: left out without a word
-  // if this machine does not have them.
+  // Index of the first event that the user did not name: such events are left
+  // out silently if this machine lacks them.
   std::size_t optional_events_from = logformat::kMaxCounters;
   bool fault_records = true;
   bool wakeups = false;                // a record for each wake-up: BPF only
@@ -39,11 +39,11 @@ struct KernelRecorderOptions {
   std::uint64_t ring_bytes = 8 << 20;  // per CPU
 };
 
-// Where the records go.
+// The destination of the records.
 struct KernelRecorderTarget {
   std::string directory;  // of the trace
   std::array<std::uint8_t, 16> uuid{};
-  // Processes that exist already and are marked: of a command, or of -p.
+  // Existing processes that are marked: of a command, or of -p.
   std::vector<std::int32_t> root_pids;
 };
 
@@ -54,36 +54,37 @@ struct KernelRecorderStatistics {
   std::uint64_t ring_lost = 0;     // records the kernel could not store
   std::uint64_t discarded = 0;     // all causes, as counted in the streams
   std::uint64_t clock_errors = 0;  // times that went back
-  std::uint64_t malformed = 0;     // records we could not understand
-  std::uint64_t ring_bytes = 0;    // what each ring got at last
+  std::uint64_t malformed = 0;     // records with an invalid form
+  std::uint64_t ring_bytes = 0;    // actual size of each ring
   // Run time of BPF programs, estimated from the part of the time in which it
   // was measured (0: never).
   std::uint64_t own_bpf_ns = 0, own_bpf_sampled_ns = 0;
-  // Of `discarded`, what no packet could hold (the device was full).
+  // The part of `discarded` that no packet could hold (the device was full).
   std::array<std::uint64_t, logformat::kDiscardCauses> unplaced{};
-  int last_errno = 0;  // behind the last discard for disk_full or no_resource
+  int last_errno = 0;  // errno of the last discard for disk_full or no_resource
 };
 
 class KernelRecorder {
  public:
   virtual ~KernelRecorder() = default;
 
-  // Events that are counted, and their sets. Known after creation.
+  // Events that are counted, and their sets. Valid after creation.
   virtual const EventChoice& choice() const = 0;
 
   // Creates the streams and starts to record. After an error, nothing is
-  // recorded and End() does nothing but close what was opened.
+  // recorded and End() only closes the opened files.
   virtual absl::Status Begin(const KernelRecorderTarget& target) = 0;
-  // Stores what has been recorded since the last call.
+  // Stores the records since the last call.
   virtual void Drain() = 0;
   // Stores the last counters of every CPU and closes the streams. Idempotent.
   virtual absl::Status End() = 0;
 
-  // Descriptors that become readable when Drain() should not wait for its
+  // Descriptors that become readable when Drain() should be called before its
   // timer.
   virtual std::vector<int> WakeDescriptors() const = 0;
   virtual KernelRecorderStatistics statistics() const = 0;
-  // What the user should know: events left out, smaller rings, CPUs not seen.
+  // Messages for the user: events left out, smaller rings, CPUs without
+  // records.
   virtual const std::vector<std::string>& messages() const = 0;
 };
 

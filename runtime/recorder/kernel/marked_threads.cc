@@ -50,8 +50,8 @@ bool MarkedThreads::Apply(const RecordBatch& batch,
   }
   if (logformat::IsKernelHookEvent(record.event_id)) {
     if (counted_.unmarked) return true;
-    // The kernel writes those of marked processes only: an unknown thread is a
-    // member whose fork record was lost.
+    // The kernel writes process states of marked processes only: an unknown
+    // thread is a member whose fork record was lost.
     const std::uint64_t ids = *batch.Words(record);
     const auto tid = static_cast<std::int32_t>(ids & 0xffffff);
     const auto pid = static_cast<std::int32_t>(ids >> 24 & 0xffffff);
@@ -84,7 +84,7 @@ bool MarkedThreads::Apply(const RecordBatch& batch,
     case CpuEvent::kFork: {
       const auto task = batch.Body<logformat::TaskRecord>(record);
       if (!Contains(task.parent_tid)) {
-        // A reused tid: whoever had it before is gone.
+        // A reused tid: its earlier thread has ended.
         if (Contains(task.tid)) Leave(task.tid);
         return counted_.unmarked;
       }

@@ -87,7 +87,7 @@ std::optional<std::uint32_t> RealUser(std::int32_t pid) {
   return uid;
 }
 
-// Its path in the v2 hierarchy: the line "0::/path".
+// Returns its path in the v2 hierarchy: the line "0::/path".
 std::optional<std::string> CgroupPath(std::int32_t pid) {
   const auto text =
       base::ReadSmallFile(absl::StrFormat("/proc/%d/cgroup", pid));

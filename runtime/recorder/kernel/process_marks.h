@@ -1,8 +1,8 @@
-// Who is marked on this machine: what the texts of `--mark` stand for, asked of
-// processes as /proc shows them and of names as kernel records tell them.
+// The marked processes on this machine: resolves the texts of `--mark` and
+// matches them against processes in /proc and against names in kernel records.
 //
-// In: mark specs. Out: yes or no; the tables that the BPF programs ask. Thread:
-// any. Errors name the mark and what is not there.
+// In: mark specs. Out: yes or no; the tables of the BPF programs. Thread: any.
+// Errors name the mark and the missing part.
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_PROCESS_MARKS_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_PROCESS_MARKS_H_
 
@@ -24,17 +24,19 @@ struct MarkedCgroup {
 
 class ProcessMarks {
  public:
-  ProcessMarks() = default;  // nobody
+  ProcessMarks() = default;  // matches no process
   // Returns: NOT_FOUND a process, user or cgroup that does not exist;
   // UNIMPLEMENTED no cgroup v2 is mounted.
   static absl::StatusOr<ProcessMarks> Resolve(
       const std::vector<logformat::MarkSpec>& specs);
 
-  // True for the process of a thread as /proc/PID/stat shows the first one.
+  // True for the process of a thread; `first`: its first thread in
+  // /proc/PID/stat.
   bool Matches(const ProcessThread& first) const;
-  // By its name alone, for instance after an exec; NUL-padded.
+  // Matches by the name alone, for instance after an exec; NUL-padded.
   bool MatchesComm(const char (&comm)[COUNTRACE_COMM_BYTES]) const;
-  // By what an exec may have changed beside the name, looked up in /proc now.
+  // Matches by the properties that an exec may change beside the name, looked
+  // up in /proc now.
   bool MatchesOwner(std::int32_t pid) const;
 
   bool empty() const {

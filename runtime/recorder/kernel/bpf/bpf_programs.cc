@@ -25,8 +25,8 @@
 namespace countrace::runtime {
 namespace {
 
-// libbpf says what went wrong only through its log; the last warning of this
-// thread goes into our error.
+// libbpf reports the reason of an error only in its log: our error includes the
+// last warning of this thread.
 thread_local std::string t_warning;
 
 int KeepWarning(libbpf_print_level level, const char* format, va_list values) {
@@ -38,8 +38,8 @@ int KeepWarning(libbpf_print_level level, const char* format, va_list values) {
   return 0;
 }
 
-// Of hooks with a rule that has to be asked, in one thread each. Memory is
-// taken for those that are used: some 100 bytes.
+// One entry for each hook with a conditional rule in each thread. Only used
+// entries take memory: some 100 bytes each.
 constexpr std::uint32_t kRuleEntries = 256 * 1024;
 
 absl::Status BpfError(int error, const std::string& what) {
@@ -74,7 +74,7 @@ countrace_counter_source SourceOf(const EventSpec& event, bool fault_records) {
   }
 }
 
-// From a perf event.
+// Whether the value is read from a perf event.
 bool IsRead(countrace_counter_source source) {
   return source == COUNTRACE_SOURCE_PERF || source == COUNTRACE_SOURCE_PMU;
 }
@@ -159,7 +159,7 @@ int BpfPrograms::OpenAndLoad(const BpfProgramOptions& options,
   constants.ring_mask = static_cast<std::uint32_t>(ring_bytes_ - 1);
   constants.dump_families = 1u << COUNTRACE_FAMILY_LISTED;
   const logformat::EventSets sets = options.choice.sets(/*running_slot=*/true);
-  // With sets a dump has a word of its own in front.
+  // With sets a dump begins with one more word.
   constants.counter_count =
       static_cast<std::uint32_t>(sets.slots() + (sets.rotates() ? 1 : 0));
   constants.always_count = static_cast<std::uint32_t>(sets.always_on());
@@ -172,7 +172,7 @@ int BpfPrograms::OpenAndLoad(const BpfProgramOptions& options,
       constants.set_event[set * COUNTRACE_MAX_COUNTERS + i] =
           static_cast<std::uint8_t>(sets.first_event(set) + i + 1);
     }
-    // Nothing else in the trace tells what a segment counted of them.
+    // The trace has no other source for their counts in a segment.
     constants.dump_families = (1u << COUNTRACE_HOOK_FAMILIES) - 1;
   }
   constants.slot_count = slots_;
@@ -185,7 +185,7 @@ int BpfPrograms::OpenAndLoad(const BpfProgramOptions& options,
     const auto source =
         SourceOf(options.choice.events[i], options.fault_records);
     constants.counter_source[i] = static_cast<std::uint8_t>(source);
-    // Nothing else in the trace tells what a segment counted of it.
+    // The trace has no other source for its count in a segment.
     if (IsRead(source)) {
       constants.dump_families = (1u << COUNTRACE_HOOK_FAMILIES) - 1;
     }
@@ -289,7 +289,7 @@ absl::Status BpfPrograms::OpenEvent(const EventSpec& event, std::size_t index,
                                     const EventRole& role, int* opened) {
   perf_event_attr attr = ToPerfAttr(event);
   attr.size = sizeof(attr);
-  // Pinned: an event that is rotated out would miss counts silently.
+  // Pinned: an event that is multiplexed would miss counts silently.
   attr.pinned = role.pinned ? 1 : 0;
   attr.disabled = role.disabled ? 1 : 0;
   attr.read_format =
@@ -338,7 +338,7 @@ absl::Status BpfPrograms::OpenEvents(const BpfProgramOptions& options) {
       if (hardware && leader < 0) leader = fd;
       present_[slot] |= 1u << i;
     }
-    // Each set is a pinned group, of which the first one is on.
+    // Each set is a pinned group; the first one is on.
     for (std::uint32_t set = 0; set < sets_; ++set) {
       int& set_leader = set_leaders_[slot * sets_ + set];
       for (std::size_t i = 0; i < sets.sizes[set]; ++i) {
@@ -365,7 +365,7 @@ absl::Status BpfPrograms::ChangeSet(std::size_t slot, std::uint32_t from,
   const int old_leader = set_leaders_[slot * sets_ + from];
   const int new_leader = set_leaders_[slot * sets_ + to];
   ++taken.turns;
-  // Of a pinned event that has no counter, read() finds the end of the file.
+  // A pinned event without a counter: read() returns end of file.
   std::uint64_t values[3] = {};
   if (old_leader < 0 || read(old_leader, values, sizeof(values)) == 0 ||
       values[2] == 0) {
@@ -386,7 +386,7 @@ void BpfPrograms::RetryCounters(std::size_t slot) {
   const int leader = always_leaders_[slot];
   std::uint64_t values[3] = {};
   if (leader < 0 || read(leader, values, sizeof(values)) != 0) return;
-  // A pinned group that found no counters stays off until it is enabled again.
+  // A pinned group that got no counters stays off until it is enabled again.
   ioctl(leader, PERF_EVENT_IOC_ENABLE, 0);
 }
 
@@ -420,7 +420,7 @@ absl::Status BpfPrograms::Attach(const BpfProgramOptions& options,
       return BpfError(errno, "Cannot attach BPF to page-faults");
     }
     links_.push_back(link);
-    // The link owns the descriptor from here on.
+    // The link owns the descriptor from now on.
     fd.Release();
   }
   return absl::OkStatus();

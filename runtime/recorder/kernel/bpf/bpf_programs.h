@@ -1,7 +1,8 @@
-// The BPF programs of kernel_programs.bpf.c, loaded, and the memory they share
-// with us.
+// The loaded BPF programs of kernel_programs.bpf.c, and the memory shared with
+// them.
 //
-// Nothing is pinned: when this process ends, however it ends, the kernel
+// Nothing is pinned: when this process ends, for any reason, the kernel
+// detaches and frees all of it. Thread: one.
 // detaches and frees all of it. Thread: one.
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_BPF_PROGRAMS_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_BPF_PROGRAMS_H_
@@ -36,10 +37,10 @@ struct BpfProgramOptions {
   bool wakeups = false;
   KernelHookRequest hooks;
   KernelHookRules hook_rules;
-  // Whose records are written, and of which mode fault records are.
+  // The processes whose records are written, and the mode of fault records.
   logformat::Gating gating;
   ProcessMarks marks;
-  bool follow_marks = false;     // somebody asks who is marked
+  bool follow_marks = false;     // the marked processes are needed
   std::uint64_t ring_bytes = 0;  // of each CPU, rounded up to a power of two
 };
 
@@ -52,7 +53,7 @@ struct EventRole {
 class BpfPrograms {
  public:
   // Loads and attaches them; they record nothing before DumpCounters(). Adds to
-  // `messages` what of `options.hooks` this kernel cannot do.
+  // `messages` the parts of `options.hooks` that this kernel cannot do.
   // Returns: PERMISSION_DENIED (CAP_BPF, CAP_PERFMON); UNIMPLEMENTED a kernel
   // without BPF, BTF or one of the tracepoints; RESOURCE_EXHAUSTED memory.
   static absl::StatusOr<std::unique_ptr<BpfPrograms>> Load(
@@ -65,42 +66,42 @@ class BpfPrograms {
   // starts there with this record; kEnd: it stops with it.
   absl::Status DumpCounters(std::uint32_t cpu, logformat::CountersReason reason,
                             std::uint32_t set = 0);
-  // Counts event set `to` instead of `from` on the CPU of `slot`, with a dump
+  // Rotates from event set `from` to `to` on the CPU of `slot`, with a dump
   // before and after. Adds to refused_turns() if `from` was not counted.
   absl::Status ChangeSet(std::size_t slot, std::uint32_t from,
                          std::uint32_t to);
-  // Turns of a set on a CPU in which the PMU did not count it, to their end.
+  // Intervals of a set on a CPU, and those at whose end the PMU did not count
+  // it.
   struct SetTurnsTaken {
     std::uint64_t turns = 0, refused = 0;
   };
   const SetTurnsTaken& turns(std::size_t slot, std::uint32_t set) const {
     return set_turns_[slot * sets_ + set];
   }
-  // If another user of the PMU took the counters of what is always on: asks for
-  // them again.
+  // Enables the always-on events again if another user of the PMU took their
+  // counters.
   void RetryCounters(std::size_t slot);
   void Detach();
-  // Marks a process, and so what it forks from now on.
+  // Marks a process; its later children inherit the mark.
   absl::Status Mark(std::int32_t pid);
   bool IsMarked(std::int32_t pid) const;
-  // Times a program did not run because it was running already on that CPU,
-  // and processes that could not be marked: records that are missing.
+  // Times that a program did not run because it was already running on that
+  // CPU, plus processes that could not be marked: their records are missing.
   std::uint64_t missed_runs() const;
   std::uint64_t refused_marks() const;
   // Run time of all programs while the kernel measured it, ns.
   std::uint64_t run_time_ns() const;
-  // Times a dump rule could not be asked because there was no room for what it
-  // remembers: dumps that are missing.
+  // Times that a dump rule had no room for its state: these dumps are missing.
   std::uint64_t refused_rule_entries() const;
-  // Times the caller could not be looked up for a rule, which then did not
+  // Times that the caller could not be looked up for a rule, which then did not
   // hold.
   std::uint64_t unknown_callers() const;
 
   // `slot`: index of the CPU in BpfProgramOptions::cpus.
   std::byte* ring(std::size_t slot) const;
   countrace_ring_control& control(std::size_t slot) const;
-  // Bit i: value i of a dump is counted on this CPU (without event sets, whose
-  // dumps say it themselves).
+  // Bit i: value i of a dump is counted on this CPU. Without event sets only;
+  // with them, each dump has these bits.
   std::uint32_t present(std::size_t slot) const { return present_[slot]; }
   // Events that could not be opened on a CPU although they open on others.
   struct MissingEvent {
@@ -109,7 +110,7 @@ class BpfPrograms {
     int error;
   };
   const std::vector<MissingEvent>& missing() const { return missing_; }
-  // What each ring got: older kernels have a limit of a few MiB.
+  // Actual size of each ring: older kernels have a limit of a few MiB.
   std::uint64_t ring_bytes() const { return ring_bytes_; }
 
  private:
@@ -144,8 +145,8 @@ class BpfPrograms {
   std::vector<std::uint32_t> cpus_;
   std::vector<MissingEvent> missing_;
   std::uint32_t sets_ = 0;
-  std::vector<int> always_leaders_;  // by slot; -1: no PMU event is always on
-  std::vector<int> set_leaders_;     // slot * sets_ + set; -1: nothing opens
+  std::vector<int> always_leaders_;  // by slot; -1: no PMU event always counts
+  std::vector<int> set_leaders_;     // slot * sets_ + set; -1: none opened
   std::vector<SetTurnsTaken> set_turns_;
   std::vector<base::ScopedFd> perf_events_;
   std::vector<base::ScopedFd> fault_events_;

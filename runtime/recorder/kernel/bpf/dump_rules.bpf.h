@@ -1,8 +1,9 @@
-// HOT. Which records of kernel hooks carry the counters. Without rules: those
-// of the families in `dump_families`, and the verifier removes all the rest.
+// HOT. Decides which records of kernel hooks carry the counters. Without rules:
+// those of the families in `dump_families`; the verifier removes the rest.
 //
-// Counts and times are of one hook in one thread, or on one CPU where the
-// thread is not who it is about: at interrupts, and in the idle thread. Only
+// Counts and times belong to one hook in one thread. At interrupts and in the
+// idle thread they belong to one hook on one CPU. Only that thread, on its CPU,
+// uses an entry, so entries are not locked.
 // that thread, on its CPU, touches an entry, so none is locked.
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_DUMP_RULES_BPF_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_DUMP_RULES_BPF_H_
@@ -11,11 +12,11 @@
 #include "rule_values.bpf.h"
 #include "runtime/rules/kernel_rule_state.h"
 
-// Set before the programs are loaded. Bit f: records of family f carry the
-// counters, if there are no rules.
+// Set before the programs are loaded. Bit f: without rules, records of family f
+// carry the counters.
 const volatile __u32 dump_families = 0;
 const volatile __u8 has_rules = 0;
-// 1: some hook's rule has to be asked.
+// 1: a hook has a conditional rule.
 const volatile __u8 asks_rules = 0;
 const volatile __u64 rule_tick_ns = 0;
 // countrace_hook_rule of each hook.
@@ -29,12 +30,12 @@ struct rule_key {
 
 struct rule_entry {
   struct countrace_kernel_rule_state state;
-  // Hook of the owner's next entry, 0 at the end: the chain that is walked when
-  // the thread ends.
+  // Hook of the owner's next entry, 0 at the end. The chain is walked when the
+  // thread ends.
   __u64 next;
 };
 
-// The recorder gives it room if rules have to be asked.
+// The recorder sets its size if there are conditional rules.
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(map_flags, BPF_F_NO_PREALLOC);
@@ -60,8 +61,9 @@ static __always_inline struct rule_entry* add_rule_entry(
   }
   struct rule_entry* added = bpf_map_lookup_elem(&rule_entries, key);
   if (!added) return 0;
-  // A program of an interrupt may add one, too. More than a few tries: it is
-  // not in the chain, and stays until its tid is used again for this hook.
+  // A program of an interrupt may add an entry at the same time. After four
+  // failures the entry stays out of the chain, until its tid is used again for
+  // this hook.
   for (int i = 0; i < 4; ++i) {
     const __u64 next = load(first->next);
     added->next = next;
@@ -73,8 +75,8 @@ static __always_inline struct rule_entry* add_rule_entry(
   return added;
 }
 
-// The answer of rule `index` at a hook. Where there is no room for its state
-// none carries a dump: at the exit nobody could tell.
+// Whether rule `index` selects a record. Without room for its state, no record
+// carries a dump: the exit could not follow the enter.
 static __always_inline int ask_rule(__u32 index, const struct rule_key* key,
                                     __u32 place, __u64 now,
                                     const struct hook_values* values) {
@@ -106,11 +108,11 @@ static __always_inline int carries_dump(__u32 family, __u32 place, __u32 number,
                                         __u32 tid, __u64 now,
                                         const struct hook_values* values) {
   if (!has_rules) return dump_families >> family & 1;
-  number &= 0xffff;  // as the record has it
+  number &= 0xffff;  // as in the record
   const __u32 last = COUNTRACE_RULED_NUMBERS - 1;
   __u64 at = family * COUNTRACE_RULED_NUMBERS + (number < last ? number : last);
   // The verifier of Linux 6.1 loses the bound where the compiler copies
-  // `number`: it gets one that the compiler cannot take away.
+  // `number`. This gives it a bound that the compiler cannot remove.
   __asm__ volatile("" : "+r"(at));
   const __u8 answer = hook_rules[at & (COUNTRACE_HOOK_RULES - 1)];
   if (answer < COUNTRACE_RULE_ASK) return answer == COUNTRACE_RULE_DUMP;
@@ -136,8 +138,8 @@ static long forget_entry(__u32 turn, void* context) {
   return at->hook == 0;
 }
 
-// A thread that ends, and one that begins: the tid may have been another's,
-// which did something after it had said that it ends.
+// Called for a thread that ends and for one that begins: the tid's earlier
+// thread may have hit hooks after its exit record.
 static __always_inline void forget_rules_of(__u32 tid) {
   if (!asks_rules) return;
   struct rule_key at = {tid, 0};

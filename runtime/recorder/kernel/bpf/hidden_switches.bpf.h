@@ -1,14 +1,14 @@
 // Some kernels do not run tracepoints in certain processes (a sandbox's own
-// agent): such a thread is seen when it is switched in, but not when it leaves.
-// Then somebody else runs on the CPU than was switched in last; since when, the
-// kernel's own accounts of the two tell.
+// agent): the switch-in of such a thread is visible, its switch-out is not.
+// Then the CPU runs another thread than the one switched in last. The kernel's
+// own accounts of the two threads give the time of the hidden switch.
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_HIDDEN_SWITCHES_BPF_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_HIDDEN_SWITCHES_BPF_H_
 
 #include "ring_writer.bpf.h"
 
-// Threads that left unseen at least once, and the slot of the CPU that they
-// were switched in on last. More than this many: the oldest is settled late.
+// Threads that left unseen at least once, and the CPU slot of their last
+// switch-in. If the map is full, the oldest thread is settled late.
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __uint(max_entries, 1024);
@@ -26,13 +26,14 @@ static __always_inline void note_switch_in(
   control->runtime_ns = next->se.sum_exec_runtime;
   control->switched_in_ns = now;
   control->ran_ns = 0;
-  // The kernel counts it after the tracepoint.
+  // The kernel increments it after the tracepoint.
   control->times = bpf_core_field_exists(next->sched_info.pcount)
                        ? next->sched_info.pcount + 1
                        : 0;
 }
 
-// `next` is switched in: how long its last stay was, if nobody saw its end.
+// `next` is switched in: computes the length of its last dispatch if its end
+// was hidden.
 static __always_inline void settle_hidden_stay(const struct task_struct* next) {
   const __u32 tid = next->pid;
   __u32* slot = bpf_map_lookup_elem(&hidden_threads, &tid);
@@ -47,7 +48,8 @@ static __always_inline void settle_hidden_stay(const struct task_struct* next) {
   *slot = this_slot();
 }
 
-// The scheduler's clock and ours. It is as new as the switch that is under way.
+// Stores our clock minus the scheduler's, which is as new as the current
+// switch.
 static __always_inline void compare_clocks(
     struct countrace_ring_control* control, const struct task_struct* prev,
     __u64 now) {
@@ -55,7 +57,8 @@ static __always_inline void compare_clocks(
   control->clock_offset = now - prev->se.cfs_rq->rq->clock;
 }
 
-// When `task`, who runs on this CPU, came; 0 if the kernel does not say.
+// Time at which `task`, which runs on this CPU, was switched in; 0 if the
+// kernel does not store it.
 static __always_inline __u64
 arrival_time(const struct countrace_ring_control* control,
              const struct task_struct* task) {
@@ -67,8 +70,8 @@ arrival_time(const struct countrace_ring_control* control,
   return arrival ? arrival + control->clock_offset : 0;
 }
 
-// How long the thread that was switched in last ran; 0 if it has run somewhere
-// else since, or has ended and its memory may be somebody else's.
+// Length of the last dispatch; 0 if that thread has run elsewhere since, or has
+// ended, so that its memory may be reused.
 static __always_inline __u64
 last_stay(const struct countrace_ring_control* control) {
   const struct task_struct* hidden = (const struct task_struct*)control->task;
@@ -87,8 +90,8 @@ last_stay(const struct countrace_ring_control* control) {
   return runtime - control->runtime_ns;
 }
 
-// When the thread that was switched in last left, and `task`, who runs now,
-// came: 0 if that cannot be told.
+// Time at which the thread that was switched in last left, and `task`, which
+// runs now, was switched in; 0 if it cannot be computed.
 static __always_inline __u64
 hidden_switch_time(const struct countrace_ring_control* control,
                    const struct task_struct* task, __u64 now) {
@@ -120,7 +123,7 @@ static __always_inline void switch_in_event(
   commit(record, EVENT_SWITCH_IN, time_ns);
 }
 
-// `prev`, who leaves now, is not who was switched in last.
+// `prev`, which leaves now, is not the thread that was switched in last.
 static __always_inline void note_hidden_switch(
     struct countrace_ring_control* control, const struct task_struct* prev,
     __u64 now) {
@@ -130,8 +133,8 @@ static __always_inline void note_hidden_switch(
   if (left) switch_in_event(control, control->tid, prev->pid, left);
 }
 
-// At a record of the task that runs: tells it before that record is read, if
-// it is not who was switched in last.
+// Called at a record of the running task: if it is not the thread that was
+// switched in last, writes a switch-in before that record is read.
 static __always_inline void note_who_runs(
     struct countrace_ring_control* control) {
   const struct task_struct* task = bpf_get_current_task_btf();
@@ -140,7 +143,7 @@ static __always_inline void note_who_runs(
   const __u32 tid = control->tid;
   const __u64 left = hidden_switch_time(control, task, bpf_ktime_get_ns());
   if (!left) return;
-  // Unless a switch came in between, which has told it.
+  // A switch that came in between has written it.
   if (__sync_val_compare_and_swap(&control->task, was, (__u64)task) != was) {
     return;
   }

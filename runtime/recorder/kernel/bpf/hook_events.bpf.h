@@ -1,5 +1,5 @@
-// Kernel segments and dynamic hooks: system calls, page faults, and what is
-// attached by the recorder's list (uprobes, USDT probes, tracepoints).
+// Kernel segments and dynamic hooks: system calls, page faults, and the hooks
+// of the recorder's list (uprobes, USDT probes, tracepoints).
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_HOOK_EVENTS_BPF_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_HOOK_EVENTS_BPF_H_
 
@@ -8,8 +8,9 @@
 #include "marked_processes.bpf.h"
 #include "ring_writer.bpf.h"
 
-// Interrupts are nobody's work: unmarked, whomever they interrupt (an interrupt
-// clears MSR(PM)); marked processes' stays need theirs to be cut out.
+// Interrupts belong to no process: they are unmarked, also in a marked process
+// (an interrupt clears MSR(PM)). Marked processes' dispatches need them too, to
+// subtract their counts.
 static __always_inline int is_counted_in(__u32 family, __u32 pid) {
   if (count_unmarked &&
       (family == COUNTRACE_FAMILY_IRQ || family == COUNTRACE_FAMILY_VECTOR ||
@@ -61,8 +62,7 @@ static __always_inline int hook_event_with(__u32 family, __u32 where,
   return 0;
 }
 
-// At hooks of which no rule can ask more. `ret`: what the code returned, of an
-// exit.
+// For hooks without conditional rules. `ret`: the return value, at an exit.
 static __always_inline int hook_event(__u32 family, __u32 place, __u32 number,
                                       __u64 ret) {
   const struct hook_values values = {0, COUNTRACE_SOURCES_NONE, ret};
@@ -71,7 +71,7 @@ static __always_inline int hook_event(__u32 family, __u32 place, __u32 number,
 
 // --- System calls ------------------------------------------------------------
 
-// A 32-bit program's numbers mean other system calls.
+// The numbers of a 32-bit program name other system calls.
 static __always_inline __u32 syscall_family(void) {
 #ifdef __TARGET_ARCH_x86
   const struct task_struct* task = bpf_get_current_task_btf();
@@ -122,8 +122,8 @@ static __always_inline int fault_enter(const void* handed, __u32 in_kernel) {
                          in_kernel, &values);
 }
 
-// In kernel code only faults on user memory: others are not page faults but
-// looks that may fail.
+// In kernel code only faults on user memory: the others are not page faults but
+// accesses that are allowed to fail.
 SEC("tp_btf/page_fault_user")
 int BPF_PROG(on_user_fault_enter, unsigned long address) {
   return fault_enter(ctx, 0);
@@ -135,12 +135,13 @@ int BPF_PROG(on_kernel_fault_enter, unsigned long address) {
   return fault_enter(ctx, 1);
 }
 
-// On software events minor-faults and major-faults with period 1 of each CPU,
-// which the kernel counts when it has handled a fault (mm_account_fault); the
-// cookie is what the fault handler returned, as far as it matters.
+// Attached to software events minor-faults and major-faults with period 1 on
+// each CPU, which the kernel counts after it has handled a fault
+// (mm_account_fault). The cookie is the part of the fault handler's return
+// value that matters.
 SEC("perf_event")
 int on_fault_exit(struct bpf_perf_event_data* data) {
-  // Whole: the verifier takes no narrower access.
+  // The whole word: the verifier refuses a narrower access.
   const __u64 code_segment = *(volatile __u64*)&data->regs.cs;
   const __u32 in_kernel = (code_segment & 3) == 0;
   return hook_event(COUNTRACE_FAMILY_FAULT, COUNTRACE_PLACE_EXIT, in_kernel,

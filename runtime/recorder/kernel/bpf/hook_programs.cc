@@ -16,7 +16,7 @@
 namespace countrace::runtime {
 namespace {
 
-// A program and the tracepoint it is attached to by itself.
+// A program and the tracepoint that it attaches to by itself.
 struct TracedProgram {
   bpf_program* program;
   const char* tracepoint;
@@ -26,7 +26,8 @@ bool HasTracepoint(const char* tracepoint) {
   return libbpf_find_vmlinux_btf_id(tracepoint, BPF_TRACE_RAW_TP) > 0;
 }
 
-// Loads them if `wanted`; one whose tracepoint does not exist never.
+// Selects programs for loading if `wanted`, but never one whose tracepoint is
+// missing.
 int Select(std::initializer_list<TracedProgram> programs, bool wanted,
            bool& any_missing) {
   for (const TracedProgram& entry : programs) {
@@ -52,7 +53,7 @@ absl::Status AttachError(const DynamicHook& hook) {
   if (error == EINVAL || error == ENOTSUP || error == EIO) {
     why = " (an instruction there that cannot be probed?)";
   } else if (error == EACCES || error == EPERM) {
-    // Beside CAP_BPF and CAP_PERFMON, without which we do not come here.
+    // CAP_BPF and CAP_PERFMON were checked before.
     why = " (the kernel takes probes of programs only from CAP_SYS_ADMIN)";
   }
   return base::ErrnoStatus(
@@ -79,7 +80,8 @@ absl::Status AttachDynamicHook(const DynamicHook& hook, std::uint64_t index,
       attr.type = PERF_TYPE_TRACEPOINT;
       attr.config = at.tracepoint;
       attr.sample_period = 1;
-      // A program on a tracepoint runs on every CPU, whatever this one counts.
+      // A program on a tracepoint runs on every CPU, for every CPU of the
+      // event.
       base::ScopedFd fd(OpenPerfEvent(attr, -1, static_cast<int>(cpu), -1));
       LIBBPF_OPTS(bpf_perf_event_opts, options);
       options.bpf_cookie = cookie;
@@ -111,7 +113,7 @@ absl::Status AttachDynamicHook(const DynamicHook& hook, std::uint64_t index,
 }
 
 #ifdef __x86_64__
-// The kernel counts a fault as minor or major when it has handled it.
+// The kernel counts a fault as minor or major after it has handled it.
 absl::Status AttachFaultEnds(const std::vector<std::uint32_t>& cpus,
                              kernel_programs& skeleton,
                              std::vector<bpf_link*>& links) {
@@ -164,7 +166,7 @@ int SelectHookPrograms(const KernelHookRequest& request,
                    request.softirqs, no_irqs);
   }
 #ifdef __x86_64__
-  // Not every kernel is built with each of these interrupts.
+  // Not every kernel is built with all of these interrupts.
   bool no_vector = false;
   if (error == 0) {
     error = Select(

@@ -1,5 +1,5 @@
-// Which of the BPF programs a request for kernel hooks needs, and where they
-// are attached.
+// The BPF programs that a request for kernel hooks needs, and their
+// attachments.
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_HOOK_PROGRAMS_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_HOOK_PROGRAMS_H_
 
@@ -16,16 +16,17 @@ struct bpf_link;
 
 namespace countrace::runtime {
 
-// Before they are loaded: leaves out the programs that `request` does not need,
-// and says in `messages` which this kernel cannot have. Returns: 0 or an errno.
+// Call before loading: leaves out the programs that `request` does not need,
+// and adds a message for each that this kernel cannot run. Returns: 0 or an
+// errno.
 int SelectHookPrograms(const KernelHookRequest& request,
                        kernel_programs& skeleton,
                        std::vector<std::string>& messages);
 
-// Attaches what the skeleton does not attach by itself: page faults' ends and
-// dynamic hooks; the links are the caller's to destroy. A dynamic hook that
-// cannot be attached is left out and named in `messages`.
-// Returns: errors of the kernel; NOT_FOUND no dynamic hook could be attached.
+// Attaches the programs that the skeleton does not attach by itself: ends of
+// page faults and dynamic hooks. The caller destroys the links. A dynamic hook
+// that cannot be attached is left out and named in `messages`. Returns: errors
+// of the kernel; NOT_FOUND no dynamic hook could be attached.
 absl::Status AttachHookPrograms(const KernelHookRequest& request,
                                 const KernelHookRules& rules,
                                 const std::vector<std::uint32_t>& cpus,

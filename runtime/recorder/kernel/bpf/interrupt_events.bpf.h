@@ -1,5 +1,5 @@
-// Interrupts and softirqs: what a CPU does for nobody. In their context the
-// thread on the CPU is whom they interrupted.
+// Interrupts and softirqs, whose work belongs to no thread. In their context
+// the thread on the CPU is the interrupted one.
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_INTERRUPT_EVENTS_BPF_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_INTERRUPT_EVENTS_BPF_H_
 

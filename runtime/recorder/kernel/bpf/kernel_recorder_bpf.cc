@@ -25,7 +25,7 @@ namespace {
 
 using logformat::CountersReason;
 
-// How often Drain() is called, about.
+// Approximate interval between calls of Drain().
 constexpr std::uint64_t kDrainTurnNs = 10'000'000;
 
 class BpfKernelRecorder final : public KernelRecorder {
@@ -74,8 +74,8 @@ class BpfKernelRecorder final : public KernelRecorder {
 
   EventChoice choice_;
   SetTurns turns_;
-  std::vector<std::uint32_t> sets_;  // in force, by CPU
-  // Where each ring was after its last change.
+  std::vector<std::uint32_t> sets_;  // counting now, by CPU
+  // Position of each ring at its last rotation.
   std::vector<std::uint64_t> heads_;
   bool change_failed_ = false;
   std::unique_ptr<BpfPrograms> programs_;
@@ -85,7 +85,7 @@ class BpfKernelRecorder final : public KernelRecorder {
   RunTimeSampler run_time_;
   std::vector<KernelRingReader> readers_;  // beside streams_.all()
   std::vector<std::string> messages_;
-  std::uint64_t lost_seen_ = 0;  // losses FindLostMembers() knows of
+  std::uint64_t lost_seen_ = 0;  // losses that FindLostMembers() has handled
   bool began_ = false;
   bool ended_ = false;
 };
@@ -127,7 +127,8 @@ absl::Status BpfKernelRecorder::MarkProcesses(
     if (!status.ok()) return status;
   }
   if (marks_.empty()) return absl::OkStatus();
-  // What is forked meanwhile inherits; who gets the name is marked there.
+  // Children that are forked meanwhile inherit the mark; a rename is marked in
+  // the kernel.
   for (const ProcessThread& thread : ScanThreads()) {
     if (thread.tid != thread.pid || !marks_.Matches(thread)) continue;
     const absl::Status status = programs_->Mark(thread.pid);
@@ -145,8 +146,9 @@ void BpfKernelRecorder::ReadRings() {
 void BpfKernelRecorder::ChangeSets(std::uint64_t now_ns) {
   if (!turns_.IsDue(now_ns, kDrainTurnNs)) return;
   for (std::size_t slot = 0; slot < sets_.size(); ++slot) {
-    // Idle since the last change: nothing to count, and no CPU to wake. (A busy
-    // CPU may have no records, too: one thread that runs on and on.)
+    // Idle since the last rotation: nothing to count, and no CPU to wake. (A
+    // busy CPU may also have no records: one thread that runs without a
+    // switch.)
     countrace_ring_control& control = programs_->control(slot);
     const auto head =
         std::atomic_ref(control.head).load(std::memory_order_relaxed);
@@ -203,7 +205,7 @@ void BpfKernelRecorder::Drain() {
   for (std::size_t slot = 0; slot < readers_.size(); ++slot) {
     if (readers_[slot].refused()) programs_->RetryCounters(slot);
   }
-  // Taken before the rings are read: what is older is in them.
+  // Taken before the rings are read: older records are in them.
   const std::uint64_t horizon_ns = MonotonicNs();
   run_time_.Turn(horizon_ns);
   ReadRings();
@@ -286,7 +288,7 @@ KernelRecorderStatistics BpfKernelRecorder::statistics() const {
 
 absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenBpfKernelRecorder(
     const KernelRecorderOptions& options) {
-  // libbpf would say that it may not, but not what it takes.
+  // libbpf would report the refusal, but not the missing capability.
   if (const std::string missing = MissingBpfCapabilities(); !missing.empty()) {
     return absl::PermissionDeniedError(
         absl::StrFormat("Cannot load BPF programs without %s", missing));
@@ -312,7 +314,7 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenBpfKernelRecorder(
   programs.ring_bytes = options.ring_bytes;
   auto loaded = BpfPrograms::Load(programs, messages);
   if (!loaded.ok()) return loaded.status();
-  // 2 MiB are 4 M dispatches a second: less than the default is no trouble.
+  // 2 MiB hold 4 M dispatches a second: less than the default is no problem.
   constexpr std::uint64_t kPlenty = 2 << 20;
   if ((*loaded)->ring_bytes() < std::min(options.ring_bytes, kPlenty)) {
     messages.push_back(absl::StrFormat(

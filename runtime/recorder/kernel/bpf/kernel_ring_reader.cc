@@ -12,7 +12,7 @@ namespace {
 
 using logformat::CpuEvent;
 
-// Families of hooks are fewer than the ids below the lost entry's.
+// Hook families have ids below the lost entry's.
 bool IsHookEvent(std::uint16_t event_id) {
   const unsigned code = event_id & ~unsigned{COUNTRACE_EVENT_DUMP};
   return code >= COUNTRACE_EVENT_HOOK &&
@@ -25,7 +25,7 @@ std::size_t RecordBytes(std::uint16_t event_id, std::size_t counters) {
   if (IsHookEvent(event_id)) {
     std::size_t bytes = sizeof(logformat::KernelHookRecord);
     if ((event_id & COUNTRACE_EVENT_DUMP) != 0) bytes += counters * 8;
-    if ((event_id & 3) == COUNTRACE_PLACE_EXIT) bytes += 8;  // what it returned
+    if ((event_id & 3) == COUNTRACE_PLACE_EXIT) bytes += 8;  // return value
     return bytes;
   }
   switch (static_cast<CpuEvent>(event_id)) {
@@ -51,7 +51,7 @@ std::size_t RecordBytes(std::uint16_t event_id, std::size_t counters) {
   return 0;
 }
 
-// A dump, if there is one, follows the header word and another one.
+// A dump follows the header word and one more word.
 bool CarriesDump(std::uint16_t event_id) {
   if (IsHookEvent(event_id)) return (event_id & COUNTRACE_EVENT_DUMP) != 0;
   return event_id == static_cast<std::uint16_t>(CpuEvent::kDispatch) ||
@@ -116,7 +116,7 @@ void KernelRingReader::Drain(RecordBatch& batch) {
   const std::size_t first = batch.size();
   // Pairs with the compare-exchange in reserve().
   const std::uint64_t head = Load(control_->head);
-  const std::uint64_t begin = control_->tail;  // ours alone
+  const std::uint64_t begin = control_->tail;  // only we write it
   std::uint64_t tail = begin;
   while (tail < head) {
     std::byte* const at = ring_ + (tail & (ring_bytes_ - 1));
@@ -130,7 +130,7 @@ void KernelRingReader::Drain(RecordBatch& batch) {
       tail = head;
       break;
     }
-    // A record that was interrupted by another one may be a little older.
+    // A record that another one interrupted may be slightly older.
     const std::uint64_t step =
         (logformat::HeaderTimeLow(word) - last_ns_) & logformat::kTimeMask;
     last_ns_ += step < logformat::kTimeMask / 2
@@ -155,7 +155,7 @@ void KernelRingReader::DrainLosses(RecordBatch& batch) {
 
 void KernelRingReader::GiveBack(std::uint64_t from, std::uint64_t to) {
   if (from == to) return;
-  // The whole ring at most: what was thrown away may be more than once around.
+  // At most the whole ring: the discarded part may be longer than the ring.
   const std::uint64_t begin = from & (ring_bytes_ - 1);
   const std::uint64_t bytes = std::min(to - from, ring_bytes_);
   const std::uint64_t before_end =
@@ -165,7 +165,7 @@ void KernelRingReader::GiveBack(std::uint64_t from, std::uint64_t to) {
     std::memset(ring_, 0, begin + bytes - ring_bytes_);
     std::memset(ring_ + ring_bytes_, 0, COUNTRACE_RING_SLACK);
   }
-  // The zeroes are there before anybody may write over them.
+  // The zeroes are stored before a writer may overwrite them.
   std::atomic_ref(control_->tail).store(to, std::memory_order_release);
 }
 

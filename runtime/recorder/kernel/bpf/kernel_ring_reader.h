@@ -1,4 +1,4 @@
-// Reads one CPU's ring of kernel_ring.h: what the BPF programs have committed.
+// Reads the committed records of one CPU's ring (kernel_ring.h).
 //
 // Thread: one reader; the writers run in the kernel.
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_KERNEL_RING_READER_H_
@@ -16,9 +16,8 @@ namespace countrace::runtime {
 class KernelRingReader {
  public:
   // `ring`: `ring_bytes` (a power of two) and the slack. `counters`: values in
-  // a dump. `now_ns`: about the time of the first record.
-  // `hooks`: gives records at kernel hooks their event ids; null: there are
-  // none.
+  // a dump. `now_ns`: approximate time of the first record. `hooks`: maps
+  // records at kernel hooks to their event ids; null: there are none.
   KernelRingReader(countrace_ring_control& control, std::byte* ring,
                    std::uint64_t ring_bytes, std::size_t counters,
                    std::uint64_t now_ns, KernelHookRegistry* hooks = nullptr)
@@ -29,20 +28,20 @@ class KernelRingReader {
         hooks_(hooks),
         last_ns_(now_ns) {}
 
-  // Moves all committed records to `batch`, in time order. A record that is
-  // being written, and what lies behind it, is left for the next call.
+  // Moves all committed records to `batch`, in time order. An uncommitted
+  // record, and all after it, stay for the next call.
   void Drain(RecordBatch& batch);
-  // After the last record: adds what was lost since as a loss entry.
+  // After the last record: adds the losses since then as a loss entry.
   void DrainLosses(RecordBatch& batch);
 
   std::uint64_t lost() const { return lost_; }
   std::uint64_t dispatches() const { return dispatches_; }
   // Records of hooks that could not be registered: lost.
   std::uint64_t unnamed() const { return unnamed_; }
-  // Words that are no record's header: the rest of the ring is thrown away.
+  // Words that are no record header: the rest of the ring is discarded.
   std::uint64_t malformed() const { return malformed_; }
-  // In the last dump, values were not counted; how long there were such, up to
-  // it.
+  // Whether values of the last dump were not counted; total time of that, up to
+  // the last dump.
   bool refused() const { return counted_ != ~std::uint32_t{0}; }
   std::uint64_t refused_ns() const {
     return refused_ns_ + (refused() ? last_ns_ - refused_since_ns_ : 0);
@@ -51,8 +50,8 @@ class KernelRingReader {
  private:
   void AddRecord(std::byte* at, std::uint16_t event_id, std::size_t bytes,
                  RecordBatch& batch);
-  // Values of the dump in a record that were not counted: they become 0, and an
-  // entry before the record tells.
+  // Finds values of a record's dump that were not counted: stores 0 for them,
+  // and adds an entry before the record.
   void FindRefused(std::byte* dump, RecordBatch& batch);
   void AddLosses(std::uint64_t lost, RecordBatch& batch);
   void GiveBack(std::uint64_t from, std::uint64_t to);

@@ -1,6 +1,6 @@
-// The few kernel types the programs look into, by name: their offsets are
-// filled in from the running kernel's BTF when the programs are loaded (CO-RE),
-// so the build needs no kernel headers.
+// The kernel types that the programs read, by name. Loading fills in their
+// offsets from the running kernel's BTF (CO-RE), so the build needs no kernel
+// headers.
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_KERNEL_TYPES_BPF_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_KERNEL_TYPES_BPF_H_
 
@@ -20,8 +20,8 @@ struct sched_entity {
 };
 // CONFIG_SCHED_INFO; not kept for idle.
 struct sched_info {
-  unsigned long pcount;             // how often switched in
-  unsigned long long last_arrival;  // and when last, by `clock`
+  unsigned long pcount;             // number of switch-ins
+  unsigned long long last_arrival;  // time of the last one, by `clock`
 };
 
 typedef struct {
@@ -32,13 +32,13 @@ struct signal_struct {
   atomic_t live;  // threads of the process that have not ended
 };
 
-// The flags that tell a 32-bit system call (x86).
+// The flags that mark a 32-bit system call (x86).
 struct thread_info {
   unsigned status;
 };
 
-// Registers of user code at a system call, which keep its number. "___": a
-// second view of a kernel type that has another definition here.
+// Registers of user code at a system call, which keep its number. "___" makes a
+// second definition of a kernel type for CO-RE.
 struct pt_regs___syscall {
 #if defined(__TARGET_ARCH_x86)
   unsigned long orig_ax;
@@ -63,7 +63,7 @@ struct task_struct {
   char comm[16];
 };
 
-// What a part of a process's memory is mapped from.
+// The file behind a mapping of a process.
 struct qstr {
   const unsigned char* name;
 };
@@ -87,8 +87,8 @@ struct irqaction;
 
 #pragma clang attribute pop
 
-// Context of a perf_event program (uapi/linux/bpf_perf_event.h), of which only
-// the address is read.
+// Context of a perf_event program (uapi/linux/bpf_perf_event.h); only the
+// address is read.
 #include <linux/bpf_perf_event.h>
 
 #endif  // COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_KERNEL_TYPES_BPF_H_

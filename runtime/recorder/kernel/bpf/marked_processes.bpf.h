@@ -1,19 +1,20 @@
-// Which processes are marked, and whose execution is counted: marks are set by
-// the recorder, or here where a process gets a name, user or cgroup that is
-// marked; they are inherited at fork, kept over exec, dropped at exit (POWER2:
-// MSR(PM)). Records of who is not counted are not written; dispatches are
-// filtered by the recorder, which needs the last of the others as a bound.
+// The marked processes, and the ones that are counted. The recorder sets marks;
+// so do the programs here, when a process gets a marked name, user or cgroup.
+// Marks are inherited at fork, kept over exec, dropped at exit (POWER2:
+// MSR(PM)). Records of processes that are not counted are not written. The
+// recorder filters dispatches, because it needs the last of the others as a
+// bound.
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_MARKED_PROCESSES_BPF_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_MARKED_PROCESSES_BPF_H_
 
 #include "ring_writer.bpf.h"
 
-// Set before the programs are loaded. Both 1: everybody is counted.
+// Set before the programs are loaded. Both 1: all processes are counted.
 const volatile __u32 count_marked = 1;
 const volatile __u32 count_unmarked = 1;
-// 0: nobody asks who is marked.
+// 0: marks are not needed.
 const volatile __u32 follows_marks = 0;
-// What marks a process, beside the recorder.
+// Properties that mark a process, beside the recorder's marks.
 const volatile __u32 mark_globs_count = 0;
 const volatile __u32 mark_users_count = 0;
 const volatile __u32 mark_cgroups_count = 0;
@@ -27,8 +28,8 @@ struct {
   __type(value, struct countrace_comm_glob);
 } mark_globs SEC(".maps");
 
-// Keys: pids. As many as there can be on a machine with default limits; one
-// that finds no room is counted.
+// Keys: pids. Room for the default limit of processes; processes without room
+// are counted.
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(map_flags, BPF_F_NO_PREALLOC);
@@ -57,7 +58,7 @@ static __always_inline int set_mark(__u32 pid) {
   return 0;
 }
 
-// Tells the recorder that the process of `task` is marked from now on.
+// Writes a record that the process of `task` is marked from now on.
 static __always_inline void mark_event(const struct task_struct* task,
                                        const char* comm) {
   struct countrace_ring_control* control = this_control();
@@ -87,7 +88,7 @@ static __always_inline int is_marked_name(const char* comm) {
   return 0;
 }
 
-// Of the process on the CPU.
+// Whether the user or cgroup of the process on the CPU is marked.
 static __always_inline int is_marked_owner(void) {
   const __u32 uid = (__u32)bpf_get_current_uid_gid();
   for (__u32 i = 0; i < COUNTRACE_MAX_MARKS; ++i) {
@@ -106,7 +107,7 @@ static __always_inline int is_marked_owner(void) {
   return 0;
 }
 
-// `task` is on the CPU and is, or is about to be, called `comm`.
+// `task` is on the CPU; its name is `comm`, now or after this event.
 static __always_inline void mark_if_named(const struct task_struct* task,
                                           const char* comm) {
   if (!mark_globs_count || task->pid != task->tgid) return;
@@ -114,7 +115,7 @@ static __always_inline void mark_if_named(const struct task_struct* task,
   if (set_mark(task->tgid)) mark_event(task, comm);
 }
 
-// `task` is on the CPU. Users and cgroups change without an event of their own.
+// `task` is on the CPU. A change of user or cgroup has no event of its own.
 static __always_inline void mark_if_owned(const struct task_struct* task) {
   if (!mark_users_count && !mark_cgroups_count) return;
   if (task->tgid == 0 || has_mark(task->tgid) || !is_marked_owner()) return;
@@ -127,7 +128,7 @@ static __always_inline void inherit_mark(const struct task_struct* parent,
   if (has_mark(parent->tgid)) set_mark(child->tgid);
 }
 
-// With the process's last thread: its pid may soon be somebody else's.
+// Called with the process's last thread: its pid may soon be reused.
 static __always_inline void drop_mark(const struct task_struct* task) {
   if (!follows_marks || task->signal->live.counter != 0) return;
   const __u32 pid = task->tgid;

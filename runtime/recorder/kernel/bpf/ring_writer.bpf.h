@@ -1,11 +1,11 @@
-// How the programs write records into the CPU's ring. No wake-up: the recorder
+// Writes records of the programs into the CPU's ring. No wake-up: the recorder
 // polls.
 //
-// Contexts: programs of tasks may be preempted by the switch program on the
-// same CPU, and all by those of an interrupt. So room is reserved with a
-// compare-exchange that fails if somebody came in between since the clock and
-// the counters were read, and a record counts from the moment its header word
-// is stored.
+// Contexts: the switch program may interrupt programs of tasks on the same CPU,
+// and an interrupt's programs may interrupt all. Room is therefore reserved
+// with a compare-exchange that fails if another program reserved room since the
+// clock and the counters were read. A record is valid when its header word is
+// stored.
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_RING_WRITER_BPF_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_RING_WRITER_BPF_H_
 
@@ -38,13 +38,14 @@ const volatile __u32 ring_mask = 4095;
 // Words of a dump.
 const volatile __u32 counter_count = 0;
 const volatile __u32 slot_count = 1;
-// Which ring is a CPU's: its slot + 1, 0 for none. Machines that could hold
-// hundreds of CPUs have few: only those online get a ring.
+// The ring of a CPU: its slot + 1, 0 for none. Only online CPUs have a ring: a
+// machine may support hundreds of CPUs and have few.
 const volatile __u16 cpu_slot[COUNTRACE_MAX_CPUS] = {};
-// Of the events that are always on, which come first.
+// Number of always-on events, which come first.
 const volatile __u32 always_count = 0;
 const volatile __u8 counter_source[COUNTRACE_MAX_COUNTERS] = {};
-// If event sets take turns: event + 1 of each value of each set, 0 for none.
+// With multiplexed event sets: event + 1 for each value of each set, 0 for
+// none.
 const volatile __u8 has_sets = 0;
 const volatile __u8 set_event[COUNTRACE_MAX_SETS * COUNTRACE_MAX_COUNTERS] = {};
 
@@ -97,14 +98,14 @@ static __always_inline __u64 header_word(__u16 event, __u64 time_ns) {
   return time_ns << 16 | event;
 }
 
-// Positions are multiples of 8 anyway; the verifier must see it, or it refuses
+// Positions are multiples of 8 anyway. The verifier must see it, or it refuses
 // commit()'s exchange on the architectures that have one.
 static __always_inline __u64* at_position(char* ring, __u64 position) {
   return (__u64*)(ring + (position & ring_mask & ~7ull));
 }
 
-// Where the next record would begin and what time it is: records reserved there
-// are in the order of their times.
+// Position and time of the next record: records reserved there are in the order
+// of their times.
 struct place {
   __u64 head, now;
 };
@@ -118,8 +119,8 @@ static __always_inline struct place next_place(
 
 enum reserved { RESERVED, RESERVE_FULL, RESERVE_AGAIN };
 
-// Room for `bytes` at `place`; RESERVE_AGAIN if an interrupt's program was
-// faster and the record would be older than what is before it.
+// Reserves `bytes` at `place`; RESERVE_AGAIN if an interrupt's program was
+// faster, so that the record would be older than the one before it.
 static __always_inline enum reserved reserve_at(
     struct countrace_ring_control* control, __u32 bytes,
     const struct place* place, __u64** record) {
@@ -146,11 +147,11 @@ static __always_inline enum reserved reserve_at(
   return RESERVED;
 }
 
-// Room for `bytes` in this CPU's ring and the record's time, or null: then it
-// is counted as lost.
+// Reserves `bytes` in this CPU's ring and sets the record's time. Null: no
+// room, and the record is counted as lost.
 static __always_inline __u64* reserve(struct countrace_ring_control* control,
                                       __u32 bytes, __u64* now) {
-  // More than a few tries: interrupts came in between each time.
+  // All tries fail only if an interrupt comes in each of them.
   for (int i = 0; i < 8; ++i) {
     const struct place place = next_place(control);
     __u64* record = 0;
@@ -163,7 +164,7 @@ static __always_inline __u64* reserve(struct countrace_ring_control* control,
   return 0;
 }
 
-// The same at a time that is known, where nothing interrupts.
+// The same at a given time, where no program interrupts.
 static __always_inline __u64* reserve_known(
     struct countrace_ring_control* control, __u32 bytes, __u64 now) {
   const struct place place = {load(control->head), now};
@@ -175,7 +176,7 @@ static __always_inline __u64* reserve_known(
 
 static __always_inline void commit(__u64* record, __u16 event, __u64 time_ns) {
 #ifdef __TARGET_ARCH_x86
-  // Stores are seen in order.
+  // Compiler barrier: a program that interrupts sees the stores in order.
   __asm__ volatile("" : : : "memory");
   *(volatile __u64*)record = header_word(event, time_ns);
 #else
@@ -189,12 +190,12 @@ static __always_inline int read_event(__u32 event,
       &perf_events, event * slot_count + this_slot(), read, sizeof(*read));
 }
 
-// Of a pinned event that has no counter on its CPU, because others took it.
+// Error of a pinned event whose counter another user of the PMU took.
 #define ERROR_REFUSED (-16)  // -EBUSY
 
-// Stores the values that are always on. Returns which of them were counted. The
-// PMU's are one pinned group, whose members show their last values if it is
-// refused: its first one, which is the leader, tells.
+// Stores the always-on values. Returns the mask of those that were counted. The
+// PMU's events are one pinned group. If it is refused, its members show their
+// last values, so the result of its first event, the leader, decides.
 static __always_inline __u32 store_always_on(
     struct countrace_ring_control* control, __u64* out, __u64 time_ns) {
   __u32 present = 0;
@@ -235,9 +236,9 @@ static __always_inline __u32 store_always_on(
   return present;
 }
 
-// A dump with its event set: a ThreadDump's word, the values always on, the
-// set's, its running time. The set is looked at once: an interrupt's programs
-// see another one, or this one, never half of each.
+// Stores a dump with its event set: a ThreadDump's word, the always-on values,
+// the set's values, its running time. The set is read once, so an interrupt's
+// programs see the old or the new set, never a mix.
 static __always_inline void store_with_set(
     struct countrace_ring_control* control, __u64* out, __u64 time_ns) {
   const __u64 set = load(control->set);

@@ -1,9 +1,10 @@
-// HOT where a rule asks. What dump rules compare at a kernel-side hook: the
-// arguments of the code, and who called it. Nothing of it goes into the record.
+// HOT with a conditional rule. The values that dump rules compare at a
+// kernel-side hook: the arguments of the code, and its caller. They are not
+// stored in the record.
 //
 // A value that cannot be read (its page is not in memory) does not hold. A
-// caller that cannot be looked up, because the process changes its mappings
-// just now, is counted.
+// caller that cannot be looked up, because the process is changing its
+// mappings, is counted.
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_RULE_VALUES_BPF_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_RULE_VALUES_BPF_H_
 
@@ -12,7 +13,7 @@
 #include "runtime/rules/dump_rule_eval.h"
 
 // Set before the programs are loaded.
-// 1: some rule that decides here has `if` with an argument, or `from`.
+// 1: a conditional rule has `if` with an argument, or `from`.
 const volatile __u8 asks_values = 0;
 const volatile __u8 asks_callers = 0;
 const volatile __u32 page_shift = 12;
@@ -35,15 +36,15 @@ struct {
 
 __u64 callers_unknown = 0;
 
-// What a program knows of the place it runs at.
+// The data that a program has at its hook.
 struct hook_values {
-  const void* handed;  // registers, or what the tracepoint hands over
+  const void* handed;  // registers, or the tracepoint's fields
   __u32 sources;       // countrace_sources_index
-  __u64 ret;           // of an exit
+  __u64 ret;           // at an exit
 };
 
-// The verifier of Linux 6.1 forgets a bound that lay on the stack: it gets one
-// that the compiler can neither move nor take away.
+// The verifier of Linux 6.1 loses the bound of a value on the stack. This gives
+// it a bound that the compiler can neither move nor remove.
 #define AT_MOST_15(size) __asm__ volatile("%0 &= 15" : "+r"(size))
 
 static __always_inline int read_value(
@@ -120,8 +121,8 @@ static long look_at_mapping(struct task_struct* task,
   return 0;
 }
 
-// Offsets of a named object are bytes of its file here (kernel_hook_rules.h):
-// so where it is loaded does not matter.
+// For a named object, offsets are bytes of its file (kernel_hook_rules.h), so
+// its load address does not matter.
 static __always_inline int is_from(const struct countrace_dump_rule* rule,
                                    __u32 index, __u64 caller) {
   if (!rule->caller[0]) {
@@ -137,8 +138,8 @@ static __always_inline int is_from(const struct countrace_dump_rule* rule,
 
 // --- Both --------------------------------------------------------------------
 
-// `if`, without `ret` (asked at the exit) and `number` (decided when the
-// recording began), and `from`.
+// Evaluates `if`, without `ret` (evaluated at the exit) and `number` (evaluated
+// when the recording began), and `from`.
 static __always_inline int values_hold(const struct countrace_dump_rule* rule,
                                        __u32 index,
                                        const struct hook_values* hook) {
@@ -164,7 +165,7 @@ static __always_inline int values_hold(const struct countrace_dump_rule* rule,
   }
   if (!asks_callers || !rule->caller_end) return 1;
   struct countrace_rule_value caller = {};
-  // The address before: a call may be the last instruction of its function.
+  // One byte before: a call may be the last instruction of its function.
   return read_value(&sources->caller, hook->handed, &caller) &&
          is_from(rule, index, caller.bits - 1);
 }

@@ -1,8 +1,9 @@
-// How long the BPF programs run, measured by the kernel now and then: to
-// measure every run would cost as much as some of the runs.
+// Estimates the run time of the BPF programs. The kernel measures it only at
+// intervals: to measure every run would cost as much as some of the runs.
 //
-// Windows of one call to the next, one in kEvery. The estimate is what was
-// measured, times the whole time over the time of the windows. Thread: one.
+// A window lasts from one call to the next; one in kEvery is measured. The
+// estimate is the measured time, times the whole time over the time of the
+// windows. Thread: one.
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_RUN_TIME_SAMPLER_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_RUN_TIME_SAMPLER_H_
 
@@ -17,10 +18,10 @@ class RunTimeSampler {
  public:
   explicit RunTimeSampler(const BpfPrograms& programs) : programs_(programs) {}
 
-  // Recording begins: opens the first window. Where the kernel or the privilege
-  // (CAP_SYS_ADMIN) does not allow it, nothing is measured.
+  // Opens the first window, when recording begins. Nothing is measured where
+  // the kernel or a missing privilege (CAP_SYS_ADMIN) forbids it.
   void Begin(std::uint64_t now_ns);
-  // A turn of the recorder's loop.
+  // One pass of the recorder's loop.
   void Turn(std::uint64_t now_ns);
   void End(std::uint64_t now_ns);
 
@@ -29,7 +30,7 @@ class RunTimeSampler {
   std::uint64_t estimated_ns() const;
 
  private:
-  // Of the recorder's turns (10 ms each). The first is a window.
+  // In passes of the recorder (10 ms each). The first one is a window.
   static constexpr std::uint64_t kEvery = 20;
 
   void Open(std::uint64_t now_ns);

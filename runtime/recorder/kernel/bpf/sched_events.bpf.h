@@ -10,7 +10,8 @@
 
 enum { REASON_END = 1, REASON_SET_END = 3, REASON_SET_BEGIN = 4 };
 
-// What the tracepoint prints as prev_state (include/trace/events/sched.h).
+// Returns prev_state as the tracepoint prints it
+// (include/trace/events/sched.h).
 static __always_inline __u64 switch_state(int preempt, __u32 prev_state,
                                           const struct task_struct* prev) {
   if (preempt) return 0x100;
@@ -61,7 +62,7 @@ static __always_inline int wakeup_event(const struct task_struct* wakee) {
   return 0;
 }
 
-// In the waker's context; sched_wakeup may come on the wakee's CPU.
+// Runs in the waker's context; sched_wakeup may run on the wakee's CPU.
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct* wakee) {
   return wakeup_event(wakee);
@@ -113,7 +114,7 @@ static __always_inline int comm_event(__u16 event, struct task_struct* task,
   if (!record) return 0;
   record[2] = task->tgid;
   record[3] = task->pid;
-  // Zero beyond the NUL, whatever the kernel left there.
+  // Zero after the NUL: the kernel's buffer may hold old bytes there.
   record[4] = record[5] = record[6] = record[7] = 0;
   bpf_probe_read_kernel_str(record + 4, 16, comm);
   commit((__u64*)record, event, now);
@@ -123,7 +124,7 @@ static __always_inline int comm_event(__u16 event, struct task_struct* task,
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct* task, int old_pid,
              struct linux_binprm* binary) {
-  // Another than the first thread takes over the first one's tid.
+  // A thread that is not the first one takes over the first one's tid.
   if (old_pid != task->pid) forget_rules_of(old_pid);
   mark_if_named(task, task->comm);
   mark_if_owned(task);
@@ -132,19 +133,19 @@ int BPF_PROG(on_exec, struct task_struct* task, int old_pid,
 
 SEC("tp_btf/task_rename")
 int BPF_PROG(on_rename, struct task_struct* task, const char* comm) {
-  // An exec says the name itself.
+  // An exec record carries the name itself.
   if (bpf_core_field_exists(task->in_execve) &&
       BPF_CORE_READ_BITFIELD(task, in_execve)) {
     return 0;
   }
-  // Somebody else may rename it, too (/proc/PID/comm).
+  // Another process may rename it, too (/proc/PID/comm).
   if (task->tgid == (int)(bpf_get_current_pid_tgid() >> 32)) {
     mark_if_named(task, comm);
   }
   return comm_event(EVENT_COMM, task, comm);
 }
 
-// On a software page-faults event with period 1 of each CPU.
+// Attached to a software page-faults event with period 1 on each CPU.
 SEC("perf_event")
 int on_fault(struct bpf_perf_event_data* data) {
   struct countrace_ring_control* control = this_control();
@@ -163,8 +164,8 @@ int on_fault(struct bpf_perf_event_data* data) {
 }
 
 // Run on each CPU when the recording begins and ends there (BPF_PROG_TEST_RUN):
-// nothing before the first dump is recorded, nothing after the last. Also
-// before and after another event set takes its turn.
+// nothing is recorded before the first dump or after the last. Also run before
+// and after a rotation of event sets.
 SEC("raw_tp")
 int dump_counters(__u64* request) {
   struct countrace_ring_control* control = this_control();
@@ -181,7 +182,7 @@ int dump_counters(__u64* request) {
     control->switched_in_ns = now;
     control->begin_ns = now;
   } else if (has_sets && control->task != bpf_get_current_task()) {
-    // This dump would show that somebody else runs than was switched in.
+    // This dump would reveal a thread other than the one switched in last.
     struct task_struct* task = bpf_get_current_task_btf();
     note_hidden_switch(control, task, now);
     note_switch_in(control, task, now);

@@ -30,7 +30,7 @@ Source Register(std::size_t offset, unsigned bytes = 8, bool is_signed = true) {
   return source;
 }
 
-// A code address, and what is added to it.
+// A code address plus `added`.
 Source Address(std::size_t offset, long long added = 0) {
   Source source = Register(offset, 8, false);
   source.displacement = added;
@@ -126,7 +126,7 @@ Source Operand(std::string_view text, Source source) {
   if (!text.ends_with(')')) return unknown;
   if (open != 0) {
     const auto displacement = Integer(text.substr(0, open));
-    if (!displacement) return unknown;  // of a symbol
+    if (!displacement) return unknown;  // an address of a symbol
     source.displacement = *displacement;
   }
   std::string_view inside = text.substr(open + 1, text.size() - open - 2);
@@ -216,7 +216,7 @@ constexpr std::size_t kInstruction = offsetof(pt_regs, nip);
 
 Source ReturnAddress() { return Address(offsetof(pt_regs, link)); }
 
-// A number may be a register or a constant there.
+// On this architecture a number may be a register or a constant.
 Source Operand(std::string_view, Source) { return Source{}; }
 
 #endif
@@ -270,7 +270,7 @@ std::vector<std::string> SplitUsdtArguments(const std::string& arguments) {
 
 Sources UsdtSources(const std::string& arguments) {
   Sources sources{};
-  // The probe's own address, which stands for itself.
+  // The probe's own address.
   sources.caller = Address(kInstruction, 1);
   const std::vector<std::string> parts = SplitUsdtArguments(arguments);
   for (std::size_t i = 0; i < parts.size() && i < kArguments; ++i) {

@@ -1,9 +1,9 @@
-// Where the values are that a dump rule may compare at a kernel-side hook: for
-// functions and system calls the calling convention of this machine says it,
-// for USDT probes their note, for tracepoints their format file.
+// The locations of the values that a dump rule may compare at a kernel-side
+// hook. Source for functions and system calls: the calling convention of this
+// machine; for USDT probes: their note; for tracepoints: their format file.
 //
-// Thread: any. A value that is not there, or is described in a way that is not
-// understood (a floating-point register, an address of a symbol), has the place
+// Thread: any. A value that is missing, or that has an unsupported description
+// (a floating-point register, an address of a symbol), has the place
 // COUNTRACE_VALUE_UNKNOWN.
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_ARGUMENT_SOURCES_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_ARGUMENT_SOURCES_H_
@@ -15,12 +15,12 @@
 
 namespace countrace::runtime {
 
-// At the first instruction of a function: integers and pointers in registers.
-// Their 64 bits, signed: of a narrower parameter the upper ones are whatever
-// the caller left there.
+// At the first instruction of a function: integers and pointers in registers,
+// with 64 bits, signed. The upper bits of a narrower parameter have the value
+// that the caller left there.
 countrace_argument_sources FunctionSources();
 
-// `compat`: of a 32-bit program (x86), whose registers are narrower.
+// `compat`: for a 32-bit program (x86), whose registers are narrower.
 countrace_argument_sources SystemCallSources(bool compat);
 
 // arg0: the address, arg1: the error code (x86).
@@ -29,8 +29,8 @@ countrace_argument_sources FaultSources();
 // `arguments` of a note: "-4@%eax 8@16(%rbp)".
 countrace_argument_sources UsdtSources(const std::string& arguments);
 
-// `format` of a tracepoint: its own fields, in their order. Texts and arrays
-// are unknown.
+// `format` of a tracepoint: its own fields, in order. Texts and arrays are
+// unknown.
 countrace_argument_sources TracepointSources(const std::string& format);
 
 // One description for each argument of a note.

@@ -1,6 +1,6 @@
-// The range of code that a dump rule's `from` names in an object, as bytes of
-// its file: what the kernel knows of a code address in any process, wherever
-// the object is loaded.
+// The code range that a dump rule's `from` names in an object, as bytes of its
+// file. The kernel can map a code address in any process to such bytes,
+// independent of the load address.
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_CALLER_RANGE_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_CALLER_RANGE_H_
 

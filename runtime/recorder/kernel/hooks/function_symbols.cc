@@ -29,7 +29,7 @@ std::string Demangled(const char* symbol) {
   return status == 0 && text != nullptr ? text.get() : symbol;
 }
 
-// Byte of the file that is loaded at `address` to be executed.
+// The file offset of the bytes that are loaded, executable, at `address`.
 bool FileOffset(Elf* elf, GElf_Addr address, std::uint64_t& offset) {
   std::size_t count = 0;
   if (elf_getphdrnum(elf, &count) != 0) return false;
@@ -63,7 +63,7 @@ absl::StatusOr<std::vector<FunctionSymbol>> ReadFunctionSymbols(
   const std::unique_ptr<Dwfl, DwflEnd> session(dwfl_begin(&kCallbacks));
   Dwfl_Module* module = nullptr;
   if (session != nullptr) {
-    // Takes the descriptor over, unless it fails.
+    // Takes ownership of the descriptor, unless it fails.
     module = dwfl_report_offline(session.get(), path.c_str(), path.c_str(),
                                  file.get());
   }

@@ -1,6 +1,5 @@
-// Functions of a program or library, and where they begin in its file. Symbols
-// of separate debug files are found as debuggers find them (build id, debug
-// link).
+// Functions of a program or library, with their file offsets. Symbols in
+// separate debug files are found as debuggers find them (build id, debug link).
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_FUNCTION_SYMBOLS_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_FUNCTION_SYMBOLS_H_
 
@@ -15,10 +14,10 @@ namespace countrace::runtime {
 struct FunctionSymbol {
   std::string symbol;        // as linked: "_ZN6Server6handleEv"
   std::string name;          // as written: "Server::handle()"
-  std::uint64_t offset = 0;  // byte of the file where it begins
+  std::uint64_t offset = 0;  // file offset of its first byte
 };
 
-// Functions with code in `path`, by offset; one symbol for each place.
+// Functions with code in `path`, by offset; one symbol for each address.
 // Returns: NOT_FOUND no such file; INVALID_ARGUMENT not an ELF file.
 absl::StatusOr<std::vector<FunctionSymbol>> ReadFunctionSymbols(
     const std::string& path);

@@ -54,7 +54,7 @@ absl::Status Add(DynamicHook hook, std::string_view spec,
   return absl::OkStatus();
 }
 
-// A few names that contain what was asked for, or begin alike.
+// A few names that contain the text, or begin with the same letters.
 std::string Near(const std::string& glob, const std::vector<std::string>& all) {
   std::string core = glob;
   core.erase(std::remove_if(core.begin(), core.end(),
@@ -88,7 +88,7 @@ absl::Status AddUprobes(std::string_view spec, const std::string& file,
       names.push_back(function.name);
       continue;
     }
-    // Aliases of one place are one hook.
+    // Aliases of one address are one hook.
     if (found && function.offset == last_offset) continue;
     found = true;
     last_offset = function.offset;
@@ -120,7 +120,8 @@ absl::Status AddUprobes(std::string_view spec, const std::string& file,
                             *path, functions->size(), glob, Near(glob, names)));
 }
 
-// Where a probe's name ends that marks the begin or the end of a segment.
+// The end of the stem in the name of a probe that marks the begin or the end of
+// a segment.
 std::string_view StemOf(std::string_view name, Place& place) {
   constexpr std::pair<std::string_view, Place> kEndings[] = {
       {"__enter", Place::kEnter},

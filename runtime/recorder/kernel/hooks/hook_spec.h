@@ -1,4 +1,4 @@
-// The texts behind `--kernel` and `--hook`, and what they stand for here.
+// The texts of `--kernel` and `--hook`, and their hooks on this machine.
 //
 //   uprobe:FILE:FUNCTION         a segment: the function, until it returns
 //   usdt:FILE:PROVIDER:NAME      NAME__enter and NAME__exit as a segment, or
@@ -21,13 +21,12 @@
 
 namespace countrace::runtime {
 
-// More are refused: each costs an attachment and an id.
+// More are refused: each needs an attachment and an id.
 inline constexpr std::size_t kMaxDynamicHooks = 2048;
 
-// Adds the hooks of `spec` to `request`.
-// Returns: INVALID_ARGUMENT it is no such text, nothing matches (the message
-// says what comes near), or there are too many; NOT_FOUND no such file or
-// tracepoint; PERMISSION_DENIED tracepoints cannot be looked up.
+// Adds the hooks of `spec` to `request`. Returns: INVALID_ARGUMENT wrong
+// syntax, no match (the message gives similar names), or too many; NOT_FOUND no
+// such file or tracepoint; PERMISSION_DENIED tracepoints cannot be looked up.
 absl::Status AddDynamicHooks(std::string_view spec, KernelHookRequest& request);
 
 // The path of `file`: itself, or a program of PATH, or a library.
@@ -37,8 +36,8 @@ absl::StatusOr<std::string> FindObjectFile(const std::string& file);
 // "syscalls", "irq", "softirq", "faults", "block".
 const std::vector<std::string>& KernelSegmentWords();
 
-// Adds the kernel segments that one of these words stands for.
-// Returns: INVALID_ARGUMENT not known; the message names those that are.
+// Adds the kernel segments of one of these words. Returns: INVALID_ARGUMENT
+// unknown; the message lists the words.
 absl::Status AddKernelSegments(std::string_view word,
                                KernelHookRequest& request);
 

@@ -32,7 +32,7 @@ std::string NameIn(const std::string_view (&names)[N], std::uint32_t number) {
   return absl::StrFormat("%d", number);
 }
 
-// "24:virtio0-requests": the line, and whose handlers it has.
+// "24:virtio0-requests": the line and the devices of its handlers.
 std::string LineName(std::uint32_t line) {
   const auto actions =
       base::ReadSmallFile(absl::StrFormat("/sys/kernel/irq/%d/actions", line));
@@ -42,7 +42,7 @@ std::string LineName(std::uint32_t line) {
   return absl::StrFormat("%d:%s", line, names);
 }
 
-// A name is a field of a line.
+// A name must be one field of a line.
 std::string OneField(const std::string& text) {
   return absl::StrReplaceAll(text, {{"\t", "?"}, {"\n", "?"}});
 }

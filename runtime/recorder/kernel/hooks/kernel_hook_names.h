@@ -1,4 +1,4 @@
-// What a kernel hook is called, by its family and number (kernel_ring.h).
+// The name of a kernel hook, by its family and number (kernel_ring.h).
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_KERNEL_HOOK_NAMES_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_KERNEL_HOOK_NAMES_H_
 
@@ -10,9 +10,9 @@
 
 namespace countrace::runtime {
 
-// Fills in all but the id. An interrupt line is called by the handlers it has
-// now. `dynamic`: hooks of COUNTRACE_FAMILY_LISTED, by number.
-// False: there is no such family, or no such number in `dynamic`.
+// Fills in all but the id. An interrupt line is named by its current handlers.
+// `dynamic`: hooks of COUNTRACE_FAMILY_LISTED, by number. False: there is no
+// such family, or no such number in `dynamic`.
 bool DescribeKernelHook(const std::vector<DynamicHook>& dynamic,
                         std::uint32_t family, std::uint32_t number,
                         logformat::HookInfo& hook);

@@ -47,7 +47,7 @@ std::uint32_t KernelHookRegistry::Register(std::uint32_t family,
       absl::StrFormat("%d\t%s\n", hook.id, logformat::HookText(hook));
   const ssize_t wrote = write(file_.get(), line.data(), line.size());
   if (wrote != static_cast<ssize_t>(line.size())) {
-    // Half a line and what follows it could not be read.
+    // Half a line, and all after it, would be unreadable.
     if (wrote > 0) file_ = base::ScopedFd();
     return 0;
   }

@@ -1,6 +1,6 @@
 // Ids and names of the hooks that the kernel recorder dumps itself. System
-// calls and interrupts get theirs when the first record comes; each is in the
-// trace's file `.kernel_hooks` before its first record is in a stream.
+// calls and interrupts get theirs at their first record. Each is in the trace's
+// file `.kernel_hooks` before its first record is in a stream.
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_KERNEL_HOOK_REGISTRY_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_KERNEL_HOOK_REGISTRY_H_
 

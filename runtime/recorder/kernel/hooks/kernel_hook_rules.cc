@@ -63,7 +63,7 @@ bool AsksArguments(const DumpRule& rule) {
   return false;
 }
 
-// Why argument `index` of one place is not known.
+// The reason why argument `index` at one place is unknown.
 std::string WhyUnknown(unsigned index, const DynamicHook& hook,
                        const HookAttachment& at) {
   if (hook.type == DynamicHook::Type::kTracepoint) {
@@ -81,7 +81,7 @@ std::string WhyUnknown(unsigned index, const DynamicHook& hook,
       index, described[index]);
 }
 
-// Comparisons with `number` are decided here, once and for all.
+// Evaluates comparisons with `number`, once: it never changes.
 bool NumberHolds(const DumpRule& rule, std::uint32_t number) {
   const countrace_rule_value value = {COUNTRACE_RULE_UNSIGNED, number, nullptr,
                                       0};
@@ -94,7 +94,7 @@ bool NumberHolds(const DumpRule& rule, std::uint32_t number) {
   return true;
 }
 
-// Nothing is left to ask when `number` is known.
+// True if no condition is left after `number`.
 bool IsDecided(DumpRule rule) {
   for (unsigned i = 0; i < rule.predicate_count; ++i) {
     if (rule.predicates[i].argument != COUNTRACE_ARGUMENT_NUMBER) return false;
@@ -120,7 +120,7 @@ class Resolver {
   absl::StatusOr<KernelHookRules> Resolve();
 
  private:
-  // What `rule` asks of `hook` is there.
+  // Checks that `hook` has the values that `rule` compares.
   absl::Status Check(std::size_t rule, const logformat::HookInfo& hook,
                      std::uint32_t family, std::uint32_t number);
   absl::Status CheckPredicate(const DumpRule& rule,
@@ -133,14 +133,14 @@ class Resolver {
     return family == COUNTRACE_FAMILY_LISTED ? &request_.dynamic[number]
                                              : nullptr;
   }
-  // Where its values are, for each of its places.
+  // Adds the locations of its values, for each of its places.
   void AddSources(std::size_t number);
 
   const std::vector<DumpRule>& rules_;
   const KernelHookRequest& request_;
   KernelHookRules resolved_;
   std::vector<countrace_argument_sources> sources_;
-  std::vector<bool> located_;  // rules whose caller is one of a file by now
+  std::vector<bool> located_;  // rules whose caller is a range of a file by now
 };
 
 countrace_argument_sources SourcesOf(const DynamicHook& hook,

@@ -1,10 +1,11 @@
 // The memory that the BPF programs and the recorder share: one ring for each
-// CPU, and who is where in it. Compiled into both: C, fixed layout.
+// CPU, with its positions. Compiled into both: C, fixed layout.
 //
 // A ring holds records in logformat's layout: header word, then body. Records
-// start at `position & (ring bytes - 1)`; one that would cross the end goes on
-// into the slack behind it. A header word of 0 is reserved, not yet committed.
-// The recorder zeroes what it has read before it moves the tail.
+// start at `position & (ring bytes - 1)`; a record that crosses the end
+// continues in the slack after it. A header word of 0 means reserved, not yet
+// committed. The recorder zeroes the bytes it has read before it moves the
+// tail.
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_KERNEL_RING_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_KERNEL_RING_H_
 
@@ -14,18 +15,19 @@
 #define COUNTRACE_MAX_EVENTS 24
 #define COUNTRACE_MAX_SETS 8
 #define COUNTRACE_MAX_MARKS 8
-// Deeper cgroups are not looked for.
+// Deeper cgroups are not searched.
 #define COUNTRACE_CGROUP_LEVELS 16
 #define COUNTRACE_STATE_MARKED 2  // logformat::kStateMarked
 // Largest record: a dispatch with all counters.
 #define COUNTRACE_RING_SLACK 256
 #define COUNTRACE_MAX_CPUS 1024
-// Event id of an entry that says how many records were lost so far: one word.
+// Event id of an entry with the number of records lost so far: one word.
 #define COUNTRACE_EVENT_LOST 0x7fff
 
 // Event id of a record at a kernel hook: the base, 4 * its family, its place;
-// bit 15 if it carries the counters. Its body is a KernelHookRecord's, with the
-// hook's number in the family; the recorder gives it the hook's own event id.
+// bit 15 if it carries the counters. Its body is a KernelHookRecord, with the
+// hook's number in the family; the recorder stores the hook's own event id
+// instead.
 #define COUNTRACE_EVENT_HOOK 0x4000
 #define COUNTRACE_EVENT_DUMP 0x8000
 enum countrace_hook_family {
@@ -38,10 +40,10 @@ enum countrace_hook_family {
   COUNTRACE_FAMILY_LISTED = 6,          // number: index in the list of hooks
 };
 #define COUNTRACE_HOOK_FAMILIES 7
-// What the dump rules say of a hook, by family * COUNTRACE_RULED_NUMBERS +
-// number; the last number of a family stands for it and all beyond.
+// The dump rules' decision for a hook, by family * COUNTRACE_RULED_NUMBERS +
+// number. The last number of a family stands for itself and all above.
 #define COUNTRACE_RULED_NUMBERS 4096
-// Of all families, rounded up to a power of two.
+// For all families, rounded up to a power of two.
 #define COUNTRACE_HOOK_RULES (8 * COUNTRACE_RULED_NUMBERS)
 enum countrace_hook_rule {
   COUNTRACE_RULE_NO_DUMP = 0,
@@ -64,21 +66,22 @@ enum countrace_vector {
   COUNTRACE_VECTOR_X86_PLATFORM_IPI = 5,
 };
 
-// Control of one CPU's ring, a cache line pair of its own.
+// Control data of one CPU's ring, in a cache line pair of its own.
 struct countrace_ring_control {
-  // Written in the kernel.
-  unsigned long long head;              // bytes reserved so far
-  unsigned long long lost;              // records that found no room so far
-  unsigned long long lost_said;         // of these, what a lost entry tells
-  unsigned long long begin_ns;          // 0: not recording
-  unsigned long long ended;             // 1: the last counters were dumped
+  // Written by the BPF programs.
+  unsigned long long head;       // bytes reserved so far
+  unsigned long long lost;       // records without room so far
+  unsigned long long lost_said;  // the part that lost entries have reported
+  unsigned long long begin_ns;   // 0: not recording
+  unsigned long long ended;      // 1: the last counters were dumped
   unsigned long long switches, faults;  // since begin
-  // Who was switched in last: its task_struct, tid, run time then, when, how
-  // often by then, and for how long if it came back before it was missed.
+  // The thread that was switched in last: its task_struct, tid, run time then,
+  // when, its switch-ins by then, and the length of its dispatch if it came
+  // back before the gap was found.
   unsigned long long task, tid, runtime_ns, switched_in_ns, times, ran_ns;
   unsigned long long clock_offset;  // ours minus the scheduler's
-  // The event set in force; while another one takes its place,
-  // COUNTRACE_SET_WAITS with it: it does not count yet.
+  // The event set that counts. During a rotation it includes
+  // COUNTRACE_SET_WAITS: the new set does not count yet.
   unsigned long long set;
   unsigned long long spare[1];
   // Written by the recorder.
@@ -86,18 +89,18 @@ struct countrace_ring_control {
   unsigned long long pad[7];
 };
 
-// Where the value of one counter of the event set comes from.
+// The source of one counter's value.
 enum countrace_counter_source {
   COUNTRACE_SOURCE_ABSENT = 0,
   COUNTRACE_SOURCE_CLOCK = 1,     // ns since the recording began on the CPU
   COUNTRACE_SOURCE_SWITCHES = 2,  // dispatches since then
   COUNTRACE_SOURCE_FAULTS = 3,    // fault records since then
   COUNTRACE_SOURCE_PERF = 4,      // a perf event of the CPU
-  COUNTRACE_SOURCE_PMU = 5,       // one of the PMU: all of them are one group
+  COUNTRACE_SOURCE_PMU = 5,  // an event of the PMU: all of them are one group
 };
 
-// Value, in a dump without event sets, of an event that another user of the PMU
-// took the counter from. (With sets, dumps have a bit for each value.)
+// In a dump without event sets: value of an event whose counter another user of
+// the PMU took. (With sets, dumps have a bit for each value.)
 #define COUNTRACE_NOT_COUNTED (~0ull)
 
 #define COUNTRACE_SET_WAITS 256

@@ -7,8 +7,8 @@
 
 namespace countrace::runtime {
 
-// "read"; the number in digits if no system call of this machine has it.
-// `compat`: of 32-bit programs.
+// "read"; the number in digits if this machine has no such system call.
+// `compat`: for 32-bit programs.
 std::string SyscallName(std::uint32_t number, bool compat);
 
 }  // namespace countrace::runtime

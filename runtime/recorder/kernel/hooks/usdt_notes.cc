@@ -40,7 +40,7 @@ class FileDescriptor final {
   const int fd_;
 };
 
-// Cuts the NUL-terminated string at the front off `bytes`; false if it has no
+// Removes the NUL-terminated string at the front of `bytes`; false if it has no
 // end.
 bool TakeString(std::string_view& bytes, std::string& text) {
   const std::size_t end = bytes.find('\0');
@@ -50,7 +50,7 @@ bool TakeString(std::string_view& bytes, std::string& text) {
   return true;
 }
 
-// Where the file's bytes lie in memory.
+// Where a part of the file is loaded in memory.
 struct LoadedSegment {
   std::uint64_t address, offset, bytes;
 };
@@ -79,7 +79,7 @@ std::vector<LoadedSegment> LoadedSegments(Elf* elf) {
   return segments;
 }
 
-// What a file says of its layout.
+// The file's layout.
 struct Layout {
   std::size_t address_bytes = 8;
   std::vector<LoadedSegment> segments;
@@ -106,7 +106,7 @@ bool DecodeNote(std::string_view description, const Layout& layout,
   note.address = ReadAddress(description.data(), step);
   const std::uint64_t base = ReadAddress(description.data() + step, step);
   std::uint64_t semaphore = ReadAddress(description.data() + 2 * step, step);
-  // prelink moves code but not notes; the base tells by how much.
+  // prelink moves code but not notes; the base gives the distance.
   if (layout.base != 0 && base != 0) {
     note.address += layout.base - base;
     if (semaphore != 0) semaphore += layout.base - base;
@@ -128,7 +128,7 @@ absl::Status DecodeSection(const std::string& path, Elf_Data* data,
   while (offset < data->d_size) {
     const std::size_t next =
         gelf_getnote(data, offset, &header, &name_offset, &description_offset);
-    // 0: the note reaches beyond the section.
+    // 0: the note extends beyond the section.
     if (next == 0) {
       return absl::DataLossError(absl::StrFormat(
           "cannot read the hooks of %s: note at byte %d of the %d of section "

@@ -1,5 +1,5 @@
-// Hooks of a program or library file, from its USDT notes (.note.stapsdt):
-// every countrace hook leaves one, and so do other programs' probes.
+// Hooks of a program or library file, from its USDT notes (.note.stapsdt).
+// Every countrace hook has one, and so have other programs' probes.
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_USDT_NOTES_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_USDT_NOTES_H_
 
@@ -15,13 +15,13 @@ struct UsdtNote {
   std::string provider, name;
   std::string arguments;      // "-8@%rax -8@%rdx"; empty if none
   std::uint64_t address = 0;  // as linked
-  // Byte of the file where that place is, and the probe's semaphore (0: none).
+  // File offset of that address, and of the probe's semaphore (0: none).
   std::uint64_t offset = 0, semaphore_offset = 0;
 };
 
-// In file order, one for each place in the code.
-// Returns: NOT_FOUND no such file; INVALID_ARGUMENT not an ELF file; DATA_LOSS
-// a note that contradicts itself.
+// In file order, one for each address in the code. Returns: NOT_FOUND no such
+// file; INVALID_ARGUMENT not an ELF file; DATA_LOSS a note that contradicts
+// itself.
 absl::StatusOr<std::vector<UsdtNote>> ReadUsdtNotes(const std::string& path);
 
 }  // namespace countrace::runtime

@@ -73,7 +73,7 @@ std::string Subject(const std::vector<std::string>& names) {
   return absl::StrJoin(names, ", ") + (names.size() == 1 ? " is" : " are");
 }
 
-// Without the hardware events that no group has counters for on `cpu`.
+// Removes the hardware events that no group on `cpu` has counters for.
 EventChoice FitIntoPmu(const EventChoice& choice, std::uint32_t cpu,
                        std::vector<std::string>& messages) {
   const TrialPlace place{.tid = -1, .cpu = static_cast<int>(cpu)};
@@ -85,7 +85,7 @@ EventChoice FitIntoPmu(const EventChoice& choice, std::uint32_t cpu,
     std::vector<std::size_t> indices;
     std::vector<EventSpec> together;
     for (const std::size_t i : CountedWith(sets, set)) {
-      // What only other CPUs have is counted there.
+      // Events that only other CPUs have are counted there.
       if (!keep[i] || TryAlone(choice.events[i], place) != 0) continue;
       indices.push_back(i);
       together.push_back(choice.events[i]);
@@ -100,7 +100,7 @@ EventChoice FitIntoPmu(const EventChoice& choice, std::uint32_t cpu,
       keep[indices[i]] = false;
       refused.push_back(together[i].name);
     }
-    if (refused.empty()) continue;  // another user gave the counters back
+    if (refused.empty()) continue;  // another user released the counters
     if (in_turns.empty()) in_turns = InTurns(choice, place);
     messages.push_back(absl::StrFormat(
         "%s not counted: %s; sets that take turns (--rotate) would count: -e "

@@ -1,4 +1,4 @@
-// Which of the events asked for can be counted here, all at once.
+// The requested events that can be counted here, all at once.
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_PERF_COUNTABLE_EVENTS_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_PERF_COUNTABLE_EVENTS_H_
 
@@ -14,12 +14,12 @@ namespace countrace::runtime {
 
 bool CountsPageFaults(const std::vector<EventSpec>& events);
 
-// Of what page-faults among the events count.
+// The mode of the page-faults events.
 FaultMode ModeOfFaults(const std::vector<EventSpec>& events);
 
-// The events of `options` that open on at least one of `cpus` and, those of the
-// PMU, fit into it beside those that are counted at the same time. The others
-// are named in `messages`, with the remedy. Returns: PERMISSION_DENIED.
+// The events of `options` that open on at least one of `cpus`. PMU events must
+// also fit beside those that count at the same time. The others are named in
+// `messages`, with the remedy. Returns: PERMISSION_DENIED.
 absl::StatusOr<EventChoice> CountableEvents(
     const KernelRecorderOptions& options,
     const std::vector<std::uint32_t>& cpus, std::vector<std::string>& messages);

@@ -27,9 +27,9 @@ namespace {
 
 using logformat::CountersReason;
 
-// How often Drain() is called, about.
+// Approximate interval between calls of Drain().
 constexpr std::uint64_t kDrainTurnNs = 10'000'000;
-// How often a CPU is asked whether the PMU still counts for us.
+// Interval of the checks whether the PMU still counts for us.
 constexpr std::uint64_t kRefusalTurnNs = 50'000'000;
 
 class PerfKernelRecorder final : public KernelRecorder {
@@ -72,15 +72,16 @@ class PerfKernelRecorder final : public KernelRecorder {
 
   EventChoice choice_;
   SetTurns turns_;
-  std::vector<std::uint32_t> sets_;        // in force, by CPU
-  std::vector<std::uint64_t> dispatches_;  // at the last change, by CPU
-  std::vector<std::uint64_t> refused_;     // turns, by set
+  std::vector<std::uint32_t> sets_;        // counting now, by CPU
+  std::vector<std::uint64_t> dispatches_;  // at the last rotation, by CPU
+  std::vector<std::uint64_t> refused_;     // intervals, by set
   std::string change_error_;               // the first one
   std::uint64_t refusals_looked_ns_ = 0;
   std::vector<PerfCpuGroup> groups_;  // beside streams_.all()
   CpuStreams streams_;
   std::vector<std::string> messages_;
-  std::uint64_t lost_seen_ = 0;  // decoder losses FindLostMembers() knows of
+  std::uint64_t lost_seen_ =
+      0;  // decoder losses that FindLostMembers() has handled
   bool began_ = false;
   bool ended_ = false;
 };
@@ -112,9 +113,9 @@ void PerfKernelRecorder::WatchHiddenSwitches() {
 }
 
 void PerfKernelRecorder::ProbeIdleSwitches(std::size_t index) {
-  // Some kernels never show switches away from the idle thread of some CPUs
-  // (one that inherited it from a hidden process). Every thread that wakes
-  // there would be unseen, so look before anything counts.
+  // Some kernels hide switches away from the idle thread of some CPUs (which
+  // inherited that from a hidden process). Every thread that wakes there would
+  // be invisible, so check before counting begins.
   const timespec moment{.tv_sec = 0, .tv_nsec = 50'000};
   for (int i = 0; i < 3; ++i) nanosleep(&moment, nullptr);
   DrainCpu(index);
@@ -143,7 +144,7 @@ absl::Status PerfKernelRecorder::BeginCpu(std::size_t index,
   absl::StatusOr<GroupReading> reading = group.Read();
   if (!reading.ok()) return reading.status();
   stream.running_tid = moved ? static_cast<std::int32_t>(gettid()) : -1;
-  // Whatever came before the reading is in it.
+  // The reading includes everything before it.
   group.ring().SkipTo(reading->ring_head);
   stream.begin_ns = reading->time_ns;
   CpuStreams::StoreCounters(stream, reading->time_ns, CountersReason::kBegin,
@@ -177,8 +178,9 @@ void PerfKernelRecorder::ChangeSets(std::uint64_t now_ns) {
   if (!turns_.IsDue(now_ns, kDrainTurnNs)) return;
   for (std::size_t i = 0; i < sets_.size(); ++i) {
     DrainCpu(i);
-    // Idle since the last change: nothing to count, and no CPU to wake. (A busy
-    // CPU may have no dispatches, too: one thread that runs on and on.)
+    // Idle since the last rotation: nothing to count, and no CPU to wake. (A
+    // busy CPU may also have no dispatches: one thread that runs without a
+    // switch.)
     if (streams_.all()[i].running_tid == 0 &&
         groups_[i].decoder().dispatches() == dispatches_[i]) {
       continue;
@@ -238,7 +240,7 @@ void PerfKernelRecorder::Drain() {
   if (!began_ || ended_) return;
   FindRefusals(MonotonicNs());
   ChangeSets(MonotonicNs());
-  // Taken before the rings are read: what is older is in them.
+  // Taken before the rings are read: older records are in them.
   const std::uint64_t horizon_ns = MonotonicNs();
   for (std::size_t i = 0; i < groups_.size(); ++i) DrainCpu(i);
   streams_.StoreUntil(horizon_ns);
@@ -251,7 +253,7 @@ void PerfKernelRecorder::Drain() {
 
 absl::Status PerfKernelRecorder::End() {
   if (!began_ || ended_) return absl::OkStatus();
-  refusals_looked_ns_ = 0;  // The last counters need a group that is on.
+  refusals_looked_ns_ = 0;  // the last counters need a group that is on
   Drain();
   ended_ = true;
   struct Last {
@@ -267,7 +269,7 @@ absl::Status PerfKernelRecorder::End() {
       PerfCpuGroup& group = groups_[i];
       const bool moved = affinity.MoveTo(group.cpu());
       // With the ring drained, a switch away and back makes the kernel report
-      // what it could not store before.
+      // the records that it could not store before.
       DrainCpu(i);
       const timespec moment{.tv_sec = 0, .tv_nsec = 1000};
       nanosleep(&moment, nullptr);
@@ -368,7 +370,7 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenPerfKernelRecorder(
     group.cpu = cpu;
     absl::StatusOr<PerfCpuGroup> opened = PerfCpuGroup::Open(group);
     if (!opened.ok()) {
-      // It went offline since we read the list, or is being taken down.
+      // It went offline after we read the list, or is going offline.
       if (absl::IsNotFound(opened.status()) && online->size() > 1) {
         messages.push_back(absl::StrFormat("CPU %d is not recorded: %s", cpu,
                                            base::StatusText(opened.status())));

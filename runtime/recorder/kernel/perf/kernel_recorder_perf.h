@@ -1,10 +1,10 @@
 // Kernel recorder over perf ring buffers: needs no BPF, only
 // CAP_PERFMON (or root, or kernel.perf_event_paranoid = -1) and tracefs.
 //
-// Each CPU has one group of events led by the tracepoint sched:sched_switch; a
-// sample of it carries the counters at that instant. Nobody is woken for a
-// record: Drain() runs on a timer (a reader woken by each switch would record
-// its own switches, without end).
+// Each CPU has one group of events led by the tracepoint sched:sched_switch;
+// its samples carry the counters at that instant. Records wake no reader:
+// Drain() runs on a timer (a reader woken by each switch would record its own
+// switches, without end).
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_PERF_KERNEL_RECORDER_PERF_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_PERF_KERNEL_RECORDER_PERF_H_
 

@@ -17,7 +17,7 @@
 namespace countrace::runtime {
 namespace {
 
-// What all our events share.
+// Attributes that all our events share.
 void SetRecordAttributes(std::uint64_t ring_bytes, perf_event_attr& attr) {
   attr.size = sizeof(attr);
   attr.sample_period = 1;
@@ -35,7 +35,7 @@ absl::Status OpenError(int error, const std::string& event, std::uint32_t cpu) {
                              cpu, ExplainOpenError(error)));
 }
 
-// Errors that mean "not this event", not "nothing at all".
+// Errors that mean "this event is missing", not "no event works".
 bool IsEventMissing(int error) {
   return error == ENOENT || error == EOPNOTSUPP || error == EINVAL ||
          error == EBUSY || error == ENOSPC || error == ENXIO || error == ENODEV;
@@ -56,7 +56,7 @@ absl::StatusOr<PerfCpuGroup> PerfCpuGroup::Open(
   attr.comm = 1;
   attr.comm_exec = 1;
   attr.task = 1;
-  // Pinned: a group that the kernel rotated out would miss switches silently.
+  // Pinned: a group that the kernel multiplexed would miss switches silently.
   attr.pinned = 1;
   base::ScopedFd leader(OpenPerfEvent(attr, -1, cpu, -1));
   if (!leader.is_open()) {
@@ -72,10 +72,11 @@ absl::StatusOr<PerfCpuGroup> PerfCpuGroup::Open(
   for (std::size_t i = 0; i < events.size(); ++i) {
     const std::optional<std::size_t> set = sets.SetOf(i);
     perf_event_attr member = ToPerfAttr(events[i]);
-    // The PMU makes room for members that are on only.
+    // The PMU reserves counters only for members that are on.
     member.disabled = set.value_or(0) != 0 ? 1 : 0;
     member.read_format = ReadFormat(sets.rotates());
-    // A group has one clock, or the kernel refuses it (EINVAL).
+    // All events of a group need the same clock, or the kernel refuses it
+    // (EINVAL).
     member.use_clockid = 1;
     member.clockid = CLOCK_MONOTONIC;
     base::ScopedFd fd(OpenPerfEvent(member, -1, cpu, leader.get()));
@@ -152,7 +153,7 @@ PerfCpuGroup::PerfCpuGroup(std::uint32_t cpu, std::uint32_t present,
       missing_(std::move(missing)) {}
 
 absl::Status PerfCpuGroup::Enable() {
-  // The faults first: none between the first reading and them is missed.
+  // The faults first: no fault after the first reading is missed.
   if (faults_.is_open() &&
       ioctl(faults_.get(), PERF_EVENT_IOC_ENABLE, 0) != 0) {
     return base::ErrnoStatus(errno,
@@ -160,8 +161,8 @@ absl::Status PerfCpuGroup::Enable() {
                                              "cpu=%d",
                                              cpu_));
   }
-  // The leader alone: members that are on follow it, and those of event sets
-  // whose turn has not come must stay off.
+  // Only the leader: members that are on follow it, and those of other event
+  // sets must stay off.
   if (ioctl(leader_.get(), PERF_EVENT_IOC_ENABLE, 0) != 0) {
     return base::ErrnoStatus(
         errno, absl::StrFormat("Cannot enable the perf group: cpu=%d", cpu_));
@@ -191,7 +192,7 @@ void PerfCpuGroup::AddCounters(const GroupReading& reading,
       batch.Add(reading.time_ns,
                 static_cast<std::uint16_t>(logformat::CpuEvent::kCounters),
                 1 + reading.counters.size());
-  // Who runs there, the records before tell.
+  // Earlier records give the running thread.
   body[0] = static_cast<std::uint64_t>(reason) |
             std::uint64_t{logformat::kRunningTidUnknown} << 32;
   std::copy(reading.counters.begin(), reading.counters.end(), body + 1);
@@ -204,8 +205,9 @@ absl::Status PerfCpuGroup::ChangeSet(std::uint32_t to, RecordBatch& batch) {
   AddCounters(*last, logformat::CountersReason::kSetEnd, batch);
   absl::Status status = Switch(set_, false);
   status.Update(Switch(to, true));
-  // Since Linux 6.2 a member of another PMU than its leader's waits, enabled,
-  // until the leader's events are scheduled anew: another one of them does it.
+  // Since Linux 6.2 a member on another PMU than its leader's stays off, though
+  // enabled, until the leader's events are rescheduled. Enabling another one of
+  // them does that.
   if (ioctl(kick_.get(), PERF_EVENT_IOC_ENABLE, 0) != 0 ||
       ioctl(kick_.get(), PERF_EVENT_IOC_DISABLE, 0) != 0) {
     status.Update(base::ErrnoStatus(
@@ -247,9 +249,9 @@ absl::StatusOr<GroupReading> PerfCpuGroup::ReadGroup(
   group.resize(decoder_.group_words());
   GroupReading reading;
   reading.counters.resize(decoder_.dump_words());
-  // A switch or fault between the two looks at the ring shows in its head: try
-  // again. On its own CPU the reading thread can only lose a race against being
-  // preempted, so a few tries are plenty; a remote CPU may need more.
+  // A switch or fault between the two reads of the head changes it: try again.
+  // On its own CPU the reading thread only loses if it is preempted, so a few
+  // tries are enough; a remote CPU may need more.
   constexpr int kTries = 1000;
   for (int i = 0; i < kTries; ++i) {
     const std::uint64_t head = ring_.Head();
@@ -286,7 +288,7 @@ void PerfCpuGroup::SwitchHardware(bool on) {
 absl::Status PerfCpuGroup::FindRefusal(RecordBatch& batch) {
   if (hardware_ == 0) return absl::OkStatus();
   if (refused_since_ns_ != 0) {
-    // Tried with events of its own, so that this group never fails for it.
+    // Tried with separate events, so that this group never fails for it.
     const TrialPlace place{.tid = -1, .cpu = static_cast<int>(cpu_)};
     std::vector<EventSpec> wanted;
     for (const Member& member : kinds_) {
@@ -304,7 +306,7 @@ absl::Status PerfCpuGroup::FindRefusal(RecordBatch& batch) {
   refused_since_ns_ = MonotonicNs();
   ++refusals_;
   SwitchHardware(false);
-  // Nobody knows how many switches there were meanwhile.
+  // The number of switches meanwhile is unknown.
   *batch.Add(refused_since_ns_, kLossEntry, 1) = 1;
   decoder_.SetRefused(hardware_, refused_since_ns_, batch);
   if (ioctl(leader_.get(), PERF_EVENT_IOC_ENABLE, 0) != 0) {

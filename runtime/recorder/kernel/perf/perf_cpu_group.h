@@ -1,10 +1,10 @@
 // The perf events of one CPU: the group led by sched:sched_switch, the page
-// faults beside it, and the ring both write to. Where the kernel hides switches
-// of some threads (their tracepoints do not fire), also its records of who was
-// switched in, in a ring of their own: what is lost of them is no event of the
-// trace.
+// faults beside it, and the ring that both write to. Where the kernel hides
+// switches of some threads (their tracepoints do not fire), also its switch-in
+// records, in a ring of their own; losses there are no losses of the trace.
 //
 // Thread: one. Begin and end readings are taken while the calling thread runs
+// on that CPU (thread_placement.h).
 // on that CPU (thread_placement.h).
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_PERF_PERF_CPU_GROUP_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_PERF_PERF_CPU_GROUP_H_
@@ -24,7 +24,7 @@
 
 namespace countrace::runtime {
 
-// Of which mode fault records are.
+// The mode of fault records.
 struct FaultMode {
   bool exclude_user = false, exclude_kernel = false;
 };
@@ -49,39 +49,39 @@ struct GroupReading {
 
 class PerfCpuGroup {
  public:
-  // Opens everything disabled. Events this CPU does not have are left out (see
+  // Opens everything disabled. Events that this CPU lacks are left out (see
   // missing()). Returns: NOT_FOUND the CPU went offline; PERMISSION_DENIED;
   // RESOURCE_EXHAUSTED.
   static absl::StatusOr<PerfCpuGroup> Open(const PerfCpuGroupOptions& options);
 
   absl::Status Enable();
-  // Reads the group so that no record lies between the reading and its place in
-  // the ring. Returns: UNAVAILABLE if the PMU refused the (pinned) group.
+  // Reads the group so that no record lies between the reading and its position
+  // in the ring. Returns: UNAVAILABLE if the PMU refused the (pinned) group.
   absl::StatusOr<GroupReading> Read();
 
-  // Counts event set `to` instead of the one before. Adds what was recorded to
-  // `batch`, with a dump before and after. Returns: UNAVAILABLE if the PMU has
-  // no counters for it; the group goes on without.
+  // Rotates to event set `to`. Adds the records so far to `batch`, with a dump
+  // before and after. Returns: UNAVAILABLE if the PMU has no counters for it;
+  // the group continues without.
   absl::Status ChangeSet(std::uint32_t to, RecordBatch& batch);
 
   // If another user of the PMU took its counters, the whole group is off, and
-  // no switch is recorded: goes on without the hardware events, which are
-  // absent until they can be counted again. Call it now and then, with the ring
-  // drained; what it finds out is added to `batch`. It interrupts the CPU.
+  // no switch is recorded. This continues without the hardware events, which
+  // are absent until they can be counted again. Call it at intervals, with the
+  // ring drained; it adds its results to `batch`. It interrupts the CPU.
   absl::Status FindRefusal(RecordBatch& batch);
-  // How long hardware events were absent, and how often that began: each time
-  // switches may have been lost.
+  // Time for which hardware events were absent, and how often that began: each
+  // time switches may have been lost.
   std::uint64_t refused_ns() const;
   std::uint64_t refusals() const { return refusals_; }
 
-  // Also records who is switched in, from now on; a second call does nothing.
-  // Costs a record for each switch in and out. Returns: as Open().
+  // Also records switch-ins from now on; a second call does nothing. Costs a
+  // record for each switch in and out. Returns: as Open().
   absl::Status WatchSwitchIns();
   bool watches_switch_ins() const { return switch_ins_.has_value(); }
 
-  // Moves what was recorded before ring position `limit` to `batch`, in time
-  // order, and switch-ins up to `until_ns`. Returns how many records were out
-  // of order. With switch-ins, records later than the time of the call may have
+  // Moves the records before ring position `limit` to `batch`, in time order,
+  // and switch-ins up to `until_ns`. Returns how many records were out of
+  // order. With switch-ins, records later than the time of the call may have
   // earlier ones after them in the next batch: leave them in `batch`.
   std::uint64_t Drain(std::uint64_t limit, RecordBatch& batch,
                       std::uint64_t until_ns = ~std::uint64_t{0});
@@ -92,7 +92,7 @@ class PerfCpuGroup {
   PerfRing& ring() { return ring_; }
   const PerfRing& ring() const { return ring_; }
   const PerfDecoder& decoder() const { return decoder_; }
-  // Event i of the set could not be opened: errno, else 0.
+  // errno of event i of the set if it could not be opened, else 0.
   const std::vector<int>& missing() const { return missing_; }
 
  private:
@@ -101,10 +101,10 @@ class PerfCpuGroup {
                PerfRing ring, PerfDecoder decoder, std::vector<int> missing);
 
   std::uint32_t cpu_;
-  // What Read() does, but for the dump: `group` is what the kernel gave.
+  // Read() without the dump: `group` is the kernel's data.
   absl::StatusOr<GroupReading> ReadGroup(std::vector<std::uint64_t>& group);
   absl::Status Switch(std::uint32_t set, bool on);
-  // Of those always on and of the set in force.
+  // Switches the PMU's always-on events and those of the current set.
   void SwitchHardware(bool on);
   void AddCounters(const GroupReading& reading,
                    logformat::CountersReason reason, RecordBatch& batch) const;
@@ -120,12 +120,13 @@ class PerfCpuGroup {
     std::optional<std::size_t> set;
   };
   std::vector<Member> kinds_;  // of members_
-  // A PMU's, and always on or of the set in force.
+  // Whether it is a PMU's, and always on or in the current set.
   bool IsHardwareInForce(const Member& member) const {
     return member.event.is_hardware() && member.set.value_or(set_) == set_;
   }
   std::uint32_t set_ = 0;
-  base::ScopedFd kick_;  // if sets rotate: of the leader's PMU, counts nothing
+  base::ScopedFd kick_;  // with event sets: an event of the leader's PMU that
+                         // counts nothing
   base::ScopedFd faults_;
   PerfRing ring_;
   PerfDecoder decoder_;

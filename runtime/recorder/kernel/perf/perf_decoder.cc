@@ -103,8 +103,8 @@ void PerfDecoder::StoreDump(const Values& value, std::uint64_t time_ns,
     dump[1 + at] = value(i);
     present |= std::uint64_t{1} << at;
   }
-  // The group is pinned: a set that is enabled in it is counted, or nothing of
-  // the group is, and there is no record.
+  // The group is pinned: if a set is enabled in it, the set is counted, or the
+  // whole group is off and writes no record.
   if (counted) {
     dump[sets_.slots()] = running_ns_[set_] + (clock - set_since_clock_);
   }
@@ -117,7 +117,7 @@ bool PerfDecoder::DecodeGroup(std::span<const std::uint64_t> group,
   if (group.size() < group_words() || group[0] != slots_.size() + 1) {
     return false;
   }
-  // The first one is the leader's own count.
+  // The first value is the leader's own count.
   StoreDump([&](std::size_t i) { return group[first_value() + 1 + i]; },
             time_ns, GroupClock(group), dump);
   return true;
@@ -238,7 +238,7 @@ void PerfDecoder::DecodeSwitchIn(const perf_event_header& header,
   if (time_ns > until_ns) return;
   const auto next = Load<std::uint32_t>(bytes.data() + bytes.size() -
                                         kTrailerBytes + kTrailerTidOffset);
-  // A thread that has been reaped already and runs its last few instructions.
+  // A thread that has been reaped and runs its last few instructions.
   if (next == ~std::uint32_t{0}) return;
   const std::uint32_t prev =
       Load<SwitchBody>(bytes.data() + sizeof(perf_event_header)).prev_tid;

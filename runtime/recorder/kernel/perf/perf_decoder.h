@@ -28,9 +28,9 @@ inline constexpr std::uint64_t kFaultSampleType =
     PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU;
 inline constexpr std::uint64_t kSwitchInSampleType =
     PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
-// If sets rotate, values come with the leader's time enabled, of the very
-// instant of the counts: a clock read beside a read(2) of another CPU's
-// counters may be off by what the interrupt takes to get there.
+// With event sets, values come with the leader's time enabled at the instant of
+// the counts. A clock read beside a read(2) of another CPU's counters may
+// differ by the latency of the interrupt.
 inline constexpr std::uint64_t ReadFormat(bool sets_rotate) {
   return sets_rotate ? PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED
                      : PERF_FORMAT_GROUP;
@@ -38,9 +38,9 @@ inline constexpr std::uint64_t ReadFormat(bool sets_rotate) {
 
 class PerfDecoder {
  public:
-  // `counters` values follow the leader's in a group read; `slots[i]` is the
-  // place of the i-th among the session's `events` (events that this CPU does
-  // not have stay 0 and are not `present`).
+  // `counters` values follow the leader's in a group read. `slots[i]` is the
+  // index of the i-th in the session's `events`; events that this CPU lacks
+  // stay 0 and are not `present`.
   PerfDecoder(const SwitchFormat& format, std::vector<std::size_t> slots,
               std::size_t events)
       : PerfDecoder(format, std::move(slots),
@@ -48,16 +48,17 @@ class PerfDecoder {
   PerfDecoder(const SwitchFormat& format, std::vector<std::size_t> slots,
               logformat::EventSets sets);
 
-  // Event set `set` is counted since `since_ns`; what is decoded of a time
-  // before is of no set. `since_clock`, `until_clock`: the leader's time
-  // enabled then, and when the set before it was read last.
+  // Event set `set` is counted since `since_ns`; records before that time have
+  // no set. `since_clock`, `until_clock`: the leader's time enabled then, and
+  // at the last read of the set before.
   void ChangeSet(std::uint32_t set, std::uint64_t until_clock,
                  std::uint64_t since_ns, std::uint64_t since_clock);
-  // Since when the first set is counted: the leader is enabled then.
+  // Sets the time since which the first set is counted: the leader is enabled
+  // then.
   void BeginSets(std::uint64_t since_ns) { set_since_ns_ = since_ns; }
-  // Whether the events of `slots` in `mask` (bit: place among the session's
-  // events) are counted now; else they are not present. Without sets an entry
-  // says so where they change: in the batch, at `time_ns`.
+  // Whether the events of `slots` in `mask` (bit: index in the session's
+  // events) are counted now; else they are not present. Without sets, a change
+  // adds an entry to the batch at `time_ns`.
   void SetRefused(std::uint32_t mask, std::uint64_t time_ns,
                   RecordBatch& batch);
   // Words of a dump.
@@ -65,11 +66,11 @@ class PerfDecoder {
     return sets_.slots() + (sets_.rotates() ? 1 : 0);
   }
 
-  // Appends what `header` means to `batch`. Records without meaning for us are
+  // Appends the record of `header` to `batch`. Records that we do not use are
   // skipped; broken ones are counted.
   void Decode(const perf_event_header& header, RecordBatch& batch);
 
-  // The same for the ring of switch-ins; later ones than `until_ns` are left
+  // The same for the ring of switch-ins; records later than `until_ns` are left
   // out.
   void DecodeSwitchIn(const perf_event_header& header, std::uint64_t until_ns,
                       RecordBatch& batch);
@@ -81,18 +82,19 @@ class PerfDecoder {
   std::uint64_t GroupClock(std::span<const std::uint64_t> group) const {
     return sets_.rotates() ? group[1] : 0;
   }
-  // The dump in it. Returns false if it does not hold the expected number.
+  // Decodes the dump in it. Returns false if it does not hold the expected
+  // number of values.
   bool DecodeGroup(std::span<const std::uint64_t> group, std::uint64_t* dump,
                    std::uint64_t time_ns = 0) const;
 
   // Records whose size or content contradicts perf_event_open(2).
   std::uint64_t malformed() const { return malformed_; }
-  // Records that LOST records speak of.
+  // Number of lost records in LOST records.
   std::uint64_t lost() const { return lost_; }
   std::uint64_t dispatches() const { return dispatches_; }
 
  private:
-  // Of the leader's, in words from nr on.
+  // Index of the leader's value, in words from nr on.
   std::size_t first_value() const { return sets_.rotates() ? 2 : 1; }
   template <typename Values>
   void StoreDump(const Values& value, std::uint64_t time_ns,

@@ -23,7 +23,7 @@ perf_event_mmap_page* ControlPage(void* base) {
 
 absl::StatusOr<PerfRing> PerfRing::Map(int fd, std::uint64_t bytes) {
   const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  // 1 GiB is the most the kernel's page arithmetic is tested with.
+  // 1 GiB is the largest size that the kernel's page arithmetic is tested with.
   bytes = std::clamp<std::uint64_t>(bytes, page, std::uint64_t{1} << 30);
   std::uint64_t data_bytes = std::bit_ceil(bytes);
   int error = 0;
@@ -70,7 +70,7 @@ std::uint64_t PerfRing::Head() const {
 }
 
 const perf_event_header* PerfRing::Next(std::uint64_t limit) {
-  // Give space back while a long drain runs, or the ring fills behind us.
+  // Release space during a long drain, or the ring fills behind us.
   if (tail_ - released_ > data_bytes_ / 8) Release();
   if (tail_ + sizeof(perf_event_header) > limit) return nullptr;
   const std::byte* const data =
@@ -80,7 +80,7 @@ const perf_event_header* PerfRing::Next(std::uint64_t limit) {
   const auto* header = reinterpret_cast<const perf_event_header*>(data + begin);
   const std::uint64_t size = header->size;
   if (size < sizeof(perf_event_header) || tail_ + size > limit) {
-    // Cannot happen with a sound kernel; do not loop or read beyond.
+    // Impossible with a correct kernel; do not loop or read beyond the end.
     tail_ = limit;
     return nullptr;
   }

@@ -1,4 +1,4 @@
-// One perf ring buffer (mmap of a perf event): reads what the kernel wrote.
+// One perf ring buffer (mmap of a perf event): reads the kernel's records.
 //
 // In: an open perf event. Out: its records, whole, in ring order, also those
 // that wrap the end of the ring. Thread: one reader.
@@ -18,9 +18,9 @@ namespace countrace::runtime {
 class PerfRing {
  public:
   // `bytes` is rounded up to a power of two of pages. If the memory-lock limit
-  // (kernel.perf_event_mlock_kb) forbids that much, halves until it fits;
-  // data_bytes() says what it became. Returns: PERMISSION_DENIED,
-  // RESOURCE_EXHAUSTED if not even one page can be had.
+  // (kernel.perf_event_mlock_kb) forbids the size, it is halved until it fits;
+  // data_bytes() returns the result. Returns: PERMISSION_DENIED,
+  // RESOURCE_EXHAUSTED not even one page is allowed.
   static absl::StatusOr<PerfRing> Map(int fd, std::uint64_t bytes);
   ~PerfRing();
   PerfRing(PerfRing&& other) noexcept;
@@ -28,17 +28,17 @@ class PerfRing {
   PerfRing(const PerfRing&) = delete;
   PerfRing& operator=(const PerfRing&) = delete;
 
-  // Total bytes the kernel has written. Whatever it wrote before is readable.
+  // Total bytes that the kernel has written; all of them are readable.
   std::uint64_t Head() const;
   std::uint64_t tail() const { return tail_; }
   std::uint64_t data_bytes() const { return data_bytes_; }
 
   // The next record before position `limit` (a value of Head()), or null. Its
-  // bytes stay valid until the next call. Space is given back to the kernel in
+  // bytes stay valid until the next call. Space is released to the kernel in
   // batches: call Release() after the last.
   const perf_event_header* Next(std::uint64_t limit);
   void Release();
-  // Throws away everything before `position`.
+  // Discards everything before `position`.
   void SkipTo(std::uint64_t position);
 
  private:
@@ -47,7 +47,7 @@ class PerfRing {
   std::size_t mapped_bytes_ = 0;
   std::uint64_t data_bytes_ = 0;
   std::uint64_t tail_ = 0;          // our position
-  std::uint64_t released_ = 0;      // what the kernel knows of it
+  std::uint64_t released_ = 0;      // the part of it that the kernel has seen
   std::vector<std::byte> wrapped_;  // a record that crosses the end, in one
 };
 
