@@ -1,8 +1,8 @@
-// Counters of threads that share a cache line though no thread reads another's:
-// the second story of Zagha et al., "Performance analysis using the MIPS R10000
-// performance counters" (Supercomputing 1996). There invalidations that grew
-// with the number of processors gave it away; the cure is the same, a cache
-// line for each thread.
+// Threads that count in one shared cache line, though each uses only its own
+// counter: the second story of Zagha et al., "Performance analysis using the
+// MIPS R10000 performance counters" (Supercomputing 1996). There the
+// invalidations grew with the number of processors; the cure is the same, a
+// cache line for each thread.
 //
 //   packed  counters side by side: each increment takes the line from the other
 //           CPU
@@ -31,7 +31,7 @@ constexpr std::size_t kThreads = 2;
 constexpr std::uint64_t kIncrements = 100'000;  // in a call
 
 using Counter = std::atomic<std::uint64_t>;
-// Two lines: processors fetch them in pairs.
+// Two lines: processors prefetch them in pairs.
 struct alignas(128) PaddedCounter {
   Counter value{0};
 };

@@ -6,7 +6,8 @@
 #include <cstdio>
 
 static double Work(int terms) {
-  COUNTRACE_SEGMENT("hello", "work", terms);  // exit on every way out
+  COUNTRACE_SEGMENT("hello", "work",
+                    terms);  // the exit is recorded on every way out
   double sum = 0;
   for (int i = 1; i <= terms; ++i) sum += 1.0 / i;
   return sum;

@@ -1,4 +1,4 @@
-/* The same in C, where the exit of a segment is written out. Try
+/* The same in C, where the program marks the exit of a segment itself. Try
  *   countrace record -o hello.ctf -- ./hello_hooks_c
  *   countrace report hello.ctf
  */

@@ -39,7 +39,7 @@ Matrix Fill(std::size_t stride) {
   return matrix;
 }
 
-// The segment is the same for all variants: that is what makes them comparable.
+// The segment is the same for all variants, so that they can be compared.
 double Sweep(const Matrix& matrix, bool by_rows) {
   COUNTRACE_SEGMENT("matrix", "sweep");
   double sum = 0;
@@ -68,7 +68,7 @@ int main(int argc, char** argv) {
   const Matrix matrix = Fill(padded ? kPaddedSize : kSize);
   double sum = 0;
   for (int i = 0; i < sweeps; ++i) sum += Sweep(matrix, by_rows);
-  // Used, so that no sweep can be left out.
+  // Used, so that the compiler cannot remove a sweep.
   std::fprintf(stderr, "sum %g\n", sum);
   std::printf("matrix:sweep %d\n", sweeps);
 }

@@ -1,5 +1,5 @@
-// A queue between two stages of the pipeline: a full queue holds the producer
-// back, an empty one the consumer. Safe for any number of threads.
+// A queue between two stages of the pipeline. A full queue blocks the producer,
+// an empty one the consumer. Safe for any number of threads.
 #ifndef REQUEST_PIPELINE_BOUNDED_QUEUE_H_
 #define REQUEST_PIPELINE_BOUNDED_QUEUE_H_
 

@@ -5,8 +5,8 @@
 //   generate -> [requests] -> request { parse, lookup, render } -> [answers]
 //     -> write
 //
-// Usage: request_pipeline [REQUESTS [WORKERS]]. At the end it prints, for each
-// segment, how often it really ran: `segment calls`. Try
+// Usage: request_pipeline [REQUESTS [WORKERS]]. At the end it prints for each
+// segment how often it ran: `segment calls`. Try
 //   countrace record -a -o pipeline.ctf -- ./request_pipeline
 //   countrace report pipeline.ctf
 #include <countrace/hooks.h>
@@ -77,7 +77,7 @@ std::uint64_t Parse(const Request& request) {
   return std::strtoull(request.text.c_str() + digits, nullptr, 10);
 }
 
-// The leaf that takes page faults: every page of the answer is new.
+// The function with page faults: every page of the answer is new.
 std::uint64_t Render(std::uint64_t seed) {
   COUNTRACE_SEGMENT("server", "render");
   ++g_true.render;
@@ -109,7 +109,7 @@ void Store(const Answer& answer, std::uint64_t& total) {
   COUNTRACE_SEGMENT("store", "write", answer.id);
   ++g_true.write;
   total ^= answer.checksum;
-  // A slow disk: the writer sleeps now and then, off the CPU, inside a segment.
+  // A slow disk: at times the writer sleeps, off the CPU, inside a segment.
   if (answer.id % 64 == 0) {
     std::this_thread::sleep_for(std::chrono::microseconds(200));
   }

@@ -1,5 +1,5 @@
-// Counts what the program really did, by means that have nothing to do with
-// hooks, so that a report can be checked against it.
+// Counts the calls of the program without hooks, so that a report can be
+// checked against them.
 #ifndef REQUEST_PIPELINE_TRUE_COUNTS_H_
 #define REQUEST_PIPELINE_TRUE_COUNTS_H_
 

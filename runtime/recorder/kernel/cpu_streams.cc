@@ -25,8 +25,7 @@ std::int32_t NextTid(const RecordBatch& batch, const KernelRecord& record) {
 // The thread that ran on the CPU when it caused `record`; -1 if none is known.
 std::int32_t ActingThread(const RecordBatch& batch,
                           const KernelRecord& record) {
-  // For kernel hooks, the low bits of the id have no thread; those of a
-  // dispatch have one.
+  // The tid is in the same bits as a dispatch's switched-out thread.
   if (logformat::IsKernelHookEvent(record.event_id)) {
     return PrevTid(batch, record);
   }
