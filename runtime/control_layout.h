@@ -1,13 +1,13 @@
-// The control page: how a running process with hooks is told to join a
-// recording and which of its hooks to switch.
+// The control page: requests to a running process with hooks to join a
+// recording or to switch its hooks.
 //
-// A small file that the process makes at its start, maps shared and leaves
-// under kControlFolders (no descriptor is kept). A controller finds it in
+// A small file that the process creates at its start, maps shared and leaves in
+// one of kControlFolders (no descriptor stays open). A controller finds it in
 // /proc/PID/maps, which the kernel shows to the same user and to root only; the
-// file has mode 0600. Locked with flock(LOCK_EX) by one controller at a time,
-// which writes a request, counts `request` up, wakes it, and waits until
-// `reply` is equal to it. A process that ends or execs takes it away; one that
-// is killed leaves it for the next controller to remove.
+// file has mode 0600. One controller at a time locks it with flock(LOCK_EX). It
+// writes a request, increments `request`, wakes it, and waits until `reply` is
+// equal to it. A process that ends or execs removes the file; if it is killed,
+// the next controller removes it.
 //
 // Plain data only: compiled into the runtime library.
 #ifndef COUNTRACE_RUNTIME_CONTROL_LAYOUT_H_
@@ -19,7 +19,7 @@
 
 namespace countrace::runtime {
 
-// The first one that takes a file is used. Name: prefix, then the pid.
+// The first writable one is used. Name: prefix, then the pid.
 inline constexpr const char* kControlFolders[] = {"/dev/shm", "/tmp"};
 inline constexpr char kControlPrefix[] = "countrace-control-";
 
@@ -32,7 +32,7 @@ inline constexpr std::size_t kControlGlobBytes = 256;
 
 enum class ControlCommand : std::uint32_t {
   kJoin = 1,     // argument: trace directory, absolute
-  kList = 2,     // from_site: first site wanted
+  kList = 2,     // from_site: first requested site
   kEnable = 3,   // argument: glob
   kDisable = 4,  // argument: glob
 };
@@ -44,7 +44,7 @@ enum class ControlStatus : std::uint32_t {
   kCannotOpen = 3,       // `.session` of the directory: `error`
   kNotRecording = 4,     // no session of this version, or it has ended
   kNoMatch = 5,          // no hook matches the glob
-  kTooManySwitches = 6,  // no room to remember one more glob
+  kTooManySwitches = 6,  // no room to store one more glob
   kUnknownCommand = 7,
 };
 
@@ -68,7 +68,7 @@ struct ControlPage {
   // Written by the process before `reply`.
   ControlStatus status;
   std::uint32_t error;      // errno behind the status, 0 = none
-  std::uint32_t next_site;  // of a list: where it goes on, 0 = complete
+  std::uint32_t next_site;  // of a list: where it continues, 0 = complete
   std::uint32_t text_bytes;
   char session[kControlPathBytes];  // takes part in this recording; "" = none
   char text[kControlPageBytes - 48 - 2 * kControlPathBytes];

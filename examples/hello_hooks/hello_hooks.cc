@@ -6,8 +6,7 @@
 #include <cstdio>
 
 static double Work(int terms) {
-  COUNTRACE_SEGMENT("hello", "work",
-                    terms);  // the exit is recorded on every way out
+  COUNTRACE_SEGMENT("hello", "work", terms);  // exits on every way out
   double sum = 0;
   for (int i = 1; i <= terms; ++i) sum += 1.0 / i;
   return sum;

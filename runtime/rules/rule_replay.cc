@@ -190,7 +190,7 @@ class RuleReplay final : public lf::ItemSink {
     const lf::HookInfo& hook = *info_.FindHook(hook_id);
     const bool is_segment = hook.kind == lf::HookKind::kSegment;
     const bool dump = (!is_segment || thread->open.has_room()) &&
-                      Asks(rule, hook, record, thread->states[hook_id]);
+                      IsSelected(rule, hook, record, thread->states[hook_id]);
     if (is_segment) thread->open.Enter(hook_id, dump);
     return dump;
   }
@@ -223,8 +223,8 @@ class RuleReplay final : public lf::ItemSink {
                                        tick_ns_) != 0;
   }
 
-  bool Asks(const DumpRule& rule, const lf::HookInfo& hook,
-            const lf::EventRecord& record, countrace_rule_state& state) {
+  bool IsSelected(const DumpRule& rule, const lf::HookInfo& hook,
+                  const lf::EventRecord& record, countrace_rule_state& state) {
     Values values;
     const std::size_t count = rule.predicate_count == 0
                                   ? 0

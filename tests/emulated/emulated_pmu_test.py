@@ -213,7 +213,7 @@ class Arm64Max(Counted):
                         self.answers["release"].output)
         said = self.traces["overflow"].recorded.said
         self.assertIn("nothing was lost", said)
-        self.assertNotIn("smaller than asked", said)
+        self.assertNotIn("smaller than requested", said)
 
     def test_kernel_segments_and_dynamic_hooks_work_on_linux_6_1(self):
         trace = self.traces["kernel-hooks"]
@@ -340,7 +340,7 @@ class Arm64Max(Counted):
         self.check_books(trace)
         self.assertRegex(trace.recorded.said,
                          r"Event set 0 \{.*\} was not counted on CPU 0 in \d+ "
-                         r"of \d+ turns")
+                         r"of \d+ intervals")
         self.assertNotIn("went back", str(trace.report))
         (row,) = [row for row in trace.processes("counted_loop")
                   if row["counts"]["task-clock"] > 500_000_000]

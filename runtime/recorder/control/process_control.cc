@@ -78,7 +78,7 @@ absl::Status Lock(const base::ScopedFd& file, std::int32_t pid) {
   while (flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
     if (MonotonicNs() > limit) {
       return absl::UnavailableError(absl::StrFormat(
-          "%s is being controlled by another countrace for more than 2 s: try "
+          "%s has been controlled by another countrace for more than 2 s: try "
           "again",
           NameOf(pid)));
     }
@@ -244,8 +244,8 @@ absl::Status ProcessControl::AwaitJoin(const std::string& trace,
           Name(), trace, std::strerror(static_cast<int>((*page)->error))));
     case ControlStatus::kNotRecording:
       return absl::FailedPreconditionError(absl::StrFormat(
-          "%s does not understand the recording: its runtime library is of "
-          "another version; start it again with this one",
+          "%s cannot read the recording: its runtime library is of another "
+          "version; start it again with this one",
           Name()));
     default:
       break;
@@ -305,7 +305,7 @@ absl::Status ProcessControl::Switch(const std::string& glob, bool on) {
           Name(), glob, pid_));
     case ControlStatus::kTooManySwitches:
       return absl::ResourceExhaustedError(absl::StrFormat(
-          "%s remembers no more globs: `countrace hooks enable -p %d '*'` "
+          "%s cannot store more globs: `countrace hooks enable -p %d '*'` "
           "makes room",
           Name(), pid_));
     default:

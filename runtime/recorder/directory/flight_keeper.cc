@@ -14,7 +14,7 @@ using logformat::StreamClass;
 void FlightKeeper::Note(const absl::Status& status) {
   if (status.ok() || !messages_.empty()) return;  // report the first one only
   messages_.push_back(
-      absl::StrFormat("The flight recording may be larger than asked for: %s",
+      absl::StrFormat("The flight recording may be larger than requested: %s",
                       base::StatusText(status)));
 }
 

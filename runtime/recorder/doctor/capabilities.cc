@@ -65,7 +65,7 @@ Capability ProbePrivilege() {
   item.status = CapabilityStatus::kMissing;
   item.effect =
       "no kernel records (dispatches, forks, faults), no `record -a`; user "
-      "hooks and the own counters of a process still work";
+      "hooks and a process's own counters still work";
   item.fix = absl::StrFormat("%s   # or: %s", kCapabilityFix, kParanoidFix);
   return item;
 }
@@ -148,7 +148,7 @@ Capability ProbeHardware() {
   item.detail = ExplainOpenError(error);
   item.effect =
       "no cycles, instructions, cache misses; software events (task-clock, "
-      "page-faults, context-switches, ...) work as ever";
+      "page-faults, context-switches, ...) still work";
   if (error == EACCES || error == EPERM) item.fix = kParanoidFix;
   return item;
 }
@@ -187,10 +187,10 @@ Capability ProbeUserProbes(const Capability& bpf) {
     attr.type = static_cast<std::uint32_t>(*type);
     const base::ScopedFd fd(OpenPerfEvent(attr, -1, FirstCpu(), -1));
     if (fd.is_open() || (errno != EACCES && errno != EPERM)) {
-      item.detail = "the kernel takes uprobes from us";
+      item.detail = "the kernel accepts our uprobes";
       return item;
     }
-    item.detail = "the kernel takes uprobes only from CAP_SYS_ADMIN";
+    item.detail = "the kernel accepts uprobes only with CAP_SYS_ADMIN";
     item.fix = "sudo countrace record ...";
   }
   item.status = CapabilityStatus::kLimited;
@@ -214,7 +214,7 @@ Capability ProbeClock() {
   item.status = CapabilityStatus::kLimited;
   item.detail = absl::StrFormat("clocksource=%s", name);
   item.effect =
-      "hooks call clock_gettime() instead of reading the raw counter: dearer, "
+      "hooks call clock_gettime() instead of reading the raw counter: slower, "
       "equally right";
   return item;
 }
@@ -314,9 +314,9 @@ std::string KernelRecordsMissingMessage(const std::string& reason) {
   const std::string sysctl =
       Tracefs::Open().ok() ? absl::StrFormat(", or %s", kParanoidFix) : "";
   return absl::StrFormat(
-      "No kernel records (dispatches, forks, faults): %s. User hooks and the "
-      "own counters of each process are still recorded. For kernel records: "
-      "run as root, or %s%s; `countrace doctor` tells what is missing",
+      "No kernel records (dispatches, forks, faults): %s. User hooks and each "
+      "process's own counters are still recorded. For kernel records: run as "
+      "root, or %s%s; `countrace doctor` lists what is missing",
       reason, kCapabilityFix, sysctl);
 }
 

@@ -31,9 +31,9 @@ Place WhereToTry() {
   };
   if (may(on_cpu)) return {on_cpu, absl::StrFormat("CPU %d", cpu)};
   const TrialPlace own = {.tid = 0, .cpu = -1};
-  if (may(own)) return {own, "the own thread"};
+  if (may(own)) return {own, "this thread"};
   return {{.tid = 0, .cpu = -1, .exclude_kernel = true},
-          "the own thread, in user mode"};
+          "this thread, in user mode"};
 }
 
 // Whether each of `events` opens. The others are named in `absent`, grouped by
@@ -98,17 +98,16 @@ Capability ProbeSet(const EventChoice& choice, std::size_t set,
   if (!result.counts) {
     item.detail = DescribeRefusal(choice, set, together, result,
                                   CountFreeCounters(place.trial));
-    item.fix = absl::StrFormat(
-        "countrace record -e %s   # sets take turns: "
-        "--rotate",
-        InTurns(choice, place.trial));
+    item.fix =
+        absl::StrFormat("countrace record -e %s   # multiplexed sets: --rotate",
+                        InTurns(choice, place.trial));
   }
   if (!absent.empty()) {
     absl::StrAppendFormat(&item.detail, "%s%s: %s",
                           item.detail.empty() ? "" : "; ", all, absent);
   }
   item.effect =
-      "what has no counter is left out and named at record time, never "
+      "events without a counter are left out and named at record time, never "
       "counted as 0";
   return item;
 }
@@ -143,7 +142,7 @@ Capability ProbeEventGroups() {
     item.status = CapabilityStatus::kMissing;
     item.detail = "no PMU gives a counter: no group of hardware events";
     item.effect =
-        "of -e, hardware events are left out and named, never counted as 0";
+        "hardware events of -e are left out and named, never counted as 0";
     return item;
   }
   std::vector<std::string> counted, refused;
@@ -162,7 +161,7 @@ Capability ProbeEventGroups() {
     refused.push_back(
         DescribeRefusal(*choice, 0, choice->events, result, free_counters));
     if (item.fix.empty()) {
-      item.fix = absl::StrFormat("countrace record -e %s   # sets take turns",
+      item.fix = absl::StrFormat("countrace record -e %s   # multiplexed sets",
                                  InTurns(*choice, place.trial));
     }
   }
@@ -172,7 +171,7 @@ Capability ProbeEventGroups() {
   if (refused.empty()) return item;
   item.status = CapabilityStatus::kLimited;
   absl::StrAppendFormat(&item.detail, "; %s", absl::StrJoin(refused, "; "));
-  item.effect = "these events have to take turns, or some are left out";
+  item.effect = "these events must be multiplexed, or some are left out";
   return item;
 }
 

@@ -204,7 +204,7 @@ std::string DescribeRefusal(const EventChoice& choice, std::size_t set,
                             result.error, std::strerror(result.error)));
   if (names.size() <= free_counters) {
     text +=
-        "; each may have a counter, but not these together: they want the same "
+        "; each may have a counter, but not these together: they need the same "
         "one, or are of different PMUs";
   }
   return text;

@@ -140,9 +140,9 @@ absl::StatusOr<EventSpec> ParseLibpfmName(std::string_view base,
             ? std::string()
             : absl::StrFormat(" (and of %d other PMUs)", found->other_pmus);
     return absl::InvalidArgumentError(absl::StrFormat(
-        "Event \"%s\" is known to libpfm4 as %s%s, but this machine has no "
-        "such PMU; virtual machines often have no hardware counters. "
-        "`countrace list events` shows the events of this machine",
+        "Event \"%s\" is %s%s in libpfm4, but this machine has no such PMU; "
+        "virtual machines often have no hardware counters. `countrace list "
+        "events` shows the events of this machine",
         event.name, found->full_name, others));
   }
   event.kind = EventKind::kPmu;

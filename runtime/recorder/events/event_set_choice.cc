@@ -20,8 +20,8 @@ absl::Status CheckTwice(const std::vector<EventSpec>& events) {
     for (std::size_t j = 0; j < i; ++j) {
       if (!CountTheSame(events[i], events[j])) continue;
       return absl::InvalidArgumentError(absl::StrFormat(
-          "Event given twice: \"%s\" and \"%s\" count the same; what should be "
-          "counted beside every set stands outside the braces",
+          "Event given twice: \"%s\" and \"%s\" count the same; an event that "
+          "counts with every set goes outside the braces",
           events[j].name, events[i].name));
     }
   }

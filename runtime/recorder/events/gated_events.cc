@@ -14,16 +14,16 @@ absl::Status Gate(bool user, EventSpec& event) {
   const char* const mode = user ? "user" : "kernel";
   if (!IsSplitByMode(event)) {
     return absl::InvalidArgumentError(absl::StrFormat(
-        "%s cannot be split into user and kernel mode, and --count %s asks for "
+        "%s cannot be split into user and kernel mode, and --count %s needs "
         "one: leave the event out, or count both modes. On-CPU time is in "
         "every recording",
         event.name, mode));
   }
   if (user ? event.exclude_user : event.exclude_kernel) {
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "%s counts %s mode only, which --count %s leaves out: one of the two "
-        "has to go",
-        event.name, user ? "kernel" : "user", mode));
+    return absl::InvalidArgumentError(
+        absl::StrFormat("%s counts %s mode only, which --count %s excludes: "
+                        "remove one of the two",
+                        event.name, user ? "kernel" : "user", mode));
   }
   if (user ? event.exclude_kernel : event.exclude_user) return absl::OkStatus();
   event.exclude_user = !user;
@@ -31,7 +31,7 @@ absl::Status Gate(bool user, EventSpec& event) {
   event.name += user ? ":u" : ":k";
   if (event.name.size() >= sizeof(logformat::SessionEvent::name)) {
     return absl::InvalidArgumentError(absl::StrFormat(
-        "The name of event %s has no place for its mode: bytes=%d, at most %d",
+        "The name of event %s is too long for its mode: bytes=%d, at most %d",
         event.name, event.name.size(),
         sizeof(logformat::SessionEvent::name) - 1));
   }

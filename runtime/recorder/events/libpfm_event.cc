@@ -87,9 +87,8 @@ absl::StatusOr<LibpfmEvent> ToEvent(const std::string& name,
   if (attr.precise_ip != 0 || attr.pinned != 0 || attr.exclusive != 0 ||
       attr.sample_period != 0) {
     return absl::InvalidArgumentError(absl::StrFormat(
-        "libpfm4 knows %s, but its attributes ask for sampling or for a "
-        "counter of its own, which counters of records do not have: leave "
-        "them out",
+        "libpfm4 has %s, but its attributes request sampling or a counter of "
+        "its own, which countrace does not use: leave them out",
         name));
   }
   LibpfmEvent event;
@@ -144,10 +143,10 @@ absl::StatusOr<LibpfmEvent> FindLibpfmEvent(std::string_view name) {
   }
   if (found) return *std::move(found);
   if (reason == PFM_ERR_NOTFOUND || reason == PFM_ERR_INVAL) {
-    return absl::NotFoundError("libpfm4 does not know it");
+    return absl::NotFoundError("libpfm4 does not have it");
   }
   return absl::InvalidArgumentError(
-      absl::StrFormat("libpfm4 knows the event, but not all that follows it "
+      absl::StrFormat("libpfm4 has the event, but not all attributes after it "
                       "(%s)",
                       pfm_strerror(reason)));
 }

@@ -210,7 +210,7 @@ void LttngRecording::TearDown() {
           losses.packets));
     }
   } else {
-    result_.messages.push_back("How many events were lost is not known: " +
+    result_.messages.push_back("The number of lost events is unknown: " +
                                base::StatusText(list.status()));
   }
   if (result_.discarded != 0) {

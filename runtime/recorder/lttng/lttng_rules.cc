@@ -35,9 +35,10 @@ absl::StatusOr<std::string> LttngFilter(const std::string& globs) {
     begin = end + 1;
     if (glob.empty()) continue;
     if (glob.find_first_of("?[\\\"") != std::string::npos) {
-      return absl::InvalidArgumentError(absl::StrFormat(
-          "--hooks %s: LTTng's filters know `*` only, no `?`, `[...]` or `\\`",
-          glob));
+      return absl::InvalidArgumentError(
+          absl::StrFormat("--hooks %s: LTTng's filters support `*` only, not "
+                          "`?`, `[...]` or `\\`",
+                          glob));
     }
     filter +=
         absl::StrFormat("%sname == \"%s\"", filter.empty() ? "" : " || ", glob);

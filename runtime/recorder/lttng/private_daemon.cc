@@ -288,9 +288,9 @@ bool PrivateLttngDaemon::is_running() const {
 
 std::string PrivateLttngDaemon::LogTail() const {
   const auto log = base::ReadSmallFile(folder_ + "/log");
-  if (!log.ok()) return "it said nothing";
+  if (!log.ok()) return "it printed nothing";
   std::string tail(base::Trim(*log));
-  if (tail.empty()) return "it said nothing";
+  if (tail.empty()) return "it printed nothing";
   if (tail.size() > 500) tail = "..." + tail.substr(tail.size() - 500);
   std::replace(tail.begin(), tail.end(), '\n', ';');
   return tail;

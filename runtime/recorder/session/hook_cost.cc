@@ -203,8 +203,8 @@ absl::StatusOr<HookCost> MeasureHookCost(
   }
   if (measured) return cost;
   return absl::UnavailableError(
-      "What a hook costs here could not be measured: the child with the "
-      "runtime library did not answer");
+      "The cost of a hook could not be measured: the child with the runtime "
+      "library did not answer");
 }
 
 }  // namespace countrace::runtime

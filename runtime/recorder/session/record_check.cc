@@ -70,8 +70,8 @@ absl::Status CheckOptions(const RecordOptions& options) {
   }
   if (options.system_wide && !options.pids.empty()) {
     return absl::InvalidArgumentError(
-        "The whole system (-a) holds the processes of -p already: give one of "
-        "the two");
+        "The whole system (-a) includes the processes of -p already: give one "
+        "of the two");
   }
   const bool hooks =
       !options.kernel_segments.empty() || !options.dynamic_hooks.empty();
@@ -99,9 +99,9 @@ absl::Status CheckOptions(const RecordOptions& options) {
   }
   if (!options.dump_rules.empty() && options.hook_events.empty() && !hooks) {
     return absl::InvalidArgumentError(
-        "A dump rule (--dump) says which hooks carry counters: say which "
-        "counters with --hook-events, for example --hook-events page-faults, "
-        "or record kernel-side hooks with --kernel or --hook");
+        "A dump rule (--dump) selects the hooks that carry counters: select "
+        "the counters with --hook-events, for example --hook-events "
+        "page-faults, or record kernel-side hooks with --kernel or --hook");
   }
   if (options.hook_filter.size() >= sizeof(SessionControl::hook_filter)) {
     return absl::InvalidArgumentError(absl::StrFormat(
@@ -116,14 +116,14 @@ absl::Status CheckTurns(const RecordOptions& options, const EventChoice& events,
   if (options.rotate_instances && hook_events.set_sizes.empty()) {
     return absl::InvalidArgumentError(
         "Event sets can change with each instance of a segment only at user "
-        "hooks: give several with --hook-events '{a,b},{c,d}', or say how long "
-        "a turn is, for example --rotate 10ms");
+        "hooks: give several with --hook-events '{a,b},{c,d}', or give a "
+        "rotation interval, for example --rotate 10ms");
   }
   if (!events.set_sizes.empty() && options.rotate_ns < kMinRotateNs) {
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "Event sets cannot rotate every %d ns: at least %d ns, which is how "
-        "often the recorder has its turn",
-        options.rotate_ns, kMinRotateNs));
+    return absl::InvalidArgumentError(
+        absl::StrFormat("Event sets cannot rotate every %d ns: at least %d ns, "
+                        "the interval of the recorder's loop",
+                        options.rotate_ns, kMinRotateNs));
   }
   return absl::OkStatus();
 }
@@ -144,10 +144,10 @@ std::vector<std::string> TriggersOfMissingHooks(
           std::find(words.begin(), words.end(), known.word) != words.end()) {
         continue;
       }
-      messages.push_back(absl::StrFormat(
-          "Trigger \"%s\" does not see the kernel's %s hooks: record them "
-          "with --kernel %s",
-          trigger.text, known.provider, known.word));
+      messages.push_back(
+          absl::StrFormat("Trigger \"%s\" needs the kernel's %s hooks: record "
+                          "them with --kernel %s",
+                          trigger.text, known.provider, known.word));
     }
   }
   return messages;

@@ -39,21 +39,21 @@ absl::Status CheckGating(const RecordOptions& options) {
   if (!gating.every_process() && !gating.nothing() && options.marks.empty() &&
       options.command.empty() && options.pids.empty()) {
     return absl::InvalidArgumentError(absl::StrFormat(
-        "--count %s tells marked processes from others, and none is marked: "
-        "name some with --mark, or give a command",
+        "--count %s needs marked processes, and none is marked: name some with "
+        "--mark, or give a command",
         logformat::GatingText(gating)));
   }
   if (!gating.kernel && !options.kernel_segments.empty()) {
     return absl::InvalidArgumentError(absl::StrFormat(
-        "--kernel %s records what the kernel does, which --count %s leaves "
-        "out: one of the two has to go",
+        "--kernel %s records kernel code, which --count %s excludes: remove "
+        "one of the two",
         options.kernel_segments.front(), logformat::GatingText(gating)));
   }
   if (gating.nothing() && !options.dynamic_hooks.empty()) {
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "--hook %s records counts, and --count none counts nothing: one of the "
-        "two has to go",
-        options.dynamic_hooks.front()));
+    return absl::InvalidArgumentError(
+        absl::StrFormat("--hook %s records counts, and --count none counts "
+                        "nothing: remove one of the two",
+                        options.dynamic_hooks.front()));
   }
   return absl::OkStatus();
 }

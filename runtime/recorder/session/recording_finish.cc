@@ -147,8 +147,8 @@ RecordResult Recording::Finish() {
     // The records are on disk; the reading verbs recover them in memory.
     if (kernel_ != nullptr) result_.records = kernel_->statistics().records;
     result_.messages.push_back(absl::StrFormat(
-        "The trace is not finished: %s; when that is mended, `countrace "
-        "recover %s` finishes it",
+        "The trace is not finished: %s; when that is fixed, `countrace recover "
+        "%s` finishes it",
         base::StatusText(finished.status()), directory_.path()));
   }
   DescribeDumpRules();

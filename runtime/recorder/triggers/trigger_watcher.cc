@@ -323,8 +323,8 @@ std::vector<std::string> TriggerWatcher::Describe() const {
     if (trigger.kind != TriggerKind::kSignal &&
         (calls_.matched() >> i & 1) == 0) {
       text += absl::StrFormat(
-          ": no %s whose name matches was recorded; hooks=%d; of the kernel's "
-          "those of --kernel and --hook are",
+          ": no %s with a matching name was recorded; hooks=%d; kernel hooks "
+          "need --kernel or --hook",
           trigger.kind == TriggerKind::kSegment ? "segment" : "hook",
           hooks_.generation() == 0 ? 0 : hooks_.hooks().size());
     }
@@ -336,9 +336,8 @@ std::vector<std::string> TriggerWatcher::Describe() const {
   }
   if (late_looks_ > 0 || skipped > 0) {
     messages.push_back(absl::StrFormat(
-        "Triggers came late: records came faster than they were looked at; "
-        "looks=%d, at most %s behind; bytes of records never looked at, "
-        "because "
+        "Triggers were late: records came faster than they were checked; "
+        "checks=%d, at most %s behind; bytes of records never checked, because "
         "they were overwritten or damaged: %d",
         late_looks_, FormatNs(most_late_ns_), skipped));
   }

@@ -192,7 +192,7 @@ int BpfPrograms::OpenAndLoad(const BpfProgramOptions& options,
   }
   const KernelHookRules& rules = options.hook_rules;
   constants.has_rules = rules.rules.empty() ? 0 : 1;
-  constants.asks_rules = rules.asks ? 1 : 0;
+  constants.asks_rules = rules.conditional ? 1 : 0;
   constants.asks_values = rules.asks_values ? 1 : 0;
   constants.asks_callers = rules.asks_callers ? 1 : 0;
   constants.page_shift = static_cast<std::uint32_t>(
@@ -213,7 +213,7 @@ int BpfPrograms::OpenAndLoad(const BpfProgramOptions& options,
   if (error == 0) error = bpf_map__set_max_entries(maps.ring_controls, slots_);
   if (error == 0)
     error = bpf_map__set_max_entries(maps.perf_events, perf_slots);
-  if (error == 0 && rules.asks) {
+  if (error == 0 && rules.conditional) {
     error = bpf_map__set_max_entries(maps.rule_entries, kRuleEntries);
   }
   if (error == 0 && !rules.sources.empty()) {
@@ -259,7 +259,7 @@ absl::Status BpfPrograms::StoreRules(const KernelHookRules& rules) {
   const int map = bpf_map__fd(skeleton_->maps.dump_rules);
   for (std::uint32_t i = 0; i < rules.rules.size(); ++i) {
     if (bpf_map_update_elem(map, &i, &rules.rules[i], BPF_ANY) != 0) {
-      return BpfError(errno, absl::StrFormat("Cannot hand dump rule \"%s\" to "
+      return BpfError(errno, absl::StrFormat("Cannot pass dump rule \"%s\" to "
                                              "BPF",
                                              rules.rules[i].text));
     }
@@ -268,7 +268,7 @@ absl::Status BpfPrograms::StoreRules(const KernelHookRules& rules) {
   for (std::uint32_t i = 0; i < rules.sources.size(); ++i) {
     if (bpf_map_update_elem(sources, &i, &rules.sources[i], BPF_ANY) != 0) {
       return BpfError(errno,
-                      "Cannot tell BPF where the arguments of hooks are");
+                      "Cannot pass the locations of hook arguments to BPF");
     }
   }
   return absl::OkStatus();
@@ -278,7 +278,7 @@ absl::Status BpfPrograms::StoreMarks(const ProcessMarks& marks) {
   const int map = bpf_map__fd(skeleton_->maps.mark_globs);
   for (std::uint32_t i = 0; i < marks.globs().size(); ++i) {
     if (bpf_map_update_elem(map, &i, &marks.globs()[i], BPF_ANY) != 0) {
-      return BpfError(errno, "Cannot hand the marked names to BPF");
+      return BpfError(errno, "Cannot pass the marked names to BPF");
     }
   }
   return absl::OkStatus();
@@ -304,7 +304,7 @@ absl::Status BpfPrograms::OpenEvent(const EventSpec& event, std::size_t index,
   const int value = fd.get();
   if (bpf_map_update_elem(bpf_map__fd(skeleton_->maps.perf_events), &key,
                           &value, BPF_ANY) != 0) {
-    return BpfError(errno, "Cannot hand " + event.name + " to BPF");
+    return BpfError(errno, "Cannot pass " + event.name + " to BPF");
   }
   *opened = fd.get();
   perf_events_.push_back(std::move(fd));

@@ -163,8 +163,9 @@ void BpfKernelRecorder::ChangeSets(std::uint64_t now_ns) {
     heads_[slot] = std::atomic_ref(programs_->control(slot).head)
                        .load(std::memory_order_relaxed);
     if (!status.ok() && !std::exchange(change_failed_, true)) {
-      messages_.push_back(absl::StrFormat(
-          "Event sets do not rotate as asked: %s", base::StatusText(status)));
+      messages_.push_back(
+          absl::StrFormat("Event sets do not rotate as requested: %s",
+                          base::StatusText(status)));
     }
   }
 }
@@ -175,9 +176,9 @@ void BpfKernelRecorder::DescribeSets() {
       const auto& taken = programs_->turns(slot, set);
       if (taken.refused == 0) continue;
       messages_.push_back(absl::StrFormat(
-          "Event set %d {%s} was not counted on CPU %d in %d of %d turns: the "
-          "PMU has no counters for it beside those always on, or another user "
-          "holds them; its values are absent there",
+          "Event set %d {%s} was not counted on CPU %d in %d of %d intervals: "
+          "the PMU has no counters for it beside those always on, or another "
+          "user holds them; its values are absent there",
           set, NamesOf(choice_, set), streams_.all()[slot].cpu, taken.refused,
           taken.turns));
     }
@@ -235,13 +236,13 @@ absl::Status BpfKernelRecorder::End() {
   const KernelRecorderStatistics now = statistics();
   if (now.malformed > 0) {
     messages_.push_back(absl::StrFormat(
-        "A kernel ring held what is no record; its rest was left out: rings=%d",
+        "A kernel ring held invalid data; its rest was dropped: rings=%d",
         now.malformed));
   }
   if (const std::uint64_t missed = programs_->missed_runs(); missed > 0) {
     messages_.push_back(absl::StrFormat(
-        "The kernel left out records because it was writing one on that CPU "
-        "already; which, it does not tell: records=%d",
+        "The kernel dropped records because it was writing another one on that "
+        "CPU; their kind is unknown: records=%d",
         missed));
   }
   if (const std::uint64_t refused = programs_->refused_marks(); refused > 0) {
@@ -252,10 +253,10 @@ absl::Status BpfKernelRecorder::End() {
   }
   if (const auto refused = programs_->refused_rule_entries(); refused > 0) {
     messages_.push_back(absl::StrFormat(
-        "Dump rules could not be asked at some kernel-side hooks, whose "
-        "records carry no counters: no room for what they remember of a hook "
-        "in a thread, at most 262,144 at a time: records=%d; rules for fewer "
-        "hooks need less",
+        "Dump rules could not be evaluated at some kernel-side hooks, whose "
+        "records carry no counters: no room for the state of a hook in a "
+        "thread, at most 262,144 at a time: records=%d; rules for fewer hooks "
+        "need less",
         refused));
   }
   if (const auto unknown = programs_->unknown_callers(); unknown > 0) {
@@ -318,7 +319,7 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenBpfKernelRecorder(
   constexpr std::uint64_t kPlenty = 2 << 20;
   if ((*loaded)->ring_bytes() < std::min(options.ring_bytes, kPlenty)) {
     messages.push_back(absl::StrFormat(
-        "Kernel rings are smaller than asked for: bytes=%d wanted=%d; this "
+        "Kernel rings are smaller than requested: bytes=%d requested=%d; this "
         "kernel gives no larger ones to BPF",
         (*loaded)->ring_bytes(), options.ring_bytes));
   }

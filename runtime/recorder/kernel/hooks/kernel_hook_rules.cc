@@ -41,7 +41,7 @@ absl::Status CannotAsk(const DumpRule& rule, const logformat::HookInfo& hook,
   const std::string kind =
       hook.provider.starts_with("syscall") ? "syscall*" : hook.provider;
   return absl::InvalidArgumentError(absl::StrFormat(
-      "Dump rule \"%s\" decides for kernel-side hook %s, %s. Put a rule for "
+      "Dump rule \"%s\" applies to kernel-side hook %s, %s. Put a rule for "
       "such hooks before it, for example --dump '%s:* never'",
       rule.text, hook.FullName(), why, kind));
 }
@@ -68,7 +68,7 @@ std::string WhyUnknown(unsigned index, const DynamicHook& hook,
                        const HookAttachment& at) {
   if (hook.type == DynamicHook::Type::kTracepoint) {
     return absl::StrFormat(
-        "whose tracepoint has no number as field %d (its format file tells)",
+        "whose tracepoint has no number as field %d (see its format file)",
         index + 1);
   }
   const auto described = SplitUsdtArguments(at.arguments);
@@ -248,10 +248,10 @@ absl::Status Resolver::CheckCaller(std::size_t index,
     const auto found = FindObjectFile(rule.caller);
     if (!found.ok()) {
       return absl::NotFoundError(absl::StrFormat(
-          "Dump rule \"%s\" decides for kernel-side hook %s, where offsets "
-          "are looked up in the file, and none is called %s in PATH, in the "
-          "library folders or among the files of --hook: name the whole "
-          "object, or hook one of its functions",
+          "Dump rule \"%s\" applies to kernel-side hook %s, where offsets are "
+          "looked up in the file, but no %s is in PATH, in the library folders "
+          "or among the files of --hook: name the whole object, or hook one of "
+          "its functions",
           rule.text, hook.FullName(), rule.caller));
     }
     path = *found;
@@ -301,7 +301,7 @@ absl::StatusOr<KernelHookRules> Resolver::Resolve() {
         continue;
       }
       answer = static_cast<std::uint8_t>(COUNTRACE_RULE_ASK + index);
-      resolved_.asks = true;
+      resolved_.conditional = true;
       if (!AsksArguments(rule) && rule.caller_end == 0) continue;
       resolved_.asks_values = true;
       if (rule.caller_end != 0) resolved_.asks_callers = true;

@@ -20,7 +20,7 @@ struct KernelHookRules {
   std::vector<DumpRule> rules;
   // countrace_hook_rule by family * COUNTRACE_RULED_NUMBERS + number.
   std::vector<std::uint8_t> answers;
-  bool asks = false;  // a hook has a conditional rule
+  bool conditional = false;  // a hook has a conditional rule
   // ... with `if` or `from`; with `from`
   bool asks_values = false, asks_callers = false;
   // By countrace_sources_index; empty unless a rule compares values.

@@ -103,11 +103,10 @@ void PerfKernelRecorder::WatchHiddenSwitches() {
     stream.watch_failed = !status.ok();
     if (status.ok()) continue;
     messages_.push_back(absl::StrFormat(
-        "The kernel does not show all switches of CPU %d, and who follows them "
-        "cannot be watched: %s; the time around them will be unattributed. Use "
-        "the BPF back end, or smaller rings (--kernel-ring) to leave memory "
-        "for "
-        "a second one",
+        "The kernel hides some switches of CPU %d, and the switch-ins after "
+        "them cannot be recorded: %s; the time around them will be "
+        "unattributed. Use the BPF back end, or smaller rings (--kernel-ring) "
+        "to leave memory for a second one",
         stream.cpu, base::StatusText(status)));
   }
 }
@@ -133,10 +132,10 @@ absl::Status PerfKernelRecorder::BeginCpu(std::size_t index,
   CpuStream& stream = streams_.all()[index];
   const bool moved = affinity.MoveTo(group.cpu());
   if (!moved) {
-    messages_.push_back(absl::StrFormat(
-        "CPU %d cannot be visited (%s): which thread ran there at the "
-        "beginning and the end is not known",
-        group.cpu(), std::strerror(errno)));
+    messages_.push_back(
+        absl::StrFormat("Cannot run on CPU %d (%s): the threads that ran there "
+                        "at the beginning and the end are unknown",
+                        group.cpu(), std::strerror(errno)));
   }
   absl::Status status = group.Enable();
   if (!status.ok()) return status;
@@ -230,7 +229,7 @@ void PerfKernelRecorder::DescribeSets() {
   for (std::size_t set = 0; set < refused_.size(); ++set) {
     if (refused_[set] == 0) continue;
     messages_.push_back(absl::StrFormat(
-        "Event set %d {%s} was not counted in %d of its turns, in which its "
+        "Event set %d {%s} was not counted in %d of its intervals, where its "
         "values are absent: %s",
         set, NamesOf(choice_, set), refused_[set], change_error_));
   }
@@ -350,12 +349,12 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenPerfKernelRecorder(
   if (options.wakeups) {
     messages.push_back(
         "Wake-ups are not recorded: that needs the BPF back end (`countrace "
-        "doctor` tells why it does not work here)");
+        "doctor` shows why it does not work here)");
   }
   if (options.hooks.any()) {
     messages.push_back(
         "Kernel segments and dynamic hooks are not recorded: they need the BPF "
-        "back end (`countrace doctor` tells why it does not work here)");
+        "back end (`countrace doctor` shows why it does not work here)");
   }
   auto choice = CountableEvents(options, *online, messages);
   if (!choice.ok()) return choice.status();
@@ -391,7 +390,7 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenPerfKernelRecorder(
   if (cpus.empty()) return absl::UnavailableError("No CPU can be recorded");
   if (smallest_ring < options.ring_bytes) {
     messages.push_back(absl::StrFormat(
-        "Kernel rings are smaller than asked for: bytes=%d wanted=%d; raise "
+        "Kernel rings are smaller than requested: bytes=%d requested=%d; raise "
         "kernel.perf_event_mlock_kb or `ulimit -l`, or record as root",
         smallest_ring, options.ring_bytes));
   }
