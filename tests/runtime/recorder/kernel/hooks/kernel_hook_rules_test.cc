@@ -41,7 +41,7 @@ TEST_CASE("kernel_hook_rules: the first rule that matches a name decides") {
       Resolve({"syscall:read never", "syscall:*ead* every 3", "softirq:TIMER",
                "server:parse at most every 2ms", "fault:* every 2 ticks"});
   REQUIRE(rules.ok());
-  CHECK(rules->asks);
+  CHECK(rules->conditional);
   CHECK(rules->tick_ns == 1000);
   const auto system_call = [&](unsigned number) {
     return Answer(*rules, COUNTRACE_FAMILY_SYSCALL, number);
@@ -76,7 +76,7 @@ TEST_CASE("kernel_hook_rules: without rules or kernel hooks there are none") {
   const auto always = Resolve({"server:*"});
   REQUIRE(always.ok());
   CHECK(always->rules.size() == 1);
-  CHECK_FALSE(always->asks);
+  CHECK_FALSE(always->conditional);
 }
 
 TEST_CASE("kernel_hook_rules: what a hook does not have is refused by name") {
