@@ -13,7 +13,7 @@ namespace countrace::viewer {
 
 struct ServeOptions {
   std::string trace_path;
-  std::string shown_as;    // what the page calls it, if not its path
+  std::string shown_as;    // the name on the page, if not the path
   std::uint16_t port = 0;  // 0: any free port
   // Called once the server listens, with the address to open (token included).
   std::function<void(const std::string& url)> on_ready;

@@ -290,16 +290,16 @@ TEST_CASE("state: with records lost, equals a linear scan of what is known",
         StateAt(index, at_ns - begin_ns,
                 {.threads = StateThreads::kAll, .window_ns = 0});
     for (const CpuState& cpu : state.cpus) {
-      const auto stay =
+      const auto found =
           std::find_if(spans.dispatches.begin(), spans.dispatches.end(),
                        [&](const auto& span) {
                          return span.cpu == cpu.cpu && covers(span, at_ns);
                        });
-      REQUIRE(cpu.known == (stay != spans.dispatches.end()));
+      REQUIRE(cpu.known == (found != spans.dispatches.end()));
       if (cpu.known) {
-        CHECK(cpu.begin_ns == stay->begin_ns - begin_ns);
-        if (!stay->outside) {
-          CHECK(cpu.thread == static_cast<std::uint32_t>(stay->thread));
+        CHECK(cpu.begin_ns == found->begin_ns - begin_ns);
+        if (!found->outside) {
+          CHECK(cpu.thread == static_cast<std::uint32_t>(found->thread));
         }
       }
     }

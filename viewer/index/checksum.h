@@ -1,5 +1,5 @@
-// 64-bit checksum of index sections: finds damage, not an adversary. Eight
-// bytes a step, so that opening an index is not dominated by it.
+// 64-bit checksum of index sections: finds damage, not manipulation. It reads
+// eight bytes a step, so that it is a small part of opening an index.
 #ifndef COUNTRACE_VIEWER_INDEX_CHECKSUM_H_
 #define COUNTRACE_VIEWER_INDEX_CHECKSUM_H_
 
@@ -10,8 +10,8 @@
 
 namespace countrace::viewer {
 
-// Streaming: equal for the same bytes however they are split, as long as every
-// call but the last gets a multiple of 8 bytes.
+// Streaming: the sum does not depend on how the bytes are split, if every call
+// but the last has a multiple of 8 bytes.
 class Checksum {
  public:
   void Add(std::span<const std::byte> bytes) noexcept {

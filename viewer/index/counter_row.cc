@@ -95,7 +95,7 @@ CounterRow::Rates CounterRow::RatesIn(TimeRange range, std::uint32_t event,
   }
   const std::uint64_t steps = entry_.leaves - 1;
   // Step i lasts from leaf i to leaf i + 1. It touches the range if it ends
-  // after its begin and begins before its end.
+  // after the range begins and begins before the range ends.
   const std::uint64_t after =
       FirstAfter(range.begin_ns, hint == nullptr ? 0 : *hint);
   if (hint != nullptr) *hint = after;

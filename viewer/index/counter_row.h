@@ -1,4 +1,4 @@
-// Questions about the counters of one CPU. Between two dumps a count is known
+// Counts and rates of one CPU's counters. Between two dumps a count is known
 // only in total: it is spread evenly (a flat rate) and marked estimated.
 #ifndef COUNTRACE_VIEWER_INDEX_COUNTER_ROW_H_
 #define COUNTRACE_VIEWER_INDEX_COUNTER_ROW_H_
@@ -21,7 +21,7 @@ class CounterRow {
     double count;    // since the first dump
     bool estimated;  // between two dumps
     bool gap;        // before the first dump, after the last, or not counted
-    bool outside;    // gap, but only as nothing was being counted there
+    bool outside;    // a gap, because nothing was counted there
   };
   Value Before(std::uint64_t time_ns, std::uint32_t event,
                std::uint64_t* hint = nullptr) const;
@@ -42,7 +42,7 @@ class CounterRow {
     return reinterpret_cast<const std::uint64_t*>(leaves_ + number * stride_ +
                                                   sizeof(CounterLeaf))[event];
   }
-  // First leaf later than `time_ns`.
+  // First leaf after `time_ns`.
   std::uint64_t FirstAfter(std::uint64_t time_ns, std::uint64_t hint) const;
   void AddStep(std::uint64_t step, std::uint32_t event, Rates& rates) const;
 

@@ -13,13 +13,14 @@ namespace countrace::viewer {
 
 inline constexpr char kIndexFile[] = ".timeline.pvx";
 inline constexpr std::uint64_t kIndexMagic = 0x3130787650747463;  // "ctPvx01"
-// Raised with every change of a structure below; another version is rebuilt.
+// Incremented with every change of a structure below; indexes of another
+// version are rebuilt.
 inline constexpr std::uint32_t kIndexVersion = 3;
 
 inline constexpr std::uint32_t kNoKey = 0xffffffffu;
 inline constexpr std::uint64_t kUnknownTime = ~std::uint64_t{0};
 
-// Which trace the index belongs to. Any difference = stale.
+// Identifies the trace of an index. Any difference means stale.
 struct Fingerprint {
   std::uint8_t uuid[16];
   std::uint64_t stream_bytes;  // of all stream files
@@ -77,7 +78,7 @@ enum class RowKind : std::uint32_t {
   kCounter = 7,     // counter dumps of one CPU (CounterLeaf)
   kThreadWait = 8,  // one thread runnable, on no CPU
   kInterrupt = 9,   // interrupt handlers of one CPU at one depth; key = hook id
-  kInterruptTime = 10,  // time of one CPU charged to interrupts
+  kInterruptTime = 10,  // time of one CPU in interrupts
 };
 inline constexpr RowKind kLastRowKind = RowKind::kInterruptTime;
 
@@ -85,7 +86,7 @@ inline constexpr RowKind kLastRowKind = RowKind::kInterruptTime;
 constexpr std::uint32_t RunExtras(std::uint32_t events) { return events + 1; }
 
 enum RowFlags : std::uint32_t {
-  kRowCountsUnknown = 1u << 0,  // some leaf has no counts: sums are too low
+  kRowCountsUnknown = 1u << 0,  // a leaf has no counts: sums are too low
 };
 
 // One row of intervals, points or dumps. Leaves are in time order and do not
@@ -100,8 +101,8 @@ struct RowEntry {
   std::uint64_t leaves;  // count
   std::uint64_t leaf_offset;
   std::uint64_t node_offset;  // in-order forest over blocks
-  std::uint64_t
-      prefix_offset;  // (1 + extras) u64 for each block, plus the total
+  // (1 + extras) u64 for each block, plus the total.
+  std::uint64_t prefix_offset;
   std::uint32_t first_group, groups;  // kSegment, kHook
 };
 static_assert(sizeof(RowEntry) == 64);
@@ -113,7 +114,8 @@ enum LeafFlags : std::uint32_t {
   kLeafOutside = 1u << 3,
   kLeafDisplaced = 1u << 4,  // drawn below its depth: it overlapped
   kLeafCountsUnknown = 1u << 5,
-  // kThreadRun: how the thread left its CPU, a logformat::SwitchState.
+  // kThreadRun: the state in which the thread left its CPU, a
+  // logformat::SwitchState.
   kLeafEndStateShift = 16,
 };
 
@@ -151,8 +153,8 @@ struct PointLeaf {
 };
 static_assert(sizeof(PointLeaf) == 16);
 
-// Cumulative values of one CPU. `gaps` bit e: what event e did since the leaf
-// before is not known; its value is carried over. `FileHeader::events` u64
+// Cumulative values of one CPU. `gaps` bit e: the count of event e since the
+// previous leaf is unknown; its value is carried over. `FileHeader::events` u64
 // values follow.
 struct CounterLeaf {
   std::uint64_t time_ns;
@@ -160,15 +162,15 @@ struct CounterLeaf {
 };
 inline constexpr std::uint64_t kCounterBlock = 256;  // steps between leaves
 
-// Of the rates (events per ns) of the steps of a block, one event.
+// Rates (events per ns) of one event over the steps of a block.
 struct CounterNode {
   float min_rate, max_rate;  // min > max: no known step
-  std::uint32_t gaps;        // steps that are not known
+  std::uint32_t gaps;        // steps with unknown counts
   std::uint32_t reserved;
 };
 static_assert(sizeof(CounterNode) == 16);
 
-// The leaves of one row with one key and one parent key, in time order.
+// The leaves of one row with the same key and parent key, in time order.
 struct GroupEntry {
   std::uint32_t row;
   std::uint32_t key;     // hook id
@@ -199,7 +201,7 @@ static_assert(sizeof(ProcessEntry) == 32);
 struct ThreadEntry {
   std::int32_t tid, pid;
   std::uint32_t process;
-  std::uint32_t listed;  // as of a process
+  std::uint32_t listed;  // as in ProcessEntry
   NameRef comm;
   std::uint64_t on_cpu_ns;
   std::uint64_t first_seen_ns, last_seen_ns;
@@ -220,17 +222,16 @@ static_assert(sizeof(LossEntry) == 40);
 inline constexpr std::size_t kMaxLosses = 1000;
 
 enum ColumnFlags : std::uint8_t {
-  kColumnMerged = 1u << 0,  // more than one leaf
-  kColumnGap = 1u << 1,     // part of the column is not known at all
-  kColumnIdle = 1u << 2,    // some idle
-  kColumnOutside =
-      1u << 3,  // some time of others, outside the recorded command
+  kColumnMerged = 1u << 0,   // more than one leaf
+  kColumnGap = 1u << 1,      // part of the column is unknown
+  kColumnIdle = 1u << 2,     // some idle
+  kColumnOutside = 1u << 3,  // some time outside the recorded command
   kColumnInferred = 1u << 4,
 };
 
-// One column of a strip: who dominates it and how much of it is covered.
+// One column of a strip: its dominant key and its covered share.
 struct StripColumn {
-  std::uint32_t key;      // kNoKey: nobody
+  std::uint32_t key;      // kNoKey: none
   std::uint16_t count;    // leaves, saturated
   std::uint8_t coverage;  // busy share of 255; at least 1 if any
   std::uint8_t flags;     // ColumnFlags

@@ -3,7 +3,7 @@
 // [i, i + 2^level), i a multiple of 2^level, has its root at 2i + 2^level - 1.
 //
 // Appending a block only writes nodes at the end, so a growing trace can extend
-// it; a range of n blocks is the sum of at most 2 log2(n) nodes.
+// the forest. A range of n blocks is the sum of at most 2 log2(n) nodes.
 #ifndef COUNTRACE_VIEWER_INDEX_FOREST_H_
 #define COUNTRACE_VIEWER_INDEX_FOREST_H_
 

@@ -1,5 +1,5 @@
-// One thing although long: the order of sections and how each is derived from
-// collected rows.
+// One unit although it is long: the order of sections and the derivation of
+// each from collected rows.
 #include "viewer/index/index_assembly.h"
 
 #include <algorithm>
@@ -61,7 +61,7 @@ class Assembler {
           WriteCounterRow(row);
           break;
         default:
-          // The row above a segment row, if it is of the same thread.
+          // The row above a segment row, if it belongs to the same thread.
           const bool nested = previous != kNoKey &&
                               row.kind == RowKind::kSegment &&
                               in_.rows[previous].kind == RowKind::kSegment &&
@@ -110,7 +110,8 @@ class Assembler {
     return 1 + static_cast<std::uint32_t>(quality);
   }
 
-  // Names are known only after reconstruction: rows carry indexes.
+  // Names are complete only after reconstruction: until then rows carry
+  // indexes.
   void NumberNames() {
     for (const rmap::ProcessRow& row : in_.report.processes) {
       const auto number = static_cast<std::size_t>(row.index);
@@ -158,7 +159,8 @@ class Assembler {
   }
 
   // Display order: CPUs, then threads by on-CPU time (the report's order) with
-  // run, hooks, depths and waits together, then what is not drawn by itself.
+  // their run, hooks, depths and waits, then rows that are not drawn
+  // themselves.
   void SortRows() {
     const auto rank = [this](const CollectedRow& row) {
       const bool of_thread =
@@ -361,7 +363,7 @@ class Assembler {
     std::uint32_t leaf;
     std::uint64_t wall_ns, on_cpu_ns;
   };
-  // By (hook, enclosing hook).
+  // Keyed by (hook, enclosing hook).
   using Postings =
       std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Posting>>;
 
@@ -485,7 +487,7 @@ class Assembler {
     rows_.push_back(entry);
   }
 
-  // What the client shows about the trace as a whole.
+  // Facts about the whole trace for the client.
   std::string Facts() const {
     const rmap::Report& report = in_.report;
     nlohmann::json facts;
@@ -508,7 +510,7 @@ class Assembler {
     loss["clock_errors"] = report.loss.clock_errors;
     loss["by_cause"] = report.loss.by_cause;
     loss["intervals"] = in_.losses.size();
-    // Bounded: every answer is.
+    // Bounded, as every answer is.
     loss["messages"] = std::vector<std::string>(
         report.loss.messages.begin(),
         report.loss.messages.begin() +

@@ -70,7 +70,7 @@ void IndexBuilder::AppendInterval(CollectedRow& row, IntervalLeaf leaf,
 }
 
 void IndexBuilder::OnDispatch(const rmap::DispatchSpan& span) {
-  const bool nobody = span.thread == rmap::kNoThread;
+  const bool idle = span.thread == rmap::kNoThread;
   IntervalLeaf leaf{.begin_ns = span.begin_ns,
                     .end_ns = std::max(span.begin_ns, span.end_ns),
                     .key = Number(span.thread),
@@ -80,7 +80,7 @@ void IndexBuilder::OnDispatch(const rmap::DispatchSpan& span) {
   if (span.end_inferred) leaf.flags |= kLeafEndInferred;
   if (span.outside) {
     leaf.flags |= kLeafOutside;
-  } else if (nobody) {
+  } else if (idle) {
     leaf.flags |= kLeafIdle;
   }
   const bool counted = span.counts.size() == events_;
@@ -94,13 +94,13 @@ void IndexBuilder::OnDispatch(const rmap::DispatchSpan& span) {
   }
   AppendInterval(on_cpu, leaf, nullptr);
 
-  const bool own_row = !nobody && !span.outside;
+  const bool own_row = !idle && !span.outside;
   CollectedRow& run =
       own_row ? Row(RowKind::kThreadRun, leaf.key, 0, RunExtras(events_))
               : Row(span.outside ? RowKind::kOutsideRun : RowKind::kIdleRun,
                     span.cpu, 0, RunExtras(events_));
   if (leaf.begin_ns < run.last_end_ns) {
-    // One thread on two CPUs at once.
+    // One thread on two CPUs at the same time.
     ++oddities_.clipped;
     leaf.begin_ns = run.last_end_ns;
     leaf.end_ns = std::max(leaf.begin_ns, leaf.end_ns);
@@ -169,9 +169,9 @@ void IndexBuilder::OnSegment(const rmap::SegmentSpan& span) {
 void IndexBuilder::AppendNested(RowKind kind, std::uint32_t owner,
                                 std::uint32_t at_depth, IntervalLeaf leaf,
                                 std::uint64_t extra) {
-  // A call that began before the trace may enclose calls already delivered at
-  // its depth: it goes into the first deeper row where it fits, so that no
-  // time is lost.
+  // A call that began before the trace may enclose calls that were already
+  // delivered at its depth: it goes into the first deeper row where it fits, so
+  // that no time is lost.
   for (std::uint32_t depth = std::min(at_depth, kMaxDepth - 1);
        depth < kMaxDepth; ++depth) {
     CollectedRow& row = Row(kind, owner, depth, 1);
@@ -203,7 +203,8 @@ void IndexBuilder::OnCounters(const rmap::CounterDump& dump) {
   CollectedRow& row = Row(RowKind::kCounter, dump.cpu, 0, events_);
   std::vector<std::uint64_t>& last = counters_[dump.cpu];
   const bool first = last.empty();
-  // Per event: the raw value of the last dump, then the known total so far.
+  // For each event: the raw value of the last dump, then the known total so
+  // far.
   if (first) last.resize(2 * std::size_t{events_});
   CounterLeaf leaf{.time_ns = dump.time_ns, .gaps = 0};
   if (!first && leaf.time_ns < row.last_end_ns) {
@@ -217,7 +218,7 @@ void IndexBuilder::OnCounters(const rmap::CounterDump& dump) {
     const bool present =
         event < dump.values.size() && ((dump.present >> event) & 1) != 0;
     const std::uint64_t value = present ? dump.values[event] : raw;
-    // A value that went down is a reset whose loss is not known.
+    // A value that decreased is a reset; the loss is unknown.
     if (first || !present || value < raw) {
       leaf.gaps |= std::uint64_t{1} << event;
     } else {

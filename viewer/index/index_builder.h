@@ -1,4 +1,4 @@
-// Collects what reconstruction reports into rows on disk, then writes the
+// Collects the reports of the reconstruction into rows on disk, then writes the
 // index.
 //
 // Flow: rmap::Reconstruct calls the On... functions; Finish() turns the rows
@@ -42,10 +42,10 @@ struct CollectedLoss {
   std::uint32_t cause;  // index into causes
 };
 
-// What was bent to fit the rows' rule (in time order, without overlap). All 0
-// when reconstruction keeps its promise.
+// Changes that make intervals fit the rows' rule (in time order, without
+// overlap). All 0 if reconstruction delivers them so.
 struct CollectionOddities {
-  std::uint64_t clipped = 0;       // begins moved up to the end before
+  std::uint64_t clipped = 0;       // begins moved up to the previous end
   std::uint64_t displaced = 0;     // segments drawn below their depth
   std::uint64_t out_of_order = 0;  // points and dumps moved up in time
   std::uint64_t too_deep = 0;      // segments below the last row, not indexed
@@ -53,8 +53,8 @@ struct CollectionOddities {
 
 class IndexBuilder final : public rmap::TimelineObserver {
  public:
-  // `events`: kernel dump events of the trace. `directory`: where temporary
-  // storage may live. Returns: errors of RowSpool::Create.
+  // `events`: kernel dump events of the trace. `directory`: for temporary
+  // storage. Returns: errors of RowSpool::Create.
   static absl::StatusOr<std::unique_ptr<IndexBuilder>> Create(
       std::uint32_t events, const std::string& directory);
 
@@ -81,7 +81,8 @@ class IndexBuilder final : public rmap::TimelineObserver {
   // `extras` may be null: zeros.
   void AppendInterval(CollectedRow& row, IntervalLeaf leaf,
                       const std::uint64_t* extras);
-  // Into the row of `kind` at `depth`, or the first deeper one where it fits.
+  // Appends to the row of `kind` at `depth`, or to the first deeper one where
+  // the leaf fits.
   void AppendNested(RowKind kind, std::uint32_t owner, std::uint32_t depth,
                     IntervalLeaf leaf, std::uint64_t extra);
   void See(std::uint64_t begin_ns, std::uint64_t end_ns);

@@ -95,7 +95,7 @@ absl::Status IndexFileWriter::Commit(FileHeader header) {
   header.header_checksum =
       ChecksumOf(std::as_bytes(std::span(&header, 1))
                      .first(offsetof(FileHeader, header_checksum)));
-  // The header last: a torn file has no magic.
+  // The header is written last: an incomplete file has no magic.
   if (::pwrite(descriptor_, &header, sizeof(header), 0) !=
           static_cast<ssize_t>(sizeof(header)) ||
       ::rename(temporary_.c_str(), path_.c_str()) != 0) {

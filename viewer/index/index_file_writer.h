@@ -1,5 +1,5 @@
 // Writes one index file front to back: sections, then the header, then the
-// rename that makes it visible. A crash leaves only a temporary name.
+// rename that makes it visible. A crash leaves only a temporary file.
 #ifndef COUNTRACE_VIEWER_INDEX_INDEX_FILE_WRITER_H_
 #define COUNTRACE_VIEWER_INDEX_INDEX_FILE_WRITER_H_
 
@@ -17,7 +17,7 @@
 
 namespace countrace::viewer {
 
-// Thread: one. Write errors are kept and returned by Commit().
+// Thread: one. Write errors are stored and returned by Commit().
 class IndexFileWriter {
  public:
   // Opens "<path>.<pid>.tmp". Returns: the errno of open(2) as a Status.

@@ -11,7 +11,7 @@
 namespace countrace::viewer {
 namespace {
 
-// The rows of one thread, which are neighbours.
+// The rows of one thread, which are adjacent.
 struct ThreadRows {
   std::uint32_t thread = kNoKey;
   std::optional<std::uint32_t> run, wait;
@@ -81,9 +81,9 @@ class StateReader {
     state.cpu = row.entry().owner;
     state.in_interrupt = interrupts_.IsIn(state.cpu, state_.time_ns);
     state.interrupts_ns = interrupts_.TimeBefore(state.cpu, state_.time_ns);
-    const std::optional<std::uint64_t> stay = row.Covering(state_.time_ns);
-    if (!stay) return state;
-    const IntervalLeaf& leaf = row.leaf(*stay);
+    const std::optional<std::uint64_t> found = row.Covering(state_.time_ns);
+    if (!found) return state;
+    const IntervalLeaf& leaf = row.leaf(*found);
     state.known = true;
     state.flags = leaf.flags;
     if ((leaf.flags & (kLeafIdle | kLeafOutside)) == 0) state.thread = leaf.key;
@@ -205,25 +205,25 @@ class StateReader {
       thread.wait_ns = waits.Before(state_.time_ns, 0).value;
     }
     if (run == nullptr) return;
-    const IntervalRow& stays = run->stays();
-    // The last stay that has begun; one of no length is over.
-    std::uint64_t begun = stays.FirstBeginning(state_.time_ns + 1);
+    const IntervalRow& dispatches = run->dispatches();
+    // The last dispatch that has begun; one of no length is over.
+    std::uint64_t begun = dispatches.FirstBeginning(state_.time_ns + 1);
     if (begun == 0) return;
-    const IntervalLeaf& stay = stays.leaf(begun - 1);
-    thread.cpu = stay.key;
-    if (state_.time_ns < stay.end_ns) {
+    const IntervalLeaf& dispatch = dispatches.leaf(begun - 1);
+    thread.cpu = dispatch.key;
+    if (state_.time_ns < dispatch.end_ns) {
       thread.state = RunState::kRunning;
-      thread.since_ns = stay.begin_ns;
-      thread.since_inferred = (stay.flags & kLeafBeginInferred) != 0;
+      thread.since_ns = dispatch.begin_ns;
+      thread.since_inferred = (dispatch.flags & kLeafBeginInferred) != 0;
       return;
     }
     thread.end_state =
-        static_cast<std::uint16_t>(stay.flags >> kLeafEndStateShift);
-    thread.since_inferred = (stay.flags & kLeafEndInferred) != 0;
+        static_cast<std::uint16_t>(dispatch.flags >> kLeafEndStateShift);
+    thread.since_inferred = (dispatch.flags & kLeafEndInferred) != 0;
     if (thread.state == RunState::kWaiting) return;
-    thread.since_ns = stay.end_ns;
-    thread.state = StateAfter(stay.flags, thread.end_state);
-    // What followed the last record nobody knows.
+    thread.since_ns = dispatch.end_ns;
+    thread.state = StateAfter(dispatch.flags, thread.end_state);
+    // The state after the last record is unknown.
     if (thread.since_inferred && thread.end_state == 0) {
       thread.since_ns.reset();
       thread.state = RunState::kUnknown;
@@ -240,20 +240,21 @@ class StateReader {
     if ((flags & kLeafEndInferred) == 0 &&
         (end_state == logformat::kSwitchRunnable ||
          (end_state & logformat::kSwitchPreempted) != 0)) {
-      return RunState::kWaiting;  // for no time at all
+      return RunState::kWaiting;  // it waits for no time at all
     }
     return RunState::kOffCpu;
   }
 
   void AddSums(const ThreadRun& run, ThreadState& thread) const {
-    const IntervalRow& stays = run.stays();
+    const IntervalRow& dispatches = run.dispatches();
     thread.on_cpu_ns = run.OnCpuBefore(state_.time_ns);
     if (!thread.wait_ns) thread.wait_ns = 0;
-    thread.dispatches = stays.FirstBeginning(state_.time_ns + 1);
-    thread.counts_incomplete = (stays.entry().flags & kRowCountsUnknown) != 0;
+    thread.dispatches = dispatches.FirstBeginning(state_.time_ns + 1);
+    thread.counts_incomplete =
+        (dispatches.entry().flags & kRowCountsUnknown) != 0;
     for (std::uint32_t event = 0; event < state_.events.size(); ++event) {
       const IntervalRow::Cumulative sum =
-          stays.Before(state_.time_ns, 1 + event);
+          dispatches.Before(state_.time_ns, 1 + event);
       thread.counts.push_back({sum.value, sum.estimated});
     }
   }

@@ -11,8 +11,8 @@ namespace {
 
 __extension__ typedef unsigned __int128 Wide;
 
-// First i in [begin, end) for which `before(i)` is false; doubling steps from
-// `begin`, so neighbouring questions are cheap.
+// First i in [begin, end) for which `before(i)` is false. Doubles its steps
+// from `begin`, so the next lookup nearby is cheap.
 template <typename Before>
 std::uint64_t Gallop(std::uint64_t begin, std::uint64_t end, Before before) {
   std::uint64_t step = 1;
@@ -72,7 +72,7 @@ std::uint64_t IntervalRow::FirstBeginning(std::uint64_t time_ns,
 std::optional<std::uint64_t> IntervalRow::Covering(
     std::uint64_t time_ns) const {
   std::uint64_t number = FirstNotOver(time_ns);
-  // Leaves of no length share their instant with the leaf that follows.
+  // Leaves of no length share their instant with the following leaf.
   while (number + 1 < size() && leaf(number).end_ns <= time_ns &&
          leaf(number + 1).begin_ns <= time_ns) {
     ++number;

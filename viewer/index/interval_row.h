@@ -1,4 +1,4 @@
-// Questions about one row of intervals, each O(log n) plus one block.
+// Lookups in one row of intervals, each O(log n) plus one block.
 #ifndef COUNTRACE_VIEWER_INDEX_INTERVAL_ROW_H_
 #define COUNTRACE_VIEWER_INDEX_INTERVAL_ROW_H_
 
@@ -30,11 +30,13 @@ class IntervalRow {
     return reinterpret_cast<const std::uint64_t*>(leaves_ + number * stride_ +
                                                   sizeof(IntervalLeaf))[which];
   }
-  // What a strip shows for a leaf: the process of a CPU row, else its key.
+  // The key that a strip shows for a leaf: the process in a CPU row, else the
+  // leaf's key.
   std::uint32_t StyleOf(const IntervalLeaf& leaf) const;
 
   // First leaf that is not over at `time_ns` (a leaf of no length is over just
-  // after its instant). `hint`: a leaf at or before it, to start from.
+  // after its instant). `hint`: a leaf at or before it, where the search
+  // starts.
   std::uint64_t FirstNotOver(std::uint64_t time_ns,
                              std::uint64_t hint = 0) const;
   // First leaf that begins at or after `time_ns`.
@@ -43,8 +45,8 @@ class IntervalRow {
   // The leaf that covers the instant `time_ns`, if any.
   std::optional<std::uint64_t> Covering(std::uint64_t time_ns) const;
 
-  // Everything inside `range`, leaves cut at its edges. `hint` as above, and
-  // set to the first leaf touched.
+  // Everything inside `range`, leaves cut at its edges. `hint` as above; set to
+  // the first leaf touched.
   IntervalNode Summary(TimeRange range, std::uint64_t* hint = nullptr) const;
 
   struct Cumulative {

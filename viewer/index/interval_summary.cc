@@ -28,7 +28,7 @@ void SketchAdd(SketchEntry (&sketch)[kSketchEntries], std::uint32_t key,
     *smallest = {key, share_ns};
     return;
   }
-  // Full: the new key and the kept ones pay the same price.
+  // Full: the new key and the stored ones lose the same share.
   const float price = std::min(smallest->share_ns, share_ns);
   for (SketchEntry& entry : sketch) entry.share_ns -= price;
   if (share_ns > price) *smallest = {key, share_ns - price};
@@ -36,8 +36,8 @@ void SketchAdd(SketchEntry (&sketch)[kSketchEntries], std::uint32_t key,
 
 void SketchMerge(SketchEntry (&sketch)[kSketchEntries],
                  const SketchEntry (&other)[kSketchEntries]) {
-  // Joining both before subtracting the fifth largest share keeps the bound of
-  // a sketch built in one pass (adding one by one would not).
+  // Joining both before subtracting the fifth largest share keeps the error
+  // bound of a sketch built in one pass; adding one by one would not.
   SketchEntry all[2 * kSketchEntries];
   std::size_t size = 0;
   for (const SketchEntry& entry : sketch) {
@@ -99,7 +99,7 @@ void AddLeaf(IntervalNode& node, std::uint32_t key, std::uint32_t flags,
   node.busy_ns += wall_ns;
   node.count = Saturate(std::uint64_t{node.count} + 1);
   node.longest_ns = std::max(node.longest_ns, Saturate(wall_ns));
-  // A leaf of no length still has a colour: it weighs half a nanosecond.
+  // A leaf of no length still has a colour: its weight is half a nanosecond.
   SketchAdd(node.sketch, key,
             wall_ns == 0 ? 0.5f : static_cast<float>(wall_ns));
 }

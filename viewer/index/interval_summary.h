@@ -1,5 +1,5 @@
-// What a range of intervals adds up to: busy time, count, and which key
-// dominates. Sums are exact; the sketch bounds its error (file_layout.h).
+// The sum of a range of intervals: busy time, count, and the dominant key. Sums
+// are exact; the sketch bounds its error (file_layout.h).
 #ifndef COUNTRACE_VIEWER_INDEX_INTERVAL_SUMMARY_H_
 #define COUNTRACE_VIEWER_INDEX_INTERVAL_SUMMARY_H_
 
@@ -20,13 +20,13 @@ std::uint32_t SketchTop(const SketchEntry (&sketch)[kSketchEntries]);
 
 // An empty node, neutral in MergeNodes.
 IntervalNode EmptyNode();
-// Adds `wall_ns` of a leaf with these flags (the part of it that counts).
+// Adds `wall_ns` of a leaf with these flags (the part inside the range).
 void AddLeaf(IntervalNode& node, std::uint32_t key, std::uint32_t flags,
              std::uint64_t wall_ns);
 IntervalNode MergeNodes(const IntervalNode& left, const IntervalNode& right);
 
-// The column of a strip for the summary of `width_ns` of a row. kColumnInferred
-// is not known here.
+// The column of a strip for the summary of `width_ns` of a row. Without
+// kColumnInferred.
 StripColumn ColumnOf(const IntervalNode& node, std::uint64_t width_ns);
 
 }  // namespace countrace::viewer

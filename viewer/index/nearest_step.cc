@@ -10,7 +10,7 @@
 namespace countrace::viewer {
 namespace {
 
-// First number in [0, size) that does not lie before; binary search.
+// First number in [0, size) for which the predicate is false; binary search.
 template <typename IsBefore>
 std::uint64_t FirstNotBefore(std::uint64_t size, IsBefore is_before) {
   std::uint64_t low = 0;
@@ -40,32 +40,32 @@ class StepSearch {
     const RowEntry& entry = index_.rows()[number];
     switch (entry.kind) {
       case RowKind::kQuality:
-        if (Wants(kStepLoss) && !filter_.threads && !filter_.hooks) {
+        if (Has(kStepLoss) && !filter_.threads && !filter_.hooks) {
           OfferIntervals(number);
         }
         break;
       case RowKind::kCpu:
-        if (Wants(kStepDispatch) && !filter_.threads && !filter_.hooks) {
+        if (Has(kStepDispatch) && !filter_.threads && !filter_.hooks) {
           OfferIntervals(number);
         }
         break;
       case RowKind::kThreadRun:
-        // A thread's stays are the CPUs' stays again: only if asked for.
-        if ((filter_.row || filter_.threads) && Wants(kStepDispatch) &&
+        // A thread's dispatches repeat those of the CPUs: only on request.
+        if ((filter_.row || filter_.threads) && Has(kStepDispatch) &&
             !filter_.hooks && IsOfThread(entry.owner)) {
           OfferIntervals(number);
         }
         break;
       case RowKind::kSegment:
-        if (Wants(kStepSegment) && IsOfThread(entry.owner)) {
+        if (Has(kStepSegment) && IsOfThread(entry.owner)) {
           OfferIntervals(number);
         }
         break;
       case RowKind::kInterrupt:
-        if (Wants(kStepInterrupt) && !filter_.threads) OfferIntervals(number);
+        if (Has(kStepInterrupt) && !filter_.threads) OfferIntervals(number);
         break;
       case RowKind::kHook:
-        if (Wants(kStepHook) && IsOfThread(entry.owner)) OfferPoints(number);
+        if (Has(kStepHook) && IsOfThread(entry.owner)) OfferPoints(number);
         break;
       case RowKind::kThreadWait:
       case RowKind::kIdleRun:
@@ -79,7 +79,7 @@ class StepSearch {
   const std::optional<Step>& best() const { return best_; }
 
  private:
-  bool Wants(std::uint32_t kind) const { return (kinds_ & kind) != 0; }
+  bool Has(std::uint32_t kind) const { return (kinds_ & kind) != 0; }
   bool IsOfThread(std::uint32_t thread) const {
     return !filter_.threads || filter_.threads->contains(thread);
   }
@@ -93,8 +93,9 @@ class StepSearch {
     }
   }
 
-  // Calls `offer` with the leaf numbers of a row, or of those hooks of it that
-  // the filter lets pass, as a list of its own: `size` of them, in time order.
+  // Calls `offer` with the leaf numbers of a row, or with those of each hook
+  // that the filter selects, as a list of its own: `size` of them, in time
+  // order.
   template <typename OfferList>
   void ForEachList(std::uint32_t number, OfferList offer) {
     const RowEntry& entry = index_.rows()[number];
@@ -106,7 +107,7 @@ class StepSearch {
       const GroupEntry& group = index_.groups()[entry.first_group + i];
       if (group.row != number || !filter_.hooks->contains(group.key)) continue;
       const auto* postings = index_.At<std::uint32_t>(group.posting_offset);
-      // A damaged posting may point anywhere.
+      // A damaged posting may have any value.
       offer(group.count, [&entry, postings](std::uint64_t at) {
         return std::min<std::uint64_t>(postings[at], entry.leaves - 1);
       });
@@ -122,7 +123,8 @@ class StepSearch {
         Offer({row.leaf(leaf).end_ns, number, leaf, true});
       };
       // Leaves do not overlap, so the nearest begin and end are in the leaves
-      // around the instant; leaves of no length may share it, hence the walk.
+      // around the instant. Leaves of no length may share it, so the loop
+      // visits them all.
       const std::uint64_t until_ns = forward_ ? time_ns_ + 1 : time_ns_;
       std::uint64_t at = FirstNotBefore(size, [&](std::uint64_t i) {
         return row.leaf(leaf_number(i)).begin_ns < until_ns;

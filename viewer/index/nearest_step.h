@@ -1,5 +1,5 @@
-// Steps through a trace: the nearest instant at which something of a kind
-// happens. O(log n) for each row it may happen in.
+// Steps through a trace: the nearest instant with a boundary of some kind.
+// O(log n) for each row that may have one.
 #ifndef COUNTRACE_VIEWER_INDEX_NEAREST_STEP_H_
 #define COUNTRACE_VIEWER_INDEX_NEAREST_STEP_H_
 
@@ -23,23 +23,23 @@ enum StepKinds : std::uint32_t {
 // The kind of this name: "dispatch", "segment", "hook", "interrupt", "loss".
 std::optional<std::uint32_t> StepKindNamed(std::string_view name);
 
-// What a step may be of; absent = anything.
+// Limits a step; absent means no limit.
 struct StepFilter {
   std::optional<std::uint32_t> row;
-  std::optional<std::set<std::uint32_t>> threads;  // indexes; no CPU's work
-  std::optional<std::set<std::uint32_t>> hooks;    // ids; no dispatches
+  std::optional<std::set<std::uint32_t>> threads;  // indexes; no CPU rows
+  std::optional<std::set<std::uint32_t>> hooks;    // ids; excludes dispatches
 };
 
 struct Step {
   std::uint64_t time_ns;
   std::uint32_t row;
   std::uint64_t leaf;
-  bool at_end;  // the leaf ends there
+  bool at_end;  // the leaf ends at the step
 };
 
 // The nearest boundary strictly after (`forward`) or before `time_ns`, of the
-// kinds asked for. Nothing beyond the last one. Of several at one instant, the
-// one of the first row.
+// requested kinds. Absent beyond the last one. If several share the instant,
+// that of the first row.
 std::optional<Step> NearestStep(const TimelineIndex& index,
                                 std::uint64_t time_ns, bool forward,
                                 std::uint32_t kinds,

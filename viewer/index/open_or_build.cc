@@ -30,9 +30,9 @@ std::string CacheDirectory() {
   return {};
 }
 
-// First and last bytes of a file: packet heads carry times, so two recordings
-// do not agree in them. A file that cannot be read adds nothing; reading the
-// trace will say why.
+// Adds the first and last bytes of a file: packet heads carry times, so two
+// recordings differ in them. A file that cannot be read adds nothing; reading
+// the trace reports the reason.
 void AppendEnds(const std::string& path, std::string& text) {
   constexpr off_t kEndBytes = 4096;
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);

@@ -1,5 +1,5 @@
-// From a trace to its open index: finds it beside the trace, or in the user's
-// cache, or builds it.
+// Opens the index of a trace: finds it beside the trace or in the user's cache,
+// or builds it.
 #ifndef COUNTRACE_VIEWER_INDEX_OPEN_OR_BUILD_H_
 #define COUNTRACE_VIEWER_INDEX_OPEN_OR_BUILD_H_
 
@@ -15,15 +15,14 @@ namespace countrace::viewer {
 // Identity and state of an open trace.
 Fingerprint FingerprintOf(const logformat::TraceReader& reader);
 
-// Where the index of the trace at `trace_path` belongs: the trace directory if
+// The place of the index for the trace at `trace_path`: the trace directory if
 // it is writable, else $XDG_CACHE_HOME/countrace or ~/.cache/countrace.
-// Returns: PERMISSION_DENIED if neither can be written.
+// Returns: PERMISSION_DENIED neither is writable.
 absl::StatusOr<std::string> IndexPathFor(const std::string& trace_path);
 
-// Opens the index, building it if it is missing, stale or damaged.
-// Returns: errors of the reader, of reconstruction and of writing; CANCELLED if
-// `progress` said stop.
-// `shown_as` as in TraceReader::Open().
+// Opens the index, building it if it is missing, stale or damaged. Returns:
+// errors of the reader, of reconstruction and of writing; CANCELLED if
+// `progress` returned stop. `shown_as` as in TraceReader::Open().
 absl::StatusOr<std::unique_ptr<TimelineIndex>> OpenOrBuildIndex(
     const std::string& trace_path, logformat::ProgressCallback progress,
     void* progress_context, const std::string& shown_as = "");

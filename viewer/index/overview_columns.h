@@ -1,5 +1,5 @@
-// The whole trace in 2,048 columns, filled while the CPU rows stream by: first
-// paint and the minimap need no forest walk.
+// The whole trace in 2,048 columns, filled while the CPU rows are written:
+// first paint and the minimap need no forest walk.
 #ifndef COUNTRACE_VIEWER_INDEX_OVERVIEW_COLUMNS_H_
 #define COUNTRACE_VIEWER_INDEX_OVERVIEW_COLUMNS_H_
 
@@ -17,7 +17,7 @@ class OverviewColumns {
  public:
   explicit OverviewColumns(std::uint64_t duration_ns);
 
-  // Begins the row of the next CPU. Rows beyond kMaxOverviewRows only count in
+  // Begins the row of the next CPU. CPUs above kMaxOverviewRows only count in
   // the first row, the machine.
   void BeginCpu();
   // Adds a leaf of that CPU whose colour is `key`.

@@ -1,4 +1,4 @@
-// Questions about the point hooks of one thread: counts by two binary searches.
+// Lookups in the point hooks of one thread: counts by two binary searches.
 #ifndef COUNTRACE_VIEWER_INDEX_POINT_ROW_H_
 #define COUNTRACE_VIEWER_INDEX_POINT_ROW_H_
 

@@ -69,7 +69,7 @@ class GroupRow {
     return row_.leaf(LeafNumber(posting));
   }
   std::uint64_t LeafNumber(std::uint64_t posting) const {
-    // A damaged posting may point anywhere.
+    // A damaged posting may have any value.
     return std::min<std::uint64_t>(postings_[posting], row_.size() - 1);
   }
   template <typename Before>
@@ -149,7 +149,7 @@ std::uint64_t HitsIn(const TimelineIndex& index, const GroupEntry& group,
 RunTotals RunTotalsIn(const ThreadRun& run, TimeRange range,
                       std::uint32_t events) {
   RunTotals totals;
-  const IntervalRow& row = run.stays();
+  const IntervalRow& row = run.dispatches();
   totals.counts.resize(events);
   totals.dispatches =
       row.FirstBeginning(range.end_ns) - row.FirstBeginning(range.begin_ns);
@@ -168,7 +168,7 @@ RunTotals RunTotalsIn(const ThreadRun& run, TimeRange range,
 RangeTotals TotalsIn(const TimelineIndex& index, TimeRange range) {
   RangeTotals totals;
   const std::uint32_t events = index.header().events;
-  // One past the end, so that what begins at the very last instant counts.
+  // One past the end, so that boundaries at the last instant count.
   if (range.end_ns >= index.duration_ns()) {
     range.end_ns = index.duration_ns() + 1;
   }
@@ -192,7 +192,7 @@ RangeTotals TotalsIn(const TimelineIndex& index, TimeRange range) {
   const auto run_totals = [&](std::uint32_t row) {
     return RunTotalsIn(ThreadRun(index, row, interrupts), range, events);
   };
-  std::optional<std::uint32_t> run_row;  // of the thread at hand
+  std::optional<std::uint32_t> run_row;  // row of the current thread
   for (std::uint32_t number = 0; number < index.rows().size(); ++number) {
     const RowEntry& entry = index.rows()[number];
     switch (entry.kind) {
@@ -229,9 +229,9 @@ RangeTotals TotalsIn(const TimelineIndex& index, TimeRange range) {
           own.on_cpu_excl_ns += part.on_cpu_ns;
           own.on_cpu_known &= part.on_cpu_known;
           if (group.parent == kNoKey) continue;
-          // What a call spends in this one is not its own. Sums may pass
-          // through below zero until the parent's group is added; unsigned
-          // arithmetic makes them right in the end.
+          // Time inside this segment is no exclusive time of its parent. A sum
+          // may be below zero until the parent's group is added; unsigned
+          // arithmetic makes the final sum right.
           SegmentTotals& parent = segment_of(group.process, group.parent);
           parent.wall_excl_ns -= part.wall_ns;
           parent.on_cpu_excl_ns -= part.on_cpu_ns;

@@ -1,10 +1,9 @@
-// Who used what between two instants: exact sums from prefix sums, whatever the
-// length of the range. Disjoint ranges add up; the whole trace equals rmap's
-// totals.
+// Totals between two instants: exact sums from prefix sums, for any length of
+// the range. Disjoint ranges add up; the whole trace equals rmap's totals.
 //
 // On-CPU and wall times are cut at the edges exactly. Dispatches, calls and
-// hits count where they begin. Counts of a dispatch that an edge cuts are
-// spread evenly over it and marked estimated.
+// hits count where they begin. Counts of a dispatch cut by an edge are spread
+// evenly over it and marked estimated.
 #ifndef COUNTRACE_VIEWER_INDEX_RANGE_TOTALS_H_
 #define COUNTRACE_VIEWER_INDEX_RANGE_TOTALS_H_
 
@@ -22,7 +21,7 @@ struct RunTotals {
   std::uint64_t dispatches = 0;
   std::vector<std::uint64_t> counts;  // one for each event
   bool estimated = false;             // an edge cut a dispatch with counts
-  bool incomplete = false;            // some dispatch has no counts
+  bool incomplete = false;            // a dispatch has no counts
 };
 
 struct ProcessTotals {
@@ -36,7 +35,7 @@ struct SegmentTotals {
   std::uint64_t calls = 0;
   std::uint64_t wall_incl_ns = 0, wall_excl_ns = 0;
   std::uint64_t on_cpu_incl_ns = 0, on_cpu_excl_ns = 0;
-  bool on_cpu_known = true;  // of every call
+  bool on_cpu_known = true;  // for every call
 };
 
 struct HookTotals {
@@ -52,7 +51,7 @@ struct RangeTotals {
   RunTotals idle, outside;
   std::uint64_t interrupts_ns = 0;
   std::uint64_t cpu_ns = 0;      // range times CPUs
-  std::uint64_t unknown_ns = 0;  // of cpu_ns: nobody knows
+  std::uint64_t unknown_ns = 0;  // part of cpu_ns that cannot be attributed
 };
 
 RangeTotals TotalsIn(const TimelineIndex& index, TimeRange range);

@@ -24,7 +24,7 @@ absl::StatusOr<std::unique_ptr<RowSpool>> RowSpool::Create(
   int descriptor =
       ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (descriptor < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) {
-    // File systems without O_TMPFILE: a name that is gone at once.
+    // File systems without O_TMPFILE: a name that is removed at once.
     std::string name = directory + "/.timeline-spool-XXXXXX";
     descriptor = ::mkostemp(name.data(), O_CLOEXEC);
     if (descriptor >= 0) ::unlink(name.c_str());

@@ -1,9 +1,9 @@
 // Temporary storage of leaves while a trace is read: many rows, each appended
-// to in its own order, in one unnamed file. Memory is bounded by a small buffer
+// in its own order, in one unnamed file. Memory is limited to a small buffer
 // for each row.
 //
-// Flow: IndexBuilder appends, then calls Seal(), then AssembleIndex walks each
-// row with RowCursor. Thread: one. Errors are kept and returned by Seal().
+// Flow: IndexBuilder appends, then calls Seal(), then AssembleIndex reads each
+// row with RowCursor. Thread: one. Errors are stored and returned by Seal().
 #ifndef COUNTRACE_VIEWER_INDEX_ROW_SPOOL_H_
 #define COUNTRACE_VIEWER_INDEX_ROW_SPOOL_H_
 
@@ -22,7 +22,7 @@ namespace countrace::viewer {
 
 class RowSpool {
  public:
-  // `directory`: where the unnamed file lives while the index is built.
+  // `directory`: the folder of the unnamed file.
   // Returns: the errno of open(2) as a Status.
   static absl::StatusOr<std::unique_ptr<RowSpool>> Create(
       const std::string& directory);
@@ -65,7 +65,7 @@ class RowSpool {
   absl::Status status_;
 };
 
-// Walks the leaves of one row in the order of Append.
+// Reads the leaves of one row in the order of Append.
 class RowCursor {
  public:
   RowCursor(const RowSpool& spool, std::uint32_t row)

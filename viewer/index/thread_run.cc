@@ -38,21 +38,21 @@ bool InterruptRows::IsIn(std::uint32_t cpu, std::uint64_t time_ns) const {
 }
 
 std::uint64_t ThreadRun::OnCpuBefore(std::uint64_t time_ns) const {
-  const std::uint64_t end = stays_.FirstBeginning(time_ns);
+  const std::uint64_t end = dispatches_.FirstBeginning(time_ns);
   if (end == 0) return 0;
-  const std::uint64_t cut = end - 1;  // the only stay that may not be over
-  const std::uint32_t interrupts = stays_.entry().extras;
+  const std::uint64_t cut = end - 1;  // the only dispatch that may not be over
+  const std::uint32_t interrupts = dispatches_.entry().extras;
   const std::uint64_t before_ns =
-      stays_.SumOfFirst(cut, 0) - stays_.SumOfFirst(cut, interrupts);
-  const IntervalLeaf& stay = stays_.leaf(cut);
-  if (stay.end_ns <= time_ns) {
-    return before_ns + (stay.end_ns - stay.begin_ns) -
-           stays_.extra(cut, interrupts - 1);
+      dispatches_.SumOfFirst(cut, 0) - dispatches_.SumOfFirst(cut, interrupts);
+  const IntervalLeaf& dispatch = dispatches_.leaf(cut);
+  if (dispatch.end_ns <= time_ns) {
+    return before_ns + (dispatch.end_ns - dispatch.begin_ns) -
+           dispatches_.extra(cut, interrupts - 1);
   }
-  const std::uint64_t part_ns = time_ns - stay.begin_ns;
+  const std::uint64_t part_ns = time_ns - dispatch.begin_ns;
   return before_ns + part_ns -
-         std::min(part_ns,
-                  interrupts_.TimeIn(stay.key, {stay.begin_ns, time_ns}));
+         std::min(part_ns, interrupts_.TimeIn(dispatch.key,
+                                              {dispatch.begin_ns, time_ns}));
 }
 
 }  // namespace countrace::viewer

@@ -1,4 +1,4 @@
-// The on-CPU clock of one thread at any instant: its stays without the
+// On-CPU time of one thread up to any instant: its dispatches without the
 // interrupts in them. O(log n).
 #ifndef COUNTRACE_VIEWER_INDEX_THREAD_RUN_H_
 #define COUNTRACE_VIEWER_INDEX_THREAD_RUN_H_
@@ -12,16 +12,16 @@
 
 namespace countrace::viewer {
 
-// By CPU: the row of its time in interrupts (kInterruptTime), or kNoKey.
-// Short-lived; views the index.
+// For each CPU the row of its interrupt time (kInterruptTime), or kNoKey.
+// Short-lived; refers to the index.
 class InterruptRows {
  public:
   explicit InterruptRows(const TimelineIndex& index);
-  // Time of `cpu` charged to interrupts inside `range`. Exact.
+  // Time of `cpu` in interrupts inside `range`. Exact.
   std::uint64_t TimeIn(std::uint32_t cpu, TimeRange range) const;
-  // Of the whole trace up to `time_ns`.
+  // The same from the begin of the trace to `time_ns`.
   std::uint64_t TimeBefore(std::uint32_t cpu, std::uint64_t time_ns) const;
-  // True if one has the CPU at `time_ns`.
+  // True if an interrupt runs at `time_ns`.
   bool IsIn(std::uint32_t cpu, std::uint64_t time_ns) const;
 
  private:
@@ -35,14 +35,14 @@ class ThreadRun {
   // Requires: rows()[row] is of RowKind::kThreadRun. Both must outlive this.
   ThreadRun(const TimelineIndex& index, std::uint32_t row,
             const InterruptRows& interrupts)
-      : stays_(index, row), interrupts_(interrupts) {}
+      : dispatches_(index, row), interrupts_(interrupts) {}
 
-  const IntervalRow& stays() const { return stays_; }
-  // On-CPU time before `time_ns`, as the report's `on_cpu_ns` counts it. Exact.
+  const IntervalRow& dispatches() const { return dispatches_; }
+  // On-CPU time before `time_ns`, as in the report's `on_cpu_ns`. Exact.
   std::uint64_t OnCpuBefore(std::uint64_t time_ns) const;
 
  private:
-  IntervalRow stays_;
+  IntervalRow dispatches_;
   const InterruptRows& interrupts_;
 };
 

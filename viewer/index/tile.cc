@@ -68,7 +68,7 @@ class TileBuilder {
       const TimeRange range = Column(i);
       columns[i].key = kNoKey;
       if (range.begin_ns >= index_.duration_ns()) continue;
-      // What lies after the end of the trace is nothing, not a gap.
+      // Columns after the end of the trace are empty, not gaps.
       const std::uint64_t width_ns =
           std::min(range.end_ns, index_.duration_ns()) - range.begin_ns;
       columns[i] = ColumnOf(row.Summary(range, &hint), width_ns);

@@ -1,5 +1,5 @@
-// One tile: a row, 512 columns of 2^level ns, as bytes for the client
-// (API.md, "Tiles"). Bounded whatever the row and level.
+// One tile: a row, 512 columns of 2^level ns, as bytes for the client (API.md,
+// "Tiles"). Its size is bounded for any row and level.
 #ifndef COUNTRACE_VIEWER_INDEX_TILE_H_
 #define COUNTRACE_VIEWER_INDEX_TILE_H_
 
@@ -53,9 +53,9 @@ struct TileItem {
 static_assert(sizeof(TileItem) == 32);
 
 enum CounterColumnFlags : std::uint32_t {
-  kCounterGap = 1u << 0,      // part of the column is not known
+  kCounterGap = 1u << 0,      // part of the column is unknown
   kCounterBounded = 1u << 1,  // min and max are bounds (sum over CPUs)
-  kCounterEmpty = 1u << 2,    // nothing is known
+  kCounterEmpty = 1u << 2,    // the whole column is unknown
 };
 struct CounterColumn {
   float min, max, mean;  // events per second
@@ -63,8 +63,8 @@ struct CounterColumn {
 };
 static_assert(sizeof(CounterColumn) == 16);
 
-// Counter rows have numbers after the rows of the index: for each event the sum
-// over CPUs, then each CPU.
+// Counter rows have numbers after the index's rows: for each event the sum over
+// CPUs, then each CPU.
 std::uint32_t CounterRowNumber(const TimelineIndex& index, std::uint32_t event,
                                std::uint32_t cpu_plus_one);
 std::uint32_t RowNumbers(const TimelineIndex& index);

@@ -35,7 +35,7 @@ std::span<const T> Array(const std::byte* base, const SectionEntry& section) {
           static_cast<std::size_t>(section.bytes / sizeof(T))};
 }
 
-// Of a row of intervals.
+// Extras of a row of intervals.
 std::uint32_t ExtrasOf(RowKind kind, std::uint32_t events) {
   switch (kind) {
     case RowKind::kThreadRun:
@@ -121,7 +121,7 @@ absl::Status TimelineIndex::Validate(const std::string& path,
   }
   if (expected != nullptr && header_->trace != *expected) {
     return absl::FailedPreconditionError(absl::StrFormat(
-        "Timeline index is of another state of the trace: path=%s, "
+        "Timeline index belongs to another state of the trace: path=%s, "
         "stream-bytes=%d, expected-stream-bytes=%d",
         path, header_->trace.stream_bytes, expected->stream_bytes));
   }

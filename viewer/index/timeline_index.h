@@ -1,6 +1,6 @@
-// An index file mapped read-only: validated once, then every access is in
-// bounds whatever the bytes say. Plain lookups only; questions are in
-// interval_row.h, counter_row.h and range_totals.h.
+// An index file mapped read-only. It is validated once; then every access is in
+// bounds for any contents. Plain access only; lookups are in interval_row.h,
+// counter_row.h and range_totals.h.
 //
 // Thread: immutable after Open, so any number of threads may read it.
 #ifndef COUNTRACE_VIEWER_INDEX_TIMELINE_INDEX_H_
@@ -20,13 +20,13 @@ namespace countrace::viewer {
 
 class TimelineIndex {
  public:
-  // Maps `path` and checks header, sections, checksums and every offset.
-  // Above `max_checked_bytes` the checksum of the row data is not computed
-  // (offsets still are checked), so that opening stays fast.
+  // Maps `path` and checks header, sections, checksums and every offset. Above
+  // `max_checked_bytes` the checksum of the row data is not computed, so that
+  // opening stays fast; offsets are still checked.
   //
-  // Returns: NOT_FOUND no such file; FAILED_PRECONDITION of another version or
-  // another trace (`expected`, may be null); DATA_LOSS damaged. All three mean:
-  // build it again.
+  // Returns: NOT_FOUND no such file; FAILED_PRECONDITION it belongs to another
+  // version or another trace (`expected`, may be null); DATA_LOSS damaged. All
+  // three mean: build it again.
   static absl::StatusOr<std::unique_ptr<TimelineIndex>> Open(
       const std::string& path, const Fingerprint* expected,
       std::uint64_t max_checked_bytes = std::uint64_t{1} << 29);

@@ -1,7 +1,8 @@
-// How many leaves and nodes this thread's questions have looked at: what holds
-// the index to its promise of O(log n) (tests/viewer/state_property_test.cc).
+// Number of leaves and nodes that this thread's lookups have read: the measure
+// for the limit of O(log n) (tests/viewer/state_property_test.cc).
 //
-// Thread: one counter for each. Cost: an addition for each search, not leaf.
+// Thread: one counter each. Cost: an addition for each search, not for each
+// leaf.
 #ifndef COUNTRACE_VIEWER_INDEX_VISIT_COUNT_H_
 #define COUNTRACE_VIEWER_INDEX_VISIT_COUNT_H_
 

@@ -1,5 +1,5 @@
-// One HTTP request and answer, free of any HTTP library: what the site is
-// written and tested against.
+// One HTTP request and answer, independent of any HTTP library: the interface
+// that the site is written and tested against.
 #ifndef COUNTRACE_VIEWER_SERVER_HTTP_MESSAGE_H_
 #define COUNTRACE_VIEWER_SERVER_HTTP_MESSAGE_H_
 

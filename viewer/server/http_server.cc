@@ -29,7 +29,7 @@ namespace http = boost::beast::http;
 using tcp = asio::ip::tcp;
 using Response = http::response<http::string_body>;
 
-// Of a peer whose request was refused or that is done.
+// Seconds for a peer whose request was refused or that is done.
 constexpr int kDrainSeconds = 2;
 constexpr std::uint64_t kDrainBytes = 1 << 20;
 
@@ -66,7 +66,7 @@ Response ToMessage(HttpResponse&& response, unsigned version, bool keep_alive,
 
 // One connection:
 //   read --(request)--> answer --(written)--> read ... until a side closes it
-// Every wait has a deadline. Lives as long as an operation of it is pending.
+// Every wait has a deadline. Lives as long as one of its operations is pending.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   Connection(tcp::socket&& socket, const HttpLimits& limits,
@@ -137,15 +137,15 @@ class Connection : public std::enable_shared_from_this<Connection> {
     };
     serializer_.emplace(*response_);
     if (head) {
-      // HEAD and empty answers: header only, whatever Content-Length says.
+      // HEAD and empty answers: header only, for any Content-Length.
       http::async_write_header(stream_, *serializer_, done);
     } else {
       http::async_write(stream_, *serializer_, done);
     }
   }
 
-  // What the peer still sends is read and dropped for a while: closing on
-  // unread bytes would reset the connection and take the answer with it.
+  // Reads and drops data that the peer still sends for a while: closing on
+  // unread bytes would reset the connection and lose the answer.
   void Close() {
     beast::error_code ignored;
     stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
@@ -231,8 +231,8 @@ class BeastServer final : public HttpServer {
         asio::make_strand(context_),
         [this](beast::error_code error, tcp::socket socket) {
           if (error == asio::error::operation_aborted) return;
-          // Beyond the limit the socket closes at once. Running out of
-          // descriptors must not end the server.
+          // Above the limit the socket closes at once. A lack of descriptors
+          // must not end the server.
           if (!error &&
               open_.load(std::memory_order_relaxed) < limits_.connections) {
             std::make_shared<Connection>(std::move(socket), limits_, handler_,
@@ -245,7 +245,7 @@ class BeastServer final : public HttpServer {
 
   HttpLimits limits_;
   Handler handler_;
-  // Before the context: its handlers count connections down when it dies.
+  // Declared before the context, whose handlers decrement it in its destructor.
   std::atomic<int> open_{0};
   asio::io_context context_;
   tcp::acceptor acceptor_;

@@ -1,5 +1,5 @@
 // HTTP/1.1 on 127.0.0.1 with Boost.Beast: bounded requests, timeouts, a limit
-// on connections. Knows nothing of the site.
+// on connections. Independent of the site.
 #ifndef COUNTRACE_VIEWER_SERVER_HTTP_SERVER_H_
 #define COUNTRACE_VIEWER_SERVER_HTTP_SERVER_H_
 
@@ -15,18 +15,18 @@ namespace countrace::viewer {
 struct HttpLimits {
   std::uint32_t header_bytes = 16 * 1024;
   std::uint64_t body_bytes = 256 * 1024;
-  int timeout_seconds = 30;  // to send a request, to take an answer, idle
+  int timeout_seconds = 30;  // to send a request, to receive an answer, idle
   int connections = 64;
   int threads = 2;
 };
 
 class HttpServer {
  public:
-  // Called on the server's threads, perhaps at the same time.
+  // Called on the server's threads, possibly at the same time.
   using Handler = std::function<HttpResponse(const HttpRequest&)>;
 
   // Binds 127.0.0.1:`port`, 0 = any free port. Connections wait until Run().
-  // Returns: UNAVAILABLE the port is taken or may not be bound.
+  // Returns: UNAVAILABLE the port is in use or may not be bound.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Listen(
       std::uint16_t port, const HttpLimits& limits);
   virtual ~HttpServer() = default;

@@ -1,5 +1,5 @@
-// The part of a target after '?', with strict numbers: what is not exactly a
-// number is an error, never 0.
+// The part of a target after '?', with strict numbers: text that is not exactly
+// a number is an error, never 0.
 #ifndef COUNTRACE_VIEWER_SERVER_QUERY_STRING_H_
 #define COUNTRACE_VIEWER_SERVER_QUERY_STRING_H_
 

@@ -26,7 +26,7 @@ std::string RequestGuard::Url() const {
   return absl::StrFormat("http://127.0.0.1:%d/?token=%s", port_, token_);
 }
 
-// Cookies do not tell ports apart: two viewers must not share one.
+// Cookies are shared between ports: two viewers need different names.
 std::string RequestGuard::CookieName() const {
   return absl::StrFormat("countrace_%d", port_);
 }
@@ -43,7 +43,7 @@ bool RequestGuard::IsOurHost(std::string_view host) const {
 }
 
 bool RequestGuard::IsToken(std::string_view untrusted) const {
-  // The time taken must not tell how many characters were right.
+  // The run time must not reveal how many characters were right.
   if (untrusted.size() != token_.size()) return false;
   unsigned difference = 0;
   for (std::size_t i = 0; i < token_.size(); ++i) {
@@ -61,8 +61,8 @@ RequestGuard::Verdict RequestGuard::Judge(const HttpRequest& request) const {
   const auto in_query = target.parameters.find("token");
   const bool query_token =
       in_query != target.parameters.end() && IsToken(in_query->second);
-  // Another site may link to the page's address, which it does not know, but
-  // may not make requests.
+  // Another site may link to the page, although it does not have its address,
+  // but it may not make requests.
   if ((request.fetch_site == "cross-site" ||
        request.fetch_site == "same-site") &&
       !query_token) {

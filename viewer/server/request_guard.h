@@ -1,6 +1,6 @@
-// Who may talk to the server. It listens on loopback, but every page of every
-// site in the user's browser can reach loopback too, and so can other users of
-// the machine: hence the token, and the checks against DNS rebinding.
+// Decides which requests the server answers. It listens on loopback, but every
+// page of every site in the user's browser can reach loopback, and so can other
+// users of the machine: hence the token, and the checks against DNS rebinding.
 #ifndef COUNTRACE_VIEWER_SERVER_REQUEST_GUARD_H_
 #define COUNTRACE_VIEWER_SERVER_REQUEST_GUARD_H_
 
@@ -29,7 +29,7 @@ class RequestGuard {
     kTokenInQuery,  // right token in the URL: set the cookie and redirect
   };
   Verdict Judge(const HttpRequest& request) const;
-  // Value of Set-Cookie that lets the browser in without the URL's token.
+  // Value of Set-Cookie that admits the browser without the URL's token.
   std::string Cookie() const;
 
  private:

@@ -45,7 +45,7 @@ Json OrNull(std::uint64_t value_ns) {
   return value_ns == kUnknownTime ? Json(nullptr) : Json(value_ns);
 }
 
-// Of a row's `listed` (file_layout.h), whatever a damaged file has there.
+// Quality of a row's `listed` (file_layout.h), for any value in a damaged file.
 const char* QualityOf(std::uint32_t listed) {
   return listed >= 1 &&
                  listed <= 1u + static_cast<unsigned>(rmap::Quality::kInferred)
@@ -115,7 +115,7 @@ class Api {
     return response;
   }
 
-  // A number of the query; null and `error_` set if it is missing or wrong.
+  // A number of the query; null, with `error_` set, if it is missing or wrong.
   std::optional<std::uint64_t> Number(std::string_view name,
                                       std::optional<std::uint64_t> otherwise) {
     const auto found = target_.parameters.find(name);
@@ -125,7 +125,7 @@ class Api {
     }
     const std::optional<std::uint64_t> value = ParseNumber(found->second);
     if (!value) {
-      error_ = absl::StrFormat("Not a number: %s (want digits only)", name);
+      error_ = absl::StrFormat("Not a number: %s (digits only)", name);
     }
     return value;
   }
@@ -248,7 +248,7 @@ class Api {
     const auto level = ParseNumber(rest.substr(first + 1, second - first - 1));
     const auto number = ParseNumber(rest.substr(second + 1));
     if (!row || !level || !number || *row >= kNoKey || *level > kMaxLevel) {
-      return Refuse(400, "Not a tile: want tile/ROW/LEVEL/INDEX");
+      return Refuse(400, "Not a tile: expected tile/ROW/LEVEL/INDEX");
     }
     absl::StatusOr<std::string> tile =
         BuildTile(index_,
@@ -265,13 +265,13 @@ class Api {
 
   HttpResponse Tiles() const {
     if (request_.content_type != kJson) {
-      return Refuse(415, "Want Content-Type: application/json");
+      return Refuse(415, "Expected Content-Type: application/json");
     }
     const Json json = Json::parse(request_.body, nullptr, false);
     if (!json.is_object() || !json.contains("tiles") ||
         !json["tiles"].is_array()) {
       return Refuse(400,
-                    "Want {\"generation\": N, \"tiles\": [[row, level, "
+                    "Expected {\"generation\": N, \"tiles\": [[row, level, "
                     "index], ...]}");
     }
     const Json& tiles = json["tiles"];
@@ -306,7 +306,7 @@ class Api {
                      .index = tile[2].get<std::uint64_t>()},
                     generation);
       if (!built.ok()) return Refuse(built.status());
-      // The client asks again for what did not fit.
+      // The client requests again the tiles that did not fit.
       if (body.size() + built->size() > kMaxTilesBytes) break;
       body += *built;
     }
@@ -407,7 +407,8 @@ class Api {
       } else if (found->second == "all") {
         options.threads = StateThreads::kAll;
       } else if (found->second != "segments") {
-        return Refuse(400, "Parameter threads: want segments, active or all");
+        return Refuse(400,
+                      "Parameter threads: expected segments, active or all");
       }
     }
     return AnswerJson(StateJson(StateAt(index_, *time_ns, options)));
@@ -419,7 +420,7 @@ class Api {
     const auto direction = target_.parameters.find("dir");
     if (direction == target_.parameters.end() ||
         (direction->second != "next" && direction->second != "previous")) {
-      return Refuse(400, "Parameter dir: want next or previous");
+      return Refuse(400, "Parameter dir: expected next or previous");
     }
     std::uint32_t kinds = kStepDispatch | kStepSegment | kStepHook;
     if (const auto found = target_.parameters.find("kind");
@@ -427,7 +428,7 @@ class Api {
       const std::optional<std::uint32_t> kind = StepKindNamed(found->second);
       if (!kind) {
         return Refuse(400,
-                      "Parameter kind: want dispatch, segment, hook, "
+                      "Parameter kind: expected dispatch, segment, hook, "
                       "interrupt, loss or any");
       }
       kinds = *kind;

@@ -1,5 +1,5 @@
-// Requests under /api/v1/ to answers, from an open index (API.md). No sockets,
-// no state: every answer is a function of the request. Every answer is bounded.
+// Answers requests under /api/v1/ from an open index (API.md). No sockets, no
+// state: every answer is a function of the request, and bounded.
 //
 // Thread: any.
 #ifndef COUNTRACE_VIEWER_SERVER_TIMELINE_API_H_

@@ -30,7 +30,7 @@ HttpResponse ViewerSite::Route(const HttpRequest& request) const {
                    "The token is missing or of another run. Open the address "
                    "that `countrace view` printed.\n");
     case RequestGuard::Verdict::kTokenInQuery: {
-      // The token leaves the address bar, the history and the Referer.
+      // Removes the token from the address bar, the history and the Referer.
       HttpResponse response = Plain(303, "");
       response.headers.emplace_back("Location", "/");
       response.headers.emplace_back("Set-Cookie", guard_.Cookie());

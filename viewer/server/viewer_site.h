@@ -1,5 +1,4 @@
-// The whole site: guard, then assets or API, then the headers that every answer
-// carries.
+// The whole site: guard, then assets or API, then the headers of every answer.
 //
 // Flow: HttpServer -> ViewerSite::Answer -> AnswerApi or an asset. Thread: any.
 #ifndef COUNTRACE_VIEWER_SERVER_VIEWER_SITE_H_

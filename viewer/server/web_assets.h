@@ -1,5 +1,5 @@
 // The built front end, embedded at build time from viewer/web/dist. Looked up
-// by exact name: no path of a client ever reaches the file system.
+// by exact name: no path from a client reaches the file system.
 #ifndef COUNTRACE_VIEWER_SERVER_WEB_ASSETS_H_
 #define COUNTRACE_VIEWER_SERVER_WEB_ASSETS_H_
 

@@ -74,7 +74,7 @@ std::vector<std::string> EventNames(const TimelineIndex& index) {
 
 namespace {
 
-// Of an event set: what was counted in its turns, not all of it.
+// Marks multiplexed events, which were counted for a part of the time only.
 void MarkEventsInTurns(const TimelineIndex& index, InstantState& state) {
   const nlohmann::json facts =
       nlohmann::json::parse(index.facts(), nullptr, false);
@@ -108,7 +108,7 @@ absl::StatusOr<StepFilter> FilterOf(const TimelineIndex& index,
   StepFilter filter;
   if (!of.empty() && kind == "loss") {
     return absl::InvalidArgumentError(
-        "Losses are of nobody: leave --of out, or step by another kind");
+        "--of does not apply to losses: leave it out, or step by another kind");
   }
   std::set<std::uint32_t> threads, hooks;
   bool any_tid = false, any_glob = false;
@@ -120,7 +120,8 @@ absl::StatusOr<StepFilter> FilterOf(const TimelineIndex& index,
     const bool is_tid = error == std::errc() && rest == end;
     if (is_tid && kind == "interrupt") {
       return absl::InvalidArgumentError(
-          "Interrupts are of a CPU, of no thread: give a glob of their names");
+          "An interrupt belongs to a CPU, not to a thread: give a glob on its "
+          "name");
     }
     any_tid |= is_tid;
     any_glob |= !is_tid;

@@ -1,5 +1,5 @@
-// What `countrace state` prints of one instant: the machine's state, the step
-// that led there, and how far it is to what happens before and after.
+// The contents of `countrace state` for one instant: the machine's state, the
+// step that led there, and the distance to the boundaries before and after.
 //
 // Flow: CollectPage -> StatePageText or StatePageJson.
 #ifndef COUNTRACE_VIEWER_STATE_STATE_PAGE_H_
@@ -18,7 +18,7 @@
 
 namespace countrace::viewer {
 
-// The nearest things of one kind, strictly before and after the instant.
+// The nearest boundaries of one kind, strictly before and after the instant.
 struct NearSteps {
   const char* kind;
   std::optional<Step> previous, next;
@@ -33,19 +33,19 @@ struct StatePage {
 StatePage CollectPage(const TimelineIndex& index, std::uint64_t time_ns,
                       const StateOptions& options, std::optional<Step> step);
 
-// What a step of `kind` may be of. A number is a tid; other texts are globs, of
-// the thread's name for dispatches, else of the hook's ("provider:name").
-// Returns: NOT_FOUND if one matches nothing in the trace; INVALID_ARGUMENT if
-// `kind` has no such thing.
+// The filter for a step of `kind`. A number is a tid; other texts are globs on
+// the thread's name for dispatches, else on the hook's ("provider:name").
+// Returns: NOT_FOUND nothing in the trace matches; INVALID_ARGUMENT `kind` has
+// no such property.
 absl::StatusOr<StepFilter> FilterOf(const TimelineIndex& index,
                                     std::string_view kind,
                                     const std::vector<std::string>& of);
 
-// What happens at a step: "redis-server (tid 7) enters server:handle". Names as
+// The event at a step: "redis-server (tid 7) enters server:handle". Names as
 // they are in the trace, not escaped.
 std::string DescribeStep(const TimelineIndex& index, const Step& step);
 
-// Names of an index's numbers; "?" where there is none.
+// Names for an index's numbers; "?" where there is none.
 std::string HookName(const TimelineIndex& index, std::uint32_t hook_id);
 std::vector<std::string> EventNames(const TimelineIndex& index);
 

@@ -1,5 +1,5 @@
-// `countrace state` for people: CPUs, threads with their open segments, what
-// was counted, and what is near in time.
+// `countrace state` as text: CPUs, threads with their open segments, the
+// counts, and the nearest boundaries in time.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -26,7 +26,7 @@ std::string Seconds(std::uint64_t time_ns) {
                          time_ns % 1'000'000'000);
 }
 
-// "~" before what is not exact, as in reports.
+// "~" before inexact values, as in reports.
 std::string Sure(bool exact, const std::string& text) {
   return exact ? text : "~" + text;
 }

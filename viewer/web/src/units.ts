@@ -1,4 +1,4 @@
-// Times and lengths, branded by what they are, and how they are written.
+// Times and lengths, branded by kind, and their formats.
 
 export type OffsetNs = number & {readonly brand: 'OffsetNs'}; // since trace start
 export type Px = number & {readonly brand: 'Px'}; // CSS pixels
@@ -24,8 +24,8 @@ function significant(value: number): string {
   return value.toFixed(size >= 100 ? 1 : size >= 10 ? 2 : 3);
 }
 
-// An instant, as exactly as the step between neighbours asks for:
-// "1.204 512 s" with groups of three decimals.
+// An instant, as exactly as the step between neighbours needs: "1.204 512 s"
+// with groups of three decimals.
 export function formatInstant(value: number, stepNs: number): string {
   const decimals = stepNs >= 1e9 ? 0 : stepNs >= 1e6 ? 3 : stepNs >= 1e3 ? 6 : 9;
   const whole = Math.floor(value / 1e9);
@@ -70,7 +70,7 @@ export function formatEventCount(name: string, value: number): string {
   return isTimeEvent(name) ? formatDuration(value) : formatCount(value);
 }
 
-// Rate per second of an event; of a clock it is a number of CPUs.
+// Rate per second of an event; the rate of a clock is a number of CPUs.
 export function formatEventRate(name: string, perSecond: number): string {
   return isTimeEvent(name) ? `${(perSecond / 1e9).toFixed(2)}${THIN}CPU`
                            : `${formatShort(perSecond)}/s`;

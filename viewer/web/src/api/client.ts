@@ -1,4 +1,4 @@
-// The server's endpoints as functions. Counts what it asks for (window.__pv).
+// The server's endpoints as functions. Counts the requests (window.__pv).
 
 import type {Aggregate, HookItem, InstantState, LossItem, Page, ProcessItem, RowItem, StepAnswer, ThreadItem, TraceInfo} from './schema';
 import {decodeTiles, type Tile, type TileKey} from './tile_decode';

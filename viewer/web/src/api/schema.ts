@@ -43,7 +43,7 @@ export interface Page<T> {
   items: T[];
 }
 
-// How sure the numbers of a row of the report are.
+// Quality of the numbers in a row of the report.
 export type Quality = 'exact'|'scaled'|'bounded'|'inferred'|'unknown';
 
 export interface ProcessItem {

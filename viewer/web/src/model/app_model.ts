@@ -1,5 +1,5 @@
-// Everything the views show, as signals, and the commands that change it. Talks
-// to the server; knows no DOM. One instance per page.
+// The state of all views, as signals, and the commands that change it. Sends
+// requests to the server; does not use the DOM. One instance per page.
 
 import {computed, effect, type ReadonlySignal, type Signal, signal} from '@preact/signals-core';
 
@@ -45,7 +45,7 @@ export class AppModel {
   readonly announcement = signal('');
   readonly counterTop = signal(0); // of the counter strip's scale, per second
   readonly lanes: ReadonlySignal<Lane[]>;
-  // The now panel shows an instant that the playhead has left behind.
+  // The now panel shows an earlier instant than the playhead's.
   readonly late: ReadonlySignal<boolean>;
   readonly durationNs: number;
 
@@ -84,12 +84,13 @@ export class AppModel {
     }
   }
 
-  // Starts the requests that follow the signals. `saveHash` gets the fragment,
-  // at most four times a second.
+  // Starts the requests that follow the signals. `saveHash` is called with the
+  // fragment, at most four times a second.
   start(saveHash: (hash: string) => void): void {
     effect(() => {
       const range = this.selection.value;
-      // Dragging changes the range at every move: ask when it rests.
+      // Dragging changes the range at every move: send the request when it
+      // stops.
       clearTimeout(this.aggregateTimer);
       this.aggregateTimer = setTimeout(
           () => void this.loadAggregate(range ?? {from: 0, to: this.durationNs}),
@@ -190,7 +191,7 @@ export class AppModel {
         {from: 0, to: this.durationNs, loop: this.loop.value};
   }
 
-  // Advances the playhead by wall time and keeps it in sight.
+  // Advances the playhead by wall time and keeps it in view.
   tick(elapsedMs: number): void {
     const play = this.playback.value;
     if (!play.playing) return;
@@ -199,7 +200,7 @@ export class AppModel {
     const next = advance(play, elapsedMs, rate, this.playRange());
     this.playback.value = next;
     if (next.at < view.startNs || next.at > viewport.endNs(view)) {
-      // Page: the playhead comes in again near the left edge.
+      // Turn the page: the playhead appears again near the left edge.
       this.view.value = viewport.clamp(
           {...view, startNs: next.at - 0.05 * view.nsPerPx * view.widthPx},
           this.durationNs);
@@ -256,7 +257,7 @@ export class AppModel {
       case 'select-right': {
         const delta = (command === 'select-left' ? -1 : 1) * span / 50;
         const anchor = range ?? {from: at, to: at};
-        // The far edge moves; the near one stays where the playhead was.
+        // The far edge moves; the near one stays at the playhead's old place.
         if (delta > 0) this.select(anchor.from, anchor.to + delta);
         else if (range && range.to > at) this.select(anchor.from, anchor.to + delta);
         else this.select(anchor.from + delta, anchor.to);
@@ -307,7 +308,7 @@ export class AppModel {
     });
   }
 
-  // At most one request under way; the newest wish wins.
+  // At most one request under way; a newer one replaces a waiting one.
   private requestState(at: number): void {
     this.stateWanted = at;
     if (this.stateBusy) return;

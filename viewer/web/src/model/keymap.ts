@@ -1,5 +1,5 @@
-// Keys to commands, by place on the keyboard (event.code), so that W/A/S/D lie
-// together on every layout. Pure.
+// Keys to commands, by position on the keyboard (event.code), so that W/A/S/D
+// lie together on every layout. Pure.
 
 export interface Command {
   id: string;

@@ -1,10 +1,10 @@
-// What the numbers in tiles and tables are called. Names come from the trace and
-// are untrusted: they end only in text nodes and canvas text.
+// Names for the numbers in tiles and tables. Names come from the trace and are
+// untrusted: they are only put into text nodes and canvas text.
 
 import type {Client} from '../api/client';
 import {type HookItem, NO_KEY, type ProcessItem, type RowItem, type ThreadItem, type TraceInfo} from '../api/schema';
 
-// Control characters and bidirectional overrides made visible.
+// Makes control characters and bidirectional overrides visible.
 export function clean(name: string): string {
   return name.replace(
       /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,

@@ -1,5 +1,5 @@
-// The playhead's motion: time-proportional, with an injected clock so that tests
-// decide what time it is. Pure.
+// The playhead's motion: proportional to time, with an injected clock so that
+// tests control the time. Pure.
 
 export interface Playback {
   readonly at: number; // ns since trace start

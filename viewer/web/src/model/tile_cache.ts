@@ -1,5 +1,6 @@
-// Loaded tiles, least recently used out first, and what to draw while the right
-// tile is not there yet: a coarser or finer one, never nothing if avoidable.
+// Loaded tiles; the least recently used one is removed first. Also selects what
+// to draw until the right tile arrives: a coarser or finer one, if there is
+// any.
 
 import {type Tile, type TileKey, tileName} from '../api/tile_decode';
 
@@ -47,7 +48,8 @@ export class TileCache {
     }
   }
 
-  // The best cover of a tile's time: itself, a coarser one, or finer ones.
+  // The best tiles to draw in place of a tile: itself, a coarser one, or finer
+  // ones.
   cover(key: TileKey, columns: number): Patch[] {
     const exact = this.get(key);
     const width = columns * 2 ** key.level;

@@ -1,5 +1,5 @@
-// Keeps the cache filled with what is in sight: newest wish first, at most two
-// requests under way, requests that nobody needs any more are cancelled.
+// Keeps the tiles in view in the cache: newest request first, at most two under
+// way. Requests that are no longer needed are cancelled.
 
 import {type Client, isAbort} from '../api/client';
 import {type TileKey, tileName} from '../api/tile_decode';
@@ -25,7 +25,7 @@ export class TileLoader {
     return this.flights.size > 0;
   }
 
-  // Asks for what is missing of `keys`, in their order.
+  // Requests the missing ones of `keys`, in their order.
   want(keys: readonly TileKey[]): void {
     const byName = new Map(keys.map((key) => [tileName(key), key]));
     const wanted = new Set(byName.keys());

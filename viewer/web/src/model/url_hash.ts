@@ -1,5 +1,5 @@
 // The view as a URL fragment and back, so that a link shows the same place.
-// Pure. Wrong or foreign fragments give what they can and ignore the rest.
+// Pure. The valid parts of a wrong fragment are used, the rest is ignored.
 
 export interface SavedView {
   from?: number;

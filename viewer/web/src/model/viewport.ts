@@ -9,7 +9,7 @@ export interface Viewport {
 }
 
 export const MIN_NS_PER_PX = 0.02; // 50 px for a nanosecond
-// Of the width, how far the trace may be pushed out of the view.
+// The share of the width by which the trace may be moved out of view.
 const OVERSCROLL = 0.5;
 
 export function endNs(view: Viewport): number {
@@ -29,7 +29,7 @@ export function fit(durationNs: number, widthPx: number): Viewport {
   return {startNs: 0, nsPerPx: Math.max(durationNs, 1) / width, widthPx: width};
 }
 
-// Keeps the zoom within the trace and some of the trace in sight.
+// Keeps the zoom within the trace and a part of the trace in view.
 export function clamp(view: Viewport, durationNs: number): Viewport {
   const whole = Math.max(durationNs, 1) / view.widthPx;
   const nsPerPx = Math.min(Math.max(view.nsPerPx, MIN_NS_PER_PX), whole);

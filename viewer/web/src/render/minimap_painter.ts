@@ -1,5 +1,5 @@
 // The whole trace in one strip, from the overview: height = CPU load, colour =
-// dominant process. The window in sight is framed.
+// dominant process. A frame shows the window in view.
 
 import {NO_KEY} from '../api/schema';
 import {stripCoverage, stripKey} from '../api/tile_decode';
@@ -29,8 +29,8 @@ export function paintMinimap(
   context.fillRect(0, 0, width, height);
   const base = height - 1;
   const room = height - 8;
-  // One bar for each pixel: the busiest of its columns decides the colour, their
-  // mean the height.
+  // One bar for each pixel: its busiest column gives the colour, their mean the
+  // height.
   const pixels = Math.max(1, Math.floor(width));
   for (let x = 0; x < pixels; ++x) {
     const first = Math.floor(x * scene.columns / pixels);
@@ -64,7 +64,7 @@ export function paintMinimap(
                      Math.max(1, px(scene.selection.to) - px(scene.selection.from)), height);
     context.globalAlpha = 1;
   }
-  // Shade what is out of sight.
+  // Shade the part out of view.
   const a = Math.max(0, px(scene.from));
   const b = Math.min(width, px(scene.to));
   context.fillStyle = css(theme.background);

@@ -22,7 +22,7 @@ export function paintOverlay(
   context.setTransform(scene.ratio, 0, 0, scene.ratio, 0, 0);
   context.clearRect(0, 0, view.widthPx, height);
 
-  // Outside the trace there is nothing, which is not the same as idle.
+  // Outside the trace there is no data, which differs from idle.
   context.fillStyle = css(theme.line);
   context.globalAlpha = 0.55;
   const left = toPx(view, 0);

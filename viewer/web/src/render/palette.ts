@@ -1,6 +1,6 @@
-// Colours. A process keeps its colour across runs: it comes from a hash of its
-// name; a collision inside one trace takes the next free hue. All fills have one
-// OKLCH lightness, so that no process shouts. Pure.
+// Colours. A process has the same colour in all runs: a hash of its name; after
+// a collision inside one trace, the next free hue. All fills have one OKLCH
+// lightness, so that no process stands out. Pure.
 
 export interface Rgb {
   r: number; // 0..255
@@ -55,7 +55,7 @@ export function textOn(fill: Rgb): Rgb {
   return contrast(fill, BLACK) >= contrast(fill, WHITE) ? BLACK : WHITE;
 }
 
-// FNV-1a; stable for ever, it decides colours.
+// FNV-1a; it must never change, because it gives the colours.
 export function hashName(name: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < name.length; ++i) {
@@ -135,8 +135,8 @@ export function slotColour(slot: number, theme: Theme): Rgb {
                       oklch(second ? 0.65 : 0.76, second ? 0.105 : 0.115, hue);
 }
 
-// Segments are paler than processes, so that the two are not taken for one
-// another.
+// Segments are paler than processes, so that they are not mistaken for each
+// other.
 export function segmentColour(slot: number, theme: Theme): Rgb {
   const hue = (slot % HUES) * 30 + 10;
   const second = slot >= HUES;

@@ -1,5 +1,5 @@
-// Strip tiles as rows of pixels in one canvas: a frame is one drawImage for each
-// tile instead of a rectangle for each column.
+// Strip tiles as rows of pixels in one canvas: a frame is one drawImage for
+// each tile instead of a rectangle for each column.
 
 import {COLUMN_IDLE, COLUMN_OUTSIDE, NO_KEY} from '../api/schema';
 import {type StripTile, stripCoverage, stripFlags, stripKey, TILE_COLUMNS} from '../api/tile_decode';
@@ -8,7 +8,7 @@ import {mix, type Rgb} from './palette';
 import type {StyleBook} from './style_book';
 
 const ROWS = 256; // of each atlas page
-// A column of which only a sliver is busy must still be seen. Segments are pale
+// A column with a very small busy part must still be visible. Segments are pale
 // already and nest: they need more.
 const LEAST_SHARE = {cpu: 0.22, run: 0.25, segment: 0.55, hook: 0.45, counter: 0} as const;
 
@@ -43,7 +43,8 @@ export class StripAtlas {
   private readonly slots = new Map<StripTile, Slot>();
   private readonly free: {canvas: HTMLCanvasElement; row: number}[] = [];
 
-  // `stamp` changes when colours do (theme, highlight): the row is repainted.
+  // `stamp` changes with the colours (theme, highlight): the row is then
+  // repainted.
   slot(tile: StripTile, kind: SubRow['kind'], book: StyleBook,
        highlight: number|null, stamp: number): Slot {
     let slot = this.slots.get(tile);

@@ -13,7 +13,8 @@ export class StyleBook {
   private readonly cpus = new Map<number, Rgb>();
 
   constructor(readonly names: Names, readonly theme: Theme) {
-    // Heaviest first: who matters most keeps the colour of its own hash.
+    // Heaviest first: the largest processes get the colours of their own
+    // hashes.
     const order = [...names.processes.values()].sort(
         (a, b) => (b.on_cpu_ns ?? 0) - (a.on_cpu_ns ?? 0));
     this.processSlots = assignSlots(order.map((item) => item.comm));
@@ -34,13 +35,13 @@ export class StyleBook {
     return cached(this.cpus, cpu, () => cpuColour(cpu, this.theme));
   }
 
-  // Of a strip column: the key of a CPU row is a process.
+  // Colour of a strip column: the key of a CPU row is a process.
   column(kind: SubRow['kind'], key: number): Rgb {
     if (kind === 'cpu') return this.process(key);
     if (kind === 'run') return this.cpu(key);
     return this.hook(key);
   }
-  // Of an exact item: the key of a CPU row is a thread.
+  // Colour of an exact item: the key of a CPU row is a thread.
   item(kind: SubRow['kind'], key: number, flags: number): Rgb {
     if ((flags & LEAF_IDLE) !== 0) return this.theme.idle;
     if ((flags & LEAF_OUTSIDE) !== 0) return this.theme.outside;

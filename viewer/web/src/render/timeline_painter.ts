@@ -1,5 +1,6 @@
-// Draws the lanes of the visible window from cached tiles, and says which tiles
-// were missing. The only state is the atlas; time and place come in.
+// Draws the lanes of the visible window from cached tiles, and returns the
+// tiles that were missing. Its only state is the atlas; time and place are
+// arguments.
 
 import {COUNTER_EMPTY, COUNTER_GAP, LEAF_IDLE, LEAF_INFERRED, LEAF_OUTSIDE} from '../api/schema';
 import {type CounterTile, type Item, type ItemsTile, type StripTile, stripCoverage, stripKey, type Tile, TILE_COLUMNS, type TileKey} from '../api/tile_decode';
@@ -24,7 +25,7 @@ export interface Scene {
   counterTop: number; // of the scale of the counter strip, per second
 }
 
-// Levels between what is drawn and what is kept as a reserve.
+// Levels between the drawn tiles and the ones kept as a reserve.
 const COARSER = 4;
 
 export const LABEL_FONT = '11px "Inter", "IBM Plex Sans", system-ui, "DejaVu Sans", sans-serif';
@@ -36,8 +37,8 @@ export class TimelinePainter {
   constructor(private readonly cache: TileCache,
               private readonly atlas: StripAtlas) {}
 
-  // Tiles to have, most wanted first: those in sight; coarser ones, so that no
-  // later move shows an empty row; their neighbours.
+  // Tiles to load, most important first: those in view; coarser ones, so that
+  // no later move shows an empty row; their neighbours.
   wanted(scene: Scene): TileKey[] {
     const level = this.level(scene);
     const {view} = scene;
@@ -167,7 +168,7 @@ export class TimelinePainter {
         continue;
       }
       context.fillStyle = css(fill);
-      // One pixel between neighbours, so that equal ones stay two.
+      // One pixel between neighbours, so that equal ones are seen as two.
       const gap = right - left >= 3 ? 1 : 0;
       context.fillRect(left, top, Math.max(right - left - gap, 1 / scene.ratio), row.height);
       if ((item.flags & LEAF_INFERRED) !== 0 && right - left > 6) {
@@ -290,8 +291,8 @@ function clip(context: CanvasRenderingContext2D, text: string, room: number): st
   return keep >= 2 ? `${text.slice(0, keep)}\u2026` : '';
 }
 
-// Top of the counter scale: the largest mean in sight, rounded up to a mark, so
-// that it does not jump with every frame.
+// Top of the counter scale: the largest mean in view, rounded up to a mark, so
+// that it does not change with every frame.
 export function counterTop(
     cache: TileCache, row: number, view: Viewport, level: number,
     durationNs: number): number {
@@ -310,13 +311,13 @@ export function counterTop(
   if (most <= 0) return 0;
   const power = 10 ** Math.floor(Math.log10(most));
   for (const factor of [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8]) {
-    // A hair above a mark is rounding, not a reason for another scale.
+    // Slightly above a mark is rounding, not a reason for another scale.
     if (factor * power >= most * 0.99) return factor * power;
   }
   return 10 * power;
 }
 
-// What a row shows at an instant, for tooltips and tests.
+// The item of a row at an instant, for tooltips and tests.
 export function itemAt(tile: Tile, at: number): Item|null {
   if (tile.kind !== 'items') return null;
   return tile.items.find((item) => item.beginNs <= at && at < item.endNs) ?? null;

@@ -1,4 +1,4 @@
-// The page: who stands where.
+// The page and its layout.
 
 import {useEffect, useRef} from 'preact/hooks';
 
@@ -14,7 +14,7 @@ import {TimelineView} from './timeline_view';
 import {Toolbar} from './toolbar';
 import {useSignal} from './use_signal';
 
-// Keys that an input, a button or a table row uses itself.
+// Keys that an input, a button or a table row handles itself.
 function isTyping(target: EventTarget|null, code: string): boolean {
   if (!(target instanceof HTMLElement)) return false;
   if (target instanceof HTMLSelectElement || target instanceof HTMLInputElement) return true;

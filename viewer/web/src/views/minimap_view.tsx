@@ -1,5 +1,5 @@
-// The whole trace with a brush: drag it to pan, its edges to zoom, elsewhere to
-// jump.
+// The whole trace with a brush: drag it to pan, drag its edges to zoom, drag
+// elsewhere to jump.
 
 import type {AppModel} from '../model/app_model';
 import {centre, endNs} from '../model/viewport';

@@ -1,4 +1,4 @@
-// What the user must not miss: loss, failures, the list of keys.
+// Notices that the user must see: loss, failures, the list of keys.
 
 import {useEffect, useRef} from 'preact/hooks';
 
@@ -8,7 +8,7 @@ import {clean} from '../model/names';
 import {formatCount} from '../units';
 import {useSignal} from './use_signal';
 
-// Always visible when anything was lost: numbers without it would lie.
+// Always visible when anything was lost: numbers without it would mislead.
 export function QualityBanner({model}: {model: AppModel}) {
   const trace = model.names.trace;
   const loss = trace.loss;

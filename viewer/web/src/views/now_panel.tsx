@@ -1,5 +1,6 @@
-// The machine at the playhead: who runs where, which segments are open, what was
-// counted so far. While playing it trails the playhead and says so with a tilde.
+// The machine at the playhead: the thread on each CPU, the open segments, the
+// counts so far. While playing it is behind the playhead and marked with a
+// tilde.
 
 import {LEAF_IDLE, LEAF_INFERRED, LEAF_OUTSIDE} from '../api/schema';
 import type {AppModel} from '../model/app_model';

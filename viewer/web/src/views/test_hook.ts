@@ -1,4 +1,4 @@
-// window.__pv, only with ?test=1: what a browser test asks instead of judging
+// window.__pv, only with ?test=1: browser tests read it instead of comparing
 // pictures.
 
 import type {AppModel} from '../model/app_model';

@@ -1,4 +1,4 @@
-// Light, dark, or as the system says; remembered in this browser.
+// Light, dark, or the system's setting; stored in this browser.
 import {computed, signal} from '@preact/signals-core';
 
 import {DARK, LIGHT} from '../render/palette';

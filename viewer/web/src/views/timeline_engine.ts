@@ -1,5 +1,5 @@
-// The canvases and their one frame scheduler: dirty bits for each layer, nothing
-// else draws. Owns tiles, atlas and pointer handling.
+// The canvases and their one frame scheduler: dirty bits for each layer; no
+// other code draws. Owns tiles, atlas and pointer handling.
 
 import {effect} from '@preact/signals-core';
 
@@ -36,7 +36,7 @@ export class TimelineEngine {
   readonly painter = new TimelinePainter(this.cache, this.atlas);
   readonly stats: FrameStats = {frames: 0, drawMs: []};
   book: StyleBook;
-  // Under test the clock is moved by hand (window.__pv.tick).
+  // In tests the clock is moved by hand (window.__pv.tick).
   manualClock = false;
 
   private base: HTMLCanvasElement|null = null;

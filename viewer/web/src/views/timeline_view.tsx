@@ -1,4 +1,4 @@
-// Ruler, rows and their labels, and what the pointer does to them.
+// Ruler, rows and their labels, and the handling of the pointer.
 
 import {useEffect, useRef} from 'preact/hooks';
 
@@ -177,7 +177,7 @@ function Labels({model}: {model: AppModel}) {
   );
 }
 
-// What the top of the counter strip stands for.
+// The value at the top of the counter strip.
 function CounterScale({model}: {model: AppModel}) {
   const top = useSignal(model.counterTop);
   const scrollY = useSignal(model.scrollY);
@@ -215,7 +215,7 @@ interface TipLine {
   lines: string[];
 }
 
-// What lies under the pointer, in words.
+// Describes the item under the pointer as text.
 export function describe(model: AppModel, engine: TimelineEngine, x: number, y: number): TipLine|null {
   const hit = engine.hit(x, y);
   if (!hit?.row || hit.at < 0 || hit.at > model.durationNs) return null;

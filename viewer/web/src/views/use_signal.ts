@@ -1,4 +1,4 @@
-// Components re-render when the signals they name change.
+// Re-renders a component when the signals it names change.
 import type {ReadonlySignal} from '@preact/signals-core';
 import {useEffect, useState} from 'preact/hooks';
 
