@@ -24,7 +24,7 @@ namespace {
 ThreadRing g_no_ring;
 
 constexpr std::uint64_t kRetryNs = 100'000'000;
-// First wait until the recorder of a flight recording has overwritten old data.
+// Retry interval: the recorder of a flight recording overwrites old data.
 constexpr std::uint64_t kFlightRetryNs = 1'000'000;
 // Smaller rests of a sub-buffer get no packet of their own.
 constexpr std::uint64_t kLeftoverMinBytes = 4 * lf::kPacketAlignBytes;

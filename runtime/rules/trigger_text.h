@@ -43,7 +43,7 @@ struct Trigger {
   // Shortest time between two snapshots.
   std::uint64_t min_interval_ns = 1'000'000'000;
   std::uint64_t limit = 0;  // most snapshots; 0: no limit
-  bool stop = false;        // take one snapshot and end the recording
+  bool stop = false;        // end the recording instead
   std::string text;         // canonical spelling
 };
 

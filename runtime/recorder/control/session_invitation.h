@@ -1,4 +1,4 @@
-// Requests processes with hooks that run already, or that start during the
+// Invites processes with hooks that run already, or that start during the
 // recording without its environment, to join it (`record -p`, `record -a`).
 //
 // In: the control pages of running processes (process_control.h), and the

@@ -36,8 +36,7 @@ struct CpuStream {
   std::uint64_t begin_ns = 0;
   std::int32_t running_tid = -1;  // switched in last; -1: unknown
   bool hides_switches = false;    // a dispatch did not continue the last one
-  bool watch_failed =
-      false;  // watching switch-ins after that failed, and was reported
+  bool watch_failed = false;      // to record its switch-ins; was reported
   // `batch` comes from several rings: records after the horizon of StoreUntil()
   // may have earlier ones after them in the next batch.
   bool several_rings = false;

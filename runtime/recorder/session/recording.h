@@ -1,7 +1,7 @@
 // The state of one recording and its life: Start, Run, Finish, one file each.
 //
-//   recording_start.cc    forks the command, starts the kernel side, requests
-//                         processes to join
+//   recording_start.cc    forks the command, starts the kernel side, invites
+//                         processes
 //   recording_session.cc  fills `.session` for instrumented processes
 //   recording_loop.cc     signals, rings, until the end
 //   recording_snapshot.cc snapshots, and the triggers' requests

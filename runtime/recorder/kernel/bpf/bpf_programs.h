@@ -85,8 +85,9 @@ class BpfPrograms {
   // Marks a process; its later children inherit the mark.
   absl::Status Mark(std::int32_t pid);
   bool IsMarked(std::int32_t pid) const;
-  // Times that a program did not run because it was already running on that
-  // CPU, plus processes that could not be marked: their records are missing.
+  // missed_runs(): times that a program did not run because it was already
+  // running on that CPU. refused_marks(): processes that could not be marked.
+  // Both mean missing records.
   std::uint64_t missed_runs() const;
   std::uint64_t refused_marks() const;
   // Run time of all programs while the kernel measured it, ns.

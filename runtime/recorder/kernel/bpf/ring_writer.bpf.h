@@ -1,11 +1,11 @@
 // Writes records of the programs into the CPU's ring. No wake-up: the recorder
 // polls.
 //
-// Contexts: the switch program may interrupt programs of tasks on the same CPU,
-// and an interrupt's programs may interrupt all. Room is therefore reserved
-// with a compare-exchange that fails if another program reserved room since the
-// clock and the counters were read. A record is valid when its header word is
-// stored.
+// Contexts: programs of tasks may be preempted by the switch program on the
+// same CPU, and an interrupt's programs may interrupt all. Room is therefore
+// reserved with a compare-exchange that fails if another program reserved room
+// since the clock and the counters were read. A record is valid when its header
+// word is stored.
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_RING_WRITER_BPF_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_RING_WRITER_BPF_H_
 
