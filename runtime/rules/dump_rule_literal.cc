@@ -4,7 +4,8 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
-#include <limits>
+
+#include "base/text/quantity_parse.h"
 
 namespace countrace::runtime {
 namespace {
@@ -21,37 +22,15 @@ constexpr Spelling kComparisons[] = {{"==", COUNTRACE_EQUAL},
                                      {">", COUNTRACE_GREATER},
                                      {"&", COUNTRACE_HAS_BITS}};
 
-struct Unit {
-  std::string_view name;
-  std::uint64_t ns;
-};
-// Largest first: PrintDurationNs takes the first one that fits.
-constexpr Unit kUnits[] = {
-    {"h", 3'600'000'000'000}, {"m", 60'000'000'000}, {"s", 1'000'000'000},
-    {"ms", 1'000'000},        {"us", 1'000},         {"ns", 1}};
-
-constexpr std::uint64_t kMaxDurationNs =
-    std::numeric_limits<std::int64_t>::max();
-
-// All of `text` in `base`.
-std::optional<std::uint64_t> WholeNumber(std::string_view text, int base) {
-  std::uint64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, value, base);
-  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
-  return value;
-}
-
 std::optional<std::uint64_t> Hexadecimal(std::string_view text) {
   if (!text.starts_with("0x")) return std::nullopt;
-  return WholeNumber(text.substr(2), 16);
+  return base::ParseInteger(text.substr(2), 16);
 }
 
-bool ParseInteger(std::string_view word, countrace_predicate& predicate) {
-  const bool negative = word.starts_with("-");
-  if (negative) word.remove_prefix(1);
+bool ParseWhole(std::string_view word, bool negative,
+                countrace_predicate& predicate) {
   const auto magnitude =
-      word.starts_with("0x") ? Hexadecimal(word) : WholeNumber(word, 10);
+      word.starts_with("0x") ? Hexadecimal(word) : base::ParseInteger(word);
   if (!magnitude || (negative && *magnitude > std::uint64_t{1} << 63)) {
     return false;
   }
@@ -62,7 +41,8 @@ bool ParseInteger(std::string_view word, countrace_predicate& predicate) {
   return true;
 }
 
-bool ParseDouble(std::string_view word, countrace_predicate& predicate) {
+bool ParseDouble(std::string_view word, bool negative,
+                 countrace_predicate& predicate) {
   // from_chars also takes "inf" and "nan", which no value can be compared with.
   if (word.find_first_of(".e") == std::string_view::npos) return false;
   double value = 0;
@@ -72,7 +52,7 @@ bool ParseDouble(std::string_view word, countrace_predicate& predicate) {
     return false;
   }
   predicate.constant = COUNTRACE_CONSTANT_DOUBLE;
-  predicate.bits = std::bit_cast<std::uint64_t>(value);
+  predicate.bits = std::bit_cast<std::uint64_t>(negative ? -value : value);
   return true;
 }
 
@@ -110,14 +90,12 @@ std::optional<countrace_comparison> FindComparison(std::string_view text) {
   return std::nullopt;
 }
 
-std::optional<unsigned char> ParseArgument(std::string_view text,
-                                           std::size_t& bytes) {
+std::optional<unsigned char> ParseArgument(std::string_view text) {
   for (unsigned argument = 0; argument <= COUNTRACE_ARGUMENT_NUMBER;
        ++argument) {
-    const std::string name = ArgumentName(argument);
-    if (!text.starts_with(name)) continue;
-    bytes = name.size();
-    return static_cast<unsigned char>(argument);
+    if (text == ArgumentName(argument)) {
+      return static_cast<unsigned char>(argument);
+    }
   }
   return std::nullopt;
 }
@@ -128,28 +106,27 @@ std::string ArgumentName(unsigned argument) {
   return "arg" + std::to_string(argument);
 }
 
-std::size_t ParseNumber(std::string_view text, countrace_predicate& predicate) {
-  const std::string_view word = text.substr(0, text.find_first_of(" \t"));
-  if (!ParseInteger(word, predicate) && !ParseDouble(word, predicate)) {
-    return 0;
-  }
-  return word.size();
+bool ParseNumber(std::string_view text, bool negative,
+                 countrace_predicate& predicate) {
+  return ParseWhole(text, negative, predicate) ||
+         ParseDouble(text, negative, predicate);
 }
 
-std::size_t ParseTextConstant(std::string_view text,
-                              countrace_predicate& predicate) {
-  predicate.constant = COUNTRACE_CONSTANT_TEXT;
-  predicate.text_bytes = 0;
-  for (std::size_t at = 1; at < text.size(); ++at) {
-    if (text[at] == '"') return at + 1;
-    if (text[at] == '\\' &&
-        (++at == text.size() || (text[at] != '"' && text[at] != '\\'))) {
-      return 0;
-    }
-    if (predicate.text_bytes == COUNTRACE_PREDICATE_TEXT_BYTES) return 0;
-    predicate.text[predicate.text_bytes++] = text[at];
+bool ParseTextConstant(const base::Token& text,
+                       countrace_predicate& predicate) {
+  const std::string constant = text.Unescaped();
+  // Each sign that is written with a backslash is one more in the text.
+  const auto signs =
+      std::count_if(constant.begin(), constant.end(),
+                    [](char c) { return c == '\\' || c == '"'; });
+  if (constant.size() + static_cast<std::size_t>(signs) != text.text.size() ||
+      constant.size() > COUNTRACE_PREDICATE_TEXT_BYTES) {
+    return false;
   }
-  return 0;
+  predicate.constant = COUNTRACE_CONSTANT_TEXT;
+  predicate.text_bytes = static_cast<unsigned char>(constant.size());
+  std::copy(constant.begin(), constant.end(), predicate.text);
+  return true;
 }
 
 std::string PrintPredicate(const countrace_predicate& predicate) {
@@ -167,31 +144,9 @@ std::string PrintPredicate(const countrace_predicate& predicate) {
 }
 
 std::optional<std::uint64_t> ParseCount(std::string_view text) {
-  const auto number = WholeNumber(text, 10);
+  const auto number = base::ParseInteger(text);
   if (!number || *number == 0 || *number > kMaxRuleCount) return std::nullopt;
   return number;
-}
-
-std::optional<std::uint64_t> ParseDurationNs(std::string_view text) {
-  const std::size_t digits =
-      std::min(text.find_first_not_of("0123456789"), text.size());
-  const auto number = WholeNumber(text.substr(0, digits), 10);
-  if (!number || *number == 0) return std::nullopt;
-  for (const Unit& unit : kUnits) {
-    if (text.substr(digits) != unit.name) continue;
-    if (*number > kMaxDurationNs / unit.ns) return std::nullopt;
-    return *number * unit.ns;
-  }
-  return std::nullopt;
-}
-
-std::string PrintDurationNs(std::uint64_t ns) {
-  for (const Unit& unit : kUnits) {
-    if (ns % unit.ns == 0) {
-      return std::to_string(ns / unit.ns) + std::string(unit.name);
-    }
-  }
-  return std::to_string(ns) + "ns";
 }
 
 std::optional<AddressRange> ParseAddressRange(std::string_view text) {

@@ -1,14 +1,13 @@
-// Parses and prints the numbers, texts, durations and address ranges of dump
-// rules.
+// Constants, comparisons and address ranges of dump rules, both ways.
 #ifndef COUNTRACE_RUNTIME_RULES_DUMP_RULE_LITERAL_H_
 #define COUNTRACE_RUNTIME_RULES_DUMP_RULE_LITERAL_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/text/tokens.h"
 #include "logformat/dump_rule.h"
 
 namespace countrace::runtime {
@@ -19,31 +18,24 @@ inline constexpr std::uint64_t kMaxRuleCount = 1'000'000'000;
 // "==", "<=", ...: all of `text`.
 std::optional<countrace_comparison> FindComparison(std::string_view text);
 
-// Reads the name of a value at the beginning of `text`: "arg0" to "arg5",
-// "ret", "number". `bytes`: length of the name.
-std::optional<unsigned char> ParseArgument(std::string_view text,
-                                           std::size_t& bytes);
+// All of `text` is the name of a value: "arg0" to "arg5", "ret", "number".
+std::optional<unsigned char> ParseArgument(std::string_view text);
 std::string ArgumentName(unsigned argument);
 
-// Reads an integer (decimal or 0x...) or a finite decimal number at the
-// beginning of `text`. Returns the bytes used, up to a blank or the end; 0 if
-// there is none.
-std::size_t ParseNumber(std::string_view text, countrace_predicate& predicate);
+// All of `text` is an integer (decimal or 0x...) or a finite decimal number,
+// without a sign; `negative`: there is a minus before it.
+bool ParseNumber(std::string_view text, bool negative,
+                 countrace_predicate& predicate);
 
-// The same for a text between quotation marks.
-std::size_t ParseTextConstant(std::string_view text,
-                              countrace_predicate& predicate);
+// `text`, between quotation marks, is short enough, and each backslash in it
+// stands before a backslash or a quotation mark.
+bool ParseTextConstant(const base::Token& text, countrace_predicate& predicate);
 
 // "arg0 >= 4096"
 std::string PrintPredicate(const countrace_predicate& predicate);
 
 // All of `text` is an integer from 1 to kMaxRuleCount.
 std::optional<std::uint64_t> ParseCount(std::string_view text);
-
-// All of `text` is a whole number, not 0, and a unit: ns, us, ms, s, m, h.
-// Returns ns below 2^63.
-std::optional<std::uint64_t> ParseDurationNs(std::string_view text);
-std::string PrintDurationNs(std::uint64_t ns);
 
 struct AddressRange {
   std::uint64_t begin, end;

@@ -9,8 +9,9 @@
 #include <optional>
 
 #include "absl/strings/str_format.h"
+#include "base/text/quantity_parse.h"
+#include "base/text/tokens.h"
 #include "runtime/rules/dump_rule_literal.h"
-#include "runtime/rules/rule_words.h"
 
 namespace countrace::runtime {
 namespace {
@@ -28,10 +29,21 @@ void Store(std::string_view from, char (&to)[N]) {
   std::memcpy(to, from.data(), std::min(from.size(), N - 1));
 }
 
-class Parser : RuleWords {
+// Also signs that only stand in errors, which can then say more.
+constexpr std::string_view kSigns[] = {"==", "!=", "<=", ">=", "<",
+                                       ">",  "&",  "=",  "!",  "-"};
+constexpr base::TokenRules kRules = {
+    .word_signs = "", .signs = kSigns, .escapes = true};
+
+const base::SourcePlace& Place() {
+  static const auto* const place = new base::SourcePlace{"--dump", 1, 1};
+  return *place;
+}
+
+class Parser {
  public:
   explicit Parser(std::string_view text)
-      : RuleWords("Dump rule", "rule", text) {}
+      : text_(text), tokens_(text, Place(), kRules) {}
 
   absl::StatusOr<DumpRule> Parse();
 
@@ -40,29 +52,35 @@ class Parser : RuleWords {
   absl::Status ParseClause();
   absl::Status ParsePredicates();
   absl::Status ParsePredicate();
-  absl::Status ParseComparison(std::size_t at, countrace_predicate& predicate);
+  absl::Status ParseComparison(countrace_predicate& predicate);
   absl::Status ParseConstant(countrace_predicate& predicate);
   absl::Status ParseCaller();
   absl::Status ParseEvery(std::size_t at);
   absl::Status ParseAtMost(std::size_t at);
 
+  absl::Status Error(std::size_t at, std::string_view why) const {
+    return tokens_.Error(at, why);
+  }
+
+  const std::string_view text_;
+  base::Tokens tokens_;
   bool decided_ = false;  // "always" or "never" was read
   bool any_clause_ = false;
   DumpRule rule_{};
 };
 
 absl::Status Parser::ParseGlob() {
-  const std::size_t at = SkipBlanks();
+  const std::size_t at = tokens_.Begin();
   if (at == text_.size()) {
     return Error(at,
                  "expected a glob on provider:name, or a clause: if, from, "
                  "every, at most every, always or never");
   }
-  if (IsKeyword(PeekWord())) {
+  if (IsKeyword(tokens_.PeekChunk())) {
     Store("*", rule_.glob);
     return absl::OkStatus();
   }
-  const std::string_view glob = Word();
+  const std::string_view glob = tokens_.Chunk();
   if (glob.find_first_of(":*") == std::string_view::npos) {
     return Error(
         at, absl::StrFormat("neither a clause (%s) nor a glob that can match: "
@@ -76,37 +94,35 @@ absl::Status Parser::ParseGlob() {
   return absl::OkStatus();
 }
 
-absl::Status Parser::ParseComparison(std::size_t at,
-                                     countrace_predicate& predicate) {
-  std::size_t end = at;
-  while (end < text_.size() &&
-         std::string_view("=!<>&").find(text_[end]) != std::string_view::npos) {
-    ++end;
-  }
-  const auto comparison = FindComparison(text_.substr(at, end - at));
+absl::Status Parser::ParseComparison(countrace_predicate& predicate) {
+  const std::size_t at = tokens_.Begin();
+  const auto sign = tokens_.Next();
+  const auto comparison = sign.ok() ? FindComparison(sign->text) : std::nullopt;
   if (!comparison) {
     return Error(at, "expected one of == != < <= > >= & and a constant");
   }
   predicate.comparison = static_cast<unsigned char>(*comparison);
-  at_ = end;
   return absl::OkStatus();
 }
 
 absl::Status Parser::ParseConstant(countrace_predicate& predicate) {
-  const std::size_t at = SkipBlanks();
+  const std::size_t at = tokens_.Begin();
+  auto token = tokens_.Next();
+  const bool negative = token.ok() && token->text == "-";
+  if (negative && tokens_.Begin() == at + 1) token = tokens_.Next();
   const bool is_text = at < text_.size() && text_[at] == '"';
-  const std::size_t used = is_text
-                               ? ParseTextConstant(text_.substr(at), predicate)
-                               : ParseNumber(text_.substr(at), predicate);
-  if (used == 0) {
-    return Error(
-        at, is_text ? absl::StrFormat(
-                          "expected a text of at most %d bytes of ASCII that "
-                          "ends with a quotation mark; \\\" and \\\\ stand for "
-                          "themselves",
-                          COUNTRACE_PREDICATE_TEXT_BYTES)
-                    : std::string("expected a constant: 4096, -1, 0xff, 2.5 or "
-                                  "\"text\", integers of 64 bits"));
+  if (is_text && (!token.ok() || !ParseTextConstant(*token, predicate))) {
+    return Error(at, absl::StrFormat(
+                         "expected a text of at most %d bytes of ASCII that "
+                         "ends with a quotation mark; \\\" and \\\\ stand for "
+                         "themselves",
+                         COUNTRACE_PREDICATE_TEXT_BYTES));
+  }
+  if (!is_text && (!token.ok() || token->kind != base::TokenKind::kNumber ||
+                   !ParseNumber(token->text, negative, predicate))) {
+    return Error(at,
+                 "expected a constant: 4096, -1, 0xff, 2.5 or \"text\", "
+                 "integers of 64 bits");
   }
   const bool orders = predicate.comparison != COUNTRACE_EQUAL &&
                       predicate.comparison != COUNTRACE_NOT_EQUAL;
@@ -117,14 +133,17 @@ absl::Status Parser::ParseConstant(countrace_predicate& predicate) {
       predicate.comparison == COUNTRACE_HAS_BITS) {
     return Error(at, "& tests the bits of an integer");
   }
-  at_ = at + used;
+  const std::size_t end = tokens_.position();
+  if (end != text_.size() && tokens_.Begin() == end) {
+    return Error(end, "expected a blank after the constant");
+  }
   return absl::OkStatus();
 }
 
 absl::Status Parser::ParsePredicate() {
-  const std::size_t at = SkipBlanks();
-  std::size_t name_bytes = 0;
-  const auto argument = ParseArgument(text_.substr(at), name_bytes);
+  const std::size_t at = tokens_.Begin();
+  const auto name = tokens_.Next();
+  const auto argument = name.ok() ? ParseArgument(name->text) : std::nullopt;
   if (!argument) {
     return Error(
         at,
@@ -137,13 +156,9 @@ absl::Status Parser::ParsePredicate() {
   }
   countrace_predicate predicate{};
   predicate.argument = *argument;
-  at_ = at + name_bytes;
-  absl::Status status = ParseComparison(SkipBlanks(), predicate);
+  absl::Status status = ParseComparison(predicate);
   if (status.ok()) status = ParseConstant(predicate);
   if (!status.ok()) return status;
-  if (at_ < text_.size() && !IsBlank(text_[at_])) {
-    return Error(at_, "expected a blank after the constant");
-  }
   rule_.predicates[rule_.predicate_count++] = predicate;
   return absl::OkStatus();
 }
@@ -152,13 +167,13 @@ absl::Status Parser::ParsePredicates() {
   do {
     const absl::Status status = ParsePredicate();
     if (!status.ok()) return status;
-  } while (TakeWord("and"));
+  } while (tokens_.TakeChunk("and"));
   return absl::OkStatus();
 }
 
 absl::Status Parser::ParseCaller() {
-  const std::size_t at = SkipBlanks();
-  const std::string_view word = Word();
+  const std::size_t at = tokens_.Begin();
+  const std::string_view word = tokens_.Chunk();
   constexpr std::string_view kExpected =
       "expected a range of code addresses 0xBEGIN-0xEND (the end not "
       "included), the file name of a program or library, or "
@@ -194,11 +209,11 @@ absl::Status Parser::ParseCaller() {
 }
 
 absl::Status Parser::ParseEvery(std::size_t at) {
-  const std::size_t number_at = SkipBlanks();
-  const std::string_view word = Word();
+  const std::size_t number_at = tokens_.Begin();
+  const std::string_view word = tokens_.Chunk();
   const std::optional<std::uint64_t> number = ParseCount(word);
   if (!number) {
-    if (ParseDurationNs(word)) {
+    if (base::ParseDurationNs(word)) {
       return Error(number_at,
                    absl::StrFormat("write `at most every %s`", word));
     }
@@ -206,21 +221,23 @@ absl::Status Parser::ParseEvery(std::size_t at) {
                                             kMaxRuleCount));
   }
   unsigned long long DumpRule::*field = &DumpRule::every_n;
-  if (TakeWord("ticks") || TakeWord("tick")) field = &DumpRule::every_ticks;
+  if (tokens_.TakeChunk("ticks") || tokens_.TakeChunk("tick"))
+    field = &DumpRule::every_ticks;
   if (rule_.*field != 0) return Error(at, "this clause comes twice");
   rule_.*field = *number;
   return absl::OkStatus();
 }
 
 absl::Status Parser::ParseAtMost(std::size_t at) {
-  if (!TakeWord("most") || !TakeWord("every")) {
+  if (!tokens_.TakeChunk("most") || !tokens_.TakeChunk("every")) {
     return Error(at, "expected `at most every DURATION`");
   }
-  const std::size_t number_at = SkipBlanks();
-  const std::optional<std::uint64_t> ns = ParseDurationNs(Word());
+  const std::size_t number_at = tokens_.Begin();
+  const std::optional<std::uint64_t> ns =
+      base::ParseDurationNs(tokens_.Chunk());
   if (!ns) {
     return Error(number_at,
-                 "expected a whole duration with its unit: 500us, 10ms, 2s "
+                 "expected a duration with its unit: 500us, 10ms, 2s "
                  "(ns, us, ms, s, m, h; at most 292 years)");
   }
   if (rule_.min_interval_ns != 0) return Error(at, "this clause comes twice");
@@ -229,8 +246,8 @@ absl::Status Parser::ParseAtMost(std::size_t at) {
 }
 
 absl::Status Parser::ParseClause() {
-  const std::size_t at = SkipBlanks();
-  const std::string_view word = Word();
+  const std::size_t at = tokens_.Begin();
+  const std::string_view word = tokens_.Chunk();
   if (decided_) return Error(at, "nothing may follow `always` or `never`");
   if (word == "always" || word == "never") {
     if (any_clause_) {
@@ -258,8 +275,8 @@ absl::Status Parser::ParseClause() {
 
 absl::StatusOr<DumpRule> Parser::Parse() {
   for (std::size_t i = 0; i < text_.size(); ++i) {
-    // The rule is stored in the trace's description.
-    if (!IsBlank(text_[i]) && (text_[i] < ' ' || text_[i] > '~')) {
+    // The rule goes into the trace's description.
+    if (text_[i] != '\t' && (text_[i] < ' ' || text_[i] > '~')) {
       return Error(i, "this character is not printable ASCII");
     }
   }
@@ -269,7 +286,7 @@ absl::StatusOr<DumpRule> Parser::Parse() {
                                  text_.size(), COUNTRACE_RULE_TEXT_BYTES - 1));
   }
   absl::Status status = ParseGlob();
-  while (status.ok() && SkipBlanks() < text_.size()) status = ParseClause();
+  while (status.ok() && tokens_.Begin() < text_.size()) status = ParseClause();
   if (!status.ok()) return status;
   const std::string canonical = PrintDumpRule(rule_);
   if (canonical.size() >= sizeof(rule_.text)) {
@@ -331,7 +348,7 @@ std::string PrintDumpRule(const DumpRule& rule) {
   }
   if (rule.every_n != 0) text += absl::StrFormat(" every %d", rule.every_n);
   if (rule.min_interval_ns != 0) {
-    text += " at most every " + PrintDurationNs(rule.min_interval_ns);
+    text += " at most every " + base::PrintDurationNs(rule.min_interval_ns);
   }
   if (rule.every_ticks != 0) {
     text += absl::StrFormat(" every %d ticks", rule.every_ticks);

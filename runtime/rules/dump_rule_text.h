@@ -29,8 +29,8 @@ namespace countrace::runtime {
 
 using DumpRule = countrace_dump_rule;
 
-// Returns: INVALID_ARGUMENT; the message quotes the rule and gives the column
-// (from 1), the text found there and the text expected.
+// Returns: INVALID_ARGUMENT as base::ErrorAt(), with the place "--dump"; the
+// message says which text is expected.
 absl::StatusOr<DumpRule> ParseDumpRule(std::string_view text);
 
 // Returns also: INVALID_ARGUMENT more than COUNTRACE_MAX_DUMP_RULES, or a rule

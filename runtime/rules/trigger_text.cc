@@ -6,8 +6,9 @@
 #include <optional>
 
 #include "absl/strings/str_format.h"
+#include "base/text/quantity_parse.h"
+#include "base/text/tokens.h"
 #include "runtime/rules/dump_rule_literal.h"
-#include "runtime/rules/rule_words.h"
 
 namespace countrace::runtime {
 namespace {
@@ -40,10 +41,18 @@ std::optional<int> FindSignal(std::string_view word) {
   return SIGRTMIN + static_cast<int>(*offset);
 }
 
-class Parser : RuleWords {
+constexpr std::string_view kSigns[] = {">=", ">"};
+constexpr base::TokenRules kRules = {.word_signs = "", .signs = kSigns};
+
+const base::SourcePlace& Place() {
+  static const auto* const place = new base::SourcePlace{"--trigger", 1, 1};
+  return *place;
+}
+
+class Parser {
  public:
   explicit Parser(std::string_view text)
-      : RuleWords("Trigger", "trigger", text) {}
+      : text_(text), tokens_(text, Place(), kRules) {}
 
   absl::StatusOr<Trigger> Parse();
 
@@ -57,13 +66,19 @@ class Parser : RuleWords {
   absl::Status ParseAtMost(std::size_t at);
   absl::Status Once(std::size_t at, bool& seen) const;
 
+  absl::Status Error(std::size_t at, std::string_view why) const {
+    return tokens_.Error(at, why);
+  }
+
+  const std::string_view text_;
+  base::Tokens tokens_;
   bool after_ = false, interval_ = false, limit_ = false;  // clauses read
   Trigger trigger_;
 };
 
 absl::Status Parser::ParseGlob() {
-  const std::size_t at = SkipBlanks();
-  const std::string_view glob = Word();
+  const std::size_t at = tokens_.Begin();
+  const std::string_view glob = tokens_.Chunk();
   if (glob.find_first_of(":*") == std::string_view::npos) {
     return Error(at,
                  "expected a glob that can match: hooks are named "
@@ -78,11 +93,12 @@ absl::Status Parser::ParseGlob() {
 }
 
 absl::Status Parser::ParseDuration(std::uint64_t& ns) {
-  const std::size_t at = SkipBlanks();
-  const std::optional<std::uint64_t> parsed = ParseDurationNs(Word());
+  const std::size_t at = tokens_.Begin();
+  const std::optional<std::uint64_t> parsed =
+      base::ParseDurationNs(tokens_.Chunk());
   if (!parsed) {
     return Error(at,
-                 "expected a whole duration with its unit: 500us, 20ms, 2s "
+                 "expected a duration with its unit: 500us, 20ms, 2s "
                  "(ns, us, ms, s, m, h; at most 292 years)");
   }
   ns = *parsed;
@@ -90,18 +106,17 @@ absl::Status Parser::ParseDuration(std::uint64_t& ns) {
 }
 
 absl::Status Parser::ParseThreshold() {
-  const std::size_t at = SkipBlanks();
-  if (at == text_.size() || text_[at] != '>' ||
-      (at + 1 < text_.size() && text_[at + 1] == '=')) {
+  const std::size_t at = tokens_.Begin();
+  const auto sign = tokens_.Next();
+  if (!sign.ok() || sign->text != ">") {
     return Error(at, "expected `> TIME`, as in `segment server:handle > 20ms`");
   }
-  at_ = at + 1;
   return ParseDuration(trigger_.longer_than_ns);
 }
 
 absl::Status Parser::ParseSignal() {
-  const std::size_t at = SkipBlanks();
-  const std::optional<int> number = FindSignal(Word());
+  const std::size_t at = tokens_.Begin();
+  const std::optional<int> number = FindSignal(tokens_.Chunk());
   if (!number) {
     std::string known;
     for (const SignalName& signal : kSignals) {
@@ -117,8 +132,8 @@ absl::Status Parser::ParseSignal() {
 }
 
 absl::Status Parser::ParseCondition() {
-  const std::size_t at = SkipBlanks();
-  const std::string_view word = Word();
+  const std::size_t at = tokens_.Begin();
+  const std::string_view word = tokens_.Chunk();
   absl::Status status;
   if (word == "segment") {
     trigger_.kind = TriggerKind::kSegment;
@@ -147,31 +162,32 @@ absl::Status Parser::Once(std::size_t at, bool& seen) const {
 absl::Status Parser::ParseAtMost(std::size_t at) {
   constexpr std::string_view kExpected =
       "expected `at most every 10s` or `at most 5 times`";
-  if (!TakeWord("most")) return Error(at, kExpected);
-  if (TakeWord("every")) {
+  if (!tokens_.TakeChunk("most")) return Error(at, kExpected);
+  if (tokens_.TakeChunk("every")) {
     const absl::Status status = Once(at, interval_);
     return status.ok() ? ParseDuration(trigger_.min_interval_ns) : status;
   }
-  const std::size_t number_at = SkipBlanks();
-  const std::optional<std::uint64_t> number = ParseCount(Word());
+  const std::size_t number_at = tokens_.Begin();
+  const std::optional<std::uint64_t> number = ParseCount(tokens_.Chunk());
   if (!number) return Error(number_at, kExpected);
-  if (!TakeWord("times") && !TakeWord("time")) {
-    return Error(SkipBlanks(), kExpected);
+  if (!tokens_.TakeChunk("times") && !tokens_.TakeChunk("time")) {
+    return Error(tokens_.Begin(), kExpected);
   }
   trigger_.limit = *number;
   return Once(at, limit_);
 }
 
 absl::Status Parser::ParseClause() {
-  const std::size_t at = SkipBlanks();
-  const std::string_view word = Word();
+  const std::size_t at = tokens_.Begin();
+  const std::string_view word = tokens_.Chunk();
   if (word == "after") {
     const absl::Status status = Once(at, after_);
     return status.ok() ? ParseDuration(trigger_.after_ns) : status;
   }
   if (word == "at") return ParseAtMost(at);
   if (word == "then") {
-    if (!TakeWord("stop")) return Error(SkipBlanks(), "expected `then stop`");
+    if (!tokens_.TakeChunk("stop"))
+      return Error(tokens_.Begin(), "expected `then stop`");
     return Once(at, trigger_.stop);
   }
   return Error(at,
@@ -182,7 +198,7 @@ absl::Status Parser::ParseClause() {
 absl::StatusOr<Trigger> Parser::Parse() {
   for (std::size_t i = 0; i < text_.size(); ++i) {
     // The trigger is stored in the trace's description.
-    if (!IsBlank(text_[i]) && (text_[i] < ' ' || text_[i] > '~')) {
+    if (text_[i] != '\t' && (text_[i] < ' ' || text_[i] > '~')) {
       return Error(i, "this character is not printable ASCII");
     }
   }
@@ -193,7 +209,7 @@ absl::StatusOr<Trigger> Parser::Parse() {
                                  text_.size(), kMaxTriggerBytes));
   }
   absl::Status status = ParseCondition();
-  while (status.ok() && SkipBlanks() < text_.size()) status = ParseClause();
+  while (status.ok() && tokens_.Begin() < text_.size()) status = ParseClause();
   if (!status.ok()) return status;
   if (trigger_.stop && (interval_ || limit_)) {
     return Error(text_.size(),
@@ -230,7 +246,7 @@ std::string PrintTrigger(const Trigger& trigger) {
   switch (trigger.kind) {
     case TriggerKind::kSegment:
       text = "segment " + trigger.glob + " > " +
-             PrintDurationNs(trigger.longer_than_ns);
+             base::PrintDurationNs(trigger.longer_than_ns);
       break;
     case TriggerKind::kHook:
       text = "hook " + trigger.glob;
@@ -241,10 +257,10 @@ std::string PrintTrigger(const Trigger& trigger) {
   }
   const Trigger defaults;
   if (trigger.after_ns != defaults.after_ns) {
-    text += " after " + PrintDurationNs(trigger.after_ns);
+    text += " after " + base::PrintDurationNs(trigger.after_ns);
   }
   if (trigger.min_interval_ns != defaults.min_interval_ns) {
-    text += " at most every " + PrintDurationNs(trigger.min_interval_ns);
+    text += " at most every " + base::PrintDurationNs(trigger.min_interval_ns);
   }
   if (trigger.limit != 0) {
     text += absl::StrFormat(" at most %d times", trigger.limit);

@@ -47,8 +47,8 @@ struct Trigger {
   std::string text;         // canonical spelling
 };
 
-// Returns: INVALID_ARGUMENT; the message quotes the trigger and gives the
-// column (from 1), the text found there, the text expected, and an example.
+// Returns: INVALID_ARGUMENT as base::ErrorAt(), with the place "--trigger"; the
+// message says which text is expected, with an example.
 absl::StatusOr<Trigger> ParseTrigger(std::string_view text);
 
 // Returns also: INVALID_ARGUMENT more than kMaxTriggers.

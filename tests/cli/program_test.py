@@ -155,7 +155,7 @@ class WrongUsage(InFolder):
             (["record", "--mode", "flight", "true"], "flight", "discard"),
             (["record", "-o"], "-o"),
             (["record", "--hook-events", "page-faults", "--dump",
-              "hello:* evry 5", "true"], "column 9", "evry", "at most every"),
+              "hello:* evry 5", "true"], "--dump:1:9", "evry", "at most every"),
             (["record", "--dump", "every 5", "true"], "--hook-events"),
             (["record", "--format", "json", "true"], "--dry-run-rules"),
             (["record", "--dry-run-rules", "x.ctf"], "--dump"),

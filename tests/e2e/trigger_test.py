@@ -230,12 +230,12 @@ class Triggers(running.Running):
                 ('hook a:b then', 14, 'then stop'),
                 ('hook a:b at most 3', 19, 'at most 5 times'),
                 ('hook a:b at most 3 times then stop', 35, 'once'),
-                ('', 1, 'what to wait for')):
+                ('', 1, 'a condition')):
             with self.subTest(text=text):
                 run = running.countrace('record', '--trigger', text, '--',
                                         'true', check=False)
                 self.assertEqual(run.returncode, 2, run.stderr)
-                self.assertIn(f'column {column}:', run.stderr)
+                self.assertIn(f'--trigger:1:{column}:', run.stderr)
                 self.assertIn(expected, run.stderr)
 
 
