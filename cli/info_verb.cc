@@ -117,7 +117,7 @@ Json SetsJson(const logformat::EventSets& sets,
   return out;
 }
 
-// Of events whose counters are not simply 64 bits wide.
+// One line for each event with a narrower counter or a known rate.
 std::vector<std::string> LimitLines(
     const std::vector<logformat::CounterLimit>& limits,
     const std::vector<std::string>& events) {

@@ -1,6 +1,5 @@
 // Numbers, durations and sizes as people write them, read exactly: 1.1us is
-// 1100 ns and not a little more, and the largest count is told from the one
-// below it.
+// 1100 ns and not a little more, and large counts keep their last digit.
 //
 // In: text of a user. Out: fractions, nanoseconds, bytes. Thread: any.
 #ifndef COUNTRACE_BASE_TEXT_QUANTITY_PARSE_H_

@@ -64,7 +64,7 @@ class Tokens {
   // Takes the next chunk if it is `chunk`.
   bool TakeChunk(std::string_view chunk);
 
-  // Of what comes next, blanks left out; the length of the text at its end.
+  // Where the next token begins, behind blanks; at the end the text's length.
   std::size_t Begin();
   // Behind the last token.
   std::size_t position() const { return at_; }

@@ -1,4 +1,4 @@
-// Events by the names perf knows them by.
+// Perf's names of events.
 #ifndef COUNTRACE_RMAP_METRICS_EVENT_NAMES_H_
 #define COUNTRACE_RMAP_METRICS_EVENT_NAMES_H_
 

@@ -151,7 +151,7 @@ MetricUnit DefaultUnit(const Dimensions& dimensions) {
   MetricUnit unit;
   unit.dimensions = dimensions;
   unit.text = DimensionsName(dimensions);
-  // Nobody thinks in events per nanosecond.
+  // Rates are easier to read per second.
   if (dimensions.time == -1) {
     unit.scale = 1e-9;
     unit.text.replace(unit.text.rfind("ns"), 2, "s");

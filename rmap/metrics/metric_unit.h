@@ -40,7 +40,7 @@ struct MetricUnit {
 // "1", joined by '*' and '/', each with an optional "^INTEGER".
 // Errors: kInvalidArgument names the word that is no unit.
 absl::StatusOr<MetricUnit> ParseUnit(std::string_view text);
-// Of a metric that declares none: rates per second, else base units.
+// For a metric that declares none: rates per second, else base units.
 MetricUnit DefaultUnit(const Dimensions& dimensions);
 bool Fits(const MetricUnit& declared, const Dimensions& computed);
 

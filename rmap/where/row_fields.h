@@ -1,4 +1,4 @@
-// The fields that `--where` knows: the columns of each table, by their names in
+// The fields of `--where`: the columns of each table, by their names in
 // JSON and CSV.
 #ifndef COUNTRACE_RMAP_WHERE_ROW_FIELDS_H_
 #define COUNTRACE_RMAP_WHERE_ROW_FIELDS_H_
@@ -28,7 +28,8 @@ struct TableFields {
   std::vector<Field> fields;  // in the order of the table's columns
 };
 
-// Of a report that may have no rows: its events say which counts there are.
+// Fields of a report, also of one without rows: its events say which counts
+// there are.
 std::vector<TableFields> FieldsOf(const Report& report);
 
 // Index of a field by its name, or, of a pair, without its ".incl"; of an

@@ -145,7 +145,7 @@ class WhereParser {
       }
       Advance();
     } else if (negation) {
-      // Of one comparison there are != and !~; `! a == b` reads either way.
+      // != and !~ negate one comparison; `! a == b` reads either way.
       Fail(*negation, "after ! comes a condition in parentheses: !(...)");
       return;
     } else {
@@ -190,7 +190,7 @@ class WhereParser {
     if (step.left.kind != Operand::Kind::kField ||
         step.right.kind != Operand::Kind::kText) {
       Fail(step.offset,
-           absl::StrFormat("%s wants a field on its left and a pattern in "
+           absl::StrFormat("%s takes a field on its left and a pattern in "
                            "quotes on its right",
                            ComparisonText(step.comparison)));
       return;

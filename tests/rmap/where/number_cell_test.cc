@@ -58,7 +58,7 @@ TEST_CASE("number: what cannot be read", "[rmap][where]") {
              Catch::Contains("too many digits"));
 }
 
-TEST_CASE("number: neighbours are told apart", "[rmap][where]") {
+TEST_CASE("number: neighbours differ", "[rmap][where]") {
   const std::uint64_t big = std::uint64_t{1} << 59;  // no double holds big + 1
   CHECK((Compare(NumberCell{big + 1}, Parsed(std::to_string(big))) > 0));
   CHECK((Compare(NumberCell{big - 1}, Parsed(std::to_string(big))) < 0));

@@ -20,7 +20,7 @@ std::uint64_t Below(Random& random, std::uint64_t bound) {
   return random() % bound;
 }
 
-// Of every magnitude, the bounds included.
+// A number of any magnitude, the bounds included.
 std::uint64_t AnyNumber(Random& random) {
   if (Below(random, 8) == 0) return ~std::uint64_t{0} - Below(random, 2);
   return random() >> Below(random, 64);
