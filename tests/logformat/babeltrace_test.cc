@@ -239,6 +239,30 @@ TEST_CASE("babeltrace2 names the events of each event set",
   CHECK(info.cpu_event_configs.size() == 4);
 }
 
+TEST_CASE("babeltrace2 reads a trace with a narrow counter",
+          "[logformat][babeltrace]") {
+  TempDirectory temp(TempDirectory::Place::kMemory);
+  TraceBuilder builder(temp / "t");
+  builder.SetCpuEvents({"cycles"});
+  builder.Cpu(0).Dispatch(10, 0, 5, 1, {7});
+  builder.Finish();
+  std::stringstream metadata;
+  metadata << std::ifstream(temp / "t/metadata").rdbuf();
+  std::string text = metadata.str();
+  const std::size_t event = text.find("\tcpu_event_0 = ");
+  REQUIRE(event != std::string::npos);
+  text.insert(event,
+              "\tcpu_event_width_0 = 32;\n\tcpu_event_rate_0 = 66000000;\n");
+  std::ofstream(temp / "t/metadata") << text;
+  const BabeltraceRun run = RunBabeltrace(temp / "t");
+  CHECK(run.status == 0);
+  CHECK(run.errors == "");
+  CHECK(run.lines.size() == 1);
+  const auto info = (*TraceReader::Open(temp / "t"))->info();
+  REQUIRE(info.cpu_counter_limits.size() == 1);
+  CHECK(info.cpu_counter_limits[0] == CounterLimit{32, 66'000'000});
+}
+
 TEST_CASE("babeltrace2 reads a trace without a single record",
           "[logformat][babeltrace]") {
   TempDirectory temp(TempDirectory::Place::kMemory);
