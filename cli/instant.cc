@@ -14,19 +14,10 @@ namespace {
 
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
 
-// Digits only, all of `text`.
-std::optional<std::uint64_t> ParseDigits(std::string_view text) {
-  std::uint64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || rest != end) return std::nullopt;
-  return value;
-}
-
 // "123.456789012" to ns, digit by digit: a double holds no such instant.
 std::optional<std::uint64_t> ParseSeconds(std::string_view text) {
   const std::size_t point = text.find('.');
-  const auto seconds = ParseDigits(text.substr(0, point));
+  const auto seconds = base::ParseInteger(text.substr(0, point));
   if (!seconds || *seconds > ~std::uint64_t{0} / kSecondNs - 1) {
     return std::nullopt;
   }
@@ -34,7 +25,7 @@ std::optional<std::uint64_t> ParseSeconds(std::string_view text) {
   if (point == std::string_view::npos) return ns;
   const std::string_view fraction = text.substr(point + 1);
   if (fraction.empty() || fraction.size() > 9) return std::nullopt;
-  const auto digits = ParseDigits(fraction);
+  const auto digits = base::ParseInteger(fraction);
   if (!digits) return std::nullopt;
   std::uint64_t unit_ns = kSecondNs;
   for (std::size_t i = 0; i < fraction.size(); ++i) unit_ns /= 10;
@@ -91,7 +82,7 @@ absl::StatusOr<std::uint64_t> ParseInstant(std::string_view text,
   } else if (!text.empty() && text.front() == '@') {
     const auto time_ns = ParseSeconds(text.substr(1));
     if (time_ns) return FromClock(text, *time_ns, extent);
-  } else if (const auto time_ns = ParseDigits(text)) {
+  } else if (const auto time_ns = base::ParseInteger(text)) {
     if (*time_ns == 0) return std::uint64_t{0};
     return FromClock(text, *time_ns, extent);
   } else {

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "base/text/quantity_parse.h"
 #include "viewer/server/query_string.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
@@ -13,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   for (const auto& [name, value] : target.parameters) {
     const bool digits =
         !value.empty() && value.find_first_not_of("0123456789") == value.npos;
-    if (countrace::viewer::ParseNumber(value) && !digits) std::abort();
+    if (countrace::base::ParseInteger(value) && !digits) std::abort();
   }
   return 0;
 }

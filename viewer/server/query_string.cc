@@ -1,16 +1,6 @@
 #include "viewer/server/query_string.h"
 
-#include <charconv>
-
 namespace countrace::viewer {
-
-std::optional<std::uint64_t> ParseNumber(std::string_view text) {
-  std::uint64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  if (text.empty() || error != std::errc() || rest != end) return std::nullopt;
-  return value;
-}
 
 Target ParseTarget(std::string_view text) {
   Target target;

@@ -1,18 +1,12 @@
-// The part of a target after '?', with strict numbers: text that is not exactly
-// a number is an error, never 0.
+// A request target, split: its path and the parameters after '?'.
 #ifndef COUNTRACE_VIEWER_SERVER_QUERY_STRING_H_
 #define COUNTRACE_VIEWER_SERVER_QUERY_STRING_H_
 
-#include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 
 namespace countrace::viewer {
-
-// Decimal digits only, no sign, no space, no overflow.
-std::optional<std::uint64_t> ParseNumber(std::string_view text);
 
 // Path and parameters of a request target. Values are not percent-decoded: our
 // parameters are numbers and plain words.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "base/text/quantity_parse.h"
 #include "rmap/tables/tables.h"
 #include "viewer/index/instant_state.h"
 #include "viewer/index/nearest_step.h"
@@ -123,7 +124,8 @@ class Api {
       if (!otherwise) error_ = absl::StrFormat("Missing parameter: %s", name);
       return otherwise;
     }
-    const std::optional<std::uint64_t> value = ParseNumber(found->second);
+    const std::optional<std::uint64_t> value =
+        base::ParseInteger(found->second);
     if (!value) {
       error_ = absl::StrFormat("Not a number: %s (digits only)", name);
     }
@@ -244,9 +246,10 @@ class Api {
     const std::size_t second =
         first == std::string_view::npos ? first : rest.find('/', first + 1);
     if (second == std::string_view::npos) return Unknown();
-    const auto row = ParseNumber(rest.substr(0, first));
-    const auto level = ParseNumber(rest.substr(first + 1, second - first - 1));
-    const auto number = ParseNumber(rest.substr(second + 1));
+    const auto row = base::ParseInteger(rest.substr(0, first));
+    const auto level =
+        base::ParseInteger(rest.substr(first + 1, second - first - 1));
+    const auto number = base::ParseInteger(rest.substr(second + 1));
     if (!row || !level || !number || *row >= kNoKey || *level > kMaxLevel) {
       return Refuse(400, "Not a tile: expected tile/ROW/LEVEL/INDEX");
     }

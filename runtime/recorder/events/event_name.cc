@@ -1,13 +1,13 @@
 #include "runtime/recorder/events/event_name.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <optional>
 #include <span>
 
 #include "absl/strings/str_format.h"
 #include "base/posix/errno_status.h"
+#include "base/text/quantity_parse.h"
 #include "logformat/perf_event_names.h"
 #include "runtime/recorder/events/libpfm_event.h"
 #include "runtime/recorder/events/pmu_event.h"
@@ -73,11 +73,7 @@ std::optional<std::uint64_t> FindRaw(std::string_view name) {
   if (name.size() < 2 || name.size() > 17 || name[0] != 'r') {
     return std::nullopt;
   }
-  std::uint64_t config = 0;
-  const char* const end = name.data() + name.size();
-  const auto parsed = std::from_chars(name.data() + 1, end, config, 16);
-  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
-  return config;
+  return base::ParseInteger(name.substr(1), 16);
 }
 
 bool IsModifier(std::string_view text) {

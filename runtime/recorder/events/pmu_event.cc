@@ -3,11 +3,11 @@
 #include <fcntl.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include "absl/strings/str_format.h"
 #include "base/posix/small_file.h"
+#include "base/text/quantity_parse.h"
 #include "base/text/trim.h"
 #include "runtime/recorder/system/cpu_list.h"
 
@@ -15,18 +15,10 @@ namespace countrace::runtime {
 namespace {
 
 std::optional<std::uint64_t> ParseValue(std::string_view text) {
-  int base = 10;
-  if (text.size() > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
-    text.remove_prefix(2);
-    base = 16;
+  if (text.starts_with("0x") || text.starts_with("0X")) {
+    return base::ParseInteger(text.substr(2), 16);
   }
-  std::uint64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, value, base);
-  if (text.empty() || parsed.ec != std::errc() || parsed.ptr != end) {
-    return std::nullopt;
-  }
-  return value;
+  return base::ParseInteger(text);
 }
 
 // Names become paths: only letters, digits, '_', '-' and '.', and no '.' first.

@@ -2,7 +2,6 @@
 
 #include <asm/ptrace.h>
 
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -10,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/text/quantity_parse.h"
 #include "runtime/recorder/system/tracepoint_format.h"
 
 namespace countrace::runtime {
@@ -42,12 +42,9 @@ std::optional<long long> Integer(std::string_view text) {
   if (negative) text.remove_prefix(1);
   const bool hexadecimal = text.starts_with("0x");
   if (hexadecimal) text.remove_prefix(2);
-  unsigned long long value = 0;
-  const char* const end = text.data() + text.size();
-  const auto parsed =
-      std::from_chars(text.data(), end, value, hexadecimal ? 16 : 10);
-  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
-  return static_cast<long long>(negative ? ~value + 1 : value);
+  const auto value = base::ParseInteger(text, hexadecimal ? 16 : 10);
+  if (!value) return std::nullopt;
+  return static_cast<long long>(negative ? ~*value + 1 : *value);
 }
 
 // Registers at a probe have the layout of pt_regs, which is part of the
