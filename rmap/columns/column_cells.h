@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "rmap/columns/report_columns.h"
+#include "rmap/columns/column.h"
 #include "rmap/tables/tables.h"
 
 namespace countrace::rmap {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "rmap/report/report_render.h"
+#include "rmap/columns/report_by.h"
 
 namespace countrace::rmap {
 

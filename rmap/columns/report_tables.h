@@ -3,8 +3,8 @@
 #ifndef COUNTRACE_RMAP_COLUMNS_REPORT_TABLES_H_
 #define COUNTRACE_RMAP_COLUMNS_REPORT_TABLES_H_
 
+#include "rmap/columns/report_by.h"
 #include "rmap/columns/report_columns.h"
-#include "rmap/report/report_render.h"
 #include "rmap/tables/tables.h"
 
 namespace countrace::rmap {

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-namespace countrace::rmap {
+#include "rmap/columns/report_by.h"
 
-enum class ReportBy : int;
+namespace countrace::rmap {
 
 // Of something that adds up over rows: what the selected ones have of all.
 struct SelectedShare {

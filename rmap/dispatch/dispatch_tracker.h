@@ -26,22 +26,12 @@
 #include "rmap/counters/event_set_dumps.h"
 #include "rmap/dispatch/blocked_time.h"
 #include "rmap/dispatch/interval_counts.h"
+#include "rmap/dispatch/kernel_coverage.h"
 #include "rmap/state/cpu_state.h"
 #include "rmap/state/thread_registry.h"
 #include "rmap/timeline_observer.h"
 
 namespace countrace::rmap {
-
-// How far on-CPU time of a span can be trusted. A span is exact if no loss lies
-// in it and every CPU was recorded throughout.
-struct KernelCoverage {
-  bool any = false;              // there are dispatch records at all
-  bool cut = false;              // a CPU has no last dump: found at the end
-  std::uint32_t loss_epoch = 0;  // bumped whenever an interval is unattributed
-  std::uint32_t lossy_cpus = 0;  // CPUs with a loss since their last dump
-  std::uint64_t latest_begin_ns = 0;
-  std::uint64_t earliest_end_ns = ~std::uint64_t{0};
-};
 
 class DispatchTracker {
  public:

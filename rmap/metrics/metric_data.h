@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "rmap/metrics/metric_report.h"
+#include "rmap/metrics/metric_rows.h"
 
 namespace countrace::rmap::metrics {
 

@@ -241,23 +241,6 @@ class TextMetrics {
 
 }  // namespace
 
-bool IsShown(const MetricReport& metrics, Scope scope) {
-  return metrics.selection == nullptr || scope == Scope::kTrace ||
-         metrics.selection->Of(TableOf(scope)).applies();
-}
-
-std::vector<std::size_t> ShownRows(const MetricReport& metrics, Scope scope) {
-  std::vector<std::size_t> rows;
-  if (!IsShown(metrics, scope)) return rows;
-  const bool all = metrics.selection == nullptr || scope == Scope::kTrace;
-  for (std::size_t row = 0; row < metrics.evaluator->RowCount(scope); ++row) {
-    if (all || metrics.selection->Of(TableOf(scope)).rows[row]) {
-      rows.push_back(row);
-    }
-  }
-  return rows;
-}
-
 std::string FormatMetric(const MetricValue& value, const MetricUnit& unit) {
   if (!value.value) return "-";
   const std::string suffix = Suffix(unit);

@@ -52,4 +52,21 @@ ReportBy TableOf(Scope scope) {
   return ReportBy::kDefault;
 }
 
+bool IsShown(const MetricReport& metrics, Scope scope) {
+  return metrics.selection == nullptr || scope == Scope::kTrace ||
+         metrics.selection->Of(TableOf(scope)).applies();
+}
+
+std::vector<std::size_t> ShownRows(const MetricReport& metrics, Scope scope) {
+  std::vector<std::size_t> rows;
+  if (!IsShown(metrics, scope)) return rows;
+  const bool all = metrics.selection == nullptr || scope == Scope::kTrace;
+  for (std::size_t row = 0; row < metrics.evaluator->RowCount(scope); ++row) {
+    if (all || metrics.selection->Of(TableOf(scope)).rows[row]) {
+      rows.push_back(row);
+    }
+  }
+  return rows;
+}
+
 }  // namespace countrace::rmap::metrics

@@ -1,4 +1,5 @@
-// The columns that say which row a metric belongs to.
+// Which rules, tables and rows of metrics are shown, and the columns that say
+// which row a metric belongs to.
 #ifndef COUNTRACE_RMAP_METRICS_METRIC_ROWS_H_
 #define COUNTRACE_RMAP_METRICS_METRIC_ROWS_H_
 
@@ -8,11 +9,29 @@
 #include <variant>
 #include <vector>
 
+#include "rmap/columns/report_by.h"
+#include "rmap/columns/row_selection.h"
+#include "rmap/metrics/evaluator.h"
 #include "rmap/metrics/quantities.h"
-#include "rmap/report/report_render.h"
+#include "rmap/metrics/rule_set.h"
 #include "rmap/tables/tables.h"
 
 namespace countrace::rmap::metrics {
+
+struct MetricReport {
+  const RuleSet* rules = nullptr;
+  const Report* report = nullptr;
+  Evaluator* evaluator = nullptr;
+  std::vector<std::size_t> chosen;  // indexes of rules, in order of output
+  ScopeSet scopes = kEveryScope;    // tables of the output
+  const RowSelection* selection = nullptr;  // null: every row
+};
+
+// Indexes of the rows to show of a table; that of the trace has its one row
+// whatever is selected.
+std::vector<std::size_t> ShownRows(const MetricReport& metrics, Scope scope);
+// False: a selection leaves the table out.
+bool IsShown(const MetricReport& metrics, Scope scope);
 
 struct RowKey {
   std::string name;  // "pid", "segment", ...

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "rmap/report/report_render.h"
+#include "rmap/report/render_options.h"
 #include "rmap/tables/tables.h"
 
 namespace countrace::rmap {

@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "logformat/read/trace_reader.h"
-#include "rmap/dispatch/dispatch_tracker.h"
+#include "rmap/dispatch/kernel_coverage.h"
 #include "rmap/state/call_paths.h"
 #include "rmap/state/thread_registry.h"
 #include "rmap/timeline_observer.h"

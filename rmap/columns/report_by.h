@@ -1,0 +1,23 @@
+// The tables of a report, as a user names them.
+#ifndef COUNTRACE_RMAP_COLUMNS_REPORT_BY_H_
+#define COUNTRACE_RMAP_COLUMNS_REPORT_BY_H_
+
+#include <cstdint>
+
+namespace countrace::rmap {
+
+// kDefault: summary, processes, segments, books, loss.
+enum class ReportBy : std::uint8_t {
+  kDefault,
+  kProcess,
+  kThread,
+  kSegment,
+  kPath,
+  kCpu,
+  kHook,
+  kWaker
+};
+
+}  // namespace countrace::rmap
+
+#endif  // COUNTRACE_RMAP_COLUMNS_REPORT_BY_H_

@@ -1,0 +1,27 @@
+// How a report is shown: format, table, rows, terminal.
+#ifndef COUNTRACE_RMAP_REPORT_RENDER_OPTIONS_H_
+#define COUNTRACE_RMAP_REPORT_RENDER_OPTIONS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "rmap/columns/report_by.h"
+#include "rmap/columns/row_selection.h"
+
+namespace countrace::rmap {
+
+enum class ReportFormat : std::uint8_t { kText, kJson, kJsonLines, kCsv };
+
+struct RenderOptions {
+  ReportFormat format = ReportFormat::kText;
+  ReportBy by = ReportBy::kDefault;
+  std::size_t max_rows = 20;  // text only; 0 = all. Cut rows are said.
+  bool color = false;
+  std::size_t width = 100;  // columns of the terminal
+  // Rows to show; null: all. The table of `by` must apply, if it is one.
+  const RowSelection* selection = nullptr;
+};
+
+}  // namespace countrace::rmap
+
+#endif  // COUNTRACE_RMAP_REPORT_RENDER_OPTIONS_H_
