@@ -6,62 +6,67 @@
 
 namespace countrace::rmap {
 
-void BlockedTime::AddWait(ThreadState& thread, std::uint64_t ns) {
-  if (!thread.left_cpu || thread.off_cpu_in == nullptr) return;
-  thread.off_cpu_in->wait_ns += ns;
+using Sleep = BlockedState::Sleep;
+
+void BlockedTime::AddWait(const ThreadState& thread, std::uint64_t ns) {
+  const BlockedState& blocked = thread.blocked;
+  if (!blocked.left_cpu || blocked.place == nullptr) return;
+  blocked.place->wait_ns += ns;
 }
 
 void BlockedTime::Leave(ThreadState& thread, std::uint64_t time_ns,
                         std::uint16_t state, const LossState& loss) {
-  using Sleep = ThreadState::Sleep;
-  thread.left_cpu = true;
-  thread.off_cpu_in = thread.stack.Top();
+  BlockedState& blocked = thread.blocked;
+  blocked.left_cpu = true;
+  blocked.place = thread.stack.Top();
   const bool runnable = state == logformat::kSwitchRunnable ||
                         (state & logformat::kSwitchPreempted) != 0;
   if (runnable || (state & logformat::kSwitchDead) != 0) {
-    thread.sleep = Sleep::kNone;
+    blocked.sleep = Sleep::kNone;
     return;
   }
-  thread.sleep =
+  blocked.sleep =
       state == logformat::kSwitchOther ? Sleep::kPerhaps : Sleep::kBlocked;
-  thread.sleep_since_ns = time_ns;
-  thread.sleep_loss_epoch = loss.epoch;
-  thread.sleep_sure = !loss.lossy;
+  blocked.since_ns = time_ns;
+  blocked.loss_epoch = loss.epoch;
+  blocked.sure = !loss.lossy;
 }
 
 void BlockedTime::Wake(ThreadState& thread, std::uint64_t time_ns,
                        const Waker& waker, const LossState& loss) {
-  if (thread.sleep == ThreadState::Sleep::kNone) return;
+  if (thread.blocked.sleep == Sleep::kNone) return;
   End(thread, time_ns, waker, loss);
 }
 
 void BlockedTime::Enter(ThreadState& thread, std::uint64_t time_ns,
                         const LossState& loss) {
-  if (thread.sleep == ThreadState::Sleep::kBlocked) {
+  if (thread.blocked.sleep == Sleep::kBlocked) {
     End(thread, time_ns, Waker(), loss);
   }
-  thread.sleep = ThreadState::Sleep::kNone;
-  thread.left_cpu = false;
+  thread.blocked.sleep = Sleep::kNone;
+  thread.blocked.left_cpu = false;
 }
 
 void BlockedTime::Finish(ThreadState& thread, std::uint64_t end_ns,
                          const LossState& loss) {
-  // Of one whose end was lost nobody knows until when it blocked.
-  if (thread.sleep != ThreadState::Sleep::kBlocked || thread.retired) return;
+  const BlockedState& blocked = thread.blocked;
+  // If its end was lost, it is not known until when it blocked.
+  if (blocked.sleep != Sleep::kBlocked || thread.retired) return;
   Waker none;
   none.kind = WakerKind::kStillBlocked;
-  End(thread, std::max(end_ns, thread.sleep_since_ns), none, loss);
+  End(thread, std::max(end_ns, blocked.since_ns), none, loss);
 }
 
 void BlockedTime::End(ThreadState& thread, std::uint64_t time_ns,
                       const Waker& waker, const LossState& loss) {
-  thread.sleep = ThreadState::Sleep::kNone;
+  BlockedState& blocked = thread.blocked;
+  blocked.sleep = Sleep::kNone;
   Interval interval;
-  interval.ns = time_ns - std::min(thread.sleep_since_ns, time_ns);
-  thread.blocked_ns += interval.ns;
+  interval.ns = time_ns - std::min(blocked.since_ns, time_ns);
+  blocked.total_ns += interval.ns;
   // Records that were lost meanwhile may have been of its running.
-  interval.sure = thread.sleep_sure && !loss.lossy &&
-                  thread.sleep_loss_epoch == loss.epoch && !thread.hooks_lost;
+  interval.sure = blocked.sure && !loss.lossy &&
+                  blocked.loss_epoch == loss.epoch && !thread.hooks_lost;
   Key& key = interval.key;
   key.process = thread.process;
   if (thread.process == nullptr) key.thread = &thread;
@@ -70,7 +75,7 @@ void BlockedTime::End(ThreadState& thread, std::uint64_t time_ns,
     key.waker_process = waker.thread->process;
     if (waker.thread->process == nullptr) key.waker_thread = waker.thread;
   }
-  if (thread.left_cpu) key.place = thread.off_cpu_in;
+  if (blocked.left_cpu) key.place = blocked.place;
   if (waker.in != nullptr) key.hook_id = waker.in->stack.TopHook();
   Add(interval);
 }

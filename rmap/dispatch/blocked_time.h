@@ -19,7 +19,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "rmap/state/call_paths.h"
-#include "rmap/state/thread_registry.h"
+#include "rmap/state/thread_state.h"
 #include "rmap/tables/tables.h"
 
 namespace countrace::rmap {
@@ -49,7 +49,7 @@ class BlockedTime {
   static void Leave(ThreadState& thread, std::uint64_t time_ns,
                     std::uint16_t state, const LossState& loss);
   // `thread` was on no CPU, but runnable, for so long.
-  static void AddWait(ThreadState& thread, std::uint64_t ns);
+  static void AddWait(const ThreadState& thread, std::uint64_t ns);
   // A wake-up record of `thread`, which is on no CPU.
   void Wake(ThreadState& thread, std::uint64_t time_ns, const Waker& waker,
             const LossState& loss);

@@ -1,10 +1,9 @@
 #include "rmap/dispatch/dispatch_tracker.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
-#include "rmap/counters/set_turns.h"
+#include "rmap/dispatch/kernel_layout.h"
 
 namespace countrace::rmap {
 
@@ -17,13 +16,6 @@ namespace {
 
 // CPU numbers beyond this are damage, not machines.
 constexpr std::int32_t kMaxCpu = 1 << 16;
-
-template <typename Record>
-bool Decode(const EventRecord& record, Record& out) {
-  if (record.bytes.size() < sizeof(Record)) return false;
-  std::memcpy(&out, record.bytes.data(), sizeof(Record));
-  return true;
-}
 
 }  // namespace
 
@@ -46,11 +38,9 @@ CpuState* DispatchTracker::Cpu(std::int32_t cpu) {
     by_cpu_[index]->observer = observer_;
     ThreadState& work = by_cpu_[index]->interrupt_work;
     work.index = kNoThread;
-    work.last_cpu = cpu;
+    work.dispatch.last_cpu = cpu;
     work.process = &registry_.interrupts();
-    work.counts.resize(events_, 0);
-    // The recording begins in an interrupt: by it every CPU is told to.
-    work.exit_expected = true;
+    work.kernel.counts.resize(events_, 0);
   }
   return by_cpu_[index];
 }
@@ -71,16 +61,8 @@ ThreadState* DispatchTracker::Resolve(std::int32_t tid, std::uint64_t time_ns) {
   }
   // Of marked processes, every thread is known by its fork record (or its
   // hooks) before it can run. A tid that is not known is somebody else's.
-  ThreadState* thread = registry_.Find(tid);
-  if (thread == nullptr) return nullptr;
-  if (thread->exited &&
-      time_ns > thread->exit_ns + ThreadRegistry::kExitGraceNs) {
-    registry_.Retire(*thread);
-    return nullptr;
-  }
-  thread->announced = false;
-  thread->last_seen_ns = time_ns;
-  return registry_.Counts(*thread) ? thread : nullptr;
+  ThreadState* thread = registry_.ObserveKnown(tid, time_ns);
+  return thread != nullptr && registry_.Counts(*thread) ? thread : nullptr;
 }
 
 void DispatchTracker::NoteLoss() {
@@ -108,14 +90,15 @@ void DispatchTracker::EmitStay(const CpuState& cpu, std::uint16_t state,
   if (observer_ == nullptr || cpu.occupant == CpuState::Occupant::kUnknown) {
     return;
   }
-  std::span<const std::uint64_t> counts(cpu.stay_counts.data(), events_);
+  std::span<const std::uint64_t> counts(cpu.counters.of_dispatch.data(),
+                                        events_);
   // Of one stay there is no estimate of what was counted in turns.
-  if (cpu.stale != 0 || dumps_.rotates()) counts = {};
-  observer_->OnDispatch({cpu.cpu,
-                         cpu.thread == nullptr ? kNoThread : cpu.thread->index,
-                         cpu.stay_begin_ns, cpu.last_ns, state, counts,
-                         cpu.stay_interrupts_ns, cpu.stay_inferred, inferred,
-                         cpu.occupant == CpuState::Occupant::kOutside});
+  if (cpu.counters.stale != 0 || dumps_.rotates()) counts = {};
+  observer_->OnDispatch(
+      {cpu.cpu, cpu.thread == nullptr ? kNoThread : cpu.thread->index,
+       cpu.dispatch.begin_ns, cpu.last_ns, state, counts,
+       cpu.dispatch.interrupts_ns, cpu.dispatch.inferred, inferred,
+       cpu.occupant == CpuState::Occupant::kOutside});
 }
 
 void DispatchTracker::Begin(CpuState& cpu, const EventRecord& record,
@@ -125,13 +108,7 @@ void DispatchTracker::Begin(CpuState& cpu, const EventRecord& record,
   coverage_.any = true;
   coverage_.latest_begin_ns = std::max(coverage_.latest_begin_ns, time_ns);
   EndLoss(cpu);
-  for (std::size_t i = 0; i < events_; ++i) {
-    if (record.counters == nullptr || !(record.present >> i & 1u)) continue;
-    cpu.first[i] = cpu.last[i] = record.counters[i];
-    cpu.counted |= 1u << i;
-    cpu.turn |= dumps_.rotating() & 1u << i;
-  }
-  cpu.mmcr = record.mmcr;
+  BeginCounts(cpu, record, events_, dumps_.rotating());
 }
 
 void DispatchTracker::Rejoin(CpuState& cpu, const EventRecord& record,
@@ -139,21 +116,15 @@ void DispatchTracker::Rejoin(CpuState& cpu, const EventRecord& record,
   if (dumps_.rotates()) EndTurn(cpu, dumps_);
   // Its stream just ended: whoever was there did not end in a record.
   cpu.open_interrupts = 0;
-  cpu.interrupt_work.running_cpu = -1;
+  cpu.interrupt_work.dispatch.running_cpu = -1;
   if (cpu.thread != nullptr) {
-    cpu.thread->interrupted = false;
+    cpu.thread->dispatch.interrupted = false;
     Abandon(cpu, time_ns);
-  } else if (!cpu.ended && cpu.last_ns > cpu.stay_begin_ns) {
+  } else if (!cpu.ended && cpu.last_ns > cpu.dispatch.begin_ns) {
     EmitStay(cpu, 0, true);
   }
   cpu.absent_ns += time_ns - cpu.last_ns;
-  for (std::size_t i = 0; i < events_; ++i) {
-    cpu.closed[i] += cpu.last[i] - cpu.first[i];
-    cpu.first[i] = cpu.last[i] = 0;
-  }
-  cpu.counted_before |= std::exchange(cpu.counted, 0);
-  cpu.uncounted.clear();
-  cpu.stale = cpu.doubted = 0;
+  EndCounts(cpu, events_);
   cpu.faults = 0;
   const std::uint64_t begin_ns = cpu.begin_ns;
   Begin(cpu, record, time_ns);
@@ -178,7 +149,7 @@ bool DispatchTracker::Confirm(CpuState& cpu, std::int32_t tid) {
   // was marked meanwhile.
   cpu.occupant = CpuState::Occupant::kThread;
   cpu.thread = thread;
-  cpu.stay_inferred = true;
+  cpu.dispatch.inferred = true;
   ++cpu.dispatches;
   SwitchIn(*thread, static_cast<std::int32_t>(cpu.cpu), cpu.last_ns);
   return true;
@@ -194,7 +165,7 @@ Charged DispatchTracker::ChargeTime(CpuState& cpu, std::uint64_t time_ns,
   if (cpu.open_interrupts != 0) {
     charged.account = &cpu.interrupts;
     charged.thread = &cpu.interrupt_work;
-    cpu.stay_interrupts_ns += charged.ns;
+    cpu.dispatch.interrupts_ns += charged.ns;
   } else if (confirmed) {
     switch (cpu.occupant) {
       case CpuState::Occupant::kThread:
@@ -214,11 +185,11 @@ Charged DispatchTracker::ChargeTime(CpuState& cpu, std::uint64_t time_ns,
   }
   charged.account->ns += charged.ns;
   if (ThreadState* const thread = charged.thread; thread != nullptr) {
-    thread->on_cpu_ns += charged.ns;
-    if (thread->running_cpu == static_cast<std::int32_t>(cpu.cpu)) {
-      thread->switch_in_ns = time_ns;
+    thread->dispatch.on_cpu_ns += charged.ns;
+    if (thread->dispatch.running_cpu == static_cast<std::int32_t>(cpu.cpu)) {
+      thread->dispatch.switch_in_ns = time_ns;
     }
-    thread->last_seen_ns = time_ns;
+    ThreadRegistry::See(*thread, time_ns);
   }
   cpu.last_ns = time_ns;
   if (observer_ != nullptr && charged.ns != 0) [[unlikely]] {
@@ -242,7 +213,7 @@ void DispatchTracker::ChargeDump(CpuState& cpu, const EventRecord& record,
                                  const Charged& last) {
   if (dumps_.rotates()) {
     FollowTurn(cpu, dumps_, record);
-  } else if (record.mmcr != cpu.mmcr && record.counters != nullptr)
+  } else if (record.mmcr != cpu.counters.mmcr && record.counters != nullptr)
       [[unlikely]] {
     ChangeMmcr(cpu, record, last);
   }
@@ -254,71 +225,71 @@ void DispatchTracker::ChargeDump(CpuState& cpu, const EventRecord& record,
 
 void DispatchTracker::ChangeMmcr(CpuState& cpu, const EventRecord& record,
                                  const Charged& last) {
-  const std::uint32_t from = std::exchange(cpu.mmcr, record.mmcr);
+  const std::uint32_t from = cpu.counters.mmcr;
+  const std::uint32_t counted = ChangeCounts(cpu, record.mmcr, events_);
   for (std::size_t i = 0; i < events_; ++i) {
-    cpu.closed[i] += cpu.last[i] - cpu.first[i];
-    cpu.first[i] = cpu.last[i] = 0;
-    if (!(cpu.counted >> i & 1u)) continue;
+    if (!(counted >> i & 1u)) continue;
     doubts_.Add(DoubtReason::kOtherMmcr, i,
                 {static_cast<std::int32_t>(cpu.cpu), -1, last.begin_ns,
-                 last.end_ns, from, cpu.mmcr});
+                 last.end_ns, from, record.mmcr});
   }
-  // As at the first dump: no delta reaches back.
-  cpu.doubted |= cpu.counted;
-  cpu.counted_before |= std::exchange(cpu.counted, 0);
-  cpu.stale = 0;
 }
 
 void DispatchTracker::NoteWentBack(const CpuState& cpu, std::uint32_t events,
                                    const Charged& last) {
   for (std::size_t i = 0; i < events_; ++i) {
     if (!(events >> i & 1u)) continue;
-    doubts_.Add(DoubtReason::kWentBack, i,
-                {static_cast<std::int32_t>(cpu.cpu), -1, last.begin_ns,
-                 last.end_ns, cpu.went_back_from[i], cpu.last[i]});
+    doubts_.Add(
+        DoubtReason::kWentBack, i,
+        {static_cast<std::int32_t>(cpu.cpu), -1, last.begin_ns, last.end_ns,
+         cpu.counters.went_back_from[i], cpu.counters.last[i]});
   }
 }
 
 void DispatchTracker::OnDoubt(std::int32_t cpu_number, std::uint32_t events) {
   CpuState* cpu = Cpu(cpu_number);
-  if (cpu != nullptr) cpu->doubted |= events;
+  if (cpu != nullptr) DoubtCounts(*cpu, events);
 }
 
 void DispatchTracker::SwitchIn(ThreadState& thread, std::int32_t cpu,
                                std::uint64_t time_ns) {
-  thread.running_cpu = cpu;
-  thread.switch_in_ns = time_ns;
-  if (thread.stay++ == 0) thread.first_switch_in_ns = time_ns;
-  thread.stay_sure = true;
-  ++thread.dispatches;
-  if (thread.last_cpu >= 0 && thread.last_cpu != cpu) ++thread.migrations;
-  thread.last_cpu = cpu;
-  if (thread.waiting && time_ns > thread.runnable_since_ns) {
+  thread.dispatch.running_cpu = cpu;
+  thread.dispatch.switch_in_ns = time_ns;
+  if (thread.dispatch.serial++ == 0)
+    thread.dispatch.first_switch_in_ns = time_ns;
+  thread.dispatch.sure = true;
+  ++thread.dispatch.dispatches;
+  if (thread.dispatch.last_cpu >= 0 && thread.dispatch.last_cpu != cpu)
+    ++thread.dispatch.migrations;
+  thread.dispatch.last_cpu = cpu;
+  if (thread.dispatch.waiting && time_ns > thread.dispatch.runnable_since_ns) {
     EndWait(thread, time_ns);
   }
-  thread.waiting = false;
+  thread.dispatch.waiting = false;
   blocked_.Enter(thread, time_ns, loss());
 }
 
 void DispatchTracker::EndWait(ThreadState& thread, std::uint64_t time_ns) {
-  const std::uint64_t ns = time_ns - thread.runnable_since_ns;
-  thread.wait_ns += ns;
+  const std::uint64_t ns = time_ns - thread.dispatch.runnable_since_ns;
+  thread.dispatch.wait_ns += ns;
   blocked_.AddWait(thread, ns);
   if (observer_ != nullptr) {
-    observer_->OnWait({thread.index, thread.runnable_since_ns, time_ns});
+    observer_->OnWait(
+        {thread.index, thread.dispatch.runnable_since_ns, time_ns});
   }
 }
 
 void DispatchTracker::SwitchOut(ThreadState& thread, std::int32_t cpu,
                                 std::uint64_t time_ns, std::uint16_t state) {
-  ++thread.switches_out;
-  thread.last_seen_ns = time_ns;
+  ++thread.dispatch.switches_out;
+  ThreadRegistry::See(thread, time_ns);
   // Already switched in elsewhere, if clocks of CPUs disagree: it runs on.
-  if (thread.running_cpu >= 0 && thread.running_cpu != cpu) return;
-  thread.running_cpu = -1;
-  thread.waiting = state == logformat::kSwitchRunnable ||
-                   (state & logformat::kSwitchPreempted) != 0;
-  thread.runnable_since_ns = time_ns;
+  if (thread.dispatch.running_cpu >= 0 && thread.dispatch.running_cpu != cpu)
+    return;
+  thread.dispatch.running_cpu = -1;
+  thread.dispatch.waiting = state == logformat::kSwitchRunnable ||
+                            (state & logformat::kSwitchPreempted) != 0;
+  thread.dispatch.runnable_since_ns = time_ns;
   blocked_.Leave(thread, time_ns, state, loss());
   if (state & logformat::kSwitchDead) {
     registry_.Exit(thread, time_ns);
@@ -327,7 +298,7 @@ void DispatchTracker::SwitchOut(ThreadState& thread, std::int32_t cpu,
 }
 
 void DispatchTracker::Abandon(CpuState& cpu, std::uint64_t time_ns) {
-  if (observer_ != nullptr && cpu.last_ns > cpu.stay_begin_ns) {
+  if (observer_ != nullptr && cpu.last_ns > cpu.dispatch.begin_ns) {
     EmitStay(cpu, 0, true);
   }
   if (observer_ != nullptr && !cpu.lossy) {
@@ -336,16 +307,17 @@ void DispatchTracker::Abandon(CpuState& cpu, std::uint64_t time_ns) {
   }
   if (!cpu.lossy) {
     ++contradictions_;
-    if (cpu.thread != nullptr) ++cpu.thread->unseen_switches;
+    if (cpu.thread != nullptr) ++cpu.thread->dispatch.unseen_switches;
   }
   if (cpu.thread != nullptr &&
-      cpu.thread->running_cpu == static_cast<std::int32_t>(cpu.cpu)) {
+      cpu.thread->dispatch.running_cpu == static_cast<std::int32_t>(cpu.cpu)) {
     ThreadState& thread = *cpu.thread;
-    if (thread.last_hook_ns > thread.switch_in_ns) {
-      thread.unbooked_ns += thread.last_hook_ns - thread.switch_in_ns;
+    if (thread.hooks.last_ns > thread.dispatch.switch_in_ns) {
+      thread.dispatch.unbooked_ns +=
+          thread.hooks.last_ns - thread.dispatch.switch_in_ns;
     }
-    thread.running_cpu = -1;
-    thread.waiting = false;
+    thread.dispatch.running_cpu = -1;
+    thread.dispatch.waiting = false;
   }
   cpu.thread = nullptr;
   cpu.occupant = CpuState::Occupant::kUnknown;
@@ -365,10 +337,10 @@ void DispatchTracker::Occupy(CpuState& cpu, std::int32_t tid,
                        ? CpuState::Occupant::kIdle
                        : CpuState::Occupant::kOutside;
   }
-  cpu.stay_begin_ns = time_ns;
-  cpu.stay_inferred = inferred;
-  cpu.stay_counts.fill(0);
-  cpu.stay_interrupts_ns = 0;
+  cpu.dispatch.begin_ns = time_ns;
+  cpu.dispatch.inferred = inferred;
+  BeginDispatchCounts(cpu);
+  cpu.dispatch.interrupts_ns = 0;
 }
 
 void DispatchTracker::OnRecord(std::int32_t index) {
@@ -421,7 +393,7 @@ void DispatchTracker::OnDispatch(const EventRecord& record,
       Abandon(*cpu, time_ns);
       Charge(*cpu, record, time_ns, false);
       ThreadState* left = Resolve(prev, time_ns);
-      if (left != nullptr && !counted) ++left->unseen_switches;
+      if (left != nullptr && !counted) ++left->dispatch.unseen_switches;
       if (nobody_known) NoteLoss();  // anybody's
       if (left != nullptr) SwitchOut(*left, record.cpu, time_ns, state);
     } else {
@@ -467,13 +439,14 @@ void DispatchTracker::OnCounters(const EventRecord& record,
     if (!continues) Abandon(*cpu, time_ns);
     Charge(*cpu, record, time_ns, continues);
     ThreadState* runs = continues || counted ? nullptr : Resolve(tid, time_ns);
-    if (runs != nullptr) ++runs->unseen_switches;
+    if (runs != nullptr) ++runs->dispatch.unseen_switches;
   }
   EmitCounters(record, time_ns);
   if (end) {
     if (continues) EmitStay(*cpu, 0, true);
-    if (cpu->thread != nullptr && cpu->thread->running_cpu == record.cpu) {
-      cpu->thread->running_cpu = -1;
+    if (cpu->thread != nullptr &&
+        cpu->thread->dispatch.running_cpu == record.cpu) {
+      cpu->thread->dispatch.running_cpu = -1;
     }
     cpu->thread = nullptr;
     cpu->occupant = CpuState::Occupant::kUnknown;
@@ -507,11 +480,11 @@ void DispatchTracker::OnSwitchIn(const EventRecord& record,
   EndParts(*cpu);
   if (confirmed) EmitStay(*cpu, logformat::kSwitchOther, computed);
   if (charged.thread != nullptr) {
-    charged.thread->switch_inferred |= computed;
+    charged.thread->dispatch.switch_inferred |= computed;
     SwitchOut(*charged.thread, record.cpu, time_ns, logformat::kSwitchOther);
   }
   Occupy(*cpu, next, time_ns, computed);
-  if (cpu->thread != nullptr) cpu->thread->switch_inferred |= computed;
+  if (cpu->thread != nullptr) cpu->thread->dispatch.switch_inferred |= computed;
 }
 
 void DispatchTracker::OnWakeup(const EventRecord& record,
@@ -528,10 +501,12 @@ void DispatchTracker::OnWakeup(const EventRecord& record,
   ThreadState* thread = Resolve(wakee, time_ns);
   // Whoever runs is not asleep yet: it will not sleep, or is woken too early
   // for us to tell. Whoever waits was woken before.
-  if (thread == nullptr || thread->running_cpu >= 0 || thread->waiting) return;
+  if (thread == nullptr || thread->dispatch.running_cpu >= 0 ||
+      thread->dispatch.waiting)
+    return;
   blocked_.Wake(*thread, time_ns, WakerOf(record, waker, wakee), loss());
-  thread->waiting = true;
-  thread->runnable_since_ns = time_ns;
+  thread->dispatch.waiting = true;
+  thread->dispatch.runnable_since_ns = time_ns;
 }
 
 Waker DispatchTracker::WakerOf(const EventRecord& record,
@@ -557,13 +532,14 @@ Waker DispatchTracker::WakerOf(const EventRecord& record,
   return {WakerKind::kThread, thread, thread};
 }
 
-void DispatchTracker::OnFault(std::int32_t cpu_number, std::int32_t tid) {
+void DispatchTracker::OnFault(std::int32_t cpu_number, ThreadState& thread) {
+  if (registry_.Counts(thread)) ++thread.dispatch.faults;
   CpuState* cpu = Cpu(cpu_number);
   if (cpu == nullptr) return;
   const bool runs = cpu->thread != nullptr
-                        ? cpu->thread->tid == tid
+                        ? cpu->thread->tid == thread.tid
                         : cpu->occupant == CpuState::Occupant::kOutside &&
-                              cpu->outside_tid == tid;
+                              cpu->outside_tid == thread.tid;
   if (runs) ++cpu->faults;
 }
 
@@ -575,12 +551,12 @@ void DispatchTracker::OnLoss(std::int32_t cpu_number) {
   // Whether an open interrupt is over, nobody knows: the time up to the next
   // dump has no owner.
   if (cpu->thread != nullptr) {
-    cpu->thread->stay_sure = false;
-    cpu->thread->interrupted = false;
+    cpu->thread->dispatch.sure = false;
+    cpu->thread->dispatch.interrupted = false;
   }
   cpu->open_interrupts = 0;
-  cpu->interrupt_work.stay_sure = false;
-  cpu->interrupt_work.running_cpu = -1;
+  cpu->interrupt_work.dispatch.sure = false;
+  cpu->interrupt_work.dispatch.running_cpu = -1;
   NoteLoss();
 }
 
@@ -592,11 +568,11 @@ void DispatchTracker::TransferRunning(std::int32_t cpu_number, ThreadState& to,
   // No dump lies here: the time is split, the counts of the interval go to `to`
   // when it leaves. Both are threads of one process.
   ThreadState& from = *cpu->thread;
-  from.split_by_exec = to.split_by_exec = true;
+  from.dispatch.split_by_exec = to.dispatch.split_by_exec = true;
   const std::uint64_t part_ns = time_ns - cpu->last_ns;
   cpu->busy.ns += part_ns;
-  from.on_cpu_ns += part_ns;
-  from.running_cpu = -1;
+  from.dispatch.on_cpu_ns += part_ns;
+  from.dispatch.running_cpu = -1;
   if (observer_ != nullptr && part_ns != 0) {
     observer_->OnTime(
         {cpu->cpu, Account::kProcesses, from.index, cpu->last_ns, time_ns});
@@ -604,10 +580,10 @@ void DispatchTracker::TransferRunning(std::int32_t cpu_number, ThreadState& to,
   cpu->last_ns = time_ns;
   EmitStay(*cpu, 0, true);
   cpu->thread = &to;
-  cpu->stay_begin_ns = time_ns;
-  cpu->stay_inferred = true;
-  cpu->stay_counts.fill(0);
-  cpu->stay_interrupts_ns = 0;
+  cpu->dispatch.begin_ns = time_ns;
+  cpu->dispatch.inferred = true;
+  BeginDispatchCounts(*cpu);
+  cpu->dispatch.interrupts_ns = 0;
   ++cpu->dispatches;
   SwitchIn(to, cpu_number, time_ns);
 }
@@ -640,9 +616,9 @@ void DispatchTracker::Regate(const ProcessState& process) {
     }
     ThreadState* const thread = cpu.thread;
     if (thread == nullptr || thread->process != &process) continue;
-    --thread->dispatches;
+    --thread->dispatch.dispatches;
     --cpu.dispatches;
-    thread->running_cpu = -1;
+    thread->dispatch.running_cpu = -1;
     cpu.occupant = CpuState::Occupant::kOutside;
     cpu.outside_tid = thread->tid;
     cpu.thread = nullptr;
@@ -658,17 +634,18 @@ void DispatchTracker::Finish(std::uint64_t end_ns) {
     // The recorder died: who ran since then is in no dump.
     coverage_.cut = true;
     NoteLoss();
-    if (cpu.last_ns > cpu.stay_begin_ns) EmitStay(cpu, 0, true);
-    if (cpu.thread != nullptr &&
-        cpu.thread->running_cpu == static_cast<std::int32_t>(cpu.cpu)) {
-      cpu.thread->running_cpu = -1;
+    if (cpu.last_ns > cpu.dispatch.begin_ns) EmitStay(cpu, 0, true);
+    if (cpu.thread != nullptr && cpu.thread->dispatch.running_cpu ==
+                                     static_cast<std::int32_t>(cpu.cpu)) {
+      cpu.thread->dispatch.running_cpu = -1;
     }
   }
   for (ThreadState& thread : registry_.threads()) {
     blocked_.Finish(thread, end_ns, loss());
-    if (!thread.waiting || thread.runnable_since_ns >= end_ns) continue;
+    if (!thread.dispatch.waiting || thread.dispatch.runnable_since_ns >= end_ns)
+      continue;
     EndWait(thread, end_ns);
-    thread.waiting = false;
+    thread.dispatch.waiting = false;
   }
 }
 

@@ -59,8 +59,8 @@ class DispatchTracker {
   // Of the counters `events` (bits) the next dump of `cpu` does not say how
   // much was counted since the one before.
   void OnDoubt(std::int32_t cpu, std::uint32_t events);
-  // A fault record of `tid`, if that runs on `cpu`, counted or not.
-  void OnFault(std::int32_t cpu, std::int32_t tid);
+  // A fault record of `thread`, which may run on `cpu`, counted or not.
+  void OnFault(std::int32_t cpu, ThreadState& thread);
   // Records of `cpu` were lost after its last one.
   void OnLoss(std::int32_t cpu);
   // The thread on `cpu` goes on as `to`: a thread that calls exec takes over
@@ -80,7 +80,7 @@ class DispatchTracker {
   // True if nothing that may concern `thread` was lost: no counted loss on any
   // CPU while it lived, no switch of its own unseen.
   bool IsComplete(const ThreadState& thread) const {
-    return !thread.lost_edge && thread.unseen_switches == 0 &&
+    return !thread.lost_edge && thread.dispatch.unseen_switches == 0 &&
            thread.born_at_loss_epoch == (thread.retired
                                              ? thread.retired_at_loss_epoch
                                              : coverage_.loss_epoch);
@@ -137,7 +137,7 @@ class DispatchTracker {
   LossState loss() const {
     return {coverage_.loss_epoch, coverage_.lossy_cpus != 0};
   }
-  // Requires: thread.waiting, since before `time_ns`.
+  // Requires: it waits since before `time_ns`.
   void EndWait(ThreadState& thread, std::uint64_t time_ns);
   // Drops the occupant's dispatch, which did not end as recorded. Without a
   // counted loss only its own switch-out is missing, so only it is concerned.

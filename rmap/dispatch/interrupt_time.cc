@@ -39,11 +39,11 @@ ThreadState* DispatchTracker::EnterInterrupt(const EventRecord& record,
     ChargePart(*cpu, record, time_ns);
   }
   if (cpu->open_interrupts++ == 0) {
-    if (cpu->thread != nullptr) cpu->thread->interrupted = true;
-    work.running_cpu = record.cpu;
-    work.switch_in_ns = time_ns;
-    work.stay_sure = true;
-    ++work.stay;
+    if (cpu->thread != nullptr) cpu->thread->dispatch.interrupted = true;
+    work.dispatch.running_cpu = record.cpu;
+    work.dispatch.switch_in_ns = time_ns;
+    work.dispatch.sure = true;
+    ++work.dispatch.serial;
   }
   return &work;
 }
@@ -59,10 +59,10 @@ ThreadState* DispatchTracker::LeaveInterrupt(const EventRecord& record,
     ChargePart(*cpu, record, time_ns);
   }
   if (--cpu->open_interrupts == 0) {
-    work.running_cpu = -1;
+    work.dispatch.running_cpu = -1;
     if (cpu->thread != nullptr) {
-      cpu->thread->interrupted = false;
-      cpu->thread->switch_in_ns = time_ns;
+      cpu->thread->dispatch.interrupted = false;
+      cpu->thread->dispatch.switch_in_ns = time_ns;
     }
   }
   return &work;
@@ -83,10 +83,10 @@ void DispatchTracker::CloseInterrupts(CpuState& cpu, std::uint64_t time_ns) {
   part.switched = false;
   AddUncounted(cpu, part);
   cpu.open_interrupts = 0;
-  cpu.interrupt_work.running_cpu = -1;
+  cpu.interrupt_work.dispatch.running_cpu = -1;
   if (cpu.thread != nullptr) {
-    cpu.thread->interrupted = false;
-    cpu.thread->switch_in_ns = time_ns;
+    cpu.thread->dispatch.interrupted = false;
+    cpu.thread->dispatch.switch_in_ns = time_ns;
   }
 }
 

@@ -34,13 +34,13 @@ void AddToTurn(std::vector<TurnCounts>& in_turn, ThreadState* thread,
 void Add(CpuState& cpu, const Charged& stay, std::size_t event,
          std::uint64_t count) {
   stay.account->counts[event] += count;
-  if (stay.thread != nullptr) stay.thread->counts[event] += count;
+  if (stay.thread != nullptr) stay.thread->kernel.counts[event] += count;
   if (cpu.observer != nullptr) [[unlikely]]
     Tell(cpu, stay, event, count);
-  if (count == 0 || !(cpu.turn >> event & 1u)) return;
-  AddToTurn(cpu.in_turn, nullptr, stay.account, event, count);
+  if (count == 0 || !(cpu.counters.turn >> event & 1u)) return;
+  AddToTurn(cpu.counters.in_turn, nullptr, stay.account, event, count);
   if (stay.thread != nullptr && stay.thread != &cpu.interrupt_work) {
-    AddToTurn(cpu.in_turn, stay.thread, nullptr, event, count);
+    AddToTurn(cpu.counters.in_turn, stay.thread, nullptr, event, count);
   }
 }
 
@@ -56,21 +56,23 @@ void AddUnattributed(CpuState& cpu, std::size_t event, std::uint64_t count,
 
 // Begin of what the next dump counts.
 std::uint64_t BeginOf(const CpuState& cpu, const Charged& last) {
-  return cpu.uncounted.empty() ? last.begin_ns : cpu.uncounted.front().begin_ns;
+  return cpu.counters.uncounted.empty()
+             ? last.begin_ns
+             : cpu.counters.uncounted.front().begin_ns;
 }
 
 // True if nobody but `last` can have caused a fault: the others were idle, or
 // interrupts, or other parts of the same stay, or as little counted as it.
 bool OnlyLastFaults(const CpuState& cpu, const Charged& last) {
-  return !last.idle && std::all_of(cpu.uncounted.begin(), cpu.uncounted.end(),
-                                   [&](const Charged& stay) {
-                                     return stay.idle ||
-                                            stay.account == &cpu.interrupts ||
-                                            (stay.account == &cpu.outside &&
-                                             last.account == &cpu.outside) ||
-                                            (stay.thread != nullptr &&
-                                             stay.thread == last.thread);
-                                   });
+  return !last.idle &&
+         std::all_of(
+             cpu.counters.uncounted.begin(), cpu.counters.uncounted.end(),
+             [&](const Charged& stay) {
+               return stay.idle || stay.account == &cpu.interrupts ||
+                      (stay.account == &cpu.outside &&
+                       last.account == &cpu.outside) ||
+                      (stay.thread != nullptr && stay.thread == last.thread);
+             });
 }
 
 // A part of the stay that goes on, which an interrupt cut off.
@@ -82,23 +84,35 @@ void LeaveUnattributed(CpuState& cpu, std::size_t event, std::uint64_t count,
                        const Charged& last) {
   if (count == 0) return;
   AddUnattributed(cpu, event, count, BeginOf(cpu, last), last.end_ns);
-  if (last.thread != nullptr) last.thread->shares_counts = true;
-  for (const Charged& stay : cpu.uncounted) {
-    if (stay.thread != nullptr) stay.thread->shares_counts = true;
+  if (last.thread != nullptr) last.thread->kernel.shared = true;
+  for (const Charged& stay : cpu.counters.uncounted) {
+    if (stay.thread != nullptr) stay.thread->kernel.shared = true;
   }
 }
 
 // What the stays since the last dump counted is a lower bound.
 [[gnu::noinline, gnu::cold]] void Doubt(CpuState& cpu, std::uint32_t went_back,
                                         const Charged& last) {
-  const std::uint32_t events = std::exchange(cpu.doubted, 0) | went_back;
+  const std::uint32_t events =
+      std::exchange(cpu.counters.doubted, 0) | went_back;
   const auto doubt = [events](const Charged& stay) {
     if (stay.thread == nullptr) return;
-    stay.thread->shares_counts = true;
+    stay.thread->kernel.shared = true;
     stay.thread->stack.Doubt(/*thread=*/0, /*kernel=*/events);
   };
   doubt(last);
-  for (const Charged& stay : cpu.uncounted) doubt(stay);
+  for (const Charged& stay : cpu.counters.uncounted) doubt(stay);
+}
+
+// Closes what was counted so far. Returns: bits of the counters it was of.
+std::uint32_t Close(CpuCounters& counters, std::size_t events) {
+  for (std::size_t i = 0; i < events; ++i) {
+    counters.closed[i] += counters.last[i] - counters.first[i];
+    counters.first[i] = counters.last[i] = 0;
+  }
+  const std::uint32_t counted = std::exchange(counters.counted, 0);
+  counters.counted_before |= counted;
+  return counted;
 }
 
 // What `last` keeps of `count`; the rest is given away.
@@ -108,22 +122,22 @@ std::uint64_t Share(CpuState& cpu, CounterKind kind, std::size_t event,
     case CounterKind::kClock:
     case CounterKind::kSwitches: {
       std::uint64_t rest = count;
-      for (const Charged& stay : cpu.uncounted) {
+      for (const Charged& stay : cpu.counters.uncounted) {
         const std::uint64_t switches = stay.switched ? 1 : 0;
         const std::uint64_t share =
             std::min(rest, kind == CounterKind::kClock ? stay.ns : switches);
         Add(cpu, stay, event, share);
-        if (IsPartOfStay(cpu, stay)) cpu.stay_counts[event] += share;
+        if (IsPartOfStay(cpu, stay)) cpu.counters.of_dispatch[event] += share;
         rest -= share;
       }
       if (kind == CounterKind::kClock || last.account != &cpu.interrupts) {
         return rest;
       }
       // An interrupt switches to nobody: the stay it cut began with a switch.
-      for (const Charged& part : cpu.uncounted) {
+      for (const Charged& part : cpu.counters.uncounted) {
         if (!IsPartOfStay(cpu, part)) continue;
         Add(cpu, part, event, rest);
-        cpu.stay_counts[event] += rest;
+        cpu.counters.of_dispatch[event] += rest;
         return 0;
       }
       return rest;
@@ -133,10 +147,10 @@ std::uint64_t Share(CpuState& cpu, CounterKind kind, std::size_t event,
       if (OnlyLastFaults(cpu, last)) return count;
       const std::uint64_t own = std::min(count, last.faults);
       std::uint64_t rest = count - own;
-      for (const Charged& stay : cpu.uncounted) {
+      for (const Charged& stay : cpu.counters.uncounted) {
         const std::uint64_t share = std::min(rest, stay.faults);
         Add(cpu, stay, event, share);
-        if (IsPartOfStay(cpu, stay)) cpu.stay_counts[event] += share;
+        if (IsPartOfStay(cpu, stay)) cpu.counters.of_dispatch[event] += share;
         rest -= share;
       }
       LeaveUnattributed(cpu, event, rest, last);
@@ -175,9 +189,45 @@ std::vector<CounterKind> CounterKinds(const std::vector<std::string>& events,
   return kinds;
 }
 
+void BeginCounts(CpuState& cpu, const logformat::EventRecord& record,
+                 std::size_t events, std::uint32_t rotating) {
+  CpuCounters& counters = cpu.counters;
+  for (std::size_t i = 0; i < events; ++i) {
+    if (record.counters == nullptr || !(record.present >> i & 1u)) continue;
+    counters.first[i] = counters.last[i] = record.counters[i];
+    counters.counted |= 1u << i;
+    counters.turn |= rotating & 1u << i;
+  }
+  counters.mmcr = record.mmcr;
+}
+
+void EndCounts(CpuState& cpu, std::size_t events) {
+  CpuCounters& counters = cpu.counters;
+  Close(counters, events);
+  counters.uncounted.clear();
+  counters.stale = counters.doubted = 0;
+}
+
+std::uint32_t ChangeCounts(CpuState& cpu, std::uint32_t mmcr,
+                           std::size_t events) {
+  CpuCounters& counters = cpu.counters;
+  counters.mmcr = mmcr;
+  const std::uint32_t counted = Close(counters, events);
+  // As at the first dump: no delta reaches back.
+  counters.doubted |= counted;
+  counters.stale = 0;
+  return counted;
+}
+
+void DoubtCounts(CpuState& cpu, std::uint32_t counters) {
+  cpu.counters.doubted |= counters;
+}
+
+void BeginDispatchCounts(CpuState& cpu) { cpu.counters.of_dispatch.fill(0); }
+
 void AddUncounted(CpuState& cpu, const Charged& charged) {
   if (!charged.switched) {
-    for (Charged& part : cpu.uncounted) {
+    for (Charged& part : cpu.counters.uncounted) {
       if (part.switched || part.ended || part.account != charged.account ||
           part.thread != charged.thread) {
         continue;
@@ -188,11 +238,11 @@ void AddUncounted(CpuState& cpu, const Charged& charged) {
       return;
     }
   }
-  cpu.uncounted.push_back(charged);
+  cpu.counters.uncounted.push_back(charged);
 }
 
 void EndParts(CpuState& cpu) {
-  for (Charged& part : cpu.uncounted) {
+  for (Charged& part : cpu.counters.uncounted) {
     // They belong to a stay that ends; its switch is counted with its last
     // part, or at its end.
     if (!part.switched && part.account != &cpu.interrupts) part.ended = true;
@@ -208,49 +258,51 @@ std::uint32_t ChargeCounts(CpuState& cpu, const logformat::EventRecord& record,
     const std::uint32_t bit = 1u << i;
     if (record.counters == nullptr || !(record.present & bit)) {
       if (!(rotating & bit)) {
-        if (!(cpu.stale & bit)) cpu.stale_since_ns[i] = BeginOf(cpu, last);
-        cpu.stale |= bit;
+        if (!(cpu.counters.stale & bit))
+          cpu.counters.stale_since_ns[i] = BeginOf(cpu, last);
+        cpu.counters.stale |= bit;
       }
       continue;
     }
     const std::uint64_t value = record.counters[i];
-    if (rotating & bit & ~cpu.turn) {
+    if (rotating & bit & ~cpu.counters.turn) {
       // Its first dump in this turn: no delta reaches back across the others.
-      cpu.turn |= bit;
-      cpu.counted |= bit;
-      cpu.first[i] = cpu.last[i] = value;
+      cpu.counters.turn |= bit;
+      cpu.counters.counted |= bit;
+      cpu.counters.first[i] = cpu.counters.last[i] = value;
       continue;
     }
-    if (!(cpu.counted & bit)) {
-      cpu.counted |= bit;
-      cpu.stale &= ~bit;
-      cpu.first[i] = cpu.last[i] = value;
+    if (!(cpu.counters.counted & bit)) {
+      cpu.counters.counted |= bit;
+      cpu.counters.stale &= ~bit;
+      cpu.counters.first[i] = cpu.counters.last[i] = value;
       continue;
     }
     std::uint64_t delta = 0;
-    if (value >= cpu.last[i]) {
-      delta = value - cpu.last[i];
+    if (value >= cpu.counters.last[i]) {
+      delta = value - cpu.counters.last[i];
     } else {
       // The CPU's total stays the sum of its deltas.
-      cpu.first[i] -= cpu.last[i] - value;
-      cpu.went_back_from[i] = cpu.last[i];
+      cpu.counters.first[i] -= cpu.counters.last[i] - value;
+      cpu.counters.went_back_from[i] = cpu.counters.last[i];
       went_back |= bit;
     }
-    cpu.last[i] = value;
-    if (cpu.stale & bit) {
-      cpu.stale &= ~bit;
-      AddUnattributed(cpu, i, delta, cpu.stale_since_ns[i], last.end_ns);
+    cpu.counters.last[i] = value;
+    if (cpu.counters.stale & bit) {
+      cpu.counters.stale &= ~bit;
+      AddUnattributed(cpu, i, delta, cpu.counters.stale_since_ns[i],
+                      last.end_ns);
       continue;
     }
-    if (!cpu.uncounted.empty()) {
+    if (!cpu.counters.uncounted.empty()) {
       delta = Share(cpu, kinds[i], i, delta, last);
     }
     Add(cpu, last, i, delta);
-    if (last.account != &cpu.interrupts) cpu.stay_counts[i] += delta;
+    if (last.account != &cpu.interrupts) cpu.counters.of_dispatch[i] += delta;
   }
-  if ((cpu.doubted | went_back) != 0) [[unlikely]]
+  if ((cpu.counters.doubted | went_back) != 0) [[unlikely]]
     Doubt(cpu, went_back, last);
-  cpu.uncounted.clear();
+  cpu.counters.uncounted.clear();
   return went_back;
 }
 

@@ -40,7 +40,7 @@ void KernelHooks::EndInterrupts(std::int32_t cpu, std::uint64_t time_ns,
   if (work == nullptr || work->stack.frames.empty()) return;
   // The innermost is the recorder's own call of the CPU, if nothing came after
   // its enter; an older one is somebody's, with its exit lost.
-  if (own && work->stack.frames.back().begin_ns == work->last_hook_ns) {
+  if (own && work->stack.frames.back().begin_ns == work->hooks.last_ns) {
     segments_.DropInnermost(*work);
   }
   segments_.CloseAll(*work, time_ns);
@@ -53,10 +53,10 @@ void KernelHooks::OnInterrupt(const EventRecord& record, std::uint32_t hook_id,
                            : dispatches_.EnterInterrupt(record, time_ns);
   if (work == nullptr) return;
   CountHit(*work->process, hook_id);
-  work->last_hook_ns = time_ns;
+  SegmentBuilder::NoteHook(*work, time_ns);
   if (!exit) {
     segments_.Enter(*work, hook_id, DumpOf(record), time_ns);
-  } else if (!std::exchange(work->exit_expected, false) ||
+  } else if (!SegmentBuilder::TakeExpectedExit(*work) ||
              !work->stack.frames.empty()) {
     segments_.Exit(*work, hook_id, DumpOf(record), time_ns);
   }
@@ -85,8 +85,8 @@ void KernelHooks::OnRecord(const EventRecord& record,
   if (!registry_.Counts(thread)) return;
   CountHit(*thread.process, hook_id);
   OnThreadHook(thread, record, hook_id, time_ns);
-  thread.last_seen_ns = time_ns;
-  thread.last_hook_ns = time_ns;
+  ThreadRegistry::See(thread, time_ns);
+  SegmentBuilder::NoteHook(thread, time_ns);
 }
 
 void KernelHooks::OnThreadHook(ThreadState& thread, const EventRecord& record,
@@ -99,7 +99,7 @@ void KernelHooks::OnThreadHook(ThreadState& thread, const EventRecord& record,
   }
   const bool in_kernel = hooks_.origins()[hook_id] == HookOrigin::kKernel;
   if (record.event_id & logformat::kEventExitBit) {
-    if (in_kernel && std::exchange(thread.exit_expected, false) &&
+    if (in_kernel && SegmentBuilder::TakeExpectedExit(thread) &&
         !SegmentBuilder::IsOpen(thread, hook_id)) {
       return;
     }
@@ -110,7 +110,7 @@ void KernelHooks::OnThreadHook(ThreadState& thread, const EventRecord& record,
   const bool fault = hooks_.IsFault(hook_id);
   if (!in_kernel || hooks_.IsSystemCall(hook_id)) {
     segments_.LeaveKernel(thread, time_ns);
-    if (in_kernel) thread.exit_expected = false;
+    if (in_kernel) SegmentBuilder::ExpectExit(thread, false);
   } else if (fault && !frames.empty() &&
              hooks_.IsFault(frames.back().hook_id)) {
     // A fault that failed has no end; no fault happens in another one.

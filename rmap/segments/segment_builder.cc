@@ -39,17 +39,17 @@ HookDump DumpOf(const EventRecord& record) {
 ThreadNow NowOf(const ThreadState& thread, const KernelCoverage& coverage) {
   ThreadNow now;
   now.process = thread.process;
-  now.on_cpu_ns = thread.on_cpu_ns + thread.unbooked_ns;
-  now.on_cpu = thread.running_cpu >= 0;
-  if (now.on_cpu && !thread.interrupted) {
-    now.running_since_ns = thread.switch_in_ns;
+  now.on_cpu_ns = thread.dispatch.on_cpu_ns + thread.dispatch.unbooked_ns;
+  now.on_cpu = thread.dispatch.running_cpu >= 0;
+  if (now.on_cpu && !thread.dispatch.interrupted) {
+    now.running_since_ns = thread.dispatch.switch_in_ns;
   }
-  now.switches = thread.switches_out;
-  now.faults = thread.faults;
-  now.stay = thread.stay;
-  now.first_switch_in_ns = thread.first_switch_in_ns;
-  now.unseen_switches = thread.unseen_switches;
-  now.stay_sure = thread.stay_sure;
+  now.switches = thread.dispatch.switches_out;
+  now.faults = thread.dispatch.faults;
+  now.stay = thread.dispatch.serial;
+  now.first_switch_in_ns = thread.dispatch.first_switch_in_ns;
+  now.unseen_switches = thread.dispatch.unseen_switches;
+  now.stay_sure = thread.dispatch.sure;
   now.coverage = coverage;
   return now;
 }
@@ -100,8 +100,10 @@ void SegmentBuilder::PushDumps(ThreadState& thread, const HookDump& dump) {
     // What is counted in turns stands still in the others.
     dumps.push_back(
         dump.of == HookDump::Of::kKernel ? dump.present | rotating_.kernel : 0);
-    dumps.insert(dumps.end(), thread.counts.begin(), thread.counts.end());
-    dumps.resize(dumps.size() + kernel_events_ - thread.counts.size(), 0);
+    dumps.insert(dumps.end(), thread.kernel.counts.begin(),
+                 thread.kernel.counts.end());
+    dumps.resize(dumps.size() + kernel_events_ - thread.kernel.counts.size(),
+                 0);
   }
 }
 
@@ -126,7 +128,7 @@ void SegmentBuilder::ExitOutOfOrder(ThreadState& thread, const ThreadNow& now,
   ++node->begin_inferred;
   if (observer_ != nullptr && thread.index != kNoThread) {
     const std::uint64_t begin_ns =
-        thread.last_hook_ns != 0 ? thread.last_hook_ns : thread.first_seen_ns;
+        thread.hooks.last_ns != 0 ? thread.hooks.last_ns : thread.first_seen_ns;
     observer_->OnSegment({thread.index, hook_id,
                           static_cast<std::uint32_t>(stack.frames.size()),
                           std::min(begin_ns, time_ns), time_ns, std::nullopt,
@@ -200,10 +202,10 @@ void SegmentBuilder::AddKernelDumps(const ThreadState& thread, PathNode& node,
       sum.quality = Worse(sum.quality, Quality::kBounded);
       continue;
     }
-    const std::uint64_t count = thread.counts[i] - begin[1 + i];
+    const std::uint64_t count = thread.kernel.counts[i] - begin[1 + i];
     if (rotating_.kernel >> i & 1u && i < rotating_.kernel_running.size()) {
       const std::size_t at = rotating_.kernel_running[i];
-      const std::uint64_t running = thread.counts[at] - begin[1 + at];
+      const std::uint64_t running = thread.kernel.counts[at] - begin[1 + at];
       if (running == 0) continue;
       sum.calls.Add(running, count);
       sum.scaling = DumpSum::Scaling::kByTime;
@@ -285,9 +287,10 @@ void SegmentBuilder::ObserveCall(const ThreadState& thread,
   const std::size_t depth = stack.frames.size() - 1;
   const bool end_inferred = dump == nullptr && !end_known;
   if (thread.index == kNoThread) {  // what interrupts do on a CPU
-    observer_->OnInterrupt({static_cast<std::uint32_t>(thread.last_cpu),
-                            frame.hook_id, static_cast<std::uint32_t>(depth),
-                            frame.begin_ns, time_ns, end_inferred});
+    observer_->OnInterrupt(
+        {static_cast<std::uint32_t>(thread.dispatch.last_cpu), frame.hook_id,
+         static_cast<std::uint32_t>(depth), frame.begin_ns, time_ns,
+         end_inferred});
     return;
   }
   SegmentSpan span = {thread.index,
@@ -337,7 +340,8 @@ void SegmentBuilder::AddCallCounts(const ThreadState& thread,
         kernel_begin[0] & dump->present & ~std::uint64_t{rotating_.kernel};
     for (std::size_t i = 0; i < kernel_events_; ++i) {
       if (!(present >> i & 1u)) continue;
-      observed_dumps_[events_ + i] = thread.counts[i] - kernel_begin[1 + i];
+      observed_dumps_[events_ + i] =
+          thread.kernel.counts[i] - kernel_begin[1 + i];
     }
   }
   span.switches = now.switches - frame.switches;
@@ -413,8 +417,6 @@ void SegmentBuilder::OnLoss(ThreadState& thread) {
   thread.stack.doubtful = thread.stack.frames.size();
   thread.stack.too_deep = 0;
   ++thread.stack.turn;  // other sets may have had theirs
-  thread.hooks_lost = true;
-  if (thread.process != nullptr) thread.process->hooks_lost = true;
 }
 
 bool SegmentBuilder::IsOpen(const ThreadState& thread, std::uint32_t hook_id) {
@@ -449,7 +451,7 @@ void SegmentBuilder::LeaveKernel(ThreadState& thread, std::uint64_t time_ns) {
   while (!frames.empty() &&
          origins_[frames.back().hook_id] == logformat::HookOrigin::kKernel) {
     Close(thread, now, nullptr, time_ns);
-    thread.exit_expected = true;
+    ExpectExit(thread);
   }
 }
 

@@ -25,7 +25,7 @@
 #include "logformat/read/trace_reader.h"
 #include "rmap/dispatch/kernel_coverage.h"
 #include "rmap/state/call_paths.h"
-#include "rmap/state/thread_registry.h"
+#include "rmap/state/thread_state.h"
 #include "rmap/timeline_observer.h"
 
 namespace countrace::rmap {
@@ -103,7 +103,19 @@ class SegmentBuilder {
            std::span<const logformat::ThreadRecord> records,
            const std::vector<logformat::HookKind>& kinds);
   // Records of `thread` were lost after its last one.
-  void OnLoss(ThreadState& thread);
+  static void OnLoss(ThreadState& thread);
+  // A hook record of `thread` came, also one that is no segment's.
+  static void NoteHook(ThreadState& thread, std::uint64_t time_ns) {
+    thread.hooks.last_ns = time_ns;
+  }
+  // The next exit of a kernel hook in `thread` may have no enter.
+  static void ExpectExit(ThreadState& thread, bool expected = true) {
+    thread.hooks.exit_expected = expected;
+  }
+  // True if that was so, until now.
+  static bool TakeExpectedExit(ThreadState& thread) {
+    return std::exchange(thread.hooks.exit_expected, false);
+  }
   // Ends every open call of `thread` and frees its stack. `ended`: a record
   // says that the thread, or its program, ended here, so that what the kernel
   // did for it is known to be over.

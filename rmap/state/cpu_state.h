@@ -8,7 +8,7 @@
 
 #include "logformat/packet_layout.h"
 #include "rmap/counters/event_set_dumps.h"
-#include "rmap/state/thread_registry.h"
+#include "rmap/state/thread_state.h"
 #include "rmap/timeline_observer.h"
 
 namespace countrace::rmap {
@@ -17,7 +17,8 @@ using CounterValues = std::array<std::uint64_t, kMaxMeasures>;
 
 // Time and counts of one account of a CPU.
 struct CpuAccount {
-  std::uint64_t ns = 0;
+  std::uint64_t ns = 0;  // DispatchTracker
+  // interval_counts
   CounterValues counts{};
   std::vector<SliceSums> slices;  // by event, if sets take turns
 };
@@ -43,7 +44,36 @@ struct Charged {
   bool ended = false;  // a part of a stay that is over
 };
 
+// The counters of a CPU, written by interval_counts (and its set_turns.cc).
+struct CpuCounters {
+  // First and last value seen, and which were ever seen.
+  CounterValues first{}, last{};
+  CounterValues closed{};  // last - first of the turns before this one
+  std::uint32_t counted = 0;
+  std::uint32_t counted_before = 0;  // it came again, or got another MMCR
+  // Event sets: what is being counted, of which every delta lies in one turn,
+  // and who was there.
+  std::uint32_t turn = 0;
+  std::uint32_t mmcr = 0;
+  std::vector<TurnCounts> in_turn;
+  // Absent from the last dump: the next delta spans more than one interval.
+  std::uint32_t stale = 0;
+  CounterValues stale_since_ns{};  // begin of that interval; if stale
+  // Counters whose next delta is only a lower bound.
+  std::uint32_t doubted = 0;
+  CounterValues went_back_from{};  // of those that did at the last dump
+  // Dispatches, parts of dispatches and interrupts since the last dump that
+  // ended without one; parts of the same dispatch, and interrupts, are added up
+  // in one entry.
+  std::vector<Charged> uncounted;
+  CounterValues of_dispatch{};  // of the one in progress, for the observer
+};
+
+// Written by DispatchTracker, but for what its parts say.
 struct CpuState {
+  // The recording begins in an interrupt, by which every CPU is made to dump.
+  CpuState() { interrupt_work.hooks.exit_expected = true; }
+
   enum class Occupant : std::uint8_t { kUnknown, kIdle, kOutside, kThread };
 
   std::uint32_t cpu = 0;
@@ -59,11 +89,12 @@ struct CpuState {
   std::array<std::uint64_t, kRecordPlaces> records{};
 
   bool begun = false, ended = false;
-  std::uint64_t begin_ns = 0,
-                last_ns = 0;    // first dump, end of what is charged
+  // First dump, end of what is charged.
+  std::uint64_t begin_ns = 0, last_ns = 0;
   std::uint64_t absent_ns = 0;  // of it, between an end and the next begin
   std::uint64_t dispatches = 0;
   CpuAccount busy, idle, outside, interrupts, unattributed;
+  std::uint64_t faults = 0;  // fault records of the occupant since last_ns
 
   Occupant occupant = Occupant::kUnknown;
   ThreadState* thread = nullptr;  // kThread
@@ -74,34 +105,15 @@ struct CpuState {
   std::uint32_t open_interrupts = 0;
   ThreadState interrupt_work;
 
-  // Counters: first and last value seen, and which were ever seen.
-  CounterValues first{}, last{};
-  CounterValues closed{};  // last - first of the turns before this one
-  std::uint32_t counted = 0;
-  std::uint32_t counted_before = 0;  // it came again, or got another MMCR
-  // Event sets: what is being counted, of which every delta lies in one turn,
-  // and who was there.
-  std::uint32_t turn = 0;
-  std::uint32_t mmcr = 0;
-  std::vector<TurnCounts> in_turn;
-  // Absent from the last dump: the next delta spans more than one interval.
-  std::uint32_t stale = 0;
-  CounterValues stale_since_ns{};  // begin of that interval; if stale
-  // Of the next delta nobody knows how much of it is missing.
-  std::uint32_t doubted = 0;
-  CounterValues went_back_from{};  // of those that did at the last dump
-
-  std::uint64_t faults = 0;  // fault records of the occupant since last_ns
-  // Stays, parts of stays and interrupts since the last dump that ended without
-  // one; parts of the same stay, and interrupts, are added up in one entry.
-  std::vector<Charged> uncounted;
+  CpuCounters counters;
 
   TimelineObserver* observer = nullptr;
-  // The stay in progress, for the observer.
-  std::uint64_t stay_begin_ns = 0;
-  bool stay_inferred = false;
-  CounterValues stay_counts{};
-  std::uint64_t stay_interrupts_ns = 0;
+  // The dispatch in progress, for the observer.
+  struct InProgress {
+    std::uint64_t begin_ns = 0;
+    bool inferred = false;
+    std::uint64_t interrupts_ns = 0;
+  } dispatch;
 
   Account AccountOf(const CpuAccount* account) const {
     return account == &busy         ? Account::kProcesses

@@ -23,7 +23,7 @@ ThreadState& ThreadRegistry::NewThread(std::int32_t tid,
   thread.index = static_cast<ThreadIndex>(threads_.size() - 1);
   thread.tid = tid;
   thread.first_seen_ns = thread.last_seen_ns = time_ns;
-  thread.counts.resize(cpu_events_, 0);
+  thread.kernel.counts.resize(cpu_events_, 0);
   thread.born_at_loss_epoch = loss_epoch_;
   thread.lost_edge = lossy_;
   by_tid_[tid] = &thread;
@@ -128,6 +128,41 @@ ThreadState& ThreadRegistry::Observe(ThreadIdentity identity,
   thread->announced = false;
   thread->last_seen_ns = time_ns;
   return *thread;
+}
+
+ThreadState& ThreadRegistry::ObserveExisting(ThreadIdentity identity,
+                                             std::int32_t parent_pid,
+                                             std::uint64_t time_ns) {
+  ThreadState& thread = Observe(identity, time_ns);
+  thread.begin_known = true;
+  ProcessState& process = *thread.process;
+  if (parent_pid != 0 || process.parent_pid == 0) {
+    process.parent_pid = parent_pid;
+  }
+  return thread;
+}
+
+ThreadState* ThreadRegistry::ObserveKnown(std::int32_t tid,
+                                          std::uint64_t time_ns) {
+  ThreadState* thread = Find(tid);
+  if (thread == nullptr) return nullptr;
+  if (thread->exited && time_ns > thread->exit_ns + kExitGraceNs) {
+    Retire(*thread);
+    return nullptr;
+  }
+  thread->announced = false;
+  thread->last_seen_ns = time_ns;
+  return thread;
+}
+
+void ThreadRegistry::NameProcess(std::int32_t pid, const std::string& comm) {
+  ProcessState* process = FindProcess(pid);
+  if (process != nullptr && process->comm.empty()) process->comm = comm;
+}
+
+void ThreadRegistry::LoseHooksOf(ThreadState& thread) {
+  thread.hooks_lost = true;
+  if (thread.process != nullptr) thread.process->hooks_lost = true;
 }
 
 void ThreadRegistry::Announce(ThreadIdentity identity, std::uint64_t time_ns) {

@@ -22,87 +22,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "rmap/state/call_paths.h"
 #include "rmap/state/gate.h"
-#include "rmap/state/hook_hits.h"
-#include "rmap/state/scaled_count.h"
-#include "rmap/state/segment_stack.h"
-#include "rmap/tables/tables.h"
+#include "rmap/state/thread_state.h"
 
 namespace countrace::rmap {
-
-struct ThreadState;
-
-struct ProcessState {
-  ProcessIndex index{};
-  std::int32_t pid = 0, parent_pid = 0;
-  std::string comm;
-  std::uint64_t first_seen_ns = 0, last_seen_ns = 0;
-  bool ended = false;  // all its threads exited
-  // In the trace, and by the marks in force: those, or the report's own.
-  bool trace_mark = false, mark = false;
-  bool counted = true;  // now
-  std::uint64_t live_threads = 0;
-  std::vector<ThreadState*> threads;
-  PathNode* paths = nullptr;  // root of its call paths
-  HookHits hits;
-  // Of hooks dumped by the kernel: by hook id - kHookIdKernelMin.
-  std::vector<std::uint64_t> kernel_hook_hits;
-  bool hooks_lost = false;         // records of one of its threads were lost
-  ProcessState* before = nullptr;  // which had the same pid
-  std::vector<SliceSums> slices;   // by kernel dump event, if sets take turns
-};
-
-struct ThreadState {
-  ThreadIndex index{};
-  std::int32_t tid = 0;
-  ProcessState* process = nullptr;  // null until a record tells its pid
-  std::string comm;
-  std::uint64_t first_seen_ns = 0, last_seen_ns = 0;
-  bool announced = false;    // expected by the session, no record of it yet
-  bool begin_known = false;  // by its fork, or it was there at the beginning
-  bool exited = false, retired = false;
-  std::uint64_t exit_ns = 0;
-
-  // Dispatches (DispatchTracker).
-  std::int32_t running_cpu = -1, last_cpu = -1;
-  std::uint64_t switch_in_ns = 0;        // of the part not yet in on_cpu_ns
-  std::uint64_t first_switch_in_ns = 0;  // of its first stay
-  std::uint64_t on_cpu_ns = 0;
-  // Hook records show that it ran, but the interval was unattributed: in no
-  // account, yet in the on-CPU clock, which must not go back under open calls.
-  std::uint64_t unbooked_ns = 0;
-  std::uint64_t stay = 0;  // serial number of the latest stay, 0: none yet
-  bool stay_sure = false;  // nothing was lost on its CPU during that stay
-  std::uint64_t dispatches = 0, migrations = 0, switches_out = 0;
-  bool waiting = false;  // runnable, on no CPU, since runnable_since_ns
-  std::uint64_t runnable_since_ns = 0, wait_ns = 0;
-  // On no CPU: blocked (BlockedTime), or, if it left unseen, perhaps.
-  enum class Sleep : std::uint8_t { kNone, kBlocked, kPerhaps };
-  Sleep sleep = Sleep::kNone;
-  bool sleep_sure = false;             // nothing was being lost when it left
-  std::uint32_t sleep_loss_epoch = 0;  // when it left
-  std::uint64_t sleep_since_ns = 0, blocked_ns = 0;
-  bool left_cpu = false;  // it was seen to leave its CPU, not to get one since
-  PathNode* off_cpu_in = nullptr;  // innermost segment then
-  std::uint64_t faults = 0;
-  std::vector<std::uint64_t> counts;  // one for each kernel dump event
-  std::vector<SliceSums> slices;      // of each, if event sets take turns
-  std::uint32_t born_at_loss_epoch = 0, retired_at_loss_epoch = 0;
-  // Times its switch-in or switch-out is missing though no loss was counted.
-  std::uint32_t unseen_switches = 0;
-  bool lost_edge = false;  // born or retired while some CPU's records were lost
-  bool switch_inferred = false;  // the time of a switch was computed
-  bool shares_counts = false;    // of some intervals, unattributed, with others
-  bool interrupted = false;      // on its CPU, but an interrupt has that
-  bool split_by_exec = false;    // counts of one interval are in its successor
-
-  std::uint64_t last_hook_ns = 0;  // 0: no hook record
-  // The next exit of a kernel hook may have no enter: a system call that began
-  // in another thread or program (fork, exec), or was closed before its time.
-  bool exit_expected = false;
-  bool hooks_lost = false;  // some of its hook records were lost
-
-  SegmentStack stack;  // SegmentBuilder
-};
 
 // A thread as a record names it. pid < 0: the record does not say.
 struct ThreadIdentity {
@@ -128,6 +50,17 @@ class ThreadRegistry {
   // Thread that has this identity at `time_ns`, made if it is new. Learns the
   // pid of a thread so far known by tid only.
   ThreadState& Observe(ThreadIdentity identity, std::uint64_t time_ns);
+  // The same for a record that says it was there before. `parent_pid`: 0 if the
+  // record does not say.
+  ThreadState& ObserveExisting(ThreadIdentity identity, std::int32_t parent_pid,
+                               std::uint64_t time_ns);
+  // As Observe(), but makes no thread. Null: none has this tid, or it exited
+  // long ago.
+  ThreadState* ObserveKnown(std::int32_t tid, std::uint64_t time_ns);
+  // A record of `thread`, by whose stream or CPU it was known.
+  static void See(ThreadState& thread, std::uint64_t time_ns) {
+    thread.last_seen_ns = time_ns;
+  }
   // Expects a thread before its first record (first process of a command).
   void Announce(ThreadIdentity identity, std::uint64_t time_ns);
 
@@ -136,6 +69,8 @@ class ThreadRegistry {
   void Exit(ThreadState& thread, std::uint64_t time_ns);
   void Retire(ThreadState& thread);
   void Rename(ThreadState& thread, std::string_view comm, bool exec);
+  // The process said itself what it is called; what the kernel says is better.
+  void NameProcess(std::int32_t pid, const std::string& comm);
   // A record says that it is marked from now on.
   void MarkInTrace(ProcessState& process);
 
@@ -160,6 +95,8 @@ class ThreadRegistry {
   // False if none is known.
   bool LoseHooks(std::int32_t pid, std::uint64_t begin_ns,
                  std::uint64_t end_ns);
+  // Hook records of `thread` were lost.
+  static void LoseHooksOf(ThreadState& thread);
   // Gives every thread whose pid no record told a process of its own tid.
   void SettleProcesses();
 

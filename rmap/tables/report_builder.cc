@@ -24,7 +24,7 @@ class Builder {
     has_kernel_ = in_.dispatches.coverage().any;
     // Over all CPUs; which events any CPU counted at all.
     for (const CpuState& cpu : in_.dispatches.cpus()) {
-      counted_ |= cpu.counted | cpu.counted_before;
+      counted_ |= cpu.counters.counted | cpu.counters.counted_before;
     }
   }
 
@@ -67,9 +67,9 @@ class Builder {
     return process.counted ||
            std::any_of(process.threads.begin(), process.threads.end(),
                        [](const ThreadState* thread) {
-                         return thread->dispatches != 0 ||
-                                thread->on_cpu_ns != 0 ||
-                                thread->last_hook_ns != 0;
+                         return thread->dispatch.dispatches != 0 ||
+                                thread->dispatch.on_cpu_ns != 0 ||
+                                thread->hooks.last_ns != 0;
                        });
   }
 
@@ -99,9 +99,9 @@ class Builder {
   static std::vector<SliceSums> SlicesOf(const ProcessState& process) {
     std::vector<SliceSums> sum;
     for (const ThreadState* thread : process.threads) {
-      sum.resize(std::max(sum.size(), thread->slices.size()));
-      for (std::size_t i = 0; i < thread->slices.size(); ++i) {
-        sum[i].Merge(thread->slices[i]);
+      sum.resize(std::max(sum.size(), thread->kernel.slices.size()));
+      for (std::size_t i = 0; i < thread->kernel.slices.size(); ++i) {
+        sum[i].Merge(thread->kernel.slices[i]);
       }
     }
     for (std::size_t i = 0; i < sum.size(); ++i) {
@@ -128,22 +128,24 @@ class Builder {
       row.counts.resize(plans_.size());
       // A thread with hook records ran. If no kernel record shows it, its time
       // is unknown, not 0.
-      if (has_kernel_ && !(thread.stay == 0 && thread.last_hook_ns != 0)) {
-        row.on_cpu_ns = thread.on_cpu_ns;
-        row.wait_ns = thread.wait_ns;
-        if (in_.dispatches.blocked().told()) row.blocked_ns = thread.blocked_ns;
-        row.counts = ToCounts(thread.counts);
-        Scale(thread.slices, thread.on_cpu_ns, row);
+      if (has_kernel_ &&
+          !(thread.dispatch.serial == 0 && thread.hooks.last_ns != 0)) {
+        row.on_cpu_ns = thread.dispatch.on_cpu_ns;
+        row.wait_ns = thread.dispatch.wait_ns;
+        if (in_.dispatches.blocked().told())
+          row.blocked_ns = thread.blocked.total_ns;
+        row.counts = ToCounts(thread.kernel.counts);
+        Scale(thread.kernel.slices, thread.dispatch.on_cpu_ns, row);
       } else if (has_kernel_) {
         row.quality = Quality::kBounded;
       }
-      row.dispatches = thread.dispatches;
-      row.migrations = thread.migrations;
-      if (thread.switch_inferred) row.quality = Quality::kInferred;
-      if (!in_.dispatches.IsComplete(thread) || thread.shares_counts) {
+      row.dispatches = thread.dispatch.dispatches;
+      row.migrations = thread.dispatch.migrations;
+      if (thread.dispatch.switch_inferred) row.quality = Quality::kInferred;
+      if (!in_.dispatches.IsComplete(thread) || thread.kernel.shared) {
         row.quality = Quality::kBounded;
       }
-      if (thread.split_by_exec) row.quality = Quality::kInferred;
+      if (thread.dispatch.split_by_exec) row.quality = Quality::kInferred;
       out_.threads.push_back(std::move(row));
     }
     std::stable_sort(out_.threads.begin(), out_.threads.end(),
@@ -186,7 +188,7 @@ class Builder {
       }
     }
     for (const ThreadState& thread : in_.registry.threads()) {
-      if (!thread.switch_inferred) continue;
+      if (!thread.dispatch.switch_inferred) continue;
       ProcessRow& row =
           processes_[static_cast<std::size_t>(thread.process->index)];
       row.quality = Worse(row.quality, Quality::kInferred);
@@ -224,13 +226,15 @@ class Builder {
       row.dispatches = cpu.dispatches;
       CounterValues totals{};
       for (std::size_t i = 0; i < totals.size(); ++i) {
-        totals[i] = cpu.closed[i] + cpu.last[i] - cpu.first[i];
+        totals[i] = cpu.counters.closed[i] + cpu.counters.last[i] -
+                    cpu.counters.first[i];
       }
       row.counts = ToCounts(totals);
       ScaleCpu(cpu, row);
       for (std::size_t i = 0; i < plans_.size(); ++i) {
         // Counted elsewhere, not here: absent, not 0.
-        const std::uint32_t counted = cpu.counted | cpu.counted_before;
+        const std::uint32_t counted =
+            cpu.counters.counted | cpu.counters.counted_before;
         if (row.counts[i] && !(counted >> *plans_[i].cpu_event & 1u)) {
           row.counts[i].reset();
         }
@@ -552,7 +556,8 @@ class Builder {
       Books books;
       books.known = IsCounted(plans_[i]);
       for (const CpuState& cpu : in_.dispatches.cpus()) {
-        books.total += cpu.closed[event] + cpu.last[event] - cpu.first[event];
+        books.total += cpu.counters.closed[event] + cpu.counters.last[event] -
+                       cpu.counters.first[event];
         books.processes += cpu.busy.counts[event];
         books.idle += cpu.idle.counts[event];
         books.interrupts += cpu.interrupts.counts[event];
@@ -599,7 +604,7 @@ class Builder {
     if (in_.info.recorder_pid <= 0) return sum;
     for (const ThreadState& thread : in_.registry.threads()) {
       if (thread.process->pid != in_.info.recorder_pid) continue;
-      sum += thread.counts[event];
+      sum += thread.kernel.counts[event];
     }
     return sum;
   }

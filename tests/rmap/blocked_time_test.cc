@@ -29,7 +29,7 @@ TEST_CASE("blocked: beyond the limit kinds are folded, no time is lost",
   for (std::uint32_t round = 0; round < 2; ++round) {
     for (std::uint32_t hook = 1; hook <= 10; ++hook) block_until_woken(hook);
   }
-  CHECK(thread.blocked_ns == 200);
+  CHECK(thread.blocked.total_ns == 200);
   CHECK(blocked.folded() == 14);
   CHECK(blocked.sums().size() == 4);
   std::uint64_t sum_ns = 0;
@@ -50,13 +50,13 @@ TEST_CASE("blocked: who left unseen was blocked only if it was woken",
   thread.process = &process;
   blocked.Leave(thread, 100, logformat::kSwitchOther, {});
   blocked.Enter(thread, 150, {});
-  CHECK(thread.blocked_ns == 0);
+  CHECK(thread.blocked.total_ns == 0);
   blocked.Leave(thread, 200, logformat::kSwitchOther, {});
   blocked.Wake(thread, 260, {}, {});
-  CHECK(thread.blocked_ns == 60);
+  CHECK(thread.blocked.total_ns == 60);
   blocked.Leave(thread, 300, logformat::kSwitchDead, {});
   blocked.Finish(thread, 400, {});
-  CHECK(thread.blocked_ns == 60);
+  CHECK(thread.blocked.total_ns == 60);
 }
 
 }  // namespace

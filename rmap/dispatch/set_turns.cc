@@ -1,4 +1,6 @@
-#include "rmap/counters/set_turns.h"
+// Turns of event sets on a CPU: EndTurn() and FollowTurn() of
+// interval_counts.h.
+#include "rmap/dispatch/interval_counts.h"
 
 #include <algorithm>
 #include <utility>
@@ -19,32 +21,33 @@ void AddSlices(const EventSetDumps& dumps, std::size_t set,
 }  // namespace
 
 void EndTurn(CpuState& cpu, const EventSetDumps& dumps) {
-  if (cpu.turn == 0) return;
-  const std::size_t set = cpu.mmcr;
+  if (cpu.counters.turn == 0) return;
+  const std::size_t set = cpu.counters.mmcr;
   // Counts may be without an owner though the time is not: what is unattributed
   // is a part of all the CPU did.
   const std::size_t running = dumps.running_of(set);
   TurnCounts nobodys{nullptr, &cpu.unattributed, {}};
-  for (const TurnCounts& row : cpu.in_turn) {
+  for (const TurnCounts& row : cpu.counters.in_turn) {
     if (row.account == &cpu.unattributed) nobodys.counts = row.counts;
   }
-  nobodys.counts[running] = cpu.last[running] - cpu.first[running];
+  nobodys.counts[running] =
+      cpu.counters.last[running] - cpu.counters.first[running];
   AddSlices(dumps, set, nobodys.counts, cpu.unattributed.slices);
   for (std::size_t i = 0; i < dumps.measures(); ++i) {
-    if (!(cpu.turn >> i & 1u)) continue;
-    cpu.closed[i] += cpu.last[i] - cpu.first[i];
-    cpu.first[i] = cpu.last[i];
+    if (!(cpu.counters.turn >> i & 1u)) continue;
+    cpu.counters.closed[i] += cpu.counters.last[i] - cpu.counters.first[i];
+    cpu.counters.first[i] = cpu.counters.last[i];
   }
-  cpu.turn = 0;
+  cpu.counters.turn = 0;
   // Threads of one process are one slice of it.
   std::vector<std::pair<ProcessState*, CounterValues>> processes;
-  for (const TurnCounts& row : cpu.in_turn) {
+  for (const TurnCounts& row : cpu.counters.in_turn) {
     if (row.account == &cpu.unattributed) continue;
     if (row.account != nullptr) {
       AddSlices(dumps, set, row.counts, row.account->slices);
       continue;
     }
-    AddSlices(dumps, set, row.counts, row.thread->slices);
+    AddSlices(dumps, set, row.counts, row.thread->kernel.slices);
     ProcessState* const process = row.thread->process;
     if (process == nullptr) continue;
     auto sum = std::find_if(
@@ -61,16 +64,17 @@ void EndTurn(CpuState& cpu, const EventSetDumps& dumps) {
   for (const auto& [process, counts] : processes) {
     AddSlices(dumps, set, counts, process->slices);
   }
-  cpu.in_turn.clear();
+  cpu.counters.in_turn.clear();
 }
 
 void FollowTurn(CpuState& cpu, const EventSetDumps& dumps,
                 const logformat::EventRecord& record) {
   const bool counted = (record.present & dumps.of_set(record.mmcr)) != 0;
-  if (cpu.turn != 0 && (!counted || record.mmcr != cpu.mmcr)) {
+  if (cpu.counters.turn != 0 &&
+      (!counted || record.mmcr != cpu.counters.mmcr)) {
     EndTurn(cpu, dumps);
   }
-  if (counted) cpu.mmcr = record.mmcr;
+  if (counted) cpu.counters.mmcr = record.mmcr;
 }
 
 }  // namespace countrace::rmap

@@ -1,8 +1,7 @@
-#include "rmap/pipeline.h"
-
+// Routes each item of a trace to the state machine it concerns: Reconstruct()
+// of pipeline.h.
 #include <algorithm>
 #include <cstring>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -11,12 +10,17 @@
 #include "absl/strings/str_format.h"
 #include "rmap/counters/counter_extension.h"
 #include "rmap/dispatch/dispatch_tracker.h"
+#include "rmap/dispatch/kernel_layout.h"
+#include "rmap/findings.h"
+#include "rmap/pipeline.h"
+#include "rmap/report_header.h"
 #include "rmap/segments/kernel_hooks.h"
 #include "rmap/segments/segment_builder.h"
 #include "rmap/state/call_paths.h"
 #include "rmap/state/thread_registry.h"
 #include "rmap/tables/loss_ledger.h"
 #include "rmap/tables/report_builder.h"
+#include "rmap/task_records.h"
 
 namespace countrace::rmap {
 
@@ -29,12 +33,6 @@ using logformat::EventRecord;
 using logformat::HookKind;
 using logformat::StreamClass;
 
-// A comm is up to 16 bytes, NUL-padded; all 16 may be used in a damaged one.
-std::string_view CommOf(const char (&comm)[16]) {
-  return {comm, strnlen(comm, sizeof(comm))};
-}
-
-// Routes each item to the state machine it concerns.
 class Reconstruction final : public logformat::ItemSink {
  public:
   // `records_stay`: what records point to stays until Finish().
@@ -60,7 +58,8 @@ class Reconstruction final : public logformat::ItemSink {
                   {thread_dumps_.rotating(), dispatches_.dumps().rotating(),
                    dispatches_.dumps().running_places()},
                   observer),
-        kernel_hooks_(hooks_, registry_, dispatches_, segments_, observer) {
+        kernel_hooks_(hooks_, registry_, dispatches_, segments_, observer),
+        tasks_(registry_, dispatches_, segments_) {
     if (info.scope == logformat::SessionScope::kCommand && info.root_pid > 0) {
       registry_.Announce({info.root_pid, info.root_pid}, info.begin_ns);
     }
@@ -165,9 +164,9 @@ class Reconstruction final : public logformat::ItemSink {
 
   void OnHookRecord(const EventRecord& record, std::uint64_t time_ns) {
     ThreadState& thread = ThreadOf(record, time_ns);
-    if (time_ns < thread.last_hook_ns) [[unlikely]] {
+    if (time_ns < thread.hooks.last_ns) [[unlikely]] {
       ledger_.AddClockError();
-      time_ns = thread.last_hook_ns;
+      time_ns = thread.hooks.last_ns;
     }
     if (!thread.process->counted) [[unlikely]]
       return;
@@ -183,8 +182,8 @@ class Reconstruction final : public logformat::ItemSink {
     } else if (observer_ != nullptr) {
       observer_->OnHook({thread.index, hook_id, time_ns});
     }
-    thread.last_seen_ns = time_ns;
-    thread.last_hook_ns = time_ns;
+    ThreadRegistry::See(thread, time_ns);
+    SegmentBuilder::NoteHook(thread, time_ns);
   }
 
   // False: they have to be looked at one by one.
@@ -192,7 +191,7 @@ class Reconstruction final : public logformat::ItemSink {
              std::span<const logformat::ThreadRecord> records,
              std::uint64_t begin_ns, std::uint64_t end_ns) {
     ThreadState& thread = ThreadOf(head, begin_ns);
-    if (begin_ns < thread.last_hook_ns) [[unlikely]]
+    if (begin_ns < thread.hooks.last_ns) [[unlikely]]
       return false;
     records_ += records.size();
     first_ns_ = std::min(first_ns_, begin_ns);
@@ -205,8 +204,8 @@ class Reconstruction final : public logformat::ItemSink {
     thread.process->hits.Add(records);
     segments_.Run(thread, NowOf(thread, dispatches_.coverage()), records,
                   hooks_.kinds());
-    thread.last_seen_ns = end_ns;
-    thread.last_hook_ns = end_ns;
+    ThreadRegistry::See(thread, end_ns);
+    SegmentBuilder::NoteHook(thread, end_ns);
     return true;
   }
 
@@ -253,25 +252,7 @@ class Reconstruction final : public logformat::ItemSink {
 
   // --- Kernel records and loss -----------------------------------------------
 
-  template <typename Layout>
-  bool Decode(const EventRecord& record, Layout& out) {
-    if (record.bytes.size() < sizeof(Layout)) {
-      ++malformed_;
-      return false;
-    }
-    std::memcpy(&out, record.bytes.data(), sizeof(Layout));
-    return true;
-  }
-
   void OnKernelRecord(const EventRecord& record, std::uint64_t time_ns);
-  void OnState(const logformat::StateRecord& state, std::uint64_t time_ns);
-  void Rename(ThreadState& thread, std::string_view comm, bool exec);
-  void OnExec(const logformat::CommRecord& exec, std::int32_t cpu,
-              std::uint64_t time_ns);
-  void OnFork(const logformat::TaskRecord& fork, std::uint64_t time_ns);
-  void OnExit(const logformat::TaskRecord& exit, std::uint64_t time_ns);
-  void OnFault(const logformat::FaultRecord& fault, std::int32_t cpu,
-               std::uint64_t time_ns);
   void CloseSegmentsOfEnded();
 
   template <typename Discarded>
@@ -303,12 +284,10 @@ class Reconstruction final : public logformat::ItemSink {
         (thread->process != nullptr && thread->process->pid != loss.pid)) {
       return kNoThread;
     }
-    segments_.OnLoss(*thread);
+    ThreadRegistry::LoseHooksOf(*thread);
+    SegmentBuilder::OnLoss(*thread);
     return thread->index;
   }
-
-  void AddFindings();
-  void AddCutCpus();
 
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
   struct StreamThread {
@@ -339,12 +318,12 @@ class Reconstruction final : public logformat::ItemSink {
       dispatches_.dumps().rotates() || cpu_counters_.active();
   SegmentBuilder segments_;
   KernelHooks kernel_hooks_;
+  TaskRecords tasks_;
   LossLedger ledger_;
   std::vector<StreamThread> by_stream_;
   std::uint64_t records_ = 0, malformed_ = 0;
   std::uint64_t first_ns_ = kNever, now_ns_ = 0;
   std::uint64_t kernel_ns_ = 0;  // of the last kernel record
-  bool fault_records_ = false;
   bool cpu_records_lost_ = false;
   bool unplaced_loss_ = false;  // hook records of nobody known were lost
 };
@@ -355,6 +334,8 @@ void Reconstruction::OnKernelRecord(const EventRecord& record,
   if (logformat::IsKernelHookEvent(record.event_id)) {
     if (logformat::KernelHookRecord hook; Decode(record, hook)) {
       kernel_hooks_.OnRecord(record, hook, time_ns);
+    } else {
+      ++malformed_;
     }
     return;
   }
@@ -365,10 +346,10 @@ void Reconstruction::OnKernelRecord(const EventRecord& record,
       return;
     case CpuEvent::kCounters:
       dispatches_.OnCounters(record, time_ns);
-      if (logformat::CountersRecord dump;
-          Decode(record, dump) &&
-          dump.reason ==
-              static_cast<std::uint32_t>(logformat::CountersReason::kEnd)) {
+      if (logformat::CountersRecord dump; !Decode(record, dump)) {
+        ++malformed_;
+      } else if (dump.reason ==
+                 static_cast<std::uint32_t>(logformat::CountersReason::kEnd)) {
         kernel_hooks_.EndInterrupts(record.cpu, time_ns, true);
       }
       return;
@@ -378,119 +359,10 @@ void Reconstruction::OnKernelRecord(const EventRecord& record,
     case CpuEvent::kSwitchIn:
       dispatches_.OnSwitchIn(record, time_ns);
       return;
-    case CpuEvent::kFork:
-      if (logformat::TaskRecord fork; Decode(record, fork)) {
-        OnFork(fork, time_ns);
-      }
-      return;
-    case CpuEvent::kExit:
-      if (logformat::TaskRecord exit; Decode(record, exit)) {
-        OnExit(exit, time_ns);
-      }
-      return;
-    case CpuEvent::kExec:
-      if (logformat::CommRecord exec; Decode(record, exec)) {
-        OnExec(exec, record.cpu, time_ns);
-      }
-      return;
-    case CpuEvent::kComm:
-      if (logformat::CommRecord comm; Decode(record, comm)) {
-        Rename(registry_.Observe({comm.pid, comm.tid}, time_ns),
-               CommOf(comm.comm), /*exec=*/false);
-      }
-      return;
-    case CpuEvent::kFault:
-      if (logformat::FaultRecord fault; Decode(record, fault)) {
-        OnFault(fault, record.cpu, time_ns);
-      }
-      return;
-    case CpuEvent::kProcessState:
-      if (logformat::StateRecord state; Decode(record, state)) {
-        OnState(state, time_ns);
-      }
+    default:
+      if (!tasks_.OnRecord(record, time_ns)) ++malformed_;
       return;
   }
-  ++malformed_;
-}
-
-void Reconstruction::Rename(ThreadState& thread, std::string_view comm,
-                            bool exec) {
-  const bool counted = registry_.Counts(thread);
-  registry_.Rename(thread, comm, exec);
-  if (counted != registry_.Counts(thread)) dispatches_.Regate(*thread.process);
-}
-
-void Reconstruction::OnState(const logformat::StateRecord& state,
-                             std::uint64_t time_ns) {
-  ThreadState& thread = registry_.Observe({state.pid, state.tid}, time_ns);
-  thread.begin_known = true;
-  Rename(thread, CommOf(state.comm), /*exec=*/false);
-  ProcessState& process = *thread.process;
-  // The recorder may not know the parent of one that has just been marked.
-  if (state.parent_pid != 0 || process.parent_pid == 0) {
-    process.parent_pid = state.parent_pid;
-  }
-  if ((state.flags & logformat::kStateMarked) != 0) {
-    registry_.MarkInTrace(process);
-  }
-  // It may run since before this record told whose thread it is.
-  dispatches_.Regate(process);
-}
-
-void Reconstruction::OnFork(const logformat::TaskRecord& fork,
-                            std::uint64_t time_ns) {
-  // A thread that still has this tid exited without a record of it.
-  ThreadState& child = registry_.Fork(
-      {fork.pid, fork.tid}, {fork.parent_pid, fork.parent_tid}, time_ns);
-  // Of the system call that its parent made.
-  child.exit_expected = true;
-  // Its first dispatch may come before this record, and it inherits a mark.
-  // That it counts, the next record of its CPU tells: who is there outside may
-  // have left unseen, and its tid be the child's now.
-  if (!registry_.Counts(child)) dispatches_.Regate(*child.process);
-}
-
-void Reconstruction::OnExit(const logformat::TaskRecord& exit,
-                            std::uint64_t time_ns) {
-  ThreadState& thread = registry_.Observe({exit.pid, exit.tid}, time_ns);
-  segments_.CloseAll(thread, time_ns, /*ended=*/true);
-  registry_.Exit(thread, time_ns);
-}
-
-void Reconstruction::OnExec(const logformat::CommRecord& exec, std::int32_t cpu,
-                            std::uint64_t time_ns) {
-  ThreadState& thread = registry_.Observe({exec.pid, exec.tid}, time_ns);
-  // The old program is gone with all its open segments.
-  if (thread.process != nullptr) {
-    for (ThreadState* sibling : thread.process->threads) {
-      segments_.CloseAll(*sibling, time_ns, /*ended=*/true);
-    }
-  }
-  thread.exit_expected = true;  // execve returns into the new program
-  ThreadState* running = dispatches_.Running(cpu);
-  if (running != nullptr && running != &thread &&
-      running->process == thread.process) {
-    // A thread other than the main one called exec: from here on it has the
-    // main one's tid, and its own is gone without an exit record.
-    dispatches_.TransferRunning(cpu, thread, time_ns);
-    registry_.Retire(*running);
-  } else if (ThreadState* const outside =
-                 dispatches_.TransferOutside(cpu, thread);
-             outside != nullptr) {
-    registry_.Retire(*outside);
-  }
-  Rename(thread, CommOf(exec.comm), /*exec=*/true);
-}
-
-void Reconstruction::OnFault(const logformat::FaultRecord& fault,
-                             std::int32_t cpu, std::uint64_t time_ns) {
-  fault_records_ = true;
-  ThreadState* thread = dispatches_.Running(cpu);
-  if (thread == nullptr || thread->tid != fault.tid) {
-    thread = &registry_.Observe({fault.pid, fault.tid}, time_ns);
-  }
-  if (registry_.Counts(*thread)) ++thread->faults;
-  dispatches_.OnFault(cpu, fault.tid);
 }
 
 void Reconstruction::CloseSegmentsOfEnded() {
@@ -507,126 +379,25 @@ void Reconstruction::CloseSegmentsOfEnded() {
   }
 }
 
-void Reconstruction::AddFindings() {
-  if (registry_.gate().separates_processes() && !registry_.any_mark()) {
-    ledger_.AddMessage(
-        "no process of this trace is marked: --mark names some by process id "
-        "or command");
-  }
-  if (dispatches_.contradictions() != 0) {
-    const ThreadState* most = nullptr;
-    for (const ThreadState& thread : registry_.threads()) {
-      if (thread.unseen_switches == 0) continue;
-      if (most == nullptr || thread.unseen_switches > most->unseen_switches) {
-        most = &thread;
-      }
-    }
-    const std::string where =
-        most == nullptr ? ""
-                        : absl::StrFormat(", most often of tid %d (%s)",
-                                          most->tid, most->comm);
-    ledger_.AddMessage(absl::StrFormat(
-        "%d switches were not shown by the kernel, without a discarded "
-        "count%s: the time around them is unattributed",
-        dispatches_.contradictions(), where));
-  }
-  for (const CounterDoubts* doubts :
-       {&dispatches_.doubts(), &cpu_counters_.doubts()}) {
-    for (std::string& message :
-         doubts->Messages(info_.cpu_events, info_.cpu_counter_limits)) {
-      ledger_.AddMessage(std::move(message));
-    }
-  }
-  for (std::string& message : thread_counters_.doubts().Messages(
-           info_.thread_events, info_.thread_counter_limits)) {
-    ledger_.AddMessage(std::move(message));
-  }
-  const std::uint64_t malformed = malformed_ + dispatches_.malformed();
-  if (malformed != 0) {
-    ledger_.AddMessage(absl::StrFormat(
-        "%d kernel records are shorter than their layout or of an unknown "
-        "event, and were left out: see countrace verify",
-        malformed));
-  }
-  if (segments_.too_deep() != 0) {
-    ledger_.AddMessage(absl::StrFormat(
-        "%d calls are nested deeper than %d and are not in the segment tables",
-        segments_.too_deep(), SegmentBuilder::kMaxDepth));
-  }
-  if (dispatches_.blocked().folded() != 0) {
-    ledger_.AddMessage(absl::StrFormat(
-        "%d blocked intervals are of more than %d kinds (who, in what segment, "
-        "woken by whom): they are in rows of the waker [others]",
-        dispatches_.blocked().folded(), BlockedTime::kMaxRows));
-  }
-  if (paths_.folded_calls() != 0) {
-    ledger_.AddMessage(absl::StrFormat(
-        "%d calls lie on paths beyond %d paths or %d levels: they are in rows "
-        "\"[other paths]\", not in those of their segments",
-        paths_.folded_calls(), CallPaths::kMaxPaths, CallPaths::kMaxPathDepth));
-  }
-}
-
-void Reconstruction::AddCutCpus() {
-  for (const CpuState& cpu : dispatches_.cpus()) {
-    if (cpu.begun && !cpu.ended) {
-      ledger_.AddMessage(absl::StrFormat(
-          "cpu %d: the recording ended without a last counter dump; what ran "
-          "after its last record is not in the books",
-          cpu.cpu));
-    }
-  }
-}
-
 Report Reconstruction::Finish(const logformat::TraceReader& reader,
                               bool interrupted) {
   dispatches_.Finish(now_ns_);
   CloseSegmentsOfEnded();
 
   Report report;
-  report.path = info_.path;
-  switch (info_.scope) {
-    case logformat::SessionScope::kHooksOnly:
-      report.scope = "hooks";
-      break;
-    case logformat::SessionScope::kCommand:
-      report.scope = "command";
-      break;
-    case logformat::SessionScope::kSystem:
-      report.scope = "system";
-      break;
-  }
-  // Without kernel records only its own word says what a process is called.
+  FillHeader(reader, registry_.gate(), report);
+  // Without kernel records only the process itself has named its command.
   for (const logformat::ProcessName& named : info_.processes) {
-    ProcessState* process = registry_.FindProcess(named.pid);
-    if (process != nullptr && process->comm.empty()) {
-      process->comm = named.comm;
-    }
+    registry_.NameProcess(named.pid, named.comm);
   }
-  report.count = registry_.gate().CountText();
-  report.marks = registry_.gate().marks();
-  report.command = info_.command;
-  report.triggers = info_.triggers;
-  report.source = info_.source;
-  report.not_known = info_.not_known;
-  report.hostname = info_.hostname;
-  report.kernel_release = info_.kernel_release;
   report.begin_ns = info_.begin_ns;
   if (first_ns_ != kNever &&
       (report.begin_ns == 0 || first_ns_ < report.begin_ns)) {
     report.begin_ns = first_ns_;
   }
   report.end_ns = std::max(report.begin_ns, now_ns_);
-  report.cpus = info_.cpus;
-  report.own_cost.bpf_ns = info_.own_bpf_ns;
-  report.own_cost.bpf_sampled_ns = info_.own_bpf_sampled_ns;
-  report.own_cost.hook_cpu_ps = info_.own_hook_cpu_ps;
-  report.own_cost.hook_ps = info_.own_hook_ps;
-  report.own_cost.hook_dump_ps = info_.own_hook_dump_ps;
   report.records = records_;
-  report.finished = info_.finished;
   report.interrupted = interrupted;
-  report.late_sub_buffers = reader.late_sub_buffers();
 
   const auto session = reader.session_discarded();
   const bool session_loss =
@@ -638,7 +409,7 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader,
   };
   report.interrupts = std::any_of(hooks_.origins().begin(),
                                   hooks_.origins().end(), is_interrupt);
-  BuildTables({info_, registry_, dispatches_, cpu_counters_, fault_records_,
+  BuildTables({info_, registry_, dispatches_, cpu_counters_, tasks_.any_fault(),
                hooks_.kernel_events() != 0,
                hooks_.has_kernel_hooks() && cpu_records_lost_,
                session_loss || unplaced_loss_},
@@ -649,48 +420,16 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader,
         "alone",
         records_));
   }
-  AddFindings();
+  AddFindings({info_, registry_, dispatches_, cpu_counters_, thread_counters_,
+               segments_, paths_, malformed_},
+              ledger_);
   // Else the end that was not read may have them.
-  if (!interrupted) AddCutCpus();
+  if (!interrupted) AddCutCpus(dispatches_, ledger_);
   report.loss = ledger_.Finish(reader);
   return report;
 }
 
 }  // namespace
-
-const char* WakerKindName(WakerKind kind) {
-  switch (kind) {
-    case WakerKind::kThread:
-      return "thread";
-    case WakerKind::kInterrupt:
-      return "interrupt";
-    case WakerKind::kIdle:
-      return "idle";
-    case WakerKind::kOutside:
-      return "outside";
-    case WakerKind::kNotTold:
-      return "not_told";
-    case WakerKind::kStillBlocked:
-      return "still_blocked";
-    case WakerKind::kOther:
-      return "other";
-  }
-  return "unknown";
-}
-
-const char* QualityName(Quality quality) {
-  switch (quality) {
-    case Quality::kExact:
-      return "exact";
-    case Quality::kScaled:
-      return "scaled";
-    case Quality::kBounded:
-      return "bounded";
-    case Quality::kInferred:
-      return "inferred";
-  }
-  return "unknown";
-}
 
 absl::StatusOr<Report> Reconstruct(logformat::TraceReader& reader,
                                    const PipelineOptions& options) {

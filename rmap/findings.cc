@@ -1,0 +1,83 @@
+#include "rmap/findings.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+
+namespace countrace::rmap {
+
+void AddFindings(const FindingSources& in, LossLedger& ledger) {
+  if (in.registry.gate().separates_processes() && !in.registry.any_mark()) {
+    ledger.AddMessage(
+        "no process of this trace is marked: --mark names some by process id "
+        "or command");
+  }
+  if (in.dispatches.contradictions() != 0) {
+    const ThreadState* most = nullptr;
+    for (const ThreadState& thread : in.registry.threads()) {
+      if (thread.dispatch.unseen_switches == 0) continue;
+      if (most == nullptr ||
+          thread.dispatch.unseen_switches > most->dispatch.unseen_switches) {
+        most = &thread;
+      }
+    }
+    const std::string where =
+        most == nullptr ? ""
+                        : absl::StrFormat(", most often of tid %d (%s)",
+                                          most->tid, most->comm);
+    ledger.AddMessage(absl::StrFormat(
+        "%d switches were not shown by the kernel, without a discarded "
+        "count%s: the time around them is unattributed",
+        in.dispatches.contradictions(), where));
+  }
+  for (const CounterDoubts* doubts :
+       {&in.dispatches.doubts(), &in.cpu_counters.doubts()}) {
+    for (std::string& message :
+         doubts->Messages(in.info.cpu_events, in.info.cpu_counter_limits)) {
+      ledger.AddMessage(std::move(message));
+    }
+  }
+  for (std::string& message : in.thread_counters.doubts().Messages(
+           in.info.thread_events, in.info.thread_counter_limits)) {
+    ledger.AddMessage(std::move(message));
+  }
+  const std::uint64_t malformed = in.malformed + in.dispatches.malformed();
+  if (malformed != 0) {
+    ledger.AddMessage(absl::StrFormat(
+        "%d kernel records are shorter than their layout or of an unknown "
+        "event, and were left out: see countrace verify",
+        malformed));
+  }
+  if (in.segments.too_deep() != 0) {
+    ledger.AddMessage(absl::StrFormat(
+        "%d calls are nested deeper than %d and are not in the segment tables",
+        in.segments.too_deep(), SegmentBuilder::kMaxDepth));
+  }
+  if (in.dispatches.blocked().folded() != 0) {
+    ledger.AddMessage(absl::StrFormat(
+        "%d blocked intervals are of more than %d kinds (who, in what segment, "
+        "woken by whom): they are in rows of the waker [others]",
+        in.dispatches.blocked().folded(), BlockedTime::kMaxRows));
+  }
+  if (in.paths.folded_calls() != 0) {
+    ledger.AddMessage(absl::StrFormat(
+        "%d calls lie on paths beyond %d paths or %d levels: they are in rows "
+        "\"[other paths]\", not in those of their segments",
+        in.paths.folded_calls(), CallPaths::kMaxPaths,
+        CallPaths::kMaxPathDepth));
+  }
+}
+
+void AddCutCpus(const DispatchTracker& dispatches, LossLedger& ledger) {
+  for (const CpuState& cpu : dispatches.cpus()) {
+    if (cpu.begun && !cpu.ended) {
+      ledger.AddMessage(absl::StrFormat(
+          "cpu %d: the recording ended without a last counter dump; what ran "
+          "after its last record is not in the books",
+          cpu.cpu));
+    }
+  }
+}
+
+}  // namespace countrace::rmap

@@ -1,0 +1,37 @@
+// What a reader of the report has to know besides the losses: switches that
+// were not shown, doubtful counters, malformed records, calls that were folded.
+//
+// In: the state when all records were read. Out: messages. Thread: one.
+#ifndef COUNTRACE_RMAP_FINDINGS_H_
+#define COUNTRACE_RMAP_FINDINGS_H_
+
+#include <cstdint>
+
+#include "logformat/read/trace_reader.h"
+#include "rmap/counters/counter_extension.h"
+#include "rmap/dispatch/dispatch_tracker.h"
+#include "rmap/segments/segment_builder.h"
+#include "rmap/state/call_paths.h"
+#include "rmap/state/thread_registry.h"
+#include "rmap/tables/loss_ledger.h"
+
+namespace countrace::rmap {
+
+struct FindingSources {
+  const logformat::TraceInfo& info;
+  ThreadRegistry& registry;
+  const DispatchTracker& dispatches;
+  const CounterExtension& cpu_counters;
+  const CounterExtension& thread_counters;
+  const SegmentBuilder& segments;
+  const CallPaths& paths;
+  std::uint64_t malformed;  // kernel records, besides those of `dispatches`
+};
+
+void AddFindings(const FindingSources& in, LossLedger& ledger);
+// CPUs whose end is not in the trace. Requires: it was read to its end.
+void AddCutCpus(const DispatchTracker& dispatches, LossLedger& ledger);
+
+}  // namespace countrace::rmap
+
+#endif  // COUNTRACE_RMAP_FINDINGS_H_

@@ -1,0 +1,18 @@
+// What a report says of its trace: where it is from, who is counted, what it
+// cost to record.
+#ifndef COUNTRACE_RMAP_REPORT_HEADER_H_
+#define COUNTRACE_RMAP_REPORT_HEADER_H_
+
+#include "logformat/read/trace_reader.h"
+#include "rmap/state/gate.h"
+#include "rmap/tables/tables.h"
+
+namespace countrace::rmap {
+
+// Fills what the description of the trace and `gate` say, not what was read.
+void FillHeader(const logformat::TraceReader& reader, const Gate& gate,
+                Report& report);
+
+}  // namespace countrace::rmap
+
+#endif  // COUNTRACE_RMAP_REPORT_HEADER_H_

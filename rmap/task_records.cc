@@ -1,0 +1,141 @@
+#include "rmap/task_records.h"
+
+#include <cstring>
+
+#include "rmap/dispatch/kernel_layout.h"
+
+namespace countrace::rmap {
+
+using logformat::CpuEvent;
+
+namespace {
+
+// A comm is up to 16 bytes, NUL-padded; all 16 may be used in a damaged one.
+std::string_view CommOf(const char (&comm)[16]) {
+  return {comm, strnlen(comm, sizeof(comm))};
+}
+
+}  // namespace
+
+bool TaskRecords::OnRecord(const logformat::EventRecord& record,
+                           std::uint64_t time_ns) {
+  switch (static_cast<CpuEvent>(record.event_id)) {
+    case CpuEvent::kFork: {
+      logformat::TaskRecord fork;
+      if (!Decode(record, fork)) return false;
+      OnFork(fork, time_ns);
+      return true;
+    }
+    case CpuEvent::kExit: {
+      logformat::TaskRecord exit;
+      if (!Decode(record, exit)) return false;
+      OnExit(exit, time_ns);
+      return true;
+    }
+    case CpuEvent::kExec: {
+      logformat::CommRecord exec;
+      if (!Decode(record, exec)) return false;
+      OnExec(exec, record.cpu, time_ns);
+      return true;
+    }
+    case CpuEvent::kComm: {
+      logformat::CommRecord comm;
+      if (!Decode(record, comm)) return false;
+      Rename(registry_.Observe({comm.pid, comm.tid}, time_ns),
+             CommOf(comm.comm), /*exec=*/false);
+      return true;
+    }
+    case CpuEvent::kFault: {
+      logformat::FaultRecord fault;
+      if (!Decode(record, fault)) return false;
+      OnFault(fault, record.cpu, time_ns);
+      return true;
+    }
+    case CpuEvent::kProcessState: {
+      logformat::StateRecord state;
+      if (!Decode(record, state)) return false;
+      OnState(state, time_ns);
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+void TaskRecords::Rename(ThreadState& thread, std::string_view comm,
+                         bool exec) {
+  const bool counted = registry_.Counts(thread);
+  registry_.Rename(thread, comm, exec);
+  if (counted != registry_.Counts(thread)) dispatches_.Regate(*thread.process);
+}
+
+void TaskRecords::OnState(const logformat::StateRecord& state,
+                          std::uint64_t time_ns) {
+  // The recorder may not know the parent of one that has just been marked.
+  ThreadState& thread = registry_.ObserveExisting({state.pid, state.tid},
+                                                  state.parent_pid, time_ns);
+  Rename(thread, CommOf(state.comm), /*exec=*/false);
+  ProcessState& process = *thread.process;
+  if ((state.flags & logformat::kStateMarked) != 0) {
+    registry_.MarkInTrace(process);
+  }
+  // It may run since before this record, which says whose thread it is.
+  dispatches_.Regate(process);
+}
+
+void TaskRecords::OnFork(const logformat::TaskRecord& fork,
+                         std::uint64_t time_ns) {
+  // A thread that still has this tid exited without a record of it.
+  ThreadState& child = registry_.Fork(
+      {fork.pid, fork.tid}, {fork.parent_pid, fork.parent_tid}, time_ns);
+  // From the system call that its parent made.
+  SegmentBuilder::ExpectExit(child);
+  // Its first dispatch may come before this record, and it inherits a mark. The
+  // next record of its CPU shows whether it counts: the thread that is there
+  // outside may have left unseen, and its tid be the child's now.
+  if (!registry_.Counts(child)) dispatches_.Regate(*child.process);
+}
+
+void TaskRecords::OnExit(const logformat::TaskRecord& exit,
+                         std::uint64_t time_ns) {
+  ThreadState& thread = registry_.Observe({exit.pid, exit.tid}, time_ns);
+  segments_.CloseAll(thread, time_ns, /*ended=*/true);
+  registry_.Exit(thread, time_ns);
+}
+
+void TaskRecords::OnExec(const logformat::CommRecord& exec, std::int32_t cpu,
+                         std::uint64_t time_ns) {
+  ThreadState& thread = registry_.Observe({exec.pid, exec.tid}, time_ns);
+  // The old program is gone with all its open segments.
+  if (thread.process != nullptr) {
+    for (ThreadState* sibling : thread.process->threads) {
+      segments_.CloseAll(*sibling, time_ns, /*ended=*/true);
+    }
+  }
+  SegmentBuilder::ExpectExit(thread);  // execve returns into the new program
+  ThreadState* running = dispatches_.Running(cpu);
+  if (running != nullptr && running != &thread &&
+      running->process == thread.process) {
+    // A thread other than the main one called exec: from here on it has the
+    // main one's tid, and its own is gone without an exit record.
+    dispatches_.TransferRunning(cpu, thread, time_ns);
+    registry_.Retire(*running);
+  } else if (ThreadState* const outside =
+                 dispatches_.TransferOutside(cpu, thread);
+             outside != nullptr) {
+    registry_.Retire(*outside);
+  }
+  Rename(thread, CommOf(exec.comm), /*exec=*/true);
+}
+
+void TaskRecords::OnFault(const logformat::FaultRecord& fault, std::int32_t cpu,
+                          std::uint64_t time_ns) {
+  any_fault_ = true;
+  ThreadState* thread = dispatches_.Running(cpu);
+  if (thread == nullptr || thread->tid != fault.tid) {
+    thread = &registry_.Observe({fault.pid, fault.tid}, time_ns);
+  }
+  dispatches_.OnFault(cpu, *thread);
+}
+
+}  // namespace countrace::rmap
