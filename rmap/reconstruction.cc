@@ -19,7 +19,7 @@
 #include "rmap/state/call_paths.h"
 #include "rmap/state/thread_registry.h"
 #include "rmap/tables/loss_ledger.h"
-#include "rmap/tables/report_builder.h"
+#include "rmap/tables/table_builder.h"
 #include "rmap/task_records.h"
 
 namespace countrace::rmap {

@@ -1,0 +1,149 @@
+#include "rmap/tables/books.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+
+#include "rmap/tables/account_sums.h"
+#include "rmap/tables/report_events.h"
+
+namespace countrace::rmap {
+
+namespace {
+
+// The estimate of one account of all CPUs.
+std::optional<ScaledCount> ScaleAccount(const TableInput& input,
+                                        CpuAccount CpuState::*account,
+                                        std::size_t event) {
+  SliceSums sum;
+  std::uint64_t ns = 0;
+  for (const CpuState& cpu : input.in.dispatches.cpus()) {
+    const CpuAccount& part = cpu.*account;
+    ns += account == &CpuState::unattributed
+              ? cpu.last_ns - cpu.begin_ns - cpu.absent_ns
+              : part.ns;
+    if (event < part.slices.size()) sum.Merge(part.slices[event]);
+  }
+  return sum.Estimate(ns);
+}
+
+ScaledBooks ScaleBooks(const TableInput& input, const Report& report,
+                       std::size_t plan, std::size_t event) {
+  ScaledBooks books;
+  std::optional<double> variance = 0.0;
+  std::optional<std::uint64_t>* const places[] = {
+      &books.processes, &books.idle, &books.interrupts, &books.outside,
+      &books.unattributed};
+  for (std::size_t i = 0; i < std::size(kBookAccounts); ++i) {
+    const auto scaled = ScaleAccount(input, kBookAccounts[i], event);
+    if (!scaled) continue;
+    *places[i] = scaled->value;
+    if (places[i] == &books.processes) books.tasks = scaled;
+    books.total += scaled->value;
+    if (places[i] == &books.unattributed) books.running_ns = scaled->running;
+    variance = AddVariance(variance, scaled->standard_error);
+  }
+  for (const CpuRow& row : report.cpu_rows) books.enabled_ns += row.wall_ns;
+  if (variance) books.standard_error = std::sqrt(*variance);
+  for (const ProcessRow& row : report.processes) {
+    if (input.in.info.recorder_pid <= 0 ||
+        row.pid != input.in.info.recorder_pid) {
+      continue;
+    }
+    if (!row.counts[plan] || !books.processes) continue;
+    const std::uint64_t own = std::min(*row.counts[plan], *books.processes);
+    books.own = books.own.value_or(0) + own;
+    *books.processes -= own;
+  }
+  return books;
+}
+
+void AddDoubt(const CounterDoubts& doubts, std::size_t event, BooksDoubt& sum) {
+  const DoubtSum& wrapped = doubts.Of(DoubtReason::kWrapped, event);
+  sum.wrapped_intervals += wrapped.intervals;
+  sum.wrapped_ns += wrapped.ns;
+  const DoubtSum& went_back = doubts.Of(DoubtReason::kWentBack, event);
+  sum.went_back_intervals += went_back.intervals;
+  sum.went_back_ns += went_back.ns;
+  const DoubtSum& other = doubts.Of(DoubtReason::kOtherMmcr, event);
+  sum.other_mmcr_intervals += other.intervals;
+  sum.other_mmcr_ns += other.ns;
+}
+
+// What the recorder's own threads counted.
+std::uint64_t OwnCount(const TableInput& input, std::size_t event) {
+  std::uint64_t sum = 0;
+  if (input.in.info.recorder_pid <= 0) return sum;
+  for (const ThreadState& thread : input.in.registry.threads()) {
+    if (thread.process->pid != input.in.info.recorder_pid) continue;
+    sum += thread.kernel.counts[event];
+  }
+  return sum;
+}
+
+std::optional<std::uint64_t> InSegments(const TableInput& input,
+                                        const Report& report, std::size_t event,
+                                        std::uint64_t processes) {
+  // Of dumps at kernel hooks only some segments have any.
+  if (input.plans[event].source == SegmentSource::kNone ||
+      input.plans[event].source == SegmentSource::kKernelDumps) {
+    return std::nullopt;
+  }
+  std::uint64_t sum = 0;
+  for (const SegmentRow& row : report.segment_paths) {
+    if (row.path.size() == 1 && row.counts[event] && row.pid != 0) {
+      sum += row.counts[event]->incl;
+    }
+  }
+  // The counter is read some ns before or after the record's time; what is in
+  // segments is never more than there is.
+  return std::min(sum, processes);
+}
+
+}  // namespace
+
+void BuildBooks(const std::vector<ProcessRow>& processes,
+                const TableInput& input, Report& report) {
+  std::uint64_t hooks_ns = 0;
+  for (const ProcessRow& row : processes) {
+    hooks_ns += row.recording_ns.value_or(0);
+  }
+  for (std::size_t i = 0; i < input.plans.size(); ++i) {
+    if (!input.plans[i].cpu_event) continue;
+    const std::size_t event = *input.plans[i].cpu_event;
+    Books books;
+    books.known = input.IsCounted(input.plans[i]);
+    for (const CpuState& cpu : input.in.dispatches.cpus()) {
+      books.total += cpu.counters.closed[event] + cpu.counters.last[event] -
+                     cpu.counters.first[event];
+      books.processes += cpu.busy.counts[event];
+      books.idle += cpu.idle.counts[event];
+      books.interrupts += cpu.interrupts.counts[event];
+      books.outside += cpu.outside.counts[event];
+      books.unattributed += cpu.unattributed.counts[event];
+    }
+    books.own = std::min(OwnCount(input, event), books.processes);
+    books.processes -= books.own;
+    // Modulo 2^64, so that the difference is right whatever its sign.
+    books.residual = static_cast<std::int64_t>(
+        books.total - books.processes - books.own - books.idle -
+        books.interrupts - books.outside - books.unattributed);
+    AddDoubt(input.in.dispatches.doubts(), event, books.doubt);
+    AddDoubt(input.in.counters.doubts(), event, books.doubt);
+    books.in_segments = InSegments(input, report, i, books.processes);
+    if (IsOnCpuTime(input.plans[i].name)) {
+      books.recording =
+          input.cost.OfBooks(input.in.info, input.in.dispatches, hooks_ns);
+    }
+    if (books.known && input.Rotates(input.plans[i])) {
+      books.scaled = ScaleBooks(input, report, i, event);
+      // Those are of all processes, these of some turns.
+      books.in_segments.reset();
+    }
+    report.books.push_back(books);
+  }
+}
+
+}  // namespace countrace::rmap

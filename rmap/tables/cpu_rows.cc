@@ -1,0 +1,79 @@
+#include "rmap/tables/cpu_rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "rmap/tables/account_sums.h"
+
+namespace countrace::rmap {
+
+namespace {
+
+void ScaleCpu(const TableInput& input, const CpuState& cpu, CpuRow& row) {
+  row.scaled.resize(input.plans.size());
+  for (std::size_t i = 0; i < input.plans.size(); ++i) {
+    if (!input.Rotates(input.plans[i])) continue;
+    const std::size_t event = *input.plans[i].cpu_event;
+    row.counts[i].reset();
+    ScaledCount sum;
+    std::optional<double> variance = 0.0;
+    for (const auto account : kBookAccounts) {
+      const CpuAccount& from = cpu.*account;
+      if (event >= from.slices.size()) continue;
+      const bool nobodys = account == &CpuState::unattributed;
+      const auto part =
+          from.slices[event].Estimate(nobodys ? row.wall_ns : from.ns);
+      if (!part) continue;
+      sum.value += part->value;
+      sum.counted += part->counted;
+      // Unattributed: of all the CPU did (set_turns.cc).
+      if (nobodys) sum.running = part->running;
+      sum.slices = std::max(sum.slices, part->slices);
+      variance = AddVariance(variance, part->standard_error);
+    }
+    if (sum.running == 0) continue;
+    sum.enabled = row.wall_ns;
+    if (variance) sum.standard_error = std::sqrt(*variance);
+    row.scaled[i] = sum;
+    row.counts[i] = sum.value;
+  }
+}
+
+}  // namespace
+
+void BuildCpus(const TableInput& input, Report& report) {
+  for (const CpuState& cpu : input.in.dispatches.cpus()) {
+    if (!cpu.begun) continue;
+    CpuRow row;
+    row.cpu = cpu.cpu;
+    row.wall_ns = cpu.last_ns - cpu.begin_ns - cpu.absent_ns;
+    row.busy_ns = cpu.busy.ns;
+    row.idle_ns = cpu.idle.ns;
+    row.interrupts_ns = cpu.interrupts.ns;
+    row.outside_ns = cpu.outside.ns;
+    row.unattributed_ns = cpu.unattributed.ns;
+    row.dispatches = cpu.dispatches;
+    CounterValues totals{};
+    for (std::size_t i = 0; i < totals.size(); ++i) {
+      totals[i] =
+          cpu.counters.closed[i] + cpu.counters.last[i] - cpu.counters.first[i];
+    }
+    row.counts = input.ToCounts(totals);
+    ScaleCpu(input, cpu, row);
+    for (std::size_t i = 0; i < input.plans.size(); ++i) {
+      // Counted elsewhere, not here: absent, not 0.
+      const std::uint32_t counted =
+          cpu.counters.counted | cpu.counters.counted_before;
+      if (row.counts[i] && !(counted >> *input.plans[i].cpu_event & 1u)) {
+        row.counts[i].reset();
+      }
+    }
+    report.cpu_rows.push_back(std::move(row));
+  }
+  std::sort(report.cpu_rows.begin(), report.cpu_rows.end(),
+            [](const CpuRow& a, const CpuRow& b) { return a.cpu < b.cpu; });
+}
+
+}  // namespace countrace::rmap

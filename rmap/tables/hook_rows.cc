@@ -1,0 +1,43 @@
+#include "rmap/tables/hook_rows.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <tuple>
+#include <vector>
+
+#include "rmap/tables/waker_rows.h"
+
+namespace countrace::rmap {
+
+namespace {
+
+void AddHooks(const TableInput& input, const ProcessState& process,
+              const std::vector<std::uint64_t>& hits, std::uint32_t first_id,
+              Report& report) {
+  for (std::size_t i = 0; i < hits.size(); ++i) {
+    if (hits[i] == 0) continue;
+    const auto id = first_id + static_cast<std::uint32_t>(i);
+    report.hooks.push_back({HookName(input.in.info, id), process.pid,
+                            process.index, process.comm, hits[i]});
+  }
+}
+
+}  // namespace
+
+void BuildHooks(const TableInput& input, Report& report) {
+  for (const ProcessState& process : input.in.registry.processes()) {
+    AddHooks(input, process, process.hits.hits, 0, report);
+    AddHooks(input, process, process.kernel_hook_hits,
+             logformat::kHookIdKernelMin, report);
+  }
+  const ProcessState& interrupts = input.in.registry.interrupts();
+  AddHooks(input, interrupts, interrupts.kernel_hook_hits,
+           logformat::kHookIdKernelMin, report);
+  std::sort(report.hooks.begin(), report.hooks.end(),
+            [](const HookRow& a, const HookRow& b) {
+              return std::tie(b.hits, a.hook, a.pid, a.process) <
+                     std::tie(a.hits, b.hook, b.pid, b.process);
+            });
+}
+
+}  // namespace countrace::rmap

@@ -1,0 +1,21 @@
+// Rows of segments and of call paths.
+#ifndef COUNTRACE_RMAP_TABLES_SEGMENT_ROWS_H_
+#define COUNTRACE_RMAP_TABLES_SEGMENT_ROWS_H_
+
+#include <vector>
+
+#include "rmap/tables/table_input.h"
+#include "rmap/tables/tables.h"
+
+namespace countrace::rmap {
+
+// Decides from which records each event of segments is. `processes`: of
+// BuildProcesses().
+void ChooseSegmentSources(const std::vector<ProcessRow>& processes,
+                          TableInput& input, Report& report);
+// Requires: ChooseSegmentSources().
+void BuildSegments(const TableInput& input, Report& report);
+
+}  // namespace countrace::rmap
+
+#endif  // COUNTRACE_RMAP_TABLES_SEGMENT_ROWS_H_

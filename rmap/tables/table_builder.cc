@@ -1,0 +1,36 @@
+#include "rmap/tables/table_builder.h"
+
+#include <cstdint>
+#include <vector>
+
+#include "rmap/tables/books.h"
+#include "rmap/tables/cpu_rows.h"
+#include "rmap/tables/hook_rows.h"
+#include "rmap/tables/report_events.h"
+#include "rmap/tables/segment_rows.h"
+#include "rmap/tables/task_rows.h"
+#include "rmap/tables/waker_rows.h"
+
+namespace countrace::rmap {
+
+void BuildTables(const TableSources& sources, Report& report) {
+  sources.registry.SettleProcesses();
+  TableInput input(sources,
+                   FillEvents(sources.info, sources.registry.gate(), report));
+  for (const ProcessState& process : sources.registry.processes()) {
+    for (const std::uint64_t hits : process.hits.hits) {
+      report.own_cost.hook_records += hits;
+    }
+    report.own_cost.hook_dumps += process.hits.dumps;
+  }
+  BuildThreads(input, report);
+  const std::vector<ProcessRow> processes = BuildProcesses(input, report);
+  BuildCpus(input, report);
+  ChooseSegmentSources(processes, input, report);
+  BuildSegments(input, report);
+  BuildBooks(processes, input, report);
+  BuildHooks(input, report);
+  BuildWakers(sources.info, sources.dispatches.blocked(), report);
+}
+
+}  // namespace countrace::rmap

@@ -1,0 +1,17 @@
+// Tables from the final state of reconstruction: rows, order, names, books.
+//
+// Runs once, after the last record. Thread: one.
+#ifndef COUNTRACE_RMAP_TABLES_TABLE_BUILDER_H_
+#define COUNTRACE_RMAP_TABLES_TABLE_BUILDER_H_
+
+#include "rmap/tables/table_input.h"
+#include "rmap/tables/tables.h"
+
+namespace countrace::rmap {
+
+// Fills events, all rows and the books of `report`.
+void BuildTables(const TableSources& sources, Report& report);
+
+}  // namespace countrace::rmap
+
+#endif  // COUNTRACE_RMAP_TABLES_TABLE_BUILDER_H_

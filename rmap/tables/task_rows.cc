@@ -1,0 +1,147 @@
+#include "rmap/tables/task_rows.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "rmap/state/call_paths.h"
+
+namespace countrace::rmap {
+
+namespace {
+
+// False if it was not counted, and nothing of it before it was marked.
+bool HasRow(const ProcessState& process) {
+  return process.counted ||
+         std::any_of(process.threads.begin(), process.threads.end(),
+                     [](const ThreadState* thread) {
+                       return thread->dispatch.dispatches != 0 ||
+                              thread->dispatch.on_cpu_ns != 0 ||
+                              thread->hooks.last_ns != 0;
+                     });
+}
+
+// A process's slices, or those of its threads, if it was not known at first
+// whose threads they were.
+std::vector<SliceSums> SlicesOf(const ProcessState& process) {
+  std::vector<SliceSums> sum;
+  for (const ThreadState* thread : process.threads) {
+    sum.resize(std::max(sum.size(), thread->kernel.slices.size()));
+    for (std::size_t i = 0; i < thread->kernel.slices.size(); ++i) {
+      sum[i].Merge(thread->kernel.slices[i]);
+    }
+  }
+  for (std::size_t i = 0; i < sum.size(); ++i) {
+    if (i < process.slices.size() &&
+        process.slices[i].running() == sum[i].running()) {
+      sum[i] = process.slices[i];
+    }
+  }
+  return sum;
+}
+
+}  // namespace
+
+void BuildThreads(const TableInput& input, Report& report) {
+  for (const ThreadState& thread : input.in.registry.threads()) {
+    if (thread.announced) continue;  // expected, never came
+    if (!HasRow(*thread.process)) continue;
+    ThreadRow row;
+    row.index = thread.index;
+    row.process = thread.process->index;
+    row.tid = thread.tid;
+    row.pid = thread.process->pid;
+    row.comm = thread.comm.empty() ? thread.process->comm : thread.comm;
+    row.first_seen_ns = thread.first_seen_ns;
+    row.last_seen_ns = thread.last_seen_ns;
+    row.counts.resize(input.plans.size());
+    // A thread with hook records ran. If no kernel record shows it, its time
+    // is unknown, not 0.
+    if (input.has_kernel &&
+        !(thread.dispatch.serial == 0 && thread.hooks.last_ns != 0)) {
+      row.on_cpu_ns = thread.dispatch.on_cpu_ns;
+      row.wait_ns = thread.dispatch.wait_ns;
+      if (input.in.dispatches.blocked().told())
+        row.blocked_ns = thread.blocked.total_ns;
+      row.counts = input.ToCounts(thread.kernel.counts);
+      input.Scale(thread.kernel.slices, thread.dispatch.on_cpu_ns, row);
+    } else if (input.has_kernel) {
+      row.quality = Quality::kBounded;
+    }
+    row.dispatches = thread.dispatch.dispatches;
+    row.migrations = thread.dispatch.migrations;
+    if (thread.dispatch.switch_inferred) row.quality = Quality::kInferred;
+    if (!input.in.dispatches.IsComplete(thread) || thread.kernel.shared) {
+      row.quality = Quality::kBounded;
+    }
+    if (thread.dispatch.split_by_exec) row.quality = Quality::kInferred;
+    report.threads.push_back(std::move(row));
+  }
+  std::stable_sort(report.threads.begin(), report.threads.end(),
+                   [](const ThreadRow& a, const ThreadRow& b) {
+                     return std::tie(b.on_cpu_ns, a.comm, a.tid, a.index) <
+                            std::tie(a.on_cpu_ns, b.comm, b.tid, b.index);
+                   });
+}
+
+std::vector<ProcessRow> BuildProcesses(const TableInput& input,
+                                       Report& report) {
+  std::vector<ProcessRow> processes;
+  for (const ProcessState& process : input.in.registry.processes()) {
+    ProcessRow row;
+    row.index = process.index;
+    row.pid = process.pid;
+    row.parent_pid = process.parent_pid;
+    row.comm = process.comm;
+    row.marked = process.mark;
+    row.first_seen_ns = process.first_seen_ns;
+    row.last_seen_ns = process.last_seen_ns;
+    row.counts.resize(input.plans.size());
+    row.recording_ns = input.cost.OfProcess(process);
+    processes.push_back(std::move(row));
+  }
+  for (const ThreadRow& thread : report.threads) {
+    ProcessRow& row = processes[static_cast<std::size_t>(thread.process)];
+    ++row.threads;
+    row.dispatches += thread.dispatches;
+    // What exec moved from thread to thread stays in the process.
+    if (thread.quality == Quality::kBounded) row.quality = Quality::kBounded;
+    if (!thread.on_cpu_ns) {
+      // Its share is missing from what the others add up to.
+      row.quality = Worse(row.quality, Quality::kBounded);
+      continue;
+    }
+    row.on_cpu_ns = row.on_cpu_ns.value_or(0) + *thread.on_cpu_ns;
+    for (std::size_t i = 0; i < input.plans.size(); ++i) {
+      if (thread.counts[i]) {
+        row.counts[i] = row.counts[i].value_or(0) + *thread.counts[i];
+      }
+    }
+  }
+  for (const ThreadState& thread : input.in.registry.threads()) {
+    if (!thread.dispatch.switch_inferred) continue;
+    ProcessRow& row =
+        processes[static_cast<std::size_t>(thread.process->index)];
+    row.quality = Worse(row.quality, Quality::kInferred);
+  }
+  for (const ProcessState& process : input.in.registry.processes()) {
+    ProcessRow& row = processes[static_cast<std::size_t>(process.index)];
+    if (row.on_cpu_ns) input.Scale(SlicesOf(process), *row.on_cpu_ns, row);
+  }
+  for (ProcessRow& row : processes) {
+    // An estimate is never more than what it is of.
+    if (row.recording_ns && row.on_cpu_ns) {
+      row.recording_ns = std::min(*row.recording_ns, *row.on_cpu_ns);
+    }
+    if (!input.has_kernel) row.quality = Quality::kExact;  // nothing to qualify
+    if (row.threads != 0) report.processes.push_back(row);
+  }
+  std::stable_sort(report.processes.begin(), report.processes.end(),
+                   [](const ProcessRow& a, const ProcessRow& b) {
+                     return std::tie(b.on_cpu_ns, a.comm, a.pid, a.index) <
+                            std::tie(a.on_cpu_ns, b.comm, b.pid, b.index);
+                   });
+  return processes;
+}
+
+}  // namespace countrace::rmap

@@ -1,0 +1,19 @@
+// Rows of threads and of processes.
+#ifndef COUNTRACE_RMAP_TABLES_TASK_ROWS_H_
+#define COUNTRACE_RMAP_TABLES_TASK_ROWS_H_
+
+#include <vector>
+
+#include "rmap/tables/table_input.h"
+#include "rmap/tables/tables.h"
+
+namespace countrace::rmap {
+
+void BuildThreads(const TableInput& input, Report& report);
+// Returns: rows of all processes by ProcessIndex, also of those that the report
+// leaves out. Requires: BuildThreads().
+std::vector<ProcessRow> BuildProcesses(const TableInput& input, Report& report);
+
+}  // namespace countrace::rmap
+
+#endif  // COUNTRACE_RMAP_TABLES_TASK_ROWS_H_
