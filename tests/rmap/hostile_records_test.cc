@@ -7,6 +7,7 @@
 #include "rmap/pipeline.h"
 #include "rmap/report/report_render.h"
 #include "tests/rmap/memory_trace.h"
+#include "tests/support/trace_builder.h"
 
 namespace countrace::rmap {
 namespace {
@@ -169,6 +170,41 @@ TEST_CASE("hostile records: enters without end cost bounded memory and time",
   // Not silently: what is not in the tables is said.
   CHECK(report->loss.messages.size() >= 2);
   CHECK(report->segment_paths.size() < 2000);
+}
+
+// As an import of perf.data with probes alone makes it.
+TEST_CASE("many threads of points, and no dispatch: the report ends",
+          "[rmap]") {
+  constexpr std::int32_t kThreads = 96;
+  constexpr std::uint64_t kPoints = 2000;
+  test_support::TempDirectory temp(test_support::TempDirectory::Place::kMemory);
+  {
+    test_support::TraceBuilder builder(temp / "t");
+    const std::uint32_t hook = builder.AddPoint("probe", "point");
+    for (std::uint64_t i = 1; i <= kPoints; ++i) {
+      for (std::int32_t tid = 1; tid <= kThreads; ++tid) {
+        // Some end early, and the last ones begin late.
+        if (tid % 7 == 0 && i > kPoints / 2) continue;
+        if (tid > kThreads - 4 && i < kPoints / 2) continue;
+        builder.Thread(1 + tid / 10, tid)
+            .Point(hook, 100'000 * i + static_cast<unsigned>(tid));
+      }
+    }
+    builder.Finish();
+  }
+  const auto reader = logformat::TraceReader::Open(temp / "t");
+  REQUIRE(reader.ok());
+  TimelineObserver observer;
+  const auto runs = Reconstruct(**reader, {});
+  const auto records = Reconstruct(**reader, {.observer = &observer});
+  REQUIRE(runs.ok());
+  REQUIRE(records.ok());
+  std::uint64_t hits = 0;
+  for (const HookRow& row : runs->hooks) hits += row.hits;
+  CHECK(hits == runs->records);
+  CHECK(runs->threads.size() == kThreads);
+  CHECK(RenderReport(*runs, {.format = ReportFormat::kJson}) ==
+        RenderReport(*records, {.format = ReportFormat::kJson}));
 }
 
 }  // namespace
