@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_format.h"
 #include "cli/exit_status.h"
+#include "cli/help_texts.h"
 #include "cli/interruption.h"
 #include "cli/open_trace.h"
 #include "cli/progress_bar.h"
@@ -21,57 +22,14 @@ namespace {
 using rmap::Report;
 using rmap::diff::Diff;
 
-constexpr VerbText kText = {
-    .name = "diff",
-    .summary = "what changed between two traces or sets of traces, how surely",
-    .usage =
-        "[options] BEFORE AFTER\n"
-        "[options] --before TRACE... --after TRACE...",
-    .details =
-        "Rows are call paths of a program, by its command name: pids do not "
-        "matter.\n"
-        "With several runs a side, what the noise between runs explains is "
-        "left out\n"
-        "and counted. With one run each nothing is known of that noise; the "
-        "output\n"
-        "says so. Five runs a side are a good start.\n"
-        "\n"
-        "A threshold is [WHAT] N%: the status is 4 if WHAT surely grew by "
-        "more, that\n"
-        "is, if all of the interval lies above. WHAT is\n"
-        "  total:METRIC    of all processes: on-CPU (default), wall, off-CPU, "
-        "elapsed,\n"
-        "                  or an event\n"
-        "  SEGMENT:METRIC  per call, with the segments inside: wall (default), "
-        "on-CPU,\n"
-        "                  off-CPU, calls (per run), or an event\n"
-        "\n"
-        "Exit status: 0 no regression, 4 regression, 1 failed, 2 usage, 130 "
-        "Ctrl-C.\n",
-    .examples =
-        "# what a change of the program did\n"
-        "countrace record -o old.ctf -- ./server --bench\n"
-        "countrace record -o new.ctf -- ./server-new --bench\n"
-        "countrace diff old.ctf new.ctf\n"
-        "\n"
-        "# five runs each: noise is told from change\n"
-        "for i in 1 2 3 4 5; do countrace record -o old$i.ctf -- ./server; "
-        "done\n"
-        "countrace diff --before old?.ctf --after new?.ctf\n"
-        "\n"
-        "# in CI: fails if a call of server:handle takes 10 % longer\n"
-        "countrace diff --threshold 'server:handle:wall 10%' \\\n"
-        "  --format markdown --before old?.ctf --after new?.ctf\n",
-};
-
 // Errors: said on stderr; then empty.
 std::vector<Report> ReadAll(const std::vector<std::string>& traces,
                             bool progress_wanted, int& status) {
   std::vector<Report> reports;
   for (const std::string& trace : traces) {
-    auto reader = OpenTrace(kText.name, trace);
+    auto reader = OpenTrace(kDiffVerb.name, trace);
     if (!reader.ok()) {
-      status = ReportFailure(kText.name, reader.status());
+      status = ReportFailure(kDiffVerb.name, reader.status());
       return {};
     }
     ProgressBar progress("reading " + trace, progress_wanted);
@@ -80,7 +38,7 @@ std::vector<Report> ReadAll(const std::vector<std::string>& traces,
         {.progress = ProgressBar::Callback, .progress_context = &progress});
     progress.Clear();
     if (absl::IsCancelled(report.status())) {
-      Say(kText.name,
+      Say(kDiffVerb.name,
           absl::StrFormat("interrupted while %s was read, after %d of %d "
                           "traces: nothing is compared",
                           trace, reports.size(), traces.size()));
@@ -88,7 +46,7 @@ std::vector<Report> ReadAll(const std::vector<std::string>& traces,
       return {};
     }
     if (!report.ok()) {
-      status = ReportFailure(kText.name, report.status());
+      status = ReportFailure(kDiffVerb.name, report.status());
       return {};
     }
     reports.push_back(*std::move(report));
@@ -96,10 +54,8 @@ std::vector<Report> ReadAll(const std::vector<std::string>& traces,
   return reports;
 }
 
-}  // namespace
-
 int RunDiff(const Arguments& arguments) {
-  VerbParser parser(kText);
+  VerbParser parser(kDiffVerb);
   std::string one_before, one_after, format, color;
   std::vector<std::string> before, after, thresholds;
   rmap::diff::CompareOptions compare;
@@ -108,19 +64,12 @@ int RunDiff(const Arguments& arguments) {
   bool no_progress = false;
   parser.AddPositional("before_trace", one_before);
   parser.AddPositional("after_trace", one_after);
-  parser.AddTextList("--before", "TRACE...", before,
-                     "runs of the side that is compared with");
-  parser.AddTextList("--after", "TRACE...", after,
-                     "runs of the side that may have changed");
-  parser.AddTexts("--threshold", "LIMIT", thresholds,
-                  "exit with status 4 above this: 5%, 'total:elapsed 5%', "
-                  "'server:handle:wall 10%'; may be repeated");
-  parser.AddFlag("--all", render.all,
-                 "also show what is within noise (marked ~)");
-  parser.AddFlag("--any-process", compare.align.any_process,
-                 "align by call path alone, whatever the programs are called");
-  parser.AddNumber("--rows", "N", rows, ~std::uint64_t{0},
-                   "call paths shown, 0 = all (default 20)");
+  parser.AddTextList("--before", before);
+  parser.AddTextList("--after", after);
+  parser.AddTexts("--threshold", thresholds);
+  parser.AddFlag("--all", render.all);
+  parser.AddFlag("--any-process", compare.align.any_process);
+  parser.AddNumber("--rows", rows, ~std::uint64_t{0});
   parser.AddForeign();
   parser.AddFormat(format, {"text", "json", "markdown"});
   parser.AddColor(color);
@@ -156,7 +105,7 @@ int RunDiff(const Arguments& arguments) {
   const std::vector<Report> reports_after = ReadAll(after, progress, status);
   if (status != kExitOk) return status;
   const auto diff = Compare(reports_before, reports_after, compare);
-  if (!diff.ok()) return ReportFailure(kText.name, diff.status());
+  if (!diff.ok()) return ReportFailure(kDiffVerb.name, diff.status());
 
   render.max_rows = rows;
   render.color = UseColor(color);
@@ -165,8 +114,12 @@ int RunDiff(const Arguments& arguments) {
                            : format == "markdown"
                                ? RenderDiffMarkdown(*diff, render)
                                : RenderDiffText(*diff, render);
-  return PrintData(kText.name, text,
+  return PrintData(kDiffVerb.name, text,
                    diff->HasRegression() ? kExitRegression : kExitOk);
 }
+
+}  // namespace
+
+const Verb kDiffVerb = {"diff", kDiffHelp, RunDiff};
 
 }  // namespace countrace::cli

@@ -5,6 +5,7 @@
 #include "absl/strings/str_format.h"
 #include "cli/escape_text.h"
 #include "cli/exit_status.h"
+#include "cli/help_texts.h"
 #include "cli/row_table.h"
 #include "cli/runtime_library.h"
 #include "cli/terminal.h"
@@ -19,27 +20,6 @@ namespace {
 
 using runtime::Capability;
 using runtime::CapabilityStatus;
-
-constexpr VerbText kText = {
-    .name = "doctor",
-    .summary = "what works on this machine, and what would fix the rest",
-    .usage = "[options]",
-    .details =
-        "A PMU has few counters, and some events fit into some of them only.\n"
-        "With -e each event set is opened for real: what is refused is named,\n"
-        "with the error, the counters it needs and those that are free, and\n"
-        "sets that would count if they take turns.\n"
-        "\n"
-        "exit status: 0 if user hooks and kernel records can be recorded, 1 "
-        "if\n"
-        "not, or if a set of -e cannot be counted.\n",
-    .examples =
-        "countrace doctor\n"
-        "\n"
-        "# can these be counted at once?\n"
-        "countrace doctor -e '{cycles,instructions,cache-misses}'\n"
-        "countrace doctor -e 'task-clock,{cycles,instructions},{r01c2}'\n",
-};
 
 // The recorder knows the machine; where our own library lies, we know.
 Capability RuntimeLibraryCapability() {
@@ -109,15 +89,11 @@ std::string Text(const std::vector<Capability>& capabilities, bool color) {
   return out;
 }
 
-}  // namespace
-
 int RunDoctor(const Arguments& arguments) {
-  VerbParser parser(kText);
+  VerbParser parser(kDoctorVerb);
   std::string format, color;
   std::vector<std::string> events;
-  parser.AddTexts("-e,--event", "EVENTS", events,
-                  "say also whether these can be counted, as record's -e "
-                  "spells them: {a,b} at once, {a,b},{c} in turns");
+  parser.AddTexts("--event", events);
   parser.AddFormat(format, {"text", "json", "jsonl", "csv"});
   parser.AddColor(color);
   if (const auto status = parser.Parse(arguments)) return *status;
@@ -149,10 +125,14 @@ int RunDoctor(const Arguments& arguments) {
                std::string(runtime::CapabilityStatusName(item.status)),
                item.detail, item.effect, item.fix});
   }
-  return PrintData(kText.name,
+  return PrintData(kDoctorVerb.name,
                    format == "text" ? Text(capabilities, UseColor(color))
                                     : table.Render(format),
                    exit_status);
 }
+
+}  // namespace
+
+const Verb kDoctorVerb = {"doctor", kDoctorHelp, RunDoctor};
 
 }  // namespace countrace::cli

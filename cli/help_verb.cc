@@ -1,67 +1,73 @@
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_format.h"
+#include "base/text/nearest_name.h"
 #include "cli/exit_status.h"
+#include "cli/help_text.h"
+#include "cli/help_texts.h"
 #include "cli/verb.h"
 #include "cli/verb_parser.h"
 
 namespace countrace::cli {
 namespace {
 
-constexpr VerbText kText = {
-    .name = "help",
-    .summary = "explain a verb",
-    .usage = "[VERB]",
-    .details = "",
-    .examples = "countrace help record\n",
-};
+std::string_view FindText(std::string_view name) {
+  if (name == "trace") return kTraceHelp;
+  const Verb* const verb = FindVerb(name);
+  return verb == nullptr ? "" : verb->text;
+}
 
-std::string Overview() {
-  std::string out =
-      "countrace: where did the counts go? Cycles, page faults, CPU time,\n"
-      "switches: per process, per thread, per code segment, over time.\n"
-      "\n"
-      "usage: countrace VERB [options] [TRACE] [-- COMMAND...]\n"
-      "\n"
-      "verbs:\n";
-  for (const Verb& verb : AllVerbs()) {
-    out += absl::StrFormat("  %-9s %s\n", verb.name, verb.summary);
+// "" if there is no such topic.
+std::string FindPage(const HelpText& help, std::string_view topic) {
+  if (topic.empty()) return help.Page();
+  if (topic == "all") return help.AllPages();
+  const HelpTopic* const found = help.FindTopic(topic);
+  return found == nullptr ? "" : help.TopicPage(*found);
+}
+
+std::string NoSuchTopic(const HelpText& help, std::string_view verb,
+                        std::string_view topic) {
+  std::vector<std::string> names = {"all"};
+  std::string listed;
+  for (const HelpTopic& each : help.topics()) {
+    names.emplace_back(each.name);
+    absl::StrAppendFormat(&listed, "%s%s", listed.empty() ? "" : ", ",
+                          each.name);
   }
-  out +=
-      "\n"
-      "A trace is a directory; without a name it is countrace.ctf.\n"
-      "Data goes to standard output, talk and progress to standard error.\n"
-      "\n"
-      "examples:\n"
-      "  # the whole machine while a command runs: hooks, dispatches, "
-      "counters\n"
-      "  countrace record -a -o web.ctf -- ./server --bench\n"
-      "  countrace report web.ctf\n"
-      "  countrace view web.ctf\n"
-      "\n"
-      "exit status: 0 ok, 1 failed, 2 wrong usage, 3 records were lost (only\n"
-      "with --fail-on-loss), 5 privilege missing; `record` passes the status\n"
-      "of its command through.\n"
-      "\n"
-      "See `countrace help VERB`.\n";
-  return out;
+  const std::string_view nearest = base::NearestName(topic, names);
+  if (listed.empty()) return absl::StrFormat("`%s` has no topics", verb);
+  return absl::StrFormat(
+      "`%s` has no topic `%s`, only %s%s", verb, topic, listed,
+      nearest.empty() ? "" : absl::StrFormat("; did you mean `%s`?", nearest));
+}
+
+int Refuse(const std::string& message, std::string_view see) {
+  Say(kHelpVerb.name, message);
+  Say(kHelpVerb.name, absl::StrFormat("see `countrace help%s`", see));
+  return kExitUsage;
+}
+
+int RunHelp(const Arguments& arguments) {
+  VerbParser parser(kHelpVerb);
+  std::string name, topic;
+  parser.AddPositional("verb", name);
+  parser.AddPositional("topic", topic);
+  if (const auto status = parser.Parse(arguments)) return *status;
+  if (name.empty()) {
+    return PrintData(kHelpVerb.name,
+                     absl::StrFormat("countrace: %s", kOverviewHelp));
+  }
+  const std::string_view text = FindText(name);
+  if (text.empty()) return Refuse(NoSuchVerb(name), "");
+  const HelpText help(name, text);
+  const std::string page = FindPage(help, topic);
+  if (page.empty()) return Refuse(NoSuchTopic(help, name, topic), " " + name);
+  return PrintData(kHelpVerb.name, page);
 }
 
 }  // namespace
 
-int RunHelp(const Arguments& arguments) {
-  VerbParser parser(kText);
-  std::string name;
-  parser.AddPositional("verb", name);
-  if (const auto status = parser.Parse(arguments)) return *status;
-  if (name.empty()) return PrintData(kText.name, Overview());
-  const Verb* const verb = FindVerb(name);
-  if (verb == nullptr) {
-    Say(kText.name,
-        absl::StrFormat("there is no verb `%s`; see `countrace help`", name));
-    return kExitUsage;
-  }
-  return verb->run({"--help"});
-}
+const Verb kHelpVerb = {"help", kHelpHelp, RunHelp};
 
 }  // namespace countrace::cli

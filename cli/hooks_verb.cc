@@ -7,6 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "cli/exit_status.h"
+#include "cli/help_texts.h"
 #include "cli/quantity.h"
 #include "cli/row_table.h"
 #include "cli/verb.h"
@@ -18,33 +19,6 @@ namespace {
 
 using runtime::ProcessControl;
 using runtime::RunningHook;
-
-constexpr VerbText kText = {
-    .name = "hooks",
-    .summary = "list the hooks of a running process, switch them on and off",
-    .usage =
-        "list -p PID [options] [GLOB]\n"
-        "enable -p PID [options] GLOB\n"
-        "disable -p PID [options] GLOB",
-    .details =
-        "Works on every process with the runtime library in it, recorded or\n"
-        "not, of the same user, or of any user as root. GLOB is matched with\n"
-        "provider:name. A switch takes effect at once; `on` is what records\n"
-        "in this recording or, outside of one, in the next.\n"
-        "\n"
-        "`disable` holds until `enable` or the end of the process. `enable`\n"
-        "widens the `--hooks` of the recording it is given in; otherwise it\n"
-        "only undoes a `disable`. A segment that was entered while its hook\n"
-        "was on still records its exit.\n"
-        "\n"
-        "exit status: 0 done, 1 no such process, no runtime library in it, no\n"
-        "hook matches, or it does not answer; 2 wrong usage; 5 another user's\n"
-        "process.\n",
-    .examples =
-        "countrace hooks list -p $(pidof server)\n"
-        "countrace hooks disable -p $(pidof server) 'server:parse*'\n"
-        "countrace hooks enable -p $(pidof server) '*'\n",
-};
 
 std::vector<RunningHook> Matching(const std::vector<RunningHook>& hooks,
                                   const std::string& glob) {
@@ -67,7 +41,7 @@ int PrintHooks(const ProcessControl& process,
                std::string(hook.on ? "on" : "off")});
   }
   if (format == "text") {
-    Say(kText.name,
+    Say(kHooksVerb.name,
         process.session().empty()
             ? absl::StrFormat("process %d is not being recorded; `countrace "
                               "record -p %d` does it",
@@ -75,42 +49,40 @@ int PrintHooks(const ProcessControl& process,
             : absl::StrFormat("process %d is being recorded into %s",
                               process.pid(), process.session()));
   }
-  return PrintData(kText.name, table.Render(format));
+  return PrintData(kHooksVerb.name, table.Render(format));
 }
 
 int SwitchHooks(ProcessControl& process, const std::string& glob, bool on,
                 bool quiet) {
   const absl::Status switched = process.Switch(glob, on);
-  if (!switched.ok()) return ReportFailure(kText.name, switched);
+  if (!switched.ok()) return ReportFailure(kHooksVerb.name, switched);
   const auto hooks = process.List();
-  if (!hooks.ok()) return ReportFailure(kText.name, hooks.status());
+  if (!hooks.ok()) return ReportFailure(kHooksVerb.name, hooks.status());
   const std::vector<RunningHook> matching = Matching(*hooks, glob);
   std::size_t as_asked = 0;
   for (const RunningHook& hook : matching) as_asked += hook.on == on ? 1 : 0;
   if (!quiet) {
-    Say(kText.name,
+    Say(kHooksVerb.name,
         absl::StrFormat("%s of %s hooks of process %d are %s",
                         FormatCount(as_asked), FormatCount(hooks->size()),
                         process.pid(), on ? "on" : "off"));
   }
   if (as_asked == matching.size()) return kExitOk;
-  Say(kText.name,
+  Say(kHooksVerb.name,
       absl::StrFormat("%s stay off: the recording's --hooks leaves them out",
                       FormatCount(matching.size() - as_asked)));
   return kExitOk;
 }
 
-}  // namespace
-
 int RunHooks(const Arguments& arguments) {
-  VerbParser parser(kText);
+  VerbParser parser(kHooksVerb);
   std::string action, glob, pid_text, format;
   bool quiet = false;
   parser.AddPositional("action", action);
   parser.AddPositional("glob", glob);
-  parser.AddText("-p,--pid", "PID", pid_text, "the process");
+  parser.AddText("--pid", pid_text);
   parser.AddFormat(format, {"text", "json", "jsonl", "csv"});
-  parser.AddFlag("-q,--quiet", quiet, "enable, disable: say nothing");
+  parser.AddFlag("--quiet", quiet);
   if (const auto status = parser.Parse(arguments)) return *status;
 
   if (action != "list" && action != "enable" && action != "disable") {
@@ -135,22 +107,27 @@ int RunHooks(const Arguments& arguments) {
         absl::StrFormat("which hooks to %s? Give a glob, '*' for all", action));
   }
   auto process = ProcessControl::Open(pid);
-  if (!process.ok()) return ReportFailure(kText.name, process.status());
+  if (!process.ok()) return ReportFailure(kHooksVerb.name, process.status());
   if (action != "list") {
     return SwitchHooks(*process, glob, action == "enable", quiet);
   }
   const auto hooks = process->List();
-  if (!hooks.ok()) return ReportFailure(kText.name, hooks.status());
+  if (!hooks.ok()) return ReportFailure(kHooksVerb.name, hooks.status());
   if (glob.empty()) return PrintHooks(*process, *hooks, format);
   const std::vector<RunningHook> matching = Matching(*hooks, glob);
   if (matching.empty()) {
     return ReportFailure(
-        kText.name, absl::NotFoundError(absl::StrFormat(
-                        "No hook of process %d matches \"%s\" (globs are on "
-                        "provider:name); it has %d hooks",
-                        pid, glob, hooks->size())));
+        kHooksVerb.name,
+        absl::NotFoundError(absl::StrFormat(
+            "No hook of process %d matches \"%s\" (globs are on "
+            "provider:name); it has %d hooks",
+            pid, glob, hooks->size())));
   }
   return PrintHooks(*process, matching, format);
 }
+
+}  // namespace
+
+const Verb kHooksVerb = {"hooks", kHooksHelp, RunHooks};
 
 }  // namespace countrace::cli

@@ -10,6 +10,7 @@
 #include "cli/exit_status.h"
 #include "cli/foreign_choice.h"
 #include "cli/foreign_trace.h"
+#include "cli/help_texts.h"
 #include "cli/progress_bar.h"
 #include "cli/verb.h"
 #include "cli/verb_parser.h"
@@ -18,62 +19,13 @@
 namespace countrace::cli {
 namespace {
 
-constexpr VerbText kText = {
-    .name = "import",
-    .summary = "make a trace of what others recorded (LTTng, CTF 1.8, perf)",
-    .usage = "[options] -o TRACE SOURCE...",
-    .details =
-        "SOURCE is a directory: a trace, or a session with traces below it. "
-        "All\n"
-        "are merged on one timeline, so that kernel and user space of one "
-        "session\n"
-        "are one trace. Or it is one perf.data file. Every verb reads such\n"
-        "directories and files as they are, too, and converts them each time;\n"
-        "`import` keeps what they are converted to.\n"
-        "\n"
-        "Events of LTTng's kernel tracer become dispatches, processes, system\n"
-        "calls and interrupts; countrace:* and lttng_ust_cyg_profile events\n"
-        "segments; of perf, switches, tasks, system calls, interrupts and "
-        "counts\n"
-        "read at switches; all others point hooks with their fields. A mapping "
-        "file\n"
-        "(TOML) says what is a segment besides:\n"
-        "\n"
-        "  [segment.\"shop:serve\"]         # calls in the tree of their "
-        "thread\n"
-        "  begin = \"shop:serve_begin\"\n"
-        "  end = \"shop:serve_end\"\n"
-        "  key = [\"order\"]                # optional: fields that must "
-        "agree\n"
-        "  across_threads = true          # optional: ends in any thread\n"
-        "  [counter.\"bytes\"]              # a count that grows\n"
-        "  field = \"tx_bytes\"\n"
-        "  [point.\"shop:coin\"]            # another name\n"
-        "  event = \"shop:tick\"\n"
-        "\n"
-        "`ignore = [\"GLOB\"]` at its top leaves events out. The traces are "
-        "read\n"
-        "in a process of its own, whose memory and time are limited\n"
-        "(--import-limit). What the source could not know is said by\n"
-        "`countrace info`.\n",
-    .examples =
-        "countrace import -o web.ctf ~/lttng-traces/web-20260101-120000\n"
-        "countrace import --map shop.toml -o shop.ctf kernel/ ust/\n"
-        "countrace import -o web.ctf perf.data\n"
-        "\n"
-        "# without keeping anything\n"
-        "countrace report --map shop.toml ~/lttng-traces/shop\n",
-};
-
-}  // namespace
-
 int RunImport(const Arguments& arguments) {
-  VerbParser parser(kText);
+  VerbParser parser(kImportVerb);
   std::string output, first;
   bool force = false, no_progress = false;
   parser.AddReadTrace(first);
-  parser.AddText("-o,--output", "TRACE", output, "the trace to make");
-  parser.AddFlag("--force", force, "replace TRACE if it exists");
+  parser.AddText("--output", output);
+  parser.AddFlag("--force", force);
   parser.AddNoProgress(no_progress);
   if (const auto status = parser.Parse(arguments)) return *status;
   if (first.empty()) {
@@ -92,14 +44,14 @@ int RunImport(const Arguments& arguments) {
   std::error_code error;
   if (fs::exists(fs::symlink_status(output, error))) {
     if (!force) {
-      return ReportFailure(kText.name,
+      return ReportFailure(kImportVerb.name,
                            absl::AlreadyExistsError(absl::StrFormat(
                                "%s exists; --force replaces it", output)));
     }
     // Only what a recording could have made.
     if (const auto old = logformat::TraceReader::Open(output); !old.ok()) {
       return ReportFailure(
-          kText.name,
+          kImportVerb.name,
           absl::FailedPreconditionError(absl::StrFormat(
               "%s is no trace of countrace, so --force does not remove it",
               output)));
@@ -108,7 +60,7 @@ int RunImport(const Arguments& arguments) {
   }
   if (mkdir(output.c_str(), 0700) != 0) {
     return ReportFailure(
-        kText.name,
+        kImportVerb.name,
         absl::ErrnoToStatus(errno, absl::StrFormat("Cannot make %s", output)));
   }
   const ForeignChoice& choice = foreign_choice();
@@ -126,14 +78,18 @@ int RunImport(const Arguments& arguments) {
   progress.Clear();
   if (!status.ok()) {
     fs::remove_all(output, error);
-    return ReportFailure(kText.name, status);
+    return ReportFailure(kImportVerb.name, status);
   }
   const auto made = logformat::TraceReader::Open(output);
-  if (!made.ok()) return ReportFailure(kText.name, made.status());
+  if (!made.ok()) return ReportFailure(kImportVerb.name, made.status());
   for (const std::string& what : (*made)->info().not_known) {
-    Say(kText.name, "not known: " + what);
+    Say(kImportVerb.name, "not known: " + what);
   }
   return kExitOk;
 }
+
+}  // namespace
+
+const Verb kImportVerb = {"import", kImportHelp, RunImport};
 
 }  // namespace countrace::cli

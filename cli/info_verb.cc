@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "cli/escape_text.h"
 #include "cli/exit_status.h"
+#include "cli/help_texts.h"
 #include "cli/open_trace.h"
 #include "cli/quantity.h"
 #include "cli/verb.h"
@@ -22,16 +23,6 @@ using logformat::StreamClass;
 using logformat::StreamInfo;
 using logformat::TraceInfo;
 using logformat::TriggerFiring;
-
-constexpr VerbText kText = {
-    .name = "info",
-    .summary = "what a trace holds",
-    .usage = "[options] [TRACE...]",
-    .details = "",
-    .examples =
-        "countrace info web.ctf\n"
-        "countrace info --format json web.ctf | jq .events\n",
-};
 
 const char* ScopeName(SessionScope scope) {
   switch (scope) {
@@ -248,24 +239,26 @@ std::string JsonText(const TraceInfo& info, const StreamTotals& totals,
          "\n";
 }
 
-}  // namespace
-
 int RunInfo(const Arguments& arguments) {
-  VerbParser parser(kText);
+  VerbParser parser(kInfoVerb);
   std::string trace = kDefaultTrace;
   std::string format;
   parser.AddReadTrace(trace);
   parser.AddFormat(format, {"text", "json"});
   if (const auto status = parser.Parse(arguments)) return *status;
 
-  const auto reader = OpenTrace(kText.name, trace);
-  if (!reader.ok()) return ReportFailure(kText.name, reader.status());
+  const auto reader = OpenTrace(kInfoVerb.name, trace);
+  if (!reader.ok()) return ReportFailure(kInfoVerb.name, reader.status());
   const TraceInfo& info = (*reader)->info();
   const std::vector<StreamInfo>& streams = (*reader)->streams();
   const StreamTotals totals = Sum(streams);
-  return PrintData(kText.name, format == "json"
-                                   ? JsonText(info, totals, streams)
-                                   : Text(info, totals));
+  return PrintData(kInfoVerb.name, format == "json"
+                                       ? JsonText(info, totals, streams)
+                                       : Text(info, totals));
 }
+
+}  // namespace
+
+const Verb kInfoVerb = {"info", kInfoHelp, RunInfo};
 
 }  // namespace countrace::cli

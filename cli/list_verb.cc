@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_format.h"
 #include "cli/exit_status.h"
+#include "cli/help_texts.h"
 #include "cli/metric_options.h"
 #include "cli/open_trace.h"
 #include "cli/row_table.h"
@@ -19,31 +20,6 @@
 namespace countrace::cli {
 namespace {
 
-constexpr VerbText kText = {
-    .name = "list",
-    .summary =
-        "events, hooks and tracepoints that can be recorded here; metrics",
-    .usage =
-        "events [options]\n"
-        "hooks [options] [TRACE | PROGRAM | LIBRARY]\n"
-        "tracepoints [options] [GLOB]\n"
-        "metrics [options]",
-    .details = "",
-    .examples =
-        "# what -e and --hook-events understand on this machine\n"
-        "countrace list events\n"
-        "\n"
-        "# hooks that a trace knows, or that a program contains\n"
-        "countrace list hooks web.ctf\n"
-        "countrace list hooks ./server\n"
-        "\n"
-        "# what record --hook tracepoint:SYSTEM:NAME takes\n"
-        "countrace list tracepoints 'block:*'\n"
-        "\n"
-        "# what report --metrics shows, and from which counts\n"
-        "countrace list metrics\n",
-};
-
 constexpr std::string_view kEnterSuffix = "__enter", kExitSuffix = "__exit";
 
 int ListEvents(const std::string& format, bool all) {
@@ -56,20 +32,22 @@ int ListEvents(const std::string& format, bool all) {
     table.Add({event.name, std::string(runtime::EventKindName(event.kind)),
                event.opens_on_cpu, event.opens_on_task, event.why_not});
   }
-  for (const std::string& message : result.messages) Say(kText.name, message);
+  for (const std::string& message : result.messages) {
+    Say(kListVerb.name, message);
+  }
   const std::size_t hidden = result.events.size() - table.size();
   if (hidden > 0 && format == "text") {
-    Say(kText.name,
+    Say(kListVerb.name,
         absl::StrFormat("%d events do not open on this machine; --all shows "
                         "them and says why",
                         hidden));
   }
-  return PrintData(kText.name, table.Render(format));
+  return PrintData(kListVerb.name, table.Render(format));
 }
 
 int ListHooksOfTrace(const std::string& path, const std::string& format) {
-  const auto reader = OpenTrace(kText.name, path);
-  if (!reader.ok()) return ReportFailure(kText.name, reader.status());
+  const auto reader = OpenTrace(kListVerb.name, path);
+  if (!reader.ok()) return ReportFailure(kListVerb.name, reader.status());
   RowTable table("countrace.hooks/1", "hooks",
                  {"hook", "id", "kind", "payload", "location"});
   for (const logformat::HookInfo& hook : (*reader)->info().hooks) {
@@ -81,12 +59,12 @@ int ListHooksOfTrace(const std::string& path, const std::string& format) {
                std::string(logformat::HookKindWord(hook)),
                payload.empty() ? "-" : payload, hook.location});
   }
-  return PrintData(kText.name, table.Render(format));
+  return PrintData(kListVerb.name, table.Render(format));
 }
 
 int ListHooksOfProgram(const std::string& path, const std::string& format) {
   const auto notes = runtime::ReadUsdtNotes(path);
-  if (!notes.ok()) return ReportFailure(kText.name, notes.status());
+  if (!notes.ok()) return ReportFailure(kListVerb.name, notes.status());
   RowTable table("countrace.program_hooks/1", "hooks",
                  {"hook", "kind", "address", "arguments"});
   for (const runtime::UsdtNote& note : *notes) {
@@ -103,34 +81,30 @@ int ListHooksOfProgram(const std::string& path, const std::string& format) {
     table.Add({absl::StrFormat("%s:%s", note.provider, name), std::string(kind),
                absl::StrFormat("0x%x", note.address), note.arguments});
   }
-  if (notes->empty()) Say(kText.name, path + " contains no hook");
-  return PrintData(kText.name, table.Render(format));
+  if (notes->empty()) Say(kListVerb.name, path + " contains no hook");
+  return PrintData(kListVerb.name, table.Render(format));
 }
 
 int ListTracepoints(const std::string& glob, const std::string& format) {
   const auto names = runtime::ListTracepoints(glob);
-  if (!names.ok()) return ReportFailure(kText.name, names.status());
+  if (!names.ok()) return ReportFailure(kListVerb.name, names.status());
   RowTable table("countrace.tracepoints/1", "tracepoints", {"tracepoint"});
   for (const std::string& name : *names) table.Add({name});
-  if (names->empty()) Say(kText.name, "no tracepoint matches " + glob);
-  return PrintData(kText.name, table.Render(format));
+  if (names->empty()) Say(kListVerb.name, "no tracepoint matches " + glob);
+  return PrintData(kListVerb.name, table.Render(format));
 }
 
-}  // namespace
-
 int RunList(const Arguments& arguments) {
-  VerbParser parser(kText);
+  VerbParser parser(kListVerb);
   std::string what, format;
   std::string path = kDefaultTrace;
   bool all = false;
   parser.AddPositional("what", what);
   parser.AddTrace(path);
   parser.AddForeign();
-  parser.AddFlag("--all", all,
-                 "events: also those that do not open here, and why");
+  parser.AddFlag("--all", all);
   MetricChoice choice;
-  parser.AddTexts("--rules", "FILE", choice.files,
-                  "metrics: also those of a rule file");
+  parser.AddTexts("--rules", choice.files);
   parser.AddFormat(format, {"text", "json", "jsonl", "csv"});
   if (const auto status = parser.Parse(arguments)) return *status;
 
@@ -163,5 +137,9 @@ int RunList(const Arguments& arguments) {
   }
   return ListHooksOfTrace(path, format);
 }
+
+}  // namespace
+
+const Verb kListVerb = {"list", kListHelp, RunList};
 
 }  // namespace countrace::cli

@@ -2,14 +2,10 @@
 #include <csignal>
 #include <cstdio>
 #include <string>
-#include <vector>
 
-#include "absl/strings/str_format.h"
-#include "base/text/nearest_name.h"
 #include "cli/escape_text.h"
 #include "cli/exit_status.h"
 #include "cli/verb.h"
-#include "cli/verb_parser.h"
 
 namespace {
 
@@ -18,17 +14,10 @@ using countrace::cli::FindVerb;
 using countrace::cli::Verb;
 
 int UnknownVerb(const std::string& name) {
-  std::vector<std::string> names;
-  for (const Verb& verb : countrace::cli::AllVerbs()) {
-    names.emplace_back(verb.name);
-  }
-  std::string message = absl::StrFormat("countrace: there is no verb `%s`",
-                                        countrace::cli::EscapeText(name));
-  const std::string_view nearest = countrace::base::NearestName(name, names);
-  if (!nearest.empty()) {
-    message += absl::StrFormat("; did you mean `%s`?", nearest);
-  }
-  std::fprintf(stderr, "%s\nSee `countrace help`.\n", message.c_str());
+  const std::string message =
+      countrace::cli::EscapeText(countrace::cli::NoSuchVerb(name));
+  std::fprintf(stderr, "countrace: %s\nSee `countrace help`.\n",
+               message.c_str());
   return countrace::cli::kExitUsage;
 }
 

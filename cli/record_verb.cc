@@ -13,6 +13,7 @@
 #include "cli/dump_rules_dry_run.h"
 #include "cli/exit_status.h"
 #include "cli/gating_options.h"
+#include "cli/help_texts.h"
 #include "cli/open_trace.h"
 #include "cli/progress_bar.h"
 #include "cli/quantity.h"
@@ -30,172 +31,6 @@ namespace {
 
 using runtime::RecordOptions;
 using runtime::RecordResult;
-
-constexpr VerbText kText = {
-    .name = "record",
-    .summary = "run a command, or watch the whole machine, into a trace",
-    .usage =
-        "[options] [--] COMMAND [ARGUMENTS...]\n"
-        "-a [options] [[--] COMMAND [ARGUMENTS...]]\n"
-        "-p PID[,PID...] [options] [[--] COMMAND [ARGUMENTS...]]\n"
-        "--dry-run-rules TRACE --dump RULE...",
-    .details =
-        "Programs with countrace hooks are recorded as they are: nothing to\n"
-        "link, nothing to rebuild. Kernel records (who ran when, with its\n"
-        "counts) need root or CAP_PERFMON; hooks do not.\n"
-        "\n"
-        "Processes with hooks that run already join with -p and -a, if the\n"
-        "runtime library is in them (linked, or preloaded at their start) and\n"
-        "their user may write the trace; others are named with the reason.\n"
-        "\n"
-        "Ctrl-C ends the recording and still finishes the trace.\n"
-        "\n"
-        "--backend lttng runs the command in an LTTng session of its own, with "
-        "an\n"
-        "lttng-sessiond of its own: the hooks appear as `countrace:enter`,\n"
-        "`countrace:exit` and `countrace:hook`, --event adds counters as "
-        "contexts\n"
-        "(perf:thread:*), and the trace is LTTng's. Needs lttng-tools.\n"
-        "\n"
-        "A dump rule says which records of hooks carry counters: of user "
-        "hooks\n"
-        "those of --hook-events, of kernel-side hooks (--kernel, --hook) those "
-        "of\n"
-        "--event. Without one all user hooks do. RULE is [GLOB] [CLAUSE...]: "
-        "a\n"
-        "glob on provider:name (default all hooks), and what must hold:\n"
-        "\n"
-        "  always, never       (alone behind the glob; no clause is `always`)\n"
-        "  every N             each N-th of a hook in a thread\n"
-        "  at most every T     this long after the last: 500us, 10ms, 2s\n"
-        "  every N ticks       the first in each N ticks of the kernel's "
-        "clock\n"
-        "  if arg0 > 4096      a payload value, arg0 to arg5, against a "
-        "number\n"
-        "                      or \"text\": == != < <= > >= & (and ...)\n"
-        "  from libfoo.so      where the hook stands: a program or library,\n"
-        "                      libfoo.so+0x1000-0x2000, 0x401000-0x402000\n"
-        "\n"
-        "At kernel-side hooks arg0 to arg5 are the arguments of the function,\n"
-        "system call or USDT probe, or a tracepoint's fields, all numbers;\n"
-        "there also `ret`, what the code returned (it chooses exits; each "
-        "enter\n"
-        "carries counters then), and `number`, of the system call or "
-        "interrupt;\n"
-        "`from` is who calls the function.\n"
-        "\n"
-        "All clauses of a rule must hold; `every N` counts what meets `if` "
-        "and\n"
-        "`from`. Of several rules the first whose glob matches a hook decides\n"
-        "for it; hooks that no rule matches carry no counters. An exit "
-        "carries\n"
-        "them if its enter did. --dry-run-rules replays a trace and prints "
-        "how\n"
-        "many dumps, and bytes, each rule would have given.\n"
-        "\n"
-        "A trigger takes a snapshot, TRACE.snapshot-1, -2, ..., when "
-        "something\n"
-        "happens: with --flight of the newest records, else a copy of the "
-        "trace\n"
-        "so far. --trigger may be given more than once:\n"
-        "\n"
-        "  segment GLOB > T    a call of a segment longer than T: 500us, "
-        "20ms;\n"
-        "                      one that has not ended by then, too (a hang)\n"
-        "  hook GLOB           a point hook, or the enter of a segment\n"
-        "  signal NAME         sent to the recorder: SIGUSR2, SIGRTMIN+1\n"
-        "\n"
-        "GLOB is on provider:name: hooks of programs, and those of --kernel "
-        "and\n"
-        "--hook. Behind it:\n"
-        "\n"
-        "  after T             wait, for what follows (default 10ms)\n"
-        "  at most every T     (default 1s); at most N times (default no "
-        "limit)\n"
-        "  then stop           no copy: end the recording\n"
-        "\n"
-        "Programs and the kernel pay nothing for triggers: the recorder looks "
-        "at\n"
-        "the records every 10 ms. `info` of a snapshot says why it was taken.\n"
-        "SIGUSR1 always takes one.\n"
-        "\n"
-        "Marked are the command, or the processes of -p, and whom --mark "
-        "names\n"
-        "(with -a and --mark only these): processes that match when the "
-        "recording\n"
-        "begins, or later get such a name, user or cgroup. Children inherit "
-        "the\n"
-        "mark, exec keeps it. --count chooses what is counted, of user code "
-        "and\n"
-        "kernel, and of marked and unmarked processes; what it does not name "
-        "of\n"
-        "the two counts both:\n"
-        "\n"
-        "  --count user,marked       user code of marked processes\n"
-        "  --count unmarked          everything but them (--mark self: all "
-        "but\n"
-        "                            the recorder)\n"
-        "  --count 01001             the same as five bits of the POWER2 "
-        "monitor:\n"
-        "                            DIS DP DU DMS DMR, each of which stops\n"
-        "\n"
-        "Of processes that are not counted only the time is kept, as the "
-        "account\n"
-        "`outside`. With one mode, events count that mode (`page-faults:u`); "
-        "what\n"
-        "cannot be split (clocks, switches, tracepoints) is refused.\n"
-        "\n"
-        "exit status: that of the command (128 + N if signal N ended it, 127 "
-        "if\n"
-        "it was not found, 126 if it could not be run); without a command 0.\n"
-        "1 recording failed, 2 wrong usage, 3 records were lost (only with\n"
-        "--fail-on-loss), 5 privilege missing.\n",
-    .examples =
-        "# one command with its children, into ./countrace.ctf\n"
-        "countrace record -- ./server --bench\n"
-        "\n"
-        "# the whole machine while a command runs\n"
-        "countrace record -a -o web.ctf -- ./server --bench\n"
-        "\n"
-        "# a running process, its threads and what it forks, for ten "
-        "seconds\n"
-        "countrace record -p $(pidof redis-server) --for 10s\n"
-        "\n"
-        "# the whole machine for ten seconds\n"
-        "countrace record -a --for 10s\n"
-        "\n"
-        "# what the compiler's processes do in the kernel, whoever starts "
-        "them\n"
-        "countrace record -a --for 10s --mark 'cc1*' --count kernel,marked\n"
-        "\n"
-        "# a function of a running server, and the system calls in it\n"
-        "countrace record -a --for 9s --kernel syscalls --hook "
-        "uprobe:redis-server:call\n"
-        "\n"
-        "# a flight recorder: the newest 64 MiB of the whole machine\n"
-        "countrace record -a --flight 64M &\n"
-        "countrace snapshot -o slow.ctf countrace.ctf\n"
-        "\n"
-        "# what led to a slow request, whenever one comes\n"
-        "countrace record -a --flight 64M --trigger 'segment web:get > 20ms'\n"
-        "\n"
-        "# the same hooks in an LTTng trace\n"
-        "countrace record --backend lttng -o web.lttng -- ./server --bench\n"
-        "\n"
-        "# other events; counts of page faults at each hook\n"
-        "countrace record -a -e task-clock,page-faults --hook-events "
-        "page-faults -- ./server\n"
-        "\n"
-        "# more events than the PMU has counters: sets that take turns\n"
-        "countrace record -a --for 10s -e '{cycles,instructions},"
-        "{cache-misses,r01c2}'\n"
-        "\n"
-        "# counters at each hundredth call only; what that would have given\n"
-        "countrace record --hook-events page-faults --dump 'every 100' "
-        "./server\n"
-        "countrace record --dry-run-rules web.ctf --dump 'server:* every "
-        "100'\n",
-};
 
 // "a,b" -> a, b. A comma between slashes belongs to a name:
 // "cpu/event=0x3c,umask=1/,page-faults".
@@ -233,12 +68,12 @@ constexpr const char* kNotWithLttng[] = {
     "--dry-run-rules", "--format"};
 
 void SaySummary(const RecordResult& result) {
-  Say(kText.name,
+  Say(kRecordVerb.name,
       absl::StrFormat("%s: %s records, %s in %s streams, %s", result.path,
                       FormatCount(result.records), FormatBytes(result.bytes),
                       FormatCount(result.streams),
                       FormatDuration(result.elapsed_ns)));
-  Say(kText.name,
+  Say(kRecordVerb.name,
       absl::StrFormat(
           "%s processes with hooks joined; %s",
           FormatCount(result.processes_joined),
@@ -250,7 +85,7 @@ void SaySummary(const RecordResult& result) {
 }
 
 int FailedStatus(const absl::Status& status) {
-  const int exit_status = ReportFailure(kText.name, status);
+  const int exit_status = ReportFailure(kRecordVerb.name, status);
   if (absl::IsInvalidArgument(status)) return kExitUsage;
   const auto command_exit = status.GetPayload(runtime::kCommandExitPayload);
   if (command_exit.has_value()) return *command_exit == "127" ? 127 : 126;
@@ -274,88 +109,35 @@ struct Options {
 
 void AddOptions(VerbParser& parser, Options& options) {
   RecordOptions& record = options.record;
-  parser.AddFlag("-a,--all-cpus", record.system_wide,
-                 "the whole machine, not only the command");
-  parser.AddTexts("-p,--pid", "PIDS", options.pids,
-                  "running processes, separated by commas, and what they fork "
-                  "from now on; those with the runtime library in them join "
-                  "with their hooks; ends when they do; a command is then not "
-                  "recorded, it says how long");
-  parser.AddText("-o,--output", "DIR", record.output,
-                 "the trace to make (default countrace.ctf)");
-  parser.AddFlag("--force", record.force, "replace an existing trace");
-  parser.AddDuration("--for", record.duration_ns,
-                     "end after this time, for example 10s");
-  parser.AddTexts(
-      "-e,--event", "EVENTS", options.events,
-      "events to count, as perf spells them, separated by commas; see "
-      "`countrace list events` (default: task-clock, cpu-clock, page-faults, "
-      "context-switches, and cycles, instructions where the machine has them)");
-  parser.AddTexts("--hook-events", "EVENTS", options.hook_events,
-                  "counters to read at each user hook (default none)");
-  parser.AddText("--rotate", "DURATION|instance", options.rotate,
-                 "how long each event set has its turn, if there are "
-                 "several: -e '{a,b},{c,d}' (default 10ms); at user hooks "
-                 "(--hook-events) a turn begins with an outermost segment, and "
-                 "`instance` gives each of them another set");
-  parser.AddTexts("--dump", "RULE", record.dump_rules,
-                  "dump rule: which records of hooks carry counters; may "
-                  "be given more than once, see below");
-  parser.AddText("--dry-run-rules", "TRACE", options.dry_run_trace,
-                 "record nothing; print what the rules would have given there");
+  parser.AddFlag("--all-cpus", record.system_wide);
+  parser.AddTexts("--pid", options.pids);
+  parser.AddText("--output", record.output);
+  parser.AddFlag("--force", record.force);
+  parser.AddDuration("--for", record.duration_ns);
+  parser.AddTexts("--event", options.events);
+  parser.AddTexts("--hook-events", options.hook_events);
+  parser.AddText("--rotate", options.rotate);
+  parser.AddTexts("--dump", record.dump_rules);
+  parser.AddText("--dry-run-rules", options.dry_run_trace);
   parser.AddFormat(options.format, {"text", "json", "jsonl", "csv"});
-  parser.AddText("--hooks", "GLOBS", record.hook_filter,
-                 "only hooks whose provider:name matches one of these globs, "
-                 "separated by commas (default all)");
-  parser.AddChoice("--mode", "MODE", options.mode, {"stream", "discard"},
-                   "stream: the trace grows on disk (default); discard: at "
-                   "most --size bytes, the newest records are lost");
-  parser.AddBytes("--flight", options.flight_bytes,
-                  "keep the newest SIZE of all streams together and overwrite "
-                  "the oldest; `countrace snapshot`, SIGUSR1 and the end make "
-                  "a trace of it");
-  parser.AddTexts("--trigger", "TRIGGER", record.triggers,
-                  "take a snapshot when this happens; may be given more than "
-                  "once, see below");
-  parser.AddBytes("--size", record.max_bytes,
-                  "limit of all thread streams together, with --mode discard "
-                  "(default 64M)");
-  parser.AddBytes("--sub-buffer-size", record.sub_buffer_bytes,
-                  "largest sub-buffer of a thread (default 1M)");
-  parser.AddNumber("--sub-buffers", "N", options.sub_buffers, 1024,
-                   "sub-buffers kept ready for each thread (default 4)");
-  parser.AddBytes("--kernel-ring", record.kernel_ring_bytes,
-                  "kernel buffer of each CPU (default 8M)");
-  parser.AddChoice("--backend", "NAME", options.backend,
-                   {"auto", "bpf", "perf", "lttng"},
-                   "where kernel records come from: bpf costs least, perf "
-                   "rings work without BPF (default auto: bpf if it works); "
-                   "lttng: hooks as LTTng-UST events, into an LTTng trace");
-  parser.AddTexts("--kernel", "WHAT", options.kernel_records,
-                  "record also, separated by commas: syscalls, faults (as "
-                  "segments of the threads), irq, softirq (as accounts of the "
-                  "CPUs), block (requests to disks, as points), wakeups (who "
-                  "makes whom runnable; then `wait` is the whole run-queue "
-                  "wait); needs BPF");
-  parser.AddTexts("--hook", "HOOK", record.dynamic_hooks,
-                  "record, with counters, at uprobe:FILE:FUNCTION, "
-                  "usdt:FILE:PROVIDER:NAME, tracepoint:SYSTEM:NAME or "
-                  "tracepoint:SYSTEM:ENTER/EXIT; globs and repeats are "
-                  "allowed; needs BPF");
-  parser.AddTexts("--mark", "WHO", options.marks,
-                  "mark processes, separated by commas: PID, self (this "
-                  "recorder), a glob on the command's name, user:NAME, "
-                  "cgroup:/PATH; see below");
-  parser.AddText("--count", "WHAT", options.count,
-                 "what is counted: user, kernel, marked, unmarked, separated "
-                 "by commas, all or none; see below (default: marked with "
-                 "--mark or a command, else all)");
-  parser.AddFlag("--no-kernel", options.no_kernel, "record user hooks only");
-  parser.AddFlag("--no-fault-records", options.no_fault_records,
-                 "count page faults, but do not record each one");
+  parser.AddText("--hooks", record.hook_filter);
+  parser.AddChoice("--mode", options.mode, {"stream", "discard"});
+  parser.AddBytes("--flight", options.flight_bytes);
+  parser.AddTexts("--trigger", record.triggers);
+  parser.AddBytes("--size", record.max_bytes);
+  parser.AddBytes("--sub-buffer-size", record.sub_buffer_bytes);
+  parser.AddNumber("--sub-buffers", options.sub_buffers, 1024);
+  parser.AddBytes("--kernel-ring", record.kernel_ring_bytes);
+  parser.AddChoice("--backend", options.backend,
+                   {"auto", "bpf", "perf", "lttng"});
+  parser.AddTexts("--kernel", options.kernel_records);
+  parser.AddTexts("--hook", record.dynamic_hooks);
+  parser.AddTexts("--mark", options.marks);
+  parser.AddText("--count", options.count);
+  parser.AddFlag("--no-kernel", options.no_kernel);
+  parser.AddFlag("--no-fault-records", options.no_fault_records);
   parser.AddFailOnLoss(options.fail_on_loss);
-  parser.AddFlag("-q,--quiet", options.quiet,
-                 "say nothing unless it fails or loses records");
+  parser.AddFlag("--quiet", options.quiet);
 }
 
 int RecordIntoLttng(const VerbParser& parser, const Options& options) {
@@ -371,7 +153,7 @@ int RecordIntoLttng(const VerbParser& parser, const Options& options) {
         "--backend lttng records a command: give one behind --");
   }
   auto library = FindLttngLibrary();
-  if (!library.ok()) return ReportFailure(kText.name, library.status());
+  if (!library.ok()) return ReportFailure(kRecordVerb.name, library.status());
   runtime::LttngRecordOptions lttng;
   lttng.output = record.output;
   lttng.force = record.force;
@@ -387,9 +169,9 @@ int RecordIntoLttng(const VerbParser& parser, const Options& options) {
   if (!result.ok()) return FailedStatus(result.status());
   if (!options.quiet || result->discarded > 0) {
     for (const std::string& message : result->messages) {
-      Say(kText.name, message);
+      Say(kRecordVerb.name, message);
     }
-    Say(kText.name,
+    Say(kRecordVerb.name,
         absl::StrFormat(
             "%s: an LTTng trace, %s, %s; %s", result->path,
             FormatBytes(result->bytes), FormatDuration(result->elapsed_ns),
@@ -402,10 +184,8 @@ int RecordIntoLttng(const VerbParser& parser, const Options& options) {
   return options.fail_on_loss && result->discarded != 0 ? kExitLoss : kExitOk;
 }
 
-}  // namespace
-
 int RunRecord(const Arguments& arguments) {
-  VerbParser parser(kText);
+  VerbParser parser(kRecordVerb);
   Options options;
   RecordOptions& record = options.record;
   AddOptions(parser, options);
@@ -524,14 +304,14 @@ int RunRecord(const Arguments& arguments) {
                                                : runtime::KernelBackend::kAuto;
   record.fault_records = !options.no_fault_records;
   auto library = FindRuntimeLibrary();
-  if (!library.ok()) return ReportFailure(kText.name, library.status());
+  if (!library.ok()) return ReportFailure(kRecordVerb.name, library.status());
   record.runtime_library = *std::move(library);
 
   const bool unbounded = record.command.empty() && record.duration_ns == 0;
   if (unbounded && !options.quiet) {
-    Say(kText.name, record.pids.empty()
-                        ? "recording the whole machine; Ctrl-C ends"
-                        : "recording until the processes end or Ctrl-C");
+    Say(kRecordVerb.name, record.pids.empty()
+                              ? "recording the whole machine; Ctrl-C ends"
+                              : "recording until the processes end or Ctrl-C");
   }
   // Beside a running command the terminal is the command's.
   ProgressBar progress(
@@ -542,7 +322,7 @@ int RunRecord(const Arguments& arguments) {
   record.notice = [&](const std::string& text) {
     if (options.quiet) return;
     progress.Clear();
-    Say(kText.name, text);
+    Say(kRecordVerb.name, text);
   };
   const auto result = runtime::Record(record);
   progress.Clear();
@@ -550,10 +330,10 @@ int RunRecord(const Arguments& arguments) {
 
   if (!options.quiet || result->discarded > 0) {
     for (const std::string& message : result->messages) {
-      Say(kText.name, message);
+      Say(kRecordVerb.name, message);
     }
     for (const std::string& snapshot : result->snapshots) {
-      Say(kText.name, "snapshot: " + snapshot);
+      Say(kRecordVerb.name, "snapshot: " + snapshot);
     }
     SaySummary(*result);
   }
@@ -565,5 +345,9 @@ int RunRecord(const Arguments& arguments) {
              ? kExitLoss
              : kExitOk;
 }
+
+}  // namespace
+
+const Verb kRecordVerb = {"record", kRecordHelp, RunRecord};
 
 }  // namespace countrace::cli

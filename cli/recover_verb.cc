@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_format.h"
 #include "cli/exit_status.h"
+#include "cli/help_texts.h"
 #include "cli/open_trace.h"
 #include "cli/quantity.h"
 #include "cli/verb.h"
@@ -10,18 +11,6 @@
 
 namespace countrace::cli {
 namespace {
-
-constexpr VerbText kText = {
-    .name = "recover",
-    .summary = "make the trace of a killed recording sound",
-    .usage = "[options] [TRACE]",
-    .details =
-        "Reading verbs do the same in memory; this makes it permanent, so "
-        "that\n"
-        "babeltrace2 and other CTF readers can read the trace. A finished\n"
-        "trace is left as it is.\n",
-    .examples = "countrace recover web.ctf\n",
-};
 
 std::string Summary(const std::string& trace,
                     const logformat::FinishResult& result) {
@@ -45,25 +34,26 @@ std::string Summary(const std::string& trace,
   return text;
 }
 
-}  // namespace
-
 int RunRecover(const Arguments& arguments) {
-  VerbParser parser(kText);
+  VerbParser parser(kRecoverVerb);
   std::string trace = kDefaultTrace;
   bool force = false;
   parser.AddTrace(trace);
-  parser.AddFlag("--force", force,
-                 "even if a recorder still holds the trace: it stops");
+  parser.AddFlag("--force", force);
   if (const auto status = parser.Parse(arguments)) return *status;
 
   // A process of the recording may have outlived its recorder.
   const auto result =
       logformat::FinishTrace(trace, {.processes_may_be_alive = true}, force);
-  if (!result.ok()) return ReportFailure(kText.name, result.status());
+  if (!result.ok()) return ReportFailure(kRecoverVerb.name, result.status());
   for (const std::string& message : result->messages) {
-    Say(kText.name, message);
+    Say(kRecoverVerb.name, message);
   }
-  return PrintData(kText.name, Summary(trace, *result));
+  return PrintData(kRecoverVerb.name, Summary(trace, *result));
 }
+
+}  // namespace
+
+const Verb kRecoverVerb = {"recover", kRecoverHelp, RunRecover};
 
 }  // namespace countrace::cli

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cli/exit_status.h"
+#include "cli/help_texts.h"
 #include "cli/open_trace.h"
 #include "cli/progress_bar.h"
 #include "cli/terminal.h"
@@ -14,21 +15,6 @@
 
 namespace countrace::cli {
 namespace {
-
-constexpr VerbText kText = {
-    .name = "script",
-    .summary = "print every record, in time order, one per line",
-    .usage = "[options] [TRACE...]",
-    .details =
-        "A line is [seconds on CLOCK_MONOTONIC] CPU or pid/tid, event, "
-        "fields.\n"
-        "Losses are said on standard error, where they happened.\n",
-    .examples =
-        "countrace script web.ctf | less\n"
-        "\n"
-        "# what one hook carried\n"
-        "countrace script web.ctf | grep server:handle\n",
-};
 
 // Prints items as they come, in large writes.
 class Printer final : public logformat::ItemSink {
@@ -48,7 +34,7 @@ class Printer final : public logformat::ItemSink {
 
   void Flush() {
     if (failed_) return;
-    failed_ = PrintData(kText.name, text_) != kExitOk;
+    failed_ = PrintData(kScriptVerb.name, text_) != kExitOk;
     text_.clear();
   }
   bool failed() const { return failed_; }
@@ -84,10 +70,8 @@ bool OnProgress(void* context, std::uint64_t done, std::uint64_t total) {
   return !reading.printer.failed();
 }
 
-}  // namespace
-
 int RunScript(const Arguments& arguments) {
-  VerbParser parser(kText);
+  VerbParser parser(kScriptVerb);
   std::string trace = kDefaultTrace;
   bool fail_on_loss = false, no_progress = false;
   parser.AddReadTrace(trace);
@@ -95,8 +79,8 @@ int RunScript(const Arguments& arguments) {
   parser.AddNoProgress(no_progress);
   if (const auto status = parser.Parse(arguments)) return *status;
 
-  const auto reader = OpenTrace(kText.name, trace);
-  if (!reader.ok()) return ReportFailure(kText.name, reader.status());
+  const auto reader = OpenTrace(kScriptVerb.name, trace);
+  if (!reader.ok()) return ReportFailure(kScriptVerb.name, reader.status());
   // Records on a terminal are progress enough.
   ProgressBar progress("printing " + trace, ShowProgress() && !no_progress &&
                                                 !IsTerminal(STDOUT_FILENO));
@@ -106,8 +90,12 @@ int RunScript(const Arguments& arguments) {
   progress.Clear();
   printer.Flush();
   if (printer.failed()) return kExitFailed;
-  if (!status.ok()) return ReportFailure(kText.name, status);
+  if (!status.ok()) return ReportFailure(kScriptVerb.name, status);
   return fail_on_loss && printer.has_loss() ? kExitLoss : kExitOk;
 }
+
+}  // namespace
+
+const Verb kScriptVerb = {"script", kScriptHelp, RunScript};
 
 }  // namespace countrace::cli

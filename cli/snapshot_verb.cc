@@ -6,6 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "cli/exit_status.h"
+#include "cli/help_texts.h"
 #include "cli/open_trace.h"
 #include "cli/quantity.h"
 #include "cli/verb.h"
@@ -18,20 +19,6 @@ namespace countrace::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr VerbText kText = {
-    .name = "snapshot",
-    .summary = "make a trace of what a recording holds now, while it goes on",
-    .usage = "[options] [TRACE | PID]",
-    .details =
-        "TRACE is the directory that is being recorded, PID the recorder or a\n"
-        "process that takes part. Made for `countrace record --flight`, works\n"
-        "with every recording. The snapshot is a finished trace. A recorder\n"
-        "also takes one when it gets SIGUSR1: TRACE.snapshot-1, -2, ...\n",
-    .examples =
-        "countrace record -a --flight 64M &\n"
-        "countrace snapshot -o slow.ctf countrace.ctf\n",
-};
 
 // The recorder keeps `.incomplete` of its trace open.
 std::string RecordedBy(std::int32_t pid) {
@@ -59,30 +46,31 @@ absl::StatusOr<std::string> TraceOf(std::int32_t pid) {
       pid, pid));
 }
 
-}  // namespace
-
 int RunSnapshot(const Arguments& arguments) {
-  VerbParser parser(kText);
+  VerbParser parser(kSnapshotVerb);
   std::string trace = kDefaultTrace, output;
   parser.AddTrace(trace);
-  parser.AddText("-o,--output", "DIR", output,
-                 "the trace to make (default TRACE.snapshot)");
+  parser.AddText("--output", output);
   if (const auto status = parser.Parse(arguments)) return *status;
 
   std::int32_t pid = 0;
   std::error_code error;
   if (!fs::exists(trace, error) && absl::SimpleAtoi(trace, &pid)) {
     const auto found = TraceOf(pid);
-    if (!found.ok()) return ReportFailure(kText.name, found.status());
+    if (!found.ok()) return ReportFailure(kSnapshotVerb.name, found.status());
     trace = *found;
   }
   if (output.empty()) output = trace + ".snapshot";
   const auto taken = logformat::SnapshotTrace(trace, output);
-  if (!taken.ok()) return ReportFailure(kText.name, taken.status());
-  Say(kText.name, absl::StrFormat("%s: %s records in %s streams", output,
-                                  FormatCount(taken->records),
-                                  FormatCount(taken->streams)));
+  if (!taken.ok()) return ReportFailure(kSnapshotVerb.name, taken.status());
+  Say(kSnapshotVerb.name, absl::StrFormat("%s: %s records in %s streams",
+                                          output, FormatCount(taken->records),
+                                          FormatCount(taken->streams)));
   return kExitOk;
 }
+
+}  // namespace
+
+const Verb kSnapshotVerb = {"snapshot", kSnapshotHelp, RunSnapshot};
 
 }  // namespace countrace::cli

@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "cli/exit_status.h"
 #include "cli/foreign_trace.h"
+#include "cli/help_texts.h"
 #include "cli/instant.h"
 #include "cli/open_trace.h"
 #include "cli/progress_bar.h"
@@ -19,44 +20,6 @@
 
 namespace countrace::cli {
 namespace {
-
-constexpr VerbText kText = {
-    .name = "state",
-    .summary = "the machine at one instant: who runs where, inside what",
-    .usage = "[options] [TRACE...]",
-    .details =
-        "T of --at: 1.5s or 12ms since the beginning; 50%; begin or end;\n"
-        "@SECONDS as `script` prints them; a bare number is nanoseconds on\n"
-        "CLOCK_MONOTONIC. The state is the one after all records at T.\n"
-        "\n"
-        "--next and --previous step from T (from the trace's begin or end "
-        "without\n"
-        "--at) to where something of a kind happens: a dispatch or a segment\n"
-        "begins or ends, a hook is hit, an interrupt handler or a time of "
-        "loss\n"
-        "begins or ends. --of names of what: a number is a tid; else a glob, "
-        "of\n"
-        "the thread's name for dispatches, of the hook's name for the others.\n"
-        "\n"
-        "On-CPU time, waits and time inside are exact at every instant. Counts "
-        "are\n"
-        "exact at their dumps and spread evenly between them, marked ~. The "
-        "first\n"
-        "question builds an index beside the trace, as `view` does; after "
-        "that\n"
-        "any instant is found in logarithmic time.\n",
-    .examples =
-        "# in the middle of ./countrace.ctf\n"
-        "countrace state --at 50%\n"
-        "\n"
-        "# where the second call of a segment begins or ends after 1.2 s\n"
-        "countrace state --at 1.2s --next segment --of 'server:*' --steps 2 "
-        "web.ctf\n"
-        "\n"
-        "# the last ten dispatches of thread 4711, for programs\n"
-        "countrace state --previous dispatch --of 4711 --steps 10 --format "
-        "jsonl\n",
-};
 
 const std::vector<std::string> kKinds = {"dispatch", "segment", "hook",
                                          "interrupt", "loss"};
@@ -116,33 +79,21 @@ std::string Render(const viewer::TimelineIndex& index,
   return text;
 }
 
-}  // namespace
-
 int RunState(const Arguments& arguments) {
-  VerbParser parser(kText);
+  VerbParser parser(kStateVerb);
   std::string trace = kDefaultTrace;
   std::string at, next, previous, format, color;
   std::vector<std::string> of;
   std::uint64_t steps = 1, window_ns = 10'000'000;
   bool all = false, no_progress = false;
   parser.AddReadTrace(trace);
-  parser.AddText("--at", "T", at,
-                 "the instant; needed but with --next, --previous");
-  parser.AddChoice("--next", "KIND", next, kKinds,
-                   "go on to the next dispatch, segment, hook, interrupt or "
-                   "loss");
-  parser.AddChoice("--previous", "KIND", previous, kKinds,
-                   "go back to the previous one");
-  parser.AddTexts("--of", "WHAT", of,
-                  "steps of this tid, or of names that match this glob");
-  parser.AddNumber("--steps", "N", steps, 1'000'000,
-                   "steps to take (default 1); json and jsonl have the state "
-                   "at each, text that at the last");
-  parser.AddDuration("--window", window_ns,
-                     "of the rates, up to the instant (default 10ms)");
-  parser.AddFlag("--all", all,
-                 "all threads that live; without, those that run, wait for a "
-                 "CPU or have a segment open");
+  parser.AddText("--at", at);
+  parser.AddChoice("--next", next, kKinds);
+  parser.AddChoice("--previous", previous, kKinds);
+  parser.AddTexts("--of", of);
+  parser.AddNumber("--steps", steps, 1'000'000);
+  parser.AddDuration("--window", window_ns);
+  parser.AddFlag("--all", all);
   parser.AddFormat(format, {"text", "json", "jsonl"});
   parser.AddColor(color);
   parser.AddNoProgress(no_progress);
@@ -163,17 +114,18 @@ int RunState(const Arguments& arguments) {
   }
 
   // Says what state the trace is in; the index has a reader of its own.
-  if (const auto reader = OpenTrace(kText.name, trace); !reader.ok()) {
-    return ReportFailure(kText.name, reader.status());
+  if (const auto reader = OpenTrace(kStateVerb.name, trace); !reader.ok()) {
+    return ReportFailure(kStateVerb.name, reader.status());
   }
   ProgressBar progress("indexing " + trace, ShowProgress() && !no_progress);
   const auto directory = TraceToRead(trace);
-  if (!directory.ok()) return ReportFailure(kText.name, directory.status());
+  if (!directory.ok())
+    return ReportFailure(kStateVerb.name, directory.status());
   const auto index =
       viewer::OpenOrBuildIndex(*directory, ProgressBar::Callback, &progress,
                                /*shown_as=*/trace);
   progress.Clear();
-  if (!index.ok()) return ReportFailure(kText.name, index.status());
+  if (!index.ok()) return ReportFailure(kStateVerb.name, index.status());
 
   std::uint64_t time_ns = 0;
   if (!at.empty()) {
@@ -189,7 +141,7 @@ int RunState(const Arguments& arguments) {
     time_ns = (*index)->duration_ns() + 1;  // what happens at the end, too
   }
   const auto filter = viewer::FilterOf(**index, stepping.kind, of);
-  if (!filter.ok()) return ReportFailure(kText.name, filter.status());
+  if (!filter.ok()) return ReportFailure(kStateVerb.name, filter.status());
 
   const std::vector<viewer::StatePage> pages =
       CollectPages(**index, time_ns,
@@ -198,13 +150,17 @@ int RunState(const Arguments& arguments) {
                     .window_ns = window_ns},
                    stepping, *filter, /*every_step=*/format != "text");
   if (pages.empty()) {
-    Say(kText.name,
+    Say(kStateVerb.name,
         absl::StrFormat("nothing of this kind %s that instant: kind=%s",
                         stepping.forward ? "after" : "before", stepping.kind));
     return kExitFailed;
   }
-  return PrintData(kText.name,
+  return PrintData(kStateVerb.name,
                    Render(**index, pages, format, trace, UseColor(color)));
 }
+
+}  // namespace
+
+const Verb kStateVerb = {"state", kStateHelp, RunState};
 
 }  // namespace countrace::cli

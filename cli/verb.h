@@ -1,6 +1,6 @@
 // The verbs of the `countrace` program. Each is one file, VERB_verb.cc, which
 // parses its options, calls one function of the module that does the work, and
-// prints.
+// prints; help/VERB.txt explains it.
 #ifndef COUNTRACE_CLI_VERB_H_
 #define COUNTRACE_CLI_VERB_H_
 
@@ -16,31 +16,32 @@ using Arguments = std::vector<std::string>;
 
 struct Verb {
   std::string_view name;
-  std::string_view summary;                // one line of `countrace help`
+  const char* text;                        // help/NAME.txt, see HelpText
   int (*run)(const Arguments& arguments);  // returns the exit status
 };
 
-// In the order in which a newcomer meets them.
-std::span<const Verb> AllVerbs();
+extern const Verb kRecordVerb;
+extern const Verb kSnapshotVerb;
+extern const Verb kReportVerb;
+extern const Verb kDiffVerb;
+extern const Verb kStateVerb;
+extern const Verb kViewVerb;
+extern const Verb kScriptVerb;
+extern const Verb kInfoVerb;
+extern const Verb kVerifyVerb;
+extern const Verb kRecoverVerb;
+extern const Verb kImportVerb;
+extern const Verb kListVerb;
+extern const Verb kHooksVerb;
+extern const Verb kDoctorVerb;
+extern const Verb kHelpVerb;
+extern const Verb kVersionVerb;
+
 // Null if there is none of this name.
 const Verb* FindVerb(std::string_view name);
 
-int RunRecord(const Arguments& arguments);
-int RunSnapshot(const Arguments& arguments);
-int RunReport(const Arguments& arguments);
-int RunDiff(const Arguments& arguments);
-int RunState(const Arguments& arguments);
-int RunView(const Arguments& arguments);
-int RunScript(const Arguments& arguments);
-int RunInfo(const Arguments& arguments);
-int RunVerify(const Arguments& arguments);
-int RunRecover(const Arguments& arguments);
-int RunImport(const Arguments& arguments);
-int RunList(const Arguments& arguments);
-int RunHooks(const Arguments& arguments);
-int RunDoctor(const Arguments& arguments);
-int RunHelp(const Arguments& arguments);
-int RunVersion(const Arguments& arguments);
+// "there is no verb `recrod`; did you mean `record`?"
+std::string NoSuchVerb(std::string_view name);
 
 }  // namespace countrace::cli
 

@@ -3,11 +3,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
-#include <sstream>
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "base/text/nearest_name.h"
 #include "base/text/quantity_parse.h"
 #include "cli/exit_status.h"
@@ -18,158 +19,91 @@
 namespace countrace::cli {
 namespace {
 
-constexpr std::size_t kColumns = 80;
-constexpr std::size_t kDescriptionColumn = 26;
-
-std::vector<std::string> Split(std::string_view text, char separator) {
-  std::vector<std::string> parts;
-  std::istringstream stream{std::string(text)};
-  for (std::string part; std::getline(stream, part, separator);) {
-    parts.push_back(part);
-  }
-  return parts;
+std::string DidYouMean(std::string_view word,
+                       const std::vector<std::string>& candidates) {
+  const std::string_view nearest = base::NearestName(word, candidates);
+  if (nearest.empty()) return "";
+  return absl::StrFormat("; did you mean %s?", nearest);
 }
-
-// "-o, --output DIR"
-std::string Spelling(const CLI::Option& option) {
-  std::string text = "  ";
-  for (const std::string& name : option.get_snames()) text += "-" + name;
-  if (!option.get_lnames().empty()) {
-    text += option.get_snames().empty() ? "    --" : ", --";
-    text += option.get_lnames().front();
-  }
-  const std::string type = option.get_type_name();
-  return type.empty() ? text : text + " " + type;
-}
-
-// Words of `text` from kDescriptionColumn on, after `spelling`.
-std::string OptionLines(std::string spelling, std::string_view text) {
-  std::string out;
-  std::string line = std::move(spelling);
-  if (line.size() + 2 > kDescriptionColumn) {
-    out += line + "\n";
-    line.clear();
-  }
-  line.resize(kDescriptionColumn, ' ');
-  bool first = true;
-  for (const std::string& word : Split(text, ' ')) {
-    if (!first && line.size() + 1 + word.size() > kColumns) {
-      out += line + "\n";
-      line.assign(kDescriptionColumn, ' ');
-      first = true;
-    }
-    line += first ? word : " " + word;
-    first = false;
-  }
-  return out + line + "\n";
-}
-
-std::string Indented(std::string_view text) {
-  std::string out;
-  for (const std::string& line : Split(text, '\n')) {
-    out += line.empty() ? "\n" : "  " + line + "\n";
-  }
-  return out;
-}
-
-class HelpText final : public CLI::FormatterBase {
- public:
-  explicit HelpText(const VerbText& text) : text_(text) {}
-
-  std::string make_help(const CLI::App* app, std::string,
-                        CLI::AppFormatMode) const override {
-    std::string out =
-        absl::StrFormat("countrace %s: %s\n\n", text_.name, text_.summary);
-    const char* lead = "usage: ";
-    for (const std::string& line : Split(text_.usage, '\n')) {
-      out += absl::StrFormat("%s%s\n", lead, CommandLine(line));
-      lead = "       ";
-    }
-    out += "\noptions:\n";
-    for (const CLI::Option* option : app->get_options()) {
-      if (!option->nonpositional() || option->get_group().empty()) continue;
-      out += OptionLines(Spelling(*option), option->get_description());
-    }
-    if (*text_.details != '\0') out += absl::StrFormat("\n%s", text_.details);
-    if (*text_.examples != '\0') {
-      out += "\nexamples:\n" + Indented(text_.examples);
-    }
-    return out;
-  }
-
- private:
-  std::string CommandLine(const std::string& line) const {
-    return absl::StrFormat("countrace %s %s", text_.name, line);
-  }
-
-  const VerbText& text_;
-};
 
 }  // namespace
 
-VerbParser::VerbParser(const VerbText& text)
-    : text_(text), app_(std::make_unique<CLI::App>()) {
-  app_->set_help_flag("-h,--help", "show this text");
-  app_->formatter(std::make_shared<HelpText>(text_));
+VerbParser::VerbParser(const Verb& verb)
+    : verb_(verb.name),
+      help_(verb.name, verb.text),
+      app_(std::make_unique<CLI::App>()) {
+  app_->set_help_flag("-h,--help");
   // What is left over is reported by Parse(), with a hint.
   app_->allow_extras();
 }
 
 VerbParser::~VerbParser() = default;
 
-void VerbParser::AddFlag(const char* name, bool& flag,
-                         const char* description) {
-  app_->add_flag(name, flag, description);
+std::string VerbParser::Names(const char* name) const {
+  const auto spelling = help_.FindOption(name);
+  if (!spelling) {
+    std::fprintf(stderr, "countrace: help/%s.txt lacks %s\n",
+                 std::string(verb_).c_str(), name);
+    std::abort();
+  }
+  if (spelling->short_name.empty()) return name;
+  return absl::StrFormat("%s,%s", spelling->short_name, name);
+}
+
+CLI::Option* VerbParser::WithValueName(const char* name,
+                                       CLI::Option* option) const {
+  // For "--output: 1 required DIR missing".
+  return option->type_name(std::string(help_.FindOption(name)->value));
+}
+
+void VerbParser::AddFlag(const char* name, bool& flag) {
+  app_->add_flag(Names(name), flag);
 }
 
 void VerbParser::AddFlagWithText(const char* name, const char* fallback,
-                                 std::string& value, const char* description) {
-  app_->add_flag(absl::StrFormat("%s{%s}", name, fallback), value, description);
+                                 std::string& value) {
+  app_->add_flag(absl::StrFormat("%s{%s}", Names(name), fallback), value);
 }
 
-void VerbParser::AddText(const char* name, const char* type, std::string& value,
-                         const char* description) {
-  app_->add_option(name, value, description)->type_name(type);
+void VerbParser::AddText(const char* name, std::string& value) {
+  WithValueName(name, app_->add_option(Names(name), value));
 }
 
-void VerbParser::AddTexts(const char* name, const char* type,
-                          std::vector<std::string>& values,
-                          const char* description) {
-  app_->add_option(name, values, description)
-      ->type_name(type)
+void VerbParser::AddTexts(const char* name, std::vector<std::string>& values) {
+  WithValueName(name, app_->add_option(Names(name), values))
       ->expected(1)
       ->allow_extra_args(false)  // the next word may be the command
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
-void VerbParser::AddTextList(const char* name, const char* type,
-                             std::vector<std::string>& values,
-                             const char* description) {
-  app_->add_option(name, values, description)
-      ->type_name(type)
+void VerbParser::AddTextList(const char* name,
+                             std::vector<std::string>& values) {
+  WithValueName(name, app_->add_option(Names(name), values))
       ->expected(1, -1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
-void VerbParser::AddChoice(const char* name, const char* type,
-                           std::string& value,
-                           const std::vector<std::string>& choices,
-                           const std::string& description) {
-  app_->add_option(name, value, description)
-      ->type_name(type)
-      ->check(CLI::IsMember(choices).description(""));
+void VerbParser::AddChoice(const char* name, std::string& value,
+                           const std::vector<std::string>& choices) {
+  const auto is_choice = [choices](const std::string& text) -> std::string {
+    if (std::find(choices.begin(), choices.end(), text) != choices.end()) {
+      return "";
+    }
+    return absl::StrFormat("`%s` is not one of %s%s", text,
+                           absl::StrJoin(choices, ", "),
+                           DidYouMean(text, choices));
+  };
+  WithValueName(name, app_->add_option(Names(name), value))
+      ->check(is_choice, "");
 }
 
-void VerbParser::AddNumber(const char* name, const char* type,
-                           std::uint64_t& value, std::uint64_t maximum,
-                           const char* description) {
-  app_->add_option(name, value, description)
-      ->type_name(type)
+void VerbParser::AddNumber(const char* name, std::uint64_t& value,
+                           std::uint64_t maximum) {
+  WithValueName(name, app_->add_option(Names(name), value))
       ->check(CLI::Range(std::uint64_t{0}, maximum).description(""));
 }
 
-void VerbParser::AddBytes(const char* name, std::uint64_t& bytes,
-                          const char* description) {
+void VerbParser::AddBytes(const char* name, std::uint64_t& bytes) {
   const auto store = [&bytes, name](const std::string& text) {
     const auto value = base::ParseBytes(text);
     if (!value || *value == 0) {
@@ -178,12 +112,11 @@ void VerbParser::AddBytes(const char* name, std::uint64_t& bytes,
     }
     bytes = *value;
   };
-  app_->add_option_function<std::string>(name, store, description)
-      ->type_name("SIZE");
+  WithValueName(name,
+                app_->add_option_function<std::string>(Names(name), store));
 }
 
-void VerbParser::AddDuration(const char* name, std::uint64_t& duration_ns,
-                             const char* description) {
+void VerbParser::AddDuration(const char* name, std::uint64_t& duration_ns) {
   const auto store = [&duration_ns, name](const std::string& text) {
     const auto value = base::ParseDurationNs(text, "s");
     if (!value) {
@@ -192,8 +125,8 @@ void VerbParser::AddDuration(const char* name, std::uint64_t& duration_ns,
     }
     duration_ns = *value;
   };
-  app_->add_option_function<std::string>(name, store, description)
-      ->type_name("DURATION");
+  WithValueName(name,
+                app_->add_option_function<std::string>(Names(name), store));
 }
 
 void VerbParser::AddPositional(const char* name, std::string& value) {
@@ -213,48 +146,34 @@ void VerbParser::AddReadTrace(std::string& trace) {
 
 void VerbParser::AddForeign() {
   ForeignChoice& choice = foreign_choice();
-  AddText("--map", "FILE", choice.mapping_file,
-          "of traces of others (LTTng, CTF, perf.data): which events are "
-          "segments, points "
-          "and counters");
+  AddText("--map", choice.mapping_file);
   const auto is_limit = [](const std::string& text) -> std::string {
     importer::ImportLimits unused;
     return std::string(importer::SetLimit(text, unused).message());
   };
-  app_->add_option("--import-limit", choice.limits,
-                   "of traces of others: memory=8G, cpu=10m, output=100G, "
-                   "files=4096 or stall=5m, what reading them may take")
-      ->type_name("WHAT=N")
+  WithValueName("--import-limit",
+                app_->add_option(Names("--import-limit"), choice.limits))
       ->expected(1)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->check(is_limit, "");
   // For tests: our own traces as babeltrace2 shows them.
-  app_->add_flag("--via-babeltrace", choice.via_babeltrace)->group("");
+  app_->add_flag("--via-babeltrace", choice.via_babeltrace);
 }
 
 void VerbParser::AddFormat(std::string& format,
                            const std::vector<std::string>& formats) {
   format = formats.front();
-  std::string description = "output: ";
-  for (const std::string& name : formats) {
-    if (name != format) description += ", ";
-    description += name;
-  }
-  description += absl::StrFormat(" (default %s)", format);
-  AddChoice("--format", "FORMAT", format, formats, description);
+  AddChoice("--format", format, formats);
 }
 
 void VerbParser::AddColor(std::string& color) {
   color = "auto";
-  AddChoice("--color", "WHEN", color, {"auto", "always", "never"},
-            "colour: auto, always, never (default auto: on a terminal, unless "
-            "NO_COLOR is set)");
+  AddChoice("--color", color, {"auto", "always", "never"});
 }
 
 void VerbParser::AddFailOnLoss(bool& fail_on_loss) {
-  AddFlag("--fail-on-loss", fail_on_loss,
-          "exit with status 3 if event records were lost");
+  AddFlag("--fail-on-loss", fail_on_loss);
 }
 
 void VerbParser::AddNoProgress(bool& no_progress) {
@@ -262,7 +181,7 @@ void VerbParser::AddNoProgress(bool& no_progress) {
     no_progress = true;
     foreign_choice().no_progress = true;
   };
-  app_->add_flag_function("--no-progress", store, "draw no progress bar");
+  app_->add_flag_function(Names("--no-progress"), store);
 }
 
 bool VerbParser::is_given(const char* name) const {
@@ -283,14 +202,13 @@ std::string VerbParser::Hint(const std::string& unknown_option) const {
       names.push_back("--" + name);
     }
   }
-  const std::string_view nearest = base::NearestName(word, names);
-  if (nearest.empty()) return "";
-  return absl::StrFormat("; did you mean %s?", nearest);
+  return DidYouMean(word, names);
 }
 
 int VerbParser::UsageError(std::string_view message) const {
-  Say(text_.name, message);
-  std::fprintf(stderr, "See `countrace help %s`.\n", text_.name);
+  Say(verb_, message);
+  std::fprintf(stderr, "See `countrace help %s`.\n",
+               std::string(verb_).c_str());
   return kExitUsage;
 }
 
@@ -306,7 +224,7 @@ std::optional<int> VerbParser::Parse(const Arguments& arguments) {
   try {
     app_->parse(std::move(ours));
   } catch (const CLI::CallForHelp&) {
-    return PrintData(text_.name, app_->help());
+    return PrintData(verb_, help_.Page());
   } catch (const CLI::ParseError& error) {
     return UsageError(error.what());
   }

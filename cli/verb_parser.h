@@ -1,5 +1,5 @@
 // Command line of one verb: CLI11 with our help text, and errors that name the
-// argument and the nearest thing that exists.
+// argument and the nearest choice.
 #ifndef COUNTRACE_CLI_VERB_PARSER_H_
 #define COUNTRACE_CLI_VERB_PARSER_H_
 
@@ -10,61 +10,49 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/help_text.h"
 #include "cli/verb.h"
 
 // CLI11 takes seconds to compile: only verb_parser.cc sees it.
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace countrace::cli {
 
-// What `countrace help VERB` says around the options.
-struct VerbText {
-  const char* name;
-  const char* summary;   // what it does, one sentence without a full stop
-  const char* usage;     // lines after "countrace VERB "
-  const char* details;   // paragraphs below the options; may be empty
-  const char* examples;  // one command a line, with a comment above it
-};
-
-// `name` of an option is "-o,--output" or "--output"; `type` names its value in
-// the help text. A variable keeps its value if the option is not given. All
-// references must outlive Parse().
+// Options are bound to variables; their short names, the names of their values
+// and their descriptions are in the help text of the verb. `name` is
+// "--output"; an option that the help text lacks ends the program. A variable
+// keeps its value if the option is not given. All references must outlive
+// Parse().
 class VerbParser final {
  public:
-  explicit VerbParser(const VerbText& text);
+  explicit VerbParser(const Verb& verb);
   ~VerbParser();
   VerbParser(const VerbParser&) = delete;
   VerbParser& operator=(const VerbParser&) = delete;
 
-  void AddFlag(const char* name, bool& flag, const char* description);
+  void AddFlag(const char* name, bool& flag);
   // "--name" or "--name=TEXT", never "--name TEXT"; without a text the value
   // is `fallback`.
   void AddFlagWithText(const char* name, const char* fallback,
-                       std::string& value, const char* description);
-  void AddText(const char* name, const char* type, std::string& value,
-               const char* description);
+                       std::string& value);
+  void AddText(const char* name, std::string& value);
   // May be given more than once.
-  void AddTexts(const char* name, const char* type,
-                std::vector<std::string>& values, const char* description);
+  void AddTexts(const char* name, std::vector<std::string>& values);
   // One or more words after the option, up to the next option; may be given
   // more than once.
-  void AddTextList(const char* name, const char* type,
-                   std::vector<std::string>& values, const char* description);
+  void AddTextList(const char* name, std::vector<std::string>& values);
   // One of `choices`.
-  void AddChoice(const char* name, const char* type, std::string& value,
-                 const std::vector<std::string>& choices,
-                 const std::string& description);
+  void AddChoice(const char* name, std::string& value,
+                 const std::vector<std::string>& choices);
   // At most `maximum`.
-  void AddNumber(const char* name, const char* type, std::uint64_t& value,
-                 std::uint64_t maximum, const char* description);
+  void AddNumber(const char* name, std::uint64_t& value, std::uint64_t maximum);
   // A size ("64M"), not 0.
-  void AddBytes(const char* name, std::uint64_t& bytes,
-                const char* description);
+  void AddBytes(const char* name, std::uint64_t& bytes);
   // A duration ("10s"), not 0.
-  void AddDuration(const char* name, std::uint64_t& duration_ns,
-                   const char* description);
+  void AddDuration(const char* name, std::uint64_t& duration_ns);
   // An argument that is no option; filled in the order of these calls.
   void AddPositional(const char* name, std::string& value);
 
@@ -95,9 +83,13 @@ class VerbParser final {
   int UsageError(std::string_view message) const;
 
  private:
+  // "-o,--output", as CLI11 takes it.
+  std::string Names(const char* name) const;
+  CLI::Option* WithValueName(const char* name, CLI::Option* option) const;
   std::string Hint(const std::string& unknown_option) const;
 
-  const VerbText& text_;
+  const std::string_view verb_;
+  const HelpText help_;
   std::unique_ptr<CLI::App> app_;
   std::vector<std::string>* command_ = nullptr;
 };

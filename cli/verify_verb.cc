@@ -5,6 +5,7 @@
 #include "absl/strings/str_format.h"
 #include "cli/escape_text.h"
 #include "cli/exit_status.h"
+#include "cli/help_texts.h"
 #include "cli/open_trace.h"
 #include "cli/quantity.h"
 #include "cli/row_table.h"
@@ -17,19 +18,6 @@ namespace {
 
 using logformat::VerifyFinding;
 using logformat::VerifyResult;
-
-constexpr VerbText kText = {
-    .name = "verify",
-    .summary = "check that a trace is sound",
-    .usage = "[options] [TRACE]",
-    .details =
-        "Reads every byte and changes none. exit status: 0 sound, 1 not (see\n"
-        "`countrace recover`), 3 sound, but records were lost (only with\n"
-        "--fail-on-loss).\n",
-    .examples =
-        "countrace verify web.ctf\n"
-        "countrace verify --format jsonl --fail-on-loss web.ctf\n",
-};
 
 std::uint64_t Discarded(const VerifyResult& result) {
   return std::accumulate(result.discarded.begin(), result.discarded.end(),
@@ -61,10 +49,8 @@ RowTable Rows(const VerifyResult& result) {
   return table;
 }
 
-}  // namespace
-
 int RunVerify(const Arguments& arguments) {
-  VerbParser parser(kText);
+  VerbParser parser(kVerifyVerb);
   std::string trace = kDefaultTrace;
   std::string format;
   bool fail_on_loss = false;
@@ -74,7 +60,7 @@ int RunVerify(const Arguments& arguments) {
   if (const auto status = parser.Parse(arguments)) return *status;
 
   const auto result = logformat::VerifyTrace(trace);
-  if (!result.ok()) return ReportFailure(kText.name, result.status());
+  if (!result.ok()) return ReportFailure(kVerifyVerb.name, result.status());
   bool lossy = Discarded(*result) > 0;
   for (const VerifyFinding& finding : result->findings) {
     lossy = lossy || finding.is_loss;
@@ -82,9 +68,13 @@ int RunVerify(const Arguments& arguments) {
   int exit_status = result->ok ? kExitOk : kExitFailed;
   if (result->ok && lossy && fail_on_loss) exit_status = kExitLoss;
   return PrintData(
-      kText.name,
+      kVerifyVerb.name,
       format == "text" ? Text(trace, *result) : Rows(*result).Render(format),
       exit_status);
 }
+
+}  // namespace
+
+const Verb kVerifyVerb = {"verify", kVerifyHelp, RunVerify};
 
 }  // namespace countrace::cli

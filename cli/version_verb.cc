@@ -1,5 +1,6 @@
 #include "absl/strings/str_format.h"
 #include "cli/exit_status.h"
+#include "cli/help_texts.h"
 #include "cli/verb.h"
 #include "cli/verb_parser.h"
 #include "logformat/packet_layout.h"
@@ -7,23 +8,17 @@
 namespace countrace::cli {
 namespace {
 
-constexpr VerbText kText = {
-    .name = "version",
-    .summary = "print the version of the program and of its trace format",
-    .usage = "",
-    .details = "",
-    .examples = "",
-};
-
-}  // namespace
-
 int RunVersion(const Arguments& arguments) {
-  VerbParser parser(kText);
+  VerbParser parser(kVersionVerb);
   if (const auto status = parser.Parse(arguments)) return *status;
   return PrintData(
-      kText.name,
+      kVersionVerb.name,
       absl::StrFormat("countrace %s, trace format %d\n", COUNTRACE_VERSION,
                       logformat::kFormatVersion));
 }
+
+}  // namespace
+
+const Verb kVersionVerb = {"version", kVersionHelp, RunVersion};
 
 }  // namespace countrace::cli

@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "cli/exit_status.h"
 #include "cli/foreign_trace.h"
+#include "cli/help_texts.h"
 #include "cli/open_trace.h"
 #include "cli/progress_bar.h"
 #include "cli/verb.h"
@@ -17,45 +18,29 @@ extern char** environ;
 namespace countrace::cli {
 namespace {
 
-constexpr VerbText kText = {
-    .name = "view",
-    .summary = "show the timeline in a browser",
-    .usage = "[options] [TRACE...]",
-    .details =
-        "Serves the trace on the loopback address, to this machine only, and\n"
-        "prints the address to open; Ctrl-C ends it. From another machine:\n"
-        "  ssh -L PORT:127.0.0.1:PORT HOST\n",
-    .examples =
-        "countrace view web.ctf\n"
-        "countrace view --open --port 8080 web.ctf\n",
-};
-
 // Best effort: the address is printed anyway.
 void OpenBrowser(const std::string& url) {
   const char* const arguments[] = {"xdg-open", url.c_str(), nullptr};
   pid_t pid = 0;
   if (posix_spawnp(&pid, "xdg-open", nullptr, nullptr,
                    const_cast<char* const*>(arguments), environ) != 0) {
-    Say(kText.name, "cannot start a browser (xdg-open is missing)");
+    Say(kViewVerb.name, "cannot start a browser (xdg-open is missing)");
   }
 }
 
-}  // namespace
-
 int RunView(const Arguments& arguments) {
-  VerbParser parser(kText);
+  VerbParser parser(kViewVerb);
   std::string trace = kDefaultTrace;
   std::uint64_t port = 0;
   bool open_browser = false, no_progress = false;
   parser.AddReadTrace(trace);
-  parser.AddNumber("--port", "PORT", port, 65535,
-                   "port to listen on (default: any free one)");
-  parser.AddFlag("--open", open_browser, "open the browser, too");
+  parser.AddNumber("--port", port, 65535);
+  parser.AddFlag("--open", open_browser);
   parser.AddNoProgress(no_progress);
   if (const auto status = parser.Parse(arguments)) return *status;
 
   const auto directory = TraceToRead(trace);
-  if (!directory.ok()) return ReportFailure(kText.name, directory.status());
+  if (!directory.ok()) return ReportFailure(kViewVerb.name, directory.status());
   ProgressBar progress("indexing " + trace, ShowProgress() && !no_progress);
   viewer::ServeOptions options;
   options.trace_path = *directory;
@@ -65,14 +50,18 @@ int RunView(const Arguments& arguments) {
   options.progress_context = &progress;
   options.on_ready = [&](const std::string& url) {
     progress.Clear();
-    PrintData(kText.name, url + "\n");
-    Say(kText.name, "open this address in a browser; Ctrl-C ends");
+    PrintData(kViewVerb.name, url + "\n");
+    Say(kViewVerb.name, "open this address in a browser; Ctrl-C ends");
     if (open_browser) OpenBrowser(url);
   };
   const absl::Status status = viewer::Serve(options);
   progress.Clear();
-  if (!status.ok()) return ReportFailure(kText.name, status);
+  if (!status.ok()) return ReportFailure(kViewVerb.name, status);
   return kExitOk;
 }
+
+}  // namespace
+
+const Verb kViewVerb = {"view", kViewHelp, RunView};
 
 }  // namespace countrace::cli

@@ -1,5 +1,5 @@
-# bash completion of countrace. Verbs and options are asked of the program, so
-# that they are always those of the installed version.
+# bash completion of countrace. Verbs, topics and options come from its help
+# texts, so they are those of the installed version.
 
 _countrace() {
   local cur=${COMP_WORDS[COMP_CWORD]}
@@ -11,7 +11,15 @@ _countrace() {
   if [[ $COMP_CWORD -eq 1 || ($COMP_CWORD -eq 2 && $verb == help && $cur != -*) ]]; then
     local verbs
     verbs=$("$program" help 2>/dev/null | sed -n '/^verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p')
+    if [[ $COMP_CWORD -eq 2 ]]; then verbs+=' trace'; fi
     mapfile -t COMPREPLY < <(compgen -W "$verbs" -- "$cur")
+    return
+  fi
+
+  if [[ $COMP_CWORD -eq 3 && $verb == help && $cur != -* ]]; then
+    local topics
+    topics=$("$program" help "$prev" 2>/dev/null | sed -n '/^topics /,$s/^  \([a-z]*\) .*/\1/p')
+    mapfile -t COMPREPLY < <(compgen -W "${topics:+$topics all}" -- "$cur")
     return
   fi
 
@@ -83,8 +91,8 @@ _countrace() {
   done
   if [[ $cur == -* ]]; then
     local options
-    options=$("$program" help "$verb" 2>/dev/null |
-      sed -n '/^options:/,/^$/s/^.\{6\}\(--[a-z-]*\).*/\1/p')
+    options=$("$program" help "$verb" all 2>/dev/null |
+      sed -n '/^options:/,/^$/s/^.\{6\}\(--[a-z-]*\).*/\1/p' | awk '!seen[$0]++')
     mapfile -t COMPREPLY < <(compgen -W "$options" -- "$cur")
     return
   fi

@@ -9,11 +9,13 @@
 namespace countrace::cli {
 namespace {
 
-constexpr VerbText kText = {.name = "sample",
-                            .summary = "",
-                            .usage = "",
-                            .details = "",
-                            .examples = ""};
+constexpr Verb kSample = {.name = "sample",
+                          .text =
+                              "try something\n"
+                              "\n"
+                              "options:\n"
+                              "  -a, --all               all of it\n",
+                          .run = nullptr};
 
 struct Parsed {
   std::vector<std::string> command;
@@ -23,8 +25,8 @@ struct Parsed {
 
 Parsed ParseCommand(const Arguments& arguments) {
   Parsed parsed;
-  VerbParser parser(kText);
-  parser.AddFlag("-a,--all", parsed.all, "");
+  VerbParser parser(kSample);
+  parser.AddFlag("--all", parsed.all);
   parser.TakeCommand(parsed.command);
   parsed.status = parser.Parse(arguments);
   return parsed;
