@@ -7,9 +7,9 @@
 #include "cli/exit_status.h"
 #include "cli/help_texts.h"
 #include "cli/interruption.h"
-#include "cli/open_trace.h"
 #include "cli/progress_bar.h"
 #include "cli/terminal.h"
+#include "cli/trace_input.h"
 #include "cli/verb.h"
 #include "cli/verb_parser.h"
 #include "rmap/diff/compare.h"
@@ -24,15 +24,15 @@ using rmap::diff::Diff;
 
 // Errors: said on stderr; then empty.
 std::vector<Report> ReadAll(const std::vector<std::string>& traces,
-                            bool progress_wanted, int& status) {
+                            TraceInput& input, int& status) {
   std::vector<Report> reports;
   for (const std::string& trace : traces) {
-    auto reader = OpenTrace(kDiffVerb.name, trace);
+    auto reader = input.Open(trace);
     if (!reader.ok()) {
       status = ReportFailure(kDiffVerb.name, reader.status());
       return {};
     }
-    ProgressBar progress("reading " + trace, progress_wanted);
+    ProgressBar progress("reading " + trace, input.show_progress());
     auto report = rmap::Reconstruct(
         **reader,
         {.progress = ProgressBar::Callback, .progress_context = &progress});
@@ -61,7 +61,8 @@ int RunDiff(const Arguments& arguments) {
   rmap::diff::CompareOptions compare;
   rmap::diff::DiffRenderOptions render;
   std::uint64_t rows = 20;
-  bool no_progress = false;
+  TraceOptions options;
+  TraceInput input(kDiffVerb.name, options);
   parser.AddPositional("before_trace", one_before);
   parser.AddPositional("after_trace", one_after);
   parser.AddTextList("--before", before);
@@ -70,10 +71,10 @@ int RunDiff(const Arguments& arguments) {
   parser.AddFlag("--all", render.all);
   parser.AddFlag("--any-process", compare.align.any_process);
   parser.AddNumber("--rows", rows, ~std::uint64_t{0});
-  parser.AddForeign();
+  parser.AddImportOptions(options);
   parser.AddFormat(format, {"text", "json", "markdown"});
   parser.AddColor(color);
-  parser.AddNoProgress(no_progress);
+  parser.AddNoProgress(options.no_progress);
   if (const auto status = parser.Parse(arguments)) return *status;
 
   const bool sets = !before.empty() || !after.empty();
@@ -99,10 +100,9 @@ int RunDiff(const Arguments& arguments) {
 
   const InterruptionGuard guard;
   int status = kExitOk;
-  const bool progress = ShowProgress() && !no_progress;
-  const std::vector<Report> reports_before = ReadAll(before, progress, status);
+  const std::vector<Report> reports_before = ReadAll(before, input, status);
   if (status != kExitOk) return status;
-  const std::vector<Report> reports_after = ReadAll(after, progress, status);
+  const std::vector<Report> reports_after = ReadAll(after, input, status);
   if (status != kExitOk) return status;
   const auto diff = Compare(reports_before, reports_after, compare);
   if (!diff.ok()) return ReportFailure(kDiffVerb.name, diff.status());

@@ -4,11 +4,11 @@
 
 #include "absl/strings/str_format.h"
 #include "cli/exit_status.h"
-#include "cli/open_trace.h"
 #include "cli/progress_bar.h"
 #include "cli/quantity.h"
 #include "cli/row_table.h"
 #include "cli/terminal.h"
+#include "cli/trace_input.h"
 #include "runtime/rules/rule_remarks.h"
 #include "runtime/rules/rule_replay.h"
 
@@ -56,7 +56,9 @@ std::size_t KernelWords(const logformat::TraceInfo& info) {
 }  // namespace
 
 int DryRunDumpRules(const DryRun& dry_run) {
-  const auto trace = OpenTrace(kVerb, dry_run.trace);
+  const TraceOptions options;
+  TraceInput input(kVerb, options);
+  const auto trace = input.Open(dry_run.trace);
   if (!trace.ok()) return ReportFailure(kVerb, trace.status());
   const logformat::TraceInfo& info = (*trace)->info();
   const std::size_t counters =
@@ -70,7 +72,7 @@ int DryRunDumpRules(const DryRun& dry_run) {
     return kExitUsage;
   }
   const std::uint64_t tick_ns = runtime::KernelTickNs();
-  ProgressBar progress("replaying " + dry_run.trace, ShowProgress());
+  ProgressBar progress("replaying " + dry_run.trace, input.show_progress());
   auto result = runtime::ReplayDumpRules(**trace, dry_run.rules, tick_ns,
                                          OnProgress, &progress);
   progress.Clear();

@@ -8,10 +8,9 @@
 
 #include "absl/strings/str_format.h"
 #include "cli/exit_status.h"
-#include "cli/foreign_choice.h"
-#include "cli/foreign_trace.h"
 #include "cli/help_texts.h"
 #include "cli/progress_bar.h"
+#include "cli/trace_input.h"
 #include "cli/verb.h"
 #include "cli/verb_parser.h"
 #include "logformat/read/trace_reader.h"
@@ -21,21 +20,23 @@ namespace {
 
 int RunImport(const Arguments& arguments) {
   VerbParser parser(kImportVerb);
-  std::string output, first;
-  bool force = false, no_progress = false;
-  parser.AddReadTrace(first);
+  std::string output;
+  bool force = false;
+  TraceOptions options;
+  options.trace.clear();
+  parser.AddReadTrace(options);
   parser.AddText("--output", output);
   parser.AddFlag("--force", force);
-  parser.AddNoProgress(no_progress);
+  parser.AddNoProgress(options.no_progress);
   if (const auto status = parser.Parse(arguments)) return *status;
-  if (first.empty()) {
+  if (options.trace.empty()) {
     return parser.UsageError(
         "say what to import: a directory with a trace, or perf.data");
   }
   if (output.empty()) {
     return parser.UsageError("say which trace to make: -o TRACE");
   }
-  const auto limits = ChosenLimits();
+  const auto limits = ImportLimitsOf(options);
   if (!limits.ok()) {
     return parser.UsageError(std::string(limits.status().message()));
   }
@@ -63,14 +64,14 @@ int RunImport(const Arguments& arguments) {
         kImportVerb.name,
         absl::ErrnoToStatus(errno, absl::StrFormat("Cannot make %s", output)));
   }
-  const ForeignChoice& choice = foreign_choice();
-  ProgressBar progress("importing " + first, ShowProgress() && !no_progress);
+  ProgressBar progress("importing " + options.trace,
+                       ShowProgress() && !options.no_progress);
   importer::ImportRequest request;
-  request.sources = {first};
-  request.sources.insert(request.sources.end(), choice.more_traces.begin(),
-                         choice.more_traces.end());
+  request.sources = {options.trace};
+  request.sources.insert(request.sources.end(), options.more_traces.begin(),
+                         options.more_traces.end());
   request.output = output;
-  request.mapping_file = choice.mapping_file;
+  request.mapping_file = options.mapping_file;
   request.limits = *limits;
   request.progress = ProgressBar::Callback;
   request.progress_context = &progress;

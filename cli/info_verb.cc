@@ -9,8 +9,8 @@
 #include "cli/escape_text.h"
 #include "cli/exit_status.h"
 #include "cli/help_texts.h"
-#include "cli/open_trace.h"
 #include "cli/quantity.h"
+#include "cli/trace_input.h"
 #include "cli/verb.h"
 #include "cli/verb_parser.h"
 
@@ -241,13 +241,14 @@ std::string JsonText(const TraceInfo& info, const StreamTotals& totals,
 
 int RunInfo(const Arguments& arguments) {
   VerbParser parser(kInfoVerb);
-  std::string trace = kDefaultTrace;
+  TraceOptions options;
+  TraceInput input(kInfoVerb.name, options);
   std::string format;
-  parser.AddReadTrace(trace);
+  parser.AddReadTrace(options);
   parser.AddFormat(format, {"text", "json"});
   if (const auto status = parser.Parse(arguments)) return *status;
 
-  const auto reader = OpenTrace(kInfoVerb.name, trace);
+  const auto reader = input.Open(options.trace);
   if (!reader.ok()) return ReportFailure(kInfoVerb.name, reader.status());
   const TraceInfo& info = (*reader)->info();
   const std::vector<StreamInfo>& streams = (*reader)->streams();

@@ -7,8 +7,8 @@
 #include "cli/exit_status.h"
 #include "cli/help_texts.h"
 #include "cli/metric_options.h"
-#include "cli/open_trace.h"
 #include "cli/row_table.h"
+#include "cli/trace_input.h"
 #include "cli/verb.h"
 #include "cli/verb_parser.h"
 #include "logformat/description/trace_description.h"
@@ -45,8 +45,9 @@ int ListEvents(const std::string& format, bool all) {
   return PrintData(kListVerb.name, table.Render(format));
 }
 
-int ListHooksOfTrace(const std::string& path, const std::string& format) {
-  const auto reader = OpenTrace(kListVerb.name, path);
+int ListHooksOfTrace(TraceInput& input, const std::string& path,
+                     const std::string& format) {
+  const auto reader = input.Open(path);
   if (!reader.ok()) return ReportFailure(kListVerb.name, reader.status());
   RowTable table("countrace.hooks/1", "hooks",
                  {"hook", "id", "kind", "payload", "location"});
@@ -97,11 +98,13 @@ int ListTracepoints(const std::string& glob, const std::string& format) {
 int RunList(const Arguments& arguments) {
   VerbParser parser(kListVerb);
   std::string what, format;
-  std::string path = kDefaultTrace;
+  TraceOptions options;
+  TraceInput input(kListVerb.name, options);
+  const std::string& path = options.trace;
   bool all = false;
   parser.AddPositional("what", what);
-  parser.AddTrace(path);
-  parser.AddForeign();
+  parser.AddTrace(options.trace);
+  parser.AddImportOptions(options);
   parser.AddFlag("--all", all);
   MetricChoice choice;
   parser.AddTexts("--rules", choice.files);
@@ -135,7 +138,7 @@ int RunList(const Arguments& arguments) {
       !importer::IsPerfDataFile(path)) {
     return ListHooksOfProgram(path, format);
   }
-  return ListHooksOfTrace(path, format);
+  return ListHooksOfTrace(input, path, format);
 }
 
 }  // namespace

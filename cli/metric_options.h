@@ -8,9 +8,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "rmap/metrics/rule_set.h"
-#include "rmap/report/report_render.h"
-#include "rmap/state/gate.h"
-#include "rmap/tables/tables.h"
 
 namespace countrace::cli {
 
@@ -34,14 +31,6 @@ absl::Status AddChosenRules(const MetricChoice& choice,
 // Errors: kInvalidArgument if there is none.
 absl::StatusOr<std::vector<std::size_t>> ChosenRules(
     const MetricChoice& choice, const rmap::metrics::RuleSet& rules);
-
-// Opens and reads the traces of --with, too, gated as `report` is. Rows are
-// those that `options` selects.
-// Errors: as TraceReader and RuleSet; kInvalidArgument for wrong usage.
-absl::StatusOr<std::string> RenderChosenMetrics(
-    const MetricChoice& choice, const rmap::metrics::RuleSet& rules,
-    const rmap::Report& report, const rmap::RenderOptions& options,
-    const rmap::GatingRequest& gating);
 
 // `countrace list metrics`: name, unit, formula, what it needs.
 int ListMetrics(const MetricChoice& choice, const std::string& format);

@@ -6,7 +6,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_format.h"
 #include "cli/escape_text.h"
-#include "cli/open_trace.h"
 #include "cli/progress_bar.h"
 #include "rmap/over_time/over_time.h"
 #include "rmap/over_time/over_time_render.h"
@@ -30,10 +29,10 @@ std::uint64_t RoundInterval(std::uint64_t duration_ns,
 }
 
 absl::StatusOr<rmap::Report> Read(logformat::TraceReader& reader,
-                                  const OverTimeRequest& request,
+                                  const ReportRequest& request,
                                   const char* label,
                                   rmap::TimelineObserver* observer) {
-  ProgressBar progress(label + request.trace, request.show_progress);
+  ProgressBar progress(label + request.trace, request.input->show_progress());
   return rmap::Reconstruct(reader, {.observer = observer,
                                     .gating = request.gating,
                                     .progress = ProgressBar::Callback,
@@ -43,8 +42,9 @@ absl::StatusOr<rmap::Report> Read(logformat::TraceReader& reader,
 
 }  // namespace
 
-absl::StatusOr<OverTimeAnswer> ReportOverTime(const OverTimeRequest& request) {
-  auto reader = OpenTrace("report", request.trace);
+absl::StatusOr<ReportAnswer> ReportOverTime(const ReportRequest& request,
+                                            bool phases) {
+  auto reader = request.input->Open(request.trace);
   if (!reader.ok()) return reader.status();
   rmap::OverTimeOptions options;
   options.every_ns = request.every_ns;
@@ -61,20 +61,19 @@ absl::StatusOr<OverTimeAnswer> ReportOverTime(const OverTimeRequest& request) {
           EscapeText(request.segment), EscapeText(request.trace)));
     }
   }
-  if (request.where != nullptr) {
+  if (request.where) {
     const auto schema = rmap::EmptyReport((*reader)->info(), request.gating);
     if (!schema.ok()) return schema.status();
     const absl::Status status = rmap::where::CheckWhere(
         *request.where, *schema, rmap::ReportBy::kDefault);
-    if (!status.ok()) return status;
+    if (!status.ok()) return AsUsage(status);
   }
-  if (request.every_ns == 0 || !request.process.empty() ||
-      request.where != nullptr) {
+  if (request.every_ns == 0 || !request.process.empty() || request.where) {
     const auto report = Read(**reader, request, "finding out about ", nullptr);
     if (!report.ok()) return report.status();
     if (request.every_ns == 0) {
-      options.every_ns = RoundInterval(report->end_ns - report->begin_ns,
-                                       request.phases ? 400 : 40);
+      options.every_ns =
+          RoundInterval(report->end_ns - report->begin_ns, phases ? 400 : 40);
     }
     if (!request.process.empty()) {
       options.threads = rmap::ThreadsNamed(*report, request.process);
@@ -85,15 +84,15 @@ absl::StatusOr<OverTimeAnswer> ReportOverTime(const OverTimeRequest& request) {
             EscapeText(request.process), EscapeText(request.trace)));
       }
     }
-    if (request.where != nullptr) {
+    if (request.where) {
       const auto selection = rmap::where::SelectRows(*request.where, *report);
-      if (!selection.ok()) return selection.status();
+      if (!selection.ok()) return AsUsage(selection.status());
       const absl::Status status =
           rmap::AddSelected(*report, (*reader)->info(), *selection, options);
-      if (!status.ok()) return status;
+      if (!status.ok()) return AsUsage(status);
     }
     // The same records again: threads get the same numbers.
-    reader = OpenTrace("report", request.trace);
+    reader = request.input->Open(request.trace);
     if (!reader.ok()) return reader.status();
   }
 
@@ -102,20 +101,13 @@ absl::StatusOr<OverTimeAnswer> ReportOverTime(const OverTimeRequest& request) {
   if (!report.ok()) return report.status();
   const auto series = over_time.Finish(*report);
   if (!series.ok()) return series.status();
-  OverTimeAnswer answer;
-  answer.interrupted = report->interrupted;
-  answer.records = report->records;
-  answer.has_loss = report->loss.discarded_events > 0 ||
-                    report->loss.discarded_packets > 0 ||
-                    report->loss.clock_errors > 0;
-  if (!request.phases) {
-    answer.text = rmap::RenderOverTime(*series, request.render);
-    return answer;
+  if (!phases) {
+    return AnswerOf(*report, rmap::RenderOverTime(*series, request.render));
   }
   const std::vector<rmap::Feature> features = rmap::FeaturesOf(*series);
-  answer.text = rmap::RenderPhases(*series, features,
-                                   rmap::FindPhases(features), request.render);
-  return answer;
+  return AnswerOf(
+      *report, rmap::RenderPhases(*series, features, rmap::FindPhases(features),
+                                  request.render));
 }
 
 }  // namespace countrace::cli

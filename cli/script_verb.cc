@@ -6,9 +6,9 @@
 
 #include "cli/exit_status.h"
 #include "cli/help_texts.h"
-#include "cli/open_trace.h"
 #include "cli/progress_bar.h"
 #include "cli/terminal.h"
+#include "cli/trace_input.h"
 #include "cli/verb.h"
 #include "cli/verb_parser.h"
 #include "logformat/read/script_render.h"
@@ -72,18 +72,19 @@ bool OnProgress(void* context, std::uint64_t done, std::uint64_t total) {
 
 int RunScript(const Arguments& arguments) {
   VerbParser parser(kScriptVerb);
-  std::string trace = kDefaultTrace;
-  bool fail_on_loss = false, no_progress = false;
-  parser.AddReadTrace(trace);
+  TraceOptions options;
+  TraceInput input(kScriptVerb.name, options);
+  bool fail_on_loss = false;
+  parser.AddReadTrace(options);
   parser.AddFailOnLoss(fail_on_loss);
-  parser.AddNoProgress(no_progress);
+  parser.AddNoProgress(options.no_progress);
   if (const auto status = parser.Parse(arguments)) return *status;
 
-  const auto reader = OpenTrace(kScriptVerb.name, trace);
+  const auto reader = input.Open(options.trace);
   if (!reader.ok()) return ReportFailure(kScriptVerb.name, reader.status());
   // Records on a terminal are progress enough.
-  ProgressBar progress("printing " + trace, ShowProgress() && !no_progress &&
-                                                !IsTerminal(STDOUT_FILENO));
+  ProgressBar progress("printing " + options.trace,
+                       input.show_progress() && !IsTerminal(STDOUT_FILENO));
   Printer printer((*reader)->info());
   ReadContext context{progress, printer};
   const absl::Status status = (*reader)->Read(printer, OnProgress, &context);

@@ -7,12 +7,11 @@
 
 #include "absl/strings/str_format.h"
 #include "cli/exit_status.h"
-#include "cli/foreign_trace.h"
 #include "cli/help_texts.h"
 #include "cli/instant.h"
-#include "cli/open_trace.h"
 #include "cli/progress_bar.h"
 #include "cli/terminal.h"
+#include "cli/trace_input.h"
 #include "cli/verb.h"
 #include "cli/verb_parser.h"
 #include "viewer/index/open_or_build.h"
@@ -81,12 +80,13 @@ std::string Render(const viewer::TimelineIndex& index,
 
 int RunState(const Arguments& arguments) {
   VerbParser parser(kStateVerb);
-  std::string trace = kDefaultTrace;
+  TraceOptions options;
+  TraceInput input(kStateVerb.name, options);
   std::string at, next, previous, format, color;
   std::vector<std::string> of;
   std::uint64_t steps = 1, window_ns = 10'000'000;
-  bool all = false, no_progress = false;
-  parser.AddReadTrace(trace);
+  bool all = false;
+  parser.AddReadTrace(options);
   parser.AddText("--at", at);
   parser.AddChoice("--next", next, kKinds);
   parser.AddChoice("--previous", previous, kKinds);
@@ -96,7 +96,7 @@ int RunState(const Arguments& arguments) {
   parser.AddFlag("--all", all);
   parser.AddFormat(format, {"text", "json", "jsonl"});
   parser.AddColor(color);
-  parser.AddNoProgress(no_progress);
+  parser.AddNoProgress(options.no_progress);
   if (const auto status = parser.Parse(arguments)) return *status;
   if (!next.empty() && !previous.empty()) {
     return parser.UsageError("--next and --previous exclude each other");
@@ -114,16 +114,16 @@ int RunState(const Arguments& arguments) {
   }
 
   // Says what state the trace is in; the index has a reader of its own.
-  if (const auto reader = OpenTrace(kStateVerb.name, trace); !reader.ok()) {
+  if (const auto reader = input.Open(options.trace); !reader.ok()) {
     return ReportFailure(kStateVerb.name, reader.status());
   }
-  ProgressBar progress("indexing " + trace, ShowProgress() && !no_progress);
-  const auto directory = TraceToRead(trace);
+  ProgressBar progress("indexing " + options.trace, input.show_progress());
+  const auto directory = input.Directory(options.trace);
   if (!directory.ok())
     return ReportFailure(kStateVerb.name, directory.status());
   const auto index =
       viewer::OpenOrBuildIndex(*directory, ProgressBar::Callback, &progress,
-                               /*shown_as=*/trace);
+                               /*shown_as=*/options.trace);
   progress.Clear();
   if (!index.ok()) return ReportFailure(kStateVerb.name, index.status());
 
@@ -155,8 +155,8 @@ int RunState(const Arguments& arguments) {
                         stepping.forward ? "after" : "before", stepping.kind));
     return kExitFailed;
   }
-  return PrintData(kStateVerb.name,
-                   Render(**index, pages, format, trace, UseColor(color)));
+  return PrintData(kStateVerb.name, Render(**index, pages, format,
+                                           options.trace, UseColor(color)));
 }
 
 }  // namespace

@@ -12,7 +12,6 @@
 #include "base/text/nearest_name.h"
 #include "base/text/quantity_parse.h"
 #include "cli/exit_status.h"
-#include "cli/foreign_choice.h"
 #include "cli/quantity.h"
 #include "logformat/import/program/import_process.h"
 
@@ -133,32 +132,30 @@ void VerbParser::AddPositional(const char* name, std::string& value) {
   app_->add_option(name, value);
 }
 
-void VerbParser::AddReadTrace(std::string& trace) {
-  const auto store = [&trace](const std::vector<std::string>& traces) {
-    trace = traces.front();
-    foreign_choice().first_trace = trace;
-    foreign_choice().more_traces.assign(traces.begin() + 1, traces.end());
+void VerbParser::AddReadTrace(TraceOptions& options) {
+  const auto store = [&options](const std::vector<std::string>& traces) {
+    options.trace = traces.front();
+    options.more_traces.assign(traces.begin() + 1, traces.end());
   };
   app_->add_option_function<std::vector<std::string>>("trace", store)
       ->expected(1, -1);
-  AddForeign();
+  AddImportOptions(options);
 }
 
-void VerbParser::AddForeign() {
-  ForeignChoice& choice = foreign_choice();
-  AddText("--map", choice.mapping_file);
+void VerbParser::AddImportOptions(TraceOptions& options) {
+  AddText("--map", options.mapping_file);
   const auto is_limit = [](const std::string& text) -> std::string {
     importer::ImportLimits unused;
     return std::string(importer::SetLimit(text, unused).message());
   };
   WithValueName("--import-limit",
-                app_->add_option(Names("--import-limit"), choice.limits))
+                app_->add_option(Names("--import-limit"), options.limits))
       ->expected(1)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->check(is_limit, "");
   // For tests: our own traces as babeltrace2 shows them.
-  app_->add_flag("--via-babeltrace", choice.via_babeltrace);
+  app_->add_flag("--via-babeltrace", options.via_babeltrace);
 }
 
 void VerbParser::AddFormat(std::string& format,
@@ -177,11 +174,7 @@ void VerbParser::AddFailOnLoss(bool& fail_on_loss) {
 }
 
 void VerbParser::AddNoProgress(bool& no_progress) {
-  const auto store = [&no_progress](std::int64_t) {
-    no_progress = true;
-    foreign_choice().no_progress = true;
-  };
-  app_->add_flag_function(Names("--no-progress"), store);
+  AddFlag("--no-progress", no_progress);
 }
 
 bool VerbParser::is_given(const char* name) const {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cli/help_text.h"
+#include "cli/trace_options.h"
 #include "cli/verb.h"
 
 // CLI11 takes seconds to compile: only verb_parser.cc sees it.
@@ -58,11 +59,10 @@ class VerbParser final {
 
   // Options that several verbs share.
   void AddTrace(std::string& trace) { AddPositional("trace", trace); }
-  // Of verbs that read traces, whoever recorded them: the trace, others that
-  // are read as one with it, and AddForeign().
-  void AddReadTrace(std::string& trace);
-  // How traces of others are read: options that fill in foreign_choice().
-  void AddForeign();
+  // For verbs that read traces of any tool: the trace, others that are read as
+  // one with it, and AddImportOptions().
+  void AddReadTrace(TraceOptions& options);
+  void AddImportOptions(TraceOptions& options);
   // The first of `formats` is the default.
   void AddFormat(std::string& format, const std::vector<std::string>& formats);
   void AddColor(std::string& color);

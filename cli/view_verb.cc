@@ -5,10 +5,9 @@
 
 #include "absl/strings/str_format.h"
 #include "cli/exit_status.h"
-#include "cli/foreign_trace.h"
 #include "cli/help_texts.h"
-#include "cli/open_trace.h"
 #include "cli/progress_bar.h"
+#include "cli/trace_input.h"
 #include "cli/verb.h"
 #include "cli/verb_parser.h"
 #include "viewer/server.h"
@@ -30,31 +29,32 @@ void OpenBrowser(const std::string& url) {
 
 int RunView(const Arguments& arguments) {
   VerbParser parser(kViewVerb);
-  std::string trace = kDefaultTrace;
+  TraceOptions options;
+  TraceInput input(kViewVerb.name, options);
   std::uint64_t port = 0;
-  bool open_browser = false, no_progress = false;
-  parser.AddReadTrace(trace);
+  bool open_browser = false;
+  parser.AddReadTrace(options);
   parser.AddNumber("--port", port, 65535);
   parser.AddFlag("--open", open_browser);
-  parser.AddNoProgress(no_progress);
+  parser.AddNoProgress(options.no_progress);
   if (const auto status = parser.Parse(arguments)) return *status;
 
-  const auto directory = TraceToRead(trace);
+  const auto directory = input.Directory(options.trace);
   if (!directory.ok()) return ReportFailure(kViewVerb.name, directory.status());
-  ProgressBar progress("indexing " + trace, ShowProgress() && !no_progress);
-  viewer::ServeOptions options;
-  options.trace_path = *directory;
-  options.shown_as = trace;
-  options.port = static_cast<std::uint16_t>(port);
-  options.progress = ProgressBar::Callback;
-  options.progress_context = &progress;
-  options.on_ready = [&](const std::string& url) {
+  ProgressBar progress("indexing " + options.trace, input.show_progress());
+  viewer::ServeOptions serve;
+  serve.trace_path = *directory;
+  serve.shown_as = options.trace;
+  serve.port = static_cast<std::uint16_t>(port);
+  serve.progress = ProgressBar::Callback;
+  serve.progress_context = &progress;
+  serve.on_ready = [&](const std::string& url) {
     progress.Clear();
     PrintData(kViewVerb.name, url + "\n");
     Say(kViewVerb.name, "open this address in a browser; Ctrl-C ends");
     if (open_browser) OpenBrowser(url);
   };
-  const absl::Status status = viewer::Serve(options);
+  const absl::Status status = viewer::Serve(serve);
   progress.Clear();
   if (!status.ok()) return ReportFailure(kViewVerb.name, status);
   return kExitOk;

@@ -1,0 +1,40 @@
+// The command line of `countrace record`, as it was written.
+#ifndef COUNTRACE_CLI_RECORD_COMMAND_LINE_H_
+#define COUNTRACE_CLI_RECORD_COMMAND_LINE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/verb_parser.h"
+#include "runtime/recorder/record.h"
+
+namespace countrace::cli {
+
+struct RecordCommandLine {
+  runtime::RecordOptions record;  // options that the recorder takes as they are
+  std::vector<std::string> events, hook_events, pids, kernel_records, marks;
+  std::string mode = "stream";
+  std::string backend = "auto";
+  std::string rotate, count;
+  std::uint64_t sub_buffers = 4;
+  std::uint64_t flight_bytes = 0;
+  std::string dry_run_trace, format;
+  bool no_kernel = false, no_fault_records = false;
+  bool quiet = false, fail_on_loss = false;
+
+  bool records_kernel_hooks() const {
+    return !kernel_records.empty() || !record.dynamic_hooks.empty();
+  }
+};
+
+// The options, and the command that follows them.
+void AddRecordOptions(VerbParser& parser, RecordCommandLine& line);
+
+// "a,b" is a and b. A comma between slashes belongs to a name:
+// "cpu/event=0x3c,umask=1/,page-faults".
+std::vector<std::string> SplitNames(const std::vector<std::string>& lists);
+
+}  // namespace countrace::cli
+
+#endif  // COUNTRACE_CLI_RECORD_COMMAND_LINE_H_

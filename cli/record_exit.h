@@ -1,0 +1,18 @@
+// How `record` ends, with either back end.
+#ifndef COUNTRACE_CLI_RECORD_EXIT_H_
+#define COUNTRACE_CLI_RECORD_EXIT_H_
+
+#include "absl/status/status.h"
+
+namespace countrace::cli {
+
+// The exit status that a shell gives a command with this wait() status.
+int CommandExitStatus(int wait_status);
+
+// Prints why the recording failed. Returns: the exit status; of a command that
+// could not be run, a shell's.
+int RecordFailure(const absl::Status& status);
+
+}  // namespace countrace::cli
+
+#endif  // COUNTRACE_CLI_RECORD_EXIT_H_

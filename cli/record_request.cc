@@ -1,0 +1,155 @@
+#include "cli/record_request.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "base/text/quantity_parse.h"
+#include "cli/gating_options.h"
+#include "runtime/recorder/events/event_set_choice.h"
+#include "runtime/recorder/kernel/hooks/hook_spec.h"
+#include "runtime/rules/dump_rule_text.h"
+#include "runtime/rules/trigger_text.h"
+
+namespace countrace::cli {
+namespace {
+
+using absl::InvalidArgumentError;
+using runtime::RecordOptions;
+
+// Options that exclude or need each other.
+absl::Status CheckCombination(const VerbParser& parser,
+                              const RecordCommandLine& line,
+                              const RecordOptions& record) {
+  if (!record.dump_rules.empty() && line.hook_events.empty() &&
+      !line.records_kernel_hooks()) {
+    return InvalidArgumentError(
+        "--dump says which hook records carry counters: say which counters "
+        "with --hook-events, for example --hook-events page-faults, or record "
+        "kernel-side hooks with --kernel or --hook");
+  }
+  if (parser.is_given("--format")) {
+    return InvalidArgumentError("--format is of --dry-run-rules");
+  }
+  if (record.system_wide && !record.pids.empty()) {
+    return InvalidArgumentError(
+        "-a records the processes of -p already: give one of the two");
+  }
+  if (line.records_kernel_hooks() && line.no_kernel) {
+    return InvalidArgumentError(
+        "--kernel or --hook and --no-kernel contradict each other");
+  }
+  if (record.command.empty() && !record.system_wide && record.pids.empty()) {
+    return InvalidArgumentError(
+        "nothing to record: give a command, -p PID for a running process, or "
+        "-a for the whole machine");
+  }
+  if (line.flight_bytes != 0 &&
+      (parser.is_given("--mode") || parser.is_given("--size"))) {
+    return InvalidArgumentError(
+        "--flight is a mode with a size of its own: "
+        "leave out --mode and --size");
+  }
+  if (line.mode == "stream" && parser.is_given("--size")) {
+    return InvalidArgumentError(
+        "--size limits `--mode discard`; in stream mode the trace grows");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SetPids(const RecordCommandLine& line, RecordOptions& record) {
+  for (const std::string& text : SplitNames(line.pids)) {
+    std::int32_t pid = 0;
+    if (!absl::SimpleAtoi(text, &pid) || pid <= 0) {
+      return InvalidArgumentError(
+          absl::StrFormat("-p %s: not a process id", text));
+    }
+    record.pids.push_back(pid);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SetKernelRecords(const RecordCommandLine& line,
+                              RecordOptions& record) {
+  const std::vector<std::string>& words = runtime::KernelSegmentWords();
+  for (const std::string& what : SplitNames(line.kernel_records)) {
+    if (what == "wakeups") {
+      record.wakeups = true;
+    } else if (std::find(words.begin(), words.end(), what) != words.end()) {
+      record.kernel_segments.push_back(what);
+    } else {
+      return InvalidArgumentError(
+          absl::StrFormat("--kernel %s: not known; there are wakeups, %s", what,
+                          absl::StrJoin(words, ", ")));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SetRotation(const RecordCommandLine& line, RecordOptions& record) {
+  if (line.rotate == "instance") {
+    record.rotate_instances = true;
+  } else if (!line.rotate.empty()) {
+    const auto rotate_ns = base::ParseDurationNs(line.rotate, "s");
+    if (!rotate_ns) {
+      return InvalidArgumentError("--rotate: " + line.rotate +
+                                  " is no duration and not \"instance\"; "
+                                  "write it like 10ms or 1s");
+    }
+    record.rotate_ns = *rotate_ns;
+  }
+  return absl::OkStatus();
+}
+
+void SetMode(const VerbParser& parser, const RecordCommandLine& line,
+             RecordOptions& record) {
+  record.mode = line.mode == "discard" ? logformat::SessionMode::kDiscard
+                                       : logformat::SessionMode::kStream;
+  if (line.flight_bytes == 0) return;
+  record.mode = logformat::SessionMode::kFlight;
+  record.max_bytes = line.flight_bytes;
+  // Small against the whole, so that little more than a record is overwritten
+  // for a record.
+  if (!parser.is_given("--sub-buffer-size")) {
+    record.sub_buffer_bytes =
+        std::clamp<std::uint64_t>(line.flight_bytes / 64, 64 << 10, 1 << 20);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<RecordOptions> MakeRecordRequest(const VerbParser& parser,
+                                                const RecordCommandLine& line) {
+  RecordOptions record = line.record;
+  const auto rules = runtime::ParseDumpRules(record.dump_rules);
+  if (!rules.ok()) return rules.status();
+  const auto triggers = runtime::ParseTriggers(record.triggers);
+  if (!triggers.ok()) return triggers.status();
+  if (auto status = SetPids(line, record); !status.ok()) return status;
+  if (auto status = SetKernelRecords(line, record); !status.ok()) return status;
+  if (auto status = SetRotation(line, record); !status.ok()) return status;
+  if (const auto problem = ParseGatingOptions(line.count, line.marks,
+                                              record.count, record.marks)) {
+    return InvalidArgumentError(*problem);
+  }
+  if (auto status = CheckCombination(parser, line, record); !status.ok()) {
+    return status;
+  }
+
+  SetMode(parser, line, record);
+  record.events = runtime::SplitEvents(line.events);
+  record.hook_events = runtime::SplitEvents(line.hook_events);
+  record.sub_buffers = static_cast<std::uint32_t>(line.sub_buffers);
+  record.kernel = !line.no_kernel;
+  record.backend = line.backend == "bpf"    ? runtime::KernelBackend::kBpf
+                   : line.backend == "perf" ? runtime::KernelBackend::kPerf
+                                            : runtime::KernelBackend::kAuto;
+  record.fault_records = !line.no_fault_records;
+  return record;
+}
+
+}  // namespace countrace::cli

@@ -1,0 +1,19 @@
+// From the command line of `record` to what the recorder is to do.
+#ifndef COUNTRACE_CLI_RECORD_REQUEST_H_
+#define COUNTRACE_CLI_RECORD_REQUEST_H_
+
+#include "absl/status/statusor.h"
+#include "cli/record_command_line.h"
+#include "cli/verb_parser.h"
+#include "runtime/recorder/record.h"
+
+namespace countrace::cli {
+
+// All but the runtime library and the callbacks. Errors: INVALID_ARGUMENT for
+// wrong usage.
+absl::StatusOr<runtime::RecordOptions> MakeRecordRequest(
+    const VerbParser& parser, const RecordCommandLine& line);
+
+}  // namespace countrace::cli
+
+#endif  // COUNTRACE_CLI_RECORD_REQUEST_H_

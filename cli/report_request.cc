@@ -1,0 +1,66 @@
+#include "cli/report_request.h"
+
+#include <utility>
+
+#include "absl/strings/cord.h"
+#include "cli/exit_status.h"
+#include "cli/progress_bar.h"
+#include "cli/verb.h"
+#include "rmap/tables/report_events.h"
+#include "rmap/where/row_filter.h"
+
+namespace countrace::cli {
+namespace {
+
+constexpr char kUsagePayload[] = "countrace/usage";
+
+}  // namespace
+
+absl::Status AsUsage(absl::Status status) {
+  if (absl::IsInvalidArgument(status)) {
+    status.SetPayload(kUsagePayload, absl::Cord());
+  }
+  return status;
+}
+
+bool IsUsage(const absl::Status& status) {
+  return status.GetPayload(kUsagePayload).has_value();
+}
+
+ReportAnswer AnswerOf(const rmap::Report& report, std::string text) {
+  const rmap::Loss& loss = report.loss;
+  return {.text = std::move(text),
+          .has_loss = loss.discarded_events > 0 || loss.discarded_packets > 0 ||
+                      loss.clock_errors > 0,
+          .interrupted = report.interrupted,
+          .records = report.records};
+}
+
+absl::StatusOr<RequestedRows> ReadRows(const ReportRequest& request,
+                                       rmap::ReportBy table,
+                                       logformat::TraceReader& reader) {
+  if (request.where) {
+    const auto schema = rmap::EmptyReport(reader.info(), request.gating);
+    if (!schema.ok()) return schema.status();
+    const absl::Status status =
+        rmap::where::CheckWhere(*request.where, *schema, table);
+    if (!status.ok()) return AsUsage(status);
+  }
+  ProgressBar progress("reading " + request.trace,
+                       request.input->show_progress());
+  auto report = rmap::Reconstruct(reader, {.gating = request.gating,
+                                           .progress = ProgressBar::Callback,
+                                           .progress_context = &progress,
+                                           .keep_interrupted = true});
+  progress.Clear();
+  if (!report.ok()) return report.status();
+  RequestedRows rows = {.report = *std::move(report), .selection = {}};
+  if (request.where) {
+    auto selected = rmap::where::SelectRows(*request.where, rows.report);
+    if (!selected.ok()) return selected.status();
+    rows.selection = *std::move(selected);
+  }
+  return rows;
+}
+
+}  // namespace countrace::cli

@@ -1,0 +1,25 @@
+// What the command line of a reading verb says about traces.
+#ifndef COUNTRACE_CLI_TRACE_OPTIONS_H_
+#define COUNTRACE_CLI_TRACE_OPTIONS_H_
+
+#include <string>
+#include <vector>
+
+namespace countrace::cli {
+
+inline constexpr char kDefaultTrace[] = "countrace.ctf";
+
+struct TraceOptions {
+  std::string trace = kDefaultTrace;
+  std::vector<std::string> more_traces;  // read as one with `trace`
+  bool no_progress = false;
+
+  // How traces of other tools are read.
+  std::string mapping_file;         // --map
+  std::vector<std::string> limits;  // --import-limit
+  bool via_babeltrace = false;      // for tests: also traces of our own
+};
+
+}  // namespace countrace::cli
+
+#endif  // COUNTRACE_CLI_TRACE_OPTIONS_H_
