@@ -21,7 +21,7 @@ namespace {
 using runtime::Capability;
 using runtime::CapabilityStatus;
 
-// The recorder knows the machine; where our own library lies, we know.
+// The recorder checks the machine; the program checks its own libraries.
 Capability RuntimeLibraryCapability() {
   const auto library = FindRuntimeLibrary();
   if (library.ok()) {

@@ -112,7 +112,7 @@ int DryRunDumpRules(const DryRun& dry_run) {
   for (std::size_t i = 0; i < dry_run.rules.size(); ++i) {
     if (!result->rules[i].unknown_at_kernel_hooks) continue;
     Say(kVerb, absl::StrFormat(
-                   "Dump rule \"%s\" asks for arguments or the caller at "
+                   "Dump rule \"%s\" needs arguments or the caller at "
                    "kernel-side hooks, which the log does not hold: the dumps "
                    "are bounds",
                    dry_run.rules[i].text));

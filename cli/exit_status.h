@@ -1,4 +1,4 @@
-// What `countrace` tells the shell.
+// Exit statuses, and output to stdout and stderr.
 #ifndef COUNTRACE_CLI_EXIT_STATUS_H_
 #define COUNTRACE_CLI_EXIT_STATUS_H_
 

@@ -1,6 +1,6 @@
 // One help text: the summary of a verb, its page, its topics, its options.
 //
-//   help/VERB.txt --embed_help.py--> help_texts.cc --> HelpText
+//   help/VERB.txt --embed_help.py--> help_texts.h --> HelpText
 //     --> `countrace help VERB [TOPIC]`; VerbParser takes the short names of
 //         options and the names of their values from it
 #ifndef COUNTRACE_CLI_HELP_TEXT_H_

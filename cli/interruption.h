@@ -1,7 +1,7 @@
-// Ctrl-C while a trace is read: the reading ends, the verb says what it had.
+// Ctrl-C while a trace is read: the reading ends, the verb reports what it had.
 //
 //   InterruptionGuard guard;      // in the verb, before it reads
-//   ... ProgressBar::Callback     // tells the reader to stop
+//   ... ProgressBar::Callback     // makes the reader stop
 //   if (guard.interrupted()) ...
 //
 // A second Ctrl-C ends the program as ever. Where SIGINT is ignored (a shell's

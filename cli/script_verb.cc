@@ -63,7 +63,7 @@ struct ReadContext {
   const Printer& printer;
 };
 
-// A logformat::ProgressCallback: stops when nobody takes the output.
+// A logformat::ProgressCallback: stops when the output is closed.
 bool OnProgress(void* context, std::uint64_t done, std::uint64_t total) {
   auto& reading = *static_cast<ReadContext*>(context);
   reading.progress.Update(done, total);

@@ -211,7 +211,7 @@ std::optional<int> VerbParser::Parse(const Arguments& arguments) {
   if (command_ != nullptr) {
     ours_end = std::find(arguments.begin(), arguments.end(), "--");
   }
-  // CLI11 wants them last first.
+  // CLI11 takes them last first.
   std::vector<std::string> ours(arguments.begin(), ours_end);
   std::reverse(ours.begin(), ours.end());
   try {

@@ -70,6 +70,11 @@ if(TARGET countrace_babeltrace_plugin)
   install(TARGETS countrace_babeltrace_plugin
     LIBRARY DESTINATION ${countrace_babeltrace_plugins} COMPONENT babeltrace)
 endif()
+foreach(section IN ITEMS 1 5)
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/cli/man/
+    DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section}
+    FILES_MATCHING PATTERN "*.${section}")
+endforeach()
 install(FILES ${PROJECT_SOURCE_DIR}/cli/completion/countrace.bash
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
   RENAME countrace)

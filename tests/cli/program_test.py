@@ -119,7 +119,8 @@ class Help(InFolder):
         for verb in VERBS:
             for option in set(options_of(verb)) - {"--help"}:
                 with self.subTest(verb=verb, option=option):
-                    done = run(verb, option, "--no-such-option")
+                    # An option with a value takes the first of the two.
+                    done = run(verb, option, *["--no-such-option"] * 2)
                     self.assertEqual(2, done.returncode, done)
                     self.assertNotIn(f"unknown option {option}", done.stderr)
 

@@ -166,6 +166,12 @@ class Packaging(unittest.TestCase):
                                       rules, "--format", "json"))["metrics"]
         self.assertEqual({str(rules)}, {row["source"] for row in rows})
 
+    def test_manual_pages_are_installed(self):
+        manuals = self.prefix / "share/man"
+        for page in ("man1/countrace.1", "man1/countrace-record.1",
+                     "man5/countrace-trace.5"):
+            self.assertTrue((manuals / page).is_file(), page)
+
     def test_installed_program_finds_its_runtime_and_records(self):
         countrace = self.prefix / "bin" / "countrace"
         binary = self.build(SOURCE / "examples" / "hello_hooks",
