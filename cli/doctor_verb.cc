@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
-#include "cli/escape_text.h"
+#include "base/text/name_escape.h"
 #include "cli/exit_status.h"
 #include "cli/help_texts.h"
 #include "cli/row_table.h"
@@ -77,13 +77,14 @@ std::string Text(const std::vector<Capability>& capabilities, bool color) {
     absl::StrAppendFormat(
         &out, "%s%-8s%s %s: %s\n", color ? ColorOf(item.status) : "",
         runtime::CapabilityStatusName(item.status), color ? "\x1b[0m" : "",
-        EscapeText(item.name), EscapeText(item.detail));
+        base::EscapeName(item.name), base::EscapeName(item.detail));
     if (!item.effect.empty()) {
       absl::StrAppendFormat(&out, "         without it: %s\n",
-                            EscapeText(item.effect));
+                            base::EscapeName(item.effect));
     }
     if (!item.fix.empty()) {
-      absl::StrAppendFormat(&out, "         fix: %s\n", EscapeText(item.fix));
+      absl::StrAppendFormat(&out, "         fix: %s\n",
+                            base::EscapeName(item.fix));
     }
   }
   return out;

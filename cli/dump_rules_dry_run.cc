@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "absl/strings/str_format.h"
+#include "base/text/quantity_format.h"
 #include "cli/exit_status.h"
 #include "cli/progress_bar.h"
-#include "cli/quantity.h"
 #include "cli/row_table.h"
 #include "cli/terminal.h"
 #include "cli/trace_input.h"
@@ -124,7 +124,7 @@ int DryRunDumpRules(const DryRun& dry_run) {
   if (result->lost != 0) {
     Say(kVerb, absl::StrFormat("%s lost %s event records or more: dumps among "
                                "them are missing here",
-                               dry_run.trace, FormatCount(result->lost)));
+                               dry_run.trace, base::FormatCount(result->lost)));
   }
   std::string sizes;
   if (counters != 0) {
@@ -138,10 +138,10 @@ int DryRunDumpRules(const DryRun& dry_run) {
         ", at a kernel-side hook one adds %d bytes (counters=%d)", size.kernel,
         KernelWords(info));
   }
-  Say(kVerb, absl::StrFormat(
-                 "%s; dumps at all %s records would be %s", sizes,
-                 FormatCount(total.records),
-                 FormatBytes(size.Of(total.records, total.kernel_records))));
+  Say(kVerb, absl::StrFormat("%s; dumps at all %s records would be %s", sizes,
+                             base::FormatCount(total.records),
+                             base::FormatBytes(size.Of(total.records,
+                                                       total.kernel_records))));
   return PrintData(kVerb, table.Render(dry_run.format));
 }
 

@@ -5,14 +5,17 @@
 #include <cstring>
 #include <string>
 
-#include "cli/escape_text.h"
+#include "base/text/name_escape.h"
 
 namespace countrace::cli {
 
 void Say(std::string_view verb, std::string_view message) {
   // One write for each message: stderr is shared with the recorded command.
   std::string text = "countrace ";
-  text.append(verb).append(": ").append(EscapeText(message)).append("\n");
+  text.append(verb)
+      .append(": ")
+      .append(base::EscapeLines(message))
+      .append("\n");
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 

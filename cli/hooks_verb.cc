@@ -1,14 +1,13 @@
-#include <fnmatch.h>
-
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
+#include "base/text/glob.h"
+#include "base/text/quantity_format.h"
 #include "cli/exit_status.h"
 #include "cli/help_texts.h"
-#include "cli/quantity.h"
 #include "cli/row_table.h"
 #include "cli/verb.h"
 #include "cli/verb_parser.h"
@@ -24,7 +23,7 @@ std::vector<RunningHook> Matching(const std::vector<RunningHook>& hooks,
                                   const std::string& glob) {
   std::vector<RunningHook> matching;
   for (const RunningHook& hook : hooks) {
-    if (fnmatch(glob.c_str(), hook.name.c_str(), 0) == 0) {
+    if (base::GlobMatches(glob.c_str(), hook.name.c_str())) {
       matching.push_back(hook);
     }
   }
@@ -62,15 +61,15 @@ int SwitchHooks(ProcessControl& process, const std::string& glob, bool on,
   std::size_t as_asked = 0;
   for (const RunningHook& hook : matching) as_asked += hook.on == on ? 1 : 0;
   if (!quiet) {
-    Say(kHooksVerb.name,
-        absl::StrFormat("%s of %s hooks of process %d are %s",
-                        FormatCount(as_asked), FormatCount(hooks->size()),
-                        process.pid(), on ? "on" : "off"));
+    Say(kHooksVerb.name, absl::StrFormat("%s of %s hooks of process %d are %s",
+                                         base::FormatCount(as_asked),
+                                         base::FormatCount(hooks->size()),
+                                         process.pid(), on ? "on" : "off"));
   }
   if (as_asked == matching.size()) return kExitOk;
   Say(kHooksVerb.name,
       absl::StrFormat("%s stay off: the recording's --hooks leaves them out",
-                      FormatCount(matching.size() - as_asked)));
+                      base::FormatCount(matching.size() - as_asked)));
   return kExitOk;
 }
 

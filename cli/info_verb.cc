@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
-#include "cli/escape_text.h"
+#include "base/text/name_escape.h"
+#include "base/text/quantity_format.h"
 #include "cli/exit_status.h"
 #include "cli/help_texts.h"
-#include "cli/quantity.h"
 #include "cli/trace_input.h"
 #include "cli/verb.h"
 #include "cli/verb_parser.h"
@@ -76,13 +76,13 @@ std::string Joined(const std::vector<std::string>& names) {
   return text.empty() ? "none" : text;
 }
 
-// "segment server:handle > 20ms: server:handle took 23.1 ms in tid 7 (x), 1.234
-// s after the beginning".
+// "segment server:handle > 20ms: server:handle took 23.1 ms in tid 7 (x),
+// 1.234567 s after the beginning".
 std::string TriggerLine(const TraceInfo& info, const TriggerFiring& trigger) {
   const std::uint64_t since_ns =
       trigger.time_ns - std::min(trigger.time_ns, info.begin_ns);
   return absl::StrFormat("%s: %s, %s after the beginning", trigger.trigger,
-                         trigger.what, FormatDuration(since_ns));
+                         trigger.what, base::FormatInstant(since_ns));
 }
 
 Json TriggersJson(const TraceInfo& info) {
@@ -146,7 +146,7 @@ Json LimitsJson(const std::vector<logformat::CounterLimit>& limits,
 std::string Text(const TraceInfo& info, const StreamTotals& totals) {
   std::string out;
   const auto line = [&](const char* name, const std::string& value) {
-    absl::StrAppendFormat(&out, "%-14s %s\n", name, EscapeText(value));
+    absl::StrAppendFormat(&out, "%-14s %s\n", name, base::EscapeName(value));
   };
   line("trace", info.path);
   line("state", StateName(info));
@@ -184,9 +184,10 @@ std::string Text(const TraceInfo& info, const StreamTotals& totals) {
     line("trigger", TriggerLine(info, trigger));
   }
   line("hooks", std::to_string(info.hooks.size()));
-  line("streams", absl::StrFormat("%d of CPUs, %d of threads; %d packets, %s",
-                                  totals.cpu_streams, totals.thread_streams,
-                                  totals.packets, FormatBytes(totals.bytes)));
+  line("streams",
+       absl::StrFormat("%d of CPUs, %d of threads; %d packets, %s",
+                       totals.cpu_streams, totals.thread_streams,
+                       totals.packets, base::FormatBytes(totals.bytes)));
   return out;
 }
 

@@ -5,9 +5,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_format.h"
+#include "base/text/name_escape.h"
+#include "base/text/quantity_format.h"
 #include "base/text/quantity_parse.h"
-#include "cli/escape_text.h"
-#include "cli/quantity.h"
 
 namespace countrace::cli {
 namespace {
@@ -43,10 +43,6 @@ std::optional<double> ParsePercent(std::string_view text) {
   return percent;
 }
 
-std::string Clock(std::uint64_t time_ns) {
-  return absl::StrFormat("%d.%09d", time_ns / kSecondNs, time_ns % kSecondNs);
-}
-
 absl::StatusOr<std::uint64_t> FromClock(std::string_view text,
                                         std::uint64_t time_ns,
                                         const TraceExtent& extent) {
@@ -57,7 +53,8 @@ absl::StatusOr<std::uint64_t> FromClock(std::string_view text,
   return absl::OutOfRangeError(absl::StrFormat(
       "%s is not in the trace, which lasts from @%s to @%s on CLOCK_MONOTONIC; "
       "a time since its beginning has a unit: 5ms",
-      EscapeText(text), Clock(extent.begin_ns), Clock(end_ns)));
+      base::EscapeName(text), base::FormatSeconds(extent.begin_ns),
+      base::FormatSeconds(end_ns)));
 }
 
 }  // namespace
@@ -70,7 +67,7 @@ absl::StatusOr<std::uint64_t> ParseInstant(std::string_view text,
     return absl::OutOfRangeError(absl::StrFormat(
         "%s is after the end of the trace, which lasts %s s; --at end is its "
         "end",
-        EscapeText(text), Clock(extent.duration_ns)));
+        base::EscapeName(text), base::FormatSeconds(extent.duration_ns)));
   };
   if (!text.empty() && text.back() == '%') {
     const auto percent = ParsePercent(text.substr(0, text.size() - 1));
@@ -100,7 +97,7 @@ absl::StatusOr<std::uint64_t> ParseInstant(std::string_view text,
   return absl::InvalidArgumentError(absl::StrFormat(
       "not an instant: %s; want 1.5s or 12ms since the beginning, 50%%, begin, "
       "end, @SECONDS as script prints them, or ns on CLOCK_MONOTONIC",
-      EscapeText(text)));
+      base::EscapeName(text)));
 }
 
 }  // namespace countrace::cli

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <string>
 
-#include "cli/escape_text.h"
+#include "base/text/name_escape.h"
 #include "cli/exit_status.h"
 #include "cli/verb.h"
 
@@ -15,7 +15,7 @@ using countrace::cli::Verb;
 
 int UnknownVerb(const std::string& name) {
   const std::string message =
-      countrace::cli::EscapeText(countrace::cli::NoSuchVerb(name));
+      countrace::base::EscapeName(countrace::cli::NoSuchVerb(name));
   std::fprintf(stderr, "countrace: %s\nSee `countrace help`.\n",
                message.c_str());
   return countrace::cli::kExitUsage;

@@ -1,10 +1,9 @@
 #include "cli/metric_options.h"
 
-#include <fnmatch.h>
-
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "base/text/glob.h"
 #include "base/text/nearest_name.h"
 #include "cli/exit_status.h"
 #include "cli/row_table.h"
@@ -40,7 +39,7 @@ absl::StatusOr<std::vector<std::size_t>> ChosenRules(const MetricChoice& choice,
     const bool selected =
         choice.glob.empty()
             ? own
-            : fnmatch(choice.glob.c_str(), rule.text.name.c_str(), 0) == 0 ||
+            : base::GlobMatches(choice.glob.c_str(), rule.text.name.c_str()) ||
                   (own && rule.text.source == "--metric");
     if (selected) chosen.push_back(i);
   }

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "cli/escape_text.h"
+#include "base/text/name_escape.h"
+#include "base/text/quantity_format.h"
 #include "cli/interruption.h"
-#include "cli/quantity.h"
 #include "cli/terminal.h"
 
 namespace countrace::cli {
@@ -29,7 +29,7 @@ bool ShowProgress() {
 }
 
 ProgressBar::ProgressBar(std::string label, bool enabled)
-    : label_(EscapeText(label)), enabled_(enabled) {}
+    : label_(base::EscapeName(label)), enabled_(enabled) {}
 
 ProgressBar::~ProgressBar() { Clear(); }
 
@@ -62,13 +62,13 @@ void ProgressBar::Update(std::uint64_t done, std::uint64_t total) {
     const double left_ns =
         std::chrono::duration<double, std::nano>(elapsed).count() *
         (1 - share) / share;
-    line += " ETA " + FormatClock(static_cast<std::uint64_t>(left_ns));
+    line += " ETA " + base::FormatClock(static_cast<std::uint64_t>(left_ns));
   }
   Draw(std::move(line));
 }
 
 void ProgressBar::Update(std::string_view text) {
-  if (IsTimeToDraw()) Draw(label_ + " " + EscapeText(text));
+  if (IsTimeToDraw()) Draw(label_ + " " + base::EscapeName(text));
 }
 
 void ProgressBar::Clear() {

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "base/text/quantity_format.h"
 #include "cli/exit_status.h"
-#include "cli/quantity.h"
 #include "cli/record_exit.h"
 #include "cli/runtime_library.h"
 #include "cli/verb.h"
@@ -60,10 +60,11 @@ int RecordIntoLttng(const VerbParser& parser, const RecordCommandLine& line) {
     Say(kRecordVerb.name,
         absl::StrFormat(
             "%s: an LTTng trace, %s, %s; %s", result->path,
-            FormatBytes(result->bytes), FormatDuration(result->elapsed_ns),
+            base::FormatBytes(result->bytes),
+            base::FormatNanoseconds(static_cast<double>(result->elapsed_ns)),
             result->discarded == 0
                 ? std::string("nothing was lost")
-                : FormatCount(result->discarded) + " events were lost"));
+                : base::FormatCount(result->discarded) + " events were lost"));
   }
   const int status = CommandExitStatus(result->command_status);
   if (status != 0) return status;

@@ -2,11 +2,11 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "base/text/quantity_format.h"
 #include "cli/dump_rules_dry_run.h"
 #include "cli/exit_status.h"
 #include "cli/help_texts.h"
 #include "cli/progress_bar.h"
-#include "cli/quantity.h"
 #include "cli/record_command_line.h"
 #include "cli/record_exit.h"
 #include "cli/record_into_lttng.h"
@@ -23,19 +23,20 @@ namespace {
 
 void SaySummary(const runtime::RecordResult& result) {
   Say(kRecordVerb.name,
-      absl::StrFormat("%s: %s records, %s in %s streams, %s", result.path,
-                      FormatCount(result.records), FormatBytes(result.bytes),
-                      FormatCount(result.streams),
-                      FormatDuration(result.elapsed_ns)));
-  Say(kRecordVerb.name,
       absl::StrFormat(
-          "%s processes with hooks joined; %s",
-          FormatCount(result.processes_joined),
-          result.discarded == 0 ? std::string("nothing was lost")
-          : result.discarded == result.overwritten
-              ? FormatCount(result.overwritten) +
-                    " older event records were overwritten"
-              : FormatCount(result.discarded) + " event records were lost"));
+          "%s: %s records, %s in %s streams, %s", result.path,
+          base::FormatCount(result.records), base::FormatBytes(result.bytes),
+          base::FormatCount(result.streams),
+          base::FormatNanoseconds(static_cast<double>(result.elapsed_ns))));
+  Say(kRecordVerb.name,
+      absl::StrFormat("%s processes with hooks joined; %s",
+                      base::FormatCount(result.processes_joined),
+                      result.discarded == 0 ? std::string("nothing was lost")
+                      : result.discarded == result.overwritten
+                          ? base::FormatCount(result.overwritten) +
+                                " older event records were overwritten"
+                          : base::FormatCount(result.discarded) +
+                                " event records were lost"));
 }
 
 int TryDumpRules(const VerbParser& parser, const RecordCommandLine& line) {
@@ -67,7 +68,8 @@ int Record(runtime::RecordOptions record, bool quiet, bool fail_on_loss) {
   ProgressBar progress("recording",
                        ShowProgress() && record.command.empty() && !quiet);
   record.progress = [&](std::uint64_t bytes, std::uint64_t elapsed_ns) {
-    progress.Update(FormatClock(elapsed_ns) + ", " + FormatBytes(bytes));
+    progress.Update(base::FormatClock(elapsed_ns) + ", " +
+                    base::FormatBytes(bytes));
   };
   record.notice = [&](const std::string& text) {
     if (quiet) return;

@@ -1,9 +1,9 @@
 #include <string>
 
 #include "absl/strings/str_format.h"
+#include "base/text/quantity_format.h"
 #include "cli/exit_status.h"
 #include "cli/help_texts.h"
-#include "cli/quantity.h"
 #include "cli/trace_options.h"
 #include "cli/verb.h"
 #include "cli/verb_parser.h"
@@ -17,18 +17,19 @@ std::string Summary(const std::string& trace,
   if (result.already_finished) {
     return absl::StrFormat("%s is a finished trace; nothing to do\n", trace);
   }
-  std::string text =
-      absl::StrFormat("%s: kept %s records in %s packets of %s streams\n",
-                      trace, FormatCount(result.records),
-                      FormatCount(result.packets), FormatCount(result.streams));
+  std::string text = absl::StrFormat(
+      "%s: kept %s records in %s packets of %s streams\n", trace,
+      base::FormatCount(result.records), base::FormatCount(result.packets),
+      base::FormatCount(result.streams));
   absl::StrAppendFormat(
       &text, "closed %s open packets, dropped %s unreadable ones, cut %s\n",
-      FormatCount(result.closed_packets), FormatCount(result.dropped_packets),
-      FormatBytes(result.cut_bytes));
+      base::FormatCount(result.closed_packets),
+      base::FormatCount(result.dropped_packets),
+      base::FormatBytes(result.cut_bytes));
   for (std::size_t i = 0; i < logformat::kDiscardCauses; ++i) {
     if (result.discarded[i] == 0) continue;
     absl::StrAppendFormat(&text, "lost %s records: %s\n",
-                          FormatCount(result.discarded[i]),
+                          base::FormatCount(result.discarded[i]),
                           logformat::kDiscardCauseNames[i]);
   }
   return text;

@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_format.h"
-#include "cli/escape_text.h"
+#include "base/text/name_escape.h"
 #include "cli/progress_bar.h"
 #include "rmap/over_time/over_time.h"
 #include "rmap/over_time/over_time_render.h"
@@ -58,7 +58,7 @@ absl::StatusOr<ReportAnswer> ReportOverTime(const ReportRequest& request,
       return absl::NotFoundError(absl::StrFormat(
           "No segment matches --segment %s: `countrace list hooks %s` names "
           "them",
-          EscapeText(request.segment), EscapeText(request.trace)));
+          base::EscapeName(request.segment), base::EscapeName(request.trace)));
     }
   }
   if (request.where) {
@@ -81,7 +81,8 @@ absl::StatusOr<ReportAnswer> ReportOverTime(const ReportRequest& request,
         return absl::NotFoundError(absl::StrFormat(
             "No process matches --process %s: `countrace report --by process "
             "%s` names them",
-            EscapeText(request.process), EscapeText(request.trace)));
+            base::EscapeName(request.process),
+            base::EscapeName(request.trace)));
       }
     }
     if (request.where) {

@@ -1,17 +1,21 @@
 #include "cli/row_table.h"
 
-#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
 #include <utility>
 
-#include "absl/strings/str_format.h"
-#include "cli/escape_text.h"
+#include "base/text/csv_field.h"
+#include "base/text/name_escape.h"
+#include "base/text/text_table.h"
 
 namespace countrace::cli {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 std::string PlainText(const Cell& cell) {
   if (const auto* text = std::get_if<std::string>(&cell)) {
-    return EscapeText(*text);
+    return base::EscapeName(*text);
   }
   if (const auto* number = std::get_if<std::uint64_t>(&cell)) {
     return std::to_string(*number);
@@ -19,14 +23,21 @@ std::string PlainText(const Cell& cell) {
   return std::get<bool>(cell) ? "yes" : "no";
 }
 
-std::string JsonValue(const Cell& cell) {
-  if (const auto* text = std::get_if<std::string>(&cell)) {
-    return JsonString(*text);
+Json JsonRow(const std::vector<std::string>& columns,
+             const std::vector<Cell>& row) {
+  Json json = Json::object();
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    std::visit([&](const auto& value) { json[columns[i]] = value; }, row[i]);
   }
-  if (const auto* number = std::get_if<std::uint64_t>(&cell)) {
-    return std::to_string(*number);
-  }
-  return std::get<bool>(cell) ? "true" : "false";
+  return json;
+}
+
+// ASCII only, so that no name can act on a terminal; bytes that are not UTF-8
+// become U+FFFD: JSON has no way to say them.
+std::string Dump(const Json& json, int indent) {
+  return json.dump(indent, ' ', /*ensure_ascii=*/true,
+                   Json::error_handler_t::replace) +
+         "\n";
 }
 
 }  // namespace
@@ -40,68 +51,46 @@ RowTable::RowTable(std::string schema, std::string rows_name,
 void RowTable::Add(std::vector<Cell> row) { rows_.push_back(std::move(row)); }
 
 std::string RowTable::Text() const {
-  std::vector<std::vector<std::string>> lines = {columns_};
+  base::TextTable table(/*indent=*/0);
+  for (const std::string& column : columns_) {
+    table.AddColumn(column, base::TextTable::Align::kLeft);
+  }
   for (const auto& row : rows_) {
-    std::vector<std::string> line;
-    for (const Cell& cell : row) line.push_back(PlainText(cell));
-    lines.push_back(std::move(line));
+    std::vector<std::string> cells;
+    for (const Cell& cell : row) cells.push_back(PlainText(cell));
+    table.AddRow(std::move(cells));
   }
-  std::vector<std::size_t> widths(columns_.size(), 0);
-  for (const auto& line : lines) {
-    for (std::size_t i = 0; i < line.size(); ++i) {
-      widths[i] = std::max(widths[i], line[i].size());
-    }
-  }
-  std::string out;
-  for (const auto& line : lines) {
-    std::string text;
-    for (std::size_t i = 0; i < line.size(); ++i) {
-      text += line[i];
-      text.append(widths[i] - line[i].size() + 2, ' ');
-    }
-    out += text.substr(0, text.find_last_not_of(' ') + 1) + "\n";
-  }
-  return out;
+  return table.Render(std::numeric_limits<std::size_t>::max(),
+                      /*color=*/false);
 }
 
 std::string RowTable::Csv() const {
   std::string out;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    out += (i == 0 ? "" : ",") + CsvField(columns_[i]);
+    out += (i == 0 ? "" : ",") + base::CsvField(columns_[i]);
   }
   out += "\n";
   for (const auto& row : rows_) {
     for (std::size_t i = 0; i < row.size(); ++i) {
-      out += (i == 0 ? "" : ",") + CsvField(PlainText(row[i]));
+      out += (i == 0 ? "" : ",") + base::CsvField(PlainText(row[i]));
     }
     out += "\n";
   }
   return out;
 }
 
-std::string RowTable::JsonRow(const std::vector<Cell>& row) const {
-  std::string out = "{";
-  for (std::size_t i = 0; i < row.size(); ++i) {
-    out += absl::StrFormat("%s%s: %s", i == 0 ? "" : ", ",
-                           JsonString(columns_[i]), JsonValue(row[i]));
-  }
-  return out + "}";
-}
-
 std::string RowTable::Render(std::string_view format) const {
   if (format == "text") return Text();
   if (format == "csv") return Csv();
-  std::string out;
   if (format == "jsonl") {
-    for (const auto& row : rows_) out += JsonRow(row) + "\n";
+    std::string out;
+    for (const auto& row : rows_) out += Dump(JsonRow(columns_, row), -1);
     return out;
   }
-  out = absl::StrFormat("{\"schema\": %s, %s: [", JsonString(schema_),
-                        JsonString(rows_name_));
-  for (std::size_t i = 0; i < rows_.size(); ++i) {
-    out += (i == 0 ? "\n  " : ",\n  ") + JsonRow(rows_[i]);
-  }
-  return out + (rows_.empty() ? "]}\n" : "\n]}\n");
+  Json root = {{"schema", schema_}};
+  Json& rows = root[rows_name_] = Json::array();
+  for (const auto& row : rows_) rows.push_back(JsonRow(columns_, row));
+  return Dump(root, 1);
 }
 
 }  // namespace countrace::cli

@@ -32,7 +32,6 @@ class RowTable final {
  private:
   std::string Text() const;
   std::string Csv() const;
-  std::string JsonRow(const std::vector<Cell>& row) const;
 
   const std::string schema_, rows_name_;
   const std::vector<std::string> columns_;

@@ -5,9 +5,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
+#include "base/text/quantity_format.h"
 #include "cli/exit_status.h"
 #include "cli/help_texts.h"
-#include "cli/quantity.h"
 #include "cli/trace_options.h"
 #include "cli/verb.h"
 #include "cli/verb_parser.h"
@@ -63,9 +63,10 @@ int RunSnapshot(const Arguments& arguments) {
   if (output.empty()) output = trace + ".snapshot";
   const auto taken = logformat::SnapshotTrace(trace, output);
   if (!taken.ok()) return ReportFailure(kSnapshotVerb.name, taken.status());
-  Say(kSnapshotVerb.name, absl::StrFormat("%s: %s records in %s streams",
-                                          output, FormatCount(taken->records),
-                                          FormatCount(taken->streams)));
+  Say(kSnapshotVerb.name,
+      absl::StrFormat("%s: %s records in %s streams", output,
+                      base::FormatCount(taken->records),
+                      base::FormatCount(taken->streams)));
   return kExitOk;
 }
 

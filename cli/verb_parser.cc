@@ -12,7 +12,6 @@
 #include "base/text/nearest_name.h"
 #include "base/text/quantity_parse.h"
 #include "cli/exit_status.h"
-#include "cli/quantity.h"
 #include "logformat/import/program/import_process.h"
 
 namespace countrace::cli {

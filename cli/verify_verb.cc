@@ -3,10 +3,10 @@
 #include <string>
 
 #include "absl/strings/str_format.h"
-#include "cli/escape_text.h"
+#include "base/text/name_escape.h"
+#include "base/text/quantity_format.h"
 #include "cli/exit_status.h"
 #include "cli/help_texts.h"
-#include "cli/quantity.h"
 #include "cli/row_table.h"
 #include "cli/trace_options.h"
 #include "cli/verb.h"
@@ -27,15 +27,16 @@ std::uint64_t Discarded(const VerifyResult& result) {
 std::string Text(const std::string& trace, const VerifyResult& result) {
   std::string out;
   for (const VerifyFinding& finding : result.findings) {
-    absl::StrAppendFormat(
-        &out, "%s: %s, byte %d: %s\n", finding.is_loss ? "loss" : "damage",
-        EscapeText(finding.file), finding.offset, EscapeText(finding.what));
+    absl::StrAppendFormat(&out, "%s: %s, byte %d: %s\n",
+                          finding.is_loss ? "loss" : "damage",
+                          base::EscapeName(finding.file), finding.offset,
+                          base::EscapeName(finding.what));
   }
   absl::StrAppendFormat(
       &out, "%s: %s; %s records in %s packets of %s streams, %s discarded\n",
-      EscapeText(trace), result.ok ? "sound" : "not sound",
-      FormatCount(result.records), FormatCount(result.packets),
-      FormatCount(result.streams), FormatCount(Discarded(result)));
+      base::EscapeName(trace), result.ok ? "sound" : "not sound",
+      base::FormatCount(result.records), base::FormatCount(result.packets),
+      base::FormatCount(result.streams), base::FormatCount(Discarded(result)));
   return out;
 }
 

@@ -1,7 +1,6 @@
 #include "base/text/text_table.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -11,45 +10,13 @@ namespace countrace::base {
 
 namespace {
 
-constexpr std::size_t kIndent = 2;
 constexpr std::size_t kGap = 2;
 constexpr char kBold[] = "\x1b[1m";
 constexpr char kPlain[] = "\x1b[0m";
 
 }  // namespace
 
-std::string FormatCount(std::uint64_t value) {
-  const std::string digits = std::to_string(value);
-  std::string out;
-  for (std::size_t i = 0; i < digits.size(); ++i) {
-    if (i != 0 && (digits.size() - i) % 3 == 0) out += ',';
-    out += digits[i];
-  }
-  return out;
-}
-
-std::string FormatNanoseconds(double ns) {
-  struct Scale {
-    double ns;
-    const char* unit;
-  };
-  static constexpr Scale kScales[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}};
-  if (ns == 0) return "0";
-  for (const Scale& scale : kScales) {
-    // 999.5 of the next smaller unit would round to 1000 of it.
-    if (ns < scale.ns * 0.9995) continue;
-    const double value = ns / scale.ns;
-    const int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
-    return absl::StrFormat("%.*f %s", decimals, value, scale.unit);
-  }
-  return absl::StrFormat("%.0f ns", ns);
-}
-
-std::string FormatShare(std::uint64_t part, std::uint64_t whole) {
-  if (whole == 0) return "-";
-  return absl::StrFormat(
-      "%.1f %%", 100 * static_cast<double>(part) / static_cast<double>(whole));
-}
+TextTable::TextTable(std::size_t indent) : indent_(indent) {}
 
 void TextTable::AddColumn(std::string_view title, Align align, bool optional) {
   columns_.push_back({std::string(title), align, optional});
@@ -66,7 +33,7 @@ void TextTable::AddHeading(std::string text) {
 
 std::string TextTable::Render(std::size_t width, bool color) const {
   std::vector<std::size_t> widths;
-  std::size_t total = kIndent;
+  std::size_t total = indent_;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     std::size_t widest = DisplayColumns(columns_[i].title);
     for (const Row& row : rows_) {
@@ -86,7 +53,7 @@ std::string TextTable::Render(std::size_t width, bool color) const {
   }
 
   const auto line = [&](const auto& cell_at) {
-    std::string text(kIndent, ' ');
+    std::string text(indent_, ' ');
     bool first = true;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       if (!shown[i]) continue;
@@ -109,7 +76,7 @@ std::string TextTable::Render(std::size_t width, bool color) const {
   out += '\n';
   for (const Row& row : rows_) {
     if (row.cells.empty()) {
-      out += std::string(kIndent, ' ') + row.heading;
+      out += std::string(indent_, ' ') + row.heading;
     } else {
       out += line(
           [&](std::size_t i) -> const std::string& { return row.cells[i]; });
@@ -121,8 +88,8 @@ std::string TextTable::Render(std::size_t width, bool color) const {
     for (const std::string& name : dropped) {
       names += (names.empty() ? "" : ", ") + name;
     }
-    out += absl::StrFormat("%*s(not shown for lack of width: %s)\n", kIndent,
-                           "", names);
+    out += absl::StrFormat("%s(not shown for lack of width: %s)\n",
+                           std::string(indent_, ' '), names);
   }
   return out;
 }

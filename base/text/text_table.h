@@ -3,24 +3,18 @@
 #define COUNTRACE_BASE_TEXT_TEXT_TABLE_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace countrace::base {
 
-// 1234567 -> "1,234,567".
-std::string FormatCount(std::uint64_t value);
-// Three significant digits and the unit that suits: "0", "431 ns", "12.3 us",
-// "4.56 ms", "78.9 s".
-std::string FormatNanoseconds(double ns);
-// Share of `whole` in percent: "12.3 %", "-" if there is no whole.
-std::string FormatShare(std::uint64_t part, std::uint64_t whole);
-
 class TextTable {
  public:
   enum class Align { kLeft, kRight };
+
+  // `indent`: blanks before each line.
+  explicit TextTable(std::size_t indent = 2);
 
   // `optional` columns are dropped, last first, where the table is too wide.
   void AddColumn(std::string_view title, Align align, bool optional = false);
@@ -43,6 +37,7 @@ class TextTable {
     std::vector<std::string> cells;
     std::string heading;  // if cells is empty
   };
+  std::size_t indent_;
   std::vector<Column> columns_;
   std::vector<Row> rows_;
 };

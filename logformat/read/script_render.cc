@@ -6,6 +6,7 @@
 #include <span>
 
 #include "absl/strings/str_format.h"
+#include "base/text/utf8.h"
 
 namespace countrace::logformat {
 namespace {
@@ -40,37 +41,6 @@ void AppendDouble(double value, std::string& out) {
   // Shortest text that reads back as the same number.
   const auto end = std::to_chars(digits, digits + sizeof(digits), value);
   out.append(digits, end.ptr);
-}
-
-// Length of the well-formed UTF-8 character at the front of `text`, and its
-// code point; 0 if it is not well-formed.
-std::size_t DecodeUtf8(std::string_view text, std::uint32_t& point) {
-  const auto first = static_cast<unsigned char>(text[0]);
-  const std::size_t length = first < 0x80   ? 1
-                             : first < 0xc2 ? 0
-                             : first < 0xe0 ? 2
-                             : first < 0xf0 ? 3
-                             : first < 0xf5 ? 4
-                                            : 0;
-  if (length == 0 || length > text.size()) return 0;
-  point = length == 1 ? first : first & (0x7fu >> length);
-  for (std::size_t i = 1; i < length; ++i) {
-    const auto next = static_cast<unsigned char>(text[i]);
-    if ((next & 0xc0) != 0x80) return 0;
-    point = point << 6 | (next & 0x3fu);
-  }
-  const bool overlong =
-      (length == 3 && point < 0x800) || (length == 4 && point < 0x10000);
-  const bool surrogate = point >= 0xd800 && point < 0xe000;
-  return overlong || surrogate || point > 0x10ffff ? 0 : length;
-}
-
-// Characters that move the cursor or turn the writing direction.
-bool IsHostile(std::uint32_t point) {
-  return point < 0x20 || (point >= 0x7f && point < 0xa0) ||
-         (point >= 0x200e && point <= 0x200f) ||
-         (point >= 0x2028 && point <= 0x202e) ||
-         (point >= 0x2066 && point <= 0x2069);
 }
 
 // Cuts one field off the front of `bytes` and appends its text. The record's
@@ -170,8 +140,8 @@ void AppendPrefix(std::uint64_t time_ns, StreamClass stream_class,
 
 void AppendEscaped(std::string_view text, bool quoted, std::string& out) {
   while (!text.empty()) {
-    std::uint32_t point = 0;
-    std::size_t length = DecodeUtf8(text, point);
+    const base::CodePoint point = base::DecodeFirst(text);
+    std::size_t length = point.bytes;
     const char c = text[0];
     constexpr std::string_view kControls = "\a\b\t\n\v\f\r\x1b";
     constexpr std::string_view kLetters = "abtnvfre";
@@ -181,7 +151,7 @@ void AppendEscaped(std::string_view text, bool quoted, std::string& out) {
     } else if (length == 1 && kControls.find(c) != std::string_view::npos) {
       out += '\\';
       out += kLetters[kControls.find(c)];
-    } else if (length == 0 || IsHostile(point)) {
+    } else if (length == 0 || base::IsUnsafeToPrint(point.value)) {
       length = std::max<std::size_t>(length, 1);
       for (const char byte : text.substr(0, length)) {
         absl::StrAppendFormat(&out, "\\x%02x",

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-#include "base/text/text_table.h"
+#include "base/text/quantity_format.h"
 #include "rmap/columns/column_cells.h"
 
 namespace countrace::rmap {

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "absl/strings/str_format.h"
-#include "base/text/text_table.h"
+#include "base/text/quantity_format.h"
 
 namespace countrace::rmap::diff {
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "base/text/csv_field.h"
 #include "base/text/name_escape.h"
 #include "rmap/metrics/metric_rows.h"
 #include "rmap/report/selection_json.h"
@@ -98,17 +99,6 @@ std::string Line(const char* table, const Json& row) {
   return Dump(object, -1) + "\n";
 }
 
-// RFC 4180, as report_csv.cc.
-std::string Field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == text.npos) return text;
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  return out + "\"";
-}
-
 std::string Number(const std::optional<double>& value) {
   return value ? absl::StrFormat("%.17g", *value) : "";
 }
@@ -192,12 +182,13 @@ std::string RenderMetricsCsv(const MetricReport& metrics) {
         const Rule& rule = metrics.rules->rules()[index];
         if (!Has(rule.scopes, scope)) continue;
         const MetricValue value = metrics.evaluator->Value(index, scope, row);
-        out += absl::StrFormat(
-            "%s,%s,%s,%s,%s,%s,%s,%s,%s,%s\r\n", ScopeName(scope), Field(name),
-            rule.text.name, rule.unit.text, Number(value.value),
-            value.value ? QualityName(value.quality) : "absent",
-            Number(value.standard_error), Number(value.lo), Number(value.hi),
-            Field(value.absent));
+        out +=
+            absl::StrFormat("%s,%s,%s,%s,%s,%s,%s,%s,%s,%s\r\n",
+                            ScopeName(scope), base::CsvField(name),
+                            rule.text.name, rule.unit.text, Number(value.value),
+                            value.value ? QualityName(value.quality) : "absent",
+                            Number(value.standard_error), Number(value.lo),
+                            Number(value.hi), base::CsvField(value.absent));
       }
     }
   }

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_format.h"
 #include "base/text/name_escape.h"
+#include "base/text/quantity_format.h"
 #include "base/text/text_table.h"
 #include "rmap/metrics/metric_data.h"
 #include "rmap/metrics/metric_rows.h"

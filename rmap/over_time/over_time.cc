@@ -1,12 +1,11 @@
 #include "rmap/over_time/over_time.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_format.h"
+#include "base/text/glob.h"
 #include "rmap/counters/event_set_dumps.h"
 #include "rmap/dispatch/interval_counts.h"
 
@@ -16,7 +15,7 @@ namespace {
 __extension__ typedef unsigned __int128 Wide;
 
 bool Matches(const std::string& glob, const std::string& name) {
-  return fnmatch(glob.c_str(), name.c_str(), 0) == 0;
+  return base::GlobMatches(glob.c_str(), name.c_str());
 }
 
 }  // namespace

@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "base/text/csv_field.h"
 #include "base/text/name_escape.h"
+#include "base/text/quantity_format.h"
 #include "base/text/text_table.h"
 
 namespace countrace::rmap {
@@ -35,8 +37,7 @@ std::string Dump(const Json& json, int indent) {
 }
 
 std::string Offset(const TimeSeries& series, std::uint64_t time_ns) {
-  const std::uint64_t ns = time_ns - series.begin_ns;
-  return absl::StrFormat("%d.%09d", ns / 1'000'000'000, ns % 1'000'000'000);
+  return base::FormatSeconds(time_ns - series.begin_ns);
 }
 
 // As many digits as the intervals need.
@@ -231,9 +232,7 @@ Json DocumentOf(const TimeSeries& series, const char* schema) {
 }
 
 std::string CsvName(const std::string& name) {
-  const std::string text = base::EscapeName(name);
-  return text.find_first_of(",\"") == std::string::npos ? text
-                                                        : '"' + text + '"';
+  return base::CsvField(base::EscapeName(name));
 }
 
 std::string OverTimeCsv(const TimeSeries& series) {

@@ -1,6 +1,7 @@
 #include <type_traits>
 
 #include "absl/strings/str_format.h"
+#include "base/text/csv_field.h"
 #include "base/text/name_escape.h"
 #include "rmap/columns/report_tables.h"
 #include "rmap/report/report_views.h"
@@ -8,18 +9,6 @@
 namespace countrace::rmap {
 
 namespace {
-
-// RFC 4180, section 2: quoted if it holds a comma, a quote or a line break;
-// quotes doubled.
-std::string Field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  return out + "\"";
-}
 
 std::string ToText(const Cell& cell) {
   return std::visit(
@@ -53,13 +42,13 @@ std::string Table(const std::vector<Column<Row>>& columns,
   std::string out;
   for (const Column<Row>& column : columns) {
     if (&column != columns.data()) out += ',';
-    out += Field(base::EscapeName(FullName(column)));
+    out += base::CsvField(base::EscapeName(FullName(column)));
   }
   out += "\r\n";
   for (const Row& row : rows) {
     for (const Column<Row>& column : columns) {
       if (&column != columns.data()) out += ',';
-      out += Field(ToText(column.value(row)));
+      out += base::CsvField(ToText(column.value(row)));
     }
     out += "\r\n";
   }

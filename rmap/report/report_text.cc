@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/text/name_escape.h"
+#include "base/text/quantity_format.h"
 #include "base/text/text_table.h"
 #include "rmap/columns/report_columns.h"
 #include "rmap/report/report_views.h"

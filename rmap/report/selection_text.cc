@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_format.h"
 #include "base/text/name_escape.h"
+#include "base/text/quantity_format.h"
 #include "base/text/text_table.h"
 #include "rmap/columns/report_tables.h"
 

@@ -1,9 +1,9 @@
 #include "runtime/inprocess/dump_decision.h"
 
-#include <fnmatch.h>
 #include <stdio.h>
 #include <sys/mman.h>
 
+#include "base/text/glob.h"
 #include "logformat/packet_layout.h"
 #include "runtime/inprocess/caller_ranges.h"
 #include "runtime/inprocess/process_state.h"
@@ -146,7 +146,7 @@ DumpChoice ChooseDumps(const countrace_hook_site& site,
   snprintf(name, sizeof(name), "%s:%s", site.provider, site.name);
   for (std::uint32_t i = 0; i < rules && i < COUNTRACE_MAX_DUMP_RULES; ++i) {
     const countrace_dump_rule& rule = g_session->dump_rules[i];
-    if (fnmatch(rule.glob, name, 0) != 0) continue;
+    if (!base::GlobMatches(rule.glob, name)) continue;
     if (rule.never != 0) return DumpChoice::kNever;
     if (countrace_rule_is_always(&rule) != 0) return DumpChoice::kAlways;
     const bool is_point = site.kind == COUNTRACE_SITE_POINT;

@@ -1,11 +1,11 @@
 #include "runtime/inprocess/hook_selection.h"
 
-#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <atomic>
 
+#include "base/text/glob.h"
 #include "runtime/control_layout.h"
 #include "runtime/inprocess/process_state.h"
 
@@ -46,7 +46,7 @@ std::uint32_t TagOfSession() noexcept {
 bool HookMatches(const char* glob, const countrace_hook_site& site) noexcept {
   char name[256];
   snprintf(name, sizeof(name), "%s:%s", site.provider, site.name);
-  return fnmatch(glob, name, 0) == 0;
+  return base::GlobMatches(glob, name);
 }
 
 bool HookIsSelected(const countrace_hook_site& site) noexcept {

@@ -1,6 +1,5 @@
 #include "runtime/rules/dump_rule_text.h"
 
-#include <fnmatch.h>
 #include <time.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <optional>
 
 #include "absl/strings/str_format.h"
+#include "base/text/glob.h"
 #include "base/text/quantity_parse.h"
 #include "base/text/tokens.h"
 #include "runtime/rules/dump_rule_literal.h"
@@ -358,7 +358,7 @@ std::string PrintDumpRule(const DumpRule& rule) {
 
 int FindDumpRule(const std::vector<DumpRule>& rules, const std::string& hook) {
   for (std::size_t i = 0; i < rules.size(); ++i) {
-    if (fnmatch(rules[i].glob, hook.c_str(), 0) == 0) {
+    if (base::GlobMatches(rules[i].glob, hook.c_str())) {
       return static_cast<int>(i);
     }
   }

@@ -318,6 +318,17 @@ class ExitStatus(InFolder):
         self.assertFalse(os.path.exists("ran"), "the command must not run")
         self.assertEqual(0, self.record("--force", "--", "true").returncode)
 
+    def test_a_newline_in_a_name_forges_no_row(self):
+        forged = "x\nstate          forged\nok       forged: yes"
+        done = self.record("-o", "forged.ctf", "--", "true", forged)
+        self.assertEqual(0, done.returncode, done.stderr)
+        lines = run("info", "forged.ctf").stdout.splitlines()
+        self.assertEqual(1, sum(line.startswith("state ") for line in lines))
+        self.assertTrue(any(line.startswith("command ") and "x\\x0astate" in line
+                            for line in lines), lines)
+        doctor = run("doctor", "-e", forged)
+        self.assertNotIn("\nok       forged", doctor.stdout)
+
     def test_force_never_removes_what_is_no_trace(self):
         os.mkdir("precious")
         pathlib.Path("precious/thesis.txt").write_text("years of work")

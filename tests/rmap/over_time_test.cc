@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <random>
 
+#include "rmap/over_time/over_time_render.h"
 #include "rmap/pipeline.h"
 #include "tests/rmap/simulated_machine.h"
 
@@ -233,6 +234,19 @@ TEST_CASE("over_time: more intervals than the limit are refused with a remedy",
   REQUIRE(accepted.ok());
   CHECK(accepted->size() <= kMaxIntervals);
   CHECK_FALSE(finish(shortest_ns - 1).ok());
+}
+
+TEST_CASE("over_time: CSV quotes a name with a quote, a comma and a newline",
+          "[rmap]") {
+  TimeSeries series;
+  series.events = {"a\"b,\nc"};
+  const std::string name = "\"a\"\"b,\\x0ac";
+  CHECK(RenderOverTime(series, {.format = ReportFormat::kCsv}) ==
+        "begin_ns,end_ns,offset_s," + name + "\"," + name + ".quality\"\n");
+  const std::vector<Feature> features = {
+      {.name = series.events[0], .share = true, .values = {}}};
+  CHECK(RenderPhases(series, features, {}, {.format = ReportFormat::kCsv}) ==
+        "begin_ns,end_ns,intervals," + name + "\"\n");
 }
 
 }  // namespace countrace::rmap

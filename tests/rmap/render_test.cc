@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "base/text/name_escape.h"
-#include "base/text/text_table.h"
+#include "base/text/quantity_format.h"
 #include "rmap/pipeline.h"
 #include "rmap/report/report_render.h"
 #include "tests/rmap/simulated_machine.h"
@@ -163,11 +163,11 @@ TEST_CASE("csv: every table is rectangular and holds every row",
   CHECK(rows[1][1] == base::EscapeName(kHostile));
 }
 
-bool IsSafe(const std::string& text, bool line_ends) {
+bool IsSafe(const std::string& text) {
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte == 0x7f) return false;
-    if (byte < 0x20 && !(line_ends && (c == '\n' || c == '\r'))) return false;
+    if (byte < 0x20 && c != '\n' && c != '\r') return false;
   }
   return text.find("\xc2\x9b") == std::string::npos &&
          text.find("\xe2\x80\xae") == std::string::npos &&
@@ -197,24 +197,8 @@ TEST_CASE("names: no control character or direction mark reaches the output",
       const std::string text =
           RenderReport(report, {.format = format, .by = by, .max_rows = 0});
       CAPTURE(static_cast<int>(format), static_cast<int>(by));
-      CHECK(IsSafe(text, /*line_ends=*/true));
+      CHECK(IsSafe(text));
     }
-  }
-}
-
-TEST_CASE("names: escaping is exact and unique", "[rmap][render]") {
-  CHECK(base::EscapeName("plain name-1") == "plain name-1");
-  CHECK(base::EscapeName("gr\xc3\xbc\xc3\x9f") == "gr\xc3\xbc\xc3\x9f");
-  CHECK(base::EscapeName("a\nb\x1b[0m") == "a\\x0ab\\x1b[0m");
-  CHECK(base::EscapeName("\xe2\x80\xae") == "\\u{202e}");
-  CHECK(base::EscapeName("\xc2\x9b") == "\\u{009b}");
-  CHECK(base::EscapeName("\xff\xc3") == "\\xff\\xc3");           // not UTF-8
-  CHECK(base::EscapeName("\xc0\xaf") == "\\xc0\\xaf");           // overlong
-  CHECK(base::EscapeName("\xed\xa0\x80") == "\\xed\\xa0\\x80");  // surrogate
-  CHECK(base::EscapeName("\\x1b") == "\\\\x1b");
-  for (int c = 0; c < 256; ++c) {
-    CHECK(
-        IsSafe(base::EscapeName(std::string(1, static_cast<char>(c))), false));
   }
 }
 
@@ -257,23 +241,6 @@ TEST_CASE("text: cut rows and dropped columns are said", "[rmap][render]") {
                   " more rows not shown") != std::string::npos);
   CHECK(text.find("not shown for lack of width: ") != std::string::npos);
   CHECK(text.find("cycles") != std::string::npos);
-}
-
-TEST_CASE("text: numbers are read by people", "[rmap][render]") {
-  CHECK(base::FormatCount(0) == "0");
-  CHECK(base::FormatCount(999) == "999");
-  CHECK(base::FormatCount(1000) == "1,000");
-  CHECK(base::FormatCount(18446744073709551615u) ==
-        "18,446,744,073,709,551,615");
-  CHECK(base::FormatNanoseconds(0) == "0");
-  CHECK(base::FormatNanoseconds(999) == "999 ns");
-  CHECK(base::FormatNanoseconds(1000) == "1.00 us");
-  CHECK(base::FormatNanoseconds(12345) == "12.3 us");
-  CHECK(base::FormatNanoseconds(999499) == "999 us");
-  CHECK(base::FormatNanoseconds(999500) == "1.00 ms");
-  CHECK(base::FormatNanoseconds(61.5e9) == "61.5 s");
-  CHECK(base::FormatShare(1, 3) == "33.3 %");
-  CHECK(base::FormatShare(0, 0) == "-");
 }
 
 TEST_CASE("render: the same bytes read in runs or record by record",

@@ -1,7 +1,5 @@
 #include "viewer/state/state_page.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
@@ -9,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_format.h"
+#include "base/text/glob.h"
 #include "viewer/index/interval_row.h"
 #include "viewer/index/point_row.h"
 
@@ -26,7 +25,7 @@ constexpr NamedKind kNearKinds[] = {{"dispatch", kStepDispatch},
                                     {"loss", kStepLoss}};
 
 bool Matches(const std::string& glob, std::string_view name) {
-  return fnmatch(glob.c_str(), std::string(name).c_str(), 0) == 0;
+  return base::GlobMatches(glob.c_str(), std::string(name).c_str());
 }
 
 std::string ThreadName(const TimelineIndex& index, std::uint32_t thread) {

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_format.h"
 #include "base/text/name_escape.h"
+#include "base/text/quantity_format.h"
 #include "base/text/text_table.h"
 #include "logformat/packet_layout.h"
 #include "viewer/state/state_page.h"

@@ -1,7 +1,6 @@
 #include "runtime/recorder/system/tracefs.h"
 
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include "absl/strings/str_format.h"
 #include "base/posix/errno_status.h"
 #include "base/posix/small_file.h"
+#include "base/text/glob.h"
 #include "base/text/trim.h"
 
 namespace countrace::runtime {
@@ -99,7 +99,7 @@ absl::StatusOr<std::vector<std::string>> ListTracepoints(
     if (!events.ok()) continue;  // a file
     for (const std::string& event : *events) {
       const std::string name = system + ":" + event;
-      if (fnmatch(glob.c_str(), name.c_str(), 0) == 0 &&
+      if (base::GlobMatches(glob.c_str(), name.c_str()) &&
           tracefs->TracepointId(system, event).ok()) {
         names.push_back(name);
       }

@@ -1,10 +1,9 @@
 #include "runtime/recorder/triggers/open_calls.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <limits>
 
+#include "base/text/glob.h"
 #include "logformat/packet_layout.h"
 
 namespace countrace::runtime {
@@ -39,7 +38,7 @@ void OpenCalls::SetHooks(const std::vector<logformat::HookInfo>& hooks) {
       const bool segment = trigger.kind == TriggerKind::kSegment;
       if (trigger.kind == TriggerKind::kSignal ||
           (segment && hook.kind != HookKind::kSegment) ||
-          fnmatch(trigger.glob.c_str(), name.c_str(), 0) != 0) {
+          !base::GlobMatches(trigger.glob.c_str(), name.c_str())) {
         continue;
       }
       (segment ? watched.segment : watched.point) |= 1u << i;

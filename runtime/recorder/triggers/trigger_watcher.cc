@@ -14,6 +14,8 @@
 #include "absl/strings/str_split.h"
 #include "base/posix/errno_status.h"
 #include "base/posix/small_file.h"
+#include "base/text/name_escape.h"
+#include "base/text/quantity_format.h"
 #include "base/text/trim.h"
 #include "logformat/description/trace_directory.h"
 #include "runtime/recorder/system/monotonic_clock.h"
@@ -32,12 +34,8 @@ constexpr std::size_t kSliceBytes = 1 << 20;
 // Above this number of streams, their files are opened in each pass.
 constexpr std::size_t kMostOpen = 256;
 
-std::string FormatNs(std::uint64_t ns) {
-  const auto value = static_cast<double>(ns);
-  if (ns < 1'000) return absl::StrFormat("%d ns", ns);
-  if (ns < 1'000'000) return absl::StrFormat("%.1f us", value / 1e3);
-  if (ns < 1'000'000'000) return absl::StrFormat("%.1f ms", value / 1e6);
-  return absl::StrFormat("%.3f s", value / 1e9);
+std::string Duration(std::uint64_t ns) {
+  return base::FormatNanoseconds(static_cast<double>(ns));
 }
 
 // Start time of a thread on CLOCK_MONOTONIC (to 10 ms). Absent: it does not
@@ -266,7 +264,7 @@ std::string TriggerWatcher::Describe(const Fired& fired) const {
     what += " was reached";
   } else {
     what += (fired.open ? " has taken " : " took ") +
-            FormatNs(fired.duration_ns) + (fired.open ? " and goes on" : "");
+            Duration(fired.duration_ns) + (fired.open ? " and goes on" : "");
   }
   if (fired.tid <= 0) return what + absl::StrFormat(" on CPU %d", fired.cpu);
   what += absl::StrFormat(" in tid %d", fired.tid);
@@ -282,7 +280,8 @@ void TriggerWatcher::Fire(const Fired& fired) {
   std::string what = Describe(fired);
   const std::uint64_t since_ns =
       fired.time_ns - std::min(fired.time_ns, begin_ns_);
-  notice_(absl::StrFormat("trigger at %s: %s", FormatNs(since_ns), what));
+  notice_(absl::StrFormat("trigger at %s: %s", base::FormatInstant(since_ns),
+                          base::EscapeName(what)));
   schedule_.Add(fired.trigger, fired.time_ns, std::move(what));
 }
 
@@ -296,8 +295,8 @@ bool TriggerWatcher::OnSignal(int number, std::uint64_t now_ns) {
     ours = true;
     if (!schedule_.Accept(i, now_ns)) continue;
     std::string what = TriggerSignalName(number) + " came";
-    notice_(absl::StrFormat("trigger at %s: %s", FormatNs(now_ns - begin_ns_),
-                            what));
+    notice_(absl::StrFormat("trigger at %s: %s",
+                            base::FormatInstant(now_ns - begin_ns_), what));
     schedule_.Add(i, now_ns, std::move(what));
   }
   return ours;
@@ -317,8 +316,8 @@ std::vector<std::string> TriggerWatcher::Describe() const {
           trigger.stop ? "the first one ended the recording"
           : trigger.limit > 0
               ? absl::StrFormat("at most %d times, every %s", trigger.limit,
-                                FormatNs(trigger.min_interval_ns))
-              : "at most every " + FormatNs(trigger.min_interval_ns));
+                                Duration(trigger.min_interval_ns))
+              : "at most every " + Duration(trigger.min_interval_ns));
     }
     if (trigger.kind != TriggerKind::kSignal &&
         (calls_.matched() >> i & 1) == 0) {
@@ -339,7 +338,7 @@ std::vector<std::string> TriggerWatcher::Describe() const {
         "Triggers were late: records came faster than they were checked; "
         "checks=%d, at most %s behind; bytes of records never checked, because "
         "they were overwritten or damaged: %d",
-        late_looks_, FormatNs(most_late_ns_), skipped));
+        late_looks_, Duration(most_late_ns_), skipped));
   }
   if (calls_.forgotten() > 0 || calls_.too_deep() > 0) {
     messages.push_back(absl::StrFormat(

@@ -1,6 +1,5 @@
 #include "runtime/recorder/kernel/hooks/hook_spec.h"
 
-#include <fnmatch.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "base/posix/errno_status.h"
+#include "base/text/glob.h"
 #include "runtime/recorder/kernel/hooks/function_symbols.h"
 #include "runtime/recorder/kernel/hooks/usdt_notes.h"
 #include "runtime/recorder/system/tracefs.h"
@@ -35,7 +35,7 @@ absl::Status BadSpec(std::string_view spec, const std::string& why) {
 }
 
 bool Matches(const std::string& glob, const std::string& name) {
-  return fnmatch(glob.c_str(), name.c_str(), 0) == 0;
+  return base::GlobMatches(glob.c_str(), name.c_str());
 }
 
 std::string BaseName(const std::string& path) {

@@ -157,13 +157,14 @@ TEST_CASE("trigger_watcher: a firing has its time, value and trigger") {
   session.Write({3500, tid, static_cast<std::size_t>(tid - 10), false, true});
   watcher.Look(4000, nullptr);
   REQUIRE(said.size() == 1);
-  REQUIRE(said[0] == "trigger at 3.0 us: p:call took 2.5 us in tid 2147483647");
+  REQUIRE(said[0] ==
+          "trigger at 0.000003 s: p:call took 2.50 us in tid 2147483647");
   REQUIRE(watcher.TakeDue(8499).reasons.empty());
   const DueTriggers due = watcher.TakeDue(8500);
   REQUIRE(due.reasons.size() == 1);
   REQUIRE(due.reasons[0].time_ns == 3500);
   REQUIRE(due.reasons[0].trigger == "segment p:* > 1us after 5us");
-  REQUIRE(due.reasons[0].what == "p:call took 2.5 us in tid 2147483647");
+  REQUIRE(due.reasons[0].what == "p:call took 2.50 us in tid 2147483647");
 }
 
 }  // namespace countrace::runtime
