@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "absl/strings/str_format.h"
+#include "base/posix/scoped_fd.h"
 
 namespace countrace::base {
 namespace {
@@ -27,9 +28,9 @@ absl::Status MapError(int error, const std::string& path) {
 
 absl::StatusOr<FileMapping> FileMapping::Open(const std::string& path) {
   // O_NONBLOCK: a fifo in the directory must not stop us.
-  const int fd =
-      open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (fd < 0) {
+  const ScopedFd fd(
+      open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!fd.is_open()) {
     const int error = errno;
     if (error == ELOOP) {
       return absl::InvalidArgumentError(
@@ -40,24 +41,18 @@ absl::StatusOr<FileMapping> FileMapping::Open(const std::string& path) {
     return MapError(error, path);
   }
   struct stat status = {};
-  FileMapping mapping;
-  absl::Status result;
-  if (fstat(fd, &status) != 0) {
-    result = MapError(errno, path);
-  } else if (!S_ISREG(status.st_mode)) {
-    result = absl::InvalidArgumentError(absl::StrFormat(
+  if (fstat(fd.get(), &status) != 0) return MapError(errno, path);
+  if (!S_ISREG(status.st_mode)) {
+    return absl::InvalidArgumentError(absl::StrFormat(
         "%s is not a regular file: mode=%#o", path, status.st_mode));
-  } else if (status.st_size > 0) {
-    const auto size = static_cast<std::size_t>(status.st_size);
-    void* data = mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0);
-    if (data == MAP_FAILED) {
-      result = MapError(errno, path);
-    } else {
-      mapping.bytes_ = {static_cast<const std::byte*>(data), size};
-    }
   }
-  close(fd);
-  if (!result.ok()) return result;
+  FileMapping mapping;
+  if (status.st_size > 0) {
+    const auto size = static_cast<std::size_t>(status.st_size);
+    void* data = mmap(nullptr, size, PROT_READ, MAP_SHARED, fd.get(), 0);
+    if (data == MAP_FAILED) return MapError(errno, path);
+    mapping.bytes_ = {static_cast<const std::byte*>(data), size};
+  }
   return mapping;
 }
 

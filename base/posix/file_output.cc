@@ -10,10 +10,6 @@
 
 namespace countrace::base {
 
-FileOutput::~FileOutput() {
-  if (fd_ >= 0) close(fd_);
-}
-
 absl::Status FileOutput::Error(int error, const char* what) const {
   if (error == ENOSPC || error == EDQUOT) {
     return absl::ResourceExhaustedError(absl::StrFormat(
@@ -27,8 +23,8 @@ absl::Status FileOutput::Error(int error, const char* what) const {
 
 absl::Status FileOutput::OpenExisting(const std::string& path) {
   path_ = path;
-  fd_ = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-  return fd_ < 0 ? Error(errno, "open") : absl::OkStatus();
+  fd_ = ScopedFd(open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  return fd_.is_open() ? absl::OkStatus() : Error(errno, "open");
 }
 
 absl::Status FileOutput::Create(const std::string& path) {
@@ -37,16 +33,16 @@ absl::Status FileOutput::Create(const std::string& path) {
   if (unlink(path.c_str()) != 0 && errno != ENOENT) {
     return Error(errno, "replace");
   }
-  fd_ = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
-             0600);
-  return fd_ < 0 ? Error(errno, "create") : absl::OkStatus();
+  fd_ = ScopedFd(open(
+      path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  return fd_.is_open() ? absl::OkStatus() : Error(errno, "create");
 }
 
 absl::Status FileOutput::WriteAt(std::uint64_t offset,
                                  std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    const ssize_t written =
-        pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    const ssize_t written = pwrite(fd_.get(), bytes.data(), bytes.size(),
+                                   static_cast<off_t>(offset));
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return Error(errno, "write");
     if (written == 0) return Error(ENOSPC, "write");
@@ -57,14 +53,14 @@ absl::Status FileOutput::WriteAt(std::uint64_t offset,
 }
 
 absl::Status FileOutput::SetLength(std::uint64_t bytes) {
-  if (ftruncate(fd_, static_cast<off_t>(bytes)) != 0) {
+  if (ftruncate(fd_.get(), static_cast<off_t>(bytes)) != 0) {
     return Error(errno, "set the length of");
   }
   return absl::OkStatus();
 }
 
 absl::Status FileOutput::RenameTo(const std::string& path) {
-  if (fsync(fd_) != 0) return Error(errno, "flush");
+  if (fsync(fd_.get()) != 0) return Error(errno, "flush");
   if (rename(path_.c_str(), path.c_str()) != 0) return Error(errno, "rename");
   return absl::OkStatus();
 }

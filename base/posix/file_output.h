@@ -9,17 +9,13 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "base/posix/scoped_fd.h"
 
 namespace countrace::base {
 
-// An owned descriptor of a file that is written.
+// A file that is written.
 class FileOutput {
  public:
-  FileOutput() = default;
-  FileOutput(const FileOutput&) = delete;
-  FileOutput& operator=(const FileOutput&) = delete;
-  ~FileOutput();
-
   absl::Status OpenExisting(const std::string& path);
   absl::Status Create(const std::string& path);  // replaces what is there
 
@@ -31,7 +27,7 @@ class FileOutput {
  private:
   absl::Status Error(int error, const char* what) const;
 
-  int fd_ = -1;
+  ScopedFd fd_;
   std::string path_;
 };
 

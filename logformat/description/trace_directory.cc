@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_format.h"
 #include "base/posix/file_mapping.h"
+#include "base/posix/scoped_fd.h"
 #include "logformat/description/metadata_reader.h"
 #include "logformat/description/session_files.h"
 
@@ -69,10 +70,11 @@ auto StreamOrder(const StreamFile& stream) {
 
 void ProbeLock(TraceDirectory& directory) {
   const std::string file = directory.path + "/" + kIncompleteFile;
-  const int fd = open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-  if (fd < 0) return;
-  directory.locked = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-  close(fd);
+  const base::ScopedFd fd(
+      open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!fd.is_open()) return;
+  directory.locked =
+      flock(fd.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
 }  // namespace

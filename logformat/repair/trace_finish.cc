@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "base/posix/file_mapping.h"
 #include "base/posix/file_output.h"
+#include "base/posix/scoped_fd.h"
 #include "logformat/description/metadata_writer.h"
 #include "logformat/description/trace_directory.h"
 #include "logformat/event_schema.h"
@@ -27,24 +28,17 @@ namespace {
 // trace: two recovers at once would rewrite the same files.
 class FinishLock {
  public:
-  FinishLock() = default;
-  FinishLock(const FinishLock&) = delete;
-  FinishLock& operator=(const FinishLock&) = delete;
-  ~FinishLock() {
-    if (fd_ >= 0) close(fd_);
-  }
-
   absl::Status Take(const TraceDirectory& directory) {
     std::string file = directory.path;
     if (directory.incomplete) file += std::string("/") + kIncompleteFile;
-    fd_ = open(file.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd_ < 0) {
+    fd_ = base::ScopedFd(open(file.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd_.is_open()) {
       return absl::ErrnoToStatus(errno,
                                  absl::StrFormat("Cannot open %s", file));
     }
     // A reader probes the lock for an instant; a recorder keeps it.
     for (int attempt = 0; attempt < 20; ++attempt) {
-      if (flock(fd_, LOCK_EX | LOCK_NB) == 0) return absl::OkStatus();
+      if (flock(fd_.get(), LOCK_EX | LOCK_NB) == 0) return absl::OkStatus();
       if (errno != EWOULDBLOCK && errno != EINTR) break;
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
@@ -59,7 +53,7 @@ class FinishLock {
   }
 
  private:
-  int fd_ = -1;
+  base::ScopedFd fd_;
 };
 
 // Finishes one trace; the steps in the order in which a kill between any two

@@ -14,6 +14,7 @@
 #include "absl/strings/str_format.h"
 #include "base/posix/file_mapping.h"
 #include "base/posix/file_output.h"
+#include "base/posix/scoped_fd.h"
 #include "logformat/description/trace_description.h"
 #include "logformat/description/trace_directory.h"
 #include "logformat/session_layout.h"
@@ -26,17 +27,12 @@ class SharedLock {
  public:
   explicit SharedLock(const std::string& path)
       : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)) {
-    if (fd_ >= 0) flock(fd_, LOCK_SH);
+    if (fd_.is_open()) flock(fd_.get(), LOCK_SH);
   }
-  ~SharedLock() {
-    if (fd_ >= 0) close(fd_);
-  }
-  SharedLock(const SharedLock&) = delete;
-  SharedLock& operator=(const SharedLock&) = delete;
-  int get() const { return fd_; }
+  int get() const { return fd_.get(); }
 
  private:
-  int fd_;
+  base::ScopedFd fd_;
 };
 
 absl::Status CopyBytes(const std::string& from, const std::string& to) {

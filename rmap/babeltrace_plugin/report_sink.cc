@@ -13,6 +13,7 @@
 #include <string>
 
 #include "absl/strings/str_format.h"
+#include "base/posix/scoped_fd.h"
 #include "logformat/import/mapping/mapping_file.h"
 #include "rmap/babeltrace_plugin/components.h"
 #include "rmap/babeltrace_plugin/method_status.h"
@@ -31,7 +32,6 @@ class ReportSink {
   ReportSink& operator=(const ReportSink&) = delete;
   ~ReportSink() {
     if (upstream_ != nullptr) bt_message_iterator_put_ref(upstream_);
-    if (output_fd_ >= 0) close(output_fd_);
   }
 
   absl::Status Initialize(const bt_value* params);
@@ -51,7 +51,7 @@ class ReportSink {
 
   bt_self_component_sink* self_;
   std::string output_file_;
-  int output_fd_ = -1;
+  base::ScopedFd output_fd_;
   RenderOptions render_;
   importer::Mapping mapping_;
   bt_message_iterator* upstream_ = nullptr;
@@ -97,8 +97,9 @@ absl::Status ReportSink::Initialize(const bt_value* params) {
 
 // Before the work, so that a wrong name is said at once; emptied after it.
 absl::Status ReportSink::OpenOutput() {
-  output_fd_ = open(output_file_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-  if (output_fd_ >= 0) return absl::OkStatus();
+  output_fd_ = base::ScopedFd(
+      open(output_file_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
+  if (output_fd_.is_open()) return absl::OkStatus();
   return absl::ErrnoToStatus(
       errno, absl::StrFormat("Cannot write %s, which parameter `output` names",
                              output_file_));
@@ -157,7 +158,7 @@ absl::StatusOr<bool> ReportSink::Print() {
       *reader_, /*observer=*/nullptr);
   if (!report.ok()) return report.status();
   winsize size{};
-  if (output_fd_ < 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
+  if (!output_fd_.is_open() && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
       size.ws_col > 0) {
     render_.width = size.ws_col;
   }
@@ -169,7 +170,7 @@ absl::StatusOr<bool> ReportSink::Print() {
 }
 
 absl::Status ReportSink::Write(const std::string& text) {
-  if (output_fd_ < 0) {
+  if (!output_fd_.is_open()) {
     if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
         std::fflush(stdout) == 0) {
       return absl::OkStatus();
@@ -180,13 +181,14 @@ absl::Status ReportSink::Write(const std::string& text) {
   std::size_t written = 0;
   while (written < text.size()) {
     const ssize_t now =
-        write(output_fd_, text.data() + written, text.size() - written);
+        write(output_fd_.get(), text.data() + written, text.size() - written);
     if (now < 0 && errno == EINTR) continue;
     if (now < 0) break;
     written += static_cast<std::size_t>(now);
   }
   // A pipe or a device has no length to set.
-  const bool cut = ftruncate(output_fd_, static_cast<off_t>(text.size())) == 0;
+  const bool cut =
+      ftruncate(output_fd_.get(), static_cast<off_t>(text.size())) == 0;
   if (written == text.size() && (cut || errno == EINVAL)) {
     return absl::OkStatus();
   }

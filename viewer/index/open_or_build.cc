@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_format.h"
+#include "base/posix/scoped_fd.h"
 #include "rmap/pipeline.h"
 #include "viewer/index/checksum.h"
 #include "viewer/index/index_builder.h"
@@ -35,15 +36,14 @@ std::string CacheDirectory() {
 // the trace reports the reason.
 void AppendEnds(const std::string& path, std::string& text) {
   constexpr off_t kEndBytes = 4096;
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return;
+  const base::ScopedFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.is_open()) return;
   char bytes[kEndBytes];
-  const off_t size = ::lseek(descriptor, 0, SEEK_END);
+  const off_t size = ::lseek(file.get(), 0, SEEK_END);
   for (const off_t at : {off_t{0}, std::max(off_t{0}, size - kEndBytes)}) {
-    const ssize_t got = ::pread(descriptor, bytes, sizeof(bytes), at);
+    const ssize_t got = ::pread(file.get(), bytes, sizeof(bytes), at);
     if (got > 0) text.append(bytes, static_cast<std::size_t>(got));
   }
-  ::close(descriptor);
 }
 
 }  // namespace

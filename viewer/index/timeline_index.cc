@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_format.h"
+#include "base/posix/scoped_fd.h"
 #include "viewer/index/checksum.h"
 #include "viewer/index/forest.h"
 
@@ -56,16 +57,15 @@ std::uint32_t ExtrasOf(RowKind kind, std::uint32_t events) {
 absl::StatusOr<std::unique_ptr<TimelineIndex>> TimelineIndex::Open(
     const std::string& path, const Fingerprint* expected,
     std::uint64_t max_checked_bytes) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) {
+  const base::ScopedFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.is_open()) {
     return absl::ErrnoToStatus(
         errno,
         absl::StrFormat("Cannot open the timeline index: path=%s", path));
   }
   struct stat status;
-  if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode) ||
+  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
       status.st_size < static_cast<off_t>(sizeof(FileHeader))) {
-    ::close(descriptor);
     return absl::DataLossError(
         absl::StrFormat("Timeline index is too short: path=%s, header-bytes=%d",
                         path, sizeof(FileHeader)));
@@ -73,12 +73,10 @@ absl::StatusOr<std::unique_ptr<TimelineIndex>> TimelineIndex::Open(
   std::unique_ptr<TimelineIndex> index(new TimelineIndex());
   index->file_bytes_ = static_cast<std::size_t>(status.st_size);
   void* address =
-      ::mmap(nullptr, index->file_bytes_, PROT_READ, MAP_SHARED, descriptor, 0);
-  const int error = errno;
-  ::close(descriptor);
+      ::mmap(nullptr, index->file_bytes_, PROT_READ, MAP_SHARED, file.get(), 0);
   if (address == MAP_FAILED) {
     return absl::ErrnoToStatus(
-        error, absl::StrFormat("Cannot map the timeline index: path=%s, "
+        errno, absl::StrFormat("Cannot map the timeline index: path=%s, "
                                "bytes=%d",
                                path, index->file_bytes_));
   }

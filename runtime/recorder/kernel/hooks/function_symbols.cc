@@ -9,10 +9,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 
 #include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
 #include "base/posix/scoped_fd.h"
 
 namespace countrace::runtime {
@@ -52,8 +52,7 @@ absl::StatusOr<std::vector<FunctionSymbol>> ReadFunctionSymbols(
     const std::string& path) {
   base::ScopedFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.is_open()) {
-    return absl::NotFoundError(
-        absl::StrFormat("Cannot open %s: %s", path, std::strerror(errno)));
+    return base::ErrnoStatus(errno, "Cannot open " + path);
   }
   static const Dwfl_Callbacks kCallbacks = {
       .find_elf = dwfl_build_id_find_elf,

@@ -11,6 +11,8 @@
 #include <string_view>
 
 #include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
+#include "base/posix/scoped_fd.h"
 
 namespace countrace::runtime {
 namespace {
@@ -24,21 +26,6 @@ struct ElfEnd {
   void operator()(Elf* elf) const { elf_end(elf); }
 };
 using ElfHandle = std::unique_ptr<Elf, ElfEnd>;
-
-class FileDescriptor final {
- public:
-  explicit FileDescriptor(const std::string& path)
-      : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
-  ~FileDescriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  const int fd_;
-};
 
 // Removes the NUL-terminated string at the front of `bytes`; false if it has no
 // end.
@@ -158,10 +145,9 @@ absl::Status DecodeSection(const std::string& path, Elf_Data* data,
 }  // namespace
 
 absl::StatusOr<std::vector<UsdtNote>> ReadUsdtNotes(const std::string& path) {
-  const FileDescriptor file(path);
-  if (file.get() < 0) {
-    return absl::NotFoundError(
-        absl::StrFormat("cannot open %s: %s", path, std::strerror(errno)));
+  const base::ScopedFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.is_open()) {
+    return base::ErrnoStatus(errno, "Cannot open " + path);
   }
   elf_version(EV_CURRENT);
   const ElfHandle elf(elf_begin(file.get(), ELF_C_READ, nullptr));

@@ -1,5 +1,4 @@
-// What is not needed any more is given back: of the file's pages, and of
-// nobody else's memory.
+// Forget() gives back pages of the file and no other memory.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -13,7 +12,7 @@
 #include "base/posix/file_mapping.h"
 #include "tests/support/trace_builder.h"
 
-namespace countrace::logformat {
+namespace countrace::base {
 namespace {
 
 using test_support::TempDirectory;
@@ -43,14 +42,14 @@ class Region {
 };
 
 TEST_CASE("file mapping: what is after the end of the file is kept",
-          "[logformat]") {
+          "[base][file_mapping]") {
   TempDirectory temp(TempDirectory::Place::kMemory);
   const std::string path = temp / "stream";
   std::ofstream(path) << std::string(kFileBytes, 'x');
   // Mappings grow downwards: this one is after the file's, wherever there is
   // no gap that fits it.
   const Region after;
-  auto mapping = base::FileMapping::Open(path);
+  auto mapping = FileMapping::Open(path);
   REQUIRE(mapping.ok());
   const Region before;
   const auto begin = static_cast<std::size_t>(
@@ -67,4 +66,4 @@ TEST_CASE("file mapping: what is after the end of the file is kept",
 }
 
 }  // namespace
-}  // namespace countrace::logformat
+}  // namespace countrace::base
