@@ -15,7 +15,7 @@
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "cli/verb_parser.h"
-#include "rmap/columns/report_names.h"
+#include "rmap/report/report_names.h"
 
 namespace countrace::cli {
 namespace {

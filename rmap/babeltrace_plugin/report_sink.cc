@@ -19,7 +19,7 @@
 #include "rmap/babeltrace_plugin/method_status.h"
 #include "rmap/babeltrace_plugin/parameters.h"
 #include "rmap/babeltrace_plugin/trace_collection.h"
-#include "rmap/columns/report_names.h"
+#include "rmap/report/report_names.h"
 #include "rmap/report/report_render.h"
 
 namespace countrace::rmap::babeltrace_plugin {

@@ -1,13 +1,14 @@
 // What the formats and tables of a report are called, by those who choose one:
 // `countrace report`, sink.countrace.report.
-#ifndef COUNTRACE_RMAP_COLUMNS_REPORT_NAMES_H_
-#define COUNTRACE_RMAP_COLUMNS_REPORT_NAMES_H_
+#ifndef COUNTRACE_RMAP_REPORT_REPORT_NAMES_H_
+#define COUNTRACE_RMAP_REPORT_REPORT_NAMES_H_
 
 #include <map>
 #include <string>
 #include <vector>
 
 #include "rmap/columns/report_by.h"
+#include "rmap/report/render_options.h"
 
 namespace countrace::rmap {
 
@@ -38,4 +39,4 @@ std::vector<std::string> NamesOf(const std::map<std::string, Value>& values) {
 
 }  // namespace countrace::rmap
 
-#endif  // COUNTRACE_RMAP_COLUMNS_REPORT_NAMES_H_
+#endif  // COUNTRACE_RMAP_REPORT_REPORT_NAMES_H_
