@@ -50,7 +50,8 @@ void BlockedTime::Enter(ThreadState& thread, std::uint64_t time_ns,
 void BlockedTime::Finish(ThreadState& thread, std::uint64_t end_ns,
                          const LossState& loss) {
   const BlockedState& blocked = thread.blocked;
-  // If its end was lost, it is not known until when it blocked.
+  // If the wake-up or switch-in was lost, the end of its blocked time is
+  // unknown.
   if (blocked.sleep != Sleep::kBlocked || thread.retired) return;
   Waker none;
   none.kind = WakerKind::kStillBlocked;
@@ -64,7 +65,7 @@ void BlockedTime::End(ThreadState& thread, std::uint64_t time_ns,
   Interval interval;
   interval.ns = time_ns - std::min(blocked.since_ns, time_ns);
   blocked.total_ns += interval.ns;
-  // Records that were lost meanwhile may have been of its running.
+  // Records lost meanwhile may show that it ran.
   interval.sure = blocked.sure && !loss.lossy &&
                   blocked.loss_epoch == loss.epoch && !thread.hooks_lost;
   Key& key = interval.key;

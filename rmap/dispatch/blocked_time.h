@@ -1,9 +1,9 @@
 // Blocked time of threads, by the segment they blocked in and by what ended it.
 //
 //   running --(switch-out, neither runnable nor dead)--> blocked
-//   blocked --(wake-up record)--> runnable: the record names who woke it
-//   blocked --(switch-in)--> running: its wake-up is not told; what it waited
-//                            for a CPU is in the blocked time
+//   blocked --(wake-up record)--> runnable: the record names the waker
+//   blocked --(switch-in)--> running: no wake-up record, so that its time
+//                            runnable is part of the blocked time
 //   blocked --(end of the trace)--> still blocked
 //
 // A thread that left unseen (kSwitchOther) was blocked only if a wake-up shows
@@ -27,11 +27,12 @@ namespace countrace::rmap {
 struct Waker {
   WakerKind kind = WakerKind::kNotTold;
   const ThreadState* thread = nullptr;  // kThread
-  // Whose innermost call it was in; null: in none, or not known.
+  // The thread or interrupts whose innermost open call counts as the waker's;
+  // null: none, or unknown.
   const ThreadState* in = nullptr;
 };
 
-// What can be lost meanwhile, to tell intervals that hold a loss.
+// The loss so far, to find intervals with a loss inside.
 struct LossState {
   std::uint32_t epoch = 0;
   bool lossy = false;
@@ -39,16 +40,16 @@ struct LossState {
 
 class BlockedTime {
  public:
-  // More kinds of blocking than this are folded, for each process into one row
-  // of WakerKind::kOther without a place.
+  // Further kinds of blocking are folded into one row for each process, of
+  // WakerKind::kOther and without a call path.
   static constexpr std::size_t kMaxRows = 65536;
 
   explicit BlockedTime(std::size_t max_rows = kMaxRows) : max_rows_(max_rows) {}
 
-  // `thread` leaves its CPU with this state of logformat::SwitchState.
+  // `thread` leaves its CPU in this logformat::SwitchState.
   static void Leave(ThreadState& thread, std::uint64_t time_ns,
                     std::uint16_t state, const LossState& loss);
-  // `thread` was on no CPU, but runnable, for so long.
+  // `thread` was runnable on no CPU for `ns`.
   static void AddWait(const ThreadState& thread, std::uint64_t ns);
   // A wake-up record of `thread`, which is on no CPU.
   void Wake(ThreadState& thread, std::uint64_t time_ns, const Waker& waker,
@@ -57,20 +58,20 @@ class BlockedTime {
   void Enter(ThreadState& thread, std::uint64_t time_ns, const LossState& loss);
   // The trace ends.
   void Finish(ThreadState& thread, std::uint64_t end_ns, const LossState& loss);
-  // A wake-up record came, of whomever.
-  void NoteWakeup() { told_ = true; }
+  // A wake-up record came, for any thread.
+  void NoteWakeup() { saw_wakeup_ = true; }
 
   // Intervals that were folded.
   std::uint64_t folded() const { return folded_; }
-  // False: no wake-up was recorded, so that blocked time holds waiting.
-  bool told() const { return told_; }
+  // False: no wake-up was recorded, so that blocked time contains waiting.
+  bool saw_wakeup() const { return saw_wakeup_; }
 
-  // Of one thread or process, blocked in one place and woken in one way. A
-  // thread stands for its process if that was not known yet.
+  // One thread or process, blocked in one call path and woken in one way. The
+  // thread stands for its process while that is unknown.
   struct Key {
     const ProcessState* process;
     const ThreadState* thread;
-    PathNode* place;  // null: in no segment
+    PathNode* place;  // call-path node; null: in no segment
     WakerKind kind;
     const ProcessState* waker_process;
     const ThreadState* waker_thread;
@@ -96,7 +97,7 @@ class BlockedTime {
   struct Interval {
     Key key{};
     std::uint64_t ns = 0;
-    bool sure = false;  // no record can have been lost meanwhile
+    bool sure = false;  // no record can have been lost in the interval
   };
   void Add(Interval interval);
   void End(ThreadState& thread, std::uint64_t time_ns, const Waker& waker,
@@ -104,7 +105,7 @@ class BlockedTime {
 
   std::size_t max_rows_;
   std::uint64_t folded_ = 0;
-  bool told_ = false;
+  bool saw_wakeup_ = false;
   absl::flat_hash_map<Key, Sum> sums_;
 };
 

@@ -14,7 +14,7 @@ using logformat::EventRecord;
 
 namespace {
 
-// CPU numbers beyond this are damage, not machines.
+// Larger CPU numbers come from damage.
 constexpr std::int32_t kMaxCpu = 1 << 16;
 
 }  // namespace
@@ -59,8 +59,8 @@ ThreadState* DispatchTracker::Resolve(std::int32_t tid, std::uint64_t time_ns) {
     ThreadState& observed = registry_.Observe({-1, tid}, time_ns);
     return registry_.Counts(observed) ? &observed : nullptr;
   }
-  // Of marked processes, every thread is known by its fork record (or its
-  // hooks) before it can run. A tid that is not known is somebody else's.
+  // A marked process's thread is known by its fork record (or its hooks) before
+  // it can run. An unknown tid belongs to an unmarked process.
   ThreadState* thread = registry_.ObserveKnown(tid, time_ns);
   return thread != nullptr && registry_.Counts(*thread) ? thread : nullptr;
 }
@@ -92,7 +92,7 @@ void DispatchTracker::EmitStay(const CpuState& cpu, std::uint16_t state,
   }
   std::span<const std::uint64_t> counts(cpu.counters.of_dispatch.data(),
                                         events_);
-  // Of one stay there is no estimate of what was counted in turns.
+  // A single dispatch has no estimate of multiplexed counts.
   if (cpu.counters.stale != 0 || dumps_.rotates()) counts = {};
   observer_->OnDispatch(
       {cpu.cpu, cpu.thread == nullptr ? kNoThread : cpu.thread->index,
@@ -114,7 +114,7 @@ void DispatchTracker::Begin(CpuState& cpu, const EventRecord& record,
 void DispatchTracker::Rejoin(CpuState& cpu, const EventRecord& record,
                              std::uint64_t time_ns) {
   if (dumps_.rotates()) EndTurn(cpu, dumps_);
-  // Its stream just ended: whoever was there did not end in a record.
+  // The CPU's stream just ended: no record ends what was open there.
   cpu.open_interrupts = 0;
   cpu.interrupt_work.dispatch.running_cpu = -1;
   if (cpu.thread != nullptr) {
@@ -145,7 +145,7 @@ bool DispatchTracker::Confirm(CpuState& cpu, std::int32_t tid) {
   ThreadState* thread = tid == 0 ? nullptr : registry_.Find(tid);
   if (thread == nullptr || !registry_.Counts(*thread)) return true;
   if (tid != cpu.outside_tid) return false;  // its switch-in is missing
-  // Counted after all: its fork was recorded after its first dispatch, or it
+  // It counts after all: its fork was recorded after its first dispatch, or it
   // was marked meanwhile.
   cpu.occupant = CpuState::Occupant::kThread;
   cpu.thread = thread;
@@ -283,7 +283,8 @@ void DispatchTracker::SwitchOut(ThreadState& thread, std::int32_t cpu,
                                 std::uint64_t time_ns, std::uint16_t state) {
   ++thread.dispatch.switches_out;
   ThreadRegistry::See(thread, time_ns);
-  // Already switched in elsewhere, if clocks of CPUs disagree: it runs on.
+  // It already runs on another CPU, since clocks of CPUs disagree: it stays
+  // there.
   if (thread.dispatch.running_cpu >= 0 && thread.dispatch.running_cpu != cpu)
     return;
   thread.dispatch.running_cpu = -1;
@@ -373,15 +374,16 @@ void DispatchTracker::OnDispatch(const EventRecord& record,
   const auto state = static_cast<std::uint16_t>(dispatch.tids_and_state >> 48);
 
   CloseInterrupts(*cpu, time_ns);
-  // Outcomes: first record of the CPU; the expected thread left; somebody else
+  // Outcomes: the CPU's first record; the expected thread left; another thread
   // left, or records were lost, so that the interval has no known owner.
   if (!cpu->begun) {
     Begin(*cpu, record, time_ns);
     ThreadState* left = Resolve(prev, time_ns);
     if (left != nullptr) SwitchOut(*left, record.cpu, time_ns, state);
   } else {
-    // Records of marked processes name at least one of their threads. If
-    // neither is known, a fork was lost, and the interval may be its child's.
+    // Each record of a marked process names at least one of its threads. If
+    // both tids are unknown, a fork was lost, and the interval may be that
+    // child's.
     const bool nobody_known = registry_.gate().records_marked_only() &&
                               cpu->occupant == CpuState::Occupant::kOutside &&
                               prev != cpu->outside_tid &&
@@ -394,7 +396,7 @@ void DispatchTracker::OnDispatch(const EventRecord& record,
       Charge(*cpu, record, time_ns, false);
       ThreadState* left = Resolve(prev, time_ns);
       if (left != nullptr && !counted) ++left->dispatch.unseen_switches;
-      if (nobody_known) NoteLoss();  // anybody's
+      if (nobody_known) NoteLoss();  // may concern any thread
       if (left != nullptr) SwitchOut(*left, record.cpu, time_ns, state);
     } else {
       Charge(*cpu, record, time_ns, true);
@@ -419,7 +421,7 @@ void DispatchTracker::OnCounters(const EventRecord& record,
   const auto tid = static_cast<std::int32_t>(dump.running_tid);
   const bool end =
       dump.reason == static_cast<std::uint32_t>(CountersReason::kEnd);
-  // Whoever was there goes on, if that is known.
+  // With an unknown tid, the occupant continues, if it is known.
   const bool unknown = dump.running_tid == logformat::kRunningTidUnknown;
   if (unknown && (!cpu->begun || cpu->lossy ||
                   cpu->occupant == CpuState::Occupant::kUnknown)) {
@@ -427,7 +429,7 @@ void DispatchTracker::OnCounters(const EventRecord& record,
   }
   const bool begin =
       dump.reason == static_cast<std::uint32_t>(CountersReason::kBegin);
-  bool continues = false;  // the stay goes on after this dump
+  bool continues = false;  // the dispatch goes on after this dump
   if (end) CloseInterrupts(*cpu, time_ns);
   if (!cpu->begun) {
     Begin(*cpu, record, time_ns);
@@ -499,8 +501,8 @@ void DispatchTracker::OnWakeup(const EventRecord& record,
   const auto wakee =
       static_cast<std::int32_t>(wakeup.tids_and_cpu >> 24 & 0xffffffu);
   ThreadState* thread = Resolve(wakee, time_ns);
-  // Whoever runs is not asleep yet: it will not sleep, or is woken too early
-  // for us to tell. Whoever waits was woken before.
+  // A thread that runs is not asleep yet: either it will not sleep, or the
+  // clocks show its wake-up too early. A waiting thread was woken before.
   if (thread == nullptr || thread->dispatch.running_cpu >= 0 ||
       thread->dispatch.waiting)
     return;
@@ -519,7 +521,7 @@ Waker DispatchTracker::WakerOf(const EventRecord& record,
   if (cpu != nullptr && cpu->open_interrupts != 0) {
     return {WakerKind::kInterrupt, nullptr, &cpu->interrupt_work};
   }
-  // Nobody who sleeps wakes itself.
+  // A sleeping thread cannot wake itself.
   if (waker_tid == wakee_tid) return {WakerKind::kInterrupt};
   if (waker_tid == 0) return {WakerKind::kIdle};
   ThreadState* const thread =
@@ -548,8 +550,7 @@ void DispatchTracker::OnLoss(std::int32_t cpu_number) {
   if (cpu == nullptr || cpu->lossy) return;
   cpu->lossy = true;
   ++coverage_.lossy_cpus;
-  // Whether an open interrupt is over, nobody knows: the time up to the next
-  // dump has no owner.
+  // An open interrupt may be over: the time up to the next dump has no owner.
   if (cpu->thread != nullptr) {
     cpu->thread->dispatch.sure = false;
     cpu->thread->dispatch.interrupted = false;
@@ -565,8 +566,8 @@ void DispatchTracker::TransferRunning(std::int32_t cpu_number, ThreadState& to,
   CpuState* cpu = Cpu(cpu_number);
   if (cpu == nullptr || cpu->thread == nullptr || cpu->thread == &to) return;
   if (cpu->lossy) return;  // the interval has no owner anyway
-  // No dump lies here: the time is split, the counts of the interval go to `to`
-  // when it leaves. Both are threads of one process.
+  // There is no dump here: the time is split; the counts of the interval go to
+  // `to` when it leaves. Both are threads of one process.
   ThreadState& from = *cpu->thread;
   from.dispatch.split_by_exec = to.dispatch.split_by_exec = true;
   const std::uint64_t part_ns = time_ns - cpu->last_ns;
@@ -631,7 +632,7 @@ void DispatchTracker::Finish(std::uint64_t end_ns) {
     if (!cpu.begun || cpu.ended) continue;
     coverage_.earliest_end_ns =
         std::min(coverage_.earliest_end_ns, cpu.last_ns);
-    // The recorder died: who ran since then is in no dump.
+    // The recorder was killed: dispatches since then have no dump.
     coverage_.cut = true;
     NoteLoss();
     if (cpu.last_ns > cpu.dispatch.begin_ns) EmitStay(cpu, 0, true);

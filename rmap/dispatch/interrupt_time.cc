@@ -1,5 +1,5 @@
-// Interrupts in the accounts of a CPU: whoever is on it stays there, but what
-// passes until the interrupt is over is not its own.
+// Interrupts in the accounts of a CPU: the occupant stays the same, but the
+// time and counts until the interrupt is over are not its own.
 #include "rmap/dispatch/dispatch_tracker.h"
 
 namespace countrace::rmap {
@@ -23,7 +23,7 @@ void DispatchTracker::OnDump(const EventRecord& record, std::int32_t tid,
                              std::uint64_t time_ns) {
   CpuState* cpu = Cpu(record.cpu);
   if (cpu == nullptr || !cpu->begun || cpu->lossy) return;
-  // Somebody whose switch-in is missing: the next dispatch tells.
+  // This thread's switch-in is missing; the next dispatch record decides.
   if (!Confirm(*cpu, tid)) return;
   ChargePart(*cpu, record, time_ns);
 }
@@ -34,7 +34,7 @@ ThreadState* DispatchTracker::EnterInterrupt(const EventRecord& record,
   if (cpu == nullptr) return nullptr;
   ThreadState& work = cpu->interrupt_work;
   if (!cpu->begun || cpu->lossy) return &work;
-  // Inside another one only for its counts: the account is the same.
+  // A nested interrupt is in the same account; only its counts matter.
   if (cpu->open_interrupts == 0 || record.counters != nullptr) {
     ChargePart(*cpu, record, time_ns);
   }
@@ -53,7 +53,7 @@ ThreadState* DispatchTracker::LeaveInterrupt(const EventRecord& record,
   CpuState* cpu = Cpu(record.cpu);
   if (cpu == nullptr) return nullptr;
   ThreadState& work = cpu->interrupt_work;
-  // Entered before the recording, or before a loss.
+  // It was entered before the recording, or before a loss.
   if (cpu->open_interrupts == 0) return &work;
   if (cpu->open_interrupts == 1 || record.counters != nullptr) {
     ChargePart(*cpu, record, time_ns);

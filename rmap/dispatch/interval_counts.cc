@@ -8,7 +8,7 @@ namespace {
 
 void AddToTurn(std::vector<TurnCounts>& in_turn, ThreadState* thread,
                CpuAccount* account, std::size_t event, std::uint64_t count) {
-  // Whoever ran last comes first.
+  // Search the latest row first: most often it is the one.
   const auto at = std::find_if(
       in_turn.rbegin(), in_turn.rend(), [&](const TurnCounts& row) {
         return row.thread == thread && row.account == account;
@@ -21,7 +21,7 @@ void AddToTurn(std::vector<TurnCounts>& in_turn, ThreadState* thread,
   in_turn.back().counts[event] = count;
 }
 
-// Out of the way: reports have no observer.
+// Cold: reports have no observer.
 [[gnu::noinline, gnu::cold]] void Tell(const CpuState& cpu, const Charged& stay,
                                        std::size_t event, std::uint64_t count) {
   if (count == 0) return;
@@ -44,25 +44,25 @@ void Add(CpuState& cpu, const Charged& stay, std::size_t event,
   }
 }
 
-// Nobody's: counted between `begin_ns` and `end_ns`.
+// Counted between `begin_ns` and `end_ns`, owner unknown.
 void AddUnattributed(CpuState& cpu, std::size_t event, std::uint64_t count,
                      std::uint64_t begin_ns, std::uint64_t end_ns) {
-  Charged nobody;
-  nobody.account = &cpu.unattributed;
-  nobody.begin_ns = begin_ns;
-  nobody.end_ns = end_ns;
-  Add(cpu, nobody, event, count);
+  Charged rest;
+  rest.account = &cpu.unattributed;
+  rest.begin_ns = begin_ns;
+  rest.end_ns = end_ns;
+  Add(cpu, rest, event, count);
 }
 
-// Begin of what the next dump counts.
+// The begin of the interval that the next dump covers.
 std::uint64_t BeginOf(const CpuState& cpu, const Charged& last) {
   return cpu.counters.uncounted.empty()
              ? last.begin_ns
              : cpu.counters.uncounted.front().begin_ns;
 }
 
-// True if nobody but `last` can have caused a fault: the others were idle, or
-// interrupts, or other parts of the same stay, or as little counted as it.
+// True if only `last` can have caused a fault: the others were idle,
+// interrupts, other parts of the same dispatch, or outside like `last`.
 bool OnlyLastFaults(const CpuState& cpu, const Charged& last) {
   return !last.idle &&
          std::all_of(
@@ -75,7 +75,7 @@ bool OnlyLastFaults(const CpuState& cpu, const Charged& last) {
              });
 }
 
-// A part of the stay that goes on, which an interrupt cut off.
+// True for an earlier part, cut by an interrupt, of the current dispatch.
 bool IsPartOfStay(const CpuState& cpu, const Charged& part) {
   return !part.switched && !part.ended && part.account != &cpu.interrupts;
 }
@@ -90,7 +90,7 @@ void LeaveUnattributed(CpuState& cpu, std::size_t event, std::uint64_t count,
   }
 }
 
-// What the stays since the last dump counted is a lower bound.
+// Counts of the dispatches since the last dump become lower bounds.
 [[gnu::noinline, gnu::cold]] void Doubt(CpuState& cpu, std::uint32_t went_back,
                                         const Charged& last) {
   const std::uint32_t events =
@@ -104,7 +104,7 @@ void LeaveUnattributed(CpuState& cpu, std::size_t event, std::uint64_t count,
   for (const Charged& stay : cpu.counters.uncounted) doubt(stay);
 }
 
-// Closes what was counted so far. Returns: bits of the counters it was of.
+// Moves the deltas so far to `closed`. Returns the bits of these counters.
 std::uint32_t Close(CpuCounters& counters, std::size_t events) {
   for (std::size_t i = 0; i < events; ++i) {
     counters.closed[i] += counters.last[i] - counters.first[i];
@@ -115,7 +115,7 @@ std::uint32_t Close(CpuCounters& counters, std::size_t events) {
   return counted;
 }
 
-// What `last` keeps of `count`; the rest is given away.
+// Returns the share of `count` that `last` keeps; adds the rest to others.
 std::uint64_t Share(CpuState& cpu, CounterKind kind, std::size_t event,
                     std::uint64_t count, const Charged& last) {
   switch (kind) {
@@ -133,7 +133,7 @@ std::uint64_t Share(CpuState& cpu, CounterKind kind, std::size_t event,
       if (kind == CounterKind::kClock || last.account != &cpu.interrupts) {
         return rest;
       }
-      // An interrupt switches to nobody: the stay it cut began with a switch.
+      // An interrupt is no switch: the dispatch that it cut began with one.
       for (const Charged& part : cpu.counters.uncounted) {
         if (!IsPartOfStay(cpu, part)) continue;
         Add(cpu, part, event, rest);
@@ -143,7 +143,7 @@ std::uint64_t Share(CpuState& cpu, CounterKind kind, std::size_t event,
       return rest;
     }
     case CounterKind::kFaults: {
-      // Each fault has a record, but those of hidden threads.
+      // Every fault has a record, except those of hidden threads.
       if (OnlyLastFaults(cpu, last)) return count;
       const std::uint64_t own = std::min(count, last.faults);
       std::uint64_t rest = count - own;
@@ -213,7 +213,7 @@ std::uint32_t ChangeCounts(CpuState& cpu, std::uint32_t mmcr,
   CpuCounters& counters = cpu.counters;
   counters.mmcr = mmcr;
   const std::uint32_t counted = Close(counters, events);
-  // As at the first dump: no delta reaches back.
+  // As at the first dump: no delta covers the time before.
   counters.doubted |= counted;
   counters.stale = 0;
   return counted;
@@ -243,8 +243,8 @@ void AddUncounted(CpuState& cpu, const Charged& charged) {
 
 void EndParts(CpuState& cpu) {
   for (Charged& part : cpu.counters.uncounted) {
-    // They belong to a stay that ends; its switch is counted with its last
-    // part, or at its end.
+    // These parts belong to a dispatch that ends; its switch is counted with
+    // its last part, or at its end.
     if (!part.switched && part.account != &cpu.interrupts) part.ended = true;
   }
 }
@@ -266,7 +266,7 @@ std::uint32_t ChargeCounts(CpuState& cpu, const logformat::EventRecord& record,
     }
     const std::uint64_t value = record.counters[i];
     if (rotating & bit & ~cpu.counters.turn) {
-      // Its first dump in this turn: no delta reaches back across the others.
+      // First dump in this rotation: no delta covers the other sets' rotations.
       cpu.counters.turn |= bit;
       cpu.counters.counted |= bit;
       cpu.counters.first[i] = cpu.counters.last[i] = value;
@@ -282,7 +282,7 @@ std::uint32_t ChargeCounts(CpuState& cpu, const logformat::EventRecord& record,
     if (value >= cpu.counters.last[i]) {
       delta = value - cpu.counters.last[i];
     } else {
-      // The CPU's total stays the sum of its deltas.
+      // Keeps the CPU's total equal to the sum of its deltas.
       cpu.counters.first[i] -= cpu.counters.last[i] - value;
       cpu.counters.went_back_from[i] = cpu.counters.last[i];
       went_back |= bit;

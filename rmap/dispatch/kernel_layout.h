@@ -8,7 +8,7 @@
 
 namespace countrace::rmap {
 
-// Copies the layout of `record`. False: the record is shorter.
+// Copies the layout of `record`. Returns false if the record is shorter.
 template <typename Layout>
 bool Decode(const logformat::EventRecord& record, Layout& out) {
   if (record.bytes.size() < sizeof(Layout)) return false;

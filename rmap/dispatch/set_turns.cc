@@ -1,4 +1,4 @@
-// Turns of event sets on a CPU: EndTurn() and FollowTurn() of
+// Rotations of event sets on a CPU: EndTurn() and FollowTurn() of
 // interval_counts.h.
 #include "rmap/dispatch/interval_counts.h"
 
@@ -23,8 +23,8 @@ void AddSlices(const EventSetDumps& dumps, std::size_t set,
 void EndTurn(CpuState& cpu, const EventSetDumps& dumps) {
   if (cpu.counters.turn == 0) return;
   const std::size_t set = cpu.counters.mmcr;
-  // Counts may be without an owner though the time is not: what is unattributed
-  // is a part of all the CPU did.
+  // Counts may be unattributed although the time is attributed: the
+  // unattributed part is estimated from all the time of the CPU.
   const std::size_t running = dumps.running_of(set);
   TurnCounts nobodys{nullptr, &cpu.unattributed, {}};
   for (const TurnCounts& row : cpu.counters.in_turn) {
@@ -39,7 +39,7 @@ void EndTurn(CpuState& cpu, const EventSetDumps& dumps) {
     cpu.counters.first[i] = cpu.counters.last[i];
   }
   cpu.counters.turn = 0;
-  // Threads of one process are one slice of it.
+  // All threads of a process make one slice of the process.
   std::vector<std::pair<ProcessState*, CounterValues>> processes;
   for (const TurnCounts& row : cpu.counters.in_turn) {
     if (row.account == &cpu.unattributed) continue;

@@ -13,7 +13,7 @@ PathNode* CallPaths::NewNode(PathNode* parent, std::uint32_t hook_id) {
 }
 
 void CallPaths::IncludeChildren() {
-  // Children come behind their parents.
+  // Reverse order visits children before their parents.
   for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
     if (node->parent == nullptr) continue;
     node->parent->wait_ns += node->wait_ns;

@@ -1,9 +1,9 @@
 // The tree of call paths of each process, with the sums of every path.
 //
-// A node is one path: its parent's path, then one more segment. Frames of all
-// threads of the process point into it. Only inclusive sums are kept while
-// reading; exclusive = inclusive - sum over the children, taken at the end.
-// Thread: one.
+// A node is one path: the parent's path and one more segment. Frames of all
+// threads of the process point to nodes. While the trace is read, nodes hold
+// inclusive sums only; exclusive = inclusive - sum over the children, computed
+// at the end. Thread: one.
 #ifndef COUNTRACE_RMAP_STATE_CALL_PATHS_H_
 #define COUNTRACE_RMAP_STATE_CALL_PATHS_H_
 
@@ -19,7 +19,7 @@
 
 namespace countrace::rmap {
 
-// Worse of two qualities: a sum is as sure as its least sure part.
+// The worse of two qualities: a sum is as sure as its least sure part.
 constexpr Quality Worse(Quality a, Quality b) { return a < b ? b : a; }
 
 // Sum of one thread event over the calls of a path.
@@ -27,20 +27,21 @@ struct DumpSum {
   std::uint64_t incl = 0;
   std::uint64_t calls_with_value = 0;
   Quality quality = Quality::kExact;
-  // If event sets take turns: each call in which the event was counted with
-  // the call's share in which it was (ns), or the calls of each turn.
+  // Only with multiplexed event sets. A slice is one call in which the event
+  // was counted, with the part of the call in which it was (ns), or all calls
+  // of one rotation.
   SliceSums calls;
   enum class Scaling : std::uint8_t { kNone, kByCalls, kByTime };
   Scaling scaling = Scaling::kNone;
-  // Calls in which the event's set had a part of its turn only: long ones.
+  // Calls that the event's set counted in part only: long calls.
   std::uint64_t cut_calls = 0;
-  // Of an estimate (Estimated()): what was counted of `incl`, the variance,
-  // absent if that is not known, and how many slices it is from.
+  // For an estimate (Estimated()): the counted part of `incl`, the variance
+  // (absent if unknown), and the number of slices behind it.
   std::uint64_t counted = 0;
   std::optional<double> variance = 0.0;
-  std::uint64_t slices = 0;  // the least of the estimates it is summed from
-  // A turn's calls are one slice: they are more alike than others. This is the
-  // last one, not in `calls` yet.
+  std::uint64_t slices = 0;  // least of the summed estimates
+  // The calls of one rotation are one slice, because they resemble each other
+  // more than others do. This slice is the last one, not yet in `calls`.
   struct OpenSlice {
     const void* thread = nullptr;
     std::uint32_t turn = 0;
@@ -75,13 +76,13 @@ struct PathNode {
 
   std::uint64_t calls = 0;
   std::uint64_t begin_inferred = 0, end_inferred = 0;
-  std::uint64_t dumped_calls = 0;  // of `calls`: the exit carries counters
+  std::uint64_t dumped_calls = 0;  // part of `calls`: the exit has counters
   DurationStatistics wall;
   std::uint64_t on_cpu_ns = 0, switches = 0, faults = 0;
-  // Of this path alone until IncludeChildren(), then inclusive as the others: a
-  // thread stays in one path while it is on no CPU.
+  // For this path alone until IncludeChildren(), then inclusive like the
+  // others: a thread stays in one path while it is on no CPU.
   std::uint64_t wait_ns = 0, blocked_ns = 0;
-  Quality on_cpu_quality = Quality::kExact;  // switches and faults too
+  Quality on_cpu_quality = Quality::kExact;  // also for switches and faults
   std::vector<DumpSum> dumps;                // one for each thread event
 
   struct Child {
@@ -93,8 +94,8 @@ struct PathNode {
 
 class CallPaths {
  public:
-  // Beyond this many paths, or this deep, new ones are folded into one child of
-  // their parent: memory must not depend on how wild the recursion is.
+  // Beyond this number of paths, or this depth, new paths are folded into one
+  // child of their parent, so that memory has a bound for any recursion.
   static constexpr std::size_t kMaxPaths = 65536;
   static constexpr std::uint32_t kMaxPathDepth = 512;
 
@@ -104,7 +105,7 @@ class CallPaths {
 
   PathNode* NewRoot();
 
-  // Child of `parent` for `hook_id`, made if it is new.
+  // The child of `parent` for `hook_id`; created if it is new.
   PathNode* Child(PathNode* parent, std::uint32_t hook_id) {
     if (parent->children.size() <= kLinearChildren) [[likely]] {
       for (const PathNode::Child& child : parent->children) {
@@ -115,11 +116,11 @@ class CallPaths {
     }
     return AddChild(parent, hook_id);
   }
-  // Null if this path was never taken.
+  // Returns null if this path never occurred.
   PathNode* FindChild(const PathNode* parent, std::uint32_t hook_id) const;
 
-  // Adds each path's wait_ns and blocked_ns to those around it. Call once, when
-  // all records were read.
+  // Adds each path's wait_ns and blocked_ns to its ancestors. Call it once,
+  // after the last record.
   void IncludeChildren();
 
   std::uint64_t folded_calls() const { return folded_; }
@@ -136,8 +137,9 @@ class CallPaths {
 
   std::size_t events_;
   std::uint64_t folded_ = 0;
-  std::deque<PathNode> nodes_;                          // addresses stay
-  absl::flat_hash_map<std::uint64_t, PathNode*> wide_;  // of wide parents
+  std::deque<PathNode> nodes_;  // addresses are stable
+  absl::flat_hash_map<std::uint64_t, PathNode*>
+      wide_;  // children of wide parents
 };
 
 }  // namespace countrace::rmap

@@ -1,4 +1,4 @@
-// What is known of one CPU between two of its records, and its accounts.
+// The state of one CPU between two of its records, and its accounts.
 #ifndef COUNTRACE_RMAP_STATE_CPU_STATE_H_
 #define COUNTRACE_RMAP_STATE_CPU_STATE_H_
 
@@ -17,68 +17,71 @@ using CounterValues = std::array<std::uint64_t, kMaxMeasures>;
 
 // Time and counts of one account of a CPU.
 struct CpuAccount {
-  std::uint64_t ns = 0;  // DispatchTracker
-  // interval_counts
+  std::uint64_t ns = 0;  // written by DispatchTracker
+  // Written by interval_counts.
   CounterValues counts{};
-  std::vector<SliceSums> slices;  // by event, if sets take turns
+  std::vector<SliceSums> slices;  // by event, if sets are multiplexed
 };
 
-// What one row did during the turn of a set on a CPU.
+// What one row did on a CPU during one rotation of an event set.
 struct TurnCounts {
   ThreadState* thread = nullptr;  // null: the account's
   CpuAccount* account = nullptr;
   CounterValues counts{};
 };
 
-// An interval of a CPU and who had it.
+// An interval of a CPU and its occupant.
 struct Charged {
   CpuAccount* account = nullptr;
-  ThreadState* thread = nullptr;  // null: nobody in scope
+  ThreadState* thread = nullptr;  // null: no thread in scope
   bool idle = false;
   std::uint64_t ns = 0;
-  // Where it lies; parts that were added up: from the first to the last.
+  // The interval; for added parts, from the first one's begin to the last one's
+  // end.
   std::uint64_t begin_ns = 0, end_ns = 0;
   std::uint64_t faults = 0;  // fault records in it
-  // It ended in a switch. Else an interrupt cut the stay in parts.
+  // It ended in a switch; otherwise an interrupt cut the dispatch into parts.
   bool switched = true;
-  bool ended = false;  // a part of a stay that is over
+  bool ended = false;  // part of a dispatch that is over
 };
 
-// The counters of a CPU, written by interval_counts (and its set_turns.cc).
+// The counters of a CPU; written by interval_counts (and its set_turns.cc).
 struct CpuCounters {
-  // First and last value seen, and which were ever seen.
+  // The first and last value seen, and which counters were ever seen.
   CounterValues first{}, last{};
-  CounterValues closed{};  // last - first of the turns before this one
+  CounterValues closed{};  // last - first of earlier rotations
   std::uint32_t counted = 0;
-  std::uint32_t counted_before = 0;  // it came again, or got another MMCR
-  // Event sets: what is being counted, of which every delta lies in one turn,
-  // and who was there.
+  std::uint32_t counted_before =
+      0;  // before the CPU came back or the MMCR changed
+  // Event sets: the counters whose deltas lie in the current rotation, the
+  // MMCR, and the rows that ran in it.
   std::uint32_t turn = 0;
   std::uint32_t mmcr = 0;
   std::vector<TurnCounts> in_turn;
-  // Absent from the last dump: the next delta spans more than one interval.
+  // Absent from the last dump: the next delta covers more than one interval.
   std::uint32_t stale = 0;
-  CounterValues stale_since_ns{};  // begin of that interval; if stale
+  CounterValues stale_since_ns{};  // begin of that interval, if stale
   // Counters whose next delta is only a lower bound.
   std::uint32_t doubted = 0;
-  CounterValues went_back_from{};  // of those that did at the last dump
+  CounterValues went_back_from{};  // for those that did at the last dump
   // Dispatches, parts of dispatches and interrupts since the last dump that
-  // ended without one; parts of the same dispatch, and interrupts, are added up
-  // in one entry.
+  // ended without a dump. Parts of one dispatch, and interrupts, are summed in
+  // one entry each.
   std::vector<Charged> uncounted;
-  CounterValues of_dispatch{};  // of the one in progress, for the observer
+  CounterValues
+      of_dispatch{};  // counts of the current dispatch, for the observer
 };
 
-// Written by DispatchTracker, but for what its parts say.
+// Written by DispatchTracker, except where a part names another unit.
 struct CpuState {
-  // The recording begins in an interrupt, by which every CPU is made to dump.
+  // Recording begins in an interrupt, which makes every CPU dump.
   CpuState() { interrupt_work.hooks.exit_expected = true; }
 
   enum class Occupant : std::uint8_t { kUnknown, kIdle, kOutside, kThread };
 
   std::uint32_t cpu = 0;
-  // Whose the CPU was when a record of the kernel came, to share out what the
-  // recorder's programs took.
+  // Which account the CPU was in when a kernel record came. The run time of the
+  // recorder's BPF programs is split by these numbers.
   enum class RecordPlace : std::uint8_t {
     kProcesses,
     kIdle,
@@ -89,9 +92,9 @@ struct CpuState {
   std::array<std::uint64_t, kRecordPlaces> records{};
 
   bool begun = false, ended = false;
-  // First dump, end of what is charged.
+  // The first dump, and the end of the attributed time.
   std::uint64_t begin_ns = 0, last_ns = 0;
-  std::uint64_t absent_ns = 0;  // of it, between an end and the next begin
+  std::uint64_t absent_ns = 0;  // part of it, between an end and the next begin
   std::uint64_t dispatches = 0;
   CpuAccount busy, idle, outside, interrupts, unattributed;
   std::uint64_t faults = 0;  // fault records of the occupant since last_ns
@@ -101,14 +104,14 @@ struct CpuState {
   std::int32_t outside_tid = 0;   // kOutside
   bool lossy = false;             // records lost since the last dump
 
-  // Interrupts entered and not left; what they did, as if it were a thread.
+  // Interrupts entered and not left, and what they did, kept like a thread.
   std::uint32_t open_interrupts = 0;
   ThreadState interrupt_work;
 
   CpuCounters counters;
 
   TimelineObserver* observer = nullptr;
-  // The dispatch in progress, for the observer.
+  // The current dispatch, for the observer.
   struct InProgress {
     std::uint64_t begin_ns = 0;
     bool inferred = false;

@@ -15,11 +15,13 @@ using logformat::ModeOfEvent;
 
 namespace {
 
-// One that counts nothing still records who ran: of a command, its processes.
+// A recorder that counts nothing still records which threads ran: in a command
+// trace, those of its processes.
 Gating RecordedProcesses(const logformat::TraceInfo& info) {
   Gating recorded = logformat::GatingOf(info);
   if (info.scope == logformat::SessionScope::kHooksOnly) {
-    // No kernel record tells who is marked; all that joined are recorded.
+    // No kernel record says which processes are marked; all that joined are
+    // recorded.
     recorded.marked = recorded.unmarked = true;
     return recorded;
   }
@@ -80,13 +82,13 @@ absl::Status CheckRequest(const logformat::TraceInfo& info,
   const Gating asked = Asked(request);
   if (asked.nothing()) return absl::OkStatus();
   const Gating recorded = RecordedProcesses(info);
-  // With marks of its own the report chooses among all that was recorded.
+  // With its own marks, the report chooses among everything that was recorded.
   const bool missing = (!recorded.marked && !asked.unmarked) ||
                        (!recorded.unmarked && !asked.marked);
   if (request.marks.empty() && missing) {
     return absl::FailedPreconditionError(absl::StrFormat(
         "%s has only %s processes (recorded with --count %s), and --count %s "
-        "asks for the others: record them",
+        "selects the others: record them",
         info.path, recorded.marked ? "marked" : "unmarked",
         logformat::GatingText(logformat::GatingOf(info)),
         logformat::GatingText(asked)));
@@ -101,7 +103,7 @@ Gate::Gate(const logformat::TraceInfo& info, const GatingRequest& request)
       nothing_(asked_.nothing()),
       command_(info.scope == logformat::SessionScope::kCommand),
       own_marks_(!request.marks.empty()) {
-  // Nothing counted: nobody's rows are left out, but they have no counts.
+  // Nothing is counted: every row stays, without counts.
   if (nothing_) asked_.marked = asked_.unmarked = true;
   for (const MarkSpec& mark : request.marks) {
     marks_.push_back(logformat::MarkText(mark));

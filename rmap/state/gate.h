@@ -1,7 +1,7 @@
-// Whose execution a report counts: what the trace recorded, and of that what
-// the reader asks for, with the trace's marks or with marks chosen now.
+// Which execution a report counts: the part of the recorded execution that the
+// request selects, with the trace's marks or with marks chosen now.
 //
-// In: the trace's description and the request. Out: answers for the registry,
+// In: the trace's description and the request. Out: decisions for the registry,
 // which keeps the marks of processes, and for the tables. Thread: one.
 #ifndef COUNTRACE_RMAP_STATE_GATE_H_
 #define COUNTRACE_RMAP_STATE_GATE_H_
@@ -21,16 +21,16 @@
 namespace countrace::rmap {
 
 struct GatingRequest {
-  // Not given: marked processes if `marks` are, else all that was recorded.
+  // Absent: marked processes if `marks` is not empty, else everything recorded.
   std::optional<logformat::Gating> count;
-  // Instead of the marks that the trace tells of; process ids, names and
-  // `self`, the recorder: users and cgroups are not in a log.
+  // Replaces the marks of the trace. Process ids, names and `self` (the
+  // recorder) are possible; a trace does not store users and cgroups.
   std::vector<logformat::MarkSpec> marks;
 };
 
-// Returns: INVALID_ARGUMENT a mark that a log knows nothing of;
-// FAILED_PRECONDITION what the trace did not record (the message says how to
-// record it).
+// Errors: INVALID_ARGUMENT: a mark that a trace cannot be searched for;
+// FAILED_PRECONDITION: the trace did not record what is requested (the message
+// says how to record it).
 absl::Status CheckRequest(const logformat::TraceInfo& info,
                           const GatingRequest& request);
 
@@ -41,8 +41,8 @@ class Gate {
   // Requires: CheckRequest() is ok.
   Gate(const logformat::TraceInfo& info, const GatingRequest& request);
 
-  // Kernel records are those of marked processes only: who is known from them
-  // is marked, who is not known is somebody else.
+  // Kernel records exist for marked processes only: a thread known from them is
+  // marked, any other thread is outside.
   bool records_marked_only() const { return !recorded_.unmarked; }
   // Idle CPUs are unmarked.
   bool counts_idle() const { return recorded_.unmarked && asked_.unmarked; }
@@ -52,25 +52,26 @@ class Gate {
   }
 
   bool has_own_marks() const { return own_marks_; }
-  // By the marks chosen now. A pid is used up by the first process that has it.
+  // True if the marks chosen now name this pid. A pid applies only to the first
+  // process that has it.
   bool TakePid(std::int32_t pid);
   bool MatchesComm(std::string_view comm) const;
 
-  // Of a process that is marked in the trace (`trace_mark`), or by the marks in
-  // force (`mark`).
+  // For a process with this mark in the trace (`trace_mark`) and this mark
+  // among those in force (`mark`).
   bool Counts(bool trace_mark, bool mark) const {
     return recorded_.CountsProcess(trace_mark) && asked_.CountsProcess(mark);
   }
-  // False: the event counts what was not asked for.
+  // False: the event counts execution that was not requested.
   bool CountsEvent(const std::string& event) const;
 
-  // As the report tells it.
+  // The text for the report.
   std::string CountText() const;
   const std::vector<std::string>& marks() const { return marks_; }
   bool separates_processes() const { return !asked_.every_process(); }
 
  private:
-  // Of `asked_` only the processes; the modes are in `mode_`.
+  // `asked_` holds the processes only; the modes are in `mode_`.
   logformat::Gating recorded_, asked_, mode_;
   bool nothing_ = false;
   bool command_ = false;

@@ -13,7 +13,7 @@ namespace countrace::rmap {
 
 struct HookHits {
   std::vector<std::uint64_t> hits;  // by hook id
-  std::uint64_t dumps = 0;          // of them: with counters
+  std::uint64_t dumps = 0;          // part of `hits`: with counters
 
   void Add(std::uint32_t hook_id, bool dump) {
     if (hook_id >= hits.size()) [[unlikely]]

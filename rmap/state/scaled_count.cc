@@ -36,7 +36,7 @@ std::optional<ScaledCount> SliceSums::Estimate(std::uint64_t whole) const {
   ScaledCount scaled;
   scaled.counted = y_;
   scaled.running = x_;
-  // Running times are read a little after the record's time.
+  // The running time is read shortly after the record's own time.
   scaled.enabled = std::max(whole, x_);
   scaled.slices = slices_;
   const auto n = static_cast<double>(slices_);
@@ -57,8 +57,8 @@ std::optional<ScaledCount> SliceSums::Estimate(std::uint64_t whole) const {
 std::optional<double> ScaledCount::HalfWidth95() const {
   if (!standard_error) return std::nullopt;
   // Student's t at 97.5 % for slices - 1 degrees of freedom, by its expansion
-  // in 1 / df (Abramowitz and Stegun, 26.7.5); exact for 1 and 2, where that is
-  // too small.
+  // in 1 / df (Abramowitz and Stegun, 26.7.5). The exact values for 1 and 2,
+  // where the expansion is too small.
   const auto df = static_cast<double>(slices - 1);
   constexpr double kZ = 1.959964, kZ3 = kZ * kZ * kZ, kZ5 = kZ3 * kZ * kZ;
   const double t = slices == 2 ? 12.7062

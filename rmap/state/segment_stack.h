@@ -1,4 +1,4 @@
-// Open calls of one thread: plain state, worked on by SegmentBuilder.
+// Open calls of one thread: plain state that SegmentBuilder works on.
 #ifndef COUNTRACE_RMAP_STATE_SEGMENT_STACK_H_
 #define COUNTRACE_RMAP_STATE_SEGMENT_STACK_H_
 
@@ -10,10 +10,11 @@
 
 namespace countrace::rmap {
 
-// One open call: what the clocks and counts of its thread were at its enter.
+// One open call: the clocks and counts of its thread at its enter.
 struct Frame {
-  // Written where it stays, value by value: copied there, it would be read back
-  // in other pieces than it was written in, for which the processor waits.
+  // Constructed in place, value by value. A copy would read the values back in
+  // wider pieces than they were written in, and the processor's store
+  // forwarding would stall.
   Frame(PathNode* its_node, std::uint64_t now_ns, std::uint64_t on_cpu,
         std::uint64_t switch_count, std::uint64_t fault_count,
         std::uint64_t its_stay, std::uint32_t epoch,
@@ -32,40 +33,41 @@ struct Frame {
   std::uint64_t begin_ns;
   std::uint64_t on_cpu_ns;  // the thread's on-CPU time so far
   std::uint64_t switches, faults;
-  std::uint64_t stay;        // the thread's dispatch, by serial number
+  std::uint64_t stay;        // serial number of the thread's dispatch
   std::uint32_t loss_epoch;  // KernelCoverage::loss_epoch
   std::uint32_t unseen;      // the thread's unseen switches so far
   std::uint32_t hook_id;
-  // The thread's dump at its enter: which values are there (0: none), of which
-  // turn of its event sets, and where they are if they stay there.
+  // The thread's dump at its enter: bits of the values in it (0: no dump), the
+  // rotation of its event sets, and its address if dumps stay in memory.
   std::uint32_t present = 0, turn = 0;
   const std::uint64_t* counters = nullptr;
 };
 
 struct SegmentStack {
   std::vector<Frame> frames;  // outermost first
-  // Counters at each frame's enter. Of the thread, if records do not stay: one
-  // value for each event. Of the kernel's dumps (if the trace has kernel
-  // hooks): bit i = value i is there, then what the thread had counted so far.
+  // Counters at each frame's enter. From the thread's dumps, if records do not
+  // stay in memory: one value for each event. From the kernel's dumps (if the
+  // trace has kernel hooks): bit i = value i is present, then what the thread
+  // had counted so far.
   std::vector<std::uint64_t> dumps;
   // Frames [0, doubtful) were open when records of this thread were lost, so
   // their exits may be lost as well.
   std::size_t doubtful = 0;
-  // Event set of the thread's last dump, and how often it has changed: what
-  // two dumps of different turns say cannot be subtracted.
+  // Event set of the thread's last dump, and how often it has changed. Dumps of
+  // different rotations cannot be subtracted.
   std::uint32_t mmcr = 0, turn = 0;
-  // Enters beyond the depth limit that wait for their exits.
+  // Enters beyond the depth limit whose exits have not come yet.
   std::uint64_t too_deep = 0;
-  // Frames [0, doubted) were open when it became unknown how much was counted:
-  // bits of the thread's counters, and of the kernel's.
+  // Frames [0, doubted) were open when a count became unknown. Bits of the
+  // thread's counters, and of the kernel's.
   std::size_t doubted = 0;
   std::uint32_t doubted_thread = 0, doubted_kernel = 0;
 
-  // The innermost; null: no call is open.
+  // The innermost open call; null: none.
   PathNode* Top() const {
     return frames.empty() ? nullptr : frames.back().node;
   }
-  // Of the innermost call; 0: none.
+  // Hook id of the innermost open call; 0: none.
   std::uint32_t TopHook() const {
     return frames.empty() ? 0 : frames.back().hook_id;
   }

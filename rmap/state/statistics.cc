@@ -68,8 +68,8 @@ std::uint64_t DurationStatistics::Percentile(double fraction) const {
 void DurationStatistics::Fill(TimeStatistics& out) const {
   if (count_ == 0) return;
   const double count = static_cast<double>(count_);
-  // Sum of squares about the integer part of the mean, in integers, so that
-  // nothing cancels; the fraction's share is below 1 ns^2.
+  // Sum of squares about the integer part of the mean, in integers, so that no
+  // precision is lost by cancellation; the fraction adds less than 1 ns^2.
   const Wide centre = sum_ / count_;
   const Wide about_centre =
       squares_ + centre * centre * count_ - 2 * centre * sum_;

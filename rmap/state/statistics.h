@@ -50,7 +50,7 @@ class LogHistogram {
   std::vector<std::uint64_t> counts_;  // octaves_ * kBuckets
 };
 
-// Sums are 128-bit integers, not Welford's running mean: no division for each
+// Sums are 128-bit integers instead of Welford's running mean: no division per
 // call, no rounding, and two of them merge exactly in any order.
 class DurationStatistics {
  public:

@@ -77,7 +77,7 @@ bool ThreadRegistry::LoseHooks(std::int32_t pid, std::uint64_t begin_ns,
   std::uint64_t& until_ns = hooks_lost_until_[pid];
   until_ns = std::max(until_ns, end_ns);
   ProcessState* const latest = FindProcess(pid);
-  // The next one begins where this one ends, seen or not.
+  // A process ends where the next one with its pid begins, exit seen or not.
   for (ProcessState* process = latest; process != nullptr;
        process = process->before) {
     process->hooks_lost = true;
@@ -92,8 +92,8 @@ ProcessState& ThreadRegistry::ProcessOf(std::int32_t pid,
   if (found != by_pid_.end() && !found->second->ended) return *found->second;
   ProcessState* const before = found != by_pid_.end() ? found->second : nullptr;
   ProcessState& process = NewProcess(pid, time_ns);
-  // After a loss: of the one before perhaps only the threads we know had ended,
-  // and this is still the same.
+  // After a loss, perhaps only the known threads of the earlier process ended;
+  // this thread may still belong to it.
   if (before != nullptr && loss_epoch_ != 0) {
     before->hooks_lost = process.hooks_lost = true;
   }
@@ -119,7 +119,7 @@ ThreadState& ThreadRegistry::Observe(ThreadIdentity identity,
         thread->process->pid != identity.pid));
   if (thread == nullptr || somebody_else) {
     thread = &NewThread(identity.tid, time_ns);
-    // Its fork is among what was lost, and so may be what it did until now.
+    // Its fork is among the lost records, and so may be its records until now.
     thread->lost_edge |= loss_epoch_ != 0;
   }
   if (identity.pid >= 0 && thread->process == nullptr) {
@@ -179,7 +179,8 @@ ThreadState& ThreadRegistry::Fork(ThreadIdentity child, ThreadIdentity parent,
       (thread->process == nullptr || thread->process->pid == child.pid);
   if (!seen_early) {
     thread = &NewThread(child.tid, time_ns);
-    // A new thread group: whoever had this pid is gone, exit seen or not.
+    // A new thread group: the earlier process with this pid has exited, even if
+    // its exit was not seen.
     if (child.tid == child.pid) NewProcess(child.pid, time_ns);
   }
   if (thread->process == nullptr) {
@@ -227,7 +228,7 @@ void ThreadRegistry::Retire(ThreadState& thread) {
 void ThreadRegistry::Rename(ThreadState& thread, std::string_view comm,
                             bool exec) {
   thread.comm = comm;
-  // The process has its main thread's name, as ps shows it.
+  // A process is called after its main thread, as in ps.
   if (thread.process != nullptr &&
       (exec || thread.tid == thread.process->pid)) {
     thread.process->comm = comm;

@@ -3,11 +3,11 @@
 //
 //   (none) --(fork, process_state, first record)--> live
 //   live --(exit record)--> exited: still on a CPU, still found by tid
-//   exited --(last switch-out)--> retired: its tid means nobody
+//   exited --(last switch-out)--> retired: its tid means no thread
 //   live, exited --(fork with the same tid: its exit was lost)--> retired
 //
 // In: identities from kernel and hook records. Out: ThreadState, ProcessState,
-// whose addresses stay. Memory: one state for each thread that ever lived.
+// at stable addresses. Memory: one state for each thread that ever lived.
 // Thread: one.
 #ifndef COUNTRACE_RMAP_STATE_THREAD_REGISTRY_H_
 #define COUNTRACE_RMAP_STATE_THREAD_REGISTRY_H_
@@ -26,7 +26,7 @@
 
 namespace countrace::rmap {
 
-// A thread as a record names it. pid < 0: the record does not say.
+// A thread as a record names it. pid < 0: not in the record.
 struct ThreadIdentity {
   std::int32_t pid = -1;
   std::int32_t tid = 0;
@@ -43,21 +43,21 @@ class ThreadRegistry {
   ThreadRegistry(const ThreadRegistry&) = delete;
   ThreadRegistry& operator=(const ThreadRegistry&) = delete;
 
-  // Thread that has this tid now; null if none is known.
+  // The thread that has this tid now; null if none is known.
   ThreadState* Find(std::int32_t tid) const;
-  // Process that has this pid now; null if none is known.
+  // The process that has this pid now; null if none is known.
   ProcessState* FindProcess(std::int32_t pid) const;
-  // Thread that has this identity at `time_ns`, made if it is new. Learns the
-  // pid of a thread so far known by tid only.
+  // The thread that has this identity at `time_ns`; created if it is new. Adds
+  // the pid to a thread that was known by tid only.
   ThreadState& Observe(ThreadIdentity identity, std::uint64_t time_ns);
-  // The same for a record that says it was there before. `parent_pid`: 0 if the
-  // record does not say.
+  // The same for a record that says the thread existed before. `parent_pid`: 0
+  // if the record has none.
   ThreadState& ObserveExisting(ThreadIdentity identity, std::int32_t parent_pid,
                                std::uint64_t time_ns);
-  // As Observe(), but makes no thread. Null: none has this tid, or it exited
-  // long ago.
+  // Like Observe(), but creates no thread. Returns null if no thread has this
+  // tid, or if it exited long ago.
   ThreadState* ObserveKnown(std::int32_t tid, std::uint64_t time_ns);
-  // A record of `thread`, by whose stream or CPU it was known.
+  // Stores that `thread` had a record; its stream or CPU names the thread.
   static void See(ThreadState& thread, std::uint64_t time_ns) {
     thread.last_seen_ns = time_ns;
   }
@@ -69,9 +69,10 @@ class ThreadRegistry {
   void Exit(ThreadState& thread, std::uint64_t time_ns);
   void Retire(ThreadState& thread);
   void Rename(ThreadState& thread, std::string_view comm, bool exec);
-  // The process said itself what it is called; what the kernel says is better.
+  // Sets the name that the process itself recorded; the kernel's name takes
+  // precedence.
   void NameProcess(std::int32_t pid, const std::string& comm);
-  // A record says that it is marked from now on.
+  // A record says that `process` is marked from now on.
   void MarkInTrace(ProcessState& process);
 
   const Gate& gate() const { return gate_; }
@@ -80,35 +81,35 @@ class ThreadRegistry {
     if (thread.process != nullptr) return thread.process->counted;
     return gate_.Counts(gate_.implies_mark(true), false);
   }
-  // What of a process not seen before only its own hooks tell.
+  // Like Observe(), for a process that is known only from its own hooks.
   ThreadState& ObserveByHooks(ThreadIdentity identity, std::uint64_t time_ns);
   bool any_mark() const { return any_mark_; }
 
-  // Losses before a thread is made, or after it is retired, do not concern it.
-  // `lossy`: some CPU has lost records since its last dump.
+  // A loss before a thread is created, or after it is retired, does not concern
+  // it. `lossy`: a CPU has lost records since its last dump.
   void SetLoss(std::uint32_t epoch, bool lossy) {
     loss_epoch_ = epoch;
     lossy_ = lossy;
   }
-  // Hook records of a thread of `pid` were lost, some time between the two
-  // instants: concerns each process that had the pid then, also those to come.
-  // False if none is known.
+  // Hook records of a thread of `pid` were lost between the two instants. This
+  // concerns each process that had the pid then, including those not seen yet.
+  // Returns false if none is known.
   bool LoseHooks(std::int32_t pid, std::uint64_t begin_ns,
                  std::uint64_t end_ns);
   // Hook records of `thread` were lost.
   static void LoseHooksOf(ThreadState& thread);
-  // Gives every thread whose pid no record told a process of its own tid.
+  // Assigns every thread without a known pid to a process with its own tid.
   void SettleProcesses();
 
   std::deque<ThreadState>& threads() { return threads_; }
   std::deque<ProcessState>& processes() { return processes_; }
-  // Stands for no process: whose work the segments of interrupts are.
+  // A stand-in process that owns the segments of interrupts.
   ProcessState& interrupts() { return interrupts_; }
 
-  // An exited thread is on a CPU only until its last switch-out. If that was
-  // lost, a record of its tid so much later means somebody else.
+  // An exited thread is on a CPU only until its last switch-out. If that record
+  // was lost, a record of its tid this much later belongs to another thread.
   static constexpr std::uint64_t kExitGraceNs = 1'000'000'000;
-  // The first dispatch of a child can lie before its fork record by clock error
+  // A child's first dispatch can lie before its fork record, by the clock error
   // between CPUs.
   static constexpr std::uint64_t kForkSkewNs = 100'000;
 
@@ -123,7 +124,7 @@ class ThreadRegistry {
   CallPaths& paths_;
   std::size_t cpu_events_;
   Gate gate_;
-  bool from_kernel_ = true;  // what is observed now is told by the kernel
+  bool from_kernel_ = true;  // the current record comes from the kernel
   bool any_mark_ = false;
   std::uint32_t loss_epoch_ = 0;
   bool lossy_ = false;

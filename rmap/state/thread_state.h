@@ -1,7 +1,7 @@
-// What is known of one thread and of one process while a trace is read.
+// The state of one thread and of one process while a trace is read.
 //
-// A state is made of parts, and each part is written by one unit, which stands
-// beside it; every unit may read all of them. Plain data. Thread: one.
+// A state consists of parts. Each part names the one unit that writes it; every
+// unit may read all parts. Plain data. Thread: one.
 #ifndef COUNTRACE_RMAP_STATE_THREAD_STATE_H_
 #define COUNTRACE_RMAP_STATE_THREAD_STATE_H_
 
@@ -26,68 +26,70 @@ struct ProcessState {
   std::string comm;
   std::uint64_t first_seen_ns = 0, last_seen_ns = 0;
   bool ended = false;  // all its threads exited
-  // In the trace, and by the marks in force: those, or the report's own.
+  // The mark in the trace, and by the marks in force: the trace's or the
+  // report's.
   bool trace_mark = false, mark = false;
   bool counted = true;  // now
   std::uint64_t live_threads = 0;
   std::vector<ThreadState*> threads;
   PathNode* paths = nullptr;       // root of its call paths
   bool hooks_lost = false;         // records of one of its threads were lost
-  ProcessState* before = nullptr;  // which had the same pid
+  ProcessState* before = nullptr;  // the earlier one with the same pid
 
   HookHits hits;  // Reconstruction
   // KernelHooks: hits by hook id - kHookIdKernelMin.
   std::vector<std::uint64_t> kernel_hook_hits;
-  // interval_counts: by kernel dump event, if sets take turns.
+  // interval_counts: by kernel dump event, if sets are multiplexed.
   std::vector<SliceSums> slices;
 };
 
-// Its dispatches, written by DispatchTracker.
+// Dispatches of a thread; written by DispatchTracker.
 struct DispatchState {
   std::int32_t running_cpu = -1, last_cpu = -1;
-  std::uint64_t switch_in_ns = 0;        // of the part not yet in on_cpu_ns
+  std::uint64_t switch_in_ns = 0;  // begin of the part not yet in on_cpu_ns
   std::uint64_t first_switch_in_ns = 0;  // of its first dispatch
   std::uint64_t on_cpu_ns = 0;
-  // Hook records show that it ran, but the interval was unattributed: in no
-  // account, yet in the on-CPU clock, which must not go back under open calls.
+  // Hook records show that it ran, but the interval was unattributed. In no
+  // account, but in the on-CPU clock, which must not go back under open calls.
   std::uint64_t unbooked_ns = 0;
-  std::uint64_t serial = 0;  // of the latest dispatch, 0: none yet
-  bool sure = false;         // nothing was lost on its CPU during that dispatch
+  std::uint64_t serial = 0;  // number of the latest dispatch; 0: none yet
+  bool sure = false;         // no loss on its CPU during that dispatch
   std::uint64_t dispatches = 0, migrations = 0, switches_out = 0;
   bool waiting = false;  // runnable, on no CPU, since runnable_since_ns
   std::uint64_t runnable_since_ns = 0, wait_ns = 0;
   std::uint64_t faults = 0;  // fault records
-  // Times its switch-in or switch-out is missing though no loss was counted.
+  // Times that its switch-in or switch-out is missing without a counted loss.
   std::uint32_t unseen_switches = 0;
   bool switch_inferred = false;  // the time of a switch was computed
-  bool interrupted = false;      // on its CPU, but an interrupt has that
-  bool split_by_exec = false;    // counts of one interval are in its successor
+  bool interrupted = false;      // on its CPU, but an interrupt runs there
+  bool split_by_exec = false;    // its successor has counts of one interval
 };
 
-// Its time on no CPU, written by BlockedTime.
+// A thread's time on no CPU; written by BlockedTime.
 struct BlockedState {
-  // Blocked, or, if it left unseen, perhaps.
+  // kPerhaps: it left its CPU unseen.
   enum class Sleep : std::uint8_t { kNone, kBlocked, kPerhaps };
   Sleep sleep = Sleep::kNone;
-  bool sure = false;             // nothing was being lost when it left
+  bool sure = false;             // no loss was in progress when it left
   std::uint32_t loss_epoch = 0;  // when it left
   std::uint64_t since_ns = 0, total_ns = 0;
-  bool left_cpu = false;  // it was seen to leave its CPU, not to get one since
-  PathNode* place = nullptr;  // innermost segment then
+  bool left_cpu = false;      // seen to leave its CPU, and not to get one since
+  PathNode* place = nullptr;  // innermost segment when it left
 };
 
-// What the dumps of CPUs gave it, written by interval_counts.
+// Counts from the dumps of CPUs; written by interval_counts.
 struct KernelCounts {
   std::vector<std::uint64_t> counts;  // one for each kernel dump event
-  std::vector<SliceSums> slices;      // of each, if event sets take turns
-  bool shared = false;  // those of some intervals, unattributed, with others
+  std::vector<SliceSums> slices;      // by event, if event sets are multiplexed
+  bool shared = false;  // counts of some intervals are unattributed: another
+                        // thread may own them
 };
 
-// Its hook records, written by SegmentBuilder.
+// Hook records of a thread; written by SegmentBuilder.
 struct HookState {
   std::uint64_t last_ns = 0;  // 0: no hook record
-  // The next exit of a kernel hook may have no enter: a system call that began
-  // in another thread or program (fork, exec), or was closed before its time.
+  // The next exit of a kernel hook may have no enter: the system call began in
+  // another thread or program (fork, exec), or was closed early.
   bool exit_expected = false;
 };
 
@@ -98,8 +100,8 @@ struct ThreadState {
   ProcessState* process = nullptr;  // null until a record names its pid
   std::string comm;
   std::uint64_t first_seen_ns = 0, last_seen_ns = 0;
-  bool announced = false;    // expected by the session, no record of it yet
-  bool begin_known = false;  // by its fork, or it was there at the beginning
+  bool announced = false;    // the session expects it; no record yet
+  bool begin_known = false;  // it forked, or existed at the begin of the trace
   bool exited = false, retired = false;
   std::uint64_t exit_ns = 0;
   std::uint32_t born_at_loss_epoch = 0, retired_at_loss_epoch = 0;

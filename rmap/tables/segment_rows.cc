@@ -53,7 +53,7 @@ class SegmentRows {
                      amounts.excl.wall_ns - std::min(amounts.excl.wall_ns,
                                                      amounts.excl.on_cpu_ns)};
       row.wait = {amounts.incl.wait_ns, amounts.excl.wait_ns};
-      if (input_.in.dispatches.blocked().told()) {
+      if (input_.in.dispatches.blocked().saw_wakeup()) {
         row.blocked = {amounts.incl.blocked_ns, amounts.excl.blocked_ns};
       }
       row.on_cpu_quality = amounts.on_cpu_quality;

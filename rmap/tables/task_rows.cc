@@ -61,7 +61,7 @@ void BuildThreads(const TableInput& input, Report& report) {
         !(thread.dispatch.serial == 0 && thread.hooks.last_ns != 0)) {
       row.on_cpu_ns = thread.dispatch.on_cpu_ns;
       row.wait_ns = thread.dispatch.wait_ns;
-      if (input.in.dispatches.blocked().told())
+      if (input.in.dispatches.blocked().saw_wakeup())
         row.blocked_ns = thread.blocked.total_ns;
       row.counts = input.ToCounts(thread.kernel.counts);
       input.Scale(thread.kernel.slices, thread.dispatch.on_cpu_ns, row);

@@ -37,7 +37,7 @@ std::string HookName(const logformat::TraceInfo& info, std::uint32_t hook_id) {
 
 void BuildWakers(const logformat::TraceInfo& info, const BlockedTime& blocked,
                  Report& report) {
-  report.wakeups = blocked.told();
+  report.wakeups = blocked.saw_wakeup();
   if (!report.wakeups) return;
   // Threads that got a process late join its rows.
   struct Joined {
