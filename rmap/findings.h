@@ -1,7 +1,7 @@
-// What a reader of the report has to know besides the losses: switches that
-// were not shown, doubtful counters, malformed records, calls that were folded.
+// What limits the report besides losses: switches that were not shown, doubtful
+// counters, malformed records, calls that were folded.
 //
-// In: the state when all records were read. Out: messages. Thread: one.
+// In: the state after the last record. Out: messages. Thread: one.
 #ifndef COUNTRACE_RMAP_FINDINGS_H_
 #define COUNTRACE_RMAP_FINDINGS_H_
 
@@ -25,11 +25,11 @@ struct FindingSources {
   const CounterExtension& thread_counters;
   const SegmentBuilder& segments;
   const CallPaths& paths;
-  std::uint64_t malformed;  // kernel records, besides those of `dispatches`
+  std::uint64_t malformed;  // kernel records, without those of `dispatches`
 };
 
 void AddFindings(const FindingSources& in, LossLedger& ledger);
-// CPUs whose end is not in the trace. Requires: it was read to its end.
+// Adds CPUs whose end is not in the trace. Requires: it was read to its end.
 void AddCutCpus(const DispatchTracker& dispatches, LossLedger& ledger);
 
 }  // namespace countrace::rmap

@@ -15,13 +15,13 @@ struct PipelineOptions {
   GatingRequest gating = {};
   logformat::ProgressCallback progress = nullptr;
   void* progress_context = nullptr;
-  // If `progress` says stop: the report of what was read until then, which says
-  // so (Report::interrupted); else CANCELLED.
+  // If `progress` says stop: true returns the report of what was read until
+  // then (with Report::interrupted), false returns CANCELLED.
   bool keep_interrupted = false;
 };
 
 // Reads the trace once, in time order, with memory independent of its length.
-// Returns: as CheckRequest(); whatever TraceReader::Read returns; loss is in
+// Errors: those of CheckRequest() and of TraceReader::Read(). A loss is in
 // Report::loss, not an error.
 absl::StatusOr<Report> Reconstruct(logformat::TraceReader& reader,
                                    const PipelineOptions& options);

@@ -1,5 +1,5 @@
-// Routes each item of a trace to the state machine it concerns: Reconstruct()
-// of pipeline.h.
+// Routes each item of a trace to the state machine for it: Reconstruct() of
+// pipeline.h.
 #include <algorithm>
 #include <cstring>
 #include <span>
@@ -35,7 +35,7 @@ using logformat::StreamClass;
 
 class Reconstruction final : public logformat::ItemSink {
  public:
-  // `records_stay`: what records point to stays until Finish().
+  // `records_stay`: the memory of records stays valid until Finish().
   Reconstruction(const logformat::TraceInfo& info, TimelineObserver* observer,
                  const GatingRequest& gating, bool records_stay)
       : info_(info),
@@ -65,7 +65,7 @@ class Reconstruction final : public logformat::ItemSink {
     }
   }
 
-  // Only a timeline needs what threads do at the same time in one order.
+  // Only a timeline needs the records of concurrent threads in one order.
   bool TakesThreadRuns() const override { return observer_ == nullptr; }
 
   void OnRecord(const EventRecord& record) override {
@@ -126,8 +126,8 @@ class Reconstruction final : public logformat::ItemSink {
     return std::min(info.thread_events.size(), logformat::kMaxCounters);
   }
 
-  // Time never goes back: a record that does is taken at the latest time before
-  // it. Of threads only what the kernel said since says how late it is: they
+  // Time never goes back: an earlier record gets the latest time before it. A
+  // thread's record is compared with the last kernel record only, since threads
   // may be read one after the other (TakesThreadRuns()).
   std::uint64_t Advance(std::uint64_t time_ns, std::uint64_t floor_ns) {
     if (time_ns < floor_ns) [[unlikely]] {
@@ -141,7 +141,7 @@ class Reconstruction final : public logformat::ItemSink {
 
   // --- Hot path --------------------------------------------------------------
 
-  // ThreadOf() would learn nothing.
+  // True if ThreadOf() would find the same thread.
   bool IsKnown(const EventRecord& record) const {
     if (record.stream >= by_stream_.size()) return false;
     const StreamThread& cached = by_stream_[record.stream];
@@ -172,7 +172,7 @@ class Reconstruction final : public logformat::ItemSink {
       return;
     const std::uint32_t hook_id = logformat::EventHookId(record.event_id);
     thread.process->hits.Add(hook_id, record.counters != nullptr);
-    // No hook of a program is in a system call: that one is over.
+    // A hook of a program cannot run inside a system call: the call is over.
     if (hooks_.has_kernel_hooks()) [[unlikely]]
       segments_.LeaveKernel(thread, time_ns);
     if (record.event_id & logformat::kEventExitBit) {
@@ -186,7 +186,7 @@ class Reconstruction final : public logformat::ItemSink {
     SegmentBuilder::NoteHook(thread, time_ns);
   }
 
-  // False: they have to be looked at one by one.
+  // Returns false if the records must be processed one by one.
   bool OnRun(const EventRecord& head,
              std::span<const logformat::ThreadRecord> records,
              std::uint64_t begin_ns, std::uint64_t end_ns) {
@@ -198,7 +198,7 @@ class Reconstruction final : public logformat::ItemSink {
     now_ns_ = std::max(now_ns_, end_ns);
     if (!thread.process->counted) [[unlikely]]
       return true;
-    // No hook of a program is in a system call: that one is over.
+    // A hook of a program cannot run inside a system call: the call is over.
     if (hooks_.has_kernel_hooks()) [[unlikely]]
       segments_.LeaveKernel(thread, begin_ns);
     thread.process->hits.Add(records);
@@ -209,7 +209,7 @@ class Reconstruction final : public logformat::ItemSink {
     return true;
   }
 
-  // --- Dumps of event sets, and of counters that begin again at 0 ------------
+  // --- Dumps of event sets, and of counters that wrap ------------------------
 
   void OnSpecialHookDump(const EventRecord& record, std::uint64_t time_ns) {
     EventRecord dump =
@@ -272,8 +272,8 @@ class Reconstruction final : public logformat::ItemSink {
     }
   }
 
-  // Finds whom a loss concerns. It makes no rows: the place of a loss in time
-  // is rough, so that a tid may not be this thread's yet.
+  // Finds the thread that a loss concerns. It creates no rows: the time of a
+  // loss is rough, so the tid may not be this thread's yet.
   template <typename Discarded>
   ThreadIndex OnThreadLoss(const Discarded& loss) {
     if (!registry_.LoseHooks(loss.pid, loss.begin_ns, loss.end_ns)) {
@@ -296,7 +296,7 @@ class Reconstruction final : public logformat::ItemSink {
   };
 
   const logformat::TraceInfo& info_;
-  // Counters of threads can be pointed to.
+  // Counters of threads can be used where they lie in memory.
   bool dumps_stay() const {
     return records_stay_ && !thread_dumps_.rotates() &&
            !thread_counters_.active();
@@ -311,7 +311,7 @@ class Reconstruction final : public logformat::ItemSink {
   ThreadRegistry registry_;
   DispatchTracker dispatches_;
   CounterExtension cpu_counters_;
-  // Dumps are not simply a value for each event.
+  // Dumps are not just one value for each event.
   bool special_thread_dumps_ =
       thread_dumps_.rotates() || thread_counters_.active();
   bool special_cpu_dumps_ =
@@ -323,9 +323,9 @@ class Reconstruction final : public logformat::ItemSink {
   std::vector<StreamThread> by_stream_;
   std::uint64_t records_ = 0, malformed_ = 0;
   std::uint64_t first_ns_ = kNever, now_ns_ = 0;
-  std::uint64_t kernel_ns_ = 0;  // of the last kernel record
+  std::uint64_t kernel_ns_ = 0;  // time of the last kernel record
   bool cpu_records_lost_ = false;
-  bool unplaced_loss_ = false;  // hook records of nobody known were lost
+  bool unplaced_loss_ = false;  // hook records of an unknown process were lost
 };
 
 void Reconstruction::OnKernelRecord(const EventRecord& record,
@@ -373,7 +373,7 @@ void Reconstruction::CloseSegmentsOfEnded() {
   const bool exits_recorded = dispatches_.coverage().any;
   for (ThreadState& thread : registry_.threads()) {
     if (thread.stack.frames.empty()) continue;
-    // Blocked in a segment until the end, if we would know that it ended.
+    // Blocked in a segment until the end; only if exits are recorded.
     const bool lives = exits_recorded && !thread.retired;
     segments_.CloseAll(thread, lives ? now_ns_ : thread.last_seen_ns);
   }
@@ -386,7 +386,7 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader,
 
   Report report;
   FillHeader(reader, registry_.gate(), report);
-  // Without kernel records only the process itself has named its command.
+  // Without kernel records, only the process itself recorded its name.
   for (const logformat::ProcessName& named : info_.processes) {
     registry_.NameProcess(named.pid, named.comm);
   }
@@ -423,7 +423,7 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader,
   AddFindings({info_, registry_, dispatches_, cpu_counters_, thread_counters_,
                segments_, paths_, malformed_},
               ledger_);
-  // Else the end that was not read may have them.
+  // After an interruption, their ends may lie in the unread part.
   if (!interrupted) AddCutCpus(dispatches_, ledger_);
   report.loss = ledger_.Finish(reader);
   return report;

@@ -1,5 +1,5 @@
-// What a report says of its trace: where it is from, who is counted, what it
-// cost to record.
+// The report's header: the origin of the trace, what is counted, what recording
+// cost.
 #ifndef COUNTRACE_RMAP_REPORT_HEADER_H_
 #define COUNTRACE_RMAP_REPORT_HEADER_H_
 
@@ -9,7 +9,7 @@
 
 namespace countrace::rmap {
 
-// Fills what the description of the trace and `gate` say, not what was read.
+// Fills in what the trace's description and `gate` say, not what was read.
 void FillHeader(const logformat::TraceReader& reader, const Gate& gate,
                 Report& report);
 

@@ -10,7 +10,7 @@ using logformat::CpuEvent;
 
 namespace {
 
-// A comm is up to 16 bytes, NUL-padded; all 16 may be used in a damaged one.
+// A comm has up to 16 bytes, NUL-padded; a damaged one may use all 16.
 std::string_view CommOf(const char (&comm)[16]) {
   return {comm, strnlen(comm, sizeof(comm))};
 }
@@ -71,7 +71,7 @@ void TaskRecords::Rename(ThreadState& thread, std::string_view comm,
 
 void TaskRecords::OnState(const logformat::StateRecord& state,
                           std::uint64_t time_ns) {
-  // The recorder may not know the parent of one that has just been marked.
+  // The recorder may have no parent for a process that was just marked.
   ThreadState& thread = registry_.ObserveExisting({state.pid, state.tid},
                                                   state.parent_pid, time_ns);
   Rename(thread, CommOf(state.comm), /*exec=*/false);
@@ -79,20 +79,21 @@ void TaskRecords::OnState(const logformat::StateRecord& state,
   if ((state.flags & logformat::kStateMarked) != 0) {
     registry_.MarkInTrace(process);
   }
-  // It may run since before this record, which says whose thread it is.
+  // It may have been running since before this record names its process.
   dispatches_.Regate(process);
 }
 
 void TaskRecords::OnFork(const logformat::TaskRecord& fork,
                          std::uint64_t time_ns) {
-  // A thread that still has this tid exited without a record of it.
+  // A thread that still has this tid exited without a record.
   ThreadState& child = registry_.Fork(
       {fork.pid, fork.tid}, {fork.parent_pid, fork.parent_tid}, time_ns);
-  // From the system call that its parent made.
+  // The child returns from its parent's system call.
   SegmentBuilder::ExpectExit(child);
-  // Its first dispatch may come before this record, and it inherits a mark. The
-  // next record of its CPU shows whether it counts: the thread that is there
-  // outside may have left unseen, and its tid be the child's now.
+  // The child's first dispatch may come before this record, and it inherits a
+  // mark. The next record of its CPU shows whether it counts: the thread
+  // outside that is there may have left unseen, and the tid may be the child's
+  // now.
   if (!registry_.Counts(child)) dispatches_.Regate(*child.process);
 }
 
@@ -106,7 +107,7 @@ void TaskRecords::OnExit(const logformat::TaskRecord& exit,
 void TaskRecords::OnExec(const logformat::CommRecord& exec, std::int32_t cpu,
                          std::uint64_t time_ns) {
   ThreadState& thread = registry_.Observe({exec.pid, exec.tid}, time_ns);
-  // The old program is gone with all its open segments.
+  // exec ends the old program and all its open segments.
   if (thread.process != nullptr) {
     for (ThreadState* sibling : thread.process->threads) {
       segments_.CloseAll(*sibling, time_ns, /*ended=*/true);
@@ -117,7 +118,7 @@ void TaskRecords::OnExec(const logformat::CommRecord& exec, std::int32_t cpu,
   if (running != nullptr && running != &thread &&
       running->process == thread.process) {
     // A thread other than the main one called exec: from here on it has the
-    // main one's tid, and its own is gone without an exit record.
+    // main one's tid, and its own tid ends without an exit record.
     dispatches_.TransferRunning(cpu, thread, time_ns);
     registry_.Retire(*running);
   } else if (ThreadState* const outside =

@@ -1,8 +1,7 @@
-// What reconstruction tells a consumer that wants the timeline, not the totals
-// (the viewer's index, `state`, `report --by time`). Calls come in the order in
-// which spans end, on the thread that runs the pipeline. Spans that are still
-// open when the trace ends come last, dispatches by CPU, then segments by
-// thread.
+// Reconstruction's output for a timeline, besides the totals (the viewer's
+// index, `state`, `report --by time`). Calls come in the order in which spans
+// end, on the thread that runs the pipeline. Spans that are still open when the
+// trace ends come last, dispatches by CPU, then segments by thread.
 #ifndef COUNTRACE_RMAP_TIMELINE_OBSERVER_H_
 #define COUNTRACE_RMAP_TIMELINE_OBSERVER_H_
 
@@ -16,18 +15,18 @@
 
 namespace countrace::rmap {
 
-// One stay of a thread on a CPU. Idle is thread kNoThread.
+// One dispatch. Idle is thread kNoThread.
 struct DispatchSpan {
   std::uint32_t cpu;
   ThreadIndex thread;
   std::uint64_t begin_ns, end_ns;
   std::uint16_t end_state;  // logformat::SwitchState
-  // Counts of this stay, one for each kernel dump event; empty if unknown.
+  // Counts of this dispatch, one for each kernel dump event; empty if unknown.
   std::span<const std::uint64_t> counts;
-  std::uint64_t interrupts_ns;  // of the stay, not the thread's
+  std::uint64_t interrupts_ns;  // part of the dispatch that is not the thread's
   // Not observed (loss, edge of the trace, a computed switch).
   bool begin_inferred, end_inferred;
-  bool outside;  // scope of a command: somebody else, or idle
+  bool outside;  // not counted: a process outside the command, or idle
 };
 
 // A thread was runnable and on no CPU.
@@ -41,7 +40,7 @@ struct SegmentBegin {
   ThreadIndex thread;
   std::uint32_t hook_id;
   std::uint64_t time_ns;
-  std::uint32_t depth = 0;  // as SegmentSpan's
+  std::uint32_t depth = 0;  // as in SegmentSpan
 };
 
 // One call of a segment.
@@ -52,13 +51,12 @@ struct SegmentSpan {
   std::uint64_t begin_ns, end_ns;
   std::optional<std::uint64_t> on_cpu_ns;  // inclusive
   bool begin_inferred, end_inferred;
-  // Inclusive counts of this call, for who wants them (WantsCallCounts());
-  // their sums are the report's. As on_cpu_ns, switches and page faults are of
-  // the kernel's records.
+  // Inclusive counts of this call, filled if WantsCallCounts(); their sums are
+  // the report's. on_cpu_ns, switches and faults come from kernel records.
   std::uint64_t switches = 0, faults = 0;
-  bool on_cpu_exact = false;  // those three
-  // Of dumps at its hooks: events of the thread's, then of the CPU's. Absent:
-  // this call alone cannot say (no dump, a loss, a turn of event sets).
+  bool on_cpu_exact = false;  // applies to on_cpu_ns, switches and faults
+  // From dumps at its hooks: the thread's events, then the CPU's. Absent: the
+  // call has no value (no dump, a loss, a rotation of event sets).
   std::span<const std::optional<std::uint64_t>> dumps = {};
 };
 
@@ -66,7 +64,7 @@ struct SegmentSpan {
 struct InterruptSpan {
   std::uint32_t cpu;
   std::uint32_t hook_id;
-  std::uint32_t depth;  // 0 = interrupted no other handler
+  std::uint32_t depth;  // 0 = it interrupted no other handler
   std::uint64_t begin_ns, end_ns;
   bool end_inferred;
 };
@@ -77,7 +75,7 @@ struct HookHit {
   std::uint64_t time_ns;
 };
 
-// Cumulative values of one CPU's counters at an instant.
+// Cumulative values of one CPU's counters at one time.
 struct CounterDump {
   std::uint32_t cpu;
   std::uint64_t time_ns;
@@ -94,7 +92,7 @@ struct LossSpan {
   std::string_view cause;
 };
 
-// The accounts of Books; its `own` is among kProcesses.
+// The accounts of Books; `own` is part of kProcesses.
 enum class Account : std::uint8_t {
   kProcesses,
   kIdle,
@@ -104,8 +102,8 @@ enum class Account : std::uint8_t {
 };
 inline constexpr std::size_t kAccounts = 5;
 
-// Time of one CPU as it is charged. The charges of a CPU follow each other
-// without a hole from its first dump to its last record.
+// Time of one CPU, as it is attributed. The intervals of a CPU follow each
+// other without a gap from its first dump to its last record.
 struct TimeCharge {
   std::uint32_t cpu;
   Account account;
@@ -113,8 +111,8 @@ struct TimeCharge {
   std::uint64_t begin_ns, end_ns;
 };
 
-// Counts of one event as they are charged: it happened `count` times in this
-// interval, when is not known. The sums of all charges are the report's. Events
+// Counts of one event, as they are attributed: it happened `count` times in
+// this interval, at unknown times. All counts add up to the report's. Events
 // beyond the trace's are the running times of event sets.
 struct CountCharge {
   std::uint32_t cpu;
@@ -128,7 +126,7 @@ struct CountCharge {
 class TimelineObserver {
  public:
   virtual ~TimelineObserver() = default;
-  // Asked once, before the first record.
+  // Called once, before the first record.
   virtual bool WantsCallCounts() const { return false; }
   virtual void OnTime(const TimeCharge&) {}
   virtual void OnCounts(const CountCharge&) {}

@@ -210,8 +210,8 @@ const bt_message* SpanEvents::Event(bt_self_message_iterator* self,
       self, dispatch ? dispatch_ : segment_, stream_, last_ns_);
   if (message == nullptr) return nullptr;
   const auto found = threads_.find(head.thread);
-  const Who nobody = {-1, -1, ""};
-  const Who& who = found == threads_.end() ? nobody : found->second;
+  const Who unknown = {-1, -1, ""};
+  const Who& who = found == threads_.end() ? unknown : found->second;
   Payload payload(bt_message_event_borrow_event(message));
   if (dispatch) payload.Unsigned(head.cpu);
   payload.Signed(who.tid);

@@ -274,17 +274,17 @@ std::vector<Column<CpuRow>> CpuColumns(const Report& report) {
       {{"outside_ns"},
        "outside",
        Unit::kNanoseconds,
-       "Ran what the scope left out, or nothing.",
+       "Ran processes outside the scope, or nothing.",
        [](const R& r) -> Cell { return r.outside_ns; }},
       {{"unattributed_ns"},
        "unattributed",
        Unit::kNanoseconds,
-       "Records were lost: nobody knows who ran.",
+       "Records were lost: the thread is unknown.",
        [](const R& r) -> Cell { return r.unattributed_ns; }},
       {{"dispatches"},
        "dispatches",
        Unit::kCount,
-       "Stays of threads in scope.",
+       "Dispatches of threads in scope.",
        [](const R& r) -> Cell { return r.dispatches; }}};
   AddCounts(report, columns);
   AddScaledCounts(report, columns);

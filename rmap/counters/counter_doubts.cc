@@ -51,8 +51,9 @@ std::string WentBackMessage(const std::string& event, const CounterLimit& limit,
                            limit.width, limit.per_second);
   }
   return absl::StrFormat(
-      "%s: its counter went from %d to %d %s%s: it was reset, or taken by "
-      "somebody else, and what was counted in %d such intervals, %s together, "
+      "%s: its counter went from %d to %d %s%s: it was reset, or used by "
+      "another program, and what was counted in %d such intervals, %s "
+      "together, "
       "is not known: its counts are lower bounds; leave the counters alone "
       "while recording",
       event, longest.from, longest.to, Place(longest), most, sum.intervals,

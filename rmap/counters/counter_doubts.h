@@ -1,4 +1,4 @@
-// Intervals of which nobody knows how much a counter counted, by event: for the
+// Intervals in which the count of a counter is uncertain, by event: for the
 // books and for the messages.
 //
 // Thread: one.
@@ -15,17 +15,18 @@
 
 namespace countrace::rmap {
 
-// Why a delta is not what was counted.
+// Why a counter's delta may differ from the count.
 enum class DoubtReason : std::uint8_t {
-  kWrapped,   // it may have begun again at 0 more than once: a lower bound
-  kWentBack,  // set to another value, or taken by somebody: unknown
-  kOtherMmcr  // of another event set, in a trace that does not say which
+  kWrapped,   // it may have wrapped more than once: a lower bound
+  kWentBack,  // set to another value, or used by another program: unknown
+  kOtherMmcr  // of another event set, in a trace that does not list the sets
 };
 inline constexpr std::size_t kDoubtReasons = 3;
 
 // An interval between two values of a counter.
 struct DoubtedInterval {
-  std::int32_t cpu = -1, tid = -1;  // whose counter: one of them
+  std::int32_t cpu = -1,
+               tid = -1;  // the counter's CPU or thread; the other is -1
   std::uint64_t begin_ns = 0, end_ns = 0;
   std::uint64_t from = 0, to = 0;  // the two values, or MMCRs
   std::uint64_t ns() const { return end_ns - begin_ns; }

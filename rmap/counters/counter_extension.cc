@@ -11,9 +11,9 @@ using logformat::EventRecord;
 
 namespace {
 
-// A record's time and its values are not read at one instant.
+// A record's time and its values are not read at the same instant.
 constexpr std::uint64_t kReadErrorNs = 1000;
-// CPU numbers beyond this are damage, not machines.
+// Larger CPU numbers come from damage.
 constexpr std::int32_t kMaxCpu = 1 << 16;
 
 }  // namespace
@@ -85,7 +85,7 @@ EventRecord CounterExtension::Extend(const EventRecord& record,
   doubted_ = 0;
   Source* const source = SourceOf(record);
   if (source == nullptr) return record;
-  // Another event set counts from here on.
+  // From here on another event set counts.
   if (record.mmcr != source->mmcr) {
     source->seen &= rotating_ == 0 ? 0 : ~rotating_;
   }

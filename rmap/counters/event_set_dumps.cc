@@ -40,12 +40,12 @@ logformat::EventRecord EventSetDumps::Spread(
     if (!at) continue;
     values_[*at] = record.counters[slot];
     spread.present |= 1u << *at;
-    // Of threads: it was multiplexed.
+    // Thread dumps: perf multiplexed this counter.
     if (!sets_.running_slot && record.present >> (16 + slot) & 1u) {
       spread.present |= 1u << (16 + *at);
     }
   }
-  // A set without its running time says nothing.
+  // The counts of a set without its running time cannot be used.
   if (sets_.running_slot && record.mmcr < sets_.sizes.size() &&
       !(spread.present >> running_of(record.mmcr) & 1u)) {
     spread.present &= ~of_set(record.mmcr);

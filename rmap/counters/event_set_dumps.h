@@ -1,5 +1,5 @@
 // Dumps of event sets in one shape: a value for each event of the session and,
-// of a CPU, the running time of each set. What a dump does not hold is absent.
+// for a CPU, the running time of each set. Values that a dump lacks are absent.
 //
 // Thread: one.
 #ifndef COUNTRACE_RMAP_COUNTERS_EVENT_SET_DUMPS_H_
@@ -14,7 +14,7 @@
 
 namespace countrace::rmap {
 
-// Events and running times of sets.
+// Events, and the running times of sets.
 inline constexpr std::size_t kMaxMeasures =
     logformat::kMaxEvents + logformat::kMaxEventSets;
 static_assert(kMaxMeasures <= 32, "one bit of EventRecord::present for each");
@@ -24,21 +24,21 @@ class EventSetDumps {
   explicit EventSetDumps(logformat::EventSets sets);
 
   bool rotates() const { return sets_.rotates(); }
-  // Values of a dump in that shape: all events, then the sets.
+  // Number of values of a dump in that shape: all events, then the sets.
   std::size_t measures() const { return measures_; }
   std::size_t running_of(std::size_t set) const { return sets_.events + set; }
-  // running_of() the set of each event; of those always on, nothing useful.
+  // running_of() the set of each event; meaningless for always-counted events.
   std::vector<std::size_t> running_places() const;
   const logformat::EventSets& sets() const { return sets_; }
-  // Bits of the measures that belong to a set, or are its running time.
+  // Bits of the measures that belong to a set, or are a set's running time.
   std::uint32_t rotating() const { return rotating_; }
-  // Bits of those of set `set`.
+  // The bits of set `set`.
   std::uint32_t of_set(std::size_t set) const {
     return set < of_set_.size() ? of_set_[set] : 0;
   }
 
-  // `record` with its counters and present bits by measure. They are valid
-  // until the next call. Requires: rotates(), record.counters != nullptr.
+  // Returns `record` with its counters and present bits by measure; valid until
+  // the next call. Requires: rotates(), record.counters != nullptr.
   logformat::EventRecord Spread(const logformat::EventRecord& record);
 
  private:

@@ -95,7 +95,7 @@ std::string OverTimeText(const TimeSeries& series,
                          const RenderOptions& options) {
   std::string out = Head(series, "over time");
   if (!series.has_kernel_records) {
-    out += "no kernel records: nobody knows who was on a CPU\n";
+    out += "no kernel records: the threads on the CPUs are unknown\n";
   }
   out += Title("OVER TIME", options.color);
   base::TextTable table;

@@ -38,8 +38,8 @@ void KernelHooks::EndInterrupts(std::int32_t cpu, std::uint64_t time_ns,
                                 bool own) {
   ThreadState* work = dispatches_.InterruptWork(cpu);
   if (work == nullptr || work->stack.frames.empty()) return;
-  // The innermost is the recorder's own call of the CPU, if nothing came after
-  // its enter; an older one is somebody's, with its exit lost.
+  // If nothing followed its enter, the innermost call is the recorder's own on
+  // this CPU; an older one is a real interrupt whose exit was lost.
   if (own && work->stack.frames.back().begin_ns == work->hooks.last_ns) {
     segments_.DropInnermost(*work);
   }
@@ -113,7 +113,7 @@ void KernelHooks::OnThreadHook(ThreadState& thread, const EventRecord& record,
     if (in_kernel) SegmentBuilder::ExpectExit(thread, false);
   } else if (fault && !frames.empty() &&
              hooks_.IsFault(frames.back().hook_id)) {
-    // A fault that failed has no end; no fault happens in another one.
+    // A failed fault has no end record, and faults do not nest.
     segments_.EndInnermost(thread, time_ns);
   }
   segments_.Enter(thread, hook_id, DumpOf(record), time_ns);

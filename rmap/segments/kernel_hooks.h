@@ -1,5 +1,5 @@
-// Records of hooks that the kernel dumps: what it does for a thread (system
-// calls, faults), in user code (probes), and for nobody (interrupts).
+// Records of hooks that the kernel dumps: the kernel's work for a thread
+// (system calls, faults), probes in user code, and interrupts.
 //
 // In: such records, in time order. Out: calls to SegmentBuilder, counts and
 // time to DispatchTracker, points to the observer. Thread: one.
@@ -23,14 +23,14 @@ class HookTable {
  public:
   explicit HookTable(const logformat::TraceInfo& info);
 
-  // Hooks nobody described are segments of programs.
+  // A hook without a description is a segment of a program.
   logformat::HookKind kind(std::uint32_t hook_id) const {
     return kinds_[hook_id];
   }
   const std::vector<logformat::HookKind>& kinds() const { return kinds_; }
   const std::vector<logformat::HookOrigin>& origins() const { return origins_; }
   bool has_kernel_hooks() const { return has_kernel_hooks_; }
-  // Events in the kernel's dumps at its hooks; 0 if the trace has none.
+  // Number of events in the kernel's dumps at its hooks; 0 if there are none.
   std::size_t kernel_events() const { return kernel_events_; }
   bool IsSystemCall(std::uint32_t hook_id) const {
     return system_calls_.contains(hook_id);
@@ -61,15 +61,15 @@ class KernelHooks {
   // Requires: `hook` is the head of `record`.
   void OnRecord(const logformat::EventRecord& record,
                 const logformat::KernelHookRecord& hook, std::uint64_t time_ns);
-  // The open segments of the interrupts of `cpu`: a switch, or a loss, shows
-  // that they are over; the end of the recording (`own`), that the innermost is
-  // its own.
+  // Ends the open segments of the interrupts of `cpu`: a switch, or a loss,
+  // shows that they are over. `own`: the recording ends, and the innermost
+  // segment is the recorder's own.
   void EndInterrupts(std::int32_t cpu, std::uint64_t time_ns, bool own);
 
  private:
   void OnInterrupt(const logformat::EventRecord& record, std::uint32_t hook_id,
                    std::uint64_t time_ns);
-  // In what a thread does, or the kernel does for it.
+  // A hook in the thread's code, or in the kernel's work for it.
   void OnThreadHook(ThreadState& thread, const logformat::EventRecord& record,
                     std::uint32_t hook_id, std::uint64_t time_ns);
   static void CountHit(ProcessState& process, std::uint32_t hook_id);

@@ -12,7 +12,7 @@ constexpr std::uint64_t SaturatingSubtract(std::uint64_t a, std::uint64_t b) {
   return a > b ? a - b : 0;
 }
 
-// Event set of the thread's last dump: each change is a turn.
+// A change of the event set in the thread's dumps begins a new rotation.
 inline void NoteTurn(SegmentStack& stack, const HookDump& dump) {
   if (dump.of != HookDump::Of::kThread || dump.mmcr == stack.mmcr) return;
   stack.mmcr = dump.mmcr;
@@ -29,7 +29,7 @@ inline HookDump DumpOf(const logformat::ThreadRecord& record) {
 
 HookDump DumpOf(const EventRecord& record) {
   if (record.counters == nullptr) return {};
-  // The counters of a kernel hook's record are the CPU's.
+  // The counters in a kernel hook's record are the CPU's.
   const auto of = record.stream_class == logformat::StreamClass::kThread
                       ? HookDump::Of::kThread
                       : HookDump::Of::kKernel;
@@ -97,7 +97,7 @@ void SegmentBuilder::PushDumps(ThreadState& thread, const HookDump& dump) {
     }
   }
   if (kernel_events_ != 0) {
-    // What is counted in turns stands still in the others.
+    // A multiplexed counter stands still in the other sets' rotations.
     dumps.push_back(
         dump.of == HookDump::Of::kKernel ? dump.present | rotating_.kernel : 0);
     dumps.insert(dumps.end(), thread.kernel.counts.begin(),
@@ -138,16 +138,16 @@ void SegmentBuilder::ExitOutOfOrder(ThreadState& thread, const ThreadNow& now,
 
 bool SegmentBuilder::IsOnCpuExact(const ThreadNow& now, const Frame& frame,
                                   std::uint64_t time_ns) {
-  if (now.stay == 0) return false;  // the kernel side never saw it run
-  // Its fork came late, or never: when the call began we did not know that it
-  // ran.
+  if (now.stay == 0) return false;  // no kernel record shows that it ran
+  // Its fork record came late, or never: when the call began, the thread was
+  // not known to run.
   if (frame.stay == 0 && now.first_switch_in_ns < frame.begin_ns) return false;
   if (frame.unseen != now.unseen_switches) return false;
   if (frame.begin_ns < now.coverage.latest_begin_ns ||
       time_ns > now.coverage.earliest_end_ns) {
     return false;
   }
-  // One undisturbed stay: whatever was lost elsewhere, it ran all the time.
+  // One undisturbed dispatch: it ran all the time, whatever was lost elsewhere.
   const bool one_stay = frame.stay == now.stay && now.stay_sure && now.on_cpu;
   return one_stay || (frame.loss_epoch == now.coverage.loss_epoch &&
                       now.coverage.lossy_cpus == 0);
@@ -157,22 +157,22 @@ void SegmentBuilder::AddDumps(const ThreadState& thread, const Frame& frame,
                               const std::uint64_t* begin,
                               const HookDump* end) const {
   const std::uint32_t turn = thread.stack.turn;
-  // A turn that ended inside the call cut what its set counted: everything, if
-  // the trace does not say which events were always on.
+  // A rotation that ended inside the call cut what its set counted: all events,
+  // if the trace does not list the events that are always counted.
   const bool cut = frame.present != 0 && frame.turn != turn;
   const bool dumped = end != nullptr && end->of == HookDump::Of::kThread &&
                       !(cut && rotating_.thread == 0);
   const std::uint32_t present = dumped ? frame.present & end->present : 0;
   for (std::size_t i = 0; i < events_; ++i) {
     DumpSum& sum = frame.node->dumps[i];
-    // Not present at both ends, or gone back: this call's value is unknown, so
-    // that the sum over calls is a lower bound.
+    // Absent at one end, or gone back: this call's value is unknown, so the sum
+    // over calls is a lower bound.
     const bool rotates = (rotating_.thread >> i & 1u) != 0;
     if (rotates && cut) {
       ++sum.cut_calls;
       continue;
     }
-    // In another set's turn: one of the calls that are estimated.
+    // Another set was counted: this call is among the estimated ones.
     if (rotates && dumped && !(present >> i & 1u)) continue;
     if (!(present >> i & 1u) || end->counters[i] < begin[i]) {
       sum.quality = Worse(sum.quality, Quality::kBounded);
@@ -243,7 +243,7 @@ void SegmentBuilder::AddKernelDumps(const ThreadState& thread, PathNode& node,
   if (dump != nullptr && dump->counters != nullptr) ++node.dumped_calls;
   const bool end_inferred = dump == nullptr && !end_known;
   if (end_inferred) ++node.end_inferred;
-  // A call folded into the node of the frame around it is already counted.
+  // A call folded into the node of its parent frame is already counted.
   const bool nested_fold =
       depth > 0 && stack.frames[depth - 1].node == frame.node;
   if (!nested_fold) [[likely]] {
@@ -255,7 +255,7 @@ void SegmentBuilder::AddKernelDumps(const ThreadState& thread, PathNode& node,
     if (!exact) node.on_cpu_quality = Quality::kBounded;
     std::uint64_t* const dumps = stack.dumps.data() + depth * frame_words_;
     if (depth < stack.doubted) [[unlikely]] {
-      // As if they had not been there at its enter: this call's are unknown.
+      // Treated as absent at the enter: this call's values are unknown.
       frame.present &= ~stack.doubted_thread;
       for (std::size_t i = 0; i < events_; ++i) {
         if (!(stack.doubted_thread >> i & 1u)) continue;
@@ -320,7 +320,7 @@ void SegmentBuilder::AddCallCounts(const ThreadState& thread,
   const std::uint64_t* const thread_begin =
       copied_ != 0 ? begin : frame.counters;
   if (dump != nullptr && dump->of == HookDump::Of::kThread) {
-    // As AddDumps() sums them.
+    // The same condition as in AddDumps().
     const bool cut = frame.present != 0 && frame.turn != stack.turn;
     const std::uint32_t present = frame.present & dump->present;
     for (std::size_t i = 0; i < events_; ++i) {
@@ -334,7 +334,7 @@ void SegmentBuilder::AddCallCounts(const ThreadState& thread,
   }
   if (kernel_events_ != 0 && dump != nullptr &&
       dump->of == HookDump::Of::kKernel) {
-    // As AddKernelDumps(); what is counted in turns is an estimate.
+    // As in AddKernelDumps(); multiplexed counts of one call are estimates.
     const std::uint64_t* const kernel_begin = begin + copied_;
     const std::uint64_t present =
         kernel_begin[0] & dump->present & ~std::uint64_t{rotating_.kernel};
@@ -401,14 +401,14 @@ void SegmentBuilder::ResolveDoubt(ThreadState& thread, const ThreadNow& now,
                                   std::uint32_t hook_id,
                                   std::uint64_t time_ns) {
   const SegmentStack& stack = thread.stack;
-  // Frames to keep; the last of them becomes the parent.
+  // Number of frames to keep; the last of them becomes the parent.
   std::size_t keep = stack.frames.size();
   while (keep > 0 &&
          paths_.FindChild(stack.frames[keep - 1].node, hook_id) == nullptr) {
     --keep;
   }
   if (keep == 0 && paths_.FindChild(now.process->paths, hook_id) == nullptr) {
-    return;  // never seen anywhere here: a new path under the innermost frame
+    return;  // new in this process: a new path under the innermost frame
   }
   while (stack.frames.size() > keep) Close(thread, now, nullptr, time_ns);
 }
@@ -416,7 +416,7 @@ void SegmentBuilder::ResolveDoubt(ThreadState& thread, const ThreadNow& now,
 void SegmentBuilder::OnLoss(ThreadState& thread) {
   thread.stack.doubtful = thread.stack.frames.size();
   thread.stack.too_deep = 0;
-  ++thread.stack.turn;  // other sets may have had theirs
+  ++thread.stack.turn;  // other sets may have been counted meanwhile
 }
 
 bool SegmentBuilder::IsOpen(const ThreadState& thread, std::uint32_t hook_id) {
@@ -427,7 +427,7 @@ bool SegmentBuilder::IsOpen(const ThreadState& thread, std::uint32_t hook_id) {
 
 void SegmentBuilder::CloseAll(ThreadState& thread, std::uint64_t time_ns,
                               bool ended) {
-  if (thread.process == nullptr) {  // so it never was in a segment
+  if (thread.process == nullptr) {  // no process, so it never was in a segment
     thread.stack = SegmentStack();
     return;
   }

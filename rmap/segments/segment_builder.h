@@ -8,8 +8,8 @@
 //   thread exit, exec, end of the trace   open frames closed, end inferred
 //
 // After a loss in a thread's records its open frames are doubtful: their exits
-// may be lost. An enter is then hung on the innermost open frame under which
-// this segment was seen before, and the doubtful frames above it are closed.
+// may be lost. The next enter goes under the innermost open frame under which
+// this segment occurred before, and the doubtful frames above it are closed.
 //
 // In: records of hooks, in time order, with the state of their thread. Out:
 // sums in CallPaths; spans to the observer. Thread: one.
@@ -30,18 +30,18 @@
 
 namespace countrace::rmap {
 
-// Bits of the counters that are counted in turns.
+// Bits of the multiplexed counters.
 struct RotatingCounters {
   std::uint32_t thread = 0, kernel = 0;
-  // Of the kernel's: place of the running time of each one's set.
+  // For the kernel's counters: index of the running time of each one's set.
   std::vector<std::size_t> kernel_running = {};
 };
 
-// What the kernel's records say of a thread, until the next of them.
+// A thread's state from kernel records; valid until the next of them.
 struct ThreadNow {
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
   ProcessState* process = nullptr;
-  // On-CPU time up to `running_since_ns`; kNever: it stands still.
+  // On-CPU time up to `running_since_ns`; kNever: it does not run.
   std::uint64_t on_cpu_ns = 0, running_since_ns = kNever;
   std::uint64_t switches = 0, faults = 0;
   std::uint64_t stay = 0, first_switch_in_ns = 0;
@@ -49,8 +49,8 @@ struct ThreadNow {
   bool on_cpu = false, stay_sure = false;
   KernelCoverage coverage;
 
-  // Outside its dispatches, where clock error can put a user record, it stands
-  // still.
+  // Outside its dispatches the time stands still; clock error can put a user
+  // record there.
   std::uint64_t OnCpuAt(std::uint64_t time_ns) const {
     return time_ns <= running_since_ns
                ? on_cpu_ns
@@ -60,11 +60,11 @@ struct ThreadNow {
 // Requires: thread.process != nullptr.
 ThreadNow NowOf(const ThreadState& thread, const KernelCoverage& coverage);
 
-// What a hook's record says of counters.
+// The counters in a hook's record.
 struct HookDump {
   enum class Of : std::uint8_t { kNothing, kThread, kKernel };
   Of of = Of::kNothing;
-  std::uint32_t mmcr = 0, present = 0;      // as ThreadDump
+  std::uint32_t mmcr = 0, present = 0;      // see ThreadDump
   const std::uint64_t* counters = nullptr;  // null: kNothing
 };
 HookDump DumpOf(const logformat::EventRecord& record);
@@ -74,7 +74,8 @@ class SegmentBuilder {
   // Enters deeper than this are counted, not followed.
   static constexpr std::size_t kMaxDepth = 8192;
 
-  // `dumps_stay`: counters of threads stay where they are until all is read.
+  // `dumps_stay`: counters of threads stay in memory until all records are
+  // read.
   SegmentBuilder(CallPaths& paths, const KernelCoverage& coverage,
                  std::size_t thread_events, bool dumps_stay,
                  std::size_t kernel_events,
@@ -96,15 +97,15 @@ class SegmentBuilder {
              std::uint64_t time_ns);
   void Exit(ThreadState& thread, std::uint32_t hook_id, const HookDump& dump,
             std::uint64_t time_ns);
-  // A run of records of `thread`; `kinds`: of hooks, by id. Of the thread's
-  // state it touches the stack alone. Requires: their dumps stay, there is no
-  // observer, and kernel hooks have no counters.
+  // A run of records of `thread`; `kinds`: of hooks, by id. It changes only the
+  // stack of the thread's state. Requires: their dumps stay in memory, there is
+  // no observer, and kernel hooks have no counters.
   void Run(ThreadState& thread, const ThreadNow& now,
            std::span<const logformat::ThreadRecord> records,
            const std::vector<logformat::HookKind>& kinds);
-  // Records of `thread` were lost after its last one.
+  // Records of `thread` were lost after the previous one.
   static void OnLoss(ThreadState& thread);
-  // A hook record of `thread` came, also one that is no segment's.
+  // Stores that a hook record of `thread` came, of a segment or not.
   static void NoteHook(ThreadState& thread, std::uint64_t time_ns) {
     thread.hooks.last_ns = time_ns;
   }
@@ -112,36 +113,38 @@ class SegmentBuilder {
   static void ExpectExit(ThreadState& thread, bool expected = true) {
     thread.hooks.exit_expected = expected;
   }
-  // True if that was so, until now.
+  // Returns and clears that flag.
   static bool TakeExpectedExit(ThreadState& thread) {
     return std::exchange(thread.hooks.exit_expected, false);
   }
   // Ends every open call of `thread` and frees its stack. `ended`: a record
-  // says that the thread, or its program, ended here, so that what the kernel
-  // did for it is known to be over.
+  // says that the thread, or its program, ended here, so that the kernel's work
+  // for it is over, too.
   void CloseAll(ThreadState& thread, std::uint64_t time_ns, bool ended = false);
   void CloseAll(ThreadState& thread, const ThreadNow& now,
                 std::uint64_t time_ns, bool ended);
-  // `thread` runs its own code: what the kernel did for it is over, though its
-  // exit has not come (a clock error, or a loss).
+  // `thread` runs its own code: the kernel's work for it is over, though no
+  // exit came (a clock error, or a loss).
   void LeaveKernel(ThreadState& thread, std::uint64_t time_ns);
-  // Ends the innermost open call, whose exit never comes. Requires: one is.
+  // Ends the innermost open call, whose exit never comes. Requires: a call is
+  // open.
   void EndInnermost(ThreadState& thread, std::uint64_t time_ns) {
     Close(thread, NowOf(thread, coverage_), nullptr, time_ns);
   }
-  // Forgets the innermost open call. Requires: one is, and nothing was in it.
+  // Drops the innermost open call. Requires: a call is open, with none inside.
   void DropInnermost(ThreadState& thread);
   static bool IsOpen(const ThreadState& thread, std::uint32_t hook_id);
 
   std::uint64_t too_deep() const { return too_deep_; }
 
  private:
-  // Pops the innermost frame as one call that ended at `time_ns`. `dump` is of
-  // its exit, null if that was not recorded; `end_known`: it ended then all the
-  // same.
+  // Pops the innermost frame as one call that ended at `time_ns`. `dump`
+  // belongs to its exit, null if that was not recorded. `end_known`: the end is
+  // known in spite of that.
   void Close(ThreadState& thread, const ThreadNow& now, const HookDump* dump,
              std::uint64_t time_ns, bool end_known = false);
-  // Enter, Exit, Close and DropInnermost, for the loop of Run().
+  // Inlined forms of Enter, Exit, Close and DropInnermost, for the loop of
+  // Run().
   void Push(ThreadState& thread, const ThreadNow& now, std::uint32_t hook_id,
             const HookDump& dump, std::uint64_t time_ns);
   void Pop(ThreadState& thread, const ThreadNow& now, std::uint32_t hook_id,
@@ -150,8 +153,8 @@ class SegmentBuilder {
                       const HookDump* dump, std::uint64_t time_ns,
                       bool end_known);
   void DropTop(SegmentStack& stack) const;
-  // Tells the observer of the call of `frame`, the innermost. Out of line: the
-  // report needs none of it.
+  // Reports the innermost call, that of `frame`, to the observer. Out of line:
+  // reports do not use it.
   [[gnu::noinline]] void ObserveCall(const ThreadState& thread,
                                      const ThreadNow& now, const Frame& frame,
                                      const HookDump* dump,
@@ -167,7 +170,8 @@ class SegmentBuilder {
   static bool IsOnCpuExact(const ThreadNow& now, const Frame& frame,
                            std::uint64_t time_ns);
   void PushDumps(ThreadState& thread, const HookDump& dump);
-  // Counters of the thread: `begin` at the enter of `frame`, `end` at its exit.
+  // Adds counters of the thread: `begin` at the enter of `frame`, `end` at its
+  // exit.
   void AddDumps(const ThreadState& thread, const Frame& frame,
                 const std::uint64_t* begin, const HookDump* end) const;
   void AddKernelDumps(const ThreadState& thread, PathNode& node,
@@ -179,14 +183,15 @@ class SegmentBuilder {
 
   CallPaths& paths_;
   const KernelCoverage& coverage_;
-  std::size_t events_;         // counted by threads
-  std::size_t copied_;         // of them: events_, or 0 if dumps stay
-  std::size_t kernel_events_;  // counted by CPUs, if kernel hooks dump them
-  std::size_t frame_words_;    // of SegmentStack::dumps
+  std::size_t events_;  // number of events counted by threads
+  std::size_t copied_;  // part of them: events_, or 0 if dumps stay in memory
+  std::size_t kernel_events_;  // number of events counted by CPUs, if kernel
+                               // hooks dump them
+  std::size_t frame_words_;    // words for a frame in SegmentStack::dumps
   const std::vector<logformat::HookOrigin>& origins_;  // by hook id
   RotatingCounters rotating_;
   TimelineObserver* observer_;
-  bool call_counts_;  // the observer wants them
+  bool call_counts_;  // the observer's WantsCallCounts()
   std::vector<std::optional<std::uint64_t>> observed_dumps_;
   std::uint64_t too_deep_ = 0;
 };

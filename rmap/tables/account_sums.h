@@ -1,4 +1,4 @@
-// Estimates of the accounts of CPUs, if event sets take turns.
+// Sums of the estimates of CPU accounts, if event sets are multiplexed.
 #ifndef COUNTRACE_RMAP_TABLES_ACCOUNT_SUMS_H_
 #define COUNTRACE_RMAP_TABLES_ACCOUNT_SUMS_H_
 
@@ -8,7 +8,7 @@
 
 namespace countrace::rmap {
 
-// In the order of Books.
+// In the order of the accounts in Books.
 inline constexpr CpuAccount CpuState::*kBookAccounts[] = {
     &CpuState::busy, &CpuState::idle, &CpuState::interrupts, &CpuState::outside,
     &CpuState::unattributed};

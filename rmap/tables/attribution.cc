@@ -11,7 +11,7 @@ constexpr std::uint64_t SaturatingSubtract(std::uint64_t a, std::uint64_t b) {
   return a > b ? a - b : 0;
 }
 
-// Exact names only: `page-faults:u` counts less than what the records show.
+// Exact names only: `page-faults:u` counts less than the records show.
 bool IsSwitches(const std::string& event) {
   return event == "context-switches" || event == "cs";
 }
@@ -21,15 +21,16 @@ std::optional<double> Sum(std::optional<double> a, std::optional<double> b) {
   return *a + *b;
 }
 
-// 0: of none.
+// 0: not an estimate.
 std::uint64_t LeastSlices(std::uint64_t a, std::uint64_t b) {
   return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b);
 }
 
-// Of so many calls one that a turn's end cut does not matter.
+// One cut call in this many does not matter.
 constexpr std::uint64_t kManyCut = 100;
 
-// A sum over some calls as one over all of them, if event sets took turns.
+// Scales the sum over the counted calls to all calls, if event sets are
+// multiplexed.
 DumpSum Estimated(const PathNode& node, std::size_t dump) {
   DumpSum sum = node.dumps[dump];
   sum.counted = sum.incl;
@@ -41,7 +42,7 @@ DumpSum Estimated(const PathNode& node, std::size_t dump) {
   sum.incl = scaled->value;
   sum.slices = scaled->slices;
   sum.quality = Worse(sum.quality, Quality::kScaled);
-  // Without the long calls the estimate is too low.
+  // The cut calls are the long ones: without them the estimate is too low.
   if (sum.cut_calls > node.wall.count() / kManyCut) {
     sum.quality = Worse(sum.quality, Quality::kBounded);
   }
@@ -66,7 +67,7 @@ void SubtractChild(const PathNode& child, SegmentSums& excl) {
     sum.counted = SaturatingSubtract(sum.counted, inner.counted);
     sum.variance = Sum(sum.variance, inner.variance);
     sum.slices = LeastSlices(sum.slices, inner.slices);
-    // Unknown calls of the child are still in what is left.
+    // Uncounted calls of the child remain in the difference.
     sum.quality = Worse(sum.quality, inner.quality);
   }
 }

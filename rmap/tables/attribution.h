@@ -1,4 +1,5 @@
-// Which events can be attributed to segments, from what, and how surely.
+// Which events can be attributed to segments, from which records, and with
+// which quality.
 //
 // Thread: one.
 #ifndef COUNTRACE_RMAP_TABLES_ATTRIBUTION_H_
@@ -23,13 +24,13 @@ struct EventPlan {
   std::size_t dump = 0;  // index in SegmentSums::dumps
 };
 
-// What the whole trace turned out to hold.
+// What the whole trace contains.
 struct KernelFacts {
   bool dispatches = false;
   bool fault_records = false;
   bool kernel_dumps = false;
-  std::size_t thread_events = 0;  // the kernel's dumps come behind these
-  // Page faults that the counters saw in threads: without a fault record, 0 is
+  std::size_t thread_events = 0;  // the kernel's dumps follow these
+  // Page faults that the counters saw in threads. Without fault records, 0 is
   // exact only if this is 0 too.
   std::uint64_t counted_faults = 0;
 };
@@ -39,12 +40,12 @@ bool IsOnCpuTime(const std::string& event);
 bool IsPageFaults(const std::string& event);
 
 // One entry for each event of Report::events: the kernel's dump events, then
-// those thread events that are not among them.
+// the thread events that are not among them.
 std::vector<EventPlan> PlanEvents(const logformat::TraceInfo& info);
-// Decides `source` of each once the trace was read.
+// Sets `source` of each event; called after the last record.
 void ChooseSources(const KernelFacts& facts, std::vector<EventPlan>& plans);
 
-// Sums of one row: of a path, or of all paths of a segment.
+// Sums of one row: of one path, or of all paths of a segment.
 struct SegmentSums {
   std::uint64_t wall_ns = 0, on_cpu_ns = 0, switches = 0, faults = 0;
   std::uint64_t wait_ns = 0, blocked_ns = 0;
@@ -55,10 +56,10 @@ struct SegmentAmounts {
   Quality on_cpu_quality = Quality::kExact;
 };
 
-// Inclusive sums of `node` and what its children leave of them.
+// Inclusive sums of `node`, and exclusive sums without its children.
 SegmentAmounts AmountsOf(const PathNode& node);
-// Adds a path to the row of its segment. `from.incl` of a recursive path is
-// already inside another's and is left out.
+// Adds a path to its segment's row. `from.incl` of a recursive path is left
+// out: an outer call already includes it.
 void AddAmounts(const SegmentAmounts& from, bool recursive, SegmentAmounts& to);
 std::optional<SegmentCount> CountOf(const EventPlan& plan,
                                     const SegmentAmounts& amounts);

@@ -13,7 +13,7 @@ namespace countrace::rmap {
 
 namespace {
 
-// The estimate of one account of all CPUs.
+// The estimate of one account, summed over all CPUs.
 std::optional<ScaledCount> ScaleAccount(const TableInput& input,
                                         CpuAccount CpuState::*account,
                                         std::size_t event) {
@@ -72,7 +72,7 @@ void AddDoubt(const CounterDoubts& doubts, std::size_t event, BooksDoubt& sum) {
   sum.other_mmcr_ns += other.ns;
 }
 
-// What the recorder's own threads counted.
+// The count of the recorder's own threads.
 std::uint64_t OwnCount(const TableInput& input, std::size_t event) {
   std::uint64_t sum = 0;
   if (input.in.info.recorder_pid <= 0) return sum;
@@ -86,7 +86,7 @@ std::uint64_t OwnCount(const TableInput& input, std::size_t event) {
 std::optional<std::uint64_t> InSegments(const TableInput& input,
                                         const Report& report, std::size_t event,
                                         std::uint64_t processes) {
-  // Of dumps at kernel hooks only some segments have any.
+  // With dumps at kernel hooks, only some segments have counts.
   if (input.plans[event].source == SegmentSource::kNone ||
       input.plans[event].source == SegmentSource::kKernelDumps) {
     return std::nullopt;
@@ -97,8 +97,8 @@ std::optional<std::uint64_t> InSegments(const TableInput& input,
       sum += row.counts[event]->incl;
     }
   }
-  // The counter is read some ns before or after the record's time; what is in
-  // segments is never more than there is.
+  // The counter is read some ns before or after the record's time. Segments
+  // never get more than the total.
   return std::min(sum, processes);
 }
 
@@ -126,7 +126,7 @@ void BuildBooks(const std::vector<ProcessRow>& processes,
     }
     books.own = std::min(OwnCount(input, event), books.processes);
     books.processes -= books.own;
-    // Modulo 2^64, so that the difference is right whatever its sign.
+    // Modulo 2^64, so that the difference has the right sign.
     books.residual = static_cast<std::int64_t>(
         books.total - books.processes - books.own - books.idle -
         books.interrupts - books.outside - books.unattributed);
@@ -139,7 +139,8 @@ void BuildBooks(const std::vector<ProcessRow>& processes,
     }
     if (books.known && input.Rotates(input.plans[i])) {
       books.scaled = ScaleBooks(input, report, i, event);
-      // Those are of all processes, these of some turns.
+      // It is estimated for the whole time; `processes` is counted in
+      // rotations.
       books.in_segments.reset();
     }
     report.books.push_back(books);

@@ -1,4 +1,4 @@
-// The books: to which account everything counted went.
+// The books: the account of everything that was counted.
 #ifndef COUNTRACE_RMAP_TABLES_BOOKS_H_
 #define COUNTRACE_RMAP_TABLES_BOOKS_H_
 
@@ -9,7 +9,7 @@
 
 namespace countrace::rmap {
 
-// Requires: every other table but hooks and wakers. `processes`: of
+// Requires: all other tables except hooks and wakers. `processes`: from
 // BuildProcesses().
 void BuildBooks(const std::vector<ProcessRow>& processes,
                 const TableInput& input, Report& report);

@@ -28,7 +28,7 @@ void ScaleCpu(const TableInput& input, const CpuState& cpu, CpuRow& row) {
       if (!part) continue;
       sum.value += part->value;
       sum.counted += part->counted;
-      // Unattributed: of all the CPU did (set_turns.cc).
+      // Unattributed is estimated from all the CPU's time (set_turns.cc).
       if (nobodys) sum.running = part->running;
       sum.slices = std::max(sum.slices, part->slices);
       variance = AddVariance(variance, part->standard_error);
@@ -63,7 +63,7 @@ void BuildCpus(const TableInput& input, Report& report) {
     row.counts = input.ToCounts(totals);
     ScaleCpu(input, cpu, row);
     for (std::size_t i = 0; i < input.plans.size(); ++i) {
-      // Counted elsewhere, not here: absent, not 0.
+      // Counted on other CPUs only: absent, not 0.
       const std::uint32_t counted =
           cpu.counters.counted | cpu.counters.counted_before;
       if (row.counts[i] && !(counted >> *input.plans[i].cpu_event & 1u)) {

@@ -16,7 +16,7 @@ std::string ErrnoText(std::uint32_t error) {
   return absl::StrFormat(" (%s)", strerror(static_cast<int>(error)));
 }
 
-// What to do about it, as the end of a sentence.
+// The remedy, as the end of a sentence.
 std::string Remedy(DiscardCause cause, std::uint32_t session_errno) {
   switch (cause) {
     case DiscardCause::kNoSubBuffer:
@@ -54,7 +54,7 @@ void LossLedger::Add(const logformat::DiscardedEvents& loss) {
       worst_[i] = {loss.by_cause[i], loss.cpu, loss.tid};
     }
   }
-  // A damaged packet context can disagree with itself: believe the larger.
+  // A damaged packet context can contradict itself: use the larger number.
   if (loss.count > named) unknown_cause_ += loss.count - named;
 }
 

@@ -1,7 +1,7 @@
 // Everything that is missing from a trace, by cause, with its remedy.
 //
-// In: DiscardedEvents, DiscardedPackets, oddities found by reconstruction.
-// Out: Loss. Thread: one.
+// In: DiscardedEvents, DiscardedPackets, inconsistencies that reconstruction
+// found. Out: Loss. Thread: one.
 #ifndef COUNTRACE_RMAP_TABLES_LOSS_LEDGER_H_
 #define COUNTRACE_RMAP_TABLES_LOSS_LEDGER_H_
 
@@ -20,19 +20,19 @@ class LossLedger {
   void Add(const logformat::DiscardedEvents& loss);
   void Add(const logformat::DiscardedPackets& loss);
   void AddClockError() { ++clock_errors_; }
-  // A finding that is not a count of records: what, where, remedy.
+  // Adds a finding that is not a count of records: what, where, remedy.
   void AddMessage(std::string message);
 
-  // Also takes the session's own discards, which belong to no stream.
+  // Also adds the session's own discards, which belong to no stream.
   Loss Finish(const logformat::TraceReader& reader) const;
 
  private:
-  // Damage repeats itself: beyond this many places they are only counted.
+  // Damage repeats: beyond this number, places are only counted.
   static constexpr std::size_t kMaxPlaces = 10;
 
   std::array<std::uint64_t, logformat::kDiscardCauses> by_cause_{};
   std::uint64_t unknown_cause_ = 0;
-  // The stream that lost most by one cause in one gap, for the message.
+  // The stream that lost most records by one cause in one gap, for the message.
   struct Worst {
     std::uint64_t records = 0;
     std::int32_t cpu = -1, tid = -1;

@@ -9,7 +9,7 @@
 namespace countrace::rmap {
 namespace {
 
-// Rounded; no product here comes near 64 bits but in a hostile trace.
+// Rounded. A product exceeds 64 bits in a hostile trace only.
 std::uint64_t Share(std::uint64_t all, std::uint64_t part,
                     std::uint64_t whole) {
   if (whole == 0) return 0;
@@ -43,7 +43,7 @@ RecordingCost::RecordingCost(const logformat::TraceInfo& info,
 
 std::uint64_t RecordingCost::Nanoseconds(Records records,
                                          std::uint64_t record_ps) const {
-  // Wide: a damaged trace may say anything.
+  // 128 bits: a damaged trace can hold any value.
   const auto ps = static_cast<unsigned __int128>(records.all) * record_ps +
                   static_cast<unsigned __int128>(records.dumps) * counters_ps_;
   return static_cast<std::uint64_t>((ps + 500) / 1000);
@@ -55,8 +55,8 @@ std::optional<std::uint64_t> RecordingCost::OfProcess(
   return Nanoseconds({RecordsOf(process), process.hits.dumps}, cpu_ps_);
 }
 
-// Each call counts once in its own segment and, with both records, in all
-// around it.
+// Each call adds one record to its own segment, since one of its two records
+// lies inside, and two to each enclosing segment.
 void RecordingCost::AddCalls(const PathNode& root) {
   std::vector<const PathNode*> pending = {&root};
   while (!pending.empty()) {
@@ -92,8 +92,8 @@ Recording RecordingCost::OfBooks(const logformat::TraceInfo& info,
   Recording recording;
   if (record_ps_ != 0) recording.hooks = hooks_ns;
   if (info.own_bpf_sampled_ns != 0) recording.bpf = info.own_bpf_ns;
-  // Of a command the log leaves out the others' records: who ran into the
-  // programs it does not tell.
+  // The trace of a command omits records of other processes, so the split of
+  // the programs' time by account is unknown.
   if (!recording.bpf || info.scope != logformat::SessionScope::kSystem) {
     return recording;
   }
@@ -113,7 +113,7 @@ Recording RecordingCost::OfBooks(const logformat::TraceInfo& info,
   recording.bpf_idle = share(Place::kIdle);
   recording.bpf_interrupts = share(Place::kInterrupts);
   recording.bpf_unattributed = share(Place::kUnattributed);
-  // What rounding left, too.
+  // Also gets the rounding error.
   recording.bpf_processes = *recording.bpf - *recording.bpf_idle -
                             *recording.bpf_interrupts -
                             *recording.bpf_unattributed;

@@ -1,13 +1,13 @@
-// What recording took of what was recorded: the estimate behind the books'
+// The time that recording took in each account: the estimate behind the books'
 // `recording`.
 //
-// Hooks of programs: records times what one costs, which the recorder measured
-// on that machine (TraceInfo::own_hook_ps; own_hook_cpu_ps of whole processes,
-// whose helper thread makes room for the records). Kernel side: the run time of
-// the BPF programs, which the kernel measured in samples; in a trace of the
-// whole machine it is shared out to the accounts by the records of the kernel
-// that came while each had its CPU. All of it is inside the accounts, which
-// stay as measured. Thread: any.
+// Hooks of programs: the number of records times the cost of one, which the
+// recorder measured on that machine (TraceInfo::own_hook_ps; own_hook_cpu_ps
+// for whole processes, whose helper thread makes room for the records). Kernel
+// side: the run time of the BPF programs, which the kernel measured in samples;
+// in a trace of the whole machine it is divided among the accounts in
+// proportion to the kernel records that came in each. All of it is inside the
+// accounts, which stay as measured. Thread: any.
 #ifndef COUNTRACE_RMAP_TABLES_RECORDING_COST_H_
 #define COUNTRACE_RMAP_TABLES_RECORDING_COST_H_
 
@@ -27,13 +27,13 @@ class RecordingCost {
  public:
   RecordingCost(const logformat::TraceInfo& info, ThreadRegistry& registry);
 
-  // Nanoseconds of hook records of a process's threads; absent: not known.
+  // Nanoseconds of hook records of a process's threads; absent: unknown.
   std::optional<std::uint64_t> OfProcess(const ProcessState& process) const;
-  // Inside the calls of a path, those of the segments in it included: of its
-  // own hooks what lies between the clock readings of enter and exit, one
-  // record's worth. Records of point hooks are left out.
+  // Nanoseconds inside the calls of a path, including the segments in it. Its
+  // own hooks add what lies between the clock readings of enter and exit: the
+  // cost of one record. Records of point hooks are left out.
   std::optional<std::uint64_t> InSegment(const PathNode& node) const;
-  // Of books of a clock; `hooks_ns`: of all processes.
+  // For the books of a clock; `hooks_ns`: sum over all processes.
   Recording OfBooks(const logformat::TraceInfo& info,
                     const DispatchTracker& dispatches,
                     std::uint64_t hooks_ns) const;
@@ -42,12 +42,12 @@ class RecordingCost {
   struct Records {
     std::uint64_t all = 0, dumps = 0;
   };
-  // `ps`: of one record without counters.
+  // `ps`: the cost of one record without counters.
   std::uint64_t Nanoseconds(Records records, std::uint64_t ps) const;
   void AddCalls(const PathNode& root);
 
   const std::uint64_t cpu_ps_, record_ps_;
-  const std::uint64_t counters_ps_;  // what counters add to a record
+  const std::uint64_t counters_ps_;  // added to a record's cost by its counters
   std::unordered_map<const PathNode*, Records> inside_;
 };
 

@@ -1,4 +1,4 @@
-// Which events a report has: known before a record is read.
+// The events of a report, fixed before the first record is read.
 #ifndef COUNTRACE_RMAP_TABLES_REPORT_EVENTS_H_
 #define COUNTRACE_RMAP_TABLES_REPORT_EVENTS_H_
 
@@ -12,13 +12,13 @@
 
 namespace countrace::rmap {
 
-// Fills in events and scaled_events: those of the trace that `gate` counts.
-// Returns one plan for each.
+// Sets events and scaled_events: the trace's events that `gate` counts. Returns
+// one plan for each.
 std::vector<EventPlan> FillEvents(const logformat::TraceInfo& info,
                                   const Gate& gate, Report& report);
 
-// A report without rows whose tables have the columns that Reconstruct() will
-// give them. Errors: as CheckRequest().
+// A report without rows; its tables have the columns that Reconstruct() makes.
+// Errors: those of CheckRequest().
 absl::StatusOr<Report> EmptyReport(const logformat::TraceInfo& info,
                                    const GatingRequest& gating);
 

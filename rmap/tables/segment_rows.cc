@@ -32,12 +32,12 @@ class SegmentRows {
   }
 
  private:
-  // Everything of a row that is not a name.
+  // Fills a row, except its name.
   SegmentRow RowOf(const ProcessState& process, std::uint32_t hook_id,
                    SegmentAmounts amounts,
                    const DurationStatistics& wall) const {
     SegmentRow row;
-    // Both are lower bounds after a loss, found in different ways.
+    // After a loss both are lower bounds, computed in different ways.
     amounts.incl.on_cpu_ns =
         std::max(amounts.incl.on_cpu_ns, amounts.excl.on_cpu_ns);
     row.pid = process.pid;
@@ -61,8 +61,9 @@ class SegmentRows {
         row.on_cpu_quality = Worse(row.on_cpu_quality, Quality::kBounded);
       }
     }
-    // Of a kernel hook, calls may be missing; of what was on a CPU when it lost
-    // records, calls of kernel hooks inside, which are then its own time.
+    // Calls of a kernel hook may be missing. In a segment that ran while its
+    // CPU lost records, inner calls of kernel hooks may be missing, whose time
+    // then counts as the segment's own.
     const bool kernel_loss = input_.in.kernel_hooks_lost &&
                              (hook_id >= logformat::kHookIdKernelMin ||
                               row.on_cpu_quality != Quality::kExact);
@@ -99,7 +100,7 @@ class SegmentRows {
     }
   }
 
-  // As of a process.
+  // Capped, as for a process.
   static void SetRecording(std::optional<std::uint64_t> ns, SegmentRow& row) {
     if (ns) row.recording_ns = std::min(*ns, row.wall.incl);
   }
@@ -127,7 +128,7 @@ class SegmentRows {
     Collect(process, *process.paths, {}, by_hook, paths);
     path_groups_.push_back(std::move(paths));
     for (const auto& [hook_id, sum] : by_hook) {
-      // Only its enter was seen, and that was the recorder's own doing.
+      // Only its enter was recorded, and the recorder itself caused it.
       if (sum.calls + sum.begin_inferred == 0) continue;
       SegmentRow row = RowOf(process, hook_id, sum.amounts, sum.wall);
       row.segment = HookName(input_.in.info, hook_id);
@@ -137,12 +138,14 @@ class SegmentRows {
     }
   }
 
-  // Children of `node` in the order of their rows, each followed by its own.
+  // Adds the children of `node` in row order, each followed by its own
+  // children.
   void Collect(const ProcessState& process, const PathNode& node,
                const std::vector<std::string>& path,
                std::map<std::uint32_t, SegmentSum>& by_hook,
                std::vector<SegmentRow>& rows) {
-    // Not recursive: a path can be as deep as the frame limit.
+    // An explicit stack, no recursion: a path can be as deep as the frame
+    // limit.
     struct Visit {
       const PathNode* node;
       SegmentRow row;
@@ -175,7 +178,7 @@ class SegmentRows {
         rows.pop_back();
         continue;
       }
-      // Copied: pushing rows may move the one it lies in.
+      // A copy: adding rows may move the one that holds the path.
       const std::vector<std::string> prefix = rows.back().path;
       push_children(*visit.node, prefix);
     }
@@ -200,7 +203,7 @@ class SegmentRows {
     sum.end_inferred += node.end_inferred;
   }
 
-  // Processes in the order of their time in segments, trees kept whole.
+  // Sorts processes by their time in segments and keeps each tree together.
   void EmitPathGroups() {
     const auto total = [](const std::vector<SegmentRow>& rows) {
       std::uint64_t on_cpu_ns = 0, wall_ns = 0;
@@ -237,7 +240,8 @@ void ChooseSegmentSources(const std::vector<ProcessRow>& processes,
   facts.fault_records = input.in.fault_records;
   for (std::size_t i = 0; i < input.plans.size(); ++i) {
     if (!IsPageFaults(input.plans[i].name)) continue;
-    if (!input.IsCounted(input.plans[i])) facts.counted_faults = 1;  // unknown
+    if (!input.IsCounted(input.plans[i]))
+      facts.counted_faults = 1;  // count unknown
     for (const ProcessRow& row : processes) {
       facts.counted_faults += row.counts[i].value_or(0);
     }

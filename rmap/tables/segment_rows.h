@@ -9,7 +9,7 @@
 
 namespace countrace::rmap {
 
-// Decides from which records each event of segments is. `processes`: of
+// Decides which records supply each event of segments. `processes`: from
 // BuildProcesses().
 void ChooseSegmentSources(const std::vector<ProcessRow>& processes,
                           TableInput& input, Report& report);

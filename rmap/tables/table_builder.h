@@ -1,4 +1,5 @@
-// Tables from the final state of reconstruction: rows, order, names, books.
+// Makes tables from the final state of reconstruction: rows, order, names,
+// books.
 //
 // Runs once, after the last record. Thread: one.
 #ifndef COUNTRACE_RMAP_TABLES_TABLE_BUILDER_H_
@@ -9,7 +10,7 @@
 
 namespace countrace::rmap {
 
-// Fills events, all rows and the books of `report`.
+// Fills in events, all rows and the books of `report`.
 void BuildTables(const TableSources& sources, Report& report);
 
 }  // namespace countrace::rmap

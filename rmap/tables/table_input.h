@@ -1,5 +1,5 @@
-// What every table is made from: the final state of reconstruction, and which
-// events the report has.
+// The input of every table: the final state of reconstruction, and the events
+// of the report.
 //
 // Thread: one.
 #ifndef COUNTRACE_RMAP_TABLES_TABLE_INPUT_H_
@@ -24,17 +24,17 @@ struct TableSources {
   const logformat::TraceInfo& info;
   ThreadRegistry& registry;
   const DispatchTracker& dispatches;
-  const CounterExtension& counters;  // of CPUs
+  const CounterExtension& counters;  // the counters of CPUs
   bool fault_records;
   bool kernel_dumps;  // kernel hooks may carry counters
-  // Records of CPUs were lost, perhaps of kernel hooks.
+  // Records of CPUs were lost, perhaps those of kernel hooks.
   bool kernel_hooks_lost;
-  // Discards that belong to no known process: any segment may miss calls.
+  // Discards of an unknown process: calls of any segment may be missing.
   bool session_loss;
 };
 
 struct TableInput {
-  // Requires: processes are settled.
+  // Requires: every thread has a process (SettleProcesses()).
   TableInput(const TableSources& sources, std::vector<EventPlan> event_plans)
       : in(sources),
         plans(std::move(event_plans)),
@@ -49,7 +49,7 @@ struct TableInput {
     return plan.cpu_event && (counted >> *plan.cpu_event & 1u);
   }
 
-  // Values of a kernel dump indexed as Report::events.
+  // Values of a kernel dump, indexed like Report::events.
   template <typename Values>
   Counts ToCounts(const Values& values) const {
     Counts counts(plans.size());
@@ -64,7 +64,7 @@ struct TableInput {
            (in.dispatches.dumps().rotating() >> *plan.cpu_event & 1u);
   }
 
-  // Puts estimates in the place of what was counted in turns.
+  // Replaces multiplexed counts by estimates.
   template <typename Row>
   void Scale(const std::vector<SliceSums>& slices, std::uint64_t whole_ns,
              Row& row) const {
@@ -81,9 +81,9 @@ struct TableInput {
   }
 
   const TableSources& in;
-  std::vector<EventPlan> plans;  // as Report::events
+  std::vector<EventPlan> plans;  // one for each of Report::events
   RecordingCost cost;
-  bool has_kernel;            // there are dispatch records
+  bool has_kernel;            // dispatch records exist
   std::uint32_t counted = 0;  // bits of the events that any CPU counted
 };
 

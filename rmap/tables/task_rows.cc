@@ -10,7 +10,7 @@ namespace countrace::rmap {
 
 namespace {
 
-// False if it was not counted, and nothing of it before it was marked.
+// False for a process that was never counted, not even for a while.
 bool HasRow(const ProcessState& process) {
   return process.counted ||
          std::any_of(process.threads.begin(), process.threads.end(),
@@ -21,8 +21,8 @@ bool HasRow(const ProcessState& process) {
                      });
 }
 
-// A process's slices, or those of its threads, if it was not known at first
-// whose threads they were.
+// The process's slices; the threads' slices for an event that was counted
+// before their process was known.
 std::vector<SliceSums> SlicesOf(const ProcessState& process) {
   std::vector<SliceSums> sum;
   for (const ThreadState* thread : process.threads) {
@@ -44,7 +44,8 @@ std::vector<SliceSums> SlicesOf(const ProcessState& process) {
 
 void BuildThreads(const TableInput& input, Report& report) {
   for (const ThreadState& thread : input.in.registry.threads()) {
-    if (thread.announced) continue;  // expected, never came
+    if (thread.announced)
+      continue;  // expected by the session, without a record
     if (!HasRow(*thread.process)) continue;
     ThreadRow row;
     row.index = thread.index;
@@ -104,10 +105,10 @@ std::vector<ProcessRow> BuildProcesses(const TableInput& input,
     ProcessRow& row = processes[static_cast<std::size_t>(thread.process)];
     ++row.threads;
     row.dispatches += thread.dispatches;
-    // What exec moved from thread to thread stays in the process.
+    // What exec moves between threads stays in the process.
     if (thread.quality == Quality::kBounded) row.quality = Quality::kBounded;
     if (!thread.on_cpu_ns) {
-      // Its share is missing from what the others add up to.
+      // The sum over the other threads lacks its share.
       row.quality = Worse(row.quality, Quality::kBounded);
       continue;
     }
@@ -129,11 +130,11 @@ std::vector<ProcessRow> BuildProcesses(const TableInput& input,
     if (row.on_cpu_ns) input.Scale(SlicesOf(process), *row.on_cpu_ns, row);
   }
   for (ProcessRow& row : processes) {
-    // An estimate is never more than what it is of.
+    // An estimated part cannot exceed the whole.
     if (row.recording_ns && row.on_cpu_ns) {
       row.recording_ns = std::min(*row.recording_ns, *row.on_cpu_ns);
     }
-    if (!input.has_kernel) row.quality = Quality::kExact;  // nothing to qualify
+    if (!input.has_kernel) row.quality = Quality::kExact;  // no kernel records
     if (row.threads != 0) report.processes.push_back(row);
   }
   std::stable_sort(report.processes.begin(), report.processes.end(),

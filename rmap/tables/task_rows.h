@@ -10,8 +10,8 @@
 namespace countrace::rmap {
 
 void BuildThreads(const TableInput& input, Report& report);
-// Returns: rows of all processes by ProcessIndex, also of those that the report
-// leaves out. Requires: BuildThreads().
+// Returns rows of all processes by ProcessIndex, including those that the
+// report omits. Requires: BuildThreads().
 std::vector<ProcessRow> BuildProcesses(const TableInput& input, Report& report);
 
 }  // namespace countrace::rmap

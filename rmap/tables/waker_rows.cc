@@ -39,7 +39,7 @@ void BuildWakers(const logformat::TraceInfo& info, const BlockedTime& blocked,
                  Report& report) {
   report.wakeups = blocked.saw_wakeup();
   if (!report.wakeups) return;
-  // Threads that got a process late join its rows.
+  // Threads whose process became known late join its rows.
   struct Joined {
     const ProcessState* process;
     const ProcessState* waker;

@@ -1,4 +1,4 @@
-// Rows of Report::wakers from what BlockedTime kept.
+// Rows of Report::wakers from BlockedTime's sums.
 #ifndef COUNTRACE_RMAP_TABLES_WAKER_ROWS_H_
 #define COUNTRACE_RMAP_TABLES_WAKER_ROWS_H_
 
@@ -8,12 +8,11 @@
 
 namespace countrace::rmap {
 
-// Requires: ThreadRegistry::SettleProcesses(), so that every thread has a
-// process.
+// Requires: ThreadRegistry::SettleProcesses(): every thread has a process.
 void BuildWakers(const logformat::TraceInfo& info, const BlockedTime& blocked,
                  Report& report);
 
-// "provider:name", also of hooks that nobody described.
+// "provider:name", or "hook:ID" for a hook without a description.
 std::string HookName(const logformat::TraceInfo& info, std::uint32_t hook_id);
 
 }  // namespace countrace::rmap
