@@ -1,24 +1,24 @@
 // A glob on a command's name (comm), compiled to a table that a loop without
-// branches follows: `*` any text, `?` any byte, the rest itself.
+// branches follows: `*` matches any text, `?` any byte, other bytes themselves.
 //
-// Bit i of a set of states: the first i elements of the glob are matched.
-// Plain C with a fixed layout: a BPF program and the recorder ask the same
-// table, so that they always agree. Thread: any.
+// Bit i of a set of states: the first i elements of the glob are matched. Plain
+// C with a fixed layout: a BPF program and the recorder use the same table, so
+// they always agree. Thread: any.
 #ifndef COUNTRACE_LOGFORMAT_COMM_GLOB_H_
 #define COUNTRACE_LOGFORMAT_COMM_GLOB_H_
 
-// With the NUL that ends it.
+// With the terminating NUL.
 #define COUNTRACE_COMM_BYTES 16
-// Elements but `*`: one more than a name can have bytes.
+// Elements other than `*`: one more than a name has bytes.
 #define COUNTRACE_COMM_GLOB_ELEMENTS 16
 
 struct countrace_comm_glob {
   unsigned int accepts[256];  // by byte: the elements that accept it
-  unsigned int stays;         // states that a `*` lets any byte pass in
+  unsigned int stays;         // states in which a `*` accepts any byte
   unsigned int end;           // number of elements
 };
 
-// `comm`: COUNTRACE_COMM_BYTES bytes; what follows a NUL does not count.
+// `comm`: COUNTRACE_COMM_BYTES bytes; bytes after a NUL are ignored.
 static inline __attribute__((always_inline)) int countrace_comm_glob_matches(
     const struct countrace_comm_glob* glob, const char* comm) {
   unsigned int states = 1;

@@ -29,8 +29,8 @@ FieldType PayloadField(PayloadType type) {
   return FieldType::kUint64;
 }
 
-// A name becomes part of one output line of any reader: a line break in it
-// would make two lines of one record.
+// A name is printed within one line by every reader: a line break in it would
+// split the record's line.
 std::string OneLine(const std::string& name) {
   std::string out;
   for (const char c : name) {
@@ -44,7 +44,7 @@ std::string OneLine(const std::string& name) {
   return out;
 }
 
-// A dump: its head, if it has one, the values always on, the event set's.
+// Fields of a dump: its head, if any, the always-on values, the event set.
 std::vector<EventField> DumpFields(const std::vector<std::string>& events,
                                    const EventSets& sets, bool has_head) {
   std::vector<EventField> fields;
@@ -62,7 +62,8 @@ std::vector<EventField> DumpFields(const std::vector<std::string>& events,
     std::vector<EventField>& option = in_force.options.emplace_back();
     for (std::size_t i = 0; i < sets.largest(); ++i) {
       const auto event = sets.EventAt(set, sets.always_on() + i);
-      // Fields are as many in every set, so that records are as long.
+      // Each set has the same number of fields, so all records are equally
+      // long.
       option.push_back({event ? names[*event] : absl::StrFormat("unused_%d", i),
                         FieldType::kCounter});
     }
@@ -126,7 +127,7 @@ void AddCpuClasses(const TraceInfo& info, std::vector<EventClass>& classes) {
       false);
 }
 
-// Records that the kernel recorder writes at hooks, in the CPUs' streams.
+// Records that the kernel recorder writes at hooks, in the CPU streams.
 void AddKernelHookClasses(const TraceInfo& info,
                           std::vector<EventClass>& classes) {
   const std::vector<EventField> counters =
@@ -174,7 +175,7 @@ void AddThreadClasses(const TraceInfo& info, std::vector<EventClass>& classes) {
                        fields});
     if (dump.empty()) return;
     if (info.thread_sets().rotates()) {
-      // babeltrace2 2.0.4 aborts on a variant in the event's context.
+      // babeltrace2 2.0.4 aborts on a variant in an event's context.
       fields.insert(fields.begin(), dump.begin(), dump.end());
       classes.push_back({StreamClass::kThread,
                          static_cast<std::uint16_t>(id | kEventDumpBit),

@@ -1,6 +1,6 @@
 // The one list of event classes of a trace (FORMAT.md, section 4): names, ids
-// and fields. The metadata text, the record sizes and the text rendering are
-// all derived from it, so they cannot disagree.
+// and fields. The metadata text, the record sizes and the text rendering all
+// come from it, so they cannot disagree.
 #ifndef COUNTRACE_LOGFORMAT_EVENT_SCHEMA_H_
 #define COUNTRACE_LOGFORMAT_EVENT_SCHEMA_H_
 
@@ -25,7 +25,7 @@ enum class FieldType : std::uint8_t {
   kString,    // NUL-terminated
   kComm,      // 16 characters, NUL-padded
   kCounter,   // 64 bits; in the metadata its name starts with '_'
-  kMmcr,      // 32 bits: number of the event set of the dump that it begins
+  kMmcr,      // 32 bits: number of the event set of the dump that follows
   kEventSet,  // the values of that set, one of `options`
 };
 
@@ -42,16 +42,16 @@ struct EventClass {
   StreamClass stream_class;
   std::uint16_t id;  // as stored in the event header
   std::string name;  // as babeltrace2 shows it: no control characters
-  std::vector<EventField> context;  // of this event: the dump
+  std::vector<EventField> context;  // fields of the dump
   std::vector<EventField> fields;   // payload
 };
 
 // Event classes of a trace in the order of the metadata: cpu, then thread, by
-// hook id. Dump variants exist only if the trace has thread events.
+// hook id. Classes with a dump exist only if the trace has thread events.
 std::vector<EventClass> EventClasses(const TraceInfo& info);
 
 // Unique identifiers for counters, from event names: "page-faults" becomes
-// page_faults. Never one of the names of fixed fields.
+// page_faults. They differ from the names of all fixed fields.
 std::vector<std::string> CounterFieldNames(
     const std::vector<std::string>& event_names);
 

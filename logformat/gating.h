@@ -5,9 +5,10 @@
 //   count = all | none | WORD {"," WORD} | five bits
 //   WORD  = user | kernel | marked | unmarked
 //
-// A dimension that no word names counts both. Bits are DIS, DP, DU, DMS, DMR:
-// DP stops in the kernel, DU in user code, DMS in marked processes, DMR in the
-// others, DIS always. Thread: any.
+// If no word names a mode, both modes are counted; the same holds for marked
+// and unmarked. Bits are DIS, DP, DU, DMS, DMR: DIS stops counting always, DP
+// in the kernel, DU in user code, DMS in marked processes, DMR in unmarked
+// ones. Thread: any.
 #ifndef COUNTRACE_LOGFORMAT_GATING_H_
 #define COUNTRACE_LOGFORMAT_GATING_H_
 
@@ -31,7 +32,7 @@ struct Gating {
   bool nothing() const { return !(user || kernel) || !(marked || unmarked); }
   bool every_process() const { return marked && unmarked; }
   bool every_mode() const { return user && kernel; }
-  // True if both count the same: settings that count nothing are one.
+  // True if both count the same; all settings that count nothing are equal.
   friend bool operator==(const Gating& a, const Gating& b) {
     if (a.nothing() || b.nothing()) return a.nothing() == b.nothing();
     return a.user == b.user && a.kernel == b.kernel && a.marked == b.marked &&
@@ -42,18 +43,18 @@ struct Gating {
 // The row of Table 1 for the bits DIS (most significant) to DMR.
 Gating GatingOfMonitorBits(std::uint32_t bits);
 
-// nullopt: not one. Inverse of GatingText() up to ==.
+// nullopt: not a setting. Inverse of GatingText() up to ==.
 std::optional<Gating> ParseGating(std::string_view text);
 // "all", "none", "user,marked", ...: the shortest spelling.
 std::string GatingText(const Gating& gating);
 
-// As `.session` keeps it: bit 0 user, 1 kernel, 2 marked, 3 unmarked, 4 that it
-// was given.
+// Encoding in `.session`: bit 0 user, 1 kernel, 2 marked, 3 unmarked, 4 that a
+// setting was given.
 inline constexpr std::uint32_t kGatingGiven = 16;
 std::uint32_t GatingBits(const Gating& gating);
 Gating GatingOfBits(std::uint32_t bits);
 
-// What the modifier of an event's name counts: "page-faults:u", "cpu/.../k".
+// What an event name's modifier counts: "page-faults:u", "cpu/.../k".
 struct EventMode {
   bool user = true, kernel = true;
 };

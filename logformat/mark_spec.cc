@@ -57,7 +57,7 @@ absl::StatusOr<MarkSpec> ParseMark(std::string_view text) {
                                           kMarkTextBytes - 1));
   }
   for (const char c : text) {
-    // It becomes a line of the trace's metadata.
+    // The text becomes a line of the trace's metadata.
     if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') {
       return NotAMark("?", "a control character");
     }

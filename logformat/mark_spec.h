@@ -1,12 +1,12 @@
-// Who is marked: the texts of `--mark`.
+// Which processes are marked: the texts of `--mark`.
 //
 //   spec = PID | "self" | "comm:" GLOB | GLOB | "user:" (NAME | UID)
 //        | "cgroup:/" PATH
 //
-// A bare word that is not a number is a glob on the command's name.
-// In: text. Out: specs in canonical spelling, as a trace keeps them. What they
-// stand for on this machine, and when, is the recorder's (process_marks.h) or
-// rmap's (gate.h). Thread: any.
+// A bare word that is not a number is a glob on the command's name. In: text.
+// Out: specs in canonical spelling, as a trace stores them. The recorder
+// (process_marks.h) and rmap (gate.h) find the processes they match. Thread:
+// any.
 #ifndef COUNTRACE_LOGFORMAT_MARK_SPEC_H_
 #define COUNTRACE_LOGFORMAT_MARK_SPEC_H_
 
@@ -30,9 +30,9 @@ struct MarkSpec {
   countrace_comm_glob glob{};  // kComm
 };
 
-// Returns: INVALID_ARGUMENT not one of the above; says which, and the forms.
+// Returns: INVALID_ARGUMENT not one of the above; the message lists them.
 absl::StatusOr<MarkSpec> ParseMark(std::string_view text);
-// Each of `texts` may be several, separated by commas. Returns also:
+// Each text may hold several specs, separated by commas. Also returns:
 // INVALID_ARGUMENT more than kMaxMarks.
 absl::StatusOr<std::vector<MarkSpec>> ParseMarks(
     const std::vector<std::string>& texts);

@@ -11,21 +11,21 @@
 
 namespace countrace::logformat {
 
-// Of traces and of sessions (FORMAT.md, section 8).
+// Version of traces and of sessions (FORMAT.md, section 8).
 inline constexpr std::uint32_t kFormatVersion = 1;
 inline constexpr std::uint32_t kPacketMagic = 0xC1FC1FC1;  // CTF 1.8, 5.1
 
-// Everything in a packet starts at a multiple of this many bytes.
+// Each part of a packet starts at a multiple of this many bytes.
 inline constexpr std::size_t kRecordAlignBytes = 8;
-// Packets start and end on page boundaries of the stream file, so that each
-// can be mapped on its own.
+// Packets start and end on page boundaries of the stream file, so that each can
+// be mapped separately.
 inline constexpr std::size_t kPacketAlignBytes = 4096;
 
 // Which TSDL stream class a stream file belongs to (FORMAT.md, section 3).
 enum class StreamClass : std::uint32_t { kCpu = 0, kThread = 1 };
 
-// Why an event record could not be stored. The order is part of the format:
-// `discarded_by_cause` of a packet is indexed by it.
+// Why an event record could not be stored. The order is part of the format: it
+// indexes `discarded_by_cause` of a packet.
 enum class DiscardCause : std::uint32_t {
   kNoSubBuffer = 0,    // no sub-buffer was ready (ring full)
   kTraceFull = 1,      // `discard` mode: the size limit was reached
@@ -50,8 +50,8 @@ struct PacketHead {
   std::uint32_t stream_class;  // StreamClass
   // CTF packet context.
   std::uint64_t begin_ns;  // timestamp_begin, CLOCK_MONOTONIC
-  // timestamp_end: time of the last record; of a thread's packet, when the
-  // thread left it.
+  // timestamp_end: time of the last record; in a thread's packet, the time at
+  // which the thread left it.
   std::uint64_t end_ns;
   std::uint64_t content_bits;  // content_size: head and records; 0 = open
   std::uint64_t packet_bits;   // packet_size, multiple of 8 * 4096
@@ -70,7 +70,7 @@ struct PacketHead {
   std::int32_t cpu;       // logical CPU of a kCpu stream, else -1
   std::int32_t pid;       // thread group of a kThread packet, else -1
   std::int32_t tid;       // thread of a kThread packet, else -1
-  std::uint32_t mmcr;     // event set in force
+  std::uint32_t mmcr;     // event set that was counted
   std::uint32_t present;  // kCpu: bit i set = value i of a dump was counted
   std::uint32_t flags;    // PacketFlags
 };
@@ -80,17 +80,17 @@ static_assert(kPacketHeadBytes % kRecordAlignBytes == 0);
 
 enum PacketFlags : std::uint32_t {
   kPacketRecovered = 1u << 0,  // closed by recover, not by its writer
-  // Only while a flight recording runs: stands for overwritten packets, whose
-  // records raw_end counts.
+  // Only while a flight recording runs: replaces overwritten packets; raw_end
+  // is the number of their records.
   kPacketOverwritten = 1u << 1,
 };
 
 // --- Event header: one 64-bit word, `id` in bits 0..15, time in 16..63 ------
 //
-// The time is the low 48 bits of CLOCK_MONOTONIC ns; the high bits come from
-// the record before it (CTF clock update rule), in a packet first from
-// `begin_ns`. A writer opens a new packet when two records of one stream are
-// 2^47 ns (39 h) or more apart. The word is stored last: while it is 0, the
+// The time is the low 48 bits of CLOCK_MONOTONIC ns. The high bits come from
+// the record before it (CTF clock update rule), for a packet's first record
+// from `begin_ns`. A writer opens a new packet when two records of one stream
+// are 2^47 ns (39 h) or more apart. The word is stored last: while it is 0, the
 // record is reserved but not committed.
 inline constexpr unsigned kTimeBits = 48;
 inline constexpr std::uint64_t kTimeMask = (std::uint64_t{1} << kTimeBits) - 1;
@@ -124,7 +124,7 @@ inline constexpr std::uint16_t kEventExitBit = 0x0001;
 inline constexpr std::uint16_t kEventDumpBit = 0x8000;
 inline constexpr std::uint32_t kHookIdMin = 1;
 inline constexpr std::uint32_t kHookIdAutomaticMin = 4096;  // below: explicit
-// From here on ids are the kernel recorder's: hooks it dumps itself.
+// Larger ids belong to the kernel recorder: hooks it writes itself.
 inline constexpr std::uint32_t kHookIdKernelMin = 12288;
 inline constexpr std::uint32_t kHookIdMax = 16383;
 
@@ -132,9 +132,9 @@ constexpr std::uint32_t EventHookId(std::uint16_t event_id) noexcept {
   return (event_id & 0x7fffu) >> 1;
 }
 
-// A thread record is: header word; if kEventDumpBit a ThreadDump followed by
-// one u64 for each thread counter of the session (cumulative since the thread's
-// counters were opened); then the payload of an enter or point hook, values in
+// A thread record is: the header word; with kEventDumpBit a ThreadDump and one
+// u64 for each thread counter of the session (cumulative since the thread's
+// counters were opened); the payload of an enter or point hook, values in
 // order, byte-packed: integers, doubles and pointers 8 bytes little-endian,
 // strings NUL-terminated; zero padding to a multiple of 8 bytes. Exits carry no
 // payload.
@@ -146,8 +146,8 @@ struct ThreadDump {
 static_assert(sizeof(ThreadDump) == 8, "FORMAT.md section 4.2");
 
 // Values of one dump, and events of a session in all its sets. A CPU's dump may
-// hold as many as there are events (POWER2 has 22 counters); a thread's has
-// room for the bits of 16, and our recorders count no more.
+// hold as many values as there are events (POWER2 has 22 counters). The bits of
+// a thread's dump allow 16, and our recorders count no more.
 inline constexpr std::size_t kMaxCounters = 16;
 inline constexpr std::size_t kMaxEvents = 24;
 inline constexpr std::size_t kMaxEventSets = 8;
@@ -155,7 +155,7 @@ inline constexpr std::size_t kMaxPayloadValues = 6;
 // Longer strings are cut to this many bytes, the NUL included.
 inline constexpr std::size_t kMaxStringBytes = 512;
 inline constexpr std::size_t kMaxRecordBytes = 4096;
-// Larger packets are taken for damage.
+// A larger packet counts as damage.
 inline constexpr std::size_t kMaxPacketBytes = std::size_t{1} << 30;
 
 // Payload value types, as stored in hook descriptors and in `.hooks`.
@@ -172,18 +172,18 @@ inline constexpr char kPayloadTypeLetters[] = "-iudsp";
 
 enum class HookKind : std::uint8_t { kPoint = 1, kSegment = 2 };
 
-// Who writes the records of a hook, and whose work lies between enter and exit.
+// What writes a hook's records, and what executes from enter to exit.
 enum class HookOrigin : std::uint8_t {
   kProgram = 0,    // the program itself, into its thread's stream
-  kProbe = 1,      // the kernel, at a place in user code (uprobe, USDT)
-  kKernel = 2,     // the kernel, in what it does for a thread (system call)
-  kInterrupt = 3,  // the kernel, in what it does for nobody: the CPU's account
+  kProbe = 1,      // the kernel, at an address in user code (uprobe, USDT)
+  kKernel = 2,     // the kernel, executing for a thread (system call)
+  kInterrupt = 3,  // the kernel, executing for no thread: attributed to the CPU
 };
 
 // --- Event ids, kCpu streams -------------------------------------------------
 //
-// Below 2 * kHookIdKernelMin: CpuEvent. From there on records of kernel hooks,
-// with the ids of kThread streams: hook_id * 2 + exit bit + dump bit.
+// Below 2 * kHookIdKernelMin: CpuEvent. Above: records of kernel hooks, with
+// the ids of kThread streams: hook_id * 2 + exit bit + dump bit.
 enum class CpuEvent : std::uint16_t {
   kDispatch = 1,  // DispatchRecord + N counters
   kCounters = 2,  // CountersRecord + N counters
@@ -194,14 +194,14 @@ enum class CpuEvent : std::uint16_t {
   kFault = 7,     // FaultRecord: one page fault
   // StateRecord: a thread that existed at the beginning, or became marked
   kProcessState = 8,
-  kSwitchIn = 9,  // SwitchInRecord: a switch known without its counters
+  kSwitchIn = 9,  // SwitchInRecord: a switch without counter values
   kWakeup = 10,   // WakeupRecord: a thread became runnable
 };
 inline constexpr std::uint16_t kCpuEventMax = 10;
 
 // N = number of events of the session's event set; counters are cumulative
-// since the recording began on this CPU. With 4 counters: 48 bytes. If sets
-// rotate, a ThreadDump and N values as event_sets.h lays them out.
+// since the recording began on this CPU. With 4 counters: 48 bytes. With
+// multiplexed sets: a ThreadDump and N values, see event_sets.h.
 struct DispatchRecord {
   std::uint64_t header;
   // Bits 0..23 tid switched out, 24..47 tid switched in (0 = idle), 48..63
@@ -215,8 +215,8 @@ constexpr std::uint64_t PackDispatch(std::uint32_t prev_tid,
   return (prev_tid & 0xffffffu) | (std::uint64_t{next_tid & 0xffffffu} << 24) |
          (std::uint64_t{state} << 48);
 }
-// Why the thread left the CPU. Values 1.. follow the kernel's task state bits
-// as sched_switch prints them; 0 means it was still runnable.
+// Why the thread left the CPU. Values from 1 on are the kernel's task state
+// bits as sched_switch prints them; 0 means it was still runnable.
 enum SwitchState : std::uint16_t {
   kSwitchRunnable = 0x0000,         // yielded
   kSwitchInterruptible = 0x0001,    // S
@@ -229,32 +229,33 @@ enum SwitchState : std::uint16_t {
 };
 
 // Event `switch_in`: `next` runs from here on. Written only where no dispatch
-// record leads here, because the kernel does not show sched_switch of `prev`
-// (the idle thread of a CPU, a sandbox's own agent): the time of the switch is
-// known (or computed), the counters at it are not.
+// record exists, because the kernel does not report sched_switch of `prev` (the
+// idle thread of a CPU, a sandbox's own agent). The time of the switch is known
+// or computed, the counter values are not.
 struct SwitchInRecord {
   std::uint64_t header;
-  // Tids as in DispatchRecord; the state is 0, or 1 if nobody saw the switch
-  // and its time was computed from how long `prev` had run.
+  // Tids as in DispatchRecord. The state is 0; it is 1 if the switch was not
+  // observed and its time was computed from how long `prev` had run.
   std::uint64_t tids_and_state;
 };
 static_assert(sizeof(SwitchInRecord) == 16, "FORMAT.md section 4.3");
 
 // Event `wakeup`: the stream's CPU makes `wakee` runnable (sched_waking,
-// sched_wakeup_new). In an interrupt `waker` is whom it interrupted.
+// sched_wakeup_new). In an interrupt `waker` is the interrupted thread.
 struct WakeupRecord {
   std::uint64_t header;
-  // Bits 0..23 waker (0 = idle), 24..47 wakee, 48..63 CPU it waits on at first.
+  // Bits 0..23 waker (0 = idle), 24..47 wakee, 48..63 CPU where it is queued.
   std::uint64_t tids_and_cpu;
 };
 static_assert(sizeof(WakeupRecord) == 16, "FORMAT.md section 4.3");
 
-// A kernel hook's record: then, with kEventDumpBit, the CPU's N counters; then,
-// of an exit, what the code returned (i64; 0 if it returns nothing).
+// A kernel hook's record. It is followed by the CPU's N counters if
+// kEventDumpBit is set, then, at an exit, by the return value of the code (i64;
+// 0 if none).
 struct KernelHookRecord {
   std::uint64_t header;
-  // Bits 0..23 tid, 24..47 pid of the thread on the CPU (0 = idle), 48..63
-  // number: of the system call, interrupt line or vector, else 0.
+  // Bits 0..23 tid, 24..47 pid of the thread on the CPU (0 = idle), 48..63 the
+  // number of the system call, interrupt line or vector, else 0.
   std::uint64_t ids;
 };
 static_assert(sizeof(KernelHookRecord) == 16, "FORMAT.md section 4.4");
@@ -267,14 +268,14 @@ struct CountersRecord {  // event `counters`
   std::uint32_t reason;       // CountersReason
   std::uint32_t running_tid;  // thread on the CPU at this instant, 0 = idle
 };
-// Of a set's end or beginning: whoever ran there before goes on.
+// At the end or beginning of a set: the running thread does not change.
 inline constexpr std::uint32_t kRunningTidUnknown = 0xffffffff;
 enum class CountersReason : std::uint32_t {
   kBegin = 0,
   kEnd = 1,
   kTick = 2,
-  kSetEnd = 3,    // the last values of the event set in force
-  kSetBegin = 4,  // the first values of the one that follows
+  kSetEnd = 3,    // the last values of the event set
+  kSetBegin = 4,  // the first values of the next set
 };
 
 struct TaskRecord {  // events `fork` and `exit`

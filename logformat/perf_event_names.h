@@ -1,8 +1,8 @@
 // Names of perf's generic events, in the order of their numbers.
 //
-// From perf-list(1) and linux/perf_event.h: the index in a table is the event's
-// config there. Shared by the recorder, which counts them, and by what reads
-// traces of perf and LTTng. Thread: any.
+// From perf-list(1) and linux/perf_event.h: an index in a table is the event's
+// config. Shared by the recorder, which counts them, and by the readers of
+// perf's and LTTng's traces. Thread: any.
 #ifndef COUNTRACE_LOGFORMAT_PERF_EVENT_NAMES_H_
 #define COUNTRACE_LOGFORMAT_PERF_EVENT_NAMES_H_
 
@@ -44,7 +44,7 @@ inline constexpr PerfEventName kPerfSoftwareEvents[] = {
     {"dummy"},
     {"bpf-output"},
     {"cgroup-switches"}};
-// Those that the recorder counts; the rest carry samples.
+// Events that the recorder counts; the rest only produce samples.
 inline constexpr std::span kPerfCountedSoftwareEvents =
     std::span(kPerfSoftwareEvents).first<9>();
 
@@ -66,7 +66,7 @@ inline constexpr PerfCacheOperation kPerfCacheOperations[] = {
     {"stores", "store-misses"},
     {"prefetches", "prefetch-misses"}};
 
-// The name that `spelling` is the alias of, or `spelling`.
+// The name that `spelling` is an alias of, or `spelling` itself.
 constexpr std::string_view PerfEventOfAlias(std::string_view spelling) {
   if (spelling.empty()) return spelling;
   for (const PerfEventName& event : kPerfHardwareEvents) {

@@ -38,14 +38,14 @@ inline constexpr char kSessionEnvironment[] = "COUNTRACE_SESSION";
 // "kernel-point", "probe-segment", "probe-point" or "interrupt"; TYPES one
 // kPayloadTypeLetters letter for each value, "-" for none.
 
-// Modifiers of an event name: `:u` does not count the kernel, `:k` not user
-// code.
+// Modifiers of an event name: `:u` does not count the kernel, `:k` does not
+// count user code.
 enum SessionEventFlags : std::uint32_t {
   kEventExcludeUser = 1u << 0,
   kEventExcludeKernel = 1u << 1,
 };
 
-// One event of an event set, as perf_event_open(2) wants it.
+// One event of an event set, in the terms of perf_event_open(2).
 struct SessionEvent {
   char name[48];        // as the user wrote it, NUL-terminated
   std::uint32_t type;   // perf_event_attr.type
@@ -67,16 +67,17 @@ enum class SessionScope : std::uint32_t {
   kSystem = 2      // whole machine
 };
 
-// One instrumented process. Claimed by compare-exchange of `pid` from 0.
+// One instrumented process claims it by compare-exchange of `pid` from 0.
 struct ProcessSlot {
   std::atomic<std::int32_t> pid;
-  std::atomic<std::uint32_t> detached;  // 1: writes no more to this session
-  std::atomic<std::uint32_t> wake;      // futex: helper thread waits on it
+  std::atomic<std::uint32_t>
+      detached;                     // 1: has stopped writing to this session
+  std::atomic<std::uint32_t> wake;  // futex: helper thread waits on it
   std::uint32_t reserved;
 };
 inline constexpr std::size_t kProcessSlots = 4096;
 
-// With the NUL that ends it.
+// Bytes include the terminating NUL.
 inline constexpr std::size_t kMaxMarks = 8;
 inline constexpr std::size_t kMarkTextBytes = 256;
 
@@ -96,12 +97,12 @@ struct SessionControl {
   std::uint32_t cpus;              // possible CPUs at the beginning
   std::uint64_t sub_buffer_bytes;  // largest sub-buffer, multiple of 4096
   std::uint32_t sub_buffers;       // sub-buffers kept ready for each thread
-  // CPU time of one record of a user hook on this machine, in picoseconds, with
-  // what making room for it takes in the process's threads; 0: not measured.
-  // Stored at the end of the recording, as the next two.
+  // CPU time of one record of a user hook on this machine, in picoseconds,
+  // including the work of the process's other threads that prepare sub-buffers;
+  // 0: not measured. Stored at the end of the recording, as the next two.
   std::atomic<std::uint32_t> own_hook_cpu_ps;
   // kDiscard, kFlight: limit of all thread streams together. In a flight
-  // recording the recorder takes from used_bytes what it overwrites.
+  // recording the recorder subtracts what it overwrites from used_bytes.
   std::uint64_t max_bytes;
   std::atomic<std::uint64_t> used_bytes;  // of max_bytes
   // Clock: CLOCK_REALTIME - CLOCK_MONOTONIC at the beginning, and the raw
@@ -115,40 +116,40 @@ struct SessionControl {
   std::uint32_t thread_event_count;
   SessionEvent cpu_events[kMaxEvents];
   SessionEvent thread_events[kMaxEvents];
-  // Events of each event set, if there are several that take turns: the last
-  // ones of the events, set after set; those before are always on.
+  // Events of each multiplexed event set: the last ones in the list, set after
+  // set; the events before them are always on. 0 sets: no multiplexing.
   std::uint32_t cpu_set_count;
   std::uint32_t thread_set_count;
   std::uint32_t cpu_set_sizes[kMaxEventSets];
   std::uint32_t thread_set_sizes[kMaxEventSets];
   char hook_filter[256];  // globs separated by ','; empty = all hooks
-  // Records that could not be put into any stream file.
+  // Records that could not be stored in any stream file.
   std::atomic<std::uint64_t> discarded_by_cause[kDiscardCauses];
   // Last errno behind kDiskFull and kNoResource, for the message.
   std::atomic<std::uint32_t> last_errno;
   // How often a thread had to make its own next sub-buffer resident.
   std::atomic<std::uint32_t> late_sub_buffers;
-  // What the kernel recorder's BPF programs took, estimated from the part of
-  // the time in which the kernel measured them; sampled 0: not measured.
+  // Time of the kernel recorder's BPF programs, estimated from the part of the
+  // time in which the kernel measured them; sampled 0: not measured.
   std::atomic<std::uint64_t> own_bpf_ns, own_bpf_sampled_ns;
   std::atomic<std::uint32_t> processes_joined;
-  // The same in the thread of the hook alone, as long as there is room.
+  // The same in the thread of the hook alone, while sub-buffers are ready.
   std::atomic<std::uint32_t> own_hook_ps;
   char hostname[64];
   char kernel_release[64];
   char command[256];
-  // Which records of user hooks carry a dump; none: all of them, if there are
-  // thread events. Of several rules the first whose glob matches decides.
+  // Which records of user hooks carry a dump. Without rules: all of them, if
+  // there are thread events. The first rule whose glob matches decides.
   std::uint32_t dump_rule_count;
-  // As own_hook_ps, of a record with counters.
+  // As own_hook_ps, for a record with counters.
   std::atomic<std::uint32_t> own_hook_dump_ps;
   std::uint64_t tick_ns;  // the kernel's tick
-  // How long a thread counts one of several event sets; 0: an instance of its
-  // outermost segment with a dump.
+  // How long a thread counts one event set before it rotates; 0: for one
+  // instance of its outermost segment with a dump.
   std::uint64_t thread_rotate_ns;
   countrace_dump_rule dump_rules[COUNTRACE_MAX_DUMP_RULES];
-  // What is counted (GatingBits() of gating.h), and who was marked beside the
-  // command.
+  // What is counted (GatingBits() of gating.h), and which processes were marked
+  // besides the command.
   std::uint32_t count;
   std::uint32_t mark_count;
   char marks[kMaxMarks][kMarkTextBytes];
@@ -166,7 +167,7 @@ inline std::uint32_t AlwaysOnThreadEvents(
   return events;
 }
 
-// Values of a dump at a user hook, of every set.
+// Number of values in a dump at a user hook; the same for every set.
 inline std::uint32_t ThreadDumpValues(const SessionControl& session) noexcept {
   std::uint32_t largest = 0;
   for (std::uint32_t i = 0; i < session.thread_set_count; ++i) {

@@ -1,9 +1,9 @@
-// How stream files grow: zeros are written where packets will be mapped.
+// Stream files grow by writing zeros where packets will be mapped.
 //
-// Written, and not fallocated: the space is reserved or ENOSPC is told, on
-// every file system; and the page cache keeps what is written at once in one
-// large folio (ext4 since Linux 6.16, XFS since 5.18), which is mapped in a
-// third of the time of single pages, by the writer and by each reader again.
+// Written, not fallocated: on every file system the space is reserved or the
+// call reports ENOSPC. Besides, the page cache keeps one write in one large
+// folio (ext4 since Linux 6.16, XFS since 5.18), which is mapped in a third of
+// the time of single pages, by the writer and again by each reader.
 //
 // No allocation, no lock, no state of libc but errno: hooks call it in signal
 // handlers.
@@ -25,9 +25,9 @@ namespace countrace::logformat {
 inline constexpr std::size_t kZeroBlockBytes = 4096;
 inline constexpr std::array<char, kZeroBlockBytes> kZeroBlock = {};
 
-// The same block many times: the largest write. Not larger: ext4 makes each
-// page of a folio writable in time proportional to the folio's size, if the
-// folio is not mapped as a whole.
+// One block, repeated: the largest write. Not larger: in a folio that is not
+// mapped as a whole, ext4 takes time proportional to its size to make each page
+// writable.
 inline constexpr auto kZeroBlocks = [] {
   std::array<iovec, 64> blocks = {};
   for (iovec& block : blocks) {
@@ -37,8 +37,8 @@ inline constexpr auto kZeroBlocks = [] {
 }();
 
 // Writes `bytes` zeros at byte `offset` of `fd`. Returns 0 or errno (ENOSPC,
-// EDQUOT, EFBIG, EIO); what was written before an error stays.
-// Requires: `offset` and `bytes` are multiples of kZeroBlockBytes.
+// EDQUOT, EFBIG, EIO); blocks written before an error stay. Requires: `offset`
+// and `bytes` are multiples of kZeroBlockBytes.
 inline int WriteZeros(int fd, std::uint64_t offset,
                       std::uint64_t bytes) noexcept {
   const std::uint64_t end = offset + bytes;
@@ -53,8 +53,8 @@ inline int WriteZeros(int fd, std::uint64_t offset,
         syscall(SYS_pwritev, fd, kZeroBlocks.data(), blocks, offset, 0L);
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return errno;
-    // Of a write that was cut short, the last block begins again; its rest is
-    // what tells why.
+    // After a short write, the last block is written again; that call returns
+    // the cause.
     const auto size = static_cast<std::uint64_t>(written);
     offset += size - size % kZeroBlockBytes;
     if (size >= kZeroBlockBytes) continue;

@@ -120,12 +120,12 @@ bool IsSign(const Token& token, char sign) {
   return token.kind == TokenKind::kSign && token.text[0] == sign;
 }
 
-// What a pass over the text found.
+// Result of a pass over the text.
 struct Blocks {
   Env env;
   bool has_env = false;
   std::string uuid;
-  std::size_t bad_offset = 0;  // of what could not be read
+  std::size_t bad_offset = 0;  // of the first text that cannot be read
   bool bad = false;
 };
 
@@ -192,7 +192,7 @@ Blocks ReadBlocks(std::string_view text) {
   return blocks;
 }
 
-// Takes typed values out of an env block; remembers the first key that is
+// Extracts typed values from an env block; remembers the first key that is
 // missing or out of range.
 class EnvTaker {
  public:
@@ -263,7 +263,7 @@ std::vector<std::size_t> TakeSetSizes(const std::string& key, EnvTaker& take) {
   return std::move(sizes).value_or(std::vector<std::size_t>());
 }
 
-// cpu_event_width_I, cpu_event_rate_I: of the events that have one.
+// cpu_event_width_I, cpu_event_rate_I: only events below 64 bits have them.
 std::vector<CounterLimit> TakeLimits(const std::string& who, std::size_t events,
                                      EnvTaker& take) {
   std::vector<CounterLimit> limits;
@@ -388,7 +388,7 @@ absl::StatusOr<TraceDescription> ParseMetadata(std::string_view text,
                                    blocks.bad_offset, text.size()));
   }
   if (!blocks.has_env) {
-    // Ours ends with the env block; other tracers' texts may have none.
+    // Our text ends with the env block; texts of other tracers may have none.
     if (text.find("countrace") == std::string_view::npos &&
         text.find("comm_char_t") == std::string_view::npos) {
       return absl::InvalidArgumentError(absl::StrFormat(

@@ -109,8 +109,8 @@ void AppendMmcr(const std::vector<EventField>& fields, std::string& text) {
   text += " } mmcr;\n";
 }
 
-// Its values. The tag is a field of the same struct: babeltrace2 2.0.4 takes
-// none of the packet's context.
+// The values of the set. The tag is a field of the same struct, because
+// babeltrace2 2.0.4 does not accept a tag in the packet's context.
 void AppendEventSet(const EventField& field, std::string& text) {
   text += "\t\tvariant <mmcr> {\n";
   for (std::size_t set = 0; set < field.options.size(); ++set) {
@@ -136,8 +136,8 @@ void AppendStruct(const char* role, const std::vector<EventField>& fields,
       AppendEventSet(field, text);
       continue;
     }
-    // Readers strip one leading '_': it keeps names such as "event" or "01c"
-    // from being TSDL keywords or no identifiers at all.
+    // Readers strip one leading '_'. With it, names such as "event" or "01c"
+    // are neither TSDL keywords nor invalid identifiers.
     absl::StrAppendFormat(&text, "\t\t%s %s%s%s;\n", TypeName(field.type),
                           field.type == FieldType::kCounter ? "_" : "",
                           field.name,
@@ -253,8 +253,8 @@ void AppendEnv(const TraceDescription& description, std::string& text) {
   for (const HookInfo& hook : info.hooks) {
     string(absl::StrFormat("hook_%d", hook.id), HookText(hook));
   }
-  // verify writes the text again from the values above: with this line a change
-  // of any of them is a difference.
+  // verify writes the text again from the values above. This line makes a
+  // change to any of them a difference.
   number("text_checksum", static_cast<std::int64_t>(Fnv1a(text)));
   text += "};\n";
 }

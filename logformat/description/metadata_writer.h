@@ -1,5 +1,5 @@
-// TSDL 1.8 text of a trace: what makes the directory readable by babeltrace2
-// and every other CTF reader (FORMAT.md, section 5).
+// TSDL 1.8 text of a trace: it makes the directory readable by babeltrace2 and
+// every other CTF reader (FORMAT.md, section 5).
 #ifndef COUNTRACE_LOGFORMAT_DESCRIPTION_METADATA_WRITER_H_
 #define COUNTRACE_LOGFORMAT_DESCRIPTION_METADATA_WRITER_H_
 
@@ -11,7 +11,7 @@
 namespace countrace::logformat {
 
 // The same description always gives the same text. The env block, which our own
-// reader reads, comes last: a cut file is noticed.
+// reader reads, comes last, so that a cut file is detected.
 std::string MetadataText(const TraceDescription& description);
 
 // A TSDL string literal with its quotes.

@@ -11,7 +11,7 @@
 namespace countrace::logformat {
 namespace {
 
-// Text of a fixed-size field; a missing NUL does not lead outside.
+// Text of a fixed-size field; safe if the NUL is missing.
 template <std::size_t N>
 std::string Text(const char (&field)[N]) {
   return std::string(field, strnlen(field, N));
@@ -25,8 +25,8 @@ absl::Status Damaged(const std::string& path, std::string_view what,
       path, kSessionFile, what, found, expected));
 }
 
-// perf_event_attr's part that says what is counted. On POWER the config of an
-// event is what the kernel makes its part of MMCR0 to MMCR3 and MMCRA of.
+// The fields of perf_event_attr that select the event. On POWER the kernel
+// computes an event's part of MMCR0 to MMCR3 and MMCRA from config.
 std::string ConfigText(const SessionEvent& event) {
   return absl::StrFormat(
       "type=%d config=0x%x config1=0x%x config2=0x%x%s%s", event.type,
@@ -120,7 +120,7 @@ void ParseHooks(std::string_view text, TraceDescription& description,
   std::stable_sort(
       hooks.begin(), hooks.end(),
       [](const HookInfo& a, const HookInfo& b) { return a.id < b.id; });
-  // The first line of an id is the one its records were written by.
+  // If an id repeats, its records were written with the first line.
   const auto repeated = std::unique(
       hooks.begin(), hooks.end(), [&](const HookInfo& a, const HookInfo& b) {
         if (a.id != b.id) return false;
@@ -229,7 +229,7 @@ absl::StatusOr<TraceDescription> ReadSessionFiles(const std::string& path) {
     info.marks.push_back(Text(session.marks[i]));
   }
   for (std::size_t i = 0; i < kDiscardCauses; ++i) {
-    // Relaxed: a statistic; nothing is ordered by it.
+    // Relaxed: a statistic; no other access depends on its order.
     description.discarded[i] =
         session.discarded_by_cause[i].load(std::memory_order_relaxed);
   }

@@ -1,5 +1,5 @@
 // Reads the files of a session that was not finished: `.session` and `.hooks`
-// (session_layout.h). Both are untrusted: their writers may have died anywhere.
+// (session_layout.h). Both are untrusted: a writer may have died at any byte.
 #ifndef COUNTRACE_LOGFORMAT_DESCRIPTION_SESSION_FILES_H_
 #define COUNTRACE_LOGFORMAT_DESCRIPTION_SESSION_FILES_H_
 
@@ -18,12 +18,12 @@ namespace countrace::logformat {
 // Returns: NOT_FOUND no `.session`; DATA_LOSS it is damaged or cut.
 absl::StatusOr<TraceDescription> ReadSessionFiles(const std::string& path);
 
-// Adds the hooks of the text of `.hooks` (or of `file`, which messages name) to
-// `description`, ascending by id.
+// Adds the hooks in `text`, the content of `.hooks` (or of `file`, named in
+// messages), to `description`, in ascending order of id.
 void ParseHooks(std::string_view text, TraceDescription& description,
                 const char* file = kHooksFile);
 
-// Adds the triggers of the text of `.triggers`.
+// Adds the triggers in `text`, the content of `.triggers`.
 void ParseTriggers(std::string_view text, TraceDescription& description);
 
 }  // namespace countrace::logformat

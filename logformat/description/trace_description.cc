@@ -26,7 +26,7 @@ constexpr KindWord kKindWords[] = {
     {"interrupt", HookKind::kSegment, HookOrigin::kInterrupt},
 };
 
-// Cuts the text up to the next tab off `rest`.
+// Removes the text before the next tab from `rest`, and returns it.
 std::string_view NextField(std::string_view& rest) {
   const std::size_t tab = rest.find('\t');
   const std::string_view field = rest.substr(0, tab);
@@ -81,7 +81,7 @@ std::string HookText(const HookInfo& hook) {
 std::optional<HookInfo> ParseHookText(std::uint32_t id, std::string_view text) {
   if (id < kHookIdMin || id > kHookIdMax) return std::nullopt;
   if (std::count(text.begin(), text.end(), '\t') != 3) return std::nullopt;
-  // No text of ours holds a NUL, and metadata cannot.
+  // Texts of countrace hold no NUL, and metadata cannot hold one.
   if (text.find('\0') != std::string_view::npos) return std::nullopt;
   HookInfo hook;
   hook.id = id;
@@ -92,7 +92,7 @@ std::optional<HookInfo> ParseHookText(std::uint32_t id, std::string_view text) {
   if (known == std::end(kKindWords)) return std::nullopt;
   hook.kind = known->kind;
   hook.origin = known->origin;
-  // The id says in which streams the records are.
+  // The id determines which streams hold the records.
   const bool kernel_id = id >= kHookIdKernelMin;
   if (kernel_id != (hook.origin != HookOrigin::kProgram)) return std::nullopt;
   const std::string_view types = NextField(text);
@@ -153,7 +153,7 @@ std::optional<TriggerFiring> ParseTriggerText(std::string_view text) {
   firing.trigger = NextField(text);
   firing.what = text;
   if (firing.trigger.empty() || firing.what.empty()) return std::nullopt;
-  // Another spelling could not be written again byte for byte.
+  // Other spellings could not be written back byte for byte.
   if (TriggerText(firing).size() !=
       time.size() + 1 + firing.trigger.size() + 1 + firing.what.size()) {
     return std::nullopt;

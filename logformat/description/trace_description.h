@@ -1,6 +1,5 @@
-// Everything a trace says about itself: TraceInfo, and the session-wide losses
-// that belong to no stream. Written to `metadata`, read from it or from the
-// session files.
+// A trace's description: TraceInfo, and the session-wide losses that belong to
+// no stream. Written to `metadata`, read from it or from the session files.
 #ifndef COUNTRACE_LOGFORMAT_DESCRIPTION_TRACE_DESCRIPTION_H_
 #define COUNTRACE_LOGFORMAT_DESCRIPTION_TRACE_DESCRIPTION_H_
 
@@ -16,14 +15,14 @@
 
 namespace countrace::logformat {
 
-// What a stream file held when the trace was finished: how a file that was cut
-// at a packet boundary, or removed, is noticed.
+// Content of a stream file when the trace was finished. It shows whether a file
+// was removed later, or cut at a packet boundary.
 struct FinishedStream {
   std::string file;
   std::uint64_t packets = 0;  // the last packet's sequence number + 1
 };
 
-// TraceInfo::source_paths and ::not_known.
+// Limits for TraceInfo::source_paths and ::not_known.
 inline constexpr std::size_t kMaxSourcePaths = 4096;
 inline constexpr std::size_t kMaxNotKnown = 1024;
 
@@ -34,7 +33,7 @@ struct TraceDescription {
   std::uint32_t last_errno = 0;
   std::uint32_t late_sub_buffers = 0;
   bool from_metadata = false;  // read from a complete `metadata` file
-  // What could not be read of the description itself (torn `.hooks` line).
+  // Parts of the description that could not be read (a torn `.hooks` line).
   std::vector<std::string> messages;
 };
 
@@ -42,12 +41,12 @@ struct TraceDescription {
 std::uint64_t ExpectedPackets(const TraceDescription& description,
                               std::string_view file);
 
-// "segment", "point", "kernel-segment", ...: kind and origin in one word.
+// Kind and origin in one word: "segment", "point", "kernel-segment", ...
 std::string_view HookKindWord(const HookInfo& hook);
 // Text of one hook without its id, as in `.hooks` and in the env block:
 // "segment\tus\tserver:handle\tserver.cc:12" (session_layout.h).
 std::string HookText(const HookInfo& hook);
-// Inverse; nullopt if `text` is not one.
+// Inverse; nullopt if `text` is not a hook's text.
 std::string ProcessText(const ProcessName& process);  // "PID\tCOMM"
 std::optional<ProcessName> ParseProcessText(std::string_view text);
 std::optional<HookInfo> ParseHookText(std::uint32_t id, std::string_view text);

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::string_view kCpuPrefix = "cpu-";
 constexpr std::string_view kThreadPrefix = "thread-";
-// The largest text we write has 16,383 hooks; more is not ours.
+// The largest text countrace writes has 16,383 hooks and is smaller.
 constexpr std::size_t kMaxMetadataBytes = 64 << 20;
 
 std::uint32_t LoadMagic(std::string_view text) {
@@ -160,7 +160,7 @@ absl::StatusOr<TraceDescription> DescribeTrace(
   const bool session_counts = directory.has_session && directory.incomplete;
   if (!session_counts) {
     if (!directory.has_metadata && directory.has_session) {
-      // A copy that left `.incomplete` behind.
+      // The trace was copied with its `.incomplete`.
       return ReadSessionFiles(directory.path);
     }
     if (from_metadata.ok()) {

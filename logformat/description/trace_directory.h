@@ -1,4 +1,4 @@
-// What lies in a trace directory: stream files, hidden files, the recorder's
+// The files in a trace directory: stream files, hidden files, the recorder's
 // lock (FORMAT.md, sections 1 and 6).
 #ifndef COUNTRACE_LOGFORMAT_DESCRIPTION_TRACE_DIRECTORY_H_
 #define COUNTRACE_LOGFORMAT_DESCRIPTION_TRACE_DIRECTORY_H_
@@ -13,7 +13,7 @@
 
 namespace countrace::logformat {
 
-// Stream files rewritten by recover before they take their name.
+// recover rewrites a stream to a file with this prefix, then renames it.
 inline constexpr char kRewritePrefix[] = ".rewrite-";
 inline constexpr char kMetadataTemporary[] = ".metadata-new";
 
@@ -25,24 +25,25 @@ struct StreamFile {
 struct TraceDirectory {
   std::string path;
   std::vector<StreamFile> streams;  // cpu streams first, by number, then name
-  std::vector<std::string> strangers;    // visible files that are not ours
+  std::vector<std::string>
+      strangers;  // visible files that countrace did not write
   std::vector<std::string> temporaries;  // left by a killed recover
   bool has_metadata = false;
   bool has_session = false;
   bool incomplete = false;  // `.incomplete` is present
-  bool locked = false;      // and a recorder holds it
+  bool locked = false;      // and a recorder holds its lock
 };
 
-// Returns: NOT_FOUND; INVALID_ARGUMENT a file (says of which kind), or a
-// directory that is no countrace trace; PERMISSION_DENIED.
+// Returns: NOT_FOUND; INVALID_ARGUMENT a file (the message names its kind), or
+// a directory that is no countrace trace; PERMISSION_DENIED.
 absl::StatusOr<TraceDirectory> ListTraceDirectory(const std::string& path);
 
-// Description of the trace: of a finished one from `metadata`, else from the
-// session files. `metadata` that is already there with the session's uuid is
-// the later word: finishing was interrupted after it.
+// Description of the trace: from `metadata` if it is finished, else from the
+// session files. If `metadata` already exists with the session's uuid,
+// finishing was interrupted after writing it: then `metadata` is used.
 absl::StatusOr<TraceDescription> DescribeTrace(const TraceDirectory& directory);
 
-// One message for each stream file that a finished trace had and that is gone.
+// One message for each stream file of the finished trace that is missing.
 std::vector<std::string> MissingStreams(const TraceDirectory& directory,
                                         const TraceDescription& description);
 

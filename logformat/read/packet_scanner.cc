@@ -11,8 +11,7 @@
 namespace countrace::logformat {
 namespace {
 
-// So many packets are not missing: the number is damaged, and must not overflow
-// sums.
+// A larger gap means that the number is damaged; sums must not overflow.
 constexpr std::uint64_t kMaxGap = std::uint64_t{1} << 62;
 
 bool AllZero(std::span<const std::byte> bytes) {
@@ -33,8 +32,8 @@ std::uint64_t ClaimedRecordBytes(const PacketHead& head) {
          kPacketHeadBytes;
 }
 
-// Goes through one stream file once. The state is what the next packet must
-// agree with.
+// Scans one stream file once. The state is what the next packet must agree
+// with.
 class Scanner {
  public:
   Scanner(std::span<const std::byte> file, const RecordTable& table,
@@ -61,7 +60,7 @@ class Scanner {
 
   // --- Heads ---------------------------------------------------------------
 
-  // A head of this stream whose sizes make sense begins at `at`. The packet
+  // True if a head of this stream with plausible sizes is at `at`. The packet
   // may still reach beyond the end of the file.
   bool HasHead(std::size_t at) const {
     if (file_.size() - at < kPacketHeadBytes) return false;
@@ -87,14 +86,14 @@ class Scanner {
     return head;
   }
 
-  // --- Bytes that are no packet ----------------------------------------------
+  // --- Bytes that are not part of a packet -----------------------------------
 
   std::size_t SkipBad(std::size_t at) {
     std::size_t next = at + kPacketAlignBytes;
     while (next < file_.size() && !HasHead(next)) next += kPacketAlignBytes;
     next = std::min(next, file_.size());
     // Zeros are sub-buffers that were prepared and not used. A head without
-    // records behind it is one whose preparation was interrupted.
+    // records is a sub-buffer whose preparation was interrupted.
     const auto region = file_.subspan(at, next - at);
     const bool unused =
         region.size() <= kPacketHeadBytes
@@ -110,7 +109,7 @@ class Scanner {
     return next;
   }
 
-  // The head at `at` is zero or was being written. A closed head is never torn.
+  // The head at `at` is zero or partly written. A closed head is never torn.
   bool HeadIsTorn(std::size_t at) const { return HeadAt(at).content_bits == 0; }
 
   // --- Packets ---------------------------------------------------------------
@@ -153,7 +152,7 @@ class Scanner {
       }
     }
     if (present_bytes < packet_bytes && !cut) {
-      // Records are whole; only unused space is missing.
+      // All records are there; only unused space is missing.
       Note(packet, at,
            absl::StrFormat("file ends at %d, the packet at %d", file_.size(),
                            at + packet_bytes));
@@ -162,8 +161,9 @@ class Scanner {
     FixSequence(packet);
     packet.head_changed =
         std::memcmp(&packet.head, &stored, sizeof(stored)) != 0;
-    // Such changes say that something is missing. Patched one by one in place,
-    // a kill half way would make the next run forget it.
+    // These changes show that packets are missing. If they were patched in
+    // place one by one, a kill in between would hide the loss from the next
+    // run.
     if (!packet.was_open && (packet.head.sequence != stored.sequence ||
                              packet.head.discarded != stored.discarded)) {
       scan_.needs_rewrite = true;
@@ -179,7 +179,7 @@ class Scanner {
     packet.findings.push_back({at, 0, std::move(what)});
   }
 
-  // begin_ns of a packet is never before the end of the packet before it, and
+  // A packet's begin_ns is never before the end of the packet before it, and
   // its end never before its begin. `next`: offset of the next packet.
   void FixTimes(ScannedPacket& packet, std::size_t next) {
     PacketHead& head = packet.head;
@@ -205,8 +205,8 @@ class Scanner {
       Note(packet, packet.offset,
            absl::StrFormat("packet ends at %d ns, it begins at %d ns",
                            head.end_ns, head.begin_ns));
-      // Either may be wrong; the end of the packet before is not. Without one
-      // the high bits of the end are believed, if that gives a time at all.
+      // Either may be wrong; the end of the packet before is not. Without one,
+      // the high bits of the end are used if they give a valid time.
       const std::uint64_t length_ns = (head.end_ns - head.begin_ns) & kTimeMask;
       if (!scan_.packets.empty()) {
         head.begin_ns = floor_ns;
@@ -256,7 +256,7 @@ class Scanner {
            absl::StrFormat("packet ends at %d ns, its last record is of %d ns",
                            stored_end_ns, head.end_ns));
     }
-    // An empty packet may end later than it begins, but not before.
+    // An empty packet may end later than it begins, but not earlier.
     if (walk.records == 0 && walk.damage.empty()) {
       head.end_ns = std::max(stored_end_ns, head.begin_ns);
       if (end_is_suspect_) head.end_ns = head.begin_ns;
@@ -277,7 +277,7 @@ class Scanner {
     } else {
       packet.records = body.first(walk.end_bytes);
     }
-    // Exact: babeltrace2 takes padding behind the last record for a record.
+    // Exact: babeltrace2 reads padding behind the last record as a record.
     head.content_bits =
         (kPacketHeadBytes + packet.records.size() - padding) * 8;
     if (!walk.damage.empty()) {
@@ -286,9 +286,9 @@ class Scanner {
     }
   }
 
-  // An open packet in which nothing happened: spare, cut off with the tail.
+  // An open packet without records or losses: spare, cut off with the tail.
   std::size_t SkipUnused(ScannedPacket& packet, std::size_t next) {
-    // If a later one is kept, this one's number is no gap.
+    // If a later packet is kept, this one's number is not a gap.
     if (packet.head.sequence >= next_stored_sequence_) ++unused_heads_;
     for (ScanFinding& finding : packet.findings) {
       pending_.push_back(std::move(finding));
@@ -314,7 +314,7 @@ class Scanner {
       back = back || head.discarded_by_cause[i] < stored_discarded_[i];
     }
     if (packet.was_open) {
-      // Its writer had not stored the final counts.
+      // The writer had not stored the final counts.
       for (std::size_t i = 0; i < kDiscardCauses; ++i) {
         stored_discarded_[i] =
             std::max(stored_discarded_[i], head.discarded_by_cause[i]);
@@ -376,8 +376,8 @@ class Scanner {
     next_sequence_ = head.sequence + 1;
   }
 
-  // Packets lost before the next one: a packet whose rest was unreadable counts
-  // as one, and an unreadable region as at least one.
+  // Number of packets lost before the next one. A packet whose rest was
+  // unreadable counts as one, an unreadable region as at least one.
   std::uint64_t Missing(std::uint64_t gap) {
     const std::uint64_t missing =
         partial_before_next_ +
@@ -426,15 +426,15 @@ class Scanner {
   std::size_t given_back_ = 0;
   std::uint64_t last_end_ns_ = 0;
   std::uint64_t next_stored_sequence_ = 0;  // as the writer numbered
-  std::uint64_t next_sequence_ = 0;         // as we number
+  std::uint64_t next_sequence_ = 0;         // as the scan numbers them
   std::array<std::uint64_t, kDiscardCauses> stored_discarded_{};
   std::uint64_t holes_ = 0;         // all so far
   std::uint64_t unused_heads_ = 0;  // numbered, skipped, since the last packet
   std::uint64_t partial_before_next_ = 0;
   std::uint64_t bad_before_next_ = 0;
-  bool end_is_suspect_ = false;       // of the packet at hand
+  bool end_is_suspect_ = false;       // of the current packet
   std::vector<ScanFinding> pending_;  // before the next packet
-  std::vector<ScanFinding> after_;    // behind the packet at hand
+  std::vector<ScanFinding> after_;    // behind the current packet
 };
 
 }  // namespace

@@ -1,9 +1,9 @@
-// Finds the packets of one stream file, whatever state it is in: sound, left by
-// a killed writer, or damaged (FORMAT.md, section 7).
+// Finds the packets of one stream file in any state: sound, left by a killed
+// writer, or damaged (FORMAT.md, section 7).
 //
-// The result is the stream as it should be: the reader delivers it, FinishTrace
-// writes it to disk, VerifyTrace reports the differences. One place decides
-// what is kept, so the three cannot disagree.
+// The result is the repaired stream: the reader delivers it, FinishTrace writes
+// it to disk, VerifyTrace reports the differences. The three cannot disagree,
+// because only the scanner decides what is kept.
 #ifndef COUNTRACE_LOGFORMAT_READ_PACKET_SCANNER_H_
 #define COUNTRACE_LOGFORMAT_READ_PACKET_SCANNER_H_
 
@@ -21,18 +21,18 @@
 
 namespace countrace::logformat {
 
-// Something that is not as a writer leaves it.
+// A deviation from what a writer leaves behind.
 struct ScanFinding {
   std::uint64_t offset = 0;           // in the file
   std::uint64_t missing_packets = 0;  // lost before the next packet; may be 0
   std::string what;                   // with both numbers
-  // Nothing but a gap in the sequence numbers: packets are missing, what is
-  // there is sound. Recover leaves such gaps where it removed something.
+  // Only a gap in the sequence numbers: packets are missing, the present ones
+  // are sound. recover leaves such a gap where it removed packets.
   bool is_gap = false;
 };
 
 struct ScannedPacket {
-  PacketHead head{};         // as it should be: closed, monotone, numbered
+  PacketHead head{};         // repaired: closed, monotone, numbered
   std::uint64_t offset = 0;  // in the file
   // Records, in the file's mapping unless `rebuilt` holds them.
   std::span<const std::byte> records;
@@ -42,7 +42,7 @@ struct ScannedPacket {
   std::uint64_t touched_bytes = 0;  // of the packet in the file; behind: zeros
   bool was_open = false;
   bool head_changed = false;
-  // Found between the packet before and the records of this one.
+  // Found between the previous packet and this one's records.
   std::vector<ScanFinding> findings;
 };
 
@@ -52,7 +52,7 @@ struct StreamScan {
   std::uint64_t kept_end = 0;     // end of the last packet in the file
   std::uint64_t bad_regions = 0;  // byte ranges that are no packet
   std::uint64_t records = 0;      // of the packets that were walked
-  // The packets cannot be made valid where they are.
+  // The packets cannot be repaired in place.
   bool needs_rewrite = false;
 };
 
@@ -62,11 +62,11 @@ struct ScanOptions {
   std::uint64_t begin_ns = 0;  // of the session: time of an unset head
   // Packets the stream had when it was finished; 0: not known.
   std::uint64_t expected_packets = 0;
-  // Also walk closed packets (finish, verify). The reader does not: it walks
-  // them when it delivers their records.
+  // Also walk closed packets (finish, verify). The reader does not need it: it
+  // walks them when it delivers their records.
   bool walk_closed = false;
-  // Of the file: its pages are given back behind the scan, else so much of it
-  // is in memory at once as the kernel maps around what is looked at.
+  // The file's mapping. If given, its pages are released behind the scan; else
+  // all pages that the kernel maps around accesses stay in memory.
   const base::FileMapping* mapping = nullptr;
 };
 

@@ -1,5 +1,5 @@
-// Size of a record by its event id: what every walk over a packet needs, laid
-// out so that the common case is one table load.
+// Size of a record by its event id, for every walk over a packet; the common
+// case is one table load.
 #ifndef COUNTRACE_LOGFORMAT_READ_RECORD_TABLE_H_
 #define COUNTRACE_LOGFORMAT_READ_RECORD_TABLE_H_
 
@@ -26,7 +26,7 @@ class RecordTable {
     return fixed_bytes_[event_id];
   }
 
-  // The same for all 65,536 ids, for loops that keep the address in a register.
+  // Sizes of all 65,536 ids, for loops that keep the address in a register.
   const std::uint16_t* fixed_bytes() const noexcept {
     return fixed_bytes_.data();
   }
@@ -36,7 +36,7 @@ class RecordTable {
     std::size_t exact_bytes;   // without the padding at its end
   };
   // Size of the record at `record`, of which `available` bytes may be read.
-  // Never reads outside them.
+  // Never reads beyond them.
   Measured Measure(std::uint16_t event_id, const std::byte* record,
                    std::size_t available) const noexcept;
 

@@ -41,9 +41,9 @@ RecordWalk WalkRecords(const RecordTable& table,
   walk.last_ns = begin_ns;
   const std::size_t size =
       records.size() / kRecordAlignBytes * kRecordAlignBytes;
-  // In kCpu streams the same id is an event; their writer reserves nothing.
+  // In kCpu streams this id is an event; their writer reserves no space.
   const bool has_holes = table.fixed_bytes(kEventHole) == RecordTable::kUnknown;
-  bool zero_run = false;      // a reserved word may be here ...
+  bool zero_run = false;      // a reserved word is possible here ...
   std::size_t run_begin = 0;  // of the current run of records
   const auto end_run = [&] {
     if (walk.end_bytes > run_begin) {
@@ -67,7 +67,7 @@ RecordWalk WalkRecords(const RecordTable& table,
         walk.touched_bytes = size;
         break;
       }
-      // ... but only something behind it proves that it was one.
+      // ... and a record behind it proves it.
       if (zero_run) ++walk.holes;
       zero_run = false;
       ++walk.holes;

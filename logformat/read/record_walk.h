@@ -1,5 +1,5 @@
-// Walks the records of one packet without decoding them: where they end, how
-// many there are, whether they are sound (FORMAT.md, sections 4 and 7).
+// Walks the records of one packet without decoding them: finds their end, their
+// number, and damage (FORMAT.md, sections 4 and 7).
 #ifndef COUNTRACE_LOGFORMAT_READ_RECORD_WALK_H_
 #define COUNTRACE_LOGFORMAT_READ_RECORD_WALK_H_
 
@@ -26,25 +26,25 @@ inline std::uint64_t LoadWord(const std::byte* at) noexcept {
   return word;
 }
 
-// No clock shows more (146 years); babeltrace2 adds the clock's offset to it in
+// Largest valid time (146 years); babeltrace2 adds the clock's offset to it in
 // 63 bits.
 inline constexpr std::uint64_t kMaxTimeNs = std::uint64_t{1} << 62;
 
-// From `last_ns` to the record with header word `word`, if that is plausible.
+// Step from `last_ns` to the record with header word `word`, if plausible.
 inline std::uint64_t TimeStep(std::uint64_t last_ns,
                               std::uint64_t word) noexcept {
   return (HeaderTimeLow(word) - last_ns) & kTimeMask;
 }
-// False: it went back, or beyond all times.
+// False: the time went back, or beyond kMaxTimeNs.
 inline bool IsStep(std::uint64_t last_ns, std::uint64_t time_ns) noexcept {
   return time_ns - last_ns < kMaxTimeStepNs && time_ns <= kMaxTimeNs;
 }
 
 struct NextTime {
   std::uint64_t time_ns;
-  bool back;  // it went back: the time before it was taken instead
+  bool back;  // the time went back: the previous time is used instead
 };
-// Time of the record with header word `word` after one of `last_ns`.
+// Time of the record with header word `word` after one at `last_ns`.
 inline NextTime TimeAfter(std::uint64_t last_ns, std::uint64_t word) noexcept {
   const std::uint64_t time_ns = last_ns + TimeStep(last_ns, word);
   if (!IsStep(last_ns, time_ns)) [[unlikely]]
@@ -52,9 +52,9 @@ inline NextTime TimeAfter(std::uint64_t last_ns, std::uint64_t word) noexcept {
   return {time_ns, false};
 }
 
-// True if `end_ns` may be the stored end of a packet whose last record is of
-// `last_ns`: a thread leaves a packet when it has no room for one more record,
-// and takes the clock pair of the end after that.
+// True if `end_ns` is a plausible stored end of a packet whose last record is
+// at `last_ns`: a thread leaves a packet when it has no room for one more
+// record, and reads the clock pair of the end after that.
 inline bool IsPlausibleEnd(const PacketHead& head, std::uint64_t last_ns,
                            std::uint64_t end_ns) noexcept {
   constexpr std::uint64_t kClockErrorNs = 1'000'000;
@@ -76,14 +76,14 @@ struct RecordWalk {
   std::vector<RecordRun> runs;      // offsets from the start of the walk
   std::size_t end_bytes = 0;        // end of the last record, padded
   std::size_t exact_end_bytes = 0;  // the same without its padding
-  std::size_t touched_bytes = 0;    // behind it everything is 0 (open packets)
-  // Empty: sound. Else what is wrong at `end_bytes`; the rest is unreadable.
+  std::size_t touched_bytes = 0;    // all bytes behind it are 0 (open packets)
+  // Empty: sound. Else the defect at `end_bytes`; the rest is unreadable.
   std::string damage;
 };
 
-// Walks `records`, which begin right after a packet head, first time
-// `begin_ns`. In an open packet a zero word is not yet committed and a hole is
-// skipped; in a closed one both are damage. Never reads outside `records`.
+// Walks `records`, which begin right after a packet head; `begin_ns` is the
+// first time. In an open packet a zero word is an uncommitted record and a hole
+// is skipped; in a closed one both are damage. Never reads outside `records`.
 RecordWalk WalkRecords(const RecordTable& table,
                        std::span<const std::byte> records,
                        std::uint64_t begin_ns, bool open);

@@ -43,8 +43,8 @@ void AppendDouble(double value, std::string& out) {
   out.append(digits, end.ptr);
 }
 
-// Cuts one field off the front of `bytes` and appends its text. The record's
-// length was checked against the same schema when it was read.
+// Removes one field from the front of `bytes` and appends its text. The
+// record's length was checked with the same schema when it was read.
 void AppendField(const EventField& field, std::span<const std::byte>& bytes,
                  std::string& out) {
   std::size_t size = FieldBytes(field);
@@ -94,7 +94,7 @@ void AppendField(const EventField& field, std::span<const std::byte>& bytes,
       out += '"';
       break;
     }
-    case FieldType::kEventSet:  // AppendStruct() takes its fields one by one
+    case FieldType::kEventSet:  // AppendStruct() splits it into its fields
       return;
   }
   bytes = bytes.subspan(size);
@@ -110,7 +110,7 @@ void AppendStruct(const std::vector<EventField>& fields, std::uint32_t mmcr,
     if (field.type == FieldType::kEventSet) {
       out += field.name;
       out += " = ";
-      // A set that there is not: damage. The bytes are shown all the same.
+      // An invalid set number is damage. The bytes are shown all the same.
       const std::size_t set = mmcr < field.options.size() ? mmcr : 0;
       out += "{ ";  // as babeltrace2 shows a variant
       AppendStruct(field.options[set], mmcr, bytes, out);

@@ -4,9 +4,9 @@
 //   [12.000001503] 42/43 server:handle__enter: { arg0 = 7, arg1 = "GET" }
 //
 // Event names, field names and values are those babeltrace2 shows, dump before
-// payload; the rest of the line is ours: CLOCK_MONOTONIC seconds, then the CPU
-// or pid/tid. Doubles have all their digits. What a trace names is untrusted:
-// control characters never reach the terminal.
+// payload. The beginning of the line is ours: CLOCK_MONOTONIC seconds, then the
+// CPU or pid/tid. Doubles have all their digits. Names in a trace are
+// untrusted: control characters never reach the terminal.
 #ifndef COUNTRACE_LOGFORMAT_READ_SCRIPT_RENDER_H_
 #define COUNTRACE_LOGFORMAT_READ_SCRIPT_RENDER_H_
 

@@ -9,9 +9,9 @@
 namespace countrace::logformat {
 namespace {
 
-// Now and then everything: who keeps pointers into the file brings back some.
+// After this much all pages: pointers into released pages fault some in.
 constexpr std::size_t kReleaseAllBytes = 64 << 20;
-// Records of a run that are handed over at once.
+// Records of a run that the sink receives in one call.
 constexpr std::size_t kRunRecords = 128;
 
 }  // namespace
@@ -56,7 +56,7 @@ void StreamCursor::DeliverRun(std::uint64_t limit_ns) {
   } else if (!DeliverLosses(limit_ns)) {
     return;
   }
-  DeliverSlowly(0);  // what comes next, and when
+  DeliverSlowly(0);  // the next item and its time
 }
 
 // Returns: false if it stopped at `limit_ns`.
@@ -171,7 +171,7 @@ bool StreamCursor::DeliverThreadRecords(std::uint64_t limit_ns) {
       } else if (bytes != length) [[unlikely]] {
         ++lengths;
         length = bytes;
-        // Else the compiler would take `bytes`, for which the processor waits.
+        // Keeps the compiler from using `bytes`, which stalls the processor.
         asm volatile("" : "+r"(length));
       }
       at += length;
@@ -197,7 +197,7 @@ void StreamCursor::NoteDamage(const std::byte* at, std::uint16_t event_id) {
                             event_id);
 }
 
-// Returns: false if nothing is left, neither a packet nor a loss.
+// Returns: false if neither a packet nor a loss is left.
 bool StreamCursor::OpenPacket() {
   const StreamScan& scan = stream_->scan;
   if (packet_ == scan.packets.size()) {
@@ -212,7 +212,7 @@ bool StreamCursor::OpenPacket() {
     last_ns_ = std::min(state_->trace_begin_ns, packet.head.begin_ns);
   }
   QueueFindings(packet.findings, packet.head.begin_ns);
-  // A damaged time may have led beyond the next packet's begin.
+  // A damaged time may lie beyond the next packet's begin.
   last_ns_ = std::max(last_ns_, packet.head.begin_ns);
   at_ = packet.records.data();
   end_ = at_ + packet.records.size();
@@ -276,8 +276,7 @@ void StreamCursor::ClosePacket() {
   }
 }
 
-// Time before which everything between the last packet and the next one
-// happened.
+// A time after everything between the last packet and the next one.
 std::uint64_t StreamCursor::NextPacketNs() const {
   const StreamScan& scan = stream_->scan;
   if (packet_ >= scan.packets.size()) return state_->trace_end_ns;
@@ -317,13 +316,13 @@ void StreamCursor::QueuePacketLoss(std::uint64_t packets, std::uint64_t offset,
   losses_.emplace_back(std::move(loss));
 }
 
-// What was read is not needed again: a long trace must not fill the memory.
+// Releases pages that were read: a long trace must not fill the memory.
 void StreamCursor::ReleasePages() {
   const ScannedPacket& packet = stream_->scan.packets[packet_ - 1];
   const std::size_t end = packet.offset + packet.head.packet_bits / 8;
   if (end < released_bytes_ + state_->release_bytes) return;
   const bool all = end / kReleaseAllBytes != released_bytes_ / kReleaseAllBytes;
-  // The piece before once more: open calls may have been looked up in it.
+  // Releases the previous piece again: open calls may have touched it.
   stream_->mapping.Forget(all ? 0 : released_before_, end);
   released_before_ = released_bytes_;
   released_bytes_ = end;

@@ -18,18 +18,18 @@
 
 namespace countrace::logformat {
 
-// A stream file that was scanned and is ready to be read.
+// A stream file after the scan, ready to be read.
 struct OpenStream {
   StreamInfo info;
   base::FileMapping mapping;
   StreamScan scan;
   const RecordTable* table = nullptr;
   std::size_t thread_counters = 0;  // u64 values in a thread dump
-  // Dumps of cpu streams begin with their event set, as those of threads do.
+  // Dumps of cpu streams begin with their event set, as dumps of threads do.
   bool cpu_dump_heads = false;
 };
 
-// What all cursors of one read share.
+// State that all cursors of one read share.
 struct ReadState {
   ItemSink* sink = nullptr;
   std::uint64_t trace_begin_ns = 0;
@@ -37,7 +37,7 @@ struct ReadState {
   ProgressCallback progress = nullptr;
   void* progress_context = nullptr;
   std::uint64_t total_bytes = 0;
-  // Pages of a stream are released in pieces of so many bytes: a system call
+  // Size of the pieces in which pages of a stream are released: a system call
   // for each packet would cost more than decoding it.
   std::size_t release_bytes = std::size_t{1} << 20;
   std::uint64_t done_bytes = 0;
@@ -62,8 +62,8 @@ class StreamCursor {
     DeliverSlowly(limit_ns);
   }
 
-  // Delivers the next items before `limit_ns`, of one packet at most: all of
-  // one thread. Requires: a kThread stream.
+  // Delivers the next items before `limit_ns`, from one packet at most; all
+  // belong to one thread. Requires: a kThread stream.
   void DeliverRun(std::uint64_t limit_ns);
 
  private:
@@ -90,7 +90,7 @@ class StreamCursor {
 
   void NoteDamage(const std::byte* at, std::uint16_t event_id);
 
-  // --- What every record touches, together --------------------------------
+  // --- Members that each record uses, together ----------------------------
   const std::byte* at_ = nullptr;
   const std::byte* end_ = nullptr;
   std::uint64_t last_ns_ = 0;
@@ -100,17 +100,17 @@ class StreamCursor {
   std::uint32_t packet_present_ = 0;
   bool cpu_dump_heads_ = false;
   bool in_records_ = false;  // a packet is open and no loss comes before it
-  // Records follow each other that are of one length: where the next one begins
-  // need not wait for this one's header.
+  // Successive records have the same length: the position of the next one does
+  // not depend on this one's header.
   bool alike_ = true;
   EventRecord record_{};
 
-  // --- What every packet touches ------------------------------------------
+  // --- Members that each packet uses ---------------------------------------
   const OpenStream* stream_;
   ReadState* state_;
   std::uint32_t index_;
   std::size_t dump_bytes_;  // header word and dump of a thread record
-  std::size_t packet_ = 0;  // of the scan; the open one or the next
+  std::size_t packet_ = 0;  // index in the scan: the open packet or the next
   bool in_packet_ = false;
   std::uint64_t clock_errors_ = 0;  // in the open packet
   std::string damage_;              // of the open packet

@@ -1,7 +1,7 @@
-// Which stream is next: the order of a merge by time, then by index.
+// Selects the next stream: merge order is by time, then by index.
 //
 // Streams of threads that run at the same time alternate record by record, and
-// all others wait. So the next two stand in front of a binary heap of the rest,
+// all others wait. So the next two are kept outside a binary heap of the rest,
 // and alternate without touching it. Thread: one.
 #ifndef COUNTRACE_LOGFORMAT_READ_STREAM_MERGE_H_
 #define COUNTRACE_LOGFORMAT_READ_STREAM_MERGE_H_
@@ -28,26 +28,26 @@ class StreamMerge {
     second_ = Replace({kEnd, 0});
   }
 
-  // True if the next of all is one of these, not of `others`.
+  // True if the first stream of all is one of these, not of `others`.
   bool IsBefore(const StreamMerge& others) const {
     return first_ < others.first_;
   }
-  // How far another stream may run before it is the turn of one of these: up
-  // to, not including, this time.
+  // How far a stream that is not one of these may run: up to, not including,
+  // this time.
   std::uint64_t limit_ns(std::uint32_t stream) const {
     return first_.next_ns + (!at_end() && stream < first_.stream ? 1 : 0);
   }
   bool at_end() const { return first_.next_ns == kEnd; }
   std::uint32_t stream() const { return first_.stream; }
   std::uint64_t next_ns() const { return first_.next_ns; }
-  // That stream may run up to, not including, this time.
+  // How far the first stream may run: up to, not including, this time.
   std::uint64_t limit_ns() const {
     return second_.next_ns + (first_.stream < second_.stream ? 1 : 0);
   }
-  // It ran up to there, or less far; `next_ns` is its next item, kEnd if it has
-  // none left.
+  // The first stream has run; `next_ns` is the time of its next item, kEnd if
+  // it has none left.
   void Advance(std::uint64_t next_ns) {
-    // An ended stream is last, and limit_ns() adds nothing to its time.
+    // An ended stream sorts last, and limit_ns() adds nothing to its time.
     const Entry moving = {next_ns, next_ns == kEnd ? 0 : first_.stream};
     if (moving < second_) {
       first_ = moving;
@@ -71,7 +71,7 @@ class StreamMerge {
     }
   };
 
-  // The first of the rest, in whose place comes `moving`.
+  // Returns the first of the rest, and puts `moving` in its place.
   Entry Replace(const Entry moving) {
     if (rest_.empty()) return moving;
     const Entry top = rest_[0];
@@ -79,8 +79,8 @@ class StreamMerge {
     return top;
   }
 
-  // `moving` comes in registers: read back from the heap right after it was
-  // written there in two parts, it would stall the processor.
+  // `moving` is passed in registers: it was just written to the heap in two
+  // parts, and reading it back would stall the processor.
   void SiftDown(std::size_t at, const Entry moving) {
     const std::size_t size = rest_.size();
     Entry* const rest = rest_.data();

@@ -81,7 +81,7 @@ class MappedTraceReader final : public TraceReader {
   }
 
  private:
-  // Cursors over all streams, and what they share.
+  // Cursors over all streams, and their shared state.
   struct Reading {
     Reading(const MappedTraceReader& reader, ItemSink& sink,
             ProgressCallback progress, void* progress_context) {
@@ -91,7 +91,7 @@ class MappedTraceReader final : public TraceReader {
       state.progress = progress;
       state.progress_context = progress_context;
       state.total_bytes = reader.total_bytes_;
-      // What may be kept of all streams together, while there are few.
+      // Bytes to keep mapped of all streams together, if there are few.
       constexpr std::size_t kKeptBytes = std::size_t{32} << 20;
       state.release_bytes = std::clamp<std::size_t>(
           kKeptBytes / std::max<std::size_t>(1, reader.streams_.size()),
@@ -102,7 +102,7 @@ class MappedTraceReader final : public TraceReader {
       }
     }
 
-    // By stream; kEnd for those that are not of `stream_class`.
+    // By stream; kEnd for streams of another class.
     std::vector<std::uint64_t> NextNs(StreamClass stream_class) const {
       std::vector<std::uint64_t> next_ns;
       for (const StreamCursor& cursor : cursors) {
@@ -142,8 +142,8 @@ class MappedTraceReader final : public TraceReader {
     options.expected_packets = ExpectedPackets(description_, file.name);
     options.mapping = &stream.mapping;
     stream.scan = ScanStream(stream.mapping.bytes(), *stream.table, options);
-    // The scan has looked at each packet's head, and the kernel mapped the
-    // pages around it.
+    // The scan has read each packet's head, and the kernel mapped the pages
+    // around it.
     stream.mapping.Forget(0, stream.mapping.bytes().size());
     stream.info.file = file.name;
     stream.info.stream_class = file.stream_class;

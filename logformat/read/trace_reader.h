@@ -2,8 +2,8 @@
 // description (TraceInfo) and its records in time order (TraceReader).
 //
 // In: a trace directory. Out: records, losses. Thread: one reader, one thread.
-// Foreign CTF traces are refused with a clear error (they come in through
-// Babeltrace 2, not here). FORMAT.md is the reference.
+// CTF traces of other tracers are rejected with a clear error (logformat/import
+// converts them). FORMAT.md is the reference.
 #ifndef COUNTRACE_LOGFORMAT_READ_TRACE_READER_H_
 #define COUNTRACE_LOGFORMAT_READ_TRACE_READER_H_
 
@@ -34,28 +34,28 @@ struct HookInfo {
   HookOrigin origin = HookOrigin::kProgram;
   std::string provider;
   std::string name;
-  // "file:line"; of a kernel hook what it is attached to ("syscall:0").
+  // "file:line"; for a kernel hook its attachment ("syscall:0").
   std::string location;
   std::vector<PayloadType> payload;  // types of the enter or point hook
   std::string FullName() const { return provider + ":" + name; }
 };
 
-// An instrumented process, as it called itself when it joined.
+// An instrumented process, with the name it had when it joined.
 struct ProcessName {
   std::int32_t pid = 0;
   std::string comm;
 };
 
-// A trigger of the recording (`record --trigger`) that fired: a snapshot was
-// taken because of it, or the recording ended.
+// A trigger of the recording (`record --trigger`) that fired: it caused a
+// snapshot, or ended the recording.
 struct TriggerFiring {
-  std::uint64_t time_ns = 0;  // CLOCK_MONOTONIC, of what it waited for
-  std::string trigger;        // as it was asked for, in canonical spelling
+  std::uint64_t time_ns = 0;  // CLOCK_MONOTONIC, when its condition became true
+  std::string trigger;        // as given, in canonical spelling
   std::string what;           // "server:handle took 23.1 ms in tid 4243"
 };
 
-// What the trace says about itself: from `metadata` of a finished trace, from
-// `.session` and `.hooks` of an unfinished one.
+// A trace's description: from `metadata` of a finished trace, from `.session`
+// and `.hooks` of an unfinished one.
 struct TraceInfo {
   std::string path;
   std::array<std::uint8_t, 16> uuid{};
@@ -69,8 +69,8 @@ struct TraceInfo {
   std::uint64_t begin_ns = 0;  // CLOCK_MONOTONIC
   std::int64_t realtime_offset_ns = 0;
   std::string hostname, kernel_release, command;
-  // Time that the kernel recorder's BPF programs took, in whoever ran into
-  // them: estimated from the `sampled` part of the time. Both 0: not known.
+  // Time of the kernel recorder's BPF programs, in all threads that ran them:
+  // estimated from the `sampled` part of the time. Both 0: not known.
   std::uint64_t own_bpf_ns = 0, own_bpf_sampled_ns = 0;
   // Calibrated cost of one record of a user hook: CPU time of all threads of
   // its process, and in its own thread without and with counters.
@@ -78,12 +78,11 @@ struct TraceInfo {
   std::uint64_t own_hook_dump_ps = 0;      // 0: not known
   std::vector<std::string> cpu_events;     // names, in dump order
   std::vector<std::string> thread_events;  // names, in dump order
-  // By event, as far as there is something to say: the others are 64 bits wide.
+  // By event, up to the last one that is narrower than 64 bits.
   std::vector<CounterLimit> cpu_counter_limits, thread_counter_limits;
-  // Events of each set, if several take turns; empty: all are always on.
+  // Events of each multiplexed set; empty: all events are always on.
   std::vector<std::size_t> cpu_set_sizes, thread_set_sizes;
-  // What the kernel was asked to count, as perf_event_attr has it; only if sets
-  // take turns.
+  // The perf_event_attr fields of each event; only with multiplexed sets.
   std::vector<std::string> cpu_event_configs, thread_event_configs;
   EventSets cpu_sets() const {
     return {cpu_events.size(), cpu_set_sizes, /*running_slot=*/true};
@@ -91,12 +90,12 @@ struct TraceInfo {
   EventSets thread_sets() const {
     return {thread_events.size(), thread_set_sizes, /*running_slot=*/false};
   }
-  // Which records of hooks carry them, in canonical spelling; empty: all.
+  // Which hooks' records carry them, in canonical spelling; empty: all.
   std::vector<std::string> dump_rules;
-  // Why the snapshot was taken; of a recording all that fired.
+  // Why the snapshot was taken; in a recording all triggers that fired.
   std::vector<TriggerFiring> triggers;
-  // Of a trace that was imported: what recorded it and what read it, the
-  // directories it was read from, and what they could not say. Else empty.
+  // For an imported trace: what recorded it and what read it, its source
+  // directories, and the facts they do not contain. Else empty.
   std::string source;
   std::vector<std::string> source_paths, not_known;
   std::vector<HookInfo> hooks;         // ascending by id
@@ -106,11 +105,11 @@ struct TraceInfo {
   bool recording = false;  // `.incomplete` is locked: a recorder is at work
 };
 
-// What the trace counts. One that does not say it: of a command its processes,
-// which are marked; else everything.
+// What the trace counts. By default: the processes of a command, which are
+// marked; in other modes everything.
 Gating GatingOf(const TraceInfo& info);
 
-// One committed record, decoded as far as its fixed layout goes.
+// One committed record; the fields of its fixed layout are decoded.
 struct EventRecord {
   std::uint64_t time_ns;  // CLOCK_MONOTONIC
   std::uint32_t stream;   // index into TraceReader::streams()
@@ -120,7 +119,7 @@ struct EventRecord {
   std::int32_t pid, tid;   // kThread streams, else -1
   std::uint32_t mmcr;      // of the dump, or of the packet
   std::uint32_t present;   // values present (0 if no dump)
-  // The values of a dump (event_sets.h says of which events), cumulative; null
+  // The values of a dump (event_sets.h maps them to events), cumulative; null
   // if no dump.
   const std::uint64_t* counters;
   // Whole record, header word included. kCpu: cast by CpuEvent.
@@ -129,8 +128,8 @@ struct EventRecord {
   std::span<const std::byte> payload;
 };
 
-// A record of a thread as it is stored: the sink decodes what its run has in
-// common, and its dump, if it needs them.
+// A thread's record as it is stored: the sink decodes its dump, and what all
+// records of the run have in common, if it needs them.
 struct ThreadRecord {
   std::uint64_t time_ns;
   const std::byte* at;  // header word, dump if the id says so, payload
@@ -150,7 +149,7 @@ struct ThreadRecord {
   }
 };
 
-// `record` of a run whose records have `head` in common.
+// `record` of a run whose records share `head`.
 inline EventRecord RecordOfRun(const EventRecord& head,
                                const ThreadRecord& record) {
   EventRecord out = head;
@@ -169,8 +168,8 @@ inline EventRecord RecordOfRun(const EventRecord& head,
   return out;
 }
 
-// Records lost after the last item of `stream` before this one and before its
-// next item. `begin_ns`/`end_ns` bound the time of the loss.
+// Records lost after the previous item of `stream` and before its next one.
+// `begin_ns`/`end_ns` bound the time of the loss.
 struct DiscardedEvents {
   std::uint32_t stream;
   StreamClass stream_class;
@@ -181,16 +180,16 @@ struct DiscardedEvents {
 };
 
 // Packets missing or unreadable between two packets of a stream (gap in
-// `sequence`, bad head, cut tail). How many records they held is not known. A
-// packet whose rest is unreadable counts as one. `packets` is 0 if nothing but
-// a time or a count of the head is wrong; the records were still delivered.
+// `sequence`, bad head, cut tail). The number of records in them is not known.
+// A packet whose rest is unreadable counts as one. `packets` is 0 if only a
+// time or a count of the head is wrong; the records were still delivered.
 struct DiscardedPackets {
   std::uint32_t stream;
   StreamClass stream_class;
   std::int32_t cpu, pid, tid;
   std::uint64_t begin_ns, end_ns;
   std::uint64_t packets;
-  std::string reason;  // what, where (file, offset), both numbers
+  std::string reason;  // the defect and where (file, offset), both numbers
 };
 
 // Receives items in the order (time_ns, stream, position). References are valid
@@ -198,11 +197,11 @@ struct DiscardedPackets {
 class ItemSink {
  public:
   virtual ~ItemSink() = default;
-  // True: the sink looks at each thread by itself, and takes an order that is
+  // True: the sink handles each thread separately, and accepts an order that is
   // cheaper to read. Items of kCpu streams still come after all items of
-  // kThread streams that precede them in time, and before all others; but
-  // between two of them come runs of records, each of one thread, in the order
-  // of their first records. A thread's own items are always in time order.
+  // kThread streams that precede them in time, and before all others. Between
+  // two of them come runs of records, each of one thread, in the order of their
+  // first records. A thread's own items are always in time order.
   virtual bool TakesThreadRuns() const { return false; }
   virtual void OnRecord(const EventRecord& record) = 0;
   // Successive records of one thread and one packet; without TakesThreadRuns()
@@ -226,7 +225,7 @@ struct StreamInfo {
 };
 
 // Progress of a long read: `done` of `total` bytes. Return false to stop early;
-// Read() then returns CANCELLED after delivering what it had.
+// Read() then returns CANCELLED, having delivered the items so far.
 using ProgressCallback = bool (*)(void* context, std::uint64_t done,
                                   std::uint64_t total);
 
@@ -235,37 +234,36 @@ using ProgressCallback = bool (*)(void* context, std::uint64_t done,
 class TraceReader {
  public:
   // Returns: NOT_FOUND no such directory; INVALID_ARGUMENT not a countrace
-  // trace (the message says what it is and how to read it); DATA_LOSS metadata
-  // cannot be read; RESOURCE_EXHAUSTED descriptor or mapping limit.
-  // `shown_as`, if not empty, becomes TraceInfo::path: of a trace that stands
-  // for another one.
+  // trace (the message names the kind and how to read it); DATA_LOSS metadata
+  // cannot be read; RESOURCE_EXHAUSTED descriptor or mapping limit. `shown_as`,
+  // if not empty, becomes TraceInfo::path: for a trace that was converted from
+  // another one.
   static absl::StatusOr<std::unique_ptr<TraceReader>> Open(
       const std::string& path, const std::string& shown_as = "");
   virtual ~TraceReader() = default;
 
   virtual const TraceInfo& info() const = 0;
   virtual const std::vector<StreamInfo>& streams() const = 0;
-  // Where the files are; TraceInfo::path is what it is called.
+  // Directory of the files; TraceInfo::path is the name to show.
   virtual const std::string& directory() const { return info().path; }
 
-  // Delivers every item of all streams, once, in the order that `sink` takes.
+  // Delivers every item of all streams, once, in the order that `sink` accepts.
   // May be called again. Damage is delivered as DiscardedEvents or
-  // DiscardedPackets.
-  // Returns: CANCELLED if `progress` said stop.
+  // DiscardedPackets. Returns: CANCELLED if `progress` returned false.
   virtual absl::Status Read(ItemSink& sink, ProgressCallback progress = nullptr,
                             void* progress_context = nullptr) = 0;
 
-  // True if what records point to stays where it is until Read() returns.
+  // True if pointers in records stay valid until Read() returns.
   virtual bool keeps_records() const { return false; }
 
   // Discarded events of the session that belong to no stream, by cause.
   virtual std::array<std::uint64_t, kDiscardCauses> session_discarded()
       const = 0;
-  // errno behind the last disk_full or no_resource discard, 0 if none.
+  // errno of the last disk_full or no_resource discard, 0 if none.
   virtual std::uint32_t session_last_errno() const = 0;
-  // Threads that had to make their own sub-buffer resident (slow, not lost).
+  // Times a thread had to make its own sub-buffer resident (slow, no loss).
   virtual std::uint32_t late_sub_buffers() const = 0;
-  // What could not be read of the trace's description, for the user.
+  // Parts of the trace's description that could not be read, for the user.
   virtual const std::vector<std::string>& messages() const = 0;
 };
 

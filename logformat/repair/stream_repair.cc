@@ -25,8 +25,8 @@ std::uint64_t MissingAtEnd(const StreamScan& scan) {
              : scan.findings_at_end.front().missing_packets;
 }
 
-// An empty packet that continues the stream after `scan`, numbered so that
-// packets missing at its end stay a gap in the sequence.
+// An empty packet that continues the stream after `scan`. Its number leaves a
+// gap in the sequence for packets that are missing at the end.
 PacketHead EmptyHead(const RepairTarget& target, const StreamScan& scan,
                      std::uint64_t packet_bytes) {
   PacketHead head = {};
@@ -104,7 +104,7 @@ absl::StatusOr<RepairResult> RepairStream(const RepairTarget& target,
   if (!scan.packets.empty() && !target.keep_length) {
     ScannedPacket& last = scan.packets.back();
     if (last.was_open) {
-      // The part behind the last record that was ever begun is zeros.
+      // Everything behind the last record that was begun is zeros.
       const std::uint64_t bytes = PageRound(std::max<std::uint64_t>(
           last.touched_bytes, last.head.content_bits / 8));
       last.head.packet_bits = bytes * 8;
@@ -119,7 +119,7 @@ absl::StatusOr<RepairResult> RepairStream(const RepairTarget& target,
   base::FileOutput out;
   const std::string path = target.directory + "/" + target.file.name;
   if (absl::Status s = out.OpenExisting(path); !s.ok()) return s;
-  // Grow first: a packet must not reach beyond the file.
+  // Extend the file first: a packet must not reach beyond its end.
   const std::uint64_t file_bytes = PageRound(target.file_bytes);
   if (target.keep_length || end > target.file_bytes) {
     const std::uint64_t grown = std::max(end, file_bytes);

@@ -1,4 +1,4 @@
-// Brings one stream file into the state its scan says it should have.
+// Repairs one stream file as its scan prescribes.
 #ifndef COUNTRACE_LOGFORMAT_REPAIR_STREAM_REPAIR_H_
 #define COUNTRACE_LOGFORMAT_REPAIR_STREAM_REPAIR_H_
 
@@ -17,7 +17,7 @@ struct RepairTarget {
   std::uint64_t file_bytes = 0;  // as scanned
   Uuid uuid{};
   std::uint64_t begin_ns = 0;  // of the session
-  // A process may have the file mapped: never shorten it.
+  // A process may have the file mapped: do not shorten it.
   bool keep_length = false;
 };
 
@@ -30,10 +30,10 @@ struct RepairResult {
 // FinishedStream::packets holds.
 std::uint64_t PacketsWhenRepaired(const StreamScan& scan);
 
-// `scan` was made with walk_closed. A sound stream is not touched. Killed at
-// any point, the next scan and repair come to the same result: heads are
-// patched front to back before the tail is cut, and everything else goes to a
-// new file that takes the old one's name when it is complete. Returns:
+// `scan` was made with walk_closed. A sound stream is not touched. If it is
+// killed at any point, the next scan and repair come to the same result: heads
+// are patched front to back before the tail is cut; all other changes go to a
+// new file that replaces the old one when it is complete. Returns:
 // RESOURCE_EXHAUSTED, PERMISSION_DENIED.
 absl::StatusOr<RepairResult> RepairStream(const RepairTarget& target,
                                           StreamScan& scan);

@@ -25,7 +25,7 @@ namespace countrace::logformat {
 namespace {
 
 // The recorder's lock on `.incomplete`, or on the directory of a finished
-// trace: two recovers at once would rewrite the same files.
+// trace: two recovers at the same time would rewrite the same files.
 class FinishLock {
  public:
   absl::Status Take(const TraceDirectory& directory) {
@@ -36,7 +36,7 @@ class FinishLock {
       return absl::ErrnoToStatus(errno,
                                  absl::StrFormat("Cannot open %s", file));
     }
-    // A reader probes the lock for an instant; a recorder keeps it.
+    // A reader holds the lock for an instant only; a recorder keeps it.
     for (int attempt = 0; attempt < 20; ++attempt) {
       if (flock(fd_.get(), LOCK_EX | LOCK_NB) == 0) return absl::OkStatus();
       if (errno != EWOULDBLOCK && errno != EINTR) break;
@@ -56,8 +56,8 @@ class FinishLock {
   base::ScopedFd fd_;
 };
 
-// Finishes one trace; the steps in the order in which a kill between any two
-// of them can be repeated.
+// Finishes one trace. The order of the steps makes the whole repeatable after a
+// kill between any two of them.
 class Finisher {
  public:
   Finisher(TraceDirectory directory, TraceDescription description,
@@ -209,7 +209,7 @@ absl::StatusOr<FinishResult> FinishTrace(const std::string& path,
   FinishLock lock;
   if (!force_locked) {
     if (absl::Status s = lock.Take(*directory); !s.ok()) return s;
-    // Another recover may have finished it while we waited.
+    // Another recover may have finished it during the wait.
     directory = ListTraceDirectory(path);
     if (!directory.ok()) return directory.status();
   }

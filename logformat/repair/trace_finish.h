@@ -15,9 +15,9 @@
 namespace countrace::logformat {
 
 struct FinishOptions {
-  // A live process may still have stream files mapped: never shorten a file
-  // (its next store would be a SIGBUS); cover unwritten tails with an empty
-  // packet instead.
+  // A live process may still have stream files mapped: do not shorten a file
+  // (the process's next store would be a SIGBUS); cover unwritten tails with an
+  // empty packet instead.
   bool processes_may_be_alive = false;
 };
 
@@ -29,14 +29,14 @@ struct FinishResult {
   std::uint64_t dropped_packets = 0;  // unreadable, removed
   std::uint64_t cut_bytes = 0;
   std::array<std::uint64_t, kDiscardCauses> discarded{};  // whole trace
-  std::vector<std::string> messages;  // what was lost and where, for the user
+  std::vector<std::string> messages;  // losses and where they are, for the user
   bool already_finished = false;
 };
 
-// Idempotent: finishing a finished trace changes no byte. A stream whose open
-// packets hold holes or whose packets are damaged is rewritten to a temporary
-// hidden file and renamed; everything else is patched in place.
-// Returns: NOT_FOUND, INVALID_ARGUMENT (not ours), FAILED_PRECONDITION (a
+// Idempotent: finishing a finished trace changes no byte. A stream with holes
+// in its open packets, or with damaged packets, is rewritten to a temporary
+// hidden file and renamed; other streams are patched in place. Returns:
+// NOT_FOUND, INVALID_ARGUMENT (not a countrace trace), FAILED_PRECONDITION (a
 // recorder still holds the lock and `force_locked` is false),
 // RESOURCE_EXHAUSTED (disk full: nothing was removed).
 absl::StatusOr<FinishResult> FinishTrace(const std::string& path,

@@ -44,8 +44,8 @@ absl::Status CopyBytes(const std::string& from, const std::string& to) {
   return status;
 }
 
-// One packet: its records up to the end of what was ever begun, an empty one
-// without the hole behind its head.
+// Copies one packet: its records up to the end of the last one that was begun;
+// an empty packet without the hole behind its head.
 absl::Status CopyPacket(int fd, std::uint64_t offset, PacketHead head,
                         base::FileOutput& out, std::uint64_t& end) {
   const std::uint64_t bytes = head.content_bits == kPacketHeadBytes * 8
@@ -86,7 +86,7 @@ absl::Status CopyStream(const std::string& from, const std::string& to) {
     const std::uint64_t bytes = head.packet_bits / 8;
     if (head.magic != kPacketMagic || bytes < kPacketAlignBytes ||
         bytes % kPacketAlignBytes != 0) {
-      offset += kPacketAlignBytes;  // a sub-buffer that is not in use yet
+      offset += kPacketAlignBytes;  // a sub-buffer that is not yet in use
       continue;
     }
     numbering.Apply(head);
@@ -110,7 +110,7 @@ absl::Status WriteReasons(const std::vector<TriggerFiring>& reasons,
 }
 
 absl::Status CopyFiles(const TraceDirectory& source, const std::string& to) {
-  // The hooks last: each record's hook was registered before the record.
+  // Hooks come last: a hook is registered before its first record.
   for (const StreamFile& stream : source.streams) {
     const absl::Status copied =
         CopyStream(source.path + "/" + stream.name, to + "/" + stream.name);
@@ -119,7 +119,7 @@ absl::Status CopyFiles(const TraceDirectory& source, const std::string& to) {
   for (const char* name : {kSessionFile, kHooksFile, kKernelHooksFile}) {
     const absl::Status copied =
         CopyBytes(source.path + "/" + name, to + "/" + name);
-    // Only the recorder of kernel hooks makes their file.
+    // Only the recorder of kernel hooks creates this file.
     if (absl::IsNotFound(copied) &&
         std::string_view(name) == kKernelHooksFile) {
       continue;

@@ -1,4 +1,4 @@
-// A finished trace of what a recording holds now, while it goes on.
+// Makes a finished trace from a running recording, which continues.
 #ifndef COUNTRACE_LOGFORMAT_REPAIR_TRACE_SNAPSHOT_H_
 #define COUNTRACE_LOGFORMAT_REPAIR_TRACE_SNAPSHOT_H_
 
@@ -12,11 +12,11 @@
 namespace countrace::logformat {
 
 // Copies the streams of the recording in `from` to the new directory `to` and
-// finishes the copy. Records committed before the call are in it; of those that
-// are being stored meanwhile each stream has some. Any mode. The recording is
-// not touched; a flight recording overwrites nothing of a stream that is just
-// being copied. `reasons`: the triggers it is taken for. Any process that may
-// read the recording may call it. Returns: ALREADY_EXISTS `to`; NOT_FOUND,
+// finishes the copy. It holds all records committed before the call, and per
+// stream some of those stored during it. Works in each mode. The recording is
+// not changed; a flight recording overwrites nothing in a stream while it is
+// copied. `reasons`: the triggers that caused the snapshot. Any process that
+// may read the recording may call it. Returns: ALREADY_EXISTS `to`; NOT_FOUND,
 // INVALID_ARGUMENT `from` is no trace; FAILED_PRECONDITION it is finished;
 // RESOURCE_EXHAUSTED.
 absl::StatusOr<FinishResult> SnapshotTrace(

@@ -70,7 +70,7 @@ class Verifier {
     }
   }
 
-  // The text follows from its env block; whatever differs was changed later.
+  // The text follows from its env block; a difference is a later change.
   void CheckMetadata(const TraceDescription& description) {
     if (!description.from_metadata) {
       Add(kMetadataFile, 0, "cannot be read; the session files were used");

@@ -1,4 +1,4 @@
-// Is a trace sound? Everything FORMAT.md promises, checked on the files.
+// Checks that a trace's files satisfy everything in FORMAT.md.
 #ifndef COUNTRACE_LOGFORMAT_REPAIR_TRACE_VERIFY_H_
 #define COUNTRACE_LOGFORMAT_REPAIR_TRACE_VERIFY_H_
 
@@ -14,22 +14,22 @@ namespace countrace::logformat {
 
 struct VerifyFinding {
   std::string file;          // inside the trace directory
-  std::uint64_t offset = 0;  // of what is wrong, in bytes
+  std::uint64_t offset = 0;  // of the defect, in bytes
   std::string what;          // with both numbers
-  // Something is missing, but what is there is sound: recover cannot help.
+  // Records are missing, but the present ones are sound: recover cannot help.
   bool is_loss = false;
 };
 
 struct VerifyResult {
-  bool ok = true;  // no finding but losses
+  bool ok = true;  // all findings are losses
   std::uint64_t streams = 0, packets = 0, records = 0;
   std::array<std::uint64_t, kDiscardCauses> discarded{};  // whole trace
   std::vector<VerifyFinding> findings;
 };
 
 // Reads every byte of the trace, changes none. An unfinished trace is a finding
-// (`countrace recover` makes it sound), and so is metadata that cannot be read.
-// Returns: NOT_FOUND, INVALID_ARGUMENT (not a countrace trace).
+// (`countrace recover` repairs it), and so is unreadable metadata. Returns:
+// NOT_FOUND, INVALID_ARGUMENT (not a countrace trace).
 absl::StatusOr<VerifyResult> VerifyTrace(const std::string& path);
 
 }  // namespace countrace::logformat

@@ -13,7 +13,7 @@
 namespace countrace::logformat {
 namespace {
 
-// The newest ones stay: their writers may still count losses in them.
+// The newest packets stay: their writers may still count losses in them.
 constexpr std::size_t kNewestKept = 2;
 constexpr auto kOverwrittenCause =
     static_cast<std::size_t>(DiscardCause::kTraceFull);
@@ -59,7 +59,7 @@ void FlightNumbering::Apply(PacketHead& head) {
   head.sequence = sequence_++;
   const bool counts_overwritten = (head.flags & kPacketOverwritten) != 0;
   if (counts_overwritten) {
-    // Its own counts have them already.
+    // The packet's own counts include them already.
     overwritten_[kOverwrittenCause] = head.raw_end;
     head.raw_end = 0;
     head.flags &= ~static_cast<std::uint32_t>(kPacketOverwritten);
@@ -130,8 +130,8 @@ absl::StatusOr<std::uint64_t> FlightStream::DropOldest(
   const bool first = dropped_to_ == 0;
   if (first) {
     first_dropped_ = head;
-    // Of a thread's first packet the head stays, empty: babeltrace2 takes no
-    // losses from the first packet of a stream.
+    // The head of a thread's first packet stays, empty: babeltrace2 does not
+    // accept losses in the first packet of a stream.
     dropped_from_ = oldest.offset == 0 ? kPacketAlignBytes : oldest.offset;
   }
   dropped_to_ = oldest.offset + oldest.bytes;

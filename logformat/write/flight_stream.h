@@ -1,13 +1,13 @@
-// One stream file of a flight recording: its oldest packets give way to an
-// empty one that says how many records they held (FORMAT.md, section 6).
+// One stream file of a flight recording: one empty packet replaces its oldest
+// packets, and counts their records (FORMAT.md, section 6).
 //
 //   first packet, [overwritten: one empty packet], newest packets ...
 //
-// The file only ever grows; the room of what was overwritten is given back to
-// the file system as a hole. A cpu stream keeps its first packet, which names
-// the processes and begins the counts; of a thread's only the head stays.
-// Writers go on meanwhile: only packets they have left are touched. The file is
-// locked with flock(2) against a snapshot for each step. Thread: one.
+// The file only grows; overwritten space becomes a hole in the file. A cpu
+// stream keeps its first packet, which names the processes and has the first
+// counter values; a thread stream keeps the first packet's head only. Writers
+// continue meanwhile: only packets they have left are touched. For each step
+// the file is locked with flock(2) against a snapshot. Thread: one.
 #ifndef COUNTRACE_LOGFORMAT_WRITE_FLIGHT_STREAM_H_
 #define COUNTRACE_LOGFORMAT_WRITE_FLIGHT_STREAM_H_
 
@@ -32,20 +32,20 @@ class FlightStream {
   absl::Status FindClosed();
 
   std::uint64_t closed_bytes() const { return closed_bytes_; }
-  // When the oldest packet that may go was left; all ones: none may.
+  // When the oldest packet that may be dropped was left; all ones: none.
   std::uint64_t oldest_end_ns() const;
-  // Overwrites the oldest packet. `table` is of the stream's class and knows
-  // every hook that was registered by now. Returns: bytes given back; 0: a
-  // snapshot is being taken, or nothing may go.
+  // Overwrites the oldest packet. `table` is for the stream's class and has
+  // every hook registered by now. Returns: bytes released; 0: a snapshot is
+  // running, or no packet may be dropped.
   absl::StatusOr<std::uint64_t> DropOldest(const RecordTable& table);
 
   std::uint64_t overwritten_records() const { return overwritten_; }
-  // Offset of the first packet behind the overwritten ones; 0: there are none.
+  // Offset of the first packet behind the overwritten ones; 0: none.
   std::uint64_t overwritten_to() const { return dropped_to_; }
   StreamClass stream_class() const { return class_; }
 
-  // The recording has ended: numbers the packets and adds the overwritten
-  // records to the counts behind them.
+  // Called when the recording has ended: numbers the packets and adds the
+  // overwritten records to the counts of the packets behind them.
   absl::Status Renumber();
 
  private:
@@ -58,7 +58,7 @@ class FlightStream {
   std::string path_;
   StreamClass class_;
   std::deque<Closed> closed_;      // oldest first
-  std::uint64_t next_offset_ = 0;  // of the first packet not known to be closed
+  std::uint64_t next_offset_ = 0;  // of the first packet that may still be open
   std::uint64_t closed_bytes_ = 0;
   std::uint64_t first_bytes_ = 0;  // of the first packet, once it is closed
   std::uint64_t dropped_from_ = 0, dropped_to_ = 0;  // the hole; equal: none
@@ -66,7 +66,7 @@ class FlightStream {
   PacketHead first_dropped_{};
 };
 
-// Numbers in `head` as they are in a finished stream; `sequence` counts up.
+// Sets the numbers in `head` as in a finished stream; `sequence` increases.
 class FlightNumbering {
  public:
   // Heads in the order of the file.

@@ -20,10 +20,10 @@
 namespace countrace::logformat {
 namespace {
 
-// How long a failed allocation is believed before it is tried again.
+// Time after a failed allocation before the next attempt.
 constexpr std::uint64_t kRetryNs = 100'000'000;
 // Two records this far apart do not share a packet: the 48-bit time of the
-// event header could not tell the step from a step back (packet_layout.h).
+// event header would make it look like a step back (packet_layout.h).
 constexpr std::uint64_t kMaxStepNs = std::uint64_t{1} << (kTimeBits - 1);
 
 DiscardCause CauseOf(int error) {
@@ -95,8 +95,7 @@ struct PacketWriter::Impl {
 };
 
 int PacketWriter::Impl::CutAt(std::uint64_t bytes) {
-  // Not without need: ext4 writes a file that was cut to nothing back when it
-  // is closed.
+  // Only if needed: when a truncated file is closed, ext4 writes it back.
   if (file_bytes <= bytes) return 0;
   if (ftruncate(fd, static_cast<off_t>(bytes)) != 0) return errno;
   file_bytes = bytes;
@@ -110,7 +109,7 @@ int PacketWriter::Impl::Map(std::uint64_t offset, std::size_t bytes,
   if (const int error = CutAt(offset)) return error;
   file_bytes = offset + bytes;
   if (const int error = WriteZeros(fd, offset, bytes)) {
-    (void)CutAt(offset);  // gives back what was written before the error
+    (void)CutAt(offset);  // releases what was written before the error
     return error;
   }
   void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
@@ -118,10 +117,10 @@ int PacketWriter::Impl::Map(std::uint64_t offset, std::size_t bytes,
   if (data == MAP_FAILED) return errno;
   if (madvise(data, bytes, MADV_POPULATE_WRITE) != 0) {
     const int error = errno;
-    // Older kernels do not know the advice; the blocks are there already.
+    // Older kernels do not support the advice; the blocks are allocated.
     if (error != EINVAL) {
       munmap(data, bytes);
-      // EFAULT is how a page that cannot be written back is reported.
+      // The kernel reports a page that cannot be written back as EFAULT.
       return error == EFAULT ? ENOSPC : error;
     }
   }
@@ -163,8 +162,8 @@ void PacketWriter::Impl::FinishHead(PacketHead& head, std::uint64_t end_ns,
   head.end_ns = end_ns;
   head.monotonic_end = end_ns;
   head.packet_bits = packet_bytes * 8;
-  // Last: a packet is closed when its content size is there. The fence keeps
-  // the compiler from storing it earlier; a killed process needs no more.
+  // Last: content_bits marks the packet as closed. The fence keeps the compiler
+  // from storing it earlier, which is enough if the process is killed.
   std::atomic_signal_fence(std::memory_order_release);
   head.content_bits = content_bytes * 8;
 }
@@ -189,9 +188,9 @@ int PacketWriter::Impl::WriteEmptyPacket(std::uint64_t time_ns) {
   return 0;
 }
 
-// babeltrace2 cannot say how many events were lost if the first packet of a
-// stream counts any, so the first packet holds 0 and an empty second one the
-// losses: the same place in the stream, by our rule.
+// babeltrace2 cannot report the number of lost events if the first packet of a
+// stream counts any. So the first packet counts 0 and an empty second one holds
+// the losses: by our rule the same position in the stream.
 int PacketWriter::Impl::PlaceEarlyLosses() {
   if (sequence == 0) {
     if (std::all_of(unplaced.begin(), unplaced.end(),
@@ -208,7 +207,7 @@ int PacketWriter::Impl::PlaceEarlyLosses() {
       std::any_of(unplaced.begin(), unplaced.end(),
                   [](std::uint64_t n) { return n != 0; })) {
     const int error = WriteEmptyPacket(last_time_ns);
-    // Better in the first packet, where babeltrace2 shows no number, than lost.
+    // Fallback: the first packet, for which babeltrace2 shows no number.
     if (error != 0) StoreDiscarded(*last_closed.head());
     unplaced.fill(0);
     if (error != 0) return error;
@@ -326,7 +325,7 @@ bool PacketWriter::Append(std::uint16_t event_id, std::uint64_t time_ns,
   }
   std::byte* at = w.open.data + w.used_bytes;
   if (!body.empty()) std::memcpy(at + 8, body.data(), body.size());
-  // The word last: what a killed writer left half-filled stays invisible.
+  // The word is stored last: a record cut by a kill stays invisible.
   std::atomic_signal_fence(std::memory_order_release);
   const std::uint64_t word = HeaderWord(event_id, time_ns);
   std::memcpy(at, &word, sizeof(word));
@@ -375,12 +374,12 @@ void PacketWriter::CountLostPackets(std::uint64_t packets,
                                     std::uint64_t time_ns) {
   Impl& w = *impl_;
   if (packets == 0) return;
-  // The gap begins behind a packet, and no empty one is needed before it.
+  // A gap begins behind a packet; with a first packet no empty one is needed.
   if (w.sequence + (w.open.data != nullptr ? 1 : 0) == 0) {
     if (!Mark(time_ns)) return;
   }
   w.ClosePacket();
-  // Losses of the first packet need the second, before the gap.
+  // Losses of the first packet need a second packet, before the gap.
   if (w.sequence == 1) (void)w.PlaceEarlyLosses();
   w.sequence += packets;
 }
@@ -400,7 +399,7 @@ absl::Status PacketWriter::Close() {
   if (w.fd < 0) return absl::OkStatus();
   w.ClosePacket();
   // Best effort: if it fails the losses stay in unplaced_discarded() or in the
-  // first packet. Without any time there is no place for them.
+  // first packet. Without any time they have no position.
   if (w.last_time_ns != 0) (void)w.PlaceEarlyLosses();
   const int cut = w.CutAt(w.file_end);
   w.Abandon();

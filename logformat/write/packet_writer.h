@@ -1,13 +1,13 @@
 // Writes one stream file as a sequence of packets, each mapped from the file
-// while it is filled: what was appended survives `kill -9` of the writer.
+// while it is filled: appended records survive `kill -9` of the writer.
 //
 // Used by the kernel recorder (kCpu streams) and by tests. The runtime library
 // writes kThread streams with its own lock-free ring, in the same layout
 // (runtime/inprocess/thread_ring.h). Thread: one writer, one thread.
 //
 // A full device is never a SIGBUS: space is allocated and made resident before
-// a packet is opened. While that fails records are discarded (kDiskFull), and
-// it is tried again once in 100 ms of record time.
+// a packet is opened. When that fails, records are discarded (kDiskFull); the
+// next attempt follows after 100 ms of record time.
 #ifndef COUNTRACE_LOGFORMAT_WRITE_PACKET_WRITER_H_
 #define COUNTRACE_LOGFORMAT_WRITE_PACKET_WRITER_H_
 
@@ -52,22 +52,22 @@ class PacketWriter {
   bool Append(std::uint16_t event_id, std::uint64_t time_ns,
               std::span<const std::byte> body);
 
-  // Counts records lost by somebody else at this point of the stream: closes
-  // the open packet so that the place of the loss is kept.
+  // Counts records that the caller lost at this point of the stream: closes the
+  // open packet to keep the position of the loss.
   void CountDiscarded(DiscardCause cause, std::uint64_t records);
 
-  // Counts packets lost by somebody else at this point of the stream, of which
-  // nobody knows how many records they held: a gap in the sequence numbers.
-  // `time_ns` as of Append().
+  // Counts packets that the caller lost at this point of the stream, with an
+  // unknown number of records: leaves a gap in the sequence numbers. `time_ns`
+  // as in Append().
   void CountLostPackets(std::uint64_t packets, std::uint64_t time_ns);
 
-  // Writes an empty packet at `time_ns`, which must not go back: losses that
-  // are counted next came after it. Returns false if the device is full.
+  // Writes an empty packet at `time_ns`, which must not go back: losses counted
+  // next happened after it. Returns false if the device is full.
   bool Mark(std::uint64_t time_ns);
 
   // Opens a packet that begins at `time_ns`, closes the open one at `time_ns`,
-  // which must not go back: for writers that know when a packet began and
-  // ended. Without them a packet begins and ends with its records.
+  // which must not go back. For writers that have the times at which a packet
+  // began and ended; else a packet begins and ends with its records.
   bool BeginPacket(std::uint64_t time_ns);
   void EndPacket(std::uint64_t time_ns);
 
@@ -78,7 +78,7 @@ class PacketWriter {
   // Closes the open packet, cuts the file to its end. Idempotent. After it,
   // Append() discards.
   absl::Status Close();
-  // Leaves the file as a killed writer would (tests of recover).
+  // Leaves the file as a killed writer would (for tests of recover).
   void Abandon();
 
   std::uint64_t records() const;
