@@ -13,7 +13,7 @@ using logformat::PayloadType;
 
 namespace {
 
-// Deeper ones are rendered, not flattened.
+// Deeper fields are rendered, not flattened.
 constexpr int kMaxFlattened = 8;
 constexpr int kMaxRendered = 32;
 
@@ -67,7 +67,7 @@ void AppendLabels(const bt_field& field, bt_field_class_type type,
 }
 
 void AppendAny(const bt_field& field, std::string& out, int depth) {
-  // Nobody sees more than fits into one text.
+  // More would be cut off: one text is shorter.
   if (out.size() > 4 * kMaxText || depth > kMaxRendered) {
     out += kCut;
     return;
@@ -158,7 +158,7 @@ PayloadType TypeOf(const bt_field_class& field, bt_field_class_type type) {
   return PayloadType::kString;
 }
 
-// LTTng's length of the sequence X is the member _X_length before it.
+// For a sequence X, LTTng stores its length in the member _X_length before it.
 bool IsLengthOfSequence(const bt_field_class& structure,
                         std::string_view name) {
   if (!name.starts_with('_') || !name.ends_with("_length")) return false;
@@ -205,7 +205,7 @@ std::optional<std::int64_t> IntegerOf(const bt_field* field) {
     return static_cast<std::int64_t>(
         bt_field_integer_unsigned_get_value(field));
   }
-  // LTTng's kernel writes some states as a variant of enumerations.
+  // LTTng's kernel tracer writes some states as a variant of enumerations.
   if (Is(type, BT_FIELD_CLASS_TYPE_VARIANT)) {
     return IntegerOf(
         bt_field_variant_borrow_selected_option_field_const(field));

@@ -1,5 +1,5 @@
-// A text of others as a value of a payload (FORMAT.md 4.2): up to its first
-// NUL, cut where ours must end.
+// A text of an imported trace as a payload value (FORMAT.md 4.2): up to its
+// first NUL, cut at the longest string that countrace stores.
 #ifndef COUNTRACE_LOGFORMAT_IMPORT_PAYLOAD_TEXT_H_
 #define COUNTRACE_LOGFORMAT_IMPORT_PAYLOAD_TEXT_H_
 
@@ -12,7 +12,7 @@
 namespace countrace::importer {
 
 inline constexpr std::string_view kCut = "...";
-// Of one text, without its NUL.
+// For one text, without its NUL.
 inline constexpr std::size_t kMaxText = logformat::kMaxStringBytes - 1;
 
 inline void StoreText(std::string_view text, std::string& out) {

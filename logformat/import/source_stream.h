@@ -1,4 +1,4 @@
-// A stream of a foreign trace while it is converted.
+// A stream of an imported trace while it is converted.
 #ifndef COUNTRACE_LOGFORMAT_IMPORT_SOURCE_STREAM_H_
 #define COUNTRACE_LOGFORMAT_IMPORT_SOURCE_STREAM_H_
 
@@ -13,18 +13,18 @@ typedef struct bt_stream bt_stream;  // libbabeltrace2's
 
 namespace countrace::importer {
 
-// Ids that no thread has stand for who is not known: pid_max is at most 2^22,
-// and dispatch records hold 24 bits.
+// Ids from here on represent unknown threads; no thread has them: pid_max is at
+// most 2^22, and dispatch records hold 24 bits.
 inline constexpr std::int32_t kMadeUpTid = 1 << 22;
 
 struct SourceStream {
   const bt_stream* stream = nullptr;  // null: of another source
   std::string name;
   bool kernel = false;
-  bool per_cpu = false;   // its packets say of which CPU they are
-  std::int32_t cpu = -1;  // of the packet at hand
+  bool per_cpu = false;   // its packets name their CPU
+  std::int32_t cpu = -1;  // of the current packet
   std::int32_t pid = -1;  // per-process buffers; else -1
-  // Who its events are of if they do not say it: the stream itself.
+  // The thread of events that do not name one: the stream itself.
   std::int32_t made_up_tid = kMadeUpTid;
   std::optional<std::uint32_t> cpu_member, size_member;  // of packet contexts
   // The thread of the last event.
@@ -32,7 +32,7 @@ struct SourceStream {
   OutputStream* last = nullptr;
 };
 
-// A message's event with what was found out about it.
+// A message's event with its stream and time.
 struct SourceEvent {
   const EventFields& event;
   std::uint64_t time_ns;

@@ -56,8 +56,8 @@ const bt_clock_snapshot* SnapshotOf(const bt_message& message) {
   return nullptr;
 }
 
-// Exactly; the library computes in doubles where a clock does not tick in ns.
-// False: beyond 2^63.
+// Exact; the library computes in doubles if a clock does not tick in ns. False:
+// beyond 2^63.
 bool NsFromOrigin(const bt_clock_snapshot& snapshot, std::int64_t& time_ns) {
   const bt_clock_class& clock =
       *bt_clock_snapshot_borrow_clock_class_const(&snapshot);
@@ -92,7 +92,7 @@ std::string ClockName(const bt_clock_class& clock) {
   return text;
 }
 
-// As the library's own muxer decides.
+// Same rule as in the library's own muxer.
 bool OneTimeline(const bt_clock_class& a, const bt_clock_class& b) {
   const bool epoch = bt_clock_class_origin_is_unix_epoch(&a) != 0;
   if (epoch != (bt_clock_class_origin_is_unix_epoch(&b) != 0)) return false;

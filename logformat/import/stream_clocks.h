@@ -1,4 +1,4 @@
-// When a message of libbabeltrace2 is, and whether streams share a timeline.
+// The time of a libbabeltrace2 message, and whether streams share a timeline.
 //
 // Thread: any.
 #ifndef COUNTRACE_LOGFORMAT_IMPORT_STREAM_CLOCKS_H_
@@ -19,8 +19,8 @@ namespace countrace::importer {
 // Returns: INVALID_ARGUMENT beyond 2^63.
 absl::StatusOr<std::optional<std::int64_t>> TimeOf(const bt_message& message);
 
-// Whether all streams (null: none) have clocks, of one timeline, as the
-// library's own muxer decides. Returns: INVALID_ARGUMENT.
+// Checks that all streams (null: none) have clocks on one timeline, by the rule
+// of the library's own muxer. Returns: INVALID_ARGUMENT.
 absl::Status CheckClocks(const std::vector<const bt_stream*>& streams);
 
 }  // namespace countrace::importer

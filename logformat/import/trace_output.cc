@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kPacketBytes = 256 << 10;
 
-// A field of a line of the description.
+// Makes `text` one field of a line in the description.
 void MakeOneField(std::string& text) {
   for (char& c : text) {
     if (c == '\t' || c == '\n' || c == '\0') c = '?';
@@ -54,7 +54,7 @@ std::uint32_t TraceOutput::AddHook(HookInfo hook) {
     } else if (next_program_hook_ < logformat::kHookIdKernelMin) {
       hook.id = next_program_hook_++;
     } else {
-      // Those that programs may choose come last.
+      // Ids that programs may choose come last.
       if (next_early_hook_ >= logformat::kHookIdAutomaticMin) return 0;
       hook.id = next_early_hook_++;
     }
@@ -97,7 +97,7 @@ OutputStream& TraceOutput::Named(const std::string& file, OutputStream like) {
 bool TraceOutput::Open(OutputStream& stream, std::uint64_t time_ns) {
   if (!status_.ok()) return false;
   if (open_.size() >= options_.max_open_streams) {
-    // The CPUs' are always at work.
+    // Streams of CPUs are in use all the time: close them last.
     const auto older = [](const OutputStream* a, const OutputStream* b) {
       const bool cpu_a = a->stream_class == StreamClass::kCpu;
       const bool cpu_b = b->stream_class == StreamClass::kCpu;
@@ -107,7 +107,7 @@ bool TraceOutput::Open(OutputStream& stream, std::uint64_t time_ns) {
   }
   ++stream.files;
   if (stream.fixed_file) {
-    // As it was.
+    // The file name stays.
   } else if (stream.stream_class == StreamClass::kCpu) {
     stream.file = absl::StrFormat("cpu-%d", stream.cpu);
   } else {
@@ -163,7 +163,7 @@ void TraceOutput::Lose(OutputStream& stream, logformat::DiscardCause cause,
                        std::uint64_t begin_ns, std::uint64_t end_ns) {
   if (stream.writer == nullptr && !Open(stream, begin_ns)) return;
   stream.last_use = ++uses_;
-  // Between this packet and the next, which begin and end the loss.
+  // The loss is between this packet and the next.
   bool placed = true;
   if (stream.writer->packets() == 0 || begin_ns > stream.last_ns) {
     placed = stream.writer->Mark(std::max(begin_ns, stream.last_ns));
@@ -203,7 +203,7 @@ absl::Status TraceOutput::Finish() {
         description_.streams.begin(), description_.streams.end(),
         [&](const auto& made) { return made.file == expected.file; });
     if (stream == description_.streams.end()) {
-      // A file without packets is none here.
+      // A file without packets is not written here.
       if (expected.packets != 0) description_.streams.push_back(expected);
     } else {
       stream->packets = std::max(stream->packets, expected.packets);

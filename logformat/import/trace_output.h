@@ -1,10 +1,9 @@
-// A countrace trace that is written record by record from another one: where
-// the conversion's records go.
+// Writes a countrace trace record by record: the output of a conversion.
 //
 // In: records, in the order of time within each stream. Out: stream files and
-// `metadata` in a directory of its own. Memory grows with the number of
-// threads, not of records: of their files at most `max_open_streams` are open,
-// a thread that comes back gets another one. Thread: one.
+// `metadata` in a new directory. Memory grows with the number of threads, not
+// of records: at most `max_open_streams` of their files are open, and a thread
+// that runs again after its file was closed gets another one. Thread: one.
 #ifndef COUNTRACE_LOGFORMAT_IMPORT_TRACE_OUTPUT_H_
 #define COUNTRACE_LOGFORMAT_IMPORT_TRACE_OUTPUT_H_
 
@@ -38,7 +37,7 @@ struct OutputStream {
   std::unique_ptr<logformat::PacketWriter> writer;  // null: not open
   std::string file;
   bool fixed_file = false;
-  std::uint32_t files = 0;  // so far
+  std::uint32_t files = 0;  // number so far
   std::uint64_t last_use = 0;
   std::uint64_t last_ns = 0;
 };
@@ -47,23 +46,23 @@ class TraceOutput {
  public:
   explicit TraceOutput(TraceOutputOptions options);
 
-  // Takes what another trace says about itself, its uuid too. Before the first
+  // Uses the description of another trace, including its uuid. Before the first
   // stream.
   void TakeDescription(logformat::TraceDescription description);
-  // What the trace says about itself; streams and hooks are filled in here.
+  // The trace's description; streams and hooks are filled in here.
   logformat::TraceDescription& description() { return description_; }
   const std::string& directory() const { return options_.directory; }
 
-  // Gives `hook` the next id of its origin; with an id that is not 0, keeps it.
-  // Returns 0 if there are no more.
+  // Assigns the next id of its origin to `hook`; an id that is not 0 stays.
+  // Returns 0 if no id is left.
   std::uint32_t AddHook(logformat::HookInfo hook);
 
   // References stay valid.
   OutputStream& Thread(std::int32_t pid, std::int32_t tid);
   OutputStream& Cpu(std::int32_t cpu);
 
-  // `body` as in PacketWriter::Append(). After a failure records go nowhere
-  // and status() says why.
+  // `body` as in PacketWriter::Append(). After a failure records are dropped
+  // and status() has the reason.
   void Append(OutputStream& stream, std::uint16_t event_id,
               std::uint64_t time_ns, std::span<const std::byte> body) {
     if (stream.writer == nullptr) [[unlikely]] {
@@ -75,27 +74,27 @@ class TraceOutput {
       NoteFailure(stream);
     }
   }
-  // The stream that is written to this file, whatever else it is.
+  // The stream that is written to this file; its other members are `like`'s.
   OutputStream& Named(const std::string& file, OutputStream like);
-  // Opens the stream's file if it is not open. False: it cannot be.
+  // Opens the stream's file if it is not open. False: it cannot be opened.
   bool EnsureOpen(OutputStream& stream, std::uint64_t time_ns) {
     return stream.writer != nullptr || Open(stream, time_ns);
   }
-  // Notes that the stream's writer could not store something.
+  // Records that the stream's writer could not store something.
   void NoteFailure(const OutputStream& stream);
 
-  // Records that the source lost in `stream` between the two times.
-  // `records` 0: nobody knows how many, or `packets` packets.
+  // Counts records that the source lost in `stream` between the two times.
+  // `records` 0: the number is not known, or `packets` packets were lost.
   void Lose(OutputStream& stream, logformat::DiscardCause cause,
             std::uint64_t records, std::uint64_t packets,
             std::uint64_t begin_ns, std::uint64_t end_ns);
-  // Whether everything could be stored so far, RESOURCE_EXHAUSTED if not.
+  // OK while everything could be stored; RESOURCE_EXHAUSTED if not.
   const absl::Status& status() const { return status_; }
   // Bytes that are not in open packets; checked against max_bytes.
   std::uint64_t bytes() const;
   absl::Status CheckSize();
 
-  // What the streams should hold in the end: what is missing is lost.
+  // The final content of the streams: anything missing is lost.
   void Expect(const std::vector<logformat::FinishedStream>& streams) {
     expected_ = streams;
   }

@@ -46,7 +46,7 @@ TraceOrigin OriginOf(const std::string& path) {
                ? TraceOrigin::kForeign
                : TraceOrigin::kCountrace;
   }
-  // No metadata here: perhaps below.
+  // No metadata here, perhaps in a subdirectory.
   return absl::IsInvalidArgument(directory.status()) && FindCtfTraces(path).ok()
              ? TraceOrigin::kForeign
              : TraceOrigin::kCountrace;

@@ -1,5 +1,5 @@
 // Finds the CTF traces in a directory, as babeltrace2 does: a directory with a
-// `metadata` file is one; a session of LTTng holds several. Knows perf.data
+// `metadata` file is one; an LTTng session holds several. Recognizes perf.data
 // files by their first bytes.
 #ifndef COUNTRACE_LOGFORMAT_IMPORT_TRACE_SEARCH_H_
 #define COUNTRACE_LOGFORMAT_IMPORT_TRACE_SEARCH_H_
@@ -12,15 +12,15 @@
 
 namespace countrace::importer {
 
-// What a path is, as far as its metadata tells.
+// The kind of trace at a path, judged by its metadata.
 enum class TraceOrigin {
-  kCountrace,  // or nothing that could be read in another way
+  kCountrace,  // or a path that no other kind matches
   // CTF of another tracer, a directory with such traces in it, or perf.data.
   kForeign,
 };
 TraceOrigin OriginOf(const std::string& path);
 
-// Whether `path` is a file that perf record wrote, of either byte order.
+// True if `perf record` wrote the file, in either byte order.
 bool IsPerfDataFile(const std::string& path);
 
 struct CtfTraces {

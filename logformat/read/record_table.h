@@ -42,7 +42,7 @@ class RecordTable {
 
  private:
   std::vector<std::uint16_t> fixed_bytes_;
-  // Of kVariable ids: bytes between strings. {8, 16}: 8 bytes after the header
+  // For kVariable ids: bytes between strings. {8, 16}: 8 bytes after the header
   // word, a string, 16 bytes.
   std::map<std::uint16_t, std::vector<std::size_t>> variable_;
 };

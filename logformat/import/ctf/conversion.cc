@@ -12,7 +12,7 @@ namespace countrace::importer {
 
 namespace {
 
-// Between two looks at the size of the output, and words about progress.
+// Interval between checks of the output's size, and progress reports.
 constexpr std::uint64_t kMessagesBetween = 1 << 15;
 
 std::string TextEntry(const bt_trace& trace, const char* name) {
@@ -127,7 +127,7 @@ void Conversion::DescribeTrace(const bt_trace& trace, SourceStream& stream) {
   tracers_.insert(text);
 }
 
-// The clocks share a timeline: that of the one with the earliest origin.
+// The clocks share a timeline: the one with the earliest origin is used.
 void Conversion::DescribeClock(const std::vector<const bt_stream*>& streams) {
   bool first = true;
   for (const bt_stream* stream : streams) {
@@ -238,7 +238,7 @@ absl::Status Conversion::CheckMapping(const SourceStream& stream) const {
   return status;
 }
 
-// A name that no event has is most often misspelt.
+// A name that matches no event is usually misspelt.
 void Conversion::NoteMissingEvents() {
   const auto check = [&](const std::string& event, const std::string& place) {
     if (event_names_.contains(event)) return;
@@ -312,7 +312,7 @@ absl::Status Conversion::OnStreams(
   return absl::OkStatus();
 }
 
-// Ends may come before the first begin: their hooks are described by it.
+// An end may precede the first begin, which describes its hook.
 void Conversion::PlanSegments() {
   for (const SourceStream& stream : streams_) {
     if (stream.stream == nullptr || stream.kernel) continue;
@@ -441,7 +441,8 @@ void Conversion::OnPacketBegin(const bt_packet& packet, SourceStream& stream,
         IntegerOf(bt_field_structure_borrow_member_field_by_index_const(
                       context, *stream.cpu_member))
             .value_or(-1));
-    if (stream.cpu > 0xffff) stream.cpu = -1;  // damage, not a machine
+    if (stream.cpu > 0xffff)
+      stream.cpu = -1;  // damage: no machine has that CPU
     if (stream.cpu >= 0) cpus_.insert(stream.cpu);
   }
   if (stream.kernel && stream.cpu >= 0) {
@@ -514,7 +515,7 @@ absl::Status Conversion::OnMessage(const bt_message& message,
   }
   if (own_ != nullptr) {
     if (bt_message_get_type(&message) == BT_MESSAGE_TYPE_PACKET_END) {
-      bytes_ += 1;  // progress is in packets, near enough
+      bytes_ += 1;  // progress counts packets, approximately
     }
     return own_->OnMessage(message, time_ns, input);
   }

@@ -1,8 +1,8 @@
-// babeltrace2 messages to the records of a countrace trace: finds out whose
-// events they are and hands them on.
+// Converts babeltrace2 messages to the records of a countrace trace: finds out
+// which tracer wrote them and passes them on.
 //
-// In: messages, merged by time. Out: records to TraceOutput, and what the trace
-// says about itself. Thread: one.
+// In: messages, merged by time. Out: records to TraceOutput, and the trace's
+// description. Thread: one.
 #ifndef COUNTRACE_LOGFORMAT_IMPORT_CTF_CONVERSION_H_
 #define COUNTRACE_LOGFORMAT_IMPORT_CTF_CONVERSION_H_
 
@@ -27,30 +27,29 @@
 
 namespace countrace::importer {
 
-// Whether a kernel's tracer recorded it.
+// True if a kernel tracer recorded it.
 bool IsKernelTrace(const bt_trace& trace);
 
 class Conversion final : public MessageReceiver {
  public:
-  // Told how many bytes of packets were read, and up to which time, every now
-  // and then.
+  // Called now and then with the bytes of packets read, and the time reached.
   using Progress =
       std::function<void(std::uint64_t bytes, std::uint64_t time_ns)>;
 
   Conversion(TraceOutput& output, const Mapping& mapping, Progress progress);
 
-  // The process of a thread of the kernel's, known from elsewhere.
+  // Sets the process of a kernel trace's thread, found by process_peek.h.
   void Know(std::int32_t tid, std::int32_t pid) { cpu_records_.Know(tid, pid); }
 
   absl::Status OnStreams(const std::vector<const bt_stream*>& streams) override;
-  // One that was not known by then: the next input. Behind a filter that cuts,
-  // streams begin when their first message comes.
+  // Adds a stream that was not in the first messages: it becomes the next
+  // input. Behind a filter that cuts, streams begin with their first message.
   absl::Status OnLateStream(const bt_stream& stream);
   absl::Status OnMessage(const bt_message& message, std::int64_t time_ns,
                          std::size_t input) override;
   // Completes the records and the description; the output is not finished.
   absl::Status Finish();
-  // The time 0 of the records, since the origin of the clocks.
+  // Time 0 of the records, relative to the origin of the clocks.
   std::int64_t origin_ns() const { return offset_ns_; }
 
  private:

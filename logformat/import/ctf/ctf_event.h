@@ -17,7 +17,7 @@
 
 namespace countrace::importer {
 
-// Where `name` is, contexts first; nullopt: nowhere.
+// Place of `name`, contexts first; nullopt: there is no such field.
 std::optional<FieldPlace> FindField(const bt_event_class& event,
                                     std::string_view name);
 
@@ -33,7 +33,7 @@ struct CtfEventPlan : EventPlan {
   }
 };
 
-// References only: valid as long as the message.
+// Holds references only: valid as long as the message.
 class CtfEvent final : public EventFields {
  public:
   CtfEvent(const bt_event& event, const CtfEventPlan& plan)
@@ -51,7 +51,7 @@ class CtfEvent final : public EventFields {
   }
 
  private:
-  const bt_field* At(FieldPlace place) const;  // null: not there
+  const bt_field* At(FieldPlace place) const;  // null: no such field
 
   const bt_event& event_;
   const CtfEventPlan& plan_;

@@ -1,5 +1,5 @@
-// Names for the addresses that lttng_ust_cyg_profile events carry, from what
-// LTTng-UST says about loaded objects and from those objects' symbols.
+// Names for the addresses in lttng_ust_cyg_profile events, from LTTng-UST's
+// events about loaded objects and from the symbols of those objects.
 //
 // Files that the trace names are read only if they are regular ELF files; their
 // build id must be the recorded one, if there is one. Thread: one.
@@ -24,7 +24,7 @@ class FunctionNames {
                  const std::string& path, bool position_independent);
   void SetBuildId(std::int32_t pid, std::uint64_t begin, std::string build_id);
 
-  // "main", "libx.so+0x1234", "0x55aa..." if nothing is known.
+  // "main", "libx.so+0x1234", "0x55aa..." for an unknown address.
   std::string NameOf(std::int32_t pid, std::uint64_t address);
   bool any_object() const { return !objects_.empty(); }
 

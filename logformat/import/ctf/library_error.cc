@@ -11,15 +11,15 @@ namespace countrace::importer {
 
 namespace {
 
-// What the library says about its last failure: the cause at the bottom, which
-// names file and place, and where it comes from.
+// The library's report on its last failure: the deepest cause, which names file
+// and place, and the component that reported it.
 std::string TakeError() {
   const bt_error* error = bt_current_thread_take_error();
   if (error == nullptr) return "libbabeltrace2 gives no reason";
   std::string text;
   const std::uint64_t causes = bt_error_get_cause_count(error);
-  // The first cause is the deepest. What the library adds of its own are
-  // addresses of its objects.
+  // The first cause is the deepest. The library adds addresses of its objects,
+  // which are dropped.
   for (std::uint64_t i = 0; i < causes; ++i) {
     const std::string_view message =
         bt_error_cause_get_message(bt_error_borrow_cause_by_index(error, i));

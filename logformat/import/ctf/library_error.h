@@ -1,6 +1,6 @@
-// What libbabeltrace2 says when it fails, as a Status.
+// An error of libbabeltrace2 as a Status.
 //
-// Thread: that of the failed call; the library keeps one error for each.
+// Thread: that of the failed call; the library keeps one error per thread.
 #ifndef COUNTRACE_LOGFORMAT_IMPORT_CTF_LIBRARY_ERROR_H_
 #define COUNTRACE_LOGFORMAT_IMPORT_CTF_LIBRARY_ERROR_H_
 
@@ -10,7 +10,7 @@
 
 namespace countrace::importer {
 
-// INVALID_ARGUMENT "`what`: its deepest cause". The library's error is taken.
+// INVALID_ARGUMENT "`what`: its deepest cause". Clears the library's error.
 absl::Status LibraryError(std::string_view what);
 
 }  // namespace countrace::importer

@@ -15,7 +15,7 @@ struct KnownEvent {
   std::vector<const char*> fields;  // by role
 };
 
-// Names and fields of lttng-modules 2.13, and older names of the same.
+// Names and fields in lttng-modules 2.13, and older names of the same events.
 const std::vector<KnownEvent>& KnownEvents() {
   static const auto& known = *new std::vector<KnownEvent>{
       {"sched_switch",
@@ -96,7 +96,7 @@ void ClassifyLttngKernel(const bt_event_class& event_class,
   const bt_field_class* payload =
       bt_event_class_borrow_payload_field_class_const(&event_class);
   for (const char* field : fields) {
-    // Payload only: contexts are called tid and pid, too.
+    // Payload only: contexts may also be called tid and pid.
     const auto member = MemberIndex(payload, field);
     plan.fields.push_back(
         member ? std::optional(FieldPlace{FieldScope::kPayload, *member})
@@ -129,7 +129,7 @@ LttngKernelClasses DescribeLttngKernel(
   std::string unsure;
   for (const bt_field_class* context : contexts) {
     for (std::string& field : CounterContexts(context, kCpuCounterPrefix)) {
-      // Three may be counted besides.
+      // Three more may be counted from records.
       if (found.counters.size() + 3 == logformat::kMaxEvents) break;
       const std::string event = EventOfContext(field);
       if (!IsSoftwareEvent(event)) {
@@ -142,8 +142,8 @@ LttngKernelClasses DescribeLttngKernel(
   if (!unsure.empty()) {
     info.not_known.push_back(
         "whether the counters of " + unsure +
-        " ran all the time (LTTng records no running time): if they took turns "
-        "with others, the counts are lower bounds");
+        " ran all the time (LTTng records no running time): if they were "
+        "multiplexed, the counts are lower bounds");
   }
   if (!has_wakeup) {
     info.not_known.push_back("who woke whom (no sched_waking in the trace)");

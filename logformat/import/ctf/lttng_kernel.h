@@ -1,4 +1,4 @@
-// What the events of LTTng's kernel tracer are, by their names and fields.
+// Classifies the events of LTTng's kernel tracer by their names and fields.
 //
 // Thread: one.
 #ifndef COUNTRACE_LOGFORMAT_IMPORT_CTF_LTTNG_KERNEL_H_
@@ -15,14 +15,14 @@
 
 namespace countrace::importer {
 
-// Kind, fields and hook of an event class; its name is there already.
+// Sets kind, fields and hook of an event class; its name is already set.
 void ClassifyLttngKernel(const bt_event_class& event_class, CtfEventPlan& plan);
 
 struct LttngKernelClasses : KernelClasses {
   // Contexts of sched_switch that are counters, in the order of `counters`.
   std::vector<std::string> counter_fields;
 };
-// All event classes of kernel streams. What they cannot say goes into
+// All event classes of kernel streams. Facts they do not contain are listed in
 // `info.not_known`.
 LttngKernelClasses DescribeLttngKernel(
     const std::vector<const bt_event_class*>& classes,

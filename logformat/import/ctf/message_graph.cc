@@ -51,7 +51,7 @@ class Reading {
   std::string GroupOf(const std::string& directory);
   absl::Status AddSink();
   absl::Status Prime();
-  // Makes messages[at] the next one.
+  // Makes the message after messages[at] the current one.
   absl::Status Advance(Input& input);
   absl::Status TakeTime(Input& input);
   absl::Status Consume();
@@ -77,7 +77,7 @@ class Reading {
   std::vector<const bt_port_output*> ports_;
   std::vector<Input> inputs_;
   std::optional<logformat::StreamMerge> merge_;
-  absl::Status status_;  // of ours, while the graph runs
+  absl::Status status_;  // our own error, while the graph runs
 };
 
 std::string Reading::GroupOf(const std::string& directory) {
@@ -92,7 +92,7 @@ std::string Reading::GroupOf(const std::string& directory) {
   bt_query_executor_put_ref(query);
   bt_value_put_ref(params);
   if (status != BT_QUERY_EXECUTOR_QUERY_STATUS_OK) {
-    // Opening it says better why.
+    // The error on opening it gives a better reason.
     bt_current_thread_clear_error();
     return "";
   }
@@ -109,12 +109,12 @@ std::string Reading::GroupOf(const std::string& directory) {
 }
 
 absl::Status Reading::AddSources(const std::vector<std::string>& directories) {
-  // Rotated pieces of one trace have its uuid.
+  // Pieces of one trace that was rotated have its uuid.
   std::map<std::string, std::vector<std::string>> groups;
   std::vector<std::string> order;
   for (const std::string& directory : directories) {
     const std::string group = GroupOf(directory);
-    // A trace without a uuid stands for itself.
+    // A trace without a uuid is a group of its own.
     const std::string key = group.empty() ? directory : group;
     if (!groups.contains(key)) order.push_back(key);
     groups[key].push_back(directory);
@@ -247,7 +247,7 @@ absl::Status Reading::Prime() {
           input.messages[input.at]);
     }
     streams.push_back(input.stream);
-    // The stream's beginning has no time: its first message with one.
+    // The stream's beginning has no time: use the first message that has one.
     for (std::uint64_t i = input.at;
          !input.ended && i < input.count && input.time_ns == INT64_MIN; ++i) {
       const std::uint64_t at = std::exchange(input.at, i);
@@ -264,7 +264,7 @@ absl::Status Reading::Prime() {
   return receiver_.OnStreams(streams);
 }
 
-// One run of messages of one stream.
+// Passes on successive messages of one stream.
 absl::Status Reading::Consume() {
   if (!merge_) {
     if (absl::Status status = Prime(); !status.ok()) return status;
@@ -305,7 +305,7 @@ bt_component_class_sink_consume_method_status Reading::OnConsume(
 }
 
 absl::Status Reading::Run(const std::vector<std::string>& directories) {
-  // Only the library's own plug-ins: none of the user's or the environment's.
+  // Only the library's own plug-ins: none from the user or the environment.
   if (bt_plugin_find("ctf", BT_FALSE, BT_FALSE, BT_TRUE, BT_FALSE, BT_TRUE,
                      &plugin_) != BT_PLUGIN_FIND_STATUS_OK) {
     return LibraryError(

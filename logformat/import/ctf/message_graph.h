@@ -1,11 +1,11 @@
-// Reads CTF traces through libbabeltrace2 and hands out their messages, merged
+// Reads CTF traces through libbabeltrace2 and delivers their messages, merged
 // by time.
 //
 // In: directories that hold a `metadata` file each. Out: messages. Thread: one.
-// What the library does on damaged input is its own: run this in a process that
-// may die (import_process.h). Its muxer's rules decide which clocks share a
-// timeline; its muxer itself is not used, because it looks at every stream for
-// every message.
+// The library may fail in any way on damaged input: run this in a process that
+// may die (import_process.h). The rules of its muxer decide which clocks share
+// a timeline; its muxer itself is not used, because it examines every stream
+// for every message.
 #ifndef COUNTRACE_LOGFORMAT_IMPORT_CTF_MESSAGE_GRAPH_H_
 #define COUNTRACE_LOGFORMAT_IMPORT_CTF_MESSAGE_GRAPH_H_
 
@@ -22,19 +22,19 @@ namespace countrace::importer {
 class MessageReceiver {
  public:
   virtual ~MessageReceiver() = default;
-  // `time_ns` since the origin of the clocks; of a message without a time that
-  // of the last one of its stream. `input` numbers the streams.
-  // An error ends the reading.
+  // `time_ns` since the origin of the clocks; a message without a time has that
+  // of the previous one in its stream. `input` numbers the streams. An error
+  // ends the reading.
   virtual absl::Status OnMessage(const bt_message& message,
                                  std::int64_t time_ns, std::size_t input) = 0;
-  // Every stream's first messages were read: their clocks and classes are
-  // known. Before the first OnMessage().
+  // Called before the first OnMessage(), when each stream's first messages were
+  // read: their clocks and classes are known.
   virtual absl::Status OnStreams(
       const std::vector<const bt_stream*>& streams) = 0;
 };
 
-// Returns: INVALID_ARGUMENT what the library says of the trace, or streams
-// whose clocks have nothing to do with each other; what `receiver` returns.
+// Returns: INVALID_ARGUMENT the library's error, or streams whose clocks are
+// unrelated; the errors of `receiver`.
 absl::Status ReadMessages(const std::vector<std::string>& directories,
                           MessageReceiver& receiver);
 

@@ -28,7 +28,7 @@ std::string_view TextEntry(const bt_trace& trace, const char* name) {
   return bt_value_string_get(value);
 }
 
-// What ParseMetadata() reads of our metadata: uuid and environment.
+// The part of our metadata that ParseMetadata() reads: uuid, environment.
 std::string DescriptionText(const bt_trace& trace) {
   logformat::Uuid uuid{};
   if (const bt_uuid bytes = bt_trace_get_uuid(&trace); bytes != nullptr) {
@@ -105,7 +105,7 @@ absl::Status OwnEvents::AddStream(const bt_stream* source) {
   const std::string file = path.substr(path.rfind('/') + 1);
   for (const Stream& other : streams_) {
     if (other.output == nullptr || other.output->file != file) continue;
-    // libbabeltrace2 takes directories with one uuid for pieces of one trace.
+    // libbabeltrace2 merges directories with one uuid as pieces of one trace.
     return absl::InvalidArgumentError(absl::StrFormat(
         "Two traces of countrace cannot be read as one: both have stream %s",
         file));
@@ -144,7 +144,7 @@ void OwnEvents::OnPacketBegin(const bt_packet& packet, Stream& stream,
     stream.next_discarded[i] =
         static_cast<std::uint64_t>(ContextMember(context, name.c_str()));
   }
-  // Counts are since the recording's beginning.
+  // Counts are cumulative from the recording's beginning.
   if (std::exchange(stream.cut, false)) {
     stream.discarded = stream.next_discarded;
   }
@@ -167,7 +167,7 @@ void OwnEvents::OnPacketEnd(Stream& stream, std::uint64_t time_ns) {
   }
 }
 
-// A gap in the numbers of packets, which are not told themselves.
+// A gap in the numbers of packets; the message does not name them.
 void OwnEvents::OnLostPackets(const bt_message& message, Stream& stream,
                               std::uint64_t time_ns) {
   std::uint64_t count = 0;
@@ -256,7 +256,7 @@ absl::Status OwnEvents::OnEvent(const bt_event& event, Stream& stream,
       ClassKey(static_cast<std::uint64_t>(stream.output->stream_class), id));
   if (found == by_id_.end()) {
     return absl::InvalidArgumentError(absl::StrFormat(
-        "Event %s has id %d, which the trace's description does not know",
+        "Event %s has id %d, which the trace's description does not have",
         bt_event_class_get_name(event_class), id));
   }
   const logformat::EventClass& schema = *found->second;
@@ -291,7 +291,7 @@ absl::Status OwnEvents::OnMessage(const bt_message& message,
       OnLostPackets(message, stream, time_ns);
       break;
     case BT_MESSAGE_TYPE_STREAM_BEGINNING: {
-      // Files have no times for the two; who cuts them says where.
+      // Read from a file, neither has a time; a filter that cuts sets one.
       const bt_clock_snapshot* at = nullptr;
       stream.cut =
           bt_message_stream_beginning_borrow_default_clock_snapshot_const(

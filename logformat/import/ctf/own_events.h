@@ -1,6 +1,6 @@
-// A countrace trace as libbabeltrace2 shows it, back to its records: packet by
-// packet, with the same files, so that a report of the result is the report of
-// the trace.
+// Converts a countrace trace as libbabeltrace2 shows it back to its records:
+// packet by packet, into the same files, so that a report of the result equals
+// the report of the trace.
 //
 // In: messages in time order. Out: records to TraceOutput. Thread: one.
 #ifndef COUNTRACE_LOGFORMAT_IMPORT_CTF_OWN_EVENTS_H_
@@ -22,27 +22,27 @@
 
 namespace countrace::importer {
 
-// Whether countrace wrote the trace.
+// True if countrace wrote the trace.
 bool IsOwnTrace(const bt_trace& trace);
 
 class OwnEvents {
  public:
   explicit OwnEvents(TraceOutput& output) : output_(output) {}
 
-  // Takes the trace's description from its environment.
+  // Reads the trace's description from its environment.
   absl::Status Begin(const bt_trace& trace,
                      const std::vector<const bt_stream*>& streams);
-  // One more input of the same trace.
+  // Adds one more input of the same trace.
   absl::Status OnLateStream(const bt_trace& trace, const bt_stream& stream);
   absl::Status OnMessage(const bt_message& message, std::uint64_t time_ns,
                          std::size_t input);
-  // Counts the packets that the trace should have behind those that came.
+  // Counts the packets missing at the end of the streams.
   void Finish();
 
  private:
   struct Stream {
     OutputStream* output = nullptr;
-    bool cut = false;  // its first packets were
+    bool cut = false;  // a filter removed its first packets
     std::array<std::uint64_t, logformat::kDiscardCauses> discarded{};
     std::array<std::uint64_t, logformat::kDiscardCauses> next_discarded{};
   };
@@ -60,7 +60,7 @@ class OwnEvents {
 
   TraceOutput& output_;
   const bt_trace* trace_ = nullptr;
-  // What each stream held when the recording ended.
+  // Content of each stream when the recording ended.
   std::vector<logformat::FinishedStream> expected_;
   // A filter cut streams at their beginning or end: what is missing there was
   // left out, not lost.
@@ -69,7 +69,7 @@ class OwnEvents {
   absl::flat_hash_map<std::uint32_t, const logformat::EventClass*> by_id_;
   std::vector<Stream> streams_;
   std::string body_;
-  std::uint32_t mmcr_ = 0;  // of the dump at hand
+  std::uint32_t mmcr_ = 0;  // of the current dump
 };
 
 }  // namespace countrace::importer

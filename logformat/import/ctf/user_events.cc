@@ -14,9 +14,9 @@ using logformat::PayloadType;
 
 namespace {
 
-// Tracks of requests: behind the ids that stand for streams.
+// Tracks of requests: their ids come after the ids that represent streams.
 constexpr std::int32_t kFirstTrack = kMadeUpTid + (1 << 20);
-// Of events whose thread is not recorded, one for each process.
+// For events whose thread is not recorded, one in each process.
 constexpr std::int32_t kNobodyTid = kMadeUpTid + (1 << 21);
 
 // "provider:name" of an event; a name without a provider gets "event".
@@ -70,7 +70,7 @@ void UserEvents::Prepare(EventPlan& plan) {
     case EventKind::kEnter:
     case EventKind::kRequestBegin: {
       std::uint32_t& hook = segment_hooks_[plan.segment_index];
-      // The same event class in another stream, whose payload may differ.
+      // The same event class in another stream; its payload may differ.
       if (hook != 0) {
         for (const logformat::HookInfo& known :
              output_.description().info.hooks) {
@@ -102,7 +102,7 @@ OutputStream& UserEvents::ThreadOf(const SourceEvent& source,
   std::int32_t thread = tid ? static_cast<std::int32_t>(*tid) : -1;
   if (thread < 0) {
     if (stream.per_cpu) {
-      // Events of any threads, one after the other: no nesting can be told.
+      // Events of several threads, interleaved: nesting is unknown.
       thread = kNobodyTid;
       if (process < 0) process = kNobodyTid;
       unknown_thread_ = true;
@@ -201,7 +201,7 @@ void UserEvents::ExitKeyed(OutputStream& thread, const SourceEvent& source,
     ++ends_without_begin_;
     return;
   }
-  // Calls inside it whose ends have not come end here, as rmap will see it.
+  // Calls inside it that have not ended end here, as in rmap.
   if (call != calls.rbegin()) ++overlapped_;
   calls.erase(std::prev(call.base()), calls.end());
   Append(thread, source, plan, hook * 2 + logformat::kEventExitBit, false);
@@ -227,7 +227,7 @@ void UserEvents::BeginRequest(OutputStream& thread, const SourceEvent& source,
   const auto [at, added] =
       open.try_emplace(KeyOf(source.event, plan), Request{&track, pid});
   if (!added) {
-    // Begun again before it ended: the first one's end is not known.
+    // It began again before it ended: the first end is not known.
     ++same_key_;
     tracks_[at->second.pid].free.push_back(at->second.track->tid);
     at->second = {&track, pid};
@@ -292,7 +292,7 @@ void UserEvents::OnFunction(OutputStream& thread, const SourceEvent& source,
         names_.NameOf(thread.pid, static_cast<std::uint64_t>(*address));
     std::uint32_t hook = NamedHook(HookKind::kSegment, "function:" + name,
                                    false, "lttng_ust_cyg_profile");
-    // One hook for all that have none of their own.
+    // One shared hook for all that have none of their own.
     if (hook == 0) ++unhooked_;
     found = functions_.emplace(key, hook).first;
   }
@@ -328,14 +328,14 @@ void UserEvents::OnEvent(const SourceEvent& source, const EventPlan& plan) {
     return;
   }
   OutputStream& thread = ThreadOf(source, plan);
-  const bool nobody = thread.tid == kNobodyTid;
+  const bool unknown = thread.tid == kNobodyTid;
   switch (plan.kind) {
     case EventKind::kPoint:
       if (plan.hook_id == 0) break;
       Append(thread, source, plan, plan.hook_id * 2, true);
       return;
     case EventKind::kEnter:
-      if (plan.hook_id == 0 || nobody) break;
+      if (plan.hook_id == 0 || unknown) break;
       if (!plan.key.empty()) {
         EnterKeyed(thread, source, plan);
       } else {
@@ -343,12 +343,12 @@ void UserEvents::OnEvent(const SourceEvent& source, const EventPlan& plan) {
       }
       return;
     case EventKind::kExit:
-      if (segment_hooks_[plan.segment_index] == 0 && !nobody) {
-        // No begin came yet: its hook is not described.
+      if (segment_hooks_[plan.segment_index] == 0 && !unknown) {
+        // No begin came yet, so its hook is not described.
         ++ends_without_begin_;
         return;
       }
-      if (nobody) break;
+      if (unknown) break;
       if (!plan.key.empty()) {
         ExitKeyed(thread, source, plan);
       } else {
@@ -368,12 +368,12 @@ void UserEvents::OnEvent(const SourceEvent& source, const EventPlan& plan) {
     case EventKind::kNamedEnter:
     case EventKind::kNamedExit:
     case EventKind::kNamedPoint:
-      if (nobody && plan.kind != EventKind::kNamedPoint) break;
+      if (unknown && plan.kind != EventKind::kNamedPoint) break;
       OnNamed(thread, source, plan);
       return;
     case EventKind::kFunctionEnter:
     case EventKind::kFunctionExit:
-      if (nobody) break;
+      if (unknown) break;
       OnFunction(thread, source, plan);
       return;
     default:
@@ -385,8 +385,8 @@ void UserEvents::OnEvent(const SourceEvent& source, const EventPlan& plan) {
 void UserEvents::OnLoss(SourceStream& stream, logformat::DiscardCause cause,
                         std::uint64_t records, std::uint64_t packets,
                         std::uint64_t begin_ns, std::uint64_t end_ns) {
-  // A buffer is of all threads, or all of one process: of a stream of losses
-  // that has no thread.
+  // A buffer belongs to all threads, or to those of one process: its losses go
+  // into a stream of losses without a thread.
   const std::int32_t pid = std::max(stream.pid, 0);
   output_.Lose(output_.Thread(pid, 0), cause, records, packets, begin_ns,
                end_ns);
@@ -416,7 +416,7 @@ void UserEvents::Finish() {
   for (const std::string& name : requests_seen_) {
     not_known.push_back(absl::StrFormat(
         "on-CPU time and counts of `%s`: its calls are of no thread, so only "
-        "their number and durations are told",
+        "their number and durations are reported",
         name));
   }
   if (overlapped_ != 0) {

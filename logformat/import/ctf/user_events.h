@@ -1,10 +1,11 @@
-// Events of user code to records of hooks in thread streams.
+// Converts events of user code to records of hooks in thread streams.
 //
-// A pair of events in one thread is a segment of its tree. A pair that may
-// cross threads (`across_threads`) is no part of any thread's tree: each such
-// request in flight has a track of its own, a thread whose id no thread can
-// have, in the process that began it. So its calls, durations and percentiles
-// are told; on-CPU time and counts are not its own and are not.
+// A pair of events in one thread is a segment in that thread's call tree. A
+// pair that may cross threads (`across_threads`) is in no thread's call tree:
+// each such request in flight has a track, a pseudo-thread with an id that no
+// thread can have, in the process that began it. So its calls, durations and
+// percentiles are reported; on-CPU time and counts are not, because they do not
+// belong to it.
 //
 // In: events in time order. Out: records to TraceOutput. Memory grows with
 // threads, open requests and names. Thread: one.
@@ -29,7 +30,7 @@ namespace countrace::importer {
 
 class UserEvents {
  public:
-  // More requests in flight are lost, and counted as that.
+  // If more requests are in flight, they are lost, and counted as lost.
   static constexpr std::size_t kMaxTracks = 4096;
 
   UserEvents(TraceOutput& output, const Mapping& mapping)
@@ -38,8 +39,8 @@ class UserEvents {
         segment_hooks_(mapping.segments.size()),
         requests_(mapping.segments.size()) {}
 
-  // The counters of thread dumps, before the first event; bit i of `uncertain`
-  // says that nobody knows whether counter i ran all the time.
+  // Sets the counters of thread dumps, before the first event. Bit i of
+  // `uncertain`: it is not known whether counter i ran all the time.
   void SetCounters(std::size_t count, std::uint32_t uncertain) {
     counters_ = count;
     uncertain_ = uncertain;
@@ -47,14 +48,14 @@ class UserEvents {
   void NameProcess(std::int32_t pid, std::string name) {
     processes_[pid] = std::move(name);
   }
-  // Gives the plan of an event class of user code, its payload known, its
-  // hook.
+  // Assigns a hook to the plan of an event class of user code, whose payload is
+  // known.
   void Prepare(EventPlan& plan);
   void OnEvent(const SourceEvent& source, const EventPlan& plan);
   void OnLoss(SourceStream& stream, logformat::DiscardCause cause,
               std::uint64_t records, std::uint64_t packets,
               std::uint64_t begin_ns, std::uint64_t end_ns);
-  // Adds processes' names and what was not known.
+  // Adds the processes' names and TraceInfo::not_known.
   void Finish();
 
  private:
@@ -71,7 +72,7 @@ class UserEvents {
     std::int32_t pid;
   };
   struct Tracks {
-    std::vector<std::int32_t> free;  // ascending use: the last one first
+    std::vector<std::int32_t> free;  // the last one is used first
     std::int32_t next = 0;
   };
 
@@ -79,7 +80,7 @@ class UserEvents {
   std::uint32_t AddHook(logformat::HookKind kind, const std::string& name,
                         const std::string& location,
                         const std::vector<logformat::PayloadType>& types);
-  // Hook of a name that a field says; 0 if there are too many.
+  // Hook of a name found in a field; 0 if there are too many.
   std::uint32_t NamedHook(logformat::HookKind kind, std::string_view name,
                           bool payload, const char* location);
   void Append(OutputStream& thread, const SourceEvent& source,
@@ -117,7 +118,7 @@ class UserEvents {
   std::map<std::int32_t, std::string> processes_;
   std::size_t in_flight_ = 0;
   std::int32_t next_track_ = 0;
-  // What is said at the end.
+  // Reported by Finish().
   std::uint64_t overlapped_ = 0, ends_without_begin_ = 0, unhooked_ = 0;
   std::uint64_t requests_lost_ = 0, same_key_ = 0;
   std::set<std::string> requests_seen_;

@@ -1,5 +1,5 @@
 // Counters that LTTng adds to events as contexts: `perf_cpu_cache_misses` is
-// what perf calls cache-misses. Thread: any.
+// perf's cache-misses. Thread: any.
 #ifndef COUNTRACE_LOGFORMAT_IMPORT_KERNEL_COUNTER_NAMES_H_
 #define COUNTRACE_LOGFORMAT_IMPORT_KERNEL_COUNTER_NAMES_H_
 
@@ -19,7 +19,7 @@ std::vector<std::string> CounterContexts(const bt_field_class* context,
                                          std::string_view prefix);
 // perf's name of the event that the context `field` counts.
 std::string EventOfContext(std::string_view field);
-// Counted by the kernel, always: none that takes turns with others on a PMU.
+// True if the kernel counts it itself: it is never multiplexed on a PMU.
 bool IsSoftwareEvent(std::string_view event);
 
 }  // namespace countrace::importer

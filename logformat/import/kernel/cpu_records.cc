@@ -50,7 +50,7 @@ CpuBooks& CpuRecords::CpuOf(std::int32_t number, std::uint64_t time_ns) {
     cpu.number = number;
     cpu.stream = &output_.Cpu(number);
     cpu.counts.resize(told_counters_, 0);
-    // With counters that are told the books begin at their first values.
+    // With given counters the books begin at their first values.
     if (has_switches_ && told_counters_ == 0) {
       Begin(cpu, time_ns);
     } else if (!has_switches_) {
@@ -75,7 +75,7 @@ void CpuRecords::Emit(CpuBooks& cpu, std::uint16_t event_id,
     return;
   }
   if (cpu.pending.size() >= kMaxPending) {
-    // Nobody was switched for so long; who it is will never be known.
+    // No switch for so long: the thread stays unknown.
     ++too_many_pending_;
     Flush(cpu, -1);
     Emit(cpu, event_id, time_ns, body, needs_tid, is_begin);
@@ -143,7 +143,7 @@ void CpuRecords::SetCounts(CpuBooks& cpu, std::uint64_t time_ns,
 
 void CpuRecords::SetRunning(CpuBooks& cpu, std::int32_t tid) {
   if (!cpu.flushed) Flush(cpu, tid);
-  // Without switches that is all there is.
+  // Without switches this is the only information.
   if (!has_switches_) cpu.current = tid;
 }
 
@@ -153,7 +153,7 @@ std::int32_t CpuRecords::PidOf(std::int32_t tid) const {
   return found == pids_.end() ? tid : found->second;
 }
 
-// Thread, process and number, as a kernel hook's record begins.
+// Thread, process and number, the first fields of a kernel hook's record.
 std::uint64_t CpuRecords::Ids(const CpuBooks& cpu, std::uint64_t number) const {
   std::uint64_t ids = (number & 0xffff) << 48;
   if (cpu.current >= 0) {
@@ -203,7 +203,7 @@ void CpuRecords::Switch(CpuBooks& cpu, std::uint64_t time_ns, std::int32_t prev,
         body_);
   AppendDump(cpu, time_ns, body_);
   Emit(cpu, static_cast<std::uint16_t>(CpuEvent::kDispatch), time_ns, body_);
-  // A dispatch owns the switch that began it.
+  // A dispatch includes the switch that began it.
   ++cpu.switches;
   cpu.current = next;
 }
@@ -227,7 +227,7 @@ void CpuRecords::Wake(CpuBooks& cpu, std::uint64_t time_ns, std::int32_t wakee,
             (static_cast<std::uint64_t>(std::max(cpu.current, 0)) & kTidMask),
         body_);
   Emit(cpu, static_cast<std::uint16_t>(CpuEvent::kWakeup), time_ns, body_);
-  // The waker's bits are those of a hook's thread; it has no pid.
+  // The waker's bits are those of a hook's thread, without a pid.
   if (!cpu.flushed) cpu.pending.back().is_wakeup = true;
 }
 
@@ -273,7 +273,7 @@ void CpuRecords::State(CpuBooks& cpu, std::uint64_t time_ns,
 void CpuRecords::Fault(CpuBooks& cpu, std::uint64_t time_ns,
                        std::uint64_t address) {
   ++cpu.faults;
-  if (cpu.current < 0) return;  // counted; nobody knows for whom
+  if (cpu.current < 0) return;  // counted; the thread is unknown
   logformat::FaultRecord fault{};
   fault.tid = cpu.current;
   fault.pid = PidOf(cpu.current);
@@ -321,7 +321,7 @@ void CpuRecords::Lose(std::int32_t number, std::uint64_t records,
                       std::uint64_t packets, std::uint64_t begin_ns,
                       std::uint64_t end_ns) {
   CpuBooks& cpu = CpuOf(number, begin_ns);
-  // Who ran before the first switch cannot be told across a loss.
+  // The thread before the first switch is unknown if records were lost.
   if (!cpu.flushed) Flush(cpu, -1);
   cpu.current = -1;
   output_.Lose(*cpu.stream, logformat::DiscardCause::kKernelRingFull, records,
@@ -333,7 +333,7 @@ void CpuRecords::Finish() {
   for (auto& [number, cpu] : cpus_) {
     if (!cpu.flushed) Flush(cpu, cpu.current);
     if (!has_switches_ || !cpu.begun) continue;
-    // Counters are known up to their last event only.
+    // Counters are known only up to their last event.
     const bool all = told_counters_ == 0 || cpu.counted_ns == cpu.last_ns;
     const std::uint64_t end_ns =
         told_counters_ == 0 ? std::max(cpu.end_ns, cpu.last_ns) : cpu.last_ns;

@@ -1,11 +1,12 @@
-// What happens on CPUs to records of CPU streams: dispatches, processes,
-// wake-ups, faults, kernel hooks, dumps. Knows nothing of who recorded it.
+// Converts what happens on CPUs to records of CPU streams: dispatches,
+// processes, wake-ups, faults, kernel hooks, dumps. It does not depend on the
+// tracer.
 //
-// A CPU's books begin with its first record and end with its last one; who ran
-// before its first switch is known from that switch, so records wait for it
-// (at most kMaxPending). Clocks are differences of time, switches and faults
-// are counted here, as the recorder's BPF programs do; other counters are told
-// (SetCounts).
+// A CPU's books begin with its first record and end with its last one. The
+// first switch names the thread that ran before it, so records wait for it (at
+// most kMaxPending). Clocks (differences of time), switches and faults are
+// counted here, as the recorder's BPF programs do; values of other counters
+// come from the caller (SetCounts).
 //
 // In: facts, in the order of time on each CPU. Out: records to TraceOutput.
 // Thread: one.
@@ -26,7 +27,7 @@ namespace countrace::importer {
 
 // A CPU while its stream is written.
 struct CpuBooks {
-  // A record that waits until it is known who ran.
+  // A record that waits until the running thread is known.
   struct Pending {
     std::uint16_t event_id;
     std::uint64_t time_ns;
@@ -45,7 +46,7 @@ struct CpuBooks {
   std::vector<Pending> pending;
 };
 
-// What is said of a call at its end, of a hook.
+// A hook's record: the enter or the exit of a call.
 struct HookCall {
   std::uint32_t hook = 0;  // 0: there were no more ids
   bool exit = false;
@@ -58,43 +59,43 @@ class CpuRecords {
  public:
   static constexpr std::size_t kMaxPending = 1 << 17;
 
-  // `location`: of the hooks that HookOf() makes.
+  // `location`: for the hooks that HookOf() makes.
   CpuRecords(TraceOutput& output, std::string location)
       : output_(output), location_(std::move(location)) {}
 
-  // Before the first fact: there are switches, and so books. `events`: what
-  // SetCounts() will tell. Those of clock, switches and (if `count_faults`)
-  // faults are counted here unless `events` has them.
+  // Call before the first fact if there are switches, and so books. `events`:
+  // the counters that SetCounts() will set. Clock, switches and (if
+  // `count_faults`) faults are counted here unless `events` has them.
   void HaveSwitches(const std::vector<std::string>& events, bool count_faults);
-  // Counts of this place on are SetCounts()'s.
+  // Index of the first counter that SetCounts() sets.
   std::uint32_t first_counter() const { return own_counters_; }
   std::size_t told_counters() const { return told_counters_; }
   bool has_switches() const { return has_switches_; }
 
   CpuBooks& CpuOf(std::int32_t number, std::uint64_t time_ns);
-  // The CPU was recorded up to then.
+  // The CPU was recorded until this time.
   void Until(std::int32_t number, std::uint64_t time_ns);
-  // The process of a thread, known from elsewhere.
+  // Sets the process of a thread, if it is known from elsewhere.
   void Know(std::int32_t tid, std::int32_t pid) { pids_[tid] = pid; }
   std::int32_t PidOf(std::int32_t tid) const;
 
-  // Cumulative counts, all of them.
+  // Sets the cumulative counts, all of them.
   void SetCounts(CpuBooks& cpu, std::uint64_t time_ns,
                  std::span<const std::uint64_t> counts);
-  // Somebody who knows says who runs now.
+  // Sets the thread that runs now, if the source names it.
   void SetRunning(CpuBooks& cpu, std::int32_t tid);
   // `state`: logformat::SwitchState.
   void Switch(CpuBooks& cpu, std::uint64_t time_ns, std::int32_t prev,
               std::int32_t next, std::uint16_t state);
-  // The same without counts.
+  // The same without counter values.
   void SwitchIn(CpuBooks& cpu, std::uint64_t time_ns, std::int32_t prev,
                 std::int32_t next);
   void Wake(CpuBooks& cpu, std::uint64_t time_ns, std::int32_t wakee,
             std::int64_t target_cpu);
   void Fork(CpuBooks& cpu, std::uint64_t time_ns,
             const logformat::TaskRecord& fork, std::string_view comm);
-  // A thread that calls exec takes over its process's first tid: `old_tid`,
-  // if that is known (else -1).
+  // A thread that calls exec takes over the first tid of its process.
+  // `old_tid`: its tid before, -1 if not known.
   void Exec(CpuBooks& cpu, std::uint64_t time_ns, std::int32_t tid,
             std::int32_t old_tid, std::string_view comm);
   void Exit(CpuBooks& cpu, std::uint64_t time_ns, std::int32_t tid);
@@ -108,7 +109,7 @@ class CpuRecords {
   // 0: there are no more ids.
   std::uint32_t HookOf(logformat::HookOrigin origin, logformat::HookKind kind,
                        const std::string& provider, const std::string& name);
-  // `records` 0: nobody knows how many, or `packets` packets.
+  // `records` 0: the number is not known, or `packets` packets were lost.
   void Lose(std::int32_t number, std::uint64_t records, std::uint64_t packets,
             std::uint64_t begin_ns, std::uint64_t end_ns);
   // Ends the CPUs' books.
@@ -122,7 +123,7 @@ class CpuRecords {
             bool is_begin = false);
   void Flush(CpuBooks& cpu, std::int32_t running);
   void Begin(CpuBooks& cpu, std::uint64_t time_ns);
-  // Values of a dump of `cpu` at this instant.
+  // Appends the values of a dump of `cpu` at this instant.
   void AppendDump(const CpuBooks& cpu, std::uint64_t time_ns, std::string& out);
   std::uint64_t Ids(const CpuBooks& cpu, std::uint64_t number) const;
   void EmitComm(CpuBooks& cpu, logformat::CpuEvent event, std::uint64_t time_ns,
@@ -137,7 +138,7 @@ class CpuRecords {
   absl::flat_hash_map<std::int32_t, std::int32_t> pids_;  // by tid
   absl::flat_hash_map<std::int32_t, std::string> comms_;
   absl::flat_hash_map<std::string, std::uint32_t> hooks_;
-  // Counted here: their places in dumps are the first ones.
+  // Counted here: these are the first values of a dump.
   std::uint32_t own_counters_ = 0;
   std::size_t told_counters_ = 0;
   bool own_clock_ = false, own_switches_ = false, own_faults_ = false;

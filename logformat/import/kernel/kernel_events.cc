@@ -96,7 +96,7 @@ void KernelEvents::OnTask(CpuBooks& cpu, const SourceEvent& source,
     }
     case EventKind::kExec: {
       const std::string path = text(2);
-      // As the kernel names it.
+      // The kernel's comm for this file name.
       const std::string comm = path.substr(path.rfind('/') + 1).substr(0, 15);
       records_.Exec(cpu, source.time_ns, number(0),
                     plan.fields[1] ? number(1) : -1, comm);
@@ -142,7 +142,7 @@ void KernelEvents::OnInterrupt(CpuBooks& cpu, const SourceEvent& source,
       plan.hook_name.empty() && plan.provider == std::string_view("irq");
   std::string name = plan.hook_name;
   if (handler) {
-    // The exit does not name the handler: it is the one open on its line.
+    // The exit does not name the handler: it is the open one of its line.
     name = absl::StrFormat("%d", number);
     if (!exit && plan.fields.size() > 1) {
       if (const auto text = plan.Text(source.event, 1)) {
@@ -172,7 +172,7 @@ void KernelEvents::OnEvent(const SourceEvent& source, const EventPlan& plan) {
   if (plan.kind == EventKind::kIgnored) return;
   CpuBooks& cpu =
       records_.CpuOf(std::max(source.stream.cpu, 0), source.time_ns);
-  // Contexts say who runs, and whose thread that is.
+  // Contexts name the running thread and its process.
   const auto tid = IntegerAt(source.event, plan.tid);
   if (tid && *tid >= 0) {
     if (const auto pid = IntegerAt(source.event, plan.pid); pid && *pid > 0) {

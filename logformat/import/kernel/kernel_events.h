@@ -1,6 +1,6 @@
-// Events of a kernel tracer, by their fields, to facts of CPUs: switches,
-// processes, system calls, interrupts, faults. Who the tracer is matters to
-// those only who make the plans (lttng_kernel.h, perf/sample_plans.h).
+// Converts events of a kernel tracer, by their fields, to facts about CPUs:
+// switches, processes, system calls, interrupts, faults. Only the code that
+// makes the plans depends on the tracer (lttng_kernel.h, perf/sample_plans.h).
 //
 // In: events in time order, with a plan of their class. Out: CpuRecords.
 // Thread: one.
@@ -25,7 +25,7 @@ struct KernelClasses {
   bool sched_switch = false;
   bool waking = false;  // sched_waking, which sched_wakeup repeats
   bool faults = false;
-  // Events whose counts plans of sched_switch have places of.
+  // Events that the plans of sched_switch have counter slots for.
   std::vector<std::string> counters;
 };
 
@@ -34,12 +34,12 @@ class KernelEvents {
   KernelEvents(CpuRecords& records, TraceOutput& output)
       : records_(records), output_(output) {}
 
-  // Before the first event.
+  // Call before the first event.
   void SetClasses(const KernelClasses& classes);
   void OnEvent(const SourceEvent& source, const EventPlan& plan);
 
  private:
-  // Takes the counters of an event; false if it has not all of them.
+  // Reads the counters of an event; false if some are missing.
   bool TakeCounters(CpuBooks& cpu, const SourceEvent& source,
                     const EventPlan& plan);
   void OnSwitch(CpuBooks& cpu, const SourceEvent& source,

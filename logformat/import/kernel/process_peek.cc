@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kState = "lttng_statedump_process_state";
 constexpr std::string_view kEnd = "lttng_statedump_end";
-// A dump of more than this is none that a session begins with.
+// A dump at the beginning of a session is shorter.
 constexpr std::uint64_t kMaxMessages = 2'000'000;
 
 class Peek final : public MessageReceiver {
@@ -62,7 +62,7 @@ class Peek final : public MessageReceiver {
     const auto tid = IntegerAt(fields, FindField(*type, "tid"));
     const auto pid = IntegerAt(fields, FindField(*type, "pid"));
     if (tid && pid) {
-      // The first one: what comes later may be another thread's.
+      // Keep the first one: a later one may belong to another thread.
       pids.emplace(static_cast<std::int32_t>(*tid),
                    static_cast<std::int32_t>(*pid));
     }
@@ -75,9 +75,9 @@ class Peek final : public MessageReceiver {
     return name == nullptr ? "" : name;
   }
 
-  const CtfEventPlan plan_{};  // of nothing: fields are found by name
+  const CtfEventPlan plan_{};  // empty: fields are found by name
   const bt_event_class* state_ = nullptr;
-  const bt_event_class* other_ = nullptr;  // the last one that is not it
+  const bt_event_class* other_ = nullptr;  // the last class that is not state_
   std::uint64_t messages_ = 0;
 };
 

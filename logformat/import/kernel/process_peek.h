@@ -1,6 +1,6 @@
-// Which process each thread of a kernel trace is of, found out before it is
-// converted: LTTng's state dump says it, but comes while the trace already
-// goes on.
+// Finds the process of each thread in a kernel trace, before the trace is
+// converted: LTTng's state dump contains it, but is written while events are
+// already recorded.
 //
 // Reads the beginning of the trace, up to the end of the dump. Thread: one.
 #ifndef COUNTRACE_LOGFORMAT_IMPORT_KERNEL_PROCESS_PEEK_H_
@@ -13,9 +13,9 @@
 
 namespace countrace::importer {
 
-// Process by thread. Empty if no trace is of LTTng's kernel tracer, has no
-// dump, or says the process with each event. Errors: none; the conversion will
-// meet and say them.
+// Process by thread. Empty if no trace is from LTTng's kernel tracer, has no
+// dump, or names the process in each event. Reports no errors; the conversion
+// will find and report them.
 std::map<std::int32_t, std::int32_t> PeekProcesses(
     const std::vector<std::string>& directories);
 

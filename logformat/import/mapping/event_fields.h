@@ -1,5 +1,6 @@
-// One event of a foreign trace as those see it who turn it into records:
-// fields by place, whoever decoded them (libbabeltrace2, libtraceevent).
+// One event of an imported trace, for the code that converts it to records:
+// fields by place, whichever library decoded them (libbabeltrace2,
+// libtraceevent).
 //
 // Thread: one.
 #ifndef COUNTRACE_LOGFORMAT_IMPORT_MAPPING_EVENT_FIELDS_H_
@@ -23,17 +24,17 @@ struct FieldPlace {
 class EventFields {
  public:
   virtual ~EventFields() = default;
-  // nullopt: no integer is there.
+  // nullopt: no integer at this place.
   virtual std::optional<std::int64_t> Integer(FieldPlace place) const = 0;
-  // nullopt: no text is there. Valid as long as the event.
+  // nullopt: no text at this place. Valid as long as the event.
   virtual std::optional<std::string_view> Text(FieldPlace place) const = 0;
-  // Bytes of an array, at most `limit`; nullopt: no array is there.
+  // Bytes of an array, at most `limit`; nullopt: no array at this place.
   virtual std::optional<std::string> Bytes(FieldPlace place,
                                            std::size_t limit) const = 0;
   // Any field as text: equal fields have equal texts.
   virtual void AppendText(FieldPlace place, std::string& out) const = 0;
-  // The payload as FORMAT.md 4.2 says, without padding, of the types that the
-  // plan of its class has.
+  // Appends the payload in the form of FORMAT.md 4.2, without padding, with the
+  // types in the plan of its class.
   virtual void AppendPayload(std::string& out) const = 0;
 };
 

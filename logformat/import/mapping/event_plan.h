@@ -1,5 +1,5 @@
-// What is done with the events of one event class of a foreign trace: found out
-// once, when its first event comes.
+// How the events of one event class of an imported trace are converted: decided
+// once, at its first event.
 //
 // Thread: one.
 #ifndef COUNTRACE_LOGFORMAT_IMPORT_MAPPING_EVENT_PLAN_H_
@@ -18,19 +18,19 @@ namespace countrace::importer {
 
 enum class EventKind : std::uint8_t {
   kIgnored,
-  // Of user code.
+  // User code.
   kPoint,          // a point hook
   kEnter,          // begin of a segment of its thread
   kExit,           // its end
-  kRequestBegin,   // begin of one that may end in another thread
+  kRequestBegin,   // begin of a request, which may end in another thread
   kRequestEnd,     // its end
   kNamedEnter,     // the segment's name is a field: countrace:enter
   kNamedExit,      // countrace:exit
   kNamedPoint,     // countrace:hook
   kFunctionEnter,  // the segment's name is an address: lttng_ust_cyg_profile
   kFunctionExit,
-  kObjectLoaded,  // where a program's code lies
-  // Of the kernel.
+  kObjectLoaded,  // the address range of a program's code
+  // The kernel.
   kSwitch,
   kWaking,  // sched_waking, sched_wakeup, sched_wakeup_new
   kFork,
@@ -55,16 +55,16 @@ struct EventPlan {
   EventKind kind = EventKind::kIgnored;
   std::string name;           // of the event class
   std::uint32_t hook_id = 0;  // of kPoint, kEnter, kExit
-  // Of a point's or an enter's payload; which value is which field.
+  // Payload of a point or an enter, and the field of each value.
   std::vector<logformat::PayloadType> payload_types;
   std::string payload_names;
   const SegmentMapping* segment = nullptr;
   std::size_t segment_index = 0;
   std::vector<FieldPlace> key;
-  // Who: of contexts, or of fields.
+  // The thread and process: in contexts, or in fields.
   std::optional<FieldPlace> vpid, vtid, pid, tid, procname;
   std::vector<CounterPlace> counters;
-  // Fields by the role they have in events of this kind.
+  // Fields by their role in events of this kind.
   std::vector<std::optional<FieldPlace>> fields;
   std::optional<std::int64_t> Field(const EventFields& event,
                                     std::size_t role) const {
@@ -74,7 +74,7 @@ struct EventPlan {
                                        std::size_t role) const {
     return TextAt(event, fields[role]);
   }
-  // Of a kernel event's hook. Without a name it is made of the event's fields.
+  // A kernel event's hook. Without a name, it is made from the event's fields.
   const char* provider = "";
   std::string hook_name;
   bool repeats_waking = false;  // sched_wakeup

@@ -264,7 +264,7 @@ class Parser {
     return absl::OkStatus();
   }
 
-  // An event is one thing, or nothing could be said of what it does.
+  // An event has one role only: its meaning must be unambiguous.
   absl::Status CheckEvents() const {
     std::set<std::string> events;
     for (std::size_t i = 0; i < mapping_.segments.size(); ++i) {

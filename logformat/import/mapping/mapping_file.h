@@ -59,10 +59,10 @@ struct Mapping {
 // Errors: kInvalidArgument, "FILE:LINE:COLUMN: message".
 absl::StatusOr<Mapping> ParseMapping(std::string_view text,
                                      const std::string& file);
-// Errors: also kNotFound and what reading gives.
+// Errors: also kNotFound and those of reading.
 absl::StatusOr<Mapping> ReadMappingFile(const std::string& path);
 
-// `*` stands for any characters, `?` for one.
+// `*` matches any characters, `?` one.
 bool MatchesEventGlob(std::string_view glob, std::string_view name);
 
 }  // namespace countrace::importer

@@ -1,5 +1,5 @@
-// Numbers and texts of untrusted bytes, in either byte order. Reading beyond
-// the end gives zeros and is remembered.
+// Reads numbers and texts from untrusted bytes, in either byte order. Reading
+// beyond the end returns zeros and makes ok() false.
 //
 // Thread: one.
 #ifndef COUNTRACE_LOGFORMAT_IMPORT_PERF_BYTE_READER_H_
@@ -34,7 +34,7 @@ class ByteReader {
   }
   std::int32_t I32() { return static_cast<std::int32_t>(U32()); }
 
-  // `count` bytes; fewer if there are not so many, and then ok() is false.
+  // `count` bytes; fewer if fewer are left, and then ok() is false.
   std::span<const std::byte> Bytes(std::uint64_t count) {
     if (count > left()) ok_ = false;
     const auto taken = bytes_.subspan(

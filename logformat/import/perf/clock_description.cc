@@ -40,7 +40,7 @@ absl::Status DescribeClock(const FileDescription& file,
         file.wall_and_clock_ns->first - file.wall_and_clock_ns->second);
   } else {
     info.not_known.push_back(
-        "the time of day of its events (perf record -k CLOCK_MONOTONIC tells "
+        "the time of day of its events (perf record -k CLOCK_MONOTONIC adds "
         "it)");
   }
   return absl::OkStatus();

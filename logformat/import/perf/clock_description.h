@@ -1,5 +1,5 @@
-// Which clock the times of a perf.data file are of, and what that leaves
-// unknown. Thread: any.
+// Which clock a perf.data file's times are from, and what stays unknown with
+// it. Thread: any.
 #ifndef COUNTRACE_LOGFORMAT_IMPORT_PERF_CLOCK_DESCRIPTION_H_
 #define COUNTRACE_LOGFORMAT_IMPORT_PERF_CLOCK_DESCRIPTION_H_
 
@@ -9,7 +9,7 @@
 
 namespace countrace::importer::perf {
 
-// Returns: INVALID_ARGUMENT there are no times, or they are of several clocks.
+// Returns: INVALID_ARGUMENT there are no times, or times of several clocks.
 absl::Status DescribeClock(const FileDescription& file,
                            logformat::TraceInfo& info);
 

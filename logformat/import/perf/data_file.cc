@@ -19,7 +19,7 @@ using Bytes = std::span<const std::byte>;
 // Larger numbers are damage.
 constexpr std::size_t kMaxAttributes = 1 << 16;
 constexpr std::size_t kMaxIds = 1 << 22;
-// How far the records are searched for what describes the file.
+// Limit of the search for records that describe the file.
 constexpr std::size_t kMaxPrologue = 1 << 20;
 
 std::uint64_t ReverseBitsOfBytes(std::uint64_t value) {
@@ -104,7 +104,7 @@ class Describer {
                                        attrs_bytes, entry_bytes, attrs_at));
     }
     if (data_bytes == 0) {
-      // Written last: perf was killed.
+      // perf writes this field last: perf was killed.
       out_.unfinished = true;
       if (!Within(out_.data_begin, 0)) {
         return Wrong(40,
@@ -179,7 +179,7 @@ class Describer {
     for (std::size_t i = 0; i < sizeof(flags); ++i) {
       flags |= std::to_integer<std::uint64_t>(raw[i]) << (8 * i);
     }
-    // Bit fields begin at the other end there.
+    // On big-endian machines bit fields begin at the other end.
     out.flags = out_.big_endian ? ReverseBitsOfBytes(flags) : flags;
     attr.Skip(4 + 4 + 8 + 8 + 8 + 8 + 4);  // wakeup_events .. stack_user
     const std::int32_t clock = attr.I32();
@@ -207,7 +207,7 @@ class Describer {
     return Wrong(offset, std::string(status.message()));
   }
 
-  // Records before the first round that describe the file.
+  // Reads the records before the first round, which describe the file.
   absl::Status ReadPrologue() {
     std::uint64_t at = out_.data_begin;
     for (std::size_t i = 0; i < kMaxPrologue && at < out_.data_end; ++i) {
@@ -216,7 +216,7 @@ class Describer {
       const std::uint32_t type = record.U32();
       record.Skip(2);
       const std::uint16_t size = record.U16();
-      // The reader of records says what is wrong.
+      // The reader of records reports the error.
       if (size < kRecordHeaderBytes || size > out_.data_end - at) break;
       ByteReader body =
           Section(at + kRecordHeaderBytes, size - kRecordHeaderBytes);

@@ -1,6 +1,7 @@
-// A perf.data file: its header, what is counted (attributes), what it says of
-// the machine (features), and where its records lie. Also what `perf record -o
-// -` writes to a pipe, which says the same in records.
+// Reads a perf.data file: its header, the counted events (attributes), the
+// description of the machine (features), and the position of its records. Also
+// reads what `perf record -o -` writes to a pipe, where records hold the same
+// information.
 //
 // In: the bytes of a file, untrusted. Out: FileDescription. Thread: one.
 #ifndef COUNTRACE_LOGFORMAT_IMPORT_PERF_DATA_FILE_H_
@@ -21,7 +22,7 @@
 
 namespace countrace::importer::perf {
 
-// What was counted: an event of the command line, on all CPUs and threads.
+// A counted event: one of the command line, on all CPUs and threads.
 struct EventAttribute {
   std::uint32_t type = 0;
   std::uint64_t config = 0;
@@ -30,15 +31,15 @@ struct EventAttribute {
   std::uint64_t flags = 0;  // AttrFlag
   std::int32_t clock_id = 0;
   std::vector<std::uint64_t> ids;
-  std::string name;  // "" if the file does not say it
+  std::string name;  // "" if it is not in the file
   bool Has(std::uint64_t flag) const { return (flags & flag) != 0; }
 };
 
 struct FileDescription {
-  bool swapped = false;     // against this machine
-  bool big_endian = false;  // the recording machine
+  bool swapped = false;     // other byte order than this machine
+  bool big_endian = false;  // byte order of the recording machine
   bool pipe = false;
-  bool unfinished = false;  // perf did not come to write where its data end
+  bool unfinished = false;  // perf ended before it wrote the end of the data
   std::uint64_t data_begin = 0, data_end = 0;  // offsets of the records
   std::vector<EventAttribute> attributes;
   absl::flat_hash_map<std::uint64_t, std::uint32_t> by_id;  // attribute's index
@@ -47,8 +48,8 @@ struct FileDescription {
   bool system_wide = false;
   bool compressed = false;
   std::span<const std::byte> tracing_data;
-  std::uint64_t first_sample_ns = 0, last_sample_ns = 0;  // 0: not said
-  // CLOCK_DATA: of one instant, the time of day and the events' clock.
+  std::uint64_t first_sample_ns = 0, last_sample_ns = 0;  // 0: unknown
+  // CLOCK_DATA: time of day and the events' clock at one instant.
   std::optional<std::pair<std::uint64_t, std::uint64_t>> wall_and_clock_ns;
 
   const EventAttribute* Find(std::uint64_t id) const {
@@ -57,11 +58,11 @@ struct FileDescription {
   }
 };
 
-// Of a file's first bytes: it is perf's.
+// True if a file's first bytes are those of perf.data.
 bool IsPerfData(std::span<const std::byte> bytes);
 
-// `bytes`: the whole file; they stay until the description goes.
-// Returns: INVALID_ARGUMENT what is wrong, and at which offset.
+// `bytes`: the whole file, which must outlive the description. Returns:
+// INVALID_ARGUMENT the defect and its offset.
 absl::StatusOr<FileDescription> DescribeFile(std::span<const std::byte> bytes);
 
 }  // namespace countrace::importer::perf

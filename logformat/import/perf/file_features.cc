@@ -84,7 +84,7 @@ absl::Status ReadFeature(std::uint32_t bit, ByteReader section,
     case kCompression: {
       section.Skip(4);  // version
       const std::uint32_t type = section.U32();
-      if (type == 0) break;  // not at all
+      if (type == 0) break;  // no compression
       if (type != 1) {
         return absl::UnimplementedError(absl::StrFormat(
             "Its records are compressed in way %d, and only 1 (zstd) is "

@@ -1,5 +1,5 @@
-// What perf.data says of the recording in its features: the machine, the
-// command, names of events, clocks.
+// Reads the features of perf.data, which describe the recording: the machine,
+// the command, names of events, clocks.
 //
 // In: a feature's bytes, untrusted. Out: parts of FileDescription. Thread: one.
 #ifndef COUNTRACE_LOGFORMAT_IMPORT_PERF_FILE_FEATURES_H_
@@ -13,8 +13,8 @@
 
 namespace countrace::importer::perf {
 
-// Features that nobody needs here are left alone. Returns: DATA_LOSS the
-// section ends too early; what the file cannot be read for.
+// Ignores features that are not needed here. Returns: DATA_LOSS the section
+// ends too early; an error if the file cannot be read because of the feature.
 absl::Status ReadFeature(std::uint32_t bit, ByteReader section,
                          FileDescription& out);
 

@@ -1,5 +1,5 @@
-// Numbers of perf.data that the kernel's <linux/perf_event.h> does not have:
-// what the program perf adds (tools/perf/util/header.h and
+// Numbers of perf.data that the kernel's <linux/perf_event.h> does not define:
+// those of the program perf (tools/perf/util/header.h and
 // tools/lib/perf/include/perf/event.h of Linux 6.1;
 // tools/perf/Documentation/perf.data-file-format.txt).
 #ifndef COUNTRACE_LOGFORMAT_IMPORT_PERF_FILE_LAYOUT_H_
@@ -15,10 +15,10 @@ inline constexpr std::size_t kMagicBytes = 8;
 inline constexpr std::uint64_t kPipeHeaderBytes = 16;
 inline constexpr std::uint64_t kFileHeaderBytes = 104;
 inline constexpr std::size_t kRecordHeaderBytes = 8;
-// Of the first published perf_event_attr.
+// Size of the first published perf_event_attr.
 inline constexpr std::uint64_t kMinAttrBytes = 64;
 
-// Records that perf writes besides the kernel's.
+// Records that perf itself writes, besides the kernel's.
 enum UserRecord : std::uint32_t {
   kHeaderAttr = 64,
   kHeaderEventType = 65,
@@ -62,7 +62,7 @@ enum Feature : std::uint32_t {
 };
 inline constexpr std::uint32_t kFeatureBits = 256;
 
-// perf_event_attr's flags, bit by bit as a little-endian machine has them.
+// perf_event_attr's flags, in the bit order of a little-endian machine.
 enum AttrFlag : std::uint64_t {
   kInherit = std::uint64_t{1} << 1,
   kFreq = std::uint64_t{1} << 10,

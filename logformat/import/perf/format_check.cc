@@ -47,14 +47,14 @@ bool IsDeclaration(std::string_view text) {
     }
     last_is_word = !token.ends_with('*');
     while (token.ends_with('*')) token.remove_suffix(1);
-    // "char[] name": libtraceevent loses the type it has not got.
+    // "char[] name": libtraceevent fails on the missing type.
     if (words == 0 ? !IsWord(token) : !IsWordOrArray(token)) return false;
     ++words;
   }
   return words >= 2 && last_is_word;
 }
 
-// Takes "PREFIX...;" off the begin of `line`; empty: it is not there.
+// Removes "PREFIX...;" from the begin of `line`; empty: it is not there.
 std::string_view Part(std::string_view prefix, std::string_view& line) {
   const std::size_t end = line.find(';');
   if (!line.starts_with(prefix) || end == line.npos) return {};

@@ -1,5 +1,5 @@
-// Whether a tracepoint's format is one that a kernel writes: libtraceevent dies
-// of some that are not. Thread: any.
+// Checks that a kernel could have written a tracepoint's format: libtraceevent
+// crashes on some other ones. Thread: any.
 #ifndef COUNTRACE_LOGFORMAT_IMPORT_PERF_FORMAT_CHECK_H_
 #define COUNTRACE_LOGFORMAT_IMPORT_PERF_FORMAT_CHECK_H_
 
@@ -8,7 +8,7 @@
 namespace countrace::importer::perf {
 
 // `text`: "name: X", "ID: N", "format:", and lines "\tfield:TYPE NAME;
-// \toffset:N;\tsize:N;\tsigned:N;". Nothing behind them.
+// \toffset:N;\tsize:N;\tsigned:N;". No text may follow.
 bool IsKernelFormat(std::string_view text);
 
 }  // namespace countrace::importer::perf

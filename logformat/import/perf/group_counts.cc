@@ -12,7 +12,7 @@ namespace countrace::importer::perf {
 
 namespace {
 
-// The names that perf shows, without our prefix of sampled events.
+// The names that perf shows, without our prefix for sampled events.
 std::string EventName(const SamplePlan& plan) {
   constexpr std::string_view kPrefix = "sample:";
   return plan.name.starts_with(kPrefix) ? plan.name.substr(kPrefix.size())
@@ -22,12 +22,12 @@ std::string EventName(const SamplePlan& plan) {
 bool Reads(const EventAttribute& attribute) {
   return (attribute.sample_type & PERF_SAMPLE_READ) != 0;
 }
-// Members of a group do not sample.
+// True for a group's leader: its members do not sample.
 bool Leads(const EventAttribute& attribute) {
   return Reads(attribute) && attribute.sample_period != 0;
 }
 
-// Every switch of a CPU has a sample of it.
+// True if each switch of a CPU has a sample of the event.
 bool ComesWithSwitches(const SamplePlan& plan) {
   const EventAttribute& attribute = *plan.attribute;
   if (plan.kind == EventKind::kSwitch && plan.to_kernel) return true;
@@ -45,7 +45,7 @@ GroupCounts::GroupCounts(const FileDescription& file,
       of_cpus_(file.system_wide),
       leads_(plans.size()),
       slots_(plans.size(), -1) {
-  // A CPU's dump also has what is counted from the records.
+  // A CPU's dump also has the counts made from the records.
   const std::size_t most =
       of_cpus_ ? logformat::kMaxEvents - 3 : logformat::kMaxCounters;
   std::string unused, unsure;
@@ -78,7 +78,7 @@ GroupCounts::GroupCounts(const FileDescription& file,
       if (!times) list(unsure, name);
     }
   }
-  // Each leader's samples carry all that its thread has counted so far.
+  // The samples of each leader carry all counts of their thread so far.
   for (std::size_t i = 0; i < plans.size() && !of_cpus_; ++i) {
     if (!leads_[i]) continue;
     for (std::uint32_t slot = 0; slot < events_.size(); ++slot) {
@@ -97,7 +97,7 @@ GroupCounts::GroupCounts(const FileDescription& file,
         "whether the counters of %s ran all the time (the samples have no "
         "running time): %s",
         unsure,
-        of_cpus_ ? "if they took turns with others, the counts are lower bounds"
+        of_cpus_ ? "if they were multiplexed, the counts are lower bounds"
                  : "they are marked as scaled"));
   }
 }
@@ -111,7 +111,7 @@ std::span<const std::uint64_t> GroupCounts::Take(
   Owner& owner = owners_[owner_id];
   owner.sums.resize(events_.size(), 0);
   for (const ReadValue& value : sample.values) {
-    // A lone event may be read without its id.
+    // A single event may be read without its id.
     const std::uint64_t id = value.id == 0 ? sample.id : value.id;
     const EventAttribute* counted =
         id == 0 && sample.values.size() == 1 ? &attribute : file_.Find(id);

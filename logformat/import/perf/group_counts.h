@@ -1,8 +1,9 @@
 // Counters read together at samples (PERF_SAMPLE_READ; `perf record -e
-// '{LEADER,...}:S'`): which they are, and the counts of a CPU or of a thread.
+// '{LEADER,...}:S'`): finds them, and sums up the counts of a CPU or of a
+// thread.
 //
-// Of a CPU they are read at each switch, or they are of no use here: what was
-// counted between two of them is somebody's only if nobody else ran.
+// Counts of a CPU are used only if they are read at each switch: otherwise
+// several threads may have run between two values.
 //
 // In: attributes and samples. Out: names, sums. Thread: one.
 #ifndef COUNTRACE_LOGFORMAT_IMPORT_PERF_GROUP_COUNTS_H_
@@ -25,21 +26,21 @@ namespace countrace::importer::perf {
 
 class GroupCounts {
  public:
-  // What cannot be used, and what nobody knows, goes to `info.not_known`.
+  // Counts that cannot be used or are uncertain go to `info.not_known`.
   GroupCounts(const FileDescription& file, std::deque<SamplePlan>& plans,
               logformat::TraceInfo& info);
 
-  // Names of what Take() gives. With `of_cpus` those of CPUs, else of threads.
+  // Names of the counts from Take(): of CPUs if `of_cpus`, else of threads.
   const std::vector<std::string>& events() const { return events_; }
   bool of_cpus() const { return of_cpus_; }
-  // Bit i: nobody knows whether event i was counted all the time.
+  // Bit i: it is not known whether event i was counted all the time.
   std::uint32_t uncertain() const { return uncertain_; }
 
-  // Adds the values of a sample to those of `owner`, a CPU or a thread. Empty:
-  // its event reads none that are used.
+  // Adds the values of a sample to the sums of `owner`, a CPU or a thread.
+  // Empty: the sample's event reads no counter that is used.
   std::span<const std::uint64_t> Take(const EventAttribute& attribute,
                                       const Sample& sample, std::int32_t owner);
-  // Groups that did not count all the time say so here.
+  // Adds groups that did not count all the time to `info.not_known`.
   void Finish(logformat::TraceInfo& info) const;
 
  private:
@@ -55,7 +56,7 @@ class GroupCounts {
   bool of_cpus_ = false;
   std::vector<std::string> events_;
   std::uint32_t uncertain_ = 0;
-  // By attribute: it leads a group that is used; its place in the counts.
+  // By attribute: leads a group that is used; its index in the counts.
   std::vector<bool> leads_;
   std::vector<std::int32_t> slots_;
   absl::flat_hash_map<std::int32_t, Owner> owners_;

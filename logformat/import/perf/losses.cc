@@ -43,7 +43,7 @@ void Losses::Finish(std::uint64_t end_ns, bool unfinished,
     Lose(cpu, said_at_end_ - lost_, end_ns, end_ns);
   }
   if (unfinished && any) {
-    // perf was killed: what lay in its buffers is not in the file.
+    // perf was killed: the content of its buffers is not in the file.
     for (const auto& [number, books] : records_.cpus()) {
       Lose(number, 0, end_ns, end_ns);
     }

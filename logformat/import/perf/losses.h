@@ -1,9 +1,9 @@
 // What perf could not store: LOST and LOST_SAMPLES records, and throttling.
 //
-// The kernel says LOST in the buffer that was full, when there is room again:
-// the loss lies between that CPU's record before it and it. At the end perf
-// says again, an event at a time, how many samples it lost (LOST_SAMPLES
-// without a time): only what exceeds the former is new.
+// The kernel writes LOST to the full buffer when it has room again: the loss is
+// between that record and the previous one of the same CPU. At the end perf
+// writes, for each event, how many samples it lost (LOST_SAMPLES without a
+// time): only the excess over the LOST records is new.
 //
 // In: records by time. Out: losses of CPUs and of hooks. Thread: one.
 #ifndef COUNTRACE_LOGFORMAT_IMPORT_PERF_LOSSES_H_
@@ -24,8 +24,8 @@ class Losses {
   Losses(CpuRecords& records, UserEvents& user)
       : records_(records), user_(user) {}
 
-  // A buffer holds records of switches and of hooks: nobody knows which were
-  // lost, so both have bounds then.
+  // A buffer holds records of switches and of hooks. Which of them were lost is
+  // not known, so the counts of both become bounds.
   void set_has_user_hooks(bool has) { has_user_hooks_ = has; }
   // False: the record is shorter than its fields.
   bool OnRecord(std::int32_t cpu, std::uint64_t begin_ns, std::uint64_t end_ns,
@@ -41,7 +41,7 @@ class Losses {
 
   CpuRecords& records_;
   UserEvents& user_;
-  SourceStream stream_;  // of losses that are nobody's
+  SourceStream stream_;  // for losses of no known thread
   bool has_user_hooks_ = false;
   std::uint64_t lost_ = 0, said_at_end_ = 0, throttled_ = 0;
 };

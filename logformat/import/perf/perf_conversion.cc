@@ -81,7 +81,7 @@ class PerfConversion final : public RecordReceiver {
   TimedRecords timed_;
   std::unique_ptr<GroupCounts> counts_;
   std::unique_ptr<RunningThreads> running_;
-  // Of raw_syscalls: by the number of the call.
+  // Plans of raw_syscalls, by the system call's number.
   std::map<std::pair<const SamplePlan*, std::int64_t>, SamplePlan> syscalls_;
   SourceStream stream_;
   bool begins_with_sample_ = false;
@@ -131,7 +131,7 @@ absl::Status PerfConversion::Describe() {
     info.not_known.push_back(absl::StrFormat(
         "who ran when (%s): on-CPU times, dispatches and waiting are absent, "
         "not 0; record with --switch-events%s",
-        leaves ? "sched:sched_switch of a command tells when its threads "
+        leaves ? "sched:sched_switch of a command shows when its threads "
                  "leave a CPU, not when they come"
                : "no context switches in it",
         file_.system_wide || leaves ? " or -a -e sched:sched_switch" : ""));
@@ -141,7 +141,7 @@ absl::Status PerfConversion::Describe() {
       records_, !file_.system_wide, /*ignored=*/!switch_records, from_samples);
   if (switch_records && !from_samples) {
     info.not_known.push_back(
-        "how threads waited (switch events do not tell S from D; -e "
+        "how threads waited (switch events do not distinguish S from D; -e "
         "sched:sched_switch does)");
   }
   if (!counts_->of_cpus()) {
@@ -154,7 +154,7 @@ absl::Status PerfConversion::Describe() {
 
 void PerfConversion::PrepareHooks() {
   bool any = false;
-  // Ends may come before the first begin: their hooks are described by it.
+  // An end may precede the first begin, which describes its hook.
   for (const bool begins : {true, false}) {
     for (SamplePlan& plan : plans_.all()) {
       const bool begin = plan.kind == EventKind::kEnter ||
@@ -197,8 +197,8 @@ absl::Status PerfConversion::OnTimed(std::uint64_t time_ns,
                                      const Sample& sample) {
   last_ns_ = time_ns;
   if (first_ns_ == 0) {
-    // perf enables its events some time after it began to hear of tasks: who
-    // ran in between is not known. What is lost is of enabled ones.
+    // perf enables its events some time after its first task records: the
+    // threads that ran in between are not known. Losses concern enabled events.
     const bool begins = record.type == PERF_RECORD_SAMPLE ||
                         record.type == PERF_RECORD_LOST ||
                         record.type == PERF_RECORD_LOST_SAMPLES;
@@ -263,7 +263,7 @@ void PerfConversion::ToUser(const SamplePlan& plan, const SampleEvent& event,
     user_.OnEvent({event, time_ns, stream_}, plan);
     return;
   }
-  // Of the idle thread, or of one that is gone: there is no such stream.
+  // The idle thread, or one that has ended: it has no stream.
   const std::size_t colon = plan.name.find(':');
   const std::string provider =
       colon == std::string::npos ? "perf" : plan.name.substr(0, colon);
@@ -359,7 +359,7 @@ void PerfConversion::Finish() {
   if (running_->made_up_cpus()) {
     info.not_known.push_back(
         "which CPUs threads ran on (no CPU in the records): each thread has a "
-        "number of its own, and migrations are not told; record with "
+        "number of its own, and migrations are not known; record with "
         "--sample-cpu");
   }
   timed_.Finish(info);

@@ -1,7 +1,7 @@
-// A perf.data file to the records of a countrace trace.
+// Converts a perf.data file to the records of a countrace trace.
 //
-// In: the bytes of the file. Out: records to TraceOutput, and what the file
-// says about itself. Thread: one.
+// In: the bytes of the file. Out: records to TraceOutput, and the trace's
+// description. Thread: one.
 #ifndef COUNTRACE_LOGFORMAT_IMPORT_PERF_PERF_CONVERSION_H_
 #define COUNTRACE_LOGFORMAT_IMPORT_PERF_PERF_CONVERSION_H_
 
@@ -16,12 +16,12 @@
 
 namespace countrace::importer::perf {
 
-// Told how many bytes were read, and up to which time, every now and then.
+// Called now and then with the bytes read, and the time reached.
 using Progress =
     std::function<void(std::uint64_t bytes, std::uint64_t time_ns)>;
 
-// The output is completed, not finished.
-// Returns: INVALID_ARGUMENT why the file cannot be read, where, and what to do.
+// Writes all records to the output, but does not finish it. Returns:
+// INVALID_ARGUMENT why the file cannot be read, where, and what to do.
 absl::Status ConvertPerfData(std::span<const std::byte> bytes,
                              const Mapping& mapping, TraceOutput& output,
                              const Progress& progress);

@@ -123,7 +123,8 @@ absl::StatusOr<std::optional<RawRecord>> RecordReader::Next() {
   return std::nullopt;
 }
 
-// Returns the size that the record says it has; of less than a header 2^16.
+// Returns the record's size according to its header; 2^16 if the header is
+// incomplete.
 std::size_t RecordReader::ReadHead(std::span<const std::byte> bytes,
                                    RawRecord& record) const {
   ByteReader head(bytes, file_.swapped);
@@ -141,7 +142,7 @@ absl::Status RecordReader::TooShort(const RawRecord& record,
                                record.type, size, kRecordHeaderBytes));
 }
 
-// Some records are followed by bytes that are none.
+// Skips the bytes after some records that are not records themselves.
 absl::Status RecordReader::SkipData(const RawRecord& record) {
   ByteReader body(record.body, file_.swapped);
   std::uint64_t more = 0;

@@ -1,8 +1,8 @@
-// The records of a perf.data file, one after the other as they lie there;
-// compressed ones (perf record -z) unpacked.
+// The records of a perf.data file, in the order of the file; compressed ones
+// (perf record -z) are unpacked.
 //
 // In: a file's bytes. Out: records, in the order of the file, not of time.
-// Memory: of what is compressed, what the caller holds. Thread: one.
+// Memory: the unpacked blocks whose records the caller holds. Thread: one.
 #ifndef COUNTRACE_LOGFORMAT_IMPORT_PERF_RECORD_READER_H_
 #define COUNTRACE_LOGFORMAT_IMPORT_PERF_RECORD_READER_H_
 
@@ -25,24 +25,23 @@ struct RawRecord {
   std::uint32_t type = 0;
   std::uint16_t misc = 0;
   std::span<const std::byte> body;  // after the header
-  std::uint64_t offset = 0;         // in the file; of a compressed one, of its
-                                    // block
+  std::uint64_t offset = 0;         // in the file; if compressed, of its block
   // Keeps `body` where it is; null: the file's own bytes.
   std::shared_ptr<const std::vector<std::byte>> block;
 };
 
 class RecordReader {
  public:
-  // More unpacked bytes of one compressed record are damage.
+  // A larger block from one compressed record is damage.
   static constexpr std::size_t kMaxBlockBytes = std::size_t{256} << 20;
 
   RecordReader(std::span<const std::byte> bytes, const FileDescription& file);
   ~RecordReader();
 
-  // The next record; nullopt at the end. Returns: INVALID_ARGUMENT what is
-  // wrong and at which offset.
+  // The next record; nullopt at the end. Returns: INVALID_ARGUMENT the defect
+  // and its offset.
   absl::StatusOr<std::optional<RawRecord>> Next();
-  // Of the file, read so far.
+  // Bytes of the file read so far.
   std::uint64_t done_bytes() const { return at_; }
 
  private:
@@ -57,7 +56,7 @@ class RecordReader {
   const FileDescription& file_;
   std::uint64_t at_;
   ZSTD_DCtx_s* unpacker_ = nullptr;
-  // What was unpacked last; its records from block_at_ on are to come.
+  // The last unpacked block; its records from block_at_ on are still to come.
   std::shared_ptr<std::vector<std::byte>> block_;
   std::size_t block_at_ = 0;
   std::uint64_t block_offset_ = 0;

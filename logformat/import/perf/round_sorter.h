@@ -1,13 +1,13 @@
-// Brings perf's records into the order of time.
+// Sorts perf's records by time.
 //
-// perf writes what it finds in each CPU's buffer, buffer after buffer, and then
-// a FINISHED_ROUND: whatever comes after the second of two such marks is not
-// earlier than what came before the first. So a round's records wait until the
-// next round is complete, and memory is that of two rounds, which is bounded by
-// perf's buffers. A file without marks is sorted in a window of kMaxWaiting.
+// perf writes the content of each CPU's buffer, one buffer after the other, and
+// then a FINISHED_ROUND. A record after the second of two such marks is not
+// earlier than any record before the first. So a round's records wait until the
+// next round is complete: memory is that of two rounds, which perf's buffers
+// bound. A file without marks is sorted in a window of kMaxWaiting.
 //
-// In: records in the order of the file. Out: records by time; of equal times,
-// by place. Thread: one.
+// In: records in the order of the file. Out: records by time; with equal times,
+// in the order of the file. Thread: one.
 #ifndef COUNTRACE_LOGFORMAT_IMPORT_PERF_ROUND_SORTER_H_
 #define COUNTRACE_LOGFORMAT_IMPORT_PERF_ROUND_SORTER_H_
 
@@ -25,12 +25,12 @@ class RoundSorter {
   explicit RoundSorter(std::size_t max_waiting = std::size_t{1} << 21)
       : max_waiting_(max_waiting) {}
 
-  // `out` gets (time, item) in order. Times of those that came too late are
-  // what they are; they are counted.
+  // Calls `out` with (time, item) in order. Records that come too late keep
+  // their times, and are counted.
   template <typename Out>
   void Add(std::uint64_t time_ns, Item item, const Out& out) {
     if (waiting_.size() >= max_waiting_) {
-      // The older half; a later one that belongs into it is late.
+      // Delivers the older half; a later record that belongs there is late.
       std::vector<std::uint64_t> times;
       times.reserve(waiting_.size());
       for (const Waiting& one : waiting_) times.push_back(one.time_ns);
@@ -56,7 +56,8 @@ class RoundSorter {
     Deliver(~std::uint64_t{0}, out);
   }
 
-  // Those that came after a later one was delivered, and by how much at most.
+  // Number of records that came after a later one was delivered, and the
+  // largest delay.
   std::uint64_t late() const { return late_; }
   std::uint64_t latest_by_ns() const { return latest_by_ns_; }
 
@@ -66,7 +67,7 @@ class RoundSorter {
     Item item;
   };
 
-  // All up to `until_ns`.
+  // Delivers all up to `until_ns`.
   template <typename Out>
   void Deliver(std::uint64_t until_ns, const Out& out) {
     const auto rest = std::partition(

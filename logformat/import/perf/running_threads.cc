@@ -42,7 +42,7 @@ void RunningThreads::In(CpuBooks& cpu, std::uint64_t time_ns, std::int32_t tid,
     return;
   }
   if (besides_samples_ && records_.told_counters() != 0) {
-    // The counts at this switch are not known.
+    // The counter values at this switch are not known.
     records_.SwitchIn(cpu, time_ns, prev_tid, tid);
     return;
   }
@@ -57,7 +57,7 @@ void RunningThreads::Out(CpuBooks& cpu, std::uint64_t time_ns, std::int32_t tid,
     next_tid = kElsewhere;
   }
   if (next_tid < 0 || (besides_samples_ && cpu.current != tid)) return;
-  // Why it left is not told beyond that.
+  // The record gives no further reason for leaving.
   records_.Switch(cpu, time_ns, tid, next_tid,
                   preempted ? logformat::kSwitchPreempted
                             : logformat::kSwitchInterruptible);

@@ -1,6 +1,6 @@
-// Who runs where, from perf's records of context switches: those of CPUs
-// (SWITCH_CPU_WIDE, which name both threads) or of the threads of a command
-// (SWITCH, which names one, on a CPU that may not be told).
+// Finds the running threads, from perf's records of context switches: records
+// of CPUs (SWITCH_CPU_WIDE, which name both threads) or of a command's threads
+// (SWITCH, which name one, on a CPU that may be missing).
 //
 // In: records by time. Out: switches to CpuRecords. Thread: one.
 #ifndef COUNTRACE_LOGFORMAT_IMPORT_PERF_RUNNING_THREADS_H_
@@ -17,12 +17,12 @@ namespace countrace::importer::perf {
 
 class RunningThreads {
  public:
-  // Stands for all threads that are not recorded; no thread has it.
+  // Represents all threads that are not recorded; no thread has this id.
   static constexpr std::int32_t kElsewhere = 0xfffffe;
 
   // `by_thread`: switches are of threads. `ignored`: there are no such records.
-  // `besides_samples`: sched_switch tells them as well, before these records:
-  // what they add is switches that its samples do not show.
+  // `besides_samples`: samples of sched_switch report switches too, before
+  // these records, which add only the switches without a sample.
   RunningThreads(CpuRecords& records, bool by_thread, bool ignored,
                  bool besides_samples)
       : records_(records),
@@ -30,15 +30,15 @@ class RunningThreads {
         ignored_(ignored),
         besides_samples_(besides_samples) {}
 
-  // The CPU of a record; a made-up one, the thread's own, if it does not say.
+  // The CPU of a record; a made-up one for each thread if it is missing.
   std::int32_t CpuOf(const Sample& record);
-  // Some record of a thread came from there: it runs.
+  // A record of the thread came from this CPU: it runs there.
   void Seen(CpuBooks& cpu, std::uint64_t time_ns, std::int32_t tid);
   void In(CpuBooks& cpu, std::uint64_t time_ns, std::int32_t tid,
           std::int32_t prev_tid);
   void Out(CpuBooks& cpu, std::uint64_t time_ns, std::int32_t tid,
            std::int32_t next_tid, bool preempted);
-  // The thread is gone; a thread's own records end here.
+  // The thread has ended; a thread's own records end here.
   void Gone(CpuBooks& cpu, std::uint64_t time_ns, std::int32_t tid);
   bool made_up_cpus() const { return made_up_cpus_; }
 

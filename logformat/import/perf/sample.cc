@@ -84,7 +84,7 @@ bool ReadSample(const EventAttribute& attribute,
     in.Skip(depth * 8);
   }
   if ((type & PERF_SAMPLE_RAW) != 0) out.raw = in.Bytes(in.U32());
-  // What follows is of no use here.
+  // The remaining fields are not used.
   return in.ok();
 }
 
@@ -152,7 +152,7 @@ const EventAttribute* RecordAttributes::Of(std::span<const std::byte> body,
   if (at > body.size() || body.size() - at < 8) return nullptr;
   ByteReader in(body.subspan(at), file_.swapped);
   const std::uint64_t id = in.U64();
-  // Records that perf makes itself have none.
+  // Records that perf itself makes have no id.
   if (id == 0) return &file_.attributes.front();
   return file_.Find(id);
 }

@@ -1,5 +1,6 @@
-// The fields of perf's samples, and the who and when at the end of its other
-// records (include/uapi/linux/perf_event.h, PERF_RECORD_SAMPLE and sample_id).
+// The fields of perf's samples, and thread, time and CPU at the end of its
+// other records (include/uapi/linux/perf_event.h, PERF_RECORD_SAMPLE and
+// sample_id).
 //
 // Thread: any.
 #ifndef COUNTRACE_LOGFORMAT_IMPORT_PERF_SAMPLE_H_
@@ -18,30 +19,30 @@ struct ReadValue {
   std::uint64_t value = 0, id = 0;
 };
 
-// What is not there is 0, or -1.
+// Missing fields are 0, or -1.
 struct Sample {
   std::uint64_t id = 0;
   std::uint64_t ip = 0, address = 0, period = 0, time_ns = 0;
   std::int32_t pid = -1, tid = -1, cpu = -1;
-  // PERF_SAMPLE_READ: of the event, or of all of its group.
+  // PERF_SAMPLE_READ: values of the event, or of its whole group.
   std::vector<ReadValue> values;
   std::uint64_t enabled_ns = 0, running_ns = 0;
   std::span<const std::byte> raw;  // of a tracepoint
 };
 
-// False: the record ends before its fields do.
+// False: the record is shorter than its fields.
 bool ReadSample(const EventAttribute& attribute,
                 std::span<const std::byte> body, bool swapped, Sample& out);
-// The end of another record of the kernel's; zeros if the attribute says that
-// there is none.
+// Reads the end of another record of the kernel; zeros if the attribute's
+// records have none.
 bool ReadTrailer(const EventAttribute& attribute,
                  std::span<const std::byte> body, bool swapped, Sample& out);
 
-// Which attribute a record is of.
+// Finds the attribute of a record.
 class RecordAttributes {
  public:
   explicit RecordAttributes(const FileDescription& file);
-  // INVALID_ARGUMENT: it cannot be told.
+  // INVALID_ARGUMENT: the attribute cannot be determined.
   const absl::Status& status() const { return status_; }
   // Null: no event has its id.
   const EventAttribute* OfSample(std::span<const std::byte> body) const;
@@ -52,7 +53,7 @@ class RecordAttributes {
                            std::size_t at) const;
 
   const FileDescription& file_;
-  // Byte offsets of the id, from the begin of samples and from the end of
+  // Byte offset of the id, from the begin of samples and from the end of
   // others; -1: records have none.
   std::int64_t sample_at_ = -1, other_at_ = -1;
   absl::Status status_;

@@ -39,7 +39,7 @@ struct SamplePlan : EventPlan {
   std::vector<FieldPlace> payload;
 };
 
-// References only.
+// Holds references only.
 class SampleEvent final : public EventFields {
  public:
   SampleEvent(const Sample& sample, const SamplePlan& plan,

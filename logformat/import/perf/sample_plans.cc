@@ -26,8 +26,8 @@ struct KnownEvent {
   std::vector<const char*> fields;  // by role
 };
 
-// Tracepoints of Linux 4.x to 6.x. What perf's own records say of processes is
-// not taken from tracepoints again.
+// Tracepoints of Linux 4.x to 6.x. Facts about processes come from perf's own
+// records, and not again from tracepoints.
 const std::vector<KnownEvent>& KnownEvents() {
   static const auto& known = *new std::vector<KnownEvent>{
       {"sched:sched_switch",
@@ -63,7 +63,7 @@ std::optional<FieldPlace> PlaceOf(const SamplePlan& plan,
   return FieldPlace{FieldScope::kPayload, *member};
 }
 
-// Every occurrence of it is a sample.
+// True if every occurrence of the event is a sample.
 bool IsEveryOne(const EventAttribute& attribute) {
   return attribute.sample_period == 1 && !attribute.Has(kFreq);
 }
@@ -81,7 +81,7 @@ std::string NameOf(const EventAttribute& attribute,
     }
   }
   if (!attribute.name.empty()) {
-    // perf adds an empty modifier to some.
+    // perf adds an empty modifier to some names.
     std::string name = attribute.name;
     if (name.ends_with(':')) name.pop_back();
     if (name.ends_with(":S")) name.resize(name.size() - 2);
@@ -153,7 +153,7 @@ bool SamplePlans::ClassifyTracepoint(SamplePlan& plan) {
   }
   if (!known_kind) return false;
   for (const char* field : fields) plan.fields.push_back(PlaceOf(plan, field));
-  // A kernel whose tracepoint has no such field: a point, then.
+  // If this kernel's tracepoint has no such field, it becomes a point.
   if (plan.fields.empty() || plan.fields[0].has_value() ||
       plan.kind == EventKind::kSyscallExit) {
     plan.to_kernel = true;
@@ -285,7 +285,7 @@ absl::Status SamplePlans::Make(const FileDescription& file,
       return status;
     }
     if (!mapped) Classify(plan);
-    // Of a command's threads it tells who left, not who came: a point.
+    // For a command it shows only the thread that leaves: a point.
     if (plan.to_kernel && plan.kind == EventKind::kSwitch &&
         !file.system_wide) {
       plan.kind = EventKind::kPoint;

@@ -1,9 +1,9 @@
-// What the samples of each event of a perf.data file are: facts of CPUs
-// (sched:sched_switch, syscalls:*, irq:*, ...), segments and points of a
-// mapping file, points with their fields.
+// How the samples of each event of a perf.data file are converted: to facts
+// about CPUs (sched:sched_switch, syscalls:*, irq:*, ...), to segments and
+// points of a mapping file, or to points with their fields.
 //
-// In: attributes, tracepoint formats, a mapping. Out: a plan an attribute.
-// Thread: one.
+// In: attributes, tracepoint formats, a mapping. Out: one plan for each
+// attribute. Thread: one.
 #ifndef COUNTRACE_LOGFORMAT_IMPORT_PERF_SAMPLE_PLANS_H_
 #define COUNTRACE_LOGFORMAT_IMPORT_PERF_SAMPLE_PLANS_H_
 
@@ -29,12 +29,12 @@ std::string SyscallName(const std::string& arch, std::int64_t number);
 
 class SamplePlans {
  public:
-  // What is not known goes to `info.not_known`. Returns: INVALID_ARGUMENT a
+  // Facts that are missing go to `info.not_known`. Returns: INVALID_ARGUMENT a
   // key of the mapping that an event does not have.
   absl::Status Make(const FileDescription& file,
                     const TracepointFormats& formats, const Mapping& mapping,
                     logformat::TraceInfo& info);
-  // Of an attribute of the file.
+  // The plan of an attribute of the file.
   SamplePlan& Of(const FileDescription& file, const EventAttribute& attribute) {
     return plans_[static_cast<std::size_t>(&attribute -
                                            file.attributes.data())];

@@ -14,7 +14,7 @@ constexpr std::size_t kCommBytes = 16;
 struct Ids {
   std::int32_t pid, parent_pid, tid, parent_tid;
 };
-// Of FORK and EXIT.
+// The ids in FORK and EXIT.
 Ids ReadIds(ByteReader& body) {
   Ids ids{};
   ids.pid = body.I32();
@@ -49,7 +49,7 @@ bool TaskRecords::TakeInitial(const RawRecord& record) {
     const Ids ids = ReadIds(body);
     Task& task = initial_[ids.tid];
     task.pid = ids.pid;
-    // Of a thread perf names its own process as its parent.
+    // For a thread, perf names its own process as the parent.
     if (ids.parent_pid != ids.pid) task.parent_pid = ids.parent_pid;
     const auto parent = initial_.find(ids.parent_tid);
     if (task.comm.empty() && parent != initial_.end()) {
@@ -98,7 +98,7 @@ bool TaskRecords::OnRecord(CpuBooks& cpu, std::uint64_t time_ns,
     if (!body.ok()) return false;
     records_.Know(tid, pid);
     if ((record.misc & PERF_RECORD_MISC_COMM_EXEC) != 0) {
-      // Another thread of the process may have called exec and become `tid`.
+      // Another thread of the process may have called exec, and now has `tid`.
       const std::int32_t before = cpu.current;
       records_.Exec(cpu, time_ns, tid,
                     before > 0 && records_.PidOf(before) == pid ? before : -1,

@@ -1,5 +1,5 @@
 // perf's records of processes and threads: COMM, FORK, EXIT, and those that it
-// makes of what was there before.
+// synthesizes for processes that existed before.
 //
 // In: records by time; those without a time first. Out: facts to CpuRecords.
 // Thread: one.
@@ -31,8 +31,8 @@ class TaskRecords {
   // its fields.
   bool TakeInitial(const RawRecord& record);
   bool OnRecord(CpuBooks& cpu, std::uint64_t time_ns, const RawRecord& record);
-  // A record of that thread came. Of a command's threads one that nobody
-  // announced belongs to it.
+  // Called for each record of a thread. In a command's trace, a thread without
+  // a FORK record belongs to the command.
   void Seen(CpuBooks& cpu, std::uint64_t time_ns, std::int32_t pid,
             std::int32_t tid);
   // The first process of a command; 0: none.

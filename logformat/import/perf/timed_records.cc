@@ -96,7 +96,7 @@ bool TimedRecords::IsRepeated(std::uint64_t time_ns, const RawRecord& record) {
 absl::Status TimedRecords::Deliver(std::uint64_t time_ns,
                                    const RawRecord& record) {
   if (IsRepeated(time_ns, record)) return absl::OkStatus();
-  // One that came too late stands where it came.
+  // A record that came too late keeps its position.
   last_ns_ = std::max(time_ns, last_ns_);
   const EventAttribute& attribute = *AttributeOf(record);
   ReadFields(record, attribute);
@@ -139,7 +139,7 @@ void TimedRecords::Finish(logformat::TraceInfo& info) const {
   for (const auto& [type, count] : unknown_types_) {
     info.not_known.push_back(absl::StrFormat(
         "what %d records of type %d say: this type is not known", count, type));
-    // Damage can make any number of them.
+    // A damaged file could add any number of them.
     if (info.not_known.size() > 64) break;
   }
 }

@@ -1,6 +1,6 @@
-// The records of a perf.data file in the order of time, each with the attribute
-// it is of. Records that perf made of what was there before have no time and
-// come first, as they lie.
+// The records of a perf.data file in the order of time, each with its
+// attribute. Records that perf synthesized for the state before the recording
+// have no time and come first, in the order of the file.
 //
 // In: a file's bytes. Out: records to a receiver. Memory: RoundSorter's.
 // Thread: one.
@@ -25,13 +25,13 @@ namespace countrace::importer::perf {
 class RecordReceiver {
  public:
   virtual ~RecordReceiver() = default;
-  // One of perf's own, or of the kernel's without a time.
+  // A record of perf itself, or one of the kernel without a time.
   virtual absl::Status OnUntimed(const RawRecord& record) = 0;
-  // `sample`: its fields, of other records its end.
+  // `sample`: the fields of a sample; for other records those at the end.
   virtual absl::Status OnTimed(std::uint64_t time_ns, const RawRecord& record,
                                const EventAttribute& attribute,
                                const Sample& sample) = 0;
-  // Now and then. `done_bytes` of the file were read.
+  // Called now and then; `done_bytes` of the file were read.
   virtual absl::Status OnProgress(std::uint64_t done_bytes) = 0;
 };
 
@@ -45,13 +45,13 @@ class TimedRecords {
         attributes_(file),
         reader_(bytes, file) {}
 
-  // INVALID_ARGUMENT: records do not say which event they are of.
+  // INVALID_ARGUMENT: records do not name their event.
   const absl::Status& status() const { return attributes_.status(); }
-  // Delivers all. Returns: INVALID_ARGUMENT what is wrong and where; what the
-  // receiver returned.
+  // Delivers all. Returns: INVALID_ARGUMENT the defect and where; the
+  // receiver's error.
   absl::Status Read();
   absl::Status Malformed(const RawRecord& record) const;
-  // Says what came too late, and what nobody knows.
+  // Adds late and repeated records to `info.not_known`.
   void Finish(logformat::TraceInfo& info) const;
 
  private:
@@ -71,7 +71,7 @@ class TimedRecords {
   Sample sample_;
   std::uint64_t last_ns_ = 0, taken_ = 0;
   std::map<std::uint32_t, std::uint64_t> unknown_types_;
-  // Of the time that is delivered at the moment.
+  // Records of the time that is being delivered.
   std::vector<RawRecord> same_time_;
   std::uint64_t same_time_ns_ = 0, repeated_ = 0;
 };

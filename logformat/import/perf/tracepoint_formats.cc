@@ -101,12 +101,12 @@ absl::Status TracepointFormats::ReadFormats(ByteReader& in) {
   const auto parse = [&](const std::string& system, std::uint64_t bytes) {
     if (bytes > kMaxFormatBytes || bytes > in.left()) return false;
     const auto bytes_of = in.Bytes(bytes);
-    if (system == "ftrace") return true;  // perf has none of those
-    // The library also parses how an event is printed, which nobody needs here.
+    if (system == "ftrace") return true;  // perf has no events of these
+    // The library also parses the print format, which is not needed here.
     std::string format(reinterpret_cast<const char*>(bytes_of.data()),
                        bytes_of.size());
     format.resize(std::min(format.find("print fmt:"), format.size()));
-    // One that is no format is not described; its events are points then.
+    // An invalid format is not described; its events become points.
     if (!IsKernelFormat(format)) return true;
     format += "print fmt: \"\"\n";
     tep_parse_event(tep_, format.data(), format.size(), system.c_str());

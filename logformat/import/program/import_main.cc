@@ -1,8 +1,8 @@
-// countrace-import: converts foreign CTF traces and perf.data files, in a
-// process that may die.
+// countrace-import: converts CTF traces of other tracers and perf.data files,
+// in a process that may die.
 //
-// Started by import_process.cc, which limits it. stdout: lines `progress BYTES
-// TIME_NS`, `error CODE TEXT`, `done`. Not for people.
+// import_process.cc starts and limits it. stdout: lines `progress BYTES
+// TIME_NS`, `error CODE TEXT`, `done`: for that program, not for users.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -62,7 +62,7 @@ bool Parse(int argc, char** argv, Arguments& arguments) {
 }
 
 void SayLine(const std::string& line) {
-  // Nobody listens: nobody wants the trace.
+  // The parent closed the pipe: the trace is not needed any more.
   if (std::fputs(line.c_str(), stdout) < 0 || std::fflush(stdout) != 0) {
     _exit(1);
   }
@@ -72,7 +72,7 @@ using ProgressLine = std::function<void(std::uint64_t, std::uint64_t)>;
 
 absl::Status ImportPerfData(const std::string& path, const Mapping& mapping,
                             TraceOutput& output, const ProgressLine& progress) {
-  // A file that another program cuts meanwhile ends this process (SIGBUS).
+  // If another program truncates the file, this process ends (SIGBUS).
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   struct stat found {};
   if (file < 0 || fstat(file, &found) != 0) {
@@ -167,6 +167,6 @@ int main(int argc, char** argv) {
     return 1;
   }
   SayLine("done\n");
-  // The library's tables need no tidying.
+  // No cleanup of the library's tables is needed.
   _exit(0);
 }

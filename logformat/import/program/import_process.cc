@@ -29,13 +29,13 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
-// Reading takes some 0.03 s a MiB.
+// Reading takes about 0.03 s a MiB.
 constexpr std::uint64_t kCpuSecondsAtLeast = 60;
 constexpr std::uint64_t kOutputBytesAtLeast = 256 * kMiB;
 constexpr std::uint64_t kOutputFactor = 16;
 constexpr std::size_t kMaxErrorText = 4096;
 
-// Both ends of a pipe; closed when it goes away.
+// Both ends of a pipe, closed by the destructor.
 struct Pipe {
   int read_end = -1, write_end = -1;
   Pipe() = default;
@@ -91,7 +91,7 @@ void LimitTo(int resource, std::uint64_t value) {
   _exit(127);
 }
 
-// What the child said so far.
+// What the child has reported so far.
 struct Talk {
   std::string line;  // not yet complete
   std::uint64_t done_bytes = 0, time_ns = 0;
@@ -99,7 +99,7 @@ struct Talk {
   bool done = false;
   std::string first_errors, errors;  // stderr: its beginning, its end
 
-  // Returns true if it got further.
+  // Returns true on progress.
   bool TakeLine() {
     const std::string one = std::exchange(line, "");
     if (one.starts_with("progress ")) {
@@ -133,8 +133,9 @@ std::string LastLine(std::string text) {
   return text.substr(text.rfind('\n') + 1).substr(0, 300);
 }
 
-// What the library logged first: "DATE TIME PID TID E TAG FUNCTION@FILE:LINE
-// [COMPONENT] TEXT". It is nearest to the place, by line or offset.
+// The first log line of the library: "DATE TIME PID TID E TAG
+// FUNCTION@FILE:LINE [COMPONENT] TEXT". It names the line or offset closest to
+// the defect.
 std::string FirstLog(const std::string& errors) {
   const std::string line = errors.substr(0, errors.find('\n'));
   const std::size_t level = line.find(" E ");
@@ -181,7 +182,7 @@ absl::Status OfDeath(const ImportRequest& request, const ImportLimits& limits,
   if (talk.errors.find("failed to allocate") != std::string::npos ||
       talk.errors.find("bad_alloc") != std::string::npos) {
     return absl::ResourceExhaustedError(absl::StrFormat(
-        "%s: %s wanted more than %d bytes of memory%s. If the "
+        "%s: %s needed more than %d bytes of memory%s. If the "
         "trace is sound, give it more: --import-limit memory=%dG",
         what, reader, limits.memory_bytes, said,
         std::max<std::uint64_t>(1, limits.memory_bytes >> 30) * 4));
@@ -195,7 +196,7 @@ absl::Status OfDeath(const ImportRequest& request, const ImportLimits& limits,
       perf ? "program" : "library", perf ? "perf script" : "babeltrace2"));
 }
 
-// Reads what is there. Returns false at the end of the pipe.
+// Reads the available bytes. Returns false at the end of the pipe.
 bool Drain(int fd, std::string& out) {
   char block[16384];
   const ssize_t got = read(fd, block, sizeof(block));
@@ -266,7 +267,7 @@ absl::Status ImportTrace(const ImportRequest& request) {
     const auto found = FindCtfTraces(source);
     if (!found.ok()) return found.status();
     for (const std::string& directory : found->directories) {
-      // The same trace given twice would be read twice.
+      // A trace that is given twice would be read twice.
       if (std::find(directories.begin(), directories.end(), directory) ==
           directories.end()) {
         directories.push_back(directory);

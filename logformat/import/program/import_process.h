@@ -1,6 +1,6 @@
-// Converts a foreign trace in a child process of its own, whose memory, time
-// and descriptors are limited: libbabeltrace2 aborts, divides by zero or loops
-// on some damaged traces.
+// Converts a trace of another tracer in a child process, whose memory, time and
+// descriptors are limited: libbabeltrace2 aborts, divides by zero or loops on
+// some damaged traces.
 //
 // In: directories of CTF traces, or a perf.data file. Out: a countrace trace.
 // Thread: one; forks.
@@ -23,7 +23,7 @@ struct ImportLimits {
   std::uint64_t memory_bytes = std::uint64_t{4} << 30;  // address space
   std::uint64_t cpu_seconds = 0;
   std::uint64_t output_bytes = 0;
-  std::uint64_t files = 65536;       // open at a time, as far as allowed
+  std::uint64_t files = 65536;  // open at a time, within the system's limit
   std::uint64_t stall_seconds = 60;  // without progress
 };
 // "memory=8G", "cpu=10m", "output=100G", "files=4096", "stall=5m".
@@ -39,8 +39,8 @@ struct ImportRequest {
   void* progress_context = nullptr;
 };
 
-// Returns: INVALID_ARGUMENT what the trace cannot be read for;
-// RESOURCE_EXHAUSTED which limit was met, and how it is raised; ABORTED the
+// Returns: INVALID_ARGUMENT why the trace cannot be read; RESOURCE_EXHAUSTED
+// the limit that was reached, and the option that raises it; ABORTED the
 // library died; NOT_FOUND no trace, or no import program; CANCELLED.
 absl::Status ImportTrace(const ImportRequest& request);
 

@@ -1,4 +1,4 @@
-// Where the program is that reads foreign traces.
+// Finds the program that imports traces.
 #ifndef COUNTRACE_LOGFORMAT_IMPORT_PROGRAM_IMPORT_PROGRAM_H_
 #define COUNTRACE_LOGFORMAT_IMPORT_PROGRAM_IMPORT_PROGRAM_H_
 
@@ -8,7 +8,7 @@
 
 namespace countrace::importer {
 
-// Beside the running program: in its installation, or in its build tree. The
+// Next to the running program: in its installation, or in its build tree. The
 // variable COUNTRACE_IMPORT names another one.
 absl::StatusOr<std::string> FindImportProgram();
 
