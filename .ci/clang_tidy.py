@@ -125,7 +125,7 @@ def batches(names, flags):
 
 
 def tidy(names, flags, folder):
-    """Returns what is found in `names`, "" if nothing is."""
+    """Returns the findings in `names`, "" if there are none."""
     if len(names) == 1:
         source = ROOT / names[0]
     else:
@@ -138,13 +138,13 @@ def tidy(names, flags, folder):
     done = subprocess.run(
         ["clang-tidy-14", "--quiet", f"--config-file={ROOT / '.clang-tidy'}",
          str(source), "--", *options,
-         # g++ flags clang does not have are not findings.
+         # g++ flags that clang does not have are not findings.
          "-Wno-unknown-warning-option"],
         check=False, capture_output=True, text=True, cwd=directory)
     if done.returncode == 0:
         return ""
     if len(names) > 1:
-        # What does not compile beside the others goes by itself.
+        # A source that does not compile with the others is checked alone.
         apart = set(re.findall(r"(?m)^(\S+?):\d+:\d+: error: .*"
                                r"\[clang-diagnostic-error\]", done.stdout))
         apart = [name for name in names if str(ROOT / name) in apart]

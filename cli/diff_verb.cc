@@ -22,7 +22,7 @@ namespace {
 using rmap::Report;
 using rmap::diff::Diff;
 
-// Errors: said on stderr; then empty.
+// Errors: printed on stderr; the result is then empty.
 std::vector<Report> ReadAll(const std::vector<std::string>& traces,
                             TraceInput& input, int& status) {
   std::vector<Report> reports;

@@ -22,7 +22,7 @@ bool OnProgress(void* context, std::uint64_t done, std::uint64_t total) {
   return true;
 }
 
-// What one dump adds to a record.
+// Bytes that one dump adds to a record.
 struct DumpSize {
   std::uint64_t program, kernel;  // at hooks of programs, at kernel-side ones
   std::uint64_t Of(std::uint64_t all, std::uint64_t of_kernel) const {
@@ -30,7 +30,7 @@ struct DumpSize {
   }
 };
 
-// A row of the table: of a bounded count the most, with 0 as the least.
+// Adds a row to the table; a bounded count has its maximum, and 0 as minimum.
 void AddRow(RowTable& table, const std::string& rule,
             const runtime::ReplayedRule& replayed, const DumpSize& size) {
   const bool bounded = replayed.quality == runtime::ReplayQuality::kBounded;
@@ -78,7 +78,7 @@ int DryRunDumpRules(const DryRun& dry_run) {
   progress.Clear();
   if (!result.ok()) return ReportFailure(kVerb, result.status());
   if (counters == 0) {
-    // As in a recording without --hook-events.
+    // Default as in a recording without --hook-events.
     for (runtime::ReplayedRule& replayed : result->rules) {
       replayed.dumps = replayed.kernel_dumps;
     }

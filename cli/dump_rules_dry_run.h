@@ -1,5 +1,5 @@
-// `countrace record --dry-run-rules TRACE --dump RULE...`: what the rules would
-// have given in a trace that exists.
+// `countrace record --dry-run-rules TRACE --dump RULE...`: the dumps that the
+// rules would have selected in an existing trace.
 #ifndef COUNTRACE_CLI_DUMP_RULES_DRY_RUN_H_
 #define COUNTRACE_CLI_DUMP_RULES_DRY_RUN_H_
 
@@ -14,7 +14,7 @@ namespace countrace::cli {
 struct DryRun {
   std::string trace;
   std::vector<runtime::DumpRule> rules;  // not empty
-  std::size_t counters = 0;  // in each dump; 0: as many as the trace has
+  std::size_t counters = 0;  // in each dump; 0: the number in the trace
   std::string format;        // as RowTable::Render()
 };
 

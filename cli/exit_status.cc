@@ -10,7 +10,7 @@
 namespace countrace::cli {
 
 void Say(std::string_view verb, std::string_view message) {
-  // One write for each message: stderr is shared with the recorded command.
+  // One write for each message: the recorded command shares stderr.
   std::string text = "countrace ";
   text.append(verb)
       .append(": ")

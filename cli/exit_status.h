@@ -12,10 +12,10 @@ enum ExitStatus : int {
   kExitOk = 0,
   kExitFailed = 1,
   kExitUsage = 2,
-  kExitLoss = 3,        // done, but records were lost (--fail-on-loss)
+  kExitLoss = 3,        // complete, but records were lost (--fail-on-loss)
   kExitRegression = 4,  // `diff`
   kExitPrivilege = 5,
-  kExitInterrupted = 130,  // Ctrl-C while a trace was read, as shells say it
+  kExitInterrupted = 130,  // Ctrl-C during reading; the shells' number
 };
 
 // Prints "countrace VERB: message" on stderr.
@@ -27,10 +27,9 @@ int ReportFailure(std::string_view verb, const absl::Status& status);
 // are escaped.
 void Say(std::string_view verb, std::string_view message);
 
-// Writes `data` to stdout.
-// Returns: `status`, or kExitFailed with a message if stdout did not take it
-//   all (disk full); a closed pipe ends the program before that, as in any
-//   filter.
+// Writes `data` to stdout. Returns: `status`, or kExitFailed with a message if
+// not all could be written (disk full). A closed pipe ends the program before
+// that, as in any filter.
 int PrintData(std::string_view verb, std::string_view data,
               int status = kExitOk);
 

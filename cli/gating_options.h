@@ -11,7 +11,7 @@
 
 namespace countrace::cli {
 
-// `count` empty: not given. Returns what is wrong with them, or nullopt.
+// Empty `count`: not given. Returns the error in them, or nullopt.
 std::optional<std::string> ParseGatingOptions(
     const std::string& count, const std::vector<std::string>& marks,
     std::optional<logformat::Gating>& gating,

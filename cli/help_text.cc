@@ -26,7 +26,7 @@ std::string_view TakeLine(std::string_view& text) {
 }
 
 // "  -o, --output DIR" and "      --force" begin the description of an option;
-// for other lines the result is nullopt.
+// other lines return nullopt.
 std::optional<OptionSpelling> ParseSpelling(std::string_view line) {
   constexpr std::string_view kNoShortName = "      ";
   if (line.size() <= kNoShortName.size()) return std::nullopt;

@@ -37,7 +37,7 @@ class HelpText final {
   std::string AllPages() const;
 
   const std::vector<HelpTopic>& topics() const { return topics_; }
-  // Null if there is none of this name.
+  // Null if there is no topic of this name.
   const HelpTopic* FindTopic(std::string_view name) const;
   // `long_name` is "--output"; the page and the topics are searched.
   std::optional<OptionSpelling> FindOption(std::string_view long_name) const;
@@ -45,7 +45,7 @@ class HelpText final {
  private:
   std::string_view name_;
   std::string_view text_;  // all of it
-  std::string_view page_;  // up to the first topic
+  std::string_view page_;  // before the first topic
   std::vector<HelpTopic> topics_;
 };
 

@@ -20,7 +20,7 @@ extern const char kStateHelp[];
 extern const char kVerifyHelp[];
 extern const char kVersionHelp[];
 extern const char kViewHelp[];
-// Not of verbs: `countrace help`, `countrace help trace`.
+// Texts that belong to no verb: `countrace help`, `countrace help trace`.
 extern const char kOverviewHelp[];
 extern const char kTraceHelp[];
 

@@ -49,7 +49,7 @@ int RunImport(const Arguments& arguments) {
                            absl::AlreadyExistsError(absl::StrFormat(
                                "%s exists; --force replaces it", output)));
     }
-    // Only what a recording could have made.
+    // Replace only a directory that a recording could have made.
     if (const auto old = logformat::TraceReader::Open(output); !old.ok()) {
       return ReportFailure(
           kImportVerb.name,

@@ -234,7 +234,7 @@ std::string JsonText(const TraceInfo& info, const StreamTotals& totals,
          {"packets", stream.packets},
          {"bytes", stream.bytes}});
   }
-  // As report's: ASCII only, so that no name can act on a terminal.
+  // As in `report`: ASCII only, so that no name can act on a terminal.
   return out.dump(1, ' ', /*ensure_ascii=*/true,
                   Json::error_handler_t::replace) +
          "\n";

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
 
-// "123.456789012" to ns, digit by digit: a double holds no such instant.
+// Converts "123.456789012" to ns by digits: a double is not exact enough.
 std::optional<std::uint64_t> ParseSeconds(std::string_view text) {
   const std::size_t point = text.find('.');
   const auto seconds = base::ParseInteger(text.substr(0, point));
@@ -85,7 +85,7 @@ absl::StatusOr<std::uint64_t> ParseInstant(std::string_view text,
   } else {
     const std::string_view since =
         !text.empty() && text.front() == '+' ? text.substr(1) : text;
-    // ParseDurationNs takes no 0.
+    // ParseDurationNs() rejects 0.
     if (since == "0s" || since == "0ms" || since == "0us" || since == "0ns") {
       return std::uint64_t{0};
     }

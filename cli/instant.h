@@ -1,4 +1,4 @@
-// An instant of a trace as people write it.
+// An instant of a trace in the spellings of users.
 #ifndef COUNTRACE_CLI_INSTANT_H_
 #define COUNTRACE_CLI_INSTANT_H_
 
@@ -18,8 +18,8 @@ struct TraceExtent {
 // "1.5s", "12ms": since the beginning; "50%"; "begin", "end"; "@123.456":
 // seconds on CLOCK_MONOTONIC, as `script` prints them; a bare number: ns on
 // that clock. Returns: ns since the beginning, at most the duration;
-// INVALID_ARGUMENT for anything else, OUT_OF_RANGE if the trace does not reach
-// there.
+// INVALID_ARGUMENT for anything else, OUT_OF_RANGE for an instant outside the
+// trace.
 absl::StatusOr<std::uint64_t> ParseInstant(std::string_view text,
                                            const TraceExtent& extent);
 

@@ -16,7 +16,8 @@ InterruptionGuard::InterruptionGuard() {
   if (before_.sa_handler == SIG_IGN) return;
   struct sigaction action {};
   action.sa_handler = OnInterrupt;
-  // Once: the second one is not ours. Reads of files go on.
+  // Handles one signal only: a second one has its default effect. File reads
+  // continue.
   action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, nullptr);

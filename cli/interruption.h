@@ -1,11 +1,12 @@
-// Ctrl-C while a trace is read: the reading ends, the verb reports what it had.
+// Ctrl-C while a trace is read: reading ends, the verb reports the part it has
+// read.
 //
 //   InterruptionGuard guard;      // in the verb, before it reads
 //   ... ProgressBar::Callback     // makes the reader stop
 //   if (guard.interrupted()) ...
 //
-// A second Ctrl-C ends the program as ever. Where SIGINT is ignored (a shell's
-// background job) it stays so. Thread: the main one; one guard at a time.
+// A second Ctrl-C ends the program as usual. If SIGINT is ignored (a shell's
+// background job), it stays ignored. Thread: the main one; one guard at a time.
 #ifndef COUNTRACE_CLI_INTERRUPTION_H_
 #define COUNTRACE_CLI_INTERRUPTION_H_
 

@@ -69,7 +69,7 @@ int ListHooksOfProgram(const std::string& path, const std::string& format) {
   RowTable table("countrace.program_hooks/1", "hooks",
                  {"hook", "kind", "address", "arguments"});
   for (const runtime::UsdtNote& note : *notes) {
-    // A segment's two sides are notes "name__enter" and "name__exit".
+    // The begin and end of a segment are notes "name__enter", "name__exit".
     std::string_view name = note.name;
     const char* kind = "point";
     if (name.ends_with(kEnterSuffix)) {

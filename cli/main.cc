@@ -1,4 +1,4 @@
-// The one `countrace` program: finds the verb and hands over.
+// The one `countrace` program: finds the verb and runs it.
 #include <csignal>
 #include <cstdio>
 #include <string>
@@ -37,7 +37,8 @@ int main(int argc, char** argv) {
   const Verb* const verb = FindVerb(name);
   if (verb == nullptr) return UnknownVerb(name);
   // `countrace report | head` ends as quietly as any filter, even if the parent
-  // ignores SIGPIPE. The command of `record` must inherit what we inherited.
+  // ignores SIGPIPE. The command of `record` must inherit the disposition
+  // unchanged.
   if (verb->name != "record") std::signal(SIGPIPE, SIG_DFL);
   return verb->run(arguments);
 }

@@ -59,7 +59,7 @@ int ListMetrics(const MetricChoice& choice, const std::string& format) {
   absl::Status status = AddChosenRules(choice, rules);
   if (status.ok()) status = rules.Check({});
   if (!status.ok()) return ReportFailure("list", status);
-  // People read the formula; programs get everything.
+  // The text has the formula only; other formats have all fields.
   const bool text = format == "text";
   std::vector<std::string> columns = {"metric", "unit", "expr", "needs"};
   if (!text) {

@@ -1,4 +1,4 @@
-// The options of verbs that show metrics: which rules, over which traces.
+// The options of verbs that show metrics: rules, and the traces they need.
 #ifndef COUNTRACE_CLI_METRIC_OPTIONS_H_
 #define COUNTRACE_CLI_METRIC_OPTIONS_H_
 
@@ -22,17 +22,17 @@ struct MetricChoice {
   }
 };
 
-// The shipped rules, then those of files and of the command line, which may
-// build on or replace them. Names are not checked yet (RuleSet::Check).
+// Adds the shipped rules, then those of files and of the command line, which
+// may use or replace them. Names are not checked yet (RuleSet::Check).
 absl::Status AddChosenRules(const MetricChoice& choice,
                             rmap::metrics::RuleSet& rules);
 
 // Indexes of the rules to show: those --metrics selects, else the user's own.
-// Errors: kInvalidArgument if there is none.
+// Errors: kInvalidArgument if no rule is selected.
 absl::StatusOr<std::vector<std::size_t>> ChosenRules(
     const MetricChoice& choice, const rmap::metrics::RuleSet& rules);
 
-// `countrace list metrics`: name, unit, formula, what it needs.
+// `countrace list metrics`: name, unit, formula, required events.
 int ListMetrics(const MetricChoice& choice, const std::string& format);
 
 }  // namespace countrace::cli

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kBarCells = 30;
 constexpr auto kBetweenDraws = std::chrono::milliseconds(100);
-// An estimate made from less than this jumps about too much to be of use.
+// An estimate after less time than this varies too much to be useful.
 constexpr auto kBeforeEstimate = std::chrono::milliseconds(500);
 
 }  // namespace

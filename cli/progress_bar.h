@@ -1,7 +1,7 @@
-// One line on stderr that says how far a long job is; nothing at all unless
+// One line on stderr that shows the progress of a long job; nothing unless
 // stderr is a terminal. At most ten redraws a second.
 //
-// Thread: one. The line is erased when the object goes away.
+// Thread: one. The destructor erases the line.
 #ifndef COUNTRACE_CLI_PROGRESS_BAR_H_
 #define COUNTRACE_CLI_PROGRESS_BAR_H_
 
@@ -14,7 +14,7 @@ namespace countrace::cli {
 
 class ProgressBar final {
  public:
-  // `label` says what is going on: "reading countrace.ctf".
+  // `label` names the job: "reading countrace.ctf".
   ProgressBar(std::string label, bool enabled);
   ~ProgressBar();
   ProgressBar(const ProgressBar&) = delete;
@@ -27,8 +27,8 @@ class ProgressBar final {
   // Erases the line, so that a message can be printed.
   void Clear();
 
-  // A logformat::ProgressCallback; `context` is a ProgressBar. Says stop after
-  // Ctrl-C (interruption.h).
+  // A logformat::ProgressCallback; `context` is a ProgressBar. Returns false
+  // after Ctrl-C (interruption.h).
   static bool Callback(void* context, std::uint64_t done, std::uint64_t total);
 
  private:
@@ -45,8 +45,7 @@ class ProgressBar final {
   bool drawn_ = false;
 };
 
-// Whether a progress bar would be seen: stderr is a terminal and not a dumb
-// one.
+// True if a progress bar is visible: stderr is a terminal and not a dumb one.
 bool ShowProgress();
 
 }  // namespace countrace::cli

@@ -1,4 +1,4 @@
-// The command line of `countrace record`, as it was written.
+// The parsed command line of `countrace record`.
 #ifndef COUNTRACE_CLI_RECORD_COMMAND_LINE_H_
 #define COUNTRACE_CLI_RECORD_COMMAND_LINE_H_
 
@@ -12,7 +12,7 @@
 namespace countrace::cli {
 
 struct RecordCommandLine {
-  runtime::RecordOptions record;  // options that the recorder takes as they are
+  runtime::RecordOptions record;  // options that go to the recorder unchanged
   std::vector<std::string> events, hook_events, pids, kernel_records, marks;
   std::string mode = "stream";
   std::string backend = "auto";

@@ -9,8 +9,8 @@ namespace countrace::cli {
 // The exit status that a shell gives a command with this wait() status.
 int CommandExitStatus(int wait_status);
 
-// Prints why the recording failed. Returns: the exit status; of a command that
-// could not be run, a shell's.
+// Prints why the recording failed. Returns: the exit status; if a command could
+// not be run, the one that a shell returns.
 int RecordFailure(const absl::Status& status);
 
 }  // namespace countrace::cli

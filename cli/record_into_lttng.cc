@@ -15,7 +15,7 @@
 namespace countrace::cli {
 namespace {
 
-// Options that LTTng cannot express, or has its own for.
+// Options that LTTng cannot express, or has in a form of its own.
 constexpr const char* kNotWithLttng[] = {
     "--all-cpus",      "--pid",         "--hook-events",
     "--rotate",        "--dump",        "--mode",

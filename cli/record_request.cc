@@ -21,7 +21,7 @@ namespace {
 using absl::InvalidArgumentError;
 using runtime::RecordOptions;
 
-// Options that exclude or need each other.
+// Checks options that exclude or require each other.
 absl::Status CheckCombination(const VerbParser& parser,
                               const RecordCommandLine& line,
                               const RecordOptions& record) {
@@ -112,8 +112,8 @@ void SetMode(const VerbParser& parser, const RecordCommandLine& line,
   if (line.flight_bytes == 0) return;
   record.mode = logformat::SessionMode::kFlight;
   record.max_bytes = line.flight_bytes;
-  // Small against the whole, so that little more than a record is overwritten
-  // for a record.
+  // Small against the whole, so that storing a record overwrites little more
+  // than one record.
   if (!parser.is_given("--sub-buffer-size")) {
     record.sub_buffer_bytes =
         std::clamp<std::uint64_t>(line.flight_bytes / 64, 64 << 10, 1 << 20);

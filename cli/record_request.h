@@ -1,4 +1,4 @@
-// From the command line of `record` to what the recorder is to do.
+// Converts the command line of `record` to the recorder's options.
 #ifndef COUNTRACE_CLI_RECORD_REQUEST_H_
 #define COUNTRACE_CLI_RECORD_REQUEST_H_
 
@@ -9,8 +9,8 @@
 
 namespace countrace::cli {
 
-// All but the runtime library and the callbacks. Errors: INVALID_ARGUMENT for
-// wrong usage.
+// Fills in all but the runtime library and the callbacks. Errors:
+// INVALID_ARGUMENT for wrong usage.
 absl::StatusOr<runtime::RecordOptions> MakeRecordRequest(
     const VerbParser& parser, const RecordCommandLine& line);
 

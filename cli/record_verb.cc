@@ -64,7 +64,7 @@ int Record(runtime::RecordOptions record, bool quiet, bool fail_on_loss) {
                               ? "recording the whole machine; Ctrl-C ends"
                               : "recording until the processes end or Ctrl-C");
   }
-  // Beside a running command the terminal is the command's.
+  // While a command runs, the terminal belongs to the command.
   ProgressBar progress("recording",
                        ShowProgress() && record.command.empty() && !quiet);
   record.progress = [&](std::uint64_t bytes, std::uint64_t elapsed_ns) {

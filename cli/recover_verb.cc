@@ -43,7 +43,7 @@ int RunRecover(const Arguments& arguments) {
   parser.AddFlag("--force", force);
   if (const auto status = parser.Parse(arguments)) return *status;
 
-  // A process of the recording may have outlived its recorder.
+  // A process of the recording may still run after its recorder has died.
   const auto result =
       logformat::FinishTrace(trace, {.processes_may_be_alive = true}, force);
   if (!result.ok()) return ReportFailure(kRecoverVerb.name, result.status());

@@ -66,7 +66,7 @@ absl::StatusOr<ScopeSet> ScopesOf(const rmap::RenderOptions& options,
   }
   ScopeSet shown =
       Only(Scope::kTrace) | Only(Scope::kProcess) | Only(Scope::kSegment);
-  // A chosen metric is shown, even if its table is not.
+  // A chosen metric is shown even if it does not belong to the table.
   for (const std::size_t rule : chosen) {
     const ScopeSet scopes = rules.rules()[rule].scopes;
     if ((scopes & shown) == 0) shown |= scopes;
@@ -74,7 +74,7 @@ absl::StatusOr<ScopeSet> ScopesOf(const rmap::RenderOptions& options,
   return shown;
 }
 
-// The user's own metrics that the table does not show, with the reason.
+// Reports the user's metrics that the table does not show, with the reason.
 void SayOtherScopes(const RuleSet& rules,
                     const std::vector<std::size_t>& chosen, ScopeSet scopes) {
   for (const std::size_t index : chosen) {
@@ -90,13 +90,13 @@ void SayOtherScopes(const RuleSet& rules,
   }
 }
 
-// A trace of --with, which metrics call @LABEL.
+// A trace given by --with, which metrics call @LABEL.
 struct OtherTrace {
   std::string label;
   std::unique_ptr<rmap::Report> report;
 };
 
-// Gated as the report is.
+// Gated as the main trace is.
 absl::StatusOr<std::vector<OtherTrace>> ReadOthers(
     const ReportRequest& request) {
   std::vector<OtherTrace> others;

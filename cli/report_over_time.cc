@@ -17,7 +17,7 @@
 namespace countrace::cli {
 namespace {
 
-// 1, 2 or 5 times a power of ten ns: about `intervals` of them.
+// A length of 1, 2 or 5 times a power of ten ns: about `intervals` of them.
 std::uint64_t RoundInterval(std::uint64_t duration_ns,
                             std::uint64_t intervals) {
   const std::uint64_t least_ns = duration_ns / intervals + 1;
@@ -48,7 +48,7 @@ absl::StatusOr<ReportAnswer> ReportOverTime(const ReportRequest& request,
   if (!reader.ok()) return reader.status();
   rmap::OverTimeOptions options;
   options.every_ns = request.every_ns;
-  // Without kernel records calls are all there is.
+  // Without kernel records there are only calls.
   const bool hooks_only =
       (*reader)->info().scope == logformat::SessionScope::kHooksOnly;
   if (!request.segment.empty() || hooks_only) {
@@ -92,7 +92,7 @@ absl::StatusOr<ReportAnswer> ReportOverTime(const ReportRequest& request,
           rmap::AddSelected(*report, (*reader)->info(), *selection, options);
       if (!status.ok()) return AsUsage(status);
     }
-    // The same records again: threads get the same numbers.
+    // Reads the same records again: threads get the same numbers.
     reader = request.input->Open(request.trace);
     if (!reader.ok()) return reader.status();
   }

@@ -1,5 +1,5 @@
-// `report --by time` and `--by phase`: reads the trace, twice where what was
-// asked for by name, or the length of the intervals, must be found out first.
+// `report --by time` and `--by phase`: reads the trace, and reads it twice if a
+// named row or the length of the intervals must be found first.
 #ifndef COUNTRACE_CLI_REPORT_OVER_TIME_H_
 #define COUNTRACE_CLI_REPORT_OVER_TIME_H_
 

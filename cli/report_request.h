@@ -1,4 +1,4 @@
-// What `countrace report` is to show, and what it prints:
+// The request of `countrace report`, and its answer:
 //
 //   report_verb -> ReportRequest -> ReportTables, ReportMetrics or
 //     ReportOverTime -> ReportAnswer -> report_verb
@@ -40,7 +40,7 @@ struct ReportRequest {
 struct ReportAnswer {
   std::string text;
   bool has_loss = false;
-  bool interrupted = false;  // Ctrl-C: `text` is of the records until then
+  bool interrupted = false;  // Ctrl-C: `text` covers the records until then
   std::uint64_t records = 0;
 };
 
@@ -50,7 +50,7 @@ ReportAnswer AnswerOf(const rmap::Report& report, std::string text);
 absl::Status AsUsage(absl::Status status);
 bool IsUsage(const absl::Status& status);
 
-// What the tables and the metrics are made from.
+// The rows from which tables and metrics are made.
 struct RequestedRows {
   rmap::Report report;
   std::optional<rmap::RowSelection> selection;  // of `where`

@@ -12,7 +12,7 @@ absl::StatusOr<ReportAnswer> ReportTables(const ReportRequest& request) {
   auto reader = request.input->Open(request.trace);
   if (!reader.ok()) return reader.status();
   rmap::RenderOptions render = request.render;
-  // CSV is one table.
+  // CSV can hold one table only.
   const bool summary_as_csv =
       render.by == ReportBy::kDefault && render.format == ReportFormat::kCsv;
   const auto rows = ReadRows(

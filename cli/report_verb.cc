@@ -20,7 +20,7 @@
 namespace countrace::cli {
 namespace {
 
-// The command line, as far as ReportRequest has it in another form.
+// Options that ReportRequest has in another form.
 struct ReportOptions {
   TraceOptions trace;
   std::string by, where, count, format, color;
@@ -54,7 +54,7 @@ void AddOptions(VerbParser& parser, ReportOptions& options,
   parser.AddNoProgress(options.trace.no_progress);
 }
 
-// Errors: INVALID_ARGUMENT, wrong usage that needs no trace to be found.
+// Errors: INVALID_ARGUMENT, wrong usage that is visible without the trace.
 absl::Status CompleteRequest(const VerbParser& parser,
                              const ReportOptions& options,
                              ReportRequest& request) {

@@ -32,8 +32,8 @@ Json JsonRow(const std::vector<std::string>& columns,
   return json;
 }
 
-// ASCII only, so that no name can act on a terminal; bytes that are not UTF-8
-// become U+FFFD: JSON has no way to say them.
+// ASCII only, so that no name can act on a terminal. Bytes that are not UTF-8
+// become U+FFFD, because JSON cannot represent them.
 std::string Dump(const Json& json, int indent) {
   return json.dump(indent, ' ', /*ensure_ascii=*/true,
                    Json::error_handler_t::replace) +

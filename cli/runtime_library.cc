@@ -15,9 +15,9 @@ namespace fs = std::filesystem;
 
 struct Library {
   const char* file;
-  const char* variable;  // of the environment: names another one
+  const char* variable;  // environment variable that names another one
   const char* in_build;  // its folder in a build tree, from the program's
-  const char* missing;   // what is not possible then, and the remedy
+  const char* missing;   // the effect if it is missing, and the remedy
 };
 constexpr Library kRuntime = {
     "libcountrace-runtime.so", "COUNTRACE_RUNTIME", "../runtime/inprocess",

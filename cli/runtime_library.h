@@ -1,4 +1,4 @@
-// Where the libraries are that `record` preloads into programs:
+// Finds the libraries that `record` preloads into programs:
 // libcountrace-runtime.so, or libcountrace-lttng.so with `--backend lttng`.
 #ifndef COUNTRACE_CLI_RUNTIME_LIBRARY_H_
 #define COUNTRACE_CLI_RUNTIME_LIBRARY_H_

@@ -82,7 +82,7 @@ int RunScript(const Arguments& arguments) {
 
   const auto reader = input.Open(options.trace);
   if (!reader.ok()) return ReportFailure(kScriptVerb.name, reader.status());
-  // Records on a terminal are progress enough.
+  // Records printed on a terminal show the progress themselves.
   ProgressBar progress("printing " + options.trace,
                        input.show_progress() && !IsTerminal(STDOUT_FILENO));
   Printer printer((*reader)->info());

@@ -29,7 +29,7 @@ struct Stepping {
   std::uint64_t steps = 1;
 };
 
-// The pages to print: of the instant, or of each step from it.
+// The pages to print: one instant, or each step from it.
 std::vector<viewer::StatePage> CollectPages(const viewer::TimelineIndex& index,
                                             std::uint64_t time_ns,
                                             const viewer::StateOptions& options,
@@ -113,7 +113,7 @@ int RunState(const Arguments& arguments) {
         "say which instant: --at 1.5s, --at 50%, or --next or --previous");
   }
 
-  // Says what state the trace is in; the index has a reader of its own.
+  // Reports the trace's state; the index has its own reader.
   if (const auto reader = input.Open(options.trace); !reader.ok()) {
     return ReportFailure(kStateVerb.name, reader.status());
   }
@@ -138,7 +138,7 @@ int RunState(const Arguments& arguments) {
     }
     time_ns = *instant;
   } else if (!previous.empty()) {
-    time_ns = (*index)->duration_ns() + 1;  // what happens at the end, too
+    time_ns = (*index)->duration_ns() + 1;  // also what happens at the end
   }
   const auto filter = viewer::FilterOf(**index, stepping.kind, of);
   if (!filter.ok()) return ReportFailure(kStateVerb.name, filter.status());

@@ -1,4 +1,4 @@
-// What the terminal can do, asked once, in one place.
+// What the terminal supports, read in one place.
 #ifndef COUNTRACE_CLI_TERMINAL_H_
 #define COUNTRACE_CLI_TERMINAL_H_
 
@@ -9,12 +9,12 @@ namespace countrace::cli {
 
 bool IsTerminal(int descriptor);
 
-// Columns of the terminal on stdout; 100 if it is none.
+// Columns of the terminal on stdout; 100 if stdout is not a terminal.
 std::size_t TerminalWidth();
 
-// `choice` is the value of --color: "always" and "never" decide; "auto" means:
-// NO_COLOR (not empty) or TERM=dumb no, else CLICOLOR_FORCE yes, else whether
-// stdout is a terminal.
+// `choice` is the value of --color: "always" and "never" decide. For "auto":
+// NO_COLOR (not empty) or TERM=dumb means no, else CLICOLOR_FORCE means yes,
+// else yes if stdout is a terminal.
 bool UseColor(std::string_view choice);
 
 }  // namespace countrace::cli

@@ -1,4 +1,4 @@
-// The traces that one run of a verb reads: countrace's own as they are, those
+// The traces that one run of a verb reads: countrace's traces directly, traces
 // of other tools after a conversion into a private directory.
 #ifndef COUNTRACE_CLI_TRACE_INPUT_H_
 #define COUNTRACE_CLI_TRACE_INPUT_H_
@@ -34,11 +34,11 @@ class TraceInput final {
   // TraceReader::Open() and Directory().
   absl::StatusOr<std::unique_ptr<logformat::TraceReader>> Open(
       const std::string& path);
-  // The directory to read for `path`: itself, or its conversion, which is made
-  // at the first call. Errors: as ImportTrace().
+  // The directory to read for `path`: itself, or its conversion, which the
+  // first call makes. Errors: as ImportTrace().
   absl::StatusOr<std::string> Directory(const std::string& path);
 
-  // Whether reading and converting draw a progress bar.
+  // True if reading and converting draw a progress bar.
   bool show_progress() const;
 
  private:

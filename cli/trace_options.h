@@ -1,4 +1,4 @@
-// What the command line of a reading verb says about traces.
+// The options of a reading verb that concern traces.
 #ifndef COUNTRACE_CLI_TRACE_OPTIONS_H_
 #define COUNTRACE_CLI_TRACE_OPTIONS_H_
 
@@ -14,10 +14,10 @@ struct TraceOptions {
   std::vector<std::string> more_traces;  // read as one with `trace`
   bool no_progress = false;
 
-  // How traces of other tools are read.
+  // How to read traces of other tools.
   std::string mapping_file;         // --map
   std::vector<std::string> limits;  // --import-limit
-  bool via_babeltrace = false;      // for tests: also traces of our own
+  bool via_babeltrace = false;      // for tests: also traces of countrace
 };
 
 }  // namespace countrace::cli

@@ -37,7 +37,7 @@ extern const Verb kDoctorVerb;
 extern const Verb kHelpVerb;
 extern const Verb kVersionVerb;
 
-// Null if there is none of this name.
+// Null if there is no verb of this name.
 const Verb* FindVerb(std::string_view name);
 
 // "there is no verb `recrod`; did you mean `record`?"

@@ -31,7 +31,7 @@ VerbParser::VerbParser(const Verb& verb)
       help_(verb.name, verb.text),
       app_(std::make_unique<CLI::App>()) {
   app_->set_help_flag("-h,--help");
-  // What is left over is reported by Parse(), with a hint.
+  // Parse() reports the remaining arguments, with a hint.
   app_->allow_extras();
 }
 
@@ -153,7 +153,7 @@ void VerbParser::AddImportOptions(TraceOptions& options) {
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->check(is_limit, "");
-  // For tests: our own traces as babeltrace2 shows them.
+  // For tests: reads traces of countrace through babeltrace2.
   app_->add_flag("--via-babeltrace", options.via_babeltrace);
 }
 
@@ -205,12 +205,12 @@ int VerbParser::UsageError(std::string_view message) const {
 }
 
 std::optional<int> VerbParser::Parse(const Arguments& arguments) {
-  // After "--" everything belongs to the command, also what looks like ours.
+  // After "--" all arguments belong to the command, even known options.
   auto ours_end = arguments.end();
   if (command_ != nullptr) {
     ours_end = std::find(arguments.begin(), arguments.end(), "--");
   }
-  // CLI11 takes them last first.
+  // CLI11 expects the last argument first.
   std::vector<std::string> ours(arguments.begin(), ours_end);
   std::reverse(ours.begin(), ours.end());
   try {

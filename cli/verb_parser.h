@@ -14,7 +14,7 @@
 #include "cli/trace_options.h"
 #include "cli/verb.h"
 
-// CLI11 takes seconds to compile: only verb_parser.cc sees it.
+// CLI11 takes seconds to compile: only verb_parser.cc includes it.
 namespace CLI {
 class App;
 class Option;
@@ -54,7 +54,7 @@ class VerbParser final {
   void AddBytes(const char* name, std::uint64_t& bytes);
   // A duration ("10s"), not 0.
   void AddDuration(const char* name, std::uint64_t& duration_ns);
-  // An argument that is no option; filled in the order of these calls.
+  // An argument that is not an option; filled in the order of these calls.
   void AddPositional(const char* name, std::string& value);
 
   // Options that several verbs share.
@@ -69,21 +69,21 @@ class VerbParser final {
   void AddFailOnLoss(bool& fail_on_loss);
   void AddNoProgress(bool& no_progress);
 
-  // Lets a command follow: parsing ends at the first argument that is no
+  // Accepts a command: parsing ends at the first argument that is not an
   // option; that one and all after it are `command`.
   void TakeCommand(std::vector<std::string>& command);
 
-  // Returns: nothing if the verb should go on; else its exit status, help or
-  // the usage error having been printed.
+  // Returns: nullopt if the verb should continue; else its exit status, after
+  // help or a usage error was printed.
   std::optional<int> Parse(const Arguments& arguments);
-  // After Parse(): whether the option or positional was given.
+  // After Parse(): true if the option or positional was given.
   bool is_given(const char* name) const;
 
-  // Prints `message` and where help is. Returns: kExitUsage.
+  // Prints `message` and how to get help. Returns: kExitUsage.
   int UsageError(std::string_view message) const;
 
  private:
-  // "-o,--output", as CLI11 takes it.
+  // "-o,--output", the form that CLI11 expects.
   std::string Names(const char* name) const;
   CLI::Option* WithValueName(const char* name, CLI::Option* option) const;
   std::string Hint(const std::string& unknown_option) const;

@@ -17,7 +17,7 @@ extern char** environ;
 namespace countrace::cli {
 namespace {
 
-// Best effort: the address is printed anyway.
+// Best effort: the address is printed in any case.
 void OpenBrowser(const std::string& url) {
   const char* const arguments[] = {"xdg-open", url.c_str(), nullptr};
   pid_t pid = 0;

@@ -1,7 +1,7 @@
 # Install rules: the program, the runtime library, the hook headers, and the
-# analysis libraries; found again by find_package(countrace) or pkg-config.
+# analysis libraries, for find_package(countrace) or pkg-config.
 #
-# Export sets of their own, so that a program which only has hooks needs neither
+# Separate export sets, so that a program that only has hooks needs neither
 # Abseil nor LTTng.
 include(CMakePackageConfigHelpers)
 
@@ -20,7 +20,7 @@ install(TARGETS
 install(EXPORT countrace-hooks-targets
   NAMESPACE countrace:: DESTINATION ${countrace_cmake_dir})
 
-# An export set and a component of its own: the one library that needs LTTng.
+# A separate export set and component: the one library that needs LTTng.
 if(TARGET countrace_lttng)
   install(TARGETS countrace_lttng EXPORT countrace-lttng-targets
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
@@ -41,15 +41,16 @@ endforeach()
 install(EXPORT countrace-analysis-targets
   NAMESPACE countrace:: DESTINATION ${countrace_cmake_dir})
 
-# To read and to copy from; the program has them compiled in.
+# Examples to read and copy; the program has them compiled in.
 install(FILES ${PROJECT_SOURCE_DIR}/rmap/metrics/default_metrics.toml
   DESTINATION ${CMAKE_INSTALL_DATADIR}/countrace)
 
 install(TARGETS countrace RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-# Not for people: import_program.cc finds it.
+# Not for users: import_program.cc finds it.
 install(TARGETS countrace-import
   RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/countrace)
-# Where babeltrace2 looks, below our prefix; its pkg-config file may say it.
+# The folder in which babeltrace2 searches, below our prefix; its pkg-config
+# file may name it.
 if(TARGET countrace_babeltrace_plugin)
   pkg_get_variable(countrace_babeltrace_prefix babeltrace2 prefix)
   pkg_get_variable(countrace_babeltrace_plugins babeltrace2 pluginsdir)

@@ -8,7 +8,7 @@
 
 namespace countrace::base {
 
-// The status code that fits an errno; message is "`what`: `strerror`".
+// The status code for an errno; the message is "`what`: `strerror`".
 absl::Status ErrnoStatus(int error, const std::string& what);
 
 // The message of a status, without the name of its code.

@@ -27,7 +27,7 @@ absl::Status MapError(int error, const std::string& path) {
 }  // namespace
 
 absl::StatusOr<FileMapping> FileMapping::Open(const std::string& path) {
-  // O_NONBLOCK: a fifo in the directory must not stop us.
+  // O_NONBLOCK: a fifo in the directory must not block the call.
   const ScopedFd fd(
       open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!fd.is_open()) {
@@ -64,10 +64,10 @@ FileMapping::~FileMapping() {
 void FileMapping::Forget(std::size_t begin, std::size_t end) const {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   begin = (begin + page - 1) / page * page;
-  // What a damaged head says may lie after the end of the file: other memory.
+  // A damaged head may claim bytes beyond the end: other memory is there.
   end = std::min(end, bytes_.size()) / page * page;
   if (begin >= end) return;
-  // Advice: nothing depends on its success.
+  // Advice: correct even if it fails.
   (void)madvise(const_cast<std::byte*>(bytes_.data()) + begin, end - begin,
                 MADV_DONTNEED);
 }

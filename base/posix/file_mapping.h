@@ -16,9 +16,9 @@ namespace countrace::base {
 class FileMapping {
  public:
   // Maps the whole file. Symbolic links and anything that is not a regular file
-  // are refused: babeltrace2 would read a linked stream twice.
-  // Returns: NOT_FOUND, PERMISSION_DENIED, INVALID_ARGUMENT (a link, a
-  // directory, a device), RESOURCE_EXHAUSTED.
+  // are rejected: babeltrace2 would read a linked stream twice. Returns:
+  // NOT_FOUND, PERMISSION_DENIED, INVALID_ARGUMENT (a link, a directory, a
+  // device), RESOURCE_EXHAUSTED.
   static absl::StatusOr<FileMapping> Open(const std::string& path);
 
   FileMapping() = default;
@@ -34,8 +34,8 @@ class FileMapping {
   std::string_view text() const {
     return {reinterpret_cast<const char*>(bytes_.data()), bytes_.size()};
   }
-  // The pages that lie wholly in [begin, end) are not needed any more; reading
-  // them again brings them back from the file. `end` may be after its end.
+  // Releases the pages that lie wholly in [begin, end); a later access reads
+  // them from the file again. `end` may be beyond the file's end.
   void Forget(std::size_t begin, std::size_t end) const;
 
  private:

@@ -29,7 +29,7 @@ absl::Status FileOutput::OpenExisting(const std::string& path) {
 
 absl::Status FileOutput::Create(const std::string& path) {
   path_ = path;
-  // Not O_TRUNC on what is there: it could be a link to somewhere else.
+  // Not O_TRUNC on an existing file: it could be a link to another file.
   if (unlink(path.c_str()) != 0 && errno != ENOENT) {
     return Error(errno, "replace");
   }

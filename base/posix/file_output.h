@@ -1,4 +1,4 @@
-// Writing files so that every failure is a Status and a kill leaves either the
+// Writes files so that each failure is a Status, and a kill leaves either the
 // old content or the new one.
 #ifndef COUNTRACE_BASE_POSIX_FILE_OUTPUT_H_
 #define COUNTRACE_BASE_POSIX_FILE_OUTPUT_H_
@@ -13,15 +13,15 @@
 
 namespace countrace::base {
 
-// A file that is written.
+// A file that is being written.
 class FileOutput {
  public:
   absl::Status OpenExisting(const std::string& path);
-  absl::Status Create(const std::string& path);  // replaces what is there
+  absl::Status Create(const std::string& path);  // replaces an existing file
 
   absl::Status WriteAt(std::uint64_t offset, std::span<const std::byte> bytes);
   absl::Status SetLength(std::uint64_t bytes);  // grows with zeros, or cuts
-  // Flushes to the device, then takes the name `path` atomically.
+  // Flushes to the device, then renames to `path` atomically.
   absl::Status RenameTo(const std::string& path);
 
  private:

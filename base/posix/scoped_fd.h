@@ -26,9 +26,9 @@ class ScopedFd {
 
   int get() const noexcept { return fd_; }
   bool is_open() const noexcept { return fd_ >= 0; }
-  // Gives the descriptor to somebody else.
+  // Passes the ownership of the descriptor to the caller.
   int Release() noexcept { return std::exchange(fd_, -1); }
-  // Closes; errno is kept, so that it can be called on error paths.
+  // Closes; keeps errno, so that error paths can call it.
   void Reset() noexcept;
 
  private:

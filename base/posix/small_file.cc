@@ -43,7 +43,7 @@ absl::StatusOr<std::vector<std::string>> ListDirectory(
   const ScopedFd fd(
       openat(directory_fd, path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd.is_open()) return ErrnoStatus(errno, "Cannot open " + path);
-  // closedir() closes what fdopendir() got.
+  // closedir() closes the descriptor passed to fdopendir().
   const int raw = fcntl(fd.get(), F_DUPFD_CLOEXEC, 0);
   DIR* directory = raw < 0 ? nullptr : fdopendir(raw);
   if (directory == nullptr) return ErrnoStatus(errno, "Cannot list " + path);

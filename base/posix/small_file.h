@@ -1,7 +1,7 @@
 // Reads files of /proc, /sys and tracefs, whose size is not known beforehand.
 //
-// Thread: any. Errors: what could not be read, and why, as absl::Status
-// (NOT_FOUND, PERMISSION_DENIED, UNAVAILABLE).
+// Thread: any. Errors: the file that could not be read, and why, as
+// absl::Status (NOT_FOUND, PERMISSION_DENIED, UNAVAILABLE).
 #ifndef COUNTRACE_BASE_POSIX_SMALL_FILE_H_
 #define COUNTRACE_BASE_POSIX_SMALL_FILE_H_
 
@@ -23,8 +23,8 @@ absl::StatusOr<std::string> ReadSmallFile(const std::string& path);
 absl::StatusOr<std::vector<std::string>> ListDirectory(int directory_fd,
                                                        const std::string& path);
 
-// The number at the start of a file. Absent if it cannot be read or is no
-// number.
+// The number at the start of a file. Absent if the file cannot be read or does
+// not begin with a number.
 std::optional<std::int64_t> ReadNumber(const std::string& path);
 
 }  // namespace countrace::base

@@ -43,15 +43,15 @@ absl::Status TemporaryDirectory::StartRemover() {
   if (pipe2(ends, O_CLOEXEC) != 0) {
     return absl::ErrnoToStatus(errno, "Cannot make a pipe");
   }
-  // Nothing is to be allocated in the child before it is alone.
+  // The child must not allocate memory while other threads' locks may be held.
   const std::string path = path_;
   remover_ = fork();
   if (remover_ == 0) {
-    setsid();  // no Ctrl-C of the terminal's
+    setsid();  // no Ctrl-C from the terminal
     for (const int signal : {SIGHUP, SIGINT, SIGTERM, SIGPIPE, SIGQUIT}) {
       std::signal(signal, SIG_IGN);
     }
-    // Not to keep the pipes of a shell open: `countrace report TRACE | head`.
+    // Else a shell's pipe would stay open: `countrace report TRACE | head`.
     const int nothing = open("/dev/null", O_RDWR);
     for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
       dup2(nothing, fd);

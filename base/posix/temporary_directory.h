@@ -1,8 +1,8 @@
-// A private directory that is gone when its process is, however that ends.
+// A private directory that is removed when its process ends, for any reason.
 //
-// A second process waits for the end of this one and removes what is left: a
-// signal handler could not, and nobody handles SIGKILL. Thread: fork must be
-// safe when it is made, so: before there are other threads.
+// A second process waits for that end and removes the directory: a signal
+// handler could not, and SIGKILL has no handler. Thread: create it before there
+// are other threads, because it forks.
 #ifndef COUNTRACE_BASE_POSIX_TEMPORARY_DIRECTORY_H_
 #define COUNTRACE_BASE_POSIX_TEMPORARY_DIRECTORY_H_
 

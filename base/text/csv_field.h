@@ -7,9 +7,9 @@
 
 namespace countrace::base {
 
-// `text`, in quotes where RFC 4180, section 2, asks for them: it holds a comma,
-// a quote or a line break. Quotes are doubled. Names go through EscapeName()
-// first.
+// `text`, in quotes where RFC 4180, section 2, requires them: if it holds a
+// comma, a quote or a line break. Quotes are doubled. Names go through
+// EscapeName() first.
 std::string CsvField(std::string_view text);
 
 }  // namespace countrace::base

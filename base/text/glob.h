@@ -1,7 +1,7 @@
 // Shell patterns for names of hooks, processes, rules, tracepoints.
 //
-// Header-only and of the C library alone: code inside user processes uses it.
-// What BPF programs match is compiled by logformat/comm_glob.h instead.
+// Header-only, and uses only the C library: it runs inside user processes.
+// Patterns for BPF programs are compiled by logformat/comm_glob.h instead.
 #ifndef COUNTRACE_BASE_TEXT_GLOB_H_
 #define COUNTRACE_BASE_TEXT_GLOB_H_
 
@@ -9,8 +9,8 @@
 
 namespace countrace::base {
 
-// All of `name` matches `pattern` (*, ?, [...], backslash; * takes any
-// character).
+// True if `pattern` matches all of `name` (*, ?, [...], backslash; * matches
+// any character).
 inline bool GlobMatches(const char* pattern, const char* name) noexcept {
   return fnmatch(pattern, name, 0) == 0;
 }

@@ -1,4 +1,4 @@
-// The known name that a misspelt one was meant to be.
+// Finds the known name closest to a misspelt one.
 #ifndef COUNTRACE_BASE_TEXT_NEAREST_NAME_H_
 #define COUNTRACE_BASE_TEXT_NEAREST_NAME_H_
 
@@ -10,7 +10,7 @@
 
 namespace countrace::base {
 
-// Insertions, deletions and replacements that make `b` of `a`.
+// Number of insertions, deletions and replacements that turn `a` into `b`.
 inline std::size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -26,7 +26,7 @@ inline std::size_t EditDistance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-// The candidate nearest to `word` if it is near enough to be meant, else "".
+// The candidate nearest to `word` if it is close enough, else "".
 inline std::string_view NearestName(
     std::string_view word, const std::vector<std::string>& candidates) {
   std::string_view best;

@@ -25,7 +25,7 @@ std::string FormatNanoseconds(double ns) {
   static constexpr Scale kScales[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}};
   if (ns == 0) return "0";
   for (const Scale& scale : kScales) {
-    // 999.5 of the next smaller unit would round to 1000 of it.
+    // 999.5 of the next smaller unit would be rounded to 1000.
     if (ns < scale.ns * 0.9995) continue;
     const double value = ns / scale.ns;
     const int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;

@@ -81,7 +81,7 @@ absl::StatusOr<ExactNumber> ParseExactNumber(std::string_view digits,
     if (absl::ascii_isdigit(c)) figures += c;
   }
   const std::size_t dot = std::min(digits.find('.'), exponent_at);
-  // Behind the dot, or missing before it.
+  // Digits after the dot; negative: zeros missing before it.
   int fraction = static_cast<int>(figures.size()) - static_cast<int>(dot);
   fraction -= exponent;
   while (fraction > 0 && figures.size() > 1 && figures.back() == '0') {

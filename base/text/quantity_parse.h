@@ -1,5 +1,5 @@
-// Numbers, durations and sizes as people write them, read exactly: 1.1us is
-// 1100 ns and not a little more, and large counts keep their last digit.
+// Numbers, durations and sizes as users write them, read exactly: 1.1us is 1100
+// ns, not slightly more, and large counts keep their last digit.
 //
 // In: text of a user. Out: fractions, nanoseconds, bytes. Thread: any.
 #ifndef COUNTRACE_BASE_TEXT_QUANTITY_PARSE_H_
@@ -34,28 +34,29 @@ struct ExactNumber {
   // denominator fit.
   Wide numerator = 0;
   std::uint64_t denominator = 1;  // a power of ten, at most 10^18
-  bool is_time = false;           // its unit was one of time; then in ns
+  bool is_time = false;           // its unit was one of time; numerator in ns
 };
 
 // `digits` as "12", "1.5", ".5" or "2e6"; `suffix` is a unit of time, a power
-// of 1000 (k, M, G, T) or of 1024 (Ki, Mi, Gi, Ti), or nothing.
-// Errors: kInvalidArgument says what is wrong, without a place.
+// of 1000 (k, M, G, T) or of 1024 (Ki, Mi, Gi, Ti), or empty. Errors:
+// kInvalidArgument with the reason, without a place.
 absl::StatusOr<ExactNumber> ParseExactNumber(std::string_view digits,
                                              std::string_view suffix);
 
-// All of `text` is an integer in `base`, without a sign.
+// Requires that all of `text` is an integer in `base`, without a sign.
 std::optional<std::uint64_t> ParseInteger(std::string_view text, int base = 10);
 
-// All of `text` is a decimal number and a unit of time; `bare_unit`, if given,
-// is that of a number without one. Returns ns, rounded to the nearest, from 1
-// to below 2^63; nothing for anything else.
+// Requires that all of `text` is a decimal number and a unit of time;
+// `bare_unit`, if given, is the unit of a number without one. Returns ns,
+// rounded to the nearest, from 1 to below 2^63; nullopt for anything else.
 std::optional<std::uint64_t> ParseDurationNs(std::string_view text,
                                              std::string_view bare_unit = {});
-// "10ms": in the largest unit that holds it; ParseDurationNs() reads it back.
+// "10ms": in the largest unit that represents it; ParseDurationNs() reads it
+// back.
 std::string PrintDurationNs(std::uint64_t ns);
 
 // "4096", "64K", "64M", "2G", "1T" (powers of 1024; "KiB" and "KB" mean the
-// same). Returns nothing for anything else, fractions and overflow included.
+// same). Returns nullopt for anything else, including fractions and overflow.
 std::optional<std::uint64_t> ParseBytes(std::string_view text);
 
 }  // namespace countrace::base

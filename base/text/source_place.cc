@@ -8,7 +8,7 @@
 namespace countrace::base {
 namespace {
 
-// What is shown of a long line, before and after the caret.
+// Characters of a long line that are shown before and after the caret.
 constexpr std::size_t kShownBefore = 60, kShownAfter = 40;
 
 std::string Head(const SourcePlace& place, std::string_view message) {

@@ -1,4 +1,4 @@
-// Where text of a rule stands, and error messages that show it.
+// The place of a rule's text, and error messages that show it.
 #ifndef COUNTRACE_BASE_TEXT_SOURCE_PLACE_H_
 #define COUNTRACE_BASE_TEXT_SOURCE_PLACE_H_
 

@@ -20,11 +20,11 @@ class TextTable {
   void AddColumn(std::string_view title, Align align, bool optional = false);
   // Cells in the order of the columns, names already escaped.
   void AddRow(std::vector<std::string> cells);
-  // A line of its own between rows.
+  // A separate line between rows.
   void AddHeading(std::string text);
 
-  // Lines of at most `width` columns, unless the columns that must stay need
-  // more. A table with dropped columns ends with a line that names them.
+  // Lines of at most `width` columns, unless the columns that are not optional
+  // need more. A table with dropped columns ends with a line that names them.
   std::string Render(std::size_t width, bool color) const;
 
  private:

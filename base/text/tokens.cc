@@ -85,7 +85,7 @@ Token Tokens::Number() {
     ++end;
     digits();
   }
-  // "1e3", but "1each" is a number and a word.
+  // "1e3" is a number, but "1each" is a number and a word.
   std::size_t exponent = end;
   if (exponent < text_.size() && (text_[exponent] | 0x20) == 'e') {
     ++exponent;
@@ -126,7 +126,7 @@ absl::StatusOr<Token> Tokens::Sign() {
       return Take(TokenKind::kSign, at_ + sign.size());
     }
   }
-  // Whole characters: never half of a UTF-8 sequence.
+  // Takes whole characters: never half of a UTF-8 sequence.
   std::size_t end = at_ + 1;
   while (end < text_.size() && (text_[end] & 0xc0) == 0x80) ++end;
   return Error(at_, absl::StrFormat("`%s` has no meaning in an expression",

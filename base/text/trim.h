@@ -1,4 +1,4 @@
-// Text without the white space around it.
+// Removes the white space around a text.
 #ifndef COUNTRACE_BASE_TEXT_TRIM_H_
 #define COUNTRACE_BASE_TEXT_TRIM_H_
 

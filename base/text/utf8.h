@@ -17,9 +17,9 @@ struct CodePoint {
 // surrogates and values beyond U+10FFFF are not UTF-8 (RFC 3629, section 3).
 CodePoint DecodeFirst(std::string_view text);
 
-// A code point that a terminal acts on or that changes how the text around it
-// looks: C0 and C1 controls, ESC, DEL, bidirectional and zero-width marks, line
-// separators, tags.
+// True for a code point that a terminal acts on or that changes the look of the
+// text around it: C0 and C1 controls, ESC, DEL, bidirectional and zero-width
+// marks, line separators, tags.
 bool IsUnsafeToPrint(std::uint32_t code_point);
 
 }  // namespace countrace::base

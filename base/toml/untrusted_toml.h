@@ -1,4 +1,5 @@
-// toml++ as files of users need it: whatever they hold, an error and no abort.
+// toml++ for files of users: any content leads at most to an error, never to an
+// abort.
 //
 // Include it last: it undefines NDEBUG.
 #ifndef COUNTRACE_BASE_TOML_UNTRUSTED_TOML_H_
@@ -9,15 +10,15 @@
 #define TOML_HEADER_ONLY 1
 #define TOML_EXCEPTIONS 0
 #define TOML_MAX_NESTED_VALUES 16
-// Its assertions fire on wrong files, before the error they would get (3.3.0:
-// "[.x]"), and with NDEBUG become promises to clang. Without them each leads to
-// an error; the fuzzer watches that.
+// Its assertions fail on wrong files, before the error that would follow
+// (3.3.0: "[.x]"), and with NDEBUG become promises to clang. Without them each
+// case leads to an error; the fuzzer checks that.
 #define TOML_ASSERT(expression) static_assert(true)
 #ifdef NDEBUG
 #undef NDEBUG
 #endif
-// Its test for blanks beyond ASCII (3.3.0) reaches an "unreachable" place for
-// letters such as U+00E9; there it has to say no.
+// Its test for blanks beyond ASCII (3.3.0) reaches an "unreachable" branch for
+// letters such as U+00E9, where it must return false.
 #include <toml++/impl/preprocessor.h>
 #undef TOML_UNREACHABLE
 #define TOML_UNREACHABLE return false

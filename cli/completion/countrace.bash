@@ -1,5 +1,5 @@
 # bash completion of countrace. Verbs, topics and options come from its help
-# texts, so they are those of the installed version.
+# texts, so they match the installed version.
 
 _countrace() {
   local cur=${COMP_WORDS[COMP_CWORD]}
@@ -67,7 +67,8 @@ _countrace() {
     return
   fi
   if [[ $verb == hooks && $prev != -* && $cur != -* ]]; then
-    # Names of the process given by -p; a name is a glob of itself.
+    # Names of the process given by -p; a name is also a glob that matches
+    # itself.
     local pid
     pid=$(sed -n 's/.* \(-p\|--pid\)[ =]\([0-9][0-9]*\).*/\2/p' <<<"${COMP_WORDS[*]}")
     if [[ -n $pid ]]; then
@@ -77,7 +78,7 @@ _countrace() {
       return
     fi
   fi
-  # After "--" the command of `record` completes as it would on its own.
+  # After "--" the command of `record` is completed like any command.
   local i
   for ((i = 2; i < COMP_CWORD; i++)); do
     if [[ $verb == record && ${COMP_WORDS[i]} == -- ]]; then

@@ -14,7 +14,7 @@ import pathlib
 import sys
 
 FOLDER = pathlib.Path(__file__).resolve().parent
-# A compiler need not take longer string literals.
+# Compilers may reject longer string literals.
 LITERAL_BYTES = 8000
 
 
@@ -25,7 +25,7 @@ def summary(name):
 
 
 def expanded(name):
-    """The lines of the text, with what @include and @summary stand for."""
+    """The lines of the text, with @include and @summary replaced."""
     lines = []
     for line in (FOLDER / f"{name}.txt").read_text("utf-8").splitlines():
         if line.startswith("@include "):

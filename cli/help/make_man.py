@@ -31,12 +31,12 @@ def roff(text):
 
 
 def literal(line):
-    """A control character at its beginning would make it a request."""
+    """Protects a roff control character at the beginning of a line."""
     return "\\&" + line if line.startswith((".", "'")) else line
 
 
 def filled(lines):
-    """A paragraph; `code` may go over the end of a line."""
+    """A paragraph; `code` may continue on the next line."""
     out = [""]
     for word in roff(" ".join(line.strip() for line in lines)).split(" "):
         if out[-1] and len(out[-1]) + 1 + len(word) > COLUMNS:
@@ -46,7 +46,7 @@ def filled(lines):
 
 
 def kept(lines):
-    """Lines that stay as they are, indented."""
+    """Lines that stay unfilled, indented."""
     indent = min(len(line) - len(line.lstrip()) for line in lines if line)
     return [".PP", ".RS 4", ".nf",
             *[roff(line[indent:]) for line in lines], ".fi", ".RE"]
@@ -91,8 +91,7 @@ def blocks(lines):
 
 
 class Page:
-    """The sections of one manual page, in the order in which manuals have
-    them."""
+    """The sections of one manual page, in the usual order of manuals."""
 
     ORDER = ["SYNOPSIS", "DESCRIPTION", "VERBS", "OPTIONS", "TOPICS",
              "EXIT STATUS", "EXAMPLES"]
@@ -133,7 +132,7 @@ class Page:
                 block = ["Exit status:", *block]
             lines = [".PP", *filled(block)]
         out = self.sections[section]
-        # After a section's heading a paragraph begins anyway.
+        # A section's heading begins a paragraph anyway.
         if not (out and not out[-1].startswith(".SS")) and lines[0] == ".PP":
             lines = lines[1:]
         out += lines

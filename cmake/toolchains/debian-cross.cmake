@@ -19,7 +19,7 @@ set(CMAKE_C_COMPILER ${COUNTRACE_TRIPLE}-gcc)
 set(CMAKE_CXX_COMPILER ${COUNTRACE_TRIPLE}-g++)
 set(CMAKE_LIBRARY_ARCHITECTURE ${COUNTRACE_TRIPLE})
 
-# Compilers and generators are the host's, all else is the target's.
+# Compilers and generators come from the host, all else from the target.
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
