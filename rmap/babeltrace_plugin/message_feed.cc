@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Null: a message of no stream.
+// Returns null for a message that belongs to no stream.
 const bt_stream* StreamOf(const bt_message& message) {
   switch (bt_message_get_type(&message)) {
     case BT_MESSAGE_TYPE_STREAM_BEGINNING:
@@ -90,7 +90,7 @@ absl::Status MessageFeed::Start() {
   if (absl::Status status = importer::CheckClocks(streams_); !status.ok())
     return status;
   if (kernel) {
-    // As import does; of traces that are files.
+    // The same as in import; only for traces that are files.
     std::set<std::string> directories;
     for (const bt_stream* stream : streams_) {
       const fs::path directory = DirectoryOf(stream);
@@ -119,7 +119,8 @@ absl::Status MessageFeed::Pass(const bt_message& message,
   if (found == inputs_.end()) {
     Note(stream);
     found = inputs_.find(stream);
-    if (found == inputs_.end()) return absl::OkStatus();  // added by us
+    if (found == inputs_.end())
+      return absl::OkStatus();  // a stream that the filter added
     absl::Status status = importer::CheckClocks({streams_.front(), stream});
     if (status.ok()) status = conversion_.OnLateStream(*stream);
     if (!status.ok()) return status;

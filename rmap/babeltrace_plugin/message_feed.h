@@ -1,10 +1,10 @@
-// Messages of a graph's upstream, already in the order of time, to a
-// Conversion: finds out which streams there are.
+// Messages from upstream, already in time order, to a Conversion; finds the
+// streams there are.
 //
-// The muxer hands out the beginnings of all streams before anything else;
-// behind a trimmer a stream begins with its first message. So the conversion
-// starts with the streams that began, and all others of their traces; what
-// begins later is added.
+// The muxer sends the beginnings of all streams before anything else; behind a
+// trimmer a stream begins with its first message. So the conversion starts with
+// the streams that have begun and all others of their traces; later streams are
+// added.
 //
 // In: messages. Out: calls of Conversion. Thread: one.
 #ifndef COUNTRACE_RMAP_BABELTRACE_PLUGIN_MESSAGE_FEED_H_
@@ -23,8 +23,8 @@
 
 namespace countrace::rmap::babeltrace_plugin {
 
-// Environment entry `tracer_name` of what filter.countrace.rmap adds: results,
-// which are not taken for records.
+// Environment entry `tracer_name` of the trace that filter.countrace.rmap adds;
+// its messages are results, not records.
 inline constexpr char kAddedTracer[] = "countrace_rmap";
 
 class MessageFeed {
@@ -36,15 +36,15 @@ class MessageFeed {
   ~MessageFeed();
 
   absl::Status Take(const bt_message& message);
-  // No more come. Returns: INVALID_ARGUMENT there was no stream.
+  // Call after the last message. Errors: INVALID_ARGUMENT without any stream.
   absl::Status Finish();
   // Requires: Finish() returned OK.
   const bt_clock_class* clock() const {
     return bt_stream_class_borrow_default_clock_class_const(
         bt_stream_borrow_class_const(streams_.front()));
   }
-  // Where the traces are, as their streams' names say: a directory that has
-  // them all in it; or what they came from.
+  // The directory of the traces, from the names of their streams: one that
+  // contains all traces, or the source they came from.
   std::string SourcePath() const;
 
  private:
@@ -53,15 +53,16 @@ class MessageFeed {
     std::int64_t time_ns = INT64_MIN;
   };
 
-  // Keeps a stream, unless it is known or nobody's.
+  // Adds a stream, unless it is there already or added by the filter.
   void Note(const bt_stream* stream);
   absl::Status Start();
   absl::Status Pass(const bt_message& message, const bt_stream* stream);
 
   importer::Conversion& conversion_;
-  std::vector<const bt_stream*> streams_;  // by input; references
+  std::vector<const bt_stream*> streams_;  // in order of input; references
   absl::flat_hash_map<const bt_stream*, Input> inputs_;
-  std::vector<const bt_message*> held_;  // until the start; references
+  std::vector<const bt_message*>
+      held_;  // held back until the start; references
   bool started_ = false;
 };
 

@@ -1,8 +1,8 @@
-// From our Status to what methods of components return: the library wants a
+// Converts a Status to the result of a component's method: the library needs a
 // code, and the reasons as causes of the thread's error. No exception may leave
 // a method.
 //
-// Thread: that of the method.
+// Thread: the method's.
 #ifndef COUNTRACE_RMAP_BABELTRACE_PLUGIN_METHOD_STATUS_H_
 #define COUNTRACE_RMAP_BABELTRACE_PLUGIN_METHOD_STATUS_H_
 
@@ -15,7 +15,7 @@
 
 namespace countrace::rmap::babeltrace_plugin {
 
-// Appends `status` to the thread's error, as a cause by the component, the
+// Appends `status` to the thread's error, as a cause from the component, the
 // message iterator or the component class.
 inline void AppendCause(bt_self_component* self, const absl::Status& status) {
   BT_CURRENT_THREAD_ERROR_APPEND_CAUSE_FROM_COMPONENT(
@@ -32,7 +32,7 @@ inline void AppendCause(bt_self_component_class* self,
       self, "%s", std::string(status.message()).c_str());
 }
 
-// What `method` returns, an absl::Status; exceptions (no memory) become one.
+// Returns the absl::Status of `method`; an exception (no memory) becomes one.
 template <typename Method>
 absl::Status Guarded(const Method& method) {
   try {
@@ -42,8 +42,8 @@ absl::Status Guarded(const Method& method) {
   }
 }
 
-// The library's codes are the same numbers in all enumerations of methods.
-// CANCELLED: interrupted.
+// The library uses the same numbers in all enumerations of methods. CANCELLED:
+// interrupted.
 template <typename MethodStatus, typename Self>
 MethodStatus ToMethodStatus(Self* self, const absl::Status& status) {
   auto code = BT_COMPONENT_CLASS_SINK_CONSUME_METHOD_STATUS_OK;

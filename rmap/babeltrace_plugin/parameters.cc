@@ -43,7 +43,7 @@ std::string Joined(const std::vector<std::string>& words) {
 
 Parameters::Parameters(const bt_value* params) : params_(params) {
   if (bt_value_get_type(params) == BT_VALUE_TYPE_MAP) return;
-  // A query's can be anything.
+  // The parameters of a query can have any type.
   params_ = nullptr;
   status_ = absl::InvalidArgumentError(
       absl::StrFormat("The parameters are %s, not a map", TypeName(params)));

@@ -1,9 +1,9 @@
-// Parameters of a component (`babeltrace2 --params`): typed, and none that the
-// component does not know.
+// Parameters of a component (`babeltrace2 --params`), with types; unknown ones
+// are errors.
 //
 //   Parameters parameters(params);
-//   parameters.Text("map", map);        // left as it is if it is not there
-//   status = parameters.Finish();       // the first thing that was wrong
+//   parameters.Text("map", map);        // unchanged if it is absent
+//   status = parameters.Finish();       // the first error
 //
 // Thread: one.
 #ifndef COUNTRACE_RMAP_BABELTRACE_PLUGIN_PARAMETERS_H_
@@ -21,21 +21,21 @@ namespace countrace::rmap::babeltrace_plugin {
 
 class Parameters {
  public:
-  // `params`: a map, as the library hands it out; it outlives this.
+  // `params`: a map from the library; it outlives this.
   explicit Parameters(const bt_value* params);
 
   void Text(const char* name, std::string& into);
   void Number(const char* name, std::uint64_t& into);
   void Texts(const char* name, std::vector<std::string>& into);
-  // Says that the value of `name` is none of `allowed`.
+  // Reports that the value of `name` is not among `allowed`.
   void Refuse(const char* name, const std::string& value,
               const std::vector<std::string>& allowed);
-  // Returns: INVALID_ARGUMENT the parameter of a wrong type, or that nobody
-  // asked for.
+  // Errors: INVALID_ARGUMENT: a parameter has a wrong type, or was never looked
+  // up.
   absl::Status Finish() const;
 
  private:
-  // Null: not there, or of a wrong type.
+  // Returns null if it is absent or has a wrong type.
   const bt_value* Find(const char* name, bt_value_type type, const char* like);
 
   const bt_value* params_;

@@ -1,5 +1,5 @@
-/* What libbabeltrace2 finds in the shared object: one plug-in, `countrace`, and
- * its component classes.
+/* The entry for libbabeltrace2: one plug-in, `countrace`, and its component
+ * classes.
  */
 #include "rmap/babeltrace_plugin/components.h"
 

@@ -1,8 +1,8 @@
-// source.countrace.recover: the messages of traces whose recorder died, which
-// stay as they are.
+// source.countrace.recover: the messages of traces whose recorder died. It does
+// not change the traces.
 //
 // In: directories. Out: an output port for each, with the messages that
-// source.ctf.fs has of the recovered trace. Thread: the graph's.
+// source.ctf.fs makes from the recovered trace. Thread: the graph's.
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -75,7 +75,7 @@ absl::Status Initialize(bt_self_component_source* self,
   return absl::OkStatus();
 }
 
-// The messages of one port, from its trace's beginning.
+// The messages of one port, from the trace's beginning.
 struct Iteration {
   const RecoveredTrace* trace;
   std::unique_ptr<TraceMessages> messages;
@@ -85,7 +85,7 @@ Iteration& IterationOf(bt_self_message_iterator* self) {
   return *static_cast<Iteration*>(bt_self_message_iterator_get_data(self));
 }
 
-// Whether anything came.
+// Returns whether there was a message.
 absl::StatusOr<bool> Next(bt_self_message_iterator* self,
                           bt_message_array_const messages,
                           std::uint64_t capacity, std::uint64_t* count) {
@@ -108,13 +108,13 @@ absl::StatusOr<bool> Next(bt_self_message_iterator* self,
   return *count != 0;
 }
 
-// What babeltrace2 asks of every source about what the user names.
+// babeltrace2 sends this query to every source, for each input of the user.
 absl::StatusOr<const bt_value*> SupportInfo(const bt_value* params) {
   std::string type, input;
   Parameters parameters(params);
   parameters.Text("type", type);
   parameters.Text("input", input);
-  // Of a finished trace we know no more than source.ctf.fs, which says 0.75.
+  // For a finished trace source.ctf.fs is the better choice; it returns 0.75.
   double weight = 0;
   if (type == "directory") {
     const auto directory = logformat::ListTraceDirectory(input);
@@ -128,7 +128,7 @@ absl::StatusOr<const bt_value*> SupportInfo(const bt_value* params) {
   return result;
 }
 
-// As source.ctf.fs has it, but of our ports.
+// As in source.ctf.fs, but with the names of our ports.
 void AppendTraceInfo(const bt_value* info, const std::string& port,
                      bt_value* results) {
   const bt_value* streams =
@@ -227,7 +227,7 @@ countrace_recover_iterator_initialize(
     bt_self_component_port_output* port) {
   return ToMethodStatus<bt_message_iterator_class_initialize_method_status>(
       self, Guarded([&] {
-        // Messages come in the order of time.
+        // Messages come in time order.
         bt_self_message_iterator_configuration_set_can_seek_forward(
             configuration, BT_TRUE);
         const auto* trace =

@@ -16,7 +16,7 @@ namespace {
 
 absl::Status CopyFile(const fs::path& from, const fs::path& to) {
   std::error_code error;
-  // Neither links nor what is no file: a trace has neither.
+  // Skips links and everything else that is not a file: a trace has neither.
   const fs::file_status kind = fs::symlink_status(from, error);
   if (!fs::is_regular_file(kind)) return absl::OkStatus();
   fs::copy_file(from, to, error);
@@ -31,7 +31,7 @@ absl::Status CopyFile(const fs::path& from, const fs::path& to) {
   return absl::FailedPreconditionError(what);
 }
 
-// Streams, metadata, and the session's hidden files.
+// Copies streams, metadata, and the session's hidden files.
 absl::Status CopyTrace(const logformat::TraceDirectory& from,
                        const std::string& to) {
   std::vector<std::string> names;
@@ -73,7 +73,7 @@ absl::StatusOr<std::unique_ptr<RecoveredTrace>> RecoveredTrace::Make(
   auto temporary = base::TemporaryDirectory::Create();
   if (!temporary.ok()) return temporary.status();
   trace->directory_ = *std::move(temporary);
-  // Its last name is what reports show.
+  // Reports show the last part of the path.
   std::error_code error;
   fs::path name = fs::weakly_canonical(path, error).filename();
   if (name.empty()) name = "trace";
@@ -85,7 +85,7 @@ absl::StatusOr<std::unique_ptr<RecoveredTrace>> RecoveredTrace::Make(
   trace->path_ = copy.string();
   absl::Status status = CopyTrace(*directory, trace->path_);
   if (!status.ok()) return status;
-  // As `countrace recover` does it, so that the result is the same.
+  // The same call as in `countrace recover`, for the same result.
   auto result =
       logformat::FinishTrace(trace->path_, {.processes_may_be_alive = true});
   if (!result.ok()) return result.status();

@@ -1,5 +1,6 @@
-// The trace of a recorder that died, made sound without touching it: `countrace
-// recover` of a copy, in a private directory that is gone with the object.
+// A repaired copy of the trace of a recorder that died; the original stays as
+// it is. Runs `countrace recover` on the copy, in a private directory that is
+// deleted with the object.
 //
 // In: a trace directory. Out: another one, which is a finished CTF trace.
 // Thread: one; forks (temporary_directory.h).
@@ -17,17 +18,16 @@ namespace countrace::rmap::babeltrace_plugin {
 
 class RecoveredTrace {
  public:
-  // A finished trace is not copied.
-  // Returns: NOT_FOUND, INVALID_ARGUMENT no trace of countrace;
-  // FAILED_PRECONDITION it is still being recorded; RESOURCE_EXHAUSTED there is
-  // no room for the copy.
+  // A finished trace is not copied. Errors: NOT_FOUND, INVALID_ARGUMENT: no
+  // trace of countrace; FAILED_PRECONDITION: it is still being recorded;
+  // RESOURCE_EXHAUSTED: no room for the copy.
   static absl::StatusOr<std::unique_ptr<RecoveredTrace>> Make(
       const std::string& path);
   RecoveredTrace(const RecoveredTrace&) = delete;
   RecoveredTrace& operator=(const RecoveredTrace&) = delete;
 
   const std::string& path() const { return path_; }
-  // What was lost and where, as `countrace recover` says it.
+  // What was lost and where, in the words of `countrace recover`.
   const std::vector<std::string>& messages() const { return messages_; }
 
  private:

@@ -1,7 +1,7 @@
-// sink.countrace.report: the tables of `countrace report`, of whatever comes.
+// sink.countrace.report: the tables of `countrace report`, from any messages.
 //
-// In: messages of one input port, in the order of time. Out: text, when the
-// last one has come. Thread: the graph's.
+// In: messages of one input port, in time order. Out: text, after the last
+// message. Thread: the graph's.
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -36,7 +36,7 @@ class ReportSink {
 
   absl::Status Initialize(const bt_value* params);
   absl::Status Connect();
-  // Takes one batch of messages; after the last one prints. True: it did.
+  // Reads one batch of messages; prints after the last one. True: it printed.
   absl::StatusOr<bool> Consume();
 
   static ReportSink* Of(bt_self_component_sink* self) {
@@ -95,7 +95,8 @@ absl::Status ReportSink::Initialize(const bt_value* params) {
   return absl::OkStatus();
 }
 
-// Before the work, so that a wrong name is said at once; emptied after it.
+// Opened before the work, so that a wrong name is an error at once; truncated
+// after it.
 absl::Status ReportSink::OpenOutput() {
   output_fd_ = base::ScopedFd(
       open(output_file_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
@@ -125,7 +126,7 @@ absl::Status ReportSink::Connect() {
 }
 
 absl::StatusOr<bool> ReportSink::Consume() {
-  // An interruption ended the printing.
+  // An interruption ended the previous attempt to print.
   if (reader_ != nullptr) return Print();
   bt_message_array_const messages = nullptr;
   std::uint64_t count = 0;
@@ -186,7 +187,7 @@ absl::Status ReportSink::Write(const std::string& text) {
     if (now < 0) break;
     written += static_cast<std::size_t>(now);
   }
-  // A pipe or a device has no length to set.
+  // The length of a pipe or a device cannot be set.
   const bool cut =
       ftruncate(output_fd_.get(), static_cast<off_t>(text.size())) == 0;
   if (written == text.size() && (cut || errno == EINVAL)) {
@@ -212,7 +213,8 @@ bt_component_class_initialize_method_status countrace_report_initialize(
       component, Guarded([&] {
         auto sink = std::make_unique<ReportSink>(self);
         absl::Status status = sink->Initialize(params);
-        // The library does not finalize what it could not initialize.
+        // The library does not finalize a component whose initialization
+        // failed.
         if (status.ok()) {
           bt_self_component_set_data(component, sink.release());
         }

@@ -1,8 +1,8 @@
-// filter.countrace.rmap: all messages of upstream, and among them what rmap
-// found: each dispatch and each call of a segment, at the time of its end.
+// filter.countrace.rmap: all messages of upstream, and rmap's results among
+// them: each dispatch and each call of a segment, at the time of its end.
 //
-// In: messages of one input port, in the order of time. Out: the same, and a
-// stream of a trace of its own. Thread: the graph's.
+// In: messages of one input port, in time order. Out: the same, and a stream in
+// a trace of its own. Thread: the graph's.
 #include <memory>
 #include <string>
 #include <utility>

@@ -107,7 +107,7 @@ absl::Status RmapMessages::Collect() {
 }
 
 absl::Status RmapMessages::FindSpans() {
-  // An interruption may have ended the last try.
+  // It exists already if an interruption ended the previous attempt.
   if (reader_ == nullptr) {
     auto reader = trace_->Finish();
     if (!reader.ok()) return reader.status();
@@ -160,7 +160,7 @@ absl::StatusOr<const bt_message*> RmapMessages::Made(
   return absl::ResourceExhaustedError("No memory for a message");
 }
 
-// A span comes behind what upstream has at the time of its end.
+// A span follows all upstream messages of its end time or earlier.
 absl::StatusOr<const bt_message*> RmapMessages::NextOfBoth() {
   const auto front = Front();
   if (!front.ok()) return front.status();
@@ -199,7 +199,7 @@ absl::Status RmapMessages::Next(bt_message_array_const messages,
     const bool begin = state_ == State::kBegin;
     if (begin) state_ = State::kMerge;
     const auto message = begin ? Made(events_->Beginning(self_)) : NextOfBoth();
-    // What is there already is handed on first; the rest is asked for again.
+    // Return the messages so far first; the library calls again for the rest.
     if (absl::IsCancelled(message.status()) && *count != 0) break;
     if (!message.ok()) {
       while (*count > 0) bt_message_put_ref(messages[--*count]);

@@ -1,13 +1,12 @@
-// The messages of a filter's upstream, and among them what rmap found.
+// The messages of a filter's upstream, and rmap's results among them.
 //
-// rmap knows a thread only when it has seen all of it, so upstream is read
-// twice: once for rmap, once to be handed on. An upstream that cannot go back
-// to its beginning (a trimmer) is kept in memory instead.
+// rmap has the result for a thread only after all its records, so upstream is
+// read twice: once for rmap, once to pass it on. An upstream that cannot go
+// back to its beginning (a trimmer) is kept in memory instead.
 //
 //   collect --(upstream has ended, rmap is done)--> begin --> merge --> end
 //
-// In: a message iterator. Out: messages, in the order of time. Thread: the
-// graph's.
+// In: a message iterator. Out: messages, in time order. Thread: the graph's.
 #ifndef COUNTRACE_RMAP_BABELTRACE_PLUGIN_RMAP_MESSAGES_H_
 #define COUNTRACE_RMAP_BABELTRACE_PLUGIN_RMAP_MESSAGES_H_
 
@@ -45,7 +44,7 @@ class RmapMessages {
   }
 
   absl::Status Connect(bt_self_message_iterator_configuration* configuration);
-  // The next messages; none: there are no more.
+  // Fills in the next messages; none at the end.
   absl::Status Next(bt_message_array_const messages, std::uint64_t capacity,
                     std::uint64_t* count);
   absl::StatusOr<bool> CanSeekBeginning();
@@ -57,10 +56,10 @@ class RmapMessages {
 
  private:
   enum class State : std::uint8_t {
-    kCollect,  // upstream to rmap
-    kBegin,    // the added stream's beginning is next
+    kCollect,  // upstream goes to rmap
+    kBegin,    // next: the beginning of the added stream
     kMerge,
-    kEnd,  // everything was handed on
+    kEnd,  // everything was passed on
   };
 
   absl::Status Collect();
@@ -68,7 +67,7 @@ class RmapMessages {
   absl::Status StartMerge();
   // Puts the next batch of upstream into waiting_. False: there is none.
   absl::StatusOr<bool> Fetch();
-  // Null: upstream has ended.
+  // Returns null after the last upstream message.
   absl::StatusOr<const bt_message*> Front();
   absl::StatusOr<const bt_message*> NextOfBoth();
   absl::Status ReadSpan();
@@ -85,9 +84,10 @@ class RmapMessages {
   State state_ = State::kCollect;
   bool upstream_ended_ = false;
   std::deque<const bt_message*> waiting_;  // references
-  std::int64_t upstream_ns_ = INT64_MIN;   // of the last one handed on
+  std::int64_t upstream_ns_ = INT64_MIN;   // time of the last one passed on
   std::unique_ptr<TraceCollection> trace_;
-  std::unique_ptr<logformat::TraceReader> reader_;  // of it, while it is read
+  std::unique_ptr<logformat::TraceReader>
+      reader_;  // open while the collected trace is read
   std::unique_ptr<SpanSpool> spool_;
   std::unique_ptr<SpanEvents> events_;
   std::int64_t origin_ns_ = 0;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 
-// Fills the members of an event's payload, one after the other.
+// Fills in the members of an event's payload, one after the other.
 class Payload {
  public:
   explicit Payload(bt_event* event)
@@ -24,7 +24,7 @@ class Payload {
   void Signed(std::int64_t value) {
     bt_field_integer_signed_set_value(Next(), value);
   }
-  // No characters behind a NUL.
+  // Text ends before the first NUL.
   void Text(std::string_view value) { SetText(Next(), value); }
   bt_field* Next() {
     return bt_field_structure_borrow_member_field_by_index(structure_, at_++);
@@ -85,8 +85,8 @@ void SpanEvents::MakeClasses(bt_self_component* component,
   trace_class_ = bt_trace_class_create(component);
   stream_class_ = bt_stream_class_create(trace_class_);
   bt_stream_class_set_name(stream_class_, kAddedTracer);
-  // The same clock, in ns and from where the spans' times begin: what decides
-  // whether a muxer takes it are the origin and the uuid.
+  // A clock like the traces', in ns, with the origin of the spans' times. A
+  // muxer accepts it by its origin and uuid.
   bt_clock_class* clock = bt_clock_class_create(component);
   if (const char* name = bt_clock_class_get_name(&like); name != nullptr) {
     bt_clock_class_set_name(clock, name);
@@ -167,7 +167,7 @@ std::vector<SpanEvents::Count> SpanEvents::CountsOf(
       if (plan.cpu_event) add_value(plan, *plan.cpu_event);
       continue;
     }
-    // A call of which only the end was recorded has no counts.
+    // A call with only its end recorded has no counts.
     if (head.begin_inferred) continue;
     switch (plan.source) {
       case SegmentSource::kNone:

@@ -23,9 +23,9 @@ namespace countrace::rmap::babeltrace_plugin {
 
 class SpanEvents {
  public:
-  // The trace and its stream. `like`: a clock of the traces that the spans are
-  // of; `origin_ns`: where their times begin, from its origin. `plans`: events
-  // and the sources of their counts.
+  // Makes the trace and its stream. `like`: a clock of the traces behind the
+  // spans; `origin_ns`: the begin of the spans' times, from that clock's
+  // origin. `plans`: events and the sources of their counts.
   SpanEvents(bt_self_component* component, const bt_clock_class& like,
              std::int64_t origin_ns, const Report& report,
              std::vector<rmap::EventPlan> plans);
@@ -33,13 +33,13 @@ class SpanEvents {
   SpanEvents& operator=(const SpanEvents&) = delete;
   ~SpanEvents();
 
-  // From here on spans come from the first one again.
+  // The next span is the first one again.
   void Restart() { last_ns_ = 0; }
-  // References for the caller; null: no memory.
+  // Returns a reference for the caller; null: no memory.
   const bt_message* Beginning(bt_self_message_iterator* self) const;
   const bt_message* End(bt_self_message_iterator* self) const;
-  // An event at the end of `span`, or at that of the last one if that was
-  // later.
+  // An event at the end of `span`, or at the end of the previous span if that
+  // is later.
   const bt_message* Event(bt_self_message_iterator* self,
                           const SpanSpool& spool, const SpooledSpan& span);
 

@@ -14,7 +14,7 @@ absl::StatusOr<std::unique_ptr<SpanSpool>> SpanSpool::Create(
   if (file == nullptr) {
     return absl::ErrnoToStatus(errno, absl::StrFormat("Cannot make %s", path));
   }
-  // Only we need it.
+  // Only this process needs the file, by its descriptor.
   std::remove(path.c_str());
   std::unique_ptr<SpanSpool> spool(new SpanSpool(file));
   for (const logformat::HookInfo& hook : info.hooks) {
@@ -83,7 +83,8 @@ std::uint32_t SpanSpool::PathOf(std::uint32_t parent, std::uint32_t hook_id) {
 }
 
 void SpanSpool::OnDispatch(const DispatchSpan& span) {
-  // Idle CPUs, and who is not counted, have no rows in the report either.
+  // Idle CPUs and threads that are not counted have no rows in the report
+  // either.
   if (span.thread == kNoThread || span.outside) return;
   values_.assign(span.counts.begin(), span.counts.end());
   SpooledSpan::Head head = {};
@@ -105,7 +106,7 @@ void SpanSpool::OnDispatch(const DispatchSpan& span) {
 
 void SpanSpool::OnSegmentBegin(const SegmentBegin& begin) {
   std::vector<std::uint32_t>& calls = open_[begin.thread];
-  // What was deeper was dropped without a word.
+  // Deeper calls were dropped without a span.
   if (calls.size() > begin.depth) calls.resize(begin.depth);
   calls.push_back(
       PathOf(calls.empty() ? kNoPath : calls.back(), begin.hook_id));
@@ -115,7 +116,7 @@ void SpanSpool::OnSegment(const SegmentSpan& span) {
   std::vector<std::uint32_t>& calls = open_[span.thread];
   SpooledSpan::Head head = {};
   if (span.begin_inferred) {
-    // It was never begun: below what is open.
+    // Its begin was not recorded: it lies inside the open calls.
     head.path = PathOf(calls.empty() ? kNoPath : calls.back(), span.hook_id);
   } else if (span.depth < calls.size()) {
     calls.resize(span.depth + std::size_t{1});

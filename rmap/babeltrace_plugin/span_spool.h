@@ -1,8 +1,8 @@
-// Dispatches and calls of segments as rmap finds them, kept in a file until
-// they are wanted: there may be more of them than memory.
+// Dispatches and calls of segments in rmap's order, kept in a file until they
+// are read: there may be more of them than memory.
 //
-// In: a timeline observer's calls. Out: spans, in the same order, which is that
-// of their ends. Thread: one; writing comes before reading.
+// In: a timeline observer's calls. Out: spans in the same order, by their ends.
+// Thread: one; writing comes before reading.
 #ifndef COUNTRACE_RMAP_BABELTRACE_PLUGIN_SPAN_SPOOL_H_
 #define COUNTRACE_RMAP_BABELTRACE_PLUGIN_SPAN_SPOOL_H_
 
@@ -23,16 +23,16 @@ namespace countrace::rmap::babeltrace_plugin {
 
 struct SpooledSpan {
   enum class Kind : std::uint8_t { kDispatch, kSegment };
-  // As it is stored, with `values` 64-bit words behind it.
+  // As stored, followed by `values` 64-bit words.
   struct Head {
     Kind kind;
     bool begin_inferred, end_inferred, on_cpu_known, on_cpu_exact;
     std::uint32_t cpu;   // kDispatch
-    std::uint32_t path;  // kSegment: SpanSpool::paths()
+    std::uint32_t path;  // kSegment: index in SpanSpool::paths()
     ThreadIndex thread;
     std::uint64_t begin_ns, end_ns, on_cpu_ns;
     std::uint64_t switches, faults;  // kSegment
-    std::uint64_t known;             // bit i: values[i] is
+    std::uint64_t known;             // bit i: values[i] is known
     std::uint32_t values;
   } head;
   // kDispatch: one for each kernel dump event, or none. kSegment:
@@ -42,20 +42,20 @@ struct SpooledSpan {
 
 class SpanSpool final : public TimelineObserver {
  public:
-  // `directory`: where a nameless file can be. `info`: the trace's.
-  // Returns: RESOURCE_EXHAUSTED, PERMISSION_DENIED.
+  // `directory`: for a file without a name. `info`: the trace's. Errors:
+  // RESOURCE_EXHAUSTED, PERMISSION_DENIED.
   static absl::StatusOr<std::unique_ptr<SpanSpool>> Create(
       const std::string& directory, const logformat::TraceInfo& info);
   SpanSpool(const SpanSpool&) = delete;
   SpanSpool& operator=(const SpanSpool&) = delete;
   ~SpanSpool() override;
 
-  // From here on spans are read, from the first one.
-  // Returns: RESOURCE_EXHAUSTED not all of them could be kept.
+  // Starts reading at the first span. Errors: RESOURCE_EXHAUSTED: some spans
+  // could not be stored.
   absl::Status Rewind();
-  // The next one; false: there are no more.
+  // Reads the next span; false: there is none.
   absl::StatusOr<bool> Next(SpooledSpan& span);
-  // A call's path, "server:handle > server:parse", by number.
+  // The path of a call by number: "server:handle > server:parse".
   const std::vector<std::string>& paths() const { return paths_; }
   // The innermost segment of a path.
   const std::string& NameOf(std::uint32_t path) const {

@@ -11,7 +11,7 @@ namespace countrace::rmap::babeltrace_plugin {
 
 namespace {
 
-// The conversion lies where the user may not have looked for it.
+// Names TMPDIR: the user may not expect the conversion there.
 absl::Status WithPlace(const absl::Status& status) {
   if (!absl::IsResourceExhausted(status)) return status;
   return absl::ResourceExhaustedError(

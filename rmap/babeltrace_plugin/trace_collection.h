@@ -1,8 +1,9 @@
-// A countrace trace made of messages, in a private directory, and what rmap
-// makes of it. The directory is gone with the object, and with the process.
+// A countrace trace made from messages, in a private directory, and rmap's
+// report of it. The directory is deleted with the object, or when the process
+// ends.
 //
-// In: messages in the order of time, all of them. Out: a Report. Thread: one;
-// forks (temporary_directory.h).
+// In: all messages, in time order. Out: a Report. Thread: one; forks
+// (temporary_directory.h).
 #ifndef COUNTRACE_RMAP_BABELTRACE_PLUGIN_TRACE_COLLECTION_H_
 #define COUNTRACE_RMAP_BABELTRACE_PLUGIN_TRACE_COLLECTION_H_
 
@@ -28,7 +29,7 @@ namespace countrace::rmap::babeltrace_plugin {
 
 class TraceCollection {
  public:
-  // `mapping` outlives it. Returns: as TemporaryDirectory::Create().
+  // `mapping` outlives it. Errors: those of TemporaryDirectory::Create().
   static absl::StatusOr<std::unique_ptr<TraceCollection>> Create(
       const importer::Mapping& mapping);
   TraceCollection(const TraceCollection&) = delete;
@@ -39,7 +40,7 @@ class TraceCollection {
   absl::StatusOr<std::unique_ptr<logformat::TraceReader>> Finish();
   // The time 0 of the trace, in ns since the origin of the messages' clocks.
   std::int64_t origin_ns() const { return conversion_.origin_ns(); }
-  // Their first stream's. Requires: Finish() returned a reader.
+  // The clock of their first stream. Requires: Finish() returned a reader.
   const bt_clock_class* clock() const { return feed_.clock(); }
 
  private:
@@ -53,9 +54,9 @@ class TraceCollection {
   MessageFeed feed_;
 };
 
-// Asked now and then; true: stop.
+// Called now and then; true: stop.
 using IsInterrupted = std::function<bool()>;
-// Returns: CANCELLED interrupted; as Reconstruct().
+// Errors: CANCELLED: interrupted; those of Reconstruct().
 absl::StatusOr<Report> ReconstructUnless(const IsInterrupted& interrupted,
                                          logformat::TraceReader& reader,
                                          TimelineObserver* observer);

@@ -11,7 +11,7 @@ namespace {
 
 struct PluginRef {
   const bt_plugin* plugin = nullptr;
-  // Only the library's own: none of the user's or the environment's.
+  // Loads only the library's own plug-ins, not the user's or the environment's.
   explicit PluginRef(const char* name) {
     if (bt_plugin_find(name, BT_FALSE, BT_FALSE, BT_TRUE, BT_FALSE, BT_TRUE,
                        &plugin) != BT_PLUGIN_FIND_STATUS_OK) {
@@ -29,7 +29,7 @@ absl::Status CannotRead(const std::string& directory) {
   return importer::LibraryError(absl::StrFormat("Cannot read %s", directory));
 }
 
-// `inputs`: this directory. A reference for the caller.
+// `inputs`: this directory. Returns a reference for the caller.
 bt_value* ParametersOf(const std::string& directory) {
   bt_value* params = bt_value_map_create();
   bt_value* inputs = nullptr;
@@ -80,7 +80,7 @@ absl::Status TraceMessages::Build(const std::string& directory) {
   }
   const std::uint64_t ports = bt_component_source_get_output_port_count(source);
   for (std::uint64_t i = 0; i < ports; ++i) {
-    // The muxer adds a port whenever one is taken.
+    // The muxer adds a free port after each connection.
     if (bt_graph_connect_ports(
             graph_,
             bt_component_source_borrow_output_port_by_index_const(source, i),
@@ -106,7 +106,7 @@ absl::Status TraceMessages::Build(const std::string& directory) {
           nullptr) != BT_GRAPH_CONNECT_PORTS_STATUS_OK) {
     return CannotRead(directory);
   }
-  // Without a stream the muxer has nothing to wait for.
+  // Without streams, the muxer never sends anything.
   at_end_ = ports == 0;
   return absl::OkStatus();
 }

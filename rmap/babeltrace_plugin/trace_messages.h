@@ -1,8 +1,8 @@
-// The messages of one CTF trace, one after the other: a graph of its own, with
-// the library's source.ctf.fs and its muxer, that is asked for them.
+// The messages of one CTF trace, one after the other, from a graph of its own
+// with the library's source.ctf.fs and its muxer.
 //
-// The messages are the library's and outlive the graph.
-// In: a trace directory. Out: messages, in the order of time. Thread: one.
+// The messages belong to the library and outlive the graph. In: a trace
+// directory. Out: messages, in time order. Thread: one.
 #ifndef COUNTRACE_RMAP_BABELTRACE_PLUGIN_TRACE_MESSAGES_H_
 #define COUNTRACE_RMAP_BABELTRACE_PLUGIN_TRACE_MESSAGES_H_
 
@@ -19,15 +19,15 @@ namespace countrace::rmap::babeltrace_plugin {
 
 class TraceMessages {
  public:
-  // Returns: INVALID_ARGUMENT what the library says of the trace.
+  // Errors: INVALID_ARGUMENT: the library's message about the trace.
   static absl::StatusOr<std::unique_ptr<TraceMessages>> Open(
       const std::string& directory);
   TraceMessages(const TraceMessages&) = delete;
   TraceMessages& operator=(const TraceMessages&) = delete;
   ~TraceMessages();
 
-  // The next one, a reference for the caller; null: there are no more.
-  // Returns: INVALID_ARGUMENT what the library says of the trace.
+  // Returns the next message, a reference for the caller; null: there is none.
+  // Errors: INVALID_ARGUMENT: the library's message about the trace.
   absl::StatusOr<const bt_message*> Next();
 
  private:
@@ -49,8 +49,8 @@ class TraceMessages {
   bool at_end_ = false;
 };
 
-// What `source.ctf.fs` answers to `babeltrace.trace-infos` of the trace: a
-// reference for the caller. Returns: as Open().
+// The result of the query `babeltrace.trace-infos` of `source.ctf.fs`: a
+// reference for the caller. Errors: those of Open().
 absl::StatusOr<const bt_value*> QueryTraceInfos(const std::string& directory);
 
 }  // namespace countrace::rmap::babeltrace_plugin

@@ -12,7 +12,7 @@ namespace {
 
 using Slopes = std::vector<std::pair<std::uint64_t, double>>;
 
-// Quality and certainty of a result of two.
+// Combines the quality and certainty of two operands.
 Estimate Joined(const Estimate& a, const Estimate& b, double value) {
   Estimate out;
   out.value = value;
@@ -21,15 +21,15 @@ Estimate Joined(const Estimate& a, const Estimate& b, double value) {
   return out;
 }
 
-// The slopes of f(a, b) by the chain rule.
+// Slopes of f(a, b), by the chain rule.
 void Chain(const Estimate& a, double by_a, const Estimate& b, double by_b,
            Estimate& out) {
   AddSlopes(a.slopes, by_a, out.slopes);
   AddSlopes(b.slopes, by_b, out.slopes);
 }
 
-// An interval that rounding did not make too narrow; a point stays a point, it
-// is as exact as the value. Without finite ends there is none.
+// Widens an interval by the rounding error. A point stays a point: it is as
+// exact as the value. Returns none if an end is not finite.
 std::optional<Interval> Outward(double lo, double hi) {
   if (!std::isfinite(lo) || !std::isfinite(hi)) return std::nullopt;
   if (lo == hi) return Interval{lo, hi};
@@ -147,7 +147,7 @@ Estimate Product(const Estimate& a, const Estimate& b) {
 Estimate Quotient(const Estimate& a, const Estimate& b) {
   Estimate out = Joined(a, b, a.value / b.value);
   Chain(a, 1 / b.value, b, -a.value / (b.value * b.value), out);
-  // Through a divisor that may be 0 nothing is bounded.
+  // No bound follows if the divisor can be 0.
   if (b.interval && (b.interval->lo > 0 || b.interval->hi < 0)) {
     Ends(
         a, b, [](double x, double y) { return x / y; }, out);
@@ -180,14 +180,14 @@ Estimate Absolute(const Estimate& a) {
 
 Estimate SquareRoot(const Estimate& a) {
   Estimate out = Joined(a, a, std::sqrt(a.value));
-  // At 0 the slope has no bound, so the error is not known.
+  // At 0 the slope is infinite, so the error is unknown.
   if (a.value > 0) {
     AddSlopes(a.slopes, 0.5 / out.value, out.slopes);
   } else if (!a.slopes.empty()) {
     out.errors_known = false;
   }
   if (a.interval) {
-    // What the truth cannot be is cut off: no count makes it negative.
+    // Impossible values are cut off: the operand cannot be negative.
     out.interval = Outward(std::sqrt(std::max(0.0, a.interval->lo)),
                            std::sqrt(std::max(0.0, a.interval->hi)));
   }

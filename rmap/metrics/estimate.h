@@ -1,13 +1,12 @@
-// A number with how sure it is, and arithmetic that keeps the second part true.
+// A number with its quality, and arithmetic that keeps the quality correct.
 //
-// - exact: only a value.
-// - scaled: first-order propagation of standard errors. An estimate knows its
-//   slope by each uncertain input, so an input that enters twice (x / (x + y))
+// - exact: only a value. - scaled: first-order propagation of standard errors.
+// An estimate stores its
+//   slope for each uncertain input, so an input that enters twice (x / (x + y))
 //   is correlated with itself, exactly.
-// - bounded: interval arithmetic; what it cannot bound has no interval.
-// - inferred: marked, nothing else is known.
-// The worst of the inputs' qualities is the result's.
-// Thread: any; no state.
+// - bounded: interval arithmetic; without a bound there is no interval. -
+// inferred: marked, without further information. The result has the worst of
+// the inputs' qualities. Thread: any; no state.
 #ifndef COUNTRACE_RMAP_METRICS_ESTIMATE_H_
 #define COUNTRACE_RMAP_METRICS_ESTIMATE_H_
 
@@ -24,14 +23,14 @@ namespace countrace::rmap::metrics {
 struct Measured {
   double value = 0;
   Quality quality = Quality::kExact;
-  // kScaled: of this number alone; absent: not known.
+  // kScaled: for this number alone; absent: unknown.
   std::optional<double> standard_error;
   // kScaled: the part of the error that all counts of one event set share,
-  // relative to the value, since they were scaled by the same time. In a ratio
-  // of two of them it cancels. `set` tells the sets of one row apart.
+  // relative to the value, since they were scaled by the same time. It cancels
+  // in a ratio of two of them. `set` identifies the sets of one row.
   std::optional<double> shared_relative_error;
   std::uint32_t set = 0;
-  // kBounded: the truth lies within; both or none.
+  // kBounded: the true value lies between them; both or none.
   std::optional<double> lo, hi;
 };
 
@@ -43,18 +42,19 @@ struct Interval {
 struct Estimate {
   double value = 0;
   Quality quality = Quality::kExact;
-  // Where the truth lies if nothing is scaled or inferred; absent: not known.
+  // Range of the true value, apart from scaled and inferred inputs; absent:
+  // unknown.
   std::optional<Interval> interval;
-  // Slope by each uncertain input (its id), ascending.
+  // Slope for each uncertain input (its id), ascending.
   std::vector<std::pair<std::uint64_t, double>> slopes;
-  bool errors_known = true;  // of all scaled inputs
+  bool errors_known = true;  // for all scaled inputs
 };
 
 // The errors of all uncertain inputs, by id.
 class InputErrors {
  public:
-  // `shared` is the part of the error that all inputs of `group` have in
-  // common. Returns: the input's id, from 1.
+  // `shared`: the part of the error that all inputs of `group` have in common.
+  // Returns the input's id, from 1.
   std::uint64_t Add(double own, double shared, std::uint64_t group);
   // First order: own parts are independent, shared ones add up within a group.
   double StandardError(const Estimate& estimate) const;
@@ -67,7 +67,7 @@ class InputErrors {
   std::vector<Source> sources_;
 };
 
-// Requires: `id` is that of this input alone; 0 if it has no error.
+// Requires: `id` belongs to this input alone; 0 if it has no error.
 Estimate FromMeasured(const Measured& input, std::uint64_t id);
 Estimate Constant(double value);
 
@@ -83,7 +83,7 @@ Estimate Absolute(const Estimate& a);
 // Requires: a.value >= 0.
 Estimate SquareRoot(const Estimate& a);
 
-// `factor` * slopes of `b` added to those of `a`.
+// Adds `factor` * slopes of `b` to the slopes of `a`.
 void AddSlopes(const std::vector<std::pair<std::uint64_t, double>>& b,
                double factor, std::vector<std::pair<std::uint64_t, double>>& a);
 

@@ -29,7 +29,7 @@ std::string KeyOf(const Binding& binding) {
   return "";
 }
 
-// What the formula divides by, as far as one name says it.
+// The name of the formula's divisor, if it is one name.
 std::string DivisorName(const Expression& formula, const Node& node) {
   const std::size_t at = static_cast<std::size_t>(&node - formula.nodes.data());
   const Node& divisor = formula.nodes[at - 1];
@@ -46,7 +46,7 @@ double NearestRank(std::vector<double> values, double fraction) {
   return values[rank - 1];
 }
 
-// Slopes of a weighted sum, with one sort however many rows there are.
+// Slopes of a weighted sum, sorted once for any number of rows.
 std::vector<std::pair<std::uint64_t, double>> Combined(
     const std::vector<const Estimate*>& values,
     const std::vector<double>& factors) {
@@ -113,7 +113,7 @@ const Evaluator::Outcome& Evaluator::Evaluated(std::size_t rule,
     table.resize(inputs_[where.trace].RowCount(where.scope) * rules);
   }
   const std::size_t at = where.row * rules + rule;
-  // RuleSet has no circles, so this ends.
+  // This ends, because RuleSet rejects circles.
   if (table[at] == nullptr) {
     auto outcome = std::make_unique<Outcome>(Compute(rule, where));
     table[at] = std::move(outcome);
@@ -174,7 +174,7 @@ std::uint64_t Evaluator::NewInput(const Measured& input, const Where& where,
   const auto [at, is_new] = input_ids_.try_emplace(
       {where.trace, where.scope, where.row, KeyOf(binding)}, 0);
   if (is_new) {
-    // Sets are told apart within one row of one trace.
+    // An event set is identified within one row of one trace.
     const std::uint64_t row = (static_cast<std::uint64_t>(where.row) * kScopes +
                                static_cast<std::uint64_t>(where.scope)) *
                                   inputs_.size() +
@@ -252,7 +252,7 @@ Evaluator::Outcome Evaluator::StatisticOver(Statistic statistic,
     if (outcome.estimate) values.push_back(&*outcome.estimate);
   }
   Outcome reduced = Reduced(statistic, values);
-  // No row has it: say what the rows lack.
+  // No row has a value: name what the rows lack.
   if (!reduced.estimate && !outcomes.empty()) {
     reduced.needs = outcomes[0].needs;
     reduced.reason = outcomes[0].reason;
@@ -282,7 +282,7 @@ Evaluator::Outcome Evaluator::Reduced(
   }
   const double sum = std::accumulate(points.begin(), points.end(), 0.0);
   const double mean = sum / count;
-  // Monotone in each value, so their lower ends give its lower end.
+  // Monotone in each value, so the lower ends of all give its lower end.
   const auto monotone = [&](const auto& of) {
     out.value = of(points);
     if (all_bounded) out.interval = Interval{of(lows), of(highs)};
@@ -311,7 +311,7 @@ Evaluator::Outcome Evaluator::Reduced(
         squares += (point - mean) * (point - mean);
       }
       out.value = std::sqrt(squares / count);
-      // Not monotone: only exact values give an exact one.
+      // Not monotone: it is exact only if all values are.
       if (out.quality == Quality::kExact) {
         out.interval = Interval{out.value, out.value};
       }

@@ -1,8 +1,8 @@
 // Evaluates checked rules over the rows of one or more reports.
 //
 // In: a RuleSet after Check(), reports. Out: one value for each rule and row,
-// with its quality, or why there is none. Never 0 for what is not known.
-// Thread: one. Requires: rules and reports outlive it.
+// with its quality, or why there is none. An unknown value is never 0. Thread:
+// one. Requires: rules and reports outlive it.
 #ifndef COUNTRACE_RMAP_METRICS_EVALUATOR_H_
 #define COUNTRACE_RMAP_METRICS_EVALUATOR_H_
 
@@ -23,42 +23,43 @@
 
 namespace countrace::rmap::metrics {
 
-// In the unit of its rule.
+// In the rule's unit.
 struct MetricValue {
   std::optional<double> value;
   Quality quality = Quality::kExact;
-  std::optional<double> standard_error;  // scaled
-  std::optional<double> lo, hi;          // bounded
-  std::string absent;                    // "needs cycles", if there is no value
+  std::optional<double> standard_error;  // for scaled values
+  std::optional<double> lo, hi;          // for bounded values
+  std::string absent;  // without a value: the reason, "needs cycles"
 };
 
-// Of a metric's values over the rows of a table; rows without one are left
-// out. stddev is that of the population, percentiles are by nearest rank.
+// Statistics of a metric's values over the rows of a table; rows without a
+// value are left out. stddev is the population's, percentiles are by nearest
+// rank.
 struct MetricStatistics {
   MetricValue count, mean, stddev, min, max, p50, p90, p99;
 };
 
 struct NamedReport {
-  std::string label;  // "@label.metric" in a rule
+  std::string label;  // for "@label.metric" in a rule
   const Report* report = nullptr;
 };
 
 class Evaluator {
  public:
-  // The first report is the one whose rows are asked for; the rest are known
-  // to the rules as @label, and all to traces.NAME.
+  // The first report's rows are evaluated. Rules can use the others as @label,
+  // and all of them in traces.NAME.
   Evaluator(const RuleSet& rules, const std::vector<NamedReport>& reports);
 
   // Requires: the rule has the scope; row < RowCount(scope).
   MetricValue Value(std::size_t rule, Scope scope, std::size_t row);
   MetricStatistics Statistics(std::size_t rule, Scope scope);
-  // Over some rows of the table only.
+  // Over a part of the table's rows.
   MetricStatistics Statistics(std::size_t rule, Scope scope,
                               const std::vector<std::size_t>& rows);
   std::size_t RowCount(Scope scope) const { return inputs_[0].RowCount(scope); }
 
  private:
-  // An estimate, or names that are needed, or another reason.
+  // An estimate, or the names that are missing, or another reason.
   struct Outcome {
     std::optional<Estimate> estimate;
     std::vector<std::string> needs;
@@ -92,7 +93,7 @@ class Evaluator {
   InputErrors errors_;
   using InputKey = std::tuple<std::size_t, Scope, std::size_t, std::string>;
   std::map<InputKey, std::uint64_t> input_ids_;
-  // By trace and scope; each of RowCount() * rules.
+  // By trace and scope; each has RowCount() * rules entries.
   std::vector<std::vector<std::unique_ptr<Outcome>>> known_;
   using StatisticKey =
       std::tuple<std::size_t, bool, Scope, Statistic, std::string>;

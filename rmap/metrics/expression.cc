@@ -32,8 +32,8 @@ constexpr std::string_view kSigns[] = {"+", "-", "*", "/", "(",
                                        ")", ",", ".", "@"};
 constexpr base::TokenRules kRules = {.word_signs = "", .signs = kSigns};
 
-// Precedence climbing (Pratt 1973) over a one-token look-ahead. The first error
-// stops: every later step sees the end of the text.
+// Precedence climbing (Pratt 1973) with one token of look-ahead. The first
+// error ends parsing: every later step sees the end of the text.
 class ExpressionParser {
  public:
   ExpressionParser(std::string_view text, const base::SourcePlace& place)
@@ -198,7 +198,7 @@ class ExpressionParser {
     Name(Operation::kName);
   }
 
-  // After "word(".
+  // Parses the rest after "word(".
   void Function(const Token& word, std::size_t depth) {
     if (!status_.ok()) return;
     if (word.text == "abs" || word.text == "sqrt") {
@@ -292,8 +292,8 @@ class ExpressionParser {
   Expression result_;
   base::Tokens tokens_;
   Token token_;
-  double number_ = 0;      // of token_: in base units,
-  Dimensions dimensions_;  // and its unit's
+  double number_ = 0;      // value of token_ in base units,
+  Dimensions dimensions_;  // and its unit's dimensions
   absl::Status status_;
 };
 

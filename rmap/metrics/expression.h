@@ -1,9 +1,8 @@
 // The expression of a rule, parsed.
 //
 // In: text such as "1000 * `cache-misses` / instructions". Out: its operations
-// in the order of evaluation (postfix), so that nothing that walks them
-// recurses. Names are resolved later, by rule_set.h.
-// Thread: any; no state.
+// in the order of evaluation (postfix), so that no code recurses over them.
+// Names are resolved later, by rule_set.h. Thread: any; no state.
 #ifndef COUNTRACE_RMAP_METRICS_EXPRESSION_H_
 #define COUNTRACE_RMAP_METRICS_EXPRESSION_H_
 
@@ -19,7 +18,7 @@
 
 namespace countrace::rmap::metrics {
 
-// A bomb in a rule file is an error, not a crash: what is larger is refused.
+// Longer text is an error, so that a rule file cannot exhaust memory or stack.
 inline constexpr std::size_t kMaxExpressionBytes = 4096;
 inline constexpr std::size_t kMaxExpressionDepth = 64;
 
@@ -53,14 +52,14 @@ const char* StatisticName(Statistic statistic);
 
 struct Node {
   Operation operation{};
-  std::uint32_t operands = 0;  // nodes before it whose results it takes
+  std::uint32_t operands = 0;  // number of preceding nodes that it combines
   double number = 0;           // kNumber: in base units
-  Dimensions dimensions;       // kNumber: of its suffix, "10ms"
+  Dimensions dimensions;       // kNumber: those of its suffix, "10ms"
   // kName, kStatistic: [@trace.][qualifier.]name.
   std::string trace, qualifier, name;
-  bool quoted = false;  // the name stood in quotes: any event is meant
+  bool quoted = false;  // the name was in quotes: it can be any event
   Statistic statistic{};
-  std::size_t offset = 0;  // in the text
+  std::size_t offset = 0;  // place in the text
 };
 
 struct Expression {
@@ -75,7 +74,7 @@ struct Expression {
 //     | ("min" | "max") "(" sum "," sum {"," sum} ")"
 //     | ("abs" | "sqrt") "(" sum ")" | STATISTIC "(" name ")"
 //   name = ["@" WORD "."] [WORD "."] (WORD | quoted in ` or ' or ")
-// Errors: kInvalidArgument as ErrorAt().
+// Errors: kInvalidArgument, those of ErrorAt().
 absl::StatusOr<Expression> ParseExpression(std::string_view text,
                                            const base::SourcePlace& place);
 

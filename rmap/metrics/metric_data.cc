@@ -87,7 +87,7 @@ Json TraceObject(const Report& report) {
           {"events", report.events}};
 }
 
-// ASCII only, as report_json.cc.
+// ASCII only, like report_json.cc.
 std::string Dump(const Json& json, int indent) {
   return json.dump(indent, ' ', /*ensure_ascii=*/true,
                    Json::error_handler_t::replace);

@@ -1,5 +1,4 @@
-// Metrics for programs: the renderings behind RenderMetrics() that hold
-// everything.
+// Metrics for programs: the complete renderings behind RenderMetrics().
 #ifndef COUNTRACE_RMAP_METRICS_METRIC_DATA_H_
 #define COUNTRACE_RMAP_METRICS_METRIC_DATA_H_
 

@@ -19,7 +19,7 @@ namespace {
 
 using Align = base::TextTable::Align;
 
-// Four significant digits; no exponent where people read numbers.
+// Four significant digits, without an exponent in the usual range.
 std::string Number(double value) {
   const double size = std::abs(value);
   if (size >= 10000 && size < 1e15) {
@@ -140,7 +140,7 @@ class TextMetrics {
     return false;
   }
 
-  // What no table of this report has is said once, below all.
+  // Lists each metric that no table has once, at the end.
   void Absent() {
     for (const std::size_t rule : metrics_.chosen) {
       const ScopeSet scopes =

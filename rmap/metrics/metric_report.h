@@ -1,8 +1,8 @@
 // Metrics as tables: text, JSON `countrace.metrics/1`, JSONL, CSV.
 //
-// In: an evaluator and which of its rules and tables are wanted. Text shows
-// only what has a value and names the rest below; the other formats hold
-// everything, with the reason where there is no value.
+// In: an evaluator, and the rules and tables to show. Text shows metrics with
+// values and names the others at the end; the other formats contain all
+// metrics, with the reason where there is no value.
 #ifndef COUNTRACE_RMAP_METRICS_METRIC_REPORT_H_
 #define COUNTRACE_RMAP_METRICS_METRIC_REPORT_H_
 

@@ -1,5 +1,5 @@
-// Which rules, tables and rows of metrics are shown, and the columns that say
-// which row a metric belongs to.
+// The rules, tables and rows of metrics to show, and the columns that identify
+// a metric's row.
 #ifndef COUNTRACE_RMAP_METRICS_METRIC_ROWS_H_
 #define COUNTRACE_RMAP_METRICS_METRIC_ROWS_H_
 
@@ -27,8 +27,8 @@ struct MetricReport {
   const RowSelection* selection = nullptr;  // null: every row
 };
 
-// Indexes of the rows to show of a table; that of the trace has its one row
-// whatever is selected.
+// Indexes of the rows of a table to show. The trace has one row, with any
+// selection.
 std::vector<std::size_t> ShownRows(const MetricReport& metrics, Scope scope);
 // False: a selection leaves the table out.
 bool IsShown(const MetricReport& metrics, Scope scope);
@@ -38,11 +38,11 @@ struct RowKey {
   std::variant<std::int64_t, std::string, std::vector<std::string>> value;
 };
 
-// The same names for each row of a table; none for the trace.
-// Requires: row is one of the table.
+// The same names for each row of a table; none for the trace. Requires: the
+// table has this row.
 std::vector<RowKey> KeysOf(const Report& report, Scope scope, std::size_t row);
 
-// The table of the report that has these rows; kDefault for the trace.
+// The report's table with these rows; kDefault for the trace.
 ReportBy TableOf(Scope scope);
 
 }  // namespace countrace::rmap::metrics

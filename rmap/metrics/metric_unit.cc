@@ -34,7 +34,7 @@ constexpr NamedUnit kUnits[] = {
     {"GHz", {.time = -1, .count = 1}, 1},
 };
 
-// Those, and the units of time.
+// The base units and the units of time.
 const std::vector<NamedUnit>& KnownUnits() {
   static const auto* const units = [] {
     auto* all =
@@ -54,7 +54,7 @@ std::optional<Dimensions> Bounded(const Dimensions& d) {
   return d;
 }
 
-// One factor, "ns" or "ns^2".
+// Multiplies by one factor, "ns" or "ns^2".
 absl::Status Multiply(std::string_view factor, bool divides, MetricUnit& unit) {
   int power = 1;
   std::string_view name = factor;
@@ -151,7 +151,7 @@ MetricUnit DefaultUnit(const Dimensions& dimensions) {
   MetricUnit unit;
   unit.dimensions = dimensions;
   unit.text = DimensionsName(dimensions);
-  // Rates are easier to read per second.
+  // A rate per second is easier to read.
   if (dimensions.time == -1) {
     unit.scale = 1e-9;
     unit.text.replace(unit.text.rfind("ns"), 2, "s");

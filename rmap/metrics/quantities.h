@@ -1,5 +1,5 @@
-// What a rule may name besides events and other metrics: the quantities that
-// each row of a table has, and those of the whole trace.
+// What a rule can name besides events and other metrics: the quantities of each
+// row of a table, and of the whole trace.
 #ifndef COUNTRACE_RMAP_METRICS_QUANTITIES_H_
 #define COUNTRACE_RMAP_METRICS_QUANTITIES_H_
 
@@ -69,7 +69,7 @@ enum class Quantity : std::uint8_t {
   kCallP50,
   kCallP90,
   kCallP99,
-  // Of the trace, in every table.
+  // Quantities of the trace, in every table.
   kDuration,
   kCpus,
   kRecords,
@@ -86,14 +86,14 @@ struct QuantityInfo {
   std::string_view meaning;
 };
 const std::vector<QuantityInfo>& Quantities();
-// Null if there is none of this name.
+// Returns null if there is none of this name.
 const QuantityInfo* FindQuantity(std::string_view qualifier,
                                  std::string_view name);
 
 // Accounts of the books, as qualifiers of an event ("total.cycles"), in every
-// table; and "excl" for segments: without the segments called.
+// table; and "excl" for segments: without inner segments.
 enum class Account : std::uint8_t {
-  kRow,  // no qualifier: of the row itself
+  kRow,  // no qualifier: the row's own
   kExclusive,
   kTotal,
   kProcesses,

@@ -16,20 +16,20 @@ Measured Exactly(std::uint64_t value, Quality quality = Quality::kExact) {
   return input;
 }
 
-// An estimate whose spread is not in the trace.
+// An estimate without its standard error in the trace.
 std::optional<Measured> Estimated(const std::optional<std::uint64_t>& value) {
   if (!value) return std::nullopt;
   return Exactly(*value, Quality::kScaled);
 }
 
-// Event sets took turns.
+// An estimate of a multiplexed event.
 Measured FromTurns(const ScaledCount& count, Quality quality) {
   Measured input = Exactly(count.value, Worse(quality, Quality::kScaled));
   input.standard_error = count.standard_error;
   return input;
 }
 
-// A sum of which a part is not known is not known.
+// A sum with an unknown part is unknown.
 void AddTime(const std::optional<std::uint64_t>& ns,
              std::optional<Measured>& sum) {
   if (ns && sum) {
@@ -126,7 +126,7 @@ std::optional<std::uint64_t> RowInputs::Missing(std::size_t event) const {
     return std::nullopt;
   }
   const Books& books = report_.books[event];
-  if (books.doubt.any()) return std::nullopt;  // anything
+  if (books.doubt.any()) return std::nullopt;  // no bound
   return books.unattributed +
          static_cast<std::uint64_t>(std::llabs(books.residual));
 }
@@ -184,7 +184,7 @@ RowInputs::Input RowInputs::TraceQuantity(Quantity quantity) const {
       return Exactly(report_.loss.discarded_events);
     case Quantity::kOwnBpf: {
       if (report_.own_cost.bpf_sampled_ns == 0) return std::nullopt;
-      // From samples; their spread is not in the trace.
+      // An estimate from samples, without its standard error in the trace.
       return Exactly(report_.own_cost.bpf_ns, Quality::kScaled);
     }
     default:
@@ -209,7 +209,7 @@ RowInputs::Input RowInputs::AllProcesses(Quantity quantity) const {
            : quantity == Quantity::kThreads ? row.threads
                                             : row.dispatches;
   }
-  // Threads that are missing in one row are missing in the sum once.
+  // Threads that are missing in several rows are missing in the sum once.
   return Task(sum, quality,
               quantity == Quantity::kOnCpu
                   ? std::optional<std::uint64_t>(unattributed_ns_)
@@ -234,7 +234,7 @@ RowInputs::Input RowInputs::ProcessQuantity(const ProcessRow& row,
     case Quantity::kOnCpu:
       return Task(row.on_cpu_ns, row.quality, unattributed_ns_);
     case Quantity::kDispatches:
-      // Without kernel records nobody saw a dispatch: not known, not 0.
+      // Without kernel records there is no dispatch: unknown, not 0.
       if (!row.on_cpu_ns) return std::nullopt;
       return Exactly(row.dispatches, row.quality);
     case Quantity::kThreads:
@@ -363,7 +363,7 @@ RowInputs::Input RowInputs::AccountInTurns(const ScaledBooks& books,
       return Estimated(books.interrupts);
     case Account::kOutside:
       return Estimated(books.outside);
-    case Account::kRow:  // of the trace: what the recorded processes counted
+    case Account::kRow:  // for the trace: counts of the recorded processes
       if (!books.processes) return std::nullopt;
       return Estimated(*books.processes + books.own.value_or(0));
     case Account::kExclusive:
@@ -379,8 +379,8 @@ RowInputs::Input RowInputs::AccountOfBooks(std::size_t event,
   }
   const Books& books = report_.books[event];
   if (books.scaled) return AccountInTurns(*books.scaled, account);
-  // The total is exact, unless the counter itself is in doubt; records lost
-  // move counts to `unattributed` only.
+  // The total is exact, unless the counter itself is in doubt: lost records
+  // only move counts to `unattributed`.
   const Quality total_quality =
       books.doubt.any() ? Quality::kBounded : Quality::kExact;
   const Quality quality = books.unattributed == 0 && books.residual == 0
@@ -405,7 +405,7 @@ RowInputs::Input RowInputs::AccountOfBooks(std::size_t event,
       return Task(books.interrupts, quality, missing);
     case Account::kOutside:
       return Task(books.outside, quality, missing);
-    case Account::kRow:  // of the trace: what the recorded processes counted
+    case Account::kRow:  // for the trace: counts of the recorded processes
       return Task(books.processes + books.own, quality, missing);
     case Account::kExclusive:
       return std::nullopt;
@@ -428,7 +428,7 @@ RowInputs::Input RowInputs::EventOf(Scope scope, std::size_t row,
     const SegmentCount& count = *segment.counts[*event];
     Measured input =
         Exactly(exclusive ? count.excl : count.incl, count.quality);
-    // Of the inclusive count.
+    // The standard error belongs to the inclusive count.
     if (!exclusive || count.excl == count.incl) {
       input.standard_error = count.standard_error;
     }

@@ -1,9 +1,9 @@
 // The counts and times of a report's rows, as inputs of rules.
 //
-// Bounded counts of processes and threads are lower bounds (tables.h); what
-// they may have more is at most what the books could not attribute, which
-// gives the upper bound. Where no such bound is known there is no interval.
-// Thread: any; const. Requires: the report outlives it.
+// Bounded counts of processes and threads are lower bounds (tables.h). Their
+// upper bound follows from the books: at most the unattributed counts are
+// missing. Where no such bound is known there is no interval. Thread: any;
+// const. Requires: the report outlives it.
 #ifndef COUNTRACE_RMAP_METRICS_ROW_INPUTS_H_
 #define COUNTRACE_RMAP_METRICS_ROW_INPUTS_H_
 
@@ -27,17 +27,17 @@ class RowInputs {
 
   const Report& report() const { return report_; }
   std::size_t RowCount(Scope scope) const;
-  // Absent: the trace cannot say.
-  // Requires: binding.kind is kQuantity or kEvent; row < RowCount(scope).
+  // Absent: not in the trace. Requires: binding.kind is kQuantity or kEvent;
+  // row < RowCount(scope).
   std::optional<Measured> Get(Scope scope, std::size_t row,
                               const Binding& binding) const;
-  // The events that may have been meant by one that is not there, or "":
-  // cycles:u for cycles.
+  // An event to suggest instead of one that is absent, or "": cycles:u for
+  // cycles.
   std::string Similar(const std::string& event) const;
 
  private:
   using Input = std::optional<Measured>;
-  struct TaskSums {  // of a process's threads, or of all
+  struct TaskSums {  // sums over a process's threads, or over all
     Input wait, blocked;
     std::uint64_t migrations = 0;
     Quality quality = Quality::kExact;
@@ -56,7 +56,7 @@ class RowInputs {
   Input AccountOfBooks(std::size_t event, Account account) const;
   Input Task(const std::optional<std::uint64_t>& value, Quality quality,
              std::optional<std::uint64_t> missing) const;
-  // What the books of the event could not attribute; absent: not known.
+  // The event's count in the books that no account has; absent: unknown.
   std::optional<std::uint64_t> Missing(std::size_t event) const;
   std::optional<std::size_t> EventIndex(const std::string& event) const;
 
@@ -65,8 +65,9 @@ class RowInputs {
   std::map<ProcessIndex, TaskSums> of_process_;
   TaskSums of_all_;
   std::uint64_t unattributed_ns_ = 0;
-  // Accounts that this trace tells apart. One that is 0 for every event, clocks
-  // among them, was not: a command's trace has idle time in `outside`.
+  // Accounts that this trace separates. An account that is 0 for every event,
+  // also for clocks, is not separate: a command's trace has idle time in
+  // `outside`.
   bool has_own_ = false, has_idle_ = false, has_interrupts_ = false;
 };
 

@@ -154,8 +154,8 @@ class RuleFile {
     return absl::OkStatus();
   }
 
-  // Where the first character of a string's value stands, if the file spells
-  // it as it is; else where the string begins.
+  // The place of the first character of a string's value, if the file contains
+  // it literally; else the place where the string begins.
   base::SourcePlace PlaceInside(const base::SourcePlace& place,
                                 std::string_view value) const {
     std::string_view rest = text_;
@@ -225,7 +225,7 @@ absl::Status AddRuleFile(const std::string& path, RuleSet& rules) {
                                                base::EscapeName(path),
                                                std::strerror(errno)));
   }
-  // One byte more than is allowed shows that there is more.
+  // One byte more than the limit shows that the file is too long.
   std::string text(kMaxRuleFileBytes + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));

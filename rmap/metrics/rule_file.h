@@ -25,10 +25,10 @@ inline constexpr std::size_t kMaxRuleFileBytes = 256 * 1024;
 extern const char kDefaultMetrics[];
 inline constexpr char kDefaultSource[] = "default";
 
-// Adds the rules of a file's text. Errors: kInvalidArgument, FILE:LINE:COLUMN.
+// Adds the rules in a file's text. Errors: kInvalidArgument, FILE:LINE:COLUMN.
 absl::Status AddRules(std::string_view text, const std::string& file,
                       RuleSet& rules);
-// Reads `path`. Errors: also kNotFound and what reading gives.
+// Reads `path`. Errors: also kNotFound, and those of reading.
 absl::Status AddRuleFile(const std::string& path, RuleSet& rules);
 absl::Status AddDefaultRules(RuleSet& rules);
 // "name = expr".

@@ -22,7 +22,7 @@ void AddOnce(const std::string& name, std::vector<std::string>& names) {
   }
 }
 
-// How the formula spells the name, without its trace.
+// The name as in the formula, without its trace.
 std::string Spelled(const Node& node) {
   return node.qualifier.empty() ? node.name : node.qualifier + "." + node.name;
 }
@@ -129,7 +129,8 @@ absl::Status RuleSet::CheckRule(std::size_t index, std::size_t depth) {
                absl::IsInvalidArgument(computed.status())) {
       return absl::InvalidArgumentError(computed.status().message());
     } else if (first_error.ok()) {
-      // kNotFound: this table lacks a name. Without a scope it is left out.
+      // kNotFound: this table lacks a name. A rule without a scope omits the
+      // table.
       first_error = computed.status();
     }
   }
@@ -217,7 +218,7 @@ absl::StatusOr<Binding> RuleSet::BindMetric(const Rule& rule, const Node& node,
         rule, node,
         absl::StrFormat("a circle: %s%s", circle, rules_[metric].text.name));
   }
-  // Neither checking nor evaluating may recurse deeper than this.
+  // Limits the recursion of checking and evaluating.
   const absl::Status too_deep =
       ErrorIn(rule, node,
               absl::StrFormat("metrics that build on each other more than %d "
@@ -228,11 +229,11 @@ absl::StatusOr<Binding> RuleSet::BindMetric(const Rule& rule, const Node& node,
     return status;
   }
   if (rules_[metric].height + 1 > kMaxRuleDepth) return too_deep;
-  // One value for all rows is every table's.
+  // A metric with one value for all rows is available in every table.
   const bool for_all =
       !rules_[metric].of_row && !rules_[metric].text.scopes.has_value();
   if (!Has(rules_[metric].scopes, scope) && !for_all) {
-    // Known, but not here: other tables may do.
+    // A known name that this table lacks; other tables may have it.
     return absl::NotFoundError(
         ErrorIn(rule, node,
                 absl::StrFormat("metric `%s` is not one of table %s, only of "
@@ -338,7 +339,7 @@ absl::Status RuleSet::Unknown(const Rule& rule, const Node& node,
     }
   }
   for (const auto& [name, index] : by_name_) known.push_back(name);
-  // "page-faults" without quotes is page minus faults.
+  // Without quotes, "page-faults" is page minus faults.
   const std::string_view text = rule.formula.text;
   std::size_t end = node.offset;
   while (end < text.size() &&

@@ -1,9 +1,9 @@
-// Metric rules, checked: every name known, every unit right, no circle.
+// Metric rules, checked: every name is known, units fit, there is no circle.
 //
-// In: rules as files and command lines give them. Out: rules whose names are
-// bound, for each table they are for. A later rule replaces an earlier one of
-// its name, so that a user's file can change a shipped metric.
-// Thread: one while rules are added; const afterwards.
+// In: rules from files and command lines. Out: rules whose names are bound, for
+// each of their tables. A later rule replaces an earlier one of the same name,
+// so that a user's file can change a shipped metric. Thread: one while rules
+// are added; const afterwards.
 #ifndef COUNTRACE_RMAP_METRICS_RULE_SET_H_
 #define COUNTRACE_RMAP_METRICS_RULE_SET_H_
 
@@ -25,10 +25,10 @@
 namespace countrace::rmap::metrics {
 
 inline constexpr std::size_t kMaxRules = 1000;
-// Rules that build on rules that build on rules ...
+// Depth of rules that build on other rules.
 inline constexpr std::size_t kMaxRuleDepth = 32;
 
-// As written.
+// A rule as written.
 struct RuleText {
   std::string name;
   base::SourcePlace name_place;
@@ -36,24 +36,24 @@ struct RuleText {
   base::SourcePlace formula_place;
   std::optional<std::string> unit;
   base::SourcePlace unit_place;
-  // Absent: every table that has the names; of the trace alone if no name
-  // differs from row to row.
+  // Absent: every table that has the names; only the trace if no name differs
+  // from row to row.
   std::optional<ScopeSet> scopes;
   std::string description;
   std::string source;  // "default", the file, "--metric"
 };
 
-// What a name of a formula turned out to be, in one table.
+// The meaning of a name in a formula, in one table.
 struct Binding {
   enum class Kind : std::uint8_t { kNone, kMetric, kQuantity, kEvent };
   Kind kind = Kind::kNone;
-  std::size_t rule = 0;    // kMetric
-  Quantity quantity{};     // kQuantity
-  std::string event;       // kEvent: as written
-  Account account{};       // kEvent
-  Scope scope{};           // table of the row it is taken from
-  bool for_all = false;    // kMetric: one for all rows, so the trace's is meant
-  bool other_row = false;  // that row is not the one the rule is for
+  std::size_t rule = 0;  // kMetric
+  Quantity quantity{};   // kQuantity
+  std::string event;     // kEvent: as written
+  Account account{};     // kEvent
+  Scope scope{};         // table of the row with the value
+  bool for_all = false;  // kMetric: the same for all rows, taken from the trace
+  bool other_row = false;  // the value is from another row than the rule's
   Dimensions dimensions;
 };
 
@@ -63,12 +63,12 @@ struct Rule {
   MetricUnit unit;
   ScopeSet scopes = 0;
   Dimensions dimensions;
-  // 1: over counts and quantities of one row; 2: over other metrics, other
+  // 1: from counts and quantities of one row; 2: from other metrics, other
   // rows, several traces, or statistics.
   int stage = 1;
   bool of_row = false;     // differs from row to row
-  std::size_t height = 0;  // metrics below it, the longest way
-  // Names of all inputs it comes down to, in the order of their first use.
+  std::size_t height = 0;  // longest chain of metrics below it
+  // Names of all inputs, direct or not, in the order of first use.
   std::vector<std::string> needs;
   // For each table of `scopes`: one entry for each node of the formula.
   std::array<std::vector<Binding>, kScopes> bindings;
@@ -76,22 +76,22 @@ struct Rule {
 
 class RuleSet {
  public:
-  // Errors: kInvalidArgument as ErrorAt(): a name that is taken or no word, a
-  // formula that does not parse, a unit that is none.
+  // Errors: kInvalidArgument, those of ErrorAt(): the name is in use or no
+  // word, the formula does not parse, the unit is none.
   absl::Status Add(RuleText text);
-  // Binds and checks all rules. `trace_events`: of the traces at hand, known
-  // besides those of perf. Must come after the last Add().
+  // Binds and checks all rules. `trace_events`: events of the traces, known in
+  // addition to perf's. Call after the last Add().
   absl::Status Check(const std::vector<std::string>& trace_events);
 
   const std::vector<Rule>& rules() const { return rules_; }
-  // Index in rules(), absent if there is none of this name.
+  // Index in rules(); absent if there is none of this name.
   std::optional<std::size_t> Find(std::string_view name) const;
 
  private:
   enum class Visit : std::uint8_t { kNew, kOpen, kDone };
 
   absl::Status CheckRule(std::size_t index, std::size_t depth);
-  // Binds `rule` in one table. Errors: as ErrorAt().
+  // Binds `rule` in one table. Errors: those of ErrorAt().
   absl::StatusOr<Dimensions> CheckIn(Rule& rule, Scope scope,
                                      std::size_t depth);
   absl::StatusOr<Binding> Bind(const Rule& rule, const Node& node, Scope scope,
@@ -105,7 +105,7 @@ class RuleSet {
   std::vector<Rule> rules_;
   std::map<std::string, std::size_t, std::less<>> by_name_;
   std::vector<Visit> visits_;
-  std::vector<std::size_t> open_;  // rules under way, outermost first
+  std::vector<std::size_t> open_;  // rules being checked, outermost first
   std::vector<std::string> trace_events_;
 };
 

@@ -9,7 +9,7 @@ namespace {
 
 struct Known {
   Dimensions dimensions;
-  bool any = false;  // a bare 0
+  bool any = false;  // a 0 without a unit
 };
 
 absl::Status Different(const Expression& formula, const Node& node,

@@ -1,4 +1,4 @@
-// Units of a formula: ns are not added to counts.
+// Checks the units of a formula: ns cannot be added to counts.
 #ifndef COUNTRACE_RMAP_METRICS_UNIT_CHECK_H_
 #define COUNTRACE_RMAP_METRICS_UNIT_CHECK_H_
 
@@ -10,9 +10,9 @@
 
 namespace countrace::rmap::metrics {
 
-// Dimensions of the whole; `names` holds those of each node that is a name or
-// a statistic, by the node's index. A 0 written without a unit has any.
-// Errors: kInvalidArgument as ErrorAt().
+// Returns the dimensions of the formula. `names` holds those of each node that
+// is a name or a statistic, by the node's index. A 0 without a unit fits any.
+// Errors: kInvalidArgument, those of ErrorAt().
 absl::StatusOr<Dimensions> CheckUnits(const Expression& formula,
                                       const std::vector<Dimensions>& names);
 
