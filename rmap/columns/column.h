@@ -1,4 +1,4 @@
-// One column of a table: its name, unit, meaning, and the cell of a row.
+// One column of a table: its name, unit, meaning, and its cell for a row.
 #ifndef COUNTRACE_RMAP_COLUMNS_COLUMN_H_
 #define COUNTRACE_RMAP_COLUMNS_COLUMN_H_
 
@@ -18,17 +18,17 @@ enum class Unit : std::uint8_t {
   kQuality
 };
 
-// monostate: the trace cannot say.
+// monostate: not in the trace.
 using Cell = std::variant<std::monostate, bool, std::uint64_t, std::int64_t,
                           double, std::string, std::vector<std::string>>;
 
 template <typename Row>
 struct Column {
   // JSON names from the row's object inwards; joined by '.' in CSV. An absent
-  // cell is null; a group all of whose cells are absent is one null; absent
-  // cells of `counts` are left out.
+  // cell is null; a group of absent cells is one null; absent cells of `counts`
+  // are left out.
   std::vector<std::string> name;
-  std::string title;  // in text tables; empty: not shown there
+  std::string title;  // in text tables; empty: not in text
   Unit unit = Unit::kNone;
   std::string meaning;
   std::function<Cell(const Row&)> value;

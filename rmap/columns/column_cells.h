@@ -1,4 +1,4 @@
-// What columns have in common: values of rows as cells.
+// Common code of columns: values of rows as cells.
 #ifndef COUNTRACE_RMAP_COLUMNS_COLUMN_CELLS_H_
 #define COUNTRACE_RMAP_COLUMNS_COLUMN_CELLS_H_
 

@@ -1,4 +1,4 @@
-// The tables of a report, as a user names them.
+// The tables of a report that a user can select.
 #ifndef COUNTRACE_RMAP_COLUMNS_REPORT_BY_H_
 #define COUNTRACE_RMAP_COLUMNS_REPORT_BY_H_
 

@@ -10,7 +10,7 @@ namespace countrace::rmap {
 
 namespace {
 
-// One column for each event, of rows with `counts`.
+// One column for each event, for rows with `counts`.
 template <typename Row>
 void AddCounts(const Report& report, std::vector<Column<Row>>& columns) {
   for (std::size_t i = 0; i < report.events.size(); ++i) {
@@ -26,7 +26,7 @@ void AddCounts(const Report& report, std::vector<Column<Row>>& columns) {
   }
 }
 
-// What is known of the counts that are estimates.
+// Details of the counts that are estimates.
 template <typename Row>
 void AddScaledCounts(const Report& report, std::vector<Column<Row>>& columns) {
   struct Part {
@@ -36,7 +36,7 @@ void AddScaledCounts(const Report& report, std::vector<Column<Row>>& columns) {
     Cell (*cell)(const ScaledCount&);
   };
   static constexpr Part kParts[] = {
-      {"quality", Unit::kQuality, "\"scaled\": its set was counted in turns.",
+      {"quality", Unit::kQuality, "\"scaled\": its event set was multiplexed.",
        [](const ScaledCount&) -> Cell {
          return std::string(QualityName(Quality::kScaled));
        }},
@@ -44,13 +44,13 @@ void AddScaledCounts(const Report& report, std::vector<Column<Row>>& columns) {
        [](const ScaledCount& count) -> Cell {
          return FromOptional(count.standard_error);
        }},
-      {"counted", Unit::kCount, "What was counted in the turns of its set.",
+      {"counted", Unit::kCount, "Count during the rotations of its set.",
        [](const ScaledCount& count) -> Cell { return count.counted; }},
-      {"running_ns", Unit::kNanoseconds, "Time on a CPU in those turns.",
+      {"running_ns", Unit::kNanoseconds, "Time on a CPU in those rotations.",
        [](const ScaledCount& count) -> Cell { return count.running; }},
       {"enabled_ns", Unit::kNanoseconds, "Time on a CPU.",
        [](const ScaledCount& count) -> Cell { return count.enabled; }},
-      {"slices", Unit::kCount, "Turns in which it ran.",
+      {"slices", Unit::kCount, "Rotations in which it ran.",
        [](const ScaledCount& count) -> Cell { return count.slices; }},
   };
   for (std::size_t i = 0; i < report.events.size(); ++i) {

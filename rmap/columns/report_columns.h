@@ -11,8 +11,8 @@
 
 namespace countrace::rmap {
 
-// "~12,345 +-67": an estimate and half its 95 % interval; "+-?" if that is not
-// known. report_text.cc formats numbers.
+// "~12,345 +-67": an estimate and half its 95 % interval; "+-?" if that is
+// unknown. report_text.cc formats numbers.
 std::string ScaledText(const ScaledCount& count);
 
 struct BooksRow {
@@ -27,12 +27,12 @@ std::vector<Column<SegmentRow>> SegmentColumns(const Report& report,
                                                bool paths);
 std::vector<Column<HookRow>> HookColumns();
 std::vector<Column<WakerRow>> WakerColumns();
-// The same as people read them: who blocked where, woken by whom in what.
+// The same for text: who blocked where, woken by which thread in which segment.
 std::vector<Column<WakerRow>> WakerTextColumns();
 std::vector<Column<CpuRow>> CpuColumns(const Report& report);
 std::vector<Column<BooksRow>> BooksColumns();
 
-// Books of the events that were counted, in the order of Report::events.
+// Books of the counted events, in the order of Report::events.
 std::vector<BooksRow> BooksRows(const Report& report);
 
 // task-clock and cpu-clock count nanoseconds.

@@ -1,5 +1,5 @@
-// The tables of rows of a Report, each with its columns: for whoever does the
-// same with all of them.
+// The tables of rows of a Report, each with its columns, for code that treats
+// all of them alike.
 #ifndef COUNTRACE_RMAP_COLUMNS_REPORT_TABLES_H_
 #define COUNTRACE_RMAP_COLUMNS_REPORT_TABLES_H_
 
@@ -9,10 +9,10 @@
 
 namespace countrace::rmap {
 
-// As in `countrace.report/1`: "processes", ...; "" for kDefault.
+// The name in `countrace.report/1`: "processes", ...; "" for kDefault.
 const char* TableName(ReportBy table);
 
-// Calls visit(ReportBy, columns, rows) for each, in the order of the schema.
+// Calls visit(ReportBy, columns, rows) for each table, in the schema's order.
 template <typename Visit>
 void VisitTables(const Report& report, const Visit& visit) {
   visit(ReportBy::kProcess, ProcessColumns(report), report.processes);
@@ -24,7 +24,7 @@ void VisitTables(const Report& report, const Visit& visit) {
   visit(ReportBy::kCpu, CpuColumns(report), report.cpu_rows);
 }
 
-// "wall_ns.incl", as CSV spells it.
+// The name in CSV: "wall_ns.incl".
 template <typename Row>
 std::string FullName(const Column<Row>& column) {
   std::string name;

@@ -1,7 +1,7 @@
 // Which rows of a report are shown: the result of `--where`.
 //
-// The report itself stays whole, so that its books, its shares and what metrics
-// make of it are those of the trace.
+// The report stays complete, so that its books, shares and metrics are those of
+// the whole trace.
 #ifndef COUNTRACE_RMAP_COLUMNS_ROW_SELECTION_H_
 #define COUNTRACE_RMAP_COLUMNS_ROW_SELECTION_H_
 
@@ -16,20 +16,21 @@
 
 namespace countrace::rmap {
 
-// Of something that adds up over rows: what the selected ones have of all.
+// A quantity that adds up over rows: the sum over the selected rows, and over
+// all.
 struct SelectedShare {
-  std::string name;  // "on_cpu_ns", or of an event
+  std::string name;  // "on_cpu_ns", or an event
   bool is_event = false;
   bool is_time = false;
   std::uint64_t selected = 0, total = 0;
-  // `total` is that of the event's book, else the sum over all rows.
+  // `total` comes from the event's book; else it is the sum over all rows.
   bool of_books = false;
   bool scaled = false;  // both are estimates
 };
 
 struct TableSelection {
-  // Fields of the expression that these rows do not have: then the table is
-  // left out, and all below is empty.
+  // Fields of the expression that these rows do not have. If there are any, the
+  // table is left out, and all below is empty.
   std::vector<std::string> missing;
   std::vector<bool> rows;  // true: selected
   std::size_t selected = 0;
@@ -40,12 +41,12 @@ struct TableSelection {
 
 struct RowSelection {
   std::string expression;
-  std::map<ReportBy, TableSelection> tables;  // each one has an entry
+  std::map<ReportBy, TableSelection> tables;  // an entry for each table
 
   const TableSelection& Of(ReportBy table) const { return tables.at(table); }
 };
 
-// The selected ones of `rows`, or all if there is no selection.
+// The selected ones among `rows`, or all without a selection.
 template <typename Row>
 std::vector<Row> SelectedRows(const std::vector<Row>& rows,
                               const RowSelection* selection, ReportBy table) {

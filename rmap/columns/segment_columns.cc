@@ -15,7 +15,7 @@ void AddSegmentCounts(const Report& report,
     bool in_text;
     const char* meaning;
     SegmentCell cell;
-    bool scaled = false;  // of estimates only
+    bool scaled = false;  // for estimates only
   };
   static constexpr Part kParts[] = {
       {"incl", true, "Count inside the segment and what it called.",
@@ -36,7 +36,7 @@ void AddSegmentCounts(const Report& report,
          return FromOptional(count.excl_standard_error);
        },
        true},
-      {"counted", false, "Of incl, what was counted in its set's turns.",
+      {"counted", false, "Part of incl that was counted.",
        [](const SegmentCount& count) -> Cell {
          if (!count.scaled) return std::monostate();
          return count.counted;

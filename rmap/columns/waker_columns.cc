@@ -1,4 +1,4 @@
-// Columns of what ended blocked time.
+// Columns for the causes that ended blocked time.
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -122,7 +122,7 @@ std::vector<Column<WakerRow>> WakerTextColumns() {
            case WakerKind::kOutside:
              return "[not counted]";
            case WakerKind::kNotTold:
-             return "[not told]";
+             return "[no wake-up record]";
            case WakerKind::kStillBlocked:
              return "[still blocked]";
            case WakerKind::kOther:

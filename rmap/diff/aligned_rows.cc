@@ -27,10 +27,10 @@ bool IsEstimated(const Report& report, std::size_t event) {
   return event < report.scaled_events.size() && report.scaled_events[event];
 }
 
-// Interrupts are segments of a CPU; they have no process row.
+// Interrupts are segments of a CPU, without a process row.
 bool IsInterrupt(const SegmentRow& row) { return row.pid == 0; }
 
-// Records of hooks, user's or kernel's: whole calls may be missing.
+// Records of hooks, of programs or the kernel: whole calls may be missing.
 bool LostHooks(const Report& report) {
   if (report.loss.discarded_events + report.loss.discarded_packets == 0) {
     return false;
@@ -43,8 +43,8 @@ bool LostHooks(const Report& report) {
                      is_lossy);
 }
 
-// What may be missing from the rows of one metric together: what the books
-// could not give to anybody. Infinite if there are no books of it.
+// The most that all rows of one metric together may lack: the unattributed part
+// of the books. Infinite without books.
 double Unattributed(const Report& report, const Metric& metric) {
   if (metric.kind == MetricKind::kEvent) {
     const auto index = EventIndex(report, metric.name);
@@ -52,8 +52,8 @@ double Unattributed(const Report& report, const Metric& metric) {
         !report.books[*index].known || report.books[*index].doubt.any()) {
       return kAnything;
     }
-    // What was not attributed in the turns says little of what was not between
-    // them.
+    // The unattributed count in the set's rotations says little about the time
+    // between them.
     if (report.books[*index].scaled) return kAnything;
     return static_cast<double>(report.books[*index].unattributed);
   }
@@ -72,9 +72,8 @@ double Excess(std::uint64_t whole, std::uint64_t part) {
   return whole > part ? static_cast<double>(whole - part) : 0;
 }
 
-// How far `amount` can be off if it is bounded: a lower bound of `self` lacks
-// at most `above`, and has at most `below` too much (of segments inside, whose
-// own bounds were too low).
+// Bounds of a bounded `amount`: `self` lacks at most `above`, and is at most
+// `below` too large (from inner segments, whose own counts were too low).
 void Bound(double below, double above, Amount& amount) {
   if (amount.quality != Quality::kBounded) return;
   amount.below = below;
@@ -83,7 +82,7 @@ void Bound(double below, double above, Amount& amount) {
 
 std::optional<Amount> SegmentAmount(const Report& report, const Metric& metric,
                                     const SegmentRow& row) {
-  // Hook records are missing: how long, and in which segment, nobody knows.
+  // Hook records are missing, and so may be any part of the times.
   const bool lossy = row.quality == Quality::kBounded;
   switch (metric.kind) {
     case MetricKind::kWall: {
@@ -98,7 +97,7 @@ std::optional<Amount> SegmentAmount(const Report& report, const Metric& metric,
       if (!row.on_cpu || !pair) return std::nullopt;
       Amount amount = Exact(pair->excl, pair->incl, row.on_cpu_quality);
       const double missing = lossy ? kAnything : Unattributed(report, metric);
-      // It was on a CPU for no longer than it took.
+      // Its on-CPU time is at most its wall time.
       const double more = Excess(row.wall.excl, row.on_cpu->excl) + missing;
       Bound(on ? missing : more, on ? more : missing, amount);
       return amount;
@@ -113,7 +112,7 @@ std::optional<Amount> SegmentAmount(const Report& report, const Metric& metric,
   const SegmentCount& count = *row.counts[*index];
   Amount amount = Exact(count.excl, count.incl, count.quality);
   if (count.scaled) {
-    // Its set counted all of it.
+    // The event was counted in all calls.
     const bool whole = count.counted == count.incl && count.incl != 0;
     if (!whole) {
       amount.incl_error = SamplingError::Of(count.standard_error, count.slices);
@@ -123,15 +122,15 @@ std::optional<Amount> SegmentAmount(const Report& report, const Metric& metric,
           SamplingError::Of(count.excl_standard_error, count.slices);
     }
   }
-  // A bounded estimate lacks calls that its turns cut.
+  // A bounded estimate lacks the calls that the end of a rotation cut.
   const double missing =
       lossy || count.scaled ? kAnything : Unattributed(report, metric);
   Bound(missing, missing, amount);
   return amount;
 }
 
-// Absent: processes have no such amounts in this trace. What is not known of
-// one process among others is missing, not unknown: the books hold it.
+// Absent: processes have no such amounts in this trace. An unknown amount of
+// one process among others is missing, not unknown: the books contain it.
 std::optional<Amount> ProcessAmount(const Report& report, const Metric& metric,
                                     const ProcessRow& row) {
   std::optional<std::uint64_t> value;
@@ -168,7 +167,7 @@ std::optional<Amount> ProcessAmount(const Report& report, const Metric& metric,
   return amount;
 }
 
-// Of an event that CPUs counted in turns: one estimate for all processes.
+// For an event that CPUs multiplexed: one estimate for all processes.
 std::optional<Amount> EstimatedTotal(const Report& report,
                                      const Metric& metric) {
   if (metric.kind != MetricKind::kEvent) return std::nullopt;
@@ -191,8 +190,8 @@ std::optional<Amount> EstimatedTotal(const Report& report,
   return total;
 }
 
-// Of an event that threads counted in turns at their hooks: the outermost
-// segments, whose estimates have the others' counts in them.
+// For an event that threads multiplexed at their hooks: the outermost segments,
+// whose estimates include the inner ones.
 Amount OutermostSegments(const Report& report, const Metric& metric) {
   Amount total;
   for (const SegmentRow& row : report.segment_paths) {
@@ -259,7 +258,7 @@ class Aligner {
     to.calls += row.calls;
     to.calls_quality = Worse(to.calls_quality, row.quality);
     if (row.quality == Quality::kBounded) {
-      // Each lost record can have been one enter.
+      // Each lost record may have been an enter.
       to.calls_above = report.loss.discarded_packets != 0
                            ? kAnything
                            : static_cast<double>(report.loss.discarded_events);
@@ -280,8 +279,8 @@ class Aligner {
     }
   }
 
-  // For each process name what its processes used, less what their segments
-  // are known to have used.
+  // For each process name: the amounts of its processes minus those of their
+  // segments.
   void AddOutsideSegments(const Report& report, Side side, std::size_t run) {
     std::map<std::string, RowOfRun> totals;
     const auto total_of = [&](const std::string& process) -> RowOfRun& {
@@ -369,7 +368,8 @@ CommonMetrics FindCommonMetrics(const std::vector<const Report*>& reports) {
   }
   for (const Report* report : reports) {
     for (const std::string& event : report->events) {
-      // task-clock and cpu-clock of a thread are its on-CPU time, said already.
+      // task-clock and cpu-clock of a thread are its on-CPU time, which is a
+      // metric already.
       if (kernel && UnitOfEvent(event) == Unit::kNanoseconds) continue;
       const auto is_it = [&](const Metric& metric) {
         return metric.name == event;
@@ -449,7 +449,7 @@ std::optional<Amount> ProcessTotal(const Report& report, const Metric& metric) {
     add(ProcessAmount(report, metric, process));
   }
   if (sum) {
-    // All of them together lack no more than the books could not give away.
+    // Together they lack at most the unattributed part of the books.
     sum->above = std::min(sum->above, Unattributed(report, metric));
     return sum;
   }

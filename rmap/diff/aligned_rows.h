@@ -1,10 +1,10 @@
-// The rows of several traces brought side by side: the same call path of the
-// same program is one row, whatever pid it had in each run. Processes of one
-// command name are merged.
+// Aligns the rows of several traces: the same call path of the same program is
+// one row, whatever pid it had in each run. Processes of one command name are
+// merged.
 //
-// What a process used outside all segments is a row as well (empty path), so
-// that the rows of an additive metric sum to what all processes used.
-// Thread: any.
+// The time and counts of a process outside all segments are a row as well
+// (empty path), so that the rows of an additive metric add up to the sum over
+// all processes. Thread: any.
 #ifndef COUNTRACE_RMAP_DIFF_ALIGNED_ROWS_H_
 #define COUNTRACE_RMAP_DIFF_ALIGNED_ROWS_H_
 
@@ -19,32 +19,32 @@
 
 namespace countrace::rmap::diff {
 
-// Additive over rows. calls is none of them: it is not exclusive.
+// Additive over rows. calls is not among them: it is not exclusive.
 enum class MetricKind : std::uint8_t { kWall, kOnCpu, kOffCpu, kEvent };
 
 struct Metric {
   std::string name;  // "wall", "on-CPU", "off-CPU", or the event's
   MetricKind kind = MetricKind::kEvent;
-  bool is_time = false;  // ns, else a count
+  bool is_time = false;  // ns; else a count
 };
 
-// What all traces of both sides can say, in the order of the output.
+// The metrics that all traces of both sides have, in the order of the output.
 struct CommonMetrics {
   std::vector<Metric> metrics;
-  std::vector<std::string> left_out;   // events that only some of them counted
-  std::vector<std::string> estimated;  // events that some counted in turns
+  std::vector<std::string> left_out;   // events that only some traces have
+  std::vector<std::string> estimated;  // events that some traces multiplexed
 };
 CommonMetrics FindCommonMetrics(const std::vector<const Report*>& reports);
 
-// A metric of a row in one run. `self` is without the segments inside; the true
-// value is in [self - below, self + above], infinite if it can be anything.
-// Modulo 2^64 (outside segments it can be negative, and a damaged trace can
-// hold any count): Value() is what it says.
+// A metric of a row in one run. `self` excludes inner segments; the true value
+// is in [self - below, self + above], infinite without a bound. Modulo 2^64,
+// since a part outside segments can be negative, and a damaged trace can hold
+// any count; Value() is the signed value.
 struct Amount {
   std::uint64_t self = 0, incl = 0;
   double below = 0, above = 0;
   Quality quality = Quality::kExact;
-  // Of an estimate; none of it is in `below` and `above`.
+  // Errors of an estimate; `below` and `above` do not include them.
   SamplingError self_error, incl_error;
 };
 
@@ -52,7 +52,7 @@ constexpr double Value(std::uint64_t amount) {
   return static_cast<double>(static_cast<std::int64_t>(amount));
 }
 
-// Adds `from`, which is of the same run.
+// Adds `from`, an amount of the same run.
 void Add(const Amount& from, Amount& to);
 
 struct RowOfRun {
@@ -62,22 +62,22 @@ struct RowOfRun {
   Quality calls_quality = Quality::kExact;
   // Sum over the calls of the squared deviation of their wall time.
   double squared_deviations = 0;
-  // By metric; absent: this trace cannot say. All 0 where the row does not
-  // occur: nothing of it was recorded.
+  // By metric; absent: not in this trace. All 0 where the row does not occur:
+  // nothing was recorded for it.
   std::vector<std::optional<Amount>> amounts;
 };
 
 struct AlignedRow {
   std::string process;            // command name; empty with --any-process
   std::vector<std::string> path;  // empty: outside all segments
-  bool interrupts = false;        // of a CPU, and in no process
+  bool interrupts = false;        // an interrupt of a CPU, in no process
   std::vector<RowOfRun> before, after;  // one for each trace
 
   bool OccursIn(const std::vector<RowOfRun>& side) const;
 };
 
 struct AlignOptions {
-  // Rows are the same if their call path is, whatever the program's name.
+  // Rows with the same call path are one, whatever the program's name.
   bool any_process = false;
 };
 
@@ -87,19 +87,19 @@ std::vector<AlignedRow> Align(const std::vector<Report>& before,
                               const std::vector<Metric>& metrics,
                               const AlignOptions& options);
 
-// `segment` of all processes of one trace, on any path, inclusive; a recursive
-// one counts once. Absent: it does not occur.
+// `segment` of all processes of one trace, on any path, inclusive; recursive
+// calls count once. Absent: it does not occur.
 std::optional<RowOfRun> WholeSegment(const Report& report,
                                      const std::string& segment,
                                      const std::vector<Metric>& metrics);
 
-// What all processes of one trace used; of wall and off-CPU time, which exist
-// inside segments only, and of events counted at hooks only: all segments.
-// Absent: this trace cannot say. An estimate is that of all of them together,
-// not the sum of theirs, which is less sure.
+// The sum over all processes of one trace. For wall and off-CPU time, which
+// exist inside segments only, and for events counted at hooks only: over all
+// segments. Absent: not in this trace. An estimate covers all processes
+// together; the sum of their estimates would be less sure.
 std::optional<Amount> ProcessTotal(const Report& report, const Metric& metric);
 
-// What all processes' segments in one trace used, the sum of the rows.
+// The sum over the segments of all processes in one trace, as in the rows.
 std::uint64_t SumOfSegments(const Report& report, const Metric& metric);
 
 }  // namespace countrace::rmap::diff

@@ -23,7 +23,7 @@ void AddOnCpuAccounts(const Report& report, Accounts& accounts) {
   accounts.residual += left;
 }
 
-// False: this trace has no book of `event`.
+// Returns false if this trace has no book of `event`.
 bool AddBook(const Report& report, const std::string& event,
              Accounts& accounts) {
   const auto found =
@@ -44,7 +44,7 @@ bool AddBook(const Report& report, const std::string& event,
     accounts.interrupts += scaled.interrupts.value_or(0);
     accounts.outside += scaled.outside.value_or(0);
     accounts.unattributed += scaled.unattributed.value_or(0);
-    // The processes' estimates add up to that of all of them only about.
+    // The processes' estimates add up to the common estimate only about.
     accounts.residual +=
         scaled.processes.value_or(0) + scaled.own.value_or(0) - rows;
     return true;
@@ -55,8 +55,8 @@ bool AddBook(const Report& report, const std::string& event,
   accounts.outside += book.outside;
   accounts.unattributed += book.unattributed;
   accounts.residual += static_cast<std::uint64_t>(book.residual);
-  // Processes of the report's rows, the recorder's own among them; a count that
-  // the book has and no row shows is left over.
+  // Counts in the book without a row of the report, the recorder's own
+  // included, are residual.
   accounts.residual += book.processes + book.own - rows;
   return true;
 }
@@ -75,7 +75,7 @@ Accounts AccountsOf(const std::vector<AlignedRow>& rows,
       const auto total = ProcessTotal(report, what);
       if (!total) continue;
       accounts.total += total->self;
-      // Estimates of outer segments are not the sum of those inside.
+      // Estimates of outer segments are not the sum of the inner ones.
       if (total->self_error.any()) {
         accounts.residual += total->self - SumOfSegments(report, what);
       }

@@ -1,5 +1,5 @@
-// The books of the change: that the changes of all rows, and of the accounts
-// that are nobody's, add up to the change of the total.
+// The books of the change: the changes of all rows, and of the accounts outside
+// processes, add up to the change of the total.
 #ifndef COUNTRACE_RMAP_DIFF_BALANCE_H_
 #define COUNTRACE_RMAP_DIFF_BALANCE_H_
 
@@ -10,9 +10,9 @@
 
 namespace countrace::rmap::diff {
 
-// `segments` and `not_in_segments` are summed over `rows`, all else comes from
-// the reports' own books. Without books (wall and off-CPU time, events counted
-// at hooks only) the total is that of the reports' segments.
+// `segments` and `not_in_segments` are sums over `rows`; the rest comes from
+// the reports' books. Without books (wall and off-CPU time, events counted at
+// hooks only) the total is the sum over the reports' segments.
 Balance BalanceOf(const std::vector<AlignedRow>& rows,
                   const std::vector<Metric>& metrics, std::size_t metric,
                   const std::vector<Report>& before,

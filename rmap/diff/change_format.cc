@@ -11,7 +11,7 @@ namespace countrace::rmap::diff {
 std::string FormatAmount(double value, bool is_time) {
   if (value < 0) return "-" + FormatAmount(-value, is_time);
   if (is_time) {
-    // Of a call of a few ns, parts of a ns matter.
+    // In a call of a few ns, parts of a ns matter.
     if (value > 0 && value < 99.95) return absl::StrFormat("%.3g ns", value);
     return base::FormatNanoseconds(value);
   }

@@ -1,5 +1,5 @@
-// Signed numbers and changes as people read them; the text and the Markdown
-// rendering share them.
+// Signed numbers and changes as text; the text and the Markdown rendering share
+// them.
 #ifndef COUNTRACE_RMAP_DIFF_CHANGE_FORMAT_H_
 #define COUNTRACE_RMAP_DIFF_CHANGE_FORMAT_H_
 
@@ -11,26 +11,27 @@
 
 namespace countrace::rmap::diff {
 
-// "12.3 ms"; "1,234"; "0.0513" of a mean that is no whole number.
+// "12.3 ms"; "1,234"; "0.0513" for a mean that is no whole number.
 std::string FormatAmount(double value, bool is_time);
-// The same; of an estimate with half its 95 % interval, "~1,234 +-56".
+// The same; an estimate with half its 95 % interval: "~1,234 +-56".
 std::string FormatEstimate(double value, const SamplingError& error,
                            bool is_time);
-// As FormatAmount, with its sign, "+12.3 ms"; "0".
+// Like FormatAmount(), with its sign: "+12.3 ms"; "0".
 std::string FormatSigned(double value, bool is_time);
-// "[+11.5 ms, +13.0 ms]"; "" if there is none; "unbounded" where it must be.
+// "[+11.5 ms, +13.0 ms]"; "" without an interval; "unbounded" for an infinite
+// one.
 std::string FormatInterval(const std::optional<Interval>& interval,
                            bool is_time);
-// "+4.2 %", "2.11x" from twice on, "new", "gone", "0 %".
+// "+4.2 %", "2.11x" from twice up, "new", "gone", "0 %".
 std::string FormatRatio(double before, double after);
 // "95 %"
 std::string FormatPercent(double share);
-// "s", "b", "i" or "": as in reports.
+// "s", "b", "i" or "", as in reports.
 const char* QualityMark(Quality quality);
 
-// "server:request > server:handle"; "(outside segments)". As in the trace.
+// "server:request > server:handle"; "(outside segments)". Not escaped.
 std::string PathText(const std::vector<std::string>& path);
-// The last of the path, or "COMMAND outside its segments".
+// The last segment of the path, or "COMMAND outside its segments".
 std::string ShortName(const RowChange& row);
 std::string ProcessText(const RowChange& row);
 

@@ -21,7 +21,7 @@ bool AllTheSame(const Sample& before, const Sample& after) {
          std::all_of(after.values.begin(), after.values.end(), same);
 }
 
-// Collects every test first; the verdicts come when all are known.
+// Collects all tests; the verdicts depend on all of them.
 class Tests {
  public:
   Change Begin(const Sample& before, const Sample& after, Quality quality) {
@@ -35,9 +35,9 @@ class Tests {
     const Difference difference(before, after);
     if (!difference.noise_known()) return change;
     change.p = difference.p();
-    // What is the same number in all runs of both sides has nothing to be
-    // tested. (That is known without looking at who is before and who after:
-    // Bourgon, Gentleman and Huber 2010.)
+    // A number that is the same in all runs of both sides is not tested. (This
+    // filter does not depend on the side of a run: Bourgon, Gentleman and Huber
+    // 2010.)
     if (!change.constant) p_values_.push_back(*change.p);
     return change;
   }
@@ -80,12 +80,13 @@ struct Pair {
   Sample before, after;
 };
 
-// A row's or total's numbers with the samples they come from.
+// Numbers of a row or total, with the samples behind them.
 struct PendingMetric {
   MetricChange change;
   Pair self;
   std::optional<Pair> per_call;
-  bool per_call_is_self = false;  // as many calls in all runs: one test
+  bool per_call_is_self =
+      false;  // the same number of calls in all runs: one test
 };
 
 struct PendingRow {
@@ -285,7 +286,7 @@ class Comparer {
       const MetricChange* metric = row.Find(headline);
       return metric == nullptr ? 0 : std::fabs(metric->self.value());
     };
-    // Aligned rows are in the order of their names.
+    // Aligned rows are sorted by name.
     std::stable_sort(diff_.rows.begin(), diff_.rows.end(),
                      [&](const RowChange& a, const RowChange& b) {
                        return std::pair(a.Differs(), size(a)) >

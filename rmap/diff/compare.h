@@ -1,5 +1,4 @@
-// Two sets of traces to what changed between them: the one entry of this
-// folder.
+// Compares two sets of traces: the one entry of this folder.
 #ifndef COUNTRACE_RMAP_DIFF_COMPARE_H_
 #define COUNTRACE_RMAP_DIFF_COMPARE_H_
 
@@ -15,18 +14,18 @@ namespace countrace::rmap::diff {
 struct CompareOptions {
   AlignOptions align;
   std::vector<Threshold> thresholds;
-  // Of what is said to be beyond noise, at most this part may be noise.
+  // The largest part of the changes beyond noise that may be noise after all.
   double false_discovery_rate = 0.05;
 };
 
-// Every number of every row is tested (difference.h). Which of them are beyond
-// noise is decided for all together, after Benjamini and Hochberg (1995):
-// among hundreds of rows some always differ by chance. Their intervals are
-// those of Benjamini and Yekutieli (2005), so that a number is within noise
-// exactly if its interval holds 0.
+// Tests every number of every row (difference.h). The decision which of them
+// are beyond noise covers all together, after Benjamini and Hochberg (1995):
+// among hundreds of rows some always differ by chance. The intervals are those
+// of Benjamini and Yekutieli (2005), so that a number is within noise exactly
+// if its interval contains 0.
 //
-// Thread: one. Requires: at least one trace on each side.
-// Errors: as Judge().
+// Thread: one. Requires: at least one trace on each side. Errors: those of
+// Judge().
 absl::StatusOr<Diff> Compare(const std::vector<Report>& before,
                              const std::vector<Report>& after,
                              const CompareOptions& options);

@@ -93,7 +93,7 @@ std::vector<std::string> NotesOn(const std::vector<Report>& before,
   }
   if (!common.estimated.empty()) {
     std::string text =
-        "counted in turns by some traces, so that amounts are "
+        "multiplexed in some traces, so that amounts are "
         "estimates:";
     for (const std::string& event : common.estimated) text += " " + event;
     notes.push_back(text +

@@ -1,4 +1,4 @@
-// What limits a comparison, in sentences for its reader.
+// The limits of a comparison, as sentences.
 #ifndef COUNTRACE_RMAP_DIFF_COMPARISON_NOTES_H_
 #define COUNTRACE_RMAP_DIFF_COMPARISON_NOTES_H_
 
@@ -10,7 +10,7 @@
 
 namespace countrace::rmap::diff {
 
-// Names in the notes are as in the traces: the renderings escape them.
+// Names in the notes are not escaped; the renderings escape them.
 std::vector<std::string> NotesOn(const std::vector<Report>& before,
                                  const std::vector<Report>& after,
                                  const CommonMetrics& common);

@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr char kSchema[] = "countrace.diff/1";
 
-// JSON has no infinity: null is "no bound".
+// JSON has no infinity: null means "no bound".
 Json Bound(double value) { return std::isinf(value) ? Json() : Json(value); }
 
 const char* UnitName(bool is_time) { return is_time ? "ns" : "count"; }
@@ -165,7 +165,7 @@ std::string RenderDiffJson(const Diff& diff, const DiffRenderOptions& options) {
                      {"discoveries", diff.discoveries},
                      {"interval_tail", diff.tail},
                      {"notes", diff.notes}};
-  // ASCII only, so that no name can act on a terminal.
+  // ASCII only, so that no name can control a terminal.
   return root.dump(1, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 

@@ -8,7 +8,7 @@ namespace countrace::rmap::diff {
 
 namespace {
 
-// No name from a trace may become markup, a link, HTML or a cell of its own.
+// Keeps a name from becoming markup, a link, HTML or a cell.
 std::string Escape(const std::string& text) {
   std::string out;
   for (const char c : base::EscapeName(text)) {
@@ -17,7 +17,7 @@ std::string Escape(const std::string& text) {
     } else if (c == '&') {
       out += "&amp;";
     } else if (c == '@') {
-      out += "&#64;";  // mentions somebody on code hosts
+      out += "&#64;";  // would mention a user on code hosts
     } else {
       if (std::string_view("\\`*_[]|#~").find(c) != std::string_view::npos) {
         out += '\\';
@@ -47,7 +47,7 @@ void AppendSection(const Section& section, std::string& out) {
       bool first = true;
       for (const auto& row : group.rows) {
         out += "|";
-        // Said once: the rows below are of the same path.
+        // Printed once: the rows below have the same path.
         if (headed) out += " " + (first ? Escape(group.heading) : "") + " |";
         for (const std::string& cell : row) out += " " + Escape(cell) + " |";
         out += "\n";

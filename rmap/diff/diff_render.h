@@ -10,13 +10,13 @@
 namespace countrace::rmap::diff {
 
 struct DiffRenderOptions {
-  bool all = false;           // rows and numbers within noise, too
-  std::size_t max_rows = 20;  // call paths, 0 = all; JSON has them all
-  bool color = false;         // text
-  std::size_t width = 100;    // text
+  bool all = false;           // also rows and numbers within noise
+  std::size_t max_rows = 20;  // call paths, 0 = all; JSON contains all
+  bool color = false;         // for text
+  std::size_t width = 100;    // for text
 };
 
-// Names from the traces are escaped for what they are printed in.
+// Names from the traces are escaped for the format.
 std::string RenderDiffText(const Diff& diff, const DiffRenderOptions& options);
 std::string RenderDiffMarkdown(const Diff& diff,
                                const DiffRenderOptions& options);

@@ -70,7 +70,7 @@ bool IsOneRunEach(const Diff& diff) {
   return diff.runs_before() == 1 && diff.runs_after() == 1;
 }
 
-// Leaves out columns that no row uses.
+// Removes columns that no row uses.
 void DropUnused(Section& section) {
   for (std::size_t i = section.columns.size(); i-- > 0;) {
     bool used = false;
@@ -128,7 +128,7 @@ Section TotalsSection(const Diff& diff) {
   section.groups.emplace_back();
   Marks marks;
   for (const MetricChange& total : diff.totals) {
-    // Totals are few: what did not change is news, too.
+    // Totals are few: also show those without a change.
     section.groups.back().rows.push_back(Cells(total));
     marks.Note(total.self);
   }
@@ -196,7 +196,7 @@ Section BalanceSection(const Diff& diff) {
                                   static_cast<double>(diff.runs_before()),
                           balance.is_time);
     };
-    // Accounts that both sides have at 0 say nothing.
+    // Omits accounts that are 0 on both sides.
     const auto account = [&](std::uint64_t before, std::uint64_t after) {
       return before == 0 && after == 0 ? "" : cell(before, after);
     };

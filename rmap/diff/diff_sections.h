@@ -1,5 +1,5 @@
-// The parts of a comparison as cells, once; text and Markdown lay them out.
-// Cells hold names as in the traces: not escaped.
+// The parts of a comparison as cells; text and Markdown lay them out. Names in
+// cells are not escaped.
 #ifndef COUNTRACE_RMAP_DIFF_DIFF_SECTIONS_H_
 #define COUNTRACE_RMAP_DIFF_DIFF_SECTIONS_H_
 
@@ -14,7 +14,7 @@ namespace countrace::rmap::diff {
 struct Section {
   struct Column {
     std::string title;
-    bool is_name = false;  // left, else right
+    bool is_name = false;  // left-aligned, else right-aligned
     bool optional = false;
   };
   struct Group {
@@ -22,7 +22,7 @@ struct Section {
     std::vector<std::vector<std::string>> rows;
   };
   std::string title;
-  std::vector<Column> columns;  // those of which no cell is used are left out
+  std::vector<Column> columns;  // without columns that no row uses
   std::vector<Group> groups;
   std::vector<std::string> footers;
 };

@@ -1,5 +1,5 @@
-// Result of a comparison: what `countrace diff` prints. Sums are means over the
-// runs of a side, "per run".
+// The result of a comparison, printed by `countrace diff`. Sums are means over
+// the runs of a side, "per run".
 #ifndef COUNTRACE_RMAP_DIFF_DIFF_TABLES_H_
 #define COUNTRACE_RMAP_DIFF_DIFF_TABLES_H_
 
@@ -15,25 +15,25 @@
 namespace countrace::rmap::diff {
 
 enum class Verdict : std::uint8_t {
-  kWithinNoise,  // the interval holds 0
-  kBeyondNoise,  // it does not
-  kMayBeLoss,    // it holds 0 only because of what was lost and may be missing
-  // One run each: it differs, and nothing is known of the noise between runs.
+  kWithinNoise,  // the interval contains 0
+  kBeyondNoise,  // the interval does not contain 0
+  kMayBeLoss,    // it contains 0 only because lost records may be missing
+  // One run each: the numbers differ, and the noise between runs is unknown.
   kNoiseUnknown
 };
 const char* VerdictName(Verdict verdict);  // "within_noise", ...
 
 struct Change {
   double before = 0, after = 0;  // means
-  // Of after - before, noise and what may be missing; absent if nothing is
-  // known of either.
+  // For after - before: noise and what may be missing; absent if both are
+  // unknown.
   std::optional<Interval> interval;
-  // How often noise alone gives as much; absent as well.
+  // How often noise alone makes such a difference; absent like the interval.
   std::optional<double> p;
   Verdict verdict = Verdict::kWithinNoise;
-  Quality quality = Quality::kExact;  // the least sure number of both sides
+  Quality quality = Quality::kExact;  // the worst of both sides
   bool constant = false;  // the same number in every run of both sides
-  // Of the means, if they are estimates from event sets.
+  // For the means, if they are estimates from event sets.
   SamplingError error_before, error_after;
 
   double value() const { return after - before; }
@@ -46,14 +46,14 @@ struct Change {
 struct MetricChange {
   std::string metric;  // "calls", "wall", "on-CPU", "off-CPU", an event
   bool is_time = false;
-  Change self;                     // without the segments inside; calls: calls
-  std::optional<Change> per_call;  // of self
+  Change self;                     // without inner segments; for calls: calls
+  std::optional<Change> per_call;  // self per call
   double incl_before = 0, incl_after = 0;
-  // Of the change of all processes together; they add up to 1. Absent if that
-  // is within noise.
+  // Part of the change of all processes; all parts add up to 1. Absent if that
+  // change is within noise.
   std::optional<double> share;
 
-  // What noise does not explain.
+  // True if noise does not explain the change.
   bool Differs() const {
     return self.verdict != Verdict::kWithinNoise ||
            (per_call && per_call->verdict != Verdict::kWithinNoise);
@@ -64,7 +64,7 @@ struct RowChange {
   enum class Presence : std::uint8_t { kBoth, kOnlyBefore, kOnlyAfter };
   std::string process;
   std::vector<std::string> path;  // empty: outside all segments
-  bool interrupts = false;        // of a CPU, in no process
+  bool interrupts = false;        // an interrupt of a CPU, in no process
   Presence presence = Presence::kBoth;
   std::vector<MetricChange> metrics;
 
@@ -74,14 +74,14 @@ struct RowChange {
 
 // The accounts of one metric over both sides: total = segments +
 // not_in_segments + idle + ... + residual. Sums over the runs, not means, and
-// modulo 2^64, so that they balance to the last digit whatever a trace holds;
-// Signed() of one is what it says (a residual can be negative).
+// modulo 2^64, so that they balance to the last digit for any trace; Signed()
+// is the value (a residual can be negative).
 struct Accounts {
   std::uint64_t total = 0;
-  std::uint64_t segments = 0, not_in_segments = 0;  // of all processes
+  std::uint64_t segments = 0, not_in_segments = 0;  // sums over all processes
   std::uint64_t idle = 0, interrupts = 0, outside = 0, unattributed = 0;
   std::uint64_t residual = 0;
-  // 0, or the comparison lost something.
+  // Not 0: the comparison lost something.
   std::uint64_t Unexplained() const {
     return total - segments - not_in_segments - idle - interrupts - outside -
            unattributed - residual;
@@ -103,8 +103,8 @@ struct ThresholdResult {
   std::string metric;
   bool is_time = false;
   bool per_call = false;
-  double percent = 0;  // allowed
-  Change change;       // the interval is at 95 %, for all thresholds together
+  double percent = 0;  // the allowed change
+  Change change;       // with its 95 % interval, for all thresholds together
   ThresholdVerdict verdict = ThresholdVerdict::kHolds;
 };
 
@@ -118,14 +118,14 @@ struct TraceOfSide {
 struct Diff {
   std::vector<TraceOfSide> before, after;
   std::vector<std::string> explanations;  // most important first
-  std::vector<MetricChange> totals;       // "elapsed", and of all processes
-  std::vector<RowChange> rows;            // largest change first
-  std::size_t rows_within_noise = 0;      // of `rows`
+  std::vector<MetricChange> totals;   // "elapsed", and sums over all processes
+  std::vector<RowChange> rows;        // largest change first
+  std::size_t rows_within_noise = 0;  // part of `rows`
   std::vector<Balance> balances;
   std::vector<ThresholdResult> thresholds;
-  std::vector<std::string> notes;  // what limits this comparison
-  // Of the tests behind the verdicts: how many, how many were beyond noise, and
-  // the tail at which their intervals were taken.
+  std::vector<std::string> notes;  // limits of this comparison
+  // The tests behind the verdicts: how many, how many were beyond noise, and
+  // the tail of their intervals.
   std::size_t tests = 0, discoveries = 0;
   double tail = 0;
 
@@ -134,7 +134,7 @@ struct Diff {
   bool HasRegression() const;
 };
 
-// Of Diff::totals; null if that is not known.
+// An entry of Diff::totals; null if there is none.
 const MetricChange* FindTotal(const Diff& diff, const std::string& metric);
 
 }  // namespace countrace::rmap::diff

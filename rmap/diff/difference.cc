@@ -13,8 +13,8 @@ namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
-// Sum of squared deviations; at least that of values known to the resolution
-// only (Sheppard: rounding to steps of r has the variance r^2 / 12).
+// Sum of squared deviations; at least the variance of rounding (Sheppard:
+// rounding to steps of r has the variance r^2 / 12).
 double SquaredDeviations(const Sample& sample) {
   const double mean = sample.Mean();
   double sum = 0;
@@ -25,8 +25,8 @@ double SquaredDeviations(const Sample& sample) {
   return std::max(sum, freedom * sample.resolution * sample.resolution / 12);
 }
 
-// Of the mean: what the estimates' own errors make of it. One that is not known
-// is in the spread.
+// The part of the mean's variance that comes from the estimates' own errors.
+// The spread between runs contains an unknown one.
 double LeastVariance(const Sample& sample) {
   const double variance = sample.of_turns.variance;
   return std::isfinite(variance) ? variance : 0;
@@ -42,7 +42,7 @@ SamplingError SamplingError::Of(const std::optional<double>& standard_error,
     error.variance = error.quartic = kInfinite;
     return error;
   }
-  // A whole number is known no better than to its rounding.
+  // Rounding limits the precision of a whole number.
   error.variance = std::max(*standard_error * *standard_error, 1.0 / 12);
   const double freedom = slices > 2 ? static_cast<double>(slices - 1) : 1;
   error.quartic = error.variance * error.variance / freedom;
@@ -110,11 +110,11 @@ Difference::Difference(const Sample& before, const Sample& after,
   const double squares_before = scale * scale * SquaredDeviations(before);
   const double squares_after = SquaredDeviations(after);
   if (runs_before == 1 || runs_after == 1) {
-    // The single run has no deviations of its own.
+    // A single run has no deviation.
     df_ = runs_before + runs_after - 2;
     const double several = runs_before == 1 ? squares_after : squares_before;
     error_ = std::sqrt(several / df_ * (1 / runs_before + 1 / runs_after));
-    // An error that is not known of one of several is in their spread.
+    // With several runs, their spread contains an unknown error.
     const Sample& single = runs_before == 1 ? before : after;
     const Sample& others = runs_before == 1 ? after : before;
     const double of_single = single.of_turns.StandardError();
@@ -124,7 +124,7 @@ Difference::Difference(const Sample& before, const Sample& after,
                                   : std::hypot(of_single, scale * of_others));
     return;
   }
-  // Welch and Satterthwaite.
+  // Welch's t with Satterthwaite's degrees of freedom.
   const double b = std::max(squares_before / (runs_before - 1) / runs_before,
                             scale * scale * LeastVariance(before));
   const double a = std::max(squares_after / (runs_after - 1) / runs_after,
@@ -149,7 +149,8 @@ Interval Difference::At(double tail) const {
   } else if (noise_known_ && error_ > 0) {
     reach = error_ * TwoSidedQuantile(tail, df_);
   }
-  // Infinite bounds stay so: inf - inf does not occur, `value_` is finite.
+  // Infinite bounds stay infinite; inf - inf cannot occur, since `value_` is
+  // finite.
   return {below_ == kInfinite ? -kInfinite : value_ - below_ - reach,
           above_ == kInfinite ? kInfinite : value_ + above_ + reach};
 }

@@ -1,20 +1,20 @@
 // The difference of one number between two sets of runs, and how sure it is.
 //
-// Two or more runs on both sides: Welch's t, which asks neither for equal
-// variances nor for equal numbers of runs (Welch 1947; Ruxton 2006). A
-// permutation test could not decide anything for so few runs: of 3 and 3 there
-// are 20 arrangements, so its smallest p value is 0.1. One run against several:
-// the spread of the several stands for both (pooled t). One run each: only
-// what the spread of the calls inside the run says, if that is known; nothing
-// is known then about noise from run to run.
+// Two or more runs on both sides: Welch's t, which needs neither equal
+// variances nor equal numbers of runs (Welch 1947; Ruxton 2006). A permutation
+// test could not decide anything for so few runs: 3 and 3 have 20 arrangements,
+// so its smallest p value is 0.1. One run against several: the spread of the
+// several stands for both (pooled t). One run each: only the spread of the
+// calls inside the run is available, if at all; the noise from run to run is
+// unknown.
 //
-// Estimates from event sets that took turns have standard errors. One run each:
-// the interval of the difference reaches from the ends of one side's interval
-// to those of the other's, so that it holds 0 if the two overlap. Several runs:
-// their spread has the errors in it, and is not taken to be less than they are.
+// Estimates from multiplexed event sets have standard errors. One run each: the
+// interval of the difference reaches from the ends of one side's interval to
+// those of the other's, so that it contains 0 if the two overlap. Several runs:
+// their spread includes the errors, and counts at least as much as these.
 //
-// Numbers that are known only within bounds (records were lost) make the
-// interval wider by all that may be missing. Thread: any.
+// Numbers known only within bounds (records were lost) widen the interval by
+// all that may be missing. Thread: any.
 #ifndef COUNTRACE_RMAP_DIFF_DIFFERENCE_H_
 #define COUNTRACE_RMAP_DIFF_DIFFERENCE_H_
 
@@ -25,23 +25,22 @@
 
 namespace countrace::rmap::diff {
 
-// How far an estimate may be off, since its event set took turns.
+// The error of an estimate from a multiplexed event set.
 struct SamplingError {
-  double variance = 0;  // infinite: not known
+  double variance = 0;  // infinite: unknown
   // Sum of each part's variance^2 / degrees of freedom.
   double quartic = 0;
 
-  // Few slices that agree do so by luck: then nothing is known either.
+  // A few slices can agree by chance: then the error is unknown, too.
   static SamplingError Of(const std::optional<double>& standard_error,
                           std::uint64_t slices);
   bool any() const { return variance > 0; }
   double StandardError() const;
-  // Satterthwaite; at least 1.
+  // Satterthwaite's degrees of freedom; at least 1.
   double Freedom() const;
-  // Half the interval that holds the truth with 95 % probability, as reports
-  // print it.
+  // Half the width of the 95 % confidence interval, as reports print it.
   double HalfWidth95() const;
-  // Of the sum of two numbers, or of their difference.
+  // The error of a sum or a difference.
   void Add(const SamplingError& other);
   void Divide(double divisor);
 };
@@ -49,17 +48,17 @@ struct SamplingError {
 // One number in every run of one side.
 struct Sample {
   std::vector<double> values;  // not empty
-  // The smallest step between two values: 1 of a count, 1/calls of a count per
-  // call. Runs that agree exactly are known no better than that.
+  // The smallest step between two values: 1 for a count, 1/calls for a count
+  // per call. Runs that agree exactly still have this uncertainty.
   double resolution = 1;
-  // The true mean lies in [mean - below, mean + above]; infinite if it can be
-  // anything.
+  // The true mean lies in [mean - below, mean + above]; infinite without a
+  // bound.
   double below = 0, above = 0;
-  // Of a single run: the standard error from the spread of its calls, and how
-  // many those were.
+  // For a single run: the standard error from the spread of its calls, and the
+  // number of calls.
   std::optional<double> error_of_calls;
   double calls = 0;
-  // Of the mean.
+  // The error of the mean from event sets.
   SamplingError of_turns;
 
   double Mean() const;
@@ -75,18 +74,18 @@ class Difference {
   Difference(const Sample& before, const Sample& after, double scale = 1);
 
   double value() const { return value_; }
-  // False: one run each, and nothing known of its noise. Then p() is 1, and an
-  // interval holds only what may be missing.
+  // False: one run each, and no information about noise. Then p() is 1, and an
+  // interval covers only what may be missing.
   bool noise_known() const { return noise_known_; }
-  // Both sides can only be this number: no noise is known, nothing is missing.
+  // Both sides are exact numbers: no noise is known, nothing is missing.
   bool is_bare() const { return !noise_known_ && below_ == 0 && above_ == 0; }
-  // How often noise gives a difference at least as large as the least that this
-  // one can be, given what may be missing.
+  // How often noise gives at least this difference, after subtracting what may
+  // be missing.
   double p() const { return TailOf(value_ > 0 ? below_ : above_); }
-  // The same if nothing were missing.
+  // The same, if nothing is missing.
   double p_of_noise() const { return TailOf(0); }
-  // Contains the true difference with probability 1 - tail. Exactly then does
-  // it not contain 0 when p() < tail.
+  // Contains the true difference with probability 1 - tail. It excludes 0
+  // exactly if p() < tail.
   Interval At(double tail) const;
 
  private:
@@ -99,7 +98,7 @@ class Difference {
 };
 
 // Benjamini and Hochberg (1995): how many of `p_values`, the smallest ones, are
-// discoveries when at most `rate` of the discoveries may be false.
+// discoveries if at most `rate` of the discoveries may be false.
 std::size_t Discoveries(std::vector<double> p_values, double rate);
 
 }  // namespace countrace::rmap::diff

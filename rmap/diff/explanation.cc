@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kMaxLines = 3;
 constexpr double kMinShare = 0.1;
 constexpr std::size_t kMaxReasons = 2;
-// A count that changed less is not what made the segment slower.
+// A smaller change of a count does not explain a slower segment.
 constexpr double kMinReasonRatio = 1.2;
 
 bool IsSure(const MetricChange& metric) {
@@ -26,7 +26,7 @@ bool Changed(const Diff& diff, const char* metric) {
   return total != nullptr && total->self.IsSure();
 }
 
-// Grows with the time itself, whatever made it longer.
+// Events that grow with the time itself, whatever made it longer.
 bool FollowsFromTime(const std::string& event, const std::string& headline) {
   static constexpr const char* kClocks[] = {"cycles", "cpu-cycles",
                                             "ref-cycles", "bus-cycles"};
@@ -50,7 +50,7 @@ std::string CountChange(const MetricChange& metric, const Change& change,
                          FormatAmount(change.after, metric.is_time));
 }
 
-// What changed with the headline, in the same direction, strongest first.
+// Changes in the same direction as the headline's, strongest first.
 std::string Reasons(const RowChange& row, const MetricChange& headline) {
   const bool more = headline.self.value() > 0;
   std::vector<std::pair<double, std::string>> found;

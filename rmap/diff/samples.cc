@@ -9,9 +9,9 @@ namespace countrace::rmap::diff {
 
 namespace {
 
-// The spread of the calls is that of their inclusive wall time. On-CPU,
-// off-CPU and exclusive times are parts of it; the spread of a part is taken to
-// be no larger.
+// The only known spread is that of the calls' inclusive wall time. On-CPU,
+// off-CPU and exclusive times are parts of it; the spread of a part is assumed
+// to be no larger.
 std::optional<double> ErrorOfCalls(const RowOfRun& run, const Metric& metric) {
   if (!metric.is_time || metric.kind == MetricKind::kEvent) return std::nullopt;
   if (!run.occurs) return 0;
@@ -65,7 +65,7 @@ std::optional<Sample> PerCallOf(const std::vector<RowOfRun>& runs,
     const auto calls = static_cast<double>(run.calls);
     AddAmount(*run.amounts[index], part, calls, sample);
     sample.resolution = std::max(sample.resolution, 1 / calls);
-    // Fewer calls than there were: each took less.
+    // With the missing calls, the time per call is smaller.
     if (run.calls_above > 0) {
       sample.below += std::fabs(sample.values.back()) * run.calls_above /
                       (calls + run.calls_above);

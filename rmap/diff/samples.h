@@ -1,4 +1,4 @@
-// From rows of several runs to the numbers that are compared.
+// Makes the numbers to compare from the rows of several runs.
 #ifndef COUNTRACE_RMAP_DIFF_SAMPLES_H_
 #define COUNTRACE_RMAP_DIFF_SAMPLES_H_
 
@@ -13,8 +13,8 @@ namespace countrace::rmap::diff {
 
 enum class Part : bool { kSelf, kInclusive };
 
-// Each is one number for each run. Absent: not known in each of them, or, per
-// call, that some of them have no call.
+// One value for each run. Absent: unknown in a run, or, for values per call, a
+// run without calls.
 std::optional<Sample> SumsOf(const std::vector<RowOfRun>& runs,
                              const Metric& metric, std::size_t index,
                              Part part);
@@ -26,7 +26,7 @@ std::optional<Sample> TotalsOf(const std::vector<Report>& reports,
                                const Metric& metric);
 Sample ElapsedOf(const std::vector<Report>& reports);
 
-// The least sure of one metric in all runs.
+// The worst quality of one metric in all runs.
 Quality QualityOf(const std::vector<RowOfRun>& runs, std::size_t index);
 
 }  // namespace countrace::rmap::diff

@@ -9,7 +9,7 @@ namespace {
 
 namespace policies = boost::math::policies;
 
-// Throws nothing: a result that has no value is infinite or NaN.
+// Never throws: a result without a value is infinite or NaN.
 using Distribution = boost::math::students_t_distribution<
     double, policies::policy<policies::domain_error<policies::ignore_error>,
                              policies::pole_error<policies::ignore_error>,

@@ -9,7 +9,7 @@
 namespace countrace::rmap::diff {
 
 // Probability of a value at least as far from 0 as `t`, on either side.
-// Requires: df > 0. Infinite t: 0.
+// Requires: df > 0. 0 for infinite t.
 double TwoSidedTail(double t, double df);
 
 // The t > 0 with TwoSidedTail(t, df) == tail. Requires: 0 < tail < 1, df > 0.

@@ -15,7 +15,7 @@ namespace countrace::rmap::diff {
 
 namespace {
 
-// Of all thresholds together, how often a regression may be noise's doing.
+// Probability that noise causes a regression in any of the thresholds.
 constexpr double kTail = 0.05;
 
 std::string Trimmed(std::string_view text) {
@@ -229,7 +229,7 @@ absl::StatusOr<Threshold> ParseThreshold(std::string_view text) {
   if (trimmed.empty() || trimmed.back() != '%') {
     return fail("it must end with a percentage");
   }
-  // "server:handle 10 %" has its number before the last blank.
+  // The number follows the last blank: "server:handle 10 %".
   const std::string body = Trimmed(trimmed.substr(0, trimmed.size() - 1));
   const auto blank = body.find_last_of(" \t");
   const std::string number =

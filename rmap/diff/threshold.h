@@ -1,4 +1,4 @@
-// How much slower is allowed: `--threshold`, for CI.
+// The allowed slowdown: `--threshold`, for CI.
 #ifndef COUNTRACE_RMAP_DIFF_THRESHOLD_H_
 #define COUNTRACE_RMAP_DIFF_THRESHOLD_H_
 
@@ -19,17 +19,17 @@ struct Threshold {
 };
 
 // "5%", "total:elapsed 5%", "server:handle 10%", "server:handle:page-faults
-// 0%". Errors: INVALID_ARGUMENT with the text and what is expected.
+// 0%". Errors: INVALID_ARGUMENT with the text and the expected form.
 absl::StatusOr<Threshold> ParseThreshold(std::string_view text);
 
 // Without METRIC a total is on-CPU time (wall without kernel records), a
 // segment is wall time. Segments: inclusive, of all paths and processes, per
 // call; `calls` per run.
 //
-// A regression is one whose whole interval (95 %, for all thresholds together)
-// is above what is allowed; without an interval the number itself decides.
-// Errors: NOT_FOUND if a threshold names what cannot be compared: a check that
-// checks nothing must not pass.
+// A regression: the whole interval (95 %, for all thresholds together) is above
+// the allowed value; without an interval the number itself decides. Errors:
+// NOT_FOUND if a threshold names something that cannot be compared, so that a
+// check without effect does not pass.
 absl::StatusOr<std::vector<ThresholdResult>> Judge(
     const std::vector<Threshold>& thresholds, const std::vector<Report>& before,
     const std::vector<Report>& after, const std::vector<Metric>& metrics);

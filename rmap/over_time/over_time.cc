@@ -70,7 +70,8 @@ void OverTime::See(std::uint64_t time_ns) {
 }
 
 std::optional<std::size_t> OverTime::IntervalAt(std::uint64_t time_ns) {
-  // What lies before the begin is the first interval's: nothing gets lost.
+  // Amounts before the begin belong to the first interval, so that none is
+  // lost.
   const std::uint64_t number =
       time_ns <= series_.begin_ns
           ? 0
@@ -119,7 +120,8 @@ void OverTime::OnTime(const TimeCharge& charge) {
 }
 
 void OverTime::OnCounts(const CountCharge& charge) {
-  if (charge.event >= series_.events.size()) return;  // a set's running time
+  if (charge.event >= series_.events.size())
+    return;  // the running time of a set
   See(charge.begin_ns);
   AddCount(charge, static_cast<std::size_t>(charge.account));
   if (charge.thread != kNoThread && options_.threads &&
@@ -130,7 +132,7 @@ void OverTime::OnCounts(const CountCharge& charge) {
 
 void OverTime::AddCount(const CountCharge& charge, std::size_t column) {
   const std::uint64_t length_ns = charge.end_ns - charge.begin_ns;
-  if (length_ns == 0) {  // it happened up to that instant
+  if (length_ns == 0) {  // an instant: the end of an interval
     if (const auto at = IntervalAt(charge.end_ns - (charge.end_ns != 0))) {
       series_.cells_[series_.Cell(*at, column) + 1 + charge.event] +=
           charge.count;
@@ -154,14 +156,14 @@ void OverTime::AddCount(const CountCharge& charge, std::size_t column) {
 
 // --- Segments ----------------------------------------------------------------
 
-bool OverTime::Wants(ThreadIndex thread, std::uint32_t hook_id) const {
+bool OverTime::Selects(ThreadIndex thread, std::uint32_t hook_id) const {
   if (!options_.hooks || !options_.hooks->contains(hook_id)) return false;
   return !options_.calls || options_.calls->contains(CallKey(
                                 static_cast<std::uint32_t>(thread), hook_id));
 }
 
 void OverTime::OnSegmentBegin(const SegmentBegin& begin) {
-  if (!Wants(begin.thread, begin.hook_id)) return;
+  if (!Selects(begin.thread, begin.hook_id)) return;
   See(begin.time_ns);
   if (const auto at = IntervalAt(begin.time_ns)) ++series_.calls_[*at].calls;
   Inside& inside = inside_[static_cast<std::uint32_t>(begin.thread)];
@@ -169,7 +171,7 @@ void OverTime::OnSegmentBegin(const SegmentBegin& begin) {
 }
 
 void OverTime::OnSegment(const SegmentSpan& span) {
-  if (span.begin_inferred || !Wants(span.thread, span.hook_id)) return;
+  if (span.begin_inferred || !Selects(span.thread, span.hook_id)) return;
   const auto found = inside_.find(static_cast<std::uint32_t>(span.thread));
   if (found == inside_.end() || found->second.open == 0) return;
   Inside& inside = found->second;
@@ -193,7 +195,7 @@ void OverTime::ChargeInside(Inside& inside, const TimeCharge& charge) {
   };
   for (const auto& [begin_ns, end_ns] : inside.uncharged) add(begin_ns, end_ns);
   if (inside.open != 0) add(inside.since_ns, charge.end_ns);
-  // Charges of a thread come in the order of time.
+  // The thread's later amounts come later in time.
   std::erase_if(inside.uncharged, [&](const auto& stretch) {
     return stretch.second <= charge.end_ns;
   });

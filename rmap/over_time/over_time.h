@@ -1,10 +1,10 @@
 // The books over time: every account's time and counts, interval by interval.
 //
 // Sums over the intervals are the report's totals, exactly. Time is cut at the
-// intervals' boundaries. A count between two dumps that a boundary cuts is
-// split by time, rounded so that the sum stays; the interval says `inferred`,
-// but for clocks, whose counts are time. Of events in sets that took turns it
-// is what was counted, not the report's estimate: `bounded`.
+// intervals' boundaries. A count between two dumps on both sides of a boundary
+// is split by time, rounded so that the sum stays; the interval is then
+// `inferred`, except for clocks, whose counts are time. A multiplexed event has
+// its counted value, not the report's estimate: `bounded`.
 //
 // Flow: an observer of Reconstruct(), then Finish(). Memory: by intervals, at
 // most kMaxIntervals, and by threads. Thread: one.
@@ -29,11 +29,11 @@ namespace countrace::rmap {
 
 struct OverTimeOptions {
   std::uint64_t every_ns = 10'000'000;  // not 0
-  // Of these threads, too, by themselves. Absent: not asked for.
+  // Also separate sums over these threads. Absent: none.
   std::optional<std::unordered_set<std::uint32_t>> threads;  // ThreadIndex
-  // Calls of these segments, too.
+  // Also calls of these segments.
   std::optional<std::unordered_set<std::uint32_t>> hooks;  // hook ids
-  // Of `hooks`, only calls of these threads: CallKey() of each pair.
+  // Restricts `hooks` to calls of these threads: CallKey() of each pair.
   std::optional<std::unordered_set<std::uint64_t>> calls;
 };
 
@@ -43,11 +43,11 @@ constexpr std::uint64_t CallKey(std::uint32_t thread, std::uint32_t hook_id) {
 
 inline constexpr std::size_t kMaxIntervals = 100'000;
 
-// Calls of the segments asked for. A call inside another one of them is in
-// `calls`, and its time once.
+// Calls of the selected segments. A call inside another one counts in `calls`,
+// but adds no time.
 struct IntervalCalls {
-  std::uint64_t calls = 0;    // that begin in it
-  std::uint64_t wall_ns = 0;  // over threads
+  std::uint64_t calls = 0;    // calls that begin in it
+  std::uint64_t wall_ns = 0;  // summed over threads
   std::uint64_t on_cpu_ns = 0;
 };
 
@@ -73,19 +73,19 @@ class TimeSeries {
                       std::size_t event) const {
     return cells_[Cell(interval, Column(account)) + 1 + event];
   }
-  // Over all accounts.
+  // Sums over all accounts.
   std::uint64_t TotalTime(std::size_t interval) const;
   std::uint64_t TotalCount(std::size_t interval, std::size_t event) const;
-  // Of the threads asked for.
+  // Sums over the selected threads.
   std::uint64_t SelectedTime(std::size_t interval) const {
     return cells_[Cell(interval, kAccounts)];
   }
   std::uint64_t SelectedCount(std::size_t interval, std::size_t event) const {
     return cells_[Cell(interval, kAccounts) + 1 + event];
   }
-  // Of every count of `event` in the interval. kBounded: its event set took
-  // turns with others, so that there was more than was counted, or its counter
-  // was in doubt somewhere in the trace.
+  // The quality of every count of `event` in the interval. kBounded: its event
+  // set was multiplexed, so that not everything was counted, or its counter was
+  // in doubt somewhere in the trace.
   Quality QualityOf(std::size_t interval, std::size_t event) const {
     if ((lower_bounds_ >> event & 1u) != 0) return Quality::kBounded;
     return (inferred_[interval] >> event & 1u) != 0 ? Quality::kInferred
@@ -108,12 +108,12 @@ class TimeSeries {
   std::vector<std::uint64_t> cells_;
   std::vector<std::uint32_t> inferred_;  // bit e: a count of event e was split
   std::vector<IntervalCalls> calls_;
-  std::uint64_t lower_bounds_ = 0;  // bit e: more may have come than counted
+  std::uint64_t lower_bounds_ = 0;  // bit e: counts of event e are lower bounds
 };
 
 class OverTime final : public TimelineObserver {
  public:
-  // `info` and `options` are copied as far as needed.
+  // Copies what it needs from `info` and `options`.
   OverTime(const logformat::TraceInfo& info, OverTimeOptions options);
 
   void OnTime(const TimeCharge& charge) override;
@@ -121,27 +121,27 @@ class OverTime final : public TimelineObserver {
   void OnSegmentBegin(const SegmentBegin& begin) override;
   void OnSegment(const SegmentSpan& span) override;
 
-  // Call once, with what Reconstruct() returned.
-  // Returns: OUT_OF_RANGE if there would be more than kMaxIntervals; names the
-  // shortest interval that does.
+  // Call once, with the result of Reconstruct(). Errors: OUT_OF_RANGE: there
+  // would be more than kMaxIntervals; the message names the shortest possible
+  // interval.
   absl::StatusOr<TimeSeries> Finish(const Report& report);
 
  private:
-  // Calls of the segments asked for, of one thread.
+  // Selected calls of one thread.
   struct Inside {
-    std::uint64_t open = 0;  // calls
+    std::uint64_t open = 0;  // number of open calls
     std::uint64_t since_ns = 0;
-    // Times inside that are over but may not be charged yet.
+    // Finished times inside, with on-CPU time that may still be unattributed.
     std::vector<std::pair<std::uint64_t, std::uint64_t>> uncharged;
   };
 
-  // The interval of an instant, made if need be; none beyond the limit.
+  // The interval of an instant, created if it is new; none beyond the limit.
   std::optional<std::size_t> IntervalAt(std::uint64_t time_ns);
-  // Calls `add(interval, begin_ns, end_ns)` for each part of a stretch.
+  // Calls `add(interval, begin_ns, end_ns)` for each part of a time range.
   template <typename Add>
   void Cut(std::uint64_t begin_ns, std::uint64_t end_ns, Add add);
   void AddCount(const CountCharge& charge, std::size_t column);
-  bool Wants(ThreadIndex thread, std::uint32_t hook_id) const;
+  bool Selects(ThreadIndex thread, std::uint32_t hook_id) const;
   void ChargeInside(Inside& inside, const TimeCharge& charge);
   void See(std::uint64_t time_ns);
 
@@ -153,17 +153,17 @@ class OverTime final : public TimelineObserver {
   std::unordered_map<std::uint32_t, Inside> inside_;
 };
 
-// Threads of the processes whose name matches `glob`; segments of
-// threads whose "provider:name" does: interrupts are an account.
+// Threads of the processes whose name matches `glob`; segments of threads whose
+// "provider:name" matches. Interrupts are an account of their own.
 std::unordered_set<std::uint32_t> ThreadsNamed(const Report& report,
                                                const std::string& glob);
 std::unordered_set<std::uint32_t> SegmentsNamed(
     const logformat::TraceInfo& info, const std::string& glob);
 
-// What `selection` selects of `report`: threads of processes, or threads, if
-// its fields are theirs; else calls of segments.
-// Errors: kInvalidArgument if the fields are of other rows; kNotFound if
-// nothing is selected.
+// Adds the rows of `report` in `selection`: threads of processes, or threads,
+// if the fields belong to them; else calls of segments. Errors:
+// kInvalidArgument if the fields belong to other rows; kNotFound if nothing is
+// selected.
 absl::Status AddSelected(const Report& report, const logformat::TraceInfo& info,
                          const RowSelection& selection,
                          OverTimeOptions& options);

@@ -32,7 +32,7 @@ constexpr NamedAccount kNamedAccounts[] = {
 constexpr std::size_t kBarColumns = 20;
 
 std::string Dump(const Json& json, int indent) {
-  // Names may hold any bytes.
+  // Names can contain any bytes.
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -40,7 +40,7 @@ std::string Offset(const TimeSeries& series, std::uint64_t time_ns) {
   return base::FormatSeconds(time_ns - series.begin_ns);
 }
 
-// As many digits as the intervals need.
+// As many digits as the interval length needs.
 std::string ShortOffset(const TimeSeries& series, std::uint64_t time_ns) {
   std::size_t digits = 9;
   for (std::uint64_t unit = 10; digits > 1 && series.every_ns % unit == 0;
@@ -74,7 +74,8 @@ std::string Title(const char* title, bool color) {
                : absl::StrFormat("\n%s\n", title);
 }
 
-// A mark for each part of CPU time, so that the columns of all parts are used.
+// One mark for each part of CPU time. Columns come from cumulative sums, so
+// that their number is always the same.
 std::string Bar(const TimeSeries& series, std::size_t interval) {
   const std::uint64_t total = series.TotalTime(interval);
   std::string bar;
@@ -155,7 +156,7 @@ std::string OverTimeText(const TimeSeries& series,
     }
     for (std::size_t event = 0; event < series.events.size(); ++event) {
       const Quality quality = series.QualityOf(i, event);
-      // Of an event set: what was counted in its turns, no estimate of all.
+      // A multiplexed event: the counted value, not an estimate of the whole.
       const char* mark = quality == Quality::kExact     ? ""
                          : quality == Quality::kBounded ? ">="
                                                         : "~";

@@ -1,4 +1,4 @@
-// Rows selected by `--where`, as what is asked for over time.
+// Converts rows selected by `--where` to options of over time.
 #include <map>
 #include <set>
 
@@ -9,7 +9,7 @@
 namespace countrace::rmap {
 namespace {
 
-// Threads of selected processes; or, by `of_threads`, selected threads.
+// Threads of selected processes; with `of_threads`, selected threads.
 std::unordered_set<std::uint32_t> SelectedThreads(const Report& report,
                                                   const RowSelection& selection,
                                                   bool of_threads) {

@@ -11,7 +11,7 @@
 namespace countrace::rmap {
 namespace {
 
-// Running median of five, at the ends of the five there.
+// Running median of five; at the ends, of the first or last five.
 std::vector<double> WithoutSpikes(const std::vector<double>& values) {
   constexpr std::size_t kWindow = 5;
   if (values.size() < kWindow) return values;
@@ -30,7 +30,8 @@ std::vector<double> WithoutSpikes(const std::vector<double>& values) {
   return smooth;
 }
 
-// Scale of a feature; 0: constant, it says nothing. `smooth`: without spikes.
+// The scale of a feature; 0: constant, so it is not used. `smooth`: without
+// spikes.
 double ScaleOf(const std::vector<double>& values,
                const std::vector<double>& smooth) {
   const auto [least, most] = std::minmax_element(smooth.begin(), smooth.end());
@@ -43,11 +44,12 @@ double ScaleOf(const std::vector<double>& values,
   double noise = 0;
   if (!steps.empty()) {
     std::sort(steps.begin(), steps.end());
-    // Without the tenth of the steps that are largest: those of phases, spikes.
+    // Without the largest tenth of the steps, which come from phases and
+    // spikes.
     steps.resize(std::max<std::size_t>(1, steps.size() * 9 / 10));
     double sum = 0;
     for (const double step : steps) sum += step;
-    // Of a normal distribution: mean |x - y| below its 90th percentile is
+    // In a normal distribution the mean of |x - y| below its 90th percentile is
     // 0.657 sqrt(2) sigma.
     noise = sum / static_cast<double>(steps.size()) / (0.657 * std::sqrt(2.0));
   }
@@ -75,7 +77,7 @@ class Segmentation {
         std::log(static_cast<double>(std::max<std::size_t>(intervals, 2)));
   }
 
-  // Begins of all phases but the first, in any order.
+  // Begins of all phases except the first, in any order.
   std::vector<std::size_t> Cuts(std::size_t intervals) const {
     std::vector<std::size_t> cuts;
     std::vector<std::pair<std::size_t, std::size_t>> parts = {{0, intervals}};
@@ -105,7 +107,8 @@ class Segmentation {
     return best;
   }
 
-  // What a cut takes from the sum of squares: that of the means' difference.
+  // The decrease of the sum of squares by a cut, from the difference of the
+  // means.
   double Gain(std::size_t begin, std::size_t at, std::size_t end) const {
     const auto left = static_cast<double>(at - begin);
     const auto right = static_cast<double>(end - at);

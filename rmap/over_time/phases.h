@@ -1,15 +1,15 @@
 // Phases of a trace: stretches of time in which the machine does one thing.
 //
 // Method: binary segmentation. Each interval of a TimeSeries is a vector: the
-// accounts' shares of CPU time, each event's rate, what was asked for by name.
-// Spikes of less than kMinPhaseIntervals are no phase: for the cuts each value
+// accounts' shares of CPU time, each event's rate, and the selected calls.
+// Spikes shorter than kMinPhaseIntervals are no phase: for the cuts each value
 // is the median of the five around it. A feature is measured in units of its
-// scale: its noise (by the differences of neighbours), but at least 5 % of its
-// range and 1 % of its largest value, so that neither noise nor trifles make
-// phases. A stretch is cut where that lowers the sum of squared distances from
-// the means most, if it lowers it by more than 6 x features x ln(intervals),
-// and both parts have kMinPhaseIntervals; then the parts are tried.
-// Deterministic. Time: intervals x features x depth.
+// scale: its noise (from the differences of neighbours), but at least 5 % of
+// its range and 1 % of its largest value, so that neither noise nor small
+// changes make phases. A stretch is cut where the cut lowers the sum of squared
+// distances from the means most, if by more than 6 x features x ln(intervals),
+// and if both parts have kMinPhaseIntervals; then the method repeats on the
+// parts. Deterministic. Time: intervals x features x depth.
 #ifndef COUNTRACE_RMAP_OVER_TIME_PHASES_H_
 #define COUNTRACE_RMAP_OVER_TIME_PHASES_H_
 
@@ -23,21 +23,21 @@ namespace countrace::rmap {
 
 inline constexpr std::size_t kMinPhaseIntervals = 3;
 
-// One number of each interval.
+// One number for each interval.
 struct Feature {
   std::string name;    // "processes", "page-faults", ...
-  bool share = false;  // of CPU time, 0 to 1; else per second
+  bool share = false;  // of CPU time, 0 to 1; else a rate per second
   std::vector<double> values;
 };
 
-// Those of a series; clocks are left out, since the shares say the same.
+// The features of a series; without clocks, whose shares are there already.
 std::vector<Feature> FeaturesOf(const TimeSeries& series);
 
 struct Phase {
   std::size_t begin, end;     // intervals, half-open
   std::vector<double> means;  // one for each feature
-  // Features whose mean changed by more than their scale since the phase
-  // before, most changed first.
+  // Features whose mean differs by more than their scale from the previous
+  // phase, largest change first.
   std::vector<std::size_t> changed;
 };
 

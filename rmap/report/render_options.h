@@ -15,10 +15,11 @@ enum class ReportFormat : std::uint8_t { kText, kJson, kJsonLines, kCsv };
 struct RenderOptions {
   ReportFormat format = ReportFormat::kText;
   ReportBy by = ReportBy::kDefault;
-  std::size_t max_rows = 20;  // text only; 0 = all. Cut rows are said.
+  std::size_t max_rows = 20;  // text only; 0 = all. Text notes omitted rows.
   bool color = false;
-  std::size_t width = 100;  // columns of the terminal
-  // Rows to show; null: all. The table of `by` must apply, if it is one.
+  std::size_t width = 100;  // of the terminal, in columns
+  // Rows to show; null: all. If `by` names a table, the selection must apply to
+  // it.
   const RowSelection* selection = nullptr;
 };
 

@@ -16,8 +16,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr char kSchema[] = "countrace.report/1";
 
-// With room for its members: a full one moves elsewhere by copying all that
-// they hold (their names are constant), whole tables too.
+// Reserves room for its members: growing copies all members, whole tables
+// included, since their names are constant.
 Json ObjectOf(std::size_t members) {
   Json object = Json::object();
   object.get_ref<Json::object_t&>().reserve(members);
@@ -126,7 +126,7 @@ Json LossObject(const Loss& loss) {
           {"messages", loss.messages}};
 }
 
-// Where the counter was in doubt: the account holds lower bounds.
+// The counter was in doubt: the account holds lower bounds.
 Json DoubtObject(const BooksDoubt& doubt) {
   return {{"quality", QualityName(Quality::kBounded)},
           {"wrapped_intervals", doubt.wrapped_intervals},
@@ -137,7 +137,7 @@ Json DoubtObject(const BooksDoubt& doubt) {
           {"other_mmcr_ns", doubt.other_mmcr_ns}};
 }
 
-// The tables that `by` asks for, each under its name in the schema.
+// The tables that `by` selects, each under its name in the schema.
 std::vector<std::pair<std::string, Json>> Tables(
     const Report& report, ReportBy by, const RowSelection* selection) {
   std::vector<std::pair<std::string, Json>> tables;
@@ -147,7 +147,7 @@ std::vector<std::pair<std::string, Json>> Tables(
     if (selection != nullptr && !selection->Of(table).applies()) {
       return;
     }
-    // Not recorded is not none.
+    // null: not recorded; an empty table would mean "none".
     if (table == ReportBy::kWaker && !report.wakeups) {
       tables.emplace_back(TableName(table), nullptr);
       return;
@@ -158,8 +158,8 @@ std::vector<std::pair<std::string, Json>> Tables(
   return tables;
 }
 
-// ASCII only, so that no name can act on a terminal; bytes that are not UTF-8
-// become U+FFFD, since JSON has no way to keep them.
+// ASCII only, so that no name can control a terminal; bytes that are not UTF-8
+// become U+FFFD, since JSON cannot store them.
 std::string Dump(const Json& json, int indent) {
   return json.dump(indent, ' ', /*ensure_ascii=*/true,
                    Json::error_handler_t::replace);

@@ -1,5 +1,5 @@
-// What the formats and tables of a report are called, by those who choose one:
-// `countrace report`, sink.countrace.report.
+// Names of the formats and tables of a report, for `countrace report` and
+// sink.countrace.report.
 #ifndef COUNTRACE_RMAP_REPORT_REPORT_NAMES_H_
 #define COUNTRACE_RMAP_REPORT_REPORT_NAMES_H_
 

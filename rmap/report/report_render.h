@@ -11,8 +11,8 @@
 
 namespace countrace::rmap {
 
-// Names from the trace are escaped: control characters, ESC and bidi marks
-// never reach a terminal.
+// Escapes names from the trace: control characters, ESC and bidi marks never
+// reach a terminal.
 std::string RenderReport(const Report& report, const RenderOptions& options);
 
 }  // namespace countrace::rmap

@@ -1,4 +1,4 @@
-// Text tables of a Report. Long because it is one page with one layout.
+// Text tables of a Report, in one file: one page with one layout.
 #include <algorithm>
 #include <type_traits>
 #include <utility>
@@ -19,7 +19,7 @@ namespace {
 
 using Align = base::TextTable::Align;
 
-// Enough for a normal distribution.
+// Enough slices for a normal distribution.
 constexpr std::uint64_t kManySlices = 1000;
 
 std::string FormatCell(const Cell& cell, Unit unit) {
@@ -48,7 +48,7 @@ std::string FormatCell(const Cell& cell, Unit unit) {
       cell);
 }
 
-// A letter behind the numbers of a row that are not exact.
+// A letter at the end of a row whose numbers are not exact.
 const char* QualityMark(Quality quality) {
   switch (quality) {
     case Quality::kExact:
@@ -108,7 +108,7 @@ class TextReport {
            options_.selection->Of(table).applies();
   }
 
-  // Of what is asked for; also those that a selection leaves out.
+  // The selected tables, including those that a selection of rows leaves out.
   std::vector<ReportBy> Tables() const {
     if (options_.by != ReportBy::kDefault) return {options_.by};
     std::vector<ReportBy> usual = {ReportBy::kProcess, ReportBy::kPath};
@@ -117,7 +117,7 @@ class TextReport {
                     [this](ReportBy table) { return Applies(table); })) {
       return usual;
     }
-    // Nobody selects rows in order not to see them.
+    // Rows are selected to be shown: show the tables that have them.
     std::vector<ReportBy> others;
     for (const auto& [table, selected] : options_.selection->tables) {
       if (selected.applies()) others.push_back(table);
@@ -162,10 +162,10 @@ class TextReport {
 
   void Wakers() {
     if (!report_.wakeups) {
-      // Of the default report nothing that is not there is said.
+      // The default report omits tables without data.
       if (options_.by == ReportBy::kWaker) {
         out_ +=
-            "\nno wake-ups were recorded: record --kernel wakeups tells who "
+            "\nno wake-ups were recorded: record --kernel wakeups shows what "
             "ended blocked time\n";
       }
       return;
@@ -174,8 +174,9 @@ class TextReport {
     Table("WAKERS: what ended blocked time", WakerTextColumns(), rows);
     if (!rows.empty() && !report_.interrupts) {
       out_ +=
-          "  (interrupts were not recorded: one that wakes somebody is taken "
-          "for whom it\n   interrupted; record --kernel wakeups,irq,softirq)\n";
+          "  (interrupts were not recorded: a wake-up by one counts for the "
+          "thread that\n   it interrupted; record --kernel "
+          "wakeups,irq,softirq)\n";
     }
   }
 
@@ -204,7 +205,8 @@ class TextReport {
           base::EscapeName(trigger.what),
           base::FormatNanoseconds(static_cast<double>(since_ns)));
     }
-    // Of a command, that its processes are counted goes without saying.
+    // A command's trace counts its own processes by default: print deviations
+    // only.
     const bool gated = report_.count != "all" && !report_.count.empty() &&
                        (report_.scope != "command" ||
                         report_.count != "marked" || !report_.marks.empty());
@@ -284,7 +286,8 @@ class TextReport {
     const std::size_t limit = RowLimit(rows.size());
     for (const Column<Row>& column : columns) {
       if (column.title.empty() || IsEmpty(column, rows)) continue;
-      // task-clock and cpu-clock of a thread are its on-CPU time, said already.
+      // task-clock and cpu-clock of a thread are its on-CPU time, a column
+      // already.
       constexpr bool kHasOnCpu = requires(const Row& r) { r.on_cpu_ns; };
       if (kHasOnCpu && column.name.front() == "counts" &&
           column.unit == Unit::kNanoseconds && !IsScaled(column.name.back())) {
@@ -321,7 +324,7 @@ class TextReport {
     return false;
   }
 
-  // The text of a count that is an estimate; empty if it is none.
+  // The text of a count that is an estimate; empty for other counts.
   template <typename Row>
   std::string EstimateText(const Column<Row>& column, const Row& row) const {
     if (column.name.front() != "counts") return "";
@@ -342,7 +345,7 @@ class TextReport {
     }
   }
 
-  // Of sums over many slices: as if of a great many.
+  // The number of slices behind a sum is not stored: assume many.
   static ScaledCount EstimateOf(const SegmentCount& count) {
     ScaledCount estimate;
     estimate.value = count.incl;
@@ -351,7 +354,7 @@ class TextReport {
     return estimate;
   }
 
-  // Columns that say nothing here: counts no row has, accounts always 0.
+  // Columns without information: counts that no row has, accounts that are 0.
   template <typename Row>
   static bool IsEmpty(const Column<Row>& column, const std::vector<Row>& rows) {
     const std::string& name = column.name.front();
@@ -400,8 +403,8 @@ class TextReport {
           Selected(report_.processes, ReportBy::kProcess));
   }
 
-  // Columns of the two segment tables; the name comes last, so that it may be
-  // long and, by path, indented.
+  // Columns of the two segment tables; the name is last, because it may be long
+  // and, by path, indented.
   std::vector<const Column<SegmentRow>*> AddSegmentColumns(
       const std::vector<Column<SegmentRow>>& columns, base::TextTable& table) {
     std::vector<const Column<SegmentRow>*> used;
@@ -414,12 +417,12 @@ class TextReport {
       if (!has_on_cpu && (name == "on_cpu_ns" || name == "off_cpu_ns")) {
         continue;
       }
-      // Parts of off-CPU; all of it is one of them without wake-ups.
+      // Both are parts of off-CPU time, which cannot be split without wake-ups.
       if (!report_.wakeups && (name == "wait_ns" || name == "blocked_ns")) {
         continue;
       }
       if (name == "counts") {
-        // Said already, as on-CPU.
+        // The on-CPU column shows it already.
         if (has_on_cpu && column.unit == Unit::kNanoseconds) continue;
         if (IsEmpty(column, report_.segments)) continue;
       }
@@ -465,7 +468,7 @@ class TextReport {
     Finish(table, rows.size(), limit, marks);
   }
 
-  // Segments of whose time the hooks themselves are a good part.
+  // Names segments with a large part of their time in the hooks themselves.
   void SegmentRemarks(const std::vector<SegmentRow>& rows) {
     constexpr std::size_t kNamed = 5;
     std::size_t found = 0;
@@ -496,7 +499,8 @@ class TextReport {
 
   void Paths() {
     const auto rows = Selected(report_.segment_paths, ReportBy::kPath);
-    // Of some, the rows around them do not show where they were called.
+    // In a selection, the rows above do not show the callers: print whole
+    // paths.
     const bool whole = options_.selection == nullptr;
     SegmentTable(
         "SEGMENTS by call path", rows, /*grouped=*/true,
@@ -528,7 +532,7 @@ class TextReport {
     RecordingLines();
   }
 
-  // Events of which the books hold lower bounds.
+  // Names the events whose books hold lower bounds.
   void DoubtLines() {
     const auto time = [](std::uint64_t ns) {
       return base::FormatNanoseconds(static_cast<double>(ns));
@@ -542,7 +546,8 @@ class TextReport {
                         time(doubt.wrapped_ns));
       }
       if (doubt.went_back_intervals != 0) {
-        parts.push_back("was reset or taken in " + time(doubt.went_back_ns));
+        parts.push_back("was reset or used by another program in " +
+                        time(doubt.went_back_ns));
       }
       if (doubt.other_mmcr_intervals != 0) {
         parts.push_back("counted something else after " +
@@ -554,7 +559,7 @@ class TextReport {
     }
   }
 
-  // What the estimate in the books comes from.
+  // Says how the estimate in the books was measured.
   void RecordingLines() {
     const OwnCost& cost = report_.own_cost;
     const auto time = [](std::uint64_t ns) {
@@ -582,8 +587,8 @@ class TextReport {
         cost_of_one);
   }
 
-  // Events that were counted in turns: the books above are of those turns,
-  // these are estimates.
+  // Multiplexed events: the books above hold the counts of their rotations,
+  // this table holds estimates.
   void ScaledBooksTable() {
     base::TextTable table;
     table.AddColumn("event", Align::kLeft);
@@ -612,10 +617,10 @@ class TextReport {
       ++rows;
     }
     if (rows == 0) return;
-    Title("BOOKS of events that were counted in turns, scaled to all the time");
+    Title("BOOKS of multiplexed events, scaled to all the time");
     Finish(table, rows, rows, /*marks=*/false);
     out_ +=
-        "  (~: estimated from its set's turns, +- half the 95 % interval; "
+        "  (~: estimated from its set's rotations, +- half the 95 % interval; "
         "counted: share of the CPU\n   time in those. The books above hold "
         "what was counted in them.)\n";
   }

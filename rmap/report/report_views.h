@@ -11,7 +11,7 @@
 namespace countrace::rmap {
 
 std::string RenderText(const Report& report, const RenderOptions& options);
-// `countrace.report/1`; kDefault: every table, else that one with its trace,
+// `countrace.report/1`; kDefault: every table; else one table with its trace,
 // books and loss.
 std::string RenderJson(const Report& report, ReportBy by,
                        const RowSelection* selection);

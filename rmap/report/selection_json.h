@@ -1,4 +1,4 @@
-// What `--where` selected, as the object "where" of `countrace.report/1` and
+// The result of `--where`, as the object "where" of `countrace.report/1` and
 // `countrace.metrics/1`.
 #ifndef COUNTRACE_RMAP_REPORT_SELECTION_JSON_H_
 #define COUNTRACE_RMAP_REPORT_SELECTION_JSON_H_
@@ -10,8 +10,8 @@
 namespace countrace::rmap::where {
 
 // {"expression": ..., "tables": {"processes": {"rows", "selected", "shares":
-// {NAME: {"selected", "total", "of": "rows" or "books"}}}}}; of a table that is
-// left out {"missing": [fields]}.
+// {NAME: {"selected", "total", "of": "rows" or "books"}}}}}; for a table that
+// is left out {"missing": [fields]}.
 nlohmann::ordered_json SelectionObject(const RowSelection& selection);
 
 }  // namespace countrace::rmap::where

@@ -20,7 +20,7 @@ std::string Amount(std::uint64_t value, const SelectedShare& share) {
   return share.scaled ? "~" + text : text;
 }
 
-// What the first share of a table is of.
+// The label of a table's first share.
 const char* Label(const std::string& column) {
   struct Known {
     const char* column;
@@ -38,7 +38,7 @@ const char* Label(const std::string& column) {
   return "";
 }
 
-// A clock counts on-CPU time, said already; not so its estimate.
+// A clock counts on-CPU time, shown already; its estimate is not.
 bool IsColumn(const SelectedShare& share) {
   return share.is_event && (!share.is_time || share.scaled);
 }

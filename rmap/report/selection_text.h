@@ -1,5 +1,5 @@
-// What `--where` selected, as text: rows of each table shown, and how much of
-// the total they are.
+// The result of `--where`, as text: the rows of each table shown, and their
+// part of the total.
 #ifndef COUNTRACE_RMAP_REPORT_SELECTION_TEXT_H_
 #define COUNTRACE_RMAP_REPORT_SELECTION_TEXT_H_
 
@@ -11,8 +11,8 @@
 
 namespace countrace::rmap::where {
 
-// `wanted`: the tables of the output; those whose rows lack a field are named
-// as left out. Uses width and color of `options`.
+// `wanted`: the tables of the output; the text names those whose rows lack a
+// field. Uses width and color of `options`.
 std::string SelectionText(const RowSelection& selection,
                           const std::vector<ReportBy>& wanted,
                           const RenderOptions& options);

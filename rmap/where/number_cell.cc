@@ -17,7 +17,7 @@ std::partial_ordering Order(Wide a, Wide b) {
                  : std::partial_ordering::equivalent;
 }
 
-// Estimates: their last digit means nothing.
+// For estimates, whose last digit has no meaning.
 long double Rounded(const NumberCell& cell) {
   return std::visit([](auto value) { return static_cast<long double>(value); },
                     cell);

@@ -1,5 +1,5 @@
-// Numbers in the cells of rows, compared without rounding with those of
-// `--where`.
+// Compares numbers in the cells of rows with those of `--where`, without
+// rounding.
 //
 // Thread: any; no state.
 #ifndef COUNTRACE_RMAP_WHERE_NUMBER_CELL_H_
@@ -13,10 +13,10 @@
 
 namespace countrace::rmap::where {
 
-// What a row's cell holds.
+// The value of a row's cell.
 using NumberCell = std::variant<std::uint64_t, std::int64_t, double>;
 
-// unordered for a cell that is no number (NaN).
+// unordered for a cell that is not a number (NaN).
 std::partial_ordering Compare(const NumberCell& cell,
                               const base::ExactNumber& number);
 std::partial_ordering Compare(const NumberCell& a, const NumberCell& b);

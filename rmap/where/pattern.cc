@@ -14,7 +14,7 @@ using re2::RE2;
 
 RE2::Options PatternOptions() {
   RE2::Options options;
-  options.set_encoding(RE2::Options::EncodingLatin1);  // bytes
+  options.set_encoding(RE2::Options::EncodingLatin1);  // match bytes
   options.set_dot_nl(true);
   options.set_never_capture(true);
   options.set_log_errors(false);
@@ -51,8 +51,8 @@ std::string Message(const RE2& re2) {
   }
 }
 
-// Where in `text` the error is. RE2 reports the wrong part, not its place: the
-// first part like it is taken that can be the wrong one.
+// The place of the error in `text`. RE2 reports the wrong part, not its place:
+// this finds the first equal part that can be the wrong one.
 std::size_t PlaceOf(const RE2& re2, std::string_view text) {
   const RE2::ErrorCode code = re2.error_code();
   const std::string& part = re2.error_arg();
@@ -62,9 +62,9 @@ std::size_t PlaceOf(const RE2& re2, std::string_view text) {
       code == RE2::ErrorMissingParen || code == RE2::ErrorUnexpectedParen;
   const bool in_any_class =
       code == RE2::ErrorBadCharRange || code == RE2::ErrorBadEscape;
-  std::vector<std::size_t> open;        // groups
-  std::size_t class_end = 0;            // a `]` before it is a character
-  bool in_class = false, empty = true;  // nothing to repeat here
+  std::vector<std::size_t> open;  // open groups
+  std::size_t class_end = 0;      // before it, a `]` is an ordinary character
+  bool in_class = false, empty = true;  // `empty`: nothing to repeat here
   for (std::size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
     if (!of_group && text.substr(at).starts_with(part) &&

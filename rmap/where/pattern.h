@@ -17,7 +17,7 @@ class RE2;
 
 namespace countrace::rmap::where {
 
-// What is wrong with a pattern, and where in it.
+// The error in a pattern, and its place.
 struct PatternError {
   std::size_t offset = 0;
   std::string message;
@@ -28,11 +28,10 @@ class Pattern {
   static constexpr std::size_t kMaxBytes = 1024;
 
   // RE2's syntax; ^ and $ are begin and end of the text, . and [^a] also match
-  // a newline.
-  // Returns: true, or false with `error` filled in.
+  // a newline. Returns false and fills in `error` if the pattern is wrong.
   bool Parse(std::string_view text, PatternError& error);
 
-  // True if some part of `text` matches. Requires: Parse() returned true.
+  // True if a part of `text` matches. Requires: Parse() returned true.
   bool Finds(std::string_view text) const;
 
  private:

@@ -23,8 +23,8 @@ FieldType TypeOf(Unit unit) {
 
 constexpr std::size_t kListWidth = 78;
 
-// Up to its last dot; of those that have more than one, the others are listed
-// behind it: "wall_ns.(incl, excl)".
+// The name up to its last dot. Names with the same group are listed together:
+// "wall_ns.(incl, excl)".
 std::string_view GroupOf(const std::string& name) {
   const std::size_t dot = name.rfind('.');
   return std::string_view(name).substr(0, dot == name.npos ? 0 : dot + 1);

@@ -1,5 +1,5 @@
-// The fields of `--where`: the columns of each table, by their names in
-// JSON and CSV.
+// The fields of `--where`: the columns of each table, by their names in JSON
+// and CSV.
 #ifndef COUNTRACE_RMAP_WHERE_ROW_FIELDS_H_
 #define COUNTRACE_RMAP_WHERE_ROW_FIELDS_H_
 
@@ -28,12 +28,12 @@ struct TableFields {
   std::vector<Field> fields;  // in the order of the table's columns
 };
 
-// Fields of a report, also of one without rows: its events say which counts
-// there are.
+// The fields of a report, which may have no rows: its events determine the
+// counts.
 std::vector<TableFields> FieldsOf(const Report& report);
 
-// Index of a field by its name, or, of a pair, without its ".incl"; of an
-// event's count without its "counts.".
+// Index of a field by its name. A pair's ".incl" and an event count's "counts."
+// may be left out.
 std::optional<std::size_t> FindField(const TableFields& table,
                                      std::string_view name);
 

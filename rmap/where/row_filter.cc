@@ -16,7 +16,7 @@
 namespace countrace::rmap::where {
 namespace {
 
-// Columns of one table that a step compares.
+// The columns of one table that a step compares.
 struct BoundStep {
   std::optional<std::size_t> left, right;
 };
@@ -24,7 +24,7 @@ struct BoundStep {
 struct Binding {
   std::vector<std::string> missing;
   std::vector<BoundStep>
-      steps;  // as WhereExpression::steps; if none is missing
+      steps;  // as in WhereExpression::steps, if no field is missing
 };
 
 bool IsOrder(Comparison comparison) {
@@ -41,7 +41,7 @@ class Binder {
   Binder(const WhereExpression& where, const Report& report)
       : where_(where), tables_(FieldsOf(report)) {}
 
-  // One for each of tables().
+  // One binding for each of tables().
   absl::StatusOr<std::vector<Binding>> Bind(ReportBy wanted) {
     for (const WhereStep& step : where_.steps) {
       if (step.kind != WhereStep::Kind::kCompare) continue;
@@ -95,7 +95,7 @@ class Binder {
         {table});
   }
 
-  // The type of an operand; a field has the same in every table.
+  // The type of an operand; a field has the same type in every table.
   absl::StatusOr<FieldType> TypeOf(const Operand& operand) const {
     switch (operand.kind) {
       case Operand::Kind::kText:
@@ -118,7 +118,7 @@ class Binder {
     for (const TableFields& table : tables_) {
       for (const Field& field : table.fields) {
         names.push_back(field.name);
-        // As it may be written, too.
+        // The short forms, too.
         for (const std::string_view prefix : {"counts."}) {
           if (field.name.starts_with(prefix)) {
             names.push_back(field.name.substr(prefix.size()));
@@ -169,7 +169,7 @@ class Binder {
           step.offset,
           absl::StrFormat("texts have no order: %s takes numbers", text));
     }
-    // A number without a unit is whatever its field is: ns of a time.
+    // A number without a unit has the unit of the field: ns for a time.
     const bool plain = (step.left.kind == Operand::Kind::kNumber &&
                         *left == FieldType::kNumber) ||
                        (step.right.kind == Operand::Kind::kNumber &&
@@ -235,7 +235,7 @@ class Binder {
   std::vector<TableFields> tables_;
 };
 
-// One side of a comparison in one row: a text, a number, or not known.
+// One side of a comparison in one row: a text, a number, or unknown.
 struct Value {
   std::optional<std::string> text;
   std::optional<NumberCell> number;
@@ -291,7 +291,7 @@ std::partial_ordering Reverse(std::partial_ordering order) {
                      : order;
 }
 
-// `left`, `right`: of the row, where the step names a field.
+// `left`, `right`: values of the row, where the step names a field.
 Truth Compared(const WhereStep& step, const Value& left, const Value& right) {
   const bool left_is_field = step.left.kind == Operand::Kind::kField;
   const bool right_is_field = step.right.kind == Operand::Kind::kField;
@@ -374,7 +374,8 @@ absl::StatusOr<RowSelection> SelectRows(const WhereExpression& where,
   if (!bindings.ok()) return bindings.status();
   RowSelection selection;
   selection.expression = where.text;
-  auto binding = bindings->begin();  // of VisitTables(), as binder.tables()
+  auto binding =
+      bindings->begin();  // in the order of VisitTables(), like binder.tables()
   VisitTables(
       report, [&](ReportBy table, const auto& columns, const auto& rows) {
         TableSelection& selected = selection.tables[table];

@@ -1,12 +1,12 @@
-// `--where`: names bound to the columns of each table, types checked, rows
-// selected.
+// `--where`: binds names to the columns of each table, checks types, selects
+// rows.
 //
-// In: a parsed expression and a report; to check, one without rows will do.
-// Out: a RowSelection. Thread: one.
+// In: a parsed expression and a report; checking needs no rows. Out: a
+// RowSelection. Thread: one.
 //
-// A row is selected if the condition is true. Of a value that the trace cannot
-// say (null in JSON) every comparison is neither true nor false, and neither is
-// its negation; && and || make of that what they can. A table whose rows lack a
+// A row is selected if the condition is true. A comparison with a value that is
+// not in the trace (null in JSON) is neither true nor false, and neither is its
+// negation; && and || follow three-valued logic. A table whose rows lack a
 // field of the expression is left out.
 #ifndef COUNTRACE_RMAP_WHERE_ROW_FILTER_H_
 #define COUNTRACE_RMAP_WHERE_ROW_FILTER_H_
@@ -20,15 +20,14 @@
 
 namespace countrace::rmap::where {
 
-// `events` and `scaled_events` of `report` decide which fields there are.
-// `table`: the only one that is wanted; kDefault: any will do.
-// Errors: kInvalidArgument with the place, for a name that no table, or not the
-// wanted one, or no table together with the others, has; for a comparison of
-// things that differ in type.
+// `events` and `scaled_events` of `report` determine the fields. `table`: the
+// only table of the output; kDefault: any table will do. Errors:
+// kInvalidArgument with the place: a name that no table has, or not this table,
+// or no table together with the other names; a comparison of different types.
 absl::Status CheckWhere(const WhereExpression& where, const Report& report,
                         ReportBy table);
 
-// Errors: as CheckWhere().
+// Errors: those of CheckWhere().
 absl::StatusOr<RowSelection> SelectRows(const WhereExpression& where,
                                         const Report& report);
 

@@ -1,4 +1,4 @@
-// How much of the total the selected rows of a table are.
+// The part of the total that the selected rows of a table have.
 #ifndef COUNTRACE_RMAP_WHERE_SELECTED_SHARES_H_
 #define COUNTRACE_RMAP_WHERE_SELECTED_SHARES_H_
 
@@ -11,15 +11,15 @@
 namespace countrace::rmap::where {
 
 // True for columns that add up over the rows of `table` without counting
-// anything twice: of segments, what is theirs alone. `time_is_wall`: no on-CPU
-// time is known.
+// anything twice: for segments, exclusive amounts. `time_is_wall`: on-CPU time
+// is unknown.
 bool AddsUp(ReportBy table, const std::vector<std::string>& column,
             bool time_is_wall);
 
-// Totals from the books, where there is one.
+// Replaces totals by those of the books, if there are any.
 void UseBooks(const Report& report, TableSelection& selection);
 
-// Fills in `selection.shares`. Requires: `selection.rows` is of `rows`.
+// Fills in `selection.shares`. Requires: `selection.rows` belongs to `rows`.
 template <typename Row>
 void AddShares(const Report& report, ReportBy table,
                const std::vector<Column<Row>>& columns,

@@ -15,11 +15,12 @@ using base::TokenKind;
 using base::TokenRules;
 using base::Tokens;
 
-// Also signs that only stand in errors, which can then say more.
+// Includes signs that occur only in errors, for better messages.
 constexpr std::string_view kSigns[] = {"==", "!=", "<=", ">=", "=~", "!~",
                                        "&&", "||", "<",  ">",  "!",  "(",
                                        ")",  "-",  "=",  "&",  "|"};
-// Names of events, "page-faults:u", and of columns, "wall_ns.incl".
+// The characters of event names, "page-faults:u", and of columns,
+// "wall_ns.incl".
 constexpr TokenRules kRules = {
     .word_signs = ".:-", .signs = kSigns, .escapes = true};
 
@@ -31,7 +32,7 @@ const base::SourcePlace& Place() {
   return *place;
 }
 
-// The first error stops: every later step sees the end of the text.
+// The first error ends parsing: every later step sees the end of the text.
 class WhereParser {
  public:
   explicit WhereParser(std::string_view text)
@@ -145,7 +146,7 @@ class WhereParser {
       }
       Advance();
     } else if (negation) {
-      // != and !~ negate one comparison; `! a == b` reads either way.
+      // != and !~ negate one comparison; `! a == b` is ambiguous.
       Fail(*negation, "after ! comes a condition in parentheses: !(...)");
       return;
     } else {
@@ -197,7 +198,7 @@ class WhereParser {
     }
     PatternError error;
     if (step.pattern.Parse(step.right.text, error)) return;
-    // Where in the text the pattern is wrong, if nothing before was escaped.
+    // The place of the error in the text, if no backslash comes before it.
     const std::string_view raw = text_.substr(step.right.offset + 1);
     const bool plain =
         raw.substr(0, error.offset) ==

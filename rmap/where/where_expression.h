@@ -1,8 +1,8 @@
 // The condition of `--where`, parsed and not yet bound to fields.
 //
 // In: text such as `comm == "redis-server" && wall_ns > 20ms`. Out: its steps
-// in the order of evaluation (postfix), so that nothing that walks them
-// recurses. Names are looked up by row_filter.h. Thread: any; no state.
+// in the order of evaluation (postfix), so that no code recurses over them.
+// row_filter.h resolves names. Thread: any; no state.
 #ifndef COUNTRACE_RMAP_WHERE_WHERE_EXPRESSION_H_
 #define COUNTRACE_RMAP_WHERE_WHERE_EXPRESSION_H_
 
@@ -37,7 +37,7 @@ const char* ComparisonText(Comparison comparison);
 struct Operand {
   enum class Kind : std::uint8_t { kField, kNumber, kText };
   Kind kind{};
-  std::string text;          // kField: its name; kText
+  std::string text;          // kField: its name; kText: the text
   base::ExactNumber number;  // kNumber
   std::size_t offset = 0;
 };
@@ -45,11 +45,11 @@ struct Operand {
 struct WhereStep {
   enum class Kind : std::uint8_t { kCompare, kAnd, kOr, kNot };
   Kind kind{};
-  std::size_t offset = 0;  // of its operator
+  std::size_t offset = 0;  // place of its operator
   // kCompare:
   Comparison comparison{};
   Operand left, right;
-  Pattern pattern;  // kMatches, kMatchesNot: `right`, parsed
+  Pattern pattern;  // kMatches, kMatchesNot: `right` as a pattern
 };
 
 struct WhereExpression {
@@ -61,12 +61,12 @@ struct WhereExpression {
 //   any = all {"||" all};  all = not {"&&" not};
 //   not = "!" not | "(" any ")" | operand COMPARISON operand
 //   operand = FIELD | `FIELD` | ["-"] NUMBER[UNIT] | "TEXT" | 'TEXT'
-// In a text a backslash before a backslash or the quote stands for that sign;
-// before anything else it stays, for patterns.
-// Errors: kInvalidArgument as ErrorAt(), with the place "--where".
+// In a text a backslash escapes a backslash or the quote; before any other
+// character it stays, for patterns. Errors: kInvalidArgument, those of
+// ErrorAt(), with the place "--where".
 absl::StatusOr<WhereExpression> ParseWhere(std::string_view text);
 
-// The same errors, for what is found out later.
+// Such an error, for problems found later.
 absl::Status WhereError(const WhereExpression& where, std::size_t offset,
                         std::string_view message);
 
