@@ -128,8 +128,8 @@ def cells(line):
 
 
 def figure_problems(root, name):
-    """Rows `what | ours | peer: its figure` that the page named above the table
-    does not have like that."""
+    """Rows `what | ours | peer: its figure` that differ in the page named
+    above the table."""
     problems = []
     for page, table in TABLE_AFTER.findall((root / name).read_text()):
         known = set()

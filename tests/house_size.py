@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Prints how large the tree is, and how tangled: file sizes for each module,
+"""Prints the size of the tree, and its tangles: file sizes for each module,
 include cycles between units, hubs, and repeated runs of lines.
 
 A unit is x.h with x.cc. A file counts by its lines, as `wc -l`. A run is six
-lines in a row, trimmed, blank lines and lone brackets left out, that stand in
-two places of C and C++ files. Prints only: it judges nothing.
+successive lines, trimmed, without blank lines and lone brackets, that occur
+twice in C and C++ files. Prints only: it has no limits.
 
 Usage: house_size.py [--self-test] [ROOT]
 """
@@ -140,7 +140,7 @@ def hubs(graph, count=10):
 
 
 def repeated_runs(texts):
-    """Pairs of files -> number of runs that stand in both."""
+    """Pairs of files -> number of runs that occur in both."""
     places = collections.defaultdict(set)
     for name, text in texts.items():
         kept = [line.strip() for line in text.split("\n")]

@@ -1,4 +1,4 @@
-// Forget() gives back pages of the file and no other memory.
+// Forget() releases pages of the file and no other memory.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using test_support::TempDirectory;
 constexpr std::size_t kRegionBytes = std::size_t{1} << 20;
 constexpr std::size_t kFileBytes = 10'000;
 
-// Memory of the process, not of a file: it is gone when it is given back.
+// Memory of the process, not of a file: releasing it loses its content.
 class Region {
  public:
   Region()
@@ -46,8 +46,8 @@ TEST_CASE("file mapping: what is after the end of the file is kept",
   TempDirectory temp(TempDirectory::Place::kMemory);
   const std::string path = temp / "stream";
   std::ofstream(path) << std::string(kFileBytes, 'x');
-  // Mappings grow downwards: this one is after the file's, wherever there is
-  // no gap that fits it.
+  // Mappings grow downwards: this one follows the file's, unless another gap
+  // fits it.
   const Region after;
   auto mapping = FileMapping::Open(path);
   REQUIRE(mapping.ok());
@@ -55,7 +55,7 @@ TEST_CASE("file mapping: what is after the end of the file is kept",
   const auto begin = static_cast<std::size_t>(
       reinterpret_cast<std::uintptr_t>(after.bytes().data()) -
       reinterpret_cast<std::uintptr_t>(mapping->bytes().data()));
-  // Up to the region's end, if it is near; else as far as it may be.
+  // To the region's end if it is near, else to the largest allowed offset.
   const bool near = begin < 64 * kRegionBytes;
   CAPTURE(near);
   mapping->Forget(0, near ? begin + kRegionBytes : kRegionBytes);

@@ -10,7 +10,7 @@
 namespace countrace::base {
 namespace {
 
-// No code point is left that could act on a terminal.
+// True if no code point is left that a terminal acts on.
 bool IsSafe(std::string_view text, bool newlines) {
   while (!text.empty()) {
     const CodePoint point = DecodeFirst(text);

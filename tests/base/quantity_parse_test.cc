@@ -1,5 +1,5 @@
-// Sizes and durations as people write them: exact, and refused when they are
-// anything else.
+// Sizes and durations as users write them: read exactly, and rejected if they
+// are anything else.
 #include "base/text/quantity_parse.h"
 
 #include <catch2/catch.hpp>

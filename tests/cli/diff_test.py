@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """`countrace diff` as a user or CI runs it, over small traces whose content is
-known: what it prints in each format, its exit statuses, its errors.
+known: its output in each format, its exit statuses, its errors.
 
 Usage: diff_test.py COUNTRACE SERVER_TRACES [unittest options].
 COUNTRACE_UPDATE_GOLDEN=1 rewrites golden/diff/.
@@ -75,7 +75,7 @@ class Diff(unittest.TestCase):
         self.assertIn("REGRESSION", text)
 
     def test_json_has_the_true_counts(self):
-        # The last digits are the mathematical library's.
+        # The last digits depend on the mathematical library.
         text = self.check_golden(
             "sets.json", "--format", "json", *SETS, read=lambda text:
             json.loads(text, parse_float=lambda digits:

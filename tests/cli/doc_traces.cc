@@ -28,8 +28,8 @@ using countrace::test_support::TraceBuilder;
 
 constexpr std::uint64_t kBeginNs = 1'000'000'000;
 
-// Within 6 % of `ns`. Not a distribution of the library: those differ from one
-// library to the next.
+// A time within 6 % of `ns`. No distribution of the standard library is used:
+// each library has different ones.
 class Noise {
  public:
   explicit Noise(std::uint64_t seed) : random_(seed) {}
@@ -73,7 +73,8 @@ class Web {
  private:
   static constexpr std::int32_t kReader = 4711, kWriter = 4712, kServer = 4713;
 
-  // The reader asks and blocks; the server works meanwhile; the writer answers.
+  // The reader sends a request and blocks; the server works meanwhile; the
+  // writer replies.
   void Round() {
     // A timer, on a CPU that is idle.
     trace_.Cpu(0).Wakeup(now_ns_, 0, kReader, 0);
@@ -150,7 +151,8 @@ class Web {
 
 // --- sets.ctf ---
 
-// Two programs take turns on a CPU every 3 ms or so, the event sets every 10.
+// Two programs alternate on a CPU every 3 ms or so; the event sets rotate every
+// 10 ms.
 class Sets {
  public:
   void Write() {

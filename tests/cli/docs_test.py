@@ -40,7 +40,7 @@ def documents():
 
 
 def part(text, word, what):
-    """What the clause `word what` takes of a command's output."""
+    """The part of a command's output that the clause `word what` selects."""
     if word == "json":
         value = json.loads(text)
         for name in what.split("."):
@@ -76,7 +76,7 @@ def printed(marker):
 
 
 def with_blocks(text):
-    """The document as it should be."""
+    """The expected text of the document."""
     def replace(match):
         return match.group(1) + printed(match.group(2)) + "```\n"
     return MARKED.sub(replace, text)
@@ -101,7 +101,7 @@ class Documents(unittest.TestCase):
         for path in documents():
             text = path.read_text()
             marked = len(MARKED.findall(text))
-            # A marker that is misspelt must not go unnoticed.
+            # A misspelt marker must be detected.
             self.assertEqual(marked, ("\n" + text).count("\n<!-- prints"), path)
             if marked == 0:
                 continue
@@ -113,7 +113,7 @@ class Documents(unittest.TestCase):
         self.assertGreaterEqual(checked, 8)
 
     def test_json_says_how_sure_each_number_is(self):
-        """As docs/numbers.md says."""
+        """Checks the rules of docs/numbers.md."""
         done = subprocess.run([COUNTRACE, "report", "--format", "json",
                                "sets.ctf"], capture_output=True, check=True,
                               timeout=60)

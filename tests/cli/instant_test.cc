@@ -31,7 +31,8 @@ TEST_CASE("instant: every way to write one", "[cli][instant]") {
   CHECK(At("50%") == 1'000'000'000);
   CHECK(At("12.5%") == 250'000'000);
   CHECK(At("100%") == kTrace.duration_ns);
-  // What script prints, and ns, on CLOCK_MONOTONIC: to the nanosecond.
+  // The spelling of `script`, and ns, on CLOCK_MONOTONIC: exact to the
+  // nanosecond.
   CHECK(At("@25903.058299663") == 0);
   CHECK(At("@25905.058299664") == kTrace.duration_ns);
   CHECK(At("@25904") == 941'700'337);

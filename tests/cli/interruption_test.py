@@ -36,8 +36,9 @@ class LongTrace(unittest.TestCase):
 
     def interrupted(self, *arguments):
         """The finished process and its output, of a run that SIGINT reached
-        while it read. How long a reading takes nobody knows beforehand: later
-        and later, until it is neither too early nor too late."""
+        during reading. The duration of a reading is not known beforehand, so
+        the signal comes later and later, until it is neither too early nor too
+        late."""
         delay = 0.005
         for _ in range(60):
             with subprocess.Popen([COUNTRACE, *arguments, self.trace],
@@ -48,7 +49,7 @@ class LongTrace(unittest.TestCase):
                 out, err = run.communicate(timeout=120)
             if run.returncode == 130:
                 return out, err
-            # Not ours yet, or over.
+            # Before our handler was set, or after the reading ended.
             self.assertIn(run.returncode, (-signal.SIGINT, 0), err)
             delay = delay * 1.3 if run.returncode < 0 else delay / 1.7
         self.fail("no run was interrupted while it read")
@@ -64,7 +65,8 @@ class LongTrace(unittest.TestCase):
         self.assertEqual(int(match[1]), report["trace"]["records"])
         segment, = report["segments"]
         self.assertLess(segment["calls"], CALLS)
-        # What was read is whole: enters and exits, and books that balance.
+        # The part that was read is complete: enters and exits, and books that
+        # balance.
         self.assertLessEqual(2 * segment["calls"], report["trace"]["records"])
         for books in report["books"].values():
             self.assertEqual(0, books["residual"])
@@ -99,7 +101,7 @@ class LongTrace(unittest.TestCase):
         self.assertEqual(CALLS, report["segments"][0]["calls"])
 
     def test_ignored_signals_stay_ignored(self):
-        """As of a job that a script started with `&`."""
+        """SIGINT is ignored, as in a job that a script started with `&`."""
         with subprocess.Popen(
                 [COUNTRACE, "report", "--format", "json", self.trace],
                 stdout=subprocess.PIPE, text=True,
@@ -112,7 +114,7 @@ class LongTrace(unittest.TestCase):
         self.assertEqual(CALLS, json.loads(out)["segments"][0]["calls"])
 
     def test_progress_grows_on_a_terminal(self):
-        """A long reading, ten draws a second at most."""
+        """A long reading draws at most ten times a second."""
         master, slave = pty.openpty()
         with subprocess.Popen([COUNTRACE, "diff", self.trace, self.trace],
                               stdout=subprocess.DEVNULL, stderr=slave,

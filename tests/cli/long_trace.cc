@@ -1,5 +1,5 @@
-// Writes a trace that takes a while to read: one thread on one CPU that calls a
-// segment again and again.
+// Writes a trace that takes some time to read: one thread on one CPU that calls
+// a segment repeatedly.
 //
 //   long_trace DIRECTORY CALLS
 #include <cstdint>

@@ -17,7 +17,7 @@ MAN = None
 
 
 def words(text):
-    """The text without what filling and markup change."""
+    """The text without the parts that filling and markup change."""
     return re.sub(r"\s+", " ", text.replace("`", ""))
 
 
@@ -29,7 +29,7 @@ def rendered(page):
 
 class ManualPages(unittest.TestCase):
     def pages(self):
-        """(page, its help text) of all."""
+        """All pages as (page, its help text)."""
         found = [(MAN / "countrace.1", HELP / "overview.txt"),
                  (MAN / "countrace-trace.5", HELP / "trace.txt")]
         for text in sorted(HELP.glob("*.txt")):

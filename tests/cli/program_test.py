@@ -24,14 +24,14 @@ VERBS = ["record", "report", "diff", "state", "view", "script", "info", "verify"
          "recover", "import", "hooks", "snapshot",
          "list", "doctor", "help", "version"]
 READING_VERBS = ["report", "state", "script", "view", "info", "verify", "recover"]
-# What a verb needs beside the trace.
+# Arguments that a verb requires besides the trace.
 NEEDED = {"state": ["--at", "end"]}
 COUNTRACE = ""
 HELLO_HOOKS = ""
 
 
 def run(*arguments, **options):
-    """The finished process; output as text unless said otherwise."""
+    """The finished process; its output is text by default."""
     options.setdefault("text", True)
     options.setdefault("stdin", subprocess.DEVNULL)
     options.setdefault("timeout", 60)
@@ -59,7 +59,8 @@ class InFolder(unittest.TestCase):
         shutil.rmtree(self.folder)
 
     def record(self, *arguments, **options):
-        """Hooks only: works without privilege, and makes small traces."""
+        """Records hooks only: works without privilege, and makes small traces.
+        """
         return run("record", "--no-kernel", *arguments, **options)
 
 
@@ -115,11 +116,11 @@ class Help(InFolder):
                                   self.help(verb, "all"))
 
     def test_each_option_of_a_text_is_one_of_the_verb(self):
-        # That a text has each option of its verb, the parser checks.
+        # The parser checks that a text has each option of its verb.
         for verb in VERBS:
             for option in set(options_of(verb)) - {"--help"}:
                 with self.subTest(verb=verb, option=option):
-                    # An option with a value takes the first of the two.
+                    # An option with a value consumes the first of the two.
                     done = run(verb, option, *["--no-such-option"] * 2)
                     self.assertEqual(2, done.returncode, done)
                     self.assertNotIn(f"unknown option {option}", done.stderr)
@@ -402,7 +403,7 @@ class Traces(InFolder):
         for kind, times in (("segment", edges), ("hook", hits)):
             steps = self.states("--next", kind, "--at", "begin", "--steps",
                                 "1000")
-            # A segment that begins with the trace is not after its beginning.
+            # A segment that begins at the trace's beginning is not after it.
             self.assertIn([state["t_ns"] for state in steps],
                           (times, times[1:]))
             steps = self.states("--previous", kind, "--steps", "1000",
@@ -421,7 +422,7 @@ class Traces(InFolder):
         lines = run("state", "--next", "hook", "--steps", "5", "--format",
                     "jsonl", "hello.ctf").stdout.splitlines()
         self.assertEqual(5, len([json.loads(line) for line in lines]))
-        for filters, expected in ((["--of", "nobody:*"], "list hooks"),
+        for filters, expected in ((["--of", "absent:*"], "list hooks"),
                                   (["--of", "1"], "report --by thread")):
             done = run("state", "--next", "hook", *filters, "hello.ctf")
             self.assertEqual(1, done.returncode, done)
@@ -440,7 +441,7 @@ class Traces(InFolder):
         intervals = document["intervals"]
         self.assertEqual(calls, sum(interval["segments"]["calls"]
                                     for interval in intervals))
-        # Each but the last is as long as asked for.
+        # Each interval but the last has the requested length.
         self.assertEqual([3_000_000] * (len(intervals) - 1),
                          [interval["end_ns"] - interval["begin_ns"]
                           for interval in intervals[:-1]])
@@ -453,8 +454,8 @@ class Traces(InFolder):
     def test_wrong_questions_over_time_have_a_remedy(self):
         for options, expected in (
                 (["--every", "1ns"], "the shortest that can be is --every"),
-                (["--segment", "nobody:*"], "list hooks"),
-                (["--process", "nobody"], "report --by process")):
+                (["--segment", "absent:*"], "list hooks"),
+                (["--process", "absent"], "report --by process")):
             done = run("report", "--by", "time", *options, "hello.ctf")
             self.assertEqual((1, ""), (done.returncode, done.stdout))
             self.assertIn(expected, done.stderr)
@@ -467,7 +468,7 @@ class Traces(InFolder):
                     done = run("report", "--by", by, "--format", output,
                                "hello.ctf")
                     self.assertEqual(0, done.returncode, done.stderr)
-                    # An empty table is not all there is to say.
+                    # The page prints more than an empty table.
                     if by == "waker":
                         self.assertIn("no wake-ups were recorded",
                                       done.stdout + done.stderr)
@@ -505,8 +506,8 @@ class Traces(InFolder):
         self.assertEqual({"selected": 0, "total": wall, "of": "rows"},
                          none["where"]["tables"]["segments"]["shares"]
                          ["wall_ns.excl"])
-        # The trace has no kernel records: on-CPU time is not known, neither
-        # more than nothing nor not.
+        # The trace has no kernel records: on-CPU time is unknown, so neither a
+        # condition on it nor its negation holds.
         for unknown in ("on_cpu_ns >= 0", "!(on_cpu_ns >= 0)"):
             self.assertEqual([], self.where(unknown)["processes"])
 
@@ -518,7 +519,7 @@ class Traces(InFolder):
         self.assertNotIn("process", found["tables"])
         self.assertEqual(
             1, found["statistics"]["segment"]["x"]["count"]["value"])
-        none = self.where('segment == "nobody"', "--metric",
+        none = self.where('segment == "absent"', "--metric",
                           "x = wall_ns / calls")
         self.assertEqual([], none["tables"]["segment"])
         everything, some = (json.loads(run(
@@ -548,7 +549,7 @@ class Traces(InFolder):
                    "hello.ctf")
         self.assertEqual(2, done.returncode)
         self.assertIn("rows of threads have no field `calls`", done.stderr)
-        # CSV is one table: that of processes, if no other is asked for.
+        # CSV holds one table: that of processes by default.
         done = run("report", "--format", "csv", "--where", "calls > 1",
                    "hello.ctf")
         self.assertEqual(2, done.returncode)
@@ -581,7 +582,7 @@ class Traces(InFolder):
         self.assertEqual("exact", row["metrics"]["per_call"]["quality"])
         self.assertAlmostEqual(2 * wall / 100,
                                row["metrics"]["twice"]["value"], places=3)
-        # Without kernel records nobody counted faults.
+        # Without kernel records faults are not counted.
         self.assertEqual({"value": None, "absent": "needs page-faults"},
                          row["metrics"]["p"])
         self.assertEqual(
@@ -761,7 +762,7 @@ class Traces(InFolder):
     def test_closed_pipe_is_quiet(self):
         for verb in ("report", "script", "info"):
             with self.subTest(verb=verb):
-                # The reader is gone before the first byte.
+                # The reader has closed the pipe before the first byte.
                 read_end, write_end = os.pipe()
                 os.close(read_end)
                 done = subprocess.run(
@@ -817,7 +818,7 @@ class Talk(InFolder):
         self.assertNotIn("\r", done.stderr)
 
     def test_nothing_is_left_on_the_terminal(self):
-        """What is drawn ends with the line erased."""
+        """The last thing drawn erases the line."""
         self.assertEqual(0, self.record("-q", "--", HELLO_HOOKS).returncode)
         master, slave = pty.openpty()
         done = subprocess.run([COUNTRACE, "report"], stderr=slave, check=False,
@@ -844,7 +845,7 @@ class Completion(InFolder):
               "cli/completion/countrace.bash")
 
     def complete(self, *words):
-        """What bash offers for the last of `words`."""
+        """The completions that bash offers for the last of `words`."""
         done = subprocess.run(
             ["bash", "-c", f'source "{self.SCRIPT}"; COMP_WORDS=("$@"); '
              "COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _countrace; "

@@ -62,8 +62,8 @@ class ServerRun {
   }
   std::vector<std::uint64_t> Values() const { return {now_ns_, faults_}; }
 
-  // Within 4 % of `ns`. Not a distribution of the library: those differ from
-  // one library to the next.
+  // A time within 4 % of `ns`. No distribution of the standard library is used:
+  // each library has different ones.
   std::uint64_t Noisy(std::uint64_t ns) {
     return ns - ns / 25 + random_() % (2 * ns / 25 + 1);
   }

@@ -18,7 +18,7 @@ struct Progress {
   std::uint64_t steps, listeners;
 };
 
-// Not a hook: nobody but the kernel listens here.
+// Not a hook: only the kernel listens here.
 countrace_gate g_gate;
 
 }  // namespace
@@ -39,7 +39,8 @@ int main(int argc, char** argv) {
   const volatile countrace_gate& gate = g_gate;
   for (;;) {
     pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
-    // One millisecond: busy enough to be seen, idle enough for two cores.
+    // One millisecond: runs often enough to be recorded, and leaves two cores
+    // idle time.
     if (poll(&input, 1, 1) > 0) return 0;
     for (int i = 0; i < 10; ++i) attached_step();
     progress->steps = progress->steps + 10;

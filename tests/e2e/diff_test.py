@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Records the slow and the fast variant of examples/loop_order, and `countrace
+"""Records the slow and the fast variant of examples/loop_order: `countrace
 diff` must name the segment that differs, and be right about the rest.
 
 usage: diff_test.py COUNTRACE LOOP_ORDER FALSE_SHARING
@@ -21,8 +21,8 @@ class Diff(trace_checks.Recording):
         self.needs_root()
 
     def record(self, *commands):
-        """The traces of each command, recorded in turns: what the machine does
-        meanwhile meets all of them."""
+        """The traces of each command, recorded alternately, so that other load
+        on the machine affects all of them."""
         sides = [[] for _ in commands]
         for run in range(RUNS):
             for side, command in enumerate(commands):
@@ -54,7 +54,7 @@ class Diff(trace_checks.Recording):
     def test_loop_order_is_named_and_fails_ci(self):
         rows, columns = self.record([LOOP_ORDER, 'rows'],
                                     [LOOP_ORDER, 'columns'])
-        # Ten times slower on this kind of machine; three is asked for.
+        # Ten times slower on this kind of machine; the test requires three.
         result = self.diff(rows, columns, '--threshold',
                            'matrix:sweep:on-CPU 100%', status=4)
         self.assertTrue(result['regression'])
@@ -64,14 +64,14 @@ class Diff(trace_checks.Recording):
         sweep = self.metric(result, ['matrix:sweep'], 'on-CPU')
         self.assertGreater(sweep['self']['after'], 3 * sweep['self']['before'])
         self.assertGreater(sweep['share'], 0.8)
-        # Both sweep as often, and fill the same matrix.
+        # Both sweep the same number of times, and fill the same matrix.
         self.assertIsNone(self.metric(result, ['matrix:sweep'], 'calls'))
         faults = self.metric(self.diff(rows, columns, '--all'),
                              ['matrix:fill'], 'page-faults')
         self.assertEqual('within_noise', faults['self']['verdict'])
         self.assertGreaterEqual(faults['self']['before'], 8192)
 
-        # The other way round it is no regression.
+        # In the opposite order it is no regression.
         result = self.diff(columns, rows, '--threshold', '5%')
         self.assertIn('faster', result['explanations'][0])
 
@@ -87,8 +87,8 @@ class Diff(trace_checks.Recording):
         self.needs('chrt')
         if len(os.sched_getaffinity(0)) < 2:
             self.skipTest('SKIPPED: needs two CPUs')
-        # Threads that share a line cost nothing while only one of them runs:
-        # both must, whatever else runs here.
+        # Sharing a line costs nothing while only one thread runs: both must
+        # run at the same time, whatever else runs here.
         command = ['chrt', '-f', '10', FALSE_SHARING]
         padded, packed = self.record([*command, 'padded'],
                                      [*command, 'packed'])

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Event sets that take turns, over a program that touches fresh pages at a
-steady rate and says how many: estimates from the turns of a set are right
-within their own intervals, what was counted balances exactly, every dump says
-its set, and babeltrace2 names each set's events.
+"""Multiplexed event sets, over a program that touches fresh pages at a steady
+rate and prints how many: estimates from a set's slices are right within their
+own intervals, exact counts balance, each dump names its set, and babeltrace2
+names the events of each set.
 
 usage: event_sets_test.py COUNTRACE PAGE_TOUCHER HOOK_WORKLOAD
 """
@@ -16,7 +16,7 @@ import unittest
 import trace_checks
 
 PROGRAM = HOOKED = None
-# page-faults is always on: what the estimates are compared with.
+# page-faults is always on: the estimates are compared with it.
 EVENTS = ('task-clock,page-faults,'
           '{minor-faults,page-faults:u},{context-switches,cpu-migrations}')
 SOME_HARDWARE = 'task-clock,{cycles,instructions},{minor-faults}'
@@ -63,7 +63,7 @@ class EventSets(trace_checks.Recording):
             self.assertEqual(list(values), NAMES[mmcr])
             if name == 'counters':
                 turns[cpu, mmcr] += 1
-            if not present >> 4 & 1:  # the moment between two turns
+            if not present >> 4 & 1:  # between two rotations
                 self.assertEqual(present & 0b1100, 0)
                 continue
             before = last.get((cpu, mmcr), values)
@@ -89,18 +89,17 @@ class EventSets(trace_checks.Recording):
     @staticmethod
     def hides_switches(report):
         """Some virtual machines hide switches of their supervisor's threads:
-        what lies around one is not exact."""
+        counts around such a switch are not exact."""
         return any('were not shown by the kernel' in message
                    for message in report['loss']['messages'])
 
     def check_estimates(self, pid, pages):
         report = self.report()
         row = next(row for row in report['processes'] if row['pid'] == pid)
-        # Around switches that the kernel does not show, it cannot be told whose
-        # they were.
+        # Counts around switches that the kernel hides cannot be attributed.
         books = report['books']['page-faults']
         if self.hides_switches(report) or row['quality'] != 'exact':
-            # Who ran unseen may be counted for who came next.
+            # Counts of a hidden thread may be attributed to the next one.
             self.assertGreaterEqual(books['total'], pages)
         else:
             self.assertGreaterEqual(
@@ -116,8 +115,8 @@ class EventSets(trace_checks.Recording):
             self.assertLess(share, 0.8)
             self.assertLess(scaled['counted'], 0.9 * truth)
             off = row['counts'][event] - truth
-            # One interval in 15,000 misses this by chance; the faults that are
-            # not of both kinds (start, exec) are few.
+            # One interval in 15,000 misses this by chance. Few faults (start,
+            # exec) belong to one of the two kinds only.
             self.assertLess(abs(off), 4 * scaled['stderr'] + 0.02 * truth,
                             f'{event}: truth={truth} row={row}')
             self.assertLess(scaled['stderr'], 0.3 * truth)
@@ -168,7 +167,8 @@ class EventSets(trace_checks.Recording):
             if row['segment'] not in ('workload:inner', 'workload:outer'):
                 continue
             counts = row['counts']
-            # Always on: exact. The ring's own pages may be among the outer's.
+            # Always on: exact. The ring's own pages may count in the outer
+            # ones.
             if not self.hides_switches(report):
                 self.assertEqual(counts['page-faults']['quality'], 'exact')
             self.assertAlmostEqual(counts['page-faults']['incl'], pages,
@@ -265,7 +265,7 @@ class EventSets(trace_checks.Recording):
              '-e', EVENTS, '-o', str(self.trace), '--', PROGRAM, '1500'],
             stdout=subprocess.PIPE, text=True)
         try:
-            recorder.stdout.readline()  # its program has done its work
+            recorder.stdout.readline()  # its program has finished
             copy = self.work / 'snapshot.ctf'
             self.countrace('snapshot', '-o', copy, self.trace, check=False)
         finally:

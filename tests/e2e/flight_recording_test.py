@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Flight recordings and snapshots through the real `countrace`: bounded, the
-newest kept, every overwritten record counted, snapshots sound while it goes on.
+newest records stay, overwritten records are counted, and snapshots are sound
+while the recording continues.
 
 usage: flight_recording_test.py COUNTRACE HOOK_WORKLOAD RUNTIME_LIBRARY
 """
@@ -30,7 +31,7 @@ def disk_bytes(trace):
 
 class Flight(running.Running):
     def check_sound(self, trace):
-        # babeltrace2 warns of every loss, so it is not asked for silence here.
+        # babeltrace2 warns of every loss, so its stderr may have text here.
         self.assertIn('sound', running.countrace('verify', trace).stdout)
         lines = subprocess.run(['babeltrace2', str(trace)], text=True,
                                capture_output=True, timeout=120, check=True)
@@ -39,7 +40,8 @@ class Flight(running.Running):
         self.assertNotIn('Error', lines.stderr)
 
     def check_newest(self, ticks):
-        """One thread's ticks: some oldest are gone, none between."""
+        """Ticks of one thread: some of the oldest are missing, none between.
+        """
         self.assertEqual(ticks, list(range(ticks[0], ticks[-1] + 1)))
 
     def ticking(self, *options):
@@ -83,7 +85,7 @@ class Flight(running.Running):
         errors = self.end(recorder)
         self.assertIsNone(process.poll())
         self.check_sound(self.trace)
-        # On a busy machine the recorder may come too late to make room.
+        # On a busy machine the recorder may be too late to release space.
         kept_up = ' 0 of the newest' in errors
         found = running.by_thread(running.script(self.trace), 'workload:tick')
         self.assertEqual(len(found), 2)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Marks and gating: all 32 settings of Table 1 of the POWER2 paper, enforced
-while recording, against gating applied afterwards to an ungated log, against
-what is known of the workload; who is marked by name, user and cgroup; what is
-refused. Both back ends.
+while recording, are compared with gating applied afterwards to an ungated log,
+and with the known behaviour of the workload. Also marks by name, user and
+cgroup, and rejected options. Both back ends.
 
 usage: gating_test.py COUNTRACE GATING_WORKLOAD
 """
@@ -51,7 +51,7 @@ class Gating(trace_checks.Recording):
         self.needs_root()
 
     def start(self, *arguments, name):
-        """A recorder that is at work; ends with SIGINT."""
+        """A running recorder; ends with SIGINT."""
         trace = self.work / name
         process = subprocess.Popen(
             [self.countrace_program, 'record', '-q', '-o', str(trace),
@@ -108,8 +108,8 @@ class Gating(trace_checks.Recording):
         return done
 
     def faults_of(self, trace, pids, *options):
-        """Page faults of each process, at least and at most (the same if they are
-        exact), whatever their columns are called."""
+        """Minimum and maximum of the page faults of each process (equal if
+        they are exact), whatever their columns are called."""
         data = json.loads(self.countrace('report', '--format', 'json',
                                          '--by', 'process', *options,
                                          trace).stdout)
@@ -120,8 +120,8 @@ class Gating(trace_checks.Recording):
         for pid in pids:
             row = rows.get(pid, {'counts': {}, 'quality': 'exact'})
             least = most = sum(row['counts'].values())
-            # Some virtual machines hide a switch now and then, here perhaps one
-            # of the workload's: then what is missing is unattributed.
+            # Some virtual machines hide a switch now and then, here perhaps
+            # one of the workload's: then the missing faults are unattributed.
             if row['quality'] == 'bounded' and any(
                     'not shown by the kernel' in message
                     for message in data['loss']['messages']):
@@ -135,7 +135,7 @@ class Gating(trace_checks.Recording):
 
 
 class AllSettings(Gating):
-    """A workload, recorded at once ungated and under each setting."""
+    """A workload, recorded at the same time ungated and under each setting."""
 
     MARKED_BEFORE = {'marked', 'marked-late', 'renamed-late'}
     MARKED_AFTER = MARKED_BEFORE | {'renamed'}
@@ -197,7 +197,7 @@ class AllSettings(Gating):
 
 
 class Marks(Gating):
-    """Who is marked, by name, by user, by cgroup; and what that saves."""
+    """Processes marked by name, by user, by cgroup; and what that saves."""
 
     def record(self, back_end, *options, command, name='trace.ctf'):
         trace = self.work / name

@@ -1,15 +1,15 @@
 // Processes with known numbers of page faults in user and in kernel mode, for
-// gating_test.py: one that is to be marked, one that is not, one that renames
-// itself, each with children forked before and after the recording begins, and
-// one that execs.
+// gating_test.py: one to be marked, one not, one that renames itself, each with
+// children forked before and after the recording begins, and one that execs.
 //
 //   gating_workload EXEC_PROGRAM
 //
 // Prints its processes as JSON when all are ready, waits for a line on stdin,
-// lets them fault, prints what each one did, and waits for the end of stdin.
+// lets them fault, prints the faults of each one, and waits for the end of
+// stdin.
 //
-// Faults are known because each region is mapped before and touched once; what
-// else could fault has been done before in a warm-up, and children share their
+// Faults are known because each region is mapped before and touched once. All
+// other code that could fault ran before in a warm-up, and children share their
 // parent's memory (CLONE_VM): nothing is copied on write.
 #include <fcntl.h>
 #include <sched.h>
@@ -122,7 +122,7 @@ void Await(int pid) {
   if (waitpid(pid, &status, 0) != pid || status != 0) abort();
 }
 
-// What the actor does; for the warm-up with regions and numbers of its own.
+// The work of an actor; for the warm-up with separate regions and numbers.
 void Play(Actor& actor, const Region& region, Child& late, const char* new_name,
           int early_go) {
   const long begin = Faults();
@@ -161,7 +161,7 @@ void Play(Actor& actor, const Region& region, Child& late, const char* new_name,
   if (read(g_go[0], &byte, 1) != 1) abort();
   Play(actor, region, *late, "gate-renamed", early_go[1]);
   if (write(g_done[1], &byte, 1) != 1) abort();
-  // Until its parent ends, in a call that has been made before: the first call
+  // Waits until its parent ends, in a call that was made before: the first call
   // of another function may fault, in its page or in the dynamic linker's.
   if (read(g_go[0], &byte, 1) != 1) abort();
   abort();
@@ -209,7 +209,7 @@ int main(int argc, char** argv) {
     actors[i] = kActors[i];
     Fork(RunActor, actors[i]);
   }
-  // One that gets its name by exec, whose start no one can count by hand.
+  // One that gets its name by exec; the faults of its start are not known.
   int exec_go[2];
   if (pipe(exec_go) != 0) abort();
   const int exec_pid = fork();

@@ -1,5 +1,5 @@
-// A program that does little but fire hooks: hook_cost_workload CALLS. CALLS
-// times an empty segment, and behind each tenth call a point hook.
+// A program that mostly fires hooks: hook_cost_workload CALLS. Runs CALLS empty
+// segments, and a point hook after each tenth one.
 #include <cstdlib>
 
 #include "countrace/hooks.h"

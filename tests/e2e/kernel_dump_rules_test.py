@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Dump rules at kernel-side hooks that ask what a call's arguments are, what it
-returned and who called it: just the records that must carry the counters do.
+"""Dump rules at kernel-side hooks that test a call's arguments, its return
+value and its caller: exactly the selected records carry the counters.
 
 usage: kernel_dump_rules_test.py COUNTRACE DUMP_RULE_WORKLOAD
 """
@@ -97,11 +97,11 @@ class KernelDumpRules(unittest.TestCase):
             f'if arg0 < 10 from {self.program}+{odd[0]:#x}-{odd[1]:#x}', 5)
         self.check_function(f'from {self.program}', CALLS)
         self.check_function('from libc.so', 0)
-        # Not where the code lies, wherever that is.
+        # Outside the code, at any load address.
         self.check_function('from 0x10-0x20', 0)
 
     def test_what_a_function_returned(self):
-        # rule_target(i, -i) returns i. Any enter may be the one.
+        # rule_target(i, -i) returns i. Each enter may qualify.
         self.check_function('if ret >= 900', CALLS, 100)
         self.check_function('if ret >= 900 and arg0 < 950', 950, 50)
         self.check_function('if ret >= 900 every 7', CALLS, 100 // 7)
@@ -138,7 +138,7 @@ class KernelDumpRules(unittest.TestCase):
     def test_system_calls_that_failed(self):
         rule = 'syscall:close if ret < 0'
         found = self.dumps('--kernel', 'syscalls', '--dump', rule)
-        # Those of the loader and the runtime library succeed.
+        # Calls of the loader and the runtime library succeed.
         self.assertEqual(found['syscall:close'][1], CALLS)
         row = self.dry_run(rule)
         self.assertEqual(row['quality'], 'exact')

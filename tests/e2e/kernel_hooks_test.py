@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kernel segments and dynamic hooks, checked on a program whose system calls,
-page faults and calls are known: every call is there, in its place in the tree,
-the books balance, and what interrupts did is nobody's.
+page faults and calls are known: every call is at its node of the call tree,
+the books balance, and counts of interrupts belong to no thread.
 
 usage: kernel_hooks_test.py COUNTRACE KERNEL_HOOK_WORKLOAD
 """
@@ -58,7 +58,7 @@ class KernelHooks(unittest.TestCase):
                                     self.trace).stdout)
 
     def check_readable(self):
-        """Sound, and the same number of records for everybody."""
+        """Sound, and every reader sees the same number of records."""
         countrace('verify', self.trace)
         peer = subprocess.run(['babeltrace2', str(self.trace)], text=True,
                               capture_output=True, timeout=120, check=False)
@@ -102,7 +102,7 @@ class KernelHooks(unittest.TestCase):
         program = pathlib.Path(WORKLOAD).name
         function = program + ':kernel_hook_step'
         self.assertEqual(self.one(data, function, self.pid)['calls'], CALLS)
-        # uprobe > static segment > what the kernel did in it.
+        # uprobe > static segment > the kernel's work in it.
         self.assertEqual(self.path(function, 'e2e:step')['calls'], CALLS)
         calls = self.path(function, 'e2e:step', 'syscall:getppid')
         self.assertEqual(calls['calls'], CALLS * SYSCALLS)
@@ -113,7 +113,7 @@ class KernelHooks(unittest.TestCase):
         step = self.one(data, 'e2e:step', self.pid)
         inner = calls['on_cpu_ns']['incl'] + faults['on_cpu_ns']['incl']
         self.assertLessEqual(inner, step['on_cpu_ns']['incl'])
-        # Each fault is in a segment of the kernel's.
+        # Each fault is in a kernel segment.
         for kind in ('fault:user', 'fault:kernel'):
             for row in self.rows(data, kind, self.pid):
                 self.assertEqual(row['counts']['page-faults']['incl'],
@@ -125,7 +125,7 @@ class KernelHooks(unittest.TestCase):
                                '--hook', f'uprobe:{WORKLOAD}:kernel_hook_step')
         self.check_books(data)
         self.check_tree(data)
-        # fork and exec: both sides of both, each call once.
+        # fork and exec: enter and exit of both, each call once.
         self.assertEqual(self.one(data, 'syscall:wait4', self.pid)['calls'], 1)
         execs = self.one(data, 'syscall:execve', self.child)
         # A shell's search through PATH: one succeeds, those before fail.
@@ -134,7 +134,7 @@ class KernelHooks(unittest.TestCase):
         self.assertEqual(execs['end_inferred'], 0)
         ends = self.one(data, 'syscall:exit_group', self.child)
         self.assertEqual((ends['calls'], ends['end_inferred']), (1, 0))
-        # Nobody else's.
+        # No other process.
         members = {row['pid'] for row in data['processes']}
         self.assertLessEqual({self.pid, self.child}, members)
         self.assertLessEqual({row['pid'] for row in data['segments']},
@@ -145,7 +145,7 @@ class KernelHooks(unittest.TestCase):
                            '--hook', f'uprobe:{WORKLOAD}:kernel_hook_step')
         self.check_books(data)
         self.check_tree(data)
-        # What recording took is measured, and less than all there was.
+        # The time of recording is measured, and smaller than the whole.
         sampled = data['trace']['own_bpf_sampled_ns']
         if sampled == 0:
             print('SKIPPED: own cost: this kernel does not measure BPF')
@@ -166,7 +166,7 @@ class KernelHooks(unittest.TestCase):
         self.assertEqual(interrupts, clock['interrupts'])
 
     def test_usdt_probes_dumped_by_the_kernel(self):
-        # The same places, by the program itself and by the kernel.
+        # The same hooks, by the program itself and by the kernel.
         data = self.record('--hook', f'usdt:{WORKLOAD}:e2e:*')
         self.check_books(data)
         steps = self.rows(data, 'e2e:step', self.pid)
@@ -191,14 +191,15 @@ class KernelHooks(unittest.TestCase):
         self.assertEqual(pair['calls'], calls)
 
     def test_hardware_like_counters_are_dumped_at_the_hooks(self):
-        # A counter that no other record tells of: only dumps can.
+        # Only dumps have this counter: no other record repeats it.
         data = self.record('--kernel', 'syscalls', '-e',
                            'task-clock,raw_syscalls:sys_enter')
         self.check_books(data)
         row = self.one(data, 'syscall:getppid', self.pid)
         self.assertEqual(row['calls'], CALLS * SYSCALLS)
-        # The tracepoint's counter and our program run at the same place, in an
-        # order of the kernel's: each call counts its own enter, or none.
+        # The tracepoint's counter and our program run at the same event, in an
+        # order that the kernel chooses: each call counts its own enter, or
+        # none.
         counted = row['counts']['raw_syscalls:sys_enter']
         self.assertIn(counted['incl'], (0, CALLS * SYSCALLS))
         self.assertEqual(counted['quality'], 'exact')
@@ -218,7 +219,8 @@ class KernelHooks(unittest.TestCase):
         return records
 
     def check_dry_run(self, rules):
-        """The replay gives, for each rule, just what the kernel dumped."""
+        """For each rule, the replay selects exactly the records that the
+        kernel dumped."""
         options = [word for rule in rules for word in ('--dump', rule)]
         rows = json.loads(countrace(
             'record', '--dry-run-rules', self.trace, '--format', 'json',
@@ -280,8 +282,9 @@ class KernelHooks(unittest.TestCase):
         self.assertIn(('syscall:getppid', self.pid), last)
 
     def test_rules_begin_anew_with_each_thread(self):
-        # Each process makes so many system calls and ends; tids are not used
-        # again here, but the child of a fork never goes on where its parent was.
+        # Each process makes a known number of system calls and ends. Tids are
+        # not used again here, but the child of a fork never continues in its
+        # parent's calls.
         loop = f'for i in 1 2 3 4; do {WORKLOAD} 1 8 1; done'
         self.record('--kernel', 'syscalls', '--dump', 'syscall:getppid every 3',
                     command=('sh', '-c', loop))
@@ -302,7 +305,7 @@ class KernelHooks(unittest.TestCase):
             for word in (rule, *words):
                 self.assertIn(word, run.stderr)
             self.assertFalse(self.trace.exists())
-        # With a rule before it, it is for hooks of programs only.
+        # With a rule before it, it applies to hooks of programs only.
         self.record('--kernel', 'syscalls', '--hook-events', 'page-faults',
                     '--dump', 'syscall*:* never', '--dump', '* if arg0 == 3')
         self.assertEqual(self.check_dry_run(['syscall*:* never'])[0], 0)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Static hooks in LTTng traces, with Debian's real lttng-sessiond: every event
-with its name, id and payload, exactly as many as there were, only while a
-session enables them; `record --backend lttng`; both recorders at once.
+"""Static hooks in LTTng traces, with Debian's real lttng-sessiond: each event
+with its name, id and payload, in the exact number, and only while a session
+enables them; `record --backend lttng`; both recorders at the same time.
 
 usage: lttng_hooks_test.py COUNTRACE LTTNG_WORKLOAD LIBRARY PROVIDER LINKED
 """
@@ -62,7 +62,7 @@ class Lttng(unittest.TestCase):
         return set(glob.glob('/tmp/countrace-lttng.*'))
 
     def assert_nothing_is_left(self):
-        for _ in range(200):  # somebody else may be recording, too
+        for _ in range(200):  # another process may be recording, too
             left = self.daemons_folders() - self.folders
             if not left:
                 return
@@ -144,7 +144,7 @@ class Events(Lttng):
         self.assertEqual(
             {pid: 900 for pid in pids},
             dict(collections.Counter(e['vpid'] for e in found)))
-        # Their threads' numbers are their own, too, not cached ones.
+        # Their threads' numbers are also their own, not cached ones.
         self.assertEqual({(pid, pid) for pid in pids},
                          {(e['vpid'], e['vtid']) for e in found})
 
@@ -177,7 +177,7 @@ class Events(Lttng):
 
 
 class Sessions(Lttng):
-    """A session of the user's: the provider alone, without countrace."""
+    """A session of the user: the provider alone, without countrace."""
 
     def setUp(self):
         super().setUp()
@@ -228,8 +228,8 @@ class Sessions(Lttng):
 
     def test_switched_while_threads_run_and_the_other_recorder_comes_and_goes(
             self):
-        """Everything that writes to a gate, at once; nothing crashes, no exit
-        is without its enter, no payload is another hook's."""
+        """All code that writes to a gate, at the same time: no crash, no exit
+        without its enter, no payload of another hook."""
         lttng = self.daemon.lttng
         runtime = next(pathlib.Path(PROVIDER).parents[2].rglob(
             'libcountrace-runtime.so'))
@@ -273,7 +273,7 @@ class Sessions(Lttng):
                 elif event['payload'] != f'("{inside}")':
                     cut += 1
                     inside = None
-            # Twice a turn: where it begins and where it ends.
+            # Twice per cycle: at its beginning and at its end.
             self.assertLessEqual(cut, 4 * turns)
 
     def test_a_program_that_links_the_provider(self):
@@ -301,7 +301,7 @@ class Sessions(Lttng):
         self.assertEqual([('countrace:hook', [2])],
                          [(e['event'], e['values'])
                           for e in lttng_session.events(self.trace)])
-        # Of point hooks only.
+        # Point hooks only.
         self.assertEqual(1, len(set(open_gates)))
         self.assertGreater(open_gates[0], 0)
 
@@ -397,7 +397,7 @@ class BothRecorders(Lttng):
             by_thread[event['vtid']].append(event)
         self.assertEqual(set(ours), set(by_thread))
         self.assertEqual(2, len(ours))
-        # What the two clocks may be apart.
+        # Largest difference between the two clocks.
         error = 1000
         behind, apart = [], []
         for tid, records in ours.items():
@@ -407,8 +407,8 @@ class BothRecorders(Lttng):
                 [(e['event'].split(':')[1], e['name']) for e in events])
             times = [ns for ns, _, _ in records]
             lttngs = [e['time'] for e in events]
-            # At each hook the runtime is asked first, then LTTng; the next
-            # hook comes after both.
+            # At each hook the runtime reads the clock first, then LTTng; the
+            # next hook comes after both.
             for ns, lttng, after in zip(times, lttngs, times[1:]):
                 self.assertLessEqual(ns - error, lttng)
                 self.assertLessEqual(lttng, after + error)
@@ -579,7 +579,7 @@ class RecordVerb(Lttng):
 
     def test_as_an_ordinary_user(self):
         if os.geteuid() != 0 or not shutil.which('setpriv'):
-            self.skipTest('SKIPPED: needs root, to become somebody else')
+            self.skipTest('SKIPPED: needs root, to become another user')
         os.chmod(self.work, 0o777)
         done = subprocess.run(
             ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups',
@@ -609,7 +609,7 @@ class RecordVerb(Lttng):
             users.lttng('enable-event', '-u', 'countrace:*')
             users.lttng('start')
             before = users.lttng('--mi', 'xml', 'list')
-            # As in the user's shell: his /run/lttng, his LTTNG_HOME.
+            # As in the user's shell: the user's /run/lttng and LTTNG_HOME.
             done = subprocess.run(
                 [*users.inside, COUNTRACE, 'record', '--backend', 'lttng',
                  '--no-kernel', '-o', str(self.trace), '--', WORKLOAD,
@@ -622,8 +622,8 @@ class RecordVerb(Lttng):
 
 
 class Documentation(Lttng):
-    """The commands of docs/lttng.md, one after the other, as they stand there;
-    of their output what the page shows, but for numbers."""
+    """The commands of docs/lttng.md in order, exactly as written there, and
+    the part of their output that the page shows, except for numbers."""
 
     def commands(self):
         text = (pathlib.Path(__file__).resolve().parents[2] /
@@ -648,8 +648,8 @@ class Documentation(Lttng):
                 'PATH': f'{folder}:{os.environ["PATH"]}',
                 'LD_LIBRARY_PATH': str(pathlib.Path(PROVIDER).parent)}
             if daemon.inside:
-                # Root's is at /run/lttng; by LTTNG_HOME the program would find
-                # the same daemon once more, and write each event twice.
+                # Root's is at /run/lttng; through LTTNG_HOME the program would
+                # find the same daemon again, and write each event twice.
                 environment['LTTNG_HOME'] = str(self.work)
             for command, shown in self.commands():
                 done = subprocess.run(

@@ -1,4 +1,5 @@
-"""An lttng-sessiond of the test's own, and LTTng traces read by babeltrace2."""
+"""A private lttng-sessiond for the test, and LTTng traces read by babeltrace2.
+"""
 import contextlib
 import os
 import pathlib
@@ -104,7 +105,7 @@ def events(trace):
 
 @contextlib.contextmanager
 def program(command, environment):
-    """A program that is asked on stdin; ended with the block."""
+    """A program that reads commands on stdin; it ends with the block."""
     running = subprocess.Popen(list(map(str, command)), env=environment,
                                text=True, stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE)

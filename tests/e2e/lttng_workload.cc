@@ -35,7 +35,7 @@ extern "C" void lttng_workload_c(int number);
 namespace {
 
 bool AtEdges() { return getenv("LTTNG_TEST_EDGES") != nullptr; }
-// Before main(), and behind the destructors of most libraries.
+// Runs before main(), and after the destructors of most libraries.
 __attribute__((constructor(102))) void BeforeMain() {
   if (AtEdges()) COUNTRACE_HOOK("lttng_test", "before_main");
 }
@@ -126,7 +126,7 @@ void Library(const char* file, int count) {
   }
 }
 
-// Of the sites below and of all others.
+// Open gates among the sites below and all others.
 int OpenGates() {
   int open = 0;
   for (auto at = __start_countrace_hooks; at < __stop_countrace_hooks; ++at) {
@@ -185,7 +185,7 @@ void UntilEof(int threads) {
 
 }  // namespace
 
-// A symbol of its own, where callgrind begins to count.
+// A separate symbol, at which callgrind begins to count.
 extern "C" __attribute__((noinline)) void loop_of_hooks(int count) {
   for (int i = 0; i < count; ++i) {
     COUNTRACE_SEGMENT("lttng_test", "counted", i);
@@ -194,7 +194,7 @@ extern "C" __attribute__((noinline)) void loop_of_hooks(int count) {
 }
 
 int main(int argc, char** argv) {
-  // Called `server`, it is the server of docs/lttng.md.
+  // If its name is `server`, it is the server of docs/lttng.md.
   const char* const slash = strrchr(argv[0], '/');
   const std::string mode = argc > 1           ? argv[1]
                            : slash != nullptr ? slash + 1

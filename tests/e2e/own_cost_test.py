@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What recording itself takes is an account of the books: hook records times
-what the recorder measured one to cost, process by process, and the time of the
-recorder's own programs in the kernel.
+"""The cost of recording is an account of the books: hook records times the
+measured cost of one, for each process, and the time of the recorder's own
+programs in the kernel.
 
 usage: own_cost_test.py COUNTRACE HOOK_COST_WORKLOAD
 """
@@ -68,14 +68,14 @@ class OwnCost(unittest.TestCase):
 
     def test_hooks_cost_what_was_calibrated(self):
         data = self.record()
-        # It was measured, and is no nonsense.
+        # It was measured, and is plausible.
         self.assertGreater(self.cost['own_hook_ps'], 100)
         self.assertLess(self.cost['own_hook_ps'], 100_000_000)
         self.assertGreaterEqual(self.cost['own_hook_cpu_ps'],
                                 self.cost['own_hook_ps'])
         self.assertEqual(self.cost['own_hook_dump_ps'], 0)
         row = self.program(data)
-        # One segment of CALLS calls, and one hook of each tenth.
+        # One segment of CALLS calls, and one hook for each tenth.
         records = 2 * CALLS + CALLS // 10
         self.assertEqual(row['recording_ns'], min(
             self.ns(records * self.cost['own_hook_cpu_ps']),
@@ -84,7 +84,7 @@ class OwnCost(unittest.TestCase):
         self.assertEqual(tiny['recording_ns'],
                          min(self.ns(CALLS * self.cost['own_hook_ps']),
                              tiny['wall_ns']['incl']))
-        # Most of such a segment is its hook, which is said.
+        # The hook takes most of such a segment, and the report shows that.
         text = countrace('report', '--by', 'segment', self.trace).stdout
         self.assertRegex(text, r'\(about [\d.]+ % of cost:tiny in .* are its '
                                r'hooks and those in it\)')
@@ -96,7 +96,8 @@ class OwnCost(unittest.TestCase):
             self.assertEqual(recording['total'], recording['hooks'] +
                              recording.get('bpf', 0))
             self.assertEqual(recording['quality'], 'scaled')
-            # As much if calibration met a slow moment: then it is cut there.
+            # Equal if calibration met a slow moment: then the cost is limited
+            # to it.
             self.assertLessEqual(recording['hooks'],
                                  data['books'][clock]['processes'])
         for event, books in data['books'].items():
@@ -106,7 +107,7 @@ class OwnCost(unittest.TestCase):
     def test_counters_at_hooks_cost_more(self):
         data = self.record('--hook-events', 'task-clock,page-faults',
                            '--dump', 'cost:tiny every 10')
-        # Each is a system call, or a few readings of registers.
+        # Each is a system call, or several register reads.
         self.assertGreater(self.cost['own_hook_dump_ps'],
                            self.cost['own_hook_ps'])
         records, dumps = 2 * CALLS + CALLS // 10, 2 * (CALLS // 10)
@@ -146,7 +147,7 @@ class OwnCost(unittest.TestCase):
                         ('true',))
             took.append(time.monotonic() - begin)
         left = set(pathlib.Path('/dev/shm').glob('countrace-cost-*')) - before
-        # Of other recordings that calibrate just now, a few.
+        # A few programs of other recordings that calibrate at the moment.
         deadline = time.monotonic() + 20
         while (any(path.exists() for path in left) and
                time.monotonic() < deadline):

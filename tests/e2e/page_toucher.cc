@@ -1,5 +1,5 @@
-// Touches fresh pages at a steady rate for so many milliseconds, and says how
-// many: each is one minor page fault of user code.
+// Touches fresh pages at a steady rate for the given milliseconds, and prints
+// how many: each is one minor page fault of user code.
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
     }
     munmap(memory, kPages * kPageBytes);
     pages += kPages;
-    // Some work between, so that a switch now and then does not matter.
+    // Some work in between, so that a single switch has little effect.
     const std::uint64_t until_ns = NowNs() + 50'000;
     while (NowNs() < until_ns) {
     }

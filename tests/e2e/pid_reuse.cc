@@ -1,14 +1,16 @@
-// The same id several times, each time somebody else with known work.
+// The same id several times, each time for another process or thread with known
+// work.
+//
 //   pid_reuse processes ROUNDS  processes of one pid, one after the other, each
 //                               on a CPU for longer than the one before
-//   pid_reuse threads ROUNDS    the id in turn a process's and a thread's
+//   pid_reuse threads ROUNDS    the id alternately a process's and a thread's
 //   pid_reuse quick ROUNDS      processes of one pid that end at once, on
-//                               another CPU than who starts the next one
-// It prints "reused PID NAME CPU_US CALLS" of each process: the kernel's figure
-// of its time on CPUs (0: not known), and its calls of getppid and of the
-// segment reuse:round.
-// Exit status 77: the kernel does not let us choose ids (standard error says
-// why).
+//                               another CPU than their successor's parent
+//
+// It prints "reused PID NAME CPU_US CALLS" for each process: the kernel's
+// figure for its CPU time (0: not known), and its calls of getppid and of the
+// segment reuse:round. Exit status 77: the kernel does not let us choose ids
+// (standard error has the reason).
 #include <linux/sched.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -57,7 +59,7 @@ void Work(const std::string& name, long calls, long milliseconds) {
   }
 }
 
-// Does nothing where there is no such CPU.
+// Does nothing if there is no such CPU.
 void MoveTo(int cpu) {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -65,7 +67,7 @@ void MoveTo(int cpu) {
   sched_setaffinity(0, sizeof(set), &set);
 }
 
-// A pid that nobody has.
+// A pid that is not in use.
 pid_t FreePid() {
   const pid_t pid = fork();
   if (pid == 0) _exit(0);
@@ -73,7 +75,7 @@ pid_t FreePid() {
   return pid;
 }
 
-// A child with this pid: as fork() gives it, but for the choice.
+// Makes a child with this pid: like fork(), but with a chosen pid.
 void RunProcess(pid_t pid, const std::string& name, long calls,
                 long milliseconds) {
   clone_args arguments{};
@@ -81,7 +83,7 @@ void RunProcess(pid_t pid, const std::string& name, long calls,
   arguments.set_tid = reinterpret_cast<std::uintptr_t>(&pid);
   arguments.set_tid_size = 1;
   long child = -1;
-  // EEXIST: the one before is waited for, but still leaves.
+  // EEXIST: the previous process was reaped, but has not yet disappeared.
   for (int i = 0; i < 1000; ++i) {
     child = syscall(SYS_clone3, &arguments, sizeof(arguments));
     if (child >= 0 || errno != EEXIST) break;
@@ -103,8 +105,8 @@ void RunProcess(pid_t pid, const std::string& name, long calls,
   std::fflush(stdout);
 }
 
-// A thread of ours with this id: the kernel gives the one after its last. Some
-// other process may fork between the two, so several tries.
+// Makes a thread with this id: the kernel assigns the one after its last.
+// Another process may fork in between, so it tries several times.
 void RunThread(pid_t tid, const std::string& name, long calls,
                long milliseconds) {
   for (int i = 0; i < 2000; ++i) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""One pid, several processes and threads one after the other: each is a row of
-its own, with its own time, calls and system calls.
+"""One pid, several processes and threads one after the other: each has a
+separate row, with its own time, calls and system calls.
 
 usage: pid_reuse_test.py COUNTRACE PID_REUSE
 """
@@ -20,7 +20,7 @@ Reused = collections.namedtuple('Reused', 'id name cpu_us calls')
 
 
 def stolen_ns():
-    """What a hypervisor took: in our intervals, not in the kernel's times."""
+    """Stolen time: it is in our intervals, not in the kernel's times."""
     fields = pathlib.Path('/proc/stat').read_text().splitlines()[0].split()
     return int(fields[8]) * 1000000000 // os.sysconf('SC_CLK_TCK')
 
@@ -51,7 +51,7 @@ class PidReuse(Recording):
         self.id = self.reused[0].id
         data = self.report()
         self.check_books(data)
-        # Of which the report says itself that it may be anybody's.
+        # Time that the report itself does not attribute.
         self.unattributed_ns = sum(row['unattributed_ns']
                                    for row in data['cpus'])
         return data
@@ -69,7 +69,8 @@ class PidReuse(Recording):
             yield ('--backend', back_end, *hooks, *scope), bool(hooks)
 
     def check_rows(self, rows):
-        """One row each, with its name and the kernel's figure of its time."""
+        """Each has one row, with its name and the kernel's figure for its
+        time."""
         by_name = {row['comm']: row for row in rows if row['tid'] == self.id}
         self.assertEqual(len([row for row in rows if row['tid'] == self.id]),
                          1 + len(self.reused))  # 1: who showed the id is free
@@ -122,7 +123,7 @@ class PidReuse(Recording):
                          and row['pid'] == owner[0]], [threads])
 
     def test_at_once(self):
-        """The next one comes when the one before has hardly left."""
+        """The next one begins right after the previous one has ended."""
         rounds = 1000 if FULL else 60
         for options, syscalls in self.ways():
             with self.subTest(options=options):

@@ -1,13 +1,15 @@
-// Forks, execs and system calls whose numbers are known. Static, so that an
-// exec runs nothing of a dynamic linker.
+// Forks, execs and system calls in known numbers. Static, so that an exec runs
+// no dynamic linker.
+//
 //   process_storm storm WORKERS ROUNDS CALLS  each worker forks ROUNDS times a
 //                                             process that execs `leaf CALLS`
 //   process_storm forks WORKERS ROUNDS CALLS  the same without exec
 //   process_storm execs CHAIN CALLS           one process that execs itself
 //   process_storm calls WORKERS CALLS         workers that only call getppid
 //   process_storm leaf CALLS                  calls getppid
-// It prints how many processes it forked, and succeeded execs and calls of
-// getppid of all.
+//
+// It prints the total number of forked processes, of successful execs, and of
+// calls of getppid.
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -79,7 +81,7 @@ int RunStorm(bool exec, long workers, long rounds, long calls) {
   return status;
 }
 
-// `left` more execs; the number asked for goes along for the last one to print.
+// `left` more execs; the last one prints the original number, `chain`.
 int RunExecs(long left, long calls, long chain) {
   CallGetppid(calls);
   if (left == 0) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""README as a new user takes it: every command of its table of questions runs as
-it stands there, and its C and C++ compile with the standards it names.
+"""README as a new user reads it: each command of its table of questions runs
+exactly as written, and its C and C++ compile with the standards it names.
 
 Usage: readme_test.py COUNTRACE REQUEST_PIPELINE CC CXX.
 """

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The promises of a recording, checked on real programs through the real
-`countrace`: nothing lost or the loss counted, killed anywhere, disk full, every
-record under its thread, books that balance, babeltrace2 in agreement.
+`countrace`: nothing is lost or the loss is counted, after a kill at any point,
+with a full disk; each record belongs to its thread, books balance, babeltrace2
+agrees.
 
 usage: recorded_programs_test.py COUNTRACE HOOK_WORKLOAD REQUEST_PIPELINE
 """
@@ -56,7 +57,8 @@ def script_lines(trace):
 
 
 def recorded(trace):
-    """(records of thread streams, discarded) as `script` and `report` say."""
+    """(records of thread streams, discarded) according to `script` and
+    `report`."""
     loss = report(trace)['loss']
     return len(script_lines(trace)), loss['discarded_events'], loss['by_cause']
 
@@ -182,7 +184,7 @@ class Killed(Recording):
         self.fail(f'BPF programs outlive their recorder:\n{programs}')
 
     def count(self, command):
-        """Tick records a command prints, one a line."""
+        """Tick records that a command prints, one per line."""
         return int(subprocess.run(
             f'{command} | grep -c "workload:tick"', shell=True, text=True,
             capture_output=True, timeout=300, check=False).stdout)
@@ -199,7 +201,7 @@ class Killed(Recording):
             at_kill = self.committed(counters)
             time.sleep(0.02)
             try:
-                os.kill(program, signal.SIGKILL)  # it went on undisturbed
+                os.kill(program, signal.SIGKILL)  # it ran on undisturbed
             except ProcessLookupError:
                 self.fail('the program died with its recorder')
         recorder.wait(timeout=60)
@@ -318,7 +320,7 @@ class Books(Recording):
                  'sleep 2; wait')
         stolen_ns = self.stolen_ns()
         run = countrace('record', '-o', self.trace, '--', 'sh', '-c', shell)
-        # schedstat leaves out what a hypervisor stole; our intervals cannot.
+        # schedstat leaves out stolen time; our intervals cannot.
         stolen_ns = self.stolen_ns() - stolen_ns
         truth = {int(pid): int(ns) for pid, ns in
                  re.findall(r'^schedstat (\d+) (\d+)', run.stdout, re.M)}
@@ -345,13 +347,13 @@ class Books(Recording):
         self.assertIn('cap_bpf', forced.stderr)
 
     def test_waiting_time_agrees_with_the_scheduler(self):
-        # Somebody who wakes up often, on a core that two others keep busy.
+        # A thread that wakes up often, on a core that two others keep busy.
         sleeper = ('import os, time\n'
                    'os.sched_setaffinity(0, {0})\n'
                    'os.nice(15)\n'
                    'for _ in range(200): time.sleep(0.005)\n'
-                   # From here on it never waits, so nothing is missing from
-                   # what it reads of itself.
+                   # From here on it never waits, so its reading of its own
+                   # statistics is complete.
                    'param = os.sched_param(1)\n'
                    'os.sched_setscheduler(0, os.SCHED_FIFO, param)\n'
                    'stat = open("/proc/self/schedstat").read()\n'
@@ -372,7 +374,7 @@ class Books(Recording):
         for tid, ns in truth.items():
             self.assertGreater(ns, 20000000)  # there was something to wait for
             # A spinner may wait a slice after it has read its own statistics,
-            # if others compete as well.
+            # if other threads compete as well.
             self.assertLessEqual(abs(rows[tid]['wait_ns'] - ns),
                                  ns / 25 + 8000000 + stolen_ns, (tid, truth))
 

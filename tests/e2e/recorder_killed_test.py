@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A recorder that is killed (SIGKILL) while everything it has is attached: the
-kernel is as it was before, the traced programs go on, what was recorded can be
-read, and the same program can be recorded again.
+"""A recorder is killed (SIGKILL) while everything is attached: the kernel is
+as it was before, the traced programs continue, the recorded part can be read,
+and the same program can be recorded again.
 
 usage: recorder_killed_test.py COUNTRACE ATTACHED_PROGRAM
 """
@@ -34,7 +34,7 @@ def wait_for(condition, what, seconds=20):
 
 
 def bpf_ids(kind):
-    """Ids of all programs, links or maps of the kernel."""
+    """Ids of all BPF programs, links or maps of the kernel."""
     text = subprocess.run(['bpftool', '-j', kind, 'show'], text=True,
                           capture_output=True, timeout=60, check=True).stdout
     return {row['id'] for row in json.loads(text or '[]')}
@@ -97,7 +97,7 @@ class RecorderKilled(Recording):
                 if (TRACEFS / name).exists()}
 
     def held_by(self, pid):
-        """What of BPF a process holds: {kind: ids}."""
+        """BPF objects that a process holds: {kind: ids}."""
         held = {'prog': set(), 'link': set(), 'map': set()}
         for info in pathlib.Path(f'/proc/{pid}/fdinfo').iterdir():
             try:
@@ -110,11 +110,11 @@ class RecorderKilled(Recording):
         return held
 
     def check_nothing_left(self, held):
-        # The kernel frees them a little later.
+        # The kernel frees them with a delay.
         for kind, ids in held.items():
             wait_for(lambda ids=ids, kind=kind: not ids & bpf_ids(kind),
                      f'BPF {kind} {ids} of the killed recorder gone')
-        wait_for(lambda: self.state()[1] == 0, 'the probe is nobody\'s')
+        wait_for(lambda: self.state()[1] == 0, 'a probe without listeners')
         self.assertEqual(self.tracefs(), self.tracefs_before)
 
     def check_goes_on(self, program):
@@ -125,8 +125,8 @@ class RecorderKilled(Recording):
             self.assertNotRegex(link, 'perf_event|bpf')
 
     def check_trace(self):
-        """As it was left, and recovered: the same. Returns the uprobe's
-        hits."""
+        """The report before and after recovery is the same. Returns the
+        uprobe's hits."""
         before = self.hits()
         lines = self.count_lines(
             f'"{self.countrace_program}" script "{self.trace}"')
@@ -151,7 +151,7 @@ class RecorderKilled(Recording):
         held = self.held_by(recorder.pid)
         self.assertGreater(len(held['prog']), 10)
         self.assertGreater(len(held['link']), 10)
-        time.sleep(0.05)  # so that its rings have been read
+        time.sleep(0.05)  # so that its rings are read
         recorder.kill()
         recorder.wait()
         self.check_nothing_left(held)
@@ -185,7 +185,7 @@ class RecorderKilled(Recording):
         # The recording may begin and end inside a step.
         self.assertAlmostEqual(self.hits()['attached:tick'], steps['calls'],
                                delta=2)
-        wait_for(lambda: self.state()[1] == 0, 'the probe is nobody\'s')
+        wait_for(lambda: self.state()[1] == 0, 'a probe without listeners')
 
     def test_everything_attached_to_a_process(self):
         self.needs_back_end('bpf')
@@ -217,12 +217,12 @@ class RecorderKilled(Recording):
                 wait_for(lambda before=steps: self.steps() > before + 100,
                          'it goes on')
                 self.check_trace()
-                recorder.stdin.close()  # the command's too: it ends
+                recorder.stdin.close()  # the command's stdin, too: it ends
                 wait_for(lambda of=child: not pathlib.Path(f'/proc/{of}').exists(),
                          'the command ends')
 
     def test_killed_at_any_moment(self):
-        """While it loads, attaches, begins, records."""
+        """Kills while it loads, attaches, begins, records."""
         self.needs_back_end('bpf')
         program = self.start_program()
         self.tracefs_before = self.tracefs()
@@ -232,7 +232,8 @@ class RecorderKilled(Recording):
             with self.subTest(round=index, delay=delay):
                 recorder = self.start_recorder(*self.hooks, '-a')
                 time.sleep(delay)
-                # Stopped, so that it holds no more when it is killed.
+                # Stopped, so that it acquires nothing more before it is
+                # killed.
                 recorder.send_signal(signal.SIGSTOP)
                 wait_for(lambda pid=recorder.pid: state_of(pid) in 'TZ',
                          'the recorder stops')

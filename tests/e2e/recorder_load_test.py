@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Loads that fork, exec and compute without pause, in numbers that are known:
-the recorder and the programs survive, and each record that was made is in the
-trace or counted as lost.
+"""Loads that fork, exec and compute without pause, in known numbers: the
+recorder and the programs survive, and each record is in the trace or counted
+as lost.
 
 usage: recorder_load_test.py COUNTRACE PROCESS_STORM
 """
@@ -28,7 +28,7 @@ class Storm(Recording):
         self.needs('babeltrace2')
 
     def record(self, *options, load):
-        """Returns (what the load did, report)."""
+        """Returns (output of the load, report)."""
         forks = machine_forks()
         run = self.countrace('record', '--force', '-o', self.trace, *options,
                              '--', STORM, *load)
@@ -49,7 +49,7 @@ class Storm(Recording):
                              self.lost)
         else:
             self.assertIn('nothing was lost', run.stderr)
-        # What the kernel left out without telling what it was.
+        # Records that the recorder left out without their kind.
         self.assertNotIn('left out', run.stderr)
         return data
 
@@ -58,13 +58,13 @@ class Storm(Recording):
                 if row['comm'] == 'process_storm']
 
     def check_processes(self, data, scope):
-        """Forks, execs and exits: each there, or among the lost."""
+        """Forks, execs and exits: each is recorded, or counted as lost."""
         processes = self.forks + 1
         rows = self.ours(data)
         self.assertLessEqual(len(rows), processes)
         self.assertGreaterEqual(len(rows) + self.lost, processes)
         counts = self.event_counts('fork', 'exec', 'exit')
-        # The command is there before, and execs once itself.
+        # The command exists before, and execs once itself.
         truth = {'fork': self.forks, 'exec': self.execs + 1, 'exit': processes}
         for event, number in truth.items():
             self.assertGreaterEqual(counts[event] + self.lost, number, event)
@@ -73,7 +73,7 @@ class Storm(Recording):
         self.assertEqual(len({row['pid'] for row in rows}), len(rows))
 
     def check_calls(self, data, scope):
-        """Both ends of each getppid: there, or among the lost."""
+        """Enter and exit of each getppid: recorded, or counted as lost."""
         ours = {row['pid'] for row in self.ours(data)}
         rows = [row for row in data['segments']
                 if row['segment'] == 'syscall:getppid' and row['pid'] in ours]
@@ -83,7 +83,7 @@ class Storm(Recording):
                                  for row in rows), 0)
         records = self.count_lines(f'"{self.countrace_program}" script '
                                    f'"{self.trace}" | grep "syscall:getppid"')
-        if scope == 'command':  # else others may call it, too
+        if scope == 'command':  # else other processes may call it, too
             self.assertLessEqual(records, 2 * self.calls)
         self.assertGreaterEqual(records + self.lost, 2 * self.calls)
         return 2 * self.calls - records
@@ -117,10 +117,10 @@ class Storm(Recording):
 
 
 class TinyRing(Storm):
-    """Records are lost; what was made is what is there and what is counted."""
+    """Records are lost: recorded and counted ones add up to the truth."""
 
     def record_until_lost(self, *options, load):
-        """How much a small ring loses depends on who runs beside it."""
+        """How much a small ring loses depends on the other load."""
         for factor in (1, 2, 4, 8):
             data = self.record(*options, load=load(factor))
             if self.lost > 0:
@@ -128,8 +128,8 @@ class TinyRing(Storm):
         self.skipTest('SKIPPED: nothing was lost: the recorder kept up')
 
     def check_loss(self, back_end):
-        """Switches and faults are counted by the kernel, stored or not; what
-        else was lost are records of processes that began and ended."""
+        """The kernel counts switches and faults, stored or not; the other lost
+        records are those of processes that began and ended."""
         data = self.record_until_lost(
             '--backend', back_end, '-a', '--kernel-ring', '4K',
             load=lambda factor: ('storm', 4, 150 * SCALE * factor, 20))
@@ -143,7 +143,7 @@ class TinyRing(Storm):
         self.assertGreaterEqual(lost_faults, 0)
         others = self.lost - lost_switches - lost_faults
         self.assertGreaterEqual(others, 0)
-        # Of each process at most a fork, an exit, an exec and a few names.
+        # For each process at most a fork, an exit, an exec and a few names.
         self.assertLessEqual(others, 8 * self.machine_forks)
 
     def test_bpf(self):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What each privilege gives: a command's hooks are always recorded, the rest as
-far as it may be; what is missing is said with the name of the capability or
-sysctl, in the recording and by `countrace doctor`, whose remedy works.
+"""The effect of each privilege: a command's hooks are always recorded, the
+rest as far as allowed. For each missing part, the recording and `countrace
+doctor` name the capability or sysctl, and doctor's remedy works.
 
 usage: recorder_privileges_test.py COUNTRACE HOOK_WORKLOAD
 """
@@ -28,7 +28,8 @@ class Privileges(Recording):
         super().setUp()
         self.needs_root()
         self.needs('setpriv', 'babeltrace2')
-        # Where another user can read them; the build may be in a home folder.
+        # A folder that another user can read; the build may be in a home
+        # folder.
         self.bin = self.work / 'bin'
         out = self.work / 'out'
         self.bin.mkdir()
@@ -54,7 +55,7 @@ class Privileges(Recording):
         self.addCleanup(PARANOID.write_text, before)
 
     def run_as(self, capabilities, *arguments, program=None):
-        """Another user with these capabilities only."""
+        """Runs as another user with these capabilities only."""
         names = ''.join(f',+{name}' for name in capabilities)
         return subprocess.run(
             ['setpriv', '--reuid', str(NOBODY), '--regid', str(NOBODY),
@@ -85,8 +86,8 @@ class Privileges(Recording):
                            *options, '--', *command)
 
     def check_command(self, capabilities, *options, words=()):
-        """Its hooks are recorded; the messages have the words. Returns the
-        messages and the report."""
+        """Checks that its hooks are recorded and the messages have the words.
+        Returns the messages and the report."""
         run = self.record(capabilities, *options)
         self.assertEqual(run.returncode, 0, run.stderr)
         for word in words:

@@ -94,8 +94,8 @@ class Running(unittest.TestCase):
 
     def forked(self, **kwargs):
         """A child that does not exec and ticks."""
-        # Its own file: to truncate one that another child has mapped is fatal
-        # to that child.
+        # Each has its own file: truncating one that another child has mapped
+        # would kill that child.
         descriptor, counters = tempfile.mkstemp(dir=self.work)
         os.close(descriptor)
         with open(counters, 'wb') as file:
@@ -140,7 +140,7 @@ class Running(unittest.TestCase):
                          len(script(trace)))
 
     def check_complete(self, trace, before, after):
-        """Every tick of the time between is there, once."""
+        """Every tick of the interval is recorded, once."""
         self.check_sound(trace)
         found = by_thread(script(trace), 'workload:tick')
         self.assertEqual(len(found), 2)
@@ -201,10 +201,10 @@ class JoinAndLeave(Running):
         self.record(process, '--for', '350ms')
         self.check_sound(self.trace)
         lines = script(self.trace)
-        # Entered before: a scope that did not record its enter, no exit either.
+        # Entered before the recording: no enter was recorded, so no exit is.
         self.assertRegex(lines[0], 'workload:long__enter')
         self.assertRegex(lines[-1], 'workload:long__enter')
-        # And what it leaves after the recording is written nowhere.
+        # An exit after the recording is written nowhere.
         self.assertIsNone(process.poll())
         data = json.loads(countrace('report', '--format', 'json',
                                     self.trace).stdout)
@@ -330,7 +330,7 @@ class JoinAndLeave(Running):
                                   status, re.M)[1]
                 total[name] = int(count)
             return total
-        # The thread comes behind the page, and goes to sleep once.
+        # The thread starts after the page is mapped, and sleeps once.
         wait_until(lambda: switches().get('countrace'), 'a sleeping thread')
         before = switches()
         time.sleep(1.5)  # a thread that polled would have shown it
@@ -354,7 +354,7 @@ class OtherUsers(Running):
         super().setUp()
         if os.geteuid() != 0 or not shutil.which('setpriv'):
             self.skipTest('needs root and setpriv')
-        # What nobody may read and write.
+        # A folder that user 65534 may read and write.
         self.shared = pathlib.Path(tempfile.mkdtemp(prefix='countrace-e2e-'))
         self.addCleanup(shutil.rmtree, self.shared, ignore_errors=True)
         os.chmod(self.shared, 0o777)

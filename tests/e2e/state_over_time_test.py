@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A real recording asked at instants and by intervals: `state` equals a linear
-replay of what `script` prints, and the sums over `report --by time` are the
-report's.
+"""A real recording, read at instants and by intervals: `state` equals a linear
+replay of the output of `script`, and the sums over `report --by time` are
+those of the report.
 
 usage: state_over_time_test.py COUNTRACE KERNEL_HOOK_WORKLOAD
 """
@@ -36,8 +36,8 @@ def why_not():
 
 
 class Replay:
-    """Who is on each CPU, and the open calls of each thread with hooks, by
-    going through the records of `script` one by one."""
+    """The thread on each CPU, and the open calls of each thread with hooks,
+    from the records of `script` one by one."""
 
     def __init__(self, trace):
         self.records = []

@@ -1,4 +1,4 @@
-"""Runs the real `countrace` for end-to-end tests, and checks what must hold of
+"""Runs the real `countrace` for end-to-end tests, and checks the properties of
 every trace: sound, the same for babeltrace2, books that balance."""
 import json
 import os
@@ -15,7 +15,7 @@ ACCOUNTS = ('processes', 'own', 'idle', 'interrupts', 'outside',
 
 
 class Recording(unittest.TestCase):
-    """A test with a folder of its own, and the trace in it."""
+    """A test with a private folder, and the trace in it."""
     countrace_program = None  # set by the test's main
 
     def setUp(self):
@@ -42,7 +42,7 @@ class Recording(unittest.TestCase):
                 self.skipTest(f'SKIPPED: needs {program}')
 
     def needs_back_end(self, name):
-        """Skips where the kernel does not give it, even to root."""
+        """Skips if the kernel does not allow it, even to root."""
         run = self.countrace('record', '-q', '--backend', name, '-a',
                              '--force', '-o', self.work / 'trial.ctf', '--', 'true', check=False)
         if run.returncode != 0:
@@ -53,7 +53,7 @@ class Recording(unittest.TestCase):
                                          *options, self.trace).stdout)
 
     def check_readable(self, lossless=True):
-        """Sound, and the same number of records for everybody."""
+        """Sound, and every reader sees the same number of records."""
         self.countrace('verify', self.trace)
         # Lines are counted, not kept: there can be millions.
         errors = self.work / 'babeltrace2.errors'

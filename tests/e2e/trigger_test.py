@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Triggers of recordings through the real `countrace` and real programs: what
-is slow leads to a snapshot that holds it, what is fast does not.
+"""Triggers of recordings through the real `countrace` and real programs: a
+slow call causes a snapshot that holds it, a fast one does not.
 
 usage: trigger_test.py COUNTRACE TRIGGER_WORKLOAD RUNTIME_LIBRARY
 """
@@ -44,7 +44,7 @@ class Triggers(running.Running):
                       key=lambda path: int(path.name.rsplit('-', 1)[1]))
 
     def end_before_its_command(self, recorder):
-        # The second SIGINT ends it; two at once are one to a busy machine.
+        # The second SIGINT ends it; on a busy machine two may merge into one.
         def ended():
             recorder.send_signal(signal.SIGINT)
             time.sleep(0.2)
@@ -68,7 +68,7 @@ class Triggers(running.Running):
         return firing
 
     def test_one_slow_call_of_a_thousand(self):
-        # Far above what a busy machine takes away from a fast call.
+        # Far longer than the time that a busy machine adds to a fast call.
         trigger = 'segment trigger:call > 200ms'
         run = self.record([trigger + ' after 5ms'], WORKLOAD, 'calls', 1500,
                           1000, 400)
@@ -78,16 +78,16 @@ class Triggers(running.Running):
                                      r'^trigger:call (took|has taken) '
                                      r'[\d.]+ ms( and goes on)? in tid \d+ '
                                      r'\(trigger_workloa\)$')
-        # Told at once and at the end, with the value and the path.
+        # Reported at once and at the end, with the value and the path.
         self.assertIn(firing['what'], run.stderr)
         self.assertIn(str(snapshot), run.stderr)
         self.assertIn('fired once', run.stderr)
-        # That very call is in it, at least as far as it had come.
+        # That very call is in it, at least its records so far.
         before = re.search(r'trigger:before: \{ arg0 = 1000 \}',
                            '\n'.join(running.script(snapshot)))
         self.assertIsNotNone(before)
         self.assertGreater(firing['time_ns'], info(snapshot)['begin_ns'])
-        # The whole trace says it, too.
+        # The whole trace lists it, too.
         self.assertEqual(info(self.trace)['triggers'], [firing])
 
     def test_after_waits_for_what_follows(self):
@@ -127,7 +127,7 @@ class Triggers(running.Running):
             with self.subTest(options=options):
                 trigger = 'hook trigger:before after 1ms then stop'
                 begin = time.monotonic()
-                # To a file: the command, which goes on, has it open, too.
+                # To a file: the command, which continues, also has it open.
                 with open(self.work / 'stderr', 'w+',
                           encoding='utf-8') as errors:
                     subprocess.run(

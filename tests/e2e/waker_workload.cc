@@ -1,5 +1,5 @@
-// One process waits in a segment for what another makes in one, over a pipe.
-// Prints "pid READER child WRITER".
+// One process waits in a segment for data that another one produces in a
+// segment, over a pipe. Prints "pid READER child WRITER".
 #include <countrace/hooks.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>

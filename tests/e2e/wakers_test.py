@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What ended blocked time, on two processes that hand bytes over a pipe: the
-reader is woken by the writer, in its system call; all of it adds up. And
-`report --where` on the same trace: rows filtered as Python filters the JSON.
+"""What ended blocked time, on two processes that pass bytes over a pipe: the
+writer wakes the reader, in its system call; all times add up. And `report
+--where` on the same trace: rows filtered as Python filters the JSON.
 
 usage: wakers_test.py COUNTRACE WAKER_WORKLOAD
 """
@@ -56,18 +56,18 @@ class Wakers(unittest.TestCase):
         self.assertEqual([('thread', 'writer', 'syscall:write')],
                          [(row['waker']['kind'], row['waker']['comm'],
                            row['waker'].get('segment')) for row in by_writer])
-        # Now and then the byte is there before the reader.
+        # Sometimes the byte is there before the reader.
         self.assertGreaterEqual(by_writer[0]['times'], TIMES * 3 // 4)
         self.assertLessEqual(by_writer[0]['times'], TIMES)
         self.assertGreater(by_writer[0]['blocked_ns'], 0)
         self.assertLessEqual(by_writer[0]['longest_ns'],
                              by_writer[0]['blocked_ns'])
-        # Nobody wakes a pipe's reader but who writes.
+        # Only the writer wakes a pipe's reader.
         others = sum(row['times'] for row in rows if row not in by_writer)
         self.assertLessEqual(others, TIMES // 4, rows)
 
     def test_nobody_sleeps_on_the_readers_account(self):
-        """The writer's pauses end in a timer's interrupt."""
+        """A timer's interrupt ends the writer's pauses."""
         pauses = [row for row in self.report['wakers']
                   if row['pid'] == self.writer and
                   row['segment'] == 'syscall:clock_nanosleep']

@@ -1,5 +1,5 @@
-"""What the tests on several emulated machines share: booting a guest with the
-programs, and what must hold of a recording of loops of known length."""
+"""Shared by the tests on emulated machines: boots a guest with the programs,
+and checks recordings of loops of known length."""
 
 import collections
 import json
@@ -15,7 +15,7 @@ class Place:
     """Set once, before any test."""
 
     machine = None  # machines.Machine
-    work = None  # what foreign_packages.py filled
+    work = None  # folder of foreign_packages.py
     build = None  # the cross build
 
 
@@ -25,10 +25,10 @@ BACKENDS = ("perf", "bpf")
 
 CALLS, ITERATIONS = 40, 250_000
 SHORT, LONG = 10_000_000, 20_000_000
-# Two instructions each: one call makes a counter of 32 bits overflow, which perf
-# starts in the middle, and two calls are more than it could hold.
+# Two instructions each: one call makes a counter of 32 bits overflow, because
+# perf starts it in the middle; two calls exceed its range.
 OVERFLOWING = 1_200_000_000
-# Long enough for some 40 turns of each of two event sets.
+# Long enough for some 40 slices of each of two event sets.
 TAKING_TURNS = 200_000_000
 COMPETING = (
     f"sh -c \"counted_loop run {SHORT} & counted_loop run {LONG}; wait\""
@@ -52,7 +52,7 @@ def boot(test, cpu, recordings, others=()):
         "/bin/clock_test": tests / "runtime_clock_and_counters_test",
         "/bin/streams_test": tests / "runtime_thread_streams_test",
         "/lib/libcountrace-runtime.so": versioned,
-        # Where the test programs look for them.
+        # The paths at which the test programs look for them.
         str(versioned): versioned,
         str(workload): workload,
     }
@@ -88,15 +88,16 @@ class Counted(unittest.TestCase):
                 self.assertGreater(book["total"], 0)
 
     def usual(self, counts):
-        """The count of calls that nothing interrupts. Others see the tick (which
-        comes in half of the calls, if they last half of its period), or a switch
-        between the two looks at a counter's page, and read it again."""
+        """The count of calls without an interruption. Others include the tick
+        (which occurs in half of the calls, if they last half of its period),
+        or a switch between the two reads of a counter's page, which is then
+        read again."""
         count, times = collections.Counter(counts).most_common(1)[0]
         self.assertGreaterEqual(times, len(counts) // 4, counts)
         return count
 
     def check_calls(self, counts, calls, instructions):
-        """Each within 0.1 % of the truth, and nearly all the same."""
+        """Each is within 0.1 % of the truth, and nearly all are equal."""
         self.assertEqual(len(counts), calls)
         for count in counts:
             self.assertGreaterEqual(count, instructions)
@@ -104,10 +105,10 @@ class Counted(unittest.TestCase):
         self.usual(counts)
 
     def check_turns(self, trace, noise, slices):
-        """Sets of one event each take turns, beside events that are always on and
+        """Multiplexed sets of one event each, beside always-on events that
         count the same: the estimates are right within their own errors and
-        `noise` (event -> share); what was counted balances. `slices`: turns that
-        the loop sees of each set, at least."""
+        `noise` (event -> share); exact counts balance. `slices`: minimum
+        number of slices of each set during the loop."""
         self.check_sound(trace)
         self.check_books(trace)
         (row,) = trace.processes("counted_loop")
@@ -148,7 +149,7 @@ class Counted(unittest.TestCase):
         )
         self.assertGreaterEqual(short, 2 * SHORT)
         self.assertGreaterEqual(long, 2 * LONG)
-        # They start alike: the difference is that of the loops.
+        # Both start alike: the difference is that of the loops.
         difference = 2 * (LONG - SHORT)
         self.assertAlmostEqual(
             long - short, difference, delta=difference * noise

@@ -63,9 +63,8 @@ void Segments(std::uint64_t calls, std::uint64_t iterations) {
   }
 }
 
-// The kernel serves pinned groups in the order in which they were made, and
-// does so anew whenever one is switched on: a group made before COMMAND's comes
-// first.
+// The kernel schedules pinned groups in the order of their creation, and again
+// whenever one is enabled: a group created before COMMAND's comes first.
 int Steal(unsigned counters, unsigned after_ms, char** command) {
   int leader = -1;
   for (unsigned i = 0; i < counters; ++i) {

@@ -1,4 +1,4 @@
-"""Cross-builds what the guest runs, with the host's compilers."""
+"""Cross-builds the guest's programs, with the host's compilers."""
 
 import pathlib
 import shutil

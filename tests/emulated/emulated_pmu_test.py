@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Hardware counters for real: countrace in an emulated machine that has them.
+"""Real hardware counters: countrace in an emulated machine that has them.
 
 usage: emulated_pmu_test.py ARCHITECTURE SOURCE WORK
 
 Cross-builds countrace in WORK, boots Debian's kernel in QEMU with it, records
-loops of known length there, and checks what the reports say. Where QEMU, the
-compiler or the packages cannot be had it prints "SKIPPED: why" and passes.
+loops of known length there, and checks the reports. If QEMU, the compiler or
+the packages are not available, it prints "SKIPPED: why" and passes.
 """
 
 import pathlib
@@ -21,7 +21,7 @@ from counted_guest import (
 )
 from machines import MACHINES
 
-# Events of which QEMU's PMU counts each on any counter, more than there are.
+# QEMU's PMU counts each of these on any counter; more than it has counters.
 EIGHT = ("cycles", "cycles:u", "cycles:k", "instructions", "instructions:u",
          "instructions:k", "r08", "r08:u")
 
@@ -45,7 +45,7 @@ STOLEN = ("cycles", "instructions", "instructions:u", "cycles:u")
 
 
 def stolen(backend, events):
-    """All but three of the counters are taken for half a second."""
+    """Another program uses all but three of the counters for half a second."""
     return (
         f"-a --backend {backend} -e \"task-clock,{events}\"",
         f"counted_loop run {3 * TAKING_TURNS}",
@@ -57,7 +57,7 @@ EXACT = {"cycles": 0.0001, "instructions": 0.0001}
 
 
 class Arm64Max(Counted):
-    """PMUv3.5: counters of 64 bits, read by user space where it may."""
+    """PMUv3.5: counters of 64 bits, read by user space where it is allowed."""
 
     @classmethod
     def setUpClass(cls):
@@ -130,7 +130,7 @@ class Arm64Max(Counted):
             trace = self.traces[name]
             user = trace.gaps("loop:body", "instructions_u")
             both = trace.gaps("loop:body", "instructions")
-            # An interrupt may come into any gap; into all of them none.
+            # An interrupt may fall into any gap, but never into all of them.
             in_kernel = min(b - u for b, u in zip(both, user))
             if enters:
                 self.assertGreater(in_kernel, 0)
@@ -168,7 +168,7 @@ class Arm64Max(Counted):
             )
 
     def test_a_group_at_each_dispatch_is_of_one_instant(self):
-        # The machine's truth: two cycles for each instruction, but in idle.
+        # The machine's truth: two cycles for each instruction, except in idle.
         for backend in BACKENDS:
             trace = self.traces[f"competing-{backend}"]
             stays = trace.stays(0, "cycles", "instructions")
@@ -177,7 +177,7 @@ class Arm64Max(Counted):
                 if tid == 0:
                     continue
                 self.assertGreater(instructions, 0)
-                # What is executed between the two reads of a group.
+                # Instructions executed between the two reads of a group.
                 self.assertAlmostEqual(cycles, 2 * instructions, delta=8000)
 
     def test_processes_add_up_to_the_cpu(self):
@@ -219,8 +219,8 @@ class Arm64Max(Counted):
         trace = self.traces["kernel-hooks"]
         self.check_sound(trace)
         self.check_books(trace)
-        # The kernel's records of these hooks have the CPU's counters: in some
-        # calls others run in between.
+        # The kernel's records of these hooks have the CPU's counters: other
+        # threads run during some calls.
         counts = trace.calls("loop:body", "instructions_u")
         self.assertEqual(len(counts), CALLS)
         self.check_calls([self.usual(counts)], 1, 2 * ITERATIONS)
@@ -247,7 +247,7 @@ class Arm64Max(Counted):
             self.assertGreaterEqual(end - begin, 2 * ITERATIONS)
 
     def counters(self):
-        """As many as the kernel's driver says there are."""
+        """As many as the kernel's driver reports."""
         said = self.answers["kernel-says"].output
         return int(re.search(r"(\d+) counters available", said).group(1))
 
@@ -272,7 +272,7 @@ class Arm64Max(Counted):
                       "instructions:k,r08},{r08:u}", row["fix"])
 
     def test_doctor_names_the_event_the_kernel_refuses(self):
-        # Asked for in one group with cycles, which is always on.
+        # Requested in one group with cycles, which is always on.
         self.assertEqual(self.answers["doctor-9"].status, 1)
         first, second = self.doctor("doctor-9", "event-set-")
         self.assertIn(f"needed=9 free={self.counters()} (r11:u: errno=22",
@@ -300,7 +300,7 @@ class Arm64Max(Counted):
     def test_counters_that_others_take_are_absent_meanwhile(self):
         trace = self.traces["stolen"]
         self.check_sound(trace)
-        # Who used what between the last dump with counters and the first one.
+        # Counts between the last dump with counters and the first one again.
         self.check_books(trace, unattributed=0.001)
         said = re.search(r"(\S+), cycles:u were not counted on CPU 0 for (\S+) s",
                          trace.recorded.said)
@@ -319,7 +319,7 @@ class Arm64Max(Counted):
         trace = self.traces["stolen-perf"]
         self.assertEqual(trace.recorded.status, 0, trace.recorded)
         self.assertEqual(trace.verified.status, 0, trace.verified)
-        # Nobody knows how many switches: one for each time that it began.
+        # The number of lost switches is unknown: one for each beginning.
         self.assertEqual(trace.report["loss"]["discarded_events"], 1)
         said = re.search(r"cycles:u were not counted on CPU 0 for (\S+) s",
                          trace.recorded.said)
@@ -381,8 +381,8 @@ class Arm64CortexA57(Counted):
 
 class Ppc64elPower9(Counted):
     """Pages of 64 KiB; user space reads no counter; a kernel without BTF. QEMU
-    counts the kernel's instructions as the program's, and loses some when a
-    counter overflows, so neither is asked for here. An event of instructions
+    attributes the kernel's instructions to the program, and loses some when a
+    counter overflows, so neither is tested here. An event of instructions
     counts 1.6 % less of a loop while cycles are counted beside it than beside
     another event of instructions."""
 
@@ -392,8 +392,8 @@ class Ppc64elPower9(Counted):
     def setUpClass(cls):
         hooks = "-q --hook-events instructions -e task-clock"
         boot(cls, "power9", {
-            # First, and not too long: QEMU was seen to freeze counters some 2 s
-            # after one began to count, or more of them.
+            # First, and not too long: QEMU may freeze counters some 2 s after
+            # one or more of them began to count.
             "slow-turns": taking_turns("auto", 3 * TAKING_TURNS // 2),
             "competing": competing("auto"),
             "turns": (*taking_turns("auto"), "taskset 1 "),
@@ -415,7 +415,7 @@ class Ppc64elPower9(Counted):
             counts = trace.calls("loop:body", "instructions")
             self.assertEqual(len(counts), CALLS)
             usual.append(self.usual(counts))
-        # What a read costs is in both.
+        # The cost of a read is in both.
         self.assertAlmostEqual(
             usual[1] - usual[0], 2 * ITERATIONS, delta=2 * ITERATIONS / 1000
         )
@@ -427,8 +427,8 @@ class Ppc64elPower9(Counted):
         self.check_turns(self.traces["turns"], self.NOISE, slices=20)
 
     def test_slow_reads_of_another_cpu_leave_the_estimates_right(self):
-        # QEMU runs one CPU after the other, some milliseconds each: so long does
-        # a read of the other one's counters take.
+        # QEMU runs one CPU after the other, some milliseconds each: a read of
+        # the other one's counters takes that long.
         self.check_turns(self.traces["slow-turns"], self.NOISE, slices=1)
 
     def test_a_group_is_read_at_each_dispatch(self):

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Downloads and unpacks the Debian packages a foreign build and guest need.
+"""Downloads and unpacks the Debian packages that a foreign build and guest
+need.
 
-    foreign_packages.py ARCH DIRECTORY
+foreign_packages.py ARCH DIRECTORY
 
-Leaves in DIRECTORY: `sysroot/` (libraries and headers), `kernel/` (the kernel),
-`busybox` (the guest's shell, static). Uses apt with its own state, so neither
-needs root nor changes what the host has installed. A second run does nothing.
-Exit: 0 all is there, 1 the packages cannot be had (stderr says why).
+Leaves in DIRECTORY: `sysroot/` (libraries and headers), `kernel/` (the
+kernel), `busybox` (the guest's shell, static). Uses apt with its own state, so
+it needs no root and does not change the host's packages. A second run does
+nothing. Exit: 0 all is there, 1 the packages are not available (stderr has the
+reason).
 """
 
 import json
@@ -18,7 +20,8 @@ import sys
 
 from machines import MACHINES
 
-# What countrace builds with (see scripts/setup); apt adds what these need.
+# Libraries that countrace is built with (scripts/setup); apt adds their
+# dependencies.
 LIBRARIES = (
     "libabsl-dev",
     "libelf-dev",
@@ -42,7 +45,7 @@ APT_SECONDS = 600
 
 
 class PackagesMissing(Exception):
-    """Why the packages cannot be had."""
+    """The packages are not available, with the reason."""
 
 
 def run(command, **options):
@@ -96,14 +99,14 @@ class ForeignApt:
             f"-oDir::Cache::archives={self.archives}",
             f"-oAPT::Architecture={architecture}",
             f"-oAPT::Architectures::={architecture}",
-            # The folder may be one that apt's own user cannot enter.
+            # apt's own user may not be able to enter the folder.
             f"-oAPT::Sandbox::User={os.environ.get('USER', 'root')}",
             "-oAcquire::Languages=none",
         ]
 
     def update(self):
-        """Not every source has every architecture: what is missing shows when
-        a package is not found."""
+        """Not every source has every architecture: a missing one shows when a
+        package is not found."""
         try:
             run(["apt-get", *self.options, "-q", "update"])
         except PackagesMissing as why:
@@ -119,11 +122,12 @@ class ForeignApt:
         raise PackagesMissing(f"{package} depends on no kernel")
 
     def files_with_dependencies(self, packages):
-        """The .deb files of `packages` and of all they need, downloaded."""
+        """The .deb files of `packages` and of their dependencies, downloaded.
+        """
         install = [
             "apt-get", *self.options, "-q", "-y", "--no-install-recommends",
         ]
-        # apt leaves out what its cache holds: list against an empty one.
+        # apt leaves out packages in its cache: list against an empty one.
         empty = self.archives.parent / "nothing"
         (empty / "partial").mkdir(parents=True, exist_ok=True)
         listed = run(

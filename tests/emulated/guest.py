@@ -1,8 +1,8 @@
-"""Boots a kernel in QEMU, runs commands in it, returns what each printed.
+"""Boots a kernel in QEMU, runs commands in it, returns the output of each.
 
-The guest is an initramfs: busybox, the program with the libraries it needs, and
-an /init that runs the commands and powers off. Results come over the serial
-console between marked lines. Nothing is shared with the host.
+The guest is an initramfs: busybox, the program with the libraries it needs,
+and an /init that runs the commands and powers off. Results come over the
+serial console between marked lines. Nothing is shared with the host.
 """
 
 import dataclasses
@@ -54,7 +54,7 @@ class Answer:
 @dataclasses.dataclass(frozen=True)
 class Guest:
     machine: object  # machines.Machine
-    packages: object  # folder that foreign_packages.py filled
+    packages: object  # folder of foreign_packages.py
     files: dict  # path in the guest -> file
     folder: object  # for the archive
 

@@ -1,4 +1,4 @@
-"""What a guest printed of one recording: `verify`, `report`, `script`."""
+"""The guest's output about one recording: `verify`, `report`, `script`."""
 
 import json
 import re
@@ -33,7 +33,8 @@ class GuestTrace:
         return counts
 
     def gaps(self, segment, counter):
-        """What `counter` advanced by from each call's exit to the next enter."""
+        """The increment of `counter` from each call's exit to the next enter.
+        """
         counts, ended = [], None
         for _, event, fields in self.records:
             if event == f"{segment}__exit":
@@ -43,8 +44,8 @@ class GuestTrace:
         return counts
 
     def stays(self, cpu, *counters):
-        """(tid, counts...) of each stay of a thread on `cpu`: what each of
-        `counters` advanced by from dump to dump."""
+        """(tid, counts...) of each dispatch on `cpu`: the increment of each of
+        `counters` from dump to dump."""
         result, last, tid = [], None, None
         for stream, event, fields in self.records:
             if stream != f"cpu-{cpu}" or event not in ("dispatch", "counters"):
@@ -61,7 +62,7 @@ class GuestTrace:
 
 
 def recording_commands(name, options, workload, prefix=""):
-    """name -> shell command, for Guest.run. `prefix`: what starts the recorder."""
+    """name -> shell command, for Guest.run. `prefix`: starts the recorder."""
     trace = f"{name}.ctf"
     return {
         f"{name}.record":

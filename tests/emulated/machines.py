@@ -1,7 +1,7 @@
-"""The emulated machines: what Debian calls them, what QEMU boots them with.
+"""The emulated machines: their names in Debian, and QEMU's options for them.
 
-Figures were taken with QEMU 7.2. `-icount shift=1`: an instruction takes 2 ns of
-the guest's time, so its counts do not depend on the host.
+Measured with QEMU 7.2. `-icount shift=1`: an instruction takes 2 ns of the
+guest's time, so its counts do not depend on the host.
 """
 
 import dataclasses
@@ -18,10 +18,10 @@ class Machine:
     loader: str  # path of the dynamic linker
     # QEMU's arm64 counts the instructions of all CPUs on each of them.
     cpu_count: int
-    # Raw codes that count the same as the names do.
+    # Raw codes of the same events as the names.
     cycles: str
     instructions: str
-    # Which CPUs of the same architecture the tests boot: name -> -cpu.
+    # CPUs of the same architecture that the tests boot: name -> -cpu.
     cpus: dict[str, str]
 
 

@@ -5,7 +5,7 @@
 namespace countrace::fuzz {
 namespace {
 
-// The order is part of the corpus: only ever append.
+// The order is part of the corpus: only append.
 constexpr const char* kNames[] = {
     "metadata",      "cpu-0",         "cpu-1",          "thread-100-0",
     "thread-101-0",  ".incomplete",   ".session",       ".hooks",

@@ -1,6 +1,6 @@
-// A trace directory as one fuzz input: for each file a byte that picks its
-// name, four bytes of length (little-endian), the content. What does not fit is
-// cut, so that every input means something.
+// A trace directory as one fuzz input: for each file a byte that selects its
+// name, four bytes of length (little-endian), the content. Content beyond the
+// end is cut, so that every input is valid.
 #ifndef COUNTRACE_TESTS_FUZZ_DIRECTORY_IMAGE_H_
 #define COUNTRACE_TESTS_FUZZ_DIRECTORY_IMAGE_H_
 
@@ -16,7 +16,7 @@ namespace countrace::fuzz {
 
 logformat::DirectoryBytes FromImage(std::span<const std::uint8_t> image);
 
-// Files with names an image cannot pick are left out.
+// Files whose names an image cannot select are left out.
 std::string ToImage(const logformat::DirectoryBytes& files);
 
 }  // namespace countrace::fuzz

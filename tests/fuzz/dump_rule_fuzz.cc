@@ -1,5 +1,5 @@
-// Any bytes as a rule of `record --dump`: a rule whose canonical spelling is
-// the same rule, or a message.
+// Any bytes as a rule of `record --dump`: gives a rule whose canonical spelling
+// is the same rule, or a message.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>

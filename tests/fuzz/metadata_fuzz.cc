@@ -1,4 +1,4 @@
-// Arbitrary metadata text and `.hooks` text. What is accepted can be written
+// Arbitrary metadata text and `.hooks` text. An accepted text can be written
 // again and then reads back as the same text.
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,6 @@
-// A stream file of arbitrary bytes: first byte chooses the stream class, the
-// rest is the file. Scanned with and without walking closed packets, then read.
+// A stream file of arbitrary bytes: the first byte selects the stream class,
+// the rest is the file. Scanned with and without walking closed packets, then
+// read.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -65,7 +66,7 @@ void ScanAndRead(std::span<const std::byte> file, StreamClass stream_class) {
     options.stream_class = stream_class;
     options.walk_closed = walk;
     stream.scan = ScanStream(file, table, options);
-    // What finishing would write is in order.
+    // The result of finishing is in order.
     std::uint64_t end_ns = 0, sequence = 0;
     for (const ScannedPacket& packet : stream.scan.packets) {
       const PacketHead& head = packet.head;

@@ -1,6 +1,6 @@
-// Any bytes as a perf.data file: a trace is made of it, or a message says why
-// not. What a file describes of tracepoints is left to libtraceevent only if
-// it is as short as in the corpus.
+// Any bytes as a perf.data file: gives a trace, or a message with the reason.
+// libtraceevent gets a file's description of tracepoints only if it is as short
+// as in the corpus.
 #include <stdlib.h>  // mkdtemp
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Runs a fuzz entry point over files or directories of inputs, so that what a
-// fuzzer once found stays found in every build, without libFuzzer. Each input
+// Runs a fuzz entry point over files or directories of inputs, so that each
+// build checks again, without libFuzzer, what a fuzzer once found. Each input
 // is also run cut short and with single bytes changed.
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
 namespace {
 
 void Run(const std::vector<char>& bytes) {
-  // A copy of exactly this size: a sanitizer sees one byte too far.
+  // A copy of exactly this size: a sanitizer detects a read one byte beyond.
   const std::vector<std::uint8_t> exact(bytes.begin(), bytes.end());
   LLVMFuzzerTestOneInput(exact.data(), exact.size());
 }

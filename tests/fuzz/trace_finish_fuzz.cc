@@ -79,8 +79,8 @@ void FinishAndCompare(const std::string& stream, bool thread, bool alive) {
   const auto result = FinishTrace(path, options);
   Require(result.ok() && result->records == before.records);
   const std::string once = Content(file);
-  // Rewritten, the file is another one; whoever has the old one mapped keeps
-  // it.
+  // A rewritten file is another file; a process that has the old one mapped
+  // keeps it.
   if (alive && Inode(file) == inode) Require(once.size() >= stream.size());
   const CountingSink after = Count(path);
   Require(after.records == before.records);

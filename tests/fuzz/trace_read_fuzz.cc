@@ -1,6 +1,6 @@
 // Any bytes as a trace directory: opened, replayed, reconstructed, printed,
-// verified, finished and read again. Never a crash, never an endless loop, time
-// never goes back, and finishing is done once.
+// verified, finished and read again. No crash, no endless loop, time never goes
+// back, and finishing again changes nothing.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -57,7 +57,7 @@ using countrace::rmap::ReportBy;
 using countrace::rmap::ReportFormat;
 using countrace::rmap::TimelineObserver;
 
-// With an observer records come one by one, else in runs of a thread.
+// With an observer records are delivered one by one, else in runs of a thread.
 void RenderTables(TraceReader& reader, TimelineObserver* observer) {
   const auto report =
       countrace::rmap::Reconstruct(reader, {.observer = observer});

@@ -1,5 +1,5 @@
-// Hooks by themselves, without a runtime: what is in the binary and what a hook
-// that is off does.
+// Hooks without a runtime: their content in the binary, and the effect of a
+// hook that is off.
 #include <countrace/hooks.h>
 #include <elf.h>
 
@@ -97,7 +97,7 @@ TEST_CASE("hooks: off, the payload is not evaluated") {
   CHECK(g_evaluated == 0);
 }
 
-// What a listener reads at the instant of the hook.
+// Text that a listener reads at the instant of the hook.
 std::string g_heard;
 void Hear(const countrace_value* values) {
   g_heard.assign(values[0].as.s, values[0].bytes);
@@ -121,7 +121,7 @@ TEST_CASE("hooks: temporaries among the values live until the hook has fired") {
       (*at)->gate.part.lttng_state = to_lttng ? 1 : 0;
     }
     g_heard.clear();
-    // Too long for the string's own buffer: its memory is given back.
+    // Too long for the string's own buffer: its memory is freed.
     COUNTRACE_HOOK("hooks_test", "temporary", std::string(100, 'x') + "y");
     CHECK(g_heard == std::string(100, 'x') + "y");
     COUNTRACE_HOOK("hooks_test", "temporary",

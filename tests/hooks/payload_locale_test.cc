@@ -1,5 +1,5 @@
-// Payloads in words where the locale's decimal point is no point. A program of
-// its own: it skips where no such locale is installed.
+// Payloads as text in a locale whose decimal point is not '.'. A separate
+// program: it skips if no such locale is installed.
 #include <catch2/catch.hpp>
 #include <clocale>
 #include <string>

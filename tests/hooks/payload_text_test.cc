@@ -1,4 +1,4 @@
-// Payloads in words, as LTTng gets them.
+// Payloads as text for LTTng.
 #include "hooks/lttng/payload_text.h"
 
 #include <catch2/catch.hpp>
