@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Enforces which module may include which (DESIGN: hooks -> runtime ->
-logformat -> rmap -> viewer, cli over all), and what runs inside a user's
-process staying free of Abseil and of the C++ runtime library.
+"""Checks which module may include which (DESIGN: hooks -> runtime -> logformat
+-> rmap -> viewer, cli over all), and that code that runs inside a user's
+process uses neither Abseil nor the C++ runtime library.
 
 Usage: layering_test.py [--self-test] [ROOT]. Exit: 0 clean, 1 violations.
 """

@@ -19,7 +19,7 @@ import trace_checks
 
 WORKLOAD = None
 SETTINGS = [f'{bits:05b}' for bits in range(32)]
-NOBODY = 65534
+OTHER_USER = 65534
 
 
 def counts(bits, in_user_mode, is_marked):
@@ -237,12 +237,14 @@ class Marks(Gating):
         self.in_both(check)
 
     def test_user(self):
-        code = (f'import os, time; os.setuid({NOBODY}); time.sleep(0.02); '
+        code = (f'import os, time; os.setuid({OTHER_USER}); time.sleep(0.02); '
                 'os.execvp("sleep", ["sleep", "0.02"])')
 
         def check(back_end):
-            trace = self.record(back_end, '--mark', f'user:{NOBODY}', command=[
-                'sh', '-c', 'true; "$0" -c "$1"; true', sys.executable, code],
+            trace = self.record(
+                back_end, '--mark', f'user:{OTHER_USER}', command=[
+                    'sh', '-c', 'true; "$0" -c "$1"; true', sys.executable,
+                    code],
                 name=f'user-{back_end}')
             names, _ = self.names(trace)
             self.assertEqual(names, ['sleep'])
@@ -327,8 +329,8 @@ class Marks(Gating):
                                         '--for', '1ms'))
         self.assertIn('99999999', refused(1, '-a', '--mark', '99999999',
                                           '--for', '1ms'))
-        self.assertIn('nobody-like-this', refused(
-            1, '-a', '--mark', 'user:nobody-like-this', '--for', '1ms'))
+        self.assertIn('no-such-user', refused(
+            1, '-a', '--mark', 'user:no-such-user', '--for', '1ms'))
         self.assertIn('--kernel syscalls', refused(
             2, '-a', '--kernel', 'syscalls', '--count', 'user', '--for',
             '1ms'))

@@ -17,7 +17,7 @@ import unittest
 from trace_checks import Recording
 
 WORKLOAD = None
-NOBODY = 65534
+OTHER_USER = 65534
 TICKS = 25
 PARANOID = pathlib.Path('/proc/sys/kernel/perf_event_paranoid')
 LIBRARY = 'libcountrace-runtime.so'
@@ -35,7 +35,7 @@ class Privileges(Recording):
         self.bin.mkdir()
         out.mkdir()
         self.work.chmod(0o755)
-        os.chown(out, NOBODY, NOBODY)
+        os.chown(out, OTHER_USER, OTHER_USER)
         self.trace = out / 'trace.ctf'
         self.program = shutil.copy(self.countrace_program, self.bin)
         self.workload = shutil.copy(WORKLOAD, self.bin)
@@ -58,7 +58,7 @@ class Privileges(Recording):
         """Runs as another user with these capabilities only."""
         names = ''.join(f',+{name}' for name in capabilities)
         return subprocess.run(
-            ['setpriv', '--reuid', str(NOBODY), '--regid', str(NOBODY),
+            ['setpriv', '--reuid', str(OTHER_USER), '--regid', str(OTHER_USER),
              '--clear-groups', '--inh-caps', '-all' + names, '--ambient-caps',
              '-all' + names, program or self.program,
              *map(str, arguments)], text=True, capture_output=True,

@@ -19,7 +19,7 @@ import unittest
 
 COUNTRACE = WORKLOAD = LIBRARY = None
 FULL = bool(os.environ.get('COUNTRACE_TEST_FULL'))
-NOBODY = 65534
+OTHER_USER = 65534
 KERNEL = ['--no-kernel']  # the kernel's side is tested elsewhere
 
 
@@ -364,8 +364,8 @@ class OtherUsers(Running):
 
     def as_nobody(self):
         os.setgroups([])
-        os.setgid(NOBODY)
-        os.setuid(NOBODY)
+        os.setgid(OTHER_USER)
+        os.setuid(OTHER_USER)
 
     def copied(self, path):
         return str(self.shared / pathlib.Path(path).name)
@@ -374,7 +374,7 @@ class OtherUsers(Running):
         process = self.start('long', 1, program=self.copied(WORKLOAD),
                              environment={'LD_PRELOAD': self.copied(LIBRARY)},
                              preexec_fn=self.as_nobody)
-        trace = self.shared / 'nobody.ctf'
+        trace = self.shared / 'other.ctf'
         run = subprocess.run(
             [self.copied(COUNTRACE), 'record', '-p', str(process.pid), '--for',
              '50ms', '-o', str(trace)], text=True, capture_output=True,

@@ -2,7 +2,7 @@
 """Downloads and unpacks the Debian packages that a foreign build and guest
 need.
 
-foreign_packages.py ARCH DIRECTORY
+    foreign_packages.py ARCH DIRECTORY
 
 Leaves in DIRECTORY: `sysroot/` (libraries and headers), `kernel/` (the
 kernel), `busybox` (the guest's shell, static). Uses apt with its own state, so

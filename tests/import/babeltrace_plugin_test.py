@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The plug-in of babeltrace2, in babeltrace2: what sink.countrace.report prints
-is what `countrace report` prints, source.countrace.recover reads what
-`countrace recover` makes, and what filter.countrace.rmap adds sums up to the
-report. Of our own traces, of killed recordings, of real LTTng sessions.
+"""The plug-in of babeltrace2, in babeltrace2: sink.countrace.report prints the
+text of `countrace report`, source.countrace.recover reads the result of
+`countrace recover`, and the additions of filter.countrace.rmap sum up to the
+report. For countrace traces, killed recordings, real LTTng sessions.
 
 Usage: babeltrace_plugin_test.py COUNTRACE PLUGIN DOC_TRACES SERVER_TRACES
        LONG_TRACE UST_WORKLOAD [unittest options]
@@ -45,13 +45,13 @@ DAMAGED = 150 if os.environ.get('COUNTRACE_TEST_FULL') else 25
 
 
 def parameters(**values):
-    """`-p` with the values, as babeltrace2 wants them written."""
+    """`-p` with the values, in babeltrace2's syntax."""
     words = [f'{name}={json.dumps(value)}' for name, value in values.items()]
     return ['-p', ', '.join(words)] if words else []
 
 
 def contents(folder):
-    """Everything of a folder that can change."""
+    """Everything in a folder that can change."""
     return {str(path.relative_to(folder)):
             (path.stat().st_mtime_ns, path.stat().st_size,
              hashlib.sha256(path.read_bytes()).hexdigest())
@@ -59,7 +59,7 @@ def contents(folder):
 
 
 class InBabeltrace(unittest.TestCase):
-    """A folder of its own, and one for what is temporary, empty in the end."""
+    """A folder for the test, and one for temporary files, empty at the end."""
 
     @classmethod
     def setUpClass(cls):
@@ -93,12 +93,13 @@ class InBabeltrace(unittest.TestCase):
     def babeltrace(self, *words):
         done = self.run_it(*words)
         self.assertEqual(0, done.returncode, (words, done.stderr))
-        # Losses are said, by babeltrace2 itself.
+        # babeltrace2 itself prints losses.
         self.assertNotRegex(done.stderr, 'ERROR| [EF] ', words)
         return done.stdout
 
     def refused(self, *words):
-        """What it says on stderr, on one line; of ours, not of a signal."""
+        """Its text on stderr, on one line; from our code, not from a signal.
+        """
         done = self.run_it(*words)
         self.assertEqual('', done.stdout)
         self.assertEqual(1, done.returncode, done.stderr)
@@ -213,12 +214,12 @@ class OwnTraces(InBabeltrace):
                  for report in (whole, *halves)]
         self.assertLess(0, calls[1])
         self.assertLess(0, calls[2])
-        # The call that was cut is begun in one half only.
+        # The cut call has its begin in one half only.
         self.assertEqual(calls[0], calls[1] + calls[2])
 
     def test_lost_packets_are_counted(self):
-        # A stream with several packets, of which the last is cut off: as
-        # countrace itself reads it.
+        # A stream with several packets, the last of which is cut off: compared
+        # with countrace's own reading.
         source = self.work / 'long'
         trace = self.work / 'shorter'
         shutil.copytree(source, trace)
@@ -238,11 +239,11 @@ class OwnTraces(InBabeltrace):
         self.assertEqual(native['loss']['discarded_packets'],
                          through['loss']['discarded_packets'])
         self.assertEqual(native['segments'], through['segments'])
-        # And by --via-babeltrace.
+        # Also with --via-babeltrace.
         imported = self.json_report('--via-babeltrace', trace)
         self.assertEqual(native['loss']['discarded_packets'],
                          imported['loss']['discarded_packets'])
-        # A stream that is gone altogether.
+        # A stream that is missing completely.
         stream.unlink()
         self.assertEqual(self.countrace('report', trace),
                          self.countrace('report', '--via-babeltrace', trace))
@@ -301,7 +302,7 @@ WORD = re.compile(r'(?:^|, )(comm|path|name|quality) = "([^"]*)"')
 
 
 class Added(InBabeltrace):
-    """What filter.countrace.rmap adds."""
+    """The additions of filter.countrace.rmap."""
 
     @classmethod
     def setUpClass(cls):
@@ -427,7 +428,7 @@ class Added(InBabeltrace):
             self.check_sums(trace, self.spans(trace), report), 4)
 
     def test_behind_a_trimmer_too(self):
-        """Which cannot go back to its beginning."""
+        """A trimmer cannot seek to its beginning."""
         trace = self.traces[0]
         self.assertEqual(self.spans(trace),
                          self.spans('--begin', '1970-01-01', trace))
@@ -462,7 +463,7 @@ class Recovered(InBabeltrace):
                 *parameters(inputs=[str(cls.trace)]))
         finally:
             cls.recorder.kill()
-            # What it recorded goes on by itself.
+            # The recorded program continues without it.
             os.killpg(cls.recorder.pid, signal.SIGKILL)
             cls.recorder.wait(20)
         time.sleep(0.2)
@@ -473,7 +474,7 @@ class Recovered(InBabeltrace):
                        stderr=subprocess.DEVNULL)
 
     def quiet(self, *words):
-        """Losses are said on stderr."""
+        """Losses are printed on stderr."""
         done = self.run_it(*words)
         self.assertEqual(0, done.returncode, done.stderr)
         return done.stdout
@@ -490,9 +491,9 @@ class Recovered(InBabeltrace):
         self.assertEqual(expected, self.quiet(
             '-c', 'source.countrace.recover',
             *parameters(inputs=[str(self.trace)])))
-        # Found by itself, too.
+        # Also if babeltrace2 finds the component by itself.
         self.assertEqual(expected, self.quiet(self.trace))
-        # From a trimmer, which goes back to the beginning.
+        # Through a trimmer, which seeks to the beginning.
         self.assertEqual(expected, self.quiet('--begin', '1970-01-01',
                                               self.trace))
         self.assertEqual(expected,
@@ -501,7 +502,7 @@ class Recovered(InBabeltrace):
         self.assertEqual(before, contents(self.trace))
 
     def intersects(self):
-        """Whether the streams' intersection is all there is: never of two
+        """True if the streams' intersection is the whole trace: never with two
         threads; it only must not fail."""
         self.quiet('--stream-intersection', self.trace)
         return False
@@ -632,7 +633,7 @@ class LttngTraces(InBabeltrace):
                 [*limit, '--cpu=3', '--', 'babeltrace2', trace, '-o', 'dummy'],
                 capture_output=True, timeout=TIMEOUT)
             if alone.returncode not in (0, 1):
-                continue  # what babeltrace2 dies of, or reads for ever
+                continue  # babeltrace2 crashes on it, or reads without end
             for component in ('sink.countrace.report', 'filter.countrace.rmap'):
                 with self.subTest(number=number, component=component):
                     ours = subprocess.run(

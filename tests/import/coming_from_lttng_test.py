@@ -16,7 +16,7 @@ from lttng_session import LttngSession
 
 COUNTRACE, IMPORT, WORKLOAD, DOCUMENT = (
     pathlib.Path(word).resolve() for word in sys.argv[1:5])
-# What a block must show.
+# Text that a block must show.
 EXPECTED = [
     ('shop:order_taken', 'captured'),
     ('shop:serve', 'shop:weigh', 'shop:order', 'at +'),

@@ -16,7 +16,7 @@ from perf_session import PerfSession
 
 COUNTRACE, IMPORT, WORKLOAD, DOCUMENT = (
     pathlib.Path(word).resolve() for word in sys.argv[1:5])
-# What a block must show.
+# Text that a block must show.
 EXPECTED = [
     ('shop', 'BOOKS', 'captured'),
     ('shop:serve', 'shop:weigh', 'at +'),

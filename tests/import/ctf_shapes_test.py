@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""CTF traces of other shapes than LTTng's, made here: read right, or refused
-with an error that names event and field.
+"""CTF traces of other shapes than LTTng's, made here: read correctly, or
+rejected with an error that names event and field.
 
 Usage: ctf_shapes_test.py COUNTRACE
 """
@@ -33,7 +33,7 @@ def random_type(dice, depth=0):
         kind = Int(size, signed, dice.choice((None, 1, 8, 16, 32, 64)),
                    16 if not signed and dice.random() < 0.3 else 10,
                    dice.choice((None, 'le', 'be')))
-        # An order of its own has to begin at a byte.
+        # A field with its own byte order must begin at a byte.
         if kind.order and (kind.size % 8 or kind.align % 8):
             kind.order = None
         low, high = (-(1 << size - 1), (1 << size - 1) - 1) if signed else \
@@ -127,7 +127,7 @@ class CtfShapes(unittest.TestCase):
                                          *words).stdout)
 
     def make_random(self, seed):
-        """A trace, and the lines it should be shown as."""
+        """A trace, and the lines that `script` should print for it."""
         dice = random.Random(seed)
         trace = CtfTrace(self.work / f'random-{seed}',
                          dice.choice(('le', 'be')), uuid=dice.random() < 0.8)
@@ -244,7 +244,7 @@ class CtfShapes(unittest.TestCase):
                            self.countrace('script', *folders).stdout)
         self.assertEqual([(100, 0), (1100, 1000), (2100, 1), (3100, 1001)],
                          [(int(a), int(b)) for a, b in shown])
-        # A folder with both in it is the same.
+        # A folder with both in it gives the same.
         both = self.work / 'both'
         both.mkdir()
         for folder in folders:
@@ -284,7 +284,7 @@ class CtfShapes(unittest.TestCase):
             trace.packet('s', one, [
                 (packet * 1000 + i, 0, {}, {'value': i}) for i in range(1000)])
         folder = trace.finish()
-        # A length that nobody can have, which the library believes.
+        # An impossible length, which the library trusts.
         hostile, one = self.simple('hostile')
         one.event(1, 'gen:list', [('__f_length', Int(32)),
                                   ('f', Sequence(Int(64), '__f_length'))])

@@ -2,7 +2,7 @@
 alignments, compact and large event headers, sequences, variants, enumerations,
 several clocks, no packet context.
 
-A type knows its TSDL text, its alignment and how a value is written.
+A type has its TSDL text, its alignment, and a function that writes a value.
 """
 
 import pathlib
@@ -225,7 +225,7 @@ def declaration(name, kind):
 
 
 def payload_shown(fields, values):
-    """As `countrace script` shows it: the rule of field_values.h."""
+    """The text that `countrace script` prints: the rule of field_values.h."""
     leaves = []
 
     def walk(fields, values, prefix):
@@ -305,7 +305,7 @@ class StreamClass:
             return
         tag, highest = (Int(5, align=1), 30) if self.header == 'compact' else \
             (Int(16), 65534)
-        # The compact form says the low bits only.
+        # The compact form stores the low bits only.
         fits = cycles - last < 1 << self.low_bits and number <= highest
         tag.write(bits, number if fits else highest + 1, order, None)
         if fits:
@@ -355,7 +355,7 @@ class CtfTrace:
         context_at = bits.at
         if stream_class.has_context:
             stream_class.packet_context().write(bits, values, order)
-        # Without a context nothing says when the packet began.
+        # Without a context the packet's begin is unknown.
         last = begin if stream_class.has_context else 0
         for cycles, number, context, fields in events:
             stream_class.write_header(bits, number, cycles, last, order)

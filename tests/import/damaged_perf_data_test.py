@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""150 damaged copies of real perf.data files: countrace neither dies nor hangs,
-and what it cannot read it names, with the place.
+"""150 damaged copies of real perf.data files: countrace neither crashes nor
+hangs, and names the parts that it cannot read, with their place.
 
-A flip of a bit in a value (a time, a tid) is read as that value: perf.data has
-no checksums. A cut is always said, and so is every damage of a length.
+A flipped bit in a value (a time, a tid) is read as that value: perf.data has
+no checksums. Each cut is reported, and so is each damaged length.
 
 Usage: damaged_perf_data_test.py COUNTRACE WORKLOAD
 """
@@ -26,7 +26,7 @@ FILES = 150
 
 
 def head(data, dice):
-    """The header, and what it says of the events."""
+    """The header, and its description of the events."""
     data[dice.randrange(min(len(data), 700))] = dice.randrange(256)
 
 
@@ -109,7 +109,7 @@ class DamagedPerfData(unittest.TestCase):
                     refused += 1
                     self.assertEqual('', done.stdout)
                     self.assertRegex(done.stderr, r'^countrace report: \S.{20}')
-                    # It is told, not died of.
+                    # The error is reported; the reader does not crash.
                     self.assertNotIn('died', done.stderr)
                     self.assertNotIn('limit', done.stderr)
                     reason = ' '.join(done.stderr.split()[4:14])
@@ -122,7 +122,7 @@ class DamagedPerfData(unittest.TestCase):
         self.assertGreater(refused, 0)
 
     def test_every_cut_of_a_file_is_said(self):
-        """In a pipe's file only one at the end of a record cannot be seen."""
+        """In a pipe's file, only a cut at the end of a record is invisible."""
         for file in self.sound[:4]:
             data = file.read_bytes()
             dice = random.Random(7)
@@ -132,7 +132,7 @@ class DamagedPerfData(unittest.TestCase):
                 done = self.read(victim, os.environ)
                 with self.subTest(file=file.name, size=victim.stat().st_size):
                     if done.returncode == 0:
-                        # Behind the records lies what is not needed.
+                        # The bytes behind the records are not needed.
                         begin, size = struct.unpack_from('<QQ', data, 40)
                         self.assertGreater(victim.stat().st_size, begin + size)
                     else:

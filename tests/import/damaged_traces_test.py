@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """150 damaged copies of real LTTng traces: whatever libbabeltrace2 does with
-them, countrace neither crashes nor hangs, and says what is wrong.
+them, countrace neither crashes nor hangs, and reports the damage.
 
 Usage: damaged_traces_test.py COUNTRACE UST_WORKLOAD
 """
@@ -99,7 +99,7 @@ class DamagedTraces(unittest.TestCase):
         print(f'\n{read} read, {refused} refused, longest {longest:.1f} s')
         for reason, count in sorted(reasons.items(), key=lambda x: -x[1])[:9]:
             print(f'  {count:3} {reason}')
-        # Damage that is found, and damage that is in values only.
+        # Both occur: damage that is detected, and damage in values only.
         self.assertGreater(read, 0)
         self.assertGreater(refused, 0)
 

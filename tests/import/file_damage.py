@@ -22,6 +22,6 @@ def splice(data, dice):
 
 
 def maximize(data, dice):
-    """A length or a size that is as large as can be."""
+    """The largest possible length or size."""
     begin = dice.randrange(max(1, len(data) - 8))
     data[begin:begin + 8] = b'\xff' * min(8, len(data) - begin)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Traces as LTTng's kernel tracer writes them, made by a simulated machine whose
-every nanosecond is known: the report of the imported trace is that truth.
+"""Traces in the form of LTTng's kernel tracer, made by a simulated machine
+whose every nanosecond is known: the report of the imported trace equals that
+truth.
 
 Names and fields are those of lttng-modules 2.13; kernel modules cannot be
 loaded everywhere.
@@ -92,7 +93,7 @@ class Cpu:
 
 
 class Machine:
-    """`contexts`: events say tid and pid; `cycles`: and a counter."""
+    """`contexts`: events have tid and pid; `cycles`: and a counter."""
 
     def __init__(self, seed, folder, contexts=False, cycles=False,
                  late=False):
@@ -111,20 +112,20 @@ class Machine:
         self.next_tid = 100
         for _ in range(self.dice.randint(2, 6)):
             self.add_thread()
-        # Who runs at the beginning is in no event.
+        # No event names the threads that run at the beginning.
         for cpu in self.cpus:
             idle = [t for t in self.threads.values() if t.cpu is None]
             if idle and self.dice.random() < 0.7:
                 self.occupy(cpu, idle[0])
         if self.with_cycles:
-            # Counters are known at events only.
+            # Counter values are known at events only.
             for cpu in self.cpus:
                 self.emit(cpu, 'timer_start', timer=0)
         self.dump_at = 150 if late else None
         if not late:
             self.dump_state()
 
-    # LTTng makes it while the machine goes on.
+    # LTTng writes it while the machine runs.
     def dump_state(self):
         for thread in list(self.threads.values()):
             self.advance()
@@ -257,7 +258,7 @@ class Machine:
 
     # A segment of user code, as an LTTng session shows countrace's hooks.
     def toggle_work(self, cpu):
-        # A thread does one thing at a time.
+        # A thread has one open piece of work at a time.
         self.advance(1)
         thread = cpu.thread
         entered = thread.work is None
@@ -457,7 +458,7 @@ class KernelTraces(unittest.TestCase):
             if provider == 'app':
                 continue
             if provider == 'syscall':
-                # Those still open at the end are calls, too.
+                # Calls that are open at the end count, too.
                 calls[name] += row['calls'] - row['end_inferred']
                 inferred += row['end_inferred']
                 walls[name] += row['wall_ns']['incl']

@@ -1,5 +1,5 @@
-"""Records with a real lttng-sessiond of its own: of a user id nobody has, so
-that no other session daemon of the machine takes part.
+"""Records with a private lttng-sessiond, under an unused user id, so that no
+other session daemon of the machine takes part.
 
     with LttngSession(folder) as lttng:
         trace = lttng.record(["./program"], events=["shop:*"])
@@ -16,7 +16,7 @@ import time
 class LttngSession:
     def __init__(self, folder, uid=None):
         self.home = pathlib.Path(folder) / "lttng-home"
-        # Root tests take a user of their own; others are one.
+        # Tests that run as root use a separate user id; others keep theirs.
         self.uid = uid or (30000 + os.getpid() % 30000
                            if os.geteuid() == 0 else None)
         self.daemon = None
@@ -44,7 +44,7 @@ class LttngSession:
         self.home.mkdir(parents=True, exist_ok=True)
         if self.uid is not None:
             os.chown(self.home, self.uid, self.uid)
-            # The path to it must be passable.
+            # Each folder of its path must be accessible.
             for parent in self.home.parents:
                 if parent == pathlib.Path("/tmp") or parent == parent.parent:
                     break

@@ -48,7 +48,7 @@ class LttngTrace(unittest.TestCase):
         cls.work = pathlib.Path(tempfile.mkdtemp(prefix='countrace-lttng-'))
         cls.addClassCleanup(shutil.rmtree, cls.work, ignore_errors=True)
         cls.work.chmod(0o711)
-        # The session's user may not see the build tree.
+        # The session's user may not have access to the build tree.
         for file in (COUNTRACE, WORKLOAD, RUNTIME, INSTRUMENTED):
             shutil.copy(file, cls.work / file.name)
             (cls.work / file.name).chmod(0o755)
@@ -60,7 +60,7 @@ class LttngTrace(unittest.TestCase):
                 os.chown(cls.own, lttng.uid, lttng.uid)
             workload = [cls.work / WORKLOAD.name, str(ORDERS), str(THREADS)]
             cls.trace = lttng.record(workload, events=['shop:*'])
-            # Recorded by both at once.
+            # Recorded by both tools at the same time.
             cls.both = lttng.record(
                 [cls.work / COUNTRACE.name, 'record', '-q', '-o',
                  cls.own / 'both.ctf', '--', *workload], events=['shop:*'],
@@ -169,8 +169,8 @@ class LttngTrace(unittest.TestCase):
         ours = self.segments(self.report(self.own / 'both.ctf'))
         for name in ('shop:serve', 'shop:weigh'):
             self.assertEqual(ours[name]['calls'], theirs[name]['calls'])
-        # Every call of ours has the other's inside it, within the cost of an
-        # event: the same begins and ends on the same clock.
+        # Every call in our trace contains the other's call, within the cost of
+        # an event: same begins and ends on the same clock.
         def calls(words):
             begins, found = {}, []
             for line in self.countrace('script', *words).stdout.splitlines():
@@ -190,8 +190,8 @@ class LttngTrace(unittest.TestCase):
         self.assertEqual(len(own), len(other))
         outside = sum(not (a[0] <= b[0] and b[1] <= a[1])
                       for a, b in zip(own, other))
-        # Both clocks are CLOCK_MONOTONIC; ours is computed from the raw counter
-        # and may differ by some ns.
+        # Both clocks are CLOCK_MONOTONIC; ours is computed from the raw
+        # counter and may differ by some ns.
         late = max(max(a[0] - b[0], b[1] - a[1]) for a, b in zip(own, other))
         self.assertLess(late, 1000, f'{outside} of {len(own)} calls outside')
 
@@ -287,7 +287,7 @@ class LttngTrace(unittest.TestCase):
         environment = dict(os.environ, TMPDIR=str(place))
         self.countrace('report', self.trace, env=environment)
         self.assertEqual([], list(place.iterdir()))
-        # Nor by one that is killed while it has the conversion.
+        # Also if it is killed while it holds the conversion.
         view = subprocess.Popen([COUNTRACE, 'view', str(self.trace)],
                                 env=environment, text=True,
                                 stdout=subprocess.PIPE,

@@ -1,4 +1,4 @@
-// Mapping files: what they say, and where they are wrong.
+// Mapping files: their content, and the places of errors in them.
 #include "logformat/import/mapping/mapping_file.h"
 
 #include <catch2/catch.hpp>

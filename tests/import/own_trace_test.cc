@@ -1,5 +1,5 @@
-// A trace of ours that comes back through libbabeltrace2 is the same trace:
-// every record, every loss, and so every report.
+// A countrace trace read back through libbabeltrace2 is the same trace: each
+// record, each loss, and so each report.
 #include <catch2/catch.hpp>
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""perf.data files of the real perf, in all their shapes, against what perf
-script prints of them, and against countrace's own recording of the same run.
+"""perf.data files of the real perf, in all their shapes, compared with the
+output of perf script, and with countrace's own recording of the same run.
 
 Usage: perf_data_test.py COUNTRACE RUNTIME WORKLOAD
 """
@@ -42,7 +42,8 @@ class PerfData(unittest.TestCase):
         return report, processes(report)[pid], pid, orders, weighings
 
     def switches_in(self, file, pid):
-        """By perf script: how often threads of the process came on a CPU."""
+        """Dispatches of the process's threads, counted in perf script's
+        output."""
         lines = self.perf.script(file, '--show-task-events',
                                  '--show-switch-events')
         tids = {pid} | {
@@ -70,7 +71,7 @@ class PerfData(unittest.TestCase):
         lines = self.perf.script(file, '--show-task-events')
         first = min(line['time'] for line in lines
                     if 'PERF_RECORD' not in line['rest'])
-        # perf hears of tasks before: of its own second thread, at least.
+        # perf has task records from before: at least of its own second thread.
         self.assertLess(min(line['time'] for line in lines
                             if line['time'] > 0), first)
         report = self.perf.report(file)
@@ -93,7 +94,7 @@ class PerfData(unittest.TestCase):
                 break
             at += length
         self.assertLess(at, end)
-        # Its time is in the fields behind, which stay.
+        # Its time is in the last fields, which stay.
         struct.pack_into('<IHHQQ', data, at, LOST, 0, length, 0, 7)
         lost = self.work / 'lost-first.data'
         lost.write_bytes(data)
@@ -165,7 +166,7 @@ class PerfData(unittest.TestCase):
               f'ns; perf: {b["dispatches"]}, {b["on_cpu_ns"]} ns')
         self.assertEqual(a['dispatches'], b['dispatches'])
         # Both read their clocks in the same switch, at different places, one
-        # after the other: some microseconds a switch with both at work.
+        # after the other: this adds some microseconds per switch.
         self.assertLess(abs(a['on_cpu_ns'] - b['on_cpu_ns']),
                         20_000 * a['dispatches'])
         calls = {}
@@ -224,7 +225,7 @@ end = "probe_shop:weigh__return"
         script = self.perf.run('script', file).stdout
         served = re.findall(r'probe_shop:serve: .*arg1 = (\d+)', script)
         self.assertEqual(list(range(orders)), sorted(map(int, served)))
-        # Tracepoints too, keyed by a field.
+        # Tracepoints too, with a field as key.
         mapping.write_text('''
 [segment."shop:serve"]
 begin = "probe_shop:serve"
@@ -295,7 +296,8 @@ key = ["oder"]
     def record_and_lose(self, file, begins_within):
         """Too small a buffer, and a reader that is stopped meanwhile.
 
-        Returns: what LOST and what LOST_SAMPLES records say."""
+        Returns: the counts of LOST and of LOST_SAMPLES records.
+        """
         perf = subprocess.Popen(
             ['perf', 'record', '-q', '-m', '1', '-o', file, '-a', '-e',
              'raw_syscalls:*', '-e', 'sched:sched_switch'],
@@ -329,7 +331,7 @@ key = ["oder"]
         self.assertGreater(lost, 0)
         report = self.perf.report(file)
         self.assertEqual(max(lost, said), report['loss']['discarded_events'])
-        # Emitted = kept + lost; a reader of JSON can tell.
+        # Emitted = kept + lost: the JSON has the lost ones.
         self.assertEqual({'kernel_ring_full': max(lost, said)}, {
             cause: count for cause, count in
             report['loss']['by_cause'].items() if count})
@@ -341,7 +343,7 @@ key = ["oder"]
             for name in ('path', 'command', 'source_paths', *ignored):
                 report['trace'].pop(name, None)
         for name in a:
-            if a[name] != b[name]:  # a difference of their texts takes for ever
+            if a[name] != b[name]:  # unittest's text difference takes too long
                 self.fail(f'{name}: {str(a[name])[:900]}\n{str(b[name])[:900]}')
         self.assertGreater(len(a['processes']), 1)
 

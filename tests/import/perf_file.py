@@ -1,5 +1,5 @@
 """perf.data files by their bytes: writes one as a machine of the other byte
-order would have (file mode, little-endian in, big-endian out).
+order would (file mode, little-endian in, big-endian out).
 
 Written from include/uapi/linux/perf_event.h and
 tools/perf/Documentation/perf.data-file-format.txt, not from our reader.
@@ -27,7 +27,7 @@ class Swapper:
         self.formats = {}
 
     def swap(self, size, begin, count=1):
-        """`count` numbers of `size` bytes at `begin`, the other way round."""
+        """`count` numbers of `size` bytes at `begin`, bytes reversed."""
         out = b''
         for i in range(count):
             at = begin + i * size
@@ -53,8 +53,8 @@ class Swapper:
         return out
 
     def raw(self, at, size):
-        """A tracepoint's bytes, by its format."""
-        # Within its first 8 bytes lies the id.
+        """A tracepoint's bytes, swapped according to its format."""
+        # The id is within its first 8 bytes.
         event = self.number('H', at)
         out = bytearray(self.data[at:at + size])
         for field, offset, width in self.formats.get(event, ()):
@@ -131,7 +131,7 @@ class Swapper:
                 body = self.swap(8, begin)
                 for at in range(begin + 8, end, 24):
                     body += self.swap(8, at) + self.data[at + 8:at + 24]
-            if kind == 74:  # CPUs, which nobody reads
+            if kind == 74:  # CPUs, which are not read
                 body = self.data[begin:end]
             return head + body, size
         tail = end - self.trailer_bytes()
@@ -143,7 +143,7 @@ class Swapper:
             body = self.swap(4, begin, 2)
         elif kind in (LOST, LOST_SAMPLES):
             body = self.swap(8, begin, (tail - begin) // 8)
-        else:  # mappings and others, which nobody reads
+        else:  # mappings and others, which are not read
             body = self.data[begin:tail]
         last, _ = self.trailer(self.attrs[0][0], tail)
         return head + body + last, size

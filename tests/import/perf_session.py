@@ -1,4 +1,5 @@
-"""Records with the real perf, and asks countrace and `perf script` about it."""
+"""Records with the real perf, and runs countrace and `perf script` on the
+result."""
 
 import json
 import os
@@ -47,7 +48,8 @@ class PerfSession:
 
     @staticmethod
     def begin(*options):
-        """A perf record that runs until it is ended, and records already."""
+        """A perf record that is already recording, and runs until it is ended.
+        """
         perf = subprocess.Popen(['perf', 'record', '-q', *map(str, options)],
                                 stderr=subprocess.PIPE)
         process = pathlib.Path(f'/proc/{perf.pid}')

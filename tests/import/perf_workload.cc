@@ -1,5 +1,5 @@
-// Something to record with perf and countrace at once: N orders, each served
-// by one of T threads, with work and with waiting in it.
+// A workload that perf and countrace record at the same time: N orders, each
+// served by one of T threads, with work and with waiting in it.
 //
 // Usage: perf_workload ORDERS THREADS. Prints "PID ORDERS WEIGHINGS".
 #include <unistd.h>
@@ -11,7 +11,7 @@
 
 #include "countrace/hooks.h"
 
-// Places for probes.
+// Functions to which probes are attached.
 extern "C" {
 __attribute__((noinline)) int ShopWeigh(int order) {
   COUNTRACE_SEGMENT("shop", "weigh");

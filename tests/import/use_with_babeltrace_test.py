@@ -18,7 +18,7 @@ from lttng_session import LttngSession
 
 COUNTRACE, RUNTIME, PLUGIN, WORKLOAD, DOCUMENT = (
     pathlib.Path(word).resolve() for word in sys.argv[1:6])
-# What a block must show.
+# Text that a block must show.
 EXPECTED = [
     (r'shop:serve', r'recorded by lttng-ust', r'captured \d'),
     (r'^hook,pid,comm,hits$', r'^shop:'),
@@ -62,7 +62,7 @@ class UseWithBabeltrace(unittest.TestCase):
                 try:
                     out, err = run.communicate(timeout=120)
                 finally:
-                    # A program whose recorder was killed goes on.
+                    # A program continues after its recorder was killed.
                     try:
                         os.killpg(run.pid, signal.SIGKILL)
                     except ProcessLookupError:

@@ -24,7 +24,7 @@ void Work(std::uint64_t rounds) {
   for (std::uint64_t i = 0; i < rounds; ++i) g_sink = g_sink + i;
 }
 
-// Page faults that counters can see.
+// Causes page faults that counters count.
 void TouchNewPages(int pages) {
   constexpr std::size_t kPage = 4096;
   const std::size_t bytes = static_cast<std::size_t>(pages) * kPage;
@@ -79,7 +79,7 @@ int main(int argc, char** argv) {
   const int threads = std::atoi(argv[2]);
   std::vector<std::thread> all;
   for (int i = 0; i < threads; ++i) {
-    // Orders are taken here, in one order, and delivered there, in another.
+    // Orders are taken in this sequence, and delivered below in another one.
     lttng_ust_tracepoint(shop, order_taken, 1000u + static_cast<unsigned>(i));
   }
   for (int i = 0; i < threads; ++i) {

@@ -54,7 +54,7 @@ LTTNG_UST_TRACEPOINT_EVENT(
                                 lttng_ust_field_array_text(char, tag, "abcdefg",
                                                            8)
                                     lttng_ust_field_string(note, "a \"note\"")))
-// As small as an event can be.
+// The smallest possible event.
 LTTNG_UST_TRACEPOINT_EVENT(shop, tick, LTTNG_UST_TP_ARGS(int, n),
                            LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(int, n,
                                                                        n)))

@@ -1,5 +1,5 @@
-// An independent judge: babeltrace2 reads what we wrote, without a word on
-// stderr, and sees the same records in the same order with the same fields.
+// An independent check: babeltrace2 reads our traces, without output on stderr,
+// and sees the same records in the same order with the same fields.
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -160,7 +160,7 @@ TEST_CASE("babeltrace2 reads names that need escaping",
   CheckAgreement(temp / "t");
 }
 
-// babeltrace2 shows the set's number as what the enumeration calls it.
+// babeltrace2 prints the set's number by its name in the enumeration.
 std::string WithoutMmcr(const std::string& line) {
   std::string out = line;
   for (const auto& [from, to] : {std::pair<std::string, std::string>{

@@ -1,5 +1,4 @@
-// What a trace says of its counters' widths and rates: written, read again,
-// refused.
+// Counter widths and rates in a trace: written, read again, rejected.
 #include "logformat/counter_limit.h"
 
 #include <catch2/catch.hpp>

@@ -1,5 +1,5 @@
-// Damaged and foreign input: an error or a counted loss, never a crash, never
-// a different number of records without a message.
+// Damaged input, and traces of other tools: an error or a counted loss, never a
+// crash, never a different number of records without a message.
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -32,7 +32,7 @@ struct SoundTrace {
   DirectoryBytes files;
 };
 
-// What damage may do to a trace: nothing, an error, or a loss that is told.
+// Damage has one of three results: no effect, an error, or a reported loss.
 void CheckDamage(const std::string& path, std::size_t sound_records) {
   const auto verified = VerifyTrace(path);
   auto reader = TraceReader::Open(path);
@@ -51,7 +51,7 @@ void CheckDamage(const std::string& path, std::size_t sound_records) {
   for (std::size_t i = 1; i < read.records.size(); ++i) {
     REQUIRE(read.records[i - 1].time_ns <= read.records[i].time_ns);
   }
-  // Finishing keeps what reading found.
+  // Finishing keeps the records that reading found.
   const auto finished = FinishTrace(path, {});
   INFO(finished.status());
   REQUIRE(finished.ok());
@@ -93,7 +93,7 @@ TEST_CASE("damage: bit flips in streams", "[logformat][damage]") {
   for (int round = 0; round < 80; ++round) {
     DirectoryBytes files = sound.files;
     std::string& stream = files[round % 2 == 0 ? "cpu-0" : "thread-100-1"];
-    // Half of them in heads, where little is enough to do harm.
+    // Half of them in heads, where small damage has large effects.
     const std::size_t packet = random() % (stream.size() / 4096) * 4096;
     const std::size_t at =
         packet + random() % (round % 4 < 2 ? kPacketHeadBytes : 4096);

@@ -1,4 +1,5 @@
-// Whole trace directories as values: to compare them, to damage copies.
+// Whole trace directories as values: for comparing them, and for damaging
+// copies.
 #ifndef COUNTRACE_TESTS_LOGFORMAT_DIRECTORY_BYTES_H_
 #define COUNTRACE_TESTS_LOGFORMAT_DIRECTORY_BYTES_H_
 
@@ -11,7 +12,7 @@ namespace countrace::logformat {
 using DirectoryBytes = std::map<std::string, std::string>;
 
 DirectoryBytes ReadDirectory(const std::string& path);
-// Replaces everything in `path`, which is created if needed.
+// Replaces the content of `path`, which is created if needed.
 void WriteDirectory(const std::string& path, const DirectoryBytes& files);
 
 }  // namespace countrace::logformat

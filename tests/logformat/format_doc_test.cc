@@ -1,4 +1,4 @@
-// FORMAT.md is decoded here: its table of the packet head, and its hex.
+// Decodes FORMAT.md: its table of the packet head, and its hex.
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <map>
@@ -15,7 +15,7 @@ namespace {
 
 using test_support::TempDirectory;
 
-// Fenced blocks of the document by the text behind their fence.
+// Fenced blocks of the document, by the text after their fence.
 std::map<std::string, std::string> Blocks() {
   std::ifstream file(COUNTRACE_FORMAT_DOCUMENT);
   REQUIRE(file.good());

@@ -1,5 +1,5 @@
-// What counts under each setting of the POWER2 monitor, and how it is spelled;
-// who is marked by which text.
+// What counts under each setting of the POWER2 monitor, and its spelling; which
+// processes each text marks.
 #include "logformat/gating.h"
 
 #include <fnmatch.h>
@@ -17,8 +17,8 @@
 namespace countrace::logformat {
 namespace {
 
-// Table 1 of the paper by hand: counted (PR, PM), of each setting that counts
-// anything. PR = 1 is user code.
+// Table 1 of the paper by hand: the counted (PR, PM) of each setting that
+// counts anything. PR = 1 is user code.
 const std::map<std::string, std::set<std::string>> kTable = {
     {"00000", {"00", "01", "10", "11"}},
     {"00001", {"01", "11"}},

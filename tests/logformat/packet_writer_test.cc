@@ -1,4 +1,4 @@
-// PacketWriter: what it stores, and what it counts when it cannot.
+// PacketWriter: the records it stores, and the counts if it cannot.
 #include "logformat/write/packet_writer.h"
 
 #include <sys/resource.h>
@@ -55,7 +55,7 @@ TEST_CASE("packet_writer: time that goes back is clamped and counted",
   CHECK(read.records[1].time_ns == 100);
 }
 
-TEST_CASE("packet_writer: losses that somebody else had keep their place",
+TEST_CASE("packet_writer: losses of the caller keep their place",
           "[logformat][packet_writer]") {
   // Before the first record, between two, and behind the last.
   const int place = GENERATE(0, 1, 2);
@@ -139,7 +139,7 @@ TEST_CASE("packet_writer: an existing file is not touched",
   CHECK(absl::IsInvalidArgument(PacketWriter::Create(options).status()));
 }
 
-// The file size limit stands for a full device: both refuse the allocation.
+// The file size limit replaces a full device: both make the allocation fail.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(std::uint64_t bytes) {
@@ -179,7 +179,7 @@ TEST_CASE("packet_writer: without space records are counted, never a signal",
     CHECK((stored == 0) == from_the_start);
     CHECK(stream.writer().last_errno() == EFBIG);
   }
-  // There is space again, and it is used after a while.
+  // Space is free again; the writer uses it after a delay.
   const std::uint64_t before = stored;
   write(10);
   CHECK(stored == before);
@@ -202,7 +202,7 @@ TEST_CASE("packet_writer: without space records are counted, never a signal",
         discarded);
 }
 
-TEST_CASE("packet_writer: what no packet could hold is told to the owner",
+TEST_CASE("packet_writer: what no packet could hold is reported to the owner",
           "[logformat][packet_writer]") {
   TempDirectory temp;
   TraceBuilder builder(temp / "t");

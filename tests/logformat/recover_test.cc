@@ -1,4 +1,4 @@
-// FinishTrace: what a killed writer, recorder or recover leaves becomes a
+// FinishTrace: after a kill of a writer, a recorder or a recover, it makes a
 // finished trace, and always the same one.
 #include "logformat/repair/trace_finish.h"
 

@@ -1,4 +1,4 @@
-// Write, then read: what comes out is what went in, in time order.
+// Write, then read: the result equals the input, in time order.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
@@ -218,7 +218,7 @@ TEST_CASE("metadata: text and description are each other's inverse",
   CHECK(MetadataText(*parsed) == text);
   CHECK(parsed->info.hostname == info.hostname);
   CHECK(parsed->info.hooks.size() == info.hooks.size());
-  // Cut anywhere, it is an error, never a different description.
+  // A cut at any byte is an error, never a different description.
   for (std::size_t bytes = 0; bytes + 3 < text.size(); bytes += 13) {
     CAPTURE(bytes);
     CHECK_FALSE(ParseMetadata(text.substr(0, bytes), "t").ok());

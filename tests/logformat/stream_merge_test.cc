@@ -1,5 +1,5 @@
 // The merge's order on random streams: that of a stable sort by time, then by
-// stream, and no stream is let run past another one.
+// stream; no stream runs ahead of another one.
 #include "logformat/read/stream_merge.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ TEST_CASE("merge: equals a sort by time and stream", "[logformat][property]") {
     StreamMerge merge(first);
     while (!merge.at_end()) {
       const std::uint32_t i = merge.stream();
-      REQUIRE(next_ns(i) < merge.limit_ns());  // or it would never end
+      REQUIRE(next_ns(i) < merge.limit_ns());  // else it would never end
       while (next_ns(i) < merge.limit_ns()) {
         merged.emplace_back(next_ns(i), i);
         ++at[i];

@@ -1,6 +1,7 @@
-// A sink that takes runs gets the items of one that does not, in the order that
-// ItemSink promises: those of CPUs and what is lost of them as there, with the
-// same items of threads before each, and each thread's own in their order.
+// A sink that accepts runs gets the same items as one that does not, in the
+// order that ItemSink promises: items and losses of CPUs in the same order,
+// with the same items of threads before each of them, and each thread's own
+// items in their order.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
@@ -60,7 +61,7 @@ class Transcript final : public ItemSink {
     ItemSink::OnThreadRecords(head, records);
   }
 
-  // By thread, and by stream for those of CPUs.
+  // By thread, and by stream for CPU streams.
   std::map<std::pair<StreamClass, std::int64_t>, std::vector<std::string>>
   Sequences() const {
     std::map<std::pair<StreamClass, std::int64_t>, std::vector<std::string>>
@@ -147,7 +148,7 @@ TEST_CASE("thread runs: many threads that no CPU's record divides",
   CHECK(merged.items.size() == kThreads * kPoints);
   CHECK(merged.Sequences() == runs.Sequences());
   CHECK(merged.runs == 0);
-  // As few as a packet and what is handed over at once allow.
+  // As few as the packet size and the largest run allow.
   CHECK(runs.runs < kThreads * kPoints / 50);
 }
 

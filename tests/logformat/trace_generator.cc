@@ -115,9 +115,8 @@ class Generator {
       } else if (type == 'p') {
         payload.emplace_back(Pointer{value});
       } else {
-        // No NUL: it would end the string.
-        // Nor empty: babeltrace2 2.0.4 then shows the string of the record
-        // before.
+        // No NUL: it would end the string. Not empty: babeltrace2 2.0.4 then
+        // shows the string of the previous record.
         std::string text(Below(10) == 0 ? kMaxStringBytes - 1 : 1 + Below(20),
                          'x');
         for (char& c : text) {

@@ -43,7 +43,7 @@ struct GeneratedTrace {
 GeneratedTrace Generate(test_support::TraceBuilder& builder, std::uint32_t seed,
                         const GeneratorOptions& options);
 
-// Collects what a reader delivers.
+// Collects the items that a reader delivers.
 class Collector final : public ItemSink {
  public:
   explicit Collector(const TraceReader& reader) : reader_(reader) {}

@@ -1,4 +1,4 @@
-// WriteZeros: what it writes, what it leaves, and what it says when it cannot.
+// WriteZeros: the bytes it writes, the bytes it leaves, and its errors.
 #include "logformat/zero_blocks.h"
 
 #include <fcntl.h>
@@ -32,7 +32,7 @@ int OpenLetters(const std::string& path, std::size_t bytes) {
 
 TEST_CASE("zero_blocks: zeros there, nothing else anywhere",
           "[logformat][zero_blocks]") {
-  // In blocks: inside one write, to its end, over it, over several.
+  // In blocks: inside one write, to its end, across it, over several.
   const std::uint64_t first = GENERATE(0, 1, 63, 64, 100);
   const std::uint64_t blocks = GENERATE(0, 1, 28, 64, 65, 200);
   const std::size_t letters = GENERATE(0, 5, 300) * kZeroBlockBytes;
@@ -53,9 +53,9 @@ TEST_CASE("zero_blocks: zeros there, nothing else anywhere",
   CHECK((Contents(path) == expected));
 }
 
-TEST_CASE("zero_blocks: the error of a write that was cut short is told",
+TEST_CASE("zero_blocks: the error of a write that was cut short is reported",
           "[logformat][zero_blocks]") {
-  // How far files may grow: to a block's end, into a block, to a write's end.
+  // Largest file size: a block's end, inside a block, a write's end.
   const rlim_t limit = GENERATE(0, 100, 4096, 10'000, 64 * 4096, 64 * 4096 + 1);
   CAPTURE(limit);
   const TempDirectory temp;

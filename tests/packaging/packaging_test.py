@@ -57,7 +57,7 @@ class Packaging(unittest.TestCase):
     def test_examples_build_alone_by_find_package_and_link_nothing(self):
         for example in EXAMPLES:
             with self.subTest(example=example):
-                # A copy: nothing beside it may help.
+                # A copy: it must not use files beside it.
                 copy = self.folder / "copies" / example
                 shutil.copytree(SOURCE / "examples" / example, copy)
                 binary = self.build(copy, f"-DCMAKE_PREFIX_PATH={self.prefix}")
@@ -110,7 +110,8 @@ class Packaging(unittest.TestCase):
         flags = self.run_ok("pkg-config", "--cflags", "--libs",
                             "countrace-lttng").split()
         program = self.folder / "lttng_by_pkg_config"
-        # With --as-needed: it must stay, though all references are weak.
+        # With --as-needed: it must stay linked, though all references are
+        # weak.
         self.run_ok(CC, HERE / "with_pkg_config/consumer.c",
                     "-Wl,--as-needed", *flags,
                     f"-Wl,-rpath,{pc_folder.parent}", "-o", program)
@@ -143,7 +144,7 @@ class Packaging(unittest.TestCase):
         self.assertEqual(
             self.prefix / pathlib.Path(libdir).relative_to(prefix) /
             "babeltrace2" / "plugins", plugin.parent)
-        # By itself, as a package of its own.
+        # Alone, as a separate package.
         alone = self.folder / "alone"
         self.run_ok("cmake", "--install", BUILD, "--prefix", alone,
                     "--component", "babeltrace")

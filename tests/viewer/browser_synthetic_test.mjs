@@ -189,16 +189,16 @@ try {
     const {selection, startNs, nsPerPx} = await view();
     assert.ok(Math.abs((selection.from - startNs) / nsPerPx - 300) <= 1);
     assert.ok(Math.abs((selection.to - startNs) / nsPerPx - 640) <= 1);
-    const told = await session.api(`aggregate?from=${selection.from}&to=${selection.to}`);
-    assert.deepEqual(await session.ask('__pv.aggregate()'), told);
+    const expected = await session.api(`aggregate?from=${selection.from}&to=${selection.to}`);
+    assert.deepEqual(await session.ask('__pv.aggregate()'), expected);
     const rows = await page.locator('.data tbody tr').count();
-    assert.ok(rows >= told.processes.length + 1);
-    const known = told.processes.reduce((sum, row) => sum + row.on_cpu_ns, 0) + told.idle.on_cpu_ns +
-        told.outside.on_cpu_ns + told.unknown_ns;
-    assert.equal(known, told.cpu_ns);
+    assert.ok(rows >= expected.processes.length + 1);
+    const known = expected.processes.reduce((sum, row) => sum + row.on_cpu_ns, 0) + expected.idle.on_cpu_ns +
+        expected.outside.on_cpu_ns + expected.unknown_ns;
+    assert.equal(known, expected.cpu_ns);
     await session.shot(shots, 'selection');
     await page.locator('.tabs button', {hasText: 'Segments'}).click();
-    assert.equal(await page.locator('.data tbody tr').count(), told.segments.length);
+    assert.equal(await page.locator('.data tbody tr').count(), expected.segments.length);
     await session.shot(shots, 'segment-table');
     await page.locator('.tabs button', {hasText: 'Processes'}).click();
   });
@@ -291,8 +291,8 @@ try {
     const at = Math.floor(playhead);
     const running = truth.cpu0.find(([begin, end]) => begin <= at && at < end);
     if (running) assert.equal(state.cpus[0].thread, running[2] === 0xffffffff ? null : running[2]);
-    const told = await session.api(`aggregate?from=0&to=${at}`);
-    assert.deepEqual(await session.ask('__pv.soFar()'), told);
+    const expected = await session.api(`aggregate?from=0&to=${at}`);
+    assert.deepEqual(await session.ask('__pv.soFar()'), expected);
     const shown = await page.locator('.now .stacks > li').count();
     assert.equal(shown, Math.min(state.threads.length, 12));
   });

@@ -1,5 +1,5 @@
-// The site over real sockets: who is let in, what is refused, that nothing a
-// client sends reaches the file system.
+// The site over real sockets: which clients are admitted, which requests are
+// rejected, and that nothing a client sends reaches the file system.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -60,7 +60,7 @@ class RunningSite {
   const TimelineIndex& index() const { return *built_.index; }
   const rmap::Report& report() const { return built_.trace.report; }
 
-  // Sends `bytes` as they are, reads until the server closes.
+  // Sends `bytes` unchanged, reads until the server closes.
   Answer Send(const std::string& bytes) const {
     const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address{};
@@ -73,7 +73,7 @@ class RunningSite {
     while (sent < bytes.size()) {
       const ssize_t done = ::send(descriptor, bytes.data() + sent,
                                   bytes.size() - sent, MSG_NOSIGNAL);
-      if (done <= 0) break;  // refused in the middle
+      if (done <= 0) break;  // rejected in the middle
       sent += static_cast<std::size_t>(done);
     }
     std::string reply;

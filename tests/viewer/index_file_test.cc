@@ -1,4 +1,5 @@
-// Damaged, stale and foreign index files: an error that says so, never a crash.
+// Damaged, stale and other index files: an error with the reason, never a
+// crash.
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <fstream>
@@ -26,7 +27,7 @@ void WriteAll(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
 }
 
-// Every kind of question, at many places; only that it ends matters.
+// Every kind of query, at many places; it only has to end.
 void AskEverything(const TimelineIndex& index) {
   for (std::uint32_t row = 0; row < RowNumbers(index); row += 3) {
     for (std::uint32_t level = 0; level <= 40; level += 8) {

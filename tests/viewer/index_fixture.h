@@ -1,4 +1,4 @@
-// A synthetic trace built into an index in a directory of its own.
+// A synthetic trace built into an index in a new directory.
 #ifndef COUNTRACE_TESTS_VIEWER_INDEX_FIXTURE_H_
 #define COUNTRACE_TESTS_VIEWER_INDEX_FIXTURE_H_
 

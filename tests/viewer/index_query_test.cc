@@ -370,7 +370,7 @@ TEST_CASE("range_totals: segments equal brute force", "[viewer][property]") {
       sum.incl_ns += inside_ns;
       sum.excl_ns += static_cast<std::int64_t>(inside_ns);
     }
-    // Own time: without what the calls one level deeper spend.
+    // Own time: without the time of the calls one level deeper.
     for (const TrueSegment& child : built.trace.segments) {
       if (child.depth == 0 || child.begin_ns == child.end_ns) continue;
       for (const TrueSegment& parent : built.trace.segments) {

@@ -1,5 +1,5 @@
-// From a real trace to its index: the same totals as rmap's report, built once,
-// built again when it is missing, stale or damaged.
+// From a real trace to its index: the same totals as rmap's report; built once,
+// and again if it is missing, stale or damaged.
 #include <sys/stat.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Serves a synthetic timeline for development and for the browser test:
 //   serve_synthetic DIRECTORY [DISPATCHES [SEED]]
-// Prints the address on stdout; ends on SIGINT or SIGTERM. Writes what is true
-// to DIRECTORY/truth.json, for the browser test.
+// Prints the address on stdout; ends on SIGINT or SIGTERM. Writes the true
+// values to DIRECTORY/truth.json, for the browser test.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>

@@ -1,5 +1,5 @@
 // state(t) from the index against a simulated machine whose truth is known at
-// every instant, and against a linear scan of what reconstruction said.
+// every instant, and against a linear scan of the reconstruction's output.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdio>
@@ -33,7 +33,7 @@ SimulationOptions MachineOf(std::uint32_t seed) {
   return options;
 }
 
-// What reconstruction says, kept as it says it.
+// The spans from reconstruction, stored unchanged.
 class Spans final : public rmap::TimelineObserver {
  public:
   explicit Spans(rmap::TimelineObserver& next) : next_(next) {}
@@ -138,10 +138,10 @@ void CheckThread(const TimelineIndex& index, const ThreadState& state,
   CHECK(state.wait_ns.value_or(0) ==
         truth.wait_ns + (truth.waiting ? into_ns : 0));
   if (state.on_cpu_ns) CHECK(state.dispatches == truth.dispatches);
-  // Cycles of an interval that several share are nobody's.
+  // Cycles of an interval with several threads are not attributed.
   for (std::size_t event = 0; event < 4 && !state.counts.empty(); ++event) {
     if (state.counts[event].estimated) {
-      CHECK(truth.cpu >= 0);  // never after a stay
+      CHECK(truth.cpu >= 0);  // never after a dispatch
     } else if (truth.cpu < 0) {
       CAPTURE(event);
       CHECK(state.counts[event].count == truth.counts[event]);
@@ -188,7 +188,7 @@ void CheckInstant(const Indexed& indexed, const TrueInstant& truth,
   for (const TrueInstant::Thread& real : truth.threads) {
     const auto found = by_tid.find(real.tid);
     if (found == by_tid.end()) {
-      // Nothing of it is in the trace yet, or only its being there.
+      // The trace has no record of it yet, or only of its existence.
       CHECK(real.dispatches == 0);
       CHECK(real.open.empty());
       continue;
@@ -198,12 +198,12 @@ void CheckInstant(const Indexed& indexed, const TrueInstant& truth,
   }
   for (const auto& [tid, thread] : by_tid) {
     CAPTURE(tid, RunStateName(thread->state));
-    CHECK(tid < 0);  // nobody else is alive
+    CHECK(tid < 0);  // no other thread is alive
   }
   for (std::size_t event = 0; event < state.events.size(); ++event) {
     CHECK_FALSE(state.events[event].gap);
-    // Values between two dumps are exact only where nothing was counted. The
-    // switch that a dump records is counted just after it.
+    // Values between two dumps are exact only if nothing was counted between.
+    // The switch that a dump records is counted just after it.
     const bool switches_at_dump = event == 3 && at_ns == truth.begin_ns;
     if (!state.events[event].estimated && !switches_at_dump) {
       CHECK(state.events[event].count ==
@@ -246,8 +246,8 @@ TEST_CASE("state: equals the simulated machine at every instant",
                                            run.truth.instants.back().begin_ns
                                      : 0));
     }
-    // Of those that never ran there may be no record. Of those that ran to the
-    // last one nothing is known beyond it.
+    // Threads that never ran may have no record. What follows is unknown for
+    // threads that ran to the last record.
     found.erase(0);
     expected.erase(0);
     if (beyond_ns == 0) CHECK(found == expected);
@@ -266,7 +266,7 @@ TEST_CASE("state: with records lost, equals a linear scan of what is known",
   const TimelineIndex& index = *indexed.index;
   const Spans& spans = *indexed.spans;
   const std::uint64_t begin_ns = indexed.begin_ns();
-  // What was lost can put a thread on two CPUs at once, which no row can hold.
+  // Losses can put a thread on two CPUs at once, which no row can hold.
   std::set<std::uint32_t> overlapping;
   std::map<rmap::ThreadIndex, std::uint64_t> last_end_ns;
   for (const rmap::DispatchSpan& span : spans.dispatches) {
@@ -353,7 +353,7 @@ TEST_CASE("nearest_step: next and previous equal a linear scan",
   const Spans& spans = *indexed.spans;
   const std::uint64_t begin_ns = indexed.begin_ns();
 
-  // One thread and one hook to filter by, or nobody.
+  // Filtered by one thread and one hook, or by none.
   const auto thread =
       static_cast<std::uint32_t>(random() % index.threads().size());
   const std::uint32_t hook = index.hooks()[random() % 4].id;
@@ -393,7 +393,7 @@ TEST_CASE("nearest_step: next and previous equal a linear scan",
           }
         }
         if (kind == kStepLoss && !by_thread && !by_hook) {
-          // Losses that touch are one.
+          // Adjacent losses are merged.
           std::vector<std::pair<std::uint64_t, std::uint64_t>> merged;
           for (const auto& loss : spans.losses) {
             merged.emplace_back(loss.begin_ns,
@@ -458,7 +458,7 @@ TEST_CASE("state: a hundred times the records cost a little more to ask",
                 built.index->rows().size(),
                 static_cast<unsigned long long>(most[dispatches]));
   }
-  // Linear would be a hundred times as many.
+  // Linear cost would be a hundred times as many.
   CHECK(most[1'000'000] < 2 * most[10'000]);
 }
 

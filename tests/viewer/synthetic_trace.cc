@@ -86,7 +86,7 @@ class Maker {
     std::vector<std::uint64_t> free_at(threads(), kBegin);
     by_thread_.resize(threads());
     for (std::uint64_t made = 0; made < options_.dispatches; ++made) {
-      // The CPU that is free first chooses among threads free by then.
+      // The first free CPU chooses among threads that are free by then.
       const auto number = static_cast<std::uint32_t>(
           std::min_element(
               cpus.begin(), cpus.end(),
@@ -105,7 +105,7 @@ class Maker {
           .end_ns = cpu.now + Length(random_, options_.mean_dispatch_ns),
           .counts = {},
           .inferred = random_() % 40 == 0};
-      // A hole in what is known, now and then.
+      // Now and then an interval is unknown.
       if (random_() % 200 == 0) {
         dispatch.begin_ns = std::min(dispatch.end_ns, dispatch.begin_ns + 500);
       }

@@ -1,5 +1,5 @@
-// Random but consistent reconstruction events with known truth: what the index
-// is driven with and judged against. Deterministic for a seed.
+// Random but consistent reconstruction events with known truth, for driving and
+// checking the index. Deterministic for a seed.
 #ifndef COUNTRACE_TESTS_VIEWER_SYNTHETIC_TRACE_H_
 #define COUNTRACE_TESTS_VIEWER_SYNTHETIC_TRACE_H_
 

@@ -1,5 +1,5 @@
-// A million dispatches: answers stay bounded, whatever the span. Prints what it
-// measured; asserts no time.
+// A million dispatches: answers stay bounded for any span. Prints its
+// measurements; asserts no time.
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstdio>

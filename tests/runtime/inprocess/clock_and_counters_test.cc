@@ -1,4 +1,4 @@
-// The log's clock against CLOCK_MONOTONIC, and counters read at hooks.
+// The trace's clock against CLOCK_MONOTONIC, and counters read at hooks.
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -76,7 +76,7 @@ TEST_CASE("clock: hooks agree with CLOCK_MONOTONIC to less than 1 us") {
                                       << " hooks");
 }
 
-// Dumps of each thread in order, with the hook each belongs to.
+// Dumps of each thread in order, each with its hook.
 struct Dump {
   std::string hook;
   bool exit;
@@ -136,7 +136,7 @@ TEST_CASE("counters at hooks: faults and switches belong to their segments") {
     const std::uint64_t switches =
         dumps[i + 1].counters[1] - dumps[i].counters[1];
     if (dumps[i].hook == "faults") {
-      // Exactly the fresh pages; another only if the ring's own next page was
+      // Exactly the fresh pages; one more only if the ring's own next page was
       // touched first here.
       CHECK(faults >= 100);
       CHECK(faults <= 102);
@@ -156,7 +156,7 @@ TEST_CASE(
   }
 }
 
-// --- The rdpmc protocol on a page we write ourselves ------------------------
+// --- The rdpmc protocol, on a page that the test writes ----------------------
 
 TEST_CASE("counter page: a read sign-extends from the counter's width") {
   const unsigned width = GENERATE(32u, 40u, 48u, 64u);
@@ -165,7 +165,7 @@ TEST_CASE("counter page: a read sign-extends from the counter's width") {
   page.pmc_width = static_cast<std::uint16_t>(width);
   page.offset = 1'000'000;
   page.time_enabled = page.time_running = 5;
-  // The kernel programs the counter to -offset in its width; it has counted 77.
+  // The kernel sets the counter to -offset in its width; it has counted 77.
   const std::uint64_t mask =
       width == 64 ? ~0ull : (std::uint64_t{1} << width) - 1;
   const std::uint64_t raw = (0ull - 1'000'000 + 77) & mask;

@@ -1,5 +1,5 @@
-// Dump rules as the runtime library keeps them, against the replay over a log
-// without rules: one workload, the same rules, the same number of dumps.
+// Dump rules in the runtime library, against the replay over a log without
+// rules: one workload, the same rules, the same number of dumps.
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -102,7 +102,7 @@ RuledRun Run(const std::vector<std::string>& arguments,
   return run;
 }
 
-// Some list of count and payload rules over the hooks of mode "walks".
+// A random list of count and payload rules over the hooks of mode "walks".
 std::vector<std::string> RandomRules(std::mt19937& random) {
   const char* const globs[] = {"walk:step", "walk:word", "walk:leaf",
                                "walk:here", "walk:pair", "walk:*"};
@@ -138,7 +138,7 @@ std::vector<std::string> RandomRules(std::mt19937& random) {
 
 }  // namespace
 
-TEST_CASE("dump rules: a dry run tells what the ruled run then records") {
+TEST_CASE("dump rules: a dry run predicts what the ruled run then records") {
   std::mt19937 random(27);
   std::uint64_t dumps = 0;
   for (int round = 0; round < 12; ++round) {
@@ -158,7 +158,7 @@ TEST_CASE("dump rules: a dry run tells what the ruled run then records") {
       dumps += unruled.replay.rules[i].dumps;
     }
     CHECK(ruled.DumpsOf(-1) == 0);
-    // A segment has counters at both ends or at none.
+    // A segment has counters at both ends or at neither.
     for (const auto& [key, hook] : ruled.dumps) {
       if (hook.exit_dumps != 0) CHECK(hook.exit_dumps == hook.enter_dumps);
     }
@@ -184,7 +184,7 @@ TEST_CASE("dump rules: each n-th of a hook in a thread, signals or forks") {
     ++checked;
   }
   CHECK(checked > 0);
-  // The log's own dumps do not count in its replay.
+  // The log's own dumps have no effect on its replay.
   CHECK(run.replay.rules[0].dumps == run.DumpsOf(0));
 }
 
@@ -205,8 +205,8 @@ TEST_CASE("dump rules: at most every T keeps its distance in the log") {
         hook.enter_dump_ns.back() - hook.enter_dump_ns.front();
     CHECK(hook.enter_dumps <= span / kIntervalNs + 1);
   }
-  // The replay decides a moment later than the hook did, at its record's time:
-  // never more than the bound says.
+  // The replay decides at its record's time, a moment later than the hook did:
+  // never more than the bound.
   CHECK(run.replay.rules[0].dumps >= dumps);
 }
 

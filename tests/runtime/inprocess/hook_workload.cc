@@ -1,4 +1,5 @@
-// Instrumented program the tests of the runtime library run and examine. Usage:
+// Instrumented program that the tests of the runtime library run and examine.
+// Usage:
 // hook_workload MODE [ARGUMENTS]; each mode prints what it emitted, one
 // "emitted TID COUNT" line a thread, so that a test can compare.
 //
@@ -196,8 +197,8 @@ std::uint64_t MonotonicNs() {
          static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-// Brackets each hook by CLOCK_MONOTONIC: payload = the time before it and the
-// time after the one before.
+// Brackets each hook by CLOCK_MONOTONIC: its payload is the time before it and
+// the time after the previous one.
 void ClockBrackets(std::uint64_t count, std::uint64_t pause_us) {
   std::uint64_t after = 0;
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -212,10 +213,10 @@ void ClockBrackets(std::uint64_t count, std::uint64_t pause_us) {
 
 // --- counters ---------------------------------------------------------------
 
-// Touches `pages` fresh pages in one segment; sleeps in another.
-// Outermost segments workload:outer of `inner` segments workload:inner, each of
-// which touches 1 to 8 fresh pages, with a point hook between the two; in a
-// timer's signal handler segments, too. Prints the pages.
+// Touches `pages` fresh pages in one segment; sleeps in another. Outermost
+// segments workload:outer contain `inner` segments workload:inner, each of
+// which touches 1 to 8 fresh pages, with a point hook between the two; a
+// timer's signal handler has segments, too. Prints the pages.
 void Nested(std::uint64_t outer, std::uint64_t inner) {
   struct sigaction action = {};
   action.sa_handler = [](int) { COUNTRACE_SEGMENT("workload", "handler"); };
@@ -272,7 +273,7 @@ void Faults(std::uint64_t pages, std::uint64_t rounds) {
 
 // --- CPU time ---------------------------------------------------------------
 
-// Spins on one CPU for a while, then prints what the scheduler has counted.
+// Spins on one CPU for some time, then prints the scheduler's counts.
 int Spin(std::uint64_t milliseconds, unsigned cpu) {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -313,7 +314,7 @@ int UntilKilled(const char* counter_file, std::uint64_t threads,
 }
 
 // Long segments one after the other, until it is killed: a recording begins and
-// ends inside of one.
+// ends inside a segment.
 int LongSegments(std::uint64_t milliseconds) {
   for (;;) {
     COUNTRACE_SEGMENT("workload", "long");

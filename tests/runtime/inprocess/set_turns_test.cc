@@ -1,7 +1,7 @@
-// Event sets that take turns at user hooks, in a real program: a turn never
-// ends inside a segment unless that is far longer, each round has each set
-// once, a set's counts stand still while it has no turn, and no call is lost or
-// cut.
+// Multiplexed event sets at user hooks, in a real program: no rotation inside a
+// segment unless the segment is far longer than a slice, each round has each
+// set once, a set's counts stand still while it is not counted, and no call is
+// lost or cut.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdint>
@@ -53,8 +53,8 @@ class Collector : public lf::ItemSink {
   const lf::TraceInfo& info_;
 };
 
-// task-clock is always on; {page-faults, context-switches} and {minor-faults}
-// and {cpu-migrations, dummy} take turns.
+// task-clock is always on; {page-faults, context-switches}, {minor-faults} and
+// {cpu-migrations, dummy} are multiplexed.
 std::vector<Dump> Record(std::uint64_t rotate_ns,
                          const std::vector<std::string>& arguments) {
   TestSession::Options options;
@@ -63,7 +63,7 @@ std::vector<Dump> Record(std::uint64_t rotate_ns,
                              {"cpu-migrations", 4},   {"dummy", 9}};
   options.set_sizes = {2, 1, 2};
   options.rotate_ns = rotate_ns;
-  options.sub_buffer_bytes = 16 << 20;  // one for all: its pages are no noise
+  options.sub_buffer_bytes = 16 << 20;  // one for all: it adds no page faults
   TestSession session(options);
   REQUIRE(WIFEXITED(session.Run(arguments).status));
   session.Finish();
@@ -75,22 +75,22 @@ std::vector<Dump> Record(std::uint64_t rotate_ns,
   return collector.dumps;
 }
 
-// Of every dump: the bits of its set, and counts that go on in its turns and
-// stand still in others'.
+// Checks each dump: it has the bits of its set, and its counts increase in the
+// set's slices and stand still in others'.
 void CheckValues(const std::vector<Dump>& dumps) {
   const std::uint32_t bits[] = {0b111, 0b011, 0b111};
   std::map<std::pair<std::uint32_t, std::size_t>, std::uint64_t> last;
   std::uint32_t set = dumps.front().mmcr;
   for (const Dump& dump : dumps) {
     REQUIRE(dump.mmcr < 3);
-    // A handler that comes while the sets change sees what is always on.
+    // A handler during a rotation has only the always-on values.
     if (dump.hook == "handler" && dump.present == 1) continue;
     REQUIRE(dump.present == bits[dump.mmcr]);
     for (std::size_t i = 0; i < kValues; ++i) {
       auto& before = last[{i == 0 ? 0 : dump.mmcr, i}];
       REQUIRE(dump.values[i] >= before);
-      // Its turn begins: no pages were counted in the others' (100 and more),
-      // only after the last dump of its own.
+      // A slice begins: no pages were counted in the others' slices (100 and
+      // more), only after the last dump of its own.
       if (i == 1 && dump.mmcr < 2 && dump.mmcr != set) {
         REQUIRE(dump.values[i] <= before + 40);
       }
@@ -109,7 +109,7 @@ struct Turn {
 
 std::vector<Turn> Turns(const std::vector<Dump>& dumps) {
   std::vector<Turn> turns;
-  std::vector<std::pair<const Dump*, std::size_t>> open;  // turn it began in
+  std::vector<std::pair<const Dump*, std::size_t>> open;  // slice it began in
   for (const Dump& dump : dumps) {
     if (turns.empty() || dump.mmcr != turns.back().set) {
       // Only an enter begins one.
@@ -145,7 +145,7 @@ TEST_CASE(
       ++instances[outer];
       sequence.push_back(outer);
     }
-    // A signal may come between two outer ones, and is then one itself.
+    // A signal may come between two outer segments; it is then outermost.
     if (dump.hook == "handler" && !dump.exit && dump.mmcr != outer) {
       sequence.push_back(dump.mmcr);
       outer = 3;
@@ -174,7 +174,7 @@ TEST_CASE(
     CHECK(turn.depth == 0);
     seen.insert(turn.set);
   }
-  // The first began with the thread. Each may be recorded late, on a busy CPU.
+  // The first began with the thread. On a busy CPU each may be recorded late.
   CHECK(turns.back().begin_ns - turns[1].begin_ns >=
         (turns.size() - 3) * kTurnNs);
   CHECK(seen.size() == 3);
@@ -191,8 +191,8 @@ TEST_CASE(
   std::uint64_t calls = 0;
   for (std::size_t i = 1; i < turns.size(); ++i) CHECK(turns[i].depth >= 1);
   for (const Turn& turn : turns) calls += turn.calls;
-  // All of them, but the segment that is the program's whole life, and one that
-  // did not run for so long that its turn was overdue.
+  // All calls, except the segment of the program's whole life, and one that did
+  // not run for so long that its rotation was overdue.
   std::uint64_t exits = 0;
   for (const Dump& dump : dumps) exits += dump.exit ? 1 : 0;
   CHECK(calls < exits);

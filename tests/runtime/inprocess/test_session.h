@@ -1,6 +1,6 @@
 // A recording without a kernel side, for tests of the runtime library alone:
 // makes the session files, runs programs with the library preloaded, finishes
-// the trace and reads back what the hooks recorded.
+// the trace and reads the recorded hooks back.
 #ifndef COUNTRACE_TESTS_RUNTIME_INPROCESS_TEST_SESSION_H_
 #define COUNTRACE_TESTS_RUNTIME_INPROCESS_TEST_SESSION_H_
 
@@ -26,7 +26,7 @@ struct ProgramResult {
   std::uint64_t emitted_total = 0;
 };
 
-// Everything the trace holds, by thread.
+// The content of the trace, by thread.
 struct Recorded {
   struct Thread {
     int pid = 0;
@@ -57,7 +57,7 @@ class TestSession {
     std::string hook_filter;
     std::vector<std::string> dump_rules;
     std::string directory;   // empty: a new one under the build's temporary
-    bool calibrated = true;  // false: no rate for the raw counter
+    bool calibrated = true;  // false: the raw counter's rate is unknown
   };
   TestSession();
   explicit TestSession(const Options& options);

@@ -1,4 +1,4 @@
-// What the runtime library promises about records: none lost, torn, out of
+// The promises of the runtime library about records: none is lost, torn, out of
 // order or under a wrong thread, or the loss is counted with its cause.
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,7 +31,7 @@ void CheckNothingLost(const Recorded& recorded) {
 }
 
 TEST_CASE("thread streams: emitted equals recorded plus discarded by cause") {
-  // At least one setting must run out of sub-buffers for the sum to mean much.
+  // Some settings must run out of sub-buffers, else the sum means little.
   TestSession::Options options;
   options.mode = lf::SessionMode::kDiscard;
   options.max_bytes = GENERATE(64u << 10, 1u << 20, 8u << 20, 1u << 30);
@@ -111,7 +111,7 @@ TEST_CASE("thread streams: a thousand short threads share streams") {
   session.Finish();
   const Recorded recorded = session.Read();
   CheckNothingLost(recorded);
-  // Tids may be reused by the kernel; ours are all of one process.
+  // The kernel may reuse tids; ours all belong to one process.
   std::uint64_t records = 0;
   for (const auto& [id, thread] : recorded.threads) {
     CHECK(program.emitted.at(thread.tid) == thread.records);

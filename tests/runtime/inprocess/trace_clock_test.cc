@@ -1,4 +1,4 @@
-// Parameters of the log's clock, without a recording.
+// Parameters of the trace's clock, without a recording.
 #include "runtime/inprocess/trace_clock.h"
 
 #include <catch2/catch.hpp>
@@ -6,8 +6,9 @@
 namespace countrace::runtime {
 namespace {
 
-// A set's life is 100 ms of the assumed rate; of the real one it may be less,
-// and the thread be interrupted in between: a few tries.
+// A set of parameters holds for 100 ms at the assumed rate; at the real one
+// perhaps for less, and the thread may be interrupted in between: so it tries
+// several times.
 bool IsReadWithoutSystemCall(std::uint64_t raw_ns_mult) {
   for (int i = 0; i < 1000; ++i) {
     StartClock(raw_ns_mult);

@@ -1,6 +1,6 @@
-// Both back ends of the kernel recorder at once, over the same programs: the
-// same switches, faults and names, and counts that differ by what lies between
-// their two programs on one tracepoint.
+// Both back ends of the kernel recorder at the same time, over the same
+// programs: the same switches, faults and names; counts differ by what happens
+// between their two programs on one tracepoint.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ namespace {
 
 using logformat::CpuEvent;
 
-// What became of one thread, in time order.
+// The events of one thread, in time order.
 struct Story {
   std::vector<std::tuple<std::int32_t, std::uint16_t>> switches;  // cpu, state
   std::vector<std::uint64_t> faults;                              // addresses
@@ -127,7 +127,7 @@ TEST_CASE("back ends: the same programs, the same dispatches and counts",
     CHECK(bpf.children == kernel_perf.children);
     const std::size_t faults = by_bpf.EventIndex("page-faults");
     CHECK(by_bpf.Count(tid, faults) == by_perf.Count(tid, faults));
-    // Each reads the clock in its own turn at every switch.
+    // At every switch one reads the clock after the other.
     constexpr double kApartNs = 5000;
     const double on_cpu = static_cast<double>(by_bpf.OnCpuNs(tid));
     CHECK(std::abs(static_cast<double>(by_perf.OnCpuNs(tid)) - on_cpu) <

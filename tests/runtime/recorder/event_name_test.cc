@@ -97,7 +97,7 @@ TEST_CASE("event_name: an unknown name is refused and named", "[recorder]") {
         std::string::npos);
 }
 
-TEST_CASE("event_name: a name of libpfm4 says which PMU it wants",
+TEST_CASE("event_name: a name of libpfm4 names the PMU it needs",
           "[recorder]") {
   if (absl::IsUnimplemented(FindLibpfmEvent("cycles").status())) {
     WARN("this build has no libpfm4");
@@ -105,7 +105,7 @@ TEST_CASE("event_name: a name of libpfm4 says which PMU it wants",
   }
   CHECK(absl::IsNotFound(FindLibpfmEvent("no_such_event").status()));
   CHECK(absl::IsNotFound(FindLibpfmEvent("no_such_pmu::CYCLES").status()));
-  // Commands under record must not inherit what libpfm4 is started with.
+  // A recorded command must not inherit libpfm4's start environment.
   CHECK(std::getenv("LIBPFM_ENCODE_INACTIVE") == nullptr);
   for (const std::string& name : ListLibpfmEvents()) {
     if (name.size() >= sizeof(logformat::SessionEvent::name)) continue;

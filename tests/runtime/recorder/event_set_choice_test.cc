@@ -80,7 +80,7 @@ TEST_CASE("event_set_choice: an event that cannot be counted leaves its set",
   const EventChoice less = Keep(choice, {true, true, false, false, true});
   CHECK(less.events.size() == 3);
   CHECK(less.set_sizes == std::vector<std::size_t>{1, 1});
-  // With one set left there is nothing to take turns with.
+  // With one set left there is no multiplexing.
   const EventChoice one = Keep(choice, {true, true, true, false, false});
   CHECK(one.events.size() == 3);
   CHECK(one.set_sizes.empty());
@@ -105,7 +105,7 @@ TEST_CASE("set_turns: every set has its turn in each round, none twice running",
     std::sort(order.begin(), order.end());
     for (std::uint32_t set = 0; set < sets; ++set) CHECK(order[set] == set);
   }
-  // No program's period stays in step with it (two sets can but alternate).
+  // No program's period stays in step with it (two sets can only alternate).
   if (sets > 2) CHECK(orders.size() > 1);
 }
 
@@ -127,7 +127,7 @@ TEST_CASE("perf_decoder: of a set that waits only what is always on is present",
                       logformat::EventSets{4, {2, 1}, true});
   REQUIRE(decoder.dump_words() == 1 + 1 + 2 + 1);
   decoder.BeginSets(100);
-  // The leader's time enabled is the clock of the counts, not the time.
+  // The leader's time_enabled is the clock of the counts, not the time.
   const auto group = [](std::uint64_t clock) {
     return std::vector<std::uint64_t>{5, clock, 0, 10, 20, 30, 40};
   };
@@ -142,18 +142,18 @@ TEST_CASE("perf_decoder: of a set that waits only what is always on is present",
   CHECK(dump == std::vector<std::uint64_t>{1 | 1ull << 32, 10, 0, 0, 0});
   REQUIRE(decoder.DecodeGroup(group(131), dump.data(), 230));
   CHECK(dump == std::vector<std::uint64_t>{1 | 0xbull << 32, 10, 40, 0, 27});
-  // Back: its running time goes on where it stopped.
+  // Set 0 again: its running time continues from its last value.
   decoder.ChangeSet(0, 140, 250, 150);
   REQUIRE(decoder.DecodeGroup(group(151), dump.data(), 251));
   CHECK(dump == std::vector<std::uint64_t>{0xfull << 32, 10, 20, 30, 63});
-  // A set that the PMU refuses has no time.
+  // A set that the PMU rejects has no running time.
   decoder.ChangeSet(1, 160, ~std::uint64_t{0}, 0);
   REQUIRE(decoder.DecodeGroup(group(170), dump.data(), 270));
   CHECK(dump == std::vector<std::uint64_t>{1 | 1ull << 32, 10, 0, 0, 0});
   decoder.ChangeSet(1, 180, 290, 190);
   REQUIRE(decoder.DecodeGroup(group(190), dump.data(), 290));
   CHECK(dump == std::vector<std::uint64_t>{1 | 0xbull << 32, 10, 40, 0, 36});
-  // What another user of the PMU took is absent, and in no entry: bits say it.
+  // Counters used by another program are absent; bits show it, not records.
   RecordBatch batch;
   decoder.SetRefused(0b1001, 300, batch);
   CHECK(batch.size() == 0);

@@ -25,7 +25,7 @@ std::string Gated(const Gating& gating, std::vector<EventSpec> events,
   if (!status.ok()) return "refused: " + std::string(status.message());
   std::string names;
   for (const EventSpec& event : events) {
-    // Its name says what it counts.
+    // Its name has the mode that it counts.
     const auto mode = logformat::ModeOfEvent(event.name);
     CHECK(mode.user == !event.exclude_user);
     CHECK(mode.kernel == !event.exclude_kernel);
@@ -110,7 +110,7 @@ TEST_CASE("recorded_gating: options that contradict it", "[recorder]") {
   RecordOptions options;
   options.system_wide = true;
   options.count = logformat::ParseGating("unmarked");
-  CHECK_FALSE(CheckGating(options).ok());  // but whom?
+  CHECK_FALSE(CheckGating(options).ok());  // but which processes?
   options.marks = *logformat::ParseMarks({"self"});
   CHECK(CheckGating(options).ok());
   options.kernel_segments = {"syscalls"};

@@ -1,4 +1,4 @@
-// The kernel side against what the kernel itself says: /proc and the counters.
+// The kernel side against the kernel's own figures: /proc and the counters.
 // Needs the privilege to record all CPUs.
 #include <fcntl.h>
 #include <signal.h>
@@ -65,8 +65,8 @@ std::set<std::int32_t> Descendants(const TraceContents& trace) {
   return members;
 }
 
-// In the trace of a command: threads switched in by a record that holds no
-// member, which is kept only if a member's own switch-in was not shown.
+// In the trace of a command: threads switched in by a record without a member,
+// which is kept only if the kernel did not report a member's switch-in.
 std::set<std::int32_t> StrangersAfterWhichMembersRun(
     const TraceContents& trace) {
   const std::set<std::int32_t> members = Descendants(trace);
@@ -85,8 +85,8 @@ std::set<std::int32_t> StrangersAfterWhichMembersRun(
   return strangers;
 }
 
-// Time that the hypervisor took from a CPU; part of the time between two
-// switches, but not of a thread's run time in /proc.
+// Stolen time of a CPU: part of the time between two switches, but not of a
+// thread's run time in /proc.
 std::uint64_t StolenNs(int cpu) {
   std::ifstream file("/proc/stat");
   std::string line;
@@ -168,7 +168,7 @@ TEST_CASE(
       if (record.event == CpuEvent::kSwitchIn) {
         // Written only if no dispatch leads there, and then it fills the gap.
         CHECK(record.next_tid() != running);
-        // From one hidden thread to another, nothing is shown at all.
+        // The kernel reports nothing for a switch between two hidden threads.
         if (record.prev_tid() != running && hidden.count(running) == 0 &&
             hidden.count(record.prev_tid()) == 0) {
           ++broken_chain;
@@ -187,7 +187,7 @@ TEST_CASE(
               ? record.prev_tid()
               : static_cast<std::int32_t>(end.running_tid);
       if (seen != running) {
-        // Whoever was switched in, its switch-out was not shown to anybody.
+        // The kernel reported no switch-out of the thread that was switched in.
         if (hidden.count(running) == 0) {
           ++broken_chain;
           broken_after.insert(running);
@@ -209,8 +209,8 @@ TEST_CASE(
     }
     CHECK(backwards == 0);
     CAPTURE(broken_after);
-    // Where the kernel hides threads, idle threads inherit it now and then, in
-    // mid-recording; the counters' own word, below, still holds.
+    // Where the kernel hides threads, idle threads become hidden now and then,
+    // in mid-recording; the check with the counters, below, still holds.
     CHECK(broken_chain <= (hidden.empty() ? 0 : dispatches / 100));
     for (std::size_t i = 0; i < before.size(); ++i) {
       CAPTURE(trace.info.cpu_events[i]);
@@ -218,7 +218,7 @@ TEST_CASE(
             records.back().counters[i] - records.front().counters[i]);
       CHECK((records.front().present >> i & 1) == 1);
     }
-    // The counters' own word on how many there were.
+    // The number of hidden switches according to the counters.
     CAPTURE(hidden_switches);
     CHECK(dispatches + hidden_switches == sums[switches]);
     if (hidden_switches == 0) {
@@ -252,7 +252,7 @@ TEST_CASE("kernel recorder: on-CPU time agrees with /proc/PID/schedstat",
   RecordOptions options = Options(directory, Shell(script, report));
   options.system_wide = system_wide;
   options.force = true;
-  // The kernel takes what the host stole off a task's time, not off ours.
+  // The kernel subtracts stolen time from a task's time, we do not.
   RecordResult result;
   std::uint64_t stolen_ns = 1;
   for (int i = 0; i < 5 && stolen_ns != 0; ++i) {
@@ -266,22 +266,22 @@ TEST_CASE("kernel recorder: on-CPU time agrees with /proc/PID/schedstat",
   const std::vector<ReportLine> lines = ReadReport(report, "schedstat");
   REQUIRE(lines.size() == processes);
   for (const ReportLine& line : lines) {
-    const double told = static_cast<double>(line.numbers.at(0));
+    const double expected = static_cast<double>(line.numbers.at(0));
     const double seen = static_cast<double>(trace.OnCpuNs(line.pid));
     const double counted = static_cast<double>(
         trace.Count(line.pid, trace.EventIndex("task-clock")));
-    CAPTURE(line.pid, told, seen, counted, stolen_ns);
-    if (told > 1e8) {
+    CAPTURE(line.pid, expected, seen, counted, stolen_ns);
+    if (expected > 1e8) {
       // Stolen time is reported in ticks of 10 ms, and not all of it.
       const double slack =
-          stolen_ns == 0 ? 0 : told * 0.1 + static_cast<double>(stolen_ns);
-      CHECK(seen > told * 0.99);
-      CHECK(seen < told * 1.01 + slack);
+          stolen_ns == 0 ? 0 : expected * 0.1 + static_cast<double>(stolen_ns);
+      CHECK(seen > expected * 0.99);
+      CHECK(seen < expected * 1.01 + slack);
       CHECK(std::abs(counted / seen - 1) < 0.01);
     } else {
       // The sleeper: start-up and exit only, the exit after its report.
-      CHECK(seen >= told * 0.99);
-      CHECK(seen < told + 5e7);
+      CHECK(seen >= expected * 0.99);
+      CHECK(seen < expected + 5e7);
     }
   }
 }
@@ -299,13 +299,13 @@ TEST_CASE("kernel recorder: switches agree with /proc/PID/status",
   const std::vector<ReportLine> lines = ReadReport(report, "switches");
   REQUIRE(lines.size() == 2);
   for (const ReportLine& line : lines) {
-    const std::uint64_t told = line.numbers.at(0);
+    const std::uint64_t expected = line.numbers.at(0);
     const std::uint64_t seen = trace.SwitchesOut(line.pid);
-    CAPTURE(line.pid, told, seen);
-    CHECK(told >= 19990);  // it may find the other's byte already there
+    CAPTURE(line.pid, expected, seen);
+    CHECK(expected >= 19990);  // it may find the other's byte already there
     // After its report the process still writes it and exits.
-    CHECK(seen > told);
-    CHECK(seen <= told + 20);
+    CHECK(seen > expected);
+    CHECK(seen <= expected + 20);
   }
   // The last switch of each is its death.
   for (const ReportLine& line : lines) {
@@ -415,7 +415,7 @@ TEST_CASE("kernel recorder: forks, names, execs and exits carry the right ids",
 
 TEST_CASE(
     "kernel recorder: a command's trace holds its descendants, all of "
-    "them, and nobody else",
+    "them, and no others",
     "[recorder][privileged]") {
   if (!CanRecordKernel()) return;
   const TestDirectory directory;
@@ -448,7 +448,7 @@ TEST_CASE(
     for (const StoredRecord& record : records) {
       switch (record.event) {
         case CpuEvent::kDispatch:
-          // A switch to a hidden thread bounds when a member came after it.
+          // A switch to a hidden thread is kept if a member came after it.
           CHECK(members.count(record.prev_tid()) +
                     members.count(record.next_tid()) +
                     hidden.count(record.next_tid()) >
@@ -471,7 +471,7 @@ TEST_CASE(
     }
   }
   CHECK(execs_of_true == kShort + 2 + 1);
-  // Every descendant was seen to start, to run, and to end.
+  // For every descendant the trace has a start, a dispatch and an end.
   CHECK(trace.All(CpuEvent::kExit).size() == members.size());
   for (const std::int32_t tid : members) {
     CAPTURE(tid);
@@ -521,7 +521,7 @@ TEST_CASE(
        ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
-  // A recorder that gets no time: the rings overflow while it stands still.
+  // The recorder gets no CPU time: the rings overflow while it is stopped.
   for (int i = 0; i < 5; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     kill(recorder, SIGSTOP);
@@ -546,8 +546,8 @@ TEST_CASE(
   std::uint64_t missing = 0;
   std::uint64_t unexplained = 0;
   std::uint64_t hidden_switches = 0;
-  // Lost after a CPU's last dump, which no counter tells of: the ring may be
-  // full when the recorder stops.
+  // Lost after a CPU's last dump, which no counter shows: the ring may be full
+  // when the recorder stops.
   std::uint64_t lost_at_end = 0;
   for (const auto& [cpu, records] : trace.cpus) {
     std::uint64_t before = records.front().counters.at(0);
@@ -559,7 +559,7 @@ TEST_CASE(
       lost += record.lost_before;
       hidden_since_dump |= record.event == CpuEvent::kSwitchIn;
       if (record.event != CpuEvent::kDispatch) continue;
-      // The counter steps after the record of the switch.
+      // The counter increases after the record of the switch.
       const std::uint64_t skipped =
           record.counters.at(0) - before - (first ? 0 : 1);
       first = false;
@@ -580,14 +580,14 @@ TEST_CASE(
     if (pending != trace.lost_after_last.end()) lost_at_end += pending->second;
   }
   CAPTURE(trace.discarded, missing, lost_at_end, hidden_switches, forks);
-  // No switch is missing but where a loss says so, and as many as it says.
+  // Switches are missing only at reported losses, and as many as reported.
   // (Where the kernel hides threads, a short-lived one may not be known as
   // hidden.)
   CHECK(unexplained <= hidden_switches);
   const std::uint64_t slack = hidden_switches > 0 ? 1000 : 0;
   CHECK(missing > 1000);
   CHECK(missing <= trace.discarded + slack);
-  // What else was lost are forks, names, execs and exits (of threads too).
+  // The other lost records are forks, names, execs and exits (of threads too).
   CHECK(trace.discarded <= missing + lost_at_end + 5 * forks + 50);
 }
 

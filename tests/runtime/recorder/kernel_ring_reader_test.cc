@@ -1,4 +1,4 @@
-// The ring of kernel_ring.h, written by hand as the BPF programs write it.
+// The ring of kernel_ring.h, written by the test as the BPF programs write it.
 #include "runtime/recorder/kernel/bpf/kernel_ring_reader.h"
 
 #include <catch2/catch.hpp>
@@ -74,7 +74,7 @@ TEST_CASE("kernel ring: written = read + lost, in order, around the ring",
   Writer writer;
   std::uint64_t now_ns = (std::uint64_t{5} << 48) - 1'000'000;  // 48 bits wrap
   KernelRingReader reader = writer.Reader(counters, now_ns);
-  std::uint64_t written = 0, lost = 0, read = 0, told = 0;
+  std::uint64_t written = 0, lost = 0, read = 0, reported = 0;
   std::uint64_t next_value = 0;
   for (int round = 0; round < 400; ++round) {
     const auto burst = static_cast<unsigned>(random() % 400);
@@ -94,7 +94,7 @@ TEST_CASE("kernel ring: written = read + lost, in order, around the ring",
       CHECK(record.time_ns >= last_ns);
       last_ns = record.time_ns;
       if (record.event_id == kLossEntry) {
-        told += *batch.Words(record);
+        reported += *batch.Words(record);
         continue;
       }
       ++read;
@@ -109,10 +109,10 @@ TEST_CASE("kernel ring: written = read + lost, in order, around the ring",
   RecordBatch last;
   reader.DrainLosses(last);
   for (const KernelRecord& record : last.records()) {
-    told += *last.Words(record);
+    reported += *last.Words(record);
   }
   CHECK(lost > 0);
-  CHECK(told == lost);
+  CHECK(reported == lost);
   CHECK(reader.lost() == lost);
   CHECK(reader.dispatches() == read);
   CHECK(reader.malformed() == 0);
@@ -124,7 +124,7 @@ TEST_CASE("kernel ring: a record that is being written holds back the rest",
   KernelRingReader reader = writer.Reader(1, 1000);
   writer.Dispatch(1000, 1, {1});
   const std::int64_t open = writer.Reserve(24, 1100);
-  writer.Dispatch(1200, 2, {2});  // its interrupter
+  writer.Dispatch(1200, 2, {2});  // the interrupting one
   RecordBatch batch;
   reader.Drain(batch);
   CHECK(batch.size() == 1);

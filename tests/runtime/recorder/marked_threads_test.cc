@@ -192,8 +192,8 @@ TEST_CASE("marked_threads: everything but the marked", "[recorder]") {
   CHECK(records.Fault(1));
   CHECK_FALSE(records.Fault(10));
   CHECK(records.Dispatch(0, 10));   // from idle, which is unmarked
-  CHECK(records.Dispatch(10, 12));  // to somebody unmarked
-  CHECK(records.Fork(10, 11));      // tells who is marked
+  CHECK(records.Dispatch(10, 12));  // to an unmarked thread
+  CHECK(records.Fork(10, 11));      // shows that 10 is marked
   CHECK_FALSE(records.Dispatch(10, 11));
   CHECK_FALSE(records.Fault(11));
   CHECK(records.Exec(11));

@@ -85,7 +85,7 @@ TEST_CASE(
     "perf_decoder: a switch sample becomes a dispatch with the counters "
     "in their places",
     "[recorder]") {
-  // Of three events this CPU has the first and the last.
+  // This CPU has the first and the last of three events.
   PerfDecoder decoder(kFormat, {0, 2}, 3);
   RecordBatch batch;
   decoder.Decode(Header(SwitchSample(1000, 11, 22, 0x100, {5, 6})), batch);
@@ -174,7 +174,8 @@ TEST_CASE("perf_decoder: cut or foreign records are counted, never believed",
                                whole.begin() + static_cast<long>(size));
     reinterpret_cast<perf_event_header*>(cut.data())->size =
         static_cast<std::uint16_t>(size);
-    if (size == 40 || size >= 56 + 8 + 64) continue;  // a fault; whole enough
+    if (size == 40 || size >= 56 + 8 + 64)
+      continue;  // a fault; complete enough
     const std::uint64_t before = decoder.malformed();
     decoder.Decode(Header(cut), batch);
     CAPTURE(size);
@@ -220,7 +221,7 @@ TEST_CASE("perf_ring: records that cross the end come out whole",
   REQUIRE(ring.ok());
   CHECK(ring->data_bytes() == page);
 
-  // Plays the kernel: sizes that do not divide the ring, many times around.
+  // Acts as the kernel: sizes that do not divide the ring, many times around.
   std::uint64_t head = 0;
   std::uint64_t written = 0;
   std::uint64_t read = 0;

@@ -1,5 +1,5 @@
-// The session around a recording: the command must not notice it, whatever ends
-// it must leave a sound trace, and refusals must leave nothing. Needs
+// The session around a recording: the command must not be affected, any end of
+// it must leave a sound trace, and rejected requests must leave nothing. Needs
 // privilege.
 #include <fcntl.h>
 #include <sched.h>
@@ -142,13 +142,13 @@ TEST_CASE("record: the command sees the world it would see without us",
           "[recorder][privileged]") {
   if (!CanRecordKernel()) return;
   const TestDirectory directory;
-  // Signals (but for those queued for all of the user's processes), open files,
+  // Signals (except those queued for all of the user's processes), open files,
   // process group, niceness, CPUs.
   const std::string script =
       "grep -E '^Sig[^Q]|^Shd|Cpus_allowed_list' /proc/self/status; ls "
       "/proc/self/fd; ps -o pgid=,ni= -p $$ | sed 's/  */ /g'; ulimit -a";
   const auto lines = [](const std::string& text) {
-    // The process group is that of the caller, a new one for each run here.
+    // The process group is the caller's, which is a new one for each run here.
     return text;
   };
   const Ran bare = RunProgram({"sh", "-c", script});
@@ -194,7 +194,7 @@ TEST_CASE(
   CHECK(WEXITSTATUS(replaced.command_status) == 4);
   CHECK(ReadTrace(replaced.path).info.command == "sh -c exit 4");
 
-  SECTION("a directory of somebody else") {
+  SECTION("a directory of another program") {
     options.output = directory.File("precious");
     std::filesystem::create_directory(options.output);
     std::ofstream(options.output + "/thesis.txt") << "years of work\n";
@@ -270,7 +270,7 @@ TEST_CASE("record: signals end the recording with a finished trace",
     kill(pid, SIGINT);
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
     CHECK(waitpid(pid, nullptr, WNOHANG) == 0);
-    // Two SIGINTs are one to a recorder that has not run in between.
+    // Two SIGINTs merge into one if the recorder has not run in between.
     int status = -1;
     for (int i = 0; i < 300; ++i) {
       kill(pid, SIGINT);
@@ -297,7 +297,7 @@ TEST_CASE("record: signals end the recording with a finished trace",
 }
 
 TEST_CASE(
-    "record: killing the recorder harms nobody and loses nothing that "
+    "record: killing the recorder harms no program and loses nothing that "
     "was stored",
     "[recorder][privileged]") {
   if (!CanRecordKernel()) return;
@@ -455,7 +455,8 @@ TEST_CASE("record: running processes, until they end",
     options.command = {"sleep", "0.1"};
     timed_out = true;
   }
-  // Ends only if somebody notices that the process has: it is ours to reap.
+  // Ends only if the recorder detects the end of the process, whose parent is
+  // this test.
   const RecordResult result = MustRecord(options);
   CHECK(kill(recorded, 0) == 0);
   WaitStatus(recorded);

@@ -1,6 +1,6 @@
-// One log in the layouts of both back ends: what a simulated machine did is
-// written as perf_event_open(2) lays it out and as our BPF programs do, read
-// by the decoders of the two, stored by what stores the records of both, and
+// One log in the layouts of both back ends: the history of a simulated machine
+// is written in the layout of perf_event_open(2) and in that of our BPF
+// programs, read by the two decoders, stored by the code that both share, and
 // reported. The reports are the same, byte for byte.
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -98,7 +98,7 @@ class Log final : public logformat::ItemSink {
   const logformat::TraceInfo& info_;
 };
 
-// --- What the kernel writes ---
+// --- The kernel's output ---
 
 // One CPU's ring, of either kind: takes entries, gives batches.
 class Ring {
@@ -230,7 +230,7 @@ class PerfRing final : public Ring {
   std::vector<std::vector<std::byte>> waiting_;
 };
 
-// --- What the recorder makes of it ---
+// --- The recorder's result ---
 
 template <typename SomeRing>
 void Record(const Log& log, const std::string& directory, std::uint32_t seed) {
@@ -240,7 +240,7 @@ void Record(const Log& log, const std::string& directory, std::uint32_t seed) {
   builder.session().cpus = info.cpus;
   builder.session().begin_ns = info.begin_ns;
   builder.SetCpuEvents(info.cpu_events);
-  // What a back end reads at once, and so what its packets hold, is its own.
+  // Batch sizes, and so the packets' content, differ between the back ends.
   builder.SetPacketBytes(seed % 2 == 0 ? 8192 : 65536);
   for (const logformat::HookInfo& hook : info.hooks) {
     builder.AddSegment(hook.provider, hook.name, "", hook.id);
@@ -287,7 +287,7 @@ void Record(const Log& log, const std::string& directory, std::uint32_t seed) {
     }
     if (entry.event() == CpuEvent::kCounters) {
       const auto dump = entry.As<logformat::CountersRecord>();
-      // Read by the recorder itself, when the ring is empty.
+      // The recorder itself reads it, when the ring is empty.
       if (begun) drain(entry.time_ns);
       if (!begun) stream.begin_ns = entry.time_ns;
       CpuStreams::StoreCounters(
@@ -346,7 +346,7 @@ TEST_CASE("back ends: one log has the same report in both layouts",
     const std::string bpf = Reported(temp / "bpf");
     CHECK(bpf.size() > 2000);
     CHECK(bpf == Reported(temp / "perf"));
-    // And what the machine really did: nothing was dropped on the way.
+    // Compared with the machine's history: nothing was dropped.
     auto reader = logformat::TraceReader::Open(temp / "bpf");
     REQUIRE(reader.ok());
     const auto report = rmap::Reconstruct(**reader, {});

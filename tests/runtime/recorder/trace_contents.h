@@ -1,5 +1,5 @@
-// A whole trace in memory, for checks that need every record at hand; and what
-// the recorder's tests share: directories, child processes, reports.
+// A whole trace in memory, for checks that need every record; and code that the
+// recorder's tests share: directories, child processes, reports.
 #ifndef COUNTRACE_TESTS_RUNTIME_RECORDER_TRACE_CONTENTS_H_
 #define COUNTRACE_TESTS_RUNTIME_RECORDER_TRACE_CONTENTS_H_
 
@@ -47,8 +47,8 @@ struct TraceContents {
   std::size_t EventIndex(const std::string& name) const;
   // All records of one kind, from all CPUs.
   std::vector<StoredRecord> All(logformat::CpuEvent event) const;
-  // Time between switch-in and switch-out, over all CPUs. Where the switch-in
-  // was not shown by the kernel (see HiddenThreads), from the switch before it.
+  // Time between switch-in and switch-out, over all CPUs; from the previous
+  // switch if the kernel did not report the switch-in (see HiddenThreads).
   std::uint64_t OnCpuNs(std::int32_t tid) const;
   // Counts of event `index` during the same time.
   std::uint64_t Count(std::int32_t tid, std::size_t index) const;
@@ -91,14 +91,14 @@ std::string RecordMainPath();
 // Record() that must succeed; prints the messages if it does not.
 RecordResult MustRecord(const RecordOptions& options);
 
-// Runs a program; its wait status, and what it wrote to stdout and stderr.
+// The result of a program: its wait status, its stdout and stderr.
 struct Ran {
   int status = 0;
   std::string out, err;
 };
 Ran RunProgram(const std::vector<std::string>& arguments);
 
-// False, and says "SKIPPED: ...", where kernel records need more privilege.
+// False, and prints "SKIPPED: ...", if kernel records need more privilege.
 bool CanRecordKernel();
 // Name in COUNTRACE_TEST_BACKEND, "auto" without it: each back end must pass
 // the same tests.

@@ -1,6 +1,6 @@
 // Programs with known behaviour, for the recorder's tests. Each appends lines
 // "KEY PID NUMBER..." to the file REPORT, in one write, so that a test can
-// compare what the trace says with what the kernel told the program itself.
+// compare the trace with the kernel's figures for the program.
 //
 //   recorder_workload REPORT spin MILLISECONDS CPU   burn that much CPU time
 //   recorder_workload REPORT sleep MILLISECONDS

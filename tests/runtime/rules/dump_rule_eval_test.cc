@@ -1,4 +1,4 @@
-// The questions of a dump rule against their definitions, written another way.
+// The conditions of a dump rule against their definitions, written differently.
 #include "runtime/rules/dump_rule_eval.h"
 
 #include <bit>
@@ -22,7 +22,7 @@ static_assert(COUNTRACE_RULE_INT == +COUNTRACE_TYPE_INT &&
               COUNTRACE_RULE_STRING == +COUNTRACE_TYPE_STRING &&
               COUNTRACE_RULE_POINTER == +COUNTRACE_TYPE_POINTER);
 
-using Wide = __int128;  // holds every integer of both signs
+using Wide = __int128;  // represents every integer of both signs
 
 Wide AsInteger(unsigned char type, std::uint64_t bits) {
   return type == COUNTRACE_RULE_INT ? Wide{static_cast<std::int64_t>(bits)}
@@ -157,7 +157,7 @@ TEST_CASE("dump rules: an exit answers as its enter did, whatever is left") {
   std::vector<std::pair<std::uint32_t, bool>> model;
   for (int i = 0; i < 200000; ++i) {
     const auto hook = static_cast<std::uint32_t>(1 + random() % 6);
-    // Long climbs and descents, beyond the depth that is remembered.
+    // Long climbs and descents, beyond the depth that is stored.
     const bool climb = (i / 9000) % 2 == 0;
     if (random() % 10 < (climb ? 9u : 1u)) {
       const bool dump = open->has_room() && random() % 2 == 0;

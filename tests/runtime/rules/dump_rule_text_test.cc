@@ -1,5 +1,5 @@
-// Dump rules as text: what is printed reads back as the same rule, what is
-// wrong is refused where it is wrong, and nothing crashes.
+// Dump rules as text: a printed rule reads back as the same rule, errors are
+// reported at their place, and nothing crashes.
 #include "runtime/rules/dump_rule_text.h"
 
 #include <bit>
@@ -65,7 +65,7 @@ countrace_predicate RandomPredicate(Random& random) {
   return predicate;
 }
 
-// Any rule that a text can stand for.
+// Any rule that a text can express.
 DumpRule RandomRule(Random& random) {
   for (;;) {
     DumpRule rule{};
@@ -233,7 +233,7 @@ TEST_CASE("dump rules: the first rule whose glob matches decides") {
   CHECK(FindDumpRule(*rules, "a:y") == 1);
   CHECK(FindDumpRule(*rules, "b:x") == 2);
   CHECK(FindDumpRule(*rules, "c:x") == -1);
-  // A rule that can never decide is a mistake, and so are too many.
+  // A rule that can never apply is an error, and so are too many rules.
   CHECK_FALSE(ParseDumpRules({"every 2", "a:b"}).ok());
   CHECK_FALSE(ParseDumpRules({"a:b", "a:b every 2"}).ok());
   std::vector<std::string> many;

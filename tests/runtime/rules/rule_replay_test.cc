@@ -52,7 +52,7 @@ std::vector<std::uint64_t> RandomTimes(std::mt19937_64& random) {
   return times_ns;
 }
 
-// What the rule gives for these records, asked one by one.
+// The number of dumps that the rule selects, evaluated record by record.
 std::uint64_t Count(const DumpRule& rule,
                     const std::vector<std::uint64_t>& times_ns) {
   countrace_rule_state state{};
@@ -88,7 +88,7 @@ TEST_CASE("rule_replay: threads that end and programs that exec begin anew") {
   builder.Finish();
   // Each of the three saw 3 records, of which one is a second.
   CHECK(Replay(temp / "t", {"a:b every 2"}).rules[0].dumps == 3);
-  // Its exit belongs to another thread: nobody knows what it would be.
+  // Its exit belongs to another thread: its result is unknown.
   const ReplayResult entered = Replay(temp / "t", {"a:s if arg0 == 1", "*"});
   CHECK(entered.rules[0].records == 2);
   CHECK(entered.rules[0].dumps == 0);
@@ -121,7 +121,7 @@ TEST_CASE("rule_replay: times and callers, against asking one by one") {
                                 ? ReplayQuality::kInferred
                                 : ReplayQuality::kExact));
 
-    // Whoever the callers were: never more than the bound.
+    // For any callers: never more than the bound.
     const ReplayedRule bounded =
         Replay(temp / "t", {"a:b from lib.so" + clauses}).rules[0];
     CHECK(bounded.quality == ReplayQuality::kBounded);
@@ -137,13 +137,13 @@ TEST_CASE("rule_replay: times and callers, against asking one by one") {
 
 namespace {
 
-// Kernel-side hooks under rules, asked one by one: with no limit of depth and
-// in the words of the manual.
+// Kernel-side hooks under rules, evaluated record by record: without a limit of
+// depth, and by the definitions in the manual.
 class KernelHookModel {
  public:
   explicit KernelHookModel(const DumpRule& rule) : rule_(rule) {}
 
-  // `owner`: a thread, or the CPU for what is nobody's.
+  // `owner`: a thread, or the CPU for interrupts.
   void Enter(const std::string& owner, std::uint32_t hook, std::uint64_t ns) {
     open_[{owner, hook}].push_back(Ask(owner, hook, ns));
   }
@@ -211,7 +211,7 @@ TEST_CASE("rule_replay: kernel-side hooks, against asking one by one") {
     INFO(text);
     const auto rule = ParseDumpRule(text);
     REQUIRE(rule.ok());
-    // `always` needs no state: exits of calls that began before, too.
+    // `always` needs no state: it also selects exits of earlier calls.
     if (countrace_rule_is_always(&*rule) != 0) continue;
     TempDirectory temp(TempDirectory::Place::kMemory);
     TraceBuilder builder(temp / "t");
@@ -288,9 +288,9 @@ TEST_CASE("rule_replay: kernel-side calls deeper than a word remembers") {
     builder.Cpu(0).KernelHook(now_ns++, enter | 1, ids, {}, 0);
   }
   builder.Finish();
-  // Of the 50 at enters, the exits of the 64 innermost calls know.
+  // 50 dumps at enters; the exits of the 64 innermost calls repeat theirs.
   CHECK(Replay(temp / "t", {"k:* every 2"}).rules[0].dumps == 50 + 32);
-  // What no record of these hooks holds gives bounds.
+  // Facts that no record of these hooks holds give bounds.
   for (const char* rule :
        {"k:* if arg0 == 0 every 2", "k:* from libk.so every 2"}) {
     const ReplayedRule bounded = Replay(temp / "t", {rule}).rules[0];
@@ -326,10 +326,10 @@ TEST_CASE("rule_replay: what code returned, and numbers, are in the log") {
     const ReplayedRule replayed = Replay(temp / "t", {"k:* " + rule}).rules[0];
     CAPTURE(rule);
     CHECK(replayed.quality == ReplayQuality::kExact);
-    // Any enter may be the one.
+    // Each enter may qualify.
     CHECK(replayed.dumps == 30 + exits);
   }
-  // A hook of a list has none.
+  // A hook that is not in a list has no number.
   CHECK(Replay(temp / "t", {"k:* if number == 0"}).rules[0].dumps == 0);
 }
 

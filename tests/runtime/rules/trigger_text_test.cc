@@ -1,5 +1,5 @@
-// Triggers as text: what is printed reads back as the same trigger, what is
-// wrong is refused where it is wrong, and nothing crashes.
+// Triggers as text: a printed trigger reads back as the same trigger, errors
+// are reported at their place, and nothing crashes.
 #include "runtime/rules/trigger_text.h"
 
 #include <signal.h>
@@ -17,7 +17,7 @@ std::uint64_t AnyDuration(Random& random) {
   return (random() >> (1 + random() % 63)) + 1;
 }
 
-// Any trigger that a text can stand for.
+// Any trigger that a text can express.
 Trigger RandomTrigger(Random& random) {
   Trigger trigger;
   trigger.kind = static_cast<TriggerKind>(random() % 3);

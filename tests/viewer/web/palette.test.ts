@@ -48,7 +48,7 @@ describe('columnColour', () => {
   } as unknown as StyleBook;
   const words = (key: number, coverage: number, flags: number): Uint32Array =>
       new Uint32Array([key, (1 | coverage << 16 | flags << 24) >>> 0]);
-  test('nobody and nothing known draws nothing; idle draws idle', () => {
+  test('an unknown thread draws nothing; idle draws idle', () => {
     expect(columnColour(book, 'cpu', words(0xffffffff, 0, 0), 0, null)).toBeNull();
     expect(columnColour(book, 'cpu', words(0xffffffff, 0, 4), 0, null)).toEqual(LIGHT.idle);
   });

@@ -1,6 +1,6 @@
 import {decodeTiles, stripCount, stripCoverage, stripFlags, stripKey, tileName} from '../../../viewer/web/src/api/tile_decode';
 
-// Writes a tile as API.md says, byte by byte.
+// Writes a tile as specified in API.md, byte by byte.
 function tile(kind: number, columns: number, items: number, body: (view: DataView) => void,
               entry: number): ArrayBuffer {
   const count = kind === 2 ? items : columns;

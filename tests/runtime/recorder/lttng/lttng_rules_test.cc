@@ -1,4 +1,4 @@
-// Our options in LTTng's words.
+// Our options in LTTng's terms.
 #include "runtime/recorder/lttng/lttng_rules.h"
 
 #include <catch2/catch.hpp>
@@ -31,7 +31,7 @@ TEST_CASE("lttng: events become contexts, if they can be counted") {
   CHECK(Mentions(unknown.status(), "nonsense"));
   const auto tracepoint = LttngContext("sched:sched_switch");
   CHECK(!tracepoint.ok());
-  // Counted, or refused with the reason: never asked of LTTng in vain.
+  // Counted, or rejected with the reason: LTTng gets no unusable request.
   const auto cycles = LttngContext("cycles");
   if (cycles.ok()) {
     CHECK(*cycles == "perf:thread:cycles");
@@ -56,7 +56,7 @@ TEST_CASE("lttng: losses of all channels are summed") {
   CHECK(losses.events == 42);
   CHECK(losses.packets == 2);
   CHECK(ParseLttngLosses("").events == 0);
-  // As LTTng 2.13.9 printed 1,195,148.
+  // The message of LTTng 2.13.9 for 1,195,148 losses.
   CHECK(ParseLttngLosses(
             "<discarded_events>9223372036855970956</discarded_events>")
             .events == 1'195'148);

@@ -1,4 +1,4 @@
-// Accepted, suppressed and due triggers, against the rules said in one sentence
+// Accepted, suppressed and due triggers, compared with rules of one sentence
 // each.
 #include "runtime/recorder/triggers/trigger_schedule.h"
 

@@ -1,6 +1,6 @@
-// The watcher over the files of a session: threads that migrate between CPUs,
-// and between streams, while each stream is written further than the time of
-// the look, or not.
+// The watcher over the files of a session: threads migrate between CPUs, and
+// between streams, while each stream may be written beyond the time of the
+// look.
 #include "runtime/recorder/triggers/trigger_watcher.h"
 
 #include <algorithm>
@@ -23,17 +23,17 @@ using Random = std::mt19937_64;
 
 constexpr std::size_t kThreads = 5;
 constexpr std::size_t kCpus = 3;
-// Of no process here: threads that are not in /proc count as alive then.
+// No process has this pid: then threads that are not in /proc count as alive.
 constexpr std::int32_t kPid = 0xffffff;
 
 struct Event {
   std::uint64_t time_ns;
   std::int32_t tid;
-  std::size_t stream;  // of the CPU, or of the thread by now
+  std::size_t stream;  // of the CPU, or the thread's current one
   bool kernel, exit;
 };
 
-// Calls of each thread, one after the other, and how many are longer than 1 us.
+// Calls of each thread, one after the other; counts those longer than 1 us.
 std::vector<Event> Calls(Random& random, std::uint64_t& kernel_long,
                          std::uint64_t& user_long) {
   std::vector<Event> events;
@@ -116,7 +116,8 @@ TEST_CASE("trigger_watcher: each long call fires once, wherever it ends") {
     REQUIRE(triggers.ok());
     TriggerWatcher watcher(session.path(), *std::move(triggers), 0,
                            [](const std::string&) {});
-    // Each stream has what is due by the time of the look, and perhaps more.
+    // Each stream has all records due at the time of the look, and perhaps
+    // more.
     std::vector<bool> written(events.size(), false);
     std::vector<std::uint64_t> until(kThreads * 100, 0);
     std::uint64_t now_ns = 0;
@@ -152,7 +153,7 @@ TEST_CASE("trigger_watcher: a firing has its time, value and trigger") {
   TriggerWatcher watcher(
       session.path(), *std::move(triggers), 500,
       [&](const std::string& text) { said.push_back(text); });
-  const auto tid = std::numeric_limits<std::int32_t>::max();  // nobody's
+  const auto tid = std::numeric_limits<std::int32_t>::max();  // not in use
   session.Write({1000, tid, static_cast<std::size_t>(tid - 10), false, false});
   session.Write({3500, tid, static_cast<std::size_t>(tid - 10), false, true});
   watcher.Look(4000, nullptr);

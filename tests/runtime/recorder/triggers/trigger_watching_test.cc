@@ -1,6 +1,6 @@
-// The streams of random recordings, shown to the followers in random pieces as
-// a file that is being written looks: what fires is what a plain evaluation of
-// the whole list of records says.
+// The streams of random recordings, passed to the followers in random pieces,
+// like a file that is being written: the firings equal a plain evaluation of
+// the whole list of records.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -59,12 +59,12 @@ struct Record {
   bool exit;
 };
 
-// What fires, as (trigger, tid, hook, time of the enter or point).
+// Firings as (trigger, tid, hook, time of the enter or point).
 using Result = std::multiset<
     std::tuple<std::size_t, std::int32_t, std::uint32_t, std::uint64_t>>;
 
-// Said plainly: each exit ends its thread's newest open call of the hook and
-// what was opened above it; a call longer than the trigger's time fires once.
+// Plain rule: each exit ends its thread's newest open call of the hook and all
+// calls opened above it; a call longer than the trigger's time fires once.
 Result Evaluate(const std::vector<Record>& records,
                 const std::vector<Trigger>& triggers,
                 const std::vector<HookInfo>& hooks, std::uint64_t end_ns) {
@@ -110,8 +110,8 @@ Result Evaluate(const std::vector<Record>& records,
     }
     for (std::size_t i = calls.size(); i-- > 0;) {
       if (calls[i].hook != record.hook) continue;
-      // Those above it were left without an exit; they would have fired had a
-      // look come while they were too long, which is tested elsewhere.
+      // Those above it were left without an exit; they would have fired if a
+      // look had come while they were too long, which another test checks.
       ended(record.tid, calls[i], record.time_ns);
       calls.resize(i);
       break;
@@ -309,7 +309,7 @@ TEST_CASE("triggers: what fires is what a plain evaluation says") {
     FollowBuffers buffers;
     const auto look = [&](std::uint64_t now_ns) {
       for (std::size_t i = 0; i < count; ++i) {
-        // In pieces of any size, and again until there is no more.
+        // In pieces of any size, repeated until there is no more.
         while (!streams.followers[i].Follow(
             watched, now_ns, 0, 1 + random() % 5000, buffers, seen[i])) {
         }

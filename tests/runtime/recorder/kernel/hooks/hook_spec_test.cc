@@ -1,4 +1,4 @@
-// `--kernel` and `--hook` texts: what they stand for in a program we know.
+// `--kernel` and `--hook` texts: the hooks they select in a known program.
 #include "runtime/recorder/kernel/hooks/hook_spec.h"
 
 #include <catch2/catch.hpp>

@@ -93,7 +93,7 @@ TEST_CASE("kernel_hook_rules: what a hook does not have is refused by name") {
     CHECK(message.find(rule) != std::string::npos);
     CHECK(message.find("never'") != std::string::npos);
   }
-  // Of hooks of programs they may ask, and of what is not recorded.
+  // Allowed for hooks of programs, and for hooks that are not recorded.
   CHECK(Resolve({"other:* if arg0 == \"x\""}).ok());
   CHECK(Resolve({"server:* never", "* if arg0 == \"x\""},
                 [] {
@@ -119,12 +119,13 @@ TEST_CASE("kernel_hook_rules: number is decided before anything runs") {
   CHECK(Answer(*rules, COUNTRACE_FAMILY_SOFTIRQ, 1) == COUNTRACE_RULE_ASK + 1);
   CHECK(Answer(*rules, COUNTRACE_FAMILY_SOFTIRQ, 2) == COUNTRACE_RULE_NO_DUMP);
   CHECK(Answer(*rules, COUNTRACE_FAMILY_IRQ, 4095) == COUNTRACE_RULE_DUMP);
-  // No value has to be looked at.
+  // No value needs to be read.
   CHECK_FALSE(rules->asks_values);
   CHECK(rules->sources.empty());
 }
 
-TEST_CASE("kernel_hook_rules: only hooks whose rule asks have sources") {
+TEST_CASE(
+    "kernel_hook_rules: only hooks whose rule compares values have sources") {
   KernelHookRequest request = Everything();
   DynamicHook probe;
   probe.type = DynamicHook::Type::kUsdtProbe;
