@@ -15,6 +15,7 @@
 #include "runtime/inprocess/session_membership.h"
 #include "runtime/inprocess/thread_counters.h"
 #include "runtime/inprocess/thread_end.h"
+#include "runtime/inprocess/thread_ring.h"
 
 namespace countrace::runtime {
 
@@ -38,7 +39,7 @@ bool Prepare() noexcept {
   if (tried) return g_process != nullptr;
   tried = true;
   if (!PrepareProcess()) return false;
-  CreateThreadEndKey();
+  CreateThreadEndKey(&ReleaseRing);
   g_forks_controlled = ForksAreControlled();
   pthread_atfork(nullptr, nullptr, &AfterForkInChild);
   // secure_getenv: the caller of a set-user-id program must not choose where it

@@ -10,9 +10,12 @@
 
 #include "countrace/hook_site.h"
 #include "logformat/dump_rule.h"
-#include "runtime/inprocess/emit.h"
 
 namespace countrace::runtime {
+
+// Whether a hook's records carry counter dumps: never, always, or as the hook's
+// dump rule decides for each record (kAsk).
+enum class DumpChoice { kNever, kAlways, kAsk };
 
 // The arguments of one firing of a hook. `site` and `values` are null without
 // payload.

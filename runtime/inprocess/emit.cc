@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "logformat/packet_layout.h"
-#include "runtime/inprocess/dump_decision.h"
 #include "runtime/inprocess/process_state.h"
 #include "runtime/inprocess/thread_ring.h"
+#include "runtime/inprocess/trace_clock.h"
 
 namespace countrace::runtime {
 

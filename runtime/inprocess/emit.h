@@ -3,12 +3,10 @@
 #define COUNTRACE_RUNTIME_INPROCESS_EMIT_H_
 
 #include "countrace/hook_site.h"
+#include "runtime/inprocess/dump_decision.h"
 
 namespace countrace::runtime {
 
-// Whether a hook's records carry counter dumps: never, always, or as the hook's
-// dump rule decides for each record (kAsk).
-enum class DumpChoice { kNever, kAlways, kAsk };
 const countrace_sink* SinkFor(DumpChoice choice) noexcept;
 
 }  // namespace countrace::runtime

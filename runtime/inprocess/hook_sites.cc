@@ -2,10 +2,7 @@
 
 #include <stdio.h>
 
-#include <atomic>
-
 #include "runtime/inprocess/caller_ranges.h"
-#include "runtime/inprocess/dump_decision.h"
 #include "runtime/inprocess/emit.h"
 #include "runtime/inprocess/hook_registry.h"
 #include "runtime/inprocess/hook_selection.h"
@@ -14,16 +11,6 @@
 namespace countrace::runtime {
 
 namespace {
-
-// Loaded objects with hooks; guarded by ProcessState::sites_lock. A fixed
-// table, so that a signal handler can walk it. Objects that do not fit stay
-// off, with a message.
-struct Object {
-  std::atomic<SiteList> start;
-  SiteList stop;
-};
-constexpr std::size_t kMaxObjects = 1024;
-Object g_objects[kMaxObjects];
 
 // Takes the lock of the sites for its lifetime.
 class SitesLock {
@@ -78,15 +65,6 @@ void RegisterObject(HookRegistry& registry, SiteList start, SiteList stop) {
   }
 }
 
-template <typename F>
-void ForEachSite(F f) {
-  for (Object& object : g_objects) {
-    const SiteList start = object.start.load(std::memory_order_acquire);
-    if (start == nullptr) continue;
-    for (SiteList at = start; at < object.stop; ++at) f(**at);
-  }
-}
-
 const char* KindName(const countrace_hook_site& site) {
   switch (site.kind) {
     case COUNTRACE_SITE_POINT:
@@ -117,21 +95,6 @@ std::size_t PrintSite(const countrace_hook_site& site, char* text,
              : 0;
 }
 
-bool AddObject(SiteList start, SiteList stop) {
-  for (Object& object : g_objects) {
-    if (object.start.load(std::memory_order_relaxed) == start) return false;
-    if (object.start.load(std::memory_order_relaxed) != nullptr) continue;
-    object.stop = stop;
-    object.start.store(start, std::memory_order_release);
-    return true;
-  }
-  fprintf(stderr,
-          "countrace: hooks stay off in one object: more than %zu objects "
-          "with hooks are loaded\n",
-          kMaxObjects);
-  return false;
-}
-
 }  // namespace
 
 void RegisterSites(SiteList start, SiteList stop) noexcept {
@@ -145,20 +108,15 @@ void RegisterSites(SiteList start, SiteList stop) noexcept {
 void OpenSelectedGates() noexcept {
   FindCallerRanges();
   HookRegistry registry;
-  for (Object& object : g_objects) {
-    const SiteList start = object.start.load(std::memory_order_acquire);
-    if (start != nullptr) RegisterObject(registry, start, object.stop);
-  }
+  ForEachObject([&](SiteList start, SiteList stop) {
+    RegisterObject(registry, start, stop);
+  });
 }
 
 void ForgetSites(SiteList start, SiteList stop) noexcept {
   (void)stop;
   const SitesLock lock;
-  for (Object& object : g_objects) {
-    if (object.start.load(std::memory_order_relaxed) == start) {
-      object.start.store(nullptr, std::memory_order_release);
-    }
-  }
+  RemoveObject(start);
 }
 
 ControlStatus SwitchSites(const char* glob, bool on) noexcept {
@@ -191,16 +149,6 @@ std::size_t ListSites(std::uint32_t from, char* text, std::size_t capacity,
     if (bytes == 0) *next = mine;
   });
   return used;
-}
-
-void CloseAllGates() noexcept {
-  for (Object& object : g_objects) {
-    const SiteList start = object.start.load(std::memory_order_acquire);
-    if (start == nullptr) continue;
-    for (SiteList at = start; at < object.stop; ++at) {
-      __atomic_store_n(&(*at)->gate.part.enabled, 0, __ATOMIC_RELAXED);
-    }
-  }
 }
 
 }  // namespace countrace::runtime

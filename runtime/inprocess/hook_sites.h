@@ -1,16 +1,13 @@
-// The hook sites of the process: the objects that announced them, their ids,
-// and their gates.
+// The hook sites of the process: their ids, and their gates.
 #ifndef COUNTRACE_RUNTIME_INPROCESS_HOOK_SITES_H_
 #define COUNTRACE_RUNTIME_INPROCESS_HOOK_SITES_H_
 
 #include <cstddef>
 
-#include "countrace/hook_site.h"
 #include "runtime/control_layout.h"
+#include "runtime/inprocess/hook_objects.h"
 
 namespace countrace::runtime {
-
-using SiteList = countrace_hook_site* const*;
 
 // Adds the sites `start`..`stop` of one object. In a recording, it registers
 // them and opens the gates of the selected ones (hook_selection.h). Sites with
@@ -33,9 +30,6 @@ std::size_t ListSites(std::uint32_t from, char* text, std::size_t capacity,
 
 // Removes the sites of an object that is unloaded.
 void ForgetSites(SiteList start, SiteList stop) noexcept;
-
-// Closes every gate at the end of a recording. Async-signal-safe.
-void CloseAllGates() noexcept;
 
 }  // namespace countrace::runtime
 

@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 #include "runtime/inprocess/control_page.h"
+#include "runtime/inprocess/preparer_wake.h"
 #include "runtime/inprocess/process_state.h"
+#include "runtime/inprocess/ring_layout.h"
 #include "runtime/inprocess/session_membership.h"
 #include "runtime/inprocess/stream_file.h"
 #include "runtime/inprocess/thread_end.h"
@@ -29,7 +31,6 @@ constexpr std::uint64_t kRecordingNs = 500 * kMillisecond;
 constexpr std::uint64_t kLeavingNs = kMillisecond;
 constexpr std::uint64_t kForeverNs = ~std::uint64_t{0};
 constexpr std::size_t kStackBytes = 128 * 1024;
-std::atomic<std::uint32_t> g_wake;  // our own threads increment it
 
 // The recorder wakes us through our slot in its session.
 std::atomic<std::uint32_t>* SlotWakeWord() noexcept {
@@ -104,7 +105,7 @@ void* Run(void*) noexcept {
   for (;;) {
     WakeWords words;
     if (SessionIsMapped()) {
-      words.Add(&g_wake);
+      words.Add(PreparerWakeWord());
       words.Add(SlotWakeWord());
     }
     if (page != nullptr) words.Add(&page->request);
@@ -160,22 +161,6 @@ void StartPreparer() noexcept {
     g_process->preparer_running.store(0);  // threads prepare for themselves
   }
   pthread_attr_destroy(&attributes);
-}
-
-void WakePreparer() noexcept {
-  if (g_process->preparer_running.load(std::memory_order_relaxed) == 0) return;
-  g_wake.fetch_add(1, std::memory_order_seq_cst);
-  if (g_process->preparer_waiting.load(std::memory_order_seq_cst) != 0) {
-    syscall(SYS_futex, &g_wake, FUTEX_WAKE, 1, nullptr, nullptr, 0);
-  }
-}
-
-void WakeIdlePreparer() noexcept {
-  if (g_process == nullptr) return;
-  ControlPage* page = g_process->control.load(std::memory_order_acquire);
-  if (page == nullptr) return;
-  page->request.fetch_xor(~kRequestNumberMask, std::memory_order_seq_cst);
-  syscall(SYS_futex, &page->request, FUTEX_WAKE, 1, nullptr, nullptr, 0);
 }
 
 }  // namespace countrace::runtime

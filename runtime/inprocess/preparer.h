@@ -7,20 +7,10 @@
 #ifndef COUNTRACE_RUNTIME_INPROCESS_PREPARER_H_
 #define COUNTRACE_RUNTIME_INPROCESS_PREPARER_H_
 
-#include "runtime/inprocess/thread_ring.h"
-
 namespace countrace::runtime {
 
 // Starts the thread if this process has none. Not async-signal-safe.
 void StartPreparer() noexcept;
-
-// Wakes the thread because the recording has work for it; a system call only if
-// it sleeps.
-void WakePreparer() noexcept;
-
-// Makes the thread check once whether it is the last one, in a recording or
-// not.
-void WakeIdlePreparer() noexcept;
 
 }  // namespace countrace::runtime
 

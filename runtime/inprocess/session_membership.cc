@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/inprocess/hook_objects.h"
 #include "runtime/inprocess/hook_sites.h"
 #include "runtime/inprocess/process_state.h"
 #include "runtime/inprocess/thread_ring.h"

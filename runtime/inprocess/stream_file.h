@@ -5,7 +5,7 @@
 #define COUNTRACE_RUNTIME_INPROCESS_STREAM_FILE_H_
 
 #include "logformat/packet_layout.h"
-#include "runtime/inprocess/thread_ring.h"
+#include "runtime/inprocess/ring_layout.h"
 
 namespace countrace::runtime {
 

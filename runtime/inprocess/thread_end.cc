@@ -8,8 +8,7 @@
 
 #include <atomic>
 
-#include "runtime/inprocess/preparer.h"
-#include "runtime/inprocess/thread_ring.h"
+#include "runtime/inprocess/preparer_wake.h"
 
 namespace countrace::runtime {
 
@@ -17,6 +16,7 @@ namespace {
 
 pthread_key_t g_key;
 bool g_key_created = false;
+void (*g_on_end)() noexcept;
 std::atomic<bool> g_main_watched{false};
 
 bool IsMainThread() noexcept {
@@ -31,7 +31,7 @@ void OnThreadEnd(void* rounds) {
     pthread_setspecific(g_key, reinterpret_cast<void*>(left - 1));
     return;
   }
-  ReleaseRing();
+  g_on_end();
   if (IsMainThread()) {
     g_main_watched.store(false, std::memory_order_relaxed);
     WakeIdlePreparer();  // from now on it checks whether it is the last thread
@@ -40,7 +40,8 @@ void OnThreadEnd(void* rounds) {
 
 }  // namespace
 
-void CreateThreadEndKey() noexcept {
+void CreateThreadEndKey(void (*on_end)() noexcept) noexcept {
+  g_on_end = on_end;
   g_key_created = pthread_key_create(&g_key, &OnThreadEnd) == 0;
   WatchMainThread();
 }

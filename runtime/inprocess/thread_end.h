@@ -4,13 +4,14 @@
 
 namespace countrace::runtime {
 
-// Creates the key, once, before the first record; watches the main thread if it
-// is the caller. An early key needs no allocation in pthread_setspecific, which
-// makes that async-signal-safe.
-void CreateThreadEndKey() noexcept;
+// Creates the key, once, before the first record: each watched thread calls
+// `on_end` when it ends. Watches the main thread if it is the caller. An early
+// key needs no allocation in pthread_setspecific, which makes that
+// async-signal-safe.
+void CreateThreadEndKey(void (*on_end)() noexcept) noexcept;
 
-// Makes the end of the calling thread call ReleaseRing(), after the destructors
-// of its thread-local objects and of other keys.
+// Watches the calling thread. Its end comes after the destructors of its
+// thread-local objects and of other keys.
 void WatchThreadEnd() noexcept;
 
 // Called in a forked child, whose main thread is the one that forked.

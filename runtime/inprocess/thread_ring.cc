@@ -7,11 +7,12 @@
 #include <unistd.h>
 
 #include "runtime/inprocess/dump_decision.h"
-#include "runtime/inprocess/hook_sites.h"
-#include "runtime/inprocess/preparer.h"
+#include "runtime/inprocess/hook_objects.h"
+#include "runtime/inprocess/preparer_wake.h"
 #include "runtime/inprocess/process_state.h"
 #include "runtime/inprocess/stream_file.h"
 #include "runtime/inprocess/thread_end.h"
+#include "runtime/inprocess/trace_clock.h"
 
 namespace countrace::runtime {
 
