@@ -4,92 +4,10 @@
 #ifndef COUNTRACE_RUNTIME_RECORDER_RECORD_H_
 #define COUNTRACE_RUNTIME_RECORDER_RECORD_H_
 
-#include <cstdint>
-#include <functional>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "absl/status/statusor.h"
-#include "logformat/gating.h"
-#include "logformat/mark_spec.h"
-#include "logformat/session_layout.h"
-#include "runtime/recorder/session/kernel_backend.h"
+#include "runtime/recorder/record_options.h"
 
 namespace countrace::runtime {
-
-struct RecordOptions {
-  std::string output = "countrace.ctf";
-  bool force = false;        // replace an existing trace
-  bool system_wide = false;  // -a
-  // Records these running processes, and their later children, until all have
-  // ended. Processes with hooks join, even if they were not started by
-  // `record`.
-  std::vector<std::int32_t> pids;
-  // Processes that are marked beside the command or `pids`, and the execution
-  // that is counted (defaults: recorded_gating.h).
-  std::vector<logformat::MarkSpec> marks;
-  std::optional<logformat::Gating> count;
-  // May be empty with system_wide or pids; with pids it only limits the
-  // duration.
-  std::vector<std::string> command;
-  std::uint64_t duration_ns = 0;  // 0: until the command ends or a signal
-  // Names as perf spells them. Empty: task-clock, cpu-clock, page-faults,
-  // context-switches, and cycles, instructions where the machine has them.
-  std::vector<std::string> events;
-  // Counters read at each user hook; empty: none.
-  std::vector<std::string> hook_events;
-  // Rotation interval of event sets ("{a,b}" in `events` or `hook_events`).
-  std::uint64_t rotate_ns = 10'000'000;
-  // At user hooks: event sets rotate at each instance of a thread's outermost
-  // segment.
-  bool rotate_instances = false;
-  std::string hook_filter;  // globs separated by ','
-  // Records of hooks that carry counters, as in dump_rule_text.h: user hooks
-  // carry `hook_events`, kernel hooks `events`. Empty: all user hooks; of the
-  // kernel hooks, the dynamic ones and those whose counts are not available
-  // otherwise.
-  std::vector<std::string> dump_rules;
-  // Conditions for a snapshot, or for the end, as in trigger_text.h.
-  std::vector<std::string> triggers;
-  logformat::SessionMode mode = logformat::SessionMode::kStream;
-  std::uint64_t sub_buffer_bytes = 1 << 20;
-  std::uint32_t sub_buffers = 4;
-  // Discard mode: limit of the thread streams. Flight mode: size that is kept
-  // of all streams together.
-  std::uint64_t max_bytes = 64 << 20;
-  KernelBackend backend = KernelBackend::kAuto;
-  std::uint64_t kernel_ring_bytes = 8 << 20;  // per CPU
-  bool kernel = true;                         // false: user hooks only
-  bool fault_records = true;  // a record for every page fault, if page-faults
-                              // is among the events
-  bool wakeups = false;       // a record for every wake-up (BPF back end)
-  // More words of `--kernel` ("syscalls", "irq", ...), and `--hook` texts
-  // (kernel/hooks/hook_spec.h). Both need the BPF back end.
-  std::vector<std::string> kernel_segments, dynamic_hooks;
-  std::string runtime_library;  // path of libcountrace-runtime.so
-  // Called about ten times a second on the recording thread; may be empty.
-  std::function<void(std::uint64_t bytes, std::uint64_t elapsed_ns)> progress;
-  // Called at once, on the recording thread: triggers, snapshots; may be empty.
-  std::function<void(const std::string& text)> notice;
-};
-
-struct RecordResult {
-  std::string path;
-  int command_status = 0;  // wait(2) status; 0 without a command
-  bool command_ran = false;
-  std::uint64_t records = 0, bytes = 0, streams = 0;
-  std::uint64_t elapsed_ns = 0;
-  std::uint64_t processes_joined = 0;
-  std::uint64_t discarded = 0;
-  std::uint64_t overwritten = 0;  // of them; flight mode
-  std::vector<std::string> snapshots;
-  std::vector<std::string> messages;  // missing privileges, losses, remedies
-};
-
-// Status payload of a command that did not start: the exit status of a shell,
-// "127" (not found) or "126" (cannot be executed).
-inline constexpr char kCommandExitPayload[] = "countrace/command-exit";
 
 // Blocks until the recording is finished. SIGINT and SIGTERM stop it and still
 // finish the trace; a second signal ends the wait for the command. Returns:

@@ -20,14 +20,11 @@
 #include "runtime/recorder/kernel/bpf/kernel_recorder_bpf.h"
 #include "runtime/recorder/system/cpu_list.h"
 #include "runtime/recorder/system/monotonic_clock.h"
+#include "runtime/recorder/system/process_capability.h"
 #include "runtime/recorder/system/tracefs.h"
 
 namespace countrace::runtime {
 namespace {
-
-// Missing in the oldest supported headers (Debian 12).
-constexpr unsigned kCapPerfmon = 38;
-constexpr unsigned kCapBpf = 39;
 
 constexpr char kParanoidFix[] = "sudo sysctl kernel.perf_event_paranoid=-1";
 constexpr char kCapabilityFix[] =
@@ -270,28 +267,6 @@ const char* CapabilityStatusName(CapabilityStatus status) {
       return "missing";
   }
   return "unknown";
-}
-
-bool HasCapability(unsigned number) {
-  const auto status = base::ReadSmallFile("/proc/self/status");
-  if (!status.ok()) return false;
-  constexpr std::string_view kKey = "CapEff:\t";
-  const std::size_t at = status->find(kKey);
-  if (at == std::string::npos) return false;
-  std::uint64_t effective = 0;
-  std::from_chars(status->data() + at + kKey.size(),
-                  status->data() + status->size(), effective, 16);
-  return ((effective >> number) & 1) != 0;
-}
-
-std::string MissingBpfCapabilities() {
-  if (HasCapability(CAP_SYS_ADMIN)) return "";
-  std::string missing;
-  if (!HasCapability(kCapBpf)) missing = "CAP_BPF";
-  if (!HasCapability(kCapPerfmon)) {
-    missing += missing.empty() ? "CAP_PERFMON" : " and CAP_PERFMON";
-  }
-  return missing;
 }
 
 std::vector<Capability> ProbeCapabilities() {

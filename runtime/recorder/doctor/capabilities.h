@@ -42,13 +42,6 @@ Capability ProbeEventGroups();
 // still works, and the command that fixes it. `reason`: the failed call.
 std::string KernelRecordsMissingMessage(const std::string& reason);
 
-// Effective capability of this process by its number in linux/capability.h.
-bool HasCapability(unsigned number);
-
-// "CAP_BPF and CAP_PERFMON": the capabilities that the BPF back end needs and
-// this process lacks; empty if it has them all.
-std::string MissingBpfCapabilities();
-
 }  // namespace countrace::runtime
 
 #endif  // COUNTRACE_RUNTIME_RECORDER_DOCTOR_CAPABILITIES_H_

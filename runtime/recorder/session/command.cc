@@ -15,7 +15,7 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/str_format.h"
 #include "base/posix/errno_status.h"
-#include "runtime/recorder/record.h"
+#include "runtime/recorder/record_options.h"
 
 namespace countrace::runtime {
 namespace {

@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "runtime/recorder/events/event_set_choice.h"
 #include "runtime/recorder/kernel/hooks/kernel_hook_request.h"
-#include "runtime/recorder/record.h"
+#include "runtime/recorder/record_options.h"
 #include "runtime/rules/trigger_text.h"
 
 namespace countrace::runtime {

@@ -29,7 +29,7 @@
 #include "runtime/recorder/directory/trace_directory.h"
 #include "runtime/recorder/events/event_set_choice.h"
 #include "runtime/recorder/kernel/kernel_recorder.h"
-#include "runtime/recorder/record.h"
+#include "runtime/recorder/record_options.h"
 #include "runtime/recorder/session/command.h"
 #include "runtime/recorder/session/stop_signals.h"
 #include "runtime/recorder/system/monotonic_clock.h"

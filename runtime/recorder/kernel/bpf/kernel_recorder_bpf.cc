@@ -8,7 +8,6 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/posix/errno_status.h"
-#include "runtime/recorder/doctor/capabilities.h"
 #include "runtime/recorder/events/event_list.h"
 #include "runtime/recorder/events/set_turns.h"
 #include "runtime/recorder/kernel/bpf/bpf_programs.h"
@@ -19,6 +18,7 @@
 #include "runtime/recorder/kernel/perf/countable_events.h"
 #include "runtime/recorder/system/cpu_list.h"
 #include "runtime/recorder/system/monotonic_clock.h"
+#include "runtime/recorder/system/process_capability.h"
 
 namespace countrace::runtime {
 namespace {

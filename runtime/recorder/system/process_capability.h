@@ -1,0 +1,22 @@
+// The effective capabilities of this process. Thread: any.
+#ifndef COUNTRACE_RUNTIME_RECORDER_SYSTEM_PROCESS_CAPABILITY_H_
+#define COUNTRACE_RUNTIME_RECORDER_SYSTEM_PROCESS_CAPABILITY_H_
+
+#include <string>
+
+namespace countrace::runtime {
+
+// Missing in the oldest supported headers (Debian 12).
+inline constexpr unsigned kCapPerfmon = 38;
+inline constexpr unsigned kCapBpf = 39;
+
+// `number`: CAP_... of linux/capability.h.
+bool HasCapability(unsigned number);
+
+// "CAP_BPF and CAP_PERFMON": the capabilities that the BPF back end needs and
+// this process lacks; empty if it has them all.
+std::string MissingBpfCapabilities();
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_SYSTEM_PROCESS_CAPABILITY_H_
