@@ -4,7 +4,7 @@
 #define COUNTRACE_LOGFORMAT_IMPORT_PERF_CLOCK_DESCRIPTION_H_
 
 #include "absl/status/status.h"
-#include "logformat/import/perf/data_file.h"
+#include "logformat/import/perf/file_description.h"
 #include "logformat/read/trace_reader.h"
 
 namespace countrace::importer::perf {

@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "logformat/import/perf/byte_reader.h"
-#include "logformat/import/perf/data_file.h"
+#include "logformat/import/perf/file_description.h"
 
 namespace countrace::importer::perf {
 

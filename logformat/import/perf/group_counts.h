@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "logformat/import/perf/data_file.h"
+#include "logformat/import/perf/file_description.h"
 #include "logformat/import/perf/sample.h"
 #include "logformat/import/perf/sample_event.h"
 #include "logformat/read/trace_reader.h"

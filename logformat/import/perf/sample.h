@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "logformat/import/perf/data_file.h"
+#include "logformat/import/perf/file_description.h"
 
 namespace countrace::importer::perf {
 

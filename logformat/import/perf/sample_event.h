@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "logformat/import/mapping/event_plan.h"
-#include "logformat/import/perf/data_file.h"
+#include "logformat/import/perf/file_description.h"
 #include "logformat/import/perf/sample.h"
 #include "logformat/import/perf/tracepoint_formats.h"
 

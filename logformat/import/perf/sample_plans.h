@@ -14,7 +14,7 @@
 #include "absl/status/status.h"
 #include "logformat/import/kernel/kernel_events.h"
 #include "logformat/import/mapping/mapping_file.h"
-#include "logformat/import/perf/data_file.h"
+#include "logformat/import/perf/file_description.h"
 #include "logformat/import/perf/sample_event.h"
 #include "logformat/import/perf/tracepoint_formats.h"
 #include "logformat/read/trace_reader.h"

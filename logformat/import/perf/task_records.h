@@ -14,7 +14,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "logformat/import/kernel/cpu_records.h"
-#include "logformat/import/perf/data_file.h"
+#include "logformat/import/perf/file_description.h"
 #include "logformat/import/perf/record_reader.h"
 
 namespace countrace::importer::perf {

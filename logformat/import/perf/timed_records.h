@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "logformat/import/perf/data_file.h"
+#include "logformat/import/perf/file_description.h"
 #include "logformat/import/perf/record_reader.h"
 #include "logformat/import/perf/round_sorter.h"
 #include "logformat/import/perf/sample.h"
