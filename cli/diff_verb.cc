@@ -33,9 +33,8 @@ std::vector<Report> ReadAll(const std::vector<std::string>& traces,
       return {};
     }
     ProgressBar progress("reading " + trace, input.show_progress());
-    auto report = rmap::Reconstruct(
-        **reader,
-        {.progress = ProgressBar::Callback, .progress_context = &progress});
+    auto report =
+        rmap::Reconstruct(**reader, {.progress = progress.Callback()});
     progress.Clear();
     if (absl::IsCancelled(report.status())) {
       Say(kDiffVerb.name,

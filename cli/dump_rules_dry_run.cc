@@ -17,11 +17,6 @@ namespace {
 
 constexpr char kVerb[] = "record";
 
-bool OnProgress(void* context, std::uint64_t done, std::uint64_t total) {
-  static_cast<ProgressBar*>(context)->Update(done, total);
-  return true;
-}
-
 // Bytes that one dump adds to a record.
 struct DumpSize {
   std::uint64_t program, kernel;  // at hooks of programs, at kernel-side ones
@@ -73,8 +68,11 @@ int DryRunDumpRules(const DryRun& dry_run) {
   }
   const std::uint64_t tick_ns = runtime::KernelTickNs();
   ProgressBar progress("replaying " + dry_run.trace, input.show_progress());
-  auto result = runtime::ReplayDumpRules(**trace, dry_run.rules, tick_ns,
-                                         OnProgress, &progress);
+  auto result = runtime::ReplayDumpRules(
+      **trace, dry_run.rules, tick_ns, [&](const logformat::Progress& read) {
+        progress.Update(read.done, read.total);
+        return true;
+      });
   progress.Clear();
   if (!result.ok()) return ReportFailure(kVerb, result.status());
   if (counters == 0) {

@@ -73,8 +73,7 @@ int RunImport(const Arguments& arguments) {
   request.output = output;
   request.mapping_file = options.mapping_file;
   request.limits = *limits;
-  request.progress = ProgressBar::Callback;
-  request.progress_context = &progress;
+  request.progress = progress.Callback();
   const absl::Status status = importer::ImportTrace(request);
   progress.Clear();
   if (!status.ok()) {

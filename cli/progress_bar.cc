@@ -78,10 +78,11 @@ void ProgressBar::Clear() {
   drawn_ = false;
 }
 
-bool ProgressBar::Callback(void* context, std::uint64_t done,
-                           std::uint64_t total) {
-  static_cast<ProgressBar*>(context)->Update(done, total);
-  return !IsInterrupted();
+logformat::ProgressCallback ProgressBar::Callback() {
+  return [this](const logformat::Progress& progress) {
+    Update(progress.done, progress.total);
+    return !IsInterrupted();
+  };
 }
 
 }  // namespace countrace::cli

@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "logformat/progress.h"
+
 namespace countrace::cli {
 
 class ProgressBar final {
@@ -27,9 +29,9 @@ class ProgressBar final {
   // Erases the line, so that a message can be printed.
   void Clear();
 
-  // A logformat::ProgressCallback; `context` is a ProgressBar. Returns false
-  // after Ctrl-C (interruption.h).
-  static bool Callback(void* context, std::uint64_t done, std::uint64_t total);
+  // Draws each call; stops the job after Ctrl-C (interruption.h). Valid as long
+  // as this object.
+  logformat::ProgressCallback Callback();
 
  private:
   using Clock = std::chrono::steady_clock;

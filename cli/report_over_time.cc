@@ -35,8 +35,7 @@ absl::StatusOr<rmap::Report> Read(logformat::TraceReader& reader,
   ProgressBar progress(label + request.trace, request.input->show_progress());
   return rmap::Reconstruct(reader, {.observer = observer,
                                     .gating = request.gating,
-                                    .progress = ProgressBar::Callback,
-                                    .progress_context = &progress,
+                                    .progress = progress.Callback(),
                                     .keep_interrupted = observer != nullptr});
 }
 

@@ -49,8 +49,7 @@ absl::StatusOr<RequestedRows> ReadRows(const ReportRequest& request,
   ProgressBar progress("reading " + request.trace,
                        request.input->show_progress());
   auto report = rmap::Reconstruct(reader, {.gating = request.gating,
-                                           .progress = ProgressBar::Callback,
-                                           .progress_context = &progress,
+                                           .progress = progress.Callback(),
                                            .keep_interrupted = true});
   progress.Clear();
   if (!report.ok()) return report.status();

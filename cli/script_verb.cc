@@ -58,18 +58,6 @@ class Printer final : public logformat::ItemSink {
   bool failed_ = false, has_loss_ = false;
 };
 
-struct ReadContext {
-  ProgressBar& progress;
-  const Printer& printer;
-};
-
-// A logformat::ProgressCallback: stops when the output is closed.
-bool OnProgress(void* context, std::uint64_t done, std::uint64_t total) {
-  auto& reading = *static_cast<ReadContext*>(context);
-  reading.progress.Update(done, total);
-  return !reading.printer.failed();
-}
-
 int RunScript(const Arguments& arguments) {
   VerbParser parser(kScriptVerb);
   TraceOptions options;
@@ -86,8 +74,11 @@ int RunScript(const Arguments& arguments) {
   ProgressBar progress("printing " + options.trace,
                        input.show_progress() && !IsTerminal(STDOUT_FILENO));
   Printer printer((*reader)->info());
-  ReadContext context{progress, printer};
-  const absl::Status status = (*reader)->Read(printer, OnProgress, &context);
+  const absl::Status status =
+      (*reader)->Read(printer, [&](const logformat::Progress& read) {
+        progress.Update(read.done, read.total);
+        return !printer.failed();  // stops when the output is closed
+      });
   progress.Clear();
   printer.Flush();
   if (printer.failed()) return kExitFailed;

@@ -121,9 +121,8 @@ int RunState(const Arguments& arguments) {
   const auto directory = input.Directory(options.trace);
   if (!directory.ok())
     return ReportFailure(kStateVerb.name, directory.status());
-  const auto index =
-      viewer::OpenOrBuildIndex(*directory, ProgressBar::Callback, &progress,
-                               /*shown_as=*/options.trace);
+  const auto index = viewer::OpenOrBuildIndex(*directory, progress.Callback(),
+                                              /*shown_as=*/options.trace);
   progress.Clear();
   if (!index.ok()) return ReportFailure(kStateVerb.name, index.status());
 

@@ -67,8 +67,7 @@ absl::StatusOr<std::string> TraceInput::Directory(const std::string& path) {
   request.output = (*directory)->path();
   request.mapping_file = options_.mapping_file;
   request.limits = *limits;
-  request.progress = ProgressBar::Callback;
-  request.progress_context = &progress;
+  request.progress = progress.Callback();
   const absl::Status status = importer::ImportTrace(request);
   progress.Clear();
   if (absl::IsResourceExhausted(status)) {

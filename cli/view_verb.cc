@@ -46,8 +46,7 @@ int RunView(const Arguments& arguments) {
   serve.trace_path = *directory;
   serve.shown_as = options.trace;
   serve.port = static_cast<std::uint16_t>(port);
-  serve.progress = ProgressBar::Callback;
-  serve.progress_context = &progress;
+  serve.progress = progress.Callback();
   serve.on_ready = [&](const std::string& url) {
     progress.Clear();
     PrintData(kViewVerb.name, url + "\n");

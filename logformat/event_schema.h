@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "logformat/packet_layout.h"
-#include "logformat/read/trace_reader.h"
+#include "logformat/trace_info.h"
 
 namespace countrace::logformat {
 

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "logformat/read/trace_reader.h"
+#include "logformat/trace_info.h"
 #include "rmap/counters/counter_extension.h"
 #include "rmap/dispatch/dispatch_tracker.h"
 #include "rmap/segments/segment_builder.h"

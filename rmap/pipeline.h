@@ -14,7 +14,6 @@ struct PipelineOptions {
   TimelineObserver* observer = nullptr;  // optional, must outlive the call
   GatingRequest gating = {};
   logformat::ProgressCallback progress = nullptr;
-  void* progress_context = nullptr;
   // If `progress` says stop: true returns the report of what was read until
   // then (with Report::interrupted), false returns CANCELLED.
   bool keep_interrupted = false;

@@ -439,8 +439,7 @@ absl::StatusOr<Report> Reconstruct(logformat::TraceReader& reader,
   }
   Reconstruction reconstruction(reader.info(), options.observer, options.gating,
                                 reader.keeps_records());
-  const absl::Status status =
-      reader.Read(reconstruction, options.progress, options.progress_context);
+  const absl::Status status = reader.Read(reconstruction, options.progress);
   const bool interrupted =
       options.keep_interrupted && absl::IsCancelled(status);
   if (!status.ok() && !interrupted) return status;

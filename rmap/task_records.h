@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "logformat/read/trace_reader.h"
+#include "logformat/records.h"
 #include "rmap/dispatch/dispatch_tracker.h"
 #include "rmap/segments/segment_builder.h"
 #include "rmap/state/thread_registry.h"

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "logformat/read/trace_reader.h"
+#include "logformat/progress.h"
 
 namespace countrace::viewer {
 
@@ -17,8 +17,7 @@ struct ServeOptions {
   std::uint16_t port = 0;  // 0: any free port
   // Called once the server listens, with the address to open (token included).
   std::function<void(const std::string& url)> on_ready;
-  logformat::ProgressCallback progress = nullptr;  // index being built
-  void* progress_context = nullptr;
+  logformat::ProgressCallback progress;  // index being built
 };
 
 // Builds or opens the index, serves until SIGINT or SIGTERM. 127.0.0.1 only.

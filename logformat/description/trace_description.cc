@@ -37,26 +37,12 @@ std::string_view NextField(std::string_view& rest) {
 
 }  // namespace
 
-const HookInfo* TraceInfo::FindHook(std::uint32_t hook_id) const {
-  const auto at = std::lower_bound(
-      hooks.begin(), hooks.end(), hook_id,
-      [](const HookInfo& hook, std::uint32_t id) { return hook.id < id; });
-  return at != hooks.end() && at->id == hook_id ? &*at : nullptr;
-}
-
 std::uint64_t ExpectedPackets(const TraceDescription& description,
                               std::string_view file) {
   for (const FinishedStream& stream : description.streams) {
     if (stream.file == file) return stream.packets;
   }
   return 0;
-}
-
-Gating GatingOf(const TraceInfo& info) {
-  if (info.gating) return *info.gating;
-  Gating implied;
-  implied.unmarked = info.scope != SessionScope::kCommand;
-  return implied;
 }
 
 std::string_view HookKindWord(const HookInfo& hook) {

@@ -16,7 +16,8 @@
 #include <vector>
 
 #include "logformat/event_schema.h"
-#include "logformat/read/trace_reader.h"
+#include "logformat/records.h"
+#include "logformat/trace_info.h"
 
 namespace countrace::logformat {
 

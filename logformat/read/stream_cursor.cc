@@ -270,8 +270,7 @@ void StreamCursor::ClosePacket() {
   state_->done_bytes += head.packet_bits / 8;
   ReleasePages();
   if (state_->progress != nullptr &&
-      !state_->progress(state_->progress_context, state_->done_bytes,
-                        state_->total_bytes)) {
+      !state_->progress({state_->done_bytes, state_->total_bytes})) {
     state_->cancelled = true;
   }
 }

@@ -11,10 +11,11 @@
 #include <vector>
 
 #include "base/posix/file_mapping.h"
+#include "logformat/progress.h"
 #include "logformat/read/packet_scanner.h"
 #include "logformat/read/record_table.h"
 #include "logformat/read/record_walk.h"
-#include "logformat/read/trace_reader.h"
+#include "logformat/records.h"
 
 namespace countrace::logformat {
 
@@ -34,8 +35,7 @@ struct ReadState {
   ItemSink* sink = nullptr;
   std::uint64_t trace_begin_ns = 0;
   std::uint64_t trace_end_ns = 0;
-  ProgressCallback progress = nullptr;
-  void* progress_context = nullptr;
+  ProgressCallback progress;
   std::uint64_t total_bytes = 0;
   // Size of the pieces in which pages of a stream are released: a system call
   // for each packet would cost more than decoding it.

@@ -54,9 +54,8 @@ class MappedTraceReader final : public TraceReader {
     return description_.messages;
   }
 
-  absl::Status Read(ItemSink& sink, ProgressCallback progress,
-                    void* progress_context) override {
-    Reading reading(*this, sink, progress, progress_context);
+  absl::Status Read(ItemSink& sink, const ProgressCallback& progress) override {
+    Reading reading(*this, sink, progress);
     const bool runs = sink.TakesThreadRuns();
     StreamMerge cpus(reading.NextNs(StreamClass::kCpu));
     StreamMerge threads(reading.NextNs(StreamClass::kThread));
@@ -84,12 +83,11 @@ class MappedTraceReader final : public TraceReader {
   // Cursors over all streams, and their shared state.
   struct Reading {
     Reading(const MappedTraceReader& reader, ItemSink& sink,
-            ProgressCallback progress, void* progress_context) {
+            const ProgressCallback& progress) {
       state.sink = &sink;
       state.trace_begin_ns = reader.description_.info.begin_ns;
       state.trace_end_ns = reader.end_ns_;
       state.progress = progress;
-      state.progress_context = progress_context;
       state.total_bytes = reader.total_bytes_;
       // Bytes to keep mapped of all streams together, if there are few.
       constexpr std::size_t kKeptBytes = std::size_t{32} << 20;

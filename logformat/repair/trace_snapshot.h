@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "logformat/read/trace_reader.h"
 #include "logformat/repair/trace_finish.h"
+#include "logformat/trace_info.h"
 
 namespace countrace::logformat {
 

@@ -16,7 +16,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "logformat/read/trace_reader.h"
+#include "logformat/trace_info.h"
 #include "rmap/timeline_observer.h"
 
 namespace countrace::rmap::babeltrace_plugin {

@@ -63,10 +63,9 @@ absl::StatusOr<Report> ReconstructUnless(const IsInterrupted& interrupted,
                                          TimelineObserver* observer) {
   PipelineOptions options;
   options.observer = observer;
-  options.progress = [](void* context, std::uint64_t, std::uint64_t) {
-    return !(*static_cast<const IsInterrupted*>(context))();
+  options.progress = [&interrupted](const logformat::Progress&) {
+    return !interrupted();
   };
-  options.progress_context = const_cast<IsInterrupted*>(&interrupted);
   return Reconstruct(reader, options);
 }
 

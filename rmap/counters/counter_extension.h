@@ -18,7 +18,7 @@
 #include <memory>
 #include <vector>
 
-#include "logformat/read/trace_reader.h"
+#include "logformat/records.h"
 #include "rmap/counters/counter_doubts.h"
 #include "rmap/counters/event_set_dumps.h"
 

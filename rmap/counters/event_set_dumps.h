@@ -10,7 +10,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "logformat/read/trace_reader.h"
+#include "logformat/event_sets.h"
+#include "logformat/records.h"
 
 namespace countrace::rmap {
 

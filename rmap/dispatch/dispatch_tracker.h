@@ -21,7 +21,8 @@
 #include <deque>
 #include <vector>
 
-#include "logformat/read/trace_reader.h"
+#include "logformat/records.h"
+#include "logformat/trace_info.h"
 #include "rmap/counters/counter_doubts.h"
 #include "rmap/counters/event_set_dumps.h"
 #include "rmap/dispatch/blocked_time.h"

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "logformat/read/trace_reader.h"
+#include "logformat/records.h"
 #include "rmap/counters/event_set_dumps.h"
 #include "rmap/state/cpu_state.h"
 

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "logformat/read/trace_reader.h"
+#include "logformat/records.h"
 
 namespace countrace::rmap {
 

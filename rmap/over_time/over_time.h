@@ -19,8 +19,9 @@
 #include <unordered_set>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "logformat/read/trace_reader.h"
+#include "logformat/trace_info.h"
 #include "rmap/columns/row_selection.h"
 #include "rmap/tables/tables.h"
 #include "rmap/timeline_observer.h"

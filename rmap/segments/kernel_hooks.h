@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "logformat/read/trace_reader.h"
+#include "logformat/records.h"
+#include "logformat/trace_info.h"
 #include "rmap/dispatch/dispatch_tracker.h"
 #include "rmap/segments/segment_builder.h"
 #include "rmap/state/thread_registry.h"

@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-#include "logformat/read/trace_reader.h"
+#include "logformat/records.h"
 #include "rmap/dispatch/kernel_coverage.h"
 #include "rmap/state/call_paths.h"
 #include "rmap/state/thread_state.h"

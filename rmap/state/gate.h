@@ -16,7 +16,7 @@
 #include "absl/status/status.h"
 #include "logformat/gating.h"
 #include "logformat/mark_spec.h"
-#include "logformat/read/trace_reader.h"
+#include "logformat/trace_info.h"
 
 namespace countrace::rmap {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "logformat/read/trace_reader.h"
+#include "logformat/records.h"
 
 namespace countrace::rmap {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "logformat/read/trace_reader.h"
+#include "logformat/trace_info.h"
 #include "rmap/state/call_paths.h"
 #include "rmap/tables/tables.h"
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "logformat/read/trace_reader.h"
+#include "logformat/records.h"
 #include "rmap/tables/tables.h"
 
 namespace countrace::rmap {

@@ -15,7 +15,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "logformat/read/trace_reader.h"
+#include "logformat/trace_info.h"
 #include "rmap/dispatch/dispatch_tracker.h"
 #include "rmap/state/cpu_state.h"
 #include "rmap/state/thread_registry.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "logformat/read/trace_reader.h"
+#include "logformat/trace_info.h"
 #include "rmap/state/gate.h"
 #include "rmap/tables/attribution.h"
 #include "rmap/tables/tables.h"

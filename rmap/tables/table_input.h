@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "logformat/read/trace_reader.h"
+#include "logformat/trace_info.h"
 #include "rmap/counters/counter_extension.h"
 #include "rmap/dispatch/dispatch_tracker.h"
 #include "rmap/state/thread_registry.h"

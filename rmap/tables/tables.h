@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "logformat/read/trace_reader.h"
+#include "logformat/trace_info.h"
 #include "rmap/state/scaled_count.h"
 
 namespace countrace::rmap {

@@ -2,7 +2,7 @@
 #ifndef COUNTRACE_RMAP_TABLES_WAKER_ROWS_H_
 #define COUNTRACE_RMAP_TABLES_WAKER_ROWS_H_
 
-#include "logformat/read/trace_reader.h"
+#include "logformat/trace_info.h"
 #include "rmap/dispatch/blocked_time.h"
 #include "rmap/tables/tables.h"
 

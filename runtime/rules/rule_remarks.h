@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "logformat/read/trace_reader.h"
+#include "logformat/trace_info.h"
 #include "runtime/rules/dump_rule_text.h"
 
 namespace countrace::runtime {

@@ -279,13 +279,11 @@ const char* ReplayQualityName(ReplayQuality quality) {
   return "unknown";
 }
 
-absl::StatusOr<ReplayResult> ReplayDumpRules(lf::TraceReader& trace,
-                                             const std::vector<DumpRule>& rules,
-                                             std::uint64_t tick_ns,
-                                             lf::ProgressCallback progress,
-                                             void* progress_context) {
+absl::StatusOr<ReplayResult> ReplayDumpRules(
+    lf::TraceReader& trace, const std::vector<DumpRule>& rules,
+    std::uint64_t tick_ns, const lf::ProgressCallback& progress) {
   RuleReplay replay(trace.info(), rules, tick_ns);
-  const absl::Status status = trace.Read(replay, progress, progress_context);
+  const absl::Status status = trace.Read(replay, progress);
   if (!status.ok()) return status;
   ReplayResult result = replay.Take();
   for (const std::uint64_t count : trace.session_discarded()) {

@@ -51,8 +51,8 @@ struct ReplayResult {
 // returned stop.
 absl::StatusOr<ReplayResult> ReplayDumpRules(
     logformat::TraceReader& trace, const std::vector<DumpRule>& rules,
-    std::uint64_t tick_ns, logformat::ProgressCallback progress = nullptr,
-    void* progress_context = nullptr);
+    std::uint64_t tick_ns,
+    const logformat::ProgressCallback& progress = nullptr);
 
 // Bytes that one dump of `counters` counters adds to a record of a user hook.
 std::uint64_t DumpBytes(std::size_t counters);

@@ -11,6 +11,7 @@
 #include <span>
 
 #include "logformat/read/trace_reader.h"
+#include "logformat/records.h"
 #include "rmap/pipeline.h"
 
 namespace {

@@ -13,6 +13,7 @@
 
 #include "logformat/description/metadata_writer.h"
 #include "logformat/read/trace_reader.h"
+#include "logformat/records.h"
 #include "logformat/repair/trace_finish.h"
 #include "logformat/repair/trace_verify.h"
 #include "tests/fuzz/fuzz_session.h"

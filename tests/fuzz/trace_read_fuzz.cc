@@ -8,6 +8,7 @@
 
 #include "logformat/read/script_render.h"
 #include "logformat/read/trace_reader.h"
+#include "logformat/records.h"
 #include "logformat/repair/trace_finish.h"
 #include "logformat/repair/trace_verify.h"
 #include "rmap/pipeline.h"

@@ -7,6 +7,8 @@
 #include "logformat/packet_layout.h"
 #include "logformat/read/script_render.h"
 #include "logformat/read/trace_reader.h"
+#include "logformat/records.h"
+#include "logformat/trace_info.h"
 #include "tests/logformat/directory_bytes.h"
 #include "tests/support/trace_builder.h"
 

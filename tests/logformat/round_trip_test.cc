@@ -8,6 +8,8 @@
 #include "logformat/description/session_files.h"
 #include "logformat/description/trace_description.h"
 #include "logformat/read/trace_reader.h"
+#include "logformat/records.h"
+#include "logformat/trace_info.h"
 #include "tests/logformat/trace_generator.h"
 #include "tests/support/trace_builder.h"
 
@@ -182,13 +184,11 @@ TEST_CASE("reader: progress can stop a read", "[logformat]") {
   auto reader = TraceReader::Open(temp / "t");
   REQUIRE(reader.ok());
   Collector collector(**reader);
-  const absl::Status status = (*reader)->Read(
-      collector,
-      [](void*, std::uint64_t done, std::uint64_t total) {
-        REQUIRE(done <= total);
+  const absl::Status status =
+      (*reader)->Read(collector, [](const Progress& progress) {
+        REQUIRE(progress.done <= progress.total);
         return false;
-      },
-      nullptr);
+      });
   CHECK(absl::IsCancelled(status));
 }
 

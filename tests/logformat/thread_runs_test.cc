@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "logformat/read/trace_reader.h"
+#include "logformat/records.h"
 #include "tests/logformat/trace_generator.h"
 #include "tests/support/trace_builder.h"
 
@@ -152,13 +153,6 @@ TEST_CASE("thread runs: many threads that no CPU's record divides",
   CHECK(runs.runs < kThreads * kPoints / 50);
 }
 
-struct Stopper {
-  int calls = 0;
-  static bool Callback(void* context, std::uint64_t, std::uint64_t) {
-    return ++static_cast<Stopper*>(context)->calls != 2;
-  }
-};
-
 TEST_CASE("thread runs: a stop is one", "[logformat]") {
   TempDirectory temp(TempDirectory::Place::kMemory);
   TraceBuilder builder(temp / "t");
@@ -169,12 +163,12 @@ TEST_CASE("thread runs: a stop is one", "[logformat]") {
   auto reader = TraceReader::Open(temp / "t");
   REQUIRE(reader.ok());
   Transcript whole(/*takes_runs=*/true), part(/*takes_runs=*/true);
-  Stopper stopper;
+  int calls = 0;
   REQUIRE((*reader)->Read(whole).ok());
   const absl::Status status =
-      (*reader)->Read(part, Stopper::Callback, &stopper);
+      (*reader)->Read(part, [&](const Progress&) { return ++calls != 2; });
   CHECK(absl::IsCancelled(status));
-  CHECK(stopper.calls == 2);
+  CHECK(calls == 2);
   CHECK(part.items.size() < whole.items.size());
 }
 

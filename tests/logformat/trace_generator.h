@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "logformat/read/trace_reader.h"
+#include "logformat/records.h"
 #include "tests/support/trace_builder.h"
 
 namespace countrace::logformat {

@@ -527,11 +527,10 @@ class SetBack final : public logformat::TraceReader, logformat::ItemSink {
     return trace_.streams();
   }
   absl::Status Read(logformat::ItemSink& sink,
-                    logformat::ProgressCallback progress,
-                    void* progress_context) override {
+                    const logformat::ProgressCallback& progress) override {
     sink_ = &sink;
     delivered_ = 0;
-    return trace_.Read(*this, progress, progress_context);
+    return trace_.Read(*this, progress);
   }
   void OnRecord(const logformat::EventRecord& record) override {
     logformat::EventRecord moved = record;

@@ -65,8 +65,8 @@ class RandomTrace final : public logformat::TraceReader {
     return messages_;
   }
 
-  absl::Status Read(logformat::ItemSink& sink, logformat::ProgressCallback,
-                    void*) override {
+  absl::Status Read(logformat::ItemSink& sink,
+                    const logformat::ProgressCallback&) override {
     std::mt19937_64 random(seed_);
     const auto pick = [&](std::uint64_t n) { return random() % n; };
     const auto small_id = [&] {

@@ -56,8 +56,8 @@ TEST_CASE("reconstruction: progress that says stop ends it with CANCELLED",
           "[rmap]") {
   Simulation run = Simulate({.seed = 5, .cpus = 2, .steps = 100});
   PipelineOptions options;
-  options.progress = [](void*, std::uint64_t done, std::uint64_t) {
-    return done < 10;
+  options.progress = [](const logformat::Progress& progress) {
+    return progress.done < 10;
   };
   const auto report = Reconstruct(*run.trace, options);
   CHECK(report.status().code() == absl::StatusCode::kCancelled);

@@ -250,8 +250,7 @@ bool MemoryTrace::IsOfCpu(const Item& item) {
 }
 
 absl::Status MemoryTrace::Read(logformat::ItemSink& sink,
-                               logformat::ProgressCallback progress,
-                               void* progress_context) {
+                               const logformat::ProgressCallback& progress) {
   Sort();
   const bool runs = sink.TakesThreadRuns();
   for (std::size_t i = 0; i < items_.size();) {
@@ -263,7 +262,7 @@ absl::Status MemoryTrace::Read(logformat::ItemSink& sink,
       Deliver(items_[i], sink);
     }
     i = end;
-    if (progress != nullptr && !progress(progress_context, i, items_.size())) {
+    if (progress != nullptr && !progress({i, items_.size()})) {
       return absl::CancelledError("stopped by progress");
     }
   }

@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "logformat/read/trace_reader.h"
+#include "logformat/records.h"
+#include "logformat/trace_info.h"
 
 namespace countrace::test_support {
 
@@ -98,8 +100,7 @@ class MemoryTrace final : public logformat::TraceReader {
     return streams_;
   }
   absl::Status Read(logformat::ItemSink& sink,
-                    logformat::ProgressCallback progress,
-                    void* progress_context) override;
+                    const logformat::ProgressCallback& progress) override;
   std::array<std::uint64_t, logformat::kDiscardCauses> session_discarded()
       const override {
     return session_discarded_;

@@ -54,8 +54,8 @@ class GeneratedTrace final : public logformat::TraceReader {
     return messages_;
   }
 
-  absl::Status Read(logformat::ItemSink& sink, logformat::ProgressCallback,
-                    void*) override {
+  absl::Status Read(logformat::ItemSink& sink,
+                    const logformat::ProgressCallback&) override {
     std::uint64_t now_ns = 1000, counters[4] = {}, values[16] = {};
     EventRecord kernel{};
     kernel.stream_class = logformat::StreamClass::kCpu;

@@ -91,7 +91,7 @@ void RecordRandomTrace(const std::string& directory, unsigned seed) {
 }
 
 std::unique_ptr<TimelineIndex> OpenIndex(const std::string& directory) {
-  auto index = OpenOrBuildIndex(directory, nullptr, nullptr);
+  auto index = OpenOrBuildIndex(directory, nullptr);
   INFO(index.status().ToString());
   REQUIRE(index.ok());
   return *std::move(index);
@@ -214,9 +214,9 @@ TEST_CASE("open_or_build: what is not a trace is an error, not an index",
           "[viewer]") {
   const TempDirectory directory(TempDirectory::Place::kMemory);
   CHECK(absl::IsNotFound(
-      OpenOrBuildIndex(directory / "nothing.ctf", nullptr, nullptr).status()));
+      OpenOrBuildIndex(directory / "nothing.ctf", nullptr).status()));
   std::filesystem::create_directory(directory / "empty.ctf");
-  CHECK_FALSE(OpenOrBuildIndex(directory / "empty.ctf", nullptr, nullptr).ok());
+  CHECK_FALSE(OpenOrBuildIndex(directory / "empty.ctf", nullptr).ok());
   CHECK_FALSE(std::filesystem::exists(directory / "empty.ctf/.timeline.pvx"));
 }
 

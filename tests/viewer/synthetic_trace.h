@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "logformat/read/trace_reader.h"
+#include "logformat/trace_info.h"
 #include "rmap/tables/tables.h"
 #include "rmap/timeline_observer.h"
 #include "viewer/index/file_layout.h"

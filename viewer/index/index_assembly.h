@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "logformat/read/trace_reader.h"
+#include "logformat/trace_info.h"
 #include "rmap/tables/tables.h"
 #include "viewer/index/index_builder.h"
 #include "viewer/index/row_spool.h"

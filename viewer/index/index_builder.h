@@ -16,7 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "logformat/read/trace_reader.h"
+#include "logformat/trace_info.h"
 #include "rmap/tables/tables.h"
 #include "rmap/timeline_observer.h"
 #include "viewer/index/file_layout.h"

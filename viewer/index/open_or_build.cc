@@ -86,8 +86,8 @@ absl::StatusOr<std::string> IndexPathFor(const std::string& trace_path) {
 }
 
 absl::StatusOr<std::unique_ptr<TimelineIndex>> OpenOrBuildIndex(
-    const std::string& trace_path, logformat::ProgressCallback progress,
-    void* progress_context, const std::string& shown_as) {
+    const std::string& trace_path, const logformat::ProgressCallback& progress,
+    const std::string& shown_as) {
   absl::StatusOr<std::unique_ptr<logformat::TraceReader>> reader =
       logformat::TraceReader::Open(trace_path, shown_as);
   if (!reader.ok()) return reader.status();
@@ -104,10 +104,8 @@ absl::StatusOr<std::unique_ptr<TimelineIndex>> OpenOrBuildIndex(
       static_cast<std::uint32_t>((*reader)->info().cpu_events.size()),
       directory);
   if (!builder.ok()) return builder.status();
-  const absl::StatusOr<rmap::Report> report =
-      rmap::Reconstruct(**reader, {.observer = builder->get(),
-                                   .progress = progress,
-                                   .progress_context = progress_context});
+  const absl::StatusOr<rmap::Report> report = rmap::Reconstruct(
+      **reader, {.observer = builder->get(), .progress = progress});
   if (!report.ok()) return report.status();
   if (absl::Status built =
           (*builder)->Finish(*report, (*reader)->info(), fingerprint, *path);

@@ -24,8 +24,8 @@ absl::StatusOr<std::string> IndexPathFor(const std::string& trace_path);
 // errors of the reader, of reconstruction and of writing; CANCELLED if
 // `progress` returned stop. `shown_as` as in TraceReader::Open().
 absl::StatusOr<std::unique_ptr<TimelineIndex>> OpenOrBuildIndex(
-    const std::string& trace_path, logformat::ProgressCallback progress,
-    void* progress_context, const std::string& shown_as = "");
+    const std::string& trace_path, const logformat::ProgressCallback& progress,
+    const std::string& shown_as = "");
 
 }  // namespace countrace::viewer
 

@@ -8,8 +8,7 @@ namespace countrace::viewer {
 
 absl::Status Serve(const ServeOptions& options) {
   const absl::StatusOr<std::unique_ptr<TimelineIndex>> index =
-      OpenOrBuildIndex(options.trace_path, options.progress,
-                       options.progress_context, options.shown_as);
+      OpenOrBuildIndex(options.trace_path, options.progress, options.shown_as);
   if (!index.ok()) return index.status();
   return ServeIndex(**index, options.port, options.on_ready);
 }

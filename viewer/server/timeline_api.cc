@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_format.h"
 #include "base/text/quantity_parse.h"
 #include "rmap/tables/tables.h"

@@ -11,7 +11,7 @@
 
 #include "logformat/import/ctf/ctf_event.h"
 #include "logformat/import/kernel/kernel_events.h"
-#include "logformat/read/trace_reader.h"
+#include "logformat/trace_info.h"
 
 namespace countrace::importer {
 

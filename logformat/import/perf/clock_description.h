@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 #include "logformat/import/perf/file_description.h"
-#include "logformat/read/trace_reader.h"
+#include "logformat/trace_info.h"
 
 namespace countrace::importer::perf {
 

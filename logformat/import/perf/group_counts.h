@@ -20,7 +20,7 @@
 #include "logformat/import/perf/file_description.h"
 #include "logformat/import/perf/sample.h"
 #include "logformat/import/perf/sample_event.h"
-#include "logformat/read/trace_reader.h"
+#include "logformat/trace_info.h"
 
 namespace countrace::importer::perf {
 

@@ -15,7 +15,7 @@
 #include "logformat/import/kernel/cpu_records.h"
 #include "logformat/import/perf/record_reader.h"
 #include "logformat/import/source_stream.h"
-#include "logformat/read/trace_reader.h"
+#include "logformat/trace_info.h"
 
 namespace countrace::importer::perf {
 

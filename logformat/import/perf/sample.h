@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "logformat/import/perf/file_description.h"
 
 namespace countrace::importer::perf {

@@ -18,7 +18,7 @@
 #include "logformat/import/perf/record_reader.h"
 #include "logformat/import/perf/round_sorter.h"
 #include "logformat/import/perf/sample.h"
-#include "logformat/read/trace_reader.h"
+#include "logformat/trace_info.h"
 
 namespace countrace::importer::perf {
 

@@ -344,8 +344,7 @@ absl::Status ImportTrace(const ImportRequest& request) {
       }
     }
     if (request.progress != nullptr &&
-        !request.progress(request.progress_context,
-                          std::min(talk.done_bytes, bytes), bytes)) {
+        !request.progress({std::min(talk.done_bytes, bytes), bytes})) {
       stopped = absl::CancelledError("Reading was stopped");
     } else if (Clock::now() - last_progress >
                std::chrono::seconds(limits.stall_seconds)) {

@@ -14,7 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "logformat/read/trace_reader.h"
+#include "logformat/progress.h"
 
 namespace countrace::importer {
 
@@ -35,8 +35,7 @@ struct ImportRequest {
   std::string output;        // exists and is empty
   std::string mapping_file;  // "" = none
   ImportLimits limits;
-  logformat::ProgressCallback progress = nullptr;
-  void* progress_context = nullptr;
+  logformat::ProgressCallback progress;
 };
 
 // Returns: INVALID_ARGUMENT why the trace cannot be read; RESOURCE_EXHAUSTED

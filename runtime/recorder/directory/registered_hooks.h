@@ -16,7 +16,7 @@
 #include "absl/status/status.h"
 #include "logformat/packet_layout.h"
 #include "logformat/read/record_table.h"
-#include "logformat/read/trace_reader.h"
+#include "logformat/trace_info.h"
 
 namespace countrace::runtime {
 

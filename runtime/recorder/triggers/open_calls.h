@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "logformat/read/trace_reader.h"
+#include "logformat/trace_info.h"
 #include "runtime/recorder/triggers/watched_record.h"
 #include "runtime/rules/trigger_text.h"
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "logformat/read/trace_reader.h"
+#include "logformat/trace_info.h"
 #include "runtime/rules/trigger_text.h"
 
 namespace countrace::runtime {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "logformat/read/trace_reader.h"
 #include "runtime/inprocess/thread_counters.h"
 #include "tests/runtime/inprocess/test_session.h"
 

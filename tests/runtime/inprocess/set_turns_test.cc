@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "logformat/read/trace_reader.h"
 #include "tests/runtime/inprocess/test_session.h"
 
 namespace countrace::test {

@@ -19,6 +19,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "logformat/read/trace_reader.h"
 #include "runtime/inprocess/trace_clock.h"
 #include "runtime/rules/dump_rule_text.h"
 

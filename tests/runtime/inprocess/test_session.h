@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "logformat/read/trace_reader.h"
 #include "logformat/repair/trace_finish.h"
 #include "logformat/session_layout.h"
 

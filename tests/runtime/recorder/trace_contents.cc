@@ -15,6 +15,7 @@
 #include <sstream>
 #include <utility>
 
+#include "logformat/read/trace_reader.h"
 #include "runtime/recorder/session/kernel_backend.h"
 
 namespace countrace::runtime {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "logformat/read/trace_reader.h"
+#include "logformat/trace_info.h"
 #include "runtime/recorder/kernel/hooks/kernel_hook_request.h"
 
 namespace countrace::runtime {

@@ -11,7 +11,6 @@
 
 #include "absl/status/status.h"
 #include "base/posix/scoped_fd.h"
-#include "logformat/read/trace_reader.h"
 #include "runtime/recorder/kernel/hooks/kernel_hook_request.h"
 #include "runtime/recorder/kernel/hooks/kernel_ring.h"
 

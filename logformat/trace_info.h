@@ -1,0 +1,111 @@
+// The description of a trace: what was recorded, where, how, and its hooks.
+#ifndef COUNTRACE_LOGFORMAT_TRACE_INFO_H_
+#define COUNTRACE_LOGFORMAT_TRACE_INFO_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "logformat/counter_limit.h"
+#include "logformat/event_sets.h"
+#include "logformat/gating.h"
+#include "logformat/packet_layout.h"
+#include "logformat/session_layout.h"
+
+namespace countrace::logformat {
+
+// One hook of the trace.
+struct HookInfo {
+  std::uint32_t id = 0;  // hook id
+  HookKind kind = HookKind::kPoint;
+  HookOrigin origin = HookOrigin::kProgram;
+  std::string provider;
+  std::string name;
+  // "file:line"; for a kernel hook its attachment ("syscall:0").
+  std::string location;
+  std::vector<PayloadType> payload;  // types of the enter or point hook
+  std::string FullName() const { return provider + ":" + name; }
+};
+
+// An instrumented process, with the name it had when it joined.
+struct ProcessName {
+  std::int32_t pid = 0;
+  std::string comm;
+};
+
+// A trigger of the recording (`record --trigger`) that fired: it caused a
+// snapshot, or ended the recording.
+struct TriggerFiring {
+  std::uint64_t time_ns = 0;  // CLOCK_MONOTONIC, when its condition became true
+  std::string trigger;        // as given, in canonical spelling
+  std::string what;           // "server:handle took 23.1 ms in tid 4243"
+};
+
+// A trace's description: from `metadata` of a finished trace, from `.session`
+// and `.hooks` of an unfinished one.
+struct TraceInfo {
+  std::string path;
+  std::array<std::uint8_t, 16> uuid{};
+  std::array<std::uint8_t, 16> boot_id{};  // uuid of the clock; 0: unknown
+  SessionScope scope = SessionScope::kHooksOnly;
+  std::int32_t root_pid = 0;       // kCommand: first process
+  std::optional<Gating> gating;    // what is counted, see GatingOf()
+  std::vector<std::string> marks;  // mark_spec.h, in canonical spelling
+  std::int32_t recorder_pid = 0;
+  std::uint32_t cpus = 0;
+  std::uint64_t begin_ns = 0;  // CLOCK_MONOTONIC
+  std::int64_t realtime_offset_ns = 0;
+  std::string hostname, kernel_release, command;
+  // Time of the kernel recorder's BPF programs, in all threads that ran them:
+  // estimated from the `sampled` part of the time. Both 0: not known.
+  std::uint64_t own_bpf_ns = 0, own_bpf_sampled_ns = 0;
+  // Calibrated cost of one record of a user hook: CPU time of all threads of
+  // its process, and in its own thread without and with counters.
+  std::uint64_t own_hook_cpu_ps = 0, own_hook_ps = 0;
+  std::uint64_t own_hook_dump_ps = 0;      // 0: not known
+  std::vector<std::string> cpu_events;     // names, in dump order
+  std::vector<std::string> thread_events;  // names, in dump order
+  // By event, up to the last one that is narrower than 64 bits.
+  std::vector<CounterLimit> cpu_counter_limits, thread_counter_limits;
+  // Events of each multiplexed set; empty: all events are always on.
+  std::vector<std::size_t> cpu_set_sizes, thread_set_sizes;
+  // The perf_event_attr fields of each event; only with multiplexed sets.
+  std::vector<std::string> cpu_event_configs, thread_event_configs;
+  EventSets cpu_sets() const {
+    return {cpu_events.size(), cpu_set_sizes, /*running_slot=*/true};
+  }
+  EventSets thread_sets() const {
+    return {thread_events.size(), thread_set_sizes, /*running_slot=*/false};
+  }
+  // Which hooks' records carry them, in canonical spelling; empty: all.
+  std::vector<std::string> dump_rules;
+  // Why the snapshot was taken; in a recording all triggers that fired.
+  std::vector<TriggerFiring> triggers;
+  // For an imported trace: what recorded it and what read it, its source
+  // directories, and the facts they do not contain. Else empty.
+  std::string source;
+  std::vector<std::string> source_paths, not_known;
+  std::vector<HookInfo> hooks;         // ascending by id
+  std::vector<ProcessName> processes;  // in the order in which they joined
+  const HookInfo* FindHook(std::uint32_t hook_id) const;  // null if unknown
+  bool finished = true;    // false: `.incomplete` is present
+  bool recording = false;  // `.incomplete` is locked: a recorder is at work
+};
+
+struct StreamInfo {
+  std::string file;  // name inside the trace directory
+  StreamClass stream_class = StreamClass::kThread;
+  std::uint64_t bytes = 0;
+  std::uint64_t packets = 0;
+};
+
+// What the trace counts. By default: the processes of a command, which are
+// marked; in other modes everything.
+Gating GatingOf(const TraceInfo& info);
+
+}  // namespace countrace::logformat
+
+#endif  // COUNTRACE_LOGFORMAT_TRACE_INFO_H_
