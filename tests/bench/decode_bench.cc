@@ -1,8 +1,8 @@
-// How fast the native reader and the whole reconstruction go through a trace.
-// Prints "decode RECORDS SECONDS" (runs of threads, as for a report), "merge
-// RECORDS SECONDS" (all in one order, as for a timeline) and "rmap RECORDS
-// SECONDS": CPU time, best of eleven (the file is in the page cache after the
-// first).
+// The speed of the native reader and of the whole reconstruction. Prints
+// "decode RECORDS SECONDS" (runs of threads, as for a report), "merge RECORDS
+// SECONDS" (all records in one order, as for a timeline) and "rmap RECORDS
+// SECONDS": CPU time, best of eleven (after the first run the file is in the
+// page cache).
 #include <time.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// What one hook costs, in this process, beside the bare instructions it is made
-// of. Prints one "NAME NS" line for each; run_bench.py runs it off and
-// recording and puts the peers beside it.
+// The cost of one hook in this process, and of the bare instructions it
+// consists of. Prints one "NAME NS" line for each; run_bench.py runs it without
+// and with recording and shows it beside the peers.
 //
 // Each figure is the median of 15 loops, the empty loop not subtracted.
 #include <countrace/hooks.h>
@@ -51,8 +51,8 @@ volatile std::uint64_t g_sink;
 
 // usage: hook_bench [ITERATIONS [CPU]]
 int main(int argc, char** argv) {
-  // This thread alone: the runtime's helper thread stays free to run elsewhere,
-  // as LTTng's consumer daemon is. Under `taskset` it would share the CPU.
+  // Pins this thread alone: the runtime's helper thread can run on another CPU,
+  // as LTTng's consumer daemon does. Under `taskset` it would share the CPU.
   const int cpu = argc > 2 ? atoi(argv[2]) : -1;
   if (cpu >= 0) {
     cpu_set_t set;

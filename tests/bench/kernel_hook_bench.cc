@@ -1,11 +1,11 @@
-// What a record at a kernel hook costs whoever runs into it. Prints "NAME NS",
-// the time of one round, and is run without and with a recorder:
+// The cost of a record at a kernel hook for the thread that runs into it.
+// Prints "NAME NS", the time of one round; run it without and with a recorder:
 //
 //   kernel_hook_bench syscall ROUNDS   getppid
 //   kernel_hook_bench usdt ROUNDS      a static hook: a nop of 5 bytes
 //   kernel_hook_bench function ROUNDS  a call of `kernel_hook_bench_function`
-//   kernel_hook_bench read ROUNDS      read(2) of a group of 4 counters: what a
-//                                      hook would cost that reads them itself
+//   kernel_hook_bench read ROUNDS      read(2) of a group of 4 counters: the
+//                                      cost of a hook that reads them itself
 #include <linux/perf_event.h>
 #include <sys/syscall.h>
 #include <time.h>

@@ -1,4 +1,4 @@
-// Two threads pass a byte to and fro through pipes: two context switches a
+// Two threads send a byte back and forth through pipes: two context switches a
 // round trip when pinned to one CPU. Prints "round_trip NS" and its own count
 // of voluntary switches.
 #include <pthread.h>

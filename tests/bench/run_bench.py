@@ -422,7 +422,7 @@ def load_rows(build, work, runs):
 
     def slower(values):
         return (statistics.median(values) / base - 1) * 100
-    # Both are near 0: a ratio would say nothing.
+    # Both are near 0: a ratio has no meaning.
     ROWS.append(('redis-benchmark, slower by', f'{slower(ours):.1f} %',
                  'perf record, group of 4',
                  f'{slower(perf):.1f} %' if perf else '-', '-', '<= 2 %'))
@@ -448,7 +448,7 @@ def compile_rows(build, work, runs):
     def seconds(*recorder):
         for made in work.glob('*.o'):
             made.unlink()
-        # Timed inside: not what a recorder takes to begin and to end.
+        # Timed inside, without the recorder's start and end.
         text = run([*recorder, 'sh', '-c',
                     'date +%s.%N; make -s -j "$0" -C "$1"; date +%s.%N',
                     str(os.cpu_count()), work])
@@ -492,7 +492,7 @@ def foreign_rows(build, work, runs, events=10_000_000):
         traces = [lttng.record([folder / 'ust_workload', 'ticks', str(count)],
                                channel=['--subbuf-size=32M', '--num-subbuf=8'],
                                events=['shop:tick'])
-                  # The smaller one is more than the library maps at once.
+                  # The smaller size is more than the library maps at once.
                   for count in (events * 3 // 10, events)]
 
     def seconds(*command):

@@ -1,6 +1,6 @@
-// Writes a trace of any size: threads that take turns on two CPUs, segments
-// nested four deep, four counters at every hook and dispatch. For benchmarks
-// of the reading side; the same arguments give the same records.
+// Writes a trace of any size: threads that alternate on two CPUs, segments
+// nested four deep, four counters at every hook and dispatch. For benchmarks of
+// the reading side; the same arguments give the same records.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -45,7 +45,7 @@ class Machine {
     }
   }
 
-  // `records` in all, `slice` of them between two dispatches of a CPU.
+  // Writes `records` records, `slice` of them between two dispatches of a CPU.
   void Run(std::uint64_t records, std::uint64_t slice) {
     for (std::uint32_t cpu = 0; cpu < kCpus; ++cpu) {
       Count(cpus_[cpu]);
@@ -61,7 +61,7 @@ class Machine {
         written += Stay(cpu, next, slice);
         next = (next + 1) % static_cast<std::uint32_t>(threads_.size());
       }
-      // Nobody is on both CPUs at once.
+      // No thread is on both CPUs at once.
       cpus_[0].now_ns = cpus_[1].now_ns =
           std::max(cpus_[0].now_ns, cpus_[1].now_ns);
     }

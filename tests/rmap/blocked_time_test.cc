@@ -1,4 +1,4 @@
-// Blocked time when there are more kinds of it than are kept.
+// Blocked time with more kinds of blocking than the limit of rows.
 #include <catch2/catch.hpp>
 
 #include "logformat/packet_layout.h"

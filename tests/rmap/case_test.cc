@@ -1,8 +1,9 @@
-// Cases in files: event lines, "---", the tables expected of them.
+// Cases in files: event lines, "---", the expected tables.
 //
-// cases/pass-*.rmapcase: nothing is missing, and nothing may be said to be.
-// cases/fail-*.rmapcase: named for a defect of the trace, which the report must
-// show. COUNTRACE_UPDATE_GOLDEN=1 rewrites the expected part; review the diff.
+// cases/pass-*.rmapcase: nothing is missing, and the report must not say so.
+// cases/fail-*.rmapcase: named after a defect of the trace, which the report
+// must show. COUNTRACE_UPDATE_GOLDEN=1 rewrites the expected part; review the
+// diff.
 //
 //   scope system|command|hooks          root PID          recorder PID
 //   begin NS                            session-lost CAUSE N
@@ -271,7 +272,7 @@ void AppendCounts(const Report& report, const Counts& counts,
     out << " " << report.events[i] << "=" << Or(counts[i]);
   }
 }
-// Estimates, which few traces have.
+// Estimates; few traces have any.
 std::string Part(const char* name, const std::optional<std::uint64_t>& value) {
   if (!value) return "";
   return std::string(" ") + name + "=" + std::to_string(*value);
@@ -438,7 +439,7 @@ TEST_CASE("cases: order of streams at equal times changes nothing",
   for (const std::filesystem::path& path : Cases()) {
     CAPTURE(path.filename().string());
     const CaseFile file = ReadCase(path);
-    // Stream indexes are equal for all records of a time only in these.
+    // Only these cases have equal stream indexes for all records of a time.
     if (file.events.find("# ties") == std::string::npos) continue;
     MemoryTrace trace(/*threads_first=*/true);
     Build(file.events, trace);

@@ -1,5 +1,5 @@
-// Counters that begin again at 0, are reset, or stop with their CPU: numbers to
-// check by hand, and random machines whose truth is known.
+// Counters that wrap, are reset, or stop with their CPU: numbers to check by
+// hand, and random machines whose truth is known.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
@@ -43,7 +43,7 @@ bool Says(const Report& report, const std::string& what) {
 }
 
 // One CPU, cycles: thread 7 from the begin to the first of `values`, then 8,
-// then 7 again, and so on; the last is the end's.
+// then 7 again, and so on; the last value is the end's.
 struct Value {
   std::uint64_t time_ns, value;
 };
@@ -83,7 +83,7 @@ TEST_CASE("wrap time: the POWER2's is 65.0753 s", "[rmap]") {
   CHECK(CounterLimit{32, 195'000'000}.WrapNs() == 22'025'473'312u);
   CHECK(CounterLimit{40, 66'000'000}.WrapNs() == 16'659'267'087'515u);
   CHECK(CounterLimit{48, 5 * kSecond}.WrapNs() == 56'294'995'342'131u);
-  // More than a time in ns can say.
+  // Longer than ns in 64 bits can express.
   CHECK(CounterLimit{63, 1'000'000}.WrapNs() == std::nullopt);
   CHECK(CounterLimit{64, kSecond}.WrapNs() == std::nullopt);
   CHECK(CounterLimit{32, 0}.WrapNs() == std::nullopt);
@@ -108,7 +108,7 @@ TEST_CASE("wrap: a delta is taken modulo 2^width", "[rmap]") {
 
 TEST_CASE("wrap: a gap of more than 65.0753 s is flagged, with the interval",
           "[rmap]") {
-  // As long as it can wrap in: exact. 1 ns more: not.
+  // Exact up to the time in which it can wrap, but not 1 ns longer.
   const std::uint64_t wrap_ns = *kPower2.WrapNs();
   const Report exact =
       ReportOf(kPower2, {{0, 5}, {wrap_ns, 4}, {wrap_ns + kSecond, 1000}});
@@ -120,7 +120,7 @@ TEST_CASE("wrap: a gap of more than 65.0753 s is flagged, with the interval",
                                         {kSecond, 66'000'005},
                                         {kSecond + wrap_ns + 1, 66'000'105},
                                         {2 * kSecond + wrap_ns, 132'000'105}});
-  // 8 ran through the gap: 100, or 2^32 more.
+  // 8 ran during the gap: 100, or 2^32 more.
   CHECK(RowOf(gap, 8).counts[0] == 100u);
   CHECK(RowOf(gap, 8).quality == Quality::kBounded);
   CHECK(RowOf(gap, 7).counts[0] == 132'000'000u);
@@ -168,7 +168,7 @@ TEST_CASE("reset: what no wrap explains is unknown, not 0 and not 2^32",
   CHECK(Says(report,
              "went from 5000000 to 0 on cpu 0 from 1000000000 to "
              "1010000000 ns"));
-  // The same of a counter of 64 bits of which nothing is said.
+  // The same for a counter of 64 bits without a stated limit.
   const Report wide = ReportOf(
       {}, {{0, 500}, {kSecond, 1500}, {2 * kSecond, 20}, {3 * kSecond, 50}});
   CHECK(RowOf(wide, 7).counts[0] == 1030u);
@@ -179,7 +179,7 @@ TEST_CASE("reset: what no wrap explains is unknown, not 0 and not 2^32",
   CHECK(wide.books[0].residual == 0);
   CHECK(wide.books[0].doubt.went_back_intervals == 1);
   CHECK(Says(wide, "went from 1500 to 20"));
-  // And stolen: set ahead by more than it could count.
+  // Set ahead by more than it could count.
   const Report ahead =
       ReportOf({64, 66'000'000}, {{0, 0},
                                   {kSecond, 66'000'000},
@@ -209,7 +209,7 @@ TEST_CASE("wrap: a segment's own dumps, at user hooks", "[rmap]") {
   REQUIRE(report.segments[0].counts[0]);
   CHECK(report.segments[0].counts[0]->incl == 1000);
   CHECK(report.segments[0].counts[0]->quality == Quality::kExact);
-  // A call of 70 s: nobody knows.
+  // A call of 70 s: its count is unknown.
   call(3 * kSecond, 73 * kSecond, 800, 900);
   report = MustReconstruct(trace);
   CHECK(report.segments[0].calls == 2);
@@ -228,7 +228,7 @@ TEST_CASE("MMCR: no delta reaches from one to the next", "[rmap]") {
   trace.SetEventSet(0, 0x1234);
   trace.Dump(0, 0, CountersReason::kBegin, 7, {100});
   trace.Dispatch(1'000'000, 0, 7, 8, 0, {300});
-  // While 8 runs somebody has it count something else.
+  // Another program sets other events while 8 runs.
   trace.SetEventSet(0, 0x1235);
   trace.Dispatch(2'000'000, 0, 8, 9, 0, {1000});
   trace.Dispatch(3'000'000, 0, 9, 7, 0, {1050});
@@ -282,8 +282,8 @@ TEST_CASE("wrap: over time the event has bounds", "[rmap]") {
 
 using Key = std::vector<std::uint64_t>;
 
-// Of each thread that claims to be exact, its numbers must be those of a true
-// one. Returns how many did.
+// Each row that claims to be exact must have the numbers of a true thread.
+// Returns the number of such rows.
 std::size_t CheckExactRows(const Report& report, const Truth& truth) {
   std::vector<Key> known;
   for (const TrueThread& thread : truth.threads) {
@@ -328,13 +328,13 @@ void CheckBooks(const Report& report, const Truth& truth) {
   }
 }
 
-// A rate must fit in what a trace can say of it: twice this many each ns.
+// The format can state at most twice this rate for each ns.
 constexpr std::uint64_t kFastest = 4'000'000'000;
 
 SimulationOptions NarrowOptions(std::uint32_t seed, std::uint64_t wraps_in_ns) {
   static constexpr std::uint32_t kWidths[] = {32, 40, 48, 63};
   SimulationOptions options = RandomOptions(seed);
-  // Without dumps nobody can tell cycles from those of interrupts.
+  // Cycles of interrupts can be separated only with dumps.
   if (options.interrupts) options.dumps = true;
   options.counter_width = kWidths[seed / 16 % 4];
   options.cycles_scale = std::clamp<std::uint64_t>(
@@ -377,7 +377,8 @@ TEST_CASE("wrap: what may be more than one is flagged, and nothing exact lies",
   CHECK(doubtful_books > 500);
 }
 
-TEST_CASE("wrap: in event sets deltas lie in one turn", "[rmap][property]") {
+TEST_CASE("wrap: in event sets deltas lie in one rotation",
+          "[rmap][property]") {
   const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, 300)));
   CAPTURE(seed);
   SimulationOptions options = NarrowOptions(seed, 50'000);
@@ -392,8 +393,7 @@ TEST_CASE("wrap: in event sets deltas lie in one turn", "[rmap][property]") {
   }
 }
 
-TEST_CASE("reset: somebody resets the counters of random machines",
-          "[rmap][property]") {
+TEST_CASE("reset: counters of random machines are reset", "[rmap][property]") {
   std::size_t rows = 0, exact = 0, resets = 0, flagged = 0;
   for (std::uint32_t seed = 0; seed < 500; ++seed) {
     CAPTURE(seed);
@@ -412,7 +412,7 @@ TEST_CASE("reset: somebody resets the counters of random machines",
     CHECK(doubt.went_back_intervals <= run.truth.resets);
   }
   CHECK(resets > 500);
-  CHECK(flagged > resets / 2);  // two in one interval are one
+  CHECK(flagged > resets / 2);  // two resets in one interval are one
   CHECK(exact > rows / 4);
   CHECK(exact < rows);
 }
@@ -518,7 +518,7 @@ TEST_CASE("hot-unplug: a CPU that comes again begins anew",
   CHECK(row.unattributed_ns == 0);
 }
 
-// Delivers a trace with the clock set back in the middle of it.
+// Delivers a trace whose clock goes back in the middle.
 class SetBack final : public logformat::TraceReader, logformat::ItemSink {
  public:
   SetBack(MemoryTrace& trace, std::uint64_t ns) : trace_(trace), ns_(ns) {}

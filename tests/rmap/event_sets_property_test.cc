@@ -1,6 +1,6 @@
-// Event sets that take turns on a machine whose truth is known: what was
-// counted balances exactly, and the estimates' intervals hold the truth as
-// often as they say.
+// Multiplexed event sets on a machine whose truth is known: counted values
+// balance exactly, and the estimates' intervals contain the truth as often as
+// they state.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -39,10 +39,10 @@ Report MustReconstruct(logformat::TraceReader& reader) {
   return *std::move(report);
 }
 
-// Of intervals: how many there were, and how many held the truth.
+// How many intervals there were, and how many contained the truth.
 struct Coverage {
   std::uint64_t held = 0, intervals = 0;
-  double relative_error = 0;  // summed
+  double relative_error = 0;  // sum
 
   void Add(const ScaledCount& count, std::uint64_t truth) {
     const auto half = count.HalfWidth95();
@@ -58,7 +58,7 @@ struct Coverage {
   }
 };
 
-TEST_CASE("event sets: what was counted in turns balances exactly",
+TEST_CASE("event sets: multiplexed counts balance exactly",
           "[rmap][property]") {
   const auto seed = GENERATE(range(0u, 60u));
   CAPTURE(seed);
@@ -71,20 +71,20 @@ TEST_CASE("event sets: what was counted in turns balances exactly",
     CAPTURE(event);
     const Books& books = report.books[event];
     CHECK(books.residual == 0);
-    // Without dumps an interrupt's counts cannot be told from the others.
+    // Without dumps, the counts of interrupts cannot be separated.
     if (simulated_exactly) CHECK(books.unattributed == 0);
     CHECK(books.scaled.has_value() == (event >= kCycles));
   }
-  // Events that are always on are as exact as without sets.
+  // Events that are always counted are as exact as without sets.
   for (std::size_t event = 0; event < kCycles; ++event) {
     CHECK(report.books[event].total == simulation.truth.total[event]);
     CHECK(report.books[event].processes ==
           simulation.truth.processes_total[event]);
   }
   const Books& cycles = report.books[kCycles];
-  // Every delta lies in one turn: what was counted in them, no more.
+  // Every delta lies in one rotation: exactly the counts of the rotations.
   CHECK(cycles.total == simulation.truth.cycles_in_turns);
-  // The rows hold what the processes' account does.
+  // The rows add up to the account `processes`.
   std::uint64_t counted = 0;
   for (const ThreadRow& row : report.threads) {
     if (row.scaled[kCycles]) counted += row.scaled[kCycles]->counted;
@@ -109,7 +109,7 @@ TEST_CASE("event sets: 95 % intervals hold the truth about 95 % of the time",
     if (options.interrupts && !options.dumps) continue;  // rows are bounds
     const Simulation simulation = Simulate(options);
     const Report report = MustReconstruct(*simulation.trace);
-    // tids are reused: a row is matched where it has its tid alone.
+    // tids are reused: a row is compared if its tid is unique.
     std::map<std::int32_t, std::vector<std::uint64_t>> by_tid, by_pid;
     std::map<std::uint64_t, std::pair<std::int32_t, std::uint64_t>> by_process;
     for (const auto& thread : simulation.truth.threads) {

@@ -1,5 +1,5 @@
-// Gating chosen at report time, on random machines: what is marked and what is
-// not add up to everything, row by row and in the books.
+// Gating chosen at report time, on random machines: the marked and the unmarked
+// part add up to everything, row by row and in the books.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
@@ -30,7 +30,7 @@ Report MustReconstruct(logformat::TraceReader& reader,
   return *std::move(report);
 }
 
-// Rows as numbers that can be sorted; indices are the same in all three.
+// Rows as numbers that can be sorted; all three have the same indexes.
 using Key = std::vector<std::uint64_t>;
 std::vector<Key> Threads(const Report& report) {
   std::vector<Key> keys;
@@ -51,7 +51,7 @@ std::vector<Key> Threads(const Report& report) {
 std::vector<std::string> Segments(const Report& report) {
   std::vector<std::string> keys;
   for (const SegmentRow& row : report.segments) {
-    if (row.pid == 0) continue;  // of interrupts: nobody's
+    if (row.pid == 0) continue;  // interrupts: no process
     std::string key = row.segment + " " + std::to_string(row.pid) + " " +
                       std::to_string(row.calls) + " " +
                       std::to_string(row.wall.incl) + " " +
@@ -140,7 +140,7 @@ TEST_CASE("gating: marked and unmarked add up to everything",
   CHECK(unmarked_rows > 100);
 }
 
-// One CPU: 10 forks 11, which is then called "late".
+// One CPU: 10 forks 11, which is later renamed to "late".
 void FillFork(MemoryTrace& trace) {
   trace.mutable_info().scope = logformat::SessionScope::kSystem;
   trace.mutable_info().cpus = 1;
@@ -221,7 +221,7 @@ TEST_CASE("gating: what the trace cannot say is refused", "[rmap]") {
   trace.mutable_info().gating = logformat::ParseGating("marked");
   CHECK(refused("marked", "").empty());
   CHECK_FALSE(refused("unmarked", "").empty());
-  CHECK(refused("unmarked", "11").empty());  // of those that were recorded
+  CHECK(refused("unmarked", "11").empty());  // among the recorded processes
   trace.mutable_info().gating = logformat::ParseGating("user");
   trace.mutable_info().cpu_events = {"page-faults:u", "task-clock"};
   CHECK(refused("user", "").empty());

@@ -1,7 +1,7 @@
-// Event sets that take turns at user hooks, on random programs whose truth is
-// known: estimates of segments hold it as often as they say, a call that its
-// set's turn ended in is never taken for a whole one, and what is always on is
-// exact.
+// Multiplexed event sets at user hooks, on random programs whose truth is
+// known: estimates of segments contain the truth as often as they state, a call
+// cut by the end of a rotation never counts as a whole one, and always-counted
+// events are exact.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <random>
@@ -19,7 +19,7 @@ using test_support::MemoryTrace;
 
 constexpr std::int32_t kPid = 100;
 constexpr std::uint32_t kOuter = 4096, kInner = 4097;
-// Events: one always on, then one in each set.
+// Events: one always counted, then one in each set.
 constexpr std::size_t kAlways = 0, kFirst = 1, kSecond = 2;
 
 // A thread that counts one of two sets at a time.
@@ -78,13 +78,14 @@ TEST_CASE(
     Program program(trace);
     std::uint64_t inner_calls = 0;
     double level = 100;
-    int left = 0;  // outermost segments of this turn
+    int left = 0;  // outermost segments left in this rotation
     for (int outer = 0; outer < 400; ++outer) {
       if (left-- <= 0) {
         program.set = static_cast<std::uint32_t>(random() % 2);
         left = instances ? 0 : static_cast<int>(random() % 10);
       }
-      // Neighbours are alike: a turn's calls are no independent draws.
+      // Neighbours are alike: the calls of a rotation are not independent
+      // draws.
       level = 20 + 0.9 * (level - 20) + static_cast<double>(random() % 30);
       program.Hook(kOuter, false);
       const auto calls = random() % 5;
@@ -122,13 +123,14 @@ TEST_CASE(
   CHECK(percent < 98);
 }
 
-TEST_CASE("sets at user hooks: a call that its turn ended in has no count",
+TEST_CASE("sets at user hooks: a call cut by a rotation has no count",
           "[rmap]") {
   MemoryTrace trace;
   Program program(trace);
   program.Hook(kOuter, false);
   for (int i = 0; i < 30; ++i) {
-    program.set = i / 10 % 2;  // 0, 1, 0: the outer one ends in the first again
+    program.set =
+        i / 10 % 2;  // 0, 1, 0: the outer one ends with the first again
     program.Hook(kInner, false);
     program.Count(7);
     program.Hook(kInner, true);

@@ -1,5 +1,5 @@
 // Records that no recorder writes: reconstruction must survive and terminate.
-// The reader checks framing only; what a record says is for rmap to doubt.
+// The reader checks framing only; rmap must doubt the contents.
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <random>
@@ -21,7 +21,7 @@ class RandomTrace final : public logformat::TraceReader {
     info_.root_pid = static_cast<std::int32_t>(seed % 5);
     info_.cpu_events = {"task-clock", "page-faults", "context-switches"};
     if (seed % 2 == 0) info_.thread_events = {"cycles", "page-faults"};
-    if (seed % 5 < 2) {  // of any width, as fast as may be
+    if (seed % 5 < 2) {  // of any width and rate
       for (const std::uint32_t width : {1u, 32u, 63u}) {
         const std::uint64_t rate =
             seed % 7 == 0 ? 0 : ~std::uint64_t{0} >> seed;
@@ -35,7 +35,7 @@ class RandomTrace final : public logformat::TraceReader {
     hook.kind = logformat::HookKind::kPoint;
     info_.hooks.push_back(hook);
     if (seed % 3 == 0) return;
-    // System call, fault, interrupt, probe; a fifth one nobody described.
+    // System call, fault, interrupt, probe; a fifth hook has no description.
     const std::pair<const char*, logformat::HookOrigin> kernel[] = {
         {"syscall", logformat::HookOrigin::kKernel},
         {"fault", logformat::HookOrigin::kKernel},
@@ -80,7 +80,7 @@ class RandomTrace final : public logformat::TraceReader {
           pick(100) == 0 ? random() >> pick(64) : now_ns;
       std::vector<std::byte> bytes(8 * pick(6));
       for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
-      // Small numbers in the body, so that tids and pids meet.
+      // Small numbers in the body, so that tids and pids coincide.
       for (std::size_t at = 8; at + 4 <= bytes.size(); at += 4) {
         const std::int32_t value = small_id();
         std::memcpy(&bytes[at], &value, sizeof(value));
@@ -167,12 +167,12 @@ TEST_CASE("hostile records: enters without end cost bounded memory and time",
   }
   const auto report = Reconstruct(trace, {});
   REQUIRE(report.ok());
-  // Not silently: what is not in the tables is said.
+  // What is missing from the tables has a message.
   CHECK(report->loss.messages.size() >= 2);
   CHECK(report->segment_paths.size() < 2000);
 }
 
-// As an import of perf.data with probes alone makes it.
+// As in an import of perf.data with probes alone.
 TEST_CASE("many threads of points, and no dispatch: the report ends",
           "[rmap]") {
   constexpr std::int32_t kThreads = 96;
@@ -183,7 +183,7 @@ TEST_CASE("many threads of points, and no dispatch: the report ends",
     const std::uint32_t hook = builder.AddPoint("probe", "point");
     for (std::uint64_t i = 1; i <= kPoints; ++i) {
       for (std::int32_t tid = 1; tid <= kThreads; ++tid) {
-        // Some end early, and the last ones begin late.
+        // Some threads end early, and the last ones begin late.
         if (tid % 7 == 0 && i > kPoints / 2) continue;
         if (tid > kThreads - 4 && i < kPoints / 2) continue;
         builder.Thread(1 + tid / 10, tid)

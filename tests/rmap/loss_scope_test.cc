@@ -1,4 +1,4 @@
-// How far a loss reaches: what it cannot concern stays exact.
+// How far a loss reaches: rows that it cannot concern stay exact.
 #include <catch2/catch.hpp>
 #include <random>
 
@@ -21,8 +21,8 @@ TEST_CASE("loss: a few lost records leave most of a trace exact",
     options.cpus = 3;
     options.steps = 1500;
     Simulation run = Simulate(options);
-    // One record of a CPU stream in the last tenth, so that calls before it,
-    // and threads gone before it, are not concerned.
+    // Drops one record of a CPU stream in the last tenth, so that earlier
+    // calls, and threads that ended before, are not concerned.
     const std::size_t at = run.trace->size() - run.trace->size() / 10;
     std::uint64_t left = 1;
     run.trace->Remove([&](std::size_t i) { return i >= at && left-- == 1; },

@@ -162,7 +162,7 @@ void MemoryTrace::HookRecord(std::uint64_t time_ns, const Hook& hook,
     record.fields.present = dump->present;
     record.counters = dump->counters;
   }
-  // As a packet holds it (FORMAT.md, 4.2).
+  // In the form of a packet (FORMAT.md, 4.2).
   record.bytes.resize(8 + (dump ? 8 * (1 + dump->counters.size()) : 0));
   if (dump) {
     const logformat::ThreadDump values{dump->mmcr, dump->present};
@@ -283,7 +283,7 @@ void MemoryTrace::DeliverRuns(std::size_t begin, std::size_t end,
     for (std::size_t k = i; k < end; ++k) {
       if (items_[k].stream != items_[i].stream) continue;
       const auto* const record = std::get_if<Record>(&items_[k].what);
-      // A loss, or another thread's.
+      // A loss, or a record of another thread.
       if (record == nullptr || record->fields.tid != first->fields.tid ||
           record->fields.pid != first->fields.pid) {
         break;

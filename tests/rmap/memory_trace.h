@@ -1,7 +1,7 @@
-// A trace held in memory, for tests of reconstruction without files.
+// A trace in memory, for tests of reconstruction without files.
 //
-// Items may be added in any order of streams, but in the order of time within
-// one; Read() delivers them merged as TraceReader promises.
+// Add items in any order of streams, but in time order within a stream; Read()
+// delivers them merged, as TraceReader promises.
 #ifndef COUNTRACE_TESTS_RMAP_MEMORY_TRACE_H_
 #define COUNTRACE_TESTS_RMAP_MEMORY_TRACE_H_
 
@@ -28,7 +28,7 @@ struct HookDump {
 
 class MemoryTrace final : public logformat::TraceReader {
  public:
-  // Thread streams sort behind the CPU streams of a time, or before them.
+  // Thread streams come after the CPU streams of the same time, or before them.
   explicit MemoryTrace(bool threads_first = false)
       : threads_first_(threads_first) {}
 
@@ -37,7 +37,7 @@ class MemoryTrace final : public logformat::TraceReader {
                const std::string& provider, const std::string& name,
                logformat::HookOrigin origin = logformat::HookOrigin::kProgram);
 
-  // Event set of the dumps of a CPU that follow.
+  // The event set of the following dumps of a CPU.
   void SetEventSet(std::int32_t cpu, std::uint32_t mmcr) { mmcr_[cpu] = mmcr; }
 
   void Dispatch(std::uint64_t time_ns, std::int32_t cpu, std::uint32_t prev,
@@ -86,12 +86,12 @@ class MemoryTrace final : public logformat::TraceReader {
     session_discarded_[static_cast<std::size_t>(cause)] = records;
   }
 
-  // Takes records away as a recorder that lost them: `lose(i)` for each record
-  // in the order of delivery. With `declare`, a DiscardedEvents stands in the
-  // place of each run of them.
+  // Removes records, as a recorder that lost them: calls `lose(i)` for each
+  // record in the order of delivery. With `declare`, a DiscardedEvents replaces
+  // each run of lost records.
   template <typename Lose>
   std::uint64_t Remove(const Lose& lose, bool declare);
-  // Remove() leaves the record that was added last.
+  // Remove() keeps the record that was added last.
   void KeepLast() { std::get<Record>(items_.back().what).kept = true; }
   std::size_t size() const { return items_.size(); }
 
@@ -128,7 +128,7 @@ class MemoryTrace final : public logformat::TraceReader {
   };
 
   static bool IsOfCpu(const Item& item);
-  // Items [begin, end), all of threads, as runs.
+  // Delivers items [begin, end), all of threads, as runs.
   void DeliverRuns(std::size_t begin, std::size_t end,
                    logformat::ItemSink& sink) const;
   std::uint32_t CpuStream(std::int32_t cpu);
@@ -160,8 +160,8 @@ template <typename Lose>
 std::uint64_t MemoryTrace::Remove(const Lose& lose, bool declare) {
   Sort();
   std::vector<Item> kept;
-  std::map<std::uint32_t, std::uint64_t> last_ns;  // of each stream
-  std::map<std::uint32_t, std::size_t> open_loss;  // index in kept
+  std::map<std::uint32_t, std::uint64_t> last_ns;  // by stream
+  std::map<std::uint32_t, std::size_t> open_loss;  // index in `kept`
   std::uint64_t removed = 0;
   for (std::size_t i = 0; i < items_.size(); ++i) {
     Item& item = items_[i];

@@ -1,5 +1,5 @@
-// What an observer is told of each call of a segment adds up to the rows of the
-// call paths: calls, times and counts, of random machines.
+// The observer's calls of segments add up to the rows of the call paths: calls,
+// times and counts, on random machines.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdint>
@@ -27,7 +27,7 @@ struct CallSums {
   std::vector<bool> known;
 };
 
-// Sums by thread and path, paths from the begins and their depths.
+// Sums by thread and path; paths come from the begins and their depths.
 class Calls final : public TimelineObserver {
  public:
   bool WantsCallCounts() const override { return true; }
@@ -83,7 +83,7 @@ std::optional<std::uint64_t> CountOf(const CallSums& sums, SegmentSource source,
   return sums.dumps[dump];
 }
 
-// Rows and sums are both by process id: an id that is used again has several.
+// Rows and sums are keyed by process id; a reused id has several of each.
 using Key = std::pair<std::int32_t, std::vector<std::string>>;
 
 }  // namespace
@@ -109,14 +109,14 @@ TEST_CASE("observer: calls with their counts add up to the rows of paths",
 
   std::map<ThreadIndex, std::int32_t> pids;
   for (const ThreadRow& row : report->threads) pids[row.index] = row.pid;
-  // Calls, wall time, then the counts that are known.
-  std::map<Key, std::vector<std::uint64_t>> told, shown;
+  // Calls, wall time, then the known counts.
+  std::map<Key, std::vector<std::uint64_t>> observed, shown;
   for (const auto& [of, sums] : calls.sums_) {
     Key key = {pids.at(of.first), {}};
     for (const std::uint32_t hook : of.second) {
       key.second.push_back(run.trace->info().FindHook(hook)->FullName());
     }
-    std::vector<std::uint64_t>& numbers = told[key];
+    std::vector<std::uint64_t>& numbers = observed[key];
     numbers.resize(2 + plans.size());
     numbers[0] += sums.calls;
     numbers[1] += sums.wall_ns;
@@ -130,7 +130,7 @@ TEST_CASE("observer: calls with their counts add up to the rows of paths",
     }
   }
   for (const SegmentRow& row : report->segment_paths) {
-    // Of CPUs' interrupts there are interrupt spans.
+    // Interrupts of CPUs have interrupt spans instead.
     if (row.pid == 0 || row.calls == 0) continue;
     std::vector<std::uint64_t>& numbers = shown[{row.pid, row.path}];
     numbers.resize(2 + plans.size());
@@ -140,15 +140,15 @@ TEST_CASE("observer: calls with their counts add up to the rows of paths",
       if (row.counts[i]) numbers[2 + i] += row.counts[i]->incl;
     }
   }
-  CHECK(told.size() == shown.size());
+  CHECK(observed.size() == shown.size());
   for (const auto& [key, numbers] : shown) {
     CAPTURE(key.first, key.second);
-    const std::vector<std::uint64_t>& of_calls = told[key];
+    const std::vector<std::uint64_t>& of_calls = observed[key];
     REQUIRE(of_calls.size() == numbers.size());
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       CAPTURE(i);
       // On-CPU time of a path is at least its part outside inner segments,
-      // which a loss can make more than the sum.
+      // which can exceed the sum after a loss.
       if (losses && i >= 2 &&
           report->segment_sources[i - 2] == SegmentSource::kOnCpuTime) {
         CHECK(of_calls[i] <= numbers[i]);

@@ -1,4 +1,4 @@
-// The books over time against the report of the same trace.
+// The books over time, compared with the report of the same trace.
 #include "rmap/over_time/over_time.h"
 
 #include <catch2/catch.hpp>
@@ -103,7 +103,7 @@ TEST_CASE("over_time: sums over intervals are the report, records lost or not",
   OverTimeOptions options;
   options.every_ns = RandomEvery(random, run.truth.duration_ns);
   CAPTURE(options.every_ns);
-  // One process by itself: its row.
+  // A single process: compare with its row.
   const ProcessRow& process =
       report.processes[random() % report.processes.size()];
   options.threads.emplace();
@@ -123,7 +123,7 @@ TEST_CASE("over_time: sums over intervals are the report, records lost or not",
       CHECK(series.SelectedCount(i, event) <=
             series.Count(i, Account::kProcesses, event));
     }
-    // No more time than there is.
+    // At most the time that there is.
     CHECK(series.TotalTime(i) <=
           report.cpus * (series.EndOf(i) - series.BeginOf(i)));
   }
@@ -142,7 +142,7 @@ TEST_CASE("over_time: each interval is the simulated machine's",
   OverTimeOptions options;
   options.every_ns = RandomEvery(random, run.truth.duration_ns);
   const TimeSeries series = SeriesOf(*run.trace, options);
-  // Time by brute force, from the machine at each instant.
+  // Time by brute force, from the machine's state at each instant.
   std::vector<std::vector<std::uint64_t>> truth(
       series.size(), std::vector<std::uint64_t>(kAccounts, 0));
   for (const auto& instant : run.truth.instants) {
@@ -162,8 +162,8 @@ TEST_CASE("over_time: each interval is the simulated machine's",
     for (std::size_t account = 0; account < kAccounts; ++account) {
       CHECK(series.Time(i, static_cast<Account>(account)) == truth[i][account]);
     }
-    // Clocks count time: all of it, and nothing inferred where no interrupt
-    // cuts a stay.
+    // Clocks count time: all of it, and nothing is inferred unless an interrupt
+    // cuts a dispatch.
     CHECK(series.TotalCount(i, 0) <= run.truth.duration_ns * series.cpus);
     if (!MachineOf(seed).interrupts) {
       CHECK(series.TotalCount(i, 0) == series.TotalTime(i));
@@ -180,7 +180,7 @@ TEST_CASE("over_time: a segment's calls and times add up to its rows",
   Simulation run = Simulate(MachineOf(seed));
   const Report report = MustReconstruct(*run.trace);
   const auto& hooks = run.trace->info().hooks;
-  // No interrupt: they come last.
+  // Interrupts come last; leave them out.
   const auto& hook = hooks[random() % (MachineOf(seed).system_calls ? 6 : 4)];
   CAPTURE(hook.FullName());
   OverTimeOptions options;

@@ -1,4 +1,4 @@
-// Phases that are known, found again.
+// Finds known phases again.
 #include "rmap/over_time/phases.h"
 
 #include <catch2/catch.hpp>
@@ -11,11 +11,11 @@ namespace {
 
 struct Known {
   std::vector<Feature> features;
-  std::vector<std::size_t> begins;  // of the phases, 0 first
+  std::vector<std::size_t> begins;  // begins of the phases, 0 first
 };
 
-// Levels of 0 to 100 that differ by 30 and more in one feature at least, noise
-// of a standard deviation of 3 on all.
+// Levels of 0 to 100 that differ by at least 30 in one feature, with noise of a
+// standard deviation of 3 in all.
 Known RandomPhases(std::mt19937& random, std::size_t phases) {
   std::normal_distribution<double> noise(0, 3);
   std::uniform_real_distribution<double> level(0, 100);
@@ -65,7 +65,7 @@ TEST_CASE("phases: known phases are found where they are", "[rmap][property]") {
     const auto off = static_cast<std::ptrdiff_t>(phases[i].begin) -
                      static_cast<std::ptrdiff_t>(known.begins[i]);
     CHECK(std::abs(off) <= 2);
-    // The phases are all intervals, once.
+    // The phases cover all intervals, once.
     CHECK(phases[i].end ==
           (i + 1 < phases.size() ? phases[i + 1].begin : intervals));
     CHECK((i == 0) == phases[i].changed.empty());

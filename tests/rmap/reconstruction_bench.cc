@@ -1,5 +1,5 @@
-// How many records a second reconstruction takes, without reading a file:
-// prints, asserts nothing. Time is CPU time of the one thread.
+// Records a second of reconstruction, without reading a file: prints, asserts
+// nothing. Time is CPU time of the one thread.
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -19,7 +19,7 @@ struct Load {
   std::uint32_t per_dispatch;  // hook records between two dispatch records
 };
 
-// Makes the records while they are read: nothing but this loop beside rmap.
+// Makes the records while they are read: only this loop runs besides rmap.
 class GeneratedTrace final : public logformat::TraceReader {
  public:
   GeneratedTrace(const Load& load, std::uint64_t records)
@@ -119,7 +119,7 @@ class GeneratedTrace final : public logformat::TraceReader {
   std::vector<std::string> messages_;
 };
 
-// Of this thread, so that other work on the machine matters less.
+// CPU time of this thread, so that other work on the machine matters less.
 double CpuSeconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

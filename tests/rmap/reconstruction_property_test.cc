@@ -52,7 +52,7 @@ ThreadKey KeyOf(const ThreadRow& row) {
   for (const auto& count : row.counts) key.push_back(count.value());
   return key;
 }
-// Without wake-ups nobody can tell how long it blocked.
+// Without wake-ups the blocked time is unknown.
 ThreadKey KeyOf(const TrueThread& thread, bool wakeups) {
   ThreadKey key = {static_cast<std::uint64_t>(thread.pid),
                    static_cast<std::uint64_t>(thread.tid),
@@ -122,7 +122,7 @@ std::vector<SegmentKey> TrueKeys(const Truth& truth, bool by_path,
   return Sorted(std::move(keys));
 }
 
-// Cycles of a segment: only dumps at kernel hooks can tell, so only theirs.
+// Cycles of a segment come only from dumps at kernel hooks: checks those.
 void CheckCycles(const SegmentRow& row, const Truth& truth,
                  const SimulationOptions& options) {
   const bool dumped = options.dumps && row.segment.rfind("sim:", 0) != 0;
@@ -130,7 +130,7 @@ void CheckCycles(const SegmentRow& row, const Truth& truth,
     CHECK_FALSE(row.counts[4].has_value());
     return;
   }
-  if (!row.counts[4]) return;  // no call that ended with a dump
+  if (!row.counts[4]) return;  // no call ended with a dump
   if (row.counts[4]->quality != Quality::kExact) return;
   const std::string name = Join(row.path);
   CAPTURE(name);
@@ -149,8 +149,8 @@ TEST_CASE("reconstruction: tables of a random machine equal its truth exactly",
   const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, kRuns)));
   CAPTURE(seed);
   const SimulationOptions options = RandomOptions(seed);
-  // Where interrupts cut intervals without a dump, nobody can tell whose the
-  // cycles are; everything else can be told.
+  // Where interrupts cut intervals without a dump, cycles cannot be attributed;
+  // everything else can.
   const bool cycles_known = !options.interrupts || options.dumps;
   Simulation run = Simulate(options);
   const Report report = MustReconstruct(*run.trace);
@@ -166,7 +166,7 @@ TEST_CASE("reconstruction: tables of a random machine equal its truth exactly",
     if (cycles_known) CHECK(row.quality == Quality::kExact);
   }
   for (const TrueThread& thread : run.truth.threads) {
-    // The first process of a command is no row until it runs.
+    // The first process of a command has no row until it runs.
     if (report.scope == "command" && thread.dispatches == 0 &&
         &thread == &run.truth.threads.front()) {
       continue;
@@ -217,8 +217,8 @@ TEST_CASE("reconstruction: tables of a random machine equal its truth exactly",
       CHECK(books.residual == 0);
       continue;
     }
-    // The last switch's own count may come after the last dump; the machine
-    // counts it as the kernel does, into the interval after.
+    // The last switch's own count can come after the last dump: the machine
+    // counts it in the following interval, as the kernel does.
     CHECK(books.total == run.truth.total[i]);
     CHECK(books.processes == run.truth.processes_total[i]);
     CHECK(books.idle == run.truth.idle_total[i]);
@@ -249,7 +249,7 @@ TEST_CASE("statistics: moments and percentiles agree with brute force",
         same.push_back(&found->second);
       }
     }
-    if (same.size() != 1) continue;  // a reused pid: which one is it?
+    if (same.size() != 1) continue;  // a reused pid is ambiguous
     std::vector<std::uint64_t> values = same[0]->durations;
     std::sort(values.begin(), values.end());
     const auto count = static_cast<double>(values.size());
@@ -392,7 +392,7 @@ class Sums final : public TimelineObserver {
   void OnTime(const TimeCharge& charge) override {
     CHECK(charge.begin_ns < charge.end_ns);
     std::uint64_t& last = last_charge_[charge.cpu];
-    if (last != 0) CHECK(charge.begin_ns == last);  // no hole
+    if (last != 0) CHECK(charge.begin_ns == last);  // no gap
     last = charge.end_ns;
     time_[{charge.cpu, charge.account}] += charge.end_ns - charge.begin_ns;
     CHECK((charge.thread != kNoThread) ==
@@ -411,7 +411,8 @@ class Sums final : public TimelineObserver {
   }
   void OnDispatch(const DispatchSpan& span) override {
     CHECK(span.begin_ns <= span.end_ns);
-    CHECK(span.begin_ns >= last_end_[span.cpu]);  // no two at once on a CPU
+    CHECK(span.begin_ns >=
+          last_end_[span.cpu]);  // one dispatch at a time on a CPU
     last_end_[span.cpu] = span.end_ns;
     if (span.thread == kNoThread) return;
     on_cpu_ns_[span.thread] += span.end_ns - span.begin_ns - span.interrupts_ns;
@@ -445,7 +446,7 @@ std::uint64_t Charged(
   return sums[{static_cast<std::uint32_t>(of), account}];
 }
 
-// Charges are the books, record by record: whatever was lost.
+// The attributed amounts add up to the books, whatever was lost.
 void CheckCharges(const Report& report, Sums& sums) {
   for (const CpuRow& row : report.cpu_rows) {
     CHECK(Charged(sums.time_, row.cpu, Account::kProcesses) == row.busy_ns);
@@ -468,7 +469,7 @@ void CheckCharges(const Report& report, Sums& sums) {
   }
   for (const ThreadRow& row : report.threads) {
     CHECK(sums.charged_ns_[row.index] == row.on_cpu_ns.value_or(0));
-    // Absent: it ran, but no dispatch is known that its wait could end with.
+    // Absent: it ran, but no known dispatch ends its wait.
     if (row.wait_ns) CHECK(sums.wait_ns_[row.index] == *row.wait_ns);
     for (std::size_t event = 0; event < row.counts.size(); ++event) {
       CHECK(sums.charged_counts_[{static_cast<std::uint32_t>(event),

@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 using test_support::Simulate;
 
-// Everything a hostile program can put into a name.
+// Everything that a hostile program can put into a name.
 constexpr char kHostile[] =
     "a\x1b[2J\nb\r\tc\x7f\xc2\x9b"
     "31m\xe2\x80\xae"
@@ -64,7 +64,7 @@ TEST_CASE("json: names and types are those of countrace.report/1",
                                     "max", "p50", "p90", "p99"});
   CheckHasKeys(segment["on_cpu_ns"], {"incl", "excl"});
   CheckHasKeys(segment["counts"]["page-faults"], {"incl", "excl", "quality"});
-  CHECK_FALSE(segment["counts"].contains("cycles"));  // not known: not there
+  CHECK_FALSE(segment["counts"].contains("cycles"));  // unknown: absent
   CheckHasKeys(root["books"]["page-faults"],
                {"total", "processes", "idle", "interrupts", "unattributed",
                 "residual", "outside", "in_segments"});

@@ -11,7 +11,7 @@ namespace {
 
 using logformat::CountersReason;
 
-// Of programs, then system calls, then interrupts.
+// Segments of programs, then system calls, then interrupts.
 constexpr const char* kSegmentNames[] = {"sim:a",     "sim:b",     "sim:c",
                                          "sim:d",     "syscall:x", "syscall:y",
                                          "irq:timer", "irq:disk"};
@@ -32,7 +32,7 @@ std::uint32_t HookOf(std::uint32_t segment) {
 static_assert(std::is_nothrow_move_constructible_v<TrueProcess>);
 
 struct OpenCall {
-  std::uint32_t segment;  // index into kSegmentNames
+  std::uint32_t segment;  // index in kSegmentNames
   std::uint64_t begin_ns, on_cpu_ns;
   bool outermost;        // no call of the same segment was open
   TrueSegment* by_path;  // the sums it adds to
@@ -41,12 +41,12 @@ struct OpenCall {
 
 struct SimThread {
   std::int32_t pid, tid;
-  std::size_t process;  // into Truth::processes
+  std::size_t process;  // index in Truth::processes
   bool in_scope;
   bool live = true;
   bool tid_used_before = false;
   int cpu = -1, last_cpu = -1;
-  bool runnable = true;      // may be picked
+  bool runnable = true;      // can be picked
   bool counts_wait = false;  // left while runnable, or was woken
   bool blocked = false;
   std::uint64_t blocked_since_ns = 0;
@@ -89,7 +89,7 @@ class Machine {
     }
   }
 
-  // `counting`: the machine works; else its clock is set.
+  // `counting`: the machine works; else only its clock advances.
   void AdvanceTo(std::uint64_t time_ns, bool counting = true);
   void Reset(std::uint32_t cpu);
   void Unplug();
@@ -98,12 +98,12 @@ class Machine {
                ? ~std::uint64_t{0}
                : (std::uint64_t{1} << options_.counter_width) - 1;
   }
-  // What the counter of an event shows.
+  // The value of an event's counter.
   std::uint64_t Shown(std::uint32_t cpu, std::size_t event) const {
     return (counters_[cpu][event] - reset_at_[cpu][event]) & Mask();
   }
   void DescribeCounters(logformat::TraceInfo& info) const;
-  // The machine as it is now, until `end_ns`.
+  // The machine in its present state, until `end_ns`.
   TrueInstant Instant(std::uint64_t end_ns) const;
   void Count(std::uint32_t cpu, std::size_t event, std::uint64_t amount);
   Counters Values(std::uint32_t cpu) const {
@@ -142,10 +142,10 @@ class Machine {
     return !thread.stack.empty() && IsSystemCall(thread.stack.back().segment);
   }
   void Act(std::uint32_t cpu);
-  // Lets some of those that block become runnable.
+  // Makes some of the blocked threads runnable.
   void WakeSome();
   void Wake(SimThread& thread);
-  // `by`: what ended it; who blocked is filled in.
+  // `by`: the cause; the function fills in who blocked.
   void EndBlocked(SimThread& thread, TrueWaking by);
   void ExitThread(std::uint32_t cpu);
   std::optional<int> PickRunnable();
@@ -155,14 +155,14 @@ class Machine {
   std::unique_ptr<MemoryTrace> trace_;
   Truth truth_;
   std::vector<SimThread> threads_;
-  std::vector<SimThread> work_;  // of the interrupts of each CPU
+  std::vector<SimThread> work_;  // interrupts, by CPU
   std::vector<int> running_;     // by CPU, -1 = idle
   std::vector<SimulatedCounts> counters_;
-  std::vector<SimulatedCounts> reset_at_;  // counters_ when they were set to 0
-  std::uint32_t online_ = 0;               // CPUs [0, online_) are there
-  struct Turn {                            // of the event sets of a CPU
+  std::vector<SimulatedCounts> reset_at_;  // counters_ at their last reset to 0
+  std::uint32_t online_ = 0;               // CPUs [0, online_) are online
+  struct Turn {                            // event sets of a CPU
     std::uint32_t set = 0;
-    bool waits = false;  // none is counted
+    bool waits = false;  // no set is counted
     std::array<std::uint64_t, 2> counted{}, running_ns{};
   };
   std::vector<Turn> turns_;
@@ -249,7 +249,8 @@ void Machine::AdvanceTo(std::uint64_t time_ns, bool counting) {
   if (online_ != options_.cpus) truth_.absent_ns += step_ns;
   for (std::uint32_t cpu = 0; cpu < online_; ++cpu) {
     if (counting) {
-      Count(cpu, 0, step_ns);  // of a CPU, not of a task: idle time as well
+      Count(cpu, 0,
+            step_ns);  // counts on the CPU, not in a task: also while idle
       Count(cpu, 1, step_ns);
       if (!turns_[cpu].waits) {
         turns_[cpu].running_ns[turns_[cpu].set] += step_ns;
@@ -301,8 +302,8 @@ void Machine::AdvanceTo(std::uint64_t time_ns, bool counting) {
 }
 
 void Machine::Reset(std::uint32_t cpu) {
-  // Where the step back to 0 is neither what the counter itself can do, nor
-  // made good before the next dump.
+  // Resets only where the step back to 0 is no possible wrap, and where the
+  // counter cannot catch up before the next dump.
   const std::uint64_t shown = Shown(cpu, 4);
   const bool narrow = options_.counter_width < 64;
   const std::uint64_t least =
@@ -341,7 +342,7 @@ void Machine::ChangeSet(std::uint32_t cpu) {
   const auto number = static_cast<std::int32_t>(cpu);
   const std::uint32_t tid = TidOf(running_[cpu]);
   trace_->Dump(now_ns_, number, CountersReason::kSetEnd, tid, Values(cpu));
-  // Neither set is counted for a moment, in which something may happen.
+  // For a moment neither set is counted, and something may happen in it.
   turns_[cpu].waits = true;
   AdvanceTo(now_ns_ + Pick(20));
   turns_[cpu].waits = false;
@@ -418,7 +419,7 @@ void Machine::Switch(std::uint32_t cpu, int next, std::uint16_t state) {
       EndBlocked(thread, by);
     }
   }
-  // As the kernel: counted after the tracepoint, so for the one switched in.
+  // As in the kernel: counted after the tracepoint, for the thread switched in.
   Count(cpu, 3, 1);
 }
 
@@ -429,7 +430,7 @@ void Machine::Record(const SimThread& thread, std::uint32_t segment,
     trace_->HookRecord(now_ns_, {thread.pid, thread.tid, hook, exit});
     return;
   }
-  // Interrupts bear the name of whom they interrupt.
+  // The record of an interrupt names the interrupted thread.
   const auto cpu = static_cast<std::uint32_t>(thread.cpu);
   const int current = running_[cpu];
   const SimThread* shown =
@@ -442,7 +443,7 @@ void Machine::Record(const SimThread& thread, std::uint32_t segment,
                      dump);
 }
 
-// True if the CPU does nothing else now.
+// Returns true if the CPU does nothing else now.
 bool Machine::ActOnInterrupts(std::uint32_t cpu) {
   if (!options_.interrupts) return false;
   SimThread& work = work_[cpu];
@@ -504,12 +505,13 @@ void Machine::EndBlocked(SimThread& thread, TrueWaking by) {
 }
 
 void Machine::Wake(SimThread& thread) {
-  if (Pick(6) == 0) return;  // nobody recorded who
+  if (Pick(6) == 0) return;  // no record of the wake-up
   const auto cpu = static_cast<std::uint32_t>(Pick(options_.cpus));
   const int current = running_[cpu];
   const SimThread* waker =
       current < 0 ? nullptr : &threads_[static_cast<std::size_t>(current)];
-  // One who is not recorded is woken on records' account only by one who is.
+  // A wake-up of a thread that is not recorded is recorded only if its waker
+  // is.
   const bool recorded = !options_.command_scope || thread.in_scope;
   if (!recorded && !IsRecorded(current)) return;
   trace_->Wakeup(now_ns_, static_cast<std::int32_t>(cpu), TidOf(current),
@@ -546,7 +548,7 @@ void Machine::WakeSome() {
     if (options_.wakeups) Wake(thread);
     any = true;
   }
-  // What comes next comes later, on whatever CPU.
+  // The next event comes later, on any CPU.
   if (any && options_.wakeups) AdvanceTo(now_ns_ + 1);
 }
 
@@ -575,7 +577,7 @@ void Machine::ExitThread(std::uint32_t cpu) {
   AdvanceTo(now_ns_ + 1 + Pick(20));
   Switch(cpu, PickRunnable().value_or(-1), logformat::kSwitchDead);
   threads_[static_cast<std::size_t>(index)].live = false;
-  // The tid is free again; the pid, while no thread of the process is left.
+  // The tid becomes free; the pid only when no thread of the process is left.
   const std::int32_t tid = threads_[static_cast<std::size_t>(index)].tid;
   const std::int32_t pid = threads_[static_cast<std::size_t>(index)].pid;
   bool process_lives = false;
@@ -593,7 +595,7 @@ void Machine::Act(std::uint32_t cpu) {
     if (const auto next = PickRunnable()) {
       Switch(cpu, *next, logformat::kSwitchRunnable);
       SimThread& thread = threads_[static_cast<std::size_t>(*next)];
-      // A hook at the very instant of the switch-in.
+      // A hook at the same time as the switch-in.
       if (thread.in_scope && !InSystemCall(thread) && Pick(3) == 0) {
         Enter(thread);
       }
@@ -603,16 +605,16 @@ void Machine::Act(std::uint32_t cpu) {
   SimThread& thread = threads_[static_cast<std::size_t>(current)];
   const std::uint64_t action = Pick(100);
   if (InSystemCall(thread) && action < 60) {
-    // Nothing of the program's own happens in it.
+    // The program's own code does nothing during it.
     if (action < 40) Leave(thread, /*observed=*/true);
   } else if (action < 30 && thread.in_scope && thread.stack.size() < 7) {
     Enter(thread);
   } else if (action < 60 && thread.in_scope && !thread.stack.empty()) {
-    // Now and then longjmp: out of several at once, seen as one exit.
+    // Sometimes longjmp: leaves several calls, with one recorded exit.
     std::uint64_t frames = Pick(12) == 0 ? 1 + Pick(thread.stack.size()) : 1;
     const std::uint32_t target =
         thread.stack[thread.stack.size() - frames].segment;
-    // An inner call of the same segment would take the exit for itself.
+    // An inner call of the same segment would match the exit.
     for (std::uint64_t i = 1; i < frames; ++i) {
       if (thread.stack[thread.stack.size() - i].segment == target) frames = i;
     }
@@ -638,8 +640,8 @@ void Machine::Act(std::uint32_t cpu) {
       trace_->Fork(
           now_ns_, static_cast<std::int32_t>(cpu),
           {threads_[child].pid, threads_[child].tid, parent.pid, parent.tid});
-      // The kernel gives tids in turn: one that ends and comes back within one
-      // loss would take a loss of as many forks as there are tids.
+      // The kernel assigns tids in sequence: to reuse one within a single loss,
+      // that loss must contain as many forks as there are tids.
       if (threads_[child].tid_used_before) trace_->KeepLast();
       if (options_.wakeups && Pick(2) == 0) {
         trace_->Wakeup(now_ns_, static_cast<std::int32_t>(cpu), TidOf(current),
@@ -672,7 +674,7 @@ Simulation Machine::Run() {
     info.cpu_set_sizes = {1, 1};
   }
   for (std::uint32_t i = 0; i < std::size(kSegmentNames); ++i) {
-    // With kernel hooks a trace is read in another way.
+    // With kernel hooks the reader works in another way.
     if (IsSystemCall(i) && !options_.system_calls) continue;
     if (i >= kFirstInterrupt && !options_.interrupts) continue;
     const std::string name = kSegmentNames[i];
@@ -683,7 +685,7 @@ Simulation Machine::Run() {
                     name.substr(0, name.find(':')),
                     name.substr(name.find(':') + 1), origin);
   }
-  truth_.processes.push_back({});  // interrupts'
+  truth_.processes.push_back({});  // stands for interrupts
   truth_.interrupts_ns.assign(options_.cpus, 0);
   for (std::uint32_t cpu = 0; cpu < options_.cpus; ++cpu) {
     SimThread& work = work_.emplace_back();
@@ -706,7 +708,7 @@ Simulation Machine::Run() {
   }
   running_.assign(options_.cpus, -1);
 
-  // Begin: some threads exist and some of them run.
+  // Begin: some threads exist, and some of them run.
   for (std::uint32_t i = 0; i < 3 + options_.cpus; ++i) {
     const std::size_t thread =
         NewThread(std::nullopt, true, !options_.command_scope || i == 0);

@@ -1,6 +1,6 @@
-// A small machine with a scheduler, whose every nanosecond is known: writes the
-// records a recorder would, and keeps the truth by brute force, step by step,
-// in a way that has nothing in common with rmap's.
+// A small machine with a scheduler, with a known state in every nanosecond:
+// writes the records that a recorder would, and keeps the truth by brute force,
+// step by step, in a way that has nothing in common with rmap's.
 #ifndef COUNTRACE_TESTS_RMAP_SIMULATED_MACHINE_H_
 #define COUNTRACE_TESTS_RMAP_SIMULATED_MACHINE_H_
 
@@ -34,13 +34,13 @@ struct TrueSegment {
 
 struct TrueThread {
   std::int32_t pid = 0, tid = 0;
-  std::uint64_t process = 0;  // serial
+  std::uint64_t process = 0;  // serial number
   std::uint64_t on_cpu_ns = 0, dispatches = 0, migrations = 0, wait_ns = 0;
   std::uint64_t blocked_ns = 0;
   SimulatedCounts counts{};
 };
 
-// Who blocked where, and what ended it. Serial numbers of processes.
+// Who blocked where, and what ended it. Processes are serial numbers.
 struct TrueWaking {
   std::int32_t pid = 0;
   std::uint64_t process = 0;
@@ -62,8 +62,8 @@ struct TrueProcess {
   std::map<std::string, TrueSegment> by_path;     // "sim:a > sim:b"
 };
 
-// The machine from one instant to the next at which something happens; times
-// and sums are those of the begin.
+// The machine between two instants at which something happens; times and sums
+// are those of the begin.
 struct TrueInstant {
   struct Call {
     std::string segment;  // "sim:a"
@@ -72,14 +72,14 @@ struct TrueInstant {
   struct Thread {
     std::int32_t pid, tid;
     int cpu;       // -1: on none
-    bool on_cpu;   // and no interrupt has it
+    bool on_cpu;   // and no interrupt is on that CPU
     bool waiting;  // runnable, on no CPU
     std::uint64_t on_cpu_ns, wait_ns, dispatches;
     SimulatedCounts counts;
     std::vector<Call> open;  // outermost first
   };
   struct Cpu {
-    bool outside;      // the recorded command's, not; idle included
+    bool outside;      // idle, or a process outside the recorded command
     std::int32_t tid;  // 0: idle, or outside
     std::vector<std::string> interrupts;  // outermost first
     std::uint64_t interrupts_ns;
@@ -101,17 +101,17 @@ struct Truth {
   std::uint64_t faults_in_segments = 0;
   std::uint64_t on_cpu_in_segments = 0;
   std::uint64_t duration_ns = 0;
-  std::uint64_t absent_ns = 0;        // of the last CPU
+  std::uint64_t absent_ns = 0;        // offline time of the last CPU
   std::uint64_t cycles_in_turns = 0;  // counted while event set 0 was on
-  std::uint64_t resets = 0;           // of a counter by somebody
-  std::vector<TrueInstant> instants;  // if asked for; without a hole
+  std::uint64_t resets = 0;           // of a counter, by another program
+  std::vector<TrueInstant> instants;  // if enabled; without a gap
 };
 
 struct SimulationOptions {
   std::uint32_t seed = 0;
   std::uint32_t cpus = 2;
   std::uint32_t steps = 400;
-  // Of a command: the first process and its descendants are recorded.
+  // A command's trace: the first process and its descendants are recorded.
   bool command_scope = false;
   bool threads_first = false;  // order of streams at equal times
   bool system_calls = false;
@@ -119,27 +119,27 @@ struct SimulationOptions {
   // records, and those of system calls, carry the counters.
   bool interrupts = false;
   bool dumps = false;
-  // cycles are counted in turns, as event set 0 of two; the others are always
-  // on.
+  // Multiplexes cycles, as event set 0 of two; the other events are always
+  // counted.
   bool event_sets = false;
-  // Who wakes whom is recorded, but for some that a recorder does not see.
+  // Records wake-ups, except for some that a recorder does not see.
   bool wakeups = false;
   bool instants = false;  // fill Truth::instants
 
-  // Counters of this many bits, which begin near their end; the trace says so,
-  // and with `rates`, that cycles are at most 2 * `cycles_scale` a nanosecond.
-  // The counts of the truth are not cut.
+  // Counters of this many bits, which begin near their end; the trace states
+  // the width and, with `rates`, that cycles are at most 2 * `cycles_scale` a
+  // nanosecond. The counts of the truth are in 64 bits.
   std::uint32_t counter_width = 64;
   std::uint64_t cycles_scale = 1;
-  bool rates = false;  // the trace says how fast clocks and cycles can count
-  // Somebody sets a CPU's counters to 0, now and then, where no wrap can be.
+  bool rates = false;  // the trace states the rates of clocks and cycles
+  // Now and then a CPU's counters are set to 0, where no wrap can be.
   bool resets = false;
-  // The last CPU goes in the middle of the run. Its stream ends with a last
-  // dump, or just ends.
+  // The last CPU goes offline in the middle of the run. Its stream ends with or
+  // without a last dump.
   enum class Unplug : std::uint8_t { kNever, kWithLastDump, kSilent };
   Unplug unplug = Unplug::kNever;
-  bool replug = false;  // it comes again, with its counters at 0
-  // Once the clock steps ahead by this much; nothing is counted in that time.
+  bool replug = false;  // it comes back, with its counters at 0
+  // The clock steps ahead once by this much; nothing is counted in that time.
   std::uint64_t clock_step_ns = 0;
 };
 
@@ -148,7 +148,8 @@ struct Simulation {
   Truth truth;
 };
 
-// Of another machine for each seed: every kind of record in some, none in all.
+// Another machine for each seed: every kind of record occurs in some of them,
+// none in all.
 SimulationOptions RandomOptions(std::uint32_t seed);
 Simulation Simulate(const SimulationOptions& options);
 

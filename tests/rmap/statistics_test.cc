@@ -8,7 +8,7 @@
 namespace countrace::rmap {
 namespace {
 
-// Durations as programs have them: many decades, with a long tail.
+// Durations like those of programs: many decades, with a long tail.
 std::vector<std::uint64_t> RandomDurations(std::uint32_t seed) {
   std::mt19937_64 random(seed);
   std::lognormal_distribution<double> body(3 + seed % 20, 0.1 + seed % 4);
@@ -62,7 +62,7 @@ TEST_CASE("statistics: parts merged in any order equal the whole",
 
 TEST_CASE("statistics: nearly equal large values keep their deviation",
           "[rmap]") {
-  // Naive sums in double lose all of it here.
+  // Naive sums in double lose all precision here.
   DurationStatistics statistics;
   for (int i = 0; i < 1000; ++i) {
     statistics.Add(1'000'000'000'000'000 + (i % 2 == 0 ? 1 : 3));

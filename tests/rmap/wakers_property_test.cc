@@ -1,5 +1,5 @@
-// What ended blocked time, against a machine whose truth is known; and that
-// every interval has one waker, whatever is lost.
+// What ended blocked time, against a machine whose truth is known; and every
+// interval has one waker, whatever is lost.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
@@ -40,8 +40,8 @@ std::string Join(const std::vector<std::string>& path) {
   return out;
 }
 
-// All rows of a process add up to what its threads blocked, those of a path to
-// what it has of it alone.
+// All rows of a process add up to the blocked time of its threads; those of a
+// path to the path's exclusive blocked time.
 void CheckSums(const Report& report) {
   std::map<ProcessIndex, std::uint64_t> of_threads, of_wakers;
   std::map<std::pair<ProcessIndex, std::vector<std::string>>, std::uint64_t>
@@ -74,7 +74,7 @@ TEST_CASE("wakers: equal the simulated machine's, exactly",
     CAPTURE(seed);
     Simulation run = Simulate(OptionsOf(seed));
     const Report report = MustReconstruct(*run.trace);
-    if (!report.wakeups) {  // a small command: nobody was ever woken
+    if (!report.wakeups) {  // a small command without any wake-up
       for (const auto& [waking, sum] : run.truth.wakings) {
         CHECK((waking.kind == "not_told" || waking.kind == "still_blocked"));
       }

@@ -1,6 +1,6 @@
-// Builds real traces for tests, record by record, with the writer the recorder
-// uses: a session directory with `.session`, `.hooks` and stream files, which
-// Finish() makes a finished trace and Abandon() leaves as a kill -9 would.
+// Builds real traces for tests, record by record, with the recorder's writer: a
+// session directory with `.session`, `.hooks` and stream files. Finish() makes
+// a finished trace of it, Abandon() leaves it as after a kill -9.
 //
 //   TraceBuilder trace(directory);
 //   trace.SetCpuEvents({"task-clock", "page-faults"});
@@ -29,11 +29,11 @@
 
 namespace countrace::test_support {
 
-// A new directory, removed with everything in it at the end.
+// A new directory; the destructor removes it with its contents.
 class TempDirectory {
  public:
-  // kDisk: under $TMPDIR. kMemory: under /dev/shm where there is one, for tests
-  // that would wait for a disk's fsync thousands of times.
+  // kDisk: under $TMPDIR. kMemory: under /dev/shm if it exists, for tests that
+  // would wait for thousands of fsync calls.
   enum class Place { kDisk, kMemory };
   explicit TempDirectory(Place place = Place::kDisk);
   TempDirectory(const TempDirectory&) = delete;
@@ -55,10 +55,10 @@ using PayloadValue =
     std::variant<std::int64_t, std::uint64_t, double, std::string, Pointer>;
 using Payload = std::vector<PayloadValue>;
 
-// Payload bytes as FORMAT.md 4.2 says, padded to 8.
+// Payload bytes as in FORMAT.md 4.2, padded to 8.
 std::vector<std::byte> EncodePayload(const Payload& payload);
 
-// Values of a dump at a user hook.
+// The values of a dump at a user hook.
 struct Dump {
   std::uint32_t mmcr = 0;
   std::uint32_t present = 0;
@@ -75,7 +75,7 @@ class CpuStreamBuilder {
                 std::uint32_t next_tid, std::uint16_t state,
                 const std::vector<std::uint64_t>& counters);
   bool SwitchIn(std::uint64_t time_ns, std::uint32_t prev, std::uint32_t next);
-  // `ret`: of an exit, whose event id has the exit bit; `counters` with the
+  // `ret`: for an exit, whose event id has the exit bit; `counters` with the
   // dump bit.
   bool KernelHook(std::uint64_t time_ns, std::uint16_t event_id,
                   std::uint64_t ids, const std::vector<std::uint64_t>& counters,
@@ -98,7 +98,7 @@ class CpuStreamBuilder {
   bool ProcessState(std::uint64_t time_ns, std::int32_t pid, std::int32_t tid,
                     std::int32_t parent_pid, std::uint32_t flags,
                     std::string_view comm);
-  // Event set and present bits of the dumps that follow, if sets take turns.
+  // Event set and present bits of the following dumps, if sets are multiplexed.
   void SetEventSet(std::uint32_t mmcr, std::uint32_t present) {
     head_ = logformat::ThreadDump{mmcr, present};
   }
@@ -126,7 +126,7 @@ class ThreadStreamBuilder {
              const std::optional<Dump>& dump = std::nullopt) {
     return Enter(hook_id, time_ns, payload, dump);
   }
-  // The stream is reused by another thread from here on.
+  // From here on another thread uses the stream.
   void SetThread(std::int32_t pid, std::int32_t tid);
   logformat::PacketWriter& writer() { return *writer_; }
 
@@ -137,7 +137,8 @@ class ThreadStreamBuilder {
   std::unique_ptr<logformat::PacketWriter> writer_;
 };
 
-// Failures of the file system end the test run: Check() aborts with a message.
+// A failure of the file system ends the test run: Check() aborts with a
+// message.
 class TraceBuilder {
  public:
   // Creates `directory`, which must not exist, with a session in it.
@@ -151,15 +152,16 @@ class TraceBuilder {
   // begin_ns 0, a fixed uuid, boot id, host and command.
   logformat::SessionControl& session() { return *session_; }
 
-  // Before the first stream. Counters of all of them are present.
-  // `set_sizes`: of the event sets that take turns, which hold the last ones.
+  // Call before the first stream. Counters of all of them are present.
+  // `set_sizes`: sizes of the multiplexed event sets, which hold the last
+  // events.
   void SetCpuEvents(const std::vector<std::string>& names,
                     const std::vector<std::uint32_t>& set_sizes = {});
   void SetThreadEvents(const std::vector<std::string>& names,
                        const std::vector<std::uint32_t>& set_sizes = {});
   void SetPacketBytes(std::size_t bytes) { packet_bytes_ = bytes; }
 
-  // `types`: one kPayloadTypeLetters letter for each value. Ids count up from
+  // `types`: one kPayloadTypeLetters letter for each value. Ids increase from
   // kHookIdAutomaticMin unless given.
   std::uint32_t AddSegment(std::string_view provider, std::string_view name,
                            std::string_view types = "", std::uint32_t id = 0);
@@ -176,7 +178,7 @@ class TraceBuilder {
 
   // Closes the streams and finishes the trace.
   logformat::FinishResult Finish();
-  // Closes the streams, leaves the session unfinished.
+  // Closes the streams without finishing the session.
   void CloseStreams();
   // Leaves everything as if all processes were killed now.
   void Abandon();

@@ -1,4 +1,4 @@
-// The balance of the change on whole reconstructions, not on made-up tables.
+// The balance of the change on whole reconstructions instead of made-up tables.
 #include <catch2/catch.hpp>
 
 #include "rmap/diff/compare.h"
@@ -72,7 +72,7 @@ TEST_CASE("compare: what one machine lost is a change of no program",
       const MetricChange* on_cpu = row.Find("on-CPU");
       if (on_cpu == nullptr) continue;
       CAPTURE(seed, row.path);
-      // The same machine: if that is not in the interval, it is wrong.
+      // Both sides are the same machine: the interval must contain no change.
       if (on_cpu->self.quality == Quality::kBounded) {
         REQUIRE(on_cpu->self.interval);
         CHECK(on_cpu->self.interval->low <= 0);

@@ -1,5 +1,5 @@
-// What a comparison promises, measured over many simulated sets of runs. The
-// measured rates are printed; the bands are four standard errors wide.
+// The guarantees of a comparison, measured over many simulated sets of runs.
+// The measured rates are printed; the bands are four standard errors wide.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdio>
@@ -25,7 +25,7 @@ Diff CompareRuns(const std::vector<Report>& before,
   return *std::move(diff);
 }
 
-// Every change of every row, by what it is of.
+// Every change of every row, by row and metric.
 std::map<std::string, const Change*> ChangesOf(const Diff& diff) {
   std::map<std::string, const Change*> changes;
   for (const MetricChange& total : diff.totals) {
@@ -52,8 +52,8 @@ TEST_CASE(
     const char* name;
     std::size_t runs;
     Noise noise;
-    // Of single numbers below p = 0.05; Welch's t is somewhat conservative for
-    // few runs, and counts of small means are discrete.
+    // Rate of single numbers below p = 0.05; Welch's t is somewhat conservative
+    // for few runs, and counts with small means are discrete.
     double low, high;
   };
   const Case cases[] = {
@@ -93,8 +93,8 @@ TEST_CASE(
     CAPTURE(test.name);
     CHECK(rate > test.low);
     CHECK(rate < test.high);
-    // Nothing is to be found, so each discovery is false: at most 5 % of the
-    // comparisons, and four standard errors.
+    // There is no change, so each discovery is false: at most 5 % of the
+    // comparisons, plus four standard errors.
     CHECK(any < 0.05 + 4 * std::sqrt(0.05 * 0.95 / kComparisons));
   }
 }
@@ -105,7 +105,7 @@ TEST_CASE("compare: changed segments are found and named, others are not",
   struct Case {
     std::size_t runs;
     double factor;
-    double power;  // at least
+    double power;  // at least this
   };
   // 5 % of noise in each row of each run. Three runs are few: about a hundred
   // numbers are tested at once.
@@ -155,8 +155,8 @@ TEST_CASE("compare: changed segments are found and named, others are not",
 }
 
 TEST_CASE("compare: intervals hold the true change", "[rmap][diff][property]") {
-  // All segments change, so all are selected or none; each interval is at the
-  // level that the comparison says.
+  // All segments change, so all are selected or none; each interval has the
+  // level that the comparison states.
   Random random(77);
   std::size_t intervals = 0, missed = 0, beyond = 0, beyond_missed = 0;
   double expected = 0;
@@ -195,7 +195,7 @@ TEST_CASE("compare: intervals hold the true change", "[rmap][diff][property]") {
       intervals, missed, expected, beyond, beyond_missed);
   CHECK(static_cast<double>(missed) < expected + 4 * std::sqrt(expected));
   CHECK(static_cast<double>(missed) > expected / 3);
-  // The promise to who reads only what is shown: at most 5 % of these.
+  // The guarantee for shown rows alone: at most 5 % of them.
   const auto shown = static_cast<double>(beyond);
   CHECK(static_cast<double>(beyond_missed) <
         0.05 * shown + 4 * std::sqrt(0.05 * shown));
@@ -223,7 +223,7 @@ TEST_CASE(
       if (row.path != program.segments[victim].path) continue;
       const MetricChange& on_cpu = *row.Find("on-CPU");
       CHECK(on_cpu.self.quality == Quality::kBounded);
-      // Half of it is gone: the number alone says "faster".
+      // Half of it was lost: the number alone says "faster".
       CHECK(on_cpu.self.value() < -0.4 * on_cpu.self.before);
       CHECK(on_cpu.self.verdict == Verdict::kMayBeLoss);
       CHECK(on_cpu.self.interval->high > 0);
@@ -244,7 +244,7 @@ TEST_CASE(
     for (auto& segment : changed.segments) {
       segment.on_cpu_ns_per_call *= 1 + 0.1 * static_cast<double>(random() % 9);
     }
-    // Some rows are only before, some only after.
+    // Some rows occur only before, some only after.
     changed.segments.erase(changed.segments.end() - 2);
     const Noise noise{0.05, 0.05, true, true};
     const Diff diff =

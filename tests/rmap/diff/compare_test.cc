@@ -1,4 +1,4 @@
-// Small comparisons with results known beforehand.
+// Small comparisons with known results.
 #include "rmap/diff/compare.h"
 
 #include <catch2/catch.hpp>
@@ -48,11 +48,11 @@ TEST_CASE(
                  "ms on-CPU, (99|100|101) %\\): page-faults per call "
                  "(2|3)\\.?[0-9]* -> 41[0-9]\\.?[0-9]*"));
   CHECK(diff.rows[0].path.back() == "server:handle");
-  // handle; the rest is noise.
+  // All but handle are noise.
   CHECK(diff.rows_within_noise == diff.rows.size() - 1);
 }
 
-TEST_CASE("compare: more calls are told from slower calls", "[rmap][diff]") {
+TEST_CASE("compare: more calls differ from slower calls", "[rmap][diff]") {
   TrueProgram busy = Server();
   busy.segments[1].calls = 300;
   const Diff diff = Compared(Server(), busy, 5);
@@ -123,7 +123,7 @@ TEST_CASE("compare: one run each says that noise is not known",
   CHECK(handle.Find("calls")->self.verdict == Verdict::kNoiseUnknown);
   CHECK_FALSE(handle.Find("calls")->self.interval);
   CHECK_FALSE(handle.Find("calls")->self.p);
-  // From the spread of the calls.
+  // The verdict comes from the spread of the calls.
   CHECK(handle.Find("wall")->self.verdict == Verdict::kBeyondNoise);
   CHECK(handle.Find("wall")->self.interval);
 }
@@ -178,7 +178,7 @@ TEST_CASE("compare: lost hook records leave no verdict on what may be missing",
   after[2].loss.discarded_events = 7;
   const auto diff = Compare(before, after, {});
   REQUIRE(diff.ok());
-  // The segment is shown, and nothing is claimed of it.
+  // The segment is shown, without a claim about it.
   CHECK(diff->rows[0].path.back() == "server:handle");
   CHECK(diff->rows[0].Find("wall")->self.verdict == Verdict::kMayBeLoss);
   CHECK_THAT(diff->explanations[0],

@@ -114,7 +114,7 @@ TEST_CASE(
     const auto diff = Compare(damaged(), damaged(), {});
     REQUIRE(diff.ok());
     for (const Balance& balance : diff->balances) {
-      // wall and off-CPU have no books of their own to disagree with.
+      // wall and off-CPU have no books to disagree with.
       if (balance.metric == "wall") CHECK(balance.before.Unexplained() == 0);
     }
     CHECK_FALSE(RenderDiffText(*diff, {.all = true}).empty());

@@ -27,7 +27,7 @@ TEST_CASE("difference: Welch's t of samples worked by hand", "[rmap][diff]") {
   CHECK(difference.noise_known());
   CHECK(difference.p() == Approx(0.0199).margin(2e-4));
   const Interval interval = difference.At(0.05);
-  // t of 5.882 degrees at 5 %: 2.459.
+  // t for 5.882 degrees at 5 %: 2.459.
   CHECK(interval.low == Approx(10 - 2.459 * std::sqrt(10)).margin(2e-3));
   CHECK(interval.high == Approx(10 + 2.459 * std::sqrt(10)).margin(2e-3));
 }
@@ -42,7 +42,7 @@ TEST_CASE("difference: one run against several takes their spread for both",
         Approx(-interval.low));
 }
 
-TEST_CASE("difference: one run each knows nothing of noise", "[rmap][diff]") {
+TEST_CASE("difference: the noise of one run each is unknown", "[rmap][diff]") {
   const Difference difference(Runs({10}), Runs({30}));
   CHECK_FALSE(difference.noise_known());
   CHECK(difference.is_bare());
@@ -65,16 +65,16 @@ Sample Estimate(double value, double standard_error, std::uint64_t slices) {
 
 TEST_CASE("difference: estimates of one run each, worked by hand",
           "[rmap][diff]") {
-  // 30 + 40, and t of 100 degrees of freedom: 1.984.
+  // 30 + 40, and t for 100 degrees of freedom: 1.984.
   const Difference difference(Estimate(1000, 30, 101), Estimate(1150, 40, 201));
   CHECK(difference.noise_known());
   CHECK(difference.At(0.05).low == Approx(150 - 1.98397 * 70).margin(1e-2));
   CHECK(difference.At(0.05).high == Approx(150 + 1.98397 * 70).margin(1e-2));
   CHECK(difference.p() < 0.05);
-  // An exact count against an estimate: its error alone.
+  // An exact count against an estimate: only the estimate's error.
   CHECK(Difference(Runs({1000}), Estimate(1150, 40, 101)).At(0.05).low ==
         Approx(150 - 1.98397 * 40).margin(1e-2));
-  // One slice: how much they vary is not known.
+  // One slice: the variation is unknown.
   Sample one = Runs({1e9});
   one.of_turns = SamplingError::Of(std::nullopt, 1);
   const Difference unknown(Estimate(1000, 30, 101), one);
@@ -112,7 +112,7 @@ TEST_CASE("difference: no verdict where the estimates' intervals overlap",
 
 TEST_CASE("difference: of several runs, no surer than the estimates are",
           "[rmap][diff]") {
-  // Runs that agree by luck.
+  // Runs that agree by chance.
   Sample before = Runs({1000, 1001, 1002}), after = Runs({1010, 1011, 1012});
   CHECK(Difference(before, after).p() < 0.01);
   for (Sample* side : {&before, &after}) {
@@ -125,7 +125,7 @@ TEST_CASE("difference: of several runs, no surer than the estimates are",
   CHECK(before.of_turns.StandardError() == Approx(30 / std::sqrt(3.0)));
   CHECK(before.of_turns.Freedom() == Approx(3 * 99));
   CHECK(Difference(before, after).p() > 0.5);
-  // Runs that do not agree say more than the estimates do.
+  // The spread of the runs is larger than the estimates' errors.
   before.values = {500, 1000, 1500};
   const Sample spread = Runs({500, 1000, 1500});
   CHECK(Difference(before, after).At(0.05).high >=
@@ -151,7 +151,7 @@ TEST_CASE("difference: what may be missing widens the interval",
 
 TEST_CASE("difference: runs that agree exactly are known to the resolution",
           "[rmap][diff]") {
-  // Two runs that both counted 3, and both 4: no proof.
+  // Two runs that counted 3, two that counted 4: no proof.
   CHECK(Difference(Runs({3, 3}), Runs({4, 4})).p() > 0.05);
   CHECK(Difference(Runs({3, 3, 3, 3, 3}), Runs({4, 4, 4, 4, 4})).p() < 0.001);
   CHECK(Difference(Runs({3, 3, 3}), Runs({411, 411, 411})).p() < 1e-6);

@@ -1,5 +1,5 @@
-// Events in sets that took turns, compared: on machines and programs whose
-// truth is known, intervals hold the true change at least as often as they say,
+// Comparisons of multiplexed events, on machines and programs whose truth is
+// known: intervals contain the true change at least as often as they state,
 // equal programs are called different no more often than that, and the accounts
 // balance. The measured rates are printed.
 #include <catch2/catch.hpp>
@@ -46,7 +46,7 @@ struct Coverage {
   double expected = 0;
 
   void Add(const Change& change, double truth, double tail) {
-    if (!change.interval) {  // counted all the time, by chance: exact
+    if (!change.interval) {  // by chance counted all the time: exact
       CHECK(truth == change.value());
       return;
     }
@@ -134,13 +134,13 @@ TEST_CASE("compare: intervals of CPUs' estimates hold the true change",
 struct Recorded {
   Report report;
   std::map<std::string, std::uint64_t>
-      truth;  // by segment, without those in it
+      truth;  // by segment, without inner segments
 };
 
 struct ProgramOptions {
-  std::uint64_t program = 0;  // seed of what it does
-  std::uint64_t turns = 0;    // seed of the order of turns
-  double factor = 1;          // on what p:inner counts
+  std::uint64_t program = 0;  // seed of its behaviour
+  std::uint64_t turns = 0;    // seed of the order of rotations
+  double factor = 1;          // on the counts of p:inner
 };
 
 Recorded Record(const ProgramOptions& options) {
@@ -201,7 +201,7 @@ TEST_CASE(
     for (const char* segment : {"p:outer", "p:inner"}) {
       const RowChange* row = FindRow(diff, segment);
       REQUIRE(row != nullptr);
-      // What is always on is exact, and the same.
+      // An event that is always counted is exact, and the same.
       CHECK(row->Find("always")->self.value() == 0);
       CHECK(row->Find("always")->self.quality == Quality::kExact);
       for (const char* event : {"first", "second"}) {
@@ -276,8 +276,7 @@ TEST_CASE("compare: several runs of estimates: found, and equal ones are not",
   CHECK(static_cast<double>(wrong) < 0.05 * all + 4 * std::sqrt(0.05 * all));
 }
 
-TEST_CASE("compare: estimates are told as such in every format",
-          "[rmap][diff]") {
+TEST_CASE("compare: every format marks estimates", "[rmap][diff]") {
   const Report before = Record({1, 2, 1}).report;
   const Report after = Record({3, 4, 2}).report;
   CompareOptions options;
@@ -285,7 +284,7 @@ TEST_CASE("compare: estimates are told as such in every format",
   REQUIRE(threshold.ok());
   options.thresholds = {*threshold};
   const Diff diff = MustCompare({before}, {after}, options);
-  // Some 2 x, and surely more than 10 %.
+  // About 2 x, clearly more than 10 %.
   CHECK(diff.HasRegression());
   CHECK(diff.thresholds[0].change.quality == Quality::kScaled);
   for (const std::string& text : {RenderDiffText(diff, {.all = true}),

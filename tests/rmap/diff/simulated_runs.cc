@@ -16,7 +16,7 @@ double Factor(double sigma, bool skewed, Random& random) {
   if (sigma == 0) return 1;
   std::normal_distribution<double> normal(0, sigma);
   const double deviate = normal(random);
-  // Mean 1 in both cases.
+  // The mean is 1 in both cases.
   return skewed ? std::exp(deviate - sigma * sigma / 2)
                 : std::max(0.0, 1 + deviate);
 }
@@ -39,7 +39,7 @@ void AddInclusive(const SegmentRow& from, SegmentRow& to) {
   to.counts[0]->incl += from.counts[0]->excl;
 }
 
-// By name: paths of these programs are never recursive.
+// Sums by name: paths of these programs are never recursive.
 void AddWholeSegments(Report& report) {
   std::map<std::pair<std::string, std::string>, SegmentRow> whole;
   for (const SegmentRow& row : report.segment_paths) {
@@ -69,7 +69,7 @@ TrueProgram RandomProgram(std::size_t processes, std::size_t rows,
     TrueSegment segment;
     const std::size_t process = i % processes;
     segment.process = "program" + std::to_string(process);
-    // Under an earlier one of the same process, or at the top.
+    // Under an earlier segment of the same process, or at the top.
     if (i >= processes && uniform(random) < 0.7) {
       const std::size_t parent =
           process + processes * (random() % (i / processes));

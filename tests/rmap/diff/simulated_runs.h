@@ -16,28 +16,28 @@ struct TrueSegment {
   std::string process;
   std::vector<std::string> path;
   double calls = 100;
-  // Means, of the segment alone.
+  // Means, exclusive.
   double on_cpu_ns_per_call = 1000, off_cpu_ns_per_call = 0;
   double faults_per_call = 0;
 };
 
 struct TrueProgram {
   std::vector<TrueSegment> segments;  // parents before their children
-  double outside_ns = 50'000;         // on-CPU, of each process
+  double outside_ns = 50'000;         // on-CPU, for each process
 };
 
 struct Noise {
-  // Of one run's numbers around their means, relative; each row by itself, and
-  // all rows of a run together.
+  // Relative deviation of one run's numbers from their means: for each row
+  // alone, and for all rows of a run together.
   double of_row = 0.05, of_run = 0;
-  bool skewed = false;  // lognormal, as times of runs are; else normal
-  bool whole_calls_vary = false;  // calls are Poisson, too
+  bool skewed = false;            // lognormal, as real times are; else normal
+  bool whole_calls_vary = false;  // the number of calls is Poisson, too
 };
 
 using Random = std::mt19937_64;
 
-// Processes `width` wide and `depth` deep in segments, as many rows as asked
-// for, with random means.
+// `processes` programs with `rows` segments together, with random call paths
+// and means.
 TrueProgram RandomProgram(std::size_t processes, std::size_t rows,
                           Random& random);
 
@@ -47,9 +47,8 @@ std::vector<rmap::Report> SimulateRuns(std::size_t runs,
                                        const TrueProgram& program,
                                        const Noise& noise, Random& random);
 
-// Takes a part of what `row` of segment_paths used on a CPU away from it and
-// its process, as a recorder that lost the dispatches would: the books hold it
-// as unattributed.
+// Moves a part of the on-CPU time of `row` of segment_paths, and of its
+// process, to the books' unattributed account, as after lost dispatches.
 void LoseOnCpu(rmap::Report& report, std::size_t row, double part);
 
 }  // namespace countrace::test_support

@@ -37,7 +37,7 @@ TEST_CASE("student_t: one and two degrees of freedom have closed forms",
 }
 
 TEST_CASE("student_t: many degrees of freedom cost no digits", "[rmap][diff]") {
-  // By the incomplete beta function with 50 digits.
+  // From the incomplete beta function with 50 digits.
   struct Row {
     double df, t, tail;
   };

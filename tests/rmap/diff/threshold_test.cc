@@ -138,7 +138,7 @@ TEST_CASE("threshold: no verdict where the interval holds it", "[rmap][diff]") {
 
 TEST_CASE("threshold: alarms without a regression are as rare as promised",
           "[rmap][diff][property]") {
-  // The change is exactly what is allowed: one side of a 95 % interval.
+  // The change is exactly the allowed one: one side of a 95 % interval.
   constexpr int kComparisons = 2000;
   int alarms = 0, real = 0;
   for (int i = 0; i < kComparisons; ++i) {

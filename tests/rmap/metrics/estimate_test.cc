@@ -1,5 +1,5 @@
-// Arithmetic with quality: intervals contain the truth, standard errors are
-// those of the spread of many draws.
+// Arithmetic with quality: intervals contain the truth, and standard errors
+// equal the spread of many draws.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <functional>
@@ -28,7 +28,7 @@ Measured Scaled(double value, double error) {
   return input;
 }
 
-// One random formula, to be evaluated on estimates and on plain numbers alike.
+// One random formula, evaluated both on estimates and on plain numbers.
 class Formula {
  public:
   Formula(std::mt19937& random, int depth, std::size_t inputs) {
@@ -41,7 +41,7 @@ class Formula {
     arguments_.emplace_back(random, depth - 1, inputs);
   }
 
-  // NaN where there is none.
+  // NaN if it has no value.
   double Of(const std::vector<double>& x) const {
     if (kind_ == 0) return x[input_];
     const double a = arguments_[0].Of(x), b = arguments_[1].Of(x);
@@ -125,7 +125,7 @@ TEST_CASE("estimate: the truth lies in the interval",
       if (std::isnan(value)) continue;
       ++checked;
       // A point interval (lo == hi everywhere) is as exact as the value; the
-      // draw's own rounding is allowed for.
+      // slack is for the draw's own rounding.
       const double slack = 1e-12 * (1 + std::abs(value));
       CHECK(value >= result.interval->lo - slack);
       CHECK(value <= result.interval->hi + slack);
@@ -165,7 +165,7 @@ TEST_CASE("estimate: the worst quality of the inputs is the result's",
 }
 
 // Draws inputs around their values and compares the spread of the results with
-// the propagated error. `shared` as in Measured::shared_relative_error.
+// the propagated error. `shared`: see Measured::shared_relative_error.
 void CheckSpread(const std::function<Estimate(const Estimate&,
                                               const Estimate&)>& of_estimates,
                  const std::function<double(double, double)>& of_values,
@@ -193,7 +193,7 @@ void CheckSpread(const std::function<Estimate(const Estimate&,
   const double mean = sum / kDraws;
   const double spread = std::sqrt(squares / kDraws - mean * mean);
   CAPTURE(predicted, spread);
-  // 40000 draws tell a deviation to 0.4 %; first order leaves a little more.
+  // 40000 draws determine a deviation to 0.4 %; first order adds a little.
   CHECK(predicted == Approx(spread).epsilon(0.03));
 }
 
@@ -210,7 +210,7 @@ TEST_CASE("estimate: standard errors are those of many draws",
   CheckSpread(
       [](const Estimate& x, const Estimate& y) { return Quotient(x, y); },
       [](double x, double y) { return x / y; }, shared, one_set);
-  // An input that comes twice is correlated with itself.
+  // An input that occurs twice is correlated with itself.
   CheckSpread([](const Estimate& x,
                  const Estimate& y) { return Quotient(x, Sum(x, y)); },
               [](double x, double y) { return x / (x + y); }, shared, one_set);

@@ -1,5 +1,5 @@
-// Rules over reports: what is absent and why, qualities, statistics, several
-// traces.
+// Rules over reports: absent values and the reasons, qualities, statistics,
+// several traces.
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
@@ -47,17 +47,16 @@ TEST_CASE("evaluator: what is not there is absent, never 0",
         "the result is too large for a number");
   CHECK(ValueOf("own_bpf_ns", report, Scope::kTrace).absent ==
         "needs own_bpf_ns");
-  // Accounts that a trace does not tell apart are not 0.
+  // Accounts that a trace does not separate are not 0.
   CHECK(ValueOf("own.`page-faults`", report, Scope::kTrace).absent != "");
-  CHECK(ValueOf("`page-faults`", report).value == 0.0);  // counted: truly 0
+  CHECK(ValueOf("`page-faults`", report).value == 0.0);  // counted: a true 0
   report.processes[0].on_cpu_ns.reset();
   CHECK(ValueOf("dispatches", report).absent == "needs dispatches");
   report.processes[0].counts[1].reset();
   CHECK(ValueOf("`page-faults`", report).absent == "needs page-faults");
 }
 
-TEST_CASE("evaluator: a bounded count is bounded by what nobody got",
-          "[rmap][metrics]") {
+TEST_CASE("evaluator: the unattributed count is the bound", "[rmap][metrics]") {
   Report report = ReportOf({{"cycles", 1000}, {"instructions", 500}});
   report.processes[0].quality = Quality::kBounded;
   report.books[0].unattributed = 100;
@@ -68,7 +67,7 @@ TEST_CASE("evaluator: a bounded count is bounded by what nobody got",
   CHECK(*cpi.lo == Approx(2));
   CHECK(*cpi.hi == Approx(2.2));
   CHECK(FormatMetric(cpi, {}) == "[2, 2.2]");
-  // How many dispatches were lost nobody knows: no interval, but the mark.
+  // The number of lost dispatches is unknown: no interval, but the mark.
   const MetricValue rate = ValueOf("dispatches / cycles", report);
   CHECK(rate.quality == Quality::kBounded);
   CHECK_FALSE(rate.lo.has_value());
@@ -88,9 +87,9 @@ TEST_CASE("evaluator: inferred stays inferred, scaled without error too",
   CHECK(FormatMetric(share, {}) == "~0.005");
 }
 
-TEST_CASE("evaluator: events that were counted in turns keep their errors",
+TEST_CASE("evaluator: multiplexed events keep their errors",
           "[rmap][metrics]") {
-  // cycles and instructions of one set, cache-misses always on.
+  // cycles and instructions in one set, cache-misses always counted.
   Report report =
       ReportOf({{"cycles", 1000}, {"instructions", 3000}, {"cache-misses", 7}});
   const auto estimate = [](std::uint64_t value, double error) {
@@ -114,7 +113,7 @@ TEST_CASE("evaluator: events that were counted in turns keep their errors",
     CHECK(*ipc.standard_error == Approx(0.15));
     CHECK(ValueOf("`cache-misses`", report, scope).quality == Quality::kExact);
   }
-  // The books hold what was counted in turns, and the estimates beside it.
+  // The books hold the counts of the rotations, and the estimates beside them.
   report.books[0].total = report.books[0].processes = 500;
   report.books[0].scaled.emplace();
   report.books[0].scaled->processes = 1000;
@@ -157,7 +156,7 @@ TEST_CASE("evaluator: statistics over rows", "[rmap][metrics]") {
   CHECK(of("p50(thread.cycles)") == 100);
   CHECK(of("p90(thread.cycles)") == 180);
   CHECK(of("p99(thread.cycles)") == 198);
-  // In a row: how far from the mean.
+  // A distance from the mean.
   const RuleSet rules = RulesOf(
       {"z = (cycles - mean(thread.cycles)) / stddev(thread.cycles)"}, report);
   Evaluator evaluator(rules, {{"", &report}});
@@ -172,7 +171,7 @@ TEST_CASE("evaluator: statistics over rows", "[rmap][metrics]") {
 TEST_CASE("evaluator: waiting and blocked time, of tasks and of segments",
           "[rmap][metrics]") {
   Report report = ReportOf({});
-  // Without recorded wake-ups nobody knows who was blocked.
+  // Blocked time is unknown without recorded wake-ups.
   CHECK(ValueOf("blocked_ns", report, Scope::kProcess).absent != "");
   report.threads[0].blocked_ns = 375'000'000;
   ThreadRow second = report.threads[0];
@@ -199,7 +198,7 @@ TEST_CASE("evaluator: waiting and blocked time, of tasks and of segments",
   CHECK(of("excl.wait_ns") == 20);
   CHECK(of("blocked_ns / calls") == 17.5);
   CHECK(of("excl.blocked_ns") == 10);
-  // One thread of which it is not known: nor is the sum.
+  // Unknown for one thread, so the sum is unknown, too.
   report.threads[1].blocked_ns.reset();
   CHECK(ValueOf("blocked_ns", report, Scope::kTrace).absent != "");
 }

@@ -1,5 +1,5 @@
-// Expressions: what is read, what is refused and where, and that no text makes
-// the parser recurse without bound.
+// Expressions: valid texts, errors with their place, and that no text makes the
+// parser recurse without bound.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <optional>
@@ -104,7 +104,7 @@ TEST_CASE("expression: bombs are refused", "[rmap][metrics]") {
   CHECK(ErrorOf("x = 1" + repeated("+1", 2000)).empty());
   CHECK(ErrorOf("x = " + std::string(1 << 20, '1')).find("bytes") !=
         std::string::npos);
-  // A ladder of metrics, in either order.
+  // A chain of metrics, in either order.
   for (const bool up : {false, true}) {
     RuleSet rules;
     for (int i = 0; i < 900; ++i) {
@@ -120,7 +120,7 @@ TEST_CASE("expression: bombs are refused", "[rmap][metrics]") {
   }
 }
 
-// A random formula and its value, computed beside the parser.
+// A random formula and its value, computed without the parser.
 struct Oracle {
   std::mt19937 random;
   const std::vector<double>& inputs;
@@ -128,7 +128,7 @@ struct Oracle {
   int Below(int limit) {
     return static_cast<int>(random() % static_cast<unsigned>(limit));
   }
-  // Every operand has the unit ratio; the names are a count by 1count.
+  // Every operand is a ratio; names are counts divided by 1count.
   std::pair<std::string, double> Formula(int depth) {
     const auto inner = [&] { return Formula(depth - 1); };
     switch (depth == 0 ? Below(2) : Below(9)) {
@@ -193,8 +193,8 @@ TEST_CASE("expression: random formulas have the value of plain doubles",
       CHECK_FALSE(got.has_value());
       continue;
     }
-    // An inner division by zero may vanish again in a double (1 / inf), but
-    // is absent here.
+    // An inner division by zero can vanish in a double (1 / inf), but is absent
+    // here.
     if (!got) continue;
     ++finite;
     CHECK(*got == value);  // the same operations in the same order

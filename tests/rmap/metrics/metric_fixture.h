@@ -16,8 +16,8 @@ namespace countrace::test_support {
 
 using EventCounts = std::vector<std::pair<std::string, std::uint64_t>>;
 
-// One process and one thread with these counts, the books of a trace that lost
-// nothing, and one CPU.
+// One process and one thread with these counts, the books of a trace without
+// losses, and one CPU.
 inline rmap::Report ReportOf(const EventCounts& counts) {
   rmap::Report report;
   report.end_ns = 1'000'000'000;
@@ -50,7 +50,7 @@ inline rmap::Report ReportOf(const EventCounts& counts) {
   return report;
 }
 
-// The message, "" if there is none.
+// The message; "" if the status is OK.
 inline std::string MessageOf(const absl::Status& status) {
   return std::string(status.message());
 }
@@ -63,7 +63,7 @@ inline std::string ErrorOf(const std::string& rule,
   return MessageOf(status);
 }
 
-// "message" of "FILE:L:C: message" and what follows, of a file's text.
+// "message" and the rest of "FILE:L:C: message", for a file with this text.
 inline std::string FileErrorOf(const std::string& text) {
   rmap::metrics::RuleSet rules;
   absl::Status status = rmap::metrics::AddRules(text, "my.toml", rules);

@@ -25,7 +25,7 @@ TEST_CASE("unit: an algebra", "[rmap][metrics][property]") {
     CHECK(*Over(*Times(a, b), b) == a);
     CHECK(*Over(a, a) == Dimensions{});
     CHECK(*SquareRoot(*Times(a, a)) == a);
-    // The name of dimensions is a unit of those dimensions.
+    // The name of dimensions parses as a unit with these dimensions.
     const auto named = ParseUnit(DimensionsName(a));
     REQUIRE(named.ok());
     CHECK(named->dimensions == a);
@@ -80,7 +80,8 @@ TEST_CASE("unit: the declared one must be the computed one",
   };
   CHECK(with_unit("cycles / on_cpu_ns", "1/s").empty());
   CHECK(with_unit("cycles / on_cpu_ns", "count/s").empty());
-  CHECK(with_unit("calls / wall_ns", "1/s") != "");  // "call/s" says it
+  CHECK(with_unit("calls / wall_ns", "1/s") !=
+        "");  // "call/s" is the right unit
   CHECK(with_unit("on_cpu_ns / calls", "us/call").empty());
   CHECK(with_unit("cycles / instructions", "percent").empty());
   CHECK(with_unit("cycles / calls", "ratio") ==

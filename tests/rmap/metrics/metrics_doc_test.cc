@@ -1,5 +1,5 @@
-// docs/metrics.md shows what the program prints: each output block follows from
-// the rules beside it. COUNTRACE_UPDATE_GOLDEN=1 writes the blocks anew.
+// docs/metrics.md shows real output: each output block follows from the rules
+// beside it. COUNTRACE_UPDATE_GOLDEN=1 rewrites the blocks.
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <fstream>

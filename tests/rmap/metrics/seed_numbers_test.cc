@@ -48,7 +48,7 @@ class Rules {
   RuleSet rules_;
 };
 
-// Equal in the digits that were printed.
+// Equal in the printed digits.
 void CheckPrinted(double value, double printed, int digits) {
   CAPTURE(value, printed);
   CHECK(std::abs(value - printed) <= 0.5 * std::pow(10, -digits) * 1.0001);
@@ -145,7 +145,7 @@ TEST_CASE("seeds: N10, fixed point, listing 3", "[rmap][metrics][seeds]") {
 
 TEST_CASE("seeds: N11, one table from sets of different recordings",
           "[rmap][metrics][seeds]") {
-  // Shares of listings 2 and 3 beside the CPI of listing 1, as table 3 has.
+  // Shares of listings 2 and 3 beside the CPI of listing 1, as in table 3.
   const Rules joined("power5_cpi.toml",
                      {"part_icache = cpi * @gct.icache_share",
                       "part_mispredict = cpi * @gct.mispredict_share",
@@ -162,9 +162,9 @@ TEST_CASE("seeds: N11, one table from sets of different recordings",
   CheckPrinted(joined.Of("part_div", reports), 0.15, 2);
   CheckPrinted(joined.Of("part_fxu_basic", reports), 0.18, 2);
 
-  // The whole table: counts of 10,000 cycles with its measured percentages.
-  // Its leaves sum to 99.99; "other stalls" is what is left, so it gets the
-  // hundredth that was rounded away.
+  // The whole table: counts of 10,000 cycles with its measured percentages. Its
+  // leaves add up to 99.99; "other stalls" is the rest, so it gets the
+  // hundredth that rounding removed.
   const Rules rules("power5_cpi.toml",
                     {"leaves = base_share + cracking_share + icache_share + "
                      "mispredict_share + gct_other_share + erat_share + "

@@ -11,7 +11,8 @@
 namespace countrace::test_support::power2 {
 namespace {
 
-// Of the log with private modes: cycles and memory errors.
+// Events of the log with private modes that always count: cycles, memory
+// errors.
 constexpr std::size_t kAlwaysOn = 2;
 constexpr std::size_t kFirstFxu = kElements;
 constexpr std::uint32_t kSetDump = (1u << (kAlwaysOn + kElements + 1)) - 1;
@@ -121,7 +122,7 @@ void CounterLog::Finish() {
   DescribeCounters();
 }
 
-// `.session` has no place for what the counters can do: it is written into the
+// `.session` has no field for the limits of the counters: they go into the
 // finished trace's metadata.
 void CounterLog::DescribeCounters() const {
   const std::string file = trace_.directory() + "/metadata";

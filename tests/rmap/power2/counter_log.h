@@ -1,6 +1,6 @@
-// The log of the kernel extension: reads the monitors of all processors into
+// The log of the kernel extension: reads the monitors of all processors as
 // counts since the trace began, modulo 2^32, and writes them with the records
-// of a trace, by the writer of the recorder.
+// of a trace, with the recorder's writer.
 #ifndef COUNTRACE_TESTS_RMAP_POWER2_COUNTER_LOG_H_
 #define COUNTRACE_TESTS_RMAP_POWER2_COUNTER_LOG_H_
 
@@ -17,17 +17,17 @@ namespace countrace::test_support::power2 {
 
 // Modes that processes bring with them: event sets.
 inline constexpr std::uint32_t kModes = 4;
-// Counters that a process's own dumps hold: as many as the format has room for.
+// Number of counters in a process's own dumps: the limit of the format.
 inline constexpr std::size_t kThreadEvents = logformat::kMaxCounters;
 
 struct LogOptions {
   std::uint32_t cpus = 1;
   // The log has the cycle and memory counters, and those of the fixed-point
-  // unit in each of kModes modes. Else it has all 22, of one mode.
+  // unit in each of kModes modes. Otherwise it has all 22, in one mode.
   bool private_modes = false;
-  bool thread_dumps = false;  // processes dump their own at hooks
-  // What the selectable counters count: by counter, or of each mode the
-  // fixed-point unit's.
+  bool thread_dumps = false;  // processes dump their own counters at hooks
+  // The signals of the selectable counters: by counter, or the fixed-point
+  // unit's in each mode.
   std::vector<Signal> signals;
 };
 
@@ -36,10 +36,10 @@ class CounterLog {
   CounterLog(const std::string& directory, const LogOptions& options,
              std::uint64_t begin_ns);
 
-  // Event of the log that counter `i` counts in `mode`; nullopt: none.
+  // The log's event for counter `i` in `mode`; nullopt: none.
   std::optional<std::size_t> EventOf(std::size_t i, std::uint32_t mode) const;
 
-  // What the log's counter of an event showed before the trace began.
+  // The value of the log's counter before the trace began.
   void Preset(std::uint32_t cpu, std::size_t event, std::uint32_t value) {
     cpus_[cpu].logged[event] = value;
   }
@@ -51,18 +51,18 @@ class CounterLog {
     cpus_[cpu].mode_ns[cpus_[cpu].mode] += ns;
   }
   std::uint32_t mode(std::uint32_t cpu) const { return cpus_[cpu].mode; }
-  // Dumps that follow are of `mode`.
+  // The following dumps are in `mode`.
   void SetMode(std::uint32_t cpu, std::uint32_t mode);
 
-  // What the monitor counted since it was read, or written, goes to the log's
-  // counters. Returns a dump of these.
+  // Adds the monitor's counts since the last read, or write, to the log's
+  // counters. Returns a dump of the log's counters.
   std::vector<std::uint64_t> Read(std::uint32_t cpu, const Monitor& monitor);
 
   enum class KernelHook : std::uint8_t { kSvc, kClock, kDispatcher };
-  // With a dump.
+  // A hook with a dump.
   void Hook(std::uint64_t time_ns, std::uint32_t cpu, const Monitor& monitor,
             KernelHook hook, bool exit, std::uint32_t running_pid);
-  // A process enters or leaves its segment and dumps what it reads itself.
+  // A process enters or leaves its segment and dumps the counters it reads.
   void Segment(std::uint64_t time_ns, std::int32_t pid, const Monitor& monitor,
                bool exit);
   CpuStreamBuilder& Stream(std::uint32_t cpu) {
@@ -71,7 +71,9 @@ class CounterLog {
 
   // Finishes the trace.
   void Finish();
-  std::uint32_t wraps() const { return wraps_; }  // of any counter in the log
+  std::uint32_t wraps() const {
+    return wraps_;
+  }  // wraps of all counters in the log
 
  private:
   struct Cpu {

@@ -13,7 +13,7 @@ namespace {
 using logformat::CountersReason;
 using Hooked = CounterLog::KernelHook;
 
-// Time goes in steps of 33 cycles.
+// Time advances in steps of 33 cycles.
 constexpr std::uint64_t kStepNs = 500, kStepCycles = 33;
 static_assert(kStepCycles * 1'000'000'000 == kStepNs * kHertz);
 using Counters32 = std::array<std::uint32_t, kCounters>;
@@ -23,18 +23,18 @@ struct Process {
   std::uint32_t msr = kMsrPr;  // while it does not run
   bool live = true, runnable = true, in_svc = false;
   std::uint32_t mode = 0;
-  Counters32 saved{};           // of the monitor, for it alone
-  Sums view{};                  // the same, never cut
-  std::optional<Sums> segment;  // its view when it entered its segment
+  Counters32 saved{};           // the monitor's counters while it does not run
+  Sums view{};                  // the same, in 64 bits
+  std::optional<Sums> segment;  // its view at the enter of its segment
 };
 
 struct Cpu {
   Monitor monitor;
   int running = -1;       // index into processes_; -1: the wait process
-  std::uint32_t msr = 0;  // of what runs
+  std::uint32_t msr = 0;  // of the running process
   std::uint32_t interrupted_msr = 0;
   bool in_clock = false, in_dispatcher = false;
-  // What the simulation knows without asking the monitor.
+  // State of the simulation, independent of the monitor.
   bool spe = false;
   std::uint32_t imr = 0;
 };
@@ -48,7 +48,7 @@ class Machine {
         cpus_(options.cpus) {
     for (std::uint32_t& group : groups_) group = Pick(kGroups);
     for (std::uint32_t& group : mode_groups_) group = Pick(kGroups);
-    // The two events that software makes are often among them.
+    // Includes the two software events in half of the runs.
     if (Pick(2) == 0) groups_[1] = 14 + Pick(2);
     mode_groups_ = {mode_groups_[0], 14, 15, (mode_groups_[0] + 1) % 14};
   }
@@ -59,7 +59,7 @@ class Machine {
   std::uint32_t Random() { return static_cast<std::uint32_t>(random_()); }
   std::uint32_t Pick(std::uint32_t n) { return Random() % n; }
   std::uint32_t Word(std::uint32_t mode) const;
-  // What counter `i` counts in mode `mode`, by our own reading of the paper.
+  // The signal of counter `i` in mode `mode`, by our own reading of the paper.
   Signal Counted(std::size_t i, std::uint32_t mode) const;
   LogOptions LogOf() const;
   void Advance(std::uint64_t steps);
@@ -173,7 +173,7 @@ void Machine::Account(Cpu& cpu, const Work& work, std::uint64_t ns) {
   } else {
     truth_.idle_ns += ns;
   }
-  // The state of the processor, from what runs there.
+  // The state of the processor, as the running code requires.
   const bool handler = cpu.in_dispatcher || cpu.in_clock;
   const bool pr = !handler && process != nullptr && !process->in_svc;
   const bool pm = !handler && owner != nullptr && owner->marked;
@@ -191,7 +191,7 @@ void Machine::Account(Cpu& cpu, const Work& work, std::uint64_t ns) {
               : signal == kImrMatches ? work.instructions[cpu.imr]
                                       : work.Occurrences(signal);
     }
-    // What the process itself would read goes on in the clock's interrupt.
+    // The process's own reading also counts during the clock's interrupt.
     if (process != nullptr && !cpu.in_dispatcher) process->view[i] += count;
     const auto event = log_->EventOf(i, mode);
     if (!event) continue;
@@ -238,7 +238,7 @@ void Machine::NewProcess(const Process* parent) {
   Process process;
   process.pid = 100 + static_cast<std::int32_t>(processes_.size());
   process.mode = Pick(kModes);
-  // A child has its parent's mark; those of the beginning are marked by hand.
+  // A child has its parent's mark; the first processes get theirs at random.
   const bool marked =
       parent != nullptr ? (parent->msr & kMsrPm) != 0 : Pick(2) == 0;
   process.msr = kMsrPr | (marked ? kMsrPm : 0);
@@ -270,8 +270,8 @@ void Machine::Dispatch(Cpu& cpu, int next, std::uint16_t state) {
     ++TruthOf(next).dispatches;
   }
   Advance(1 + Pick(6));
-  // 2. What the operating system counted itself; then the next one's mode, and
-  // its counters as they were, or none.
+  // 2. The operating system's own counts; then the next process's mode, and its
+  // saved counters, or 0.
   if (next >= 0) SetMode(cpu, processes_[static_cast<std::size_t>(next)].mode);
   KernelHook(cpu, Hooked::kDispatcher, /*exit=*/true);
   for (std::size_t i = 0; i < kCounters; ++i) {
@@ -282,7 +282,7 @@ void Machine::Dispatch(Cpu& cpu, int next, std::uint16_t state) {
     cpu.monitor.WriteCounter(i, value, cpu.msr);
     log_->Written(NumberOf(cpu), i, value);
   }
-  // 3. It starts, or goes on.
+  // 3. The next process starts or continues.
   cpu.in_dispatcher = false;
   cpu.msr = next < 0 ? 0 : processes_[static_cast<std::size_t>(next)].msr;
 }
@@ -422,7 +422,7 @@ Truth Machine::Run() {
   for (std::uint32_t step = 0; step < options_.steps; ++step) {
     Advance(1 + Pick(Pick(10) == 0 ? 5000 : 20));
     if (options_.long_steps && Pick(40) == 0) LongStep();
-    // Whoever blocks wakes up some time; who runs is not runnable.
+    // A process that does not run becomes runnable again sooner or later.
     for (std::size_t i = 0; i < processes_.size(); ++i) {
       bool runs = false;
       for (const Cpu& cpu : cpus_) runs |= cpu.running == static_cast<int>(i);

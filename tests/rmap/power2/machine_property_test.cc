@@ -1,4 +1,5 @@
-// rmap of real traces of simulated POWER2 machines is their truth, exactly.
+// rmap's report of a real trace of a simulated POWER2 machine is the truth,
+// exactly.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdio>
@@ -69,7 +70,7 @@ Sums CountsOf(const Counts& counts) {
   for (std::size_t i = 0; i < kCounters; ++i) sums[i] = counts[i].value();
   return sums;
 }
-// Exclusive; of a segment whose counts come from kernel dumps.
+// Exclusive counts of a segment with counts from kernel dumps.
 Sums CountsOf(const SegmentRow& row) {
   Sums sums{};
   for (std::size_t i = 0; i < kCounters; ++i) {
@@ -107,8 +108,8 @@ void CheckBooks(const Run& run) {
   CHECK(interrupts_ns == truth.clock_ns + truth.dispatcher_ns);
 }
 
-// Nothing to say, but that a process did not look at its own counters for more
-// than 65 s: nobody dumped them for it.
+// Expects no message, except that a process did not dump its own counters for
+// more than 65 s.
 void CheckMessages(const Run& run, const MachineOptions& options) {
   for (const std::string& message : run.report.loss.messages) {
     CAPTURE(message);
@@ -137,7 +138,7 @@ void CheckProcesses(const Run& run, const MachineOptions& options,
     ++compared.processes;
     const SegmentRow* svc = SegmentOf(run.report, truth.pid, "syscall:svc");
     if (svc != nullptr) CHECK(svc->calls == truth.svc_calls);
-    // What came from the process's own dumps is in app:phase alone.
+    // Counts from the process's own dumps are in app:phase only.
     if (svc != nullptr && svc->end_inferred == 0 && !truth.exited &&
         !options.private_counters) {
       CHECK(CountsOf(*svc) == truth.in_svc);
@@ -151,8 +152,8 @@ void CheckProcesses(const Run& run, const MachineOptions& options,
     CHECK(segment->calls == truth.segment_calls);
     for (std::size_t i = 0; i < logformat::kMaxCounters; ++i) {
       REQUIRE(segment->counts[i]);
-      // Supervisor calls in it have dumps of the CPU, not of the process: what
-      // is exclusive has bounds only, and so says the row.
+      // Supervisor calls in it have dumps of the CPU, not of the process: the
+      // exclusive count has bounds only, and the row says so.
       CHECK(segment->counts[i]->incl == truth.in_segment[i]);
     }
     ++compared.segments;
@@ -221,7 +222,7 @@ TEST_CASE("power2: each process operates the monitor by itself",
         CAPTURE(run.report.events[i]);
         const bool own = i < 2 || (i - 2) / 5 == truth.mode;
         if (!own) {
-          // Its mode never counted this: absent, not 0.
+          // Never counted in its mode: absent, not 0.
           CHECK_FALSE(row->counts[i].has_value());
           continue;
         }
@@ -270,7 +271,7 @@ TEST_CASE("power2: the four mixed rows of table 1 add up to the first",
 }
 
 TEST_CASE("power2: the traces are sound, for babeltrace2 as well", "[power2]") {
-  // Plain; SGA; private modes.
+  // No option; SGA; private modes.
   for (const std::uint32_t seed : {64u, 130u, 200u}) {
     CAPTURE(seed);
     TempDirectory temp(TempDirectory::Place::kMemory);

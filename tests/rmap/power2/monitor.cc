@@ -57,7 +57,7 @@ Signal Mmcr::SignalOf(std::size_t counter) const {
 }
 
 std::uint64_t Work::Occurrences(const Signal& signal) const {
-  // Any function of the two will do, if neighbours differ (splitmix64).
+  // Any function of the two, if neighbours differ (splitmix64).
   std::uint64_t x = (std::uint64_t{seed} << 32) |
                     (static_cast<std::uint64_t>(signal.unit) << 16) |
                     (signal.group << 8) | signal.element;

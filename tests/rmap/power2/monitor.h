@@ -1,9 +1,9 @@
-// The POWER2 performance monitor as the paper describes it (Welbon, Chan-Nui,
-// Shippy, Hicks: The POWER2 performance monitor, IBM J. Res. Develop. 38, 1994,
-// figures 1 and 2, table 1): 22 counters of 32 bits, the MMCR, the two bits of
-// the MSR it looks at, the IMR and the SPE.
+// The POWER2 performance monitor as in the paper (Welbon, Chan-Nui, Shippy,
+// Hicks: The POWER2 performance monitor, IBM J. Res. Develop. 38, 1994, figures
+// 1 and 2, table 1): 22 counters of 32 bits, the MMCR, the two bits of the MSR
+// that it uses, the IMR and the SPE.
 //
-// Bits are numbered as IBM does: 0 is the most significant.
+// Bits are numbered in IBM's way: 0 is the most significant.
 #ifndef COUNTRACE_TESTS_RMAP_POWER2_MONITOR_H_
 #define COUNTRACE_TESTS_RMAP_POWER2_MONITOR_H_
 
@@ -20,8 +20,8 @@ constexpr std::uint32_t IbmBit(unsigned bit) { return 0x80000000u >> bit; }
 // Machine state register.
 inline constexpr std::uint32_t kMsrPr = IbmBit(17);  // problem state
 inline constexpr std::uint32_t kMsrPm = IbmBit(29);  // process mark
-// A supervisor call leaves the mark alone, every other interrupt takes it away;
-// the handler of either runs privileged.
+// A supervisor call keeps the mark, every other interrupt clears it; the
+// handler of either runs privileged.
 constexpr std::uint32_t MsrAtSvc(std::uint32_t msr) { return msr & ~kMsrPr; }
 constexpr std::uint32_t MsrAtInterrupt(std::uint32_t msr) {
   return msr & ~(kMsrPr | kMsrPm);
@@ -36,15 +36,15 @@ inline constexpr std::size_t kCounters = kSelectable + 2;
 static_assert(kCounters == 22);
 inline constexpr std::uint64_t kHertz = 66'000'000;
 
-// What a counter counts. With SGA the storage control unit has all selectable
-// counters: a group of its own, of 20 elements.
+// The signal that a counter counts. With SGA the storage control unit has all
+// selectable counters: a group of its own, of 20 elements.
 struct Signal {
   Unit unit = Unit::kFpu;
   std::uint32_t group = 0, element = 0;
   friend bool operator==(const Signal&, const Signal&) = default;
 };
 inline constexpr std::uint32_t kSgaGroup = 16;
-// Where our fixed-point unit has the two that software makes.
+// The place of the two software events in our fixed-point unit.
 inline constexpr Signal kImrMatches = {Unit::kFxu, 14, 0};
 inline constexpr Signal kSpeCycles = {Unit::kFxu, 15, 0};
 
@@ -58,12 +58,12 @@ struct Mmcr {
   std::uint32_t Encode() const;
   // True if counters run in that machine state.
   bool Counts(std::uint32_t msr) const;
-  // Of one of the selectable counters.
+  // The signal of a selectable counter.
   Signal SignalOf(std::size_t counter) const;
 };
 
-// What a processor did in a while: its cycles, and how often each signal came,
-// at most once a cycle.
+// The work of a processor in a while: its cycles, and how often each signal
+// came, at most once a cycle.
 struct Work {
   std::uint64_t cycles = 0;
   std::uint32_t seed = 0;

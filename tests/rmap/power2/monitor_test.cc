@@ -1,5 +1,5 @@
-// The monitor against the paper: figure 2, table 1, and what the text says of
-// the MSR, the IMR and the SPE.
+// The monitor against the paper: figure 2, table 1, and the text on the MSR,
+// the IMR and the SPE.
 #include "tests/rmap/power2/monitor.h"
 
 #include <catch2/catch.hpp>
@@ -23,7 +23,7 @@ TEST_CASE("power2: the MMCR of figure 2, bit by bit", "[power2]") {
   CHECK(mmcr->dmr);
   CHECK(mmcr->sga);
   CHECK(mmcr->group == std::array<std::uint32_t, kUnits>{1, 2, 3, 4});
-  // Every word without a reserved bit is one, and the same again.
+  // Every word without a reserved bit decodes, and encodes to itself.
   std::uint32_t x = 1;
   for (int i = 0; i < 10000; ++i) {
     x = x * 1664525 + 1013904223;
@@ -59,8 +59,8 @@ TEST_CASE("power2: 4 units, 16 groups of 5, 65,536 selections", "[power2]") {
     selections.insert(Mmcr::Decode(word)->group);
   }
   CHECK(selections.size() == 65536);
-  // SGA: the text's 20 of 22 counters; figure 2 says all 22, two of which are
-  // dedicated. Whatever the four selectors say.
+  // SGA: 20 of 22 counters in the text; figure 2 says all 22, two of which are
+  // dedicated. Independent of the four selectors.
   Mmcr all;
   all.sga = true;
   all.group = {7, 7, 7, 7};
@@ -84,7 +84,7 @@ TEST_CASE("power2: table 1, all 32 settings in all 4 states", "[power2]") {
       monitor.Run({.cycles = 100}, msr);
       // "The counter values are not changed, only suspended."
       CHECK(monitor.counter(kCycles) == (counted ? 105u : 5u));
-      // The recorder's --count means the same.
+      // The recorder's --count has the same meaning.
       CHECK(logformat::GatingOfMonitorBits(bits).Counts(pr, pm) == counted);
       if (counted) live.insert(std::to_string(bits));
     }

@@ -27,7 +27,7 @@ bool Equals(std::uint64_t cell, const std::string& digits,
 
 TEST_CASE("number: units", "[rmap][where]") {
   CHECK(Equals(20'000'000, "20", "ms"));
-  CHECK(Equals(1100, "1.1", "us"));  // in binary a little more
+  CHECK(Equals(1100, "1.1", "us"));  // binary fractions are a little larger
   CHECK(Equals(4000, "4", "k"));
   CHECK(Equals(4096, "4", "Ki"));
   CHECK(Equals(1'500'000, "1.5", "M"));
@@ -36,7 +36,7 @@ TEST_CASE("number: units", "[rmap][where]") {
   CHECK(Equals(5, "500e-2"));
   CHECK(Equals(0, "0.000"));
   CHECK(Equals(60'000'000'000, "1", "min"));
-  CHECK(Equals(7, "7.000000000000000000000"));  // digits that say nothing
+  CHECK(Equals(7, "7.000000000000000000000"));  // digits without effect
   CHECK(Parsed("1", "s").is_time);
   CHECK_FALSE(Parsed("1", "G").is_time);
 }

@@ -1,4 +1,4 @@
-// What patterns promise of RE2: its options, places of errors, bounds.
+// What patterns rely on in RE2: its options, places of errors, bounds.
 #include <catch2/catch.hpp>
 #include <random>
 #include <regex>
@@ -59,7 +59,7 @@ TEST_CASE("pattern: as std::regex, for random ones", "[rmap][where]") {
     REQUIRE(Finds(pattern, text) == expected);
     found += expected ? 1 : 0;
   }
-  CHECK(found > rounds / 10);  // both answers were compared
+  CHECK(found > rounds / 10);  // both outcomes were compared
   CHECK(found < rounds * 9 / 10);
 }
 
@@ -106,7 +106,7 @@ TEST_CASE("pattern: every error has its place", "[rmap][where]") {
 }
 
 TEST_CASE("pattern: nothing backtracks", "[rmap][where]") {
-  // Exponential where alternatives are tried one after the other.
+  // Exponential for a backtracking matcher.
   std::string pattern;
   for (int i = 0; i < 40; ++i) pattern += "(a*)*";
   CHECK_FALSE(Finds("^" + pattern + "$", std::string(2000, 'a') + "b"));

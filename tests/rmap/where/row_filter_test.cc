@@ -1,5 +1,5 @@
-// --where: rows selected are those that filtering the JSON by hand selects, for
-// random reports and expressions; every error is as printed before.
+// --where selects the rows that filtering the JSON by hand selects, for random
+// reports and expressions; every error is the same as before.
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <fstream>
@@ -40,7 +40,8 @@ RowSelection Selected(const std::string& text, const Report& report) {
 
 // --- By hand -----------------------------------------------------------------
 
-// A condition and its value for a row of the JSON: null is neither.
+// A condition and its value for a row of the JSON; null: neither true nor
+// false.
 struct Condition {
   std::string text;
   std::function<std::optional<bool>(const json& row)> holds;
@@ -87,7 +88,7 @@ std::string Spelled(const std::vector<std::string>& name, unsigned spelling) {
   for (const std::string& part : name) full += (full.empty() ? "" : ".") + part;
   if (spelling % 3 == 0) return "`" + full + "`";
   if (spelling % 3 == 1) return full;
-  // Short: without counts. and .incl.
+  // The short form: without counts. and .incl.
   if (full.starts_with("counts.")) full = full.substr(7);
   if (full.ends_with(".incl")) full.resize(full.size() - 5);
   return full;
@@ -125,7 +126,7 @@ class Conditions {
  private:
   std::size_t Pick(std::size_t n) { return random_() % n; }
 
-  // Of some row: so that conditions are about values that there are.
+  // A value from some row, so that conditions use values that occur.
   std::optional<json> Sample(const std::vector<std::string>& name) {
     if (rows_.empty()) return std::nullopt;
     return At(rows_[Pick(rows_.size())], name);
@@ -211,11 +212,11 @@ TEST_CASE("where: selects what filtering the JSON by hand selects",
             expected.size());
       CHECK(shown["where"]["tables"][table.name]["rows"] ==
             whole[table.name].size());
-      // The rest is that of the whole trace.
+      // Everything else is that of the whole trace.
       for (const char* part : {"trace", "books", "loss"}) {
         CHECK(shown[part] == whole[part]);
       }
-      // CSV and JSONL are the same rows.
+      // CSV and JSONL have the same rows.
       const std::string csv = RenderReport(
           report,
           {.format = ReportFormat::kJsonLines, .selection = &selection});
@@ -283,7 +284,7 @@ TEST_CASE("where: text names what it left out and how much it shows",
   CHECK_THAT(text, !Catch::Contains("\nPROCESSES"));
   CHECK_THAT(text, Catch::Contains("BOOKS"));
   CHECK_THAT(text, !Catch::Contains("sim:b\n"));
-  // Only threads have it, which are not shown otherwise.
+  // Only threads have this field; the default report does not show them.
   const RowSelection threads = Selected("migrations >= 0", report);
   CHECK_THAT(RenderReport(report, {.selection = &threads}),
              Catch::Contains("\nTHREADS"));
