@@ -54,7 +54,7 @@ Capability LttngCapability() {
   if (!why_not.empty()) {
     item.status = CapabilityStatus::kLimited;
     item.detail += "; no kernel events: " + why_not;
-    item.effect = "`record --backend lttng` has the hooks only, not who ran";
+    item.effect = "`record --backend lttng` has the hooks only, no dispatches";
   }
   return item;
 }

@@ -61,8 +61,8 @@ int DryRunDumpRules(const DryRun& dry_run) {
   const bool kernel_hooks = HasKernelHooks(info);
   if (counters == 0 && !kernel_hooks) {
     Say(kVerb, absl::StrFormat("%s has no counters at hooks, so the size of a "
-                               "dump is not known: say "
-                               "which counters you mean with --hook-events",
+                               "dump is not known: choose the counters with "
+                               "--hook-events",
                                dry_run.trace));
     return kExitUsage;
   }

@@ -39,7 +39,7 @@ int ListEvents(const std::string& format, bool all) {
   if (hidden > 0 && format == "text") {
     Say(kListVerb.name,
         absl::StrFormat("%d events do not open on this machine; --all shows "
-                        "them and says why",
+                        "them with the reason",
                         hidden));
   }
   return PrintData(kListVerb.name, table.Render(format));

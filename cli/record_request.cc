@@ -28,7 +28,7 @@ absl::Status CheckCombination(const VerbParser& parser,
   if (!record.dump_rules.empty() && line.hook_events.empty() &&
       !line.records_kernel_hooks()) {
     return InvalidArgumentError(
-        "--dump says which hook records carry counters: say which counters "
+        "--dump selects hook records that carry counters: choose the counters "
         "with --hook-events, for example --hook-events page-faults, or record "
         "kernel-side hooks with --kernel or --hook");
   }
@@ -51,8 +51,7 @@ absl::Status CheckCombination(const VerbParser& parser,
   if (line.flight_bytes != 0 &&
       (parser.is_given("--mode") || parser.is_given("--size"))) {
     return InvalidArgumentError(
-        "--flight is a mode with a size of its own: "
-        "leave out --mode and --size");
+        "--flight is a mode with its own size: leave out --mode and --size");
   }
   if (line.mode == "stream" && parser.is_given("--size")) {
     return InvalidArgumentError(

@@ -160,7 +160,7 @@ absl::StatusOr<std::uint64_t> FlightStream::DropOldest(
       fallocate(file.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                 static_cast<off_t>(hole),
                 static_cast<off_t>(dropped_to_ - hole)) != 0) {
-    return Failed("give back room of", path_);
+    return Failed("free the space of", path_);
   }
   closed_.pop_front();
   closed_bytes_ -= oldest.bytes;

@@ -1,4 +1,4 @@
-// What the browser tests share: starts a server program, opens its page in
+// Shared by the browser tests: starts a server program, opens its page in
 // Debian's chromium, collects everything that goes wrong in the page.
 import {spawn} from 'node:child_process';
 import {existsSync, mkdirSync, mkdtempSync, rmSync} from 'node:fs';
@@ -11,7 +11,7 @@ import {fileURLToPath} from 'node:url';
 const web = join(dirname(fileURLToPath(import.meta.url)), '../../viewer/web');
 const chromiumPath = process.env.COUNTRACE_CHROMIUM ?? '/usr/bin/chromium';
 
-// The reason not to run, or null. CTest takes "SKIPPED:" for a skip.
+// The reason not to run, or null. CTest treats "SKIPPED:" as a skip.
 export function missing() {
   if (!existsSync(chromiumPath)) return `no chromium at ${chromiumPath}`;
   if (!existsSync(join(web, 'node_modules/playwright-core'))) {
@@ -125,7 +125,7 @@ export class Session {
   }
 }
 
-// Runs claims one after the other; the exit code says whether all held.
+// Runs claims one after the other; the exit code is 0 if all held.
 export class Claims {
   failed = 0;
   async claim(text, work) {

@@ -1,7 +1,7 @@
-// The page on a trace that is really recorded:
+// The page on a real recording:
 //   browser_trace_test.mjs COUNTRACE PROGRAM SHOTS
-// Records PROGRAM, serves it with `countrace view`, and compares what the page
-// shows with what `countrace report` says.
+// Records PROGRAM, serves it with `countrace view`, and compares the page with
+// the output of `countrace report`.
 import assert from 'node:assert/strict';
 import {spawnSync} from 'node:child_process';
 import {mkdtempSync, rmSync} from 'node:fs';

@@ -1,7 +1,7 @@
 // Makes docs/images/timeline.png, the picture of README:
 //   timeline_picture.mjs COUNTRACE TRACE PICTURE [FROM_MS TO_MS]
 // The window FROM_MS to TO_MS with its middle two thirds selected and the
-// playhead in the middle. TRACE is the one that scripts/demo leaves.
+// playhead in the middle. TRACE is the result of scripts/demo.
 import {dirname, basename, extname} from 'node:path';
 
 import {missing, Session, startServer} from './browser_session.mjs';

@@ -1,5 +1,5 @@
-// The committed front end is what its sources give: types check, and a fresh
-// build equals viewer/web/dist byte for byte.
+// The committed front end matches its sources: types check, and a fresh build
+// equals viewer/web/dist byte for byte.
 import {spawnSync} from 'node:child_process';
 import {existsSync, mkdtempSync, readdirSync, readFileSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';

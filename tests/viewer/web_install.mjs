@@ -1,5 +1,5 @@
-// Installs the front end's packages as the lock file says, if they are not there
-// yet. The tests that need them come after it.
+// Installs the front end's packages listed in the lock file, unless they are
+// installed. Tests that need them run after it.
 import {spawnSync} from 'node:child_process';
 import {existsSync, statSync} from 'node:fs';
 import {dirname, join} from 'node:path';

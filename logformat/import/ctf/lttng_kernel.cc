@@ -149,8 +149,8 @@ LttngKernelClasses DescribeLttngKernel(
     info.not_known.push_back("who woke whom (no sched_waking in the trace)");
   } else if (!found.waking) {
     info.not_known.push_back(
-        "who woke whom, surely: there is sched_wakeup and no sched_waking, and "
-        "the kernel may do it on the CPU of who is woken");
+        "who woke whom, for certain: the trace has sched_wakeup but no "
+        "sched_waking, and the kernel may write it on the woken thread's CPU");
   }
   if (!has_process_state) {
     info.not_known.push_back(

@@ -354,13 +354,13 @@ void CpuRecords::Finish() {
   }
   if (too_many_pending_ != 0) {
     not_known.push_back(absl::StrFormat(
-        "who ran on %d CPUs at first: they had %d events before a switch",
+        "which thread ran first on %d CPUs: they had %d events before a switch",
         too_many_pending_, kMaxPending));
   }
   if (whose_unknown_ != 0) {
     not_known.push_back(absl::StrFormat(
-        "whose %d kernel events are: no sched_switch and no context tid says "
-        "who ran",
+        "which threads %d kernel events belong to: neither sched_switch nor a "
+        "context tid names them",
         whose_unknown_));
   }
   if (unhooked_ != 0) {

@@ -219,8 +219,7 @@ class Parser {
       return base::ErrorAt(
           PlaceOf(file_, name.source()),
           absl::StrFormat("`%s` is across threads and has no key: "
-                          "nothing says which end belongs to which "
-                          "begin",
+                          "the begin of an end cannot be found",
                           base::EscapeName(name.str())));
     }
     mapping_.segments.push_back(std::move(segment));

@@ -1,4 +1,4 @@
-// Mapping files (TOML): what the events of a foreign trace are.
+// Mapping files (TOML): how to convert the events of an imported trace.
 //
 //   ignore = ["lttng_ust_statedump:*"]   # events that are left out, by glob
 //

@@ -143,8 +143,8 @@ void GroupCounts::Finish(logformat::TraceInfo& info) const {
     names += (names.empty() ? "" : ", ") + event;
   }
   info.not_known.push_back(absl::StrFormat(
-      "what %s counted while others had their turn: they ran %d of %d ns, so "
-      "the counts are lower bounds",
+      "counts of %s while other events were counted (multiplexing): they ran "
+      "%d of %d ns, so the counts are lower bounds",
       names, sum.running_ns, sum.enabled_ns));
 }
 

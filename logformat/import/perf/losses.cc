@@ -48,8 +48,8 @@ void Losses::Finish(std::uint64_t end_ns, bool unfinished,
       Lose(number, 0, end_ns, end_ns);
     }
     info.not_known.push_back(
-        "what came last: perf record was killed, and the file says neither "
-        "where its records end nor on which machine it was made");
+        "the last records: perf record was killed, and the file has neither "
+        "the end of its records nor the name of the machine");
   }
   if (throttled_ != 0) {
     info.not_known.push_back(absl::StrFormat(

@@ -132,8 +132,8 @@ RecordAttributes::RecordAttributes(const FileDescription& file) : file_(file) {
     if (all.size() == 1) return;
     if ((type & PERF_SAMPLE_ID) == 0) {
       status_ = absl::InvalidArgumentError(absl::StrFormat(
-          "Its samples do not say which of its %d events they are of: record "
-          "with perf of Linux 3.12 or later",
+          "Its samples do not name their event, of %d events: record with perf "
+          "of Linux 3.12 or later",
           all.size()));
       return;
     }

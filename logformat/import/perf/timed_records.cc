@@ -127,18 +127,19 @@ void TimedRecords::Finish(logformat::TraceInfo& info) const {
   if (sorter_.late() != 0) {
     info.not_known.push_back(absl::StrFormat(
         "when exactly %d records happened: they came up to %d ns too late, "
-        "behind later ones, and stand where they came",
+        "after later ones, and keep their positions",
         sorter_.late(), sorter_.latest_by_ns()));
   }
   if (repeated_ != 0) {
     info.not_known.push_back(absl::StrFormat(
         "why %d records are in the file twice, with equal bytes and times: "
-        "each is taken once",
+        "each is used once",
         repeated_));
   }
   for (const auto& [type, count] : unknown_types_) {
     info.not_known.push_back(absl::StrFormat(
-        "what %d records of type %d say: this type is not known", count, type));
+        "the content of %d records of type %d: this type is not known", count,
+        type));
     // A damaged file could add any number of them.
     if (info.not_known.size() > 64) break;
   }
