@@ -18,9 +18,10 @@ namespace countrace::rmap::babeltrace_plugin {
 
 class RecoveredTrace {
  public:
-  // A finished trace is not copied. Errors: NOT_FOUND, INVALID_ARGUMENT: no
-  // trace of countrace; FAILED_PRECONDITION: it is still being recorded;
-  // RESOURCE_EXHAUSTED: no room for the copy.
+  // A finished trace is not copied.
+  // Errors: NOT_FOUND, INVALID_ARGUMENT: no trace of countrace;
+  // FAILED_PRECONDITION: it is still being recorded; RESOURCE_EXHAUSTED: no
+  // room for the copy.
   static absl::StatusOr<std::unique_ptr<RecoveredTrace>> Make(
       const std::string& path);
   RecoveredTrace(const RecoveredTrace&) = delete;

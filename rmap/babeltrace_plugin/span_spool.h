@@ -42,16 +42,16 @@ struct SpooledSpan {
 
 class SpanSpool final : public TimelineObserver {
  public:
-  // `directory`: for a file without a name. `info`: the trace's. Errors:
-  // RESOURCE_EXHAUSTED, PERMISSION_DENIED.
+  // `directory`: for a file without a name. `info`: the trace's.
+  // Errors: RESOURCE_EXHAUSTED, PERMISSION_DENIED.
   static absl::StatusOr<std::unique_ptr<SpanSpool>> Create(
       const std::string& directory, const logformat::TraceInfo& info);
   SpanSpool(const SpanSpool&) = delete;
   SpanSpool& operator=(const SpanSpool&) = delete;
   ~SpanSpool() override;
 
-  // Starts reading at the first span. Errors: RESOURCE_EXHAUSTED: some spans
-  // could not be stored.
+  // Starts reading at the first span.
+  // Errors: RESOURCE_EXHAUSTED: some spans could not be stored.
   absl::Status Rewind();
   // Reads the next span; false: there is none.
   absl::StatusOr<bool> Next(SpooledSpan& span);

@@ -1,8 +1,8 @@
 // The messages of one CTF trace, one after the other, from a graph of its own
 // with the library's source.ctf.fs and its muxer.
 //
-// The messages belong to the library and outlive the graph. In: a trace
-// directory. Out: messages, in time order. Thread: one.
+// The messages belong to the library and outlive the graph.
+// In: a trace directory. Out: messages, in time order. Thread: one.
 #ifndef COUNTRACE_RMAP_BABELTRACE_PLUGIN_TRACE_MESSAGES_H_
 #define COUNTRACE_RMAP_BABELTRACE_PLUGIN_TRACE_MESSAGES_H_
 

@@ -4,7 +4,8 @@
 //
 // The time and counts of a process outside all segments are a row as well
 // (empty path), so that the rows of an additive metric add up to the sum over
-// all processes. Thread: any.
+// all processes.
+// Thread: any.
 #ifndef COUNTRACE_RMAP_DIFF_ALIGNED_ROWS_H_
 #define COUNTRACE_RMAP_DIFF_ALIGNED_ROWS_H_
 

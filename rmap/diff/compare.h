@@ -24,8 +24,8 @@ struct CompareOptions {
 // of Benjamini and Yekutieli (2005), so that a number is within noise exactly
 // if its interval contains 0.
 //
-// Thread: one. Requires: at least one trace on each side. Errors: those of
-// Judge().
+// Thread: one. Requires: at least one trace on each side.
+// Errors: those of Judge().
 absl::StatusOr<Diff> Compare(const std::vector<Report>& before,
                              const std::vector<Report>& after,
                              const CompareOptions& options);

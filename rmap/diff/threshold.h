@@ -27,9 +27,9 @@ absl::StatusOr<Threshold> ParseThreshold(std::string_view text);
 // call; `calls` per run.
 //
 // A regression: the whole interval (95 %, for all thresholds together) is above
-// the allowed value; without an interval the number itself decides. Errors:
-// NOT_FOUND if a threshold names something that cannot be compared, so that a
-// check without effect does not pass.
+// the allowed value; without an interval the number itself decides.
+// Errors: NOT_FOUND if a threshold names something that cannot be compared, so
+// that a check without effect does not pass.
 absl::StatusOr<std::vector<ThresholdResult>> Judge(
     const std::vector<Threshold>& thresholds, const std::vector<Report>& before,
     const std::vector<Report>& after, const std::vector<Metric>& metrics);

@@ -1,12 +1,13 @@
 // A number with its quality, and arithmetic that keeps the quality correct.
 //
-// - exact: only a value. - scaled: first-order propagation of standard errors.
-// An estimate stores its
+// - exact: only a value.
+// - scaled: first-order propagation of standard errors. An estimate stores its
 //   slope for each uncertain input, so an input that enters twice (x / (x + y))
 //   is correlated with itself, exactly.
-// - bounded: interval arithmetic; without a bound there is no interval. -
-// inferred: marked, without further information. The result has the worst of
-// the inputs' qualities. Thread: any; no state.
+// - bounded: interval arithmetic; without a bound there is no interval.
+// - inferred: marked, without further information.
+// The result has the worst of the inputs' qualities.
+// Thread: any; no state.
 #ifndef COUNTRACE_RMAP_METRICS_ESTIMATE_H_
 #define COUNTRACE_RMAP_METRICS_ESTIMATE_H_
 

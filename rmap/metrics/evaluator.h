@@ -1,8 +1,8 @@
 // Evaluates checked rules over the rows of one or more reports.
 //
 // In: a RuleSet after Check(), reports. Out: one value for each rule and row,
-// with its quality, or why there is none. An unknown value is never 0. Thread:
-// one. Requires: rules and reports outlive it.
+// with its quality, or why there is none. An unknown value is never 0.
+// Thread: one. Requires: rules and reports outlive it.
 #ifndef COUNTRACE_RMAP_METRICS_EVALUATOR_H_
 #define COUNTRACE_RMAP_METRICS_EVALUATOR_H_
 

@@ -2,7 +2,8 @@
 //
 // In: text such as "1000 * `cache-misses` / instructions". Out: its operations
 // in the order of evaluation (postfix), so that no code recurses over them.
-// Names are resolved later, by rule_set.h. Thread: any; no state.
+// Names are resolved later, by rule_set.h.
+// Thread: any; no state.
 #ifndef COUNTRACE_RMAP_METRICS_EXPRESSION_H_
 #define COUNTRACE_RMAP_METRICS_EXPRESSION_H_
 

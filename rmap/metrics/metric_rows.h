@@ -38,8 +38,8 @@ struct RowKey {
   std::variant<std::int64_t, std::string, std::vector<std::string>> value;
 };
 
-// The same names for each row of a table; none for the trace. Requires: the
-// table has this row.
+// The same names for each row of a table; none for the trace.
+// Requires: the table has this row.
 std::vector<RowKey> KeysOf(const Report& report, Scope scope, std::size_t row);
 
 // The report's table with these rows; kDefault for the trace.

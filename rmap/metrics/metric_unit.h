@@ -37,8 +37,8 @@ struct MetricUnit {
 };
 
 // "ns", "us", "ms", "s", "count", "call", "ratio", "percent", "Hz".."GHz", "1",
-// joined by '*' and '/', each with an optional "^INTEGER". Errors:
-// kInvalidArgument with the word that is no unit.
+// joined by '*' and '/', each with an optional "^INTEGER".
+// Errors: kInvalidArgument with the word that is no unit.
 absl::StatusOr<MetricUnit> ParseUnit(std::string_view text);
 // The unit of a metric without a declared one: rates per second, else base
 // units.

@@ -2,8 +2,8 @@
 //
 // Bounded counts of processes and threads are lower bounds (tables.h). Their
 // upper bound follows from the books: at most the unattributed counts are
-// missing. Where no such bound is known there is no interval. Thread: any;
-// const. Requires: the report outlives it.
+// missing. Where no such bound is known there is no interval.
+// Thread: any; const. Requires: the report outlives it.
 #ifndef COUNTRACE_RMAP_METRICS_ROW_INPUTS_H_
 #define COUNTRACE_RMAP_METRICS_ROW_INPUTS_H_
 
@@ -27,8 +27,8 @@ class RowInputs {
 
   const Report& report() const { return report_; }
   std::size_t RowCount(Scope scope) const;
-  // Absent: not in the trace. Requires: binding.kind is kQuantity or kEvent;
-  // row < RowCount(scope).
+  // Absent: not in the trace.
+  // Requires: binding.kind is kQuantity or kEvent; row < RowCount(scope).
   std::optional<Measured> Get(Scope scope, std::size_t row,
                               const Binding& binding) const;
   // An event to suggest instead of one that is absent, or "": cycles:u for

@@ -2,8 +2,8 @@
 //
 // In: rules from files and command lines. Out: rules whose names are bound, for
 // each of their tables. A later rule replaces an earlier one of the same name,
-// so that a user's file can change a shipped metric. Thread: one while rules
-// are added; const afterwards.
+// so that a user's file can change a shipped metric.
+// Thread: one while rules are added; const afterwards.
 #ifndef COUNTRACE_RMAP_METRICS_RULE_SET_H_
 #define COUNTRACE_RMAP_METRICS_RULE_SET_H_
 

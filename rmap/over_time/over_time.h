@@ -122,9 +122,9 @@ class OverTime final : public TimelineObserver {
   void OnSegmentBegin(const SegmentBegin& begin) override;
   void OnSegment(const SegmentSpan& span) override;
 
-  // Call once, with the result of Reconstruct(). Errors: OUT_OF_RANGE: there
-  // would be more than kMaxIntervals; the message names the shortest possible
-  // interval.
+  // Call once, with the result of Reconstruct().
+  // Errors: OUT_OF_RANGE: there would be more than kMaxIntervals; the message
+  // names the shortest possible interval.
   absl::StatusOr<TimeSeries> Finish(const Report& report);
 
  private:
@@ -162,9 +162,9 @@ std::unordered_set<std::uint32_t> SegmentsNamed(
     const logformat::TraceInfo& info, const std::string& glob);
 
 // Adds the rows of `report` in `selection`: threads of processes, or threads,
-// if the fields belong to them; else calls of segments. Errors:
-// kInvalidArgument if the fields belong to other rows; kNotFound if nothing is
-// selected.
+// if the fields belong to them; else calls of segments.
+// Errors: kInvalidArgument if the fields belong to other rows; kNotFound if
+// nothing is selected.
 absl::Status AddSelected(const Report& report, const logformat::TraceInfo& info,
                          const RowSelection& selection,
                          OverTimeOptions& options);

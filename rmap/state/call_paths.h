@@ -3,7 +3,8 @@
 // A node is one path: the parent's path and one more segment. Frames of all
 // threads of the process point to nodes. While the trace is read, nodes hold
 // inclusive sums only; exclusive = inclusive - sum over the children, computed
-// at the end. Thread: one.
+// at the end.
+// Thread: one.
 #ifndef COUNTRACE_RMAP_STATE_CALL_PATHS_H_
 #define COUNTRACE_RMAP_STATE_CALL_PATHS_H_
 

@@ -28,7 +28,8 @@ class Pattern {
   static constexpr std::size_t kMaxBytes = 1024;
 
   // RE2's syntax; ^ and $ are begin and end of the text, . and [^a] also match
-  // a newline. Returns false and fills in `error` if the pattern is wrong.
+  // a newline.
+  // Returns false and fills in `error` if the pattern is wrong.
   bool Parse(std::string_view text, PatternError& error);
 
   // True if a part of `text` matches. Requires: Parse() returned true.

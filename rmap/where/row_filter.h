@@ -21,9 +21,10 @@
 namespace countrace::rmap::where {
 
 // `events` and `scaled_events` of `report` determine the fields. `table`: the
-// only table of the output; kDefault: any table will do. Errors:
-// kInvalidArgument with the place: a name that no table has, or not this table,
-// or no table together with the other names; a comparison of different types.
+// only table of the output; kDefault: any table will do.
+// Errors: kInvalidArgument with the place: a name that no table has, or not
+// this table, or no table together with the other names; a comparison of
+// different types.
 absl::Status CheckWhere(const WhereExpression& where, const Report& report,
                         ReportBy table);
 

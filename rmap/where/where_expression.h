@@ -62,8 +62,8 @@ struct WhereExpression {
 //   not = "!" not | "(" any ")" | operand COMPARISON operand
 //   operand = FIELD | `FIELD` | ["-"] NUMBER[UNIT] | "TEXT" | 'TEXT'
 // In a text a backslash escapes a backslash or the quote; before any other
-// character it stays, for patterns. Errors: kInvalidArgument, those of
-// ErrorAt(), with the place "--where".
+// character it stays, for patterns.
+// Errors: kInvalidArgument, those of ErrorAt(), with the place "--where".
 absl::StatusOr<WhereExpression> ParseWhere(std::string_view text);
 
 // Such an error, for problems found later.
