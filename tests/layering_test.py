@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Checks which module may include which (DESIGN: hooks -> runtime -> logformat
--> rmap -> viewer, cli over all), and that code that runs inside a user's
-process uses neither Abseil nor the C++ runtime library.
+-> rmap -> viewer, cli over all), that no units (x.h with x.cc) include each
+other in a circle, and that code that runs inside a user's process uses neither
+Abseil nor the C++ runtime library.
 
 Usage: layering_test.py [--self-test] [ROOT]. Exit: 0 clean, 1 violations.
 """
@@ -145,7 +146,47 @@ def check(root):
                 problems.append(where + f"{module}/ may include " + (", ".join(
                     sorted(MAY_INCLUDE[module])) or "no other module"))
 
+    problems += check_unit_cycles(root, graph)
     problems += check_inside_user_process(root, files, graph)
+    return problems
+
+
+def check_unit_cycles(root, graph):
+    """One message for each include cycle between units, a shortest one for each
+    unit that is in any, until all units of it are named."""
+    units = {}
+    for relative, includes in graph.items():
+        unit = relative.rsplit(".", 1)[0]
+        edges = units.setdefault(unit, {})
+        for line, _, spelled in includes:
+            target = resolve(root, relative, spelled)
+            other = target and target.rsplit(".", 1)[0]
+            if other and other != unit:
+                edges.setdefault(other, f"{relative}:{line}")
+    problems, named = [], set()
+    for start in sorted(units):
+        if start in named:
+            continue
+        # Breadth first: the first way back is a shortest one.
+        way_to, queue = {}, [start]
+        while queue and start not in way_to:
+            unit = queue.pop(0)
+            for other in sorted(units.get(unit, {})):
+                if other not in way_to:
+                    way_to[other] = unit
+                    queue.append(other)
+        if start not in way_to:
+            continue
+        steps, unit = [], start
+        while True:
+            before = way_to[unit]
+            steps.append(f"{units[before][unit]} includes {unit}")
+            named.add(unit)
+            unit = before
+            if unit == start:
+                break
+        problems.append("units include each other in a circle: " +
+                        "; ".join(reversed(steps)))
     return problems
 
 
@@ -209,6 +250,23 @@ class LayeringSelfTest(unittest.TestCase):
     def test_include_beside_the_file_cannot_leave_the_module(self):
         self.assertEqual(1, len(self.problems_of({
             "rmap/b.h": "", "logformat/a.cc": '#include "../rmap/b.h"\n'})))
+
+    def test_cycle_of_units_is_found(self):
+        # No header includes its own user: only the .cc files close the circle.
+        tree = {"rmap/a.h": "", "rmap/a.cc": '#include "rmap/b.h"\n',
+                "rmap/b.h": "", "rmap/b.cc": '#include "rmap/c/c.h"\n',
+                "rmap/c/c.h": '#include "rmap/a.h"\n'}
+        problems = self.problems_of(tree)
+        self.assertEqual(1, len(problems), problems)
+        self.assertIn("rmap/a.cc:1 includes rmap/b; "
+                      "rmap/b.cc:1 includes rmap/c/c; "
+                      "rmap/c/c.h:1 includes rmap/a", problems[0])
+        tree["rmap/c/c.h"] = ""
+        self.assertEqual([], self.problems_of(tree))
+
+    def test_unit_may_include_its_own_header(self):
+        self.assertEqual([], self.problems_of({
+            "rmap/a.h": "", "rmap/a.cc": '#include "rmap/a.h"\n'}))
 
     def test_missing_file_is_found(self):
         self.assertEqual(1, len(self.problems_of({
