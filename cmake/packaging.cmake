@@ -6,7 +6,8 @@
 include(CMakePackageConfigHelpers)
 
 set(countrace_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/countrace)
-# Private headers keep their "logformat/x.h" spelling below this folder.
+# Headers of the analysis API keep their "logformat/x.h" spelling below this
+# folder.
 set(countrace_module_headers ${CMAKE_INSTALL_INCLUDEDIR}/countrace/modules)
 
 # countrace_build_flags is empty outside this build; the static libraries name it.
@@ -29,15 +30,12 @@ if(TARGET countrace_lttng)
     NAMESPACE countrace:: DESTINATION ${countrace_cmake_dir} COMPONENT lttng)
 endif()
 
+# The analysis API: each library lists its headers.
 install(TARGETS countrace_base countrace_logformat countrace_rmap
   EXPORT countrace-analysis-targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
-  INCLUDES DESTINATION ${countrace_module_headers})
-foreach(module IN ITEMS base logformat rmap)
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/${module}/
-    DESTINATION ${countrace_module_headers}/${module}
-    FILES_MATCHING PATTERN "*.h")
-endforeach()
+  FILE_SET api DESTINATION ${countrace_module_headers}
+  FILE_SET api_support DESTINATION ${countrace_module_headers})
 install(EXPORT countrace-analysis-targets
   NAMESPACE countrace:: DESTINATION ${countrace_cmake_dir})
 

@@ -4,7 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "logformat/read/trace_reader.h"
-#include "rmap/state/gate.h"
+#include "rmap/gating_request.h"
 #include "rmap/tables/tables.h"
 #include "rmap/timeline_observer.h"
 

@@ -29,7 +29,8 @@ MAY_INCLUDE = {
 # Third-party include prefix -> modules that may use it. A prefix that is not
 # listed is the C or C++ library or the kernel's headers, free for all.
 THIRD_PARTY = {
-    "absl/": {"base", "runtime", "logformat", "rmap", "viewer", "cli", "tests"},
+    "absl/": {"base", "runtime", "logformat", "rmap", "viewer", "cli", "examples",
+              "tests"},
     "CLI/": {"cli"},
     "boost/": {"rmap", "viewer", "tests"},
     "babeltrace2/": {"logformat", "rmap", "tests"},
@@ -68,7 +69,8 @@ INSTALLED_FOLDER = "hooks/include/"
 
 # Third-party include prefix -> the one folder of a module that may use it: a
 # program that links libbabeltrace2 can die of a trace.
-ONLY_IN = {("logformat", "babeltrace2/"): "logformat/import/",
+ONLY_IN = {("examples", "absl/"): "examples/own_analysis/",
+           ("logformat", "babeltrace2/"): "logformat/import/",
            ("rmap", "babeltrace2/"): "rmap/babeltrace_plugin/",
            ("rmap", "boost/"): "rmap/diff/",
            ("rmap", "re2/"): "rmap/where/",
@@ -110,11 +112,27 @@ def includes_of(root, relative):
              match.group(2)) for match in INCLUDE.finditer(text)]
 
 
+def installed_headers(root, file_set):
+    """The headers of the analysis libraries in a FILE_SET of this name."""
+    headers = set()
+    for module in ("base", "logformat", "rmap"):
+        listed = root / module / "CMakeLists.txt"
+        if not listed.is_file():
+            continue
+        for files in re.findall(
+                rf"FILE_SET {file_set} TYPE HEADERS[^)]*?FILES\n"
+                r"((?:\s+[\w/]+\.h)+)", listed.read_text()):
+            headers |= {f"{module}/{name}" for name in files.split()}
+    return headers
+
+
 def check(root):
     """Returns one message for each violation."""
     problems = []
     files = sources(root)
     graph = {relative: includes_of(root, relative) for relative in files}
+    api = installed_headers(root, "api")
+    installed = api | installed_headers(root, "api_support")
 
     for relative in files:
         module = relative.split("/")[0]
@@ -136,11 +154,16 @@ def check(root):
                 if quote == '"' and first in MAY_INCLUDE and "/" in spelled:
                     problems.append(where + "no such file")
                 continue
+            if relative in installed and target not in installed:
+                problems.append(where + "an installed header includes one that "
+                                "is in no FILE_SET of its CMakeLists.txt")
             other = target.split("/")[0]
             if module == "examples" and not target.startswith("examples/"):
-                if not spelled.startswith(INSTALLED_PREFIX):
+                if (not spelled.startswith(INSTALLED_PREFIX) and
+                        target not in api):
                     problems.append(where + "examples use installed headers, "
-                                    "<countrace/...>, only")
+                                    "<countrace/...> or the analysis API's, "
+                                    "only")
                 continue
             if other != module and other not in MAY_INCLUDE[module]:
                 problems.append(where + f"{module}/ may include " + (", ".join(
@@ -294,6 +317,14 @@ class LayeringSelfTest(unittest.TestCase):
         self.assertEqual(1, len(self.problems_of({
             "logformat/a.h": "",
             "examples/x/main.cc": '#include "logformat/a.h"\n'})))
+
+    def test_example_with_header_of_the_analysis_api_is_clean(self):
+        tree = {"rmap/a.h": "", "examples/x/main.cc": '#include "rmap/a.h"\n',
+                "rmap/CMakeLists.txt": "target_sources(x PUBLIC\n"
+                "  FILE_SET api TYPE HEADERS BASE_DIRS y\n  FILES\n    a.h)\n"}
+        self.assertEqual([], self.problems_of(tree))
+        tree |= {"rmap/a.h": '#include "rmap/b.h"\n', "rmap/b.h": ""}
+        self.assertIn("in no FILE_SET", "".join(self.problems_of(tree)))
 
     def test_third_party_library_in_the_wrong_module_is_found(self):
         self.assertEqual(1, len(self.problems_of({

@@ -7,7 +7,6 @@
 #define COUNTRACE_RMAP_STATE_GATE_H_
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,18 +14,10 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "logformat/gating.h"
-#include "logformat/mark_spec.h"
 #include "logformat/trace_info.h"
+#include "rmap/gating_request.h"
 
 namespace countrace::rmap {
-
-struct GatingRequest {
-  // Absent: marked processes if `marks` is not empty, else everything recorded.
-  std::optional<logformat::Gating> count;
-  // Replaces the marks of the trace. Process ids, names and `self` (the
-  // recorder) are possible; a trace does not store users and cgroups.
-  std::vector<logformat::MarkSpec> marks;
-};
 
 // Errors: INVALID_ARGUMENT: a mark that a trace cannot be searched for;
 // FAILED_PRECONDITION: the trace did not record what is requested (the message

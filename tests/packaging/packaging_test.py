@@ -156,9 +156,36 @@ class Packaging(unittest.TestCase):
                      "sink.countrace.report"):
             self.assertIn(f"'{name}'", listed)
 
-    def test_analysis_libraries_build_by_find_package(self):
-        self.build(HERE / "with_analysis",
-                   f"-DCMAKE_PREFIX_PATH={self.prefix}")
+    def test_own_analysis_builds_alone_by_find_package_and_reads(self):
+        copy = self.folder / "copies" / "own_analysis"
+        shutil.copytree(SOURCE / "examples" / "own_analysis", copy)
+        program = self.build(
+            copy, f"-DCMAKE_PREFIX_PATH={self.prefix}") / "own_analysis"
+        hooks = self.build(SOURCE / "examples" / "hello_hooks",
+                           f"-DCMAKE_PREFIX_PATH={self.prefix}")
+        trace = self.folder / "own.ctf"
+        self.run_ok(self.prefix / "bin" / "countrace", "record", "--no-kernel",
+                    "-o", trace, "--", hooks / "hello_hooks", cwd="/")
+        output = self.run_ok(program, trace)
+        self.assertRegex(output, r"(?m)^hello:work: 100 calls, [1-9]\d* ns of")
+        self.assertRegex(output, r"(?m)^hello:work: \d+\.\d+$")
+        self.assertIn("== residual of the books\n", output)
+
+    def test_each_header_of_the_analysis_api_compiles_alone(self):
+        modules = next(self.prefix.rglob("countrace/modules"))
+        headers = sorted(path.relative_to(modules).as_posix()
+                         for path in modules.rglob("*.h"))
+        self.assertIn("logformat/read/trace_reader.h", headers)
+        self.assertIn("rmap/pipeline.h", headers)
+        # A header comes in by a decision (FILE_SET api), not by a wildcard.
+        self.assertLess(len(headers), 40)
+        for header in headers:
+            with self.subTest(header=header):
+                self.assertNotIn("void*", (modules / header).read_text())
+                source = self.folder / "alone.cc"
+                source.write_text(f'#include "{header}"\n')
+                self.run_ok(CXX, "-std=c++20", "-Wall", "-Werror",
+                            "-fsyntax-only", "-I", modules, source)
 
     def test_metric_rules_are_installed_and_read(self):
         countrace = self.prefix / "bin" / "countrace"
