@@ -5,10 +5,10 @@ import json
 import os
 import pathlib
 import re
+import select
 import shutil
 import subprocess
 import tempfile
-import time
 
 TIME = re.compile(r'^\s*(?P<comm>.+?)\s+(?P<tid>\d+)(?:\s+\[(?P<cpu>\d+)\])?'
                   r'\s+(?P<s>\d+)\.(?P<ns>\d{9}):\s+(?P<rest>.*)$')
@@ -46,21 +46,25 @@ class PerfSession:
             raise AssertionError(f'{options}: {done.stderr}')
         return file, done.stdout
 
-    @staticmethod
-    def begin(*options):
-        """A perf record that is already recording, and runs until it is ended.
-        """
-        perf = subprocess.Popen(['perf', 'record', '-q', *map(str, options)],
-                                stderr=subprocess.PIPE)
-        process = pathlib.Path(f'/proc/{perf.pid}')
-        deadline = time.monotonic() + 60
-        idle = 0
-        # Its buffers are mapped, and it waits for them to fill.
-        while idle < 5 and time.monotonic() < deadline:
-            time.sleep(0.02)
-            mapped = 'perf_event' in (process / 'maps').read_text()
-            state = (process / 'stat').read_text().rpartition(')')[2].split()[0]
-            idle = idle + 1 if mapped and state == 'S' else 0
+    def begin(self, *options):
+        """A perf record that runs until it is ended, and records already."""
+        control, answer = self.folder / 'control', self.folder / 'answer'
+        for fifo in (control, answer):
+            fifo.unlink(missing_ok=True)
+            os.mkfifo(fifo)
+        perf = subprocess.Popen(
+            ['perf', 'record', '-q', '-D', '-1', '--control',
+             f'fifo:{control},{answer}', *map(str, options)],
+            stderr=subprocess.PIPE)
+        # Both ends of both, as perf has them: no open waits for the other.
+        with open(control, 'r+b', 0) as commands, \
+                open(answer, 'r+b', 0) as answers:
+            commands.write(b'enable\n')
+            ready, _, _ = select.select([answers], [], [], 60)
+            acknowledged = answers.read(4) if ready else b'nothing'
+        if acknowledged != b'ack\n':
+            perf.kill()
+            raise AssertionError(f'perf record: {perf.communicate()[1]}')
         return perf
 
     def run(self, verb, *words, check=True, environment=None):
