@@ -42,8 +42,8 @@ class TraceReader {
 
   // Delivers every item of all streams, once, in the order that `sink` accepts.
   // May be called again. Damage is delivered as DiscardedEvents or
-  // DiscardedPackets. Returns: CANCELLED if `progress` returned false, after the
-  // items so far were delivered.
+  // DiscardedPackets. Returns: CANCELLED if `progress` returned false, after
+  // the items so far were delivered.
   virtual absl::Status Read(ItemSink& sink,
                             const ProgressCallback& progress = nullptr) = 0;
 

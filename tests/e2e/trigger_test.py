@@ -212,11 +212,11 @@ class Triggers(running.Running):
         self.assertIn('syscall:read', segments(self.snapshots()[0]))
         self.assertIn('> 1h" fired 0 times', run.stderr)
 
-    def test_names_that_match_nothing_are_told(self):
+    def test_names_that_match_nothing_are_reported(self):
         run = self.record(['segment trigger:point > 1ms', 'hook no:such'],
                           WORKLOAD, 'points', 3, 1)
-        self.assertIn('no segment whose name matches', run.stderr)
-        self.assertIn('no hook whose name matches', run.stderr)
+        self.assertIn('no segment with a matching name', run.stderr)
+        self.assertIn('no hook with a matching name', run.stderr)
         run = self.record(['segment syscall:read > 1ms'], 'true')
         self.assertIn('with --kernel syscalls', run.stderr)
 
