@@ -56,8 +56,8 @@ void AddFindings(const FindingSources& in, LossLedger& ledger) {
   }
   if (in.dispatches.blocked().folded() != 0) {
     ledger.AddMessage(absl::StrFormat(
-        "%d blocked intervals are of more than %d kinds (who, in what segment, "
-        "woken by whom): they are in rows of the waker [others]",
+        "%d blocked intervals are of more than %d kinds (thread, segment, "
+        "waker): they are in rows of the waker [others]",
         in.dispatches.blocked().folded(), BlockedTime::kMaxRows));
   }
   if (in.paths.folded_calls() != 0) {

@@ -36,7 +36,7 @@ std::string Remedy(DiscardCause cause, std::uint32_t session_errno) {
           "free memory",
           ErrnoText(session_errno));
     case DiscardCause::kUncommitted:
-      return "a thread died while it wrote them: nothing to change";
+      return "a thread was killed mid-record: no action needed";
     case DiscardCause::kKernelRingFull:
       return "the kernel's ring was full: raise --kernel-ring";
   }
@@ -106,7 +106,7 @@ Loss LossLedger::Finish(const logformat::TraceReader& reader) const {
   out.clock_errors = clock_errors_;
   if (clock_errors_ != 0) {
     out.messages.push_back(absl::StrFormat(
-        "%d records lie before the record read before them: taken at its time",
+        "%d records have a time before the preceding record: its time is used",
         clock_errors_));
   }
   for (const auto* messages : {&reader.messages(), &messages_}) {

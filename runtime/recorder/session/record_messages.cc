@@ -47,7 +47,7 @@ std::string Remedy(DiscardCause cause, const LossFacts& facts) {
               : "unknown error",
           facts.path);
     case DiscardCause::kUncommitted:
-      return "a thread died while it wrote them";
+      return "a thread was killed mid-record";
     case DiscardCause::kKernelRingFull:
       return absl::StrFormat(
           "the kernel's ring was full: raise --kernel-ring (now %d for "
