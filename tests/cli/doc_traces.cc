@@ -3,9 +3,8 @@
 //
 //   web.ctf    a whole machine of two CPUs with wake-ups and system calls: a
 //              reader that blocks on a writer, and a server with segments
-//   sets.ctf   one CPU whose counters take turns in two event sets; some of one
-//              process's hook records were lost, another's call began before
-//              the trace
+//   sets.ctf   one CPU with two multiplexed event sets; some of one process's
+//              hook records were lost, another's call began before the trace
 #include <cstdint>
 #include <cstdlib>
 #include <map>

@@ -1,5 +1,5 @@
 // Writes the first inputs of trace_read_fuzz: small real traces, finished and
-// abandoned. Run it once after the format changed; review what it wrote.
+// abandoned. Run it once after the format changed; review its output.
 //
 // Usage: make_corpus FOLDER
 #include <cstdio>
@@ -45,8 +45,7 @@ void Fill(TraceBuilder& trace) {
   thread.Exit(handle, 2900);
 }
 
-// Threads that take turns on a CPU, in calls that last over them: what two
-// threads of ours share.
+// Threads that alternate on a CPU, in calls that last longer than a dispatch.
 void FillTurns(TraceBuilder& trace) {
   trace.SetCpuEvents({"task-clock"});
   trace.SetPacketBytes(8192);
