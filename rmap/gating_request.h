@@ -1,4 +1,4 @@
-// Whose execution a report counts, of all that the trace recorded.
+// Which part of the recorded execution a report counts.
 #ifndef COUNTRACE_RMAP_GATING_REQUEST_H_
 #define COUNTRACE_RMAP_GATING_REQUEST_H_
 
@@ -11,10 +11,10 @@
 namespace countrace::rmap {
 
 struct GatingRequest {
-  // Not given: marked processes if `marks` are, else all that was recorded.
+  // Absent: marked processes if `marks` is not empty, else everything recorded.
   std::optional<logformat::Gating> count;
-  // Instead of the marks that the trace tells of; process ids, names and
-  // `self`, the recorder: users and cgroups are not in a log.
+  // Replaces the marks of the trace. Process ids, names and `self` (the
+  // recorder) are possible; a trace does not store users and cgroups.
   std::vector<logformat::MarkSpec> marks;
 };
 
