@@ -68,7 +68,7 @@ struct TraceInfo {
   std::uint64_t own_hook_dump_ps = 0;      // 0: not known
   std::vector<std::string> cpu_events;     // names, in dump order
   std::vector<std::string> thread_events;  // names, in dump order
-  // By event, up to the last one that is narrower than 64 bits.
+  // By event, up to the last one with a limit; all others are 64 bits wide.
   std::vector<CounterLimit> cpu_counter_limits, thread_counter_limits;
   // Events of each multiplexed set; empty: all events are always on.
   std::vector<std::size_t> cpu_set_sizes, thread_set_sizes;

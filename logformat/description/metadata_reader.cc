@@ -263,7 +263,7 @@ std::vector<std::size_t> TakeSetSizes(const std::string& key, EnvTaker& take) {
   return std::move(sizes).value_or(std::vector<std::size_t>());
 }
 
-// cpu_event_width_I, cpu_event_rate_I: only events below 64 bits have them.
+// cpu_event_width_I, cpu_event_rate_I: only for events with such a limit.
 std::vector<CounterLimit> TakeLimits(const std::string& who, std::size_t events,
                                      EnvTaker& take) {
   std::vector<CounterLimit> limits;
