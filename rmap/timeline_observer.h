@@ -104,7 +104,7 @@ inline constexpr std::size_t kAccounts = 5;
 
 // Time of one CPU, as it is attributed. The intervals of a CPU follow each
 // other without a gap from its first dump to its last record.
-struct TimeCharge {
+struct AttributedTime {
   std::uint32_t cpu;
   Account account;
   ThreadIndex thread;  // kProcesses; else kNoThread
@@ -114,7 +114,7 @@ struct TimeCharge {
 // Counts of one event, as they are attributed: it happened `count` times in
 // this interval, at unknown times. All counts add up to the report's. Events
 // beyond the trace's are the running times of event sets.
-struct CountCharge {
+struct AttributedCount {
   std::uint32_t cpu;
   Account account;
   ThreadIndex thread;
@@ -128,8 +128,8 @@ class TimelineObserver {
   virtual ~TimelineObserver() = default;
   // Called once, before the first record.
   virtual bool WantsCallCounts() const { return false; }
-  virtual void OnTime(const TimeCharge&) {}
-  virtual void OnCounts(const CountCharge&) {}
+  virtual void OnTime(const AttributedTime&) {}
+  virtual void OnCounts(const AttributedCount&) {}
   virtual void OnDispatch(const DispatchSpan&) {}
   virtual void OnWait(const WaitSpan&) {}
   virtual void OnInterrupt(const InterruptSpan&) {}

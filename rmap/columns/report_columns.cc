@@ -108,7 +108,7 @@ std::vector<Column<ProcessRow>> ProcessColumns(const Report& report) {
       {{"dispatches"},
        "dispatches",
        Unit::kCount,
-       "Stays of its threads on a CPU.",
+       "Times its threads were switched in.",
        [](const R& r) -> Cell { return r.dispatches; }}};
   AddCounts(report, columns);
   AddScaledCounts(report, columns);
@@ -179,12 +179,12 @@ std::vector<Column<ThreadRow>> ThreadColumns(const Report& report) {
       {{"dispatches"},
        "dispatches",
        Unit::kCount,
-       "Stays on a CPU.",
+       "Times it was switched in.",
        [](const R& r) -> Cell { return r.dispatches; }},
       {{"migrations"},
        "migrations",
        Unit::kCount,
-       "Stays on another CPU than the one before.",
+       "Dispatches on another CPU than the one before.",
        [](const R& r) -> Cell { return r.migrations; }},
       {{"wait_ns"},
        "wait",

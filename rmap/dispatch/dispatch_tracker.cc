@@ -85,8 +85,8 @@ void DispatchTracker::EmitCounters(const EventRecord& record,
                          record.present});
 }
 
-void DispatchTracker::EmitStay(const CpuState& cpu, std::uint16_t state,
-                               bool inferred) {
+void DispatchTracker::EmitDispatch(const CpuState& cpu, std::uint16_t state,
+                                   bool inferred) {
   if (observer_ == nullptr || cpu.occupant == CpuState::Occupant::kUnknown) {
     return;
   }
@@ -121,7 +121,7 @@ void DispatchTracker::Rejoin(CpuState& cpu, const EventRecord& record,
     cpu.thread->dispatch.interrupted = false;
     Abandon(cpu, time_ns);
   } else if (!cpu.ended && cpu.last_ns > cpu.dispatch.begin_ns) {
-    EmitStay(cpu, 0, true);
+    EmitDispatch(cpu, 0, true);
   }
   cpu.absent_ns += time_ns - cpu.last_ns;
   EndCounts(cpu, events_);
@@ -155,62 +155,63 @@ bool DispatchTracker::Confirm(CpuState& cpu, std::int32_t tid) {
   return true;
 }
 
-Charged DispatchTracker::ChargeTime(CpuState& cpu, std::uint64_t time_ns,
-                                    bool confirmed) {
-  Charged charged{.account = &cpu.unattributed,
-                  .ns = time_ns - cpu.last_ns,
-                  .begin_ns = cpu.last_ns,
-                  .end_ns = time_ns,
-                  .faults = std::exchange(cpu.faults, 0)};
+AttributedInterval DispatchTracker::AttributeTime(CpuState& cpu,
+                                                  std::uint64_t time_ns,
+                                                  bool confirmed) {
+  AttributedInterval attributed{.account = &cpu.unattributed,
+                                .ns = time_ns - cpu.last_ns,
+                                .begin_ns = cpu.last_ns,
+                                .end_ns = time_ns,
+                                .faults = std::exchange(cpu.faults, 0)};
   if (cpu.open_interrupts != 0) {
-    charged.account = &cpu.interrupts;
-    charged.thread = &cpu.interrupt_work;
-    cpu.dispatch.interrupts_ns += charged.ns;
+    attributed.account = &cpu.interrupts;
+    attributed.thread = &cpu.interrupt_work;
+    cpu.dispatch.interrupts_ns += attributed.ns;
   } else if (confirmed) {
     switch (cpu.occupant) {
       case CpuState::Occupant::kThread:
-        charged.account = &cpu.busy;
-        charged.thread = cpu.thread;
+        attributed.account = &cpu.busy;
+        attributed.thread = cpu.thread;
         break;
       case CpuState::Occupant::kIdle:
-        charged.account = &cpu.idle;
-        charged.idle = true;
+        attributed.account = &cpu.idle;
+        attributed.idle = true;
         break;
       case CpuState::Occupant::kOutside:
       case CpuState::Occupant::kUnknown:
-        charged.account = &cpu.outside;
-        charged.idle = cpu.outside_tid == 0;
+        attributed.account = &cpu.outside;
+        attributed.idle = cpu.outside_tid == 0;
         break;
     }
   }
-  charged.account->ns += charged.ns;
-  if (ThreadState* const thread = charged.thread; thread != nullptr) {
-    thread->dispatch.on_cpu_ns += charged.ns;
+  attributed.account->ns += attributed.ns;
+  if (ThreadState* const thread = attributed.thread; thread != nullptr) {
+    thread->dispatch.on_cpu_ns += attributed.ns;
     if (thread->dispatch.running_cpu == static_cast<std::int32_t>(cpu.cpu)) {
       thread->dispatch.switch_in_ns = time_ns;
     }
     ThreadRegistry::See(*thread, time_ns);
   }
   cpu.last_ns = time_ns;
-  if (observer_ != nullptr && charged.ns != 0) [[unlikely]] {
+  if (observer_ != nullptr && attributed.ns != 0) [[unlikely]] {
     observer_->OnTime(
-        {cpu.cpu, cpu.AccountOf(charged.account),
-         charged.thread == nullptr ? kNoThread : charged.thread->index,
-         charged.begin_ns, time_ns});
+        {cpu.cpu, cpu.AccountOf(attributed.account),
+         attributed.thread == nullptr ? kNoThread : attributed.thread->index,
+         attributed.begin_ns, time_ns});
   }
-  return charged;
+  return attributed;
 }
 
-void DispatchTracker::Charge(CpuState& cpu, const EventRecord& record,
-                             std::uint64_t time_ns, bool confirmed) {
+void DispatchTracker::Attribute(CpuState& cpu, const EventRecord& record,
+                                std::uint64_t time_ns, bool confirmed) {
   if (!confirmed && cpu.lossy) NoteLoss();
   EndLoss(cpu);
-  const Charged last = ChargeTime(cpu, time_ns, confirmed);
-  ChargeDump(cpu, record, last);
+  const AttributedInterval last = AttributeTime(cpu, time_ns, confirmed);
+  AttributeDump(cpu, record, last);
 }
 
-void DispatchTracker::ChargeDump(CpuState& cpu, const EventRecord& record,
-                                 const Charged& last) {
+void DispatchTracker::AttributeDump(CpuState& cpu, const EventRecord& record,
+                                    const AttributedInterval& last) {
   if (dumps_.rotates()) {
     FollowTurn(cpu, dumps_, record);
   } else if (record.mmcr != cpu.counters.mmcr && record.counters != nullptr)
@@ -218,13 +219,13 @@ void DispatchTracker::ChargeDump(CpuState& cpu, const EventRecord& record,
     ChangeMmcr(cpu, record, last);
   }
   const std::uint32_t went_back =
-      ChargeCounts(cpu, record, kinds_, last, dumps_.rotating());
+      AttributeCounts(cpu, record, kinds_, last, dumps_.rotating());
   if (went_back != 0) [[unlikely]]
     NoteWentBack(cpu, went_back, last);
 }
 
 void DispatchTracker::ChangeMmcr(CpuState& cpu, const EventRecord& record,
-                                 const Charged& last) {
+                                 const AttributedInterval& last) {
   const std::uint32_t from = cpu.counters.mmcr;
   const std::uint32_t counted = ChangeCounts(cpu, record.mmcr, events_);
   for (std::size_t i = 0; i < events_; ++i) {
@@ -236,7 +237,7 @@ void DispatchTracker::ChangeMmcr(CpuState& cpu, const EventRecord& record,
 }
 
 void DispatchTracker::NoteWentBack(const CpuState& cpu, std::uint32_t events,
-                                   const Charged& last) {
+                                   const AttributedInterval& last) {
   for (std::size_t i = 0; i < events_; ++i) {
     if (!(events >> i & 1u)) continue;
     doubts_.Add(
@@ -300,7 +301,7 @@ void DispatchTracker::SwitchOut(ThreadState& thread, std::int32_t cpu,
 
 void DispatchTracker::Abandon(CpuState& cpu, std::uint64_t time_ns) {
   if (observer_ != nullptr && cpu.last_ns > cpu.dispatch.begin_ns) {
-    EmitStay(cpu, 0, true);
+    EmitDispatch(cpu, 0, true);
   }
   if (observer_ != nullptr && !cpu.lossy) {
     observer_->OnLoss({static_cast<std::int32_t>(cpu.cpu), kNoThread,
@@ -393,14 +394,14 @@ void DispatchTracker::OnDispatch(const EventRecord& record,
     if (!confirmed) {
       const bool counted = cpu->lossy;
       Abandon(*cpu, time_ns);
-      Charge(*cpu, record, time_ns, false);
+      Attribute(*cpu, record, time_ns, false);
       ThreadState* left = Resolve(prev, time_ns);
       if (left != nullptr && !counted) ++left->dispatch.unseen_switches;
       if (nobody_known) NoteLoss();  // may concern any thread
       if (left != nullptr) SwitchOut(*left, record.cpu, time_ns, state);
     } else {
-      Charge(*cpu, record, time_ns, true);
-      EmitStay(*cpu, state, false);
+      Attribute(*cpu, record, time_ns, true);
+      EmitDispatch(*cpu, state, false);
       if (cpu->thread != nullptr) {
         SwitchOut(*cpu->thread, record.cpu, time_ns, state);
       }
@@ -439,13 +440,13 @@ void DispatchTracker::OnCounters(const EventRecord& record,
     continues = unknown || (!cpu->lossy && Confirm(*cpu, tid));
     const bool counted = cpu->lossy;
     if (!continues) Abandon(*cpu, time_ns);
-    Charge(*cpu, record, time_ns, continues);
+    Attribute(*cpu, record, time_ns, continues);
     ThreadState* runs = continues || counted ? nullptr : Resolve(tid, time_ns);
     if (runs != nullptr) ++runs->dispatch.unseen_switches;
   }
   EmitCounters(record, time_ns);
   if (end) {
-    if (continues) EmitStay(*cpu, 0, true);
+    if (continues) EmitDispatch(*cpu, 0, true);
     if (cpu->thread != nullptr &&
         cpu->thread->dispatch.running_cpu == record.cpu) {
       cpu->thread->dispatch.running_cpu = -1;
@@ -477,13 +478,13 @@ void DispatchTracker::OnSwitchIn(const EventRecord& record,
   CloseInterrupts(*cpu, time_ns);
   const bool confirmed = Confirm(*cpu, prev);
   if (!confirmed) Abandon(*cpu, time_ns);
-  const Charged charged = ChargeTime(*cpu, time_ns, confirmed);
-  AddUncounted(*cpu, charged);
+  const AttributedInterval attributed = AttributeTime(*cpu, time_ns, confirmed);
+  AddUncounted(*cpu, attributed);
   EndParts(*cpu);
-  if (confirmed) EmitStay(*cpu, logformat::kSwitchOther, computed);
-  if (charged.thread != nullptr) {
-    charged.thread->dispatch.switch_inferred |= computed;
-    SwitchOut(*charged.thread, record.cpu, time_ns, logformat::kSwitchOther);
+  if (confirmed) EmitDispatch(*cpu, logformat::kSwitchOther, computed);
+  if (attributed.thread != nullptr) {
+    attributed.thread->dispatch.switch_inferred |= computed;
+    SwitchOut(*attributed.thread, record.cpu, time_ns, logformat::kSwitchOther);
   }
   Occupy(*cpu, next, time_ns, computed);
   if (cpu->thread != nullptr) cpu->thread->dispatch.switch_inferred |= computed;
@@ -579,7 +580,7 @@ void DispatchTracker::TransferRunning(std::int32_t cpu_number, ThreadState& to,
         {cpu->cpu, Account::kProcesses, from.index, cpu->last_ns, time_ns});
   }
   cpu->last_ns = time_ns;
-  EmitStay(*cpu, 0, true);
+  EmitDispatch(*cpu, 0, true);
   cpu->thread = &to;
   cpu->dispatch.begin_ns = time_ns;
   cpu->dispatch.inferred = true;
@@ -635,7 +636,7 @@ void DispatchTracker::Finish(std::uint64_t end_ns) {
     // The recorder was killed: dispatches since then have no dump.
     coverage_.cut = true;
     NoteLoss();
-    if (cpu.last_ns > cpu.dispatch.begin_ns) EmitStay(cpu, 0, true);
+    if (cpu.last_ns > cpu.dispatch.begin_ns) EmitDispatch(cpu, 0, true);
     if (cpu.thread != nullptr && cpu.thread->dispatch.running_cpu ==
                                      static_cast<std::int32_t>(cpu.cpu)) {
       cpu.thread->dispatch.running_cpu = -1;

@@ -114,24 +114,25 @@ class DispatchTracker {
   bool Confirm(CpuState& cpu, std::int32_t tid);
   // Attributes the time since the last switch to the occupant, or leaves it
   // unattributed. Returns the account that its counts go to.
-  Charged ChargeTime(CpuState& cpu, std::uint64_t time_ns, bool confirmed);
-  // Like ChargeTime(), and the counts, up to a dump, which becomes the last
+  AttributedInterval AttributeTime(CpuState& cpu, std::uint64_t time_ns,
+                                   bool confirmed);
+  // Like AttributeTime(), and the counts, up to a dump, which becomes the last
   // one.
-  void Charge(CpuState& cpu, const logformat::EventRecord& record,
-              std::uint64_t time_ns, bool confirmed);
-  void ChargeDump(CpuState& cpu, const logformat::EventRecord& record,
-                  const Charged& last);
+  void Attribute(CpuState& cpu, const logformat::EventRecord& record,
+                 std::uint64_t time_ns, bool confirmed);
+  void AttributeDump(CpuState& cpu, const logformat::EventRecord& record,
+                     const AttributedInterval& last);
   // From here on the dumps belong to another MMCR.
   void ChangeMmcr(CpuState& cpu, const logformat::EventRecord& record,
-                  const Charged& last);
+                  const AttributedInterval& last);
   void NoteWentBack(const CpuState& cpu, std::uint32_t events,
-                    const Charged& last);
+                    const AttributedInterval& last);
   void Occupy(CpuState& cpu, std::int32_t tid, std::uint64_t time_ns,
               bool inferred);
   // Ends open interrupts: a switch shows that they are over.
   void CloseInterrupts(CpuState& cpu, std::uint64_t time_ns);
-  void ChargePart(CpuState& cpu, const logformat::EventRecord& record,
-                  std::uint64_t time_ns);
+  void AttributePart(CpuState& cpu, const logformat::EventRecord& record,
+                     std::uint64_t time_ns);
   void SwitchIn(ThreadState& thread, std::int32_t cpu, std::uint64_t time_ns);
   // What woke the thread, as far as the trace shows.
   Waker WakerOf(const logformat::EventRecord& record, std::int32_t waker_tid,
@@ -147,7 +148,7 @@ class DispatchTracker {
   void SwitchOut(ThreadState& thread, std::int32_t cpu, std::uint64_t time_ns,
                  std::uint16_t state);
   // Reports the dispatch up to the last dump to the observer.
-  void EmitStay(const CpuState& cpu, std::uint16_t state, bool inferred);
+  void EmitDispatch(const CpuState& cpu, std::uint16_t state, bool inferred);
   void EmitCounters(const logformat::EventRecord& record,
                     std::uint64_t time_ns);
   void NoteLoss();

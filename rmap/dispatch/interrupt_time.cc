@@ -6,12 +6,12 @@ namespace countrace::rmap {
 
 using logformat::EventRecord;
 
-void DispatchTracker::ChargePart(CpuState& cpu, const EventRecord& record,
-                                 std::uint64_t time_ns) {
+void DispatchTracker::AttributePart(CpuState& cpu, const EventRecord& record,
+                                    std::uint64_t time_ns) {
   const bool known = cpu.occupant != CpuState::Occupant::kUnknown;
-  Charged part = ChargeTime(cpu, time_ns, known);
+  AttributedInterval part = AttributeTime(cpu, time_ns, known);
   if (record.counters != nullptr) {
-    ChargeDump(cpu, record, part);
+    AttributeDump(cpu, record, part);
     EmitCounters(record, time_ns);
     return;
   }
@@ -25,7 +25,7 @@ void DispatchTracker::OnDump(const EventRecord& record, std::int32_t tid,
   if (cpu == nullptr || !cpu->begun || cpu->lossy) return;
   // This thread's switch-in is missing; the next dispatch record decides.
   if (!Confirm(*cpu, tid)) return;
-  ChargePart(*cpu, record, time_ns);
+  AttributePart(*cpu, record, time_ns);
 }
 
 ThreadState* DispatchTracker::EnterInterrupt(const EventRecord& record,
@@ -36,7 +36,7 @@ ThreadState* DispatchTracker::EnterInterrupt(const EventRecord& record,
   if (!cpu->begun || cpu->lossy) return &work;
   // A nested interrupt is in the same account; only its counts matter.
   if (cpu->open_interrupts == 0 || record.counters != nullptr) {
-    ChargePart(*cpu, record, time_ns);
+    AttributePart(*cpu, record, time_ns);
   }
   if (cpu->open_interrupts++ == 0) {
     if (cpu->thread != nullptr) cpu->thread->dispatch.interrupted = true;
@@ -56,7 +56,7 @@ ThreadState* DispatchTracker::LeaveInterrupt(const EventRecord& record,
   // It was entered before the recording, or before a loss.
   if (cpu->open_interrupts == 0) return &work;
   if (cpu->open_interrupts == 1 || record.counters != nullptr) {
-    ChargePart(*cpu, record, time_ns);
+    AttributePart(*cpu, record, time_ns);
   }
   if (--cpu->open_interrupts == 0) {
     work.dispatch.running_cpu = -1;
@@ -79,7 +79,7 @@ ThreadState* DispatchTracker::InterruptWork(std::int32_t cpu_number) {
 
 void DispatchTracker::CloseInterrupts(CpuState& cpu, std::uint64_t time_ns) {
   if (cpu.open_interrupts == 0) return;
-  Charged part = ChargeTime(cpu, time_ns, true);
+  AttributedInterval part = AttributeTime(cpu, time_ns, true);
   part.switched = false;
   AddUncounted(cpu, part);
   cpu.open_interrupts = 0;

@@ -22,32 +22,35 @@ void AddToTurn(std::vector<TurnCounts>& in_turn, ThreadState* thread,
 }
 
 // Cold: reports have no observer.
-[[gnu::noinline, gnu::cold]] void Tell(const CpuState& cpu, const Charged& stay,
+[[gnu::noinline, gnu::cold]] void Tell(const CpuState& cpu,
+                                       const AttributedInterval& interval,
                                        std::size_t event, std::uint64_t count) {
   if (count == 0) return;
   cpu.observer->OnCounts(
-      {cpu.cpu, cpu.AccountOf(stay.account),
-       stay.thread == nullptr ? kNoThread : stay.thread->index, stay.begin_ns,
-       stay.end_ns, static_cast<std::uint32_t>(event), count});
+      {cpu.cpu, cpu.AccountOf(interval.account),
+       interval.thread == nullptr ? kNoThread : interval.thread->index,
+       interval.begin_ns, interval.end_ns, static_cast<std::uint32_t>(event),
+       count});
 }
 
-void Add(CpuState& cpu, const Charged& stay, std::size_t event,
+void Add(CpuState& cpu, const AttributedInterval& interval, std::size_t event,
          std::uint64_t count) {
-  stay.account->counts[event] += count;
-  if (stay.thread != nullptr) stay.thread->kernel.counts[event] += count;
+  interval.account->counts[event] += count;
+  if (interval.thread != nullptr)
+    interval.thread->kernel.counts[event] += count;
   if (cpu.observer != nullptr) [[unlikely]]
-    Tell(cpu, stay, event, count);
+    Tell(cpu, interval, event, count);
   if (count == 0 || !(cpu.counters.turn >> event & 1u)) return;
-  AddToTurn(cpu.counters.in_turn, nullptr, stay.account, event, count);
-  if (stay.thread != nullptr && stay.thread != &cpu.interrupt_work) {
-    AddToTurn(cpu.counters.in_turn, stay.thread, nullptr, event, count);
+  AddToTurn(cpu.counters.in_turn, nullptr, interval.account, event, count);
+  if (interval.thread != nullptr && interval.thread != &cpu.interrupt_work) {
+    AddToTurn(cpu.counters.in_turn, interval.thread, nullptr, event, count);
   }
 }
 
 // Counted between `begin_ns` and `end_ns`, owner unknown.
 void AddUnattributed(CpuState& cpu, std::size_t event, std::uint64_t count,
                      std::uint64_t begin_ns, std::uint64_t end_ns) {
-  Charged rest;
+  AttributedInterval rest;
   rest.account = &cpu.unattributed;
   rest.begin_ns = begin_ns;
   rest.end_ns = end_ns;
@@ -55,7 +58,7 @@ void AddUnattributed(CpuState& cpu, std::size_t event, std::uint64_t count,
 }
 
 // The begin of the interval that the next dump covers.
-std::uint64_t BeginOf(const CpuState& cpu, const Charged& last) {
+std::uint64_t BeginOf(const CpuState& cpu, const AttributedInterval& last) {
   return cpu.counters.uncounted.empty()
              ? last.begin_ns
              : cpu.counters.uncounted.front().begin_ns;
@@ -63,45 +66,47 @@ std::uint64_t BeginOf(const CpuState& cpu, const Charged& last) {
 
 // True if only `last` can have caused a fault: the others were idle,
 // interrupts, other parts of the same dispatch, or outside like `last`.
-bool OnlyLastFaults(const CpuState& cpu, const Charged& last) {
+bool OnlyLastFaults(const CpuState& cpu, const AttributedInterval& last) {
   return !last.idle &&
          std::all_of(
              cpu.counters.uncounted.begin(), cpu.counters.uncounted.end(),
-             [&](const Charged& stay) {
-               return stay.idle || stay.account == &cpu.interrupts ||
-                      (stay.account == &cpu.outside &&
+             [&](const AttributedInterval& interval) {
+               return interval.idle || interval.account == &cpu.interrupts ||
+                      (interval.account == &cpu.outside &&
                        last.account == &cpu.outside) ||
-                      (stay.thread != nullptr && stay.thread == last.thread);
+                      (interval.thread != nullptr &&
+                       interval.thread == last.thread);
              });
 }
 
 // True for an earlier part, cut by an interrupt, of the current dispatch.
-bool IsPartOfStay(const CpuState& cpu, const Charged& part) {
+bool IsPartOfDispatch(const CpuState& cpu, const AttributedInterval& part) {
   return !part.switched && !part.ended && part.account != &cpu.interrupts;
 }
 
 void LeaveUnattributed(CpuState& cpu, std::size_t event, std::uint64_t count,
-                       const Charged& last) {
+                       const AttributedInterval& last) {
   if (count == 0) return;
   AddUnattributed(cpu, event, count, BeginOf(cpu, last), last.end_ns);
   if (last.thread != nullptr) last.thread->kernel.shared = true;
-  for (const Charged& stay : cpu.counters.uncounted) {
-    if (stay.thread != nullptr) stay.thread->kernel.shared = true;
+  for (const AttributedInterval& interval : cpu.counters.uncounted) {
+    if (interval.thread != nullptr) interval.thread->kernel.shared = true;
   }
 }
 
 // Counts of the dispatches since the last dump become lower bounds.
 [[gnu::noinline, gnu::cold]] void Doubt(CpuState& cpu, std::uint32_t went_back,
-                                        const Charged& last) {
+                                        const AttributedInterval& last) {
   const std::uint32_t events =
       std::exchange(cpu.counters.doubted, 0) | went_back;
-  const auto doubt = [events](const Charged& stay) {
-    if (stay.thread == nullptr) return;
-    stay.thread->kernel.shared = true;
-    stay.thread->stack.Doubt(/*thread=*/0, /*kernel=*/events);
+  const auto doubt = [events](const AttributedInterval& interval) {
+    if (interval.thread == nullptr) return;
+    interval.thread->kernel.shared = true;
+    interval.thread->stack.Doubt(/*thread=*/0, /*kernel=*/events);
   };
   doubt(last);
-  for (const Charged& stay : cpu.counters.uncounted) doubt(stay);
+  for (const AttributedInterval& interval : cpu.counters.uncounted)
+    doubt(interval);
 }
 
 // Moves the deltas so far to `closed`. Returns the bits of these counters.
@@ -117,25 +122,26 @@ std::uint32_t Close(CpuCounters& counters, std::size_t events) {
 
 // Returns the share of `count` that `last` keeps; adds the rest to others.
 std::uint64_t Share(CpuState& cpu, CounterKind kind, std::size_t event,
-                    std::uint64_t count, const Charged& last) {
+                    std::uint64_t count, const AttributedInterval& last) {
   switch (kind) {
     case CounterKind::kClock:
     case CounterKind::kSwitches: {
       std::uint64_t rest = count;
-      for (const Charged& stay : cpu.counters.uncounted) {
-        const std::uint64_t switches = stay.switched ? 1 : 0;
-        const std::uint64_t share =
-            std::min(rest, kind == CounterKind::kClock ? stay.ns : switches);
-        Add(cpu, stay, event, share);
-        if (IsPartOfStay(cpu, stay)) cpu.counters.of_dispatch[event] += share;
+      for (const AttributedInterval& interval : cpu.counters.uncounted) {
+        const std::uint64_t switches = interval.switched ? 1 : 0;
+        const std::uint64_t share = std::min(
+            rest, kind == CounterKind::kClock ? interval.ns : switches);
+        Add(cpu, interval, event, share);
+        if (IsPartOfDispatch(cpu, interval))
+          cpu.counters.of_dispatch[event] += share;
         rest -= share;
       }
       if (kind == CounterKind::kClock || last.account != &cpu.interrupts) {
         return rest;
       }
       // An interrupt is no switch: the dispatch that it cut began with one.
-      for (const Charged& part : cpu.counters.uncounted) {
-        if (!IsPartOfStay(cpu, part)) continue;
+      for (const AttributedInterval& part : cpu.counters.uncounted) {
+        if (!IsPartOfDispatch(cpu, part)) continue;
         Add(cpu, part, event, rest);
         cpu.counters.of_dispatch[event] += rest;
         return 0;
@@ -147,10 +153,11 @@ std::uint64_t Share(CpuState& cpu, CounterKind kind, std::size_t event,
       if (OnlyLastFaults(cpu, last)) return count;
       const std::uint64_t own = std::min(count, last.faults);
       std::uint64_t rest = count - own;
-      for (const Charged& stay : cpu.counters.uncounted) {
-        const std::uint64_t share = std::min(rest, stay.faults);
-        Add(cpu, stay, event, share);
-        if (IsPartOfStay(cpu, stay)) cpu.counters.of_dispatch[event] += share;
+      for (const AttributedInterval& interval : cpu.counters.uncounted) {
+        const std::uint64_t share = std::min(rest, interval.faults);
+        Add(cpu, interval, event, share);
+        if (IsPartOfDispatch(cpu, interval))
+          cpu.counters.of_dispatch[event] += share;
         rest -= share;
       }
       LeaveUnattributed(cpu, event, rest, last);
@@ -225,33 +232,35 @@ void DoubtCounts(CpuState& cpu, std::uint32_t counters) {
 
 void BeginDispatchCounts(CpuState& cpu) { cpu.counters.of_dispatch.fill(0); }
 
-void AddUncounted(CpuState& cpu, const Charged& charged) {
-  if (!charged.switched) {
-    for (Charged& part : cpu.counters.uncounted) {
-      if (part.switched || part.ended || part.account != charged.account ||
-          part.thread != charged.thread) {
+void AddUncounted(CpuState& cpu, const AttributedInterval& attributed) {
+  if (!attributed.switched) {
+    for (AttributedInterval& part : cpu.counters.uncounted) {
+      if (part.switched || part.ended || part.account != attributed.account ||
+          part.thread != attributed.thread) {
         continue;
       }
-      part.ns += charged.ns;
-      part.end_ns = charged.end_ns;
-      part.faults += charged.faults;
+      part.ns += attributed.ns;
+      part.end_ns = attributed.end_ns;
+      part.faults += attributed.faults;
       return;
     }
   }
-  cpu.counters.uncounted.push_back(charged);
+  cpu.counters.uncounted.push_back(attributed);
 }
 
 void EndParts(CpuState& cpu) {
-  for (Charged& part : cpu.counters.uncounted) {
+  for (AttributedInterval& part : cpu.counters.uncounted) {
     // These parts belong to a dispatch that ends; its switch is counted with
     // its last part, or at its end.
     if (!part.switched && part.account != &cpu.interrupts) part.ended = true;
   }
 }
 
-std::uint32_t ChargeCounts(CpuState& cpu, const logformat::EventRecord& record,
-                           std::span<const CounterKind> kinds,
-                           const Charged& last, std::uint32_t rotating) {
+std::uint32_t AttributeCounts(CpuState& cpu,
+                              const logformat::EventRecord& record,
+                              std::span<const CounterKind> kinds,
+                              const AttributedInterval& last,
+                              std::uint32_t rotating) {
   std::uint32_t went_back = 0;
   const std::size_t events = std::min(kinds.size(), kMaxMeasures);
   for (std::size_t i = 0; i < events; ++i) {

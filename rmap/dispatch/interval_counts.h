@@ -35,7 +35,7 @@ enum class CounterKind : std::uint8_t {
 std::vector<CounterKind> CounterKinds(const std::vector<std::string>& events,
                                       std::size_t sets = 0);
 
-// Makes `record` the first dump of `cpu`. `rotating`: see ChargeCounts().
+// Makes `record` the first dump of `cpu`. `rotating`: see AttributeCounts().
 void BeginCounts(CpuState& cpu, const logformat::EventRecord& record,
                  std::size_t events, std::uint32_t rotating);
 // The CPU was offline: closes its counts so far. BeginCounts() follows.
@@ -50,7 +50,7 @@ void DoubtCounts(CpuState& cpu, std::uint32_t counters);
 void BeginDispatchCounts(CpuState& cpu);
 
 // Adds time that was attributed up to an instant without a dump.
-void AddUncounted(CpuState& cpu, const Charged& charged);
+void AddUncounted(CpuState& cpu, const AttributedInterval& attributed);
 // The dispatch ends without a dump: its parts do not belong to the next one.
 void EndParts(CpuState& cpu);
 
@@ -61,9 +61,11 @@ void EndParts(CpuState& cpu);
 // lower bounds only, as with `doubted`. Returns the bits of these counters.
 // `rotating`: bits of multiplexed counters; between a dump without such a
 // counter and the next one with it, nothing is attributed.
-std::uint32_t ChargeCounts(CpuState& cpu, const logformat::EventRecord& record,
-                           std::span<const CounterKind> kinds,
-                           const Charged& last, std::uint32_t rotating = 0);
+std::uint32_t AttributeCounts(CpuState& cpu,
+                              const logformat::EventRecord& record,
+                              std::span<const CounterKind> kinds,
+                              const AttributedInterval& last,
+                              std::uint32_t rotating = 0);
 
 // Ends the rotation of the set in force on `cpu`, if there is one.
 void EndTurn(CpuState& cpu, const EventSetDumps& dumps);

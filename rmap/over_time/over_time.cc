@@ -102,54 +102,57 @@ void OverTime::Cut(std::uint64_t begin_ns, std::uint64_t end_ns, Add add) {
   }
 }
 
-void OverTime::OnTime(const TimeCharge& charge) {
-  See(charge.begin_ns);
-  const auto thread = static_cast<std::uint32_t>(charge.thread);
-  const bool selected = charge.thread != kNoThread && options_.threads &&
+void OverTime::OnTime(const AttributedTime& attributed) {
+  See(attributed.begin_ns);
+  const auto thread = static_cast<std::uint32_t>(attributed.thread);
+  const bool selected = attributed.thread != kNoThread && options_.threads &&
                         options_.threads->contains(thread);
-  const auto column = static_cast<std::size_t>(charge.account);
-  Cut(charge.begin_ns, charge.end_ns,
+  const auto column = static_cast<std::size_t>(attributed.account);
+  Cut(attributed.begin_ns, attributed.end_ns,
       [&](std::size_t interval, std::uint64_t from_ns, std::uint64_t to_ns) {
         series_.cells_[series_.Cell(interval, column)] += to_ns - from_ns;
         if (!selected) return;
         series_.cells_[series_.Cell(interval, kAccounts)] += to_ns - from_ns;
       });
-  if (charge.thread == kNoThread || inside_.empty()) return;
+  if (attributed.thread == kNoThread || inside_.empty()) return;
   const auto inside = inside_.find(thread);
-  if (inside != inside_.end()) ChargeInside(inside->second, charge);
+  if (inside != inside_.end()) AttributeInside(inside->second, attributed);
 }
 
-void OverTime::OnCounts(const CountCharge& charge) {
-  if (charge.event >= series_.events.size())
+void OverTime::OnCounts(const AttributedCount& attributed) {
+  if (attributed.event >= series_.events.size())
     return;  // the running time of a set
-  See(charge.begin_ns);
-  AddCount(charge, static_cast<std::size_t>(charge.account));
-  if (charge.thread != kNoThread && options_.threads &&
-      options_.threads->contains(static_cast<std::uint32_t>(charge.thread))) {
-    AddCount(charge, kAccounts);
+  See(attributed.begin_ns);
+  AddCount(attributed, static_cast<std::size_t>(attributed.account));
+  if (attributed.thread != kNoThread && options_.threads &&
+      options_.threads->contains(
+          static_cast<std::uint32_t>(attributed.thread))) {
+    AddCount(attributed, kAccounts);
   }
 }
 
-void OverTime::AddCount(const CountCharge& charge, std::size_t column) {
-  const std::uint64_t length_ns = charge.end_ns - charge.begin_ns;
+void OverTime::AddCount(const AttributedCount& attributed, std::size_t column) {
+  const std::uint64_t length_ns = attributed.end_ns - attributed.begin_ns;
   if (length_ns == 0) {  // an instant: the end of an interval
-    if (const auto at = IntervalAt(charge.end_ns - (charge.end_ns != 0))) {
-      series_.cells_[series_.Cell(*at, column) + 1 + charge.event] +=
-          charge.count;
+    if (const auto at =
+            IntervalAt(attributed.end_ns - (attributed.end_ns != 0))) {
+      series_.cells_[series_.Cell(*at, column) + 1 + attributed.event] +=
+          attributed.count;
     }
     return;
   }
-  const bool is_time = clocks_[charge.event] && charge.count == length_ns;
+  const bool is_time =
+      clocks_[attributed.event] && attributed.count == length_ns;
   std::uint64_t given = 0;
-  Cut(charge.begin_ns, charge.end_ns,
+  Cut(attributed.begin_ns, attributed.end_ns,
       [&](std::size_t interval, std::uint64_t from_ns, std::uint64_t to_ns) {
         const auto upto = static_cast<std::uint64_t>(
-            Wide{charge.count} * (to_ns - charge.begin_ns) / length_ns);
-        series_.cells_[series_.Cell(interval, column) + 1 + charge.event] +=
+            Wide{attributed.count} * (to_ns - attributed.begin_ns) / length_ns);
+        series_.cells_[series_.Cell(interval, column) + 1 + attributed.event] +=
             upto - given;
         given = upto;
         if (to_ns - from_ns != length_ns && !is_time) {
-          series_.inferred_[interval] |= 1u << charge.event;
+          series_.inferred_[interval] |= 1u << attributed.event;
         }
       });
 }
@@ -181,23 +184,26 @@ void OverTime::OnSegment(const SegmentSpan& span) {
         series_.calls_[interval].wall_ns += to_ns - from_ns;
       });
   if (series_.has_kernel_records && span.end_ns > inside.since_ns) {
-    inside.uncharged.emplace_back(inside.since_ns, span.end_ns);
+    inside.unattributed.emplace_back(inside.since_ns, span.end_ns);
   }
 }
 
-void OverTime::ChargeInside(Inside& inside, const TimeCharge& charge) {
+void OverTime::AttributeInside(Inside& inside,
+                               const AttributedTime& attributed) {
   const auto add = [&](std::uint64_t begin_ns, std::uint64_t end_ns) {
-    Cut(std::max(begin_ns, charge.begin_ns), std::min(end_ns, charge.end_ns),
+    Cut(std::max(begin_ns, attributed.begin_ns),
+        std::min(end_ns, attributed.end_ns),
         [this](std::size_t interval, std::uint64_t from_ns,
                std::uint64_t to_ns) {
           series_.calls_[interval].on_cpu_ns += to_ns - from_ns;
         });
   };
-  for (const auto& [begin_ns, end_ns] : inside.uncharged) add(begin_ns, end_ns);
-  if (inside.open != 0) add(inside.since_ns, charge.end_ns);
+  for (const auto& [begin_ns, end_ns] : inside.unattributed)
+    add(begin_ns, end_ns);
+  if (inside.open != 0) add(inside.since_ns, attributed.end_ns);
   // The thread's later amounts come later in time.
-  std::erase_if(inside.uncharged, [&](const auto& stretch) {
-    return stretch.second <= charge.end_ns;
+  std::erase_if(inside.unattributed, [&](const auto& stretch) {
+    return stretch.second <= attributed.end_ns;
   });
 }
 

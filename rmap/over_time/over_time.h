@@ -117,8 +117,8 @@ class OverTime final : public TimelineObserver {
   // Copies what it needs from `info` and `options`.
   OverTime(const logformat::TraceInfo& info, OverTimeOptions options);
 
-  void OnTime(const TimeCharge& charge) override;
-  void OnCounts(const CountCharge& charge) override;
+  void OnTime(const AttributedTime& attributed) override;
+  void OnCounts(const AttributedCount& attributed) override;
   void OnSegmentBegin(const SegmentBegin& begin) override;
   void OnSegment(const SegmentSpan& span) override;
 
@@ -133,7 +133,7 @@ class OverTime final : public TimelineObserver {
     std::uint64_t open = 0;  // number of open calls
     std::uint64_t since_ns = 0;
     // Finished times inside, with on-CPU time that may still be unattributed.
-    std::vector<std::pair<std::uint64_t, std::uint64_t>> uncharged;
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> unattributed;
   };
 
   // The interval of an instant, created if it is new; none beyond the limit.
@@ -141,9 +141,9 @@ class OverTime final : public TimelineObserver {
   // Calls `add(interval, begin_ns, end_ns)` for each part of a time range.
   template <typename Add>
   void Cut(std::uint64_t begin_ns, std::uint64_t end_ns, Add add);
-  void AddCount(const CountCharge& charge, std::size_t column);
+  void AddCount(const AttributedCount& attributed, std::size_t column);
   bool Selects(ThreadIndex thread, std::uint32_t hook_id) const;
-  void ChargeInside(Inside& inside, const TimeCharge& charge);
+  void AttributeInside(Inside& inside, const AttributedTime& attributed);
   void See(std::uint64_t time_ns);
 
   OverTimeOptions options_;

@@ -46,10 +46,10 @@ ThreadNow NowOf(const ThreadState& thread, const KernelCoverage& coverage) {
   }
   now.switches = thread.dispatch.switches_out;
   now.faults = thread.dispatch.faults;
-  now.stay = thread.dispatch.serial;
+  now.dispatch = thread.dispatch.serial;
   now.first_switch_in_ns = thread.dispatch.first_switch_in_ns;
   now.unseen_switches = thread.dispatch.unseen_switches;
-  now.stay_sure = thread.dispatch.sure;
+  now.dispatch_sure = thread.dispatch.sure;
   now.coverage = coverage;
   return now;
 }
@@ -71,8 +71,8 @@ ThreadNow NowOf(const ThreadState& thread, const KernelCoverage& coverage) {
   }
   PathNode* node = paths_.Child(Top(stack, now), hook_id);
   Frame& frame = stack.frames.emplace_back(
-      node, time_ns, now.OnCpuAt(time_ns), now.switches, now.faults, now.stay,
-      now.coverage.loss_epoch, now.unseen_switches, hook_id);
+      node, time_ns, now.OnCpuAt(time_ns), now.switches, now.faults,
+      now.dispatch, now.coverage.loss_epoch, now.unseen_switches, hook_id);
   if (events_ != 0 && dump.of == HookDump::Of::kThread) {
     NoteTurn(stack, dump);
     frame.present = dump.present;
@@ -138,19 +138,21 @@ void SegmentBuilder::ExitOutOfOrder(ThreadState& thread, const ThreadNow& now,
 
 bool SegmentBuilder::IsOnCpuExact(const ThreadNow& now, const Frame& frame,
                                   std::uint64_t time_ns) {
-  if (now.stay == 0) return false;  // no kernel record shows that it ran
+  if (now.dispatch == 0) return false;  // no kernel record shows that it ran
   // Its fork record came late, or never: when the call began, the thread was
   // not known to run.
-  if (frame.stay == 0 && now.first_switch_in_ns < frame.begin_ns) return false;
+  if (frame.dispatch == 0 && now.first_switch_in_ns < frame.begin_ns)
+    return false;
   if (frame.unseen != now.unseen_switches) return false;
   if (frame.begin_ns < now.coverage.latest_begin_ns ||
       time_ns > now.coverage.earliest_end_ns) {
     return false;
   }
   // One undisturbed dispatch: it ran all the time, whatever was lost elsewhere.
-  const bool one_stay = frame.stay == now.stay && now.stay_sure && now.on_cpu;
-  return one_stay || (frame.loss_epoch == now.coverage.loss_epoch &&
-                      now.coverage.lossy_cpus == 0);
+  const bool one_dispatch =
+      frame.dispatch == now.dispatch && now.dispatch_sure && now.on_cpu;
+  return one_dispatch || (frame.loss_epoch == now.coverage.loss_epoch &&
+                          now.coverage.lossy_cpus == 0);
 }
 
 void SegmentBuilder::AddDumps(const ThreadState& thread, const Frame& frame,
@@ -301,7 +303,7 @@ void SegmentBuilder::ObserveCall(const ThreadState& thread,
                       std::nullopt,
                       /*begin_inferred=*/false,
                       end_inferred};
-  if (now.stay != 0) {
+  if (now.dispatch != 0) {
     span.on_cpu_ns =
         std::min(SaturatingSubtract(now.OnCpuAt(time_ns), frame.on_cpu_ns),
                  SaturatingSubtract(time_ns, frame.begin_ns));

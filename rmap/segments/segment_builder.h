@@ -44,9 +44,9 @@ struct ThreadNow {
   // On-CPU time up to `running_since_ns`; kNever: it does not run.
   std::uint64_t on_cpu_ns = 0, running_since_ns = kNever;
   std::uint64_t switches = 0, faults = 0;
-  std::uint64_t stay = 0, first_switch_in_ns = 0;
+  std::uint64_t dispatch = 0, first_switch_in_ns = 0;
   std::uint32_t unseen_switches = 0;
-  bool on_cpu = false, stay_sure = false;
+  bool on_cpu = false, dispatch_sure = false;
   KernelCoverage coverage;
 
   // Outside its dispatches the time stands still; clock error can put a user

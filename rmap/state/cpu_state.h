@@ -31,7 +31,7 @@ struct TurnCounts {
 };
 
 // An interval of a CPU and its occupant.
-struct Charged {
+struct AttributedInterval {
   CpuAccount* account = nullptr;
   ThreadState* thread = nullptr;  // null: no thread in scope
   bool idle = false;
@@ -67,7 +67,7 @@ struct CpuCounters {
   // Dispatches, parts of dispatches and interrupts since the last dump that
   // ended without a dump. Parts of one dispatch, and interrupts, are summed in
   // one entry each.
-  std::vector<Charged> uncounted;
+  std::vector<AttributedInterval> uncounted;
   CounterValues
       of_dispatch{};  // counts of the current dispatch, for the observer
 };

@@ -17,14 +17,14 @@ struct Frame {
   // forwarding would stall.
   Frame(PathNode* its_node, std::uint64_t now_ns, std::uint64_t on_cpu,
         std::uint64_t switch_count, std::uint64_t fault_count,
-        std::uint64_t its_stay, std::uint32_t epoch,
+        std::uint64_t its_dispatch, std::uint32_t epoch,
         std::uint32_t unseen_switches, std::uint32_t hook)
       : node(its_node),
         begin_ns(now_ns),
         on_cpu_ns(on_cpu),
         switches(switch_count),
         faults(fault_count),
-        stay(its_stay),
+        dispatch(its_dispatch),
         loss_epoch(epoch),
         unseen(unseen_switches),
         hook_id(hook) {}
@@ -33,7 +33,7 @@ struct Frame {
   std::uint64_t begin_ns;
   std::uint64_t on_cpu_ns;  // the thread's on-CPU time so far
   std::uint64_t switches, faults;
-  std::uint64_t stay;        // serial number of the thread's dispatch
+  std::uint64_t dispatch;    // serial number of the thread's dispatch
   std::uint32_t loss_epoch;  // KernelCoverage::loss_epoch
   std::uint32_t unseen;      // the thread's unseen switches so far
   std::uint32_t hook_id;

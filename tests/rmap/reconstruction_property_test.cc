@@ -389,24 +389,27 @@ TEST_CASE("read in runs or record by record: the same report, byte for byte",
 // The observer must see the same machine as the tables.
 class Sums final : public TimelineObserver {
  public:
-  void OnTime(const TimeCharge& charge) override {
-    CHECK(charge.begin_ns < charge.end_ns);
-    std::uint64_t& last = last_charge_[charge.cpu];
-    if (last != 0) CHECK(charge.begin_ns == last);  // no gap
-    last = charge.end_ns;
-    time_[{charge.cpu, charge.account}] += charge.end_ns - charge.begin_ns;
-    CHECK((charge.thread != kNoThread) ==
-          (charge.account == Account::kProcesses));
-    if (charge.thread != kNoThread) {
-      charged_ns_[charge.thread] += charge.end_ns - charge.begin_ns;
+  void OnTime(const AttributedTime& attributed) override {
+    CHECK(attributed.begin_ns < attributed.end_ns);
+    std::uint64_t& last = last_end_of_cpu_[attributed.cpu];
+    if (last != 0) CHECK(attributed.begin_ns == last);  // no gap
+    last = attributed.end_ns;
+    time_[{attributed.cpu, attributed.account}] +=
+        attributed.end_ns - attributed.begin_ns;
+    CHECK((attributed.thread != kNoThread) ==
+          (attributed.account == Account::kProcesses));
+    if (attributed.thread != kNoThread) {
+      attributed_ns_[attributed.thread] +=
+          attributed.end_ns - attributed.begin_ns;
     }
   }
-  void OnCounts(const CountCharge& charge) override {
-    CHECK(charge.begin_ns <= charge.end_ns);
-    CHECK(charge.count != 0);
-    counts_[{charge.event, charge.account}] += charge.count;
-    if (charge.thread != kNoThread) {
-      charged_counts_[{charge.event, charge.thread}] += charge.count;
+  void OnCounts(const AttributedCount& attributed) override {
+    CHECK(attributed.begin_ns <= attributed.end_ns);
+    CHECK(attributed.count != 0);
+    counts_[{attributed.event, attributed.account}] += attributed.count;
+    if (attributed.thread != kNoThread) {
+      attributed_counts_[{attributed.event, attributed.thread}] +=
+          attributed.count;
     }
   }
   void OnDispatch(const DispatchSpan& span) override {
@@ -430,50 +433,57 @@ class Sums final : public TimelineObserver {
     CHECK(span.begin_ns < span.end_ns);
     wait_ns_[span.thread] += span.end_ns - span.begin_ns;
   }
-  std::map<std::uint32_t, std::uint64_t> last_end_, last_charge_;
+  std::map<std::uint32_t, std::uint64_t> last_end_, last_end_of_cpu_;
   std::map<ThreadIndex, std::uint64_t> on_cpu_ns_, faults_, wait_ns_,
-      charged_ns_;
+      attributed_ns_;
   std::map<std::pair<std::uint32_t, Account>, std::uint64_t> time_, counts_;
   std::map<std::pair<std::uint32_t, ThreadIndex>, std::uint64_t>
-      charged_counts_;
+      attributed_counts_;
   std::uint64_t segments_ = 0;
 };
 
 // By CPU for time, by event for counts.
-std::uint64_t Charged(
+std::uint64_t AttributedInterval(
     std::map<std::pair<std::uint32_t, Account>, std::uint64_t>& sums,
     std::size_t of, Account account) {
   return sums[{static_cast<std::uint32_t>(of), account}];
 }
 
 // The attributed amounts add up to the books, whatever was lost.
-void CheckCharges(const Report& report, Sums& sums) {
+void CheckAttribution(const Report& report, Sums& sums) {
   for (const CpuRow& row : report.cpu_rows) {
-    CHECK(Charged(sums.time_, row.cpu, Account::kProcesses) == row.busy_ns);
-    CHECK(Charged(sums.time_, row.cpu, Account::kIdle) == row.idle_ns);
-    CHECK(Charged(sums.time_, row.cpu, Account::kInterrupts) ==
+    CHECK(AttributedInterval(sums.time_, row.cpu, Account::kProcesses) ==
+          row.busy_ns);
+    CHECK(AttributedInterval(sums.time_, row.cpu, Account::kIdle) ==
+          row.idle_ns);
+    CHECK(AttributedInterval(sums.time_, row.cpu, Account::kInterrupts) ==
           row.interrupts_ns);
-    CHECK(Charged(sums.time_, row.cpu, Account::kOutside) == row.outside_ns);
-    CHECK(Charged(sums.time_, row.cpu, Account::kUnattributed) ==
+    CHECK(AttributedInterval(sums.time_, row.cpu, Account::kOutside) ==
+          row.outside_ns);
+    CHECK(AttributedInterval(sums.time_, row.cpu, Account::kUnattributed) ==
           row.unattributed_ns);
   }
   for (std::size_t event = 0; event < report.books.size(); ++event) {
     const Books& books = report.books[event];
-    CHECK(Charged(sums.counts_, event, Account::kProcesses) == books.processes);
-    CHECK(Charged(sums.counts_, event, Account::kIdle) == books.idle);
-    CHECK(Charged(sums.counts_, event, Account::kInterrupts) ==
+    CHECK(AttributedInterval(sums.counts_, event, Account::kProcesses) ==
+          books.processes);
+    CHECK(AttributedInterval(sums.counts_, event, Account::kIdle) ==
+          books.idle);
+    CHECK(AttributedInterval(sums.counts_, event, Account::kInterrupts) ==
           books.interrupts);
-    CHECK(Charged(sums.counts_, event, Account::kOutside) == books.outside);
-    CHECK(Charged(sums.counts_, event, Account::kUnattributed) ==
+    CHECK(AttributedInterval(sums.counts_, event, Account::kOutside) ==
+          books.outside);
+    CHECK(AttributedInterval(sums.counts_, event, Account::kUnattributed) ==
           books.unattributed);
   }
   for (const ThreadRow& row : report.threads) {
-    CHECK(sums.charged_ns_[row.index] == row.on_cpu_ns.value_or(0));
+    CHECK(sums.attributed_ns_[row.index] == row.on_cpu_ns.value_or(0));
     // Absent: it ran, but no known dispatch ends its wait.
     if (row.wait_ns) CHECK(sums.wait_ns_[row.index] == *row.wait_ns);
     for (std::size_t event = 0; event < row.counts.size(); ++event) {
-      CHECK(sums.charged_counts_[{static_cast<std::uint32_t>(event),
-                                  row.index}] == row.counts[event].value_or(0));
+      CHECK(sums.attributed_counts_[{static_cast<std::uint32_t>(event),
+                                     row.index}] ==
+            row.counts[event].value_or(0));
     }
   }
 }
@@ -484,7 +494,7 @@ TEST_CASE("observer: spans add up to the tables", "[rmap][property]") {
   Simulation run = Simulate(RandomOptions(seed));
   Sums sums;
   const Report report = MustReconstruct(*run.trace, &sums);
-  CheckCharges(report, sums);
+  CheckAttribution(report, sums);
   for (const ThreadRow& row : report.threads) {
     CHECK(sums.on_cpu_ns_[row.index] == row.on_cpu_ns);
     CHECK(sums.faults_[row.index] == row.counts[2]);
@@ -494,7 +504,7 @@ TEST_CASE("observer: spans add up to the tables", "[rmap][property]") {
   CHECK(sums.segments_ == calls);
 }
 
-TEST_CASE("observer: charges are the books, records lost or not",
+TEST_CASE("observer: attributed parts are the books, records lost or not",
           "[rmap][property]") {
   const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, 200)));
   const bool declare = GENERATE(false, true);
@@ -504,7 +514,7 @@ TEST_CASE("observer: charges are the books, records lost or not",
   run.trace->Remove([&](std::size_t) { return random() % 20 == 0; }, declare);
   Sums sums;
   const Report report = MustReconstruct(*run.trace, &sums);
-  CheckCharges(report, sums);
+  CheckAttribution(report, sums);
 }
 
 }  // namespace

@@ -37,9 +37,9 @@ SimulationOptions MachineOf(std::uint32_t seed) {
 class Spans final : public rmap::TimelineObserver {
  public:
   explicit Spans(rmap::TimelineObserver& next) : next_(next) {}
-  void OnTime(const rmap::TimeCharge& charge) override {
-    time.push_back(charge);
-    next_.OnTime(charge);
+  void OnTime(const rmap::AttributedTime& attributed) override {
+    time.push_back(attributed);
+    next_.OnTime(attributed);
   }
   void OnDispatch(const rmap::DispatchSpan& span) override {
     dispatches.push_back(span);
@@ -69,7 +69,7 @@ class Spans final : public rmap::TimelineObserver {
     losses.push_back(loss);
     next_.OnLoss(loss);
   }
-  std::vector<rmap::TimeCharge> time;
+  std::vector<rmap::AttributedTime> time;
   std::vector<rmap::DispatchSpan> dispatches;
   std::vector<rmap::WaitSpan> waits;
   std::vector<rmap::InterruptSpan> interrupts;
@@ -307,12 +307,13 @@ TEST_CASE("state: with records lost, equals a linear scan of what is known",
       CAPTURE(thread.thread);
       std::uint64_t on_cpu_ns = 0, wait_ns = 0;
       bool waiting = false;
-      for (const rmap::TimeCharge& charge : spans.time) {
-        if (static_cast<std::uint32_t>(charge.thread) != thread.thread) {
+      for (const rmap::AttributedTime& attributed : spans.time) {
+        if (static_cast<std::uint32_t>(attributed.thread) != thread.thread) {
           continue;
         }
-        on_cpu_ns += std::min(charge.end_ns, std::max(charge.begin_ns, at_ns)) -
-                     charge.begin_ns;
+        on_cpu_ns +=
+            std::min(attributed.end_ns, std::max(attributed.begin_ns, at_ns)) -
+            attributed.begin_ns;
       }
       for (const rmap::WaitSpan& wait : spans.waits) {
         if (static_cast<std::uint32_t>(wait.thread) != thread.thread) continue;

@@ -119,16 +119,16 @@ void IndexBuilder::OnDispatch(const rmap::DispatchSpan& span) {
   AppendInterval(run, leaf, run_extras_.data());
 }
 
-void IndexBuilder::OnTime(const rmap::TimeCharge& charge) {
-  if (charge.account != rmap::Account::kInterrupts) return;
-  CollectedRow& row = Row(RowKind::kInterruptTime, charge.cpu, 0, 0);
-  const std::uint64_t begin_ns = std::max(charge.begin_ns, row.last_end_ns);
-  if (begin_ns >= charge.end_ns) return;
-  See(begin_ns, charge.end_ns);
+void IndexBuilder::OnTime(const rmap::AttributedTime& attributed) {
+  if (attributed.account != rmap::Account::kInterrupts) return;
+  CollectedRow& row = Row(RowKind::kInterruptTime, attributed.cpu, 0, 0);
+  const std::uint64_t begin_ns = std::max(attributed.begin_ns, row.last_end_ns);
+  if (begin_ns >= attributed.end_ns) return;
+  See(begin_ns, attributed.end_ns);
   AppendInterval(row,
                  {.begin_ns = begin_ns,
-                  .end_ns = charge.end_ns,
-                  .key = charge.cpu,
+                  .end_ns = attributed.end_ns,
+                  .key = attributed.cpu,
                   .flags = 0},
                  nullptr);
 }

@@ -58,7 +58,7 @@ class IndexBuilder final : public rmap::TimelineObserver {
   static absl::StatusOr<std::unique_ptr<IndexBuilder>> Create(
       std::uint32_t events, const std::string& directory);
 
-  void OnTime(const rmap::TimeCharge& charge) override;
+  void OnTime(const rmap::AttributedTime& attributed) override;
   void OnDispatch(const rmap::DispatchSpan& span) override;
   void OnWait(const rmap::WaitSpan& span) override;
   void OnInterrupt(const rmap::InterruptSpan& span) override;

@@ -34,7 +34,8 @@ static __always_inline void note_switch_in(
 
 // `next` is switched in: computes the length of its last dispatch if its end
 // was hidden.
-static __always_inline void settle_hidden_stay(const struct task_struct* next) {
+static __always_inline void settle_hidden_dispatch(
+    const struct task_struct* next) {
   const __u32 tid = next->pid;
   __u32* slot = bpf_map_lookup_elem(&hidden_threads, &tid);
   if (!slot) return;
@@ -73,7 +74,7 @@ arrival_time(const struct countrace_ring_control* control,
 // Length of the last dispatch; 0 if that thread has run elsewhere since, or has
 // ended, so that its memory may be reused.
 static __always_inline __u64
-last_stay(const struct countrace_ring_control* control) {
+last_dispatch(const struct countrace_ring_control* control) {
   const struct task_struct* hidden = (const struct task_struct*)control->task;
   __u64 runtime = 0;
   unsigned long times = 0;
@@ -98,9 +99,9 @@ hidden_switch_time(const struct countrace_ring_control* control,
   const __u64 earliest = control->switched_in_ns;
   __u64 left = arrival_time(control, task);
   if (!left) {
-    const __u64 stay = last_stay(control);
-    if (!stay) return 0;
-    left = earliest + stay;
+    const __u64 dispatch_ns = last_dispatch(control);
+    if (!dispatch_ns) return 0;
+    left = earliest + dispatch_ns;
   }
   if (left < earliest) left = earliest;
   return left < now ? left : now;

@@ -27,7 +27,7 @@ int BPF_PROG(on_switch, _Bool preempt, struct task_struct* prev,
   mark_if_owned(prev);
   const __u64 now = bpf_ktime_get_ns();
   compare_clocks(control, prev, now);
-  if (any_hidden) settle_hidden_stay(next);
+  if (any_hidden) settle_hidden_dispatch(next);
   if (control->task && control->task != (__u64)prev) {
     note_hidden_switch(control, prev, now);
   }

@@ -118,7 +118,7 @@ function ProcessTable({model, engine, data}: {model: AppModel; engine: TimelineE
     {title: 'CPU time', says: 'Time on a CPU inside the range, exact', number: true, sort: (row) => row.onCpu, text: (row) => formatDuration(row.onCpu)},
     {title: 'Share', says: 'Of all CPUs over the range', number: true, sort: (row) => row.onCpu,
      text: (row) => data.cpu_ns > 0 ? formatPercent(row.onCpu / data.cpu_ns) : ''},
-    {title: 'Dispatches', says: 'Stays on a CPU that begin in the range', number: true, sort: (row) => row.dispatches ?? -1,
+    {title: 'Dispatches', says: 'Dispatches that begin in the range', number: true, sort: (row) => row.dispatches ?? -1,
      text: (row) => row.dispatches === null ? '\u2013' : formatCount(row.dispatches)},
     ...model.names.events.map((event, index): Column<RunRow> => ({
       title: event,
