@@ -53,7 +53,7 @@ bool TaskRecords::OnRecord(const logformat::EventRecord& record,
     }
     case CpuEvent::kProcessState: {
       logformat::StateRecord state;
-      if (!Decode(record, state)) return false;
+      if (!Decode(record, state) || state.pid < 0) return false;
       OnState(state, time_ns);
       return true;
     }

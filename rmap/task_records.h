@@ -22,7 +22,7 @@ class TaskRecords {
       : registry_(registry), dispatches_(dispatches), segments_(segments) {}
 
   // Returns: false if `record` is shorter than its layout, or of an unknown
-  // event.
+  // event, or names no process where it must.
   bool OnRecord(const logformat::EventRecord& record, std::uint64_t time_ns);
 
   bool any_fault() const { return any_fault_; }

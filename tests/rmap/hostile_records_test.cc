@@ -172,6 +172,18 @@ TEST_CASE("hostile records: enters without end cost bounded memory and time",
   CHECK(report->segment_paths.size() < 2000);
 }
 
+// A flipped bit in perf.data's COMM record of a process that ran before.
+TEST_CASE("hostile records: a process state without a process is malformed",
+          "[rmap]") {
+  test_support::MemoryTrace trace;
+  trace.State(1, 0, {.pid = -2, .tid = 77}, "flipped");
+  trace.State(2, 0, {.pid = 78, .tid = 78}, "sound");
+  const auto report = Reconstruct(trace, {});
+  REQUIRE(report.ok());
+  CHECK(report->processes.size() == 1);
+  CHECK_FALSE(report->loss.messages.empty());
+}
+
 // As in an import of perf.data with probes alone.
 TEST_CASE("many threads of points, and no dispatch: the report ends",
           "[rmap]") {
