@@ -105,12 +105,6 @@ constexpr std::uint16_t HeaderEventId(std::uint64_t word) noexcept {
 constexpr std::uint64_t HeaderTimeLow(std::uint64_t word) noexcept {
   return word >> 16;
 }
-// Full time of a record whose low 48 bits are `low`, given the time of the
-// record before it in the stream (or begin_ns).
-constexpr std::uint64_t ExtendTime(std::uint64_t previous_ns,
-                                   std::uint64_t low) noexcept {
-  return previous_ns + ((low - previous_ns) & kTimeMask);
-}
 
 // --- Event ids, kThread streams ----------------------------------------------
 //

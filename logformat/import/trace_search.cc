@@ -37,18 +37,18 @@ bool IsPerfDataFile(const std::string& path) {
 
 TraceOrigin OriginOf(const std::string& path) {
   std::error_code error;
-  if (IsPerfDataFile(path)) return TraceOrigin::kForeign;
+  if (IsPerfDataFile(path)) return TraceOrigin::kOtherTool;
   if (!fs::is_directory(path, error)) return TraceOrigin::kCountrace;
   const auto directory = logformat::ListTraceDirectory(path);
   if (directory.ok()) {
     const auto description = logformat::DescribeTrace(*directory);
     return !description.ok() && absl::IsInvalidArgument(description.status())
-               ? TraceOrigin::kForeign
+               ? TraceOrigin::kOtherTool
                : TraceOrigin::kCountrace;
   }
   // No metadata here, perhaps in a subdirectory.
   return absl::IsInvalidArgument(directory.status()) && FindCtfTraces(path).ok()
-             ? TraceOrigin::kForeign
+             ? TraceOrigin::kOtherTool
              : TraceOrigin::kCountrace;
 }
 

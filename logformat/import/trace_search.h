@@ -16,7 +16,7 @@ namespace countrace::importer {
 enum class TraceOrigin {
   kCountrace,  // or a path that no other kind matches
   // CTF of another tracer, a directory with such traces in it, or perf.data.
-  kForeign,
+  kOtherTool,
 };
 TraceOrigin OriginOf(const std::string& path);
 

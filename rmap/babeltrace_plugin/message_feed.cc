@@ -101,7 +101,7 @@ absl::Status MessageFeed::Start() {
     }
     for (const auto& [tid, pid] :
          importer::PeekProcesses({directories.begin(), directories.end()})) {
-      conversion_.Know(tid, pid);
+      conversion_.SetProcess(tid, pid);
     }
   }
   absl::Status status = conversion_.OnStreams(streams_);

@@ -152,7 +152,7 @@ DumpChoice ChooseDumps(const countrace_hook_site& site,
     const bool is_point = site.kind == COUNTRACE_SITE_POINT;
     g_rule_of_hook[hook_id] =
         static_cast<std::uint8_t>((i + 1) | (is_point ? 0u : kSegmentBit));
-    return DumpChoice::kAsk;
+    return DumpChoice::kByRule;
   }
   return DumpChoice::kNever;
 }

@@ -14,8 +14,8 @@
 namespace countrace::runtime {
 
 // Whether a hook's records carry counter dumps: never, always, or as the hook's
-// dump rule decides for each record (kAsk).
-enum class DumpChoice { kNever, kAlways, kAsk };
+// dump rule decides for each record (kByRule).
+enum class DumpChoice { kNever, kAlways, kByRule };
 
 // The arguments of one firing of a hook. `site` and `values` are null without
 // payload.

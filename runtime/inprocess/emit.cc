@@ -204,7 +204,7 @@ void EmitPayloadDump(const countrace_hook_site* site, std::uint32_t event_id,
 #define COUNTRACE_HOOK_CALLER() \
   reinterpret_cast<std::uintptr_t>(__builtin_return_address(0))
 
-void EmitAsked(std::uint32_t event_id) noexcept {
+void EmitByRule(std::uint32_t event_id) noexcept {
   const DumpDecision decision =
       DecideDump({event_id, nullptr, nullptr, 0, COUNTRACE_HOOK_CALLER()});
   if (!decision.dump) return Emit(event_id);
@@ -227,9 +227,9 @@ constexpr countrace_sink kSink = {sizeof(countrace_sink), COUNTRACE_ABI_VERSION,
 constexpr countrace_sink kDumpSink = {
     sizeof(countrace_sink), COUNTRACE_ABI_VERSION, &EmitDump, &EmitPayloadDump};
 
-constexpr countrace_sink kAskSink = {sizeof(countrace_sink),
-                                     COUNTRACE_ABI_VERSION, &EmitAsked,
-                                     &EmitPayloadAsked};
+constexpr countrace_sink kRuleSink = {sizeof(countrace_sink),
+                                      COUNTRACE_ABI_VERSION, &EmitByRule,
+                                      &EmitPayloadAsked};
 
 }  // namespace
 
@@ -239,10 +239,10 @@ const countrace_sink* SinkFor(DumpChoice choice) noexcept {
       return &kSink;
     case DumpChoice::kAlways:
       return &kDumpSink;
-    case DumpChoice::kAsk:
+    case DumpChoice::kByRule:
       break;
   }
-  return &kAskSink;
+  return &kRuleSink;
 }
 
 }  // namespace countrace::runtime

@@ -39,7 +39,9 @@ class Conversion final : public MessageReceiver {
   Conversion(TraceOutput& output, const Mapping& mapping, Progress progress);
 
   // Sets the process of a kernel trace's thread, found by process_peek.h.
-  void Know(std::int32_t tid, std::int32_t pid) { cpu_records_.Know(tid, pid); }
+  void SetProcess(std::int32_t tid, std::int32_t pid) {
+    cpu_records_.SetProcess(tid, pid);
+  }
 
   absl::Status OnStreams(const std::vector<const bt_stream*>& streams) override;
   // Adds a stream that was not in the first messages: it becomes the next

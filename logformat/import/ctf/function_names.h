@@ -26,7 +26,6 @@ class FunctionNames {
 
   // "main", "libx.so+0x1234", "0x55aa..." for an unknown address.
   std::string NameOf(std::int32_t pid, std::uint64_t address);
-  bool any_object() const { return !objects_.empty(); }
 
  private:
   struct Object {

@@ -17,7 +17,7 @@ namespace {
 // Tracks of requests: their ids come after the ids that represent streams.
 constexpr std::int32_t kFirstTrack = kMadeUpTid + (1 << 20);
 // For events whose thread is not recorded, one in each process.
-constexpr std::int32_t kNobodyTid = kMadeUpTid + (1 << 21);
+constexpr std::int32_t kUnrecordedTid = kMadeUpTid + (1 << 21);
 
 // "provider:name" of an event; a name without a provider gets "event".
 std::pair<std::string, std::string> SplitName(const std::string& name) {
@@ -103,8 +103,8 @@ OutputStream& UserEvents::ThreadOf(const SourceEvent& source,
   if (thread < 0) {
     if (stream.per_cpu) {
       // Events of several threads, interleaved: nesting is unknown.
-      thread = kNobodyTid;
-      if (process < 0) process = kNobodyTid;
+      thread = kUnrecordedTid;
+      if (process < 0) process = kUnrecordedTid;
       unknown_thread_ = true;
     } else {
       thread = stream.made_up_tid;
@@ -125,7 +125,7 @@ OutputStream& UserEvents::ThreadOf(const SourceEvent& source,
   if (comm.empty() && plan.procname) {
     comm = TextAt(source.event, plan.procname).value_or("").substr(0, 15);
   }
-  if (comm.empty() && thread == kNobodyTid) comm = "[not recorded]";
+  if (comm.empty() && thread == kUnrecordedTid) comm = "[not recorded]";
   if (comm.empty() && thread == stream.made_up_tid) {
     comm = stream.name.empty() ? "[stream]" : stream.name;
     comm = comm.substr(comm.rfind('/') + 1).substr(0, 15);
@@ -328,7 +328,7 @@ void UserEvents::OnEvent(const SourceEvent& source, const EventPlan& plan) {
     return;
   }
   OutputStream& thread = ThreadOf(source, plan);
-  const bool unknown = thread.tid == kNobodyTid;
+  const bool unknown = thread.tid == kUnrecordedTid;
   switch (plan.kind) {
     case EventKind::kPoint:
       if (plan.hook_id == 0) break;

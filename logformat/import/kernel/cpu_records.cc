@@ -40,7 +40,7 @@ void CpuRecords::HaveSwitches(const std::vector<std::string>& events,
   own_clock_ = own("task-clock");
   own_switches_ = own("context-switches");
   own_faults_ = count_faults && own("page-faults");
-  told_counters_ = events.size();
+  set_counters_ = events.size();
   info.cpu_events.insert(info.cpu_events.end(), events.begin(), events.end());
 }
 
@@ -49,9 +49,9 @@ CpuBooks& CpuRecords::CpuOf(std::int32_t number, std::uint64_t time_ns) {
   if (cpu.stream == nullptr) {
     cpu.number = number;
     cpu.stream = &output_.Cpu(number);
-    cpu.counts.resize(told_counters_, 0);
+    cpu.counts.resize(set_counters_, 0);
     // With given counters the books begin at their first values.
-    if (has_switches_ && told_counters_ == 0) {
+    if (has_switches_ && set_counters_ == 0) {
       Begin(cpu, time_ns);
     } else if (!has_switches_) {
       cpu.flushed = true;
@@ -334,9 +334,9 @@ void CpuRecords::Finish() {
     if (!cpu.flushed) Flush(cpu, cpu.current);
     if (!has_switches_ || !cpu.begun) continue;
     // Counters are known only up to their last event.
-    const bool all = told_counters_ == 0 || cpu.counted_ns == cpu.last_ns;
+    const bool all = set_counters_ == 0 || cpu.counted_ns == cpu.last_ns;
     const std::uint64_t end_ns =
-        told_counters_ == 0 ? std::max(cpu.end_ns, cpu.last_ns) : cpu.last_ns;
+        set_counters_ == 0 ? std::max(cpu.end_ns, cpu.last_ns) : cpu.last_ns;
     tail |= !all;
     if (!all) continue;
     std::string body;

@@ -69,14 +69,13 @@ class CpuRecords {
   void HaveSwitches(const std::vector<std::string>& events, bool count_faults);
   // Index of the first counter that SetCounts() sets.
   std::uint32_t first_counter() const { return own_counters_; }
-  std::size_t told_counters() const { return told_counters_; }
-  bool has_switches() const { return has_switches_; }
+  std::size_t set_counters() const { return set_counters_; }
 
   CpuBooks& CpuOf(std::int32_t number, std::uint64_t time_ns);
   // The CPU was recorded until this time.
   void Until(std::int32_t number, std::uint64_t time_ns);
   // Sets the process of a thread, if it is known from elsewhere.
-  void Know(std::int32_t tid, std::int32_t pid) { pids_[tid] = pid; }
+  void SetProcess(std::int32_t tid, std::int32_t pid) { pids_[tid] = pid; }
   std::int32_t PidOf(std::int32_t tid) const;
 
   // Sets the cumulative counts, all of them.
@@ -140,7 +139,7 @@ class CpuRecords {
   absl::flat_hash_map<std::string, std::uint32_t> hooks_;
   // Counted here: these are the first values of a dump.
   std::uint32_t own_counters_ = 0;
-  std::size_t told_counters_ = 0;
+  std::size_t set_counters_ = 0;
   bool own_clock_ = false, own_switches_ = false, own_faults_ = false;
   bool has_switches_ = false;
   std::uint64_t unhooked_ = 0, whose_unknown_ = 0, too_many_pending_ = 0;

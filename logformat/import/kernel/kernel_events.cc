@@ -42,7 +42,7 @@ void KernelEvents::SetClasses(const KernelClasses& classes) {
 
 bool KernelEvents::TakeCounters(CpuBooks& cpu, const SourceEvent& source,
                                 const EventPlan& plan) {
-  const std::size_t count = records_.told_counters();
+  const std::size_t count = records_.set_counters();
   if (count == 0 || plan.counters.size() != count) return false;
   counts_.assign(count, 0);
   for (const CounterPlace& counter : plan.counters) {
@@ -125,8 +125,8 @@ void KernelEvents::OnHook(CpuBooks& cpu, const SourceEvent& source,
                           const EventPlan& plan, std::uint32_t hook, bool exit,
                           std::uint64_t number) {
   HookCall call{.hook = hook, .exit = exit, .number = number};
-  call.dump = plan.counters.size() == records_.told_counters() &&
-              records_.told_counters() != 0;
+  call.dump = plan.counters.size() == records_.set_counters() &&
+              records_.set_counters() != 0;
   if (plan.kind == EventKind::kSyscallExit) {
     call.returned = plan.Field(source.event, 0).value_or(0);
   }
@@ -176,8 +176,8 @@ void KernelEvents::OnEvent(const SourceEvent& source, const EventPlan& plan) {
   const auto tid = IntegerAt(source.event, plan.tid);
   if (tid && *tid >= 0) {
     if (const auto pid = IntegerAt(source.event, plan.pid); pid && *pid > 0) {
-      records_.Know(static_cast<std::int32_t>(*tid),
-                    static_cast<std::int32_t>(*pid));
+      records_.SetProcess(static_cast<std::int32_t>(*tid),
+                          static_cast<std::int32_t>(*pid));
     }
     records_.SetRunning(cpu, static_cast<std::int32_t>(*tid));
   }

@@ -41,7 +41,7 @@ void RunningThreads::In(CpuBooks& cpu, std::uint64_t time_ns, std::int32_t tid,
   } else if (prev_tid < 0) {
     return;
   }
-  if (besides_samples_ && records_.told_counters() != 0) {
+  if (besides_samples_ && records_.set_counters() != 0) {
     // The counter values at this switch are not known.
     records_.SwitchIn(cpu, time_ns, prev_tid, tid);
     return;

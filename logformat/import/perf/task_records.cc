@@ -85,7 +85,7 @@ void TaskRecords::Seen(CpuBooks& cpu, std::uint64_t time_ns, std::int32_t pid,
                        std::int32_t tid) {
   if (!described_) DescribeInitial(cpu, time_ns);
   if (pid <= 0 || tid <= 0) return;
-  records_.Know(tid, pid);
+  records_.SetProcess(tid, pid);
   if (!file_.system_wide) Describe(cpu, time_ns, tid, {pid, 0, ""});
 }
 
@@ -96,7 +96,7 @@ bool TaskRecords::OnRecord(CpuBooks& cpu, std::uint64_t time_ns,
     const std::int32_t pid = body.I32(), tid = body.I32();
     const std::string comm(body.Text(std::min(kCommBytes, body.left())));
     if (!body.ok()) return false;
-    records_.Know(tid, pid);
+    records_.SetProcess(tid, pid);
     if ((record.misc & PERF_RECORD_MISC_COMM_EXEC) != 0) {
       // Another thread of the process may have called exec, and now has `tid`.
       const std::int32_t before = cpu.current;
@@ -111,7 +111,7 @@ bool TaskRecords::OnRecord(CpuBooks& cpu, std::uint64_t time_ns,
   const Ids ids = ReadIds(body);
   if (!body.ok()) return false;
   if (record.type == PERF_RECORD_EXIT) {
-    records_.Know(ids.tid, ids.pid);
+    records_.SetProcess(ids.tid, ids.pid);
     records_.Exit(cpu, time_ns, ids.tid);
     known_.erase(ids.tid);
     return true;

@@ -98,7 +98,7 @@ absl::Status ImportCtf(const Arguments& arguments, const Mapping& mapping,
   Conversion conversion(output, mapping, progress);
   for (const auto& [tid, pid] :
        countrace::importer::PeekProcesses(arguments.directories)) {
-    conversion.Know(tid, pid);
+    conversion.SetProcess(tid, pid);
   }
   const absl::Status status =
       countrace::importer::ReadMessages(arguments.directories, conversion);

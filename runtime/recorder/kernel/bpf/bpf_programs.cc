@@ -192,7 +192,7 @@ int BpfPrograms::OpenAndLoad(const BpfProgramOptions& options,
   }
   const KernelHookRules& rules = options.hook_rules;
   constants.has_rules = rules.rules.empty() ? 0 : 1;
-  constants.asks_rules = rules.conditional ? 1 : 0;
+  constants.has_conditions = rules.conditional ? 1 : 0;
   constants.asks_values = rules.asks_values ? 1 : 0;
   constants.asks_callers = rules.asks_callers ? 1 : 0;
   constants.page_shift = static_cast<std::uint32_t>(

@@ -17,7 +17,7 @@
 const volatile __u32 dump_families = 0;
 const volatile __u8 has_rules = 0;
 // 1: a hook has a conditional rule.
-const volatile __u8 asks_rules = 0;
+const volatile __u8 has_conditions = 0;
 const volatile __u64 rule_tick_ns = 0;
 // countrace_hook_rule of each hook.
 const volatile __u8 hook_rules[COUNTRACE_HOOK_RULES] = {};
@@ -116,7 +116,7 @@ static __always_inline int carries_dump(__u32 family, __u32 place, __u32 number,
   __asm__ volatile("" : "+r"(at));
   const __u8 answer = hook_rules[at & (COUNTRACE_HOOK_RULES - 1)];
   if (answer < COUNTRACE_RULE_ASK) return answer == COUNTRACE_RULE_DUMP;
-  if (!asks_rules) return 0;
+  if (!has_conditions) return 0;
   const __u32 of_cpu = !tid || family == COUNTRACE_FAMILY_IRQ ||
                        family == COUNTRACE_FAMILY_VECTOR ||
                        family == COUNTRACE_FAMILY_SOFTIRQ;
@@ -141,7 +141,7 @@ static long forget_entry(__u32 turn, void* context) {
 // Called for a thread that ends and for one that begins: the tid's earlier
 // thread may have hit hooks after its exit record.
 static __always_inline void forget_rules_of(__u32 tid) {
-  if (!asks_rules) return;
+  if (!has_conditions) return;
   struct rule_key at = {tid, 0};
   bpf_loop(COUNTRACE_HOOK_FAMILIES * COUNTRACE_RULED_NUMBERS, forget_entry, &at,
            0);
