@@ -74,10 +74,10 @@ Accounts AccountsOf(const std::vector<AlignedRow>& rows,
                !AddBook(report, what.name, accounts)) {
       const auto total = ProcessTotal(report, what);
       if (!total) continue;
-      accounts.total += total->self;
+      accounts.total += total->self.value;
       // Estimates of outer segments are not the sum of the inner ones.
-      if (total->self_error.any()) {
-        accounts.residual += total->self - SumOfSegments(report, what);
+      if (total->self.error.any()) {
+        accounts.residual += total->self.value - SumOfSegments(report, what);
       }
     }
   }
@@ -86,7 +86,7 @@ Accounts AccountsOf(const std::vector<AlignedRow>& rows,
     std::uint64_t& account =
         row.path.empty() ? accounts.not_in_segments : accounts.segments;
     for (const RowOfRun& run : row.*side) {
-      if (run.amounts[metric]) account += run.amounts[metric]->self;
+      if (run.amounts[metric]) account += run.amounts[metric]->self.value;
     }
   }
   return accounts;

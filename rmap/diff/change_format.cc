@@ -66,6 +66,12 @@ std::string FormatPercent(double share) {
                          100 * share);
 }
 
+std::string FormatDetectable(double part) {
+  if (part < 0.001) return "<0.1 %";
+  if (part < 9.95) return FormatPercent(part);
+  return absl::StrFormat("%.2gx", 1 + part);
+}
+
 const char* QualityMark(Quality quality) {
   switch (quality) {
     case Quality::kExact:

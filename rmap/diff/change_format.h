@@ -26,6 +26,8 @@ std::string FormatInterval(const std::optional<Interval>& interval,
 std::string FormatRatio(double before, double after);
 // "95 %"
 std::string FormatPercent(double share);
+// A change that could be found, as a part: "4.2 %", "<0.1 %", "25x".
+std::string FormatDetectable(double part);
 // "s", "b", "i" or "", as in reports.
 const char* QualityMark(Quality quality);
 

@@ -7,6 +7,9 @@
 #include "rmap/diff/balance.h"
 #include "rmap/diff/comparison_notes.h"
 #include "rmap/diff/explanation.h"
+#include "rmap/diff/headline_metric.h"
+#include "rmap/diff/number_tests.h"
+#include "rmap/diff/power.h"
 #include "rmap/diff/samples.h"
 #include "rmap/state/call_paths.h"
 
@@ -14,67 +17,28 @@ namespace countrace::rmap::diff {
 
 namespace {
 
-bool AllTheSame(const Sample& before, const Sample& after) {
-  const double value = before.values.front();
-  const auto same = [value](double other) { return other == value; };
-  return std::all_of(before.values.begin(), before.values.end(), same) &&
-         std::all_of(after.values.begin(), after.values.end(), same);
+constexpr double kAdvisedChange = 0.05;
+
+bool AlwaysEqual(const std::vector<RowOfRun>& before,
+                 const std::vector<RowOfRun>& after) {
+  const std::uint64_t calls = before.front().calls.value;
+  const auto same = [calls](const RowOfRun& run) {
+    return run.calls.value == calls && run.calls.above == 0 &&
+           run.calls.below == 0;
+  };
+  return std::all_of(before.begin(), before.end(), same) &&
+         std::all_of(after.begin(), after.end(), same);
 }
 
-// Collects all tests; the verdicts depend on all of them.
-class Tests {
- public:
-  Change Begin(const Sample& before, const Sample& after, Quality quality) {
-    Change change;
-    change.before = before.Mean();
-    change.after = after.Mean();
-    change.quality = quality;
-    change.constant = AllTheSame(before, after);
-    change.error_before = before.of_turns;
-    change.error_after = after.of_turns;
-    const Difference difference(before, after);
-    if (!difference.noise_known()) return change;
-    change.p = difference.p();
-    // A number that is the same in all runs of both sides is not tested. (This
-    // filter does not depend on the side of a run: Bourgon, Gentleman and Huber
-    // 2010.)
-    if (!change.constant) p_values_.push_back(*change.p);
-    return change;
-  }
+// Rows with less than this part of wall and of on-CPU time are small.
+constexpr double kSmallPart = 0.01;
 
-  void Decide(double rate) {
-    discoveries_ = Discoveries(p_values_, rate);
-    const auto tests =
-        static_cast<double>(std::max<std::size_t>(p_values_.size(), 1));
-    tail_ = rate * static_cast<double>(std::max<std::size_t>(discoveries_, 1)) /
-            tests;
-  }
-
-  void End(const Sample& before, const Sample& after, Change& change) const {
-    const Difference difference(before, after);
-    if (!difference.is_bare()) change.interval = difference.At(tail_);
-    if (!difference.noise_known()) {
-      const Interval interval = difference.At(tail_);
-      const bool may_be_equal = interval.low <= 0 && interval.high >= 0;
-      change.verdict = difference.value() == 0 ? Verdict::kWithinNoise
-                       : may_be_equal          ? Verdict::kMayBeLoss
-                                               : Verdict::kNoiseUnknown;
-    } else if (*change.p < tail_) {
-      change.verdict = Verdict::kBeyondNoise;
-    } else if (difference.p_of_noise() < tail_) {
-      change.verdict = Verdict::kMayBeLoss;
-    }
-  }
-
-  std::size_t size() const { return p_values_.size(); }
-  std::size_t discoveries() const { return discoveries_; }
-  double tail() const { return tail_; }
-
- private:
-  std::vector<double> p_values_;
-  std::size_t discoveries_ = 0;
-  double tail_ = 0;
-};
+double SumOverRuns(const Sample& before, const Sample& after) {
+  const auto sum = [](const Sample& sample) {
+    return sample.Mean() * static_cast<double>(sample.values.size());
+  };
+  return sum(before) + sum(after);
+}
 
 struct Pair {
   Sample before, after;
@@ -83,6 +47,7 @@ struct Pair {
 // Numbers of a row or total, with the samples behind them.
 struct PendingMetric {
   MetricChange change;
+  NumberTests::Family family = NumberTests::kLarge;
   Pair self;
   std::optional<Pair> per_call;
   bool per_call_is_self =
@@ -104,9 +69,9 @@ class Comparer {
     std::vector<const Report*> all;
     for (const Report& report : before_) all.push_back(&report);
     for (const Report& report : after_) all.push_back(&report);
-    common_ = FindCommonMetrics(all);
+    compared_ = FindComparedMetrics(all);
     const std::vector<AlignedRow> rows =
-        Align(before_, after_, common_.metrics, options_.align);
+        Align(before_, after_, compared_.metrics, options_.align);
 
     BeginTotals();
     for (const AlignedRow& row : rows) BeginRow(row);
@@ -114,20 +79,22 @@ class Comparer {
     EndTotals();
     EndRows();
 
-    for (std::size_t i = 0; i < common_.metrics.size(); ++i) {
+    for (std::size_t i = 0; i < compared_.metrics.size(); ++i) {
       diff_.balances.push_back(
-          BalanceOf(rows, common_.metrics, i, before_, after_));
+          BalanceOf(rows, compared_.metrics, i, before_, after_));
     }
     auto thresholds =
-        Judge(options_.thresholds, before_, after_, common_.metrics);
+        Judge(options_.thresholds, before_, after_, compared_.metrics);
     if (!thresholds.ok()) return thresholds.status();
     diff_.thresholds = *std::move(thresholds);
     diff_.tests = tests_.size();
     diff_.discoveries = tests_.discoveries();
-    diff_.tail = tests_.tail();
+    diff_.tail = tests_.tail(NumberTests::kLarge);
+    diff_.tail_of_small_rows = tests_.tail(NumberTests::kSmall);
+    if (before_.size() == 1 && after_.size() == 1) AdviseRuns();
     for (const Report& report : before_) diff_.before.push_back(Trace(report));
     for (const Report& report : after_) diff_.after.push_back(Trace(report));
-    diff_.notes = NotesOn(before_, after_, common_);
+    diff_.notes = NotesOn(before_, after_, compared_);
     diff_.explanations = Explain(diff_);
     return std::move(diff_);
   }
@@ -148,8 +115,8 @@ class Comparer {
   }
 
   void Begin(PendingMetric& pending, Quality quality) {
-    pending.change.self =
-        tests_.Begin(pending.self.before, pending.self.after, quality);
+    pending.change.self = tests_.Begin(pending.self.before, pending.self.after,
+                                       quality, pending.family);
     if (!pending.per_call) return;
     if (pending.per_call_is_self) {
       Change& change = pending.change.per_call.emplace();
@@ -157,11 +124,13 @@ class Comparer {
       change.after = pending.per_call->after.Mean();
       change.quality = quality;
       change.p = pending.change.self.p;
+      change.constant = pending.change.self.constant;
       change.error_before = pending.per_call->before.of_turns;
       change.error_after = pending.per_call->after.of_turns;
     } else {
-      pending.change.per_call = tests_.Begin(pending.per_call->before,
-                                             pending.per_call->after, quality);
+      pending.change.per_call =
+          tests_.Begin(pending.per_call->before, pending.per_call->after,
+                       quality, pending.family);
     }
   }
 
@@ -172,7 +141,7 @@ class Comparer {
     elapsed.self = {ElapsedOf(before_), ElapsedOf(after_)};
     Begin(elapsed, Quality::kExact);
     totals_.push_back(std::move(elapsed));
-    for (const Metric& metric : common_.metrics) {
+    for (const Metric& metric : compared_.metrics) {
       auto before = TotalsOf(before_, metric), after = TotalsOf(after_, metric);
       if (!before || !after) continue;
       PendingMetric total;
@@ -202,15 +171,16 @@ class Comparer {
     } else if (!row.OccursIn(row.after)) {
       pending.row.presence = RowChange::Presence::kOnlyBefore;
     }
+    pending.row.small = IsSmall(row);
     bool same_calls = false;
     if (!row.path.empty()) {
       PendingMetric calls;
       calls.change.metric = "calls";
+      calls.family = FamilyOf(pending.row);
       calls.self = {CallsOf(row.before), CallsOf(row.after)};
       calls.change.incl_before = calls.self.before.Mean();
       calls.change.incl_after = calls.self.after.Mean();
-      same_calls = AllTheSame(calls.self.before, calls.self.after) &&
-                   calls.self.before.above + calls.self.after.above == 0;
+      same_calls = AlwaysEqual(row.before, row.after);
       Quality quality = Quality::kExact;
       for (const auto* side : {&row.before, &row.after}) {
         for (const RowOfRun& run : *side) {
@@ -220,29 +190,61 @@ class Comparer {
       Begin(calls, quality);
       pending.metrics.push_back(std::move(calls));
     }
-    for (std::size_t i = 0; i < common_.metrics.size(); ++i) {
+    for (std::size_t i = 0; i < compared_.metrics.size(); ++i) {
       AddMetric(row, i, same_calls, pending);
     }
     rows_.push_back(std::move(pending));
   }
 
+  static NumberTests::Family FamilyOf(const RowChange& row) {
+    return row.small ? NumberTests::kSmall : NumberTests::kLarge;
+  }
+
+  // From the runs of both sides together.
+  bool IsSmall(const AlignedRow& row) const {
+    for (std::size_t i = 0; i < compared_.metrics.size(); ++i) {
+      const Metric& metric = compared_.metrics[i];
+      if (metric.kind != MetricKind::kWall &&
+          metric.kind != MetricKind::kOnCpu) {
+        continue;
+      }
+      const auto before = SumsOf(row.before, i, Part::kSelf);
+      const auto after = SumsOf(row.after, i, Part::kSelf);
+      const PendingMetric* total = FindPendingTotal(metric.name);
+      if (!before || !after || total == nullptr) continue;
+      if (SumOverRuns(*before, *after) >=
+          kSmallPart * SumOverRuns(total->self.before, total->self.after)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  const PendingMetric* FindPendingTotal(const std::string& metric) const {
+    for (const PendingMetric& total : totals_) {
+      if (total.change.metric == metric) return &total;
+    }
+    return nullptr;
+  }
+
   void AddMetric(const AlignedRow& row, std::size_t index, bool same_calls,
                  PendingRow& to) {
-    const Metric& metric = common_.metrics[index];
-    auto before = SumsOf(row.before, metric, index, Part::kSelf);
-    auto after = SumsOf(row.after, metric, index, Part::kSelf);
+    const Metric& metric = compared_.metrics[index];
+    auto before = SumsOf(row.before, index, Part::kSelf);
+    auto after = SumsOf(row.after, index, Part::kSelf);
     if (!before || !after) return;
     PendingMetric pending;
     pending.change.metric = metric.name;
     pending.change.is_time = metric.is_time;
+    pending.family = FamilyOf(to.row);
     pending.self = {*std::move(before), *std::move(after)};
     pending.change.incl_before =
-        SumsOf(row.before, metric, index, Part::kInclusive)->Mean();
+        SumsOf(row.before, index, Part::kInclusive)->Mean();
     pending.change.incl_after =
-        SumsOf(row.after, metric, index, Part::kInclusive)->Mean();
+        SumsOf(row.after, index, Part::kInclusive)->Mean();
     if (!row.path.empty()) {
-      auto each_before = PerCallOf(row.before, metric, index, Part::kSelf);
-      auto each_after = PerCallOf(row.after, metric, index, Part::kSelf);
+      auto each_before = PerCallOf(row.before, index, Part::kSelf);
+      auto each_after = PerCallOf(row.after, index, Part::kSelf);
       if (each_before && each_after) {
         pending.per_call = {*std::move(each_before), *std::move(each_after)};
         pending.per_call_is_self = same_calls;
@@ -255,10 +257,11 @@ class Comparer {
 
   void End(PendingMetric& pending) const {
     MetricChange& change = pending.change;
-    tests_.End(pending.self.before, pending.self.after, change.self);
+    tests_.End(pending.self.before, pending.self.after, pending.family,
+               change.self);
     if (!change.per_call) return;
     tests_.End(pending.per_call->before, pending.per_call->after,
-               *change.per_call);
+               pending.family, *change.per_call);
     if (pending.per_call_is_self) {
       change.per_call->verdict = change.self.verdict;
     }
@@ -294,6 +297,14 @@ class Comparer {
                      });
   }
 
+  void AdviseRuns() {
+    for (const double deviation : {0.01, 0.03}) {
+      diff_.advice.push_back(
+          {kAdvisedChange, deviation,
+           RunsToFind(kAdvisedChange, deviation, tests_.tail_of_one_change())});
+    }
+  }
+
   void SetShare(MetricChange& change) const {
     const MetricChange* total = FindTotal(diff_, change.metric);
     if (total == nullptr || total->self.value() == 0 || !total->self.IsSure()) {
@@ -305,8 +316,8 @@ class Comparer {
   const std::vector<Report>& before_;
   const std::vector<Report>& after_;
   const CompareOptions& options_;
-  CommonMetrics common_;
-  Tests tests_;
+  ComparedMetrics compared_;
+  NumberTests tests_;
   std::vector<PendingMetric> totals_;
   std::vector<PendingRow> rows_;
   Diff diff_;

@@ -22,7 +22,7 @@ struct CompareOptions {
 // are beyond noise covers all together, after Benjamini and Hochberg (1995):
 // among hundreds of rows some always differ by chance. The intervals are those
 // of Benjamini and Yekutieli (2005), so that a number is within noise exactly
-// if its interval contains 0.
+// if its interval contains 0. With one run each there is no verdict.
 //
 // Thread: one. Requires: at least one trace on each side.
 // Errors: those of Judge().

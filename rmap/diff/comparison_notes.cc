@@ -13,11 +13,9 @@ void NoteRuns(std::size_t before, std::size_t after,
               std::vector<std::string>& notes) {
   if (before == 1 && after == 1) {
     notes.push_back(
-        "one run each: no run-to-run noise known. Intervals of times come from "
-        "the spread of the calls inside the run, which are not independent of "
-        "each other: they are too narrow. Counts are what they were in these "
-        "runs. Several runs a side (--before ... --after ...) tell noise from "
-        "change.");
+        "one run each: the noise between runs is not known, so the numbers are "
+        "those of these two runs only. Several runs a side (--before ... "
+        "--after ...) separate change from noise.");
   } else if (before == 1 || after == 1) {
     notes.push_back(absl::StrFormat(
         "one run %s: the noise of the other side's runs is taken for both.",
@@ -44,7 +42,7 @@ void NoteDifferent(const std::vector<const Report*>& all, const char* what,
 
 std::vector<std::string> NotesOn(const std::vector<Report>& before,
                                  const std::vector<Report>& after,
-                                 const CommonMetrics& common) {
+                                 const ComparedMetrics& compared) {
   std::vector<std::string> notes;
   NoteRuns(before.size(), after.size(), notes);
   std::vector<const Report*> all;
@@ -88,14 +86,14 @@ std::vector<std::string> NotesOn(const std::vector<Report>& before,
         "on-CPU and off-CPU time are left out: some traces have no kernel "
         "records.");
   }
-  for (const std::string& event : common.left_out) {
+  for (const std::string& event : compared.left_out) {
     notes.push_back(event + " is left out: not all traces counted it.");
   }
-  if (!common.estimated.empty()) {
+  if (!compared.estimated.empty()) {
     std::string text =
         "multiplexed in some traces, so that amounts are "
         "estimates:";
-    for (const std::string& event : common.estimated) text += " " + event;
+    for (const std::string& event : compared.estimated) text += " " + event;
     notes.push_back(text +
                     ". Their rows add up to the total only about (residual).");
   }

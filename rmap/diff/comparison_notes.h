@@ -13,7 +13,7 @@ namespace countrace::rmap::diff {
 // Names in the notes are not escaped; the renderings escape them.
 std::vector<std::string> NotesOn(const std::vector<Report>& before,
                                  const std::vector<Report>& after,
-                                 const CommonMetrics& common);
+                                 const ComparedMetrics& compared);
 
 }  // namespace countrace::rmap::diff
 

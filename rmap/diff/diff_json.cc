@@ -19,14 +19,16 @@ Json Bound(double value) { return std::isinf(value) ? Json() : Json(value); }
 const char* UnitName(bool is_time) { return is_time ? "ns" : "count"; }
 
 Json ChangeObject(const Change& change) {
-  Json object = {{"before", change.before},
-                 {"after", change.after},
-                 {"change", change.value()},
-                 {"interval", nullptr},
-                 {"p", change.p ? Json(*change.p) : Json()},
-                 {"constant", change.constant},
-                 {"verdict", VerdictName(change.verdict)},
-                 {"quality", QualityName(change.quality)}};
+  Json object = {
+      {"before", change.before},
+      {"after", change.after},
+      {"change", change.value()},
+      {"interval", nullptr},
+      {"p", change.p ? Json(*change.p) : Json()},
+      {"detectable", change.detectable ? Json(*change.detectable) : Json()},
+      {"constant", change.constant},
+      {"verdict", VerdictName(change.verdict)},
+      {"quality", QualityName(change.quality)}};
   if (change.error_before.any() || change.error_after.any()) {
     object["stderr"] = {{"before", Bound(change.error_before.StandardError())},
                         {"after", Bound(change.error_after.StandardError())}};
@@ -72,6 +74,7 @@ Json RowObject(const RowChange& row, bool all) {
   return {{"process", row.process},
           {"path", row.path},
           {"presence", PresenceName(row.presence)},
+          {"small", row.small},
           {"metrics", std::move(metrics)}};
 }
 
@@ -133,7 +136,7 @@ Json TraceObjects(const std::vector<TraceOfSide>& traces) {
 
 std::string RenderDiffJson(const Diff& diff, const DiffRenderOptions& options) {
   Json totals = Json::array(), rows = Json::array(), balance = Json::array();
-  Json thresholds = Json::array();
+  Json thresholds = Json::array(), advice = Json::array();
   for (const MetricChange& total : diff.totals) {
     totals.push_back(MetricObject(total, true));
   }
@@ -151,6 +154,11 @@ std::string RenderDiffJson(const Diff& diff, const DiffRenderOptions& options) {
   for (const ThresholdResult& result : diff.thresholds) {
     thresholds.push_back(ThresholdObject(result));
   }
+  for (const RunsNeeded& needed : diff.advice) {
+    advice.push_back({{"change", needed.change},
+                      {"deviation", needed.deviation},
+                      {"runs", needed.runs}});
+  }
   const Json root = {{"schema", kSchema},
                      {"before", TraceObjects(diff.before)},
                      {"after", TraceObjects(diff.after)},
@@ -164,6 +172,8 @@ std::string RenderDiffJson(const Diff& diff, const DiffRenderOptions& options) {
                      {"tests", diff.tests},
                      {"discoveries", diff.discoveries},
                      {"interval_tail", diff.tail},
+                     {"interval_tail_of_small_rows", diff.tail_of_small_rows},
+                     {"runs_needed", std::move(advice)},
                      {"notes", diff.notes}};
   // ASCII only, so that no name can control a terminal.
   return root.dump(1, ' ', true, Json::error_handler_t::replace) + "\n";

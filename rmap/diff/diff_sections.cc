@@ -37,6 +37,12 @@ std::string Share(const MetricChange& metric) {
   return metric.share ? FormatPercent(*metric.share) : "";
 }
 
+std::string DetectableCell(const Change& change) {
+  return change.detectable && change.before > 0
+             ? FormatDetectable(*change.detectable / change.before)
+             : "";
+}
+
 std::string PerCall(const MetricChange& metric) {
   if (!metric.per_call) return "";
   const Change& change = *metric.per_call;
@@ -55,19 +61,15 @@ std::vector<std::string> Cells(const MetricChange& metric) {
                         : FormatInterval(self.interval, metric.is_time),
           Share(metric),
           PerCall(metric),
+          DetectableCell(self),
           std::string(QualityMark(self.quality)) + Mark(self)};
 }
 
 std::vector<Section::Column> Columns() {
-  return {{"metric", true}, {"before"},
-          {"after"},        {"ratio"},
-          {"change"},       {"interval", false},
-          {"share"},        {"per call", false, true},
-          {"", true}};
-}
-
-bool IsOneRunEach(const Diff& diff) {
-  return diff.runs_before() == 1 && diff.runs_after() == 1;
+  return {
+      {"metric", true},     {"before"},   {"after"}, {"ratio"},
+      {"change"},           {"interval"}, {"share"}, {"per call", false, true},
+      {"MDE", false, true}, {"", true}};
 }
 
 // Removes columns that no row uses.
@@ -88,11 +90,12 @@ void DropUnused(Section& section) {
 
 struct Marks {
   std::vector<Quality> qualities;
-  bool noise = false, loss = false;
+  bool noise = false, loss = false, detectable = false;
 
   void Note(const Change& change) {
     qualities.push_back(change.quality);
     noise |= change.verdict == Verdict::kWithinNoise;
+    detectable |= !DetectableCell(change).empty();
     loss |= change.verdict == Verdict::kMayBeLoss;
   }
 };
@@ -112,6 +115,9 @@ void ExplainMarks(const Marks& marks, Section& section) {
       "i: inferred, an enter, exit or switch was not recorded");
   add(marks.noise, "~: within noise");
   add(marks.loss, "?: what was lost may explain it");
+  add(marks.detectable,
+      "MDE, minimum detectable effect: a change of this size is found with "
+      "80 % probability");
   if (!text.empty()) section.footers.push_back(text);
 }
 
@@ -171,10 +177,10 @@ Section RowsSection(const Diff& diff, const DiffRenderOptions& options) {
   if (diff.rows_within_noise != 0 && !options.all) {
     section.footers.push_back(absl::StrFormat(
         "%d of %d rows %s; --all shows them", diff.rows_within_noise,
-        diff.rows.size(),
-        IsOneRunEach(diff) ? "are equal or within the spread of their calls"
-                           : "within noise"));
+        diff.rows.size(), diff.IsOneRunEach() ? "are equal" : "within noise"));
   }
+  // The totals explain it, and it is the first column without room.
+  marks.detectable = false;
   ExplainMarks(marks, section);
   DropUnused(section);
   return section;
@@ -219,9 +225,9 @@ Section BalanceSection(const Diff& diff) {
 Section ThresholdsSection(const Diff& diff) {
   Section section;
   section.title = "THRESHOLDS";
-  section.columns = {{"threshold", true}, {"of", true}, {"before"},
-                     {"after"},           {"change"},   {"interval"},
-                     {"verdict", true}};
+  section.columns = {
+      {"threshold", true}, {"of", true}, {"before"}, {"after"},
+      {"change"},          {"interval"}, {"MDE"},    {"verdict", true}};
   section.groups.emplace_back();
   for (const ThresholdResult& result : diff.thresholds) {
     std::optional<Interval> relative;
@@ -230,12 +236,13 @@ Section ThresholdsSection(const Diff& diff) {
       relative->low *= 100 / result.change.before;
       relative->high *= 100 / result.change.before;
     }
-    const char* verdict = "holds";
+    std::string verdict = "holds";
     if (result.verdict == ThresholdVerdict::kRegression) {
       verdict = "REGRESSION";
     } else if (result.verdict == ThresholdVerdict::kUndecided) {
       verdict = "undecided: the interval holds the threshold";
     }
+    if (diff.IsOneRunEach()) verdict += ", one run each: noise not known";
     std::string interval;
     if (relative) {
       interval = absl::StrFormat("[%+.1f %%, %+.1f %%]", relative->low,
@@ -250,7 +257,7 @@ Section ThresholdsSection(const Diff& diff) {
          FormatEstimate(result.change.after, result.change.error_after,
                         result.is_time),
          FormatRatio(result.change.before, result.change.after), interval,
-         verdict});
+         DetectableCell(result.change), verdict});
   }
   DropUnused(section);
   return section;
@@ -258,11 +265,16 @@ Section ThresholdsSection(const Diff& diff) {
 
 std::vector<std::string> NoteLines(const Diff& diff) {
   std::vector<std::string> lines = diff.notes;
-  if (!IsOneRunEach(diff)) {
-    lines.push_back(absl::StrFormat(
+  if (!diff.IsOneRunEach()) {
+    std::string line = absl::StrFormat(
         "%d numbers tested, %d beyond noise, of which at most 5 %% are false "
-        "(Benjamini-Hochberg); intervals are Welch's t at %.4g %%.",
-        diff.tests, diff.discoveries, 100 * (1 - diff.tail)));
+        "(Benjamini-Hochberg); intervals are Welch's t at %.4g %%",
+        diff.tests, diff.discoveries, 100 * (1 - diff.tail));
+    if (diff.tail_of_small_rows != diff.tail) {
+      line += absl::StrFormat(", for rows below 1 %% of the time at %.4g %%",
+                              100 * (1 - diff.tail_of_small_rows));
+    }
+    lines.push_back(line + ".");
   }
   return lines;
 }

@@ -4,20 +4,6 @@
 
 namespace countrace::rmap::diff {
 
-const char* VerdictName(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kWithinNoise:
-      return "within_noise";
-    case Verdict::kBeyondNoise:
-      return "beyond_noise";
-    case Verdict::kMayBeLoss:
-      return "may_be_loss";
-    case Verdict::kNoiseUnknown:
-      return "noise_unknown";
-  }
-  return "?";
-}
-
 bool RowChange::Differs() const {
   return std::any_of(
       metrics.begin(), metrics.end(),

@@ -14,22 +14,16 @@
 
 namespace countrace::rmap::diff {
 
-enum class Verdict : std::uint8_t {
-  kWithinNoise,  // the interval contains 0
-  kBeyondNoise,  // the interval does not contain 0
-  kMayBeLoss,    // it contains 0 only because lost records may be missing
-  // One run each: the numbers differ, and the noise between runs is unknown.
-  kNoiseUnknown
-};
-const char* VerdictName(Verdict verdict);  // "within_noise", ...
-
 struct Change {
   double before = 0, after = 0;  // means
-  // For after - before: noise and what may be missing; absent if both are
-  // unknown.
+  // For after - before: noise between runs, errors of estimates, and what may
+  // be missing; absent if there is none of them. One run each: without noise.
   std::optional<Interval> interval;
-  // How often noise alone makes such a difference; absent like the interval.
+  // How often noise alone makes such a difference; absent with one run each.
   std::optional<double> p;
+  // A change of this size would be found with 80 % probability. Absent with one
+  // run each, and if anything may be missing.
+  std::optional<double> detectable;
   Verdict verdict = Verdict::kWithinNoise;
   Quality quality = Quality::kExact;  // the worst of both sides
   bool constant = false;  // the same number in every run of both sides
@@ -65,6 +59,7 @@ struct RowChange {
   std::string process;
   std::vector<std::string> path;  // empty: outside all segments
   bool interrupts = false;        // an interrupt of a CPU, in no process
+  bool small = false;  // less than a hundredth of wall and on-CPU time
   Presence presence = Presence::kBoth;
   std::vector<MetricChange> metrics;
 
@@ -115,6 +110,13 @@ struct TraceOfSide {
   std::uint64_t discarded_events = 0, discarded_packets = 0;
 };
 
+// With `runs` a side, a comparison of these numbers finds a change of one of
+// them with 80 % probability, if it deviates by `deviation` from run to run.
+struct RunsNeeded {
+  double change = 0, deviation = 0;  // parts of the number
+  std::size_t runs = 0;
+};
+
 struct Diff {
   std::vector<TraceOfSide> before, after;
   std::vector<std::string> explanations;  // most important first
@@ -125,10 +127,12 @@ struct Diff {
   std::vector<ThresholdResult> thresholds;
   std::vector<std::string> notes;  // limits of this comparison
   // The tests behind the verdicts: how many, how many were beyond noise, and
-  // the tail of their intervals.
+  // the tail of their intervals (number_tests.h).
   std::size_t tests = 0, discoveries = 0;
-  double tail = 0;
+  double tail = 0, tail_of_small_rows = 0;
+  std::vector<RunsNeeded> advice;  // with one run each
 
+  bool IsOneRunEach() const { return before.size() == 1 && after.size() == 1; }
   std::size_t runs_before() const { return before.size(); }
   std::size_t runs_after() const { return after.size(); }
   bool HasRegression() const;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "rmap/diff/power.h"
 #include "rmap/diff/student_t.h"
 
 namespace countrace::rmap::diff {
@@ -77,6 +78,20 @@ double Sample::Mean() const {
          static_cast<double>(values.size());
 }
 
+const char* VerdictName(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kWithinNoise:
+      return "within_noise";
+    case Verdict::kBeyondNoise:
+      return "beyond_noise";
+    case Verdict::kMayBeLoss:
+      return "may_be_loss";
+    case Verdict::kNoiseUnknown:
+      return "noise_unknown";
+  }
+  return "?";
+}
+
 Difference::Difference(const Sample& before, const Sample& after,
                        double scale) {
   value_ = after.Mean() - scale * before.Mean();
@@ -86,24 +101,12 @@ Difference::Difference(const Sample& before, const Sample& after,
   const auto runs_before = static_cast<double>(before.values.size());
   const auto runs_after = static_cast<double>(after.values.size());
   if (runs_before == 1 && runs_after == 1) {
-    if (before.of_turns.any() || after.of_turns.any()) {
-      noise_known_ = true;
-      error_ = scale * before.of_turns.StandardError() +
-               after.of_turns.StandardError();
-      df_ = std::min(
-          before.of_turns.any() ? before.of_turns.Freedom() : kInfinite,
-          after.of_turns.any() ? after.of_turns.Freedom() : kInfinite);
-      return;
-    }
-    if (!before.error_of_calls || !after.error_of_calls) return;
-    noise_known_ = true;
-    const double b = scale * *before.error_of_calls, a = *after.error_of_calls;
-    error_ = std::hypot(a, b);
-    const double quartic = a * a * a * a / std::max(after.calls - 1, 1.0) +
-                           b * b * b * b / std::max(before.calls - 1, 1.0);
-    df_ = quartic > 0
-              ? std::max(1.0, error_ * error_ * error_ * error_ / quartic)
-              : 1;
+    if (!before.of_turns.any() && !after.of_turns.any()) return;
+    error_ = scale * before.of_turns.StandardError() +
+             after.of_turns.StandardError();
+    df_ =
+        std::min(before.of_turns.any() ? before.of_turns.Freedom() : kInfinite,
+                 after.of_turns.any() ? after.of_turns.Freedom() : kInfinite);
     return;
   }
   noise_known_ = true;
@@ -136,17 +139,32 @@ Difference::Difference(const Sample& before, const Sample& after,
 }
 
 double Difference::TailOf(double missing) const {
-  if (!noise_known_) return 1;
   const double least = std::fabs(value_) - missing;
   if (!(least > 0) || std::isinf(error_)) return 1;
   return error_ > 0 ? TwoSidedTail(least / error_, df_) : 0;
 }
 
+Verdict Difference::VerdictAt(double tail) const {
+  if (TailBeyondLoss() < tail) {
+    return noise_known_ ? Verdict::kBeyondNoise : Verdict::kNoiseUnknown;
+  }
+  return TailOf(0) < tail ? Verdict::kMayBeLoss : Verdict::kWithinNoise;
+}
+
+std::optional<double> Difference::Detectable(double tail) const {
+  // A deviation from few runs is too small on average.
+  const double error = error_ / (1 - 1 / (4 * df_));
+  const double detectable =
+      std::max(below_, above_) + error * DetectableShift(tail, df_);
+  if (!noise_known_ || !std::isfinite(detectable)) return std::nullopt;
+  return detectable;
+}
+
 Interval Difference::At(double tail) const {
   double reach = 0;
-  if (noise_known_ && std::isinf(error_)) {
+  if (std::isinf(error_)) {
     reach = kInfinite;
-  } else if (noise_known_ && error_ > 0) {
+  } else if (error_ > 0) {
     reach = error_ * TwoSidedQuantile(tail, df_);
   }
   // Infinite bounds stay infinite; inf - inf cannot occur, since `value_` is

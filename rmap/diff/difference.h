@@ -4,9 +4,9 @@
 // variances nor equal numbers of runs (Welch 1947; Ruxton 2006). A permutation
 // test could not decide anything for so few runs: 3 and 3 have 20 arrangements,
 // so its smallest p value is 0.1. One run against several: the spread of the
-// several stands for both (pooled t). One run each: only the spread of the
-// calls inside the run is available, if at all; the noise from run to run is
-// unknown.
+// several stands for both (pooled t). One run each: the noise from run to run
+// is unknown. The spread of the calls inside a run does not show it, since they
+// share the luck of the run.
 //
 // Estimates from multiplexed event sets have standard errors. One run each: the
 // interval of the difference reaches from the ends of one side's interval to
@@ -54,10 +54,6 @@ struct Sample {
   // The true mean lies in [mean - below, mean + above]; infinite without a
   // bound.
   double below = 0, above = 0;
-  // For a single run: the standard error from the spread of its calls, and the
-  // number of calls.
-  std::optional<double> error_of_calls;
-  double calls = 0;
   // The error of the mean from event sets.
   SamplingError of_turns;
 
@@ -68,28 +64,44 @@ struct Interval {
   double low = 0, high = 0;
 };
 
+enum class Verdict : std::uint8_t {
+  kWithinNoise,  // the interval contains 0
+  kBeyondNoise,  // the interval does not contain 0
+  kMayBeLoss,    // it contains 0 only because lost records may be missing
+  // One run each: the numbers differ, by more than the errors of estimates and
+  // what may be missing, and the noise between runs is unknown.
+  kNoiseUnknown
+};
+const char* VerdictName(Verdict verdict);  // "within_noise", ...
+
 // after - scale * before.
 class Difference {
  public:
   Difference(const Sample& before, const Sample& after, double scale = 1);
 
   double value() const { return value_; }
-  // False: one run each, and no information about noise. Then p() is 1, and an
-  // interval covers only what may be missing.
+  // False: one run each. Then p() is 1, and an interval covers only the errors
+  // of estimates and what may be missing.
   bool noise_known() const { return noise_known_; }
   // Both sides are exact numbers: no noise is known, nothing is missing.
-  bool is_bare() const { return !noise_known_ && below_ == 0 && above_ == 0; }
+  bool is_bare() const {
+    return !noise_known_ && error_ == 0 && below_ == 0 && above_ == 0;
+  }
   // How often noise gives at least this difference, after subtracting what may
   // be missing.
-  double p() const { return TailOf(value_ > 0 ? below_ : above_); }
-  // The same, if nothing is missing.
-  double p_of_noise() const { return TailOf(0); }
+  double p() const { return noise_known_ ? TailBeyondLoss() : 1; }
+  Verdict VerdictAt(double tail) const;
   // Contains the true difference with probability 1 - tail. It excludes 0
-  // exactly if p() < tail.
+  // exactly if p() < tail, where the noise is known.
   Interval At(double tail) const;
+  // The size of a true change that these runs find at `tail` with the
+  // probability kPower (power.h). Absent: the noise is unknown, or any change
+  // may be missing.
+  std::optional<double> Detectable(double tail) const;
 
  private:
   double TailOf(double missing) const;
+  double TailBeyondLoss() const { return TailOf(value_ > 0 ? below_ : above_); }
 
   double value_ = 0;
   double error_ = 0, df_ = 1;  // standard error, degrees of freedom

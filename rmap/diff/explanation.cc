@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_format.h"
 #include "rmap/diff/change_format.h"
+#include "rmap/diff/headline_metric.h"
+#include "rmap/diff/power.h"
 
 namespace countrace::rmap::diff {
 
@@ -21,11 +25,6 @@ bool IsSure(const MetricChange& metric) {
   return metric.self.IsSure() || (metric.per_call && metric.per_call->IsSure());
 }
 
-bool Changed(const Diff& diff, const char* metric) {
-  const MetricChange* total = FindTotal(diff, metric);
-  return total != nullptr && total->self.IsSure();
-}
-
 // Events that grow with the time itself, whatever made it longer.
 bool FollowsFromTime(const std::string& event, const std::string& headline) {
   static constexpr const char* kClocks[] = {"cycles", "cpu-cycles",
@@ -36,11 +35,6 @@ bool FollowsFromTime(const std::string& event, const std::string& headline) {
   return headline == "on-CPU" &&
          (event == "context-switches" || event == "cs" ||
           event == "cpu-migrations" || event == "migrations");
-}
-
-double LogRatio(double before, double after) {
-  if (before <= 0 || after <= 0) return before == after ? 0 : 1e9;
-  return std::log(after / before);
 }
 
 std::string CountChange(const MetricChange& metric, const Change& change,
@@ -93,6 +87,7 @@ std::string Reasons(const RowChange& row, const MetricChange& headline) {
 std::string HowMuch(double before, double after) {
   const double ratio = after > before ? after / before : before / after;
   const char* word = after > before ? "slower" : "faster";
+  if (ratio >= 99.5) return FormatRatio(1, ratio) + " " + word;
   if (ratio >= 1.995) return absl::StrFormat("%.2gx %s", ratio, word);
   return absl::StrFormat("%.1f %% %s", 100 * (ratio - 1), word);
 }
@@ -127,9 +122,14 @@ std::string What(const RowChange& row, const MetricChange& headline) {
 }
 
 std::string Line(const RowChange& row, const MetricChange& headline,
-                 const MetricChange* total) {
+                 const MetricChange* total, bool one_run_each) {
+  // Two runs differ; whether the programs do, is not known.
+  const std::string what =
+      one_run_each
+          ? "differs, " + FormatRatio(headline.self.before, headline.self.after)
+          : What(row, headline);
   std::string text =
-      absl::StrFormat("%s %s (%s", ShortName(row), What(row, headline),
+      absl::StrFormat("%s %s (%s", ShortName(row), what,
                       FormatSigned(headline.self.value(), headline.is_time));
   if (headline.share) {
     text += absl::StrFormat(" of %s %s, %s",
@@ -143,17 +143,62 @@ std::string Line(const RowChange& row, const MetricChange& headline,
   return reasons.empty() ? text : text + ": " + reasons;
 }
 
-}  // namespace
-
-std::string HeadlineMetric(const Diff& diff) {
-  if (Changed(diff, "on-CPU")) return "on-CPU";
-  if (Changed(diff, "wall")) return "wall";
-  return FindTotal(diff, "on-CPU") != nullptr ? "on-CPU" : "wall";
+std::string NoVerdict(const std::vector<RunsNeeded>& advice) {
+  std::string text = "one run each: no verdict";
+  for (const RunsNeeded& needed : advice) {
+    text += &needed == &advice.front()
+                ? absl::StrFormat(
+                      "; %d runs a side see a change of %g %% if runs deviate "
+                      "by %g %%",
+                      needed.runs, 100 * needed.change, 100 * needed.deviation)
+                : absl::StrFormat(", %d if by %g %%", needed.runs,
+                                  100 * needed.deviation);
+  }
+  return text;
 }
 
-std::vector<std::string> Explain(const Diff& diff) {
-  const std::string headline = HeadlineMetric(diff);
-  const MetricChange* total = FindTotal(diff, headline);
+// As a part of the mean before; absent without a mean.
+std::optional<double> DetectablePart(const Change& change) {
+  if (!change.detectable || !(change.before > 0)) return std::nullopt;
+  return *change.detectable / change.before;
+}
+
+// The change of `total` that these runs find. Small rows are left out: their
+// noise matters little.
+std::optional<std::string> PowerLine(const Diff& diff,
+                                     const MetricChange& total) {
+  std::vector<double> of_rows;
+  for (const RowChange& row : diff.rows) {
+    const MetricChange* metric = row.Find(total.metric);
+    if (metric == nullptr || row.interrupts || row.small) continue;
+    if (const auto part = DetectablePart(metric->self)) {
+      of_rows.push_back(*part);
+    }
+  }
+  std::string text;
+  if (const auto part = DetectablePart(total.self)) {
+    text += FormatDetectable(*part) + " in total";
+  }
+  if (!of_rows.empty()) {
+    const auto middle =
+        of_rows.begin() + static_cast<std::ptrdiff_t>((of_rows.size() - 1) / 2);
+    std::nth_element(of_rows.begin(), middle, of_rows.end());
+    text += (text.empty() ? "" : ", ") + FormatDetectable(*middle) +
+            " in the median row";
+  }
+  if (text.empty()) return std::nullopt;
+  const std::string runs =
+      diff.runs_before() == diff.runs_after()
+          ? absl::StrFormat("%d runs a side", diff.runs_before())
+          : absl::StrFormat("%d and %d runs", diff.runs_before(),
+                            diff.runs_after());
+  return absl::StrFormat("%s find a change of %s time by %s (power %g %%)",
+                         runs, total.metric, text, 100 * kPower);
+}
+
+// The rows that changed most, or that none did.
+std::vector<std::string> RowLines(const Diff& diff, const std::string& headline,
+                                  const MetricChange* total) {
   std::vector<std::string> lines;
   double largest = 0;
   for (const RowChange& row : diff.rows) {
@@ -163,20 +208,40 @@ std::vector<std::string> Explain(const Diff& diff) {
     largest = std::max(largest, size);
     const double share =
         metric->share ? std::fabs(*metric->share) : size / largest;
-    if (share < kMinShare) continue;
+    if (!(share >= kMinShare)) continue;  // also 0 of 0
     if (lines.size() == kMaxLines) break;
-    lines.push_back(Line(row, *metric, total));
+    lines.push_back(Line(row, *metric, total, diff.IsOneRunEach()));
   }
   if (!lines.empty()) return lines;
   if (diff.rows_within_noise == diff.rows.size()) {
-    return {"nothing changed beyond noise"};
+    return {diff.IsOneRunEach() ? "no row differs"
+                                : "nothing changed beyond noise"};
   }
   if (total != nullptr && IsSure(*total)) {
-    return {absl::StrFormat(
-        "all processes: %s %s; that of no segment surely changed",
-        FormatSigned(total->self.value(), total->is_time), headline)};
+    return {
+        absl::StrFormat("all processes: %s %s; that of no segment surely %s",
+                        FormatSigned(total->self.value(), total->is_time),
+                        headline, diff.IsOneRunEach() ? "differs" : "changed")};
   }
-  return {headline + " time changed nowhere beyond noise"};
+  return {headline + (diff.IsOneRunEach()
+                          ? " time surely differs nowhere"
+                          : " time changed nowhere beyond noise")};
+}
+
+}  // namespace
+
+std::vector<std::string> Explain(const Diff& diff) {
+  const std::string headline = HeadlineMetric(diff);
+  const MetricChange* total = FindTotal(diff, headline);
+  std::vector<std::string> lines = RowLines(diff, headline, total);
+  if (diff.IsOneRunEach()) {
+    lines.insert(lines.begin(), NoVerdict(diff.advice));
+  } else if (total != nullptr) {
+    if (auto power = PowerLine(diff, *total)) {
+      lines.push_back(*std::move(power));
+    }
+  }
+  return lines;
 }
 
 }  // namespace countrace::rmap::diff

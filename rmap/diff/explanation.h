@@ -10,14 +10,12 @@
 
 namespace countrace::rmap::diff {
 
-// The main metric of the comparison: on-CPU time if its total changed beyond
-// noise, else wall time if that did, else on-CPU time if it is known.
-std::string HeadlineMetric(const Diff& diff);
-
 // Reads totals and sorted rows. At most three lines, each for a row with at
 // least a tenth of the change (of the largest row's, if the total's is within
-// noise); one line if nothing is beyond noise. Names are not escaped; the
-// renderings escape them.
+// noise); one line if nothing is beyond noise. Last, the change that these runs
+// could have shown. With one run each: first, that there is no verdict, and how
+// many runs would see a change. Names are not escaped; the renderings escape
+// them.
 std::vector<std::string> Explain(const Diff& diff);
 
 }  // namespace countrace::rmap::diff

@@ -16,11 +16,9 @@ enum class Part : bool { kSelf, kInclusive };
 // One value for each run. Absent: unknown in a run, or, for values per call, a
 // run without calls.
 std::optional<Sample> SumsOf(const std::vector<RowOfRun>& runs,
-                             const Metric& metric, std::size_t index,
-                             Part part);
+                             std::size_t index, Part part);
 std::optional<Sample> PerCallOf(const std::vector<RowOfRun>& runs,
-                                const Metric& metric, std::size_t index,
-                                Part part);
+                                std::size_t index, Part part);
 Sample CallsOf(const std::vector<RowOfRun>& runs);
 std::optional<Sample> TotalsOf(const std::vector<Report>& reports,
                                const Metric& metric);

@@ -77,13 +77,9 @@ class Judgement {
     result.change.error_after = samples->after.of_turns;
     result.change.quality = QualityOf(*samples);
     if (!change.is_bare()) result.change.interval = change.At(tail);
-    if (change.noise_known()) {
-      result.change.p = change.p();
-      result.change.verdict =
-          change.p() < tail ? Verdict::kBeyondNoise : Verdict::kWithinNoise;
-    } else if (change.value() != 0) {
-      result.change.verdict = Verdict::kNoiseUnknown;
-    }
+    if (change.noise_known()) result.change.p = change.p();
+    result.change.verdict = change.VerdictAt(tail);
+    result.change.detectable = change.Detectable(tail);
 
     const Difference excess(samples->before, samples->after,
                             1 + threshold.percent / 100);
@@ -200,8 +196,8 @@ class Judgement {
     result.metric = metric.name;
     result.is_time = metric.is_time;
     result.per_call = true;
-    auto of_before = PerCallOf(before, metric, *index, Part::kInclusive);
-    auto of_after = PerCallOf(after, metric, *index, Part::kInclusive);
+    auto of_before = PerCallOf(before, *index, Part::kInclusive);
+    auto of_after = PerCallOf(after, *index, Part::kInclusive);
     if (!of_before || !of_after) {
       return Refuse(threshold,
                     absl::StrFormat("%s of `%s` is not known in all traces",

@@ -62,7 +62,32 @@ class Diff(unittest.TestCase):
 
     def test_text_of_two_traces(self):
         text = self.check_golden("pair.txt", "old1.ctf", "new1.ctf")
-        self.assertIn("no run-to-run noise known", text)
+        self.assertTrue(text.startswith("one run each: no verdict; "), text)
+        self.assertIn("differs, 2.1x (+", text.splitlines()[1])
+
+    def test_one_run_each_asserts_nothing(self):
+        result = json.loads(diff("--format", "json", "--all", "old1.ctf",
+                                 "new1.ctf").stdout)
+        numbers = [metric[part] for row in result["rows"] + result["totals"]
+                   for metric in row.get("metrics", [row])
+                   for part in ("self", "per_call") if metric.get(part)]
+        self.assertGreater(len(numbers), 20)
+        for number in numbers:
+            self.assertEqual("noise_unknown" if number["change"] else
+                             "within_noise", number["verdict"], number)
+            self.assertIsNone(number["p"])
+            self.assertIsNone(number["detectable"])
+        self.assertEqual([0.05, 0.05],
+                         [needed["change"] for needed in result["runs_needed"]])
+        self.assertEqual(0, result["tests"])
+
+    def test_several_runs_state_what_they_could_find(self):
+        result = json.loads(diff("--format", "json", "--all", *SETS).stdout)
+        for total in result["totals"]:
+            self.assertEqual(total["self"]["constant"],
+                             total["self"]["detectable"] is None, total)
+        self.assertEqual([], result["runs_needed"])
+        self.assertIn("(power 80 %)", result["explanations"][-1])
 
     def test_text_with_everything(self):
         self.check_golden("all.txt", "--all", *SETS)

@@ -75,6 +75,21 @@ class Diff(trace_checks.Recording):
         result = self.diff(columns, rows, '--threshold', '5%')
         self.assertIn('faster', result['explanations'][0])
 
+    def test_one_run_each_has_no_verdict(self):
+        rows, columns = self.record([LOOP_ORDER, 'rows'],
+                                    [LOOP_ORDER, 'columns'])
+        result = self.diff(rows[:1], columns[:1], '--all')
+        self.assertTrue(result['explanations'][0].startswith(
+            'one run each: no verdict'), result['explanations'])
+        for row in result['rows']:
+            for metric in row['metrics']:
+                self.assertNotEqual('beyond_noise', metric['self']['verdict'],
+                                    metric)
+        # The exact count of calls can be compared with a limit.
+        result = self.diff(rows[:1], rows[1:2], '--threshold',
+                           'matrix:sweep:calls 0%')
+        self.check_balanced(result)
+
     def test_same_program_twice_is_no_regression(self):
         first, second = self.record([LOOP_ORDER, 'rows'],
                                     [LOOP_ORDER, 'rows'])

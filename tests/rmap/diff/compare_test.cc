@@ -41,7 +41,11 @@ TEST_CASE(
   slow.segments[1].on_cpu_ns_per_call *= 2.1;
   slow.segments[1].faults_per_call = 411;
   const Diff diff = Compared(Server(), slow, 5);
-  REQUIRE(diff.explanations.size() == 1);
+  REQUIRE(diff.explanations.size() == 2);
+  CHECK_THAT(diff.explanations[1],
+             Catch::Matchers::Matches(
+                 "5 runs a side find a change of on-CPU time by [0-9.]+ % in "
+                 "total, [0-9.]+ % in the median row \\(power 80 %\\)"));
   CHECK_THAT(diff.explanations[0],
              Catch::Matchers::Matches(
                  "server:handle is 2\\.1x slower \\(\\+12\\.. ms of \\+12\\.. "
@@ -110,22 +114,89 @@ TEST_CASE(
   CHECK(diff.balances[1].after.Unexplained() == 0);
 }
 
-TEST_CASE("compare: one run each says that noise is not known",
+TEST_CASE("compare: wall time leads where waiting is what changed",
+          "[rmap][diff]") {
+  // On-CPU time becomes 3.4 times as long, wall time about 12 times.
+  TrueProgram slow = Server();
+  slow.segments[1].on_cpu_ns_per_call *= 3.5;
+  slow.segments[1].off_cpu_ns_per_call = 1'000'000;
+  const Diff diff = Compared(Server(), slow, 5);
+  const MetricChange& on_cpu = *FindTotal(diff, "on-CPU");
+  REQUIRE(on_cpu.self.verdict == Verdict::kBeyondNoise);
+  CHECK(on_cpu.self.after / on_cpu.self.before == Approx(3.2).margin(0.3));
+  CHECK_THAT(diff.explanations[0],
+             Catch::Matchers::StartsWith("server:handle is 13x slower (+") &&
+                 Catch::Matchers::Contains(" wall, "));
+  // A large ratio is a count, not a power of ten.
+  TrueProgram stuck = Server();
+  stuck.segments[1].off_cpu_ns_per_call = 50'000'000;
+  CHECK_THAT(
+      Compared(Server(), stuck, 5).explanations[0],
+      Catch::Matchers::Matches("server:handle is 4[0-9][0-9]x slower.*"));
+  // A large ratio of little wall time does not lead.
+  TrueProgram outside = Server();
+  outside.segments = {{"server", {"server:parse"}, 100, 10, 0, 0}};
+  outside.outside_ns = 1e8;
+  TrueProgram busy = outside;
+  busy.segments[0].off_cpu_ns_per_call = 1000;
+  busy.outside_ns = 2e8;
+  CHECK_THAT(Compared(outside, busy, 5).explanations[0],
+             Catch::Matchers::StartsWith("server outside its segments uses 2"));
+}
+
+TEST_CASE("compare: one run each has no verdict, and says how many runs would",
           "[rmap][diff]") {
   TrueProgram slow = Server();
   slow.segments[1].on_cpu_ns_per_call *= 2;
   slow.segments[1].calls = 120;
   const Diff diff = Compared(Server(), slow, 1);
+  CHECK_THAT(diff.explanations[0],
+             Catch::Matchers::Matches(
+                 "one run each: no verdict; [0-9]+ runs a side see a change of "
+                 "5 % if runs deviate by 1 %, [0-9]+ if by 3 %"));
+  CHECK_THAT(diff.explanations[1],
+             Catch::Matchers::StartsWith("server:handle differs, 2."));
   CHECK_THAT(diff.notes[0], Catch::Matchers::StartsWith(
-                                "one run each: no run-to-run noise known"));
-  const RowChange& handle = diff.rows[0];
-  REQUIRE(handle.path.back() == "server:handle");
-  CHECK(handle.Find("calls")->self.verdict == Verdict::kNoiseUnknown);
-  CHECK_FALSE(handle.Find("calls")->self.interval);
-  CHECK_FALSE(handle.Find("calls")->self.p);
-  // The verdict comes from the spread of the calls.
-  CHECK(handle.Find("wall")->self.verdict == Verdict::kBeyondNoise);
-  CHECK(handle.Find("wall")->self.interval);
+                                "one run each: the noise between runs is not"));
+  CHECK(diff.tests == 0);
+  for (const RowChange& row : diff.rows) {
+    for (const MetricChange& metric : row.metrics) {
+      CAPTURE(row.path, metric.metric);
+      const Change& self = metric.self;
+      CHECK(self.verdict == (self.value() == 0 ? Verdict::kWithinNoise
+                                               : Verdict::kNoiseUnknown));
+      // Calls share the luck of their run: their spread is no interval.
+      CHECK_FALSE(self.interval);
+      CHECK_FALSE(self.p);
+      CHECK_FALSE(self.detectable);
+    }
+  }
+}
+
+TEST_CASE("compare: as many runs as advised see the change", "[rmap][diff]") {
+  const Diff advising = Compared(Server(), Server(), 1);
+  REQUIRE(advising.advice.size() == 2);
+  for (const RunsNeeded& needed : advising.advice) {
+    CAPTURE(needed.deviation, needed.runs);
+    Random random(8);
+    TrueProgram slow = Server();
+    slow.segments[1].on_cpu_ns_per_call *= 1 + needed.change;
+    const Noise noise{needed.deviation, 0, false, false};
+    constexpr int kComparisons = 200;
+    int found = 0;
+    for (int i = 0; i < kComparisons; ++i) {
+      const auto diff =
+          Compare(SimulateRuns(needed.runs, Server(), noise, random),
+                  SimulateRuns(needed.runs, slow, noise, random), {});
+      REQUIRE(diff.ok());
+      for (const RowChange& row : diff->rows) {
+        if (row.path != slow.segments[1].path) continue;
+        found += row.Find("on-CPU")->self.verdict == Verdict::kBeyondNoise;
+      }
+    }
+    // 80 % if this number alone changes; on-CPU and wall time change together.
+    CHECK(found > 0.75 * kComparisons);
+  }
 }
 
 TEST_CASE("compare: events that not all traces counted are left out, and said",

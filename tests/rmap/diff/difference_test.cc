@@ -42,19 +42,23 @@ TEST_CASE("difference: one run against several takes their spread for both",
         Approx(-interval.low));
 }
 
-TEST_CASE("difference: the noise of one run each is unknown", "[rmap][diff]") {
+TEST_CASE("difference: one run each shows no noise, so there is no verdict",
+          "[rmap][diff]") {
   const Difference difference(Runs({10}), Runs({30}));
   CHECK_FALSE(difference.noise_known());
   CHECK(difference.is_bare());
   CHECK(difference.p() == 1);
-
-  Sample before = Runs({1000}), after = Runs({1300});
-  before.error_of_calls = 30;
-  after.error_of_calls = 40;
-  before.calls = after.calls = 1000;
-  const Difference of_calls(before, after);
-  CHECK(of_calls.noise_known());
-  CHECK(of_calls.At(0.05).low == Approx(300 - 1.9612 * 50).margin(0.1));
+  CHECK(difference.VerdictAt(0.05) == Verdict::kNoiseUnknown);
+  CHECK_FALSE(difference.Detectable(0.05));
+  CHECK(Difference(Runs({10}), Runs({10})).VerdictAt(0.05) ==
+        Verdict::kWithinNoise);
+  // What may be missing can explain it, or cannot.
+  Sample bounded = Runs({10});
+  bounded.above = 25;
+  CHECK(Difference(bounded, Runs({30})).VerdictAt(0.05) == Verdict::kMayBeLoss);
+  bounded.above = 15;
+  CHECK(Difference(bounded, Runs({30})).VerdictAt(0.05) ==
+        Verdict::kNoiseUnknown);
 }
 
 Sample Estimate(double value, double standard_error, std::uint64_t slices) {
@@ -67,10 +71,11 @@ TEST_CASE("difference: estimates of one run each, worked by hand",
           "[rmap][diff]") {
   // 30 + 40, and t for 100 degrees of freedom: 1.984.
   const Difference difference(Estimate(1000, 30, 101), Estimate(1150, 40, 201));
-  CHECK(difference.noise_known());
   CHECK(difference.At(0.05).low == Approx(150 - 1.98397 * 70).margin(1e-2));
   CHECK(difference.At(0.05).high == Approx(150 + 1.98397 * 70).margin(1e-2));
-  CHECK(difference.p() < 0.05);
+  // The intervals do not overlap; what the next two runs do is not known.
+  CHECK(difference.VerdictAt(0.05) == Verdict::kNoiseUnknown);
+  CHECK_FALSE(difference.noise_known());
   // An exact count against an estimate: only the estimate's error.
   CHECK(Difference(Runs({1000}), Estimate(1150, 40, 101)).At(0.05).low ==
         Approx(150 - 1.98397 * 40).margin(1e-2));
@@ -78,7 +83,7 @@ TEST_CASE("difference: estimates of one run each, worked by hand",
   Sample one = Runs({1e9});
   one.of_turns = SamplingError::Of(std::nullopt, 1);
   const Difference unknown(Estimate(1000, 30, 101), one);
-  CHECK(unknown.p() == 1);
+  CHECK(unknown.VerdictAt(0.05) == Verdict::kWithinNoise);
   CHECK(unknown.At(0.05).low == -kInfinite);
   CHECK(unknown.At(0.05).high == kInfinite);
 }
@@ -99,11 +104,9 @@ TEST_CASE("difference: no verdict where the estimates' intervals overlap",
     const Difference difference(before, after);
     const Interval interval = difference.At(0.05);
     CAPTURE(error_before, error_after, after.values[0]);
-    if (overlap) {
-      CHECK(interval.low <= 0);
-      CHECK(difference.p() >= 0.05);
-    }
-    CHECK((difference.p() < 0.05) == (interval.low > 0));
+    if (overlap) CHECK(interval.low <= 0);
+    CHECK(difference.VerdictAt(0.05) ==
+          (interval.low > 0 ? Verdict::kNoiseUnknown : Verdict::kWithinNoise));
     ++(overlap ? overlapping : apart);
   }
   CHECK(overlapping > 500);
@@ -142,9 +145,15 @@ TEST_CASE("difference: what may be missing widens the interval",
   const Difference difference(before, after);
   CHECK(difference.At(0.05).low == Approx(sure.low - 7));
   CHECK(difference.At(0.05).high == Approx(sure.high + 3));
+  // A change must be larger by what may be missing to be found.
+  const Sample whole = Runs({100, 102, 98});
+  CHECK(*difference.Detectable(0.05) ==
+        Approx(*Difference(whole, Runs({120, 122, 118})).Detectable(0.05) + 7));
   before.above = 25;
   CHECK(Difference(before, after).p() == 1);
+  CHECK(Difference(before, after).VerdictAt(0.05) == Verdict::kMayBeLoss);
   before.above = kInfinite;
+  CHECK_FALSE(Difference(before, after).Detectable(0.05));
   CHECK(Difference(before, after).At(0.05).low == -kInfinite);
   CHECK(Difference(before, after).At(0.05).high == Approx(sure.high + 3));
 }

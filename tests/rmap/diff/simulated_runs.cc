@@ -12,13 +12,27 @@ using rmap::SegmentRow;
 
 namespace {
 
-double Factor(double sigma, bool skewed, Random& random) {
+double Factor(double sigma, const Noise& noise, Random& random) {
   if (sigma == 0) return 1;
+  if (noise.heavy_tails) {
+    // The standard deviation is sigma: that of Student's t is sqrt(3).
+    std::student_t_distribution<double> student(3);
+    return std::max(0.0, 1 + sigma / std::sqrt(3) * student(random));
+  }
   std::normal_distribution<double> normal(0, sigma);
   const double deviate = normal(random);
   // The mean is 1 in both cases.
-  return skewed ? std::exp(deviate - sigma * sigma / 2)
-                : std::max(0.0, 1 + deviate);
+  return noise.skewed ? std::exp(deviate - sigma * sigma / 2)
+                      : std::max(0.0, 1 + deviate);
+}
+
+// For all rows of a run.
+double FactorOfRun(const Noise& noise, Random& random) {
+  const double factor = Factor(noise.of_run, noise, random);
+  if (noise.slow_runs == 0) return factor;
+  return std::bernoulli_distribution(0.1)(random)
+             ? factor * (1 + noise.slow_runs)
+             : factor;
 }
 
 std::uint64_t Poisson(double mean, Random& random) {
@@ -92,10 +106,10 @@ Report SimulateRun(const TrueProgram& program, const Noise& noise,
   report.scope = "system";
   report.cpus = 1;
   report.events = {"page-faults"};
-  const double of_run = Factor(noise.of_run, noise.skewed, random);
+  const double of_run = FactorOfRun(noise, random);
   const auto time = [&](double mean) {
-    return static_cast<std::uint64_t>(std::llround(
-        mean * of_run * Factor(noise.of_row, noise.skewed, random)));
+    return static_cast<std::uint64_t>(
+        std::llround(mean * of_run * Factor(noise.of_row, noise, random)));
   };
   std::map<std::string, rmap::ProcessRow> processes;
   rmap::CpuRow cpu;

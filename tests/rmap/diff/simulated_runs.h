@@ -32,6 +32,12 @@ struct Noise {
   double of_row = 0.05, of_run = 0;
   bool skewed = false;            // lognormal, as real times are; else normal
   bool whole_calls_vary = false;  // the number of calls is Poisson, too
+  // Student's t with three degrees of freedom instead of the normal
+  // distribution: now and then a number is far off.
+  bool heavy_tails = false;
+  // A tenth of the runs is slower by this part in every row, as after an
+  // unlucky placement.
+  double slow_runs = 0;
 };
 
 using Random = std::mt19937_64;

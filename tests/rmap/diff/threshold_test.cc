@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 
 #include "rmap/diff/compare.h"
+#include "rmap/diff/diff_render.h"
 #include "tests/rmap/diff/simulated_runs.h"
 
 namespace countrace::rmap::diff {
@@ -160,11 +161,22 @@ TEST_CASE("threshold: alarms without a regression are as rare as promised",
   CHECK(real > 0.99 * kComparisons);
 }
 
-TEST_CASE("threshold: one run each, the number decides", "[rmap][diff]") {
+TEST_CASE("threshold: one run each, the number decides, and the text says so",
+          "[rmap][diff]") {
   const auto before = Runs(1000, 0, 1, 1), after = Runs(1400, 0, 1, 2);
   CHECK(JudgeOne("5%", before, after)->verdict ==
         ThresholdVerdict::kRegression);
   CHECK(JudgeOne("5%", after, before)->verdict == ThresholdVerdict::kHolds);
+  // The spread of the calls inside the run does not count.
+  const auto result = JudgeOne("irq:24:disk 39%", before, after);
+  CHECK(result->verdict == ThresholdVerdict::kRegression);
+  CHECK(result->change.verdict == Verdict::kNoiseUnknown);
+  CHECK_FALSE(result->change.interval);
+  CompareOptions options;
+  options.thresholds = {*ParseThreshold("5%")};
+  CHECK_THAT(
+      RenderDiffText(*Compare(before, after, options), {}),
+      Catch::Matchers::Contains("REGRESSION, one run each: noise not known"));
 }
 
 }  // namespace

@@ -1,0 +1,30 @@
+// The interval of a number of a row that is not exact: the one place where the
+// comparison reads it.
+// Thread: any.
+#ifndef COUNTRACE_RMAP_DIFF_ROW_BOUNDS_H_
+#define COUNTRACE_RMAP_DIFF_ROW_BOUNDS_H_
+
+#include <optional>
+#include <string>
+
+#include "rmap/diff/compared_metrics.h"
+#include "rmap/diff/difference.h"
+
+namespace countrace::rmap::diff {
+
+// `name` is the number's in the JSON of the row: "calls", "wall_ns.excl",
+// "counts.page-faults.incl"; for a process "on_cpu_ns", "counts.page-faults".
+// The interval contains what may be missing after a loss, but not the error of
+// an estimate; infinite without a bound. Absent: nothing may be missing.
+std::optional<Interval> BoundsOf(const Report& report, const SegmentRow& row,
+                                 const std::string& name);
+std::optional<Interval> BoundsOf(const Report& report, const ProcessRow& row,
+                                 const std::string& name);
+
+// The most that all processes together may lack: the unattributed part of the
+// books. Infinite without books.
+double Unattributed(const Report& report, const Metric& metric);
+
+}  // namespace countrace::rmap::diff
+
+#endif  // COUNTRACE_RMAP_DIFF_ROW_BOUNDS_H_
