@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "logformat/system_call_exit.h"
+
 namespace countrace::rmap {
 
 using logformat::EventRecord;
@@ -83,10 +85,31 @@ void KernelHooks::OnRecord(const EventRecord& record,
           ? *running
           : registry_.Observe({pid, tid}, time_ns);
   if (!registry_.Counts(thread)) return;
-  CountHit(*thread.process, hook_id);
-  OnThreadHook(thread, record, hook_id, time_ns);
+  if ((record.event_id & logformat::kEventExitBit) != 0 &&
+      hook.ids >> 48 == logformat::kUnnamedSystemCall &&
+      hooks_.IsSystemCall(hook_id)) {
+    OnUnnamedExit(thread, record, time_ns);
+  } else {
+    CountHit(*thread.process, hook_id);
+    OnThreadHook(thread, record, hook_id, time_ns);
+  }
   ThreadRegistry::See(thread, time_ns);
   SegmentBuilder::NoteHook(thread, time_ns);
+}
+
+void KernelHooks::OnUnnamedExit(ThreadState& thread, const EventRecord& record,
+                                std::uint64_t time_ns) {
+  SegmentBuilder::TakeExpectedExit(thread);
+  const std::vector<Frame>& frames = thread.stack.frames;
+  const auto open =
+      std::find_if(frames.rbegin(), frames.rend(), [this](const Frame& frame) {
+        return hooks_.IsSystemCall(frame.hook_id);
+      });
+  // None: the call began before the recording, or in the thread's parent.
+  if (open == frames.rend()) return;
+  const std::uint32_t hook_id = open->hook_id;
+  CountHit(*thread.process, hook_id);
+  segments_.Exit(thread, hook_id, DumpOf(record), time_ns);
 }
 
 void KernelHooks::OnThreadHook(ThreadState& thread, const EventRecord& record,

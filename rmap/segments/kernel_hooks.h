@@ -73,6 +73,9 @@ class KernelHooks {
   // A hook in the thread's code, or in the kernel's work for it.
   void OnThreadHook(ThreadState& thread, const logformat::EventRecord& record,
                     std::uint32_t hook_id, std::uint64_t time_ns);
+  // The exit of a system call that replaced the thread's registers.
+  void OnUnnamedExit(ThreadState& thread, const logformat::EventRecord& record,
+                     std::uint64_t time_ns);
   static void CountHit(ProcessState& process, std::uint32_t hook_id);
 
   const HookTable& hooks_;

@@ -16,13 +16,15 @@ constexpr std::uint32_t kCpuStreams = 256;
 
 void MemoryTrace::AddHook(std::uint32_t id, logformat::HookKind kind,
                           const std::string& provider, const std::string& name,
-                          logformat::HookOrigin origin) {
+                          logformat::HookOrigin origin,
+                          const std::vector<logformat::PayloadType>& payload) {
   logformat::HookInfo hook;
   hook.id = id;
   hook.kind = kind;
   hook.origin = origin;
   hook.provider = provider;
   hook.name = name;
+  hook.payload = payload;
   info_.hooks.push_back(hook);
   std::sort(info_.hooks.begin(), info_.hooks.end(),
             [](const auto& a, const auto& b) { return a.id < b.id; });
@@ -140,7 +142,8 @@ void MemoryTrace::KernelHook(std::uint64_t time_ns, std::int32_t cpu,
   if (counters) event |= logformat::kEventDumpBit;
   const logformat::KernelHookRecord record{
       0, logformat::PackDispatch(static_cast<std::uint32_t>(hook.tid),
-                                 static_cast<std::uint32_t>(hook.pid), 0)};
+                                 static_cast<std::uint32_t>(hook.pid),
+                                 hook.number)};
   AddLayout(time_ns, cpu, static_cast<CpuEvent>(event), record,
             counters ? &*counters : nullptr);
 }
@@ -163,13 +166,16 @@ void MemoryTrace::HookRecord(std::uint64_t time_ns, const Hook& hook,
     record.counters = dump->counters;
   }
   // In the form of a packet (FORMAT.md, 4.2).
-  record.bytes.resize(8 + (dump ? 8 * (1 + dump->counters.size()) : 0));
+  const std::size_t head = HeadBytes(record);
+  record.bytes.resize(head + 8 * hook.payload.size());
   if (dump) {
     const logformat::ThreadDump values{dump->mmcr, dump->present};
     std::memcpy(record.bytes.data() + 8, &values, sizeof(values));
     std::memcpy(record.bytes.data() + 16, dump->counters.data(),
                 8 * dump->counters.size());
   }
+  std::memcpy(record.bytes.data() + head, hook.payload.data(),
+              8 * hook.payload.size());
   items_.push_back({time_ns, record.fields.stream, std::move(record)});
 }
 
@@ -223,11 +229,18 @@ void MemoryTrace::Sort() {
                    });
 }
 
+std::size_t MemoryTrace::HeadBytes(const Record& record) {
+  return 8 + (record.counters ? 8 * (1 + record.counters->size()) : 0);
+}
+
 void MemoryTrace::Deliver(const Item& item, logformat::ItemSink& sink) {
   if (const auto* record = std::get_if<Record>(&item.what)) {
     logformat::EventRecord out = record->fields;
     out.bytes = record->bytes;
     out.counters = record->counters ? record->counters->data() : nullptr;
+    if (out.stream_class == StreamClass::kThread) {
+      out.payload = out.bytes.subspan(HeadBytes(*record));
+    }
     sink.OnRecord(out);
   } else if (const auto* events =
                  std::get_if<logformat::DiscardedEvents>(&item.what)) {
@@ -288,13 +301,10 @@ void MemoryTrace::DeliverRuns(std::size_t begin, std::size_t end,
           record->fields.pid != first->fields.pid) {
         break;
       }
-      const bool dump = record->counters.has_value();
-      const std::size_t head =
-          8 + (dump ? 8 * (1 + record->counters->size()) : 0);
       run.push_back({items_[k].time_ns, record->bytes.data(),
                      static_cast<std::uint32_t>(record->bytes.size()),
                      record->fields.event_id,
-                     static_cast<std::uint16_t>(head)});
+                     static_cast<std::uint16_t>(HeadBytes(*record))});
       delivered[k - begin] = true;
     }
     logformat::EventRecord record_head = first->fields;

@@ -35,7 +35,8 @@ class MemoryTrace final : public logformat::TraceReader {
   logformat::TraceInfo& mutable_info() { return info_; }
   void AddHook(std::uint32_t id, logformat::HookKind kind,
                const std::string& provider, const std::string& name,
-               logformat::HookOrigin origin = logformat::HookOrigin::kProgram);
+               logformat::HookOrigin origin = logformat::HookOrigin::kProgram,
+               const std::vector<logformat::PayloadType>& payload = {});
 
   // The event set of the following dumps of a CPU.
   void SetEventSet(std::int32_t cpu, std::uint32_t mmcr) { mmcr_[cpu] = mmcr; }
@@ -67,6 +68,8 @@ class MemoryTrace final : public logformat::TraceReader {
     std::int32_t pid = 0, tid = 0;
     std::uint32_t hook_id = 0;
     bool exit = false;
+    std::uint16_t number = 0;                 // of a kernel hook
+    std::vector<std::uint64_t> payload = {};  // of a program's hook
   };
   void HookRecord(std::uint64_t time_ns, const Hook& hook,
                   const std::optional<HookDump>& dump = std::nullopt);
@@ -127,6 +130,8 @@ class MemoryTrace final : public logformat::TraceReader {
         what;
   };
 
+  // Bytes of a thread's record before its payload.
+  static std::size_t HeadBytes(const Record& record);
   static bool IsOfCpu(const Item& item);
   // Delivers items [begin, end), all of threads, as runs.
   void DeliverRuns(std::size_t begin, std::size_t end,

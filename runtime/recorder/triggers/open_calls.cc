@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 
 #include "base/text/glob.h"
 #include "logformat/packet_layout.h"
+#include "logformat/system_call_exit.h"
 
 namespace countrace::runtime {
 namespace {
@@ -50,6 +52,12 @@ void OpenCalls::SetHooks(const std::vector<logformat::HookInfo>& hooks) {
     }
     watched.any = watched.segment | watched.point;
     matched_ |= watched.any;
+    watched.system_call = hook.origin == HookOrigin::kKernel &&
+                          hook.provider.starts_with("syscall");
+    watched.unnamed =
+        watched.system_call &&
+        hook.name == std::to_string(logformat::kUnnamedSystemCall);
+    if (watched.unnamed) watched.any = ~std::uint32_t{0};
     hooks_[hook.id] = watched;
   }
 }
@@ -110,7 +118,10 @@ void OpenCalls::Exit(const WatchedRecord& record, std::uint32_t hook,
     return;
   }
   for (std::size_t i = stack.calls.size(); i-- > 0;) {
-    if (stack.calls[i].hook != hook) continue;
+    const std::uint32_t open = stack.calls[i].hook;
+    if (open != hook && !(hooks_[hook].unnamed && hooks_[open].system_call)) {
+      continue;
+    }
     FireLonger(stack, stack.calls[i], record.time_ns, false, fired);
     stack.calls.resize(i);
     return;
@@ -146,7 +157,7 @@ void OpenCalls::Apply(const WatchedRecord& record, std::vector<Fired>& fired) {
   const std::uint32_t hook = logformat::EventHookId(record.event_id);
   const WatchedHook& watched = hooks_[hook];
   if ((record.event_id & logformat::kEventExitBit) != 0) {
-    if (watched.segment != 0) Exit(record, hook, fired);
+    if (watched.segment != 0 || watched.unnamed) Exit(record, hook, fired);
     return;
   }
   for (std::size_t i = 0; watched.point >> i != 0; ++i) {

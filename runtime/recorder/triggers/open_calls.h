@@ -67,6 +67,8 @@ class OpenCalls {
     std::uint32_t any = 0;          // both
     std::uint64_t shortest_ns = 0;  // of the segment triggers
     logformat::HookOrigin origin = logformat::HookOrigin::kProgram;
+    bool system_call = false;
+    bool unnamed = false;  // its exit ends any system call (FORMAT.md 4.4)
   };
   struct Call {
     std::uint64_t enter_ns;

@@ -455,4 +455,34 @@ TEST_CASE("triggers: more open calls than are watched lose only themselves") {
   REQUIRE(fired.size() == OpenCalls::kMaxDepth);
 }
 
+// rt_sigreturn: the exit has another hook, of number -1.
+TEST_CASE("triggers: an exit without a number ends the open system call") {
+  const auto triggers = ParseTriggers({"segment syscall:rt_* > 100ns"});
+  OpenCalls calls(*triggers);
+  std::vector<HookInfo> hooks;
+  for (const char* name : {"rt_sigreturn", "65535"}) {
+    HookInfo hook;
+    hook.id =
+        logformat::kHookIdKernelMin + static_cast<std::uint32_t>(hooks.size());
+    hook.kind = HookKind::kSegment;
+    hook.origin = HookOrigin::kKernel;
+    hook.provider = "syscall";
+    hook.name = name;
+    hooks.push_back(hook);
+  }
+  calls.SetHooks(hooks);
+  REQUIRE(calls.IsWatched(hooks[1].id));
+  std::vector<Fired> fired;
+  WatchedRecord record{.time_ns = 1000, .pid = 1, .tid = 2, .cpu = 0};
+  record.event_id = static_cast<std::uint16_t>(hooks[0].id * 2);
+  calls.Apply(record, fired);
+  record.time_ns = 1050;
+  record.event_id = static_cast<std::uint16_t>(hooks[1].id * 2 + 1);
+  calls.Apply(record, fired);
+  calls.FindTooLong(
+      5000, [](std::int32_t, std::int32_t, std::uint64_t) { return false; },
+      fired);
+  REQUIRE(fired.empty());
+}
+
 }  // namespace countrace::runtime
