@@ -51,7 +51,8 @@ void AddFindings(const FindingSources& in, LossLedger& ledger) {
   }
   if (in.segments.too_deep() != 0) {
     ledger.AddMessage(absl::StrFormat(
-        "%d calls are nested deeper than %d and are not in the segment tables",
+        "%d calls are nested deeper than %d: they are counted in the rows of "
+        "their segments, without their times",
         in.segments.too_deep(), SegmentBuilder::kMaxDepth));
   }
   if (in.dispatches.blocked().folded() != 0) {
@@ -62,8 +63,8 @@ void AddFindings(const FindingSources& in, LossLedger& ledger) {
   }
   if (in.paths.folded_calls() != 0) {
     ledger.AddMessage(absl::StrFormat(
-        "%d calls lie on paths beyond %d paths or %d levels: they are in rows "
-        "\"[other paths]\", not in those of their segments",
+        "%d calls lie on paths beyond %d paths or %d levels: their paths are "
+        "in rows \"[other paths]\"; the rows of their segments count them",
         in.paths.folded_calls(), CallPaths::kMaxPaths,
         CallPaths::kMaxPathDepth));
   }

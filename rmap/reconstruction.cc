@@ -55,6 +55,7 @@ class Reconstruction final : public logformat::ItemSink {
                       dispatches_.dumps().rotating()),
         segments_(paths_, dispatches_.coverage(), ThreadEvents(info),
                   dumps_stay(), hooks_.kernel_events(), hooks_.origins(),
+                  hooks_.jump(),
                   {thread_dumps_.rotating(), dispatches_.dumps().rotating(),
                    dispatches_.dumps().running_places()},
                   observer),
@@ -179,8 +180,11 @@ class Reconstruction final : public logformat::ItemSink {
       segments_.Exit(thread, hook_id, DumpOf(record), time_ns);
     } else if (hooks_.kind(hook_id) == HookKind::kSegment) {
       segments_.Enter(thread, hook_id, DumpOf(record), time_ns);
-    } else if (observer_ != nullptr) {
-      observer_->OnHook({thread.index, hook_id, time_ns});
+    } else {
+      if (hook_id == hooks_.jump()) segments_.Jump(thread, record, time_ns);
+      if (observer_ != nullptr) {
+        observer_->OnHook({thread.index, hook_id, time_ns});
+      }
     }
     ThreadRegistry::See(thread, time_ns);
     SegmentBuilder::NoteHook(thread, time_ns);

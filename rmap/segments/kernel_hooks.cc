@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "logformat/jump_hook.h"
 #include "logformat/system_call_exit.h"
 
 namespace countrace::rmap {
@@ -11,12 +12,25 @@ using logformat::EventRecord;
 using logformat::HookKind;
 using logformat::HookOrigin;
 
+namespace {
+
+bool IsJump(const logformat::HookInfo& hook) {
+  return hook.kind == HookKind::kPoint && hook.origin == HookOrigin::kProgram &&
+         hook.provider == logformat::kJumpProvider &&
+         hook.name == logformat::kJumpName &&
+         hook.payload == std::vector<logformat::PayloadType>{
+                             logformat::PayloadType::kUnsigned};
+}
+
+}  // namespace
+
 HookTable::HookTable(const logformat::TraceInfo& info)
     : kinds_(logformat::kHookIdMax + 1, HookKind::kSegment),
       origins_(logformat::kHookIdMax + 1, HookOrigin::kProgram) {
   for (const logformat::HookInfo& hook : info.hooks) {
     kinds_[hook.id] = hook.kind;
     origins_[hook.id] = hook.origin;
+    if (IsJump(hook)) jump_ = hook.id;
     if (hook.origin == HookOrigin::kProgram) continue;
     has_kernel_hooks_ = true;
     if (hook.origin != HookOrigin::kKernel) continue;

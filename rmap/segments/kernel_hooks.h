@@ -39,11 +39,14 @@ class HookTable {
   bool IsFault(std::uint32_t hook_id) const {
     return faults_.contains(hook_id);
   }
+  // The runtime library's hook of jumps; kNoHook: the trace has none.
+  std::uint32_t jump() const { return jump_; }
 
  private:
   std::vector<logformat::HookKind> kinds_;
   std::vector<logformat::HookOrigin> origins_;
   absl::flat_hash_set<std::uint32_t> faults_, system_calls_;
+  std::uint32_t jump_ = SegmentBuilder::kNoHook;
   bool has_kernel_hooks_ = false;
   std::size_t kernel_events_ = 0;
 };

@@ -67,6 +67,7 @@ ThreadNow NowOf(const ThreadState& thread, const KernelCoverage& coverage) {
   if (stack.frames.size() >= kMaxDepth) [[unlikely]] {
     ++stack.too_deep;
     ++too_deep_;
+    CountTooDeep(stack, *now.process->paths, hook_id);
     return;
   }
   PathNode* node = paths_.Child(Top(stack, now), hook_id);
@@ -120,12 +121,16 @@ void SegmentBuilder::ExitOutOfOrder(ThreadState& thread, const ThreadNow& now,
       [&](const Frame& frame) { return frame.hook_id == hook_id; });
   if (match != stack.frames.rend()) {
     const auto inner = match - stack.frames.rbegin();
+    DoubtInnermost(thread, static_cast<std::size_t>(inner));
     for (auto i = inner; i > 0; --i) Close(thread, now, nullptr, time_ns);
     Close(thread, now, &dump, time_ns);
     return;
   }
   PathNode* node = paths_.Child(Top(stack, now), hook_id);
   ++node->begin_inferred;
+  if (node->hook_id == PathNode::kFolded) {
+    ++now.process->paths->Folded(hook_id).begin_inferred;
+  }
   if (observer_ != nullptr && thread.index != kNoThread) {
     const std::uint64_t begin_ns =
         thread.hooks.last_ns != 0 ? thread.hooks.last_ns : thread.first_seen_ns;
@@ -275,6 +280,13 @@ void SegmentBuilder::AddKernelDumps(const ThreadState& thread, PathNode& node,
       AddKernelDumps(thread, node, dumps + copied_, dump, exact);
     }
   }
+  if (node.hook_id == PathNode::kFolded) [[unlikely]] {
+    AddFolded(thread, now, frame,
+              {{wall_ns, on_cpu_ns, now.switches - frame.switches,
+                now.faults - frame.faults},
+               end_inferred,
+               IsOnCpuExact(now, frame, time_ns)});
+  }
   if (observer_ != nullptr) [[unlikely]] {
     ObserveCall(thread, now, frame, dump, time_ns, end_known);
   }
@@ -395,6 +407,10 @@ void SegmentBuilder::Run(ThreadState& thread, const ThreadNow& now,
       Pop(thread, now, hook_id, DumpOf(record), record.time_ns);
     } else if (kinds[hook_id] == logformat::HookKind::kSegment) {
       Push(thread, now, hook_id, DumpOf(record), record.time_ns);
+    } else if (hook_id == jump_hook_) [[unlikely]] {
+      const std::span bytes(record.at, record.bytes);
+      Jump(thread, now, bytes.subspan(record.head_bytes), DumpOf(record),
+           record.time_ns);
     }
   }
 }
@@ -438,6 +454,7 @@ void SegmentBuilder::CloseAll(ThreadState& thread, std::uint64_t time_ns,
 
 void SegmentBuilder::CloseAll(ThreadState& thread, const ThreadNow& now,
                               std::uint64_t time_ns, bool ended) {
+  DoubtRecursion(thread);
   while (!thread.stack.frames.empty()) {
     const std::uint32_t hook_id = thread.stack.frames.back().hook_id;
     Close(thread, now, nullptr, time_ns,

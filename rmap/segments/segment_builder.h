@@ -6,6 +6,7 @@
 //                            exits: closed here, end inferred
 //   exit without a frame     the enter was not recorded: begin inferred
 //   thread exit, exec, end of the trace   open frames closed, end inferred
+//   jump             jumps.cc
 //
 // After a loss in a thread's records its open frames are doubtful: their exits
 // may be lost. The next enter goes under the innermost open frame under which
@@ -73,14 +74,16 @@ class SegmentBuilder {
  public:
   // Enters deeper than this are counted, not followed.
   static constexpr std::size_t kMaxDepth = 8192;
+  static constexpr std::uint32_t kNoHook = ~std::uint32_t{0};
 
   // `dumps_stay`: counters of threads stay in memory until all records are
-  // read.
+  // read. `jump_hook`: HookTable::jump().
   SegmentBuilder(CallPaths& paths, const KernelCoverage& coverage,
                  std::size_t thread_events, bool dumps_stay,
                  std::size_t kernel_events,
                  const std::vector<logformat::HookOrigin>& origins,
-                 RotatingCounters rotating, TimelineObserver* observer)
+                 std::uint32_t jump_hook, RotatingCounters rotating,
+                 TimelineObserver* observer)
       : paths_(paths),
         coverage_(coverage),
         events_(thread_events),
@@ -88,6 +91,7 @@ class SegmentBuilder {
         kernel_events_(kernel_events),
         frame_words_(copied_ + (kernel_events_ != 0 ? 1 + kernel_events_ : 0)),
         origins_(origins),
+        jump_hook_(jump_hook),
         rotating_(std::move(rotating)),
         observer_(observer),
         call_counts_(observer != nullptr && observer->WantsCallCounts()) {}
@@ -103,6 +107,10 @@ class SegmentBuilder {
   void Run(ThreadState& thread, const ThreadNow& now,
            std::span<const logformat::ThreadRecord> records,
            const std::vector<logformat::HookKind>& kinds);
+  // A record of the jump hook (logformat/jump_hook.h): `thread` left open calls
+  // without their exits.
+  void Jump(ThreadState& thread, const logformat::EventRecord& record,
+            std::uint64_t time_ns);
   // Records of `thread` were lost after the previous one.
   static void OnLoss(ThreadState& thread);
   // Stores that a hook record of `thread` came, of a segment or not.
@@ -170,6 +178,22 @@ class SegmentBuilder {
   static bool IsOnCpuExact(const ThreadNow& now, const Frame& frame,
                            std::uint64_t time_ns);
   void PushDumps(ThreadState& thread, const HookDump& dump);
+  // `payload`: of the jump's record.
+  void Jump(ThreadState& thread, const ThreadNow& now,
+            std::span<const std::byte> payload, const HookDump& dump,
+            std::uint64_t time_ns);
+  // The `calls` innermost open calls ended without a record of it, some time
+  // before now: what was recorded inside them may lie outside.
+  void DoubtInnermost(ThreadState& thread, std::size_t calls) const;
+  // Before CloseAll: a segment that is open several times may have been left
+  // each time.
+  void DoubtRecursion(ThreadState& thread) const;
+  // The innermost call, that of `frame`, ended on a path that was folded.
+  static void AddFolded(const ThreadState& thread, const ThreadNow& now,
+                        const Frame& frame, const FoldedCall& call);
+  // Counts an enter beyond kMaxDepth.
+  static void CountTooDeep(const SegmentStack& stack, PathNode& root,
+                           std::uint32_t hook_id);
   // Adds counters of the thread: `begin` at the enter of `frame`, `end` at its
   // exit.
   void AddDumps(const ThreadState& thread, const Frame& frame,
@@ -189,6 +213,7 @@ class SegmentBuilder {
                                // hooks dump them
   std::size_t frame_words_;    // words for a frame in SegmentStack::dumps
   const std::vector<logformat::HookOrigin>& origins_;  // by hook id
+  std::uint32_t jump_hook_;
   RotatingCounters rotating_;
   TimelineObserver* observer_;
   bool call_counts_;  // the observer's WantsCallCounts()

@@ -10,10 +10,12 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "rmap/state/folded_calls.h"
 #include "rmap/state/scaled_count.h"
 #include "rmap/state/statistics.h"
 #include "rmap/tables/tables.h"
@@ -74,6 +76,9 @@ struct PathNode {
   PathNode* parent = nullptr;  // null: root of a process, no segment
   // An ancestor is the same segment: its time already holds this node's.
   bool recursive = false;
+  // Calls of this path were left without a record of it, so what was recorded
+  // inside them later may lie outside.
+  bool left_unseen = false;
 
   std::uint64_t calls = 0;
   std::uint64_t begin_inferred = 0, end_inferred = 0;
@@ -91,12 +96,20 @@ struct PathNode {
     PathNode* node;
   };
   std::vector<Child> children;  // in order of first call
+  // Only of a root: the calls of its process that have no path of their own.
+  std::unique_ptr<FoldedBySegment> folded;
+
+  FoldedCalls& Folded(std::uint32_t segment) {
+    if (folded == nullptr) folded = std::make_unique<FoldedBySegment>();
+    return (*folded)[segment];
+  }
 };
 
 class CallPaths {
  public:
   // Beyond this number of paths, or this depth, new paths are folded into one
-  // child of their parent, so that memory has a bound for any recursion.
+  // child of their parent, so that memory has a bound for any recursion. Their
+  // calls are also in PathNode::folded, by segment.
   static constexpr std::size_t kMaxPaths = 65536;
   static constexpr std::uint32_t kMaxPathDepth = 512;
 

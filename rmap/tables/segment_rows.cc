@@ -93,11 +93,25 @@ class SegmentRows {
     row.calls = calls;
     row.begin_inferred = begin_inferred;
     row.end_inferred = end_inferred;
-    if (begin_inferred + end_inferred == 0) return;
-    row.quality = row.on_cpu_quality = Quality::kInferred;
+    if (begin_inferred + end_inferred != 0) Lower(Quality::kInferred, row);
+  }
+
+  static void Lower(Quality quality, SegmentRow& row) {
+    row.quality = Worse(row.quality, quality);
+    row.on_cpu_quality = Worse(row.on_cpu_quality, quality);
     for (std::optional<SegmentCount>& count : row.counts) {
-      if (count) count->quality = Quality::kInferred;
+      if (count) count->quality = Worse(count->quality, quality);
     }
+  }
+
+  // What inner calls recorded until their end was noticed may be this path's
+  // own: its exclusive sums are not sure.
+  static bool HoldsLeftCalls(const PathNode& node) {
+    return node.left_unseen ||
+           std::any_of(node.children.begin(), node.children.end(),
+                       [](const PathNode::Child& child) {
+                         return child.node->left_unseen;
+                       });
   }
 
   // Capped, as for a process.
@@ -119,6 +133,10 @@ class SegmentRows {
     DurationStatistics wall;
     std::uint64_t calls = 0, begin_inferred = 0, end_inferred = 0;
     std::optional<std::uint64_t> recording_ns;
+    bool inferred = false;
+    // Parts of folded calls are missing: of their waiting and blocked time, of
+    // the counts in dumps, of all times.
+    bool waits_bounded = false, dumps_bounded = false, times_bounded = false;
   };
 
   void BuildSegmentsOf(const ProcessState& process) {
@@ -127,6 +145,7 @@ class SegmentRows {
     std::vector<SegmentRow> paths;
     Collect(process, *process.paths, {}, by_hook, paths);
     path_groups_.push_back(std::move(paths));
+    AddFolded(*process.paths, by_hook);
     for (const auto& [hook_id, sum] : by_hook) {
       // Only its enter was recorded, and the recorder itself caused it.
       if (sum.calls + sum.begin_inferred == 0) continue;
@@ -134,7 +153,61 @@ class SegmentRows {
       row.segment = HookName(input_.in.info, hook_id);
       SetRecording(sum.recording_ns, row);
       SetCalls(sum.calls, sum.begin_inferred, sum.end_inferred, row);
+      LowerFolded(sum, row);
+      if (sum.inferred) Lower(Quality::kInferred, row);
       report_.segments.push_back(std::move(row));
+    }
+  }
+
+  // Replaces the sum of the folding nodes by those of their segments.
+  static void AddFolded(const PathNode& root,
+                        std::map<std::uint32_t, SegmentSum>& by_hook) {
+    if (root.folded == nullptr) return;
+    const auto node = by_hook.extract(PathNode::kFolded);
+    const bool waited =
+        !node.empty() && node.mapped().amounts.excl.wait_ns +
+                                 node.mapped().amounts.excl.blocked_ns !=
+                             0;
+    for (const auto& [hook_id, folded] : *root.folded) {
+      SegmentSum& sum = by_hook[hook_id];
+      AddFoldedTimes(folded.incl, sum.amounts.incl);
+      AddFoldedTimes(folded.excl, sum.amounts.excl);
+      if (!folded.on_cpu_exact) {
+        sum.amounts.on_cpu_quality =
+            Worse(sum.amounts.on_cpu_quality, Quality::kBounded);
+      }
+      sum.wall.Merge(folded.wall);
+      sum.calls += folded.calls;
+      sum.begin_inferred += folded.begin_inferred;
+      sum.end_inferred += folded.end_inferred;
+      sum.dumps_bounded = true;
+      sum.waits_bounded = waited;
+      sum.times_bounded = folded.times_bounded;
+    }
+  }
+
+  static void AddFoldedTimes(const CallAmounts& from, SegmentSums& to) {
+    const auto at_least_zero = [](std::uint64_t sum) {
+      return static_cast<std::int64_t>(sum) < 0 ? 0 : sum;
+    };
+    to.wall_ns += at_least_zero(from.wall_ns);
+    to.on_cpu_ns += at_least_zero(from.on_cpu_ns);
+    to.switches += at_least_zero(from.switches);
+    to.faults += at_least_zero(from.faults);
+  }
+
+  void LowerFolded(const SegmentSum& sum, SegmentRow& row) const {
+    if (sum.times_bounded) Lower(Quality::kBounded, row);
+    if (sum.waits_bounded) {
+      row.on_cpu_quality = Worse(row.on_cpu_quality, Quality::kBounded);
+    }
+    for (std::size_t i = 0; i < row.counts.size() && sum.dumps_bounded; ++i) {
+      const SegmentSource source = input_.plans[i].source;
+      if (row.counts[i] && (source == SegmentSource::kThreadDumps ||
+                            source == SegmentSource::kKernelDumps)) {
+        row.counts[i]->quality =
+            Worse(row.counts[i]->quality, Quality::kBounded);
+      }
     }
   }
 
@@ -149,20 +222,24 @@ class SegmentRows {
     struct Visit {
       const PathNode* node;
       SegmentRow row;
+      bool in_left_call;  // an enclosing call was left unseen
     };
     std::vector<Visit> pending;
     const auto push_children = [&](const PathNode& parent,
-                                   const std::vector<std::string>& prefix) {
+                                   const std::vector<std::string>& prefix,
+                                   bool in_left_call) {
       std::vector<Visit> children;
       for (const PathNode::Child& child : parent.children) {
-        children.push_back({child.node, PathRow(process, *child.node, prefix)});
+        children.push_back(
+            {child.node, PathRow(process, *child.node, prefix), in_left_call});
+        if (in_left_call) Lower(Quality::kInferred, children.back().row);
       }
       std::sort(
           children.begin(), children.end(),
           [](const Visit& a, const Visit& b) { return RowLess(b.row, a.row); });
       std::move(children.begin(), children.end(), std::back_inserter(pending));
     };
-    push_children(node, path);
+    push_children(node, path, /*in_left_call=*/false);
     while (!pending.empty()) {
       Visit visit = std::move(pending.back());
       pending.pop_back();
@@ -180,7 +257,8 @@ class SegmentRows {
       }
       // A copy: adding rows may move the one that holds the path.
       const std::vector<std::string> prefix = rows.back().path;
-      push_children(*visit.node, prefix);
+      push_children(*visit.node, prefix,
+                    visit.in_left_call || visit.node->left_unseen);
     }
   }
 
@@ -192,6 +270,7 @@ class SegmentRows {
     row.path.push_back(row.segment);
     SetRecording(input_.cost.InSegment(node), row);
     SetCalls(node.calls, node.begin_inferred, node.end_inferred, row);
+    if (HoldsLeftCalls(node)) Lower(Quality::kInferred, row);
     return row;
   }
 
@@ -201,6 +280,7 @@ class SegmentRows {
     sum.calls += node.calls;
     sum.begin_inferred += node.begin_inferred;
     sum.end_inferred += node.end_inferred;
+    sum.inferred |= HoldsLeftCalls(node);
   }
 
   // Sorts processes by their time in segments and keeps each tree together.

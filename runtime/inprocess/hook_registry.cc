@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -106,7 +107,7 @@ bool IsWellFormed(const countrace_hook_site& site) {
 
 HookRegistry::~HookRegistry() {
   if (fd_ >= 0) close(fd_);  // releases the lock
-  free(text_);
+  if (text_ != nullptr) munmap(text_, capacity_);
 }
 
 bool HookRegistry::Open() noexcept {
@@ -123,8 +124,12 @@ bool HookRegistry::Open() noexcept {
     return false;
   }
   capacity_ = static_cast<std::size_t>(status.st_size) + 65536;
-  text_ = static_cast<char*>(malloc(capacity_));
-  if (text_ == nullptr) return false;
+  // No malloc: a signal handler may be the first to jump, and the heap may be
+  // locked under it.
+  void* text = mmap(nullptr, capacity_, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (text == MAP_FAILED) return false;
+  text_ = static_cast<char*>(text);
   ssize_t got;
   while ((got = pread(fd_, text_ + text_bytes_, capacity_ - text_bytes_,
                       static_cast<off_t>(text_bytes_))) > 0) {
@@ -139,10 +144,11 @@ bool HookRegistry::Open() noexcept {
 
 bool HookRegistry::Append(const char* line, std::size_t bytes) noexcept {
   if (text_bytes_ + bytes > capacity_) {
-    capacity_ = (text_bytes_ + bytes) * 2;
-    char* larger = static_cast<char*>(realloc(text_, capacity_));
-    if (larger == nullptr) return false;
-    text_ = larger;
+    const std::size_t capacity = (text_bytes_ + bytes) * 2;
+    void* larger = mremap(text_, capacity_, capacity, MREMAP_MAYMOVE);
+    if (larger == MAP_FAILED) return false;
+    text_ = static_cast<char*>(larger);
+    capacity_ = capacity;
   }
   const ssize_t wrote =
       pwrite(fd_, line, bytes, static_cast<off_t>(text_bytes_));

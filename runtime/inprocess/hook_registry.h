@@ -15,7 +15,8 @@ struct RegisteredHook {
 };
 
 // Holds the registry's lock (flock) for its lifetime. The first Register()
-// opens the file. Not async-signal-safe.
+// opens the file. Async-signal-safe where all signals are blocked, except for
+// its messages.
 class HookRegistry {
  public:
   HookRegistry() noexcept = default;

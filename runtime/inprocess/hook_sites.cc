@@ -28,14 +28,22 @@ bool IsRegistered(const countrace_hook_site& site) noexcept {
   return site.event_id != 0 && site.event_id >> 16 == SessionTag();
 }
 
+// The runtime library's own site is always on, and not listed: what the other
+// hooks' records mean depends on its records.
+countrace_hook_site* g_own_site = nullptr;  // guarded by sites_lock
+
+bool IsOwn(const countrace_hook_site& site) noexcept {
+  return &site == g_own_site;
+}
+
 bool IsKnownLayout(const countrace_hook_site& site) noexcept {
   return site.bytes == sizeof(countrace_hook_site);
 }
 
 void SetGate(countrace_hook_site& site) noexcept {
   // Release: pairs with the acquire load of `enabled` in the hook.
-  __atomic_store_n(&site.gate.part.enabled, HookIsSelected(site) ? 1 : 0,
-                   __ATOMIC_RELEASE);
+  const bool on = IsOwn(site) || HookIsSelected(site);
+  __atomic_store_n(&site.gate.part.enabled, on ? 1 : 0, __ATOMIC_RELEASE);
 }
 
 void OpenGate(countrace_hook_site& site, const RegisteredHook& hook) {
@@ -105,6 +113,15 @@ void RegisterSites(SiteList start, SiteList stop) noexcept {
   RegisterObject(registry, start, stop);
 }
 
+void RegisterOwnSite(SiteList site) noexcept {
+  const SitesLock lock;
+  EnsureProcessInitialised();
+  g_own_site = *site;
+  if (!AddObject(site, site + 1) || !SessionIsRecording()) return;
+  HookRegistry registry;
+  RegisterObject(registry, site, site + 1);
+}
+
 void OpenSelectedGates() noexcept {
   FindCallerRanges();
   HookRegistry registry;
@@ -123,7 +140,8 @@ ControlStatus SwitchSites(const char* glob, bool on) noexcept {
   const SitesLock lock;
   bool any = false;
   ForEachSite([&](const countrace_hook_site& site) {
-    any = any || (IsKnownLayout(site) && HookMatches(glob, site));
+    any =
+        any || (IsKnownLayout(site) && !IsOwn(site) && HookMatches(glob, site));
   });
   if (!any) return ControlStatus::kNoMatch;
   if (!AddHookSwitch(glob, on)) return ControlStatus::kTooManySwitches;
@@ -142,6 +160,7 @@ std::size_t ListSites(std::uint32_t from, char* text, std::size_t capacity,
   std::uint32_t number = 0;
   *next = 0;
   ForEachSite([&](const countrace_hook_site& site) {
+    if (IsOwn(site)) return;
     const std::uint32_t mine = number++;
     if (mine < from || *next != 0 || !IsKnownLayout(site)) return;
     const std::size_t bytes = PrintSite(site, text + used, capacity - used);

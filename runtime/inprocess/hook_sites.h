@@ -15,6 +15,10 @@ namespace countrace::runtime {
 // on stderr. Not async-signal-safe.
 void RegisterSites(SiteList start, SiteList stop) noexcept;
 
+// The same for the runtime library's own site, a list of one, which is always
+// on and not listed. Async-signal-safe.
+void RegisterOwnSite(SiteList site) noexcept;
+
 // Registers all sites with the recording that the process has joined, and opens
 // the gates of the selected ones. Requires: sites_lock held.
 void OpenSelectedGates() noexcept;

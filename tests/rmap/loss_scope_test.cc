@@ -31,6 +31,8 @@ TEST_CASE("loss: a few lost records leave most of a trace exact",
     REQUIRE(report.ok());
     REQUIRE(report->loss.discarded_events == 1);
     for (const SegmentRow& row : report->segment_paths) {
+      // Near calls that were left without a record, whatever was lost.
+      if (row.quality == Quality::kInferred) continue;
       ++rows;
       exact += row.quality == Quality::kExact &&
                row.on_cpu_quality == Quality::kExact;

@@ -5,6 +5,8 @@
 #include <string>
 #include <type_traits>
 
+#include "logformat/jump_hook.h"
+
 namespace countrace::test_support {
 
 namespace {
@@ -16,7 +18,7 @@ constexpr const char* kSegmentNames[] = {"sim:a",     "sim:b",     "sim:c",
                                          "sim:d",     "syscall:x", "syscall:y",
                                          "irq:timer", "irq:disk"};
 constexpr std::uint32_t kFirstSystemCall = 4, kFirstInterrupt = 6;
-constexpr std::uint32_t kFirstHook = 10;
+constexpr std::uint32_t kFirstHook = 10, kJumpHook = 20;
 
 bool IsSystemCall(std::uint32_t segment) {
   return segment >= kFirstSystemCall && segment < kFirstInterrupt;
@@ -136,6 +138,9 @@ class Machine {
   void EnterSegment(SimThread& thread, std::uint32_t segment);
   // `end_known`: not observed, but nothing to infer (its thread's exit).
   void Leave(SimThread& thread, bool observed, bool end_known = false);
+  // Perhaps records a jump out of the `left` innermost calls. Returns true if
+  // it did.
+  bool RecordJump(const SimThread& thread, std::size_t left);
   void Record(const SimThread& thread, std::uint32_t segment, bool exit);
   bool ActOnInterrupts(std::uint32_t cpu);
   bool InSystemCall(const SimThread& thread) const {
@@ -491,6 +496,16 @@ void Machine::Leave(SimThread& thread, bool observed, bool end_known) {
   if (observed) Record(thread, call.segment, /*exit=*/true);
 }
 
+bool Machine::RecordJump(const SimThread& thread, std::size_t left) {
+  const std::size_t kept = thread.stack.size() - left;
+  const std::uint64_t since_ns = thread.stack[kept - 1].begin_ns;
+  // At equal times the record cannot separate them.
+  if (Pick(2) == 0 || thread.stack[kept].begin_ns == since_ns) return false;
+  trace_->HookRecord(now_ns_,
+                     {thread.pid, thread.tid, kJumpHook, false, 0, {since_ns}});
+  return true;
+}
+
 void Machine::EndBlocked(SimThread& thread, TrueWaking by) {
   thread.blocked = false;
   if (!options_.wakeups || (options_.command_scope && !thread.in_scope)) return;
@@ -618,7 +633,10 @@ void Machine::Act(std::uint32_t cpu) {
     for (std::uint64_t i = 1; i < frames; ++i) {
       if (thread.stack[thread.stack.size() - i].segment == target) frames = i;
     }
-    while (frames-- > 1) Leave(thread, /*observed=*/false);
+    const bool recorded = frames > 1 && RecordJump(thread, frames - 1);
+    while (frames-- > 1) {
+      Leave(thread, /*observed=*/false, /*end_known=*/recorded);
+    }
     Leave(thread, /*observed=*/true);
   } else if (action < 72) {
     Count(cpu, 2, 1);
@@ -685,6 +703,10 @@ Simulation Machine::Run() {
                     name.substr(0, name.find(':')),
                     name.substr(name.find(':') + 1), origin);
   }
+  trace_->AddHook(kJumpHook, logformat::HookKind::kPoint,
+                  logformat::kJumpProvider, logformat::kJumpName,
+                  logformat::HookOrigin::kProgram,
+                  {logformat::PayloadType::kUnsigned});
   truth_.processes.push_back({});  // stands for interrupts
   truth_.interrupts_ns.assign(options_.cpus, 0);
   for (std::uint32_t cpu = 0; cpu < options_.cpus; ++cpu) {

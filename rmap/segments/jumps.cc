@@ -1,0 +1,81 @@
+// The part of SegmentBuilder for calls that a jump left (longjmp, a switch to
+// another stack), and for what such calls make of the tree of call paths.
+//
+//   the time of setjmp is recorded    calls that began later ended at the jump:
+//                                     exact
+//   it is not                         open calls are doubtful: ResolveDoubt()
+//   there is no record of the jump    an outer exit, or the end, shows that
+//                                     they are over
+//
+// In the last two cases what was recorded inside these calls may lie outside:
+// PathNode::left_unseen.
+#include <algorithm>
+#include <cstring>
+
+#include "absl/container/flat_hash_set.h"
+#include "rmap/segments/segment_builder.h"
+
+namespace countrace::rmap {
+
+void SegmentBuilder::Jump(ThreadState& thread,
+                          const logformat::EventRecord& record,
+                          std::uint64_t time_ns) {
+  Jump(thread, NowOf(thread, coverage_), record.payload, DumpOf(record),
+       time_ns);
+}
+
+void SegmentBuilder::Jump(ThreadState& thread, const ThreadNow& now,
+                          std::span<const std::byte> payload,
+                          const HookDump& dump, std::uint64_t time_ns) {
+  SegmentStack& stack = thread.stack;
+  std::uint64_t since_ns = 0;
+  if (payload.size() >= sizeof(since_ns)) {
+    std::memcpy(&since_ns, payload.data(), sizeof(since_ns));
+  }
+  if (since_ns == 0) {
+    DoubtInnermost(thread, stack.frames.size());
+    stack.doubtful = stack.frames.size();
+    return;
+  }
+  // Calls beyond the depth limit began after all others.
+  if (!stack.frames.empty() && stack.frames.back().begin_ns > since_ns) {
+    stack.too_deep = 0;
+  }
+  while (!stack.frames.empty() && stack.frames.back().begin_ns > since_ns) {
+    Close(thread, now, &dump, time_ns);
+  }
+}
+
+void SegmentBuilder::DoubtInnermost(ThreadState& thread,
+                                    std::size_t calls) const {
+  // After a loss every row of the process is bounded already.
+  if (thread.process->hooks_lost) return;
+  std::vector<Frame>& frames = thread.stack.frames;
+  for (auto frame = frames.rbegin(); calls > 0; ++frame, --calls) {
+    const logformat::HookOrigin origin = origins_[frame->hook_id];
+    if (origin == logformat::HookOrigin::kProgram ||
+        origin == logformat::HookOrigin::kProbe) {
+      frame->node->left_unseen = true;
+    }
+  }
+}
+
+void SegmentBuilder::DoubtRecursion(ThreadState& thread) const {
+  if (thread.stack.frames.size() < 2) return;
+  absl::flat_hash_set<std::uint32_t> open;
+  std::size_t outermost = thread.stack.frames.size();
+  for (std::size_t i = 0; i < thread.stack.frames.size(); ++i) {
+    if (open.insert(thread.stack.frames[i].hook_id).second) continue;
+    const std::uint32_t hook_id = thread.stack.frames[i].hook_id;
+    outermost = static_cast<std::size_t>(
+        std::find_if(thread.stack.frames.begin(), thread.stack.frames.end(),
+                     [hook_id](const Frame& frame) {
+                       return frame.hook_id == hook_id;
+                     }) -
+        thread.stack.frames.begin());
+    break;
+  }
+  DoubtInnermost(thread, thread.stack.frames.size() - outermost);
+}
+
+}  // namespace countrace::rmap

@@ -1,0 +1,82 @@
+#include "runtime/inprocess/jump_targets.h"
+
+#include <string.h>
+
+#include "runtime/inprocess/thread_ring.h"
+#include "runtime/inprocess/trace_clock.h"
+
+namespace countrace::runtime {
+
+namespace {
+
+struct SavedTarget {
+  JumpTarget target;
+  std::uint64_t saved_ns;
+};
+
+// Outermost first. Targets beyond the limit replace the outermost one. Small,
+// because the thread-local storage of a library that is loaded late is scarce.
+constexpr std::uint32_t kMaxTargets = 16;
+__thread SavedTarget t_targets[kMaxTargets]
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+__thread std::uint32_t t_count
+    __attribute__((tls_model("initial-exec"), visibility("hidden"))) = 0;
+
+bool IsSame(const JumpTarget& a, const JumpTarget& b) noexcept {
+  return a.buffer == b.buffer && a.stack_pointer == b.stack_pointer &&
+         a.return_address == b.return_address;
+}
+
+#if defined(__x86_64__) && defined(__GLIBC__)
+// glibc's PTR_DEMANGLE (sysdeps/unix/sysv/linux/x86_64/pointer_guard.h).
+std::uint64_t Demangle(std::uint64_t word) noexcept {
+  std::uint64_t guard;
+  __asm__("movq %%fs:0x30, %0" : "=r"(guard));
+  return (word >> 17 | word << 47) ^ guard;
+}
+
+// With another layout no target is ever found: unknown, not wrong.
+JumpTarget TargetIn(const void* buffer) noexcept {
+  std::uint64_t words[8];  // JB_RSP, JB_PC of glibc's jmpbuf-offsets.h
+  memcpy(words, buffer, sizeof(words));
+  return {buffer, Demangle(words[6]), Demangle(words[7])};
+}
+#else
+JumpTarget TargetIn(const void*) noexcept { return {nullptr, 0, 0}; }
+#endif
+
+}  // namespace
+
+void NoteJumpTarget(const JumpTarget& target) noexcept {
+  // A thread without a ring has no open call: all its records come later.
+  const std::uint64_t now_ns = t_state.ring->live != 0 ? ClockNow() : 1;
+  std::uint32_t count = t_count;
+  // The functions that saved targets further down the stack have returned.
+  while (count != 0 &&
+         t_targets[count - 1].target.stack_pointer < target.stack_pointer) {
+    --count;
+  }
+  for (std::uint32_t i = count; i-- > 0;) {
+    if (!IsSame(t_targets[i].target, target)) continue;
+    t_targets[i].saved_ns = now_ns;
+    t_count = count;
+    return;
+  }
+  if (count == kMaxTargets) {
+    --count;
+    memmove(&t_targets[0], &t_targets[1], count * sizeof(t_targets[0]));
+  }
+  t_targets[count] = {target, now_ns};
+  t_count = count + 1;
+}
+
+std::uint64_t JumpTargetSaved(const void* buffer) noexcept {
+  // A buffer may have been copied or restored since: its content counts.
+  const JumpTarget target = TargetIn(buffer);
+  for (std::uint32_t i = t_count; i-- > 0;) {
+    if (IsSame(t_targets[i].target, target)) return t_targets[i].saved_ns;
+  }
+  return 0;
+}
+
+}  // namespace countrace::runtime

@@ -1,0 +1,295 @@
+// Calls that are left without their exits: by a jump whose record gives the
+// time of setjmp, by one that does not, by one without a record; and calls
+// that the tree of call paths has no room for.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "logformat/jump_hook.h"
+#include "rmap/pipeline.h"
+#include "rmap/state/call_paths.h"
+#include "rmap/timeline_observer.h"
+#include "tests/rmap/memory_trace.h"
+
+namespace countrace::rmap {
+namespace {
+
+using logformat::HookKind;
+using logformat::HookOrigin;
+using test_support::HookDump;
+using test_support::MemoryTrace;
+
+constexpr std::uint32_t kLoop = 10, kJumper = 11, kWork = 12, kJump = 13;
+
+// One thread, whose records are a step of 10 ns apart.
+class Program {
+ public:
+  Program() {
+    logformat::TraceInfo& info = trace.mutable_info();
+    info.path = "left calls";
+    trace.AddHook(kLoop, HookKind::kSegment, "app", "loop");
+    trace.AddHook(kJumper, HookKind::kSegment, "app", "jumper");
+    trace.AddHook(kWork, HookKind::kSegment, "app", "work");
+    trace.AddHook(kJump, HookKind::kPoint, logformat::kJumpProvider,
+                  logformat::kJumpName, HookOrigin::kProgram,
+                  {logformat::PayloadType::kUnsigned});
+  }
+
+  void Enter(std::uint32_t hook) { Hook(hook, false); }
+  void Exit(std::uint32_t hook) { Hook(hook, true); }
+  void Call(std::uint32_t hook) {
+    Enter(hook);
+    Exit(hook);
+  }
+  // Returns the time of a setjmp here.
+  std::uint64_t Setjmp() { return now_ns_ += 10; }
+  void Jump(std::uint64_t since_ns) {
+    now_ns_ += 10;
+    trace.HookRecord(now_ns_, {7, 7, kJump, false, 0, {since_ns}}, Dump());
+  }
+
+  std::uint64_t now_ns() const { return now_ns_; }
+  bool with_dumps = false;
+  MemoryTrace trace;
+
+ private:
+  void Hook(std::uint32_t hook, bool exit) {
+    now_ns_ += 10;
+    trace.HookRecord(now_ns_, {7, 7, hook, exit}, Dump());
+  }
+  std::optional<HookDump> Dump() const {
+    if (!with_dumps) return std::nullopt;
+    return HookDump{0, 1, {now_ns_ / 2}};
+  }
+
+  std::uint64_t now_ns_ = 1000;
+};
+
+struct CountSpans final : TimelineObserver {
+  void OnSegment(const SegmentSpan& span) override {
+    ++calls;
+    inferred += span.end_inferred ? 1 : 0;
+  }
+  std::uint64_t calls = 0, inferred = 0;
+};
+
+Report Reconstructed(MemoryTrace& trace, TimelineObserver* observer = nullptr) {
+  PipelineOptions options;
+  options.observer = observer;
+  auto report = Reconstruct(trace, options);
+  REQUIRE(report.ok());
+  return *std::move(report);
+}
+
+const SegmentRow& RowOf(const Report& report, const std::string& segment) {
+  for (const SegmentRow& row : report.segments) {
+    if (row.segment == segment) return row;
+  }
+  FAIL("no row of " << segment);
+  return report.segments.front();
+}
+
+std::vector<const SegmentRow*> PathsOf(const Report& report,
+                                       const std::string& segment) {
+  std::vector<const SegmentRow*> rows;
+  for (const SegmentRow& row : report.segment_paths) {
+    if (row.segment == segment) rows.push_back(&row);
+  }
+  return rows;
+}
+
+constexpr std::uint64_t kRounds = 2000;
+
+TEST_CASE("jump: calls since setjmp end there, exactly", "[rmap][jump]") {
+  Program program;
+  program.with_dumps = GENERATE(false, true);
+  if (program.with_dumps) {
+    program.trace.mutable_info().thread_events = {"cycles"};
+  }
+  program.Enter(kLoop);
+  for (std::uint64_t i = 0; i < kRounds; ++i) {
+    const std::uint64_t saved_ns = program.Setjmp();
+    program.Enter(kJumper);
+    program.Enter(kJumper);
+    program.Jump(saved_ns);
+    program.Call(kWork);
+  }
+  program.Exit(kLoop);
+
+  CountSpans spans;
+  const bool observed = GENERATE(false, true);
+  const Report report =
+      Reconstructed(program.trace, observed ? &spans : nullptr);
+  if (observed) {
+    CHECK(spans.calls == 3 * kRounds + 1);
+    CHECK(spans.inferred == 0);
+  }
+  CHECK(report.loss.messages.empty());
+  const SegmentRow& jumper = RowOf(report, "app:jumper");
+  CHECK(jumper.calls == 2 * kRounds);
+  CHECK(jumper.end_inferred == 0);
+  CHECK(jumper.wall.incl == kRounds * 20);
+  CHECK(jumper.quality == Quality::kExact);
+  const SegmentRow& work = RowOf(report, "app:work");
+  CHECK(work.calls == kRounds);
+  CHECK(work.quality == Quality::kExact);
+  const SegmentRow& loop = RowOf(report, "app:loop");
+  CHECK(loop.quality == Quality::kExact);
+  CHECK(loop.wall.excl == loop.wall.incl - kRounds * 30);
+  const auto paths = PathsOf(report, "app:work");
+  REQUIRE(paths.size() == 1);
+  CHECK(paths[0]->path == std::vector<std::string>{"app:loop", "app:work"});
+  CHECK(paths[0]->calls == kRounds);
+  if (program.with_dumps) {
+    REQUIRE(jumper.counts[0]);
+    CHECK(jumper.counts[0]->incl == kRounds * 10);
+    CHECK(jumper.counts[0]->quality == Quality::kExact);
+  }
+}
+
+TEST_CASE("jump: a call that began before setjmp goes on", "[rmap][jump]") {
+  Program program;
+  program.Enter(kLoop);
+  program.Enter(kWork);
+  const std::uint64_t saved_ns = program.Setjmp();
+  program.Enter(kJumper);
+  program.Jump(saved_ns);
+  program.Jump(saved_ns);  // from outside the jumper
+  program.Exit(kWork);
+  program.Exit(kLoop);
+  const Report report = Reconstructed(program.trace);
+  for (const SegmentRow& row : report.segments) {
+    CHECK(row.calls == 1);
+    CHECK(row.quality == Quality::kExact);
+  }
+  CHECK(RowOf(report, "app:work").wall.incl == 50);
+  CHECK(RowOf(report, "app:jumper").wall.incl == 10);
+}
+
+TEST_CASE("jump: to a place that is not known, nothing inside is exact",
+          "[rmap][jump]") {
+  Program program;
+  program.Call(kWork);
+  program.Enter(kLoop);
+  program.Enter(kJumper);
+  program.Jump(0);
+  program.Call(kWork);  // in either, or in none
+  program.Call(kLoop);
+  const Report report = Reconstructed(program.trace);
+  const SegmentRow& work = RowOf(report, "app:work");
+  CHECK(work.calls == 2);
+  CHECK(RowOf(report, "app:jumper").calls == 1);
+  CHECK(RowOf(report, "app:jumper").quality == Quality::kInferred);
+  CHECK(RowOf(report, "app:loop").calls == 2);
+  CHECK(RowOf(report, "app:loop").quality == Quality::kInferred);
+  // Seen outermost before, so both are closed.
+  const auto paths = PathsOf(report, "app:work");
+  REQUIRE(paths.size() == 1);
+  CHECK(paths[0]->path.size() == 1);
+}
+
+TEST_CASE("jump: a switch between two stacks is never exact", "[rmap][jump]") {
+  Program program;
+  program.Enter(kLoop);
+  program.Jump(0);
+  program.Enter(kJumper);
+  program.Jump(0);
+  program.Call(kWork);
+  program.Exit(kLoop);
+  program.Jump(0);
+  program.Exit(kJumper);
+  const Report report = Reconstructed(program.trace);
+  CHECK(RowOf(report, "app:loop").calls == 1);
+  CHECK(RowOf(report, "app:loop").quality == Quality::kInferred);
+  CHECK(RowOf(report, "app:jumper").calls == 1);
+  CHECK(RowOf(report, "app:jumper").quality == Quality::kInferred);
+  for (const SegmentRow* row : PathsOf(report, "app:work")) {
+    CHECK(row->quality == Quality::kInferred);
+  }
+}
+
+TEST_CASE("left calls: without a record their number is exact, places are not",
+          "[rmap][jump]") {
+  Program program;
+  const bool loop = GENERATE(false, true);
+  CAPTURE(loop);
+  if (loop) program.Enter(kLoop);
+  for (std::uint64_t i = 0; i < kRounds; ++i) {
+    program.Enter(kJumper);
+    program.Call(kWork);
+  }
+  if (loop) program.Exit(kLoop);
+  const Report report = Reconstructed(program.trace);
+  const SegmentRow& work = RowOf(report, "app:work");
+  CHECK(work.calls == kRounds);
+  CHECK(work.end_inferred == 0);
+  CHECK(work.wall.incl == kRounds * 10);
+  CHECK(work.wall.excl == kRounds * 10);
+  CHECK(work.wall.max == 10);
+  CHECK(work.quality == Quality::kExact);
+  const SegmentRow& jumper = RowOf(report, "app:jumper");
+  CHECK(jumper.calls == kRounds);
+  CHECK(jumper.end_inferred == kRounds);
+  CHECK(jumper.quality == Quality::kInferred);
+  std::uint64_t calls = 0;
+  for (const SegmentRow* row : PathsOf(report, "app:work")) {
+    calls += row->calls;
+    CHECK(row->quality == Quality::kInferred);
+  }
+  CHECK(calls < kRounds);  // the rest is in folded paths
+  // Its own time holds that of the jumpers, too.
+  if (loop) CHECK(RowOf(report, "app:loop").quality == Quality::kInferred);
+  CHECK(report.loss.messages.size() == 1);
+}
+
+TEST_CASE("folded paths: by segment nothing is lost", "[rmap][paths]") {
+  // Deeper than the tree, with a leaf in each call, and mutual recursion.
+  Program program;
+  constexpr std::uint64_t kDepth = CallPaths::kMaxPathDepth + 300;
+  program.Enter(kLoop);
+  for (std::uint64_t i = 0; i < kDepth; ++i) {
+    program.Enter(i % 2 == 0 ? kLoop : kJumper);
+    program.Call(kWork);
+  }
+  for (std::uint64_t i = kDepth; i-- > 0;) {
+    program.Exit(i % 2 == 0 ? kLoop : kJumper);
+  }
+  program.Exit(kLoop);
+  const Report report = Reconstructed(program.trace);
+  const std::uint64_t all_ns = program.now_ns() - 1010;
+  std::uint64_t excl_ns = 0;
+  for (const SegmentRow& row : report.segments) {
+    CHECK(row.quality == Quality::kExact);
+    CHECK(row.segment != "[other paths]");
+    excl_ns += row.wall.excl;
+  }
+  CHECK(excl_ns == all_ns);
+  CHECK(RowOf(report, "app:work").calls == kDepth);
+  CHECK(RowOf(report, "app:work").wall.incl == kDepth * 10);
+  CHECK(RowOf(report, "app:loop").calls == 1 + kDepth / 2);
+  CHECK(RowOf(report, "app:loop").wall.incl == all_ns);
+  CHECK(RowOf(report, "app:jumper").calls == kDepth / 2);
+  // It begins four records after the outermost loop, and ends two before it.
+  CHECK(RowOf(report, "app:jumper").wall.incl == all_ns - 60);
+}
+
+TEST_CASE("folded paths: calls beyond the depth limit are counted, bounded",
+          "[rmap][paths]") {
+  Program program;
+  constexpr std::uint64_t kDepth = 10000;
+  for (std::uint64_t i = 0; i < kDepth; ++i) program.Enter(kLoop);
+  program.Call(kWork);
+  for (std::uint64_t i = 0; i < kDepth; ++i) program.Exit(kLoop);
+  program.Call(kWork);
+  const Report report = Reconstructed(program.trace);
+  CHECK(RowOf(report, "app:loop").calls == kDepth);
+  CHECK(RowOf(report, "app:loop").end_inferred == 0);
+  CHECK(RowOf(report, "app:loop").quality == Quality::kBounded);
+  CHECK(RowOf(report, "app:work").calls == 2);
+  CHECK(RowOf(report, "app:work").quality == Quality::kBounded);
+}
+
+}  // namespace
+}  // namespace countrace::rmap
