@@ -1,4 +1,5 @@
-// Decodes FORMAT.md: its table of the packet head, and its hex.
+// Decodes FORMAT.md: its tables of the packet head and of prev_state, and its
+// hex.
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <map>
@@ -132,6 +133,23 @@ TEST_CASE("FORMAT.md: its table of the packet head is the structure",
   }
   CHECK(rows == fields.size());
   CHECK(end == kPacketHeadBytes);
+}
+
+TEST_CASE("FORMAT.md: its table of prev_state has each value that is written",
+          "[logformat][document]") {
+  std::ifstream file(COUNTRACE_FORMAT_DOCUMENT);
+  std::string line;
+  while (std::getline(file, line) && line != "| value | the thread |") {
+  }
+  std::getline(file, line);  // the ruler
+  std::vector<unsigned long> values;
+  while (std::getline(file, line) && line.rfind("| ", 0) == 0) {
+    values.push_back(std::stoul(line.substr(2), nullptr, 0));
+  }
+  CHECK(values == std::vector<unsigned long>{
+                      kSwitchRunnable, kSwitchInterruptible,
+                      kSwitchUninterruptible, kSwitchStopped, kSwitchTraced,
+                      kSwitchDead, kSwitchOther, kSwitchPreempted});
 }
 
 }  // namespace
