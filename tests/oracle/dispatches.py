@@ -1,0 +1,277 @@
+"""Who had each CPU when: dispatches, idle time, interrupts, and the counts
+between two dumps (docs/definitions.md, "Dispatch", "Books", "Interrupts").
+"""
+import collections
+
+# Owners of a piece that are no thread.
+IDLE, OUTSIDE = 'idle', 'outside'
+UNATTRIBUTED, INTERRUPT = 'unattributed', 'interrupts'
+SAME_THREAD = 0xffffffff  # running_tid: the one that ran there before
+BEGIN, END = 0, 1  # reasons of `counters`
+CLOCKS = ('task-clock', 'cpu-clock')
+# What interrupts cannot have.
+OF_THREADS = CLOCKS + ('page-faults', 'context-switches')
+
+# Time [begin, end) of one CPU; `owner` is a thread or one of the above.
+Piece = collections.namedtuple('Piece', 'begin end owner')
+# An interrupt on a CPU; `path` are the handlers, outermost first. Not
+# `finished`: its exit was not recorded.
+Interrupt = collections.namedtuple('Interrupt',
+                                   'path begin end inner_ns finished')
+
+
+class Cpu:
+    """One CPU from its first dump to its last."""
+
+    def __init__(self, number, trace, identities):
+        self.number, self.identities = number, identities
+        self.events = trace.cpu_events
+        self.pieces = []  # without gaps; interrupts cut out
+        self.spans = []  # one owner each, interrupts not cut out
+        self.interrupts = []
+        self.switch_ins = []  # (ns, thread)
+        self.switch_outs = []  # (ns, thread, prev_state)
+        self.counts = collections.defaultdict(  # owner -> count of each event
+            lambda: [0] * len(self.events))
+        self.total = [0] * len(self.events)
+        self.ledger = []  # (ns, owner, event, count) of each interval
+        self.doubtful = set()  # threads next to an interval without an owner
+        self.gone = []  # (ns, thread, switched) where it was last seen
+        self.running, self.wall_ns = False, 0
+        self.losses = [loss for loss in trace.losses if loss.cpu == number]
+        self.open = []  # interrupts: [name, begin, inner_ns]
+        # Outermost interrupts since the last dump: (begin, end), and counts.
+        self.cut, self.interrupted = [], [0] * len(self.events)
+        self.enter_dump, self.faults = None, []
+        # (ns, tid) of a dump at a kernel hook -> counts since the dump before.
+        self.partial = {}
+
+    # --- Reading
+
+    def read(self, records, kinds):
+        """`records` of this CPU; `kinds` of hooks by name."""
+        for record in records:
+            self.forget_interrupts(record.time)
+            if record.kind == 'counters':
+                self.counters(record)
+            elif record.kind == 'dispatch':
+                self.dispatch(record)
+            elif record.kind == 'switch_in' and self.running:
+                self.switch_in(record.time, record.values[0], record.values[1])
+            elif record.kind == 'exec' and self.running:
+                self.exec(record)
+            elif record.kind == 'fault':
+                self.faults.append(self.thread(record.values[1], record.time))
+            elif kinds.get(record.name) == 'interrupt':
+                self.interrupt(record)
+            elif record.dump and self.running:
+                self.partial[record.time, record.tid] = [
+                    now - last - inside for now, last, inside in
+                    zip(record.dump, self.last, self.interrupted)]
+
+    def counters(self, record):
+        reason, running, *values = record.values
+        if reason == BEGIN or not self.running:
+            self.running = True
+            self.tid, self.since, self.dump_ns, self.last = (
+                running, record.time, record.time, values)
+            self.parts = []
+            self.come(record.time, running)
+            return
+        self.close(record.time,
+                   self.tid if running == SAME_THREAD else running, values)
+        if reason == END:
+            self.running = False
+            self.leave(record.time, self.tid, False)
+            while self.open:
+                self.end_interrupt(record.time, finished=False)
+        elif running not in (SAME_THREAD, self.tid):
+            self.tid = running
+            self.come(record.time, running)
+
+    def dispatch(self, record):
+        prev, after, state, *values = record.values
+        if not self.running:
+            return
+        self.close(record.time, prev, values)
+        thread = self.thread(prev, record.time)
+        if thread is not None:
+            self.switch_outs.append((record.time, thread, state))
+        self.tid = after
+        self.come(record.time, after)
+
+    def switch_in(self, time, prev, after):
+        self.part(time, prev)
+        self.leave(time, prev, True)
+        self.tid = after
+        self.come(time, after)
+
+    def leave(self, time, tid, switched):
+        """Why it left is not in the trace, nor, at the end, whether."""
+        thread = self.thread(tid, time)
+        if thread is not None:
+            self.gone.append((time, thread, switched))
+
+    def exec(self, record):
+        """A thread that calls exec goes on under the tid of its process."""
+        tid = record.values[1]
+        before = self.thread(self.tid, record.time)
+        if (before is None or tid == self.tid or
+                before.process is not self.thread(tid, record.time).process):
+            return
+        self.part(record.time, self.tid)
+        self.leave(record.time, self.tid, True)
+        self.tid = tid
+        self.come(record.time, tid)
+
+    def come(self, time, tid):
+        thread = self.thread(tid, time)
+        if thread is not None:
+            self.switch_ins.append((time, thread))
+
+    def thread(self, tid, time):
+        return self.identities.at(tid, time) if tid else None
+
+    # --- Intervals between two dumps
+
+    def owner(self, tid, time):
+        gate = self.identities.gate
+        thread = self.thread(tid, time)
+        if tid == 0:
+            return OUTSIDE if gate.marked and not gate.all else IDLE
+        if thread is None:
+            return UNATTRIBUTED if gate.all else OUTSIDE
+        return thread if thread.process.counted(gate, time) else OUTSIDE
+
+    def part(self, time, left):
+        """The thread `left` leaves at `time`: a part of the interval."""
+        before, now = self.owner(self.tid, time), self.owner(left, time)
+        lost_ns = min([max(loss.begin, self.since) for loss in self.losses
+                       if loss.begin < time and loss.end > self.since],
+                      default=None)
+        if self.tid != left and before != now:
+            lost_ns = self.since
+        if lost_ns is not None:
+            self.doubtful.update(each for each in (before, now)
+                                 if not isinstance(each, str))
+            self.parts.append(Piece(self.since, lost_ns, before))
+            self.since, before = lost_ns, UNATTRIBUTED
+        self.parts.append(Piece(self.since, time, before))
+        self.since = time
+
+    def close(self, time, left, values):
+        self.part(time, left)
+        delta = [now - then for now, then in zip(values, self.last)]
+        parts, self.parts = [part for part in self.parts
+                             if part.begin < part.end], []
+        parts = parts or [Piece(time, time, UNATTRIBUTED)]
+        self.spans += parts
+        self.wall_ns += time - self.dump_ns
+        pieces = self.cut_out_interrupts(parts, time)
+        self.pieces += pieces
+        self.share_out(delta, pieces, parts)
+        for event, count in enumerate(delta):
+            self.total[event] += count
+        self.dump_ns, self.last = time, values
+
+    def cut_out_interrupts(self, parts, time):
+        cuts = [(begin, min(end, time)) for begin, end in self.cut]
+        if self.open:
+            cuts.append((max(self.open[0][1], self.dump_ns), time))
+        self.cut = []
+        pieces = []
+        for begin, end, owner in parts:
+            for cut_begin, cut_end in cuts:
+                low, high = max(begin, cut_begin), min(end, cut_end)
+                if low < high:
+                    pieces += [Piece(begin, low, owner),
+                               Piece(low, high, INTERRUPT)]
+                    begin = high
+            pieces.append(Piece(begin, end, owner))
+        return [piece for piece in pieces if piece.begin < piece.end]
+
+    def share_out(self, delta, pieces, parts):
+        length = sum(end - begin for begin, end, _ in parts)
+        busy = {part.owner for part in parts if part.owner != IDLE}
+        for event, name in enumerate(self.events):
+            count = delta[event]
+            if name in CLOCKS and count == length:
+                for piece in pieces:
+                    self.add(piece.owner, event, piece.end - piece.begin)
+                continue
+            if name not in OF_THREADS:
+                self.add(INTERRUPT, event, self.interrupted[event])
+                count -= self.interrupted[event]
+            if len(parts) == 1:
+                self.add(parts[0].owner, event, count)
+            elif name in CLOCKS:  # measured by a counter, not by time
+                for part in parts[:-1]:
+                    self.add(part.owner, event, part.end - part.begin)
+                self.add(parts[-1].owner, event,
+                         count - (parts[-1].begin - parts[0].begin))
+            elif UNATTRIBUTED in busy:
+                self.add(UNATTRIBUTED, event, count)
+            elif name == 'context-switches' and count == len(parts):
+                for part in parts:
+                    self.add(part.owner, event, 1)
+            elif name == 'page-faults' and len(busy) == 1:
+                self.add(*busy, event, count)
+            elif name == 'page-faults':
+                for thread in self.faults:
+                    self.add(thread, event, 1)
+                self.add(UNATTRIBUTED, event, count - len(self.faults))
+            else:
+                self.add(UNATTRIBUTED, event, count)
+        self.interrupted, self.faults = [0] * len(self.events), []
+
+    def add(self, owner, event, count):
+        self.counts[owner][event] += count
+        self.ledger.append((self.since, owner, event, count))
+
+    # --- Interrupts
+
+    def forget_interrupts(self, time):
+        """After a loss nothing is known of those that were open."""
+        for loss in self.losses:
+            if (self.open and self.open[-1][1] <= loss.begin and
+                    time >= loss.end):
+                self.cut.append((max(self.open[0][1], self.dump_ns),
+                                 loss.begin))
+                self.open = []
+
+    def interrupt(self, record):
+        if record.kind == 'hook_enter':
+            if not self.open:
+                self.enter_dump = record.dump
+            self.open.append([record.name, record.time, 0])
+        elif any(name == record.name for name, *_ in self.open):
+            while self.open[-1][0] != record.name:
+                self.end_interrupt(record.time, finished=False)
+            self.end_interrupt(record.time, finished=True)
+            if not self.open and self.enter_dump and record.dump:
+                self.interrupted = [
+                    sum_ + now - then for sum_, now, then in zip(
+                        self.interrupted, record.dump, self.enter_dump)]
+
+    def end_interrupt(self, time, finished):
+        name, begin, inner = self.open.pop()
+        path = tuple(each[0] for each in self.open) + (name,)
+        self.interrupts.append(
+            Interrupt(path, begin, time, inner, finished))
+        if self.open:
+            self.open[-1][2] += time - begin
+        elif self.running:
+            self.cut.append((max(begin, self.dump_ns), time))
+
+
+def read_cpus(trace, identities):
+    by_cpu = collections.defaultdict(list)
+    for record in trace.records:
+        if record.cpu >= 0:
+            by_cpu[record.cpu].append(record)
+    cpus = []
+    for number in sorted(by_cpu):
+        cpu = Cpu(number, trace, identities)
+        cpu.read(by_cpu[number], trace.hook_kinds)
+        cpus.append(cpu)
+    return cpus

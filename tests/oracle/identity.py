@@ -1,0 +1,139 @@
+"""Threads and processes: who a tid is at an instant, names, marks.
+
+A tid or pid that is used again is another thread or process
+(docs/definitions.md, "Processes and threads").
+"""
+import bisect
+
+MARKED = 2  # a flag of process_state
+COMMAND = 1  # a scope
+
+
+class Process:
+    def __init__(self, pid, parent_pid, comm):
+        self.pid, self.parent_pid, self.comm = pid, parent_pid, comm
+        self.threads = []
+        self.marked_from = None  # ns; None: never
+
+    def counted(self, gate, at_ns):
+        marked = self.marked_from is not None and self.marked_from <= at_ns
+        return gate.all or (marked if gate.marked else not marked)
+
+
+class Thread:
+    def __init__(self, tid, process, comm, born_ns):
+        self.tid, self.process, self.comm = tid, process, comm
+        self.born_ns, self.dead_ns = born_ns, None
+        self.forked = False  # its fork is in the trace
+        process.threads.append(self)
+
+
+class Gate:
+    """Which processes are counted: env `count`, else by the scope."""
+
+    def __init__(self, env):
+        words = env.get('count', 'marked' if env['scope'] == COMMAND else 'all')
+        words = set(words.split(','))
+        self.marked, self.unmarked = 'marked' in words, 'unmarked' in words
+        self.all = self.marked == self.unmarked
+
+
+class Identities:
+    """Reads all records in time order; then `at` answers for any instant."""
+
+    def __init__(self, trace):
+        self.env, self.gate = trace.env, Gate(trace.env)
+        self.begin_ns = trace.env['begin_ns']
+        self.by_tid = {}  # tid -> its threads, in order of birth
+        self.processes = []
+        self.live = {}  # pid -> process
+        self.names = {}
+        for key, text in trace.env.items():
+            if key.startswith('process_'):
+                pid, comm = text.split('\t')
+                self.names[int(pid)] = comm
+        if trace.env['scope'] == COMMAND and trace.env['root_pid']:
+            root = trace.env['root_pid']
+            self.thread(root, root, 0, self.begin_ns)
+        for record in trace.records:
+            self.take(record)
+
+    def at(self, tid, time_ns):
+        """The thread that had this tid then, or None."""
+        threads = self.by_tid.get(tid)
+        if not threads:
+            return None
+        if len(threads) == 1:
+            return threads[0]
+        born = [thread.born_ns for thread in threads]
+        return threads[max(bisect.bisect_right(born, time_ns) - 1, 0)]
+
+    def all(self):
+        return [thread for threads in self.by_tid.values()
+                for thread in threads]
+
+    def take(self, record):
+        kind, time = record.kind, record.time
+        if kind == 'process_state':
+            pid, tid, parent, flags = record.values
+            thread = self.thread(pid, tid, parent, time)
+            self.rename(thread, record.name)
+            thread.process.parent_pid = thread.process.parent_pid or parent
+            if flags & MARKED:
+                self.mark(thread.process, time)
+        elif kind == 'fork':
+            self.fork(time, *record.values)
+        elif kind in ('exec', 'comm'):
+            pid, tid = record.values
+            thread = self.thread(pid, tid, 0, time)
+            self.rename(thread, record.name)
+            if kind == 'exec':
+                thread.process.comm = record.name
+                for other in thread.process.threads:  # they end here
+                    other.dead_ns = other.dead_ns or time
+                thread.dead_ns = None
+        elif kind == 'exit':
+            thread = self.thread(record.values[0], record.values[1], 0, time)
+            thread.dead_ns = time
+        elif record.pid > 0:  # a hook
+            self.thread(record.pid, record.tid, 0, time)
+
+    def thread(self, pid, tid, parent, time):
+        threads = self.by_tid.setdefault(tid, [])
+        if threads and threads[-1].process.pid == pid:
+            return threads[-1]
+        # Nothing announced it: it was there when the recording began.
+        process = self.live.get(pid)
+        if process is None:
+            process = self.new_process(pid, parent, self.names.get(pid, ''))
+            if pid == self.env['root_pid']:
+                process.marked_from = 0
+        threads.append(Thread(tid, process, process.comm,
+                              time if threads else self.begin_ns))
+        return threads[-1]
+
+    def fork(self, time, pid, tid, parent_pid, parent_tid):
+        parent = self.thread(parent_pid, parent_tid, 0, time)
+        if pid == parent_pid:
+            process = parent.process
+        else:
+            process = self.new_process(pid, parent_pid, parent.comm)
+            if parent.process.marked_from is not None:
+                process.marked_from = time
+        thread = Thread(tid, process, parent.comm, time)
+        thread.forked = True
+        self.by_tid.setdefault(tid, []).append(thread)
+
+    def new_process(self, pid, parent_pid, comm):
+        process = self.live[pid] = Process(pid, parent_pid, comm)
+        self.processes.append(process)
+        return process
+
+    def rename(self, thread, comm):
+        thread.comm = comm
+        if thread.tid == thread.process.pid:
+            thread.process.comm = comm
+
+    def mark(self, process, time):
+        if process.marked_from is None:
+            process.marked_from = time

@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""A second opinion on a trace: reconstructs it from babeltrace2's text and
+docs/definitions.md, and prints where `countrace report` and `countrace state`
+differ. Shares no code with the product.
+
+usage: oracle.py [--countrace PROGRAM] [--at-least N] TRACE...
+
+Exit: 0 all numbers agree, 1 some differ, or fewer than N were compared.
+"""
+import argparse
+import json
+import random
+import subprocess
+import sys
+
+from comparison import Comparison
+from dispatches import read_cpus
+from identity import Identities
+from instants import Instants
+from segments import read_segments
+from tables import Tables, WITHOUT_NUMBER
+from thread_times import thread_times
+from trace_text import Trace
+
+INSTANTS = 6
+SHOWN = 40  # differences that are printed
+
+
+def reconstruct(path):
+    trace = Trace(path)
+    identities = Identities(trace)
+    cpus = read_cpus(trace, identities)
+    times, wakeups = thread_times(trace, identities, cpus)
+    stacks = read_segments(trace, identities, cpus, times)
+    return Tables(trace, identities, cpus, times, wakeups, stacks)
+
+
+def compare_report(tables, report, comparison):
+    """All tables of one `report --format json`."""
+    def rows(name, ours, *keys):
+        theirs = [row for row in report.get(name, [])
+                  if row.get('pid') not in tables.marked_late and
+                  row.get('hook') not in WITHOUT_NUMBER]
+        comparison.rows(name, ours, theirs, lambda row: tuple(
+            tuple(row[key]) if isinstance(row[key], list) else row[key]
+            for key in keys))
+
+    rows('processes', tables.processes(), 'pid', 'comm')
+    rows('threads', tables.threads(), 'pid', 'tid')
+    rows('segments', tables.segments(), 'pid', 'segment')
+    rows('segment_paths', tables.segment_paths(), 'pid', 'path')
+    rows('hooks', tables.hooks(), 'pid', 'hook')
+    rows('cpus', tables.cpu_rows(), 'cpu')
+    sure = {(row['pid'], row['tid']) for row in report['threads']
+            if row['quality'] == 'exact'}
+    for thread in tables.doubtful:
+        if (thread.process.pid, thread.tid) in sure:
+            comparison.differ(f'threads {thread.process.pid}/{thread.tid}',
+                              'beside time without an owner', 'exact')
+    for event, book in tables.books().items():
+        comparison.row(f'books {event}', book, report['books'][event])
+
+
+def compare_state(tables, state, inexact, comparison):
+    """`inexact`: threads whose rows are not exact, by pid and tid."""
+    time = state['t_ns']
+    ours = Instants(tables).at(time)
+    theirs = {row['cpu']: row for row in state['cpus']}
+    for row in ours['cpus']:
+        found = theirs[row['cpu']]
+        found['interrupts'] = [(each['segment'], each['begin_ns'])
+                               for each in found['interrupts']]
+        comparison.row(f'state {time} cpu {row["cpu"]}', row, found)
+    theirs = {(row['pid'], row['tid']): row for row in state['threads']}
+    unsure = inexact | {(thread.process.pid, thread.tid)
+                        for thread, times in tables.times.items()
+                        if thread in tables.doubtful or not times.dispatches}
+    # `state` has no counts of dispatches without dumps.
+    undumped = {(thread.process.pid, thread.tid) for cpu in tables.cpus
+                for _, thread, switched in cpu.gone if switched}
+    for row in ours['threads']:
+        if (row['pid'], row['tid']) in unsure:
+            theirs.pop((row['pid'], row['tid']), None)
+            continue
+        where = f'state {time} thread {row["tid"]}'
+        found = theirs.pop((row['pid'], row['tid']), None)
+        if found is None and row['state'] == 'unknown':
+            continue  # before its first record
+        if found is None:
+            comparison.differ(where, row['state'], 'absent')
+            continue
+        if 'counts' in row:
+            row['counts'] = {name: {'count': count}
+                             for name, count in row['counts'].items()}
+        if (row['pid'], row['tid']) in undumped:
+            row.pop('counts', None)
+        calls = row.pop('segments')
+        comparison.row(where, row, found)
+        known = [each for each in found['segments']
+                 if each['quality'] == 'exact']
+        if len(known) == len(found['segments']):
+            comparison.value(f'{where} segments', 'segments',
+                             [each['segment'] for each in calls],
+                             [each['segment'] for each in known], True, {})
+            for left, right in zip(calls, known):
+                comparison.row(f'{where} {left["segment"]}', left, right)
+    for pid, tid in theirs:
+        if pid not in tables.marked_late:
+            comparison.differ(f'state {time} thread {pid}/{tid}', 'absent',
+                              'there')
+
+
+def instants_of(tables):
+    """Some where a record is, some between two."""
+    times = sorted({record.time for record in tables.trace.records})
+    chance = random.Random(len(times))
+    chosen = chance.sample(times, min(INSTANTS, len(times)))
+    return sorted(min(time + chance.randrange(2), times[-1]) for time in chosen)
+
+
+def compare(program, path, comparison):
+    """Adds what `report` and `state` say to the comparison; returns Tables."""
+    def json_of(*arguments):
+        run = subprocess.run([program, *arguments, '--format', 'json', path],
+                             capture_output=True, text=True, check=True)
+        return json.loads(run.stdout)
+
+    tables = reconstruct(path)
+    comparison.lossy = tables.lossy
+    report = json_of('report')
+    compare_report(tables, report, comparison)
+    inexact = {(row['pid'], row['tid']) for row in report['threads']
+               if row['quality'] != 'exact'}
+    if tables.cpus and not tables.lossy:
+        for time in instants_of(tables):
+            (state,) = json_of('state', '--all', '--at', str(time))['states']
+            compare_state(tables, state, inexact, comparison)
+    return tables
+
+
+def check(program, path, at_least):
+    """Prints what differs; True if nothing does."""
+    comparison = Comparison()
+    records = compare(program, path, comparison).trace.records
+    for difference in comparison.differences[:SHOWN]:
+        print(difference)
+    compared = comparison.equal + comparison.bounded
+    print(f'{path}: {len(records)} records; {comparison.equal} numbers equal, '
+          f'{comparison.bounded} within bounds, {comparison.skipped} not exact '
+          f'and skipped, {len(comparison.differences)} differ')
+    if compared < at_least:
+        print(f'{path}: only {compared} numbers compared, not {at_least}')
+    return not comparison.differences and compared >= at_least
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split('\n\n')[0])
+    parser.add_argument('--countrace', default='countrace')
+    parser.add_argument('--at-least', type=int, default=1, metavar='N',
+                        help='numbers that must be compared in each trace')
+    parser.add_argument('traces', nargs='+', metavar='TRACE')
+    options = parser.parse_args()
+    results = [check(options.countrace, path, options.at_least)
+               for path in options.traces]
+    return 0 if all(results) else 1
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,193 @@
+"""Calls of segments: which hook records belong together, and what lies between
+them (docs/definitions.md, "Segments").
+"""
+import collections
+
+# How deep a hook is in the kernel: 0 user code, 1 entered from user code, 2
+# inside such a call.
+USER, ENTERED, INSIDE = range(3)
+NO_NUMBER = 'syscall:65535'  # the exit of a system call whose number is -1
+NEVER_RETURN = ('syscall:exit', 'syscall:exit_group')
+
+# What a thread had until an instant; a call has the difference of two.
+Amounts = collections.namedtuple(
+    'Amounts', 'wall on_cpu wait blocked switches faults')
+ZERO = Amounts(0, 0, 0, 0, 0, 0)
+
+
+class Call:
+    """One call; `incl` and `inner` are Amounts, of the whole and of the calls
+    directly inside. `dump` are the counters at its enter."""
+    __slots__ = ('name', 'path', 'level', 'at', 'incl', 'inner', 'outermost',
+                 'end_inferred', 'dump', 'counts', 'inner_counts')
+
+    def __init__(self, name, path, level, at, outermost):
+        self.name, self.path, self.level, self.at = name, path, level, at
+        self.incl, self.inner, self.outermost = None, ZERO, outermost
+        self.end_inferred, self.dump = False, None
+        self.counts, self.inner_counts = None, None
+
+
+def level(kind, name):
+    if not kind.startswith('kernel-'):
+        return USER
+    return (ENTERED if name.startswith('syscall') or name == 'fault:user'
+            else INSIDE)
+
+
+class Stack:
+    """The open calls of one thread, and the finished ones."""
+
+    def __init__(self, thread, times, trace, cpus):
+        self.times, self.kinds = times, trace.hook_kinds
+        self.cpus = cpus
+        self.open, self.calls = [], []
+        self.without_enter = collections.Counter()  # by name
+        self.late = collections.Counter()  # exits of calls that were ended
+        self.history = []  # (ns, names of the open calls, their begins)
+        # In the call of its parent that made it.
+        self.in_syscall = thread.forked
+
+    def amounts(self, time):
+        times = self.times
+        return Amounts(time, times.on_cpu.sum(time), times.wait.sum(time),
+                       times.blocked.sum(time), times.switches(time),
+                       times.faulted(time))
+
+    def take(self, record):
+        depth = level(self.kinds.get(record.name, ''), record.name)
+        if depth == USER or depth == ENTERED and record.kind == 'hook_enter':
+            self.back_in_user_code(record.time)
+        if record.kind == 'hook_enter':
+            if record.name == self.top() == 'fault:kernel':
+                self.abandon(record.time)  # a fault does not fault
+            self.enter(record, depth)
+        elif record.kind == 'hook_exit':
+            self.exit(record)
+        if depth == ENTERED:
+            self.in_syscall = False
+        self.note(record.time)
+
+    def top(self):
+        return self.open[-1].name if self.open else None
+
+    def note(self, time):
+        self.history.append((time, [(call.name, call.at.wall)
+                                    for call in self.open]))
+
+    def back_in_user_code(self, time):
+        """Code of the program runs: what the kernel did for it is over."""
+        while self.open and self.open[-1].level != USER:
+            self.abandon(time)
+
+    def abandon(self, time):
+        """The innermost call has ended by now; its exit may come later."""
+        self.late[self.open[-1].name] += 1
+        self.pop(time, inferred=True)
+
+    def enter(self, record, depth):
+        path = (self.open[-1].path if self.open else ()) + (record.name,)
+        call = Call(record.name, path, depth, self.amounts(record.time),
+                    record.name not in path[:-1])
+        call.dump = self.dump(record)
+        self.open.append(call)
+
+    def dump(self, record):
+        """mmcr, present and the thread's counts until the record."""
+        if record.dump is None or record.cpu < 0:
+            return record.dump
+        part = self.cpus[record.cpu].partial.get((record.time, record.tid))
+        if part is None:
+            return None
+        before = self.times.counts(record.time) or [0] * len(part)
+        return [0, -1] + [a + b for a, b in zip(before, part)]
+
+    def exit(self, record):
+        name = record.name
+        if name == NO_NUMBER:  # rt_sigreturn: ends the system call
+            names = [call.name for call in self.open
+                     if call.name.startswith('syscall:')]
+            if not names:
+                return
+            name = names[-1]
+        if all(call.name != name for call in self.open):
+            if self.late[name]:
+                self.late[name] -= 1
+            elif not (self.in_syscall and name.startswith('syscall:')):
+                self.without_enter[name] += 1
+            return
+        while self.open[-1].name != name:
+            self.abandon(record.time)
+        self.pop(record.time, inferred=False, dump=self.dump(record))
+
+    def exec(self, time):
+        """The program is gone; execve's exit comes in the new one."""
+        self.end(time, over=True)
+        self.in_syscall = True
+
+    def end(self, time, over):
+        """All calls end. `over`: by an exec or an exit, which the kernel's
+        own calls are there to do, so that their end is observed."""
+        while self.open:
+            self.pop(time, inferred=not over or self.open[-1].level == USER)
+        self.note(time)
+
+    def pop(self, time, inferred, dump=None):
+        call = self.open.pop()
+        end = self.amounts(time)
+        call.incl = Amounts(*(now - then for now, then in zip(end, call.at)))
+        call.end_inferred = inferred
+        call.counts = dump_difference(call.dump, dump)
+        if self.open:
+            outer = self.open[-1]
+            outer.inner = Amounts(*(a + b for a, b in
+                                    zip(outer.inner, call.incl)))
+            outer.inner_counts = added(outer.inner_counts, call.counts)
+        self.calls.append(call)
+
+
+def dump_difference(enter, exit_):
+    """Counts between two dumps; None where one is absent."""
+    if enter is None or exit_ is None or enter[0] != exit_[0]:
+        return None
+    present = enter[1] & exit_[1]
+    return [exit_[2 + i] - enter[2 + i] if present >> i & 1 else None
+            for i in range(len(enter) - 2)]
+
+
+def added(left, right):
+    if left is None:
+        return right
+    if right is None:
+        return left
+    return [None if a is None or b is None else a + b
+            for a, b in zip(left, right)]
+
+
+def read_segments(trace, identities, cpus, times):
+    """The Stack of each thread that has hook records."""
+    stacks = {}
+    by_number = {cpu.number: cpu for cpu in cpus}
+    end_ns = trace.records[-1].time if trace.records else 0
+
+    def stack(thread):
+        if thread not in stacks:
+            stacks[thread] = Stack(thread, times[thread], trace, by_number)
+        return stacks[thread]
+
+    for record in trace.records:
+        kind = record.kind
+        if kind.startswith('hook_'):
+            thread = identities.at(record.tid, record.time)
+            if (thread is not None and
+                    trace.hook_kinds.get(record.name) != 'interrupt'):
+                stack(thread).take(record)
+        elif kind in ('exec', 'exit'):
+            thread = identities.at(record.values[1], record.time)
+            if kind == 'exec':
+                stack(thread).exec(record.time)
+            elif thread in stacks:
+                stacks[thread].end(record.time, over=True)
+    for each in stacks.values():
+        each.end(end_ns, over=False)
+    return stacks
