@@ -382,14 +382,14 @@ void DispatchTracker::OnDispatch(const EventRecord& record,
     ThreadState* left = Resolve(prev, time_ns);
     if (left != nullptr) SwitchOut(*left, record.cpu, time_ns, state);
   } else {
-    // Each record of a marked process names at least one of its threads. If
-    // both tids are unknown, a fork was lost, and the interval may be that
-    // child's.
-    const bool nobody_known = registry_.gate().records_marked_only() &&
-                              cpu->occupant == CpuState::Occupant::kOutside &&
-                              prev != cpu->outside_tid &&
-                              registry_.Find(prev) == nullptr &&
-                              registry_.Find(next) == nullptr;
+    // In a recording of marked processes, what lies between two dispatches of
+    // other processes is outside. After a loss, a fork may be among the lost
+    // records, and the interval that child's.
+    const bool nobody_known =
+        coverage_.loss_epoch != 0 && registry_.gate().records_marked_only() &&
+        cpu->occupant == CpuState::Occupant::kOutside &&
+        prev != cpu->outside_tid && registry_.Find(prev) == nullptr &&
+        registry_.Find(next) == nullptr;
     const bool confirmed = !cpu->lossy && !nobody_known && Confirm(*cpu, prev);
     if (!confirmed) {
       const bool counted = cpu->lossy;

@@ -23,8 +23,6 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 COUNTRACE = None
 BLOCK = re.compile(r'^```(trace|numbers)\n(.*?)^```$', re.M | re.S)
 LEAST_EXAMPLES, LEAST_CASES = 7, 40
-# Two definitions are possible; docs/definitions.md has the other one.
-OTHERWISE = ('fail-fork-record-lost-in-a-command',)
 
 
 def examples():
@@ -129,8 +127,6 @@ class Definitions(unittest.TestCase):
             lines = [line for line in path.read_text().split('---')[0]
                      .splitlines() if line and not line.startswith('#')]
             trace = self.work / path.stem
-            if path.stem in OTHERWISE:
-                continue
             try:
                 case_file.write_case(lines, trace)
             except case_file.NotSupported as why:
