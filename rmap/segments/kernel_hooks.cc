@@ -136,8 +136,9 @@ void KernelHooks::OnThreadHook(ThreadState& thread, const EventRecord& record,
   }
   const bool in_kernel = hooks_.origins()[hook_id] == HookOrigin::kKernel;
   if (record.event_id & logformat::kEventExitBit) {
-    if (in_kernel && SegmentBuilder::TakeExpectedExit(thread) &&
-        !SegmentBuilder::IsOpen(thread, hook_id)) {
+    // A child may fault before it returns from its parent's system call.
+    if (in_kernel && !SegmentBuilder::IsOpen(thread, hook_id) &&
+        SegmentBuilder::TakeExpectedExit(thread)) {
       return;
     }
     segments_.Exit(thread, hook_id, DumpOf(record), time_ns);
