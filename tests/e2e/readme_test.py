@@ -56,7 +56,7 @@ class Readme(unittest.TestCase):
                                 os.environ['PATH']])
         commands = [command for line in section('Questions').splitlines()
                     if line.startswith('|')
-                    for command in re.findall(r'`(countrace [^`]*)`', line)]
+                    for command in re.findall(r'`((?:countrace|for) [^`]*)`', line)]
         self.assertGreater(len(commands), 10)
         time.sleep(0.5)  # redis-server comes up
         for command in commands:

@@ -4,7 +4,7 @@
 import bisect
 import collections
 
-from dispatches import UNATTRIBUTED
+from dispatches import OUTSIDE, UNATTRIBUTED
 
 
 class Instants:
@@ -38,7 +38,10 @@ class Instants:
         begin, end, owner = spans[index]
         if owner == UNATTRIBUTED:
             return row
-        row.update(since_ns=begin, until_ns=end)
+        # `state` has a row for each recorded dispatch of others, and here they
+        # are one stretch.
+        if owner != OUTSIDE:
+            row.update(since_ns=begin, until_ns=end)
         if isinstance(owner, str):
             row['account'] = owner
         else:

@@ -61,6 +61,7 @@ class Machine {
   explicit Machine(const SimulationOptions& options)
       : options_(options),
         random_(options.seed),
+        jump_random_(options.seed),
         trace_(std::make_unique<MemoryTrace>(options.threads_first)) {}
 
   Simulation Run();
@@ -157,6 +158,7 @@ class Machine {
 
   SimulationOptions options_;
   std::mt19937 random_;
+  std::mt19937 jump_random_;  // the machine is the same without these records
   std::unique_ptr<MemoryTrace> trace_;
   Truth truth_;
   std::vector<SimThread> threads_;
@@ -500,7 +502,8 @@ bool Machine::RecordJump(const SimThread& thread, std::size_t left) {
   const std::size_t kept = thread.stack.size() - left;
   const std::uint64_t since_ns = thread.stack[kept - 1].begin_ns;
   // At equal times the record cannot separate them.
-  if (Pick(2) == 0 || thread.stack[kept].begin_ns == since_ns) return false;
+  if (jump_random_() % 2 == 0 || thread.stack[kept].begin_ns == since_ns)
+    return false;
   trace_->HookRecord(now_ns_,
                      {thread.pid, thread.tid, kJumpHook, false, 0, {since_ns}});
   return true;
