@@ -174,8 +174,10 @@ void MemoryTrace::HookRecord(std::uint64_t time_ns, const Hook& hook,
     std::memcpy(record.bytes.data() + 16, dump->counters.data(),
                 8 * dump->counters.size());
   }
-  std::memcpy(record.bytes.data() + head, hook.payload.data(),
-              8 * hook.payload.size());
+  if (!hook.payload.empty()) {
+    std::memcpy(record.bytes.data() + head, hook.payload.data(),
+                8 * hook.payload.size());
+  }
   items_.push_back({time_ns, record.fields.stream, std::move(record)});
 }
 
