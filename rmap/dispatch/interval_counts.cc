@@ -79,6 +79,19 @@ bool OnlyLastFaults(const CpuState& cpu, const AttributedInterval& last) {
              });
 }
 
+// True if more faults are recorded than an event of one mode (page-faults:u)
+// counts, of more than one part: which ones it counted is not recorded.
+bool IsAmbiguous(const CpuState& cpu, const AttributedInterval& last,
+                 std::uint64_t count) {
+  std::uint64_t recorded = last.faults;
+  int parts = last.faults != 0 ? 1 : 0;
+  for (const AttributedInterval& interval : cpu.counters.uncounted) {
+    recorded += interval.faults;
+    parts += interval.faults != 0 ? 1 : 0;
+  }
+  return parts > 1 && recorded > count;
+}
+
 // True for an earlier part, cut by an interrupt, of the current dispatch.
 bool IsPartOfDispatch(const CpuState& cpu, const AttributedInterval& part) {
   return !part.switched && !part.ended && part.account != &cpu.interrupts;
@@ -151,6 +164,7 @@ std::uint64_t Share(CpuState& cpu, CounterKind kind, std::size_t event,
     case CounterKind::kFaults: {
       // Every fault has a record, except those of hidden threads.
       if (OnlyLastFaults(cpu, last)) return count;
+      if (IsAmbiguous(cpu, last, count)) break;
       const std::uint64_t own = std::min(count, last.faults);
       std::uint64_t rest = count - own;
       for (const AttributedInterval& interval : cpu.counters.uncounted) {

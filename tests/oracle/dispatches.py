@@ -9,6 +9,8 @@ UNATTRIBUTED, INTERRUPT = 'unattributed', 'interrupts'
 SAME_THREAD = 0xffffffff  # running_tid: the one that ran there before
 BEGIN, END = 0, 1  # reasons of `counters`
 CLOCKS = ('task-clock', 'cpu-clock')
+# With or without a modifier.
+FAULTS = ('page-faults', 'minor-faults', 'major-faults')
 # What interrupts cannot have.
 OF_THREADS = CLOCKS + ('page-faults', 'context-switches')
 
@@ -61,7 +63,7 @@ class Cpu:
             elif record.kind == 'exec' and self.running:
                 self.exec(record)
             elif record.kind == 'fault':
-                self.faults.append(self.thread(record.values[1], record.time))
+                self.faults.append(self.owner(record.values[1], record.time))
             elif kinds.get(record.name) == 'interrupt':
                 self.interrupt(record)
             elif record.dump and self.running:
@@ -214,12 +216,10 @@ class Cpu:
             elif name == 'context-switches' and count == len(parts):
                 for part in parts:
                     self.add(part.owner, event, 1)
-            elif name == 'page-faults' and len(busy) == 1:
+            elif name.split(':')[0] in FAULTS and len(busy) == 1:
                 self.add(*busy, event, count)
-            elif name == 'page-faults':
-                for thread in self.faults:
-                    self.add(thread, event, 1)
-                self.add(UNATTRIBUTED, event, count - len(self.faults))
+            elif name.split(':')[0] == 'page-faults':
+                self.share_faults(event, count)
             else:
                 self.add(UNATTRIBUTED, event, count)
         self.interrupted, self.faults = [0] * len(self.events), []
@@ -241,6 +241,15 @@ class Cpu:
 
     def interrupt(self, record):
         if record.kind == 'hook_enter':
+    def share_faults(self, event, count):
+        """By the records. If these are more than the event counts (faults of
+        one mode), they show whose faults it counts only if all are of one."""
+        clear = len(self.faults) <= count or len(set(self.faults)) == 1
+        for owner in self.faults[:count] if clear else ():
+            self.add(owner, event, 1)
+            count -= 1
+        self.add(UNATTRIBUTED, event, count)
+
             if not self.open:
                 self.enter_dump = record.dump
             self.open.append([record.name, record.time, 0])
