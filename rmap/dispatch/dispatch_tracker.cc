@@ -300,7 +300,7 @@ void DispatchTracker::SwitchOut(ThreadState& thread, std::int32_t cpu,
 }
 
 void DispatchTracker::Abandon(CpuState& cpu, std::uint64_t time_ns) {
-  if (observer_ != nullptr && cpu.last_ns > cpu.dispatch.begin_ns) {
+  if (cpu.thread != nullptr || cpu.last_ns > cpu.dispatch.begin_ns) {
     EmitDispatch(cpu, 0, true);
   }
   if (observer_ != nullptr && !cpu.lossy) {
@@ -396,7 +396,14 @@ void DispatchTracker::OnDispatch(const EventRecord& record,
       Abandon(*cpu, time_ns);
       Attribute(*cpu, record, time_ns, false);
       ThreadState* left = Resolve(prev, time_ns);
-      if (left != nullptr && !counted) ++left->dispatch.unseen_switches;
+      if (left != nullptr && !counted) {
+        ++left->dispatch.unseen_switches;
+        if (left->dispatch.running_cpu < 0) {
+          // Only the end of this dispatch is known.
+          Occupy(*cpu, prev, time_ns, /*inferred=*/true);
+          EmitDispatch(*cpu, state, false);
+        }
+      }
       if (nobody_known) NoteLoss();  // may concern any thread
       if (left != nullptr) SwitchOut(*left, record.cpu, time_ns, state);
     } else {

@@ -80,6 +80,8 @@ class Cpu:
             self.parts = []
             self.come(record.time, running)
             return
+        if self.is_hidden_switch(running, record.time):
+            self.leave(self.since, self.tid, False)
         self.close(record.time,
                    self.tid if running == SAME_THREAD else running, values)
         if reason == END:
@@ -95,12 +97,23 @@ class Cpu:
         prev, after, state, *values = record.values
         if not self.running:
             return
+        hidden = self.is_hidden_switch(prev, record.time)
+        if hidden:  # when that was is not known
+            self.leave(self.since, self.tid, False)
         self.close(record.time, prev, values)
         thread = self.thread(prev, record.time)
         if thread is not None:
+            if hidden:
+                self.come(record.time, prev)
             self.switch_outs.append((record.time, thread, state))
         self.tid = after
         self.come(record.time, after)
+
+    def is_hidden_switch(self, left, time):
+        """Another thread leaves than the one that was seen last."""
+        return (left not in (self.tid, SAME_THREAD) and
+                self.owner(self.tid, time) != self.owner(left, time) and
+                self.lost_since(time) is None)
 
     def switch_in(self, time, prev, after):
         self.part(time, prev)
@@ -145,12 +158,16 @@ class Cpu:
             return UNATTRIBUTED if gate.all else OUTSIDE
         return thread if thread.process.counted(gate, time) else OUTSIDE
 
+    def lost_since(self, time):
+        """Where in the open part records were lost; None: nowhere."""
+        return min([max(loss.begin, self.since) for loss in self.losses
+                    if loss.begin < time and loss.end > self.since],
+                   default=None)
+
     def part(self, time, left):
         """The thread `left` leaves at `time`: a part of the interval."""
         before, now = self.owner(self.tid, time), self.owner(left, time)
-        lost_ns = min([max(loss.begin, self.since) for loss in self.losses
-                       if loss.begin < time and loss.end > self.since],
-                      default=None)
+        lost_ns = self.lost_since(time)
         if self.tid != left and before != now:
             lost_ns = self.since
         if lost_ns is not None:
@@ -224,6 +241,15 @@ class Cpu:
                 self.add(UNATTRIBUTED, event, count)
         self.interrupted, self.faults = [0] * len(self.events), []
 
+    def share_faults(self, event, count):
+        """By the records. If these are more than the event counts (faults of
+        one mode), they show whose faults it counts only if all are of one."""
+        clear = len(self.faults) <= count or len(set(self.faults)) == 1
+        for owner in self.faults[:count] if clear else ():
+            self.add(owner, event, 1)
+            count -= 1
+        self.add(UNATTRIBUTED, event, count)
+
     def add(self, owner, event, count):
         self.counts[owner][event] += count
         self.ledger.append((self.since, owner, event, count))
@@ -241,15 +267,6 @@ class Cpu:
 
     def interrupt(self, record):
         if record.kind == 'hook_enter':
-    def share_faults(self, event, count):
-        """By the records. If these are more than the event counts (faults of
-        one mode), they show whose faults it counts only if all are of one."""
-        clear = len(self.faults) <= count or len(set(self.faults)) == 1
-        for owner in self.faults[:count] if clear else ():
-            self.add(owner, event, 1)
-            count -= 1
-        self.add(UNATTRIBUTED, event, count)
-
             if not self.open:
                 self.enter_dump = record.dump
             self.open.append([record.name, record.time, 0])
