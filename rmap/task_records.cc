@@ -133,7 +133,8 @@ void TaskRecords::OnFault(const logformat::FaultRecord& fault, std::int32_t cpu,
                           std::uint64_t time_ns) {
   any_fault_ = true;
   ThreadState* thread = dispatches_.Running(cpu);
-  if (thread == nullptr || thread->tid != fault.tid) {
+  if (thread == nullptr || thread->tid != fault.tid ||
+      thread->process == nullptr) {
     thread = &registry_.Observe({fault.pid, fault.tid}, time_ns);
   }
   dispatches_.OnFault(cpu, *thread);

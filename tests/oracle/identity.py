@@ -7,6 +7,10 @@ import bisect
 
 MARKED = 2  # a flag of process_state
 COMMAND = 1  # a scope
+# Where records without a pid have the tids of threads.
+TIDS = {'dispatch': (0, 1), 'switch_in': (0, 1), 'counters': (1,),
+        'wakeup': (1,)}
+NO_THREAD = (0, 0xffffffff)  # idle; the one that ran there before
 
 
 class Process:
@@ -21,10 +25,15 @@ class Process:
 
 
 class Thread:
-    def __init__(self, tid, process, comm, born_ns):
-        self.tid, self.process, self.comm = tid, process, comm
+    """`process` is None until a record has its pid."""
+
+    def __init__(self, tid, born_ns):
+        self.tid, self.process, self.comm = tid, None, ''
         self.born_ns, self.dead_ns = born_ns, None
         self.forked = False  # its fork is in the trace
+
+    def join(self, process, comm):
+        self.process, self.comm = process, comm
         process.threads.append(self)
 
 
@@ -57,20 +66,29 @@ class Identities:
             self.thread(root, root, 0, self.begin_ns)
         for record in trace.records:
             self.take(record)
+        if self.gate.all or not self.gate.marked:
+            for thread in self.nameless():
+                thread.join(self.live.get(thread.tid) or
+                            self.new_process(thread.tid, 0, ''), '')
 
     def at(self, tid, time_ns):
         """The thread that had this tid then, or None."""
         threads = self.by_tid.get(tid)
         if not threads:
             return None
-        if len(threads) == 1:
-            return threads[0]
-        born = [thread.born_ns for thread in threads]
-        return threads[max(bisect.bisect_right(born, time_ns) - 1, 0)]
+        found = threads[0]
+        if len(threads) > 1:
+            born = [thread.born_ns for thread in threads]
+            found = threads[max(bisect.bisect_right(born, time_ns) - 1, 0)]
+        return found if found.process else None
 
     def all(self):
         return [thread for threads in self.by_tid.values()
-                for thread in threads]
+                for thread in threads if thread.process]
+
+    def nameless(self):
+        return [thread for threads in self.by_tid.values()
+                for thread in threads if not thread.process]
 
     def take(self, record):
         kind, time = record.kind, record.time
@@ -95,22 +113,36 @@ class Identities:
         elif kind == 'exit':
             thread = self.thread(record.values[0], record.values[1], 0, time)
             thread.dead_ns = time
+        elif kind == 'fault':
+            self.thread(record.values[0], record.values[1], 0, time)
+        elif kind in TIDS:
+            for at in TIDS[kind]:
+                if record.values[at] not in NO_THREAD:
+                    self.seen(record.values[at])
         elif record.pid > 0:  # a hook
             self.thread(record.pid, record.tid, 0, time)
 
-    def thread(self, pid, tid, parent, time):
+    def seen(self, tid):
+        """The latest thread with this tid; without a fork it was there when
+        the recording began."""
         threads = self.by_tid.setdefault(tid, [])
-        if threads and threads[-1].process.pid == pid:
-            return threads[-1]
-        # Nothing announced it: it was there when the recording began.
-        process = self.live.get(pid)
-        if process is None:
-            process = self.new_process(pid, parent, self.names.get(pid, ''))
-            if pid == self.env['root_pid']:
-                process.marked_from = 0
-        threads.append(Thread(tid, process, process.comm,
-                              time if threads else self.begin_ns))
+        if not threads:
+            threads.append(Thread(tid, self.begin_ns))
         return threads[-1]
+
+    def thread(self, pid, tid, parent, time):
+        thread = self.seen(tid)
+        if thread.process and thread.process.pid != pid:
+            thread = Thread(tid, time)
+            self.by_tid[tid].append(thread)
+        if not thread.process:
+            process = self.live.get(pid)
+            if process is None:
+                process = self.new_process(pid, parent, self.names.get(pid, ''))
+                if pid == self.env['root_pid']:
+                    process.marked_from = 0
+            thread.join(process, process.comm)
+        return thread
 
     def fork(self, time, pid, tid, parent_pid, parent_tid):
         parent = self.thread(parent_pid, parent_tid, 0, time)
@@ -120,7 +152,8 @@ class Identities:
             process = self.new_process(pid, parent_pid, parent.comm)
             if parent.process.marked_from is not None:
                 process.marked_from = time
-        thread = Thread(tid, process, parent.comm, time)
+        thread = Thread(tid, time)
+        thread.join(process, parent.comm)
         thread.forked = True
         self.by_tid.setdefault(tid, []).append(thread)
 

@@ -18,7 +18,7 @@ from dispatches import read_cpus
 from identity import Identities
 from instants import Instants
 from segments import read_segments
-from tables import Tables, WITHOUT_NUMBER
+from tables import Tables
 from thread_times import thread_times
 from trace_text import Trace
 
@@ -39,8 +39,7 @@ def compare_report(tables, report, comparison):
     """All tables of one `report --format json`."""
     def rows(name, ours, *keys):
         theirs = [row for row in report.get(name, [])
-                  if row.get('pid') not in tables.marked_late and
-                  row.get('hook') not in WITHOUT_NUMBER]
+                  if row.get('pid') not in tables.marked_late]
         comparison.rows(name, ours, theirs, lambda row: tuple(
             tuple(row[key]) if isinstance(row[key], list) else row[key]
             for key in keys))

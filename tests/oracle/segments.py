@@ -3,6 +3,8 @@ them (docs/definitions.md, "Segments").
 """
 import collections
 
+from trace_text import JUMP
+
 # How deep a hook is in the kernel: 0 user code, 1 entered from user code, 2
 # inside such a call.
 USER, ENTERED, INSIDE = range(3)
@@ -44,6 +46,7 @@ class Stack:
         self.open, self.calls = [], []
         self.without_enter = collections.Counter()  # by name
         self.late = collections.Counter()  # exits of calls that were ended
+        self.hits = collections.Counter()  # records by hook
         self.history = []  # (ns, names of the open calls, their begins)
         # In the call of its parent that made it.
         self.in_syscall = thread.forked
@@ -55,6 +58,11 @@ class Stack:
                        times.faulted(time))
 
     def take(self, record):
+        name = record.name
+        if name == NO_NUMBER:
+            name = self.call_without_number()
+        if name is not None:
+            self.hits[name] += 1
         depth = level(self.kinds.get(record.name, ''), record.name)
         if depth == USER or depth == ENTERED and record.kind == 'hook_enter':
             self.back_in_user_code(record.time)
@@ -62,8 +70,10 @@ class Stack:
             if record.name == self.top() == 'fault:kernel':
                 self.abandon(record.time)  # a fault does not fault
             self.enter(record, depth)
-        elif record.kind == 'hook_exit':
-            self.exit(record)
+        elif record.kind == 'hook_exit' and name is not None:
+            self.exit(name, record)
+        elif record.name == JUMP:
+            self.jump(record)
         if depth == ENTERED:
             self.in_syscall = False
         self.note(record.time)
@@ -102,14 +112,19 @@ class Stack:
         before = self.times.counts(record.time) or [0] * len(part)
         return [0, -1] + [a + b for a, b in zip(before, part)]
 
-    def exit(self, record):
-        name = record.name
-        if name == NO_NUMBER:  # rt_sigreturn: ends the system call
-            names = [call.name for call in self.open
-                     if call.name.startswith('syscall:')]
-            if not names:
-                return
-            name = names[-1]
+    def call_without_number(self):
+        """The system call that rt_sigreturn's exit ends; None: none is open."""
+        names = [call.name for call in self.open
+                 if call.name.startswith('syscall:')]
+        return names[-1] if names else None
+
+    def jump(self, record):
+        """What began after setjmp is over; 0: what is over is not known."""
+        (since,) = record.values
+        while since and self.open and self.open[-1].at.wall > since:
+            self.pop(record.time, inferred=False, dump=self.dump(record))
+
+    def exit(self, name, record):
         if all(call.name != name for call in self.open):
             if self.late[name]:
                 self.late[name] -= 1

@@ -5,12 +5,10 @@ import collections
 import math
 
 from dispatches import CLOCKS, IDLE, INTERRUPT, OUTSIDE, UNATTRIBUTED
-from segments import Amounts, NO_NUMBER
+from segments import Amounts
 
 SYMBOLS = (IDLE, INTERRUPT, OUTSIDE, UNATTRIBUTED)
 PERCENTILES = (50, 90, 99)
-# The exit of the one has no number: which hook was hit is not in the trace.
-WITHOUT_NUMBER = ('syscall:rt_sigreturn', NO_NUMBER)
 
 
 class Row:
@@ -205,15 +203,15 @@ class Tables:
 
     def hooks(self):
         hits = collections.Counter()
+        for thread, stack in self.stacks.items():
+            if self.counted(thread.process):
+                for name, count in stack.hits.items():
+                    hits[name, thread.process] += count
         for record in self.trace.records:
-            if (not record.kind.startswith('hook_') or
-                    record.name in WITHOUT_NUMBER):
-                continue
-            thread = self.identities.at(record.tid, record.time)
-            if self.trace.hook_kinds.get(record.name) == 'interrupt':
+            if record.kind.startswith('hook_') and (
+                    record.tid == 0 or
+                    self.trace.hook_kinds.get(record.name) == 'interrupt'):
                 hits[record.name, None] += 1
-            elif thread and self.counted(thread.process):
-                hits[record.name, thread.process] += 1
         return [{'hook': name, 'pid': process.pid if process else 0,
                  'hits': count} for (name, process), count in hits.items()]
 

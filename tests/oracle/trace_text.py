@@ -25,6 +25,8 @@ CPU_EVENTS = ('dispatch', 'counters', 'fork', 'exec', 'comm', 'exit', 'fault',
               'process_state', 'switch_in', 'wakeup')
 # A kernel hook's payload begins with tid, pid, number.
 HOOK_FIELDS = 3
+# A point hook of the runtime library: its payload is the time of setjmp.
+JUMP = 'countrace:jump'
 CONTEXT = ': { discarded_no_sub_buffer = '
 COMM = re.compile(r'comm = "((?:[^"\\]|\\.)*)"')
 ENV_LINE = re.compile(r'^\t(\w+) = (?:"((?:[^"\\]|\\.)*)"|(-?\d+));$', re.M)
@@ -121,7 +123,8 @@ class Trace:
     def record(self, time, context, event, rest):
         cpu, pid, tid = context
         if cpu < 0:
-            return Record(time, -1, pid, tid, *self.side(event), (),
+            payload = integers(rest)[-1:] if event == JUMP else ()
+            return Record(time, -1, pid, tid, *self.side(event), payload,
                           self.user_dump(rest))
         if event in CPU_EVENTS:
             name = ''

@@ -41,6 +41,7 @@ CONTEXT = (
         'monotonic_begin', 'raw_end', 'monotonic_end')] +
     [(name, 'int32_t') for name in ('cpu_id', 'pid', 'tid')] +
     [(name, 'uint32_t') for name in ('mmcr', 'present', 'flags')])
+JUMP = 'countrace:jump'  # the only hook with a payload here
 Hook = collections.namedtuple('Hook', 'id kind name')
 
 
@@ -116,15 +117,18 @@ class TraceWriter:
     def add_kernel_hook(self, cpu, time, task, side, counters=None):
         """`side`: the event id without the dump bit."""
         identity = side | (0x8000 if counters is not None else 0)
+        last = self.hooks[side >> 1].name.rpartition(':')[2]
+        number = int(last) if last.isdigit() else 0
         body = b''.join(field_bytes(value, size) for value, (_, size) in
-                        zip((task[1], task[0], 0), KERNEL_HOOK))
+                        zip((task[1], task[0], number), KERNEL_HOOK))
         body += words(counters or ()) + (words([0]) if side & 1 else b'')
         self.cpu(cpu).packets[-1].append((time, identity, body))
 
-    def add_user_hook(self, task, time, side, dump=None):
+    def add_user_hook(self, task, time, side, dump=None, payload=()):
         """`dump`: mmcr, present, values."""
         identity = side | (0x8000 if dump else 0)
         body = struct.pack('<II', *dump[:2]) + words(dump[2:]) if dump else b''
+        body += words(payload)
         self.thread(*task).packets[-1].append((time, identity, body))
 
     def finish(self):
@@ -165,9 +169,11 @@ class TraceWriter:
                         continue
                 identity, name = 2 * hook.id + side, hook.name + suffix
                 if hook.kind in ('segment', 'point'):
-                    yield event_class(identity, 1, name, [])
+                    payload = [('arg0', 'uint64_t')] if name == JUMP else []
+                    yield event_class(identity, 1, name, payload)
                     if self.thread_events:
-                        yield event_class(identity | 0x8000, 1, name, [], dump)
+                        yield event_class(identity | 0x8000, 1, name, payload,
+                                          dump)
                     continue
                 ret = [('ret', 'int64_t')] if side else []
                 yield event_class(identity, 0, name, kernel + ret)
@@ -189,7 +195,9 @@ class TraceWriter:
         for i, (name, packets) in enumerate(names):
             env[f'stream_{i}'] = f'{name}\\t{packets}'
         for hook in self.hooks.values():
-            env[f'hook_{hook.id}'] = f'{hook.kind}\\t-\\t{hook.name}\\t-'
+            types = 'u' if hook.name == JUMP else '-'
+            env[f'hook_{hook.id}'] = (
+                f'{hook.kind}\\t{types}\\t{hook.name}\\t-')
         lines = [f'\t{key} = ' + (str(value) if isinstance(value, int)
                                   else f'"{value}"') + ';'
                  for key, value in env.items()]
