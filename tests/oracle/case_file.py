@@ -4,6 +4,7 @@ examples in docs/definitions.md, written as a trace.
 from trace_writer import TraceWriter
 
 STATES = {'R': 0, 'S': 1, 'D': 2, 'X': 0x10, 'P': 0x100}
+MARKED = 2
 REASONS = ('begin', 'end', 'tick')
 SIDES = {'enter': 0, 'exit': 1, 'hit': 0}
 SCOPES = ('hooks', 'command', 'system')
@@ -40,6 +41,8 @@ def declaration(writer, words):
         writer.env['scope'] = SCOPES.index(values[0])
     elif name in ('root', 'recorder'):
         writer.env[name + '_pid'] = int(values[0])
+    elif name == 'count':
+        writer.env['count'] = values[0]
     elif name == 'begin':
         writer.env['begin_ns'] = int(values[0])
     elif name == 'session-lost':
@@ -87,9 +90,9 @@ def cpu_event(writer, time, cpu, verb, words):
                    integers(words) + [int(verb == 'computed-in')])
     elif verb == 'wakeup':
         writer.add(cpu, time, 'wakeup', integers(words) + [cpu])
-    elif verb == 'state':
-        writer.add(cpu, time, 'process_state',
-                   task(words[0]) + [0, 0, ' '.join(words[1:])])
+    elif verb in ('state', 'mark'):
+        writer.add(cpu, time, 'process_state', task(words[0]) + [
+            0, MARKED if verb == 'mark' else 0, ' '.join(words[1:])])
     elif verb in ('exec', 'comm'):
         writer.add(cpu, time, verb, task(words[0]) + [' '.join(words[1:])])
     elif verb == 'fork':

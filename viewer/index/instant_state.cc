@@ -130,7 +130,7 @@ class StateReader {
   }
 
   void EndThread() {
-    if (rows_.thread == kNoKey) return;
+    if (rows_.thread == kNoKey || !IsListed(rows_.thread)) return;
     ThreadState thread;
     thread.thread = rows_.thread;
     std::optional<ThreadRun> run;
@@ -151,13 +151,18 @@ class StateReader {
     state_.threads.push_back(std::move(thread));
   }
 
+  // Else no table has it: its process became marked, and only the others count.
+  bool IsListed(std::uint32_t thread) const {
+    return thread < index_.threads().size() &&
+           index_.threads()[thread].listed != 0;
+  }
+
   bool IsAlive(const ThreadState& thread) const {
     if (thread.state != RunState::kUnknown) {
       return thread.state != RunState::kEnded;
     }
-    if (thread.thread >= index_.threads().size()) return false;
     const ThreadEntry& entry = index_.threads()[thread.thread];
-    return entry.listed != 0 && entry.first_seen_ns <= state_.time_ns &&
+    return entry.first_seen_ns <= state_.time_ns &&
            state_.time_ns <= entry.last_seen_ns;
   }
 
