@@ -36,7 +36,8 @@ class ThreadTimes:
     def __init__(self):
         self.on_cpu, self.wait, self.blocked = Spans(), Spans(), Spans()
         self.ins, self.outs, self.faults = [], [], []  # ns
-        self.changes = []  # (ns, what, prev_state or for GONE a flag)
+        # (ns, CPU, what, prev_state or for GONE a flag)
+        self.changes = []
         self.states = []  # (ns, name), the names as `state` has them
         self.dispatches, self.migrations = 0, 0
         # Ends of its intervals (ns), and the counts of each event until then.
@@ -54,10 +55,10 @@ class ThreadTimes:
 
     def settle(self, end_ns, wakeups):
         """Waiting and blocked time from the changes."""
-        self.changes.sort(key=lambda change: change[0])
+        self.changes.sort(key=lambda change: change[:2])
         self.outs.sort()
         state, since = None, None
-        for time, what, state_bits in self.changes + [(end_ns, END, 0)]:
+        for time, _, what, state_bits in self.changes + [(end_ns, 0, END, 0)]:
             after = next_state(state, what, state_bits)
             if after == state:
                 continue
@@ -97,13 +98,13 @@ def thread_times(trace, identities, cpus):
             if not isinstance(piece.owner, str):
                 pieces[piece.owner].append(piece)
         for time, thread in cpu.switch_ins:
-            times[thread].changes.append((time, IN, 0))
+            times[thread].changes.append((time, cpu.number, IN, 0))
             runs.append((time, cpu.number, thread))
         for time, thread, state in cpu.switch_outs:
-            times[thread].changes.append((time, OUT, state))
+            times[thread].changes.append((time, cpu.number, OUT, state))
             times[thread].outs.append(time)
         for time, thread, seen in cpu.gone:
-            times[thread].changes.append((time, GONE, seen))
+            times[thread].changes.append((time, cpu.number, GONE, seen))
     for thread, owned in pieces.items():
         for piece in sorted(owned, key=lambda piece: piece.begin):
             times[thread].on_cpu.add(piece.begin, piece.end)
@@ -118,7 +119,8 @@ def thread_times(trace, identities, cpus):
         if record.kind == 'wakeup':
             thread = identities.at(record.values[1], record.time)
             if thread is not None:
-                times[thread].changes.append((record.time, WAKE, 0))
+                times[thread].changes.append(
+                    (record.time, record.cpu, WAKE, 0))
         elif record.kind == 'fault':
             thread = identities.at(record.values[1], record.time)
             if thread is not None:
