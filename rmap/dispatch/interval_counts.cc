@@ -57,6 +57,11 @@ void AddUnattributed(CpuState& cpu, std::size_t event, std::uint64_t count,
   Add(cpu, rest, event, count);
 }
 
+bool IsSwitch(const logformat::EventRecord& record) {
+  return record.event_id ==
+         static_cast<std::uint16_t>(logformat::CpuEvent::kDispatch);
+}
+
 // The begin of the interval that the next dump covers.
 std::uint64_t BeginOf(const CpuState& cpu, const AttributedInterval& last) {
   return cpu.counters.uncounted.empty()
@@ -133,34 +138,59 @@ std::uint32_t Close(CpuCounters& counters, std::size_t events) {
   return counted;
 }
 
+// Each dispatch begins with a switch, which is counted just after its dump, but
+// not the one that was there at a first dump or a tick. Other switches are
+// those of threads that the kernel does not show.
+std::uint64_t ShareSwitches(CpuState& cpu, std::size_t event,
+                            std::uint64_t count,
+                            const AttributedInterval& last) {
+  std::vector<AttributedInterval>& parts = cpu.counters.uncounted;
+  const auto switched = static_cast<std::uint64_t>(
+      std::count_if(parts.begin(), parts.end(),
+                    [](const auto& part) { return part.switched; }));
+  if (switched != 0) {
+    bool counted = cpu.counters.at_switch;
+    const std::uint64_t begun = switched + (counted ? 1 : 0);
+    if (count < begun) {
+      LeaveUnattributed(cpu, event, count, last);
+      return 0;
+    }
+    LeaveUnattributed(cpu, event, count - begun, last);
+    for (const AttributedInterval& part : parts) {
+      if (!part.switched) continue;
+      if (counted) Add(cpu, part, event, 1);
+      counted = true;
+    }
+    count = 1;
+  }
+  if (last.account != &cpu.interrupts) return count;
+  // An interrupt is no switch: the dispatch that it cut began with one.
+  for (const AttributedInterval& part : parts) {
+    if (!IsPartOfDispatch(cpu, part)) continue;
+    Add(cpu, part, event, count);
+    cpu.counters.of_dispatch[event] += count;
+    return 0;
+  }
+  return count;
+}
+
 // Returns the share of `count` that `last` keeps; adds the rest to others.
 std::uint64_t Share(CpuState& cpu, CounterKind kind, std::size_t event,
                     std::uint64_t count, const AttributedInterval& last) {
   switch (kind) {
-    case CounterKind::kClock:
-    case CounterKind::kSwitches: {
+    case CounterKind::kClock: {
       std::uint64_t rest = count;
       for (const AttributedInterval& interval : cpu.counters.uncounted) {
-        const std::uint64_t switches = interval.switched ? 1 : 0;
-        const std::uint64_t share = std::min(
-            rest, kind == CounterKind::kClock ? interval.ns : switches);
+        const std::uint64_t share = std::min(rest, interval.ns);
         Add(cpu, interval, event, share);
         if (IsPartOfDispatch(cpu, interval))
           cpu.counters.of_dispatch[event] += share;
         rest -= share;
       }
-      if (kind == CounterKind::kClock || last.account != &cpu.interrupts) {
-        return rest;
-      }
-      // An interrupt is no switch: the dispatch that it cut began with one.
-      for (const AttributedInterval& part : cpu.counters.uncounted) {
-        if (!IsPartOfDispatch(cpu, part)) continue;
-        Add(cpu, part, event, rest);
-        cpu.counters.of_dispatch[event] += rest;
-        return 0;
-      }
       return rest;
     }
+    case CounterKind::kSwitches:
+      return ShareSwitches(cpu, event, count, last);
     case CounterKind::kFaults: {
       // Every fault has a record, except those of hidden threads.
       if (OnlyLastFaults(cpu, last)) return count;
@@ -220,6 +250,7 @@ void BeginCounts(CpuState& cpu, const logformat::EventRecord& record,
     counters.turn |= rotating & 1u << i;
   }
   counters.mmcr = record.mmcr;
+  counters.at_switch = IsSwitch(record);
 }
 
 void EndCounts(CpuState& cpu, std::size_t events) {
@@ -326,6 +357,7 @@ std::uint32_t AttributeCounts(CpuState& cpu,
   if ((cpu.counters.doubted | went_back) != 0) [[unlikely]]
     Doubt(cpu, went_back, last);
   cpu.counters.uncounted.clear();
+  cpu.counters.at_switch = IsSwitch(record);
   return went_back;
 }
 

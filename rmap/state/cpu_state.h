@@ -64,6 +64,7 @@ struct CpuCounters {
   // Counters whose next delta is only a lower bound.
   std::uint32_t doubted = 0;
   CounterValues went_back_from{};  // for those that did at the last dump
+  bool at_switch = false;          // the last dump was a dispatch record
   // Dispatches, parts of dispatches and interrupts since the last dump that
   // ended without a dump. Parts of one dispatch, and interrupts, are summed in
   // one entry each.

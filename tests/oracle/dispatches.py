@@ -16,6 +16,8 @@ OF_THREADS = CLOCKS + ('page-faults', 'context-switches')
 
 # Time [begin, end) of one CPU; `owner` is a thread or one of the above.
 Piece = collections.namedtuple('Piece', 'begin end owner')
+# The same between two dumps. `switches`: 1 if it began with a switch.
+Part = collections.namedtuple('Part', 'begin end owner switches')
 # An interrupt on a CPU; `path` are the handlers, outermost first. Not
 # `finished`: its exit was not recorded.
 Interrupt = collections.namedtuple('Interrupt',
@@ -77,7 +79,7 @@ class Cpu:
             self.running = True
             self.tid, self.since, self.dump_ns, self.last = (
                 running, record.time, record.time, values)
-            self.parts = []
+            self.parts, self.switches = [], 0
             self.come(record.time, running)
             return
         if self.is_hidden_switch(running, record.time):
@@ -106,7 +108,7 @@ class Cpu:
             if hidden:
                 self.come(record.time, prev)
             self.switch_outs.append((record.time, thread, state))
-        self.tid = after
+        self.tid, self.switches = after, 1
         self.come(record.time, after)
 
     def is_hidden_switch(self, left, time):
@@ -118,7 +120,7 @@ class Cpu:
     def switch_in(self, time, prev, after):
         self.part(time, prev)
         self.leave(time, prev, True)
-        self.tid = after
+        self.tid, self.switches = after, 1
         self.come(time, after)
 
     def leave(self, time, tid, switched):
@@ -173,18 +175,17 @@ class Cpu:
         if lost_ns is not None:
             self.doubtful.update(each for each in (before, now)
                                  if not isinstance(each, str))
-            self.parts.append(Piece(self.since, lost_ns, before))
+            self.parts.append(Part(self.since, lost_ns, before, 0))
             self.since, before = lost_ns, UNATTRIBUTED
-        self.parts.append(Piece(self.since, time, before))
-        self.since = time
+        self.parts.append(Part(self.since, time, before, self.switches))
+        self.since, self.switches = time, 0
 
     def close(self, time, left, values):
         self.part(time, left)
         delta = [now - then for now, then in zip(values, self.last)]
-        parts, self.parts = [part for part in self.parts
-                             if part.begin < part.end], []
-        parts = parts or [Piece(time, time, UNATTRIBUTED)]
-        self.spans += parts
+        parts, self.parts = self.parts, []
+        self.spans += [Piece(*part[:3]) for part in parts
+                       if part.begin < part.end]
         self.wall_ns += time - self.dump_ns
         pieces = self.cut_out_interrupts(parts, time)
         self.pieces += pieces
@@ -199,7 +200,7 @@ class Cpu:
             cuts.append((max(self.open[0][1], self.dump_ns), time))
         self.cut = []
         pieces = []
-        for begin, end, owner in parts:
+        for begin, end, owner, _ in parts:
             for cut_begin, cut_end in cuts:
                 low, high = max(begin, cut_begin), min(end, cut_end)
                 if low < high:
@@ -210,7 +211,7 @@ class Cpu:
         return [piece for piece in pieces if piece.begin < piece.end]
 
     def share_out(self, delta, pieces, parts):
-        length = sum(end - begin for begin, end, _ in parts)
+        length = parts[-1].end - parts[0].begin
         busy = {part.owner for part in parts if part.owner != IDLE}
         for event, name in enumerate(self.events):
             count = delta[event]
@@ -228,11 +229,10 @@ class Cpu:
                     self.add(part.owner, event, part.end - part.begin)
                 self.add(parts[-1].owner, event,
                          count - (parts[-1].begin - parts[0].begin))
+            elif name == 'context-switches':
+                self.share_switches(event, count, parts)
             elif UNATTRIBUTED in busy:
                 self.add(UNATTRIBUTED, event, count)
-            elif name == 'context-switches' and count == len(parts):
-                for part in parts:
-                    self.add(part.owner, event, 1)
             elif name.split(':')[0] in FAULTS and len(busy) == 1:
                 self.add(*busy, event, count)
             elif name.split(':')[0] == 'page-faults':
@@ -240,6 +240,14 @@ class Cpu:
             else:
                 self.add(UNATTRIBUTED, event, count)
         self.interrupted, self.faults = [0] * len(self.events), []
+
+    def share_switches(self, event, count, parts):
+        """One for each that began with a switch. More are hidden ones."""
+        shown = sum(part.switches for part in parts)
+        for part in parts if count >= shown else ():
+            self.add(part.owner, event, part.switches)
+            count -= part.switches
+        self.add(UNATTRIBUTED, event, count)
 
     def share_faults(self, event, count):
         """By the records. If these are more than the event counts (faults of
