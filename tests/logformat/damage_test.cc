@@ -6,16 +6,19 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <vector>
 
 #include "logformat/repair/trace_finish.h"
 #include "logformat/repair/trace_verify.h"
 #include "tests/logformat/directory_bytes.h"
 #include "tests/logformat/trace_generator.h"
+#include "tests/support/property_runs.h"
 #include "tests/support/trace_builder.h"
 
 namespace countrace::logformat {
 namespace {
 
+using test_support::PropertyRuns;
 using test_support::TempDirectory;
 using test_support::TraceBuilder;
 
@@ -73,10 +76,16 @@ TEST_CASE("damage: a stream cut at any byte", "[logformat][damage]") {
   const std::string& stream = sound.files.at(name);
   const std::string path = temp / "t";
   // Denser in the heads and at the end; every page boundary.
+  std::vector<std::size_t> cuts;
   for (std::size_t bytes = 0; bytes < stream.size(); ++bytes) {
     const bool dense = bytes < 400 || stream.size() - bytes < 300 ||
                        (bytes > 8000 && bytes < 8500);
     if (bytes % (dense ? 13 : 1021) != 0 && bytes % 4096 != 0) continue;
+    cuts.push_back(bytes);
+  }
+  const std::size_t every = cuts.size() / PropertyRuns(cuts.size());
+  for (std::size_t i = 0; i < cuts.size(); i += every) {
+    const std::size_t bytes = cuts[i];
     CAPTURE(name, bytes);
     DirectoryBytes files = sound.files;
     files[name].resize(bytes);

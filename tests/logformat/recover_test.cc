@@ -16,11 +16,13 @@
 #include "logformat/repair/trace_verify.h"
 #include "tests/logformat/directory_bytes.h"
 #include "tests/logformat/trace_generator.h"
+#include "tests/support/property_runs.h"
 #include "tests/support/trace_builder.h"
 
 namespace countrace::logformat {
 namespace {
 
+using test_support::PropertyRuns;
 using test_support::TempDirectory;
 using test_support::TraceBuilder;
 
@@ -156,7 +158,7 @@ TEST_CASE("recover: killed with kill -9 at random moments it comes to the same",
   Finish(temp / "a");
   const DirectoryBytes after = ReadDirectory(temp / "a");
   std::mt19937 random(1);
-  for (int round = 0; round < 60; ++round) {
+  for (int round = 0; round < PropertyRuns(60); ++round) {
     CAPTURE(round);
     WriteDirectory(temp / "s", before);
     const pid_t child = fork();

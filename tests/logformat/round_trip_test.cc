@@ -11,11 +11,13 @@
 #include "logformat/records.h"
 #include "logformat/trace_info.h"
 #include "tests/logformat/trace_generator.h"
+#include "tests/support/property_runs.h"
 #include "tests/support/trace_builder.h"
 
 namespace countrace::logformat {
 namespace {
 
+using test_support::PropertyRuns;
 using test_support::TempDirectory;
 using test_support::TraceBuilder;
 
@@ -30,7 +32,7 @@ std::map<std::string, std::vector<PlainRecord>> ByStream(
 
 TEST_CASE("round_trip: every record is read as it was written, in order",
           "[logformat][property]") {
-  const auto seed = GENERATE(range(0u, 25u));
+  const auto seed = GENERATE(range(0u, PropertyRuns(25u)));
   CAPTURE(seed);
   TempDirectory temp(TempDirectory::Place::kMemory);
   TraceBuilder builder(temp / "t");
@@ -219,7 +221,8 @@ TEST_CASE("metadata: text and description are each other's inverse",
   CHECK(parsed->info.hostname == info.hostname);
   CHECK(parsed->info.hooks.size() == info.hooks.size());
   // A cut at any byte is an error, never a different description.
-  for (std::size_t bytes = 0; bytes + 3 < text.size(); bytes += 13) {
+  const std::size_t step = text.size() / PropertyRuns(text.size() / 13);
+  for (std::size_t bytes = 0; bytes + 3 < text.size(); bytes += step) {
     CAPTURE(bytes);
     CHECK_FALSE(ParseMetadata(text.substr(0, bytes), "t").ok());
   }

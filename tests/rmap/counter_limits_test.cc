@@ -10,6 +10,7 @@
 #include "rmap/report/report_render.h"
 #include "tests/rmap/memory_trace.h"
 #include "tests/rmap/simulated_machine.h"
+#include "tests/support/property_runs.h"
 
 namespace countrace::rmap {
 namespace {
@@ -17,6 +18,7 @@ namespace {
 using logformat::CounterLimit;
 using logformat::CountersReason;
 using test_support::MemoryTrace;
+using test_support::PropertyRuns;
 using test_support::RandomOptions;
 using test_support::Simulate;
 using test_support::Simulation;
@@ -346,7 +348,8 @@ SimulationOptions NarrowOptions(std::uint32_t seed, std::uint64_t wraps_in_ns) {
 
 TEST_CASE("wrap: of random machines exactly, if dumps are often enough",
           "[rmap][property]") {
-  const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, 1000)));
+  const auto seed =
+      static_cast<std::uint32_t>(GENERATE(range(0, PropertyRuns(1000))));
   CAPTURE(seed);
   Simulation run = Simulate(NarrowOptions(seed, 10'000'000));
   const Report report = MustReconstruct(*run.trace);
@@ -359,7 +362,7 @@ TEST_CASE("wrap: of random machines exactly, if dumps are often enough",
 TEST_CASE("wrap: what may be more than one is flagged, and nothing exact lies",
           "[rmap][property]") {
   std::size_t rows = 0, exact = 0, doubtful_books = 0;
-  for (std::uint32_t seed = 0; seed < 1000; ++seed) {
+  for (std::uint32_t seed = 0; seed < PropertyRuns(1000u); ++seed) {
     CAPTURE(seed);
     // It wraps many times in a run, and sometimes twice between two dumps.
     Simulation run = Simulate(NarrowOptions(seed, 4000));
@@ -374,12 +377,13 @@ TEST_CASE("wrap: what may be more than one is flagged, and nothing exact lies",
   }
   CHECK(exact > rows / 20);
   CHECK(exact < rows);
-  CHECK(doubtful_books > 500);
+  CHECK(doubtful_books > PropertyRuns(500u));
 }
 
 TEST_CASE("wrap: in event sets deltas lie in one rotation",
           "[rmap][property]") {
-  const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, 300)));
+  const auto seed =
+      static_cast<std::uint32_t>(GENERATE(range(0, PropertyRuns(300))));
   CAPTURE(seed);
   SimulationOptions options = NarrowOptions(seed, 50'000);
   options.event_sets = true;
@@ -395,7 +399,7 @@ TEST_CASE("wrap: in event sets deltas lie in one rotation",
 
 TEST_CASE("reset: counters of random machines are reset", "[rmap][property]") {
   std::size_t rows = 0, exact = 0, resets = 0, flagged = 0;
-  for (std::uint32_t seed = 0; seed < 500; ++seed) {
+  for (std::uint32_t seed = 0; seed < PropertyRuns(500u); ++seed) {
     CAPTURE(seed);
     SimulationOptions options = NarrowOptions(seed, 500'000);
     options.steps = 3000;
@@ -411,7 +415,7 @@ TEST_CASE("reset: counters of random machines are reset", "[rmap][property]") {
     CHECK((doubt.went_back_intervals != 0) == (run.truth.resets != 0));
     CHECK(doubt.went_back_intervals <= run.truth.resets);
   }
-  CHECK(resets > 500);
+  CHECK(resets > PropertyRuns(500u));
   CHECK(flagged > resets / 2);  // two resets in one interval are one
   CHECK(exact > rows / 4);
   CHECK(exact < rows);
@@ -420,7 +424,7 @@ TEST_CASE("reset: counters of random machines are reset", "[rmap][property]") {
 TEST_CASE("reset: also of counters of 64 bits without a word on them",
           "[rmap][property]") {
   std::size_t resets = 0;
-  for (std::uint32_t seed = 0; seed < 300; ++seed) {
+  for (std::uint32_t seed = 0; seed < PropertyRuns(300u); ++seed) {
     CAPTURE(seed);
     SimulationOptions options = RandomOptions(seed);
     if (options.interrupts) options.dumps = true;
@@ -434,13 +438,14 @@ TEST_CASE("reset: also of counters of 64 bits without a word on them",
           (run.truth.resets != 0));
     resets += run.truth.resets;
   }
-  CHECK(resets > 100);
+  CHECK(resets > PropertyRuns(100u));
 }
 
 TEST_CASE("hot-unplug: a CPU that goes is in the books until then",
           "[rmap][property]") {
   using Unplug = SimulationOptions::Unplug;
-  const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, 500)));
+  const auto seed =
+      static_cast<std::uint32_t>(GENERATE(range(0, PropertyRuns(500))));
   const auto unplug = GENERATE(Unplug::kWithLastDump, Unplug::kSilent);
   CAPTURE(seed, static_cast<int>(unplug));
   SimulationOptions options = NarrowOptions(seed, 10'000'000);
@@ -467,7 +472,8 @@ TEST_CASE("hot-unplug: a CPU that goes is in the books until then",
 
 TEST_CASE("clock: a step ahead is no count, and may hide wraps",
           "[rmap][property]") {
-  const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, 500)));
+  const auto seed =
+      static_cast<std::uint32_t>(GENERATE(range(0, PropertyRuns(500))));
   CAPTURE(seed);
   SimulationOptions options = NarrowOptions(seed, 10'000'000);
   options.clock_step_ns = seed % 2 == 0 ? 100'000 : 40'000'000;
@@ -487,7 +493,8 @@ TEST_CASE("clock: a step ahead is no count, and may hide wraps",
 TEST_CASE("hot-unplug: a CPU that comes again begins anew",
           "[rmap][property]") {
   using Unplug = SimulationOptions::Unplug;
-  const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, 300)));
+  const auto seed =
+      static_cast<std::uint32_t>(GENERATE(range(0, PropertyRuns(300))));
   const auto unplug = GENERATE(Unplug::kWithLastDump, Unplug::kSilent);
   const auto narrow = GENERATE(false, true);
   CAPTURE(seed, static_cast<int>(unplug), narrow);
@@ -562,7 +569,8 @@ class SetBack final : public logformat::TraceReader, logformat::ItemSink {
 
 TEST_CASE("clock: a step back takes no count away, nor makes one up",
           "[rmap][property]") {
-  const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, 300)));
+  const auto seed =
+      static_cast<std::uint32_t>(GENERATE(range(0, PropertyRuns(300))));
   CAPTURE(seed);
   SimulationOptions options = NarrowOptions(seed, 10'000'000);
   options.command_scope = false;

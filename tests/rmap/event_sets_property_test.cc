@@ -10,10 +10,12 @@
 
 #include "rmap/pipeline.h"
 #include "tests/rmap/simulated_machine.h"
+#include "tests/support/property_runs.h"
 
 namespace countrace::rmap {
 namespace {
 
+using test_support::PropertyRuns;
 using test_support::Simulate;
 using test_support::Simulation;
 using test_support::SimulationOptions;
@@ -60,7 +62,7 @@ struct Coverage {
 
 TEST_CASE("event sets: multiplexed counts balance exactly",
           "[rmap][property]") {
-  const auto seed = GENERATE(range(0u, 60u));
+  const auto seed = GENERATE(range(0u, PropertyRuns(60u)));
   CAPTURE(seed);
   const SimulationOptions options = RandomOptions(seed);
   const bool simulated_exactly = !options.interrupts || options.dumps;
@@ -104,7 +106,7 @@ TEST_CASE("event sets: multiplexed counts balance exactly",
 TEST_CASE("event sets: 95 % intervals hold the truth about 95 % of the time",
           "[rmap][property]") {
   Coverage threads, processes, books;
-  for (std::uint32_t seed = 1000; seed < 1400; ++seed) {
+  for (std::uint32_t seed = 1000; seed < 1000 + PropertyRuns(400u); ++seed) {
     const SimulationOptions options = RandomOptions(seed);
     if (options.interrupts && !options.dumps) continue;  // rows are bounds
     const Simulation simulation = Simulate(options);
@@ -149,8 +151,8 @@ TEST_CASE("event sets: 95 % intervals hold the truth about 95 % of the time",
   print("threads", threads);
   print("processes", processes);
   print("books", books);
-  REQUIRE(threads.intervals > 100);
-  REQUIRE(books.intervals > 200);
+  REQUIRE(threads.intervals > PropertyRuns(100u));
+  REQUIRE(books.intervals > PropertyRuns(200u));
   for (const Coverage* coverage : {&threads, &processes, &books}) {
     CHECK(coverage->percent() >= 90);
     CHECK(coverage->percent() <= 99);
@@ -159,7 +161,7 @@ TEST_CASE("event sets: 95 % intervals hold the truth about 95 % of the time",
 
 TEST_CASE("event sets: a lost record costs where, never how many",
           "[rmap][property]") {
-  const auto seed = GENERATE(range(0u, 40u));
+  const auto seed = GENERATE(range(0u, PropertyRuns(40u)));
   CAPTURE(seed);
   Simulation simulation = Simulate(RandomOptions(seed));
   std::mt19937 random(seed);

@@ -10,12 +10,14 @@
 #include "rmap/pipeline.h"
 #include "tests/rmap/memory_trace.h"
 #include "tests/rmap/simulated_machine.h"
+#include "tests/support/property_runs.h"
 
 namespace countrace::rmap {
 namespace {
 
 using logformat::Gating;
 using test_support::MemoryTrace;
+using test_support::PropertyRuns;
 using test_support::Simulate;
 using test_support::Simulation;
 using test_support::SimulationOptions;
@@ -75,7 +77,7 @@ std::vector<Row> Merged(std::vector<Row> a, const std::vector<Row>& b) {
 TEST_CASE("gating: marked and unmarked add up to everything",
           "[rmap][property]") {
   std::size_t marked_rows = 0, unmarked_rows = 0;
-  for (std::uint32_t seed = 0; seed < 100; ++seed) {
+  for (std::uint32_t seed = 0; seed < PropertyRuns(100u); ++seed) {
     INFO("seed " << seed);
     SimulationOptions options;
     options.seed = seed;
@@ -136,8 +138,8 @@ TEST_CASE("gating: marked and unmarked add up to everything",
     marked_rows += marked.threads.size();
     unmarked_rows += unmarked.threads.size();
   }
-  CHECK(marked_rows > 100);
-  CHECK(unmarked_rows > 100);
+  CHECK(marked_rows > PropertyRuns(100u));
+  CHECK(unmarked_rows > PropertyRuns(100u));
 }
 
 // One CPU: 10 forks 11, which is later renamed to "late".

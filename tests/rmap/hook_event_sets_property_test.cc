@@ -9,6 +9,7 @@
 
 #include "rmap/pipeline.h"
 #include "tests/rmap/memory_trace.h"
+#include "tests/support/property_runs.h"
 
 namespace countrace::rmap {
 namespace {
@@ -16,6 +17,7 @@ namespace {
 using test_support::Counters;
 using test_support::HookDump;
 using test_support::MemoryTrace;
+using test_support::PropertyRuns;
 
 constexpr std::int32_t kPid = 100;
 constexpr std::uint32_t kOuter = 4096, kInner = 4097;
@@ -71,7 +73,7 @@ TEST_CASE(
     "time",
     "[rmap][property]") {
   int held = 0, intervals = 0;
-  for (std::uint32_t seed = 0; seed < 600; ++seed) {
+  for (std::uint32_t seed = 0; seed < PropertyRuns(600u); ++seed) {
     std::mt19937 random(seed);
     const bool instances = seed % 2 == 0;
     MemoryTrace trace;

@@ -7,10 +7,13 @@
 #include "rmap/pipeline.h"
 #include "rmap/report/report_render.h"
 #include "tests/rmap/memory_trace.h"
+#include "tests/support/property_runs.h"
 #include "tests/support/trace_builder.h"
 
 namespace countrace::rmap {
 namespace {
+
+using test_support::PropertyRuns;
 
 using logformat::EventRecord;
 
@@ -134,7 +137,8 @@ class RandomTrace final : public logformat::TraceReader {
 
 TEST_CASE("hostile records: reconstruction ends, with its invariants",
           "[rmap][property]") {
-  const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, 60)));
+  const auto seed =
+      static_cast<std::uint32_t>(GENERATE(range(0, PropertyRuns(60))));
   CAPTURE(seed);
   RandomTrace trace(seed);
   const auto report = Reconstruct(trace, {});

@@ -4,10 +4,12 @@
 
 #include "rmap/pipeline.h"
 #include "tests/rmap/simulated_machine.h"
+#include "tests/support/property_runs.h"
 
 namespace countrace::rmap {
 namespace {
 
+using test_support::PropertyRuns;
 using test_support::Simulate;
 using test_support::Simulation;
 using test_support::SimulationOptions;
@@ -15,7 +17,7 @@ using test_support::SimulationOptions;
 TEST_CASE("loss: a few lost records leave most of a trace exact",
           "[rmap][loss]") {
   std::size_t exact = 0, rows = 0;
-  for (std::uint32_t seed = 0; seed < 60; ++seed) {
+  for (std::uint32_t seed = 0; seed < PropertyRuns(60u); ++seed) {
     SimulationOptions options;
     options.seed = seed;
     options.cpus = 3;

@@ -13,10 +13,12 @@
 #include "rmap/pipeline.h"
 #include "rmap/tables/attribution.h"
 #include "tests/rmap/simulated_machine.h"
+#include "tests/support/property_runs.h"
 
 namespace countrace::rmap {
 namespace {
 
+using test_support::PropertyRuns;
 using test_support::RandomOptions;
 using test_support::Simulate;
 using test_support::Simulation;
@@ -90,7 +92,8 @@ using Key = std::pair<std::int32_t, std::vector<std::string>>;
 
 TEST_CASE("observer: calls with their counts add up to the rows of paths",
           "[rmap][property]") {
-  const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, 120)));
+  const auto seed =
+      static_cast<std::uint32_t>(GENERATE(range(0, PropertyRuns(120))));
   const bool losses = GENERATE(false, true);
   CAPTURE(seed, losses);
   Simulation run = Simulate(RandomOptions(seed));

@@ -8,10 +8,12 @@
 #include "rmap/pipeline.h"
 #include "rmap/report/report_render.h"
 #include "tests/rmap/simulated_machine.h"
+#include "tests/support/property_runs.h"
 
 namespace countrace::rmap {
 namespace {
 
+using test_support::PropertyRuns;
 using test_support::RandomOptions;
 using test_support::Simulate;
 using test_support::Simulation;
@@ -163,7 +165,8 @@ void CheckCycles(const SegmentRow& row, const Truth& truth,
 
 TEST_CASE("reconstruction: tables of a random machine equal its truth exactly",
           "[rmap][property]") {
-  const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, kRuns)));
+  const auto seed =
+      static_cast<std::uint32_t>(GENERATE(range(0, PropertyRuns(kRuns))));
   CAPTURE(seed);
   const SimulationOptions options = RandomOptions(seed);
   // Where interrupts cut intervals without a dump, cycles cannot be attributed;
@@ -255,7 +258,8 @@ TEST_CASE("reconstruction: tables of a random machine equal its truth exactly",
 
 TEST_CASE("statistics: moments and percentiles agree with brute force",
           "[rmap][property]") {
-  const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, 40)));
+  const auto seed =
+      static_cast<std::uint32_t>(GENERATE(range(0, PropertyRuns(40))));
   CAPTURE(seed);
   SimulationOptions options = RandomOptions(seed);
   options.steps = 3000;
@@ -353,7 +357,8 @@ void CheckExactRowsAreTrue(const Report& report, const Truth& truth) {
 
 TEST_CASE("loss: counted losses keep the books balanced and nothing exact lies",
           "[rmap][property][loss]") {
-  const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, kRuns)));
+  const auto seed =
+      static_cast<std::uint32_t>(GENERATE(range(0, PropertyRuns(kRuns))));
   CAPTURE(seed);
   Simulation run = Simulate(RandomOptions(seed));
   std::mt19937 random(seed);
@@ -377,7 +382,8 @@ TEST_CASE("loss: counted losses keep the books balanced and nothing exact lies",
 
 TEST_CASE("loss: records missing without a word break neither books nor rmap",
           "[rmap][property][loss]") {
-  const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, kRuns)));
+  const auto seed =
+      static_cast<std::uint32_t>(GENERATE(range(0, PropertyRuns(kRuns))));
   CAPTURE(seed);
   Simulation run = Simulate(RandomOptions(seed));
   std::mt19937 random(seed);
@@ -389,7 +395,8 @@ TEST_CASE("loss: records missing without a word break neither books nor rmap",
 
 TEST_CASE("read in runs or record by record: the same report, byte for byte",
           "[rmap][property]") {
-  const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, 60)));
+  const auto seed =
+      static_cast<std::uint32_t>(GENERATE(range(0, PropertyRuns(60))));
   CAPTURE(seed);
   SimulationOptions options = RandomOptions(seed);
   options.steps = 3000;
@@ -511,7 +518,8 @@ void CheckAttribution(const Report& report, Sums& sums) {
 }
 
 TEST_CASE("observer: spans add up to the tables", "[rmap][property]") {
-  const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, 60)));
+  const auto seed =
+      static_cast<std::uint32_t>(GENERATE(range(0, PropertyRuns(60))));
   CAPTURE(seed);
   Simulation run = Simulate(RandomOptions(seed));
   Sums sums;
@@ -528,7 +536,8 @@ TEST_CASE("observer: spans add up to the tables", "[rmap][property]") {
 
 TEST_CASE("observer: attributed parts are the books, records lost or not",
           "[rmap][property]") {
-  const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, 200)));
+  const auto seed =
+      static_cast<std::uint32_t>(GENERATE(range(0, PropertyRuns(200))));
   const bool declare = GENERATE(false, true);
   CAPTURE(seed, declare);
   Simulation run = Simulate(RandomOptions(seed));

@@ -8,10 +8,12 @@
 
 #include "rmap/pipeline.h"
 #include "tests/rmap/simulated_machine.h"
+#include "tests/support/property_runs.h"
 
 namespace countrace::rmap {
 namespace {
 
+using test_support::PropertyRuns;
 using test_support::RandomOptions;
 using test_support::Simulate;
 using test_support::Simulation;
@@ -70,7 +72,7 @@ TEST_CASE("wakers: equal the simulated machine's, exactly",
           "[rmap][property]") {
   std::map<WakerKind, int> seen;
   std::uint64_t segments = 0;
-  for (std::uint32_t seed = 0; seed < 1000; ++seed) {
+  for (std::uint32_t seed = 0; seed < PropertyRuns(1000u); ++seed) {
     CAPTURE(seed);
     Simulation run = Simulate(OptionsOf(seed));
     const Report report = MustReconstruct(*run.trace);
@@ -103,15 +105,15 @@ TEST_CASE("wakers: equal the simulated machine's, exactly",
        {WakerKind::kThread, WakerKind::kInterrupt, WakerKind::kIdle,
         WakerKind::kOutside, WakerKind::kNotTold, WakerKind::kStillBlocked}) {
     CAPTURE(WakerKindName(kind));
-    CHECK(seen[kind] > 100);
+    CHECK(seen[kind] > PropertyRuns(100));
   }
-  CHECK(segments > 100);
+  CHECK(segments > PropertyRuns(100u));
 }
 
 TEST_CASE("wakers: add up to the blocked time whatever is lost",
           "[rmap][property]") {
   std::uint64_t bounded = 0, exact = 0;
-  for (std::uint32_t seed = 0; seed < 300; ++seed) {
+  for (std::uint32_t seed = 0; seed < PropertyRuns(300u); ++seed) {
     CAPTURE(seed);
     Simulation run = Simulate(OptionsOf(seed));
     std::mt19937 random(seed);
@@ -124,8 +126,8 @@ TEST_CASE("wakers: add up to the blocked time whatever is lost",
       (row.quality == Quality::kExact ? exact : bounded)++;
     }
   }
-  CHECK(bounded > 100);
-  CHECK(exact > 100);
+  CHECK(bounded > PropertyRuns(100u));
+  CHECK(exact > PropertyRuns(100u));
 }
 
 TEST_CASE("wakers: without wake-ups blocked time is not known", "[rmap]") {
