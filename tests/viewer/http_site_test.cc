@@ -1,10 +1,5 @@
 // The site over real sockets: which clients are admitted, which requests are
 // rejected, and that nothing a client sends reaches the file system.
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
 #include <map>
 #include <memory>
@@ -12,6 +7,7 @@
 #include <string>
 #include <thread>
 
+#include "tests/viewer/http_client.h"
 #include "tests/viewer/index_fixture.h"
 #include "viewer/index/tile.h"
 #include "viewer/server/http_server.h"
@@ -22,10 +18,7 @@
 namespace countrace::viewer {
 namespace {
 
-struct Answer {
-  int status = 0;  // 0: the server closed without an answer
-  std::string head, body;
-};
+using Answer = HttpAnswer;
 
 class RunningSite {
  public:
@@ -60,38 +53,8 @@ class RunningSite {
   const TimelineIndex& index() const { return *built_.index; }
   const rmap::Report& report() const { return built_.trace.report; }
 
-  // Sends `bytes` unchanged, reads until the server closes.
   Answer Send(const std::string& bytes) const {
-    const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(server_->port());
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    REQUIRE(::connect(descriptor, reinterpret_cast<sockaddr*>(&address),
-                      sizeof(address)) == 0);
-    std::size_t sent = 0;
-    while (sent < bytes.size()) {
-      const ssize_t done = ::send(descriptor, bytes.data() + sent,
-                                  bytes.size() - sent, MSG_NOSIGNAL);
-      if (done <= 0) break;  // rejected in the middle
-      sent += static_cast<std::size_t>(done);
-    }
-    std::string reply;
-    char buffer[65536];
-    for (ssize_t got;
-         (got = ::recv(descriptor, buffer, sizeof(buffer), 0)) > 0;) {
-      reply.append(buffer, static_cast<std::size_t>(got));
-    }
-    ::close(descriptor);
-    Answer answer;
-    const std::size_t end = reply.find("\r\n\r\n");
-    if (reply.rfind("HTTP/1.1 ", 0) != 0 || end == std::string::npos) {
-      return answer;
-    }
-    answer.status = std::stoi(reply.substr(9, 3));
-    answer.head = reply.substr(0, end);
-    answer.body = reply.substr(end + 4);
-    return answer;
+    return Exchange(server_->port(), bytes);
   }
 
   Answer Get(const std::string& target, const std::string& headers) const {
