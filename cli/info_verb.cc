@@ -54,7 +54,8 @@ std::string WallClock(const TraceInfo& info) {
 }
 
 struct StreamTotals {
-  std::uint64_t cpu_streams = 0, thread_streams = 0, bytes = 0, packets = 0;
+  std::uint64_t cpu_streams = 0, thread_streams = 0, packets = 0;
+  std::uint64_t bytes = 0, disk_bytes = 0;
 };
 
 StreamTotals Sum(const std::vector<StreamInfo>& streams) {
@@ -63,9 +64,18 @@ StreamTotals Sum(const std::vector<StreamInfo>& streams) {
     ++(stream.stream_class == StreamClass::kCpu ? totals.cpu_streams
                                                 : totals.thread_streams);
     totals.bytes += stream.bytes;
+    totals.disk_bytes += stream.disk_bytes;
     totals.packets += stream.packets;
   }
   return totals;
+}
+
+// Overwritten packets of a flight recording are holes in its files.
+std::string SizeText(const StreamTotals& totals) {
+  const std::string disk = base::FormatBytes(totals.disk_bytes);
+  if (totals.disk_bytes == totals.bytes) return disk;
+  return absl::StrFormat("%s on disk, %s with holes", disk,
+                         base::FormatBytes(totals.bytes));
 }
 
 std::string Joined(const std::vector<std::string>& names) {
@@ -184,10 +194,9 @@ std::string Text(const TraceInfo& info, const StreamTotals& totals) {
     line("trigger", TriggerLine(info, trigger));
   }
   line("hooks", std::to_string(info.hooks.size()));
-  line("streams",
-       absl::StrFormat("%d of CPUs, %d of threads; %d packets, %s",
-                       totals.cpu_streams, totals.thread_streams,
-                       totals.packets, base::FormatBytes(totals.bytes)));
+  line("streams", absl::StrFormat("%d of CPUs, %d of threads; %d packets, %s",
+                                  totals.cpu_streams, totals.thread_streams,
+                                  totals.packets, SizeText(totals)));
   return out;
 }
 
@@ -226,13 +235,15 @@ std::string JsonText(const TraceInfo& info, const StreamTotals& totals,
   out["hooks"] = info.hooks.size();
   out["packets"] = totals.packets;
   out["bytes"] = totals.bytes;
+  out["disk_bytes"] = totals.disk_bytes;
   Json& list = out["streams"] = Json::array();
   for (const StreamInfo& stream : streams) {
     list.push_back(
         {{"file", stream.file},
          {"class", stream.stream_class == StreamClass::kCpu ? "cpu" : "thread"},
          {"packets", stream.packets},
-         {"bytes", stream.bytes}});
+         {"bytes", stream.bytes},
+         {"disk_bytes", stream.disk_bytes}});
   }
   // As in `report`: ASCII only, so that no name can act on a terminal.
   return out.dump(1, ' ', /*ensure_ascii=*/true,

@@ -99,6 +99,8 @@ struct StreamInfo {
   std::string file;  // name inside the trace directory
   StreamClass stream_class = StreamClass::kThread;
   std::uint64_t bytes = 0;
+  // Without the holes that overwritten packets left (FORMAT.md, section 6).
+  std::uint64_t disk_bytes = 0;
   std::uint64_t packets = 0;
 };
 

@@ -47,6 +47,8 @@ absl::StatusOr<FileMapping> FileMapping::Open(const std::string& path) {
         "%s is not a regular file: mode=%#o", path, status.st_mode));
   }
   FileMapping mapping;
+  mapping.disk_bytes_ = static_cast<std::uint64_t>(
+      std::min<off_t>(status.st_size, status.st_blocks * 512));
   if (status.st_size > 0) {
     const auto size = static_cast<std::size_t>(status.st_size);
     void* data = mmap(nullptr, size, PROT_READ, MAP_SHARED, fd.get(), 0);

@@ -4,6 +4,7 @@
 #define COUNTRACE_BASE_POSIX_FILE_MAPPING_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,14 +24,19 @@ class FileMapping {
 
   FileMapping() = default;
   FileMapping(FileMapping&& other) noexcept
-      : bytes_(std::exchange(other.bytes_, {})) {}
+      : bytes_(std::exchange(other.bytes_, {})),
+        disk_bytes_(other.disk_bytes_) {}
   FileMapping& operator=(FileMapping&& other) noexcept {
     std::swap(bytes_, other.bytes_);
+    std::swap(disk_bytes_, other.disk_bytes_);
     return *this;
   }
   ~FileMapping();
 
   std::span<const std::byte> bytes() const { return bytes_; }
+  // What the file used of the disk when it was mapped: less than its size if it
+  // has holes, never more.
+  std::uint64_t disk_bytes() const { return disk_bytes_; }
   std::string_view text() const {
     return {reinterpret_cast<const char*>(bytes_.data()), bytes_.size()};
   }
@@ -40,6 +46,7 @@ class FileMapping {
 
  private:
   std::span<const std::byte> bytes_;
+  std::uint64_t disk_bytes_ = 0;
 };
 
 }  // namespace countrace::base

@@ -146,6 +146,7 @@ class MappedTraceReader final : public TraceReader {
     stream.info.file = file.name;
     stream.info.stream_class = file.stream_class;
     stream.info.bytes = stream.mapping.bytes().size();
+    stream.info.disk_bytes = stream.mapping.disk_bytes();
     stream.info.packets = stream.scan.packets.size();
     total_bytes_ += stream.info.bytes;
     if (!stream.scan.packets.empty()) {

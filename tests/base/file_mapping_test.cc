@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <span>
 #include <string>
@@ -63,6 +64,20 @@ TEST_CASE("file mapping: what is after the end of the file is kept",
   CHECK(std::ranges::all_of(after.bytes(), is_kept));
   CHECK(std::ranges::all_of(before.bytes(), is_kept));
   CHECK(mapping->text() == std::string(kFileBytes, 'x'));
+}
+
+TEST_CASE("file mapping: holes use no disk", "[base][file_mapping]") {
+  TempDirectory temp(TempDirectory::Place::kMemory);
+  const std::string path = temp / "stream";
+  std::ofstream(path) << std::string(kRegionBytes, 'x');
+  auto dense = FileMapping::Open(path);
+  REQUIRE(dense.ok());
+  CHECK(dense->disk_bytes() == kRegionBytes);
+  std::filesystem::resize_file(path, 10 * kRegionBytes);
+  auto sparse = FileMapping::Open(path);
+  REQUIRE(sparse.ok());
+  CHECK(sparse->bytes().size() == 10 * kRegionBytes);
+  CHECK(sparse->disk_bytes() == kRegionBytes);
 }
 
 }  // namespace

@@ -96,6 +96,13 @@ class Flight(running.Running):
             self.assertGreaterEqual(ticks[-1], min(before[:2]) - 1)
         self.assertGreater(report(self.trace)['loss']['discarded_events'], 0)
         self.assertLess(disk_bytes(self.trace), 5 * MIB)
+        # The holes are part of the files' size, not of the disk.
+        size = json.loads(running.countrace('info', '--format', 'json',
+                                            self.trace).stdout)
+        self.assertEqual(size['disk_bytes'], disk_bytes(self.trace))
+        self.assertGreater(size['bytes'], size['disk_bytes'])
+        self.assertRegex(running.countrace('info', self.trace).stdout,
+                         r'MiB on disk, .*MiB with holes')
 
     def test_snapshots_while_it_goes_on(self):
         process, recorder = self.ticking('--flight', '2M')
