@@ -14,6 +14,7 @@
 #include "logformat/repair/trace_snapshot.h"
 #include "logformat/session_layout.h"
 #include "runtime/recorder/control/process_control.h"
+#include "runtime/recorder/directory/trace_directory.h"
 
 namespace countrace::cli {
 namespace {
@@ -49,8 +50,10 @@ absl::StatusOr<std::string> TraceOf(std::int32_t pid) {
 int RunSnapshot(const Arguments& arguments) {
   VerbParser parser(kSnapshotVerb);
   std::string trace = kDefaultTrace, output;
+  bool force = false;
   parser.AddTrace(trace);
   parser.AddText("--output", output);
+  parser.AddFlag("--force", force);
   if (const auto status = parser.Parse(arguments)) return *status;
 
   std::int32_t pid = 0;
@@ -61,7 +64,13 @@ int RunSnapshot(const Arguments& arguments) {
     trace = *found;
   }
   if (output.empty()) output = trace + ".snapshot";
-  const auto taken = logformat::SnapshotTrace(trace, output);
+  auto taken = logformat::SnapshotTrace(trace, output);
+  // An old trace is removed only when nothing else prevents the new one.
+  if (force && absl::IsAlreadyExists(taken.status())) {
+    const absl::Status removed = runtime::RemoveTrace(output);
+    if (!removed.ok()) return ReportFailure(kSnapshotVerb.name, removed);
+    taken = logformat::SnapshotTrace(trace, output);
+  }
   if (!taken.ok()) return ReportFailure(kSnapshotVerb.name, taken.status());
   Say(kSnapshotVerb.name,
       absl::StrFormat("%s: %s records in %s streams", output,

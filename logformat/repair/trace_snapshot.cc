@@ -144,8 +144,9 @@ absl::StatusOr<FinishResult> SnapshotTrace(
   }
   if (mkdir(to.c_str(), 0700) != 0) {
     if (errno == EEXIST) {
-      return absl::AlreadyExistsError(
-          absl::StrFormat("Output exists: %s; -o chooses another name", to));
+      return absl::AlreadyExistsError(absl::StrFormat(
+          "Output exists: %s; --force replaces it, -o chooses another name",
+          to));
     }
     return absl::ErrnoToStatus(errno, absl::StrFormat("Cannot create %s", to));
   }

@@ -204,6 +204,36 @@ class Flight(running.Running):
         self.assertIn('there', run.stderr)
         self.end(recorder)
 
+    def test_force_replaces_a_snapshot_and_nothing_else(self):
+        _, recorder = self.ticking()
+        snapshot = self.work / 'snapshot.ctf'
+        running.countrace('snapshot', '-o', snapshot, self.trace)
+        first = (snapshot / 'metadata').stat().st_ino
+        taken = running.countrace('snapshot', '-o', snapshot, self.trace,
+                                  check=False)
+        self.assertEqual(taken.returncode, 1)
+        self.assertIn('--force replaces it', taken.stderr)
+        running.countrace('snapshot', '--force', '-o', snapshot, self.trace)
+        self.assertNotEqual((snapshot / 'metadata').stat().st_ino, first)
+        self.check_sound(snapshot)
+        other = self.work / 'other'
+        other.mkdir()
+        (other / 'notes').write_text('mine', encoding='utf-8')
+        for output, text in ((other, 'not a countrace trace'),
+                             (self.trace, 'being recorded')):
+            with self.subTest(output=output.name):
+                refused = running.countrace('snapshot', '--force', '-o',
+                                            output, self.trace, check=False)
+                self.assertEqual(refused.returncode, 1)
+                self.assertIn(text, refused.stderr)
+        self.assertTrue((other / 'notes').exists())
+        self.end(recorder)
+        # A failed snapshot keeps the old one.
+        failed = running.countrace('snapshot', '--force', '-o', snapshot,
+                                   self.trace, check=False)
+        self.assertIn('is finished', failed.stderr)
+        self.check_sound(snapshot)
+
 
 if __name__ == '__main__':
     running.COUNTRACE, running.WORKLOAD, running.LIBRARY = sys.argv[1:4]

@@ -122,6 +122,13 @@ absl::StatusOr<base::ScopedFd> CreateFile(const std::string& path) {
 
 }  // namespace
 
+absl::Status RemoveTrace(const std::string& path) {
+  const absl::Status emptied = EmptyTrace(path);
+  if (!emptied.ok()) return emptied;
+  if (rmdir(path.c_str()) == 0) return absl::OkStatus();
+  return base::ErrnoStatus(errno, "Cannot remove " + path);
+}
+
 absl::StatusOr<TraceDirectory> TraceDirectory::Create(const std::string& path,
                                                       bool force) {
   if (path.empty()) {

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/posix/scoped_fd.h"
 
@@ -43,6 +44,10 @@ class TraceDirectory {
   std::string path_;
   base::ScopedFd lock_;  // of `.incomplete`; the kernel unlocks it if we die
 };
+
+// Removes a trace of ours that is not being recorded, or an empty directory.
+// Returns: FAILED_PRECONDITION it is anything else, and unchanged.
+absl::Status RemoveTrace(const std::string& path);
 
 }  // namespace countrace::runtime
 
