@@ -11,6 +11,7 @@
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "cli/verb_parser.h"
+#include "runtime/recorder/control/control_file.h"
 #include "runtime/recorder/doctor/capabilities.h"
 #include "runtime/recorder/events/event_set_choice.h"
 #include "runtime/recorder/lttng/lttng_here.h"
@@ -104,6 +105,7 @@ int RunDoctor(const Arguments& arguments) {
     return parser.UsageError(std::string(choice.status().message()));
   }
 
+  runtime::RemoveDeadControlFiles();
   std::vector<Capability> capabilities = runtime::ProbeCapabilities();
   capabilities.insert(capabilities.begin(), RuntimeLibraryCapability());
   capabilities.push_back(LttngCapability());

@@ -11,6 +11,7 @@
 #include "cli/row_table.h"
 #include "cli/verb.h"
 #include "cli/verb_parser.h"
+#include "runtime/recorder/control/control_file.h"
 #include "runtime/recorder/control/process_control.h"
 
 namespace countrace::cli {
@@ -105,6 +106,7 @@ int RunHooks(const Arguments& arguments) {
     return parser.UsageError(
         absl::StrFormat("which hooks to %s? Give a glob, '*' for all", action));
   }
+  runtime::RemoveDeadControlFiles();
   auto process = ProcessControl::Open(pid);
   if (!process.ok()) return ReportFailure(kHooksVerb.name, process.status());
   if (action != "list") {

@@ -7,7 +7,7 @@
 // file has mode 0600. One controller at a time locks it with flock(LOCK_EX). It
 // writes a request, increments `request`, wakes it, and waits until `reply` is
 // equal to it. A process that ends or execs removes the file; if it is killed,
-// the next controller removes it.
+// the next `record`, `hooks` or `doctor` in its pid namespace removes it.
 //
 // Plain data only: compiled into the runtime library.
 #ifndef COUNTRACE_RUNTIME_CONTROL_LAYOUT_H_
@@ -24,7 +24,7 @@ inline constexpr const char* kControlFolders[] = {"/dev/shm", "/tmp"};
 inline constexpr char kControlPrefix[] = "countrace-control-";
 
 inline constexpr std::uint64_t kControlMagic =
-    0x31306c7463437463;  // "ctCctl01"
+    0x32306c7463437463;  // "ctCctl02"
 inline constexpr std::size_t kControlPageBytes = 16384;
 inline constexpr std::size_t kControlPathBytes = 4096;
 // A glob on "provider:name", with its NUL.
@@ -57,6 +57,8 @@ struct ControlPage {
   std::uint64_t magic;  // kControlMagic
   std::uint32_t bytes;  // sizeof(ControlPage)
   std::int32_t pid;     // of the process that answers; a fork inherits the page
+  // In which `pid` is a number: the inode of /proc/PID/ns/pid. 0: not known.
+  std::uint64_t pid_namespace;
   // Futex: the control thread waits on it. The process flips bit 31 to wake its
   // own thread.
   std::atomic<std::uint32_t> request;
@@ -71,7 +73,7 @@ struct ControlPage {
   std::uint32_t next_site;  // of a list: where it continues, 0 = complete
   std::uint32_t text_bytes;
   char session[kControlPathBytes];  // takes part in this recording; "" = none
-  char text[kControlPageBytes - 48 - 2 * kControlPathBytes];
+  char text[kControlPageBytes - 56 - 2 * kControlPathBytes];
 };
 static_assert(sizeof(ControlPage) == kControlPageBytes);
 

@@ -341,12 +341,40 @@ class JoinAndLeave(Running):
         process.wait(timeout=30)
         self.assertFalse(
             pathlib.Path(f'/dev/shm/countrace-control-{process.pid}').exists())
-        killed = self.start('long', 1)
-        killed.kill()
-        killed.wait()
-        path = pathlib.Path(f'/dev/shm/countrace-control-{killed.pid}')
-        countrace('record', *KERNEL, '-a', '--for', '10ms', '-o', self.trace)
-        self.assertFalse(path.exists())
+        running = self.start('long', 1)
+        for arguments in (('record', *KERNEL, '-a', '--for', '10ms'),
+                          ('record', *KERNEL, '--force', '--', 'true'),
+                          ('hooks', 'list', '-p', running.pid), ('doctor',)):
+            with self.subTest(arguments=arguments):
+                killed = self.start('long', 1)
+                killed.kill()
+                killed.wait()
+                self.assertTrue(self.control_file(killed.pid).exists())
+                countrace(*arguments, cwd=self.work, check=False)
+                self.assertFalse(self.control_file(killed.pid).exists())
+        self.assertTrue(self.control_file(running.pid).exists())
+
+    def control_file(self, pid):
+        return pathlib.Path(f'/dev/shm/countrace-control-{pid}')
+
+    def test_control_file_of_a_reused_pid_goes(self):
+        """What a killed process left under the pid of a process that lives."""
+        mapped = self.start('long', 1)
+        other = subprocess.Popen(['sleep', '60'])
+        self.addCleanup(other.wait)
+        self.addCleanup(other.kill)
+        left = self.control_file(other.pid)
+        self.addCleanup(left.unlink, missing_ok=True)
+        page = self.control_file(mapped.pid).read_bytes()
+        left.write_bytes(page)
+        # One of another pid namespace, where this pid may be any process.
+        foreign = self.control_file(99999999)
+        self.addCleanup(foreign.unlink, missing_ok=True)
+        foreign.write_bytes(page[:16] + bytes(8) + page[24:])
+        countrace('doctor', check=False)
+        self.assertFalse(left.exists())
+        self.assertTrue(foreign.exists())
+        self.assertTrue(self.control_file(mapped.pid).exists())
 
 
 class OtherUsers(Running):

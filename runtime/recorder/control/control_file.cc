@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <cstddef>
 
 #include "absl/strings/str_format.h"
 #include "base/posix/errno_status.h"
@@ -44,6 +45,38 @@ bool IsMappedFile(int fd, const MappedRuntime& mapped) {
          info.st_ino == mapped.page_inode &&
          // A file system may report another device here (btrfs, overlay).
          info.st_size == static_cast<off_t>(kControlPageBytes);
+}
+
+std::uint64_t OurPidNamespace() {
+  struct stat info {};
+  return stat("/proc/self/ns/pid", &info) == 0 ? info.st_ino : 0;
+}
+
+// True if a live process has the page mapped, or may have it.
+bool MayBeMapped(std::int32_t pid, std::uint64_t inode) {
+  if (!IsProcessAlive(pid)) return false;
+  const auto maps = base::ReadSmallFile(absl::StrFormat("/proc/%d/maps", pid));
+  return !maps.ok() || FindRuntimeInMaps(*maps).page_inode == inode;
+}
+
+void RemoveIfDead(const std::string& path, std::int32_t pid) {
+  // O_NONBLOCK: any user may make a fifo of this name.
+  const base::ScopedFd file(
+      open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat info {};
+  std::uint64_t pid_namespace = 0;
+  if (!file.is_open() || fstat(file.get(), &info) != 0 ||
+      !S_ISREG(info.st_mode) || info.st_uid != geteuid() ||
+      pread(file.get(), &pid_namespace, sizeof(pid_namespace),
+            offsetof(ControlPage, pid_namespace)) != sizeof(pid_namespace) ||
+      pid_namespace != OurPidNamespace() || MayBeMapped(pid, info.st_ino)) {
+    return;
+  }
+  // A new process with this pid may have replaced the file meanwhile.
+  struct stat now {};
+  if (lstat(path.c_str(), &now) == 0 && now.st_ino == info.st_ino) {
+    unlink(path.c_str());
+  }
 }
 
 }  // namespace
@@ -104,13 +137,7 @@ void RemoveDeadControlFiles() {
     if (!names.ok()) continue;
     for (const std::string& name : *names) {
       const auto pid = ControlFilePid(name);
-      struct stat info {};
-      const std::string path = absl::StrFormat("%s/%s", folder, name);
-      if (!pid || IsProcessAlive(*pid) || lstat(path.c_str(), &info) != 0 ||
-          !S_ISREG(info.st_mode) || info.st_uid != geteuid()) {
-        continue;
-      }
-      unlink(path.c_str());
+      if (pid) RemoveIfDead(absl::StrFormat("%s/%s", folder, name), *pid);
     }
   }
 }

@@ -32,9 +32,8 @@ absl::StatusOr<base::ScopedFd> OpenControlFile(std::int32_t pid,
 // The pid in the name of a control file ("countrace-control-4711").
 std::optional<std::int32_t> ControlFilePid(std::string_view name);
 
-// Removes control files of our user that killed processes left behind. This may
-// also remove the file of a process in another pid namespace; then only root
-// can find that process.
+// Removes control files of our user and pid namespace that killed processes
+// left behind, also where another process has the pid now.
 void RemoveDeadControlFiles();
 
 }  // namespace countrace::runtime

@@ -102,7 +102,6 @@ void SessionInvitation::TakeAnswers(bool wait) {
 }
 
 void SessionInvitation::InviteRunning() {
-  RemoveDeadControlFiles();
   for (const std::int32_t pid : pids_.empty() ? RunningProcesses() : pids_) {
     Ask(pid, /*named=*/!pids_.empty());
   }
