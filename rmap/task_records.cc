@@ -137,7 +137,7 @@ void TaskRecords::OnFault(const logformat::FaultRecord& fault, std::int32_t cpu,
       thread->process == nullptr) {
     thread = &registry_.Observe({fault.pid, fault.tid}, time_ns);
   }
-  dispatches_.OnFault(cpu, *thread);
+  dispatches_.OnFault(cpu, *thread, time_ns);
 }
 
 }  // namespace countrace::rmap

@@ -75,6 +75,13 @@ struct HookHit {
   std::uint64_t time_ns;
 };
 
+// A page fault that has a record.
+struct FaultHit {
+  std::uint32_t cpu;
+  ThreadIndex thread;  // kNoThread: it is not counted
+  std::uint64_t time_ns;
+};
+
 // Cumulative values of one CPU's counters at one time.
 struct CounterDump {
   std::uint32_t cpu;
@@ -136,6 +143,8 @@ class TimelineObserver {
   virtual void OnSegmentBegin(const SegmentBegin&) {}
   virtual void OnSegment(const SegmentSpan&) {}
   virtual void OnHook(const HookHit&) {}
+  // Its count follows, with the next dump of its CPU.
+  virtual void OnFault(const FaultHit&) {}
   virtual void OnCounters(const CounterDump&) {}
   virtual void OnLoss(const LossSpan&) {}
 };

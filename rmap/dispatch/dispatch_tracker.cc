@@ -542,10 +542,15 @@ Waker DispatchTracker::WakerOf(const EventRecord& record,
   return {WakerKind::kThread, thread, thread};
 }
 
-void DispatchTracker::OnFault(std::int32_t cpu_number, ThreadState& thread) {
-  if (registry_.Counts(thread)) ++thread.dispatch.faults;
+void DispatchTracker::OnFault(std::int32_t cpu_number, ThreadState& thread,
+                              std::uint64_t time_ns) {
+  const bool counted = registry_.Counts(thread);
+  if (counted) ++thread.dispatch.faults;
   CpuState* cpu = Cpu(cpu_number);
   if (cpu == nullptr) return;
+  if (observer_ != nullptr) {
+    observer_->OnFault({cpu->cpu, counted ? thread.index : kNoThread, time_ns});
+  }
   const bool runs = cpu->thread != nullptr
                         ? cpu->thread->tid == thread.tid
                         : cpu->occupant == CpuState::Occupant::kOutside &&

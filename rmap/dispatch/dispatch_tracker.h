@@ -61,7 +61,7 @@ class DispatchTracker {
   // dump of `cpu`.
   void OnDoubt(std::int32_t cpu, std::uint32_t events);
   // A fault record of `thread`, counted or not; it may run on `cpu`.
-  void OnFault(std::int32_t cpu, ThreadState& thread);
+  void OnFault(std::int32_t cpu, ThreadState& thread, std::uint64_t time_ns);
   // Records of `cpu` were lost after the previous one.
   void OnLoss(std::int32_t cpu);
   // The thread on `cpu` continues as `to`: a thread that calls exec takes over

@@ -55,9 +55,11 @@ OverTime::OverTime(const logformat::TraceInfo& info, OverTimeOptions options)
   }
   series_.has_selected = options_.threads.has_value();
   series_.has_calls = options_.hooks.has_value();
-  for (const CounterKind kind : CounterKinds(series_.events)) {
+  const std::vector<CounterKind> kinds = CounterKinds(series_.events);
+  for (const CounterKind kind : kinds) {
     clocks_.push_back(kind == CounterKind::kClock);
   }
+  instants_ = RecordedInstants(kinds);
   series_.has_kernel_records =
       info.scope != logformat::SessionScope::kHooksOnly;
   if (info.begin_ns != 0) See(info.begin_ns);
@@ -123,22 +125,33 @@ void OverTime::OnCounts(const AttributedCount& attributed) {
   if (attributed.event >= series_.events.size())
     return;  // the running time of a set
   See(attributed.begin_ns);
-  AddCount(attributed, static_cast<std::size_t>(attributed.account));
+  const std::vector<std::uint64_t> instants = instants_.Take(attributed);
+  AddCount(attributed, instants, static_cast<std::size_t>(attributed.account));
   if (attributed.thread != kNoThread && options_.threads &&
       options_.threads->contains(
           static_cast<std::uint32_t>(attributed.thread))) {
-    AddCount(attributed, kAccounts);
+    AddCount(attributed, instants, kAccounts);
   }
 }
 
-void OverTime::AddCount(const AttributedCount& attributed, std::size_t column) {
+void OverTime::AddAt(std::uint64_t time_ns, std::size_t column,
+                     std::size_t event, std::uint64_t count) {
+  const auto at = IntervalAt(time_ns);
+  if (at) series_.cells_[series_.Cell(*at, column) + 1 + event] += count;
+}
+
+void OverTime::AddCount(const AttributedCount& attributed,
+                        const std::vector<std::uint64_t>& instants,
+                        std::size_t column) {
+  // The trace may end with the dump: what it counts was before.
+  const std::uint64_t last_ns = attributed.end_ns - (attributed.end_ns != 0);
+  for (const std::uint64_t time_ns : instants) {
+    AddAt(std::min(time_ns, last_ns), column, attributed.event, 1);
+  }
+  if (!instants.empty()) return;
   const std::uint64_t length_ns = attributed.end_ns - attributed.begin_ns;
-  if (length_ns == 0) {  // an instant: the end of an interval
-    if (const auto at =
-            IntervalAt(attributed.end_ns - (attributed.end_ns != 0))) {
-      series_.cells_[series_.Cell(*at, column) + 1 + attributed.event] +=
-          attributed.count;
-    }
+  if (length_ns == 0) {
+    AddAt(last_ns, column, attributed.event, attributed.count);
     return;
   }
   const bool is_time =

@@ -2,7 +2,8 @@
 //
 // Sums over the intervals are the report's totals, exactly. Time is cut at the
 // intervals' boundaries. A count between two dumps on both sides of a boundary
-// is split by time, rounded so that the sum stays; the interval is then
+// goes where its records are, if each has one (recorded_instants.h). Else it is
+// split by time, rounded so that the sum stays; the interval is then
 // `inferred`, except for clocks, whose counts are time. A multiplexed event has
 // its counted value, not the report's estimate: `bounded`.
 //
@@ -23,6 +24,7 @@
 #include "absl/status/statusor.h"
 #include "logformat/trace_info.h"
 #include "rmap/columns/row_selection.h"
+#include "rmap/over_time/recorded_instants.h"
 #include "rmap/tables/tables.h"
 #include "rmap/timeline_observer.h"
 
@@ -119,6 +121,13 @@ class OverTime final : public TimelineObserver {
 
   void OnTime(const AttributedTime& attributed) override;
   void OnCounts(const AttributedCount& attributed) override;
+  void OnFault(const FaultHit& fault) override { instants_.OnFault(fault); }
+  void OnDispatch(const DispatchSpan& dispatch) override {
+    instants_.OnDispatch(dispatch);
+  }
+  void OnCounters(const CounterDump& dump) override {
+    instants_.OnCounters(dump);
+  }
   void OnSegmentBegin(const SegmentBegin& begin) override;
   void OnSegment(const SegmentSpan& span) override;
 
@@ -141,7 +150,11 @@ class OverTime final : public TimelineObserver {
   // Calls `add(interval, begin_ns, end_ns)` for each part of a time range.
   template <typename Add>
   void Cut(std::uint64_t begin_ns, std::uint64_t end_ns, Add add);
-  void AddCount(const AttributedCount& attributed, std::size_t column);
+  // `instants`: of the counts, one each; empty: not recorded.
+  void AddCount(const AttributedCount& attributed,
+                const std::vector<std::uint64_t>& instants, std::size_t column);
+  void AddAt(std::uint64_t time_ns, std::size_t column, std::size_t event,
+             std::uint64_t count);
   bool Selects(ThreadIndex thread, std::uint32_t hook_id) const;
   void AttributeInside(Inside& inside, const AttributedTime& attributed);
   void See(std::uint64_t time_ns);
@@ -149,6 +162,7 @@ class OverTime final : public TimelineObserver {
   OverTimeOptions options_;
   TimeSeries series_;
   std::vector<bool> clocks_;  // by event
+  RecordedInstants instants_{{}};
   bool begun_ = false;
   bool too_many_ = false;
   std::unordered_map<std::uint32_t, Inside> inside_;

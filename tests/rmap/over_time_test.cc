@@ -172,6 +172,41 @@ TEST_CASE("over_time: each interval is the simulated machine's",
   }
 }
 
+TEST_CASE("over_time: faults and switches are where their records are",
+          "[rmap][property]") {
+  const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, 200)));
+  CAPTURE(seed);
+  std::mt19937_64 random(seed);
+  const SimulationOptions machine = MachineOf(seed);
+  Simulation run = Simulate(machine);
+  OverTimeOptions options;
+  options.every_ns = RandomEvery(random, run.truth.duration_ns);
+  const TimeSeries series = SeriesOf(*run.trace, options);
+  constexpr std::size_t kFaults = 2, kSwitches = 3;
+  // What the machine had counted before an instant.
+  const auto before = [&](std::uint64_t time_ns, std::size_t event) {
+    std::uint64_t count = 0;
+    for (const auto& instant : run.truth.instants) {
+      if (instant.begin_ns >= time_ns) break;
+      count = instant.total[event];
+    }
+    return count;
+  };
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    CAPTURE(i);
+    for (const std::size_t event : {kFaults, kSwitches}) {
+      CAPTURE(event);
+      // A command's trace has no records of the other processes.
+      if (!machine.command_scope) {
+        CHECK(series.QualityOf(i, event) == Quality::kExact);
+      }
+      if (series.QualityOf(i, event) != Quality::kExact) continue;
+      CHECK(series.TotalCount(i, event) ==
+            before(series.EndOf(i), event) - before(series.BeginOf(i), event));
+    }
+  }
+}
+
 TEST_CASE("over_time: a segment's calls and times add up to its rows",
           "[rmap][property]") {
   const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, 200)));
