@@ -45,11 +45,24 @@ JumpTarget TargetIn(const void* buffer) noexcept {
 JumpTarget TargetIn(const void*) noexcept { return {nullptr, 0, 0}; }
 #endif
 
+// A time that lies between the thread's records before and after this call. The
+// raw counter may stand still for longer than a hook takes (10 ns are common),
+// so it waits for the next tick; 0: none came.
+std::uint64_t TimeBetweenRecords() noexcept {
+  constexpr int kMaxReadings = 64;
+  const std::uint64_t now_ns = ClockNow();
+  for (int i = 0; i < kMaxReadings; ++i) {
+    if (ClockNow() != now_ns) return now_ns;
+  }
+  return 0;
+}
+
 }  // namespace
 
 void NoteJumpTarget(const JumpTarget& target) noexcept {
   // A thread without a ring has no open call: all its records come later.
-  const std::uint64_t now_ns = t_state.ring->live != 0 ? ClockNow() : 1;
+  const std::uint64_t now_ns =
+      t_state.ring->live != 0 ? TimeBetweenRecords() : 1;
   std::uint32_t count = t_count;
   // The functions that saved targets further down the stack have returned.
   while (count != 0 &&
