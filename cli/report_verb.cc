@@ -26,7 +26,7 @@ struct ReportOptions {
   std::string by, where, count, format, color;
   std::vector<std::string> marks;
   std::uint64_t rows = 20;
-  bool fail_on_loss = false;
+  bool bounds = false, fail_on_loss = false;
 
   bool over_time() const { return by == "time" || by == "phase"; }
 };
@@ -42,6 +42,7 @@ void AddOptions(VerbParser& parser, ReportOptions& options,
   parser.AddText("--segment", request.segment);
   parser.AddText("--where", options.where);
   parser.AddNumber("--rows", options.rows, ~std::uint64_t{0});
+  parser.AddFlag("--bounds", options.bounds);
   parser.AddText("--count", options.count);
   parser.AddTexts("--mark", options.marks);
   parser.AddFlagWithText("--metrics", "*", request.metrics.glob);
@@ -91,6 +92,7 @@ absl::Status CompleteRequest(const VerbParser& parser,
   request.trace = options.trace.trace;
   request.render = {.format = rmap::ReportFormats().at(options.format),
                     .max_rows = options.rows,
+                    .bounds = options.bounds,
                     .color = UseColor(options.color),
                     .width = TerminalWidth()};
   if (!options.over_time()) {

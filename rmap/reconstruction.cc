@@ -111,12 +111,12 @@ class Reconstruction final : public logformat::ItemSink {
       most = loss.by_cause[i];
       cause = logformat::kDiscardCauseNames[i];
     }
-    OnLoss(loss, loss.count, cause);
+    OnLoss(loss, loss.count, loss.count, cause);
   }
 
   void OnDiscardedPackets(const DiscardedPackets& loss) override {
     ledger_.Add(loss);
-    OnLoss(loss, 0, "discarded_packets");
+    OnLoss(loss, 0, kUnbounded, "discarded_packets");
   }
 
   // Requires: the last item was delivered, or `interrupted`.
@@ -173,9 +173,12 @@ class Reconstruction final : public logformat::ItemSink {
       return;
     const std::uint32_t hook_id = logformat::EventHookId(record.event_id);
     thread.process->hits.Add(hook_id, record.counters != nullptr);
+    dispatches_.SeeRunning(thread, time_ns);
     // A hook of a program cannot run inside a system call: the call is over.
-    if (hooks_.has_kernel_hooks()) [[unlikely]]
+    if (hooks_.has_kernel_hooks()) [[unlikely]] {
+      segments_.EndKernelDoubt(thread, time_ns);
       segments_.LeaveKernel(thread, time_ns);
+    }
     if (record.event_id & logformat::kEventExitBit) {
       segments_.Exit(thread, hook_id, DumpOf(record), time_ns);
     } else if (hooks_.kind(hook_id) == HookKind::kSegment) {
@@ -195,16 +198,20 @@ class Reconstruction final : public logformat::ItemSink {
              std::span<const logformat::ThreadRecord> records,
              std::uint64_t begin_ns, std::uint64_t end_ns) {
     ThreadState& thread = ThreadOf(head, begin_ns);
-    if (begin_ns < thread.hooks.last_ns) [[unlikely]]
+    if (begin_ns < thread.hooks.last_ns || dispatches_.MayBeUnseen(thread))
+        [[unlikely]]
       return false;
     records_ += records.size();
     first_ns_ = std::min(first_ns_, begin_ns);
     now_ns_ = std::max(now_ns_, end_ns);
     if (!thread.process->counted) [[unlikely]]
       return true;
+    dispatches_.SeeRunning(thread, begin_ns);
     // A hook of a program cannot run inside a system call: the call is over.
-    if (hooks_.has_kernel_hooks()) [[unlikely]]
+    if (hooks_.has_kernel_hooks()) [[unlikely]] {
+      segments_.EndKernelDoubt(thread, begin_ns);
       segments_.LeaveKernel(thread, begin_ns);
+    }
     thread.process->hits.Add(records);
     segments_.Run(thread, NowOf(thread, dispatches_.coverage()), records,
                   hooks_.kinds());
@@ -259,16 +266,20 @@ class Reconstruction final : public logformat::ItemSink {
   void OnKernelRecord(const EventRecord& record, std::uint64_t time_ns);
   void CloseSegmentsOfEnded();
 
+  // `count`: for the observer, 0 if unknown; `records`: for bounds, then
+  // kUnbounded.
   template <typename Discarded>
-  void OnLoss(const Discarded& loss, std::uint64_t count,
+  void OnLoss(const Discarded& loss, std::uint64_t count, std::uint64_t records,
               std::string_view cause) {
     ThreadIndex index = kNoThread;
+    lost_until_ns_ = std::max(lost_until_ns_, loss.end_ns);
     if (loss.stream_class == StreamClass::kCpu) {
-      dispatches_.OnLoss(loss.cpu);
-      kernel_hooks_.EndInterrupts(loss.cpu, now_ns_, false);
-      cpu_records_lost_ = true;
+      dispatches_.OnLoss(loss.cpu, loss.begin_ns, records);
+      kernel_hooks_.EndInterrupts(loss.cpu, dispatches_.SeenNs(loss.cpu),
+                                  false);
+      if (hooks_.has_probes()) registry_.LoseAllHooks(loss.begin_ns);
     } else {
-      index = OnThreadLoss(loss);
+      index = OnThreadLoss(loss, records);
     }
     if (observer_ != nullptr) {
       observer_->OnLoss({loss.stream_class == StreamClass::kCpu ? loss.cpu : -1,
@@ -279,8 +290,8 @@ class Reconstruction final : public logformat::ItemSink {
   // Finds the thread that a loss concerns. It creates no rows: the time of a
   // loss is rough, so the tid may not be this thread's yet.
   template <typename Discarded>
-  ThreadIndex OnThreadLoss(const Discarded& loss) {
-    if (!registry_.LoseHooks(loss.pid, loss.begin_ns, loss.end_ns)) {
+  ThreadIndex OnThreadLoss(const Discarded& loss, std::uint64_t records) {
+    if (!registry_.LoseHooks(loss.pid, loss.begin_ns, loss.end_ns, records)) {
       unplaced_loss_ = true;
     }
     ThreadState* thread = registry_.Find(loss.tid);
@@ -288,7 +299,7 @@ class Reconstruction final : public logformat::ItemSink {
         (thread->process != nullptr && thread->process->pid != loss.pid)) {
       return kNoThread;
     }
-    ThreadRegistry::LoseHooksOf(*thread);
+    thread->hooks_lost = true;
     SegmentBuilder::OnLoss(*thread);
     return thread->index;
   }
@@ -327,14 +338,14 @@ class Reconstruction final : public logformat::ItemSink {
   std::vector<StreamThread> by_stream_;
   std::uint64_t records_ = 0, malformed_ = 0;
   std::uint64_t first_ns_ = kNever, now_ns_ = 0;
-  std::uint64_t kernel_ns_ = 0;  // time of the last kernel record
-  bool cpu_records_lost_ = false;
+  std::uint64_t kernel_ns_ = 0;      // time of the last kernel record
+  std::uint64_t lost_until_ns_ = 0;  // the latest end of a loss
   bool unplaced_loss_ = false;  // hook records of an unknown process were lost
 };
 
 void Reconstruction::OnKernelRecord(const EventRecord& record,
                                     std::uint64_t time_ns) {
-  dispatches_.OnRecord(record.cpu);
+  dispatches_.OnRecord(record.cpu, time_ns);
   if (logformat::IsKernelHookEvent(record.event_id)) {
     if (logformat::KernelHookRecord hook; Decode(record, hook)) {
       kernel_hooks_.OnRecord(record, hook, time_ns);
@@ -376,15 +387,27 @@ void Reconstruction::CloseSegmentsOfEnded() {
   }
   const bool exits_recorded = dispatches_.coverage().any;
   for (ThreadState& thread : registry_.threads()) {
+    if (hooks_.has_kernel_hooks()) segments_.EndKernelDoubt(thread, now_ns_);
     if (thread.stack.frames.empty()) continue;
     // Blocked in a segment until the end; only if exits are recorded.
     const bool lives = exits_recorded && !thread.retired;
-    segments_.CloseAll(thread, lives ? now_ns_ : thread.last_seen_ns);
+    const std::uint64_t end_ns = lives ? now_ns_ : thread.last_seen_ns;
+    const bool dead = thread.dispatch.dead;
+    if (dead || thread.retired ? thread.unseen.any()
+                               : thread.unseen.latest_ns != 0) {
+      // Its exit comes before its last switch.
+      const std::uint64_t seen_ns =
+          std::max(thread.hooks.last_ns, dead ? 0 : thread.last_seen_ns);
+      segments_.DoubtEnd(thread, std::min(seen_ns, end_ns), end_ns,
+                         dead ? end_ns : now_ns_);
+    }
+    segments_.CloseAll(thread, end_ns);
   }
 }
 
 Report Reconstruction::Finish(const logformat::TraceReader& reader,
                               bool interrupted) {
+  now_ns_ = std::max(now_ns_, lost_until_ns_);
   dispatches_.Finish(now_ns_);
   CloseSegmentsOfEnded();
 
@@ -402,6 +425,7 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader,
   report.end_ns = std::max(report.begin_ns, now_ns_);
   report.records = records_;
   report.interrupted = interrupted;
+  report.hidden_switches = dispatches_.contradictions();
 
   const auto session = reader.session_discarded();
   const bool session_loss =
@@ -414,9 +438,8 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader,
   report.interrupts = std::any_of(hooks_.origins().begin(),
                                   hooks_.origins().end(), is_interrupt);
   BuildTables({info_, registry_, dispatches_, cpu_counters_, tasks_.any_fault(),
-               hooks_.kernel_events() != 0,
-               hooks_.has_kernel_hooks() && cpu_records_lost_,
-               session_loss || unplaced_loss_},
+               hooks_.kernel_events() != 0, session_loss || unplaced_loss_,
+               report.interrupts, report.end_ns},
               report);
   if (interrupted) {
     ledger_.AddMessage(absl::StrFormat(

@@ -90,6 +90,7 @@ void TaskRecords::OnFork(const logformat::TaskRecord& fork,
       {fork.pid, fork.tid}, {fork.parent_pid, fork.parent_tid}, time_ns);
   // The child returns from its parent's system call.
   SegmentBuilder::ExpectExit(child);
+  dispatches_.OnFork(child, time_ns);
   // The child's first dispatch may come before this record, and it inherits a
   // mark. The next record of its CPU shows whether it counts: the thread
   // outside that is there may have left unseen, and the tid may be the child's
@@ -100,8 +101,12 @@ void TaskRecords::OnFork(const logformat::TaskRecord& fork,
 void TaskRecords::OnExit(const logformat::TaskRecord& exit,
                          std::uint64_t time_ns) {
   ThreadState& thread = registry_.Observe({exit.pid, exit.tid}, time_ns);
+  dispatches_.SeeRunning(thread, time_ns);
+  segments_.EndKernelDoubt(thread, time_ns);
   segments_.CloseAll(thread, time_ns, /*ended=*/true);
   registry_.Exit(thread, time_ns);
+  if (thread.process != nullptr && thread.process->ended)
+    dispatches_.OnEnd(*thread.process, time_ns);
 }
 
 void TaskRecords::OnExec(const logformat::CommRecord& exec, std::int32_t cpu,
@@ -110,6 +115,8 @@ void TaskRecords::OnExec(const logformat::CommRecord& exec, std::int32_t cpu,
   // exec ends the old program and all its open segments.
   if (thread.process != nullptr) {
     for (ThreadState* sibling : thread.process->threads) {
+      dispatches_.SeeRunning(*sibling, time_ns);
+      segments_.EndKernelDoubt(*sibling, time_ns);
       segments_.CloseAll(*sibling, time_ns, /*ended=*/true);
     }
   }

@@ -8,17 +8,43 @@ namespace countrace::rmap {
 
 using Sleep = BlockedState::Sleep;
 
-void BlockedTime::AddWait(const ThreadState& thread, std::uint64_t ns) {
+namespace {
+
+// The segment in which `thread` is on no CPU since `since_ns`. If its leaving
+// was lost, the one that is open now, if it was open then.
+PathNode* PlaceOf(const ThreadState& thread, std::uint64_t since_ns) {
+  if (thread.blocked.left_cpu) return thread.blocked.place;
+  if (!thread.unseen.any()) return nullptr;
+  const std::vector<Frame>& frames = thread.stack.frames;
+  const auto open = std::find_if(
+      frames.rbegin(), frames.rend(),
+      [since_ns](const Frame& frame) { return frame.begin_ns <= since_ns; });
+  return open == frames.rend() ? nullptr : open->node;
+}
+
+}  // namespace
+
+void BlockedTime::AddWait(ThreadState& thread, std::uint64_t ns) {
   const BlockedState& blocked = thread.blocked;
-  if (!blocked.left_cpu || blocked.place == nullptr) return;
-  blocked.place->wait_ns += ns;
+  const std::uint64_t unknown_ns = std::min(ns, thread.unseen.latest_ns);
+  thread.unseen.wait_ns += unknown_ns;
+  PathNode* const place = PlaceOf(thread, thread.dispatch.runnable_since_ns);
+  if (place == nullptr) return;
+  const std::uint64_t sure_ns =
+      blocked.left_cpu && blocked.place_sure
+          ? thread.unseen.PlacedNs(thread.dispatch.runnable_since_ns,
+                                   ns - unknown_ns)
+          : 0;
+  place->wait_ns += ns;
+  place->unseen.less.wait_ns += ns - sure_ns;
 }
 
 void BlockedTime::Leave(ThreadState& thread, std::uint64_t time_ns,
-                        std::uint16_t state, const LossState& loss) {
+                        std::uint16_t state) {
   BlockedState& blocked = thread.blocked;
   blocked.left_cpu = true;
   blocked.place = thread.stack.Top();
+  blocked.place_sure = thread.unseen.stack_since_ns == UnseenState::kNever;
   const bool runnable = state == logformat::kSwitchRunnable ||
                         (state & logformat::kSwitchPreempted) != 0;
   if (runnable || (state & logformat::kSwitchDead) != 0) {
@@ -28,46 +54,41 @@ void BlockedTime::Leave(ThreadState& thread, std::uint64_t time_ns,
   blocked.sleep =
       state == logformat::kSwitchOther ? Sleep::kPerhaps : Sleep::kBlocked;
   blocked.since_ns = time_ns;
-  blocked.loss_epoch = loss.epoch;
-  blocked.sure = !loss.lossy;
 }
 
 void BlockedTime::Wake(ThreadState& thread, std::uint64_t time_ns,
-                       const Waker& waker, const LossState& loss) {
+                       const Waker& waker) {
   if (thread.blocked.sleep == Sleep::kNone) return;
-  End(thread, time_ns, waker, loss);
+  End(thread, time_ns, waker);
 }
 
-void BlockedTime::Enter(ThreadState& thread, std::uint64_t time_ns,
-                        const LossState& loss) {
-  if (thread.blocked.sleep == Sleep::kBlocked) {
-    End(thread, time_ns, Waker(), loss);
-  }
+void BlockedTime::Enter(ThreadState& thread, std::uint64_t time_ns) {
+  if (thread.blocked.sleep == Sleep::kBlocked) End(thread, time_ns, Waker());
   thread.blocked.sleep = Sleep::kNone;
   thread.blocked.left_cpu = false;
 }
 
-void BlockedTime::Finish(ThreadState& thread, std::uint64_t end_ns,
-                         const LossState& loss) {
+void BlockedTime::Finish(ThreadState& thread, std::uint64_t end_ns) {
   const BlockedState& blocked = thread.blocked;
   // If the wake-up or switch-in was lost, the end of its blocked time is
   // unknown.
   if (blocked.sleep != Sleep::kBlocked || thread.retired) return;
   Waker none;
   none.kind = WakerKind::kStillBlocked;
-  End(thread, std::max(end_ns, blocked.since_ns), none, loss);
+  End(thread, std::max(end_ns, blocked.since_ns), none);
 }
 
 void BlockedTime::End(ThreadState& thread, std::uint64_t time_ns,
-                      const Waker& waker, const LossState& loss) {
+                      const Waker& waker) {
   BlockedState& blocked = thread.blocked;
   blocked.sleep = Sleep::kNone;
   Interval interval;
   interval.ns = time_ns - std::min(blocked.since_ns, time_ns);
   blocked.total_ns += interval.ns;
   // Records lost meanwhile may show that it ran.
-  interval.sure = blocked.sure && !loss.lossy &&
-                  blocked.loss_epoch == loss.epoch && !thread.hooks_lost;
+  interval.unknown_ns = std::min(interval.ns, thread.unseen.latest_ns);
+  interval.sure = thread.unseen.latest_ns == 0 && !thread.hooks_lost;
+  thread.unseen.blocked_ns += interval.unknown_ns;
   Key& key = interval.key;
   key.process = thread.process;
   if (thread.process == nullptr) key.thread = &thread;
@@ -76,14 +97,21 @@ void BlockedTime::End(ThreadState& thread, std::uint64_t time_ns,
     key.waker_process = waker.thread->process;
     if (waker.thread->process == nullptr) key.waker_thread = waker.thread;
   }
-  if (blocked.left_cpu) key.place = blocked.place;
+  key.place = PlaceOf(thread, blocked.since_ns);
+  if (blocked.left_cpu && blocked.place_sure) {
+    interval.placed_ns = thread.unseen.PlacedNs(
+        blocked.since_ns, interval.ns - interval.unknown_ns);
+  }
   if (waker.in != nullptr) key.hook_id = waker.in->stack.TopHook();
   Add(interval);
 }
 
 void BlockedTime::Add(Interval interval) {
   Key& key = interval.key;
-  if (key.place != nullptr) key.place->blocked_ns += interval.ns;
+  if (key.place != nullptr) {
+    key.place->blocked_ns += interval.ns;
+    key.place->unseen.less.blocked_ns += interval.ns - interval.placed_ns;
+  }
   if (sums_.size() >= max_rows_ && !sums_.contains(key)) {
     ++folded_;
     key.place = nullptr;

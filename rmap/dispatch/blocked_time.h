@@ -32,12 +32,6 @@ struct Waker {
   const ThreadState* in = nullptr;
 };
 
-// The loss so far, to find intervals with a loss inside.
-struct LossState {
-  std::uint32_t epoch = 0;
-  bool lossy = false;
-};
-
 class BlockedTime {
  public:
   // Further kinds of blocking are folded into one row for each process, of
@@ -48,16 +42,21 @@ class BlockedTime {
 
   // `thread` leaves its CPU in this logformat::SwitchState.
   static void Leave(ThreadState& thread, std::uint64_t time_ns,
-                    std::uint16_t state, const LossState& loss);
-  // `thread` was runnable on no CPU for `ns`.
-  static void AddWait(const ThreadState& thread, std::uint64_t ns);
-  // A wake-up record of `thread`, which is on no CPU.
-  void Wake(ThreadState& thread, std::uint64_t time_ns, const Waker& waker,
-            const LossState& loss);
+                    std::uint16_t state);
+  // `thread` was runnable on no CPU for `ns`, of which its state was unknown
+  // for the latest part (UnseenState::latest_ns).
+  static void AddWait(ThreadState& thread, std::uint64_t ns);
+  // A wake-up record of `thread`, which is on no CPU. Requires, as do the next
+  // two: UnseenTime has seen the thread at that time.
+  void Wake(ThreadState& thread, std::uint64_t time_ns, const Waker& waker);
   // `thread` gets a CPU.
-  void Enter(ThreadState& thread, std::uint64_t time_ns, const LossState& loss);
+  void Enter(ThreadState& thread, std::uint64_t time_ns);
+  // `thread` runs, and the record that shows how it got there was lost.
+  void EndUnseen(ThreadState& thread, std::uint64_t time_ns) {
+    Enter(thread, time_ns);
+  }
   // The trace ends.
-  void Finish(ThreadState& thread, std::uint64_t end_ns, const LossState& loss);
+  void Finish(ThreadState& thread, std::uint64_t end_ns);
   // A wake-up record came, for any thread.
   void NoteWakeup() { saw_wakeup_ = true; }
 
@@ -97,11 +96,12 @@ class BlockedTime {
   struct Interval {
     Key key{};
     std::uint64_t ns = 0;
-    bool sure = false;  // no record can have been lost in the interval
+    std::uint64_t unknown_ns = 0;  // part of it in which records may be missing
+    std::uint64_t placed_ns = 0;   // part of it that was in the segment surely
+    bool sure = false;
   };
   void Add(Interval interval);
-  void End(ThreadState& thread, std::uint64_t time_ns, const Waker& waker,
-           const LossState& loss);
+  void End(ThreadState& thread, std::uint64_t time_ns, const Waker& waker);
 
   std::size_t max_rows_;
   std::uint64_t folded_ = 0;

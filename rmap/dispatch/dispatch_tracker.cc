@@ -17,6 +17,14 @@ namespace {
 // Larger CPU numbers come from damage.
 constexpr std::int32_t kMaxCpu = 1 << 16;
 
+bool HasHooksOf(const logformat::TraceInfo& info,
+                logformat::HookOrigin origin) {
+  return std::any_of(info.hooks.begin(), info.hooks.end(),
+                     [origin](const logformat::HookInfo& hook) {
+                       return hook.origin == origin;
+                     });
+}
+
 }  // namespace
 
 DispatchTracker::DispatchTracker(const logformat::TraceInfo& info,
@@ -26,7 +34,10 @@ DispatchTracker::DispatchTracker(const logformat::TraceInfo& info,
       events_(std::min(dumps_.measures(), kMaxMeasures)),
       kinds_(CounterKinds(info.cpu_events, events_ - info.cpu_events.size())),
       registry_(registry),
-      observer_(observer) {}
+      observer_(observer),
+      begin_of_trace_ns_(info.begin_ns),
+      interrupts_recorded_(HasHooksOf(info, logformat::HookOrigin::kInterrupt)),
+      unseen_(events_, HasHooksOf(info, logformat::HookOrigin::kKernel)) {}
 
 CpuState* DispatchTracker::Cpu(std::int32_t cpu) {
   if (cpu < 0 || cpu >= kMaxCpu) return nullptr;
@@ -65,17 +76,6 @@ ThreadState* DispatchTracker::Resolve(std::int32_t tid, std::uint64_t time_ns) {
   return thread != nullptr && registry_.Counts(*thread) ? thread : nullptr;
 }
 
-void DispatchTracker::NoteLoss() {
-  registry_.SetLoss(++coverage_.loss_epoch, coverage_.lossy_cpus != 0);
-}
-
-void DispatchTracker::EndLoss(CpuState& cpu) {
-  if (!cpu.lossy) return;
-  cpu.lossy = false;
-  --coverage_.lossy_cpus;
-  registry_.SetLoss(coverage_.loss_epoch, coverage_.lossy_cpus != 0);
-}
-
 void DispatchTracker::EmitCounters(const EventRecord& record,
                                    std::uint64_t time_ns) {
   if (observer_ == nullptr || record.counters == nullptr) return;
@@ -107,7 +107,12 @@ void DispatchTracker::Begin(CpuState& cpu, const EventRecord& record,
   cpu.begin_ns = cpu.last_ns = time_ns;
   coverage_.any = true;
   coverage_.latest_begin_ns = std::max(coverage_.latest_begin_ns, time_ns);
-  EndLoss(cpu);
+  if (cpu.lossy) {
+    // What was counted before this dump is in no account.
+    AddUnknown(cpu, cpu.lost_since_ns,
+               std::vector<std::uint64_t>(events_ + 1, kUnbounded));
+  }
+  EndLoss(cpu, time_ns);
   BeginCounts(cpu, record, events_, dumps_.rotating());
 }
 
@@ -204,10 +209,14 @@ AttributedInterval DispatchTracker::AttributeTime(CpuState& cpu,
 
 void DispatchTracker::Attribute(CpuState& cpu, const EventRecord& record,
                                 std::uint64_t time_ns, bool confirmed) {
-  if (!confirmed && cpu.lossy) NoteLoss();
-  EndLoss(cpu);
+  if (cpu.lossy) {
+    NoteLoss();
+  } else if (!confirmed) {
+    Hide(cpu, time_ns);
+  }
   const AttributedInterval last = AttributeTime(cpu, time_ns, confirmed);
   AttributeDump(cpu, record, last);
+  EndLoss(cpu, time_ns);
 }
 
 void DispatchTracker::AttributeDump(CpuState& cpu, const EventRecord& record,
@@ -218,10 +227,15 @@ void DispatchTracker::AttributeDump(CpuState& cpu, const EventRecord& record,
       [[unlikely]] {
     ChangeMmcr(cpu, record, last);
   }
+  const std::uint64_t since_ns = cpu.counters.uncounted.empty()
+                                     ? last.begin_ns
+                                     : cpu.counters.uncounted.front().begin_ns;
   const std::uint32_t went_back =
       AttributeCounts(cpu, record, kinds_, last, dumps_.rotating());
   if (went_back != 0) [[unlikely]]
     NoteWentBack(cpu, went_back, last);
+  if (cpu.counters.any_unknown) [[unlikely]]
+    TakeUnknown(cpu, since_ns);
 }
 
 void DispatchTracker::ChangeMmcr(CpuState& cpu, const EventRecord& record,
@@ -254,6 +268,7 @@ void DispatchTracker::OnDoubt(std::int32_t cpu_number, std::uint32_t events) {
 
 void DispatchTracker::SwitchIn(ThreadState& thread, std::int32_t cpu,
                                std::uint64_t time_ns) {
+  See(thread, time_ns);
   thread.dispatch.running_cpu = cpu;
   thread.dispatch.switch_in_ns = time_ns;
   if (thread.dispatch.serial++ == 0)
@@ -267,7 +282,7 @@ void DispatchTracker::SwitchIn(ThreadState& thread, std::int32_t cpu,
     EndWait(thread, time_ns);
   }
   thread.dispatch.waiting = false;
-  blocked_.Enter(thread, time_ns, loss());
+  blocked_.Enter(thread, time_ns);
 }
 
 void DispatchTracker::EndWait(ThreadState& thread, std::uint64_t time_ns) {
@@ -282,6 +297,7 @@ void DispatchTracker::EndWait(ThreadState& thread, std::uint64_t time_ns) {
 
 void DispatchTracker::SwitchOut(ThreadState& thread, std::int32_t cpu,
                                 std::uint64_t time_ns, std::uint16_t state) {
+  SeeRunning(thread, time_ns);
   ++thread.dispatch.switches_out;
   ThreadRegistry::See(thread, time_ns);
   // It already runs on another CPU, since clocks of CPUs disagree: it stays
@@ -292,25 +308,26 @@ void DispatchTracker::SwitchOut(ThreadState& thread, std::int32_t cpu,
   thread.dispatch.waiting = state == logformat::kSwitchRunnable ||
                             (state & logformat::kSwitchPreempted) != 0;
   thread.dispatch.runnable_since_ns = time_ns;
-  blocked_.Leave(thread, time_ns, state, loss());
+  blocked_.Leave(thread, time_ns, state);
+  unseen_.Leave(thread, time_ns);
   if (state & logformat::kSwitchDead) {
+    thread.dispatch.dead = true;
     registry_.Exit(thread, time_ns);
     registry_.Retire(thread);
   }
 }
 
 void DispatchTracker::Abandon(CpuState& cpu, std::uint64_t time_ns) {
+  if (cpu.lossy) return;  // BeginLoss() did
   if (cpu.thread != nullptr || cpu.last_ns > cpu.dispatch.begin_ns) {
     EmitDispatch(cpu, 0, true);
   }
-  if (observer_ != nullptr && !cpu.lossy) {
+  if (observer_ != nullptr) {
     observer_->OnLoss({static_cast<std::int32_t>(cpu.cpu), kNoThread,
                        cpu.last_ns, time_ns, 0, "missing_dispatch"});
   }
-  if (!cpu.lossy) {
-    ++contradictions_;
-    if (cpu.thread != nullptr) ++cpu.thread->dispatch.unseen_switches;
-  }
+  ++contradictions_;
+  if (cpu.thread != nullptr) ++cpu.thread->dispatch.unseen_switches;
   if (cpu.thread != nullptr &&
       cpu.thread->dispatch.running_cpu == static_cast<std::int32_t>(cpu.cpu)) {
     ThreadState& thread = *cpu.thread;
@@ -320,6 +337,7 @@ void DispatchTracker::Abandon(CpuState& cpu, std::uint64_t time_ns) {
     }
     thread.dispatch.running_cpu = -1;
     thread.dispatch.waiting = false;
+    unseen_.Leave(thread, cpu.last_ns);
   }
   cpu.thread = nullptr;
   cpu.occupant = CpuState::Occupant::kUnknown;
@@ -343,12 +361,15 @@ void DispatchTracker::Occupy(CpuState& cpu, std::int32_t tid,
   cpu.dispatch.inferred = inferred;
   BeginDispatchCounts(cpu);
   cpu.dispatch.interrupts_ns = 0;
+  if (coverage_.loss_epoch != 0) [[unlikely]]
+    NoteOutside(cpu, time_ns);
 }
 
-void DispatchTracker::OnRecord(std::int32_t index) {
+void DispatchTracker::OnRecord(std::int32_t index, std::uint64_t time_ns) {
   using Place = CpuState::RecordPlace;
   CpuState* cpu = Cpu(index);
   if (cpu == nullptr) return;
+  cpu->seen_ns = time_ns;
   Place place = Place::kUnattributed;
   if (cpu->open_interrupts != 0) {
     place = Place::kInterrupts;
@@ -375,6 +396,10 @@ void DispatchTracker::OnDispatch(const EventRecord& record,
   const auto state = static_cast<std::uint16_t>(dispatch.tids_and_state >> 48);
 
   CloseInterrupts(*cpu, time_ns);
+  if (cpu->interrupts_unknown_since_ns != 0) [[unlikely]] {
+    registry_.interrupts().kernel_unknown_ns +=
+        time_ns - std::exchange(cpu->interrupts_unknown_since_ns, 0);
+  }
   // Outcomes: the CPU's first record; the expected thread left; another thread
   // left, or records were lost, so that the interval has no known owner.
   if (!cpu->begun) {
@@ -415,6 +440,7 @@ void DispatchTracker::OnDispatch(const EventRecord& record,
     }
   }
   EmitCounters(record, time_ns);
+  cpu->lost_thread = nullptr;
   Occupy(*cpu, next, time_ns, false);
 }
 
@@ -437,6 +463,8 @@ void DispatchTracker::OnCounters(const EventRecord& record,
   }
   const bool begin =
       dump.reason == static_cast<std::uint32_t>(CountersReason::kBegin);
+  // An interrupt may be open that was not recorded: only a switch ends it.
+  if (cpu->lossy && interrupts_recorded_ && !begin && !end) return;
   bool continues = false;  // the dispatch goes on after this dump
   if (end) CloseInterrupts(*cpu, time_ns);
   if (!cpu->begun) {
@@ -457,13 +485,22 @@ void DispatchTracker::OnCounters(const EventRecord& record,
     if (cpu->thread != nullptr &&
         cpu->thread->dispatch.running_cpu == record.cpu) {
       cpu->thread->dispatch.running_cpu = -1;
+      unseen_.Leave(*cpu->thread, time_ns);
     }
     cpu->thread = nullptr;
     cpu->occupant = CpuState::Occupant::kUnknown;
+    if (coverage_.loss_epoch != 0) NoteOutside(*cpu, time_ns);
     cpu->ended = true;
     coverage_.earliest_end_ns = std::min(coverage_.earliest_end_ns, time_ns);
+    cpu->lost_thread = nullptr;
   } else if (!continues) {
     Occupy(*cpu, tid, time_ns, true);
+    // Perhaps the dispatch that began before the loss.
+    if (cpu->thread != nullptr && cpu->thread == cpu->lost_thread) {
+      --cpu->thread->dispatch.dispatches;
+      --cpu->dispatches;
+    }
+    cpu->lost_thread = nullptr;
   }
 }
 
@@ -484,7 +521,10 @@ void DispatchTracker::OnSwitchIn(const EventRecord& record,
   const bool computed = switch_in.tids_and_state >> 48 != 0;
   CloseInterrupts(*cpu, time_ns);
   const bool confirmed = Confirm(*cpu, prev);
-  if (!confirmed) Abandon(*cpu, time_ns);
+  if (!confirmed) {
+    Abandon(*cpu, time_ns);
+    Hide(*cpu, time_ns);
+  }
   const AttributedInterval attributed = AttributeTime(*cpu, time_ns, confirmed);
   AddUncounted(*cpu, attributed);
   EndParts(*cpu);
@@ -514,7 +554,8 @@ void DispatchTracker::OnWakeup(const EventRecord& record,
   if (thread == nullptr || thread->dispatch.running_cpu >= 0 ||
       thread->dispatch.waiting)
     return;
-  blocked_.Wake(*thread, time_ns, WakerOf(record, waker, wakee), loss());
+  See(*thread, time_ns);
+  blocked_.Wake(*thread, time_ns, WakerOf(record, waker, wakee));
   thread->dispatch.waiting = true;
   thread->dispatch.runnable_since_ns = time_ns;
 }
@@ -545,7 +586,10 @@ Waker DispatchTracker::WakerOf(const EventRecord& record,
 void DispatchTracker::OnFault(std::int32_t cpu_number, ThreadState& thread,
                               std::uint64_t time_ns) {
   const bool counted = registry_.Counts(thread);
-  if (counted) ++thread.dispatch.faults;
+  if (counted) {
+    SeeRunning(thread, time_ns);
+    ++thread.dispatch.faults;
+  }
   CpuState* cpu = Cpu(cpu_number);
   if (cpu == nullptr) return;
   if (observer_ != nullptr) {
@@ -556,22 +600,6 @@ void DispatchTracker::OnFault(std::int32_t cpu_number, ThreadState& thread,
                         : cpu->occupant == CpuState::Occupant::kOutside &&
                               cpu->outside_tid == thread.tid;
   if (runs) ++cpu->faults;
-}
-
-void DispatchTracker::OnLoss(std::int32_t cpu_number) {
-  CpuState* cpu = Cpu(cpu_number);
-  if (cpu == nullptr || cpu->lossy) return;
-  cpu->lossy = true;
-  ++coverage_.lossy_cpus;
-  // An open interrupt may be over: the time up to the next dump has no owner.
-  if (cpu->thread != nullptr) {
-    cpu->thread->dispatch.sure = false;
-    cpu->thread->dispatch.interrupted = false;
-  }
-  cpu->open_interrupts = 0;
-  cpu->interrupt_work.dispatch.sure = false;
-  cpu->interrupt_work.dispatch.running_cpu = -1;
-  NoteLoss();
 }
 
 void DispatchTracker::TransferRunning(std::int32_t cpu_number, ThreadState& to,
@@ -587,6 +615,7 @@ void DispatchTracker::TransferRunning(std::int32_t cpu_number, ThreadState& to,
   cpu->busy.ns += part_ns;
   from.dispatch.on_cpu_ns += part_ns;
   from.dispatch.running_cpu = -1;
+  unseen_.Leave(from, time_ns);
   if (observer_ != nullptr && part_ns != 0) {
     observer_->OnTime(
         {cpu->cpu, Account::kProcesses, from.index, cpu->last_ns, time_ns});
@@ -633,6 +662,7 @@ void DispatchTracker::Regate(const ProcessState& process) {
     --thread->dispatch.dispatches;
     --cpu.dispatches;
     thread->dispatch.running_cpu = -1;
+    unseen_.Leave(*thread, cpu.last_ns);
     cpu.occupant = CpuState::Occupant::kOutside;
     cpu.outside_tid = thread->tid;
     cpu.thread = nullptr;
@@ -642,20 +672,27 @@ void DispatchTracker::Regate(const ProcessState& process) {
 void DispatchTracker::Finish(std::uint64_t end_ns) {
   for (CpuState& cpu : cpus_) {
     if (dumps_.rotates()) EndTurn(cpu, dumps_);
-    if (!cpu.begun || cpu.ended) continue;
-    coverage_.earliest_end_ns =
-        std::min(coverage_.earliest_end_ns, cpu.last_ns);
-    // The recorder was killed: dispatches since then have no dump.
-    coverage_.cut = true;
-    NoteLoss();
-    if (cpu.last_ns > cpu.dispatch.begin_ns) EmitDispatch(cpu, 0, true);
-    if (cpu.thread != nullptr && cpu.thread->dispatch.running_cpu ==
-                                     static_cast<std::int32_t>(cpu.cpu)) {
-      cpu.thread->dispatch.running_cpu = -1;
+    if (cpu.begun && !cpu.ended) {
+      coverage_.earliest_end_ns =
+          std::min(coverage_.earliest_end_ns, cpu.last_ns);
+      // The recorder was killed: dispatches since then have no dump.
+      coverage_.cut = true;
+      NoteLoss();
+      FinishCut(cpu, end_ns);
+    }
+    if (!cpu.begun && cpu.lossy) FinishCut(cpu, end_ns);
+    if (cpu.interrupts_unknown_since_ns != 0) {
+      registry_.interrupts().kernel_unknown_ns +=
+          end_ns - std::min(end_ns, cpu.interrupts_unknown_since_ns);
     }
   }
   for (ThreadState& thread : registry_.threads()) {
-    blocked_.Finish(thread, end_ns, loss());
+    if (thread.dispatch.dead) {
+      unseen_.SeeDead(thread);
+    } else {
+      See(thread, end_ns);
+    }
+    blocked_.Finish(thread, end_ns);
     if (!thread.dispatch.waiting || thread.dispatch.runnable_since_ns >= end_ns)
       continue;
     EndWait(thread, end_ns);

@@ -28,6 +28,7 @@
 #include "rmap/dispatch/blocked_time.h"
 #include "rmap/dispatch/interval_counts.h"
 #include "rmap/dispatch/kernel_coverage.h"
+#include "rmap/dispatch/unseen_time.h"
 #include "rmap/state/cpu_state.h"
 #include "rmap/state/thread_registry.h"
 #include "rmap/timeline_observer.h"
@@ -56,14 +57,36 @@ class DispatchTracker {
   // That thread state, if the CPU had interrupts; else null.
   ThreadState* InterruptWork(std::int32_t cpu);
   // Counts a kernel record of any kind; called before it is processed.
-  void OnRecord(std::int32_t cpu);
+  void OnRecord(std::int32_t cpu, std::uint64_t time_ns);
   // It is unknown how much the counters `events` (bits) counted up to the next
   // dump of `cpu`.
   void OnDoubt(std::int32_t cpu, std::uint32_t events);
   // A fault record of `thread`, counted or not; it may run on `cpu`.
   void OnFault(std::int32_t cpu, ThreadState& thread, std::uint64_t time_ns);
-  // Records of `cpu` were lost after the previous one.
-  void OnLoss(std::int32_t cpu);
+  // `records` of `cpu` (kUnbounded: unknown) were lost after the previous one,
+  // which came at SeenNs(), or after `begin_ns` if there is none.
+  void OnLoss(std::int32_t cpu, std::uint64_t begin_ns, std::uint64_t records);
+  std::uint64_t SeenNs(std::int32_t cpu) const;
+  // A fork record of `child` came.
+  void OnFork(ThreadState& child, std::uint64_t time_ns);
+  // The last known thread of `process` exited.
+  void OnEnd(ProcessState& process, std::uint64_t time_ns) const {
+    process.settled = unseen_.IsUnchanged(process, time_ns);
+  }
+  // A record other than a switch shows that `thread` runs.
+  void SeeRunning(ThreadState& thread, std::uint64_t time_ns) {
+    if (!unseen_.none() && thread.dispatch.running_cpu < 0) [[unlikely]]
+      SeeUnknown(thread, time_ns);
+  }
+  // False: every record of `thread` is in one dispatch, or nothing was lost.
+  bool MayBeUnseen(const ThreadState& thread) const {
+    return unseen_.goes_on() && thread.dispatch.running_cpu < 0;
+  }
+  const UnseenTime& unseen() const { return unseen_; }
+  // Time after the last records of CPUs, if nothing says that any were lost.
+  std::uint64_t cut_ns() const { return cut_ns_; }
+  // Interrupts may be open on `cpu` that were not recorded.
+  bool InterruptsUnknown(std::int32_t cpu) const;
   // The thread on `cpu` continues as `to`: a thread that calls exec takes over
   // the main thread's tid.
   void TransferRunning(std::int32_t cpu, ThreadState& to,
@@ -78,14 +101,6 @@ class DispatchTracker {
   void Finish(std::uint64_t end_ns);
 
   const KernelCoverage& coverage() const { return coverage_; }
-  // True if no loss concerns `thread`: no counted loss on any CPU while it
-  // lived, and none of its own switches missing.
-  bool IsComplete(const ThreadState& thread) const {
-    return !thread.lost_edge && thread.dispatch.unseen_switches == 0 &&
-           thread.born_at_loss_epoch == (thread.retired
-                                             ? thread.retired_at_loss_epoch
-                                             : coverage_.loss_epoch);
-  }
   const std::deque<CpuState>& cpus() const { return cpus_; }
   // The shape of the dumps, if event sets are multiplexed.
   EventSetDumps& dumps() { return dumps_; }
@@ -137,9 +152,6 @@ class DispatchTracker {
   // What woke the thread, as far as the trace shows.
   Waker WakerOf(const logformat::EventRecord& record, std::int32_t waker_tid,
                 std::int32_t wakee_tid) const;
-  LossState loss() const {
-    return {coverage_.loss_epoch, coverage_.lossy_cpus != 0};
-  }
   // Requires: `thread` has waited since before `time_ns`.
   void EndWait(ThreadState& thread, std::uint64_t time_ns);
   // Drops the occupant's dispatch, whose end contradicts the records. Without a
@@ -151,8 +163,25 @@ class DispatchTracker {
   void EmitDispatch(const CpuState& cpu, std::uint16_t state, bool inferred);
   void EmitCounters(const logformat::EventRecord& record,
                     std::uint64_t time_ns);
+  // --- lost_records.cc -------------------------------------------------------
   void NoteLoss();
-  void EndLoss(CpuState& cpu);
+  void BeginLoss(CpuState& cpu, std::uint64_t begin_ns);
+  void EndLoss(CpuState& cpu, std::uint64_t end_ns);
+  // No record ends what `cpu` did after its last one.
+  void FinishCut(CpuState& cpu, std::uint64_t end_ns);
+  void See(ThreadState& thread, std::uint64_t time_ns) {
+    if (!unseen_.none()) unseen_.See(thread, time_ns);
+  }
+  // `thread` runs, and no dispatch record shows where.
+  void SeeUnknown(ThreadState& thread, std::uint64_t time_ns);
+  // The occupant of `cpu` between its last dump and `time_ns` is unknown,
+  // though no record was lost.
+  void Hide(CpuState& cpu, std::uint64_t time_ns);
+  // Takes CpuCounters::unknown of an interval that began at `since_ns`.
+  void TakeUnknown(CpuState& cpu, std::uint64_t since_ns);
+  void AddUnknown(const CpuState& cpu, std::uint64_t since_ns,
+                  const std::vector<std::uint64_t>& counts);
+  void NoteOutside(CpuState& cpu, std::uint64_t time_ns);
 
   EventSetDumps dumps_;
   std::size_t events_;
@@ -160,8 +189,13 @@ class DispatchTracker {
   ThreadRegistry& registry_;
   TimelineObserver* observer_;
   KernelCoverage coverage_;
+  std::uint64_t begin_of_trace_ns_;
+  bool interrupts_recorded_;
   BlockedTime blocked_;
-  std::deque<CpuState> cpus_;  // ascending by cpu
+  UnseenTime unseen_;
+  std::uint64_t cut_ns_ = 0;
+  std::uint32_t outside_unknown_ = 0;  // CPUs with that flag
+  std::deque<CpuState> cpus_;          // ascending by cpu
   std::vector<CpuState*> by_cpu_;
   std::uint64_t contradictions_ = 0, malformed_ = 0;
   CounterDoubts doubts_;

@@ -36,6 +36,10 @@ void AddToTurn(std::vector<TurnCounts>& in_turn, ThreadState* thread,
 void Add(CpuState& cpu, const AttributedInterval& interval, std::size_t event,
          std::uint64_t count) {
   interval.account->counts[event] += count;
+  if (interval.account == &cpu.unattributed && count != 0) [[unlikely]] {
+    cpu.counters.unknown[event] += count;
+    cpu.counters.any_unknown = true;
+  }
   if (interval.thread != nullptr)
     interval.thread->kernel.counts[event] += count;
   if (cpu.observer != nullptr) [[unlikely]]
@@ -102,14 +106,28 @@ bool IsPartOfDispatch(const CpuState& cpu, const AttributedInterval& part) {
   return !part.switched && !part.ended && part.account != &cpu.interrupts;
 }
 
+// Any of the threads in these intervals may have it; if one interval has no
+// known occupant, any thread.
 void LeaveUnattributed(CpuState& cpu, std::size_t event, std::uint64_t count,
                        const AttributedInterval& last) {
   if (count == 0) return;
   AddUnattributed(cpu, event, count, BeginOf(cpu, last), last.end_ns);
-  if (last.thread != nullptr) last.thread->kernel.shared = true;
-  for (const AttributedInterval& interval : cpu.counters.uncounted) {
-    if (interval.thread != nullptr) interval.thread->kernel.shared = true;
+  const std::vector<AttributedInterval>& parts = cpu.counters.uncounted;
+  bool unknown = last.account == &cpu.unattributed;
+  const auto add = [&](ThreadState* thread) {
+    if (thread != nullptr) thread->unseen.AddCount(event, count, kMaxMeasures);
+  };
+  add(last.thread);
+  for (auto part = parts.begin(); part != parts.end(); ++part) {
+    unknown |= part->account == &cpu.unattributed;
+    const auto same = [&](const AttributedInterval& other) {
+      return other.thread == part->thread;
+    };
+    if (!same(last) && std::none_of(parts.begin(), part, same)) {
+      add(part->thread);
+    }
   }
+  if (!unknown) cpu.counters.unknown[event] -= count;
 }
 
 // Counts of the dispatches since the last dump become lower bounds.
@@ -119,7 +137,10 @@ void LeaveUnattributed(CpuState& cpu, std::size_t event, std::uint64_t count,
       std::exchange(cpu.counters.doubted, 0) | went_back;
   const auto doubt = [events](const AttributedInterval& interval) {
     if (interval.thread == nullptr) return;
-    interval.thread->kernel.shared = true;
+    for (std::size_t i = 0; i < kMaxMeasures; ++i) {
+      if (!(events >> i & 1u)) continue;
+      interval.thread->unseen.AddCount(i, kUnbounded, kMaxMeasures);
+    }
     interval.thread->stack.Doubt(/*thread=*/0, /*kernel=*/events);
   };
   doubt(last);

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "rmap/metrics/event_names.h"
-#include "rmap/state/call_paths.h"
+#include "rmap/tables/bounds.h"
 
 namespace countrace::rmap::metrics {
 namespace {
@@ -39,10 +39,29 @@ void AddTime(const std::optional<std::uint64_t>& ns,
   }
 }
 
-std::optional<Measured> Part(const std::optional<InclusiveExclusive>& pair,
-                             bool exclusive, Quality quality) {
+// A number of a row, with its interval if it is not exact.
+template <typename Row>
+std::optional<Measured> InRow(const std::optional<std::uint64_t>& value,
+                              const Row& row, Number number) {
+  if (!value) return std::nullopt;
+  Measured input = Exactly(*value);
+  if (row.qualities.Has(Quality::kInferred)) input.quality = Quality::kInferred;
+  if (const auto bounds = row.bounds.Of(number)) {
+    input.quality = Worse(input.quality, Quality::kBounded);
+    if (bounds->hi != Bounds::kNone) {
+      input.lo = static_cast<double>(bounds->lo);
+      input.hi = static_cast<double>(bounds->hi);
+    }
+  }
+  return input;
+}
+
+std::optional<Measured> Part(const SegmentRow& row,
+                             const std::optional<InclusiveExclusive>& pair,
+                             Number incl, Number excl, bool exclusive) {
   if (!pair) return std::nullopt;
-  return Exactly(exclusive ? pair->excl : pair->incl, quality);
+  return InRow(exclusive ? pair->excl : pair->incl, row,
+               exclusive ? excl : incl);
 }
 
 }  // namespace
@@ -232,13 +251,13 @@ RowInputs::Input RowInputs::ProcessQuantity(const ProcessRow& row,
     case Quantity::kRecording:
       return Estimated(row.recording_ns);
     case Quantity::kOnCpu:
-      return Task(row.on_cpu_ns, row.quality, unattributed_ns_);
+      return InRow(row.on_cpu_ns, row, Number::kOnCpu);
     case Quantity::kDispatches:
       // Without kernel records there is no dispatch: unknown, not 0.
       if (!row.on_cpu_ns) return std::nullopt;
-      return Exactly(row.dispatches, row.quality);
+      return InRow(row.dispatches, row, Number::kDispatches);
     case Quantity::kThreads:
-      return Exactly(row.threads, row.quality);
+      return InRow(row.threads, row, Number::kThreads);
     default: {
       const auto found = of_process_.find(row.index);
       if (found == of_process_.end() || !row.on_cpu_ns) return std::nullopt;
@@ -252,15 +271,15 @@ RowInputs::Input RowInputs::ThreadQuantity(const ThreadRow& row,
   if (!row.on_cpu_ns) return std::nullopt;
   switch (quantity) {
     case Quantity::kOnCpu:
-      return Task(row.on_cpu_ns, row.quality, unattributed_ns_);
+      return InRow(row.on_cpu_ns, row, Number::kOnCpu);
     case Quantity::kDispatches:
-      return Exactly(row.dispatches, row.quality);
+      return InRow(row.dispatches, row, Number::kDispatches);
     case Quantity::kMigrations:
-      return Exactly(row.migrations, row.quality);
+      return InRow(row.migrations, row, Number::kMigrations);
     case Quantity::kWait:
-      return Task(row.wait_ns, row.quality, std::nullopt);
+      return InRow(row.wait_ns, row, Number::kWait);
     case Quantity::kBlocked:
-      return Task(row.blocked_ns, row.quality, std::nullopt);
+      return InRow(row.blocked_ns, row, Number::kBlocked);
     default:
       return std::nullopt;
   }
@@ -280,25 +299,27 @@ RowInputs::Input RowInputs::SegmentQuantity(const SegmentRow& row,
     case Quantity::kRecording:
       return Estimated(row.recording_ns);
     case Quantity::kCalls:
-      return Exactly(row.calls, row.quality);
+      return InRow(row.calls, row, Number::kCalls);
     case Quantity::kWall:
-      return Exactly(wall.incl, row.quality);
+      return InRow(wall.incl, row, Number::kWallIncl);
     case Quantity::kExclusiveWall:
-      return Exactly(wall.excl, row.quality);
+      return InRow(wall.excl, row, Number::kWallExcl);
     case Quantity::kOnCpu:
     case Quantity::kExclusiveOnCpu:
-      return Part(row.on_cpu, quantity != Quantity::kOnCpu, row.on_cpu_quality);
+      return Part(row, row.on_cpu, Number::kOnCpuIncl, Number::kOnCpuExcl,
+                  quantity != Quantity::kOnCpu);
     case Quantity::kOffCpu:
     case Quantity::kExclusiveOffCpu:
-      return Part(row.off_cpu, quantity != Quantity::kOffCpu,
-                  row.on_cpu_quality);
+      return Part(row, row.off_cpu, Number::kOffCpuIncl, Number::kOffCpuExcl,
+                  quantity != Quantity::kOffCpu);
     case Quantity::kWait:
     case Quantity::kExclusiveWait:
-      return Part(row.wait, quantity != Quantity::kWait, row.on_cpu_quality);
+      return Part(row, row.wait, Number::kWaitIncl, Number::kWaitExcl,
+                  quantity != Quantity::kWait);
     case Quantity::kBlocked:
     case Quantity::kExclusiveBlocked:
-      return Part(row.blocked, quantity != Quantity::kBlocked,
-                  row.on_cpu_quality);
+      return Part(row, row.blocked, Number::kBlockedIncl, Number::kBlockedExcl,
+                  quantity != Quantity::kBlocked);
     case Quantity::kCallMean:
       return per_call(wall.mean);
     case Quantity::kCallStddev:
@@ -325,19 +346,19 @@ RowInputs::Input RowInputs::CpuQuantity(const CpuRow& row,
       return Exactly(row.wall_ns);
     case Quantity::kOnCpu:
     case Quantity::kBusy:
-      return Exactly(row.busy_ns);
+      return InRow(row.busy_ns, row, Number::kBusy);
     case Quantity::kIdle:
       if (!has_idle_) return std::nullopt;
-      return Exactly(row.idle_ns);
+      return InRow(row.idle_ns, row, Number::kIdle);
     case Quantity::kInterrupts:
       if (!has_interrupts_) return std::nullopt;
-      return Exactly(row.interrupts_ns);
+      return InRow(row.interrupts_ns, row, Number::kInterrupts);
     case Quantity::kOutside:
-      return Exactly(row.outside_ns);
+      return InRow(row.outside_ns, row, Number::kOutside);
     case Quantity::kUnattributed:
       return Exactly(row.unattributed_ns);
     case Quantity::kDispatches:
-      return Exactly(row.dispatches);
+      return InRow(row.dispatches, row, Number::kDispatches);
     default:
       return std::nullopt;
   }
@@ -426,34 +447,41 @@ RowInputs::Input RowInputs::EventOf(Scope scope, std::size_t row,
       return std::nullopt;
     }
     const SegmentCount& count = *segment.counts[*event];
-    Measured input =
-        Exactly(exclusive ? count.excl : count.incl, count.quality);
+    const CountPart part = exclusive ? CountPart::kExcl : CountPart::kIncl;
+    Measured input = *InRow(exclusive ? count.excl : count.incl, segment,
+                            CountNumber(*event, part));
+    input.quality = count.quality;
+    if (count.scaled) input.lo = input.hi = std::nullopt;
     // The standard error belongs to the inclusive count.
     if (!exclusive || count.excl == count.incl) {
       input.standard_error = count.standard_error;
     }
     return input;
   };
-  const auto in_counts = [&](const auto& in_row, Quality quality) -> Input {
+  const auto in_counts = [&](const auto& in_row) -> Input {
+    const Number number = CountNumber(*event, CountPart::kWhole);
     if (*event < in_row.scaled.size() && in_row.scaled[*event]) {
-      return FromTurns(*in_row.scaled[*event], quality);
+      const auto bounds = in_row.bounds.Of(number);
+      const bool missing = bounds && bounds->hi == Bounds::kNone;
+      return FromTurns(*in_row.scaled[*event],
+                       missing ? Quality::kBounded : Quality::kExact);
     }
     if (*event >= in_row.counts.size()) return std::nullopt;
-    return Task(in_row.counts[*event], quality, Missing(*event));
+    return InRow(in_row.counts[*event], in_row, number);
   };
   switch (scope) {
     case Scope::kTrace:
       return AccountOfBooks(*event, Account::kRow);
     case Scope::kProcess:
-      return in_counts(report_.processes[row], report_.processes[row].quality);
+      return in_counts(report_.processes[row]);
     case Scope::kThread:
-      return in_counts(report_.threads[row], report_.threads[row].quality);
+      return in_counts(report_.threads[row]);
     case Scope::kSegment:
       return in_segment(report_.segments[row]);
     case Scope::kPath:
       return in_segment(report_.segment_paths[row]);
     case Scope::kCpu:
-      return in_counts(report_.cpu_rows[row], Quality::kExact);
+      return in_counts(report_.cpu_rows[row]);
   }
   return std::nullopt;
 }

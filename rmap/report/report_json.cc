@@ -37,9 +37,21 @@ Json ToJson(const Cell& cell) {
       cell);
 }
 
+// The intervals of a row's numbers that are not exact; no upper bound is null.
+Json BoundsObject(const std::vector<std::string>& events,
+                  const RowBounds& bounds) {
+  Json object = ObjectOf(bounds.entries().size());
+  for (const auto& [number, interval] : bounds.entries()) {
+    object[NumberName(events, number)] = {
+        interval.lo, interval.hi == Bounds::kNone ? Json() : Json(interval.hi)};
+  }
+  return object;
+}
+
 template <typename Row>
-Json RowObject(const std::vector<Column<Row>>& columns, const Row& row) {
-  Json object = ObjectOf(columns.size() + 1);
+Json RowObject(const std::vector<std::string>& events,
+               const std::vector<Column<Row>>& columns, const Row& row) {
+  Json object = ObjectOf(columns.size() + 3);
   for (const Column<Row>& column : columns) {
     const Cell cell = column.value(row);
     const bool absent = std::holds_alternative<std::monostate>(cell);
@@ -59,14 +71,21 @@ Json RowObject(const std::vector<Column<Row>>& columns, const Row& row) {
   if constexpr (requires { row.counts; }) {
     if (!object.contains("counts")) object["counts"] = Json::object();
   }
+  if constexpr (requires { row.bounds; }) {
+    if (row.qualities.any()) object["qualities"] = row.qualities.Names();
+    if (!row.bounds.empty()) {
+      object["bounds"] = BoundsObject(events, row.bounds);
+    }
+  }
   return object;
 }
 
 template <typename Row>
-Json Rows(const std::vector<Column<Row>>& columns,
+Json Rows(const std::vector<std::string>& events,
+          const std::vector<Column<Row>>& columns,
           const std::vector<Row>& rows) {
   Json array = Json::array();
-  for (const Row& row : rows) array.push_back(RowObject(columns, row));
+  for (const Row& row : rows) array.push_back(RowObject(events, columns, row));
   return array;
 }
 
@@ -141,20 +160,21 @@ Json DoubtObject(const BooksDoubt& doubt) {
 std::vector<std::pair<std::string, Json>> Tables(
     const Report& report, ReportBy by, const RowSelection* selection) {
   std::vector<std::pair<std::string, Json>> tables;
-  VisitTables(report, [&](ReportBy table, const auto& columns,
-                          const auto& rows) {
-    if (by != ReportBy::kDefault && by != table) return;
-    if (selection != nullptr && !selection->Of(table).applies()) {
-      return;
-    }
-    // null: not recorded; an empty table would mean "none".
-    if (table == ReportBy::kWaker && !report.wakeups) {
-      tables.emplace_back(TableName(table), nullptr);
-      return;
-    }
-    tables.emplace_back(TableName(table),
-                        Rows(columns, SelectedRows(rows, selection, table)));
-  });
+  VisitTables(
+      report, [&](ReportBy table, const auto& columns, const auto& rows) {
+        if (by != ReportBy::kDefault && by != table) return;
+        if (selection != nullptr && !selection->Of(table).applies()) {
+          return;
+        }
+        // null: not recorded; an empty table would mean "none".
+        if (table == ReportBy::kWaker && !report.wakeups) {
+          tables.emplace_back(TableName(table), nullptr);
+          return;
+        }
+        tables.emplace_back(
+            TableName(table),
+            Rows(report.events, columns, SelectedRows(rows, selection, table)));
+      });
   return tables;
 }
 
@@ -185,7 +205,7 @@ std::string RenderJson(const Report& report, ReportBy by,
   }
   Json books = Json::object();
   for (const BooksRow& row : BooksRows(report)) {
-    Json account = RowObject(BooksColumns(), row);
+    Json account = RowObject(report.events, BooksColumns(), row);
     account.erase("event");
     if (row.books.scaled) account["scaled"] = ScaledObject(*row.books.scaled);
     if (row.books.doubt.any()) account["doubt"] = DoubtObject(row.books.doubt);
@@ -208,7 +228,7 @@ std::string RenderJsonLines(const Report& report, ReportBy by,
     for (const Json& row : rows) out += Line(name.c_str(), row);
   }
   for (const BooksRow& row : BooksRows(report)) {
-    Json account = RowObject(BooksColumns(), row);
+    Json account = RowObject(report.events, BooksColumns(), row);
     if (row.books.scaled) account["scaled"] = ScaledObject(*row.books.scaled);
     if (row.books.doubt.any()) account["doubt"] = DoubtObject(row.books.doubt);
     out += Line("books", account);

@@ -9,6 +9,7 @@
 #include "base/text/quantity_format.h"
 #include "base/text/text_table.h"
 #include "rmap/columns/report_columns.h"
+#include "rmap/report/bounds_text.h"
 #include "rmap/report/report_views.h"
 #include "rmap/report/selection_text.h"
 #include "rmap/state/call_paths.h"
@@ -48,34 +49,22 @@ std::string FormatCell(const Cell& cell, Unit unit) {
       cell);
 }
 
-// A letter at the end of a row whose numbers are not exact.
-const char* QualityMark(Quality quality) {
-  switch (quality) {
-    case Quality::kExact:
-      return "";
-    case Quality::kScaled:
-      return "s";
-    case Quality::kBounded:
-      return "b";
-    case Quality::kInferred:
-      return "i";
+// Letters at the end of a row whose numbers are not exact, one for each reason.
+template <typename Row>
+std::string QualityMarks(const Row& row) {
+  Qualities qualities;
+  if constexpr (requires { row.qualities; }) {
+    qualities = row.qualities;
+  } else if constexpr (requires { row.quality; }) {
+    qualities.Add(row.quality);
   }
-  return "?";
-}
-
-Quality QualityOf(const ProcessRow& row) { return row.quality; }
-Quality QualityOf(const ThreadRow& row) { return row.quality; }
-Quality QualityOf(const HookRow&) { return Quality::kExact; }
-Quality QualityOf(const WakerRow& row) { return row.quality; }
-Quality QualityOf(const CpuRow&) { return Quality::kExact; }
-Quality QualityOf(const BooksRow&) { return Quality::kExact; }
-Quality QualityOf(const SegmentRow& row) {
-  Quality quality = row.quality;
-  if (row.on_cpu) quality = Worse(quality, row.on_cpu_quality);
-  for (const auto& count : row.counts) {
-    if (count) quality = Worse(quality, count->quality);
-  }
-  return quality;
+  std::string marks;
+  // Estimates in these rows have a ~ of their own.
+  constexpr bool kHasEstimates = requires { row.scaled; };
+  if (qualities.Has(Quality::kScaled) && !kHasEstimates) marks += 's';
+  if (qualities.Has(Quality::kBounded)) marks += 'b';
+  if (qualities.Has(Quality::kInferred)) marks += 'i';
+  return marks;
 }
 
 std::string ProcessName(const std::string& comm, std::int32_t pid) {
@@ -97,6 +86,7 @@ class TextReport {
     if (options_.selection != nullptr) {
       out_ += where::SelectionText(*options_.selection, tables, options_);
     }
+    if (options_.bounds) out_ += BoundsText(report_, tables, options_);
     if (options_.by == ReportBy::kDefault) BooksTable();
     LossLines();
     return std::move(out_);
@@ -262,6 +252,19 @@ class TextReport {
     return options_.max_rows == 0 ? rows : std::min(rows, options_.max_rows);
   }
 
+  // Why numbers of this trace are bounded.
+  const char* BoundedBecause() const {
+    const bool lost =
+        report_.loss.discarded_events + report_.loss.discarded_packets != 0;
+    if (lost && report_.hidden_switches != 0) {
+      return "records were lost, and switches were not shown";
+    }
+    if (report_.hidden_switches != 0) {
+      return "the kernel did not show a switch";
+    }
+    return lost ? "records were lost" : "the owner of counts is not known";
+  }
+
   void Finish(const base::TextTable& table, std::size_t rows, std::size_t shown,
               bool marks) {
     out_ += table.Render(options_.width, options_.color);
@@ -270,9 +273,11 @@ class TextReport {
                               base::FormatCount(rows - shown));
     }
     if (marks) {
-      out_ +=
-          "  (s: scaled, multiplexed counters; b: bounded, records were lost; "
-          "i: inferred, an enter, exit\n   or switch was not recorded)\n";
+      out_ += absl::StrFormat(
+          "  (s: scaled, multiplexed counters; b: bounded, %s;\n   i: "
+          "inferred, an enter, exit or switch was not recorded%s)\n",
+          BoundedBecause(),
+          options_.bounds ? "" : "; --bounds prints the intervals");
     }
   }
 
@@ -300,7 +305,7 @@ class TextReport {
     }
     bool marks = false;
     for (std::size_t i = 0; i < limit; ++i) {
-      marks |= QualityOf(rows[i]) != Quality::kExact;
+      marks |= !QualityMarks(rows[i]).empty();
     }
     if (marks) table.AddColumn("", Align::kLeft);
     for (std::size_t i = 0; i < limit; ++i) {
@@ -311,7 +316,7 @@ class TextReport {
                                       : FormatCell(column->value(rows[i]),
                                                    UnitOf(*column, rows[i])));
       }
-      if (marks) cells.push_back(QualityMark(QualityOf(rows[i])));
+      if (marks) cells.push_back(QualityMarks(rows[i]));
       table.AddRow(std::move(cells));
     }
     Finish(table, rows.size(), limit, marks);
@@ -445,7 +450,7 @@ class TextReport {
     const std::size_t limit = RowLimit(rows.size());
     bool marks = false;
     for (std::size_t i = 0; i < limit; ++i) {
-      marks |= QualityOf(rows[i]) != Quality::kExact;
+      marks |= !QualityMarks(rows[i]).empty();
     }
     if (marks) table.AddColumn("", Align::kLeft);
     table.AddColumn("segment", Align::kLeft);
@@ -461,7 +466,7 @@ class TextReport {
                             ? std::move(text)
                             : FormatCell(column->value(row), column->unit));
       }
-      if (marks) cells.push_back(QualityMark(QualityOf(row)));
+      if (marks) cells.push_back(QualityMarks(row));
       cells.push_back(name_of(row));
       table.AddRow(std::move(cells));
     }

@@ -33,6 +33,8 @@ HookTable::HookTable(const logformat::TraceInfo& info)
     if (IsJump(hook)) jump_ = hook.id;
     if (hook.origin == HookOrigin::kProgram) continue;
     has_kernel_hooks_ = true;
+    has_probes_ |=
+        hook.origin == HookOrigin::kProbe && hook.kind == HookKind::kSegment;
     if (hook.origin != HookOrigin::kKernel) continue;
     if (hook.provider == "fault") faults_.insert(hook.id);
     if (hook.provider.starts_with("syscall")) system_calls_.insert(hook.id);
@@ -72,6 +74,9 @@ void KernelHooks::OnInterrupt(const EventRecord& record, std::uint32_t hook_id,
   SegmentBuilder::NoteHook(*work, time_ns);
   if (!exit) {
     segments_.Enter(*work, hook_id, DumpOf(record), time_ns);
+    if (dispatches_.InterruptsUnknown(record.cpu)) [[unlikely]] {
+      SegmentBuilder::DoubtPlace(*work);
+    }
   } else if (!SegmentBuilder::TakeExpectedExit(*work) ||
              !work->stack.frames.empty()) {
     segments_.Exit(*work, hook_id, DumpOf(record), time_ns);
@@ -99,6 +104,7 @@ void KernelHooks::OnRecord(const EventRecord& record,
           ? *running
           : registry_.Observe({pid, tid}, time_ns);
   if (!registry_.Counts(thread)) return;
+  dispatches_.SeeRunning(thread, time_ns);
   if ((record.event_id & logformat::kEventExitBit) != 0 &&
       hook.ids >> 48 == logformat::kUnnamedSystemCall &&
       hooks_.IsSystemCall(hook_id)) {
@@ -114,6 +120,7 @@ void KernelHooks::OnRecord(const EventRecord& record,
 void KernelHooks::OnUnnamedExit(ThreadState& thread, const EventRecord& record,
                                 std::uint64_t time_ns) {
   SegmentBuilder::TakeExpectedExit(thread);
+  segments_.EndKernelDoubt(thread, time_ns);
   const std::vector<Frame>& frames = thread.stack.frames;
   const auto open =
       std::find_if(frames.rbegin(), frames.rend(), [this](const Frame& frame) {
@@ -135,7 +142,16 @@ void KernelHooks::OnThreadHook(ThreadState& thread, const EventRecord& record,
     return;
   }
   const bool in_kernel = hooks_.origins()[hook_id] == HookOrigin::kKernel;
-  if (record.event_id & logformat::kEventExitBit) {
+  // A fault can lie in a system call that was not recorded.
+  const bool in_doubt = hooks_.IsFault(hook_id) &&
+                        thread.unseen.stack_since_ns != UnseenState::kNever;
+  const bool exit = (record.event_id & logformat::kEventExitBit) != 0;
+  if (!in_doubt || exit) {
+    segments_.EndKernelDoubt(thread, time_ns,
+                             exit ? hook_id : SegmentBuilder::kNoHook);
+    if (in_doubt) segments_.BeginKernelDoubt(thread, time_ns);
+  }
+  if (exit) {
     // A child may fault before it returns from its parent's system call.
     if (in_kernel && !SegmentBuilder::IsOpen(thread, hook_id) &&
         SegmentBuilder::TakeExpectedExit(thread)) {
@@ -155,6 +171,8 @@ void KernelHooks::OnThreadHook(ThreadState& thread, const EventRecord& record,
     segments_.EndInnermost(thread, time_ns);
   }
   segments_.Enter(thread, hook_id, DumpOf(record), time_ns);
+  if (in_doubt) [[unlikely]]
+    SegmentBuilder::DoubtPlace(thread);
 }
 
 }  // namespace countrace::rmap

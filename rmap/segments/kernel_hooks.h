@@ -36,6 +36,8 @@ class HookTable {
   bool IsSystemCall(std::uint32_t hook_id) const {
     return system_calls_.contains(hook_id);
   }
+  // True if calls of a program's functions are in the streams of CPUs.
+  bool has_probes() const { return has_probes_; }
   bool IsFault(std::uint32_t hook_id) const {
     return faults_.contains(hook_id);
   }
@@ -47,7 +49,7 @@ class HookTable {
   std::vector<logformat::HookOrigin> origins_;
   absl::flat_hash_set<std::uint32_t> faults_, system_calls_;
   std::uint32_t jump_ = SegmentBuilder::kNoHook;
-  bool has_kernel_hooks_ = false;
+  bool has_kernel_hooks_ = false, has_probes_ = false;
   std::size_t kernel_events_ = 0;
 };
 

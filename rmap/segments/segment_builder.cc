@@ -12,6 +12,24 @@ constexpr std::uint64_t SaturatingSubtract(std::uint64_t a, std::uint64_t b) {
   return a > b ? a - b : 0;
 }
 
+// Its fork record came late, or never: when the call began, the thread was not
+// known to run.
+inline bool BeganUnknown(const ThreadNow& now, const Frame& frame) {
+  return frame.dispatch == 0 && now.first_switch_in_ns < frame.begin_ns;
+}
+
+// The on-CPU time of a call that ends at `time_ns`.
+inline std::uint64_t OnCpuIn(const ThreadNow& now, const Frame& frame,
+                             std::uint64_t time_ns) {
+  std::uint64_t on_cpu_ns =
+      SaturatingSubtract(now.OnCpuAt(time_ns), frame.on_cpu_ns);
+  if (BeganUnknown(now, frame)) [[unlikely]] {
+    on_cpu_ns =
+        SaturatingSubtract(on_cpu_ns, frame.begin_ns - now.first_switch_in_ns);
+  }
+  return std::min(on_cpu_ns, SaturatingSubtract(time_ns, frame.begin_ns));
+}
+
 // A change of the event set in the thread's dumps begins a new rotation.
 inline void NoteTurn(SegmentStack& stack, const HookDump& dump) {
   if (dump.of != HookDump::Of::kThread || dump.mmcr == stack.mmcr) return;
@@ -141,18 +159,18 @@ void SegmentBuilder::ExitOutOfOrder(ThreadState& thread, const ThreadNow& now,
   }
 }
 
+bool SegmentBuilder::IsUncovered(const ThreadNow& now, const Frame& frame,
+                                 std::uint64_t time_ns) {
+  if (now.dispatch == 0) return true;  // no kernel record shows that it ran
+  if (BeganUnknown(now, frame)) return true;
+  return frame.begin_ns < now.coverage.latest_begin_ns ||
+         time_ns > now.coverage.earliest_end_ns;
+}
+
 bool SegmentBuilder::IsOnCpuExact(const ThreadNow& now, const Frame& frame,
                                   std::uint64_t time_ns) {
-  if (now.dispatch == 0) return false;  // no kernel record shows that it ran
-  // Its fork record came late, or never: when the call began, the thread was
-  // not known to run.
-  if (frame.dispatch == 0 && now.first_switch_in_ns < frame.begin_ns)
-    return false;
+  if (IsUncovered(now, frame, time_ns)) return false;
   if (frame.unseen != now.unseen_switches) return false;
-  if (frame.begin_ns < now.coverage.latest_begin_ns ||
-      time_ns > now.coverage.earliest_end_ns) {
-    return false;
-  }
   // One undisturbed dispatch: it ran all the time, whatever was lost elsewhere.
   const bool one_dispatch =
       frame.dispatch == now.dispatch && now.dispatch_sure && now.on_cpu;
@@ -243,8 +261,7 @@ void SegmentBuilder::AddKernelDumps(const ThreadState& thread, PathNode& node,
   const std::size_t depth = stack.frames.size() - 1;
   PathNode& node = *frame.node;
   const std::uint64_t wall_ns = SaturatingSubtract(time_ns, frame.begin_ns);
-  const std::uint64_t on_cpu_ns = std::min(
-      SaturatingSubtract(now.OnCpuAt(time_ns), frame.on_cpu_ns), wall_ns);
+  const std::uint64_t on_cpu_ns = OnCpuIn(now, frame, time_ns);
 
   ++node.calls;
   if (dump != nullptr && dump->counters != nullptr) ++node.dumped_calls;
@@ -259,7 +276,18 @@ void SegmentBuilder::AddKernelDumps(const ThreadState& thread, PathNode& node,
     node.switches += now.switches - frame.switches;
     node.faults += now.faults - frame.faults;
     const bool exact = IsOnCpuExact(now, frame, time_ns);
-    if (!exact) node.on_cpu_quality = Quality::kBounded;
+    if (!exact && (thread.index == kNoThread ||
+                   IsUncovered(now, frame, time_ns))) [[unlikely]] {
+      node.unseen.on_cpu_ns += wall_ns - on_cpu_ns;
+      node.unseen.uncovered_ns += wall_ns - on_cpu_ns;
+    }
+    if (frame.doubtful) [[unlikely]] {
+      ++node.unseen.less.calls;
+      node.unseen.less.wall_ns += wall_ns;
+      node.unseen.less.on_cpu_ns += on_cpu_ns;
+      node.unseen.less.switches += now.switches - frame.switches;
+      node.unseen.less.faults += now.faults - frame.faults;
+    }
     std::uint64_t* const dumps = stack.dumps.data() + depth * frame_words_;
     if (depth < stack.doubted) [[unlikely]] {
       // Treated as absent at the enter: this call's values are unknown.
@@ -316,9 +344,7 @@ void SegmentBuilder::ObserveCall(const ThreadState& thread,
                       /*begin_inferred=*/false,
                       end_inferred};
   if (now.dispatch != 0) {
-    span.on_cpu_ns =
-        std::min(SaturatingSubtract(now.OnCpuAt(time_ns), frame.on_cpu_ns),
-                 SaturatingSubtract(time_ns, frame.begin_ns));
+    span.on_cpu_ns = OnCpuIn(now, frame, time_ns);
   }
   if (call_counts_) AddCallCounts(thread, now, frame, dump, span);
   observer_->OnSegment(span);

@@ -139,6 +139,22 @@ class SegmentBuilder {
   void EndInnermost(ThreadState& thread, std::uint64_t time_ns) {
     Close(thread, NowOf(thread, coverage_), nullptr, time_ns);
   }
+  // A record shows which kernel segments `thread` is in now, which was unknown
+  // since records were lost (UnseenState): ends those that were open then.
+  // `exits`: it is the exit of this hook; kNoHook: it is another record.
+  void EndKernelDoubt(ThreadState& thread, std::uint64_t time_ns,
+                      std::uint32_t exits = kNoHook);
+  // The exit of `thread` may be among lost records, after its last one at
+  // `seen_ns`: its calls ended at any time up to `latest_ns`, not at `time_ns`.
+  void DoubtEnd(ThreadState& thread, std::uint64_t seen_ns,
+                std::uint64_t time_ns, std::uint64_t latest_ns) const;
+  // It is unknown again.
+  void BeginKernelDoubt(ThreadState& thread, std::uint64_t time_ns) const;
+  // The innermost open call may belong to another path.
+  static void DoubtPlace(ThreadState& thread) {
+    if (!thread.stack.frames.empty())
+      thread.stack.frames.back().doubtful = true;
+  }
   // Drops the innermost open call. Requires: a call is open, with none inside.
   void DropInnermost(ThreadState& thread);
   static bool IsOpen(const ThreadState& thread, std::uint32_t hook_id);
@@ -177,6 +193,9 @@ class SegmentBuilder {
                     std::uint32_t hook_id, std::uint64_t time_ns);
   static bool IsOnCpuExact(const ThreadNow& now, const Frame& frame,
                            std::uint64_t time_ns);
+  // Kernel records do not cover the call, though none was lost.
+  static bool IsUncovered(const ThreadNow& now, const Frame& frame,
+                          std::uint64_t time_ns);
   void PushDumps(ThreadState& thread, const HookDump& dump);
   // `payload`: of the jump's record.
   void Jump(ThreadState& thread, const ThreadNow& now,

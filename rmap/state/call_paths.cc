@@ -18,6 +18,23 @@ void CallPaths::IncludeChildren() {
     if (node->parent == nullptr) continue;
     node->parent->wait_ns += node->wait_ns;
     node->parent->blocked_ns += node->blocked_ns;
+    node->parent->unseen.less.wait_ns += node->unseen.less.wait_ns;
+    node->parent->unseen.less.blocked_ns += node->unseen.less.blocked_ns;
+  }
+}
+
+void CallPaths::KeepCertain(PathNode& root) {
+  // An explicit stack: a path can be as deep as kMaxPathDepth.
+  std::vector<PathNode*> pending = {&root};
+  while (!pending.empty()) {
+    PathNode& node = *pending.back();
+    pending.pop_back();
+    node.certain = std::make_unique<CertainSums>(
+        CertainSums{node.calls, node.wall.sum(), node.on_cpu_ns, node.switches,
+                    node.faults});
+    for (const PathNode::Child& child : node.children) {
+      pending.push_back(child.node);
+    }
   }
 }
 

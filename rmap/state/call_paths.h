@@ -22,9 +22,6 @@
 
 namespace countrace::rmap {
 
-// The worse of two qualities: a sum is as sure as its least sure part.
-constexpr Quality Worse(Quality a, Quality b) { return a < b ? b : a; }
-
 // Sum of one thread event over the calls of a path.
 struct DumpSum {
   std::uint64_t incl = 0;
@@ -67,6 +64,48 @@ struct DumpSum {
   }
 };
 
+// How far the sums of a path may be from the truth, because records were lost.
+struct UnseenSums {
+  // It may have more on-CPU time: its threads were on no known CPU meanwhile.
+  // `uncovered_ns`: part of it that a call around it has.
+  std::uint64_t on_cpu_ns = 0, uncovered_ns = 0;
+  // Time in which its threads may have waited or blocked otherwise, and in
+  // which they may have been in kernel segments inside it.
+  std::uint64_t unknown_ns = 0, kernel_ns = 0;
+  // Its calls may have ended later.
+  std::uint64_t wall_ns = 0;
+  // The parts of its sums that may belong to others.
+  struct Less {
+    std::uint64_t calls = 0, wall_ns = 0, on_cpu_ns = 0, switches = 0;
+    std::uint64_t faults = 0, wait_ns = 0, blocked_ns = 0;
+
+    void Add(const Less& more) {
+      calls += more.calls;
+      wall_ns += more.wall_ns;
+      on_cpu_ns += more.on_cpu_ns;
+      switches += more.switches;
+      faults += more.faults;
+      wait_ns += more.wait_ns;
+      blocked_ns += more.blocked_ns;
+    }
+  } less;
+
+  void Add(const UnseenSums& more) {
+    on_cpu_ns += more.on_cpu_ns;
+    uncovered_ns += more.uncovered_ns;
+    unknown_ns += more.unknown_ns;
+    wall_ns += more.wall_ns;
+    kernel_ns += more.kernel_ns;
+    less.Add(more.less);
+  }
+};
+
+// The sums of a path when hook records of its process were lost first: what is
+// added later may belong to another path.
+struct CertainSums {
+  std::uint64_t calls = 0, wall_ns = 0, on_cpu_ns = 0, switches = 0, faults = 0;
+};
+
 struct PathNode {
   static constexpr std::uint32_t kFolded = 0;  // hook id of a folding node
 
@@ -88,8 +127,9 @@ struct PathNode {
   // For this path alone until IncludeChildren(), then inclusive like the
   // others: a thread stays in one path while it is on no CPU.
   std::uint64_t wait_ns = 0, blocked_ns = 0;
-  Quality on_cpu_quality = Quality::kExact;  // also for switches and faults
-  std::vector<DumpSum> dumps;                // one for each thread event
+  std::vector<DumpSum> dumps;  // one for each thread event
+  UnseenSums unseen;
+  std::unique_ptr<CertainSums> certain;
 
   struct Child {
     std::uint32_t hook_id;
@@ -132,6 +172,9 @@ class CallPaths {
   }
   // Returns null if this path never occurred.
   PathNode* FindChild(const PathNode* parent, std::uint32_t hook_id) const;
+
+  // Sets PathNode::certain in the tree of `root`.
+  static void KeepCertain(PathNode& root);
 
   // Adds each path's wait_ns and blocked_ns to its ancestors. Call it once,
   // after the last record.

@@ -71,6 +71,10 @@ struct CpuCounters {
   std::vector<AttributedInterval> uncounted;
   CounterValues
       of_dispatch{};  // counts of the current dispatch, for the observer
+  // Counts of the latest dump that any thread may have; DispatchTracker takes
+  // them.
+  CounterValues unknown{};
+  bool any_unknown = false;
 };
 
 // Written by DispatchTracker, except where a part names another unit.
@@ -103,7 +107,15 @@ struct CpuState {
   Occupant occupant = Occupant::kUnknown;
   ThreadState* thread = nullptr;  // kThread
   std::int32_t outside_tid = 0;   // kOutside
-  bool lossy = false;             // records lost since the last dump
+  bool outside_unknown = false;   // a thread without a fork record, perhaps
+  std::uint64_t seen_ns = 0;      // time of the latest record
+  // Records were lost since the last dump: from then on, how many (kUnbounded:
+  // unknown), and who had the CPU before.
+  bool lossy = false;
+  std::uint64_t lost_since_ns = 0, lost_records = 0;
+  ThreadState* lost_thread = nullptr;
+  // Interrupts may be open that were not recorded, since then; 0: none.
+  std::uint64_t interrupts_unknown_since_ns = 0;
 
   // Interrupts entered and not left, and what they did, kept like a thread.
   std::uint32_t open_interrupts = 0;

@@ -40,6 +40,8 @@ struct Frame {
   // The thread's dump at its enter: bits of the values in it (0: no dump), the
   // rotation of its event sets, and its address if dumps stay in memory.
   std::uint32_t present = 0, turn = 0;
+  // Calls around it may be missing: it may belong to another path.
+  bool doubtful = false;
   const std::uint64_t* counters = nullptr;
 };
 

@@ -24,14 +24,12 @@ ThreadState& ThreadRegistry::NewThread(std::int32_t tid,
   thread.tid = tid;
   thread.first_seen_ns = thread.last_seen_ns = time_ns;
   thread.kernel.counts.resize(cpu_events_, 0);
-  thread.born_at_loss_epoch = loss_epoch_;
-  thread.lost_edge = lossy_;
   by_tid_[tid] = &thread;
   return thread;
 }
 
 ProcessState& ThreadRegistry::NewProcess(std::int32_t pid,
-                                         std::uint64_t time_ns) {
+                                         std::uint64_t time_ns, bool forked) {
   ProcessState& process = processes_.emplace_back();
   process.index = static_cast<ProcessIndex>(processes_.size() - 1);
   process.pid = pid;
@@ -42,9 +40,11 @@ ProcessState& ThreadRegistry::NewProcess(std::int32_t pid,
       gate_.has_own_marks() ? gate_.TakePid(pid) : process.trace_mark;
   Regate(process);
   process.before = std::exchange(by_pid_[pid], &process);
-  const auto lost = hooks_lost_until_.find(pid);
-  process.hooks_lost =
-      lost != hooks_lost_until_.end() && time_ns <= lost->second;
+  const auto lost = hooks_lost_.find(pid);
+  if (lost != hooks_lost_.end() &&
+      (!forked || time_ns <= lost->second.until_ns)) {
+    LoseHooksOf(process, lost->second);
+  }
   return process;
 }
 
@@ -72,15 +72,28 @@ ThreadState& ThreadRegistry::ObserveByHooks(ThreadIdentity identity,
   return thread;
 }
 
+void ThreadRegistry::LoseHooksOf(ProcessState& process, const LostHooks& lost) {
+  if (!process.hooks_lost) {
+    process.hooks_lost = true;
+    process.hooks_lost_since_ns = lost.since_ns;
+    CallPaths::KeepCertain(*process.paths);
+  }
+  process.hook_losses += lost.times;
+  process.hook_records_lost =
+      AddBounded(process.hook_records_lost, lost.records);
+}
+
 bool ThreadRegistry::LoseHooks(std::int32_t pid, std::uint64_t begin_ns,
-                               std::uint64_t end_ns) {
-  std::uint64_t& until_ns = hooks_lost_until_[pid];
-  until_ns = std::max(until_ns, end_ns);
+                               std::uint64_t end_ns, std::uint64_t records) {
+  LostHooks& lost = hooks_lost_[pid];
+  if (lost.times++ == 0) lost.since_ns = begin_ns;
+  lost.until_ns = std::max(lost.until_ns, end_ns);
+  lost.records = AddBounded(lost.records, records);
   ProcessState* const latest = FindProcess(pid);
   // A process ends where the next one with its pid begins, exit seen or not.
   for (ProcessState* process = latest; process != nullptr;
        process = process->before) {
-    process->hooks_lost = true;
+    LoseHooksOf(*process, {begin_ns, end_ns, 1, records});
     if (process->first_seen_ns <= begin_ns) break;
   }
   return latest != nullptr;
@@ -94,8 +107,9 @@ ProcessState& ThreadRegistry::ProcessOf(std::int32_t pid,
   ProcessState& process = NewProcess(pid, time_ns);
   // After a loss, perhaps only the known threads of the earlier process ended;
   // this thread may still belong to it.
-  if (before != nullptr && loss_epoch_ != 0) {
-    before->hooks_lost = process.hooks_lost = true;
+  if (before != nullptr && loss_) {
+    LoseHooksOf(*before, {time_ns, time_ns, 1, kUnbounded});
+    LoseHooksOf(process, {time_ns, time_ns, 1, kUnbounded});
   }
   return process;
 }
@@ -103,7 +117,9 @@ ProcessState& ThreadRegistry::ProcessOf(std::int32_t pid,
 void ThreadRegistry::Join(ThreadState& thread, ProcessState& process) {
   thread.process = &process;
   process.threads.push_back(&thread);
-  process.hooks_lost |= thread.hooks_lost;
+  if (thread.hooks_lost) {
+    LoseHooksOf(process, {thread.first_seen_ns, 0, 1, kUnbounded});
+  }
   if (!thread.exited && !thread.retired) ++process.live_threads;
   if (process.comm.empty()) process.comm = thread.comm;
   if (thread.comm.empty()) thread.comm = process.comm;
@@ -119,8 +135,6 @@ ThreadState& ThreadRegistry::Observe(ThreadIdentity identity,
         thread->process->pid != identity.pid));
   if (thread == nullptr || somebody_else) {
     thread = &NewThread(identity.tid, time_ns);
-    // Its fork is among the lost records, and so may be its records until now.
-    thread->lost_edge |= loss_epoch_ != 0;
   }
   if (identity.pid >= 0 && thread->process == nullptr) {
     Join(*thread, ProcessOf(identity.pid, time_ns));
@@ -160,9 +174,10 @@ void ThreadRegistry::NameProcess(std::int32_t pid, const std::string& comm) {
   if (process != nullptr && process->comm.empty()) process->comm = comm;
 }
 
-void ThreadRegistry::LoseHooksOf(ThreadState& thread) {
-  thread.hooks_lost = true;
-  if (thread.process != nullptr) thread.process->hooks_lost = true;
+void ThreadRegistry::LoseAllHooks(std::uint64_t begin_ns) {
+  for (ProcessState& process : processes_) {
+    LoseHooksOf(process, {begin_ns, begin_ns, 1, kUnbounded});
+  }
 }
 
 void ThreadRegistry::Announce(ThreadIdentity identity, std::uint64_t time_ns) {
@@ -181,7 +196,7 @@ ThreadState& ThreadRegistry::Fork(ThreadIdentity child, ThreadIdentity parent,
     thread = &NewThread(child.tid, time_ns);
     // A new thread group: the earlier process with this pid has exited, even if
     // its exit was not seen.
-    if (child.tid == child.pid) NewProcess(child.pid, time_ns);
+    if (child.tid == child.pid) NewProcess(child.pid, time_ns, true);
   }
   if (thread->process == nullptr) {
     Join(*thread, ProcessOf(child.pid, time_ns));
@@ -219,8 +234,6 @@ void ThreadRegistry::Retire(ThreadState& thread) {
     --thread.process->live_threads;
   }
   thread.retired = true;
-  thread.retired_at_loss_epoch = loss_epoch_;
-  thread.lost_edge |= lossy_;
   const auto found = by_tid_.find(thread.tid);
   if (found != by_tid_.end() && found->second == &thread) by_tid_.erase(found);
 }
@@ -239,6 +252,7 @@ void ThreadRegistry::Rename(ThreadState& thread, std::string_view comm,
 void ThreadRegistry::SettleProcesses() {
   for (ThreadState& thread : threads_) {
     if (thread.process != nullptr) continue;
+    thread.process_unknown = true;
     const auto found = by_pid_.find(thread.tid);
     Join(thread, found != by_pid_.end()
                      ? *found->second

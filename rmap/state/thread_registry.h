@@ -85,19 +85,15 @@ class ThreadRegistry {
   ThreadState& ObserveByHooks(ThreadIdentity identity, std::uint64_t time_ns);
   bool any_mark() const { return any_mark_; }
 
-  // A loss before a thread is created, or after it is retired, does not concern
-  // it. `lossy`: a CPU has lost records since its last dump.
-  void SetLoss(std::uint32_t epoch, bool lossy) {
-    loss_epoch_ = epoch;
-    lossy_ = lossy;
-  }
-  // Hook records of a thread of `pid` were lost between the two instants. This
-  // concerns each process that had the pid then, including those not seen yet.
-  // Returns false if none is known.
-  bool LoseHooks(std::int32_t pid, std::uint64_t begin_ns,
-                 std::uint64_t end_ns);
-  // Hook records of `thread` were lost.
-  static void LoseHooksOf(ThreadState& thread);
+  // Kernel records were lost: from now on a fork or exit may be missing.
+  void NoteLoss() { loss_ = true; }
+  // `records` (kUnbounded: unknown) of hooks of a thread of `pid` were lost
+  // between the two instants. This concerns each process that had the pid then,
+  // including those not seen yet. Returns false if none is known.
+  bool LoseHooks(std::int32_t pid, std::uint64_t begin_ns, std::uint64_t end_ns,
+                 std::uint64_t records);
+  // Records of hooks of any process were lost after `begin_ns`.
+  void LoseAllHooks(std::uint64_t begin_ns);
   // Assigns every thread without a known pid to a process with its own tid.
   void SettleProcesses();
 
@@ -116,9 +112,15 @@ class ThreadRegistry {
  private:
   ThreadState& NewThread(std::int32_t tid, std::uint64_t time_ns);
   ProcessState& ProcessOf(std::int32_t pid, std::uint64_t time_ns);
-  ProcessState& NewProcess(std::int32_t pid, std::uint64_t time_ns);
+  // `forked`: it begins now.
+  ProcessState& NewProcess(std::int32_t pid, std::uint64_t time_ns,
+                           bool forked = false);
   void Join(ThreadState& thread, ProcessState& process);
   void SetMark(ProcessState& process);
+  struct LostHooks {
+    std::uint64_t since_ns = 0, until_ns = 0, times = 0, records = 0;
+  };
+  static void LoseHooksOf(ProcessState& process, const LostHooks& lost);
   void Regate(ProcessState& process);
 
   CallPaths& paths_;
@@ -126,15 +128,14 @@ class ThreadRegistry {
   Gate gate_;
   bool from_kernel_ = true;  // the current record comes from the kernel
   bool any_mark_ = false;
-  std::uint32_t loss_epoch_ = 0;
-  bool lossy_ = false;
+  bool loss_ = false;
   std::deque<ThreadState> threads_;
   std::deque<ProcessState> processes_;
   ProcessState interrupts_;
   absl::flat_hash_map<std::int32_t, ThreadState*> by_tid_;
   absl::flat_hash_map<std::int32_t, ProcessState*> by_pid_;
-  // By pid: the end of the latest loss of hook records.
-  absl::flat_hash_map<std::int32_t, std::uint64_t> hooks_lost_until_;
+  // By pid: the losses of hook records so far.
+  absl::flat_hash_map<std::int32_t, LostHooks> hooks_lost_;
 };
 
 }  // namespace countrace::rmap

@@ -13,6 +13,7 @@
 #include "rmap/state/hook_hits.h"
 #include "rmap/state/scaled_count.h"
 #include "rmap/state/segment_stack.h"
+#include "rmap/state/unseen_state.h"
 #include "rmap/tables/tables.h"
 
 namespace countrace::rmap {
@@ -32,9 +33,21 @@ struct ProcessState {
   bool counted = true;  // now
   std::uint64_t live_threads = 0;
   std::vector<ThreadState*> threads;
-  PathNode* paths = nullptr;       // root of its call paths
-  bool hooks_lost = false;         // records of one of its threads were lost
+  PathNode* paths = nullptr;  // root of its call paths
+  // Hook records of its threads were lost: from then on, in how many losses,
+  // and how many (kUnbounded: unknown).
+  bool hooks_lost = false;
+  std::uint64_t hooks_lost_since_ns = 0, hook_losses = 0;
+  std::uint64_t hook_records_lost = 0;
   ProcessState* before = nullptr;  // the earlier one with the same pid
+
+  // UnseenTime: its clocks when the process began; 0: that is unknown.
+  std::uint64_t lost_at_ns = 0, hidden_at_ns = 0, outside_at_ns = 0;
+  std::uint32_t counts_known = 0;
+  bool settled = false;  // nothing was unseen in its life
+  // SegmentBuilder: time in which its threads may have been in other kernel
+  // segments than the records show.
+  std::uint64_t kernel_unknown_ns = 0;
 
   HookHits hits;  // Reconstruction
   // KernelHooks: hits by hook id - kHookIdKernelMin.
@@ -52,6 +65,7 @@ struct DispatchState {
   // Hook records show that it ran, but the interval was unattributed. In no
   // account, but in the on-CPU clock, which must not go back under open calls.
   std::uint64_t unbooked_ns = 0;
+  bool lost_on_cpu = false;  // it had a CPU when that CPU's records were lost
   std::uint64_t serial = 0;  // number of the latest dispatch; 0: none yet
   bool sure = false;         // no loss on its CPU during that dispatch
   std::uint64_t dispatches = 0, migrations = 0, switches_out = 0;
@@ -63,6 +77,7 @@ struct DispatchState {
   bool switch_inferred = false;  // the time of a switch was computed
   bool interrupted = false;      // on its CPU, but an interrupt runs there
   bool split_by_exec = false;    // its successor has counts of one interval
+  bool dead = false;             // its last switch-out was recorded
 };
 
 // A thread's time on no CPU; written by BlockedTime.
@@ -70,19 +85,16 @@ struct BlockedState {
   // kPerhaps: it left its CPU unseen.
   enum class Sleep : std::uint8_t { kNone, kBlocked, kPerhaps };
   Sleep sleep = Sleep::kNone;
-  bool sure = false;             // no loss was in progress when it left
-  std::uint32_t loss_epoch = 0;  // when it left
   std::uint64_t since_ns = 0, total_ns = 0;
   bool left_cpu = false;      // seen to leave its CPU, and not to get one since
   PathNode* place = nullptr;  // innermost segment when it left
+  bool place_sure = true;     // it was known which system call it was in
 };
 
 // Counts from the dumps of CPUs; written by interval_counts.
 struct KernelCounts {
   std::vector<std::uint64_t> counts;  // one for each kernel dump event
   std::vector<SliceSums> slices;      // by event, if event sets are multiplexed
-  bool shared = false;  // counts of some intervals are unattributed: another
-                        // thread may own them
 };
 
 // Hook records of a thread; written by SegmentBuilder.
@@ -100,17 +112,17 @@ struct ThreadState {
   ProcessState* process = nullptr;  // null until a record names its pid
   std::string comm;
   std::uint64_t first_seen_ns = 0, last_seen_ns = 0;
-  bool announced = false;    // the session expects it; no record yet
+  bool announced = false;        // the session expects it; no record yet
+  bool process_unknown = false;  // no record named it: settled by its tid
   bool begin_known = false;  // it forked, or existed at the begin of the trace
   bool exited = false, retired = false;
   std::uint64_t exit_ns = 0;
-  std::uint32_t born_at_loss_epoch = 0, retired_at_loss_epoch = 0;
-  bool lost_edge = false;  // born or retired while some CPU's records were lost
   bool hooks_lost = false;  // some of its hook records were lost
 
   DispatchState dispatch;
   BlockedState blocked;
   KernelCounts kernel;
+  UnseenState unseen;  // UnseenTime
   HookState hooks;
   SegmentStack stack;  // SegmentBuilder
 };

@@ -156,11 +156,8 @@ SegmentAmounts AmountsOf(const PathNode& node) {
     amounts.incl.dumps[i] = Estimated(node, i);
   }
   amounts.excl = amounts.incl;
-  amounts.on_cpu_quality = node.on_cpu_quality;
   for (const PathNode::Child& child : node.children) {
     SubtractChild(*child.node, amounts.excl);
-    amounts.on_cpu_quality =
-        Worse(amounts.on_cpu_quality, child.node->on_cpu_quality);
   }
   return amounts;
 }
@@ -169,7 +166,6 @@ void AddAmounts(const SegmentAmounts& from, bool recursive,
                 SegmentAmounts& to) {
   if (!recursive) AddSums(from.incl, to.incl);
   AddSums(from.excl, to.excl);
-  to.on_cpu_quality = Worse(to.on_cpu_quality, from.on_cpu_quality);
 }
 
 std::optional<SegmentCount> CountOf(const EventPlan& plan,
@@ -180,12 +176,11 @@ std::optional<SegmentCount> CountOf(const EventPlan& plan,
     case SegmentSource::kNone:
       return std::nullopt;
     case SegmentSource::kOnCpuTime:
-      return SegmentCount{incl.on_cpu_ns, excl.on_cpu_ns,
-                          amounts.on_cpu_quality};
+      return SegmentCount{incl.on_cpu_ns, excl.on_cpu_ns};
     case SegmentSource::kSwitches:
-      return SegmentCount{incl.switches, excl.switches, amounts.on_cpu_quality};
+      return SegmentCount{incl.switches, excl.switches};
     case SegmentSource::kFaults:
-      return SegmentCount{incl.faults, excl.faults, amounts.on_cpu_quality};
+      return SegmentCount{incl.faults, excl.faults};
     case SegmentSource::kThreadDumps:
     case SegmentSource::kKernelDumps: {
       if (plan.dump >= incl.dumps.size()) return std::nullopt;

@@ -53,7 +53,6 @@ struct SegmentSums {
 };
 struct SegmentAmounts {
   SegmentSums incl, excl;
-  Quality on_cpu_quality = Quality::kExact;
 };
 
 // Inclusive sums of `node`, and exclusive sums without its children.

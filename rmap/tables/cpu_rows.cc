@@ -43,7 +43,8 @@ void ScaleCpu(const TableInput& input, const CpuState& cpu, CpuRow& row) {
 
 }  // namespace
 
-void BuildCpus(const TableInput& input, Report& report) {
+void BuildCpus(const TableInput& input, const UnseenBounds& bounds,
+               Report& report) {
   for (const CpuState& cpu : input.in.dispatches.cpus()) {
     if (!cpu.begun) continue;
     CpuRow row;
@@ -70,6 +71,7 @@ void BuildCpus(const TableInput& input, Report& report) {
         row.counts[i].reset();
       }
     }
+    bounds.OfCpu(cpu, row);
     report.cpu_rows.push_back(std::move(row));
   }
   std::sort(report.cpu_rows.begin(), report.cpu_rows.end(),

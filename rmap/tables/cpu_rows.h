@@ -4,10 +4,12 @@
 
 #include "rmap/tables/table_input.h"
 #include "rmap/tables/tables.h"
+#include "rmap/tables/unseen_bounds.h"
 
 namespace countrace::rmap {
 
-void BuildCpus(const TableInput& input, Report& report);
+void BuildCpus(const TableInput& input, const UnseenBounds& bounds,
+               Report& report);
 
 }  // namespace countrace::rmap
 

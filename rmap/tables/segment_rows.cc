@@ -19,8 +19,9 @@ namespace {
 
 class SegmentRows {
  public:
-  SegmentRows(const TableInput& input, Report& report)
-      : input_(input), report_(report) {}
+  SegmentRows(const TableInput& input, const UnseenBounds& bounds,
+              Report& report)
+      : input_(input), bounds_(bounds), report_(report) {}
 
   void Build() {
     for (const ProcessState& process : input_.in.registry.processes()) {
@@ -32,14 +33,19 @@ class SegmentRows {
   }
 
  private:
-  // Fills a row, except its name.
-  SegmentRow RowOf(const ProcessState& process, std::uint32_t hook_id,
-                   SegmentAmounts amounts,
+  struct Calls {
+    std::uint64_t all = 0, begin_inferred = 0, end_inferred = 0;
+  };
+
+  // Fills a row, except its name and calls.
+  SegmentRow RowOf(const ProcessState& process, SegmentAmounts amounts,
                    const DurationStatistics& wall) const {
     SegmentRow row;
     // After a loss both are lower bounds, computed in different ways.
     amounts.incl.on_cpu_ns =
         std::max(amounts.incl.on_cpu_ns, amounts.excl.on_cpu_ns);
+    amounts.excl.on_cpu_ns =
+        std::min(amounts.excl.on_cpu_ns, amounts.excl.wall_ns);
     row.pid = process.pid;
     row.process = process.index;
     row.comm = process.comm;
@@ -56,52 +62,52 @@ class SegmentRows {
       if (input_.in.dispatches.blocked().saw_wakeup()) {
         row.blocked = {amounts.incl.blocked_ns, amounts.excl.blocked_ns};
       }
-      row.on_cpu_quality = amounts.on_cpu_quality;
-      if (input_.in.dispatches.coverage().cut) {
-        row.on_cpu_quality = Worse(row.on_cpu_quality, Quality::kBounded);
-      }
     }
-    // Calls of a kernel hook may be missing. In a segment that ran while its
-    // CPU lost records, inner calls of kernel hooks may be missing, whose time
-    // then counts as the segment's own.
-    const bool kernel_loss = input_.in.kernel_hooks_lost &&
-                             (hook_id >= logformat::kHookIdKernelMin ||
-                              row.on_cpu_quality != Quality::kExact);
-    const bool lossy =
-        process.hooks_lost || input_.in.session_loss || kernel_loss;
     for (const EventPlan& plan : input_.plans) {
       row.counts.push_back(CountOf(plan, amounts));
-      const bool from_kernel = plan.source != SegmentSource::kThreadDumps;
-      if (from_kernel && row.counts.back()) {
-        row.counts.back()->quality =
-            Worse(row.counts.back()->quality, row.on_cpu_quality);
-      }
-      if (lossy && row.counts.back()) {
-        row.counts.back()->quality =
-            Worse(row.counts.back()->quality, Quality::kBounded);
-      }
-    }
-    if (lossy) {
-      row.quality = Quality::kBounded;
-      row.on_cpu_quality = Worse(row.on_cpu_quality, Quality::kBounded);
     }
     return row;
   }
 
-  static void SetCalls(std::uint64_t calls, std::uint64_t begin_inferred,
-                       std::uint64_t end_inferred, SegmentRow& row) {
-    row.calls = calls;
-    row.begin_inferred = begin_inferred;
-    row.end_inferred = end_inferred;
-    if (begin_inferred + end_inferred != 0) Lower(Quality::kInferred, row);
+  // Sets the calls, then the quality of the complete row.
+  void SetCalls(const ProcessState& process, const Calls& calls,
+                const SegmentUnseen& unseen, SegmentRow& row) const {
+    row.calls = calls.all;
+    row.begin_inferred = calls.begin_inferred;
+    row.end_inferred = calls.end_inferred;
+    bounds_.OfSegment(process, unseen, row);
+    if (row.begin_inferred + row.end_inferred != 0) {
+      Lower(Quality::kInferred, row);
+    }
   }
 
   static void Lower(Quality quality, SegmentRow& row) {
+    row.qualities.Add(quality);
     row.quality = Worse(row.quality, quality);
     row.on_cpu_quality = Worse(row.on_cpu_quality, quality);
     for (std::optional<SegmentCount>& count : row.counts) {
       if (count) count->quality = Worse(count->quality, quality);
     }
+  }
+
+  SegmentUnseen UnseenOf(const PathNode& node) const {
+    SegmentUnseen unseen;
+    unseen.own = node.unseen;
+    for (const PathNode::Child& child : node.children) {
+      unseen.children.Add(child.node->unseen.less);
+      unseen.uncovered_ns += child.node->unseen.uncovered_ns;
+    }
+    if (node.certain != nullptr) unseen.certain = *node.certain;
+    unseen.path = true;
+    unseen.in_kernel = IsInKernel(node.hook_id);
+    return unseen;
+  }
+
+  bool IsInKernel(std::uint32_t hook_id) const {
+    const logformat::HookInfo* hook = input_.in.info.FindHook(hook_id);
+    return hook != nullptr &&
+           (hook->origin == logformat::HookOrigin::kKernel ||
+            hook->origin == logformat::HookOrigin::kInterrupt);
   }
 
   // What inner calls recorded until their end was noticed may be this path's
@@ -131,12 +137,14 @@ class SegmentRows {
   struct SegmentSum {
     SegmentAmounts amounts;
     DurationStatistics wall;
-    std::uint64_t calls = 0, begin_inferred = 0, end_inferred = 0;
+    Calls calls;
+    SegmentUnseen unseen;
     std::optional<std::uint64_t> recording_ns;
     bool inferred = false;
     // Parts of folded calls are missing: of their waiting and blocked time, of
     // the counts in dumps, of all times.
     bool waits_bounded = false, dumps_bounded = false, times_bounded = false;
+    bool on_cpu_bounded = false;
   };
 
   void BuildSegmentsOf(const ProcessState& process) {
@@ -148,11 +156,13 @@ class SegmentRows {
     AddFolded(*process.paths, by_hook);
     for (const auto& [hook_id, sum] : by_hook) {
       // Only its enter was recorded, and the recorder itself caused it.
-      if (sum.calls + sum.begin_inferred == 0) continue;
-      SegmentRow row = RowOf(process, hook_id, sum.amounts, sum.wall);
+      if (sum.calls.all + sum.calls.begin_inferred == 0) continue;
+      SegmentRow row = RowOf(process, sum.amounts, sum.wall);
       row.segment = HookName(input_.in.info, hook_id);
       SetRecording(sum.recording_ns, row);
-      SetCalls(sum.calls, sum.begin_inferred, sum.end_inferred, row);
+      SegmentUnseen unseen = sum.unseen;
+      unseen.in_kernel = IsInKernel(hook_id);
+      SetCalls(process, sum.calls, unseen, row);
       LowerFolded(sum, row);
       if (sum.inferred) Lower(Quality::kInferred, row);
       report_.segments.push_back(std::move(row));
@@ -172,17 +182,14 @@ class SegmentRows {
       SegmentSum& sum = by_hook[hook_id];
       AddFoldedTimes(folded.incl, sum.amounts.incl);
       AddFoldedTimes(folded.excl, sum.amounts.excl);
-      if (!folded.on_cpu_exact) {
-        sum.amounts.on_cpu_quality =
-            Worse(sum.amounts.on_cpu_quality, Quality::kBounded);
-      }
       sum.wall.Merge(folded.wall);
-      sum.calls += folded.calls;
-      sum.begin_inferred += folded.begin_inferred;
-      sum.end_inferred += folded.end_inferred;
+      sum.calls.all += folded.calls;
+      sum.calls.begin_inferred += folded.begin_inferred;
+      sum.calls.end_inferred += folded.end_inferred;
       sum.dumps_bounded = true;
       sum.waits_bounded = waited;
       sum.times_bounded = folded.times_bounded;
+      sum.on_cpu_bounded = !folded.on_cpu_exact;
     }
   }
 
@@ -196,18 +203,43 @@ class SegmentRows {
     to.faults += at_least_zero(from.faults);
   }
 
+  // Numbers that folded calls are missing in have no upper bound; exclusive
+  // ones may be too large as well.
   void LowerFolded(const SegmentSum& sum, SegmentRow& row) const {
-    if (sum.times_bounded) Lower(Quality::kBounded, row);
+    if (sum.times_bounded) {
+      for (Number number = Number::kWallIncl; number <= Number::kBlockedExcl;
+           number = static_cast<Number>(static_cast<int>(number) + 1)) {
+        row.bounds.Set(number, 0, Bounds());
+      }
+      Lower(Quality::kBounded, row);
+    }
+    if (sum.on_cpu_bounded && row.on_cpu) {
+      for (Number number = Number::kOnCpuIncl; number <= Number::kOffCpuExcl;
+           number = static_cast<Number>(static_cast<int>(number) + 1)) {
+        row.bounds.Set(number, 0, Bounds());
+      }
+    }
     if (sum.waits_bounded) {
+      for (const Number number : {Number::kWaitIncl, Number::kWaitExcl,
+                                  Number::kBlockedIncl, Number::kBlockedExcl}) {
+        row.bounds.Set(number, 0, Bounds());
+      }
+    }
+    if (sum.waits_bounded || (sum.on_cpu_bounded && row.on_cpu)) {
+      row.qualities.Add(Quality::kBounded);
       row.on_cpu_quality = Worse(row.on_cpu_quality, Quality::kBounded);
     }
     for (std::size_t i = 0; i < row.counts.size() && sum.dumps_bounded; ++i) {
       const SegmentSource source = input_.plans[i].source;
-      if (row.counts[i] && (source == SegmentSource::kThreadDumps ||
-                            source == SegmentSource::kKernelDumps)) {
-        row.counts[i]->quality =
-            Worse(row.counts[i]->quality, Quality::kBounded);
-      }
+      const bool dumped = source == SegmentSource::kThreadDumps ||
+                          source == SegmentSource::kKernelDumps;
+      const bool by_records =
+          sum.times_bounded || (sum.on_cpu_bounded && row.on_cpu && !dumped);
+      if (!row.counts[i] || !(dumped || by_records)) continue;
+      row.bounds.Set(CountNumber(i, CountPart::kIncl), 0, Bounds());
+      row.bounds.Set(CountNumber(i, CountPart::kExcl), 0, Bounds());
+      row.qualities.Add(Quality::kBounded);
+      row.counts[i]->quality = Worse(row.counts[i]->quality, Quality::kBounded);
     }
   }
 
@@ -264,22 +296,30 @@ class SegmentRows {
 
   SegmentRow PathRow(const ProcessState& process, const PathNode& node,
                      const std::vector<std::string>& prefix) const {
-    SegmentRow row = RowOf(process, node.hook_id, AmountsOf(node), node.wall);
+    SegmentRow row = RowOf(process, AmountsOf(node), node.wall);
     row.segment = HookName(input_.in.info, node.hook_id);
     row.path = prefix;
     row.path.push_back(row.segment);
     SetRecording(input_.cost.InSegment(node), row);
-    SetCalls(node.calls, node.begin_inferred, node.end_inferred, row);
+    SetCalls(process, {node.calls, node.begin_inferred, node.end_inferred},
+             UnseenOf(node), row);
     if (HoldsLeftCalls(node)) Lower(Quality::kInferred, row);
     return row;
   }
 
-  static void AddToSegment(const PathNode& node, SegmentSum& sum) {
+  void AddToSegment(const PathNode& node, SegmentSum& sum) const {
     AddAmounts(AmountsOf(node), node.recursive, sum.amounts);
     sum.wall.Merge(node.wall);
-    sum.calls += node.calls;
-    sum.begin_inferred += node.begin_inferred;
-    sum.end_inferred += node.end_inferred;
+    sum.calls.all += node.calls;
+    sum.calls.begin_inferred += node.begin_inferred;
+    sum.calls.end_inferred += node.end_inferred;
+    const SegmentUnseen unseen = UnseenOf(node);
+    sum.unseen.own.Add(unseen.own);
+    sum.unseen.children.Add(unseen.children);
+    sum.unseen.uncovered_ns += unseen.uncovered_ns;
+    sum.unseen.certain.wall_ns += node.recursive ? 0 : unseen.certain.wall_ns;
+    sum.unseen.certain.on_cpu_ns +=
+        node.recursive ? 0 : unseen.certain.on_cpu_ns;
     sum.inferred |= HoldsLeftCalls(node);
   }
 
@@ -304,6 +344,7 @@ class SegmentRows {
   }
 
   const TableInput& input_;
+  const UnseenBounds& bounds_;
   Report& report_;
   std::vector<std::vector<SegmentRow>> path_groups_;
 };
@@ -332,8 +373,9 @@ void ChooseSegmentSources(const std::vector<ProcessRow>& processes,
   }
 }
 
-void BuildSegments(const TableInput& input, Report& report) {
-  SegmentRows(input, report).Build();
+void BuildSegments(const TableInput& input, const UnseenBounds& bounds,
+                   Report& report) {
+  SegmentRows(input, bounds, report).Build();
 }
 
 }  // namespace countrace::rmap

@@ -6,6 +6,7 @@
 
 #include "rmap/tables/table_input.h"
 #include "rmap/tables/tables.h"
+#include "rmap/tables/unseen_bounds.h"
 
 namespace countrace::rmap {
 
@@ -14,7 +15,8 @@ namespace countrace::rmap {
 void ChooseSegmentSources(const std::vector<ProcessRow>& processes,
                           TableInput& input, Report& report);
 // Requires: ChooseSegmentSources().
-void BuildSegments(const TableInput& input, Report& report);
+void BuildSegments(const TableInput& input, const UnseenBounds& bounds,
+                   Report& report);
 
 }  // namespace countrace::rmap
 

@@ -23,11 +23,13 @@ void BuildTables(const TableSources& sources, Report& report) {
     }
     report.own_cost.hook_dumps += process.hits.dumps;
   }
-  BuildThreads(input, report);
-  const std::vector<ProcessRow> processes = BuildProcesses(input, report);
-  BuildCpus(input, report);
+  UnseenBounds bounds(input);
+  BuildThreads(input, bounds, report);
+  const std::vector<ProcessRow> processes =
+      BuildProcesses(input, bounds, report);
+  BuildCpus(input, bounds, report);
   ChooseSegmentSources(processes, input, report);
-  BuildSegments(input, report);
+  BuildSegments(input, bounds, report);
   BuildBooks(processes, input, report);
   BuildHooks(input, report);
   BuildWakers(sources.info, sources.dispatches.blocked(), report);

@@ -27,10 +27,10 @@ struct TableSources {
   const CounterExtension& counters;  // the counters of CPUs
   bool fault_records;
   bool kernel_dumps;  // kernel hooks may carry counters
-  // Records of CPUs were lost, perhaps those of kernel hooks.
-  bool kernel_hooks_lost;
   // Discards of an unknown process: calls of any segment may be missing.
   bool session_loss;
+  bool interrupts;       // were recorded
+  std::uint64_t end_ns;  // of the trace
 };
 
 struct TableInput {

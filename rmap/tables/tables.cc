@@ -22,18 +22,4 @@ const char* WakerKindName(WakerKind kind) {
   return "unknown";
 }
 
-const char* QualityName(Quality quality) {
-  switch (quality) {
-    case Quality::kExact:
-      return "exact";
-    case Quality::kScaled:
-      return "scaled";
-    case Quality::kBounded:
-      return "bounded";
-    case Quality::kInferred:
-      return "inferred";
-  }
-  return "unknown";
-}
-
 }  // namespace countrace::rmap

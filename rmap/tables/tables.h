@@ -14,6 +14,7 @@
 
 #include "logformat/trace_info.h"
 #include "rmap/state/scaled_count.h"
+#include "rmap/tables/bounds.h"
 
 namespace countrace::rmap {
 
@@ -22,10 +23,6 @@ namespace countrace::rmap {
 enum class ThreadIndex : std::uint32_t {};
 enum class ProcessIndex : std::uint32_t {};
 inline constexpr ThreadIndex kNoThread{0xffffffffu};
-
-// How sure a number is; every number has one.
-enum class Quality : std::uint8_t { kExact, kScaled, kBounded, kInferred };
-const char* QualityName(Quality quality);  // "exact", ...
 
 // Counts of one row, one entry for each event of Report::events; absent = the
 // trace cannot say (never 0 in its place). The count of a multiplexed event is
@@ -48,9 +45,12 @@ struct ProcessRow {
   // (rmap/tables/recording_cost.h).
   std::optional<std::uint64_t> recording_ns;
   ScaledCounts scaled;
-  // Applies to on_cpu_ns, dispatches and counts. kBounded: kernel records were
-  // lost while it lived, so these are lower bounds; the rest is `unattributed`.
+  // Why its numbers (all but recording_ns) are not exact; `quality` is the
+  // worst. kBounded: kernel records were lost while it lived, and `bounds` has
+  // the intervals.
+  Qualities qualities;
   Quality quality = Quality::kExact;
+  RowBounds bounds;
   bool in_scope = true;  // false: outside the recorded command
   bool marked = false;
 };
@@ -73,7 +73,9 @@ struct ThreadRow {
   std::optional<std::uint64_t> blocked_ns;
   Counts counts;
   ScaledCounts scaled;
-  Quality quality = Quality::kExact;  // see ProcessRow
+  Qualities qualities;  // see ProcessRow
+  Quality quality = Quality::kExact;
+  RowBounds bounds;
 };
 
 struct TimeStatistics {  // ns
@@ -131,6 +133,8 @@ struct SegmentRow {
   Quality on_cpu_quality =
       Quality::kExact;  // for on-, off-CPU, waiting and blocked time
   std::vector<std::optional<SegmentCount>> counts;  // one for each event
+  Qualities qualities;                              // of all these numbers
+  RowBounds bounds;
   // The estimated part of wall.incl that its hooks, and those of the segments
   // in it, took.
   std::optional<std::uint64_t> recording_ns;
@@ -183,6 +187,8 @@ struct CpuRow {
   std::uint64_t wall_ns = 0, busy_ns = 0, idle_ns = 0;
   std::uint64_t interrupts_ns = 0, outside_ns = 0, unattributed_ns = 0;
   std::uint64_t dispatches = 0;
+  Qualities qualities;
+  RowBounds bounds;
   Counts counts;
   ScaledCounts scaled;
 };
@@ -306,6 +312,8 @@ struct Report {
   std::vector<Books> books;  // one for each kernel dump event of `events`
   Loss loss;
   OwnCost own_cost;
+  // Intervals in which a switch must lie that the kernel did not show.
+  std::uint64_t hidden_switches = 0;
   std::uint64_t late_sub_buffers = 0;
 };
 

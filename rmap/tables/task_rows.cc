@@ -42,7 +42,8 @@ std::vector<SliceSums> SlicesOf(const ProcessState& process) {
 
 }  // namespace
 
-void BuildThreads(const TableInput& input, Report& report) {
+void BuildThreads(const TableInput& input, const UnseenBounds& bounds,
+                  Report& report) {
   for (const ThreadState& thread : input.in.registry.threads()) {
     if (thread.announced)
       continue;  // expected by the session, without a record
@@ -66,16 +67,10 @@ void BuildThreads(const TableInput& input, Report& report) {
         row.blocked_ns = thread.blocked.total_ns;
       row.counts = input.ToCounts(thread.kernel.counts);
       input.Scale(thread.kernel.slices, thread.dispatch.on_cpu_ns, row);
-    } else if (input.has_kernel) {
-      row.quality = Quality::kBounded;
     }
     row.dispatches = thread.dispatch.dispatches;
     row.migrations = thread.dispatch.migrations;
-    if (thread.dispatch.switch_inferred) row.quality = Quality::kInferred;
-    if (!input.in.dispatches.IsComplete(thread) || thread.kernel.shared) {
-      row.quality = Quality::kBounded;
-    }
-    if (thread.dispatch.split_by_exec) row.quality = Quality::kInferred;
+    bounds.OfThread(thread, row);
     report.threads.push_back(std::move(row));
   }
   std::stable_sort(report.threads.begin(), report.threads.end(),
@@ -86,7 +81,7 @@ void BuildThreads(const TableInput& input, Report& report) {
 }
 
 std::vector<ProcessRow> BuildProcesses(const TableInput& input,
-                                       Report& report) {
+                                       UnseenBounds& bounds, Report& report) {
   std::vector<ProcessRow> processes;
   for (const ProcessState& process : input.in.registry.processes()) {
     ProcessRow row;
@@ -105,13 +100,7 @@ std::vector<ProcessRow> BuildProcesses(const TableInput& input,
     ProcessRow& row = processes[static_cast<std::size_t>(thread.process)];
     ++row.threads;
     row.dispatches += thread.dispatches;
-    // What exec moves between threads stays in the process.
-    if (thread.quality == Quality::kBounded) row.quality = Quality::kBounded;
-    if (!thread.on_cpu_ns) {
-      // The sum over the other threads lacks its share.
-      row.quality = Worse(row.quality, Quality::kBounded);
-      continue;
-    }
+    if (!thread.on_cpu_ns) continue;
     row.on_cpu_ns = row.on_cpu_ns.value_or(0) + *thread.on_cpu_ns;
     for (std::size_t i = 0; i < input.plans.size(); ++i) {
       if (thread.counts[i]) {
@@ -119,22 +108,16 @@ std::vector<ProcessRow> BuildProcesses(const TableInput& input,
       }
     }
   }
-  for (const ThreadState& thread : input.in.registry.threads()) {
-    if (!thread.dispatch.switch_inferred) continue;
-    ProcessRow& row =
-        processes[static_cast<std::size_t>(thread.process->index)];
-    row.quality = Worse(row.quality, Quality::kInferred);
-  }
   for (const ProcessState& process : input.in.registry.processes()) {
     ProcessRow& row = processes[static_cast<std::size_t>(process.index)];
     if (row.on_cpu_ns) input.Scale(SlicesOf(process), *row.on_cpu_ns, row);
+    bounds.OfProcess(process, row);
   }
   for (ProcessRow& row : processes) {
     // An estimated part cannot exceed the whole.
     if (row.recording_ns && row.on_cpu_ns) {
       row.recording_ns = std::min(*row.recording_ns, *row.on_cpu_ns);
     }
-    if (!input.has_kernel) row.quality = Quality::kExact;  // no kernel records
     if (row.threads != 0) report.processes.push_back(row);
   }
   std::stable_sort(report.processes.begin(), report.processes.end(),

@@ -6,13 +6,16 @@
 
 #include "rmap/tables/table_input.h"
 #include "rmap/tables/tables.h"
+#include "rmap/tables/unseen_bounds.h"
 
 namespace countrace::rmap {
 
-void BuildThreads(const TableInput& input, Report& report);
+void BuildThreads(const TableInput& input, const UnseenBounds& bounds,
+                  Report& report);
 // Returns rows of all processes by ProcessIndex, including those that the
 // report omits. Requires: BuildThreads().
-std::vector<ProcessRow> BuildProcesses(const TableInput& input, Report& report);
+std::vector<ProcessRow> BuildProcesses(const TableInput& input,
+                                       UnseenBounds& bounds, Report& report);
 
 }  // namespace countrace::rmap
 

@@ -119,7 +119,11 @@ class Documents(unittest.TestCase):
                               timeout=60)
         report = json.loads(done.stdout)
         processes = {row["comm"]: row for row in report["processes"]}
-        self.assertEqual("exact", processes["work"]["quality"])
+        self.assertEqual("scaled", processes["work"]["quality"])
+        self.assertEqual(["scaled"], processes["work"]["qualities"])
+        low, high = processes["work"]["bounds"]["counts.cycles"]
+        self.assertLess(low, processes["work"]["counts"]["cycles"])
+        self.assertGreater(high, processes["work"]["counts"]["cycles"])
         for event in ("cycles", "cache-misses"):
             scaled = processes["work"]["scaled"][event]
             self.assertEqual("scaled", scaled["quality"])

@@ -17,14 +17,14 @@ TEST_CASE("blocked: beyond the limit kinds are folded, no time is lost",
   interrupt.stack.frames.emplace_back(nullptr, 0, 0, 0, 0, 0, 0, 0, 0);
   std::uint64_t time_ns = 1000;
   const auto block_until_woken = [&](std::uint32_t hook_id) {
-    blocked.Leave(thread, time_ns, logformat::kSwitchInterruptible, {});
+    blocked.Leave(thread, time_ns, logformat::kSwitchInterruptible);
     time_ns += 10;
     Waker waker;
     waker.kind = WakerKind::kInterrupt;
     interrupt.stack.frames.back().hook_id = hook_id;
     waker.in = &interrupt;
-    blocked.Wake(thread, time_ns, waker, {});
-    blocked.Enter(thread, time_ns, {});
+    blocked.Wake(thread, time_ns, waker);
+    blocked.Enter(thread, time_ns);
   };
   for (std::uint32_t round = 0; round < 2; ++round) {
     for (std::uint32_t hook = 1; hook <= 10; ++hook) block_until_woken(hook);
@@ -48,14 +48,14 @@ TEST_CASE("blocked: who left unseen was blocked only if it was woken",
   ProcessState process;
   ThreadState thread;
   thread.process = &process;
-  blocked.Leave(thread, 100, logformat::kSwitchOther, {});
-  blocked.Enter(thread, 150, {});
+  blocked.Leave(thread, 100, logformat::kSwitchOther);
+  blocked.Enter(thread, 150);
   CHECK(thread.blocked.total_ns == 0);
-  blocked.Leave(thread, 200, logformat::kSwitchOther, {});
-  blocked.Wake(thread, 260, {}, {});
+  blocked.Leave(thread, 200, logformat::kSwitchOther);
+  blocked.Wake(thread, 260, {});
   CHECK(thread.blocked.total_ns == 60);
-  blocked.Leave(thread, 300, logformat::kSwitchDead, {});
-  blocked.Finish(thread, 400, {});
+  blocked.Leave(thread, 300, logformat::kSwitchDead);
+  blocked.Finish(thread, 400);
   CHECK(thread.blocked.total_ns == 60);
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -94,6 +95,22 @@ class MemoryTrace final : public logformat::TraceReader {
   // each run of lost records.
   template <typename Lose>
   std::uint64_t Remove(const Lose& lose, bool declare);
+  // The same; `lose(i, of_cpu, stream)`. Every loss is declared.
+  template <typename Lose>
+  std::uint64_t RemoveOf(Lose& lose) {
+    return Remove(
+        [&](std::size_t i) {
+          const auto& fields = std::get<Record>(items_[i].what).fields;
+          return lose(i, fields.stream_class == logformat::StreamClass::kCpu,
+                      items_[i].stream);
+        },
+        /*declare=*/true);
+  }
+  std::vector<std::uint32_t> StreamIds() const {
+    std::set<std::uint32_t> ids;
+    for (const Item& item : items_) ids.insert(item.stream);
+    return {ids.begin(), ids.end()};
+  }
   // Remove() keeps the record that was added last.
   void KeepLast() { std::get<Record>(items_.back().what).kept = true; }
   std::size_t size() const { return items_.size(); }

@@ -374,6 +374,9 @@ std::size_t Machine::NewThread(std::optional<std::size_t> parent,
   thread.tid = FreshTid();
   thread.tid_used_before = thread.tid != unused;
   thread.in_scope = in_scope;
+  if (thread.tid_used_before) {
+    truth_.reused_tids.insert(thread.tid);
+  }
   if (new_process || !parent) {
     thread.pid = thread.tid;
     thread.process = truth_.processes.size();

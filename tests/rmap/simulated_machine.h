@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -104,6 +105,10 @@ struct Truth {
   std::uint64_t absent_ns = 0;        // offline time of the last CPU
   std::uint64_t cycles_in_turns = 0;  // counted while event set 0 was on
   std::uint64_t resets = 0;           // of a counter, by another program
+  // Tids that two threads had. This machine does within microseconds what a
+  // kernel does after many thousand forks, so without the fork and exit records
+  // between them nothing separates the two.
+  std::set<std::int32_t> reused_tids;
   std::vector<TrueInstant> instants;  // if enabled; without a gap
 };
 

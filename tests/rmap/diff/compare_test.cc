@@ -242,9 +242,18 @@ TEST_CASE("compare: lost hook records leave no verdict on what may be missing",
   Random random(1);
   const auto before = SimulateRuns(5, Server(), kLittle, random);
   auto after = SimulateRuns(5, slow, kLittle, random);
-  for (SegmentRow& row : after[2].segment_paths) {
-    row.quality = row.on_cpu_quality = Quality::kBounded;
-    row.counts[0]->quality = Quality::kBounded;
+  for (Report& report : after) {
+    for (SegmentRow& row : report.segment_paths) {
+      row.quality = row.on_cpu_quality = Quality::kBounded;
+      row.counts[0]->quality = Quality::kBounded;
+      for (const Number number :
+           {Number::kCalls, Number::kWallIncl, Number::kWallExcl,
+            Number::kOnCpuIncl, Number::kOnCpuExcl, Number::kOffCpuIncl,
+            Number::kOffCpuExcl, CountNumber(0, CountPart::kIncl),
+            CountNumber(0, CountPart::kExcl)}) {
+        row.bounds.Set(number, 0, Bounds());
+      }
+    }
   }
   after[2].loss.discarded_events = 7;
   const auto diff = Compare(before, after, {});

@@ -175,6 +175,22 @@ std::vector<Report> SimulateRuns(std::size_t runs, const TrueProgram& program,
   return reports;
 }
 
+namespace {
+
+// `lost` of a number may be missing, or be too much.
+template <typename Row>
+void SetLost(Row& row, rmap::Number number, std::uint64_t value,
+             std::uint64_t lost) {
+  row.bounds.Set(number, value, {value, value + lost});
+}
+template <typename Row>
+void SetLess(Row& row, rmap::Number number, std::uint64_t value,
+             std::uint64_t lost) {
+  row.bounds.Set(number, value, {value - lost, value});
+}
+
+}  // namespace
+
 void LoseOnCpu(Report& report, std::size_t row, double part) {
   SegmentRow& segment = report.segment_paths[row];
   const auto lost = static_cast<std::uint64_t>(
@@ -184,13 +200,18 @@ void LoseOnCpu(Report& report, std::size_t row, double part) {
     outer.on_cpu->incl -= lost;
     outer.off_cpu->incl += lost;
     outer.on_cpu_quality = Quality::kBounded;
+    SetLost(outer, rmap::Number::kOnCpuIncl, outer.on_cpu->incl, lost);
+    SetLess(outer, rmap::Number::kOffCpuIncl, outer.off_cpu->incl, lost);
   }
   segment.on_cpu->excl -= lost;
   segment.off_cpu->excl += lost;
+  SetLost(segment, rmap::Number::kOnCpuExcl, segment.on_cpu->excl, lost);
+  SetLess(segment, rmap::Number::kOffCpuExcl, segment.off_cpu->excl, lost);
   for (rmap::ProcessRow& process : report.processes) {
     if (process.comm != segment.comm) continue;
     *process.on_cpu_ns -= lost;
     process.quality = Quality::kBounded;
+    SetLost(process, rmap::Number::kOnCpu, *process.on_cpu_ns, lost);
   }
   report.cpu_rows[0].busy_ns -= lost;
   report.cpu_rows[0].unattributed_ns += lost;

@@ -56,11 +56,13 @@ TEST_CASE("evaluator: what is not there is absent, never 0",
   CHECK(ValueOf("`page-faults`", report).absent == "needs page-faults");
 }
 
-TEST_CASE("evaluator: the unattributed count is the bound", "[rmap][metrics]") {
+TEST_CASE("evaluator: the limits of a row are those of its metrics",
+          "[rmap][metrics]") {
   Report report = ReportOf({{"cycles", 1000}, {"instructions", 500}});
-  report.processes[0].quality = Quality::kBounded;
-  report.books[0].unattributed = 100;
-  report.books[0].total += 100;
+  ProcessRow& row = report.processes[0];
+  row.bounds.Set(CountNumber(0, CountPart::kWhole), 1000, {1000, 1100});
+  row.bounds.Set(Number::kDispatches, row.dispatches,
+                 {row.dispatches, Bounds::kNone});
   const MetricValue cpi = ValueOf("cycles / instructions", report);
   CHECK(cpi.quality == Quality::kBounded);
   CHECK(*cpi.value == 2);
@@ -77,7 +79,7 @@ TEST_CASE("evaluator: the unattributed count is the bound", "[rmap][metrics]") {
 TEST_CASE("evaluator: inferred stays inferred, scaled without error too",
           "[rmap][metrics]") {
   Report report = ReportOf({{"cycles", 1000}});
-  report.processes[0].quality = Quality::kInferred;
+  report.processes[0].qualities.Add(Quality::kInferred);
   CHECK(ValueOf("cycles / dispatches", report).quality == Quality::kInferred);
   report.own_cost = {.bpf_ns = 5'000'000, .bpf_sampled_ns = 1};
   const MetricValue share =

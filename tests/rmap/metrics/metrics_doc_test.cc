@@ -43,16 +43,21 @@ std::string Guide(const std::string& toml) {
   second.comm = "lossy";
   second.on_cpu_ns = 200'000'000;
   second.counts = {900'000'000, 600'000'000, 300'000'000, 80};
-  second.quality = Quality::kBounded;
   ProcessRow third = report.processes[0];
   third.index = ProcessIndex{2};
   third.pid = 9;
   third.comm = "idle";
   third.on_cpu_ns = 1'000'000;
   third.counts = {2'000'000, 1'000'000, 1'500'000, 0};
+  const std::uint64_t lost[] = {50'000'000, 30'000'000, 10'000'000, 3};
+  for (std::size_t i = 0; i < std::size(lost); ++i) {
+    second.bounds.Set(CountNumber(i, CountPart::kWhole), *second.counts[i],
+                      {*second.counts[i], *second.counts[i] + lost[i]});
+  }
+  second.bounds.Set(Number::kOnCpu, *second.on_cpu_ns,
+                    {*second.on_cpu_ns, *second.on_cpu_ns + 5'000'000});
   report.processes.push_back(second);
   report.processes.push_back(third);
-  const std::uint64_t lost[] = {50'000'000, 30'000'000, 10'000'000, 3};
   for (std::size_t i = 0; i < report.books.size(); ++i) {
     Books& books = report.books[i];
     books.processes = 0;

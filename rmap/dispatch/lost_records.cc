@@ -1,0 +1,198 @@
+// The part of DispatchTracker for intervals of a CPU without a known occupant:
+// records were lost, or the kernel did not show a switch.
+#include <algorithm>
+#include <utility>
+
+#include "rmap/dispatch/dispatch_tracker.h"
+
+namespace countrace::rmap {
+
+std::uint64_t DispatchTracker::SeenNs(std::int32_t cpu) const {
+  if (cpu < 0 || static_cast<std::size_t>(cpu) >= by_cpu_.size()) return 0;
+  const CpuState* state = by_cpu_[static_cast<std::size_t>(cpu)];
+  return state == nullptr ? 0 : state->seen_ns;
+}
+
+bool DispatchTracker::InterruptsUnknown(std::int32_t cpu) const {
+  if (cpu < 0 || static_cast<std::size_t>(cpu) >= by_cpu_.size()) return false;
+  const CpuState* state = by_cpu_[static_cast<std::size_t>(cpu)];
+  return state != nullptr && state->interrupts_unknown_since_ns != 0;
+}
+
+void DispatchTracker::NoteLoss() {
+  ++coverage_.loss_epoch;
+  registry_.NoteLoss();
+}
+
+void DispatchTracker::OnLoss(std::int32_t cpu_number, std::uint64_t begin_ns,
+                             std::uint64_t records) {
+  CpuState* cpu = Cpu(cpu_number);
+  if (cpu == nullptr) return;
+  if (!cpu->lossy) {
+    BeginLoss(*cpu, cpu->begun ? std::max(cpu->seen_ns, cpu->last_ns)
+                               : std::min(begin_ns, begin_of_trace_ns_));
+  }
+  cpu->lost_records = AddBounded(cpu->lost_records, records);
+}
+
+void DispatchTracker::BeginLoss(CpuState& cpu, std::uint64_t begin_ns) {
+  // What the CPU did up to its latest record is known.
+  if (cpu.begun && !cpu.ended) {
+    const bool known = cpu.occupant != CpuState::Occupant::kUnknown;
+    AttributedInterval part = AttributeTime(cpu, begin_ns, known);
+    part.switched = false;
+    if (part.ns != 0) AddUncounted(cpu, part);
+    EndParts(cpu);
+    if (cpu.thread != nullptr || cpu.last_ns > cpu.dispatch.begin_ns) {
+      EmitDispatch(cpu, 0, true);
+    }
+  }
+  cpu.lossy = true;
+  cpu.lost_since_ns = begin_ns;
+  cpu.lost_thread = cpu.thread;
+  ++coverage_.lossy_cpus;
+  unseen_.BeginLoss(begin_ns);
+  if (cpu.thread != nullptr) {
+    DispatchState& dispatch = cpu.thread->dispatch;
+    dispatch.sure = false;
+    dispatch.interrupted = false;
+    if (dispatch.running_cpu == static_cast<std::int32_t>(cpu.cpu)) {
+      dispatch.running_cpu = -1;
+      dispatch.waiting = false;
+      dispatch.lost_on_cpu = true;
+      unseen_.Leave(*cpu.thread, begin_ns);
+    }
+  }
+  cpu.thread = nullptr;
+  cpu.occupant = CpuState::Occupant::kUnknown;
+  // An open interrupt may be over: the time up to the next dump has no owner.
+  cpu.open_interrupts = 0;
+  cpu.interrupt_work.dispatch.sure = false;
+  cpu.interrupt_work.dispatch.running_cpu = -1;
+  if (cpu.interrupts_unknown_since_ns == 0) {
+    cpu.interrupts_unknown_since_ns = std::max<std::uint64_t>(begin_ns, 1);
+  }
+  NoteLoss();
+  NoteOutside(cpu, begin_ns);
+}
+
+void DispatchTracker::EndLoss(CpuState& cpu, std::uint64_t end_ns) {
+  if (!cpu.lossy) return;
+  cpu.lossy = false;
+  --coverage_.lossy_cpus;
+  unseen_.EndLoss(end_ns);
+  // A dispatch has a record of its own.
+  std::vector<std::uint64_t> counts(events_ + 1, 0);
+  counts[events_] = std::exchange(cpu.lost_records, 0);
+  AddUnknown(cpu, cpu.lost_since_ns, counts);
+}
+
+void DispatchTracker::SeeUnknown(ThreadState& thread, std::uint64_t time_ns) {
+  unseen_.See(thread, time_ns);
+  // It waited or blocked up to the loss at least.
+  const std::uint64_t unknown_ns = std::exchange(thread.unseen.latest_ns, 0);
+  if (unknown_ns == 0) return;
+  const std::uint64_t end_ns = time_ns - std::min(time_ns, unknown_ns);
+  if (thread.dispatch.waiting && end_ns > thread.dispatch.runnable_since_ns) {
+    EndWait(thread, end_ns);
+  }
+  thread.dispatch.waiting = false;
+  blocked_.EndUnseen(thread, end_ns);
+}
+
+void DispatchTracker::Hide(CpuState& cpu, std::uint64_t time_ns) {
+  const std::uint64_t begin_ns = cpu.last_ns;
+  unseen_.Hide(begin_ns, time_ns);
+  for (const CpuState& other : cpus_) {
+    if (&other == &cpu || other.thread == nullptr ||
+        other.dispatch.begin_ns <= begin_ns) {
+      continue;
+    }
+    const std::uint64_t ns =
+        std::min(other.dispatch.begin_ns, time_ns) - begin_ns;
+    other.thread->unseen.hidden_ns += ns;
+    other.thread->unseen.unknown_ns += ns;
+  }
+  // At most as many dispatches as switches, which only a counter shows.
+  if (std::find(kinds_.begin(), kinds_.end(), CounterKind::kSwitches) !=
+      kinds_.end()) {
+    return;  // TakeUnknown() adds them
+  }
+  std::vector<std::uint64_t> counts(events_ + 1, 0);
+  counts[events_] = kUnbounded;
+  AddUnknown(cpu, begin_ns, counts);
+}
+
+void DispatchTracker::TakeUnknown(CpuState& cpu, std::uint64_t since_ns) {
+  std::vector<std::uint64_t> counts(events_ + 1, 0);
+  for (std::size_t i = 0; i < events_; ++i) {
+    counts[i] = cpu.counters.unknown[i];
+    if (kinds_[i] == CounterKind::kSwitches) counts[events_] = counts[i];
+  }
+  cpu.counters.unknown.fill(0);
+  cpu.counters.any_unknown = false;
+  AddUnknown(cpu, since_ns, counts);
+}
+
+void DispatchTracker::AddUnknown(const CpuState& cpu, std::uint64_t since_ns,
+                                 const std::vector<std::uint64_t>& counts) {
+  if (std::all_of(counts.begin(), counts.end(),
+                  [](std::uint64_t count) { return count == 0; })) {
+    return;
+  }
+  unseen_.AddCounts(counts);
+  // A thread that runs now was perhaps on no known CPU before.
+  for (const CpuState& other : cpus_) {
+    if (&other == &cpu || other.thread == nullptr ||
+        other.dispatch.begin_ns <= since_ns) {
+      continue;
+    }
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      other.thread->unseen.AddCount(i, counts[i], counts.size());
+    }
+  }
+}
+
+void DispatchTracker::NoteOutside(CpuState& cpu, std::uint64_t time_ns) {
+  const bool unknown = cpu.occupant == CpuState::Occupant::kOutside &&
+                       registry_.gate().records_marked_only() &&
+                       cpu.outside_tid != 0 &&
+                       registry_.Find(cpu.outside_tid) == nullptr;
+  if (unknown == cpu.outside_unknown) return;
+  cpu.outside_unknown = unknown;
+  outside_unknown_ += unknown ? 1 : std::uint32_t(-1);
+  unseen_.SetOutside(time_ns, outside_unknown_);
+}
+
+void DispatchTracker::OnFork(ThreadState& child, std::uint64_t time_ns) {
+  if (unseen_.none() || child.dispatch.running_cpu >= 0) return;
+  unseen_.Leave(child, time_ns);
+  if (child.tid == child.process->pid && child.process->threads.size() == 1) {
+    unseen_.Begin(*child.process, time_ns);
+  }
+}
+
+void DispatchTracker::FinishCut(CpuState& cpu, std::uint64_t end_ns) {
+  const bool declared = cpu.lossy;
+  if (!declared) BeginLoss(cpu, cpu.last_ns);
+  // Counts after the last dump are in no account.
+  const std::vector<std::uint64_t> counts(events_ + 1, kUnbounded);
+  AddUnknown(cpu, cpu.lost_since_ns, counts);
+  EndLoss(cpu, end_ns);
+  if (declared) return;
+  // It is noticed late, so that these threads were on known CPUs meanwhile, as
+  // far as their own records show.
+  const std::uint64_t ns = end_ns - std::min(end_ns, cpu.lost_since_ns);
+  cut_ns_ += ns;
+  for (ThreadState& thread : registry_.threads()) {
+    if (thread.last_seen_ns < cpu.lost_since_ns) continue;
+    thread.unseen.lost_ns += ns;
+    thread.unseen.unknown_ns += ns;
+    if (thread.process != nullptr) thread.process->kernel_unknown_ns += ns;
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      thread.unseen.AddCount(i, counts[i], counts.size());
+    }
+  }
+}
+
+}  // namespace countrace::rmap

@@ -1,0 +1,143 @@
+#include "rmap/dispatch/unseen_time.h"
+
+#include <algorithm>
+
+namespace countrace::rmap {
+
+void UnseenTime::Advance(std::uint64_t time_ns) {
+  clocks_ = At(time_ns);
+  since_ns_ = std::max(since_ns_, time_ns);
+  any_ = true;
+}
+
+UnseenTime::Clocks UnseenTime::At(std::uint64_t time_ns) const {
+  Clocks clocks = clocks_;
+  const std::uint64_t ns = time_ns - std::min(time_ns, since_ns_);
+  if (lossy_cpus_ != 0) clocks.lost_ns += ns;
+  clocks.lost_cpu_ns += ns * lossy_cpus_;
+  clocks.outside_ns += ns * outside_cpus_;
+  return clocks;
+}
+
+void UnseenTime::BeginLoss(std::uint64_t begin_ns) {
+  // Clocks do not go back: a loss that is noticed late began before.
+  if (lossy_cpus_ == 0 && outside_cpus_ == 0 && begin_ns < since_ns_) {
+    since_ns_ = begin_ns;
+  }
+  Advance(begin_ns);
+  ++lossy_cpus_;
+  if (begins_.size() < kMaxEntries) {
+    begins_.push_back(begins_.empty() ? begin_ns
+                                      : std::max(begins_.back(), begin_ns));
+  }
+}
+
+void UnseenTime::EndLoss(std::uint64_t end_ns) {
+  Advance(end_ns);
+  --lossy_cpus_;
+}
+
+void UnseenTime::Hide(std::uint64_t begin_ns, std::uint64_t end_ns) {
+  any_ = true;
+  clocks_.hidden_ns += end_ns - begin_ns;
+}
+
+void UnseenTime::SetOutside(std::uint64_t time_ns, std::uint32_t cpus) {
+  if (cpus == outside_cpus_) return;
+  Advance(time_ns);
+  outside_cpus_ = cpus;
+}
+
+void UnseenTime::AddCounts(std::span<const std::uint64_t> counts) {
+  any_ = true;
+  for (std::size_t i = 0; i < counts.size() && i < amounts_; ++i) {
+    if (counts[i] == kUnbounded) {
+      ++totals_[i].unbounded;
+    } else {
+      totals_[i].count += counts[i];
+    }
+  }
+  // Beyond the limit the last entry stays as it is: later differences get
+  // larger, never smaller.
+  if (sums_.size() < kMaxEntries) sums_.push_back(totals_);
+}
+
+void UnseenTime::Leave(ThreadState& thread, std::uint64_t time_ns) const {
+  UnseenState& unseen = thread.unseen;
+  unseen.known_ns = time_ns;
+  if (!any_) return;
+  const Clocks now = At(time_ns);
+  unseen.lost_at_ns = now.lost_ns;
+  unseen.hidden_at_ns = now.hidden_ns;
+  unseen.outside_at_ns = now.outside_ns;
+  unseen.losses_begun = static_cast<std::uint32_t>(begins_.size());
+  unseen.counts_known = static_cast<std::uint32_t>(sums_.size() - 1);
+  unseen.in_loss = lossy_cpus_ != 0;
+}
+
+void UnseenTime::Begin(ProcessState& process, std::uint64_t time_ns) const {
+  const Clocks now = At(time_ns);
+  process.lost_at_ns = now.lost_cpu_ns;
+  process.hidden_at_ns = now.hidden_ns;
+  process.outside_at_ns = now.outside_ns;
+  process.counts_known = static_cast<std::uint32_t>(sums_.size() - 1);
+}
+
+void UnseenTime::See(ThreadState& thread, std::uint64_t time_ns) {
+  UnseenState& unseen = thread.unseen;
+  unseen.latest_ns = 0;
+  if (!any_ || thread.dispatch.running_cpu >= 0) return;
+  const Clocks now = At(time_ns);
+  const std::uint64_t lost_ns = now.lost_ns - unseen.lost_at_ns;
+  const std::uint64_t hidden_ns = now.hidden_ns - unseen.hidden_at_ns;
+  // Only a thread that no fork record announced.
+  const std::uint64_t outside_ns =
+      thread.begin_known ? 0 : now.outside_ns - unseen.outside_at_ns;
+  unseen.outside_ns += outside_ns;
+  for (const Frame& frame : thread.stack.frames) {
+    frame.node->unseen.on_cpu_ns += lost_ns + outside_ns;
+  }
+  const bool lost = unseen.in_loss || unseen.losses_begun < begins_.size();
+  if (lost || hidden_ns != 0) {
+    std::uint64_t since_ns = unseen.known_ns;
+    if (!unseen.in_loss && unseen.losses_begun < begins_.size()) {
+      since_ns = std::max(since_ns, begins_[unseen.losses_begun]);
+    }
+    unseen.lost_ns += lost_ns;
+    unseen.hidden_ns += hidden_ns;
+    unseen.latest_ns = hidden_ns;
+    if (lost) {
+      unseen.latest_ns += time_ns - std::min(time_ns, since_ns);
+      if (kernel_segments_ && unseen.stack_since_ns == UnseenState::kNever) {
+        unseen.stack_since_ns = since_ns;
+        unseen.stack_on_cpu_ns =
+            thread.dispatch.on_cpu_ns + thread.dispatch.unbooked_ns;
+        unseen.stack_switches = thread.dispatch.switches_out;
+        unseen.stack_faults = thread.dispatch.faults;
+        unseen.stack_running = thread.dispatch.lost_on_cpu;
+      }
+    }
+    unseen.unknown_ns += unseen.latest_ns;
+    for (const Frame& frame : thread.stack.frames) {
+      frame.node->unseen.unknown_ns += unseen.latest_ns;
+    }
+  }
+  AddCountsTo(unseen);
+  thread.dispatch.lost_on_cpu = false;
+  Leave(thread, time_ns);
+}
+
+void UnseenTime::SeeDead(ThreadState& thread) const {
+  thread.unseen.latest_ns = 0;
+  if (thread.unseen.in_loss && thread.unseen.lost_ns != 0) {
+    AddCountsTo(thread.unseen);
+  }
+}
+
+void UnseenTime::AddCountsTo(UnseenState& unseen) const {
+  for (std::size_t i = 0; i < amounts_; ++i) {
+    unseen.AddCount(i, CountSince(unseen.counts_known, i), amounts_);
+  }
+}
+
+}  // namespace countrace::rmap

@@ -1,0 +1,115 @@
+// Time and counts of CPUs while their occupant is unknown, and so what each
+// thread may have done unseen: the upper bounds of the tables.
+//
+//   lost     records of a CPU are missing, from its last record to the next
+//            dispatch or dump
+//   hidden   a dispatch record contradicts the one before it: the kernel did
+//            not show a switch
+//   outside  in a trace of marked processes, after a loss: a thread that is not
+//            known has the CPU, and may be one whose fork record was lost
+//
+// A thread that is on a known CPU is in none of these intervals. All others may
+// have had any part of each. Clocks count the intervals up to any instant, so a
+// thread needs their readings at its own records only.
+//
+// In: intervals, from DispatchTracker. Out: UnseenState of threads, sums of
+// call-path nodes. Memory: one entry for each of kMaxEntries intervals, further
+// ones share the last. Thread: one.
+#ifndef COUNTRACE_RMAP_DISPATCH_UNSEEN_TIME_H_
+#define COUNTRACE_RMAP_DISPATCH_UNSEEN_TIME_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "rmap/state/thread_state.h"
+
+namespace countrace::rmap {
+
+class UnseenTime {
+ public:
+  static constexpr std::size_t kMaxEntries = 65536;
+
+  // `events`: counts of an interval; one more entry is for its dispatches.
+  // `kernel_segments`: the trace has system calls or faults as segments.
+  UnseenTime(std::size_t events, bool kernel_segments)
+      : amounts_(events + 1),
+        kernel_segments_(kernel_segments),
+        totals_(amounts_),
+        sums_(1, totals_) {}
+
+  // Nothing was unseen so far.
+  bool none() const { return !any_; }
+  bool in_loss() const { return lossy_cpus_ != 0; }
+  // The clocks go on.
+  bool goes_on() const { return lossy_cpus_ + outside_cpus_ != 0; }
+  std::size_t dispatches() const { return amounts_ - 1; }
+
+  void BeginLoss(std::uint64_t begin_ns);
+  void EndLoss(std::uint64_t end_ns);
+  void Hide(std::uint64_t begin_ns, std::uint64_t end_ns);
+  // The number of CPUs whose occupant may be a thread with a lost fork.
+  void SetOutside(std::uint64_t time_ns, std::uint32_t cpus);
+  // Counts of which the owner is unknown, by event, then dispatches.
+  void AddCounts(std::span<const std::uint64_t> counts);
+
+  // `thread` is on no known CPU from `time_ns` on.
+  void Leave(ThreadState& thread, std::uint64_t time_ns) const;
+  // A record shows where `thread` is: adds what it may have done since its last
+  // record. No effect while it is on a known CPU.
+  void See(ThreadState& thread, std::uint64_t time_ns);
+  // `thread` ended while records were being lost: it may have counts of that
+  // time, which were known later.
+  void SeeDead(ThreadState& thread) const;
+  // `process` begins.
+  void Begin(ProcessState& process, std::uint64_t time_ns) const;
+
+  // Nothing was unseen since `process` began.
+  bool IsUnchanged(const ProcessState& process, std::uint64_t time_ns) const {
+    const Clocks now = At(time_ns);
+    return now.lost_cpu_ns == process.lost_at_ns &&
+           now.hidden_ns == process.hidden_at_ns &&
+           now.outside_ns == process.outside_at_ns && !in_loss() &&
+           totals_ == sums_[process.counts_known];
+  }
+
+  struct Clocks {
+    // While records of any CPU were lost; the same, summed over CPUs.
+    std::uint64_t lost_ns = 0, lost_cpu_ns = 0;
+    std::uint64_t hidden_ns = 0, outside_ns = 0;
+  };
+  Clocks At(std::uint64_t time_ns) const;
+  // Counts in all intervals after those that `process` began behind.
+  std::uint64_t CountSince(std::uint32_t entry, std::size_t event) const {
+    const Sum& then = sums_[entry][event];
+    return totals_[event].unbounded != then.unbounded
+               ? kUnbounded
+               : totals_[event].count - then.count;
+  }
+
+ private:
+  // The known counts, and how many others there were.
+  struct Sum {
+    std::uint64_t count = 0, unbounded = 0;
+    bool operator==(const Sum&) const = default;
+  };
+  void Advance(std::uint64_t time_ns);
+  void AddCountsTo(UnseenState& unseen) const;
+
+  std::size_t amounts_;
+  bool kernel_segments_;
+  bool any_ = false;
+  std::uint32_t lossy_cpus_ = 0, outside_cpus_ = 0;
+  std::uint64_t since_ns_ = 0;  // of the clocks
+  Clocks clocks_;
+  std::vector<std::uint64_t> begins_;  // of losses, ascending
+  std::vector<Sum> totals_;
+  // What `totals_` were after each interval; the last one is their present
+  // value, up to kMaxEntries.
+  std::vector<std::vector<Sum>> sums_;
+};
+
+}  // namespace countrace::rmap
+
+#endif  // COUNTRACE_RMAP_DISPATCH_UNSEEN_TIME_H_

@@ -1,0 +1,95 @@
+// The part of SegmentBuilder for the calls of kernel segments (system calls,
+// faults) of a thread whose kernel records may be among the lost ones.
+//
+//   since the loss   the thread may have left the open calls, made others, and
+//                    may be in one now
+//   until            a record of its own that shows in which calls it is: the
+//                    enter or exit of a system call, a hook in its code
+//
+// A gap is no time of a call: calls end where it begins. Only the exit of the
+// innermost one, of a thread that was on no CPU at the loss, shows that it went
+// on, or that another call of the same segment did.
+#include <algorithm>
+#include <utility>
+
+#include "rmap/segments/segment_builder.h"
+
+namespace countrace::rmap {
+
+void SegmentBuilder::EndKernelDoubt(ThreadState& thread, std::uint64_t time_ns,
+                                    std::uint32_t exits) {
+  UnseenState& unseen = thread.unseen;
+  if (unseen.stack_since_ns == UnseenState::kNever) [[likely]]
+    return;
+  const std::uint64_t since_ns =
+      std::exchange(unseen.stack_since_ns, UnseenState::kNever);
+  if (thread.process == nullptr) return;
+  const std::uint64_t ns = time_ns - std::min(time_ns, since_ns);
+  thread.process->kernel_unknown_ns += ns;
+  std::vector<Frame>& frames = thread.stack.frames;
+  for (const Frame& frame : frames) frame.node->unseen.kernel_ns += ns;
+
+  const auto in_kernel = [this](const Frame& frame) {
+    return origins_[frame.hook_id] == logformat::HookOrigin::kKernel;
+  };
+  const ThreadNow now = NowOf(thread, coverage_);
+  const bool goes_on =
+      !unseen.stack_running && !frames.empty() && in_kernel(frames.back()) &&
+      frames.back().hook_id == exits && frames.back().begin_ns <= since_ns;
+  if (goes_on) {
+    for (auto frame = frames.rbegin();
+         frame != frames.rend() && in_kernel(*frame); ++frame) {
+      auto& less = frame->node->unseen.less;
+      less.wall_ns += ns;
+      less.on_cpu_ns += now.OnCpuAt(time_ns) - unseen.stack_on_cpu_ns;
+      less.switches += now.switches - unseen.stack_switches;
+      less.faults += now.faults - unseen.stack_faults;
+      // The counts at its enter do not belong to those at its exit.
+      frame->present = 0;
+      if (kernel_events_ != 0) {
+        const auto depth = static_cast<std::size_t>(frames.rend() - frame) - 1;
+        thread.stack.dumps[depth * frame_words_ + copied_] = 0;
+      }
+    }
+    return;
+  }
+  ThreadNow then = now;
+  then.on_cpu_ns = unseen.stack_on_cpu_ns;
+  then.running_since_ns = ThreadNow::kNever;
+  then.switches = unseen.stack_switches;
+  then.faults = unseen.stack_faults;
+  while (!frames.empty() && in_kernel(frames.back())) {
+    const std::uint64_t begin_ns = frames.back().begin_ns;
+    // A fault that came after the loss.
+    const bool after = begin_ns > since_ns;
+    Close(thread, after ? now : then, nullptr, after ? begin_ns : since_ns);
+  }
+}
+
+void SegmentBuilder::DoubtEnd(ThreadState& thread, std::uint64_t seen_ns,
+                              std::uint64_t time_ns,
+                              std::uint64_t latest_ns) const {
+  const ThreadNow now = NowOf(thread, coverage_);
+  for (const Frame& frame : thread.stack.frames) {
+    UnseenSums& unseen = frame.node->unseen;
+    unseen.wall_ns += latest_ns - std::min(latest_ns, time_ns);
+    unseen.less.wall_ns +=
+        time_ns - std::clamp(frame.begin_ns, seen_ns, time_ns);
+    // It may have left the CPU for the last time before that.
+    unseen.less.switches += now.switches != frame.switches ? 1 : 0;
+  }
+}
+
+void SegmentBuilder::BeginKernelDoubt(ThreadState& thread,
+                                      std::uint64_t time_ns) const {
+  if (thread.process == nullptr) return;
+  const ThreadNow now = NowOf(thread, coverage_);
+  UnseenState& unseen = thread.unseen;
+  unseen.stack_since_ns = time_ns;
+  unseen.stack_on_cpu_ns = now.OnCpuAt(time_ns);
+  unseen.stack_switches = now.switches;
+  unseen.stack_faults = now.faults;
+  unseen.stack_running = now.on_cpu;
+}
+
+}  // namespace countrace::rmap

@@ -1,0 +1,451 @@
+#include "rmap/tables/unseen_bounds.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace countrace::rmap {
+namespace {
+
+constexpr std::uint64_t kNone = Bounds::kNone;
+
+// A thread of which nothing was seen: its fork and its first switch were lost.
+constexpr std::uint64_t kLeastForThread = 2;
+
+std::uint64_t Less(std::uint64_t a, std::uint64_t b) {
+  return a > b ? a - b : 0;
+}
+
+Bounds Around(std::uint64_t value, std::uint64_t less, std::uint64_t more) {
+  return {Less(value, less), AddBounded(value, more)};
+}
+
+Bounds AtMost(Bounds bounds, std::uint64_t hi) {
+  return {std::min(bounds.lo, hi), std::min(bounds.hi, hi)};
+}
+
+// whole - part.
+Bounds Rest(Bounds whole, Bounds part) {
+  return {Less(whole.lo, part.hi),
+          whole.hi == kNone ? kNone : Less(whole.hi, part.lo)};
+}
+
+Bounds Interval95(std::uint64_t value, std::optional<double> standard_error) {
+  if (!standard_error) return {0, kNone};
+  const auto half =
+      static_cast<std::uint64_t>(std::ceil(1.96 * *standard_error));
+  return Around(value, half, half);
+}
+
+template <typename Row>
+void AddScaled(std::size_t event, const std::optional<ScaledCount>& scaled,
+               bool missing, Row& row) {
+  if (!scaled) return;
+  row.qualities.Add(Quality::kScaled);
+  Bounds bounds = Interval95(scaled->value, scaled->standard_error);
+  if (missing) bounds.hi = kNone;
+  row.bounds.Set(CountNumber(event, CountPart::kWhole), scaled->value, bounds);
+}
+
+template <typename Row>
+void Finish(Row& row) {
+  for (const auto& [number, bounds] : row.bounds.entries()) {
+    static_cast<void>(bounds);
+    const auto index = static_cast<std::size_t>(number);
+    const auto counts = static_cast<std::size_t>(Number::kCounts);
+    if constexpr (requires { row.scaled; }) {
+      if (index >= counts && row.scaled.size() > (index - counts) / 3 &&
+          row.scaled[(index - counts) / 3]) {
+        continue;  // the interval of an estimate
+      }
+    }
+    row.qualities.Add(Quality::kBounded);
+  }
+  if constexpr (requires { row.quality; }) row.quality = row.qualities.Worst();
+}
+
+}  // namespace
+
+UnseenBounds::UnseenBounds(const TableInput& input)
+    : input_(input),
+      unseen_(input.in.dispatches.unseen()),
+      end_(unseen_.At(input.in.end_ns)),
+      everywhere_ns_(end_.hidden_ns + input.in.dispatches.cut_ns()),
+      outside_ns_(end_.outside_ns) {
+  stray_counts_.assign(unseen_.dispatches() + 1, 0);
+  for (const ThreadState& thread : input.in.registry.threads()) {
+    if (!thread.process_unknown) continue;
+    const UnseenState& unseen = thread.unseen;
+    strays_ns_ += thread.dispatch.on_cpu_ns + unseen.lost_ns +
+                  unseen.hidden_ns + unseen.outside_ns;
+    for (std::size_t i = 0; i < stray_counts_.size(); ++i) {
+      const std::uint64_t count = i < unseen_.dispatches()
+                                      ? thread.kernel.counts[i]
+                                      : thread.dispatch.dispatches;
+      stray_counts_[i] =
+          AddBounded(stray_counts_[i], AddBounded(count, unseen.Count(i)));
+    }
+  }
+  outside_counts_.assign(kMaxMeasures, 0);
+  for (const CpuState& cpu : input.in.dispatches.cpus()) {
+    for (std::size_t i = 0; i < kMaxMeasures; ++i) {
+      outside_counts_[i] += cpu.outside.counts[i];
+    }
+  }
+}
+
+void UnseenBounds::OfThread(const ThreadState& thread, ThreadRow& row) const {
+  const UnseenState& unseen = thread.unseen;
+  if (thread.dispatch.switch_inferred || thread.dispatch.split_by_exec) {
+    row.qualities.Add(Quality::kInferred);
+  }
+  const std::uint64_t outside_ns = unseen.outside_ns;
+  const std::uint64_t on_cpu_ns =
+      unseen.lost_ns + unseen.hidden_ns + outside_ns;
+  if (!row.on_cpu_ns) {
+    if (input_.has_kernel) row.bounds.Set(Number::kOnCpu, 0, {0, kNone});
+  } else {
+    row.bounds.Set(Number::kOnCpu, *row.on_cpu_ns,
+                   Around(*row.on_cpu_ns, 0, on_cpu_ns));
+  }
+  std::uint64_t dispatches = AddBounded(unseen.Count(unseen_.dispatches()),
+                                        thread.dispatch.unseen_switches);
+  if (outside_ns != 0 || (!row.on_cpu_ns && input_.has_kernel)) {
+    dispatches = kNone;
+  }
+  row.bounds.Set(Number::kDispatches, row.dispatches,
+                 Around(row.dispatches, 0, dispatches));
+  row.bounds.Set(Number::kMigrations, row.migrations,
+                 Around(row.migrations, 0, dispatches));
+  const std::uint64_t unknown_ns = unseen.unknown_ns + outside_ns;
+  if (row.wait_ns) {
+    row.bounds.Set(
+        Number::kWait, *row.wait_ns,
+        Around(*row.wait_ns, unseen.wait_ns, Less(unknown_ns, unseen.wait_ns)));
+  }
+  if (row.blocked_ns) {
+    row.bounds.Set(Number::kBlocked, *row.blocked_ns,
+                   Around(*row.blocked_ns, unseen.blocked_ns,
+                          Less(unknown_ns, unseen.blocked_ns)));
+  }
+  for (std::size_t i = 0; i < input_.plans.size(); ++i) {
+    if (!input_.plans[i].cpu_event || !row.counts[i]) continue;
+    const std::size_t event = *input_.plans[i].cpu_event;
+    std::uint64_t more = unseen.Count(event);
+    if (outside_ns != 0) more = AddBounded(more, outside_counts_[event]);
+    if (i < row.scaled.size() && row.scaled[i]) {
+      AddScaled(i, row.scaled[i], more != 0, row);
+      continue;
+    }
+    // After exec() the counts of one interval belong to two threads.
+    const Bounds bounds = thread.dispatch.split_by_exec
+                              ? Bounds()
+                              : Around(*row.counts[i], 0, more);
+    row.bounds.Set(CountNumber(i, CountPart::kWhole), *row.counts[i], bounds);
+  }
+  Finish(row);
+}
+
+UnseenBounds::OfAll UnseenBounds::AllOf(const ProcessState& process) const {
+  OfAll all;
+  all.counts.assign(unseen_.dispatches() + 1, 0);
+  for (const ThreadState* thread : process.threads) {
+    const UnseenState& unseen = thread->unseen;
+    all.on_cpu_ns += unseen.lost_ns + unseen.hidden_ns + unseen.outside_ns;
+    all.unbooked_ns += thread->dispatch.unbooked_ns;
+    all.switches += thread->dispatch.switches_out;
+    all.faults += thread->dispatch.faults;
+    for (std::size_t i = 0; i < all.counts.size(); ++i) {
+      all.counts[i] = AddBounded(all.counts[i], unseen.Count(i));
+      if (unseen.outside_ns != 0) {
+        all.counts[i] =
+            AddBounded(all.counts[i],
+                       i < unseen_.dispatches() ? outside_counts_[i] : kNone);
+      }
+    }
+  }
+  if (process.settled || unseen_.none()) return all;
+  all.cpu_ns = end_.lost_cpu_ns - process.lost_at_ns + everywhere_ns_ -
+               process.hidden_at_ns;
+  const std::uint64_t outside_ns = end_.outside_ns - process.outside_at_ns;
+  all.cpu_ns += outside_ns;
+  all.records = unseen_.CountSince(process.counts_known, unseen_.dispatches());
+  all.more_threads = all.records >= kLeastForThread;
+  // Its fork is lost.
+  const bool strays = all.records != 0;
+  if (!all.more_threads) {
+    for (std::size_t i = 0; strays && i < all.counts.size(); ++i) {
+      all.counts[i] = AddBounded(all.counts[i], stray_counts_[i]);
+    }
+    if (strays) all.on_cpu_ns += strays_ns_;
+    return all;
+  }
+  // Each unknown interval was one thread's at a time.
+  all.on_cpu_ns = all.cpu_ns + strays_ns_;
+  for (std::size_t i = 0; i < all.counts.size(); ++i) {
+    std::uint64_t sum = unseen_.CountSince(process.counts_known, i);
+    if (outside_ns != 0) {
+      sum = AddBounded(sum,
+                       i < unseen_.dispatches() ? outside_counts_[i] : kNone);
+    }
+    // Counts of known threads may be doubtful for other reasons.
+    all.counts[i] = AddBounded(std::max(all.counts[i], sum), stray_counts_[i]);
+  }
+  return all;
+}
+
+const UnseenBounds::OfAll& UnseenBounds::Known(
+    const ProcessState& process) const {
+  static const OfAll none;
+  const auto found = processes_.find(&process);
+  return found == processes_.end() ? none : found->second;
+}
+
+void UnseenBounds::OfProcess(const ProcessState& process, ProcessRow& row) {
+  OfAll all = AllOf(process);
+  for (const ThreadState* thread : process.threads) {
+    if (thread->dispatch.switch_inferred) {
+      row.qualities.Add(Quality::kInferred);
+    }
+  }
+  const bool absent = std::any_of(
+      process.threads.begin(), process.threads.end(),
+      [&](const ThreadState* thread) {
+        return thread->dispatch.serial == 0 && thread->hooks.last_ns != 0;
+      });
+  if (input_.has_kernel) {
+    const std::uint64_t on_cpu_ns = row.on_cpu_ns.value_or(0);
+    const Bounds bounds = Around(on_cpu_ns, 0, absent ? kNone : all.on_cpu_ns);
+    row.bounds.Set(Number::kOnCpu, on_cpu_ns, bounds);
+    all.most_on_cpu_ns = bounds.hi;
+    const std::uint64_t dispatches =
+        absent ? kNone : all.counts[unseen_.dispatches()];
+    row.bounds.Set(Number::kDispatches, row.dispatches,
+                   Around(row.dispatches, 0, dispatches));
+    row.bounds.Set(Number::kThreads, row.threads,
+                   Around(row.threads, 0, all.more_threads ? all.records : 0));
+  }
+  all.most_counts.assign(input_.plans.size(), kNone);
+  for (std::size_t i = 0; i < input_.plans.size(); ++i) {
+    if (!input_.plans[i].cpu_event || !row.counts[i]) continue;
+    const std::uint64_t more =
+        absent ? kNone : all.counts[*input_.plans[i].cpu_event];
+    if (i < row.scaled.size() && row.scaled[i]) {
+      AddScaled(i, row.scaled[i], more != 0, row);
+      continue;
+    }
+    const Bounds bounds = Around(*row.counts[i], 0, more);
+    row.bounds.Set(CountNumber(i, CountPart::kWhole), *row.counts[i], bounds);
+    all.most_counts[i] = bounds.hi;
+  }
+  Finish(row);
+  processes_[&process] = std::move(all);
+}
+
+void UnseenBounds::OfCpu(const CpuState& cpu, CpuRow& row) const {
+  const std::uint64_t unknown_ns = row.unattributed_ns;
+  row.bounds.Set(Number::kBusy, row.busy_ns,
+                 Around(row.busy_ns, 0, unknown_ns + outside_ns_));
+  const bool marked = input_.in.registry.gate().records_marked_only();
+  row.bounds.Set(Number::kIdle, row.idle_ns,
+                 Around(row.idle_ns, 0, marked ? 0 : unknown_ns));
+  row.bounds.Set(
+      Number::kInterrupts, row.interrupts_ns,
+      Around(row.interrupts_ns, 0, input_.in.interrupts ? unknown_ns : 0));
+  row.bounds.Set(
+      Number::kOutside, row.outside_ns,
+      Around(row.outside_ns, outside_ns_,
+             marked || input_.in.registry.gate().separates_processes()
+                 ? unknown_ns
+                 : 0));
+  if (unknown_ns + outside_ns_ != 0 || !cpu.ended) {
+    row.bounds.Set(Number::kDispatches, row.dispatches,
+                   {row.dispatches, kNone});
+  }
+  for (std::size_t i = 0; i < row.scaled.size(); ++i) {
+    AddScaled(i, row.scaled[i], false, row);
+  }
+  Finish(row);
+}
+
+void UnseenBounds::OfSegment(const ProcessState& process,
+                             const SegmentUnseen& unseen,
+                             SegmentRow& row) const {
+  const OfAll& all = Known(process);
+  const UnseenSums& own = unseen.own;
+  const UnseenSums::Less& less = own.less;
+  const bool interrupts = &process == &input_.in.registry.interrupts();
+  // Hook records of its process were lost: calls are missing, and others may
+  // be in the wrong path.
+  const bool hooks = (process.hooks_lost || input_.in.session_loss) &&
+                     (!unseen.in_kernel || unseen.path);
+  const std::uint64_t hooks_ns =
+      !hooks ? 0
+      : input_.in.session_loss
+          ? kNone
+          : process.hook_losses *
+                Less(input_.in.end_ns, process.hooks_lost_since_ns);
+  // What its paths had before is known of a single thread: how much others had
+  // added by then depends on the order of reading.
+  const CertainSums certain =
+      process.threads.size() == 1 ? unseen.certain : CertainSums();
+  // Calls of kernel segments that were not recorded.
+  const bool kernel =
+      unseen.in_kernel && (process.kernel_unknown_ns != 0 || all.more_threads);
+  const std::uint64_t kernel_ns = !kernel ? 0
+                                  : all.more_threads
+                                      ? kNone
+                                      : process.kernel_unknown_ns;
+  const bool doubtful =
+      own.on_cpu_ns + own.unknown_ns + everywhere_ns_ != 0 || kernel;
+
+  // --- calls and wall time ---------------------------------------------------
+  const std::uint64_t records = interrupts ? (kernel ? kNone : 0) : all.records;
+  Bounds calls =
+      Around(row.calls, unseen.path ? less.calls : 0, kernel ? records : 0);
+  if (hooks) {
+    calls = unseen.path
+                ? Bounds{certain.calls, kNone}
+                : Around(row.calls, 0,
+                         input_.in.session_loss ? kNone
+                                                : process.hook_records_lost);
+  }
+  row.bounds.Set(Number::kCalls, row.calls, calls);
+  const std::uint64_t wall_ns = AddBounded(kernel_ns, own.wall_ns);
+  Bounds wall = Around(row.wall.incl, less.wall_ns, wall_ns);
+  Bounds wall_excl = Around(row.wall.excl, less.wall_ns + own.kernel_ns,
+                            AddBounded(wall_ns, unseen.children.wall_ns));
+  if (hooks) {
+    wall = {std::min(wall.lo, certain.wall_ns), AddBounded(wall.hi, hooks_ns)};
+    wall_excl = {0, AddBounded(wall_excl.hi, hooks_ns)};
+  }
+  row.bounds.Set(Number::kWallIncl, row.wall.incl, wall);
+  row.bounds.Set(Number::kWallExcl, row.wall.excl, wall_excl);
+  if (row.bounds.Of(Number::kCalls) || row.bounds.Of(Number::kWallIncl)) {
+    for (Number number = Number::kWallMean; number <= Number::kWallP99;
+         number = static_cast<Number>(static_cast<int>(number) + 1)) {
+      row.bounds.Set(number, 0, Bounds());
+    }
+  }
+  const bool calls_exact = row.bounds.empty();
+
+  // --- on-CPU, off-CPU, waiting, blocked time --------------------------------
+  std::uint64_t most_ns = all.most_on_cpu_ns.value_or(kNone);
+  if (interrupts) most_ns = kNone;
+  Bounds on, on_excl;
+  if (row.on_cpu) {
+    const std::uint64_t unseen_ns = kernel && all.more_threads ? all.cpu_ns : 0;
+    const std::uint64_t more = own.on_cpu_ns + everywhere_ns_ +
+                               (kernel ? process.kernel_unknown_ns : 0) +
+                               unseen_ns;
+    const std::uint64_t fewer =
+        less.on_cpu_ns + all.unbooked_ns + input_.in.dispatches.cut_ns();
+    on = Around(row.on_cpu->incl, fewer, AddBounded(more, hooks_ns));
+    on_excl = Around(
+        row.on_cpu->excl, fewer + own.kernel_ns + unseen.uncovered_ns,
+        AddBounded(AddBounded(more, unseen.children.on_cpu_ns), hooks_ns));
+    if (hooks) {
+      on.lo = std::min(on.lo, certain.on_cpu_ns);
+      on_excl.lo = 0;
+    }
+    // At most its wall time, and the process's on-CPU time.
+    const std::uint64_t cap = std::max(row.on_cpu->incl, most_ns);
+    on = AtMost(on, std::min(wall.hi, cap));
+    on_excl = AtMost(on_excl, std::min(wall_excl.hi, cap));
+    row.bounds.Set(Number::kOnCpuIncl, row.on_cpu->incl, on);
+    row.bounds.Set(Number::kOnCpuExcl, row.on_cpu->excl, on_excl);
+    row.bounds.Set(Number::kOffCpuIncl, row.off_cpu->incl, Rest(wall, on));
+    row.bounds.Set(Number::kOffCpuExcl, row.off_cpu->excl,
+                   Rest(wall_excl, on_excl));
+  }
+  const auto off_cpu = [&](const std::optional<InclusiveExclusive>& pair,
+                           Number incl, Number excl, std::uint64_t fewer,
+                           std::uint64_t child) {
+    if (!pair) return;
+    std::uint64_t more = AddBounded(own.unknown_ns + everywhere_ns_, kernel_ns);
+    more = AddBounded(more, hooks_ns);
+    const bool any = hooks || process.hooks_lost;
+    row.bounds.Set(
+        incl, pair->incl,
+        Around(pair->incl, any ? kNone : fewer + everywhere_ns_, more));
+    row.bounds.Set(
+        excl, pair->excl,
+        Around(pair->excl, any ? kNone : fewer + own.kernel_ns + everywhere_ns_,
+               AddBounded(more, child)));
+  };
+  off_cpu(row.wait, Number::kWaitIncl, Number::kWaitExcl, less.wait_ns,
+          unseen.children.wait_ns);
+  off_cpu(row.blocked, Number::kBlockedIncl, Number::kBlockedExcl,
+          less.blocked_ns, unseen.children.blocked_ns);
+  const bool times_exact = row.bounds.empty();
+
+  // --- counts ----------------------------------------------------------------
+  for (std::size_t i = 0; i < input_.plans.size(); ++i) {
+    std::optional<SegmentCount>& count = row.counts[i];
+    if (!count) continue;
+    const Number incl = CountNumber(i, CountPart::kIncl);
+    const Number excl = CountNumber(i, CountPart::kExcl);
+    const auto by_records = [&](std::uint64_t fewer, std::uint64_t child,
+                                std::uint64_t most) {
+      const std::uint64_t more = doubtful ? all.records : 0;
+      Bounds whole = Around(count->incl, fewer, more);
+      Bounds part = Around(count->excl, own.kernel_ns != 0 ? kNone : fewer,
+                           AddBounded(more, child));
+      if (kernel) whole.hi = part.hi = AddBounded(most, all.records);
+      if (kernel && interrupts) whole.hi = part.hi = kNone;
+      if (hooks) whole = part = {0, AddBounded(most, all.records)};
+      row.bounds.Set(incl, count->incl, whole);
+      row.bounds.Set(excl, count->excl, part);
+    };
+    switch (input_.plans[i].source) {
+      case SegmentSource::kNone:
+        break;
+      case SegmentSource::kOnCpuTime:
+        row.bounds.Set(incl, count->incl, on);
+        row.bounds.Set(excl, count->excl, on_excl);
+        break;
+      case SegmentSource::kSwitches:
+        by_records(less.switches, unseen.children.switches, all.switches);
+        break;
+      case SegmentSource::kFaults:
+        by_records(less.faults, unseen.children.faults, all.faults);
+        break;
+      case SegmentSource::kThreadDumps:
+        if (count->quality < Quality::kBounded && !hooks) break;
+        row.bounds.Set(incl, count->incl,
+                       {hooks && unseen.path ? 0 : count->incl, kNone});
+        row.bounds.Set(excl, count->excl, Bounds());
+        break;
+      case SegmentSource::kKernelDumps: {
+        const bool lacks = count->quality >= Quality::kBounded;
+        if (!lacks && !doubtful && !hooks && own.kernel_ns == 0) break;
+        const std::uint64_t most = interrupts || i >= all.most_counts.size()
+                                       ? kNone
+                                       : all.most_counts[i];
+        const bool whole = less.calls + less.wall_ns == 0 && !hooks;
+        row.bounds.Set(incl, count->incl,
+                       {whole ? count->incl : 0, std::max(most, count->incl)});
+        row.bounds.Set(excl, count->excl, {0, std::max(most, count->incl)});
+        break;
+      }
+    }
+    if (count->scaled) {
+      const bool missing = row.bounds.Of(incl).has_value();
+      Bounds whole = Interval95(count->incl, count->standard_error);
+      Bounds part = Interval95(count->excl, count->excl_standard_error);
+      if (missing) whole.hi = part.hi = kNone;
+      row.bounds.Set(incl, count->incl, whole);
+      row.bounds.Set(excl, count->excl, part);
+    }
+    const bool exact = !row.bounds.Of(incl) && !row.bounds.Of(excl);
+    if (!count->scaled) {
+      count->quality = exact ? Quality::kExact : Quality::kBounded;
+    }
+    row.qualities.Add(count->quality);
+  }
+  row.quality = calls_exact ? Quality::kExact : Quality::kBounded;
+  row.on_cpu_quality = times_exact ? Quality::kExact : Quality::kBounded;
+  row.qualities.Add(row.quality);
+  if (row.on_cpu) row.qualities.Add(row.on_cpu_quality);
+}
+
+}  // namespace countrace::rmap

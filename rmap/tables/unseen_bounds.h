@@ -1,0 +1,75 @@
+// The intervals of rows: what their threads may have done while records were
+// lost or switches were not shown (UnseenTime), and what may belong to others.
+//
+// Every interval holds the truth. It is as wide as the unattributed time and
+// counts that the row's threads may own, and the calls that were open then.
+// Thread: one.
+#ifndef COUNTRACE_RMAP_TABLES_UNSEEN_BOUNDS_H_
+#define COUNTRACE_RMAP_TABLES_UNSEEN_BOUNDS_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "rmap/tables/attribution.h"
+#include "rmap/tables/table_input.h"
+#include "rmap/tables/tables.h"
+
+namespace countrace::rmap {
+
+// What a row of a segment may lack, and what it may have too much: sums over
+// its paths.
+struct SegmentUnseen {
+  UnseenSums own;
+  UnseenSums::Less children;       // of the segments directly inside
+  std::uint64_t uncovered_ns = 0;  // of those, too
+  CertainSums certain;             // if hook records of its process were lost
+  bool path = false;               // of one path, not of a segment
+  bool in_kernel = false;          // a system call, a fault, an interrupt
+};
+
+class UnseenBounds {
+ public:
+  explicit UnseenBounds(const TableInput& input);
+
+  // Set the bounds and qualities of a row whose numbers are complete.
+  // Requires for processes: all rows of threads; for segments: all rows of
+  // processes.
+  void OfThread(const ThreadState& thread, ThreadRow& row) const;
+  void OfProcess(const ProcessState& process, ProcessRow& row);
+  void OfCpu(const CpuState& cpu, CpuRow& row) const;
+  void OfSegment(const ProcessState& process, const SegmentUnseen& unseen,
+                 SegmentRow& row) const;
+
+ private:
+  // What may be missing in the numbers of a process, and the limits of those of
+  // its segments.
+  struct OfAll {
+    std::uint64_t on_cpu_ns = 0;  // its threads', without unseen ones
+    std::uint64_t cpu_ns = 0;     // of all unknown CPU time in its life
+    std::uint64_t records = 0;    // lost in its life
+    bool more_threads = false;    // it may have threads without any record
+    std::uint64_t unbooked_ns = 0, switches = 0, faults = 0;
+    std::vector<std::uint64_t> counts;  // by kernel event
+    std::optional<std::uint64_t> most_on_cpu_ns;
+    std::vector<std::uint64_t> most_counts;  // by Report event
+  };
+  OfAll AllOf(const ProcessState& process) const;
+  const OfAll& Known(const ProcessState& process) const;
+
+  const TableInput& input_;
+  const UnseenTime& unseen_;
+  UnseenTime::Clocks end_;
+  std::uint64_t everywhere_ns_;  // hidden, or noticed at the end only
+  std::uint64_t outside_ns_ = 0;
+  std::vector<std::uint64_t> outside_counts_;  // by kernel event
+  // All that threads have whose process no record names.
+  std::uint64_t strays_ns_ = 0;
+  std::vector<std::uint64_t> stray_counts_;
+  std::map<const ProcessState*, OfAll> processes_;
+};
+
+}  // namespace countrace::rmap
+
+#endif  // COUNTRACE_RMAP_TABLES_UNSEEN_BOUNDS_H_

@@ -1,0 +1,342 @@
+// The truth is inside every interval of a report, whatever was lost: single
+// records, runs of them, whole packets, streams, the beginning, the end.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <map>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "rmap/pipeline.h"
+#include "tests/rmap/simulated_machine.h"
+#include "tests/support/property_runs.h"
+
+namespace countrace::rmap {
+namespace {
+
+using test_support::PropertyRuns;
+using test_support::RandomOptions;
+using test_support::Simulate;
+using test_support::Simulation;
+using test_support::SimulationOptions;
+using test_support::TrueProcess;
+using test_support::TrueSegment;
+using test_support::TrueThread;
+using test_support::Truth;
+
+// How wide the intervals are, for the report at the end.
+struct Widths {
+  std::uint64_t numbers = 0, exact = 0, open = 0, outside = 0;
+  double relative = 0;
+  std::uint64_t closed = 0;
+};
+
+class Checker {
+ public:
+  Checker(const Report& report, std::uint32_t seed, Widths& widths)
+      : report_(report), seed_(seed), widths_(widths) {}
+
+  void Check(const std::string& row, const RowBounds& bounds, Number number,
+             std::optional<std::uint64_t> value, std::uint64_t truth) {
+    const auto interval = bounds.Of(number);
+    if (!value && !interval) return;  // not known, and it says so
+    ++widths_.numbers;
+    const Bounds holds =
+        interval.value_or(Bounds{value.value_or(0), value.value_or(0)});
+    if (!interval) {
+      ++widths_.exact;
+    } else if (holds.hi == Bounds::kNone) {
+      ++widths_.open;
+    } else {
+      ++widths_.closed;
+      widths_.relative += static_cast<double>(holds.hi - holds.lo) /
+                          static_cast<double>(std::max<std::uint64_t>(
+                              1, std::max(truth, holds.hi)));
+    }
+    const bool value_inside =
+        !value || (holds.lo <= *value && *value <= holds.hi);
+    if (holds.lo <= truth && truth <= holds.hi && value_inside) return;
+    ++widths_.outside;
+    const std::string name = NumberName(report_.events, number);
+    CAPTURE(seed_, row, name, value.value_or(0), truth, holds.lo, holds.hi,
+            interval.has_value());
+    FAIL_CHECK("the truth is outside");
+  }
+
+ private:
+  const Report& report_;
+  std::uint32_t seed_;
+  Widths& widths_;
+};
+
+std::string Join(const std::vector<std::string>& path) {
+  std::string out;
+  for (const std::string& name : path) out += (out.empty() ? "" : " > ") + name;
+  return out;
+}
+
+// The ids that one row or truth has: the others cannot be compared.
+template <typename Id>
+std::set<Id> Once(const std::vector<Id>& ids) {
+  std::map<Id, int> times;
+  for (const Id& id : ids) ++times[id];
+  std::set<Id> once;
+  for (const auto& [id, count] : times) {
+    if (count == 1) once.insert(id);
+  }
+  return once;
+}
+
+// True if a row of this process cannot be compared: see Truth.
+bool HasReusedTid(const Truth& truth, std::int32_t pid) {
+  return std::any_of(truth.threads.begin(), truth.threads.end(),
+                     [&](const TrueThread& t) {
+                       return t.pid == pid && truth.reused_tids.contains(t.tid);
+                     });
+}
+
+void CheckThreads(const Report& report, const Truth& truth, Checker& checker) {
+  using Id = std::pair<std::int32_t, std::int32_t>;
+  std::vector<Id> rows, truths;
+  for (const ThreadRow& row : report.threads)
+    rows.push_back({row.pid, row.tid});
+  for (const TrueThread& thread : truth.threads) {
+    truths.push_back({thread.pid, thread.tid});
+  }
+  const std::set<Id> once = Once(rows), true_once = Once(truths);
+  for (const ThreadRow& row : report.threads) {
+    if (!once.contains({row.pid, row.tid}) ||
+        !true_once.contains({row.pid, row.tid}) ||
+        truth.reused_tids.contains(row.tid)) {
+      continue;
+    }
+    const TrueThread& thread = *std::find_if(
+        truth.threads.begin(), truth.threads.end(), [&](const TrueThread& t) {
+          return t.pid == row.pid && t.tid == row.tid;
+        });
+    const std::string name = "thread " + std::to_string(row.tid);
+    const auto check = [&](Number number, std::optional<std::uint64_t> value,
+                           std::uint64_t true_value) {
+      checker.Check(name, row.bounds, number, value, true_value);
+    };
+    check(Number::kOnCpu, row.on_cpu_ns, thread.on_cpu_ns);
+    check(Number::kDispatches, row.dispatches, thread.dispatches);
+    check(Number::kMigrations, row.migrations, thread.migrations);
+    check(Number::kWait, row.wait_ns, thread.wait_ns);
+    check(Number::kBlocked, row.blocked_ns, thread.blocked_ns);
+    for (std::size_t i = 0; i < test_support::kSimulatedEvents; ++i) {
+      check(CountNumber(i, CountPart::kWhole), row.counts[i], thread.counts[i]);
+    }
+  }
+}
+
+void CheckProcesses(const Report& report, const Truth& truth,
+                    Checker& checker) {
+  std::vector<std::int32_t> rows, truths;
+  for (const ProcessRow& row : report.processes) rows.push_back(row.pid);
+  for (const TrueProcess& process : truth.processes) {
+    truths.push_back(process.pid);
+  }
+  const auto once = Once(rows), true_once = Once(truths);
+  for (const ProcessRow& row : report.processes) {
+    if (!once.contains(row.pid) || !true_once.contains(row.pid) ||
+        HasReusedTid(truth, row.pid)) {
+      continue;
+    }
+    TrueThread sum;
+    std::uint64_t threads = 0;
+    for (const TrueThread& thread : truth.threads) {
+      if (thread.pid != row.pid) continue;
+      ++threads;
+      sum.on_cpu_ns += thread.on_cpu_ns;
+      sum.dispatches += thread.dispatches;
+      for (std::size_t i = 0; i < test_support::kSimulatedEvents; ++i) {
+        sum.counts[i] += thread.counts[i];
+      }
+    }
+    const std::string name = "process " + std::to_string(row.pid);
+    checker.Check(name, row.bounds, Number::kOnCpu, row.on_cpu_ns,
+                  sum.on_cpu_ns);
+    checker.Check(name, row.bounds, Number::kDispatches, row.dispatches,
+                  sum.dispatches);
+    checker.Check(name, row.bounds, Number::kThreads, row.threads, threads);
+    for (std::size_t i = 0; i < test_support::kSimulatedEvents; ++i) {
+      checker.Check(name, row.bounds, CountNumber(i, CountPart::kWhole),
+                    row.counts[i], sum.counts[i]);
+    }
+  }
+}
+
+void CheckCpus(const Report& report, const Truth& truth, Checker& checker) {
+  for (const CpuRow& row : report.cpu_rows) {
+    // What ran before its first dump and after its last is not in its row.
+    std::uint64_t true_ns = truth.busy_ns[row.cpu] + truth.idle_ns[row.cpu] +
+                            truth.outside_ns[row.cpu] +
+                            truth.interrupts_ns[row.cpu];
+    if (true_ns != row.wall_ns || !truth.reused_tids.empty()) continue;
+    const std::string name = "cpu " + std::to_string(row.cpu);
+    checker.Check(name, row.bounds, Number::kBusy, row.busy_ns,
+                  truth.busy_ns[row.cpu]);
+    checker.Check(name, row.bounds, Number::kIdle, row.idle_ns,
+                  truth.idle_ns[row.cpu]);
+    checker.Check(name, row.bounds, Number::kOutside, row.outside_ns,
+                  truth.outside_ns[row.cpu]);
+    checker.Check(name, row.bounds, Number::kInterrupts, row.interrupts_ns,
+                  truth.interrupts_ns[row.cpu]);
+  }
+}
+
+void CheckSegment(const SegmentRow& row, const TrueSegment& sums,
+                  Checker& checker) {
+  const std::string name = std::to_string(row.pid) + " " +
+                           (row.path.empty() ? row.segment : Join(row.path));
+  const auto check = [&](Number number, std::optional<std::uint64_t> value,
+                         std::uint64_t true_value) {
+    checker.Check(name, row.bounds, number, value, true_value);
+  };
+  const auto pair = [&](Number incl, Number excl,
+                        const std::optional<InclusiveExclusive>& value,
+                        std::uint64_t true_incl, std::uint64_t true_excl) {
+    if (!value) return;
+    check(incl, value->incl, true_incl);
+    check(excl, value->excl, true_excl);
+  };
+  check(Number::kCalls, row.calls, sums.calls);
+  check(Number::kWallIncl, row.wall.incl, sums.wall_incl);
+  check(Number::kWallExcl, row.wall.excl, sums.wall_excl);
+  pair(Number::kOnCpuIncl, Number::kOnCpuExcl, row.on_cpu, sums.on_cpu_incl,
+       sums.on_cpu_excl);
+  pair(Number::kOffCpuIncl, Number::kOffCpuExcl, row.off_cpu,
+       sums.wall_incl - sums.on_cpu_incl, sums.wall_excl - sums.on_cpu_excl);
+  pair(Number::kWaitIncl, Number::kWaitExcl, row.wait, sums.wait_incl,
+       sums.wait_excl);
+  pair(Number::kBlockedIncl, Number::kBlockedExcl, row.blocked,
+       sums.blocked_incl, sums.blocked_excl);
+  const auto count = [&](std::size_t event, std::uint64_t incl,
+                         std::uint64_t excl) {
+    if (!row.counts[event]) return;
+    check(CountNumber(event, CountPart::kIncl), row.counts[event]->incl, incl);
+    check(CountNumber(event, CountPart::kExcl), row.counts[event]->excl, excl);
+  };
+  count(2, sums.faults_incl, sums.faults_excl);
+  count(3, sums.switches_incl, sums.switches_excl);
+  count(4, sums.cycles_incl, sums.cycles_excl);
+}
+
+void CheckSegments(const Report& report, const Truth& truth, Checker& checker) {
+  using Id = std::pair<std::int32_t, std::string>;
+  for (const bool by_path : {false, true}) {
+    const auto& rows = by_path ? report.segment_paths : report.segments;
+    std::vector<Id> ids, true_ids;
+    for (const SegmentRow& row : rows) {
+      ids.push_back({row.pid, by_path ? Join(row.path) : row.segment});
+    }
+    std::map<Id, const TrueSegment*> truths;
+    for (const TrueProcess& process : truth.processes) {
+      for (const auto& [name, sums] :
+           by_path ? process.by_path : process.by_segment) {
+        true_ids.push_back({process.pid, name});
+        truths[true_ids.back()] = &sums;
+      }
+    }
+    // A pid that was used twice may have its calls in either row.
+    std::map<std::int32_t, int> pids;
+    for (const TrueProcess& process : truth.processes) ++pids[process.pid];
+    const auto once = Once(ids);
+    const TrueSegment nothing;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (!once.contains(ids[i]) || pids[rows[i].pid] != 1 ||
+          HasReusedTid(truth, rows[i].pid)) {
+        continue;
+      }
+      const auto found = truths.find(ids[i]);
+      CheckSegment(rows[i], found == truths.end() ? nothing : *found->second,
+                   checker);
+    }
+  }
+}
+
+// Which records are lost.
+class Lost {
+ public:
+  Lost(std::uint32_t seed, const test_support::MemoryTrace& trace)
+      : random_(seed), size_(trace.size()) {
+    kind_ = seed % 6;
+    // From one in a thousand to three in ten.
+    const double parts[] = {0.001, 0.01, 0.03, 0.1, 0.3};
+    part_ = parts[seed / 6 % std::size(parts)];
+    begin_ = random_() % size_;
+    const std::vector<std::uint32_t> streams = trace.StreamIds();
+    stream_ = streams[random_() % streams.size()];
+    other_stream_ = streams[random_() % streams.size()];
+  }
+  bool operator()(std::size_t i, bool of_cpu, std::uint32_t stream) {
+    const auto length =
+        static_cast<std::size_t>(part_ * static_cast<double>(size_)) + 1;
+    switch (kind_) {
+      case 0:  // single records
+        return static_cast<double>(random_() % 10000) < part_ * 10000;
+      case 1:  // runs
+        if (burst_ != 0) return --burst_, true;
+        if (static_cast<double>(random_() % 100000) >= part_ * 10000) {
+          return false;
+        }
+        burst_ = random_() % 20;
+        return true;
+      case 2:  // all records of a time
+        return i >= begin_ && i < begin_ + length;
+      case 3:  // the beginning or the end of one stream, or all of it
+        return stream == stream_ && (begin_ % 5 == 0   ? true
+                                     : begin_ % 2 == 0 ? i < length
+                                                       : i + length > size_);
+      case 4:  // a packet of each of two streams
+        return (stream == stream_ || stream == other_stream_) && i >= begin_ &&
+               i < begin_ + length;
+      default:  // of CPUs alone
+        return of_cpu && static_cast<double>(random_() % 10000) < part_ * 10000;
+    }
+  }
+
+ private:
+  std::mt19937 random_;
+  std::size_t size_, begin_;
+  std::uint32_t kind_, stream_, other_stream_;
+  double part_;
+  std::size_t burst_ = 0;
+};
+
+void CheckMachine(std::uint32_t seed, Widths& widths) {
+  SimulationOptions options = RandomOptions(seed);
+  options.steps = 100 + seed % 500;
+  Simulation run = Simulate(options);
+  Lost lost(seed, *run.trace);
+  run.trace->RemoveOf(lost);
+  const auto report = Reconstruct(*run.trace, {});
+  REQUIRE(report.ok());
+  Checker checker(*report, seed, widths);
+  CheckThreads(*report, run.truth, checker);
+  CheckProcesses(*report, run.truth, checker);
+  CheckCpus(*report, run.truth, checker);
+  CheckSegments(*report, run.truth, checker);
+}
+
+TEST_CASE("bounds: the truth is inside every interval, whatever was lost",
+          "[rmap][property][loss]") {
+  Widths widths;
+  const auto machines = static_cast<std::uint32_t>(PropertyRuns(10000));
+  for (std::uint32_t seed = 0; seed < machines; ++seed) {
+    CheckMachine(seed, widths);
+  }
+  WARN(widths.numbers << " numbers: " << widths.exact << " exact, "
+                      << widths.closed << " with an interval, "
+                      << widths.relative / static_cast<double>(widths.closed)
+                      << " of the largest value wide on average, "
+                      << widths.open << " without an upper bound; "
+                      << widths.outside << " outside");
+  CHECK(widths.outside == 0);
+}
+
+}  // namespace
+}  // namespace countrace::rmap
