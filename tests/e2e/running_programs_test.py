@@ -70,14 +70,16 @@ class Running(unittest.TestCase):
         """The workload, preloaded, outside of any recording."""
         environment = dict(os.environ, LD_PRELOAD=LIBRARY)
         environment.update(kwargs.pop('environment', {}))
+        # Not a pipe without a reader: it fills, and its writer stops.
+        kwargs.setdefault('stdout', subprocess.DEVNULL)
         process = subprocess.Popen(
             [program or WORKLOAD, *map(str, arguments)], env=environment,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            **kwargs)
+            stderr=subprocess.PIPE, text=True, **kwargs)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         self.addCleanup(process.stderr.close)
-        self.addCleanup(process.stdout.close)
+        if process.stdout:
+            self.addCleanup(process.stdout.close)
         if controlled:
             wait_until(lambda: 'countrace-control-' in maps(process.pid),
                        'a control page')
@@ -100,7 +102,8 @@ class Running(unittest.TestCase):
         os.close(descriptor)
         with open(counters, 'wb') as file:
             file.truncate(4096)
-        parent = self.start('forked', counters, **kwargs)
+        parent = self.start('forked', counters, stdout=subprocess.PIPE,
+                            **kwargs)
         child = int(re.match(r'child (\d+)', parent.stdout.readline())[1])
         self.addCleanup(os.kill, child, signal.SIGKILL)
         return child
