@@ -67,8 +67,11 @@ class Cpu:
             elif record.kind == 'fault':
                 self.faults.append(self.owner(record.values[1], record.time))
             elif kinds.get(record.name) == 'interrupt':
+                if record.kind == 'hook_enter' and not self.open:
+                    self.hook_dump(record, self.tid)
                 self.interrupt(record)
             elif record.dump and self.running:
+                self.hook_dump(record, record.tid)
                 self.partial[record.time, record.tid] = [
                     now - last - inside for now, last, inside in
                     zip(record.dump, self.last, self.interrupted)]
@@ -110,6 +113,12 @@ class Cpu:
             self.switch_outs.append((record.time, thread, state))
         self.tid, self.switches = after, 1
         self.come(record.time, after)
+
+    def hook_dump(self, record, tid):
+        """Ends an interval, if it shows who has the CPU."""
+        if (record.dump and self.running and tid == self.tid and
+                self.lost_since(record.time) is None):
+            self.close(record.time, tid, record.dump)
 
     def is_hidden_switch(self, left, time):
         """Another thread leaves than the one that was seen last."""
@@ -213,6 +222,9 @@ class Cpu:
     def share_out(self, delta, pieces, parts):
         length = parts[-1].end - parts[0].begin
         busy = {part.owner for part in parts if part.owner != IDLE}
+        # Or of one process, after an exec by another thread than its main one.
+        one_owner = UNATTRIBUTED not in busy and not any(
+            part.switches for part in parts[1:])
         for event, name in enumerate(self.events):
             count = delta[event]
             if name in CLOCKS and count == length:
@@ -222,8 +234,8 @@ class Cpu:
             if name not in OF_THREADS:
                 self.add(INTERRUPT, event, self.interrupted[event])
                 count -= self.interrupted[event]
-            if len(parts) == 1:
-                self.add(parts[0].owner, event, count)
+            if one_owner or len(parts) == 1:
+                self.add(parts[-1].owner, event, count)
             elif name in CLOCKS:  # measured by a counter, not by time
                 for part in parts[:-1]:
                     self.add(part.owner, event, part.end - part.begin)

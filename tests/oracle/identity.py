@@ -53,6 +53,11 @@ class Identities:
     def __init__(self, trace):
         self.env, self.gate = trace.env, Gate(trace.env)
         self.begin_ns = trace.env['begin_ns']
+        # What a record of a CPU names, or in a command's recording any record,
+        # is then marked: others have none (FORMAT.md 4.3).
+        self.marked_alone = self.gate.marked and not self.gate.all
+        self.of_command = trace.env['scope'] == COMMAND
+        self.kinds = trace.hook_kinds
         self.by_tid = {}  # tid -> its threads, in order of birth
         self.processes = []
         self.live = {}  # pid -> process
@@ -119,8 +124,9 @@ class Identities:
             for at in TIDS[kind]:
                 if record.values[at] not in NO_THREAD:
                     self.seen(record.values[at])
-        elif record.pid > 0:  # a hook
-            self.thread(record.pid, record.tid, 0, time)
+        elif record.pid > 0 and self.kinds.get(record.name) != 'interrupt':
+            self.thread(record.pid, record.tid, 0, time,
+                        record.cpu >= 0 or self.of_command)
 
     def seen(self, tid):
         """The latest thread with this tid; without a fork it was there when
@@ -130,7 +136,7 @@ class Identities:
             threads.append(Thread(tid, self.begin_ns))
         return threads[-1]
 
-    def thread(self, pid, tid, parent, time):
+    def thread(self, pid, tid, parent, time, shows_mark=True):
         thread = self.seen(tid)
         if thread.process and thread.process.pid != pid:
             thread = Thread(tid, time)
@@ -142,6 +148,8 @@ class Identities:
                 if pid == self.env['root_pid']:
                     process.marked_from = 0
             thread.join(process, process.comm)
+        if self.marked_alone and shows_mark:
+            self.mark(thread.process, time)
         return thread
 
     def fork(self, time, pid, tid, parent_pid, parent_tid):
