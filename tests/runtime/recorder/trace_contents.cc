@@ -143,6 +143,19 @@ std::uint64_t TraceContents::Count(std::int32_t tid, std::size_t index) const {
   return sum;
 }
 
+bool TraceContents::HasWholeDispatches(std::int32_t tid) const {
+  for (const auto& [cpu, stored] : cpus) {
+    std::int32_t running = -1;
+    for (const StoredRecord& record : stored) {
+      if (record.event == CpuEvent::kSwitchIn) running = -1;
+      if (record.event != CpuEvent::kDispatch) continue;
+      if (record.prev_tid() == tid && running != tid) return false;
+      running = record.next_tid();
+    }
+  }
+  return true;
+}
+
 std::set<std::int32_t> TraceContents::HiddenThreads() const {
   std::set<std::int32_t> known, of_init;
   for (const auto& [cpu, stored] : cpus) {

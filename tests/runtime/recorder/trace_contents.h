@@ -52,6 +52,9 @@ struct TraceContents {
   std::uint64_t OnCpuNs(std::int32_t tid) const;
   // Counts of event `index` during the same time.
   std::uint64_t Count(std::int32_t tid, std::size_t index) const;
+  // True if dumps bracket each dispatch of `tid`. Without that a count may be
+  // that of a thread which the kernel does not show.
+  bool HasWholeDispatches(std::int32_t tid) const;
   // Threads that were switched in but whose switch-out the kernel never shows:
   // on some sandboxes those of process 1, and its children until they exec.
   // `perf record` does not see them either.
