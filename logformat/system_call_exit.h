@@ -1,14 +1,34 @@
-// The exit record of a system call that replaced the registers of its thread,
-// and its own number with them: rt_sigreturn (FORMAT.md 4.4).
+// What the exit records of system calls say beyond their number
+// (FORMAT.md 4.4).
 #ifndef COUNTRACE_LOGFORMAT_SYSTEM_CALL_EXIT_H_
 #define COUNTRACE_LOGFORMAT_SYSTEM_CALL_EXIT_H_
 
 #include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "logformat/records.h"
 
 namespace countrace::logformat {
 
-// Its number, -1. It ends the open system call of its thread.
+// The number, -1, of a system call that replaced the registers of its thread,
+// and its own number with them: rt_sigreturn. It ends the open system call of
+// its thread.
 inline constexpr std::uint16_t kUnnamedSystemCall = 0xffff;
+
+// These return a second time, with 0, in the thread that they made.
+constexpr bool MakesThread(std::string_view system_call) {
+  return system_call == "clone" || system_call == "clone3" ||
+         system_call == "fork" || system_call == "vfork";
+}
+
+// What the code of a kernel hook returned. Requires: `record` is its exit.
+inline std::uint64_t ReturnValueOf(const EventRecord& record) {
+  std::uint64_t value = 0;  // the last word
+  if (record.bytes.size() < sizeof(KernelHookRecord) + sizeof(value)) return 0;
+  std::memcpy(&value, record.bytes.last(sizeof(value)).data(), sizeof(value));
+  return value;
+}
 
 }  // namespace countrace::logformat
 

@@ -37,7 +37,9 @@ HookTable::HookTable(const logformat::TraceInfo& info)
         hook.origin == HookOrigin::kProbe && hook.kind == HookKind::kSegment;
     if (hook.origin != HookOrigin::kKernel) continue;
     if (hook.provider == "fault") faults_.insert(hook.id);
-    if (hook.provider.starts_with("syscall")) system_calls_.insert(hook.id);
+    if (!hook.provider.starts_with("syscall")) continue;
+    system_calls_.insert(hook.id);
+    if (logformat::MakesThread(hook.name)) makes_thread_.insert(hook.id);
   }
   if (has_kernel_hooks_) {
     kernel_events_ =
@@ -152,9 +154,12 @@ void KernelHooks::OnThreadHook(ThreadState& thread, const EventRecord& record,
     if (in_doubt) segments_.BeginKernelDoubt(thread, time_ns);
   }
   if (exit) {
-    // A child may fault before it returns from its parent's system call.
+    // A child may fault before it returns from its parent's system call, and
+    // return on another CPU before the fork record.
     if (in_kernel && !SegmentBuilder::IsOpen(thread, hook_id) &&
-        SegmentBuilder::TakeExpectedExit(thread)) {
+        (SegmentBuilder::TakeExpectedExit(thread) ||
+         (hooks_.MakesThread(hook_id) &&
+          logformat::ReturnValueOf(record) == 0))) {
       return;
     }
     segments_.Exit(thread, hook_id, DumpOf(record), time_ns);

@@ -38,6 +38,10 @@ class HookTable {
   }
   // True if calls of a program's functions are in the streams of CPUs.
   bool has_probes() const { return has_probes_; }
+  // A call that returns a second time, with 0, in the thread that it made.
+  bool MakesThread(std::uint32_t hook_id) const {
+    return makes_thread_.contains(hook_id);
+  }
   bool IsFault(std::uint32_t hook_id) const {
     return faults_.contains(hook_id);
   }
@@ -47,7 +51,7 @@ class HookTable {
  private:
   std::vector<logformat::HookKind> kinds_;
   std::vector<logformat::HookOrigin> origins_;
-  absl::flat_hash_set<std::uint32_t> faults_, system_calls_;
+  absl::flat_hash_set<std::uint32_t> faults_, system_calls_, makes_thread_;
   std::uint32_t jump_ = SegmentBuilder::kNoHook;
   bool has_kernel_hooks_ = false, has_probes_ = false;
   std::size_t kernel_events_ = 0;

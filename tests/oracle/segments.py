@@ -9,6 +9,8 @@ from trace_text import JUMP
 # inside such a call.
 USER, ENTERED, INSIDE = range(3)
 NO_NUMBER = 'syscall:65535'  # the exit of a system call whose number is -1
+MAKES_THREAD = ('syscall:clone', 'syscall:clone3', 'syscall:fork',
+                'syscall:vfork')  # return 0 in the new thread, too
 NEVER_RETURN = ('syscall:exit', 'syscall:exit_group')
 
 # What a thread had until an instant; a call has the difference of two.
@@ -128,7 +130,8 @@ class Stack:
         if all(call.name != name for call in self.open):
             if self.late[name]:
                 self.late[name] -= 1
-            elif not (self.in_syscall and name.startswith('syscall:')):
+            elif not (self.in_syscall and name.startswith('syscall:') or
+                      name in MAKES_THREAD and record.values[-1] == 0):
                 self.without_enter[name] += 1
             return
         while self.open[-1].name != name:
