@@ -41,19 +41,31 @@ class PerfData(unittest.TestCase):
         report = self.perf.report(*words, file)
         return report, processes(report)[pid], pid, orders, weighings
 
+    def tids_of(self, lines, pid):
+        return {pid} | {
+            int(found[1]) for line in lines
+            if (found := re.search(rf'PERF_RECORD_FORK\({pid}:(\d+)\)',
+                                   line['rest']))}
+
     def switches_in(self, file, pid):
         """Dispatches of the process's threads, counted in perf script's
         output."""
         lines = self.perf.script(file, '--show-task-events',
                                  '--show-switch-events')
-        tids = {pid} | {
-            int(found[1]) for line in lines
-            if (found := re.search(rf'PERF_RECORD_FORK\({pid}:(\d+)\)',
-                                   line['rest']))}
+        tids = self.tids_of(lines, pid)
         # perf may store a record twice.
         return len({(line['tid'], line['time']) for line in lines
                     if 'RECORD_SWITCH' in line['rest'] and
                     ' IN ' in line['rest'] and int(line['tid']) in tids})
+
+    def traced_switches_in(self, file, pid):
+        """The same, as far as the tracepoint sched_switch shows them."""
+        lines = self.perf.script(file, '--show-task-events')
+        tids = self.tids_of(lines, pid)
+        return len({(found[1], line['time']) for line in lines
+                    if (found := re.search(r'sched_switch:.* next_pid=(\d+)',
+                                           line['rest'])) and
+                    int(found[1]) in tids})
 
     def test_switches_of_the_system_are_what_perf_script_prints(self):
         file, output = self.perf.record([self.shop, '60', '3'], *SWITCHES)
@@ -164,7 +176,12 @@ class PerfData(unittest.TestCase):
         a, b = processes(ours)[pid], processes(them)[pid]
         print(f'\ncountrace: {a["dispatches"]} dispatches, {a["on_cpu_ns"]} '
               f'ns; perf: {b["dispatches"]}, {b["on_cpu_ns"]} ns')
-        self.assertEqual(a['dispatches'], b['dispatches'])
+        # The kernel of a virtual machine hides some switches from its
+        # tracepoint, not from perf's own records (decision 8).
+        traced = self.traced_switches_in(theirs, pid)
+        self.assertGreater(traced, 80)
+        self.assertLessEqual(traced, a['dispatches'])
+        self.assertLessEqual(a['dispatches'], b['dispatches'])
         # Both read their clocks in the same switch, at different places, one
         # after the other: this adds some microseconds per switch.
         self.assertLess(abs(a['on_cpu_ns'] - b['on_cpu_ns']),
