@@ -47,8 +47,7 @@ class Flight(running.Running):
     def ticking(self, *options):
         process = self.start_ticks()
         recorder = self.begin('-p', str(process.pid), *options)
-        running.wait_until(lambda: 'thread-' in running.maps(process.pid),
-                           'joined')
+        self.await_joined(process)
         return process, recorder
 
     def wait_for_overwriting(self, recorder):
@@ -128,8 +127,7 @@ class Flight(running.Running):
     def test_snapshot_of_a_recording_that_grows(self):
         process = self.start('long', 1)
         recorder = self.begin('-p', str(process.pid))
-        running.wait_until(lambda: 'thread-' in running.maps(process.pid),
-                           'joined')
+        self.await_joined(process)
         previous = 0
         for index in range(3):
             snapshot = self.work / f'snapshot-{index}.ctf'
@@ -147,8 +145,7 @@ class Flight(running.Running):
         self.wait_for_overwriting(recorder)
         recorder.kill()
         recorder.wait()
-        running.wait_until(
-            lambda: 'thread-' not in running.maps(process.pid), 'left')
+        self.await_left(process)
         running.countrace('recover', self.trace)
         self.check_sound(self.trace)
         found = running.by_thread(running.script(self.trace), 'workload:tick')
@@ -165,8 +162,7 @@ class Flight(running.Running):
         self.addCleanup(recorder.wait)
         self.addCleanup(recorder.kill)
         self.addCleanup(recorder.stderr.close)
-        running.wait_until(lambda: 'thread-' in running.maps(process.pid),
-                           'joined')
+        self.await_joined(process)
         self.wait_for_overwriting(recorder)
         time.sleep(0.5)
         snapshot = self.work / 'snapshot.ctf'

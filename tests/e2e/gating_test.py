@@ -163,14 +163,17 @@ class AllSettings(Gating):
         rows = self.go(process, pids)
         self.end_all([ungated, *gated])
         process.stdin.close()
-        every = [row['pid'] for row in rows] + [pids['exec']]
+        names = {row['pid']: row['name'] for row in rows}
+        names[pids['exec']] = 'exec'
+        every = list(names)
         for bits, (trace, _) in zip(settings, gated):
             during, data = self.faults_of(trace, every)
             after, later = self.faults_of(ungated[0], every, '--count', bits,
                                           *marks)
             for pid in every:
-                self.assertLessEqual(during[pid][0], after[pid][1], bits)
-                self.assertLessEqual(after[pid][0], during[pid][1], bits)
+                where = bits, names[pid], during[pid], after[pid]
+                self.assertLessEqual(during[pid][0], after[pid][1], where)
+                self.assertLessEqual(after[pid][0], during[pid][1], where)
             self.assertEqual(data['trace']['count'], later['trace']['count'])
             for row in rows:
                 least, most = during[row['pid']]

@@ -5,6 +5,7 @@ as lost.
 
 usage: recorder_load_test.py COUNTRACE PROCESS_STORM
 """
+import pathlib
 import re
 import sys
 import unittest
@@ -21,6 +22,18 @@ def machine_forks():
         return int(re.search(r'^processes (\d+)', stat.read(), re.M).group(1))
 
 
+def supervisor_switches():
+    """Switches of the threads of process 1 since they started."""
+    total = 0
+    for status in pathlib.Path('/proc/1/task').glob('*/status'):
+        try:
+            text = status.read_text(encoding='utf-8')
+        except ProcessLookupError:
+            continue
+        total += sum(map(int, re.findall(r'ctxt_switches:\s+(\d+)', text)))
+    return total
+
+
 class Storm(Recording):
     def setUp(self):
         super().setUp()
@@ -29,10 +42,11 @@ class Storm(Recording):
 
     def record(self, *options, load):
         """Returns (output of the load, report)."""
-        forks = machine_forks()
+        forks, hidden = machine_forks(), supervisor_switches()
         run = self.countrace('record', '--force', '-o', self.trace, *options,
                              '--', STORM, *load)
         self.machine_forks = machine_forks() - forks
+        self.supervisor_switches = supervisor_switches() - hidden
         self.messages = run.stderr
         truth = re.search(r'^forks (\d+) execs (\d+) calls (\d+)$', run.stdout,
                           re.M)
@@ -142,7 +156,9 @@ class TinyRing(Storm):
         self.assertGreaterEqual(lost_switches, 0)
         self.assertGreaterEqual(lost_faults, 0)
         others = self.lost - lost_switches - lost_faults
-        self.assertGreaterEqual(others, 0)
+        # Virtual machines may hide the switches to and from threads of process
+        # 1 (decision 8): no record, and no loss.
+        self.assertGreaterEqual(others, -2 * self.supervisor_switches)
         # For each process at most a fork, an exit, an exec and a few names.
         self.assertLessEqual(others, 8 * self.machine_forks)
 

@@ -108,6 +108,16 @@ class Running(unittest.TestCase):
         self.addCleanup(os.kill, child, signal.SIGKILL)
         return child
 
+    # By the trace's name: a recording of the whole system from elsewhere may
+    # have invited the process, too.
+    def await_joined(self, process):
+        wait_until(lambda: f'{self.trace}/thread-' in maps(process.pid),
+                   'joined')
+
+    def await_left(self, process):
+        wait_until(lambda: f'{self.trace}/thread-' not in maps(process.pid),
+                   'left')
+
     def committed(self):
         with open(self.work / 'counters', 'rb') as file:
             return struct.unpack('<8Q', file.read(64))
@@ -228,7 +238,7 @@ class JoinAndLeave(Running):
     def test_stopped_while_it_records(self):
         process = self.start_ticks()
         recorder = self.begin('-p', str(process.pid))
-        wait_until(lambda: 'thread-' in maps(process.pid), 'joined')
+        self.await_joined(process)
         process.send_signal(signal.SIGSTOP)
         self.assertIn('did not leave', self.end(recorder))
         self.assertIn('sound', countrace('verify', self.trace).stdout)
@@ -241,10 +251,10 @@ class JoinAndLeave(Running):
     def test_recorder_killed(self):
         process = self.start_ticks()
         recorder = self.begin('-p', str(process.pid))
-        wait_until(lambda: 'thread-' in maps(process.pid), 'joined')
+        self.await_joined(process)
         recorder.kill()
         recorder.wait()
-        wait_until(lambda: 'thread-' not in maps(process.pid), 'left')
+        self.await_left(process)
         countrace('recover', self.trace)
         self.check_sound(self.trace)
         self.record(process, '--for', '50ms', '--force')
@@ -254,7 +264,7 @@ class JoinAndLeave(Running):
         recorder = self.begin('-a')
         wait_until((self.trace / '.session').exists, 'a session')
         process = self.start('long', 1)
-        wait_until(lambda: 'thread-' in maps(process.pid), 'joined')
+        self.await_joined(process)
         self.end(recorder)
         self.check_sound(self.trace)
         self.assertIn('workload:long', '\n'.join(script(self.trace)))
@@ -264,7 +274,7 @@ class JoinAndLeave(Running):
         process = self.start('-c', shell, WORKLOAD, 'long', '1',
                              program='/bin/sh', controlled=False)
         recorder = self.begin('-p', str(process.pid))
-        wait_until(lambda: 'thread-' in maps(process.pid), 'joined')
+        self.await_joined(process)
         self.end(recorder)
         self.check_sound(self.trace)
         self.assertIn('workload:long', '\n'.join(script(self.trace)))
@@ -314,7 +324,7 @@ class JoinAndLeave(Running):
 
         process = self.start('long', 1)
         recorder = self.begin('--force', '-p', str(process.pid))
-        wait_until(lambda: 'thread-' in maps(process.pid), 'joined')
+        self.await_joined(process)
         run = self.record(process, '--for', '10ms',
                           trace=self.work / 'second.ctf')
         self.assertIn(f'takes part in the recording {self.trace}', run.stderr)
@@ -476,7 +486,7 @@ class Hooks(Running):
         self.assertEqual({hook['id'] for hook in hooks}, {'-'})
 
         recorder = self.begin('-p', str(process.pid))
-        wait_until(lambda: 'thread-' in maps(process.pid), 'joined')
+        self.await_joined(process)
         # tick has two ids: one for each type of its payload.
         recorded = {(hook['hook'], int(hook['id']))
                     for hook in self.hooks(process)}
@@ -489,7 +499,7 @@ class Hooks(Running):
     def test_switches_take_effect_at_once(self):
         process = self.start_ticks()
         recorder = self.begin('-p', str(process.pid))
-        wait_until(lambda: 'thread-' in maps(process.pid), 'joined')
+        self.await_joined(process)
         off, on = [], []
         for _ in range(10):
             countrace('hooks', 'disable', '-p', process.pid, '*:tick')
@@ -536,7 +546,7 @@ class Hooks(Running):
         self.assertEqual(self.state(process, 'workload:tick'), 'on')
         countrace('hooks', 'enable', '-p', process.pid, '*:long')
         self.assertEqual(self.state(process, 'workload:long'), 'on')
-        wait_until(lambda: 'thread-' in maps(process.pid), 'records')
+        self.await_joined(process)
         self.end(recorder)
         self.assertIn('workload:long', '\n'.join(script(self.trace)))
         self.record(process, '--for', '30ms', '--hooks', 'workload:tick',
