@@ -81,6 +81,8 @@ struct DiscardedEvents {
   std::uint64_t begin_ns, end_ns;
   std::uint64_t count;  // since the last DiscardedEvents of this stream
   std::array<std::uint64_t, kDiscardCauses> by_cause;
+  // A flight recording overwrote them, with all that was lost in their time.
+  bool overwritten;
 };
 
 // Packets missing or unreadable between two packets of a stream (gap in

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "logformat/read/overwritten_packets.h"
 #include "logformat/read/record_walk.h"
 
 namespace countrace::logformat {
@@ -251,6 +252,11 @@ void StreamCursor::ClosePacket() {
     loss.tid = head.tid;
     loss.begin_ns = last_ns_;
     loss.end_ns = std::max(last_ns_, next_ns);
+    loss.overwritten = IsOverwritten(stream_->scan, packet_ - 1);
+    if (loss.overwritten) {
+      loss.end_ns = std::max(loss.begin_ns,
+                             OverwrittenUntilNs(stream_->scan, packet_ - 1));
+    }
     losses_.emplace_back(loss);
   }
   if (!damage_.empty()) {

@@ -7,6 +7,7 @@
 #include "logformat/description/trace_description.h"
 #include "logformat/description/trace_directory.h"
 #include "logformat/event_schema.h"
+#include "logformat/read/overwritten_packets.h"
 #include "logformat/read/record_table.h"
 #include "logformat/read/stream_cursor.h"
 #include "logformat/read/stream_merge.h"
@@ -34,12 +35,14 @@ class MappedTraceReader final : public TraceReader {
         return status;
       }
     }
+    reader->FindBegin();
     return reader;
   }
 
   const TraceInfo& info() const override { return description_.info; }
   const std::vector<StreamInfo>& streams() const override { return infos_; }
   const std::string& directory() const override { return directory_; }
+  std::uint64_t complete_from_ns() const override { return complete_from_ns_; }
   bool keeps_records() const override { return true; }  // in mapped files
   std::array<std::uint64_t, kDiscardCauses> session_discarded() const override {
     return description_.discarded;
@@ -123,6 +126,18 @@ class MappedTraceReader final : public TraceReader {
     end_ns_ = description_.info.begin_ns;
   }
 
+  // The instant from which on all streams are complete.
+  void FindBegin() {
+    for (const OpenStream& stream : streams_) {
+      const auto known_ns = KnownAfterNs(
+          stream.scan, *stream.table,
+          stream.info.stream_class == StreamClass::kCpu, description_.info);
+      if (known_ns) {
+        complete_from_ns_ = std::max(complete_from_ns_, *known_ns + 1);
+      }
+    }
+  }
+
   absl::Status AddStream(const StreamFile& file) {
     absl::StatusOr<base::FileMapping> mapping =
         base::FileMapping::Open(directory_ + "/" + file.name);
@@ -165,6 +180,7 @@ class MappedTraceReader final : public TraceReader {
   std::vector<OpenStream> streams_;
   std::vector<StreamInfo> infos_;
   std::uint64_t end_ns_ = 0;
+  std::uint64_t complete_from_ns_ = 0;
   std::uint64_t total_bytes_ = 0;
 };
 

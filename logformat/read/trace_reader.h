@@ -47,6 +47,11 @@ class TraceReader {
   virtual absl::Status Read(ItemSink& sink,
                             const ProgressCallback& progress = nullptr) = 0;
 
+  // From here on no record was overwritten (flight recordings), and each CPU
+  // has had a record that names its thread; 0: nothing was overwritten. Read()
+  // delivers what is left from before, which is of a few streams only.
+  virtual std::uint64_t complete_from_ns() const { return 0; }
+
   // True if pointers in records stay valid until Read() returns.
   virtual bool keeps_records() const { return false; }
 

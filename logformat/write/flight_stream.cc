@@ -98,7 +98,6 @@ std::uint64_t FlightStream::oldest_end_ns() const {
 
 absl::Status FlightStream::WriteEmpty(std::uint64_t offset, std::uint64_t bytes,
                                       PacketHead head) {
-  head.end_ns = head.begin_ns;
   head.content_bits = kPacketHeadBytes * 8;
   head.packet_bits = bytes * 8;
   const OpenFile file(path_);
@@ -145,6 +144,7 @@ absl::StatusOr<std::uint64_t> FlightStream::DropOldest(
     empty.discarded_by_cause[kOverwrittenCause] += overwritten_;
     empty.raw_begin = 0;
     empty.monotonic_begin = empty.monotonic_end = empty.begin_ns;
+    empty.end_ns = oldest.end_ns;
     empty.flags |= kPacketOverwritten;
     empty.raw_end = overwritten_;
     const absl::Status written =
@@ -152,6 +152,7 @@ absl::StatusOr<std::uint64_t> FlightStream::DropOldest(
     if (!written.ok()) return written;
   }
   if (oldest.offset == 0) {
+    head.end_ns = head.begin_ns;
     const absl::Status written = WriteEmpty(0, kPacketAlignBytes, head);
     if (!written.ok()) return written;
   }

@@ -5,6 +5,8 @@
 #include <map>
 #include <random>
 
+#include "logformat/running_thread.h"
+
 namespace countrace::test_support {
 
 using logformat::CpuEvent;
@@ -221,6 +223,64 @@ void MemoryTrace::LosePackets(std::uint64_t begin_ns, std::int32_t cpu,
   loss.packets = 1;
   loss.reason = reason;
   items_.push_back({begin_ns, loss.stream, std::move(loss)});
+}
+
+std::map<std::uint32_t, std::vector<std::uint64_t>> MemoryTrace::RecordTimes()
+    const {
+  std::map<std::uint32_t, std::vector<std::uint64_t>> times;
+  for (const Item& item : items_) times[item.stream].push_back(item.time_ns);
+  for (auto& [stream, of_stream] : times) {
+    std::sort(of_stream.begin(), of_stream.end());
+  }
+  return times;
+}
+
+void MemoryTrace::Overwrite(const std::map<std::uint32_t, Hole>& holes) {
+  Sort();
+  std::vector<Item> kept;
+  std::map<std::uint32_t, logformat::DiscardedEvents> losses;
+  std::map<std::uint32_t, std::uint64_t> named_ns;  // of CPUs, behind the hole
+  std::uint64_t known_ns = 0;
+  for (Item& item : items_) {
+    const auto hole = holes.find(item.stream);
+    const auto* record = std::get_if<Record>(&item.what);
+    if (record == nullptr || hole == holes.end() ||
+        item.time_ns <= hole->second.first) {
+      kept.push_back(std::move(item));
+      continue;
+    }
+    const logformat::EventRecord& fields = record->fields;
+    if (item.time_ns > hole->second.second) {
+      if (fields.stream_class == StreamClass::kCpu &&
+          !named_ns.contains(item.stream) &&
+          logformat::RunningTid(info_, fields.event_id, record->bytes)) {
+        named_ns[item.stream] = item.time_ns;
+      }
+      kept.push_back(std::move(item));
+      continue;
+    }
+    logformat::DiscardedEvents& loss = losses[item.stream];
+    loss.stream = item.stream;
+    loss.stream_class = fields.stream_class;
+    loss.cpu = fields.cpu;
+    loss.pid = fields.pid;
+    loss.tid = fields.tid;
+    loss.begin_ns = hole->second.first;
+    loss.end_ns = item.time_ns;
+    loss.overwritten = true;
+    ++loss.count;
+    ++loss.by_cause[static_cast<std::size_t>(
+        logformat::DiscardCause::kTraceFull)];
+    known_ns = std::max(known_ns, item.time_ns);
+  }
+  for (const auto& [stream, time_ns] : named_ns) {
+    if (losses.contains(stream)) known_ns = std::max(known_ns, time_ns);
+  }
+  for (const auto& [stream, loss] : losses) {
+    kept.push_back({loss.begin_ns, stream, loss});
+  }
+  items_ = std::move(kept);
+  if (!losses.empty()) complete_from_ns_ = known_ns + 1;
 }
 
 void MemoryTrace::Sort() {

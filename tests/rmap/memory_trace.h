@@ -90,6 +90,16 @@ class MemoryTrace final : public logformat::TraceReader {
     session_discarded_[static_cast<std::size_t>(cause)] = records;
   }
 
+  // Removes what `hole` returns for each stream, as a flight recording
+  // overwrites it: (after, until], both times of records. Then the trace is
+  // complete from complete_from_ns() on.
+  using Hole = std::pair<std::uint64_t, std::uint64_t>;
+  void Overwrite(const std::map<std::uint32_t, Hole>& holes);
+  void set_complete_from(std::uint64_t time_ns) { complete_from_ns_ = time_ns; }
+  std::uint64_t complete_from_ns() const override { return complete_from_ns_; }
+  // The times of records of each stream, ascending.
+  std::map<std::uint32_t, std::vector<std::uint64_t>> RecordTimes() const;
+
   // Removes records, as a recorder that lost them: calls `lose(i)` for each
   // record in the order of delivery. With `declare`, a DiscardedEvents replaces
   // each run of lost records.
@@ -176,6 +186,7 @@ class MemoryTrace final : public logformat::TraceReader {
   std::map<std::pair<std::int32_t, std::int32_t>, std::uint32_t>
       thread_streams_;
   std::vector<Item> items_;
+  std::uint64_t complete_from_ns_ = 0;
 };
 
 template <typename Lose>
