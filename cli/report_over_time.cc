@@ -46,6 +46,7 @@ absl::StatusOr<ReportAnswer> ReportOverTime(const ReportRequest& request,
   auto reader = request.input->Open(request.trace);
   if (!reader.ok()) return reader.status();
   rmap::OverTimeOptions options;
+  options.begin_ns = (*reader)->complete_from_ns();
   options.every_ns = request.every_ns;
   // Without kernel records there are only calls.
   const bool hooks_only =

@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/str_format.h"
@@ -31,16 +32,21 @@ using logformat::DiscardedEvents;
 using logformat::DiscardedPackets;
 using logformat::EventRecord;
 using logformat::HookKind;
+using logformat::HookOrigin;
 using logformat::StreamClass;
 
 class Reconstruction final : public logformat::ItemSink {
  public:
   // `records_stay`: the memory of records stays valid until Finish().
+  // The tables begin at `begin_ns`; 0: with the trace.
   Reconstruction(const logformat::TraceInfo& info, TimelineObserver* observer,
-                 const GatingRequest& gating, bool records_stay)
+                 const GatingRequest& gating, bool records_stay,
+                 std::uint64_t begin_ns)
       : info_(info),
         observer_(observer),
         records_stay_(records_stay),
+        tables_from_ns_(begin_ns),
+        before_tables_(begin_ns != 0),
         hooks_(info),
         thread_dumps_(info.thread_sets()),
         thread_counters_(info.thread_counter_limits, ThreadEvents(info),
@@ -72,6 +78,8 @@ class Reconstruction final : public logformat::ItemSink {
   void OnRecord(const EventRecord& record) override {
     ++records_;
     const bool of_thread = record.stream_class == StreamClass::kThread;
+    if (before_tables_ && of_thread && IsBefore(record)) [[unlikely]]
+      return;
     const std::uint64_t time_ns =
         Advance(record.time_ns, observer_ == nullptr ? kernel_ns_ : now_ns_);
     if (of_thread) [[likely]] {
@@ -96,14 +104,27 @@ class Reconstruction final : public logformat::ItemSink {
     const std::uint64_t begin_ns = records.front().time_ns;
     const std::uint64_t end_ns = records.back().time_ns;
     if (!dumps_stay() || observer_ != nullptr || begin_ns < kernel_ns_ ||
-        !OnRun(head, records, begin_ns, end_ns)) {
+        before_tables_ || !OnRun(head, records, begin_ns, end_ns)) {
       ItemSink::OnThreadRecords(head, records);
     }
   }
 
   void OnDiscardedEvents(const DiscardedEvents& loss) override {
     ledger_.Add(loss);
-    if (loss.count == 0) return;
+    if (loss.count == 0 || IsLossBefore(loss, loss.overwritten)) return;
+    Lose(loss);
+  }
+
+  void OnDiscardedPackets(const DiscardedPackets& loss) override {
+    ledger_.Add(loss);
+    if (!IsLossBefore(loss, false)) Lose(loss);
+  }
+
+  // Requires: the last item was delivered, or `interrupted`.
+  Report Finish(const logformat::TraceReader& reader, bool interrupted);
+
+ private:
+  void Lose(const DiscardedEvents& loss) {
     std::string_view cause = "unknown";
     std::uint64_t most = 0;
     for (std::size_t i = 0; i < logformat::kDiscardCauses; ++i) {
@@ -113,16 +134,10 @@ class Reconstruction final : public logformat::ItemSink {
     }
     OnLoss(loss, loss.count, loss.count, cause);
   }
-
-  void OnDiscardedPackets(const DiscardedPackets& loss) override {
-    ledger_.Add(loss);
+  void Lose(const DiscardedPackets& loss) {
     OnLoss(loss, 0, kUnbounded, "discarded_packets");
   }
 
-  // Requires: the last item was delivered, or `interrupted`.
-  Report Finish(const logformat::TraceReader& reader, bool interrupted);
-
- private:
   static std::size_t ThreadEvents(const logformat::TraceInfo& info) {
     return std::min(info.thread_events.size(), logformat::kMaxCounters);
   }
@@ -261,6 +276,37 @@ class Reconstruction final : public logformat::ItemSink {
     OnKernelRecord(dump, time_ns);
   }
 
+  // --- Before the tables begin (earlier_records.cc) --------------------------
+
+  // True if `record` comes before the tables begin: it names threads at most.
+  bool IsBefore(const EventRecord& record) {
+    if (record.time_ns < tables_from_ns_) {
+      if (record.stream_class == StreamClass::kCpu) OnEarlier(record);
+      return true;
+    }
+    BeginTables();
+    // The order of reading is that of kernel records.
+    before_tables_ = record.stream_class == StreamClass::kThread;
+    return false;
+  }
+  void OnEarlier(const EventRecord& record);
+  void BeginTables();
+  // True if the tables do not begin yet at `loss`. One that lasts until then
+  // begins with them.
+  template <typename Discarded>
+  bool IsLossBefore(const Discarded& loss, bool overwritten) {
+    if (!before_tables_ || loss.begin_ns >= tables_from_ns_) return false;
+    if (loss.stream_class == StreamClass::kCpu) {
+      dispatches_.OnEarlierLoss(loss.cpu);
+    }
+    if (!overwritten && loss.end_ns > tables_from_ns_) {
+      Discarded later = loss;
+      later.begin_ns = tables_from_ns_;
+      losses_at_begin_.emplace_back(std::move(later));
+    }
+    return true;
+  }
+
   // --- Kernel records and loss -----------------------------------------------
 
   void OnKernelRecord(const EventRecord& record, std::uint64_t time_ns);
@@ -319,6 +365,10 @@ class Reconstruction final : public logformat::ItemSink {
 
   TimelineObserver* observer_;
   const bool records_stay_;
+  const std::uint64_t tables_from_ns_;
+  bool before_tables_;  // records before that may still come
+  bool tables_begun_ = false;
+  std::vector<std::variant<DiscardedEvents, DiscardedPackets>> losses_at_begin_;
   HookTable hooks_;
   EventSetDumps thread_dumps_;
   CounterExtension thread_counters_;
@@ -343,8 +393,39 @@ class Reconstruction final : public logformat::ItemSink {
   bool unplaced_loss_ = false;  // hook records of an unknown process were lost
 };
 
+void Reconstruction::OnEarlier(const EventRecord& record) {
+  const bool hook = logformat::IsKernelHookEvent(record.event_id);
+  dispatches_.OnEarlier(
+      record,
+      hook && hooks_.origins()[logformat::EventHookId(record.event_id)] ==
+                  HookOrigin::kInterrupt);
+  switch (static_cast<CpuEvent>(record.event_id)) {
+    case CpuEvent::kFork:
+    case CpuEvent::kExec:
+    case CpuEvent::kComm:
+    case CpuEvent::kExit:
+    case CpuEvent::kProcessState:
+      if (!tasks_.OnRecord(record, record.time_ns)) ++malformed_;
+      return;
+    default:
+      return;
+  }
+}
+
+void Reconstruction::BeginTables() {
+  if (tables_begun_) return;
+  tables_begun_ = true;
+  registry_.BeginTables(tables_from_ns_);
+  dispatches_.BeginTables(tables_from_ns_);
+  for (const auto& loss : losses_at_begin_) {
+    std::visit([this](const auto& lost) { Lose(lost); }, loss);
+  }
+}
+
 void Reconstruction::OnKernelRecord(const EventRecord& record,
                                     std::uint64_t time_ns) {
+  if (before_tables_ && IsBefore(record)) [[unlikely]]
+    return;
   dispatches_.OnRecord(record.cpu, time_ns);
   if (logformat::IsKernelHookEvent(record.event_id)) {
     if (logformat::KernelHookRecord hook; Decode(record, hook)) {
@@ -407,7 +488,8 @@ void Reconstruction::CloseSegmentsOfEnded() {
 
 Report Reconstruction::Finish(const logformat::TraceReader& reader,
                               bool interrupted) {
-  now_ns_ = std::max(now_ns_, lost_until_ns_);
+  if (before_tables_) BeginTables();
+  now_ns_ = std::max({now_ns_, lost_until_ns_, tables_from_ns_});
   dispatches_.Finish(now_ns_);
   CloseSegmentsOfEnded();
 
@@ -417,8 +499,8 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader,
   for (const logformat::ProcessName& named : info_.processes) {
     registry_.NameProcess(named.pid, named.comm);
   }
-  report.begin_ns = info_.begin_ns;
-  if (first_ns_ != kNever &&
+  report.begin_ns = std::max(info_.begin_ns, tables_from_ns_);
+  if (tables_from_ns_ == 0 && first_ns_ != kNever &&
       (report.begin_ns == 0 || first_ns_ < report.begin_ns)) {
     report.begin_ns = first_ns_;
   }
@@ -465,7 +547,8 @@ absl::StatusOr<Report> Reconstruct(logformat::TraceReader& reader,
     return checked;
   }
   Reconstruction reconstruction(reader.info(), options.observer, options.gating,
-                                reader.keeps_records());
+                                reader.keeps_records(),
+                                reader.complete_from_ns());
   const absl::Status status = reader.Read(reconstruction, options.progress);
   const bool interrupted =
       options.keep_interrupted && absl::IsCancelled(status);

@@ -87,7 +87,10 @@ void BlockedTime::End(ThreadState& thread, std::uint64_t time_ns,
   blocked.total_ns += interval.ns;
   // Records lost meanwhile may show that it ran.
   interval.unknown_ns = std::min(interval.ns, thread.unseen.latest_ns);
-  interval.sure = thread.unseen.latest_ns == 0 && !thread.hooks_lost;
+  interval.sure = thread.unseen.latest_ns == 0 && !thread.hooks_lost &&
+                  !(thread.process != nullptr && thread.process->hooks_lost) &&
+                  blocked.place_sure && waker.sure &&
+                  !(lost_ && waker.kind == WakerKind::kNotTold);
   thread.unseen.blocked_ns += interval.unknown_ns;
   Key& key = interval.key;
   key.process = thread.process;
@@ -102,6 +105,7 @@ void BlockedTime::End(ThreadState& thread, std::uint64_t time_ns,
     interval.placed_ns = thread.unseen.PlacedNs(
         blocked.since_ns, interval.ns - interval.unknown_ns);
   }
+  interval.sure &= key.place == nullptr || interval.placed_ns == interval.ns;
   if (waker.in != nullptr) key.hook_id = waker.in->stack.TopHook();
   Add(interval);
 }
@@ -124,7 +128,12 @@ void BlockedTime::Add(Interval interval) {
   ++sum.times;
   sum.ns += interval.ns;
   sum.longest_ns = std::max(sum.longest_ns, interval.ns);
-  if (!interval.sure) sum.quality = Quality::kBounded;
+  if (interval.sure) {
+    sum.longest_sure_ns = std::max(sum.longest_sure_ns, interval.ns);
+  } else {
+    ++sum.unsure_times;
+    sum.unsure_ns += interval.ns;
+  }
 }
 
 }  // namespace countrace::rmap

@@ -30,6 +30,7 @@ struct Waker {
   // The thread or interrupts whose innermost open call counts as the waker's;
   // null: none, or unknown.
   const ThreadState* in = nullptr;
+  bool sure = true;  // no lost record can make it another one
 };
 
 class BlockedTime {
@@ -57,6 +58,8 @@ class BlockedTime {
   }
   // The trace ends.
   void Finish(ThreadState& thread, std::uint64_t end_ns);
+  // Records of a CPU were lost: from now on, a wake-up may be among them.
+  void NoteLoss() { lost_ = true; }
   // A wake-up record came, for any thread.
   void NoteWakeup() { saw_wakeup_ = true; }
 
@@ -88,7 +91,8 @@ class BlockedTime {
   };
   struct Sum {
     std::uint64_t times = 0, ns = 0, longest_ns = 0;
-    Quality quality = Quality::kExact;
+    // Part of it: intervals that may belong to another row.
+    std::uint64_t unsure_times = 0, unsure_ns = 0, longest_sure_ns = 0;
   };
   const absl::flat_hash_map<Key, Sum>& sums() const { return sums_; }
 
@@ -105,7 +109,7 @@ class BlockedTime {
 
   std::size_t max_rows_;
   std::uint64_t folded_ = 0;
-  bool saw_wakeup_ = false;
+  bool saw_wakeup_ = false, lost_ = false;
   absl::flat_hash_map<Key, Sum> sums_;
 };
 

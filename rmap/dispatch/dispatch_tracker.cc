@@ -30,7 +30,8 @@ bool HasHooksOf(const logformat::TraceInfo& info,
 DispatchTracker::DispatchTracker(const logformat::TraceInfo& info,
                                  ThreadRegistry& registry,
                                  TimelineObserver* observer)
-    : dumps_(info.cpu_sets()),
+    : info_(info),
+      dumps_(info.cpu_sets()),
       events_(std::min(dumps_.measures(), kMaxMeasures)),
       kinds_(CounterKinds(info.cpu_events, events_ - info.cpu_events.size())),
       registry_(registry),
@@ -327,6 +328,7 @@ void DispatchTracker::Abandon(CpuState& cpu, std::uint64_t time_ns) {
                        cpu.last_ns, time_ns, 0, "missing_dispatch"});
   }
   ++contradictions_;
+  AddStrayFaults(cpu, cpu.thread, std::exchange(cpu.faults, 0));
   if (cpu.thread != nullptr) ++cpu.thread->dispatch.unseen_switches;
   if (cpu.thread != nullptr &&
       cpu.thread->dispatch.running_cpu == static_cast<std::int32_t>(cpu.cpu)) {
@@ -567,20 +569,30 @@ Waker DispatchTracker::WakerOf(const EventRecord& record,
       record.cpu >= 0 && static_cast<std::size_t>(record.cpu) < by_cpu_.size()
           ? by_cpu_[static_cast<std::size_t>(record.cpu)]
           : nullptr;
+  // Lost: the begin of an interrupt that is open, or a fork.
+  const bool sure = coverage_.loss_epoch == 0 ||
+                    (cpu != nullptr && cpu->begun && !cpu->lossy &&
+                     cpu->interrupts_unknown_since_ns == 0);
   if (cpu != nullptr && cpu->open_interrupts != 0) {
-    return {WakerKind::kInterrupt, nullptr, &cpu->interrupt_work};
+    return {WakerKind::kInterrupt, nullptr, &cpu->interrupt_work, sure};
   }
   // A sleeping thread cannot wake itself.
-  if (waker_tid == wakee_tid) return {WakerKind::kInterrupt};
-  if (waker_tid == 0) return {WakerKind::kIdle};
+  if (waker_tid == wakee_tid) {
+    return {WakerKind::kInterrupt, nullptr, nullptr, sure};
+  }
+  if (waker_tid == 0) return {WakerKind::kIdle, nullptr, nullptr, sure};
   ThreadState* const thread =
       cpu != nullptr && cpu->thread != nullptr && cpu->thread->tid == waker_tid
           ? cpu->thread
           : registry_.Find(waker_tid);
   if (thread == nullptr || !registry_.Counts(*thread)) {
-    return {WakerKind::kOutside};
+    return {WakerKind::kOutside, nullptr, nullptr, coverage_.loss_epoch == 0};
   }
-  return {WakerKind::kThread, thread, thread};
+  const bool placed =
+      thread->unseen.stack_since_ns == UnseenState::kNever &&
+      !thread->hooks_lost &&
+      !(thread->process != nullptr && thread->process->hooks_lost);
+  return {WakerKind::kThread, thread, thread, sure && placed};
 }
 
 void DispatchTracker::OnFault(std::int32_t cpu_number, ThreadState& thread,
@@ -599,7 +611,19 @@ void DispatchTracker::OnFault(std::int32_t cpu_number, ThreadState& thread,
                         ? cpu->thread->tid == thread.tid
                         : cpu->occupant == CpuState::Occupant::kOutside &&
                               cpu->outside_tid == thread.tid;
-  if (runs) ++cpu->faults;
+  if (runs) {
+    ++cpu->faults;
+  } else if (cpu->begun && !cpu->ended) {
+    AddStrayFaults(*cpu, counted ? &thread : nullptr, 1);
+  } else if (counted) {
+    // No dump was before it, so that no account has it.
+    for (std::size_t i = 0; i < events_; ++i) {
+      if (kinds_[i] == CounterKind::kFaults ||
+          kinds_[i] == CounterKind::kFaultsOfMode) {
+        thread.unseen.AddCount(i, 1, kMaxMeasures);
+      }
+    }
+  }
 }
 
 void DispatchTracker::TransferRunning(std::int32_t cpu_number, ThreadState& to,

@@ -56,6 +56,13 @@ class DispatchTracker {
                               std::uint64_t time_ns);
   // That thread state, if the CPU had interrupts; else null.
   ThreadState* InterruptWork(std::int32_t cpu);
+  // Before the tables begin, because later records of other CPUs were
+  // overwritten: which thread runs where. Interrupts: `interrupt`.
+  void OnEarlier(const logformat::EventRecord& record, bool interrupt);
+  void OnEarlierLoss(std::int32_t cpu);
+  // The tables begin. What follows is as for the records of a new trace, but
+  // that CPUs are in the middle of a dispatch.
+  void BeginTables(std::uint64_t time_ns);
   // Counts a kernel record of any kind; called before it is processed.
   void OnRecord(std::int32_t cpu, std::uint64_t time_ns);
   // It is unknown how much the counters `events` (bits) counted up to the next
@@ -163,6 +170,8 @@ class DispatchTracker {
   void EmitDispatch(const CpuState& cpu, std::uint16_t state, bool inferred);
   void EmitCounters(const logformat::EventRecord& record,
                     std::uint64_t time_ns);
+  // --- earlier_records.cc ----------------------------------------------------
+  void BeginInside(CpuState& cpu, std::uint64_t time_ns);
   // --- lost_records.cc -------------------------------------------------------
   void NoteLoss();
   void BeginLoss(CpuState& cpu, std::uint64_t begin_ns);
@@ -183,6 +192,7 @@ class DispatchTracker {
                   const std::vector<std::uint64_t>& counts);
   void NoteOutside(CpuState& cpu, std::uint64_t time_ns);
 
+  const logformat::TraceInfo& info_;
   EventSetDumps dumps_;
   std::size_t events_;
   std::vector<CounterKind> kinds_;  // one for each measure

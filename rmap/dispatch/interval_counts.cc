@@ -94,6 +94,10 @@ bool IsAmbiguous(const CpuState& cpu, const AttributedInterval& last,
                  std::uint64_t count) {
   std::uint64_t recorded = last.faults;
   int parts = last.faults != 0 ? 1 : 0;
+  for (const StrayFaults& stray : cpu.counters.strays) {
+    recorded += stray.faults;
+    ++parts;
+  }
   for (const AttributedInterval& interval : cpu.counters.uncounted) {
     recorded += interval.faults;
     parts += interval.faults != 0 ? 1 : 0;
@@ -118,6 +122,9 @@ void LeaveUnattributed(CpuState& cpu, std::size_t event, std::uint64_t count,
     if (thread != nullptr) thread->unseen.AddCount(event, count, kMaxMeasures);
   };
   add(last.thread);
+  for (const StrayFaults& stray : cpu.counters.strays) {
+    if (stray.thread != last.thread) add(stray.thread);
+  }
   for (auto part = parts.begin(); part != parts.end(); ++part) {
     unknown |= part->account == &cpu.unattributed;
     const auto same = [&](const AttributedInterval& other) {
@@ -195,6 +202,70 @@ std::uint64_t ShareSwitches(CpuState& cpu, std::size_t event,
   return count;
 }
 
+// Faults belong to the threads of their records, not to the occupant. Returns
+// how many of `count` that are, so that they are attributed.
+[[gnu::noinline, gnu::cold]] std::uint64_t TakeStrays(
+    CpuState& cpu, CounterKind kind, std::size_t event, std::uint64_t count,
+    const AttributedInterval& last) {
+  if (kind != CounterKind::kFaults && kind != CounterKind::kFaultsOfMode) {
+    return 0;
+  }
+  if (IsAmbiguous(cpu, last, count)) {
+    LeaveUnattributed(cpu, event, count, last);
+    return count;
+  }
+  std::uint64_t taken = 0;
+  for (const StrayFaults& stray : cpu.counters.strays) {
+    AttributedInterval own;
+    own.account = stray.thread != nullptr ? &cpu.busy : &cpu.outside;
+    own.thread = stray.thread;
+    own.begin_ns = BeginOf(cpu, last);
+    own.end_ns = last.end_ns;
+    const std::uint64_t share = std::min(count - taken, stray.faults);
+    Add(cpu, own, event, share);
+    taken += share;
+  }
+  return taken;
+}
+
+// What a counter with value `value` at the first dump has counted since the
+// tables began, as far as records show it. What they do not show has no
+// account; a thread that ran since then may have counted it.
+[[gnu::noinline, gnu::cold]] std::uint64_t CountSinceCut(
+    CpuState& cpu, CounterKind kind, std::size_t event, std::uint64_t value,
+    const AttributedInterval& last) {
+  const std::vector<AttributedInterval>& parts = cpu.counters.uncounted;
+  std::uint64_t faults = last.faults, switches = 0;
+  for (const AttributedInterval& part : parts) {
+    faults += part.faults;
+    switches += part.switched ? 1 : 0;
+  }
+  for (const StrayFaults& stray : cpu.counters.strays) faults += stray.faults;
+  switch (kind) {
+    case CounterKind::kClock:
+      return std::min(value, last.end_ns - BeginOf(cpu, last));
+    case CounterKind::kSwitches:
+      return std::min(value, switches);
+    case CounterKind::kFaults:
+      return std::min(value, faults);
+    case CounterKind::kFaultsOfMode:
+    case CounterKind::kBusy:
+    case CounterKind::kOther:
+      break;
+  }
+  const bool known = (cpu.counters.before_present >> event & 1u) != 0 &&
+                     cpu.counters.before[event] <= value;
+  const std::uint64_t most =
+      known ? value - cpu.counters.before[event] : kUnbounded;
+  const auto add = [&](const AttributedInterval& interval) {
+    if (interval.thread == nullptr) return;
+    interval.thread->unseen.AddCount(event, most, kMaxMeasures);
+  };
+  add(last);
+  for (const AttributedInterval& part : parts) add(part);
+  return 0;
+}
+
 // Returns the share of `count` that `last` keeps; adds the rest to others.
 std::uint64_t Share(CpuState& cpu, CounterKind kind, std::size_t event,
                     std::uint64_t count, const AttributedInterval& last) {
@@ -212,7 +283,8 @@ std::uint64_t Share(CpuState& cpu, CounterKind kind, std::size_t event,
     }
     case CounterKind::kSwitches:
       return ShareSwitches(cpu, event, count, last);
-    case CounterKind::kFaults: {
+    case CounterKind::kFaults:
+    case CounterKind::kFaultsOfMode: {
       // Every fault has a record, except those of hidden threads.
       if (OnlyLastFaults(cpu, last)) return count;
       if (IsAmbiguous(cpu, last, count)) break;
@@ -251,7 +323,7 @@ std::vector<CounterKind> CounterKinds(const std::vector<std::string>& events,
     } else if (name == "context-switches") {
       kind = CounterKind::kSwitches;
     } else if (name == "page-faults") {
-      kind = CounterKind::kFaults;
+      kind = name == event ? CounterKind::kFaults : CounterKind::kFaultsOfMode;
     } else if (name == "minor-faults" || name == "major-faults") {
       kind = CounterKind::kBusy;
     }
@@ -278,7 +350,9 @@ void EndCounts(CpuState& cpu, std::size_t events) {
   CpuCounters& counters = cpu.counters;
   Close(counters, events);
   counters.uncounted.clear();
+  counters.strays.clear();
   counters.stale = counters.doubted = 0;
+  counters.cut = false;
 }
 
 std::uint32_t ChangeCounts(CpuState& cpu, std::uint32_t mmcr,
@@ -314,6 +388,19 @@ void AddUncounted(CpuState& cpu, const AttributedInterval& attributed) {
   cpu.counters.uncounted.push_back(attributed);
 }
 
+void AddStrayFaults(CpuState& cpu, ThreadState* thread, std::uint64_t faults) {
+  if (faults == 0) return;
+  std::vector<StrayFaults>& strays = cpu.counters.strays;
+  const auto same = std::find_if(
+      strays.begin(), strays.end(),
+      [=](const StrayFaults& stray) { return stray.thread == thread; });
+  if (same != strays.end()) {
+    same->faults += faults;
+  } else {
+    strays.push_back({thread, faults});
+  }
+}
+
 void EndParts(CpuState& cpu) {
   for (AttributedInterval& part : cpu.counters.uncounted) {
     // These parts belong to a dispatch that ends; its switch is counted with
@@ -347,14 +434,15 @@ std::uint32_t AttributeCounts(CpuState& cpu,
       cpu.counters.first[i] = cpu.counters.last[i] = value;
       continue;
     }
+    std::uint64_t delta = 0;
     if (!(cpu.counters.counted & bit)) {
       cpu.counters.counted |= bit;
       cpu.counters.stale &= ~bit;
       cpu.counters.first[i] = cpu.counters.last[i] = value;
-      continue;
-    }
-    std::uint64_t delta = 0;
-    if (value >= cpu.counters.last[i]) {
+      if (!cpu.counters.cut) continue;
+      delta = CountSinceCut(cpu, kinds[i], i, value, last);
+      cpu.counters.first[i] -= delta;
+    } else if (value >= cpu.counters.last[i]) {
       delta = value - cpu.counters.last[i];
     } else {
       // Keeps the CPU's total equal to the sum of its deltas.
@@ -369,6 +457,8 @@ std::uint32_t AttributeCounts(CpuState& cpu,
                       last.end_ns);
       continue;
     }
+    if (!cpu.counters.strays.empty()) [[unlikely]]
+      delta -= TakeStrays(cpu, kinds[i], i, delta, last);
     if (!cpu.counters.uncounted.empty()) {
       delta = Share(cpu, kinds[i], i, delta, last);
     }
@@ -378,6 +468,8 @@ std::uint32_t AttributeCounts(CpuState& cpu,
   if ((cpu.counters.doubted | went_back) != 0) [[unlikely]]
     Doubt(cpu, went_back, last);
   cpu.counters.uncounted.clear();
+  cpu.counters.strays.clear();
+  cpu.counters.cut = false;
   cpu.counters.at_switch = IsSwitch(record);
   return went_back;
 }

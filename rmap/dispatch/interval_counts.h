@@ -24,10 +24,11 @@
 namespace countrace::rmap {
 
 enum class CounterKind : std::uint8_t {
-  kClock,     // counts ns of the CPU: a dispatch's share is its time
-  kSwitches,  // one for each switch: a dispatch's share is 1
-  kFaults,    // as many as fault records; an idle CPU has none
-  kBusy,      // an idle CPU has none
+  kClock,         // counts ns of the CPU: a dispatch's share is its time
+  kSwitches,      // one for each switch: a dispatch's share is 1
+  kFaults,        // as many as fault records; an idle CPU has none
+  kFaultsOfMode,  // the same, of one mode: at most as many
+  kBusy,          // an idle CPU has none
   kOther,
 };
 
@@ -49,6 +50,9 @@ void DoubtCounts(CpuState& cpu, std::uint32_t counters);
 // A dispatch begins: its counts start at 0.
 void BeginDispatchCounts(CpuState& cpu);
 
+// `faults` records of `thread` (null: it is not counted) came since the last
+// dump, while another thread had the CPU, or an unknown one.
+void AddStrayFaults(CpuState& cpu, ThreadState* thread, std::uint64_t faults);
 // Adds time that was attributed up to an instant without a dump.
 void AddUncounted(CpuState& cpu, const AttributedInterval& attributed);
 // The dispatch ends without a dump: its parts do not belong to the next one.

@@ -22,6 +22,7 @@ bool DispatchTracker::InterruptsUnknown(std::int32_t cpu) const {
 void DispatchTracker::NoteLoss() {
   ++coverage_.loss_epoch;
   registry_.NoteLoss();
+  blocked_.NoteLoss();
 }
 
 void DispatchTracker::OnLoss(std::int32_t cpu_number, std::uint64_t begin_ns,
@@ -41,7 +42,7 @@ void DispatchTracker::BeginLoss(CpuState& cpu, std::uint64_t begin_ns) {
     const bool known = cpu.occupant != CpuState::Occupant::kUnknown;
     AttributedInterval part = AttributeTime(cpu, begin_ns, known);
     part.switched = false;
-    if (part.ns != 0) AddUncounted(cpu, part);
+    if (part.ns + part.faults != 0) AddUncounted(cpu, part);
     EndParts(cpu);
     if (cpu.thread != nullptr || cpu.last_ns > cpu.dispatch.begin_ns) {
       EmitDispatch(cpu, 0, true);

@@ -8,6 +8,7 @@
 #include "base/text/glob.h"
 #include "rmap/counters/event_set_dumps.h"
 #include "rmap/dispatch/interval_counts.h"
+#include "rmap/state/unseen_state.h"
 
 namespace countrace::rmap {
 namespace {
@@ -62,7 +63,15 @@ OverTime::OverTime(const logformat::TraceInfo& info, OverTimeOptions options)
   instants_ = RecordedInstants(kinds);
   series_.has_kernel_records =
       info.scope != logformat::SessionScope::kHooksOnly;
-  if (info.begin_ns != 0) See(info.begin_ns);
+  for (const logformat::HookInfo& hook : info.hooks) {
+    if (options_.hooks && options_.hooks->contains(hook.id)) {
+      segments_.insert(hook.FullName());
+    }
+  }
+  series_.selected_counts_.resize(series_.events.size());
+  const std::uint64_t begin_ns =
+      options_.begin_ns != 0 ? options_.begin_ns : info.begin_ns;
+  if (begin_ns != 0) See(begin_ns);
 }
 
 void OverTime::See(std::uint64_t time_ns) {
@@ -87,6 +96,7 @@ std::optional<std::size_t> OverTime::IntervalAt(std::uint64_t time_ns) {
     const std::size_t size = interval + 1;
     series_.inferred_.resize(size, 0);
     series_.cells_.resize(series_.Cell(size, 0), 0);
+    series_.splits_.resize(series_.Cell(size, 0));
     if (series_.has_calls) series_.calls_.resize(size);
   }
   return interval;
@@ -163,10 +173,14 @@ void OverTime::AddCount(const AttributedCount& attributed,
             Wide{attributed.count} * (to_ns - attributed.begin_ns) / length_ns);
         series_.cells_[series_.Cell(interval, column) + 1 + attributed.event] +=
             upto - given;
-        given = upto;
         if (to_ns - from_ns != length_ns && !is_time) {
           series_.inferred_[interval] |= 1u << attributed.event;
+          SplitCount& split = series_.splits_[series_.Cell(interval, column) +
+                                              1 + attributed.event];
+          split.less += upto - given;
+          split.more += attributed.count - (upto - given);
         }
+        given = upto;
       });
 }
 
@@ -220,6 +234,65 @@ void OverTime::AttributeInside(Inside& inside,
   });
 }
 
+namespace {
+
+void AddDeviation(const RowBounds& bounds, Number number, std::uint64_t value,
+                  Deviation& sum) {
+  const std::optional<Bounds> interval = bounds.Of(number);
+  if (!interval) return;
+  sum.less = AddBounded(sum.less, value - std::min(value, interval->lo));
+  sum.more = AddBounded(sum.more, interval->hi == Bounds::kNone
+                                      ? kUnbounded
+                                      : interval->hi - value);
+}
+
+}  // namespace
+
+void OverTime::TakeBounds(const Report& report) {
+  for (const CpuRow& row : report.cpu_rows) {
+    const auto add = [&](Number number, Account account, std::uint64_t ns) {
+      AddDeviation(row.bounds, number, ns,
+                   series_.accounts_[TimeSeries::Column(account)]);
+    };
+    add(Number::kBusy, Account::kProcesses, row.busy_ns);
+    add(Number::kIdle, Account::kIdle, row.idle_ns);
+    add(Number::kInterrupts, Account::kInterrupts, row.interrupts_ns);
+    add(Number::kOutside, Account::kOutside, row.outside_ns);
+  }
+  std::unordered_set<std::uint32_t> processes;
+  for (const ThreadRow& row : report.threads) {
+    if (!options_.threads ||
+        !options_.threads->contains(static_cast<std::uint32_t>(row.index))) {
+      continue;
+    }
+    processes.insert(static_cast<std::uint32_t>(row.process));
+    AddDeviation(row.bounds, Number::kOnCpu, row.on_cpu_ns.value_or(0),
+                 series_.selected_);
+    for (std::size_t i = 0; i < series_.selected_counts_.size(); ++i) {
+      AddDeviation(row.bounds, CountNumber(i, CountPart::kWhole),
+                   row.counts[i].value_or(0), series_.selected_counts_[i]);
+    }
+  }
+  // A process may have threads without any record.
+  for (const ProcessRow& row : report.processes) {
+    if (!processes.contains(static_cast<std::uint32_t>(row.index)) ||
+        !row.bounds.Of(Number::kThreads)) {
+      continue;
+    }
+    series_.selected_.more = kUnbounded;
+    for (Deviation& count : series_.selected_counts_) count.more = kUnbounded;
+  }
+  for (const SegmentRow& row : report.segments) {
+    if (!segments_.contains(row.segment)) continue;
+    TimeSeries::CallsDeviation& sum = series_.calls_deviation_;
+    AddDeviation(row.bounds, Number::kCalls, row.calls, sum.calls);
+    AddDeviation(row.bounds, Number::kWallIncl, row.wall.incl, sum.wall_ns);
+    if (!row.on_cpu) continue;
+    AddDeviation(row.bounds, Number::kOnCpuIncl, row.on_cpu->incl,
+                 sum.on_cpu_ns);
+  }
+}
+
 absl::StatusOr<TimeSeries> OverTime::Finish(const Report& report) {
   See(report.begin_ns);
   series_.path = report.path;
@@ -233,6 +306,7 @@ absl::StatusOr<TimeSeries> OverTime::Finish(const Report& report) {
         series_.every_ns, duration_ns / series_.every_ns + 1, duration_ns,
         kMaxIntervals, (duration_ns + kMaxIntervals - 1) / kMaxIntervals));
   }
+  TakeBounds(report);
   for (std::size_t i = 0; i < report.books.size(); ++i) {
     if (!report.books[i].doubt.any()) continue;
     for (std::size_t event = 0; event < series_.events.size(); ++event) {

@@ -31,6 +31,7 @@
 namespace countrace::rmap {
 
 struct OverTimeOptions {
+  std::uint64_t begin_ns = 0;           // of the tables; 0: of the trace
   std::uint64_t every_ns = 10'000'000;  // not 0
   // Also separate sums over these threads. Absent: none.
   std::optional<std::unordered_set<std::uint32_t>> threads;  // ThreadIndex
@@ -52,6 +53,17 @@ struct IntervalCalls {
   std::uint64_t calls = 0;    // calls that begin in it
   std::uint64_t wall_ns = 0;  // summed over threads
   std::uint64_t on_cpu_ns = 0;
+};
+
+// How much the rows of a report may have too much, and what they may lack,
+// kUnbounded: no limit.
+struct Deviation {
+  std::uint64_t less = 0, more = 0;
+};
+// Parts of a count that was split between intervals, by time: `less` of it was
+// added here, and `more` to others. Each may be wrong.
+struct SplitCount {
+  std::uint64_t less = 0, more = 0;
 };
 
 class TimeSeries {
@@ -98,6 +110,26 @@ class TimeSeries {
     return calls_[interval];
   }
 
+  // For interval_bounds.h.
+  SplitCount Split(std::size_t interval, Account account,
+                   std::size_t event) const {
+    return splits_[Cell(interval, Column(account)) + 1 + event];
+  }
+  SplitCount SelectedSplit(std::size_t interval, std::size_t event) const {
+    return splits_[Cell(interval, kAccounts) + 1 + event];
+  }
+  const Deviation& deviation(Account account) const {
+    return accounts_[Column(account)];
+  }
+  const Deviation& selected() const { return selected_; }
+  const std::vector<Deviation>& selected_counts() const {
+    return selected_counts_;
+  }
+  struct CallsDeviation {
+    Deviation calls, wall_ns, on_cpu_ns;
+  };
+  const CallsDeviation& calls_deviation() const { return calls_deviation_; }
+
  private:
   friend class OverTime;
   static std::size_t Column(Account account) {
@@ -109,6 +141,10 @@ class TimeSeries {
   // Rows of kAccounts + 1 columns (the last: selected threads) of time, then
   // counts.
   std::vector<std::uint64_t> cells_;
+  std::vector<SplitCount> splits_;  // as cells_
+  Deviation accounts_[kAccounts], selected_;
+  std::vector<Deviation> selected_counts_;
+  CallsDeviation calls_deviation_;
   std::vector<std::uint32_t> inferred_;  // bit e: a count of event e was split
   std::vector<IntervalCalls> calls_;
   std::uint64_t lower_bounds_ = 0;  // bit e: counts of event e are lower bounds
@@ -158,8 +194,11 @@ class OverTime final : public TimelineObserver {
   bool Selects(ThreadIndex thread, std::uint32_t hook_id) const;
   void AttributeInside(Inside& inside, const AttributedTime& attributed);
   void See(std::uint64_t time_ns);
+  // Takes the limits of the report's rows.
+  void TakeBounds(const Report& report);
 
   OverTimeOptions options_;
+  std::unordered_set<std::string> segments_;  // names of options_.hooks
   TimeSeries series_;
   std::vector<bool> clocks_;  // by event
   RecordedInstants instants_{{}};

@@ -10,6 +10,7 @@
 #include "base/text/name_escape.h"
 #include "base/text/quantity_format.h"
 #include "base/text/text_table.h"
+#include "rmap/over_time/interval_bounds.h"
 
 namespace countrace::rmap {
 namespace {
@@ -30,6 +31,21 @@ constexpr NamedAccount kNamedAccounts[] = {
     {"idle", "idle", '.', Account::kIdle},
 };
 constexpr std::size_t kBarColumns = 20;
+
+Json LimitsJson(const Bounds& bounds) {
+  return {bounds.lo,
+          bounds.hi == Bounds::kNone ? Json(nullptr) : Json(bounds.hi)};
+}
+
+// The share of CPU time that an account has at least and at most; empty: exact.
+std::string ShareLimits(const TimeSeries& series, std::size_t interval,
+                        Account account) {
+  const Bounds bounds = TimeBounds(series, interval, account);
+  const std::uint64_t total = series.TotalTime(interval);
+  if (bounds.lo == bounds.hi) return "";
+  return absl::StrFormat("[%s, %s]", base::FormatShare(bounds.lo, total),
+                         base::FormatShare(bounds.hi, total));
+}
 
 std::string Dump(const Json& json, int indent) {
   // Names can contain any bytes.
@@ -134,6 +150,17 @@ std::string OverTimeText(const TimeSeries& series,
   const std::size_t rows = options.max_rows == 0
                                ? series.size()
                                : std::min(series.size(), options.max_rows);
+  std::vector<NamedAccount> limited;
+  for (const NamedAccount& named : shown) {
+    bool any = false;
+    for (std::size_t i = 0; i < rows; ++i) {
+      any |= !ShareLimits(series, i, named.account).empty();
+    }
+    if (!any) continue;
+    limited.push_back(named);
+    table.AddColumn(std::string(named.title) + " [lo, hi]",
+                    base::TextTable::Align::kRight, true);
+  }
   for (std::size_t i = 0; i < rows; ++i) {
     std::vector<std::string> row = {ShortOffset(series, series.BeginOf(i))};
     if (series.has_kernel_records) {
@@ -164,6 +191,9 @@ std::string OverTimeText(const TimeSeries& series,
                                       ? series.SelectedCount(i, event)
                                       : series.TotalCount(i, event);
       row.push_back(mark + base::FormatCount(count));
+    }
+    for (const NamedAccount& named : limited) {
+      row.push_back(ShareLimits(series, i, named.account));
     }
     table.AddRow(std::move(row));
   }
@@ -217,6 +247,13 @@ Json IntervalJson(const TimeSeries& series, std::size_t i) {
         {"on_cpu_ns",
          series.has_kernel_records ? Json(calls.on_cpu_ns) : Json(nullptr)}};
   }
+  const NamedBounds bounds = BoundsOfInterval(series, i);
+  if (!bounds.empty()) {
+    json["qualities"] = QualitiesOfInterval(series, i).Names();
+    for (const auto& [name, limits] : bounds) {
+      json["bounds"][name] = LimitsJson(limits);
+    }
+  }
   return json;
 }
 
@@ -236,46 +273,93 @@ std::string CsvName(const std::string& name) {
   return base::CsvField(base::EscapeName(name));
 }
 
-std::string OverTimeCsv(const TimeSeries& series) {
-  std::string out = "begin_ns,end_ns,offset_s";
+// Names or values of one line; a number that can have an interval is followed
+// by its limits, if the caller asked for them; hi empty: no upper limit.
+class CsvLine {
+ public:
+  explicit CsvLine(bool bounds) : bounds_(bounds) {}
+  void Text(const std::string& text) {
+    out_ += (out_.empty() ? "" : ",") + text;
+  }
+  void Name(const std::string& name) {
+    Text(CsvName(name));
+    if (!bounds_) return;
+    Text(CsvName(name + ".lo"));
+    Text(CsvName(name + ".hi"));
+  }
+  void Value(const std::string& value, const Bounds& bounds) {
+    Text(value);
+    if (!bounds_) return;
+    Text(std::to_string(bounds.lo));
+    Text(bounds.hi == Bounds::kNone ? "" : std::to_string(bounds.hi));
+  }
+  void Value(std::uint64_t value, const Bounds& bounds) {
+    Value(std::to_string(value), bounds);
+  }
+  std::string Take() { return std::move(out_) + "\n"; }
+
+ private:
+  bool bounds_;
+  std::string out_;
+};
+
+std::string CsvHeader(const TimeSeries& series, bool bounds) {
+  CsvLine line(bounds);
+  for (const char* name : {"begin_ns", "end_ns", "offset_s"}) line.Text(name);
   if (series.has_kernel_records) {
     for (const NamedAccount& named : kNamedAccounts) {
-      out += absl::StrFormat(",%s_ns", named.name);
+      line.Name(std::string(named.name) + "_ns");
     }
   }
-  if (series.has_selected) out += ",selected_ns";
-  if (series.has_calls) out += ",calls,calls_wall_ns,calls_on_cpu_ns";
-  for (const std::string& event : series.events) {
-    const std::string name = CsvName(event);
-    out += "," + name;
-    if (series.has_selected) out += "," + CsvName(event + ".selected");
-    out += "," + CsvName(event + ".quality");
+  if (series.has_selected) line.Name("selected_ns");
+  if (series.has_calls) {
+    for (const char* name : {"calls", "calls_wall_ns", "calls_on_cpu_ns"}) {
+      line.Name(name);
+    }
   }
-  out += "\n";
+  for (const std::string& event : series.events) {
+    line.Name(event);
+    if (series.has_selected) line.Name(event + ".selected");
+    line.Text(CsvName(event + ".quality"));
+  }
+  return line.Take();
+}
+
+std::string OverTimeCsv(const TimeSeries& series, bool bounds) {
+  std::string out = CsvHeader(series, bounds);
   for (std::size_t i = 0; i < series.size(); ++i) {
-    out += absl::StrFormat("%d,%d,%s", series.BeginOf(i), series.EndOf(i),
-                           Offset(series, series.BeginOf(i)));
+    CsvLine line(bounds);
+    line.Text(std::to_string(series.BeginOf(i)));
+    line.Text(std::to_string(series.EndOf(i)));
+    line.Text(Offset(series, series.BeginOf(i)));
     if (series.has_kernel_records) {
       for (const NamedAccount& named : kNamedAccounts) {
-        out += absl::StrFormat(",%d", series.Time(i, named.account));
+        line.Value(series.Time(i, named.account),
+                   TimeBounds(series, i, named.account));
       }
     }
     if (series.has_selected) {
-      out += absl::StrFormat(",%d", series.SelectedTime(i));
+      line.Value(series.SelectedTime(i), SelectedTimeBounds(series, i));
     }
     if (series.has_calls) {
       const IntervalCalls& calls = series.Calls(i);
-      out += absl::StrFormat(",%d,%d,", calls.calls, calls.wall_ns);
-      if (series.has_kernel_records) out += std::to_string(calls.on_cpu_ns);
+      const CallBounds limits = BoundsOfCalls(series, i);
+      line.Value(calls.calls, limits.calls);
+      line.Value(calls.wall_ns, limits.wall_ns);
+      line.Value(
+          series.has_kernel_records ? std::to_string(calls.on_cpu_ns) : "",
+          limits.on_cpu_ns);
     }
     for (std::size_t event = 0; event < series.events.size(); ++event) {
-      out += absl::StrFormat(",%d", series.TotalCount(i, event));
+      line.Value(series.TotalCount(i, event),
+                 TotalCountBounds(series, i, event));
       if (series.has_selected) {
-        out += absl::StrFormat(",%d", series.SelectedCount(i, event));
+        line.Value(series.SelectedCount(i, event),
+                   SelectedCountBounds(series, i, event));
       }
-      out += absl::StrFormat(",%s", QualityName(series.QualityOf(i, event)));
+      line.Text(QualityName(series.QualityOf(i, event)));
     }
-    out += "\n";
+    out += line.Take();
   }
   return out;
 }
@@ -387,7 +471,7 @@ std::string RenderOverTime(const TimeSeries& series,
     case ReportFormat::kText:
       return OverTimeText(series, options);
     case ReportFormat::kCsv:
-      return OverTimeCsv(series);
+      return OverTimeCsv(series, options.bounds);
     case ReportFormat::kJson: {
       Json json = DocumentOf(series, "countrace.over_time/1");
       Json& intervals = json["intervals"] = Json::array();

@@ -41,6 +41,7 @@ std::vector<std::uint64_t> RecordedInstants::Take(
   Cpu& cpu = Of(attributed.cpu);
   switch (kinds_[attributed.event]) {
     case CounterKind::kFaults:
+    case CounterKind::kFaultsOfMode:
       return TakeFaults(cpu.faults, attributed);
     case CounterKind::kSwitches:
       return TakeSwitch(cpu.switches, attributed);

@@ -25,13 +25,29 @@ std::string RowName(const ThreadRow& row) {
 std::string RowName(const CpuRow& row) {
   return absl::StrFormat("cpu %d", row.cpu);
 }
+std::string JoinedPath(const std::vector<std::string>& path) {
+  return absl::StrJoin(path, " > ", [](std::string* out, const auto& name) {
+    out->append(base::EscapeName(name));
+  });
+}
 std::string RowName(const SegmentRow& row) {
-  const std::string path =
-      absl::StrJoin(row.path, " > ", [](std::string* out, const auto& name) {
-        out->append(base::EscapeName(name));
-      });
+  const std::string path = JoinedPath(row.path);
   return absl::StrFormat("%d %s", row.pid,
                          path.empty() ? base::EscapeName(row.segment) : path);
+}
+
+std::string RowName(const WakerRow& row) {
+  std::string waker = WakerKindName(row.waker.kind);
+  if (row.waker.pid) {
+    waker = absl::StrFormat("%d %s", *row.waker.pid,
+                            base::EscapeName(row.waker.comm));
+  }
+  if (!row.waker.segment.empty()) {
+    waker += " in " + base::EscapeName(row.waker.segment);
+  }
+  return absl::StrFormat(
+      "%d %s%s%s, by %s", row.pid, base::EscapeName(row.comm),
+      row.path.empty() ? "" : " in ", JoinedPath(row.path), waker);
 }
 
 std::string Quantity(std::uint64_t value, Unit unit) {

@@ -16,7 +16,8 @@ struct RenderOptions {
   ReportFormat format = ReportFormat::kText;
   ReportBy by = ReportBy::kDefault;
   std::size_t max_rows = 20;  // text only; 0 = all. Text notes omitted rows.
-  bool bounds = false;        // text: also the interval of each inexact number
+  // Text: also a table of the interval of each inexact number; CSV: columns.
+  bool bounds = false;
   bool color = false;
   std::size_t width = 100;  // of the terminal, in columns
   // Rows to show; null: all. If `by` names a table, the selection must apply to

@@ -1,3 +1,4 @@
+#include <optional>
 #include <type_traits>
 
 #include "absl/strings/str_format.h"
@@ -36,19 +37,43 @@ std::string ToText(const Cell& cell) {
       cell);
 }
 
+// The interval of a number; one that is exact has itself as both limits.
+std::string LimitsText(const Cell& cell, const std::optional<Bounds>& bounds) {
+  if (!bounds) {
+    const std::string value = ToText(cell);
+    return "," + value + "," + value;
+  }
+  return absl::StrFormat(
+      ",%d,%s", bounds->lo,
+      bounds->hi == Bounds::kNone ? "" : std::to_string(bounds->hi));
+}
+
 template <typename Row>
-std::string Table(const std::vector<Column<Row>>& columns,
-                  const std::vector<Row>& rows) {
+std::string Table(const Report& report, const std::vector<Column<Row>>& columns,
+                  const std::vector<Row>& rows, bool with_bounds) {
+  std::vector<std::optional<Number>> numbers(columns.size());
   std::string out;
-  for (const Column<Row>& column : columns) {
-    if (&column != columns.data()) out += ',';
-    out += base::CsvField(base::EscapeName(FullName(column)));
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const std::string name = FullName(columns[i]);
+    if constexpr (requires(const Row& row) { row.bounds; }) {
+      if (with_bounds) numbers[i] = NumberNamed(report.events, name);
+    }
+    if (i != 0) out += ',';
+    out += base::CsvField(base::EscapeName(name));
+    if (!numbers[i]) continue;
+    for (const char* limit : {".lo", ".hi"}) {
+      out += "," + base::CsvField(base::EscapeName(name + limit));
+    }
   }
   out += "\r\n";
   for (const Row& row : rows) {
-    for (const Column<Row>& column : columns) {
-      if (&column != columns.data()) out += ',';
-      out += base::CsvField(ToText(column.value(row)));
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const Cell cell = columns[i].value(row);
+      if (i != 0) out += ',';
+      out += base::CsvField(ToText(cell));
+      if constexpr (requires { row.bounds; }) {
+        if (numbers[i]) out += LimitsText(cell, row.bounds.Of(*numbers[i]));
+      }
     }
     out += "\r\n";
   }
@@ -57,15 +82,16 @@ std::string Table(const std::vector<Column<Row>>& columns,
 
 }  // namespace
 
-std::string RenderCsv(const Report& report, ReportBy by,
-                      const RowSelection* selection) {
-  if (by == ReportBy::kDefault) by = ReportBy::kProcess;
+std::string RenderCsv(const Report& report, const RenderOptions& options) {
+  const ReportBy by =
+      options.by == ReportBy::kDefault ? ReportBy::kProcess : options.by;
   std::string out;
-  VisitTables(report,
-              [&](ReportBy table, const auto& columns, const auto& rows) {
-                if (table != by) return;
-                out = Table(columns, SelectedRows(rows, selection, table));
-              });
+  VisitTables(report, [&](ReportBy table, const auto& columns,
+                          const auto& rows) {
+    if (table != by) return;
+    out = Table(report, columns, SelectedRows(rows, options.selection, table),
+                options.bounds);
+  });
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include "rmap/columns/report_tables.h"
 #include "rmap/report/report_views.h"
 #include "rmap/report/selection_json.h"
+#include "rmap/tables/bounds_summary.h"
 
 namespace countrace::rmap {
 
@@ -135,13 +136,20 @@ Json ScaledObject(const ScaledBooks& books) {
           {"enabled_ns", books.enabled_ns}};
 }
 
-Json LossObject(const Loss& loss) {
+Json LossObject(const Report& report) {
+  const Loss& loss = report.loss;
+  const BoundsSummary bounds = SummaryOfBounds(report);
   Json by_cause = Json::object();
   for (const auto& [cause, records] : loss.by_cause) by_cause[cause] = records;
   return {{"discarded_events", loss.discarded_events},
           {"by_cause", by_cause},
+          {"overwritten", loss.overwritten},
           {"discarded_packets", loss.discarded_packets},
           {"clock_errors", loss.clock_errors},
+          {"inexact",
+           {{"numbers", bounds.numbers},
+            {"without_limit", bounds.without_limit},
+            {"mean_width", bounds.mean_width}}},
           {"messages", loss.messages}};
 }
 
@@ -212,7 +220,7 @@ std::string RenderJson(const Report& report, ReportBy by,
     books[row.event] = std::move(account);
   }
   root["books"] = std::move(books);
-  root["loss"] = LossObject(report.loss);
+  root["loss"] = LossObject(report);
   return Dump(root, 1) + "\n";
 }
 
@@ -233,7 +241,7 @@ std::string RenderJsonLines(const Report& report, ReportBy by,
     if (row.books.doubt.any()) account["doubt"] = DoubtObject(row.books.doubt);
     out += Line("books", account);
   }
-  out += Line("loss", LossObject(report.loss));
+  out += Line("loss", LossObject(report));
   return out;
 }
 

@@ -13,7 +13,7 @@ std::string RenderReport(const Report& report, const RenderOptions& options) {
     case ReportFormat::kJsonLines:
       return RenderJsonLines(report, options.by, options.selection);
     case ReportFormat::kCsv:
-      return RenderCsv(report, options.by, options.selection);
+      return RenderCsv(report, options);
   }
   return "";
 }

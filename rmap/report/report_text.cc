@@ -1,5 +1,6 @@
 // Text tables of a Report, in one file: one page with one layout.
 #include <algorithm>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -9,10 +10,12 @@
 #include "base/text/quantity_format.h"
 #include "base/text/text_table.h"
 #include "rmap/columns/report_columns.h"
+#include "rmap/columns/report_tables.h"
 #include "rmap/report/bounds_text.h"
 #include "rmap/report/report_views.h"
 #include "rmap/report/selection_text.h"
 #include "rmap/state/call_paths.h"
+#include "rmap/tables/bounds_summary.h"
 
 namespace countrace::rmap {
 
@@ -254,8 +257,9 @@ class TextReport {
 
   // Why numbers of this trace are bounded.
   const char* BoundedBecause() const {
+    const Loss& loss = report_.loss;
     const bool lost =
-        report_.loss.discarded_events + report_.loss.discarded_packets != 0;
+        loss.discarded_events - loss.overwritten + loss.discarded_packets != 0;
     if (lost && report_.hidden_switches != 0) {
       return "records were lost, and switches were not shown";
     }
@@ -308,6 +312,7 @@ class TextReport {
       marks |= !QualityMarks(rows[i]).empty();
     }
     if (marks) table.AddColumn("", Align::kLeft);
+    const auto limits = AddLimits(used, rows, limit, table);
     for (std::size_t i = 0; i < limit; ++i) {
       std::vector<std::string> cells;
       for (const Column<Row>* column : used) {
@@ -317,9 +322,59 @@ class TextReport {
                                                    UnitOf(*column, rows[i])));
       }
       if (marks) cells.push_back(QualityMarks(rows[i]));
+      AddLimitCells(limits, rows[i], cells);
       table.AddRow(std::move(cells));
     }
     Finish(table, rows.size(), limit, marks);
+  }
+
+  // --- Intervals, where there is room: the first columns to go ---------------
+
+  using LimitColumns = std::vector<std::pair<rmap::Number, Unit>>;
+
+  // Adds a column for each number in `used` that is not exact in some row. An
+  // estimate shows its own interval.
+  template <typename Row>
+  LimitColumns AddLimits(const std::vector<const Column<Row>*>& used,
+                         const std::vector<Row>& rows, std::size_t limit,
+                         base::TextTable& table) const {
+    LimitColumns limits;
+    if constexpr (requires(const Row& row) { row.bounds; }) {
+      if (options_.bounds) return limits;  // they have a table
+      for (const Column<Row>* column : used) {
+        const auto number = NumberNamed(report_.events, FullName(*column));
+        const auto has = [&](const Row& row) {
+          return number && row.bounds.Of(*number) &&
+                 EstimateText(*column, row).empty();
+        };
+        if (std::none_of(rows.begin(),
+                         rows.begin() + static_cast<std::ptrdiff_t>(limit),
+                         has)) {
+          continue;
+        }
+        limits.emplace_back(*number, column->unit);
+        table.AddColumn(base::EscapeName(column->title) + " [lo, hi]",
+                        Align::kRight, /*optional=*/true);
+      }
+    }
+    return limits;
+  }
+
+  template <typename Row>
+  void AddLimitCells(const LimitColumns& limits, const Row& row,
+                     std::vector<std::string>& cells) const {
+    if constexpr (requires { row.bounds; }) {
+      for (const auto& [number, unit] : limits) {
+        const std::optional<Bounds> bounds = row.bounds.Of(number);
+        cells.push_back(
+            !bounds ? ""
+                    : absl::StrFormat(
+                          "[%s, %s]", FormatCell(Cell(bounds->lo), unit),
+                          bounds->hi == Bounds::kNone
+                              ? "none"
+                              : FormatCell(Cell(bounds->hi), unit)));
+      }
+    }
   }
 
   bool IsScaled(const std::string& event) const {
@@ -453,6 +508,7 @@ class TextReport {
       marks |= !QualityMarks(rows[i]).empty();
     }
     if (marks) table.AddColumn("", Align::kLeft);
+    const auto limits = AddLimits(used, rows, limit, table);
     table.AddColumn("segment", Align::kLeft);
     for (std::size_t i = 0; i < limit; ++i) {
       const SegmentRow& row = rows[i];
@@ -467,6 +523,7 @@ class TextReport {
                             : FormatCell(column->value(row), column->unit));
       }
       if (marks) cells.push_back(QualityMarks(row));
+      AddLimitCells(limits, row, cells);
       cells.push_back(name_of(row));
       table.AddRow(std::move(cells));
     }
@@ -630,6 +687,26 @@ class TextReport {
         "what was counted in them.)\n";
   }
 
+  // How wide the intervals are.
+  std::string LimitsLine() const {
+    const BoundsSummary bounds = SummaryOfBounds(report_);
+    if (bounds.numbers == 0) return "";
+    std::string line =
+        absl::StrFormat("limits: %s numbers of rows are not exact",
+                        base::FormatCount(bounds.numbers));
+    const std::uint64_t limited = bounds.numbers - bounds.without_limit;
+    if (limited != 0) {
+      line +=
+          absl::StrFormat("; the intervals of %s are %.1f %% wide on average",
+                          base::FormatCount(limited), 100 * bounds.mean_width);
+    }
+    if (bounds.without_limit != 0) {
+      line += absl::StrFormat(", %s have no upper limit",
+                              base::FormatCount(bounds.without_limit));
+    }
+    return line + "\n";
+  }
+
   void LossLines() {
     const Loss& loss = report_.loss;
     out_ += "\n";
@@ -639,6 +716,7 @@ class TextReport {
     for (const std::string& message : loss.messages) {
       out_ += "note: " + base::EscapeName(message) + "\n";
     }
+    out_ += LimitsLine();
     std::string line = absl::StrFormat(
         "captured %s records, discarded %s", base::FormatCount(report_.records),
         base::FormatCount(loss.discarded_events));

@@ -18,9 +18,10 @@ std::string RenderJson(const Report& report, ReportBy by,
 // The same as one object a line, each with "table" first.
 std::string RenderJsonLines(const Report& report, ReportBy by,
                             const RowSelection* selection);
-// One table, RFC 4180 with a header line; kDefault: processes.
-std::string RenderCsv(const Report& report, ReportBy by,
-                      const RowSelection* selection);
+// One table, RFC 4180 with a header line; kDefault: processes. With
+// RenderOptions::bounds, a number that can have an interval has two more
+// columns, NAME.lo and NAME.hi; hi empty: no upper limit.
+std::string RenderCsv(const Report& report, const RenderOptions& options);
 
 }  // namespace countrace::rmap
 

@@ -119,6 +119,12 @@ struct PathNode {
   // inside them later may lie outside.
   bool left_unseen = false;
 
+  struct Child {
+    std::uint32_t hook_id;
+    PathNode* node;
+  };
+  std::vector<Child> children;  // in order of first call
+
   std::uint64_t calls = 0;
   std::uint64_t begin_inferred = 0, end_inferred = 0;
   std::uint64_t dumped_calls = 0;  // part of `calls`: the exit has counters
@@ -128,14 +134,11 @@ struct PathNode {
   // others: a thread stays in one path while it is on no CPU.
   std::uint64_t wait_ns = 0, blocked_ns = 0;
   std::vector<DumpSum> dumps;  // one for each thread event
+
+  // --- Rarely used, so behind what each call uses ----------------------------
+
   UnseenSums unseen;
   std::unique_ptr<CertainSums> certain;
-
-  struct Child {
-    std::uint32_t hook_id;
-    PathNode* node;
-  };
-  std::vector<Child> children;  // in order of first call
   // Only of a root: the calls of its process that have no path of their own.
   std::unique_ptr<FoldedBySegment> folded;
 

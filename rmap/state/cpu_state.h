@@ -45,6 +45,13 @@ struct AttributedInterval {
   bool ended = false;  // part of a dispatch that is over
 };
 
+// Fault records of a thread that was not the occupant, as far as it was known.
+// thread null: it is not counted.
+struct StrayFaults {
+  ThreadState* thread = nullptr;
+  std::uint64_t faults = 0;
+};
+
 // The counters of a CPU; written by interval_counts (and its set_turns.cc).
 struct CpuCounters {
   // The first and last value seen, and which counters were ever seen.
@@ -64,11 +71,17 @@ struct CpuCounters {
   // Counters whose next delta is only a lower bound.
   std::uint32_t doubted = 0;
   CounterValues went_back_from{};  // for those that did at the last dump
-  bool at_switch = false;          // the last dump was a dispatch record
+  // The tables begin between two dumps: counts up to the first one behind it
+  // are those that records show. The last values before it, if there is a dump.
+  bool cut = false;
+  std::uint32_t before_present = 0;
+  CounterValues before{};
+  bool at_switch = false;  // the last dump was a dispatch record
   // Dispatches, parts of dispatches and interrupts since the last dump that
   // ended without a dump. Parts of one dispatch, and interrupts, are summed in
   // one entry each.
   std::vector<AttributedInterval> uncounted;
+  std::vector<StrayFaults> strays;  // since the last dump, one for each thread
   CounterValues
       of_dispatch{};  // counts of the current dispatch, for the observer
   // Counts of the latest dump that any thread may have; DispatchTracker takes
@@ -116,6 +129,11 @@ struct CpuState {
   ThreadState* lost_thread = nullptr;
   // Interrupts may be open that were not recorded, since then; 0: none.
   std::uint64_t interrupts_unknown_since_ns = 0;
+
+  // Before the tables begin (earlier_records.cc): the thread that runs, -1:
+  // unknown; and interrupts that are open.
+  std::int32_t earlier_tid = -1;
+  std::uint32_t earlier_interrupts = 0;
 
   // Interrupts entered and not left, and what they did, kept like a thread.
   std::uint32_t open_interrupts = 0;

@@ -169,6 +169,18 @@ ThreadState* ThreadRegistry::ObserveKnown(std::int32_t tid,
   return thread;
 }
 
+void ThreadRegistry::BeginTables(std::uint64_t time_ns) {
+  for (ThreadState& thread : threads_) {
+    thread.ended_before = thread.retired;
+    thread.first_seen_ns = std::max(thread.first_seen_ns, time_ns);
+    thread.last_seen_ns = std::max(thread.last_seen_ns, time_ns);
+  }
+  for (ProcessState& process : processes_) {
+    process.first_seen_ns = std::max(process.first_seen_ns, time_ns);
+    process.last_seen_ns = std::max(process.last_seen_ns, time_ns);
+  }
+}
+
 void ThreadRegistry::NameProcess(std::int32_t pid, const std::string& comm) {
   ProcessState* process = FindProcess(pid);
   if (process != nullptr && process->comm.empty()) process->comm = comm;

@@ -85,6 +85,9 @@ class ThreadRegistry {
   ThreadState& ObserveByHooks(ThreadIdentity identity, std::uint64_t time_ns);
   bool any_mark() const { return any_mark_; }
 
+  // The tables begin: threads that have ended are in no table.
+  void BeginTables(std::uint64_t time_ns);
+
   // Kernel records were lost: from now on a fork or exit may be missing.
   void NoteLoss() { loss_ = true; }
   // `records` (kUnbounded: unknown) of hooks of a thread of `pid` were lost

@@ -116,6 +116,7 @@ struct ThreadState {
   bool process_unknown = false;  // no record named it: settled by its tid
   bool begin_known = false;  // it forked, or existed at the begin of the trace
   bool exited = false, retired = false;
+  bool ended_before = false;  // before the tables begin
   std::uint64_t exit_ns = 0;
   bool hooks_lost = false;  // some of its hook records were lost
 
@@ -125,6 +126,12 @@ struct ThreadState {
   UnseenState unseen;  // UnseenTime
   HookState hooks;
   SegmentStack stack;  // SegmentBuilder
+
+  // Its hooks show that it ran, and no kernel record shows when.
+  bool IsOnNoCpu() const {
+    return dispatch.serial == 0 && dispatch.switches_out == 0 &&
+           dispatch.faults == 0 && hooks.last_ns != 0;
+  }
 };
 
 }  // namespace countrace::rmap

@@ -93,7 +93,10 @@ std::optional<std::uint64_t> InSegments(const TableInput& input,
   }
   std::uint64_t sum = 0;
   for (const SegmentRow& row : report.segment_paths) {
-    if (row.path.size() == 1 && row.counts[event] && row.pid != 0) {
+    // The recorder's are in `own`.
+    const bool own =
+        input.in.info.recorder_pid > 0 && row.pid == input.in.info.recorder_pid;
+    if (row.path.size() == 1 && row.counts[event] && row.pid != 0 && !own) {
       sum += row.counts[event]->incl;
     }
   }

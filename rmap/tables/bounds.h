@@ -75,6 +75,8 @@ enum class Number : std::uint16_t {
   kWaitExcl,
   kBlockedIncl,
   kBlockedExcl,
+  kTimes,
+  kLongest,
   kCounts
 };
 enum class CountPart : std::uint8_t { kWhole, kIncl, kExcl };

@@ -50,7 +50,10 @@ void LossLedger::Add(const logformat::DiscardedEvents& loss) {
   for (std::size_t i = 0; i < logformat::kDiscardCauses; ++i) {
     by_cause_[i] += loss.by_cause[i];
     named += loss.by_cause[i];
-    if (loss.by_cause[i] > worst_[i].records) {
+    if (loss.overwritten &&
+        i == static_cast<std::size_t>(DiscardCause::kTraceFull)) {
+      overwritten_ += loss.by_cause[i];
+    } else if (loss.by_cause[i] > worst_[i].records) {
       worst_[i] = {loss.by_cause[i], loss.cpu, loss.tid};
     }
   }
@@ -76,6 +79,16 @@ Loss LossLedger::Finish(const logformat::TraceReader& reader) const {
     if (records == 0) continue;
     out.discarded_events += records;
     out.by_cause[logformat::kDiscardCauseNames[i]] = records;
+    std::uint64_t others = records;
+    if (i == static_cast<std::size_t>(DiscardCause::kTraceFull) &&
+        overwritten_ != 0) {
+      others -= overwritten_;
+      out.messages.push_back(absl::StrFormat(
+          "%d event records were overwritten: a flight recording keeps the "
+          "newest, and the tables begin behind the others",
+          overwritten_));
+    }
+    if (others == 0) continue;
     std::string where;
     if (worst_[i].records != 0) {
       where = worst_[i].cpu >= 0
@@ -83,9 +96,10 @@ Loss LossLedger::Finish(const logformat::TraceReader& reader) const {
                   : absl::StrFormat(", most at once by tid %d", worst_[i].tid);
     }
     out.messages.push_back(absl::StrFormat(
-        "%d event records discarded%s: %s", records, where,
+        "%d event records discarded%s: %s", others, where,
         Remedy(static_cast<DiscardCause>(i), reader.session_last_errno())));
   }
+  out.overwritten = overwritten_;
   if (unknown_cause_ != 0) {
     out.discarded_events += unknown_cause_;
     out.by_cause["unknown"] = unknown_cause_;

@@ -32,7 +32,7 @@ class LossLedger {
   static constexpr std::size_t kMaxPlaces = 10;
 
   std::array<std::uint64_t, logformat::kDiscardCauses> by_cause_{};
-  std::uint64_t unknown_cause_ = 0;
+  std::uint64_t unknown_cause_ = 0, overwritten_ = 0;
   // The stream that lost most records by one cause in one gap, for the message.
   struct Worst {
     std::uint64_t records = 0;

@@ -32,7 +32,7 @@ void BuildTables(const TableSources& sources, Report& report) {
   BuildSegments(input, bounds, report);
   BuildBooks(processes, input, report);
   BuildHooks(input, report);
-  BuildWakers(sources.info, sources.dispatches.blocked(), report);
+  BuildWakers(sources, bounds, report);
 }
 
 }  // namespace countrace::rmap

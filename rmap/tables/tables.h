@@ -169,8 +169,10 @@ struct WakerRow {
   std::uint64_t times = 0;
   std::uint64_t blocked_ns = 0, longest_ns = 0;
   // kBounded: records were lost meanwhile, so the thread may have run in
-  // between, or been in another segment.
+  // between, or been in another segment, or the waker is not sure.
+  Qualities qualities;
   Quality quality = Quality::kExact;
+  RowBounds bounds;
 };
 
 struct HookRow {
@@ -275,6 +277,8 @@ struct OwnCost {
 
 struct Loss {
   std::uint64_t discarded_events = 0;
+  // Part of them: before the tables, overwritten by a flight recording.
+  std::uint64_t overwritten = 0;
   std::map<std::string, std::uint64_t> by_cause;
   std::uint64_t discarded_packets = 0;
   std::uint64_t clock_errors = 0;     // records whose time went back

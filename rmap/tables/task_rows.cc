@@ -45,8 +45,8 @@ std::vector<SliceSums> SlicesOf(const ProcessState& process) {
 void BuildThreads(const TableInput& input, const UnseenBounds& bounds,
                   Report& report) {
   for (const ThreadState& thread : input.in.registry.threads()) {
-    if (thread.announced)
-      continue;  // expected by the session, without a record
+    // Expected by the session, without a record; or before the tables.
+    if (thread.announced || thread.ended_before) continue;
     if (!HasRow(*thread.process)) continue;
     ThreadRow row;
     row.index = thread.index;
@@ -59,8 +59,7 @@ void BuildThreads(const TableInput& input, const UnseenBounds& bounds,
     row.counts.resize(input.plans.size());
     // A thread with hook records ran. If no kernel record shows it, its time
     // is unknown, not 0.
-    if (input.has_kernel &&
-        !(thread.dispatch.serial == 0 && thread.hooks.last_ns != 0)) {
+    if (input.has_kernel && !thread.IsOnNoCpu()) {
       row.on_cpu_ns = thread.dispatch.on_cpu_ns;
       row.wait_ns = thread.dispatch.wait_ns;
       if (input.in.dispatches.blocked().saw_wakeup())

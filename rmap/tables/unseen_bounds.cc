@@ -209,9 +209,7 @@ void UnseenBounds::OfProcess(const ProcessState& process, ProcessRow& row) {
   }
   const bool absent = std::any_of(
       process.threads.begin(), process.threads.end(),
-      [&](const ThreadState* thread) {
-        return thread->dispatch.serial == 0 && thread->hooks.last_ns != 0;
-      });
+      [&](const ThreadState* thread) { return thread->IsOnNoCpu(); });
   if (input_.has_kernel) {
     const std::uint64_t on_cpu_ns = row.on_cpu_ns.value_or(0);
     const Bounds bounds = Around(on_cpu_ns, 0, absent ? kNone : all.on_cpu_ns);
@@ -263,6 +261,28 @@ void UnseenBounds::OfCpu(const CpuState& cpu, CpuRow& row) const {
   }
   for (std::size_t i = 0; i < row.scaled.size(); ++i) {
     AddScaled(i, row.scaled[i], false, row);
+  }
+  Finish(row);
+}
+
+void UnseenBounds::OfWaker(const ProcessState& process, const WakerUnseen& own,
+                           const WakerUnseen& all, WakerRow& row) const {
+  std::uint64_t unknown_ns = Known(process).more_threads ? kNone : 0;
+  for (const ThreadState* thread : process.threads) {
+    unknown_ns = AddBounded(
+        unknown_ns, thread->unseen.unknown_ns + thread->unseen.outside_ns);
+  }
+  // Unsure intervals of other rows may be this one's.
+  const std::uint64_t times = unknown_ns != 0 ? kNone : all.times - own.times;
+  const Bounds blocked =
+      Around(row.blocked_ns, own.ns, AddBounded(all.ns - own.ns, unknown_ns));
+  row.bounds.Set(Number::kTimes, row.times,
+                 Around(row.times, own.times, times));
+  row.bounds.Set(Number::kBlocked, row.blocked_ns, blocked);
+  const Bounds longest{std::min(own.longest_sure_ns, row.longest_ns),
+                       blocked.hi};
+  if (blocked.lo != row.blocked_ns || blocked.hi != row.blocked_ns) {
+    row.bounds.Set(Number::kLongest, row.longest_ns, longest);
   }
   Finish(row);
 }

@@ -29,6 +29,12 @@ struct SegmentUnseen {
   bool in_kernel = false;          // a system call, a fault, an interrupt
 };
 
+// Intervals of a row of wakers that may belong to another row, or be others.
+struct WakerUnseen {
+  std::uint64_t times = 0, ns = 0;
+  std::uint64_t longest_sure_ns = 0;  // of the others
+};
+
 class UnseenBounds {
  public:
   explicit UnseenBounds(const TableInput& input);
@@ -41,6 +47,9 @@ class UnseenBounds {
   void OfCpu(const CpuState& cpu, CpuRow& row) const;
   void OfSegment(const ProcessState& process, const SegmentUnseen& unseen,
                  SegmentRow& row) const;
+  // `all`: the sums over all rows of `process`.
+  void OfWaker(const ProcessState& process, const WakerUnseen& own,
+               const WakerUnseen& all, WakerRow& row) const;
 
  private:
   // What may be missing in the numbers of a process, and the limits of those of

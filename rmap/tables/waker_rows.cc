@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "rmap/dispatch/blocked_time.h"
 
 namespace countrace::rmap {
 namespace {
@@ -35,8 +36,9 @@ std::string HookName(const logformat::TraceInfo& info, std::uint32_t hook_id) {
   return hook->FullName();
 }
 
-void BuildWakers(const logformat::TraceInfo& info, const BlockedTime& blocked,
+void BuildWakers(const TableSources& sources, const UnseenBounds& bounds,
                  Report& report) {
+  const BlockedTime& blocked = sources.dispatches.blocked();
   report.wakeups = blocked.saw_wakeup();
   if (!report.wakeups) return;
   // Threads whose process became known late join its rows.
@@ -47,6 +49,7 @@ void BuildWakers(const logformat::TraceInfo& info, const BlockedTime& blocked,
   using Place = std::tuple<std::uint32_t, const PathNode*, WakerKind,
                            std::uint32_t, std::uint32_t>;
   std::map<Place, std::pair<Joined, BlockedTime::Sum>> rows;
+  std::map<const ProcessState*, WakerUnseen> unseen;
   for (const auto& [key, sum] : blocked.sums()) {
     const ProcessState* const process =
         key.process != nullptr ? key.process : key.thread->process;
@@ -63,7 +66,12 @@ void BuildWakers(const logformat::TraceInfo& info, const BlockedTime& blocked,
     total.times += sum.times;
     total.ns += sum.ns;
     total.longest_ns = std::max(total.longest_ns, sum.longest_ns);
-    total.quality = Worse(total.quality, sum.quality);
+    total.unsure_times += sum.unsure_times;
+    total.unsure_ns += sum.unsure_ns;
+    total.longest_sure_ns =
+        std::max(total.longest_sure_ns, sum.longest_sure_ns);
+    unseen[process].times += sum.unsure_times;
+    unseen[process].ns += sum.unsure_ns;
   }
   for (const auto& [place, found] : rows) {
     const auto& [joined, sum] = found;
@@ -71,18 +79,20 @@ void BuildWakers(const logformat::TraceInfo& info, const BlockedTime& blocked,
     row.process = joined.process->index;
     row.pid = joined.process->pid;
     row.comm = joined.process->comm;
-    row.path = PathOf(info, std::get<const PathNode*>(place));
+    row.path = PathOf(sources.info, std::get<const PathNode*>(place));
     row.waker.kind = std::get<WakerKind>(place);
     if (joined.waker != nullptr) {
       row.waker.pid = joined.waker->pid;
       row.waker.comm = joined.waker->comm;
     }
     const std::uint32_t hook_id = std::get<4>(place);
-    if (hook_id != 0) row.waker.segment = HookName(info, hook_id);
+    if (hook_id != 0) row.waker.segment = HookName(sources.info, hook_id);
     row.times = sum.times;
     row.blocked_ns = sum.ns;
     row.longest_ns = sum.longest_ns;
-    row.quality = sum.quality;
+    bounds.OfWaker(*joined.process,
+                   {sum.unsure_times, sum.unsure_ns, sum.longest_sure_ns},
+                   unseen[joined.process], row);
     report.wakers.push_back(std::move(row));
   }
   std::sort(report.wakers.begin(), report.wakers.end(), RowLess);

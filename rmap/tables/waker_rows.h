@@ -2,14 +2,19 @@
 #ifndef COUNTRACE_RMAP_TABLES_WAKER_ROWS_H_
 #define COUNTRACE_RMAP_TABLES_WAKER_ROWS_H_
 
+#include <cstdint>
+#include <string>
+
 #include "logformat/trace_info.h"
-#include "rmap/dispatch/blocked_time.h"
+#include "rmap/tables/table_input.h"
 #include "rmap/tables/tables.h"
+#include "rmap/tables/unseen_bounds.h"
 
 namespace countrace::rmap {
 
-// Requires: ThreadRegistry::SettleProcesses(): every thread has a process.
-void BuildWakers(const logformat::TraceInfo& info, const BlockedTime& blocked,
+// Requires: ThreadRegistry::SettleProcesses(): every thread has a process; all
+// rows of processes.
+void BuildWakers(const TableSources& sources, const UnseenBounds& bounds,
                  Report& report);
 
 // "provider:name", or "hook:ID" for a hook without a description.

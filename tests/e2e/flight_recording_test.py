@@ -44,6 +44,22 @@ class Flight(running.Running):
         """
         self.assertEqual(ticks, list(range(ticks[0], ticks[-1] + 1)))
 
+    def check_begin(self, trace, data):
+        """The tables begin behind what was overwritten, and nothing in them
+        is longer than they are."""
+        recorded = int(re.search(r'\bbegin_ns = (\d+);', (
+            trace / 'metadata').read_text(encoding='utf-8'))[1])
+        self.assertGreater(data['trace']['begin_ns'], recorded)
+        length = data['trace']['end_ns'] - data['trace']['begin_ns']
+        for cpu in data['cpus']:
+            self.assertLessEqual(cpu['wall_ns'], length)
+            # No hole: at most the time of a switch that the kernel hid.
+            self.assertLess(cpu['unattributed_ns'], length / 2)
+        for row in data['segments']:
+            self.assertLessEqual(row['wall_ns']['max'], length)
+        self.assertTrue(any('were overwritten' in message
+                            for message in data['loss']['messages']))
+
     def ticking(self, *options):
         process = self.start_ticks()
         recorder = self.begin('-p', str(process.pid), *options)
@@ -157,8 +173,9 @@ class Flight(running.Running):
             self.skipTest('needs root')
         process = self.start_ticks()
         recorder = subprocess.Popen(
-            [running.COUNTRACE, 'record', '-a', '--flight', '2M', '-o',
-             str(self.trace)], stderr=subprocess.PIPE, text=True)
+            [running.COUNTRACE, 'record', '-a', '--flight', '2M', '--kernel',
+             'syscalls', '-o', str(self.trace)], stderr=subprocess.PIPE,
+            text=True)
         self.addCleanup(recorder.wait)
         self.addCleanup(recorder.kill)
         self.addCleanup(recorder.stderr.close)
@@ -177,6 +194,7 @@ class Flight(running.Running):
                 self.assertEqual(book['residual'], 0)
             comms = {row['pid']: row['comm'] for row in data['processes']}
             self.assertEqual(comms[process.pid], 'hook_workload')
+            self.check_begin(trace, data)
 
     def test_errors(self):
         self.start_ticks()

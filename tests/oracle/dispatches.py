@@ -234,7 +234,12 @@ class Cpu:
             if name not in OF_THREADS:
                 self.add(INTERRUPT, event, self.interrupted[event])
                 count -= self.interrupted[event]
-            if one_owner or len(parts) == 1:
+            if (name.split(':')[0] == 'page-faults' and
+                    (UNATTRIBUTED in busy or not set(self.faults) <= busy)):
+                alone = one_owner or len(parts) == 1 or len(busy) == 1
+                self.share_faults(event, count, parts[-1].owner
+                                  if alone else UNATTRIBUTED)
+            elif one_owner or len(parts) == 1:
                 self.add(parts[-1].owner, event, count)
             elif name in CLOCKS:  # measured by a counter, not by time
                 for part in parts[:-1]:
@@ -248,7 +253,7 @@ class Cpu:
             elif name.split(':')[0] in FAULTS and len(busy) == 1:
                 self.add(*busy, event, count)
             elif name.split(':')[0] == 'page-faults':
-                self.share_faults(event, count)
+                self.share_faults(event, count, UNATTRIBUTED)
             else:
                 self.add(UNATTRIBUTED, event, count)
         self.interrupted, self.faults = [0] * len(self.events), []
@@ -261,14 +266,15 @@ class Cpu:
             count -= part.switches
         self.add(UNATTRIBUTED, event, count)
 
-    def share_faults(self, event, count):
-        """By the records. If these are more than the event counts (faults of
-        one mode), they show whose faults it counts only if all are of one."""
+    def share_faults(self, event, count, rest):
+        """By the records; `rest` has what they do not show. If these are more
+        than the event counts (faults of one mode), they show whose faults it
+        counts only if all are of one."""
         clear = len(self.faults) <= count or len(set(self.faults)) == 1
         for owner in self.faults[:count] if clear else ():
             self.add(owner, event, 1)
             count -= 1
-        self.add(UNATTRIBUTED, event, count)
+        self.add(rest if clear else UNATTRIBUTED, event, count)
 
     def add(self, owner, event, count):
         self.counts[owner][event] += count

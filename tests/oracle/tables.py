@@ -233,12 +233,10 @@ class Tables:
             column = self.column(event)
             # `report` includes the recorder's segments; they are no part of
             # `processes`, so that the two differ where it has some.
-            if column is not None and not self.marked_late and not any(
-                    process and self.is_own(process)
-                    for process, _ in self.rows):
+            if column is not None and not self.marked_late:
                 book['in_segments'] = sum(
                     row.excl[column] for (process, _), row in self.rows.items()
-                    if process is not None)
+                    if process is not None and not self.is_own(process))
             if self.lossy:
                 book = {name: book[name] for name in ('total', 'residual')}
             books[event] = book

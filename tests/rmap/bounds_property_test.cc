@@ -7,6 +7,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "rmap/pipeline.h"
@@ -258,6 +259,47 @@ void CheckSegments(const Report& report, const Truth& truth, Checker& checker) {
   }
 }
 
+void CheckWakers(const Report& report, const Truth& truth, Checker& checker) {
+  using Key = std::tuple<std::int32_t, std::string, std::string, std::int32_t,
+                         std::string>;
+  if (!report.wakeups) return;
+  std::map<Key, test_support::TrueBlocked> truths;
+  for (const auto& [waking, sum] : truth.wakings) {
+    test_support::TrueBlocked& all =
+        truths[{waking.pid, waking.path, waking.kind, waking.waker_pid,
+                waking.waker_segment}];
+    all.times += sum.times;
+    all.ns += sum.ns;
+    all.longest_ns = std::max(all.longest_ns, sum.longest_ns);
+  }
+  std::vector<Key> keys;
+  for (const WakerRow& row : report.wakers) {
+    keys.push_back({row.pid, Join(row.path), WakerKindName(row.waker.kind),
+                    row.waker.pid.value_or(-1), row.waker.segment});
+  }
+  std::map<std::int32_t, int> pids;
+  for (const TrueProcess& process : truth.processes) ++pids[process.pid];
+  const auto once = Once(keys);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const WakerRow& row = report.wakers[i];
+    if (!once.contains(keys[i]) || pids[row.pid] != 1 ||
+        HasReusedTid(truth, row.pid) ||
+        (row.waker.pid && HasReusedTid(truth, *row.waker.pid))) {
+      continue;
+    }
+    const auto found = truths.find(keys[i]);
+    const test_support::TrueBlocked sum =
+        found == truths.end() ? test_support::TrueBlocked() : found->second;
+    const std::string name = std::to_string(row.pid) + " " + Join(row.path) +
+                             " by " + WakerKindName(row.waker.kind) + " " +
+                             row.waker.segment;
+    checker.Check(name, row.bounds, Number::kTimes, row.times, sum.times);
+    checker.Check(name, row.bounds, Number::kBlocked, row.blocked_ns, sum.ns);
+    checker.Check(name, row.bounds, Number::kLongest, row.longest_ns,
+                  sum.longest_ns);
+  }
+}
+
 // Which records are lost.
 class Lost {
  public:
@@ -320,6 +362,7 @@ void CheckMachine(std::uint32_t seed, Widths& widths) {
   CheckProcesses(*report, run.truth, checker);
   CheckCpus(*report, run.truth, checker);
   CheckSegments(*report, run.truth, checker);
+  CheckWakers(*report, run.truth, checker);
 }
 
 TEST_CASE("bounds: the truth is inside every interval, whatever was lost",

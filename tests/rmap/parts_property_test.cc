@@ -1,0 +1,251 @@
+// Parts never exceed the whole, in any table of any trace: what segments have
+// alone is in their process, threads make their process, processes the CPUs'
+// accounts, and nothing is left over; whatever was lost, damaged, overwritten
+// or not counted.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "rmap/over_time/interval_bounds.h"
+#include "rmap/over_time/over_time.h"
+#include "rmap/pipeline.h"
+#include "rmap/state/unseen_state.h"
+#include "tests/rmap/simulated_machine.h"
+#include "tests/support/property_runs.h"
+
+namespace countrace::rmap {
+namespace {
+
+using test_support::MemoryTrace;
+using test_support::PropertyRuns;
+using test_support::RandomOptions;
+using test_support::Simulate;
+using test_support::Simulation;
+using test_support::SimulationOptions;
+
+std::uint64_t Most(const RowBounds& bounds, Number number,
+                   std::uint64_t value) {
+  const auto interval = bounds.Of(number);
+  return interval ? interval->hi : value;
+}
+
+// A part may have less than is shown, the whole more.
+std::uint64_t Least(const RowBounds& bounds, Number number,
+                    std::uint64_t value) {
+  const auto interval = bounds.Of(number);
+  return interval ? std::min(interval->lo, value) : value;
+}
+
+void CheckThreads(const Report& report) {
+  std::map<ProcessIndex, ProcessRow> sums;
+  for (const ThreadRow& row : report.threads) {
+    ProcessRow& sum = sums[row.process];
+    sum.counts.resize(report.events.size(), 0);
+    ++sum.threads;
+    sum.dispatches += row.dispatches;
+    sum.on_cpu_ns = sum.on_cpu_ns.value_or(0) + row.on_cpu_ns.value_or(0);
+    for (std::size_t i = 0; i < row.counts.size(); ++i) {
+      sum.counts[i] = *sum.counts[i] + row.counts[i].value_or(0);
+    }
+  }
+  for (const ProcessRow& row : report.processes) {
+    CAPTURE(row.pid);
+    const ProcessRow& sum = sums[row.index];
+    CHECK(row.threads == sum.threads);
+    CHECK(row.dispatches == sum.dispatches);
+    CHECK(row.on_cpu_ns.value_or(0) == sum.on_cpu_ns.value_or(0));
+    for (std::size_t i = 0; i < row.counts.size(); ++i) {
+      if (report.scaled_events[i]) continue;  // each row has its own estimate
+      CHECK(row.counts[i].value_or(0) == sum.counts[i].value_or(0));
+    }
+  }
+}
+
+void CheckCpus(const Report& report) {
+  std::uint64_t busy_ns = 0, on_cpu_ns = 0, dispatches = 0, of_cpus = 0;
+  for (const CpuRow& row : report.cpu_rows) {
+    CHECK(row.wall_ns == row.busy_ns + row.idle_ns + row.interrupts_ns +
+                             row.outside_ns + row.unattributed_ns);
+    CHECK(row.wall_ns <= report.end_ns - report.begin_ns);
+    busy_ns += row.busy_ns;
+    of_cpus += row.dispatches;
+  }
+  for (const ProcessRow& row : report.processes) {
+    on_cpu_ns += row.on_cpu_ns.value_or(0);
+    dispatches += row.dispatches;
+  }
+  CHECK(on_cpu_ns == busy_ns);
+  CHECK(dispatches == of_cpus);
+  for (std::size_t i = 0; i < report.books.size(); ++i) {
+    const Books& books = report.books[i];
+    CAPTURE(report.events[i]);
+    CHECK(books.residual == 0);
+    CHECK(books.in_segments.value_or(0) <= books.processes);
+    if (report.scaled_events[i]) continue;
+    std::uint64_t sum = 0;
+    for (const ProcessRow& row : report.processes) {
+      sum += row.counts[i].value_or(0);
+    }
+    CHECK(sum == books.processes + books.own);
+  }
+}
+
+// What the segments of a process have alone.
+struct Alone {
+  std::uint64_t on_cpu_ns = 0, wall_ns = 0;
+  std::vector<std::uint64_t> counts;
+};
+
+Alone& operator+=(Alone& sum, const SegmentRow& row) {
+  sum.wall_ns += row.wall.excl;
+  if (row.on_cpu) {
+    sum.on_cpu_ns += Least(row.bounds, Number::kOnCpuExcl, row.on_cpu->excl);
+  }
+  sum.counts.resize(row.counts.size(), 0);
+  for (std::size_t i = 0; i < row.counts.size(); ++i) {
+    if (!row.counts[i]) continue;
+    sum.counts[i] += Least(row.bounds, CountNumber(i, CountPart::kExcl),
+                           row.counts[i]->excl);
+  }
+  return sum;
+}
+
+void CheckSegments(const Report& report) {
+  for (const auto* rows : {&report.segments, &report.segment_paths}) {
+    std::map<ProcessIndex, Alone> sums;
+    for (const SegmentRow& row : *rows) {
+      CAPTURE(row.pid, row.segment);
+      CHECK(row.wall.excl <= row.wall.incl);
+      if (row.on_cpu) {
+        CHECK(row.on_cpu->excl <= row.on_cpu->incl);
+        CHECK(row.on_cpu->incl <= row.wall.incl);
+        CHECK(row.on_cpu->incl + row.off_cpu->incl == row.wall.incl);
+      }
+      if (row.pid != 0) sums[row.process] += row;
+    }
+    for (const ProcessRow& row : report.processes) {
+      CAPTURE(row.pid, rows == &report.segments);
+      const Alone& sum = sums[row.index];
+      CHECK(sum.on_cpu_ns <=
+            Most(row.bounds, Number::kOnCpu, row.on_cpu_ns.value_or(0)));
+      for (std::size_t i = 0; i < sum.counts.size(); ++i) {
+        if (report.scaled_events[i] || !row.counts[i]) continue;
+        // Switches are counted after they are recorded: at the edges one more
+        // for each thread (docs/definitions.md).
+        const std::uint64_t edge =
+            report.events[i] == "context-switches" ? row.threads : 0;
+        CAPTURE(report.events[i]);
+        CHECK(sum.counts[i] <=
+              AddBounded(Most(row.bounds, CountNumber(i, CountPart::kWhole),
+                              *row.counts[i]),
+                         edge));
+      }
+    }
+  }
+}
+
+void CheckWakers(const Report& report) {
+  std::map<ProcessIndex, std::uint64_t> of_threads, of_wakers;
+  for (const ThreadRow& row : report.threads) {
+    of_threads[row.process] += row.blocked_ns.value_or(0);
+  }
+  for (const WakerRow& row : report.wakers) {
+    of_wakers[row.process] += row.blocked_ns;
+    CHECK(row.longest_ns <= row.blocked_ns);
+  }
+  if (report.wakeups) {
+    for (const auto& [process, ns] : of_threads) {
+      CHECK(of_wakers[process] == ns);
+    }
+  }
+}
+
+void CheckOverTime(const TimeSeries& series, const Report& report) {
+  std::uint64_t busy_ns = 0, sum_ns = 0;
+  for (const CpuRow& row : report.cpu_rows) busy_ns += row.busy_ns;
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    sum_ns += series.Time(i, Account::kProcesses);
+    CHECK(series.SelectedTime(i) <= series.Time(i, Account::kProcesses));
+    CHECK(series.TotalTime(i) <=
+          (series.EndOf(i) - series.BeginOf(i)) * report.cpu_rows.size());
+    for (const Account account : {Account::kProcesses, Account::kIdle,
+                                  Account::kOutside, Account::kInterrupts}) {
+      const Bounds bounds = TimeBounds(series, i, account);
+      CHECK(bounds.lo <= series.Time(i, account));
+      CHECK(bounds.hi >= series.Time(i, account));
+      CHECK(bounds.hi <= series.TotalTime(i));
+    }
+  }
+  CHECK(sum_ns == busy_ns);
+}
+
+// Damages a trace in the way of `seed`.
+void Damage(std::uint32_t seed, MemoryTrace& trace) {
+  std::mt19937 random(seed);
+  const std::uint32_t one_in = 5 + seed % 60;
+  switch (seed % 4) {
+    case 0:
+      return;
+    case 1:  // records are lost
+      trace.Remove([&](std::size_t) { return random() % one_in == 0; },
+                   /*declare=*/true);
+      return;
+    case 2:  // and nothing says so
+      trace.Remove([&](std::size_t) { return random() % one_in == 0; },
+                   /*declare=*/false);
+      return;
+    default: {
+      std::map<std::uint32_t, MemoryTrace::Hole> holes;
+      for (const auto& [stream, times] : trace.RecordTimes()) {
+        if (times.size() < 4 || random() % 3 == 0) continue;
+        const std::size_t begin = random() % (times.size() / 2);
+        holes[stream] = {times[begin],
+                         times[begin + random() % (times.size() / 2)]};
+      }
+      trace.Overwrite(holes);
+    }
+  }
+}
+
+TEST_CASE("parts never exceed the whole, in any table of any trace",
+          "[rmap][property][loss]") {
+  std::uint64_t snapshots = 0;
+  for (std::uint32_t seed = 0; seed < PropertyRuns(4000u); ++seed) {
+    CAPTURE(seed);
+    SimulationOptions options = RandomOptions(seed * 7 + seed / 4);
+    options.steps = 80 + seed % 400;
+    options.event_sets = seed % 9 == 0;
+    Simulation run = Simulate(options);
+    Damage(seed, *run.trace);
+    snapshots += run.trace->complete_from_ns() != 0 ? 1 : 0;
+    OverTimeOptions over;
+    over.begin_ns = run.trace->complete_from_ns();
+    over.every_ns = run.truth.duration_ns / (1 + seed % 20) + 1;
+    over.threads.emplace();
+    for (std::uint32_t i = 0; i < 10; i += 2) over.threads->insert(i);
+    OverTime over_time(run.trace->info(), over);
+    PipelineOptions pipeline;
+    if (seed % 2 == 0) pipeline.observer = &over_time;
+    const auto report = Reconstruct(*run.trace, pipeline);
+    REQUIRE(report.ok());
+    CheckThreads(*report);
+    CheckCpus(*report);
+    // Without a word of the loss, the faults of a thread may be taken for those
+    // of an earlier one with its tid.
+    if (seed % 4 != 2 || run.truth.reused_tids.empty()) {
+      CheckSegments(*report);
+    }
+    CheckWakers(*report);
+    if (pipeline.observer == nullptr) continue;
+    const auto series = over_time.Finish(*report);
+    REQUIRE(series.ok());
+    CheckOverTime(*series, *report);
+  }
+  CHECK(snapshots > PropertyRuns(500u));
+}
+
+}  // namespace
+}  // namespace countrace::rmap
