@@ -463,4 +463,51 @@ TEST_CASE("state: a hundred times the records cost a little more to ask",
   CHECK(most[1'000'000] < 2 * most[10'000]);
 }
 
+TEST_CASE("state: the limits hold the truth at any instant, whatever was lost",
+          "[viewer][property][loss]") {
+  const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, 200)));
+  CAPTURE(seed);
+  std::mt19937_64 random(seed);
+  Simulation run = Simulate(MachineOf(seed));
+  const std::uint64_t one_in = 10 + seed % 50;
+  run.trace->Remove([&](std::size_t) { return random() % one_in == 0; },
+                    /*declare=*/true);
+  const Indexed indexed = IndexOf(*run.trace);
+  const TimelineIndex& index = *indexed.index;
+  std::uint64_t bounded = 0;
+  for (int i = 0; i < 30; ++i) {
+    const TrueInstant& truth =
+        run.truth.instants[random() % run.truth.instants.size()];
+    const std::uint64_t into_ns = random() % (truth.end_ns - truth.begin_ns);
+    if (truth.begin_ns < indexed.begin_ns()) continue;
+    const InstantState state =
+        StateAt(index, truth.begin_ns + into_ns - indexed.begin_ns(),
+                {.threads = StateThreads::kAll});
+    for (const ThreadState& thread : state.threads) {
+      const std::int32_t tid = TidOf(index, thread.thread);
+      const auto same = [&](const auto& each) { return each.tid == tid; };
+      if (run.truth.reused_tids.contains(tid) || !thread.on_cpu_ns) continue;
+      const auto found =
+          std::find_if(truth.threads.begin(), truth.threads.end(), same);
+      if (found == truth.threads.end()) continue;
+      CAPTURE(tid, truth.begin_ns, into_ns);
+      const auto holds = [&](const Limits& limits, std::uint64_t value) {
+        bounded += limits.lo != limits.hi ? 1 : 0;
+        CHECK(limits.lo <= value);
+        CHECK(value <= limits.hi);
+      };
+      holds(thread.on_cpu_limits,
+            found->on_cpu_ns + (found->on_cpu ? into_ns : 0));
+      holds(thread.wait_limits,
+            found->wait_ns + (found->waiting ? into_ns : 0));
+      holds(thread.dispatches_limits, found->dispatches);
+      // Page faults and switches, which do not change between two instants.
+      for (const std::size_t event : {2u, 3u}) {
+        holds(thread.counts[event].limits, found->counts[event]);
+      }
+    }
+  }
+  if (seed % 50 == 0) CHECK(bounded > 0);
+}
+
 }  // namespace countrace::viewer

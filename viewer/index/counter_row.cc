@@ -59,16 +59,17 @@ CounterRow::Value CounterRow::Before(std::uint64_t time_ns, std::uint32_t event,
   const double base = static_cast<double>(value(next - 1, event));
   if (next == entry_.leaves) {
     const bool after = time_ns > last.time_ns;
-    return {base, false, after, after};
+    return {base, false, after, after, base, base};
   }
   const CounterLeaf& after = leaf(next);
   const bool gap = ((after.gaps >> event) & 1) != 0;
-  if (time_ns == last.time_ns || gap) return {base, false, gap, false};
+  if (time_ns == last.time_ns) return {base, false, gap, false, base, base};
+  if (gap) return {base, false, gap, false, base, -1};
   const double share = static_cast<double>(time_ns - last.time_ns) /
                        static_cast<double>(std::max<std::uint64_t>(
                            after.time_ns - last.time_ns, 1));
   const double step = static_cast<double>(value(next, event)) - base;
-  return {base + step * share, step != 0, false, false};
+  return {base + step * share, step != 0, false, false, base, base + step};
 }
 
 void CounterRow::AddStep(std::uint64_t step, std::uint32_t event,

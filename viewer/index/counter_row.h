@@ -22,6 +22,8 @@ class CounterRow {
     bool estimated;  // between two dumps
     bool gap;        // before the first dump, after the last, or not counted
     bool outside;    // a gap, because nothing was counted there
+    // The counts at the dumps around the instant; hi < 0: unknown.
+    double lo = 0, hi = 0;
   };
   Value Before(std::uint64_t time_ns, std::uint32_t event,
                std::uint64_t* hint = nullptr) const;

@@ -15,7 +15,7 @@ inline constexpr char kIndexFile[] = ".timeline.pvx";
 inline constexpr std::uint64_t kIndexMagic = 0x3130787650747463;  // "ctPvx01"
 // Incremented with every change of a structure below; indexes of another
 // version are rebuilt.
-inline constexpr std::uint32_t kIndexVersion = 3;
+inline constexpr std::uint32_t kIndexVersion = 4;
 
 inline constexpr std::uint32_t kNoKey = 0xffffffffu;
 inline constexpr std::uint64_t kUnknownTime = ~std::uint64_t{0};
@@ -40,8 +40,12 @@ enum class Section : std::uint32_t {
   kOverview,   // StripColumn[overview_rows][kOverviewColumns]
   kStrings,    // bytes the name fields point into
   kFacts,      // JSON text about the trace, sent to the client as it is
+  // What rows may lack (row_limits.h): kLimitFields + events u64 for each
+  // thread, or process; no bytes: all are exact.
+  kThreadLimits,
+  kProcessLimits,
 };
-inline constexpr std::size_t kSections = 10;
+inline constexpr std::size_t kSections = 12;
 inline constexpr std::size_t kSectionAlignBytes = 64;
 
 struct SectionEntry {
@@ -220,6 +224,16 @@ struct LossEntry {
 };
 static_assert(sizeof(LossEntry) == 40);
 inline constexpr std::size_t kMaxLosses = 1000;
+
+// Fields of kThreadLimits and kProcessLimits; then one for each event.
+enum LimitField : std::uint32_t {
+  kLimitOnCpu = 0,
+  kLimitWaitLess = 1,
+  kLimitWaitMore = 2,
+  kLimitDispatches = 3,
+  kLimitDispatchesLess = 4,
+};
+inline constexpr std::size_t kLimitFields = 5;
 
 enum ColumnFlags : std::uint8_t {
   kColumnMerged = 1u << 0,   // more than one leaf

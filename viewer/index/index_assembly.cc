@@ -14,6 +14,7 @@
 #include "viewer/index/index_file_writer.h"
 #include "viewer/index/interval_summary.h"
 #include "viewer/index/overview_columns.h"
+#include "viewer/index/row_limits.h"
 
 namespace countrace::viewer {
 namespace {
@@ -82,6 +83,7 @@ class Assembler {
     WriteSection(Section::kOverview, columns);
     WriteText(Section::kStrings, strings_.bytes());
     WriteText(Section::kFacts, Facts());
+    WriteLimits();
 
     FileHeader header{};
     header.trace = in_.fingerprint;
@@ -232,6 +234,8 @@ class Assembler {
     }
     const std::vector<IntervalNode>& nodes() const { return forest_.nodes(); }
     const std::vector<std::uint64_t>& prefix() const { return prefix_; }
+    // Wall time, then the extras, of all leaves.
+    const std::vector<std::uint64_t>& totals() const { return sums_; }
 
    private:
     void CloseBlock() {
@@ -355,8 +359,37 @@ class Assembler {
       out_.AppendArray(std::span<const std::uint64_t>(extras));
     }
     WriteSums(sums, entry);
+    NoteSums(entry, sums.totals());
     WriteGroups(postings, entry);
     rows_.push_back(entry);
+  }
+
+  void NoteSums(const RowEntry& entry,
+                const std::vector<std::uint64_t>& totals) {
+    if (entry.kind == RowKind::kThreadRun) {
+      LeafSums& sums = sums_[entry.owner];
+      sums.on_cpu_ns = totals.front() - totals.back();
+      sums.dispatches = entry.leaves;
+      sums.counts.assign(totals.begin() + 1, totals.end() - 1);
+    } else if (entry.kind == RowKind::kThreadWait) {
+      sums_[entry.owner].wait_ns = totals.front();
+    }
+  }
+
+  void WriteLimits() {
+    RowLimits of_threads(in_.events), of_processes(in_.events);
+    std::map<std::uint32_t, LeafSums> process_sums;
+    for (const rmap::ThreadRow& row : in_.report.threads) {
+      const auto number = static_cast<std::uint32_t>(row.index);
+      of_threads.Add(number, row, sums_[number]);
+      process_sums[static_cast<std::uint32_t>(row.process)].Add(sums_[number]);
+    }
+    for (const rmap::ProcessRow& row : in_.report.processes) {
+      const auto number = static_cast<std::uint32_t>(row.index);
+      of_processes.Add(number, row, process_sums[number]);
+    }
+    WriteSection(Section::kThreadLimits, of_threads.Take(threads_.size()));
+    WriteSection(Section::kProcessLimits, of_processes.Take(processes_.size()));
   }
 
   struct Posting {
@@ -530,6 +563,7 @@ class Assembler {
   OverviewColumns overview_;
   StringPool strings_;
   std::vector<std::uint32_t> thread_order_;
+  std::map<std::uint32_t, LeafSums> sums_;  // by thread
   std::vector<RowEntry> rows_;
   std::vector<GroupEntry> groups_;
   std::vector<ProcessEntry> processes_;

@@ -102,6 +102,10 @@ class StateReader {
       // Before its first dump and after its last one a CPU counts nothing.
       sum.gap |= value.gap && !value.outside;
       sum.by_cpu.push_back(value.count);
+      sum.limits.lo += static_cast<std::uint64_t>(value.lo);
+      sum.limits.hi = AtMost(
+          sum.limits.hi,
+          value.hi < 0 ? kUnknownTime : static_cast<std::uint64_t>(value.hi));
       const std::uint64_t end_ns =
           std::min(state_.time_ns, index_.duration_ns());
       if (end_ns <= state_.window_begin_ns) continue;
@@ -257,11 +261,35 @@ class StateReader {
     thread.dispatches = dispatches.FirstBeginning(state_.time_ns + 1);
     thread.counts_incomplete =
         (dispatches.entry().flags & kRowCountsUnknown) != 0;
+    // A dispatch that is not over has any part of its counts.
+    const std::uint64_t over = dispatches.FirstNotOver(state_.time_ns);
+    const std::uint64_t begun = dispatches.FirstBeginning(state_.time_ns + 1);
     for (std::uint32_t event = 0; event < state_.events.size(); ++event) {
       const IntervalRow::Cumulative sum =
           dispatches.Before(state_.time_ns, 1 + event);
-      thread.counts.push_back({sum.value, sum.estimated});
+      const std::uint64_t more = MayLack(thread, kLimitFields + event);
+      thread.counts.push_back(
+          {sum.value,
+           sum.estimated,
+           {std::min(sum.value, dispatches.SumOfFirst(over, 1 + event)),
+            AtMost(std::max(sum.value, dispatches.SumOfFirst(begun, 1 + event)),
+                   more)}});
     }
+    const std::uint64_t wait_less = MayLack(thread, kLimitWaitLess);
+    thread.on_cpu_limits = {
+        *thread.on_cpu_ns,
+        AtMost(*thread.on_cpu_ns, MayLack(thread, kLimitOnCpu))};
+    thread.wait_limits = {
+        *thread.wait_ns - std::min(*thread.wait_ns, wait_less),
+        AtMost(*thread.wait_ns, MayLack(thread, kLimitWaitMore))};
+    thread.dispatches_limits = {
+        thread.dispatches -
+            std::min(thread.dispatches, MayLack(thread, kLimitDispatchesLess)),
+        AtMost(thread.dispatches, MayLack(thread, kLimitDispatches))};
+  }
+
+  std::uint64_t MayLack(const ThreadState& thread, std::size_t field) const {
+    return index_.ThreadLimit(thread.thread, field);
   }
 
   void FindLosses() {

@@ -12,6 +12,7 @@
 #include <optional>
 #include <vector>
 
+#include "viewer/index/row_limits.h"
 #include "viewer/index/timeline_index.h"
 
 namespace countrace::viewer {
@@ -54,6 +55,7 @@ const char* RunStateName(RunState state);  // "running", ...
 struct ThreadCount {
   std::uint64_t count = 0;
   bool estimated = false;  // in the middle of a dispatch: spread evenly over it
+  Limits limits;
 };
 
 struct ThreadState {
@@ -66,15 +68,18 @@ struct ThreadState {
   // So far, as in the report's columns. Absent: it has no kernel records.
   std::optional<std::uint64_t> on_cpu_ns, wait_ns;
   std::uint64_t dispatches = 0;
+  // They hold the truth (row_limits.h).
+  Limits on_cpu_limits, wait_limits, dispatches_limits;
   std::vector<ThreadCount> counts;  // one for each event; empty: not counted
   bool counts_incomplete = false;   // a dispatch has no counts: too low
   std::vector<OpenSegment> open;    // outermost first
 };
 
 struct EventState {
-  double count = 0;            // over all CPUs since the trace began
-  bool estimated = false;      // between two dumps of a CPU
-  bool gap = false;            // a CPU's count is unknown: at least `count`
+  double count = 0;        // over all CPUs since the trace began
+  bool estimated = false;  // between two dumps of a CPU
+  bool gap = false;        // a CPU's count is unknown: at least `count`
+  Limits limits;
   std::vector<double> by_cpu;  // in the order of the CPUs with counters
   // Events per second in the window that ends at the instant. Absent: the
   // window is empty, or a CPU's count is unknown.

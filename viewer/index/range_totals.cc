@@ -9,17 +9,35 @@
 namespace countrace::viewer {
 namespace {
 
-void Add(RunTotals& sum, const RunTotals& part) {
-  sum.on_cpu_ns += part.on_cpu_ns;
-  sum.dispatches += part.dispatches;
-  if (sum.counts.size() < part.counts.size()) {
-    sum.counts.resize(part.counts.size());
+void AddLimits(Limits& sum, const Limits& part) {
+  sum.lo += part.lo;
+  sum.hi = AtMost(sum.hi, part.hi);
+}
+
+// All that is unattributed may be idle, or outside.
+void SetLimits(std::uint64_t unknown_ns, RunTotals& run) {
+  run.on_cpu_limits = {run.on_cpu_ns, run.on_cpu_ns + unknown_ns};
+  if (unknown_ns == 0) return;
+  run.dispatches_limits.hi = kUnknownTime;
+  for (Limits& limits : run.count_limits) limits.hi = kUnknownTime;
+}
+
+// What a process may lack in the whole trace, it may lack in this range.
+void SetLimits(const TimelineIndex& index, std::uint32_t process,
+               std::uint64_t cpu_ns, RunTotals& run) {
+  const std::uint64_t ns =
+      AtMost(run.on_cpu_ns, index.ProcessLimit(process, kLimitOnCpu));
+  run.on_cpu_limits = {run.on_cpu_ns,
+                       std::max(run.on_cpu_ns, std::min(ns, cpu_ns))};
+  run.dispatches_limits = {
+      run.dispatches -
+          std::min(run.dispatches,
+                   index.ProcessLimit(process, kLimitDispatchesLess)),
+      AtMost(run.dispatches, index.ProcessLimit(process, kLimitDispatches))};
+  for (std::size_t i = 0; i < run.count_limits.size(); ++i) {
+    run.count_limits[i].hi = AtMost(
+        run.count_limits[i].hi, index.ProcessLimit(process, kLimitFields + i));
   }
-  for (std::size_t i = 0; i < part.counts.size(); ++i) {
-    sum.counts[i] += part.counts[i];
-  }
-  sum.estimated |= part.estimated;
-  sum.incomplete |= part.incomplete;
 }
 
 struct GroupTotals {
@@ -146,6 +164,25 @@ std::uint64_t HitsIn(const TimelineIndex& index, const GroupEntry& group,
 
 }  // namespace
 
+void AddTotals(RunTotals& sum, const RunTotals& part) {
+  sum.on_cpu_ns += part.on_cpu_ns;
+  sum.dispatches += part.dispatches;
+  if (sum.counts.size() < part.counts.size()) {
+    sum.counts.resize(part.counts.size());
+  }
+  for (std::size_t i = 0; i < part.counts.size(); ++i) {
+    sum.counts[i] += part.counts[i];
+  }
+  AddLimits(sum.on_cpu_limits, part.on_cpu_limits);
+  AddLimits(sum.dispatches_limits, part.dispatches_limits);
+  sum.count_limits.resize(sum.counts.size());
+  for (std::size_t i = 0; i < part.count_limits.size(); ++i) {
+    AddLimits(sum.count_limits[i], part.count_limits[i]);
+  }
+  sum.estimated |= part.estimated;
+  sum.incomplete |= part.incomplete;
+}
+
 RunTotals RunTotalsIn(const ThreadRun& run, TimeRange range,
                       std::uint32_t events) {
   RunTotals totals;
@@ -160,6 +197,23 @@ RunTotals RunTotalsIn(const ThreadRun& run, TimeRange range,
     const IntervalRow::Cumulative end = row.Before(range.end_ns, 1 + event);
     totals.counts[event] = end.value - begin.value;
     totals.estimated |= begin.estimated || end.estimated;
+  }
+  // Dispatches that an edge cuts have any part of their counts in the range.
+  const std::uint64_t first = row.FirstNotOver(range.begin_ns);
+  const std::uint64_t first_whole = row.FirstBeginning(range.begin_ns);
+  const std::uint64_t end_whole = row.FirstNotOver(range.end_ns);
+  const std::uint64_t end = row.FirstBeginning(range.end_ns);
+  totals.on_cpu_limits = {totals.on_cpu_ns, totals.on_cpu_ns};
+  totals.dispatches_limits = {totals.dispatches, totals.dispatches};
+  for (std::uint32_t event = 0; event < events; ++event) {
+    const auto sum = [&](std::uint64_t begin, std::uint64_t until) {
+      return until <= begin ? 0
+                            : row.SumOfFirst(until, 1 + event) -
+                                  row.SumOfFirst(begin, 1 + event);
+    };
+    totals.count_limits.push_back(
+        {std::min(sum(first_whole, end_whole), totals.counts[event]),
+         std::max(sum(first, end), totals.counts[event])});
   }
   totals.incomplete = (row.entry().flags & kRowCountsUnknown) != 0;
   return totals;
@@ -202,13 +256,13 @@ RangeTotals TotalsIn(const TimelineIndex& index, TimeRange range) {
         break;
       case RowKind::kThreadRun:
         run_row = number;
-        Add(processes[index.ProcessOf(entry.owner)], run_totals(number));
+        AddTotals(processes[index.ProcessOf(entry.owner)], run_totals(number));
         break;
       case RowKind::kIdleRun:
-        Add(totals.idle, run_totals(number));
+        AddTotals(totals.idle, run_totals(number));
         break;
       case RowKind::kOutsideRun:
-        Add(totals.outside, run_totals(number));
+        AddTotals(totals.outside, run_totals(number));
         break;
       case RowKind::kSegment: {
         std::optional<ThreadRun> run;
@@ -259,8 +313,11 @@ RangeTotals TotalsIn(const TimelineIndex& index, TimeRange range) {
       totals.interrupts_ns + totals.idle.on_cpu_ns + totals.outside.on_cpu_ns;
   for (const auto& [process, run] : processes) known_ns += run.on_cpu_ns;
   totals.unknown_ns = totals.cpu_ns - std::min(totals.cpu_ns, known_ns);
+  SetLimits(totals.unknown_ns, totals.idle);
+  SetLimits(totals.unknown_ns, totals.outside);
   for (auto& [process, run] : processes) {
     if (run.dispatches == 0 && run.on_cpu_ns == 0) continue;
+    SetLimits(index, process, totals.cpu_ns, run);
     totals.processes.push_back({process, std::move(run)});
   }
   for (const auto& [key, segment] : segments) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "viewer/index/interval_row.h"
+#include "viewer/index/row_limits.h"
 #include "viewer/index/thread_run.h"
 #include "viewer/index/timeline_index.h"
 
@@ -20,8 +21,11 @@ struct RunTotals {
   std::uint64_t on_cpu_ns = 0;
   std::uint64_t dispatches = 0;
   std::vector<std::uint64_t> counts;  // one for each event
-  bool estimated = false;             // an edge cut a dispatch with counts
-  bool incomplete = false;            // a dispatch has no counts
+  // They hold the truth (row_limits.h).
+  Limits on_cpu_limits, dispatches_limits;
+  std::vector<Limits> count_limits;
+  bool estimated = false;   // an edge cut a dispatch with counts
+  bool incomplete = false;  // a dispatch has no counts
 };
 
 struct ProcessTotals {
@@ -53,6 +57,8 @@ struct RangeTotals {
   std::uint64_t cpu_ns = 0;      // range times CPUs
   std::uint64_t unknown_ns = 0;  // part of cpu_ns that cannot be attributed
 };
+
+void AddTotals(RunTotals& sum, const RunTotals& part);
 
 RangeTotals TotalsIn(const TimelineIndex& index, TimeRange range);
 

@@ -148,6 +148,10 @@ absl::Status TimelineIndex::Validate(const std::string& path,
   hooks_ = Array<HookEntry>(bytes_, section(Section::kHooks));
   losses_ = Array<LossEntry>(bytes_, section(Section::kLosses));
   overview_ = Array<StripColumn>(bytes_, section(Section::kOverview));
+  thread_limits_ =
+      Array<std::uint64_t>(bytes_, section(Section::kThreadLimits));
+  process_limits_ =
+      Array<std::uint64_t>(bytes_, section(Section::kProcessLimits));
   const SectionEntry& strings = section(Section::kStrings);
   const SectionEntry& facts = section(Section::kFacts);
   strings_ = {reinterpret_cast<const char*>(bytes_ + strings.offset),

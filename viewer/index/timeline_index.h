@@ -45,6 +45,13 @@ class TimelineIndex {
   // header().overview_rows rows of kOverviewColumns.
   std::span<const StripColumn> overview() const { return overview_; }
   std::string_view facts() const { return facts_; }
+  // A LimitField, or kLimitFields + an event.
+  std::uint64_t ThreadLimit(std::uint32_t thread, std::size_t field) const {
+    return LimitOf(thread_limits_, thread, field);
+  }
+  std::uint64_t ProcessLimit(std::uint32_t process, std::size_t field) const {
+    return LimitOf(process_limits_, process, field);
+  }
   std::string_view Text(NameRef name) const;
 
   // kNoKey if the thread has no process.
@@ -61,6 +68,13 @@ class TimelineIndex {
   absl::Status Validate(const std::string& path, const Fingerprint* expected,
                         std::uint64_t max_checked_bytes);
 
+  std::uint64_t LimitOf(std::span<const std::uint64_t> limits,
+                        std::uint32_t number, std::size_t field) const {
+    const std::size_t at =
+        std::size_t{number} * (kLimitFields + header_->events) + field;
+    return at < limits.size() ? limits[at] : 0;
+  }
+
   const std::byte* bytes_ = nullptr;
   std::size_t file_bytes_ = 0;
   const FileHeader* header_ = nullptr;
@@ -71,6 +85,7 @@ class TimelineIndex {
   std::span<const HookEntry> hooks_;
   std::span<const LossEntry> losses_;
   std::span<const StripColumn> overview_;
+  std::span<const std::uint64_t> thread_limits_, process_limits_;
   std::string_view strings_, facts_;
 };
 

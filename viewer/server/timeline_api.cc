@@ -320,12 +320,25 @@ class Api {
             .headers = {}};
   }
 
+  static Json RunBoundsJson(const RunTotals& run) {
+    Json bounds = Json::object();
+    if (!run.on_cpu_limits.IsExact(run.on_cpu_ns)) {
+      bounds["on_cpu_ns"] = LimitsJson(run.on_cpu_limits);
+    }
+    if (!run.dispatches_limits.IsExact(run.dispatches)) {
+      bounds["dispatches"] = LimitsJson(run.dispatches_limits);
+    }
+    for (std::size_t i = 0; i < run.count_limits.size(); ++i) {
+      if (run.count_limits[i].IsExact(run.counts[i])) continue;
+      bounds["counts." + std::to_string(i)] = LimitsJson(run.count_limits[i]);
+    }
+    return bounds;
+  }
+
   static Json RunJson(const RunTotals& run) {
-    return {{"on_cpu_ns", run.on_cpu_ns},
-            {"dispatches", run.dispatches},
-            {"counts", run.counts},
-            {"estimated", run.estimated},
-            {"incomplete", run.incomplete}};
+    return {{"on_cpu_ns", run.on_cpu_ns}, {"dispatches", run.dispatches},
+            {"counts", run.counts},       {"bounds", RunBoundsJson(run)},
+            {"estimated", run.estimated}, {"incomplete", run.incomplete}};
   }
 
   HttpResponse Aggregate() {
@@ -347,11 +360,7 @@ class Api {
     for (const ProcessTotals& row : totals.processes) {
       if (processes.size() >= kMaxTableRows) {
         ++left_out;
-        others.on_cpu_ns += row.run.on_cpu_ns;
-        others.dispatches += row.run.dispatches;
-        for (std::size_t i = 0; i < others.counts.size(); ++i) {
-          others.counts[i] += row.run.counts[i];
-        }
+        AddTotals(others, row.run);
         continue;
       }
       Json item = RunJson(row.run);

@@ -120,6 +120,13 @@ class PageWriter {
     return json;
   }
 
+  static const char* QualityOf(const ThreadState& thread,
+                               const ThreadCount& count) {
+    if (thread.counts_incomplete) return "bounded";
+    if (count.estimated) return "inferred";
+    return count.limits.IsExact(count.count) ? "exact" : "bounded";
+  }
+
   Json Thread(const ThreadState& thread) const {
     Json json;
     AddWho(thread.thread, json);
@@ -133,22 +140,55 @@ class PageWriter {
     json["dispatches"] = thread.dispatches;
     Json& counts = json["counts"] = Json::object();
     for (std::size_t i = 0; i < thread.counts.size(); ++i) {
-      counts[events_[i]] = {
-          {"count", thread.counts[i].count},
-          {"quality", thread.counts_incomplete     ? "bounded"
-                      : thread.counts[i].estimated ? "inferred"
-                                                   : "exact"}};
+      counts[events_[i]] = {{"count", thread.counts[i].count},
+                            {"quality", QualityOf(thread, thread.counts[i])}};
     }
     json["segments"] = Open(thread.open);
+    AddBounds(thread, json);
     return json;
   }
 
+  // As in a report's rows: the intervals of the numbers that are not exact.
+  void AddBounds(const ThreadState& thread, Json& json) const {
+    Json bounds = Json::object();
+    bool inferred = thread.since_inferred, bounded = false;
+    const auto add = [&](const std::string& name, std::uint64_t value,
+                         const Limits& limits) {
+      if (limits.IsExact(value)) return false;
+      bounds[name] = {limits.lo, limits.hi == kUnknownTime ? Json(nullptr)
+                                                           : Json(limits.hi)};
+      return true;
+    };
+    if (thread.on_cpu_ns) {
+      bounded |= add("on_cpu_ns", *thread.on_cpu_ns, thread.on_cpu_limits);
+      bounded |= add("dispatches", thread.dispatches, thread.dispatches_limits);
+      bounded |= add("wait_ns", thread.wait_ns.value_or(0), thread.wait_limits);
+    }
+    for (std::size_t i = 0; i < thread.counts.size(); ++i) {
+      const ThreadCount& count = thread.counts[i];
+      const bool any = add("counts." + events_[i], count.count, count.limits);
+      inferred |= any && count.estimated;
+      bounded |= any && !count.estimated;
+    }
+    Json qualities = Json::array();
+    if (bounded) qualities.push_back("bounded");
+    if (inferred) qualities.push_back("inferred");
+    if (!qualities.empty()) json["qualities"] = qualities;
+    if (!bounds.empty()) json["bounds"] = bounds;
+  }
+
   static Json Event(const EventState& event) {
-    return {{"count", static_cast<std::uint64_t>(event.count)},
-            {"quality", event.gap         ? "bounded"
-                        : event.estimated ? "inferred"
-                                          : "exact"},
-            {"rate_per_s", OrNull(event.rate)}};
+    Json json = {{"count", static_cast<std::uint64_t>(event.count)},
+                 {"quality", event.gap         ? "bounded"
+                             : event.estimated ? "inferred"
+                                               : "exact"},
+                 {"rate_per_s", OrNull(event.rate)}};
+    if (event.gap || event.estimated) {
+      json["bounds"] = {event.limits.lo, event.limits.hi == kUnknownTime
+                                             ? Json(nullptr)
+                                             : Json(event.limits.hi)};
+    }
+    return json;
   }
 
   Json Loss(const LossEntry& loss) const {

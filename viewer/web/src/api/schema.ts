@@ -89,10 +89,16 @@ export interface LossItem {
   cause: string;
 }
 
+// Numbers that are not exact, by name: an interval that holds the truth; null:
+// no upper limit.
+export type Interval = [number, number|null];
+export type Bounds = Record<string, Interval>;
+
 export interface RunTotals {
   on_cpu_ns: number;
   dispatches: number;
   counts: number[];
+  bounds: Bounds; // counts.0 and so on: of the event with this number
   estimated: boolean;
   incomplete: boolean;
 }
@@ -153,6 +159,7 @@ export interface OpenSegment {
 export interface ThreadCount {
   count: number;
   estimated: boolean;
+  bounds: Interval;
 }
 export interface ThreadState {
   thread: number;
@@ -167,12 +174,14 @@ export interface ThreadState {
   dispatches: number;
   counts: ThreadCount[];
   counts_incomplete: boolean;
+  bounds: Bounds;
   open: OpenSegment[];
 }
 export interface EventState {
   count: number;
   estimated: boolean;
   gap: boolean;
+  bounds: Interval;
   rate: number|null;
   by_cpu: number[];
 }
