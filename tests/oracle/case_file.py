@@ -103,9 +103,12 @@ def cpu_event(writer, time, cpu, verb, words):
     elif verb == 'fault':
         writer.add(cpu, time, verb, task(words[0]) + [0])
     elif verb == 'hook':
+        rest, returned = words[3:], 0
+        if rest[:1] == ['returns']:
+            returned, rest = int(rest[1]), rest[2:]
         writer.add_kernel_hook(cpu, time, task(words[0]),
                                2 * int(words[2]) + SIDES[words[1]],
-                               integers(words[4:]) if words[3:] else None)
+                               integers(rest[1:]) if rest else None, returned)
     elif verb == 'lost':
         writer.cpu(cpu).lose(int(words[0]), words[1])
     else:

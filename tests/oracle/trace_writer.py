@@ -114,14 +114,16 @@ class TraceWriter:
             field_bytes(value, size)
             for value, (_, size) in zip(values, fields)) + words(counters)))
 
-    def add_kernel_hook(self, cpu, time, task, side, counters=None):
+    def add_kernel_hook(self, cpu, time, task, side, counters=None,
+                        returned=0):
         """`side`: the event id without the dump bit."""
         identity = side | (0x8000 if counters is not None else 0)
         last = self.hooks[side >> 1].name.rpartition(':')[2]
         number = int(last) if last.isdigit() else 0
         body = b''.join(field_bytes(value, size) for value, (_, size) in
                         zip((task[1], task[0], number), KERNEL_HOOK))
-        body += words(counters or ()) + (words([0]) if side & 1 else b'')
+        body += words(counters or ()) + (words([returned]) if side & 1
+                                         else b'')
         self.cpu(cpu).packets[-1].append((time, identity, body))
 
     def add_user_hook(self, task, time, side, dump=None, payload=()):

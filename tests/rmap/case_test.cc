@@ -22,7 +22,8 @@
 //   @TIME cpuN state|exec|comm PID/TID NAME
 //   @TIME cpuN fork CHILD PARENT                 both PID/TID
 //   @TIME cpuN exit|fault PID/TID
-//   @TIME cpuN hook PID/TID enter|exit|hit ID [dump VALUE...]
+//   @TIME cpuN hook PID/TID enter|exit|hit ID [returns N]
+//                                                [dump VALUE...]
 //   @TIME cpuN lost N CAUSE
 //   @TIME cpuN lost-packet REASON
 //
@@ -133,13 +134,17 @@ void AddCpuLine(MemoryTrace& trace, std::uint64_t time_ns, std::int32_t cpu,
     std::uint32_t hook = 0;
     in >> first >> second >> hook;
     const MemoryTrace::Task task = TaskOf(first);
+    std::uint64_t returned = 0;
     std::optional<Counters> dump;
-    if (std::string word; in >> word) {
+    std::string word;
+    if (in >> word && word == "returns") in >> returned >> word;
+    if (in) {
       REQUIRE(word == "dump");
       dump = Rest(in);
     }
-    trace.KernelHook(time_ns, cpu, {task.pid, task.tid, hook, second == "exit"},
-                     dump);
+    trace.KernelHook(
+        time_ns, cpu,
+        {task.pid, task.tid, hook, second == "exit", 0, {}, returned}, dump);
   } else if (verb == "lost") {
     std::uint64_t records = 0;
     in >> records >> first;

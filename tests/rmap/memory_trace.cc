@@ -146,8 +146,13 @@ void MemoryTrace::KernelHook(std::uint64_t time_ns, std::int32_t cpu,
       0, logformat::PackDispatch(static_cast<std::uint32_t>(hook.tid),
                                  static_cast<std::uint32_t>(hook.pid),
                                  hook.number)};
-  AddLayout(time_ns, cpu, static_cast<CpuEvent>(event), record,
-            counters ? &*counters : nullptr);
+  const struct {
+    logformat::KernelHookRecord head;
+    std::uint64_t returned;
+  } layout{record, hook.returned};
+  AddCpuRecord(time_ns, cpu, static_cast<CpuEvent>(event), &layout,
+               hook.exit ? sizeof(layout) : sizeof(record),
+               counters ? &*counters : nullptr);
 }
 
 void MemoryTrace::HookRecord(std::uint64_t time_ns, const Hook& hook,

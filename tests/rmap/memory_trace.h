@@ -71,6 +71,7 @@ class MemoryTrace final : public logformat::TraceReader {
     bool exit = false;
     std::uint16_t number = 0;                 // of a kernel hook
     std::vector<std::uint64_t> payload = {};  // of a program's hook
+    std::uint64_t returned = 0;               // at a kernel hook's exit
   };
   void HookRecord(std::uint64_t time_ns, const Hook& hook,
                   const std::optional<HookDump>& dump = std::nullopt);
