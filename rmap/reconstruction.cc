@@ -442,10 +442,10 @@ void Reconstruction::OnKernelRecord(const EventRecord& record,
       return;
     case CpuEvent::kCounters:
       dispatches_.OnCounters(record, time_ns);
-      if (logformat::CountersRecord dump; !Decode(record, dump)) {
-        ++malformed_;
-      } else if (dump.reason ==
-                 static_cast<std::uint32_t>(logformat::CountersReason::kEnd)) {
+      if (logformat::CountersRecord dump;
+          Decode(record, dump) &&
+          dump.reason ==
+              static_cast<std::uint32_t>(logformat::CountersReason::kEnd)) {
         kernel_hooks_.EndInterrupts(record.cpu, time_ns, true);
       }
       return;

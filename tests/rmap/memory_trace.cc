@@ -137,6 +137,11 @@ void MemoryTrace::Fault(std::uint64_t time_ns, std::int32_t cpu,
             logformat::FaultRecord{0, task.pid, task.tid, 0x1000});
 }
 
+void MemoryTrace::Unknown(std::uint64_t time_ns, std::int32_t cpu,
+                          std::uint16_t event) {
+  AddLayout(time_ns, cpu, static_cast<CpuEvent>(event), std::uint64_t{0});
+}
+
 void MemoryTrace::KernelHook(std::uint64_t time_ns, std::int32_t cpu,
                              const Hook& hook,
                              const std::optional<Counters>& counters) {

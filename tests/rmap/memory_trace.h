@@ -64,6 +64,8 @@ class MemoryTrace final : public logformat::TraceReader {
   void State(std::uint64_t time_ns, std::int32_t cpu, const Task& task,
              const std::string& comm);
   void Fault(std::uint64_t time_ns, std::int32_t cpu, const Task& task);
+  // A record of an event that the format does not describe.
+  void Unknown(std::uint64_t time_ns, std::int32_t cpu, std::uint16_t event);
 
   struct Hook {
     std::int32_t pid = 0, tid = 0;
@@ -124,6 +126,10 @@ class MemoryTrace final : public logformat::TraceReader {
   }
   // Remove() keeps the record that was added last.
   void KeepLast() { std::get<Record>(items_.back().what).kept = true; }
+  // The record that was added last is a byte shorter than its layout.
+  void CutLast(std::size_t layout_bytes) {
+    std::get<Record>(items_.back().what).bytes.resize(layout_bytes - 1);
+  }
   std::size_t size() const { return items_.size(); }
 
   const logformat::TraceInfo& info() const override { return info_; }
