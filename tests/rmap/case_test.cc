@@ -290,6 +290,22 @@ std::string RecordingOf(const Recording& recording) {
          Part("of-interrupts", recording.bpf_interrupts) +
          Part("of-unattributed", recording.bpf_unattributed);
 }
+// Why numbers of a row are not exact, and the intervals of those that may be
+// others: "  bounded: on_cpu_ns=200..350 dispatches=2.." (no upper bound).
+template <typename Row>
+void AppendBounds(const Report& report, const Row& row, std::ostream& out) {
+  if (!row.qualities.any() && row.bounds.empty()) return;
+  std::string names;
+  for (const std::string& name : row.qualities.Names()) {
+    names += (names.empty() ? "" : ",") + name;
+  }
+  out << "  " << names << ":";
+  for (const auto& [number, bounds] : row.bounds.entries()) {
+    out << " " << NumberName(report.events, number) << "=" << bounds.lo << "..";
+    if (bounds.hi != Bounds::kNone) out << bounds.hi;
+  }
+  out << "\n";
+}
 void AppendSegment(const Report& report, const SegmentRow& row,
                    std::ostream& out) {
   out << " pid=" << row.pid << " calls=" << row.calls;
@@ -314,25 +330,40 @@ void AppendSegment(const Report& report, const SegmentRow& row,
   out << Part("recording", row.recording_ns) << " " << QualityName(row.quality);
   if (row.on_cpu) out << "/" << QualityName(row.on_cpu_quality);
   out << "\n";
+  AppendBounds(report, row, out);
 }
 
 std::string Show(const Report& report) {
   std::ostringstream out;
+  out << "trace " << report.begin_ns << ".." << report.end_ns
+      << " records=" << report.records;
+  if (report.own_cost.hook_records != 0) {
+    out << " hook-records=" << report.own_cost.hook_records
+        << " dumps=" << report.own_cost.hook_dumps;
+  }
+  if (report.hidden_switches != 0) {
+    out << " hidden-switches=" << report.hidden_switches;
+  }
+  out << "\n";
   for (const ProcessRow& row : report.processes) {
-    out << "process " << row.pid << " '" << row.comm
-        << "' parent=" << row.parent_pid << " threads=" << row.threads
+    out << "process " << row.pid << " '" << row.comm << "' "
+        << row.first_seen_ns << ".." << row.last_seen_ns
+        << " parent=" << row.parent_pid << " threads=" << row.threads
         << " on-cpu=" << Or(row.on_cpu_ns) << " dispatches=" << row.dispatches;
     AppendCounts(report, row.counts, out);
     out << Part("recording", row.recording_ns) << " "
         << QualityName(row.quality) << "\n";
+    AppendBounds(report, row, out);
   }
   for (const ThreadRow& row : report.threads) {
-    out << "thread " << row.pid << "/" << row.tid << " '" << row.comm
-        << "' on-cpu=" << Or(row.on_cpu_ns) << " dispatches=" << row.dispatches
+    out << "thread " << row.pid << "/" << row.tid << " '" << row.comm << "' "
+        << row.first_seen_ns << ".." << row.last_seen_ns
+        << " on-cpu=" << Or(row.on_cpu_ns) << " dispatches=" << row.dispatches
         << " migrations=" << row.migrations << " wait=" << Or(row.wait_ns)
         << Part("blocked", row.blocked_ns);
     AppendCounts(report, row.counts, out);
     out << "\n";
+    AppendBounds(report, row, out);
   }
   for (const SegmentRow& row : report.segments) {
     out << "segment " << row.segment;
@@ -371,6 +402,7 @@ std::string Show(const Report& report) {
         << " outside=" << row.outside_ns
         << " unattributed=" << row.unattributed_ns
         << " dispatches=" << row.dispatches << "\n";
+    AppendBounds(report, row, out);
   }
   for (std::size_t i = 0; i < report.books.size(); ++i) {
     const Books& books = report.books[i];
