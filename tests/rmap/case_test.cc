@@ -6,6 +6,7 @@
 // diff.
 //
 //   scope system|command|hooks          root PID          recorder PID
+//   count MODES|all|none                as record --count
 //   begin NS                            session-lost CAUSE N
 //   cpu-events NAME...                  thread-events NAME...
 //   hook-cost CPU-PS PS PS-WITH-COUNTERS
@@ -19,7 +20,7 @@
 //                                                P preempted, R yielded, X dead
 //   @TIME cpuN switch-in|computed-in PREV NEXT
 //   @TIME cpuN wakeup WAKER WAKEE
-//   @TIME cpuN state|exec|comm PID/TID NAME
+//   @TIME cpuN state|mark|exec|comm PID/TID NAME   mark: a state with the mark
 //   @TIME cpuN fork CHILD PARENT                 both PID/TID
 //   @TIME cpuN exit|fault PID/TID
 //   @TIME cpuN hook PID/TID enter|exit|hit ID [returns N]
@@ -29,6 +30,7 @@
 //
 // A thread's records:
 //   @TIME PID/TID enter|exit|hit ID [dump MMCR PRESENT VALUE...]
+//   @TIME PID/TID jump ID SINCE                  a point countrace jump
 //   @TIME PID/TID lost N CAUSE
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -39,6 +41,7 @@
 #include <sstream>
 
 #include "logformat/description/trace_description.h"
+#include "logformat/jump_hook.h"
 #include "rmap/pipeline.h"
 #include "tests/rmap/memory_trace.h"
 
@@ -48,6 +51,7 @@ namespace {
 using logformat::CountersReason;
 using logformat::DiscardCause;
 using logformat::HookKind;
+using logformat::HookOrigin;
 using test_support::Counters;
 using test_support::HookDump;
 using test_support::MemoryTrace;
@@ -166,6 +170,8 @@ void AddCpuLine(MemoryTrace& trace, std::uint64_t time_ns, std::int32_t cpu,
       trace.Fault(time_ns, cpu, task);
     } else if (verb == "state") {
       trace.State(time_ns, cpu, task, second);
+    } else if (verb == "mark") {
+      trace.State(time_ns, cpu, task, second, logformat::kStateMarked);
     } else if (verb == "exec") {
       trace.Exec(time_ns, cpu, task, second);
     } else if (verb == "comm") {
@@ -186,8 +192,14 @@ void AddThreadLine(MemoryTrace& trace, std::uint64_t time_ns,
     trace.LoseOfThread(time_ns, task.pid, task.tid, records, CauseOf(cause));
     return;
   }
-  REQUIRE((verb == "enter" || verb == "exit" || verb == "hit"));
   std::uint32_t hook = 0;
+  if (verb == "jump") {
+    std::uint64_t since_ns = 0;
+    in >> hook >> since_ns;
+    trace.HookRecord(time_ns, {task.pid, task.tid, hook, false, 0, {since_ns}});
+    return;
+  }
+  REQUIRE((verb == "enter" || verb == "exit" || verb == "hit"));
   std::string word;
   std::optional<HookDump> dump;
   in >> hook;
@@ -228,6 +240,10 @@ void Build(const std::string& events, MemoryTrace& trace) {
       in >> info.root_pid;
     } else if (word == "recorder") {
       in >> info.recorder_pid;
+    } else if (word == "count") {
+      in >> name;
+      info.gating = logformat::ParseGating(name);
+      REQUIRE(info.gating);
     } else if (word == "hook-cost") {
       in >> info.own_hook_cpu_ps >> info.own_hook_ps >> info.own_hook_dump_ps;
     } else if (word == "bpf-time") {
@@ -246,9 +262,12 @@ void Build(const std::string& events, MemoryTrace& trace) {
       std::uint32_t id = 0;
       std::string provider;
       in >> id >> provider >> name;
+      std::vector<logformat::PayloadType> payload;
+      if (provider == logformat::kJumpProvider && name == logformat::kJumpName)
+        payload.push_back(logformat::PayloadType::kUnsigned);
       trace.AddHook(id,
                     word == "segment" ? HookKind::kSegment : HookKind::kPoint,
-                    provider, name);
+                    provider, name, HookOrigin::kProgram, payload);
     } else if (const auto kernel = logformat::ParseHookText(
                    logformat::kHookIdKernelMin, word + "\t-\ta:b\t-");
                kernel.has_value()) {

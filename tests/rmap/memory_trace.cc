@@ -125,8 +125,10 @@ void MemoryTrace::Comm(std::uint64_t time_ns, std::int32_t cpu,
 }
 
 void MemoryTrace::State(std::uint64_t time_ns, std::int32_t cpu,
-                        const Task& task, const std::string& comm) {
-  logformat::StateRecord record{0, task.pid, task.tid, task.parent_pid, 0, {}};
+                        const Task& task, const std::string& comm,
+                        std::uint32_t flags) {
+  logformat::StateRecord record{0,     task.pid, task.tid, task.parent_pid,
+                                flags, {}};
   std::memcpy(record.comm, comm.data(), std::min<std::size_t>(comm.size(), 16));
   AddLayout(time_ns, cpu, CpuEvent::kProcessState, record);
 }
