@@ -144,11 +144,12 @@ void DispatchTracker::AddUnknown(const CpuState& cpu, std::uint64_t since_ns,
   unseen_.AddCounts(counts);
   // A thread that runs now was perhaps on no known CPU before.
   for (const CpuState& other : cpus_) {
-    if (&other == &cpu || other.thread == nullptr ||
-        other.dispatch.begin_ns <= since_ns) {
+    if (other.thread == nullptr || other.dispatch.begin_ns <= since_ns) {
       continue;
     }
-    for (std::size_t i = 0; i < counts.size(); ++i) {
+    // Of its own CPU's dump it has its share of the counts.
+    const std::size_t first = &other == &cpu ? events_ : 0;
+    for (std::size_t i = first; i < counts.size(); ++i) {
       other.thread->unseen.AddCount(i, counts[i], counts.size());
     }
   }
