@@ -22,7 +22,8 @@ from instants import Instants
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 COUNTRACE = None
 BLOCK = re.compile(r'^```(trace|numbers)\n(.*?)^```$', re.M | re.S)
-LEAST_EXAMPLES, LEAST_CASES = 7, 40
+LEAST_EXAMPLES, LEAST_CASES = 7, 45
+BEYOND = '# Beyond docs/definitions.md'  # a case that only its tables check
 
 
 def examples():
@@ -124,8 +125,11 @@ class Definitions(unittest.TestCase):
     def test_cases_of_the_reconstruction(self):
         compared = 0
         for path in sorted((ROOT / 'tests/rmap/cases').glob('*.rmapcase')):
-            lines = [line for line in path.read_text().split('---')[0]
-                     .splitlines() if line and not line.startswith('#')]
+            text = path.read_text().split('---')[0]
+            if BEYOND in text:
+                continue
+            lines = [line for line in text.splitlines()
+                     if line and not line.startswith('#')]
             trace = self.work / path.stem
             try:
                 case_file.write_case(lines, trace)
