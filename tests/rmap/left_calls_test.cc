@@ -275,6 +275,42 @@ TEST_CASE("folded paths: by segment nothing is lost", "[rmap][paths]") {
   CHECK(RowOf(report, "app:jumper").wall.incl == all_ns - 60);
 }
 
+TEST_CASE("folded paths: counts at hooks of folded calls are bounded",
+          "[rmap][paths]") {
+  Program program;
+  program.with_dumps = true;
+  program.trace.mutable_info().thread_events = {"cycles"};
+  constexpr std::uint64_t kDepth = CallPaths::kMaxPathDepth + 10;
+  for (std::uint64_t i = 0; i < kDepth; ++i) program.Enter(kLoop);
+  program.Call(kWork);
+  for (std::uint64_t i = 0; i < kDepth; ++i) program.Exit(kLoop);
+  program.Call(kJumper);
+  const Report report = Reconstructed(program.trace);
+  const SegmentRow& loop = RowOf(report, "app:loop");
+  CHECK(loop.quality == Quality::kExact);
+  CHECK(loop.qualities.Has(Quality::kBounded));
+  REQUIRE(loop.counts[0]);
+  CHECK(loop.counts[0]->quality == Quality::kBounded);
+  // All its calls are folded.
+  CHECK_FALSE(RowOf(report, "app:work").counts[0]);
+  REQUIRE(RowOf(report, "app:jumper").counts[0]);
+  CHECK(RowOf(report, "app:jumper").counts[0]->incl == 5);
+  CHECK(RowOf(report, "app:jumper").counts[0]->quality == Quality::kExact);
+}
+
+TEST_CASE("left calls: what is inside two open calls of one segment is doubted",
+          "[rmap][jump]") {
+  Program program;
+  program.Enter(kJumper);
+  program.Enter(kJumper);  // inside the first, or it was left
+  program.Call(kWork);
+  const Report report = Reconstructed(program.trace);
+  const auto paths = PathsOf(report, "app:work");
+  REQUIRE(paths.size() == 1);
+  CHECK(paths[0]->path.size() == 3);
+  CHECK(paths[0]->quality == Quality::kInferred);
+}
+
 TEST_CASE("folded paths: calls beyond the depth limit are counted, bounded",
           "[rmap][paths]") {
   Program program;
@@ -287,6 +323,8 @@ TEST_CASE("folded paths: calls beyond the depth limit are counted, bounded",
   CHECK(RowOf(report, "app:loop").calls == kDepth);
   CHECK(RowOf(report, "app:loop").end_inferred == 0);
   CHECK(RowOf(report, "app:loop").quality == Quality::kBounded);
+  // The last exit is that of the outermost call.
+  CHECK(RowOf(report, "app:loop").wall.max == 10 * (2 * kDepth + 1));
   CHECK(RowOf(report, "app:work").calls == 2);
   CHECK(RowOf(report, "app:work").quality == Quality::kBounded);
 }

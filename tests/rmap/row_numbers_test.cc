@@ -1,0 +1,90 @@
+// Units behind the tables: names of numbers, estimates from calls in rotations.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rmap/state/scaled_count.h"
+#include "rmap/tables/attribution.h"
+#include "rmap/tables/bounds.h"
+
+namespace countrace::rmap {
+namespace {
+
+TEST_CASE("numbers: each has a name of its own, which finds it", "[rmap]") {
+  const std::vector<std::string> events = {"cycles", "faults"};
+  std::set<std::string> names;
+  const auto check = [&](Number number) {
+    const std::string name = NumberName(events, number);
+    CAPTURE(name);
+    CHECK(names.insert(name).second);
+    CHECK(NumberNamed(events, name) == number);
+    CHECK_FALSE(NumberNamed(events, name + "x"));
+    CHECK_FALSE(NumberNamed(events, "x" + name));
+  };
+  for (int i = 0; i < static_cast<int>(Number::kCounts); ++i) {
+    check(static_cast<Number>(i));
+  }
+  for (std::size_t event = 0; event < events.size(); ++event) {
+    for (const CountPart part :
+         {CountPart::kWhole, CountPart::kIncl, CountPart::kExcl}) {
+      check(CountNumber(event, part));
+    }
+  }
+  CHECK(NumberName(events, CountNumber(1, CountPart::kExcl)) ==
+        "counts.faults.excl");
+  CHECK(NumberName(events, Number::kWallP99) == "wall_ns.p99");
+}
+
+TEST_CASE("estimates: a row has the slices of its least sure part", "[rmap]") {
+  const auto amounts = [](std::uint64_t slices) {
+    SegmentAmounts out;
+    DumpSum sum;
+    sum.slices = slices;
+    sum.incl = 7;
+    sum.calls_with_value = 1;
+    if (slices != 0) sum.scaling = DumpSum::Scaling::kByCalls;
+    out.incl.dumps = out.excl.dumps = {sum};
+    return out;
+  };
+  const auto slices_of = [&](const std::vector<std::uint64_t>& parts) {
+    SegmentAmounts sum;
+    for (const std::uint64_t slices : parts) {
+      AddAmounts(amounts(slices), /*recursive=*/false, sum);
+    }
+    EventPlan plan;
+    plan.source = SegmentSource::kThreadDumps;
+    plan.dump = 0;
+    const auto count = CountOf(plan, sum);
+    REQUIRE(count);
+    CHECK(count->incl == 7 * parts.size());
+    return count->slices;
+  };
+  CHECK(slices_of({3}) == 3);
+  CHECK(slices_of({3, 5}) == 3);
+  CHECK(slices_of({5, 3, 4}) == 3);
+  CHECK(slices_of({0, 5}) == 5);  // 0: not an estimate
+  CHECK(slices_of({5, 0}) == 5);
+}
+
+TEST_CASE("estimates: few slices widen the interval as Student's t does",
+          "[rmap]") {
+  // Degrees of freedom, and the quantile at 97.5 % from a table.
+  const std::pair<std::uint64_t, double> table[] = {{1, 12.706}, {2, 4.303},
+                                                    {5, 2.571},  {10, 2.228},
+                                                    {30, 2.042}, {120, 1.980}};
+  for (const auto& [freedom, quantile] : table) {
+    CAPTURE(freedom);
+    ScaledCount count;
+    count.slices = freedom + 1;
+    count.standard_error = 100;
+    CHECK(*count.HalfWidth95() ==
+          Approx(100 * quantile).epsilon(freedom < 10 ? 0.02 : 0.003));
+  }
+  CHECK_FALSE(ScaledCount().HalfWidth95());
+}
+
+}  // namespace
+}  // namespace countrace::rmap
