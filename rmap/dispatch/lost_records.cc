@@ -147,7 +147,7 @@ void DispatchTracker::AddUnknown(const CpuState& cpu, std::uint64_t since_ns,
     if (other.thread == nullptr || other.dispatch.begin_ns <= since_ns) {
       continue;
     }
-    // Of its own CPU's dump it has its share of the counts.
+    // A thread on `cpu` itself has its share of this dump's counts.
     const std::size_t first = &other == &cpu ? events_ : 0;
     for (std::size_t i = first; i < counts.size(); ++i) {
       other.thread->unseen.AddCount(i, counts[i], counts.size());

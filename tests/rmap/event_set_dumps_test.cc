@@ -56,7 +56,7 @@ TEST_CASE("event set dumps: each value goes to its own event", "[rmap]") {
       CHECK(Values(dumps.Spread(record)) == expected);
     }
   }
-  // Of a set that is not described, only the always-on event.
+  // A dump of a set that is not described has only the always-on event.
   EventRecord record{};
   record.counters = counters.data();
   record.mmcr = 3;

@@ -299,4 +299,35 @@ TEST_CASE("timeline: what a thread gets beside lost records was its own",
   CHECK(wrong == 0);
 }
 
+TEST_CASE(
+    "timeline: of a dispatch that the kernel began unseen the end is seen",
+    "[rmap]") {
+  test_support::MemoryTrace trace;
+  trace.mutable_info().scope = logformat::SessionScope::kSystem;
+  trace.mutable_info().cpu_events = {"task-clock"};
+  trace.Dump(1000, 0, logformat::CountersReason::kBegin, 50, {0});
+  trace.State(1000, 0, {50, 50, 1, 0}, "app");
+  trace.State(1000, 0, {60, 60, 1, 0}, "two");
+  // 50 left, and 60 came, without a record.
+  trace.Dispatch(1200, 0, 60, 50, logformat::kSwitchInterruptible, {200});
+  trace.Dump(2000, 0, logformat::CountersReason::kEnd, 50, {1000});
+  Timeline timeline;
+  const Report report = MustReconstruct(trace, timeline);
+  REQUIRE(timeline.dispatches.size() == 3);
+  const DispatchSpan& hidden = timeline.dispatches[0];  // of 50, up to a dump
+  CHECK(hidden.end_inferred);
+  CHECK(hidden.end_ns == 1000);
+  const DispatchSpan& seen = timeline.dispatches[1];  // of 60
+  CHECK(seen.begin_inferred);
+  CHECK_FALSE(seen.end_inferred);
+  CHECK(seen.begin_ns == 1200);
+  CHECK(seen.end_ns == 1200);
+  CHECK(seen.end_state == logformat::kSwitchInterruptible);
+  const DispatchSpan& last = timeline.dispatches[2];
+  CHECK_FALSE(last.begin_inferred);
+  CHECK(last.end_inferred);
+  CHECK(last.end_ns == 2000);
+  CHECK(report.hidden_switches == 1);
+}
+
 }  // namespace countrace::rmap
