@@ -207,6 +207,17 @@ TEST_CASE("gating: without kernel records all that joined are counted",
   CHECK(marked.segments[0].pid == 8);
 }
 
+TEST_CASE("gating: the record of a later mark does not take the parent away",
+          "[rmap]") {
+  MemoryTrace trace;
+  trace.State(100, 0, {7, 7, 1, 0}, "adopted");
+  trace.State(200, 0, {7, 7, 3, 0}, "adopted");
+  trace.State(300, 0, {7, 7, 0, 0}, "adopted", logformat::kStateMarked);
+  const Report report = MustReconstruct(trace, {});
+  REQUIRE(report.processes.size() == 1);
+  CHECK(report.processes[0].parent_pid == 3);
+}
+
 TEST_CASE("gating: what the trace cannot say is refused", "[rmap]") {
   MemoryTrace trace;
   FillFork(trace);
