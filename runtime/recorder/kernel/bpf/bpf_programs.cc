@@ -358,12 +358,30 @@ absl::Status BpfPrograms::OpenEvents(const BpfProgramOptions& options) {
   return absl::OkStatus();
 }
 
+absl::Status BpfPrograms::CountSet(std::size_t slot, std::uint32_t from,
+                                   std::uint32_t to) {
+  const int old_leader = set_leaders_[slot * sets_ + from];
+  const int new_leader = set_leaders_[slot * sets_ + to];
+  if (old_leader >= 0) ioctl(old_leader, PERF_EVENT_IOC_DISABLE, 0);
+  if (new_leader >= 0 && ioctl(new_leader, PERF_EVENT_IOC_ENABLE, 0) != 0) {
+    return base::ErrnoStatus(
+        errno,
+        absl::StrFormat("Cannot enable event set %d: cpu=%d", to, cpus_[slot]));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status BpfPrograms::BeginSet(std::size_t slot, std::uint32_t set) {
+  if (set == 0) return absl::OkStatus();  // it is on
+  std::atomic_ref(control(slot).set).store(set, std::memory_order_relaxed);
+  return CountSet(slot, 0, set);
+}
+
 absl::Status BpfPrograms::ChangeSet(std::size_t slot, std::uint32_t from,
                                     std::uint32_t to) {
   const std::uint32_t cpu = cpus_[slot];
   SetTurnsTaken& taken = set_turns_[slot * sets_ + from];
   const int old_leader = set_leaders_[slot * sets_ + from];
-  const int new_leader = set_leaders_[slot * sets_ + to];
   ++taken.turns;
   // A pinned event without a counter: read() returns end of file.
   std::uint64_t values[3] = {};
@@ -373,11 +391,7 @@ absl::Status BpfPrograms::ChangeSet(std::size_t slot, std::uint32_t from,
   }
   absl::Status status =
       DumpCounters(cpu, logformat::CountersReason::kSetEnd, to);
-  if (old_leader >= 0) ioctl(old_leader, PERF_EVENT_IOC_DISABLE, 0);
-  if (new_leader >= 0 && ioctl(new_leader, PERF_EVENT_IOC_ENABLE, 0) != 0) {
-    status.Update(base::ErrnoStatus(
-        errno, absl::StrFormat("Cannot enable event set %d: cpu=%d", to, cpu)));
-  }
+  status.Update(CountSet(slot, from, to));
   status.Update(DumpCounters(cpu, logformat::CountersReason::kSetBegin, to));
   return status;
 }

@@ -66,6 +66,9 @@ class BpfPrograms {
   // starts there with this record; kEnd: it stops with it.
   absl::Status DumpCounters(std::uint32_t cpu, logformat::CountersReason reason,
                             std::uint32_t set = 0);
+  // Makes `set` the event set that the CPU of `slot` counts first. Requires:
+  // its first counters were not dumped yet.
+  absl::Status BeginSet(std::size_t slot, std::uint32_t set);
   // Rotates from event set `from` to `to` on the CPU of `slot`, with a dump
   // before and after. Adds to refused_turns() if `from` was not counted.
   absl::Status ChangeSet(std::size_t slot, std::uint32_t from,
@@ -116,6 +119,7 @@ class BpfPrograms {
 
  private:
   BpfPrograms() = default;
+  absl::Status CountSet(std::size_t slot, std::uint32_t from, std::uint32_t to);
   std::uint64_t SumOverPrograms(
       std::uint64_t (*value)(const bpf_prog_info& info)) const;
   // Returns: 0 or an errno.

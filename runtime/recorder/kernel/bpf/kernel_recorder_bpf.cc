@@ -99,6 +99,14 @@ absl::Status BpfKernelRecorder::Begin(const KernelRecorderTarget& target) {
   }
   status = MarkProcesses(target.root_pids);
   if (!status.ok()) return status;
+  if (turns_.rotates()) {
+    heads_.assign(streams_.all().size(), 0);
+    for (std::size_t slot = 0; slot < streams_.all().size(); ++slot) {
+      sets_.push_back(turns_.Next(slot));
+      status = programs_->BeginSet(slot, sets_[slot]);
+      if (!status.ok()) return status;
+    }
+  }
   for (std::size_t slot = 0; slot < streams_.all().size(); ++slot) {
     CpuStream& stream = streams_.all()[slot];
     readers_.emplace_back(programs_->control(slot), programs_->ring(slot),
@@ -107,11 +115,8 @@ absl::Status BpfKernelRecorder::Begin(const KernelRecorderTarget& target) {
     status = programs_->DumpCounters(stream.cpu, CountersReason::kBegin);
     if (!status.ok()) return status;
   }
-  if (turns_.rotates()) {
-    sets_.assign(streams_.all().size(), 0);
-    heads_.assign(streams_.all().size(), 0);
-  }
   began_ = true;
+  turns_.Begin(MonotonicNs());
   run_time_.Begin(MonotonicNs());
   const auto threads = streams_.ScanAtBegin(target.root_pids);
   ReadRings();
@@ -156,7 +161,7 @@ void BpfKernelRecorder::ChangeSets(std::uint64_t now_ns) {
         std::atomic_ref(control.task).load(std::memory_order_relaxed) != 0 &&
         std::atomic_ref(control.tid).load(std::memory_order_relaxed) == 0;
     if (idle && head == heads_[slot]) continue;
-    const std::uint32_t next = turns_.Next(slot, sets_[slot]);
+    const std::uint32_t next = turns_.Next(slot);
     programs_->RetryCounters(slot);
     const absl::Status status = programs_->ChangeSet(slot, sets_[slot], next);
     sets_[slot] = next;

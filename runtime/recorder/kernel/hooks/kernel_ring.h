@@ -80,7 +80,8 @@ struct countrace_ring_control {
   // back before the gap was found.
   unsigned long long task, tid, runtime_ns, switched_in_ns, times, ran_ns;
   unsigned long long clock_offset;  // ours minus the scheduler's
-  // The event set that counts. During a rotation it includes
+  // The event set that counts. The recorder writes the first one, before
+  // anything is recorded. During a rotation it includes
   // COUNTRACE_SET_WAITS: the new set does not count yet.
   unsigned long long set;
   unsigned long long spare[1];

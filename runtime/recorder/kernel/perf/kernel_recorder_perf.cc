@@ -137,7 +137,7 @@ absl::Status PerfKernelRecorder::BeginCpu(std::size_t index,
                         "at the beginning and the end are unknown",
                         group.cpu(), std::strerror(errno)));
   }
-  absl::Status status = group.Enable();
+  absl::Status status = group.Enable(turns_.rotates() ? sets_[index] : 0);
   if (!status.ok()) return status;
   if (moved) ProbeIdleSwitches(index);
   absl::StatusOr<GroupReading> reading = group.Read();
@@ -158,14 +158,13 @@ absl::Status PerfKernelRecorder::Begin(const KernelRecorderTarget& target) {
   {
     AffinityGuard affinity;
     for (std::size_t i = 0; i < groups_.size(); ++i) {
+      if (turns_.rotates()) sets_.push_back(turns_.Next(i));
       const absl::Status status = BeginCpu(i, affinity);
       if (!status.ok()) return status;
     }
   }
-  if (turns_.rotates()) {
-    sets_.assign(groups_.size(), 0);
-    dispatches_.assign(groups_.size(), 0);
-  }
+  if (turns_.rotates()) dispatches_.assign(groups_.size(), 0);
+  turns_.Begin(MonotonicNs());
   began_ = true;
   const auto threads = streams_.ScanAtBegin(target.root_pids);
   for (std::size_t i = 0; i < groups_.size(); ++i) DrainCpu(i);
@@ -184,7 +183,7 @@ void PerfKernelRecorder::ChangeSets(std::uint64_t now_ns) {
         groups_[i].decoder().dispatches() == dispatches_[i]) {
       continue;
     }
-    const std::uint32_t next = turns_.Next(i, sets_[i]);
+    const std::uint32_t next = turns_.Next(i);
     const absl::Status status =
         groups_[i].ChangeSet(next, streams_.all()[i].batch);
     sets_[i] = next;

@@ -152,7 +152,13 @@ PerfCpuGroup::PerfCpuGroup(std::uint32_t cpu, std::uint32_t present,
       decoder_(std::move(decoder)),
       missing_(std::move(missing)) {}
 
-absl::Status PerfCpuGroup::Enable() {
+absl::Status PerfCpuGroup::Enable(std::uint32_t set) {
+  if (set != set_) {
+    absl::Status status = Switch(set_, false);
+    status.Update(Switch(set, true));
+    if (!status.ok()) return status;
+    set_ = set;
+  }
   // The faults first: no fault after the first reading is missed.
   if (faults_.is_open() &&
       ioctl(faults_.get(), PERF_EVENT_IOC_ENABLE, 0) != 0) {
@@ -167,7 +173,7 @@ absl::Status PerfCpuGroup::Enable() {
     return base::ErrnoStatus(
         errno, absl::StrFormat("Cannot enable the perf group: cpu=%d", cpu_));
   }
-  decoder_.BeginSets(MonotonicNs());
+  decoder_.BeginSets(set, MonotonicNs());
   return absl::OkStatus();
 }
 

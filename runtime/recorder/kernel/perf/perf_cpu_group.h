@@ -54,7 +54,8 @@ class PerfCpuGroup {
   // RESOURCE_EXHAUSTED.
   static absl::StatusOr<PerfCpuGroup> Open(const PerfCpuGroupOptions& options);
 
-  absl::Status Enable();
+  // `set`: the event set that is counted first.
+  absl::Status Enable(std::uint32_t set);
   // Reads the group so that no record lies between the reading and its position
   // in the ring. Returns: UNAVAILABLE if the PMU refused the (pinned) group.
   absl::StatusOr<GroupReading> Read();

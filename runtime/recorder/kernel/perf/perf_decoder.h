@@ -53,9 +53,12 @@ class PerfDecoder {
   // at the last read of the set before.
   void ChangeSet(std::uint32_t set, std::uint64_t until_clock,
                  std::uint64_t since_ns, std::uint64_t since_clock);
-  // Sets the time since which the first set is counted: the leader is enabled
-  // then.
-  void BeginSets(std::uint64_t since_ns) { set_since_ns_ = since_ns; }
+  // The set that is counted first, and the time since which: the leader is
+  // enabled then.
+  void BeginSets(std::uint32_t set, std::uint64_t since_ns) {
+    set_ = set;
+    set_since_ns_ = since_ns;
+  }
   // Whether the events of `slots` in `mask` (bit: index in the session's
   // events) are counted now; else they are not present. Without sets, a change
   // adds an entry to the batch at `time_ns`.
