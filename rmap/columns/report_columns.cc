@@ -1,6 +1,6 @@
 #include "rmap/columns/report_columns.h"
 
-#include <cmath>
+#include <algorithm>
 #include <utility>
 
 #include "base/text/quantity_format.h"
@@ -80,11 +80,17 @@ Unit UnitOfEvent(const std::string& event) {
 }
 
 std::string ScaledText(const ScaledCount& count) {
-  const auto half = count.HalfWidth95();
-  return "~" + base::FormatCount(count.value) + " +-" +
-         (half ? base::FormatCount(
-                     static_cast<std::uint64_t>(std::llround(*half)))
-               : "?");
+  const std::string value = "~" + base::FormatCount(count.value);
+  const auto interval = count.Interval95();
+  if (!interval) return value + " +-?";
+  const std::uint64_t below = count.value - interval->lo;
+  const std::uint64_t above = interval->hi - count.value;
+  // Few events: half a width would be wrong on both sides.
+  if (above > below + below / 4 && above - below > 1) {
+    return value + " [" + base::FormatCount(interval->lo) + ", " +
+           base::FormatCount(interval->hi) + "]";
+  }
+  return value + " +-" + base::FormatCount(std::max(below, above));
 }
 
 std::vector<Column<ProcessRow>> ProcessColumns(const Report& report) {

@@ -11,8 +11,9 @@
 
 namespace countrace::rmap {
 
-// "~12,345 +-67": an estimate and half its 95 % interval; "+-?" if that is
-// unknown. report_text.cc formats numbers.
+// "~12,345 +-67": an estimate and half its 95 % interval; "~3 [1, 9]", the
+// interval, if that is lopsided; "+-?" if it is unknown. report_text.cc formats
+// numbers.
 std::string ScaledText(const ScaledCount& count);
 
 struct BooksRow {

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "rmap/diff/power.h"
-#include "rmap/diff/student_t.h"
+#include "rmap/state/student_t.h"
 
 namespace countrace::rmap::diff {
 
@@ -36,17 +36,15 @@ double LeastVariance(const Sample& sample) {
 }  // namespace
 
 SamplingError SamplingError::Of(const std::optional<double>& standard_error,
-                                std::uint64_t slices) {
-  constexpr std::uint64_t kFewSlices = 20;
+                                double freedom) {
   SamplingError error;
-  if (!standard_error || (*standard_error == 0 && slices < kFewSlices)) {
+  if (!standard_error) {
     error.variance = error.quartic = kInfinite;
     return error;
   }
   // Rounding limits the precision of a whole number.
   error.variance = std::max(*standard_error * *standard_error, 1.0 / 12);
-  const double freedom = slices > 2 ? static_cast<double>(slices - 1) : 1;
-  error.quartic = error.variance * error.variance / freedom;
+  error.quartic = error.variance * error.variance / std::max(1.0, freedom);
   return error;
 }
 

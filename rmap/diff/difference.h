@@ -31,9 +31,9 @@ struct SamplingError {
   // Sum of each part's variance^2 / degrees of freedom.
   double quartic = 0;
 
-  // A few slices can agree by chance: then the error is unknown, too.
+  // `freedom`: degrees of freedom of the standard error.
   static SamplingError Of(const std::optional<double>& standard_error,
-                          std::uint64_t slices);
+                          double freedom);
   bool any() const { return variance > 0; }
   double StandardError() const;
   // Satterthwaite's degrees of freedom; at least 1.

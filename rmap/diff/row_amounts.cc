@@ -47,11 +47,12 @@ std::optional<Amount> CountOf(const Report& report, const Metric& metric,
   // The event was counted in all calls.
   const bool whole = count.counted == count.incl && count.incl != 0;
   if (!whole) {
-    amount.incl.error = SamplingError::Of(count.standard_error, count.slices);
+    amount.incl.error =
+        SamplingError::Of(count.standard_error, InclusiveOf(count).freedom);
   }
   if (!whole || count.excl_standard_error != 0.0) {
-    amount.self.error =
-        SamplingError::Of(count.excl_standard_error, count.slices);
+    amount.self.error = SamplingError::Of(count.excl_standard_error,
+                                          ExclusiveOf(count).freedom);
   }
   return amount;
 }
@@ -85,7 +86,7 @@ std::optional<Amount> EstimatedTotal(const Report& report,
   Amount total =
       Exact(scaled->tasks->value, scaled->tasks->value, Quality::kScaled);
   total.self.error =
-      SamplingError::Of(scaled->tasks->standard_error, scaled->tasks->slices);
+      SamplingError::Of(scaled->tasks->standard_error, scaled->tasks->freedom);
   if (std::any_of(report.processes.begin(), report.processes.end(),
                   [](const ProcessRow& row) {
                     return row.quality == Quality::kBounded;
@@ -170,7 +171,7 @@ std::optional<Amount> AmountOf(const Report& report, const Metric& metric,
       amount.quality = Worse(amount.quality, Quality::kScaled);
       if (count.running < count.enabled) {
         amount.self.error =
-            SamplingError::Of(count.standard_error, count.slices);
+            SamplingError::Of(count.standard_error, count.freedom);
         amount.incl.error = amount.self.error;
       }
     }

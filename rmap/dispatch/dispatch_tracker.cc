@@ -454,6 +454,11 @@ void DispatchTracker::OnCounters(const EventRecord& record,
     ++malformed_;
     return;
   }
+  // The next rotation may be of the same set.
+  if (dump.reason == static_cast<std::uint32_t>(CountersReason::kSetBegin) &&
+      dumps_.rotates()) {
+    EndTurn(*cpu, dumps_);
+  }
   const auto tid = static_cast<std::int32_t>(dump.running_tid);
   const bool end =
       dump.reason == static_cast<std::uint32_t>(CountersReason::kEnd);
@@ -695,7 +700,7 @@ void DispatchTracker::Regate(const ProcessState& process) {
 
 void DispatchTracker::Finish(std::uint64_t end_ns) {
   for (CpuState& cpu : cpus_) {
-    if (dumps_.rotates()) EndTurn(cpu, dumps_);
+    if (dumps_.rotates()) EndRounds(cpu, dumps_);
     if (cpu.begun && !cpu.ended) {
       coverage_.earliest_end_ns =
           std::min(coverage_.earliest_end_ns, cpu.last_ns);

@@ -1,24 +1,32 @@
 #include "rmap/dispatch/interval_counts.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace countrace::rmap {
 namespace {
 
-void AddToTurn(std::vector<TurnCounts>& in_turn, ThreadState* thread,
-               CpuAccount* account, std::size_t event, std::uint64_t count) {
+TurnCounts& RowInTurn(std::vector<TurnCounts>& in_turn, ThreadState* thread,
+                      CpuAccount* account) {
   // Search the latest row first: most often it is the one.
   const auto at = std::find_if(
       in_turn.rbegin(), in_turn.rend(), [&](const TurnCounts& row) {
         return row.thread == thread && row.account == account;
       });
-  if (at != in_turn.rend()) {
-    at->counts[event] += count;
-    return;
+  if (at != in_turn.rend()) return *at;
+  return in_turn.emplace_back(TurnCounts{thread, account, {}, {}});
+}
+
+void AddToTurn(CpuCounters& counters, ThreadState* thread, CpuAccount* account,
+               std::size_t event, std::uint64_t count) {
+  TurnCounts& row = RowInTurn(counters.in_turn, thread, account);
+  row.counts[event] += count;
+  if (event != counters.running) return;
+  for (std::uint32_t events = counters.unsplit; events != 0;
+       events &= events - 1) {
+    row.unsplit_ns[static_cast<std::size_t>(std::countr_zero(events))] += count;
   }
-  in_turn.push_back({thread, account, {}});
-  in_turn.back().counts[event] = count;
 }
 
 // Cold: reports have no observer.
@@ -33,8 +41,8 @@ void AddToTurn(std::vector<TurnCounts>& in_turn, ThreadState* thread,
        count});
 }
 
-void Add(CpuState& cpu, const AttributedInterval& interval, std::size_t event,
-         std::uint64_t count) {
+void Book(CpuState& cpu, const AttributedInterval& interval, std::size_t event,
+          std::uint64_t count) {
   interval.account->counts[event] += count;
   if (interval.account == &cpu.unattributed && count != 0) [[unlikely]] {
     cpu.counters.unknown[event] += count;
@@ -44,21 +52,27 @@ void Add(CpuState& cpu, const AttributedInterval& interval, std::size_t event,
     interval.thread->kernel.counts[event] += count;
   if (cpu.observer != nullptr) [[unlikely]]
     Tell(cpu, interval, event, count);
+}
+
+void Add(CpuState& cpu, const AttributedInterval& interval, std::size_t event,
+         std::uint64_t count) {
+  Book(cpu, interval, event, count);
   if (count == 0 || !(cpu.counters.turn >> event & 1u)) return;
-  AddToTurn(cpu.counters.in_turn, nullptr, interval.account, event, count);
+  AddToTurn(cpu.counters, nullptr, interval.account, event, count);
   if (interval.thread != nullptr && interval.thread != &cpu.interrupt_work) {
-    AddToTurn(cpu.counters.in_turn, interval.thread, nullptr, event, count);
+    AddToTurn(cpu.counters, interval.thread, nullptr, event, count);
   }
 }
 
-// Counted between `begin_ns` and `end_ns`, owner unknown.
+// Counted between `begin_ns` and `end_ns`, owner unknown. In no slice: the time
+// has owners, whose estimates stand for these counts.
 void AddUnattributed(CpuState& cpu, std::size_t event, std::uint64_t count,
                      std::uint64_t begin_ns, std::uint64_t end_ns) {
   AttributedInterval rest;
   rest.account = &cpu.unattributed;
   rest.begin_ns = begin_ns;
   rest.end_ns = end_ns;
-  Add(cpu, rest, event, count);
+  Book(cpu, rest, event, count);
 }
 
 bool IsSwitch(const logformat::EventRecord& record) {
@@ -110,16 +124,33 @@ bool IsPartOfDispatch(const CpuState& cpu, const AttributedInterval& part) {
   return !part.switched && !part.ended && part.account != &cpu.interrupts;
 }
 
+// The calls open in these intervals lack a part of their counts.
+void DoubtCalls(const CpuState& cpu, const AttributedInterval& last,
+                std::uint32_t events) {
+  const auto doubt = [events](const AttributedInterval& interval) {
+    if (interval.thread == nullptr) return;
+    interval.thread->stack.Doubt(/*thread=*/0, /*kernel=*/events);
+  };
+  doubt(last);
+  for (const AttributedInterval& interval : cpu.counters.uncounted)
+    doubt(interval);
+}
+
 // Any of the threads in these intervals may have it; if one interval has no
 // known occupant, any thread.
 void LeaveUnattributed(CpuState& cpu, std::size_t event, std::uint64_t count,
                        const AttributedInterval& last) {
+  const std::uint32_t bit = 1u << event;
+  const bool left_out = (cpu.counters.unsplit & bit) != 0;
+  if (count != 0 || left_out) DoubtCalls(cpu, last, bit);
   if (count == 0) return;
   AddUnattributed(cpu, event, count, BeginOf(cpu, last), last.end_ns);
   const std::vector<AttributedInterval>& parts = cpu.counters.uncounted;
   bool unknown = last.account == &cpu.unattributed;
   const auto add = [&](ThreadState* thread) {
-    if (thread != nullptr) thread->unseen.AddCount(event, count, kMaxMeasures);
+    // Its estimate does without this interval.
+    if (thread == nullptr || left_out) return;
+    thread->unseen.AddCount(event, count, kMaxMeasures);
   };
   add(last.thread);
   for (const StrayFaults& stray : cpu.counters.strays) {
@@ -142,17 +173,17 @@ void LeaveUnattributed(CpuState& cpu, std::size_t event, std::uint64_t count,
                                         const AttributedInterval& last) {
   const std::uint32_t events =
       std::exchange(cpu.counters.doubted, 0) | went_back;
-  const auto doubt = [events](const AttributedInterval& interval) {
+  const auto doubt = [&](const AttributedInterval& interval) {
     if (interval.thread == nullptr) return;
     for (std::size_t i = 0; i < kMaxMeasures; ++i) {
-      if (!(events >> i & 1u)) continue;
+      if (!((events & ~cpu.counters.unsplit) >> i & 1u)) continue;
       interval.thread->unseen.AddCount(i, kUnbounded, kMaxMeasures);
     }
-    interval.thread->stack.Doubt(/*thread=*/0, /*kernel=*/events);
   };
   doubt(last);
   for (const AttributedInterval& interval : cpu.counters.uncounted)
     doubt(interval);
+  DoubtCalls(cpu, last, events);
 }
 
 // Moves the deltas so far to `closed`. Returns the bits of these counters.
@@ -306,6 +337,9 @@ std::uint64_t Share(CpuState& cpu, CounterKind kind, std::size_t event,
     case CounterKind::kOther:
       break;
   }
+  // Also if nothing was counted: an interval is left out of the estimates for
+  // its threads, not for its count.
+  cpu.counters.unsplit |= cpu.counters.turn & 1u << event;
   LeaveUnattributed(cpu, event, count, last);
   return 0;
 }
@@ -449,6 +483,7 @@ std::uint32_t AttributeCounts(CpuState& cpu,
       cpu.counters.first[i] -= cpu.counters.last[i] - value;
       cpu.counters.went_back_from[i] = cpu.counters.last[i];
       went_back |= bit;
+      cpu.counters.unsplit |= cpu.counters.turn & bit;
     }
     cpu.counters.last[i] = value;
     if (cpu.counters.stale & bit) {
@@ -470,6 +505,7 @@ std::uint32_t AttributeCounts(CpuState& cpu,
   cpu.counters.uncounted.clear();
   cpu.counters.strays.clear();
   cpu.counters.cut = false;
+  cpu.counters.unsplit = 0;
   cpu.counters.at_switch = IsSwitch(record);
   return went_back;
 }

@@ -73,6 +73,9 @@ std::uint32_t AttributeCounts(CpuState& cpu,
 
 // Ends the rotation of the set in force on `cpu`, if there is one.
 void EndTurn(CpuState& cpu, const EventSetDumps& dumps);
+// The same at the end of the trace: adds the slices that wait for the second
+// rotation of their round.
+void EndRounds(CpuState& cpu, const EventSetDumps& dumps);
 // Called with each dump (Spread()) of the CPU before its counts are attributed:
 // ends the rotation if another set, or none, is counted now.
 void FollowTurn(CpuState& cpu, const EventSetDumps& dumps,

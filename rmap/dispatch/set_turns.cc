@@ -1,70 +1,113 @@
-// Rotations of event sets on a CPU: EndTurn() and FollowTurn() of
+// Rotations of event sets on a CPU: EndTurn(), EndRounds() and FollowTurn() of
 // interval_counts.h.
+//
+// Each set is counted in two rotations of a round (the recorder's set_turns.h),
+// and what a row did in the two goes into its sums together (scaled_count.h).
 #include "rmap/dispatch/interval_counts.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 namespace countrace::rmap {
 namespace {
 
-void AddSlices(const EventSetDumps& dumps, std::size_t set,
-               const CounterValues& counts, std::vector<SliceSums>& slices) {
-  if (slices.empty()) slices.resize(dumps.sets().events);
-  const std::size_t first = dumps.sets().first_event(set);
-  for (std::size_t i = 0; i < dumps.sets().sizes[set]; ++i) {
-    slices[first + i].Add(counts[dumps.running_of(set)], counts[first + i]);
+void AddRow(const TurnCounts& row, std::size_t measures, TurnCounts& sum) {
+  for (std::size_t i = 0; i < measures; ++i) {
+    sum.counts[i] += row.counts[i];
+    sum.unsplit_ns[i] += row.unsplit_ns[i];
   }
 }
 
-}  // namespace
+void AddSlices(const EventSetDumps& dumps, std::size_t set,
+               const TurnCounts& row, std::vector<SliceSums>& sums,
+               std::vector<RowSlice>& slices) {
+  if (sums.empty()) sums.resize(dumps.sets().events);
+  const std::size_t first = dumps.sets().first_event(set);
+  const std::uint64_t running_ns = row.counts[dumps.running_of(set)];
+  for (std::size_t i = first; i < first + dumps.sets().sizes[set]; ++i) {
+    slices.push_back(
+        {&sums, i, {running_ns - row.unsplit_ns[i], row.counts[i]}});
+  }
+}
 
-void EndTurn(CpuState& cpu, const EventSetDumps& dumps) {
-  if (cpu.counters.turn == 0) return;
-  const std::size_t set = cpu.counters.mmcr;
-  // Counts may be unattributed although the time is attributed: the
-  // unattributed part is estimated from all the time of the CPU.
-  const std::size_t running = dumps.running_of(set);
-  TurnCounts nobodys{nullptr, &cpu.unattributed, {}};
-  for (const TurnCounts& row : cpu.counters.in_turn) {
-    if (row.account == &cpu.unattributed) nobodys.counts = row.counts;
-  }
-  nobodys.counts[running] =
-      cpu.counters.last[running] - cpu.counters.first[running];
-  AddSlices(dumps, set, nobodys.counts, cpu.unattributed.slices);
-  for (std::size_t i = 0; i < dumps.measures(); ++i) {
-    if (!(cpu.counters.turn >> i & 1u)) continue;
-    cpu.counters.closed[i] += cpu.counters.last[i] - cpu.counters.first[i];
-    cpu.counters.first[i] = cpu.counters.last[i];
-  }
-  cpu.counters.turn = 0;
+// What each row did in the rotation that ends.
+std::vector<RowSlice> SlicesOfTurn(const CpuCounters& counters,
+                                   const EventSetDumps& dumps) {
+  std::vector<RowSlice> slices;
   // All threads of a process make one slice of the process.
-  std::vector<std::pair<ProcessState*, CounterValues>> processes;
-  for (const TurnCounts& row : cpu.counters.in_turn) {
-    if (row.account == &cpu.unattributed) continue;
+  std::vector<std::pair<ProcessState*, TurnCounts>> processes;
+  for (const TurnCounts& row : counters.in_turn) {
     if (row.account != nullptr) {
-      AddSlices(dumps, set, row.counts, row.account->slices);
+      AddSlices(dumps, counters.mmcr, row, row.account->slices, slices);
       continue;
     }
-    AddSlices(dumps, set, row.counts, row.thread->kernel.slices);
+    AddSlices(dumps, counters.mmcr, row, row.thread->kernel.slices, slices);
     ProcessState* const process = row.thread->process;
     if (process == nullptr) continue;
     auto sum = std::find_if(
         processes.begin(), processes.end(),
         [process](const auto& entry) { return entry.first == process; });
     if (sum == processes.end()) {
-      processes.emplace_back(process, row.counts);
+      processes.emplace_back(process, row);
       continue;
     }
-    for (std::size_t i = 0; i < dumps.measures(); ++i) {
-      sum->second[i] += row.counts[i];
+    AddRow(row, dumps.measures(), sum->second);
+  }
+  for (auto& [process, sum] : processes) {
+    AddSlices(dumps, counters.mmcr, sum, process->slices, slices);
+  }
+  return slices;
+}
+
+// Adds the slices of both rotations of a set in a round.
+void AddRound(std::vector<RowSlice> slices, std::vector<RowSlice> others) {
+  slices.insert(slices.end(), others.begin(), others.end());
+  const auto key = [](const RowSlice& slice) {
+    return std::tuple(slice.sums, slice.event);
+  };
+  std::stable_sort(
+      slices.begin(), slices.end(),
+      [&](const RowSlice& a, const RowSlice& b) { return key(a) < key(b); });
+  for (auto at = slices.begin(); at != slices.end(); ++at) {
+    SliceSums& sums = (*at->sums)[at->event];
+    const auto other = at + 1;
+    if (other == slices.end() || key(*other) != key(*at)) {
+      sums.Add(at->slice);
+      continue;
     }
+    sums.Add(at->slice, other->slice);
+    at = other;
   }
-  for (const auto& [process, counts] : processes) {
-    AddSlices(dumps, set, counts, process->slices);
+}
+
+}  // namespace
+
+void EndTurn(CpuState& cpu, const EventSetDumps& dumps) {
+  CpuCounters& counters = cpu.counters;
+  if (counters.turn == 0) return;
+  for (std::size_t i = 0; i < dumps.measures(); ++i) {
+    if (!(counters.turn >> i & 1u)) continue;
+    counters.closed[i] += counters.last[i] - counters.first[i];
+    counters.first[i] = counters.last[i];
   }
-  cpu.counters.in_turn.clear();
+  counters.turn = 0;
+  std::vector<RowSlice> slices = SlicesOfTurn(counters, dumps);
+  counters.in_turn.clear();
+  auto& first = counters.first_of_round[counters.mmcr];
+  if (!first) {
+    first = std::move(slices);
+    return;
+  }
+  AddRound(*std::exchange(first, std::nullopt), std::move(slices));
+}
+
+void EndRounds(CpuState& cpu, const EventSetDumps& dumps) {
+  EndTurn(cpu, dumps);
+  for (auto& first : cpu.counters.first_of_round) {
+    if (first) AddRound(*std::exchange(first, std::nullopt), {});
+  }
 }
 
 void FollowTurn(CpuState& cpu, const EventSetDumps& dumps,
@@ -74,7 +117,9 @@ void FollowTurn(CpuState& cpu, const EventSetDumps& dumps,
       (!counted || record.mmcr != cpu.counters.mmcr)) {
     EndTurn(cpu, dumps);
   }
-  if (counted) cpu.counters.mmcr = record.mmcr;
+  if (!counted) return;
+  cpu.counters.mmcr = record.mmcr;
+  cpu.counters.running = dumps.running_of(record.mmcr);
 }
 
 }  // namespace countrace::rmap

@@ -23,9 +23,6 @@ namespace {
 
 using Align = base::TextTable::Align;
 
-// Enough slices for a normal distribution.
-constexpr std::uint64_t kManySlices = 1000;
-
 std::string FormatCell(const Cell& cell, Unit unit) {
   return std::visit(
       [unit](const auto& value) -> std::string {
@@ -399,19 +396,10 @@ class TextReport {
     } else if constexpr (requires { row.segment; }) {
       if (event >= row.counts.size() || !row.counts[event]) return "";
       const SegmentCount& count = *row.counts[event];
-      return count.scaled ? ScaledText(EstimateOf(count)) : "";
+      return count.scaled ? ScaledText(InclusiveOf(count)) : "";
     } else {
       return "";
     }
-  }
-
-  // The number of slices behind a sum is not stored: assume many.
-  static ScaledCount EstimateOf(const SegmentCount& count) {
-    ScaledCount estimate;
-    estimate.value = count.incl;
-    estimate.standard_error = count.standard_error;
-    estimate.slices = kManySlices;
-    return estimate;
   }
 
   // Columns without information: counts that no row has, accounts that are 0.
@@ -665,7 +653,9 @@ class TextReport {
       ScaledCount total;
       total.value = books.total;
       total.standard_error = books.standard_error;
-      total.slices = kManySlices;
+      total.freedom = books.freedom;
+      total.running = books.running_ns;
+      total.enabled = books.enabled_ns;
       std::vector<std::string> cells = {
           base::EscapeName(row.event),
           base::FormatShare(books.running_ns, books.enabled_ns),
@@ -683,8 +673,10 @@ class TextReport {
     Finish(table, rows, rows, /*marks=*/false);
     out_ +=
         "  (~: estimated from its set's rotations, +- half the 95 % interval; "
-        "counted: share of the CPU\n   time in those. The books above hold "
-        "what was counted in them.)\n";
+        "[a, b]: the interval where it\n   is lopsided, of few events; ~0 [0, "
+        "b]: none was counted, b of those that come one by one can be\n   "
+        "missed. counted: share of the CPU time in the rotations; the books "
+        "above hold the counts in them.)\n";
   }
 
   // How wide the intervals are.

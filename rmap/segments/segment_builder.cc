@@ -223,16 +223,19 @@ void SegmentBuilder::AddKernelDumps(const ThreadState& thread, PathNode& node,
       dumped ? begin[0] & (end->present | rotating_.kernel) : 0;
   for (std::size_t i = 0; i < kernel_events_; ++i) {
     DumpSum& sum = node.dumps[events_ + i];
+    const bool rotates = (rotating_.kernel >> i & 1u) != 0;
     if (!(present >> i & 1u)) {
+      // A part of the call's count is unknown: the others stand for it.
+      if (dumped && rotates && begin[0] != 0) continue;
       sum.quality = Worse(sum.quality, Quality::kBounded);
       continue;
     }
     const std::uint64_t count = thread.kernel.counts[i] - begin[1 + i];
-    if (rotating_.kernel >> i & 1u && i < rotating_.kernel_running.size()) {
+    if (rotates && i < rotating_.kernel_running.size()) {
       const std::size_t at = rotating_.kernel_running[i];
       const std::uint64_t running = thread.kernel.counts[at] - begin[1 + at];
       if (running == 0) continue;
-      sum.calls.Add(running, count);
+      sum.calls.Add({running, count});
       sum.scaling = DumpSum::Scaling::kByTime;
     }
     sum.incl += count;

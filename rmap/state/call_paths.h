@@ -41,25 +41,27 @@ struct DumpSum {
   std::optional<double> variance = 0.0;
   std::uint64_t slices = 0;  // least of the summed estimates
   // The calls of one rotation are one slice, because they resemble each other
-  // more than others do. This slice is the last one, not yet in `calls`.
+  // more than others do. This slice is the last one, not yet in `calls`, and
+  // the one before it, if it has no other slice beside it.
   struct OpenSlice {
     const void* thread = nullptr;
     std::uint32_t turn = 0;
-    std::uint64_t x = 0, y = 0;
+    Slice slice, before;
   } open;
 
   void AddOfTurn(const void* thread, std::uint32_t turn, std::uint64_t x,
                  std::uint64_t y) {
     if (open.thread != thread || open.turn != turn) {
-      calls.Add(open.x, open.y);
-      open = {thread, turn, 0, 0};
+      const bool alone = open.before.x == 0;
+      if (!alone) calls.Add(open.before, open.slice);
+      open = {thread, turn, {}, alone ? open.slice : Slice()};
     }
-    open.x += x;
-    open.y += y;
+    open.slice.x += x;
+    open.slice.y += y;
   }
   SliceSums Slices() const {
     SliceSums all = calls;
-    all.Add(open.x, open.y);
+    all.Add(open.before, open.slice);
     return all;
   }
 };

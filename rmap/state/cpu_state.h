@@ -3,7 +3,9 @@
 #define COUNTRACE_RMAP_STATE_CPU_STATE_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "logformat/packet_layout.h"
@@ -28,6 +30,16 @@ struct TurnCounts {
   ThreadState* thread = nullptr;  // null: the account's
   CpuAccount* account = nullptr;
   CounterValues counts{};
+  // By event: the part of its running time in which several rows ran and the
+  // count could not be split among them.
+  CounterValues unsplit_ns{};
+};
+
+// What one row did in it, of one event.
+struct RowSlice {
+  std::vector<SliceSums>* sums = nullptr;  // of the row, by event
+  std::size_t event = 0;
+  Slice slice;
 };
 
 // An interval of a CPU and its occupant.
@@ -64,7 +76,13 @@ struct CpuCounters {
   // MMCR, and the rows that ran in it.
   std::uint32_t turn = 0;
   std::uint32_t mmcr = 0;
+  std::size_t running = 0;  // the measure that is its running time
   std::vector<TurnCounts> in_turn;
+  // By set: the first of its two rotations in the present round.
+  std::array<std::optional<std::vector<RowSlice>>, logformat::kMaxEventSets>
+      first_of_round;
+  // Events in sets whose count of the present interval cannot be split.
+  std::uint32_t unsplit = 0;
   // Absent from the last dump: the next delta covers more than one interval.
   std::uint32_t stale = 0;
   CounterValues stale_since_ns{};  // begin of that interval, if stale

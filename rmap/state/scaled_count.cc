@@ -3,32 +3,55 @@
 #include <algorithm>
 #include <cmath>
 
-namespace countrace::rmap {
+#include "rmap/state/student_t.h"
 
-void SliceSums::Add(std::uint64_t x, std::uint64_t y) {
-  if (x == 0) return;
-  ++slices_;
-  x_ += x;
-  y_ += y;
-  const auto dx = static_cast<double>(x), dy = static_cast<double>(y);
-  xx_ += dx * dx;
-  xy_ += dx * dy;
-  yy_ += dy * dy;
-  xxx_ += dx * dx * dx;
-  xxy_ += dx * dx * dy;
-  xyy_ += dx * dy * dy;
+namespace countrace::rmap {
+namespace {
+
+constexpr double kMiss = 0.05;  // how often an interval may miss the truth
+
+// With fewer slices that weigh, the variation is unknown.
+constexpr double kLeastSlices = 1.5;
+
+std::uint64_t Whole(double value) {
+  return static_cast<std::uint64_t>(std::max(0.0, value));
+}
+
+}  // namespace
+
+void SliceSums::Add(Slice a, Slice b) {
+  if (a.x == 0) a = {};
+  if (b.x == 0) b = {};
+  if (a.x + b.x == 0) return;
+  slices_ += (a.x != 0 ? 1 : 0) + (b.x != 0 ? 1 : 0);
+  ++rounds_;
+  x_ += a.x + b.x;
+  y_ += a.y + b.y;
+  const auto x1 = static_cast<double>(a.x), x2 = static_cast<double>(b.x);
+  const double dx = x1 - x2;
+  const double dy = static_cast<double>(a.y) - static_cast<double>(b.y);
+  squares_ += x1 * x1 + x2 * x2;
+  dx_dx_ += dx * dx;
+  dx_dy_ += dx * dy;
+  dy_dy_ += dy * dy;
+  const double weight = std::abs(dx);
+  weighted_dx_dx_ += weight * dx * dx;
+  weighted_dx_dy_ += weight * dx * dy;
+  weighted_dy_dy_ += weight * dy * dy;
 }
 
 void SliceSums::Merge(const SliceSums& other) {
   slices_ += other.slices_;
+  rounds_ += other.rounds_;
   x_ += other.x_;
   y_ += other.y_;
-  xx_ += other.xx_;
-  xy_ += other.xy_;
-  yy_ += other.yy_;
-  xxx_ += other.xxx_;
-  xxy_ += other.xxy_;
-  xyy_ += other.xyy_;
+  squares_ += other.squares_;
+  dx_dx_ += other.dx_dx_;
+  dx_dy_ += other.dx_dy_;
+  dy_dy_ += other.dy_dy_;
+  weighted_dx_dx_ += other.weighted_dx_dx_;
+  weighted_dx_dy_ += other.weighted_dx_dy_;
+  weighted_dy_dy_ += other.weighted_dy_dy_;
 }
 
 std::optional<ScaledCount> SliceSums::Estimate(std::uint64_t whole) const {
@@ -39,34 +62,48 @@ std::optional<ScaledCount> SliceSums::Estimate(std::uint64_t whole) const {
   // The running time is read shortly after the record's own time.
   scaled.enabled = std::max(whole, x_);
   scaled.slices = slices_;
-  const auto n = static_cast<double>(slices_);
   const auto x = static_cast<double>(x_), y = static_cast<double>(y_);
   const double ratio = y / x;
   const double all = static_cast<double>(scaled.enabled);
   scaled.value = static_cast<std::uint64_t>(std::llround(ratio * all));
-  if (slices_ < 2) return scaled;
-  const double squares = yy_ - 2 * ratio * xy_ + ratio * ratio * xx_;
-  const double weighted = xyy_ - 2 * ratio * xxy_ + ratio * ratio * xxx_;
-  const double fraction = x / all;
-  scaled.standard_error = all / x *
-                          std::sqrt(n / (n - 1) * (1 - fraction) *
-                                    std::max(0.0, squares + 2 * weighted / x));
+  if (x_ >= whole) {
+    scaled.standard_error = 0;
+    return scaled;
+  }
+  const double slices = x * x / squares_;
+  if (slices < kLeastSlices) return scaled;
+  scaled.freedom =
+      std::max(1.0, std::min(slices - 1, static_cast<double>(rounds_)));
+  const double squares = dy_dy_ - 2 * ratio * dx_dy_ + ratio * ratio * dx_dx_;
+  const double weighted = weighted_dy_dy_ - 2 * ratio * weighted_dx_dy_ +
+                          ratio * ratio * weighted_dx_dx_;
+  // Rounding can make a sum of squares negative.
+  const double differences =
+      std::max(0.0, squares) + std::max(0.0, 2 * weighted / x);
+  scaled.standard_error =
+      all / x * std::sqrt((1 - x / all) * std::max(1.0, differences));
   return scaled;
 }
 
-std::optional<double> ScaledCount::HalfWidth95() const {
+std::optional<ScaledCount::Interval> ScaledCount::Interval95() const {
   if (!standard_error) return std::nullopt;
-  // Student's t at 97.5 % for slices - 1 degrees of freedom, by its expansion
-  // in 1 / df (Abramowitz and Stegun, 26.7.5). The exact values for 1 and 2,
-  // where the expansion is too small.
-  const auto df = static_cast<double>(slices - 1);
-  constexpr double kZ = 1.959964, kZ3 = kZ * kZ * kZ, kZ5 = kZ3 * kZ * kZ;
-  const double t = slices == 2 ? 12.7062
-                   : slices == 3
-                       ? 4.3027
-                       : kZ + (kZ3 + kZ) / (4 * df) +
-                             (5 * kZ5 + 16 * kZ3 + 3 * kZ) / (96 * df * df);
-  return t * *standard_error;
+  if (*standard_error == 0) return Interval{value, value};
+  if (value == 0 && running != 0) {
+    const double missed =
+        1 - static_cast<double>(running) / static_cast<double>(enabled);
+    return Interval{0, Whole(std::log(kMiss) / std::log(missed))};
+  }
+  const double estimate = std::max(1.0, static_cast<double>(value));
+  // The counts N with (N - value)^2 = (t * standard error)^2 * N / value.
+  const double half = TwoSidedQuantile(kMiss, freedom) * *standard_error;
+  const double shift = half * half / (2 * estimate);
+  const double reach = std::sqrt(half * half + shift * shift);
+  Interval interval;
+  interval.lo = std::max(counted, Whole(std::ceil(estimate + shift - reach)));
+  interval.hi = Whole(std::floor(estimate + shift + reach));
+  interval.lo = std::min(interval.lo, value);
+  interval.hi = std::max(interval.hi, value);
+  return interval;
 }
 
 }  // namespace countrace::rmap

@@ -1,10 +1,13 @@
-// Sums of the estimates of CPU accounts, if event sets are multiplexed.
+// What rows of CPUs and books have in common if event sets are multiplexed.
 #ifndef COUNTRACE_RMAP_TABLES_ACCOUNT_SUMS_H_
 #define COUNTRACE_RMAP_TABLES_ACCOUNT_SUMS_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 
 #include "rmap/state/cpu_state.h"
+#include "rmap/tables/table_input.h"
 
 namespace countrace::rmap {
 
@@ -13,12 +16,34 @@ inline constexpr CpuAccount CpuState::*kBookAccounts[] = {
     &CpuState::busy, &CpuState::idle, &CpuState::interrupts, &CpuState::outside,
     &CpuState::unattributed};
 
-// The variance of a sum; absent if one part has none.
-inline std::optional<double> AddVariance(std::optional<double> variance,
-                                         std::optional<double> error) {
-  if (!variance || !error) return std::nullopt;
-  return *variance + *error * *error;
-}
+// The error of a sum of estimates; unknown if that of one part is.
+class ErrorSum {
+ public:
+  void Add(const ScaledCount& part);
+  // Sets `standard_error` and `freedom`: Satterthwaite's.
+  template <typename Sum>
+  void Set(Sum& sum) const {
+    sum.standard_error = StandardError();
+    sum.freedom = Freedom();
+  }
+
+ private:
+  std::optional<double> StandardError() const;
+  double Freedom() const;
+
+  std::optional<double> variance_ = 0.0;
+  double quartic_ = 0;  // sum of variance^2 / freedom
+};
+
+// The time in which the set of `event` was counted on `cpu`.
+std::uint64_t RunningNs(const TableInput& input, const CpuState& cpu,
+                        std::size_t event);
+
+// The estimate of one account, summed over all CPUs. Absent if it had time, but
+// none in the rotations of the event's set.
+std::optional<ScaledCount> ScaleAccount(const TableInput& input,
+                                        CpuAccount CpuState::*account,
+                                        std::size_t event);
 
 }  // namespace countrace::rmap
 

@@ -1,7 +1,6 @@
 #include "rmap/tables/books.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <optional>
@@ -13,26 +12,10 @@ namespace countrace::rmap {
 
 namespace {
 
-// The estimate of one account, summed over all CPUs.
-std::optional<ScaledCount> ScaleAccount(const TableInput& input,
-                                        CpuAccount CpuState::*account,
-                                        std::size_t event) {
-  SliceSums sum;
-  std::uint64_t ns = 0;
-  for (const CpuState& cpu : input.in.dispatches.cpus()) {
-    const CpuAccount& part = cpu.*account;
-    ns += account == &CpuState::unattributed
-              ? cpu.last_ns - cpu.begin_ns - cpu.absent_ns
-              : part.ns;
-    if (event < part.slices.size()) sum.Merge(part.slices[event]);
-  }
-  return sum.Estimate(ns);
-}
-
 ScaledBooks ScaleBooks(const TableInput& input, const Report& report,
                        std::size_t plan, std::size_t event) {
   ScaledBooks books;
-  std::optional<double> variance = 0.0;
+  ErrorSum error;
   std::optional<std::uint64_t>* const places[] = {
       &books.processes, &books.idle, &books.interrupts, &books.outside,
       &books.unattributed};
@@ -42,11 +25,13 @@ ScaledBooks ScaleBooks(const TableInput& input, const Report& report,
     *places[i] = scaled->value;
     if (places[i] == &books.processes) books.tasks = scaled;
     books.total += scaled->value;
-    if (places[i] == &books.unattributed) books.running_ns = scaled->running;
-    variance = AddVariance(variance, scaled->standard_error);
+    error.Add(*scaled);
   }
   for (const CpuRow& row : report.cpu_rows) books.enabled_ns += row.wall_ns;
-  if (variance) books.standard_error = std::sqrt(*variance);
+  for (const CpuState& cpu : input.in.dispatches.cpus()) {
+    books.running_ns += RunningNs(input, cpu, event);
+  }
+  error.Set(books);
   for (const ProcessRow& row : report.processes) {
     if (input.in.info.recorder_pid <= 0 ||
         row.pid != input.in.info.recorder_pid) {

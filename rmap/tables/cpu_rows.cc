@@ -1,7 +1,6 @@
 #include "rmap/tables/cpu_rows.h"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -18,24 +17,21 @@ void ScaleCpu(const TableInput& input, const CpuState& cpu, CpuRow& row) {
     const std::size_t event = *input.plans[i].cpu_event;
     row.counts[i].reset();
     ScaledCount sum;
-    std::optional<double> variance = 0.0;
+    ErrorSum error;
     for (const auto account : kBookAccounts) {
       const CpuAccount& from = cpu.*account;
       if (event >= from.slices.size()) continue;
-      const bool nobodys = account == &CpuState::unattributed;
-      const auto part =
-          from.slices[event].Estimate(nobodys ? row.wall_ns : from.ns);
+      const auto part = from.slices[event].Estimate(from.ns);
       if (!part) continue;
       sum.value += part->value;
       sum.counted += part->counted;
-      // Unattributed is estimated from all the CPU's time (set_turns.cc).
-      if (nobodys) sum.running = part->running;
       sum.slices = std::max(sum.slices, part->slices);
-      variance = AddVariance(variance, part->standard_error);
+      error.Add(*part);
     }
+    sum.running = RunningNs(input, cpu, event);
     if (sum.running == 0) continue;
     sum.enabled = row.wall_ns;
-    if (variance) sum.standard_error = std::sqrt(*variance);
+    error.Set(sum);
     row.scaled[i] = sum;
     row.counts[i] = sum.value;
   }

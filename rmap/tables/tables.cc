@@ -1,5 +1,7 @@
 #include "rmap/tables/tables.h"
 
+#include <algorithm>
+
 namespace countrace::rmap {
 
 const char* WakerKindName(WakerKind kind) {
@@ -20,6 +22,25 @@ const char* WakerKindName(WakerKind kind) {
       return "other";
   }
   return "unknown";
+}
+
+ScaledCount InclusiveOf(const SegmentCount& count) {
+  ScaledCount estimate;
+  estimate.value = count.incl;
+  estimate.counted = count.counted;
+  estimate.slices = count.slices;
+  estimate.standard_error = count.standard_error;
+  // At least two slices a round.
+  estimate.freedom = std::max(1.0, static_cast<double>(count.slices) / 2);
+  return estimate;
+}
+
+ScaledCount ExclusiveOf(const SegmentCount& count) {
+  ScaledCount estimate = InclusiveOf(count);
+  estimate.value = count.excl;
+  estimate.counted = 0;  // in the calls themselves: unknown
+  estimate.standard_error = count.excl_standard_error;
+  return estimate;
 }
 
 }  // namespace countrace::rmap

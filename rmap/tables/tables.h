@@ -103,6 +103,9 @@ struct SegmentCount {
   std::optional<double> excl_standard_error = std::nullopt;
   std::uint64_t slices = 0;
 };
+// The estimates in it. Requires: `scaled`.
+ScaledCount InclusiveOf(const SegmentCount& count);
+ScaledCount ExclusiveOf(const SegmentCount& count);
 
 // The source of a segment's count of an event.
 enum class SegmentSource : std::uint8_t {
@@ -203,6 +206,7 @@ struct ScaledBooks {
   std::optional<std::uint64_t> unattributed;
   std::uint64_t total = 0;
   std::optional<double> standard_error;          // standard error of the total
+  double freedom = 1;                            // its degrees of freedom
   std::optional<ScaledCount> tasks;              // processes and own, as one
   std::uint64_t running_ns = 0, enabled_ns = 0;  // sums over all CPUs
 };

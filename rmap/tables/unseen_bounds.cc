@@ -1,7 +1,8 @@
 #include "rmap/tables/unseen_bounds.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "rmap/tables/account_sums.h"
 
 namespace countrace::rmap {
 namespace {
@@ -29,21 +30,11 @@ Bounds Rest(Bounds whole, Bounds part) {
           whole.hi == kNone ? kNone : Less(whole.hi, part.lo)};
 }
 
-Bounds Interval95(std::uint64_t value, std::optional<double> standard_error) {
-  if (!standard_error) return {0, kNone};
-  const auto half =
-      static_cast<std::uint64_t>(std::ceil(1.96 * *standard_error));
-  return Around(value, half, half);
-}
-
-template <typename Row>
-void AddScaled(std::size_t event, const std::optional<ScaledCount>& scaled,
-               bool missing, Row& row) {
-  if (!scaled) return;
-  row.qualities.Add(Quality::kScaled);
-  Bounds bounds = Interval95(scaled->value, scaled->standard_error);
-  if (missing) bounds.hi = kNone;
-  row.bounds.Set(CountNumber(event, CountPart::kWhole), scaled->value, bounds);
+// What was counted, at least.
+Bounds IntervalOf(const ScaledCount& scaled) {
+  const auto interval = scaled.Interval95();
+  if (!interval) return {scaled.counted, kNone};
+  return {interval->lo, interval->hi};
 }
 
 template <typename Row>
@@ -64,6 +55,25 @@ void Finish(Row& row) {
 }
 
 }  // namespace
+
+template <typename Row>
+void UnseenBounds::AddScaled(std::size_t plan, std::uint64_t more,
+                             Row& row) const {
+  if (plan >= row.scaled.size() || !row.scaled[plan]) return;
+  row.qualities.Add(Quality::kScaled);
+  Bounds bounds = IntervalOf(*row.scaled[plan]);
+  if (more == kNone) {
+    bounds.hi = kNone;
+  } else if (more != 0) {
+    // It may have all that is estimated to have no owner.
+    const auto unattributed = ScaleAccount(input_, &CpuState::unattributed,
+                                           *input_.plans[plan].cpu_event);
+    bounds.hi = AddBounded(bounds.hi,
+                           unattributed ? IntervalOf(*unattributed).hi : kNone);
+  }
+  row.bounds.Set(CountNumber(plan, CountPart::kWhole), row.scaled[plan]->value,
+                 bounds);
+}
 
 UnseenBounds::UnseenBounds(const TableInput& input)
     : input_(input),
@@ -133,7 +143,7 @@ void UnseenBounds::OfThread(const ThreadState& thread, ThreadRow& row) const {
     std::uint64_t more = unseen.Count(event);
     if (outside_ns != 0) more = AddBounded(more, outside_counts_[event]);
     if (i < row.scaled.size() && row.scaled[i]) {
-      AddScaled(i, row.scaled[i], more != 0, row);
+      AddScaled(i, outside_ns != 0 ? kNone : more, row);
       continue;
     }
     // After exec() the counts of one interval belong to two threads.
@@ -228,7 +238,10 @@ void UnseenBounds::OfProcess(const ProcessState& process, ProcessRow& row) {
     const std::uint64_t more =
         absent ? kNone : all.counts[*input_.plans[i].cpu_event];
     if (i < row.scaled.size() && row.scaled[i]) {
-      AddScaled(i, row.scaled[i], more != 0, row);
+      // These may be of other accounts than the unattributed one.
+      const bool others =
+          end_.outside_ns != process.outside_at_ns || strays_ns_ != 0;
+      AddScaled(i, more != 0 && others ? kNone : more, row);
       continue;
     }
     const Bounds bounds = Around(*row.counts[i], 0, more);
@@ -260,7 +273,7 @@ void UnseenBounds::OfCpu(const CpuState& cpu, CpuRow& row) const {
                    {row.dispatches, kNone});
   }
   for (std::size_t i = 0; i < row.scaled.size(); ++i) {
-    AddScaled(i, row.scaled[i], false, row);
+    AddScaled(i, 0, row);
   }
   Finish(row);
 }
@@ -450,8 +463,8 @@ void UnseenBounds::OfSegment(const ProcessState& process,
     }
     if (count->scaled) {
       const bool missing = row.bounds.Of(incl).has_value();
-      Bounds whole = Interval95(count->incl, count->standard_error);
-      Bounds part = Interval95(count->excl, count->excl_standard_error);
+      Bounds whole = IntervalOf(InclusiveOf(*count));
+      Bounds part = IntervalOf(ExclusiveOf(*count));
       if (missing) whole.hi = part.hi = kNone;
       row.bounds.Set(incl, count->incl, whole);
       row.bounds.Set(excl, count->excl, part);

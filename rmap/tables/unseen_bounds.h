@@ -64,6 +64,10 @@ class UnseenBounds {
     std::optional<std::uint64_t> most_on_cpu_ns;
     std::vector<std::uint64_t> most_counts;  // by Report event
   };
+  // Adds the interval of an estimate to `row`; `more`: what the row may have
+  // that was counted without an owner.
+  template <typename Row>
+  void AddScaled(std::size_t plan, std::uint64_t more, Row& row) const;
   OfAll AllOf(const ProcessState& process) const;
   const OfAll& Known(const ProcessState& process) const;
 

@@ -47,12 +47,12 @@ struct Coverage {
   double relative_error = 0;  // sum
 
   void Add(const ScaledCount& count, std::uint64_t truth) {
-    const auto half = count.HalfWidth95();
-    if (!half || count.slices < 20) return;
+    const auto interval = count.Interval95();
+    if (!interval || count.slices < 20) return;
     const double off =
         std::abs(static_cast<double>(count.value) - static_cast<double>(truth));
     ++intervals;
-    if (off <= *half + 0.5) ++held;
+    if (interval->lo <= truth && truth <= interval->hi) ++held;
     if (truth != 0) relative_error += off / static_cast<double>(truth);
   }
   double percent() const {
@@ -138,6 +138,7 @@ TEST_CASE("event sets: 95 % intervals hold the truth about 95 % of the time",
     total.value = report.books[kCycles].scaled->total;
     total.standard_error = report.books[kCycles].scaled->standard_error;
     total.slices = 1000;
+    total.freedom = report.books[kCycles].scaled->freedom;
     books.Add(total, simulation.truth.total[kCycles]);
   }
   const auto print = [](const char* name, const Coverage& coverage) {

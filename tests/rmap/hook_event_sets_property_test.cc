@@ -2,6 +2,7 @@
 // known: estimates of segments contain the truth as often as they state, a call
 // cut by the end of a rotation never counts as a whole one, and always-counted
 // events are exact.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <random>
@@ -81,9 +82,16 @@ TEST_CASE(
     std::uint64_t inner_calls = 0;
     double level = 100;
     int left = 0;  // outermost segments left in this rotation
+    std::vector<std::uint32_t> round;
     for (int outer = 0; outer < 400; ++outer) {
       if (left-- <= 0) {
-        program.set = static_cast<std::uint32_t>(random() % 2);
+        // As the runtime draws them (runtime/inprocess/set_turns.h).
+        if (round.empty()) {
+          round = {0, 1};
+          std::shuffle(round.begin(), round.end(), random);
+        }
+        program.set = round.back();
+        round.pop_back();
         left = instances ? 0 : static_cast<int>(random() % 10);
       }
       // Neighbours are alike: the calls of a rotation are not independent

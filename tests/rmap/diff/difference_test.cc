@@ -61,28 +61,28 @@ TEST_CASE("difference: one run each shows no noise, so there is no verdict",
         Verdict::kNoiseUnknown);
 }
 
-Sample Estimate(double value, double standard_error, std::uint64_t slices) {
+Sample Estimate(double value, double standard_error, double freedom) {
   Sample sample = Runs({value});
-  sample.of_turns = SamplingError::Of(standard_error, slices);
+  sample.of_turns = SamplingError::Of(standard_error, freedom);
   return sample;
 }
 
 TEST_CASE("difference: estimates of one run each, worked by hand",
           "[rmap][diff]") {
   // 30 + 40, and t for 100 degrees of freedom: 1.984.
-  const Difference difference(Estimate(1000, 30, 101), Estimate(1150, 40, 201));
+  const Difference difference(Estimate(1000, 30, 100), Estimate(1150, 40, 200));
   CHECK(difference.At(0.05).low == Approx(150 - 1.98397 * 70).margin(1e-2));
   CHECK(difference.At(0.05).high == Approx(150 + 1.98397 * 70).margin(1e-2));
   // The intervals do not overlap; what the next two runs do is not known.
   CHECK(difference.VerdictAt(0.05) == Verdict::kNoiseUnknown);
   CHECK_FALSE(difference.noise_known());
   // An exact count against an estimate: only the estimate's error.
-  CHECK(Difference(Runs({1000}), Estimate(1150, 40, 101)).At(0.05).low ==
+  CHECK(Difference(Runs({1000}), Estimate(1150, 40, 100)).At(0.05).low ==
         Approx(150 - 1.98397 * 40).margin(1e-2));
   // One slice: the variation is unknown.
   Sample one = Runs({1e9});
   one.of_turns = SamplingError::Of(std::nullopt, 1);
-  const Difference unknown(Estimate(1000, 30, 101), one);
+  const Difference unknown(Estimate(1000, 30, 100), one);
   CHECK(unknown.VerdictAt(0.05) == Verdict::kWithinNoise);
   CHECK(unknown.At(0.05).low == -kInfinite);
   CHECK(unknown.At(0.05).high == kInfinite);
@@ -96,9 +96,10 @@ TEST_CASE("difference: no verdict where the estimates' intervals overlap",
   for (int i = 0; i < 5000; ++i) {
     const double error_before = 50 * uniform(random);
     const double error_after = 50 * uniform(random);
-    const Sample before = Estimate(1000, error_before, 2 + random() % 300);
-    const Sample after =
-        Estimate(1000 + 400 * uniform(random), error_after, 2 + random() % 300);
+    const Sample before =
+        Estimate(1000, error_before, 1.0 + static_cast<double>(random() % 300));
+    const Sample after = Estimate(1000 + 400 * uniform(random), error_after,
+                                  1.0 + static_cast<double>(random() % 300));
     const bool overlap = after.values[0] - after.of_turns.HalfWidth95() <=
                          before.values[0] + before.of_turns.HalfWidth95();
     const Difference difference(before, after);
@@ -126,7 +127,7 @@ TEST_CASE("difference: of several runs, no surer than the estimates are",
     side->of_turns = error;
   }
   CHECK(before.of_turns.StandardError() == Approx(30 / std::sqrt(3.0)));
-  CHECK(before.of_turns.Freedom() == Approx(3 * 99));
+  CHECK(before.of_turns.Freedom() == Approx(3 * 100));
   CHECK(Difference(before, after).p() > 0.5);
   // The spread of the runs is larger than the estimates' errors.
   before.values = {500, 1000, 1500};

@@ -1,4 +1,4 @@
-#include "rmap/diff/student_t.h"
+#include "rmap/state/student_t.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -1,9 +1,9 @@
-#include "rmap/diff/student_t.h"
+#include "rmap/state/student_t.h"
 
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 
-namespace countrace::rmap::diff {
+namespace countrace::rmap {
 
 namespace {
 
@@ -27,4 +27,4 @@ double TwoSidedQuantile(double tail, double df) {
   return quantile(complement(Distribution(df), tail / 2));
 }
 
-}  // namespace countrace::rmap::diff
+}  // namespace countrace::rmap

@@ -1,0 +1,185 @@
+// Counts of multiplexed and of always-counted events around switches without
+// counters, and around time without a known owner.
+#include <catch2/catch.hpp>
+#include <cstdint>
+
+#include "rmap/pipeline.h"
+#include "tests/rmap/multiplexed_cpu.h"
+
+namespace countrace::rmap {
+namespace {
+
+using test_support::Counters;
+using test_support::MemoryTrace;
+using test_support::MultiplexedCpu;
+
+Report MustReconstruct(MemoryTrace& trace) {
+  auto report = Reconstruct(trace, {});
+  REQUIRE(report.ok());
+  return *std::move(report);
+}
+
+const ThreadRow& Row(const Report& report, std::int32_t tid) {
+  for (const ThreadRow& row : report.threads) {
+    if (row.tid == tid) return row;
+  }
+  FAIL("no thread " << tid);
+  return report.threads.front();
+}
+
+TEST_CASE("event sets: an interval that cannot be split is in no estimate",
+          "[rmap]") {
+  // Each thread has a constant rate, so the estimates are exact however many
+  // intervals are left out.
+  constexpr std::uint64_t kNs = 1'000'000, kOfA = 3000, kOfB = 500;
+  MemoryTrace trace;
+  MultiplexedCpu cpu(trace, 2, /*seed=*/1, /*tid=*/10);
+  std::uint64_t a = 0, b = 0;
+  for (int rotation = 0; rotation < 40; ++rotation) {
+    if (rotation != 0) cpu.Rotate();
+    for (int part = 0; part < 4; ++part) {
+      cpu.Run(kNs, kOfA);
+      a += kOfA;
+      // A fifth of the dispatches shares an interval.
+      if ((4 * rotation + part) % 5 == 0) {
+        cpu.SwitchUncounted(11);
+      } else {
+        cpu.Switch(11);
+      }
+      cpu.Run(kNs, kOfB);
+      b += kOfB;
+      cpu.Switch(10);
+    }
+  }
+  cpu.End();
+  const Report report = MustReconstruct(trace);
+  for (const std::size_t event : {2u, 3u}) {
+    CAPTURE(event);
+    for (const auto& [tid, truth] : {std::pair(10, a), std::pair(11, b)}) {
+      const auto& scaled = Row(report, tid).scaled[event];
+      REQUIRE(scaled);
+      CHECK(scaled->enabled == *Row(report, tid).on_cpu_ns);
+      // Out of the numerator and of the denominator.
+      CHECK(scaled->running < scaled->enabled / 2);
+      CHECK(scaled->value == truth);
+    }
+    // The scaled books have these counts once, in the accounts of the time.
+    const Books& books = report.books[event];
+    CHECK(books.unattributed > 0);
+    CHECK(books.residual == 0);
+    CHECK(books.scaled->unattributed == 0u);
+    CHECK(books.scaled->processes == a + b);
+    CHECK(books.scaled->total == a + b);
+  }
+}
+
+TEST_CASE("event sets: an interval is left out although it counted nothing",
+          "[rmap]") {
+  // Thread 10 has an event in every second interval, and none where a switch is
+  // without counters: those intervals would make it look rarer.
+  MemoryTrace trace;
+  MultiplexedCpu cpu(trace, 2, /*seed=*/1, /*tid=*/10);
+  std::uint64_t counted_ns = 0;
+  for (int rotation = 0; rotation < 20; ++rotation) {
+    if (rotation != 0) cpu.Rotate();
+    const bool counts = cpu.set() == 0;
+    cpu.Run(1'000'000, 1);
+    counted_ns += counts ? 1'000'000 : 0;
+    cpu.Switch(11);
+    cpu.Run(1'000, 0);
+    cpu.Switch(10);
+    cpu.Run(1'000'000, 0);
+    cpu.SwitchUncounted(11);
+    cpu.Run(1'000, 0);
+    cpu.Switch(10);
+  }
+  cpu.End();
+  const Report report = MustReconstruct(trace);
+  CHECK(Row(report, 10).scaled[2]->running == counted_ns);
+}
+
+TEST_CASE("event sets: what may have happened unseen widens the interval",
+          "[rmap]") {
+  // In some rotations thread 12 leaves the CPU that thread 10 had: when it came
+  // is not known, so the time and the counts have no owner.
+  constexpr std::uint64_t kNs = 5'000'000, kEvents = 1000;
+  MemoryTrace trace;
+  MultiplexedCpu cpu(trace, 2, /*seed=*/1, /*tid=*/10);
+  std::uint64_t truth = 0, hidden = 0;
+  for (int rotation = 0; rotation < 40; ++rotation) {
+    if (rotation != 0) cpu.Rotate();
+    cpu.Run(kNs, kEvents);
+    truth += kEvents;
+    if (rotation % 4 == 3) {
+      cpu.SwitchHidden(12, 11);
+      hidden += kEvents;
+    } else {
+      cpu.Switch(11);
+    }
+    cpu.Run(kNs, 0);
+    cpu.Switch(10);
+  }
+  cpu.End();
+  const Report report = MustReconstruct(trace);
+  const ThreadRow& row = Row(report, 10);
+  REQUIRE(row.scaled[2]);
+  CHECK(row.scaled[2]->value == truth - hidden);
+  const auto bounds = row.bounds.Of(CountNumber(2, CountPart::kWhole));
+  REQUIRE(bounds);
+  CHECK(bounds->lo <= truth - hidden);
+  CHECK(bounds->hi >= truth);
+  CHECK(bounds->hi < 2 * truth);
+  CHECK(row.qualities.Has(Quality::kScaled));
+  CHECK(row.qualities.Has(Quality::kBounded));
+  CHECK(report.books[2].scaled->unattributed == hidden);
+}
+
+TEST_CASE("unattributed counts leave a mark on rows and on open calls",
+          "[rmap]") {
+  // "always" belongs to no kind that can be split: between 100 and 300 it is
+  // unknown whose the 50 are, while task-clock is known.
+  MemoryTrace trace;
+  logformat::TraceInfo& info = trace.mutable_info();
+  info.cpus = 1;
+  info.scope = logformat::SessionScope::kSystem;
+  info.cpu_events = {"task-clock", "always"};
+  constexpr std::uint32_t kCall = logformat::kHookIdKernelMin;
+  trace.AddHook(kCall, logformat::HookKind::kSegment, "syscall", "x",
+                logformat::HookOrigin::kKernel);
+  using logformat::CountersReason;
+  trace.Dump(0, 0, CountersReason::kBegin, 10, {0, 0});
+  trace.KernelHook(50, 0, {10, 10, kCall, false}, Counters{50, 5});
+  trace.Dump(100, 0, CountersReason::kTick, 10, {100, 10});
+  trace.SwitchIn(200, 0, 10, 11);
+  trace.Dispatch(300, 0, 11, 10, logformat::kSwitchRunnable, {300, 60});
+  trace.KernelHook(350, 0, {10, 10, kCall, true}, Counters{350, 65});
+  trace.KernelHook(360, 0, {10, 10, kCall, false}, Counters{360, 66});
+  trace.KernelHook(370, 0, {10, 10, kCall, true}, Counters{370, 68});
+  trace.Dispatch(400, 0, 10, 12, logformat::kSwitchRunnable, {400, 70});
+  trace.Dump(500, 0, CountersReason::kEnd, 12, {500, 80});
+  const Report report = MustReconstruct(trace);
+  CHECK(report.books[1].unattributed == 50);
+  const auto count_of = [&](std::int32_t tid) {
+    return Row(report, tid).bounds.Of(CountNumber(1, CountPart::kWhole));
+  };
+  REQUIRE(count_of(10));
+  CHECK(count_of(10)->lo == 20);
+  CHECK(count_of(10)->hi == 70);
+  REQUIRE(count_of(11));
+  CHECK(count_of(11)->lo == 0);
+  CHECK(count_of(11)->hi == 50);
+  CHECK(Row(report, 10).quality == Quality::kBounded);
+  CHECK_FALSE(count_of(12));
+  CHECK(Row(report, 12).quality == Quality::kExact);
+  REQUIRE(report.segments.size() == 1);
+  const SegmentRow& calls = report.segments.front();
+  CHECK(calls.on_cpu->incl == 210);
+  CHECK(calls.counts[0]->quality == Quality::kExact);
+  // Perhaps the first call has some of the 50.
+  REQUIRE(calls.counts[1]);
+  CHECK(calls.counts[1]->incl == 2);
+  CHECK(calls.counts[1]->quality == Quality::kBounded);
+}
+
+}  // namespace
+}  // namespace countrace::rmap
