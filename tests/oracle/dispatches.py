@@ -3,14 +3,14 @@ between two dumps (docs/definitions.md, "Dispatch", "Books", "Interrupts").
 """
 import collections
 
+from estimates import FAULTS, Rotations
+
 # Owners of a piece that are no thread.
 IDLE, OUTSIDE = 'idle', 'outside'
 UNATTRIBUTED, INTERRUPT = 'unattributed', 'interrupts'
 SAME_THREAD = 0xffffffff  # running_tid: the one that ran there before
-BEGIN, END = 0, 1  # reasons of `counters`
+BEGIN, END, SET_BEGIN = 0, 1, 4  # reasons of `counters`
 CLOCKS = ('task-clock', 'cpu-clock')
-# With or without a modifier.
-FAULTS = ('page-faults', 'minor-faults', 'major-faults')
 # What interrupts cannot have.
 OF_THREADS = CLOCKS + ('page-faults', 'context-switches')
 
@@ -49,6 +49,7 @@ class Cpu:
         self.enter_dump, self.faults = None, []
         # (ns, tid) of a dump at a kernel hook -> counts since the dump before.
         self.partial = {}
+        self.rotations, self.of_set = Rotations(trace.cpu_sets), None
 
     # --- Reading
 
@@ -56,6 +57,7 @@ class Cpu:
         """`records` of this CPU; `kinds` of hooks by name."""
         for record in records:
             self.forget_interrupts(record.time)
+            self.of_set = record.of_set
             if record.kind == 'counters':
                 self.counters(record)
             elif record.kind == 'dispatch':
@@ -78,11 +80,14 @@ class Cpu:
 
     def counters(self, record):
         reason, running, *values = record.values
+        if reason == SET_BEGIN:
+            self.rotations.end()
         if reason == BEGIN or not self.running:
             self.running = True
             self.tid, self.since, self.dump_ns, self.last = (
                 running, record.time, record.time, values)
             self.parts, self.switches = [], 0
+            self.rotations.dump(self.of_set)
             self.come(record.time, running)
             return
         if self.is_hidden_switch(running, record.time):
@@ -199,6 +204,7 @@ class Cpu:
         pieces = self.cut_out_interrupts(parts, time)
         self.pieces += pieces
         self.share_out(delta, pieces, parts)
+        self.rotations.dump(self.of_set, pieces, parts)
         for event, count in enumerate(delta):
             self.total[event] += count
         self.dump_ns, self.last = time, values

@@ -59,6 +59,8 @@ MAKEFILE = textwrap.dedent('''\
     \t@seq $* 2000 | sort > $@; wc -l < $@ >/dev/null
     ''')
 PIPES = 'for i in 1 2 3 4; do seq 3000 | sort -R | sort | wc -l; done'
+SETS = ('-e', 'task-clock,page-faults,{minor-faults,cpu-clock},{cpu-migrations},'
+        '{page-faults:u}')
 EVERYTHING = ('--kernel', 'syscalls,wakeups,faults,irq,softirq')
 
 CASES = {
@@ -117,6 +119,10 @@ CASES = {
     'running process, perf': Case(
         ('-p', '{pid}', '--backend', 'perf'), BENCHMARK, 100,
         ('redis-server',), REDIS_NEEDS, REDIS),
+    'event sets': Case(
+        ('-a', *SETS), PIPES, 500, ('sort', 'seq')),
+    'event sets, perf': Case(
+        ('--backend', 'perf', *SETS), PIPES, 200, ('sort', 'seq')),
 }
 LOST = Case(
     ('--kernel', 'syscalls,faults,irq,softirq', '--kernel-ring', '64K'),

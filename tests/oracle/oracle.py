@@ -8,12 +8,14 @@ usage: oracle.py [--countrace PROGRAM] [--at-least N] TRACE...
 Exit: 0 all numbers agree, 1 some differ, or fewer than N were compared.
 """
 import argparse
+import collections
 import json
 import random
 import subprocess
 import sys
 
 from comparison import Comparison
+import estimates
 from dispatches import read_cpus
 from identity import Identities
 from instants import Instants
@@ -58,6 +60,39 @@ def compare_report(tables, report, comparison):
                               'beside time without an owner', 'exact')
     for event, book in tables.books().items():
         comparison.row(f'books {event}', book, report['books'][event])
+    if not tables.lossy:
+        compare_estimates(tables, report, comparison)
+
+
+def compare_estimates(tables, report, comparison):
+    """Of multiplexed events, in rows whose key is used once."""
+    theirs = collections.defaultdict(list)
+    for row in report['threads']:
+        theirs['threads', row['pid'], row['tid']].append(row)
+    for row in report['processes']:
+        theirs['processes', row['pid'], row['comm']].append(row)
+    for key, events in estimates.estimates(tables).items():
+        for event, ours in events.items() if len(theirs[key]) == 1 else ():
+            row = theirs[key][0]
+            found = dict(row.get('scaled', {}).get(event) or {})
+            where = f'{key} {event}'
+            if not found or ours is None:
+                comparison.value(where, 'scaled', ours and ours['counted'],
+                                 found.get('counted'), True, {})
+                continue
+            # Rounded, and added up in another order.
+            found['count'] = nearly(row['counts'][event], ours['count'], 0.51)
+            if ours['stderr'] is not None and found.get('stderr') is not None:
+                found['stderr'] = nearly(found['stderr'], ours['stderr'],
+                                         1e-6 * ours['stderr'])
+            comparison.value(where, 'scaled', ours, {
+                name: found.get(name) for name in ours}, True, {})
+    for event, book in estimates.books(tables).items():
+        comparison.row(f'books {event}', book, report['books'][event])
+
+
+def nearly(found, ours, reach):
+    return ours if abs(found - ours) <= reach else found
 
 
 def compare_state(tables, state, inexact, comparison):

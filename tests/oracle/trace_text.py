@@ -6,7 +6,7 @@ One line of `babeltrace2 --clock-seconds --no-delta --fields=loglevel` is
 
 and one line of its standard error for each packet that counts lost records.
 
-Requires a trace without multiplexed event sets (FORMAT.md 4.5).
+Requires a trace whose hooks multiplex no event sets (FORMAT.md 4.5).
 """
 import pathlib
 import re
@@ -15,14 +15,20 @@ from collections import namedtuple
 
 # `kind` is the name of a cpu event (FORMAT.md 4.3), or hook_enter, hook_exit,
 # hook_hit. `cpu` is -1 for a record of a thread stream. `values` are the
-# integers of the payload in its order, `name` the hook's or a command's.
-Record = namedtuple('Record', 'time cpu pid tid kind name values dump')
+# integers of the payload in its order, `name` the hook's or a command's. Of a
+# CPU's event sets `values` and `dump` have what is always on; `of_set` is (set,
+# {event: value}, running ns), None if no set was counted.
+Record = namedtuple('Record',
+                    'time cpu pid tid kind name values dump of_set',
+                    defaults=(None,))
 # `count` records or packets lost after `begin` and before `end` (ns), of a CPU
 # or, with -1, of a thread.
 Loss = namedtuple('Loss', 'cpu begin end count')
 
 CPU_EVENTS = ('dispatch', 'counters', 'fork', 'exec', 'comm', 'exit', 'fault',
               'process_state', 'switch_in', 'wakeup')
+# Those with counters, behind so many fields.
+COUNTED = {'dispatch': 3, 'counters': 2}
 # A kernel hook's payload begins with tid, pid, number.
 HOOK_FIELDS = 3
 # A point hook of the runtime library: its payload is the time of setjmp.
@@ -50,9 +56,10 @@ class Trace:
     def __init__(self, path):
         self.path = pathlib.Path(path)
         self.env = self.read_env()
-        if 'cpu_event_sets' in self.env or 'thread_event_sets' in self.env:
-            raise ValueError('event sets are multiplexed: counts are estimates')
-        self.cpu_events = self.listed('cpu_event')
+        if 'thread_event_sets' in self.env:
+            raise ValueError('event sets of hooks: counts are estimates')
+        self.cpu_events = self.listed('cpu_event')  # always on
+        self.cpu_sets = self.take_sets()
         self.thread_events = self.listed('thread_event')
         self.hook_kinds = {}  # by name: kernel-segment, segment, interrupt, ...
         for key, text in self.env.items():
@@ -79,6 +86,16 @@ class Trace:
         while f'{key}_{len(names)}' in self.env:
             names.append(self.env[f'{key}_{len(names)}'])
         return names
+
+    def take_sets(self):
+        """Names of the events in each set."""
+        text = self.env.get('cpu_event_sets')
+        sizes = [int(size) for size in text.split(',')] if text else []
+        sets = []
+        for size in reversed(sizes):
+            sets.insert(0, self.cpu_events[-size:])
+            del self.cpu_events[-size:]
+        return sets
 
     def read_records(self):
         run = subprocess.run(
@@ -132,13 +149,33 @@ class Trace:
                 comm = COMM.search(rest)
                 name = unescaped(comm.group(1))
                 rest = rest[:comm.start()].rstrip(', ')
-            return Record(time, cpu, -1, -1, event, name, integers(rest), None)
+            values = integers(rest)
+            values, of_set = self.without_sets(values, COUNTED.get(event))
+            return Record(time, cpu, -1, -1, event, name, values, None, of_set)
         values = integers(rest)
         kind, name = self.side(event)
         payload = HOOK_FIELDS + (kind == 'hook_exit')  # which ends with `ret`
+        dumped = len(values) > payload
+        values, of_set = self.without_sets(values,
+                                           HOOK_FIELDS if dumped else None)
         dump = (values[HOOK_FIELDS:HOOK_FIELDS + len(self.cpu_events)]
-                if len(values) > payload else None)
-        return Record(time, cpu, values[1], values[0], kind, name, values, dump)
+                if dumped else None)
+        return Record(time, cpu, values[1], values[0], kind, name, values, dump,
+                      of_set)
+
+    def without_sets(self, values, fields):
+        """`values` without what a dump behind `fields` of them has for sets,
+        and that."""
+        if not self.cpu_sets or fields is None:
+            return values, None
+        always, size = len(self.cpu_events), max(map(len, self.cpu_sets))
+        mmcr, present = values[fields:fields + 2]
+        at = fields + 2 + always
+        counted = {event: values[at + i]
+                   for i, event in enumerate(self.cpu_sets[mmcr])
+                   if present >> (always + i) & 1}
+        rest = values[:fields] + values[fields + 2:at] + values[at + size + 1:]
+        return rest, (mmcr, counted, values[at + size]) if counted else None
 
     def side(self, event):
         """(hook_enter, hook_exit or hook_hit, name of the hook)."""
@@ -160,6 +197,7 @@ def read_context(text):
 
 
 def integers(text):
-    """Values of `{ a = 1, b = 0x2 }`."""
-    return [int(part[part.index(' = ') + 3:].rstrip(' }'), 0)
+    """Values of `{ a = 1, b = 0x2, c = ( "x" : container = 3 ), d = { { e = 4 } }
+    }`."""
+    return [int(part[part.rindex(' = ') + 3:].rstrip(' })'), 0)
             for part in text.split(', ') if ' = ' in part]
