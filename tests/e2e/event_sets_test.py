@@ -20,6 +20,8 @@ PROGRAM = HOOKED = None
 EVENTS = ('task-clock,page-faults,'
           '{minor-faults,page-faults:u},{context-switches,cpu-migrations}')
 SOME_HARDWARE = 'task-clock,{cycles,instructions},{minor-faults}'
+# A program's first steps have some, beside its pages.
+SOME_FAULTS = 20
 DUMP = re.compile(r'^\[(?P<time>[0-9.]+)\] cpu-(?P<cpu>\d+) (?P<name>\S+): .*'
                   r'mmcr = (?P<mmcr>\d+), present = (?P<present>\d+), .*'
                   r'set = \{ \{ (?P<set>[^}]*) \} \}')
@@ -163,24 +165,29 @@ class EventSets(trace_checks.Recording):
                       'context_switches = .*, page_faults_u = '):
             self.assertRegex(shown.stdout, 'workload:inner__exit: .*' + names)
         report = self.report()
+        ring_pages = sum(path.stat().st_size for path in
+                         self.trace.glob('thread-*')) // 4096
         for row in report['segments']:
             if row['segment'] not in ('workload:inner', 'workload:outer'):
                 continue
             counts = row['counts']
-            # Always on: exact. The ring's own pages may count in the outer
-            # ones.
+            # Always on: exact. Pages of the ring that were not ready yet are
+            # faults of the hooks, which lie inside.
+            truth = counts['page-faults']['incl']
             if not self.hides_switches(report):
                 self.assertEqual(counts['page-faults']['quality'], 'exact')
-            self.assertAlmostEqual(counts['page-faults']['incl'], pages,
-                                   delta=0.01 * pages)
+            self.assertGreaterEqual(truth, pages)
+            self.assertLess(truth, pages + ring_pages + SOME_FAULTS)
             for event in ('minor-faults', 'page-faults:u'):
                 count = counts[event]
                 self.assertEqual(count['quality'], 'scaled', row)
                 self.assertLess(count['counted'], 0.8 * pages)
                 self.assertGreater(count['counted'], 0.2 * pages)
-                self.assertLess(abs(count['incl'] - pages),
+                # One interval in 1.7 million misses this by chance; a few
+                # faults are of the kernel.
+                self.assertLess(abs(count['incl'] - truth),
                                 5 * count['stderr'] + 0.01 * pages, row)
-                print(f'{rotate}: {row["segment"]} {event}: truth {pages}, '
+                print(f'{rotate}: {row["segment"]} {event}: truth {truth}, '
                       f'estimate {count["incl"]}, standard error '
                       f'{count["stderr"]:.0f}, counted {count["counted"]}')
 
