@@ -48,6 +48,10 @@ inline constexpr PerfEventName kPerfSoftwareEvents[] = {
 inline constexpr std::span kPerfCountedSoftwareEvents =
     std::span(kPerfSoftwareEvents).first<9>();
 
+// Not perf's: the CPU time of threads in the scheduler's own account, in ns
+// (/proc/PID/schedstat), which BPF programs read at each dispatch.
+inline constexpr std::string_view kExecRuntimeEvent = "exec-runtime";
+
 // PERF_COUNT_HW_CACHE_*: events are called NAME-OPERATION, "LLC-load-misses".
 inline constexpr PerfEventName kPerfCaches[] = {{"L1-dcache", "l1-d"},
                                                 {"L1-icache", "l1-i"},

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text/quantity_format.h"
+#include "logformat/perf_event_names.h"
 #include "rmap/columns/column_cells.h"
 
 namespace countrace::rmap {
@@ -73,10 +74,14 @@ void AddScaledCounts(const Report& report, std::vector<Column<Row>>& columns) {
 
 }  // namespace
 
+bool IsOnCpuClock(const std::string& event) {
+  return event.rfind("task-clock", 0) == 0 || event.rfind("cpu-clock", 0) == 0;
+}
+
 Unit UnitOfEvent(const std::string& event) {
-  const bool clock =
-      event.rfind("task-clock", 0) == 0 || event.rfind("cpu-clock", 0) == 0;
-  return clock ? Unit::kNanoseconds : Unit::kCount;
+  return IsOnCpuClock(event) || event == logformat::kExecRuntimeEvent
+             ? Unit::kNanoseconds
+             : Unit::kCount;
 }
 
 std::string ScaledText(const ScaledCount& count) {

@@ -36,7 +36,9 @@ std::vector<Column<BooksRow>> BooksColumns();
 // Books of the counted events, in the order of Report::events.
 std::vector<BooksRow> BooksRows(const Report& report);
 
-// task-clock and cpu-clock count nanoseconds.
+// task-clock and cpu-clock: of a row that has on-CPU time, they are that time.
+bool IsOnCpuClock(const std::string& event);
+// They, and exec-runtime, count nanoseconds.
 Unit UnitOfEvent(const std::string& event);
 
 }  // namespace countrace::rmap

@@ -4,6 +4,8 @@
 #include <bit>
 #include <utility>
 
+#include "logformat/perf_event_names.h"
+
 namespace countrace::rmap {
 namespace {
 
@@ -233,6 +235,37 @@ std::uint64_t ShareSwitches(CpuState& cpu, std::size_t event,
   return count;
 }
 
+// Threads alone have run time: each but the last at most its time. Returns the
+// share of `last`.
+std::uint64_t ShareRunTime(CpuState& cpu, std::size_t event,
+                           std::uint64_t count,
+                           const AttributedInterval& last) {
+  std::vector<AttributedInterval>& parts = cpu.counters.uncounted;
+  const auto runs = [&](const AttributedInterval& part) {
+    return !part.idle && part.account != &cpu.interrupts;
+  };
+  auto end = parts.end();  // of the parts that get no more than their time
+  if (!runs(last)) {
+    const auto final = std::find_if(parts.rbegin(), parts.rend(), runs);
+    if (final == parts.rend()) {
+      LeaveUnattributed(cpu, event, count, last);
+      return 0;
+    }
+    end = final.base() - 1;
+  }
+  const auto add = [&](const AttributedInterval& part, std::uint64_t share) {
+    Add(cpu, part, event, share);
+    if (IsPartOfDispatch(cpu, part)) cpu.counters.of_dispatch[event] += share;
+    count -= share;
+  };
+  for (auto part = parts.begin(); part != end; ++part) {
+    if (runs(*part)) add(*part, std::min(count, part->ns));
+  }
+  if (end == parts.end()) return count;
+  add(*end, count);
+  return 0;
+}
+
 // Faults belong to the threads of their records, not to the occupant. Returns
 // how many of `count` that are, so that they are attributed.
 [[gnu::noinline, gnu::cold]] std::uint64_t TakeStrays(
@@ -279,6 +312,7 @@ std::uint64_t ShareSwitches(CpuState& cpu, std::size_t event,
       return std::min(value, switches);
     case CounterKind::kFaults:
       return std::min(value, faults);
+    case CounterKind::kRunTime:
     case CounterKind::kFaultsOfMode:
     case CounterKind::kBusy:
     case CounterKind::kOther:
@@ -314,6 +348,8 @@ std::uint64_t Share(CpuState& cpu, CounterKind kind, std::size_t event,
     }
     case CounterKind::kSwitches:
       return ShareSwitches(cpu, event, count, last);
+    case CounterKind::kRunTime:
+      return ShareRunTime(cpu, event, count, last);
     case CounterKind::kFaults:
     case CounterKind::kFaultsOfMode: {
       // Every fault has a record, except those of hidden threads.
@@ -354,6 +390,8 @@ std::vector<CounterKind> CounterKinds(const std::vector<std::string>& events,
     CounterKind kind = CounterKind::kOther;
     if (name == "task-clock" || name == "cpu-clock") {
       kind = CounterKind::kClock;
+    } else if (name == logformat::kExecRuntimeEvent) {
+      kind = CounterKind::kRunTime;
     } else if (name == "context-switches") {
       kind = CounterKind::kSwitches;
     } else if (name == "page-faults") {

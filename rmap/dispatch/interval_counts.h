@@ -25,6 +25,7 @@ namespace countrace::rmap {
 
 enum class CounterKind : std::uint8_t {
   kClock,         // counts ns of the CPU: a dispatch's share is its time
+  kRunTime,       // counts ns of threads; idle and interrupts have none
   kSwitches,      // one for each switch: a dispatch's share is 1
   kFaults,        // as many as fault records; an idle CPU has none
   kFaultsOfMode,  // the same, of one mode: at most as many

@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "base/text/name_escape.h"
 #include "base/text/nearest_name.h"
+#include "rmap/columns/report_columns.h"
 #include "rmap/metrics/event_names.h"
 #include "rmap/metrics/unit_check.h"
 
@@ -308,10 +309,9 @@ absl::StatusOr<Binding> RuleSet::Bind(const Rule& rule, const Node& node,
     binding->event = node.name;
     binding->account = *account;
     const std::string event = CanonicalEvent(node.name);
-    const bool clock =
-        event.rfind("task-clock", 0) == 0 || event.rfind("cpu-clock", 0) == 0;
-    binding->dimensions =
-        clock ? Dimensions{.time = 1} : Dimensions{.count = 1};
+    binding->dimensions = UnitOfEvent(event) == Unit::kNanoseconds
+                              ? Dimensions{.time = 1}
+                              : Dimensions{.count = 1};
   } else {
     return Unknown(rule, node, from);
   }

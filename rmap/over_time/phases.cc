@@ -164,7 +164,10 @@ std::vector<Feature> FeaturesOf(const TimeSeries& series) {
   }
   const std::vector<CounterKind> kinds = CounterKinds(series.events);
   for (std::size_t event = 0; event < series.events.size(); ++event) {
-    if (kinds[event] == CounterKind::kClock) continue;
+    if (kinds[event] == CounterKind::kClock ||
+        kinds[event] == CounterKind::kRunTime) {
+      continue;
+    }
     add(series.events[event], false, [&](std::size_t i) {
       return per_second(i, series.TotalCount(i, event));
     });

@@ -292,11 +292,9 @@ class TextReport {
     const std::size_t limit = RowLimit(rows.size());
     for (const Column<Row>& column : columns) {
       if (column.title.empty() || IsEmpty(column, rows)) continue;
-      // task-clock and cpu-clock of a thread are its on-CPU time, a column
-      // already.
       constexpr bool kHasOnCpu = requires(const Row& r) { r.on_cpu_ns; };
       if (kHasOnCpu && column.name.front() == "counts" &&
-          column.unit == Unit::kNanoseconds && !IsScaled(column.name.back())) {
+          IsOnCpuClock(column.name.back()) && !IsScaled(column.name.back())) {
         continue;
       }
       used.push_back(&column);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "logformat/perf_event_names.h"
+
 namespace countrace::rmap {
 
 namespace {
@@ -130,6 +132,8 @@ std::vector<EventPlan> PlanEvents(const logformat::TraceInfo& info) {
 
 void ChooseSources(const KernelFacts& facts, std::vector<EventPlan>& plans) {
   for (EventPlan& plan : plans) {
+    // The scheduler updates it at switches and ticks, not at hooks.
+    if (plan.name == logformat::kExecRuntimeEvent) continue;
     if (facts.dispatches && IsOnCpuTime(plan.name)) {
       plan.source = SegmentSource::kOnCpuTime;
     } else if (facts.dispatches && IsSwitches(plan.name)) {

@@ -11,8 +11,9 @@ UNATTRIBUTED, INTERRUPT = 'unattributed', 'interrupts'
 SAME_THREAD = 0xffffffff  # running_tid: the one that ran there before
 BEGIN, END, SET_BEGIN = 0, 1, 4  # reasons of `counters`
 CLOCKS = ('task-clock', 'cpu-clock')
+RUN_TIME = 'exec-runtime'  # the scheduler's account
 # What interrupts cannot have.
-OF_THREADS = CLOCKS + ('page-faults', 'context-switches')
+OF_THREADS = CLOCKS + (RUN_TIME, 'page-faults', 'context-switches')
 
 # Time [begin, end) of one CPU; `owner` is a thread or one of the above.
 Piece = collections.namedtuple('Piece', 'begin end owner')
@@ -252,6 +253,8 @@ class Cpu:
                     self.add(part.owner, event, part.end - part.begin)
                 self.add(parts[-1].owner, event,
                          count - (parts[-1].begin - parts[0].begin))
+            elif name == RUN_TIME:
+                self.share_run_time(event, count, pieces)
             elif name == 'context-switches':
                 self.share_switches(event, count, parts)
             elif UNATTRIBUTED in busy:
@@ -263,6 +266,16 @@ class Cpu:
             else:
                 self.add(UNATTRIBUTED, event, count)
         self.interrupted, self.faults = [0] * len(self.events), []
+
+    def share_run_time(self, event, count, pieces):
+        """Of threads alone: each but the last at most its time."""
+        ran = [piece for piece in pieces
+               if piece.owner not in (IDLE, INTERRUPT)]
+        for begin, end, owner in ran[:-1]:
+            share = min(count, end - begin)
+            self.add(owner, event, share)
+            count -= share
+        self.add(ran[-1].owner if ran else UNATTRIBUTED, event, count)
 
     def share_switches(self, event, count, parts):
         """One for each that began with a switch. More are hidden ones."""

@@ -63,7 +63,7 @@ export function formatPercent(share: number): string {
 
 // Events whose counts are times in ns.
 export function isTimeEvent(name: string): boolean {
-  return /(^|[^a-z])(task|cpu)-clock/.test(name);
+  return /(^|[^a-z])(task|cpu)-clock|^exec-runtime$/.test(name);
 }
 
 export function formatEventCount(name: string, value: number): string {
