@@ -25,8 +25,8 @@ namespace {
 
 const std::vector<std::string>& DefaultEvents() {
   static const std::vector<std::string> events = {
-      "task-clock",       "cpu-clock", "page-faults",
-      "context-switches", "cycles",    "instructions"};
+      "task-clock",       "exec-runtime", "page-faults",
+      "context-switches", "cycles",       "instructions"};
   return events;
 }
 constexpr std::size_t kOptionalDefaultsFrom = 4;  // cycles, instructions
@@ -48,6 +48,11 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
   if (const absl::Status turns = CheckTurns(options, *events, *hook_events);
       !turns.ok()) {
     return turns;
+  }
+  if (const absl::Status run_time =
+          CheckExecRuntime(options, defaults, *events, *hook_events);
+      !run_time.ok()) {
+    return run_time;
   }
   auto dump_rules = ParseDumpRules(options.dump_rules);
   if (!dump_rules.ok()) return dump_rules.status();

@@ -31,7 +31,7 @@ struct RecordOptions {
   // duration.
   std::vector<std::string> command;
   std::uint64_t duration_ns = 0;  // 0: until the command ends or a signal
-  // Names as perf spells them. Empty: task-clock, cpu-clock, page-faults,
+  // Names as perf spells them. Empty: task-clock, exec-runtime, page-faults,
   // context-switches, and cycles, instructions where the machine has them.
   std::vector<std::string> events;
   // Counters read at each user hook; empty: none.

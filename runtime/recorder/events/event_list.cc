@@ -35,13 +35,15 @@ void Probe(std::uint32_t cpu, ListedEvent& listed) {
   int task_error = 0;
   {
     const base::ScopedFd fd(OpenPerfEvent(attr, 0, -1, -1));
-    listed.opens_on_task = fd.is_open();
+    listed.opens_on_task = fd.is_open() && !event->is_exec_runtime();
     if (!fd.is_open()) task_error = errno;
   }
   // Possible outcomes: both, machine only (uncore PMUs), task only (no
   // privilege), none.
   if (!listed.opens_on_cpu) {
     listed.why_not = ExplainOpenError(cpu_error);
+  } else if (event->is_exec_runtime()) {
+    listed.why_not = "not at hooks: BPF programs read it at dispatches";
   } else if (!listed.opens_on_task) {
     listed.why_not =
         absl::StrFormat("not at hooks: %s", ExplainOpenError(task_error));

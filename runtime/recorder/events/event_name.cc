@@ -248,6 +248,13 @@ absl::StatusOr<EventSpec> ParseEvent(std::string_view name) {
     event.kind = EventKind::kSoftware;
     event.type = PERF_TYPE_SOFTWARE;
     event.config = *software;
+  } else if (base == logformat::kExecRuntimeEvent) {
+    if (!modifier.empty()) {
+      return UnknownEvent(name, "the scheduler does not split it by mode");
+    }
+    event.kind = EventKind::kSoftware;
+    event.type = PERF_TYPE_SOFTWARE;
+    event.config = PERF_COUNT_SW_DUMMY;
   } else if (const auto hardware =
                  FindFixed(logformat::kPerfHardwareEvents, base)) {
     event.kind = EventKind::kHardware;
@@ -324,6 +331,8 @@ std::vector<NamedEvent> FixedEventNames() {
   for (const PerfEventName& event : logformat::kPerfCountedSoftwareEvents) {
     names.push_back({std::string(event.name), EventKind::kSoftware});
   }
+  names.push_back(
+      {std::string(logformat::kExecRuntimeEvent), EventKind::kSoftware});
   for (const PerfEventName& event : logformat::kPerfHardwareEvents) {
     names.push_back({std::string(event.name), EventKind::kHardware});
   }

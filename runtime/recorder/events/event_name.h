@@ -34,6 +34,11 @@ struct EventSpec {
   bool is_page_faults() const {
     return type == PERF_TYPE_SOFTWARE && config == PERF_COUNT_SW_PAGE_FAULTS;
   }
+  // kExecRuntimeEvent: perf has none, so its dummy, which counts nothing,
+  // stands for it where events are tried.
+  bool is_exec_runtime() const {
+    return type == PERF_TYPE_SOFTWARE && config == PERF_COUNT_SW_DUMMY;
+  }
   // Counted by a PMU, which has few counters, not by the kernel's software.
   bool is_hardware() const {
     return type != PERF_TYPE_SOFTWARE && type != PERF_TYPE_TRACEPOINT;

@@ -110,6 +110,13 @@ absl::StatusOr<EventChoice> ParseEventChoice(
     }
   }
   for (std::vector<EventSpec>& set : sets) {
+    if (sets.size() > 1 &&
+        std::any_of(set.begin(), set.end(), [](const EventSpec& event) {
+          return event.is_exec_runtime();
+        })) {
+      return absl::InvalidArgumentError(
+          "exec-runtime is always counted: write it outside the braces");
+    }
     if (sets.size() > 1) choice.set_sizes.push_back(set.size());
     std::move(set.begin(), set.end(), std::back_inserter(choice.events));
   }

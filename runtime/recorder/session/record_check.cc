@@ -128,6 +128,27 @@ absl::Status CheckTurns(const RecordOptions& options, const EventChoice& events,
   return absl::OkStatus();
 }
 
+absl::Status CheckExecRuntime(const RecordOptions& options, bool defaults,
+                              const EventChoice& events,
+                              const EventChoice& hook_events) {
+  const auto has = [](const EventChoice& choice) {
+    return std::any_of(
+        choice.events.begin(), choice.events.end(),
+        [](const EventSpec& event) { return event.is_exec_runtime(); });
+  };
+  if (has(hook_events)) {
+    return absl::InvalidArgumentError(
+        "exec-runtime is counted at dispatches: give it with -e, not with "
+        "--hook-events");
+  }
+  if (!defaults && has(events) && options.backend == KernelBackend::kPerf) {
+    return absl::InvalidArgumentError(
+        "exec-runtime is not available with --backend perf, whose rings do not "
+        "have the scheduler's account: use --backend bpf");
+  }
+  return absl::OkStatus();
+}
+
 std::vector<std::string> TriggersOfMissingHooks(
     const RecordOptions& options, const std::vector<Trigger>& triggers) {
   constexpr struct {

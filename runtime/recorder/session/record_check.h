@@ -27,6 +27,12 @@ absl::Status CheckOptions(const RecordOptions& options);
 absl::Status CheckTurns(const RecordOptions& options, const EventChoice& events,
                         const EventChoice& hook_events);
 
+// Refuses exec-runtime where it is not counted. `defaults`: no event was
+// chosen.
+absl::Status CheckExecRuntime(const RecordOptions& options, bool defaults,
+                              const EventChoice& events,
+                              const EventChoice& hook_events);
+
 // Triggers on kernel hooks that these options do not record, for the case that
 // no program has hooks of that name; one message each.
 std::vector<std::string> TriggersOfMissingHooks(

@@ -62,6 +62,7 @@ TEST_CASE("event_set_choice: what is no choice is said",
   CHECK_THAT(Refused("{},{cpu-clock}"), Contains("has no events"));
   CHECK_THAT(Refused("cpu-clock,{cpu-clock},{minor-faults}"),
              Contains("given twice"));
+  CHECK_THAT(Refused("{cpu-clock},{exec-runtime}"), Contains("always counted"));
   std::string many;
   for (int i = 0; i < 20; ++i) {
     many += (i % 10 == 0 ? (i == 0 ? "{" : "},{") : ",");

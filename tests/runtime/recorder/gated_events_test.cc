@@ -53,7 +53,7 @@ TEST_CASE("gated_events: each counts the mode, and says so", "[recorder]") {
 TEST_CASE("gated_events: what cannot be split is refused by name, or left out",
           "[recorder]") {
   const Gating user = {.kernel = false};
-  for (const char* name : {"task-clock", "cpu-clock", "context-switches",
+  for (const char* name : {"task-clock", "exec-runtime", "context-switches",
                            "cpu-migrations", "cs"}) {
     const std::string said = Gated(user, {"page-faults", name});
     CHECK(said.find(std::string("refused: ") + name) == 0);
@@ -64,7 +64,7 @@ TEST_CASE("gated_events: what cannot be split is refused by name, or left out",
         std::string::npos);
   std::size_t optional_from = 4;
   CHECK(Gated(user,
-              Events({"task-clock", "cpu-clock", "page-faults",
+              Events({"task-clock", "exec-runtime", "page-faults",
                       "context-switches", "cycles", "instructions"}),
               false, optional_from) == "page-faults:u cycles:u instructions:u");
   CHECK(optional_from == 1);

@@ -136,7 +136,6 @@ TEST_CASE(
   CHECK(trace.records == result.records);
   CHECK(trace.cpus.size() == OnlineCpus()->size());
   const std::size_t task_clock = trace.EventIndex("task-clock");
-  const std::size_t cpu_clock = trace.EventIndex("cpu-clock");
   const std::size_t faults = trace.EventIndex("page-faults");
   const std::size_t switches = trace.EventIndex("context-switches");
   const std::set<std::int32_t> hidden = trace.HiddenThreads();
@@ -229,7 +228,6 @@ TEST_CASE(
     const double wall =
         static_cast<double>(records.back().time_ns - records.front().time_ns);
     CHECK(std::abs(static_cast<double>(sums[task_clock]) / wall - 1) < 0.001);
-    CHECK(std::abs(static_cast<double>(sums[cpu_clock]) / wall - 1) < 0.001);
   }
 }
 
@@ -241,10 +239,12 @@ TEST_CASE("kernel recorder: on-CPU time agrees with /proc/PID/schedstat",
   std::string script;
   std::size_t processes = 2;
   SECTION("a CPU-bound process beside a sleeping one") {
-    script = "$0 $1 spin 800 " + cpu + " & $0 $1 sleep 600; wait";
+    script =
+        "$0 $1 account spin 800 " + cpu + " & $0 $1 account sleep 600; wait";
   }
   SECTION("two processes that share a core") {
-    script = "$0 $1 spin 700 " + cpu + " & $0 $1 spin 700 " + cpu + "; wait";
+    const std::string spin = "$0 $1 account spin 700 " + cpu;
+    script = spin + " & " + spin + "; wait";
   }
   const bool system_wide = GENERATE(false, true);
   CAPTURE(script, system_wide);
@@ -263,7 +263,7 @@ TEST_CASE("kernel recorder: on-CPU time agrees with /proc/PID/schedstat",
   }
   REQUIRE(result.discarded == 0);
   const TraceContents trace = ReadTrace(result.path);
-  const std::vector<ReportLine> lines = ReadReport(report, "schedstat");
+  const std::vector<ReportLine> lines = ReadReport(report, "account");
   REQUIRE(lines.size() == processes);
   for (const ReportLine& line : lines) {
     const double expected = static_cast<double>(line.numbers.at(0));
@@ -272,16 +272,27 @@ TEST_CASE("kernel recorder: on-CPU time agrees with /proc/PID/schedstat",
         trace.Count(line.pid, trace.EventIndex("task-clock")));
     CAPTURE(line.pid, expected, seen, counted, stolen_ns);
     if (expected > 1e8) {
-      // Stolen time is reported in ticks of 10 ms, and not all of it.
+      // Stolen time is reported in ticks of 10 ms, and not all of it: less
+      // than a tick not at all.
       const double slack =
-          stolen_ns == 0 ? 0 : expected * 0.1 + static_cast<double>(stolen_ns);
+          1e7 + (stolen_ns == 0
+                     ? 0
+                     : expected * 0.1 + static_cast<double>(stolen_ns));
       CHECK(seen > expected * 0.99);
       CHECK(seen < expected * 1.01 + slack);
       CHECK(std::abs(counted / seen - 1) < 0.01);
     } else {
-      // The sleeper: start-up and exit only, the exit after its report.
-      CHECK(seen >= expected * 0.99);
+      // The sleeper: start-up and exit only.
+      CHECK(seen >= expected * 0.9);
       CHECK(seen < expected + 5e7);
+    }
+    if (TestedBackend() == KernelBackend::kBpf &&
+        trace.HasWholeDispatches(line.pid)) {
+      // The same account, so stolen time does not matter.
+      const double account = static_cast<double>(
+          trace.Count(line.pid, trace.EventIndex("exec-runtime")));
+      CAPTURE(account);
+      CHECK(std::abs(account / expected - 1) < 0.001);
     }
   }
 }

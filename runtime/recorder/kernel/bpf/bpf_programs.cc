@@ -60,6 +60,7 @@ bool IsPlain(const EventSpec& event) {
 
 countrace_counter_source SourceOf(const EventSpec& event, bool fault_records) {
   if (event.is_hardware()) return COUNTRACE_SOURCE_PMU;
+  if (event.is_exec_runtime()) return COUNTRACE_SOURCE_EXEC_RUNTIME;
   if (!IsPlain(event)) return COUNTRACE_SOURCE_PERF;
   switch (event.config) {
     case PERF_COUNT_SW_CPU_CLOCK:
@@ -185,6 +186,7 @@ int BpfPrograms::OpenAndLoad(const BpfProgramOptions& options,
     const auto source =
         SourceOf(options.choice.events[i], options.fault_records);
     constants.counter_source[i] = static_cast<std::uint8_t>(source);
+    if (source == COUNTRACE_SOURCE_EXEC_RUNTIME) constants.counts_exec = 1;
     // The trace has no other source for its count in a segment.
     if (IsRead(source)) {
       constants.dump_families = (1u << COUNTRACE_HOOK_FAMILIES) - 1;

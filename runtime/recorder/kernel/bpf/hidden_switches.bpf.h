@@ -107,6 +107,58 @@ hidden_switch_time(const struct countrace_ring_control* control,
   return left < now ? left : now;
 }
 
+// What `task`, which runs on this CPU, has run here in its account.
+static __always_inline __u64 run_since_arrival(const struct task_struct* task) {
+  if (!bpf_core_field_exists(task->sched_info.last_arrival) ||
+      !bpf_core_field_exists(task->se.cfs_rq)) {
+    return 0;
+  }
+  const struct rq* rq = task->se.cfs_rq->rq;
+  const __u64 updated = task->se.exec_start + (rq->clock - rq->clock_task);
+  const __u64 arrival = task->sched_info.last_arrival;
+  return updated > arrival ? updated - arrival : 0;
+}
+
+// `prev` leaves now: the scheduler has updated its account.
+static __always_inline void add_run_time(struct countrace_ring_control* control,
+                                         const struct task_struct* prev,
+                                         __u64 now) {
+  if (!counts_exec || prev->pid == 0) return;
+  if (control->task != (__u64)prev) {
+    control->exec_ns += run_since_arrival(prev);
+  } else if (control->switched_in_ns == control->begin_ns) {
+    // Its account at the begin was as old as the last tick.
+    control->exec_ns += now - control->begin_ns;
+  } else {
+    control->exec_ns += prev->se.sum_exec_runtime - control->runtime_ns;
+  }
+}
+
+// Run time of the thread that was switched in last and left unseen, by `left`.
+static __always_inline __u64
+hidden_run_time(const struct countrace_ring_control* control, __u64 left) {
+  if (!counts_exec || control->tid == 0) return 0;
+  const __u64 ran = last_dispatch(control);
+  return ran ? ran : left - control->switched_in_ns;
+}
+
+// The recording ends on this CPU. The account of the thread that runs is as old
+// as the last tick.
+static __always_inline void add_last_run_time(
+    struct countrace_ring_control* control, __u64 now) {
+  if (counts_exec && (__u32)bpf_get_current_pid_tgid() != 0) {
+    control->exec_ns += now - control->switched_in_ns;
+  }
+}
+
+// The same as note_switch_in() for a thread that came before, unseen.
+static __always_inline void note_running(struct countrace_ring_control* control,
+                                         const struct task_struct* task,
+                                         __u64 since) {
+  note_switch_in(control, task, since);
+  if (counts_exec) control->runtime_ns -= run_since_arrival(task);
+}
+
 static __always_inline void note_hidden_thread(__u32 tid) {
   if (tid == 0 || bpf_map_lookup_elem(&hidden_threads, &tid)) return;
   const __u32 slot = this_slot();
@@ -131,6 +183,7 @@ static __always_inline void note_hidden_switch(
   ++control->switches;
   note_hidden_thread(control->tid);
   const __u64 left = hidden_switch_time(control, prev, now);
+  control->exec_ns += hidden_run_time(control, left ? left : now);
   if (left) switch_in_event(control, control->tid, prev->pid, left);
 }
 
@@ -144,13 +197,15 @@ static __always_inline void note_who_runs(
   const __u32 tid = control->tid;
   const __u64 left = hidden_switch_time(control, task, bpf_ktime_get_ns());
   if (!left) return;
+  const __u64 run_ns = hidden_run_time(control, left);
   // A switch that came in between has written it.
   if (__sync_val_compare_and_swap(&control->task, was, (__u64)task) != was) {
     return;
   }
   ++control->switches;
   note_hidden_thread(tid);
-  note_switch_in(control, task, left);
+  control->exec_ns += run_ns;
+  note_running(control, task, left);
   switch_in_event(control, tid, task->pid, left);
 }
 

@@ -7,15 +7,17 @@
 #pragma clang attribute push(__attribute__((preserve_access_index)), \
                              apply_to = record)
 
-// Clocks in ns; `clock` is that of the CPU's last scheduling event.
+// Clocks in ns, as of the CPU's last scheduling event; `clock_task` is `clock`
+// without stolen time.
 struct rq {
-  unsigned long long clock;
+  unsigned long long clock, clock_task;
 };
 struct cfs_rq {
   struct rq* rq;
 };
 struct sched_entity {
-  unsigned long long sum_exec_runtime;  // ns on a CPU so far
+  unsigned long long exec_start;        // last update, by `clock_task`
+  unsigned long long sum_exec_runtime;  // ns on a CPU until then
   struct cfs_rq* cfs_rq;                // CONFIG_FAIR_GROUP_SCHED
 };
 // CONFIG_SCHED_INFO; not kept for idle.

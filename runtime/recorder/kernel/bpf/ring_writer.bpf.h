@@ -44,6 +44,8 @@ const volatile __u16 cpu_slot[COUNTRACE_MAX_CPUS] = {};
 // Number of always-on events, which come first.
 const volatile __u32 always_count = 0;
 const volatile __u8 counter_source[COUNTRACE_MAX_COUNTERS] = {};
+// Some source is COUNTRACE_SOURCE_EXEC_RUNTIME.
+const volatile __u8 counts_exec = 0;
 // With multiplexed event sets: event + 1 for each value of each set, 0 for
 // none.
 const volatile __u8 has_sets = 0;
@@ -213,6 +215,9 @@ static __always_inline __u32 store_always_on(
         break;
       case COUNTRACE_SOURCE_FAULTS:
         value = control->faults;
+        break;
+      case COUNTRACE_SOURCE_EXEC_RUNTIME:
+        value = control->exec_ns;
         break;
       case COUNTRACE_SOURCE_PMU:
       case COUNTRACE_SOURCE_PERF: {

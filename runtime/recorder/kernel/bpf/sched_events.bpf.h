@@ -31,6 +31,7 @@ int BPF_PROG(on_switch, _Bool preempt, struct task_struct* prev,
   if (control->task && control->task != (__u64)prev) {
     note_hidden_switch(control, prev, now);
   }
+  add_run_time(control, prev, now);
   note_switch_in(control, next, now);
   __u64* record = reserve_known(control, 16 + 8 * counter_count, now);
   if (record) {
@@ -185,8 +186,9 @@ int dump_counters(__u64* request) {
     // This dump would reveal a thread other than the one switched in last.
     struct task_struct* task = bpf_get_current_task_btf();
     note_hidden_switch(control, task, now);
-    note_switch_in(control, task, now);
+    note_running(control, task, now);
   }
+  if (reason == REASON_END) add_last_run_time(control, now);
   if (has_sets && reason == REASON_SET_BEGIN) control->set = request[1];
   __u32* record = (__u32*)reserve_known(control, 16 + 8 * counter_count, now);
   if (record) {

@@ -84,7 +84,8 @@ struct countrace_ring_control {
   // anything is recorded. During a rotation it includes
   // COUNTRACE_SET_WAITS: the new set does not count yet.
   unsigned long long set;
-  unsigned long long spare[1];
+  // Run time, in the scheduler's account, of the dispatches that ended.
+  unsigned long long exec_ns;
   // Written by the recorder.
   unsigned long long tail;  // bytes read and zeroed so far
   unsigned long long pad[7];
@@ -98,6 +99,7 @@ enum countrace_counter_source {
   COUNTRACE_SOURCE_FAULTS = 3,    // fault records since then
   COUNTRACE_SOURCE_PERF = 4,      // a perf event of the CPU
   COUNTRACE_SOURCE_PMU = 5,  // an event of the PMU: all of them are one group
+  COUNTRACE_SOURCE_EXEC_RUNTIME = 6,  // the scheduler's account of the threads
 };
 
 // In a dump without event sets: value of an event whose counter another user of

@@ -327,6 +327,26 @@ KernelRecorderStatistics PerfKernelRecorder::statistics() const {
 
 }  // namespace
 
+namespace {
+
+// The rings do not have it: absent, not 0. Without it the report has one CPU
+// time only, so the message says which.
+EventChoice WithoutExecRuntime(const EventChoice& choice,
+                               std::vector<std::string>& messages) {
+  std::vector<bool> keep;
+  for (const EventSpec& event : choice.events) {
+    keep.push_back(!event.is_exec_runtime());
+    if (keep.back()) continue;
+    messages.emplace_back(
+        "CPU time is from switch to switch: the scheduler's own account "
+        "(exec-runtime) needs the BPF back end (`countrace doctor` shows why "
+        "it does not work here)");
+  }
+  return Keep(choice, keep);
+}
+
+}  // namespace
+
 absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenPerfKernelRecorder(
     const KernelRecorderOptions& options) {
   const absl::StatusOr<Tracefs> tracefs = Tracefs::Open();
@@ -357,6 +377,7 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenPerfKernelRecorder(
   }
   auto choice = CountableEvents(options, *online, messages);
   if (!choice.ok()) return choice.status();
+  choice = WithoutExecRuntime(*choice, messages);
   group.choice = *choice;
   group.fault_records =
       options.fault_records && CountsPageFaults(choice->events);
