@@ -30,7 +30,7 @@ enum class DiscardCause : std::uint32_t {
   kNoSubBuffer = 0,    // no sub-buffer was ready (ring full)
   kTraceFull = 1,      // `discard` mode: the size limit was reached
   kDiskFull = 2,       // ENOSPC, EDQUOT, EIO when a sub-buffer was prepared
-  kNoResource = 3,     // EMFILE, ENFILE, ENOMEM, EACCES, ... on the stream file
+  kNoResource = 3,     // EMFILE, ENOMEM, EACCES, EFBIG, ... on the stream file
   kUncommitted = 4,    // reserved, but the thread died before it committed
   kKernelRingFull = 5  // perf ring buffer overflow (PERF_RECORD_LOST)
 };

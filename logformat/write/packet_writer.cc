@@ -27,7 +27,7 @@ constexpr std::uint64_t kRetryNs = 100'000'000;
 constexpr std::uint64_t kMaxStepNs = std::uint64_t{1} << (kTimeBits - 1);
 
 DiscardCause CauseOf(int error) {
-  return error == ENOSPC || error == EDQUOT || error == EIO || error == EFBIG
+  return error == ENOSPC || error == EDQUOT || error == EIO
              ? DiscardCause::kDiskFull
              : DiscardCause::kNoResource;
 }

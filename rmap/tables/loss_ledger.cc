@@ -1,5 +1,6 @@
 #include "rmap/tables/loss_ledger.h"
 
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -31,6 +32,10 @@ std::string Remedy(DiscardCause cause, std::uint32_t session_errno) {
           "-o",
           ErrnoText(session_errno));
     case DiscardCause::kNoResource:
+      if (session_errno == EFBIG) {
+        return "a stream file reached the limit of file sizes: raise ulimit "
+               "-f, or the program's RLIMIT_FSIZE";
+      }
       return absl::StrFormat(
           "a stream file could not be opened or mapped%s: raise ulimit -n, or "
           "free memory",

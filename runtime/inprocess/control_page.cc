@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "runtime/inprocess/file_size_limit.h"
 #include "runtime/inprocess/hook_sites.h"
 #include "runtime/inprocess/process_state.h"
 #include "runtime/inprocess/session_membership.h"
@@ -31,7 +32,8 @@ ControlPage* MapNewFile(const char* path) noexcept {
               O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return nullptr;
   void* memory = MAP_FAILED;
-  if (syscall(SYS_fallocate, fd, 0, 0L, kControlPageBytes) == 0) {
+  if (FileMayHave(kControlPageBytes) &&
+      syscall(SYS_fallocate, fd, 0, 0L, kControlPageBytes) == 0) {
     memory = mmap(nullptr, kControlPageBytes, PROT_READ | PROT_WRITE,
                   MAP_SHARED, static_cast<int>(fd), 0);
   }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "logformat/session_layout.h"
+#include "runtime/inprocess/file_size_limit.h"
 #include "runtime/inprocess/process_state.h"
 
 namespace countrace::runtime {
@@ -149,6 +150,10 @@ bool HookRegistry::Append(const char* line, std::size_t bytes) noexcept {
     if (larger == MAP_FAILED) return false;
     text_ = static_cast<char*>(larger);
     capacity_ = capacity;
+  }
+  if (!FileMayHave(text_bytes_ + bytes)) {
+    CountSessionDiscard(lf::DiscardCause::kNoResource, EFBIG);
+    return false;
   }
   const ssize_t wrote =
       pwrite(fd_, line, bytes, static_cast<off_t>(text_bytes_));

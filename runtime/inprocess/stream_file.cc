@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "logformat/zero_blocks.h"
+#include "runtime/inprocess/file_size_limit.h"
 #include "runtime/inprocess/process_state.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -49,8 +50,8 @@ void StreamPath(const ThreadRing& ring, char (&path)[4096 + 64]) noexcept {
 }
 
 ExtendResult Failure(int error) noexcept {
-  const bool disk = error == ENOSPC || error == EDQUOT || error == EIO ||
-                    error == EFBIG || error == EROFS;
+  const bool disk =
+      error == ENOSPC || error == EDQUOT || error == EIO || error == EROFS;
   return {false,
           disk ? lf::DiscardCause::kDiskFull : lf::DiscardCause::kNoResource,
           error};
@@ -100,6 +101,7 @@ void ReturnQuota(std::uint64_t bytes) noexcept {
 // Returns 0 or errno; on error the file has its old length.
 int WriteAndMap(int fd, std::uint64_t offset, std::uint64_t bytes,
                 void** memory) noexcept {
+  if (!FileMayHave(offset + bytes)) return EFBIG;
   int error = lf::WriteZeros(fd, offset, bytes);
   if (error == 0) {
     *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,

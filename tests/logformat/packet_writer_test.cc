@@ -198,7 +198,7 @@ TEST_CASE("packet_writer: without space records are counted, never a signal",
   CHECK(read.packet_losses.empty());
   REQUIRE(read.event_losses.size() == 1);
   CHECK(read.event_losses[0].count == discarded);
-  CHECK(read.discarded[static_cast<std::size_t>(DiscardCause::kDiskFull)] ==
+  CHECK(read.discarded[static_cast<std::size_t>(DiscardCause::kNoResource)] ==
         discarded);
 }
 
@@ -215,12 +215,12 @@ TEST_CASE("packet_writer: what no packet could hold is reported to the owner",
     CHECK(stream.writer().Close().ok());
   }
   CHECK(stream.writer().unplaced_discarded()[static_cast<std::size_t>(
-            DiscardCause::kDiskFull)] == (one_packet_fits ? 0 : 7));
+            DiscardCause::kNoResource)] == (one_packet_fits ? 0 : 7));
   CHECK(std::filesystem::file_size(temp / "t/thread-1-1") ==
         (one_packet_fits ? 4096 : 0));
   std::unique_ptr<TraceReader> reader;
   const Collector read = ReadAll(temp / "t", reader);
-  CHECK(read.discarded[static_cast<std::size_t>(DiscardCause::kDiskFull)] ==
+  CHECK(read.discarded[static_cast<std::size_t>(DiscardCause::kNoResource)] ==
         (one_packet_fits ? 7 : 0));
 }
 

@@ -1,6 +1,7 @@
 #include "runtime/recorder/session/record_messages.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "absl/strings/str_format.h"
@@ -39,6 +40,10 @@ std::string Remedy(DiscardCause cause, const LossFacts& facts) {
               ? std::strerror(static_cast<int>(facts.last_errno))
               : "no space");
     case DiscardCause::kNoResource:
+      if (facts.last_errno == EFBIG) {
+        return "a stream file reached the limit of file sizes: raise `ulimit "
+               "-f`, or the program's RLIMIT_FSIZE";
+      }
       return absl::StrFormat(
           "a stream file could not be opened or mapped (%s): raise `ulimit "
           "-n`, or check the permissions of %s",

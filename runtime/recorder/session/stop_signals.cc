@@ -53,6 +53,9 @@ StopSignals::StopSignals(const std::vector<int>& more) {
     action.sa_handler = SIG_DFL;
     sigaction(SIGCHLD, &action, nullptr);
   }
+  struct sigaction ignore {};
+  ignore.sa_handler = SIG_IGN;
+  sigaction(SIGXFSZ, &ignore, &saved_file_size_);
 }
 
 StopSignals::~StopSignals() {
@@ -65,6 +68,7 @@ void StopSignals::RestoreInChild() const {
     sigaction(saved.number, &saved.action, nullptr);
   }
   sigaction(SIGCHLD, &saved_child_, nullptr);
+  sigaction(SIGXFSZ, &saved_file_size_, nullptr);
 }
 
 std::optional<StopSignal> StopSignals::Take() {

@@ -1,5 +1,6 @@
 // SIGINT, SIGTERM and SIGHUP of the recorder, which end it, and other signals,
-// which request a snapshot, in a form that poll(2) can wait for.
+// which request a snapshot, in a form that poll(2) can wait for. SIGXFSZ is
+// ignored: a stream at the limit of file sizes (ulimit -f) discards records.
 //
 // The handlers are in force while the object lives; its destructor restores the
 // old ones. A child must call RestoreInChild() before exec, so that the command
@@ -49,6 +50,7 @@ class StopSignals {
   std::vector<Saved> saved_;  // signals with our handlers
   // If our parent ignored SIGCHLD, the command's status would be lost.
   struct sigaction saved_child_ {};
+  struct sigaction saved_file_size_ {};
 };
 
 }  // namespace countrace::runtime

@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""A limit of file sizes (ulimit -f) ends neither the recorder nor the program:
+what no file can take is counted, with the limit as its cause.
+
+usage: file_size_limit_test.py COUNTRACE FILE_SIZE_WORKLOAD
+"""
+import sys
+import unittest
+
+from trace_checks import Recording
+
+PROGRAM = None
+CALLS = 500_000
+LIMIT = 1 << 20
+
+
+class FileSizeLimit(Recording):
+    def check_counted(self, run):
+        self.assertEqual((run.returncode, run.stdout),
+                         (4, f'calls {CALLS}\n'), run.stderr)
+        self.assertIn('cause=no_resource', run.stderr)
+        self.assertIn('ulimit -f', run.stderr)
+        self.assertNotIn('disk', run.stderr)
+        self.check_readable(lossless=False)
+        loss = self.report()['loss']
+        hooks = self.report('--by', 'hook')['hooks']
+        stored = sum(row['hits'] for row in hooks
+                     if row['hook'].startswith('limited:'))
+        self.assertGreater(stored, 0)
+        return stored, loss['by_cause'].get('no_resource', 0)
+
+    def test_a_limit_that_the_program_sets(self):
+        run = self.countrace('record', '--no-kernel', '-o', self.trace, '--',
+                             PROGRAM, LIMIT, CALLS, check=False)
+        stored, discarded = self.check_counted(run)
+        self.assertEqual(stored + discarded, 2 * CALLS)
+
+    def test_a_limit_of_the_recorder_and_its_command(self):
+        self.needs_root()
+        self.countrace_program, program = 'prlimit', self.countrace_program
+        run = self.countrace(f'--fsize={LIMIT}', program, 'record', '-o',
+                             self.trace, '--', PROGRAM, 0, CALLS, check=False)
+        self.countrace_program = program
+        stored, discarded = self.check_counted(run)
+        self.assertGreaterEqual(stored + discarded, 2 * CALLS)
+
+    def test_the_command_has_the_users_disposition(self):
+        run = self.countrace('record', '--no-kernel', '-o', self.trace, '--',
+                             'prlimit', '--fsize=1000', 'dd', 'if=/dev/zero',
+                             f'of={self.work}/zeros', 'bs=4000', 'count=1',
+                             check=False)
+        self.assertEqual(run.returncode, 128 + 25, run.stderr)  # SIGXFSZ
+
+
+if __name__ == '__main__':
+    Recording.countrace_program, PROGRAM = sys.argv[1:3]
+    unittest.main(argv=sys.argv[:1])
