@@ -1,4 +1,4 @@
-/* C side of hooks.h (C11, GNU dialect: gcc and clang). Include
+/* C side of hooks.h (C99 and later: gcc and clang). Include
  * "countrace/hooks.h" instead. C runs no code at the end of a scope, so
  * segments are COUNTRACE_ENTER and COUNTRACE_EXIT.
  */
@@ -34,9 +34,10 @@ static inline struct countrace_value countrace_detail_pointer(const void* v) {
   return out;
 }
 
+/* Before C11, _Generic is an extension of both compilers. */
 #define COUNTRACE_DETAIL_SELECT(x, int_, unsigned_, double_, string_, \
                                 pointer_)                             \
-  _Generic((x),                                                                \
+  __extension__ _Generic((x),                                                  \
       _Bool: unsigned_,                                                        \
       char: int_,                                                              \
       signed char: int_,                                                       \
@@ -65,24 +66,51 @@ static inline struct countrace_value countrace_detail_pointer(const void* v) {
                           countrace_detail_pointer)                           \
   (x)
 
-/* ACTION(x1), ACTION(x2), ... for 0 to 6 arguments. */
 #define COUNTRACE_DETAIL_CAT2(a, b) a##b
 #define COUNTRACE_DETAIL_CAT(a, b) COUNTRACE_DETAIL_CAT2(a, b)
-#define COUNTRACE_DETAIL_COUNT(...) \
-  COUNTRACE_DETAIL_COUNT_(_, ##__VA_ARGS__, 6, 5, 4, 3, 2, 1, 0)
-#define COUNTRACE_DETAIL_COUNT_(z, a, b, c, d, e, f, n, ...) n
-#define COUNTRACE_DETAIL_MAP_0(M)
-#define COUNTRACE_DETAIL_MAP_1(M, a) M(a)
-#define COUNTRACE_DETAIL_MAP_2(M, a, b) M(a), M(b)
-#define COUNTRACE_DETAIL_MAP_3(M, a, b, c) M(a), M(b), M(c)
-#define COUNTRACE_DETAIL_MAP_4(M, a, b, c, d) M(a), M(b), M(c), M(d)
-#define COUNTRACE_DETAIL_MAP_5(M, a, b, c, d, e) M(a), M(b), M(c), M(d), M(e)
-#define COUNTRACE_DETAIL_MAP_6(M, a, b, c, d, e, f) \
-  M(a), M(b), M(c), M(d), M(e), M(f)
-#define COUNTRACE_DETAIL_MAP(M, ...)                        \
-  COUNTRACE_DETAIL_CAT(COUNTRACE_DETAIL_MAP_,               \
+#define COUNTRACE_DETAIL_LIST(...) __VA_ARGS__
+
+/* From (id, provider, name, values...) to M(id, provider, name, number of
+ * values, their types, their values). No macro is called without an argument
+ * for its "...", which older standards forbid. */
+#define COUNTRACE_DETAIL_CALL(M, ...)                       \
+  COUNTRACE_DETAIL_CAT(COUNTRACE_DETAIL_CALL_,              \
                        COUNTRACE_DETAIL_COUNT(__VA_ARGS__)) \
-  (M, ##__VA_ARGS__)
+  (M, __VA_ARGS__)
+#define COUNTRACE_DETAIL_COUNT(...) \
+  COUNTRACE_DETAIL_COUNT_(__VA_ARGS__, 6, 5, 4, 3, 2, 1, 0, few, few, few)
+#define COUNTRACE_DETAIL_COUNT_(id, provider, name, a, b, c, d, e, f, n, ...) n
+#define COUNTRACE_DETAIL_CALL_0(M, id, provider, name) \
+  M(id, provider, name, 0, (0), ({{0}, 0}))
+#define COUNTRACE_DETAIL_CALL_1(M, id, provider, name, a)     \
+  M(id, provider, name, 1, (COUNTRACE_DETAIL_MAP_1(TYPE, a)), \
+    (COUNTRACE_DETAIL_MAP_1(VALUE, a)))
+#define COUNTRACE_DETAIL_CALL_2(M, id, provider, name, a, b)     \
+  M(id, provider, name, 2, (COUNTRACE_DETAIL_MAP_2(TYPE, a, b)), \
+    (COUNTRACE_DETAIL_MAP_2(VALUE, a, b)))
+#define COUNTRACE_DETAIL_CALL_3(M, id, provider, name, a, b, c)     \
+  M(id, provider, name, 3, (COUNTRACE_DETAIL_MAP_3(TYPE, a, b, c)), \
+    (COUNTRACE_DETAIL_MAP_3(VALUE, a, b, c)))
+#define COUNTRACE_DETAIL_CALL_4(M, id, provider, name, a, b, c, d)     \
+  M(id, provider, name, 4, (COUNTRACE_DETAIL_MAP_4(TYPE, a, b, c, d)), \
+    (COUNTRACE_DETAIL_MAP_4(VALUE, a, b, c, d)))
+#define COUNTRACE_DETAIL_CALL_5(M, id, provider, name, a, b, c, d, e)     \
+  M(id, provider, name, 5, (COUNTRACE_DETAIL_MAP_5(TYPE, a, b, c, d, e)), \
+    (COUNTRACE_DETAIL_MAP_5(VALUE, a, b, c, d, e)))
+#define COUNTRACE_DETAIL_CALL_6(M, id, provider, name, a, b, c, d, e, f)     \
+  M(id, provider, name, 6, (COUNTRACE_DETAIL_MAP_6(TYPE, a, b, c, d, e, f)), \
+    (COUNTRACE_DETAIL_MAP_6(VALUE, a, b, c, d, e, f)))
+#define COUNTRACE_DETAIL_MAP_1(M, a) COUNTRACE_DETAIL_##M(a)
+#define COUNTRACE_DETAIL_MAP_2(M, a, b) \
+  COUNTRACE_DETAIL_MAP_1(M, a), COUNTRACE_DETAIL_##M(b)
+#define COUNTRACE_DETAIL_MAP_3(M, a, b, c) \
+  COUNTRACE_DETAIL_MAP_2(M, a, b), COUNTRACE_DETAIL_##M(c)
+#define COUNTRACE_DETAIL_MAP_4(M, a, b, c, d) \
+  COUNTRACE_DETAIL_MAP_3(M, a, b, c), COUNTRACE_DETAIL_##M(d)
+#define COUNTRACE_DETAIL_MAP_5(M, a, b, c, d, e) \
+  COUNTRACE_DETAIL_MAP_4(M, a, b, c, d), COUNTRACE_DETAIL_##M(e)
+#define COUNTRACE_DETAIL_MAP_6(M, a, b, c, d, e, f) \
+  COUNTRACE_DETAIL_MAP_5(M, a, b, c, d, e), COUNTRACE_DETAIL_##M(f)
 
 #define COUNTRACE_DETAIL_USDT_0(provider, probe, gate, v) \
   COUNTRACE_DETAIL_USDT(provider, probe, gate)
@@ -99,58 +127,56 @@ static inline struct countrace_value countrace_detail_pointer(const void* v) {
 #define COUNTRACE_DETAIL_EMIT_6 COUNTRACE_DETAIL_EMIT_N
 
 /* The value array ends with one unused element: C has no empty arrays. */
-#define COUNTRACE_DETAIL_FIRE(kind_, id_, provider_, name_, probe_, event_,    \
-                              n_, ...)                                         \
-  do {                                                                         \
-    static struct countrace_hook_site countrace_detail_site = {                \
-        .bytes = sizeof(struct countrace_hook_site),                           \
-        .hook_id = (id_),                                                      \
-        .line = __LINE__,                                                      \
-        .kind = (kind_),                                                       \
-        .count = (n_),                                                         \
-        .types = {COUNTRACE_DETAIL_MAP(COUNTRACE_DETAIL_TYPE, ##__VA_ARGS__)}, \
-        .provider = provider_,                                                 \
-        .name = name_,                                                         \
-        .file = __FILE__};                                                     \
-    COUNTRACE_DETAIL_LIST_SITE(&countrace_detail_site);                        \
-    if (__builtin_expect(__atomic_load_n(&countrace_detail_site.gate.word,     \
-                                         __ATOMIC_RELAXED) != 0,               \
-                         0)) {                                                 \
-      const struct countrace_value countrace_detail_v[(n_) + 1] = {            \
-          COUNTRACE_DETAIL_MAP(COUNTRACE_DETAIL_VALUE, ##__VA_ARGS__)};        \
-      (void)countrace_detail_v;                                                \
-      if (__atomic_load_n(&countrace_detail_site.gate.part.enabled,            \
-                          __ATOMIC_ACQUIRE) != 0) {                            \
-        event_(countrace_detail_site, countrace_detail_v);                     \
-      }                                                                        \
-      if (__atomic_load_n(&countrace_detail_site.gate.part.lttng_state,        \
-                          __ATOMIC_ACQUIRE) != 0) {                            \
-        countrace_detail_site.lttng->emit(&countrace_detail_site, (kind_),     \
-                                          countrace_detail_v);                 \
-      }                                                                        \
-      COUNTRACE_DETAIL_CAT(COUNTRACE_DETAIL_USDT_, n_)                         \
-      (provider_, probe_, &countrace_detail_site.gate, countrace_detail_v);    \
-    }                                                                          \
+#define COUNTRACE_DETAIL_FIRE(kind_, id_, provider_, name_, probe_, n_,     \
+                              types_, values_)                              \
+  do {                                                                      \
+    static struct countrace_hook_site countrace_detail_site = {             \
+        .bytes = sizeof(struct countrace_hook_site),                        \
+        .hook_id = (id_),                                                   \
+        .line = __LINE__,                                                   \
+        .kind = (kind_),                                                    \
+        .count = (n_),                                                      \
+        .types = {COUNTRACE_DETAIL_LIST types_},                            \
+        .provider = provider_,                                              \
+        .name = name_,                                                      \
+        .file = __FILE__};                                                  \
+    COUNTRACE_DETAIL_LIST_SITE(&countrace_detail_site);                     \
+    if (__builtin_expect(__atomic_load_n(&countrace_detail_site.gate.word,  \
+                                         __ATOMIC_RELAXED) != 0,            \
+                         0)) {                                              \
+      const struct countrace_value countrace_detail_v[(n_) + 1] = {         \
+          COUNTRACE_DETAIL_LIST values_};                                   \
+      (void)countrace_detail_v;                                             \
+      if (__atomic_load_n(&countrace_detail_site.gate.part.enabled,         \
+                          __ATOMIC_ACQUIRE) != 0) {                         \
+        COUNTRACE_DETAIL_CAT(COUNTRACE_DETAIL_EMIT_, n_)                    \
+        (countrace_detail_site, countrace_detail_v);                        \
+      }                                                                     \
+      if (__atomic_load_n(&countrace_detail_site.gate.part.lttng_state,     \
+                          __ATOMIC_ACQUIRE) != 0) {                         \
+        countrace_detail_site.lttng->emit(&countrace_detail_site, (kind_),  \
+                                          countrace_detail_v);              \
+      }                                                                     \
+      COUNTRACE_DETAIL_CAT(COUNTRACE_DETAIL_USDT_, n_)                      \
+      (provider_, probe_, &countrace_detail_site.gate, countrace_detail_v); \
+    }                                                                       \
   } while (0)
 
-#define COUNTRACE_DETAIL_FIRE_COUNTED(kind_, id_, provider_, name_, probe_,   \
-                                      n_, ...)                                \
-  COUNTRACE_DETAIL_FIRE(kind_, id_, provider_, name_, probe_,                 \
-                        COUNTRACE_DETAIL_CAT(COUNTRACE_DETAIL_EMIT_, n_), n_, \
-                        ##__VA_ARGS__)
+#define COUNTRACE_DETAIL_POINT(id, provider, name, n, types, values)       \
+  COUNTRACE_DETAIL_FIRE(COUNTRACE_SITE_POINT, id, provider, name, name, n, \
+                        types, values)
+#define COUNTRACE_DETAIL_ENTER(id, provider, name, n, types, values) \
+  COUNTRACE_DETAIL_FIRE(COUNTRACE_SITE_SEGMENT, id, provider, name,  \
+                        name "__enter", n, types, values)
 
-#define COUNTRACE_HOOK_ID(id, provider, name, ...)                         \
-  COUNTRACE_DETAIL_FIRE_COUNTED(COUNTRACE_SITE_POINT, id, provider, name,  \
-                                name, COUNTRACE_DETAIL_COUNT(__VA_ARGS__), \
-                                ##__VA_ARGS__)
-#define COUNTRACE_HOOK(provider, name, ...) \
-  COUNTRACE_HOOK_ID(0, provider, name, ##__VA_ARGS__)
-#define COUNTRACE_ENTER(provider, name, ...)                     \
-  COUNTRACE_DETAIL_FIRE_COUNTED(                                 \
-      COUNTRACE_SITE_SEGMENT, 0, provider, name, name "__enter", \
-      COUNTRACE_DETAIL_COUNT(__VA_ARGS__), ##__VA_ARGS__)
+#define COUNTRACE_HOOK_ID(...) \
+  COUNTRACE_DETAIL_CALL(COUNTRACE_DETAIL_POINT, __VA_ARGS__)
+#define COUNTRACE_HOOK(...) \
+  COUNTRACE_DETAIL_CALL(COUNTRACE_DETAIL_POINT, 0, __VA_ARGS__)
+#define COUNTRACE_ENTER(...) \
+  COUNTRACE_DETAIL_CALL(COUNTRACE_DETAIL_ENTER, 0, __VA_ARGS__)
 #define COUNTRACE_EXIT(provider, name)                                         \
   COUNTRACE_DETAIL_FIRE(COUNTRACE_SITE_EXIT, 0, provider, name, name "__exit", \
-                        COUNTRACE_DETAIL_EMIT_0, 0)
+                        0, (0), ({{0}, 0}))
 
 #endif /* COUNTRACE_HOOKS_C_H_ */

@@ -2,6 +2,10 @@
 #ifndef COUNTRACE_HOOKS_CXX_H_
 #define COUNTRACE_HOOKS_CXX_H_
 
+#if __cplusplus < 201703L
+#error "countrace/hooks.h needs C++17: compile with -std=c++17 or later"
+#else
+
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -159,33 +163,59 @@ struct Site<Tag, Payload<Ts...>> {
 #define COUNTRACE_DETAIL_CAT2(a, b) a##b
 #define COUNTRACE_DETAIL_CAT(a, b) COUNTRACE_DETAIL_CAT2(a, b)
 
+// From (id, provider, name, values...) to M(unique, id, provider, name, number
+// of values, (values...)). No macro is called without an argument for its
+// "...", which C++17 forbids.
+#define COUNTRACE_DETAIL_CALL(M, ...)                       \
+  COUNTRACE_DETAIL_CAT(COUNTRACE_DETAIL_CALL_,              \
+                       COUNTRACE_DETAIL_COUNT(__VA_ARGS__)) \
+  (M, COUNTRACE_DETAIL_UNIQUE, __VA_ARGS__)
+#define COUNTRACE_DETAIL_UNIQUE \
+  COUNTRACE_DETAIL_CAT(countrace_detail_, __COUNTER__)
+#define COUNTRACE_DETAIL_COUNT(...) \
+  COUNTRACE_DETAIL_COUNT_(__VA_ARGS__, 6, 5, 4, 3, 2, 1, 0, few, few, few)
+#define COUNTRACE_DETAIL_COUNT_(id, provider, name, a, b, c, d, e, f, n, ...) n
+#define COUNTRACE_DETAIL_CALL_0(M, unique, id, provider, name) \
+  M(unique, id, provider, name, 0, ())
+#define COUNTRACE_DETAIL_CALL_1(M, unique, id, provider, name, a) \
+  M(unique, id, provider, name, 1, (a))
+#define COUNTRACE_DETAIL_CALL_2(M, unique, id, provider, name, a, b) \
+  M(unique, id, provider, name, 2, (a, b))
+#define COUNTRACE_DETAIL_CALL_3(M, unique, id, provider, name, a, b, c) \
+  M(unique, id, provider, name, 3, (a, b, c))
+#define COUNTRACE_DETAIL_CALL_4(M, unique, id, provider, name, a, b, c, d) \
+  M(unique, id, provider, name, 4, (a, b, c, d))
+#define COUNTRACE_DETAIL_CALL_5(M, unique, id, provider, name, a, b, c, d, e) \
+  M(unique, id, provider, name, 5, (a, b, c, d, e))
+#define COUNTRACE_DETAIL_CALL_6(M, unique, id, provider, name, a, b, c, d, e, \
+                                f)                                            \
+  M(unique, id, provider, name, 6, (a, b, c, d, e, f))
+
 // Declares type `unique##Site` of one hook site.
-#define COUNTRACE_DETAIL_SITE(unique, kind_, id_, provider_, name_, ...) \
-  struct COUNTRACE_DETAIL_CAT(unique, Tag) {                             \
-    static constexpr const char* provider() { return provider_; }        \
-    static constexpr const char* name() { return name_; }                \
-    static constexpr const char* file() { return __FILE__; }             \
-    static constexpr std::uint32_t line() { return __LINE__; }           \
-    static constexpr std::uint32_t hook_id() { return id_; }             \
-    static constexpr std::uint8_t kind() { return kind_; }               \
-  };                                                                     \
-  using COUNTRACE_DETAIL_CAT(unique, Site) =                             \
-      ::countrace::detail::Site<COUNTRACE_DETAIL_CAT(unique, Tag),       \
-                                decltype(::countrace::detail::PayloadOf( \
-                                    __VA_ARGS__))>
+#define COUNTRACE_DETAIL_SITE(unique, kind_, id_, provider_, name_, values_) \
+  struct COUNTRACE_DETAIL_CAT(unique, Tag) {                                 \
+    static constexpr const char* provider() { return provider_; }            \
+    static constexpr const char* name() { return name_; }                    \
+    static constexpr const char* file() { return __FILE__; }                 \
+    static constexpr std::uint32_t line() { return __LINE__; }               \
+    static constexpr std::uint32_t hook_id() { return id_; }                 \
+    static constexpr std::uint8_t kind() { return kind_; }                   \
+  };                                                                         \
+  using COUNTRACE_DETAIL_CAT(unique, Site) = ::countrace::detail::Site<      \
+      COUNTRACE_DETAIL_CAT(unique, Tag),                                     \
+      decltype(::countrace::detail::PayloadOf values_)>
 
 // Emits an enter or a point hook with its payload and its USDT probe.
-#define COUNTRACE_DETAIL_FIRE(S, provider_, probe_, ...)    \
-  COUNTRACE_DETAIL_CAT(COUNTRACE_DETAIL_FIRE_,              \
-                       COUNTRACE_DETAIL_COUNT(__VA_ARGS__)) \
-  (S, provider_, probe_, __VA_ARGS__)
-#define COUNTRACE_DETAIL_FIRE_0(S, provider_, probe_, ...) \
-  if (S::Recording()) S::Emit();                           \
-  if (S::InLttng()) S::EmitToLttng(nullptr);               \
+#define COUNTRACE_DETAIL_FIRE(S, provider_, probe_, n_, values_) \
+  COUNTRACE_DETAIL_CAT(COUNTRACE_DETAIL_FIRE_, n_)               \
+  (S, provider_, probe_, values_)
+#define COUNTRACE_DETAIL_FIRE_0(S, provider_, probe_, values_) \
+  if (S::Recording()) S::Emit();                               \
+  if (S::InLttng()) S::EmitToLttng(nullptr);                   \
   COUNTRACE_DETAIL_USDT(provider_, probe_, &S::site.gate)
-// The arguments of a call, so that temporaries among the values live until the
-// hook has been emitted. Inlined, so that the hook's code lies where the macro
-// was written.
+// The values are arguments of a call, so that temporaries among them live until
+// the hook has been emitted. Inlined, so that the hook's code lies where the
+// macro was written.
 #define COUNTRACE_DETAIL_FIRE_N(S, provider_, probe_, USDT, parameters, ...) \
   [] parameters __attribute__((always_inline)) {                             \
     const countrace_value countrace_detail_v[] = {__VA_ARGS__};              \
@@ -193,19 +223,19 @@ struct Site<Tag, Payload<Ts...>> {
     if (S::InLttng()) S::EmitToLttng(countrace_detail_v);                    \
     USDT(provider_, probe_, &S::site.gate, countrace_detail_v);              \
   }
-#define COUNTRACE_DETAIL_FIRE_1(S, provider_, probe_, a)                      \
+#define COUNTRACE_DETAIL_FIRE_1(S, provider_, probe_, values_)                \
   COUNTRACE_DETAIL_FIRE_N(S, provider_, probe_, COUNTRACE_DETAIL_USDT_1,      \
                           (const auto& countrace_detail_a),                   \
                           ::countrace::detail::MakeValue(countrace_detail_a)) \
-  (a)
-#define COUNTRACE_DETAIL_FIRE_2(S, provider_, probe_, a, b)             \
+  values_
+#define COUNTRACE_DETAIL_FIRE_2(S, provider_, probe_, values_)          \
   COUNTRACE_DETAIL_FIRE_N(                                              \
       S, provider_, probe_, COUNTRACE_DETAIL_USDT_2,                    \
       (const auto& countrace_detail_a, const auto& countrace_detail_b), \
       ::countrace::detail::MakeValue(countrace_detail_a),               \
       ::countrace::detail::MakeValue(countrace_detail_b))               \
-  (a, b)
-#define COUNTRACE_DETAIL_FIRE_3(S, provider_, probe_, a, b, c)         \
+  values_
+#define COUNTRACE_DETAIL_FIRE_3(S, provider_, probe_, values_)         \
   COUNTRACE_DETAIL_FIRE_N(                                             \
       S, provider_, probe_, COUNTRACE_DETAIL_USDT_3,                   \
       (const auto& countrace_detail_a, const auto& countrace_detail_b, \
@@ -213,8 +243,8 @@ struct Site<Tag, Payload<Ts...>> {
       ::countrace::detail::MakeValue(countrace_detail_a),              \
       ::countrace::detail::MakeValue(countrace_detail_b),              \
       ::countrace::detail::MakeValue(countrace_detail_c))              \
-  (a, b, c)
-#define COUNTRACE_DETAIL_FIRE_4(S, provider_, probe_, a, b, c, d)       \
+  values_
+#define COUNTRACE_DETAIL_FIRE_4(S, provider_, probe_, values_)          \
   COUNTRACE_DETAIL_FIRE_N(                                              \
       S, provider_, probe_, COUNTRACE_DETAIL_USDT_4,                    \
       (const auto& countrace_detail_a, const auto& countrace_detail_b,  \
@@ -223,8 +253,8 @@ struct Site<Tag, Payload<Ts...>> {
       ::countrace::detail::MakeValue(countrace_detail_b),               \
       ::countrace::detail::MakeValue(countrace_detail_c),               \
       ::countrace::detail::MakeValue(countrace_detail_d))               \
-  (a, b, c, d)
-#define COUNTRACE_DETAIL_FIRE_5(S, provider_, probe_, a, b, c, d, e)   \
+  values_
+#define COUNTRACE_DETAIL_FIRE_5(S, provider_, probe_, values_)         \
   COUNTRACE_DETAIL_FIRE_N(                                             \
       S, provider_, probe_, COUNTRACE_DETAIL_USDT_5,                   \
       (const auto& countrace_detail_a, const auto& countrace_detail_b, \
@@ -235,8 +265,8 @@ struct Site<Tag, Payload<Ts...>> {
       ::countrace::detail::MakeValue(countrace_detail_c),              \
       ::countrace::detail::MakeValue(countrace_detail_d),              \
       ::countrace::detail::MakeValue(countrace_detail_e))              \
-  (a, b, c, d, e)
-#define COUNTRACE_DETAIL_FIRE_6(S, provider_, probe_, a, b, c, d, e, f) \
+  values_
+#define COUNTRACE_DETAIL_FIRE_6(S, provider_, probe_, values_)          \
   COUNTRACE_DETAIL_FIRE_N(                                              \
       S, provider_, probe_, COUNTRACE_DETAIL_USDT_6,                    \
       (const auto& countrace_detail_a, const auto& countrace_detail_b,  \
@@ -248,46 +278,44 @@ struct Site<Tag, Payload<Ts...>> {
       ::countrace::detail::MakeValue(countrace_detail_d),               \
       ::countrace::detail::MakeValue(countrace_detail_e),               \
       ::countrace::detail::MakeValue(countrace_detail_f))               \
-  (a, b, c, d, e, f)
-#define COUNTRACE_DETAIL_COUNT(...) \
-  COUNTRACE_DETAIL_COUNT_(__VA_ARGS__ __VA_OPT__(, ) 6, 5, 4, 3, 2, 1, 0, 0)
-#define COUNTRACE_DETAIL_COUNT_(a, b, c, d, e, f, n, ...) n
+  values_
 
-#define COUNTRACE_DETAIL_HOOK(unique, id_, provider_, name_, ...)              \
+#define COUNTRACE_DETAIL_HOOK(unique, id_, provider_, name_, n_, values_)      \
   do {                                                                         \
     COUNTRACE_DETAIL_SITE(unique, COUNTRACE_SITE_POINT, id_, provider_, name_, \
-                          __VA_ARGS__);                                        \
+                          values_);                                            \
     COUNTRACE_DETAIL_LIST_SITE(&COUNTRACE_DETAIL_CAT(unique, Site)::site);     \
     if (COUNTRACE_DETAIL_CAT(unique, Site)::On()) {                            \
       COUNTRACE_DETAIL_FIRE(COUNTRACE_DETAIL_CAT(unique, Site), provider_,     \
-                            name_, __VA_ARGS__);                               \
+                            name_, n_, values_);                               \
     }                                                                          \
   } while (0)
 
-#define COUNTRACE_DETAIL_ENTER(unique, provider_, name_, ...)                  \
-  do {                                                                         \
-    COUNTRACE_DETAIL_SITE(unique, COUNTRACE_SITE_SEGMENT, 0, provider_, name_, \
-                          __VA_ARGS__);                                        \
-    COUNTRACE_DETAIL_LIST_SITE(&COUNTRACE_DETAIL_CAT(unique, Site)::site);     \
-    if (COUNTRACE_DETAIL_CAT(unique, Site)::On()) {                            \
-      COUNTRACE_DETAIL_FIRE(COUNTRACE_DETAIL_CAT(unique, Site), provider_,     \
-                            name_ "__enter", __VA_ARGS__);                     \
-    }                                                                          \
+#define COUNTRACE_DETAIL_ENTER(unique, id_, provider_, name_, n_, values_) \
+  do {                                                                     \
+    COUNTRACE_DETAIL_SITE(unique, COUNTRACE_SITE_SEGMENT, id_, provider_,  \
+                          name_, values_);                                 \
+    COUNTRACE_DETAIL_LIST_SITE(&COUNTRACE_DETAIL_CAT(unique, Site)::site); \
+    if (COUNTRACE_DETAIL_CAT(unique, Site)::On()) {                        \
+      COUNTRACE_DETAIL_FIRE(COUNTRACE_DETAIL_CAT(unique, Site), provider_, \
+                            name_ "__enter", n_, values_);                 \
+    }                                                                      \
   } while (0)
 
-#define COUNTRACE_DETAIL_EXIT(unique, provider_, name_)                      \
-  do {                                                                       \
-    COUNTRACE_DETAIL_SITE(unique, COUNTRACE_SITE_EXIT, 0, provider_, name_); \
-    COUNTRACE_DETAIL_LIST_SITE(&COUNTRACE_DETAIL_CAT(unique, Site)::site);   \
-    if (COUNTRACE_DETAIL_CAT(unique, Site)::On()) {                          \
-      COUNTRACE_DETAIL_FIRE_0(COUNTRACE_DETAIL_CAT(unique, Site), provider_, \
-                              name_ "__exit");                               \
-    }                                                                        \
+#define COUNTRACE_DETAIL_EXIT(unique, id_, provider_, name_, n_, values_)     \
+  do {                                                                        \
+    COUNTRACE_DETAIL_SITE(unique, COUNTRACE_SITE_EXIT, id_, provider_, name_, \
+                          values_);                                           \
+    COUNTRACE_DETAIL_LIST_SITE(&COUNTRACE_DETAIL_CAT(unique, Site)::site);    \
+    if (COUNTRACE_DETAIL_CAT(unique, Site)::On()) {                           \
+      COUNTRACE_DETAIL_FIRE_0(COUNTRACE_DETAIL_CAT(unique, Site), provider_,  \
+                              name_ "__exit", values_);                       \
+    }                                                                         \
   } while (0)
 
-#define COUNTRACE_DETAIL_SEGMENT(unique, id_, provider_, name_, ...)           \
+#define COUNTRACE_DETAIL_SEGMENT(unique, id_, provider_, name_, n_, values_)   \
   COUNTRACE_DETAIL_SITE(unique, COUNTRACE_SITE_SEGMENT, id_, provider_, name_, \
-                        __VA_ARGS__);                                          \
+                        values_);                                              \
   struct COUNTRACE_DETAIL_CAT(unique, Guard) {                                 \
     std::uint8_t state;                                                        \
     ~COUNTRACE_DETAIL_CAT(unique, Guard)() {                                   \
@@ -308,27 +336,23 @@ struct Site<Tag, Payload<Ts...>> {
     COUNTRACE_DETAIL_CAT(unique, guard).state =                                \
         COUNTRACE_DETAIL_CAT(unique, Site)::Listeners();                       \
     COUNTRACE_DETAIL_FIRE(COUNTRACE_DETAIL_CAT(unique, Site), provider_,       \
-                          name_ "__enter", __VA_ARGS__);                       \
+                          name_ "__enter", n_, values_);                       \
   }                                                                            \
   static_assert(true)
 
-#define COUNTRACE_DETAIL_UNIQUE \
-  COUNTRACE_DETAIL_CAT(countrace_detail_, __COUNTER__)
-
-#define COUNTRACE_SEGMENT(provider, name, ...)                         \
-  COUNTRACE_DETAIL_SEGMENT(COUNTRACE_DETAIL_UNIQUE, 0, provider, name, \
-                           __VA_ARGS__)
-#define COUNTRACE_SEGMENT_ID(id, provider, name, ...)                   \
-  COUNTRACE_DETAIL_SEGMENT(COUNTRACE_DETAIL_UNIQUE, id, provider, name, \
-                           __VA_ARGS__)
-#define COUNTRACE_HOOK(provider, name, ...) \
-  COUNTRACE_DETAIL_HOOK(COUNTRACE_DETAIL_UNIQUE, 0, provider, name, __VA_ARGS__)
-#define COUNTRACE_HOOK_ID(id, provider, name, ...)                   \
-  COUNTRACE_DETAIL_HOOK(COUNTRACE_DETAIL_UNIQUE, id, provider, name, \
-                        __VA_ARGS__)
-#define COUNTRACE_ENTER(provider, name, ...) \
-  COUNTRACE_DETAIL_ENTER(COUNTRACE_DETAIL_UNIQUE, provider, name, __VA_ARGS__)
+#define COUNTRACE_SEGMENT(...) \
+  COUNTRACE_DETAIL_CALL(COUNTRACE_DETAIL_SEGMENT, 0, __VA_ARGS__)
+#define COUNTRACE_SEGMENT_ID(...) \
+  COUNTRACE_DETAIL_CALL(COUNTRACE_DETAIL_SEGMENT, __VA_ARGS__)
+#define COUNTRACE_HOOK(...) \
+  COUNTRACE_DETAIL_CALL(COUNTRACE_DETAIL_HOOK, 0, __VA_ARGS__)
+#define COUNTRACE_HOOK_ID(...) \
+  COUNTRACE_DETAIL_CALL(COUNTRACE_DETAIL_HOOK, __VA_ARGS__)
+#define COUNTRACE_ENTER(...) \
+  COUNTRACE_DETAIL_CALL(COUNTRACE_DETAIL_ENTER, 0, __VA_ARGS__)
 #define COUNTRACE_EXIT(provider, name) \
-  COUNTRACE_DETAIL_EXIT(COUNTRACE_DETAIL_UNIQUE, provider, name)
+  COUNTRACE_DETAIL_CALL(COUNTRACE_DETAIL_EXIT, 0, provider, name)
+
+#endif  // C++17
 
 #endif  // COUNTRACE_HOOKS_CXX_H_
