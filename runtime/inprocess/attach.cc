@@ -17,11 +17,29 @@
 #include "runtime/inprocess/thread_end.h"
 #include "runtime/inprocess/thread_ring.h"
 
+// glibc's pthread_atfork() is a static function that calls this one; in musl,
+// pthread_atfork() is in the library. Each is missing in the other, whose
+// programs start all the same.
+extern "C" {
+int __register_atfork(void (*prepare)(), void (*parent)(), void (*child)(),
+                      void* object) __attribute__((weak));
+extern void* __dso_handle __attribute__((visibility("hidden")));
+__typeof__(pthread_atfork) pthread_atfork __attribute__((weak));
+}
+
 namespace countrace::runtime {
 
 namespace {
 
 bool g_forks_controlled = false;
+
+void CallAfterFork(void (*in_child)()) noexcept {
+  if (__register_atfork != nullptr) {
+    __register_atfork(nullptr, nullptr, in_child, __dso_handle);
+  } else if (pthread_atfork != nullptr) {
+    pthread_atfork(nullptr, nullptr, in_child);
+  }
+}
 
 void AfterForkInChild() noexcept {
   CloseInheritedCounters();
@@ -41,7 +59,7 @@ bool Prepare() noexcept {
   if (!PrepareProcess()) return false;
   CreateThreadEndKey(&ReleaseRing);
   g_forks_controlled = ForksAreControlled();
-  pthread_atfork(nullptr, nullptr, &AfterForkInChild);
+  CallAfterFork(&AfterForkInChild);
   // secure_getenv: the caller of a set-user-id program must not choose where it
   // writes.
   const char* path = secure_getenv(logformat::kSessionEnvironment);

@@ -194,6 +194,8 @@ absl::StatusOr<KernelHookRequest> KernelHooks(
     const absl::Status status = AddDynamicHooks(spec, request);
     if (needed("--hook " + spec, status)) return status;
   }
+  for (std::string& note : request.notes) messages.push_back(std::move(note));
+  request.notes.clear();
   return request;
 }
 

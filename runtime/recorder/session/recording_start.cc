@@ -93,6 +93,14 @@ absl::Status Recording::ForkCommand() {
         preload += absl::StrFormat(":%s", old);
       }
       environment.push_back({"LD_PRELOAD", preload});
+      // The address sanitizer refuses to start behind another library. It need
+      // not be the first: the runtime replaces no function of its.
+      std::string sanitizer = "verify_asan_link_order=0";
+      if (const char* old = std::getenv("ASAN_OPTIONS");
+          old != nullptr && *old != '\0') {
+        sanitizer = absl::StrFormat("%s:%s", old, sanitizer);
+      }
+      environment.push_back({"ASAN_OPTIONS", sanitizer});
       preloaded_ = true;
     }
   }

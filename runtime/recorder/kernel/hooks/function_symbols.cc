@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 
 #include "absl/strings/str_format.h"
@@ -46,10 +47,28 @@ bool FileOffset(Elf* elf, GElf_Addr address, std::uint64_t& offset) {
   return false;
 }
 
+// The linker of Go keeps these sections in stripped programs, too; a program
+// that can be loaded anywhere has the first in its relocated data.
+bool HasGoTables(Elf* elf) {
+  std::size_t names = 0;
+  if (elf_getshdrstrndx(elf, &names) != 0) return false;
+  for (Elf_Scn* section = elf_nextscn(elf, nullptr); section != nullptr;
+       section = elf_nextscn(elf, section)) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) == nullptr) continue;
+    const char* const name = elf_strptr(elf, names, header.sh_name);
+    if (name == nullptr) continue;
+    for (const char* const table :
+         {".gopclntab", ".data.rel.ro.gopclntab", ".note.go.buildid"}) {
+      if (std::strcmp(name, table) == 0) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
-absl::StatusOr<std::vector<FunctionSymbol>> ReadFunctionSymbols(
-    const std::string& path) {
+absl::StatusOr<ObjectFunctions> ReadFunctionSymbols(const std::string& path) {
   base::ScopedFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.is_open()) {
     return base::ErrnoStatus(errno, "Cannot open " + path);
@@ -78,7 +97,9 @@ absl::StatusOr<std::vector<FunctionSymbol>> ReadFunctionSymbols(
     return absl::InvalidArgumentError(
         absl::StrFormat("Cannot read %s: %s", path, dwfl_errmsg(-1)));
   }
-  std::vector<FunctionSymbol> functions;
+  ObjectFunctions result;
+  result.is_go = HasGoTables(elf);
+  std::vector<FunctionSymbol>& functions = result.functions;
   const int symbols = dwfl_module_getsymtab(module);
   for (int i = 1; i < symbols; ++i) {
     GElf_Sym symbol;
@@ -96,7 +117,7 @@ absl::StatusOr<std::vector<FunctionSymbol>> ReadFunctionSymbols(
                    [](const FunctionSymbol& a, const FunctionSymbol& b) {
                      return a.offset < b.offset;
                    });
-  return functions;
+  return result;
 }
 
 }  // namespace countrace::runtime

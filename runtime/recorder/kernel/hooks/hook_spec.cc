@@ -26,7 +26,8 @@ using logformat::HookOrigin;
 using Place = HookAttachment::Place;
 
 constexpr char kForms[] =
-    "write uprobe:FILE:FUNCTION, usdt:FILE:PROVIDER:NAME, "
+    "write uprobe:FILE:FUNCTION, uprobe-enter:FILE:FUNCTION, "
+    "usdt:FILE:PROVIDER:NAME, "
     "tracepoint:SYSTEM:NAME or tracepoint:SYSTEM:ENTER/EXIT";
 
 absl::Status BadSpec(std::string_view spec, const std::string& why) {
@@ -75,15 +76,18 @@ std::string Near(const std::string& glob, const std::vector<std::string>& all) {
 }
 
 absl::Status AddUprobes(std::string_view spec, const std::string& file,
-                        const std::string& glob, KernelHookRequest& request) {
+                        const std::string& glob, bool enter_only,
+                        KernelHookRequest& request) {
   const auto path = FindObjectFile(file);
   if (!path.ok()) return path.status();
-  const auto functions = ReadFunctionSymbols(*path);
-  if (!functions.ok()) return functions.status();
+  const auto object = ReadFunctionSymbols(*path);
+  if (!object.ok()) return object.status();
+  const std::vector<FunctionSymbol>& functions = object->functions;
+  const bool as_points = enter_only || object->is_go;
   std::vector<std::string> names;
   bool found = false;
   std::uint64_t last_offset = 0;
-  for (const FunctionSymbol& function : *functions) {
+  for (const FunctionSymbol& function : functions) {
     if (!Matches(glob, function.symbol) && !Matches(glob, function.name)) {
       names.push_back(function.name);
       continue;
@@ -96,20 +100,30 @@ absl::Status AddUprobes(std::string_view spec, const std::string& file,
     hook.provider = BaseName(*path);
     hook.name = function.name;
     hook.location = absl::StrFormat("%s+0x%x", *path, function.offset);
-    hook.kind = HookKind::kSegment;
+    hook.kind = as_points ? HookKind::kPoint : HookKind::kSegment;
     HookAttachment at;
     at.file = *path;
     at.offset = function.offset;
-    at.place = Place::kEnter;
+    at.place = as_points ? Place::kPoint : Place::kEnter;
     hook.attachments.push_back(at);
-    at.place = Place::kExit;
-    at.on_return = true;
-    hook.attachments.push_back(at);
+    if (!as_points) {
+      at.place = Place::kExit;
+      at.on_return = true;
+      hook.attachments.push_back(at);
+    }
     const absl::Status added = Add(std::move(hook), spec, request);
     if (!added.ok()) return added;
   }
-  if (found) return absl::OkStatus();
-  if (functions->empty()) {
+  if (found) {
+    if (as_points && !enter_only) {
+      request.notes.push_back(absl::StrFormat(
+          "%s is a Go program: %s records points, not segments. Go moves its "
+          "stacks, and a probe on a return would kill the program",
+          *path, spec));
+    }
+    return absl::OkStatus();
+  }
+  if (functions.empty()) {
     return BadSpec(spec, *path +
                              " names no function: it is stripped, and its "
                              "debug file is not installed");
@@ -117,7 +131,7 @@ absl::Status AddUprobes(std::string_view spec, const std::string& file,
   return BadSpec(
       spec, absl::StrFormat("no function of %s (%d functions) "
                             "matches \"%s\"%s",
-                            *path, functions->size(), glob, Near(glob, names)));
+                            *path, functions.size(), glob, Near(glob, names)));
 }
 
 // The end of the stem in the name of a probe that marks the begin or the end of
@@ -263,8 +277,9 @@ absl::Status AddDynamicHooks(std::string_view spec,
   for (const std::string& part : parts) {
     if (part.empty()) return BadSpec(spec, kForms);
   }
-  if (parts[0] == "uprobe") {
-    return AddUprobes(spec, parts[1], parts[2], request);
+  if (parts[0] == "uprobe" || parts[0] == "uprobe-enter") {
+    return AddUprobes(spec, parts[1], parts[2], parts[0] == "uprobe-enter",
+                      request);
   }
   if (parts[0] == "tracepoint") {
     return AddTracepoint(spec, parts[1], parts[2], request);

@@ -1,6 +1,8 @@
 // The texts of `--kernel` and `--hook`, and their hooks on this machine.
 //
-//   uprobe:FILE:FUNCTION         a segment: the function, until it returns
+//   uprobe:FILE:FUNCTION         a segment: the function, until it returns; in
+//                                a Go program a point
+//   uprobe-enter:FILE:FUNCTION   a point: the function's first instruction
 //   usdt:FILE:PROVIDER:NAME      NAME__enter and NAME__exit as a segment, or
 //                                the probe NAME as a point
 //   tracepoint:SYSTEM:NAME       a point

@@ -45,6 +45,8 @@ struct KernelHookRequest {
   bool softirqs = false;
   bool faults = false;  // page faults, as segments
   std::vector<DynamicHook> dynamic;
+  // How hooks were placed otherwise than their text says, for the user.
+  std::vector<std::string> notes;
   // Hooks without their privilege are left out; else they are an error.
   bool optional = false;
 

@@ -2,6 +2,8 @@
 #include "runtime/recorder/kernel/hooks/hook_spec.h"
 
 #include <catch2/catch.hpp>
+#include <cstdio>
+#include <cstdlib>
 #include <random>
 #include <set>
 #include <string>
@@ -44,10 +46,41 @@ TEST_CASE("hook_spec: a function is a segment from its begin to its return",
   const auto functions = ReadFunctionSymbols(kProgram);
   REQUIRE(functions.ok());
   std::set<std::uint64_t> offsets;
-  for (const FunctionSymbol& function : *functions) {
+  for (const FunctionSymbol& function : functions->functions) {
     if (function.symbol == "main") offsets.insert(function.offset);
   }
   CHECK(offsets == std::set<std::uint64_t>{hook.attachments[0].offset});
+}
+
+TEST_CASE("hook_spec: the begin of a function alone is a point",
+          "[recorder][hook_spec]") {
+  const KernelHookRequest segment = Parsed("uprobe:" + kProgram + ":main");
+  const KernelHookRequest begin = Parsed("uprobe-enter:" + kProgram + ":main");
+  REQUIRE(begin.dynamic.size() == 1);
+  CHECK(begin.dynamic[0].kind == HookKind::kPoint);
+  REQUIRE(begin.dynamic[0].attachments.size() == 1);
+  CHECK(begin.dynamic[0].attachments[0].place == Place::kPoint);
+  CHECK(begin.dynamic[0].attachments[0].offset ==
+        segment.dynamic[0].attachments[0].offset);
+  CHECK(begin.notes.empty());
+}
+
+TEST_CASE("hook_spec: functions of a Go program have no return probe",
+          "[recorder][hook_spec]") {
+  const std::string go = "hook_spec_go_program";
+  const std::string copy =
+      "objcopy --add-section " +
+      std::string(GENERATE(".gopclntab", ".note.go.buildid")) +
+      "=/proc/self/comm " + kProgram + " " + go;
+  REQUIRE(std::system(copy.c_str()) == 0);
+  const KernelHookRequest request = Parsed("uprobe:./" + go + ":main");
+  REQUIRE(request.dynamic.size() == 1);
+  CHECK(request.dynamic[0].kind == HookKind::kPoint);
+  REQUIRE(request.dynamic[0].attachments.size() == 1);
+  CHECK_FALSE(request.dynamic[0].attachments[0].on_return);
+  REQUIRE(request.notes.size() == 1);
+  CHECK(request.notes[0].find("is a Go program") != std::string::npos);
+  std::remove(go.c_str());
 }
 
 TEST_CASE("hook_spec: a glob makes one hook for each place",
@@ -56,7 +89,7 @@ TEST_CASE("hook_spec: a glob makes one hook for each place",
   const auto functions = ReadFunctionSymbols(kProgram);
   REQUIRE(functions.ok());
   std::set<std::uint64_t> places, hooked;
-  for (const FunctionSymbol& function : *functions) {
+  for (const FunctionSymbol& function : functions->functions) {
     if (function.symbol.rfind("ma", 0) == 0 ||
         function.name.rfind("ma", 0) == 0) {
       places.insert(function.offset);
