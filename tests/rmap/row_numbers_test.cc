@@ -78,12 +78,22 @@ TEST_CASE("estimates: few slices widen the interval as Student's t does",
   for (const auto& [freedom, quantile] : table) {
     CAPTURE(freedom);
     ScaledCount count;
+    // So many that the interval reaches as far up as down.
+    count.value = 1'000'000'000;
+    count.counted = count.value / 2;
+    count.running = 1;
+    count.enabled = 2;
     count.slices = freedom + 1;
-    count.standard_error = 100;
-    CHECK(*count.HalfWidth95() ==
-          Approx(100 * quantile).epsilon(freedom < 10 ? 0.02 : 0.003));
+    count.freedom = static_cast<double>(freedom);
+    count.standard_error = 10'000;
+    const auto interval = count.Interval95();
+    REQUIRE(interval);
+    CHECK(static_cast<double>(interval->hi - count.value) ==
+          Approx(10'000 * quantile).epsilon(0.003));
+    CHECK(static_cast<double>(count.value - interval->lo) ==
+          Approx(10'000 * quantile).epsilon(0.003));
   }
-  CHECK_FALSE(ScaledCount().HalfWidth95());
+  CHECK_FALSE(ScaledCount().Interval95());
 }
 
 }  // namespace
