@@ -167,7 +167,9 @@ class OtherRuntimes(Recording):
         self.assertIn('is a Go program', run.stderr)
         hits = [row['hits'] for row in self.report('--by', 'hook')['hooks']
                 if row['hook'] == 'p:main.deep']
-        self.assertEqual(sum(hits), 20 * 101)
+        # A call that makes its stack grow begins again in the new one.
+        self.assertGreaterEqual(sum(hits), 20 * 101)
+        self.assertLessEqual(sum(hits), 20 * (101 + 10))
 
 
 if __name__ == '__main__':
