@@ -25,6 +25,18 @@ def stolen_ns():
     return int(fields[8]) * 1000000000 // os.sysconf('SC_CLK_TCK')
 
 
+def supervisor_ns():
+    """CPU time of the threads of process 1, whose switches some virtual
+    machines hide (decision 8): it is in our intervals, too."""
+    total = 0
+    for task in pathlib.Path('/proc/1/task').glob('*/schedstat'):
+        try:
+            total += int(task.read_text().split()[0])
+        except OSError:
+            continue
+    return total
+
+
 class PidReuse(Recording):
     def setUp(self):
         super().setUp()
@@ -32,14 +44,14 @@ class PidReuse(Recording):
         self.needs('babeltrace2')
 
     def record(self, options, mode, rounds):
-        stolen = stolen_ns()
+        foreign = stolen_ns() + supervisor_ns()
         run = self.countrace('record', '--force', '-o', self.trace, *options,
                              '--', REUSE, mode, rounds, check=False)
         if run.returncode == CANNOT:
             self.skipTest('SKIPPED: ids cannot be chosen here: '
                           f'{run.stderr.strip().splitlines()[0]}')
         self.assertEqual(run.returncode, 0, run.stderr)
-        self.stolen_ns = stolen_ns() - stolen
+        self.foreign_ns = stolen_ns() + supervisor_ns() - foreign
         self.assertIn('nothing was lost', run.stderr)
         self.check_readable()
         self.reused = [
@@ -78,7 +90,7 @@ class PidReuse(Recording):
             on_cpu_ns = by_name[one.name]['on_cpu_ns']
             self.assertLessEqual(
                 abs(on_cpu_ns - one.cpu_us * 1000),
-                one.cpu_us * 20 + 4000000 + self.stolen_ns +
+                one.cpu_us * 20 + 4000000 + self.foreign_ns +
                 self.unattributed_ns, (one, on_cpu_ns))
 
     def calls(self, data, segment):
