@@ -106,7 +106,8 @@ TEST_CASE("event sets: multiplexed counts balance exactly",
 TEST_CASE("event sets: 95 % intervals hold the truth about 95 % of the time",
           "[rmap][property]") {
   Coverage threads, processes, books;
-  for (std::uint32_t seed = 1000; seed < 1000 + PropertyRuns(400u); ++seed) {
+  // All of them under sanitizers, too: a percentage of a few says nothing.
+  for (std::uint32_t seed = 1000; seed < 1400; ++seed) {
     const SimulationOptions options = RandomOptions(seed);
     if (options.interrupts && !options.dumps) continue;  // rows are bounds
     const Simulation simulation = Simulate(options);
@@ -152,8 +153,8 @@ TEST_CASE("event sets: 95 % intervals hold the truth about 95 % of the time",
   print("threads", threads);
   print("processes", processes);
   print("books", books);
-  REQUIRE(threads.intervals > PropertyRuns(100u));
-  REQUIRE(books.intervals > PropertyRuns(200u));
+  REQUIRE(threads.intervals > 100);
+  REQUIRE(books.intervals > 150);
   for (const Coverage* coverage : {&threads, &processes, &books}) {
     CHECK(coverage->percent() >= 90);
     CHECK(coverage->percent() <= 99);
