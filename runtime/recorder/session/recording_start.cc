@@ -94,7 +94,8 @@ absl::Status Recording::ForkCommand() {
       }
       environment.push_back({"LD_PRELOAD", preload});
       // The address sanitizer refuses to start behind another library. It need
-      // not be the first: the runtime replaces no function of its.
+      // not be the first: the runtime stands before longjmp and its relatives
+      // only, and calls the next one, which is the sanitizer's.
       std::string sanitizer = "verify_asan_link_order=0";
       if (const char* old = std::getenv("ASAN_OPTIONS");
           old != nullptr && *old != '\0') {
