@@ -53,7 +53,7 @@ absl::Status PrintMetric(const Report& report) {
   metrics::RuleSet rules;
   absl::Status status =
       metrics::AddCommandLineRule("mean_call = wall_ns / calls", rules);
-  if (status.ok()) status = rules.Check(report.events);
+  if (status.ok()) status = rules.Check(EventNames(report.events));
   if (!status.ok()) return status;
   const std::size_t rule = *rules.Find("mean_call");
   metrics::Evaluator evaluator(rules, {{"", &report}});
@@ -73,7 +73,7 @@ void PrintResiduals(const Report& report) {
     const Books& books = report.books[i];
     if (!books.known) continue;
     std::printf("%s: residual %" PRId64 " of %" PRIu64 "\n",
-                EscapeName(report.events[i]).c_str(), books.residual,
+                EscapeName(report.events[i].name).c_str(), books.residual,
                 books.total);
   }
 }

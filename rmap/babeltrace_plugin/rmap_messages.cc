@@ -122,7 +122,7 @@ absl::Status RmapMessages::FindSpans() {
   if (!report.ok()) return report.status();
   std::vector<rmap::EventPlan> plans = PlanEvents(reader_->info());
   for (std::size_t i = 0; i < plans.size(); ++i) {
-    plans[i].source = report->segment_sources[i];
+    plans[i].source = report->events[i].segment_source;
   }
   origin_ns_ = trace_->origin_ns();
   events_ = std::make_unique<SpanEvents>(

@@ -15,7 +15,7 @@ namespace {
 template <typename Row>
 void AddCounts(const Report& report, std::vector<Column<Row>>& columns) {
   for (std::size_t i = 0; i < report.events.size(); ++i) {
-    const std::string& event = report.events[i];
+    const std::string& event = report.events[i].name;
     columns.push_back({{"counts", event},
                        event,
                        UnitOfEvent(event),
@@ -55,10 +55,10 @@ void AddScaledCounts(const Report& report, std::vector<Column<Row>>& columns) {
        [](const ScaledCount& count) -> Cell { return count.slices; }},
   };
   for (std::size_t i = 0; i < report.events.size(); ++i) {
-    if (i >= report.scaled_events.size() || !report.scaled_events[i]) continue;
+    if (!report.events[i].scaled) continue;
     for (const Part& part : kParts) {
       const auto cell = part.cell;
-      columns.push_back({{"scaled", report.events[i], part.name},
+      columns.push_back({{"scaled", report.events[i].name, part.name},
                          "",
                          part.unit,
                          part.meaning,
@@ -412,7 +412,7 @@ std::vector<BooksRow> BooksRows(const Report& report) {
   std::vector<BooksRow> rows;
   for (std::size_t i = 0; i < report.books.size(); ++i) {
     if (!report.books[i].known || i >= report.events.size()) continue;
-    rows.push_back({report.events[i], report.books[i]});
+    rows.push_back({report.events[i].name, report.books[i]});
   }
   return rows;
 }

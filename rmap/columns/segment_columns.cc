@@ -44,11 +44,9 @@ void AddSegmentCounts(const Report& report,
        true},
   };
   for (std::size_t i = 0; i < report.events.size(); ++i) {
-    const std::string& event = report.events[i];
-    const bool scaled =
-        i < report.scaled_events.size() && report.scaled_events[i];
+    const std::string& event = report.events[i].name;
     for (const Part& part : kParts) {
-      if (part.scaled && !scaled) continue;
+      if (part.scaled && !report.events[i].scaled) continue;
       const SegmentCell cell = part.cell;
       columns.push_back({{"counts", event, part.name},
                          part.in_text ? event : "",

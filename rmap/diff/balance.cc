@@ -1,7 +1,5 @@
 #include "rmap/diff/balance.h"
 
-#include <algorithm>
-
 namespace countrace::rmap::diff {
 
 namespace {
@@ -26,15 +24,15 @@ void AddOnCpuAccounts(const Report& report, Accounts& accounts) {
 // Returns false if this trace has no book of `event`.
 bool AddBook(const Report& report, const std::string& event,
              Accounts& accounts) {
-  const auto found =
-      std::find(report.events.begin(), report.events.end(), event);
-  const auto index = static_cast<std::size_t>(found - report.events.begin());
-  if (index >= report.books.size() || !report.books[index].known) return false;
-  const Books& book = report.books[index];
+  const auto index = EventIndex(report.events, event);
+  if (!index || *index >= report.books.size() || !report.books[*index].known) {
+    return false;
+  }
+  const Books& book = report.books[*index];
   std::uint64_t rows = 0;
   for (const ProcessRow& process : report.processes) {
-    if (index < process.counts.size()) {
-      rows += process.counts[index].value_or(0);
+    if (*index < process.counts.size()) {
+      rows += process.counts[*index].value_or(0);
     }
   }
   if (book.scaled) {

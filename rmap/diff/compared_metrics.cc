@@ -6,14 +6,6 @@
 
 namespace countrace::rmap::diff {
 
-namespace {
-
-bool IsEstimated(const Report& report, std::size_t event) {
-  return event < report.scaled_events.size() && report.scaled_events[event];
-}
-
-}  // namespace
-
 std::string Metric::JsonName() const {
   switch (kind) {
     case MetricKind::kWall:
@@ -39,7 +31,8 @@ ComparedMetrics FindComparedMetrics(const std::vector<const Report*>& reports) {
     compared.metrics.push_back({"off-CPU", MetricKind::kOffCpu, true});
   }
   for (const Report* report : reports) {
-    for (const std::string& event : report->events) {
+    for (const EventColumn& column : report->events) {
+      const std::string& event = column.name;
       // task-clock and cpu-clock of a thread are its on-CPU time, which is a
       // metric already.
       if (kernel && UnitOfEvent(event) == Unit::kNanoseconds) continue;
@@ -53,12 +46,12 @@ ComparedMetrics FindComparedMetrics(const std::vector<const Report*>& reports) {
         continue;
       }
       if (std::all_of(reports.begin(), reports.end(), [&](const Report* r) {
-            return EventIndex(*r, event).has_value();
+            return EventIndex(r->events, event).has_value();
           })) {
         compared.metrics.push_back({event, MetricKind::kEvent,
                                     UnitOfEvent(event) == Unit::kNanoseconds});
         if (std::any_of(reports.begin(), reports.end(), [&](const Report* r) {
-              return IsEstimated(*r, *EventIndex(*r, event));
+              return r->events[*EventIndex(r->events, event)].scaled;
             })) {
           compared.estimated.push_back(event);
         }
@@ -68,14 +61,6 @@ ComparedMetrics FindComparedMetrics(const std::vector<const Report*>& reports) {
     }
   }
   return compared;
-}
-
-std::optional<std::size_t> EventIndex(const Report& report,
-                                      const std::string& event) {
-  const auto found =
-      std::find(report.events.begin(), report.events.end(), event);
-  if (found == report.events.end()) return std::nullopt;
-  return static_cast<std::size_t>(found - report.events.begin());
 }
 
 }  // namespace countrace::rmap::diff

@@ -33,10 +33,6 @@ struct ComparedMetrics {
 };
 ComparedMetrics FindComparedMetrics(const std::vector<const Report*>& reports);
 
-// Index of `event` in the report's tables; absent: not counted.
-std::optional<std::size_t> EventIndex(const Report& report,
-                                      const std::string& event);
-
 }  // namespace countrace::rmap::diff
 
 #endif  // COUNTRACE_RMAP_DIFF_COMPARED_METRICS_H_

@@ -37,7 +37,7 @@ Amount Exact(std::uint64_t self, std::uint64_t incl, Quality quality) {
 
 std::optional<Amount> CountOf(const Report& report, const Metric& metric,
                               const SegmentRow& row) {
-  const auto index = EventIndex(report, metric.name);
+  const auto index = EventIndex(report.events, metric.name);
   if (!index || *index >= row.counts.size() || !row.counts[*index]) {
     return std::nullopt;
   }
@@ -79,7 +79,7 @@ std::optional<Amount> WithoutBounds(const Report& report, const Metric& metric,
 std::optional<Amount> EstimatedTotal(const Report& report,
                                      const Metric& metric) {
   if (metric.kind != MetricKind::kEvent) return std::nullopt;
-  const auto index = EventIndex(report, metric.name);
+  const auto index = EventIndex(report.events, metric.name);
   if (!index || *index >= report.books.size()) return std::nullopt;
   const auto& scaled = report.books[*index].scaled;
   if (!scaled || !scaled->tasks) return std::nullopt;
@@ -152,7 +152,7 @@ std::optional<Amount> AmountOf(const Report& report, const Metric& metric,
     if (report.cpu_rows.empty()) return std::nullopt;
     value = row.on_cpu_ns;
   } else if (metric.kind == MetricKind::kEvent) {
-    const auto index = EventIndex(report, metric.name);
+    const auto index = EventIndex(report.events, metric.name);
     if (!index || *index >= report.books.size() ||
         !report.books[*index].known) {
       return std::nullopt;
@@ -165,7 +165,7 @@ std::optional<Amount> AmountOf(const Report& report, const Metric& metric,
   Amount amount = Exact(value.value_or(0), value.value_or(0), row.quality);
   if (!value) amount.quality = Quality::kBounded;
   if (metric.kind == MetricKind::kEvent) {
-    const std::size_t index = *EventIndex(report, metric.name);
+    const std::size_t index = *EventIndex(report.events, metric.name);
     if (index < row.scaled.size() && row.scaled[index]) {
       const ScaledCount& count = *row.scaled[index];
       amount.quality = Worse(amount.quality, Quality::kScaled);

@@ -33,7 +33,7 @@ double UnattributedCount(const Report& report, std::size_t event) {
 std::optional<std::size_t> EventOf(const Report& report,
                                    const std::string& name) {
   for (std::size_t i = 0; i < report.events.size(); ++i) {
-    const std::string counts = "counts." + report.events[i];
+    const std::string counts = "counts." + report.events[i].name;
     if (name == counts || name == counts + ".excl" ||
         name == counts + ".incl") {
       return i;
@@ -81,7 +81,7 @@ std::optional<Interval> BoundsOf(const Report& report, const ProcessRow& row,
 
 double Unattributed(const Report& report, const Metric& metric) {
   if (metric.kind != MetricKind::kEvent) return UnattributedTime(report);
-  const auto event = EventIndex(report, metric.name);
+  const auto event = EventIndex(report.events, metric.name);
   return event ? UnattributedCount(report, *event) : kAnything;
 }
 

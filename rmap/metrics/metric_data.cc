@@ -84,7 +84,7 @@ Json TraceObject(const Report& report) {
   return {{"path", report.path},
           {"begin_ns", report.begin_ns},
           {"end_ns", report.end_ns},
-          {"events", report.events}};
+          {"events", EventNames(report.events)}};
 }
 
 // ASCII only, like report_json.cc.

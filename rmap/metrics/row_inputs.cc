@@ -68,7 +68,7 @@ std::optional<Measured> Part(const SegmentRow& row,
 
 RowInputs::RowInputs(const Report& report) : report_(report) {
   for (std::size_t i = 0; i < report.events.size(); ++i) {
-    events_.emplace(CanonicalEvent(report.events[i]), i);
+    events_.emplace(CanonicalEvent(report.events[i].name), i);
   }
   for (const CpuRow& cpu : report.cpu_rows) {
     unattributed_ns_ += cpu.unattributed_ns;
@@ -124,11 +124,11 @@ std::string RowInputs::Similar(const std::string& event) const {
   const std::string wanted = CanonicalEvent(event);
   const std::string base = wanted.substr(0, wanted.find(':'));
   std::string names;
-  for (const std::string& name : report_.events) {
-    const std::string known = CanonicalEvent(name);
+  for (const EventColumn& column : report_.events) {
+    const std::string known = CanonicalEvent(column.name);
     if (known.substr(0, known.find(':')) != base) continue;
     if (!names.empty()) names += ", ";
-    names += name;
+    names += column.name;
   }
   return names;
 }

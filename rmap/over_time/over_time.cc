@@ -310,7 +310,7 @@ absl::StatusOr<TimeSeries> OverTime::Finish(const Report& report) {
   for (std::size_t i = 0; i < report.books.size(); ++i) {
     if (!report.books[i].doubt.any()) continue;
     for (std::size_t event = 0; event < series_.events.size(); ++event) {
-      if (series_.events[event] != report.events[i]) continue;
+      if (series_.events[event] != report.events[i].name) continue;
       series_.lower_bounds_ |= std::uint64_t{1} << event;
     }
   }

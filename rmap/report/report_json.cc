@@ -39,8 +39,7 @@ Json ToJson(const Cell& cell) {
 }
 
 // The intervals of a row's numbers that are not exact; no upper bound is null.
-Json BoundsObject(const std::vector<std::string>& events,
-                  const RowBounds& bounds) {
+Json BoundsObject(const EventColumns& events, const RowBounds& bounds) {
   Json object = ObjectOf(bounds.entries().size());
   for (const auto& [number, interval] : bounds.entries()) {
     object[NumberName(events, number)] = {
@@ -50,7 +49,7 @@ Json BoundsObject(const std::vector<std::string>& events,
 }
 
 template <typename Row>
-Json RowObject(const std::vector<std::string>& events,
+Json RowObject(const EventColumns& events,
                const std::vector<Column<Row>>& columns, const Row& row) {
   Json object = ObjectOf(columns.size() + 3);
   for (const Column<Row>& column : columns) {
@@ -82,8 +81,7 @@ Json RowObject(const std::vector<std::string>& events,
 }
 
 template <typename Row>
-Json Rows(const std::vector<std::string>& events,
-          const std::vector<Column<Row>>& columns,
+Json Rows(const EventColumns& events, const std::vector<Column<Row>>& columns,
           const std::vector<Row>& rows) {
   Json array = Json::array();
   for (const Row& row : rows) array.push_back(RowObject(events, columns, row));
@@ -101,7 +99,7 @@ Json TraceObject(const Report& report) {
                 {"begin_ns", report.begin_ns},
                 {"end_ns", report.end_ns},
                 {"cpus", report.cpus},
-                {"events", report.events},
+                {"events", EventNames(report.events)},
                 {"records", report.records},
                 {"finished", report.finished},
                 {"interrupted", report.interrupted},

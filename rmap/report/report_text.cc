@@ -373,21 +373,16 @@ class TextReport {
   }
 
   bool IsScaled(const std::string& event) const {
-    for (std::size_t i = 0; i < report_.scaled_events.size(); ++i) {
-      if (report_.events[i] == event) return report_.scaled_events[i];
-    }
-    return false;
+    const auto at = EventIndex(report_.events, event);
+    return at && report_.events[*at].scaled;
   }
 
   // The text of a count that is an estimate; empty for other counts.
   template <typename Row>
   std::string EstimateText(const Column<Row>& column, const Row& row) const {
     if (column.name.front() != "counts") return "";
-    std::size_t event = 0;
-    while (event < report_.events.size() &&
-           report_.events[event] != column.name[1]) {
-      ++event;
-    }
+    const std::size_t event = EventIndex(report_.events, column.name[1])
+                                  .value_or(report_.events.size());
     if constexpr (requires { row.scaled; }) {
       if (event >= row.scaled.size() || !row.scaled[event]) return "";
       return ScaledText(*row.scaled[event]);
@@ -574,7 +569,7 @@ class TextReport {
     for (std::size_t i = 0; i < report_.books.size(); ++i) {
       if (report_.books[i].known) continue;
       out_ += absl::StrFormat("  (%s: not counted by any CPU)\n",
-                              base::EscapeName(report_.events[i]));
+                              base::EscapeName(report_.events[i].name));
     }
     DoubtLines();
     RecordingLines();

@@ -54,15 +54,15 @@ std::vector<std::string> Qualities::Names() const {
   return names;
 }
 
-std::string NumberName(const std::vector<std::string>& events, Number number) {
+std::string NumberName(const EventColumns& events, Number number) {
   const auto index = static_cast<std::size_t>(number);
   if (index < std::size(kNames)) return kNames[index];
   const std::size_t event = (index - std::size(kNames)) / 3;
-  return std::string(kCountsPrefix) + events.at(event) +
+  return std::string(kCountsPrefix) + events.at(event).name +
          kParts[(index - std::size(kNames)) % 3];
 }
 
-std::optional<Number> NumberNamed(const std::vector<std::string>& events,
+std::optional<Number> NumberNamed(const EventColumns& events,
                                   std::string_view name) {
   for (std::size_t i = 0; i < std::size(kNames); ++i) {
     if (name == kNames[i]) return static_cast<Number>(i);
@@ -70,8 +70,8 @@ std::optional<Number> NumberNamed(const std::vector<std::string>& events,
   if (!name.starts_with(kCountsPrefix)) return std::nullopt;
   name.remove_prefix(kCountsPrefix.size());
   for (std::size_t event = 0; event < events.size(); ++event) {
-    if (!name.starts_with(events[event])) continue;
-    const std::string_view part = name.substr(events[event].size());
+    if (!name.starts_with(events[event].name)) continue;
+    const std::string_view part = name.substr(events[event].name.size());
     for (std::size_t i = 0; i < std::size(kParts); ++i) {
       if (part == kParts[i]) {
         return CountNumber(event, static_cast<CountPart>(i));

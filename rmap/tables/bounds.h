@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "rmap/tables/event_columns.h"
+
 namespace countrace::rmap {
 
 // How sure a number is; every number has one.
@@ -85,9 +87,9 @@ constexpr Number CountNumber(std::size_t event, CountPart part) {
                              3 * event + static_cast<std::size_t>(part));
 }
 // As in the JSON of the row: "on_cpu_ns", "wall_ns.incl", "counts.cycles.excl".
-std::string NumberName(const std::vector<std::string>& events, Number number);
+std::string NumberName(const EventColumns& events, Number number);
 // The number of that name; absent: there is none.
-std::optional<Number> NumberNamed(const std::vector<std::string>& events,
+std::optional<Number> NumberNamed(const EventColumns& events,
                                   std::string_view name);
 
 // The intervals of the numbers of one row that are not exact.

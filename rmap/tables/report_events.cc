@@ -13,12 +13,11 @@ std::vector<EventPlan> FillEvents(const logformat::TraceInfo& info,
   const EventSetDumps cpu_dumps(info.cpu_sets());
   const EventSetDumps thread_dumps(info.thread_sets());
   for (const EventPlan& plan : plans) {
-    report.events.push_back(plan.name);
     const bool cpu =
         plan.cpu_event && (cpu_dumps.rotating() >> *plan.cpu_event & 1u);
     const bool thread = plan.thread_event &&
                         (thread_dumps.rotating() >> *plan.thread_event & 1u);
-    report.scaled_events.push_back(cpu || thread);
+    report.events.push_back({.name = plan.name, .scaled = cpu || thread});
   }
   return plans;
 }

@@ -12,7 +12,7 @@
 
 namespace countrace::rmap {
 
-// Sets events and scaled_events: the trace's events that `gate` counts.
+// Sets the event columns: the trace's events that `gate` counts.
 // Returns one plan for each.
 std::vector<EventPlan> FillEvents(const logformat::TraceInfo& info,
                                   const Gate& gate, Report& report);

@@ -368,8 +368,8 @@ void ChooseSegmentSources(const std::vector<ProcessRow>& processes,
     }
   }
   ChooseSources(facts, input.plans);
-  for (const EventPlan& plan : input.plans) {
-    report.segment_sources.push_back(plan.source);
+  for (std::size_t i = 0; i < input.plans.size(); ++i) {
+    report.events[i].segment_source = input.plans[i].source;
   }
 }
 

@@ -15,6 +15,7 @@
 #include "logformat/trace_info.h"
 #include "rmap/state/scaled_count.h"
 #include "rmap/tables/bounds.h"
+#include "rmap/tables/event_columns.h"
 
 namespace countrace::rmap {
 
@@ -106,16 +107,6 @@ struct SegmentCount {
 // The estimates in it. Requires: `scaled`.
 ScaledCount InclusiveOf(const SegmentCount& count);
 ScaledCount ExclusiveOf(const SegmentCount& count);
-
-// The source of a segment's count of an event.
-enum class SegmentSource : std::uint8_t {
-  kNone,         // no data in the trace
-  kOnCpuTime,    // task-clock, cpu-clock: time between dispatch records
-  kSwitches,     // context-switches: dispatch records that left the CPU inside
-  kFaults,       // page-faults: fault records inside
-  kThreadDumps,  // counters read at the hooks
-  kKernelDumps   // the CPU's counters, dumped by the kernel at its hooks
-};
 
 struct SegmentRow {
   std::string segment;            // "provider:name"
@@ -304,10 +295,8 @@ struct Report {
   std::uint64_t records = 0;
   bool finished = true;
   bool interrupted =
-      false;  // reading ended early: the report covers the part read
-  std::vector<std::string> events;  // kernel dump events, then thread events
-  std::vector<bool> scaled_events;  // for each event: it was multiplexed
-  std::vector<SegmentSource> segment_sources;  // for each event
+      false;            // reading ended early: the report covers the part read
+  EventColumns events;  // kernel dump events, then thread events
   std::vector<ProcessRow> processes;
   std::vector<ThreadRow> threads;
   std::vector<SegmentRow> segments;       // by (process, segment)

@@ -20,7 +20,7 @@
 
 namespace countrace::rmap::where {
 
-// `events` and `scaled_events` of `report` determine the fields. `table`: the
+// `events` of `report` determine the fields. `table`: the
 // only table of the output; kDefault: any table will do.
 // Errors: kInvalidArgument with the place: a name that no table has, or not
 // this table, or no table together with the other names; a comparison of

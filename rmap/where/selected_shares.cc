@@ -1,7 +1,5 @@
 #include "rmap/where/selected_shares.h"
 
-#include <algorithm>
-
 namespace countrace::rmap::where {
 
 bool AddsUp(ReportBy table, const std::vector<std::string>& column,
@@ -31,13 +29,11 @@ bool AddsUp(ReportBy table, const std::vector<std::string>& column,
 void UseBooks(const Report& report, TableSelection& selection) {
   for (SelectedShare& share : selection.shares) {
     if (!share.is_event) continue;
-    const auto event =
-        std::find(report.events.begin(), report.events.end(), share.name);
-    const auto index = static_cast<std::size_t>(event - report.events.begin());
-    share.scaled =
-        index < report.scaled_events.size() && report.scaled_events[index];
-    if (index >= report.books.size() || !report.books[index].known) continue;
-    const Books& books = report.books[index];
+    const auto event = EventIndex(report.events, share.name);
+    if (!event) continue;
+    share.scaled = report.events[*event].scaled;
+    if (*event >= report.books.size() || !report.books[*event].known) continue;
+    const Books& books = report.books[*event];
     share.of_books = true;
     share.total = books.scaled ? books.scaled->total : books.total;
   }

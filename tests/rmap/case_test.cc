@@ -293,7 +293,7 @@ std::string Pair(const std::optional<InclusiveExclusive>& pair) {
 void AppendCounts(const Report& report, const Counts& counts,
                   std::ostream& out) {
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    out << " " << report.events[i] << "=" << Or(counts[i]);
+    out << " " << report.events[i].name << "=" << Or(counts[i]);
   }
 }
 // Estimates; few traces have any.
@@ -333,7 +333,7 @@ void AppendSegment(const Report& report, const SegmentRow& row,
   out << " wall=" << row.wall.incl << "/" << row.wall.excl
       << " on-cpu=" << Pair(row.on_cpu) << " off-cpu=" << Pair(row.off_cpu);
   for (std::size_t i = 0; i < row.counts.size(); ++i) {
-    out << " " << report.events[i] << "=";
+    out << " " << report.events[i].name << "=";
     if (row.counts[i]) {
       out << row.counts[i]->incl << "/" << row.counts[i]->excl;
       if (row.counts[i]->quality != Quality::kExact) {
@@ -425,7 +425,7 @@ std::string Show(const Report& report) {
   }
   for (std::size_t i = 0; i < report.books.size(); ++i) {
     const Books& books = report.books[i];
-    out << "books " << report.events[i] << " total=" << books.total
+    out << "books " << report.events[i].name << " total=" << books.total
         << " processes=" << books.processes
         << (books.own != 0 ? " own=" + std::to_string(books.own) : "")
         << " in-segments=" << Or(books.in_segments) << " idle=" << books.idle

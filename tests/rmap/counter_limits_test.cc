@@ -310,7 +310,7 @@ std::size_t CheckExactRows(const Report& report, const Truth& truth) {
 
 void CheckBooks(const Report& report, const Truth& truth) {
   for (std::size_t i = 0; i < test_support::kSimulatedEvents; ++i) {
-    CAPTURE(report.events[i]);
+    CAPTURE(report.events[i].name);
     const Books& books = report.books[i];
     CHECK(books.residual == 0);
     if (books.doubt.any()) {

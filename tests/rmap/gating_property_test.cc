@@ -180,7 +180,7 @@ TEST_CASE("gating: a name marks from the stay in which a process gets it",
   CHECK(rows.at(11) == Counts{2, 20});
   request.count = logformat::ParseGating("kernel,marked");
   const Report kernel = MustReconstruct(trace, request);
-  CHECK(kernel.events == std::vector<std::string>{"page-faults:k"});
+  CHECK(EventNames(kernel.events) == std::vector<std::string>{"page-faults:k"});
   CHECK(CountsByPid(kernel).at(11) == Counts{80});
   CHECK(kernel.books.at(0).outside == 230);
   request.count = logformat::ParseGating("none");

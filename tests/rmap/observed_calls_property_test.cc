@@ -108,7 +108,7 @@ TEST_CASE("observer: calls with their counts add up to the rows of paths",
   const auto report = Reconstruct(*run.trace, options);
   REQUIRE(report.ok());
   const std::vector<EventPlan> plans = PlanEvents(run.trace->info());
-  REQUIRE(report->segment_sources.size() == plans.size());
+  REQUIRE(report->events.size() == plans.size());
 
   std::map<ThreadIndex, std::int32_t> pids;
   for (const ThreadRow& row : report->threads) pids[row.index] = row.pid;
@@ -129,7 +129,7 @@ TEST_CASE("observer: calls with their counts add up to the rows of paths",
               ? *plans[i].thread_event
               : run.trace->info().thread_events.size() + *plans[i].cpu_event;
       numbers[2 + i] +=
-          CountOf(sums, report->segment_sources[i], dump).value_or(0);
+          CountOf(sums, report->events[i].segment_source, dump).value_or(0);
     }
   }
   for (const SegmentRow& row : report->segment_paths) {
@@ -153,7 +153,7 @@ TEST_CASE("observer: calls with their counts add up to the rows of paths",
       // On-CPU time of a path is at least its part outside inner segments,
       // which can exceed the sum after a loss.
       if (losses && i >= 2 &&
-          report->segment_sources[i - 2] == SegmentSource::kOnCpuTime) {
+          report->events[i - 2].segment_source == SegmentSource::kOnCpuTime) {
         CHECK(of_calls[i] <= numbers[i]);
       } else {
         CHECK(of_calls[i] == numbers[i]);

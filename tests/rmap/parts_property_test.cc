@@ -58,7 +58,7 @@ void CheckThreads(const Report& report) {
     CHECK(row.dispatches == sum.dispatches);
     CHECK(row.on_cpu_ns.value_or(0) == sum.on_cpu_ns.value_or(0));
     for (std::size_t i = 0; i < row.counts.size(); ++i) {
-      if (report.scaled_events[i]) continue;  // each row has its own estimate
+      if (report.events[i].scaled) continue;  // each row has its own estimate
       CHECK(row.counts[i].value_or(0) == sum.counts[i].value_or(0));
     }
   }
@@ -81,10 +81,10 @@ void CheckCpus(const Report& report) {
   CHECK(dispatches == of_cpus);
   for (std::size_t i = 0; i < report.books.size(); ++i) {
     const Books& books = report.books[i];
-    CAPTURE(report.events[i]);
+    CAPTURE(report.events[i].name);
     CHECK(books.residual == 0);
     CHECK(books.in_segments.value_or(0) <= books.processes);
-    if (report.scaled_events[i]) continue;
+    if (report.events[i].scaled) continue;
     std::uint64_t sum = 0;
     for (const ProcessRow& row : report.processes) {
       sum += row.counts[i].value_or(0);
@@ -132,12 +132,12 @@ void CheckSegments(const Report& report) {
       CHECK(sum.on_cpu_ns <=
             Most(row.bounds, Number::kOnCpu, row.on_cpu_ns.value_or(0)));
       for (std::size_t i = 0; i < sum.counts.size(); ++i) {
-        if (report.scaled_events[i] || !row.counts[i]) continue;
+        if (report.events[i].scaled || !row.counts[i]) continue;
         // Switches are counted after they are recorded: at the edges one more
         // for each thread (docs/definitions.md).
         const std::uint64_t edge =
-            report.events[i] == "context-switches" ? row.threads : 0;
-        CAPTURE(report.events[i]);
+            report.events[i].name == "context-switches" ? row.threads : 0;
+        CAPTURE(report.events[i].name);
         CHECK(sum.counts[i] <=
               AddBounded(Most(row.bounds, CountNumber(i, CountPart::kWhole),
                               *row.counts[i]),

@@ -233,7 +233,7 @@ TEST_CASE("reconstruction: tables of a random machine equal its truth exactly",
 
   REQUIRE(report.books.size() == test_support::kSimulatedEvents);
   for (std::size_t i = 0; i < report.books.size(); ++i) {
-    CAPTURE(report.events[i]);
+    CAPTURE(report.events[i].name);
     const Books& books = report.books[i];
     if (i == 4 && !cycles_known) {
       CHECK(books.total == run.truth.total[i]);

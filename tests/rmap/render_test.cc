@@ -184,7 +184,7 @@ TEST_CASE("names: no control character or direction mark reaches the output",
   }
   report.segment_paths[0].path[0] = kHostile;
   report.hooks[0].hook = kHostile;
-  report.events[0] = kHostile;
+  report.events[0].name = kHostile;
   report.loss.messages.push_back(kHostile);
   report.loss.by_cause[kHostile] = 1;
   for (const ReportFormat format :

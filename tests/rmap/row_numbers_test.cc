@@ -14,7 +14,7 @@ namespace countrace::rmap {
 namespace {
 
 TEST_CASE("numbers: each has a name of its own, which finds it", "[rmap]") {
-  const std::vector<std::string> events = {"cycles", "faults"};
+  const EventColumns events = {{.name = "cycles"}, {.name = "faults"}};
   std::set<std::string> names;
   const auto check = [&](Number number) {
     const std::string name = NumberName(events, number);

@@ -201,7 +201,9 @@ class Maker {
     report.begin_ns = kBegin;
     report.end_ns = end_ns_;
     report.cpus = options_.cpus;
-    report.events = trace_.info.cpu_events;
+    for (const std::string& event : trace_.info.cpu_events) {
+      report.events.push_back({.name = event});
+    }
     report.records =
         trace_.dumps.size() + 2 * trace_.segments.size() + trace_.hooks.size();
     for (std::uint32_t process = 0; process < options_.processes; ++process) {

@@ -204,7 +204,7 @@ TEST_CASE("compare: events that not all traces counted are left out, and said",
   Random random(1);
   auto before = SimulateRuns(2, Server(), kLittle, random);
   auto after = SimulateRuns(2, Server(), kLittle, random);
-  after[1].events = {"cycles"};
+  after[1].events = {{.name = "cycles"}};
   const auto diff = Compare(before, after, {});
   REQUIRE(diff.ok());
   for (const RowChange& row : diff->rows) {

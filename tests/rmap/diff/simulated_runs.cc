@@ -105,7 +105,7 @@ Report SimulateRun(const TrueProgram& program, const Noise& noise,
   report.path = "simulated.ctf";
   report.scope = "system";
   report.cpus = 1;
-  report.events = {"page-faults"};
+  report.events = {{.name = "page-faults"}};
   const double of_run = FactorOfRun(noise, random);
   const auto time = [&](double mean) {
     return static_cast<std::uint64_t>(

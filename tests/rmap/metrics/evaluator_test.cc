@@ -19,7 +19,7 @@ RuleSet RulesOf(const std::vector<std::string>& rules, const Report& report) {
     INFO(added.message());
     REQUIRE(added.ok());
   }
-  const absl::Status checked = set.Check(report.events);
+  const absl::Status checked = set.Check(EventNames(report.events));
   INFO(checked.message());
   REQUIRE(checked.ok());
   return set;

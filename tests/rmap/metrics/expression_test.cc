@@ -20,7 +20,7 @@ std::optional<double> ValueOf(const std::string& formula,
   const absl::Status added = AddCommandLineRule("x = " + formula, rules);
   INFO(formula << "\n" << added.message());
   REQUIRE(added.ok());
-  const absl::Status checked = rules.Check(report.events);
+  const absl::Status checked = rules.Check(EventNames(report.events));
   INFO(checked.message());
   REQUIRE(checked.ok());
   Evaluator evaluator(rules, {{"", &report}});

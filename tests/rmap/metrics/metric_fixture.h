@@ -38,7 +38,7 @@ inline rmap::Report ReportOf(const EventCounts& counts) {
   thread.migrations = 2;
   thread.wait_ns = 125'000'000;
   for (const auto& [event, count] : counts) {
-    report.events.push_back(event);
+    report.events.push_back({.name = event});
     process.counts.emplace_back(count);
     thread.counts.emplace_back(count);
     rmap::Books books;

@@ -20,7 +20,7 @@ constexpr std::string_view kFence = "```";
 
 std::string Rendered(RuleSet& rules, const Report& report,
                      const std::vector<std::string>& names, ScopeSet scopes) {
-  const absl::Status checked = rules.Check(report.events);
+  const absl::Status checked = rules.Check(EventNames(report.events));
   INFO(checked.message());
   REQUIRE(checked.ok());
   Evaluator evaluator(rules, {{"", &report}});

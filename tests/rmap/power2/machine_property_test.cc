@@ -88,7 +88,7 @@ void CheckBooks(const Run& run) {
   }
   REQUIRE(run.report.books.size() == kCounters);
   for (std::size_t i = 0; i < kCounters; ++i) {
-    CAPTURE(run.report.events[i]);
+    CAPTURE(run.report.events[i].name);
     const Books& books = run.report.books[i];
     CHECK(books.total == truth.total[i]);
     CHECK(books.processes == processes[i]);
@@ -219,7 +219,7 @@ TEST_CASE("power2: each process operates the monitor by itself",
       REQUIRE(row != nullptr);
       CHECK(row->on_cpu_ns == truth.on_cpu_ns);
       for (std::size_t i = 0; i < kCounters; ++i) {
-        CAPTURE(run.report.events[i]);
+        CAPTURE(run.report.events[i].name);
         const bool own = i < 2 || (i - 2) / 5 == truth.mode;
         if (!own) {
           // Never counted in its mode: absent, not 0.

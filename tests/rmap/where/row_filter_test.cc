@@ -256,10 +256,9 @@ TEST_CASE("where: shares add up, and are of the books' totals",
               share.selected);
         CHECK(odd.Of(table).shares[i].total == share.total);
         if (share.of_books && table == ReportBy::kProcess) {
-          const auto event = std::find(report.events.begin(),
-                                       report.events.end(), share.name) -
-                             report.events.begin();
-          const Books& books = report.books[static_cast<std::size_t>(event)];
+          const auto event = EventIndex(report.events, share.name);
+          REQUIRE(event);
+          const Books& books = report.books[*event];
           CHECK(share.total == books.total);
           CHECK(share.selected == books.processes + books.own);
         }
@@ -293,8 +292,7 @@ TEST_CASE("where: text names what it left out and how much it shows",
 TEST_CASE("where: a value that is not known is neither true nor false",
           "[rmap][where]") {
   Report report;
-  report.events = {"cycles"};
-  report.scaled_events = {false};
+  report.events = {{.name = "cycles"}};
   for (const int pid : {1, 2}) {
     ProcessRow row;
     row.pid = pid;
@@ -325,8 +323,7 @@ TEST_CASE("where: a value that is not known is neither true nor false",
 
 TEST_CASE("where: errors are as in errors.golden", "[rmap][where]") {
   Report report;
-  report.events = {"task-clock", "page-faults"};
-  report.scaled_events = {false, false};
+  report.events = {{.name = "task-clock"}, {.name = "page-faults"}};
   const std::string path =
       std::string(COUNTRACE_WHERE_CASES) + "/errors.golden";
   std::ifstream file(path);
