@@ -1,5 +1,6 @@
 // Routes each item of a trace to the state machine for it: Reconstruct() of
-// pipeline.h.
+// pipeline.h. More than 400 lines, because the routes of one class are inlined
+// into its loop; what they lead to has files of its own.
 #include <algorithm>
 #include <cstring>
 #include <span>

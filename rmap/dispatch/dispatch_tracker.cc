@@ -1,3 +1,6 @@
+// The switches of CPUs, one record after the other, in one file of more than
+// 400 lines: the compiler inlines what each record does. Rarer records:
+// wakeups.cc, changed_threads.cc, earlier_records.cc, lost_records.cc.
 #include "rmap/dispatch/dispatch_tracker.h"
 
 #include <algorithm>
@@ -412,12 +415,13 @@ void DispatchTracker::OnDispatch(const EventRecord& record,
     // In a recording of marked processes, what lies between two dispatches of
     // other processes is outside. After a loss, a fork may be among the lost
     // records, and the interval that child's.
-    const bool nobody_known =
+    const bool no_thread_known =
         coverage_.loss_epoch != 0 && registry_.gate().records_marked_only() &&
         cpu->occupant == CpuState::Occupant::kOutside &&
         prev != cpu->outside_tid && registry_.Find(prev) == nullptr &&
         registry_.Find(next) == nullptr;
-    const bool confirmed = !cpu->lossy && !nobody_known && Confirm(*cpu, prev);
+    const bool confirmed =
+        !cpu->lossy && !no_thread_known && Confirm(*cpu, prev);
     if (!confirmed) {
       const bool counted = cpu->lossy;
       Abandon(*cpu, time_ns);
@@ -431,7 +435,7 @@ void DispatchTracker::OnDispatch(const EventRecord& record,
           EmitDispatch(*cpu, state, false);
         }
       }
-      if (nobody_known) NoteLoss();  // may concern any thread
+      if (no_thread_known) NoteLoss();  // may concern any thread
       if (left != nullptr) SwitchOut(*left, record.cpu, time_ns, state);
     } else {
       Attribute(*cpu, record, time_ns, true);
@@ -544,62 +548,6 @@ void DispatchTracker::OnSwitchIn(const EventRecord& record,
   if (cpu->thread != nullptr) cpu->thread->dispatch.switch_inferred |= computed;
 }
 
-void DispatchTracker::OnWakeup(const EventRecord& record,
-                               std::uint64_t time_ns) {
-  logformat::WakeupRecord wakeup;
-  if (!Decode(record, wakeup)) {
-    ++malformed_;
-    return;
-  }
-  blocked_.NoteWakeup();
-  const auto waker = static_cast<std::int32_t>(wakeup.tids_and_cpu & 0xffffffu);
-  const auto wakee =
-      static_cast<std::int32_t>(wakeup.tids_and_cpu >> 24 & 0xffffffu);
-  ThreadState* thread = Resolve(wakee, time_ns);
-  // A thread that runs is not asleep yet: either it will not sleep, or the
-  // clocks show its wake-up too early. A waiting thread was woken before.
-  if (thread == nullptr || thread->dispatch.running_cpu >= 0 ||
-      thread->dispatch.waiting)
-    return;
-  See(*thread, time_ns);
-  blocked_.Wake(*thread, time_ns, WakerOf(record, waker, wakee));
-  thread->dispatch.waiting = true;
-  thread->dispatch.runnable_since_ns = time_ns;
-}
-
-Waker DispatchTracker::WakerOf(const EventRecord& record,
-                               std::int32_t waker_tid,
-                               std::int32_t wakee_tid) const {
-  CpuState* const cpu =
-      record.cpu >= 0 && static_cast<std::size_t>(record.cpu) < by_cpu_.size()
-          ? by_cpu_[static_cast<std::size_t>(record.cpu)]
-          : nullptr;
-  // Lost: the begin of an interrupt that is open, or a fork.
-  const bool sure = coverage_.loss_epoch == 0 ||
-                    (cpu != nullptr && cpu->begun && !cpu->lossy &&
-                     cpu->interrupts_unknown_since_ns == 0);
-  if (cpu != nullptr && cpu->open_interrupts != 0) {
-    return {WakerKind::kInterrupt, nullptr, &cpu->interrupt_work, sure};
-  }
-  // A sleeping thread cannot wake itself.
-  if (waker_tid == wakee_tid) {
-    return {WakerKind::kInterrupt, nullptr, nullptr, sure};
-  }
-  if (waker_tid == 0) return {WakerKind::kIdle, nullptr, nullptr, sure};
-  ThreadState* const thread =
-      cpu != nullptr && cpu->thread != nullptr && cpu->thread->tid == waker_tid
-          ? cpu->thread
-          : registry_.Find(waker_tid);
-  if (thread == nullptr || !registry_.Counts(*thread)) {
-    return {WakerKind::kOutside, nullptr, nullptr, coverage_.loss_epoch == 0};
-  }
-  const bool placed =
-      thread->unseen.stack_since_ns == UnseenState::kNever &&
-      !thread->hooks_lost &&
-      !(thread->process != nullptr && thread->process->hooks_lost);
-  return {WakerKind::kThread, thread, thread, sure && placed};
-}
-
 void DispatchTracker::OnFault(std::int32_t cpu_number, ThreadState& thread,
                               std::uint64_t time_ns) {
   const bool counted = registry_.Counts(thread);
@@ -628,73 +576,6 @@ void DispatchTracker::OnFault(std::int32_t cpu_number, ThreadState& thread,
         thread.unseen.AddCount(i, 1, kMaxMeasures);
       }
     }
-  }
-}
-
-void DispatchTracker::TransferRunning(std::int32_t cpu_number, ThreadState& to,
-                                      std::uint64_t time_ns) {
-  CpuState* cpu = Cpu(cpu_number);
-  if (cpu == nullptr || cpu->thread == nullptr || cpu->thread == &to) return;
-  if (cpu->lossy) return;  // the interval has no owner anyway
-  // There is no dump here: the time is split; the counts of the interval go to
-  // `to` when it leaves. Both are threads of one process.
-  ThreadState& from = *cpu->thread;
-  from.dispatch.split_by_exec = to.dispatch.split_by_exec = true;
-  const std::uint64_t part_ns = time_ns - cpu->last_ns;
-  cpu->busy.ns += part_ns;
-  from.dispatch.on_cpu_ns += part_ns;
-  from.dispatch.running_cpu = -1;
-  unseen_.Leave(from, time_ns);
-  if (observer_ != nullptr && part_ns != 0) {
-    observer_->OnTime(
-        {cpu->cpu, Account::kProcesses, from.index, cpu->last_ns, time_ns});
-  }
-  cpu->last_ns = time_ns;
-  EmitDispatch(*cpu, 0, true);
-  cpu->thread = &to;
-  cpu->dispatch.begin_ns = time_ns;
-  cpu->dispatch.inferred = true;
-  BeginDispatchCounts(*cpu);
-  cpu->dispatch.interrupts_ns = 0;
-  ++cpu->dispatches;
-  SwitchIn(to, cpu_number, time_ns);
-}
-
-ThreadState* DispatchTracker::TransferOutside(std::int32_t cpu_number,
-                                              const ThreadState& to) {
-  CpuState* cpu = Cpu(cpu_number);
-  if (cpu == nullptr || cpu->occupant != CpuState::Occupant::kOutside ||
-      cpu->outside_tid == to.tid) {
-    return nullptr;
-  }
-  ThreadState* const from = registry_.Find(cpu->outside_tid);
-  if (from == nullptr || from->process != to.process) return nullptr;
-  cpu->outside_tid = to.tid;
-  return from;
-}
-
-void DispatchTracker::Regate(const ProcessState& process) {
-  for (CpuState& cpu : cpus_) {
-    if (process.counted) {
-      if (cpu.occupant != CpuState::Occupant::kOutside ||
-          cpu.outside_tid == 0) {
-        continue;
-      }
-      const ThreadState* outside = registry_.Find(cpu.outside_tid);
-      if (outside != nullptr && outside->process == &process) {
-        Confirm(cpu, cpu.outside_tid);
-      }
-      continue;
-    }
-    ThreadState* const thread = cpu.thread;
-    if (thread == nullptr || thread->process != &process) continue;
-    --thread->dispatch.dispatches;
-    --cpu.dispatches;
-    thread->dispatch.running_cpu = -1;
-    unseen_.Leave(*thread, cpu.last_ns);
-    cpu.occupant = CpuState::Occupant::kOutside;
-    cpu.outside_tid = thread->tid;
-    cpu.thread = nullptr;
   }
 }
 

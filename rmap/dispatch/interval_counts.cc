@@ -1,3 +1,5 @@
+// More than 400 lines: adding a count to an account is inlined into all rules
+// by which an interval's count is shared out.
 #include "rmap/dispatch/interval_counts.h"
 
 #include <algorithm>

@@ -1,0 +1,74 @@
+// In the middle of a dispatch its thread changes: it calls exec, or its process
+// is counted from here on or no longer.
+#include "rmap/dispatch/dispatch_tracker.h"
+
+namespace countrace::rmap {
+
+void DispatchTracker::TransferRunning(std::int32_t cpu_number, ThreadState& to,
+                                      std::uint64_t time_ns) {
+  CpuState* cpu = Cpu(cpu_number);
+  if (cpu == nullptr || cpu->thread == nullptr || cpu->thread == &to) return;
+  if (cpu->lossy) return;  // the interval has no owner anyway
+  // There is no dump here: the time is split; the counts of the interval go to
+  // `to` when it leaves. Both are threads of one process.
+  ThreadState& from = *cpu->thread;
+  from.dispatch.split_by_exec = to.dispatch.split_by_exec = true;
+  const std::uint64_t part_ns = time_ns - cpu->last_ns;
+  cpu->busy.ns += part_ns;
+  from.dispatch.on_cpu_ns += part_ns;
+  from.dispatch.running_cpu = -1;
+  unseen_.Leave(from, time_ns);
+  if (observer_ != nullptr && part_ns != 0) {
+    observer_->OnTime(
+        {cpu->cpu, Account::kProcesses, from.index, cpu->last_ns, time_ns});
+  }
+  cpu->last_ns = time_ns;
+  EmitDispatch(*cpu, 0, true);
+  cpu->thread = &to;
+  cpu->dispatch.begin_ns = time_ns;
+  cpu->dispatch.inferred = true;
+  BeginDispatchCounts(*cpu);
+  cpu->dispatch.interrupts_ns = 0;
+  ++cpu->dispatches;
+  SwitchIn(to, cpu_number, time_ns);
+}
+
+ThreadState* DispatchTracker::TransferOutside(std::int32_t cpu_number,
+                                              const ThreadState& to) {
+  CpuState* cpu = Cpu(cpu_number);
+  if (cpu == nullptr || cpu->occupant != CpuState::Occupant::kOutside ||
+      cpu->outside_tid == to.tid) {
+    return nullptr;
+  }
+  ThreadState* const from = registry_.Find(cpu->outside_tid);
+  if (from == nullptr || from->process != to.process) return nullptr;
+  cpu->outside_tid = to.tid;
+  return from;
+}
+
+void DispatchTracker::Regate(const ProcessState& process) {
+  for (CpuState& cpu : cpus_) {
+    if (process.counted) {
+      if (cpu.occupant != CpuState::Occupant::kOutside ||
+          cpu.outside_tid == 0) {
+        continue;
+      }
+      const ThreadState* outside = registry_.Find(cpu.outside_tid);
+      if (outside != nullptr && outside->process == &process) {
+        Confirm(cpu, cpu.outside_tid);
+      }
+      continue;
+    }
+    ThreadState* const thread = cpu.thread;
+    if (thread == nullptr || thread->process != &process) continue;
+    --thread->dispatch.dispatches;
+    --cpu.dispatches;
+    thread->dispatch.running_cpu = -1;
+    unseen_.Leave(*thread, cpu.last_ns);
+    cpu.occupant = CpuState::Occupant::kOutside;
+    cpu.outside_tid = thread->tid;
+    cpu.thread = nullptr;
+  }
+}
+
+}  // namespace countrace::rmap
