@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "rmap/diff/row_bounds.h"
 #include "rmap/state/call_paths.h"
 
 namespace countrace::rmap::diff {
@@ -14,11 +15,13 @@ namespace {
 
 constexpr double kAnything = std::numeric_limits<double>::infinity();
 
+bool LostRecords(const Report& report) {
+  return report.loss.discarded_events + report.loss.discarded_packets != 0;
+}
+
 // Records of hooks, of programs or the kernel: whole calls may be missing.
 bool LostHooks(const Report& report) {
-  if (report.loss.discarded_events + report.loss.discarded_packets == 0) {
-    return false;
-  }
+  if (!LostRecords(report)) return false;
   const auto is_lossy = [](const SegmentRow& row) {
     return row.quality == Quality::kBounded;
   };
@@ -42,6 +45,9 @@ class Aligner {
                  (Find(row.comm, row.path, IsInterrupt(row)).*side)[run]);
     }
     AddOutsideSegments(report, side, run);
+    if (report.finished && !LostRecords(report)) {
+      LimitOnCpuTime(report, side, run);
+    }
     // A row that does not occur may have been lost.
     if (LostHooks(report)) lost_hooks_.emplace_back(side, run);
   }
@@ -81,6 +87,19 @@ class Aligner {
     to.calls_quality = Worse(to.calls_quality, row.quality);
     for (std::size_t i = 0; i < metrics_.size(); ++i) {
       Accumulate(AmountOf(report, metrics_[i], row), to.amounts[i]);
+    }
+  }
+
+  // Switches that the kernel did not show: an interval was one thread's at a
+  // time, so all rows of a name together lack no more than one of them.
+  void LimitOnCpuTime(const Report& report, Side side, std::size_t run) {
+    for (std::size_t i = 0; i < metrics_.size(); ++i) {
+      if (metrics_[i].kind != MetricKind::kOnCpu) continue;
+      const double most = Unattributed(report, metrics_[i]);
+      for (auto& [key, row] : rows_) {
+        std::optional<Amount>& amount = (row.*side)[run].amounts[i];
+        if (amount) amount->Limit(most);
+      }
     }
   }
 

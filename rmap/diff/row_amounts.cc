@@ -125,6 +125,13 @@ void Amount::Add(const Amount& other) {
   quality = Worse(quality, other.quality);
 }
 
+void Amount::Limit(double most) {
+  for (Quantity* quantity : {&self, &incl}) {
+    quantity->below = std::min(quantity->below, most);
+    quantity->above = std::min(quantity->above, most);
+  }
+}
+
 bool IsInterrupt(const SegmentRow& row) { return row.pid == 0; }
 
 Quantity CallsOfRow(const Report& report, const SegmentRow& row) {

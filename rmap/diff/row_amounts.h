@@ -32,6 +32,8 @@ struct Amount {
 
   // Adds `other`, an amount of the same run.
   void Add(const Amount& other);
+  // At most `most` is missing, and at most as much is too much.
+  void Limit(double most);
 };
 
 // Interrupts are segments of a CPU, without a process row.

@@ -161,6 +161,7 @@ UnseenBounds::OfAll UnseenBounds::AllOf(const ProcessState& process) const {
   for (const ThreadState* thread : process.threads) {
     const UnseenState& unseen = thread->unseen;
     all.on_cpu_ns += unseen.lost_ns + unseen.hidden_ns + unseen.outside_ns;
+    all.hidden_ns += unseen.hidden_ns;
     all.unbooked_ns += thread->dispatch.unbooked_ns;
     all.switches += thread->dispatch.switches_out;
     all.faults += thread->dispatch.faults;
@@ -173,6 +174,9 @@ UnseenBounds::OfAll UnseenBounds::AllOf(const ProcessState& process) const {
       }
     }
   }
+  // Each interval was one thread's at a time.
+  all.hidden_ns = std::min(all.hidden_ns, end_.hidden_ns);
+  all.hidden_ns += input_.in.dispatches.cut_ns();
   if (process.settled || unseen_.none()) return all;
   all.cpu_ns = end_.lost_cpu_ns - process.lost_at_ns + everywhere_ns_ -
                process.hidden_at_ns;
@@ -182,6 +186,7 @@ UnseenBounds::OfAll UnseenBounds::AllOf(const ProcessState& process) const {
   all.more_threads = all.records >= kLeastForThread;
   // Its fork is lost.
   const bool strays = all.records != 0;
+  if (strays) all.hidden_ns = everywhere_ns_;
   if (!all.more_threads) {
     for (std::size_t i = 0; strays && i < all.counts.size(); ++i) {
       all.counts[i] = AddBounded(all.counts[i], stray_counts_[i]);
@@ -307,6 +312,7 @@ void UnseenBounds::OfSegment(const ProcessState& process,
   const UnseenSums& own = unseen.own;
   const UnseenSums::Less& less = own.less;
   const bool interrupts = &process == &input_.in.registry.interrupts();
+  const std::uint64_t hidden_ns = interrupts ? everywhere_ns_ : all.hidden_ns;
   // Hook records of its process were lost: calls are missing, and others may
   // be in the wrong path.
   const bool hooks = (process.hooks_lost || input_.in.session_loss) &&
@@ -329,7 +335,7 @@ void UnseenBounds::OfSegment(const ProcessState& process,
                                       ? kNone
                                       : process.kernel_unknown_ns;
   const bool doubtful =
-      own.on_cpu_ns + own.unknown_ns + everywhere_ns_ != 0 || kernel;
+      own.on_cpu_ns + own.unknown_ns + hidden_ns != 0 || kernel;
 
   // --- calls and wall time ---------------------------------------------------
   const std::uint64_t records = interrupts ? (kernel ? kNone : 0) : all.records;
@@ -367,7 +373,7 @@ void UnseenBounds::OfSegment(const ProcessState& process,
   Bounds on, on_excl;
   if (row.on_cpu) {
     const std::uint64_t unseen_ns = kernel && all.more_threads ? all.cpu_ns : 0;
-    const std::uint64_t more = own.on_cpu_ns + everywhere_ns_ +
+    const std::uint64_t more = own.on_cpu_ns + hidden_ns +
                                (kernel ? process.kernel_unknown_ns : 0) +
                                unseen_ns;
     const std::uint64_t fewer =
@@ -394,15 +400,14 @@ void UnseenBounds::OfSegment(const ProcessState& process,
                            Number incl, Number excl, std::uint64_t fewer,
                            std::uint64_t child) {
     if (!pair) return;
-    std::uint64_t more = AddBounded(own.unknown_ns + everywhere_ns_, kernel_ns);
+    std::uint64_t more = AddBounded(own.unknown_ns + hidden_ns, kernel_ns);
     more = AddBounded(more, hooks_ns);
     const bool any = hooks || process.hooks_lost;
-    row.bounds.Set(
-        incl, pair->incl,
-        Around(pair->incl, any ? kNone : fewer + everywhere_ns_, more));
+    row.bounds.Set(incl, pair->incl,
+                   Around(pair->incl, any ? kNone : fewer + hidden_ns, more));
     row.bounds.Set(
         excl, pair->excl,
-        Around(pair->excl, any ? kNone : fewer + own.kernel_ns + everywhere_ns_,
+        Around(pair->excl, any ? kNone : fewer + own.kernel_ns + hidden_ns,
                AddBounded(more, child)));
   };
   off_cpu(row.wait, Number::kWaitIncl, Number::kWaitExcl, less.wait_ns,

@@ -57,8 +57,10 @@ class UnseenBounds {
   struct OfAll {
     std::uint64_t on_cpu_ns = 0;  // its threads', without unseen ones
     std::uint64_t cpu_ns = 0;     // of all unknown CPU time in its life
-    std::uint64_t records = 0;    // lost in its life
-    bool more_threads = false;    // it may have threads without any record
+    // Of CPU time in which it is unknown, too, which of its calls were open.
+    std::uint64_t hidden_ns = 0;
+    std::uint64_t records = 0;  // lost in its life
+    bool more_threads = false;  // it may have threads without any record
     std::uint64_t unbooked_ns = 0, switches = 0, faults = 0;
     std::vector<std::uint64_t> counts;  // by kernel event
     std::optional<std::uint64_t> most_on_cpu_ns;

@@ -119,6 +119,21 @@ class MemoryTrace final : public logformat::TraceReader {
         },
         /*declare=*/true);
   }
+  // Removes dispatch records without a trace: switches that the kernel did not
+  // show. `lose(n)`: the n-th in the order of delivery. Returns how many.
+  template <typename Lose>
+  std::uint64_t HideSwitches(const Lose& lose) {
+    std::size_t n = 0;
+    return Remove(
+        [&](std::size_t i) {
+          const auto& fields = std::get<Record>(items_[i].what).fields;
+          return fields.stream_class == logformat::StreamClass::kCpu &&
+                 static_cast<logformat::CpuEvent>(fields.event_id) ==
+                     logformat::CpuEvent::kDispatch &&
+                 lose(n++);
+        },
+        /*declare=*/false);
+  }
   std::vector<std::uint32_t> StreamIds() const {
     std::set<std::uint32_t> ids;
     for (const Item& item : items_) ids.insert(item.stream);
