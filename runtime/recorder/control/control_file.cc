@@ -12,6 +12,7 @@
 #include "base/posix/errno_status.h"
 #include "base/posix/small_file.h"
 #include "runtime/control_layout.h"
+#include "runtime/recorder/system/pid_namespace.h"
 #include "runtime/recorder/system/process_scan.h"
 
 namespace countrace::runtime {
@@ -47,11 +48,6 @@ bool IsMappedFile(int fd, const MappedRuntime& mapped) {
          info.st_size == static_cast<off_t>(kControlPageBytes);
 }
 
-std::uint64_t OurPidNamespace() {
-  struct stat info {};
-  return stat("/proc/self/ns/pid", &info) == 0 ? info.st_ino : 0;
-}
-
 // True if a live process has the page mapped, or may have it.
 bool MayBeMapped(std::int32_t pid, std::uint64_t inode) {
   if (!IsProcessAlive(pid)) return false;
@@ -69,7 +65,7 @@ void RemoveIfDead(const std::string& path, std::int32_t pid) {
       !S_ISREG(info.st_mode) || info.st_uid != geteuid() ||
       pread(file.get(), &pid_namespace, sizeof(pid_namespace),
             offsetof(ControlPage, pid_namespace)) != sizeof(pid_namespace) ||
-      pid_namespace != OurPidNamespace() || MayBeMapped(pid, info.st_ino)) {
+      pid_namespace != OwnPidNamespace() || MayBeMapped(pid, info.st_ino)) {
     return;
   }
   // A new process with this pid may have replaced the file meanwhile.

@@ -4,13 +4,31 @@
 #include "base/posix/errno_status.h"
 #include "runtime/recorder/kernel/bpf/kernel_recorder_bpf.h"
 #include "runtime/recorder/kernel/perf/kernel_recorder_perf.h"
+#include "runtime/recorder/system/pid_namespace.h"
 
 namespace countrace::runtime {
+
+namespace {
+
+absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenPerf(
+    const KernelRecorderOptions& options) {
+  if (!IsHostPidNamespace()) {
+    return absl::PermissionDeniedError(
+        "perf rings have the host's thread numbers, which name other processes "
+        "in this pid namespace: only the BPF back end translates them");
+  }
+  return OpenPerfKernelRecorder(options);
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenKernelRecorder(
     KernelBackend backend, const KernelRecorderOptions& options,
     std::vector<std::string>& messages) {
-  if (backend == KernelBackend::kPerf) return OpenPerfKernelRecorder(options);
+  if (const absl::Status proc = CheckProcOfOwnNamespace(); !proc.ok()) {
+    return proc;
+  }
+  if (backend == KernelBackend::kPerf) return OpenPerf(options);
   auto bpf = OpenBpfKernelRecorder(options);
   if (bpf.ok() || backend == KernelBackend::kBpf) return bpf;
   // The user requires dynamic hooks that BPF may not attach: perf rings have
@@ -19,7 +37,7 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenKernelRecorder(
       absl::IsPermissionDenied(bpf.status())) {
     return bpf;
   }
-  auto perf = OpenPerfKernelRecorder(options);
+  auto perf = OpenPerf(options);
   if (perf.ok()) {
     messages.push_back(absl::StrFormat(
         "Kernel records come from perf rings, which cost more than BPF: %s",

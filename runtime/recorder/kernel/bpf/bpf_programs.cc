@@ -107,6 +107,7 @@ absl::StatusOr<std::unique_ptr<BpfPrograms>> BpfPrograms::Load(
   std::unique_ptr<BpfPrograms> programs(new BpfPrograms);
   absl::Status status = programs->Open(options, messages);
   if (status.ok()) status = programs->MapMemory();
+  if (status.ok()) status = programs->FindPidNamespace();
   if (status.ok()) status = programs->StoreRules(options.hook_rules);
   if (status.ok()) status = programs->StoreMarks(options.marks);
   if (status.ok()) status = programs->OpenEvents(options);
@@ -255,6 +256,14 @@ absl::Status BpfPrograms::MapMemory() {
   }
   controls_ = static_cast<countrace_ring_control*>(controls);
   return absl::OkStatus();
+}
+
+absl::Status BpfPrograms::FindPidNamespace() {
+  LIBBPF_OPTS(bpf_test_run_opts, run);
+  const int error = bpf_prog_test_run_opts(
+      bpf_program__fd(skeleton_->progs.find_pid_namespace), &run);
+  if (error == 0) return absl::OkStatus();
+  return BpfError(-error, "Cannot find the pid namespace of this process");
 }
 
 absl::Status BpfPrograms::StoreRules(const KernelHookRules& rules) {

@@ -3,7 +3,6 @@
 //
 // Nothing is pinned: when this process ends, for any reason, the kernel
 // detaches and frees all of it. Thread: one.
-// detaches and frees all of it. Thread: one.
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_BPF_PROGRAMS_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_BPF_PROGRAMS_H_
 
@@ -128,6 +127,8 @@ class BpfPrograms {
   absl::Status Open(const BpfProgramOptions& options,
                     std::vector<std::string>& messages);
   absl::Status MapMemory();
+  // Makes ids of records those of this process's pid namespace.
+  absl::Status FindPidNamespace();
   absl::Status StoreMarks(const ProcessMarks& marks);
   absl::Status StoreRules(const KernelHookRules& rules);
   absl::Status OpenEvents(const BpfProgramOptions& options);

@@ -6,9 +6,11 @@
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_HIDDEN_SWITCHES_BPF_H_
 
 #include "ring_writer.bpf.h"
+#include "thread_ids.bpf.h"
 
-// Threads that left unseen at least once, and the CPU slot of their last
-// switch-in. If the map is full, the oldest thread is settled late.
+// Threads (their host's ids) that left unseen at least once, and the CPU slot
+// of their last switch-in. If the map is full, the oldest thread is settled
+// late.
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __uint(max_entries, 1024);
@@ -22,7 +24,8 @@ static __always_inline void note_switch_in(
     struct countrace_ring_control* control, const struct task_struct* next,
     __u64 now) {
   control->task = (__u64)next;
-  control->tid = next->pid;
+  control->tid = tid_of(next);
+  control->host_tid = next->pid;
   control->runtime_ns = next->se.sum_exec_runtime;
   control->switched_in_ns = now;
   control->ran_ns = 0;
@@ -42,7 +45,7 @@ static __always_inline void settle_hidden_dispatch(
   const __u32 last = *slot;
   struct countrace_ring_control* control =
       bpf_map_lookup_elem(&ring_controls, &last);
-  if (control && control->task == (__u64)next && control->tid == tid &&
+  if (control && control->task == (__u64)next && control->host_tid == tid &&
       next->se.sum_exec_runtime > control->runtime_ns) {
     control->ran_ns = next->se.sum_exec_runtime - control->runtime_ns;
   }
@@ -84,7 +87,7 @@ last_dispatch(const struct countrace_ring_control* control) {
   bpf_core_read(&runtime, sizeof(runtime), &hidden->se.sum_exec_runtime);
   bpf_core_read(&times, sizeof(times), &hidden->sched_info.pcount);
   bpf_core_read(&tid, sizeof(tid), &hidden->pid);
-  if (tid == 0 || tid != (int)control->tid || times != control->times ||
+  if (tid == 0 || tid != (int)control->host_tid || times != control->times ||
       runtime < control->runtime_ns) {
     return 0;
   }
@@ -181,10 +184,10 @@ static __always_inline void note_hidden_switch(
     struct countrace_ring_control* control, const struct task_struct* prev,
     __u64 now) {
   ++control->switches;
-  note_hidden_thread(control->tid);
+  note_hidden_thread(control->host_tid);
   const __u64 left = hidden_switch_time(control, prev, now);
   control->exec_ns += hidden_run_time(control, left ? left : now);
-  if (left) switch_in_event(control, control->tid, prev->pid, left);
+  if (left) switch_in_event(control, control->tid, tid_of(prev), left);
 }
 
 // Called at a record of the running task: if it is not the thread that was
@@ -194,7 +197,7 @@ static __always_inline void note_who_runs(
   const struct task_struct* task = bpf_get_current_task_btf();
   const __u64 was = load(control->task);
   if (!was || was == (__u64)task) return;
-  const __u32 tid = control->tid;
+  const __u32 tid = control->tid, host_tid = control->host_tid;
   const __u64 left = hidden_switch_time(control, task, bpf_ktime_get_ns());
   if (!left) return;
   const __u64 run_ns = hidden_run_time(control, left);
@@ -203,10 +206,10 @@ static __always_inline void note_who_runs(
     return;
   }
   ++control->switches;
-  note_hidden_thread(tid);
+  note_hidden_thread(host_tid);
   control->exec_ns += run_ns;
   note_running(control, task, left);
-  switch_in_event(control, tid, task->pid, left);
+  switch_in_event(control, tid, tid_of(task), left);
 }
 
 #endif  // COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_HIDDEN_SWITCHES_BPF_H_

@@ -27,7 +27,7 @@ static __always_inline int hook_event_with(__u32 family, __u32 where,
   struct countrace_ring_control* control = this_control();
   if (!is_recording(control)) return 0;
   note_who_runs(control);
-  const __u64 ids = bpf_get_current_pid_tgid();
+  const __u64 ids = current_ids();
   if (!is_counted_in(family, ids >> 32)) return 0;
   struct place place = next_place(control);
   const int dump =

@@ -30,8 +30,20 @@ typedef struct {
   int counter;
 } atomic_t;
 
+// A thread's or process's number in each pid namespace that contains it.
+struct pid_namespace;
+struct upid {
+  int nr;
+  struct pid_namespace* ns;
+};
+struct pid {
+  unsigned level;  // of the innermost one; 0: the host's
+  struct upid numbers[1];
+};
+
 struct signal_struct {
   atomic_t live;  // threads of the process that have not ended
+  struct pid* pids[4];
 };
 
 // The flags that mark a 32-bit system call (x86).
@@ -54,6 +66,7 @@ struct pt_regs___syscall {
 struct task_struct {
   struct thread_info thread_info;
   struct signal_struct* signal;
+  struct pid* thread_pid;  // null when the thread has been released
   struct sched_entity se;
   struct sched_info sched_info;
   int pid;   // what user space calls tid

@@ -8,6 +8,7 @@
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_MARKED_PROCESSES_BPF_H_
 
 #include "ring_writer.bpf.h"
+#include "thread_ids.bpf.h"
 
 // Set before the programs are loaded. Both 1: all processes are counted.
 const volatile __u32 count_marked = 1;
@@ -66,9 +67,9 @@ static __always_inline void mark_event(const struct task_struct* task,
   __u64 now = 0;
   __u32* record = (__u32*)reserve(control, 40, &now);
   if (!record) return;
-  record[2] = task->tgid;
-  record[3] = task->tgid;
-  record[4] = task->real_parent->tgid;
+  record[2] = pid_of(task);
+  record[3] = record[2];
+  record[4] = pid_of(task->real_parent);
   record[5] = COUNTRACE_STATE_MARKED;
   record[6] = record[7] = record[8] = record[9] = 0;
   bpf_probe_read_kernel_str(record + 6, COUNTRACE_COMM_BYTES, comm);
@@ -111,27 +112,29 @@ static __always_inline int is_marked_owner(void) {
 static __always_inline void mark_if_named(const struct task_struct* task,
                                           const char* comm) {
   if (!mark_globs_count || task->pid != task->tgid) return;
-  if (has_mark(task->tgid) || !is_marked_name(comm)) return;
-  if (set_mark(task->tgid)) mark_event(task, comm);
+  const __u32 pid = pid_of(task);
+  if (has_mark(pid) || !is_marked_name(comm)) return;
+  if (set_mark(pid)) mark_event(task, comm);
 }
 
 // `task` is on the CPU. A change of user or cgroup has no event of its own.
 static __always_inline void mark_if_owned(const struct task_struct* task) {
   if (!mark_users_count && !mark_cgroups_count) return;
-  if (task->tgid == 0 || has_mark(task->tgid) || !is_marked_owner()) return;
-  if (set_mark(task->tgid)) mark_event(task, task->comm);
+  const __u32 pid = pid_of(task);
+  if (pid == 0 || has_mark(pid) || !is_marked_owner()) return;
+  if (set_mark(pid)) mark_event(task, task->comm);
 }
 
 static __always_inline void inherit_mark(const struct task_struct* parent,
                                          const struct task_struct* child) {
   if (!follows_marks || child->tgid == parent->tgid) return;
-  if (has_mark(parent->tgid)) set_mark(child->tgid);
+  if (has_mark(pid_of(parent))) set_mark(pid_of(child));
 }
 
 // Called with the process's last thread: its pid may soon be reused.
 static __always_inline void drop_mark(const struct task_struct* task) {
   if (!follows_marks || task->signal->live.counter != 0) return;
-  const __u32 pid = task->tgid;
+  const __u32 pid = pid_of(task);
   bpf_map_delete_elem(&marked_processes, &pid);
 }
 

@@ -19,6 +19,52 @@ static __always_inline __u64 switch_state(int preempt, __u32 prev_state,
   return (prev_state | prev->exit_state) & 0x7f;
 }
 
+// Threads (their host's ids) of other pid namespaces that a record has named:
+// the recorder's /proc does not show them.
+struct {
+  __uint(type, BPF_MAP_TYPE_LRU_HASH);
+  __uint(max_entries, 8192);
+  __type(key, __u32);
+  __type(value, __u8);
+} named_outside SEC(".maps");
+
+static __always_inline void write_comm(struct countrace_ring_control* control,
+                                       __u16 event, struct task_struct* task,
+                                       const char* comm) {
+  __u64 now = 0;
+  __u32* record = (__u32*)reserve(control, 32, &now);
+  if (!record) return;
+  record[2] = pid_of(task);
+  record[3] = tid_of(task);
+  // Zero after the NUL: the kernel's buffer may hold old bytes there.
+  record[4] = record[5] = record[6] = record[7] = 0;
+  bpf_probe_read_kernel_str(record + 4, 16, comm);
+  commit((__u64*)record, event, now);
+}
+
+static __always_inline int comm_event(__u16 event, struct task_struct* task,
+                                      const char* comm) {
+  struct countrace_ring_control* control = this_control();
+  if (!is_recording(control)) return 0;
+  note_who_runs(control);
+  write_comm(control, event, task, comm);
+  return 0;
+}
+
+// Records the name of `next`, which was switched in, where no other record has
+// it.
+static __always_inline void name_if_outside(
+    struct countrace_ring_control* control, struct task_struct* next) {
+  const __u32 host = next->pid;
+  if (!pid_level || !(control->tid & COUNTRACE_OUTSIDE_NAMESPACE) ||
+      bpf_map_lookup_elem(&named_outside, &host)) {
+    return;
+  }
+  const __u8 named = 1;
+  bpf_map_update_elem(&named_outside, &host, &named, BPF_ANY);
+  write_comm(control, EVENT_COMM, next, next->comm);
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, _Bool preempt, struct task_struct* prev,
              struct task_struct* next, unsigned int prev_state) {
@@ -32,16 +78,20 @@ int BPF_PROG(on_switch, _Bool preempt, struct task_struct* prev,
     note_hidden_switch(control, prev, now);
   }
   add_run_time(control, prev, now);
+  // A thread that has ended has no number any more.
+  const __u32 left =
+      pid_level && control->task == (__u64)prev ? control->tid : tid_of(prev);
   note_switch_in(control, next, now);
   __u64* record = reserve_known(control, 16 + 8 * counter_count, now);
   if (record) {
-    record[1] = ((__u64)prev->pid & 0xffffff) |
-                ((__u64)next->pid & 0xffffff) << 24 |
+    record[1] = ((__u64)left & 0xffffff) |
+                ((__u64)control->tid & 0xffffff) << 24 |
                 switch_state(preempt, prev_state, prev) << 48;
     store_counters(control, record + 2, now);
     commit(record, EVENT_DISPATCH, now);
   }
   ++control->switches;
+  name_if_outside(control, next);
   return 0;
 }
 
@@ -49,15 +99,12 @@ static __always_inline int wakeup_event(const struct task_struct* wakee) {
   struct countrace_ring_control* control = this_control();
   if (!is_recording(control)) return 0;
   note_who_runs(control);
-  if (!is_counted(bpf_get_current_pid_tgid() >> 32) &&
-      !is_counted(wakee->tgid)) {
-    return 0;
-  }
+  const __u64 ids = current_ids();
+  if (!is_counted(ids >> 32) && !is_counted(pid_of(wakee))) return 0;
   __u64 now = 0;
   __u64* record = reserve(control, 16, &now);
   if (!record) return 0;
-  record[1] = (bpf_get_current_pid_tgid() & 0xffffff) |
-              ((__u64)wakee->pid & 0xffffff) << 24 |
+  record[1] = (ids & 0xffffff) | ((__u64)tid_of(wakee) & 0xffffff) << 24 |
               (__u64)(wakee->wake_cpu & 0xffff) << 48;
   commit(record, EVENT_WAKEUP, now);
   return 0;
@@ -82,10 +129,10 @@ static __always_inline int task_event(__u16 event, struct task_struct* task,
   __u64 now = 0;
   __u32* record = (__u32*)reserve(control, 24, &now);
   if (!record) return 0;
-  record[2] = task->tgid;
-  record[3] = task->pid;
-  record[4] = parent->tgid;
-  record[5] = parent->pid;
+  record[2] = pid_of(task);
+  record[3] = tid_of(task);
+  record[4] = pid_of(parent);
+  record[5] = tid_of(parent);
   commit((__u64*)record, event, now);
   return 0;
 }
@@ -94,39 +141,27 @@ SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
   mark_if_owned(parent);
   inherit_mark(parent, child);
-  forget_rules_of(child->pid);
+  forget_rules_of(tid_of(child));
   return task_event(EVENT_FORK, child, parent);
 }
 
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct* task) {
   drop_mark(task);
-  forget_rules_of(task->pid);
+  forget_rules_of(tid_of(task));
   return task_event(EVENT_EXIT, task, task->real_parent);
-}
-
-static __always_inline int comm_event(__u16 event, struct task_struct* task,
-                                      const char* comm) {
-  struct countrace_ring_control* control = this_control();
-  if (!is_recording(control)) return 0;
-  note_who_runs(control);
-  __u64 now = 0;
-  __u32* record = (__u32*)reserve(control, 32, &now);
-  if (!record) return 0;
-  record[2] = task->tgid;
-  record[3] = task->pid;
-  // Zero after the NUL: the kernel's buffer may hold old bytes there.
-  record[4] = record[5] = record[6] = record[7] = 0;
-  bpf_probe_read_kernel_str(record + 4, 16, comm);
-  commit((__u64*)record, event, now);
-  return 0;
 }
 
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct* task, int old_pid,
              struct linux_binprm* binary) {
   // A thread that is not the first one takes over the first one's tid.
-  if (old_pid != task->pid) forget_rules_of(old_pid);
+  if (!pid_level && old_pid != task->pid) forget_rules_of(old_pid);
+  struct countrace_ring_control* control = this_control();
+  if (control && control->task == (__u64)task) {
+    control->tid = tid_of(task);
+    control->host_tid = task->pid;
+  }
   mark_if_named(task, task->comm);
   mark_if_owned(task);
   return comm_event(EVENT_EXEC, task, task->comm);
@@ -152,7 +187,7 @@ int on_fault(struct bpf_perf_event_data* data) {
   struct countrace_ring_control* control = this_control();
   if (!is_recording(control)) return 0;
   note_who_runs(control);
-  const __u64 ids = bpf_get_current_pid_tgid();
+  const __u64 ids = current_ids();
   __sync_fetch_and_add(&control->faults, 1);
   if (!is_counted(ids >> 32)) return 0;
   __u64 now = 0;
@@ -177,7 +212,8 @@ int dump_counters(__u64* request) {
     const struct task_struct* task =
         (struct task_struct*)bpf_get_current_task();
     control->task = (__u64)task;
-    control->tid = (__u32)bpf_get_current_pid_tgid();
+    control->tid = (__u32)current_ids();
+    control->host_tid = (__u32)bpf_get_current_pid_tgid();
     bpf_core_read(&control->runtime_ns, sizeof(control->runtime_ns),
                   &task->se.sum_exec_runtime);
     control->switched_in_ns = now;
@@ -193,7 +229,7 @@ int dump_counters(__u64* request) {
   __u32* record = (__u32*)reserve_known(control, 16 + 8 * counter_count, now);
   if (record) {
     record[2] = reason;
-    record[3] = (__u32)bpf_get_current_pid_tgid();
+    record[3] = (__u32)current_ids();
     store_counters(control, (__u64*)(record + 4), now);
     commit((__u64*)record, EVENT_COUNTERS, now);
   }

@@ -78,7 +78,9 @@ struct countrace_ring_control {
   // The thread that was switched in last: its task_struct, tid, run time then,
   // when, its switch-ins by then, and the length of its dispatch if it came
   // back before the gap was found.
-  unsigned long long task, tid, runtime_ns, switched_in_ns, times, ran_ns;
+  unsigned long long task;
+  unsigned int tid, host_tid;  // in the recorder's pid namespace; the kernel's
+  unsigned long long runtime_ns, switched_in_ns, times, ran_ns;
   unsigned long long clock_offset;  // ours minus the scheduler's
   // The event set that counts. The recorder writes the first one, before
   // anything is recorded. During a rotation it includes
@@ -107,6 +109,9 @@ enum countrace_counter_source {
 #define COUNTRACE_NOT_COUNTED (~0ull)
 
 #define COUNTRACE_SET_WAITS 256
+
+// In ids of threads and processes outside the recorder's pid namespace.
+#define COUNTRACE_OUTSIDE_NAMESPACE 0x800000u
 
 // Argument of the program that dumps counters.
 struct countrace_dump_request {

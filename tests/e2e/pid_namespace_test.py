@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""In a pid namespace, as every container has one: rows have the numbers that
+the user sees there, and what cannot be named rightly is refused.
+
+usage: pid_namespace_test.py COUNTRACE PAGE_TOUCHER PROCESS_STORM HOOK_WORKLOAD
+"""
+import re
+import subprocess
+import sys
+
+import trace_checks
+
+# In ids of threads outside the recorder's namespace (FORMAT.md, section 3).
+OUTSIDE = 0x800000
+
+
+class PidNamespace(trace_checks.Recording):
+    toucher = storm = hooks = None  # set by main
+
+    def setUp(self):
+        super().setUp()
+        self.needs_root()
+        self.needs('unshare')
+        self.needs_back_end('bpf')
+
+    def inside(self, script, mount_proc=True):
+        """Runs a shell script as process 1 of a new pid namespace."""
+        run = subprocess.run(
+            ['unshare', '-pf', *(['--mount-proc'] if mount_proc else []),
+             'sh', '-c', script], text=True, capture_output=True, timeout=120,
+            check=False)
+        return run
+
+    def record(self, options, command='', mount_proc=True):
+        return self.inside(
+            f'{self.countrace_program} record --force -o {self.trace} '
+            f'{options} {command}; echo status $?', mount_proc)
+
+    def status(self, run):
+        return int(re.search(r'status (\d+)', run.stdout).group(1))
+
+    def row(self, data, pid):
+        rows = [row for row in data['processes'] if row['pid'] == pid]
+        self.assertEqual(len(rows), 1, data['processes'])
+        return rows[0]
+
+    def check_toucher(self, data, said):
+        pid, pages = map(int, re.search(r'pid (\d+) pages (\d+)',
+                                        said).groups())
+        self.assertLess(pid, 1000)
+        row = self.row(data, pid)
+        self.assertEqual(row['comm'], 'page_toucher')
+        self.assertGreaterEqual(row['counts']['page-faults'], pages)
+        self.assertLess(row['counts']['page-faults'], pages + 1000)
+        self.assertGreater(row['on_cpu_ns'], 0)
+        self.assertGreater(row['dispatches'], 0)
+        return row
+
+    def test_a_command(self):
+        run = self.record('--', f'{self.toucher} 100')
+        self.assertEqual(self.status(run), 0, run.stderr)
+        data = self.report()
+        self.check_books(data)
+        row = self.check_toucher(data, run.stdout)
+        self.assertEqual([each['pid'] for each in data['processes']],
+                         [row['pid']])
+        self.check_readable()
+
+    def test_its_hooks_are_of_the_same_process(self):
+        run = self.record('--', f'{self.hooks} ticks 2 5000')
+        self.assertEqual(self.status(run), 0, run.stderr)
+        data = self.report()
+        self.check_books(data)
+        emitted = {int(tid): int(count) for tid, count in
+                   re.findall(r'^emitted (\d+) (\d+)$', run.stdout, re.M)}
+        self.assertEqual(len(emitted), 2, run.stdout)
+        threads = {row['tid']: row for row in data['threads']}
+        for tid in emitted:
+            self.assertGreater(threads[tid]['on_cpu_ns'], 0)
+        hits = sum(row['hits'] for row in data['hooks'])
+        self.assertEqual(hits, sum(emitted.values()))
+
+    def test_a_running_process(self):
+        run = self.inside(
+            f'{self.toucher} 500 & sleep 0.1; '
+            f'{self.countrace_program} record --force -o {self.trace} -p $! '
+            f'--for 5s; echo status $?; wait')
+        self.assertEqual(self.status(run), 0, run.stderr)
+        data = self.report()
+        self.check_books(data)
+        pid = int(re.search(r'pid (\d+) pages', run.stdout).group(1))
+        self.assertEqual(self.row(data, pid)['comm'], 'page_toucher')
+        self.assertGreater(self.row(data, pid)['counts']['page-faults'], 0)
+
+    def test_the_whole_system_names_all_it_sees(self):
+        beside = subprocess.Popen([self.toucher, '2000'],
+                                  stdout=subprocess.DEVNULL)
+        self.addCleanup(beside.wait)
+        self.addCleanup(beside.kill)
+        run = self.record('-a --for 1s --', f'{self.toucher} 300')
+        self.assertEqual(self.status(run), 0, run.stderr)
+        data = self.report()
+        self.check_books(data)
+        self.check_toucher(data, run.stdout)
+        outside = self.row(data, beside.pid | OUTSIDE)
+        self.assertEqual(outside['comm'], 'page_toucher')
+        self.assertGreater(outside['on_cpu_ns'], 0)
+
+    def test_forks_and_execs(self):
+        run = self.record('--kernel syscalls --', f'{self.storm} storm 3 20 5')
+        self.assertEqual(self.status(run), 0, run.stderr)
+        forks = int(re.search(r'forks (\d+)', run.stdout).group(1))
+        data = self.report()
+        self.check_books(data)
+        rows = data['processes']
+        self.assertEqual(len({row['pid'] for row in rows}), len(rows))
+        self.assertEqual(len(rows), forks + 1)
+        for row in rows:
+            self.assertLess(row['pid'], OUTSIDE)
+        # Each of them exited, also those whose number the kernel had taken
+        # back at the last switch.
+        self.assertEqual(data['books']['task-clock']['unattributed'], 0)
+
+    def test_marks_by_name(self):
+        run = self.record('-a --mark comm:page_toucher --count marked --for 1s'
+                          ' --', f'{self.toucher} 300')
+        self.assertEqual(self.status(run), 0, run.stderr)
+        data = self.report()
+        self.check_books(data)
+        self.check_toucher(data, run.stdout)
+
+    def test_numbers_of_another_namespace_are_refused(self):
+        for options, mount_proc, reason in (
+                ('-a --for 1s', False, '/proc shows another pid namespace'),
+                ('-a --for 1s --backend perf', True, 'host\'s thread numbers'),
+                ('-p 1 --for 1s --backend perf', True, 'host\'s thread numbers'
+                 )):
+            with self.subTest(options=options):
+                run = self.record(options, mount_proc=mount_proc)
+                self.assertEqual(self.status(run), 5, run.stderr)
+                self.assertIn(reason, run.stderr)
+                self.assertFalse(self.trace.exists())
+
+
+if __name__ == '__main__':
+    (PidNamespace.countrace_program, PidNamespace.toucher, PidNamespace.storm,
+     PidNamespace.hooks) = sys.argv[1:5]
+    trace_checks.unittest.main(argv=[sys.argv[0], *sys.argv[5:]], verbosity=2)
