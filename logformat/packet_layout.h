@@ -83,6 +83,9 @@ enum PacketFlags : std::uint32_t {
   // Only while a flight recording runs: replaces overwritten packets; raw_end
   // is the number of their records.
   kPacketOverwritten = 1u << 1,
+  // Only while a recording runs: `pid` and `tid` are numbers of the pid
+  // namespace with inode `present`, not of the recorder's.
+  kPacketOtherNamespace = 1u << 2,
 };
 
 // --- Event header: one 64-bit word, `id` in bits 0..15, time in 16..63 ------

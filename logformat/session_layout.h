@@ -8,6 +8,8 @@
 //                      `.hooks`; only the recorder writes it.
 //   DIR/.triggers      why the recording stopped or the snapshot was taken: one
 //                      line for each trigger that fired.
+//   DIR/.thread_ids    ThreadIdsEntry below, for threads of pid namespaces
+//                      other than the recorder's, which alone writes it.
 //   DIR/.hooks         hook registry, one text line a hook, appended under
 //                      flock(LOCK_EX); a line without '\n' is a torn append.
 //
@@ -28,6 +30,7 @@ inline constexpr char kSessionFile[] = ".session";
 inline constexpr char kHooksFile[] = ".hooks";
 inline constexpr char kKernelHooksFile[] = ".kernel_hooks";
 inline constexpr char kTriggersFile[] = ".triggers";
+inline constexpr char kThreadIdsFile[] = ".thread_ids";
 inline constexpr char kMetadataFile[] = "metadata";
 // Environment variable that names the trace directory to instrumented programs.
 inline constexpr char kSessionEnvironment[] = "COUNTRACE_SESSION";
@@ -67,12 +70,25 @@ enum class SessionScope : std::uint32_t {
   kSystem = 2      // whole machine
 };
 
-// One instrumented process claims it by compare-exchange of `pid` from 0.
+// One instrumented process claims it by compare-exchange of `owner` from 0.
 struct ProcessSlot {
-  std::atomic<std::int32_t> pid;
-  std::atomic<std::uint32_t>
-      detached;                     // 1: has stopped writing to this session
-  std::atomic<std::uint32_t> wake;  // futex: helper thread waits on it
+  std::atomic<std::uint64_t> owner;     // SlotOwner()
+  std::atomic<std::uint32_t> detached;  // 1: no longer writes to this session
+  std::atomic<std::uint32_t> wake;      // futex: helper thread waits on it
+};
+// `pid` in the pid namespace with this inode; 0: the recorder's.
+constexpr std::uint64_t SlotOwner(std::int32_t pid,
+                                  std::uint32_t pid_namespace) noexcept {
+  return std::uint64_t{pid_namespace} << 32 | static_cast<std::uint32_t>(pid);
+}
+
+// A thread's and its process's numbers in their own pid namespace, and in the
+// recorder's, from `time_ns` on.
+struct ThreadIdsEntry {
+  std::uint64_t time_ns;
+  std::uint32_t pid_namespace;  // inode
+  std::int32_t own_pid, own_tid;
+  std::int32_t pid, tid;
   std::uint32_t reserved;
 };
 inline constexpr std::size_t kProcessSlots = 4096;
@@ -93,6 +109,7 @@ struct SessionControl {
   SessionMode mode;
   SessionScope scope;
   std::int32_t recorder_pid;
+  std::uint32_t pid_namespace;     // the recorder's: inode; 0: unknown
   std::int32_t root_pid;           // first process of kCommand, else 0
   std::uint32_t cpus;              // possible CPUs at the beginning
   std::uint64_t sub_buffer_bytes;  // largest sub-buffer, multiple of 4096

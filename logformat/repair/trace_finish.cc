@@ -4,6 +4,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <thread>
@@ -19,6 +20,7 @@
 #include "logformat/read/packet_scanner.h"
 #include "logformat/read/record_table.h"
 #include "logformat/repair/stream_repair.h"
+#include "logformat/repair/thread_ids.h"
 #include "logformat/session_layout.h"
 
 namespace countrace::logformat {
@@ -67,7 +69,8 @@ class Finisher {
         options_(options),
         classes_(EventClasses(description_.info)),
         cpu_table_(classes_, StreamClass::kCpu),
-        thread_table_(classes_, StreamClass::kThread) {}
+        thread_table_(classes_, StreamClass::kThread),
+        thread_ids_(directory_.path) {}
 
   absl::StatusOr<FinishResult> Run() {
     result_.messages = description_.messages;
@@ -93,7 +96,14 @@ class Finisher {
       if (absl::Status s = WriteMetadata(); !s.ok()) return s;
     }
     result_.already_finished = !changed && !directory_.incomplete;
+    if (thread_ids_.unknown() != 0) {
+      result_.messages.push_back(absl::StrFormat(
+          "Threads of other pid namespaces whose numbers in the recorder's are "
+          "not known have numbers from %d on: threads=%d",
+          ThreadIds::kUnknownIds, thread_ids_.unknown()));
+    }
     if (directory_.incomplete) {
+      Remove(kThreadIdsFile);
       Remove(kHooksFile);
       Remove(kKernelHooksFile);
       Remove(kTriggersFile);
@@ -137,7 +147,16 @@ class Finisher {
     absl::StatusOr<RepairResult> repair = RepairStream(target, scan);
     if (!repair.ok()) return repair.status();
     result_.cut_bytes += repair->cut_bytes;
-    return repair->changed;
+    const bool other_namespace =
+        std::any_of(scan.packets.begin(), scan.packets.end(),
+                    [](const ScannedPacket& packet) {
+                      return (packet.head.flags & kPacketOtherNamespace) != 0;
+                    });
+    if (!other_namespace) return repair->changed;
+    absl::Status status =
+        thread_ids_.TranslateStream(directory_.path + "/" + file.name);
+    if (!status.ok()) return status;
+    return true;
   }
 
   void Report(const StreamFile& file, const StreamScan& scan) {
@@ -196,6 +215,7 @@ class Finisher {
   std::vector<EventClass> classes_;
   RecordTable cpu_table_;
   RecordTable thread_table_;
+  ThreadIds thread_ids_;
   FinishResult result_;
 };
 

@@ -116,12 +116,14 @@ absl::Status CopyFiles(const TraceDirectory& source, const std::string& to) {
         CopyStream(source.path + "/" + stream.name, to + "/" + stream.name);
     if (!copied.ok()) return copied;
   }
-  for (const char* name : {kSessionFile, kHooksFile, kKernelHooksFile}) {
+  for (const char* name :
+       {kSessionFile, kHooksFile, kKernelHooksFile, kThreadIdsFile}) {
     const absl::Status copied =
         CopyBytes(source.path + "/" + name, to + "/" + name);
-    // Only the recorder of kernel hooks creates this file.
+    // Only where something was to be written there.
+    const std::string_view file = name;
     if (absl::IsNotFound(copied) &&
-        std::string_view(name) == kKernelHooksFile) {
+        (file == kKernelHooksFile || file == kThreadIdsFile)) {
       continue;
     }
     if (!copied.ok()) return copied;

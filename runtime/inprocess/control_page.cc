@@ -14,6 +14,7 @@
 
 #include "runtime/inprocess/file_size_limit.h"
 #include "runtime/inprocess/hook_sites.h"
+#include "runtime/inprocess/pid_namespace.h"
 #include "runtime/inprocess/process_state.h"
 #include "runtime/inprocess/session_membership.h"
 
@@ -41,17 +42,6 @@ ControlPage* MapNewFile(const char* path) noexcept {
   if (memory != MAP_FAILED) return static_cast<ControlPage*>(memory);
   unlink(path);
   return nullptr;
-}
-
-// The link's text is "pid:[4026531836]".
-std::uint64_t PidNamespace() noexcept {
-  char text[64];
-  const long bytes = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/ns/pid",
-                             text, sizeof(text) - 1);
-  if (bytes <= 0) return 0;
-  text[bytes] = '\0';
-  const char* const open = strchr(text, '[');
-  return open == nullptr ? 0 : strtoull(open + 1, nullptr, 10);
 }
 
 const char* Choice() noexcept {
@@ -113,7 +103,7 @@ ControlPage* CreateControlPage(std::int32_t pid) noexcept {
     page->magic = kControlMagic;
     page->bytes = sizeof(ControlPage);
     page->pid = pid;
-    page->pid_namespace = PidNamespace();
+    page->pid_namespace = OwnPidNamespace();
     // The page is complete before its name exists. Replaces the file of an
     // earlier process with this pid, or of this process before an exec.
     if (rename(fresh, path) == 0) {

@@ -59,7 +59,9 @@ void RegisterObject(HookRegistry& registry, SiteList start, SiteList stop) {
   static std::uint32_t named_in = 0;  // tag of the session that has our name
   if (named_in != SessionTag()) {
     named_in = SessionTag();
-    registry.AddProcess(g_process->pid.load(std::memory_order_relaxed));
+    // Its number names another process for the reader.
+    if (g_process->other_namespace.load(std::memory_order_relaxed) == 0)
+      registry.AddProcess(g_process->pid.load(std::memory_order_relaxed));
   }
   // Enters before exits: an exit takes the id of its segment.
   for (const bool exits : {false, true}) {

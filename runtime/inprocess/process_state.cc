@@ -10,6 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "runtime/inprocess/pid_namespace.h"
+
 // System calls use syscall(2): unlike the libc wrappers it is no cancellation
 // point, and programs that wrap open or read do not replace it.
 
@@ -58,13 +60,18 @@ bool IsSessionWeUnderstand(int fd) noexcept {
 
 // Claims a slot of the session's process table; after an exec, the same slot.
 lf::ProcessSlot* ClaimSlot(std::int32_t pid) noexcept {
+  const std::uint32_t own = OwnPidNamespace();
+  const bool other = own != 0 && g_session->pid_namespace != 0 &&
+                     own != g_session->pid_namespace;
+  g_process->other_namespace.store(other ? own : 0, std::memory_order_relaxed);
+  const std::uint64_t owner = lf::SlotOwner(pid, other ? own : 0);
   for (std::size_t i = 0; i < lf::kProcessSlots; ++i) {
     lf::ProcessSlot& slot =
         g_session->processes[(static_cast<std::size_t>(pid) + i) %
                              lf::kProcessSlots];
-    std::int32_t expected = 0;
-    if (slot.pid.load(std::memory_order_relaxed) == pid ||
-        slot.pid.compare_exchange_strong(expected, pid)) {
+    std::uint64_t expected = 0;
+    if (slot.owner.load(std::memory_order_relaxed) == owner ||
+        slot.owner.compare_exchange_strong(expected, owner)) {
       slot.detached.store(0, std::memory_order_relaxed);
       return &slot;
     }

@@ -31,9 +31,11 @@ class FutexLock {
 
 struct ProcessState {
   std::atomic<std::int32_t> pid;  // 0: wiped by a fork, or never initialised
-  FutexLock lock;                 // guards the lists below
-  FutexLock sites_lock;           // hook sites, their gates, the selection
-  FutexLock owners_lock;          // taking rings away, ends of threads
+  // Inode of its pid namespace, if that is not the recorder's; else 0.
+  std::atomic<std::uint32_t> other_namespace;
+  FutexLock lock;         // guards the lists below
+  FutexLock sites_lock;   // hook sites, their gates, the selection
+  FutexLock owners_lock;  // taking rings away, ends of threads
   std::atomic<std::uint32_t> slow_path_closed;  // 1: leaving, or idle
   std::atomic<std::uint32_t> slow_path_users;   // threads in it
   std::atomic<std::uint32_t> clock_syncing;

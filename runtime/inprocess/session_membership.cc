@@ -1,8 +1,11 @@
 #include "runtime/inprocess/session_membership.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/membarrier.h>
 #include <signal.h>
+#include <string.h>
+#include <sys/file.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -60,10 +63,30 @@ bool LeaveSoon() noexcept {
   return false;
 }
 
+// For a process that cannot name the recorder: whether the lock on
+// `.incomplete` is free. False: it is held, or the file is not visible (chroot,
+// another user).
+bool RecorderLeftItsLock() noexcept {
+  char path[sizeof(g_session_path) + 16];
+  const std::size_t length = strlen(g_session_path);
+  memcpy(path, g_session_path, length);
+  path[length] = '/';
+  memcpy(path + length + 1, lf::kIncompleteFile, sizeof(lf::kIncompleteFile));
+  const long file = syscall(SYS_openat, AT_FDCWD, path,
+                            O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0);
+  if (file < 0) return false;
+  const bool taken = syscall(SYS_flock, file, LOCK_SH | LOCK_NB) == 0;
+  syscall(SYS_close, file);
+  return taken;
+}
+
 }  // namespace
 
 bool SessionHasEnded() noexcept {
   if (!SessionIsRecording()) return true;
+  if (g_process->other_namespace.load(std::memory_order_relaxed) != 0) {
+    return RecorderLeftItsLock();
+  }
   return syscall(SYS_kill, g_session->recorder_pid, 0) != 0 && errno != EPERM;
 }
 

@@ -118,8 +118,9 @@ void Activate(ThreadRing& ring, const SubBuffer& next,
   head->pid = ring.pid;
   head->tid = ring.tid;
   head->mmcr = 0;
-  head->present = 0;
-  head->flags = 0;
+  // Both 0 in the recorder's namespace.
+  head->present = g_process->other_namespace.load(std::memory_order_relaxed);
+  head->flags = head->present != 0 ? lf::kPacketOtherNamespace : 0u;
   __atomic_store_n(&head->magic, lf::kPacketMagic, __ATOMIC_RELEASE);
   ring.head = head;
   ring.current = next;

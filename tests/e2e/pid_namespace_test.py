@@ -129,6 +129,60 @@ class PidNamespace(trace_checks.Recording):
         self.check_books(data)
         self.check_toucher(data, run.stdout)
 
+    def two_containers(self, *options):
+        """Records hooks of two programs that are process 1 of a namespace."""
+        inside = f'unshare -pf --mount-proc {self.hooks} ticks 3 20000'
+        run = self.countrace('record', '--force', '-o', self.trace, *options,
+                             '--', 'sh', '-c', f'{inside} & {inside} & wait')
+        self.assertIn('nothing was lost', run.stderr)
+        emitted = [int(count) for count in
+                   re.findall(r'^emitted \d+ (\d+)$', run.stdout, re.M)]
+        self.assertEqual(len(emitted), 6, run.stdout)
+        data = self.report()
+        self.assertEqual(sum(row['hits'] for row in data['hooks']),
+                         sum(emitted))
+        return data
+
+    def test_hooks_of_containers_below(self):
+        data = self.two_containers()
+        self.check_books(data)
+        self.check_readable()
+        processes = {row['pid']: row for row in data['processes']}
+        pids = {row['pid'] for row in data['hooks']}
+        self.assertEqual(len(pids), 2, data['hooks'])
+        for pid in pids:
+            self.assertGreater(pid, 1)
+            self.assertLess(pid, OUTSIDE)
+            self.assertEqual(processes[pid]['comm'], 'hook_workload')
+            threads = [row for row in data['threads'] if row['pid'] == pid]
+            self.assertGreaterEqual(len(threads), 4)
+            for row in threads:
+                self.assertGreater(row['dispatches'], 0, row)
+
+    def test_hooks_of_containers_below_without_kernel_records(self):
+        # Nothing says which number the recorder has for them: each has one of
+        # its own, and none is taken for another process.
+        data = self.two_containers('--no-kernel')
+        pids = {row['pid'] for row in data['hooks']}
+        self.assertEqual(len(pids), 2, data['hooks'])
+        self.assertTrue(all(pid >= OUTSIDE for pid in pids), pids)
+
+    def test_a_running_process_of_a_container_below(self):
+        program = subprocess.Popen(
+            ['unshare', '-pf', '--kill-child', '--mount-proc', self.toucher,
+             '3000'], stdout=subprocess.DEVNULL)
+        self.addCleanup(program.wait)
+        self.addCleanup(program.kill)
+        found = subprocess.run(
+            f'until pgrep -P {program.pid}; do sleep 0.01; done', shell=True,
+            text=True, capture_output=True, check=True, timeout=20)
+        pid = int(found.stdout)
+        self.countrace('record', '--force', '-o', self.trace, '-p', pid,
+                       '--for', '300ms')
+        data = self.report()
+        self.check_books(data)
+        self.assertEqual(self.row(data, pid)['comm'], 'page_toucher')
+
     def test_numbers_of_another_namespace_are_refused(self):
         for options, mount_proc, reason in (
                 ('-a --for 1s', False, '/proc shows another pid namespace'),

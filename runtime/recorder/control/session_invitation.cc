@@ -40,6 +40,7 @@ SessionInvitation::SessionInvitation(std::string trace,
                                      std::vector<std::int32_t> pids)
     : trace_(std::move(trace)),
       access_(trace_),
+      ids_(trace_),
       pids_(std::move(pids)),
       watch_(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {
   // Before the scan: a process that starts during it is found by one of the
@@ -79,6 +80,7 @@ void SessionInvitation::Ask(std::int32_t pid, bool named) {
   // Without a grant the directory may still be writable for the user: the
   // process reports the result.
   (void)access_.GrantTo(pid);
+  ids_.AddProcess(pid);
   const absl::Status asked = control->RequestJoin(trace_);
   if (!asked.ok()) return Refuse(pid, asked);
   asked_.push_back({*std::move(control), MonotonicNs() + kAnswerNs});

@@ -13,6 +13,7 @@
 
 #include "base/posix/scoped_fd.h"
 #include "runtime/recorder/control/process_control.h"
+#include "runtime/recorder/directory/thread_ids_file.h"
 #include "runtime/recorder/directory/trace_access.h"
 
 namespace countrace::runtime {
@@ -52,6 +53,7 @@ class SessionInvitation {
 
   std::string trace_;
   TraceAccess access_;
+  ThreadIdsFile ids_;
   std::vector<std::int32_t> pids_;
   base::ScopedFd watch_;  // inotify on the folders of control pages
   std::vector<Asked> asked_;

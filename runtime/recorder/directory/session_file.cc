@@ -20,6 +20,7 @@
 #include "base/posix/scoped_fd.h"
 #include "runtime/recorder/system/cpu_list.h"
 #include "runtime/recorder/system/monotonic_clock.h"
+#include "runtime/recorder/system/pid_namespace.h"
 #include "runtime/recorder/system/process_scan.h"
 
 namespace countrace::runtime {
@@ -72,6 +73,7 @@ void SessionFile::Describe() {
   control.uuid[6] = static_cast<std::uint8_t>((control.uuid[6] & 0x0f) | 0x40);
   control.uuid[8] = static_cast<std::uint8_t>((control.uuid[8] & 0x3f) | 0x80);
   control.recorder_pid = getpid();
+  control.pid_namespace = static_cast<std::uint32_t>(OwnPidNamespace());
   const auto cpus = PossibleCpus();
   control.cpus =
       cpus.ok() && !cpus->empty() ? cpus->back() + 1 : 1;  // ids start at 0
@@ -103,7 +105,7 @@ void SessionFile::Stop() {
   control_->state.store(logformat::SessionState::kStopped,
                         std::memory_order_release);
   for (logformat::ProcessSlot& slot : control_->processes) {
-    if (slot.pid.load(std::memory_order_acquire) == 0) continue;
+    if (slot.owner.load(std::memory_order_acquire) == 0) continue;
     slot.wake.fetch_add(1, std::memory_order_seq_cst);
     syscall(SYS_futex, &slot.wake, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
   }
@@ -112,13 +114,16 @@ void SessionFile::Stop() {
 std::vector<std::int32_t> SessionFile::AttachedProcesses() const {
   std::vector<std::int32_t> pids;
   for (const logformat::ProcessSlot& slot : control_->processes) {
-    const std::int32_t pid = slot.pid.load(std::memory_order_acquire);
+    const std::uint64_t owner = slot.owner.load(std::memory_order_acquire);
     // Acquire pairs with the release store of `detached`: the process's last
     // records are in its streams.
-    if (pid != 0 && slot.detached.load(std::memory_order_acquire) == 0 &&
-        IsProcessAlive(pid)) {
-      pids.push_back(pid);
+    if (owner == 0 || slot.detached.load(std::memory_order_acquire) != 0) {
+      continue;
     }
+    auto pid = static_cast<std::int32_t>(owner);
+    const auto pid_namespace = static_cast<std::uint32_t>(owner >> 32);
+    if (pid_namespace != 0) pid = FindProcess(pid_namespace, pid);
+    if (pid != 0 && IsProcessAlive(pid)) pids.push_back(pid);
   }
   return pids;
 }

@@ -6,6 +6,8 @@
 #include <cstdlib>
 
 #include "absl/strings/str_format.h"
+#include "base/posix/small_file.h"
+#include "runtime/recorder/system/process_scan.h"
 
 namespace countrace::runtime {
 
@@ -17,6 +19,37 @@ constexpr std::uint64_t kHostInode = 0xEFFFFFFC;
 std::uint64_t OwnPidNamespace() {
   struct stat info {};
   return stat("/proc/self/ns/pid", &info) == 0 ? info.st_ino : 0;
+}
+
+std::uint64_t PidNamespaceOf(std::int32_t pid) {
+  struct stat info {};
+  return stat(absl::StrFormat("/proc/%d/ns/pid", pid).c_str(), &info) == 0
+             ? info.st_ino
+             : 0;
+}
+
+std::int32_t OwnNumber(std::int32_t pid, std::int32_t tid) {
+  const auto status =
+      base::ReadSmallFile(absl::StrFormat("/proc/%d/task/%d/status", pid, tid));
+  if (!status.ok()) return 0;
+  // "NSpid:", then the numbers from this namespace to the innermost one.
+  const std::size_t at = status->find("\nNSpid:");
+  if (at == std::string::npos) return 0;
+  const std::size_t end = status->find('\n', at + 1);
+  const std::size_t last = status->find_last_of(" \t:", end);
+  return static_cast<std::int32_t>(
+      std::strtol(status->c_str() + last + 1, nullptr, 10));
+}
+
+std::int32_t FindProcess(std::uint32_t pid_namespace, std::int32_t number) {
+  for (const ProcessThread& thread : ScanThreads()) {
+    if (thread.tid == thread.pid &&
+        PidNamespaceOf(thread.pid) == pid_namespace &&
+        OwnNumber(thread.pid, thread.tid) == number) {
+      return thread.pid;
+    }
+  }
+  return 0;
 }
 
 bool IsHostPidNamespace() { return OwnPidNamespace() == kHostInode; }

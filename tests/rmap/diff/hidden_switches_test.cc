@@ -10,7 +10,7 @@
 namespace countrace::rmap::diff {
 namespace {
 
-// Of a machine with one CPU: its next record shows each hidden switch.
+// The machine has one CPU: its next record shows each hidden switch.
 Report WithHiddenSwitches(std::uint32_t seed, std::size_t every) {
   test_support::SimulationOptions options;
   options.seed = seed;

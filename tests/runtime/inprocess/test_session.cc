@@ -242,7 +242,7 @@ ProgramResult TestSession::Run(
 void TestSession::Stop() {
   control_->state = lf::SessionState::kStopped;
   for (lf::ProcessSlot& slot : control_->processes) {
-    if (slot.pid == 0) continue;
+    if (slot.owner == 0) continue;
     slot.wake.fetch_add(1);
     syscall(SYS_futex, &slot.wake, FUTEX_WAKE, 1, nullptr, nullptr, 0);
   }

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <atomic>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/posix/errno_status.h"
+#include "runtime/recorder/directory/thread_ids_file.h"
 #include "runtime/recorder/events/event_list.h"
 #include "runtime/recorder/events/set_turns.h"
 #include "runtime/recorder/kernel/bpf/bpf_programs.h"
@@ -84,6 +86,7 @@ class BpfKernelRecorder final : public KernelRecorder {
   std::unique_ptr<KernelHookRegistry> hooks_;  // null: none are recorded
   RunTimeSampler run_time_;
   std::vector<KernelRingReader> readers_;  // beside streams_.all()
+  std::optional<ThreadIdsFile> thread_ids_;
   std::vector<std::string> messages_;
   std::uint64_t lost_seen_ = 0;  // losses that FindLostMembers() has handled
   bool began_ = false;
@@ -93,6 +96,7 @@ class BpfKernelRecorder final : public KernelRecorder {
 absl::Status BpfKernelRecorder::Begin(const KernelRecorderTarget& target) {
   absl::Status status = streams_.Create(target);
   if (!status.ok()) return status;
+  thread_ids_.emplace(target.directory);
   if (hooks_ != nullptr) {
     status = hooks_->Open(target.directory);
     if (!status.ok()) return status;
@@ -145,6 +149,7 @@ absl::Status BpfKernelRecorder::MarkProcesses(
 void BpfKernelRecorder::ReadRings() {
   for (std::size_t i = 0; i < readers_.size(); ++i) {
     readers_[i].Drain(streams_.all()[i].batch);
+    thread_ids_->Add(readers_[i].TakeThreadIds());
   }
 }
 

@@ -22,6 +22,7 @@ bool IsHookEvent(std::uint16_t event_id) {
 // Bytes of a record with its header word; 0: no such event.
 std::size_t RecordBytes(std::uint16_t event_id, std::size_t counters) {
   if (event_id == COUNTRACE_EVENT_LOST) return 16;
+  if (event_id == COUNTRACE_EVENT_THREAD_IDS) return 32;
   if (IsHookEvent(event_id)) {
     std::size_t bytes = sizeof(logformat::KernelHookRecord);
     if ((event_id & COUNTRACE_EVENT_DUMP) != 0) bytes += counters * 8;
@@ -68,6 +69,19 @@ void KernelRingReader::AddLosses(std::uint64_t lost, RecordBatch& batch) {
   if (lost <= lost_) return;
   *batch.Add(last_ns_, kLossEntry, 1) = lost - lost_;
   lost_ = lost;
+}
+
+void KernelRingReader::AddThreadIds(const std::byte* at) {
+  std::uint32_t words[5] = {};
+  std::memcpy(words, at + 8, sizeof(words));
+  logformat::ThreadIdsEntry entry{};
+  entry.time_ns = last_ns_;
+  entry.pid = static_cast<std::int32_t>(words[0]);
+  entry.tid = static_cast<std::int32_t>(words[1]);
+  entry.own_pid = static_cast<std::int32_t>(words[2]);
+  entry.own_tid = static_cast<std::int32_t>(words[3]);
+  entry.pid_namespace = words[4];
+  thread_ids_.push_back(entry);
 }
 
 void KernelRingReader::FindRefused(std::byte* dump, RecordBatch& batch) {
@@ -140,6 +154,8 @@ void KernelRingReader::Drain(RecordBatch& batch) {
       std::uint64_t lost = 0;
       std::memcpy(&lost, at + 8, sizeof(lost));
       AddLosses(lost, batch);
+    } else if (event_id == COUNTRACE_EVENT_THREAD_IDS) {
+      AddThreadIds(at);
     } else {
       AddRecord(at, event_id, bytes, batch);
     }

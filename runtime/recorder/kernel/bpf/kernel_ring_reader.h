@@ -6,7 +6,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
+#include "logformat/session_layout.h"
 #include "runtime/recorder/kernel/hooks/kernel_hook_registry.h"
 #include "runtime/recorder/kernel/hooks/kernel_ring.h"
 #include "runtime/recorder/kernel/kernel_record.h"
@@ -34,6 +37,10 @@ class KernelRingReader {
   // After the last record: adds the losses since then as a loss entry.
   void DrainLosses(RecordBatch& batch);
 
+  // The numbers of threads of other pid namespaces since the last call.
+  std::vector<logformat::ThreadIdsEntry> TakeThreadIds() {
+    return std::exchange(thread_ids_, {});
+  }
   std::uint64_t lost() const { return lost_; }
   std::uint64_t dispatches() const { return dispatches_; }
   // Records of hooks that could not be registered: lost.
@@ -53,6 +60,7 @@ class KernelRingReader {
   // Finds values of a record's dump that were not counted: stores 0 for them,
   // and adds an entry before the record.
   void FindRefused(std::byte* dump, RecordBatch& batch);
+  void AddThreadIds(const std::byte* at);
   void AddLosses(std::uint64_t lost, RecordBatch& batch);
   void GiveBack(std::uint64_t from, std::uint64_t to);
 
@@ -62,6 +70,7 @@ class KernelRingReader {
   std::size_t counters_;
   KernelHookRegistry* hooks_;
   std::uint64_t last_ns_;
+  std::vector<logformat::ThreadIdsEntry> thread_ids_;
   std::uint32_t counted_ = ~std::uint32_t{0};
   std::uint64_t refused_since_ns_ = 0, refused_ns_ = 0;
   std::uint64_t lost_ = 0, dispatches_ = 0, malformed_ = 0, unnamed_ = 0;

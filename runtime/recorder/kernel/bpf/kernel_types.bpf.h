@@ -31,7 +31,12 @@ typedef struct {
 } atomic_t;
 
 // A thread's or process's number in each pid namespace that contains it.
-struct pid_namespace;
+struct ns_common {
+  unsigned inum;  // inode
+};
+struct pid_namespace {
+  struct ns_common ns;
+};
 struct upid {
   int nr;
   struct pid_namespace* ns;

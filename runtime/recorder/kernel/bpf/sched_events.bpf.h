@@ -142,6 +142,8 @@ int BPF_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
   mark_if_owned(parent);
   inherit_mark(parent, child);
   forget_rules_of(tid_of(child));
+  struct countrace_ring_control* control = this_control();
+  if (is_recording(control)) thread_ids_event(control, child);
   return task_event(EVENT_FORK, child, parent);
 }
 

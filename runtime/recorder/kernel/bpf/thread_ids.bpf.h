@@ -54,6 +54,29 @@ static __always_inline __u64 current_ids(void) {
   return (__u64)pid_of(task) << 32 | tid_of(task);
 }
 
+// `child` begins. In a namespace inside the recorder's, its hooks have its
+// numbers there.
+static __always_inline void thread_ids_event(
+    struct countrace_ring_control* control, const struct task_struct* child) {
+  const struct pid* of = BPF_CORE_READ(child, thread_pid);
+  const struct pid* of_process =
+      BPF_CORE_READ(child, signal, pids[PIDTYPE_TGID]);
+  const __u32 level = BPF_CORE_READ(of, level);
+  if (level <= pid_level || !of_process) return;
+  const struct upid own = number_at(of, level);
+  const struct upid own_process = number_at(of_process, level);
+  __u64 now = 0;
+  __u32* record = (__u32*)reserve(control, 32, &now);
+  if (!record) return;
+  record[2] = pid_of(child);
+  record[3] = tid_of(child);
+  record[4] = own_process.nr;
+  record[5] = own.nr;
+  record[6] = BPF_CORE_READ(own.ns, ns.inum);
+  record[7] = 0;
+  commit((__u64*)record, COUNTRACE_EVENT_THREAD_IDS, now);
+}
+
 // Run by the recorder before it records.
 SEC("raw_tp")
 int find_pid_namespace(void* context) {

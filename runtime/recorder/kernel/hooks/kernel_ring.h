@@ -23,6 +23,9 @@
 #define COUNTRACE_MAX_CPUS 1024
 // Event id of an entry with the number of records lost so far: one word.
 #define COUNTRACE_EVENT_LOST 0x7fff
+// Event id of an entry with the numbers of a new thread of a pid namespace
+// inside the recorder's: pid, tid; the same in its own namespace; its inode.
+#define COUNTRACE_EVENT_THREAD_IDS 0x7ffe
 
 // Event id of a record at a kernel hook: the base, 4 * its family, its place;
 // bit 15 if it carries the counters. Its body is a KernelHookRecord, with the
