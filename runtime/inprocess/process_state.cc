@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "runtime/inprocess/pid_namespace.h"
+#include "runtime/time_namespace.h"
 
 // System calls use syscall(2): unlike the libc wrappers it is no cancellation
 // point, and programs that wrap open or read do not replace it.
@@ -130,6 +131,8 @@ void EnsureProcessInitialised() noexcept {
   if (g_process->pid.load(std::memory_order_relaxed) == 0) {
     const auto pid = static_cast<std::int32_t>(syscall(SYS_getpid));
     if (SessionIsMapped()) {
+      g_process->clock_ahead_ns.store(TimeNamespaceOffsetNs(),
+                                      std::memory_order_relaxed);
       g_process->slot.store(ClaimSlot(pid), std::memory_order_relaxed);
       g_session->processes_joined.fetch_add(1, std::memory_order_relaxed);
     }

@@ -39,6 +39,8 @@ struct ProcessState {
   std::atomic<std::uint32_t> slow_path_closed;  // 1: leaving, or idle
   std::atomic<std::uint32_t> slow_path_users;   // threads in it
   std::atomic<std::uint32_t> clock_syncing;
+  // Its CLOCK_MONOTONIC minus the host's (runtime/time_namespace.h).
+  std::atomic<std::int64_t> clock_ahead_ns;
   std::uint32_t next_stream;
   ThreadRing* free_rings;
   std::atomic<ThreadRing*> all_rings;

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "runtime/inprocess/process_state.h"
+#include "runtime/time_namespace.h"
 
 namespace countrace::runtime {
 
@@ -32,8 +33,12 @@ constexpr std::uint64_t kOwnRateAfterNs = 400'000'000;
 std::uint64_t MonotonicNs() noexcept {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u +
-         static_cast<std::uint64_t>(now.tv_nsec);
+  const std::uint64_t ns =
+      static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u +
+      static_cast<std::uint64_t>(now.tv_nsec);
+  if (g_process == nullptr) return ns;
+  return ns - static_cast<std::uint64_t>(
+                  g_process->clock_ahead_ns.load(std::memory_order_relaxed));
 }
 
 std::uint64_t ConvertTicks(std::uint64_t ticks, std::uint64_t mult) noexcept {
@@ -101,6 +106,10 @@ ClockPair ReadClockPair() noexcept {
 }
 
 void StartClock(std::uint64_t raw_ns_mult) noexcept {
+  // (tests have no process state)
+  if (g_process != nullptr)
+    g_process->clock_ahead_ns.store(TimeNamespaceOffsetNs(),
+                                    std::memory_order_relaxed);
   // A process that joins its next recording keeps its clock.
   if (raw_ns_mult == 0 || g_limit_ticks != 0) return;
   std::uint64_t limit = (kSetNs << 32) / raw_ns_mult;

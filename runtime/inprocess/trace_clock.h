@@ -1,7 +1,7 @@
-// HOT. The one clock of the log: CLOCK_MONOTONIC in ns, read as the raw counter
-// (TSC, CNTVCT, timebase) and converted with parameters that are valid for at
-// most about 100 ms. The first thread that reads it later pairs the clocks
-// anew.
+// HOT. The one clock of the log: the host's CLOCK_MONOTONIC in ns, read as the
+// raw counter (TSC, CNTVCT, timebase) and converted with parameters that are
+// valid for at most about 100 ms. The first thread that reads it later pairs
+// the clocks anew.
 //
 // Time never goes back within a thread: consecutive parameter sets meet where
 // one replaces the other, and a set that ran ahead is slowed, not stepped.

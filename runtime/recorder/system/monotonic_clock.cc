@@ -10,6 +10,7 @@
 
 #include "base/posix/small_file.h"
 #include "base/text/trim.h"
+#include "runtime/time_namespace.h"
 
 namespace countrace::runtime {
 namespace {
@@ -39,7 +40,11 @@ std::uint64_t ReadRaw() {
 
 }  // namespace
 
-std::uint64_t MonotonicNs() { return ReadClock(CLOCK_MONOTONIC); }
+std::uint64_t MonotonicNs() {
+  static const auto ahead_ns =
+      static_cast<std::uint64_t>(TimeNamespaceOffsetNs());
+  return ReadClock(CLOCK_MONOTONIC) - ahead_ns;
+}
 
 void SleepNs(std::uint64_t ns) {
   const timespec duration{.tv_sec = static_cast<time_t>(ns / 1'000'000'000),

@@ -1,4 +1,5 @@
-// The log's clock: CLOCK_MONOTONIC, and the raw counter's rate against it.
+// The log's clock: the host's CLOCK_MONOTONIC, also in a time namespace, and
+// the raw counter's rate against it.
 //
 // Thread: any.
 #ifndef COUNTRACE_RUNTIME_RECORDER_SYSTEM_MONOTONIC_CLOCK_H_

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """In a pid namespace, as every container has one: rows have the numbers that
-the user sees there, and what cannot be named rightly is refused.
+the user sees there, and what cannot be named rightly is refused. In a time
+namespace: the times of hooks are those of the kernel's records.
 
-usage: pid_namespace_test.py COUNTRACE PAGE_TOUCHER PROCESS_STORM HOOK_WORKLOAD
+usage: namespaces_test.py COUNTRACE PAGE_TOUCHER PROCESS_STORM HOOK_WORKLOAD
 """
 import re
 import subprocess
 import sys
+import time
 
 import trace_checks
 
@@ -14,7 +16,7 @@ import trace_checks
 OUTSIDE = 0x800000
 
 
-class PidNamespace(trace_checks.Recording):
+class Namespaces(trace_checks.Recording):
     toucher = storm = hooks = None  # set by main
 
     def setUp(self):
@@ -183,6 +185,38 @@ class PidNamespace(trace_checks.Recording):
         self.check_books(data)
         self.assertEqual(self.row(data, pid)['comm'], 'page_toucher')
 
+    def check_times(self, wall_ns):
+        data = self.report()
+        self.check_books(data)
+        trace = data['trace']
+        self.assertLess(trace['end_ns'] - trace['begin_ns'], wall_ns)
+        row, = [row for row in data['segments']
+                if row['segment'] == 'workload:pair']
+        # Some us in one or two dispatches: a clock that is off by 1 ms would
+        # put all calls elsewhere.
+        self.assertEqual(row['calls'], 3000)
+        self.assertGreater(row['on_cpu_ns']['incl'], 0)
+        threads = {each['tid']: each for each in data['threads']}
+        for each in threads.values():
+            self.assertGreaterEqual(each['first_seen_ns'], trace['begin_ns'])
+            self.assertLessEqual(each['last_seen_ns'], trace['end_ns'])
+
+    def test_time_namespaces(self):
+        shifted = ['unshare', '-T', '--monotonic', '100000']
+        if subprocess.run([*shifted, 'true'], check=False,
+                          capture_output=True).returncode != 0:
+            self.skipTest('SKIPPED: no time namespaces here')
+        record = [self.countrace_program, 'record', '--force', '-o',
+                  str(self.trace), '--']
+        program = [self.hooks, 'pairs', '1', '3000']
+        for command in ([*record, *shifted, *program],
+                        [*shifted, *record, *program]):
+            with self.subTest(command=command):
+                begin = time.monotonic_ns()
+                subprocess.run(command, check=True, timeout=60,
+                               capture_output=True)
+                self.check_times(time.monotonic_ns() - begin)
+
     def test_numbers_of_another_namespace_are_refused(self):
         for options, mount_proc, reason in (
                 ('-a --for 1s', False, '/proc shows another pid namespace'),
@@ -197,6 +231,6 @@ class PidNamespace(trace_checks.Recording):
 
 
 if __name__ == '__main__':
-    (PidNamespace.countrace_program, PidNamespace.toucher, PidNamespace.storm,
-     PidNamespace.hooks) = sys.argv[1:5]
+    (Namespaces.countrace_program, Namespaces.toucher, Namespaces.storm,
+     Namespaces.hooks) = sys.argv[1:5]
     trace_checks.unittest.main(argv=[sys.argv[0], *sys.argv[5:]], verbosity=2)
