@@ -60,6 +60,7 @@ int RunDiff(const Arguments& arguments) {
   rmap::diff::CompareOptions compare;
   rmap::diff::DiffRenderOptions render;
   std::uint64_t rows = 20;
+  bool wide = false;
   TraceOptions options;
   TraceInput input(kDiffVerb.name, options);
   parser.AddPositional("before_trace", one_before);
@@ -68,6 +69,7 @@ int RunDiff(const Arguments& arguments) {
   parser.AddTextList("--after", after);
   parser.AddTexts("--threshold", thresholds);
   parser.AddFlag("--all", render.all);
+  parser.AddFlag("--wide", wide);
   parser.AddFlag("--any-process", compare.align.any_process);
   parser.AddNumber("--rows", rows, ~std::uint64_t{0});
   parser.AddImportOptions(options);
@@ -108,7 +110,7 @@ int RunDiff(const Arguments& arguments) {
 
   render.max_rows = rows;
   render.color = UseColor(color);
-  render.width = TerminalWidth();
+  render.width = TextWidth(wide);
   const std::string text = format == "json" ? RenderDiffJson(*diff, render)
                            : format == "markdown"
                                ? RenderDiffMarkdown(*diff, render)

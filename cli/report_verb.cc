@@ -27,6 +27,7 @@ struct ReportOptions {
   std::vector<std::string> marks;
   std::uint64_t rows = 20;
   bool bounds = false, fail_on_loss = false;
+  bool wide = false;
 
   bool over_time() const { return by == "time" || by == "phase"; }
 };
@@ -43,6 +44,7 @@ void AddOptions(VerbParser& parser, ReportOptions& options,
   parser.AddText("--where", options.where);
   parser.AddNumber("--rows", options.rows, ~std::uint64_t{0});
   parser.AddFlag("--bounds", options.bounds);
+  parser.AddFlag("--wide", options.wide);
   parser.AddText("--count", options.count);
   parser.AddTexts("--mark", options.marks);
   parser.AddFlagWithText("--metrics", "*", request.metrics.glob);
@@ -94,7 +96,7 @@ absl::Status CompleteRequest(const VerbParser& parser,
                     .max_rows = options.rows,
                     .bounds = options.bounds,
                     .color = UseColor(options.color),
-                    .width = TerminalWidth()};
+                    .width = TextWidth(options.wide)};
   if (!options.over_time()) {
     if (!options.by.empty()) {
       request.render.by = rmap::ReportTables().at(options.by);

@@ -73,7 +73,7 @@ std::string Render(const viewer::TimelineIndex& index,
     }
     if (!text.empty()) text += "\n";
     text += StatePageText(
-        index, page, {.path = trace, .width = TerminalWidth(), .color = color});
+        index, page, {.path = trace, .width = TextWidth(), .color = color});
   }
   return text;
 }

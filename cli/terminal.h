@@ -9,8 +9,9 @@ namespace countrace::cli {
 
 bool IsTerminal(int descriptor);
 
-// Columns of the terminal on stdout; 100 if stdout is not a terminal.
-std::size_t TerminalWidth();
+// Columns for text on stdout: COLUMNS, if it is set; else those of the
+// terminal; no limit in a file or a pipe. `all`: no limit.
+std::size_t TextWidth(bool all = false);
 
 // `choice` is the value of --color: "always" and "never" decide. For "auto":
 // NO_COLOR (not empty) or TERM=dumb means no, else CLICOLOR_FORCE means yes,

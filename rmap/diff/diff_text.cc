@@ -13,8 +13,9 @@ namespace {
 
 using Align = base::TextTable::Align;
 
-void AppendWrapped(const std::string& text, std::size_t width,
+void AppendWrapped(const std::string& text, std::size_t most,
                    std::string& out) {
+  const std::size_t width = std::min<std::size_t>(most, 100);
   std::string line = "  ";
   std::size_t begin = 0;
   while (begin < text.size()) {

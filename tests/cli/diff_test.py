@@ -24,6 +24,7 @@ SETS = ["--before", *OLD, "--after", *NEW]
 
 def diff(*arguments):
     return subprocess.run([COUNTRACE, "diff", *arguments], text=True,
+                          env=dict(os.environ, COLUMNS="100"),
                           stdin=subprocess.DEVNULL, capture_output=True,
                           check=False, timeout=60)
 

@@ -62,6 +62,7 @@ def printed(marker):
     if words[0] != "countrace":
         raise AssertionError(f"not a command of ours: {command}")
     done = subprocess.run([COUNTRACE, *words[1:]], capture_output=True,
+                          env=dict(os.environ, COLUMNS="100"),
                           text=True, check=False, timeout=60,
                           stdin=subprocess.DEVNULL)
     # `diff` may exit with 4, on purpose.
@@ -111,6 +112,23 @@ class Documents(unittest.TestCase):
             with self.subTest(document=path.name):
                 self.assertEqual(path.read_text(), with_blocks(text))
         self.assertGreaterEqual(checked, 8)
+
+    def test_a_file_has_all_columns_unless_COLUMNS_limits_them(self):
+        def shown(*options, **variables):
+            command = [COUNTRACE, "report", "--by", "process", *options,
+                       "sets.ctf"]
+            environment = {name: value for name, value in os.environ.items()
+                           if name != "COLUMNS"}
+            return subprocess.run(command, capture_output=True, text=True,
+                                  check=True, timeout=60,
+                                  env={**environment, **variables}).stdout
+
+        cut = shown(COLUMNS="60")
+        self.assertIn("not shown for lack of width", cut)
+        self.assertNotRegex(cut, "command.*cache-misses")
+        for whole in (shown(), shown("--wide", COLUMNS="60")):
+            self.assertNotIn("not shown", whole)
+            self.assertRegex(whole, "command.*cache-misses")
 
     def test_json_says_how_sure_each_number_is(self):
         """Checks the rules of docs/numbers.md."""
