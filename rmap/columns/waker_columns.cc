@@ -120,7 +120,7 @@ std::vector<Column<WakerRow>> WakerTextColumns() {
            case WakerKind::kIdle:
              return "[an idle CPU's interrupt]";
            case WakerKind::kOutside:
-             return "[not counted]";
+             return "[outside]";
            case WakerKind::kNotTold:
              return "[no wake-up record]";
            case WakerKind::kStillBlocked:

@@ -227,7 +227,8 @@ class TextReport {
     out_ +=
         absl::StrFormat("CPU time: %s busy, ", base::FormatShare(busy, wall));
     if (report_.scope == "command" || (outside != 0 && idle == 0)) {
-      out_ += base::FormatShare(outside, wall) + " others or idle";
+      out_ +=
+          base::FormatShare(outside, wall) + " outside (other processes, idle)";
     } else {
       out_ += base::FormatShare(idle, wall) + " idle";
       if (outside != 0)
