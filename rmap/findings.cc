@@ -72,11 +72,20 @@ void AddFindings(const FindingSources& in, LossLedger& ledger) {
 
 void AddCutCpus(const DispatchTracker& dispatches, LossLedger& ledger) {
   for (const CpuState& cpu : dispatches.cpus()) {
-    if (cpu.begun && !cpu.ended) {
+    if (!cpu.begun) continue;
+    const bool cut = !cpu.ended;
+    if (cut) {
       ledger.AddMessage(absl::StrFormat(
           "cpu %d: the recording ended without a last counter dump; what ran "
           "after its last record is not in the books",
           cpu.cpu));
+    }
+    const std::uint64_t returns = cpu.cuts - (cut ? 1 : 0);
+    if (returns != 0) {
+      ledger.AddMessage(absl::StrFormat(
+          "cpu %d: its records ended without a last counter dump and began "
+          "again, %d times; what ran between is not in the books",
+          cpu.cpu, returns));
     }
   }
 }

@@ -427,6 +427,10 @@ void Reconstruction::OnKernelRecord(const EventRecord& record,
                                     std::uint64_t time_ns) {
   if (before_tables_ && IsBefore(record)) [[unlikely]]
     return;
+  if (IsBegin(record) && dispatches_.IsOpen(record.cpu)) [[unlikely]] {
+    kernel_hooks_.EndInterrupts(record.cpu, dispatches_.SeenNs(record.cpu),
+                                false);
+  }
   dispatches_.OnRecord(record.cpu, time_ns);
   if (logformat::IsKernelHookEvent(record.event_id)) {
     if (logformat::KernelHookRecord hook; Decode(record, hook)) {
@@ -464,7 +468,7 @@ void Reconstruction::OnKernelRecord(const EventRecord& record,
 
 void Reconstruction::CloseSegmentsOfEnded() {
   for (const CpuState& cpu : dispatches_.cpus()) {
-    kernel_hooks_.EndInterrupts(static_cast<std::int32_t>(cpu.cpu), now_ns_,
+    kernel_hooks_.EndInterrupts(static_cast<std::int32_t>(cpu.cpu), cpu.seen_ns,
                                 /*own=*/false);
   }
   const bool exits_recorded = dispatches_.coverage().any;

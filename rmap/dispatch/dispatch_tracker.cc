@@ -123,15 +123,7 @@ void DispatchTracker::Begin(CpuState& cpu, const EventRecord& record,
 void DispatchTracker::Rejoin(CpuState& cpu, const EventRecord& record,
                              std::uint64_t time_ns) {
   if (dumps_.rotates()) EndTurn(cpu, dumps_);
-  // The CPU's stream just ended: no record ends what was open there.
-  cpu.open_interrupts = 0;
-  cpu.interrupt_work.dispatch.running_cpu = -1;
-  if (cpu.thread != nullptr) {
-    cpu.thread->dispatch.interrupted = false;
-    Abandon(cpu, time_ns);
-  } else if (!cpu.ended && cpu.last_ns > cpu.dispatch.begin_ns) {
-    EmitDispatch(cpu, 0, true);
-  }
+  if (!cpu.ended) FinishCut(cpu, time_ns);
   cpu.absent_ns += time_ns - cpu.last_ns;
   EndCounts(cpu, events_);
   cpu.faults = 0;
@@ -585,12 +577,10 @@ void DispatchTracker::Finish(std::uint64_t end_ns) {
     if (cpu.begun && !cpu.ended) {
       coverage_.earliest_end_ns =
           std::min(coverage_.earliest_end_ns, cpu.last_ns);
-      // The recorder was killed: dispatches since then have no dump.
-      coverage_.cut = true;
-      NoteLoss();
+      FinishCut(cpu, end_ns);  // the recorder was killed
+    } else if (!cpu.begun && cpu.lossy) {
       FinishCut(cpu, end_ns);
     }
-    if (!cpu.begun && cpu.lossy) FinishCut(cpu, end_ns);
     if (cpu.interrupts_unknown_since_ns != 0) {
       registry_.interrupts().kernel_unknown_ns +=
           end_ns - std::min(end_ns, cpu.interrupts_unknown_since_ns);

@@ -74,6 +74,8 @@ class DispatchTracker {
   // which came at SeenNs(), or after `begin_ns` if there is none.
   void OnLoss(std::int32_t cpu, std::uint64_t begin_ns, std::uint64_t records);
   std::uint64_t SeenNs(std::int32_t cpu) const;
+  // The recording of `cpu` began and did not end.
+  bool IsOpen(std::int32_t cpu) const;
   // A fork record of `child` came.
   void OnFork(ThreadState& child, std::uint64_t time_ns);
   // The last known thread of `process` exited.

@@ -11,8 +11,7 @@ namespace countrace::rmap {
 // A span's on-CPU time is exact if no loss lies in it and every CPU was
 // recorded throughout.
 struct KernelCoverage {
-  bool any = false;  // dispatch records exist
-  bool cut = false;  // a CPU has no last dump; known at the end only
+  bool any = false;              // dispatch records exist
   std::uint32_t loss_epoch = 0;  // incremented for each unattributed interval
   std::uint32_t lossy_cpus = 0;  // CPUs with a loss since their last dump
   std::uint64_t latest_begin_ns = 0;

@@ -13,6 +13,12 @@ std::uint64_t DispatchTracker::SeenNs(std::int32_t cpu) const {
   return state == nullptr ? 0 : state->seen_ns;
 }
 
+bool DispatchTracker::IsOpen(std::int32_t cpu) const {
+  if (cpu < 0 || static_cast<std::size_t>(cpu) >= by_cpu_.size()) return false;
+  const CpuState* state = by_cpu_[static_cast<std::size_t>(cpu)];
+  return state != nullptr && state->begun && !state->ended;
+}
+
 bool DispatchTracker::InterruptsUnknown(std::int32_t cpu) const {
   if (cpu < 0 || static_cast<std::size_t>(cpu) >= by_cpu_.size()) return false;
   const CpuState* state = by_cpu_[static_cast<std::size_t>(cpu)];
@@ -52,7 +58,6 @@ void DispatchTracker::BeginLoss(CpuState& cpu, std::uint64_t begin_ns) {
   cpu.lost_since_ns = begin_ns;
   cpu.lost_thread = cpu.thread;
   ++coverage_.lossy_cpus;
-  unseen_.BeginLoss(begin_ns);
   if (cpu.thread != nullptr) {
     DispatchState& dispatch = cpu.thread->dispatch;
     dispatch.sure = false;
@@ -64,6 +69,7 @@ void DispatchTracker::BeginLoss(CpuState& cpu, std::uint64_t begin_ns) {
       unseen_.Leave(*cpu.thread, begin_ns);
     }
   }
+  unseen_.BeginLoss(begin_ns);
   cpu.thread = nullptr;
   cpu.occupant = CpuState::Occupant::kUnknown;
   // An open interrupt may be over: the time up to the next dump has no owner.
@@ -176,7 +182,12 @@ void DispatchTracker::OnFork(ThreadState& child, std::uint64_t time_ns) {
 
 void DispatchTracker::FinishCut(CpuState& cpu, std::uint64_t end_ns) {
   const bool declared = cpu.lossy;
-  if (!declared) BeginLoss(cpu, cpu.last_ns);
+  if (declared) {
+    NoteLoss();
+  } else {
+    BeginLoss(cpu, cpu.last_ns);
+  }
+  ++cpu.cuts;
   // Counts after the last dump are in no account.
   const std::vector<std::uint64_t> counts(events_ + 1, kUnbounded);
   AddUnknown(cpu, cpu.lost_since_ns, counts);
@@ -188,9 +199,15 @@ void DispatchTracker::FinishCut(CpuState& cpu, std::uint64_t end_ns) {
   cut_ns_ += ns;
   for (ThreadState& thread : registry_.threads()) {
     if (thread.last_seen_ns < cpu.lost_since_ns) continue;
-    thread.unseen.lost_ns += ns;
-    thread.unseen.unknown_ns += ns;
-    if (thread.process != nullptr) thread.process->kernel_unknown_ns += ns;
+    // See() adds it for the others.
+    if (thread.dispatch.running_cpu >= 0 || thread.dispatch.dead) {
+      thread.unseen.lost_ns += ns;
+    }
+    thread.unseen.late_ns += ns;
+    if (thread.process != nullptr) {
+      thread.process->kernel_unknown_ns += ns;
+      thread.process->settled = false;
+    }
     for (std::size_t i = 0; i < counts.size(); ++i) {
       thread.unseen.AddCount(i, counts[i], counts.size());
     }

@@ -20,11 +20,10 @@ UnseenTime::Clocks UnseenTime::At(std::uint64_t time_ns) const {
 }
 
 void UnseenTime::BeginLoss(std::uint64_t begin_ns) {
-  // Clocks do not go back: a loss that is noticed late began before.
-  if (lossy_cpus_ == 0 && outside_cpus_ == 0 && begin_ns < since_ns_) {
-    since_ns_ = begin_ns;
-  }
   Advance(begin_ns);
+  // Clocks do not go back: a loss that is noticed late began before.
+  clocks_.lost_ns += since_ns_ - begin_ns;
+  clocks_.lost_cpu_ns += since_ns_ - begin_ns;
   ++lossy_cpus_;
   if (begins_.size() < kMaxEntries) {
     begins_.push_back(begins_.empty() ? begin_ns

@@ -131,6 +131,7 @@ struct CpuState {
   // The first dump, and the end of the attributed time.
   std::uint64_t begin_ns = 0, last_ns = 0;
   std::uint64_t absent_ns = 0;  // part of it, between an end and the next begin
+  std::uint64_t cuts = 0;       // ends without a last dump
   std::uint64_t dispatches = 0;
   CpuAccount busy, idle, outside, interrupts, unattributed;
   std::uint64_t faults = 0;  // fault records of the occupant since last_ns

@@ -33,6 +33,9 @@ struct UnseenState {
   // show, and the parts of its waiting and blocked time in it.
   std::uint64_t unknown_ns = 0;
   std::uint64_t wait_ns = 0, blocked_ns = 0;
+  // The same, of a loss that was noticed after later records of the thread:
+  // any part of its numbers may be of that time.
+  std::uint64_t late_ns = 0;
   std::uint64_t latest_ns = 0;  // of unknown_ns: added by the latest record
   // Counts that it may have besides, by event, then dispatches; empty: none.
   std::vector<std::uint64_t> counts;
@@ -44,7 +47,7 @@ struct UnseenState {
   bool stack_running = false;  // it was on a CPU when the records were lost
 
   bool any() const {
-    return lost_ns + hidden_ns + outside_ns + unknown_ns != 0 ||
+    return lost_ns + hidden_ns + outside_ns + unknown_ns + late_ns != 0 ||
            !counts.empty();
   }
   void AddCount(std::size_t event, std::uint64_t count, std::size_t events) {

@@ -128,14 +128,15 @@ void UnseenBounds::OfThread(const ThreadState& thread, ThreadRow& row) const {
                  Around(row.migrations, 0, dispatches));
   const std::uint64_t unknown_ns = unseen.unknown_ns + outside_ns;
   if (row.wait_ns) {
-    row.bounds.Set(
-        Number::kWait, *row.wait_ns,
-        Around(*row.wait_ns, unseen.wait_ns, Less(unknown_ns, unseen.wait_ns)));
+    row.bounds.Set(Number::kWait, *row.wait_ns,
+                   Around(*row.wait_ns, unseen.wait_ns + unseen.late_ns,
+                          Less(unknown_ns, unseen.wait_ns) + unseen.late_ns));
   }
   if (row.blocked_ns) {
-    row.bounds.Set(Number::kBlocked, *row.blocked_ns,
-                   Around(*row.blocked_ns, unseen.blocked_ns,
-                          Less(unknown_ns, unseen.blocked_ns)));
+    row.bounds.Set(
+        Number::kBlocked, *row.blocked_ns,
+        Around(*row.blocked_ns, unseen.blocked_ns + unseen.late_ns,
+               Less(unknown_ns, unseen.blocked_ns) + unseen.late_ns));
   }
   for (std::size_t i = 0; i < input_.plans.size(); ++i) {
     if (!input_.plans[i].cpu_event || !row.counts[i]) continue;
@@ -162,6 +163,7 @@ UnseenBounds::OfAll UnseenBounds::AllOf(const ProcessState& process) const {
     const UnseenState& unseen = thread->unseen;
     all.on_cpu_ns += unseen.lost_ns + unseen.hidden_ns + unseen.outside_ns;
     all.hidden_ns += unseen.hidden_ns;
+    all.late_ns += unseen.late_ns;
     all.unbooked_ns += thread->dispatch.unbooked_ns;
     all.switches += thread->dispatch.switches_out;
     all.faults += thread->dispatch.faults;
@@ -178,7 +180,7 @@ UnseenBounds::OfAll UnseenBounds::AllOf(const ProcessState& process) const {
   all.hidden_ns = std::min(all.hidden_ns, end_.hidden_ns);
   all.hidden_ns += input_.in.dispatches.cut_ns();
   if (process.settled || unseen_.none()) return all;
-  all.cpu_ns = end_.lost_cpu_ns - process.lost_at_ns + everywhere_ns_ -
+  all.cpu_ns = end_.lost_cpu_ns - process.lost_at_ns + end_.hidden_ns -
                process.hidden_at_ns;
   const std::uint64_t outside_ns = end_.outside_ns - process.outside_at_ns;
   all.cpu_ns += outside_ns;
@@ -283,17 +285,23 @@ void UnseenBounds::OfCpu(const CpuState& cpu, CpuRow& row) const {
   Finish(row);
 }
 
-void UnseenBounds::OfWaker(const ProcessState& process, const WakerUnseen& own,
-                           const WakerUnseen& all, WakerRow& row) const {
-  std::uint64_t unknown_ns = Known(process).more_threads ? kNone : 0;
+void UnseenBounds::OfWaker(const ProcessState& process,
+                           const WakerUnseen& unsure, const WakerUnseen& all,
+                           WakerRow& row) const {
+  // Losses that were noticed late: every interval may be another row's.
+  const bool late = input_.in.dispatches.cut_ns() != 0;
+  const WakerUnseen own =
+      late ? WakerUnseen{row.times, row.blocked_ns, 0} : unsure;
+  std::uint64_t unknown_ns = Known(process).more_threads || late ? kNone : 0;
   for (const ThreadState* thread : process.threads) {
     unknown_ns = AddBounded(
         unknown_ns, thread->unseen.unknown_ns + thread->unseen.outside_ns);
   }
   // Unsure intervals of other rows may be this one's.
-  const std::uint64_t times = unknown_ns != 0 ? kNone : all.times - own.times;
-  const Bounds blocked =
-      Around(row.blocked_ns, own.ns, AddBounded(all.ns - own.ns, unknown_ns));
+  const std::uint64_t times =
+      unknown_ns != 0 ? kNone : all.times - unsure.times;
+  const Bounds blocked = Around(row.blocked_ns, own.ns,
+                                AddBounded(all.ns - unsure.ns, unknown_ns));
   row.bounds.Set(Number::kTimes, row.times,
                  Around(row.times, own.times, times));
   row.bounds.Set(Number::kBlocked, row.blocked_ns, blocked);
@@ -350,9 +358,13 @@ void UnseenBounds::OfSegment(const ProcessState& process,
   }
   row.bounds.Set(Number::kCalls, row.calls, calls);
   const std::uint64_t wall_ns = AddBounded(kernel_ns, own.wall_ns);
-  Bounds wall = Around(row.wall.incl, less.wall_ns, wall_ns);
-  Bounds wall_excl = Around(row.wall.excl, less.wall_ns + own.kernel_ns,
-                            AddBounded(wall_ns, unseen.children.wall_ns));
+  // Other kernel segments than those recorded.
+  const std::uint64_t late_ns = input_.in.kernel_dumps ? all.late_ns : 0;
+  Bounds wall =
+      Around(row.wall.incl, less.wall_ns + (kernel ? late_ns : 0), wall_ns);
+  Bounds wall_excl =
+      Around(row.wall.excl, less.wall_ns + own.kernel_ns + late_ns,
+             AddBounded(wall_ns, AddBounded(unseen.children.wall_ns, late_ns)));
   if (hooks) {
     wall = {std::min(wall.lo, certain.wall_ns), AddBounded(wall.hi, hooks_ns)};
     wall_excl = {0, AddBounded(wall_excl.hi, hooks_ns)};
@@ -431,6 +443,10 @@ void UnseenBounds::OfSegment(const ProcessState& process,
       if (kernel) whole.hi = part.hi = AddBounded(most, all.records);
       if (kernel && interrupts) whole.hi = part.hi = kNone;
       if (hooks) whole = part = {0, AddBounded(most, all.records)};
+      if (late_ns != 0) {
+        if (kernel) whole.lo = 0;
+        part.lo = 0;
+      }
       row.bounds.Set(incl, count->incl, whole);
       row.bounds.Set(excl, count->excl, part);
     };

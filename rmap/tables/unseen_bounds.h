@@ -48,7 +48,7 @@ class UnseenBounds {
   void OfSegment(const ProcessState& process, const SegmentUnseen& unseen,
                  SegmentRow& row) const;
   // `all`: the sums over all rows of `process`.
-  void OfWaker(const ProcessState& process, const WakerUnseen& own,
+  void OfWaker(const ProcessState& process, const WakerUnseen& unsure,
                const WakerUnseen& all, WakerRow& row) const;
 
  private:
@@ -61,6 +61,7 @@ class UnseenBounds {
     std::uint64_t hidden_ns = 0;
     std::uint64_t records = 0;  // lost in its life
     bool more_threads = false;  // it may have threads without any record
+    std::uint64_t late_ns = 0;  // its threads'
     std::uint64_t unbooked_ns = 0, switches = 0, faults = 0;
     std::vector<std::uint64_t> counts;  // by kernel event
     std::optional<std::uint64_t> most_on_cpu_ns;

@@ -352,6 +352,10 @@ class Lost {
 void CheckMachine(std::uint32_t seed, Widths& widths) {
   SimulationOptions options = RandomOptions(seed);
   options.steps = 100 + seed % 500;
+  if (seed % 8 == 7) {  // a CPU goes, of its own accord
+    options.unplug = SimulationOptions::Unplug::kCut;
+    options.replug = seed % 16 == 7;
+  }
   Simulation run = Simulate(options);
   Lost lost(seed, *run.trace);
   run.trace->RemoveOf(lost);

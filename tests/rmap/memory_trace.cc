@@ -247,6 +247,20 @@ std::map<std::uint32_t, std::vector<std::uint64_t>> MemoryTrace::RecordTimes()
   return times;
 }
 
+void MemoryTrace::CutStream(std::int32_t cpu, std::size_t records) {
+  const std::uint32_t stream = CpuStream(cpu);
+  const auto is_of_cpu = [stream](const Item& item) {
+    return item.stream == stream;
+  };
+  const auto first = std::find_if(items_.begin(), items_.end(), is_of_cpu);
+  for (auto item = items_.end(); item != first + 1 && records > 0;) {
+    if (!is_of_cpu(*--item)) continue;
+    if (std::get<Record>(item->what).kept) return;
+    item = items_.erase(item);
+    --records;
+  }
+}
+
 void MemoryTrace::Overwrite(const std::map<std::uint32_t, Hole>& holes) {
   Sort();
   std::vector<Item> kept;

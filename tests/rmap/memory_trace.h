@@ -139,6 +139,9 @@ class MemoryTrace final : public logformat::TraceReader {
     for (const Item& item : items_) ids.insert(item.stream);
     return {ids.begin(), ids.end()};
   }
+  // Removes the last `records` of the stream of `cpu`, but not its first one;
+  // nothing says so.
+  void CutStream(std::int32_t cpu, std::size_t records);
   // Remove() keeps the record that was added last.
   void KeepLast() { std::get<Record>(items_.back().what).kept = true; }
   // The record that was added last is a byte shorter than its layout.

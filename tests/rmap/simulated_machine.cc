@@ -326,10 +326,13 @@ void Machine::Unplug() {
   while (!work_[cpu].stack.empty()) Leave(work_[cpu], /*observed=*/true);
   if (running_[cpu] >= 0) Switch(cpu, -1, logformat::kSwitchPreempted);
   trace_->Dump(now_ns_, number,
-               options_.unplug == SimulationOptions::Unplug::kSilent
-                   ? CountersReason::kTick
-                   : CountersReason::kEnd,
+               options_.unplug == SimulationOptions::Unplug::kWithLastDump
+                   ? CountersReason::kEnd
+                   : CountersReason::kTick,
                0, Values(cpu));
+  if (options_.unplug == SimulationOptions::Unplug::kCut) {
+    trace_->CutStream(number, 1 + Pick(8));
+  }
 }
 
 void Machine::DescribeCounters(logformat::TraceInfo& info) const {
@@ -527,7 +530,7 @@ void Machine::EndBlocked(SimThread& thread, TrueWaking by) {
 
 void Machine::Wake(SimThread& thread) {
   if (Pick(6) == 0) return;  // no record of the wake-up
-  const auto cpu = static_cast<std::uint32_t>(Pick(options_.cpus));
+  const auto cpu = static_cast<std::uint32_t>(Pick(online_));
   const int current = running_[cpu];
   const SimThread* waker =
       current < 0 ? nullptr : &threads_[static_cast<std::size_t>(current)];

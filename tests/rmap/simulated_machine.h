@@ -140,8 +140,8 @@ struct SimulationOptions {
   // Now and then a CPU's counters are set to 0, where no wrap can be.
   bool resets = false;
   // The last CPU goes offline in the middle of the run. Its stream ends with or
-  // without a last dump.
-  enum class Unplug : std::uint8_t { kNever, kWithLastDump, kSilent };
+  // without a last dump; kCut: without the records of its last moments, too.
+  enum class Unplug : std::uint8_t { kNever, kWithLastDump, kSilent, kCut };
   Unplug unplug = Unplug::kNever;
   bool replug = false;  // it comes back, with its counters at 0
   // The clock steps ahead once by this much; nothing is counted in that time.
