@@ -526,7 +526,7 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader,
                                   hooks_.origins().end(), is_interrupt);
   BuildTables({info_, registry_, dispatches_, cpu_counters_, tasks_.any_fault(),
                hooks_.kernel_events() != 0, session_loss || unplaced_loss_,
-               report.interrupts, report.end_ns},
+               report.interrupts, report.begin_ns, report.end_ns},
               report);
   if (interrupted) {
     ledger_.AddMessage(absl::StrFormat(

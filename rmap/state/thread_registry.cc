@@ -214,7 +214,7 @@ ThreadState& ThreadRegistry::Fork(ThreadIdentity child, ThreadIdentity parent,
     Join(*thread, ProcessOf(child.pid, time_ns));
   }
   thread->announced = false;
-  thread->begin_known = true;
+  thread->begin_known = thread->forked = true;
   thread->last_seen_ns = time_ns;
   if (parent_thread != nullptr) thread->comm = parent_thread->comm;
   if (child.tid == child.pid) {

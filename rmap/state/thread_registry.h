@@ -12,6 +12,7 @@
 #ifndef COUNTRACE_RMAP_STATE_THREAD_REGISTRY_H_
 #define COUNTRACE_RMAP_STATE_THREAD_REGISTRY_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -59,7 +60,7 @@ class ThreadRegistry {
   ThreadState* ObserveKnown(std::int32_t tid, std::uint64_t time_ns);
   // Stores that `thread` had a record; its stream or CPU names the thread.
   static void See(ThreadState& thread, std::uint64_t time_ns) {
-    thread.last_seen_ns = time_ns;
+    thread.last_seen_ns = std::max(thread.last_seen_ns, time_ns);
   }
   // Expects a thread before its first record (first process of a command).
   void Announce(ThreadIdentity identity, std::uint64_t time_ns);

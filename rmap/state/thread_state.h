@@ -115,6 +115,7 @@ struct ThreadState {
   bool announced = false;        // the session expects it; no record yet
   bool process_unknown = false;  // no record named it: settled by its tid
   bool begin_known = false;  // it forked, or existed at the begin of the trace
+  bool forked = false;       // its fork record came
   bool exited = false, retired = false;
   bool ended_before = false;  // before the tables begin
   std::uint64_t exit_ns = 0;

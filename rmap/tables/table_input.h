@@ -30,7 +30,7 @@ struct TableSources {
   // Discards of an unknown process: calls of any segment may be missing.
   bool session_loss;
   bool interrupts;       // were recorded
-  std::uint64_t end_ns;  // of the trace
+  std::uint64_t begin_ns, end_ns;  // of the tables
 };
 
 struct TableInput {

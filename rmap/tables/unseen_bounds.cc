@@ -24,6 +24,12 @@ Bounds AtMost(Bounds bounds, std::uint64_t hi) {
   return {std::min(bounds.lo, hi), std::min(bounds.hi, hi)};
 }
 
+// No more than `most`, but what was counted.
+Bounds Capped(Bounds bounds, std::uint64_t value, std::uint64_t most) {
+  bounds.hi = std::max(value, std::min(bounds.hi, most));
+  return bounds;
+}
+
 // whole - part.
 Bounds Rest(Bounds whole, Bounds part) {
   return {Less(whole.lo, part.hi),
@@ -103,6 +109,26 @@ UnseenBounds::UnseenBounds(const TableInput& input)
   }
 }
 
+std::uint64_t UnseenBounds::LifeNs(const ThreadState& thread) const {
+  const std::uint64_t begin_ns =
+      thread.forked ? std::max(thread.first_seen_ns, input_.in.begin_ns)
+                    : input_.in.begin_ns;
+  const std::uint64_t end_ns =
+      thread.dispatch.dead ? thread.last_seen_ns : input_.in.end_ns;
+  return Less(end_ns, begin_ns);
+}
+
+std::uint64_t UnseenBounds::CapacityNs(const ProcessState& process) const {
+  // Threads that no record shows are forked by one that was there.
+  const bool forked =
+      std::all_of(process.threads.begin(), process.threads.end(),
+                  [](const ThreadState* thread) { return thread->forked; });
+  const std::uint64_t begin_ns =
+      forked ? std::max(process.first_seen_ns, input_.in.begin_ns)
+             : input_.in.begin_ns;
+  return Less(input_.in.end_ns, begin_ns) * input_.in.dispatches.cpus().size();
+}
+
 void UnseenBounds::OfThread(const ThreadState& thread, ThreadRow& row) const {
   const UnseenState& unseen = thread.unseen;
   if (thread.dispatch.switch_inferred || thread.dispatch.split_by_exec) {
@@ -111,11 +137,21 @@ void UnseenBounds::OfThread(const ThreadState& thread, ThreadRow& row) const {
   const std::uint64_t outside_ns = unseen.outside_ns;
   const std::uint64_t on_cpu_ns =
       unseen.lost_ns + unseen.hidden_ns + outside_ns;
+  const std::uint64_t life_ns = LifeNs(thread);
+  const std::uint64_t unknown_ns = unseen.unknown_ns + outside_ns;
+  // It runs, waits or is blocked, one at a time.
+  const std::uint64_t on = row.on_cpu_ns.value_or(0);
+  const std::uint64_t wait = row.wait_ns.value_or(0);
+  const std::uint64_t blocked = row.blocked_ns.value_or(0);
+  const std::uint64_t least_wait = Less(wait, unseen.wait_ns + unseen.late_ns);
+  const std::uint64_t least_blocked =
+      Less(blocked, unseen.blocked_ns + unseen.late_ns);
   if (!row.on_cpu_ns) {
-    if (input_.has_kernel) row.bounds.Set(Number::kOnCpu, 0, {0, kNone});
+    if (input_.has_kernel) row.bounds.Set(Number::kOnCpu, 0, {0, life_ns});
   } else {
-    row.bounds.Set(Number::kOnCpu, *row.on_cpu_ns,
-                   Around(*row.on_cpu_ns, 0, on_cpu_ns));
+    row.bounds.Set(Number::kOnCpu, on,
+                   Capped(Around(on, 0, on_cpu_ns), on,
+                          Less(life_ns, least_wait + least_blocked)));
   }
   std::uint64_t dispatches = AddBounded(unseen.Count(unseen_.dispatches()),
                                         thread.dispatch.unseen_switches);
@@ -126,17 +162,19 @@ void UnseenBounds::OfThread(const ThreadState& thread, ThreadRow& row) const {
                  Around(row.dispatches, 0, dispatches));
   row.bounds.Set(Number::kMigrations, row.migrations,
                  Around(row.migrations, 0, dispatches));
-  const std::uint64_t unknown_ns = unseen.unknown_ns + outside_ns;
   if (row.wait_ns) {
-    row.bounds.Set(Number::kWait, *row.wait_ns,
-                   Around(*row.wait_ns, unseen.wait_ns + unseen.late_ns,
-                          Less(unknown_ns, unseen.wait_ns) + unseen.late_ns));
+    const std::uint64_t more =
+        Less(unknown_ns, unseen.wait_ns) + unseen.late_ns;
+    row.bounds.Set(Number::kWait, wait,
+                   Capped({least_wait, wait + more}, wait,
+                          Less(life_ns, on + least_blocked)));
   }
   if (row.blocked_ns) {
-    row.bounds.Set(
-        Number::kBlocked, *row.blocked_ns,
-        Around(*row.blocked_ns, unseen.blocked_ns + unseen.late_ns,
-               Less(unknown_ns, unseen.blocked_ns) + unseen.late_ns));
+    const std::uint64_t more =
+        Less(unknown_ns, unseen.blocked_ns) + unseen.late_ns;
+    row.bounds.Set(Number::kBlocked, blocked,
+                   Capped({least_blocked, blocked + more}, blocked,
+                          Less(life_ns, on + least_wait)));
   }
   for (std::size_t i = 0; i < input_.plans.size(); ++i) {
     if (!input_.plans[i].cpu_event || !row.counts[i]) continue;
@@ -148,9 +186,12 @@ void UnseenBounds::OfThread(const ThreadState& thread, ThreadRow& row) const {
       continue;
     }
     // After exec() the counts of one interval belong to two threads.
-    const Bounds bounds = thread.dispatch.split_by_exec
-                              ? Bounds()
-                              : Around(*row.counts[i], 0, more);
+    Bounds bounds = thread.dispatch.split_by_exec
+                        ? Bounds()
+                        : Around(*row.counts[i], 0, more);
+    if (IsOnCpuTime(input_.plans[i].name)) {
+      bounds = Capped(bounds, *row.counts[i], life_ns);
+    }
     row.bounds.Set(CountNumber(i, CountPart::kWhole), *row.counts[i], bounds);
   }
   Finish(row);
@@ -161,8 +202,13 @@ UnseenBounds::OfAll UnseenBounds::AllOf(const ProcessState& process) const {
   all.counts.assign(unseen_.dispatches() + 1, 0);
   for (const ThreadState* thread : process.threads) {
     const UnseenState& unseen = thread->unseen;
-    all.on_cpu_ns += unseen.lost_ns + unseen.hidden_ns + unseen.outside_ns;
     all.hidden_ns += unseen.hidden_ns;
+    const std::uint64_t life_ns = LifeNs(*thread);
+    all.lives_ns += life_ns;
+    all.longest_ns = std::max(all.longest_ns, life_ns);
+    all.on_cpu_ns +=
+        std::min(unseen.lost_ns + unseen.hidden_ns + unseen.outside_ns,
+                 Less(life_ns, thread->dispatch.on_cpu_ns));
     all.late_ns += unseen.late_ns;
     all.unbooked_ns += thread->dispatch.unbooked_ns;
     all.switches += thread->dispatch.switches_out;
@@ -179,6 +225,7 @@ UnseenBounds::OfAll UnseenBounds::AllOf(const ProcessState& process) const {
   // Each interval was one thread's at a time.
   all.hidden_ns = std::min(all.hidden_ns, end_.hidden_ns);
   all.hidden_ns += input_.in.dispatches.cut_ns();
+  if (!input_.has_kernel) all.lives_ns = kNone;
   if (process.settled || unseen_.none()) return all;
   all.cpu_ns = end_.lost_cpu_ns - process.lost_at_ns + end_.hidden_ns -
                process.hidden_at_ns;
@@ -186,6 +233,10 @@ UnseenBounds::OfAll UnseenBounds::AllOf(const ProcessState& process) const {
   all.cpu_ns += outside_ns;
   all.records = unseen_.CountSince(process.counts_known, unseen_.dispatches());
   all.more_threads = all.records >= kLeastForThread;
+  if (all.records != 0) {
+    all.lives_ns = kNone;
+    all.longest_ns = Less(input_.in.end_ns, input_.in.begin_ns);
+  }
   // Its fork is lost.
   const bool strays = all.records != 0;
   if (strays) all.hidden_ns = everywhere_ns_;
@@ -227,9 +278,12 @@ void UnseenBounds::OfProcess(const ProcessState& process, ProcessRow& row) {
   const bool absent = std::any_of(
       process.threads.begin(), process.threads.end(),
       [&](const ThreadState* thread) { return thread->IsOnNoCpu(); });
+  const std::uint64_t most_ns = CapacityNs(process);
   if (input_.has_kernel) {
     const std::uint64_t on_cpu_ns = row.on_cpu_ns.value_or(0);
-    const Bounds bounds = Around(on_cpu_ns, 0, absent ? kNone : all.on_cpu_ns);
+    const Bounds bounds =
+        Capped(Around(on_cpu_ns, 0, absent ? kNone : all.on_cpu_ns), on_cpu_ns,
+               most_ns);
     row.bounds.Set(Number::kOnCpu, on_cpu_ns, bounds);
     all.most_on_cpu_ns = bounds.hi;
     const std::uint64_t dispatches =
@@ -251,7 +305,10 @@ void UnseenBounds::OfProcess(const ProcessState& process, ProcessRow& row) {
       AddScaled(i, more != 0 && others ? kNone : more, row);
       continue;
     }
-    const Bounds bounds = Around(*row.counts[i], 0, more);
+    Bounds bounds = Around(*row.counts[i], 0, more);
+    if (IsOnCpuTime(input_.plans[i].name)) {
+      bounds = Capped(bounds, *row.counts[i], most_ns);
+    }
     row.bounds.Set(CountNumber(i, CountPart::kWhole), *row.counts[i], bounds);
     all.most_counts[i] = bounds.hi;
   }
@@ -261,20 +318,20 @@ void UnseenBounds::OfProcess(const ProcessState& process, ProcessRow& row) {
 
 void UnseenBounds::OfCpu(const CpuState& cpu, CpuRow& row) const {
   const std::uint64_t unknown_ns = row.unattributed_ns;
-  row.bounds.Set(Number::kBusy, row.busy_ns,
-                 Around(row.busy_ns, 0, unknown_ns + outside_ns_));
   const bool marked = input_.in.registry.gate().records_marked_only();
-  row.bounds.Set(Number::kIdle, row.idle_ns,
-                 Around(row.idle_ns, 0, marked ? 0 : unknown_ns));
-  row.bounds.Set(
-      Number::kInterrupts, row.interrupts_ns,
-      Around(row.interrupts_ns, 0, input_.in.interrupts ? unknown_ns : 0));
-  row.bounds.Set(
-      Number::kOutside, row.outside_ns,
-      Around(row.outside_ns, outside_ns_,
-             marked || input_.in.registry.gate().separates_processes()
-                 ? unknown_ns
-                 : 0));
+  const bool separates =
+      marked || input_.in.registry.gate().separates_processes();
+  const auto set = [&](Number number, std::uint64_t value, std::uint64_t fewer,
+                       std::uint64_t more) {
+    row.bounds.Set(number, value,
+                   Capped(Around(value, fewer, more), value, row.wall_ns));
+  };
+  set(Number::kBusy, row.busy_ns, 0, unknown_ns + outside_ns_);
+  set(Number::kIdle, row.idle_ns, 0, marked ? 0 : unknown_ns);
+  set(Number::kInterrupts, row.interrupts_ns, 0,
+      input_.in.interrupts ? unknown_ns : 0);
+  set(Number::kOutside, row.outside_ns, outside_ns_,
+      separates ? unknown_ns : 0);
   if (unknown_ns + outside_ns_ != 0 || !cpu.ended) {
     row.bounds.Set(Number::kDispatches, row.dispatches,
                    {row.dispatches, kNone});
@@ -369,12 +426,18 @@ void UnseenBounds::OfSegment(const ProcessState& process,
     wall = {std::min(wall.lo, certain.wall_ns), AddBounded(wall.hi, hooks_ns)};
     wall_excl = {0, AddBounded(wall_excl.hi, hooks_ns)};
   }
+  if (!interrupts) {
+    wall = Capped(wall, row.wall.incl, all.lives_ns);
+    wall_excl = Capped(wall_excl, row.wall.excl, all.lives_ns);
+  }
   row.bounds.Set(Number::kWallIncl, row.wall.incl, wall);
   row.bounds.Set(Number::kWallExcl, row.wall.excl, wall_excl);
   if (row.bounds.Of(Number::kCalls) || row.bounds.Of(Number::kWallIncl)) {
     for (Number number = Number::kWallMean; number <= Number::kWallP99;
          number = static_cast<Number>(static_cast<int>(number) + 1)) {
-      row.bounds.Set(number, 0, Bounds());
+      row.bounds.Set(number, 0,
+                     {0, interrupts ? Less(input_.in.end_ns, input_.in.begin_ns)
+                                    : all.longest_ns});
     }
   }
   const bool calls_exact = row.bounds.empty();
@@ -408,24 +471,39 @@ void UnseenBounds::OfSegment(const ProcessState& process,
     row.bounds.Set(Number::kOffCpuExcl, row.off_cpu->excl,
                    Rest(wall_excl, on_excl));
   }
+  // It waits or is blocked in the rest of the time, one at a time.
   const auto off_cpu = [&](const std::optional<InclusiveExclusive>& pair,
-                           Number incl, Number excl, std::uint64_t fewer,
-                           std::uint64_t child) {
-    if (!pair) return;
+                           std::uint64_t fewer, std::uint64_t child) {
+    std::pair<Bounds, Bounds> bounds;
+    if (!pair) return bounds;
     std::uint64_t more = AddBounded(own.unknown_ns + hidden_ns, kernel_ns);
     more = AddBounded(more, hooks_ns);
     const bool any = hooks || process.hooks_lost;
-    row.bounds.Set(incl, pair->incl,
-                   Around(pair->incl, any ? kNone : fewer + hidden_ns, more));
-    row.bounds.Set(
-        excl, pair->excl,
+    bounds.first = Around(pair->incl, any ? kNone : fewer + hidden_ns, more);
+    bounds.second =
         Around(pair->excl, any ? kNone : fewer + own.kernel_ns + hidden_ns,
-               AddBounded(more, child)));
+               AddBounded(more, child));
+    return bounds;
   };
-  off_cpu(row.wait, Number::kWaitIncl, Number::kWaitExcl, less.wait_ns,
-          unseen.children.wait_ns);
-  off_cpu(row.blocked, Number::kBlockedIncl, Number::kBlockedExcl,
-          less.blocked_ns, unseen.children.blocked_ns);
+  const auto wait = off_cpu(row.wait, less.wait_ns, unseen.children.wait_ns);
+  const auto blocked =
+      off_cpu(row.blocked, less.blocked_ns, unseen.children.blocked_ns);
+  const auto set_off_cpu = [&](const std::optional<InclusiveExclusive>& pair,
+                               Number incl, Number excl,
+                               const std::pair<Bounds, Bounds>& bounds,
+                               const std::pair<Bounds, Bounds>& other) {
+    if (!pair) return;
+    row.bounds.Set(
+        incl, pair->incl,
+        Capped(bounds.first, pair->incl, Rest(Rest(wall, on), other.first).hi));
+    row.bounds.Set(excl, pair->excl,
+                   Capped(bounds.second, pair->excl,
+                          Rest(Rest(wall_excl, on_excl), other.second).hi));
+  };
+  set_off_cpu(row.wait, Number::kWaitIncl, Number::kWaitExcl, wait,
+              row.blocked ? blocked : std::pair<Bounds, Bounds>());
+  set_off_cpu(row.blocked, Number::kBlockedIncl, Number::kBlockedExcl, blocked,
+              row.wait ? wait : std::pair<Bounds, Bounds>());
   const bool times_exact = row.bounds.empty();
 
   // --- counts ----------------------------------------------------------------

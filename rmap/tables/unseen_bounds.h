@@ -2,7 +2,9 @@
 // lost or switches were not shown (UnseenTime), and what may belong to others.
 //
 // Every interval holds the truth. It is as wide as the unattributed time and
-// counts that the row's threads may own, and the calls that were open then.
+// counts that the row's threads may own, and the calls that were open then; and
+// no wider than what is possible: a thread is in one state at a time, a CPU has
+// one thread at a time.
 // Thread: one.
 #ifndef COUNTRACE_RMAP_TABLES_UNSEEN_BOUNDS_H_
 #define COUNTRACE_RMAP_TABLES_UNSEEN_BOUNDS_H_
@@ -61,7 +63,10 @@ class UnseenBounds {
     std::uint64_t hidden_ns = 0;
     std::uint64_t records = 0;  // lost in its life
     bool more_threads = false;  // it may have threads without any record
-    std::uint64_t late_ns = 0;  // its threads'
+    // Its threads' lives, one after the other; kNone: of unknown threads, too.
+    std::uint64_t lives_ns = 0;
+    std::uint64_t longest_ns = 0;  // no call is longer
+    std::uint64_t late_ns = 0;     // its threads'
     std::uint64_t unbooked_ns = 0, switches = 0, faults = 0;
     std::vector<std::uint64_t> counts;  // by kernel event
     std::optional<std::uint64_t> most_on_cpu_ns;
@@ -72,6 +77,9 @@ class UnseenBounds {
   template <typename Row>
   void AddScaled(std::size_t plan, std::uint64_t more, Row& row) const;
   OfAll AllOf(const ProcessState& process) const;
+  // The longest that `thread` can have been there; a process on all CPUs.
+  std::uint64_t LifeNs(const ThreadState& thread) const;
+  std::uint64_t CapacityNs(const ProcessState& process) const;
   const OfAll& Known(const ProcessState& process) const;
 
   const TableInput& input_;

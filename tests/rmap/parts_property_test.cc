@@ -39,6 +39,101 @@ std::uint64_t Least(const RowBounds& bounds, Number number,
   return interval ? std::min(interval->lo, value) : value;
 }
 
+std::uint64_t Lo(const RowBounds& bounds, Number number,
+                 const std::optional<std::uint64_t>& value) {
+  const auto interval = bounds.Of(number);
+  return interval ? interval->lo : value.value_or(0);
+}
+
+// Times of one thread at a time: their least values have room in `whole`, and
+// none is longer.
+void CheckRoom(
+    const RowBounds& bounds, std::uint64_t whole,
+    const std::vector<std::pair<Number, std::optional<std::uint64_t>>>& times) {
+  std::uint64_t least = 0;
+  for (const auto& [number, value] : times) {
+    const std::uint64_t most = Most(bounds, number, value.value_or(0));
+    CAPTURE(NumberName({}, number), value.value_or(0));
+    CHECK(most <= whole);
+    least += Lo(bounds, number, value);
+  }
+  CHECK(least <= whole);
+}
+
+std::optional<std::uint64_t> InclOf(
+    const std::optional<InclusiveExclusive>& pair) {
+  if (!pair) return std::nullopt;
+  return pair->incl;
+}
+std::optional<std::uint64_t> ExclOf(
+    const std::optional<InclusiveExclusive>& pair) {
+  if (!pair) return std::nullopt;
+  return pair->excl;
+}
+
+// A thread is in one state at a time, and a CPU has one thread at a time.
+// `declared`: nothing was lost without a word.
+void CheckTimes(const Report& report, bool declared) {
+  const std::uint64_t whole_ns = report.end_ns - report.begin_ns;
+  const std::uint64_t all_ns = whole_ns * report.cpu_rows.size();
+  for (const ThreadRow& row : report.threads) {
+    CAPTURE(row.tid);
+    // One whose switches were lost without a word may seem to be on two CPUs.
+    if (!declared) break;
+    CheckRoom(row.bounds, whole_ns,
+              {{Number::kOnCpu, row.on_cpu_ns},
+               {Number::kWait, row.wait_ns},
+               {Number::kBlocked, row.blocked_ns}});
+  }
+  for (const ProcessRow& row : report.processes) {
+    CAPTURE(row.pid);
+    CHECK(Most(row.bounds, Number::kOnCpu, row.on_cpu_ns.value_or(0)) <=
+          std::max(all_ns, whole_ns * 4));
+  }
+  for (const CpuRow& row : report.cpu_rows) {
+    CAPTURE(row.cpu);
+    CheckRoom(row.bounds, row.wall_ns,
+              {{Number::kBusy, row.busy_ns},
+               {Number::kIdle, row.idle_ns},
+               {Number::kInterrupts, row.interrupts_ns},
+               {Number::kOutside, row.outside_ns}});
+  }
+  for (const auto* rows : {&report.segments, &report.segment_paths}) {
+    for (const SegmentRow& row : *rows) {
+      CAPTURE(row.pid, row.segment, rows == &report.segments);
+      const std::uint64_t incl =
+          Most(row.bounds, Number::kWallIncl, row.wall.incl);
+      const std::uint64_t excl =
+          Most(row.bounds, Number::kWallExcl, row.wall.excl);
+      // What was lost without a word can make it blocked in a call that ended.
+      if (!declared && row.blocked) continue;
+      CheckRoom(row.bounds, incl,
+                {{Number::kOnCpuIncl, InclOf(row.on_cpu)},
+                 {Number::kWaitIncl, InclOf(row.wait)},
+                 {Number::kBlockedIncl, InclOf(row.blocked)}});
+      CheckRoom(row.bounds, excl,
+                {{Number::kOnCpuExcl, ExclOf(row.on_cpu)},
+                 {Number::kWaitExcl, ExclOf(row.wait)},
+                 {Number::kBlockedExcl, ExclOf(row.blocked)}});
+      // And it is in one of them all the time, if no interrupt has its CPU.
+      if (!report.wakeups || report.interrupts || row.pid == 0 || !declared) {
+        continue;
+      }
+      const auto most = [&](Number number, std::uint64_t value) {
+        return Most(row.bounds, number, value);
+      };
+      CHECK(AddBounded(AddBounded(most(Number::kOnCpuIncl, row.on_cpu->incl),
+                                  most(Number::kWaitIncl, row.wait->incl)),
+                       most(Number::kBlockedIncl, row.blocked->incl)) >=
+            Lo(row.bounds, Number::kWallIncl, row.wall.incl));
+      CHECK(AddBounded(AddBounded(most(Number::kOnCpuExcl, row.on_cpu->excl),
+                                  most(Number::kWaitExcl, row.wait->excl)),
+                       most(Number::kBlockedExcl, row.blocked->excl)) >=
+            Lo(row.bounds, Number::kWallExcl, row.wall.excl));
+    }
+  }
+}
+
 void CheckThreads(const Report& report) {
   std::map<ProcessIndex, ProcessRow> sums;
   for (const ThreadRow& row : report.threads) {
@@ -232,6 +327,7 @@ TEST_CASE("parts never exceed the whole, in any table of any trace",
     const auto report = Reconstruct(*run.trace, pipeline);
     REQUIRE(report.ok());
     CheckThreads(*report);
+    CheckTimes(*report, seed % 4 != 2);
     CheckCpus(*report);
     // Without a word of the loss, the faults of a thread may be taken for those
     // of an earlier one with its tid.
