@@ -458,6 +458,7 @@ void Reconstruction::OnKernelRecord(const EventRecord& record,
       dispatches_.OnWakeup(record, time_ns);
       return;
     case CpuEvent::kSwitchIn:
+      kernel_hooks_.EndInterrupts(record.cpu, time_ns, false);
       dispatches_.OnSwitchIn(record, time_ns);
       return;
     default:

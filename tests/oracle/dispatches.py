@@ -19,10 +19,10 @@ OF_THREADS = CLOCKS + (RUN_TIME, 'page-faults', 'context-switches')
 Piece = collections.namedtuple('Piece', 'begin end owner')
 # The same between two dumps. `switches`: 1 if it began with a switch.
 Part = collections.namedtuple('Part', 'begin end owner switches')
-# An interrupt on a CPU; `path` are the handlers, outermost first. Not
-# `finished`: its exit was not recorded.
-Interrupt = collections.namedtuple('Interrupt',
-                                   'path begin end inner_ns finished')
+# An interrupt on a CPU; `path` are the handlers, outermost first. `how` it
+# ended: by its exit, by another record, or as the recorder's own, with the CPU.
+Interrupt = collections.namedtuple('Interrupt', 'path begin end inner_ns how')
+EXIT, INFERRED, OWN = 'exit', 'inferred', 'own'
 
 
 class Cpu:
@@ -48,6 +48,9 @@ class Cpu:
         # Outermost interrupts since the last dump: (begin, end), and counts.
         self.cut, self.interrupted = [], [0] * len(self.events)
         self.enter_dump, self.faults = None, []
+        # An interrupt since the last dump has no dump at one of its ends, and
+        # the latest record of one.
+        self.unsplit, self.interrupt_ns = False, None
         # (ns, tid) of a dump at a kernel hook -> counts since the dump before.
         self.partial = {}
         self.rotations, self.of_set = Rotations(trace.cpu_sets), None
@@ -98,14 +101,17 @@ class Cpu:
         if reason == END:
             self.running = False
             self.leave(record.time, self.tid, False)
-            while self.open:
-                self.end_interrupt(record.time, finished=False)
+            # Makes every CPU dump: nothing came after its enter.
+            if self.open and self.open[-1][1] == self.interrupt_ns:
+                self.end_interrupt(record.time, OWN)
+            self.end_interrupts(record.time)
         elif running not in (SAME_THREAD, self.tid):
             self.tid = running
             self.come(record.time, running)
 
     def dispatch(self, record):
         prev, after, state, *values = record.values
+        self.end_interrupts(record.time)
         if not self.running:
             return
         hidden = self.is_hidden_switch(prev, record.time)
@@ -133,6 +139,7 @@ class Cpu:
                 self.lost_since(time) is None)
 
     def switch_in(self, time, prev, after):
+        self.end_interrupts(time)
         self.part(time, prev)
         self.leave(time, prev, True)
         self.tid, self.switches = after, 1
@@ -238,6 +245,9 @@ class Cpu:
                 for piece in pieces:
                     self.add(piece.owner, event, piece.end - piece.begin)
                 continue
+            if name not in OF_THREADS and self.unsplit:
+                self.add(UNATTRIBUTED, event, count)
+                continue
             if name not in OF_THREADS:
                 self.add(INTERRUPT, event, self.interrupted[event])
                 count -= self.interrupted[event]
@@ -266,6 +276,7 @@ class Cpu:
             else:
                 self.add(UNATTRIBUTED, event, count)
         self.interrupted, self.faults = [0] * len(self.events), []
+        self.unsplit = False
 
     def share_run_time(self, event, count, pieces):
         """Of threads alone: each but the last at most its time."""
@@ -311,24 +322,33 @@ class Cpu:
                 self.open = []
 
     def interrupt(self, record):
+        self.interrupt_ns = record.time
         if record.kind == 'hook_enter':
             if not self.open:
                 self.enter_dump = record.dump
             self.open.append([record.name, record.time, 0])
         elif any(name == record.name for name, *_ in self.open):
             while self.open[-1][0] != record.name:
-                self.end_interrupt(record.time, finished=False)
-            self.end_interrupt(record.time, finished=True)
+                self.end_interrupt(record.time, INFERRED)
+            self.end_interrupt(record.time, EXIT)
+            self.unsplit |= not self.open and not (
+                self.enter_dump and record.dump)
             if not self.open and self.enter_dump and record.dump:
                 self.interrupted = [
                     sum_ + now - then for sum_, now, then in zip(
                         self.interrupted, record.dump, self.enter_dump)]
 
-    def end_interrupt(self, time, finished):
+    def end_interrupts(self, time):
+        """A switch, or the end: no handler is open any more."""
+        self.unsplit |= bool(self.open)
+        while self.open:
+            self.end_interrupt(time, INFERRED)
+
+    def end_interrupt(self, time, how):
         name, begin, inner = self.open.pop()
         path = tuple(each[0] for each in self.open) + (name,)
         self.interrupts.append(
-            Interrupt(path, begin, time, inner, finished))
+            Interrupt(path, begin, time, inner, how))
         if self.open:
             self.open[-1][2] += time - begin
         elif self.running:

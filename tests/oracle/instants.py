@@ -4,7 +4,7 @@
 import bisect
 import collections
 
-from dispatches import OUTSIDE, UNATTRIBUTED
+from dispatches import OUTSIDE, OWN, UNATTRIBUTED
 
 
 class Instants:
@@ -32,7 +32,7 @@ class Instants:
         row['interrupts'] = [
             (each.path[-1], each.begin) for each in
             sorted(cpu.interrupts, key=lambda each: len(each.path))
-            if each.finished and each.begin <= time < each.end]
+            if each.how != OWN and each.begin <= time < each.end]
         if index < 0 or time >= spans[index][1]:
             return row
         begin, end, owner = spans[index]

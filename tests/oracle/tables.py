@@ -4,7 +4,8 @@
 import collections
 import math
 
-from dispatches import CLOCKS, IDLE, INTERRUPT, OUTSIDE, UNATTRIBUTED
+from dispatches import (CLOCKS, IDLE, INFERRED, INTERRUPT, OUTSIDE, OWN,
+                        UNATTRIBUTED)
 from segments import Amounts
 
 SYMBOLS = (IDLE, INTERRUPT, OUTSIDE, UNATTRIBUTED)
@@ -139,14 +140,15 @@ class Tables:
     def add_interrupts(self):
         """They are calls of the CPU: all their time is on it, in no thread."""
         for cpu in self.cpus:
-            for path, begin, end, inner, finished in cpu.interrupts:
-                if not finished:
+            for path, begin, end, inner, how in cpu.interrupts:
+                if how == OWN:
                     continue
                 for rows, key, outermost in (
                         (self.rows, path[-1], path[-1] not in path[:-1]),
                         (self.paths, path, True)):
                     row = self.row(rows, None, key)
                     row.calls += 1
+                    row.end_inferred += how == INFERRED
                     row.walls.append(end - begin)
                     for i in range(2):  # wall, on_cpu
                         row.incl[i] += end - begin if outermost else 0
