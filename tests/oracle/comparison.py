@@ -10,6 +10,8 @@ import collections
 HISTOGRAM = 128
 # Rows of one key are put in order by these.
 ORDER = ('dispatches', 'calls', 'hits')
+# Numbers of rows with these qualities have limits, or are exact.
+LIMITED = {'bounded', 'scaled'}
 # The standard deviation is printed in whole ns.
 ROUNDING_NS = 1
 
@@ -49,8 +51,10 @@ class Comparison:
     def row(self, where, ours, theirs):
         bounds = theirs.get('bounds', {})
         exact = theirs.get('quality', 'exact') == 'exact'
-        # In a row that is only bounded, numbers without limits are exact.
-        if theirs.get('qualities') == ['bounded'] and not self.lossy:
+        # In a row that is only bounded or scaled, numbers without limits are
+        # exact.
+        qualities = set(theirs.get('qualities', ()))
+        if qualities and qualities <= LIMITED and not self.lossy:
             theirs = dict(theirs, quality='exact', on_cpu_quality='exact')
             exact = True
         # Wall times need no dispatch: their quality is the row's; the others'

@@ -3,22 +3,22 @@ between two dumps (docs/definitions.md, "Dispatch", "Books", "Interrupts").
 """
 import collections
 
-from estimates import FAULTS, Rotations
+from estimates import CLOCKS, FAULTS, Rotations
 
 # Owners of a piece that are no thread.
 IDLE, OUTSIDE = 'idle', 'outside'
 UNATTRIBUTED, INTERRUPT = 'unattributed', 'interrupts'
 SAME_THREAD = 0xffffffff  # running_tid: the one that ran there before
 BEGIN, END, SET_BEGIN = 0, 1, 4  # reasons of `counters`
-CLOCKS = ('task-clock', 'cpu-clock')
 RUN_TIME = 'exec-runtime'  # the scheduler's account
 # What interrupts cannot have.
 OF_THREADS = CLOCKS + (RUN_TIME, 'page-faults', 'context-switches')
 
 # Time [begin, end) of one CPU; `owner` is a thread or one of the above.
 Piece = collections.namedtuple('Piece', 'begin end owner')
-# The same between two dumps. `switches`: 1 if it began with a switch.
-Part = collections.namedtuple('Part', 'begin end owner switches')
+# The same between two dumps. `switches`: 1 if it began with a switch. Not
+# `busy`: the idle task, also where that is outside.
+Part = collections.namedtuple('Part', 'begin end owner switches busy')
 # An interrupt on a CPU; `path` are the handlers, outermost first. `how` it
 # ended: by its exit, by another record, or as the recorder's own, with the CPU.
 Interrupt = collections.namedtuple('Interrupt', 'path begin end inner_ns how')
@@ -71,7 +71,7 @@ class Cpu:
             elif record.kind == 'exec' and self.running:
                 self.exec(record)
             elif record.kind == 'fault':
-                self.faults.append(self.owner(record.values[1], record.time))
+                self.faults.append((record.values[1], record.time))
             elif kinds.get(record.name) == 'interrupt':
                 if record.kind == 'hook_enter' and not self.open:
                     self.hook_dump(record, self.tid)
@@ -173,14 +173,17 @@ class Cpu:
 
     # --- Intervals between two dumps
 
-    def owner(self, tid, time):
+    def owner(self, tid, time, counted_ns=None):
+        """Of the thread with `tid` at `time`; a process that is marked by
+        `counted_ns` was so since the dispatch began."""
         gate = self.identities.gate
         thread = self.thread(tid, time)
         if tid == 0:
             return OUTSIDE if gate.marked and not gate.all else IDLE
         if thread is None:
             return UNATTRIBUTED if gate.all else OUTSIDE
-        return thread if thread.process.counted(gate, time) else OUTSIDE
+        return (thread if thread.process.counted(gate, counted_ns or time)
+                else OUTSIDE)
 
     def lost_since(self, time):
         """Where in the open part records were lost; None: nowhere."""
@@ -197,9 +200,11 @@ class Cpu:
         if lost_ns is not None:
             self.doubtful.update(each for each in (before, now)
                                  if not isinstance(each, str))
-            self.parts.append(Part(self.since, lost_ns, before, 0))
+            self.parts.append(Part(self.since, lost_ns, before, 0,
+                                   self.tid != 0))
             self.since, before = lost_ns, UNATTRIBUTED
-        self.parts.append(Part(self.since, time, before, self.switches))
+        self.parts.append(Part(self.since, time, before, self.switches,
+                               self.tid != 0 or before == UNATTRIBUTED))
         self.since, self.switches = time, 0
 
     def close(self, time, left, values):
@@ -209,10 +214,12 @@ class Cpu:
         self.spans += [Piece(*part[:3]) for part in parts
                        if part.begin < part.end]
         self.wall_ns += time - self.dump_ns
+        self.faults = [self.owner(tid, fault_ns, time)
+                       for tid, fault_ns in self.faults]
         pieces = self.cut_out_interrupts(parts, time)
         self.pieces += pieces
+        self.rotations.dump(self.of_set, pieces, parts, self.faults)
         self.share_out(delta, pieces, parts)
-        self.rotations.dump(self.of_set, pieces, parts)
         for event, count in enumerate(delta):
             self.total[event] += count
         self.dump_ns, self.last = time, values
@@ -223,7 +230,7 @@ class Cpu:
             cuts.append((max(self.open[0][1], self.dump_ns), time))
         self.cut = []
         pieces = []
-        for begin, end, owner, _ in parts:
+        for begin, end, owner, *_ in parts:
             for cut_begin, cut_end in cuts:
                 low, high = max(begin, cut_begin), min(end, cut_end)
                 if low < high:
@@ -235,7 +242,7 @@ class Cpu:
 
     def share_out(self, delta, pieces, parts):
         length = parts[-1].end - parts[0].begin
-        busy = {part.owner for part in parts if part.owner != IDLE}
+        busy = {part.owner for part in parts if part.busy}
         # Or of one process, after an exec by another thread than its main one.
         one_owner = UNATTRIBUTED not in busy and not any(
             part.switches for part in parts[1:])

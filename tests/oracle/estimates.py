@@ -4,7 +4,8 @@ estimates from that (docs/definitions.md, "Multiplexed events").
 import collections
 import math
 
-IDLE, UNATTRIBUTED = 'idle', 'unattributed'  # owners
+UNATTRIBUTED = 'unattributed'  # an owner
+CLOCKS = ('task-clock', 'cpu-clock')
 # With or without a modifier.
 FAULTS = ('page-faults', 'minor-faults', 'major-faults')
 
@@ -29,8 +30,9 @@ class Rotations:
     def end(self):
         self.before = None
 
-    def dump(self, now, pieces=(), parts=()):
-        """`now`: (set, {event: value}, ns), None while no set is counted."""
+    def dump(self, now, pieces=(), parts=(), faults=()):
+        """`now`: (set, {event: value}, ns), None while no set is counted.
+        `faults`: the owners of the fault records since the dump before."""
         before, self.before = self.before, now
         if now is None:
             return
@@ -41,19 +43,34 @@ class Rotations:
         running = now[2] - before[2]
         shares = cut_by_time(running, pieces)
         for event, value in now[1].items():
-            self.share_out(event, value - before[1][event], shares, parts,
-                           self.rotations[now[0]][-1])
+            count = value - before[1][event]
+            self.total[event] += count
+            counts = split(event, count, parts, faults)
+            if counts is None:
+                self.counted[UNATTRIBUTED, event] += count
+                continue
+            rotation = self.rotations[now[0]][-1]
+            for owner, part in counts:
+                self.counted[owner, event] += part
+                rotation[owner, event][1] += part
+            for owner, ns in shares:
+                rotation[owner, event][0] += ns
 
-    def share_out(self, event, count, shares, parts, rotation):
-        self.total[event] += count
-        owner = only_owner(event, parts)
-        if owner is None:
-            self.counted[UNATTRIBUTED, event] += count
-            return
-        self.counted[owner, event] += count
-        rotation[owner, event][1] += count
-        for each, ns in shares:
-            rotation[each, event][0] += ns
+
+def split(event, count, parts, faults):
+    """Pairs of an owner and its count; None: the interval cannot be split."""
+    owner = only_owner(event, parts)
+    if owner is not None:
+        return [(owner, count)]
+    if event in CLOCKS:
+        return cut_by_time(count, parts)
+    # Of one mode: more can be recorded than it counts.
+    if event.split(':')[0] != 'page-faults' or not (
+            len(faults) <= count or len(set(faults)) == 1):
+        return None
+    shown = faults[:count]
+    return [(owner, 1) for owner in shown] + [
+        (UNATTRIBUTED, count - len(shown))]
 
 
 def only_owner(event, parts):
@@ -61,7 +78,7 @@ def only_owner(event, parts):
     owners = {part.owner for part in parts}
     if len(parts) == 1 or len(owners) == 1:
         return parts[-1].owner
-    busy = owners - {IDLE}
+    busy = {part.owner for part in parts if part.busy}
     if event.split(':')[0] in FAULTS and len(busy) == 1:
         return next(iter(busy))
     return None

@@ -59,8 +59,8 @@ MAKEFILE = textwrap.dedent('''\
     \t@seq $* 2000 | sort > $@; wc -l < $@ >/dev/null
     ''')
 PIPES = 'for i in 1 2 3 4; do seq 3000 | sort -R | sort | wc -l; done'
-SETS = ('-e', 'task-clock,page-faults,{minor-faults,cpu-clock},{cpu-migrations},'
-        '{page-faults:u}')
+SETS = ('-e', 'task-clock,page-faults,{{minor-faults,cpu-clock}},'
+        '{{cpu-migrations}},{{page-faults:u}}')
 EVERYTHING = ('--kernel', 'syscalls,wakeups,faults,irq,softirq')
 
 CASES = {

@@ -25,6 +25,8 @@ from thread_times import thread_times
 from trace_text import Trace
 
 INSTANTS = 6
+# A clock's counts are nearly its time, so that their squares cancel.
+CANCELLED = 1e-3
 SHOWN = 40  # differences that are printed
 
 
@@ -74,7 +76,7 @@ def compare_estimates(tables, report, comparison):
     for key, events in estimates.estimates(tables).items():
         for event, ours in events.items() if len(theirs[key]) == 1 else ():
             row = theirs[key][0]
-            found = dict(row.get('scaled', {}).get(event) or {})
+            found = dict((row.get('scaled') or {}).get(event) or {})
             where = f'{key} {event}'
             if not found or ours is None:
                 comparison.value(where, 'scaled', ours and ours['counted'],
@@ -84,7 +86,7 @@ def compare_estimates(tables, report, comparison):
             found['count'] = nearly(row['counts'][event], ours['count'], 0.51)
             if ours['stderr'] is not None and found.get('stderr') is not None:
                 found['stderr'] = nearly(found['stderr'], ours['stderr'],
-                                         1e-6 * ours['stderr'])
+                                         CANCELLED * ours['stderr'])
             comparison.value(where, 'scaled', ours, {
                 name: found.get(name) for name in ours}, True, {})
     for event, book in estimates.books(tables).items():

@@ -23,13 +23,14 @@ class Call:
     """One call; `incl` and `inner` are Amounts, of the whole and of the calls
     directly inside. `dump` are the counters at its enter."""
     __slots__ = ('name', 'path', 'level', 'at', 'incl', 'inner', 'outermost',
-                 'end_inferred', 'dump', 'counts', 'inner_counts')
+                 'end_inferred', 'dump', 'counts', 'inner_counts', 'of_cpu')
 
     def __init__(self, name, path, level, at, outermost):
         self.name, self.path, self.level, self.at = name, path, level, at
         self.incl, self.inner, self.outermost = None, ZERO, outermost
         self.end_inferred, self.dump = False, None
         self.counts, self.inner_counts = None, None
+        self.of_cpu = False  # its dumps have the counters of a CPU
 
 
 def level(kind, name):
@@ -101,7 +102,7 @@ class Stack:
         path = (self.open[-1].path if self.open else ()) + (record.name,)
         call = Call(record.name, path, depth, self.amounts(record.time),
                     record.name not in path[:-1])
-        call.dump = self.dump(record)
+        call.dump, call.of_cpu = self.dump(record), record.cpu >= 0
         self.open.append(call)
 
     def dump(self, record):
@@ -160,7 +161,8 @@ class Stack:
             outer = self.open[-1]
             outer.inner = Amounts(*(a + b for a, b in
                                     zip(outer.inner, call.incl)))
-            outer.inner_counts = added(outer.inner_counts, call.counts)
+            if outer.of_cpu == call.of_cpu:  # other events otherwise
+                outer.inner_counts = added(outer.inner_counts, call.counts)
         self.calls.append(call)
 
 

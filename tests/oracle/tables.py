@@ -5,7 +5,7 @@ import collections
 import math
 
 from dispatches import (CLOCKS, IDLE, INFERRED, INTERRUPT, OUTSIDE, OWN,
-                        UNATTRIBUTED)
+                        RUN_TIME, UNATTRIBUTED)
 from segments import Amounts
 
 SYMBOLS = (IDLE, INTERRUPT, OUTSIDE, UNATTRIBUTED)
@@ -166,6 +166,8 @@ class Tables:
         of_program = self.trace.hook_kinds.get(out['segment']) == 'segment'
         dumped = self.trace.thread_events if of_program else self.events
         for index, event in enumerate(dumped):
+            if event == RUN_TIME:
+                continue  # not updated inside a dispatch
             if of_program and event not in self.events or (
                     not of_program and self.column(event) is None):
                 out['counts'].update(at_hooks(row, index, event))
