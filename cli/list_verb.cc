@@ -13,6 +13,8 @@
 #include "cli/verb_parser.h"
 #include "logformat/description/trace_description.h"
 #include "logformat/import/trace_search.h"
+#include "logformat/perf_event_names.h"
+#include "runtime/recorder/doctor/capabilities.h"
 #include "runtime/recorder/events/event_list.h"
 #include "runtime/recorder/kernel/hooks/usdt_notes.h"
 #include "runtime/recorder/system/tracefs.h"
@@ -22,8 +24,20 @@ namespace {
 
 constexpr std::string_view kEnterSuffix = "__enter", kExitSuffix = "__exit";
 
+// perf_event_open() opens a dummy for it: BPF programs count it.
+void CheckExecRuntime(runtime::ListedEvent& event) {
+  if (!event.opens_on_cpu) return;
+  const runtime::Capability bpf = runtime::ProbeBpf();
+  if (bpf.status == runtime::CapabilityStatus::kOk) return;
+  event.opens_on_cpu = false;
+  event.why_not = "BPF programs count it, and BPF does not work: " + bpf.detail;
+}
+
 int ListEvents(const std::string& format, bool all) {
-  const runtime::ListEventsResult result = runtime::ListEvents();
+  runtime::ListEventsResult result = runtime::ListEvents();
+  for (runtime::ListedEvent& event : result.events) {
+    if (event.name == logformat::kExecRuntimeEvent) CheckExecRuntime(event);
+  }
   RowTable table("countrace.events/1", "events",
                  {"event", "kind", "kernel", "hooks", "why_not"});
   for (const runtime::ListedEvent& event : result.events) {

@@ -4,7 +4,9 @@ it is not available, it is absent.
 
 usage: exec_runtime_test.py COUNTRACE BURST_PAIR
 """
+import json
 import re
+import subprocess
 import sys
 import unittest
 
@@ -75,6 +77,23 @@ class ExecRuntime(trace_checks.Recording):
         run = self.record('--backend', 'perf', bursts=LONG)
         self.assertIn('CPU time is from switch to switch', run.stderr)
         self.assertNotIn('exec-runtime', self.report()['trace']['events'])
+
+    def test_is_listed_where_bpf_works_alone(self):
+        self.needs_root()
+        self.needs_back_end('bpf')
+        self.needs('setpriv')
+        no_bpf = ('setpriv', '--bounding-set', '-bpf,-sys_admin')
+        for without, kernel in ((), True), (no_bpf, False):
+            with self.subTest(without=without):
+                listed = subprocess.run(
+                    [*without, self.countrace_program, 'list', 'events',
+                     '--all', '--format', 'json'],
+                    capture_output=True, text=True, check=True).stdout
+                (row,) = [row for row in json.loads(listed)['events']
+                          if row['event'] == 'exec-runtime']
+                self.assertEqual(row['kernel'], kernel)
+                self.assertEqual('BPF does not work' in row['why_not'],
+                                 not kernel)
 
     def test_refuses_where_it_cannot_be_counted(self):
         for options, text in (

@@ -150,24 +150,6 @@ Capability ProbeHardware() {
   return item;
 }
 
-Capability ProbeBpf() {
-  Capability item{.name = "bpf"};
-  KernelRecorderOptions options;
-  options.ring_bytes = 4096;
-  const auto opened = OpenBpfKernelRecorder(options);
-  if (opened.ok()) {
-    item.detail = "the programs load and attach to the scheduler's tracepoints";
-    return item;
-  }
-  item.status = CapabilityStatus::kLimited;
-  item.detail = base::StatusText(opened.status());
-  item.effect =
-      "no kernel segments, no dynamic hooks; kernel records come from perf "
-      "rings, where those work, at several times the cost";
-  if (!MissingBpfCapabilities().empty()) item.fix = kCapabilityFix;
-  return item;
-}
-
 // Without a path the kernel refuses a uprobe in any case; the errno shows
 // whether one with a path would be allowed.
 Capability ProbeUserProbes(const Capability& bpf) {
@@ -267,6 +249,24 @@ const char* CapabilityStatusName(CapabilityStatus status) {
       return "missing";
   }
   return "unknown";
+}
+
+Capability ProbeBpf() {
+  Capability item{.name = "bpf"};
+  KernelRecorderOptions options;
+  options.ring_bytes = 4096;
+  const auto opened = OpenBpfKernelRecorder(options);
+  if (opened.ok()) {
+    item.detail = "the programs load and attach to the scheduler's tracepoints";
+    return item;
+  }
+  item.status = CapabilityStatus::kLimited;
+  item.detail = base::StatusText(opened.status());
+  item.effect =
+      "no kernel segments, no dynamic hooks; kernel records come from perf "
+      "rings, where those work, at several times the cost";
+  if (!MissingBpfCapabilities().empty()) item.fix = kCapabilityFix;
+  return item;
 }
 
 std::vector<Capability> ProbeCapabilities() {

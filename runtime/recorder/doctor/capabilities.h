@@ -30,6 +30,9 @@ struct Capability {
 // events; changes nothing.
 std::vector<Capability> ProbeCapabilities();
 
+// Whether the BPF back end works: loads its programs, and removes them.
+Capability ProbeBpf();
+
 // For `countrace doctor -e`: tries whether `choice` can be counted, one item
 // for each event set (and one for the events that always count). A refusal
 // gives the event, the errno, the counters needed and the counters available.
