@@ -168,6 +168,8 @@ AttributedInterval DispatchTracker::AttributeTime(CpuState& cpu,
     attributed.account = &cpu.interrupts;
     attributed.thread = &cpu.interrupt_work;
     cpu.dispatch.interrupts_ns += attributed.ns;
+    // They stay with the thread.
+    AddStrayFaults(cpu, cpu.thread, std::exchange(attributed.faults, 0));
   } else if (confirmed) {
     switch (cpu.occupant) {
       case CpuState::Occupant::kThread:

@@ -329,11 +329,7 @@ TEST_CASE("parts never exceed the whole, in any table of any trace",
     CheckThreads(*report);
     CheckTimes(*report, seed % 4 != 2);
     CheckCpus(*report);
-    // Without a word of the loss, the faults of a thread may be taken for those
-    // of an earlier one with its tid.
-    if (seed % 4 != 2 || run.truth.reused_tids.empty()) {
-      CheckSegments(*report);
-    }
+    CheckSegments(*report);
     CheckWakers(*report);
     if (pipeline.observer == nullptr) continue;
     const auto series = over_time.Finish(*report);
