@@ -16,6 +16,7 @@
 #include "viewer/index/index_builder.h"
 #include "viewer/index/instant_state.h"
 #include "viewer/index/nearest_step.h"
+#include "viewer/index/range_totals.h"
 #include "viewer/index/visit_count.h"
 
 namespace countrace::viewer {
@@ -474,7 +475,16 @@ TEST_CASE("state: the limits hold the truth at any instant, whatever was lost",
                     /*declare=*/true);
   const Indexed indexed = IndexOf(*run.trace);
   const TimelineIndex& index = *indexed.index;
-  std::uint64_t bounded = 0;
+  // Until then each CPU has an occupant all the time.
+  std::uint64_t known_until_ns = index.duration_ns();
+  for (const rmap::LossSpan& loss : indexed.spans->losses) {
+    if (loss.cpu >= 0) {
+      known_until_ns =
+          std::min(known_until_ns, loss.begin_ns - indexed.begin_ns());
+    }
+  }
+  static std::uint64_t all_known = 0;  // over all seeds
+  std::uint64_t bounded = 0, known = 0;
   for (int i = 0; i < 30; ++i) {
     const TrueInstant& truth =
         run.truth.instants[random() % run.truth.instants.size()];
@@ -491,6 +501,15 @@ TEST_CASE("state: the limits hold the truth at any instant, whatever was lost",
           std::find_if(truth.threads.begin(), truth.threads.end(), same);
       if (found == truth.threads.end()) continue;
       CAPTURE(tid, truth.begin_ns, into_ns);
+      const std::uint64_t until_ns = state.time_ns;
+      CHECK(thread.on_cpu_limits.hi <= until_ns);
+      CHECK(thread.wait_limits.hi <= until_ns);
+      if (until_ns <= known_until_ns) {
+        ++known;
+        CHECK(thread.on_cpu_limits.IsExact(*thread.on_cpu_ns));
+        CHECK(thread.wait_limits.IsExact(*thread.wait_ns));
+        CHECK(thread.dispatches_limits.IsExact(thread.dispatches));
+      }
       const auto holds = [&](const Limits& limits, std::uint64_t value) {
         bounded += limits.lo != limits.hi ? 1 : 0;
         CHECK(limits.lo <= value);
@@ -508,6 +527,76 @@ TEST_CASE("state: the limits hold the truth at any instant, whatever was lost",
     }
   }
   if (seed % 50 == 0) CHECK(bounded > 0);
+  all_known += known;
+  if (seed == 199) CHECK(all_known > 0);
+}
+
+TEST_CASE(
+    "aggregate: the limits hold the truth in any range, and are of it alone",
+    "[viewer][property][loss]") {
+  const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, 200)));
+  CAPTURE(seed);
+  std::mt19937_64 random(seed);
+  Simulation run = Simulate(MachineOf(seed));
+  const std::uint64_t one_in = 100 + seed % 500;
+  run.trace->Remove([&](std::size_t) { return random() % one_in == 0; },
+                    /*declare=*/true);
+  const Indexed indexed = IndexOf(*run.trace);
+  const TimelineIndex& index = *indexed.index;
+  const auto& instants = run.truth.instants;
+  std::uint64_t exact = 0;
+  for (int i = 0; i < 30; ++i) {
+    std::size_t first = random() % instants.size();
+    std::size_t last = first + random() % (instants.size() - first);
+    const TrueInstant &begin = instants[first], &end = instants[last];
+    if (begin.begin_ns < indexed.begin_ns()) continue;
+    CAPTURE(begin.begin_ns, end.begin_ns);
+    const RangeTotals totals =
+        TotalsIn(index, {begin.begin_ns - indexed.begin_ns(),
+                         end.begin_ns - indexed.begin_ns()});
+    const std::uint64_t length_ns = end.begin_ns - begin.begin_ns;
+    // By brute force: all the time a CPU has an occupant, and none that is
+    // outside.
+    std::uint64_t known_ns = 0;
+    for (const rmap::DispatchSpan& span : indexed.spans->dispatches) {
+      if (span.outside) continue;
+      known_ns += std::clamp(span.end_ns, begin.begin_ns, end.begin_ns) -
+                  std::clamp(span.begin_ns, begin.begin_ns, end.begin_ns);
+    }
+    const bool known = known_ns == length_ns * begin.cpus.size();
+    for (const ProcessTotals& process : totals.processes) {
+      const std::int32_t pid = index.processes()[process.process].pid;
+      CAPTURE(pid);
+      CHECK(process.run.on_cpu_limits.hi <= length_ns * begin.cpus.size());
+      if (known) {
+        ++exact;
+        CHECK(process.run.on_cpu_limits.IsExact(process.run.on_cpu_ns));
+        CHECK(process.run.dispatches_limits.hi == process.run.dispatches);
+      }
+      // Both have the same threads of it, of which none is another's.
+      std::map<std::int32_t, std::uint64_t> before, after;
+      for (const auto& each : begin.threads) {
+        if (each.pid == pid) before[each.tid] = each.on_cpu_ns;
+      }
+      for (const auto& each : end.threads) {
+        if (each.pid == pid) after[each.tid] = each.on_cpu_ns;
+      }
+      std::uint64_t on_cpu_ns = 0;
+      const auto threads =
+          std::count_if(run.truth.threads.begin(), run.truth.threads.end(),
+                        [&](const auto& each) { return each.pid == pid; });
+      bool same = before.size() == after.size() &&
+                  after.size() == static_cast<std::size_t>(threads);
+      for (const auto& [tid, ns] : after) {
+        same &= before.contains(tid) && !run.truth.reused_tids.contains(tid);
+        on_cpu_ns += ns - before[tid];
+      }
+      if (!same || run.truth.reused_tids.contains(pid)) continue;
+      CHECK(process.run.on_cpu_limits.lo <= on_cpu_ns);
+      CHECK(on_cpu_ns <= process.run.on_cpu_limits.hi);
+    }
+  }
+  if (seed % 50 == 0 && !MachineOf(seed).command_scope) CHECK(exact > 0);
 }
 
 }  // namespace countrace::viewer

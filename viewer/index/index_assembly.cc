@@ -381,6 +381,7 @@ class Assembler {
     std::map<std::uint32_t, LeafSums> process_sums;
     for (const rmap::ThreadRow& row : in_.report.threads) {
       const auto number = static_cast<std::uint32_t>(row.index);
+      sums_[number].elsewhere = !row.on_cpu_ns.has_value();
       of_threads.Add(number, row, sums_[number]);
       process_sums[static_cast<std::uint32_t>(row.process)].Add(sums_[number]);
     }

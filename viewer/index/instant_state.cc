@@ -7,6 +7,7 @@
 #include "viewer/index/counter_row.h"
 #include "viewer/index/interval_row.h"
 #include "viewer/index/thread_run.h"
+#include "viewer/index/unknown_time.h"
 
 namespace countrace::viewer {
 namespace {
@@ -27,6 +28,8 @@ class StateReader {
     const std::uint64_t until_ns = std::min(time_ns, index.duration_ns());
     state_.window_begin_ns = until_ns - std::min(until_ns, options.window_ns);
     state_.events.resize(index.header().events);
+    since_begin_ns_ = until_ns;
+    unknown_ns_ = UnknownTime(index).In({0, until_ns});
   }
 
   InstantState Read() {
@@ -275,17 +278,32 @@ class StateReader {
             AtMost(std::max(sum.value, dispatches.SumOfFirst(begun, 1 + event)),
                    more)}});
     }
-    const std::uint64_t wait_less = MayLack(thread, kLimitWaitLess);
+    // Until the first time without an occupant nothing is missing; and it was
+    // in one state at a time.
+    const std::uint64_t limit = MayLack(thread, kLimitOnCpu);
+    const bool known = unknown_ns_ == 0 && limit != kUnknownTime;
+    const auto lacks = [&](std::size_t field) {
+      return known ? 0 : MayLack(thread, field);
+    };
+    const auto capped = [&](std::uint64_t value, std::uint64_t more,
+                            std::uint64_t other) {
+      const std::uint64_t room =
+          since_begin_ns_ - std::min(since_begin_ns_, other);
+      return std::max(value, std::min(AtMost(value, more), room));
+    };
+    const std::uint64_t least_wait =
+        *thread.wait_ns - std::min(*thread.wait_ns, lacks(kLimitWaitLess));
     thread.on_cpu_limits = {
         *thread.on_cpu_ns,
-        AtMost(*thread.on_cpu_ns, MayLack(thread, kLimitOnCpu))};
+        capped(*thread.on_cpu_ns, LimitIn(limit, unknown_ns_), least_wait)};
     thread.wait_limits = {
-        *thread.wait_ns - std::min(*thread.wait_ns, wait_less),
-        AtMost(*thread.wait_ns, MayLack(thread, kLimitWaitMore))};
+        least_wait,
+        capped(*thread.wait_ns, lacks(kLimitWaitMore), *thread.on_cpu_ns)};
+    // A dispatch that a loss cut is two.
     thread.dispatches_limits = {
         thread.dispatches -
-            std::min(thread.dispatches, MayLack(thread, kLimitDispatchesLess)),
-        AtMost(thread.dispatches, MayLack(thread, kLimitDispatches))};
+            std::min(thread.dispatches, lacks(kLimitDispatchesLess)),
+        AtMost(thread.dispatches, lacks(kLimitDispatches))};
   }
 
   std::uint64_t MayLack(const ThreadState& thread, std::size_t field) const {
@@ -304,6 +322,7 @@ class StateReader {
   const TimelineIndex& index_;
   const StateOptions options_;
   const InterruptRows interrupts_;
+  std::uint64_t since_begin_ns_, unknown_ns_;  // of the time until then
   InstantState state_;
   ThreadRows rows_;
 };

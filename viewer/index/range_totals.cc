@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "viewer/index/unknown_time.h"
+
 namespace countrace::viewer {
 namespace {
 
@@ -22,18 +24,21 @@ void SetLimits(std::uint64_t unknown_ns, RunTotals& run) {
   for (Limits& limits : run.count_limits) limits.hi = kUnknownTime;
 }
 
-// What a process may lack in the whole trace, it may lack in this range.
+// What a process may lack in the whole trace, it may lack in this range, of
+// which `unknown_ns` are unknown.
 void SetLimits(const TimelineIndex& index, std::uint32_t process,
-               std::uint64_t cpu_ns, RunTotals& run) {
-  const std::uint64_t ns =
-      AtMost(run.on_cpu_ns, index.ProcessLimit(process, kLimitOnCpu));
+               std::uint64_t cpu_ns, std::uint64_t unknown_ns, RunTotals& run) {
+  const std::uint64_t limit = index.ProcessLimit(process, kLimitOnCpu);
+  const std::uint64_t ns = AtMost(run.on_cpu_ns, LimitIn(limit, unknown_ns));
+  const bool known = unknown_ns == 0 && limit != kUnknownTime;
   run.on_cpu_limits = {run.on_cpu_ns,
                        std::max(run.on_cpu_ns, std::min(ns, cpu_ns))};
   run.dispatches_limits = {
       run.dispatches -
           std::min(run.dispatches,
                    index.ProcessLimit(process, kLimitDispatchesLess)),
-      AtMost(run.dispatches, index.ProcessLimit(process, kLimitDispatches))};
+      AtMost(run.dispatches,
+             known ? 0 : index.ProcessLimit(process, kLimitDispatches))};
   for (std::size_t i = 0; i < run.count_limits.size(); ++i) {
     run.count_limits[i].hi = AtMost(
         run.count_limits[i].hi, index.ProcessLimit(process, kLimitFields + i));
@@ -315,9 +320,10 @@ RangeTotals TotalsIn(const TimelineIndex& index, TimeRange range) {
   totals.unknown_ns = totals.cpu_ns - std::min(totals.cpu_ns, known_ns);
   SetLimits(totals.unknown_ns, totals.idle);
   SetLimits(totals.unknown_ns, totals.outside);
+  const std::uint64_t unknown_ns = UnknownTime(index).In(range);
   for (auto& [process, run] : processes) {
     if (run.dispatches == 0 && run.on_cpu_ns == 0) continue;
-    SetLimits(index, process, totals.cpu_ns, run);
+    SetLimits(index, process, totals.cpu_ns, unknown_ns, run);
     totals.processes.push_back({process, std::move(run)});
   }
   for (const auto& [key, segment] : segments) {

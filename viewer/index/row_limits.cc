@@ -26,6 +26,7 @@ void LeafSums::Add(const LeafSums& other) {
   on_cpu_ns += other.on_cpu_ns;
   wait_ns += other.wait_ns;
   dispatches += other.dispatches;
+  elsewhere |= other.elsewhere;
   counts.resize(std::max(counts.size(), other.counts.size()));
   for (std::size_t i = 0; i < other.counts.size(); ++i) {
     counts[i] += other.counts[i];
@@ -41,10 +42,12 @@ std::uint64_t& RowLimits::At(std::size_t number, std::size_t field) {
 }
 
 template <typename Row>
-void RowLimits::AddRow(std::size_t number, const Row& row,
-                       const LeafSums& sums) {
+void RowLimits::AddRow(std::size_t number, const Row& row, const LeafSums& sums,
+                       bool elsewhere) {
   At(number, kLimitOnCpu) =
-      More(BoundsOf(row.bounds, Number::kOnCpu, row.on_cpu_ns), sums.on_cpu_ns);
+      elsewhere ? kUnknownTime
+                : More(BoundsOf(row.bounds, Number::kOnCpu, row.on_cpu_ns),
+                       sums.on_cpu_ns);
   // A dispatch that a loss cut is two leaves.
   const Bounds dispatches =
       BoundsOf(row.bounds, Number::kDispatches, row.dispatches);
@@ -67,7 +70,7 @@ void RowLimits::AddRow(std::size_t number, const Row& row,
 
 void RowLimits::Add(std::size_t number, const rmap::ThreadRow& row,
                     const LeafSums& sums) {
-  AddRow(number, row, sums);
+  AddRow(number, row, sums, !row.on_cpu_ns);
   const Bounds wait = BoundsOf(row.bounds, Number::kWait, row.wait_ns);
   At(number, kLimitWaitLess) = sums.wait_ns - std::min(sums.wait_ns, wait.lo);
   At(number, kLimitWaitMore) = More(wait, sums.wait_ns);
@@ -75,7 +78,7 @@ void RowLimits::Add(std::size_t number, const rmap::ThreadRow& row,
 
 void RowLimits::Add(std::size_t number, const rmap::ProcessRow& row,
                     const LeafSums& sums) {
-  AddRow(number, row, sums);
+  AddRow(number, row, sums, sums.elsewhere);
 }
 
 std::vector<std::uint64_t> RowLimits::Take(std::size_t rows) {

@@ -1,6 +1,7 @@
 // How far the truth may lie from what an index has of a thread or a process in
 // the whole trace: the report's bounds, against the sums of the index's leaves.
-// No span of time has more of it. In: a report's rows. Out: sections
+// No span of time has more of it, nor more than is unknown inside it
+// (unknown_time.h). In: a report's rows. Out: sections
 // kThreadLimits and kProcessLimits. Thread: any.
 #ifndef COUNTRACE_VIEWER_INDEX_ROW_LIMITS_H_
 #define COUNTRACE_VIEWER_INDEX_ROW_LIMITS_H_
@@ -29,6 +30,7 @@ constexpr std::uint64_t AtMost(std::uint64_t value, std::uint64_t more) {
 struct LeafSums {
   std::uint64_t on_cpu_ns = 0, wait_ns = 0, dispatches = 0;
   std::vector<std::uint64_t> counts;  // one for each event
+  bool elsewhere = false;  // it has been on CPUs that were not recorded
   void Add(const LeafSums& other);
 };
 
@@ -45,7 +47,8 @@ class RowLimits {
 
  private:
   template <typename Row>
-  void AddRow(std::size_t number, const Row& row, const LeafSums& sums);
+  void AddRow(std::size_t number, const Row& row, const LeafSums& sums,
+              bool elsewhere);
   std::uint64_t& At(std::size_t number, std::size_t field);
 
   std::uint32_t events_;
