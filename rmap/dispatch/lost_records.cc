@@ -197,6 +197,10 @@ void DispatchTracker::FinishCut(CpuState& cpu, std::uint64_t end_ns) {
   // far as their own records show.
   const std::uint64_t ns = end_ns - std::min(end_ns, cpu.lost_since_ns);
   cut_ns_ += ns;
+  if (observer_ != nullptr && ns != 0) {
+    observer_->OnLoss({static_cast<std::int32_t>(cpu.cpu), kNoThread,
+                       cpu.lost_since_ns, end_ns, 0, "no_last_dump"});
+  }
   for (ThreadState& thread : registry_.threads()) {
     if (thread.last_seen_ns < cpu.lost_since_ns) continue;
     // See() adds it for the others.
