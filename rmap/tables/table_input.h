@@ -29,7 +29,7 @@ struct TableSources {
   bool kernel_dumps;  // kernel hooks may carry counters
   // Discards of an unknown process: calls of any segment may be missing.
   bool session_loss;
-  bool interrupts;       // were recorded
+  bool interrupts;                 // were recorded
   std::uint64_t begin_ns, end_ns;  // of the tables
 };
 

@@ -64,7 +64,7 @@ def split(event, count, parts, faults):
         return [(owner, count)]
     if event in CLOCKS:
         return cut_by_time(count, parts)
-    # Of one mode: more can be recorded than it counts.
+    # An event of one mode counts less than is recorded.
     if event.split(':')[0] != 'page-faults' or not (
             len(faults) <= count or len(set(faults)) == 1):
         return None

@@ -1,6 +1,7 @@
 // state(t) from the index against a simulated machine whose truth is known at
 // every instant, and against a linear scan of the reconstruction's output.
 #include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 #include <cstdio>
 #include <map>
@@ -597,6 +598,74 @@ TEST_CASE(
     }
   }
   if (seed % 50 == 0 && !MachineOf(seed).command_scope) CHECK(exact > 0);
+}
+
+// Over its paths: each level of a recursion counts, as in the index.
+std::array<std::uint64_t, kSegmentFields> TrueSums(
+    const test_support::TrueProcess& process, const std::string& segment) {
+  std::array<std::uint64_t, kSegmentFields> sums{};
+  for (const auto& [path, sum] : process.by_path) {
+    if (path != segment && !path.ends_with("> " + segment)) continue;
+    sums[kSegmentCalls] += sum.calls;
+    sums[kSegmentWallIncl] += sum.wall_incl;
+    sums[kSegmentWallExcl] += sum.wall_excl;
+    sums[kSegmentOnCpuIncl] += sum.on_cpu_incl;
+    sums[kSegmentOnCpuExcl] += sum.on_cpu_excl;
+  }
+  return sums;
+}
+
+TEST_CASE("aggregate: the limits of segments hold the truth, whatever was lost",
+          "[viewer][property][loss]") {
+  const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, 200)));
+  CAPTURE(seed);
+  std::mt19937_64 random(seed);
+  Simulation run = Simulate(MachineOf(seed));
+  const std::uint64_t one_in = 10 + seed % 200;
+  const bool lossy = seed % 4 != 0;
+  run.trace->Remove(
+      [&](std::size_t) { return lossy && random() % one_in == 0; },
+      /*declare=*/true);
+  const Indexed indexed = IndexOf(*run.trace);
+  const TimelineIndex& index = *indexed.index;
+  std::map<std::int32_t, int> rows, processes;
+  for (const auto& each : index.processes()) {
+    if (each.listed != 0) ++rows[each.pid];
+  }
+  for (const auto& each : run.truth.processes) ++processes[each.pid];
+  std::map<std::uint32_t, std::string> names;
+  for (const auto& hook : index.hooks()) names[hook.id] = index.Text(hook.name);
+  std::uint64_t compared = 0, bounded = 0;
+  for (const SegmentTotals& row :
+       TotalsIn(index, {0, index.duration_ns()}).segments) {
+    const std::int32_t pid = index.processes()[row.process].pid;
+    const auto reused = [&](const auto& each) {
+      return each.pid == pid && run.truth.reused_tids.contains(each.tid);
+    };
+    if (rows[pid] != 1 || processes[pid] != 1 ||
+        std::any_of(run.truth.threads.begin(), run.truth.threads.end(),
+                    reused)) {
+      continue;
+    }
+    const std::array<std::uint64_t, kSegmentFields> values = {
+        row.calls, row.wall_incl_ns, row.wall_excl_ns, row.on_cpu_incl_ns,
+        row.on_cpu_excl_ns};
+    const auto process =
+        std::find_if(run.truth.processes.begin(), run.truth.processes.end(),
+                     [pid](const auto& each) { return each.pid == pid; });
+    const auto truth = TrueSums(*process, names[row.hook_id]);
+    CAPTURE(pid, names[row.hook_id]);
+    for (std::size_t i = 0; i < kSegmentFields; ++i) {
+      CAPTURE(i, values[i]);
+      ++compared;
+      bounded += row.limits[i].IsExact(values[i]) ? 0 : 1;
+      CHECK(row.limits[i].lo <= truth[i]);
+      CHECK(truth[i] <= row.limits[i].hi);
+    }
+  }
+  if (seed < 4) CHECK(compared > 0);
+  if (!lossy) CHECK(bounded == 0);
+  if (seed == 1) CHECK(bounded > 0);
 }
 
 }  // namespace countrace::viewer

@@ -15,7 +15,7 @@ inline constexpr char kIndexFile[] = ".timeline.pvx";
 inline constexpr std::uint64_t kIndexMagic = 0x3130787650747463;  // "ctPvx01"
 // Incremented with every change of a structure below; indexes of another
 // version are rebuilt.
-inline constexpr std::uint32_t kIndexVersion = 4;
+inline constexpr std::uint32_t kIndexVersion = 5;
 
 inline constexpr std::uint32_t kNoKey = 0xffffffffu;
 inline constexpr std::uint64_t kUnknownTime = ~std::uint64_t{0};
@@ -44,8 +44,9 @@ enum class Section : std::uint32_t {
   // thread, or process; no bytes: all are exact.
   kThreadLimits,
   kProcessLimits,
+  kSegmentLimits,  // SegmentLimits, by process and hook; absent: exact
 };
-inline constexpr std::size_t kSections = 12;
+inline constexpr std::size_t kSections = 13;
 inline constexpr std::size_t kSectionAlignBytes = 64;
 
 struct SectionEntry {
@@ -234,6 +235,23 @@ enum LimitField : std::uint32_t {
   kLimitDispatchesLess = 4,
 };
 inline constexpr std::size_t kLimitFields = 5;
+
+// Fields of SegmentLimits.
+enum SegmentField : std::uint32_t {
+  kSegmentCalls,
+  kSegmentWallIncl,
+  kSegmentWallExcl,
+  kSegmentOnCpuIncl,
+  kSegmentOnCpuExcl,
+};
+inline constexpr std::size_t kSegmentFields = 5;
+
+// What all calls of a segment in a process may have less and more.
+struct SegmentLimits {
+  std::uint32_t process, hook_id;
+  std::uint64_t less[kSegmentFields], more[kSegmentFields];
+};
+static_assert(sizeof(SegmentLimits) == 88);
 
 enum ColumnFlags : std::uint8_t {
   kColumnMerged = 1u << 0,   // more than one leaf

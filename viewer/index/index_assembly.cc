@@ -15,6 +15,7 @@
 #include "viewer/index/interval_summary.h"
 #include "viewer/index/overview_columns.h"
 #include "viewer/index/row_limits.h"
+#include "viewer/index/segment_limits.h"
 
 namespace countrace::viewer {
 namespace {
@@ -391,6 +392,8 @@ class Assembler {
     }
     WriteSection(Section::kThreadLimits, of_threads.Take(threads_.size()));
     WriteSection(Section::kProcessLimits, of_processes.Take(processes_.size()));
+    WriteSection(Section::kSegmentLimits,
+                 segment_sums_.LimitsBy(in_.report, in_.info));
   }
 
   struct Posting {
@@ -407,7 +410,31 @@ class Assembler {
     return leaf;
   }
 
+  // As TotalsIn() of the whole trace.
+  void NoteCalls(const Postings& postings, std::uint32_t process) {
+    for (const auto& [keys, list] : postings) {
+      SegmentSums::Sums& own = segment_sums_.Of(process, keys.first);
+      std::uint64_t wall_ns = 0, on_cpu_ns = 0;
+      for (const Posting& call : list) {
+        wall_ns += call.wall_ns;
+        if (call.on_cpu_ns != kUnknownTime) on_cpu_ns += call.on_cpu_ns;
+      }
+      own[kSegmentCalls] += list.size();
+      own[kSegmentWallIncl] += wall_ns;
+      own[kSegmentWallExcl] += wall_ns;
+      own[kSegmentOnCpuIncl] += on_cpu_ns;
+      own[kSegmentOnCpuExcl] += on_cpu_ns;
+      if (keys.second == kNoKey) continue;
+      SegmentSums::Sums& parent = segment_sums_.Of(process, keys.second);
+      parent[kSegmentWallExcl] -= wall_ns;
+      parent[kSegmentOnCpuExcl] -= on_cpu_ns;
+    }
+  }
+
   void WriteGroups(const Postings& postings, RowEntry& entry) {
+    if (entry.kind == RowKind::kSegment) {
+      NoteCalls(postings, ProcessOf(entry.owner));
+    }
     entry.first_group = static_cast<std::uint32_t>(groups_.size());
     entry.groups = static_cast<std::uint32_t>(postings.size());
     for (const auto& [keys, list] : postings) {
@@ -565,6 +592,7 @@ class Assembler {
   StringPool strings_;
   std::vector<std::uint32_t> thread_order_;
   std::map<std::uint32_t, LeafSums> sums_;  // by thread
+  SegmentSums segment_sums_;
   std::vector<RowEntry> rows_;
   std::vector<GroupEntry> groups_;
   std::vector<ProcessEntry> processes_;

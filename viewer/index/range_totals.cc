@@ -45,6 +45,24 @@ void SetLimits(const TimelineIndex& index, std::uint32_t process,
   }
 }
 
+void SetLimits(const TimelineIndex& index, std::uint64_t cpu_ns,
+               SegmentTotals& segment) {
+  const SegmentLimits* limits =
+      index.LimitsOf(segment.process, segment.hook_id);
+  const std::array<std::uint64_t, kSegmentFields> values = {
+      segment.calls, segment.wall_incl_ns, segment.wall_excl_ns,
+      segment.on_cpu_incl_ns, segment.on_cpu_excl_ns};
+  for (std::size_t i = 0; i < kSegmentFields; ++i) {
+    segment.limits[i] = {values[i], values[i]};
+    if (limits == nullptr) continue;
+    segment.limits[i] = {values[i] - std::min(values[i], limits->less[i]),
+                         AtMost(values[i], limits->more[i])};
+  }
+  // A CPU is in one segment at a time.
+  Limits& on_cpu = segment.limits[kSegmentOnCpuExcl];
+  on_cpu.hi = std::max(segment.on_cpu_excl_ns, std::min(on_cpu.hi, cpu_ns));
+}
+
 struct GroupTotals {
   std::uint64_t calls = 0;
   std::uint64_t wall_ns = 0;
@@ -326,7 +344,8 @@ RangeTotals TotalsIn(const TimelineIndex& index, TimeRange range) {
     SetLimits(index, process, totals.cpu_ns, unknown_ns, run);
     totals.processes.push_back({process, std::move(run)});
   }
-  for (const auto& [key, segment] : segments) {
+  for (auto& [key, segment] : segments) {
+    SetLimits(index, totals.cpu_ns, segment);
     totals.segments.push_back(segment);
   }
   for (const auto& [key, hits] : hooks) {

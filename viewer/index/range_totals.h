@@ -7,6 +7,7 @@
 #ifndef COUNTRACE_VIEWER_INDEX_RANGE_TOTALS_H_
 #define COUNTRACE_VIEWER_INDEX_RANGE_TOTALS_H_
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -40,6 +41,9 @@ struct SegmentTotals {
   std::uint64_t wall_incl_ns = 0, wall_excl_ns = 0;
   std::uint64_t on_cpu_incl_ns = 0, on_cpu_excl_ns = 0;
   bool on_cpu_known = true;  // for every call
+  // By SegmentField: what the calls may lack in the whole trace, they may lack
+  // in the range.
+  std::array<Limits, kSegmentFields> limits{};
 };
 
 struct HookTotals {

@@ -4,6 +4,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <algorithm>
+#include <utility>
 
 #include <cerrno>
 
@@ -152,6 +154,8 @@ absl::Status TimelineIndex::Validate(const std::string& path,
       Array<std::uint64_t>(bytes_, section(Section::kThreadLimits));
   process_limits_ =
       Array<std::uint64_t>(bytes_, section(Section::kProcessLimits));
+  segment_limits_ =
+      Array<SegmentLimits>(bytes_, section(Section::kSegmentLimits));
   const SectionEntry& strings = section(Section::kStrings);
   const SectionEntry& facts = section(Section::kFacts);
   strings_ = {reinterpret_cast<const char*>(bytes_ + strings.offset),
@@ -204,6 +208,20 @@ absl::Status TimelineIndex::Validate(const std::string& path,
     }
   }
   return absl::OkStatus();
+}
+
+const SegmentLimits* TimelineIndex::LimitsOf(std::uint32_t process,
+                                             std::uint32_t hook_id) const {
+  const auto found =
+      std::lower_bound(segment_limits_.begin(), segment_limits_.end(),
+                       std::pair(process, hook_id),
+                       [](const SegmentLimits& limits, const auto& key) {
+                         return std::pair(limits.process, limits.hook_id) < key;
+                       });
+  return found != segment_limits_.end() && found->process == process &&
+                 found->hook_id == hook_id
+             ? &*found
+             : nullptr;
 }
 
 std::string_view TimelineIndex::Text(NameRef name) const {

@@ -52,6 +52,9 @@ class TimelineIndex {
   std::uint64_t ProcessLimit(std::uint32_t process, std::size_t field) const {
     return LimitOf(process_limits_, process, field);
   }
+  // Null: all its numbers are exact.
+  const SegmentLimits* LimitsOf(std::uint32_t process,
+                                std::uint32_t hook_id) const;
   std::string_view Text(NameRef name) const;
 
   // kNoKey if the thread has no process.
@@ -86,6 +89,7 @@ class TimelineIndex {
   std::span<const LossEntry> losses_;
   std::span<const StripColumn> overview_;
   std::span<const std::uint64_t> thread_limits_, process_limits_;
+  std::span<const SegmentLimits> segment_limits_;
   std::string_view strings_, facts_;
 };
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -335,6 +336,23 @@ class Api {
     return bounds;
   }
 
+  static Json SegmentBoundsJson(const SegmentTotals& row) {
+    const std::pair<const char*, std::uint64_t> numbers[kSegmentFields] = {
+        {"calls", row.calls},
+        {"wall_incl_ns", row.wall_incl_ns},
+        {"wall_excl_ns", row.wall_excl_ns},
+        {"on_cpu_incl_ns", row.on_cpu_incl_ns},
+        {"on_cpu_excl_ns", row.on_cpu_excl_ns}};
+    Json bounds = Json::object();
+    for (std::size_t i = 0; i < kSegmentFields; ++i) {
+      const auto& [name, value] = numbers[i];
+      if (!row.limits[i].IsExact(value)) {
+        bounds[name] = LimitsJson(row.limits[i]);
+      }
+    }
+    return bounds;
+  }
+
   static Json RunJson(const RunTotals& run) {
     return {{"on_cpu_ns", run.on_cpu_ns}, {"dispatches", run.dispatches},
             {"counts", run.counts},       {"bounds", RunBoundsJson(run)},
@@ -381,6 +399,7 @@ class Api {
         item["on_cpu_incl_ns"] = row.on_cpu_incl_ns;
         item["on_cpu_excl_ns"] = row.on_cpu_excl_ns;
       }
+      item["bounds"] = SegmentBoundsJson(row);
       segments.push_back(std::move(item));
     }
     Json hooks = Json::array();

@@ -113,6 +113,7 @@ export interface SegmentTotals {
   wall_excl_ns: number;
   on_cpu_incl_ns: number|null;
   on_cpu_excl_ns: number|null;
+  bounds: Bounds;
 }
 export interface HookTotals {
   process: number;
