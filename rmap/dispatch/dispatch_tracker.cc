@@ -60,11 +60,14 @@ CpuState* DispatchTracker::Cpu(std::int32_t cpu) {
   return by_cpu_[index];
 }
 
-ThreadState* DispatchTracker::Running(std::int32_t cpu) {
-  if (cpu < 0 || static_cast<std::size_t>(cpu) >= by_cpu_.size()) {
-    return nullptr;
-  }
-  const CpuState* state = by_cpu_[static_cast<std::size_t>(cpu)];
+CpuState* DispatchTracker::FindCpu(std::int32_t cpu) const {
+  // A negative number is larger than any CPU's.
+  const auto index = static_cast<std::uint32_t>(cpu);
+  return index < by_cpu_.size() ? by_cpu_[index] : nullptr;
+}
+
+ThreadState* DispatchTracker::Running(std::int32_t cpu) const {
+  const CpuState* state = FindCpu(cpu);
   return state == nullptr ? nullptr : state->thread;
 }
 

@@ -55,7 +55,7 @@ class DispatchTracker {
   ThreadState* LeaveInterrupt(const logformat::EventRecord& record,
                               std::uint64_t time_ns);
   // That thread state, if the CPU had interrupts; else null.
-  ThreadState* InterruptWork(std::int32_t cpu);
+  ThreadState* InterruptWork(std::int32_t cpu) const;
   // Before the tables begin, because later records of other CPUs were
   // overwritten: which thread runs where. Interrupts: `interrupt`.
   void OnEarlier(const logformat::EventRecord& record, bool interrupt);
@@ -115,7 +115,7 @@ class DispatchTracker {
   EventSetDumps& dumps() { return dumps_; }
   const EventSetDumps& dumps() const { return dumps_; }
   // The thread on `cpu`; null if it is idle or its thread is not counted.
-  ThreadState* Running(std::int32_t cpu);
+  ThreadState* Running(std::int32_t cpu) const;
   const BlockedTime& blocked() const { return blocked_; }
   // Intervals that are unattributed because a dispatch record contradicts the
   // one before it, although no loss was reported.
@@ -126,6 +126,8 @@ class DispatchTracker {
 
  private:
   CpuState* Cpu(std::int32_t cpu);
+  // Null: no record of it came yet.
+  CpuState* FindCpu(std::int32_t cpu) const;
   // The counted thread with this tid; null: idle, or a thread outside.
   ThreadState* Resolve(std::int32_t tid, std::uint64_t time_ns);
   void Begin(CpuState& cpu, const logformat::EventRecord& record,

@@ -68,12 +68,8 @@ ThreadState* DispatchTracker::LeaveInterrupt(const EventRecord& record,
   return &work;
 }
 
-ThreadState* DispatchTracker::InterruptWork(std::int32_t cpu_number) {
-  if (cpu_number < 0 ||
-      static_cast<std::size_t>(cpu_number) >= by_cpu_.size()) {
-    return nullptr;
-  }
-  CpuState* cpu = by_cpu_[static_cast<std::size_t>(cpu_number)];
+ThreadState* DispatchTracker::InterruptWork(std::int32_t cpu_number) const {
+  CpuState* cpu = FindCpu(cpu_number);
   return cpu == nullptr ? nullptr : &cpu->interrupt_work;
 }
 

@@ -287,7 +287,8 @@ std::uint64_t ShareRunTime(CpuState& cpu, std::size_t event,
     own.thread = stray.thread;
     own.begin_ns = BeginOf(cpu, last);
     own.end_ns = last.end_ns;
-    const std::uint64_t share = std::min(count - taken, stray.faults);
+    // Only a count of one part is less than its records.
+    const std::uint64_t share = std::min(count, stray.faults);
     Add(cpu, own, event, share);
     taken += share;
   }

@@ -8,8 +8,7 @@
 namespace countrace::rmap {
 
 std::uint64_t DispatchTracker::SeenNs(std::int32_t cpu) const {
-  if (cpu < 0 || static_cast<std::size_t>(cpu) >= by_cpu_.size()) return 0;
-  const CpuState* state = by_cpu_[static_cast<std::size_t>(cpu)];
+  const CpuState* state = FindCpu(cpu);
   return state == nullptr ? 0 : state->seen_ns;
 }
 
@@ -20,8 +19,7 @@ bool DispatchTracker::IsOpen(std::int32_t cpu) const {
 }
 
 bool DispatchTracker::InterruptsUnknown(std::int32_t cpu) const {
-  if (cpu < 0 || static_cast<std::size_t>(cpu) >= by_cpu_.size()) return false;
-  const CpuState* state = by_cpu_[static_cast<std::size_t>(cpu)];
+  const CpuState* state = FindCpu(cpu);
   return state != nullptr && state->interrupts_unknown_since_ns != 0;
 }
 

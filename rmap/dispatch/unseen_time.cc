@@ -49,7 +49,7 @@ void UnseenTime::SetOutside(std::uint64_t time_ns, std::uint32_t cpus) {
 
 void UnseenTime::AddCounts(std::span<const std::uint64_t> counts) {
   any_ = true;
-  for (std::size_t i = 0; i < counts.size() && i < amounts_; ++i) {
+  for (std::size_t i = 0; i < amounts_; ++i) {
     if (counts[i] == kUnbounded) {
       ++totals_[i].unbounded;
     } else {

@@ -51,7 +51,8 @@ class UnseenTime {
   void Hide(std::uint64_t begin_ns, std::uint64_t end_ns);
   // The number of CPUs whose occupant may be a thread with a lost fork.
   void SetOutside(std::uint64_t time_ns, std::uint32_t cpus);
-  // Counts of which the owner is unknown, by event, then dispatches.
+  // Counts of which the owner is unknown, by event, then dispatches. Requires:
+  // an entry for each.
   void AddCounts(std::span<const std::uint64_t> counts);
 
   // `thread` is on no known CPU from `time_ns` on.

@@ -32,10 +32,7 @@ void DispatchTracker::OnWakeup(const EventRecord& record,
 Waker DispatchTracker::WakerOf(const EventRecord& record,
                                std::int32_t waker_tid,
                                std::int32_t wakee_tid) const {
-  CpuState* const cpu =
-      record.cpu >= 0 && static_cast<std::size_t>(record.cpu) < by_cpu_.size()
-          ? by_cpu_[static_cast<std::size_t>(record.cpu)]
-          : nullptr;
+  CpuState* const cpu = FindCpu(record.cpu);
   // Lost: the begin of an interrupt that is open, or a fork.
   const bool sure = coverage_.loss_epoch == 0 ||
                     (cpu != nullptr && cpu->begun && !cpu->lossy &&

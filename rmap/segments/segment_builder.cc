@@ -204,7 +204,7 @@ void SegmentBuilder::AddDumps(const ThreadState& thread, const Frame& frame,
       continue;
     }
     sum.incl += end->counters[i] - begin[i];
-    ++sum.calls_with_value;
+    sum.any_value = true;
     if (rotates) {
       sum.AddOfTurn(&thread, turn, 1, end->counters[i] - begin[i]);
       sum.scaling = DumpSum::Scaling::kByCalls;
@@ -239,7 +239,7 @@ void SegmentBuilder::AddKernelDumps(const ThreadState& thread, PathNode& node,
       sum.scaling = DumpSum::Scaling::kByTime;
     }
     sum.incl += count;
-    ++sum.calls_with_value;
+    sum.any_value = true;
     if (!exact) sum.quality = Worse(sum.quality, Quality::kBounded);
   }
 }
@@ -474,10 +474,6 @@ bool SegmentBuilder::IsOpen(const ThreadState& thread, std::uint32_t hook_id) {
 
 void SegmentBuilder::CloseAll(ThreadState& thread, std::uint64_t time_ns,
                               bool ended) {
-  if (thread.process == nullptr) {  // no process, so it never was in a segment
-    thread.stack = SegmentStack();
-    return;
-  }
   CloseAll(thread, NowOf(thread, coverage_), time_ns, ended);
 }
 

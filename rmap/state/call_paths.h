@@ -25,7 +25,7 @@ namespace countrace::rmap {
 // Sum of one thread event over the calls of a path.
 struct DumpSum {
   std::uint64_t incl = 0;
-  std::uint64_t calls_with_value = 0;
+  bool any_value = false;  // of a call
   Quality quality = Quality::kExact;
   // Only with multiplexed event sets. A slice is one call in which the event
   // was counted, with the part of the call in which it was (ns), or all calls

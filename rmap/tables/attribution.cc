@@ -66,7 +66,6 @@ void SubtractChild(const PathNode& child, SegmentSums& excl) {
     DumpSum& sum = excl.dumps[i];
     const DumpSum inner = Estimated(child, i);
     sum.incl = SaturatingSubtract(sum.incl, inner.incl);
-    sum.counted = SaturatingSubtract(sum.counted, inner.counted);
     sum.variance = Sum(sum.variance, inner.variance);
     sum.slices = LeastSlices(sum.slices, inner.slices);
     // Uncounted calls of the child remain in the difference.
@@ -90,7 +89,7 @@ void AddSums(const SegmentSums& from, SegmentSums& to) {
     if (from.dumps[i].scaling != DumpSum::Scaling::kNone) {
       to.dumps[i].scaling = from.dumps[i].scaling;
     }
-    to.dumps[i].calls_with_value += from.dumps[i].calls_with_value;
+    to.dumps[i].any_value |= from.dumps[i].any_value;
     to.dumps[i].quality = Worse(to.dumps[i].quality, from.dumps[i].quality);
   }
 }
@@ -190,7 +189,7 @@ std::optional<SegmentCount> CountOf(const EventPlan& plan,
       if (plan.dump >= incl.dumps.size()) return std::nullopt;
       const DumpSum& sum = incl.dumps[plan.dump];
       const DumpSum& rest = excl.dumps[plan.dump];
-      if (sum.calls_with_value == 0) return std::nullopt;
+      if (!sum.any_value) return std::nullopt;
       SegmentCount count{sum.incl, rest.incl, Worse(sum.quality, rest.quality)};
       if (sum.scaling != DumpSum::Scaling::kNone) {
         count.scaled = true;

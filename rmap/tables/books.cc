@@ -12,6 +12,11 @@ namespace countrace::rmap {
 
 namespace {
 
+// Pid 0: of records without a process, or an unknown recorder.
+bool IsRecorder(const TableInput& input, std::int32_t pid) {
+  return pid != 0 && pid == input.in.info.recorder_pid;
+}
+
 ScaledBooks ScaleBooks(const TableInput& input, const Report& report,
                        std::size_t plan, std::size_t event) {
   ScaledBooks books;
@@ -33,10 +38,7 @@ ScaledBooks ScaleBooks(const TableInput& input, const Report& report,
   }
   error.Set(books);
   for (const ProcessRow& row : report.processes) {
-    if (input.in.info.recorder_pid <= 0 ||
-        row.pid != input.in.info.recorder_pid) {
-      continue;
-    }
+    if (!IsRecorder(input, row.pid)) continue;
     if (!row.counts[plan] || !books.processes) continue;
     const std::uint64_t own = std::min(*row.counts[plan], *books.processes);
     books.own = books.own.value_or(0) + own;
@@ -60,9 +62,8 @@ void AddDoubt(const CounterDoubts& doubts, std::size_t event, BooksDoubt& sum) {
 // The count of the recorder's own threads.
 std::uint64_t OwnCount(const TableInput& input, std::size_t event) {
   std::uint64_t sum = 0;
-  if (input.in.info.recorder_pid <= 0) return sum;
   for (const ThreadState& thread : input.in.registry.threads()) {
-    if (thread.process->pid != input.in.info.recorder_pid) continue;
+    if (!IsRecorder(input, thread.process->pid)) continue;
     sum += thread.kernel.counts[event];
   }
   return sum;

@@ -9,6 +9,7 @@
 #include "rmap/state/scaled_count.h"
 #include "rmap/tables/attribution.h"
 #include "rmap/tables/bounds.h"
+#include "rmap/tables/bounds_summary.h"
 
 namespace countrace::rmap {
 namespace {
@@ -44,7 +45,7 @@ TEST_CASE("estimates: a row has the slices of its least sure part", "[rmap]") {
     DumpSum sum;
     sum.slices = slices;
     sum.incl = 7;
-    sum.calls_with_value = 1;
+    sum.any_value = true;
     if (slices != 0) sum.scaling = DumpSum::Scaling::kByCalls;
     out.incl.dumps = out.excl.dumps = {sum};
     return out;
@@ -94,6 +95,33 @@ TEST_CASE("estimates: few slices widen the interval as Student's t does",
           Approx(10'000 * quantile).epsilon(0.003));
   }
   CHECK_FALSE(ScaledCount().Interval95());
+}
+
+TEST_CASE("summary of bounds: how many, how many without a limit, how wide",
+          "[rmap]") {
+  Report report;
+  CHECK(SummaryOfBounds(report).numbers == 0);
+  CHECK(SummaryOfBounds(report).mean_width == 0);
+  report.threads.resize(2);
+  report.threads[0].bounds.Set(Number::kOnCpu, 0, Bounds());
+  CHECK(SummaryOfBounds(report).numbers == 1);
+  CHECK(SummaryOfBounds(report).without_limit == 1);
+  CHECK(SummaryOfBounds(report).mean_width == 0);
+  report.threads[1].bounds.Set(Number::kOnCpu, 50, {50, 100});  // 0.5
+  report.processes.resize(1);
+  report.processes[0].bounds.Set(Number::kOnCpu, 50, {30, 40});    // 0.25
+  report.processes[0].bounds.Set(Number::kDispatches, 4, {4, 4});  // exact
+  report.segments.resize(1);
+  report.segments[0].bounds.Set(Number::kCalls, 1, {0, 1});  // 1
+  report.segment_paths = report.segments;
+  report.wakers.resize(1);
+  report.wakers[0].bounds.Set(Number::kTimes, 1, {1, Bounds::kNone});
+  report.cpu_rows.resize(1);
+  report.cpu_rows[0].bounds.Set(Number::kBusy, 1, {0, 0});  // 0
+  const BoundsSummary summary = SummaryOfBounds(report);
+  CHECK(summary.numbers == 7);
+  CHECK(summary.without_limit == 2);
+  CHECK(summary.mean_width == Approx(2.75 / 5));
 }
 
 }  // namespace
