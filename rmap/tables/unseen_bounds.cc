@@ -332,7 +332,7 @@ void UnseenBounds::OfCpu(const CpuState& cpu, CpuRow& row) const {
       input_.in.interrupts ? unknown_ns : 0);
   set(Number::kOutside, row.outside_ns, outside_ns_,
       separates ? unknown_ns : 0);
-  if (unknown_ns + outside_ns_ != 0 || !cpu.ended) {
+  if (unknown_ns != 0 || outside_ns_ != 0 || !cpu.ended) {
     row.bounds.Set(Number::kDispatches, row.dispatches,
                    {row.dispatches, kNone});
   }
@@ -570,7 +570,12 @@ void UnseenBounds::OfSegment(const ProcessState& process,
     }
     const bool exact = !row.bounds.Of(incl) && !row.bounds.Of(excl);
     if (!count->scaled) {
-      count->quality = exact ? Quality::kExact : Quality::kBounded;
+      // perf multiplexed its counter: an estimate whose error is not known.
+      const Quality least = count->quality == Quality::kScaled
+                                ? Quality::kScaled
+                                : Quality::kExact;
+      row.qualities.Add(least);
+      count->quality = exact ? least : Quality::kBounded;
     }
     row.qualities.Add(count->quality);
   }
