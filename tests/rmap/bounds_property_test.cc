@@ -4,13 +4,13 @@
 #include <catch2/catch.hpp>
 #include <map>
 #include <optional>
-#include <random>
 #include <set>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "rmap/pipeline.h"
+#include "tests/rmap/lost_records.h"
 #include "tests/rmap/simulated_machine.h"
 #include "tests/support/property_runs.h"
 
@@ -300,55 +300,6 @@ void CheckWakers(const Report& report, const Truth& truth, Checker& checker) {
   }
 }
 
-// Which records are lost.
-class Lost {
- public:
-  Lost(std::uint32_t seed, const test_support::MemoryTrace& trace)
-      : random_(seed), size_(trace.size()) {
-    kind_ = seed % 6;
-    // From one in a thousand to three in ten.
-    const double parts[] = {0.001, 0.01, 0.03, 0.1, 0.3};
-    part_ = parts[seed / 6 % std::size(parts)];
-    begin_ = random_() % size_;
-    const std::vector<std::uint32_t> streams = trace.StreamIds();
-    stream_ = streams[random_() % streams.size()];
-    other_stream_ = streams[random_() % streams.size()];
-  }
-  bool operator()(std::size_t i, bool of_cpu, std::uint32_t stream) {
-    const auto length =
-        static_cast<std::size_t>(part_ * static_cast<double>(size_)) + 1;
-    switch (kind_) {
-      case 0:  // single records
-        return static_cast<double>(random_() % 10000) < part_ * 10000;
-      case 1:  // runs
-        if (burst_ != 0) return --burst_, true;
-        if (static_cast<double>(random_() % 100000) >= part_ * 10000) {
-          return false;
-        }
-        burst_ = random_() % 20;
-        return true;
-      case 2:  // all records of a time
-        return i >= begin_ && i < begin_ + length;
-      case 3:  // the beginning or the end of one stream, or all of it
-        return stream == stream_ && (begin_ % 5 == 0   ? true
-                                     : begin_ % 2 == 0 ? i < length
-                                                       : i + length > size_);
-      case 4:  // a packet of each of two streams
-        return (stream == stream_ || stream == other_stream_) && i >= begin_ &&
-               i < begin_ + length;
-      default:  // of CPUs alone
-        return of_cpu && static_cast<double>(random_() % 10000) < part_ * 10000;
-    }
-  }
-
- private:
-  std::mt19937 random_;
-  std::size_t size_, begin_;
-  std::uint32_t kind_, stream_, other_stream_;
-  double part_;
-  std::size_t burst_ = 0;
-};
-
 void CheckMachine(std::uint32_t seed, Widths& widths) {
   SimulationOptions options = RandomOptions(seed);
   options.steps = 100 + seed % 500;
@@ -357,7 +308,7 @@ void CheckMachine(std::uint32_t seed, Widths& widths) {
     options.replug = seed % 16 == 7;
   }
   Simulation run = Simulate(options);
-  Lost lost(seed, *run.trace);
+  test_support::LostRecords lost(seed, *run.trace);
   run.trace->RemoveOf(lost);
   const auto report = Reconstruct(*run.trace, {});
   REQUIRE(report.ok());

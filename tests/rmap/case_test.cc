@@ -44,6 +44,8 @@
 #include "logformat/jump_hook.h"
 #include "rmap/pipeline.h"
 #include "tests/rmap/memory_trace.h"
+#include "tests/rmap/report_lines.h"
+#include "tests/rmap/timeline_lines.h"
 
 namespace countrace::rmap {
 namespace {
@@ -55,6 +57,7 @@ using logformat::HookOrigin;
 using test_support::Counters;
 using test_support::HookDump;
 using test_support::MemoryTrace;
+using test_support::Show;
 
 struct CaseFile {
   std::string events, expected;
@@ -281,175 +284,6 @@ void Build(const std::string& events, MemoryTrace& trace) {
   }
 }
 
-// --- The report as lines -----------------------------------------------------
-
-std::string Or(const std::optional<std::uint64_t>& value) {
-  return value ? std::to_string(*value) : "?";
-}
-std::string Pair(const std::optional<InclusiveExclusive>& pair) {
-  if (!pair) return "?";
-  return std::to_string(pair->incl) + "/" + std::to_string(pair->excl);
-}
-void AppendCounts(const Report& report, const Counts& counts,
-                  std::ostream& out) {
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    out << " " << report.events[i].name << "=" << Or(counts[i]);
-  }
-}
-// Estimates; few traces have any.
-std::string Part(const char* name, const std::optional<std::uint64_t>& value) {
-  if (!value) return "";
-  return std::string(" ") + name + "=" + std::to_string(*value);
-}
-std::string RecordingOf(const Recording& recording) {
-  return Part("recording-hooks", recording.hooks) +
-         Part("recording-bpf", recording.bpf) +
-         Part("of-processes", recording.processes()) +
-         Part("of-idle", recording.bpf_idle) +
-         Part("of-interrupts", recording.bpf_interrupts) +
-         Part("of-unattributed", recording.bpf_unattributed);
-}
-// Why numbers of a row are not exact, and the intervals of those that may be
-// others: "  bounded: on_cpu_ns=200..350 dispatches=2.." (no upper bound).
-template <typename Row>
-void AppendBounds(const Report& report, const Row& row, std::ostream& out) {
-  if (!row.qualities.any() && row.bounds.empty()) return;
-  std::string names;
-  for (const std::string& name : row.qualities.Names()) {
-    names += (names.empty() ? "" : ",") + name;
-  }
-  out << "  " << names << ":";
-  for (const auto& [number, bounds] : row.bounds.entries()) {
-    out << " " << NumberName(report.events, number) << "=" << bounds.lo << "..";
-    if (bounds.hi != Bounds::kNone) out << bounds.hi;
-  }
-  out << "\n";
-}
-void AppendSegment(const Report& report, const SegmentRow& row,
-                   std::ostream& out) {
-  out << " pid=" << row.pid << " calls=" << row.calls;
-  if (row.begin_inferred != 0) out << " begin-inferred=" << row.begin_inferred;
-  if (row.end_inferred != 0) out << " end-inferred=" << row.end_inferred;
-  out << " wall=" << row.wall.incl << "/" << row.wall.excl
-      << " on-cpu=" << Pair(row.on_cpu) << " off-cpu=" << Pair(row.off_cpu);
-  for (std::size_t i = 0; i < row.counts.size(); ++i) {
-    out << " " << report.events[i].name << "=";
-    if (row.counts[i]) {
-      out << row.counts[i]->incl << "/" << row.counts[i]->excl;
-      if (row.counts[i]->quality != Quality::kExact) {
-        out << "(" << QualityName(row.counts[i]->quality) << ")";
-      }
-    } else {
-      out << "?";
-    }
-  }
-  if (row.blocked) {
-    out << " wait=" << Pair(row.wait) << " blocked=" << Pair(row.blocked);
-  }
-  out << Part("recording", row.recording_ns) << " " << QualityName(row.quality);
-  if (row.on_cpu) out << "/" << QualityName(row.on_cpu_quality);
-  out << "\n";
-  AppendBounds(report, row, out);
-}
-
-std::string Show(const Report& report) {
-  std::ostringstream out;
-  out << "trace " << report.begin_ns << ".." << report.end_ns
-      << " records=" << report.records;
-  if (report.own_cost.hook_records != 0) {
-    out << " hook-records=" << report.own_cost.hook_records
-        << " dumps=" << report.own_cost.hook_dumps;
-  }
-  if (report.hidden_switches != 0) {
-    out << " hidden-switches=" << report.hidden_switches;
-  }
-  out << "\n";
-  for (const ProcessRow& row : report.processes) {
-    out << "process " << row.pid << " '" << row.comm << "' "
-        << row.first_seen_ns << ".." << row.last_seen_ns
-        << " parent=" << row.parent_pid << " threads=" << row.threads
-        << " on-cpu=" << Or(row.on_cpu_ns) << " dispatches=" << row.dispatches;
-    AppendCounts(report, row.counts, out);
-    out << Part("recording", row.recording_ns) << " "
-        << QualityName(row.quality) << "\n";
-    AppendBounds(report, row, out);
-  }
-  for (const ThreadRow& row : report.threads) {
-    out << "thread " << row.pid << "/" << row.tid << " '" << row.comm << "' "
-        << row.first_seen_ns << ".." << row.last_seen_ns
-        << " on-cpu=" << Or(row.on_cpu_ns) << " dispatches=" << row.dispatches
-        << " migrations=" << row.migrations << " wait=" << Or(row.wait_ns)
-        << Part("blocked", row.blocked_ns);
-    AppendCounts(report, row.counts, out);
-    out << "\n";
-    AppendBounds(report, row, out);
-  }
-  for (const SegmentRow& row : report.segments) {
-    out << "segment " << row.segment;
-    AppendSegment(report, row, out);
-  }
-  for (const SegmentRow& row : report.segment_paths) {
-    out << "path ";
-    for (const std::string& name : row.path) {
-      out << (&name == row.path.data() ? "" : ">") << name;
-    }
-    AppendSegment(report, row, out);
-  }
-  for (const WakerRow& row : report.wakers) {
-    out << "blocked " << row.pid << " in '";
-    for (const std::string& name : row.path) {
-      out << (&name == row.path.data() ? "" : ">") << name;
-    }
-    out << "' by " << WakerKindName(row.waker.kind);
-    if (row.waker.pid) out << " " << *row.waker.pid << " '" << row.waker.comm;
-    if (row.waker.pid) out << "'";
-    if (!row.waker.segment.empty()) out << " in " << row.waker.segment;
-    out << " times=" << row.times << " ns=" << row.blocked_ns
-        << " longest=" << row.longest_ns << " " << QualityName(row.quality)
-        << "\n";
-  }
-  for (const HookRow& row : report.hooks) {
-    out << "hook " << row.hook << " pid=" << row.pid << " hits=" << row.hits
-        << "\n";
-  }
-  for (const CpuRow& row : report.cpu_rows) {
-    out << "cpu " << row.cpu << " wall=" << row.wall_ns
-        << " busy=" << row.busy_ns << " idle=" << row.idle_ns
-        << (row.interrupts_ns != 0
-                ? " interrupts=" + std::to_string(row.interrupts_ns)
-                : "")
-        << " outside=" << row.outside_ns
-        << " unattributed=" << row.unattributed_ns
-        << " dispatches=" << row.dispatches << "\n";
-    AppendBounds(report, row, out);
-  }
-  for (std::size_t i = 0; i < report.books.size(); ++i) {
-    const Books& books = report.books[i];
-    out << "books " << report.events[i].name << " total=" << books.total
-        << " processes=" << books.processes
-        << (books.own != 0 ? " own=" + std::to_string(books.own) : "")
-        << " in-segments=" << Or(books.in_segments) << " idle=" << books.idle
-        << (books.interrupts != 0
-                ? " interrupts=" + std::to_string(books.interrupts)
-                : "")
-        << " outside=" << books.outside
-        << " unattributed=" << books.unattributed
-        << " residual=" << books.residual << RecordingOf(books.recording)
-        << "\n";
-  }
-  out << "loss events=" << report.loss.discarded_events
-      << " packets=" << report.loss.discarded_packets
-      << " clock=" << report.loss.clock_errors;
-  for (const auto& [cause, records] : report.loss.by_cause) {
-    out << " " << cause << "=" << records;
-  }
-  out << "\n";
-  for (const std::string& message : report.loss.messages) {
-    out << "message " << message << "\n";
-  }
-  return out.str();
-}
-
 bool ShowsDefect(const Report& report) {
   bool inferred = false;
   for (const SegmentRow& row : report.segments) {
@@ -488,6 +322,34 @@ TEST_CASE("cases: each trace gives its tables", "[rmap][cases]") {
     for (const Books& books : report->books) CHECK(books.residual == 0);
     CHECK(ShowsDefect(*report) == (name.rfind("fail-", 0) == 0));
   }
+}
+
+TEST_CASE("cases: an observer sees the spans of before", "[rmap][cases]") {
+  // A checksum of each trace's spans; COUNTRACE_MACHINE_REPORTS=DIR writes
+  // them as text.
+  const std::string golden = COUNTRACE_RMAP_CASES "/timelines.golden";
+  const char* const directory = std::getenv("COUNTRACE_MACHINE_REPORTS");
+  std::ostringstream shown;
+  for (const std::filesystem::path& path : Cases()) {
+    MemoryTrace trace;
+    Build(ReadCase(path).events, trace);
+    test_support::TimelineLines timeline(/*call_counts=*/true);
+    REQUIRE(Reconstruct(trace, {.observer = &timeline}).ok());
+    const std::string name = path.stem().string();
+    shown << name << " "
+          << test_support::Checksum(test_support::kChecksumOfNothing,
+                                    timeline.lines())
+          << "\n";
+    if (directory != nullptr) {
+      std::ofstream(directory + ("/" + name)) << timeline.lines();
+    }
+  }
+  if (std::getenv("COUNTRACE_UPDATE_GOLDEN") != nullptr) {
+    std::ofstream(golden) << shown.str();
+  }
+  std::ostringstream expected;
+  expected << std::ifstream(golden).rdbuf();
+  CHECK(shown.str() == expected.str());
 }
 
 TEST_CASE("cases: order of streams at equal times changes nothing",

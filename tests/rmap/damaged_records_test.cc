@@ -107,6 +107,18 @@ TEST_CASE("damaged records: each one that is too short is counted once",
              "3");
 }
 
+TEST_CASE("damaged records: those of all kinds are counted together",
+          "[rmap]") {
+  CheckSound(WithDamage([](MemoryTrace& trace) {
+               trace.KernelHook(1500, 0, {50, 50, kTimer, false});
+               trace.CutLast(sizeof(logformat::KernelHookRecord));
+               trace.Dispatch(1500, 0, 50, 60, logformat::kSwitchRunnable,
+                              {500});
+               trace.CutLast(sizeof(logformat::DispatchRecord));
+             }),
+             "2");
+}
+
 TEST_CASE("damaged records: a CPU that cannot be has no row", "[rmap]") {
   const std::int32_t cpu = GENERATE(-1, 1 << 16, 1 << 30);
   CheckSound(WithDamage([cpu](MemoryTrace& trace) {
@@ -136,6 +148,41 @@ TEST_CASE("CPUs: the largest number has a row", "[rmap]") {
   REQUIRE(report.cpu_rows.size() == 2);
   CHECK(report.cpu_rows[1].cpu == kCpu);
   CHECK(report.cpu_rows[1].idle_ns == 100);
+}
+
+TEST_CASE(
+    "damaged records: a stream without a pid is no thread's that is known",
+    "[rmap]") {
+  MemoryTrace trace;
+  trace.mutable_info().scope = logformat::SessionScope::kSystem;
+  trace.AddHook(10, logformat::HookKind::kSegment, "p", "a");
+  trace.State(1000, 0, {50, 50, 1, 0}, "app");
+  trace.HookRecord(1100, {50, 50, 10, false});
+  trace.HookRecord(1200, {0, 50, 10, false});
+  trace.HookRecord(1300, {0, 50, 10, true});
+  const auto report = Reconstruct(trace, {});
+  REQUIRE(report.ok());
+  REQUIRE(report->segments.size() == 2);
+  for (const SegmentRow& row : report->segments) {
+    CAPTURE(row.pid);
+    CHECK(row.calls == 1);
+    CHECK(row.wall.incl == (row.pid == 0 ? 100 : 0));
+    CHECK(row.end_inferred == (row.pid == 0 ? 0 : 1));
+  }
+}
+
+TEST_CASE("hooks: the largest number has a row", "[rmap]") {
+  MemoryTrace trace;
+  trace.mutable_info().scope = logformat::SessionScope::kSystem;
+  trace.AddHook(logformat::kHookIdMax, logformat::HookKind::kPoint, "sched",
+                "last", logformat::HookOrigin::kKernel);
+  trace.KernelHook(1000, 0, {50, 50, logformat::kHookIdMax});
+  const auto report = Reconstruct(trace, {});
+  REQUIRE(report.ok());
+  REQUIRE(report->hooks.size() == 1);
+  CHECK(report->hooks[0].hook == "sched:last");
+  CHECK(report->hooks[0].pid == 50);
+  CHECK(report->hooks[0].hits == 1);
 }
 
 }  // namespace

@@ -181,5 +181,51 @@ TEST_CASE("unattributed counts leave a mark on rows and on open calls",
   CHECK(calls.counts[1]->quality == Quality::kBounded);
 }
 
+TEST_CASE(
+    "event sets: without an always-counted event rows are estimates alone",
+    "[rmap]") {
+  MemoryTrace trace;
+  logformat::TraceInfo& info = trace.mutable_info();
+  info.cpus = 1;
+  info.begin_ns = 1000;
+  info.scope = logformat::SessionScope::kSystem;
+  info.cpu_events = {"cycles", "loads"};
+  info.cpu_set_sizes = {1, 1};
+  std::uint64_t now_ns = 1000, counted[2] = {}, running_ns[2] = {};
+  std::uint32_t set = 0;
+  const auto dump = [&](logformat::CountersReason reason) {
+    trace.Dump(now_ns, 0, reason, 10, Counters{counted[set], running_ns[set]});
+  };
+  trace.SetEventSet(0, set);
+  dump(logformat::CountersReason::kBegin);
+  for (int rotation = 0; rotation < 40; ++rotation) {
+    now_ns += 1000;
+    counted[set] += 500 + 100 * (rotation % 4);
+    running_ns[set] += 1000;
+    if (rotation == 39) break;
+    dump(logformat::CountersReason::kSetEnd);
+    set ^= 1;
+    trace.SetEventSet(0, set);
+    dump(logformat::CountersReason::kSetBegin);
+  }
+  dump(logformat::CountersReason::kEnd);
+  const Report report = MustReconstruct(trace);
+  const ThreadRow& row = Row(report, 10);
+  for (const std::size_t event : {0u, 1u}) {
+    REQUIRE(row.scaled[event]);
+    CHECK(row.scaled[event]->counted == counted[event]);
+    CHECK(row.scaled[event]->running == 20000);
+    CHECK(row.scaled[event]->enabled == 40000);
+    CHECK(row.counts[event] == 2 * counted[event]);
+    CHECK(row.bounds.Of(CountNumber(event, CountPart::kWhole)));
+  }
+  for (const Qualities& qualities :
+       {row.qualities, report.processes.at(0).qualities,
+        report.cpu_rows.at(0).qualities}) {
+    CHECK(qualities.Has(Quality::kScaled));
+    CHECK_FALSE(qualities.Has(Quality::kBounded));
+  }
+}
+
 }  // namespace
 }  // namespace countrace::rmap

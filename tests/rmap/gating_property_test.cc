@@ -229,6 +229,11 @@ TEST_CASE("gating: what the trace cannot say is refused", "[rmap]") {
     return report.ok() ? std::string() : std::string(report.status().message());
   };
   CHECK(refused("marked", "10").empty());
+  PipelineOptions nothing;
+  nothing.gating.count = logformat::ParseGating("none");
+  const auto report = Reconstruct(trace, nothing);
+  REQUIRE(report.ok());
+  CHECK(report->count == "none");
   CHECK(refused("", "user:root").find("record with --mark user:root") !=
         std::string::npos);
   trace.mutable_info().gating = logformat::ParseGating("marked");

@@ -275,6 +275,60 @@ TEST_CASE("folded paths: by segment nothing is lost", "[rmap][paths]") {
   CHECK(RowOf(report, "app:jumper").wall.incl == all_ns - 60);
 }
 
+TEST_CASE("folded paths: on-CPU time and faults by segment are exact",
+          "[rmap][paths]") {
+  Program program;
+  program.trace.mutable_info().scope = logformat::SessionScope::kSystem;
+  program.trace.mutable_info().cpu_events = {"task-clock", "page-faults"};
+  program.trace.Dump(1000, 0, logformat::CountersReason::kBegin, 7, {0, 0});
+  // Below the limit of the tree the thread leaves the CPU for 4 ns, and has a
+  // fault before each call of the leaf.
+  constexpr std::uint64_t kDepth = CallPaths::kMaxPathDepth + 100;
+  for (std::uint64_t i = 0; i < kDepth; ++i) program.Enter(kLoop);
+  std::uint64_t off_ns = 0, faults = 0;
+  for (int i = 0; i < 20; ++i) {
+    program.Enter(kWork);
+    const std::uint64_t now_ns = program.now_ns();
+    program.trace.Fault(now_ns + 1, 0, {7, 7, 0, 0});
+    ++faults;
+    program.trace.Dispatch(now_ns + 2, 0, 7, 0, logformat::kSwitchInterruptible,
+                           {now_ns + 2 - 1000, faults});
+    program.trace.Dispatch(now_ns + 6, 0, 0, 7, logformat::kSwitchRunnable,
+                           {now_ns + 6 - 1000, faults});
+    off_ns += 4;
+    program.Exit(kWork);
+  }
+  for (std::uint64_t i = 0; i < kDepth; ++i) program.Exit(kLoop);
+  const std::uint64_t end_ns = program.now_ns() + 10;
+  program.trace.Dump(end_ns, 0, logformat::CountersReason::kEnd, 7,
+                     {end_ns - 1000, faults});
+  const Report report = Reconstructed(program.trace);
+  const SegmentRow& work = RowOf(report, "app:work");
+  const SegmentRow& loop = RowOf(report, "app:loop");
+  CHECK(work.wall.incl == 200);
+  REQUIRE(work.on_cpu);
+  CHECK(work.on_cpu->incl == 200 - off_ns);
+  CHECK(work.on_cpu->excl == 200 - off_ns);
+  CHECK(work.counts.at(1)->incl == faults);
+  CHECK(work.counts.at(1)->excl == faults);
+  const std::uint64_t loop_ns = program.now_ns() - 1010;
+  CHECK(loop.wall.incl == loop_ns);
+  CHECK(loop.wall.excl == loop_ns - 200);
+  REQUIRE(loop.on_cpu);
+  CHECK(loop.on_cpu->incl == loop_ns - off_ns);
+  CHECK(loop.on_cpu->excl == loop_ns - 200);
+  CHECK(loop.counts.at(1)->incl == faults);
+  CHECK(loop.counts.at(1)->excl == 0);
+  for (const SegmentRow* row : {&work, &loop}) {
+    CHECK_FALSE(row->bounds.Of(Number::kOnCpuIncl));
+    CHECK_FALSE(row->bounds.Of(Number::kOffCpuExcl));
+    // Where it was blocked is not kept, and the quality is of that, too.
+    CHECK(row->bounds.Of(Number::kBlockedIncl));
+    CHECK(row->on_cpu_quality == Quality::kBounded);
+    CHECK(row->qualities.Has(Quality::kBounded));
+  }
+}
+
 TEST_CASE("folded paths: counts at hooks of folded calls are bounded",
           "[rmap][paths]") {
   Program program;

@@ -13,6 +13,7 @@
 #include "rmap/over_time/over_time.h"
 #include "rmap/pipeline.h"
 #include "rmap/state/unseen_state.h"
+#include "tests/rmap/lost_records.h"
 #include "tests/rmap/simulated_machine.h"
 #include "tests/support/property_runs.h"
 
@@ -292,16 +293,8 @@ void Damage(std::uint32_t seed, MemoryTrace& trace) {
       trace.Remove([&](std::size_t) { return random() % one_in == 0; },
                    /*declare=*/false);
       return;
-    default: {
-      std::map<std::uint32_t, MemoryTrace::Hole> holes;
-      for (const auto& [stream, times] : trace.RecordTimes()) {
-        if (times.size() < 4 || random() % 3 == 0) continue;
-        const std::size_t begin = random() % (times.size() / 2);
-        holes[stream] = {times[begin],
-                         times[begin + random() % (times.size() / 2)]};
-      }
-      trace.Overwrite(holes);
-    }
+    default:
+      test_support::OverwriteSome(seed, trace);
   }
 }
 

@@ -1,0 +1,308 @@
+// The reports of some hundred simulated machines, all numbers and limits, and
+// what an observer sees, are those of machine_reports.golden.
+//
+// The property tests check that numbers of such machines are true and that
+// their limits hold the truth; this one notices that a number, a mark or the
+// width of a limit changes. A line has ten machines, with a checksum of each
+// table. If a change is intended: COUNTRACE_MACHINE_REPORTS=DIR writes the
+// reports as text, before it and after it; review their difference, then
+// rewrite the checksums with COUNTRACE_UPDATE_GOLDEN=1.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+#include <random>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "rmap/pipeline.h"
+#include "tests/rmap/busy_machine.h"
+#include "tests/rmap/hooked_program.h"
+#include "tests/rmap/lost_records.h"
+#include "tests/rmap/report_lines.h"
+#include "tests/rmap/simulated_machine.h"
+#include "tests/rmap/timeline_lines.h"
+
+namespace countrace::rmap {
+namespace {
+
+using test_support::Checksum;
+using test_support::RandomOptions;
+using test_support::ShowTables;
+using test_support::Simulate;
+using test_support::Simulation;
+using test_support::SimulationOptions;
+using test_support::TableLines;
+using test_support::TimelineLines;
+
+// What report_lines.h leaves out: statistics of calls, and what estimates rest
+// on.
+template <typename Rows>
+void AppendScaled(const char* table, const Rows& rows, std::ostream& out) {
+  for (const auto& row : rows) {
+    for (const auto& count : row.scaled) {
+      if (!count) continue;
+      out << absl::StrFormat("%s %d +-%.6g %d %d %d %d\n", table, count->value,
+                             count->standard_error.value_or(-1), count->counted,
+                             count->running, count->enabled, count->slices);
+    }
+  }
+}
+std::string Details(const Report& report) {
+  std::ostringstream out;
+  for (const std::string& mark : report.marks) out << mark << "\n";
+  AppendScaled("process", report.processes, out);
+  AppendScaled("thread", report.threads, out);
+  AppendScaled("cpu", report.cpu_rows, out);
+  for (const CpuRow& row : report.cpu_rows) {
+    out << "cpu";
+    for (const auto& count : row.counts) {
+      out << " " << (count ? std::to_string(*count) : "?");
+    }
+    out << "\n";
+  }
+  for (const auto* rows : {&report.segments, &report.segment_paths}) {
+    for (const SegmentRow& row : *rows) {
+      out << absl::StrFormat("segment %.6g %.6g %d %d %d %d %d", row.wall.mean,
+                             row.wall.stddev, row.wall.min, row.wall.max,
+                             row.wall.p50, row.wall.p90, row.wall.p99);
+      for (const auto& count : row.counts) {
+        if (!count || !count->scaled) continue;
+        out << absl::StrFormat(" %d +-%.6g %.6g %d", count->counted,
+                               count->standard_error.value_or(-1),
+                               count->excl_standard_error.value_or(-1),
+                               count->slices);
+      }
+      out << "\n";
+    }
+  }
+  for (const Books& books : report.books) {
+    out << "books " << books.known << " " << books.doubt.wrapped_intervals
+        << " " << books.doubt.wrapped_ns << " "
+        << books.doubt.went_back_intervals << " " << books.doubt.went_back_ns
+        << " " << books.doubt.other_mmcr_intervals << " "
+        << books.doubt.other_mmcr_ns << "\n";
+    if (!books.scaled) continue;
+    const ScaledBooks& scaled = *books.scaled;
+    for (const auto& account :
+         {scaled.processes, scaled.idle, scaled.interrupts, scaled.outside,
+          scaled.unattributed}) {
+      out << " " << (account ? std::to_string(*account) : "?");
+    }
+    out << absl::StrFormat(" %d +-%.6g %.6g %d %d\n", scaled.total,
+                           scaled.standard_error.value_or(-1), scaled.freedom,
+                           scaled.running_ns, scaled.enabled_ns);
+  }
+  return out.str();
+}
+
+struct Machine {
+  Simulation run;
+  PipelineOptions options;
+};
+
+// Records are lost, and the trace says so: the machines of
+// bounds_property_test.
+Machine Lossy(std::uint32_t seed) {
+  SimulationOptions options = RandomOptions(seed);
+  options.steps = 100 + seed % 500;
+  Machine machine{Simulate(options), {}};
+  test_support::LostRecords lost(seed, *machine.run.trace);
+  machine.run.trace->RemoveOf(lost);
+  return machine;
+}
+
+// The trace does not say so.
+Machine Silent(std::uint32_t seed) {
+  SimulationOptions options = RandomOptions(seed);
+  options.steps = 100 + seed % 300;
+  Machine machine{Simulate(options), {}};
+  std::mt19937 random(seed);
+  const std::uint32_t one_in = 5 + seed % 60;
+  machine.run.trace->Remove([&](std::size_t) { return random() % one_in == 0; },
+                            /*declare=*/false);
+  return machine;
+}
+
+// The middle of some streams was overwritten.
+Machine Overwritten(std::uint32_t seed) {
+  SimulationOptions options = RandomOptions(seed);
+  options.steps = 100 + seed % 300;
+  options.event_sets = seed % 9 == 0;
+  Machine machine{Simulate(options), {}};
+  if (seed % 2 == 1) {
+    std::mt19937 random(seed);
+    machine.run.trace->Remove([&](std::size_t) { return random() % 30 == 0; },
+                              /*declare=*/true);
+  }
+  test_support::OverwriteSome(seed, *machine.run.trace);
+  return machine;
+}
+
+// Some losses are said, others are not.
+Machine Mixed(std::uint32_t seed) {
+  SimulationOptions options = RandomOptions(seed);
+  options.steps = 200 + seed % 400;
+  options.system_calls = true;
+  Machine machine{Simulate(options), {}};
+  std::mt19937 random(seed);
+  machine.run.trace->Remove([&](std::size_t) { return random() % 40 == 0; },
+                            /*declare=*/false);
+  machine.run.trace->Remove([&](std::size_t) { return random() % 25 == 0; },
+                            /*declare=*/true);
+  return machine;
+}
+
+// Event sets; of every second machine records are lost.
+Machine Rotating(std::uint32_t seed) {
+  SimulationOptions options = RandomOptions(seed);
+  options.steps = 300 + seed % 500;
+  options.event_sets = true;
+  Machine machine{Simulate(options), {}};
+  const auto& threads = machine.run.truth.threads;
+  if (seed % 3 == 0) {
+    machine.run.trace->mutable_info().recorder_pid =
+        threads[seed % threads.size()].pid;
+  }
+  if (seed % 2 == 0) return machine;
+  test_support::LostRecords lost(seed / 2, *machine.run.trace);
+  machine.run.trace->RemoveOf(lost);
+  return machine;
+}
+
+// Narrow counters, resets, CPUs that go and come back.
+Machine Wrapping(std::uint32_t seed) {
+  using Unplug = SimulationOptions::Unplug;
+  SimulationOptions options = RandomOptions(seed);
+  options.steps = 200 + seed % 400;
+  options.cpus = 2 + seed % 2;
+  options.counter_width = seed % 2 == 0 ? 16 : seed % 4 == 1 ? 32 : 64;
+  options.rates = seed % 3 != 0;
+  options.resets = seed % 4 == 3;
+  options.unplug = static_cast<Unplug>(seed / 2 % 3);
+  options.replug = seed % 5 < 3;
+  options.clock_step_ns = seed % 7 == 0 ? 200'000 : 0;
+  Machine machine{Simulate(options), {}};
+  if (seed % 3 == 0) return machine;
+  test_support::LostRecords lost(seed, *machine.run.trace);
+  machine.run.trace->RemoveOf(lost);
+  return machine;
+}
+
+// Only some processes are counted, with losses.
+Machine Gated(std::uint32_t seed) {
+  SimulationOptions options = RandomOptions(seed);
+  options.steps = 200 + seed % 300;
+  options.command_scope = false;
+  Machine machine{Simulate(options), {}};
+  if (seed % 3 != 0) {
+    test_support::LostRecords lost(seed, *machine.run.trace);
+    machine.run.trace->RemoveOf(lost);
+  }
+  const auto& threads = machine.run.truth.threads;
+  machine.options.gating.marks = *logformat::ParseMarks(
+      {std::to_string(threads[seed % threads.size()].pid)});
+  machine.options.gating.count = seed % 2 == 0
+                                     ? logformat::Gating{.unmarked = false}
+                                     : logformat::Gating{.marked = false};
+  return machine;
+}
+
+Machine Hooked(std::uint32_t seed) {
+  return {{test_support::HookedProgram(seed), {}}, {}};
+}
+
+// All kinds of records; some processes are counted.
+Machine Busy(std::uint32_t seed) {
+  Machine machine{{test_support::BusyMachine(seed), {}}, {}};
+  if (seed % 4 < 2) return machine;
+  machine.options.gating.marks = *logformat::ParseMarks({"101", "one"});
+  machine.options.gating.count = seed % 4 == 2
+                                     ? logformat::Gating{.unmarked = false}
+                                     : logformat::Gating{.marked = false};
+  return machine;
+}
+
+struct Family {
+  const char* name;
+  std::uint32_t machines;
+  Machine (*make)(std::uint32_t seed);
+};
+constexpr Family kFamilies[] = {
+    {"lossy", 300, Lossy},       {"silent", 100, Silent},
+    {"mixed", 100, Mixed},       {"overwritten", 150, Overwritten},
+    {"rotating", 100, Rotating}, {"wrapping", 100, Wrapping},
+    {"gated", 60, Gated},        {"hooked", 100, Hooked},
+    {"busy", 300, Busy}};
+
+std::vector<TableLines> TablesOf(const Family& family, std::uint32_t seed) {
+  Machine machine = family.make(seed);
+  const auto alone = Reconstruct(*machine.run.trace, machine.options);
+  REQUIRE(alone.ok());
+  TimelineLines timeline(/*call_counts=*/seed % 3 != 0);
+  machine.options.observer = &timeline;
+  const auto report = Reconstruct(*machine.run.trace, machine.options);
+  REQUIRE(report.ok());
+  // Without an observer threads may be read in runs.
+  CHECK(test_support::Show(*alone) == test_support::Show(*report));
+  for (const Books& books : report->books) CHECK(books.residual == 0);
+  std::vector<TableLines> tables = ShowTables(*report);
+  tables.push_back({"details", Details(*report)});
+  tables.push_back({"timeline", timeline.lines()});
+  return tables;
+}
+
+// A line for ten machines each.
+std::vector<std::string> Lines(const char* directory) {
+  constexpr std::uint32_t kMachines = 10;
+  std::vector<std::string> lines;
+  for (const Family& family : kFamilies) {
+    for (std::uint32_t first = 0; first < family.machines; first += kMachines) {
+      std::vector<std::pair<std::string, std::uint32_t>> sums;
+      for (std::uint32_t seed = first; seed < first + kMachines; ++seed) {
+        CAPTURE(family.name, seed);
+        std::string text;
+        const std::vector<TableLines> tables = TablesOf(family, seed);
+        sums.resize(tables.size(), {"", test_support::kChecksumOfNothing});
+        for (std::size_t i = 0; i < tables.size(); ++i) {
+          sums[i].first = tables[i].table;
+          sums[i].second = Checksum(sums[i].second, tables[i].lines);
+          text += "== " + tables[i].table + "\n" + tables[i].lines;
+        }
+        if (directory == nullptr) continue;
+        std::ofstream(
+            absl::StrFormat("%s/%s-%03d", directory, family.name, seed))
+            << text;
+      }
+      std::string line = absl::StrFormat("%s %d..%d", family.name, first,
+                                         first + kMachines - 1);
+      for (const auto& [table, sum] : sums) {
+        line += absl::StrFormat(" %s %08x", table, sum);
+      }
+      lines.push_back(std::move(line));
+    }
+  }
+  return lines;
+}
+
+TEST_CASE("machines: every number, mark and limit is the one of before",
+          "[rmap][property]") {
+  const std::vector<std::string> lines =
+      Lines(std::getenv("COUNTRACE_MACHINE_REPORTS"));
+  if (std::getenv("COUNTRACE_UPDATE_GOLDEN") != nullptr) {
+    std::ofstream out(COUNTRACE_MACHINE_REPORTS);
+    for (const std::string& line : lines) out << line << "\n";
+  }
+  std::ifstream in(COUNTRACE_MACHINE_REPORTS);
+  std::vector<std::string> expected;
+  for (std::string line; std::getline(in, line);) expected.push_back(line);
+  REQUIRE(expected.size() == lines.size());
+  for (std::size_t i = 0; i < lines.size(); ++i) CHECK(lines[i] == expected[i]);
+}
+
+}  // namespace
+}  // namespace countrace::rmap
