@@ -1,9 +1,12 @@
+#include <unistd.h>
+
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "base/posix/output_width.h"
 #include "cli/exit_status.h"
 #include "cli/help_texts.h"
 #include "cli/interruption.h"
@@ -110,7 +113,7 @@ int RunDiff(const Arguments& arguments) {
 
   render.max_rows = rows;
   render.color = UseColor(color);
-  render.width = TextWidth(wide);
+  render.width = wide ? base::kAnyWidth : base::OutputWidth(STDOUT_FILENO);
   const std::string text = format == "json" ? RenderDiffJson(*diff, render)
                            : format == "markdown"
                                ? RenderDiffMarkdown(*diff, render)

@@ -1,9 +1,12 @@
+#include <unistd.h>
+
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "base/posix/output_width.h"
 #include "cli/exit_status.h"
 #include "cli/gating_options.h"
 #include "cli/help_texts.h"
@@ -96,7 +99,8 @@ absl::Status CompleteRequest(const VerbParser& parser,
                     .max_rows = options.rows,
                     .bounds = options.bounds,
                     .color = UseColor(options.color),
-                    .width = TextWidth(options.wide)};
+                    .width = options.wide ? base::kAnyWidth
+                                          : base::OutputWidth(STDOUT_FILENO)};
   if (!options.over_time()) {
     if (!options.by.empty()) {
       request.render.by = rmap::ReportTables().at(options.by);

@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -6,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "base/posix/output_width.h"
 #include "cli/exit_status.h"
 #include "cli/help_texts.h"
 #include "cli/instant.h"
@@ -72,8 +75,10 @@ std::string Render(const viewer::TimelineIndex& index,
       continue;
     }
     if (!text.empty()) text += "\n";
-    text += StatePageText(
-        index, page, {.path = trace, .width = TextWidth(), .color = color});
+    text += StatePageText(index, page,
+                          {.path = trace,
+                           .width = base::OutputWidth(STDOUT_FILENO),
+                           .color = color});
   }
   return text;
 }

@@ -1,13 +1,8 @@
 #include "cli/terminal.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <cstdint>
 #include <cstdlib>
-#include <limits>
-
-#include "absl/strings/numbers.h"
 
 namespace countrace::cli {
 namespace {
@@ -20,21 +15,6 @@ std::string_view Environment(const char* name) {
 }  // namespace
 
 bool IsTerminal(int descriptor) { return isatty(descriptor) == 1; }
-
-std::size_t TextWidth(bool all) {
-  constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
-  if (all) return kNoLimit;
-  const std::string_view set = Environment("COLUMNS");
-  std::uint64_t columns = 0;
-  if (absl::SimpleAtoi({set.data(), set.size()}, &columns) && columns > 0) {
-    return columns;
-  }
-  winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
-    return size.ws_col;
-  }
-  return kNoLimit;
-}
 
 bool UseColor(std::string_view choice) {
   if (choice == "always") return true;

@@ -2,16 +2,11 @@
 #ifndef COUNTRACE_CLI_TERMINAL_H_
 #define COUNTRACE_CLI_TERMINAL_H_
 
-#include <cstddef>
 #include <string_view>
 
 namespace countrace::cli {
 
 bool IsTerminal(int descriptor);
-
-// Columns for text on stdout: COLUMNS, if it is set; else those of the
-// terminal; no limit in a file or a pipe. `all`: no limit.
-std::size_t TextWidth(bool all = false);
 
 // `choice` is the value of --color: "always" and "never" decide. For "auto":
 // NO_COLOR (not empty) or TERM=dumb means no, else CLICOLOR_FORCE means yes,

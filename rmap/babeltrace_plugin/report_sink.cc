@@ -3,7 +3,6 @@
 // In: messages of one input port, in time order. Out: text, after the last
 // message. Thread: the graph's.
 #include <fcntl.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,6 +12,7 @@
 #include <string>
 
 #include "absl/strings/str_format.h"
+#include "base/posix/output_width.h"
 #include "base/posix/scoped_fd.h"
 #include "logformat/import/mapping/mapping_file.h"
 #include "rmap/babeltrace_plugin/components.h"
@@ -158,11 +158,8 @@ absl::StatusOr<bool> ReportSink::Print() {
       [this] { return bt_self_component_sink_is_interrupted(self_) != 0; },
       *reader_, /*observer=*/nullptr);
   if (!report.ok()) return report.status();
-  winsize size{};
-  if (!output_fd_.is_open() && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
-      size.ws_col > 0) {
-    render_.width = size.ws_col;
-  }
+  render_.width = base::OutputWidth(output_fd_.is_open() ? output_fd_.get()
+                                                         : STDOUT_FILENO);
   const absl::Status status = Write(RenderReport(*report, render_));
   reader_.reset();
   trace_.reset();
