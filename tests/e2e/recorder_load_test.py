@@ -157,8 +157,10 @@ class TinyRing(Storm):
         self.assertGreaterEqual(lost_faults, 0)
         others = self.lost - lost_switches - lost_faults
         # Virtual machines may hide the switches to and from threads of process
-        # 1 (decision 8): no record, and no loss.
-        self.assertGreaterEqual(others, -2 * self.supervisor_switches)
+        # 1, and now and then one of the idle thread (decision 8): no record,
+        # and no loss.
+        hidden = 2 * self.supervisor_switches + switches // 1000
+        self.assertGreaterEqual(others, -hidden)
         # For each process at most a fork, an exit, an exec and a few names.
         self.assertLessEqual(others, 8 * self.machine_forks)
 
