@@ -460,11 +460,19 @@ void DispatchTracker::OnCounters(const EventRecord& record,
       dumps_.rotates()) {
     EndTurn(*cpu, dumps_);
   }
-  const auto tid = static_cast<std::int32_t>(dump.running_tid);
+  auto tid = static_cast<std::int32_t>(dump.running_tid);
   const bool end =
       dump.reason == static_cast<std::uint32_t>(CountersReason::kEnd);
   // With an unknown tid, the occupant continues, if it is known.
-  const bool unknown = dump.running_tid == logformat::kRunningTidUnknown;
+  bool unknown = dump.running_tid == logformat::kRunningTidUnknown;
+  if (unknown) [[unlikely]] {
+    // A fault since the last dump shows another thread there.
+    for (const StrayFaults& stray : cpu->counters.strays) {
+      if (stray.thread == nullptr) continue;
+      tid = stray.thread->tid;
+      unknown = false;
+    }
+  }
   if (unknown && (!cpu->begun || cpu->lossy ||
                   cpu->occupant == CpuState::Occupant::kUnknown)) {
     return;

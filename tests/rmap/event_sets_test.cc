@@ -181,6 +181,37 @@ TEST_CASE("unattributed counts leave a mark on rows and on open calls",
   CHECK(calls.counts[1]->quality == Quality::kBounded);
 }
 
+TEST_CASE("a fault shows who runs at a dump that does not say it", "[rmap]") {
+  // 11 has the CPU from 100 on; that 10 came back at 110 was not shown. A dump
+  // that another CPU takes does not say who runs.
+  MemoryTrace trace;
+  logformat::TraceInfo& info = trace.mutable_info();
+  info.cpus = 1;
+  info.scope = logformat::SessionScope::kSystem;
+  info.cpu_events = {"task-clock", "page-faults"};
+  using logformat::CountersReason;
+  constexpr std::uint32_t kUnknown = logformat::kRunningTidUnknown;
+  trace.Dump(0, 0, CountersReason::kBegin, 10, {0, 0});
+  trace.Dispatch(100, 0, 10, 11, logformat::kSwitchRunnable, {100, 0});
+  trace.Fault(150, 0, {10, 10});
+  trace.Dump(200, 0, CountersReason::kTick, kUnknown, {200, 1});
+  trace.Fault(250, 0, {10, 10});
+  trace.Dump(300, 0, CountersReason::kTick, kUnknown, {300, 2});
+  trace.Dispatch(400, 0, 10, 12, logformat::kSwitchRunnable, {400, 2});
+  trace.Dump(500, 0, CountersReason::kEnd, 12, {500, 2});
+  const Report report = MustReconstruct(trace);
+  CHECK(Row(report, 10).on_cpu_ns == 300u);
+  CHECK(Row(report, 10).counts[1] == 2u);
+  CHECK(Row(report, 11).on_cpu_ns == 0u);
+  CHECK(report.cpu_rows[0].unattributed_ns == 100);
+  for (const auto& [tid, truth] : {std::pair(10, 390u), std::pair(11, 10u)}) {
+    const auto bounds = Row(report, tid).bounds.Of(Number::kOnCpu);
+    REQUIRE(bounds);
+    CHECK(bounds->lo <= truth);
+    CHECK(bounds->hi >= truth);
+  }
+}
+
 TEST_CASE(
     "event sets: without an always-counted event rows are estimates alone",
     "[rmap]") {
