@@ -88,8 +88,12 @@ class SegmentRows {
     row.end_inferred = calls.end_inferred;
     const bool capped = CapWait(row);
     bounds_.OfSegment(process, unseen, row);
-    if (capped || row.begin_inferred + row.end_inferred != 0) {
+    if (row.begin_inferred + row.end_inferred != 0) {
       Lower(Quality::kInferred, row);
+    }
+    if (capped) {  // calls, wall time and counts are as recorded
+      row.on_cpu_quality = Worse(row.on_cpu_quality, Quality::kInferred);
+      row.qualities.Add(Quality::kInferred);
     }
   }
 
