@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <iterator>
+#include <span>
 
 #include "absl/strings/str_format.h"
 #include "base/posix/file_mapping.h"

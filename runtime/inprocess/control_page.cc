@@ -14,9 +14,9 @@
 
 #include "runtime/inprocess/file_size_limit.h"
 #include "runtime/inprocess/hook_sites.h"
-#include "runtime/inprocess/pid_namespace.h"
 #include "runtime/inprocess/process_state.h"
 #include "runtime/inprocess/session_membership.h"
+#include "runtime/pid_namespace.h"
 
 namespace countrace::runtime {
 

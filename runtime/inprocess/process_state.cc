@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "runtime/inprocess/pid_namespace.h"
+#include "runtime/pid_namespace.h"
 #include "runtime/time_namespace.h"
 
 // System calls use syscall(2): unlike the libc wrappers it is no cancellation

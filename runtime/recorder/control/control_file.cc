@@ -12,7 +12,7 @@
 #include "base/posix/errno_status.h"
 #include "base/posix/small_file.h"
 #include "runtime/control_layout.h"
-#include "runtime/recorder/system/pid_namespace.h"
+#include "runtime/pid_namespace.h"
 #include "runtime/recorder/system/process_scan.h"
 
 namespace countrace::runtime {

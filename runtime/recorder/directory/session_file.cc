@@ -18,6 +18,7 @@
 #include "absl/strings/str_format.h"
 #include "base/posix/errno_status.h"
 #include "base/posix/scoped_fd.h"
+#include "runtime/pid_namespace.h"
 #include "runtime/recorder/system/cpu_list.h"
 #include "runtime/recorder/system/monotonic_clock.h"
 #include "runtime/recorder/system/pid_namespace.h"
@@ -73,7 +74,7 @@ void SessionFile::Describe() {
   control.uuid[6] = static_cast<std::uint8_t>((control.uuid[6] & 0x0f) | 0x40);
   control.uuid[8] = static_cast<std::uint8_t>((control.uuid[8] & 0x3f) | 0x80);
   control.recorder_pid = getpid();
-  control.pid_namespace = static_cast<std::uint32_t>(OwnPidNamespace());
+  control.pid_namespace = OwnPidNamespace();
   const auto cpus = PossibleCpus();
   control.cpus =
       cpus.ok() && !cpus->empty() ? cpus->back() + 1 : 1;  // ids start at 0

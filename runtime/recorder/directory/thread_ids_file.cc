@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "runtime/pid_namespace.h"
 #include "runtime/recorder/system/monotonic_clock.h"
 #include "runtime/recorder/system/pid_namespace.h"
 #include "runtime/recorder/system/process_scan.h"
@@ -26,14 +27,14 @@ void ThreadIdsFile::Add(std::span<const ThreadIdsEntry> entries) {
 }
 
 void ThreadIdsFile::AddProcess(std::int32_t pid) {
-  const std::uint64_t pid_namespace = PidNamespaceOf(pid);
+  const std::uint32_t pid_namespace = PidNamespaceOf(pid);
   if (pid_namespace == 0 || pid_namespace == OwnPidNamespace()) return;
   const std::int32_t own_pid = OwnNumber(pid, pid);
   std::vector<ThreadIdsEntry> entries;
   for (const ProcessThread& thread : ScanThreadsOf(pid)) {
     ThreadIdsEntry entry{};
     entry.time_ns = MonotonicNs();
-    entry.pid_namespace = static_cast<std::uint32_t>(pid_namespace);
+    entry.pid_namespace = pid_namespace;
     entry.own_pid = own_pid;
     entry.own_tid = OwnNumber(pid, thread.tid);
     entry.pid = pid;

@@ -7,24 +7,20 @@
 
 #include "absl/strings/str_format.h"
 #include "base/posix/small_file.h"
+#include "runtime/pid_namespace.h"
 #include "runtime/recorder/system/process_scan.h"
 
 namespace countrace::runtime {
 
 namespace {
 // PROC_PID_INIT_INO of include/linux/proc_ns.h.
-constexpr std::uint64_t kHostInode = 0xEFFFFFFC;
+constexpr std::uint32_t kHostInode = 0xEFFFFFFC;
 }  // namespace
 
-std::uint64_t OwnPidNamespace() {
-  struct stat info {};
-  return stat("/proc/self/ns/pid", &info) == 0 ? info.st_ino : 0;
-}
-
-std::uint64_t PidNamespaceOf(std::int32_t pid) {
+std::uint32_t PidNamespaceOf(std::int32_t pid) {
   struct stat info {};
   return stat(absl::StrFormat("/proc/%d/ns/pid", pid).c_str(), &info) == 0
-             ? info.st_ino
+             ? static_cast<std::uint32_t>(info.st_ino)
              : 0;
 }
 

@@ -1,4 +1,4 @@
-// The pid namespace of this process: which numbers its processes have.
+// The pid namespaces of processes, and their numbers there.
 //
 // Thread: any.
 #ifndef COUNTRACE_RUNTIME_RECORDER_SYSTEM_PID_NAMESPACE_H_
@@ -10,10 +10,8 @@
 
 namespace countrace::runtime {
 
-// The namespace's inode (lsns prints it); 0: unknown.
-std::uint64_t OwnPidNamespace();
-// That of another process, as far as this one may look at it; else 0.
-std::uint64_t PidNamespaceOf(std::int32_t pid);
+// As OwnPidNamespace(), of another process; 0: this one may not look at it.
+std::uint32_t PidNamespaceOf(std::int32_t pid);
 // The number of thread `tid` of `pid` in its own (the innermost) namespace; 0:
 // it has ended.
 std::int32_t OwnNumber(std::int32_t pid, std::int32_t tid);

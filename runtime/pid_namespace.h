@@ -1,4 +1,8 @@
-#include "runtime/inprocess/pid_namespace.h"
+// The pid namespace of this process: which numbers its threads have.
+//
+// Async-signal-safe: compiled into the runtime library. Thread: any.
+#ifndef COUNTRACE_RUNTIME_PID_NAMESPACE_H_
+#define COUNTRACE_RUNTIME_PID_NAMESPACE_H_
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -6,10 +10,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cstdint>
+
 namespace countrace::runtime {
 
-// The link's text is "pid:[4026531836]".
-std::uint32_t OwnPidNamespace() noexcept {
+// Its inode, which lsns prints; 0: unknown (no /proc).
+inline std::uint32_t OwnPidNamespace() noexcept {
+  // The link's text is "pid:[4026531836]".
   char text[64];
   const long bytes = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/ns/pid",
                              text, sizeof(text) - 1);
@@ -22,3 +29,5 @@ std::uint32_t OwnPidNamespace() noexcept {
 }
 
 }  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_PID_NAMESPACE_H_
