@@ -15,7 +15,8 @@ using Align = base::TextTable::Align;
 
 void AppendWrapped(const std::string& text, std::size_t most,
                    std::string& out) {
-  const std::size_t width = std::min<std::size_t>(most, 100);
+  constexpr std::size_t kProseWidth = 100;  // also in a file
+  const std::size_t width = std::min(most, kProseWidth);
   std::string line = "  ";
   std::size_t begin = 0;
   while (begin < text.size()) {

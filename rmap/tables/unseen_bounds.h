@@ -59,7 +59,7 @@ class UnseenBounds {
   struct OfAll {
     std::uint64_t on_cpu_ns = 0;  // its threads', without unseen ones
     std::uint64_t cpu_ns = 0;     // of all unknown CPU time in its life
-    // Of CPU time in which it is unknown, too, which of its calls were open.
+    // CPU time in which its open calls are unknown, too.
     std::uint64_t hidden_ns = 0;
     std::uint64_t records = 0;  // lost in its life
     bool more_threads = false;  // it may have threads without any record

@@ -126,7 +126,8 @@ class Documents(unittest.TestCase):
         cut = shown(COLUMNS="60")
         self.assertIn("not shown for lack of width", cut)
         self.assertNotRegex(cut, "command.*cache-misses")
-        for whole in (shown(), shown("--wide", COLUMNS="60")):
+        for whole in (shown(), shown("--wide", COLUMNS="60"),
+                      *(shown(COLUMNS=bad) for bad in ("", "0", "60x"))):
             self.assertNotIn("not shown", whole)
             self.assertRegex(whole, "command.*cache-misses")
 

@@ -20,7 +20,8 @@ class SegmentSums {
  public:
   using Sums = std::array<std::uint64_t, kSegmentFields>;
 
-  // Of (process, hook). Exclusive sums may be below zero for a while.
+  // The sums of a hook in a process. Exclusive sums may be below zero for a
+  // while.
   Sums& Of(std::uint32_t process, std::uint32_t hook_id) {
     return sums_[{process, hook_id}];
   }
