@@ -100,8 +100,10 @@ class Flight(running.Running):
         errors = self.end(recorder)
         self.assertIsNone(process.poll())
         self.check_sound(self.trace)
-        # On a busy machine the recorder may be too late to release space.
-        kept_up = ' 0 of the newest' in errors
+        # On a busy machine the recorder may be too late to release space, or
+        # the program's helper thread to prepare a sub-buffer.
+        kept_up = (' 0 of the newest' in errors and
+                   'no_sub_buffer' not in errors)
         found = running.by_thread(running.script(self.trace), 'workload:tick')
         self.assertEqual(len(found), 2)
         for ticks in found.values():

@@ -268,7 +268,8 @@ class KernelHooks(unittest.TestCase):
                  'fault:* every 2 ticks', 'softirq:* at most every 5ms',
                  'irq:*']):
             options = [word for rule in rules for word in ('--dump', rule)]
-            data = self.record('-a', '--kernel', 'syscalls,faults,irq,softirq',
+            data = self.record('-a', '--kernel-ring', '32M', '--kernel',
+                               'syscalls,faults,irq,softirq',
                                '--hook', 'tracepoint:sched:sched_switch',
                                *options)
             self.check_books(data)

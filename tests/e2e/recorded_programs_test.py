@@ -320,10 +320,11 @@ class Books(Recording):
         stolen_ns = self.stolen_ns()
         run = countrace('record', '-o', self.trace, '--', 'sh', '-c', shell)
         # schedstat leaves out stolen time; our intervals cannot. Less than a
-        # tick of it is not reported, and a program's reading of its own
-        # account is as old as the last tick.
+        # tick of it on each CPU is not reported, and a program's reading of its
+        # own account is as old as the last tick.
         tick_ns = 1000000000 // os.sysconf('SC_CLK_TCK')
-        stolen_ns = self.stolen_ns() - stolen_ns + tick_ns
+        stolen_ns = (self.stolen_ns() - stolen_ns +
+                     (1 + os.cpu_count()) * tick_ns)
         truth = {int(pid): int(ns) for pid, ns in
                  re.findall(r'^schedstat (\d+) (\d+)', run.stdout, re.M)}
         self.assertEqual(len(truth), 2)
@@ -331,6 +332,9 @@ class Books(Recording):
         for pid, ns in truth.items():
             self.assertLessEqual(abs(rows[pid]['on_cpu_ns'] - ns),
                                  ns / 100 + stolen_ns)
+            account_ns = rows[pid]['counts'].get('exec-runtime')
+            if account_ns is not None and rows[pid]['quality'] == 'exact':
+                self.assertLessEqual(abs(account_ns - ns), ns / 500 + tick_ns)
 
     def test_without_the_right_to_bpf_perf_rings_are_used_and_named(self):
         run = subprocess.run(

@@ -18,8 +18,11 @@ class Recording(unittest.TestCase):
     """A test with a private folder, and the trace in it."""
     countrace_program = None  # set by the test's main
 
+    parent = None  # of the traces' directory; None: the usual one
+
     def setUp(self):
-        self.work = pathlib.Path(tempfile.mkdtemp(prefix='countrace-e2e-'))
+        self.work = pathlib.Path(
+            tempfile.mkdtemp(prefix='countrace-e2e-', dir=self.parent))
         self.trace = self.work / 'trace.ctf'
         self.addCleanup(shutil.rmtree, self.work, ignore_errors=True)
 

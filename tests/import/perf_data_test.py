@@ -20,7 +20,8 @@ from perf_session import PerfSession, processes
 
 COUNTRACE, RUNTIME, WORKLOAD = (
     pathlib.Path(word).resolve() for word in sys.argv[1:4])
-SWITCHES = ('-a', '-k', 'CLOCK_MONOTONIC', '--switch-events', '-e',
+# Buffers for all switches of a busy machine.
+SWITCHES = ('-m', '16M', '-a', '-k', 'CLOCK_MONOTONIC', '--switch-events', '-e',
             'sched:sched_switch')
 
 

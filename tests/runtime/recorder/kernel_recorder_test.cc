@@ -487,7 +487,8 @@ TEST_CASE(
   for (const std::int32_t tid : members) {
     CAPTURE(tid);
     CHECK(trace.SwitchesOut(tid) > 0);
-    CHECK(trace.OnCpuNs(tid) > 0);
+    // The kernel may hide the switch to it, on a busy machine.
+    CHECK((trace.OnCpuNs(tid) > 0 || !trace.HasWholeDispatches(tid)));
   }
 }
 
