@@ -442,7 +442,7 @@ void Reconstruction::OnKernelRecord(const EventRecord& record,
   }
   switch (static_cast<CpuEvent>(record.event_id)) {
     case CpuEvent::kDispatch:
-      kernel_hooks_.EndInterrupts(record.cpu, time_ns, false);
+      kernel_hooks_.LeaveInterrupts(record.cpu, time_ns);
       dispatches_.OnDispatch(record, time_ns);
       return;
     case CpuEvent::kCounters:
@@ -458,7 +458,7 @@ void Reconstruction::OnKernelRecord(const EventRecord& record,
       dispatches_.OnWakeup(record, time_ns);
       return;
     case CpuEvent::kSwitchIn:
-      kernel_hooks_.EndInterrupts(record.cpu, time_ns, false);
+      kernel_hooks_.LeaveInterrupts(record.cpu, time_ns);
       dispatches_.OnSwitchIn(record, time_ns);
       return;
     default:

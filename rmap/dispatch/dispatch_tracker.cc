@@ -397,7 +397,7 @@ void DispatchTracker::OnDispatch(const EventRecord& record,
       static_cast<std::int32_t>(dispatch.tids_and_state >> 24 & 0xffffffu);
   const auto state = static_cast<std::uint16_t>(dispatch.tids_and_state >> 48);
 
-  CloseInterrupts(*cpu, time_ns);
+  CloseInterrupts(*cpu, time_ns, /*switches=*/true);
   if (cpu->interrupts_unknown_since_ns != 0) [[unlikely]] {
     registry_.interrupts().kernel_unknown_ns +=
         time_ns - std::exchange(cpu->interrupts_unknown_since_ns, 0);
@@ -482,7 +482,7 @@ void DispatchTracker::OnCounters(const EventRecord& record,
   // An interrupt may be open that was not recorded: only a switch ends it.
   if (cpu->lossy && interrupts_recorded_ && !begin && !end) return;
   bool continues = false;  // the dispatch goes on after this dump
-  if (end) CloseInterrupts(*cpu, time_ns);
+  if (end) CloseInterrupts(*cpu, time_ns, /*switches=*/false);
   if (!cpu->begun) {
     Begin(*cpu, record, time_ns);
   } else if (begin) {
@@ -535,7 +535,7 @@ void DispatchTracker::OnSwitchIn(const EventRecord& record,
   const auto next =
       static_cast<std::int32_t>(switch_in.tids_and_state >> 24 & 0xffffffu);
   const bool computed = switch_in.tids_and_state >> 48 != 0;
-  CloseInterrupts(*cpu, time_ns);
+  CloseInterrupts(*cpu, time_ns, /*switches=*/true);
   const bool confirmed = Confirm(*cpu, prev);
   if (!confirmed) {
     Abandon(*cpu, time_ns);

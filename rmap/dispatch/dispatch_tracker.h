@@ -53,7 +53,7 @@ class DispatchTracker {
   ThreadState* EnterInterrupt(const logformat::EventRecord& record,
                               std::uint64_t time_ns);
   ThreadState* LeaveInterrupt(const logformat::EventRecord& record,
-                              std::uint64_t time_ns);
+                              std::uint32_t hook_id, std::uint64_t time_ns);
   // That thread state, if the CPU had interrupts; else null.
   ThreadState* InterruptWork(std::int32_t cpu) const;
   // Before the tables begin, because later records of other CPUs were
@@ -155,8 +155,9 @@ class DispatchTracker {
                     const AttributedInterval& last);
   void Occupy(CpuState& cpu, std::int32_t tid, std::uint64_t time_ns,
               bool inferred);
-  // Ends open interrupts: a switch shows that they are over.
-  void CloseInterrupts(CpuState& cpu, std::uint64_t time_ns);
+  // Ends open interrupts. `switches`: a switch shows that they are over, so
+  // that their exits are missing.
+  void CloseInterrupts(CpuState& cpu, std::uint64_t time_ns, bool switches);
   void AttributePart(CpuState& cpu, const logformat::EventRecord& record,
                      std::uint64_t time_ns);
   void SwitchIn(ThreadState& thread, std::int32_t cpu, std::uint64_t time_ns);

@@ -1,5 +1,7 @@
 // Interrupts in the accounts of a CPU: the occupant stays the same, but the
 // time and counts until the interrupt is over are not its own.
+#include <algorithm>
+
 #include "rmap/dispatch/dispatch_tracker.h"
 
 namespace countrace::rmap {
@@ -39,6 +41,8 @@ ThreadState* DispatchTracker::EnterInterrupt(const EventRecord& record,
     AttributePart(*cpu, record, time_ns);
   }
   if (cpu->open_interrupts++ == 0) {
+    cpu->interrupts_since_ns = time_ns;
+    cpu->interrupts_counted = record.counters != nullptr;
     if (cpu->thread != nullptr) cpu->thread->dispatch.interrupted = true;
     work.dispatch.running_cpu = record.cpu;
     work.dispatch.switch_in_ns = time_ns;
@@ -49,16 +53,26 @@ ThreadState* DispatchTracker::EnterInterrupt(const EventRecord& record,
 }
 
 ThreadState* DispatchTracker::LeaveInterrupt(const EventRecord& record,
+                                             std::uint32_t hook_id,
                                              std::uint64_t time_ns) {
   CpuState* cpu = Cpu(record.cpu);
   if (cpu == nullptr) return nullptr;
   ThreadState& work = cpu->interrupt_work;
+  // Those inside it are over, too, though their exits did not come.
+  const std::vector<Frame>& frames = work.stack.frames;
+  const auto entered = std::find_if(
+      frames.rbegin(), frames.rend(),
+      [hook_id](const Frame& frame) { return frame.hook_id == hook_id; });
   // It was entered before the recording, or before a loss.
-  if (cpu->open_interrupts == 0) return &work;
-  if (cpu->open_interrupts == 1 || record.counters != nullptr) {
+  if (entered == frames.rend() || cpu->open_interrupts == 0) return &work;
+  const auto over = static_cast<std::uint32_t>(entered - frames.rbegin()) + 1;
+  const std::uint32_t left =
+      cpu->open_interrupts - std::min(cpu->open_interrupts, over);
+  if (left == 0 || record.counters != nullptr) {
     AttributePart(*cpu, record, time_ns);
   }
-  if (--cpu->open_interrupts == 0) {
+  cpu->open_interrupts = left;
+  if (left == 0) {
     work.dispatch.running_cpu = -1;
     if (cpu->thread != nullptr) {
       cpu->thread->dispatch.interrupted = false;
@@ -73,7 +87,8 @@ ThreadState* DispatchTracker::InterruptWork(std::int32_t cpu_number) const {
   return cpu == nullptr ? nullptr : &cpu->interrupt_work;
 }
 
-void DispatchTracker::CloseInterrupts(CpuState& cpu, std::uint64_t time_ns) {
+void DispatchTracker::CloseInterrupts(CpuState& cpu, std::uint64_t time_ns,
+                                      bool switches) {
   if (cpu.open_interrupts == 0) return;
   AttributedInterval part = AttributeTime(cpu, time_ns, true);
   part.switched = false;
@@ -83,6 +98,30 @@ void DispatchTracker::CloseInterrupts(CpuState& cpu, std::uint64_t time_ns) {
   if (cpu.thread != nullptr) {
     cpu.thread->dispatch.interrupted = false;
     cpu.thread->dispatch.switch_in_ns = time_ns;
+  }
+  if (!switches) return;
+  // Their exits are missing: they may have ended at once.
+  const std::uint64_t ns = time_ns - cpu.interrupts_since_ns;
+  cpu.unended_ns[static_cast<std::size_t>(cpu.occupant)] += ns;
+  if (cpu.thread == nullptr) return;
+  unseen_.HideUnended(*cpu.thread, ns);
+  for (std::size_t i = 0; i < events_; ++i) {
+    switch (kinds_[i]) {
+      case CounterKind::kClock:
+      case CounterKind::kRunTime:
+        cpu.thread->unseen.AddCount(i, ns, events_ + 1);
+        break;
+      case CounterKind::kBusy:
+      case CounterKind::kOther:
+        if (cpu.interrupts_counted) {
+          cpu.thread->unseen.AddCount(i, kUnbounded, events_ + 1);
+        }
+        break;
+      case CounterKind::kSwitches:
+      case CounterKind::kFaults:
+      case CounterKind::kFaultsOfMode:
+        break;  // they stayed with the thread
+    }
   }
 }
 

@@ -41,6 +41,12 @@ void UnseenTime::Hide(std::uint64_t begin_ns, std::uint64_t end_ns) {
   clocks_.hidden_ns += end_ns - begin_ns;
 }
 
+void UnseenTime::HideUnended(ThreadState& thread, std::uint64_t ns) {
+  any_ = true;
+  unended_ns_ += ns;
+  thread.unseen.hidden_ns += ns;
+}
+
 void UnseenTime::SetOutside(std::uint64_t time_ns, std::uint32_t cpus) {
   if (cpus == outside_cpus_) return;
   Advance(time_ns);

@@ -5,12 +5,13 @@
 //            dispatch or dump
 //   hidden   a dispatch record contradicts the one before it: the kernel did
 //            not show a switch
+//   unended  interrupts whose exits are missing: the interrupted thread's, perhaps
 //   outside  in a trace of marked processes, after a loss: a thread that is not
 //            known has the CPU, and may be one whose fork record was lost
 //
-// A thread that is on a known CPU is in none of these intervals. All others may
-// have had any part of each. Clocks count the intervals up to any instant, so a
-// thread needs their readings at its own records only.
+// A thread that is on a known CPU is in none of the other intervals. All others
+// may have had any part of each. Clocks count the intervals up to any instant,
+// so a thread needs their readings at its own records only.
 //
 // In: intervals, from DispatchTracker. Out: UnseenState of threads, sums of
 // call-path nodes. Memory: one entry for each of kMaxEntries intervals, further
@@ -49,6 +50,8 @@ class UnseenTime {
   void BeginLoss(std::uint64_t begin_ns);
   void EndLoss(std::uint64_t end_ns);
   void Hide(std::uint64_t begin_ns, std::uint64_t end_ns);
+  // `thread` may have had `ns` of its CPU, in interrupts without their exits.
+  void HideUnended(ThreadState& thread, std::uint64_t ns);
   // The number of CPUs whose occupant may be a thread with a lost fork.
   void SetOutside(std::uint64_t time_ns, std::uint32_t cpus);
   // Counts of which the owner is unknown, by event, then dispatches. Requires:
@@ -81,6 +84,7 @@ class UnseenTime {
     std::uint64_t hidden_ns = 0, outside_ns = 0;
   };
   Clocks At(std::uint64_t time_ns) const;
+  std::uint64_t unended_ns() const { return unended_ns_; }
   // Counts in all intervals after those that `process` began behind.
   std::uint64_t CountSince(std::uint32_t entry, std::size_t event) const {
     const Sum& then = sums_[entry][event];
@@ -104,6 +108,7 @@ class UnseenTime {
   std::uint32_t lossy_cpus_ = 0, outside_cpus_ = 0;
   std::uint64_t since_ns_ = 0;  // of the clocks
   Clocks clocks_;
+  std::uint64_t unended_ns_ = 0;       // see HideUnended()
   std::vector<std::uint64_t> begins_;  // of losses, ascending
   std::vector<Sum> totals_;
   // What `totals_` were after each interval; the last one is their present

@@ -54,7 +54,8 @@ void SegmentBuilder::DoubtInnermost(ThreadState& thread,
   for (auto frame = frames.rbegin(); calls > 0; ++frame, --calls) {
     const logformat::HookOrigin origin = origins_[frame->hook_id];
     if (origin == logformat::HookOrigin::kProgram ||
-        origin == logformat::HookOrigin::kProbe) {
+        origin == logformat::HookOrigin::kProbe ||
+        origin == logformat::HookOrigin::kInterrupt) {
       frame->node->left_unseen = true;
     }
   }

@@ -66,11 +66,19 @@ void KernelHooks::EndInterrupts(std::int32_t cpu, std::uint64_t time_ns,
   segments_.CloseAll(*work, time_ns);
 }
 
+void KernelHooks::LeaveInterrupts(std::int32_t cpu, std::uint64_t time_ns) {
+  ThreadState* work = dispatches_.InterruptWork(cpu);
+  if (work == nullptr || work->stack.frames.empty()) [[likely]]
+    return;
+  segments_.LeaveAll(*work, time_ns);
+}
+
 void KernelHooks::OnInterrupt(const EventRecord& record, std::uint32_t hook_id,
                               std::uint64_t time_ns) {
   const bool exit = (record.event_id & logformat::kEventExitBit) != 0;
-  ThreadState* work = exit ? dispatches_.LeaveInterrupt(record, time_ns)
-                           : dispatches_.EnterInterrupt(record, time_ns);
+  ThreadState* work = exit
+                          ? dispatches_.LeaveInterrupt(record, hook_id, time_ns)
+                          : dispatches_.EnterInterrupt(record, time_ns);
   if (work == nullptr) return;
   CountHit(*work->process, hook_id);
   SegmentBuilder::NoteHook(*work, time_ns);
@@ -79,8 +87,12 @@ void KernelHooks::OnInterrupt(const EventRecord& record, std::uint32_t hook_id,
     if (dispatches_.InterruptsUnknown(record.cpu)) [[unlikely]] {
       SegmentBuilder::DoubtPlace(*work);
     }
-  } else if (!SegmentBuilder::TakeExpectedExit(*work) ||
-             !work->stack.frames.empty()) {
+  } else if (!work->stack.frames.empty()) {
+    SegmentBuilder::TakeExpectedExit(*work);
+    // One without its enter changes nothing.
+    if (!SegmentBuilder::IsOpen(*work, hook_id)) return;
+    segments_.Exit(*work, hook_id, DumpOf(record), time_ns);
+  } else if (!SegmentBuilder::TakeExpectedExit(*work)) {
     segments_.Exit(*work, hook_id, DumpOf(record), time_ns);
   }
 }

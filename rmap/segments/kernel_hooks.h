@@ -71,10 +71,12 @@ class KernelHooks {
   // Requires: `hook` is the head of `record`.
   void OnRecord(const logformat::EventRecord& record,
                 const logformat::KernelHookRecord& hook, std::uint64_t time_ns);
-  // Ends the open segments of the interrupts of `cpu`: a switch, or a loss,
-  // shows that they are over. `own`: the recording ends, and the innermost
-  // segment is the recorder's own.
+  // Ends the open segments of the interrupts of `cpu` with its records, at a
+  // loss or at the end. `own`: the recording ends, and the innermost segment is
+  // the recorder's own.
   void EndInterrupts(std::int32_t cpu, std::uint64_t time_ns, bool own);
+  // The same at a switch, which shows that their exits are missing.
+  void LeaveInterrupts(std::int32_t cpu, std::uint64_t time_ns);
 
  private:
   void OnInterrupt(const logformat::EventRecord& record, std::uint32_t hook_id,

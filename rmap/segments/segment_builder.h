@@ -134,6 +134,12 @@ class SegmentBuilder {
   // `thread` runs its own code: the kernel's work for it is over, though no
   // exit came (a clock error, or a loss).
   void LeaveKernel(ThreadState& thread, std::uint64_t time_ns);
+  // Ends every open call of `thread`, of which the exits are missing: what was
+  // recorded inside may lie outside.
+  void LeaveAll(ThreadState& thread, std::uint64_t time_ns) {
+    DoubtInnermost(thread, thread.stack.frames.size());
+    CloseAll(thread, time_ns);
+  }
   // Ends the innermost open call, whose exit never comes. Requires: a call is
   // open.
   void EndInnermost(ThreadState& thread, std::uint64_t time_ns) {

@@ -156,6 +156,11 @@ struct CpuState {
 
   // Interrupts entered and not left, and what they did, kept like a thread.
   std::uint32_t open_interrupts = 0;
+  std::uint64_t interrupts_since_ns = 0;  // enter of the outermost
+  bool interrupts_counted = false;        // that record has counters
+  // Part of `interrupts` without their exits: it may be the interrupted work's.
+  // By Occupant.
+  std::array<std::uint64_t, 4> unended_ns{};
   ThreadState interrupt_work;
 
   CpuCounters counters;

@@ -1,6 +1,7 @@
 #include "rmap/tables/unseen_bounds.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "rmap/tables/account_sums.h"
 
@@ -223,14 +224,15 @@ UnseenBounds::OfAll UnseenBounds::AllOf(const ProcessState& process) const {
     }
   }
   // Each interval was one thread's at a time.
-  all.hidden_ns = std::min(all.hidden_ns, end_.hidden_ns);
+  all.hidden_ns =
+      std::min(all.hidden_ns, end_.hidden_ns + unseen_.unended_ns());
   all.hidden_ns += input_.in.dispatches.cut_ns();
   if (!input_.has_kernel) all.lives_ns = kNone;
   if (process.settled || unseen_.none()) return all;
   all.cpu_ns = end_.lost_cpu_ns - process.lost_at_ns + end_.hidden_ns -
                process.hidden_at_ns;
   const std::uint64_t outside_ns = end_.outside_ns - process.outside_at_ns;
-  all.cpu_ns += outside_ns;
+  all.cpu_ns += outside_ns + unseen_.unended_ns();
   all.records = unseen_.CountSince(process.counts_known, unseen_.dispatches());
   all.more_threads = all.records >= kLeastForThread;
   if (all.records != 0) {
@@ -326,12 +328,20 @@ void UnseenBounds::OfCpu(const CpuState& cpu, CpuRow& row) const {
     row.bounds.Set(number, value,
                    Capped(Around(value, fewer, more), value, row.wall_ns));
   };
-  set(Number::kBusy, row.busy_ns, 0, unknown_ns + outside_ns_);
-  set(Number::kIdle, row.idle_ns, 0, marked ? 0 : unknown_ns);
-  set(Number::kInterrupts, row.interrupts_ns, 0,
+  using Occupant = CpuState::Occupant;
+  const auto unended_ns = [&](Occupant occupant) {
+    return cpu.unended_ns[static_cast<std::size_t>(occupant)];
+  };
+  set(Number::kBusy, row.busy_ns, 0,
+      unknown_ns + outside_ns_ + unended_ns(Occupant::kThread));
+  set(Number::kIdle, row.idle_ns, 0,
+      (marked ? 0 : unknown_ns) + unended_ns(Occupant::kIdle));
+  set(Number::kInterrupts, row.interrupts_ns,
+      std::accumulate(cpu.unended_ns.begin(), cpu.unended_ns.end(),
+                      std::uint64_t{0}),
       input_.in.interrupts ? unknown_ns : 0);
   set(Number::kOutside, row.outside_ns, outside_ns_,
-      separates ? unknown_ns : 0);
+      (separates ? unknown_ns : 0) + unended_ns(Occupant::kOutside));
   if (unknown_ns != 0 || outside_ns_ != 0 || !cpu.ended) {
     row.bounds.Set(Number::kDispatches, row.dispatches,
                    {row.dispatches, kNone});
