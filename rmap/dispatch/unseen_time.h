@@ -5,7 +5,7 @@
 //            dispatch or dump
 //   hidden   a dispatch record contradicts the one before it: the kernel did
 //            not show a switch
-//   unended  interrupts whose exits are missing: the interrupted thread's, perhaps
+//   unended  interrupts without their exits: perhaps the interrupted thread's
 //   outside  in a trace of marked processes, after a loss: a thread that is not
 //            known has the CPU, and may be one whose fork record was lost
 //
