@@ -8,6 +8,7 @@
 #include "cli/verb.h"
 #include "rmap/tables/report_events.h"
 #include "rmap/where/row_filter.h"
+#include "rmap/where/row_order.h"
 
 namespace countrace::cli {
 namespace {
@@ -39,11 +40,16 @@ ReportAnswer AnswerOf(const rmap::Report& report, std::string text) {
 absl::StatusOr<RequestedRows> ReadRows(const ReportRequest& request,
                                        rmap::ReportBy table,
                                        logformat::TraceReader& reader) {
-  if (request.where) {
+  if (request.where || !request.sort.empty()) {
     const auto schema = rmap::EmptyReport(reader.info(), request.gating);
     if (!schema.ok()) return schema.status();
-    const absl::Status status =
-        rmap::where::CheckWhere(*request.where, *schema, table);
+    absl::Status status;
+    if (request.where) {
+      status = rmap::where::CheckWhere(*request.where, *schema, table);
+    }
+    if (!request.sort.empty()) {
+      status.Update(rmap::where::CheckOrder(request.sort, *schema, table));
+    }
     if (!status.ok()) return AsUsage(status);
   }
   ProgressBar progress("reading " + request.trace,
@@ -54,6 +60,7 @@ absl::StatusOr<RequestedRows> ReadRows(const ReportRequest& request,
   progress.Clear();
   if (!report.ok()) return report.status();
   RequestedRows rows = {.report = *std::move(report), .selection = {}};
+  if (!request.sort.empty()) rmap::where::SortRows(request.sort, rows.report);
   if (request.where) {
     auto selected = rmap::where::SelectRows(*request.where, rows.report);
     if (!selected.ok()) return selected.status();

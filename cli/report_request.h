@@ -26,6 +26,7 @@ struct ReportRequest {
   std::string trace;
   rmap::GatingRequest gating;
   std::optional<rmap::where::WhereExpression> where;
+  std::string sort;            // a field; empty: the usual order
   rmap::RenderOptions render;  // its selection follows from `where`
 
   // --metrics

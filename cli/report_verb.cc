@@ -45,6 +45,7 @@ void AddOptions(VerbParser& parser, ReportOptions& options,
   parser.AddText("--process", request.process);
   parser.AddText("--segment", request.segment);
   parser.AddText("--where", options.where);
+  parser.AddText("--sort", request.sort);
   parser.AddNumber("--rows", options.rows, ~std::uint64_t{0});
   parser.AddFlag("--bounds", options.bounds);
   parser.AddFlag("--wide", options.wide);
@@ -93,6 +94,12 @@ absl::Status CompleteRequest(const VerbParser& parser,
       return absl::InvalidArgumentError(
           absl::StrFormat("%s needs --by time or --by phase", option));
     }
+  }
+  if (parser.is_given("--sort") &&
+      (options.over_time() || metrics.wanted() || request.sort.empty())) {
+    return absl::InvalidArgumentError(
+        "--sort needs the name of a field, and a table without metrics that is "
+        "not --by time or phase");
   }
   request.trace = options.trace.trace;
   request.render = {.format = rmap::ReportFormats().at(options.format),

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_format.h"
 #include "base/text/name_escape.h"
+#include "base/text/nearest_name.h"
 #include "rmap/columns/report_tables.h"
 
 namespace countrace::rmap::where {
@@ -91,6 +92,25 @@ std::optional<std::size_t> FindField(const TableFields& table,
     }
   }
   return std::nullopt;
+}
+
+std::string NearestField(const std::vector<TableFields>& tables,
+                         std::string_view name) {
+  constexpr std::string_view kPrefix = "counts.", kSuffix = ".incl";
+  std::vector<std::string> names;
+  for (const TableFields& table : tables) {
+    for (const Field& field : table.fields) {
+      names.push_back(field.name);
+      if (field.name.starts_with(kPrefix)) {
+        names.push_back(field.name.substr(kPrefix.size()));
+      }
+      if (field.name.ends_with(kSuffix)) {
+        names.push_back(
+            field.name.substr(0, field.name.size() - kSuffix.size()));
+      }
+    }
+  }
+  return std::string(base::NearestName(name, names));
 }
 
 std::string ListFields(const std::vector<TableFields>& tables) {

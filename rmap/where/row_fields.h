@@ -37,6 +37,10 @@ std::vector<TableFields> FieldsOf(const Report& report);
 std::optional<std::size_t> FindField(const TableFields& table,
                                      std::string_view name);
 
+// The field whose name, or short name, is most like `name`; "": none is.
+std::string NearestField(const std::vector<TableFields>& tables,
+                         std::string_view name);
+
 // Paragraphs of at most 78 columns: every name, table by table.
 std::string ListFields(const std::vector<TableFields>& tables);
 

@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_format.h"
 #include "base/text/name_escape.h"
-#include "base/text/nearest_name.h"
 #include "rmap/columns/report_tables.h"
 #include "rmap/where/number_cell.h"
 #include "rmap/where/row_fields.h"
@@ -114,25 +113,7 @@ class Binder {
   }
 
   absl::Status Unknown(const Operand& operand) const {
-    std::vector<std::string> names;
-    for (const TableFields& table : tables_) {
-      for (const Field& field : table.fields) {
-        names.push_back(field.name);
-        // The short forms, too.
-        for (const std::string_view prefix : {"counts."}) {
-          if (field.name.starts_with(prefix)) {
-            names.push_back(field.name.substr(prefix.size()));
-          }
-        }
-        for (const std::string_view suffix : {".incl"}) {
-          if (field.name.ends_with(suffix)) {
-            names.push_back(
-                field.name.substr(0, field.name.size() - suffix.size()));
-          }
-        }
-      }
-    }
-    const std::string_view nearest = base::NearestName(operand.text, names);
+    const std::string nearest = NearestField(tables_, operand.text);
     std::string message =
         absl::StrFormat("unknown field `%s`", base::EscapeName(operand.text));
     if (!nearest.empty()) {
