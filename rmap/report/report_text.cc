@@ -565,7 +565,11 @@ class TextReport {
   }
 
   void BooksTable() {
-    Table("BOOKS", BooksColumns(), BooksRows(report_));
+    if (report_.scope == "command") {
+      CommandBooks();
+    } else {
+      Table("BOOKS", BooksColumns(), BooksRows(report_));
+    }
     ScaledBooksTable();
     for (std::size_t i = 0; i < report_.books.size(); ++i) {
       if (report_.books[i].known) continue;
@@ -574,6 +578,37 @@ class TextReport {
     }
     DoubtLines();
     RecordingLines();
+  }
+
+  // The books of one command: its own totals, and one line for the machine's.
+  void CommandBooks() {
+    const std::vector<BooksRow> rows = BooksRows(report_);
+    if (rows.empty()) return;
+    std::vector<Column<BooksRow>> columns = BooksColumns();
+    const bool idle =
+        std::any_of(rows.begin(), rows.end(),
+                    [](const BooksRow& row) { return row.books.idle != 0; });
+    std::erase_if(columns, [idle](const Column<BooksRow>& column) {
+      const std::string& name = column.name.front();
+      return name == "total" || name == "outside" || (name == "idle" && !idle);
+    });
+    Table("BOOKS of the command", columns, rows);
+    std::string line = "  (outside, of the whole machine:";
+    std::size_t used = line.size();
+    for (const BooksRow& row : rows) {
+      const Unit unit = UnitOfEvent(row.event);
+      const std::string part = absl::StrFormat(
+          " %s %s of %s%s", base::EscapeName(row.event),
+          FormatCell(row.books.outside, unit),
+          FormatCell(row.books.total, unit), &row == &rows.back() ? ")" : ",");
+      if (used + part.size() > std::min<std::size_t>(options_.width, 100)) {
+        line += "\n  ";
+        used = 2;
+      }
+      line += part;
+      used += part.size();
+    }
+    out_ += line + "\n";
   }
 
   // Names the events whose books hold lower bounds.

@@ -232,6 +232,39 @@ TEST_CASE("text: tables keep to the width of the terminal", "[rmap][render]") {
   }
 }
 
+TEST_CASE("text: the books of a command begin with its own totals",
+          "[rmap][render]") {
+  test_support::MemoryTrace trace;
+  trace.mutable_info().scope = logformat::SessionScope::kCommand;
+  const auto report = Reconstruct(trace, {});
+  REQUIRE(report.ok());
+  Report shown = *report;
+  shown.events = {{.name = "task-clock"}, {.name = "page-faults"}};
+  shown.books.assign(2, Books{});
+  for (Books& books : shown.books) {
+    books.known = true;
+    books.total = 900;
+    books.processes = 200;
+    books.outside = 693;
+    books.unattributed = 7;
+  }
+  const std::string books =
+      "\nBOOKS of the command\n"
+      "  event        processes  unattributed  residual\n"
+      "  task-clock      200 ns          7 ns         0\n"
+      "  page-faults        200             7         0\n"
+      "  (outside, of the whole machine: task-clock 693 ns of 900 ns,"
+      " page-faults 693 of 900)\n";
+  CHECK_THAT(RenderReport(shown, {}), Catch::Contains(books));
+  CHECK_THAT(RenderReport(shown, {.width = 70}),
+             Catch::Contains("900 ns,\n   page-faults 693 of 900)\n"));
+  // In a trace of the whole machine, the total is the first number.
+  shown.scope = "system";
+  CHECK_THAT(
+      RenderReport(shown, {}),
+      Catch::Contains("\nBOOKS\n  event         total  processes  idle"));
+}
+
 TEST_CASE("text: cut rows and dropped columns are said", "[rmap][render]") {
   const Report report = SimulatedReport(6);
   REQUIRE(report.threads.size() > 3);
