@@ -8,6 +8,7 @@ usage: kernel_hooks_test.py COUNTRACE KERNEL_HOOK_WORKLOAD
 import collections
 import fnmatch
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -139,6 +140,24 @@ class KernelHooks(unittest.TestCase):
         self.assertLessEqual({self.pid, self.child}, members)
         self.assertLessEqual({row['pid'] for row in data['segments']},
                              members | {0})
+
+    def test_the_steps_before_exec_are_not_the_commands(self):
+        """Neither the search in PATH nor the wait for the recording."""
+        path = '/nowhere-a:/nowhere-b:' + os.environ['PATH']
+        for scope in ((), ('-a',)):
+            with self.subTest(scope=scope):
+                run = subprocess.run(
+                    [COUNTRACE, 'record', '--force', '-o', self.trace, *scope,
+                     '--kernel', 'syscalls,faults', '--', 'sh', '-c',
+                     'echo $$'], text=True, capture_output=True, check=True,
+                    timeout=120, env=os.environ | {'PATH': path})
+                of_it = rf'cpu-\d+ (\S+): .*\bpid = {run.stdout.strip()}\b'
+                lines = countrace('script', self.trace).stdout
+                names = re.findall(of_it, lines)
+                hooks = [name for name in names if '__' in name]
+                self.assertEqual(hooks[0], 'syscall:execve__enter')
+                self.assertEqual(names.count('syscall:execve__enter'), 1)
+                self.assertLess(names.index(hooks[0]), names.index('exec'))
 
     def test_the_whole_machine(self):
         data = self.record('-a', '--kernel', 'syscalls,faults,irq,softirq',

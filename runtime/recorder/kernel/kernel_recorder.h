@@ -45,6 +45,9 @@ struct KernelRecorderTarget {
   std::array<std::uint8_t, 16> uuid{};
   // Existing processes that are marked: of a command, or of -p.
   std::vector<std::int32_t> root_pids;
+  // The command, which has not called exec yet; 0: none. Kernel hooks of its
+  // steps before that are the recorder's and are not recorded (BPF).
+  std::int32_t starting_pid = 0;
 };
 
 struct KernelRecorderStatistics {

@@ -3,13 +3,16 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/cord.h"
@@ -47,6 +50,26 @@ std::vector<char*> Pointers(std::vector<std::string>& strings) {
   return pointers;
 }
 
+// The file that execvpe(3) tries successfully, so that the child need not
+// search, which the kernel's records would show. Empty: leave it to execvpe().
+std::string FindProgram(const std::string& name) {
+  if (name.find('/') != std::string::npos) return name;
+  const char* const path = std::getenv("PATH");
+  std::string_view rest = path != nullptr ? path : "";
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(':'), rest.size());
+    std::string file(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    file += file.empty() ? name : "/" + name;
+    struct stat status {};
+    if (stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+        faccessat(AT_FDCWD, file.c_str(), X_OK, AT_EACCESS) == 0) {
+      return file;
+    }
+  }
+  return "";
+}
+
 struct Channel {
   base::ScopedFd ours, childs;
 };
@@ -60,21 +83,24 @@ absl::StatusOr<Channel> MakeChannel() {
 }
 
 // Runs in the child: only async-signal-safe calls, because the parent may have
-// threads.
-[[noreturn]] void RunChild(const Channel& channel, char* const* arguments,
-                           char* const* environment, const sigset_t& mask,
-                           const StopSignals& signals) {
+// threads. What precedes the wait is not recorded, so as much as possible does.
+[[noreturn]] void RunChild(const Channel& channel, const char* program,
+                           char* const* arguments, char* const* environment,
+                           const sigset_t& mask, const StopSignals& signals) {
   // Our copy of the recorder's end would hide the recorder's death.
   close(channel.ours.get());
   const int fd = channel.childs.get();
-  char byte = 0;
+  signals.RestoreInChild();
+  sigprocmask(SIG_SETMASK, &mask, nullptr);
+  char byte = 1;
+  if (send(fd, &byte, 1, MSG_NOSIGNAL) != 1) _exit(127);
   ssize_t got = 0;
   do {
     got = read(fd, &byte, 1);
   } while (got < 0 && errno == EINTR);
   if (got != 1) _exit(127);  // the recorder gave up or died
-  signals.RestoreInChild();
-  sigprocmask(SIG_SETMASK, &mask, nullptr);
+  if (*program != '\0') execve(program, arguments, environment);
+  // Also a script without an interpreter's name.
   execvpe(arguments[0], arguments, environment);
   const int failure = errno;
   [[maybe_unused]] const ssize_t written =
@@ -113,6 +139,7 @@ absl::StatusOr<std::unique_ptr<Command>> Command::Fork(
   std::vector<std::string> environment_strings = BuildEnvironment(environment);
   const std::vector<char*> argument_pointers = Pointers(argument_strings);
   const std::vector<char*> environment_pointers = Pointers(environment_strings);
+  const std::string program = FindProgram(arguments[0]);
   auto command = std::unique_ptr<Command>(new Command());
 
   // Blocks signals: our handlers must not run in the child before it resets
@@ -123,8 +150,8 @@ absl::StatusOr<std::unique_ptr<Command>> Command::Fork(
   pthread_sigmask(SIG_SETMASK, &all, &mask);
   const pid_t pid = fork();
   if (pid == 0) {
-    RunChild(*channel, argument_pointers.data(), environment_pointers.data(),
-             mask, signals);
+    RunChild(*channel, program.c_str(), argument_pointers.data(),
+             environment_pointers.data(), mask, signals);
   }
   const int fork_error = errno;
   pthread_sigmask(SIG_SETMASK, &mask, nullptr);
@@ -134,6 +161,11 @@ absl::StatusOr<std::unique_ptr<Command>> Command::Fork(
       base::ScopedFd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   if (command->pidfd_.is_open()) {
     fcntl(command->pidfd_.get(), F_SETFD, FD_CLOEXEC);
+  }
+  channel->childs.Reset();
+  // Until the child waits; end of file if it was killed, which Start() finds.
+  char ready = 0;
+  while (read(channel->ours.get(), &ready, 1) < 0 && errno == EINTR) {
   }
   command->channel_ = std::move(channel->ours);
   command->program_ = arguments[0];

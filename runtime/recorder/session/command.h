@@ -28,8 +28,9 @@ struct EnvironmentChange {
 
 class Command {
  public:
-  // Forks. The child does nothing until Start(). `arguments[0]` is looked up in
-  // PATH. Returns: RESOURCE_EXHAUSTED (processes, memory).
+  // Forks, and returns when the child waits for Start(), with nothing left to
+  // do but to exec. `arguments[0]` is looked up in PATH. Returns:
+  // RESOURCE_EXHAUSTED (processes, memory).
   static absl::StatusOr<std::unique_ptr<Command>> Fork(
       const std::vector<std::string>& arguments,
       const std::vector<EnvironmentChange>& environment,
@@ -54,8 +55,8 @@ class Command {
   Command() = default;
   pid_t pid_ = -1;
   base::ScopedFd pidfd_;
-  // To the child: a byte = exec, end of file = exit. From it: the errno of a
-  // failed exec, end of file = success.
+  // To the child: a byte = exec, end of file = exit. From it: a byte = it
+  // waits; then the errno of a failed exec, end of file = success.
   base::ScopedFd channel_;
   std::string program_;
   std::optional<int> status_;

@@ -119,6 +119,7 @@ void Recording::BeginKernel(absl::Status& status) {
   std::copy(std::begin(control.uuid), std::end(control.uuid),
             target.uuid.begin());
   if (MarksRoots(options_)) target.root_pids = RootPids();
+  if (command_ != nullptr) target.starting_pid = command_->pid();
   const absl::Status began = kernel_->Begin(target);
   if (began.ok()) {
     kernel_began_ = true;

@@ -5,6 +5,7 @@
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -179,6 +180,7 @@ int BpfPrograms::OpenAndLoad(const BpfProgramOptions& options,
   }
   constants.slot_count = slots_;
   SetMarkConstants(options, constants);
+  constants.execve_number = SYS_execve;
   for (std::uint32_t slot = 0; slot < slots_; ++slot) {
     constants.cpu_slot[options.cpus[slot]] =
         static_cast<std::uint16_t>(slot + 1);
@@ -496,6 +498,10 @@ bool BpfPrograms::IsMarked(std::int32_t pid) const {
   std::uint8_t mark = 0;
   return bpf_map_lookup_elem(bpf_map__fd(skeleton_->maps.marked_processes),
                              &key, &mark) == 0;
+}
+
+void BpfPrograms::SetStarting(std::int32_t pid) {
+  skeleton_->bss->starting_pid = static_cast<std::uint32_t>(pid);
 }
 
 std::uint64_t BpfPrograms::SumOverPrograms(

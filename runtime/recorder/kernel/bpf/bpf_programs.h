@@ -87,6 +87,8 @@ class BpfPrograms {
   // Marks a process; its later children inherit the mark.
   absl::Status Mark(std::int32_t pid);
   bool IsMarked(std::int32_t pid) const;
+  // Leaves out the hooks of process `pid` until it calls exec. 0: of none.
+  void SetStarting(std::int32_t pid);
   // missed_runs(): times that a program did not run because it was already
   // running on that CPU. refused_marks(): processes that could not be marked.
   // Both mean missing records.

@@ -20,6 +20,19 @@ static __always_inline int is_counted_in(__u32 family, __u32 pid) {
   return is_counted(pid);
 }
 
+// Whether the hook is hit by a step of the recorder's child before it becomes
+// the command. Its execve is the command's, as in strace.
+static __always_inline int is_before_exec(__u32 family, __u32 number,
+                                          __u32 pid) {
+  if (!starting_pid || starting_pid != pid) return 0;
+  if (family == COUNTRACE_FAMILY_SYSCALL && number == execve_number) {
+    starting_pid = 0;
+  }
+  return starting_pid && (family == COUNTRACE_FAMILY_FAULT ||
+                          family == COUNTRACE_FAMILY_LISTED ||
+                          family == COUNTRACE_FAMILY_SYSCALL);
+}
+
 // Writes a record of a hook, unless the process on the CPU is not counted.
 static __always_inline int hook_event_with(__u32 family, __u32 where,
                                            __u32 number,
@@ -29,6 +42,7 @@ static __always_inline int hook_event_with(__u32 family, __u32 where,
   note_who_runs(control);
   const __u64 ids = current_ids();
   if (!is_counted_in(family, ids >> 32)) return 0;
+  if (is_before_exec(family, number, ids >> 32)) return 0;
   struct place place = next_place(control);
   const int dump =
       carries_dump(family, where, number, (__u32)ids, place.now, values);

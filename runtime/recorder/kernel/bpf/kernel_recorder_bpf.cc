@@ -103,6 +103,7 @@ absl::Status BpfKernelRecorder::Begin(const KernelRecorderTarget& target) {
   }
   status = MarkProcesses(target.root_pids);
   if (!status.ok()) return status;
+  programs_->SetStarting(target.starting_pid);
   if (turns_.rotates()) {
     heads_.assign(streams_.all().size(), 0);
     for (std::size_t slot = 0; slot < streams_.all().size(); ++slot) {

@@ -41,6 +41,10 @@ struct {
 
 __u64 marks_refused = 0;
 
+// The recorder's child that will be the command, until its execve; 0: none.
+__u32 starting_pid = 0;
+const volatile __u32 execve_number = 0;
+
 static __always_inline int has_mark(__u32 pid) {
   return bpf_map_lookup_elem(&marked_processes, &pid) != 0;
 }

@@ -164,6 +164,7 @@ int BPF_PROG(on_exec, struct task_struct* task, int old_pid,
     control->tid = tid_of(task);
     control->host_tid = task->pid;
   }
+  if (starting_pid && starting_pid == pid_of(task)) starting_pid = 0;
   mark_if_named(task, task->comm);
   mark_if_owned(task);
   return comm_event(EVENT_EXEC, task, task->comm);
