@@ -106,8 +106,9 @@ void Recording::DescribeDumpRules() {
 RecordResult Recording::Finish() {
   // Hooks first, so that all their records lie within the kernel's coverage.
   session_.Stop();
-  CloseKernel();
+  // Probes may take seconds to detach.
   result_.elapsed_ns = MonotonicNs() - begin_ns_;
+  CloseKernel();
   const bool all_left = WaitForProcesses();
   if (command_ != nullptr && !command_->TryWait()) {
     result_.messages.push_back(absl::StrFormat(

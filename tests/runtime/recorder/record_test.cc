@@ -481,6 +481,20 @@ TEST_CASE("record: running processes, until they end",
   }
 }
 
+TEST_CASE("record: the duration ends before the last dumps",
+          "[recorder][privileged]") {
+  if (!CanRecordKernel()) return;
+  const TestDirectory directory;
+  const RecordResult result = MustRecord(Options(directory, {"true"}));
+  const TraceContents trace = ReadTrace(result.path);
+  std::uint64_t last_ns = 0;
+  for (const auto& [cpu, records] : trace.cpus) {
+    if (!records.empty()) last_ns = std::max(last_ns, records.back().time_ns);
+  }
+  // Detaching, and storing what was read, comes behind them.
+  CHECK(result.elapsed_ns <= last_ns - trace.info.begin_ns);
+}
+
 TEST_CASE("record: a process that is not there is named", "[recorder]") {
   const TestDirectory directory;
   RecordOptions options;
