@@ -330,6 +330,22 @@ class JoinAndLeave(Running):
         self.assertIn(f'takes part in the recording {self.trace}', run.stderr)
         self.end(recorder)
 
+    def test_processes_in_another_recording_share_a_line(self):
+        processes = [self.start('long', 1) for _ in range(3)]
+        recorder = self.begin(
+            '-p', ','.join(str(process.pid) for process in processes))
+        for process in processes:
+            self.await_joined(process)
+        run = countrace('record', *KERNEL, '-a', '--for', '10ms', '-o',
+                        self.work / 'second.ctf')
+        self.end(recorder)
+        lines = [line for line in run.stderr.splitlines()
+                 if str(self.trace) in line]
+        self.assertEqual(len(lines), 1, run.stderr)
+        # Other recordings may run beside.
+        count = re.search(r'No user hooks of (\d+) processes', lines[0])
+        self.assertGreaterEqual(int(count[1]), 3)
+
     def test_idle_process_costs_nothing(self):
         process = self.start('long', 100000)
         tasks = pathlib.Path(f'/proc/{process.pid}/task')

@@ -226,11 +226,14 @@ absl::Status ProcessControl::AwaitJoin(const std::string& trace,
   switch ((*page)->status) {
     case ControlStatus::kOk:
       return absl::OkStatus();
-    case ControlStatus::kOtherRecording:
-      return absl::FailedPreconditionError(
+    case ControlStatus::kOtherRecording: {
+      absl::Status status = absl::FailedPreconditionError(
           absl::StrFormat("%s takes part in the recording %s: end that one "
                           "first",
                           Name(), session_));
+      status.SetPayload(kOtherRecordingPayload, absl::Cord());
+      return status;
+    }
     case ControlStatus::kStillLeaving:
       return absl::FailedPreconditionError(absl::StrFormat(
           "%s is still leaving its last recording: one of its threads was "

@@ -23,6 +23,8 @@ namespace countrace::runtime {
 // Status payload of FAILED_PRECONDITION from Open(): the process has no hooks
 // to record, which is not an error of the user.
 inline constexpr char kNoRuntimePayload[] = "countrace/no-runtime";
+// Of AwaitJoin(): the process takes part in another recording.
+inline constexpr char kOtherRecordingPayload[] = "countrace/other-recording";
 
 // One hook site of a running process.
 struct RunningHook {

@@ -62,6 +62,11 @@ bool SessionInvitation::AnyProcess(const std::vector<std::int32_t>& pids) {
 
 void SessionInvitation::Refuse(std::int32_t pid, const absl::Status& status) {
   if (!IsProcessAlive(pid)) return;
+  // Beside another recording of the whole machine, these are all processes.
+  if (pids_.empty() && status.GetPayload(kOtherRecordingPayload).has_value()) {
+    if (elsewhere_++ == 0) first_elsewhere_ = base::StatusText(status);
+    return;
+  }
   messages_.push_back(
       absl::StrFormat("No user hooks of: %s", base::StatusText(status)));
 }
@@ -144,6 +149,15 @@ void SessionInvitation::InviteNew() {
 }
 
 std::vector<std::string> SessionInvitation::TakeMessages() {
+  if (elsewhere_ != 0) {
+    messages_.push_back(
+        elsewhere_ == 1
+            ? "No user hooks of: " + first_elsewhere_
+            : absl::StrFormat("No user hooks of %d processes that take part in "
+                              "other recordings; the first: %s",
+                              elsewhere_, first_elsewhere_));
+    elsewhere_ = 0;
+  }
   return std::exchange(messages_, {});
 }
 

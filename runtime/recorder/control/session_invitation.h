@@ -38,7 +38,7 @@ class SessionInvitation {
   int descriptor() const { return watch_.get(); }
 
   // The processes that did not join, with reason and remedy, without those that
-  // have ended.
+  // have ended. With `pids` empty, those in other recordings share one message.
   std::vector<std::string> TakeMessages();
 
  private:
@@ -58,6 +58,8 @@ class SessionInvitation {
   base::ScopedFd watch_;  // inotify on the folders of control pages
   std::vector<Asked> asked_;
   std::vector<std::string> messages_;
+  std::size_t elsewhere_ = 0;  // processes in other recordings
+  std::string first_elsewhere_;
 };
 
 }  // namespace countrace::runtime
