@@ -184,6 +184,21 @@ class KernelHooks(unittest.TestCase):
                       self.trace).stdout)['cpus'])
         self.assertEqual(interrupts, clock['interrupts'])
 
+    def test_the_kernels_way_into_a_probe_is_no_system_call(self):
+        """Some kernels run the program of a return probe in one."""
+        data = self.record('--kernel', 'syscalls', '--hook',
+                           f'uprobe:{WORKLOAD}:kernel_hook_step')
+        self.check_tree_of_probe(data)
+        names = {row['segment'] for row in data['segments']}
+        names |= {row['hook'] for row in data['hooks']}
+        for number in ('335', '336', '65535', 'uretprobe', 'uprobe'):
+            self.assertNotIn('syscall:' + number, names)
+
+    def check_tree_of_probe(self, data):
+        name = pathlib.Path(WORKLOAD).name + ':kernel_hook_step'
+        row = self.one(data, name, self.pid)
+        self.assertEqual((row['calls'], row['end_inferred']), (CALLS, 0))
+
     def test_usdt_probes_dumped_by_the_kernel(self):
         # The same hooks, by the program itself and by the kernel.
         data = self.record('--hook', f'usdt:{WORKLOAD}:e2e:*')

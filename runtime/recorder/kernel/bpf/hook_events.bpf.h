@@ -104,6 +104,11 @@ static __always_inline int syscall_event(__u32 place, long number, long ret,
     return hook_event_with(COUNTRACE_FAMILY_COMPAT_SYSCALL, place, number,
                            &values);
   }
+#ifdef __TARGET_ARCH_x86
+  // uretprobe(2) and uprobe(2): the kernel's own way into a probe's program.
+  // The program did not call them. The exit has no number, and ends no call.
+  if (number == 335 || number == 336) return 0;
+#endif
   const struct hook_values values = {registers, COUNTRACE_SOURCES_SYSCALL, ret};
   return hook_event_with(COUNTRACE_FAMILY_SYSCALL, place, number, &values);
 }
