@@ -30,6 +30,7 @@ void AddRecordOptions(VerbParser& parser, RecordCommandLine& line) {
   parser.AddTexts("--hook", record.dynamic_hooks);
   parser.AddTexts("--mark", line.marks);
   parser.AddText("--count", line.count);
+  parser.AddFlag("--best-effort", record.best_effort);
   parser.AddFlag("--no-kernel", line.no_kernel);
   parser.AddFlag("--no-fault-records", line.no_fault_records);
   parser.AddFailOnLoss(line.fail_on_loss);

@@ -71,6 +71,11 @@ int Record(runtime::RecordOptions record, bool quiet, bool fail_on_loss) {
     progress.Update(base::FormatClock(elapsed_ns) + ", " +
                     base::FormatBytes(bytes));
   };
+  ProgressBar attaching("attaching probes", ShowProgress() && !quiet);
+  record.attaching = [&](std::size_t done, std::size_t all) {
+    attaching.Update(done, all);
+    if (done == all) attaching.Clear();
+  };
   record.notice = [&](const std::string& text) {
     if (quiet) return;
     progress.Clear();

@@ -93,14 +93,16 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
     auto opened = OpenKernelRecorder(options.backend, kernel_options, messages);
     if (opened.ok()) {
       kernel = *std::move(opened);
+    } else if (const absl::Status refused =
+                   RefuseKernelHooks(options, opened.status());
+               !refused.ok()) {
+      return refused;
     } else if (NeedsKernel(options) &&
                !SessionInvitation::AnyProcess(options.pids)) {
-      return absl::Status(
-          opened.status().code(),
-          KernelRecordsMissingMessage(base::StatusText(opened.status())));
+      return absl::Status(opened.status().code(),
+                          KernelRecordsMissingMessage(opened.status()));
     } else {
-      messages.push_back(
-          KernelRecordsMissingMessage(base::StatusText(opened.status())));
+      messages.push_back(KernelRecordsMissingMessage(opened.status()));
     }
   }
 

@@ -64,9 +64,15 @@ struct RecordOptions {
   // More words of `--kernel` ("syscalls", "irq", ...), and `--hook` texts
   // (kernel/hooks/hook_spec.h). Both need the BPF back end.
   std::vector<std::string> kernel_segments, dynamic_hooks;
+  // Without privilege for one of these, the rest is recorded. Else it is an
+  // error.
+  bool best_effort = false;
   std::string runtime_library;  // path of libcountrace-runtime.so
   // Called about ten times a second on the recording thread; may be empty.
   std::function<void(std::uint64_t bytes, std::uint64_t elapsed_ns)> progress;
+  // Called while dynamic hooks are attached, before the command starts; may be
+  // empty.
+  std::function<void(std::size_t done, std::size_t all)> attaching;
   // Called at once, on the recording thread: triggers, snapshots; may be empty.
   std::function<void(const std::string& text)> notice;
 };

@@ -10,6 +10,7 @@ import fnmatch
 import json
 import os
 import pathlib
+import pty
 import re
 import shutil
 import subprocess
@@ -198,6 +199,23 @@ class KernelHooks(unittest.TestCase):
         name = pathlib.Path(WORKLOAD).name + ':kernel_hook_step'
         row = self.one(data, name, self.pid)
         self.assertEqual((row['calls'], row['end_inferred']), (CALLS, 0))
+
+    def test_attaching_shows_its_progress(self):
+        ours, its = pty.openpty()
+        run = subprocess.run(
+            [COUNTRACE, 'record', '--force', '-o', self.trace, '--hook',
+             f'uprobe:{WORKLOAD}:*', '--', 'true'], stderr=its, check=True,
+            timeout=120, env=os.environ | {'TERM': 'xterm'})
+        os.close(its)
+        shown = b''
+        try:
+            while data := os.read(ours, 65536):
+                shown += data
+        except OSError:
+            pass  # the end of a terminal
+        os.close(ours)
+        self.assertEqual(run.returncode, 0)
+        self.assertRegex(shown, rb'attaching probes +\d+ %')
 
     def test_usdt_probes_dumped_by_the_kernel(self):
         # The same hooks, by the program itself and by the kernel.

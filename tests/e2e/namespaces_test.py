@@ -227,6 +227,9 @@ class Namespaces(trace_checks.Recording):
                 run = self.record(options, mount_proc=mount_proc)
                 self.assertEqual(self.status(run), 5, run.stderr)
                 self.assertIn(reason, run.stderr)
+                # No privilege would help.
+                for hint in ('setcap', 'sysctl', 'as root'):
+                    self.assertNotIn(hint, run.stderr)
                 self.assertFalse(self.trace.exists())
 
 

@@ -140,8 +140,9 @@ class Privileges(Recording):
         self.assertIn('CAP_DAC_READ_SEARCH', rows['tracefs']['detail'])
         self.assertIn('cap_dac_read_search', rows['tracefs']['fix'])
         probe = ('--hook', f'uprobe:{self.workload}:main')
-        said, data = self.check_command(capabilities, '--kernel',
-                                        'syscalls,faults', *probe)
+        said, data = self.check_command(
+            capabilities, '--best-effort', '--kernel', 'syscalls,faults',
+            *probe)
         segments = {row['segment'] for row in data['segments']}
         self.assertIn('syscall:exit_group', segments)
         # Most kernels take these from CAP_SYS_ADMIN only.
@@ -151,16 +152,21 @@ class Privileges(Recording):
             self.assertRegex(said, 'hook_workload:main.*CAP_SYS_ADMIN')
             self.assertIn('CAP_SYS_ADMIN', rows['user-probes']['detail'])
             shutil.rmtree(self.trace)
-            self.check_refused(capabilities, '-a', *probe,
-                               words=('CAP_SYS_ADMIN',))
+            for scope in ((), ('-a',)):
+                self.check_refused(capabilities, *scope, *probe, words=(
+                    'CAP_SYS_ADMIN', 'hook_workload:main', '--best-effort'))
         self.check_machine(capabilities, '--kernel', 'syscalls,irq')
         # A tracepoint's number is in tracefs.
         tracepoint = ('--hook', 'tracepoint:sched:sched_process_exec')
-        self.check_command(capabilities, *tracepoint, words=(
-            tracepoint[1], 'CAP_DAC_READ_SEARCH'))
+        words = (tracepoint[1], 'CAP_DAC_READ_SEARCH')
+        self.check_command(capabilities, '--best-effort', *tracepoint,
+                           words=words)
         shutil.rmtree(self.trace)
-        self.check_refused(capabilities, '-a', *tracepoint,
-                           words=('CAP_DAC_READ_SEARCH',))
+        # All that is missing is named, not the first of it alone.
+        for scope in ((), ('-a',)):
+            self.check_refused(
+                capabilities, *scope, *tracepoint, '--kernel', 'block',
+                words=(*words, '--kernel block', '--best-effort'))
 
     def test_cap_perfmon_alone(self):
         self.needs_closed_tracefs()
@@ -172,15 +178,19 @@ class Privileges(Recording):
             self.assertIn(word, rows['kernel-records']['detail'])
         words = ('CAP_BPF', 'CAP_DAC_READ_SEARCH', 'setcap',
                  'User hooks')
+        asked = ('--kernel', 'syscalls,wakeups', '--hook',
+                 f'uprobe:{self.workload}:main')
         said, _ = self.check_command(
-            ('perfmon',), '--kernel', 'syscalls', '--hook-events',
-            'page-faults', '--hook', f'uprobe:{self.workload}:main',
-            words=words)
+            ('perfmon',), '--best-effort', '--hook-events', 'page-faults',
+            *asked, words=words)
         # perf_event_paranoid would not help.
         self.assertNotIn('sysctl', said)
         self.assertNotIn('user mode only', said)
         shutil.rmtree(self.trace)
         self.check_refused(('perfmon',), '-a', words=words)
+        self.check_refused(('perfmon',), *asked, words=(
+            '--kernel syscalls, --kernel wakeups, --hook uprobe:', 'CAP_BPF',
+            'setcap', '--best-effort'))
 
     def test_cap_perfmon_with_tracefs(self):
         self.needs_back_end('perf')
@@ -191,7 +201,7 @@ class Privileges(Recording):
         self.assertIn('without CAP_BPF', rows['bpf']['detail'])
         self.assertNotIn('CAP_PERFMON', rows['bpf']['detail'])
         said, data = self.check_command(
-            capabilities, '--kernel', 'syscalls', words=(
+            capabilities, '--best-effort', '--kernel', 'syscalls', words=(
                 'Kernel records come from perf rings', 'CAP_BPF',
                 'Kernel segments and dynamic hooks are not recorded'))
         self.assertIn('task-clock', data['books'])

@@ -20,6 +20,7 @@
 #include "runtime/recorder/kernel/bpf/kernel_recorder_bpf.h"
 #include "runtime/recorder/system/cpu_list.h"
 #include "runtime/recorder/system/monotonic_clock.h"
+#include "runtime/recorder/system/pid_namespace.h"
 #include "runtime/recorder/system/process_capability.h"
 #include "runtime/recorder/system/tracefs.h"
 
@@ -284,15 +285,25 @@ std::vector<Capability> ProbeCapabilities() {
           ProbeDescriptors()};
 }
 
-std::string KernelRecordsMissingMessage(const std::string& reason) {
-  // perf rings need tracefs too, and no sysctl opens it.
-  const std::string sysctl =
-      Tracefs::Open().ok() ? absl::StrFormat(", or %s", kParanoidFix) : "";
+std::string KernelRecordsRemedy(const absl::Status& status) {
+  // In the wrong namespace, no privilege helps.
+  if (status.GetPayload(kPidNamespacePayload).has_value()) return "";
+  // perf rings need tracefs too, and no sysctl opens it; nor do they work in a
+  // pid namespace.
+  const std::string sysctl = Tracefs::Open().ok() && IsHostPidNamespace()
+                                 ? absl::StrFormat(", or %s", kParanoidFix)
+                                 : "";
+  return absl::StrFormat(
+      ". For kernel records: run as root, or %s%s; `countrace doctor` lists "
+      "what is missing",
+      kCapabilityFix, sysctl);
+}
+
+std::string KernelRecordsMissingMessage(const absl::Status& status) {
   return absl::StrFormat(
       "No kernel records (dispatches, forks, faults): %s. User hooks and each "
-      "process's own counters are still recorded. For kernel records: run as "
-      "root, or %s%s; `countrace doctor` lists what is missing",
-      reason, kCapabilityFix, sysctl);
+      "process's own counters are still recorded%s",
+      base::StatusText(status), KernelRecordsRemedy(status));
 }
 
 }  // namespace countrace::runtime

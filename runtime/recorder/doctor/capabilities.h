@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "runtime/recorder/events/event_set_choice.h"
 
 namespace countrace::runtime {
@@ -42,8 +43,11 @@ std::vector<Capability> ProbeEventSets(const EventChoice& choice);
 Capability ProbeEventGroups();
 
 // One sentence for the recorder: the reason for missing kernel records, what
-// still works, and the command that fixes it. `reason`: the failed call.
-std::string KernelRecordsMissingMessage(const std::string& reason);
+// still works, and the command that fixes it. `status`: of the failed call.
+std::string KernelRecordsMissingMessage(const absl::Status& status);
+// Its last part, ". For kernel records: run as root, ...". Empty if privilege
+// is not what is missing.
+std::string KernelRecordsRemedy(const absl::Status& status);
 
 }  // namespace countrace::runtime
 

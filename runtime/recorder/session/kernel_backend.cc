@@ -13,7 +13,7 @@ namespace {
 absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenPerf(
     const KernelRecorderOptions& options) {
   if (!IsHostPidNamespace()) {
-    return absl::PermissionDeniedError(
+    return PidNamespaceError(
         "perf rings have the host's thread numbers, which name other processes "
         "in this pid namespace: only the BPF back end translates them");
   }
@@ -31,9 +31,9 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenKernelRecorder(
   if (backend == KernelBackend::kPerf) return OpenPerf(options);
   auto bpf = OpenBpfKernelRecorder(options);
   if (bpf.ok() || backend == KernelBackend::kBpf) return bpf;
-  // The user requires dynamic hooks that BPF may not attach: perf rings have
-  // none either.
-  if (!options.hooks.dynamic.empty() && !options.hooks.optional &&
+  // The user requires what BPF may not record: perf rings do not have it
+  // either.
+  if ((options.hooks.any() || options.wakeups) && !options.hooks.optional &&
       absl::IsPermissionDenied(bpf.status())) {
     return bpf;
   }
@@ -44,6 +44,7 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenKernelRecorder(
         base::StatusText(bpf.status())));
     return perf;
   }
+  // With privilege BPF would work, also in a pid namespace.
   const bool refused = absl::IsPermissionDenied(bpf.status()) ||
                        absl::IsPermissionDenied(perf.status());
   return absl::Status(

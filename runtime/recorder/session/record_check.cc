@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "base/posix/errno_status.h"
 #include "base/posix/scoped_fd.h"
+#include "runtime/recorder/doctor/capabilities.h"
 #include "runtime/recorder/events/event_list.h"
 #include "runtime/recorder/kernel/hooks/hook_spec.h"
 #include "runtime/recorder/session/recorded_gating.h"
@@ -17,8 +18,34 @@ namespace countrace::runtime {
 
 using logformat::SessionControl;
 
+constexpr char kBestEffortHint[] =
+    "; --best-effort records what can be had without";
+
 bool NeedsKernel(const RecordOptions& options) {
   return options.kernel && (options.system_wide || !options.pids.empty());
+}
+
+absl::Status RefuseKernelHooks(const RecordOptions& options,
+                               const absl::Status& status) {
+  std::string names;
+  const auto add = [&names](const std::string& name) {
+    names += (names.empty() ? "" : ", ") + name;
+  };
+  for (const std::string& word : options.kernel_segments) {
+    add("--kernel " + word);
+  }
+  if (options.wakeups) add("--kernel wakeups");
+  for (const std::string& spec : options.dynamic_hooks) add("--hook " + spec);
+  const bool refuses = !names.empty() && !options.best_effort &&
+                       absl::IsPermissionDenied(status);
+  if (!refuses) return absl::OkStatus();
+  // One that could not be attached has named itself.
+  if (status.GetPayload(kHookDeniedPayload).has_value()) {
+    names = "these hooks";
+  }
+  return absl::PermissionDeniedError(absl::StrFormat(
+      "Cannot record %s: %s%s%s", names, base::StatusText(status),
+      KernelRecordsRemedy(status), kBestEffortHint));
 }
 
 constexpr std::uint64_t kMinRotateNs = 10'000'000;
@@ -177,13 +204,19 @@ std::vector<std::string> TriggersOfMissingHooks(
 absl::StatusOr<KernelHookRequest> KernelHooks(
     const RecordOptions& options, std::vector<std::string>& messages) {
   KernelHookRequest request;
-  request.optional = !NeedsKernel(options);
-  // The recording of a command continues without parts that are not allowed.
+  request.optional = options.best_effort;
+  request.attaching = options.attaching;
+  std::string denied;  // all of them, so that the user hears of them at once
   const auto needed = [&](const std::string& what, const absl::Status& status) {
     if (status.ok()) return false;
-    if (!request.optional || !absl::IsPermissionDenied(status)) return true;
-    messages.push_back(absl::StrFormat("Not recorded: %s: %s", what,
-                                       base::StatusText(status)));
+    if (!absl::IsPermissionDenied(status)) return true;
+    const std::string text =
+        absl::StrFormat("%s: %s", what, base::StatusText(status));
+    if (request.optional) {
+      messages.push_back("Not recorded: " + text);
+    } else {
+      denied += (denied.empty() ? "" : "; ") + text;
+    }
     return false;
   };
   for (const std::string& word : options.kernel_segments) {
@@ -193,6 +226,10 @@ absl::StatusOr<KernelHookRequest> KernelHooks(
   for (const std::string& spec : options.dynamic_hooks) {
     const absl::Status status = AddDynamicHooks(spec, request);
     if (needed("--hook " + spec, status)) return status;
+  }
+  if (!denied.empty()) {
+    return absl::PermissionDeniedError(
+        absl::StrFormat("Cannot record %s%s", denied, kBestEffortHint));
   }
   for (std::string& note : request.notes) messages.push_back(std::move(note));
   request.notes.clear();

@@ -46,11 +46,18 @@ std::string NamesOf(const std::vector<std::int32_t>& pids);
 EventChoice KeepHookEvents(EventChoice choice,
                            std::vector<std::string>& messages);
 
-// Looks up the requested kernel hooks on this machine. In the recording of a
-// command, those that may not be looked up are left out and named in
-// `messages`. Returns: as AddKernelSegments() and AddDynamicHooks().
+// Looks up the requested kernel hooks on this machine. With `best_effort`,
+// those that may not be looked up are left out and named in `messages`.
+// Returns: as AddKernelSegments() and AddDynamicHooks(); PERMISSION_DENIED
+// names all that may not be.
 absl::StatusOr<KernelHookRequest> KernelHooks(
     const RecordOptions& options, std::vector<std::string>& messages);
+
+// The error for requested kernel hooks that `status` of opening the kernel
+// recorder makes impossible; OK if privilege is not the reason, if none were
+// requested, or with `best_effort`.
+absl::Status RefuseKernelHooks(const RecordOptions& options,
+                               const absl::Status& status);
 
 }  // namespace countrace::runtime
 

@@ -134,8 +134,7 @@ void Recording::BeginKernel(absl::Status& status) {
     status = began;
     return;
   }
-  result_.messages.push_back(
-      KernelRecordsMissingMessage(base::StatusText(began)));
+  result_.messages.push_back(KernelRecordsMissingMessage(began));
   kernel_.reset();
   session_.control().scope = SessionScope::kHooksOnly;
   session_.control().root_pid = 0;

@@ -48,18 +48,24 @@ std::int32_t FindProcess(std::uint32_t pid_namespace, std::int32_t number) {
   return 0;
 }
 
+absl::Status PidNamespaceError(const std::string& message) {
+  absl::Status status = absl::PermissionDeniedError(message);
+  status.SetPayload(kPidNamespacePayload, absl::Cord());
+  return status;
+}
+
 bool IsHostPidNamespace() { return OwnPidNamespace() == kHostInode; }
 
 absl::Status CheckProcOfOwnNamespace() {
   char text[32] = {};
   if (readlink("/proc/self", text, sizeof(text) - 1) <= 0) {
-    return absl::PermissionDeniedError(
+    return PidNamespaceError(
         "/proc is not mounted, or shows another pid namespace than this "
         "program's: mount it (mount -t proc proc /proc)");
   }
   const long shown = std::strtol(text, nullptr, 10);
   if (shown == getpid()) return absl::OkStatus();
-  return absl::PermissionDeniedError(absl::StrFormat(
+  return PidNamespaceError(absl::StrFormat(
       "/proc shows another pid namespace: this process is %d there and %d in "
       "its own; mount /proc again (unshare --mount-proc, or mount -t proc proc "
       "/proc)",

@@ -5,10 +5,16 @@
 #define COUNTRACE_RUNTIME_RECORDER_SYSTEM_PID_NAMESPACE_H_
 
 #include <cstdint>
+#include <string>
 
 #include "absl/status/status.h"
 
 namespace countrace::runtime {
+
+// Status payload of PERMISSION_DENIED: the reason is a pid namespace, and more
+// privilege would not help.
+inline constexpr char kPidNamespacePayload[] = "countrace/pid-namespace";
+absl::Status PidNamespaceError(const std::string& message);
 
 // As OwnPidNamespace(), of another process; 0: this one may not look at it.
 std::uint32_t PidNamespaceOf(std::int32_t pid);

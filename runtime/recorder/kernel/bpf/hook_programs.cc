@@ -226,18 +226,31 @@ absl::Status AttachHookPrograms(const KernelHookRequest& request,
   }
 #endif
   constexpr std::size_t kNamedFailures = 3;
-  std::size_t failures = 0;
-  absl::Status failure;
+  std::size_t failures = 0, denied = 0;
+  std::string denied_names;
+  absl::Status last_failure;
   for (std::size_t i = 0; i < request.dynamic.size(); ++i) {
-    failure = AttachDynamicHook(request.dynamic[i], i, rules, cpus.front(),
-                                skeleton, links);
+    const absl::Status failure = AttachDynamicHook(
+        request.dynamic[i], i, rules, cpus.front(), skeleton, links);
+    if (request.attaching) request.attaching(i + 1, request.dynamic.size());
     if (failure.ok()) continue;
+    last_failure = failure;
+    if (absl::IsPermissionDenied(failure) && ++denied <= kNamedFailures) {
+      denied_names += (denied == 1 ? "" : "; ") + base::StatusText(failure);
+    }
     if (++failures <= kNamedFailures)
       messages.push_back(base::StatusText(failure));
   }
   if (failures == 0) return absl::OkStatus();
-  const bool go_without = request.optional && absl::IsPermissionDenied(failure);
-  if (failures == request.dynamic.size() && !go_without) return failure;
+  if (denied != 0 && !request.optional) {
+    if (denied > kNamedFailures) {
+      denied_names += absl::StrFormat("; and %d more", denied - kNamedFailures);
+    }
+    absl::Status status = absl::PermissionDeniedError(denied_names);
+    status.SetPayload(kHookDeniedPayload, absl::Cord());
+    return status;
+  }
+  if (failures == request.dynamic.size() && denied == 0) return last_failure;
   if (failures > kNamedFailures) {
     messages.push_back(absl::StrFormat(
         "%d of %d dynamic hooks could not be attached; the first are named "

@@ -4,6 +4,7 @@
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_KERNEL_HOOK_REQUEST_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,9 @@ struct DynamicHook {
   std::vector<HookAttachment> attachments;
 };
 
+// Status payload of PERMISSION_DENIED: the message names the hooks.
+inline constexpr char kHookDeniedPayload[] = "countrace/hook-denied";
+
 struct KernelHookRequest {
   bool syscalls = false;
   bool irqs = false;  // interrupt lines, and vectors without a line
@@ -49,6 +53,9 @@ struct KernelHookRequest {
   std::vector<std::string> notes;
   // Hooks without their privilege are left out; else they are an error.
   bool optional = false;
+  // Called after each attachment of a dynamic hook, which takes the kernel up
+  // to a tenth of a second; may be empty.
+  std::function<void(std::size_t done, std::size_t all)> attaching;
 
   bool any() const {
     return syscalls || irqs || softirqs || faults || !dynamic.empty();
