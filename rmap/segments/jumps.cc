@@ -37,9 +37,14 @@ void SegmentBuilder::Jump(ThreadState& thread, const ThreadNow& now,
     stack.doubtful = stack.frames.size();
     return;
   }
-  // Calls beyond the depth limit began after all others.
-  if (!stack.frames.empty() && stack.frames.back().begin_ns > since_ns) {
-    stack.too_deep = 0;
+  if (stack.too_deep != 0) {
+    if (stack.too_deep_since_ns > since_ns) {
+      stack.too_deep = 0;
+    } else {
+      // When the others began is not kept: some ended, but not which exits
+      // still come.
+      DoubtInnermost(thread, stack.frames.size());
+    }
   }
   while (!stack.frames.empty() && stack.frames.back().begin_ns > since_ns) {
     Close(thread, now, &dump, time_ns);

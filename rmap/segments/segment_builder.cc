@@ -83,7 +83,7 @@ ThreadNow NowOf(const ThreadState& thread, const KernelCoverage& coverage) {
     ResolveDoubt(thread, now, hook_id, time_ns);
   }
   if (stack.frames.size() >= kMaxDepth) [[unlikely]] {
-    ++stack.too_deep;
+    if (stack.too_deep++ == 0) stack.too_deep_since_ns = time_ns;
     ++too_deep_;
     CountTooDeep(stack, *now.process->paths, hook_id);
     return;

@@ -58,8 +58,9 @@ struct SegmentStack {
   // Event set of the thread's last dump, and how often it has changed. Dumps of
   // different rotations cannot be subtracted.
   std::uint32_t mmcr = 0, turn = 0;
-  // Enters beyond the depth limit whose exits have not come yet.
-  std::uint64_t too_deep = 0;
+  // Enters beyond the depth limit whose exits have not come yet, and the time
+  // of the first of them.
+  std::uint64_t too_deep = 0, too_deep_since_ns = 0;
   // Frames [0, doubted) were open when a count became unknown. Bits of the
   // thread's counters, and of the kernel's.
   std::size_t doubted = 0;

@@ -329,6 +329,47 @@ TEST_CASE("folded paths: on-CPU time and faults by segment are exact",
   }
 }
 
+TEST_CASE("folded paths: counts by records are as sure as the calls' times",
+          "[rmap][paths]") {
+  Program program;
+  program.trace.mutable_info().scope = logformat::SessionScope::kSystem;
+  program.trace.mutable_info().cpu_events = {"task-clock", "page-faults"};
+  program.trace.Dump(1000, 0, logformat::CountersReason::kBegin, 7, {0, 0});
+  program.trace.State(1000, 0, {7, 7}, "app");
+  // Either calls are deeper than they are followed, or a loss is in one that
+  // has no path.
+  const bool too_deep = GENERATE(false, true);
+  const std::uint64_t depth =
+      too_deep ? 8192 : std::uint64_t{CallPaths::kMaxPathDepth} + 100;
+  for (std::uint64_t i = 0; i < depth; ++i) program.Enter(kLoop);
+  program.Enter(kWork);
+  const std::uint64_t now_ns = program.now_ns();
+  program.trace.Fault(now_ns + 1, 0, {7, 7, 0, 0});
+  if (!too_deep) {
+    program.trace.LoseOnCpu(now_ns + 1, 0, 1,
+                            logformat::DiscardCause::kKernelRingFull);
+    program.trace.Dispatch(now_ns + 6, 0, 0, 7, logformat::kSwitchRunnable,
+                           {now_ns + 6 - 1000, 1});
+  }
+  program.Exit(kWork);
+  for (std::uint64_t i = 0; i < depth; ++i) program.Exit(kLoop);
+  const std::uint64_t end_ns = program.now_ns() + 10;
+  program.trace.Dump(end_ns, 0, logformat::CountersReason::kEnd, 7,
+                     {end_ns - 1000, 1});
+  const Report report = Reconstructed(program.trace);
+  for (const char* segment : {"app:loop", "app:work"}) {
+    const SegmentRow& row = RowOf(report, segment);
+    for (const std::size_t event : {0u, 1u}) {
+      CAPTURE(segment, event);
+      CHECK(row.counts.at(event)->quality == Quality::kBounded);
+      const auto bounds = row.bounds.Of(CountNumber(event, CountPart::kIncl));
+      REQUIRE(bounds);
+      CHECK(bounds->lo == 0);
+      CHECK(bounds->hi == Bounds::kNone);
+    }
+  }
+}
+
 TEST_CASE("folded paths: counts at hooks of folded calls are bounded",
           "[rmap][paths]") {
   Program program;
@@ -381,6 +422,51 @@ TEST_CASE("folded paths: calls beyond the depth limit are counted, bounded",
   CHECK(RowOf(report, "app:loop").wall.max == 10 * (2 * kDepth + 1));
   CHECK(RowOf(report, "app:work").calls == 2);
   CHECK(RowOf(report, "app:work").quality == Quality::kBounded);
+}
+
+TEST_CASE("jump: calls beyond the depth limit end as well", "[rmap][jump]") {
+  Program program;
+  constexpr std::uint64_t kDepth = 8192;  // SegmentBuilder::kMaxDepth
+  for (std::uint64_t i = 0; i < kDepth; ++i) program.Enter(kLoop);
+  const std::uint64_t innermost_ns = program.now_ns();
+  // setjmp when the innermost call began, or later.
+  const std::uint64_t saved_ns =
+      GENERATE(false, true) ? program.Setjmp() : innermost_ns;
+  program.Enter(kJumper);
+  program.Enter(kJumper);
+  program.Jump(saved_ns);
+  const std::uint64_t jumped_ns = program.now_ns();
+  for (std::uint64_t i = 0; i < kDepth; ++i) program.Exit(kLoop);
+  const Report report = Reconstructed(program.trace);
+  const SegmentRow& loop = RowOf(report, "app:loop");
+  CHECK(loop.calls == kDepth);
+  CHECK(loop.end_inferred == 0);
+  CHECK(loop.wall.min == jumped_ns + 10 - innermost_ns);
+  CHECK(loop.wall.max == program.now_ns() - 1010);
+  CHECK(loop.quality == Quality::kBounded);
+  CHECK(RowOf(report, "app:jumper").calls == 2);
+  CHECK(RowOf(report, "app:jumper").quality == Quality::kBounded);
+}
+
+TEST_CASE("jump: into calls beyond the depth limit, nothing is exact",
+          "[rmap][jump]") {
+  Program program;
+  constexpr std::uint64_t kDepth = 8192;
+  for (std::uint64_t i = 0; i < kDepth; ++i) program.Enter(kLoop);
+  program.Enter(kWork);
+  // At the instant of setjmp the first of them is open.
+  const std::uint64_t saved_ns =
+      GENERATE(false, true) ? program.Setjmp() : program.now_ns();
+  program.Enter(kJumper);
+  program.Jump(saved_ns);
+  program.Exit(kWork);
+  for (std::uint64_t i = 0; i < kDepth; ++i) program.Exit(kLoop);
+  const Report report = Reconstructed(program.trace);
+  CHECK(RowOf(report, "app:loop").calls == kDepth);
+  // An exit too few is left for them, so each may end one call late.
+  for (const SegmentRow* row : PathsOf(report, "app:loop")) {
+    CHECK(row->quality == Quality::kInferred);
+  }
 }
 
 }  // namespace
