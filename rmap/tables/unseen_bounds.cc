@@ -92,8 +92,7 @@ UnseenBounds::UnseenBounds(const TableInput& input)
   for (const ThreadState& thread : input.in.registry.threads()) {
     if (!thread.process_unknown) continue;
     const UnseenState& unseen = thread.unseen;
-    strays_ns_ += thread.dispatch.on_cpu_ns + unseen.lost_ns +
-                  unseen.hidden_ns + unseen.outside_ns;
+    strays_ns_ += thread.dispatch.on_cpu_ns + unseen.lost_ns + unseen.hidden_ns;
     for (std::size_t i = 0; i < stray_counts_.size(); ++i) {
       const std::uint64_t count = i < unseen_.dispatches()
                                       ? thread.kernel.counts[i]
@@ -104,6 +103,7 @@ UnseenBounds::UnseenBounds(const TableInput& input)
   }
   outside_counts_.assign(kMaxMeasures, 0);
   for (const CpuState& cpu : input.in.dispatches.cpus()) {
+    outside_account_ns_ += cpu.outside.ns;
     for (std::size_t i = 0; i < kMaxMeasures; ++i) {
       outside_counts_[i] += cpu.outside.counts[i];
     }
@@ -231,10 +231,13 @@ UnseenBounds::OfAll UnseenBounds::AllOf(const ProcessState& process) const {
   if (process.settled || unseen_.none()) return all;
   all.cpu_ns = end_.lost_cpu_ns - process.lost_at_ns + end_.hidden_ns -
                process.hidden_at_ns;
-  const std::uint64_t outside_ns = end_.outside_ns - process.outside_at_ns;
+  // Without what later records showed to be known threads'.
+  const std::uint64_t outside_ns =
+      std::min(end_.outside_ns - process.outside_at_ns, outside_account_ns_);
   all.cpu_ns += outside_ns + unseen_.unended_ns();
   all.records = unseen_.CountSince(process.counts_known, unseen_.dispatches());
-  all.more_threads = all.records >= kLeastForThread;
+  // Where the threads of others are outside, its fork alone.
+  all.more_threads = all.records >= (outside_ns != 0 ? 1 : kLeastForThread);
   if (all.records != 0) {
     all.lives_ns = kNone;
     all.longest_ns = Less(input_.in.end_ns, input_.in.begin_ns);

@@ -86,7 +86,7 @@ class UnseenBounds {
   const UnseenTime& unseen_;
   UnseenTime::Clocks end_;
   std::uint64_t everywhere_ns_;  // hidden, or noticed at the end only
-  std::uint64_t outside_ns_ = 0;
+  std::uint64_t outside_ns_ = 0, outside_account_ns_ = 0;
   std::vector<std::uint64_t> outside_counts_;  // by kernel event
   // All that threads have whose process no record names.
   std::uint64_t strays_ns_ = 0;
