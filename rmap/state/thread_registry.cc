@@ -120,7 +120,7 @@ void ThreadRegistry::Join(ThreadState& thread, ProcessState& process) {
   if (thread.hooks_lost) {
     LoseHooksOf(process, {thread.first_seen_ns, 0, 1, kUnbounded});
   }
-  if (!thread.exited && !thread.retired) ++process.live_threads;
+  ++process.live_threads;
   if (process.comm.empty()) process.comm = thread.comm;
   if (thread.comm.empty()) thread.comm = process.comm;
 }

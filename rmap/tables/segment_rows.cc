@@ -249,8 +249,7 @@ class SegmentRows {
       const SegmentSource source = input_.plans[i].source;
       const bool dumped = source == SegmentSource::kThreadDumps ||
                           source == SegmentSource::kKernelDumps;
-      const bool by_records =
-          sum.times_bounded || (sum.on_cpu_bounded && row.on_cpu && !dumped);
+      const bool by_records = sum.times_bounded || sum.on_cpu_bounded;
       if (!row.counts[i] || !(dumped || by_records)) continue;
       row.bounds.Set(CountNumber(i, CountPart::kIncl), 0, Bounds());
       row.bounds.Set(CountNumber(i, CountPart::kExcl), 0, Bounds());

@@ -73,6 +73,24 @@ TEST_CASE("event sets: an interval that cannot be split is in no estimate",
   }
 }
 
+TEST_CASE("event sets: the recorder's estimate is its own account", "[rmap]") {
+  MemoryTrace trace;
+  trace.mutable_info().recorder_pid = 11;
+  MultiplexedCpu cpu(trace, 2, /*seed=*/1, /*tid=*/10);
+  for (int rotation = 0; rotation < 40; ++rotation) {
+    if (rotation != 0) cpu.Rotate();
+    cpu.Run(1'000'000, 3000);
+    cpu.Switch(11);
+    cpu.Run(1'000'000, 500);
+    cpu.Switch(10);
+  }
+  cpu.End();
+  const Report report = MustReconstruct(trace);
+  CHECK(report.books[2].scaled->processes == 40 * 3000u);
+  CHECK(report.books[2].scaled->own == 40 * 500u);
+  CHECK(report.books[2].scaled->total == 40 * 3500u);
+}
+
 TEST_CASE("event sets: an interval is left out although it counted nothing",
           "[rmap]") {
   // Thread 10 has an event in every second interval, and none where a switch is

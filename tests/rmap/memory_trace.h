@@ -93,6 +93,8 @@ class MemoryTrace final : public logformat::TraceReader {
     session_discarded_[static_cast<std::size_t>(cause)] = records;
   }
 
+  void set_late_sub_buffers(std::uint32_t late) { late_ = late; }
+
   // Removes what `hole` returns for each stream, as a flight recording
   // overwrites it: (after, until], both times of records. Then the trace is
   // complete from complete_from_ns() on.
@@ -162,7 +164,7 @@ class MemoryTrace final : public logformat::TraceReader {
   }
   bool keeps_records() const override { return true; }
   std::uint32_t session_last_errno() const override { return 0; }
-  std::uint32_t late_sub_buffers() const override { return 0; }
+  std::uint32_t late_sub_buffers() const override { return late_; }
   const std::vector<std::string>& messages() const override {
     return messages_;
   }
@@ -212,6 +214,7 @@ class MemoryTrace final : public logformat::TraceReader {
       thread_streams_;
   std::vector<Item> items_;
   std::uint64_t complete_from_ns_ = 0;
+  std::uint32_t late_ = 0;
 };
 
 template <typename Lose>

@@ -1,0 +1,88 @@
+// Records that a flight recording lost, not overwrote, near the instant at which
+// its tables begin.
+#include <catch2/catch.hpp>
+#include <cstdint>
+
+#include "rmap/pipeline.h"
+#include "tests/rmap/memory_trace.h"
+
+namespace countrace::rmap {
+namespace {
+
+using logformat::CountersReason;
+using logformat::DiscardCause;
+using test_support::MemoryTrace;
+
+constexpr std::uint64_t kBeginNs = 1500;  // of the tables
+
+// Thread 50 has CPU 0 at 1000; the tables begin at 1500.
+MemoryTrace Snapshot() {
+  MemoryTrace trace;
+  logformat::TraceInfo& info = trace.mutable_info();
+  info.cpus = 1;
+  info.scope = logformat::SessionScope::kSystem;
+  info.cpu_events = {"task-clock", "cycles"};
+  trace.AddHook(10, logformat::HookKind::kSegment, "app", "work");
+  trace.Dump(1000, 0, CountersReason::kBegin, 50, {0, 0});
+  for (const std::int32_t pid : {50, 60, 70}) {
+    trace.State(1000, 0, {pid, pid}, "app");
+  }
+  trace.set_complete_from(kBeginNs);
+  return trace;
+}
+
+void End(MemoryTrace& trace) {
+  trace.Dispatch(1600, 0, 60, 70, logformat::kSwitchRunnable, {600, 90});
+  trace.Dump(2000, 0, CountersReason::kEnd, 70, {1000, 99});
+}
+
+const ThreadRow& Row(const Report& report, std::int32_t tid) {
+  for (const ThreadRow& row : report.threads) {
+    if (row.tid == tid) return row;
+  }
+  FAIL("no thread " << tid);
+  return report.threads.front();
+}
+
+TEST_CASE("snapshot: after a loss before the tables the CPU's thread is unknown",
+          "[rmap][snapshot][loss]") {
+  MemoryTrace trace = Snapshot();
+  trace.LoseOnCpu(1100, 0, 2, DiscardCause::kKernelRingFull);
+  End(trace);
+  const auto report = Reconstruct(trace, {});
+  REQUIRE(report.ok());
+  CHECK(report->hidden_switches == 0);
+  REQUIRE(report->cpu_rows.size() == 1);
+  CHECK(report->cpu_rows[0].wall_ns == 400);
+  CHECK(report->cpu_rows[0].unattributed_ns == 0);
+  CHECK(Row(*report, 50).on_cpu_ns == 0u);
+  CHECK(Row(*report, 70).on_cpu_ns == 400u);
+  CHECK(report->books[1].total == 9);
+}
+
+TEST_CASE("snapshot: a loss where the tables begin is in them",
+          "[rmap][snapshot][loss]") {
+  MemoryTrace trace = Snapshot();
+  const bool of_thread = GENERATE(false, true);
+  if (of_thread) {
+    trace.HookRecord(kBeginNs, {50, 50, 10, false});
+    trace.LoseOfThread(kBeginNs, 50, 50, 2, DiscardCause::kNoSubBuffer);
+    trace.HookRecord(kBeginNs + 20, {50, 50, 10, true});
+  } else {
+    trace.LosePackets(kBeginNs + GENERATE(0, 10), 0, "damaged");
+  }
+  End(trace);
+  const auto report = Reconstruct(trace, {});
+  REQUIRE(report.ok());
+  if (of_thread) {
+    REQUIRE(report->segments.size() == 1);
+    CHECK(report->segments[0].quality == Quality::kBounded);
+  } else {
+    CHECK(report->hidden_switches == 0);
+    CHECK(Row(*report, 50).bounds.Of(Number::kOnCpu));
+    CHECK(Row(*report, 60).bounds.Of(Number::kOnCpu));
+  }
+}
+
+}  // namespace
+}  // namespace countrace::rmap
