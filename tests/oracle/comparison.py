@@ -81,9 +81,8 @@ class Comparison:
             limits = limits or bounds.get(path[:-len('.incl')])
         if limits is not None:
             self.bounded += 1
-            # No upper limit is null. Up to the last record before a loss the
-            # product attributes what the oracle leaves unattributed.
-            if (ours < limits[0] and not self.lossy) or (
+            # No upper limit is null.
+            if ours < limits[0] or (
                     limits[1] is not None and ours > limits[1]):
                 self.differ(where, ours, f'within {limits}')
         elif not exact and not isinstance(ours, str):

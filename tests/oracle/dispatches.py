@@ -195,7 +195,7 @@ class Cpu:
         """The thread `left` leaves at `time`: a part of the interval."""
         before, now = self.owner(self.tid, time), self.owner(left, time)
         lost_ns = self.lost_since(time)
-        if self.tid != left and before != now:
+        if lost_ns is None and self.tid != left and before != now:
             lost_ns = self.since
         if lost_ns is not None:
             self.doubtful.update(each for each in (before, now)
