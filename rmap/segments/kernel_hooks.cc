@@ -160,7 +160,10 @@ void KernelHooks::OnThreadHook(ThreadState& thread, const EventRecord& record,
   const bool in_doubt = hooks_.IsFault(hook_id) &&
                         thread.unseen.stack_since_ns != UnseenState::kNever;
   const bool exit = (record.event_id & logformat::kEventExitBit) != 0;
-  if (!in_doubt || exit) {
+  const bool began_in_doubt =
+      in_doubt && thread.stack.TopHook() == hook_id &&
+      thread.stack.frames.back().begin_ns > thread.unseen.stack_since_ns;
+  if (!in_doubt || (exit && !began_in_doubt)) {
     segments_.EndKernelDoubt(thread, time_ns,
                              exit ? hook_id : SegmentBuilder::kNoHook);
     if (in_doubt) segments_.BeginKernelDoubt(thread, time_ns);

@@ -8,7 +8,8 @@
 //
 // A gap is no time of a call: calls end where it begins. Only the exit of the
 // innermost one, of a thread that was on no CPU at the loss, shows that it went
-// on, or that another call of the same segment did.
+// on, or that another call of the same segment did. A fault can come before that
+// record: it is a call like others, in a path that is not sure.
 #include <algorithm>
 #include <utility>
 
@@ -59,10 +60,9 @@ void SegmentBuilder::EndKernelDoubt(ThreadState& thread, std::uint64_t time_ns,
   then.switches = unseen.stack_switches;
   then.faults = unseen.stack_faults;
   while (!frames.empty() && in_kernel(frames.back())) {
-    const std::uint64_t begin_ns = frames.back().begin_ns;
-    // A fault that came after the loss.
-    const bool after = begin_ns > since_ns;
-    Close(thread, after ? now : then, nullptr, after ? begin_ns : since_ns);
+    // A fault that came after the loss: it may have waited since.
+    const bool after = frames.back().begin_ns > since_ns;
+    Close(thread, after ? now : then, nullptr, after ? time_ns : since_ns);
   }
 }
 
