@@ -388,10 +388,18 @@ class KernelHooks(unittest.TestCase):
     def test_without_bpf_it_says_so_and_records_the_rest(self):
         if not shutil.which('setpriv'):
             self.skipTest('SKIPPED: needs setpriv')
-        run = subprocess.run(
-            ['setpriv', '--bounding-set', '-bpf,-sys_admin', COUNTRACE,
-             'record', '-o', str(self.trace), '--kernel', 'syscalls', '--',
-             'true'], text=True, capture_output=True, timeout=60, check=False)
+        def record(*options):
+            return subprocess.run(
+                ['setpriv', '--bounding-set', '-bpf,-sys_admin', COUNTRACE,
+                 'record', '-o', str(self.trace), '--kernel', 'syscalls',
+                 *options, '--', 'true'], text=True, capture_output=True,
+                timeout=60, check=False)
+        run = record()
+        self.assertEqual(run.returncode, 5, run.stderr)
+        for word in ('--kernel syscalls', 'CAP_BPF', '--best-effort'):
+            self.assertIn(word, run.stderr)
+        self.assertNotIn('sysctl', run.stderr)  # it opens perf, not BPF
+        run = record('--best-effort')
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertIn('Kernel segments and dynamic hooks are not recorded',
                       run.stderr)

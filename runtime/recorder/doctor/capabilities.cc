@@ -285,14 +285,15 @@ std::vector<Capability> ProbeCapabilities() {
           ProbeDescriptors()};
 }
 
-std::string KernelRecordsRemedy(const absl::Status& status) {
+std::string KernelRecordsRemedy(const absl::Status& status, bool by_perf) {
   // In the wrong namespace, no privilege helps.
   if (status.GetPayload(kPidNamespacePayload).has_value()) return "";
   // perf rings need tracefs too, and no sysctl opens it; nor do they work in a
   // pid namespace.
-  const std::string sysctl = Tracefs::Open().ok() && IsHostPidNamespace()
-                                 ? absl::StrFormat(", or %s", kParanoidFix)
-                                 : "";
+  const std::string sysctl =
+      by_perf && Tracefs::Open().ok() && IsHostPidNamespace()
+          ? absl::StrFormat(", or %s", kParanoidFix)
+          : "";
   return absl::StrFormat(
       ". For kernel records: run as root, or %s%s; `countrace doctor` lists "
       "what is missing",
@@ -303,7 +304,7 @@ std::string KernelRecordsMissingMessage(const absl::Status& status) {
   return absl::StrFormat(
       "No kernel records (dispatches, forks, faults): %s. User hooks and each "
       "process's own counters are still recorded%s",
-      base::StatusText(status), KernelRecordsRemedy(status));
+      base::StatusText(status), KernelRecordsRemedy(status, /*by_perf=*/true));
 }
 
 }  // namespace countrace::runtime

@@ -47,7 +47,8 @@ Capability ProbeEventGroups();
 std::string KernelRecordsMissingMessage(const absl::Status& status);
 // Its last part, ". For kernel records: run as root, ...". Empty if privilege
 // is not what is missing.
-std::string KernelRecordsRemedy(const absl::Status& status);
+// `by_perf`: perf rings would do, which a sysctl opens.
+std::string KernelRecordsRemedy(const absl::Status& status, bool by_perf);
 
 }  // namespace countrace::runtime
 

@@ -45,7 +45,7 @@ absl::Status RefuseKernelHooks(const RecordOptions& options,
   }
   return absl::PermissionDeniedError(absl::StrFormat(
       "Cannot record %s: %s%s%s", names, base::StatusText(status),
-      KernelRecordsRemedy(status), kBestEffortHint));
+      KernelRecordsRemedy(status, /*by_perf=*/false), kBestEffortHint));
 }
 
 constexpr std::uint64_t kMinRotateNs = 10'000'000;
