@@ -51,6 +51,14 @@ absl::StatusOr<std::string> TraceInput::Directory(const std::string& path) {
       !options_.more_traces.empty() && path == options_.trace;
   if (!options_.via_babeltrace && !with_more &&
       OriginOf(path) == TraceOrigin::kCountrace) {
+    // Its hooks are segments and points already.
+    if (!options_.mapping_file.empty()) {
+      return absl::InvalidArgumentError(absl::StrFormat(
+          "--map is for traces of other tools, and %s is one of countrace: "
+          "leave it out, or apply it to the other trace with `countrace import "
+          "--map`",
+          path));
+    }
     return path;
   }
   const auto limits = ImportLimitsOf(options_);

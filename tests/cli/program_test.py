@@ -555,6 +555,12 @@ class Traces(InFolder):
         self.assertEqual(2, done.returncode)
         self.assertIn("rows of processes have no field", done.stderr)
 
+    def test_a_mapping_of_an_own_trace_is_refused(self):
+        for verb in ("report", "script"):
+            done = run(verb, "--map", "shop.toml", "hello.ctf")
+            self.assertEqual((1, ""), (done.returncode, done.stdout))
+            self.assertIn("--map is for traces of other tools", done.stderr)
+
     def metrics(self, *arguments):
         done = run("report", "--format", "json", *arguments, "hello.ctf")
         self.assertEqual((0, ""), (done.returncode, done.stderr))
