@@ -2,6 +2,8 @@
 
 #include "cli/exit_status.h"
 #include "cli/verb.h"
+#include "rmap/columns/chosen_columns.h"
+#include "rmap/tables/report_events.h"
 
 namespace countrace::cli {
 
@@ -15,6 +17,20 @@ absl::StatusOr<ReportAnswer> ReportTables(const ReportRequest& request) {
   // CSV can hold one table only.
   const bool summary_as_csv =
       render.by == ReportBy::kDefault && render.format == ReportFormat::kCsv;
+  if (!render.columns.empty()) {
+    const auto schema = rmap::EmptyReport((*reader)->info(), request.gating);
+    if (!schema.ok()) return schema.status();
+    std::vector<ReportBy> tables = {render.by};
+    if (render.by == ReportBy::kDefault) {
+      tables = summary_as_csv
+                   ? std::vector<ReportBy>{ReportBy::kProcess}
+                   : std::vector<ReportBy>{ReportBy::kProcess, ReportBy::kPath,
+                                           ReportBy::kWaker};
+    }
+    const absl::Status status =
+        rmap::CheckColumns(*schema, tables, render.columns);
+    if (!status.ok()) return AsUsage(status);
+  }
   const auto rows = ReadRows(
       request, summary_as_csv ? ReportBy::kProcess : render.by, **reader);
   if (!rows.ok()) return rows.status();
@@ -23,6 +39,11 @@ absl::StatusOr<ReportAnswer> ReportTables(const ReportRequest& request) {
     Say(kReportVerb.name,
         "no wake-ups were recorded: `record --kernel wakeups` shows what ended "
         "blocked time");
+  }
+  if (summary_as_csv) {
+    Say(kReportVerb.name,
+        "CSV holds one table, here that of processes; --by thread, segment, "
+        "path, cpu, hook or waker prints another, --format json all");
   }
   if (rows->selection) render.selection = &*rows->selection;
   return AnswerOf(rows->report, rmap::RenderReport(rows->report, render));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "base/posix/output_width.h"
 #include "cli/exit_status.h"
 #include "cli/gating_options.h"
@@ -27,6 +28,7 @@ namespace {
 struct ReportOptions {
   TraceOptions trace;
   std::string by, where, count, format, color;
+  std::vector<std::string> columns;
   std::vector<std::string> marks;
   std::uint64_t rows = 20;
   bool bounds = false, fail_on_loss = false;
@@ -49,6 +51,7 @@ void AddOptions(VerbParser& parser, ReportOptions& options,
   parser.AddNumber("--rows", options.rows, ~std::uint64_t{0});
   parser.AddFlag("--bounds", options.bounds);
   parser.AddFlag("--wide", options.wide);
+  parser.AddTexts("--columns", options.columns);
   parser.AddText("--count", options.count);
   parser.AddTexts("--mark", options.marks);
   parser.AddFlagWithText("--metrics", "*", request.metrics.glob);
@@ -101,10 +104,24 @@ absl::Status CompleteRequest(const VerbParser& parser,
         "--sort needs the name of a field, and a table without metrics that is "
         "not --by time or phase");
   }
+  std::vector<std::string> columns;
+  for (const std::string& list : options.columns) {
+    for (const auto part : absl::StrSplit(list, ',', absl::SkipEmpty())) {
+      columns.emplace_back(part);
+    }
+  }
+  const bool rows = !options.over_time() && !metrics.wanted() &&
+                    (options.format == "text" || options.format == "csv");
+  if (!columns.empty() && !rows) {
+    return absl::InvalidArgumentError(
+        "--columns chooses among the columns of tables of rows, in text and "
+        "CSV: leave it out with --format json, metrics and --by time or phase");
+  }
   request.trace = options.trace.trace;
   request.render = {.format = rmap::ReportFormats().at(options.format),
                     .max_rows = options.rows,
                     .bounds = options.bounds,
+                    .columns = columns,
                     .color = UseColor(options.color),
                     .width = options.wide ? base::kAnyWidth
                                           : base::OutputWidth(STDOUT_FILENO)};

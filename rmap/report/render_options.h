@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "rmap/columns/report_by.h"
 #include "rmap/columns/row_selection.h"
@@ -18,6 +20,9 @@ struct RenderOptions {
   std::size_t max_rows = 20;  // text only; 0 = all. Text notes omitted rows.
   // Text: also a table of the interval of each inexact number; CSV: columns.
   bool bounds = false;
+  // Text and CSV: only these columns, in this order; empty: the usual ones.
+  // Checked with CheckColumns(); a table shows those that it has.
+  std::vector<std::string> columns{};
   bool color = false;
   std::size_t width = 100;  // of the terminal, in columns
   // Rows to show; null: all. If `by` names a table, the selection must apply to

@@ -4,6 +4,7 @@
 #include "absl/strings/str_format.h"
 #include "base/text/csv_field.h"
 #include "base/text/name_escape.h"
+#include "rmap/columns/chosen_columns.h"
 #include "rmap/columns/report_tables.h"
 #include "rmap/report/report_views.h"
 
@@ -89,8 +90,8 @@ std::string RenderCsv(const Report& report, const RenderOptions& options) {
   VisitTables(report, [&](ReportBy table, const auto& columns,
                           const auto& rows) {
     if (table != by) return;
-    out = Table(report, columns, SelectedRows(rows, options.selection, table),
-                options.bounds);
+    out = Table(report, ChosenColumns(columns, options.columns),
+                SelectedRows(rows, options.selection, table), options.bounds);
   });
   return out;
 }

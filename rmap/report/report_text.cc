@@ -9,6 +9,7 @@
 #include "base/text/name_escape.h"
 #include "base/text/quantity_format.h"
 #include "base/text/text_table.h"
+#include "rmap/columns/chosen_columns.h"
 #include "rmap/columns/report_columns.h"
 #include "rmap/columns/report_tables.h"
 #include "rmap/report/bounds_text.h"
@@ -283,25 +284,39 @@ class TextReport {
     }
   }
 
+  // The columns that the user chose. Other tables than those of rows (books)
+  // have all of theirs.
   template <typename Row>
-  void Table(const std::string& title, const std::vector<Column<Row>>& columns,
+  std::vector<Column<Row>> Chosen(std::vector<Column<Row>> columns) const {
+    if constexpr (std::is_same_v<Row, BooksRow>) return columns;
+    return ChosenColumns(std::move(columns), options_.columns);
+  }
+  template <typename Row>
+  bool IsChosen(const Column<Row>&) const {
+    return !std::is_same_v<Row, BooksRow> && !options_.columns.empty();
+  }
+
+  template <typename Row>
+  void Table(const std::string& title, std::vector<Column<Row>> all,
              const std::vector<Row>& rows) {
-    if (rows.empty()) return;
+    const std::vector<Column<Row>> columns = Chosen(std::move(all));
+    if (rows.empty() || columns.empty()) return;
     Title(title);
     base::TextTable table;
     std::vector<const Column<Row>*> used;
     const std::size_t limit = RowLimit(rows.size());
     for (const Column<Row>& column : columns) {
-      if (column.title.empty() || IsEmpty(column, rows)) continue;
+      const bool chosen = IsChosen(column);
+      if (!chosen && (column.title.empty() || IsEmpty(column, rows))) continue;
       constexpr bool kHasOnCpu = requires(const Row& r) { r.on_cpu_ns; };
-      if (kHasOnCpu && column.name.front() == "counts" &&
+      if (!chosen && kHasOnCpu && column.name.front() == "counts" &&
           IsOnCpuClock(column.name.back()) && !IsScaled(column.name.back())) {
         continue;
       }
       used.push_back(&column);
       table.AddColumn(base::EscapeName(column.title),
                       column.unit == Unit::kNone ? Align::kLeft : Align::kRight,
-                      column.name.front() == "counts");
+                      !chosen && column.name.front() == "counts");
     }
     bool marks = false;
     for (std::size_t i = 0; i < limit; ++i) {
@@ -455,7 +470,15 @@ class TextReport {
         [](const SegmentRow& row) { return row.on_cpu.has_value(); });
     for (const Column<SegmentRow>& column : columns) {
       const std::string& name = column.name.front();
-      if (column.title.empty() || name == "segment" || name == "pid") continue;
+      if (column.title.empty() || name == "segment" || name == "pid" ||
+          name == "comm") {
+        continue;  // beside the table's numbers
+      }
+      if (IsChosen(column)) {
+        used.push_back(&column);
+        table.AddColumn(base::EscapeName(column.title), Align::kRight);
+        continue;
+      }
       if (!has_on_cpu && (name == "on_cpu_ns" || name == "off_cpu_ns")) {
         continue;
       }
@@ -482,7 +505,7 @@ class TextReport {
     if (rows.empty()) return;
     Title(title);
     base::TextTable table;
-    const auto columns = SegmentColumns(report_, false);
+    const auto columns = Chosen(SegmentColumns(report_, false));
     const auto used = AddSegmentColumns(columns, table);
     const std::size_t limit = RowLimit(rows.size());
     bool marks = false;

@@ -561,6 +561,29 @@ class Traces(InFolder):
             self.assertEqual((1, ""), (done.returncode, done.stdout))
             self.assertIn("--map is for traces of other tools", done.stderr)
 
+    def test_csv_says_that_it_is_one_table_of_several(self):
+        done = run("report", "--format", "csv", "hello.ctf")
+        self.assertEqual(0, done.returncode)
+        self.assertIn("one table, here that of processes", done.stderr)
+        done = run("report", "--format", "csv", "--by", "process",
+                   "hello.ctf")
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+
+    def test_columns(self):
+        done = run("report", "--format", "csv", "--by", "segment", "--columns",
+                   "segment,calls,wall_ns", "hello.ctf")
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+        self.assertEqual("segment,calls,wall_ns.incl",
+                         done.stdout.splitlines()[0])
+        for arguments, words in (
+                (["--columns", "cals", "--by", "segment"], "`calls`"),
+                (["--columns", "calls", "--by", "process"], "no column"),
+                (["--columns", "calls", "--format", "json"], "text and CSV"),
+                (["--columns", "calls", "--by", "time"], "text and CSV")):
+            done = run("report", *arguments, "hello.ctf")
+            self.assertEqual((2, ""), (done.returncode, done.stdout))
+            self.assertIn(words, done.stderr)
+
     def metrics(self, *arguments):
         done = run("report", "--format", "json", *arguments, "hello.ctf")
         self.assertEqual((0, ""), (done.returncode, done.stderr))

@@ -1,10 +1,12 @@
 // Renderings: names of the JSON schema, escaping, layout, determinism.
 #include <catch2/catch.hpp>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "base/text/name_escape.h"
 #include "base/text/quantity_format.h"
+#include "rmap/columns/chosen_columns.h"
 #include "rmap/pipeline.h"
 #include "rmap/report/report_render.h"
 #include "tests/rmap/simulated_machine.h"
@@ -263,6 +265,38 @@ TEST_CASE("text: the books of a command begin with its own totals",
   CHECK_THAT(
       RenderReport(shown, {}),
       Catch::Contains("\nBOOKS\n  event         total  processes  idle"));
+}
+
+TEST_CASE("columns: those that are named, in their order", "[rmap][render]") {
+  const Report report = SimulatedReport(8);
+  const std::vector<std::string> names = {"comm", "page-faults", "on-CPU",
+                                          "first_seen_ns", "wall_ns"};
+  RenderOptions options = {.by = ReportBy::kProcess, .columns = names};
+  std::istringstream text(RenderReport(report, options));
+  std::string line;
+  while (line != "PROCESSES" && std::getline(text, line)) {
+  }
+  std::getline(text, line);
+  std::istringstream titles(line);
+  const std::vector<std::string> shown{
+      std::istream_iterator<std::string>(titles), {}};
+  // Rows of processes have no wall time.
+  CHECK(shown == std::vector<std::string>{"command", "page-faults", "on-CPU",
+                                          "first_seen_ns"});
+  options.format = ReportFormat::kCsv;
+  CHECK(ParseCsv(RenderReport(report, options))[0] ==
+        std::vector<std::string>{"comm", "counts.page-faults", "on_cpu_ns",
+                                 "first_seen_ns"});
+  options.by = ReportBy::kPath;
+  CHECK(ParseCsv(RenderReport(report, options))[0] ==
+        std::vector<std::string>{"comm", "counts.page-faults.incl",
+                                 "on_cpu_ns.incl", "wall_ns.incl"});
+  CHECK(CheckColumns(report, {ReportBy::kPath}, {"wall_ns", "calls"}).ok());
+  const absl::Status unknown =
+      CheckColumns(report, {ReportBy::kPath}, {"wall_ns", "cals"});
+  CHECK(absl::IsInvalidArgument(unknown));
+  CHECK_THAT(std::string(unknown.message()), Catch::Contains("`calls`"));
+  CHECK_FALSE(CheckColumns(report, {ReportBy::kProcess}, {"wall_ns"}).ok());
 }
 
 TEST_CASE("text: cut rows and dropped columns are said", "[rmap][render]") {
