@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "base/text/glob.h"
 #include "cli/exit_status.h"
 #include "cli/help_texts.h"
 #include "cli/metric_options.h"
@@ -16,6 +17,9 @@
 #include "logformat/perf_event_names.h"
 #include "runtime/recorder/doctor/capabilities.h"
 #include "runtime/recorder/events/event_list.h"
+#include "runtime/recorder/kernel/hooks/function_symbols.h"
+#include "runtime/recorder/kernel/hooks/hook_spec.h"
+#include "runtime/recorder/kernel/hooks/kernel_hook_request.h"
 #include "runtime/recorder/kernel/hooks/usdt_notes.h"
 #include "runtime/recorder/system/tracefs.h"
 
@@ -100,6 +104,55 @@ int ListHooksOfProgram(const std::string& path, const std::string& format) {
   return PrintData(kListVerb.name, table.Render(format));
 }
 
+// What `record --hook uprobe:FILE:FUNCTION` accepts.
+int ListFunctions(const std::string& file, const std::string& glob,
+                  const std::string& format) {
+  const auto path = runtime::FindObjectFile(file);
+  if (!path.ok()) return ReportFailure(kListVerb.name, path.status());
+  const auto object = runtime::ReadFunctionSymbols(*path);
+  if (!object.ok()) return ReportFailure(kListVerb.name, object.status());
+  RowTable table("countrace.functions/1", "functions",
+                 {"function", "kind", "offset"});
+  for (const runtime::FunctionSymbol& function : object->functions) {
+    if (!base::GlobMatches(glob.c_str(), function.name.c_str()) &&
+        !base::GlobMatches(glob.c_str(), function.symbol.c_str())) {
+      continue;
+    }
+    table.Add({function.name, std::string(object->is_go ? "point" : "segment"),
+               absl::StrFormat("0x%x", function.offset)});
+  }
+  if (object->functions.empty()) {
+    Say(kListVerb.name, *path +
+                            " names no function: it is stripped, and its debug "
+                            "file is not installed");
+  } else if (table.size() == 0) {
+    Say(kListVerb.name,
+        absl::StrFormat("no function of %s matches %s", *path, glob));
+  }
+  return PrintData(kListVerb.name, table.Render(format));
+}
+
+// What `record --hook usdt:FILE:PROVIDER:NAME` accepts, and makes of it.
+int ListProbes(const std::string& file, const std::string& glob,
+               const std::string& format) {
+  const bool with_provider = glob.find(':') != std::string::npos;
+  runtime::KernelHookRequest request;
+  const absl::Status status = runtime::AddDynamicHooks(
+      absl::StrFormat("usdt:%s:%s%s", file, with_provider ? "" : "*:", glob),
+      request);
+  if (!status.ok()) return ReportFailure(kListVerb.name, status);
+  RowTable table("countrace.probes/1", "probes",
+                 {"probe", "kind", "places", "arguments"});
+  for (const runtime::DynamicHook& hook : request.dynamic) {
+    const bool segment = hook.kind == logformat::HookKind::kSegment;
+    table.Add({absl::StrFormat("%s:%s", hook.provider, hook.name),
+               std::string(segment ? "segment" : "point"),
+               std::uint64_t{hook.attachments.size()},
+               hook.attachments.front().arguments});
+  }
+  return PrintData(kListVerb.name, table.Render(format));
+}
+
 int ListTracepoints(const std::string& glob, const std::string& format) {
   const auto names = runtime::ListTracepoints(glob);
   if (!names.ok()) return ReportFailure(kListVerb.name, names.status());
@@ -118,6 +171,8 @@ int RunList(const Arguments& arguments) {
   bool all = false;
   parser.AddPositional("what", what);
   parser.AddTrace(options.trace);
+  std::string glob;
+  parser.AddPositional("glob", glob);
   parser.AddImportOptions(options);
   parser.AddFlag("--all", all);
   MetricChoice choice;
@@ -125,6 +180,18 @@ int RunList(const Arguments& arguments) {
   parser.AddFormat(format, {"text", "json", "jsonl", "csv"});
   if (const auto status = parser.Parse(arguments)) return *status;
 
+  if (what == "functions" || what == "probes") {
+    if (!parser.is_given("trace")) {
+      return parser.UsageError(
+          absl::StrFormat("list %s of which program or library?", what));
+    }
+    if (glob.empty()) glob = "*";
+    return what == "probes" ? ListProbes(path, glob, format)
+                            : ListFunctions(path, glob, format);
+  }
+  if (parser.is_given("glob")) {
+    return parser.UsageError("unexpected argument: " + glob);
+  }
   if (what == "events") {
     if (parser.is_given("trace")) {
       return parser.UsageError("unexpected argument: " + path);
@@ -142,9 +209,11 @@ int RunList(const Arguments& arguments) {
   }
   if (what != "hooks") {
     return parser.UsageError(
-        what.empty() ? "say what to list: events, hooks, tracepoints or metrics"
+        what.empty() ? "say what to list: events, hooks, functions, probes, "
+                       "tracepoints or metrics"
                      : absl::StrFormat("cannot list `%s`, only events, hooks, "
-                                       "tracepoints or metrics",
+                                       "functions, probes, tracepoints or "
+                                       "metrics",
                                        what));
   }
   std::error_code error;

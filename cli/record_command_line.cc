@@ -27,6 +27,8 @@ void AddRecordOptions(VerbParser& parser, RecordCommandLine& line) {
   parser.AddBytes("--kernel-ring", record.kernel_ring_bytes);
   parser.AddChoice("--backend", line.backend, {"auto", "bpf", "perf", "lttng"});
   parser.AddTexts("--kernel", line.kernel_records);
+  parser.AddChoice("--preset", line.preset,
+                   {"latency", "syscalls", "io", "locks"});
   parser.AddTexts("--hook", record.dynamic_hooks);
   parser.AddTexts("--mark", line.marks);
   parser.AddText("--count", line.count);
@@ -36,6 +38,17 @@ void AddRecordOptions(VerbParser& parser, RecordCommandLine& line) {
   parser.AddFailOnLoss(line.fail_on_loss);
   parser.AddFlag("--quiet", line.quiet);
   parser.TakeCommand(record.command);
+}
+
+std::vector<std::string> PresetWords(const std::string& preset) {
+  // Waiting for a CPU, by whom it was ended, and what interrupts.
+  if (preset == "latency") return {"wakeups", "irq", "softirq"};
+  if (preset == "syscalls") return {"syscalls"};
+  // Calls that wait for a disk, its requests, and the wake-ups between.
+  if (preset == "io") return {"syscalls", "block", "wakeups"};
+  // A contended lock is a futex call that another thread's wake-up ends.
+  if (preset == "locks") return {"syscalls", "wakeups"};
+  return {};
 }
 
 std::vector<std::string> SplitNames(const std::vector<std::string>& lists) {

@@ -16,7 +16,7 @@ struct RecordCommandLine {
   std::vector<std::string> events, hook_events, pids, kernel_records, marks;
   std::string mode = "stream";
   std::string backend = "auto";
-  std::string rotate, count;
+  std::string rotate, count, preset;
   std::uint64_t sub_buffers = 4;
   std::uint64_t flight_bytes = 0;
   std::string dry_run_trace, format;
@@ -30,6 +30,9 @@ struct RecordCommandLine {
 
 // The options, and the command that follows them.
 void AddRecordOptions(VerbParser& parser, RecordCommandLine& line);
+
+// The --kernel words of a preset: "latency", "syscalls", "io" or "locks".
+std::vector<std::string> PresetWords(const std::string& preset);
 
 // "a,b" is a and b. A comma between slashes belongs to a name:
 // "cpu/event=0x3c,umask=1/,page-faults".

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -75,7 +76,9 @@ absl::Status SetPids(const RecordCommandLine& line, RecordOptions& record) {
 absl::Status SetKernelRecords(const RecordCommandLine& line,
                               RecordOptions& record) {
   const std::vector<std::string>& words = runtime::KernelSegmentWords();
+  std::set<std::string> seen;
   for (const std::string& what : SplitNames(line.kernel_records)) {
+    if (!seen.insert(what).second) continue;
     if (what == "wakeups") {
       record.wakeups = true;
     } else if (std::find(words.begin(), words.end(), what) != words.end()) {

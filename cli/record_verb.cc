@@ -107,6 +107,9 @@ int RunRecord(const Arguments& arguments) {
   RecordCommandLine line;
   AddRecordOptions(parser, line);
   if (const auto status = parser.Parse(arguments)) return *status;
+  for (const std::string& word : PresetWords(line.preset)) {
+    line.kernel_records.push_back(word);
+  }
   if (line.backend == "lttng") return RecordIntoLttng(parser, line);
   if (parser.is_given("--dry-run-rules")) return TryDumpRules(parser, line);
 

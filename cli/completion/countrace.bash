@@ -59,7 +59,7 @@ _countrace() {
   esac
 
   if [[ $verb == list && $COMP_CWORD -eq 2 && $cur != -* ]]; then
-    mapfile -t COMPREPLY < <(compgen -W 'events hooks tracepoints metrics' -- "$cur")
+    mapfile -t COMPREPLY < <(compgen -W 'events hooks functions probes tracepoints metrics' -- "$cur")
     return
   fi
   if [[ $verb == hooks && $COMP_CWORD -eq 2 && $cur != -* ]]; then

@@ -161,7 +161,7 @@ class WrongUsage(InFolder):
             (["state", "--next", "page"], "page", "dispatch"),
             (["state", "--next", "hook", "--previous", "hook"], "exclude"),
             (["state", "--at", "5ms", "--of", "7"], "--of", "--next"),
-            (["list"], "events, hooks, tracepoints or metrics"),
+            (["list"], "tracepoints or metrics"),
             (["list", "metrics", "x.ctf"], "x.ctf"),
             (["report", "--metric", "x"], "--metric:1:1", "NAME = EXPRESSION"),
             (["report", "--metric", "x = (cycles"], "--metric:1:12",
@@ -555,12 +555,6 @@ class Traces(InFolder):
         self.assertEqual(2, done.returncode)
         self.assertIn("rows of processes have no field", done.stderr)
 
-    def test_a_mapping_of_an_own_trace_is_refused(self):
-        for verb in ("report", "script"):
-            done = run(verb, "--map", "shop.toml", "hello.ctf")
-            self.assertEqual((1, ""), (done.returncode, done.stdout))
-            self.assertIn("--map is for traces of other tools", done.stderr)
-
     def test_csv_says_that_it_is_one_table_of_several(self):
         done = run("report", "--format", "csv", "hello.ctf")
         self.assertEqual(0, done.returncode)
@@ -583,6 +577,22 @@ class Traces(InFolder):
             done = run("report", *arguments, "hello.ctf")
             self.assertEqual((2, ""), (done.returncode, done.stdout))
             self.assertIn(words, done.stderr)
+
+    def test_a_mapping_of_an_own_trace_is_refused(self):
+        for verb in ("report", "script"):
+            done = run(verb, "--map", "shop.toml", "hello.ctf")
+            self.assertEqual((1, ""), (done.returncode, done.stdout))
+            self.assertIn("--map is for traces of other tools", done.stderr)
+
+    def test_functions_of_a_program_are_listed(self):
+        done = run("list", "functions", HELLO_HOOKS, "ma?n", "--format", "json")
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+        rows = json.loads(done.stdout)["functions"]
+        self.assertEqual([("main", "segment")],
+                         [(row["function"], row["kind"]) for row in rows])
+        for arguments in (["functions"], ["events", "a", "b"],
+                          ["hooks", HELLO_HOOKS, "x"]):
+            self.assertEqual(2, run("list", *arguments).returncode)
 
     def metrics(self, *arguments):
         done = run("report", "--format", "json", *arguments, "hello.ctf")

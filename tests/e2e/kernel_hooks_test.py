@@ -3,7 +3,7 @@
 page faults and calls are known: every call is at its node of the call tree,
 the books balance, and counts of interrupts belong to no thread.
 
-usage: kernel_hooks_test.py COUNTRACE KERNEL_HOOK_WORKLOAD
+usage: kernel_hooks_test.py COUNTRACE KERNEL_HOOK_WORKLOAD USDT_PAIRS
 """
 import collections
 import fnmatch
@@ -18,7 +18,7 @@ import sys
 import tempfile
 import unittest
 
-COUNTRACE = WORKLOAD = None
+COUNTRACE = WORKLOAD = PAIRS = None
 CALLS, SYSCALLS, PAGES = 300, 20, 3
 
 
@@ -228,6 +228,30 @@ class KernelHooks(unittest.TestCase):
         dumps = re.findall(r'cpu-\d+ e2e:pages: .*task_clock = (\d+)', text)
         self.assertEqual(len(dumps), CALLS)
 
+    def test_usdt_pairs_of_other_programs_are_segments(self):
+        data = self.record('--hook', f'usdt:{PAIRS}:pairs:*',
+                           command=(PAIRS, 7))
+        # The program's own records of these hooks are points.
+        segments = {row['segment']: row['calls'] for row in data['segments']}
+        self.assertEqual(segments, {
+            'pairs:query': 7, 'pairs:function': 7, 'pairs:gc': 7})
+        self.assertEqual(sum(self.hits('pairs:gc').values()), 14)
+        listed = json.loads(countrace('list', 'probes', PAIRS, '--format',
+                                      'json').stdout)['probes']
+        self.assertEqual(
+            [(row['probe'], row['kind'], row['places']) for row in listed],
+            [('pairs:commit__start', 'point', 1),
+             ('pairs:function', 'segment', 2), ('pairs:gc', 'segment', 2),
+             ('pairs:query', 'segment', 2)])
+
+    def test_presets_are_kernel_words(self):
+        for preset, hook in (('syscalls', 'syscall:'), ('locks', 'syscall:')):
+            with self.subTest(preset=preset):
+                data = self.record('--preset', preset, command=('true',))
+                self.assertTrue(any(row['segment'].startswith(hook)
+                                    for row in data['segments']))
+        self.assertIsNotNone(data['threads'][0]['blocked_ns'])
+
     def test_tracepoints(self):
         data = self.record(
             '--hook', 'tracepoint:sched:sched_process_exec', '--hook',
@@ -410,5 +434,5 @@ class KernelHooks(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    COUNTRACE, WORKLOAD = sys.argv[1:3]
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
+    COUNTRACE, WORKLOAD, PAIRS = sys.argv[1:4]
+    unittest.main(argv=[sys.argv[0], *sys.argv[4:]], verbosity=2)

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cstdlib>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -134,19 +135,35 @@ absl::Status AddUprobes(std::string_view spec, const std::string& file,
                             *path, functions.size(), glob, Near(glob, names)));
 }
 
-// The end of the stem in the name of a probe that marks the begin or the end of
-// a segment.
-std::string_view StemOf(std::string_view name, Place& place) {
-  constexpr std::pair<std::string_view, Place> kEndings[] = {
-      {"__enter", Place::kEnter},
-      {"__entry", Place::kEnter},
-      {"__exit", Place::kExit},
-      {"__return", Place::kExit}};
-  for (const auto& [ending, its_place] : kEndings) {
-    if (name.ends_with(ending) && name.size() > ending.size()) {
-      place = its_place;
-      return name.substr(0, name.size() - ending.size());
-    }
+// The endings of a pair of probes that mark the begin and the end of a segment:
+// ours, and the customs of other programs (PostgreSQL, CPython, the JVM).
+constexpr std::pair<std::string_view, std::string_view> kSegmentEndings[] = {
+    {"__enter", "__exit"},
+    {"__entry", "__return"},
+    {"__start", "__done"},
+    {"__begin", "__end"}};
+
+// The stem of a probe's name, which both probes of a pair have, and its place.
+// A probe without its partner in `names` ("provider:name" of a file) is a point
+// with its whole name.
+std::string_view StemOf(const UsdtNote& note,
+                        const std::set<std::string>& names, Place& place) {
+  const std::string_view name = note.name;
+  const auto stem_before = [&](std::string_view ending,
+                               std::string_view partner) -> std::string_view {
+    if (!name.ends_with(ending) || name.size() == ending.size()) return "";
+    const std::string_view stem = name.substr(0, name.size() - ending.size());
+    // Segments of ours may begin in one library and end in another.
+    const bool paired = ending == "__enter" || ending == "__exit" ||
+                        names.contains(absl::StrFormat("%s:%s%s", note.provider,
+                                                       stem, partner));
+    return paired ? stem : "";
+  };
+  for (const auto& [begin, end] : kSegmentEndings) {
+    place = Place::kEnter;
+    if (const auto stem = stem_before(begin, end); !stem.empty()) return stem;
+    place = Place::kExit;
+    if (const auto stem = stem_before(end, begin); !stem.empty()) return stem;
   }
   place = Place::kPoint;
   return name;
@@ -162,9 +179,13 @@ absl::Status AddUsdtProbes(std::string_view spec, const std::string& file,
   if (!notes.ok()) return notes.status();
   std::map<std::pair<std::string, std::string>, DynamicHook> hooks;
   std::vector<std::string> names;
+  std::set<std::string> all;
+  for (const UsdtNote& note : *notes) {
+    all.insert(note.provider + ":" + note.name);
+  }
   for (const UsdtNote& note : *notes) {
     Place place = Place::kPoint;
-    const std::string stem(StemOf(note.name, place));
+    const std::string stem(StemOf(note, all, place));
     if (!Matches(provider_glob, note.provider) ||
         (!Matches(name_glob, stem) && !Matches(name_glob, note.name))) {
       names.push_back(note.provider + ":" + stem);
