@@ -8,8 +8,8 @@
 //
 // A gap is no time of a call: calls end where it begins. Only the exit of the
 // innermost one, of a thread that was on no CPU at the loss, shows that it went
-// on, or that another call of the same segment did. A fault can come before that
-// record: it is a call like others, in a path that is not sure.
+// on, or that another call of the same segment did. A fault can come before
+// that record: it is a call like others, in a path that is not sure.
 #include <algorithm>
 #include <utility>
 

@@ -31,6 +31,14 @@ Bounds Capped(Bounds bounds, std::uint64_t value, std::uint64_t most) {
   return bounds;
 }
 
+// The same. A time for which the others leave no room is not sure: something
+// was lost without a word.
+Bounds WithRoom(Bounds bounds, std::uint64_t value, std::uint64_t most) {
+  bounds = Capped(bounds, value, most);
+  bounds.lo = std::min(bounds.lo, most);
+  return bounds;
+}
+
 // whole - part.
 Bounds Rest(Bounds whole, Bounds part) {
   return {Less(whole.lo, part.hi),
@@ -151,8 +159,8 @@ void UnseenBounds::OfThread(const ThreadState& thread, ThreadRow& row) const {
     if (input_.has_kernel) row.bounds.Set(Number::kOnCpu, 0, {0, life_ns});
   } else {
     row.bounds.Set(Number::kOnCpu, on,
-                   Capped(Around(on, 0, on_cpu_ns), on,
-                          Less(life_ns, least_wait + least_blocked)));
+                   WithRoom(Around(on, 0, on_cpu_ns), on,
+                            Less(life_ns, least_wait + least_blocked)));
   }
   std::uint64_t dispatches = AddBounded(unseen.Count(unseen_.dispatches()),
                                         thread.dispatch.unseen_switches);
@@ -167,15 +175,15 @@ void UnseenBounds::OfThread(const ThreadState& thread, ThreadRow& row) const {
     const std::uint64_t more =
         Less(unknown_ns, unseen.wait_ns) + unseen.late_ns;
     row.bounds.Set(Number::kWait, wait,
-                   Capped({least_wait, wait + more}, wait,
-                          Less(life_ns, on + least_blocked)));
+                   WithRoom({least_wait, wait + more}, wait,
+                            Less(life_ns, on + least_blocked)));
   }
   if (row.blocked_ns) {
     const std::uint64_t more =
         Less(unknown_ns, unseen.blocked_ns) + unseen.late_ns;
     row.bounds.Set(Number::kBlocked, blocked,
-                   Capped({least_blocked, blocked + more}, blocked,
-                          Less(life_ns, on + least_wait)));
+                   WithRoom({least_blocked, blocked + more}, blocked,
+                            Less(life_ns, on + least_wait)));
   }
   for (std::size_t i = 0; i < input_.plans.size(); ++i) {
     if (!input_.plans[i].cpu_event || !row.counts[i]) continue;
@@ -506,12 +514,12 @@ void UnseenBounds::OfSegment(const ProcessState& process,
                                const std::pair<Bounds, Bounds>& bounds,
                                const std::pair<Bounds, Bounds>& other) {
     if (!pair) return;
-    row.bounds.Set(
-        incl, pair->incl,
-        Capped(bounds.first, pair->incl, Rest(Rest(wall, on), other.first).hi));
+    row.bounds.Set(incl, pair->incl,
+                   WithRoom(bounds.first, pair->incl,
+                            Rest(Rest(wall, on), other.first).hi));
     row.bounds.Set(excl, pair->excl,
-                   Capped(bounds.second, pair->excl,
-                          Rest(Rest(wall_excl, on_excl), other.second).hi));
+                   WithRoom(bounds.second, pair->excl,
+                            Rest(Rest(wall_excl, on_excl), other.second).hi));
   };
   set_off_cpu(row.wait, Number::kWaitIncl, Number::kWaitExcl, wait,
               row.blocked ? blocked : std::pair<Bounds, Bounds>());

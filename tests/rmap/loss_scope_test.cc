@@ -45,8 +45,9 @@ TEST_CASE("loss: a few lost records leave most of a trace exact",
   CHECK(exact < rows);
 }
 
-TEST_CASE("loss: of a process that begins with the loss, the earlier one is exact",
-          "[rmap][loss]") {
+TEST_CASE(
+    "loss: of a process that begins with the loss, the earlier one is exact",
+    "[rmap][loss]") {
   test_support::MemoryTrace trace;
   logformat::TraceInfo& info = trace.mutable_info();
   info.cpus = 1;
@@ -63,8 +64,7 @@ TEST_CASE("loss: of a process that begins with the loss, the earlier one is exac
   trace.Dispatch(1400, 0, 50, 40, logformat::kSwitchDead, {400});
   trace.Fork(1500, 0, {50, 50, 40, 40});
   trace.Dispatch(1600, 0, 40, 50, logformat::kSwitchRunnable, {600});
-  trace.LoseOfThread(1500, 50, 50, 2,
-                     logformat::DiscardCause::kNoSubBuffer);
+  trace.LoseOfThread(1500, 50, 50, 2, logformat::DiscardCause::kNoSubBuffer);
   trace.HookRecord(1700, {50, 50, 10, false});
   trace.HookRecord(1800, {50, 50, 10, true});
   trace.Dump(2000, 0, CountersReason::kEnd, 50, {1000});

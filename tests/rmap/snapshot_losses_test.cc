@@ -1,5 +1,5 @@
-// Records that a flight recording lost, not overwrote, near the instant at which
-// its tables begin.
+// Records that a flight recording lost, not overwrote, near the instant at
+// which its tables begin.
 #include <catch2/catch.hpp>
 #include <cstdint>
 
@@ -44,8 +44,9 @@ const ThreadRow& Row(const Report& report, std::int32_t tid) {
   return report.threads.front();
 }
 
-TEST_CASE("snapshot: after a loss before the tables the CPU's thread is unknown",
-          "[rmap][snapshot][loss]") {
+TEST_CASE(
+    "snapshot: after a loss before the tables the CPU's thread is unknown",
+    "[rmap][snapshot][loss]") {
   MemoryTrace trace = Snapshot();
   trace.LoseOnCpu(1100, 0, 2, DiscardCause::kKernelRingFull);
   End(trace);
