@@ -70,6 +70,8 @@ void DispatchTracker::BeginInside(CpuState& cpu, std::uint64_t time_ns) {
   Occupy(cpu, cpu.earlier_tid, time_ns, /*inferred=*/true);
   if (cpu.earlier_interrupts == 0) return;
   cpu.open_interrupts = cpu.earlier_interrupts;
+  cpu.interrupts_since_ns = time_ns;
+  cpu.interrupts_counted = true;
   if (cpu.thread != nullptr) cpu.thread->dispatch.interrupted = true;
   ThreadState& work = cpu.interrupt_work;
   work.dispatch.running_cpu = static_cast<std::int32_t>(cpu.cpu);

@@ -63,11 +63,21 @@ ThreadState* DispatchTracker::LeaveInterrupt(const EventRecord& record,
   const auto entered = std::find_if(
       frames.rbegin(), frames.rend(),
       [hook_id](const Frame& frame) { return frame.hook_id == hook_id; });
+  const bool open = entered != frames.rend();
   // It was entered before the recording, or before a loss.
-  if (entered == frames.rend() || cpu->open_interrupts == 0) return &work;
-  const auto over = static_cast<std::uint32_t>(entered - frames.rbegin()) + 1;
-  const std::uint32_t left =
-      cpu->open_interrupts - std::min(cpu->open_interrupts, over);
+  if (cpu->open_interrupts == 0 || (!open && cpu->earlier_interrupts == 0)) {
+    return &work;
+  }
+  // Those that were open when the tables began are around all others.
+  std::uint32_t left = 0;
+  if (open) {
+    const auto over = static_cast<std::uint32_t>(entered - frames.rbegin()) + 1;
+    left =
+        std::max(cpu->earlier_interrupts,
+                 cpu->open_interrupts - std::min(cpu->open_interrupts, over));
+  } else {
+    left = --cpu->earlier_interrupts;
+  }
   if (left == 0 || record.counters != nullptr) {
     AttributePart(*cpu, record, time_ns);
   }
@@ -93,7 +103,7 @@ void DispatchTracker::CloseInterrupts(CpuState& cpu, std::uint64_t time_ns,
   AttributedInterval part = AttributeTime(cpu, time_ns, true);
   part.switched = false;
   AddUncounted(cpu, part);
-  cpu.open_interrupts = 0;
+  cpu.open_interrupts = cpu.earlier_interrupts = 0;
   cpu.interrupt_work.dispatch.running_cpu = -1;
   if (cpu.thread != nullptr) {
     cpu.thread->dispatch.interrupted = false;

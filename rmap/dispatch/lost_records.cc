@@ -71,7 +71,7 @@ void DispatchTracker::BeginLoss(CpuState& cpu, std::uint64_t begin_ns) {
   cpu.thread = nullptr;
   cpu.occupant = CpuState::Occupant::kUnknown;
   // An open interrupt may be over: the time up to the next dump has no owner.
-  cpu.open_interrupts = 0;
+  cpu.open_interrupts = cpu.earlier_interrupts = 0;
   cpu.interrupt_work.dispatch.sure = false;
   cpu.interrupt_work.dispatch.running_cpu = -1;
   if (cpu.interrupts_unknown_since_ns == 0) {

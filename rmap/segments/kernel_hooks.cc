@@ -89,9 +89,13 @@ void KernelHooks::OnInterrupt(const EventRecord& record, std::uint32_t hook_id,
     }
   } else if (!work->stack.frames.empty()) {
     SegmentBuilder::TakeExpectedExit(*work);
-    // One without its enter changes nothing.
-    if (!SegmentBuilder::IsOpen(*work, hook_id)) return;
-    segments_.Exit(*work, hook_id, DumpOf(record), time_ns);
+    if (SegmentBuilder::IsOpen(*work, hook_id)) {
+      segments_.Exit(*work, hook_id, DumpOf(record), time_ns);
+    } else if (work->dispatch.running_cpu < 0 &&
+               !dispatches_.InterruptsUnknown(record.cpu)) {
+      // It was open when the tables began, around those that are open now.
+      segments_.LeaveAll(*work, time_ns);
+    }
   } else if (!SegmentBuilder::TakeExpectedExit(*work)) {
     segments_.Exit(*work, hook_id, DumpOf(record), time_ns);
   }

@@ -150,7 +150,7 @@ struct CpuState {
   std::uint64_t interrupts_unknown_since_ns = 0;
 
   // Before the tables begin (earlier_records.cc): the thread that runs, -1:
-  // unknown; and interrupts that are open.
+  // unknown; and interrupts that are open, later those of them that still are.
   std::int32_t earlier_tid = -1;
   std::uint32_t earlier_interrupts = 0;
 
