@@ -1,0 +1,149 @@
+#include "rmap/report/segments_text.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "base/text/name_escape.h"
+#include "base/text/quantity_format.h"
+#include "rmap/columns/report_columns.h"
+
+namespace countrace::rmap {
+namespace {
+
+using Align = base::TextTable::Align;
+
+// Columns of the two segment tables; the name is last, because it may be long
+// and, by path, indented.
+std::vector<const Column<SegmentRow>*> AddSegmentColumns(
+    const TextTables& tables, const std::vector<Column<SegmentRow>>& columns,
+    base::TextTable& table) {
+  const Report& report = tables.report();
+  std::vector<const Column<SegmentRow>*> used;
+  const bool has_on_cpu =
+      std::any_of(report.segments.begin(), report.segments.end(),
+                  [](const SegmentRow& row) { return row.on_cpu.has_value(); });
+  for (const Column<SegmentRow>& column : columns) {
+    const std::string& name = column.name.front();
+    if (column.title.empty() || name == "segment" || name == "pid" ||
+        name == "comm") {
+      continue;  // beside the table's numbers
+    }
+    if (tables.IsChosen(column)) {
+      used.push_back(&column);
+      table.AddColumn(base::EscapeName(column.title), Align::kRight);
+      continue;
+    }
+    if (!has_on_cpu && (name == "on_cpu_ns" || name == "off_cpu_ns")) {
+      continue;
+    }
+    // Both are parts of off-CPU time, which cannot be split without wake-ups.
+    if (!report.wakeups && (name == "wait_ns" || name == "blocked_ns")) {
+      continue;
+    }
+    if (name == "counts") {
+      // The on-CPU column shows it already.
+      if (has_on_cpu && column.unit == Unit::kNanoseconds) continue;
+      if (TextTables::IsEmpty(column, report.segments)) continue;
+    }
+    used.push_back(&column);
+    table.AddColumn(base::EscapeName(column.title), Align::kRight,
+                    name == "counts");
+  }
+  return used;
+}
+
+template <typename Name>
+void SegmentTable(TextTables& tables, const std::string& title,
+                  const std::vector<SegmentRow>& rows, bool grouped,
+                  const Name& name_of) {
+  if (rows.empty()) return;
+  tables.Title(title);
+  base::TextTable table;
+  const auto columns = tables.Chosen(SegmentColumns(tables.report(), false));
+  const auto used = AddSegmentColumns(tables, columns, table);
+  const std::size_t limit = tables.RowLimit(rows.size());
+  bool marks = false;
+  for (std::size_t i = 0; i < limit; ++i) {
+    marks |= !TextTables::QualityMarks(rows[i]).empty();
+  }
+  if (marks) table.AddColumn("", Align::kLeft);
+  const auto limits = tables.AddLimits(used, rows, limit, table);
+  table.AddColumn("segment", Align::kLeft);
+  for (std::size_t i = 0; i < limit; ++i) {
+    const SegmentRow& row = rows[i];
+    if (grouped && (i == 0 || rows[i - 1].process != row.process)) {
+      table.AddHeading(ProcessName(row.comm, row.pid));
+    }
+    std::vector<std::string> cells;
+    for (const auto* column : used) {
+      std::string text = tables.EstimateText(*column, row);
+      cells.push_back(!text.empty()
+                          ? std::move(text)
+                          : FormatCell(column->value(row), column->unit));
+    }
+    if (marks) cells.push_back(TextTables::QualityMarks(row));
+    tables.AddLimitCells(limits, row, cells);
+    cells.push_back(name_of(row));
+    table.AddRow(std::move(cells));
+  }
+  tables.Finish(table, rows.size(), limit, marks);
+}
+
+// Names segments with a large part of their time in the hooks themselves.
+void SegmentRemarks(TextTables& tables, const std::vector<SegmentRow>& rows) {
+  constexpr std::size_t kNamed = 5;
+  std::size_t found = 0;
+  for (const SegmentRow& row : rows) {
+    const std::uint64_t all = row.wall.incl;
+    if (!row.recording_ns || *row.recording_ns * 10 <= all) continue;
+    if (++found > kNamed) continue;
+    tables.out() += absl::StrFormat(
+        "  (about %s of %s in %s are its hooks and those in it)\n",
+        base::FormatShare(*row.recording_ns, all),
+        base::EscapeName(row.segment), ProcessName(row.comm, row.pid));
+  }
+  if (found > kNamed) {
+    tables.out() +=
+        absl::StrFormat("  (and so of %d more segments)\n", found - kNamed);
+  }
+}
+
+std::string JoinedPath(const std::vector<std::string>& path) {
+  std::string joined;
+  for (const std::string& name : path) {
+    joined += (joined.empty() ? "" : " > ") + base::EscapeName(name);
+  }
+  return joined;
+}
+
+}  // namespace
+
+void AppendSegments(TextTables& tables) {
+  const auto rows =
+      tables.Selected(tables.report().segments, ReportBy::kSegment);
+  SegmentTable(tables, "SEGMENTS", rows, /*grouped=*/false,
+               [](const SegmentRow& row) {
+                 return base::EscapeName(row.segment) + "  " +
+                        ProcessName(row.comm, row.pid);
+               });
+  SegmentRemarks(tables, rows);
+}
+
+void AppendPaths(TextTables& tables) {
+  const auto rows =
+      tables.Selected(tables.report().segment_paths, ReportBy::kPath);
+  // In a selection, the rows above do not show the callers: print whole
+  // paths.
+  const bool whole = tables.options().selection == nullptr;
+  SegmentTable(tables, "SEGMENTS by call path", rows, /*grouped=*/true,
+               [whole](const SegmentRow& row) {
+                 if (!whole) return JoinedPath(row.path);
+                 const std::size_t depth =
+                     row.path.empty() ? 0 : row.path.size() - 1;
+                 return std::string(2 * std::min<std::size_t>(depth, 32), ' ') +
+                        base::EscapeName(row.segment);
+               });
+}
+
+}  // namespace countrace::rmap

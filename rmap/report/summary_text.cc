@@ -1,0 +1,143 @@
+#include "rmap/report/summary_text.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_format.h"
+#include "base/text/name_escape.h"
+#include "base/text/quantity_format.h"
+#include "rmap/tables/bounds_summary.h"
+
+namespace countrace::rmap {
+namespace {
+
+// How wide the intervals are.
+std::string LimitsLine(const Report& report) {
+  const BoundsSummary bounds = SummaryOfBounds(report);
+  if (bounds.numbers == 0) return "";
+  std::string line = absl::StrFormat("limits: %s numbers of rows are not exact",
+                                     base::FormatCount(bounds.numbers));
+  const std::uint64_t limited = bounds.numbers - bounds.without_limit;
+  if (limited != 0) {
+    line +=
+        absl::StrFormat("; the intervals of %s are %.1f %% wide on average",
+                        base::FormatCount(limited), 100 * bounds.mean_width);
+  }
+  if (bounds.without_limit != 0) {
+    line += absl::StrFormat(", %s have no upper limit",
+                            base::FormatCount(bounds.without_limit));
+  }
+  return line + "\n";
+}
+
+}  // namespace
+
+std::string SummaryText(const Report& report) {
+  std::string out;
+  const char* scope = report.scope == "system"    ? "whole system"
+                      : report.scope == "command" ? "one command"
+                                                  : "hooks only";
+  out += absl::StrFormat("%s: %s, %d CPUs, %s, %s records%s%s\n",
+                         base::EscapeName(report.path), scope, report.cpus,
+                         base::FormatNanoseconds(static_cast<double>(
+                             report.end_ns - report.begin_ns)),
+                         base::FormatCount(report.records),
+                         report.finished ? "" : ", recording not finished",
+                         report.interrupted ? ", reading interrupted" : "");
+  if (!report.command.empty()) {
+    out += "command: " + base::EscapeName(report.command) + "\n";
+  }
+  if (!report.source.empty()) {
+    out += "recorded by " + base::EscapeName(report.source) + "\n";
+  }
+  for (const logformat::TriggerFiring& trigger : report.triggers) {
+    const std::uint64_t since_ns =
+        trigger.time_ns - std::min(trigger.time_ns, report.begin_ns);
+    out += absl::StrFormat(
+        "trigger: %s: %s, at %s\n", base::EscapeName(trigger.trigger),
+        base::EscapeName(trigger.what),
+        base::FormatNanoseconds(static_cast<double>(since_ns)));
+  }
+  // A command's trace counts its own processes by default: print deviations
+  // only.
+  const bool gated = report.count != "all" && !report.count.empty() &&
+                     (report.scope != "command" || report.count != "marked" ||
+                      !report.marks.empty());
+  if (gated) {
+    out += "counted: " + report.count;
+    for (std::size_t i = 0; i < report.marks.size(); ++i) {
+      out += (i == 0 ? "; marked: " : ", ") + base::EscapeName(report.marks[i]);
+    }
+    out += "\n";
+  }
+  if (report.scope == "hooks") {
+    out +=
+        "no kernel records: on-CPU time and the kernel's counts are not "
+        "known\n";
+  }
+  std::uint64_t wall = 0, busy = 0, idle = 0, outside = 0, unattributed = 0;
+  std::uint64_t interrupts = 0;
+  for (const CpuRow& row : report.cpu_rows) {
+    wall += row.wall_ns;
+    busy += row.busy_ns;
+    idle += row.idle_ns;
+    interrupts += row.interrupts_ns;
+    outside += row.outside_ns;
+    unattributed += row.unattributed_ns;
+  }
+  if (wall == 0) return out;
+  out += absl::StrFormat("CPU time: %s busy, ", base::FormatShare(busy, wall));
+  if (report.scope == "command" || (outside != 0 && idle == 0)) {
+    out +=
+        base::FormatShare(outside, wall) + " outside (other processes, idle)";
+  } else {
+    out += base::FormatShare(idle, wall) + " idle";
+    if (outside != 0)
+      out += ", " + base::FormatShare(outside, wall) + " outside";
+  }
+  if (interrupts != 0) {
+    out += ", " + base::FormatShare(interrupts, wall) + " interrupts";
+  }
+  if (unattributed != 0) {
+    out += ", " + base::FormatShare(unattributed, wall) + " unattributed";
+  }
+  out += absl::StrFormat(" of %s\n",
+                         base::FormatNanoseconds(static_cast<double>(wall)));
+  return out;
+}
+
+std::string LossText(const Report& report, bool color) {
+  const Loss& loss = report.loss;
+  std::string out = "\n";
+  for (const std::string& what : report.not_known) {
+    out += "not known: " + base::EscapeName(what) + "\n";
+  }
+  for (const std::string& message : loss.messages) {
+    out += "note: " + base::EscapeName(message) + "\n";
+  }
+  out += LimitsLine(report);
+  std::string line = absl::StrFormat("captured %s records, discarded %s",
+                                     base::FormatCount(report.records),
+                                     base::FormatCount(loss.discarded_events));
+  std::string causes;
+  for (const auto& [cause, records] : loss.by_cause) {
+    causes +=
+        absl::StrFormat("%s%s %s", causes.empty() ? "" : ", ",
+                        base::EscapeName(cause), base::FormatCount(records));
+  }
+  if (!causes.empty()) line += " (" + causes + ")";
+  if (loss.discarded_packets != 0) {
+    line += absl::StrFormat(", %s packets unreadable",
+                            base::FormatCount(loss.discarded_packets));
+  }
+  if (loss.clock_errors != 0) {
+    line += absl::StrFormat(", %s clock errors",
+                            base::FormatCount(loss.clock_errors));
+  }
+  const bool lost = loss.discarded_events != 0 || loss.discarded_packets != 0 ||
+                    loss.clock_errors != 0;
+  if (color && lost) line = "\x1b[31m" + line + "\x1b[0m";
+  out += line + "\n";
+  return out;
+}
+
+}  // namespace countrace::rmap
