@@ -106,6 +106,24 @@ bool OnlyLastFaults(const CpuState& cpu, const AttributedInterval& last) {
              });
 }
 
+// Where `last` is idle: the latest part of the only owner that can have page
+// faults; null: there is none, or several, or one is unknown.
+const AttributedInterval* OnlyPartThatFaults(const CpuState& cpu,
+                                             const AttributedInterval& last) {
+  if (!last.idle) return nullptr;
+  const AttributedInterval* only = nullptr;
+  for (const AttributedInterval& part : cpu.counters.uncounted) {
+    if (part.idle || part.account == &cpu.interrupts) continue;
+    if (part.account == &cpu.unattributed) return nullptr;
+    if (only != nullptr &&
+        (only->thread != part.thread || only->account != part.account)) {
+      return nullptr;
+    }
+    only = &part;
+  }
+  return only;
+}
+
 // True if more faults are recorded than an event of one mode (page-faults:u)
 // counts, of more than one part: which ones it counted is not recorded.
 bool IsAmbiguous(const CpuState& cpu, const AttributedInterval& last,
@@ -372,6 +390,13 @@ std::uint64_t Share(CpuState& cpu, CounterKind kind, std::size_t event,
     }
     case CounterKind::kBusy:
       if (OnlyLastFaults(cpu, last)) return count;
+      if (const AttributedInterval* part = OnlyPartThatFaults(cpu, last)) {
+        Add(cpu, *part, event, count);
+        if (IsPartOfDispatch(cpu, *part)) {
+          cpu.counters.of_dispatch[event] += count;
+        }
+        return 0;
+      }
       break;
     case CounterKind::kOther:
       break;
