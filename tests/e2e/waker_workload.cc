@@ -1,5 +1,6 @@
 // One process waits in a segment for data that another one produces in a
-// segment, over a pipe. Prints "pid READER child WRITER".
+// segment, over a pipe, once the first sleeps. Prints "pid READER child
+// WRITER".
 #include <countrace/hooks.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -8,15 +9,27 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <string>
 
 namespace {
+
+// On a busy machine the reader may be late for its read(2).
+bool Sleeps(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string stat;
+  std::getline(file, stat);
+  return stat.find(") S ") != std::string::npos;
+}
 
 void Write(int to, int times, long ns) {
   prctl(PR_SET_NAME, "writer");
   for (int i = 0; i < times; ++i) {
     COUNTRACE_SEGMENT("writer", "make");
     const timespec pause = {0, ns};
-    nanosleep(&pause, nullptr);
+    do {
+      nanosleep(&pause, nullptr);
+    } while (!Sleeps(getppid()));
     if (write(to, "x", 1) != 1) _exit(1);
   }
   _exit(0);

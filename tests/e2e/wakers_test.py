@@ -56,7 +56,7 @@ class Wakers(unittest.TestCase):
         self.assertEqual([('thread', 'writer', 'syscall:write')],
                          [(row['waker']['kind'], row['waker']['comm'],
                            row['waker'].get('segment')) for row in by_writer])
-        # Sometimes the byte is there before the reader.
+        # The kernel of a virtual machine may hide a switch.
         self.assertGreaterEqual(by_writer[0]['times'], TIMES * 3 // 4)
         self.assertLessEqual(by_writer[0]['times'], TIMES)
         self.assertGreater(by_writer[0]['blocked_ns'], 0)
