@@ -5,6 +5,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
 #include "base/text/quantity_format.h"
 #include "cli/exit_status.h"
 #include "cli/help_texts.h"
@@ -14,6 +15,7 @@
 #include "logformat/repair/trace_snapshot.h"
 #include "logformat/session_layout.h"
 #include "runtime/recorder/control/process_control.h"
+#include "runtime/recorder/control/snapshot_dumps.h"
 #include "runtime/recorder/directory/trace_directory.h"
 
 namespace countrace::cli {
@@ -64,12 +66,22 @@ int RunSnapshot(const Arguments& arguments) {
     trace = *found;
   }
   if (output.empty()) output = trace + ".snapshot";
-  auto taken = logformat::SnapshotTrace(trace, output);
+  // The tables end with these dumps. Without them the snapshot is complete up
+  // to the last records of each CPU, and the report bounds the rest.
+  logformat::SnapshotContent content;
+  if (const auto dumped = runtime::RequestSnapshotDumps(trace); dumped.ok()) {
+    content.dumped_ns = *dumped;
+  } else if (!absl::IsNotFound(dumped.status())) {
+    Say(kSnapshotVerb.name,
+        absl::StrFormat("%s: its tables end without the last counters",
+                        base::StatusText(dumped.status())));
+  }
+  auto taken = logformat::SnapshotTrace(trace, output, content);
   // An old trace is removed only when nothing else prevents the new one.
   if (force && absl::IsAlreadyExists(taken.status())) {
     const absl::Status removed = runtime::RemoveTrace(output);
     if (!removed.ok()) return ReportFailure(kSnapshotVerb.name, removed);
-    taken = logformat::SnapshotTrace(trace, output);
+    taken = logformat::SnapshotTrace(trace, output, content);
   }
   if (!taken.ok()) return ReportFailure(kSnapshotVerb.name, taken.status());
   Say(kSnapshotVerb.name,

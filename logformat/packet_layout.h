@@ -273,6 +273,9 @@ enum class CountersReason : std::uint32_t {
   kTick = 2,
   kSetEnd = 3,    // the last values of the event set
   kSetBegin = 4,  // the first values of the next set
+  // For a snapshot: the end of each CPU in its tables; a dump as any other in
+  // the recording, which goes on.
+  kSnapshot = 5,
 };
 
 struct TaskRecord {  // events `fork` and `exit`

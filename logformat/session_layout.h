@@ -170,6 +170,14 @@ struct SessionControl {
   std::uint32_t count;
   std::uint32_t mark_count;
   char marks[kMaxMarks][kMarkTextBytes];
+  // A program that takes a snapshot adds 1 to the first. The recorder then
+  // dumps the counters of every CPU, stores the time before these dumps, and
+  // repeats that number in the last.
+  std::atomic<std::uint32_t> dump_requests;
+  std::atomic<std::uint32_t> dumps_answered;
+  std::atomic<std::uint64_t> dumped_ns;
+  // dumped_ns of the dumps for this snapshot; 0: not a snapshot, or none.
+  std::uint64_t snapshot_ns;
   ProcessSlot processes[kProcessSlots];
 };
 inline constexpr std::uint64_t kSessionMagic =

@@ -57,6 +57,9 @@ struct TraceInfo {
   std::int32_t recorder_pid = 0;
   std::uint32_t cpus = 0;
   std::uint64_t begin_ns = 0;  // CLOCK_MONOTONIC
+  // In a snapshot, the tables end with the first dump of each CPU from here on
+  // whose reason is kSnapshot. 0: no such dumps.
+  std::uint64_t snapshot_ns = 0;
   std::int64_t realtime_offset_ns = 0;
   std::string hostname, kernel_release, command;
   // Time of the kernel recorder's BPF programs, in all threads that ran them:

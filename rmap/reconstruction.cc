@@ -47,6 +47,7 @@ class Reconstruction final : public logformat::ItemSink {
         observer_(observer),
         records_stay_(records_stay),
         tables_from_ns_(begin_ns),
+        tables_until_ns_(info.snapshot_ns == 0 ? kNever : info.snapshot_ns),
         before_tables_(begin_ns != 0),
         hooks_(info),
         thread_dumps_(info.thread_sets()),
@@ -81,6 +82,8 @@ class Reconstruction final : public logformat::ItemSink {
     const bool of_thread = record.stream_class == StreamClass::kThread;
     if (before_tables_ && of_thread && IsBefore(record)) [[unlikely]]
       return;
+    if (record.time_ns >= tables_until_ns_ && IsAfter(record)) [[unlikely]]
+      return;
     const std::uint64_t time_ns =
         Advance(record.time_ns, observer_ == nullptr ? kernel_ns_ : now_ns_);
     if (of_thread) [[likely]] {
@@ -105,20 +108,24 @@ class Reconstruction final : public logformat::ItemSink {
     const std::uint64_t begin_ns = records.front().time_ns;
     const std::uint64_t end_ns = records.back().time_ns;
     if (!dumps_stay() || observer_ != nullptr || begin_ns < kernel_ns_ ||
-        before_tables_ || !OnRun(head, records, begin_ns, end_ns)) {
+        before_tables_ || end_ns >= tables_until_ns_ ||
+        !OnRun(head, records, begin_ns, end_ns)) {
       ItemSink::OnThreadRecords(head, records);
     }
   }
 
   void OnDiscardedEvents(const DiscardedEvents& loss) override {
     ledger_.Add(loss);
-    if (loss.count == 0 || IsLossBefore(loss, loss.overwritten)) return;
+    if (loss.count == 0 || IsLossBefore(loss, loss.overwritten) ||
+        IsLossAfter(loss)) {
+      return;
+    }
     Lose(loss);
   }
 
   void OnDiscardedPackets(const DiscardedPackets& loss) override {
     ledger_.Add(loss);
-    if (!IsLossBefore(loss, false)) Lose(loss);
+    if (!IsLossBefore(loss, false) && !IsLossAfter(loss)) Lose(loss);
   }
 
   // Requires: the last item was delivered, or `interrupted`.
@@ -277,7 +284,7 @@ class Reconstruction final : public logformat::ItemSink {
     OnKernelRecord(dump, time_ns);
   }
 
-  // --- Before the tables begin (earlier_records.cc) --------------------------
+  // --- Before the tables begin (earlier_records.cc), after they end ---------
 
   // True if `record` comes before the tables begin: it names threads at most.
   bool IsBefore(const EventRecord& record) {
@@ -292,6 +299,9 @@ class Reconstruction final : public logformat::ItemSink {
   }
   void OnEarlier(const EventRecord& record);
   void BeginTables();
+  // True if `record` comes after a snapshot's tables: they end at the
+  // recorder's dumps, on each CPU at its own, and hooks before them all.
+  bool IsAfter(const EventRecord& record);
   // True if the tables do not begin yet at `loss`. One that lasts until then
   // begins with them.
   template <typename Discarded>
@@ -306,6 +316,13 @@ class Reconstruction final : public logformat::ItemSink {
       losses_at_begin_.emplace_back(std::move(later));
     }
     return true;
+  }
+
+  template <typename Discarded>
+  bool IsLossAfter(const Discarded& loss) const {
+    return loss.begin_ns >= tables_until_ns_ &&
+           (loss.stream_class == StreamClass::kThread ||
+            dispatches_.HasEnded(loss.cpu));
   }
 
   // --- Kernel records and loss -----------------------------------------------
@@ -366,9 +383,9 @@ class Reconstruction final : public logformat::ItemSink {
 
   TimelineObserver* observer_;
   const bool records_stay_;
-  const std::uint64_t tables_from_ns_;
+  const std::uint64_t tables_from_ns_, tables_until_ns_;
   bool before_tables_;  // records before that may still come
-  bool tables_begun_ = false;
+  bool tables_begun_ = false, tables_ended_ = false;
   std::vector<std::variant<DiscardedEvents, DiscardedPackets>> losses_at_begin_;
   HookTable hooks_;
   EventSetDumps thread_dumps_;
@@ -413,6 +430,25 @@ void Reconstruction::OnEarlier(const EventRecord& record) {
   }
 }
 
+bool Reconstruction::IsAfter(const EventRecord& record) {
+  if (record.stream_class == StreamClass::kThread) return true;
+  if (!dispatches_.HasEnded(record.cpu)) return false;
+  tables_ended_ = tables_ended_ || !dispatches_.AnyOpen();
+  if (tables_ended_) return true;
+  // Another CPU may still show what begins or ends here.
+  switch (static_cast<CpuEvent>(record.event_id)) {
+    case CpuEvent::kFork:
+    case CpuEvent::kExec:
+    case CpuEvent::kComm:
+    case CpuEvent::kExit:
+    case CpuEvent::kProcessState:
+      if (!tasks_.OnRecord(record, now_ns_)) ++malformed_;
+      return true;
+    default:
+      return true;
+  }
+}
+
 void Reconstruction::BeginTables() {
   if (tables_begun_) return;
   tables_begun_ = true;
@@ -448,9 +484,7 @@ void Reconstruction::OnKernelRecord(const EventRecord& record,
     case CpuEvent::kCounters:
       dispatches_.OnCounters(record, time_ns);
       if (logformat::CountersRecord dump;
-          Decode(record, dump) &&
-          dump.reason ==
-              static_cast<std::uint32_t>(logformat::CountersReason::kEnd)) {
+          Decode(record, dump) && dispatches_.IsEnd(dump.reason, time_ns)) {
         kernel_hooks_.EndInterrupts(record.cpu, time_ns, true);
       }
       return;

@@ -429,6 +429,9 @@ absl::StatusOr<TraceDescription> ParseMetadata(std::string_view text,
   info.cpus = take.Number<std::uint32_t>("cpus");
   info.begin_ns = take.Number<std::uint64_t>("begin_ns");
   info.realtime_offset_ns = take.Number<std::int64_t>("realtime_offset_ns");
+  if (take.Has("snapshot_ns")) {
+    info.snapshot_ns = take.Number<std::uint64_t>("snapshot_ns");
+  }
   for (std::size_t i = 0; i < kDiscardCauses; ++i) {
     description.discarded[i] = take.Number<std::uint64_t>(
         absl::StrFormat("session_discarded_%s", kDiscardCauseNames[i]));

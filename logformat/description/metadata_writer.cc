@@ -188,6 +188,9 @@ void AppendEnv(const TraceDescription& description, std::string& text) {
   number("cpus", info.cpus);
   number("begin_ns", static_cast<std::int64_t>(info.begin_ns));
   number("realtime_offset_ns", info.realtime_offset_ns);
+  if (info.snapshot_ns != 0) {
+    number("snapshot_ns", static_cast<std::int64_t>(info.snapshot_ns));
+  }
   for (std::size_t i = 0; i < kDiscardCauses; ++i) {
     number(absl::StrFormat("session_discarded_%s", kDiscardCauseNames[i]),
            static_cast<std::int64_t>(description.discarded[i]));

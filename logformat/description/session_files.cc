@@ -184,6 +184,7 @@ absl::StatusOr<TraceDescription> ReadSessionFiles(const std::string& path) {
       session.own_hook_dump_ps.load(std::memory_order_relaxed);
   info.cpus = session.cpus;
   info.begin_ns = session.begin_ns;
+  info.snapshot_ns = session.snapshot_ns;
   info.realtime_offset_ns = session.realtime_offset_ns;
   info.hostname = Text(session.hostname);
   info.kernel_release = Text(session.kernel_release);

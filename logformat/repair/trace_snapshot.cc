@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <span>
 #include <string_view>
@@ -109,15 +110,33 @@ absl::Status WriteReasons(const std::vector<TriggerFiring>& reasons,
   return status;
 }
 
-absl::Status CopyFiles(const TraceDirectory& source, const std::string& to) {
+// Copies `.session`, with SessionControl::snapshot_ns.
+absl::Status CopySession(const std::string& from, const std::string& to,
+                         std::uint64_t snapshot_ns) {
+  const auto source = base::FileMapping::Open(from);
+  if (!source.ok()) return source.status();
+  base::FileOutput out;
+  absl::Status status = out.Create(to);
+  if (status.ok()) status = out.WriteAt(0, source->bytes());
+  if (!status.ok() || source->bytes().size() < sizeof(SessionControl)) {
+    return status;  // FinishTrace() says what is wrong with a short file
+  }
+  return out.WriteAt(offsetof(SessionControl, snapshot_ns),
+                     std::as_bytes(std::span(&snapshot_ns, 1)));
+}
+
+absl::Status CopyFiles(const TraceDirectory& source, std::uint64_t dumped_ns,
+                       const std::string& to) {
   // Hooks come last: a hook is registered before its first record.
   for (const StreamFile& stream : source.streams) {
     const absl::Status copied =
         CopyStream(source.path + "/" + stream.name, to + "/" + stream.name);
     if (!copied.ok()) return copied;
   }
-  for (const char* name :
-       {kSessionFile, kHooksFile, kKernelHooksFile, kThreadIdsFile}) {
+  const absl::Status session = CopySession(source.path + "/" + kSessionFile,
+                                           to + "/" + kSessionFile, dumped_ns);
+  if (!session.ok()) return session;
+  for (const char* name : {kHooksFile, kKernelHooksFile, kThreadIdsFile}) {
     const absl::Status copied =
         CopyBytes(source.path + "/" + name, to + "/" + name);
     // Only where something was to be written there.
@@ -134,9 +153,9 @@ absl::Status CopyFiles(const TraceDirectory& source, const std::string& to) {
 
 }  // namespace
 
-absl::StatusOr<FinishResult> SnapshotTrace(
-    const std::string& from, const std::string& to,
-    const std::vector<TriggerFiring>& reasons) {
+absl::StatusOr<FinishResult> SnapshotTrace(const std::string& from,
+                                           const std::string& to,
+                                           const SnapshotContent& content) {
   const auto source = ListTraceDirectory(from);
   if (!source.ok()) return source.status();
   if (!source->incomplete || !source->has_session) {
@@ -152,8 +171,8 @@ absl::StatusOr<FinishResult> SnapshotTrace(
     }
     return absl::ErrnoToStatus(errno, absl::StrFormat("Cannot create %s", to));
   }
-  absl::Status copied = WriteReasons(reasons, to);
-  if (copied.ok()) copied = CopyFiles(*source, to);
+  absl::Status copied = WriteReasons(content.reasons, to);
+  if (copied.ok()) copied = CopyFiles(*source, content.dumped_ns, to);
   if (!copied.ok()) return copied;
   return FinishTrace(to, {});
 }

@@ -2,6 +2,7 @@
 #ifndef COUNTRACE_LOGFORMAT_REPAIR_TRACE_SNAPSHOT_H_
 #define COUNTRACE_LOGFORMAT_REPAIR_TRACE_SNAPSHOT_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,17 +12,23 @@
 
 namespace countrace::logformat {
 
+struct SnapshotContent {
+  std::vector<TriggerFiring> reasons;  // the triggers that caused it
+  // TraceInfo::snapshot_ns: the time before the recorder's dumps for it.
+  std::uint64_t dumped_ns = 0;
+};
+
 // Copies the streams of the recording in `from` to the new directory `to` and
 // finishes the copy. It holds all records committed before the call, and per
-// stream some of those stored during it. Works in each mode. The recording is
-// not changed; a flight recording overwrites nothing in a stream while it is
-// copied. `reasons`: the triggers that caused the snapshot. Any process that
-// may read the recording may call it. Returns: ALREADY_EXISTS `to`; NOT_FOUND,
+// stream some of those stored during it, which are behind the tables' end.
+// Works in each mode. The recording is not changed; a flight recording
+// overwrites nothing in a stream while it is copied. Any process that may read
+// the recording may call it. Returns: ALREADY_EXISTS `to`; NOT_FOUND,
 // INVALID_ARGUMENT `from` is no trace; FAILED_PRECONDITION it is finished;
 // RESOURCE_EXHAUSTED.
-absl::StatusOr<FinishResult> SnapshotTrace(
-    const std::string& from, const std::string& to,
-    const std::vector<TriggerFiring>& reasons = {});
+absl::StatusOr<FinishResult> SnapshotTrace(const std::string& from,
+                                           const std::string& to,
+                                           const SnapshotContent& content = {});
 
 }  // namespace countrace::logformat
 

@@ -447,6 +447,12 @@ void DispatchTracker::OnDispatch(const EventRecord& record,
   Occupy(*cpu, next, time_ns, false);
 }
 
+bool DispatchTracker::IsEnd(std::uint32_t reason, std::uint64_t time_ns) const {
+  return reason == static_cast<std::uint32_t>(CountersReason::kEnd) ||
+         (reason == static_cast<std::uint32_t>(CountersReason::kSnapshot) &&
+          info_.snapshot_ns != 0 && time_ns >= info_.snapshot_ns);
+}
+
 void DispatchTracker::OnCounters(const EventRecord& record,
                                  std::uint64_t time_ns) {
   CpuState* cpu = Cpu(record.cpu);
@@ -461,8 +467,7 @@ void DispatchTracker::OnCounters(const EventRecord& record,
     EndTurn(*cpu, dumps_);
   }
   auto tid = static_cast<std::int32_t>(dump.running_tid);
-  const bool end =
-      dump.reason == static_cast<std::uint32_t>(CountersReason::kEnd);
+  const bool end = IsEnd(dump.reason, time_ns);
   // With an unknown tid, the occupant continues, if it is known.
   bool unknown = dump.running_tid == logformat::kRunningTidUnknown;
   if (unknown) [[unlikely]] {

@@ -76,6 +76,10 @@ class DispatchTracker {
   std::uint64_t SeenNs(std::int32_t cpu) const;
   // The recording of `cpu` began and did not end.
   bool IsOpen(std::int32_t cpu) const;
+  bool HasEnded(std::int32_t cpu) const;
+  bool AnyOpen() const;
+  // A dump at `time_ns` for `reason` is the last one of its CPU.
+  bool IsEnd(std::uint32_t reason, std::uint64_t time_ns) const;
   // A fork record of `child` came.
   void OnFork(ThreadState& child, std::uint64_t time_ns);
   // The last known thread of `process` exited.

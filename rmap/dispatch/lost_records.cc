@@ -18,6 +18,17 @@ bool DispatchTracker::IsOpen(std::int32_t cpu) const {
   return state != nullptr && state->begun && !state->ended;
 }
 
+bool DispatchTracker::HasEnded(std::int32_t cpu) const {
+  const CpuState* state = FindCpu(cpu);
+  return state != nullptr && state->begun && state->ended;
+}
+
+bool DispatchTracker::AnyOpen() const {
+  return std::any_of(cpus_.begin(), cpus_.end(), [](const CpuState& cpu) {
+    return cpu.begun && !cpu.ended;
+  });
+}
+
 bool DispatchTracker::InterruptsUnknown(std::int32_t cpu) const {
   const CpuState* state = FindCpu(cpu);
   return state != nullptr && state->interrupts_unknown_since_ns != 0;

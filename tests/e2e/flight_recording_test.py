@@ -60,6 +60,17 @@ class Flight(running.Running):
         self.assertTrue(any('were overwritten' in message
                             for message in data['loss']['messages']))
 
+    def check_end(self, trace):
+        """Every CPU ends with its last dump; returns the end."""
+        data = report(trace)
+        self.assertFalse([message for message in data['loss']['messages']
+                          if 'without a last counter dump' in message])
+        covered = min(cpu['wall_ns'] for cpu in data['cpus'])
+        length = data['trace']['end_ns'] - data['trace']['begin_ns']
+        # A CPU may be without records for some time, not without a dump.
+        self.assertGreater(covered, length / 2)
+        return data['trace']['end_ns']
+
     def ticking(self, *options):
         process = self.start_ticks()
         recorder = self.begin('-p', str(process.pid), *options)
@@ -185,12 +196,24 @@ class Flight(running.Running):
         self.wait_for_overwriting(recorder)
         time.sleep(0.5)
         snapshot = self.work / 'snapshot.ctf'
-        running.countrace('snapshot', '-o', snapshot, self.trace)
+        run = running.countrace('snapshot', '-o', snapshot, self.trace)
+        self.assertNotIn('without the last counters', run.stderr)
         self.check_sound(snapshot)
+        # The recording has several snapshots' dumps; each has its own end.
+        time.sleep(0.1)
+        recorder.send_signal(signal.SIGUSR1)
+        taken = self.work / 'trace.ctf.snapshot-1'
+        running.wait_until((taken / 'metadata').exists, 'a snapshot')
+        running.wait_until(lambda: not (taken / '.incomplete').exists(),
+                           'a finished one')
         recorder.send_signal(signal.SIGINT)
         recorder.communicate(timeout=60)
         self.check_sound(self.trace)
-        for trace in (snapshot, self.trace):
+        ends = []
+        for trace in (snapshot, taken, self.trace):
+            ends.append(self.check_end(trace))
+        self.assertEqual(ends, sorted(set(ends)))
+        for trace in (snapshot, taken, self.trace):
             data = report(trace)
             for book in data['books'].values():
                 self.assertEqual(book['residual'], 0)

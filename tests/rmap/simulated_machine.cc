@@ -96,6 +96,7 @@ class Machine {
   void AdvanceTo(std::uint64_t time_ns, bool counting = true);
   void Reset(std::uint32_t cpu);
   void Unplug();
+  void DumpLast(CountersReason reason);
   std::uint64_t Mask() const {
     return options_.counter_width >= 64
                ? ~std::uint64_t{0}
@@ -318,6 +319,17 @@ void Machine::Reset(std::uint32_t cpu) {
   if (shown < least || (narrow && shown > Mask() / 4 * 3)) return;
   ++truth_.resets;
   reset_at_[cpu][4] = counters_[cpu][4];
+}
+
+void Machine::DumpLast(CountersReason reason) {
+  AdvanceTo(now_ns_ + 10);
+  for (SimThread& work : work_) {
+    while (!work.stack.empty()) Leave(work, /*observed=*/true);
+  }
+  for (std::uint32_t cpu = 0; cpu < online_; ++cpu) {
+    trace_->Dump(now_ns_, static_cast<std::int32_t>(cpu), reason,
+                 TidOf(running_[cpu]), Values(cpu));
+  }
 }
 
 void Machine::Unplug() {
@@ -765,6 +777,10 @@ Simulation Machine::Run() {
   }
 
   for (std::uint32_t step = 0; step < options_.steps; ++step) {
+    if (step != 0 && step == options_.snapshot_step) {
+      trace_->mutable_info().snapshot_ns = now_ns_ + 10;
+      DumpLast(CountersReason::kSnapshot);
+    }
     AdvanceTo(now_ns_ + 1 + Pick(Pick(10) == 0 ? 5000 : 50));
     WakeSome();
     if (step == options_.steps / 2) {
@@ -794,14 +810,7 @@ Simulation Machine::Run() {
     }
   }
 
-  AdvanceTo(now_ns_ + 10);
-  for (SimThread& work : work_) {
-    while (!work.stack.empty()) Leave(work, /*observed=*/true);
-  }
-  for (std::uint32_t cpu = 0; cpu < online_; ++cpu) {
-    trace_->Dump(now_ns_, static_cast<std::int32_t>(cpu), CountersReason::kEnd,
-                 TidOf(running_[cpu]), Values(cpu));
-  }
+  DumpLast(CountersReason::kEnd);
   for (SimThread& thread : threads_) {
     if (thread.live && thread.blocked) {
       TrueWaking by;

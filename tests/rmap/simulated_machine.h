@@ -144,6 +144,8 @@ struct SimulationOptions {
   enum class Unplug : std::uint8_t { kNever, kWithLastDump, kSilent, kCut };
   Unplug unplug = Unplug::kNever;
   bool replug = false;  // it comes back, with its counters at 0
+  // A snapshot is taken at this step; TraceInfo::snapshot_ns is set. 0: none.
+  std::uint32_t snapshot_step = 0;
   // The clock steps ahead once by this much; nothing is counted in that time.
   std::uint64_t clock_step_ns = 0;
 };

@@ -79,6 +79,10 @@ class KernelRecorder {
   virtual absl::Status Begin(const KernelRecorderTarget& target) = 0;
   // Stores the records since the last call.
   virtual void Drain() = 0;
+  // Stores a dump of every CPU for a snapshot (CountersReason::kSnapshot) and
+  // the records before it. Without a CPU's dump, where it ends there is
+  // unknown.
+  virtual absl::Status DumpForSnapshot() = 0;
   // Stores the last counters of every CPU and closes the streams. Idempotent.
   virtual absl::Status End() = 0;
 

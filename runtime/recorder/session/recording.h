@@ -82,6 +82,10 @@ class Recording {
   void Drain();
   void ActOn(const DueTriggers& due);
   void NoteTriggers(const std::vector<logformat::TriggerFiring>& reasons);
+  // Returns the time before the dumps; 0: there are none without kernel
+  // records.
+  std::uint64_t DumpForSnapshot();
+  void AnswerDumpRequests();
   void TakeSnapshot(const std::vector<logformat::TriggerFiring>& reasons);
   void Notice(const std::string& text) const;
   void CloseKernel();

@@ -38,6 +38,7 @@ void Recording::Drain() {
   // The time before: older records are in the streams afterwards.
   const std::uint64_t now_ns = MonotonicNs();
   if (kernel_ != nullptr) kernel_->Drain();
+  AnswerDumpRequests();
   // Before the oldest records are overwritten.
   if (watcher_) watcher_->Look(now_ns, flight_ ? &*flight_ : nullptr);
   if (flight_) flight_->Keep();

@@ -30,13 +30,38 @@ void Recording::Notice(const std::string& text) const {
   if (options_.notice) options_.notice(text);
 }
 
+std::uint64_t Recording::DumpForSnapshot() {
+  if (!kernel_began_) return 0;
+  const std::uint64_t now_ns = MonotonicNs();
+  const absl::Status dumped = kernel_->DumpForSnapshot();
+  if (!dumped.ok()) {
+    result_.messages.push_back(absl::StrFormat(
+        "A snapshot does not have the last counters of every CPU: %s",
+        base::StatusText(dumped)));
+  }
+  return now_ns;
+}
+
+// Those of `countrace snapshot`, which copies the streams itself.
+void Recording::AnswerDumpRequests() {
+  logformat::SessionControl& control = session_.control();
+  const std::uint32_t requests =
+      control.dump_requests.load(std::memory_order_acquire);
+  if (requests == control.dumps_answered.load(std::memory_order_relaxed)) {
+    return;
+  }
+  control.dumped_ns.store(DumpForSnapshot(), std::memory_order_relaxed);
+  control.dumps_answered.store(requests, std::memory_order_release);
+}
+
 // Writes it beside the trace, under the first free name TRACE.snapshot-N.
 void Recording::TakeSnapshot(const std::vector<TriggerFiring>& reasons) {
+  const logformat::SnapshotContent content{reasons, DumpForSnapshot()};
   for (int number = 1;; ++number) {
     const std::string path =
         absl::StrFormat("%s.snapshot-%d", directory_.path(), number);
     const auto taken =
-        logformat::SnapshotTrace(directory_.path(), path, reasons);
+        logformat::SnapshotTrace(directory_.path(), path, content);
     if (absl::IsAlreadyExists(taken.status())) continue;
     if (taken.ok()) {
       result_.snapshots.push_back(path);

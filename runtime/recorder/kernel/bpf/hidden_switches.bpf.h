@@ -28,6 +28,7 @@ static __always_inline void note_switch_in(
   control->host_tid = next->pid;
   control->runtime_ns = next->se.sum_exec_runtime;
   control->switched_in_ns = now;
+  control->added_ns = 0;
   control->ran_ns = 0;
   // The kernel increments it after the tracepoint.
   control->times = bpf_core_field_exists(next->sched_info.pcount)
@@ -122,6 +123,15 @@ static __always_inline __u64 run_since_arrival(const struct task_struct* task) {
   return updated > arrival ? updated - arrival : 0;
 }
 
+// Adds the run time of the current dispatch, except what a snapshot's dump has
+// added.
+static __always_inline void add_exec_time(
+    struct countrace_ring_control* control, __u64 ns) {
+  if (ns <= control->added_ns) return;
+  control->exec_ns += ns - control->added_ns;
+  control->added_ns = ns;
+}
+
 // `prev` leaves now: the scheduler has updated its account.
 static __always_inline void add_run_time(struct countrace_ring_control* control,
                                          const struct task_struct* prev,
@@ -131,9 +141,9 @@ static __always_inline void add_run_time(struct countrace_ring_control* control,
     control->exec_ns += run_since_arrival(prev);
   } else if (control->switched_in_ns == control->begin_ns) {
     // Its account at the begin was as old as the last tick.
-    control->exec_ns += now - control->begin_ns;
+    add_exec_time(control, now - control->begin_ns);
   } else {
-    control->exec_ns += prev->se.sum_exec_runtime - control->runtime_ns;
+    add_exec_time(control, prev->se.sum_exec_runtime - control->runtime_ns);
   }
 }
 
@@ -145,12 +155,12 @@ hidden_run_time(const struct countrace_ring_control* control, __u64 left) {
   return ran ? ran : left - control->switched_in_ns;
 }
 
-// The recording ends on this CPU. The account of the thread that runs is as old
-// as the last tick.
-static __always_inline void add_last_run_time(
+// The recording or a snapshot ends on this CPU. The account of the thread that
+// runs is as old as the last tick.
+static __always_inline void add_run_time_so_far(
     struct countrace_ring_control* control, __u64 now) {
   if (counts_exec && (__u32)bpf_get_current_pid_tgid() != 0) {
-    control->exec_ns += now - control->switched_in_ns;
+    add_exec_time(control, now - control->switched_in_ns);
   }
 }
 
@@ -186,7 +196,7 @@ static __always_inline void note_hidden_switch(
   ++control->switches;
   note_hidden_thread(control->host_tid);
   const __u64 left = hidden_switch_time(control, prev, now);
-  control->exec_ns += hidden_run_time(control, left ? left : now);
+  add_exec_time(control, hidden_run_time(control, left ? left : now));
   if (left) switch_in_event(control, control->tid, tid_of(prev), left);
 }
 
@@ -207,7 +217,7 @@ static __always_inline void note_who_runs(
   }
   ++control->switches;
   note_hidden_thread(host_tid);
-  control->exec_ns += run_ns;
+  add_exec_time(control, run_ns);
   note_running(control, task, left);
   switch_in_event(control, tid, tid_of(task), left);
 }

@@ -55,6 +55,7 @@ class BpfKernelRecorder final : public KernelRecorder {
   const EventChoice& choice() const override { return choice_; }
   absl::Status Begin(const KernelRecorderTarget& target) override;
   void Drain() override;
+  absl::Status DumpForSnapshot() override;
   absl::Status End() override;
   std::vector<int> WakeDescriptors() const override { return {}; }
   KernelRecorderStatistics statistics() const override;
@@ -226,6 +227,17 @@ void BpfKernelRecorder::Drain() {
   if (std::exchange(lost_seen_, lost) != lost) {
     streams_.FindLostMembers();
   }
+}
+
+absl::Status BpfKernelRecorder::DumpForSnapshot() {
+  if (!began_ || ended_) return absl::OkStatus();
+  absl::Status result;
+  for (const CpuStream& stream : streams_.all()) {
+    result.Update(
+        programs_->DumpCounters(stream.cpu, CountersReason::kSnapshot));
+  }
+  Drain();
+  return result;
 }
 
 absl::Status BpfKernelRecorder::End() {

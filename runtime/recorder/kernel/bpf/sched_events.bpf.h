@@ -8,7 +8,12 @@
 #include "marked_processes.bpf.h"
 #include "ring_writer.bpf.h"
 
-enum { REASON_END = 1, REASON_SET_END = 3, REASON_SET_BEGIN = 4 };
+enum {
+  REASON_END = 1,
+  REASON_SET_END = 3,
+  REASON_SET_BEGIN = 4,
+  REASON_SNAPSHOT = 5
+};
 
 // Returns prev_state as the tracepoint prints it
 // (include/trace/events/sched.h).
@@ -204,7 +209,7 @@ int on_fault(struct bpf_perf_event_data* data) {
 
 // Run on each CPU when the recording begins and ends there (BPF_PROG_TEST_RUN):
 // nothing is recorded before the first dump or after the last. Also run before
-// and after a rotation of event sets.
+// and after a rotation of event sets, and for a snapshot.
 SEC("raw_tp")
 int dump_counters(__u64* request) {
   struct countrace_ring_control* control = this_control();
@@ -221,13 +226,16 @@ int dump_counters(__u64* request) {
                   &task->se.sum_exec_runtime);
     control->switched_in_ns = now;
     control->begin_ns = now;
-  } else if (has_sets && control->task != bpf_get_current_task()) {
+  } else if ((has_sets || reason == REASON_SNAPSHOT) &&
+             control->task != bpf_get_current_task()) {
     // This dump would reveal a thread other than the one switched in last.
     struct task_struct* task = bpf_get_current_task_btf();
     note_hidden_switch(control, task, now);
     note_running(control, task, now);
   }
-  if (reason == REASON_END) add_last_run_time(control, now);
+  if (reason == REASON_END || reason == REASON_SNAPSHOT) {
+    add_run_time_so_far(control, now);
+  }
   if (has_sets && reason == REASON_SET_BEGIN) control->set = request[1];
   __u32* record = (__u32*)reserve_known(control, 16 + 8 * counter_count, now);
   if (record) {

@@ -91,9 +91,10 @@ struct countrace_ring_control {
   unsigned long long set;
   // Run time, in the scheduler's account, of the dispatches that ended.
   unsigned long long exec_ns;
+  unsigned long long added_ns;  // to it, of the dispatch that goes on
   // Written by the recorder.
   unsigned long long tail;  // bytes read and zeroed so far
-  unsigned long long pad[7];
+  unsigned long long pad[6];
 };
 
 // The source of one counter's value.

@@ -52,6 +52,7 @@ class PerfKernelRecorder final : public KernelRecorder {
   const EventChoice& choice() const override { return choice_; }
   absl::Status Begin(const KernelRecorderTarget& target) override;
   void Drain() override;
+  absl::Status DumpForSnapshot() override;
   absl::Status End() override;
   std::vector<int> WakeDescriptors() const override;
   KernelRecorderStatistics statistics() const override;
@@ -247,6 +248,16 @@ void PerfKernelRecorder::Drain() {
   if (std::exchange(lost_seen_, lost) != lost) {
     streams_.FindLostMembers();
   }
+}
+
+absl::Status PerfKernelRecorder::DumpForSnapshot() {
+  if (!began_ || ended_) return absl::OkStatus();
+  absl::Status result;
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    result.Update(groups_[i].DumpForSnapshot(streams_.all()[i].batch));
+  }
+  Drain();
+  return result;
 }
 
 absl::Status PerfKernelRecorder::End() {

@@ -204,6 +204,14 @@ void PerfCpuGroup::AddCounters(const GroupReading& reading,
   std::copy(reading.counters.begin(), reading.counters.end(), body + 1);
 }
 
+absl::Status PerfCpuGroup::DumpForSnapshot(RecordBatch& batch) {
+  absl::StatusOr<GroupReading> reading = Read();
+  if (!reading.ok()) return reading.status();
+  Drain(reading->ring_head, batch, reading->time_ns);
+  AddCounters(*reading, logformat::CountersReason::kSnapshot, batch);
+  return absl::OkStatus();
+}
+
 absl::Status PerfCpuGroup::ChangeSet(std::uint32_t to, RecordBatch& batch) {
   absl::StatusOr<GroupReading> last = Read();
   if (!last.ok()) return last.status();

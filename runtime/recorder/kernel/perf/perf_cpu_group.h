@@ -87,6 +87,10 @@ class PerfCpuGroup {
   std::uint64_t Drain(std::uint64_t limit, RecordBatch& batch,
                       std::uint64_t until_ns = ~std::uint64_t{0});
 
+  // Moves the records so far to `batch`, and a dump behind them. Returns: as
+  // Read().
+  absl::Status DumpForSnapshot(RecordBatch& batch);
+
   std::uint32_t cpu() const { return cpu_; }
   std::uint32_t present() const { return present_; }  // bit i: event i counts
   int ring_fd() const { return leader_.get(); }
