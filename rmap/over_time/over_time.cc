@@ -61,6 +61,7 @@ OverTime::OverTime(const logformat::TraceInfo& info, OverTimeOptions options)
     clocks_.push_back(kind == CounterKind::kClock);
   }
   instants_ = RecordedInstants(kinds);
+  series_.of_command = info.scope == logformat::SessionScope::kCommand;
   series_.has_kernel_records =
       info.scope != logformat::SessionScope::kHooksOnly;
   for (const logformat::HookInfo& hook : info.hooks) {

@@ -74,6 +74,7 @@ class TimeSeries {
   std::string path;
   std::vector<std::string> events;
   bool has_kernel_records = false;
+  bool of_command = false;  // counts outside its processes are the machine's
   bool has_selected = false, has_calls = false;
 
   std::size_t size() const { return inferred_.size(); }

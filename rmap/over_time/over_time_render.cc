@@ -10,6 +10,7 @@
 #include "base/text/name_escape.h"
 #include "base/text/quantity_format.h"
 #include "base/text/text_table.h"
+#include "rmap/columns/report_columns.h"
 #include "rmap/over_time/interval_bounds.h"
 
 namespace countrace::rmap {
@@ -108,6 +109,34 @@ std::string Bar(const TimeSeries& series, std::size_t interval) {
   return bar;
 }
 
+// The count of the selected processes, of the command's, or of the machine.
+std::string CountText(const TimeSeries& series, std::size_t interval,
+                      std::size_t event) {
+  const auto shown = [&]() -> std::pair<std::uint64_t, Bounds> {
+    if (series.has_selected) {
+      return {series.SelectedCount(interval, event),
+              SelectedCountBounds(series, interval, event)};
+    }
+    if (series.of_command) {
+      return {series.Count(interval, Account::kProcesses, event),
+              CountBounds(series, interval, Account::kProcesses, event)};
+    }
+    return {series.TotalCount(interval, event),
+            TotalCountBounds(series, interval, event)};
+  };
+  const auto [count, bounds] = shown();
+  const Quality quality = series.QualityOf(interval, event);
+  // A multiplexed event: the counted value, not an estimate of the whole.
+  const bool exact = bounds.lo == bounds.hi && (quality == Quality::kExact ||
+                                                quality == Quality::kInferred);
+  const char* const mark = exact                          ? ""
+                           : quality == Quality::kBounded ? ">="
+                                                          : "~";
+  return mark + (UnitOfEvent(series.events[event]) == Unit::kNanoseconds
+                     ? Duration(count)
+                     : base::FormatCount(count));
+}
+
 std::string OverTimeText(const TimeSeries& series,
                          const RenderOptions& options) {
   std::string out = Head(series, "over time");
@@ -182,15 +211,7 @@ std::string OverTimeText(const TimeSeries& series,
       }
     }
     for (std::size_t event = 0; event < series.events.size(); ++event) {
-      const Quality quality = series.QualityOf(i, event);
-      // A multiplexed event: the counted value, not an estimate of the whole.
-      const char* mark = quality == Quality::kExact     ? ""
-                         : quality == Quality::kBounded ? ">="
-                                                        : "~";
-      const std::uint64_t count = series.has_selected
-                                      ? series.SelectedCount(i, event)
-                                      : series.TotalCount(i, event);
-      row.push_back(mark + base::FormatCount(count));
+      row.push_back(CountText(series, i, event));
     }
     for (const NamedAccount& named : limited) {
       row.push_back(ShareLimits(series, i, named.account));
@@ -205,6 +226,8 @@ std::string OverTimeText(const TimeSeries& series,
   if (!legend.empty()) out += legend + "\n";
   if (series.has_selected) {
     out += "counts are those of the processes selected\n";
+  } else if (series.of_command) {
+    out += "counts are those of the command's processes\n";
   }
   return out;
 }
