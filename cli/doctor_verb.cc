@@ -11,7 +11,7 @@
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "cli/verb_parser.h"
-#include "runtime/recorder/control/control_file.h"
+#include "runtime/recorder/control/left_files.h"
 #include "runtime/recorder/doctor/capabilities.h"
 #include "runtime/recorder/events/event_set_choice.h"
 #include "runtime/recorder/lttng/lttng_here.h"
@@ -105,7 +105,7 @@ int RunDoctor(const Arguments& arguments) {
     return parser.UsageError(std::string(choice.status().message()));
   }
 
-  runtime::RemoveDeadControlFiles();
+  runtime::RemoveLeftFiles();
   std::vector<Capability> capabilities = runtime::ProbeCapabilities();
   capabilities.insert(capabilities.begin(), RuntimeLibraryCapability());
   capabilities.push_back(LttngCapability());

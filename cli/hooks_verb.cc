@@ -11,7 +11,7 @@
 #include "cli/row_table.h"
 #include "cli/verb.h"
 #include "cli/verb_parser.h"
-#include "runtime/recorder/control/control_file.h"
+#include "runtime/recorder/control/left_files.h"
 #include "runtime/recorder/control/process_control.h"
 
 namespace countrace::cli {
@@ -106,7 +106,7 @@ int RunHooks(const Arguments& arguments) {
     return parser.UsageError(
         absl::StrFormat("which hooks to %s? Give a glob, '*' for all", action));
   }
-  runtime::RemoveDeadControlFiles();
+  runtime::RemoveLeftFiles();
   auto process = ProcessControl::Open(pid);
   if (!process.ok()) return ReportFailure(kHooksVerb.name, process.status());
   if (action != "list") {

@@ -405,6 +405,31 @@ class JoinAndLeave(Running):
         self.assertTrue(foreign.exists())
         self.assertTrue(self.control_file(mapped.pid).exists())
 
+    def test_unfinished_files_of_killed_programs_go(self):
+        """Those that are a minute old: a young one may be of another pid
+        namespace, where this pid lives."""
+        dead = subprocess.Popen(['true'])
+        dead.wait()
+        places = []
+        for name in (f'.countrace-control-new-{dead.pid}',
+                     f'countrace-cost-{dead.pid}-abcdef',
+                     f'countrace-cost-{os.getpid()}-abcdef',
+                     f'countrace-cost-{dead.pid}-young'):
+            place = pathlib.Path('/dev/shm', name)
+            self.addCleanup(subprocess.run, ['rm', '-rf', str(place)],
+                            check=True)
+            if name.startswith('.'):
+                place.touch()
+            else:
+                place.mkdir()
+                (place / 'thread-1').touch()
+            if 'young' not in name:
+                os.utime(place, (0, 0))
+            places.append(place)
+        countrace('doctor', check=False)
+        self.assertEqual([False, False, True, True],
+                         [place.exists() for place in places])
+
 
 class OtherUsers(Running):
     def setUp(self):

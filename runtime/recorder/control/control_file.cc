@@ -6,14 +6,10 @@
 
 #include <cerrno>
 #include <charconv>
-#include <cstddef>
 
 #include "absl/strings/str_format.h"
 #include "base/posix/errno_status.h"
-#include "base/posix/small_file.h"
 #include "runtime/control_layout.h"
-#include "runtime/pid_namespace.h"
-#include "runtime/recorder/system/process_scan.h"
 
 namespace countrace::runtime {
 namespace {
@@ -46,33 +42,6 @@ bool IsMappedFile(int fd, const MappedRuntime& mapped) {
          info.st_ino == mapped.page_inode &&
          // A file system may report another device here (btrfs, overlay).
          info.st_size == static_cast<off_t>(kControlPageBytes);
-}
-
-// True if a live process has the page mapped, or may have it.
-bool MayBeMapped(std::int32_t pid, std::uint64_t inode) {
-  if (!IsProcessAlive(pid)) return false;
-  const auto maps = base::ReadSmallFile(absl::StrFormat("/proc/%d/maps", pid));
-  return !maps.ok() || FindRuntimeInMaps(*maps).page_inode == inode;
-}
-
-void RemoveIfDead(const std::string& path, std::int32_t pid) {
-  // O_NONBLOCK: any user may make a fifo of this name.
-  const base::ScopedFd file(
-      open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  struct stat info {};
-  std::uint64_t pid_namespace = 0;
-  if (!file.is_open() || fstat(file.get(), &info) != 0 ||
-      !S_ISREG(info.st_mode) || info.st_uid != geteuid() ||
-      pread(file.get(), &pid_namespace, sizeof(pid_namespace),
-            offsetof(ControlPage, pid_namespace)) != sizeof(pid_namespace) ||
-      pid_namespace != OwnPidNamespace() || MayBeMapped(pid, info.st_ino)) {
-    return;
-  }
-  // A new process with this pid may have replaced the file meanwhile.
-  struct stat now {};
-  if (lstat(path.c_str(), &now) == 0 && now.st_ino == info.st_ino) {
-    unlink(path.c_str());
-  }
 }
 
 }  // namespace
@@ -125,17 +94,6 @@ absl::StatusOr<base::ScopedFd> OpenControlFile(std::int32_t pid,
   return base::ErrnoStatus(
       error,
       absl::StrFormat("Cannot open %s of process %d", mapped.page_path, pid));
-}
-
-void RemoveDeadControlFiles() {
-  for (const char* folder : kControlFolders) {
-    const auto names = base::ListDirectory(AT_FDCWD, folder);
-    if (!names.ok()) continue;
-    for (const std::string& name : *names) {
-      const auto pid = ControlFilePid(name);
-      if (pid) RemoveIfDead(absl::StrFormat("%s/%s", folder, name), *pid);
-    }
-  }
 }
 
 }  // namespace countrace::runtime

@@ -32,10 +32,6 @@ absl::StatusOr<base::ScopedFd> OpenControlFile(std::int32_t pid,
 // The pid in the name of a control file ("countrace-control-4711").
 std::optional<std::int32_t> ControlFilePid(std::string_view name);
 
-// Removes control files of our user and pid namespace that killed processes
-// left behind, also where another process has the pid now.
-void RemoveDeadControlFiles();
-
 }  // namespace countrace::runtime
 
 #endif  // COUNTRACE_RUNTIME_RECORDER_CONTROL_CONTROL_FILE_H_

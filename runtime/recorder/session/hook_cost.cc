@@ -22,6 +22,7 @@
 #include "base/posix/errno_status.h"
 #include "base/posix/scoped_fd.h"
 #include "countrace/hook_site.h"
+#include "runtime/recorder/control/left_files.h"
 #include "runtime/recorder/directory/session_file.h"
 #include "runtime/recorder/system/monotonic_clock.h"
 #include "runtime/rules/dump_rule_text.h"
@@ -42,7 +43,8 @@ class ScratchFolder {
  public:
   static absl::StatusOr<ScratchFolder> Create() {
     for (const char* place : {"/dev/shm", "/tmp"}) {
-      std::string path = std::string(place) + "/countrace-cost-XXXXXX";
+      std::string path =
+          absl::StrFormat("%s/%s%d-XXXXXX", place, kCostFolderPrefix, getpid());
       if (mkdtemp(path.data()) != nullptr) return ScratchFolder(path);
     }
     return base::ErrnoStatus(errno,

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_format.h"
 #include "base/posix/errno_status.h"
-#include "runtime/recorder/control/control_file.h"
+#include "runtime/recorder/control/left_files.h"
 #include "runtime/recorder/doctor/capabilities.h"
 #include "runtime/recorder/session/record_check.h"
 #include "runtime/recorder/session/recorded_gating.h"
@@ -29,7 +29,7 @@ absl::Status Recording::Start(const ClockPair& clock) {
 }
 
 absl::Status Recording::StartOrFail(const ClockPair& clock) {
-  RemoveDeadControlFiles();
+  RemoveLeftFiles();
   if (!options_.command.empty()) {
     const absl::Status forked = ForkCommand();
     if (!forked.ok()) return forked;

@@ -1,0 +1,18 @@
+// What killed programs and recorders left in shared memory and /tmp.
+#ifndef COUNTRACE_RUNTIME_RECORDER_CONTROL_LEFT_FILES_H_
+#define COUNTRACE_RUNTIME_RECORDER_CONTROL_LEFT_FILES_H_
+
+namespace countrace::runtime {
+
+// A folder in which a recorder measures the cost of hooks has this name, its
+// pid, '-', and six characters of mkdtemp(3).
+inline constexpr char kCostFolderPrefix[] = "countrace-cost-";
+
+// Removes those of our user whose process is dead: control pages of our pid
+// namespace, also where another process has the pid now; unfinished ones, and
+// folders of kCostFolderPrefix, which are a minute old. Thread: any.
+void RemoveLeftFiles();
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_CONTROL_LEFT_FILES_H_
