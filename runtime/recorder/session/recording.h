@@ -108,6 +108,7 @@ class Recording {
   std::optional<TriggerWatcher> watcher_;  // with triggers
   std::optional<PriorityGuard> priority_;
   bool preloaded_ = false;
+  std::string program_;  // the command's file, if known
   bool kernel_began_ = false;
   bool stop_ = false;
   int signals_taken_ = 0;

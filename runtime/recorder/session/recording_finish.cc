@@ -8,6 +8,7 @@
 #include "runtime/recorder/session/hook_cost.h"
 #include "runtime/recorder/session/record_messages.h"
 #include "runtime/recorder/session/recording.h"
+#include "runtime/recorder/session/unjoined_program.h"
 #include "runtime/rules/rule_remarks.h"
 
 namespace countrace::runtime {
@@ -65,17 +66,19 @@ bool Recording::WaitForProcesses() {
 void Recording::DescribeHooks(const SessionControl& control) {
   result_.processes_joined =
       control.processes_joined.load(std::memory_order_relaxed);
-  const bool expected =
-      !options_.hook_events.empty() || !options_.hook_filter.empty();
-  if (!expected || result_.processes_joined != 0) return;
-  result_.messages.push_back(absl::StrFormat(
-      "No process with user hooks took part: %s",
-      invitation_ ? "none was running"
-      : preloaded_
-          ? "does the command use countrace/hooks.h? Static and "
-            "set-user-id programs cannot be preloaded: link the runtime "
-            "library there"
-          : "the runtime library was not preloaded"));
+  if (result_.processes_joined != 0) return;
+  if (preloaded_ && !program_.empty() && options_.dynamic_hooks.empty()) {
+    if (std::string why = WhyNotJoined(program_); !why.empty()) {
+      result_.messages.push_back(std::move(why));
+      return;
+    }
+  }
+  if (options_.hook_events.empty() && options_.hook_filter.empty()) return;
+  result_.messages.push_back(
+      absl::StrFormat("No process with user hooks took part: %s",
+                      invitation_  ? "none was running"
+                      : preloaded_ ? "does the command use countrace/hooks.h?"
+                                   : "the runtime library was not preloaded"));
 }
 
 // Measured at the end, when it perturbs no recorded process.

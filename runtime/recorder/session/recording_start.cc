@@ -12,6 +12,7 @@
 #include "runtime/recorder/session/record_check.h"
 #include "runtime/recorder/session/recorded_gating.h"
 #include "runtime/recorder/session/recording.h"
+#include "runtime/recorder/session/unjoined_program.h"
 
 namespace countrace::runtime {
 
@@ -62,6 +63,7 @@ absl::Status Recording::StartOrFail(const ClockPair& clock) {
     status = command_->Start();
     if (!status.ok()) return status;
     result_.command_ran = true;
+    program_ = ProgramFileOf(command_->pid(), options_.command.front());
   }
   return absl::OkStatus();
 }

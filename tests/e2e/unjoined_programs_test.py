@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""`record` says why a program's hooks were not recorded, and what records
+them.
+
+usage: unjoined_programs_test.py COUNTRACE INCLUDE_FOLDER
+"""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+COUNTRACE = INCLUDE = None
+HOOKS = '''#include <countrace/hooks.h>
+int main(void) {
+  COUNTRACE_ENTER("app", "work");
+  COUNTRACE_EXIT("app", "work");
+  return 0;
+}
+'''
+PLAIN = '''void __cyg_profile_func_enter(void* function, void* caller);
+int work(int n) { return n + 1; }
+int main(void) { return work(-1); }
+'''
+# As the macros of <sys/sdt.h> write it.
+PROBE = r'''int main(void) {
+  __asm__ volatile("990: nop\n"
+                   ".pushsection .note.stapsdt,\"\",\"note\"\n"
+                   ".balign 4\n.4byte 992f-991f, 994f-993f, 3\n"
+                   "991: .asciz \"stapsdt\"\n992: .balign 4\n"
+                   "993: .8byte 990b\n.8byte 0\n.8byte 0\n"
+                   ".asciz \"other\"\n.asciz \"probe\"\n.asciz \"\"\n"
+                   "994: .balign 4\n.popsection\n");
+  return 0;
+}
+'''
+
+
+class Unjoined(unittest.TestCase):
+    def setUp(self):
+        if shutil.which('cc') is None:
+            self.skipTest('SKIPPED: needs a C compiler')
+        # Not on a device that ignores privileges of programs.
+        self.work = pathlib.Path(tempfile.mkdtemp(prefix='countrace-e2e-'))
+        self.addCleanup(shutil.rmtree, self.work, ignore_errors=True)
+        self.program = self.work / 'app'
+
+    def build(self, text, *options):
+        source = self.work / 'app.c'
+        source.write_text(text)
+        subprocess.run(['cc', '-O1', '-I', INCLUDE, *options, '-o',
+                        self.program, source], check=True)
+
+    def record(self, *command):
+        run = subprocess.run(
+            [COUNTRACE, 'record', '--no-kernel', '--force', '-o',
+             self.work / 'trace.ctf', '--', *(command or (self.program,))],
+            text=True, capture_output=True, timeout=60, check=False)
+        self.assertEqual(0, run.returncode, run.stderr)
+        return run.stderr
+
+    def test_static(self):
+        self.build(HOOKS, '-static')
+        said = self.record()
+        self.assertIn(f'{self.program} has hooks but is static', said)
+        self.assertIn('link countrace::runtime_static', said)
+        self.check_remedy()
+
+    def check_remedy(self):
+        """The option that the message names records the hooks."""
+        if os.geteuid() != 0:
+            return
+        option = f'usdt:{self.program}:app:*'
+        self.assertIn(f"--hook '{option}'", self.record())
+        run = subprocess.run(
+            [COUNTRACE, 'record', '--force', '--hook', option, '-o',
+             self.work / 'trace.ctf', '--', self.program], text=True,
+            capture_output=True, timeout=60, check=False)
+        self.assertEqual(0, run.returncode, run.stderr)
+        self.assertNotIn('has hooks but', run.stderr)
+        rows = subprocess.run(
+            [COUNTRACE, 'report', '--by', 'segment', '--format', 'csv',
+             self.work / 'trace.ctf'], text=True, capture_output=True,
+            timeout=60, check=True).stdout
+        self.assertIn('app:work', rows)
+
+    @unittest.skipUnless(os.geteuid() == 0, 'SKIPPED: needs root')
+    def test_other_privileges(self):
+        self.build(HOOKS)
+        # Only for another user is it a change; and one who can record.
+        self.work.chmod(0o777)
+        copy = self.work / 'countrace'
+        shutil.copy(COUNTRACE, copy)
+        library = self.work / 'libcountrace-runtime.so'
+        shutil.copy(next(pathlib.Path(COUNTRACE).parent.parent.rglob(
+            library.name)), library)
+        self.program.chmod(0o4755)
+        run = subprocess.run(
+            ['setpriv', '--reuid', '65534', '--regid', '65534',
+             '--clear-groups', copy, 'record', '--no-kernel', '-o',
+             self.work / 'other.ctf', '--', self.program], text=True,
+            capture_output=True, timeout=60, check=False,
+            env={**os.environ, 'COUNTRACE_RUNTIME': str(library)})
+        self.assertEqual(0, run.returncode, run.stderr)
+        self.assertIn('has hooks but is set-user-ID', run.stderr)
+        self.assertIn('link countrace::runtime,', run.stderr)
+
+    def test_empty_environment(self):
+        self.build(HOOKS)
+        # env(1) executes the program as the same process.
+        said = self.record('env', '-i', self.program)
+        self.assertIn('0 processes with hooks joined', said)
+        self.assertIn('1 processes with hooks joined', self.record())
+
+    def test_instrumented_functions(self):
+        self.build(PLAIN, '-finstrument-functions')
+        said = self.record()
+        self.assertIn('built with -finstrument-functions', said)
+        self.assertIn(f"--hook 'uprobe:{self.program}:FUNCTION'", said)
+
+    def test_probes_of_others(self):
+        self.build(PROBE)
+        said = self.record()
+        self.assertIn(f'{self.program} has no hooks of countrace, but USDT '
+                      'probes', said)
+        self.assertIn(f"--hook 'usdt:{self.program}:other:*' records them",
+                      said)
+
+    def test_no_hooks(self):
+        self.build('int main(void) { return 0; }\n')
+        said = self.record()
+        self.assertNotIn('hooks but', said)
+        self.assertNotIn('probes', said)
+
+
+if __name__ == '__main__':
+    COUNTRACE, INCLUDE = sys.argv[1:3]
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
