@@ -302,6 +302,8 @@ class Reconstruction final : public logformat::ItemSink {
   // True if `record` comes after a snapshot's tables: they end at the
   // recorder's dumps, on each CPU at its own, and hooks before them all.
   bool IsAfter(const EventRecord& record);
+  // A process_state record behind the tables says who a thread in them is.
+  void NameKnown(const EventRecord& record);
   // True if the tables do not begin yet at `loss`. One that lasts until then
   // begins with them.
   template <typename Discarded>
@@ -430,9 +432,22 @@ void Reconstruction::OnEarlier(const EventRecord& record) {
   }
 }
 
+void Reconstruction::NameKnown(const EventRecord& record) {
+  logformat::StateRecord state;
+  if (!Decode(record, state)) {
+    ++malformed_;
+  } else if (registry_.Find(state.tid) != nullptr) {
+    tasks_.OnRecord(record, now_ns_);
+  }
+}
+
 bool Reconstruction::IsAfter(const EventRecord& record) {
   if (record.stream_class == StreamClass::kThread) return true;
   if (!dispatches_.HasEnded(record.cpu)) return false;
+  if (static_cast<CpuEvent>(record.event_id) == CpuEvent::kProcessState) {
+    NameKnown(record);
+    return true;
+  }
   tables_ended_ = tables_ended_ || !dispatches_.AnyOpen();
   if (tables_ended_) return true;
   // Another CPU may still show what begins or ends here.
@@ -441,7 +456,6 @@ bool Reconstruction::IsAfter(const EventRecord& record) {
     case CpuEvent::kExec:
     case CpuEvent::kComm:
     case CpuEvent::kExit:
-    case CpuEvent::kProcessState:
       if (!tasks_.OnRecord(record, now_ns_)) ++malformed_;
       return true;
     default:

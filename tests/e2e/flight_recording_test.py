@@ -221,6 +221,49 @@ class Flight(running.Running):
             self.assertEqual(comms[process.pid], 'hook_workload')
             self.check_begin(trace, data)
 
+    def test_a_process_has_its_name_after_its_exec_is_overwritten(self):
+        if os.geteuid() != 0:
+            self.skipTest('needs root')
+        recorder = subprocess.Popen(
+            [running.COUNTRACE, 'record', '-a', '--flight', '1M', '--kernel',
+             'syscalls', '-o', str(self.trace)], stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True)
+        for close in (recorder.wait, recorder.kill, recorder.stderr.close,
+                      recorder.stdout.close):
+            self.addCleanup(close)
+        running.wait_until((self.trace / '.session').exists, 'a recording')
+        # The first packet of each stream stays; program comes behind it.
+        for _ in range(os.cpu_count()):
+            self.start_copy()
+        running.wait_until(
+            lambda: all(path.stat().st_size > path.stat().st_blocks * 512
+                        for path in self.trace.glob('cpu-*')),
+            'something was overwritten on each CPU')
+        program = self.start_copy()
+        for number in range(20):
+            time.sleep(0.5)
+            snapshot = self.work / f'snapshot-{number}.ctf'
+            running.countrace('snapshot', '-o', snapshot, self.trace)
+            lines = running.countrace('script', snapshot).stdout
+            if not re.search(rf'exec: .*\bpid = {program.pid},', lines):
+                break
+        else:
+            self.fail('its exec record was never overwritten')
+        data = report(snapshot)
+        names = {row['pid']: row['comm'] for row in data['processes']}
+        self.assertEqual('dd', names[program.pid])
+        self.assertEqual(1, sum(row['tid'] == program.pid
+                                for row in data['threads']))
+        self.end(recorder)
+
+    def start_copy(self):
+        program = subprocess.Popen(
+            ['dd', 'if=/dev/zero', 'of=/dev/null', 'bs=1'],
+            stderr=subprocess.DEVNULL)
+        self.addCleanup(program.wait)
+        self.addCleanup(program.kill)
+        return program
+
     def test_errors(self):
         self.start_ticks()
         running.countrace('record', '--no-kernel', '-o', self.trace, '--',

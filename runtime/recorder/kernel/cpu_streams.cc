@@ -1,5 +1,8 @@
 #include "runtime/recorder/kernel/cpu_streams.h"
 
+#include <time.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <queue>
@@ -8,6 +11,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_format.h"
 #include "logformat/packet_layout.h"
+#include "runtime/recorder/system/monotonic_clock.h"
 
 namespace countrace::runtime {
 namespace {
@@ -164,6 +168,29 @@ void CpuStreams::StoreThreads(const std::vector<ProcessThread>& threads) {
     if (!forked.contains(thread.tid)) {
       StoreProcessState(first, thread, first.begin_ns);
     }
+  }
+}
+
+void CpuStreams::StoreStarted(std::uint64_t until_ns) {
+  if (!gating_.every_process()) return;
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  const std::uint64_t tick_ns =
+      kSecond / static_cast<std::uint64_t>(sysconf(_SC_CLK_TCK));
+  timespec boot{};
+  clock_gettime(CLOCK_BOOTTIME, &boot);
+  const std::uint64_t ahead_ns =
+      static_cast<std::uint64_t>(boot.tv_sec) * kSecond +
+      static_cast<std::uint64_t>(boot.tv_nsec) - MonotonicNs();
+  CpuStream& first = streams_.front();
+  const std::uint64_t from_tick = (first.begin_ns + ahead_ns) / tick_ns;
+  // The fork record of a later one may not be stored yet.
+  const std::uint64_t until_tick = (until_ns + ahead_ns) / tick_ns;
+  for (const ProcessThread& thread : ScanThreads()) {
+    if (thread.start_ticks < from_tick || thread.start_ticks >= until_tick ||
+        thread.state == 'Z') {
+      continue;
+    }
+    StoreProcessState(first, thread, first.stored_ns);
   }
 }
 

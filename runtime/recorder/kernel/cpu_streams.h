@@ -77,6 +77,10 @@ class CpuStreams {
   // Stores them, except those with a fork record in a batch: they started
   // during the scan.
   void StoreThreads(const std::vector<ProcessThread>& threads);
+  // For a snapshot, behind its dumps: names the threads that started since the
+  // recording began, as a flight recording may have overwritten who they are.
+  // Where every process is recorded. Every record before `until_ns` is stored.
+  void StoreStarted(std::uint64_t until_ns);
   // Stores the records up to `horizon_ns`; every ring has been read up to it.
   void StoreUntil(std::uint64_t horizon_ns);
   // After losses: finds descendants of members whose fork may be among the lost

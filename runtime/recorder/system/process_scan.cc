@@ -61,15 +61,19 @@ std::optional<ProcessThread> ParseTaskStat(std::string_view text) {
   ProcessThread thread;
   thread.tid = *tid;
   thread.comm = std::string(text.substr(open + 1, close - open - 1));
-  // proc(5), fields from 3 on: state ppid pgrp session tty_nr tpgid flags ...
+  // proc(5), fields from 3 on: state ppid pgrp session tty_nr tpgid flags ...,
+  // 22: starttime
   std::string_view rest = base::Trim(text.substr(close + 1));
-  for (int field = 3; field <= 9 && !rest.empty(); ++field) {
+  for (int field = 3; field <= 22 && !rest.empty(); ++field) {
     const std::size_t space = std::min(rest.find(' '), rest.size());
     const std::string_view value = rest.substr(0, space);
     if (field == 3) {
       thread.state = value.empty() ? '?' : value[0];
     } else if (field == 4) {
       thread.parent_pid = ParseId(value).value_or(0);
+    } else if (field == 22) {
+      std::from_chars(value.data(), value.data() + value.size(),
+                      thread.start_ticks);
     } else if (field == 9) {
       std::uint64_t flags = 0;
       std::from_chars(value.data(), value.data() + value.size(), flags);

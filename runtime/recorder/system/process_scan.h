@@ -18,7 +18,8 @@ struct ProcessThread {
   std::int32_t parent_pid = 0;
   bool is_kernel_thread = false;
   char state = '?';
-  std::string comm;  // at most 15 bytes
+  std::string comm;               // at most 15 bytes
+  std::uint64_t start_ticks = 0;  // CLOCK_BOOTTIME, _SC_CLK_TCK a second
 };
 
 // One line of /proc/PID/stat or /proc/PID/task/TID/stat; `pid` stays 0. Names

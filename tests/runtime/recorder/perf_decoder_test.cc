@@ -315,12 +315,14 @@ TEST_CASE("cpu_list: the kernel's lists parse, anything else is refused",
 }
 
 TEST_CASE("process_scan: names may hold anything", "[recorder]") {
-  const auto thread = ParseTaskStat("12 (a) b (c) S 7 1 1 0 -1 2129984 0 0 0");
+  const auto thread = ParseTaskStat(
+      "12 (a) b (c) S 7 1 1 0 -1 2129984 0 0 0 0 1 2 0 0 20 0 1 0 4711 0 0");
   REQUIRE(thread.has_value());
   CHECK(thread->tid == 12);
   CHECK(thread->comm == "a) b (c");
   CHECK(thread->state == 'S');
   CHECK(thread->parent_pid == 7);
+  CHECK(thread->start_ticks == 4711);
   CHECK(thread->is_kernel_thread);
   CHECK_FALSE(ParseTaskStat("garbage").has_value());
   CHECK_FALSE(ParseTaskStat("").has_value());

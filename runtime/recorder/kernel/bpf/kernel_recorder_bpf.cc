@@ -236,7 +236,9 @@ absl::Status BpfKernelRecorder::DumpForSnapshot() {
     result.Update(
         programs_->DumpCounters(stream.cpu, CountersReason::kSnapshot));
   }
+  const std::uint64_t until_ns = MonotonicNs();
   Drain();
+  streams_.StoreStarted(until_ns);
   return result;
 }
 

@@ -256,7 +256,9 @@ absl::Status PerfKernelRecorder::DumpForSnapshot() {
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     result.Update(groups_[i].DumpForSnapshot(streams_.all()[i].batch));
   }
+  const std::uint64_t until_ns = MonotonicNs();
   Drain();
+  streams_.StoreStarted(until_ns);
   return result;
 }
 
