@@ -22,6 +22,10 @@ constexpr bool MakesThread(std::string_view system_call) {
          system_call == "fork" || system_call == "vfork";
 }
 
+// A system call failed if it returned -1 to -kMaxErrno, the negative errno
+// (MAX_ERRNO of linux/err.h).
+inline constexpr std::uint64_t kMaxErrno = 4095;
+
 // What the code of a kernel hook returned. Requires: `record` is its exit.
 inline std::uint64_t ReturnValueOf(const EventRecord& record) {
   std::uint64_t value = 0;  // the last word

@@ -1,4 +1,9 @@
 // Columns of segments, by process and by call path.
+#include <string.h>
+
+#include <set>
+#include <string>
+
 #include "rmap/columns/column_cells.h"
 #include "rmap/columns/report_columns.h"
 
@@ -61,6 +66,65 @@ void AddSegmentCounts(const Report& report,
                            return cell(*row.counts[i]);
                          }});
     }
+  }
+}
+
+// The kernel has codes of its own: linux/errno.h of its sources.
+std::string ErrnoName(int error) {
+  switch (error) {
+    case 512:
+      return "ERESTARTSYS";
+    case 513:
+      return "ERESTARTNOINTR";
+    case 514:
+      return "ERESTARTNOHAND";
+    case 516:
+      return "ERESTART_RESTARTBLOCK";
+    default:
+      break;
+  }
+  const char* const name = strerrorname_np(error);
+  return name != nullptr ? name : std::to_string(error);
+}
+
+// The failed calls, and those of each errno that a row has; of a report without
+// rows (EmptyReport()), those of any errno.
+void AddErrors(const Report& report, std::vector<Column<SegmentRow>>& columns) {
+  if (!report.system_calls) return;
+  std::set<int> errors;
+  for (const SegmentRow& row : report.segments) {
+    if (!row.errors) continue;
+    for (const auto& [error, calls] : *row.errors) errors.insert(error);
+  }
+  constexpr int kLastErrno = 516;
+  for (int error = 1; report.segments.empty() && error <= kLastErrno; ++error) {
+    if (ErrnoName(error).front() == 'E') errors.insert(error);
+  }
+  columns.push_back({{"failed"},
+                     "failed",
+                     Unit::kCount,
+                     "Of the calls of a system call: they returned an error.",
+                     [](const SegmentRow& row) -> Cell {
+                       if (!row.errors) return std::monostate();
+                       std::uint64_t failed = 0;
+                       for (const auto& [error, calls] : *row.errors) {
+                         failed += calls;
+                       }
+                       return failed;
+                     }});
+  for (const int error : errors) {
+    columns.push_back({{"errors", ErrnoName(error)},
+                       "",
+                       Unit::kCount,
+                       "Of failed: with this errno.",
+                       [error](const SegmentRow& row) -> Cell {
+                         if (!row.errors) return std::monostate();
+                         const auto found = row.errors->find(error);
+                         if (found == row.errors->end()) {
+                           return std::monostate();
+                         }
+                         return found->second;
+                       }});
   }
 }
 
@@ -186,6 +250,7 @@ std::vector<Column<SegmentRow>> SegmentColumns(const Report& report,
        "Of off-CPU excl: the same. The rows of wakers say what ended it.",
        [](const R& r) { return Excl(r.blocked); }}};
   columns.insert(columns.end(), rest.begin(), rest.end());
+  AddErrors(report, columns);
   AddSegmentCounts(report, columns);
   columns.push_back(
       {{"recording_ns"},

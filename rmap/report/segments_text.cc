@@ -41,6 +41,9 @@ std::vector<const Column<SegmentRow>*> AddSegmentColumns(
     if (!report.wakeups && (name == "wait_ns" || name == "blocked_ns")) {
       continue;
     }
+    if (name == "failed" && TextTables::IsEmpty(column, report.segments)) {
+      continue;
+    }
     if (name == "counts") {
       // The on-CPU column shows it already.
       if (has_on_cpu && column.unit == Unit::kNanoseconds) continue;

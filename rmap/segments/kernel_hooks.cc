@@ -1,6 +1,8 @@
 #include "rmap/segments/kernel_hooks.h"
 
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <utility>
 
 #include "logformat/jump_hook.h"
@@ -151,6 +153,25 @@ void KernelHooks::OnUnnamedExit(ThreadState& thread, const EventRecord& record,
   segments_.Exit(thread, hook_id, DumpOf(record), time_ns);
 }
 
+void KernelHooks::CountFailure(ThreadState& thread, const EventRecord& record,
+                               std::uint32_t hook_id) const {
+  if (!hooks_.IsSystemCall(hook_id)) return;
+  const std::uint64_t error = -logformat::ReturnValueOf(record);
+  if (error - 1 >= logformat::kMaxErrno) return;
+  const std::vector<Frame>& frames = thread.stack.frames;
+  const auto call = std::find_if(
+      frames.rbegin(), frames.rend(),
+      [&](const Frame& frame) { return frame.hook_id == hook_id; });
+  if (call == frames.rend()) return;  // it began before the recording
+  const int number = static_cast<int>(error);
+  ++thread.process->failed_calls[{hook_id, number}];
+  if (call->node->hook_id != hook_id) return;  // folded
+  if (call->node->errors == nullptr) {
+    call->node->errors = std::make_unique<std::map<int, std::uint64_t>>();
+  }
+  ++(*call->node->errors)[number];
+}
+
 void KernelHooks::OnThreadHook(ThreadState& thread, const EventRecord& record,
                                std::uint32_t hook_id, std::uint64_t time_ns) {
   if (hooks_.kind(hook_id) == HookKind::kPoint) {
@@ -181,6 +202,7 @@ void KernelHooks::OnThreadHook(ThreadState& thread, const EventRecord& record,
           logformat::ReturnValueOf(record) == 0))) {
       return;
     }
+    if (in_kernel) CountFailure(thread, record, hook_id);
     segments_.Exit(thread, hook_id, DumpOf(record), time_ns);
     return;
   }

@@ -87,6 +87,9 @@ class KernelHooks {
   // The exit of a system call that replaced the thread's registers.
   void OnUnnamedExit(ThreadState& thread, const logformat::EventRecord& record,
                      std::uint64_t time_ns);
+  // Counts the exit of a system call that returned an error.
+  void CountFailure(ThreadState& thread, const logformat::EventRecord& record,
+                    std::uint32_t hook_id) const;
   static void CountHit(ProcessState& process, std::uint32_t hook_id);
 
   const HookTable& hooks_;

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -141,6 +142,8 @@ struct PathNode {
 
   UnseenSums unseen;
   std::unique_ptr<CertainSums> certain;
+  // KernelHooks: calls of a system call that returned an error, by errno.
+  std::unique_ptr<std::map<int, std::uint64_t>> errors;
   // Only of a root: the calls of its process that have no path of their own.
   std::unique_ptr<FoldedBySegment> folded;
 

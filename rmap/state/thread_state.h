@@ -6,7 +6,9 @@
 #define COUNTRACE_RMAP_STATE_THREAD_STATE_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "rmap/state/call_paths.h"
@@ -52,6 +54,8 @@ struct ProcessState {
   HookHits hits;  // Reconstruction
   // KernelHooks: hits by hook id - kHookIdKernelMin.
   std::vector<std::uint64_t> kernel_hook_hits;
+  // KernelHooks: calls that returned an error, by hook id and errno.
+  std::map<std::pair<std::uint32_t, int>, std::uint64_t> failed_calls;
   // interval_counts: by kernel dump event, if sets are multiplexed.
   std::vector<SliceSums> slices;
 };

@@ -141,6 +141,26 @@ class SegmentRows {
     if (ns) row.recording_ns = std::min(*ns, row.wall.incl);
   }
 
+  static bool IsSystemCall(const SegmentRow& row) {
+    return row.segment.starts_with("syscall:") ||
+           row.segment.starts_with("syscall32:");
+  }
+  static void SetErrors(const ProcessState& process, std::uint32_t hook_id,
+                        SegmentRow& row) {
+    if (!IsSystemCall(row)) return;
+    row.errors.emplace();
+    const auto end = process.failed_calls.lower_bound({hook_id + 1, 0});
+    for (auto calls = process.failed_calls.lower_bound({hook_id, 0});
+         calls != end; ++calls) {
+      row.errors->emplace(calls->first.second, calls->second);
+    }
+  }
+  static void SetErrors(const PathNode& node, SegmentRow& row) {
+    if (!IsSystemCall(row)) return;
+    row.errors.emplace();
+    if (node.errors != nullptr) *row.errors = *node.errors;
+  }
+
   static std::uint64_t SortTime(const SegmentRow& row) {
     return row.on_cpu ? row.on_cpu->incl : 0;
   }
@@ -176,6 +196,7 @@ class SegmentRows {
       SegmentRow row = RowOf(process, sum.amounts, sum.wall);
       row.segment = HookName(input_.in.info, hook_id);
       SetRecording(sum.recording_ns, row);
+      SetErrors(process, hook_id, row);
       SegmentUnseen unseen = sum.unseen;
       unseen.in_kernel = IsInKernel(hook_id);
       SetCalls(process, sum.calls, unseen, row);
@@ -315,6 +336,7 @@ class SegmentRows {
     row.segment = HookName(input_.in.info, node.hook_id);
     row.path = prefix;
     row.path.push_back(row.segment);
+    SetErrors(node, row);
     SetRecording(input_.cost.InSegment(node), row);
     SetCalls(process, {node.calls, node.begin_inferred, node.end_inferred},
              UnseenOf(node), row);

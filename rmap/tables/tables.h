@@ -132,6 +132,9 @@ struct SegmentRow {
   // The estimated part of wall.incl that its hooks, and those of the segments
   // in it, took.
   std::optional<std::uint64_t> recording_ns;
+  // A system call's: calls that returned an error, by errno. Absent for other
+  // segments.
+  std::optional<std::map<int, std::uint64_t>> errors;
 };
 
 // The cause that ended blocked time.
@@ -303,6 +306,7 @@ struct Report {
   std::vector<SegmentRow> segment_paths;  // by (process, call path)
   std::vector<HookRow> hooks;
   bool wakeups = false;          // wake-ups were recorded
+  bool system_calls = false;     // system calls were recorded
   bool interrupts = false;       // interrupts were recorded
   std::vector<WakerRow> wakers;  // most blocked time first
   std::vector<CpuRow> cpu_rows;

@@ -160,6 +160,29 @@ class KernelHooks(unittest.TestCase):
                 self.assertEqual(names.count('syscall:execve__enter'), 1)
                 self.assertLess(names.index(hooks[0]), names.index('exec'))
 
+    def test_failed_calls_have_their_errno(self):
+        script = """
+import os
+for call, path in ((os.rmdir, '/none'), (os.rmdir, '/proc'), (os.rmdir, '/none')):
+    try:
+        call(path)
+    except OSError:
+        pass
+"""
+        data = self.record('--kernel', 'syscalls',
+                           command=(sys.executable, '-c', script))
+        row, = [row for row in data['segments']
+                if row['segment'] == 'syscall:rmdir']
+        self.assertEqual(3, row['calls'])
+        self.assertEqual(3, row['failed'])
+        self.assertEqual({'ENOENT': 2, 'EBUSY': 1},
+                         {name: calls for name, calls in row['errors'].items()
+                          if calls})
+        text = countrace('report', '--by', 'segment', '--where',
+                         'errors.EBUSY > 0', '--columns',
+                         'calls,failed,segment', self.trace).stdout
+        self.assertRegex(text, r'(?m)^ +3 +3 +syscall:rmdir')
+
     def test_the_whole_machine(self):
         data = self.record('-a', '--kernel', 'syscalls,faults,irq,softirq',
                            '--hook', f'uprobe:{WORKLOAD}:kernel_hook_step')
