@@ -84,18 +84,22 @@ Unit UnitOfEvent(const std::string& event) {
              : Unit::kCount;
 }
 
-std::string ScaledText(const ScaledCount& count) {
-  const std::string value = "~" + base::FormatCount(count.value);
+std::string ScaledText(const ScaledCount& count, Unit unit) {
+  const auto text = [unit](std::uint64_t value) {
+    return unit == Unit::kNanoseconds
+               ? base::FormatNanoseconds(static_cast<double>(value))
+               : base::FormatCount(value);
+  };
+  const std::string value = "~" + text(count.value);
   const auto interval = count.Interval95();
   if (!interval) return value + " +-?";
   const std::uint64_t below = count.value - interval->lo;
   const std::uint64_t above = interval->hi - count.value;
   // Few events: half a width would be wrong on both sides.
   if (above > below + below / 4 && above - below > 1) {
-    return value + " [" + base::FormatCount(interval->lo) + ", " +
-           base::FormatCount(interval->hi) + "]";
+    return value + " [" + text(interval->lo) + ", " + text(interval->hi) + "]";
   }
-  return value + " +-" + base::FormatCount(std::max(below, above));
+  return value + " +-" + text(std::max(below, above));
 }
 
 std::vector<Column<ProcessRow>> ProcessColumns(const Report& report) {

@@ -12,9 +12,9 @@
 namespace countrace::rmap {
 
 // "~12,345 +-67": an estimate and half its 95 % interval; "~3 [1, 9]", the
-// interval, if that is lopsided; "+-?" if it is unknown. report_text.cc formats
+// interval, if that is lopsided; "+-?" if it is unknown. text_tables.cc formats
 // numbers.
-std::string ScaledText(const ScaledCount& count);
+std::string ScaledText(const ScaledCount& count, Unit unit);
 
 struct BooksRow {
   std::string event;

@@ -113,6 +113,7 @@ void ScaledBooksTable(TextTables& tables) {
   for (const BooksRow& row : BooksRows(tables.report())) {
     if (!row.books.scaled) continue;
     const ScaledBooks& books = *row.books.scaled;
+    const Unit unit = UnitOfEvent(row.event);
     ScaledCount total;
     total.value = books.total;
     total.standard_error = books.standard_error;
@@ -122,11 +123,11 @@ void ScaledBooksTable(TextTables& tables) {
     std::vector<std::string> cells = {
         base::EscapeName(row.event),
         base::FormatShare(books.running_ns, books.enabled_ns),
-        ScaledText(total)};
+        ScaledText(total, unit)};
     for (const auto& account :
          {books.processes, books.own, books.idle, books.interrupts,
           books.outside, books.unattributed}) {
-      cells.push_back(account ? "~" + base::FormatCount(*account) : "-");
+      cells.push_back(account ? "~" + FormatCell(Cell(*account), unit) : "-");
     }
     table.AddRow(std::move(cells));
     ++rows;

@@ -184,11 +184,11 @@ class TextTables {
                                   .value_or(report_.events.size());
     if constexpr (requires { row.scaled; }) {
       if (event >= row.scaled.size() || !row.scaled[event]) return "";
-      return ScaledText(*row.scaled[event]);
+      return ScaledText(*row.scaled[event], column.unit);
     } else if constexpr (requires { row.segment; }) {
       if (event >= row.counts.size() || !row.counts[event]) return "";
       const SegmentCount& count = *row.counts[event];
-      return count.scaled ? ScaledText(InclusiveOf(count)) : "";
+      return count.scaled ? ScaledText(InclusiveOf(count), column.unit) : "";
     } else {
       return "";
     }
