@@ -256,6 +256,30 @@ class Flight(running.Running):
                                 for row in data['threads']))
         self.end(recorder)
 
+    def test_a_stopped_recorder_dumps_nothing(self):
+        if os.geteuid() != 0:
+            self.skipTest('needs root')
+        recorder = subprocess.Popen(
+            [running.COUNTRACE, 'record', '-o', str(self.trace), '--',
+             'sleep', '60'], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True)
+        for close in (recorder.wait, recorder.kill, recorder.stderr.close,
+                      recorder.stdout.close):
+            self.addCleanup(close)
+        running.wait_until((self.trace / '.session').exists, 'a recording')
+        recorder.send_signal(signal.SIGSTOP)
+        snapshot = self.work / 'stopped.ctf'
+        run = running.countrace('snapshot', '-o', snapshot, self.trace)
+        recorder.send_signal(signal.SIGCONT)
+        self.assertIn('did not dump the counters within 1 s', run.stderr)
+        self.assertIn('end without the last counters', run.stderr)
+        self.check_sound(snapshot)
+        metadata = (snapshot / 'metadata').read_text(encoding='utf-8')
+        self.assertNotIn('snapshot_ns', metadata)
+        recorder.send_signal(signal.SIGINT)
+        recorder.send_signal(signal.SIGINT)
+        recorder.communicate(timeout=60)
+
     def start_copy(self):
         program = subprocess.Popen(
             ['dd', 'if=/dev/zero', 'of=/dev/null', 'bs=1'],

@@ -110,6 +110,22 @@ class StateAndTime(unittest.TestCase):
                     self.assertLessEqual(call['on_cpu_ns'], call['inside_ns'])
         self.assertGreater(known, 20)
 
+    def test_a_commands_counts_over_time_are_its_own(self):
+        trace = self.trace.with_name('command.ctf')
+        countrace('record', '-o', trace, '--', WORKLOAD, 200, 10, 3)
+        text = countrace('report', '--by', 'time', '--every', '1ms', '--rows',
+                         '0', trace).stdout
+        self.assertIn("counts are those of the command's processes", text)
+        table = [re.split(r' {2,}', line.strip()) for line in
+                 text.splitlines() if re.match(r' +(from s|\d)', line)]
+        column = table[0].index('page-faults')
+        processes = json.loads(countrace('report', '--format', 'json',
+                                         trace).stdout)['processes']
+        # Each fault has a record, so that no interval has an estimate.
+        self.assertEqual(
+            sum(row['counts']['page-faults'] for row in processes),
+            sum(int(row[column].replace(',', '')) for row in table[1:]))
+
     def test_intervals_add_up_to_the_report(self):
         over_time = json.loads(
             countrace('report', '--by', 'time', '--every', '777us', '--format',

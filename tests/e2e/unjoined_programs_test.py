@@ -7,6 +7,7 @@ usage: unjoined_programs_test.py COUNTRACE INCLUDE_FOLDER
 import os
 import pathlib
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -89,14 +90,17 @@ class Unjoined(unittest.TestCase):
     @unittest.skipUnless(os.geteuid() == 0, 'SKIPPED: needs root')
     def test_other_privileges(self):
         self.build(HOOKS)
-        # Only for another user is it a change; and one who can record.
+        self.program.chmod(0o4755)
+        self.check_other_user('has hooks but is set-user-ID')
+
+    def check_other_user(self, reason):
+        """Only to another user are they new privileges."""
         self.work.chmod(0o777)
         copy = self.work / 'countrace'
         shutil.copy(COUNTRACE, copy)
         library = self.work / 'libcountrace-runtime.so'
         shutil.copy(next(pathlib.Path(COUNTRACE).parent.parent.rglob(
             library.name)), library)
-        self.program.chmod(0o4755)
         run = subprocess.run(
             ['setpriv', '--reuid', '65534', '--regid', '65534',
              '--clear-groups', copy, 'record', '--no-kernel', '-o',
@@ -104,8 +108,20 @@ class Unjoined(unittest.TestCase):
             capture_output=True, timeout=60, check=False,
             env={**os.environ, 'COUNTRACE_RUNTIME': str(library)})
         self.assertEqual(0, run.returncode, run.stderr)
-        self.assertIn('has hooks but is set-user-ID', run.stderr)
+        self.assertIn(reason, run.stderr)
         self.assertIn('link countrace::runtime,', run.stderr)
+
+    @unittest.skipUnless(os.geteuid() == 0, 'SKIPPED: needs root')
+    def test_file_capabilities(self):
+        # linux/capability.h: revision 2, effective; CAP_NET_RAW permitted.
+        self.build(HOOKS)
+        try:
+            os.setxattr(self.program, 'security.capability',
+                        struct.pack('<5I', 0x02000001, 1 << 13, 0, 0, 0))
+        except OSError as error:
+            self.skipTest(f'SKIPPED: no file capabilities here: {error}')
+        self.check_other_user('has hooks but is a program with file '
+                              'capabilities')
 
     def test_empty_environment(self):
         self.build(HOOKS)

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cstdint>
 
+#include "rmap/columns/report_columns.h"
 #include "rmap/pipeline.h"
 #include "tests/rmap/multiplexed_cpu.h"
 
@@ -71,6 +72,13 @@ TEST_CASE("event sets: an interval that cannot be split is in no estimate",
     CHECK(books.scaled->processes == a + b);
     CHECK(books.scaled->total == a + b);
   }
+}
+
+TEST_CASE("event sets: estimates of times are printed as times", "[rmap]") {
+  ScaledCount count;
+  count.value = 2'847'495'397;
+  CHECK(ScaledText(count, Unit::kCount) == "~2,847,495,397 +-?");
+  CHECK(ScaledText(count, Unit::kNanoseconds) == "~2.85 s +-?");
 }
 
 TEST_CASE("event sets: the recorder's estimate is its own account", "[rmap]") {
