@@ -1,5 +1,5 @@
-// What the exit records of system calls say beyond their number
-// (FORMAT.md 4.4).
+// Which hooks are system calls, and what their exit records say beyond the
+// number (FORMAT.md 4.4).
 #ifndef COUNTRACE_LOGFORMAT_SYSTEM_CALL_EXIT_H_
 #define COUNTRACE_LOGFORMAT_SYSTEM_CALL_EXIT_H_
 
@@ -8,8 +8,15 @@
 #include <string_view>
 
 #include "logformat/records.h"
+#include "logformat/trace_info.h"
 
 namespace countrace::logformat {
+
+// Providers `syscall` and, of 32-bit programs, `syscall32`.
+inline bool IsSystemCall(const HookInfo& hook) {
+  return hook.origin == HookOrigin::kKernel &&
+         hook.provider.starts_with("syscall");
+}
 
 // The number, -1, of a system call that replaced the registers of its thread,
 // and its own number with them: rt_sigreturn. It ends the open system call of

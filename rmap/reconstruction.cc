@@ -298,6 +298,8 @@ class Reconstruction final : public logformat::ItemSink {
     return false;
   }
   void OnEarlier(const EventRecord& record);
+  // Outside of the tables, the records of forks, names and ends alone count.
+  void OnTask(const EventRecord& record, std::uint64_t time_ns);
   void BeginTables();
   // True if `record` comes after a snapshot's tables: they end at the
   // recorder's dumps, on each CPU at its own, and hooks before them all.
@@ -387,7 +389,7 @@ class Reconstruction final : public logformat::ItemSink {
   const bool records_stay_;
   const std::uint64_t tables_from_ns_, tables_until_ns_;
   bool before_tables_;  // records before that may still come
-  bool tables_begun_ = false, tables_ended_ = false;
+  bool tables_begun_ = false;
   std::vector<std::variant<DiscardedEvents, DiscardedPackets>> losses_at_begin_;
   HookTable hooks_;
   EventSetDumps thread_dumps_;
@@ -419,13 +421,17 @@ void Reconstruction::OnEarlier(const EventRecord& record) {
       record,
       hook && hooks_.origins()[logformat::EventHookId(record.event_id)] ==
                   HookOrigin::kInterrupt);
+  OnTask(record, record.time_ns);
+}
+
+void Reconstruction::OnTask(const EventRecord& record, std::uint64_t time_ns) {
   switch (static_cast<CpuEvent>(record.event_id)) {
     case CpuEvent::kFork:
     case CpuEvent::kExec:
     case CpuEvent::kComm:
     case CpuEvent::kExit:
     case CpuEvent::kProcessState:
-      if (!tasks_.OnRecord(record, record.time_ns)) ++malformed_;
+      if (!tasks_.OnRecord(record, time_ns)) ++malformed_;
       return;
     default:
       return;
@@ -448,19 +454,9 @@ bool Reconstruction::IsAfter(const EventRecord& record) {
     NameKnown(record);
     return true;
   }
-  tables_ended_ = tables_ended_ || !dispatches_.AnyOpen();
-  if (tables_ended_) return true;
-  // Another CPU may still show what begins or ends here.
-  switch (static_cast<CpuEvent>(record.event_id)) {
-    case CpuEvent::kFork:
-    case CpuEvent::kExec:
-    case CpuEvent::kComm:
-    case CpuEvent::kExit:
-      if (!tasks_.OnRecord(record, now_ns_)) ++malformed_;
-      return true;
-    default:
-      return true;
-  }
+  // A CPU whose tables go on may still show what begins or ends here.
+  if (dispatches_.AnyOpen()) OnTask(record, now_ns_);
+  return true;
 }
 
 void Reconstruction::BeginTables() {

@@ -39,7 +39,7 @@ HookTable::HookTable(const logformat::TraceInfo& info)
         hook.origin == HookOrigin::kProbe && hook.kind == HookKind::kSegment;
     if (hook.origin != HookOrigin::kKernel) continue;
     if (hook.provider == "fault") faults_.insert(hook.id);
-    if (!hook.provider.starts_with("syscall")) continue;
+    if (!logformat::IsSystemCall(hook)) continue;
     system_calls_.insert(hook.id);
     if (logformat::MakesThread(hook.name)) makes_thread_.insert(hook.id);
   }

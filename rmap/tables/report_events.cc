@@ -2,18 +2,15 @@
 
 #include <algorithm>
 
+#include "logformat/system_call_exit.h"
 #include "rmap/counters/event_set_dumps.h"
 
 namespace countrace::rmap {
 
 std::vector<EventPlan> FillEvents(const logformat::TraceInfo& info,
                                   const Gate& gate, Report& report) {
-  report.system_calls =
-      std::any_of(info.hooks.begin(), info.hooks.end(),
-                  [](const logformat::HookInfo& hook) {
-                    return hook.origin == logformat::HookOrigin::kKernel &&
-                           hook.provider.starts_with("syscall");
-                  });
+  report.system_calls = std::any_of(info.hooks.begin(), info.hooks.end(),
+                                    logformat::IsSystemCall);
   std::vector<EventPlan> plans = PlanEvents(info);
   std::erase_if(plans, [&gate](const EventPlan& plan) {
     return !gate.CountsEvent(plan.name);

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "logformat/system_call_exit.h"
 #include "rmap/state/call_paths.h"
 #include "rmap/tables/report_events.h"
 #include "rmap/tables/waker_rows.h"
@@ -141,13 +142,13 @@ class SegmentRows {
     if (ns) row.recording_ns = std::min(*ns, row.wall.incl);
   }
 
-  static bool IsSystemCall(const SegmentRow& row) {
-    return row.segment.starts_with("syscall:") ||
-           row.segment.starts_with("syscall32:");
+  bool IsSystemCall(std::uint32_t hook_id) const {
+    const logformat::HookInfo* hook = input_.in.info.FindHook(hook_id);
+    return hook != nullptr && logformat::IsSystemCall(*hook);
   }
-  static void SetErrors(const ProcessState& process, std::uint32_t hook_id,
-                        SegmentRow& row) {
-    if (!IsSystemCall(row)) return;
+  void SetErrors(const ProcessState& process, std::uint32_t hook_id,
+                 SegmentRow& row) const {
+    if (!IsSystemCall(hook_id)) return;
     row.errors.emplace();
     const auto end = process.failed_calls.lower_bound({hook_id + 1, 0});
     for (auto calls = process.failed_calls.lower_bound({hook_id, 0});
@@ -155,8 +156,8 @@ class SegmentRows {
       row.errors->emplace(calls->first.second, calls->second);
     }
   }
-  static void SetErrors(const PathNode& node, SegmentRow& row) {
-    if (!IsSystemCall(row)) return;
+  void SetErrors(const PathNode& node, SegmentRow& row) const {
+    if (!IsSystemCall(node.hook_id)) return;
     row.errors.emplace();
     if (node.errors != nullptr) *row.errors = *node.errors;
   }
