@@ -40,6 +40,11 @@ absl::StatusOr<FileMapping> FileMapping::Open(const std::string& path) {
     }
     return MapError(error, path);
   }
+  return Map(fd, path);
+}
+
+absl::StatusOr<FileMapping> FileMapping::Map(const ScopedFd& fd,
+                                             const std::string& path) {
   struct stat status = {};
   if (fstat(fd.get(), &status) != 0) return MapError(errno, path);
   if (!S_ISREG(status.st_mode)) {
@@ -47,6 +52,7 @@ absl::StatusOr<FileMapping> FileMapping::Open(const std::string& path) {
         "%s is not a regular file: mode=%#o", path, status.st_mode));
   }
   FileMapping mapping;
+  mapping.path_ = path;
   mapping.disk_bytes_ = static_cast<std::uint64_t>(
       std::min<off_t>(status.st_size, status.st_blocks * 512));
   if (status.st_size > 0) {
@@ -54,13 +60,31 @@ absl::StatusOr<FileMapping> FileMapping::Open(const std::string& path) {
     void* data = mmap(nullptr, size, PROT_READ, MAP_SHARED, fd.get(), 0);
     if (data == MAP_FAILED) return MapError(errno, path);
     mapping.bytes_ = {static_cast<const std::byte*>(data), size};
+    mapping.guard_ = MappingGuard(mapping.bytes_.data(), size);
   }
   return mapping;
 }
 
 FileMapping::~FileMapping() {
   if (bytes_.empty()) return;
+  guard_ = MappingGuard();
   munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+absl::Status FileMapping::CheckWhole() const {
+  if (!guard_.has_zeros()) return absl::OkStatus();
+  struct stat status = {};
+  if (stat(path_.c_str(), &status) == 0 &&
+      static_cast<std::size_t>(status.st_size) == bytes_.size()) {
+    return absl::DataLossError(absl::StrFormat(
+        "%s could not be read to its end: its disk has an error, or another "
+        "program cut it while it was read: bytes=%d",
+        path_, bytes_.size()));
+  }
+  return absl::DataLossError(absl::StrFormat(
+      "%s shrank while it was read: it had %d bytes, now %d; read it again "
+      "when the program that writes it has ended, or read a copy",
+      path_, bytes_.size(), status.st_size));
 }
 
 void FileMapping::Forget(std::size_t begin, std::size_t end) const {

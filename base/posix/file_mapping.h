@@ -1,5 +1,6 @@
 // A file mapped for reading. The descriptor is closed at once: a trace with
-// thousands of streams needs no descriptor for any of them.
+// thousands of streams needs no descriptor for any of them. A file that shrinks
+// under the mapping reads as zeros, and CheckWhole() says so.
 #ifndef COUNTRACE_BASE_POSIX_FILE_MAPPING_H_
 #define COUNTRACE_BASE_POSIX_FILE_MAPPING_H_
 
@@ -10,7 +11,10 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/posix/mapping_guard.h"
+#include "base/posix/scoped_fd.h"
 
 namespace countrace::base {
 
@@ -21,14 +25,21 @@ class FileMapping {
   // NOT_FOUND, PERMISSION_DENIED, INVALID_ARGUMENT (a link, a directory, a
   // device), RESOURCE_EXHAUSTED.
   static absl::StatusOr<FileMapping> Open(const std::string& path);
+  // Maps an open file; `path` is for messages. Returns: as Open().
+  static absl::StatusOr<FileMapping> Map(const ScopedFd& file,
+                                         const std::string& path);
 
   FileMapping() = default;
   FileMapping(FileMapping&& other) noexcept
       : bytes_(std::exchange(other.bytes_, {})),
-        disk_bytes_(other.disk_bytes_) {}
+        disk_bytes_(other.disk_bytes_),
+        path_(std::move(other.path_)),
+        guard_(std::move(other.guard_)) {}
   FileMapping& operator=(FileMapping&& other) noexcept {
     std::swap(bytes_, other.bytes_);
     std::swap(disk_bytes_, other.disk_bytes_);
+    std::swap(path_, other.path_);
+    std::swap(guard_, other.guard_);
     return *this;
   }
   ~FileMapping();
@@ -40,6 +51,9 @@ class FileMapping {
   std::string_view text() const {
     return {reinterpret_cast<const char*>(bytes_.data()), bytes_.size()};
   }
+  // To be called after a read: whether all that was read was in the file.
+  // Returns: DATA_LOSS, with both sizes.
+  absl::Status CheckWhole() const;
   // Releases the pages that lie wholly in [begin, end); a later access reads
   // them from the file again. `end` may be beyond the file's end.
   void Forget(std::size_t begin, std::size_t end) const;
@@ -47,6 +61,8 @@ class FileMapping {
  private:
   std::span<const std::byte> bytes_;
   std::uint64_t disk_bytes_ = 0;
+  std::string path_;
+  MappingGuard guard_;
 };
 
 }  // namespace countrace::base

@@ -243,6 +243,8 @@ absl::StatusOr<TraceDescription> ReadSessionFiles(const std::string& path) {
         base::FileMapping::Open(path + "/" + name);
     if (hooks.ok()) {
       ParseHooks(hooks->text(), description, name);
+      const absl::Status whole = hooks->CheckWhole();
+      if (!whole.ok()) return whole;
     } else if (!absl::IsNotFound(hooks.status())) {
       return hooks.status();
     }
@@ -251,9 +253,12 @@ absl::StatusOr<TraceDescription> ReadSessionFiles(const std::string& path) {
       base::FileMapping::Open(path + "/" + kTriggersFile);
   if (triggers.ok()) {
     ParseTriggers(triggers->text(), description);
+    const absl::Status whole = triggers->CheckWhole();
+    if (!whole.ok()) return whole;
   } else if (!absl::IsNotFound(triggers.status())) {
     return triggers.status();
   }
+  if (absl::Status whole = file->CheckWhole(); !whole.ok()) return whole;
   return description;
 }
 

@@ -156,6 +156,8 @@ absl::StatusOr<TraceDescription> DescribeTrace(
           kMaxMetadataBytes));
     }
     from_metadata = ParseMetadata(file->text(), directory.path);
+    const absl::Status whole = file->CheckWhole();
+    if (!whole.ok()) return whole;
   }
   const bool session_counts = directory.has_session && directory.incomplete;
   if (!session_counts) {

@@ -76,7 +76,7 @@ class MappedTraceReader final : public TraceReader {
         cpus.Advance(cursor.next_ns());
       }
     }
-    if (!reading.state.cancelled) return absl::OkStatus();
+    if (!reading.state.cancelled) return CheckWhole();
     return absl::CancelledError(
         absl::StrFormat("Reading stopped after %d of %d bytes",
                         reading.state.done_bytes, reading.state.total_bytes));
@@ -138,6 +138,14 @@ class MappedTraceReader final : public TraceReader {
     }
   }
 
+  absl::Status CheckWhole() const {
+    for (const OpenStream& stream : streams_) {
+      const absl::Status whole = stream.mapping.CheckWhole();
+      if (!whole.ok()) return whole;
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status AddStream(const StreamFile& file) {
     absl::StatusOr<base::FileMapping> mapping =
         base::FileMapping::Open(directory_ + "/" + file.name);
@@ -169,7 +177,7 @@ class MappedTraceReader final : public TraceReader {
     }
     infos_.push_back(stream.info);
     streams_.push_back(std::move(stream));
-    return absl::OkStatus();
+    return streams_.back().mapping.CheckWhole();
   }
 
   std::string directory_;

@@ -133,6 +133,7 @@ class Finisher {
         mapping->bytes(),
         file.stream_class == StreamClass::kCpu ? cpu_table_ : thread_table_,
         options);
+    if (absl::Status whole = mapping->CheckWhole(); !whole.ok()) return whole;
     Report(file, scan);
     if (!description_.from_metadata) {
       description_.streams.push_back({file.name, PacketsWhenRepaired(scan)});

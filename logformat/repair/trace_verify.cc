@@ -86,6 +86,10 @@ class Verifier {
     const std::string_view text = file->text();
     const auto differ = std::mismatch(text.begin(), text.end(),
                                       expected.begin(), expected.end());
+    if (const absl::Status whole = file->CheckWhole(); !whole.ok()) {
+      Add(kMetadataFile, 0, std::string(whole.message()));
+      return;
+    }
     if (differ.first == text.end() && differ.second == expected.end()) return;
     Add(kMetadataFile, static_cast<std::uint64_t>(differ.first - text.begin()),
         absl::StrFormat("text of %d bytes is not what its env block describes, "
@@ -117,6 +121,9 @@ class Verifier {
     options.expected_packets = ExpectedPackets(description, file.name);
     options.mapping = &*mapping;
     const StreamScan scan = ScanStream(mapping->bytes(), table, options);
+    if (const absl::Status whole = mapping->CheckWhole(); !whole.ok()) {
+      Add(file.name, 0, std::string(whole.message()));
+    }
     result_.packets += scan.packets.size();
     result_.records += scan.records;
     const auto add_all = [&](const std::vector<ScanFinding>& findings) {

@@ -1,4 +1,6 @@
-// Forget() releases pages of the file and no other memory.
+// Forget() releases pages of the file and no other memory; a file that shrinks
+// does not end the process.
+#include <signal.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -9,6 +11,7 @@
 #include <fstream>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "base/posix/file_mapping.h"
 #include "tests/support/trace_builder.h"
@@ -78,6 +81,52 @@ TEST_CASE("file mapping: holes use no disk", "[base][file_mapping]") {
   REQUIRE(sparse.ok());
   CHECK(sparse->bytes().size() == 10 * kRegionBytes);
   CHECK(sparse->disk_bytes() == kRegionBytes);
+}
+
+TEST_CASE("file mapping: a file that shrinks reads as zeros, and is reported",
+          "[base][file_mapping]") {
+  TempDirectory temp(TempDirectory::Place::kMemory);
+  const std::string path = temp / "stream";
+  const std::string other_path = temp / "other";
+  std::ofstream(path) << std::string(kRegionBytes, 'x');
+  std::ofstream(other_path) << std::string(kFileBytes, 'y');
+  auto mapping = FileMapping::Open(path);
+  const auto other = FileMapping::Open(other_path);
+  REQUIRE(mapping.ok());
+  REQUIRE(other.ok());
+  std::filesystem::resize_file(path, kFileBytes);
+  const FileMapping moved = std::move(*mapping);
+  CHECK(moved.CheckWhole().ok());  // nothing was read that is not there
+  const std::string text(moved.text());
+  CHECK(text == std::string(kFileBytes, 'x') +
+                    std::string(kRegionBytes - kFileBytes, '\0'));
+  const std::string message(moved.CheckWhole().message());
+  CAPTURE(message);
+  CHECK(message.find(path) != std::string::npos);
+  CHECK(message.find("1048576") != std::string::npos);
+  CHECK(message.find("10000") != std::string::npos);
+  CHECK(other->text() == std::string(kFileBytes, 'y'));
+  CHECK(other->CheckWhole().ok());
+}
+
+struct sigaction BusErrorAction() {
+  struct sigaction action = {};
+  sigaction(SIGBUS, nullptr, &action);
+  return action;
+}
+
+TEST_CASE("file mapping: the signal's handler is there while a mapping is",
+          "[base][file_mapping]") {
+  TempDirectory temp(TempDirectory::Place::kMemory);
+  const std::string path = temp / "stream";
+  std::ofstream(path) << std::string(kFileBytes, 'x');
+  const auto before = BusErrorAction().sa_sigaction;
+  {
+    const auto mapping = FileMapping::Open(path);
+    REQUIRE(mapping.ok());
+    CHECK(BusErrorAction().sa_sigaction != before);
+  }
+  CHECK(BusErrorAction().sa_sigaction == before);
 }
 
 }  // namespace

@@ -2,11 +2,13 @@
 // crash.
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <random>
 #include <string>
 
+#include "absl/status/status.h"
 #include "tests/viewer/index_fixture.h"
 #include "viewer/index/index_builder.h"
 #include "viewer/index/instant_state.h"
@@ -110,6 +112,23 @@ TEST_CASE("timeline_index: unchecked row data may lie but cannot lead astray",
         TimelineIndex::Open(built.path, &kTestFingerprint, /*checked=*/0);
     REQUIRE(index.ok());
     AskEverything(**index);
+  }
+}
+
+// Zeros take the place of what was validated.
+TEST_CASE("timeline_index: an index that shrinks is no crash", "[viewer]") {
+  const BuiltIndex built = BuildSyntheticIndex({.dispatches = 400});
+  const std::string bytes = ReadAll(built.path);
+  const std::string path = built.directory->path() + "/shrinking";
+  constexpr std::size_t kPageBytes = 4096;
+  for (std::size_t kept = 0; kept < bytes.size(); kept += kPageBytes) {
+    WriteAll(path, bytes);
+    const auto index = TimelineIndex::Open(path, &kTestFingerprint);
+    REQUIRE(index.ok());
+    std::filesystem::resize_file(path, kept);
+    AskEverything(**index);
+    CAPTURE(kept);
+    CHECK((kept != 0 || absl::IsDataLoss((*index)->CheckWhole())));
   }
 }
 

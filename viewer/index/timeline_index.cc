@@ -1,17 +1,10 @@
 #include "viewer/index/timeline_index.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <algorithm>
 #include <utility>
 
-#include <cerrno>
-
 #include "absl/status/status.h"
 #include "absl/strings/str_format.h"
-#include "base/posix/scoped_fd.h"
 #include "viewer/index/checksum.h"
 #include "viewer/index/forest.h"
 
@@ -59,41 +52,20 @@ std::uint32_t ExtrasOf(RowKind kind, std::uint32_t events) {
 absl::StatusOr<std::unique_ptr<TimelineIndex>> TimelineIndex::Open(
     const std::string& path, const Fingerprint* expected,
     std::uint64_t max_checked_bytes) {
-  const base::ScopedFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.is_open()) {
-    return absl::ErrnoToStatus(
-        errno,
-        absl::StrFormat("Cannot open the timeline index: path=%s", path));
-  }
-  struct stat status;
-  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
-      status.st_size < static_cast<off_t>(sizeof(FileHeader))) {
-    return absl::DataLossError(
-        absl::StrFormat("Timeline index is too short: path=%s, header-bytes=%d",
-                        path, sizeof(FileHeader)));
+  absl::StatusOr<base::FileMapping> file = base::FileMapping::Open(path);
+  if (!file.ok()) return file.status();
+  if (file->bytes().size() < sizeof(FileHeader)) {
+    return absl::DataLossError(absl::StrFormat(
+        "Timeline index is too short: path=%s, bytes=%d, header-bytes=%d", path,
+        file->bytes().size(), sizeof(FileHeader)));
   }
   std::unique_ptr<TimelineIndex> index(new TimelineIndex());
-  index->file_bytes_ = static_cast<std::size_t>(status.st_size);
-  void* address =
-      ::mmap(nullptr, index->file_bytes_, PROT_READ, MAP_SHARED, file.get(), 0);
-  if (address == MAP_FAILED) {
-    return absl::ErrnoToStatus(
-        errno, absl::StrFormat("Cannot map the timeline index: path=%s, "
-                               "bytes=%d",
-                               path, index->file_bytes_));
-  }
-  index->bytes_ = static_cast<const std::byte*>(address);
-  if (absl::Status valid = index->Validate(path, expected, max_checked_bytes);
-      !valid.ok()) {
-    return valid;
-  }
+  index->file_ = *std::move(file);
+  index->file_bytes_ = index->file_.bytes().size();
+  index->bytes_ = index->file_.bytes().data();
+  absl::Status valid = index->Validate(path, expected, max_checked_bytes);
+  if (!valid.ok()) return valid;
   return index;
-}
-
-TimelineIndex::~TimelineIndex() {
-  if (bytes_ != nullptr) {
-    ::munmap(const_cast<std::byte*>(bytes_), file_bytes_);
-  }
 }
 
 absl::Status TimelineIndex::Validate(const std::string& path,

@@ -13,7 +13,9 @@
 #include <string>
 #include <string_view>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/posix/file_mapping.h"
 #include "viewer/index/file_layout.h"
 
 namespace countrace::viewer {
@@ -30,7 +32,6 @@ class TimelineIndex {
   static absl::StatusOr<std::unique_ptr<TimelineIndex>> Open(
       const std::string& path, const Fingerprint* expected,
       std::uint64_t max_checked_bytes = std::uint64_t{1} << 29);
-  ~TimelineIndex();
   TimelineIndex(const TimelineIndex&) = delete;
   TimelineIndex& operator=(const TimelineIndex&) = delete;
 
@@ -57,6 +58,10 @@ class TimelineIndex {
                                 std::uint32_t hook_id) const;
   std::string_view Text(NameRef name) const;
 
+  // To be called after questions: whether the index was there to answer them.
+  // Returns: DATA_LOSS if its file shrank.
+  absl::Status CheckWhole() const { return file_.CheckWhole(); }
+
   // kNoKey if the thread has no process.
   std::uint32_t ProcessOf(std::uint32_t thread) const;
 
@@ -78,6 +83,7 @@ class TimelineIndex {
     return at < limits.size() ? limits[at] : 0;
   }
 
+  base::FileMapping file_;
   const std::byte* bytes_ = nullptr;
   std::size_t file_bytes_ = 0;
   const FileHeader* header_ = nullptr;

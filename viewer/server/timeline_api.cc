@@ -498,7 +498,13 @@ class Api {
 }  // namespace
 
 HttpResponse AnswerApi(const TimelineIndex& index, const HttpRequest& request) {
-  return Api(index, request).Answer();
+  HttpResponse response = Api(index, request).Answer();
+  if (const absl::Status whole = index.CheckWhole(); !whole.ok()) {
+    response = Refuse(500, absl::StrFormat("The timeline's index is gone, start "
+                                           "`countrace view` again: %s",
+                                           whole.message()));
+  }
+  return response;
 }
 
 }  // namespace countrace::viewer

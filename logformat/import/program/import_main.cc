@@ -4,7 +4,6 @@
 // import_process.cc starts and limits it. stdout: lines `progress BYTES
 // TIME_NS`, `error CODE TEXT`, `done`: for that program, not for users.
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,6 +20,8 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "base/posix/file_mapping.h"
+#include "base/posix/scoped_fd.h"
 #include "logformat/import/ctf/conversion.h"
 #include "logformat/import/ctf/message_graph.h"
 #include "logformat/import/kernel/process_peek.h"
@@ -30,6 +31,8 @@
 
 namespace {
 
+using countrace::base::FileMapping;
+using countrace::base::ScopedFd;
 using countrace::importer::Conversion;
 using countrace::importer::Mapping;
 using countrace::importer::TraceOutput;
@@ -72,22 +75,15 @@ using ProgressLine = std::function<void(std::uint64_t, std::uint64_t)>;
 
 absl::Status ImportPerfData(const std::string& path, const Mapping& mapping,
                             TraceOutput& output, const ProgressLine& progress) {
-  // If another program truncates the file, this process ends (SIGBUS).
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  struct stat found {};
-  if (file < 0 || fstat(file, &found) != 0) {
+  const ScopedFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.is_open()) {
     return absl::ErrnoToStatus(errno, "Cannot open " + path);
   }
-  const auto bytes = static_cast<std::size_t>(found.st_size);
-  void* const at = bytes == 0
-                       ? MAP_FAILED
-                       : mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file, 0);
-  if (at == MAP_FAILED) {
-    return absl::ErrnoToStatus(
-        errno, absl::StrFormat("Cannot map the %d bytes of %s", bytes, path));
-  }
+  const absl::StatusOr<FileMapping> data = FileMapping::Map(file, path);
+  if (!data.ok()) return data.status();
   const absl::Status status = countrace::importer::perf::ConvertPerfData(
-      {static_cast<const std::byte*>(at), bytes}, mapping, output, progress);
+      data->bytes(), mapping, output, progress);
+  if (absl::Status whole = data->CheckWhole(); !whole.ok()) return whole;
   if (status.ok()) return status;
   return absl::Status(status.code(), absl::StrFormat("Cannot read %s: %s", path,
                                                      status.message()));
