@@ -135,14 +135,22 @@ int ListFunctions(const std::string& file, const std::string& glob,
 // What `record --hook usdt:FILE:PROVIDER:NAME` accepts, and makes of it.
 int ListProbes(const std::string& file, const std::string& glob,
                const std::string& format) {
+  const auto path = runtime::FindObjectFile(file);
+  if (!path.ok()) return ReportFailure(kListVerb.name, path.status());
+  const auto notes = runtime::ReadUsdtNotes(*path);
+  if (!notes.ok()) return ReportFailure(kListVerb.name, notes.status());
+  RowTable table("countrace.probes/1", "probes",
+                 {"probe", "kind", "places", "arguments"});
+  if (notes->empty()) {
+    Say(kListVerb.name, *path + " contains no USDT probe");
+    return PrintData(kListVerb.name, table.Render(format));
+  }
   const bool with_provider = glob.find(':') != std::string::npos;
   runtime::KernelHookRequest request;
   const absl::Status status = runtime::AddDynamicHooks(
       absl::StrFormat("usdt:%s:%s%s", file, with_provider ? "" : "*:", glob),
       request);
   if (!status.ok()) return ReportFailure(kListVerb.name, status);
-  RowTable table("countrace.probes/1", "probes",
-                 {"probe", "kind", "places", "arguments"});
   for (const runtime::DynamicHook& hook : request.dynamic) {
     const bool segment = hook.kind == logformat::HookKind::kSegment;
     table.Add({absl::StrFormat("%s:%s", hook.provider, hook.name),

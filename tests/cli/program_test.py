@@ -594,6 +594,12 @@ class Traces(InFolder):
                           ["hooks", HELLO_HOOKS, "x"]):
             self.assertEqual(2, run("list", *arguments).returncode)
 
+    def test_probes_of_a_program_without_any(self):
+        done = run("list", "probes", "/bin/true", "--format", "csv")
+        self.assertEqual((0, "probe,kind,places,arguments\n"),
+                         (done.returncode, done.stdout))
+        self.assertIn("/bin/true contains no USDT probe", done.stderr)
+
     def metrics(self, *arguments):
         done = run("report", "--format", "json", *arguments, "hello.ctf")
         self.assertEqual((0, ""), (done.returncode, done.stderr))

@@ -254,9 +254,35 @@ TEST_CASE("server: above the limit of connections the newest is closed",
   CHECK(status == 200);
 }
 
+TEST_CASE("server: connections that ask nothing make place", "[viewer][http]") {
+  constexpr int kConnections = 8;
+  // The answer to /no is that of a guard.
+  Running running({.connections = kConnections},
+                  [](const HttpRequest& request) {
+                    HttpResponse response = Echo(request);
+                    if (request.target == "/no") response.status = 401;
+                    return response;
+                  });
+  HttpClient known(running.port());
+  known.Send(kGet);
+  REQUIRE(known.ReadAnswer().status == 200);
+  std::vector<std::unique_ptr<HttpClient>> strangers;
+  for (int i = 0; i < 3 * kConnections; ++i) {
+    strangers.push_back(std::make_unique<HttpClient>(running.port()));
+    strangers.back()->Send(i % 2 == 0 ? "GET /no HTTP/1.1\r\nHost: a\r\n\r\n"
+                                      : "GET / HTTP/1.1\r\n");
+  }
+  HttpClient next(running.port());
+  next.Send(kGet);
+  CHECK(next.ReadAnswer().status == 200);
+  known.Send(kGet);
+  CHECK(known.ReadAnswer().status == 200);
+}
+
 TEST_CASE("server: a client that sends too little is disconnected",
           "[viewer][http]") {
-  Running running({.timeout_seconds = 1});
+  // The second limit would end the test only after its clients' 20 s.
+  Running running({.timeout_seconds = 60, .stranger_timeout_seconds = 1});
   HttpClient silent(running.port()), slow(running.port());
   slow.Send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n1234");
   CHECK(silent.ReadToEnd() == "");

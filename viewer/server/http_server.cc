@@ -84,12 +84,21 @@ class Connection : public std::enable_shared_from_this<Connection> {
                    [self = shared_from_this()] { self->Read(); });
   }
 
+  // Thread: any.
+  bool is_stranger() const { return stranger_.load(std::memory_order_relaxed); }
+  void GiveUp() {
+    asio::dispatch(stream_.get_executor(),
+                   [self = shared_from_this()] { self->stream_.close(); });
+  }
+
  private:
   void Read() {
     parser_.emplace();
     parser_->header_limit(limits_.header_bytes);
     parser_->body_limit(limits_.body_bytes);
-    stream_.expires_after(std::chrono::seconds(limits_.timeout_seconds));
+    stream_.expires_after(
+        std::chrono::seconds(is_stranger() ? limits_.stranger_timeout_seconds
+                                           : limits_.timeout_seconds));
     http::async_read(
         stream_, buffer_, *parser_,
         [self = shared_from_this()](beast::error_code error, std::size_t) {
@@ -111,8 +120,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
     const bool head = message.method() == http::verb::head;
     // Host may be sent only once (RFC 9112, 3.2).
     if (message.count(http::field::host) != 1) return Reject(400);
-    Write(ToMessage(handler_(ToRequest(std::move(message))), version,
-                    keep_alive, head));
+    HttpResponse response = handler_(ToRequest(std::move(message)));
+    if (response.status < 400) {
+      stranger_.store(false, std::memory_order_relaxed);
+    }
+    Write(ToMessage(std::move(response), version, keep_alive, head));
   }
 
   void Reject(int status) {
@@ -171,6 +183,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::optional<http::request_parser<http::string_body>> parser_;
   std::optional<Response> response_;
   std::optional<http::response_serializer<http::string_body>> serializer_;
+  std::atomic<bool> stranger_{true};
   std::array<char, 4096> drained_;
   std::uint64_t drained_bytes_ = 0;
 };
@@ -231,22 +244,41 @@ class BeastServer final : public HttpServer {
         asio::make_strand(context_),
         [this](beast::error_code error, tcp::socket socket) {
           if (error == asio::error::operation_aborted) return;
-          // Above the limit the socket closes at once. A lack of descriptors
+          // Without a place the socket closes at once. A lack of descriptors
           // must not end the server.
-          if (!error &&
-              open_.load(std::memory_order_relaxed) < limits_.connections) {
-            std::make_shared<Connection>(std::move(socket), limits_, handler_,
-                                         open_)
-                ->Start();
+          if (!error && MakePlace()) {
+            const auto connection = std::make_shared<Connection>(
+                std::move(socket), limits_, handler_, open_);
+            connections_.push_back(connection);
+            connection->Start();
           }
           Accept();
         });
+  }
+
+  // False if all places belong to clients that the site knows.
+  bool MakePlace() {
+    if (open_.load(std::memory_order_relaxed) < limits_.connections) {
+      return true;
+    }
+    std::erase_if(connections_,
+                  [](const auto& connection) { return connection.expired(); });
+    for (auto at = connections_.begin(); at != connections_.end(); ++at) {
+      const std::shared_ptr<Connection> connection = at->lock();
+      if (connection == nullptr || !connection->is_stranger()) continue;
+      connection->GiveUp();
+      connections_.erase(at);
+      return true;
+    }
+    return false;
   }
 
   HttpLimits limits_;
   Handler handler_;
   // Declared before the context, whose handlers decrement it in its destructor.
   std::atomic<int> open_{0};
+  // Oldest first. Only the acceptor's strand uses it.
+  std::vector<std::weak_ptr<Connection>> connections_;
   asio::io_context context_;
   tcp::acceptor acceptor_;
   asio::signal_set signals_;

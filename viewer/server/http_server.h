@@ -15,7 +15,11 @@ namespace countrace::viewer {
 struct HttpLimits {
   std::uint32_t header_bytes = 16 * 1024;
   std::uint64_t body_bytes = 256 * 1024;
-  int timeout_seconds = 30;  // to send a request, to receive an answer, idle
+  // To send a request and to receive an answer; idle. Until a connection had an
+  // answer below 400, it is a stranger's.
+  int timeout_seconds = 30;
+  int stranger_timeout_seconds = 5;
+  // At the limit, a new connection takes the place of the oldest stranger.
   int connections = 64;
   int threads = 2;
 };

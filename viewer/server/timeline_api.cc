@@ -500,9 +500,10 @@ class Api {
 HttpResponse AnswerApi(const TimelineIndex& index, const HttpRequest& request) {
   HttpResponse response = Api(index, request).Answer();
   if (const absl::Status whole = index.CheckWhole(); !whole.ok()) {
-    response = Refuse(500, absl::StrFormat("The timeline's index is gone, start "
-                                           "`countrace view` again: %s",
-                                           whole.message()));
+    response =
+        Refuse(500, absl::StrFormat("The timeline's index is gone, start "
+                                    "`countrace view` again: %s",
+                                    whole.message()));
   }
   return response;
 }
