@@ -18,7 +18,6 @@ absl::Status ErrnoStatus(int error, const std::string& what) {
       return absl::NotFoundError(message);
     case EACCES:
     case EPERM:
-    case EROFS:
       return absl::PermissionDeniedError(message);
     case EEXIST:
       return absl::AlreadyExistsError(message);
@@ -32,6 +31,8 @@ absl::Status ErrnoStatus(int error, const std::string& what) {
     case EINVAL:
     case ENAMETOOLONG:
       return absl::InvalidArgumentError(message);
+    case EROFS:  // more privilege would not help
+      return absl::FailedPreconditionError(message);
     default:
       return absl::UnavailableError(message);
   }

@@ -67,6 +67,16 @@ class Standards(unittest.TestCase):
                     done = self.compile(compiler, standard, '')
                     self.assertIn('needs C++17', done.stderr)
 
+    def test_a_target_of_32_bits_is_refused(self):
+        for compiler, standard in (('gcc', 'c11'), ('g++', 'c++17')):
+            with self.subTest(compiler=compiler):
+                done = self.compile(compiler, standard, '', '-m32')
+                self.assertIn('needs a 64-bit target', done.stderr)
+                body = C_BODY if compiler == 'gcc' else CXX_BODY
+                done = self.compile(compiler, standard, body, '-m32',
+                                    '-DCOUNTRACE_DISABLE')
+                self.assertEqual((done.returncode, done.stderr), (0, ''))
+
 
 if __name__ == '__main__':
     INCLUDE = sys.argv[1]

@@ -256,7 +256,7 @@ class BeastServer final : public HttpServer {
         });
   }
 
-  // False if all places belong to clients that the site knows.
+  // False if all places are of clients that had an answer.
   bool MakePlace() {
     if (open_.load(std::memory_order_relaxed) < limits_.connections) {
       return true;

@@ -36,6 +36,8 @@
 #define COUNTRACE_ENTER(...) ((void)0)
 #define COUNTRACE_EXIT(...) ((void)0)
 
+#elif __SIZEOF_POINTER__ != 8
+#error "countrace/hooks.h needs a 64-bit target; or define COUNTRACE_DISABLE"
 #elif defined(__cplusplus)
 #include "countrace/hooks_cxx.h"
 #else
