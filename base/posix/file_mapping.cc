@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 
 #include "absl/strings/str_format.h"
 #include "base/posix/scoped_fd.h"
@@ -23,6 +24,11 @@ absl::Status MapError(int error, const std::string& path) {
   }
   return absl::ErrnoToStatus(error, absl::StrFormat("Cannot open %s", path));
 }
+
+// Smaller holes are read: that takes a few milliseconds.
+constexpr off_t kMinHoleBytes = off_t{64} << 20;
+// What lies behind so many pieces of data counts as data.
+constexpr std::size_t kMaxExtents = 1 << 16;
 
 }  // namespace
 
@@ -61,6 +67,7 @@ absl::StatusOr<FileMapping> FileMapping::Map(const ScopedFd& fd,
     if (data == MAP_FAILED) return MapError(errno, path);
     mapping.bytes_ = {static_cast<const std::byte*>(data), size};
     mapping.guard_ = MappingGuard(mapping.bytes_.data(), size);
+    mapping.FindData(fd);
   }
   return mapping;
 }
@@ -69,6 +76,46 @@ FileMapping::~FileMapping() {
   if (bytes_.empty()) return;
   guard_ = MappingGuard();
   munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+void FileMapping::FindData(const ScopedFd& fd) {
+  const auto size = static_cast<off_t>(bytes_.size());
+  if (size - static_cast<off_t>(disk_bytes_) < kMinHoleBytes) return;
+  off_t at = 0;
+  while (at < size && data_.size() < kMaxExtents) {
+    const off_t begin = lseek(fd.get(), at, SEEK_DATA);
+    if (begin < 0 && errno == ENXIO) break;  // only a hole follows
+    const off_t end = begin < 0 ? -1 : lseek(fd.get(), begin, SEEK_HOLE);
+    if (end < 0) {  // the file system cannot say
+      data_.clear();
+      return;
+    }
+    data_.push_back(
+        {static_cast<std::size_t>(begin), static_cast<std::size_t>(end)});
+    at = end;
+  }
+  if (data_.size() == kMaxExtents) data_.back().end = bytes_.size();
+  if (data_.empty()) data_.push_back({bytes_.size(), bytes_.size()});
+}
+
+std::size_t FileMapping::NextData(std::size_t at) const {
+  if (data_.empty()) return at;
+  const auto extent =
+      std::lower_bound(data_.begin(), data_.end(), at,
+                       [](const Extent& piece, std::size_t offset) {
+                         return piece.end <= offset;
+                       });
+  return extent == data_.end() ? bytes_.size() : std::max(at, extent->begin);
+}
+
+std::size_t FileMapping::DataEnd(std::size_t end) const {
+  if (data_.empty()) return end;
+  const auto extent =
+      std::lower_bound(data_.begin(), data_.end(), end,
+                       [](const Extent& piece, std::size_t offset) {
+                         return piece.begin < offset;
+                       });
+  return extent == data_.begin() ? 0 : std::min(end, std::prev(extent)->end);
 }
 
 absl::Status FileMapping::CheckWhole() const {

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -34,11 +35,13 @@ class FileMapping {
       : bytes_(std::exchange(other.bytes_, {})),
         disk_bytes_(other.disk_bytes_),
         path_(std::move(other.path_)),
+        data_(std::move(other.data_)),
         guard_(std::move(other.guard_)) {}
   FileMapping& operator=(FileMapping&& other) noexcept {
     std::swap(bytes_, other.bytes_);
     std::swap(disk_bytes_, other.disk_bytes_);
     std::swap(path_, other.path_);
+    std::swap(data_, other.data_);
     std::swap(guard_, other.guard_);
     return *this;
   }
@@ -54,14 +57,27 @@ class FileMapping {
   // To be called after a read: whether all that was read was in the file.
   // Returns: DATA_LOSS, with both sizes.
   absl::Status CheckWhole() const;
+  // The first offset from `at` on that may hold other bytes than zeros, and the
+  // first one from which on all is zeros, before `end`. They skip the holes of
+  // a file that has at least 64 MiB of them; the pages of a hole are never
+  // read.
+  std::size_t NextData(std::size_t at) const;
+  std::size_t DataEnd(std::size_t end) const;
   // Releases the pages that lie wholly in [begin, end); a later access reads
   // them from the file again. `end` may be beyond the file's end.
   void Forget(std::size_t begin, std::size_t end) const;
 
  private:
+  struct Extent {
+    std::size_t begin, end;
+  };
+
+  void FindData(const ScopedFd& fd);
+
   std::span<const std::byte> bytes_;
   std::uint64_t disk_bytes_ = 0;
   std::string path_;
+  std::vector<Extent> data_;  // in order; empty if it was not asked for
   MappingGuard guard_;
 };
 

@@ -68,10 +68,35 @@ auto StreamOrder(const StreamFile& stream) {
                          std::string_view(stream.name));
 }
 
+// What `entry` of the directory `path` is; null for a regular file.
+const char* OtherKind(const std::string& path, const dirent& entry) {
+  mode_t mode = DTTOIF(entry.d_type);
+  if (entry.d_type == DT_UNKNOWN) {  // the file system does not say
+    struct stat status = {};
+    if (lstat((path + "/" + entry.d_name).c_str(), &status) != 0)
+      return nullptr;
+    mode = status.st_mode;
+  }
+  switch (mode & S_IFMT) {
+    case S_IFREG:
+      return nullptr;
+    case S_IFLNK:
+      return "symbolic link";
+    case S_IFDIR:
+      return "directory";
+    case S_IFIFO:
+      return "pipe";
+    case S_IFSOCK:
+      return "socket";
+    default:
+      return "device";
+  }
+}
+
 void ProbeLock(TraceDirectory& directory) {
   const std::string file = directory.path + "/" + kIncompleteFile;
   const base::ScopedFd fd(
-      open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+      open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!fd.is_open()) return;
   directory.locked =
       flock(fd.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
@@ -112,6 +137,10 @@ absl::StatusOr<TraceDirectory> ListTraceDirectory(const std::string& path) {
       directory.incomplete = true;
     } else if (name.starts_with(kRewritePrefix) || name == kMetadataTemporary) {
       directory.temporaries.emplace_back(name);
+    } else if (const char* kind = OtherKind(path, *entry);
+               kind != nullptr && (name.starts_with(kCpuPrefix) ||
+                                   name.starts_with(kThreadPrefix))) {
+      directory.not_files.push_back(absl::StrFormat("%s is a %s", name, kind));
     } else if (name.starts_with(kCpuPrefix)) {
       directory.streams.push_back({std::string(name), StreamClass::kCpu});
     } else if (name.starts_with(kThreadPrefix)) {
@@ -125,6 +154,7 @@ absl::StatusOr<TraceDirectory> ListTraceDirectory(const std::string& path) {
               return StreamOrder(a) < StreamOrder(b);
             });
   std::sort(directory.strangers.begin(), directory.strangers.end());
+  std::sort(directory.not_files.begin(), directory.not_files.end());
   if (directory.incomplete) ProbeLock(directory);
   if (!directory.has_metadata && !directory.has_session) {
     if (directory.incomplete) {
@@ -196,6 +226,11 @@ std::vector<std::string> MissingStreams(const TraceDirectory& directory,
     messages.push_back(absl::StrFormat(
         "stream file %s is gone, and with it the records of %d packets",
         stream.file, stream.packets));
+  }
+  for (const std::string& what : directory.not_files) {
+    messages.push_back(what +
+                       ", not a stream file: it was not read, and babeltrace2 "
+                       "would read it; move it away");
   }
   return messages;
 }

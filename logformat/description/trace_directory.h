@@ -27,6 +27,9 @@ struct TraceDirectory {
   std::vector<StreamFile> streams;  // cpu streams first, by number, then name
   std::vector<std::string>
       strangers;  // visible files that countrace did not write
+  // Links, pipes and the like with the name of a stream: "cpu-1 is a symbolic
+  // link". They are not opened.
+  std::vector<std::string> not_files;
   std::vector<std::string> temporaries;  // left by a killed recover
   bool has_metadata = false;
   bool has_session = false;
@@ -43,7 +46,8 @@ absl::StatusOr<TraceDirectory> ListTraceDirectory(const std::string& path);
 // finishing was interrupted after writing it: then `metadata` is used.
 absl::StatusOr<TraceDescription> DescribeTrace(const TraceDirectory& directory);
 
-// One message for each stream file of the finished trace that is missing.
+// One message for each stream file of the finished trace that is missing, and
+// for each that is no regular file.
 std::vector<std::string> MissingStreams(const TraceDirectory& directory,
                                         const TraceDescription& description);
 

@@ -14,7 +14,7 @@ namespace {
 // A larger gap means that the number is damaged; sums must not overflow.
 constexpr std::uint64_t kMaxGap = std::uint64_t{1} << 62;
 
-bool AllZero(std::span<const std::byte> bytes) {
+bool IsZero(std::span<const std::byte> bytes) {
   static constexpr std::byte kZeros[4096] = {};
   while (!bytes.empty()) {
     const std::size_t n = std::min(bytes.size(), sizeof(kZeros));
@@ -89,16 +89,17 @@ class Scanner {
   // --- Bytes that are not part of a packet -----------------------------------
 
   std::size_t SkipBad(std::size_t at) {
-    std::size_t next = at + kPacketAlignBytes;
-    while (next < file_.size() && !HasHead(next)) next += kPacketAlignBytes;
+    std::size_t next = NextPage(at + kPacketAlignBytes);
+    while (next < file_.size() && !HasHead(next)) {
+      next = NextPage(next + kPacketAlignBytes);
+    }
     next = std::min(next, file_.size());
     // Zeros are sub-buffers that were prepared and not used. A head without
     // records is a sub-buffer whose preparation was interrupted.
-    const auto region = file_.subspan(at, next - at);
     const bool unused =
-        region.size() <= kPacketHeadBytes
-            ? AllZero(region)
-            : AllZero(region.subspan(kPacketHeadBytes)) && HeadIsTorn(at);
+        next - at <= kPacketHeadBytes
+            ? AllZero(at, next)
+            : AllZero(at + kPacketHeadBytes, next) && HeadIsTorn(at);
     if (unused) return next;
     ++scan_.bad_regions;
     ++bad_before_next_;
@@ -107,6 +108,26 @@ class Scanner {
          absl::StrFormat("bytes %d to %d are not a packet of this stream", at,
                          next)});
     return next;
+  }
+
+  // The first packet's place from `at` on that is in no hole.
+  std::size_t NextPage(std::size_t at) const {
+    if (options_.mapping == nullptr || at >= file_.size()) return at;
+    const std::size_t data = options_.mapping->NextData(at);
+    return std::max(at, data / kPacketAlignBytes * kPacketAlignBytes);
+  }
+
+  bool AllZero(std::size_t begin, std::size_t end) const {
+    while (options_.mapping != nullptr && begin < end) {
+      begin = options_.mapping->NextData(begin);
+      if (begin >= end) return true;
+      const std::size_t piece =
+          std::min(end, begin / kPacketAlignBytes * kPacketAlignBytes +
+                            kPacketAlignBytes);
+      if (!IsZero(file_.subspan(begin, piece - begin))) return false;
+      begin = piece;
+    }
+    return begin >= end || IsZero(file_.subspan(begin, end - begin));
   }
 
   // The head at `at` is zero or partly written. A closed head is never torn.
@@ -126,10 +147,16 @@ class Scanner {
 
     FixTimes(packet, at + packet_bytes);
     bool cut = false;  // records behind the last one kept are lost
-    const auto body =
-        file_.subspan(at + kPacketHeadBytes, present_bytes - kPacketHeadBytes);
+    const std::size_t body_at = at + kPacketHeadBytes;
+    const auto body = file_.subspan(body_at, present_bytes - kPacketHeadBytes);
     if (packet.was_open) {
-      cut = WalkOpen(packet, body);
+      // In a hole are no records.
+      const std::size_t end =
+          options_.mapping == nullptr
+              ? at + present_bytes
+              : options_.mapping->DataEnd(at + present_bytes);
+      cut = WalkOpen(packet, body.first(std::min(
+                                 body.size(), end - std::min(end, body_at))));
       if (packet.record_count == 0 && packet.holes == 0 && !cut &&
           !HasNewLosses(stored)) {
         return SkipUnused(packet, at + present_bytes);

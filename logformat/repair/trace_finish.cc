@@ -33,7 +33,7 @@ class FinishLock {
   absl::Status Take(const TraceDirectory& directory) {
     std::string file = directory.path;
     if (directory.incomplete) file += std::string("/") + kIncompleteFile;
-    fd_ = base::ScopedFd(open(file.c_str(), O_RDONLY | O_CLOEXEC));
+    fd_ = base::ScopedFd(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (!fd_.is_open()) {
       return absl::ErrnoToStatus(errno,
                                  absl::StrFormat("Cannot open %s", file));

@@ -27,7 +27,8 @@ namespace {
 class SharedLock {
  public:
   explicit SharedLock(const std::string& path)
-      : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)) {
+      : fd_(open(path.c_str(),
+                 O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)) {
     if (fd_.is_open()) flock(fd_.get(), LOCK_SH);
   }
   int get() const { return fd_.get(); }

@@ -1,13 +1,20 @@
 // Damaged input, and traces of other tools: an error or a counted loss, never a
 // crash, never a different number of records without a message.
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <random>
 #include <vector>
 
+#include "absl/strings/str_format.h"
+#include "base/posix/file_mapping.h"
+#include "logformat/event_schema.h"
+#include "logformat/read/packet_scanner.h"
+#include "logformat/read/record_table.h"
 #include "logformat/repair/trace_finish.h"
 #include "logformat/repair/trace_verify.h"
 #include "tests/logformat/directory_bytes.h"
@@ -216,18 +223,113 @@ TEST_CASE("damage: a removed stream file is noticed", "[logformat][damage]") {
   CHECK_FALSE(VerifyTrace(temp / "t")->ok);
 }
 
-TEST_CASE("foreign: a symbolic link is not followed", "[logformat][damage]") {
+// Anybody who can write into the directory can make them.
+TEST_CASE("foreign: links and pipes are not opened, and are named",
+          "[logformat][damage]") {
   TempDirectory temp(TempDirectory::Place::kMemory);
   const SoundTrace sound(temp / "t", 9);
   std::filesystem::create_symlink("cpu-0", temp / "t/cpu-1");
-  const absl::Status status = TraceReader::Open(temp / "t").status();
-  CHECK(absl::IsInvalidArgument(status));
-  CHECK_THAT(std::string(status.message()),
-             Catch::Matchers::Contains("cpu-1 is a symbolic link"));
-  CHECK_FALSE(FinishTrace(temp / "t", {}).ok());
+  std::filesystem::create_directory(temp / "t/cpu-2");
+  REQUIRE(mkfifo((temp / "t/thread-1-0").c_str(), 0600) == 0);
+  std::unique_ptr<TraceReader> reader;
+  ReadAll(temp / "t", reader);
+  const auto finished = FinishTrace(temp / "t", {});
+  REQUIRE(finished.ok());
+  for (const std::vector<std::string>& messages :
+       {reader->messages(), finished->messages}) {
+    REQUIRE(messages.size() == 3);
+    CHECK_THAT(messages[0],
+               Catch::Matchers::StartsWith("cpu-1 is a symbolic link"));
+    CHECK_THAT(messages[1],
+               Catch::Matchers::StartsWith("cpu-2 is a directory"));
+    CHECK_THAT(messages[2],
+               Catch::Matchers::StartsWith("thread-1-0 is a pipe"));
+  }
   const auto verified = VerifyTrace(temp / "t");
   REQUIRE(verified.ok());
   CHECK_FALSE(verified->ok);
+}
+
+// Read page by page, the hole would take hours.
+TEST_CASE("foreign: a hole of terabytes is not read", "[logformat][damage]") {
+  TempDirectory temp(TempDirectory::Place::kMemory);
+  const SoundTrace sound(temp / "t", 10);
+  std::unique_ptr<TraceReader> reader;
+  const std::size_t records = ReadAll(temp / "t", reader).records.size();
+  const auto before = VerifyTrace(temp / "t");
+  std::filesystem::resize_file(temp / "t/cpu-0", std::uintmax_t{1} << 42);
+  CHECK(ReadAll(temp / "t", reader).records.size() == records);
+  const auto after = VerifyTrace(temp / "t");
+  REQUIRE(after.ok());
+  CHECK(after->records == before->records);
+  CHECK(after->packets == before->packets);
+  REQUIRE(FinishTrace(temp / "t", {}).ok());
+  CHECK(ReadAll(temp / "t", reader).records.size() == records);
+}
+
+std::vector<std::string> Described(const StreamScan& scan) {
+  std::vector<std::string> lines;
+  const auto add = [&](const std::vector<ScanFinding>& findings) {
+    for (const ScanFinding& finding : findings) {
+      lines.push_back(absl::StrFormat("%d: %s; %d missing", finding.offset,
+                                      finding.what, finding.missing_packets));
+    }
+  };
+  for (const ScannedPacket& packet : scan.packets) {
+    add(packet.findings);
+    lines.push_back(
+        absl::StrFormat("%d: packet of %d bytes, %d touched, %d holes, open %d",
+                        packet.offset, packet.records.size(),
+                        packet.touched_bytes, packet.holes, packet.was_open));
+  }
+  add(scan.findings_at_end);
+  lines.push_back(
+      absl::StrFormat("%d kept, %d bad", scan.kept_end, scan.bad_regions));
+  return lines;
+}
+
+// Pages of streams, some of them changed, at random places of a large file.
+TEST_CASE("damage: a scan that skips holes equals one that reads them",
+          "[logformat][damage]") {
+  constexpr std::size_t kPages = 40 << 10;  // 160 MiB
+  constexpr std::size_t kPageBytes = 4096;
+  TempDirectory temp(TempDirectory::Place::kMemory);
+  const SoundTrace sound(temp / "t", 12);
+  auto reader = TraceReader::Open(temp / "t");
+  REQUIRE(reader.ok());
+  const std::vector<EventClass> classes = EventClasses((*reader)->info());
+  const RecordTable table(classes, StreamClass::kCpu);
+  const std::string& stream = sound.files.at("cpu-0");
+  const std::string path = temp / "sparse";
+  std::mt19937 random(18);
+  for (int round = 0; round < 12; ++round) {
+    std::ofstream file(path, std::ios::binary | std::ios::trunc);
+    std::size_t page = random() % 3;
+    for (std::size_t from = 0; from < stream.size(); from += kPageBytes) {
+      std::string bytes = stream.substr(from, kPageBytes);
+      const auto change = random() % 6;
+      if (change == 0) bytes[random() % bytes.size()] ^= 4;
+      if (change == 1)
+        bytes.replace(offsetof(PacketHead, content_bits), 8, 8, '\0');
+      if (change == 2) page += random() % (kPages / 8);
+      if (page >= kPages) break;
+      file.seekp(static_cast<std::streamoff>(page * kPageBytes));
+      file << bytes;
+      ++page;
+    }
+    file.close();
+    std::filesystem::resize_file(path, kPages * kPageBytes);
+    const auto mapping = base::FileMapping::Open(path);
+    REQUIRE(mapping.ok());
+    ScanOptions options;
+    options.uuid = (*reader)->info().uuid;
+    options.stream_class = StreamClass::kCpu;
+    options.walk_closed = round % 2 == 0;
+    const auto read = Described(ScanStream(mapping->bytes(), table, options));
+    options.mapping = &*mapping;
+    CHECK(Described(ScanStream(mapping->bytes(), table, options)) == read);
+    CHECK(read.size() > 1);
+  }
 }
 
 TEST_CASE("foreign: a stream of another trace is a loss, not records",
