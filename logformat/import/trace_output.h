@@ -61,8 +61,8 @@ class TraceOutput {
   OutputStream& Thread(std::int32_t pid, std::int32_t tid);
   OutputStream& Cpu(std::int32_t cpu);
 
-  // `body` as in PacketWriter::Append(). After a failure records are dropped
-  // and status() has the reason.
+  // `body` as in PacketWriter::Append(), without padding. After a failure
+  // records are dropped and status() has the reason.
   void Append(OutputStream& stream, std::uint16_t event_id,
               std::uint64_t time_ns, std::span<const std::byte> body) {
     if (stream.writer == nullptr) [[unlikely]] {

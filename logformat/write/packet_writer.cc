@@ -61,6 +61,7 @@ struct PacketWriter::Impl {
 
   MappedPacket open;                 // data == nullptr: no packet is open
   std::size_t used_bytes = 0;        // of the open packet
+  std::size_t padding_bytes = 0;     // behind its last record
   MappedPacket last_closed;          // head page only
   std::uint64_t file_end = 0;        // end of the last closed packet
   std::uint64_t file_bytes = 0;      // length of the file, at least file_end
@@ -233,6 +234,7 @@ int PacketWriter::Impl::Open(std::uint64_t time_ns) {
   if (const int error = Map(file_end, options.packet_bytes, open)) return error;
   InitHead(*open.head(), time_ns, options.packet_bytes);
   used_bytes = kPacketHeadBytes;
+  padding_bytes = 0;
   last_record_ns = time_ns;
   return 0;
 }
@@ -240,7 +242,8 @@ int PacketWriter::Impl::Open(std::uint64_t time_ns) {
 void PacketWriter::Impl::ClosePacket() {
   if (open.data == nullptr) return;
   const std::size_t packet_bytes = RoundUp(used_bytes, kPacketAlignBytes);
-  FinishHead(*open.head(), last_record_ns, used_bytes, packet_bytes);
+  FinishHead(*open.head(), last_record_ns, used_bytes - padding_bytes,
+             packet_bytes);
   file_end += packet_bytes;
   ++sequence;
   KeepHead(open);
@@ -300,8 +303,9 @@ bool PacketWriter::Append(std::uint16_t event_id, std::uint64_t time_ns,
     ++w.clock_errors;
   }
   w.last_time_ns = time_ns;
-  const std::size_t bytes = sizeof(std::uint64_t) + body.size();
-  if (w.fd < 0 || bytes > kMaxRecordBytes || bytes % kRecordAlignBytes != 0) {
+  const std::size_t exact_bytes = sizeof(std::uint64_t) + body.size();
+  const std::size_t bytes = RoundUp(exact_bytes, kRecordAlignBytes);
+  if (w.fd < 0 || bytes > kMaxRecordBytes) {
     w.Discard(DiscardCause::kNoResource, 1);
     return false;
   }
@@ -330,6 +334,7 @@ bool PacketWriter::Append(std::uint16_t event_id, std::uint64_t time_ns,
   const std::uint64_t word = HeaderWord(event_id, time_ns);
   std::memcpy(at, &word, sizeof(word));
   w.used_bytes += bytes;
+  w.padding_bytes = bytes - exact_bytes;
   w.last_record_ns = time_ns;
   ++w.records;
   return true;

@@ -45,10 +45,12 @@ class PacketWriter {
       const PacketWriterOptions& options);
   ~PacketWriter();  // closes
 
-  // Appends one record: header word, then `body` (a multiple of 8 bytes, at
-  // most kMaxRecordBytes - 8). Returns false if it was discarded (counted).
-  // `time_ns` must not go back; if it does, it is clamped to the last record's
-  // and counted in clock_errors().
+  // Appends one record: header word, then `body` (at most kMaxRecordBytes - 8),
+  // then zeros up to a multiple of 8 bytes. A body that ends with a text comes
+  // without its padding: a packet's content ends with its last record, and
+  // babeltrace2 would read padding as one more. Returns false if it was
+  // discarded (counted). `time_ns` must not go back; if it does, it is clamped
+  // to the last record's and counted in clock_errors().
   bool Append(std::uint16_t event_id, std::uint64_t time_ns,
               std::span<const std::byte> body);
 

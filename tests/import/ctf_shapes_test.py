@@ -192,6 +192,39 @@ class CtfShapes(unittest.TestCase):
                 self.assertEqual([time for time, _ in shown],
                                  sorted(time for time, _ in shown))
 
+    def events_of(self, folder):
+        done = subprocess.run(['babeltrace2', folder], text=True, timeout=120,
+                              capture_output=True, check=True)
+        return len(done.stdout.splitlines())
+
+    def check_imported(self, folder, expected):
+        """Sound, and babeltrace2 reads as many events from it."""
+        self.assertEqual(expected, self.events_of(folder))
+        kept = self.work / 'kept.ctf'
+        shutil.rmtree(kept, ignore_errors=True)
+        self.countrace('import', '-o', kept, folder)
+        self.assertIn(': sound', self.countrace('verify', kept).stdout)
+        self.assertEqual(expected, self.events_of(kept))
+
+    def test_imported_traces_are_sound(self):
+        """Also when the last record of a packet ends with a text of any
+        length."""
+        for length in range(10):
+            with self.subTest(length=length):
+                trace = CtfTrace(self.work / f'text-{length}')
+                trace.clock('c')
+                one = trace.add(StreamClass(0, 'c'))
+                one.event(0, 'gen:text', [('value', String())])
+                for packet in range(3):
+                    trace.packet('s', one, [
+                        (packet * 100 + i, 0, {}, {'value': 'x' * length})
+                        for i in range(packet + 1)])
+                self.check_imported(trace.finish(), 6)
+        for seed in range(0, SHAPES, 5):
+            with self.subTest(seed=seed):
+                folder, expected = self.make_random(seed)
+                self.check_imported(folder, len(expected))
+
     def simple(self, name, **clock):
         trace = CtfTrace(self.work / name)
         trace.clock('c', **clock)

@@ -270,7 +270,6 @@ absl::Status OwnEvents::OnEvent(const bt_event& event, Stream& stream,
                     event);
   }
   if (!status.ok()) return status;
-  body_.resize((body_.size() + 7) / 8 * 8, '\0');
   output_.Append(*stream.output, static_cast<std::uint16_t>(id), time_ns,
                  std::as_bytes(std::span(body_)));
   return absl::OkStatus();

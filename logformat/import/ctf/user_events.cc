@@ -157,7 +157,6 @@ void UserEvents::AppendRaw(OutputStream& thread, const SourceEvent& source,
                            std::string_view payload) {
   if (Dump(source, plan)) event_id |= logformat::kEventDumpBit;
   body_ += payload;
-  body_.resize((body_.size() + 7) / 8 * 8, '\0');
   output_.Append(thread, static_cast<std::uint16_t>(event_id), source.time_ns,
                  std::as_bytes(std::span(body_)));
 }
@@ -167,7 +166,6 @@ void UserEvents::Append(OutputStream& thread, const SourceEvent& source,
                         bool payload) {
   if (Dump(source, plan)) event_id |= logformat::kEventDumpBit;
   if (payload) source.event.AppendPayload(body_);
-  body_.resize((body_.size() + 7) / 8 * 8, '\0');
   output_.Append(thread, static_cast<std::uint16_t>(event_id), source.time_ns,
                  std::as_bytes(std::span(body_)));
 }
