@@ -383,17 +383,19 @@ absl::StatusOr<TraceDescription> ParseMetadata(std::string_view text,
         "nothing describes them",
         path, what));
   };
+  // Texts of other tracers may have no env block, and escapes of their own.
+  const bool ours = text.find("countrace") != std::string_view::npos ||
+                    text.find("comm_char_t") != std::string_view::npos;
+  if (!blocks.has_env && !ours) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "%s/metadata is of another CTF tracer: %s", path, kBabeltraceHint));
+  }
   if (blocks.bad) {
     return damaged(absl::StrFormat("damaged at offset %d of %d",
                                    blocks.bad_offset, text.size()));
   }
   if (!blocks.has_env) {
-    // Our text ends with the env block; texts of other tracers may have none.
-    if (text.find("countrace") == std::string_view::npos &&
-        text.find("comm_char_t") == std::string_view::npos) {
-      return absl::InvalidArgumentError(absl::StrFormat(
-          "%s/metadata is of another CTF tracer: %s", path, kBabeltraceHint));
-    }
+    // Our text ends with the env block.
     return damaged(absl::StrFormat("cut after %d bytes, before its env block",
                                    text.size()));
   }

@@ -311,6 +311,30 @@ class CtfShapes(unittest.TestCase):
         failed = self.countrace('report', empty, check=False)
         self.assertIn('is not a trace', failed.stderr)
 
+    def test_escapes_in_the_metadata(self):
+        """Those of TSDL that countrace itself does not write."""
+        trace, one = self.simple('escapes')
+        trace.packet('s', one, [(100, 0, {}, {'value': 1})])
+        metadata = trace.finish() / 'metadata'
+        text = metadata.read_text()
+        self.assertIn('gen:point', text)
+        metadata.write_text(text.replace('gen:point', 'gen:po\\x41\\101\\n'))
+        self.assertIn('gen:poAA', self.countrace('script', trace.folder).stdout)
+
+    def test_ctf_2_is_named(self):
+        folder = self.work / 'ctf2'
+        folder.mkdir()
+        (folder / 'metadata').write_text(
+            '\x1e{"type":"preamble","version":2}\n\x1e{"type":"trace-class"}\n')
+        (folder / 's').write_bytes(bytes(64))
+        failed = self.countrace('report', folder, check=False)
+        version = subprocess.run(['babeltrace2', '--version'], text=True,
+                                 capture_output=True, check=True).stdout
+        if ' 2.0.' in version:
+            self.assertIn('is a CTF 2 trace', failed.stderr)
+            self.assertIn('ctf-version="1"', failed.stderr)
+        self.assertEqual(1, failed.returncode)
+
     def test_limits_are_named_in_the_error(self):
         trace, one = self.simple('large')
         for packet in range(40):

@@ -3,20 +3,24 @@
 //
 // import_process.cc starts and limits it. stdout: lines `progress BYTES
 // TIME_NS`, `error CODE TEXT`, `done`: for that program, not for users.
+#include <babeltrace2/babeltrace.h>
 #include <fcntl.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <new>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_format.h"
@@ -89,6 +93,32 @@ absl::Status ImportPerfData(const std::string& path, const Mapping& mapping,
                                                      status.message()));
 }
 
+// CTF 2 metadata is a sequence of JSON texts, each after a record separator.
+bool IsCtf2(const std::string& directory) {
+  std::ifstream metadata(directory + "/metadata", std::ios::binary);
+  char begin[2] = {};
+  return metadata.read(begin, sizeof(begin)) && begin[0] == '\x1e' &&
+         begin[1] == '{';
+}
+
+// `failed`, or what is to be done if the library is too old for the trace.
+absl::Status Explain(const Arguments& arguments, const absl::Status& failed) {
+  const auto& directories = arguments.directories;
+  const auto ctf2 =
+      std::find_if(directories.begin(), directories.end(), IsCtf2);
+  const unsigned major = bt_version_get_major();
+  const unsigned minor = bt_version_get_minor();
+  if (ctf2 == directories.end() ||
+      std::pair(major, minor) >= std::pair(2u, 1u)) {
+    return failed;
+  }
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "Cannot read %s: it is a CTF 2 trace, and the installed libbabeltrace2 "
+      "%d.%d reads CTF 1.8 only. babeltrace2 2.1 or later writes it as CTF "
+      "1.8: babeltrace2 %s -c sink.ctf.fs -p 'path=\"OUT\",ctf-version=\"1\"'",
+      *ctf2, major, minor, *ctf2));
+}
+
 absl::Status ImportCtf(const Arguments& arguments, const Mapping& mapping,
                        TraceOutput& output, const ProgressLine& progress) {
   Conversion conversion(output, mapping, progress);
@@ -98,7 +128,7 @@ absl::Status ImportCtf(const Arguments& arguments, const Mapping& mapping,
   }
   const absl::Status status =
       countrace::importer::ReadMessages(arguments.directories, conversion);
-  return status.ok() ? conversion.Finish() : status;
+  return status.ok() ? conversion.Finish() : Explain(arguments, status);
 }
 
 absl::Status Import(const Arguments& arguments) {
