@@ -542,6 +542,12 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader,
   now_ns_ = std::max({now_ns_, lost_until_ns_, tables_from_ns_});
   dispatches_.Finish(now_ns_);
   CloseSegmentsOfEnded();
+  if (observer_ != nullptr &&
+      std::any_of(
+          registry_.threads().begin(), registry_.threads().end(),
+          [](const auto& thread) { return thread.process == nullptr; })) {
+    observer_->OnOwnersUnknown();
+  }
 
   Report report;
   FillHeader(reader, registry_.gate(), report);

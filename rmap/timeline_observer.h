@@ -130,6 +130,15 @@ struct AttributedCount {
   std::uint64_t count;  // not 0
 };
 
+// What threads may have besides what is attributed to them: it is
+// unattributed, or in another account, or in none. It happened in this
+// interval, which can begin before that of its AttributedCount.
+struct UnseenCount {
+  std::uint64_t begin_ns, end_ns;
+  std::optional<std::uint32_t> event;  // none: dispatches
+  std::uint64_t count;                 // at most
+};
+
 class TimelineObserver {
  public:
   virtual ~TimelineObserver() = default;
@@ -137,6 +146,10 @@ class TimelineObserver {
   virtual bool WantsCallCounts() const { return false; }
   virtual void OnTime(const AttributedTime&) {}
   virtual void OnCounts(const AttributedCount&) {}
+  virtual void OnUnseen(const UnseenCount&) {}
+  // Forks may be among lost records, or a thread has no known process: what one
+  // process or account has may be another's.
+  virtual void OnOwnersUnknown() {}
   virtual void OnDispatch(const DispatchSpan&) {}
   virtual void OnWait(const WaitSpan&) {}
   virtual void OnInterrupt(const InterruptSpan&) {}

@@ -326,6 +326,8 @@ void DispatchTracker::Abandon(CpuState& cpu, std::uint64_t time_ns) {
   if (observer_ != nullptr) {
     observer_->OnLoss({static_cast<std::int32_t>(cpu.cpu), kNoThread,
                        cpu.last_ns, time_ns, 0, "missing_dispatch"});
+    // One of the thread that left without a record, one of the next.
+    observer_->OnUnseen({cpu.last_ns, time_ns, std::nullopt, 2});
   }
   ++contradictions_;
   AddStrayFaults(cpu, cpu.thread, std::exchange(cpu.faults, 0));
@@ -584,6 +586,10 @@ void DispatchTracker::OnFault(std::int32_t cpu_number, ThreadState& thread,
       if (kinds_[i] == CounterKind::kFaults ||
           kinds_[i] == CounterKind::kFaultsOfMode) {
         thread.unseen.AddCount(i, 1, kMaxMeasures);
+        if (observer_ != nullptr) {
+          observer_->OnUnseen(
+              {time_ns, time_ns, static_cast<std::uint32_t>(i), 1});
+        }
       }
     }
   }

@@ -120,6 +120,10 @@ void DispatchTracker::CloseInterrupts(CpuState& cpu, std::uint64_t time_ns,
       case CounterKind::kClock:
       case CounterKind::kRunTime:
         cpu.thread->unseen.AddCount(i, ns, events_ + 1);
+        if (observer_ != nullptr) {
+          observer_->OnUnseen({cpu.interrupts_since_ns, time_ns,
+                               static_cast<std::uint32_t>(i), ns});
+        }
         break;
       case CounterKind::kBusy:
       case CounterKind::kOther:

@@ -45,6 +45,17 @@ void AddToTurn(CpuCounters& counters, ThreadState* thread, CpuAccount* account,
        count});
 }
 
+// The same: threads may have `count`.
+[[gnu::noinline, gnu::cold]] void TellUnseen(const CpuState& cpu,
+                                             std::uint64_t begin_ns,
+                                             std::uint64_t end_ns,
+                                             std::size_t event,
+                                             std::uint64_t count) {
+  if (cpu.observer == nullptr || count == 0) return;
+  cpu.observer->OnUnseen(
+      {begin_ns, end_ns, static_cast<std::uint32_t>(event), count});
+}
+
 void Book(CpuState& cpu, const AttributedInterval& interval, std::size_t event,
           std::uint64_t count) {
   interval.account->counts[event] += count;
@@ -187,7 +198,9 @@ void LeaveUnattributed(CpuState& cpu, std::size_t event, std::uint64_t count,
       add(part->thread);
     }
   }
-  if (!unknown) cpu.counters.unknown[event] -= count;
+  if (unknown) return;  // TakeUnknown() adds it for all threads
+  cpu.counters.unknown[event] -= count;
+  TellUnseen(cpu, BeginOf(cpu, last), last.end_ns, event, count);
 }
 
 // Counts of the dispatches since the last dump become lower bounds.
@@ -349,6 +362,7 @@ std::uint64_t ShareRunTime(CpuState& cpu, std::size_t event,
   };
   add(last);
   for (const AttributedInterval& part : parts) add(part);
+  TellUnseen(cpu, BeginOf(cpu, last), last.end_ns, event, most);
   return 0;
 }
 
@@ -556,6 +570,7 @@ std::uint32_t AttributeCounts(CpuState& cpu,
       cpu.counters.stale &= ~bit;
       AddUnattributed(cpu, i, delta, cpu.counters.stale_since_ns[i],
                       last.end_ns);
+      TellUnseen(cpu, cpu.counters.stale_since_ns[i], last.end_ns, i, delta);
       continue;
     }
     if (!cpu.counters.strays.empty()) [[unlikely]]

@@ -38,6 +38,7 @@ void DispatchTracker::NoteLoss() {
   ++coverage_.loss_epoch;
   registry_.NoteLoss();
   blocked_.NoteLoss();
+  if (observer_ != nullptr) observer_->OnOwnersUnknown();
 }
 
 void DispatchTracker::OnLoss(std::int32_t cpu_number, std::uint64_t begin_ns,
@@ -101,6 +102,12 @@ void DispatchTracker::EndLoss(CpuState& cpu, std::uint64_t end_ns) {
   std::vector<std::uint64_t> counts(events_ + 1, 0);
   counts[events_] = std::exchange(cpu.lost_records, 0);
   AddUnknown(cpu, cpu.lost_since_ns, counts);
+  if (observer_ != nullptr) {
+    // The thread that has the CPU after it may have begun inside.
+    observer_->OnUnseen(
+        {cpu.lost_since_ns, end_ns, std::nullopt,
+         1 + (counts[events_] == kUnbounded ? 0 : counts[events_])});
+  }
 }
 
 void DispatchTracker::SeeUnknown(ThreadState& thread, std::uint64_t time_ns) {
@@ -148,6 +155,13 @@ void DispatchTracker::TakeUnknown(CpuState& cpu, std::uint64_t since_ns) {
   cpu.counters.unknown.fill(0);
   cpu.counters.any_unknown = false;
   AddUnknown(cpu, since_ns, counts);
+  if (observer_ == nullptr) return;
+  for (std::uint32_t i = 0; i <= events_; ++i) {
+    if (counts[i] == 0) continue;
+    observer_->OnUnseen({since_ns, cpu.last_ns,
+                         i < events_ ? std::optional(i) : std::nullopt,
+                         counts[i]});
+  }
 }
 
 void DispatchTracker::AddUnknown(const CpuState& cpu, std::uint64_t since_ns,

@@ -43,6 +43,10 @@ class Spans final : public rmap::TimelineObserver {
     time.push_back(attributed);
     next_.OnTime(attributed);
   }
+  void OnUnseen(const rmap::UnseenCount& unseen) override {
+    next_.OnUnseen(unseen);
+  }
+  void OnOwnersUnknown() override { next_.OnOwnersUnknown(); }
   void OnDispatch(const rmap::DispatchSpan& span) override {
     dispatches.push_back(span);
     dispatches.back().counts = {};

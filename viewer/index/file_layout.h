@@ -15,7 +15,7 @@ inline constexpr char kIndexFile[] = ".timeline.pvx";
 inline constexpr std::uint64_t kIndexMagic = 0x3130787650747463;  // "ctPvx01"
 // Incremented with every change of a structure below; indexes of another
 // version are rebuilt.
-inline constexpr std::uint32_t kIndexVersion = 5;
+inline constexpr std::uint32_t kIndexVersion = 6;
 
 inline constexpr std::uint32_t kNoKey = 0xffffffffu;
 inline constexpr std::uint64_t kUnknownTime = ~std::uint64_t{0};
@@ -40,17 +40,27 @@ enum class Section : std::uint32_t {
   kOverview,   // StripColumn[overview_rows][kOverviewColumns]
   kStrings,    // bytes the name fields point into
   kFacts,      // JSON text about the trace, sent to the client as it is
-  // What rows may lack (row_limits.h): kLimitFields + events u64 for each
-  // thread, or process; no bytes: all are exact.
+  // What rows may lack (row_limits.h): LimitStride() u64 for each thread, or
+  // process; no bytes: all are exact.
   kThreadLimits,
   kProcessLimits,
   kSegmentLimits,  // SegmentLimits, by process and hook; absent: exact
+  // UnseenStep (unseen_counts.h): begins and ends of the intervals of counts
+  // that any row may have besides its own.
+  kUnseenBegins,
+  kUnseenEnds,
 };
-inline constexpr std::size_t kSections = 13;
+inline constexpr std::size_t kSections = 15;
 inline constexpr std::size_t kSectionAlignBytes = 64;
 
 struct SectionEntry {
   std::uint64_t offset, bytes, checksum;
+};
+
+enum HeaderFlags : std::uint32_t {
+  // A row may also have what others have, at any time
+  // (rmap::TimelineObserver::OnOwnersUnknown).
+  kOwnersUnknown = 1u << 0,
 };
 
 struct FileHeader {
@@ -64,7 +74,7 @@ struct FileHeader {
   std::uint32_t cpus;
   std::uint32_t events;  // kernel dump events
   std::uint32_t overview_rows;
-  std::uint32_t reserved;
+  std::uint32_t flags;  // HeaderFlags
   SectionEntry sections[kSections];
   std::uint64_t header_checksum;  // of everything before it
 };
@@ -226,15 +236,28 @@ struct LossEntry {
 static_assert(sizeof(LossEntry) == 40);
 inline constexpr std::size_t kMaxLosses = 1000;
 
-// Fields of kThreadLimits and kProcessLimits; then one for each event.
+// Fields of kThreadLimits and kProcessLimits; then CountLimit() of each event,
+// then UnplacedCount() of each.
 enum LimitField : std::uint32_t {
   kLimitOnCpu = 0,
   kLimitWaitLess = 1,
   kLimitWaitMore = 2,
   kLimitDispatches = 3,
   kLimitDispatchesLess = 4,
+  kUnplacedDispatches = 5,
 };
-inline constexpr std::size_t kLimitFields = 5;
+inline constexpr std::size_t kLimitFields = 6;
+// What the row may have more of an event than its leaves have.
+constexpr std::size_t CountLimit(std::size_t event) {
+  return kLimitFields + event;
+}
+// What the row has more in the report: at any time.
+constexpr std::size_t UnplacedCount(std::size_t event, std::uint32_t events) {
+  return kLimitFields + events + event;
+}
+constexpr std::size_t LimitStride(std::uint32_t events) {
+  return kLimitFields + 2 * std::size_t{events};
+}
 
 // Fields of SegmentLimits.
 enum SegmentField : std::uint32_t {
@@ -250,8 +273,17 @@ inline constexpr std::size_t kSegmentFields = 5;
 struct SegmentLimits {
   std::uint32_t process, hook_id;
   std::uint64_t less[kSegmentFields], more[kSegmentFields];
+  std::uint64_t unplaced_calls;  // in the report, but in no leaf
 };
-static_assert(sizeof(SegmentLimits) == 88);
+static_assert(sizeof(SegmentLimits) == 96);
+
+// Sum of the counts of one event in all intervals that begin, or end, up to and
+// including this instant. The number of events is the event of dispatches.
+struct UnseenStep {
+  std::uint32_t event, reserved;
+  std::uint64_t time_ns, sum;
+};
+static_assert(sizeof(UnseenStep) == 24);
 
 enum ColumnFlags : std::uint8_t {
   kColumnMerged = 1u << 0,   // more than one leaf

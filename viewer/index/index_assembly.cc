@@ -85,6 +85,7 @@ class Assembler {
     WriteText(Section::kStrings, strings_.bytes());
     WriteText(Section::kFacts, Facts());
     WriteLimits();
+    WriteUnseen();
 
     FileHeader header{};
     header.trace = in_.fingerprint;
@@ -93,6 +94,7 @@ class Assembler {
     header.cpus = cpus_;
     header.events = in_.events;
     header.overview_rows = overview_.rows();
+    header.flags = in_.owners_unknown ? kOwnersUnknown : 0u;
     return header;
   }
 
@@ -396,6 +398,17 @@ class Assembler {
                  segment_sums_.LimitsBy(in_.report, in_.info));
   }
 
+  void WriteUnseen() {
+    const auto relative = [this](std::uint64_t time_ns) {
+      return Relative(time_ns);
+    };
+    using Interval = UnseenIntervals::Interval;
+    WriteSection(Section::kUnseenBegins,
+                 in_.unseen.Steps(&Interval::begin_ns, relative));
+    WriteSection(Section::kUnseenEnds,
+                 in_.unseen.Steps(&Interval::end_ns, relative));
+  }
+
   struct Posting {
     std::uint32_t leaf;
     std::uint64_t wall_ns, on_cpu_ns;
@@ -624,6 +637,8 @@ absl::Status IndexBuilder::Finish(const rmap::Report& report,
                         .rows = std::move(rows_),
                         .losses = std::move(losses_),
                         .causes = causes_,
+                        .unseen = std::move(unseen_),
+                        .owners_unknown = owners_unknown_,
                         .oddities = oddities_,
                         .events = events_,
                         .begin_ns = begin_ns,

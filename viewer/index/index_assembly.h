@@ -14,6 +14,7 @@
 #include "rmap/tables/tables.h"
 #include "viewer/index/index_builder.h"
 #include "viewer/index/row_spool.h"
+#include "viewer/index/unseen_counts.h"
 
 namespace countrace::viewer {
 
@@ -22,6 +23,8 @@ struct AssemblyInput {
   std::vector<CollectedRow> rows;
   std::vector<CollectedLoss> losses;
   const std::vector<std::string>& causes;
+  UnseenIntervals unseen;
+  bool owners_unknown;
   CollectionOddities oddities;
   std::uint32_t events;
   std::uint64_t begin_ns, end_ns;  // absolute

@@ -133,6 +133,13 @@ void IndexBuilder::OnTime(const rmap::AttributedTime& attributed) {
                  nullptr);
 }
 
+void IndexBuilder::OnUnseen(const rmap::UnseenCount& unseen) {
+  // Events beyond the trace's are the running times of event sets.
+  if (unseen.event && *unseen.event >= events_) return;
+  unseen_.Add(unseen.event.value_or(events_),
+              {unseen.begin_ns, unseen.end_ns, unseen.count});
+}
+
 void IndexBuilder::OnWait(const rmap::WaitSpan& span) {
   CollectedRow& row = Row(RowKind::kThreadWait, Number(span.thread), 0, 0);
   const std::uint64_t begin_ns = std::max(span.begin_ns, row.last_end_ns);

@@ -21,6 +21,7 @@
 #include "rmap/timeline_observer.h"
 #include "viewer/index/file_layout.h"
 #include "viewer/index/row_spool.h"
+#include "viewer/index/unseen_counts.h"
 
 namespace countrace::viewer {
 
@@ -59,6 +60,8 @@ class IndexBuilder final : public rmap::TimelineObserver {
       std::uint32_t events, const std::string& directory);
 
   void OnTime(const rmap::AttributedTime& attributed) override;
+  void OnUnseen(const rmap::UnseenCount& unseen) override;
+  void OnOwnersUnknown() override { owners_unknown_ = true; }
   void OnDispatch(const rmap::DispatchSpan& span) override;
   void OnWait(const rmap::WaitSpan& span) override;
   void OnInterrupt(const rmap::InterruptSpan& span) override;
@@ -75,7 +78,7 @@ class IndexBuilder final : public rmap::TimelineObserver {
 
  private:
   IndexBuilder(std::uint32_t events, std::unique_ptr<RowSpool> spool)
-      : events_(events), spool_(std::move(spool)) {}
+      : events_(events), spool_(std::move(spool)), unseen_(events) {}
   CollectedRow& Row(RowKind kind, std::uint32_t owner, std::uint32_t depth,
                     std::uint32_t extras);
   // `extras` may be null: zeros.
@@ -94,6 +97,8 @@ class IndexBuilder final : public rmap::TimelineObserver {
   std::unordered_map<std::uint32_t, std::vector<std::uint64_t>> counters_;
   std::vector<CollectedLoss> losses_;
   std::vector<std::string> causes_;
+  UnseenIntervals unseen_;
+  bool owners_unknown_ = false;
   CollectionOddities oddities_;
   std::uint64_t first_ns_ = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t last_ns_ = 0;

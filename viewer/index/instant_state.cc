@@ -8,6 +8,7 @@
 #include "viewer/index/interval_row.h"
 #include "viewer/index/thread_run.h"
 #include "viewer/index/unknown_time.h"
+#include "viewer/index/unseen_counts.h"
 
 namespace countrace::viewer {
 namespace {
@@ -30,6 +31,7 @@ class StateReader {
     state_.events.resize(index.header().events);
     since_begin_ns_ = until_ns;
     unknown_ns_ = UnknownTime(index).In({0, until_ns});
+    unseen_.emplace(index, TimeRange{0, until_ns});
   }
 
   InstantState Read() {
@@ -270,7 +272,9 @@ class StateReader {
     for (std::uint32_t event = 0; event < state_.events.size(); ++event) {
       const IntervalRow::Cumulative sum =
           dispatches.Before(state_.time_ns, 1 + event);
-      const std::uint64_t more = MayLack(thread, kLimitFields + event);
+      const std::uint64_t more = unseen_->LimitIn(
+          MayLack(thread, CountLimit(event)),
+          MayLack(thread, UnplacedCount(event, index_.header().events)), event);
       thread.counts.push_back(
           {sum.value,
            sum.estimated,
@@ -303,7 +307,11 @@ class StateReader {
     thread.dispatches_limits = {
         thread.dispatches -
             std::min(thread.dispatches, lacks(kLimitDispatchesLess)),
-        AtMost(thread.dispatches, lacks(kLimitDispatches))};
+        AtMost(thread.dispatches,
+               known ? 0
+                     : unseen_->LimitIn(MayLack(thread, kLimitDispatches),
+                                        MayLack(thread, kUnplacedDispatches),
+                                        index_.header().events))};
   }
 
   std::uint64_t MayLack(const ThreadState& thread, std::size_t field) const {
@@ -323,6 +331,7 @@ class StateReader {
   const StateOptions options_;
   const InterruptRows interrupts_;
   std::uint64_t since_begin_ns_, unknown_ns_;  // of the time until then
+  std::optional<UnseenCounts> unseen_;
   InstantState state_;
   ThreadRows rows_;
 };

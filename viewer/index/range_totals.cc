@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "viewer/index/unknown_time.h"
+#include "viewer/index/unseen_counts.h"
 
 namespace countrace::viewer {
 namespace {
@@ -27,7 +28,8 @@ void SetLimits(std::uint64_t unknown_ns, RunTotals& run) {
 // What a process may lack in the whole trace, it may lack in this range, of
 // which `unknown_ns` are unknown.
 void SetLimits(const TimelineIndex& index, std::uint32_t process,
-               std::uint64_t cpu_ns, std::uint64_t unknown_ns, RunTotals& run) {
+               std::uint64_t cpu_ns, std::uint64_t unknown_ns,
+               const UnseenCounts& unseen, RunTotals& run) {
   const std::uint64_t limit = index.ProcessLimit(process, kLimitOnCpu);
   const std::uint64_t ns = AtMost(run.on_cpu_ns, LimitIn(limit, unknown_ns));
   const bool known = unknown_ns == 0 && limit != kUnknownTime;
@@ -36,17 +38,26 @@ void SetLimits(const TimelineIndex& index, std::uint32_t process,
   run.dispatches_limits = {
       run.dispatches -
           std::min(run.dispatches,
-                   index.ProcessLimit(process, kLimitDispatchesLess)),
+                   index.ProcessLimit(process, kLimitDispatchesLess) +
+                       (known ? 0 : unseen.begun_before())),
       AtMost(run.dispatches,
-             known ? 0 : index.ProcessLimit(process, kLimitDispatches))};
-  for (std::size_t i = 0; i < run.count_limits.size(); ++i) {
-    run.count_limits[i].hi = AtMost(
-        run.count_limits[i].hi, index.ProcessLimit(process, kLimitFields + i));
+             known ? 0
+                   : unseen.LimitIn(
+                         index.ProcessLimit(process, kLimitDispatches),
+                         index.ProcessLimit(process, kUnplacedDispatches),
+                         index.header().events))};
+  const std::uint32_t events = index.header().events;
+  for (std::uint32_t i = 0; i < run.count_limits.size(); ++i) {
+    run.count_limits[i].hi =
+        AtMost(run.count_limits[i].hi,
+               unseen.LimitIn(
+                   index.ProcessLimit(process, CountLimit(i)),
+                   index.ProcessLimit(process, UnplacedCount(i, events)), i));
   }
 }
 
 void SetLimits(const TimelineIndex& index, std::uint64_t cpu_ns,
-               SegmentTotals& segment) {
+               const UnseenCounts& unseen, SegmentTotals& segment) {
   const SegmentLimits* limits =
       index.LimitsOf(segment.process, segment.hook_id);
   const std::array<std::uint64_t, kSegmentFields> values = {
@@ -57,6 +68,13 @@ void SetLimits(const TimelineIndex& index, std::uint64_t cpu_ns,
     if (limits == nullptr) continue;
     segment.limits[i] = {values[i] - std::min(values[i], limits->less[i]),
                          AtMost(values[i], limits->more[i])};
+  }
+  if (limits != nullptr) {
+    // A call that was not recorded has a record of its own, as a dispatch has.
+    segment.limits[kSegmentCalls].hi =
+        AtMost(segment.calls,
+               unseen.LimitIn(limits->more[kSegmentCalls],
+                              limits->unplaced_calls, index.header().events));
   }
   // A CPU is in one segment at a time.
   Limits& on_cpu = segment.limits[kSegmentOnCpuExcl];
@@ -339,13 +357,14 @@ RangeTotals TotalsIn(const TimelineIndex& index, TimeRange range) {
   SetLimits(totals.unknown_ns, totals.idle);
   SetLimits(totals.unknown_ns, totals.outside);
   const std::uint64_t unknown_ns = UnknownTime(index).In(range);
+  const UnseenCounts unseen(index, range);
   for (auto& [process, run] : processes) {
     if (run.dispatches == 0 && run.on_cpu_ns == 0) continue;
-    SetLimits(index, process, totals.cpu_ns, unknown_ns, run);
+    SetLimits(index, process, totals.cpu_ns, unknown_ns, unseen, run);
     totals.processes.push_back({process, std::move(run)});
   }
   for (auto& [key, segment] : segments) {
-    SetLimits(index, totals.cpu_ns, segment);
+    SetLimits(index, totals.cpu_ns, unseen, segment);
     totals.segments.push_back(segment);
   }
   for (const auto& [key, hits] : hooks) {

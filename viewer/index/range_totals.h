@@ -42,7 +42,7 @@ struct SegmentTotals {
   std::uint64_t on_cpu_incl_ns = 0, on_cpu_excl_ns = 0;
   bool on_cpu_known = true;  // for every call
   // By SegmentField: what the calls may lack in the whole trace, they may lack
-  // in the range.
+  // in the range; but their number by UnseenCounts.
   std::array<Limits, kSegmentFields> limits{};
 };
 

@@ -26,15 +26,19 @@ void LeafSums::Add(const LeafSums& other) {
   on_cpu_ns += other.on_cpu_ns;
   wait_ns += other.wait_ns;
   dispatches += other.dispatches;
+  unplaced_dispatches += other.unplaced_dispatches;
   elsewhere |= other.elsewhere;
-  counts.resize(std::max(counts.size(), other.counts.size()));
-  for (std::size_t i = 0; i < other.counts.size(); ++i) {
-    counts[i] += other.counts[i];
-  }
+  const auto add = [](std::vector<std::uint64_t>& sums,
+                      const std::vector<std::uint64_t>& parts) {
+    sums.resize(std::max(sums.size(), parts.size()));
+    for (std::size_t i = 0; i < parts.size(); ++i) sums[i] += parts[i];
+  };
+  add(counts, other.counts);
+  add(unplaced, other.unplaced);
 }
 
 std::uint64_t& RowLimits::At(std::size_t number, std::size_t field) {
-  const std::size_t stride = kLimitFields + events_;
+  const std::size_t stride = LimitStride(events_);
   if (values_.size() < (number + 1) * stride) {
     values_.resize((number + 1) * stride, 0);
   }
@@ -42,7 +46,7 @@ std::uint64_t& RowLimits::At(std::size_t number, std::size_t field) {
 }
 
 template <typename Row>
-void RowLimits::AddRow(std::size_t number, const Row& row, const LeafSums& sums,
+void RowLimits::AddRow(std::size_t number, const Row& row, LeafSums& sums,
                        bool elsewhere) {
   At(number, kLimitOnCpu) =
       elsewhere ? kUnknownTime
@@ -54,8 +58,15 @@ void RowLimits::AddRow(std::size_t number, const Row& row, const LeafSums& sums,
   At(number, kLimitDispatches) = More(dispatches, sums.dispatches);
   At(number, kLimitDispatchesLess) =
       sums.dispatches - std::min(sums.dispatches, dispatches.lo);
+  // A process has at least what its threads have.
+  sums.unplaced_dispatches =
+      std::max(sums.unplaced_dispatches,
+               row.dispatches - std::min(row.dispatches, sums.dispatches));
+  At(number, kUnplacedDispatches) = sums.unplaced_dispatches;
+  sums.counts.resize(events_);
+  sums.unplaced.resize(events_);
   for (std::uint32_t event = 0; event < events_; ++event) {
-    std::uint64_t& more = At(number, kLimitFields + event);
+    std::uint64_t& more = At(number, CountLimit(event));
     // An estimate limits nothing that was counted.
     if (event < row.scaled.size() && row.scaled[event]) {
       more = kUnknownTime;
@@ -63,13 +74,17 @@ void RowLimits::AddRow(std::size_t number, const Row& row, const LeafSums& sums,
       more = More(BoundsOf(row.bounds,
                            rmap::CountNumber(event, rmap::CountPart::kWhole),
                            row.counts[event]),
-                  event < sums.counts.size() ? sums.counts[event] : 0);
+                  sums.counts[event]);
+      const std::uint64_t count = row.counts[event].value_or(0);
+      sums.unplaced[event] = std::max(
+          sums.unplaced[event], count - std::min(count, sums.counts[event]));
     }
+    At(number, UnplacedCount(event, events_)) = sums.unplaced[event];
   }
 }
 
 void RowLimits::Add(std::size_t number, const rmap::ThreadRow& row,
-                    const LeafSums& sums) {
+                    LeafSums& sums) {
   AddRow(number, row, sums, !row.on_cpu_ns);
   const Bounds wait = BoundsOf(row.bounds, Number::kWait, row.wait_ns);
   At(number, kLimitWaitLess) = sums.wait_ns - std::min(sums.wait_ns, wait.lo);
@@ -77,7 +92,7 @@ void RowLimits::Add(std::size_t number, const rmap::ThreadRow& row,
 }
 
 void RowLimits::Add(std::size_t number, const rmap::ProcessRow& row,
-                    const LeafSums& sums) {
+                    LeafSums& sums) {
   AddRow(number, row, sums, sums.elsewhere);
 }
 
@@ -86,7 +101,7 @@ std::vector<std::uint64_t> RowLimits::Take(std::size_t rows) {
                   [](std::uint64_t value) { return value == 0; })) {
     return {};
   }
-  values_.resize(rows * (kLimitFields + events_), 0);
+  values_.resize(rows * LimitStride(events_), 0);
   return std::move(values_);
 }
 

@@ -40,11 +40,14 @@ std::vector<SegmentLimits> SegmentSums::LimitsBy(
   }
   using Interval = std::array<Limits, kSegmentFields>;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Interval> intervals;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> calls_of;
   for (const rmap::SegmentRow& row : report.segment_paths) {
     const auto id = ids.find(row.segment);
     if (row.pid == 0 || id == ids.end()) continue;
     Interval& sum =
         intervals[{static_cast<std::uint32_t>(row.process), id->second}];
+    calls_of[{static_cast<std::uint32_t>(row.process), id->second}] +=
+        row.calls;
     const auto fields = FieldsOf(row);
     for (std::size_t i = 0; i < kSegmentFields; ++i) {
       const auto bounds = row.bounds.Of(fields[i].number);
@@ -57,8 +60,13 @@ std::vector<SegmentLimits> SegmentSums::LimitsBy(
   for (const auto& [key, interval] : intervals) {
     const auto found = sums_.find(key);
     const Sums sums = found == sums_.end() ? Sums{} : found->second;
+    const std::uint64_t calls = calls_of.at(key);
     SegmentLimits entry{
-        .process = key.first, .hook_id = key.second, .less = {}, .more = {}};
+        .process = key.first,
+        .hook_id = key.second,
+        .less = {},
+        .more = {},
+        .unplaced_calls = calls - std::min(calls, sums[kSegmentCalls])};
     bool exact = true;
     for (std::size_t i = 0; i < kSegmentFields; ++i) {
       entry.less[i] = sums[i] - std::min(sums[i], interval[i].lo);

@@ -128,6 +128,8 @@ absl::Status TimelineIndex::Validate(const std::string& path,
       Array<std::uint64_t>(bytes_, section(Section::kProcessLimits));
   segment_limits_ =
       Array<SegmentLimits>(bytes_, section(Section::kSegmentLimits));
+  unseen_begins_ = Array<UnseenStep>(bytes_, section(Section::kUnseenBegins));
+  unseen_ends_ = Array<UnseenStep>(bytes_, section(Section::kUnseenEnds));
   const SectionEntry& strings = section(Section::kStrings);
   const SectionEntry& facts = section(Section::kFacts);
   strings_ = {reinterpret_cast<const char*>(bytes_ + strings.offset),

@@ -46,7 +46,7 @@ class TimelineIndex {
   // header().overview_rows rows of kOverviewColumns.
   std::span<const StripColumn> overview() const { return overview_; }
   std::string_view facts() const { return facts_; }
-  // A LimitField, or kLimitFields + an event.
+  // A LimitField, or CountLimit() or UnplacedCount() of an event.
   std::uint64_t ThreadLimit(std::uint32_t thread, std::size_t field) const {
     return LimitOf(thread_limits_, thread, field);
   }
@@ -56,6 +56,9 @@ class TimelineIndex {
   // Null: all its numbers are exact.
   const SegmentLimits* LimitsOf(std::uint32_t process,
                                 std::uint32_t hook_id) const;
+  // By event, then time.
+  std::span<const UnseenStep> unseen_begins() const { return unseen_begins_; }
+  std::span<const UnseenStep> unseen_ends() const { return unseen_ends_; }
   std::string_view Text(NameRef name) const;
 
   // To be called after questions: whether the index was there to answer them.
@@ -79,7 +82,7 @@ class TimelineIndex {
   std::uint64_t LimitOf(std::span<const std::uint64_t> limits,
                         std::uint32_t number, std::size_t field) const {
     const std::size_t at =
-        std::size_t{number} * (kLimitFields + header_->events) + field;
+        std::size_t{number} * LimitStride(header_->events) + field;
     return at < limits.size() ? limits[at] : 0;
   }
 
@@ -96,6 +99,7 @@ class TimelineIndex {
   std::span<const StripColumn> overview_;
   std::span<const std::uint64_t> thread_limits_, process_limits_;
   std::span<const SegmentLimits> segment_limits_;
+  std::span<const UnseenStep> unseen_begins_, unseen_ends_;
   std::string_view strings_, facts_;
 };
 
