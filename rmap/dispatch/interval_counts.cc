@@ -46,11 +46,11 @@ void AddToTurn(CpuCounters& counters, ThreadState* thread, CpuAccount* account,
 }
 
 // The same: threads may have `count`.
-[[gnu::noinline, gnu::cold]] void TellUnseen(const CpuState& cpu,
-                                             std::uint64_t begin_ns,
-                                             std::uint64_t end_ns,
-                                             std::size_t event,
-                                             std::uint64_t count) {
+[[gnu::noinline, gnu::cold]] void ReportUnseen(const CpuState& cpu,
+                                               std::uint64_t begin_ns,
+                                               std::uint64_t end_ns,
+                                               std::size_t event,
+                                               std::uint64_t count) {
   if (cpu.observer == nullptr || count == 0) return;
   cpu.observer->OnUnseen(
       {begin_ns, end_ns, static_cast<std::uint32_t>(event), count});
@@ -200,7 +200,7 @@ void LeaveUnattributed(CpuState& cpu, std::size_t event, std::uint64_t count,
   }
   if (unknown) return;  // TakeUnknown() adds it for all threads
   cpu.counters.unknown[event] -= count;
-  TellUnseen(cpu, BeginOf(cpu, last), last.end_ns, event, count);
+  ReportUnseen(cpu, BeginOf(cpu, last), last.end_ns, event, count);
 }
 
 // Counts of the dispatches since the last dump become lower bounds.
@@ -362,7 +362,7 @@ std::uint64_t ShareRunTime(CpuState& cpu, std::size_t event,
   };
   add(last);
   for (const AttributedInterval& part : parts) add(part);
-  TellUnseen(cpu, BeginOf(cpu, last), last.end_ns, event, most);
+  ReportUnseen(cpu, BeginOf(cpu, last), last.end_ns, event, most);
   return 0;
 }
 
@@ -570,7 +570,7 @@ std::uint32_t AttributeCounts(CpuState& cpu,
       cpu.counters.stale &= ~bit;
       AddUnattributed(cpu, i, delta, cpu.counters.stale_since_ns[i],
                       last.end_ns);
-      TellUnseen(cpu, cpu.counters.stale_since_ns[i], last.end_ns, i, delta);
+      ReportUnseen(cpu, cpu.counters.stale_since_ns[i], last.end_ns, i, delta);
       continue;
     }
     if (!cpu.counters.strays.empty()) [[unlikely]]
