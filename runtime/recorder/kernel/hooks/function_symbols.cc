@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 #include "base/posix/errno_status.h"
@@ -28,6 +29,14 @@ std::string Demangled(const char* symbol) {
   const std::unique_ptr<char, decltype(&std::free)> text(
       abi::__cxa_demangle(symbol, nullptr, nullptr, &status), &std::free);
   return status == 0 && text != nullptr ? text.get() : symbol;
+}
+
+// A symbol without its version if that is the default one: "vfork" of
+// "vfork@@GLIBC_2.2.5", as symbol tables of libraries have it. Another version
+// ("vfork@V1") is another function of the same name, and keeps it.
+std::string WithoutDefaultVersion(const char* symbol) {
+  const char* const version = std::strstr(symbol, "@@");
+  return version == nullptr ? symbol : std::string(symbol, version);
 }
 
 // The file offset of the bytes that are loaded, executable, at `address`.
@@ -111,7 +120,9 @@ absl::StatusOr<ObjectFunctions> ReadFunctionSymbols(const std::string& path) {
     if (symbol.st_shndx == SHN_UNDEF) continue;
     std::uint64_t offset = 0;
     if (!FileOffset(elf, address - bias, offset)) continue;
-    functions.push_back({name, Demangled(name), offset});
+    std::string linked = WithoutDefaultVersion(name);
+    std::string written = Demangled(linked.c_str());
+    functions.push_back({std::move(linked), std::move(written), offset});
   }
   std::stable_sort(functions.begin(), functions.end(),
                    [](const FunctionSymbol& a, const FunctionSymbol& b) {

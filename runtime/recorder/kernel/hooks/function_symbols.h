@@ -16,7 +16,9 @@
 namespace countrace::runtime {
 
 struct FunctionSymbol {
-  std::string symbol;        // as linked: "_ZN6Server6handleEv"
+  // As linked: "_ZN6Server6handleEv"; with its version if that is not the
+  // default one: "pthread_create@GLIBC_2.2.5".
+  std::string symbol;
   std::string name;          // as written: "Server::handle()"
   std::uint64_t offset = 0;  // file offset of its first byte
 };

@@ -83,6 +83,28 @@ TEST_CASE("hook_spec: functions of a Go program have no return probe",
   std::remove(go.c_str());
 }
 
+TEST_CASE("hook_spec: the default version of a function needs no version",
+          "[recorder][hook_spec]") {
+  const KernelHookRequest plain = Parsed("uprobe:" + kProgram + ":main");
+  const std::string copy = "hook_spec_versions";
+  const auto version = [&](const std::string& text) {
+    return std::system(
+        ("objcopy --redefine-sym main=" + text + " " + kProgram + " " + copy)
+            .c_str());
+  };
+  REQUIRE(version("main@@V_2.15") == 0);
+  const KernelHookRequest request = Parsed("uprobe:./" + copy + ":main");
+  REQUIRE(request.dynamic.size() == 1);
+  CHECK(request.dynamic[0].name == "main");
+  CHECK(request.dynamic[0].attachments[0].offset ==
+        plain.dynamic[0].attachments[0].offset);
+  REQUIRE(version("main@V_2.2.5") == 0);
+  CHECK(Parsed("uprobe:./" + copy + ":main@V_2.2.5").dynamic.size() == 1);
+  KernelHookRequest none;
+  CHECK_FALSE(AddDynamicHooks("uprobe:./" + copy + ":main", none).ok());
+  std::remove(copy.c_str());
+}
+
 TEST_CASE("hook_spec: a glob makes one hook for each place",
           "[recorder][hook_spec]") {
   const KernelHookRequest request = Parsed("uprobe:" + kProgram + ":ma*");
