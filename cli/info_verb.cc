@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cstdint>
-#include <ctime>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "cli/trace_input.h"
 #include "cli/verb.h"
 #include "cli/verb_parser.h"
+#include "cli/wall_clock.h"
 
 namespace countrace::cli {
 namespace {
@@ -41,16 +41,9 @@ const char* StateName(const TraceInfo& info) {
   return info.finished ? "finished" : "unfinished";
 }
 
-// ISO 8601, UTC, nanoseconds.
 std::string WallClock(const TraceInfo& info) {
-  const std::int64_t ns =
-      static_cast<std::int64_t>(info.begin_ns) + info.realtime_offset_ns;
-  const std::time_t seconds = static_cast<std::time_t>(ns / 1'000'000'000);
-  std::tm parts{};
-  if (gmtime_r(&seconds, &parts) == nullptr) return "unknown";
-  char text[32];
-  std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &parts);
-  return absl::StrFormat("%s.%09dZ", text, ns % 1'000'000'000);
+  return FormatWallClock(static_cast<std::int64_t>(info.begin_ns) +
+                         info.realtime_offset_ns);
 }
 
 struct StreamTotals {
@@ -87,12 +80,13 @@ std::string Joined(const std::vector<std::string>& names) {
 }
 
 // "segment server:handle > 20ms: server:handle took 23.1 ms in tid 7 (x),
-// 1.234567 s after the beginning".
+// 1.234567 s after the beginning (@54.001234567)".
 std::string TriggerLine(const TraceInfo& info, const TriggerFiring& trigger) {
   const std::uint64_t since_ns =
       trigger.time_ns - std::min(trigger.time_ns, info.begin_ns);
-  return absl::StrFormat("%s: %s, %s after the beginning", trigger.trigger,
-                         trigger.what, base::FormatInstant(since_ns));
+  return absl::StrFormat(
+      "%s: %s, %s after the beginning (@%s)", trigger.trigger, trigger.what,
+      base::FormatInstant(since_ns), base::FormatSeconds(trigger.time_ns));
 }
 
 Json TriggersJson(const TraceInfo& info) {

@@ -119,9 +119,8 @@ int RunState(const Arguments& arguments) {
   }
 
   // Reports the trace's state; the index has its own reader.
-  if (const auto reader = input.Open(options.trace); !reader.ok()) {
-    return ReportFailure(kStateVerb.name, reader.status());
-  }
+  const auto reader = input.Open(options.trace);
+  if (!reader.ok()) return ReportFailure(kStateVerb.name, reader.status());
   ProgressBar progress("indexing " + options.trace, input.show_progress());
   const auto directory = input.Directory(options.trace);
   if (!directory.ok())
@@ -133,9 +132,9 @@ int RunState(const Arguments& arguments) {
 
   std::uint64_t time_ns = 0;
   if (!at.empty()) {
-    const auto instant =
-        ParseInstant(at, {.begin_ns = (*index)->header().begin_ns,
-                          .duration_ns = (*index)->duration_ns()});
+    const auto instant = ParseInstant(
+        at, ExtentOf((*reader)->info(), (*index)->header().begin_ns,
+                     (*index)->duration_ns()));
     if (!instant.ok()) {
       return parser.UsageError("--at: " +
                                std::string(instant.status().message()));

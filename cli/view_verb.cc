@@ -1,11 +1,13 @@
 #include <spawn.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
 #include "absl/strings/str_format.h"
 #include "cli/exit_status.h"
 #include "cli/help_texts.h"
+#include "cli/instant.h"
 #include "cli/progress_bar.h"
 #include "cli/trace_input.h"
 #include "cli/verb.h"
@@ -27,18 +29,43 @@ void OpenBrowser(const std::string& url) {
   }
 }
 
+// The page with `at` in the middle of `window_ns`.
+absl::StatusOr<std::string> Place(const viewer::TimelineIndex& index,
+                                  const logformat::TraceInfo& info,
+                                  const std::string& at,
+                                  std::uint64_t window_ns) {
+  const std::uint64_t duration_ns = index.duration_ns();
+  const auto time_ns =
+      ParseInstant(at, ExtentOf(info, index.header().begin_ns, duration_ns));
+  if (!time_ns.ok()) return time_ns.status();
+  window_ns = std::clamp<std::uint64_t>(window_ns, 1, duration_ns);
+  const std::uint64_t before_ns = window_ns / 2;
+  const std::uint64_t from_ns = std::min(
+      *time_ns - std::min(*time_ns, before_ns), duration_ns - window_ns);
+  return absl::StrFormat("from=%d&to=%d&t=%d", from_ns, from_ns + window_ns,
+                         *time_ns);
+}
+
 int RunView(const Arguments& arguments) {
   VerbParser parser(kViewVerb);
   TraceOptions options;
   TraceInput input(kViewVerb.name, options);
-  std::uint64_t port = 0;
+  std::uint64_t port = 0, window_ns = 10'000'000;
+  std::string at;
   bool open_browser = false;
   parser.AddReadTrace(options);
   parser.AddNumber("--port", port, 65535);
   parser.AddFlag("--open", open_browser);
+  parser.AddText("--at", at);
+  parser.AddDuration("--window", window_ns);
   parser.AddNoProgress(options.no_progress);
   if (const auto status = parser.Parse(arguments)) return *status;
+  if (at.empty() && (parser.is_given("--at") || parser.is_given("--window"))) {
+    return parser.UsageError("--window needs --at, and --at an instant");
+  }
 
+  const auto reader = input.Open(options.trace);
+  if (!reader.ok()) return ReportFailure(kViewVerb.name, reader.status());
   const auto directory = input.Directory(options.trace);
   if (!directory.ok()) return ReportFailure(kViewVerb.name, directory.status());
   ProgressBar progress("indexing " + options.trace, input.show_progress());
@@ -47,6 +74,14 @@ int RunView(const Arguments& arguments) {
   serve.shown_as = options.trace;
   serve.port = static_cast<std::uint16_t>(port);
   serve.progress = progress.Callback();
+  std::string wrong;  // what is wrong with --at
+  if (!at.empty()) {
+    serve.place = [&](const viewer::TimelineIndex& index) {
+      auto place = Place(index, (*reader)->info(), at, window_ns);
+      if (!place.ok()) wrong = std::string(place.status().message());
+      return place;
+    };
+  }
   serve.on_ready = [&](const std::string& url) {
     progress.Clear();
     PrintData(kViewVerb.name, url + "\n");
@@ -55,6 +90,7 @@ int RunView(const Arguments& arguments) {
   };
   const absl::Status status = viewer::Serve(serve);
   progress.Clear();
+  if (!wrong.empty()) return parser.UsageError("--at: " + wrong);
   if (!status.ok()) return ReportFailure(kViewVerb.name, status);
   return kExitOk;
 }

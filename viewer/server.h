@@ -7,7 +7,9 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "logformat/progress.h"
+#include "viewer/index/timeline_index.h"
 
 namespace countrace::viewer {
 
@@ -15,6 +17,9 @@ struct ServeOptions {
   std::string trace_path;
   std::string shown_as;    // the name on the page, if not the path
   std::uint16_t port = 0;  // 0: any free port
+  // If set: the fragment of the address (API.md, "The page's address"), without
+  // its '#', from the open index. Its error ends Serve().
+  std::function<absl::StatusOr<std::string>(const TimelineIndex&)> place;
   // Called once the server listens, with the address to open (token included).
   std::function<void(const std::string& url)> on_ready;
   logformat::ProgressCallback progress;  // index being built

@@ -43,6 +43,7 @@ class MappedTraceReader final : public TraceReader {
   const std::vector<StreamInfo>& streams() const override { return infos_; }
   const std::string& directory() const override { return directory_; }
   std::uint64_t complete_from_ns() const override { return complete_from_ns_; }
+  std::uint64_t end_ns() const override { return end_ns_; }
   bool keeps_records() const override { return true; }  // in mapped files
   std::array<std::uint64_t, kDiscardCauses> session_discarded() const override {
     return description_.discarded;

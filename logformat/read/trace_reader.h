@@ -52,6 +52,9 @@ class TraceReader {
   // delivers what is left from before, which is of a few streams only.
   virtual std::uint64_t complete_from_ns() const { return 0; }
 
+  // The latest end of a packet: no record is later. 0: not known.
+  virtual std::uint64_t end_ns() const { return 0; }
+
   // True if pointers in records stay valid until Read() returns.
   virtual bool keeps_records() const { return false; }
 

@@ -1,7 +1,5 @@
 #include "rmap/report/summary_text.h"
 
-#include <algorithm>
-
 #include "absl/strings/str_format.h"
 #include "base/text/name_escape.h"
 #include "base/text/quantity_format.h"
@@ -50,12 +48,11 @@ std::string SummaryText(const Report& report) {
     out += "recorded by " + base::EscapeName(report.source) + "\n";
   }
   for (const logformat::TriggerFiring& trigger : report.triggers) {
-    const std::uint64_t since_ns =
-        trigger.time_ns - std::min(trigger.time_ns, report.begin_ns);
+    // On the clock: the tables of a snapshot can begin later than its
+    // recording, so that a time since the beginning has two readings.
     out += absl::StrFormat(
-        "trigger: %s: %s, at %s\n", base::EscapeName(trigger.trigger),
-        base::EscapeName(trigger.what),
-        base::FormatNanoseconds(static_cast<double>(since_ns)));
+        "trigger: %s: %s, at @%s\n", base::EscapeName(trigger.trigger),
+        base::EscapeName(trigger.what), base::FormatSeconds(trigger.time_ns));
   }
   // A command's trace counts its own processes by default: print deviations
   // only.

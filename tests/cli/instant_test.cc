@@ -2,16 +2,32 @@
 
 #include <catch2/catch.hpp>
 #include <cstdint>
+#include <random>
 #include <string>
+
+#include "base/text/quantity_format.h"
+#include "base/text/quantity_parse.h"
+#include "cli/wall_clock.h"
 
 namespace countrace::cli {
 namespace {
 
-constexpr TraceExtent kTrace{.begin_ns = 25'903'058'299'663,
-                             .duration_ns = 2'000'000'001};
+const TraceExtent kTrace{.begin_ns = 25'903'058'299'663,
+                         .duration_ns = 2'000'000'001};
 
-std::uint64_t At(const std::string& text) {
-  const auto instant = ParseInstant(text, kTrace);
+// Of 2023, an hour after boot.
+constexpr std::int64_t kBootNs = 1'700'000'000'123'456'789;
+
+// A snapshot: its tables begin 100 s after its recording.
+const TraceExtent kSnapshot{
+    .begin_ns = 3'700'000'000'000,
+    .duration_ns = 30'000'000'000,
+    .recording_begin_ns = 3'600'000'000'000,
+    .realtime_offset_ns = kBootNs,
+    .triggers_ns = {3'650'000'000'000, 3'729'987'654'321}};
+
+std::uint64_t At(const std::string& text, const TraceExtent& extent = kTrace) {
+  const auto instant = ParseInstant(text, extent);
   INFO(text << ": " << instant.status());
   REQUIRE(instant.ok());
   return *instant;
@@ -53,14 +69,16 @@ TEST_CASE("instant: outside the trace is an error with both numbers",
   CAPTURE(message);
   CHECK(message.find(text) != std::string::npos);
   CHECK(absl::IsOutOfRange(instant.status()));
-  CHECK((message.find("2.000000001") != std::string::npos ||
+  CHECK((message.find("lasts 2.000000001 s") != std::string::npos ||
          message.find("@25905.058299664") != std::string::npos));
 }
 
 TEST_CASE("instant: what is none is refused with what is", "[cli][instant]") {
   const std::string text =
-      GENERATE("", "half", "%", "-1s", "50 %", "-5%", "@", "@x", "@1.",
-               "@1.1234567890", "1s2", "nan%", "@99999999999", "\x1b[31m");
+      GENERATE("", "half", "%", "-1s", "50  %", "-5%", "@", "@x", "@1.", "[1.5",
+               "1.5]", "[]", "1 .5s", "1.5 s later", "triggers",
+               "trigger:", "trigger:x", "1..5 s", "5 parsecs", "@1.1234567890",
+               "1s2", "nan%", "@99999999999", "\x1b[31m");
   CAPTURE(text);
   const auto instant = ParseInstant(text, kTrace);
   REQUIRE_FALSE(instant.ok());
@@ -68,6 +86,133 @@ TEST_CASE("instant: what is none is refused with what is", "[cli][instant]") {
   const std::string message(instant.status().message());
   CHECK(message.find("50%") != std::string::npos);
   CHECK(message.find('\x1b') == std::string::npos);
+}
+
+TEST_CASE("instant: what any verb prints is the same instant again",
+          "[cli][instant]") {
+  std::mt19937_64 random(18);
+  for (int round = 0; round < 1000; ++round) {
+    const std::uint64_t at = random() % (kSnapshot.duration_ns + 1);
+    const std::uint64_t clock_ns = kSnapshot.begin_ns + at;
+    const std::string seconds = base::FormatSeconds(clock_ns);
+    CAPTURE(at);
+    // script, JSON, state, and a date as `info` prints it.
+    CHECK(At("[" + seconds + "]", kSnapshot) == at);
+    CHECK(At("@" + seconds, kSnapshot) == at);
+    CHECK(At(seconds, kSnapshot) == at);
+    CHECK(At(std::to_string(clock_ns), kSnapshot) == at);
+    CHECK(At("+" + base::FormatSeconds(at), kSnapshot) == at);
+    CHECK(At("+" + base::FormatSeconds(at) + " s", kSnapshot) == at);
+    CHECK(At(FormatWallClock(static_cast<std::int64_t>(clock_ns) + kBootNs),
+             kSnapshot) == at);
+    // --by time: seconds since the beginning, without a unit.
+    CHECK(At(base::FormatSeconds(at), kSnapshot) == at);
+    if (at != 0) CHECK(At(base::PrintDurationNs(at), kSnapshot) == at);
+    // Cut off or rounded by who printed it.
+    CHECK(At(base::FormatInstant(at), kSnapshot) == at / 1000 * 1000);
+    const std::uint64_t rounded =
+        At(base::FormatNanoseconds(static_cast<double>(at / 2)), kSnapshot);
+    CHECK(static_cast<double>(rounded) ==
+          Approx(static_cast<double>(at / 2)).epsilon(0.005));
+    // A trigger, since the beginning of the recording.
+    CHECK(At(base::FormatInstant(clock_ns - kSnapshot.recording_begin_ns) +
+                 " after the beginning",
+             kSnapshot) == at / 1000 * 1000);
+    CHECK(At(base::FormatInstant(clock_ns - kSnapshot.recording_begin_ns),
+             kSnapshot) == at / 1000 * 1000);
+  }
+  CHECK(At("12.345 ms") == 12'345'000);
+  CHECK(At("0.5 %") == 10'000'000);
+  CHECK(At("0.00 s") == 0);
+  CHECK(At("1.204\u2009512\u2009s") == 1'204'512'000);  // the page
+  CHECK(At("431\u2009\u00b5s") == 431'000);
+  CHECK(At("2023-11-14T23:15:20.123456789Z", kSnapshot) == 20'000'000'000);
+  CHECK(At("2023-11-14 23:15:20.123456789Z", kSnapshot) == 20'000'000'000);
+  CHECK(At("2023-11-15T00:15:20.123456789+01:00", kSnapshot) == 20'000'000'000);
+  CHECK(At("2023-11-14T17:45:20.123456789-0530", kSnapshot) == 20'000'000'000);
+}
+
+TEST_CASE("instant: a trigger by its name", "[cli][instant]") {
+  CHECK(At("trigger", kSnapshot) == 29'987'654'321);
+  CHECK(At("trigger:2", kSnapshot) == 29'987'654'321);
+  // It fired before the tables begin.
+  CHECK(absl::IsOutOfRange(ParseInstant("trigger:1", kSnapshot).status()));
+  CHECK(absl::IsOutOfRange(ParseInstant("trigger:3", kSnapshot).status()));
+  CHECK(absl::IsOutOfRange(ParseInstant("trigger:0", kSnapshot).status()));
+  CHECK(absl::IsOutOfRange(ParseInstant("trigger", kTrace).status()));
+}
+
+TEST_CASE("instant: a text with two meanings is refused with both",
+          "[cli][instant]") {
+  // Recorded at once after boot: 1.5 is in it on either scale.
+  const TraceExtent boot{.begin_ns = 1'000'000'000,
+                         .duration_ns = 5'000'000'000};
+  const auto bare = ParseInstant("1.5", boot);
+  CHECK(absl::IsInvalidArgument(bare.status()));
+  CHECK(std::string(bare.status().message()).find("@2.500000000") !=
+        std::string::npos);
+  CHECK(std::string(bare.status().message()).find("@1.500000000") !=
+        std::string::npos);
+  CHECK(At("@1.5", boot) == 500'000'000);
+  CHECK(At("+1.5", boot) == 1'500'000'000);
+  CHECK(At("1.5s", boot) == 1'500'000'000);
+  CHECK(At("5.5", boot) == 4'500'000'000);
+
+  TraceExtent snapshot = kSnapshot;
+  snapshot.recording_begin_ns = snapshot.begin_ns - 1'000'000'000;
+  CHECK(absl::IsInvalidArgument(ParseInstant("2s", snapshot).status()));
+  CHECK(At("+2s", snapshot) == 2'000'000'000);
+  CHECK(At("2 s after the beginning", snapshot) == 1'000'000'000);
+  CHECK(At("0.5s", snapshot) == 500'000'000);
+}
+
+TEST_CASE("instant: a date needs its zone, and has to exist",
+          "[cli][instant]") {
+  const std::string text = GENERATE(
+      "2023-11-14T23:15:20", "2023-11-14", "2023-02-30T00:00:00Z",
+      "2023-13-01T00:00:00Z", "2023-11-14T24:15:20Z", "2023-11-14T23:15:20.Z",
+      "2023-11-14T23:15:20ZZ", "9999-11-14T23:15:20Z", "2023-11-00T23:15:20Z");
+  CAPTURE(text);
+  CHECK(absl::IsInvalidArgument(ParseInstant(text, kSnapshot).status()));
+}
+
+TEST_CASE("instant: another date is outside the trace", "[cli][instant]") {
+  const std::string text =
+      GENERATE("1970-01-01T00:00:00Z", "2023-11-14T23:14:59Z",
+               "2023-11-14T23:15:31Z", "2200-01-01T00:00:00Z");
+  CAPTURE(text);
+  CHECK(absl::IsOutOfRange(ParseInstant(text, kSnapshot).status()));
+}
+
+TEST_CASE("wall clock: reads what it writes", "[cli][instant]") {
+  std::mt19937_64 random(7);
+  for (int round = 0; round < 1000; ++round) {
+    const auto ns = static_cast<std::int64_t>(random() >> 1);
+    CHECK(ParseWallClock(FormatWallClock(ns)) == ns);
+  }
+  CHECK(FormatWallClock(0) == "1970-01-01T00:00:00.000000000Z");
+  CHECK(FormatWallClock(-1) == "1969-12-31T23:59:59.999999999Z");
+}
+
+TEST_CASE("time range: edges may lie outside, not all of it",
+          "[cli][instant]") {
+  const auto range = [](const std::string& from, const std::string& to) {
+    return ParseTimeRange(from, to, kTrace);
+  };
+  const std::uint64_t begin = kTrace.begin_ns;
+  CHECK(range("", "")->from_ns == 0);
+  CHECK(range("", "")->to_ns == ~std::uint64_t{0});
+  CHECK(range("0.5s", "1s")->from_ns == begin + 500'000'000);
+  CHECK(range("0.5s", "1s")->to_ns == begin + 1'000'000'000);
+  // Half-open, but the end includes the last record.
+  CHECK(range("0.5s", "end")->to_ns == ~std::uint64_t{0});
+  CHECK(range("0.5s", "5s")->to_ns == ~std::uint64_t{0});
+  CHECK(range("@1", "1s")->from_ns == 1'000'000'000);
+  CHECK(absl::IsOutOfRange(range("3s", "").status()));
+  CHECK(absl::IsOutOfRange(range("", "@1").status()));
+  CHECK(absl::IsInvalidArgument(range("1s", "1s").status()));
+  CHECK(absl::IsInvalidArgument(range("1s", "0.5s").status()));
+  CHECK(absl::IsInvalidArgument(range("x", "").status()));
 }
 
 }  // namespace countrace::cli

@@ -429,7 +429,7 @@ class Traces(InFolder):
             self.assertIn(expected, done.stderr)
         done = run("state", "--at", "1h", "hello.ctf")
         self.assertEqual(2, done.returncode, done)
-        self.assertIn("--at end", done.stderr)
+        self.assertIn("`end` is its end", done.stderr)
 
     def test_intervals_add_up_to_the_calls_of_the_report(self):
         calls = sum(edge == "__enter" for _, edge, _ in self.replay())
@@ -824,6 +824,56 @@ class Traces(InFolder):
                                   text=True, check=False, timeout=60)
         self.assertEqual(1, done.returncode)
         self.assertIn("standard output", done.stderr)
+
+    def instant_of(self, text):
+        document = json.loads(run("state", "--at", text, "--format", "json",
+                                  "hello.ctf").stdout)
+        return document["states"][0]["t_ns"]
+
+    def test_state_takes_the_times_that_verbs_print(self):
+        info = json.loads(run("info", "--format", "json", "hello.ctf").stdout)
+        self.assertEqual(info["begin_ns"], self.instant_of(info["began"]))
+        line = run("script", "hello.ctf").stdout.splitlines()[-2]
+        stamp = line[:line.index("]") + 1]
+        ns = int(stamp.strip("[]").replace(".", ""))
+        for text in (stamp, stamp.strip("[]"), "@" + stamp.strip("[]"),
+                     str(ns)):
+            self.assertEqual(ns, self.instant_of(text), text)
+        head = run("state", "--at", stamp, "hello.ctf").stdout.splitlines()[0]
+        since, clock = re.search(r"at (\S+ s) of .* (\S+)$", head).groups()
+        self.assertEqual(ns, self.instant_of(since))
+        self.assertEqual(ns, self.instant_of(clock))
+        series = json.loads(run("report", "--by", "time", "--format", "json",
+                                "hello.ctf").stdout)
+        middle = series["intervals"][len(series["intervals"]) // 2]["begin_ns"]
+        self.assertEqual(middle, self.instant_of(str(middle)))
+        self.assertEqual(
+            middle, self.instant_of(f"{(middle - info['begin_ns']) / 1e9:.9f}"))
+        self.assertEqual(2, run("view", "--at", "trigger",
+                                "hello.ctf").returncode)
+        self.assertEqual(2, run("view", "--window", "1ms",
+                                "hello.ctf").returncode)
+
+    def test_view_opens_a_place(self):
+        for at, expected in (("@0", None), ("begin", "#from=0&to=1000&t=0")):
+            view = subprocess.Popen(
+                [COUNTRACE, "view", "--at", at, "--window", "1us",
+                 "hello.ctf"], stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, text=True)
+            try:
+                if expected is None:
+                    self.assertEqual(2, view.wait(timeout=30))
+                    self.assertIn("@0 is not in the trace",
+                                  view.stderr.read())
+                    continue
+                self.assertTrue(select.select([view.stdout], [], [], 30)[0])
+                address = view.stdout.readline().strip()
+                self.assertTrue(address.endswith(expected), address)
+            finally:
+                view.kill()
+                view.wait()
+                view.stdout.close()
+                view.stderr.close()
 
     def test_view_serves_loopback_until_it_is_ended(self):
         view = subprocess.Popen([COUNTRACE, "view", "hello.ctf"],

@@ -10,7 +10,14 @@ absl::Status Serve(const ServeOptions& options) {
   const absl::StatusOr<std::unique_ptr<TimelineIndex>> index =
       OpenOrBuildIndex(options.trace_path, options.progress, options.shown_as);
   if (!index.ok()) return index.status();
-  return ServeIndex(**index, options.port, options.on_ready);
+  absl::StatusOr<std::string> place = "";
+  if (options.place) place = options.place(**index);
+  if (!place.ok()) return place.status();
+  return ServeIndex(**index, options.port, [&](const std::string& url) {
+    if (options.on_ready) {
+      options.on_ready(place->empty() ? url : url + "#" + *place);
+    }
+  });
 }
 
 }  // namespace countrace::viewer
