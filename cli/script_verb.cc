@@ -4,25 +4,43 @@
 #include <cstdio>
 #include <string>
 
+#include "absl/strings/str_format.h"
+#include "base/text/name_escape.h"
 #include "cli/exit_status.h"
 #include "cli/help_texts.h"
 #include "cli/progress_bar.h"
+#include "cli/script_choice.h"
 #include "cli/terminal.h"
 #include "cli/trace_input.h"
 #include "cli/verb.h"
 #include "cli/verb_parser.h"
+#include "logformat/read/record_filter.h"
+#include "logformat/read/script_json.h"
 #include "logformat/read/script_render.h"
 
 namespace countrace::cli {
 namespace {
 
-// Prints items as they come, in large writes.
+// Prints the chosen items as they come, in large writes.
 class Printer final : public logformat::ItemSink {
  public:
-  explicit Printer(const logformat::TraceInfo& info) : renderer_(info) {}
+  Printer(const logformat::TraceInfo& info,
+          const logformat::RecordChoice& choice, bool json)
+      : renderer_(info),
+        json_renderer_(info),
+        filter_(info, choice),
+        from_ns_(choice.from_ns),
+        to_ns_(choice.to_ns),
+        json_(json) {}
 
   void OnRecord(const logformat::EventRecord& record) override {
-    renderer_.AppendRecord(record, text_);
+    if (record.time_ns >= to_ns_) done_ = true;
+    if (!filter_.Passes(record)) return;
+    if (json_) {
+      json_renderer_.AppendRecord(record, text_);
+    } else {
+      renderer_.AppendRecord(record, text_);
+    }
     if (text_.size() >= kWriteBytes) Flush();
   }
   void OnDiscardedEvents(const logformat::DiscardedEvents& loss) override {
@@ -38,6 +56,9 @@ class Printer final : public logformat::ItemSink {
     text_.clear();
   }
   bool failed() const { return failed_; }
+  // All that comes is after the range.
+  bool done() const { return done_; }
+  std::size_t hooks_matched() const { return filter_.hooks_matched(); }
   bool has_loss() const { return has_loss_; }
 
  private:
@@ -45,6 +66,8 @@ class Printer final : public logformat::ItemSink {
 
   template <typename Loss>
   void SayLoss(const Loss& loss) {
+    // Whose records were lost is not known: only the time excludes a loss.
+    if (loss.end_ns < from_ns_ || loss.begin_ns >= to_ns_) return;
     has_loss_ = true;
     // Keep the order on a terminal that shows both.
     Flush();
@@ -54,35 +77,64 @@ class Printer final : public logformat::ItemSink {
   }
 
   const logformat::ScriptRenderer renderer_;
+  const logformat::ScriptJsonRenderer json_renderer_;
+  const logformat::RecordFilter filter_;
+  const std::uint64_t from_ns_, to_ns_;
+  const bool json_;
   std::string text_;
-  bool failed_ = false, has_loss_ = false;
+  bool failed_ = false, has_loss_ = false, done_ = false;
 };
 
 int RunScript(const Arguments& arguments) {
   VerbParser parser(kScriptVerb);
   TraceOptions options;
   TraceInput input(kScriptVerb.name, options);
+  ScriptOptions wanted;
+  std::string format;
   bool fail_on_loss = false;
   parser.AddReadTrace(options);
+  parser.AddText("--from", wanted.from);
+  parser.AddText("--to", wanted.to);
+  parser.AddTexts("--process", wanted.processes);
+  parser.AddTexts("--thread", wanted.threads);
+  parser.AddTexts("--hook", wanted.hooks);
+  parser.AddFormat(format, {"text", "jsonl"});
   parser.AddFailOnLoss(fail_on_loss);
   parser.AddNoProgress(options.no_progress);
   if (const auto status = parser.Parse(arguments)) return *status;
 
   const auto reader = input.Open(options.trace);
   if (!reader.ok()) return ReportFailure(kScriptVerb.name, reader.status());
+  ProgressBar names("finding names in " + options.trace, input.show_progress());
+  const auto choice = ChooseRecords(wanted, **reader, names.Callback());
+  names.Clear();
+  if (absl::IsInvalidArgument(choice.status()) ||
+      absl::IsOutOfRange(choice.status())) {
+    return parser.UsageError(std::string(choice.status().message()));
+  }
+  if (!choice.ok()) return ReportFailure(kScriptVerb.name, choice.status());
   // Records printed on a terminal show the progress themselves.
   ProgressBar progress("printing " + options.trace,
                        input.show_progress() && !IsTerminal(STDOUT_FILENO));
-  Printer printer((*reader)->info());
+  Printer printer((*reader)->info(), *choice, format == "jsonl");
+  if (choice->hooks && printer.hooks_matched() == 0) {
+    Say(kScriptVerb.name,
+        absl::StrFormat("no hook of the trace matches --hook: `countrace list "
+                        "hooks %s` names them",
+                        base::EscapeName(options.trace)));
+    return kExitFailed;
+  }
   const absl::Status status =
       (*reader)->Read(printer, [&](const logformat::Progress& read) {
         progress.Update(read.done, read.total);
-        return !printer.failed();  // stops when the output is closed
+        // Stops when the output is closed.
+        return !printer.failed() && !printer.done();
       });
   progress.Clear();
   printer.Flush();
   if (printer.failed()) return kExitFailed;
-  if (!status.ok()) return ReportFailure(kScriptVerb.name, status);
+  if (!status.ok() && !printer.done())
+    return ReportFailure(kScriptVerb.name, status);
   return fail_on_loss && printer.has_loss() ? kExitLoss : kExitOk;
 }
 

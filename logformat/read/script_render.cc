@@ -2,23 +2,16 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
 #include <span>
 
 #include "absl/strings/str_format.h"
 #include "base/text/utf8.h"
+#include "logformat/read/field_value.h"
 
 namespace countrace::logformat {
 namespace {
 
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
-
-template <typename T>
-T Load(const std::byte* at) {
-  T value;
-  std::memcpy(&value, at, sizeof(value));
-  return value;
-}
 
 template <typename T>
 void AppendNumber(T value, std::string& out, int base = 10) {
@@ -43,62 +36,21 @@ void AppendDouble(double value, std::string& out) {
   out.append(digits, end.ptr);
 }
 
-// Removes one field from the front of `bytes` and appends its text. The
-// record's length was checked with the same schema when it was read.
-void AppendField(const EventField& field, std::span<const std::byte>& bytes,
-                 std::string& out) {
-  std::size_t size = FieldBytes(field);
-  const std::byte* at = bytes.data();
-  if (field.type == FieldType::kString) {
-    const void* nul = std::memchr(at, 0, bytes.size());
-    size = nul == nullptr ? bytes.size()
-                          : static_cast<std::size_t>(
-                                static_cast<const std::byte*>(nul) - at) +
-                                1;
+struct ValueAppender {
+  std::string& out;
+  void operator()(std::monostate) const {}
+  void operator()(std::uint64_t value) const { AppendNumber(value, out); }
+  void operator()(std::int64_t value) const { AppendNumber(value, out); }
+  void operator()(double value) const { AppendDouble(value, out); }
+  void operator()(PointerValue value) const {
+    AppendPointer(value.address, out);
   }
-  if (size > bytes.size()) return;
-  switch (field.type) {
-    case FieldType::kUint16:
-      AppendNumber(Load<std::uint16_t>(at), out);
-      break;
-    case FieldType::kUint24:
-      AppendNumber(Load<std::uint16_t>(at) | static_cast<std::uint32_t>(at[2])
-                                                 << 16,
-                   out);
-      break;
-    case FieldType::kUint32:
-    case FieldType::kMmcr:
-      AppendNumber(Load<std::uint32_t>(at), out);
-      break;
-    case FieldType::kInt32:
-      AppendNumber(Load<std::int32_t>(at), out);
-      break;
-    case FieldType::kUint64:
-    case FieldType::kCounter:
-      AppendNumber(Load<std::uint64_t>(at), out);
-      break;
-    case FieldType::kInt64:
-      AppendNumber(Load<std::int64_t>(at), out);
-      break;
-    case FieldType::kPointer:
-      AppendPointer(Load<std::uint64_t>(at), out);
-      break;
-    case FieldType::kDouble:
-      AppendDouble(Load<double>(at), out);
-      break;
-    case FieldType::kString:
-    case FieldType::kComm: {
-      const std::string_view text(reinterpret_cast<const char*>(at), size);
-      out += '"';
-      AppendEscaped(text.substr(0, text.find('\0')), true, out);
-      out += '"';
-      break;
-    }
-    case FieldType::kEventSet:  // AppendStruct() splits it into its fields
-      return;
+  void operator()(std::string_view text) const {
+    out += '"';
+    AppendEscaped(text, true, out);
+    out += '"';
   }
-  bytes = bytes.subspan(size);
-}
+};
 
 void AppendStruct(const std::vector<EventField>& fields, std::uint32_t mmcr,
                   std::span<const std::byte>& bytes, std::string& out) {
@@ -110,16 +62,14 @@ void AppendStruct(const std::vector<EventField>& fields, std::uint32_t mmcr,
     if (field.type == FieldType::kEventSet) {
       out += field.name;
       out += " = ";
-      // An invalid set number is damage. The bytes are shown all the same.
-      const std::size_t set = mmcr < field.options.size() ? mmcr : 0;
       out += "{ ";  // as babeltrace2 shows a variant
-      AppendStruct(field.options[set], mmcr, bytes, out);
+      AppendStruct(FieldsOfSet(field, mmcr), mmcr, bytes, out);
       out += " }";
       continue;
     }
     out += field.name;
     out += " = ";
-    AppendField(field, bytes, out);
+    std::visit(ValueAppender{out}, TakeField(field, bytes));
   }
   out += " }";
 }

@@ -2,7 +2,10 @@
 #include "logformat/read/script_render.h"
 
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 #include <random>
+
+#include "logformat/read/script_json.h"
 
 namespace countrace::logformat {
 namespace {
@@ -36,6 +39,32 @@ TEST_CASE("script_render: nothing that steers a terminal gets through",
       REQUIRE(static_cast<unsigned char>(c) >= 0x20);
       REQUIRE(c != 0x7f);
     }
+  }
+}
+
+TEST_CASE("script_json: a string is ASCII, and the same after parsing",
+          "[logformat][script]") {
+  const auto quoted = [](const std::string& text) {
+    std::string out;
+    AppendJsonString(text, out);
+    return out;
+  };
+  CHECK(quoted("a\"b\\c\n") == R"("a\"b\\c\u000a")");
+  CHECK(quoted("\xe2\x82\xac\xf0\x9f\x98\x80") == R"("\u20ac\ud83d\ude00")");
+  CHECK(quoted("x\xff\xe2\x82") == R"("x\ufffd\ufffd\ufffd")");
+  std::mt19937 random(2);
+  for (int round = 0; round < 5000; ++round) {
+    std::string text;
+    for (unsigned i = random() % 8; i-- > 0;) {
+      if (random() % 2 == 0) {
+        text += static_cast<char>(random() % 128);
+      } else {
+        text += random() % 2 == 0 ? "\xe2\x80\xae" : "\xf3\xa0\x81\x81";
+      }
+    }
+    const std::string out = quoted(text);
+    REQUIRE(nlohmann::json::parse(out).get<std::string>() == text);
+    for (const char c : out) REQUIRE((c >= ' ' && c <= '~'));
   }
 }
 
