@@ -13,6 +13,7 @@
 #include "logformat/event_sets.h"
 #include "logformat/gating.h"
 #include "logformat/packet_layout.h"
+#include "logformat/probe_cost.h"
 #include "logformat/session_layout.h"
 
 namespace countrace::logformat {
@@ -27,6 +28,8 @@ struct HookInfo {
   // "file:line"; for a kernel hook its attachment ("syscall:0").
   std::string location;
   std::vector<PayloadType> payload;  // types of the enter or point hook
+  // A probe's; absent: it was not measured.
+  std::optional<ProbeCost> probe_cost = std::nullopt;
   std::string FullName() const { return provider + ":" + name; }
 };
 

@@ -35,6 +35,25 @@ std::string_view NextField(std::string_view& rest) {
   return field;
 }
 
+// Six numbers with a blank between them.
+std::optional<ProbeCost> ParseProbeCost(std::string_view text) {
+  ProbeCost cost;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  std::size_t number = 0;
+  for (ProbeCost::Range* range : {&cost.inside, &cost.outside}) {
+    for (std::uint32_t* value : {&range->ns, &range->lo, &range->hi}) {
+      if (number++ != 0 && (at == end || *at++ != ' ')) return std::nullopt;
+      const auto parsed = std::from_chars(at, end, *value);
+      if (parsed.ec != std::errc()) return std::nullopt;
+      at = parsed.ptr;
+    }
+    if (range->lo > range->ns || range->ns > range->hi) return std::nullopt;
+  }
+  if (at != end) return std::nullopt;
+  return cost;
+}
+
 }  // namespace
 
 std::uint64_t ExpectedPackets(const TraceDescription& description,
@@ -60,13 +79,20 @@ std::string HookText(const HookInfo& hook) {
     types += kTypeLetters[static_cast<std::size_t>(type)];
   }
   if (types.empty()) types = "-";
-  return absl::StrFormat("%s\t%s\t%s\t%s", HookKindWord(hook), types,
-                         hook.FullName(), hook.location);
+  std::string text = absl::StrFormat("%s\t%s\t%s\t%s", HookKindWord(hook),
+                                     types, hook.FullName(), hook.location);
+  if (hook.probe_cost) {
+    const auto& [inside, outside] = *hook.probe_cost;
+    absl::StrAppendFormat(&text, "\t%d %d %d %d %d %d", inside.ns, inside.lo,
+                          inside.hi, outside.ns, outside.lo, outside.hi);
+  }
+  return text;
 }
 
 std::optional<HookInfo> ParseHookText(std::uint32_t id, std::string_view text) {
   if (id < kHookIdMin || id > kHookIdMax) return std::nullopt;
-  if (std::count(text.begin(), text.end(), '\t') != 3) return std::nullopt;
+  const auto tabs = std::count(text.begin(), text.end(), '\t');
+  if (tabs != 3 && tabs != 4) return std::nullopt;
   // Texts of countrace hold no NUL, and metadata cannot hold one.
   if (text.find('\0') != std::string_view::npos) return std::nullopt;
   HookInfo hook;
@@ -95,7 +121,12 @@ std::optional<HookInfo> ParseHookText(std::uint32_t id, std::string_view text) {
   if (colon == std::string_view::npos) return std::nullopt;
   hook.provider = name.substr(0, colon);
   hook.name = name.substr(colon + 1);
-  hook.location = text;
+  hook.location = NextField(text);
+  if (tabs == 3) return hook;
+  hook.probe_cost = ParseProbeCost(text);
+  if (!hook.probe_cost || hook.origin != HookOrigin::kProbe) {
+    return std::nullopt;
+  }
   return hook;
 }
 

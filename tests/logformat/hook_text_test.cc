@@ -1,0 +1,64 @@
+// The text of a hook in metadata and `.kernel_hooks`, with the cost of a probe.
+#include <catch2/catch.hpp>
+#include <random>
+#include <string>
+
+#include "logformat/description/trace_description.h"
+
+namespace countrace::logformat {
+namespace {
+
+constexpr std::uint32_t kId = kHookIdKernelMin;
+const std::string kProbe = "probe-segment\t-\tprog:f\t/bin/prog+0x10";
+
+TEST_CASE("hook text: a probe's cost is read as it was written",
+          "[logformat]") {
+  std::mt19937 random(7);
+  for (int i = 0; i < 1000; ++i) {
+    HookInfo hook;
+    hook.id = kId;
+    hook.kind = i % 2 == 0 ? HookKind::kSegment : HookKind::kPoint;
+    hook.origin = HookOrigin::kProbe;
+    hook.provider = "prog";
+    hook.name = "ns::f(int, char)";
+    hook.location = "/bin/a file+0x10";
+    if (i % 3 != 0) {
+      hook.probe_cost.emplace();
+      for (ProbeCost::Range* range :
+           {&hook.probe_cost->inside, &hook.probe_cost->outside}) {
+        const auto number = [&] {
+          return static_cast<std::uint32_t>(random() % 1000);
+        };
+        range->lo = number();
+        range->ns = range->lo + number();
+        range->hi =
+            random() % 4 == 0 ? ProbeCost::kUnknown : range->ns + number();
+      }
+    }
+    const std::string text = HookText(hook);
+    const auto read = ParseHookText(kId, text);
+    CAPTURE(text);
+    REQUIRE(read);
+    CHECK(read->probe_cost == hook.probe_cost);
+    CHECK(read->location == hook.location);
+    CHECK(read->FullName() == hook.FullName());
+    CHECK(HookText(*read) == text);
+  }
+}
+
+TEST_CASE("hook text: a cost that is none is refused", "[logformat]") {
+  REQUIRE(ParseHookText(kId, kProbe));
+  REQUIRE(ParseHookText(kId, kProbe + "\t2 1 3 20 10 30"));
+  for (const char* cost :
+       {"", "2", "2 1 3 20 10", "2 1 3 20 10 30 4", "2 1 3 20 10 30 ",
+        "2  1 3 20 10 30", "2 1 3 20 10 -30", "0 1 3 20 10 30",
+        "4 1 3 20 10 30", "2 1 3 20 10 4294967296", "x", "2 1 3 20 10 30\t"}) {
+    CAPTURE(cost);
+    CHECK_FALSE(ParseHookText(kId, kProbe + "\t" + cost));
+  }
+  CHECK_FALSE(ParseHookText(
+      kId, "kernel-segment\t-\tsyscall:read\tsyscall:0\t2 1 3 20 10 30"));
+}
+
+}  // namespace
+}  // namespace countrace::logformat
