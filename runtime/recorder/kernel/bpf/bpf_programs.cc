@@ -328,6 +328,9 @@ absl::Status BpfPrograms::OpenEvents(const BpfProgramOptions& options) {
   const std::vector<EventSpec>& events = options.choice.events;
   const logformat::EventSets sets = options.choice.sets(/*running_slot=*/true);
   cpus_ = options.cpus;
+  for (const DynamicHook& hook : options.hooks.dynamic) {
+    probes_measured_ |= hook.cost && *hook.cost != logformat::kUnknownProbeCost;
+  }
   sets_ = static_cast<std::uint32_t>(sets.sizes.size());
   always_leaders_.assign(slots_, -1);
   set_leaders_.assign(std::size_t{slots_} * sets_, -1);
@@ -527,9 +530,18 @@ std::uint64_t BpfPrograms::missed_runs() const {
 }
 
 std::uint64_t BpfPrograms::run_time_ns() const {
-  return SumOverPrograms([](const bpf_prog_info& info) -> std::uint64_t {
-    return info.run_time_ns;
-  });
+  const std::uint64_t all =
+      SumOverPrograms([](const bpf_prog_info& info) -> std::uint64_t {
+        return info.run_time_ns;
+      });
+  bpf_prog_info info{};
+  __u32 bytes = sizeof(info);
+  const int fd = bpf_program__fd(skeleton_->progs.on_user_probe);
+  if (!probes_measured_ || fd < 0 ||
+      bpf_obj_get_info_by_fd(fd, &info, &bytes) != 0) {
+    return all;
+  }
+  return all - std::min<std::uint64_t>(all, info.run_time_ns);
 }
 
 std::uint64_t BpfPrograms::refused_marks() const {

@@ -94,7 +94,8 @@ class BpfPrograms {
   // Both mean missing records.
   std::uint64_t missed_runs() const;
   std::uint64_t refused_marks() const;
-  // Run time of all programs while the kernel measured it, ns.
+  // Run time of all programs while the kernel measured it, ns; without probes'
+  // program if the cost of probes was measured.
   std::uint64_t run_time_ns() const;
   // Times that a dump rule had no room for its state: these dumps are missing.
   std::uint64_t refused_rule_entries() const;
@@ -152,6 +153,7 @@ class BpfPrograms {
   std::vector<std::uint32_t> present_;
   std::vector<std::uint32_t> cpus_;
   std::vector<MissingEvent> missing_;
+  bool probes_measured_ = false;
   std::uint32_t sets_ = 0;
   std::vector<int> always_leaders_;  // by slot; -1: no PMU event always counts
   std::vector<int> set_leaders_;     // slot * sets_ + set; -1: none opened

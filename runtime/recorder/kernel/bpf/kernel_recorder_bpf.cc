@@ -14,6 +14,7 @@
 #include "runtime/recorder/events/set_turns.h"
 #include "runtime/recorder/kernel/bpf/bpf_programs.h"
 #include "runtime/recorder/kernel/bpf/kernel_ring_reader.h"
+#include "runtime/recorder/kernel/bpf/probe_calibration.h"
 #include "runtime/recorder/kernel/bpf/run_time_sampler.h"
 #include "runtime/recorder/kernel/cpu_streams.h"
 #include "runtime/recorder/kernel/hooks/kernel_hook_registry.h"
@@ -338,8 +339,16 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenBpfKernelRecorder(
   programs.follow_marks =
       !options.gating.every_process() || !options.marks.empty();
   programs.ring_bytes = options.ring_bytes;
+  // Before the recording's own programs, which would count the same events.
+  const absl::Status calibrated = CalibrateProbes(programs, programs.hooks);
   auto loaded = BpfPrograms::Load(programs, messages);
   if (!loaded.ok()) return loaded.status();
+  if (!calibrated.ok()) {
+    messages.push_back(absl::StrFormat(
+        "The cost of probes could not be measured, so it is not subtracted: "
+        "times of segments with probes are upper limits: %s",
+        base::StatusText(calibrated)));
+  }
   // 2 MiB hold 4 M dispatches a second: less than the default is no problem.
   constexpr std::uint64_t kPlenty = 2 << 20;
   if ((*loaded)->ring_bytes() < std::min(options.ring_bytes, kPlenty)) {
@@ -350,7 +359,7 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenBpfKernelRecorder(
   }
   std::unique_ptr<KernelHookRegistry> hooks;
   if (options.hooks.any()) {
-    hooks = std::make_unique<KernelHookRegistry>(options.hooks.dynamic);
+    hooks = std::make_unique<KernelHookRegistry>(programs.hooks.dynamic);
   }
   for (const BpfPrograms::MissingEvent& missing : (*loaded)->missing()) {
     messages.push_back(absl::StrFormat("%s is not counted on CPU %d: %s",

@@ -90,6 +90,7 @@ bool DescribeKernelHook(const std::vector<DynamicHook>& dynamic,
       hook.provider = OneField(listed.provider);
       hook.name = OneField(listed.name);
       hook.location = OneField(listed.location);
+      hook.probe_cost = listed.cost;
       return true;
     }
     default:

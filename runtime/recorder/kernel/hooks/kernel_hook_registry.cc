@@ -26,6 +26,17 @@ absl::Status KernelHookRegistry::Open(const std::string& directory) {
       path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600));
   if (!file_.is_open())
     return base::ErrnoStatus(errno, "Cannot create " + path);
+  return RegisterDynamic(path);
+}
+
+absl::Status KernelHookRegistry::OpenUnstored() {
+  const std::string path = "/dev/null";
+  file_ = base::ScopedFd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!file_.is_open()) return base::ErrnoStatus(errno, "Cannot open " + path);
+  return RegisterDynamic(path);
+}
+
+absl::Status KernelHookRegistry::RegisterDynamic(const std::string& path) {
   for (std::uint32_t i = 0; i < dynamic_.size(); ++i) {
     if (Register(COUNTRACE_FAMILY_LISTED, i, false) == 0) {
       return base::ErrnoStatus(errno, "Cannot write " + path);

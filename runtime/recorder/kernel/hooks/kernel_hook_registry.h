@@ -25,6 +25,8 @@ class KernelHookRegistry {
   // Creates the file in trace directory `directory` and registers the dynamic
   // hooks. Returns: errors of the file system.
   absl::Status Open(const std::string& directory);
+  // The same for records that no trace will hold.
+  absl::Status OpenUnstored();
 
   // Event id in the trace for event id `raw` of a ring (COUNTRACE_EVENT_HOOK)
   // with this number; 0 if there is none: no such family, or the file cannot be
@@ -32,6 +34,7 @@ class KernelHookRegistry {
   std::uint16_t EventId(std::uint16_t raw, std::uint32_t number);
 
  private:
+  absl::Status RegisterDynamic(const std::string& path);
   std::uint32_t Register(std::uint32_t family, std::uint32_t number,
                          bool point);
 

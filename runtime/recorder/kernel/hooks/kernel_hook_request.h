@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "logformat/packet_layout.h"
+#include "logformat/probe_cost.h"
 
 namespace countrace::runtime {
 
@@ -38,6 +40,8 @@ struct DynamicHook {
   logformat::HookKind kind = logformat::HookKind::kPoint;
   logformat::HookOrigin origin = logformat::HookOrigin::kProbe;
   std::vector<HookAttachment> attachments;
+  // What a call or hit of a probe takes; absent for tracepoints.
+  std::optional<logformat::ProbeCost> cost;
 };
 
 // Status payload of PERMISSION_DENIED: the message names the hooks.
