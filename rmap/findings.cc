@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "base/text/quantity_format.h"
 
 namespace countrace::rmap {
 
@@ -68,6 +69,34 @@ void AddFindings(const FindingSources& in, LossLedger& ledger) {
         in.paths.folded_calls(), CallPaths::kMaxPaths,
         CallPaths::kMaxPathDepth));
   }
+}
+
+void AddProbeFindings(const std::vector<ProcessRow>& processes,
+                      LossLedger& ledger) {
+  constexpr std::uint64_t kWorthNaming = 20;  // 5 %
+  const ProcessRow* most = nullptr;
+  std::uint64_t others = 0;
+  for (const ProcessRow& row : processes) {
+    if (!row.probes || !row.on_cpu_ns) continue;
+    if (row.probes->ns <= *row.on_cpu_ns / kWorthNaming) continue;
+    ++others;
+    if (most == nullptr || row.probes->ns > most->probes->ns) most = &row;
+  }
+  if (most == nullptr) return;
+  --others;
+  ledger.AddMessage(absl::StrFormat(
+      "probes took about %s of the %s on-CPU (%s) of %s (pid %d)%s: it runs "
+      "that much slower than without them, and times of its segments are "
+      "estimates; cheaper are hooks in the program (countrace/hooks.h), USDT "
+      "probes (--hook usdt:FILE:PROVIDER:NAME), or counting enters alone "
+      "(--hook uprobe-enter:FILE:FUNCTION)",
+      base::FormatNanoseconds(static_cast<double>(most->probes->ns)),
+      base::FormatNanoseconds(static_cast<double>(*most->on_cpu_ns)),
+      base::FormatShare(most->probes->ns, *most->on_cpu_ns),
+      most->comm.empty() ? "(no name)" : most->comm, most->pid,
+      others == 0
+          ? ""
+          : absl::StrFormat(", and more than 5 %% of %d others", others)));
 }
 
 void AddCutCpus(const DispatchTracker& dispatches, LossLedger& ledger) {

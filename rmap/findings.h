@@ -6,6 +6,7 @@
 #define COUNTRACE_RMAP_FINDINGS_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "logformat/trace_info.h"
 #include "rmap/counters/counter_extension.h"
@@ -14,6 +15,7 @@
 #include "rmap/state/call_paths.h"
 #include "rmap/state/thread_registry.h"
 #include "rmap/tables/loss_ledger.h"
+#include "rmap/tables/tables.h"
 
 namespace countrace::rmap {
 
@@ -29,6 +31,9 @@ struct FindingSources {
 };
 
 void AddFindings(const FindingSources& in, LossLedger& ledger);
+// Adds processes of which probes took a large part.
+void AddProbeFindings(const std::vector<ProcessRow>& processes,
+                      LossLedger& ledger);
 // Adds CPUs whose end is not in the trace. Requires: it was read to its end.
 void AddCutCpus(const DispatchTracker& dispatches, LossLedger& ledger);
 

@@ -588,6 +588,7 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader,
   AddFindings({info_, registry_, dispatches_, cpu_counters_, thread_counters_,
                segments_, paths_, malformed_},
               ledger_);
+  AddProbeFindings(report.processes, ledger_);
   // After an interruption, their ends may lie in the unread part.
   if (!interrupted) AddCutCpus(dispatches_, ledger_);
   report.loss = ledger_.Finish(reader);

@@ -131,8 +131,10 @@ std::vector<Column<ProcessRow>> ProcessColumns(const Report& report) {
       {{"recording_ns"},
        "recording",
        Unit::kNanoseconds,
-       "Of on_cpu_ns: what its hooks took, estimated from their records.",
+       "Of on_cpu_ns: what its hooks and probes took, estimated from their "
+       "records.",
        [](const R& r) { return FromOptional(r.recording_ns); }});
+  AddProbes("Of recording_ns: probes (uprobes, USDT).", columns);
   columns.push_back({{"threads"},
                      "threads",
                      Unit::kCount,
@@ -362,8 +364,8 @@ std::vector<Column<BooksRow>> BooksColumns() {
       {{"recording", "total"},
        "of it recording",
        Unit::kCount,
-       "Of all accounts: what hooks and the recorder's BPF programs took, "
-       "estimated.",
+       "Of all accounts: what hooks, probes and the recorder's BPF programs "
+       "took, estimated.",
        [](const R& r) -> Cell {
          if (!r.books.recording.any()) return std::monostate();
          return r.books.recording.total();
@@ -378,10 +380,34 @@ std::vector<Column<BooksRow>> BooksColumns() {
        Unit::kCount,
        "The recorder's BPF programs, by the kernel's measure.",
        [](const R& r) { return FromOptional(r.books.recording.bpf); }},
+      {{"recording", "probes"},
+       "",
+       Unit::kCount,
+       "Probes (uprobes, USDT): hits times what one costs on that machine.",
+       [](const R& r) -> Cell {
+         if (!r.books.recording.probes) return std::monostate();
+         return r.books.recording.probes->ns;
+       }},
+      {{"recording", "probes_lo"},
+       "",
+       Unit::kCount,
+       "Lower limit of that.",
+       [](const R& r) -> Cell {
+         if (!r.books.recording.probes) return std::monostate();
+         return r.books.recording.probes->lo_ns;
+       }},
+      {{"recording", "probes_hi"},
+       "",
+       Unit::kCount,
+       "Upper limit.",
+       [](const R& r) -> Cell {
+         if (!r.books.recording.probes) return std::monostate();
+         return r.books.recording.probes->hi_ns;
+       }},
       {{"recording", "processes"},
        "",
        Unit::kCount,
-       "Of processes: hooks, and what the BPF programs took there.",
+       "Of processes: hooks, probes, and what the BPF programs took there.",
        [](const R& r) { return FromOptional(r.books.recording.processes()); }},
       {{"recording", "idle"},
        "",

@@ -258,6 +258,8 @@ std::vector<Column<SegmentRow>> SegmentColumns(const Report& report,
        Unit::kNanoseconds,
        "Of wall incl: what its hooks and those in it took, estimated.",
        [](const R& r) { return FromOptional(r.recording_ns); }});
+  AddProbes("Probes in it (uprobes, USDT): not in its times, estimated.",
+            columns);
   columns.push_back({{"begin_inferred"},
                      "",
                      Unit::kCount,

@@ -85,6 +85,15 @@ void RecordingLines(TextTables& tables) {
         time(cost.bpf_ns), time(cost.bpf_sampled_ns),
         time(tables.report().end_ns - tables.report().begin_ns));
   }
+  for (const Books& books : tables.report().books) {
+    if (!books.recording.probes) continue;
+    const ProbeTime& probes = *books.recording.probes;
+    tables.out() += absl::StrFormat(
+        "  (and about %s [%s, %s] in probes: inside their processes, not in "
+        "the rows\n   of segments)\n",
+        time(probes.ns), time(probes.lo_ns), time(probes.hi_ns));
+    break;  // of one clock as of the other
+  }
   if (cost.hook_ps == 0 || cost.hook_records == 0) return;
   const auto each = [](std::uint64_t ps) {
     return absl::StrFormat("%.1f ns", static_cast<double>(ps) / 1000.0);

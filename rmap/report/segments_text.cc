@@ -41,7 +41,8 @@ std::vector<const Column<SegmentRow>*> AddSegmentColumns(
     if (!report.wakeups && (name == "wait_ns" || name == "blocked_ns")) {
       continue;
     }
-    if (name == "failed" && TextTables::IsEmpty(column, report.segments)) {
+    if ((name == "failed" || name == "probes_ns") &&
+        TextTables::IsEmpty(column, report.segments)) {
       continue;
     }
     if (name == "counts") {

@@ -1,5 +1,6 @@
 #include "rmap/report/text_tables.h"
 
+#include <algorithm>
 #include <type_traits>
 
 namespace countrace::rmap {
@@ -63,6 +64,13 @@ const char* TextTables::BoundedBecause() const {
   if (report_.hidden_switches != 0) {
     return "the kernel did not show a switch";
   }
+  const bool probes =
+      std::any_of(report_.segments.begin(), report_.segments.end(),
+                  [](const SegmentRow& row) { return row.probes.has_value(); });
+  if (lost && probes) {
+    return "records were lost, and the cost of probes is estimated";
+  }
+  if (probes) return "the cost of probes is estimated";
   return lost ? "records were lost" : "the owner of counts is not known";
 }
 

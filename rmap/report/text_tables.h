@@ -201,8 +201,8 @@ class TextTables {
     const bool may_go = name == "counts" || name == "interrupts" ||
                         name == "own" || name == "recording" ||
                         name == "recording_ns" || name == "blocked_ns" ||
-                        name == "failed" || name.rfind("outside", 0) == 0 ||
-                        name == "in_segments";
+                        name == "failed" || name == "probes_ns" ||
+                        name.rfind("outside", 0) == 0 || name == "in_segments";
     return may_go && std::all_of(rows.begin(), rows.end(), [&](const Row& row) {
              const Cell cell = column.value(row);
              const auto* number = std::get_if<std::uint64_t>(&cell);

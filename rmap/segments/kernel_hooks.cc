@@ -37,6 +37,9 @@ HookTable::HookTable(const logformat::TraceInfo& info)
     has_kernel_hooks_ = true;
     has_probes_ |=
         hook.origin == HookOrigin::kProbe && hook.kind == HookKind::kSegment;
+    if (hook.probe_cost && hook.kind == HookKind::kPoint) {
+      costly_points_.insert(hook.id);
+    }
     if (hook.origin != HookOrigin::kKernel) continue;
     if (hook.provider == "fault") faults_.insert(hook.id);
     if (!logformat::IsSystemCall(hook)) continue;
@@ -172,9 +175,19 @@ void KernelHooks::CountFailure(ThreadState& thread, const EventRecord& record,
   ++(*call->node->errors)[number];
 }
 
+void KernelHooks::CountInPath(ThreadState& thread, std::uint32_t hook_id) {
+  if (thread.stack.frames.empty()) return;
+  PathNode& node = *thread.stack.frames.back().node;
+  if (node.points == nullptr) {
+    node.points = std::make_unique<std::map<std::uint32_t, std::uint64_t>>();
+  }
+  ++(*node.points)[hook_id];
+}
+
 void KernelHooks::OnThreadHook(ThreadState& thread, const EventRecord& record,
                                std::uint32_t hook_id, std::uint64_t time_ns) {
   if (hooks_.kind(hook_id) == HookKind::kPoint) {
+    if (hooks_.IsCostlyPoint(hook_id)) CountInPath(thread, hook_id);
     if (observer_ != nullptr) {
       observer_->OnHook({thread.index, hook_id, time_ns});
     }

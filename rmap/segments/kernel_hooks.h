@@ -45,6 +45,10 @@ class HookTable {
   bool IsFault(std::uint32_t hook_id) const {
     return faults_.contains(hook_id);
   }
+  // A point of which the cost was measured.
+  bool IsCostlyPoint(std::uint32_t hook_id) const {
+    return costly_points_.contains(hook_id);
+  }
   // The runtime library's hook of jumps; kNoHook: the trace has none.
   std::uint32_t jump() const { return jump_; }
 
@@ -52,6 +56,7 @@ class HookTable {
   std::vector<logformat::HookKind> kinds_;
   std::vector<logformat::HookOrigin> origins_;
   absl::flat_hash_set<std::uint32_t> faults_, system_calls_, makes_thread_;
+  absl::flat_hash_set<std::uint32_t> costly_points_;
   std::uint32_t jump_ = SegmentBuilder::kNoHook;
   bool has_kernel_hooks_ = false, has_probes_ = false;
   std::size_t kernel_events_ = 0;
@@ -90,6 +95,7 @@ class KernelHooks {
   // Counts the exit of a system call that returned an error.
   void CountFailure(ThreadState& thread, const logformat::EventRecord& record,
                     std::uint32_t hook_id) const;
+  static void CountInPath(ThreadState& thread, std::uint32_t hook_id);
   static void CountHit(ProcessState& process, std::uint32_t hook_id);
 
   const HookTable& hooks_;

@@ -144,6 +144,9 @@ struct PathNode {
   std::unique_ptr<CertainSums> certain;
   // KernelHooks: calls of a system call that returned an error, by errno.
   std::unique_ptr<std::map<int, std::uint64_t>> errors;
+  // KernelHooks: hits of probes that are points while it was the innermost
+  // open segment, by hook id.
+  std::unique_ptr<std::map<std::uint32_t, std::uint64_t>> points;
   // Only of a root: the calls of its process that have no path of their own.
   std::unique_ptr<FoldedBySegment> folded;
 

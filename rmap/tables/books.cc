@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "rmap/tables/account_sums.h"
+#include "rmap/tables/interval_arithmetic.h"
 #include "rmap/tables/report_events.h"
 
 namespace countrace::rmap {
@@ -96,8 +97,16 @@ std::optional<std::uint64_t> InSegments(const TableInput& input,
 void BuildBooks(const std::vector<ProcessRow>& processes,
                 const TableInput& input, Report& report) {
   std::uint64_t hooks_ns = 0;
+  std::optional<ProbeTime> probes;
   for (const ProcessRow& row : processes) {
-    hooks_ns += row.recording_ns.value_or(0);
+    const std::uint64_t probes_ns = row.probes ? row.probes->ns : 0;
+    const std::uint64_t recording_ns = row.recording_ns.value_or(0);
+    hooks_ns += recording_ns - std::min(recording_ns, probes_ns);
+    if (!row.probes) continue;
+    if (!probes) probes.emplace();
+    probes->ns += row.probes->ns;
+    probes->lo_ns += row.probes->lo_ns;
+    probes->hi_ns = AddBounded(probes->hi_ns, row.probes->hi_ns);
   }
   for (std::size_t i = 0; i < input.plans.size(); ++i) {
     if (!input.plans[i].cpu_event) continue;
@@ -125,6 +134,14 @@ void BuildBooks(const std::vector<ProcessRow>& processes,
     if (IsOnCpuTime(input.plans[i].name)) {
       books.recording =
           input.cost.OfBooks(input.in.info, input.in.dispatches, hooks_ns);
+      books.recording.probes = probes;
+      if (probes) {
+        // Calls have the clock of records, which may be some ns ahead.
+        ProbeTime& part = *books.recording.probes;
+        for (std::uint64_t* ns : {&part.ns, &part.lo_ns, &part.hi_ns}) {
+          *ns = std::min(*ns, books.processes + books.own);
+        }
+      }
     }
     if (books.known && input.Rotates(input.plans[i])) {
       books.scaled = ScaleBooks(input, report, i, event);

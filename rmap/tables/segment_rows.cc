@@ -177,6 +177,7 @@ class SegmentRows {
     Calls calls;
     SegmentUnseen unseen;
     std::optional<std::uint64_t> recording_ns;
+    ProbesInCalls probes;
     bool inferred = false;
     // Parts of folded calls are missing: of their waiting and blocked time, of
     // the counts in dumps, of all times.
@@ -203,13 +204,14 @@ class SegmentRows {
       SetCalls(process, sum.calls, unseen, row);
       LowerFolded(sum, row);
       if (sum.inferred) Lower(Quality::kInferred, row);
+      if (sum.probes.any()) sum.probes.TakeOut(input_.plans, row);
       report_.segments.push_back(std::move(row));
     }
   }
 
   // Replaces the sum of the folding nodes by those of their segments.
-  static void AddFolded(const PathNode& root,
-                        std::map<std::uint32_t, SegmentSum>& by_hook) {
+  void AddFolded(const PathNode& root,
+                 std::map<std::uint32_t, SegmentSum>& by_hook) const {
     if (root.folded == nullptr) return;
     const auto node = by_hook.extract(PathNode::kFolded);
     const bool waited =
@@ -222,6 +224,9 @@ class SegmentRows {
       AddFoldedTimes(folded.excl, sum.amounts.excl);
       sum.wall.Merge(folded.wall);
       sum.calls.all += folded.calls;
+      if (const auto* cost = input_.probes.OfHook(hook_id)) {
+        sum.probes.AddFolded(*cost, folded.calls);
+      }
       sum.calls.begin_inferred += folded.begin_inferred;
       sum.calls.end_inferred += folded.end_inferred;
       sum.dumps_bounded = true;
@@ -342,6 +347,9 @@ class SegmentRows {
     SetCalls(process, {node.calls, node.begin_inferred, node.end_inferred},
              UnseenOf(node), row);
     if (HoldsLeftCalls(node)) Lower(Quality::kInferred, row);
+    if (const auto* probes = input_.probes.InPath(node)) {
+      probes->TakeOut(input_.plans, row);
+    }
     return row;
   }
 
@@ -359,6 +367,9 @@ class SegmentRows {
     sum.unseen.certain.on_cpu_ns +=
         node.recursive ? 0 : unseen.certain.on_cpu_ns;
     sum.inferred |= HoldsLeftCalls(node);
+    if (const auto* probes = input_.probes.InPath(node)) {
+      sum.probes.AddPath(*probes, node.recursive);
+    }
   }
 
   // Sorts processes by their time in segments and keeps each tree together.

@@ -15,6 +15,7 @@
 #include "rmap/dispatch/dispatch_tracker.h"
 #include "rmap/state/thread_registry.h"
 #include "rmap/tables/attribution.h"
+#include "rmap/tables/probe_costs.h"
 #include "rmap/tables/recording_cost.h"
 #include "rmap/tables/tables.h"
 
@@ -39,6 +40,8 @@ struct TableInput {
       : in(sources),
         plans(std::move(event_plans)),
         cost(sources.info, sources.registry),
+        probes(sources.info, sources.dispatches.coverage().any,
+               sources.registry),
         has_kernel(sources.dispatches.coverage().any) {
     for (const CpuState& cpu : in.dispatches.cpus()) {
       counted |= cpu.counters.counted | cpu.counters.counted_before;
@@ -83,6 +86,7 @@ struct TableInput {
   const TableSources& in;
   std::vector<EventPlan> plans;  // one for each of Report::events
   RecordingCost cost;
+  ProbeCosts probes;
   bool has_kernel;            // dispatch records exist
   std::uint32_t counted = 0;  // bits of the events that any CPU counted
 };

@@ -32,6 +32,11 @@ using Counts = std::vector<std::optional<std::uint64_t>>;
 // Details of these estimates, by event; absent: the count is no estimate.
 using ScaledCounts = std::vector<std::optional<ScaledCount>>;
 
+// The time that probes took, as calibrated: an estimate, and its limits.
+struct ProbeTime {
+  std::uint64_t ns = 0, lo_ns = 0, hi_ns = 0;
+};
+
 struct ProcessRow {
   ProcessIndex index{};
   std::int32_t pid = 0;
@@ -42,9 +47,10 @@ struct ProcessRow {
   std::optional<std::uint64_t> on_cpu_ns;
   std::uint64_t dispatches = 0;
   Counts counts;
-  // The estimated part of on_cpu_ns that its hooks took
-  // (rmap/tables/recording_cost.h).
+  // The estimated part of on_cpu_ns that its hooks and probes took
+  // (rmap/tables/recording_cost.h); and the probes' part of it.
   std::optional<std::uint64_t> recording_ns;
+  std::optional<ProbeTime> probes;
   ScaledCounts scaled;
   // Why its numbers (all but recording_ns) are not exact; `quality` is the
   // worst. kBounded: kernel records were lost while it lived, and `bounds` has
@@ -132,6 +138,9 @@ struct SegmentRow {
   // The estimated part of wall.incl that its hooks, and those of the segments
   // in it, took.
   std::optional<std::uint64_t> recording_ns;
+  // What its probes, and those in it, took: it is not in the times of the row,
+  // but in those of the process (rmap/tables/probe_costs.h).
+  std::optional<ProbeTime> probes;
   // A system call's: calls that returned an error, by errno. Absent for other
   // segments.
   std::optional<std::map<int, std::uint64_t>> errors;
@@ -212,17 +221,21 @@ struct ScaledBooks {
 struct Recording {
   std::optional<std::uint64_t> hooks;  // user hooks; inside `processes`
   std::optional<std::uint64_t> bpf;    // programs of the kernel recorder
+  std::optional<ProbeTime> probes;     // inside `processes`
   // The accounts that `bpf` lies in; present in traces of the whole machine.
   std::optional<std::uint64_t> bpf_processes, bpf_idle, bpf_interrupts,
       bpf_unattributed;
 
-  bool any() const { return hooks || bpf; }
-  std::uint64_t total() const { return hooks.value_or(0) + bpf.value_or(0); }
+  bool any() const { return hooks || bpf || probes; }
+  std::uint64_t total() const {
+    return hooks.value_or(0) + bpf.value_or(0) + (probes ? probes->ns : 0);
+  }
   // The part inside `processes`; absent if unknown.
   std::optional<std::uint64_t> processes() const {
     if (bpf && !bpf_processes) return std::nullopt;
     if (!any()) return std::nullopt;
-    return hooks.value_or(0) + bpf_processes.value_or(0);
+    return hooks.value_or(0) + bpf_processes.value_or(0) +
+           (probes ? probes->ns : 0);
   }
 };
 

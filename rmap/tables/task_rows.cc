@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "rmap/state/call_paths.h"
+#include "rmap/tables/interval_arithmetic.h"
 
 namespace countrace::rmap {
 
@@ -93,6 +94,11 @@ std::vector<ProcessRow> BuildProcesses(const TableInput& input,
     row.last_seen_ns = process.last_seen_ns;
     row.counts.resize(input.plans.size());
     row.recording_ns = input.cost.OfProcess(process);
+    row.probes = input.probes.OfProcess(process);
+    if (row.probes) {
+      row.recording_ns =
+          AddBounded(row.recording_ns.value_or(0), row.probes->ns);
+    }
     processes.push_back(std::move(row));
   }
   for (const ThreadRow& thread : report.threads) {
@@ -116,6 +122,12 @@ std::vector<ProcessRow> BuildProcesses(const TableInput& input,
     // An estimated part cannot exceed the whole.
     if (row.recording_ns && row.on_cpu_ns) {
       row.recording_ns = std::min(*row.recording_ns, *row.on_cpu_ns);
+    }
+    if (row.probes && row.on_cpu_ns) {
+      for (std::uint64_t* ns :
+           {&row.probes->ns, &row.probes->lo_ns, &row.probes->hi_ns}) {
+        *ns = std::min(*ns, *row.on_cpu_ns);
+      }
     }
     if (row.threads != 0) report.processes.push_back(row);
   }

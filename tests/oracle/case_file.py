@@ -9,7 +9,7 @@ REASONS = ('begin', 'end', 'tick')
 SIDES = {'enter': 0, 'exit': 1, 'hit': 0}
 SCOPES = ('hooks', 'command', 'system')
 HOOK_KINDS = ('segment', 'point', 'kernel-segment', 'kernel-point',
-              'probe-segment', 'interrupt')
+              'probe-segment', 'probe-point', 'interrupt')
 
 
 class NotSupported(ValueError):

@@ -49,6 +49,10 @@ class Comparison:
             self.by_table[table] += self.equal + self.bounded - before
 
     def row(self, where, ours, theirs):
+        if (theirs.get('probes_ns') or {}).get('estimate') is not None and (
+                'wall_ns' in theirs):
+            self.probed_row(where, ours, theirs)
+            return
         bounds = theirs.get('bounds', {})
         exact = theirs.get('quality', 'exact') == 'exact'
         # In a row that is only bounded or scaled, numbers without limits are
@@ -68,6 +72,20 @@ class Comparison:
             sure = exact if name in ('wall_ns', 'calls') else exact_on_cpu
             self.value(f'{where} {name}', name, value, theirs[name], sure,
                        bounds)
+
+    def probed_row(self, where, ours, theirs):
+        """The product took the cost of probes out of this segment's times. With
+        it they are the oracle's."""
+        if self.lossy or set(theirs.get('qualities', ())) != {'bounded'}:
+            self.skipped += 1
+            return
+        self.value(f'{where} calls', 'calls', ours['calls'], theirs['calls'],
+                   True, {})
+        for name in ('wall_ns', 'on_cpu_ns'):
+            taken = theirs['probes_ns']['estimate']
+            self.value(f'{where} {name}.incl', f'{name}.incl',
+                       ours[name]['incl'], theirs[name]['incl'] + taken,
+                       True, {})
 
     def value(self, where, path, ours, theirs, exact, bounds):
         if isinstance(ours, dict) and isinstance(theirs, dict):

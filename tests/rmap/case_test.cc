@@ -11,8 +11,10 @@
 //   cpu-events NAME...                  thread-events NAME...
 //   hook-cost CPU-PS PS PS-WITH-COUNTERS
 //   bpf-time NS SAMPLED-NS
+//   probe-cost ID NS LO HI NS LO HI     inside and outside of a call
 //   segment|point ID PROVIDER NAME
-//   kernel-segment|kernel-point|probe-segment|interrupt ID PROVIDER NAME
+//   kernel-segment|kernel-point|probe-segment|probe-point|interrupt ID
+//                                                              PROVIDER NAME
 //
 // A CPU's records; VALUE... are its counters:
 //   @TIME cpuN begin|end|tick RUNNING VALUE...
@@ -249,6 +251,16 @@ void Build(const std::string& events, MemoryTrace& trace) {
       REQUIRE(info.gating);
     } else if (word == "hook-cost") {
       in >> info.own_hook_cpu_ps >> info.own_hook_ps >> info.own_hook_dump_ps;
+    } else if (word == "probe-cost") {
+      std::uint32_t id = 0;
+      logformat::ProbeCost cost;
+      in >> id;
+      for (logformat::ProbeCost::Range* range : {&cost.inside, &cost.outside}) {
+        in >> range->ns >> range->lo >> range->hi;
+      }
+      for (logformat::HookInfo& hook : info.hooks) {
+        if (hook.id == id) hook.probe_cost = cost;
+      }
     } else if (word == "bpf-time") {
       in >> info.own_bpf_ns >> info.own_bpf_sampled_ns;
     } else if (word == "begin") {

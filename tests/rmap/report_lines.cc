@@ -27,9 +27,15 @@ std::string Part(const char* name, const std::optional<std::uint64_t>& value) {
   if (!value) return "";
   return std::string(" ") + name + "=" + std::to_string(*value);
 }
+std::string ProbesOf(const std::optional<ProbeTime>& probes) {
+  if (!probes) return "";
+  return " probes=" + std::to_string(probes->ns) + "(" +
+         std::to_string(probes->lo_ns) + ".." + std::to_string(probes->hi_ns) +
+         ")";
+}
 std::string RecordingOf(const Recording& recording) {
   return Part("recording-hooks", recording.hooks) +
-         Part("recording-bpf", recording.bpf) +
+         Part("recording-bpf", recording.bpf) + ProbesOf(recording.probes) +
          Part("of-processes", recording.processes()) +
          Part("of-idle", recording.bpf_idle) +
          Part("of-interrupts", recording.bpf_interrupts) +
@@ -72,7 +78,8 @@ void AppendSegment(const Report& report, const SegmentRow& row,
   if (row.blocked) {
     out << " wait=" << Pair(row.wait) << " blocked=" << Pair(row.blocked);
   }
-  out << Part("recording", row.recording_ns) << " " << QualityName(row.quality);
+  out << Part("recording", row.recording_ns) << ProbesOf(row.probes) << " "
+      << QualityName(row.quality);
   if (row.on_cpu) out << "/" << QualityName(row.on_cpu_quality);
   out << "\n";
   AppendBounds(report, row, out);
@@ -98,7 +105,7 @@ void ShowProcesses(const Report& report, std::ostream& out) {
         << " parent=" << row.parent_pid << " threads=" << row.threads
         << " on-cpu=" << Or(row.on_cpu_ns) << " dispatches=" << row.dispatches;
     AppendCounts(report, row.counts, out);
-    out << Part("recording", row.recording_ns) << " "
+    out << Part("recording", row.recording_ns) << ProbesOf(row.probes) << " "
         << QualityName(row.quality) << "\n";
     AppendBounds(report, row, out);
   }
