@@ -85,6 +85,11 @@ std::optional<std::uint64_t> InSegments(const TableInput& input,
         input.in.info.recorder_pid > 0 && row.pid == input.in.info.recorder_pid;
     if (row.path.size() == 1 && row.counts[event] && row.pid != 0 && !own) {
       sum += row.counts[event]->incl;
+      // The accounts have what probes took (rmap/tables/probe_costs.h).
+      if (row.probes &&
+          input.plans[event].source == SegmentSource::kOnCpuTime) {
+        sum = AddBounded(sum, row.probes->ns);
+      }
     }
   }
   // The counter is read some ns before or after the record's time. Segments

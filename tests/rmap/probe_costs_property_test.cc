@@ -102,6 +102,7 @@ TEST_CASE("property: the cost of probes is in no other table", "[rmap]") {
       CHECK(a.total == b.total);
       CHECK(a.processes == b.processes);
       CHECK(a.unattributed == b.unattributed);
+      CHECK(a.in_segments == b.in_segments);
       CHECK(b.residual == 0);
       if (b.recording.probes) {
         CHECK(b.recording.probes->ns <= b.processes + b.own);
