@@ -15,7 +15,7 @@ MODES = ('plain', '-p', '-a', 'syscalls', 'uprobe')
 ACCOUNTS = ('processes', 'own', 'idle', 'interrupts', 'outside',
             'unattributed')
 HERE = pathlib.Path(__file__).resolve().parent
-NOBODY = 65534
+UNPRIVILEGED = 65534
 TIMEOUT = 120
 # strace counts calls that return.
 NOT_IN_STRACE = ('exit', 'exit_group')
@@ -52,7 +52,7 @@ class Cells:
     def give(program, path):
         """Makes a new file or folder that of the user who runs the program."""
         if program.drops_root and os.geteuid() == 0:
-            os.chown(path, NOBODY, NOBODY)
+            os.chown(path, UNPRIVILEGED, UNPRIVILEGED)
 
     @staticmethod
     def as_another_user(action, *arguments):
@@ -60,8 +60,8 @@ class Cells:
         if child == 0:
             try:
                 os.setgroups([])
-                os.setresgid(NOBODY, NOBODY, NOBODY)
-                os.setresuid(NOBODY, NOBODY, NOBODY)
+                os.setresgid(UNPRIVILEGED, UNPRIVILEGED, UNPRIVILEGED)
+                os.setresuid(UNPRIVILEGED, UNPRIVILEGED, UNPRIVILEGED)
                 action(*arguments)
             except BaseException as error:  # this process must not return
                 print(error, getattr(error, 'stderr', ''), file=sys.stderr)
@@ -83,8 +83,8 @@ class Cells:
                 # The user inside is this one.
                 return [*self.prefix, *command]
             for path in (run, *run.rglob('*')):
-                os.chown(path, NOBODY, NOBODY)
-            return ['setpriv', f'--reuid={NOBODY}', f'--regid={NOBODY}',
+                os.chown(path, UNPRIVILEGED, UNPRIVILEGED)
+            return ['setpriv', f'--reuid={UNPRIVILEGED}', f'--regid={UNPRIVILEGED}',
                     '--clear-groups', *command]
         return [*self.prefix, *command]
 

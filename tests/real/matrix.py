@@ -115,7 +115,7 @@ class Matrix:
         folder = self.work / f'{program.name}-{environment}'
         answer = self.work / 'answer.jsonl'
         if environment == 'rootless' and program.drops_root:
-            # The user there is this one; nobody's files are closed to it.
+            # The user there is this one: files of another are closed to it.
             own = self.work / f'{program.name}-own-build'
             build = pathlib.Path(shutil.copytree(build, own))
         command = [*namespaces(program, environment), sys.executable, __file__,

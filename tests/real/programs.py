@@ -77,8 +77,8 @@ class Nginx(Program):
     in_ci = True
 
     def command(self, build, folder, in_user_namespace):
-        # A worker gives up root where there is somebody else.
-        user = 'root' if in_user_namespace else 'nobody nogroup'
+        # A worker gives up root where there is another user.
+        user = 'root' if in_user_namespace else 'daemon daemon'
         (folder / 'page').write_text('page\n' * 200)
         folder.chmod(0o755)
         with socket.socket() as free:
@@ -188,7 +188,7 @@ class Redis(Program):
         return work + 2, work + 2
 
     def calls(self, work):
-        # Each command is sent by itself, and it asks for the configuration.
+        # Each command is sent by itself, and a request for the configuration.
         return {('redis-benchmark', 'sendto'): (2000, 2010)}
 
 
