@@ -34,6 +34,13 @@ OF_COUNTRACE = ('countrace', 'unshare')
 PATIENCE = 60  # seconds
 
 
+def send(pid, number):
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        pass  # it has ended meanwhile
+
+
 def offset_of(countrace, file, function):
     listed = subprocess.run(
         [str(countrace), 'list', 'functions', file, function, '--format',
@@ -202,10 +209,7 @@ class Kills:
                 continue
             if name == 'unshare' and victim != 'both':
                 continue
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+            send(pid, signal.SIGKILL)
 
     def check_code(self, site):
         """Of the programs that go on without their recorder."""
@@ -242,7 +246,7 @@ class Kills:
             if set(alive.values()) <= set(OF_COUNTRACE):
                 for pid, name in alive.items():
                     if name == 'countrace':
-                        os.kill(pid, signal.SIGINT)
+                        send(pid, signal.SIGINT)
                 time.sleep(0.1)
             if time.monotonic() > deadline:
                 raise Failed(f'still there: {alive}')
@@ -251,10 +255,7 @@ class Kills:
 
     def end_all(self):
         for pid in left_behind.descendants():
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+            send(pid, signal.SIGKILL)
 
     def check_output(self, site, output, victim, mode):
         text = output.read_text()
