@@ -128,7 +128,7 @@ void ProbesInCalls::AddPath(const ProbesInCalls& path, bool recursive) {
   if (!recursive) AddTo(incl_, path.incl_);
   AddTo(excl_, path.excl_);
   AddTo(each_, path.each_);
-  // Of one hook: the same in all its paths, but if exits are missing.
+  // All paths of one hook have the same, unless exits are missing.
   const bool first = own_.hi_ns == 0;
   own_ = {path.own_.ns,
           first ? path.own_.lo_ns : std::min(own_.lo_ns, path.own_.lo_ns),

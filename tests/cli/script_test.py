@@ -184,7 +184,7 @@ class Filters(unittest.TestCase):
 
     def test_what_is_not_there_is_an_error(self):
         for arguments, status, text in (
-                (["--process", "nobody*"], 1, "--process nobody*"),
+                (["--process", "absent*"], 1, "--process absent*"),
                 (["--thread", "999999"], 1, "--thread 999999"),
                 (["--hook", "no:thing"], 1, "--hook"),
                 (["--from", "1h"], 2, "is not in the trace"),

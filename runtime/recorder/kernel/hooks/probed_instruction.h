@@ -28,7 +28,7 @@ inline constexpr std::size_t kProbedInstructions = 6;
 // kOther.
 ProbedInstruction KindOfInstruction(std::span<const std::uint8_t> code);
 
-// Of the instruction at byte `offset` of a file; kOther if it cannot be read.
+// That at byte `offset` of a file; kOther if it cannot be read.
 ProbedInstruction InstructionAt(const std::string& file, std::uint64_t offset);
 
 }  // namespace countrace::runtime
