@@ -13,6 +13,7 @@
 #include "runtime/inprocess/preparer.h"
 #include "runtime/inprocess/process_state.h"
 #include "runtime/inprocess/session_membership.h"
+#include "runtime/inprocess/system_calls.h"
 #include "runtime/inprocess/thread_counters.h"
 #include "runtime/inprocess/thread_end.h"
 #include "runtime/inprocess/thread_ring.h"
@@ -42,6 +43,7 @@ void CallAfterFork(void (*in_child)()) noexcept {
 }
 
 void AfterForkInChild() noexcept {
+  if (!MayCall()) return;
   CloseInheritedCounters();
   if (!g_forks_controlled) return;
   {
@@ -59,6 +61,7 @@ bool Prepare() noexcept {
   if (!PrepareProcess()) return false;
   CreateThreadEndKey(&ReleaseRing);
   g_forks_controlled = ForksAreControlled();
+  FindStoredTid();
   CallAfterFork(&AfterForkInChild);
   // secure_getenv: the caller of a set-user-id program must not choose where it
   // writes.
@@ -74,7 +77,13 @@ bool Prepare() noexcept {
   return true;
 }
 
-__attribute__((destructor)) void OnUnload() { RemoveControlPage(); }
+__attribute__((destructor)) void OnUnload() {
+  if (MayCall()) {
+    RemoveControlPage();
+  } else {
+    LetPreparerRemoveControlPage();
+  }
+}
 
 }  // namespace
 }  // namespace countrace::runtime
@@ -92,7 +101,8 @@ extern "C" __attribute__((visibility("default"))) void countrace_runtime_attach(
             abi, COUNTRACE_ABI_VERSION);
     return;
   }
-  if (!Prepare()) return;
+  // A file of hooks that is loaded under a seccomp filter stays off.
+  if (!MayCall() || !Prepare()) return;
   {
     SignalBlock block;
     EnsureProcessInitialised();

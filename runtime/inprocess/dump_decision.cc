@@ -8,6 +8,7 @@
 #include "runtime/inprocess/caller_ranges.h"
 #include "runtime/inprocess/process_state.h"
 #include "runtime/inprocess/set_turns.h"
+#include "runtime/inprocess/system_calls.h"
 #include "runtime/inprocess/trace_clock.h"
 #include "runtime/rules/dump_rule_eval.h"
 #include "runtime/rules/open_segments.h"
@@ -42,6 +43,7 @@ static_assert(COUNTRACE_MAX_DUMP_RULES < kSegmentBit);
 [[gnu::noinline, gnu::cold]] ThreadDumpState* OpenDumpState() noexcept {
   const SignalBlock block;
   if (t_dumps != nullptr) return t_dumps;  // a signal handler opened it
+  if (!MayCall()) return t_dumps = kNoMemory;
   void* memory = mmap(nullptr, sizeof(ThreadDumpState), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory != MAP_FAILED &&
@@ -160,7 +162,7 @@ DumpChoice ChooseDumps(const countrace_hook_site& site,
 void ForgetDumpState() noexcept {
   ThreadDumpState* const dumps = t_dumps;
   t_dumps = nullptr;
-  if (dumps != nullptr && dumps != kNoMemory) {
+  if (dumps != nullptr && dumps != kNoMemory && MayCall()) {
     munmap(dumps, sizeof(ThreadDumpState));
   }
 }

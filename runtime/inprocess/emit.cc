@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "logformat/packet_layout.h"
+#include "runtime/inprocess/guarded_hooks.h"
 #include "runtime/inprocess/process_state.h"
 #include "runtime/inprocess/thread_ring.h"
 #include "runtime/inprocess/trace_clock.h"
@@ -222,6 +223,23 @@ void EmitPayloadAsked(const countrace_hook_site* site, std::uint32_t event_id,
 }
 #undef COUNTRACE_HOOK_CALLER
 
+// The same in a process whose hooks must ask (guarded_hooks.h).
+template <auto kEmit>
+void EmitGuarded(std::uint32_t event_id) noexcept {
+  if (!DiscardsRecord()) kEmit(event_id);
+}
+template <auto kEmit>
+void EmitPayloadGuarded(const countrace_hook_site* site, std::uint32_t event_id,
+                        const countrace_value* values,
+                        std::uint32_t count) noexcept {
+  if (!DiscardsRecord()) kEmit(site, event_id, values, count);
+}
+
+template <auto kEmit, auto kEmitPayload>
+constexpr countrace_sink kGuardedSink = {
+    sizeof(countrace_sink), COUNTRACE_ABI_VERSION, &EmitGuarded<kEmit>,
+    &EmitPayloadGuarded<kEmitPayload>};
+
 constexpr countrace_sink kSink = {sizeof(countrace_sink), COUNTRACE_ABI_VERSION,
                                   &Emit, &EmitPayload};
 constexpr countrace_sink kDumpSink = {
@@ -234,15 +252,16 @@ constexpr countrace_sink kRuleSink = {sizeof(countrace_sink),
 }  // namespace
 
 const countrace_sink* SinkFor(DumpChoice choice) noexcept {
+  const bool guarded = HooksAreGuarded();
   switch (choice) {
     case DumpChoice::kNever:
-      return &kSink;
+      return guarded ? &kGuardedSink<&Emit, &EmitPayload> : &kSink;
     case DumpChoice::kAlways:
-      return &kDumpSink;
+      return guarded ? &kGuardedSink<&EmitDump, &EmitPayloadDump> : &kDumpSink;
     case DumpChoice::kByRule:
       break;
   }
-  return &kRuleSink;
+  return guarded ? &kGuardedSink<&EmitByRule, &EmitPayloadAsked> : &kRuleSink;
 }
 
 }  // namespace countrace::runtime

@@ -132,6 +132,17 @@ void OpenSelectedGates() noexcept {
   });
 }
 
+void ChooseSinksAgain() noexcept {
+  const SitesLock lock;
+  if (!SessionIsRecording()) return;  // the next recording chooses them
+  ForEachSite([](countrace_hook_site& site) {
+    if (!IsKnownLayout(site) || !IsRegistered(site)) return;
+    const std::uint32_t hook_id = (site.event_id & 0xffff) / 2;
+    const countrace_sink* const sink = SinkFor(ChooseDumps(site, hook_id));
+    __atomic_store_n(&site.sink, sink, __ATOMIC_RELEASE);
+  });
+}
+
 void ForgetSites(SiteList start, SiteList stop) noexcept {
   (void)stop;
   const SitesLock lock;

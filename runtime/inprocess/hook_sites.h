@@ -23,6 +23,9 @@ void RegisterOwnSite(SiteList site) noexcept;
 // the gates of the selected ones. Requires: sites_lock held.
 void OpenSelectedGates() noexcept;
 
+// Gives each registered site the sink that SinkFor() chooses now.
+void ChooseSinksAgain() noexcept;
+
 // Switches all sites whose provider:name matches `glob`; in effect at once.
 ControlStatus SwitchSites(const char* glob, bool on) noexcept;
 

@@ -15,6 +15,7 @@
 #include "runtime/inprocess/hook_sites.h"
 #include "runtime/inprocess/jump_targets.h"
 #include "runtime/inprocess/process_state.h"
+#include "runtime/inprocess/system_calls.h"
 #include "runtime/inprocess/thread_ring.h"
 
 namespace countrace::runtime {
@@ -81,7 +82,7 @@ __attribute__((constructor(101))) void FindAll() {
 void RegisterOnce() noexcept {
   // Relaxed: the gate publishes what it guards. No hooks: nothing to end.
   if (__atomic_load_n(&g_registered, __ATOMIC_RELAXED) != 0 ||
-      g_process == nullptr) {
+      g_process == nullptr || !MayCall()) {
     return;
   }
   RegisterOwnSite(kSites);

@@ -5,6 +5,7 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -12,11 +13,13 @@
 #include <unistd.h>
 
 #include "runtime/inprocess/control_page.h"
+#include "runtime/inprocess/free_rings.h"
 #include "runtime/inprocess/preparer_wake.h"
 #include "runtime/inprocess/process_state.h"
 #include "runtime/inprocess/ring_layout.h"
 #include "runtime/inprocess/session_membership.h"
 #include "runtime/inprocess/stream_file.h"
+#include "runtime/inprocess/system_calls.h"
 #include "runtime/inprocess/thread_end.h"
 #include "runtime/inprocess/wake_words.h"
 
@@ -30,7 +33,19 @@ constexpr std::uint64_t kRecordingNs = 500 * kMillisecond;
 // First wait for a thread that is in the middle of a hook; doubles.
 constexpr std::uint64_t kLeavingNs = kMillisecond;
 constexpr std::uint64_t kForeverNs = ~std::uint64_t{0};
+// Threads under a seccomp filter wake no thread: polls for them. Eight
+// sub-buffers of 1 MiB last 10 ms or more.
+constexpr std::uint64_t kPollNs = kMillisecond;
+// In that time, not more often than this: whether it is the last thread.
+constexpr std::uint32_t kPollsPerLook = 32;
+// Streams for threads that start under a filter.
+constexpr std::uint32_t kReadyStreams = 8;
 constexpr std::size_t kStackBytes = 128 * 1024;
+constexpr int kEndTries = 10'000;
+constexpr long kEndPauseNs = 100'000;
+constexpr long kPageGoesNs = 10'000'000;
+
+std::atomic<bool> g_page_must_go{false};
 
 // The recorder wakes us through our slot in its session.
 std::atomic<std::uint32_t>* SlotWakeWord() noexcept {
@@ -39,17 +54,17 @@ std::atomic<std::uint32_t>* SlotWakeWord() noexcept {
   return slot != nullptr ? &slot->wake : nullptr;
 }
 
-// Brings one ring's queues up to date. True if it did something.
-bool ServeRing(ThreadRing& ring) noexcept {
+bool IsPolling() noexcept {
+  return g_confinement.load(std::memory_order_seq_cst) != Confinement::kNone;
+}
+
+// `all`: as ReadyTarget(). True if it did something.
+bool Fill(ThreadRing& ring, bool all) noexcept {
   bool worked = false;
   SubBuffer item;
-  while (ring.retired.Pop(&item)) {
-    munmap(item.address, item.bytes);
-    worked = true;
-  }
   while (ring.created.load(std::memory_order_acquire) != 0 &&
          ring.activations.load(std::memory_order_relaxed) != 0 &&
-         ring.ready.size() < ReadyTarget(ring)) {
+         ring.ready.size() < ReadyTarget(ring, all)) {
     std::uint32_t free = 0;
     if (!ring.extending.compare_exchange_strong(free, 1,
                                                 std::memory_order_acquire)) {
@@ -66,9 +81,21 @@ bool ServeRing(ThreadRing& ring) noexcept {
   return worked;
 }
 
+// Brings one ring's queues up to date. True if it did something.
+bool ServeRing(ThreadRing& ring) noexcept {
+  bool worked = false;
+  SubBuffer item;
+  while (ring.retired.Pop(&item)) {
+    munmap(item.address, item.bytes);
+    worked = true;
+  }
+  return Fill(ring, IsPolling()) || worked;
+}
+
 // The program's own threads have all ended (main through pthread_exit): the
-// process must end now, as it would without the runtime library.
-bool IsLastThread() noexcept {
+// process must end now, as it would without the runtime library. *status: the
+// main thread's, as wait(2) has it.
+bool IsLastThread(int* status) noexcept {
   const long fd =
       syscall(SYS_openat, AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC, 0);
   if (fd < 0) return false;
@@ -78,9 +105,11 @@ bool IsLastThread() noexcept {
   if (got <= 0) return false;
   text[got] = '\0';
   const char* at = strrchr(text, ')');
-  // proc(5): field 3 is the state of the main thread, field 20 num_threads.
-  // A dead main thread (Z) is still counted.
+  // proc(5): field 3 is the state of the main thread, field 20 num_threads, the
+  // last one exit_code. A dead main thread (Z) is still counted.
   if (at == nullptr || at[1] != ' ' || at[2] != 'Z') return false;
+  const char* const last = strrchr(at, ' ');
+  *status = last != nullptr ? atoi(last + 1) : 0;
   ++at;
   for (int field = 3; field < 20; ++field) {
     at = strchr(at + 1, ' ');
@@ -89,20 +118,40 @@ bool IsLastThread() noexcept {
   return strncmp(at, " 2 ", 3) == 0 || strncmp(at, " 1 ", 3) == 0;
 }
 
+// The status of the last thread is the process's.
+void EndLikeMainThread(int status) noexcept {
+  const int signal = status & 0x7f;
+  if (signal != 0) {
+    syscall(SYS_kill, syscall(SYS_getpid), signal);
+  } else {
+    syscall(SYS_exit, status >> 8 & 0xff);
+  }
+}
+
 bool ServeRings() noexcept {
   bool worked = false;
   for (ThreadRing* ring = g_process->all_rings.load(std::memory_order_acquire);
        ring != nullptr; ring = ring->next_all) {
     worked |= ServeRing(*ring);
   }
-  return worked;
+  return (IsPolling() && KeepReadyRings(kReadyStreams)) || worked;
 }
 
+void End() noexcept { g_process->preparer_running.store(0); }
+
 void* Run(void*) noexcept {
+  t_place = ThreadPlace::kFree;
+  g_process->preparer_tid.store(static_cast<std::int32_t>(syscall(SYS_gettid)));
   ControlPage* const page = g_process->control.load(std::memory_order_acquire);
   bool leaving = false;
   std::uint64_t patience_ns = kLeavingNs;
+  std::uint32_t polls = 0;
   for (;;) {
+    if (g_process->preparer_must_end.load() != 0) {
+      End();
+      return nullptr;
+    }
+    if (g_page_must_go.exchange(false)) RemoveControlPage();
     WakeWords words;
     if (SessionIsMapped()) {
       words.Add(PreparerWakeWord());
@@ -115,7 +164,7 @@ void* Run(void*) noexcept {
     if (SessionIsMapped()) {
       leaving = leaving || SessionHasEnded();
       if (!leaving && ServeRings()) continue;
-      timeout_ns = kRecordingNs;
+      timeout_ns = IsPolling() ? kPollNs : kRecordingNs;
       if (leaving) {
         if (TryLeaveSession()) {
           leaving = false;
@@ -129,26 +178,75 @@ void* Run(void*) noexcept {
     } else if (page != nullptr) {
       page->session[0] = '\0';
     } else {
-      g_process->preparer_running.store(0);
+      End();
       return nullptr;  // no later request is possible
     }
     g_process->preparer_waiting.store(1, std::memory_order_seq_cst);
     const bool timed_out = words.Wait(timeout_ns);
     g_process->preparer_waiting.store(0, std::memory_order_seq_cst);
-    if (timed_out && !leaving && IsLastThread()) return nullptr;
+    if (!timed_out || leaving) continue;
+    if (timeout_ns == kPollNs && ++polls % kPollsPerLook != 0) continue;
+    int status = 0;
+    if (IsLastThread(&status)) {
+      RemoveControlPage();
+      EndLikeMainThread(status);
+      return nullptr;
+    }
   }
 }
 
 }  // namespace
+
+void FillStreams() noexcept {
+  for (ThreadRing* ring = g_process->all_rings.load(std::memory_order_acquire);
+       ring != nullptr; ring = ring->next_all) {
+    Fill(*ring, /*all=*/true);
+  }
+  KeepReadyRings(kReadyStreams);
+}
+
+bool EndPreparer() noexcept {
+  if (g_process->preparer_running.load() == 0) return false;
+  const int saved_errno = errno;
+  const long pid = syscall(SYS_getpid);
+  g_process->preparer_must_end.store(1);
+  for (int i = 0; i < kEndTries; ++i) {
+    WakePreparer();
+    WakeIdlePreparer();
+    const std::int32_t tid = g_process->preparer_tid.load();
+    if (tid != 0 && syscall(SYS_tgkill, pid, tid, 0) != 0) break;
+    const timespec pause = {0, kEndPauseNs};
+    syscall(SYS_nanosleep, &pause, nullptr);
+  }
+  g_process->preparer_must_end.store(0);
+  errno = saved_errno;
+  return true;
+}
+
+void LetPreparerRemoveControlPage() noexcept {
+  if (g_process == nullptr || g_process->preparer_running.load() == 0) return;
+  g_page_must_go.store(true);
+  timespec begin, now;
+  clock_gettime(CLOCK_MONOTONIC, &begin);
+  do {  // no system call: not even a sleep
+    clock_gettime(CLOCK_MONOTONIC, &now);
+  } while (g_page_must_go.load() &&
+           (now.tv_sec - begin.tv_sec) * 1'000'000'000 + now.tv_nsec -
+                   begin.tv_nsec <
+               kPageGoesNs);
+}
 
 void StartPreparer() noexcept {
   std::uint32_t idle = 0;
   if (!g_process->preparer_running.compare_exchange_strong(idle, 1)) return;
   // Stored before the thread starts: a child that is forked from now on
   // inherits the mapping, which identifies its parent.
-  g_process->control.store(
-      CreateControlPage(g_process->pid.load(std::memory_order_relaxed)),
-      std::memory_order_release);
+  if (g_process->control.load(std::memory_order_relaxed) == nullptr) {
+    g_process->control.store(
+        CreateControlPage(g_process->pid.load(std::memory_order_relaxed)),
+        std::memory_order_release);
+  }
+  g_process->preparer_tid.store(0);
   SignalBlock block;  // inherited: the program's handlers never run there
   pthread_attr_t attributes;
   pthread_t thread;
@@ -158,7 +256,8 @@ void StartPreparer() noexcept {
   if (pthread_create(&thread, &attributes, &Run, nullptr) == 0) {
     pthread_setname_np(thread, "countrace");
   } else {
-    g_process->preparer_running.store(0);  // threads prepare for themselves
+    End();                // threads prepare for themselves
+    RemoveControlPage();  // without an answer now
   }
   pthread_attr_destroy(&attributes);
 }

@@ -12,6 +12,17 @@ namespace countrace::runtime {
 // Starts the thread if this process has none. Not async-signal-safe.
 void StartPreparer() noexcept;
 
+// Ends it and waits until the kernel has forgotten it: some calls are refused
+// to a process with threads. False: there was none. Not async-signal-safe.
+bool EndPreparer() noexcept;
+
+// Makes all sub-buffers ready that streams should have, and streams for threads
+// to come: the calling thread is about to get a seccomp filter.
+void FillStreams() noexcept;
+
+// For a thread that may not remove it itself: waits some milliseconds.
+void LetPreparerRemoveControlPage() noexcept;
+
 }  // namespace countrace::runtime
 
 #endif  // COUNTRACE_RUNTIME_INPROCESS_PREPARER_H_

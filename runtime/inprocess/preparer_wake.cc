@@ -6,6 +6,7 @@
 
 #include "runtime/control_layout.h"
 #include "runtime/inprocess/process_state.h"
+#include "runtime/inprocess/system_calls.h"
 
 namespace countrace::runtime {
 
@@ -18,6 +19,7 @@ std::atomic<std::uint32_t> g_wake;  // our own threads increment it
 void WakePreparer() noexcept {
   if (g_process->preparer_running.load(std::memory_order_relaxed) == 0) return;
   g_wake.fetch_add(1, std::memory_order_seq_cst);
+  if (!MayCall()) return;  // it polls
   if (g_process->preparer_waiting.load(std::memory_order_seq_cst) != 0) {
     syscall(SYS_futex, &g_wake, FUTEX_WAKE, 1, nullptr, nullptr, 0);
   }
@@ -28,6 +30,7 @@ void WakeIdlePreparer() noexcept {
   ControlPage* page = g_process->control.load(std::memory_order_acquire);
   if (page == nullptr) return;
   page->request.fetch_xor(~kRequestNumberMask, std::memory_order_seq_cst);
+  if (!MayCall()) return;
   syscall(SYS_futex, &page->request, FUTEX_WAKE, 1, nullptr, nullptr, 0);
 }
 

@@ -8,8 +8,10 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "runtime/inprocess/system_calls.h"
 #include "runtime/pid_namespace.h"
 #include "runtime/time_namespace.h"
 
@@ -86,25 +88,31 @@ void FutexLock::Lock() noexcept {
   std::uint32_t free = 0;
   if (word_.compare_exchange_strong(free, 1, std::memory_order_acquire)) return;
   while (word_.exchange(2, std::memory_order_acquire) != 0) {
-    syscall(SYS_futex, &word_, FUTEX_WAIT_PRIVATE, 2, nullptr, nullptr, 0);
+    if (!MayCall()) continue;  // its holders hold it for microseconds
+    // A holder that must make no system calls does not wake.
+    const timespec longest = {0, 10'000'000};
+    syscall(SYS_futex, &word_, FUTEX_WAIT_PRIVATE, 2, &longest, nullptr, 0);
   }
 }
 
 void FutexLock::Unlock() noexcept {
-  if (word_.exchange(0, std::memory_order_release) == 2) {
+  if (word_.exchange(0, std::memory_order_release) == 2 && MayCall()) {
     syscall(SYS_futex, &word_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
   }
 }
 
-SignalBlock::SignalBlock() noexcept : saved_errno_(errno) {
+SignalBlock::SignalBlock() noexcept : saved_errno_(errno), blocked_(MayCall()) {
+  if (!blocked_) return;
   const std::uint64_t all = ~std::uint64_t{0};
   syscall(SYS_rt_sigprocmask, 0 /* SIG_BLOCK */, &all, &saved_mask_,
           kKernelSignalMaskBytes);
 }
 
 SignalBlock::~SignalBlock() {
-  syscall(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &saved_mask_, nullptr,
-          kKernelSignalMaskBytes);
+  if (blocked_) {
+    syscall(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &saved_mask_, nullptr,
+            kKernelSignalMaskBytes);
+  }
   errno = saved_errno_;
 }
 

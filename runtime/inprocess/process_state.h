@@ -49,6 +49,8 @@ struct ProcessState {
   std::atomic<logformat::ProcessSlot*> slot;
   std::atomic<std::uint32_t> preparer_running;
   std::atomic<std::uint32_t> preparer_waiting;
+  std::atomic<std::int32_t> preparer_tid;
+  std::atomic<std::uint32_t> preparer_must_end;
   // After a failed attempt to open a stream: not before this time (ns).
   std::atomic<std::uint64_t> retry_at_ns;
   std::atomic<std::uint32_t> retry_cause;
@@ -113,7 +115,8 @@ class SlowPathUse {
   }
 };
 
-// Blocks every signal of this thread for its lifetime; preserves errno.
+// Blocks every signal of this thread for its lifetime; preserves errno. Does
+// not block in a thread that must make no system calls (system_calls.h).
 class SignalBlock {
  public:
   SignalBlock() noexcept;
@@ -124,6 +127,7 @@ class SignalBlock {
  private:
   std::uint64_t saved_mask_;
   int saved_errno_;
+  bool blocked_;
 };
 
 }  // namespace countrace::runtime

@@ -47,6 +47,8 @@ struct SubBufferQueue {
   }
 };
 
+inline constexpr unsigned kEpochShift = 46;
+inline constexpr std::uint64_t kPoisonedEpoch = ~std::uint64_t{0};
 inline constexpr std::uint32_t kMaxReady = 16;
 inline constexpr std::uint32_t kMaxDeferred = 8;
 
@@ -96,9 +98,17 @@ struct alignas(128) ThreadRing {
   ThreadRing* next_all;  // constant once published
 };
 
+// Whether the next sub-buffer needs no system call.
+inline bool HasSubBuffer(const ThreadRing& ring) noexcept {
+  return ring.leftover.address != nullptr || ring.ready.size() != 0;
+}
+
 struct ThreadState {
   ThreadRing* ring;    // never null: kNoRing before the thread's first record
   std::uint32_t busy;  // 1 while a hook of this thread reserves or fills
+  // The slow path is in progress and could not block signals: a handler's
+  // record that needs it is discarded.
+  bool switching;
 };
 
 }  // namespace countrace::runtime

@@ -124,12 +124,13 @@ int WriteAndMap(int fd, std::uint64_t offset, std::uint64_t bytes,
 
 }  // namespace
 
-std::uint32_t ReadyTarget(const ThreadRing& ring) noexcept {
+std::uint32_t ReadyTarget(const ThreadRing& ring, bool all) noexcept {
   const std::uint32_t used = ring.activations.load(std::memory_order_relaxed);
-  const std::uint32_t wanted =
-      g_session->sub_buffers < kMaxReady ? g_session->sub_buffers : kMaxReady;
+  const std::uint32_t most =
+      all ? 2 * g_session->sub_buffers : g_session->sub_buffers;
+  const std::uint32_t wanted = most < kMaxReady ? most : kMaxReady;
   const std::uint32_t by_use = used <= 1 ? 1 : used == 2 ? 2 : kMaxReady;
-  return by_use < wanted ? by_use : wanted;
+  return by_use < wanted && !all ? by_use : wanted;
 }
 
 ExtendResult CreateStreamFile(ThreadRing& ring) noexcept {

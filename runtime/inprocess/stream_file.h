@@ -24,7 +24,8 @@ ExtendResult CreateStreamFile(ThreadRing& ring) noexcept;
 ExtendResult ExtendStreamFile(ThreadRing& ring, SubBuffer* out) noexcept;
 
 // Number of sub-buffers to keep ready for a stream, by the number it has used.
-std::uint32_t ReadyTarget(const ThreadRing& ring) noexcept;
+// `all`: its thread cannot make one itself.
+std::uint32_t ReadyTarget(const ThreadRing& ring, bool all) noexcept;
 
 }  // namespace countrace::runtime
 

@@ -8,6 +8,7 @@
 
 #include "runtime/inprocess/hardware_counter.h"
 #include "runtime/inprocess/process_state.h"
+#include "runtime/inprocess/system_calls.h"
 
 namespace countrace::runtime {
 
@@ -129,6 +130,7 @@ void Store(const CounterGroup& group, std::uint32_t event, std::uint64_t value,
 }
 
 void ReadFromKernel(const CounterGroup& group, CounterValues& values) noexcept {
+  if (!MayCall()) return;  // all absent
   struct {
     std::uint64_t count, enabled, running;
     std::uint64_t value[lf::kMaxCounters];
@@ -197,6 +199,10 @@ void CloseThreadCounters(ThreadCounters& counters) noexcept {
 }
 
 void CountSet(ThreadCounters& counters, std::uint32_t from) noexcept {
+  if (!MayCall()) {
+    counters.waits = true;  // the set's values are absent
+    return;
+  }
   const int saved_errno = errno;
   // A handler's dump in between contains only the events that always count.
   counters.waits = true;

@@ -9,6 +9,7 @@
 #include <atomic>
 
 #include "runtime/inprocess/preparer_wake.h"
+#include "runtime/inprocess/system_calls.h"
 
 namespace countrace::runtime {
 
@@ -20,6 +21,7 @@ void (*g_on_end)() noexcept;
 std::atomic<bool> g_main_watched{false};
 
 bool IsMainThread() noexcept {
+  if (!MayCall()) return false;  // the preparer finds out by itself
   return syscall(SYS_gettid) == syscall(SYS_getpid);
 }
 
@@ -56,6 +58,10 @@ void WatchMainThread() noexcept {
   const bool is_main = g_key_created && IsMainThread();
   if (is_main) WatchThreadEnd();
   g_main_watched.store(is_main, std::memory_order_relaxed);
+}
+
+void UnwatchMainThread() noexcept {
+  g_main_watched.store(false, std::memory_order_relaxed);
 }
 
 bool MainThreadIsWatched() noexcept {

@@ -17,6 +17,9 @@ void WatchThreadEnd() noexcept;
 // Called in a forked child, whose main thread is the one that forked.
 void WatchMainThread() noexcept;
 
+// The main thread may end without its destructors.
+void UnwatchMainThread() noexcept;
+
 // False: the main thread ended by itself (pthread_exit), or it is not watched.
 // While it is true, the process does not wait for our helper thread only.
 bool MainThreadIsWatched() noexcept;

@@ -6,11 +6,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "logformat/discard_errors.h"
 #include "runtime/inprocess/dump_decision.h"
+#include "runtime/inprocess/free_rings.h"
 #include "runtime/inprocess/hook_objects.h"
 #include "runtime/inprocess/preparer_wake.h"
 #include "runtime/inprocess/process_state.h"
+#include "runtime/inprocess/ring_packets.h"
 #include "runtime/inprocess/stream_file.h"
+#include "runtime/inprocess/system_calls.h"
 #include "runtime/inprocess/thread_end.h"
 #include "runtime/inprocess/trace_clock.h"
 
@@ -44,92 +48,6 @@ std::uint64_t RetryNs(lf::DiscardCause cause) noexcept {
              : kRetryNs;
 }
 
-void CountDiscard(ThreadRing& ring, lf::DiscardCause cause) noexcept {
-  if (ring.head == nullptr) {
-    CountSessionDiscard(cause, 0);
-    return;
-  }
-  // Single instructions: both sums stay right if a handler comes between.
-  __atomic_fetch_add(&ring.discarded[static_cast<std::uint32_t>(cause)], 1,
-                     __ATOMIC_RELAXED);
-  __atomic_fetch_add(
-      &ring.head->discarded_by_cause[static_cast<std::uint32_t>(cause)], 1,
-      __ATOMIC_RELAXED);
-  __atomic_fetch_add(&ring.head->discarded, 1, __ATOMIC_RELAXED);
-}
-
-void ClosePacket(const SubBuffer& left) noexcept {
-  auto* head = reinterpret_cast<lf::PacketHead*>(left.address);
-  const ClockPair pair = ReadClockPair();
-  head->raw_end = pair.raw;
-  head->monotonic_end = pair.ns;
-  head->end_ns = left.end_ns;
-  // Last: a packet with a content size is complete.
-  __atomic_store_n(&head->content_bits, left.content_bytes * 8,
-                   __ATOMIC_RELEASE);
-}
-
-void Retire(ThreadRing& ring, const SubBuffer& left) noexcept {
-  ClosePacket(left);
-  if (!ring.retired.Push(left)) munmap(left.address, left.bytes);
-}
-
-// Leaves the current packet. The packet stays open and mapped while an
-// interrupted hook may still store into it.
-void LeaveCurrent(ThreadRing& ring, std::uint64_t now_ns,
-                  bool nested) noexcept {
-  if (!nested) {
-    for (std::uint32_t i = 0; i < ring.deferred_count; ++i) {
-      Retire(ring, ring.deferred[i]);
-    }
-    ring.deferred_count = 0;
-  }
-  if (ring.head == nullptr) return;
-  ring.current.content_bytes =
-      static_cast<std::uint64_t>(ring.pos - ring.current.address);
-  ring.current.end_ns = now_ns;
-  if (!nested) {
-    Retire(ring, ring.current);
-  } else if (ring.deferred_count < kMaxDeferred) {
-    ring.deferred[ring.deferred_count++] = ring.current;
-  }  // else: the end of the recording closes it
-  ring.head = nullptr;
-}
-
-void Activate(ThreadRing& ring, const SubBuffer& next,
-              std::uint64_t now_ns) noexcept {
-  auto* head = reinterpret_cast<lf::PacketHead*>(next.address);
-  const ClockPair pair = ReadClockPair();
-  memcpy(head->uuid, g_session->uuid, sizeof(head->uuid));
-  head->stream_class = static_cast<std::uint32_t>(lf::StreamClass::kThread);
-  head->begin_ns = now_ns;
-  head->end_ns = now_ns;
-  head->content_bits = 0;
-  head->packet_bits = next.bytes * 8;
-  head->sequence = ring.sequence++;
-  head->discarded = 0;
-  for (std::size_t i = 0; i < lf::kDiscardCauses; ++i) {
-    head->discarded_by_cause[i] = ring.discarded[i];
-    head->discarded += ring.discarded[i];
-  }
-  head->raw_begin = pair.raw;
-  head->monotonic_begin = pair.ns;
-  head->cpu = -1;
-  head->pid = ring.pid;
-  head->tid = ring.tid;
-  head->mmcr = 0;
-  // Both 0 in the recorder's namespace.
-  head->present = g_process->other_namespace.load(std::memory_order_relaxed);
-  head->flags = head->present != 0 ? lf::kPacketOtherNamespace : 0u;
-  __atomic_store_n(&head->magic, lf::kPacketMagic, __ATOMIC_RELEASE);
-  ring.head = head;
-  ring.current = next;
-  ring.epoch = now_ns >> kEpochShift;
-  ring.end = next.address + next.bytes;
-  ring.pos = next.address + lf::kPacketHeadBytes;
-  ring.activations.fetch_add(1, std::memory_order_relaxed);
-}
-
 ExtendResult TakeNext(ThreadRing& ring, SubBuffer* next) noexcept {
   if (ring.leftover.address != nullptr) {
     *next = ring.leftover;
@@ -137,6 +55,7 @@ ExtendResult TakeNext(ThreadRing& ring, SubBuffer* next) noexcept {
     return {true, lf::DiscardCause::kNoSubBuffer, 0};
   }
   if (ring.ready.Pop(next)) return {true, lf::DiscardCause::kNoSubBuffer, 0};
+  if (!MayCall()) return {false, lf::DiscardCause::kNoSubBuffer, 0};
   std::uint32_t free = 0;
   if (!ring.extending.compare_exchange_strong(free, 1,
                                               std::memory_order_acquire)) {
@@ -151,32 +70,6 @@ ExtendResult TakeNext(ThreadRing& ring, SubBuffer* next) noexcept {
   }
   ring.extending.store(0, std::memory_order_release);
   return result;
-}
-
-void PutBack(ThreadRing& ring) noexcept {
-  g_process->lock.Lock();
-  ring.owner = nullptr;
-  ring.next_free = g_process->free_rings;
-  g_process->free_rings = &ring;
-  g_process->lock.Unlock();
-}
-
-// Takes a ring from the free list. If it is empty or if `fresh`, makes a new
-// one. Null: no memory.
-ThreadRing* TakeRing(bool fresh) noexcept {
-  g_process->lock.Lock();
-  ThreadRing* ring = fresh ? nullptr : g_process->free_rings;
-  if (ring != nullptr) {
-    g_process->free_rings = ring->next_free;
-  } else {
-    ring = static_cast<ThreadRing*>(AllocateWipedOnFork(sizeof(ThreadRing)));
-    if (ring != nullptr) {
-      ring->next_all = g_process->all_rings.load(std::memory_order_relaxed);
-      g_process->all_rings.store(ring, std::memory_order_release);
-    }
-  }
-  g_process->lock.Unlock();
-  return ring;
 }
 
 // Gets the first sub-buffer of `ring` for the calling thread.
@@ -215,7 +108,35 @@ ThreadRing* AcquireRing(ExtendResult* failure) noexcept {
   return nullptr;
 }
 
+// Gives a thread that must make no system calls a stream that the preparer has
+// made ready.
+bool StartConfinedThread() noexcept {
+  const std::int32_t tid = StoredTid();
+  const bool served = g_process->pid.load(std::memory_order_relaxed) != 0 &&
+                      g_process->preparer_running.load() != 0 && tid != 0;
+  ThreadRing* const ring = served ? TakeReadyRing() : nullptr;
+  SubBuffer first;
+  if (ring == nullptr || !TakeNext(*ring, &first).ok) {
+    CountSessionDiscard(
+        served ? lf::DiscardCause::kNoSubBuffer : lf::DiscardCause::kNoResource,
+        served ? 0 : lf::kNoCallsAllowed);
+    return false;
+  }
+  ring->pid = g_process->pid.load(std::memory_order_relaxed);
+  ring->tid = tid;
+  ring->retry_at_ns = 0;
+  Activate(*ring, first, ClockNow());
+  t_place = ThreadPlace::kConfined;
+  ring->owner = &t_state;
+  ring->live = 1;
+  t_state.ring = ring;
+  WatchThreadEnd();
+  return true;
+}
+
 bool StartThread() noexcept {
+  if (!MayCall()) return StartConfinedThread();
+  t_place = ThreadPlace::kFree;
   EnsureProcessInitialised();
   const std::uint64_t now_ns = ClockNow();
   const auto cause = static_cast<lf::DiscardCause>(
@@ -278,13 +199,13 @@ bool SwitchSubBuffer(ThreadRing& ring, bool nested) noexcept {
   SubBuffer next;
   const ExtendResult result = TakeNext(ring, &next);
   if (!result.ok && result.cause == lf::DiscardCause::kNoSubBuffer &&
-      ChangeStream(ring, now_ns, nested)) {
+      MayCall() && ChangeStream(ring, now_ns, nested)) {
     return true;
   }
   if (!result.ok) {
     // By the format's rule, discarded records come after the packet's last one:
     // reject also later records that would fit.
-    ring.end = ring.pos;
+    CloseToHandlers(ring);
     ring.retry_cause = result.cause;
     ring.retry_at_ns = result.cause == lf::DiscardCause::kNoSubBuffer
                            ? 0
@@ -297,6 +218,7 @@ bool SwitchSubBuffer(ThreadRing& ring, bool nested) noexcept {
     return false;
   }
   ring.retry_at_ns = 0;
+  CloseToHandlers(ring);
   LeaveCurrent(ring, now_ns, nested);
   if (!nested) UnparkRings(ring, now_ns);
   Activate(ring, next, now_ns);
@@ -308,7 +230,8 @@ bool SwitchSubBuffer(ThreadRing& ring, bool nested) noexcept {
 // stream.
 void GiveRingBack() noexcept {
   ThreadRing* ring = t_state.ring;
-  CloseThreadCounters(ring->counters);
+  CloseToHandlers(*ring);
+  if (MayCall()) CloseThreadCounters(ring->counters);
   ForgetDumpState();
   // The next thread of the stream uses the rest of the sub-buffer.
   if (ring->head != nullptr) {
@@ -334,10 +257,30 @@ void GiveRingBack() noexcept {
   WakePreparer();
 }
 
+// While it lives, a handler does not enter the slow path. Needed where signals
+// could not be blocked; else it changes nothing.
+class SwitchingScope {
+ public:
+  SwitchingScope() noexcept : interrupted_(t_state.switching) {
+    t_state.switching = true;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  ~SwitchingScope() {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    t_state.switching = interrupted_;
+  }
+  SwitchingScope(const SwitchingScope&) = delete;
+  SwitchingScope& operator=(const SwitchingScope&) = delete;
+  bool interrupted() const noexcept { return interrupted_; }
+
+ private:
+  bool interrupted_;
+};
+
 }  // namespace
 
 __thread ThreadState t_state __attribute__((
-    tls_model("initial-exec"), visibility("hidden"))) = {&g_no_ring, 0};
+    tls_model("initial-exec"), visibility("hidden"))) = {&g_no_ring, 0, false};
 
 bool MakeRoom(std::size_t bytes, bool nested, std::uint32_t event_id) noexcept {
   ThreadRing* ring = t_state.ring;
@@ -346,9 +289,16 @@ bool MakeRoom(std::size_t bytes, bool nested, std::uint32_t event_id) noexcept {
     CountDiscard(*ring, ring->retry_cause);
     return false;
   }
+  // The check is not repeated behind it: a filter that another thread sets for
+  // all meanwhile judges a sigprocmask, which the C library needs itself.
   SignalBlock block;
   const SlowPathUse use;
   if (!use.is_open()) return false;
+  const SwitchingScope scope;
+  if (scope.interrupted()) {
+    CountSessionDiscard(lf::DiscardCause::kNoSubBuffer, 0);
+    return false;
+  }
   if (!SessionIsRecording()) {
     // A control thread closes them itself, and may soon open them again.
     if (g_process->preparer_running.load(std::memory_order_relaxed) == 0) {
@@ -365,12 +315,18 @@ bool MakeRoom(std::size_t bytes, bool nested, std::uint32_t event_id) noexcept {
   return room || SwitchSubBuffer(*ring, nested);
 }
 
+void OpenStreamNow() noexcept {
+  const SlowPathUse use;
+  if (use.is_open() && t_state.ring->live == 0) StartThread();
+}
+
 void ReleaseRing() noexcept {
   if (g_process == nullptr) return;
   SignalBlock block;
   // Not the slow path: a thread that ends while the process leaves its
   // recording must wait until the control thread has stopped reading its
   // ThreadState.
+  const SwitchingScope scope;
   g_process->owners_lock.Lock();
   if (t_state.ring->live != 0) GiveRingBack();
   for (ThreadRing* ring = g_process->all_rings.load(std::memory_order_acquire);

@@ -20,8 +20,6 @@
 
 namespace countrace::runtime {
 
-inline constexpr unsigned kEpochShift = 46;
-inline constexpr std::uint64_t kPoisonedEpoch = ~std::uint64_t{0};
 // Initial-exec: reading it calls nothing and allocates nothing, also in a
 // signal handler.
 extern __thread ThreadState t_state
@@ -62,6 +60,10 @@ inline void StoreHeader(std::byte* at, std::uint64_t word) noexcept {
 // `event_id`: the site's id. An id of an earlier recording (the hook was held
 // up between its gate and here) is rejected.
 bool MakeRoom(std::size_t bytes, bool nested, std::uint32_t event_id) noexcept;
+
+// Opens the calling thread's stream before its first record. Requires: all
+// signals blocked, a recording.
+void OpenStreamNow() noexcept;
 
 // Closes the packet of the calling thread, which ends, and frees its stream for
 // others.

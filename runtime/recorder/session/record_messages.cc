@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "absl/strings/str_format.h"
+#include "logformat/discard_errors.h"
 
 namespace countrace::runtime {
 namespace {
@@ -43,6 +44,14 @@ std::string Remedy(DiscardCause cause, const LossFacts& facts) {
       if (facts.last_errno == EFBIG) {
         return "a stream file reached the limit of file sizes: raise `ulimit "
                "-f`, or the program's RLIMIT_FSIZE";
+      }
+      if (facts.last_errno == logformat::kNoCallsAllowed) {
+        return "threads under a seccomp filter, whose system calls no other "
+               "thread could make";
+      }
+      if (facts.last_errno == logformat::kSharesThreadStorage) {
+        return "tasks that clone(CLONE_VM) made with the thread-local storage "
+               "of a thread: their hooks are not recorded";
       }
       return absl::StrFormat(
           "a stream file could not be opened or mapped (%s): raise `ulimit "

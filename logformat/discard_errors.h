@@ -1,0 +1,17 @@
+// Errors that the runtime stores as the reason of `no_resource` where no system
+// call failed. Plain data only: compiled into the runtime library.
+#ifndef COUNTRACE_LOGFORMAT_DISCARD_ERRORS_H_
+#define COUNTRACE_LOGFORMAT_DISCARD_ERRORS_H_
+
+#include <cerrno>
+
+namespace countrace::logformat {
+
+// The thread is under a seccomp filter, and no helper makes its system calls.
+inline constexpr int kNoCallsAllowed = ENOSYS;
+// The task has the thread-local storage of the thread that cloned it.
+inline constexpr int kSharesThreadStorage = ESRCH;
+
+}  // namespace countrace::logformat
+
+#endif  // COUNTRACE_LOGFORMAT_DISCARD_ERRORS_H_
