@@ -45,9 +45,11 @@ absl::StatusOr<ScopeSet> ScopesOf(const rmap::RenderOptions& options,
           "a hook has no metrics; --by takes process, thread, segment, path "
           "or cpu here");
     case ReportBy::kWaker:
+    case ReportBy::kPreemptor:
+    case ReportBy::kSystemCall:
       return absl::InvalidArgumentError(
-          "a waker has no metrics; --by takes process, thread, segment, path "
-          "or cpu here");
+          "wakers, preemptors and system calls have no metrics; --by takes "
+          "process, thread, segment, path or cpu here");
     case ReportBy::kDefault:
       break;
   }

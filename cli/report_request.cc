@@ -9,6 +9,7 @@
 #include "rmap/tables/report_events.h"
 #include "rmap/where/row_filter.h"
 #include "rmap/where/row_order.h"
+#include "rmap/where/selected_sums.h"
 
 namespace countrace::cli {
 namespace {
@@ -41,12 +42,21 @@ absl::StatusOr<RequestedRows> ReadRows(const ReportRequest& request,
                                        rmap::ReportBy table,
                                        logformat::TraceReader& reader) {
   if (request.where || !request.sort.empty()) {
-    const auto schema = rmap::EmptyReport(reader.info(), request.gating);
+    auto schema = rmap::EmptyReport(reader.info(), request.gating);
     if (!schema.ok()) return schema.status();
+    schema->wanted = request.rows;
     absl::Status status;
     if (request.where) {
-      status = rmap::where::CheckWhere(*request.where, *schema, table);
+      // System calls are sums of segments: it selects those, if it can.
+      const bool of_segments = table == rmap::ReportBy::kSystemCall &&
+                               rmap::where::CheckWhere(*request.where, *schema,
+                                                       rmap::ReportBy::kSegment)
+                                   .ok();
+      status = rmap::where::CheckWhere(
+          *request.where, *schema,
+          of_segments ? rmap::ReportBy::kSegment : table);
     }
+    if (request.processes_by_comm) schema->processes_by = "comm";
     if (!request.sort.empty()) {
       status.Update(rmap::where::CheckOrder(request.sort, *schema, table));
     }
@@ -55,6 +65,7 @@ absl::StatusOr<RequestedRows> ReadRows(const ReportRequest& request,
   ProgressBar progress("reading " + request.trace,
                        request.input->show_progress());
   auto report = rmap::Reconstruct(reader, {.gating = request.gating,
+                                           .rows = request.rows,
                                            .progress = progress.Callback(),
                                            .keep_interrupted = true});
   progress.Clear();
@@ -65,7 +76,14 @@ absl::StatusOr<RequestedRows> ReadRows(const ReportRequest& request,
     auto selected = rmap::where::SelectRows(*request.where, rows.report);
     if (!selected.ok()) return selected.status();
     rows.selection = *std::move(selected);
+    rmap::where::SumSystemCalls(rows.report, *rows.selection);
   }
+  if (request.processes_by_comm) {
+    rmap::where::SumProcesses(rows.report,
+                              rows.selection ? &*rows.selection : nullptr);
+  }
+  // The order of the sums; other rows are in theirs.
+  if (!request.sort.empty()) rmap::where::SortRows(request.sort, rows.report);
   return rows;
 }
 

@@ -25,8 +25,10 @@ struct ReportRequest {
   TraceInput* input = nullptr;  // not null
   std::string trace;
   rmap::GatingRequest gating;
+  rmap::WantedRows rows;
   std::optional<rmap::where::WhereExpression> where;
-  std::string sort;            // a field; empty: the usual order
+  std::string sort;  // a field; empty: the usual order
+  bool processes_by_comm = false;
   rmap::RenderOptions render;  // its selection follows from `where`
 
   // --metrics

@@ -18,8 +18,10 @@ absl::StatusOr<ReportAnswer> ReportTables(const ReportRequest& request) {
   const bool summary_as_csv =
       render.by == ReportBy::kDefault && render.format == ReportFormat::kCsv;
   if (!render.columns.empty()) {
-    const auto schema = rmap::EmptyReport((*reader)->info(), request.gating);
+    auto schema = rmap::EmptyReport((*reader)->info(), request.gating);
     if (!schema.ok()) return schema.status();
+    schema->wanted = request.rows;
+    if (request.processes_by_comm) schema->processes_by = "comm";
     std::vector<ReportBy> tables = {render.by};
     if (render.by == ReportBy::kDefault) {
       tables = summary_as_csv
@@ -40,10 +42,16 @@ absl::StatusOr<ReportAnswer> ReportTables(const ReportRequest& request) {
         "no wake-ups were recorded: `record --kernel wakeups` shows what ended "
         "blocked time");
   }
+  if (render.by == ReportBy::kSystemCall && !rows->report.system_calls &&
+      render.format != ReportFormat::kText) {
+    Say(kReportVerb.name,
+        "no system calls were recorded: `record --kernel syscalls` shows them");
+  }
   if (summary_as_csv) {
     Say(kReportVerb.name,
         "CSV holds one table, here that of processes; --by thread, segment, "
-        "path, cpu, hook or waker prints another, --format json all");
+        "path, cpu, hook, waker, preemptor or syscall prints another, --format "
+        "json all");
   }
   if (rows->selection) render.selection = &*rows->selection;
   return AnswerOf(rows->report, rmap::RenderReport(rows->report, render));

@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,7 +28,7 @@ namespace {
 // Options that ReportRequest has in another form.
 struct ReportOptions {
   TraceOptions trace;
-  std::string by, where, count, format, color;
+  std::string by, group, group_by, where, count, format, color;
   std::vector<std::string> columns;
   std::vector<std::string> marks;
   std::uint64_t rows = 20;
@@ -37,12 +38,65 @@ struct ReportOptions {
   bool over_time() const { return by == "time" || by == "phase"; }
 };
 
+// What a row of --by waker or preemptor is for.
+const std::map<std::string, rmap::RowsOf>& RowOwners() {
+  static const auto& owners = *new std::map<std::string, rmap::RowsOf>{
+      {"thread", rmap::RowsOf::kThread},
+      {"process", rmap::RowsOf::kProcess},
+      {"comm", rmap::RowsOf::kComm}};
+  return owners;
+}
+
+// Errors: INVALID_ARGUMENT: there is no such choice for the table.
+absl::Status ChooseRows(const ReportOptions& options, ReportRequest& request) {
+  const rmap::ReportBy by = request.render.by;
+  const bool json = request.render.format == rmap::ReportFormat::kJson ||
+                    request.render.format == rmap::ReportFormat::kJsonLines;
+  request.rows.preemptors = by == rmap::ReportBy::kPreemptor ||
+                            (by == rmap::ReportBy::kDefault && json);
+  if (request.rows.fold_recursion &&
+      (options.over_time() || request.metrics.wanted())) {
+    return absl::InvalidArgumentError(
+        "--fold-recursion is for tables of call paths, without metrics");
+  }
+  if (!options.group_by.empty()) {
+    if (options.over_time() || request.metrics.wanted() ||
+        (by != rmap::ReportBy::kDefault && by != rmap::ReportBy::kProcess)) {
+      return absl::InvalidArgumentError(
+          "--group-by is for the table of processes, without metrics: leave "
+          "out --by, or give --by process");
+    }
+    if (options.group_by != "comm") {
+      return absl::InvalidArgumentError(absl::StrFormat(
+          "--group-by %s: a trace does not store the %s of its processes; "
+          "`record --mark %s:WHICH` marks those of one, and `report --where "
+          "'marked == 1'` shows them",
+          options.group_by, options.group_by, options.group_by));
+    }
+    request.processes_by_comm = true;
+  }
+  if (options.group.empty()) return absl::OkStatus();
+  const rmap::RowsOf of = RowOwners().at(options.group);
+  if (by == rmap::ReportBy::kWaker) {
+    request.rows.wakers_of = of;
+  } else if (by == rmap::ReportBy::kPreemptor) {
+    request.rows.preemptors_of = of;
+  } else {
+    return absl::InvalidArgumentError(
+        "--group needs --by waker or --by preemptor");
+  }
+  return absl::OkStatus();
+}
+
 void AddOptions(VerbParser& parser, ReportOptions& options,
                 ReportRequest& request) {
   parser.AddReadTrace(options.trace);
   std::vector<std::string> tables = rmap::NamesOf(rmap::ReportTables());
   tables.insert(tables.end(), {"time", "phase"});
   parser.AddChoice("--by", options.by, tables);
+  parser.AddChoice("--group", options.group, rmap::NamesOf(RowOwners()));
+  parser.AddFlag("--fold-recursion", request.rows.fold_recursion);
+  parser.AddChoice("--group-by", options.group_by, {"comm", "user", "cgroup"});
   parser.AddDuration("--every", request.every_ns);
   parser.AddText("--process", request.process);
   parser.AddText("--segment", request.segment);
@@ -132,7 +186,7 @@ absl::Status CompleteRequest(const VerbParser& parser,
   } else if (!parser.is_given("--rows")) {
     request.render.max_rows = 0;
   }
-  return absl::OkStatus();
+  return ChooseRows(options, request);
 }
 
 absl::StatusOr<ReportAnswer> Answer(const ReportOptions& options,

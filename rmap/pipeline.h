@@ -13,6 +13,7 @@ namespace countrace::rmap {
 struct PipelineOptions {
   TimelineObserver* observer = nullptr;  // optional, must outlive the call
   GatingRequest gating = {};
+  WantedRows rows = {};
   logformat::ProgressCallback progress = nullptr;
   // If `progress` says stop: true returns the report of what was read until
   // then (with Report::interrupted), false returns CANCELLED.

@@ -41,10 +41,11 @@ class Reconstruction final : public logformat::ItemSink {
   // `records_stay`: the memory of records stays valid until Finish().
   // The tables begin at `begin_ns`; 0: with the trace.
   Reconstruction(const logformat::TraceInfo& info, TimelineObserver* observer,
-                 const GatingRequest& gating, bool records_stay,
-                 std::uint64_t begin_ns)
+                 const GatingRequest& gating, const WantedRows& rows,
+                 bool records_stay, std::uint64_t begin_ns)
       : info_(info),
         observer_(observer),
+        rows_(rows),
         records_stay_(records_stay),
         tables_from_ns_(begin_ns),
         tables_until_ns_(info.snapshot_ns == 0 ? kNever : info.snapshot_ns),
@@ -58,7 +59,7 @@ class Reconstruction final : public logformat::ItemSink {
             paths_,
             std::min(EventSetDumps(info.cpu_sets()).measures(), kMaxMeasures),
             Gate(info, gating)),
-        dispatches_(info, registry_, observer),
+        dispatches_(info, registry_, observer, rows),
         cpu_counters_(info.cpu_counter_limits, dispatches_.dumps().measures(),
                       dispatches_.dumps().rotating()),
         segments_(paths_, dispatches_.coverage(), ThreadEvents(info),
@@ -386,6 +387,7 @@ class Reconstruction final : public logformat::ItemSink {
   }
 
   TimelineObserver* observer_;
+  const WantedRows rows_;
   const bool records_stay_;
   const std::uint64_t tables_from_ns_, tables_until_ns_;
   bool before_tables_;  // records before that may still come
@@ -577,7 +579,7 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader,
                                   hooks_.origins().end(), is_interrupt);
   BuildTables({info_, registry_, dispatches_, cpu_counters_, tasks_.any_fault(),
                hooks_.kernel_events() != 0, session_loss || unplaced_loss_,
-               report.interrupts, report.begin_ns, report.end_ns},
+               report.interrupts, report.begin_ns, report.end_ns, rows_},
               report);
   if (interrupted) {
     ledger_.AddMessage(absl::StrFormat(
@@ -604,7 +606,7 @@ absl::StatusOr<Report> Reconstruct(logformat::TraceReader& reader,
     return checked;
   }
   Reconstruction reconstruction(reader.info(), options.observer, options.gating,
-                                reader.keeps_records(),
+                                options.rows, reader.keeps_records(),
                                 reader.complete_from_ns());
   const absl::Status status = reader.Read(reconstruction, options.progress);
   const bool interrupted =

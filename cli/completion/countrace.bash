@@ -52,8 +52,10 @@ _countrace() {
       ;;
     --at) mapfile -t COMPREPLY < <(compgen -W 'begin 50% end' -- "$cur"); return ;;
     --next | --previous) mapfile -t COMPREPLY < <(compgen -W 'dispatch segment hook interrupt loss' -- "$cur"); return ;;
+    --group) mapfile -t COMPREPLY < <(compgen -W 'thread process comm' -- "$cur"); return ;;
+    --group-by) mapfile -t COMPREPLY < <(compgen -W 'comm' -- "$cur"); return ;;
     --by)
-      mapfile -t COMPREPLY < <(compgen -W 'process thread segment path cpu hook waker time phase' -- "$cur")
+      mapfile -t COMPREPLY < <(compgen -W 'process thread segment path cpu hook waker preemptor syscall time phase' -- "$cur")
       return
       ;;
   esac

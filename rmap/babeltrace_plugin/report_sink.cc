@@ -156,7 +156,7 @@ absl::StatusOr<bool> ReportSink::Consume() {
 absl::StatusOr<bool> ReportSink::Print() {
   const auto report = ReconstructUnless(
       [this] { return bt_self_component_sink_is_interrupted(self_) != 0; },
-      *reader_, /*observer=*/nullptr);
+      *reader_, /*observer=*/nullptr, {.preemptors = true});
   if (!report.ok()) return report.status();
   render_.width = base::OutputWidth(output_fd_.is_open() ? output_fd_.get()
                                                          : STDOUT_FILENO);

@@ -60,9 +60,11 @@ TraceCollection::Finish() {
 
 absl::StatusOr<Report> ReconstructUnless(const IsInterrupted& interrupted,
                                          logformat::TraceReader& reader,
-                                         TimelineObserver* observer) {
+                                         TimelineObserver* observer,
+                                         const WantedRows& rows) {
   PipelineOptions options;
   options.observer = observer;
+  options.rows = rows;
   options.progress = [&interrupted](const logformat::Progress&) {
     return !interrupted();
   };

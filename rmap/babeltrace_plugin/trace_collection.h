@@ -59,7 +59,8 @@ using IsInterrupted = std::function<bool()>;
 // Errors: CANCELLED: interrupted; those of Reconstruct().
 absl::StatusOr<Report> ReconstructUnless(const IsInterrupted& interrupted,
                                          logformat::TraceReader& reader,
-                                         TimelineObserver* observer);
+                                         TimelineObserver* observer,
+                                         const WantedRows& rows = {});
 
 }  // namespace countrace::rmap::babeltrace_plugin
 

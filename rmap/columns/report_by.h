@@ -15,7 +15,9 @@ enum class ReportBy : std::uint8_t {
   kPath,
   kCpu,
   kHook,
-  kWaker
+  kWaker,
+  kPreemptor,
+  kSystemCall
 };
 
 }  // namespace countrace::rmap

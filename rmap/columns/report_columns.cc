@@ -109,7 +109,10 @@ std::vector<Column<ProcessRow>> ProcessColumns(const Report& report) {
        "pid",
        Unit::kId,
        "Process (thread group).",
-       [](const R& r) { return Number(r.pid); }},
+       [](const R& r) -> Cell {
+         if (r.processes > 1) return std::monostate();
+         return Number(r.pid);
+       }},
       {{"comm"},
        "command",
        Unit::kNone,
@@ -135,6 +138,13 @@ std::vector<Column<ProcessRow>> ProcessColumns(const Report& report) {
        "records.",
        [](const R& r) { return FromOptional(r.recording_ns); }});
   AddProbes("Of recording_ns: probes (uprobes, USDT).", columns);
+  if (!report.processes_by.empty()) {
+    columns.push_back({{"processes"},
+                       "processes",
+                       Unit::kCount,
+                       "Processes of that name.",
+                       [](const R& r) -> Cell { return r.processes; }});
+  }
   columns.push_back({{"threads"},
                      "threads",
                      Unit::kCount,
@@ -144,7 +154,10 @@ std::vector<Column<ProcessRow>> ProcessColumns(const Report& report) {
                      "",
                      Unit::kId,
                      "Process that forked it.",
-                     [](const R& r) { return Number(r.parent_pid); }});
+                     [](const R& r) -> Cell {
+                       if (r.processes > 1) return std::monostate();
+                       return Number(r.parent_pid);
+                     }});
   columns.push_back(
       {{"marked"},
        "",

@@ -27,9 +27,15 @@ std::vector<Column<ThreadRow>> ThreadColumns(const Report& report);
 std::vector<Column<SegmentRow>> SegmentColumns(const Report& report,
                                                bool paths);
 std::vector<Column<HookRow>> HookColumns();
-std::vector<Column<WakerRow>> WakerColumns();
+std::vector<Column<WakerRow>> WakerColumns(const Report& report);
 // The same for text: who blocked where, woken by which thread in which segment.
-std::vector<Column<WakerRow>> WakerTextColumns();
+std::vector<Column<WakerRow>> WakerTextColumns(const Report& report);
+std::vector<Column<PreemptorRow>> PreemptorColumns(const Report& report);
+// The same for text: who waited, and what had the CPU.
+std::vector<Column<PreemptorRow>> PreemptorTextColumns(const Report& report);
+std::vector<Column<SystemCallRow>> SystemCallColumns(const Report& report);
+// The same for text: one column for all errnos.
+std::vector<Column<SystemCallRow>> SystemCallTextColumns(const Report& report);
 std::vector<Column<CpuRow>> CpuColumns(const Report& report);
 std::vector<Column<BooksRow>> BooksColumns();
 

@@ -20,6 +20,10 @@ const char* TableName(ReportBy table) {
       return "hooks";
     case ReportBy::kWaker:
       return "wakers";
+    case ReportBy::kPreemptor:
+      return "preemptors";
+    case ReportBy::kSystemCall:
+      return "syscalls";
   }
   return "";
 }

@@ -20,7 +20,10 @@ void VisitTables(const Report& report, const Visit& visit) {
   visit(ReportBy::kSegment, SegmentColumns(report, false), report.segments);
   visit(ReportBy::kPath, SegmentColumns(report, true), report.segment_paths);
   visit(ReportBy::kHook, HookColumns(), report.hooks);
-  visit(ReportBy::kWaker, WakerColumns(), report.wakers);
+  visit(ReportBy::kWaker, WakerColumns(report), report.wakers);
+  visit(ReportBy::kPreemptor, PreemptorColumns(report), report.preemptors);
+  visit(ReportBy::kSystemCall, SystemCallColumns(report),
+        report.system_call_rows);
   visit(ReportBy::kCpu, CpuColumns(report), report.cpu_rows);
 }
 

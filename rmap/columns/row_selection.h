@@ -33,6 +33,8 @@ struct TableSelection {
   // table is left out, and all below is empty.
   std::vector<std::string> missing;
   std::vector<bool> rows;  // true: selected
+  // The rows shown are sums of the selected ones: show all of them.
+  bool summed = false;
   std::size_t selected = 0;
   std::vector<SelectedShare> shares;
 
@@ -51,6 +53,7 @@ template <typename Row>
 std::vector<Row> SelectedRows(const std::vector<Row>& rows,
                               const RowSelection* selection, ReportBy table) {
   if (selection == nullptr) return rows;
+  if (selection->Of(table).summed) return rows;
   std::vector<Row> selected;
   const std::vector<bool>& chosen = selection->Of(table).rows;
   for (std::size_t i = 0; i < rows.size() && i < chosen.size(); ++i) {

@@ -1,10 +1,9 @@
 // Columns of segments, by process and by call path.
-#include <string.h>
-
 #include <set>
 #include <string>
 
 #include "rmap/columns/column_cells.h"
+#include "rmap/columns/errno_name.h"
 #include "rmap/columns/report_columns.h"
 
 namespace countrace::rmap {
@@ -69,24 +68,6 @@ void AddSegmentCounts(const Report& report,
   }
 }
 
-// The kernel has codes of its own: linux/errno.h of its sources.
-std::string ErrnoName(int error) {
-  switch (error) {
-    case 512:
-      return "ERESTARTSYS";
-    case 513:
-      return "ERESTARTNOINTR";
-    case 514:
-      return "ERESTARTNOHAND";
-    case 516:
-      return "ERESTART_RESTARTBLOCK";
-    default:
-      break;
-  }
-  const char* const name = strerrorname_np(error);
-  return name != nullptr ? name : std::to_string(error);
-}
-
 // The failed calls, and those of each errno that a row has; of a report without
 // rows (EmptyReport()), those of any errno.
 void AddErrors(const Report& report, std::vector<Column<SegmentRow>>& columns) {
@@ -96,10 +77,7 @@ void AddErrors(const Report& report, std::vector<Column<SegmentRow>>& columns) {
     if (!row.errors) continue;
     for (const auto& [error, calls] : *row.errors) errors.insert(error);
   }
-  constexpr int kLastErrno = 516;
-  for (int error = 1; report.segments.empty() && error <= kLastErrno; ++error) {
-    if (ErrnoName(error).front() == 'E') errors.insert(error);
-  }
+  if (report.segments.empty()) errors = AllErrnos();
   columns.push_back({{"failed"},
                      "failed",
                      Unit::kCount,

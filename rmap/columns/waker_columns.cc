@@ -1,19 +1,23 @@
 // Columns for the causes that ended blocked time.
+#include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "absl/strings/str_format.h"
 #include "rmap/columns/column_cells.h"
+#include "rmap/columns/owner_text.h"
 #include "rmap/columns/report_columns.h"
 
 namespace countrace::rmap {
 
-std::vector<Column<WakerRow>> WakerColumns() {
+std::vector<Column<WakerRow>> WakerColumns(const Report& report) {
   using R = WakerRow;
+  const RowsOf of = report.wanted.wakers_of;
   const auto text = [](const std::string& value) -> Cell {
     if (value.empty()) return std::monostate();
     return value;
   };
-  return {
+  std::vector<Column<R>> columns = {
       {{"pid"},
        "pid",
        Unit::kId,
@@ -83,26 +87,49 @@ std::vector<Column<WakerRow>> WakerColumns() {
        Unit::kQuality,
        "bounded: records were lost meanwhile.",
        [](const R& r) -> Cell { return std::string(QualityName(r.quality)); }}};
+  if (of == RowsOf::kThread) {
+    const auto behind = [&columns](const std::vector<std::string>& name) {
+      return 1 + std::find_if(columns.begin(), columns.end(),
+                              [&name](const Column<R>& column) {
+                                return column.name == name;
+                              });
+    };
+    columns.insert(behind({"waker", "pid"}), {{"waker", "tid"},
+                                              "",
+                                              Unit::kId,
+                                              "The thread.",
+                                              [](const R& r) -> Cell {
+                                                if (!r.waker.tid)
+                                                  return std::monostate();
+                                                return Number(*r.waker.tid);
+                                              }});
+    columns.insert(
+        behind({"pid"}),
+        {{"tid"}, "tid", Unit::kId, "Thread that blocked.", [](const R& r) {
+           return Number(r.tid);
+         }});
+  } else if (of == RowsOf::kComm) {
+    std::erase_if(columns, [](const Column<R>& column) {
+      return column.name.back() == "pid";
+    });
+  }
+  return columns;
 }
 
-std::vector<Column<WakerRow>> WakerTextColumns() {
+std::vector<Column<WakerRow>> WakerTextColumns(const Report& report) {
   using R = WakerRow;
   std::vector<Column<R>> columns;
   for (const char* name : {"blocked_ns", "times", "longest_ns"}) {
-    for (Column<R>& column : WakerColumns()) {
+    for (Column<R>& column : WakerColumns(report)) {
       if (column.name.front() == name) columns.push_back(std::move(column));
     }
   }
-  const auto named = [](const std::string& comm, std::int32_t pid) {
-    return absl::StrFormat("%s (pid %d)", comm.empty() ? "(no name)" : comm,
-                           pid);
-  };
   columns.push_back(
       {{"process"},
-       "blocked process",
+       std::string("blocked ") + OwnerWord(report.wanted.wakers_of),
        Unit::kNone,
        "",
-       [named](const R& r) -> Cell { return named(r.comm, r.pid); }});
+       [](const R& r) -> Cell { return OwnerText(r.comm, r.pid, r.tid); }});
   columns.push_back({{"place"}, "in", Unit::kNone, "", [](const R& r) -> Cell {
                        std::string place;
                        for (const std::string& name : r.path) {
@@ -111,10 +138,11 @@ std::vector<Column<WakerRow>> WakerTextColumns() {
                        return place.empty() ? "-" : place;
                      }});
   columns.push_back(
-      {{"woken"}, "woken by", Unit::kNone, "", [named](const R& r) -> Cell {
+      {{"woken"}, "woken by", Unit::kNone, "", [](const R& r) -> Cell {
          switch (r.waker.kind) {
            case WakerKind::kThread:
-             return named(r.waker.comm, r.waker.pid.value_or(0));
+             return OwnerText(r.waker.comm, r.waker.pid.value_or(0),
+                              r.waker.tid.value_or(0));
            case WakerKind::kInterrupt:
              return "[an interrupt]";
            case WakerKind::kIdle:

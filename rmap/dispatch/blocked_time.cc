@@ -94,11 +94,13 @@ void BlockedTime::End(ThreadState& thread, std::uint64_t time_ns,
   thread.unseen.blocked_ns += interval.unknown_ns;
   Key& key = interval.key;
   key.process = thread.process;
-  if (thread.process == nullptr) key.thread = &thread;
+  if (thread.process == nullptr || by_thread_) key.thread = &thread;
   key.kind = waker.kind;
   if (waker.thread != nullptr) {
     key.waker_process = waker.thread->process;
-    if (waker.thread->process == nullptr) key.waker_thread = waker.thread;
+    if (waker.thread->process == nullptr || by_thread_) {
+      key.waker_thread = waker.thread;
+    }
   }
   key.place = PlaceOf(thread, blocked.since_ns);
   if (blocked.left_cpu && blocked.place_sure) {

@@ -39,7 +39,9 @@ class BlockedTime {
   // WakerKind::kOther and without a call path.
   static constexpr std::size_t kMaxRows = 65536;
 
-  explicit BlockedTime(std::size_t max_rows = kMaxRows) : max_rows_(max_rows) {}
+  // `by_thread`: no two threads share a kind.
+  explicit BlockedTime(std::size_t max_rows = kMaxRows, bool by_thread = false)
+      : max_rows_(max_rows), by_thread_(by_thread) {}
 
   // `thread` leaves its CPU in this logformat::SwitchState.
   static void Leave(ThreadState& thread, std::uint64_t time_ns,
@@ -69,7 +71,8 @@ class BlockedTime {
   bool saw_wakeup() const { return saw_wakeup_; }
 
   // One thread or process, blocked in one call path and woken in one way. The
-  // thread stands for its process while that is unknown.
+  // thread stands for its process while that is unknown, and is null otherwise
+  // unless kinds are `by_thread`.
   struct Key {
     const ProcessState* process;
     const ThreadState* thread;
@@ -108,6 +111,7 @@ class BlockedTime {
   void End(ThreadState& thread, std::uint64_t time_ns, const Waker& waker);
 
   std::size_t max_rows_;
+  bool by_thread_;
   std::uint64_t folded_ = 0;
   bool saw_wakeup_ = false, lost_ = false;
   absl::flat_hash_map<Key, Sum> sums_;

@@ -14,6 +14,13 @@ void DispatchTracker::TransferRunning(std::int32_t cpu_number, ThreadState& to,
   ThreadState& from = *cpu->thread;
   from.dispatch.split_by_exec = to.dispatch.split_by_exec = true;
   const std::uint64_t part_ns = time_ns - cpu->last_ns;
+  if (queues_.wanted()) {
+    queues_.OnTime(*cpu, {.account = &cpu->busy,
+                          .thread = &from,
+                          .ns = part_ns,
+                          .begin_ns = cpu->last_ns,
+                          .end_ns = time_ns});
+  }
   cpu->busy.ns += part_ns;
   from.dispatch.on_cpu_ns += part_ns;
   from.dispatch.running_cpu = -1;

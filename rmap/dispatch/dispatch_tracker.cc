@@ -32,7 +32,8 @@ bool HasHooksOf(const logformat::TraceInfo& info,
 
 DispatchTracker::DispatchTracker(const logformat::TraceInfo& info,
                                  ThreadRegistry& registry,
-                                 TimelineObserver* observer)
+                                 TimelineObserver* observer,
+                                 const WantedRows& rows)
     : info_(info),
       dumps_(info.cpu_sets()),
       events_(std::min(dumps_.measures(), kMaxMeasures)),
@@ -41,6 +42,8 @@ DispatchTracker::DispatchTracker(const logformat::TraceInfo& info,
       observer_(observer),
       begin_of_trace_ns_(info.begin_ns),
       interrupts_recorded_(HasHooksOf(info, logformat::HookOrigin::kInterrupt)),
+      blocked_(BlockedTime::kMaxRows, rows.wakers_of == RowsOf::kThread),
+      queues_(rows.preemptors),
       unseen_(events_, HasHooksOf(info, logformat::HookOrigin::kKernel)) {}
 
 CpuState* DispatchTracker::Cpu(std::int32_t cpu) {
@@ -199,6 +202,8 @@ AttributedInterval DispatchTracker::AttributeTime(CpuState& cpu,
     ThreadRegistry::See(*thread, time_ns);
   }
   cpu.last_ns = time_ns;
+  if (queues_.wanted()) [[unlikely]]
+    queues_.OnTime(cpu, attributed);
   if (observer_ != nullptr && attributed.ns != 0) [[unlikely]] {
     observer_->OnTime(
         {cpu.cpu, cpu.AccountOf(attributed.account),
@@ -290,6 +295,8 @@ void DispatchTracker::EndWait(ThreadState& thread, std::uint64_t time_ns) {
   const std::uint64_t ns = time_ns - thread.dispatch.runnable_since_ns;
   thread.dispatch.wait_ns += ns;
   blocked_.AddWait(thread, ns);
+  if (queues_.wanted()) [[unlikely]]
+    queues_.OnWait(thread, thread.dispatch.running_cpu, time_ns);
   if (observer_ != nullptr) {
     observer_->OnWait(
         {thread.index, thread.dispatch.runnable_since_ns, time_ns});
@@ -309,6 +316,7 @@ void DispatchTracker::SwitchOut(ThreadState& thread, std::int32_t cpu,
   thread.dispatch.waiting = state == logformat::kSwitchRunnable ||
                             (state & logformat::kSwitchPreempted) != 0;
   thread.dispatch.runnable_since_ns = time_ns;
+  thread.dispatch.queued_cpu = cpu;
   blocked_.Leave(thread, time_ns, state);
   unseen_.Leave(thread, time_ns);
   if (state & logformat::kSwitchDead) {
@@ -622,6 +630,7 @@ void DispatchTracker::Finish(std::uint64_t end_ns) {
     EndWait(thread, end_ns);
     thread.dispatch.waiting = false;
   }
+  queues_.Finish();
 }
 
 }  // namespace countrace::rmap

@@ -28,6 +28,7 @@
 #include "rmap/dispatch/blocked_time.h"
 #include "rmap/dispatch/interval_counts.h"
 #include "rmap/dispatch/kernel_coverage.h"
+#include "rmap/dispatch/queue_time.h"
 #include "rmap/dispatch/unseen_time.h"
 #include "rmap/state/cpu_state.h"
 #include "rmap/state/thread_registry.h"
@@ -38,7 +39,7 @@ namespace countrace::rmap {
 class DispatchTracker {
  public:
   DispatchTracker(const logformat::TraceInfo& info, ThreadRegistry& registry,
-                  TimelineObserver* observer);
+                  TimelineObserver* observer, const WantedRows& rows);
 
   void OnDispatch(const logformat::EventRecord& record, std::uint64_t time_ns);
   void OnCounters(const logformat::EventRecord& record, std::uint64_t time_ns);
@@ -121,6 +122,7 @@ class DispatchTracker {
   // The thread on `cpu`; null if it is idle or its thread is not counted.
   ThreadState* Running(std::int32_t cpu) const;
   const BlockedTime& blocked() const { return blocked_; }
+  const QueueTime& queues() const { return queues_; }
   // Intervals that are unattributed because a dispatch record contradicts the
   // one before it, although no loss was reported.
   std::uint64_t contradictions() const { return contradictions_; }
@@ -211,6 +213,7 @@ class DispatchTracker {
   std::uint64_t begin_of_trace_ns_;
   bool interrupts_recorded_;
   BlockedTime blocked_;
+  QueueTime queues_;
   UnseenTime unseen_;
   std::uint64_t cut_ns_ = 0;
   std::uint32_t outside_unknown_ = 0;  // CPUs with that flag

@@ -111,6 +111,7 @@ void DispatchTracker::CloseInterrupts(CpuState& cpu, std::uint64_t time_ns,
   }
   if (!switches) return;
   // Their exits are missing: they may have ended at once.
+  if (queues_.wanted()) queues_.DoubtInterrupts(cpu, cpu.interrupts_since_ns);
   const std::uint64_t ns = time_ns - cpu.interrupts_since_ns;
   cpu.unended_ns[static_cast<std::size_t>(cpu.occupant)] += ns;
   if (cpu.thread == nullptr) return;

@@ -27,6 +27,7 @@ void DispatchTracker::OnWakeup(const EventRecord& record,
   blocked_.Wake(*thread, time_ns, WakerOf(record, waker, wakee));
   thread->dispatch.waiting = true;
   thread->dispatch.runnable_since_ns = time_ns;
+  thread->dispatch.queued_cpu = -1;
 }
 
 Waker DispatchTracker::WakerOf(const EventRecord& record,

@@ -36,18 +36,38 @@ std::string RowName(const SegmentRow& row) {
                          path.empty() ? base::EscapeName(row.segment) : path);
 }
 
+std::string Named(const std::string& comm, std::int32_t pid, std::int32_t tid) {
+  std::string name;
+  for (const std::int32_t id : {pid, tid}) {
+    if (id != 0) name += std::to_string(id) + " ";
+  }
+  return name + base::EscapeName(comm);
+}
+
 std::string RowName(const WakerRow& row) {
   std::string waker = WakerKindName(row.waker.kind);
-  if (row.waker.pid) {
-    waker = absl::StrFormat("%d %s", *row.waker.pid,
-                            base::EscapeName(row.waker.comm));
+  if (row.waker.kind == WakerKind::kThread) {
+    waker = Named(row.waker.comm, row.waker.pid.value_or(0),
+                  row.waker.tid.value_or(0));
   }
   if (!row.waker.segment.empty()) {
     waker += " in " + base::EscapeName(row.waker.segment);
   }
-  return absl::StrFormat(
-      "%d %s%s%s, by %s", row.pid, base::EscapeName(row.comm),
-      row.path.empty() ? "" : " in ", JoinedPath(row.path), waker);
+  return absl::StrFormat("%s%s%s, by %s", Named(row.comm, row.pid, row.tid),
+                         row.path.empty() ? "" : " in ", JoinedPath(row.path),
+                         waker);
+}
+
+std::string RowName(const PreemptorRow& row) {
+  const PreemptorRow::By& by = row.preemptor;
+  return Named(row.comm, row.pid, row.tid) + ", by " +
+         (by.kind == PreemptorKind::kThread
+              ? Named(by.comm, by.pid.value_or(0), by.tid.value_or(0))
+              : PreemptorKindName(by.kind));
+}
+
+std::string RowName(const SystemCallRow& row) {
+  return base::EscapeName(row.syscall);
 }
 
 std::string Quantity(std::uint64_t value, Unit unit) {

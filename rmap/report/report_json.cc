@@ -177,6 +177,11 @@ std::vector<std::pair<std::string, Json>> Tables(
           tables.emplace_back(TableName(table), nullptr);
           return;
         }
+        if ((table == ReportBy::kPreemptor && !report.wanted.preemptors) ||
+            (table == ReportBy::kSystemCall && !report.system_calls)) {
+          tables.emplace_back(TableName(table), nullptr);
+          return;
+        }
         tables.emplace_back(
             TableName(table),
             Rows(report.events, columns, SelectedRows(rows, selection, table)));

@@ -23,10 +23,11 @@ inline const std::map<std::string, ReportFormat>& ReportFormats() {
 
 inline const std::map<std::string, ReportBy>& ReportTables() {
   static const auto& tables = *new std::map<std::string, ReportBy>{
-      {"process", ReportBy::kProcess}, {"thread", ReportBy::kThread},
-      {"segment", ReportBy::kSegment}, {"path", ReportBy::kPath},
-      {"cpu", ReportBy::kCpu},         {"hook", ReportBy::kHook},
-      {"waker", ReportBy::kWaker}};
+      {"process", ReportBy::kProcess},   {"thread", ReportBy::kThread},
+      {"segment", ReportBy::kSegment},   {"path", ReportBy::kPath},
+      {"cpu", ReportBy::kCpu},           {"hook", ReportBy::kHook},
+      {"waker", ReportBy::kWaker},       {"preemptor", ReportBy::kPreemptor},
+      {"syscall", ReportBy::kSystemCall}};
   return tables;
 }
 

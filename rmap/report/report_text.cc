@@ -88,6 +88,12 @@ class TextReport {
       case ReportBy::kWaker:
         Wakers();
         break;
+      case ReportBy::kPreemptor:
+        Preemptors();
+        break;
+      case ReportBy::kSystemCall:
+        SystemCalls();
+        break;
     }
   }
 
@@ -102,13 +108,43 @@ class TextReport {
       return;
     }
     const auto rows = tables_.Selected(report_.wakers, ReportBy::kWaker);
-    tables_.Table("WAKERS: what ended blocked time", WakerTextColumns(), rows);
+    tables_.Table("WAKERS: what ended blocked time", WakerTextColumns(report_),
+                  rows);
     if (!rows.empty() && !report_.interrupts) {
       out_ +=
           "  (interrupts were not recorded: a wake-up by one counts for the "
           "thread that\n   it interrupted; record --kernel "
           "wakeups,irq,softirq)\n";
     }
+  }
+
+  void Preemptors() {
+    const auto rows =
+        tables_.Selected(report_.preemptors, ReportBy::kPreemptor);
+    tables_.Table("PREEMPTORS: what had the CPU of waiting threads",
+                  PreemptorTextColumns(report_), rows);
+    if (!report_.wakeups) {
+      out_ +=
+          "  (wake-ups were not recorded: waiting after them is not in it; "
+          "record --kernel wakeups)\n";
+    }
+    if (!rows.empty() && !report_.interrupts) {
+      out_ +=
+          "  (interrupts were not recorded: their time is that of what they "
+          "interrupted; record\n   --kernel irq,softirq)\n";
+    }
+  }
+
+  void SystemCalls() {
+    if (!report_.system_calls) {
+      out_ +=
+          "\nno system calls were recorded: record --kernel syscalls shows "
+          "them\n";
+      return;
+    }
+    tables_.Table(
+        "SYSTEM CALLS", SystemCallTextColumns(report_),
+        tables_.Selected(report_.system_call_rows, ReportBy::kSystemCall));
   }
 
   void Processes() {

@@ -30,6 +30,8 @@ const char* Label(const std::string& column) {
                                      {"on_cpu_ns.excl", "on-CPU self"},
                                      {"wall_ns.excl", "wall self"},
                                      {"wall_ns", "wall"},
+                                     {"wall_ns.incl", "wall"},
+                                     {"wait_ns", "wait"},
                                      {"hits", "hits"},
                                      {"blocked_ns", "blocked"}};
   for (const Known& known : kKnown) {

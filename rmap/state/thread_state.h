@@ -75,7 +75,8 @@ struct DispatchState {
   std::uint64_t dispatches = 0, migrations = 0, switches_out = 0;
   bool waiting = false;  // runnable, on no CPU, since runnable_since_ns
   std::uint64_t runnable_since_ns = 0, wait_ns = 0;
-  std::uint64_t faults = 0;  // fault records
+  std::int32_t queued_cpu = -1;  // while waiting: the one it left; -1: woken
+  std::uint64_t faults = 0;      // fault records
   // Times that its switch-in or switch-out is missing without a counted loss.
   std::uint32_t unseen_switches = 0;
   bool switch_inferred = false;  // the time of a switch was computed

@@ -26,6 +26,7 @@ BoundsSummary SummaryOfBounds(const Report& report) {
   add(report.segments);
   add(report.segment_paths);
   add(report.wakers);
+  add(report.preemptors);
   add(report.cpu_rows);
   if (summary.numbers != summary.without_limit) {
     summary.mean_width =

@@ -11,6 +11,7 @@
 
 #include "logformat/system_call_exit.h"
 #include "rmap/state/call_paths.h"
+#include "rmap/tables/path_groups.h"
 #include "rmap/tables/report_events.h"
 #include "rmap/tables/waker_rows.h"
 
@@ -158,8 +159,11 @@ class SegmentRows {
   }
   void SetErrors(const PathNode& node, SegmentRow& row) const {
     if (!IsSystemCall(node.hook_id)) return;
-    row.errors.emplace();
-    if (node.errors != nullptr) *row.errors = *node.errors;
+    if (!row.errors) row.errors.emplace();
+    if (node.errors == nullptr) return;
+    for (const auto& [error, calls] : *node.errors) {
+      (*row.errors)[error] += calls;
+    }
   }
 
   static std::uint64_t SortTime(const SegmentRow& row) {
@@ -294,18 +298,19 @@ class SegmentRows {
     // An explicit stack, no recursion: a path can be as deep as the frame
     // limit.
     struct Visit {
-      const PathNode* node;
+      PathGroup group;
       SegmentRow row;
       bool in_left_call;  // an enclosing call was left unseen
     };
     std::vector<Visit> pending;
-    const auto push_children = [&](const PathNode& parent,
+    const bool fold = input_.in.rows.fold_recursion;
+    const auto push_children = [&](const PathGroup& parent,
                                    const std::vector<std::string>& prefix,
                                    bool in_left_call) {
       std::vector<Visit> children;
-      for (const PathNode::Child& child : parent.children) {
-        children.push_back(
-            {child.node, PathRow(process, *child.node, prefix), in_left_call});
+      for (PathGroup& child : GroupsInside(parent, fold)) {
+        SegmentRow row = PathRow(process, child, prefix);
+        children.push_back({std::move(child), std::move(row), in_left_call});
         if (in_left_call) Lower(Quality::kInferred, children.back().row);
       }
       std::sort(
@@ -313,48 +318,56 @@ class SegmentRows {
           [](const Visit& a, const Visit& b) { return RowLess(b.row, a.row); });
       std::move(children.begin(), children.end(), std::back_inserter(pending));
     };
-    push_children(node, path, /*in_left_call=*/false);
+    push_children({{{&node, false}}}, path, /*in_left_call=*/false);
     while (!pending.empty()) {
       Visit visit = std::move(pending.back());
       pending.pop_back();
-      SegmentSum& sum = by_hook[visit.node->hook_id];
-      AddToSegment(*visit.node, sum);
-      const auto recording_ns = input_.cost.InSegment(*visit.node);
-      if (recording_ns && !visit.node->recursive) {
-        sum.recording_ns = sum.recording_ns.value_or(0) + *recording_ns;
+      bool called = false, left_unseen = false;
+      for (const auto& [shown, inner] : visit.group.members) {
+        AddToSegment(*shown, shown->recursive, by_hook[shown->hook_id]);
+        called |= shown->calls + shown->begin_inferred != 0 ||
+                  !shown->children.empty();
+        left_unseen |= shown->left_unseen;
       }
       rows.push_back(std::move(visit.row));
-      const PathNode& shown = *visit.node;
-      if (shown.calls + shown.begin_inferred == 0 && shown.children.empty()) {
+      if (!called) {
         rows.pop_back();
         continue;
       }
       // A copy: adding rows may move the one that holds the path.
       const std::vector<std::string> prefix = rows.back().path;
-      push_children(*visit.node, prefix,
-                    visit.in_left_call || visit.node->left_unseen);
+      push_children(visit.group, prefix, visit.in_left_call || left_unseen);
     }
   }
 
-  SegmentRow PathRow(const ProcessState& process, const PathNode& node,
+  SegmentRow PathRow(const ProcessState& process, const PathGroup& group,
                      const std::vector<std::string>& prefix) const {
-    SegmentRow row = RowOf(process, AmountsOf(node), node.wall);
-    row.segment = HookName(input_.in.info, node.hook_id);
+    SegmentSum sum;
+    for (const auto& [node, inner] : group.members) {
+      AddToSegment(*node, inner, sum);
+    }
+    SegmentRow row = RowOf(process, sum.amounts, sum.wall);
+    row.segment = HookName(input_.in.info, group.hook_id());
     row.path = prefix;
     row.path.push_back(row.segment);
-    SetErrors(node, row);
-    SetRecording(input_.cost.InSegment(node), row);
-    SetCalls(process, {node.calls, node.begin_inferred, node.end_inferred},
-             UnseenOf(node), row);
-    if (HoldsLeftCalls(node)) Lower(Quality::kInferred, row);
-    if (const auto* probes = input_.probes.InPath(node)) {
-      probes->TakeOut(input_.plans, row);
-    }
+    for (const auto& [node, inner] : group.members) SetErrors(*node, row);
+    SetRecording(sum.recording_ns, row);
+    SegmentUnseen unseen = sum.unseen;
+    unseen.path = true;
+    unseen.in_kernel = IsInKernel(group.hook_id());
+    SetCalls(process, sum.calls, unseen, row);
+    if (sum.inferred) Lower(Quality::kInferred, row);
+    if (sum.probes.any()) sum.probes.TakeOut(input_.plans, row);
     return row;
   }
 
-  void AddToSegment(const PathNode& node, SegmentSum& sum) const {
-    AddAmounts(AmountsOf(node), node.recursive, sum.amounts);
+  // `inner`: its time is inside that of other calls of the sum.
+  void AddToSegment(const PathNode& node, bool inner, SegmentSum& sum) const {
+    AddAmounts(AmountsOf(node), inner, sum.amounts);
+    const auto recording_ns = input_.cost.InSegment(node);
+    if (recording_ns && !inner) {
+      sum.recording_ns = sum.recording_ns.value_or(0) + *recording_ns;
+    }
     sum.wall.Merge(node.wall);
     sum.calls.all += node.calls;
     sum.calls.begin_inferred += node.begin_inferred;
@@ -363,12 +376,12 @@ class SegmentRows {
     sum.unseen.own.Add(unseen.own);
     sum.unseen.children.Add(unseen.children);
     sum.unseen.uncovered_ns += unseen.uncovered_ns;
-    sum.unseen.certain.wall_ns += node.recursive ? 0 : unseen.certain.wall_ns;
-    sum.unseen.certain.on_cpu_ns +=
-        node.recursive ? 0 : unseen.certain.on_cpu_ns;
+    sum.unseen.certain.calls += unseen.certain.calls;
+    sum.unseen.certain.wall_ns += inner ? 0 : unseen.certain.wall_ns;
+    sum.unseen.certain.on_cpu_ns += inner ? 0 : unseen.certain.on_cpu_ns;
     sum.inferred |= HoldsLeftCalls(node);
     if (const auto* probes = input_.probes.InPath(node)) {
-      sum.probes.AddPath(*probes, node.recursive);
+      sum.probes.AddPath(*probes, inner);
     }
   }
 

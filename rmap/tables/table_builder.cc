@@ -6,8 +6,10 @@
 #include "rmap/tables/books.h"
 #include "rmap/tables/cpu_rows.h"
 #include "rmap/tables/hook_rows.h"
+#include "rmap/tables/preemptor_rows.h"
 #include "rmap/tables/report_events.h"
 #include "rmap/tables/segment_rows.h"
+#include "rmap/tables/system_call_rows.h"
 #include "rmap/tables/task_rows.h"
 #include "rmap/tables/waker_rows.h"
 
@@ -15,6 +17,7 @@ namespace countrace::rmap {
 
 void BuildTables(const TableSources& sources, Report& report) {
   sources.registry.SettleProcesses();
+  report.wanted = sources.rows;
   TableInput input(sources,
                    FillEvents(sources.info, sources.registry.gate(), report));
   for (const ProcessState& process : sources.registry.processes()) {
@@ -33,6 +36,8 @@ void BuildTables(const TableSources& sources, Report& report) {
   BuildBooks(processes, input, report);
   BuildHooks(input, report);
   BuildWakers(sources, bounds, report);
+  BuildPreemptors(sources, report);
+  report.system_call_rows = SystemCallRows(report.segments);
 }
 
 }  // namespace countrace::rmap

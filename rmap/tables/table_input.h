@@ -32,6 +32,7 @@ struct TableSources {
   bool session_loss;
   bool interrupts;                 // were recorded
   std::uint64_t begin_ns, end_ns;  // of the tables
+  WantedRows rows;
 };
 
 struct TableInput {

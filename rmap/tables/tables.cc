@@ -24,6 +24,24 @@ const char* WakerKindName(WakerKind kind) {
   return "unknown";
 }
 
+const char* PreemptorKindName(PreemptorKind kind) {
+  switch (kind) {
+    case PreemptorKind::kThread:
+      return "thread";
+    case PreemptorKind::kInterrupts:
+      return "interrupts";
+    case PreemptorKind::kIdle:
+      return "idle";
+    case PreemptorKind::kOutside:
+      return "outside";
+    case PreemptorKind::kNotKnown:
+      return "not_known";
+    case PreemptorKind::kOther:
+      return "other";
+  }
+  return "unknown";
+}
+
 ScaledCount InclusiveOf(const SegmentCount& count) {
   ScaledCount estimate;
   estimate.value = count.incl;

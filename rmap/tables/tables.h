@@ -39,7 +39,8 @@ struct ProbeTime {
 
 struct ProcessRow {
   ProcessIndex index{};
-  std::int32_t pid = 0;
+  std::uint64_t processes = 1;  // more with Report::processes_by
+  std::int32_t pid = 0;         // 0: of several
   std::int32_t parent_pid = 0;
   std::string comm;
   std::uint64_t first_seen_ns = 0, last_seen_ns = 0;
@@ -162,13 +163,14 @@ const char* WakerKindName(WakerKind kind);  // "thread", ...
 // waker. All rows of a process add up to the blocked time of its threads; those
 // of a path (if none is kOther) to the path's exclusive blocked time.
 struct WakerRow {
-  std::int32_t pid = 0;
+  // 0: the row is of several (RowsOf).
+  std::int32_t pid = 0, tid = 0;
   ProcessIndex process{};
   std::string comm;
   std::vector<std::string> path;  // open segments, outermost first; empty: none
   struct By {
     WakerKind kind = WakerKind::kNotTold;
-    std::optional<std::int32_t> pid;  // kThread
+    std::optional<std::int32_t> pid, tid;  // kThread, unless of several
     std::string comm;
     std::string segment;  // the waker's innermost open segment; empty: none
   } waker;
@@ -176,6 +178,47 @@ struct WakerRow {
   std::uint64_t blocked_ns = 0, longest_ns = 0;
   // kBounded: records were lost meanwhile, so the thread may have run in
   // between, or been in another segment, or the waker is not sure.
+  Qualities qualities;
+  Quality quality = Quality::kExact;
+  RowBounds bounds;
+};
+
+// What had the CPU of a thread that waited for it (dispatch/queue_time.h).
+enum class PreemptorKind : std::uint8_t {
+  kThread,
+  kInterrupts,
+  kIdle,      // nothing: from the wake-up to the switch
+  kOutside,   // a process that the report does not count, or idle
+  kNotKnown,  // lost records, or its CPU is not known
+  kOther      // several kinds together, beyond the limit of rows
+};
+const char* PreemptorKindName(PreemptorKind kind);  // "thread", ...
+
+// Part of the waiting time of a thread (or of several, see RowsOf): that in
+// which one occupant had its CPU. All rows of a thread add up to its wait_ns.
+struct PreemptorRow {
+  std::int32_t pid = 0, tid = 0;  // 0: of several
+  std::string comm;
+  struct By {
+    PreemptorKind kind = PreemptorKind::kNotKnown;
+    std::optional<std::int32_t> pid, tid;  // kThread, unless of several
+    std::string comm;
+  } preemptor;
+  std::uint64_t times = 0;  // stays on the CPU
+  std::uint64_t wait_ns = 0, longest_ns = 0;
+  Qualities qualities;
+  Quality quality = Quality::kExact;
+  RowBounds bounds;
+};
+
+// The calls of one system call, over the rows of segments.
+struct SystemCallRow {
+  std::string syscall;  // "read"
+  std::uint64_t processes = 0;
+  std::uint64_t calls = 0;
+  std::uint64_t wall_ns = 0, longest_ns = 0;  // of SegmentRow: wall.incl
+  std::optional<std::uint64_t> on_cpu_ns, wait_ns, blocked_ns;
+  std::map<int, std::uint64_t> errors;  // calls that failed, by errno
   Qualities qualities;
   Quality quality = Quality::kExact;
   RowBounds bounds;
@@ -296,6 +339,18 @@ struct Loss {
   std::vector<std::string> messages;  // what, where, remedy
 };
 
+// What a row of wakers or preemptors is for: a thread, a process, or all
+// processes of one name.
+enum class RowsOf : std::uint8_t { kThread, kProcess, kComm };
+
+// Rows that cost time, or that there are several kinds of.
+struct WantedRows {
+  bool preemptors = false;
+  RowsOf wakers_of = RowsOf::kProcess;
+  RowsOf preemptors_of = RowsOf::kThread;
+  bool fold_recursion = false;  // call paths: a > b > b is a > b
+};
+
 struct Report {
   std::string path;
   std::string scope;               // "hooks", "command", "system"
@@ -313,15 +368,19 @@ struct Report {
   bool interrupted =
       false;            // reading ended early: the report covers the part read
   EventColumns events;  // kernel dump events, then thread events
+  WantedRows wanted;
   std::vector<ProcessRow> processes;
+  std::string processes_by;  // the field that one row has one value of
   std::vector<ThreadRow> threads;
   std::vector<SegmentRow> segments;       // by (process, segment)
   std::vector<SegmentRow> segment_paths;  // by (process, call path)
   std::vector<HookRow> hooks;
-  bool wakeups = false;          // wake-ups were recorded
-  bool system_calls = false;     // system calls were recorded
-  bool interrupts = false;       // interrupts were recorded
-  std::vector<WakerRow> wakers;  // most blocked time first
+  bool wakeups = false;                         // wake-ups were recorded
+  bool system_calls = false;                    // system calls were recorded
+  bool interrupts = false;                      // interrupts were recorded
+  std::vector<WakerRow> wakers;                 // most blocked time first
+  std::vector<PreemptorRow> preemptors;         // most waiting time first
+  std::vector<SystemCallRow> system_call_rows;  // most time first
   std::vector<CpuRow> cpu_rows;
   std::vector<Books> books;  // one for each kernel dump event of `events`
   Loss loss;

@@ -325,17 +325,24 @@ void UnseenBounds::OfCpu(const CpuState& cpu, CpuRow& row) const {
   Finish(row);
 }
 
-void UnseenBounds::OfWaker(const ProcessState& process,
-                           const WakerUnseen& unsure, const WakerUnseen& all,
-                           WakerRow& row) const {
+void UnseenBounds::OfWaker(const BlockedOwner& owner, const WakerUnseen& unsure,
+                           const WakerUnseen& all, WakerRow& row) const {
   // Losses that were noticed late: every interval may be another row's.
   const bool late = input_.in.dispatches.cut_ns() != 0;
   const WakerUnseen own =
       late ? WakerUnseen{row.times, row.blocked_ns, 0} : unsure;
-  std::uint64_t unknown_ns = Known(process).more_threads || late ? kNone : 0;
-  for (const ThreadState* thread : process.threads) {
+  std::uint64_t unknown_ns = late ? kNone : 0;
+  const auto add = [&unknown_ns](const ThreadState& thread) {
     unknown_ns = AddBounded(
-        unknown_ns, thread->unseen.unknown_ns + thread->unseen.outside_ns);
+        unknown_ns, thread.unseen.unknown_ns + thread.unseen.outside_ns);
+  };
+  if (owner.thread != nullptr) {
+    add(*owner.thread);
+  } else {
+    for (const ProcessState* process : owner.processes) {
+      if (Known(*process).more_threads) unknown_ns = kNone;
+      for (const ThreadState* thread : process->threads) add(*thread);
+    }
   }
   // Unsure intervals of other rows may be this one's.
   const std::uint64_t times =

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "rmap/tables/attribution.h"
@@ -37,6 +38,12 @@ struct WakerUnseen {
   std::uint64_t longest_sure_ns = 0;  // of the others
 };
 
+// Whose blocked time a row has: a thread's, or that of all of some processes.
+struct BlockedOwner {
+  const ThreadState* thread = nullptr;
+  std::set<const ProcessState*> processes;
+};
+
 class UnseenBounds {
  public:
   explicit UnseenBounds(const TableInput& input);
@@ -49,8 +56,8 @@ class UnseenBounds {
   void OfCpu(const CpuState& cpu, CpuRow& row) const;
   void OfSegment(const ProcessState& process, const SegmentUnseen& unseen,
                  SegmentRow& row) const;
-  // `all`: the sums over all rows of `process`.
-  void OfWaker(const ProcessState& process, const WakerUnseen& unsure,
+  // `all`: the sums over all rows of `owner`.
+  void OfWaker(const BlockedOwner& owner, const WakerUnseen& unsure,
                const WakerUnseen& all, WakerRow& row) const;
 
  private:

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_format.h"
 #include "rmap/dispatch/blocked_time.h"
+#include "rmap/tables/row_owner.h"
 
 namespace countrace::rmap {
 namespace {
@@ -21,10 +22,12 @@ std::vector<std::string> PathOf(const logformat::TraceInfo& info,
 }
 
 bool RowLess(const WakerRow& a, const WakerRow& b) {
-  return std::tie(b.blocked_ns, b.times, a.comm, a.pid, a.process, a.path,
-                  a.waker.kind, a.waker.comm, a.waker.pid, a.waker.segment) <
-         std::tie(a.blocked_ns, a.times, b.comm, b.pid, b.process, b.path,
-                  b.waker.kind, b.waker.comm, b.waker.pid, b.waker.segment);
+  return std::tie(b.blocked_ns, b.times, a.comm, a.pid, a.process, a.tid,
+                  a.path, a.waker.kind, a.waker.comm, a.waker.pid, a.waker.tid,
+                  a.waker.segment) <
+         std::tie(a.blocked_ns, a.times, b.comm, b.pid, b.process, b.tid,
+                  b.path, b.waker.kind, b.waker.comm, b.waker.pid, b.waker.tid,
+                  b.waker.segment);
 }
 
 }  // namespace
@@ -41,15 +44,22 @@ void BuildWakers(const TableSources& sources, const UnseenBounds& bounds,
   const BlockedTime& blocked = sources.dispatches.blocked();
   report.wakeups = blocked.saw_wakeup();
   if (!report.wakeups) return;
+  const RowsOf of = sources.rows.wakers_of;
   // Threads whose process became known late join its rows.
   struct Joined {
-    const ProcessState* process;
-    const ProcessState* waker;
+    RowOwner owner, waker;
+    BlockedTime::Sum sum;
   };
-  using Place = std::tuple<std::uint32_t, const PathNode*, WakerKind,
-                           std::uint32_t, std::uint32_t>;
-  std::map<Place, std::pair<Joined, BlockedTime::Sum>> rows;
-  std::map<const ProcessState*, WakerUnseen> unseen;
+  using Place = std::tuple<RowOwner::Key, const PathNode*, WakerKind,
+                           RowOwner::Key, std::uint32_t>;
+  std::map<Place, Joined> rows;
+  struct Whole {
+    BlockedOwner who;
+    WakerUnseen unseen;
+  };
+  std::map<RowOwner::Key, Whole> wholes;
+  // Paths are those of one process: those of several are the same by name.
+  std::map<std::vector<std::string>, const PathNode*> named;
   for (const auto& [key, sum] : blocked.sums()) {
     const ProcessState* const process =
         key.process != nullptr ? key.process : key.thread->process;
@@ -57,12 +67,17 @@ void BuildWakers(const TableSources& sources, const UnseenBounds& bounds,
         key.waker_process != nullptr  ? key.waker_process
         : key.waker_thread != nullptr ? key.waker_thread->process
                                       : nullptr;
-    auto& [joined, total] =
-        rows[{static_cast<std::uint32_t>(process->index), key.place, key.kind,
-              waker == nullptr ? ~std::uint32_t{0}
-                               : static_cast<std::uint32_t>(waker->index),
-              key.hook_id}];
-    joined = {process, waker};
+    const RowOwner owner(of, *process, key.thread);
+    const RowOwner by =
+        waker == nullptr ? RowOwner() : RowOwner(of, *waker, key.waker_thread);
+    const PathNode* place = key.place;
+    if (of == RowsOf::kComm && place != nullptr) {
+      place = named.emplace(PathOf(sources.info, place), place).first->second;
+    }
+    Joined& joined = rows[{owner.key, place, key.kind, by.key, key.hook_id}];
+    joined.owner = owner;
+    joined.waker = by;
+    BlockedTime::Sum& total = joined.sum;
     total.times += sum.times;
     total.ns += sum.ns;
     total.longest_ns = std::max(total.longest_ns, sum.longest_ns);
@@ -70,29 +85,33 @@ void BuildWakers(const TableSources& sources, const UnseenBounds& bounds,
     total.unsure_ns += sum.unsure_ns;
     total.longest_sure_ns =
         std::max(total.longest_sure_ns, sum.longest_sure_ns);
-    unseen[process].times += sum.unsure_times;
-    unseen[process].ns += sum.unsure_ns;
+    Whole& whole = wholes[owner.key];
+    whole.who.processes.insert(process);
+    if (of == RowsOf::kThread) whole.who.thread = key.thread;
+    whole.unseen.times += sum.unsure_times;
+    whole.unseen.ns += sum.unsure_ns;
   }
-  for (const auto& [place, found] : rows) {
-    const auto& [joined, sum] = found;
+  for (const auto& [place, joined] : rows) {
     WakerRow row;
-    row.process = joined.process->index;
-    row.pid = joined.process->pid;
-    row.comm = joined.process->comm;
+    row.process = joined.owner.process;
+    row.pid = joined.owner.pid;
+    row.tid = joined.owner.tid;
+    row.comm = joined.owner.comm;
     row.path = PathOf(sources.info, std::get<const PathNode*>(place));
     row.waker.kind = std::get<WakerKind>(place);
-    if (joined.waker != nullptr) {
-      row.waker.pid = joined.waker->pid;
-      row.waker.comm = joined.waker->comm;
-    }
+    if (joined.waker.pid != 0) row.waker.pid = joined.waker.pid;
+    if (joined.waker.tid != 0) row.waker.tid = joined.waker.tid;
+    row.waker.comm = joined.waker.comm;
     const std::uint32_t hook_id = std::get<4>(place);
     if (hook_id != 0) row.waker.segment = HookName(sources.info, hook_id);
+    const BlockedTime::Sum& sum = joined.sum;
     row.times = sum.times;
     row.blocked_ns = sum.ns;
     row.longest_ns = sum.longest_ns;
-    bounds.OfWaker(*joined.process,
+    const Whole& whole = wholes[joined.owner.key];
+    bounds.OfWaker(whole.who,
                    {sum.unsure_times, sum.unsure_ns, sum.longest_sure_ns},
-                   unseen[joined.process], row);
+                   whole.unseen, row);
     report.wakers.push_back(std::move(row));
   }
   std::sort(report.wakers.begin(), report.wakers.end(), RowLess);

@@ -24,6 +24,9 @@ FieldType TypeOf(Unit unit) {
 
 constexpr std::size_t kListWidth = 78;
 
+// Larger groups (of errnos, more than a hundred) show their first names only.
+constexpr std::size_t kMaxOfGroup = 20, kFirstOfGroup = 3;
+
 // The name up to its last dot. Names with the same group are listed together:
 // "wall_ns.(incl, excl)".
 std::string_view GroupOf(const std::string& name) {
@@ -44,13 +47,16 @@ std::vector<std::string> ListNames(const std::vector<Field>& fields) {
       for (; i < end; ++i) names.push_back(base::EscapeName(fields[i].name));
       continue;
     }
+    const std::size_t shown = end - i > kMaxOfGroup ? i + kFirstOfGroup : end;
     const std::size_t begin = i;
-    for (; i < end; ++i) {
+    for (; i < shown; ++i) {
       std::string name = base::EscapeName(fields[i].name.substr(group.size()));
       if (i == begin) name = base::EscapeName(group) + "(" + name;
       if (i + 1 == end) name += ")";
       names.push_back(std::move(name));
     }
+    if (shown != end) names.emplace_back("...)");
+    i = end;
   }
   return names;
 }

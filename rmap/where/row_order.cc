@@ -100,7 +100,10 @@ void SortRows(std::string_view field, Report& report) {
   sort(ReportBy::kThread, ThreadColumns(report), report.threads);
   sort(ReportBy::kSegment, SegmentColumns(report, false), report.segments);
   sort(ReportBy::kHook, HookColumns(), report.hooks);
-  sort(ReportBy::kWaker, WakerColumns(), report.wakers);
+  sort(ReportBy::kWaker, WakerColumns(report), report.wakers);
+  sort(ReportBy::kPreemptor, PreemptorColumns(report), report.preemptors);
+  sort(ReportBy::kSystemCall, SystemCallColumns(report),
+       report.system_call_rows);
   sort(ReportBy::kCpu, CpuColumns(report), report.cpu_rows);
 }
 

@@ -20,6 +20,10 @@ bool AddsUp(ReportBy table, const std::vector<std::string>& column,
       return name == "hits";
     case ReportBy::kWaker:
       return name == "blocked_ns";
+    case ReportBy::kPreemptor:
+      return name == "wait_ns";
+    case ReportBy::kSystemCall:
+      return name == "wall_ns" && column.back() == "incl";
     case ReportBy::kDefault:
       break;
   }

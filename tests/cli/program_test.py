@@ -462,7 +462,7 @@ class Traces(InFolder):
 
     def test_each_table_comes_in_each_format(self):
         for by in ("process", "thread", "segment", "path", "cpu", "hook",
-                   "waker", "time", "phase"):
+                   "waker", "preemptor", "syscall", "time", "phase"):
             for output in ("text", "json", "jsonl", "csv"):
                 with self.subTest(by=by, output=output):
                     done = run("report", "--by", by, "--format", output,
@@ -471,6 +471,9 @@ class Traces(InFolder):
                     # The page prints more than an empty table.
                     if by == "waker":
                         self.assertIn("no wake-ups were recorded",
+                                      done.stdout + done.stderr)
+                    elif by == "syscall":
+                        self.assertIn("no system calls were recorded",
                                       done.stdout + done.stderr)
                     else:
                         self.assertEqual("", done.stderr)

@@ -162,7 +162,8 @@ class OwnTraces(InBabeltrace):
                 ('bye="path"', 'There is no parameter `bye`; there are: by, '
                  'format, rows, map, output'),
                 ('by="pat"', 'Parameter `by` is "pat"; it can be: cpu, hook, '
-                 'path, process, segment, thread, waker'),
+                 'path, preemptor, process, segment, syscall, thread, '
+                 'waker'),
                 ('format="xml"', 'Parameter `format` is "xml"; it can be: '
                  'csv, json, jsonl, text'),
                 ('by=5', 'Parameter `by` is an integer; write by="TEXT"'),

@@ -333,7 +333,7 @@ TEST_CASE("render: the same bytes read in runs or record by record",
     for (const ReportBy by :
          {ReportBy::kDefault, ReportBy::kProcess, ReportBy::kThread,
           ReportBy::kSegment, ReportBy::kPath, ReportBy::kCpu, ReportBy::kHook,
-          ReportBy::kWaker}) {
+          ReportBy::kWaker, ReportBy::kPreemptor, ReportBy::kSystemCall}) {
       const RenderOptions render = {.format = format, .by = by, .max_rows = 0};
       CHECK(RenderReport(*one, render) == RenderReport(*two, render));
     }

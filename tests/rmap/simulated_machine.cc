@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "logformat/jump_hook.h"
+#include "tests/rmap/simulated_queues.h"
 
 namespace countrace::test_support {
 
@@ -156,12 +157,15 @@ class Machine {
   void EndBlocked(SimThread& thread, TrueWaking by);
   void ExitThread(std::uint32_t cpu);
   std::optional<int> PickRunnable();
+  std::vector<SimulatedQueues::Occupant> Occupants() const;
+  void TellPreemptions();
 
   SimulationOptions options_;
   std::mt19937 random_;
   std::mt19937 jump_random_;  // the machine is the same without these records
   std::unique_ptr<MemoryTrace> trace_;
   Truth truth_;
+  SimulatedQueues queues_;
   std::vector<SimThread> threads_;
   std::vector<SimThread> work_;  // interrupts, by CPU
   std::vector<int> running_;     // by CPU, -1 = idle
@@ -281,6 +285,12 @@ void Machine::AdvanceTo(std::uint64_t time_ns, bool counting) {
       truth_.idle_ns[cpu] += step_ns;
     }
   }
+  const std::vector<SimulatedQueues::Occupant> occupants = Occupants();
+  for (std::size_t i = 0; i < threads_.size(); ++i) {
+    if (threads_[i].live && threads_[i].cpu < 0 && threads_[i].counts_wait) {
+      queues_.Step(static_cast<int>(i), occupants, step_ns);
+    }
+  }
   for (SimThread& thread : threads_) {
     if (!thread.live) continue;
     const bool has_cpu = thread.cpu >= 0;
@@ -306,6 +316,42 @@ void Machine::AdvanceTo(std::uint64_t time_ns, bool counting) {
       sums.on_cpu_incl += incl && on_cpu ? step_ns : 0;
       sums.on_cpu_excl += excl && on_cpu ? step_ns : 0;
     });
+  }
+}
+
+std::vector<SimulatedQueues::Occupant> Machine::Occupants() const {
+  std::vector<SimulatedQueues::Occupant> occupants;
+  for (std::uint32_t cpu = 0; cpu < options_.cpus; ++cpu) {
+    if (cpu >= online_) {
+      occupants.push_back({"not_known"});
+    } else if (!work_[cpu].stack.empty()) {
+      occupants.push_back({"interrupts"});
+    } else if (IsRecorded(running_[cpu])) {
+      occupants.push_back({"thread", running_[cpu]});
+    } else {
+      occupants.push_back({options_.command_scope ? "outside" : "idle"});
+    }
+  }
+  return occupants;
+}
+
+void Machine::TellPreemptions() {
+  queues_.EndAll();
+  for (const auto& [kept, sum] : queues_.sums()) {
+    const SimThread& thread = threads_[static_cast<std::size_t>(kept.thread)];
+    if (options_.command_scope && !thread.in_scope) continue;
+    TruePreemption& truth = truth_.preemptions.emplace_back();
+    truth.pid = thread.pid;
+    truth.tid = thread.tid;
+    truth.kind = kept.by.kind;
+    if (kept.by.thread >= 0) {
+      const SimThread& by = threads_[static_cast<std::size_t>(kept.by.thread)];
+      truth.by_pid = by.pid;
+      truth.by_tid = by.tid;
+    }
+    truth.times = sum.times;
+    truth.ns = sum.ns;
+    truth.longest_ns = sum.longest_ns;
   }
 }
 
@@ -428,9 +474,11 @@ void Machine::Switch(std::uint32_t cpu, int next, std::uint16_t state) {
     thread.runnable = thread.counts_wait;
     thread.blocked = !thread.runnable && state != logformat::kSwitchDead;
     thread.blocked_since_ns = now_ns_;
+    if (thread.counts_wait) queues_.Begin(prev, static_cast<int>(cpu));
   }
   running_[cpu] = next;
   if (next >= 0) {
+    queues_.End(next, static_cast<int>(cpu));
     SimThread& thread = threads_[static_cast<std::size_t>(next)];
     ++thread.truth.dispatches;
     if (thread.last_cpu >= 0 && thread.last_cpu != static_cast<int>(cpu)) {
@@ -554,6 +602,7 @@ void Machine::Wake(SimThread& thread) {
                  static_cast<std::uint32_t>(thread.tid));
   if (!recorded) return;
   thread.counts_wait = true;
+  queues_.Begin(static_cast<int>(&thread - threads_.data()), -1);
   TrueWaking by;
   const SimThread& work = work_[cpu];
   if (!work.stack.empty()) {
@@ -686,6 +735,7 @@ void Machine::Act(std::uint32_t cpu) {
         trace_->Wakeup(now_ns_, static_cast<std::int32_t>(cpu), TidOf(current),
                        static_cast<std::uint32_t>(threads_[child].tid));
         threads_[child].counts_wait = true;
+        queues_.Begin(static_cast<int>(child), -1);
       }
     }
   } else if (action < 77) {
@@ -822,6 +872,7 @@ Simulation Machine::Run() {
       truth_.threads.push_back(thread.truth);
     }
   }
+  TellPreemptions();
   truth_.duration_ns = now_ns_ - begin_ns;
   return {std::move(trace_), std::move(truth_)};
 }

@@ -57,6 +57,14 @@ struct TrueBlocked {
   std::uint64_t times = 0, ns = 0, longest_ns = 0;
 };
 
+// What had the CPU of a thread while it waited.
+struct TruePreemption {
+  std::int32_t pid = 0, tid = 0;
+  std::string kind;  // "thread", "idle", "interrupts", "outside", "not_known"
+  std::int32_t by_pid = -1, by_tid = -1;
+  std::uint64_t times = 0, ns = 0, longest_ns = 0;
+};
+
 struct TrueProcess {
   std::int32_t pid = 0;
   std::map<std::string, TrueSegment> by_segment;  // "sim:a"
@@ -95,6 +103,7 @@ struct Truth {
   std::vector<TrueThread> threads;
   std::vector<TrueProcess> processes;
   std::map<TrueWaking, TrueBlocked> wakings;
+  std::vector<TruePreemption> preemptions;  // of recorded threads
   std::vector<std::uint64_t> busy_ns, idle_ns, outside_ns;  // by CPU
   std::vector<std::uint64_t> interrupts_ns;                 // by CPU
   SimulatedCounts total{}, processes_total{}, idle_total{}, outside_total{};

@@ -1,0 +1,134 @@
+// Columns for what had the CPU of waiting threads.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rmap/columns/column_cells.h"
+#include "rmap/columns/owner_text.h"
+#include "rmap/columns/report_columns.h"
+
+namespace countrace::rmap {
+
+std::vector<Column<PreemptorRow>> PreemptorColumns(const Report& report) {
+  using R = PreemptorRow;
+  const RowsOf of = report.wanted.preemptors_of;
+  std::vector<Column<R>> columns;
+  if (of != RowsOf::kComm) {
+    columns.push_back({{"pid"},
+                       "pid",
+                       Unit::kId,
+                       "Process whose threads waited.",
+                       [](const R& r) { return Number(r.pid); }});
+  }
+  if (of == RowsOf::kThread) {
+    columns.push_back(
+        {{"tid"}, "tid", Unit::kId, "Thread that waited.", [](const R& r) {
+           return Number(r.tid);
+         }});
+  }
+  columns.push_back(
+      {{"comm"}, "command", Unit::kNone, "Its name.", [](const R& r) -> Cell {
+         return r.comm;
+       }});
+  columns.push_back(
+      {{"preemptor", "kind"},
+       "",
+       Unit::kNone,
+       "What had its CPU: thread, interrupts, idle, outside (not counted), "
+       "not_known, other (of more kinds than are kept).",
+       [](const R& r) -> Cell {
+         return std::string(PreemptorKindName(r.preemptor.kind));
+       }});
+  if (of != RowsOf::kComm) {
+    columns.push_back({{"preemptor", "pid"},
+                       "",
+                       Unit::kId,
+                       "Process that had it, of kind thread.",
+                       [](const R& r) -> Cell {
+                         if (!r.preemptor.pid) return std::monostate();
+                         return Number(*r.preemptor.pid);
+                       }});
+  }
+  if (of == RowsOf::kThread) {
+    columns.push_back({{"preemptor", "tid"},
+                       "",
+                       Unit::kId,
+                       "The thread.",
+                       [](const R& r) -> Cell {
+                         if (!r.preemptor.tid) return std::monostate();
+                         return Number(*r.preemptor.tid);
+                       }});
+  }
+  columns.push_back({{"preemptor", "comm"},
+                     "",
+                     Unit::kNone,
+                     "Its name.",
+                     [](const R& r) -> Cell {
+                       if (r.preemptor.kind != PreemptorKind::kThread) {
+                         return std::monostate();
+                       }
+                       return r.preemptor.comm;
+                     }});
+  const std::vector<Column<R>> numbers = {
+      {{"times"},
+       "times",
+       Unit::kCount,
+       "Stays on the CPU.",
+       [](const R& r) -> Cell { return r.times; }},
+      {{"wait_ns"},
+       "wait",
+       Unit::kNanoseconds,
+       "Waiting time in which it had the CPU, over threads.",
+       [](const R& r) -> Cell { return r.wait_ns; }},
+      {{"longest_ns"},
+       "longest",
+       Unit::kNanoseconds,
+       "Longest such stay.",
+       [](const R& r) -> Cell { return r.longest_ns; }},
+      {{"quality"},
+       "",
+       Unit::kQuality,
+       "bounded: records were lost meanwhile, or its CPU is not known.",
+       [](const R& r) -> Cell { return std::string(QualityName(r.quality)); }}};
+  columns.insert(columns.end(), numbers.begin(), numbers.end());
+  return columns;
+}
+
+std::vector<Column<PreemptorRow>> PreemptorTextColumns(const Report& report) {
+  using R = PreemptorRow;
+  std::vector<Column<R>> columns;
+  for (const char* name : {"wait_ns", "times", "longest_ns"}) {
+    for (Column<R>& column : PreemptorColumns(report)) {
+      if (column.name.front() == name) columns.push_back(std::move(column));
+    }
+  }
+  const RowsOf of = report.wanted.preemptors_of;
+  columns.push_back(
+      {{"waiter"},
+       std::string("waiting ") + OwnerWord(of),
+       Unit::kNone,
+       "",
+       [](const R& r) -> Cell { return OwnerText(r.comm, r.pid, r.tid); }});
+  columns.push_back(
+      {{"had"}, "its CPU had", Unit::kNone, "", [](const R& r) -> Cell {
+         const R::By& by = r.preemptor;
+         switch (by.kind) {
+           case PreemptorKind::kThread:
+             return OwnerText(by.comm, by.pid.value_or(0), by.tid.value_or(0));
+           case PreemptorKind::kInterrupts:
+             return "[interrupts]";
+           case PreemptorKind::kIdle:
+             return "[idle]";
+           case PreemptorKind::kOutside:
+             return "[outside]";
+           case PreemptorKind::kNotKnown:
+             return "[not known]";
+           case PreemptorKind::kOther:
+             return "[others]";
+         }
+         return "";
+       }});
+  return columns;
+}
+
+}  // namespace countrace::rmap

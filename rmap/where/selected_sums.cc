@@ -1,0 +1,37 @@
+#include "rmap/where/selected_sums.h"
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "rmap/tables/process_groups.h"
+#include "rmap/tables/system_call_rows.h"
+
+namespace countrace::rmap::where {
+
+void SumSystemCalls(Report& report, RowSelection& selection) {
+  const TableSelection& segments = selection.Of(ReportBy::kSegment);
+  if (!segments.applies()) return;
+  report.system_call_rows = SystemCallRows(
+      SelectedRows(report.segments, &selection, ReportBy::kSegment));
+  TableSelection sums;
+  sums.summed = true;
+  for (std::size_t i = 0; i < report.segments.size(); ++i) {
+    if (!report.segments[i].errors) continue;  // not a system call
+    sums.rows.push_back(segments.rows[i]);
+    sums.selected += segments.rows[i] ? 1 : 0;
+  }
+  selection.tables[ReportBy::kSystemCall] = std::move(sums);
+}
+
+void SumProcesses(Report& report, RowSelection* selection) {
+  report.processes_by = "comm";
+  const bool applies =
+      selection != nullptr && selection->Of(ReportBy::kProcess).applies();
+  report.processes = ProcessesByComm(
+      applies ? SelectedRows(report.processes, selection, ReportBy::kProcess)
+              : std::move(report.processes));
+  if (applies) selection->tables[ReportBy::kProcess].summed = true;
+}
+
+}  // namespace countrace::rmap::where

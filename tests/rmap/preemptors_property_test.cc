@@ -1,0 +1,191 @@
+// What had the CPU of waiting threads, against a machine whose truth is known;
+// and every part of a wait has one owner, whatever is lost.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <map>
+#include <random>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "rmap/pipeline.h"
+#include "tests/rmap/simulated_machine.h"
+#include "tests/support/property_runs.h"
+
+namespace countrace::rmap {
+namespace {
+
+using test_support::PropertyRuns;
+using test_support::RandomOptions;
+using test_support::Simulate;
+using test_support::Simulation;
+using test_support::SimulationOptions;
+using test_support::TruePreemption;
+
+Report MustReconstruct(logformat::TraceReader& reader,
+                       RowsOf of = RowsOf::kThread) {
+  auto report =
+      Reconstruct(reader, {.rows = {.preemptors = true, .preemptors_of = of}});
+  REQUIRE(report.ok());
+  return *std::move(report);
+}
+
+SimulationOptions OptionsOf(std::uint32_t seed) {
+  SimulationOptions options = RandomOptions(seed);
+  options.wakeups = seed % 4 != 0;
+  if (seed % 6 == 0) {
+    options.unplug = SimulationOptions::Unplug::kWithLastDump;
+    options.replug = seed % 12 == 0;
+  }
+  return options;
+}
+
+using Place = std::tuple<std::int32_t, std::int32_t, std::string, std::int32_t,
+                         std::int32_t>;
+using Row = std::tuple<Place, std::uint64_t, std::uint64_t, std::uint64_t>;
+
+Place PlaceOf(const PreemptorRow& row) {
+  return {row.pid, row.tid, PreemptorKindName(row.preemptor.kind),
+          row.preemptor.pid.value_or(-1), row.preemptor.tid.value_or(-1)};
+}
+Place PlaceOf(const TruePreemption& truth) {
+  return {truth.pid, truth.tid, truth.kind, truth.by_pid, truth.by_tid};
+}
+
+// The rows of each thread add up to its wait. Rows have no index, so those of
+// threads that had the same tid, one after the other, are taken together.
+void CheckSums(const Report& report) {
+  std::map<std::pair<std::int32_t, std::int32_t>, std::uint64_t> waits, parts;
+  for (const ThreadRow& row : report.threads) {
+    waits[{row.pid, row.tid}] += row.wait_ns.value_or(0);
+  }
+  for (const PreemptorRow& row : report.preemptors) {
+    parts[{row.pid, row.tid}] += row.wait_ns;
+    CHECK(row.times > 0);
+    CHECK(row.wait_ns > 0);
+    CHECK(row.longest_ns <= row.wait_ns);
+    CHECK(row.preemptor.tid.has_value() ==
+          (row.preemptor.kind == PreemptorKind::kThread));
+  }
+  for (const auto& [thread, ns] : waits) CHECK(parts[thread] == ns);
+  for (const auto& [thread, ns] : parts) CHECK(waits[thread] == ns);
+}
+
+TEST_CASE("preemptors: equal the simulated machine's, exactly",
+          "[rmap][property]") {
+  std::map<PreemptorKind, int> seen;
+  for (std::uint32_t seed = 0; seed < PropertyRuns(1000u); ++seed) {
+    CAPTURE(seed);
+    Simulation run = Simulate(OptionsOf(seed));
+    const Report report = MustReconstruct(*run.trace);
+    CheckSums(report);
+    std::vector<Row> rows, true_rows;
+    for (const PreemptorRow& row : report.preemptors) {
+      ++seen[row.preemptor.kind];
+      rows.emplace_back(PlaceOf(row), row.times, row.wait_ns, row.longest_ns);
+    }
+    for (const TruePreemption& truth : run.truth.preemptions) {
+      true_rows.emplace_back(PlaceOf(truth), truth.times, truth.ns,
+                             truth.longest_ns);
+    }
+    std::sort(rows.begin(), rows.end());
+    std::sort(true_rows.begin(), true_rows.end());
+    REQUIRE(rows == true_rows);
+  }
+  for (const PreemptorKind kind :
+       {PreemptorKind::kThread, PreemptorKind::kInterrupts,
+        PreemptorKind::kIdle, PreemptorKind::kOutside,
+        PreemptorKind::kNotKnown}) {
+    CAPTURE(PreemptorKindName(kind));
+    CHECK(seen[kind] > PropertyRuns(100));
+  }
+}
+
+TEST_CASE("preemptors: a trace that lacks nothing has exact rows",
+          "[rmap][property]") {
+  std::uint64_t exact = 0;
+  for (std::uint32_t seed = 0; seed < PropertyRuns(100u); ++seed) {
+    CAPTURE(seed);
+    Simulation run = Simulate(OptionsOf(seed));
+    const Report report = MustReconstruct(*run.trace);
+    std::map<std::int32_t, bool> not_known;
+    for (const PreemptorRow& row : report.preemptors) {
+      not_known[row.tid] |= row.preemptor.kind == PreemptorKind::kNotKnown;
+    }
+    for (const PreemptorRow& row : report.preemptors) {
+      const bool is_exact =
+          row.preemptor.kind == PreemptorKind::kNotKnown || !not_known[row.tid];
+      if (!is_exact && row.quality == Quality::kBounded) continue;
+      CHECK(row.quality == Quality::kExact);
+      ++exact;
+    }
+  }
+  CHECK(exact > PropertyRuns(100u));
+}
+
+TEST_CASE("preemptors: add up to the wait whatever is lost",
+          "[rmap][property]") {
+  std::uint64_t bounded = 0, exact = 0;
+  for (std::uint32_t seed = 0; seed < PropertyRuns(300u); ++seed) {
+    CAPTURE(seed);
+    Simulation run = Simulate(OptionsOf(seed));
+    std::mt19937 random(seed);
+    run.trace->Remove([&](std::size_t) { return random() % 40 == 0; },
+                      /*declare=*/seed % 2 == 0);
+    const Report report = MustReconstruct(*run.trace);
+    CheckSums(report);
+    for (const PreemptorRow& row : report.preemptors) {
+      (row.quality == Quality::kExact ? exact : bounded)++;
+    }
+  }
+  CHECK(bounded > PropertyRuns(100u));
+  CHECK(exact > PropertyRuns(100u));
+}
+
+TEST_CASE("preemptors: intervals hold the truth after losses",
+          "[rmap][property]") {
+  std::uint64_t checked = 0, narrow = 0;
+  for (std::uint32_t seed = 0; seed < PropertyRuns(400u); ++seed) {
+    CAPTURE(seed);
+    Simulation run = Simulate(OptionsOf(seed));
+    std::mt19937 random(seed);
+    const std::size_t one_in = 40 + seed % 3 * 100;
+    run.trace->Remove([&](std::size_t) { return random() % one_in == 0; },
+                      /*declare=*/true);
+    const Report report = MustReconstruct(*run.trace);
+    // Without their forks, threads with one tid are one row.
+    const auto reused = [&](std::int32_t tid) {
+      return run.truth.reused_tids.contains(tid);
+    };
+    std::map<Place, std::uint64_t> truths;
+    for (const TruePreemption& truth : run.truth.preemptions) {
+      truths[PlaceOf(truth)] += truth.ns;
+    }
+    for (const PreemptorRow& row : report.preemptors) {
+      const PreemptorRow::By& by = row.preemptor;
+      if (reused(row.tid) || (by.tid && reused(*by.tid))) continue;
+      const auto found = truths.find(PlaceOf(row));
+      const std::uint64_t truth = found == truths.end() ? 0 : found->second;
+      const Bounds bounds = row.bounds.Of(Number::kWait)
+                                .value_or(Bounds{row.wait_ns, row.wait_ns});
+      CAPTURE(row.pid, row.tid, PreemptorKindName(by.kind), by.tid.value_or(-1),
+              row.wait_ns, truth, bounds.lo, bounds.hi);
+      CHECK(bounds.lo <= truth);
+      CHECK(truth <= bounds.hi);
+      ++checked;
+      narrow += bounds.hi < 2 * row.wait_ns && bounds.lo > 0 ? 1 : 0;
+    }
+  }
+  CHECK(checked > PropertyRuns(1000u));
+  CHECK(narrow > checked / 20);
+}
+
+TEST_CASE("preemptors: nothing is split unless it is wanted", "[rmap]") {
+  Simulation run = Simulate(OptionsOf(1));
+  const auto report = Reconstruct(*run.trace, {});
+  REQUIRE(report.ok());
+  CHECK(report->preemptors.empty());
+}
+
+}  // namespace
+}  // namespace countrace::rmap
