@@ -396,25 +396,34 @@ class JoinAndLeave(Running):
         self.addCleanup(left.unlink, missing_ok=True)
         page = self.control_file(mapped.pid).read_bytes()
         left.write_bytes(page)
-        # One of another pid namespace, where this pid may be any process.
-        foreign = self.control_file(99999999)
-        self.addCleanup(foreign.unlink, missing_ok=True)
-        foreign.write_bytes(page[:16] + bytes(8) + page[24:])
+        # Of another pid namespace, where this pid may be any process: one that
+        # is not known, and one that has no process any more.
+        foreign, gone = (self.control_file(pid) for pid in (99999999, 99999998))
+        for place, number in ((foreign, 0), (gone, 1)):
+            self.addCleanup(place.unlink, missing_ok=True)
+            place.write_bytes(page[:16] + number.to_bytes(8, 'little') +
+                              page[24:])
         countrace('doctor', check=False)
         self.assertFalse(left.exists())
+        # Only the initial pid namespace has all processes.
+        initial = os.readlink('/proc/self/ns/pid') == 'pid:[4026531836]'
+        self.assertEqual(initial, not gone.exists())
         self.assertTrue(foreign.exists())
         self.assertTrue(self.control_file(mapped.pid).exists())
 
     def test_unfinished_files_of_killed_programs_go(self):
-        """Those that are a minute old: a young one may be of another pid
-        namespace, where this pid lives."""
+        """Those that are a minute old, or of our pid namespace: in another one
+        this pid may live."""
+        own = os.stat('/proc/self/ns/pid').st_ino
         dead = subprocess.Popen(['true'])
         dead.wait()
         places = []
         for name in (f'.countrace-control-new-{dead.pid}',
                      f'countrace-cost-{dead.pid}-abcdef',
                      f'countrace-cost-{os.getpid()}-abcdef',
-                     f'countrace-cost-{dead.pid}-young'):
+                     f'countrace-cost-{dead.pid}-young',
+                     f'countrace-cost-{dead.pid}-{own}-young',
+                     f'countrace-cost-{dead.pid}-{own + 1}-young'):
             place = pathlib.Path('/dev/shm', name)
             self.addCleanup(subprocess.run, ['rm', '-rf', str(place)],
                             check=True)
@@ -427,7 +436,7 @@ class JoinAndLeave(Running):
                 os.utime(place, (0, 0))
             places.append(place)
         countrace('doctor', check=False)
-        self.assertEqual([False, False, True, True],
+        self.assertEqual([False, False, True, True, False, True],
                          [place.exists() for place in places])
 
 

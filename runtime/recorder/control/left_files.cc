@@ -31,6 +31,30 @@ bool MayBeMapped(std::int32_t pid, std::uint64_t inode) {
   return !maps.ok() || FindRuntimeInMaps(*maps).page_inode == inode;
 }
 
+// The initial pid namespace, which has all processes: PROC_PID_INIT_INO of
+// linux/proc_ns.h.
+constexpr std::uint64_t kInitialPidNamespace = 0xeffffffc;
+
+// False only if no process is in that pid namespace: its container is gone.
+bool MayHaveProcesses(std::uint64_t pid_namespace) {
+  if (pid_namespace == 0 || OwnPidNamespace() != kInitialPidNamespace) {
+    return true;
+  }
+  const auto names = base::ListDirectory(AT_FDCWD, "/proc");
+  if (!names.ok()) return true;
+  const std::string wanted = absl::StrFormat("pid:[%d]", pid_namespace);
+  for (const std::string& name : *names) {
+    if (name.find_first_not_of("0123456789") != name.npos) continue;
+    std::error_code error;
+    const auto link = std::filesystem::read_symlink(
+        absl::StrFormat("/proc/%s/ns/pid", name), error);
+    const bool has_ended = error == std::errc::no_such_file_or_directory ||
+                           error == std::errc::no_such_process;
+    if (error ? !has_ended : link.native() == wanted) return true;
+  }
+  return false;
+}
+
 void RemoveControlPage(const std::string& path, std::int32_t pid) {
   // O_NONBLOCK: any user may make a fifo of this name.
   const base::ScopedFd file(
@@ -40,8 +64,11 @@ void RemoveControlPage(const std::string& path, std::int32_t pid) {
   if (!file.is_open() || fstat(file.get(), &info) != 0 ||
       !S_ISREG(info.st_mode) || info.st_uid != geteuid() ||
       pread(file.get(), &pid_namespace, sizeof(pid_namespace),
-            offsetof(ControlPage, pid_namespace)) != sizeof(pid_namespace) ||
-      pid_namespace != OwnPidNamespace() || MayBeMapped(pid, info.st_ino)) {
+            offsetof(ControlPage, pid_namespace)) != sizeof(pid_namespace)) {
+    return;
+  }
+  if (pid_namespace == OwnPidNamespace() ? MayBeMapped(pid, info.st_ino)
+                                         : MayHaveProcesses(pid_namespace)) {
     return;
   }
   // A new process with this pid may have replaced the file meanwhile.
@@ -51,32 +78,43 @@ void RemoveControlPage(const std::string& path, std::int32_t pid) {
   }
 }
 
-// Files that do not name a pid namespace: their process may live in another
-// one, where it is done with them within seconds.
+// Files of other pid namespaces, or that name none: their process is done with
+// them within seconds.
 constexpr time_t kOldSeconds = 60;
 
-bool IsOldAndOurs(const struct stat& info) {
-  return info.st_uid == geteuid() &&
-         info.st_mtime + kOldSeconds < time(nullptr);
+bool IsOld(const struct stat& info) {
+  return info.st_mtime + kOldSeconds < time(nullptr);
 }
 
-// The pid behind `prefix` in `name`, before the end or '-'.
-std::optional<std::int32_t> PidBehind(std::string_view prefix,
-                                      std::string_view name) {
+struct Maker {
+  std::int32_t pid = 0;
+  std::uint64_t pid_namespace = 0;  // 0: not named
+};
+
+// "PID", "PID-NAMESPACE-..." or "PID-..." behind `prefix` in `name`.
+std::optional<Maker> MakerBehind(std::string_view prefix,
+                                 std::string_view name) {
   if (!name.starts_with(prefix)) return std::nullopt;
   name.remove_prefix(prefix.size());
-  std::int32_t pid = 0;
+  Maker maker;
   const char* const end = name.data() + name.size();
-  const auto parsed = std::from_chars(name.data(), end, pid);
-  const bool whole =
-      parsed.ec == std::errc() && (parsed.ptr == end || *parsed.ptr == '-');
-  return whole && pid > 0 ? std::optional(pid) : std::nullopt;
+  const auto parsed = std::from_chars(name.data(), end, maker.pid);
+  if (parsed.ec != std::errc() || maker.pid <= 0) return std::nullopt;
+  if (parsed.ptr == end) return maker;
+  if (*parsed.ptr != '-') return std::nullopt;
+  std::uint64_t pid_namespace = 0;
+  const auto next = std::from_chars(parsed.ptr + 1, end, pid_namespace);
+  if (next.ec == std::errc() && next.ptr != end && *next.ptr == '-') {
+    maker.pid_namespace = pid_namespace;
+  }
+  return maker;
 }
 
-void RemoveUnfinished(const std::string& path, std::int32_t pid) {
+void RemoveUnfinished(const std::string& path, const Maker& maker) {
   struct stat info {};
-  if (IsProcessAlive(pid) || lstat(path.c_str(), &info) != 0 ||
-      !IsOldAndOurs(info)) {
+  if (IsProcessAlive(maker.pid) || lstat(path.c_str(), &info) != 0 ||
+      info.st_uid != geteuid() ||
+      (maker.pid_namespace != OwnPidNamespace() && !IsOld(info))) {
     return;
   }
   std::error_code ignored;  // remove_all() follows no link
@@ -96,8 +134,8 @@ void RemoveLeftFiles() {
       for (const std::string_view prefix :
            {std::string_view(unfinished),
             std::string_view(kCostFolderPrefix)}) {
-        if (const auto pid = PidBehind(prefix, name)) {
-          RemoveUnfinished(path, *pid);
+        if (const auto maker = MakerBehind(prefix, name)) {
+          RemoveUnfinished(path, *maker);
         }
       }
     }

@@ -5,12 +5,15 @@
 namespace countrace::runtime {
 
 // A folder in which a recorder measures the cost of hooks has this name, its
-// pid, '-', and six characters of mkdtemp(3).
+// pid, '-', the inode of its pid namespace, '-', and six characters of
+// mkdtemp(3).
 inline constexpr char kCostFolderPrefix[] = "countrace-cost-";
 
-// Removes those of our user whose process is dead: control pages of our pid
-// namespace, also where another process has the pid now; unfinished ones, and
-// folders of kCostFolderPrefix, which are a minute old. Thread: any.
+// Removes those of our user whose process is dead: control pages and folders of
+// kCostFolderPrefix of our pid namespace, also pages where another process has
+// the pid now; in the initial pid namespace, pages of namespaces that have no
+// process any more; unfinished pages, and folders of other namespaces, that are
+// a minute old. Thread: any.
 void RemoveLeftFiles();
 
 }  // namespace countrace::runtime

@@ -22,6 +22,7 @@
 #include "base/posix/errno_status.h"
 #include "base/posix/scoped_fd.h"
 #include "countrace/hook_site.h"
+#include "runtime/pid_namespace.h"
 #include "runtime/recorder/control/left_files.h"
 #include "runtime/recorder/directory/session_file.h"
 #include "runtime/recorder/system/monotonic_clock.h"
@@ -44,7 +45,8 @@ class ScratchFolder {
   static absl::StatusOr<ScratchFolder> Create() {
     for (const char* place : {"/dev/shm", "/tmp"}) {
       std::string path =
-          absl::StrFormat("%s/%s%d-XXXXXX", place, kCostFolderPrefix, getpid());
+          absl::StrFormat("%s/%s%d-%d-XXXXXX", place, kCostFolderPrefix,
+                          getpid(), OwnPidNamespace());
       if (mkdtemp(path.data()) != nullptr) return ScratchFolder(path);
     }
     return base::ErrnoStatus(errno,
