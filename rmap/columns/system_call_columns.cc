@@ -36,6 +36,7 @@ std::string ErrorsText(const SystemCallRow& row) {
 
 void AddErrors(const Report& report,
                std::vector<Column<SystemCallRow>>& columns) {
+  if (!report.system_calls) return;
   std::set<int> errors;
   for (const SystemCallRow& row : report.system_call_rows) {
     for (const auto& [error, calls] : row.errors) errors.insert(error);
