@@ -396,7 +396,7 @@ class JoinAndLeave(Running):
         self.addCleanup(left.unlink, missing_ok=True)
         page = self.control_file(mapped.pid).read_bytes()
         left.write_bytes(page)
-        # Of another pid namespace, where this pid may be any process: one that
+        # Two of other pid namespaces, where their pid is any process: one that
         # is not known, and one that has no process any more.
         foreign, gone = (self.control_file(pid) for pid in (99999999, 99999998))
         for place, number in ((foreign, 0), (gone, 1)):
