@@ -44,7 +44,10 @@ bool MayHaveProcesses(std::uint64_t pid_namespace) {
   if (!names.ok()) return true;
   const std::string wanted = absl::StrFormat("pid:[%d]", pid_namespace);
   for (const std::string& name : *names) {
-    if (name.find_first_not_of("0123456789") != name.npos) continue;
+    // Process 1 is in the initial one, also where it may not be looked at.
+    if (name == "1" || name.find_first_not_of("0123456789") != name.npos) {
+      continue;
+    }
     std::error_code error;
     const auto link = std::filesystem::read_symlink(
         absl::StrFormat("/proc/%s/ns/pid", name), error);
