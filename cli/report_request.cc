@@ -56,7 +56,7 @@ absl::StatusOr<RequestedRows> ReadRows(const ReportRequest& request,
           *request.where, *schema,
           of_segments ? rmap::ReportBy::kSegment : table);
     }
-    if (request.processes_by_comm) schema->processes_by = "comm";
+    schema->processes_by = request.processes_by;
     if (!request.sort.empty()) {
       status.Update(rmap::where::CheckOrder(request.sort, *schema, table));
     }
@@ -78,8 +78,8 @@ absl::StatusOr<RequestedRows> ReadRows(const ReportRequest& request,
     rows.selection = *std::move(selected);
     rmap::where::SumSystemCalls(rows.report, *rows.selection);
   }
-  if (request.processes_by_comm) {
-    rmap::where::SumProcesses(rows.report,
+  if (!request.processes_by.empty()) {
+    rmap::where::SumProcesses(request.processes_by, rows.report,
                               rows.selection ? &*rows.selection : nullptr);
   }
   // The order of the sums; other rows are in theirs.

@@ -1,5 +1,6 @@
 #include "cli/report_tables.h"
 
+#include "absl/strings/str_format.h"
 #include "cli/exit_status.h"
 #include "cli/verb.h"
 #include "rmap/columns/chosen_columns.h"
@@ -21,7 +22,7 @@ absl::StatusOr<ReportAnswer> ReportTables(const ReportRequest& request) {
     auto schema = rmap::EmptyReport((*reader)->info(), request.gating);
     if (!schema.ok()) return schema.status();
     schema->wanted = request.rows;
-    if (request.processes_by_comm) schema->processes_by = "comm";
+    schema->processes_by = request.processes_by;
     std::vector<ReportBy> tables = {render.by};
     if (render.by == ReportBy::kDefault) {
       tables = summary_as_csv
@@ -46,6 +47,12 @@ absl::StatusOr<ReportAnswer> ReportTables(const ReportRequest& request) {
       render.format != ReportFormat::kText) {
     Say(kReportVerb.name,
         "no system calls were recorded: `record --kernel syscalls` shows them");
+  }
+  if (!request.processes_by.empty() && request.processes_by != "comm" &&
+      !rows->report.owners) {
+    Say(kReportVerb.name,
+        absl::StrFormat("this trace does not hold the %ss of its processes",
+                        request.processes_by));
   }
   if (summary_as_csv) {
     Say(kReportVerb.name,

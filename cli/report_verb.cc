@@ -61,19 +61,13 @@ absl::Status ChooseRows(const ReportOptions& options, ReportRequest& request) {
   }
   if (!options.group_by.empty()) {
     if (options.over_time() || request.metrics.wanted() ||
+        !request.processes_by.empty() ||
         (by != rmap::ReportBy::kDefault && by != rmap::ReportBy::kProcess)) {
       return absl::InvalidArgumentError(
           "--group-by is for the table of processes, without metrics: leave "
           "out --by, or give --by process");
     }
-    if (options.group_by != "comm") {
-      return absl::InvalidArgumentError(absl::StrFormat(
-          "--group-by %s: a trace does not store the %s of its processes; "
-          "`record --mark %s:WHICH` marks those of one, and `report --where "
-          "'marked == 1'` shows them",
-          options.group_by, options.group_by, options.group_by));
-    }
-    request.processes_by_comm = true;
+    request.processes_by = options.group_by;
   }
   if (options.group.empty()) return absl::OkStatus();
   const rmap::RowsOf of = RowOwners().at(options.group);
@@ -92,7 +86,7 @@ void AddOptions(VerbParser& parser, ReportOptions& options,
                 ReportRequest& request) {
   parser.AddReadTrace(options.trace);
   std::vector<std::string> tables = rmap::NamesOf(rmap::ReportTables());
-  tables.insert(tables.end(), {"time", "phase"});
+  tables.insert(tables.end(), {"time", "phase", "cgroup", "user"});
   parser.AddChoice("--by", options.by, tables);
   parser.AddChoice("--group", options.group, rmap::NamesOf(RowOwners()));
   parser.AddFlag("--fold-recursion", request.rows.fold_recursion);
@@ -180,7 +174,10 @@ absl::Status CompleteRequest(const VerbParser& parser,
                     .width = options.wide ? base::kAnyWidth
                                           : base::OutputWidth(STDOUT_FILENO)};
   if (!options.over_time()) {
-    if (!options.by.empty()) {
+    if (options.by == "cgroup" || options.by == "user") {
+      request.render.by = rmap::ReportBy::kProcess;
+      request.processes_by = options.by;
+    } else if (!options.by.empty()) {
       request.render.by = rmap::ReportTables().at(options.by);
     }
   } else if (!parser.is_given("--rows")) {

@@ -125,6 +125,13 @@ void AddCpuClasses(const TraceInfo& info, std::vector<EventClass>& classes) {
        {"wakee_tid", F::kUint24},
        {"target_cpu", F::kUint16}},
       false);
+  add(CpuEvent::kOwner, "owner",
+      {{"pid", F::kInt32},
+       {"uid", F::kUint32},
+       {"cgroup", F::kUint64},
+       {"own_pid", F::kInt32},
+       {"host_pid", F::kInt32}},
+      false);
 }
 
 // Records that the kernel recorder writes at hooks, in the CPU streams.

@@ -11,8 +11,8 @@
 
 namespace countrace::logformat {
 
-// Version of traces and of sessions (FORMAT.md, section 8).
-inline constexpr std::uint32_t kFormatVersion = 1;
+// Version of traces (FORMAT.md, section 8).
+inline constexpr std::uint32_t kFormatVersion = 2;
 inline constexpr std::uint32_t kPacketMagic = 0xC1FC1FC1;  // CTF 1.8, 5.1
 
 // Each part of a packet starts at a multiple of this many bytes.
@@ -193,8 +193,9 @@ enum class CpuEvent : std::uint16_t {
   kProcessState = 8,
   kSwitchIn = 9,  // SwitchInRecord: a switch without counter values
   kWakeup = 10,   // WakeupRecord: a thread became runnable
+  kOwner = 11,    // OwnerRecord: whose a process is from now on
 };
-inline constexpr std::uint16_t kCpuEventMax = 10;
+inline constexpr std::uint16_t kCpuEventMax = 11;
 
 // N = number of events of the session's event set; counters are cumulative
 // since the recording began on this CPU. With 4 counters: 48 bytes. With
@@ -309,6 +310,20 @@ struct StateRecord {  // event `process_state`
   std::uint32_t flags;  // StateFlags
   char comm[16];        // NUL-padded
 };
+// Event `owner`: at the beginning, for each process; then where a process is
+// forked, execs or ends with another owner, and at the end.
+struct OwnerRecord {
+  std::uint64_t header;
+  std::int32_t pid;
+  std::uint32_t uid;     // real user id; kNoUser: not known
+  std::uint64_t cgroup;  // id in the cgroup v2 hierarchy; 0: not known
+  // Its number in its own (the innermost) pid namespace, and the kernel's; 0:
+  // not known.
+  std::int32_t own_pid;
+  std::int32_t host_pid;
+};
+inline constexpr std::uint32_t kNoUser = 0xffffffff;
+static_assert(sizeof(OwnerRecord) == 32);
 static_assert(sizeof(TaskRecord) == 24 && sizeof(CommRecord) == 32);
 static_assert(sizeof(FaultRecord) == 24 && sizeof(StateRecord) == 40);
 

@@ -10,6 +10,8 @@
 //                      line for each trigger that fired.
 //   DIR/.thread_ids    ThreadIdsEntry below, for threads of pid namespaces
 //                      other than the recorder's, which alone writes it.
+//   DIR/.owners        names of users and cgroups in the trace, one text line
+//                      each; only the recorder writes it.
 //   DIR/.hooks         hook registry, one text line a hook, appended under
 //                      flock(LOCK_EX); a line without '\n' is a torn append.
 //
@@ -31,7 +33,11 @@ inline constexpr char kHooksFile[] = ".hooks";
 inline constexpr char kKernelHooksFile[] = ".kernel_hooks";
 inline constexpr char kTriggersFile[] = ".triggers";
 inline constexpr char kThreadIdsFile[] = ".thread_ids";
+inline constexpr char kOwnersFile[] = ".owners";
 inline constexpr char kMetadataFile[] = "metadata";
+// Version of the session's files (FORMAT.md, section 6): programs of an older
+// build join the sessions of a newer one.
+inline constexpr std::uint32_t kSessionVersion = 1;
 // Environment variable that names the trace directory to instrumented programs.
 inline constexpr char kSessionEnvironment[] = "COUNTRACE_SESSION";
 
@@ -99,7 +105,7 @@ inline constexpr std::size_t kMarkTextBytes = 256;
 
 struct SessionControl {
   std::uint64_t magic;    // kSessionMagic, stored last by the recorder
-  std::uint32_t version;  // kFormatVersion
+  std::uint32_t version;  // kSessionVersion
   std::uint32_t bytes;    // sizeof(SessionControl)
   std::uint8_t uuid[16];  // of the trace
   // /proc/sys/kernel/random/boot_id: the clock's uuid in the metadata, so that

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -96,6 +97,10 @@ struct TraceInfo {
   std::vector<std::string> source_paths, not_known;
   std::vector<HookInfo> hooks;         // ascending by id
   std::vector<ProcessName> processes;  // in the order in which they joined
+  // Names of the users and cgroups in `owner` records, by id: a user without a
+  // name has its id, a cgroup that was gone before it was looked up none ("").
+  std::map<std::uint32_t, std::string> users;
+  std::map<std::uint64_t, std::string> cgroups;           // paths
   const HookInfo* FindHook(std::uint32_t hook_id) const;  // null if unknown
   bool finished = true;    // false: `.incomplete` is present
   bool recording = false;  // `.incomplete` is locked: a recorder is at work

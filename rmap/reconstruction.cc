@@ -433,6 +433,7 @@ void Reconstruction::OnTask(const EventRecord& record, std::uint64_t time_ns) {
     case CpuEvent::kComm:
     case CpuEvent::kExit:
     case CpuEvent::kProcessState:
+    case CpuEvent::kOwner:
       if (!tasks_.OnRecord(record, time_ns)) ++malformed_;
       return;
     default:
@@ -454,6 +455,10 @@ bool Reconstruction::IsAfter(const EventRecord& record) {
   if (!dispatches_.HasEnded(record.cpu)) return false;
   if (static_cast<CpuEvent>(record.event_id) == CpuEvent::kProcessState) {
     NameKnown(record);
+    return true;
+  }
+  if (static_cast<CpuEvent>(record.event_id) == CpuEvent::kOwner) {
+    OnTask(record, now_ns_);
     return true;
   }
   // A CPU whose tables go on may still show what begins or ends here.

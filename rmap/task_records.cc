@@ -57,6 +57,12 @@ bool TaskRecords::OnRecord(const logformat::EventRecord& record,
       OnState(state, time_ns);
       return true;
     }
+    case CpuEvent::kOwner: {
+      logformat::OwnerRecord owner;
+      if (!Decode(record, owner)) return false;
+      OnOwner(owner);
+      return true;
+    }
     default:
       return false;
   }
@@ -81,6 +87,15 @@ void TaskRecords::OnState(const logformat::StateRecord& state,
   }
   // It may have been running since before this record names its process.
   dispatches_.Regate(process);
+}
+
+void TaskRecords::OnOwner(const logformat::OwnerRecord& record) {
+  ProcessOwner owner = {.uid = record.uid,
+                        .cgroup = record.cgroup,
+                        .own_pid = record.own_pid,
+                        .host_pid = record.host_pid};
+  if (record.uid == logformat::kNoUser) owner.uid.reset();
+  registry_.SetOwner(record.pid, owner);
 }
 
 void TaskRecords::OnFork(const logformat::TaskRecord& fork,

@@ -33,6 +33,7 @@ class TaskRecords {
   void OnExec(const logformat::CommRecord& exec, std::int32_t cpu,
               std::uint64_t time_ns);
   void OnState(const logformat::StateRecord& state, std::uint64_t time_ns);
+  void OnOwner(const logformat::OwnerRecord& record);
   void OnFault(const logformat::FaultRecord& fault, std::int32_t cpu,
                std::uint64_t time_ns);
   void Rename(ThreadState& thread, std::string_view comm, bool exec);

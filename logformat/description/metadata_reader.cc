@@ -318,6 +318,17 @@ void TakeProcesses(EnvTaker& take, TraceInfo& info) {
   }
 }
 
+void TakeOwners(EnvTaker& take, TraceInfo& info) {
+  for (std::size_t i = 0;; ++i) {
+    const std::string key = absl::StrFormat("owner_%d", i);
+    if (!take.Has(key)) return;
+    if (!ParseOwnerText(take.String(key), info)) {
+      take.MarkBad(key);
+      return;
+    }
+  }
+}
+
 void TakeTriggers(EnvTaker& take, TraceInfo& info) {
   for (std::size_t i = 0;; ++i) {
     const std::string key = absl::StrFormat("trigger_%d", i);
@@ -472,6 +483,7 @@ absl::StatusOr<TraceDescription> ParseMetadata(std::string_view text,
   info.marks = TakeTexts("mark", kMaxMarks, take);
   TakeStreams(take, description);
   TakeProcesses(take, info);
+  TakeOwners(take, info);
   TakeTriggers(take, info);
   TakeHooks(blocks.env, take, info);
   if (version == 0 || !take.bad_key().empty()) {

@@ -253,6 +253,13 @@ void AppendEnv(const TraceDescription& description, std::string& text) {
   for (std::size_t i = 0; i < info.processes.size(); ++i) {
     string(absl::StrFormat("process_%d", i), ProcessText(info.processes[i]));
   }
+  std::size_t owners = 0;
+  for (const auto& [uid, name] : info.users) {
+    string(absl::StrFormat("owner_%d", owners++), UserText(uid, name));
+  }
+  for (const auto& [id, cgroup] : info.cgroups) {
+    string(absl::StrFormat("owner_%d", owners++), CgroupText(id, cgroup));
+  }
   for (const HookInfo& hook : info.hooks) {
     string(absl::StrFormat("hook_%d", hook.id), HookText(hook));
   }

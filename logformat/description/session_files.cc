@@ -39,8 +39,8 @@ absl::Status Check(const SessionControl& session, const std::string& path) {
   if (session.magic != kSessionMagic) {
     return Damaged(path, "magic", session.magic, kSessionMagic);
   }
-  if (session.version != kFormatVersion) {
-    return Damaged(path, "version", session.version, kFormatVersion);
+  if (session.version != kSessionVersion) {
+    return Damaged(path, "version", session.version, kSessionVersion);
   }
   if (session.bytes != sizeof(SessionControl)) {
     return Damaged(path, "bytes", session.bytes, sizeof(SessionControl));
@@ -153,6 +153,22 @@ void ParseTriggers(std::string_view text, TraceDescription& description) {
   }
 }
 
+void ParseOwners(std::string_view text, TraceDescription& description) {
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    // A torn last line: the recorder died before it wrote a record of it.
+    if (end == std::string_view::npos) return;
+    if (!ParseOwnerText(text.substr(0, end), description.info)) {
+      description.messages.push_back(absl::StrFormat(
+          "%s is damaged after %d users and %d cgroups: others have no names",
+          kOwnersFile, description.info.users.size(),
+          description.info.cgroups.size()));
+      return;
+    }
+    text.remove_prefix(end + 1);
+  }
+}
+
 absl::StatusOr<TraceDescription> ReadSessionFiles(const std::string& path) {
   absl::StatusOr<base::FileMapping> file =
       base::FileMapping::Open(path + "/" + kSessionFile);
@@ -249,16 +265,18 @@ absl::StatusOr<TraceDescription> ReadSessionFiles(const std::string& path) {
       return hooks.status();
     }
   }
-  absl::StatusOr<base::FileMapping> triggers =
-      base::FileMapping::Open(path + "/" + kTriggersFile);
-  if (triggers.ok()) {
-    ParseTriggers(triggers->text(), description);
-    const absl::Status whole = triggers->CheckWhole();
-    if (!whole.ok()) return whole;
-  } else if (!absl::IsNotFound(triggers.status())) {
-    return triggers.status();
-  }
-  if (absl::Status whole = file->CheckWhole(); !whole.ok()) return whole;
+  const auto read = [&path, &description](const char* name, auto parse) {
+    const absl::StatusOr<base::FileMapping> text =
+        base::FileMapping::Open(path + "/" + name);
+    if (absl::IsNotFound(text.status())) return absl::OkStatus();
+    if (!text.ok()) return text.status();
+    parse(text->text(), description);
+    return text->CheckWhole();
+  };
+  absl::Status whole = read(kTriggersFile, ParseTriggers);
+  if (whole.ok()) whole = read(kOwnersFile, ParseOwners);
+  if (whole.ok()) whole = file->CheckWhole();
+  if (!whole.ok()) return whole;
   return description;
 }
 

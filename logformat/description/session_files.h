@@ -23,6 +23,9 @@ absl::StatusOr<TraceDescription> ReadSessionFiles(const std::string& path);
 void ParseHooks(std::string_view text, TraceDescription& description,
                 const char* file = kHooksFile);
 
+// Adds the names in `text`, the content of `.owners`.
+void ParseOwners(std::string_view text, TraceDescription& description);
+
 // Adds the triggers in `text`, the content of `.triggers`.
 void ParseTriggers(std::string_view text, TraceDescription& description);
 

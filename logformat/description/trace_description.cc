@@ -150,6 +150,49 @@ std::optional<ProcessName> ParseProcessText(std::string_view text) {
   return process;
 }
 
+namespace {
+
+std::string OwnerText(std::string_view kind, std::uint64_t id,
+                      std::string_view name) {
+  std::string text = absl::StrFormat("%s\t%d\t", kind, id);
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    text += byte < 0x20 || byte == 0x7f ? '?' : c;
+  }
+  return text;
+}
+
+template <typename Id>
+bool AddName(std::string_view digits, std::string_view name,
+             std::map<Id, std::string>& names) {
+  Id id = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto parsed = std::from_chars(digits.data(), end, id);
+  if (parsed.ec != std::errc() || parsed.ptr != end) return false;
+  return names.emplace(id, name).second;
+}
+
+}  // namespace
+
+std::string UserText(std::uint32_t uid, std::string_view name) {
+  return OwnerText("user", uid, name);
+}
+
+std::string CgroupText(std::uint64_t id, std::string_view path) {
+  return OwnerText("cgroup", id, path);
+}
+
+bool ParseOwnerText(std::string_view text, TraceInfo& info) {
+  const std::string_view kind = NextField(text);
+  const std::string_view id = NextField(text);
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) return false;
+  }
+  if (kind == "user") return AddName(id, text, info.users);
+  return kind == "cgroup" && AddName(id, text, info.cgroups);
+}
+
 std::string TriggerText(const TriggerFiring& firing) {
   std::string text = absl::StrFormat("%d\t%s\t%s", firing.time_ns,
                                      firing.trigger, firing.what);

@@ -51,6 +51,13 @@ std::string ProcessText(const ProcessName& process);  // "PID\tCOMM"
 std::optional<ProcessName> ParseProcessText(std::string_view text);
 std::optional<HookInfo> ParseHookText(std::uint32_t id, std::string_view text);
 
+// "user\tUID\tNAME" or "cgroup\tID\tPATH", a line of `.owners`; control
+// characters in names become '?'.
+std::string UserText(std::uint32_t uid, std::string_view name);
+std::string CgroupText(std::uint64_t id, std::string_view path);
+// Adds it to `info`; false if `text` is neither, or its id has a name already.
+bool ParseOwnerText(std::string_view text, TraceInfo& info);
+
 // "TIME_NS\tTRIGGER\tWHAT", a line of `.triggers`; control characters in the
 // texts become '?'.
 std::string TriggerText(const TriggerFiring& firing);

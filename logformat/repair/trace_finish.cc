@@ -107,6 +107,7 @@ class Finisher {
       Remove(kHooksFile);
       Remove(kKernelHooksFile);
       Remove(kTriggersFile);
+      Remove(kOwnersFile);
       Remove(kSessionFile);
       Remove(kIncompleteFile);
     }

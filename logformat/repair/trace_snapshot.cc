@@ -137,13 +137,15 @@ absl::Status CopyFiles(const TraceDirectory& source, std::uint64_t dumped_ns,
   const absl::Status session = CopySession(source.path + "/" + kSessionFile,
                                            to + "/" + kSessionFile, dumped_ns);
   if (!session.ok()) return session;
-  for (const char* name : {kHooksFile, kKernelHooksFile, kThreadIdsFile}) {
+  for (const char* name :
+       {kHooksFile, kKernelHooksFile, kThreadIdsFile, kOwnersFile}) {
     const absl::Status copied =
         CopyBytes(source.path + "/" + name, to + "/" + name);
     // Only where something was to be written there.
     const std::string_view file = name;
     if (absl::IsNotFound(copied) &&
-        (file == kKernelHooksFile || file == kThreadIdsFile)) {
+        (file == kKernelHooksFile || file == kThreadIdsFile ||
+         file == kOwnersFile)) {
       continue;
     }
     if (!copied.ok()) return copied;

@@ -102,6 +102,60 @@ std::string ScaledText(const ScaledCount& count, Unit unit) {
   return value + " +-" + text(std::max(below, above));
 }
 
+namespace {
+
+// Whose the processes are; titles where they are needed.
+std::vector<Column<ProcessRow>> OwnerColumns(const Report& report) {
+  using R = ProcessRow;
+  const auto title = [&report](const char* field) {
+    return report.processes_by == field ? field : "";
+  };
+  // Empty: several processes in a row do not share it.
+  const auto text = [](const std::string& name) -> Cell {
+    if (name.empty()) return std::monostate();
+    return name;
+  };
+  const bool inside = std::any_of(
+      report.processes.begin(), report.processes.end(),
+      [](const R& r) { return r.own_pid != 0 && r.own_pid != r.pid; });
+  return {{{"user"},
+           title("user"),
+           Unit::kNone,
+           "Its real user, as the recorded machine calls it.",
+           [text](const R& r) { return text(r.user); }},
+          {{"cgroup"},
+           title("cgroup"),
+           Unit::kNone,
+           "Path of its cgroup (v2).",
+           [text](const R& r) { return text(r.cgroup); }},
+          {{"uid"},
+           "",
+           Unit::kId,
+           "The user's number.",
+           [](const R& r) -> Cell {
+             if (!r.uid) return std::monostate();
+             return std::uint64_t{*r.uid};
+           }},
+          {{"own_pid"},
+           inside ? "own pid" : "",
+           Unit::kId,
+           "Its number in its own pid namespace (a container's).",
+           [](const R& r) -> Cell {
+             if (r.own_pid == 0) return std::monostate();
+             return Number(r.own_pid);
+           }},
+          {{"host_pid"},
+           "",
+           Unit::kId,
+           "Its number in the host's pid namespace.",
+           [](const R& r) -> Cell {
+             if (r.host_pid == 0) return std::monostate();
+             return Number(r.host_pid);
+           }}};
+}
+
+}  // namespace
+
 std::vector<Column<ProcessRow>> ProcessColumns(const Report& report) {
   using R = ProcessRow;
   std::vector<Column<R>> columns = {
@@ -117,7 +171,10 @@ std::vector<Column<ProcessRow>> ProcessColumns(const Report& report) {
        "command",
        Unit::kNone,
        "Name, after the last exec.",
-       [](const R& r) -> Cell { return r.comm; }},
+       [](const R& r) -> Cell {
+         if (r.processes > 1 && r.comm.empty()) return std::monostate();
+         return r.comm;
+       }},
       {{"on_cpu_ns"},
        "on-CPU",
        Unit::kNanoseconds,
@@ -142,7 +199,7 @@ std::vector<Column<ProcessRow>> ProcessColumns(const Report& report) {
     columns.push_back({{"processes"},
                        "processes",
                        Unit::kCount,
-                       "Processes of that name.",
+                       "Processes in the row.",
                        [](const R& r) -> Cell { return r.processes; }});
   }
   columns.push_back({{"threads"},
@@ -150,6 +207,18 @@ std::vector<Column<ProcessRow>> ProcessColumns(const Report& report) {
                      Unit::kCount,
                      "Threads it had.",
                      [](const R& r) -> Cell { return r.threads; }});
+  std::vector<Column<R>> owners;
+  if (report.owners || report.processes_by == "user" ||
+      report.processes_by == "cgroup") {
+    owners = OwnerColumns(report);
+  }
+  for (Column<R>& column : owners) {
+    // What the rows are for comes first.
+    columns.insert(column.title == report.processes_by && !column.title.empty()
+                       ? columns.begin()
+                       : columns.end(),
+                   std::move(column));
+  }
   columns.push_back({{"parent_pid"},
                      "",
                      Unit::kId,

@@ -186,6 +186,11 @@ void ThreadRegistry::NameProcess(std::int32_t pid, const std::string& comm) {
   if (process != nullptr && process->comm.empty()) process->comm = comm;
 }
 
+void ThreadRegistry::SetOwner(std::int32_t pid, const ProcessOwner& owner) {
+  ProcessState* const process = FindProcess(pid);
+  if (process != nullptr && !process->ended) process->owner = owner;
+}
+
 void ThreadRegistry::LoseAllHooks(std::uint64_t begin_ns) {
   for (ProcessState& process : processes_) {
     LoseHooksOf(process, {begin_ns, begin_ns, 1, kUnbounded});
@@ -222,6 +227,8 @@ ThreadState& ThreadRegistry::Fork(ThreadIdentity child, ThreadIdentity parent,
     process.parent_pid = parent.pid;
     process.comm = thread->comm;
     if (parent_thread != nullptr && parent_thread->process != nullptr) {
+      process.owner = {.uid = parent_thread->process->owner.uid,
+                       .cgroup = parent_thread->process->owner.cgroup};
       process.trace_mark |= parent_thread->process->trace_mark;
       process.mark |= parent_thread->process->mark;
     }

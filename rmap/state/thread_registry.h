@@ -73,6 +73,8 @@ class ThreadRegistry {
   // Sets the name that the process itself recorded; the kernel's name takes
   // precedence.
   void NameProcess(std::int32_t pid, const std::string& comm);
+  // An `owner` record. No effect if no living process has its pid.
+  void SetOwner(std::int32_t pid, const ProcessOwner& owner);
   // A record says that `process` is marked from now on.
   void MarkInTrace(ProcessState& process);
 

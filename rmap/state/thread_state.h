@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,15 @@ namespace countrace::rmap {
 
 struct ThreadState;
 
+// Whose a process is, as its latest `owner` record says; of a forked one
+// without a record its parent's.
+struct ProcessOwner {
+  std::optional<std::uint32_t> uid;
+  std::uint64_t cgroup = 0;  // 0: not known
+  // Its number in its own pid namespace, and the kernel's; 0: not known.
+  std::int32_t own_pid = 0, host_pid = 0;
+};
+
 struct ProcessState {
   // --- ThreadRegistry --------------------------------------------------------
   ProcessIndex index{};
@@ -29,6 +39,7 @@ struct ProcessState {
   std::string comm;
   std::uint64_t first_seen_ns = 0, last_seen_ns = 0;
   bool ended = false;  // all its threads exited
+  ProcessOwner owner;
   // The mark in the trace, and by the marks in force: the trace's or the
   // report's.
   bool trace_mark = false, mark = false;

@@ -6,7 +6,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include "rmap/state/unseen_state.h"
@@ -79,7 +78,11 @@ RowBounds SumOfBounds(const ProcessRow& sum, const ProcessRow& more) {
 void Add(const ProcessRow& more, ProcessRow& sum) {
   sum.bounds = SumOfBounds(sum, more);
   sum.processes += more.processes;
-  sum.pid = sum.parent_pid = 0;
+  sum.pid = sum.parent_pid = sum.own_pid = sum.host_pid = 0;
+  if (sum.comm != more.comm) sum.comm.clear();
+  if (sum.uid != more.uid) sum.uid.reset();
+  if (sum.user != more.user) sum.user.clear();
+  if (sum.cgroup != more.cgroup) sum.cgroup.clear();
   sum.first_seen_ns = std::min(sum.first_seen_ns, more.first_seen_ns);
   sum.last_seen_ns = std::max(sum.last_seen_ns, more.last_seen_ns);
   sum.threads += more.threads;
@@ -104,19 +107,26 @@ void Add(const ProcessRow& more, ProcessRow& sum) {
 
 }  // namespace
 
-std::vector<ProcessRow> ProcessesByComm(
-    const std::vector<ProcessRow>& processes) {
+const std::string& GroupOf(const ProcessRow& process,
+                           const std::string& field) {
+  if (field == "user") return process.user;
+  if (field == "cgroup") return process.cgroup;
+  return process.comm;
+}
+
+std::vector<ProcessRow> ProcessesBy(const std::string& field,
+                                    const std::vector<ProcessRow>& processes) {
   std::map<std::string, ProcessRow> sums;
   for (const ProcessRow& process : processes) {
-    const auto [sum, first] = sums.emplace(process.comm, process);
+    const auto [sum, first] = sums.emplace(GroupOf(process, field), process);
     if (!first) Add(process, sum->second);
   }
   std::vector<ProcessRow> rows;
-  for (auto& [comm, sum] : sums) rows.push_back(std::move(sum));
-  std::stable_sort(
-      rows.begin(), rows.end(), [](const ProcessRow& a, const ProcessRow& b) {
-        return std::tie(b.on_cpu_ns, a.comm) < std::tie(a.on_cpu_ns, b.comm);
-      });
+  for (auto& [value, sum] : sums) rows.push_back(std::move(sum));
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const ProcessRow& a, const ProcessRow& b) {
+                     return a.on_cpu_ns > b.on_cpu_ns;
+                   });
   return rows;
 }
 

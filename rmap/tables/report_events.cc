@@ -9,6 +9,7 @@ namespace countrace::rmap {
 
 std::vector<EventPlan> FillEvents(const logformat::TraceInfo& info,
                                   const Gate& gate, Report& report) {
+  report.owners = !info.users.empty();
   report.system_calls = std::any_of(info.hooks.begin(), info.hooks.end(),
                                     logformat::IsSystemCall);
   std::vector<EventPlan> plans = PlanEvents(info);

@@ -37,12 +37,20 @@ struct ProbeTime {
   std::uint64_t ns = 0, lo_ns = 0, hi_ns = 0;
 };
 
+inline constexpr char kUnknownOwner[] = "[unknown]";
+
 struct ProcessRow {
   ProcessIndex index{};
   std::uint64_t processes = 1;  // more with Report::processes_by
   std::int32_t pid = 0;         // 0: of several
   std::int32_t parent_pid = 0;
   std::string comm;
+  // As the trace last says (docs/definitions.md, "Owners"); names are
+  // kUnknownOwner if it does not.
+  std::optional<std::uint32_t> uid;
+  std::string user, cgroup;
+  // Its number in its own pid namespace, and the kernel's; 0: not known.
+  std::int32_t own_pid = 0, host_pid = 0;
   std::uint64_t first_seen_ns = 0, last_seen_ns = 0;
   std::uint64_t threads = 0;
   std::optional<std::uint64_t> on_cpu_ns;
@@ -370,7 +378,9 @@ struct Report {
   EventColumns events;  // kernel dump events, then thread events
   WantedRows wanted;
   std::vector<ProcessRow> processes;
-  std::string processes_by;  // the field that one row has one value of
+  // The field that one row has one value of: comm, user, cgroup. Empty: pid.
+  std::string processes_by;
+  bool owners = false;  // users and cgroups were recorded
   std::vector<ThreadRow> threads;
   std::vector<SegmentRow> segments;       // by (process, segment)
   std::vector<SegmentRow> segment_paths;  // by (process, call path)

@@ -1,6 +1,7 @@
 #include "rmap/tables/task_rows.h"
 
 #include <algorithm>
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -39,6 +40,25 @@ std::vector<SliceSums> SlicesOf(const ProcessState& process) {
     }
   }
   return sum;
+}
+
+void NameOwner(const ProcessOwner& owner, const logformat::TraceInfo& info,
+               ProcessRow& row) {
+  row.uid = owner.uid;
+  row.own_pid = owner.own_pid;
+  row.host_pid = owner.host_pid;
+  row.user = row.cgroup = kUnknownOwner;
+  if (owner.uid) {
+    const auto name = info.users.find(*owner.uid);
+    row.user =
+        name != info.users.end() ? name->second : std::to_string(*owner.uid);
+  }
+  if (owner.cgroup == 0) return;
+  const auto path = info.cgroups.find(owner.cgroup);
+  // It was gone when the recorder looked it up.
+  row.cgroup = path != info.cgroups.end() && !path->second.empty()
+                   ? path->second
+                   : "[cgroup " + std::to_string(owner.cgroup) + "]";
 }
 
 }  // namespace
@@ -90,6 +110,7 @@ std::vector<ProcessRow> BuildProcesses(const TableInput& input,
     row.parent_pid = process.parent_pid;
     row.comm = process.comm;
     row.marked = process.mark;
+    NameOwner(process.owner, input.in.info, row);
     row.first_seen_ns = process.first_seen_ns;
     row.last_seen_ns = process.last_seen_ns;
     row.counts.resize(input.plans.size());

@@ -24,13 +24,15 @@ void SumSystemCalls(Report& report, RowSelection& selection) {
   selection.tables[ReportBy::kSystemCall] = std::move(sums);
 }
 
-void SumProcesses(Report& report, RowSelection* selection) {
-  report.processes_by = "comm";
+void SumProcesses(const std::string& field, Report& report,
+                  RowSelection* selection) {
+  report.processes_by = field;
   const bool applies =
       selection != nullptr && selection->Of(ReportBy::kProcess).applies();
-  report.processes = ProcessesByComm(
-      applies ? SelectedRows(report.processes, selection, ReportBy::kProcess)
-              : std::move(report.processes));
+  report.processes = ProcessesBy(
+      field, applies
+                 ? SelectedRows(report.processes, selection, ReportBy::kProcess)
+                 : std::move(report.processes));
   if (applies) selection->tables[ReportBy::kProcess].summed = true;
 }
 

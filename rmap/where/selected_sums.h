@@ -2,6 +2,8 @@
 #ifndef COUNTRACE_RMAP_WHERE_SELECTED_SUMS_H_
 #define COUNTRACE_RMAP_WHERE_SELECTED_SUMS_H_
 
+#include <string>
+
 #include "rmap/columns/row_selection.h"
 #include "rmap/tables/tables.h"
 
@@ -11,9 +13,10 @@ namespace countrace::rmap::where {
 // effect if the expression is not about segments: it is about the sums.
 void SumSystemCalls(Report& report, RowSelection& selection);
 
-// Replaces processes by one row for each name (Report::processes_by "comm").
-// `selection`: null: of all processes.
-void SumProcesses(Report& report, RowSelection* selection);
+// Replaces processes by one row for each value of `field`, a value of
+// Report::processes_by. `selection`: null: of all processes.
+void SumProcesses(const std::string& field, Report& report,
+                  RowSelection* selection);
 
 }  // namespace countrace::rmap::where
 

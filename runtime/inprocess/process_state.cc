@@ -53,7 +53,7 @@ bool IsSessionWeUnderstand(int fd) noexcept {
   if (memory == MAP_FAILED) return false;
   const auto* session = static_cast<const lf::SessionControl*>(memory);
   const bool ok = session->magic == lf::kSessionMagic &&
-                  session->version == lf::kFormatVersion &&
+                  session->version == lf::kSessionVersion &&
                   session->bytes == sizeof(lf::SessionControl) &&
                   session->state.load(std::memory_order_acquire) ==
                       lf::SessionState::kRecording;

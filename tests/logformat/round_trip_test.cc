@@ -255,6 +255,38 @@ TEST_CASE("round_trip: names of processes, from .hooks to metadata and back",
   CHECK(MetadataText(*again) == MetadataText(description));
 }
 
+TEST_CASE("round_trip: names of owners, from .owners to metadata and back",
+          "[logformat]") {
+  TraceDescription description;
+  ParseOwners("user\t0\troot\n" + CgroupText(77, "/a \"b\\\n/c") +
+                  "\ncgroup\t18446744073709551615\t\nuser\t4294967294\tx\n"
+                  "cgroup\t5\t/to",
+              description);
+  const TraceInfo& info = description.info;
+  CHECK(description.messages.empty());  // the last line was not complete
+  REQUIRE(info.users.size() == 2);
+  CHECK(info.users.at(0) == "root");
+  CHECK(info.users.at(4294967294u) == "x");
+  REQUIRE(info.cgroups.size() == 2);
+  CHECK(info.cgroups.at(77) == "/a \"b\\?/c");
+  CHECK(info.cgroups.at(~std::uint64_t{0}).empty());
+  const auto again = ParseMetadata(MetadataText(description), "test");
+  REQUIRE(again.ok());
+  CHECK(again->info.users == info.users);
+  CHECK(again->info.cgroups == info.cgroups);
+  CHECK(MetadataText(*again) == MetadataText(description));
+  for (const char* damaged :
+       {"user\tx\ta\n", "user\t4294967296\ta\n", "group\t1\ta\n", "\n",
+        "user\t1\ta\tb\n", "user\t1\n", "user\t\ta\n"}) {
+    CAPTURE(damaged);
+    TraceDescription none;
+    ParseOwners(damaged, none);
+    ParseOwners("cgroup\t5\t/a\n", none);
+    CHECK(none.info.cgroups.size() == 1);
+    CHECK(none.info.users.size() == (std::string(damaged) == "user\t1\n"));
+  }
+}
+
 TEST_CASE("round_trip: triggers, from .triggers to metadata and back",
           "[logformat]") {
   const TriggerFiring firing{123456789, "segment a:b > 20ms",

@@ -229,6 +229,17 @@ class Generator {
         Append(record.body, comm, 16);
         break;
       }
+      case CpuEvent::kOwner: {
+        const std::uint64_t cgroup = Values(1)[0];
+        stored =
+            stream.Owner(now_ns_, {0, ids[0], 1000, cgroup, ids[1], ids[2]});
+        const std::uint32_t uid = 1000;
+        Append(record.body, ids, 4);
+        Append(record.body, &uid, 4);
+        Append(record.body, &cgroup, 8);
+        Append(record.body, ids + 1, 8);
+        break;
+      }
     }
     Note(std::move(record), stored);
   }

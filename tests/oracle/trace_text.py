@@ -26,7 +26,7 @@ Record = namedtuple('Record',
 Loss = namedtuple('Loss', 'cpu begin end count')
 
 CPU_EVENTS = ('dispatch', 'counters', 'fork', 'exec', 'comm', 'exit', 'fault',
-              'process_state', 'switch_in', 'wakeup')
+              'process_state', 'switch_in', 'wakeup', 'owner')
 # Those with counters, behind so many fields.
 COUNTED = {'dispatch': 3, 'counters': 2}
 # A kernel hook's payload begins with tid, pid, number.

@@ -133,6 +133,11 @@ void MemoryTrace::State(std::uint64_t time_ns, std::int32_t cpu,
   AddLayout(time_ns, cpu, CpuEvent::kProcessState, record);
 }
 
+void MemoryTrace::Owner(std::uint64_t time_ns, std::int32_t cpu,
+                        const logformat::OwnerRecord& owner) {
+  AddLayout(time_ns, cpu, CpuEvent::kOwner, owner);
+}
+
 void MemoryTrace::Fault(std::uint64_t time_ns, std::int32_t cpu,
                         const Task& task) {
   AddLayout(time_ns, cpu, CpuEvent::kFault,

@@ -63,6 +63,9 @@ class MemoryTrace final : public logformat::TraceReader {
             const std::string& comm);
   void State(std::uint64_t time_ns, std::int32_t cpu, const Task& task,
              const std::string& comm, std::uint32_t flags = 0);
+  // `owner` without its header.
+  void Owner(std::uint64_t time_ns, std::int32_t cpu,
+             const logformat::OwnerRecord& owner);
   void Fault(std::uint64_t time_ns, std::int32_t cpu, const Task& task);
   // A record of an event that the format does not describe.
   void Unknown(std::uint64_t time_ns, std::int32_t cpu, std::uint16_t event);

@@ -124,7 +124,7 @@ TEST_CASE("processes of one name: are their rows, added up",
     for (ProcessRow& row : rows) {
       row.comm = row.pid % 3 == 0 ? "cc1" : "as" + std::to_string(row.pid % 2);
     }
-    const std::vector<ProcessRow> groups = ProcessesByComm(rows);
+    const std::vector<ProcessRow> groups = ProcessesBy("comm", rows);
     std::map<std::string, bool> seen;
     for (const ProcessRow& group : groups) {
       CHECK_FALSE(seen[group.comm]);

@@ -206,6 +206,14 @@ bool CpuStreamBuilder::ProcessState(std::uint64_t time_ns, std::int32_t pid,
   return Put(*writer_, CpuEvent::kProcessState, time_ns, body);
 }
 
+bool CpuStreamBuilder::Owner(std::uint64_t time_ns,
+                             const logformat::OwnerRecord& owner) {
+  BodyBytes body;
+  body.Add(owner.pid).Add(owner.uid).Add(owner.cgroup);
+  body.Add(owner.own_pid).Add(owner.host_pid);
+  return Put(*writer_, CpuEvent::kOwner, time_ns, body);
+}
+
 bool ThreadStreamBuilder::Append(std::uint32_t event_id, std::uint64_t time_ns,
                                  const Payload& payload,
                                  const std::optional<Dump>& dump) {
@@ -250,7 +258,7 @@ TraceBuilder::TraceBuilder(const std::string& directory)
   Check(data != MAP_FAILED, file);
   close(fd);
   session_ = new (data) SessionControl();
-  session_->version = logformat::kFormatVersion;
+  session_->version = logformat::kSessionVersion;
   session_->bytes = sizeof(SessionControl);
   for (std::uint8_t i = 0; i < 16; ++i) {
     session_->uuid[i] = static_cast<std::uint8_t>(i * 17);

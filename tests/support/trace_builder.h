@@ -98,6 +98,7 @@ class CpuStreamBuilder {
   bool ProcessState(std::uint64_t time_ns, std::int32_t pid, std::int32_t tid,
                     std::int32_t parent_pid, std::uint32_t flags,
                     std::string_view comm);
+  bool Owner(std::uint64_t time_ns, const logformat::OwnerRecord& owner);
   // Event set and present bits of the following dumps, if sets are multiplexed.
   void SetEventSet(std::uint32_t mmcr, std::uint32_t present) {
     head_ = logformat::ThreadDump{mmcr, present};

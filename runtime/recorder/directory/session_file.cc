@@ -62,7 +62,7 @@ SessionFile::~SessionFile() {
 
 void SessionFile::Describe() {
   SessionControl& control = *control_;
-  control.version = logformat::kFormatVersion;
+  control.version = logformat::kSessionVersion;
   control.bytes = sizeof(SessionControl);
   if (getrandom(control.uuid, sizeof(control.uuid), 0) !=
       sizeof(control.uuid)) {

@@ -1,17 +1,12 @@
 #include "runtime/recorder/kernel/cpu_streams.h"
 
-#include <time.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 #include <queue>
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_format.h"
 #include "logformat/packet_layout.h"
-#include "runtime/recorder/system/monotonic_clock.h"
 
 namespace countrace::runtime {
 namespace {
@@ -50,6 +45,7 @@ std::int32_t ActingThread(const RecordBatch& batch,
     case CpuEvent::kWakeup:  // perhaps in an interrupt
     case CpuEvent::kCounters:
     case CpuEvent::kProcessState:
+    case CpuEvent::kOwner:
       break;
   }
   return -1;
@@ -65,6 +61,7 @@ CpuStream& CpuStreams::Add(std::uint32_t cpu, std::uint32_t present) {
 }
 
 absl::Status CpuStreams::Create(const KernelRecorderTarget& target) {
+  owners_.emplace(target.directory);
   for (CpuStream& stream : streams_) {
     logformat::PacketWriterOptions writer;
     writer.directory = target.directory;
@@ -95,23 +92,7 @@ void CpuStreams::StoreCounters(CpuStream& stream, std::uint64_t time_ns,
   }
   stream.writer->Append(static_cast<std::uint16_t>(CpuEvent::kCounters),
                         time_ns, body);
-}
-
-void CpuStreams::StoreProcessState(CpuStream& stream,
-                                   const ProcessThread& thread,
-                                   std::uint64_t time_ns) {
-  logformat::StateRecord record{};
-  record.pid = thread.pid;
-  record.tid = thread.tid;
-  record.parent_pid = thread.parent_pid;
-  record.flags =
-      (thread.is_kernel_thread ? logformat::kStateKernelThread : 0u) |
-      (members_.Contains(thread.tid) ? logformat::kStateMarked : 0u);
-  std::memcpy(record.comm, thread.comm.data(),
-              std::min(thread.comm.size(), sizeof(record.comm) - 1));
-  stream.writer->Append(
-      static_cast<std::uint16_t>(CpuEvent::kProcessState), time_ns,
-      std::as_bytes(std::span(&record, 1)).subspan(sizeof(record.header)));
+  stream.stored_ns = time_ns;
 }
 
 void CpuStreams::StoreBegin() {
@@ -122,75 +103,6 @@ void CpuStreams::StoreBegin() {
     FollowSwitch(stream, record);
     Store(stream, record);
     stream.batch.Consume(1);
-  }
-}
-
-std::vector<ProcessThread> CpuStreams::ScanAtBegin(
-    const std::vector<std::int32_t>& root_pids) {
-  for (const std::int32_t pid : root_pids) members_.Add(pid, pid);
-  std::vector<ProcessThread> all;
-  if (gating_.unmarked || !marks_.empty()) {
-    all = ScanThreads();
-  } else {
-    for (const std::int32_t pid : root_pids) {
-      for (ProcessThread& thread : ScanThreadsOf(pid)) {
-        all.push_back(std::move(thread));
-      }
-    }
-  }
-  std::vector<ProcessThread> threads;
-  std::int32_t process =
-      -1;  // process of these threads; its first thread comes first
-  bool marked = false;
-  for (ProcessThread& thread : all) {
-    if (thread.pid != process) {
-      process = thread.pid;
-      marked = members_.Contains(process) || marks_.Matches(thread) ||
-               (kernel_marks_ && kernel_marks_(process));
-    }
-    if (marked) members_.Add(thread.pid, thread.tid);
-    if (marked || gating_.unmarked) threads.push_back(std::move(thread));
-  }
-  return threads;
-}
-
-void CpuStreams::StoreThreads(const std::vector<ProcessThread>& threads) {
-  absl::flat_hash_set<std::int32_t> forked;
-  for (const CpuStream& stream : streams_) {
-    for (const KernelRecord& record : stream.batch.records()) {
-      if (record.event_id == static_cast<std::uint16_t>(CpuEvent::kFork)) {
-        forked.insert(stream.batch.Body<logformat::TaskRecord>(record).tid);
-      }
-    }
-  }
-  CpuStream& first = streams_.front();
-  for (const ProcessThread& thread : threads) {
-    if (!forked.contains(thread.tid)) {
-      StoreProcessState(first, thread, first.begin_ns);
-    }
-  }
-}
-
-void CpuStreams::StoreStarted(std::uint64_t until_ns) {
-  if (!gating_.every_process()) return;
-  constexpr std::uint64_t kSecond = 1'000'000'000;
-  const std::uint64_t tick_ns =
-      kSecond / static_cast<std::uint64_t>(sysconf(_SC_CLK_TCK));
-  timespec boot{};
-  clock_gettime(CLOCK_BOOTTIME, &boot);
-  const std::uint64_t ahead_ns =
-      static_cast<std::uint64_t>(boot.tv_sec) * kSecond +
-      static_cast<std::uint64_t>(boot.tv_nsec) - MonotonicNs();
-  CpuStream& first = streams_.front();
-  const std::uint64_t from_tick = (first.begin_ns + ahead_ns) / tick_ns;
-  // The fork record of a later one may not be stored yet.
-  const std::uint64_t until_tick = (until_ns + ahead_ns) / tick_ns;
-  for (const ProcessThread& thread : ScanThreads()) {
-    if (thread.start_ticks < from_tick || thread.start_ticks >= until_tick ||
-        thread.state == 'Z') {
-      continue;
-    }
-    StoreProcessState(first, thread, first.stored_ns);
   }
 }
 
@@ -242,9 +154,19 @@ void CpuStreams::Store(CpuStream& stream, const KernelRecord& record) {
   if (record.event_id == static_cast<std::uint16_t>(CpuEvent::kProcessState)) {
     return;
   }
+  if (record.event_id == static_cast<std::uint16_t>(CpuEvent::kOwner)) {
+    owners_->Add(stream.batch.Body<logformat::OwnerRecord>(record));
+  }
   stream.writer->Append(record.event_id, record.time_ns,
                         stream.batch.Bytes(record));
   stream.stored_ns = record.time_ns;
+  // Without BPF: as it is by now, if the process still lives. A forked one has
+  // its parent's.
+  if (!kernel_marks_ &&
+      record.event_id == static_cast<std::uint16_t>(CpuEvent::kExec)) {
+    StoreOwner(stream, stream.batch.Body<logformat::CommRecord>(record).pid,
+               record.time_ns);
+  }
 }
 
 void CpuStreams::StoreFound(CpuStream& stream, const KernelRecord& record) {
@@ -275,20 +197,6 @@ void CpuStreams::StoreLeftOut(CpuStream& stream) {
       std::max({stream.left_out_ns, stream.stored_ns, marked_ns_}),
       std::as_bytes(std::span(stream.left_out)));
   stream.left_out_ns = 0;
-}
-
-void CpuStreams::StoreMarked(CpuStream& stream, const ProcessThread& first,
-                             std::uint64_t time_ns) {
-  std::vector<ProcessThread> threads = ScanThreadsOf(first.pid);
-  std::erase_if(threads, [&first](const ProcessThread& thread) {
-    return thread.tid == first.tid;
-  });
-  threads.insert(threads.begin(), first);
-  for (const ProcessThread& thread : threads) {
-    members_.Add(thread.pid, thread.tid);
-    StoreProcessState(stream, thread, time_ns);
-  }
-  stream.stored_ns = marked_ns_ = time_ns;
 }
 
 void CpuStreams::FollowMarks(CpuStream& stream, const KernelRecord& record) {
@@ -408,31 +316,6 @@ void CpuStreams::StoreUntil(std::uint64_t horizon_ns) {
   for (CpuStream& stream : streams_) {
     stream.batch.Consume(stream.next);
     stream.next = 0;
-  }
-}
-
-void CpuStreams::FindLostMembers() {
-  if (gating_.every_process()) return;
-  // A fork record may be among the lost ones: look for unknown descendants.
-  // Parents usually come before their children; repeat until a pass finds none.
-  const std::vector<ProcessThread> threads = ScanThreads();
-  for (bool found = true; found;) {
-    found = false;
-    for (const ProcessThread& thread : threads) {
-      if (members_.TakeUnnamed(thread.tid)) found_[thread.tid] = thread;
-      if (members_.Contains(thread.tid)) continue;
-      // A zombie: if its last records were not lost, it was a member until
-      // then, and must not be added again.
-      if (thread.state == 'Z' || thread.state == 'X') continue;
-      if (!members_.Contains(thread.pid) &&
-          !members_.Contains(thread.parent_pid) &&
-          !(kernel_marks_ && kernel_marks_(thread.pid))) {
-        continue;
-      }
-      members_.Add(thread.pid, thread.tid);
-      found_[thread.tid] = thread;
-      found = true;
-    }
   }
 }
 

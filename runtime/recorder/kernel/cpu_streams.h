@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "logformat/write/packet_writer.h"
+#include "runtime/recorder/directory/owners_file.h"
 #include "runtime/recorder/kernel/kernel_record.h"
 #include "runtime/recorder/kernel/kernel_recorder.h"
 #include "runtime/recorder/kernel/marked_threads.h"
@@ -81,6 +83,8 @@ class CpuStreams {
   // recording began, as a flight recording may have overwritten who they are.
   // Where every process is recorded. Every record before `until_ns` is stored.
   void StoreStarted(std::uint64_t until_ns);
+  // Stores whose the processes are that live at the end.
+  void StoreOwners();
   // Stores the records up to `horizon_ns`; every ring has been read up to it.
   void StoreUntil(std::uint64_t horizon_ns);
   // After losses: finds descendants of members whose fork may be among the lost
@@ -100,6 +104,7 @@ class CpuStreams {
   void StoreProcessState(CpuStream& stream, const ProcessThread& thread,
                          std::uint64_t time_ns);
   void Store(CpuStream& stream, const KernelRecord& record);
+  void StoreOwner(CpuStream& stream, std::int32_t pid, std::uint64_t time_ns);
   void StoreIfCounted(CpuStream& stream, const KernelRecord& record);
   void StoreLeftOut(CpuStream& stream);
   // If `record` shows that its process is marked from now on, marks it.
@@ -113,6 +118,7 @@ class CpuStreams {
   std::function<bool(std::int32_t pid)> kernel_marks_;
   std::vector<CpuStream> streams_;
   MarkedThreads members_;
+  std::optional<OwnersFile> owners_;
   std::uint64_t marked_ns_ = 0;  // when a process last became a member
   // Lost members found in /proc. Stored at their first record. If it is their
   // fork, which came during the search, it describes them itself.

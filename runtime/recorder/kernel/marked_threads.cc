@@ -115,6 +115,8 @@ bool MarkedThreads::Apply(const RecordBatch& batch,
       }
       return true;
     }
+    case CpuEvent::kOwner:
+      return Counts(batch.Body<logformat::OwnerRecord>(record).pid);
     case CpuEvent::kCounters:
       return true;
   }

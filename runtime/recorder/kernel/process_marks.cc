@@ -1,17 +1,15 @@
 #include "runtime/recorder/kernel/process_marks.h"
 
 #include <pwd.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <optional>
 
 #include "absl/strings/str_format.h"
-#include "base/posix/small_file.h"
+#include "runtime/recorder/system/process_owner.h"
 
 namespace countrace::runtime {
 namespace {
@@ -33,74 +31,65 @@ absl::StatusOr<std::uint32_t> UserId(const std::string& name) {
       "Mark user:%s: this machine has no user of that name", name));
 }
 
-// The first cgroup v2 mount; its root need not be the hierarchy's (containers).
-std::optional<std::string> CgroupMount() {
-  const auto text = base::ReadSmallFile("/proc/self/mountinfo");
-  if (!text.ok()) return std::nullopt;
-  std::string_view rest = *text;
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    const std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    if (line.find(" - cgroup2 ") == std::string_view::npos) continue;
-    // proc(5): id parent major:minor root MOUNT-POINT options ...
-    std::string_view fields = line;
-    for (int i = 0; i < 4; ++i) {
-      fields.remove_prefix(std::min(fields.find(' ') + 1, fields.size()));
-    }
-    return std::string(fields.substr(0, fields.find(' ')));
-  }
-  return std::nullopt;
+bool IsBelow(const std::string& path, const std::string& ancestor) {
+  if (ancestor == "/" || path == ancestor) return true;
+  return path.starts_with(ancestor + "/");
 }
 
-absl::StatusOr<MarkedCgroup> FindCgroup(const std::string& path) {
-  const std::optional<std::string> mount = CgroupMount();
+// The path of the only cgroup named so; those below it are part of it.
+absl::StatusOr<std::string> FindNamedCgroup(const std::string& id) {
+  std::vector<std::string> found = CgroupsNamed(id);
+  // An outer one comes before those in it.
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    found.erase(
+        std::remove_if(found.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                       found.end(),
+                       [outer = found[i]](const std::string& path) {
+                         return IsBelow(path, outer);
+                       }),
+        found.end());
+  }
+  if (found.size() == 1) return found.front();
+  if (found.empty()) {
+    return absl::NotFoundError(absl::StrFormat(
+        "Mark cgroup:%s: no cgroup has a name that begins so, also not behind "
+        "a '-' (docker-ID.scope); a path begins with /",
+        id));
+  }
+  constexpr std::size_t kShown = 8;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(found.size(), kShown); ++i) {
+    names += (i == 0 ? "cgroup:" : ", cgroup:") + found[i];
+  }
+  if (found.size() > kShown) {
+    absl::StrAppendFormat(&names, " and %d more", found.size() - kShown);
+  }
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "Mark cgroup:%s: %d cgroups have a name that begins so: write one of %s",
+      id, found.size(), names));
+}
+
+absl::StatusOr<MarkedCgroup> FindCgroup(std::string path) {
+  const std::optional<std::string>& mount = CgroupMount();
   if (!mount) {
     return absl::UnimplementedError(absl::StrFormat(
         "Mark cgroup:%s: no cgroup v2 hierarchy is mounted here (mount -t "
         "cgroup2 none /sys/fs/cgroup)",
         path));
   }
-  struct stat status {};
-  if (stat((*mount + path).c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
-    return absl::NotFoundError(
-        absl::StrFormat("Mark cgroup:%s: there is no directory %s%s: %s", path,
-                        *mount, path, std::strerror(errno)));
+  if (!path.starts_with('/')) {
+    auto named = FindNamedCgroup(path);
+    if (!named.ok()) return named.status();
+    path = *std::move(named);
   }
   MarkedCgroup cgroup;
-  // The inode is the id on machines of 64 bits.
-  cgroup.id = status.st_ino;
+  cgroup.id = CgroupId(path);
   cgroup.path = path;
+  if (cgroup.id == 0) {
+    return absl::NotFoundError(absl::StrFormat(
+        "Mark cgroup:%s: there is no directory %s%s", path, *mount, path));
+  }
   return cgroup;
-}
-
-std::optional<std::uint32_t> RealUser(std::int32_t pid) {
-  const auto text =
-      base::ReadSmallFile(absl::StrFormat("/proc/%d/status", pid));
-  if (!text.ok()) return std::nullopt;
-  const std::size_t at = text->find("\nUid:\t");
-  if (at == std::string::npos) return std::nullopt;
-  std::uint32_t uid = 0;
-  const char* const begin = text->data() + at + std::strlen("\nUid:\t");
-  const auto parsed = std::from_chars(begin, text->data() + text->size(), uid);
-  if (parsed.ec != std::errc()) return std::nullopt;
-  return uid;
-}
-
-// Returns its path in the v2 hierarchy: the line "0::/path".
-std::optional<std::string> CgroupPath(std::int32_t pid) {
-  const auto text =
-      base::ReadSmallFile(absl::StrFormat("/proc/%d/cgroup", pid));
-  if (!text.ok()) return std::nullopt;
-  const std::size_t at = text->starts_with("0::") ? 0 : text->find("\n0::") + 1;
-  if (at == 0 && !text->starts_with("0::")) return std::nullopt;
-  const std::size_t begin = at + 3;
-  return text->substr(begin, text->find('\n', begin) - begin);
-}
-
-bool IsBelow(const std::string& path, const std::string& ancestor) {
-  if (ancestor == "/" || path == ancestor) return true;
-  return path.starts_with(ancestor + "/");
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ class ProcessMarks {
  public:
   ProcessMarks() = default;  // matches no process
   // Returns: NOT_FOUND a process, user or cgroup that does not exist;
+  // INVALID_ARGUMENT several cgroups have such a name: it lists them;
   // UNIMPLEMENTED no cgroup v2 is mounted.
   static absl::StatusOr<ProcessMarks> Resolve(
       const std::vector<logformat::MarkSpec>& specs);

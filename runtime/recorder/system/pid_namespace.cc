@@ -27,14 +27,17 @@ std::uint32_t PidNamespaceOf(std::int32_t pid) {
 std::int32_t OwnNumber(std::int32_t pid, std::int32_t tid) {
   const auto status =
       base::ReadSmallFile(absl::StrFormat("/proc/%d/task/%d/status", pid, tid));
-  if (!status.ok()) return 0;
+  return status.ok() ? OwnNumberIn(*status) : 0;
+}
+
+std::int32_t OwnNumberIn(const std::string& status) {
   // "NSpid:", then the numbers from this namespace to the innermost one.
-  const std::size_t at = status->find("\nNSpid:");
+  const std::size_t at = status.find("\nNSpid:");
   if (at == std::string::npos) return 0;
-  const std::size_t end = status->find('\n', at + 1);
-  const std::size_t last = status->find_last_of(" \t:", end);
+  const std::size_t end = status.find('\n', at + 1);
+  const std::size_t last = status.find_last_of(" \t:", end);
   return static_cast<std::int32_t>(
-      std::strtol(status->c_str() + last + 1, nullptr, 10));
+      std::strtol(status.c_str() + last + 1, nullptr, 10));
 }
 
 std::int32_t FindProcess(std::uint32_t pid_namespace, std::int32_t number) {

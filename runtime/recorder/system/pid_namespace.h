@@ -21,6 +21,8 @@ std::uint32_t PidNamespaceOf(std::int32_t pid);
 // The number of thread `tid` of `pid` in its own (the innermost) namespace; 0:
 // it has ended.
 std::int32_t OwnNumber(std::int32_t pid, std::int32_t tid);
+// The same from the text of /proc/PID/status; 0: an old kernel's.
+std::int32_t OwnNumberIn(const std::string& status);
 // The process that has `number` in the namespace with this inode; 0: none.
 std::int32_t FindProcess(std::uint32_t pid_namespace, std::int32_t number);
 // False in a container with a pid namespace of its own.

@@ -157,7 +157,7 @@ TestSession::TestSession(const Options& options) {
            MAP_SHARED, fd, 0));
   REQUIRE(control_ != MAP_FAILED);
   close(fd);
-  control_->version = lf::kFormatVersion;
+  control_->version = lf::kSessionVersion;
   control_->bytes = sizeof(lf::SessionControl);
   memset(control_->uuid, 0x5a, sizeof(control_->uuid));
   control_->state = lf::SessionState::kRecording;

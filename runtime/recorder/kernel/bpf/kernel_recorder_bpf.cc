@@ -246,6 +246,7 @@ absl::Status BpfKernelRecorder::DumpForSnapshot() {
 absl::Status BpfKernelRecorder::End() {
   if (!began_ || ended_) return absl::OkStatus();
   Drain();
+  streams_.StoreOwners();  // the last record of a CPU is its last dump
   ended_ = true;
   absl::Status result;
   for (const CpuStream& stream : streams_.all()) {

@@ -48,6 +48,8 @@ std::size_t RecordBytes(std::uint16_t event_id, std::size_t counters) {
       return sizeof(logformat::SwitchInRecord);
     case CpuEvent::kProcessState:
       return sizeof(logformat::StateRecord);
+    case CpuEvent::kOwner:
+      return sizeof(logformat::OwnerRecord);
   }
   return 0;
 }

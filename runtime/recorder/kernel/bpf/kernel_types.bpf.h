@@ -68,6 +68,23 @@ struct pt_regs___syscall {
 #endif
 };
 
+// The user, and the cgroup in the v2 hierarchy.
+typedef struct {
+  unsigned val;
+} kuid_t;
+struct cred {
+  kuid_t uid;
+};
+struct kernfs_node {
+  unsigned long long id;
+};
+struct cgroup {
+  struct kernfs_node* kn;
+};
+struct css_set {
+  struct cgroup* dfl_cgrp;
+};
+
 struct task_struct {
   struct thread_info thread_info;
   struct signal_struct* signal;
@@ -80,6 +97,8 @@ struct task_struct {
   int exit_state;
   unsigned in_execve : 1;
   struct task_struct* real_parent;
+  const struct cred* real_cred;
+  struct css_set* cgroups;
   char comm[16];
 };
 

@@ -31,6 +31,7 @@ enum {
   EVENT_PROCESS_STATE = 8,
   EVENT_SWITCH_IN = 9,
   EVENT_WAKEUP = 10,
+  EVENT_OWNER = 11,
 };
 
 // Set before the programs are loaded: constants to the verifier.

@@ -6,6 +6,7 @@
 #include "dump_rules.bpf.h"
 #include "hidden_switches.bpf.h"
 #include "marked_processes.bpf.h"
+#include "owner_events.bpf.h"
 #include "ring_writer.bpf.h"
 
 enum {
@@ -149,11 +150,15 @@ int BPF_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
   forget_rules_of(tid_of(child));
   struct countrace_ring_control* control = this_control();
   if (is_recording(control)) thread_ids_event(control, child);
-  return task_event(EVENT_FORK, child, parent);
+  task_event(EVENT_FORK, child, parent);
+  if (child->pid == child->tgid) owner_event(child, 1);
+  return 0;
 }
 
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct* task) {
+  // With its last thread.
+  if (task->signal->live.counter == 0) owner_event(task, 0);
   drop_mark(task);
   forget_rules_of(tid_of(task));
   return task_event(EVENT_EXIT, task, task->real_parent);
@@ -172,7 +177,9 @@ int BPF_PROG(on_exec, struct task_struct* task, int old_pid,
   if (starting_pid && starting_pid == pid_of(task)) starting_pid = 0;
   mark_if_named(task, task->comm);
   mark_if_owned(task);
-  return comm_event(EVENT_EXEC, task, task->comm);
+  comm_event(EVENT_EXEC, task, task->comm);
+  owner_event(task, 0);
+  return 0;
 }
 
 SEC("tp_btf/task_rename")

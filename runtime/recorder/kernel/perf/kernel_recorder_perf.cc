@@ -266,6 +266,7 @@ absl::Status PerfKernelRecorder::End() {
   if (!began_ || ended_) return absl::OkStatus();
   refusals_looked_ns_ = 0;  // the last counters need a group that is on
   Drain();
+  streams_.StoreOwners();  // the last record of a CPU is its last dump
   ended_ = true;
   struct Last {
     bool known = false;

@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""Whose the processes of a trace are: their users, their cgroups, their numbers
+in pid namespaces. Both back ends.
+
+usage: owners_test.py COUNTRACE PAGE_TOUCHER
+"""
+import os
+import pathlib
+import pwd
+import re
+import subprocess
+import sys
+
+import trace_checks
+
+OTHER_USER = 65534
+UNKNOWN = '[unknown]'
+
+
+def cgroup_mount():
+    with open('/proc/self/mounts', encoding='utf-8') as mounts:
+        for line in mounts:
+            if line.split()[2] == 'cgroup2':
+                return pathlib.Path(line.split()[1])
+    return None
+
+
+class Owners(trace_checks.Recording):
+    toucher = None  # set by main
+
+    def setUp(self):
+        super().setUp()
+        self.needs_root()
+
+    def in_both(self, check):
+        for back_end in ('bpf', 'perf'):
+            with self.subTest(back_end=back_end):
+                self.needs_back_end(back_end)
+                check(back_end)
+
+    def record(self, back_end, *arguments):
+        return self.countrace('record', '--force', '--backend', back_end, '-o',
+                              self.trace, *arguments)
+
+    def rows(self, *options):
+        data = self.report(*options)
+        self.check_books(data)
+        return data['processes']
+
+    def make_cgroups(self, *names):
+        """Cgroups below the mount, the outer ones first."""
+        mount = cgroup_mount()
+        if mount is None:
+            self.skipTest('SKIPPED: no cgroup v2 is mounted')
+        for name in names:
+            try:
+                (mount / name).mkdir()
+            except OSError as error:
+                self.skipTest(f'SKIPPED: cannot make a cgroup: {error}')
+            self.addCleanup((mount / name).rmdir)
+        return mount
+
+    def test_users(self):
+        name = pwd.getpwuid(OTHER_USER).pw_name
+        # One execs as another user; one becomes it, runs on and lives at the
+        # end; one becomes it and ends.
+        code = (f'import os, time\n'
+                f'if os.fork() == 0:\n'
+                f'    os.setuid({OTHER_USER})\n'
+                f'    os.execv("{self.toucher}", ["{self.toucher}", "20"])\n'
+                f'if os.fork() == 0:\n'
+                f'    os.setuid({OTHER_USER})\n'
+                f'    os.closerange(0, 3)\n'  # the test waits for its end
+                f'    time.sleep(3)\n'
+                f'    os._exit(0)\n'
+                f'if os.fork() == 0:\n'
+                f'    os.setuid({OTHER_USER})\n'
+                f'    os._exit(0)\n'
+                f'os.wait(); os.wait()\n')
+
+        def check(back_end):
+            self.record(back_end, '--', sys.executable, '-c', code)
+            rows = self.rows()
+            by_pid = {row['pid']: row for row in rows}
+            root = [row for row in rows if row['user'] == 'root']
+            self.assertEqual([row['comm'][:6] for row in root][:1], ['python'])
+            others = [row for row in rows if row['user'] == name]
+            self.assertEqual({row['uid'] for row in others}, {OTHER_USER})
+            # The perf back end does not see the change of one that ends.
+            self.assertEqual(len(others), 3 if back_end == 'bpf' else 2, rows)
+            self.assertIn('page_toucher', [row['comm'] for row in others])
+            self.assertEqual(len(by_pid), 4)
+            groups = self.rows('--by', 'user')
+            self.assertEqual({row['user'] for row in groups}, {'root', name})
+            for group in groups:
+                own = [row for row in rows if row['user'] == group['user']]
+                self.assertEqual(group['processes'], len(own))
+                self.assertEqual(group['on_cpu_ns'],
+                                 sum(row['on_cpu_ns'] for row in own))
+            same = self.rows('--by', 'process', '--group-by', 'user')
+            self.assertEqual(same, groups)
+            text = self.countrace('report', '--by', 'user', self.trace).stdout
+            self.assertRegex(text, rf'(?m)^ *{name} ')
+            if back_end == 'bpf':
+                self.check_readable()
+        self.in_both(check)
+
+    def test_cgroups(self):
+        outer = f'countrace-test-{os.getpid()}'
+        mount = self.make_cgroups(outer, f'{outer}/a', f'{outer}/b')
+        script = (f'echo $$ > {mount}/{outer}/a/cgroup.procs; '
+                  f'{self.toucher} 10; '
+                  f'echo $$ > {mount}/{outer}/b/cgroup.procs; '
+                  f'{self.toucher} 10; echo $$ > {mount}/cgroup.procs')
+
+        def check(back_end):
+            self.record(back_end, '--', 'sh', '-c', f"sh -c '{script}'; true")
+            rows = self.rows()
+            touchers = sorted(row['cgroup'] for row in rows
+                              if row['comm'] == 'page_toucher')
+            self.assertEqual(touchers, [f'/{outer}/a', f'/{outer}/b'])
+            groups = self.rows('--by', 'cgroup')
+            self.assertEqual(sum(row['processes'] for row in groups),
+                             len(rows))
+            cgroups = {row['cgroup'] for row in groups}
+            self.assertEqual(len(cgroups), len(groups))
+            self.assertLessEqual({f'/{outer}/a', f'/{outer}/b'}, cgroups)
+            self.assertNotIn(UNKNOWN, cgroups)
+            where = self.rows('--by', 'cgroup', '--where',
+                              'comm == "page_toucher"')
+            self.assertEqual(len(where), 2)
+        self.in_both(check)
+
+    def test_the_whole_system_has_no_unknown_owner(self):
+        def check(back_end):
+            self.record(back_end, '-a', '--for', '300ms', '--', self.toucher,
+                        '100')
+            rows = self.rows()
+            named = [row for row in rows if row['user'] != UNKNOWN]
+            # Some began and ended between two looks at /proc.
+            self.assertGreaterEqual(len(named) + 2, len(rows))
+            self.assertEqual(self.rows('--by', 'user')[0]['user'], 'root')
+        self.in_both(check)
+
+    def test_numbers_in_pid_namespaces(self):
+        self.needs('unshare')
+
+        def check(back_end):
+            run = self.record(back_end, '--', 'unshare', '-pmf',
+                              '--mount-proc', self.toucher, '50')
+            own = int(re.search(r'pid (\d+) pages', run.stdout).group(1))
+            self.assertEqual(own, 1)
+            row, = [row for row in self.rows()
+                    if row['comm'] == 'page_toucher']
+            self.assertGreater(row['pid'], 1)
+            self.assertEqual(row['own_pid'], own)
+            self.assertEqual(row['host_pid'], row['pid'])
+            text = self.countrace('report', '--by', 'process', self.trace)
+            self.assertIn('own pid', text.stdout)
+        self.in_both(check)
+
+    def test_numbers_of_a_recorder_in_a_namespace(self):
+        self.needs('unshare')
+        self.needs_back_end('bpf')
+        program = subprocess.Popen(
+            ['unshare', '-pmf', '--mount-proc', 'sh', '-c',
+             f'{self.countrace_program} record --force -o {self.trace} -- '
+             f'{self.toucher} 400; true'], stdout=subprocess.PIPE, text=True)
+        found = subprocess.run(
+            'until pgrep -x page_toucher; do sleep 0.01; done', shell=True,
+            text=True, capture_output=True, check=True, timeout=20)
+        own = int(re.search(r'pid (\d+) pages',
+                            program.communicate(timeout=60)[0]).group(1))
+        row, = [row for row in self.rows() if row['comm'] == 'page_toucher']
+        self.assertEqual(row['pid'], own)
+        self.assertEqual(row['own_pid'], own)
+        self.assertIn(str(row['host_pid']), found.stdout.split())
+        self.assertNotEqual(row['host_pid'], own)
+
+
+if __name__ == '__main__':
+    Owners.countrace_program, Owners.toucher = sys.argv[1:3]
+    trace_checks.unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
