@@ -10,7 +10,8 @@ namespace {
 absl::Status NotAMark(std::string_view text, std::string_view why) {
   return absl::InvalidArgumentError(absl::StrFormat(
       "Mark \"%s\": %s; a mark is a process id, `self`, comm:GLOB or a bare "
-      "glob on the command's name, user:NAME or cgroup:/PATH",
+      "glob on the command's name, user:NAME, cgroup:/PATH or cgroup:ID, the "
+      "begin of a cgroup's name",
       text, why));
 }
 
@@ -90,8 +91,18 @@ absl::StatusOr<MarkSpec> ParseMark(std::string_view text) {
   if (text.starts_with("cgroup:")) {
     mark.kind = MarkKind::kCgroup;
     mark.text = rest_of("cgroup:");
-    if (mark.text.empty() || mark.text.front() != '/') {
-      return NotAMark(text, "the path of a cgroup begins with /");
+    if (mark.text.empty()) {
+      return NotAMark(text,
+                      "the path of the cgroup, or the begin of its name, "
+                      "is empty");
+    }
+    if (mark.text.front() != '/') {
+      if (mark.text.find('/') != std::string::npos) {
+        return NotAMark(text,
+                        "the path of a cgroup begins with /; the name of "
+                        "one has none");
+      }
+      return mark;
     }
     if (mark.text.find("..") != std::string::npos) {
       return NotAMark(text, "the path of a cgroup has no ..");

@@ -1,8 +1,10 @@
 // Which processes are marked: the texts of `--mark`.
 //
 //   spec = PID | "self" | "comm:" GLOB | GLOB | "user:" (NAME | UID)
-//        | "cgroup:/" PATH
+//        | "cgroup:/" PATH | "cgroup:" ID
 //
+// ID: the begin of the name of one cgroup of the recorded machine, as container
+// programs make it from the container's id ("docker-4f2a...scope" has 4f2a).
 // A bare word that is not a number is a glob on the command's name. In: text.
 // Out: specs in canonical spelling, as a trace stores them. The recorder
 // (process_marks.h) and rmap (gate.h) find the processes they match. Thread:
@@ -26,7 +28,7 @@ enum class MarkKind { kPid, kSelf, kComm, kUser, kCgroup };
 struct MarkSpec {
   MarkKind kind = MarkKind::kComm;
   std::int32_t pid = 0;  // kPid
-  std::string text;      // kComm: glob; kUser: name or uid; kCgroup: /path
+  std::string text;  // kComm: glob; kUser: name or uid; kCgroup: /path, or id
   countrace_comm_glob glob{};  // kComm
 };
 

@@ -131,6 +131,38 @@ class Owners(trace_checks.Recording):
             self.assertEqual(len(where), 2)
         self.in_both(check)
 
+    def test_a_container_by_its_id(self):
+        # As Docker, Podman and Kubernetes name them.
+        outer = f'countrace-test-{os.getpid()}'
+        names = [f'docker-{os.getpid()}aa17.scope',
+                 f'cri-containerd-{os.getpid()}ab18.scope',
+                 f'{os.getpid()}ab18.scope']
+        inner = f'{outer}/{names[0]}/{os.getpid()}aa17'
+        mount = self.make_cgroups(outer, *(f'{outer}/{name}'
+                                           for name in names), inner)
+
+        def check(back_end):
+            self.record(back_end, '-a', '--mark',
+                        f'cgroup:{os.getpid()}aa', '--', 'sh', '-c',
+                        f'sh -c "echo 0 > {mount}/{inner}/cgroup.procs; '
+                        f'exec {self.toucher} 20"')
+            row, = self.rows()
+            self.assertEqual((row['comm'], row['cgroup']),
+                             ('page_toucher', f'/{inner}'))
+        self.in_both(check)
+        for prefix, status, said in (
+                ('zz-none', 1, ['no cgroup has a name that begins so']),
+                (f'{os.getpid()}ab', 2, [
+                    f'2 cgroups have a name that begins so: write one of '
+                    f'cgroup:/{outer}/{names[2]}, cgroup:/{outer}/{names[1]}']),
+                (f'/{outer}/gone', 1, ['there is no directory'])):
+            run = self.countrace('record', '--force', '-o', self.trace, '-a',
+                                 '--mark', f'cgroup:{prefix}', '--', 'true',
+                                 check=False)
+            self.assertEqual(run.returncode, status, run.stderr)
+            for text in said:
+                self.assertIn(text, run.stderr)
+
     def test_the_whole_system_has_no_unknown_owner(self):
         def check(back_end):
             self.record(back_end, '-a', '--for', '300ms', '--', self.toucher,
