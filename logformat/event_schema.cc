@@ -139,7 +139,8 @@ void AddKernelHookClasses(const TraceInfo& info,
                           std::vector<EventClass>& classes) {
   const std::vector<EventField> counters =
       DumpFields(info.cpu_events, info.cpu_sets(), /*has_head=*/false);
-  const auto add = [&](std::uint32_t id, const std::string& name, bool exit) {
+  const auto add = [&](std::uint32_t id, const std::string& name, bool exit,
+                       const HookInfo* payload = nullptr) {
     for (const bool dump : {false, true}) {
       if (dump && counters.empty()) continue;
       std::vector<EventField> fields = {{"tid", FieldType::kUint24},
@@ -147,6 +148,12 @@ void AddKernelHookClasses(const TraceInfo& info,
                                         {"number", FieldType::kUint16}};
       if (dump) fields.insert(fields.end(), counters.begin(), counters.end());
       if (exit) fields.push_back({"ret", FieldType::kInt64});
+      if (payload != nullptr) {
+        for (std::size_t i = 0; i < payload->payload_names.size(); ++i) {
+          fields.push_back(
+              {payload->payload_names[i], PayloadField(payload->payload[i])});
+        }
+      }
       classes.push_back(
           {StreamClass::kCpu,
            static_cast<std::uint16_t>(dump ? id | kEventDumpBit : id),
@@ -159,7 +166,7 @@ void AddKernelHookClasses(const TraceInfo& info,
     if (hook.origin == HookOrigin::kProgram) continue;
     const std::string name = OneLine(hook.FullName());
     if (hook.kind == HookKind::kPoint) {
-      add(hook.id * 2, name, false);
+      add(hook.id * 2, name, false, &hook);
     } else {
       add(hook.id * 2, name + "__enter", false);
       add(hook.id * 2 + kEventExitBit, name + "__exit", true);
@@ -251,9 +258,9 @@ std::vector<EventClass> EventClasses(const TraceInfo& info) {
 std::vector<std::string> CounterFieldNames(
     const std::vector<std::string>& event_names) {
   std::set<std::string> taken = {
-      "prev_tid", "next_tid", "prev_state",  "reason", "running_tid",
-      "mmcr",     "present",  "tid",         "pid",    "number",
-      "ret",      "set",      "time_running"};
+      "prev_tid",     "next_tid", "prev_state", "reason", "running_tid", "mmcr",
+      "present",      "tid",      "pid",        "number", "ret",         "set",
+      "time_running", "sector",   "bytes",      "device"};
   std::vector<std::string> names;
   for (const std::string& event : event_names) {
     std::string base;

@@ -54,6 +54,24 @@ std::optional<ProbeCost> ParseProbeCost(std::string_view text) {
   return cost;
 }
 
+// "device,sector"; empty: it is no list of different names.
+std::vector<std::string> ParsePayloadNames(std::string_view text) {
+  std::vector<std::string> names;
+  for (;;) {
+    const std::size_t comma = text.find(',');
+    const std::string_view name = text.substr(0, comma);
+    if (name.empty() ||
+        name.find_first_not_of("abcdefghijklmnopqrstuvwxyz") !=
+            std::string_view::npos ||
+        std::find(names.begin(), names.end(), name) != names.end()) {
+      return {};
+    }
+    names.emplace_back(name);
+    if (comma == std::string_view::npos) return names;
+    text.remove_prefix(comma + 1);
+  }
+}
+
 }  // namespace
 
 std::uint64_t ExpectedPackets(const TraceDescription& description,
@@ -81,6 +99,9 @@ std::string HookText(const HookInfo& hook) {
   if (types.empty()) types = "-";
   std::string text = absl::StrFormat("%s\t%s\t%s\t%s", HookKindWord(hook),
                                      types, hook.FullName(), hook.location);
+  for (std::size_t i = 0; i < hook.payload_names.size(); ++i) {
+    text += (i == 0 ? "\t" : ",") + hook.payload_names[i];
+  }
   if (hook.probe_cost) {
     const auto& [inside, outside] = *hook.probe_cost;
     absl::StrAppendFormat(&text, "\t%d %d %d %d %d %d", inside.ns, inside.lo,
@@ -122,6 +143,15 @@ std::optional<HookInfo> ParseHookText(std::uint32_t id, std::string_view text) {
   hook.provider = name.substr(0, colon);
   hook.name = name.substr(colon + 1);
   hook.location = NextField(text);
+  const bool kernel_point =
+      hook.origin == HookOrigin::kKernel && hook.kind == HookKind::kPoint;
+  // A kernel point's values have names, those of other kernel hooks none.
+  if (hook.origin != HookOrigin::kProgram && !hook.payload.empty()) {
+    if (!kernel_point || tabs != 4) return std::nullopt;
+    hook.payload_names = ParsePayloadNames(text);
+    if (hook.payload_names.size() != hook.payload.size()) return std::nullopt;
+    return hook;
+  }
   if (tabs == 3) return hook;
   hook.probe_cost = ParseProbeCost(text);
   if (!hook.probe_cost || hook.origin != HookOrigin::kProbe) {

@@ -318,28 +318,44 @@ std::vector<Column<ThreadRow>> ThreadColumns(const Report& report) {
   return columns;
 }
 
-std::vector<Column<HookRow>> HookColumns() {
+std::vector<Column<HookRow>> HookColumns(const Report& report) {
   using R = HookRow;
-  return {{{"hook"},
-           "hook",
-           Unit::kNone,
-           "provider:name.",
-           [](const R& r) -> Cell { return r.hook; }},
-          {{"pid"},
-           "pid",
-           Unit::kId,
-           "Process.",
-           [](const R& r) { return Number(r.pid); }},
-          {{"comm"},
-           "command",
-           Unit::kNone,
-           "Name of the process.",
-           [](const R& r) -> Cell { return r.comm; }},
-          {{"hits"},
-           "hits",
-           Unit::kCount,
-           "Event records; a call of a segment is two.",
-           [](const R& r) -> Cell { return r.hits; }}};
+  std::vector<Column<R>> columns = {
+      {{"hook"},
+       "hook",
+       Unit::kNone,
+       "provider:name.",
+       [](const R& r) -> Cell { return r.hook; }},
+      {{"pid"},
+       "pid",
+       Unit::kId,
+       "Process.",
+       [](const R& r) { return Number(r.pid); }},
+      {{"comm"},
+       "command",
+       Unit::kNone,
+       "Name of the process.",
+       [](const R& r) -> Cell { return r.comm; }},
+      {{"hits"},
+       "hits",
+       Unit::kCount,
+       "Event records; a call of a segment is two.",
+       [](const R& r) -> Cell { return r.hits; }}};
+  if (!report.block_points) return columns;
+  columns.push_back({{"device"},
+                     "device",
+                     Unit::kNone,
+                     "Block device of the requests: MAJOR:MINOR NAME.",
+                     [](const R& r) -> Cell {
+                       if (r.device.empty()) return std::monostate();
+                       return r.device;
+                     }});
+  columns.push_back({{"bytes"},
+                     "bytes",
+                     Unit::kCount,
+                     "Bytes of these requests.",
+                     [](const R& r) { return FromOptional(r.bytes); }});
+  return columns;
 }
 
 std::vector<Column<CpuRow>> CpuColumns(const Report& report) {

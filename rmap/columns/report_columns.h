@@ -26,7 +26,7 @@ std::vector<Column<ThreadRow>> ThreadColumns(const Report& report);
 // For Report::segments, and with `paths` for Report::segment_paths.
 std::vector<Column<SegmentRow>> SegmentColumns(const Report& report,
                                                bool paths);
-std::vector<Column<HookRow>> HookColumns();
+std::vector<Column<HookRow>> HookColumns(const Report& report);
 std::vector<Column<WakerRow>> WakerColumns(const Report& report);
 // The same for text: who blocked where, woken by which thread in which segment.
 std::vector<Column<WakerRow>> WakerTextColumns(const Report& report);

@@ -19,7 +19,7 @@ void VisitTables(const Report& report, const Visit& visit) {
   visit(ReportBy::kThread, ThreadColumns(report), report.threads);
   visit(ReportBy::kSegment, SegmentColumns(report, false), report.segments);
   visit(ReportBy::kPath, SegmentColumns(report, true), report.segment_paths);
-  visit(ReportBy::kHook, HookColumns(), report.hooks);
+  visit(ReportBy::kHook, HookColumns(report), report.hooks);
   visit(ReportBy::kWaker, WakerColumns(report), report.wakers);
   visit(ReportBy::kPreemptor, PreemptorColumns(report), report.preemptors);
   visit(ReportBy::kSystemCall, SystemCallColumns(report),

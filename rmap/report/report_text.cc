@@ -82,7 +82,7 @@ class TextReport {
                       tables_.Selected(report_.cpu_rows, table));
         break;
       case ReportBy::kHook:
-        tables_.Table("HOOKS", HookColumns(),
+        tables_.Table("HOOKS", HookColumns(report_),
                       tables_.Selected(report_.hooks, table));
         break;
       case ReportBy::kWaker:

@@ -1,12 +1,16 @@
 #include "rmap/segments/kernel_hooks.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "logformat/jump_hook.h"
 #include "logformat/system_call_exit.h"
+#include "rmap/state/unseen_state.h"
 
 namespace countrace::rmap {
 
@@ -22,6 +26,15 @@ bool IsJump(const logformat::HookInfo& hook) {
          hook.name == logformat::kJumpName &&
          hook.payload == std::vector<logformat::PayloadType>{
                              logformat::PayloadType::kUnsigned};
+}
+
+bool IsBlockPoint(const logformat::HookInfo& hook) {
+  using logformat::PayloadType;
+  return hook.payload_names ==
+             std::vector<std::string>{"sector", "bytes", "device"} &&
+         hook.payload == std::vector<PayloadType>{PayloadType::kUnsigned,
+                                                  PayloadType::kUnsigned,
+                                                  PayloadType::kString};
 }
 
 }  // namespace
@@ -41,11 +54,14 @@ HookTable::HookTable(const logformat::TraceInfo& info)
       costly_points_.insert(hook.id);
     }
     if (hook.origin != HookOrigin::kKernel) continue;
+    if (rmap::IsBlockPoint(hook)) block_points_.insert(hook.id);
     if (hook.provider == "fault") faults_.insert(hook.id);
     if (!logformat::IsSystemCall(hook)) continue;
     system_calls_.insert(hook.id);
     if (logformat::MakesThread(hook.name)) makes_thread_.insert(hook.id);
   }
+  const logformat::EventSets sets = info.cpu_sets();
+  dump_bytes_ = (sets.slots() + (sets.rotates() ? 1 : 0)) * 8;
   if (has_kernel_hooks_) {
     kernel_events_ =
         std::min(EventSetDumps(info.cpu_sets()).measures(), kMaxMeasures);
@@ -57,6 +73,23 @@ void KernelHooks::CountHit(ProcessState& process, std::uint32_t hook_id) {
   std::vector<std::uint64_t>& hits = process.kernel_hook_hits;
   if (index >= hits.size()) hits.resize(index + 1, 0);
   ++hits[index];
+}
+
+void KernelHooks::CountBlockRequest(ProcessState& process,
+                                    const EventRecord& record,
+                                    std::uint32_t hook_id) const {
+  const bool dump = (record.event_id & logformat::kEventDumpBit) != 0;
+  const std::size_t at =
+      sizeof(logformat::KernelHookRecord) + (dump ? hooks_.dump_bytes() : 0);
+  std::uint64_t values[2] = {};  // sector, bytes
+  if (record.bytes.size() < at + sizeof(values)) return;
+  std::memcpy(values, record.bytes.data() + at, sizeof(values));
+  const auto text = record.bytes.subspan(at + sizeof(values));
+  const char* const device = reinterpret_cast<const char*>(text.data());
+  BlockRequests& requests =
+      process.block_requests[{hook_id, {device, strnlen(device, text.size())}}];
+  ++requests.hits;
+  requests.bytes = AddBounded(requests.bytes, values[1]);
 }
 
 void KernelHooks::EndInterrupts(std::int32_t cpu, std::uint64_t time_ns,
@@ -119,6 +152,9 @@ void KernelHooks::OnRecord(const EventRecord& record,
   if (record.counters != nullptr) dispatches_.OnDump(record, tid, time_ns);
   if (tid == 0) {  // a tracepoint on an idle CPU
     CountHit(registry_.interrupts(), hook_id);
+    if (hooks_.IsBlockPoint(hook_id)) {
+      CountBlockRequest(registry_.interrupts(), record, hook_id);
+    }
     return;
   }
   ThreadState* running = dispatches_.Running(record.cpu);
@@ -134,6 +170,9 @@ void KernelHooks::OnRecord(const EventRecord& record,
     OnUnnamedExit(thread, record, time_ns);
   } else {
     CountHit(*thread.process, hook_id);
+    if (hooks_.IsBlockPoint(hook_id)) [[unlikely]] {
+      CountBlockRequest(*thread.process, record, hook_id);
+    }
     OnThreadHook(thread, record, hook_id, time_ns);
   }
   ThreadRegistry::See(thread, time_ns);

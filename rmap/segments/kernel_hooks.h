@@ -49,6 +49,12 @@ class HookTable {
   bool IsCostlyPoint(std::uint32_t hook_id) const {
     return costly_points_.contains(hook_id);
   }
+  // A point of requests to block devices: its values are sector, bytes, device.
+  bool IsBlockPoint(std::uint32_t hook_id) const {
+    return block_points_.contains(hook_id);
+  }
+  // The size of a dump in a CPU's record.
+  std::size_t dump_bytes() const { return dump_bytes_; }
   // The runtime library's hook of jumps; kNoHook: the trace has none.
   std::uint32_t jump() const { return jump_; }
 
@@ -56,10 +62,10 @@ class HookTable {
   std::vector<logformat::HookKind> kinds_;
   std::vector<logformat::HookOrigin> origins_;
   absl::flat_hash_set<std::uint32_t> faults_, system_calls_, makes_thread_;
-  absl::flat_hash_set<std::uint32_t> costly_points_;
+  absl::flat_hash_set<std::uint32_t> costly_points_, block_points_;
   std::uint32_t jump_ = SegmentBuilder::kNoHook;
   bool has_kernel_hooks_ = false, has_probes_ = false;
-  std::size_t kernel_events_ = 0;
+  std::size_t kernel_events_ = 0, dump_bytes_ = 0;
 };
 
 class KernelHooks {
@@ -96,6 +102,9 @@ class KernelHooks {
   void CountFailure(ThreadState& thread, const logformat::EventRecord& record,
                     std::uint32_t hook_id) const;
   static void CountInPath(ThreadState& thread, std::uint32_t hook_id);
+  void CountBlockRequest(ProcessState& process,
+                         const logformat::EventRecord& record,
+                         std::uint32_t hook_id) const;
   static void CountHit(ProcessState& process, std::uint32_t hook_id);
 
   const HookTable& hooks_;

@@ -23,6 +23,10 @@ namespace countrace::rmap {
 
 struct ThreadState;
 
+struct BlockRequests {
+  std::uint64_t hits = 0, bytes = 0;
+};
+
 // Whose a process is, as its latest `owner` record says; of a forked one
 // without a record its parent's.
 struct ProcessOwner {
@@ -65,6 +69,8 @@ struct ProcessState {
   HookHits hits;  // Reconstruction
   // KernelHooks: hits by hook id - kHookIdKernelMin.
   std::vector<std::uint64_t> kernel_hook_hits;
+  // KernelHooks: hits of block points, by hook id and device.
+  std::map<std::pair<std::uint32_t, std::string>, BlockRequests> block_requests;
   // KernelHooks: calls that returned an error, by hook id and errno.
   std::map<std::pair<std::uint32_t, int>, std::uint64_t> failed_calls;
   // interval_counts: by kernel dump event, if sets are multiplexed.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "rmap/tables/waker_rows.h"
@@ -17,8 +18,18 @@ void AddHooks(const TableInput& input, const ProcessState& process,
   for (std::size_t i = 0; i < hits.size(); ++i) {
     if (hits[i] == 0) continue;
     const auto id = first_id + static_cast<std::uint32_t>(i);
-    report.hooks.push_back({HookName(input.in.info, id), process.pid,
-                            process.index, process.comm, hits[i]});
+    HookRow row = {HookName(input.in.info, id), process.pid, process.index,
+                   process.comm, hits[i]};
+    for (auto of = process.block_requests.lower_bound({id, ""});
+         of != process.block_requests.end() && of->first.first == id; ++of) {
+      HookRow device = row;
+      device.hits = of->second.hits;
+      device.device = of->first.second;
+      device.bytes = of->second.bytes;
+      row.hits -= device.hits;
+      report.hooks.push_back(std::move(device));
+    }
+    if (row.hits != 0) report.hooks.push_back(std::move(row));
   }
 }
 
@@ -35,8 +46,8 @@ void BuildHooks(const TableInput& input, Report& report) {
            logformat::kHookIdKernelMin, report);
   std::sort(report.hooks.begin(), report.hooks.end(),
             [](const HookRow& a, const HookRow& b) {
-              return std::tie(b.hits, a.hook, a.pid, a.process) <
-                     std::tie(a.hits, b.hook, b.pid, b.process);
+              return std::tie(b.hits, a.hook, a.pid, a.process, a.device) <
+                     std::tie(a.hits, b.hook, b.pid, b.process, b.device);
             });
 }
 

@@ -9,6 +9,9 @@ namespace countrace::rmap {
 
 std::vector<EventPlan> FillEvents(const logformat::TraceInfo& info,
                                   const Gate& gate, Report& report) {
+  report.block_points =
+      std::any_of(info.hooks.begin(), info.hooks.end(),
+                  [](const auto& hook) { return !hook.payload_names.empty(); });
   report.owners = !info.users.empty();
   report.system_calls = std::any_of(info.hooks.begin(), info.hooks.end(),
                                     logformat::IsSystemCall);

@@ -238,6 +238,10 @@ struct HookRow {
   ProcessIndex process{};
   std::string comm;
   std::uint64_t hits = 0;  // event records: a call of a segment is two
+  // A block point's: a row for each device, as `MAJOR:MINOR NAME`, and the
+  // bytes of its requests.
+  std::string device = "";
+  std::optional<std::uint64_t> bytes = std::nullopt;
 };
 
 struct CpuRow {
@@ -387,6 +391,7 @@ struct Report {
   std::vector<HookRow> hooks;
   bool wakeups = false;                         // wake-ups were recorded
   bool system_calls = false;                    // system calls were recorded
+  bool block_points = false;                    // with devices and bytes
   bool interrupts = false;                      // interrupts were recorded
   std::vector<WakerRow> wakers;                 // most blocked time first
   std::vector<PreemptorRow> preemptors;         // most waiting time first

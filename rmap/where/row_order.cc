@@ -99,7 +99,7 @@ void SortRows(std::string_view field, Report& report) {
   sort(ReportBy::kProcess, ProcessColumns(report), report.processes);
   sort(ReportBy::kThread, ThreadColumns(report), report.threads);
   sort(ReportBy::kSegment, SegmentColumns(report, false), report.segments);
-  sort(ReportBy::kHook, HookColumns(), report.hooks);
+  sort(ReportBy::kHook, HookColumns(report), report.hooks);
   sort(ReportBy::kWaker, WakerColumns(report), report.wakers);
   sort(ReportBy::kPreemptor, PreemptorColumns(report), report.preemptors);
   sort(ReportBy::kSystemCall, SystemCallColumns(report),

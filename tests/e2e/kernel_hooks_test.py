@@ -289,6 +289,41 @@ for call, path in ((os.rmdir, '/none'), (os.rmdir, '/proc'), (os.rmdir, '/none')
                     and row['segment'].startswith('syscall:'))
         self.assertEqual(pair['calls'], calls)
 
+    def test_requests_to_a_block_device(self):
+        size = 1 << 20
+        written = self.work / 'written'
+        device = os.stat(self.work).st_dev
+        numbers = f'{os.major(device)}:{os.minor(device)}'
+        link = pathlib.Path('/sys/dev/block') / numbers
+        if not link.exists() or (link / 'partition').exists():
+            self.skipTest('SKIPPED: needs a folder on a whole block device')
+        data = self.record(
+            '-a', '--kernel', 'block', command=[
+                'dd', 'if=/dev/zero', f'of={written}', f'bs={size}', 'count=4',
+                'oflag=direct,sync', 'status=none'])
+        name = f'{numbers} {os.path.basename(os.readlink(link))}'
+        requests = collections.defaultdict(int)
+        records = countrace('script', '--format', 'jsonl', '--hook', 'block:*',
+                            self.trace).stdout.splitlines()
+        for record in map(json.loads, records):
+            fields = record['fields']
+            self.assertEqual(fields['bytes'] % 512, 0)
+            requests[record['event'], fields['device']] += fields['bytes']
+        issued = requests['block:block_rq_issue', name]
+        self.assertGreaterEqual(issued, 4 * size)
+        rows = [row for row in data['hooks']
+                if row['hook'].startswith('block:')]
+        for key, expected in requests.items():
+            self.assertEqual(expected, sum(
+                row['bytes'] for row in rows
+                if (row['hook'], row['device']) == key))
+        chosen = json.loads(countrace(
+            'report', '--by', 'hook', '--format', 'json', '--where',
+            f'device == "{name}" && bytes > 1Mi', self.trace).stdout)['hooks']
+        self.assertEqual(chosen, [row for row in rows if row['device'] == name
+                                  and row['bytes'] > 1 << 20])
+        self.assertTrue(chosen)
+
     def test_hardware_like_counters_are_dumped_at_the_hooks(self):
         # Only dumps have this counter: no other record repeats it.
         data = self.record('--kernel', 'syscalls', '-e',

@@ -60,5 +60,23 @@ TEST_CASE("hook text: a cost that is none is refused", "[logformat]") {
       kId, "kernel-segment\t-\tsyscall:read\tsyscall:0\t2 1 3 20 10 30"));
 }
 
+TEST_CASE("hook text: a kernel point's values have names", "[logformat]") {
+  const std::string head = "kernel-point\tuus\tblock:rq\ttracepoint";
+  const auto read = ParseHookText(kId, head + "\tsector,bytes,device");
+  REQUIRE(read);
+  CHECK(read->payload_names ==
+        std::vector<std::string>{"sector", "bytes", "device"});
+  CHECK(read->payload.size() == 3);
+  CHECK(HookText(*read) == head + "\tsector,bytes,device");
+  for (const char* names :
+       {"", "\t", "\tsector,bytes", "\tsector,bytes,device,x", "\ta,,b",
+        "\ta,b,a", "\ta,b,c ", "\ta,b,C", "\ta,b,c\td", "\t2 1 3 20 10 30"}) {
+    CAPTURE(names);
+    CHECK_FALSE(ParseHookText(kId, head + names));
+  }
+  CHECK_FALSE(ParseHookText(kId, "kernel-segment\tu\tblock:rq\tt\ta"));
+  CHECK_FALSE(ParseHookText(kId, "kernel-point\t-\tblock:rq\tt\ta"));
+}
+
 }  // namespace
 }  // namespace countrace::logformat

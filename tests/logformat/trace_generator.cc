@@ -72,9 +72,15 @@ class Generator {
                                  "kernel-point", "probe-point"};
     for (std::uint64_t i = 0; i < kernel_hooks; ++i) {
       const std::string kind = kinds[Below(5)];
-      kernel_hooks_.push_back(
-          {builder_.AddKernelHook(kind, "kgen", "hook" + std::to_string(i)), "",
-           !kind.ends_with("point")});
+      const std::string name = "hook" + std::to_string(i);
+      if (kind == "kernel-point" && Below(2) == 0) {
+        kernel_hooks_.push_back(
+            {builder_.AddKernelHook(kind, "kgen", name, "usp", "a,text,c"),
+             "usp", false});
+        continue;
+      }
+      kernel_hooks_.push_back({builder_.AddKernelHook(kind, "kgen", name), "",
+                               !kind.ends_with("point")});
     }
     // 3 hours after boot, so that a pause crosses the 48-bit boundary.
     now_ns_ = 10'000'000'000'000;
@@ -267,8 +273,11 @@ class Generator {
     Append(record.body, &ids, 8);
     Append(record.body, counters.data(), counters.size() * 8);
     if (ret) Append(record.body, &*ret, 8);
-    const bool stored = builder_.Cpu(cpu).KernelHook(now_ns_, record.event_id,
-                                                     ids, counters, ret);
+    const Payload payload = RandomPayload(hook.types);
+    const std::vector<std::byte> values = EncodePayload(payload);
+    Append(record.body, values.data(), values.size());
+    const bool stored = builder_.Cpu(cpu).KernelHook(
+        now_ns_, record.event_id, ids, counters, ret, payload);
     Note(std::move(record), stored);
   }
 

@@ -61,11 +61,14 @@ class Trace:
         self.cpu_events = self.listed('cpu_event')  # always on
         self.cpu_sets = self.take_sets()
         self.thread_events = self.listed('thread_event')
+        self.first_values = {}  # of kernel points with values, by name
         self.hook_kinds = {}  # by name: kernel-segment, segment, interrupt, ...
         for key, text in self.env.items():
             if re.fullmatch(r'hook_\d+', key):
-                kind, _, name, *_ = text.split('\t')
+                kind, types, name, _, *names = text.split('\t')
                 self.hook_kinds[name] = kind
+                if kind == 'kernel-point' and types != '-':
+                    self.first_values[name] = names[0].split(',')[0]
         self.contexts = {}  # text of a packet context -> (cpu, pid, tid)
         self.losses = []
         self.session_lost = any(
@@ -152,8 +155,10 @@ class Trace:
             values = integers(rest)
             values, of_set = self.without_sets(values, COUNTED.get(event))
             return Record(time, cpu, -1, -1, event, name, values, None, of_set)
-        values = integers(rest)
         kind, name = self.side(event)
+        if name in self.first_values:  # not needed here
+            rest = rest[:rest.index(f', {self.first_values[name]} = ')]
+        values = integers(rest)
         payload = HOOK_FIELDS + (kind == 'hook_exit')  # which ends with `ret`
         dumped = len(values) > payload
         values, of_set = self.without_sets(values,

@@ -142,11 +142,14 @@ bool CpuStreamBuilder::Wakeup(std::uint64_t time_ns, std::uint32_t waker,
 bool CpuStreamBuilder::KernelHook(std::uint64_t time_ns, std::uint16_t event_id,
                                   std::uint64_t ids,
                                   const std::vector<std::uint64_t>& counters,
-                                  std::optional<std::int64_t> ret) {
+                                  std::optional<std::int64_t> ret,
+                                  const Payload& payload) {
   BodyBytes body;
   body.Add(ids);
   AddDump(head_, counters, body);
   if (ret) body.Add(*ret);
+  const std::vector<std::byte> values = EncodePayload(payload);
+  body.bytes().insert(body.bytes().end(), values.begin(), values.end());
   return Put(*writer_, static_cast<CpuEvent>(event_id), time_ns, body);
 }
 
@@ -320,12 +323,15 @@ std::uint32_t TraceBuilder::AddHook(std::string_view kind,
 
 std::uint32_t TraceBuilder::AddKernelHook(std::string_view kind,
                                           std::string_view provider,
-                                          std::string_view name) {
+                                          std::string_view name,
+                                          std::string_view types,
+                                          std::string_view value_names) {
   const std::uint32_t id = next_kernel_hook_id_++;
   std::ofstream file(directory_ + "/" + logformat::kKernelHooksFile,
                      std::ios::app);
-  file << id << '\t' << kind << "\t-\t" << provider << ':' << name
-       << "\tkernel\n";
+  file << id << '\t' << kind << '\t' << types << '\t' << provider << ':' << name
+       << "\tkernel" << (value_names.empty() ? "" : "\t") << value_names
+       << '\n';
   Check(file.flush().good(), "cannot write .kernel_hooks");
   return id;
 }

@@ -79,7 +79,7 @@ class CpuStreamBuilder {
   // dump bit.
   bool KernelHook(std::uint64_t time_ns, std::uint16_t event_id,
                   std::uint64_t ids, const std::vector<std::uint64_t>& counters,
-                  std::optional<std::int64_t> ret);
+                  std::optional<std::int64_t> ret, const Payload& payload = {});
   bool Wakeup(std::uint64_t time_ns, std::uint32_t waker, std::uint32_t wakee,
               std::uint16_t target_cpu);
   bool Counters(std::uint64_t time_ns, logformat::CountersReason reason,
@@ -170,8 +170,11 @@ class TraceBuilder {
                          std::string_view types = "", std::uint32_t id = 0);
 
   // A hook that the kernel recorder dumps; `kind` as in `.kernel_hooks`.
+  // `types`, `value_names`: of a point's payload.
   std::uint32_t AddKernelHook(std::string_view kind, std::string_view provider,
-                              std::string_view name);
+                              std::string_view name,
+                              std::string_view types = "-",
+                              std::string_view value_names = "");
 
   // The stream, created at the first call.
   CpuStreamBuilder& Cpu(std::int32_t cpu);

@@ -29,6 +29,7 @@ struct KernelRecord {
   std::size_t body = 0;                 // first word in RecordBatch::words
   std::uint16_t event_id = kLossEntry;  // logformat::CpuEvent
   std::uint16_t body_words = 0;         // without the header word
+  std::uint8_t padding = 0;  // bytes at their end that are not of the record
 };
 
 class RecordBatch {
@@ -42,6 +43,10 @@ class RecordBatch {
                         .body_words = static_cast<std::uint16_t>(words)});
     words_.resize(words_.size() + words);
     return words_.data() + records_.back().body;
+  }
+  // The last `bytes` of the record that was added last are padding.
+  void SetPadding(std::size_t bytes) {
+    records_.back().padding = static_cast<std::uint8_t>(bytes);
   }
   // Appends a record whose body is `tail_of` a logformat struct without its
   // header word.
@@ -66,7 +71,8 @@ class RecordBatch {
   }
   std::span<const std::byte> Bytes(const KernelRecord& record) const {
     return std::as_bytes(
-        std::span(words_.data() + record.body, record.body_words));
+               std::span(words_.data() + record.body, record.body_words))
+        .first(record.body_words * sizeof(std::uint64_t) - record.padding);
   }
 
   // Restores time order from `first` on (records of one CPU are nearly in

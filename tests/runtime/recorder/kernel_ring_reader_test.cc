@@ -4,9 +4,11 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "logformat/packet_layout.h"
+#include "runtime/recorder/kernel/hooks/kernel_hook_registry.h"
 
 namespace countrace::runtime {
 namespace {
@@ -167,6 +169,48 @@ TEST_CASE("kernel ring: values without a counter are 0 and an entry says so",
   CHECK(batch.Words(batch.records()[5])[2] == 21);
   CHECK_FALSE(reader.refused());
   CHECK(reader.refused_ns() == 400);
+}
+
+TEST_CASE("kernel ring: a block point is stored with its device's name",
+          "[recorder][bpf]") {
+  DynamicHook hook;
+  hook.provider = "block";
+  hook.name = "block_rq_issue";
+  hook.origin = logformat::HookOrigin::kKernel;
+  hook.block_fields.emplace();
+  KernelHookRegistry registry({hook});
+  REQUIRE(registry.OpenUnstored().ok());
+  Writer writer;
+  KernelRingReader reader(writer.control, writer.ring.data(), kRingBytes, 1,
+                          1000, &registry);
+  constexpr std::uint64_t kIds = 7 | 5 << 24;
+  // Major 4,095 is no device.
+  const std::vector<std::uint64_t> words = {kIds, 99, 4095u << 20 | 3, 2048, 8};
+  const auto at = static_cast<std::uint64_t>(writer.Reserve(48, 1000));
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    writer.Word(at, 1 + i, words[i]);
+  }
+  writer.Commit(static_cast<std::int64_t>(at),
+                static_cast<CpuEvent>((COUNTRACE_EVENT_HOOK +
+                                       4 * COUNTRACE_FAMILY_LISTED +
+                                       COUNTRACE_PLACE_BLOCK) |
+                                      COUNTRACE_EVENT_DUMP),
+                1000);
+  RecordBatch batch;
+  reader.Drain(batch);
+  REQUIRE(batch.size() == 1);
+  const KernelRecord& record = batch.records()[0];
+  CHECK(logformat::IsKernelHookEvent(record.event_id));
+  const auto bytes = batch.Bytes(record);
+  const std::string text = "4095:3";
+  REQUIRE(bytes.size() == 4 * 8 + text.size() + 1);
+  const std::uint64_t* body = batch.Words(record);
+  CHECK(body[0] == kIds);
+  CHECK(body[1] == 99);
+  CHECK(body[2] == 2048);
+  CHECK(body[3] == 8 * 512);
+  CHECK(std::string(reinterpret_cast<const char*>(body + 4)) == text);
+  CHECK(reader.malformed() == 0);
 }
 
 TEST_CASE("kernel ring: an interrupter's record may be older in the ring",

@@ -196,6 +196,11 @@ int BpfPrograms::OpenAndLoad(const BpfProgramOptions& options,
     }
   }
   const KernelHookRules& rules = options.hook_rules;
+  for (const DynamicHook& hook : options.hooks.dynamic) {
+    if (!hook.block_fields) continue;
+    std::copy(hook.block_fields->begin(), hook.block_fields->end(),
+              constants.block_fields);
+  }
   constants.has_rules = rules.rules.empty() ? 0 : 1;
   constants.has_conditions = rules.conditional ? 1 : 0;
   constants.asks_values = rules.asks_values ? 1 : 0;

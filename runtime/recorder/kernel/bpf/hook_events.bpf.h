@@ -44,12 +44,14 @@ static __always_inline int hook_event_with(__u32 family, __u32 where,
   if (!is_counted_in(family, ids >> 32)) return 0;
   if (is_before_exec(family, number, ids >> 32)) return 0;
   struct place place = next_place(control);
-  const int dump =
-      carries_dump(family, where, number, (__u32)ids, place.now, values);
+  const int block = where == COUNTRACE_PLACE_BLOCK;
+  const int dump = carries_dump(family, block ? COUNTRACE_PLACE_POINT : where,
+                                number, (__u32)ids, place.now, values);
   const __u32 counters = dump ? counter_count : 0;
   if (counters > COUNTRACE_MAX_COUNTERS) return 0;
   const __u32 exit = where == COUNTRACE_PLACE_EXIT;
-  const __u32 bytes = 16 + 8 * counters + 8 * exit;
+  const __u32 bytes =
+      16 + 8 * counters + 8 * exit + (block ? 8 * COUNTRACE_BLOCK_VALUES : 0);
   __u64 dumped[COUNTRACE_MAX_COUNTERS] = {};
   __u64* record = 0;
   enum reserved result = RESERVE_AGAIN;
@@ -69,6 +71,11 @@ static __always_inline int hook_event_with(__u32 family, __u32 where,
     record[2 + i] = dumped[i];
   }
   if (exit) record[2 + counters] = values->ret;
+  if (block) {
+    record[2 + counters] = values->block[0];
+    record[3 + counters] = values->block[1];
+    record[4 + counters] = values->block[2];
+  }
   commit(record,
          (COUNTRACE_EVENT_HOOK + 4 * family + where) |
              (dump ? COUNTRACE_EVENT_DUMP : 0),
@@ -194,8 +201,22 @@ int on_user_probe(struct pt_regs* regs) {
   return listed_event(bpf_get_attach_cookie(regs), regs, PT_REGS_RC(regs));
 }
 
+// Offsets of the fields of block:block_rq_issue and block_rq_complete: dev,
+// sector, nr_sector. Set before the programs are loaded.
+const volatile __u32 block_fields[COUNTRACE_BLOCK_VALUES] = {};
+
 SEC("tracepoint")
 int on_tracepoint(void* context) {
+  const __u64 cookie = bpf_get_attach_cookie(context);
+  if ((cookie & 3) == COUNTRACE_PLACE_BLOCK) {
+    __u64 block[COUNTRACE_BLOCK_VALUES] = {};
+    bpf_probe_read_kernel(&block[0], 4, context + block_fields[0]);
+    bpf_probe_read_kernel(&block[1], 8, context + block_fields[1]);
+    bpf_probe_read_kernel(&block[2], 4, context + block_fields[2]);
+    const struct hook_values values = {context, cookie >> 32, 0, block};
+    return hook_event_with(COUNTRACE_FAMILY_LISTED, COUNTRACE_PLACE_BLOCK,
+                           (__u32)cookie >> 2, &values);
+  }
   return listed_event(bpf_get_attach_cookie(context), context, 0);
 }
 

@@ -69,7 +69,9 @@ absl::Status AttachDynamicHook(const DynamicHook& hook, std::uint64_t index,
   const auto sources = rules.sources_of.find(index);
   for (std::size_t i = 0; i < hook.attachments.size(); ++i) {
     const HookAttachment& at = hook.attachments[i];
-    std::uint64_t cookie = index * 4 + static_cast<std::uint64_t>(at.place);
+    std::uint64_t cookie =
+        index * 4 + (hook.block_fields ? std::uint64_t{COUNTRACE_PLACE_BLOCK}
+                                       : static_cast<std::uint64_t>(at.place));
     if (sources != rules.sources_of.end()) {
       cookie |= static_cast<std::uint64_t>(sources->second[i]) << 32;
     }

@@ -27,6 +27,9 @@ std::size_t RecordBytes(std::uint16_t event_id, std::size_t counters) {
     std::size_t bytes = sizeof(logformat::KernelHookRecord);
     if ((event_id & COUNTRACE_EVENT_DUMP) != 0) bytes += counters * 8;
     if ((event_id & 3) == COUNTRACE_PLACE_EXIT) bytes += 8;  // return value
+    if ((event_id & 3) == COUNTRACE_PLACE_BLOCK) {
+      bytes += 8 * COUNTRACE_BLOCK_VALUES;
+    }
     return bytes;
   }
   switch (static_cast<CpuEvent>(event_id)) {
@@ -105,6 +108,8 @@ void KernelRingReader::FindRefused(std::byte* dump, RecordBatch& batch) {
 void KernelRingReader::AddRecord(std::byte* at, std::uint16_t event_id,
                                  std::size_t bytes, RecordBatch& batch) {
   if (CarriesDump(event_id)) FindRefused(at + 16, batch);
+  const bool block =
+      IsHookEvent(event_id) && (event_id & 3) == COUNTRACE_PLACE_BLOCK;
   if (IsHookEvent(event_id)) {
     std::uint64_t ids = 0;
     std::memcpy(&ids, at + 8, sizeof(ids));
@@ -118,6 +123,10 @@ void KernelRingReader::AddRecord(std::byte* at, std::uint16_t event_id,
       return;
     }
   }
+  if (block) {
+    AddBlockRecord(at, event_id, bytes, batch);
+    return;
+  }
   std::uint64_t* body = batch.Add(last_ns_, event_id, bytes / 8 - 1);
   std::memcpy(body, at + 8, bytes - 8);
   if (event_id == static_cast<std::uint16_t>(CpuEvent::kDispatch)) {
@@ -126,6 +135,27 @@ void KernelRingReader::AddRecord(std::byte* at, std::uint16_t event_id,
     body[0] = (body[0] & 0xffff'ffff'ffff) | std::uint64_t{state} << 48;
     ++dispatches_;
   }
+}
+
+void KernelRingReader::AddBlockRecord(const std::byte* at,
+                                      std::uint16_t event_id, std::size_t bytes,
+                                      RecordBatch& batch) {
+  std::uint64_t values[COUNTRACE_BLOCK_VALUES] = {};
+  const std::size_t before = bytes - sizeof(values);  // with the header word
+  std::memcpy(values, at + before, sizeof(values));
+  const std::string& device =
+      devices_.Text(static_cast<std::uint32_t>(values[0]));
+  const std::size_t text_words = device.size() / 8 + 1;  // with its NUL
+  constexpr std::uint64_t kSectorBytes = 512;
+  const std::size_t words = before / 8 - 1;
+  std::uint64_t* const body =
+      batch.Add(last_ns_, event_id, words + 2 + text_words);
+  std::memcpy(body, at + 8, before - 8);
+  body[words] = values[1];
+  body[words + 1] = values[2] * kSectorBytes;
+  std::fill_n(body + words + 2, text_words, std::uint64_t{0});
+  std::memcpy(body + words + 2, device.data(), device.size());
+  batch.SetPadding(text_words * 8 - device.size() - 1);
 }
 
 void KernelRingReader::Drain(RecordBatch& batch) {

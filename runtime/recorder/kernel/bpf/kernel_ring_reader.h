@@ -13,6 +13,7 @@
 #include "runtime/recorder/kernel/hooks/kernel_hook_registry.h"
 #include "runtime/recorder/kernel/hooks/kernel_ring.h"
 #include "runtime/recorder/kernel/kernel_record.h"
+#include "runtime/recorder/system/block_devices.h"
 
 namespace countrace::runtime {
 
@@ -57,6 +58,9 @@ class KernelRingReader {
  private:
   void AddRecord(std::byte* at, std::uint16_t event_id, std::size_t bytes,
                  RecordBatch& batch);
+  // Stores a block point with the name of its device.
+  void AddBlockRecord(const std::byte* at, std::uint16_t event_id,
+                      std::size_t bytes, RecordBatch& batch);
   // Finds values of a record's dump that were not counted: stores 0 for them,
   // and adds an entry before the record.
   void FindRefused(std::byte* dump, RecordBatch& batch);
@@ -70,6 +74,7 @@ class KernelRingReader {
   std::size_t counters_;
   KernelHookRegistry* hooks_;
   std::uint64_t last_ns_;
+  BlockDevices devices_;
   std::vector<logformat::ThreadIdsEntry> thread_ids_;
   std::uint32_t counted_ = ~std::uint32_t{0};
   std::uint64_t refused_since_ns_ = 0, refused_ns_ = 0;

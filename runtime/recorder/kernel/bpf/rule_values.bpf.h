@@ -41,6 +41,7 @@ struct hook_values {
   const void* handed;  // registers, or the tracepoint's fields
   __u32 sources;       // countrace_sources_index
   __u64 ret;           // at an exit
+  const __u64* block;  // of a block point: its values
 };
 
 // The verifier of Linux 6.1 loses the bound of a value on the stack. This gives

@@ -3,9 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -18,6 +20,7 @@
 #include "runtime/recorder/kernel/hooks/function_symbols.h"
 #include "runtime/recorder/kernel/hooks/usdt_notes.h"
 #include "runtime/recorder/system/tracefs.h"
+#include "runtime/recorder/system/tracepoint_format.h"
 
 namespace countrace::runtime {
 namespace {
@@ -222,6 +225,34 @@ absl::Status AddUsdtProbes(std::string_view spec, const std::string& file,
   return absl::OkStatus();
 }
 
+// Offsets of the device, sector and length of a request to a block device;
+// absent: the tracepoint is none, or this kernel has other fields.
+std::optional<std::array<std::uint32_t, 3>> BlockFields(
+    const std::string& system, const std::string& name,
+    const std::string& format) {
+  if (system != "block" ||
+      (name != "block_rq_issue" && name != "block_rq_complete")) {
+    return std::nullopt;
+  }
+  const auto fields = ParseTracepointFormat(format);
+  if (!fields.ok()) return std::nullopt;
+  struct Wanted {
+    std::string_view name;
+    std::uint32_t size;
+  };
+  constexpr Wanted kWanted[] = {{"dev", 4}, {"sector", 8}, {"nr_sector", 4}};
+  std::array<std::uint32_t, 3> offsets{};
+  for (std::size_t i = 0; i < offsets.size(); ++i) {
+    const auto found = std::find_if(
+        fields->begin(), fields->end(), [&](const TracepointField& field) {
+          return field.name == kWanted[i].name && field.size == kWanted[i].size;
+        });
+    if (found == fields->end()) return std::nullopt;
+    offsets[i] = found->offset;
+  }
+  return offsets;
+}
+
 absl::Status AddTracepoint(std::string_view spec, const std::string& system,
                            const std::string& name,
                            KernelHookRequest& request) {
@@ -249,11 +280,20 @@ absl::Status AddTracepoint(std::string_view spec, const std::string& system,
     at.tracepoint = *id;
     const auto format =
         tracefs->Read(absl::StrFormat("events/%s/%s/format", system, event));
-    if (format.ok()) at.arguments = *format;
+    if (format.ok()) {
+      at.arguments = *format;
+      hook.block_fields = BlockFields(system, name, *format);
+    }
     at.place = events.size() == 1         ? Place::kPoint
                : hook.attachments.empty() ? Place::kEnter
                                           : Place::kExit;
     hook.attachments.push_back(at);
+  }
+  // The BPF program has one set of offsets.
+  for (const DynamicHook& other : request.dynamic) {
+    if (other.block_fields && other.block_fields != hook.block_fields) {
+      hook.block_fields.reset();
+    }
   }
   return Add(std::move(hook), spec, request);
 }

@@ -91,6 +91,12 @@ bool DescribeKernelHook(const std::vector<DynamicHook>& dynamic,
       hook.name = OneField(listed.name);
       hook.location = OneField(listed.location);
       hook.probe_cost = listed.cost;
+      if (listed.block_fields) {
+        using logformat::PayloadType;
+        hook.payload = {PayloadType::kUnsigned, PayloadType::kUnsigned,
+                        PayloadType::kString};
+        hook.payload_names = {"sector", "bytes", "device"};
+      }
       return true;
     }
     default:

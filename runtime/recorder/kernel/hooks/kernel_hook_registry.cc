@@ -74,13 +74,13 @@ std::uint16_t KernelHookRegistry::EventId(std::uint16_t raw,
   const unsigned code = (raw & ~COUNTRACE_EVENT_DUMP) - COUNTRACE_EVENT_HOOK;
   const unsigned family = code / 4;
   const unsigned place = code % 4;
-  if (family >= COUNTRACE_HOOK_FAMILIES || place > COUNTRACE_PLACE_POINT) {
+  if (family >= COUNTRACE_HOOK_FAMILIES) {
     return 0;
   }
   if (number > kMaxNumber) return 0;
   const std::vector<std::uint16_t>& ids = ids_[family];
   std::uint32_t id = number < ids.size() ? ids[number] : 0;
-  if (id == 0) id = Register(family, number, place == COUNTRACE_PLACE_POINT);
+  if (id == 0) id = Register(family, number, place >= COUNTRACE_PLACE_POINT);
   if (id == 0) return 0;
   const unsigned exit = place == COUNTRACE_PLACE_EXIT ? 1 : 0;
   return static_cast<std::uint16_t>(id * 2 + exit) | dump;

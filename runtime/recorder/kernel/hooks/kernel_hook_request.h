@@ -3,6 +3,7 @@
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_KERNEL_HOOK_REQUEST_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_KERNEL_HOOK_REQUEST_H_
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -40,6 +41,8 @@ struct DynamicHook {
   logformat::HookKind kind = logformat::HookKind::kPoint;
   logformat::HookOrigin origin = logformat::HookOrigin::kProbe;
   std::vector<HookAttachment> attachments;
+  // A block point: offsets of its tracepoint's dev, sector and nr_sector.
+  std::optional<std::array<std::uint32_t, 3>> block_fields;
   // What a call or hit of a probe takes; absent for tracepoints.
   std::optional<logformat::ProbeCost> cost;
 };

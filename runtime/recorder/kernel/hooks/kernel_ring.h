@@ -57,7 +57,11 @@ enum countrace_hook_place {
   COUNTRACE_PLACE_ENTER = 0,
   COUNTRACE_PLACE_EXIT = 1,
   COUNTRACE_PLACE_POINT = 2,
+  // A point of a request to a block device: behind the counters its device (as
+  // the kernel's dev_t), sector, and length in sectors of 512 bytes.
+  COUNTRACE_PLACE_BLOCK = 3,
 };
+#define COUNTRACE_BLOCK_VALUES 3
 // Interrupts of x86 that belong to no line (tracepoints irq_vectors:NAME_entry
 // and NAME_exit).
 enum countrace_vector {
