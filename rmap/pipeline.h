@@ -10,10 +10,24 @@
 
 namespace countrace::rmap {
 
+// A part of a trace, half-open, on CLOCK_MONOTONIC.
+//
+// Its tables are those of a recording from `from_ns` to `until_ns` that knew
+// what the records before say. Time is cut at the edges, exactly: it adds up
+// over neighbouring ranges. Calls, dispatches and hits belong to the range that
+// they begin in; a call that is open at its begin has its times alone. Counts
+// without records that an edge cuts (cycles) are in neither range, and in the
+// limits of the threads that may have them.
+struct TableRange {
+  std::uint64_t from_ns = 0;
+  std::uint64_t until_ns = ~std::uint64_t{0};
+};
+
 struct PipelineOptions {
   TimelineObserver* observer = nullptr;  // optional, must outlive the call
   GatingRequest gating = {};
   WantedRows rows = {};
+  TableRange range = {};  // a part of the trace needs: no observer
   logformat::ProgressCallback progress = nullptr;
   // If `progress` says stop: true returns the report of what was read until
   // then (with Report::interrupted), false returns CANCELLED.

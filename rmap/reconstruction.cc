@@ -40,12 +40,12 @@ class Reconstruction final : public logformat::ItemSink {
  public:
   // `records_stay`: the memory of records stays valid until Finish().
   // The tables begin at `begin_ns`; 0: with the trace.
-  Reconstruction(const logformat::TraceInfo& info, TimelineObserver* observer,
-                 const GatingRequest& gating, const WantedRows& rows,
-                 bool records_stay, std::uint64_t begin_ns)
+  Reconstruction(const logformat::TraceInfo& info,
+                 const PipelineOptions& options, bool records_stay,
+                 std::uint64_t begin_ns)
       : info_(info),
-        observer_(observer),
-        rows_(rows),
+        observer_(options.observer),
+        rows_(options.rows),
         records_stay_(records_stay),
         tables_from_ns_(begin_ns),
         tables_until_ns_(info.snapshot_ns == 0 ? kNever : info.snapshot_ns),
@@ -58,8 +58,8 @@ class Reconstruction final : public logformat::ItemSink {
         registry_(
             paths_,
             std::min(EventSetDumps(info.cpu_sets()).measures(), kMaxMeasures),
-            Gate(info, gating)),
-        dispatches_(info, registry_, observer, rows),
+            Gate(info, options.gating)),
+        dispatches_(info, registry_, observer_, rows_),
         cpu_counters_(info.cpu_counter_limits, dispatches_.dumps().measures(),
                       dispatches_.dumps().rotating()),
         segments_(paths_, dispatches_.coverage(), ThreadEvents(info),
@@ -67,18 +67,31 @@ class Reconstruction final : public logformat::ItemSink {
                   hooks_.jump(),
                   {thread_dumps_.rotating(), dispatches_.dumps().rotating(),
                    dispatches_.dumps().running_places()},
-                  observer),
-        kernel_hooks_(hooks_, registry_, dispatches_, segments_, observer),
+                  observer_),
+        kernel_hooks_(hooks_, registry_, dispatches_, segments_, observer_),
         tasks_(registry_, dispatches_, segments_) {
     if (info.scope == logformat::SessionScope::kCommand && info.root_pid > 0) {
       registry_.Announce({info.root_pid, info.root_pid}, info.begin_ns);
     }
+    if (options.range.from_ns > std::max(info.begin_ns, begin_ns)) {
+      range_from_ns_ = options.range.from_ns;
+      of_range_ = true;
+    }
+    if (options.range.until_ns < tables_until_ns_) {
+      tables_until_ns_ = options.range.until_ns;
+      of_range_ = until_range_ = true;
+    }
   }
 
-  // Only a timeline needs the records of concurrent threads in one order.
-  bool TakesThreadRuns() const override { return observer_ == nullptr; }
+  // Only a timeline and the edges of a range need the records of concurrent
+  // threads in one order.
+  bool TakesThreadRuns() const override {
+    return observer_ == nullptr && !of_range_;
+  }
 
   void OnRecord(const EventRecord& record) override {
+    if (record.time_ns >= range_from_ns_) [[unlikely]]
+      BeginRange();
     ++records_;
     const bool of_thread = record.stream_class == StreamClass::kThread;
     if (before_tables_ && of_thread && IsBefore(record)) [[unlikely]]
@@ -110,12 +123,14 @@ class Reconstruction final : public logformat::ItemSink {
     const std::uint64_t end_ns = records.back().time_ns;
     if (!dumps_stay() || observer_ != nullptr || begin_ns < kernel_ns_ ||
         before_tables_ || end_ns >= tables_until_ns_ ||
-        !OnRun(head, records, begin_ns, end_ns)) {
+        end_ns >= range_from_ns_ || !OnRun(head, records, begin_ns, end_ns)) {
       ItemSink::OnThreadRecords(head, records);
     }
   }
 
   void OnDiscardedEvents(const DiscardedEvents& loss) override {
+    if (loss.begin_ns >= range_from_ns_) BeginRange();
+    if (until_range_ && loss.begin_ns >= tables_until_ns_) return;
     ledger_.Add(loss);
     if (loss.count == 0 || IsLossBefore(loss, loss.overwritten) ||
         IsLossAfter(loss)) {
@@ -125,6 +140,8 @@ class Reconstruction final : public logformat::ItemSink {
   }
 
   void OnDiscardedPackets(const DiscardedPackets& loss) override {
+    if (loss.begin_ns >= range_from_ns_) BeginRange();
+    if (until_range_ && loss.begin_ns >= tables_until_ns_) return;
     ledger_.Add(loss);
     if (!IsLossBefore(loss, false) && !IsLossAfter(loss)) Lose(loss);
   }
@@ -305,6 +322,10 @@ class Reconstruction final : public logformat::ItemSink {
   // True if `record` comes after a snapshot's tables: they end at the
   // recorder's dumps, on each CPU at its own, and hooks before them all.
   bool IsAfter(const EventRecord& record);
+  // The tables' range begins: what was counted so far is dropped.
+  void BeginRange();
+  // `record` comes after the range, and may say who had its CPU at its end.
+  void EndRange(const EventRecord& record);
   // A process_state record behind the tables says who a thread in them is.
   void NameKnown(const EventRecord& record);
   // True if the tables do not begin yet at `loss`. One that lasts until then
@@ -389,7 +410,11 @@ class Reconstruction final : public logformat::ItemSink {
   TimelineObserver* observer_;
   const WantedRows rows_;
   const bool records_stay_;
-  const std::uint64_t tables_from_ns_, tables_until_ns_;
+  std::uint64_t tables_from_ns_, tables_until_ns_;
+  // The tables are of a range that begins at this record time; kNever: it has
+  // begun, or it does with the tables. And: it ends at tables_until_ns_.
+  std::uint64_t range_from_ns_ = kNever;
+  bool of_range_ = false, until_range_ = false;
   bool before_tables_;  // records before that may still come
   bool tables_begun_ = false;
   std::vector<std::variant<DiscardedEvents, DiscardedPackets>> losses_at_begin_;
@@ -450,7 +475,71 @@ void Reconstruction::NameKnown(const EventRecord& record) {
   }
 }
 
+void Reconstruction::BeginRange() {
+  const std::uint64_t begin_ns = std::exchange(range_from_ns_, kNever);
+  if (before_tables_) BeginTables();
+  before_tables_ = false;
+  tables_from_ns_ = begin_ns;
+  // No record, and so no interval, begins before that.
+  kernel_ns_ = std::max(kernel_ns_, begin_ns);
+  now_ns_ = std::max(now_ns_, begin_ns);
+  registry_.BeginRange(begin_ns);
+  dispatches_.BeginRange(begin_ns);
+  for (ThreadState& thread : registry_.threads()) segments_.BeginRange(thread);
+  for (const CpuState& cpu : dispatches_.cpus()) {
+    segments_.BeginRange(
+        *dispatches_.InterruptWork(static_cast<std::int32_t>(cpu.cpu)));
+  }
+  segments_.ForgetSums();
+  paths_.ForgetSums();
+  cpu_counters_.ForgetDoubts();
+  thread_counters_.ForgetDoubts();
+  ledger_ = LossLedger();
+  records_ = malformed_ = 0;
+}
+
+void Reconstruction::EndRange(const EventRecord& record) {
+  --records_;
+  if (record.stream_class == StreamClass::kThread) {
+    // Its calls go on until the end.
+    if (IsKnown(record)) {
+      ThreadRegistry::See(*by_stream_[record.stream].thread, tables_until_ns_);
+    }
+    return;
+  }
+  if (static_cast<CpuEvent>(record.event_id) == CpuEvent::kProcessState) {
+    NameKnown(record);
+    return;
+  }
+  if (static_cast<CpuEvent>(record.event_id) == CpuEvent::kWakeup) {
+    dispatches_.NoteWakeup();
+  }
+  if (!dispatches_.IsOpen(record.cpu)) return;
+  if (IsBegin(record)) {
+    dispatches_.CutRange(record.cpu, tables_until_ns_);
+    return;
+  }
+  const auto tid = DispatchTracker::OccupantBefore(record);
+  if (!tid) return;
+  EventRecord dump = record;
+  if (record.counters != nullptr && dispatches_.dumps().rotates()) {
+    dump = dispatches_.dumps().Spread(record);
+  }
+  if (record.counters != nullptr && cpu_counters_.active()) {
+    dump = cpu_counters_.Extend(dump, record.time_ns, /*time_sure=*/true);
+    if (cpu_counters_.doubted() != 0) {
+      dispatches_.OnDoubt(record.cpu, cpu_counters_.doubted());
+    }
+  }
+  dispatches_.EndRange(dump, *tid, tables_until_ns_);
+  kernel_hooks_.EndInterrupts(record.cpu, tables_until_ns_, /*own=*/false);
+}
+
 bool Reconstruction::IsAfter(const EventRecord& record) {
+  if (until_range_) {
+    EndRange(record);
+    return true;
+  }
   if (record.stream_class == StreamClass::kThread) return true;
   if (!dispatches_.HasEnded(record.cpu)) return false;
   if (static_cast<CpuEvent>(record.event_id) == CpuEvent::kProcessState) {
@@ -546,7 +635,9 @@ void Reconstruction::CloseSegmentsOfEnded() {
 Report Reconstruction::Finish(const logformat::TraceReader& reader,
                               bool interrupted) {
   if (before_tables_) BeginTables();
+  if (range_from_ns_ != kNever) BeginRange();
   now_ns_ = std::max({now_ns_, lost_until_ns_, tables_from_ns_});
+  if (until_range_ && !interrupted) now_ns_ = tables_until_ns_;
   dispatches_.Finish(now_ns_);
   CloseSegmentsOfEnded();
   if (observer_ != nullptr &&
@@ -568,6 +659,7 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader,
     report.begin_ns = first_ns_;
   }
   report.end_ns = std::max(report.begin_ns, now_ns_);
+  report.of_range = of_range_;
   report.records = records_;
   report.interrupted = interrupted;
   report.hidden_switches = dispatches_.contradictions();
@@ -577,15 +669,21 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader,
       std::any_of(session.begin(), session.end(),
                   [](std::uint64_t records) { return records != 0; });
   paths_.IncludeChildren();
+  if (of_range_) {
+    paths_.DropUnused();
+    // They are known for the whole trace.
+    report.own_cost.bpf_ns = report.own_cost.bpf_sampled_ns = 0;
+  }
   const auto is_interrupt = [](logformat::HookOrigin origin) {
     return origin == logformat::HookOrigin::kInterrupt;
   };
   report.interrupts = std::any_of(hooks_.origins().begin(),
                                   hooks_.origins().end(), is_interrupt);
-  BuildTables({info_, registry_, dispatches_, cpu_counters_, tasks_.any_fault(),
-               hooks_.kernel_events() != 0, session_loss || unplaced_loss_,
-               report.interrupts, report.begin_ns, report.end_ns, rows_},
-              report);
+  BuildTables(
+      {info_, registry_, dispatches_, cpu_counters_, tasks_.any_fault(),
+       hooks_.kernel_events() != 0, session_loss || unplaced_loss_,
+       report.interrupts, report.begin_ns, report.end_ns, rows_, of_range_},
+      report);
   if (interrupted) {
     ledger_.AddMessage(absl::StrFormat(
         "reading was interrupted after %d records: every number is of these "
@@ -610,8 +708,7 @@ absl::StatusOr<Report> Reconstruct(logformat::TraceReader& reader,
       !checked.ok()) {
     return checked;
   }
-  Reconstruction reconstruction(reader.info(), options.observer, options.gating,
-                                options.rows, reader.keeps_records(),
+  Reconstruction reconstruction(reader.info(), options, reader.keeps_records(),
                                 reader.complete_from_ns());
   const absl::Status status = reader.Read(reconstruction, options.progress);
   const bool interrupted =

@@ -44,6 +44,7 @@ class CounterExtension {
   // Bits of the measures whose delta up to that record is doubtful.
   std::uint32_t doubted() const { return doubted_; }
   const CounterDoubts& doubts() const { return doubts_; }
+  void ForgetDoubts() { doubts_ = CounterDoubts(); }
 
  private:
   struct Source {

@@ -159,6 +159,7 @@ bool DispatchTracker::Confirm(CpuState& cpu, std::int32_t tid) {
   cpu.dispatch.inferred = true;
   ++cpu.dispatches;
   SwitchIn(*thread, static_cast<std::int32_t>(cpu.cpu), cpu.last_ns);
+  if (IsUnknownSinceBegin(cpu)) DoubtBegin(*thread);
   return true;
 }
 
@@ -431,6 +432,7 @@ void DispatchTracker::OnDispatch(const EventRecord& record,
         !cpu->lossy && !no_thread_known && Confirm(*cpu, prev);
     if (!confirmed) {
       const bool counted = cpu->lossy;
+      const bool since_begin = IsUnknownSinceBegin(*cpu);
       Abandon(*cpu, time_ns);
       Attribute(*cpu, record, time_ns, false);
       ThreadState* left = Resolve(prev, time_ns);
@@ -439,6 +441,7 @@ void DispatchTracker::OnDispatch(const EventRecord& record,
         if (left->dispatch.running_cpu < 0) {
           // Only the end of this dispatch is known.
           Occupy(*cpu, prev, time_ns, /*inferred=*/true);
+          if (since_begin) DoubtBegin(*left);
           EmitDispatch(*cpu, state, false);
         }
       }
@@ -497,6 +500,8 @@ void DispatchTracker::OnCounters(const EventRecord& record,
   // An interrupt may be open that was not recorded: only a switch ends it.
   if (cpu->lossy && interrupts_recorded_ && !begin && !end) return;
   bool continues = false;  // the dispatch goes on after this dump
+  bool counted = false;    // it comes after a loss
+  bool since_begin = coverage_.range_begin_ns != 0 && !cpu->begun;
   if (end) CloseInterrupts(*cpu, time_ns, /*switches=*/false);
   if (!cpu->begun) {
     Begin(*cpu, record, time_ns);
@@ -504,7 +509,8 @@ void DispatchTracker::OnCounters(const EventRecord& record,
     Rejoin(*cpu, record, time_ns);
   } else {
     continues = unknown || (!cpu->lossy && Confirm(*cpu, tid));
-    const bool counted = cpu->lossy;
+    counted = cpu->lossy;
+    since_begin = IsUnknownSinceBegin(*cpu);
     if (!continues) Abandon(*cpu, time_ns);
     Attribute(*cpu, record, time_ns, continues);
     ThreadState* runs = continues || counted ? nullptr : Resolve(tid, time_ns);
@@ -513,19 +519,10 @@ void DispatchTracker::OnCounters(const EventRecord& record,
   EmitCounters(record, time_ns);
   if (end) {
     if (continues) EmitDispatch(*cpu, 0, true);
-    if (cpu->thread != nullptr &&
-        cpu->thread->dispatch.running_cpu == record.cpu) {
-      cpu->thread->dispatch.running_cpu = -1;
-      unseen_.Leave(*cpu->thread, time_ns);
-    }
-    cpu->thread = nullptr;
-    cpu->occupant = CpuState::Occupant::kUnknown;
-    if (coverage_.loss_epoch != 0) NoteOutside(*cpu, time_ns);
-    cpu->ended = true;
-    coverage_.earliest_end_ns = std::min(coverage_.earliest_end_ns, time_ns);
-    cpu->lost_thread = nullptr;
+    EndCpu(*cpu, time_ns);
   } else if (!continues) {
     Occupy(*cpu, tid, time_ns, true);
+    if (since_begin && cpu->thread != nullptr) DoubtBegin(*cpu->thread);
     // Perhaps the dispatch that began before the loss.
     if (cpu->thread != nullptr && cpu->thread == cpu->lost_thread) {
       --cpu->thread->dispatch.dispatches;
@@ -533,6 +530,20 @@ void DispatchTracker::OnCounters(const EventRecord& record,
     }
     cpu->lost_thread = nullptr;
   }
+}
+
+void DispatchTracker::EndCpu(CpuState& cpu, std::uint64_t time_ns) {
+  if (cpu.thread != nullptr &&
+      cpu.thread->dispatch.running_cpu == static_cast<std::int32_t>(cpu.cpu)) {
+    cpu.thread->dispatch.running_cpu = -1;
+    unseen_.Leave(*cpu.thread, time_ns);
+  }
+  cpu.thread = nullptr;
+  cpu.occupant = CpuState::Occupant::kUnknown;
+  if (coverage_.loss_epoch != 0) NoteOutside(cpu, time_ns);
+  cpu.ended = true;
+  coverage_.earliest_end_ns = std::min(coverage_.earliest_end_ns, time_ns);
+  cpu.lost_thread = nullptr;
 }
 
 void DispatchTracker::OnSwitchIn(const EventRecord& record,

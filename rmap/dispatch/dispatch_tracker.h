@@ -19,6 +19,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "logformat/records.h"
@@ -64,6 +65,18 @@ class DispatchTracker {
   // The tables begin. What follows is as for the records of a new trace, but
   // that CPUs are in the middle of a dispatch.
   void BeginTables(std::uint64_t time_ns);
+  // The tables are of a range that begins: drops every sum so far.
+  void BeginRange(std::uint64_t time_ns);
+  // The thread that had the CPU of `record` until then, -1: not recorded.
+  // Absent: such a record does not say.
+  static std::optional<std::int32_t> OccupantBefore(
+      const logformat::EventRecord& record);
+  // The range ends, and so does its part of the CPU of `record`, which comes
+  // later: `tid` had the CPU until then.
+  void EndRange(const logformat::EventRecord& record, std::int32_t tid,
+                std::uint64_t time_ns);
+  // The same for a CPU that comes back later: what it did is not recorded.
+  void CutRange(std::int32_t cpu, std::uint64_t time_ns);
   // Counts a kernel record of any kind; called before it is processed.
   void OnRecord(std::int32_t cpu, std::uint64_t time_ns);
   // It is unknown how much the counters `events` (bits) counted up to the next
@@ -122,6 +135,8 @@ class DispatchTracker {
   // The thread on `cpu`; null if it is idle or its thread is not counted.
   ThreadState* Running(std::int32_t cpu) const;
   const BlockedTime& blocked() const { return blocked_; }
+  // The trace has wake-ups, be they after the tables.
+  void NoteWakeup() { blocked_.NoteWakeup(); }
   const QueueTime& queues() const { return queues_; }
   // Intervals that are unattributed because a dispatch record contradicts the
   // one before it, although no loss was reported.
@@ -181,6 +196,20 @@ class DispatchTracker {
   void EmitDispatch(const CpuState& cpu, std::uint16_t state, bool inferred);
   void EmitCounters(const logformat::EventRecord& record,
                     std::uint64_t time_ns);
+  // Nothing more is attributed on `cpu`, unless it comes back.
+  void EndCpu(CpuState& cpu, std::uint64_t time_ns);
+  // --- range_edges.cc --------------------------------------------------------
+  // If its occupant turns out to be another one, that was so since the range of
+  // the tables began.
+  bool IsUnknownSinceBegin(const CpuState& cpu) const {
+    return coverage_.range_begin_ns != 0 &&
+           (cpu.lossy ? cpu.lost_since_ns : cpu.last_ns) ==
+               coverage_.range_begin_ns;
+  }
+  // Its present dispatch may have begun before the range.
+  static void DoubtBegin(ThreadState& thread) {
+    thread.dispatch.begin_unsure = thread.dispatch.last_cpu_unsure = true;
+  }
   // --- earlier_records.cc ----------------------------------------------------
   void BeginInside(CpuState& cpu, std::uint64_t time_ns);
   // --- lost_records.cc -------------------------------------------------------

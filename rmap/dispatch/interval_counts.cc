@@ -95,13 +95,6 @@ bool IsSwitch(const logformat::EventRecord& record) {
          static_cast<std::uint16_t>(logformat::CpuEvent::kDispatch);
 }
 
-// The begin of the interval that the next dump covers.
-std::uint64_t BeginOf(const CpuState& cpu, const AttributedInterval& last) {
-  return cpu.counters.uncounted.empty()
-             ? last.begin_ns
-             : cpu.counters.uncounted.front().begin_ns;
-}
-
 // True if only `last` can have caused a fault: the others were idle,
 // interrupts, other parts of the same dispatch, or outside like `last`.
 bool OnlyLastFaults(const CpuState& cpu, const AttributedInterval& last) {
@@ -326,46 +319,6 @@ std::uint64_t ShareRunTime(CpuState& cpu, std::size_t event,
   return taken;
 }
 
-// What a counter with value `value` at the first dump has counted since the
-// tables began, as far as records show it. What they do not show has no
-// account; a thread that ran since then may have counted it.
-[[gnu::noinline, gnu::cold]] std::uint64_t CountSinceCut(
-    CpuState& cpu, CounterKind kind, std::size_t event, std::uint64_t value,
-    const AttributedInterval& last) {
-  const std::vector<AttributedInterval>& parts = cpu.counters.uncounted;
-  std::uint64_t faults = last.faults, switches = 0;
-  for (const AttributedInterval& part : parts) {
-    faults += part.faults;
-    switches += part.switched ? 1 : 0;
-  }
-  for (const StrayFaults& stray : cpu.counters.strays) faults += stray.faults;
-  switch (kind) {
-    case CounterKind::kClock:
-      return std::min(value, last.end_ns - BeginOf(cpu, last));
-    case CounterKind::kSwitches:
-      return std::min(value, switches);
-    case CounterKind::kFaults:
-      return std::min(value, faults);
-    case CounterKind::kRunTime:
-    case CounterKind::kFaultsOfMode:
-    case CounterKind::kBusy:
-    case CounterKind::kOther:
-      break;
-  }
-  const bool known = (cpu.counters.before_present >> event & 1u) != 0 &&
-                     cpu.counters.before[event] <= value;
-  const std::uint64_t most =
-      known ? value - cpu.counters.before[event] : kUnbounded;
-  const auto add = [&](const AttributedInterval& interval) {
-    if (interval.thread == nullptr) return;
-    interval.thread->unseen.AddCount(event, most, kMaxMeasures);
-  };
-  add(last);
-  for (const AttributedInterval& part : parts) add(part);
-  ReportUnseen(cpu, BeginOf(cpu, last), last.end_ns, event, most);
-  return 0;
-}
-
 // Returns the share of `count` that `last` keeps; adds the rest to others.
 std::uint64_t Share(CpuState& cpu, CounterKind kind, std::size_t event,
                     std::uint64_t count, const AttributedInterval& last) {
@@ -477,6 +430,7 @@ std::uint32_t ChangeCounts(CpuState& cpu, std::uint32_t mmcr,
   // As at the first dump: no delta covers the time before.
   counters.doubted |= counted;
   counters.stale = 0;
+  counters.before_present = 0;
   return counted;
 }
 

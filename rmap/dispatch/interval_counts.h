@@ -59,6 +59,14 @@ void AddUncounted(CpuState& cpu, const AttributedInterval& attributed);
 // The dispatch ends without a dump: its parts do not belong to the next one.
 void EndParts(CpuState& cpu);
 
+// The begin of the interval that the next dump covers, and `last` ends.
+inline std::uint64_t BeginOf(const CpuState& cpu,
+                             const AttributedInterval& last) {
+  return cpu.counters.uncounted.empty()
+             ? last.begin_ns
+             : cpu.counters.uncounted.front().begin_ns;
+}
+
 // Attributes the counts since the last dump of `cpu` to `last`, the dispatch
 // that ends with this dump, and to the dispatches in `uncounted`, which it
 // empties. `record`'s counters become the last ones. A counter that went back
@@ -81,6 +89,23 @@ void EndRounds(CpuState& cpu, const EventSetDumps& dumps);
 // ends the rotation if another set, or none, is counted now.
 void FollowTurn(CpuState& cpu, const EventSetDumps& dumps,
                 const logformat::EventRecord& record);
+
+// --- cut_counts.cc: intervals that an edge of the tables cuts ---------------
+// The range begins: forgets all counts, and what happened since the last dump.
+void CutCounts(CpuState& cpu, std::uint64_t time_ns);
+
+// What a counter with value `value` at the first dump has counted since the
+// tables began, as far as records show it.
+std::uint64_t CountSinceCut(CpuState& cpu, CounterKind kind, std::size_t event,
+                            std::uint64_t value,
+                            const AttributedInterval& last);
+
+// The range ends with `last`: attributes what records show of the counts since
+// the last dump. `record` is the next one, perhaps with a dump.
+void AttributeCountsUpTo(CpuState& cpu, const logformat::EventRecord& record,
+                         std::span<const CounterKind> kinds,
+                         const AttributedInterval& last,
+                         std::uint32_t rotating);
 
 }  // namespace countrace::rmap
 

@@ -15,6 +15,9 @@ struct KernelCoverage {
   std::uint32_t loss_epoch = 0;  // incremented for each unattributed interval
   std::uint32_t lossy_cpus = 0;  // CPUs with a loss since their last dump
   std::uint64_t latest_begin_ns = 0;
+  // The tables are of a range that begins here: of a call that is open then,
+  // the rest counts. 0: they begin with the records.
+  std::uint64_t range_begin_ns = 0;
   std::uint64_t earliest_end_ns = ~std::uint64_t{0};
 };
 

@@ -47,6 +47,11 @@ class QueueTime {
   void OnWait(const ThreadState& thread, std::int32_t cpu,
               std::uint64_t end_ns);
   void Finish();
+  // The tables' range begins: drops the waits so far.
+  void ForgetSums() {
+    sums_.clear();
+    for (Queue& queue : queues_) queue.pending.clear();
+  }
 
   struct Key {
     const ThreadState* thread;

@@ -80,12 +80,14 @@ void UnseenTime::Leave(ThreadState& thread, std::uint64_t time_ns) const {
   unseen.in_loss = lossy_cpus_ != 0;
 }
 
-void UnseenTime::Begin(ProcessState& process, std::uint64_t time_ns) const {
+void UnseenTime::Begin(ProcessState& process, std::uint64_t time_ns,
+                       bool in_range) const {
   const Clocks now = At(time_ns);
   process.lost_at_ns = now.lost_cpu_ns;
   process.hidden_at_ns = now.hidden_ns;
   process.outside_at_ns = now.outside_ns;
   process.counts_known = static_cast<std::uint32_t>(sums_.size() - 1);
+  if (!in_range) process.records_known = process.counts_known;
 }
 
 void UnseenTime::See(ThreadState& thread, std::uint64_t time_ns) {
@@ -108,6 +110,7 @@ void UnseenTime::See(ThreadState& thread, std::uint64_t time_ns) {
     if (!unseen.in_loss && unseen.losses_begun < begins_.size()) {
       since_ns = std::max(since_ns, begins_[unseen.losses_begun]);
     }
+    since_ns = std::max(since_ns, range_begin_ns_);
     unseen.lost_ns += lost_ns;
     unseen.hidden_ns += hidden_ns;
     unseen.latest_ns = hidden_ns;
@@ -130,6 +133,27 @@ void UnseenTime::See(ThreadState& thread, std::uint64_t time_ns) {
   AddCountsTo(unseen);
   thread.dispatch.lost_on_cpu = false;
   Leave(thread, time_ns);
+}
+
+void UnseenTime::BeginRange(std::uint64_t time_ns) {
+  range_begin_ns_ = time_ns;
+  if (!any_) return;
+  Advance(time_ns);
+  clocks_ = Clocks();
+  unended_ns_ = 0;
+}
+
+void UnseenTime::ForgetSums(ThreadState& thread) const {
+  UnseenState& unseen = thread.unseen;
+  unseen.lost_at_ns = unseen.hidden_at_ns = unseen.outside_at_ns = 0;
+  unseen.counts_known = static_cast<std::uint32_t>(sums_.size() - 1);
+  unseen.lost_ns = unseen.hidden_ns = unseen.outside_ns = 0;
+  unseen.unknown_ns = unseen.wait_ns = unseen.blocked_ns = 0;
+  unseen.late_ns = unseen.latest_ns = 0;
+  unseen.counts.clear();
+  if (unseen.stack_since_ns == UnseenState::kNever) return;
+  unseen.stack_since_ns = std::max(unseen.stack_since_ns, range_begin_ns_);
+  unseen.stack_on_cpu_ns = unseen.stack_switches = unseen.stack_faults = 0;
 }
 
 void UnseenTime::SeeDead(ThreadState& thread) const {

@@ -66,8 +66,19 @@ class UnseenTime {
   // `thread` ended while records were being lost: it may have counts of that
   // time, which were known later.
   void SeeDead(ThreadState& thread) const;
-  // `process` begins.
-  void Begin(ProcessState& process, std::uint64_t time_ns) const;
+  // The tables' range begins: the clocks begin at 0. ForgetSums() for each
+  // thread and Begin() for each process must follow.
+  void BeginRange(std::uint64_t time_ns);
+  // A loss has begun since the thread was last seen.
+  bool BegunSince(const UnseenState& unseen) const {
+    return unseen.losses_begun < begins_.size();
+  }
+  // What `thread` may have done before is none of the range's. Where it is may
+  // still be unknown, as it was.
+  void ForgetSums(ThreadState& thread) const;
+  // `process` begins; `in_range`: it lives, and the range begins.
+  void Begin(ProcessState& process, std::uint64_t time_ns,
+             bool in_range = false) const;
 
   // Nothing was unseen since `process` began.
   bool IsUnchanged(const ProcessState& process, std::uint64_t time_ns) const {
@@ -75,7 +86,8 @@ class UnseenTime {
     return now.lost_cpu_ns == process.lost_at_ns &&
            now.hidden_ns == process.hidden_at_ns &&
            now.outside_ns == process.outside_at_ns && !in_loss() &&
-           totals_ == sums_[process.counts_known];
+           totals_ == sums_[process.counts_known] &&
+           CountSince(process.records_known, dispatches()) == 0;
   }
 
   struct Clocks {
@@ -107,6 +119,7 @@ class UnseenTime {
   bool any_ = false;
   std::uint32_t lossy_cpus_ = 0, outside_cpus_ = 0;
   std::uint64_t since_ns_ = 0;  // of the clocks
+  std::uint64_t range_begin_ns_ = 0;
   Clocks clocks_;
   std::uint64_t unended_ns_ = 0;       // see HideUnended()
   std::vector<std::uint64_t> begins_;  // of losses, ascending

@@ -66,9 +66,21 @@ void DoubtLines(TextTables& tables) {
       parts.push_back("counted something else after " +
                       time(doubt.other_mmcr_ns));
     }
-    tables.out() += absl::StrFormat("  (%s: lower bounds; %s of CPU time)\n",
-                                    base::EscapeName(row.event),
-                                    absl::StrJoin(parts, ", "));
+    if (!parts.empty()) {
+      tables.out() += absl::StrFormat("  (%s: lower bounds; %s of CPU time)\n",
+                                      base::EscapeName(row.event),
+                                      absl::StrJoin(parts, ", "));
+    }
+    if (doubt.cut_intervals == 0) continue;
+    tables.out() += absl::StrFormat(
+        "  (%s: a lower bound; the edges cut %d intervals between dumps, which "
+        "have %s)\n",
+        base::EscapeName(row.event), doubt.cut_intervals,
+        doubt.cut_counts == Bounds::kNone
+            ? "any number more"
+            : "at most " +
+                  FormatCell(doubt.cut_counts, UnitOfEvent(row.event)) +
+                  " more");
   }
 }
 

@@ -153,13 +153,19 @@ Json LossObject(const Report& report) {
 
 // The counter was in doubt: the account holds lower bounds.
 Json DoubtObject(const BooksDoubt& doubt) {
-  return {{"quality", QualityName(Quality::kBounded)},
-          {"wrapped_intervals", doubt.wrapped_intervals},
-          {"wrapped_ns", doubt.wrapped_ns},
-          {"went_back_intervals", doubt.went_back_intervals},
-          {"went_back_ns", doubt.went_back_ns},
-          {"other_mmcr_intervals", doubt.other_mmcr_intervals},
-          {"other_mmcr_ns", doubt.other_mmcr_ns}};
+  Json object = {{"quality", QualityName(Quality::kBounded)},
+                 {"wrapped_intervals", doubt.wrapped_intervals},
+                 {"wrapped_ns", doubt.wrapped_ns},
+                 {"went_back_intervals", doubt.went_back_intervals},
+                 {"went_back_ns", doubt.went_back_ns},
+                 {"other_mmcr_intervals", doubt.other_mmcr_intervals},
+                 {"other_mmcr_ns", doubt.other_mmcr_ns}};
+  if (doubt.cut_intervals != 0) {
+    object["cut_intervals"] = doubt.cut_intervals;
+    object["cut_counts"] =
+        doubt.cut_counts == Bounds::kNone ? Json() : Json(doubt.cut_counts);
+  }
+  return object;
 }
 
 // The tables that `by` selects, each under its name in the schema.

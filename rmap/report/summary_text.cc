@@ -41,6 +41,11 @@ std::string SummaryText(const Report& report) {
                          base::FormatCount(report.records),
                          report.finished ? "" : ", recording not finished",
                          report.interrupted ? ", reading interrupted" : "");
+  if (report.of_range) {
+    out += absl::StrFormat("only from @%s to @%s\n",
+                           base::FormatSeconds(report.begin_ns),
+                           base::FormatSeconds(report.end_ns));
+  }
   if (!report.command.empty()) {
     out += "command: " + base::EscapeName(report.command) + "\n";
   }

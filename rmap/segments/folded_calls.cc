@@ -20,10 +20,12 @@ void SegmentBuilder::AddFolded(const ThreadState& thread, const ThreadNow& now,
   const std::vector<Frame>& frames = thread.stack.frames;
   PathNode& root = *now.process->paths;
   FoldedCalls& sums = root.Folded(frame.hook_id);
-  ++sums.calls;
-  if (call.end_inferred) ++sums.end_inferred;
+  if (!call.cut) {
+    ++sums.calls;
+    if (call.end_inferred) ++sums.end_inferred;
+    sums.wall.Add(call.amounts.wall_ns);
+  }
   if (!call.on_cpu_exact) sums.on_cpu_exact = false;
-  sums.wall.Add(call.amounts.wall_ns);
   sums.excl.Add(call.amounts);
   const auto outer = frames.rbegin() + 1;  // behind `frame`
   if (std::none_of(outer, frames.rend(), [&](const Frame& around) {

@@ -204,7 +204,11 @@ void KernelHooks::CountFailure(ThreadState& thread, const EventRecord& record,
   const auto call = std::find_if(
       frames.rbegin(), frames.rend(),
       [&](const Frame& frame) { return frame.hook_id == hook_id; });
-  if (call == frames.rend()) return;  // it began before the recording
+  // It began before the recording, or before the tables' range.
+  if (call == frames.rend() ||
+      call->begin_ns < dispatches_.coverage().range_begin_ns) {
+    return;
+  }
   const int number = static_cast<int>(error);
   ++thread.process->failed_calls[{hook_id, number}];
   if (call->node->hook_id != hook_id) return;  // folded

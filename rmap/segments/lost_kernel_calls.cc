@@ -74,7 +74,8 @@ void SegmentBuilder::DoubtEnd(ThreadState& thread, std::uint64_t seen_ns,
     UnseenSums& unseen = frame.node->unseen;
     unseen.wall_ns += latest_ns - std::min(latest_ns, time_ns);
     unseen.less.wall_ns +=
-        time_ns - std::clamp(frame.begin_ns, seen_ns, time_ns);
+        time_ns - std::clamp(std::max(frame.begin_ns, coverage_.range_begin_ns),
+                             std::min(seen_ns, time_ns), time_ns);
     // It may have left the CPU for the last time before that.
     unseen.less.switches += now.switches != frame.switches ? 1 : 0;
   }

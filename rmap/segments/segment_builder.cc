@@ -12,6 +12,15 @@ constexpr std::uint64_t SaturatingSubtract(std::uint64_t a, std::uint64_t b) {
   return a > b ? a - b : 0;
 }
 
+// The call was open when the range of the tables began: only its rest counts.
+inline bool IsCut(const KernelCoverage& coverage, const Frame& frame) {
+  return frame.begin_ns < coverage.range_begin_ns;
+}
+inline std::uint64_t CountedFrom(const KernelCoverage& coverage,
+                                 const Frame& frame) {
+  return std::max(frame.begin_ns, coverage.range_begin_ns);
+}
+
 // Its fork record came late, or never: when the call began, the thread was not
 // known to run.
 inline bool BeganUnknown(const ThreadNow& now, const Frame& frame) {
@@ -27,7 +36,8 @@ inline std::uint64_t OnCpuIn(const ThreadNow& now, const Frame& frame,
     on_cpu_ns =
         SaturatingSubtract(on_cpu_ns, frame.begin_ns - now.first_switch_in_ns);
   }
-  return std::min(on_cpu_ns, SaturatingSubtract(time_ns, frame.begin_ns));
+  return std::min(
+      on_cpu_ns, SaturatingSubtract(time_ns, CountedFrom(now.coverage, frame)));
 }
 
 // A change of the event set in the thread's dumps begins a new rotation.
@@ -163,7 +173,7 @@ bool SegmentBuilder::IsUncovered(const ThreadNow& now, const Frame& frame,
                                  std::uint64_t time_ns) {
   if (now.dispatch == 0) return true;  // no kernel record shows that it ran
   if (BeganUnknown(now, frame)) return true;
-  return frame.begin_ns < now.coverage.latest_begin_ns ||
+  return CountedFrom(now.coverage, frame) < now.coverage.latest_begin_ns ||
          time_ns > now.coverage.earliest_end_ns;
 }
 
@@ -197,6 +207,8 @@ void SegmentBuilder::AddDumps(const ThreadState& thread, const Frame& frame,
       ++sum.cut_calls;
       continue;
     }
+    if (rotates && IsCut(coverage_, frame)) [[unlikely]]
+      ++sum.cut_calls;
     // Another set was counted: this call is among the estimated ones.
     if (rotates && dumped && !(present >> i & 1u)) continue;
     if (!(present >> i & 1u) || end->counters[i] < begin[i]) {
@@ -263,18 +275,26 @@ void SegmentBuilder::AddKernelDumps(const ThreadState& thread, PathNode& node,
   Frame& frame = stack.frames.back();
   const std::size_t depth = stack.frames.size() - 1;
   PathNode& node = *frame.node;
-  const std::uint64_t wall_ns = SaturatingSubtract(time_ns, frame.begin_ns);
+  const bool cut = IsCut(now.coverage, frame);
+  const std::uint64_t wall_ns =
+      SaturatingSubtract(time_ns, CountedFrom(now.coverage, frame));
   const std::uint64_t on_cpu_ns = OnCpuIn(now, frame, time_ns);
 
-  ++node.calls;
-  if (dump != nullptr && dump->counters != nullptr) ++node.dumped_calls;
   const bool end_inferred = dump == nullptr && !end_known;
-  if (end_inferred) ++node.end_inferred;
+  if (!cut) [[likely]] {
+    ++node.calls;
+    if (dump != nullptr && dump->counters != nullptr) ++node.dumped_calls;
+    if (end_inferred) ++node.end_inferred;
+  }
   // A call folded into the node of its parent frame is already counted.
   const bool nested_fold =
       depth > 0 && stack.frames[depth - 1].node == frame.node;
   if (!nested_fold) [[likely]] {
-    node.wall.Add(wall_ns);
+    if (!cut) [[likely]] {
+      node.wall.Add(wall_ns);
+    } else {
+      node.cut_wall_ns += wall_ns;
+    }
     node.on_cpu_ns += on_cpu_ns;
     node.switches += now.switches - frame.switches;
     node.faults += now.faults - frame.faults;
@@ -285,7 +305,7 @@ void SegmentBuilder::AddKernelDumps(const ThreadState& thread, PathNode& node,
       node.unseen.uncovered_ns += wall_ns - on_cpu_ns;
     }
     if (frame.doubtful) [[unlikely]] {
-      ++node.unseen.less.calls;
+      node.unseen.less.calls += cut ? 0 : 1;
       node.unseen.less.wall_ns += wall_ns;
       node.unseen.less.on_cpu_ns += on_cpu_ns;
       node.unseen.less.switches += now.switches - frame.switches;
@@ -316,7 +336,8 @@ void SegmentBuilder::AddKernelDumps(const ThreadState& thread, PathNode& node,
               {{wall_ns, on_cpu_ns, now.switches - frame.switches,
                 now.faults - frame.faults},
                end_inferred,
-               IsOnCpuExact(now, frame, time_ns)});
+               IsOnCpuExact(now, frame, time_ns),
+               cut});
   }
   if (observer_ != nullptr) [[unlikely]] {
     ObserveCall(thread, now, frame, dump, time_ns, end_known);

@@ -165,6 +165,12 @@ class SegmentBuilder {
   void DropInnermost(ThreadState& thread);
   static bool IsOpen(const ThreadState& thread, std::uint32_t hook_id);
 
+  // The tables' range begins: what was counted before is dropped. Open calls of
+  // `thread` count from here on, without what dumps at their enters would
+  // show. Requires: DispatchTracker has set the thread's clocks to 0.
+  void BeginRange(ThreadState& thread) const;
+  void ForgetSums() { too_deep_ = 0; }
+
   std::uint64_t too_deep() const { return too_deep_; }
 
  private:

@@ -1,5 +1,8 @@
 #include "rmap/state/call_paths.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace countrace::rmap {
 
 PathNode* CallPaths::NewNode(PathNode* parent, std::uint32_t hook_id) {
@@ -23,6 +26,37 @@ void CallPaths::IncludeChildren() {
   }
 }
 
+void CallPaths::ForgetSums() {
+  folded_ = 0;
+  for (PathNode& node : nodes_) {
+    PathNode path;
+    path.hook_id = node.hook_id;
+    path.index = node.index;
+    path.depth = node.depth;
+    path.parent = node.parent;
+    path.recursive = node.recursive;
+    path.left_unseen = node.left_unseen;
+    path.children = std::move(node.children);
+    path.dumps.resize(events_);
+    // Nothing is certain of the paths of later calls.
+    if (node.certain != nullptr) path.certain = std::make_unique<CertainSums>();
+    node = std::move(path);
+  }
+}
+
+void CallPaths::DropUnused() {
+  std::vector<bool> used(nodes_.size());
+  // Reverse order visits children before their parents.
+  for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
+    std::erase_if(node->children, [&](const PathNode::Child& child) {
+      return !used[child.node->index];
+    });
+    used[node->index] = !node->children.empty() || node->calls != 0 ||
+                        node->begin_inferred != 0 || node->wall_ns() != 0 ||
+                        node->wait_ns + node->blocked_ns != 0;
+  }
+}
+
 void CallPaths::KeepCertain(PathNode& root) {
   // An explicit stack: a path can be as deep as kMaxPathDepth.
   std::vector<PathNode*> pending = {&root};
@@ -30,7 +64,7 @@ void CallPaths::KeepCertain(PathNode& root) {
     PathNode& node = *pending.back();
     pending.pop_back();
     node.certain = std::make_unique<CertainSums>(
-        CertainSums{node.calls, node.wall.sum(), node.on_cpu_ns, node.switches,
+        CertainSums{node.calls, node.wall_ns(), node.on_cpu_ns, node.switches,
                     node.faults});
     for (const PathNode::Child& child : node.children) {
       pending.push_back(child.node);

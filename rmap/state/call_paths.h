@@ -132,6 +132,9 @@ struct PathNode {
   std::uint64_t begin_inferred = 0, end_inferred = 0;
   std::uint64_t dumped_calls = 0;  // part of `calls`: the exit has counters
   DurationStatistics wall;
+  // The rest of calls that were open when the tables' range began: they are in
+  // all sums but `calls` and `wall`.
+  std::uint64_t cut_wall_ns = 0;
   std::uint64_t on_cpu_ns = 0, switches = 0, faults = 0;
   // For this path alone until IncludeChildren(), then inclusive like the
   // others: a thread stays in one path while it is on no CPU.
@@ -150,6 +153,8 @@ struct PathNode {
   // Only of a root: the calls of its process that have no path of their own.
   std::unique_ptr<FoldedBySegment> folded;
 
+  // Inclusive.
+  std::uint64_t wall_ns() const { return wall.sum() + cut_wall_ns; }
   FoldedCalls& Folded(std::uint32_t segment) {
     if (folded == nullptr) folded = std::make_unique<FoldedBySegment>();
     return (*folded)[segment];
@@ -186,6 +191,12 @@ class CallPaths {
 
   // Sets PathNode::certain in the tree of `root`.
   static void KeepCertain(PathNode& root);
+
+  // A range begins: sets all sums to 0. Open calls keep their nodes.
+  void ForgetSums();
+  // Removes the paths in which nothing happened since then. Call it after
+  // IncludeChildren(), when no call is open.
+  void DropUnused();
 
   // Adds each path's wait_ns and blocked_ns to its ancestors. Call it once,
   // after the last record.

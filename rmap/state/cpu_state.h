@@ -94,6 +94,11 @@ struct CpuCounters {
   bool cut = false;
   std::uint32_t before_present = 0;
   CounterValues before{};
+  // The time from that dump to the begin of the tables; 0: unknown.
+  std::uint64_t since_before_ns = 0;
+  // What the intervals that edges of a range cut may have counted besides, and
+  // how many they are.
+  CounterValues cut_counts{}, cut_intervals{};
   bool at_switch = false;  // the last dump was a dispatch record
   // Dispatches, parts of dispatches and interrupts since the last dump that
   // ended without a dump. Parts of one dispatch, and interrupts, are summed in

@@ -31,6 +31,7 @@ struct CallAmounts {
 struct FoldedCall {
   CallAmounts amounts;
   bool end_inferred = false, on_cpu_exact = true;
+  bool cut = false;  // it began before the tables' range
 };
 
 // The folded calls of one segment.

@@ -181,6 +181,21 @@ void ThreadRegistry::BeginTables(std::uint64_t time_ns) {
   }
 }
 
+void ThreadRegistry::BeginRange(std::uint64_t time_ns) {
+  BeginTables(time_ns);
+  const auto forget = [time_ns](ProcessState& process) {
+    process.hits = HookHits();
+    process.kernel_hook_hits.clear();
+    process.failed_calls.clear();
+    process.slices.clear();
+    process.kernel_unknown_ns = 0;
+    process.hooks_lost_since_ns =
+        std::max(process.hooks_lost_since_ns, time_ns);
+  };
+  for (ProcessState& process : processes_) forget(process);
+  forget(interrupts_);
+}
+
 void ThreadRegistry::NameProcess(std::int32_t pid, const std::string& comm) {
   ProcessState* process = FindProcess(pid);
   if (process != nullptr && process->comm.empty()) process->comm = comm;

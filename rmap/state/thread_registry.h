@@ -91,6 +91,9 @@ class ThreadRegistry {
   // The tables begin: threads that have ended are in no table.
   void BeginTables(std::uint64_t time_ns);
 
+  // The tables' range begins: drops the sums of processes as well.
+  void BeginRange(std::uint64_t time_ns);
+
   // Kernel records were lost: from now on a fork or exit may be missing.
   void NoteLoss() { loss_ = true; }
   // `records` (kUnbounded: unknown) of hooks of a thread of `pid` were lost

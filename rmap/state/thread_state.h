@@ -61,6 +61,8 @@ struct ProcessState {
   // UnseenTime: its clocks when the process began; 0: that is unknown.
   std::uint64_t lost_at_ns = 0, hidden_at_ns = 0, outside_at_ns = 0;
   std::uint32_t counts_known = 0;
+  // The same when it really began, not the range of the tables.
+  std::uint32_t records_known = 0;
   bool settled = false;  // nothing was unseen in its life
   // SegmentBuilder: time in which its threads may have been in other kernel
   // segments than the records show.
@@ -80,6 +82,10 @@ struct ProcessState {
 // Dispatches of a thread; written by DispatchTracker.
 struct DispatchState {
   std::int32_t running_cpu = -1, last_cpu = -1;
+  // The range of the tables began, and it may have been on another CPU before
+  // than the last known one: its first migration may be an older one.
+  bool last_cpu_unsure = false;
+  bool begin_unsure = false;       // so may its first dispatch
   std::uint64_t switch_in_ns = 0;  // begin of the part not yet in on_cpu_ns
   std::uint64_t first_switch_in_ns = 0;  // of its first dispatch
   std::uint64_t on_cpu_ns = 0;

@@ -56,7 +56,7 @@ DumpSum Estimated(const PathNode& node, std::size_t dump) {
 }
 
 void SubtractChild(const PathNode& child, SegmentSums& excl) {
-  excl.wall_ns = SaturatingSubtract(excl.wall_ns, child.wall.sum());
+  excl.wall_ns = SaturatingSubtract(excl.wall_ns, child.wall_ns());
   excl.on_cpu_ns = SaturatingSubtract(excl.on_cpu_ns, child.on_cpu_ns);
   excl.switches = SaturatingSubtract(excl.switches, child.switches);
   excl.faults = SaturatingSubtract(excl.faults, child.faults);
@@ -153,8 +153,8 @@ void ChooseSources(const KernelFacts& facts, std::vector<EventPlan>& plans) {
 
 SegmentAmounts AmountsOf(const PathNode& node) {
   SegmentAmounts amounts;
-  amounts.incl = {node.wall.sum(), node.on_cpu_ns,  node.switches, node.faults,
-                  node.wait_ns,    node.blocked_ns, node.dumps};
+  amounts.incl = {node.wall_ns(), node.on_cpu_ns,  node.switches, node.faults,
+                  node.wait_ns,   node.blocked_ns, node.dumps};
   for (std::size_t i = 0; i < node.dumps.size(); ++i) {
     amounts.incl.dumps[i] = Estimated(node, i);
   }

@@ -121,6 +121,9 @@ void BuildBooks(const std::vector<ProcessRow>& processes,
     for (const CpuState& cpu : input.in.dispatches.cpus()) {
       books.total += cpu.counters.closed[event] + cpu.counters.last[event] -
                      cpu.counters.first[event];
+      books.doubt.cut_intervals += cpu.counters.cut_intervals[event];
+      books.doubt.cut_counts =
+          AddBounded(books.doubt.cut_counts, cpu.counters.cut_counts[event]);
       books.processes += cpu.busy.counts[event];
       books.idle += cpu.idle.counts[event];
       books.interrupts += cpu.interrupts.counts[event];
@@ -137,8 +140,8 @@ void BuildBooks(const std::vector<ProcessRow>& processes,
     AddDoubt(input.in.counters.doubts(), event, books.doubt);
     books.in_segments = InSegments(input, report, i, books.processes);
     if (IsOnCpuTime(input.plans[i].name)) {
-      books.recording =
-          input.cost.OfBooks(input.in.info, input.in.dispatches, hooks_ns);
+      books.recording = input.cost.OfBooks(input.in.info, input.in.dispatches,
+                                           hooks_ns, input.in.of_range);
       books.recording.probes = probes;
       if (probes) {
         // Calls have the clock of records, which may be some ns ahead.

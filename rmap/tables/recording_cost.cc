@@ -88,10 +88,12 @@ std::optional<std::uint64_t> RecordingCost::InSegment(
 
 Recording RecordingCost::OfBooks(const logformat::TraceInfo& info,
                                  const DispatchTracker& dispatches,
-                                 std::uint64_t hooks_ns) const {
+                                 std::uint64_t hooks_ns, bool of_range) const {
   Recording recording;
   if (record_ps_ != 0) recording.hooks = hooks_ns;
-  if (info.own_bpf_sampled_ns != 0) recording.bpf = info.own_bpf_ns;
+  if (info.own_bpf_sampled_ns != 0 && !of_range) {
+    recording.bpf = info.own_bpf_ns;
+  }
   // The trace of a command omits records of other processes, so the split of
   // the programs' time by account is unknown.
   if (!recording.bpf || info.scope != logformat::SessionScope::kSystem) {

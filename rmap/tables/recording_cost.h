@@ -33,10 +33,11 @@ class RecordingCost {
   // own hooks add what lies between the clock readings of enter and exit: the
   // cost of one record. Records of point hooks are left out.
   std::optional<std::uint64_t> InSegment(const PathNode& node) const;
-  // For the books of a clock; `hooks_ns`: sum over all processes.
+  // For the books of a clock; `hooks_ns`: sum over all processes. BPF programs
+  // were measured over the whole trace: unknown if the books are `of_range`.
   Recording OfBooks(const logformat::TraceInfo& info,
-                    const DispatchTracker& dispatches,
-                    std::uint64_t hooks_ns) const;
+                    const DispatchTracker& dispatches, std::uint64_t hooks_ns,
+                    bool of_range) const;
 
  private:
   struct Records {

@@ -198,7 +198,10 @@ class SegmentRows {
     AddFolded(*process.paths, by_hook);
     for (const auto& [hook_id, sum] : by_hook) {
       // Only its enter was recorded, and the recorder itself caused it.
-      if (sum.calls.all + sum.calls.begin_inferred == 0) continue;
+      if (sum.calls.all + sum.calls.begin_inferred == 0 &&
+          sum.amounts.incl.wall_ns == 0) {
+        continue;
+      }
       SegmentRow row = RowOf(process, sum.amounts, sum.wall);
       row.segment = HookName(input_.in.info, hook_id);
       SetRecording(sum.recording_ns, row);
@@ -326,7 +329,7 @@ class SegmentRows {
       for (const auto& [shown, inner] : visit.group.members) {
         AddToSegment(*shown, shown->recursive, by_hook[shown->hook_id]);
         called |= shown->calls + shown->begin_inferred != 0 ||
-                  !shown->children.empty();
+                  shown->wall_ns() != 0 || !shown->children.empty();
         left_unseen |= shown->left_unseen;
       }
       rows.push_back(std::move(visit.row));

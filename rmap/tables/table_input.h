@@ -33,6 +33,7 @@ struct TableSources {
   bool interrupts;                 // were recorded
   std::uint64_t begin_ns, end_ns;  // of the tables
   WantedRows rows;
+  bool of_range;  // of the trace
 };
 
 struct TableInput {

@@ -303,9 +303,14 @@ struct BooksDoubt {
   std::uint64_t went_back_intervals = 0, went_back_ns = 0;
   // The MMCR changed, in a trace without event sets: the count is unknown.
   std::uint64_t other_mmcr_intervals = 0, other_mmcr_ns = 0;
+  // Edges of the tables cut an interval between two dumps; at most this many
+  // counts in them are missing, kNone: any number.
+  std::uint64_t cut_intervals = 0, cut_counts = 0;
 
   bool any() const {
-    return wrapped_intervals + went_back_intervals + other_mmcr_intervals != 0;
+    return wrapped_intervals + went_back_intervals + other_mmcr_intervals +
+               cut_intervals !=
+           0;
   }
 };
 
@@ -374,6 +379,7 @@ struct Report {
   std::string source;
   std::vector<std::string> not_known;
   std::uint64_t begin_ns = 0, end_ns = 0;
+  bool of_range = false;  // a part of the trace (TableRange)
   std::uint32_t cpus = 0;
   std::uint64_t records = 0;
   bool finished = true;

@@ -129,10 +129,12 @@ void UnseenBounds::OfThread(const ThreadState& thread, ThreadRow& row) const {
   if (outside_ns != 0 || (!row.on_cpu_ns && input_.has_kernel)) {
     dispatches = kNone;
   }
-  row.bounds.Set(Number::kDispatches, row.dispatches,
-                 Around(row.dispatches, 0, dispatches));
+  row.bounds.Set(
+      Number::kDispatches, row.dispatches,
+      Around(row.dispatches, thread.dispatch.begin_unsure ? 1 : 0, dispatches));
+  const std::uint64_t moved = thread.dispatch.last_cpu_unsure ? 1 : 0;
   row.bounds.Set(Number::kMigrations, row.migrations,
-                 Around(row.migrations, 0, dispatches));
+                 Around(row.migrations, moved, AddBounded(dispatches, moved)));
   if (row.wait_ns) {
     const std::uint64_t more =
         Less(unknown_ns, unseen.wait_ns) + unseen.late_ns;
@@ -174,6 +176,7 @@ UnseenBounds::OfAll UnseenBounds::AllOf(const ProcessState& process) const {
   for (const ThreadState* thread : process.threads) {
     const UnseenState& unseen = thread->unseen;
     all.hidden_ns += unseen.hidden_ns;
+    all.begun_before += thread->dispatch.begin_unsure ? 1 : 0;
     const std::uint64_t life_ns = LifeNs(*thread);
     all.lives_ns += life_ns;
     all.longest_ns = std::max(all.longest_ns, life_ns);
@@ -205,7 +208,7 @@ UnseenBounds::OfAll UnseenBounds::AllOf(const ProcessState& process) const {
   const std::uint64_t outside_ns =
       std::min(end_.outside_ns - process.outside_at_ns, outside_account_ns_);
   all.cpu_ns += outside_ns + unseen_.unended_ns();
-  all.records = unseen_.CountSince(process.counts_known, unseen_.dispatches());
+  all.records = unseen_.CountSince(process.records_known, unseen_.dispatches());
   // Where the threads of others are outside, its fork alone.
   all.more_threads = all.records >= (outside_ns != 0 ? 1 : kLeastForThread);
   if (all.records != 0) {
@@ -236,6 +239,16 @@ UnseenBounds::OfAll UnseenBounds::AllOf(const ProcessState& process) const {
   return all;
 }
 
+std::uint64_t UnseenBounds::PerhapsEnded(const ProcessState& process) const {
+  if (!input_.in.of_range || unseen_.none()) return 0;
+  return static_cast<std::uint64_t>(
+      std::count_if(process.threads.begin(), process.threads.end(),
+                    [&](const ThreadState* thread) {
+                      return !thread->ended_before &&
+                             thread->last_seen_ns <= input_.in.begin_ns;
+                    }));
+}
+
 const UnseenBounds::OfAll& UnseenBounds::Known(
     const ProcessState& process) const {
   static const OfAll none;
@@ -264,9 +277,10 @@ void UnseenBounds::OfProcess(const ProcessState& process, ProcessRow& row) {
     const std::uint64_t dispatches =
         absent ? kNone : all.counts[unseen_.dispatches()];
     row.bounds.Set(Number::kDispatches, row.dispatches,
-                   Around(row.dispatches, 0, dispatches));
+                   Around(row.dispatches, all.begun_before, dispatches));
     row.bounds.Set(Number::kThreads, row.threads,
-                   Around(row.threads, 0, all.more_threads ? all.records : 0));
+                   Around(row.threads, PerhapsEnded(process),
+                          all.more_threads ? all.records : 0));
   }
   all.most_counts.assign(input_.plans.size(), kNone);
   for (std::size_t i = 0; i < input_.plans.size(); ++i) {
@@ -317,10 +331,14 @@ void UnseenBounds::OfCpu(const CpuState& cpu, CpuRow& row) const {
       (separates ? unknown_ns : 0) + unended_ns(Occupant::kOutside));
   if (unknown_ns != 0 || outside_ns_ != 0 || !cpu.ended) {
     row.bounds.Set(Number::kDispatches, row.dispatches,
-                   {row.dispatches, kNone});
+                   {Less(row.dispatches, input_.in.of_range ? 1 : 0), kNone});
   }
   for (std::size_t i = 0; i < row.scaled.size(); ++i) {
     AddScaled(i, 0, row);
+    if (!input_.plans[i].cpu_event || !row.counts[i] || row.scaled[i]) continue;
+    row.bounds.Set(CountNumber(i, CountPart::kWhole), *row.counts[i],
+                   Around(*row.counts[i], 0,
+                          cpu.counters.cut_counts[*input_.plans[i].cpu_event]));
   }
   Finish(row);
 }

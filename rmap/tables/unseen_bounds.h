@@ -69,6 +69,8 @@ class UnseenBounds {
     // CPU time in which its open calls are unknown, too.
     std::uint64_t hidden_ns = 0;
     std::uint64_t records = 0;  // lost in its life
+    // Dispatches that may have begun before the range of the tables.
+    std::uint64_t begun_before = 0;
     bool more_threads = false;  // it may have threads without any record
     // Its threads' lives, one after the other; kNone: of unknown threads, too.
     std::uint64_t lives_ns = 0;
@@ -84,6 +86,9 @@ class UnseenBounds {
   template <typename Row>
   void AddScaled(std::size_t plan, std::uint64_t more, Row& row) const;
   OfAll AllOf(const ProcessState& process) const;
+  // Threads that may have ended before the range of the tables: no record in it
+  // shows them, and the record of their end may be lost.
+  std::uint64_t PerhapsEnded(const ProcessState& process) const;
   // The longest that `thread` can have been there; a process on all CPUs.
   std::uint64_t LifeNs(const ThreadState& thread) const;
   std::uint64_t CapacityNs(const ProcessState& process) const;

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <map>
 #include <optional>
+#include <random>
 #include <set>
 #include <string>
 #include <tuple>
@@ -92,10 +93,12 @@ std::set<Id> Once(const std::vector<Id>& ids) {
 
 // True if a row of this process cannot be compared: see Truth.
 bool HasReusedTid(const Truth& truth, std::int32_t pid) {
-  return std::any_of(truth.threads.begin(), truth.threads.end(),
-                     [&](const TrueThread& t) {
-                       return t.pid == pid && truth.reused_tids.contains(t.tid);
-                     });
+  const auto reused = [&](const TrueThread& t) {
+    return t.pid == pid && truth.reused_tids.contains(t.tid);
+  };
+  return std::any_of(truth.threads.begin(), truth.threads.end(), reused) ||
+         std::any_of(truth.earlier_threads.begin(), truth.earlier_threads.end(),
+                     reused);
 }
 
 void CheckThreads(const Report& report, const Truth& truth, Checker& checker) {
@@ -300,17 +303,9 @@ void CheckWakers(const Report& report, const Truth& truth, Checker& checker) {
   }
 }
 
-void CheckMachine(std::uint32_t seed, Widths& widths) {
-  SimulationOptions options = RandomOptions(seed);
-  options.steps = 100 + seed % 500;
-  if (seed % 8 == 7) {  // a CPU goes, of its own accord
-    options.unplug = SimulationOptions::Unplug::kCut;
-    options.replug = seed % 16 == 7;
-  }
-  Simulation run = Simulate(options);
-  test_support::LostRecords lost(seed, *run.trace);
-  run.trace->RemoveOf(lost);
-  const auto report = Reconstruct(*run.trace, {});
+void CheckTables(const Simulation& run, const TableRange& range,
+                 std::uint32_t seed, Widths& widths) {
+  const auto report = Reconstruct(*run.trace, {.range = range});
   REQUIRE(report.ok());
   Checker checker(*report, seed, widths);
   CheckThreads(*report, run.truth, checker);
@@ -320,6 +315,55 @@ void CheckMachine(std::uint32_t seed, Widths& widths) {
   CheckWakers(*report, run.truth, checker);
 }
 
+SimulationOptions Options(std::uint32_t seed) {
+  SimulationOptions options = RandomOptions(seed);
+  options.steps = 100 + seed % 500;
+  if (seed % 8 == 7) {  // a CPU goes, of its own accord
+    options.unplug = SimulationOptions::Unplug::kCut;
+    options.replug = seed % 16 == 7;
+  }
+  return options;
+}
+
+void CheckMachine(std::uint32_t seed, Widths& widths) {
+  const Simulation run = Simulate(Options(seed));
+  test_support::LostRecords lost(seed, *run.trace);
+  run.trace->RemoveOf(lost);
+  CheckTables(run, {}, seed, widths);
+}
+
+// The same, of a part of the trace.
+void CheckRange(std::uint32_t seed, bool lossy, Widths& widths) {
+  SimulationOptions options = Options(seed);
+  const std::uint64_t length_ns = Simulate(options).truth.duration_ns;
+  std::mt19937 random(seed);
+  const std::uint64_t begin_ns = 1000 + 1 + random() % (length_ns - 1);
+  options.range_from_ns = begin_ns;
+  if (seed % 5 != 0) {
+    // 0, at the end.
+    options.range_until_ns =
+        (begin_ns + 1 + random() % (1000 + length_ns - begin_ns)) %
+        (1000 + length_ns);
+  }
+  const Simulation run = Simulate(options);
+  if (lossy) {
+    test_support::LostRecords lost(seed, *run.trace);
+    run.trace->RemoveOf(lost);
+  }
+  const std::uint64_t until_ns = options.range_until_ns;
+  CheckTables(run, {begin_ns, until_ns == 0 ? TableRange().until_ns : until_ns},
+              seed, widths);
+}
+
+void Tell(const Widths& widths) {
+  WARN(widths.numbers << " numbers: " << widths.exact << " exact, "
+                      << widths.closed << " with an interval, "
+                      << widths.relative / static_cast<double>(widths.closed)
+                      << " of the largest value wide on average, "
+                      << widths.open << " without an upper bound; "
+                      << widths.outside << " outside");
+}
+
 TEST_CASE("bounds: the truth is inside every interval, whatever was lost",
           "[rmap][property][loss]") {
   Widths widths;
@@ -327,13 +371,21 @@ TEST_CASE("bounds: the truth is inside every interval, whatever was lost",
   for (std::uint32_t seed = 0; seed < machines; ++seed) {
     CheckMachine(seed, widths);
   }
-  WARN(widths.numbers << " numbers: " << widths.exact << " exact, "
-                      << widths.closed << " with an interval, "
-                      << widths.relative / static_cast<double>(widths.closed)
-                      << " of the largest value wide on average, "
-                      << widths.open << " without an upper bound; "
-                      << widths.outside << " outside");
+  Tell(widths);
   CHECK(widths.outside == 0);
+}
+
+TEST_CASE("bounds: the truth of a range is inside every interval of its tables",
+          "[rmap][property][range]") {
+  const auto machines = static_cast<std::uint32_t>(PropertyRuns(5000));
+  for (const bool lossy : {false, true}) {
+    Widths widths;
+    for (std::uint32_t seed = 0; seed < machines; ++seed) {
+      CheckRange(seed, lossy, widths);
+    }
+    Tell(widths);
+    CHECK(widths.outside == 0);
+  }
 }
 
 }  // namespace

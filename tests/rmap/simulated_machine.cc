@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "logformat/jump_hook.h"
 #include "tests/rmap/simulated_queues.h"
@@ -52,6 +54,7 @@ struct SimThread {
   bool runnable = true;      // can be picked
   bool counts_wait = false;  // left while runnable, or was woken
   bool blocked = false;
+  bool ended_before = false;  // before the range
   std::uint64_t blocked_since_ns = 0;
   std::vector<OpenCall> stack;
   TrueThread truth;
@@ -95,6 +98,14 @@ class Machine {
 
   // `counting`: the machine works; else only its clock advances.
   void AdvanceTo(std::uint64_t time_ns, bool counting = true);
+  // A part of such a step, in which nothing else happens. `cycles`: of each CPU
+  // in twice a nanosecond, since `since_ns`.
+  void Pass(std::uint64_t time_ns, bool counting,
+            const std::vector<std::uint64_t>& cycles, std::uint64_t since_ns);
+  // The range of the truth begins or ends now.
+  void BeginRange();
+  void EndRange();
+  void TellThreads(Truth& truth) const;
   void Reset(std::uint32_t cpu);
   void Unplug();
   void DumpLast(CountersReason reason);
@@ -181,6 +192,7 @@ class Machine {
   std::vector<std::int32_t> free_tids_;
   std::int32_t next_tid_ = 100;
   std::uint64_t now_ns_ = 1000;
+  std::optional<Truth> of_range_;
 };
 
 void Machine::Count(std::uint32_t cpu, std::size_t event,
@@ -252,10 +264,78 @@ TrueInstant Machine::Instant(std::uint64_t end_ns) const {
 }
 
 void Machine::AdvanceTo(std::uint64_t time_ns, bool counting) {
-  const std::uint64_t step_ns = time_ns - now_ns_;
-  if (options_.instants && step_ns != 0) {
+  if (options_.instants && time_ns != now_ns_) {
     truth_.instants.push_back(Instant(time_ns));
   }
+  std::vector<std::uint64_t> cycles;
+  if (counting && time_ns != now_ns_) {
+    for (std::uint32_t cpu = 0; cpu < online_; ++cpu) {
+      cycles.push_back(Pick(5));
+    }
+  }
+  const std::uint64_t since_ns = now_ns_;
+  if (options_.range_from_ns > now_ns_ && options_.range_from_ns <= time_ns) {
+    Pass(options_.range_from_ns, counting, cycles, since_ns);
+    BeginRange();
+  }
+  if (options_.range_until_ns > now_ns_ && options_.range_until_ns <= time_ns) {
+    Pass(options_.range_until_ns, counting, cycles, since_ns);
+    EndRange();
+  }
+  Pass(time_ns, counting, cycles, since_ns);
+}
+
+void Machine::BeginRange() {
+  const std::set<std::int32_t> reused = truth_.reused_tids;
+  std::vector<TrueProcess> processes = std::move(truth_.processes);
+  truth_ = Truth();
+  truth_.reused_tids = reused;
+  truth_.processes = std::move(processes);  // open calls point into it
+  for (TrueProcess& process : truth_.processes) {
+    for (auto* sums : {&process.by_segment, &process.by_path}) {
+      for (auto& [name, sum] : *sums) sum = TrueSegment();
+    }
+  }
+  truth_.busy_ns.assign(options_.cpus, 0);
+  truth_.idle_ns = truth_.outside_ns = truth_.interrupts_ns = truth_.busy_ns;
+  for (SimThread& thread : threads_) {
+    const TrueThread who = thread.truth;
+    thread.truth = TrueThread();
+    thread.truth.pid = who.pid;
+    thread.truth.tid = who.tid;
+    thread.truth.process = who.process;
+    thread.ended_before = !thread.live;
+    thread.blocked_since_ns = now_ns_;
+  }
+}
+
+void Machine::EndRange() {
+  const std::map<TrueWaking, TrueBlocked> wakings = truth_.wakings;
+  for (SimThread& thread : threads_) {
+    if (!thread.live || !thread.blocked) continue;
+    TrueWaking by;
+    by.kind = "still_blocked";
+    EndBlocked(thread, by);
+    thread.blocked = true;
+  }
+  of_range_ = truth_;
+  truth_.wakings = wakings;
+  TellThreads(*of_range_);
+}
+
+void Machine::TellThreads(Truth& truth) const {
+  for (const SimThread& thread : threads_) {
+    if (options_.command_scope && !thread.in_scope) continue;
+    (thread.ended_before ? truth.earlier_threads : truth.threads)
+        .push_back(thread.truth);
+  }
+}
+
+void Machine::Pass(std::uint64_t time_ns, bool counting,
+                   const std::vector<std::uint64_t>& cycles,
+                   std::uint64_t since_ns) {
+  const std::uint64_t begin_ns = now_ns_;
+  const std::uint64_t step_ns = time_ns - now_ns_;
   now_ns_ = time_ns;
   if (step_ns == 0) return;
   if (online_ != options_.cpus) truth_.absent_ns += step_ns;
@@ -267,7 +347,10 @@ void Machine::AdvanceTo(std::uint64_t time_ns, bool counting) {
       if (!turns_[cpu].waits) {
         turns_[cpu].running_ns[turns_[cpu].set] += step_ns;
       }
-      Count(cpu, 4, Pick(5) * step_ns / 2 * options_.cycles_scale);
+      const auto upto = [&](std::uint64_t at_ns) {
+        return cycles[cpu] * (at_ns - since_ns) / 2 * options_.cycles_scale;
+      };
+      Count(cpu, 4, upto(time_ns) - upto(begin_ns));
     }
     if (!work_[cpu].stack.empty()) {
       truth_.interrupts_ns[cpu] += step_ns;
@@ -868,9 +951,12 @@ Simulation Machine::Run() {
       EndBlocked(thread, by);
     }
     while (!thread.stack.empty()) Leave(thread, /*observed=*/false);
-    if (!options_.command_scope || thread.in_scope) {
-      truth_.threads.push_back(thread.truth);
-    }
+  }
+  TellThreads(truth_);
+  if (of_range_) {
+    of_range_->reused_tids = truth_.reused_tids;
+    truth_ = *std::move(of_range_);
+    return {std::move(trace_), std::move(truth_)};
   }
   TellPreemptions();
   truth_.duration_ns = now_ns_ - begin_ns;

@@ -101,6 +101,7 @@ struct TrueInstant {
 
 struct Truth {
   std::vector<TrueThread> threads;
+  std::vector<TrueThread> earlier_threads;  // ended before the range
   std::vector<TrueProcess> processes;
   std::map<TrueWaking, TrueBlocked> wakings;
   std::vector<TruePreemption> preemptions;  // of recorded threads
@@ -157,6 +158,9 @@ struct SimulationOptions {
   std::uint32_t snapshot_step = 0;
   // The clock steps ahead once by this much; nothing is counted in that time.
   std::uint64_t clock_step_ns = 0;
+  // The truth is that of the records in [range_from_ns, range_until_ns) alone;
+  // 0: of all. Without `instants`, preemptions and durations.
+  std::uint64_t range_from_ns = 0, range_until_ns = 0;
 };
 
 struct Simulation {

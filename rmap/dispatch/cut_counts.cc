@@ -1,0 +1,188 @@
+// Counts of an interval between two dumps of a CPU that an edge of the tables
+// cuts: they begin in the middle of a trace (a flight recording, a range of
+// it), or end there. Time, switches and faults have records, which show on
+// which side they are. Of other events, what is between the two dumps is in no
+// account, and every thread that ran there may have any part of it.
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "rmap/dispatch/interval_counts.h"
+
+namespace countrace::rmap {
+namespace {
+
+// What records show of a cut interval; absent: nothing of such an event.
+std::optional<std::uint64_t> Shown(const CpuState& cpu, CounterKind kind,
+                                   const AttributedInterval& last) {
+  const std::vector<AttributedInterval>& parts = cpu.counters.uncounted;
+  switch (kind) {
+    case CounterKind::kClock:
+      return last.end_ns - BeginOf(cpu, last);
+    case CounterKind::kSwitches: {
+      // One is counted just after the dump at a switch.
+      std::uint64_t switches = cpu.counters.at_switch ? 1 : 0;
+      for (const AttributedInterval& part : parts) {
+        switches += part.switched ? 1 : 0;
+      }
+      return switches;
+    }
+    case CounterKind::kFaults: {
+      std::uint64_t faults = last.faults;
+      for (const AttributedInterval& part : parts) faults += part.faults;
+      for (const StrayFaults& stray : cpu.counters.strays) {
+        faults += stray.faults;
+      }
+      return faults;
+    }
+    case CounterKind::kRunTime:
+    case CounterKind::kFaultsOfMode:
+    case CounterKind::kBusy:
+    case CounterKind::kOther:
+      break;
+  }
+  return std::nullopt;
+}
+
+// The books lack up to `most`.
+void NoteCut(CpuState& cpu, std::size_t event, std::uint64_t most) {
+  CpuCounters& counters = cpu.counters;
+  counters.cut_counts[event] = AddBounded(counters.cut_counts[event], most);
+  ++counters.cut_intervals[event];
+}
+
+// Threads that ran in the interval may have up to `most` of `event`; if an
+// occupant is unknown, any thread.
+void AddPerhaps(CpuState& cpu, std::size_t event, std::uint64_t most,
+                const AttributedInterval& last) {
+  if (most == 0) return;
+  NoteCut(cpu, event, most);
+  bool unknown = false;
+  const auto add = [&](const AttributedInterval& interval) {
+    unknown |= interval.account == &cpu.unattributed;
+    if (interval.thread == nullptr) return;
+    interval.thread->unseen.AddCount(event, most, kMaxMeasures);
+  };
+  add(last);
+  for (const AttributedInterval& part : cpu.counters.uncounted) add(part);
+  if (unknown) {
+    std::uint64_t& sum = cpu.counters.unknown[event];
+    sum = AddBounded(sum, most);
+    cpu.counters.any_unknown = true;
+  }
+  if (cpu.observer != nullptr) {
+    cpu.observer->OnUnseen({BeginOf(cpu, last), last.end_ns,
+                            static_cast<std::uint32_t>(event), most});
+  }
+}
+
+// The same for events that have records, of which some are lost if an occupant
+// is unknown, or were not made if it is outside.
+void AddLost(CpuState& cpu, CounterKind kind, std::size_t event,
+             std::uint64_t most, const AttributedInterval& last) {
+  if (kind == CounterKind::kClock || most == 0) return;
+  const auto any = [&](const CpuAccount& account) {
+    const auto in = [&](const AttributedInterval& interval) {
+      return interval.account == &account;
+    };
+    return in(last) || std::any_of(cpu.counters.uncounted.begin(),
+                                   cpu.counters.uncounted.end(), in);
+  };
+  if (any(cpu.unattributed)) {
+    AddPerhaps(cpu, event, most, last);
+  } else if (any(cpu.outside)) {
+    NoteCut(cpu, event, most);
+  }
+}
+
+}  // namespace
+
+void CutCounts(CpuState& cpu, std::uint64_t time_ns) {
+  CpuCounters cut;
+  CpuCounters& counters = cpu.counters;
+  cut.mmcr = counters.mmcr;
+  cut.running = counters.running;
+  cut.counted_before = counters.counted | counters.counted_before;
+  cut.doubted = counters.doubted;
+  cut.cut = !cpu.ended;
+  if (counters.cut && counters.counted == 0) {
+    // Those of a flight recording began in the same interval.
+    cut.before = counters.before;
+    cut.before_present = counters.before_present;
+  } else {
+    cut.before = counters.last;
+    cut.before_present = counters.counted & ~counters.stale;
+    const std::uint64_t since_ns = counters.uncounted.empty()
+                                       ? cpu.last_ns
+                                       : counters.uncounted.front().begin_ns;
+    cut.since_before_ns = time_ns - std::min(time_ns, since_ns);
+  }
+  counters = std::move(cut);
+}
+
+std::uint64_t CountSinceCut(CpuState& cpu, CounterKind kind, std::size_t event,
+                            std::uint64_t value,
+                            const AttributedInterval& last) {
+  const CpuCounters& counters = cpu.counters;
+  const bool known = (counters.before_present >> event & 1u) != 0 &&
+                     counters.before[event] <= value;
+  const std::uint64_t most =
+      known ? value - counters.before[event] : kUnbounded;
+  if (const auto shown = Shown(cpu, kind, last)) {
+    AddLost(cpu, kind, event, most - std::min(most, *shown), last);
+    // What a clock counted of the interval is split as AttributeCountsUpTo()
+    // does, so that two ranges have all of it.
+    if (kind == CounterKind::kClock && known && counters.since_before_ns != 0) {
+      return most - std::min(most, counters.since_before_ns);
+    }
+    return std::min(value, *shown);
+  }
+  AddPerhaps(cpu, event, most, last);
+  return 0;
+}
+
+void AttributeCountsUpTo(CpuState& cpu, const logformat::EventRecord& record,
+                         std::span<const CounterKind> kinds,
+                         const AttributedInterval& last,
+                         std::uint32_t rotating) {
+  const CpuCounters& counters = cpu.counters;
+  std::array<std::uint64_t, kMaxMeasures> values{};
+  logformat::EventRecord dump = record;
+  dump.event_id = static_cast<std::uint16_t>(logformat::CpuEvent::kCounters);
+  dump.counters = values.data();
+  dump.present = 0;
+  dump.mmcr = counters.mmcr;
+  for (std::size_t i = 0; i < std::min(kinds.size(), kMaxMeasures); ++i) {
+    const std::uint32_t bit = 1u << i;
+    // An estimate does without the rest of a rotation.
+    if ((rotating & bit) != 0) continue;
+    // The tables began behind the last dump: see CountSinceCut().
+    const bool begun = (counters.counted & bit) != 0;
+    const std::uint64_t from = begun ? counters.last[i] : counters.before[i];
+    if (!begun && (!counters.cut || (counters.before_present & bit) == 0)) {
+      continue;
+    }
+    const bool next =
+        record.counters != nullptr && (record.present & bit) != 0 &&
+        record.mmcr == counters.mmcr && record.counters[i] >= from;
+    const std::uint64_t most = next ? record.counters[i] - from : kUnbounded;
+    const auto shown = Shown(cpu, kinds[i], last);
+    const bool stale = (counters.stale & bit) != 0;
+    if (!shown || stale) {
+      AddPerhaps(cpu, i, most, last);
+      if (stale) continue;
+    } else {
+      AddLost(cpu, kinds[i], i, most - std::min(most, *shown), last);
+    }
+    // CountSinceCut() takes that off again.
+    const std::uint64_t before_ns = !begun && kinds[i] == CounterKind::kClock
+                                        ? counters.since_before_ns
+                                        : 0;
+    values[i] = from + std::min(shown.value_or(0) + before_ns, most);
+    dump.present |= bit;
+  }
+  AttributeCounts(cpu, dump, kinds, last, rotating);
+}
+
+}  // namespace countrace::rmap

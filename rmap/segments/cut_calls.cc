@@ -1,0 +1,23 @@
+// The part of SegmentBuilder for calls that are open when the range of the
+// tables begins: they count from there on, and not in the number of calls. Each
+// frame keeps when its call began, which jumps need.
+#include <algorithm>
+
+#include "rmap/segments/segment_builder.h"
+
+namespace countrace::rmap {
+
+void SegmentBuilder::BeginRange(ThreadState& thread) const {
+  for (Frame& frame : thread.stack.frames) {
+    frame.on_cpu_ns = frame.switches = frame.faults = 0;
+    if (thread.dispatch.serial != 0) frame.dispatch = thread.dispatch.serial;
+    frame.loss_epoch = coverage_.loss_epoch;
+    frame.unseen = thread.dispatch.unseen_switches;
+    // As if the enter had no dump.
+    frame.present = 0;
+    frame.counters = nullptr;
+  }
+  std::fill(thread.stack.dumps.begin(), thread.stack.dumps.end(), 0);
+}
+
+}  // namespace countrace::rmap

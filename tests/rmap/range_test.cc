@@ -1,0 +1,348 @@
+// Tables of a part of a trace: ranges that follow each other add up to the
+// whole, parts never exceed the whole, and what an edge cuts is where it
+// belongs.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "rmap/pipeline.h"
+#include "rmap/report/report_render.h"
+#include "tests/rmap/lost_records.h"
+#include "tests/rmap/simulated_machine.h"
+#include "tests/support/property_runs.h"
+
+namespace countrace::rmap {
+namespace {
+
+using logformat::CountersReason;
+using test_support::MemoryTrace;
+using test_support::PropertyRuns;
+using test_support::RandomOptions;
+using test_support::Simulate;
+using test_support::Simulation;
+using test_support::SimulationOptions;
+
+Report ReportOf(MemoryTrace& trace, const TableRange& range = {}) {
+  auto report =
+      Reconstruct(trace, {.rows = {.preemptors = true}, .range = range});
+  REQUIRE(report.ok());
+  return *std::move(report);
+}
+
+std::string Join(const std::vector<std::string>& path) {
+  std::string out;
+  for (const std::string& name : path) out += (out.empty() ? "" : " > ") + name;
+  return out;
+}
+
+// The numbers of a report that add up over ranges, by name.
+class Sums {
+ public:
+  void Add(const Report& report) {
+    for (const ProcessRow& row : report.processes) {
+      const std::string who = "process " + std::to_string(row.pid);
+      Add(who, "on_cpu", row.on_cpu_ns);
+      Add(who, "dispatches", row.dispatches);
+      AddCounts(who, report, row.counts);
+    }
+    for (const ThreadRow& row : report.threads) {
+      const std::string who = "thread " + std::to_string(row.tid);
+      Add(who, "on_cpu", row.on_cpu_ns);
+      Add(who, "dispatches", row.dispatches);
+      Add(who, "migrations", row.migrations);
+      Add(who, "wait", row.wait_ns);
+      Add(who, "blocked", row.blocked_ns);
+      AddCounts(who, report, row.counts);
+    }
+    for (const SegmentRow& row : report.segment_paths) {
+      const std::string who = std::to_string(row.pid) + " " + Join(row.path);
+      Add(who, "calls", row.calls);
+      Add(who, "wall", row.wall.incl);
+      Add(who, "wall_excl", row.wall.excl);
+      if (row.on_cpu) Add(who, "on_cpu", row.on_cpu->incl);
+      if (row.wait) Add(who, "wait", row.wait->incl);
+      if (row.blocked) Add(who, "blocked", row.blocked->excl);
+    }
+    for (const CpuRow& row : report.cpu_rows) {
+      const std::string who = "cpu " + std::to_string(row.cpu);
+      Add(who, "busy", row.busy_ns);
+      Add(who, "idle", row.idle_ns);
+      Add(who, "interrupts", row.interrupts_ns);
+      Add(who, "outside", row.outside_ns);
+    }
+    for (std::size_t i = 0; i < report.books.size(); ++i) {
+      const std::string& event = report.events[i].name;
+      if (!IsRecorded(event)) continue;
+      const Books& books = report.books[i];
+      Add("books processes", event, books.processes);
+      Add("books interrupts", event, books.interrupts);
+      if (!IsRecordedOutside(report, event)) continue;
+      CHECK(books.doubt.cut_intervals == 0);
+      Add("books", event, books.total);
+      Add("books idle", event, books.idle);
+      Add("books outside", event, books.outside);
+    }
+    std::uint64_t waited_ns = 0;
+    for (const PreemptorRow& row : report.preemptors) waited_ns += row.wait_ns;
+    Add("preemptors", "wait", waited_ns);
+    for (const HookRow& row : report.hooks) {
+      Add("hook " + row.hook, std::to_string(row.pid), row.hits);
+    }
+  }
+  const std::map<std::string, std::uint64_t>& all() const { return sums_; }
+
+ private:
+  // Every occurrence has a record, so that an edge separates them.
+  static bool IsRecorded(const std::string& event) { return event != "cycles"; }
+  // Those of other processes have none in a command's trace.
+  static bool IsRecordedOutside(const Report& report,
+                                const std::string& event) {
+    return IsRecorded(event) &&
+           (report.scope != "command" || event.ends_with("-clock"));
+  }
+  void Add(const std::string& who, const std::string& what,
+           std::optional<std::uint64_t> value) {
+    if (value.value_or(0) != 0) sums_[who + " " + what] += *value;
+  }
+  void AddCounts(const std::string& who, const Report& report,
+                 const Counts& counts) {
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      const std::string& event = report.events[i].name;
+      if (IsRecorded(event)) Add(who, event, counts[i]);
+    }
+  }
+
+  std::map<std::string, std::uint64_t> sums_;
+};
+
+// Any number of edges in the trace.
+std::vector<TableRange> Ranges(std::uint32_t seed, const Report& whole) {
+  std::mt19937 random(seed);
+  std::vector<std::uint64_t> edges;
+  for (std::uint32_t i = 0; i < 1 + seed % 5; ++i) {
+    edges.push_back(whole.begin_ns + 1 +
+                    random() % (whole.end_ns - whole.begin_ns));
+  }
+  std::sort(edges.begin(), edges.end());
+  edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+  std::vector<TableRange> ranges(1);
+  for (const std::uint64_t edge_ns : edges) {
+    ranges.back().until_ns = edge_ns;
+    ranges.push_back({.from_ns = edge_ns});
+  }
+  return ranges;
+}
+
+SimulationOptions Options(std::uint32_t seed) {
+  SimulationOptions options = RandomOptions(seed);
+  options.steps = 100 + seed % 400;
+  return options;
+}
+
+TEST_CASE("range: ranges that follow each other add up to the whole",
+          "[rmap][property][range]") {
+  for (std::uint32_t seed = 0; seed < PropertyRuns(1500u); ++seed) {
+    const Simulation run = Simulate(Options(seed));
+    const Report whole = ReportOf(*run.trace);
+    Sums expected, sums;
+    expected.Add(whole);
+    for (const TableRange& range : Ranges(seed, whole)) {
+      sums.Add(ReportOf(*run.trace, range));
+    }
+    for (const auto& [name, sum] : expected.all()) {
+      CAPTURE(seed, name);
+      // The first record behind an edge has the tid of another thread: who had
+      // the CPU up to the edge is unknown.
+      if (!run.truth.reused_tids.empty() &&
+          name.find("outside") != std::string::npos) {
+        continue;
+      }
+      const auto found = sums.all().find(name);
+      CHECK((found == sums.all().end() ? 0 : found->second) == sum);
+    }
+    for (const auto& [name, sum] : sums.all()) {
+      CAPTURE(seed, name);
+      CHECK(expected.all().contains(name));
+    }
+  }
+}
+
+TEST_CASE("range: parts never exceed the whole, and the books add up",
+          "[rmap][property][range][loss]") {
+  for (std::uint32_t seed = 0; seed < PropertyRuns(1500u); ++seed) {
+    SimulationOptions options = Options(seed);
+    options.event_sets = seed % 3 == 1;
+    options.counter_width = seed % 4 == 1 ? 32 : 64;
+    options.resets = seed % 6 == 2;
+    const Simulation run = Simulate(options);
+    if (seed % 2 == 1) {
+      test_support::LostRecords lost(seed, *run.trace);
+      run.trace->RemoveOf(lost);
+    }
+    const Report whole = ReportOf(*run.trace);
+    if (whole.end_ns <= whole.begin_ns + 1) continue;
+    for (const TableRange& range : Ranges(seed, whole)) {
+      const Report report = ReportOf(*run.trace, range);
+      CAPTURE(seed, range.from_ns, range.until_ns);
+      for (const Books& books : report.books) CHECK(books.residual == 0);
+      for (const CpuRow& row : report.cpu_rows) {
+        CHECK(row.wall_ns == row.busy_ns + row.idle_ns + row.interrupts_ns +
+                                 row.outside_ns + row.unattributed_ns);
+        CHECK(row.wall_ns <= report.end_ns - report.begin_ns);
+      }
+      for (const ThreadRow& row : report.threads) {
+        CHECK(row.on_cpu_ns.value_or(0) + row.wait_ns.value_or(0) +
+                  row.blocked_ns.value_or(0) <=
+              report.end_ns - report.begin_ns);
+      }
+      for (const SegmentRow& row : report.segment_paths) {
+        CAPTURE(Join(row.path));
+        CHECK(row.wall.excl <= row.wall.incl);
+        if (row.on_cpu) CHECK(row.on_cpu->incl <= row.wall.incl);
+        CHECK(row.end_inferred <= row.calls);
+      }
+    }
+  }
+}
+
+TEST_CASE("range: all of a trace has the tables of the trace",
+          "[rmap][range]") {
+  for (std::uint32_t seed = 0; seed < PropertyRuns(50u); ++seed) {
+    const Simulation run = Simulate(Options(seed));
+    const Report whole = ReportOf(*run.trace);
+    const Report range = ReportOf(*run.trace, {.from_ns = whole.begin_ns});
+    const RenderOptions json{.format = ReportFormat::kJson};
+    CHECK(RenderReport(range, json) == RenderReport(whole, json));
+    CHECK_FALSE(range.of_range);
+  }
+}
+
+// task-clock, page-faults, context-switches, cycles. Thread 7 runs from 1000 to
+// 1600, thread 8 until the end at 2000; 10 cycles a nanosecond.
+void TwoThreads(MemoryTrace& trace) {
+  trace.mutable_info().scope = logformat::SessionScope::kSystem;
+  trace.mutable_info().cpus = 1;
+  trace.mutable_info().begin_ns = 1000;
+  trace.mutable_info().cpu_events = {"task-clock", "page-faults",
+                                     "context-switches", "cycles"};
+  trace.AddHook(1, logformat::HookKind::kSegment, "app", "outer");
+  trace.AddHook(2, logformat::HookKind::kSegment, "app", "inner");
+  trace.Dump(1000, 0, CountersReason::kBegin, 7, {0, 0, 0, 0});
+  for (const std::int32_t pid : {7, 8}) {
+    trace.State(1000, 0, {pid, pid, 0, 0}, "app" + std::to_string(pid));
+  }
+  trace.HookRecord(1100, {7, 7, 1});
+  trace.HookRecord(1200, {7, 7, 2});
+  trace.Fault(1250, 0, {7, 7, 0, 0});
+  trace.HookRecord(1300, {7, 7, 2, true});
+  trace.Fault(1450, 0, {7, 7, 0, 0});
+  trace.HookRecord(1500, {7, 7, 1, true});
+  trace.Dispatch(1600, 0, 7, 8, logformat::kSwitchInterruptible,
+                 {600, 2, 0, 6000});
+  trace.Dump(2000, 0, CountersReason::kEnd, 8, {1000, 2, 1, 10000});
+}
+
+const SegmentRow& SegmentOf(const Report& report, const std::string& name) {
+  const auto found =
+      std::find_if(report.segments.begin(), report.segments.end(),
+                   [&](const SegmentRow& row) { return row.segment == name; });
+  REQUIRE(found != report.segments.end());
+  return *found;
+}
+
+TEST_CASE("range: a call counts where it begins, and its time where it is",
+          "[rmap][range]") {
+  MemoryTrace trace;
+  TwoThreads(trace);
+  const Report report = ReportOf(trace, {1250, 1400});
+  CHECK(report.begin_ns == 1250);
+  CHECK(report.end_ns == 1400);
+  const SegmentRow& outer = SegmentOf(report, "app:outer");
+  CHECK(outer.calls == 0);
+  CHECK(outer.wall.incl == 150);
+  CHECK(outer.wall.excl == 100);
+  CHECK(outer.on_cpu->incl == 150);
+  const SegmentRow& inner = SegmentOf(report, "app:inner");
+  CHECK(inner.calls == 0);
+  CHECK(inner.wall.incl == 50);
+  const Report first = ReportOf(trace, {0, 1250});
+  CHECK(SegmentOf(first, "app:outer").calls == 1);
+  CHECK(SegmentOf(first, "app:outer").end_inferred == 1);
+  CHECK(SegmentOf(first, "app:outer").wall.incl == 150);
+  // Nothing of it is in the last part.
+  const Report last = ReportOf(trace, {.from_ns = 1500});
+  CHECK(last.segments.empty());
+}
+
+TEST_CASE("range: a count without records that an edge cuts is in the limits",
+          "[rmap][range]") {
+  MemoryTrace trace;
+  TwoThreads(trace);
+  const Report report = ReportOf(trace, {1250, 1700});
+  REQUIRE(report.threads.size() == 2);
+  const ThreadRow& seven = report.threads[0];
+  REQUIRE(seven.tid == 7);
+  CHECK(seven.on_cpu_ns == 350);
+  CHECK(seven.counts[0] == 350);
+  CHECK(seven.counts[1] == 2);  // page faults at 1250 and 1450
+  CHECK(seven.counts[2] == 0);
+  CHECK_FALSE(seven.bounds.Of(Number::kOnCpu));
+  const auto cycles =
+      seven.bounds.Of(CountNumber(3, CountPart::kWhole)).value_or(Bounds());
+  CHECK(cycles.lo == 0);
+  CHECK(cycles.hi == 6000);
+  const ThreadRow& eight = report.threads[1];
+  CHECK(eight.on_cpu_ns == 100);
+  CHECK(eight.dispatches == 1);
+  CHECK(eight.counts[2] == 1);
+  CHECK(report.books[0].total == 450);
+  CHECK(report.books[3].total == 0);
+  CHECK(report.books[3].doubt.cut_intervals == 2);
+  CHECK(report.books[3].doubt.cut_counts == 10000);
+}
+
+TEST_CASE("range: without kernel records, calls go on between two records",
+          "[rmap][range]") {
+  MemoryTrace trace;
+  trace.mutable_info().scope = logformat::SessionScope::kHooksOnly;
+  trace.mutable_info().begin_ns = 1000;
+  trace.AddHook(1, logformat::HookKind::kSegment, "app", "outer");
+  trace.HookRecord(1100, {7, 7, 1});
+  trace.HookRecord(1900, {7, 7, 1, true});
+  const Report middle = ReportOf(trace, {1200, 1500});
+  CHECK(SegmentOf(middle, "app:outer").wall.incl == 300);
+  CHECK(SegmentOf(middle, "app:outer").calls == 0);
+  const Report rest = ReportOf(trace, {.from_ns = 1500});
+  CHECK(SegmentOf(rest, "app:outer").wall.incl == 400);
+}
+
+TEST_CASE("range: without a record inside, it has what went on",
+          "[rmap][range]") {
+  MemoryTrace trace;
+  TwoThreads(trace);
+  const Report report = ReportOf(trace, {1700, 1800});
+  REQUIRE(report.threads.size() == 2);
+  CHECK(report.threads[0].tid == 8);
+  CHECK(report.threads[0].on_cpu_ns == 100);
+  CHECK(report.threads[0].dispatches == 0);
+  CHECK(report.threads[0].counts[0] == 100);
+  CHECK(report.records == 0);
+  for (const Books& books : report.books) CHECK(books.residual == 0);
+}
+
+TEST_CASE("range: a loss elsewhere is none of it", "[rmap][range][loss]") {
+  MemoryTrace trace;
+  TwoThreads(trace);
+  trace.LoseOfThread(1510, 7, 7, 3, logformat::DiscardCause::kDiskFull);
+  CHECK(ReportOf(trace, {0, 1500}).loss.discarded_events == 0);
+  CHECK(ReportOf(trace, {1500, 1700}).loss.discarded_events == 3);
+  CHECK(ReportOf(trace, {1700, 1900}).loss.discarded_events == 0);
+}
+
+}  // namespace
+}  // namespace countrace::rmap
