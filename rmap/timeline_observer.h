@@ -35,6 +35,16 @@ struct WaitSpan {
   std::uint64_t begin_ns, end_ns;
 };
 
+// A thread was blocked: on no CPU, and not runnable. The spans of a thread add
+// up to its blocked time.
+struct BlockedSpan {
+  ThreadIndex thread;
+  std::uint64_t begin_ns, end_ns;
+  WakerKind kind;            // what ended it
+  ThreadIndex waker;         // kThread; else kNoThread
+  std::uint32_t waker_hook;  // the waker's innermost open call; 0: none
+};
+
 // A call of a segment begins; its SegmentSpan follows when it ends.
 struct SegmentBegin {
   ThreadIndex thread;
@@ -152,6 +162,7 @@ class TimelineObserver {
   virtual void OnOwnersUnknown() {}
   virtual void OnDispatch(const DispatchSpan&) {}
   virtual void OnWait(const WaitSpan&) {}
+  virtual void OnBlocked(const BlockedSpan&) {}
   virtual void OnInterrupt(const InterruptSpan&) {}
   virtual void OnSegmentBegin(const SegmentBegin&) {}
   virtual void OnSegment(const SegmentSpan&) {}

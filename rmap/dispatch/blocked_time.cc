@@ -110,6 +110,11 @@ void BlockedTime::End(ThreadState& thread, std::uint64_t time_ns,
   interval.sure &= key.place == nullptr || interval.placed_ns == interval.ns;
   if (waker.in != nullptr) key.hook_id = waker.in->stack.TopHook();
   Add(interval);
+  if (observer_ == nullptr) return;
+  observer_->OnBlocked(
+      {thread.index, std::min(blocked.since_ns, time_ns), time_ns, waker.kind,
+       waker.thread == nullptr ? kNoThread : waker.thread->index,
+       interval.key.hook_id});
 }
 
 void BlockedTime::Add(Interval interval) {

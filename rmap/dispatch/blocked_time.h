@@ -21,6 +21,7 @@
 #include "rmap/state/call_paths.h"
 #include "rmap/state/thread_state.h"
 #include "rmap/tables/tables.h"
+#include "rmap/timeline_observer.h"
 
 namespace countrace::rmap {
 
@@ -40,8 +41,9 @@ class BlockedTime {
   static constexpr std::size_t kMaxRows = 65536;
 
   // `by_thread`: no two threads share a kind.
-  explicit BlockedTime(std::size_t max_rows = kMaxRows, bool by_thread = false)
-      : max_rows_(max_rows), by_thread_(by_thread) {}
+  explicit BlockedTime(std::size_t max_rows = kMaxRows, bool by_thread = false,
+                       TimelineObserver* observer = nullptr)
+      : max_rows_(max_rows), by_thread_(by_thread), observer_(observer) {}
 
   // `thread` leaves its CPU in this logformat::SwitchState.
   static void Leave(ThreadState& thread, std::uint64_t time_ns,
@@ -64,6 +66,12 @@ class BlockedTime {
   void NoteLoss() { lost_ = true; }
   // A wake-up record came, for any thread.
   void NoteWakeup() { saw_wakeup_ = true; }
+
+  // The tables' range begins: drops the sums so far.
+  void ForgetSums() {
+    sums_.clear();
+    folded_ = 0;
+  }
 
   // Intervals that were folded.
   std::uint64_t folded() const { return folded_; }
@@ -112,6 +120,7 @@ class BlockedTime {
 
   std::size_t max_rows_;
   bool by_thread_;
+  TimelineObserver* observer_;
   std::uint64_t folded_ = 0;
   bool saw_wakeup_ = false, lost_ = false;
   absl::flat_hash_map<Key, Sum> sums_;

@@ -42,7 +42,8 @@ DispatchTracker::DispatchTracker(const logformat::TraceInfo& info,
       observer_(observer),
       begin_of_trace_ns_(info.begin_ns),
       interrupts_recorded_(HasHooksOf(info, logformat::HookOrigin::kInterrupt)),
-      blocked_(BlockedTime::kMaxRows, rows.wakers_of == RowsOf::kThread),
+      blocked_(BlockedTime::kMaxRows, rows.wakers_of == RowsOf::kThread,
+               observer),
       queues_(rows.preemptors),
       unseen_(events_, HasHooksOf(info, logformat::HookOrigin::kKernel)) {}
 
