@@ -296,4 +296,28 @@ absl::StatusOr<TimeRange> ParseTimeRange(std::string_view from,
   return range;
 }
 
+TimeRange WindowAround(std::uint64_t time_ns, std::uint64_t window_ns,
+                       std::uint64_t duration_ns) {
+  window_ns = std::min(std::max<std::uint64_t>(window_ns, 1), duration_ns);
+  const std::uint64_t from_ns = std::min(
+      time_ns - std::min(time_ns, window_ns / 2), duration_ns - window_ns);
+  return {from_ns, from_ns + window_ns};
+}
+
+absl::StatusOr<TimeRange> ParseRange(const RangeOptions& options,
+                                     const TraceExtent& extent) {
+  if (options.at.empty()) {
+    return ParseTimeRange(options.from, options.to, extent);
+  }
+  const auto time_ns = ParseInstant(options.at, extent);
+  if (!time_ns.ok()) return time_ns.status();
+  TimeRange range =
+      WindowAround(*time_ns, options.window_ns, extent.duration_ns);
+  range.from_ns += extent.begin_ns;
+  range.to_ns += extent.begin_ns;
+  // The end is not before the last record.
+  if (range.to_ns >= extent.end_ns()) range.to_ns = TimeRange().to_ns;
+  return range;
+}
+
 }  // namespace countrace::cli

@@ -3,6 +3,7 @@
 #define COUNTRACE_CLI_INSTANT_H_
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -37,6 +38,9 @@ TraceExtent ExtentOf(const logformat::TraceReader& reader);
 absl::StatusOr<std::uint64_t> ParseInstant(std::string_view text,
                                            const TraceExtent& extent);
 
+// Of --window.
+inline constexpr std::uint64_t kDefaultWindowNs = 10'000'000;
+
 // A range of a trace, half-open, on CLOCK_MONOTONIC. The trace's end includes
 // its last record.
 struct TimeRange {
@@ -49,6 +53,22 @@ struct TimeRange {
 absl::StatusOr<TimeRange> ParseTimeRange(std::string_view from,
                                          std::string_view to,
                                          const TraceExtent& extent);
+
+// `time_ns` since the beginning in the middle of `window_ns`, moved into the
+// trace, and not longer than it. Also since the beginning.
+TimeRange WindowAround(std::uint64_t time_ns, std::uint64_t window_ns,
+                       std::uint64_t duration_ns);
+
+// A range as options give it.
+struct RangeOptions {
+  std::string from, to;  // as ParseTimeRange()
+  std::string at;        // else, the instant in the middle of:
+  std::uint64_t window_ns = kDefaultWindowNs;
+
+  bool given() const { return !from.empty() || !to.empty() || !at.empty(); }
+};
+absl::StatusOr<TimeRange> ParseRange(const RangeOptions& options,
+                                     const TraceExtent& extent);
 
 }  // namespace countrace::cli
 

@@ -62,10 +62,19 @@ absl::StatusOr<RequestedRows> ReadRows(const ReportRequest& request,
     }
     if (!status.ok()) return AsUsage(status);
   }
+  rmap::TableRange range;
+  if (request.range.given()) {
+    const auto parsed = ParseRange(request.range, ExtentOf(reader));
+    if (!parsed.ok()) {
+      return AsUsage(absl::InvalidArgumentError(parsed.status().message()));
+    }
+    range = {parsed->from_ns, parsed->to_ns};
+  }
   ProgressBar progress("reading " + request.trace,
                        request.input->show_progress());
   auto report = rmap::Reconstruct(reader, {.gating = request.gating,
                                            .rows = request.rows,
+                                           .range = range,
                                            .progress = progress.Callback(),
                                            .keep_interrupted = true});
   progress.Clear();

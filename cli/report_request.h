@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "cli/instant.h"
 #include "cli/metric_options.h"
 #include "cli/trace_input.h"
 #include "rmap/columns/row_selection.h"
@@ -29,6 +30,7 @@ struct ReportRequest {
   std::optional<rmap::where::WhereExpression> where;
   std::string sort;            // a field; empty: the usual order
   std::string processes_by;    // --group-by; empty: a row for each process
+  RangeOptions range;
   rmap::RenderOptions render;  // its selection follows from `where`
 
   // --metrics
@@ -60,7 +62,8 @@ struct RequestedRows {
 };
 
 // Reads the whole trace. `table` is the one that `where` must fit.
-// Errors: of the reader; wrong usage for a `where` that does not fit.
+// Errors: of the reader; wrong usage for a `where` or `range` that does not
+// fit.
 absl::StatusOr<RequestedRows> ReadRows(const ReportRequest& request,
                                        rmap::ReportBy table,
                                        logformat::TraceReader& reader);

@@ -9,6 +9,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "base/posix/output_width.h"
+#include "base/text/name_escape.h"
+#include "base/text/quantity_parse.h"
 #include "cli/exit_status.h"
 #include "cli/gating_options.h"
 #include "cli/help_texts.h"
@@ -16,6 +18,7 @@
 #include "cli/report_metrics.h"
 #include "cli/report_over_time.h"
 #include "cli/report_request.h"
+#include "cli/report_slowest.h"
 #include "cli/report_tables.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
@@ -25,12 +28,16 @@
 namespace countrace::cli {
 namespace {
 
+constexpr std::uint64_t kMostSlowest = 100'000;
+
 // Options that ReportRequest has in another form.
 struct ReportOptions {
   TraceOptions trace;
   std::string by, group, group_by, where, count, format, color;
   std::vector<std::string> columns;
   std::vector<std::string> marks;
+  std::vector<std::string> slowest;  // N, SEGMENT
+  std::uint64_t slowest_calls = 0;
   std::uint64_t rows = 20;
   bool bounds = false, fail_on_loss = false;
   bool wide = false;
@@ -94,6 +101,11 @@ void AddOptions(VerbParser& parser, ReportOptions& options,
   parser.AddDuration("--every", request.every_ns);
   parser.AddText("--process", request.process);
   parser.AddText("--segment", request.segment);
+  parser.AddText("--from", request.range.from);
+  parser.AddText("--to", request.range.to);
+  parser.AddText("--at", request.range.at);
+  parser.AddDuration("--window", request.range.window_ns);
+  parser.AddTwoTexts("--slowest", options.slowest);
   parser.AddText("--where", options.where);
   parser.AddText("--sort", request.sort);
   parser.AddNumber("--rows", options.rows, ~std::uint64_t{0});
@@ -110,6 +122,62 @@ void AddOptions(VerbParser& parser, ReportOptions& options,
   parser.AddColor(options.color);
   parser.AddFailOnLoss(options.fail_on_loss);
   parser.AddNoProgress(options.trace.no_progress);
+}
+
+// Errors: INVALID_ARGUMENT: there are no tables of such a range.
+absl::Status CheckRange(const VerbParser& parser, const ReportOptions& options,
+                        const ReportRequest& request) {
+  const RangeOptions& range = request.range;
+  const auto empty = [&](const char* option, const std::string& text) {
+    return parser.is_given(option) && text.empty();
+  };
+  if (empty("--from", range.from) || empty("--to", range.to) ||
+      empty("--at", range.at)) {
+    return absl::InvalidArgumentError(
+        "--from, --to and --at need an instant: see `help state instants`");
+  }
+  if (!range.at.empty() && (!range.from.empty() || !range.to.empty())) {
+    return absl::InvalidArgumentError(
+        "--at is the middle of --window: give it, or --from and --to");
+  }
+  if (range.at.empty() && parser.is_given("--window")) {
+    return absl::InvalidArgumentError("--window needs --at");
+  }
+  if (!range.given()) return absl::OkStatus();
+  if (options.over_time()) {
+    return absl::InvalidArgumentError(
+        "--from, --to and --at are for tables of one range: --by time and "
+        "phase divide the whole trace");
+  }
+  if (!request.metrics.traces.empty()) {
+    return absl::InvalidArgumentError(
+        "--with compares whole traces: leave out --from, --to and --at");
+  }
+  return absl::OkStatus();
+}
+
+// Errors: INVALID_ARGUMENT: no number of calls, or a choice among other rows.
+absl::Status CheckSlowest(const VerbParser& parser, ReportOptions& options) {
+  if (options.slowest.empty()) return absl::OkStatus();
+  const auto calls = base::ParseInteger(options.slowest[0]);
+  if (options.slowest.size() != 2 || !calls || *calls == 0 ||
+      *calls > kMostSlowest) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "--slowest %s: want how many calls, 1 to %d, then the segment: "
+        "--slowest 10 server:handle",
+        base::EscapeName(options.slowest[0]), kMostSlowest));
+  }
+  options.slowest_calls = *calls;
+  for (const char* option :
+       {"--by", "--where", "--sort", "--columns", "--metrics", "--metric",
+        "--rules", "--with", "--group", "--group-by", "--fold-recursion",
+        "--bounds", "--rows"}) {
+    if (!parser.is_given(option)) continue;
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "--slowest is a table of its own, of single calls: leave out %s",
+        option));
+  }
+  return absl::OkStatus();
 }
 
 // Errors: INVALID_ARGUMENT, wrong usage that is visible without the trace.
@@ -165,6 +233,10 @@ absl::Status CompleteRequest(const VerbParser& parser,
         "--columns chooses among the columns of tables of rows, in text and "
         "CSV: leave it out with --format json, metrics and --by time or phase");
   }
+  if (const absl::Status range = CheckRange(parser, options, request);
+      !range.ok()) {
+    return range;
+  }
   request.trace = options.trace.trace;
   request.render = {.format = rmap::ReportFormats().at(options.format),
                     .max_rows = options.rows,
@@ -188,6 +260,10 @@ absl::Status CompleteRequest(const VerbParser& parser,
 
 absl::StatusOr<ReportAnswer> Answer(const ReportOptions& options,
                                     const ReportRequest& request) {
+  if (!options.slowest.empty()) {
+    return ReportSlowest(request, options.slowest_calls, options.slowest[1],
+                         options.format);
+  }
   if (options.over_time()) {
     return ReportOverTime(request, /*phases=*/options.by == "phase");
   }
@@ -201,7 +277,8 @@ int RunReport(const Arguments& arguments) {
   ReportRequest request;
   AddOptions(parser, options, request);
   if (const auto status = parser.Parse(arguments)) return *status;
-  const absl::Status complete = CompleteRequest(parser, options, request);
+  absl::Status complete = CheckSlowest(parser, options);
+  complete.Update(CompleteRequest(parser, options, request));
   if (!complete.ok()) {
     return parser.UsageError(std::string(complete.message()));
   }

@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <type_traits>
 #include <utility>
 
 #include "base/text/csv_field.h"
@@ -13,7 +14,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string PlainText(const Cell& cell) {
+// `unknown`: in the place of what is not known.
+std::string PlainText(const Cell& cell, const char* unknown) {
+  if (std::holds_alternative<std::monostate>(cell)) return unknown;
   if (const auto* text = std::get_if<std::string>(&cell)) {
     return base::EscapeName(*text);
   }
@@ -27,7 +30,16 @@ Json JsonRow(const std::vector<std::string>& columns,
              const std::vector<Cell>& row) {
   Json json = Json::object();
   for (std::size_t i = 0; i < row.size(); ++i) {
-    std::visit([&](const auto& value) { json[columns[i]] = value; }, row[i]);
+    std::visit(
+        [&](const auto& value) {
+          if constexpr (std::is_same_v<std::decay_t<decltype(value)>,
+                                       std::monostate>) {
+            json[columns[i]] = nullptr;
+          } else {
+            json[columns[i]] = value;
+          }
+        },
+        row[i]);
   }
   return json;
 }
@@ -57,7 +69,7 @@ std::string RowTable::Text() const {
   }
   for (const auto& row : rows_) {
     std::vector<std::string> cells;
-    for (const Cell& cell : row) cells.push_back(PlainText(cell));
+    for (const Cell& cell : row) cells.push_back(PlainText(cell, "-"));
     table.AddRow(std::move(cells));
   }
   return table.Render(std::numeric_limits<std::size_t>::max(),
@@ -72,7 +84,7 @@ std::string RowTable::Csv() const {
   out += "\n";
   for (const auto& row : rows_) {
     for (std::size_t i = 0; i < row.size(); ++i) {
-      out += (i == 0 ? "" : ",") + base::CsvField(PlainText(row[i]));
+      out += (i == 0 ? "" : ",") + base::CsvField(PlainText(row[i], ""));
     }
     out += "\n";
   }

@@ -12,8 +12,9 @@
 
 namespace countrace::cli {
 
-// Text is untrusted and escaped for each output.
-using Cell = std::variant<std::string, std::uint64_t, bool>;
+// Text is untrusted and escaped for each output. std::monostate: not known;
+// "-", null, or empty in CSV.
+using Cell = std::variant<std::string, std::uint64_t, bool, std::monostate>;
 
 class RowTable final {
  public:

@@ -81,6 +81,14 @@ void VerbParser::AddTextList(const char* name,
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
+void VerbParser::AddTwoTexts(const char* name,
+                             std::vector<std::string>& values) {
+  WithValueName(name, app_->add_option(Names(name), values))
+      ->expected(2)
+      ->allow_extra_args(false)  // the next word may be the trace
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 void VerbParser::AddChoice(const char* name, std::string& value,
                            const std::vector<std::string>& choices) {
   const auto is_choice = [choices](const std::string& text) -> std::string {

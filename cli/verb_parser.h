@@ -45,6 +45,8 @@ class VerbParser final {
   // One or more words after the option, up to the next option; may be given
   // more than once.
   void AddTextList(const char* name, std::vector<std::string>& values);
+  // Two words: "--name A B".
+  void AddTwoTexts(const char* name, std::vector<std::string>& values);
   // One of `choices`.
   void AddChoice(const char* name, std::string& value,
                  const std::vector<std::string>& choices);

@@ -38,11 +38,8 @@ absl::StatusOr<std::string> Place(const viewer::TimelineIndex& index,
   const auto time_ns =
       ParseInstant(at, ExtentOf(info, index.header().begin_ns, duration_ns));
   if (!time_ns.ok()) return time_ns.status();
-  window_ns = std::clamp<std::uint64_t>(window_ns, 1, duration_ns);
-  const std::uint64_t before_ns = window_ns / 2;
-  const std::uint64_t from_ns = std::min(
-      *time_ns - std::min(*time_ns, before_ns), duration_ns - window_ns);
-  return absl::StrFormat("from=%d&to=%d&t=%d", from_ns, from_ns + window_ns,
+  const TimeRange shown = WindowAround(*time_ns, window_ns, duration_ns);
+  return absl::StrFormat("from=%d&to=%d&t=%d", shown.from_ns, shown.to_ns,
                          *time_ns);
 }
 
@@ -50,7 +47,7 @@ int RunView(const Arguments& arguments) {
   VerbParser parser(kViewVerb);
   TraceOptions options;
   TraceInput input(kViewVerb.name, options);
-  std::uint64_t port = 0, window_ns = 10'000'000;
+  std::uint64_t port = 0, window_ns = kDefaultWindowNs;
   std::string at;
   bool open_browser = false;
   parser.AddReadTrace(options);

@@ -215,4 +215,22 @@ TEST_CASE("time range: edges may lie outside, not all of it",
   CHECK(absl::IsInvalidArgument(range("x", "").status()));
 }
 
+TEST_CASE("time range: a window is moved into the trace", "[cli][instant]") {
+  const auto range = [](const std::string& at, std::uint64_t window_ns) {
+    return ParseRange({.from = "", .to = "", .at = at, .window_ns = window_ns},
+                      kTrace);
+  };
+  const std::uint64_t begin = kTrace.begin_ns;
+  CHECK(range("1s", 10'000'000)->from_ns == begin + 995'000'000);
+  CHECK(range("1s", 10'000'000)->to_ns == begin + 1'005'000'000);
+  CHECK(range("begin", 1000)->from_ns == begin);
+  CHECK(range("begin", 1000)->to_ns == begin + 1000);
+  // With the last record.
+  CHECK(range("end", 1000)->from_ns == begin + kTrace.duration_ns - 1000);
+  CHECK(range("end", 1000)->to_ns == ~std::uint64_t{0});
+  CHECK(range("1s", ~std::uint64_t{0})->from_ns == begin);
+  CHECK(absl::IsOutOfRange(range("3s", 1000).status()));
+  CHECK(absl::IsInvalidArgument(range("x", 1000).status()));
+}
+
 }  // namespace countrace::cli

@@ -160,6 +160,17 @@ class WrongUsage(InFolder):
              "--by process"),
             (["report", "--by", "time", "--fold-recursion"],
              "--fold-recursion", "call paths"),
+            (["report", "--by", "time", "--from", "1ms"], "--from", "one range"),
+            (["report", "--at", "5ms", "--to", "1s"], "--at", "--window"),
+            (["report", "--window", "5ms"], "--window needs --at"),
+            (["report", "--slowest", "3"], "--slowest 3", "--slowest 10"),
+            (["report", "--slowest", "0", "a:b"], "--slowest 0", "1 to"),
+            (["report", "--slowest", "many", "a:b"], "--slowest many"),
+            (["report", "--slowest", "3", "a:b", "--by", "path"],
+             "single calls", "--by"),
+            (["report", "--at", ""], "--at", "help state instants"),
+            (["report", "--from", "1ms", "--metric", "x = cycles", "--with",
+              "a=b.ctf"], "--with", "whole traces"),
             (["verify", "a.ctf", "b.ctf"], "b.ctf"),
             (["report", "--color", "pink"], "pink", "never"),
             (["info", "--format", "csv"], "csv"),
@@ -459,6 +470,86 @@ class Traces(InFolder):
         self.assertEqual(sum(row["wall_ns"]["incl"] for row in segments),
                          sum(interval["segments"]["wall_ns"]
                              for interval in intervals))
+
+    def test_ranges_add_up_to_the_report(self):
+        def report(*options):
+            done = run("report", "--format", "json", *options, "hello.ctf")
+            self.assertEqual((0, ""), (done.returncode, done.stderr))
+            return json.loads(done.stdout)
+
+        def sums(document):
+            rows = document["segments"]
+            return (sum(row["calls"] for row in rows),
+                    sum(row["wall_ns"]["incl"] for row in rows))
+        whole = report()
+        parts = [sums(report(*options)) for options in
+                 (["--to", "30%"], ["--from", "30%", "--to", "60%"],
+                  ["--from", "60%"])]
+        self.assertEqual(sums(whole), tuple(map(sum, zip(*parts))))
+        self.assertEqual(whole, report("--from", "begin", "--to", "end"))
+        done = run("report", "--at", "50%", "--window", "10us", "hello.ctf")
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+        self.assertRegex(done.stdout, r"\nonly from @\d+\.\d+ to @\d+\.\d+\n")
+
+    def test_slowest_calls_are_those_of_the_script(self):
+        enters, calls = {}, []
+        for line in run("script", "--format", "jsonl", "--hook", "hello:work",
+                        "hello.ctf").stdout.splitlines():
+            record = json.loads(line)
+            if record["event"].endswith("__enter"):
+                enters[record["tid"]] = record
+            else:
+                enter = enters.pop(record["tid"])
+                calls.append((record["time_ns"] - enter["time_ns"],
+                              -enter["time_ns"], enter["fields"]))
+        calls.sort(key=lambda call: call[:2], reverse=True)
+
+        def slowest(*options):
+            done = run("report", "--slowest", "7", *options, "hello.ctf")
+            self.assertEqual((0, ""), (done.returncode, done.stderr))
+            return done.stdout
+        document = json.loads(slowest("hello:*", "--format", "json"))
+        self.assertEqual("countrace.slowest/1", document["schema"])
+        self.assertEqual([call[:2] for call in calls[:7]],
+                         [(row["wall_ns"], -row["begin_ns"])
+                          for row in document["calls"]])
+        for row, (_, _, fields) in zip(document["calls"], calls):
+            for value in fields.values():
+                self.assertIn(f"= {value}", row["payload"])
+            self.assertEqual("exact", row["quality"])
+            if row["on_cpu_ns"] is not None:
+                self.assertLessEqual(row["on_cpu_ns"] + row["wait_ns"],
+                                     row["wall_ns"])
+        # The place that it names is in the trace, and has the call.
+        at = document["calls"][0]["view"].split()[3]
+        state = json.loads(run("state", "--at", at, "--format", "json",
+                               "hello.ctf").stdout)["states"][0]
+        self.assertIn("hello:work", json.dumps(state))
+        self.assertEqual(8, len(slowest("hello:work", "--format",
+                                        "csv").splitlines()))
+        self.assertEqual(8, len(slowest("hello:work").splitlines()))
+        half = json.loads(slowest("hello:work", "--to", "50%", "--format",
+                                  "json"))["calls"]
+        middle = max(row["begin_ns"] for row in half)
+        self.assertEqual(
+            sorted((call[:2] for call in calls if -call[1] <= middle),
+                   reverse=True)[:7],
+            [(row["wall_ns"], -row["begin_ns"]) for row in half])
+
+    def test_slowest_of_no_segment_names_near_ones(self):
+        for name in ("work", "hello:wrk"):
+            done = run("report", "--slowest", "3", name, "hello.ctf")
+            self.assertEqual((1, ""), (done.returncode, done.stdout))
+            self.assertIn("did you mean hello:work?", done.stderr)
+
+    def test_a_range_outside_the_trace_is_refused(self):
+        for options, expected in (
+                (["--from", "1000s"], "is not in the trace"),
+                (["--from", "60%", "--to", "30%"], "the range is empty"),
+                (["--at", "noon"], "not an instant: noon")):
+            done = run("report", *options, "hello.ctf")
+            self.assertEqual((2, ""), (done.returncode, done.stdout))
+            self.assertIn(expected, done.stderr)
 
     def test_wrong_questions_over_time_have_a_remedy(self):
         for options, expected in (
