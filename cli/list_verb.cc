@@ -21,12 +21,11 @@
 #include "runtime/recorder/kernel/hooks/hook_spec.h"
 #include "runtime/recorder/kernel/hooks/kernel_hook_request.h"
 #include "runtime/recorder/kernel/hooks/usdt_notes.h"
+#include "runtime/recorder/kernel/hooks/usdt_segments.h"
 #include "runtime/recorder/system/tracefs.h"
 
 namespace countrace::cli {
 namespace {
-
-constexpr std::string_view kEnterSuffix = "__enter", kExitSuffix = "__exit";
 
 // perf_event_open() opens a dummy for it: BPF programs count it.
 void CheckExecRuntime(runtime::ListedEvent& event) {
@@ -86,19 +85,16 @@ int ListHooksOfProgram(const std::string& path, const std::string& format) {
   if (!notes.ok()) return ReportFailure(kListVerb.name, notes.status());
   RowTable table("countrace.program_hooks/1", "hooks",
                  {"hook", "kind", "address", "arguments"});
+  const runtime::UsdtSegments segments(*notes);
   for (const runtime::UsdtNote& note : *notes) {
-    // The begin and end of a segment are notes "name__enter", "name__exit".
-    std::string_view name = note.name;
-    const char* kind = "point";
-    if (name.ends_with(kEnterSuffix)) {
-      name.remove_suffix(kEnterSuffix.size());
-      kind = "enter";
-    } else if (name.ends_with(kExitSuffix)) {
-      name.remove_suffix(kExitSuffix.size());
-      kind = "exit";
-    }
-    table.Add({absl::StrFormat("%s:%s", note.provider, name), std::string(kind),
-               absl::StrFormat("0x%x", note.address), note.arguments});
+    using Place = runtime::HookAttachment::Place;
+    const runtime::UsdtSegments::Part part = segments.PartOf(note);
+    const char* kind = part.place == Place::kEnter  ? "enter"
+                       : part.place == Place::kExit ? "exit"
+                                                    : "point";
+    table.Add({absl::StrFormat("%s:%s", note.provider, part.stem),
+               std::string(kind), absl::StrFormat("0x%x", note.address),
+               note.arguments});
   }
   if (notes->empty()) Say(kListVerb.name, path + " contains no hook");
   return PrintData(kListVerb.name, table.Render(format));

@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <map>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -19,6 +18,7 @@
 #include "base/text/glob.h"
 #include "runtime/recorder/kernel/hooks/function_symbols.h"
 #include "runtime/recorder/kernel/hooks/usdt_notes.h"
+#include "runtime/recorder/kernel/hooks/usdt_segments.h"
 #include "runtime/recorder/system/tracefs.h"
 #include "runtime/recorder/system/tracepoint_format.h"
 
@@ -138,40 +138,6 @@ absl::Status AddUprobes(std::string_view spec, const std::string& file,
                             *path, functions.size(), glob, Near(glob, names)));
 }
 
-// The endings of a pair of probes that mark the begin and the end of a segment:
-// ours, and the customs of other programs (PostgreSQL, CPython, the JVM).
-constexpr std::pair<std::string_view, std::string_view> kSegmentEndings[] = {
-    {"__enter", "__exit"},
-    {"__entry", "__return"},
-    {"__start", "__done"},
-    {"__begin", "__end"}};
-
-// The stem of a probe's name, which both probes of a pair have, and its place.
-// A probe without its partner in `names` ("provider:name" of a file) is a point
-// with its whole name.
-std::string_view StemOf(const UsdtNote& note,
-                        const std::set<std::string>& names, Place& place) {
-  const std::string_view name = note.name;
-  const auto stem_before = [&](std::string_view ending,
-                               std::string_view partner) -> std::string_view {
-    if (!name.ends_with(ending) || name.size() == ending.size()) return "";
-    const std::string_view stem = name.substr(0, name.size() - ending.size());
-    // Segments of ours may begin in one library and end in another.
-    const bool paired = ending == "__enter" || ending == "__exit" ||
-                        names.contains(absl::StrFormat("%s:%s%s", note.provider,
-                                                       stem, partner));
-    return paired ? stem : "";
-  };
-  for (const auto& [begin, end] : kSegmentEndings) {
-    place = Place::kEnter;
-    if (const auto stem = stem_before(begin, end); !stem.empty()) return stem;
-    place = Place::kExit;
-    if (const auto stem = stem_before(end, begin); !stem.empty()) return stem;
-  }
-  place = Place::kPoint;
-  return name;
-}
-
 absl::Status AddUsdtProbes(std::string_view spec, const std::string& file,
                            const std::string& provider_glob,
                            const std::string& name_glob,
@@ -182,13 +148,11 @@ absl::Status AddUsdtProbes(std::string_view spec, const std::string& file,
   if (!notes.ok()) return notes.status();
   std::map<std::pair<std::string, std::string>, DynamicHook> hooks;
   std::vector<std::string> names;
-  std::set<std::string> all;
+  const UsdtSegments segments(*notes);
   for (const UsdtNote& note : *notes) {
-    all.insert(note.provider + ":" + note.name);
-  }
-  for (const UsdtNote& note : *notes) {
-    Place place = Place::kPoint;
-    const std::string stem(StemOf(note, all, place));
+    const UsdtSegments::Part part = segments.PartOf(note);
+    const Place place = part.place;
+    const std::string stem(part.stem);
     if (!Matches(provider_glob, note.provider) ||
         (!Matches(name_glob, stem) && !Matches(name_glob, note.name))) {
       names.push_back(note.provider + ":" + stem);
