@@ -16,10 +16,6 @@ constexpr std::uint64_t SaturatingSubtract(std::uint64_t a, std::uint64_t b) {
 inline bool IsCut(const KernelCoverage& coverage, const Frame& frame) {
   return frame.begin_ns < coverage.range_begin_ns;
 }
-inline std::uint64_t CountedFrom(const KernelCoverage& coverage,
-                                 const Frame& frame) {
-  return std::max(frame.begin_ns, coverage.range_begin_ns);
-}
 
 // Its fork record came late, or never: when the call began, the thread was not
 // known to run.
@@ -36,8 +32,7 @@ inline std::uint64_t OnCpuIn(const ThreadNow& now, const Frame& frame,
     on_cpu_ns =
         SaturatingSubtract(on_cpu_ns, frame.begin_ns - now.first_switch_in_ns);
   }
-  return std::min(
-      on_cpu_ns, SaturatingSubtract(time_ns, CountedFrom(now.coverage, frame)));
+  return std::min(on_cpu_ns, SaturatingSubtract(time_ns, frame.begin_ns));
 }
 
 // A change of the event set in the thread's dumps begins a new rotation.
@@ -173,7 +168,8 @@ bool SegmentBuilder::IsUncovered(const ThreadNow& now, const Frame& frame,
                                  std::uint64_t time_ns) {
   if (now.dispatch == 0) return true;  // no kernel record shows that it ran
   if (BeganUnknown(now, frame)) return true;
-  return CountedFrom(now.coverage, frame) < now.coverage.latest_begin_ns ||
+  return (frame.begin_ns < now.coverage.latest_begin_ns &&
+          now.coverage.range_begin_ns < now.coverage.latest_begin_ns) ||
          time_ns > now.coverage.earliest_end_ns;
 }
 
@@ -207,10 +203,11 @@ void SegmentBuilder::AddDumps(const ThreadState& thread, const Frame& frame,
       ++sum.cut_calls;
       continue;
     }
-    if (rotates && IsCut(coverage_, frame)) [[unlikely]]
-      ++sum.cut_calls;
     // Another set was counted: this call is among the estimated ones.
-    if (rotates && dumped && !(present >> i & 1u)) continue;
+    if (rotates && dumped && !(present >> i & 1u)) {
+      sum.cut_calls += IsCut(coverage_, frame) ? 1 : 0;
+      continue;
+    }
     if (!(present >> i & 1u) || end->counters[i] < begin[i]) {
       sum.quality = Worse(sum.quality, Quality::kBounded);
       continue;
@@ -275,10 +272,13 @@ void SegmentBuilder::AddKernelDumps(const ThreadState& thread, PathNode& node,
   Frame& frame = stack.frames.back();
   const std::size_t depth = stack.frames.size() - 1;
   PathNode& node = *frame.node;
+  std::uint64_t wall_ns = SaturatingSubtract(time_ns, frame.begin_ns);
+  std::uint64_t on_cpu_ns = OnCpuIn(now, frame, time_ns);
   const bool cut = IsCut(now.coverage, frame);
-  const std::uint64_t wall_ns =
-      SaturatingSubtract(time_ns, CountedFrom(now.coverage, frame));
-  const std::uint64_t on_cpu_ns = OnCpuIn(now, frame, time_ns);
+  if (cut) [[unlikely]] {
+    wall_ns = SaturatingSubtract(time_ns, now.coverage.range_begin_ns);
+    on_cpu_ns = std::min(on_cpu_ns, wall_ns);
+  }
 
   const bool end_inferred = dump == nullptr && !end_known;
   if (!cut) [[likely]] {

@@ -132,9 +132,6 @@ struct PathNode {
   std::uint64_t begin_inferred = 0, end_inferred = 0;
   std::uint64_t dumped_calls = 0;  // part of `calls`: the exit has counters
   DurationStatistics wall;
-  // The rest of calls that were open when the tables' range began: they are in
-  // all sums but `calls` and `wall`.
-  std::uint64_t cut_wall_ns = 0;
   std::uint64_t on_cpu_ns = 0, switches = 0, faults = 0;
   // For this path alone until IncludeChildren(), then inclusive like the
   // others: a thread stays in one path while it is on no CPU.
@@ -143,6 +140,9 @@ struct PathNode {
 
   // --- Rarely used, so behind what each call uses ----------------------------
 
+  // The rest of calls that were open when the tables' range began: they are in
+  // all sums but `calls` and `wall`.
+  std::uint64_t cut_wall_ns = 0;
   UnseenSums unseen;
   std::unique_ptr<CertainSums> certain;
   // KernelHooks: calls of a system call that returned an error, by errno.
