@@ -11,6 +11,8 @@ namespace countrace::logformat {
 inline constexpr int kNoCallsAllowed = ENOSYS;
 // The task has the thread-local storage of the thread that cloned it.
 inline constexpr int kSharesThreadStorage = ESRCH;
+// The process cannot reach its trace any more, and its spare streams are taken.
+inline constexpr int kNoStreamLeft = ENOSR;
 
 }  // namespace countrace::logformat
 

@@ -137,8 +137,10 @@ absl::Status FileMapping::CheckWhole() const {
 void FileMapping::Forget(std::size_t begin, std::size_t end) const {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   begin = (begin + page - 1) / page * page;
-  // A damaged head may claim bytes beyond the end: other memory is there.
-  end = std::min(end, bytes_.size()) / page * page;
+  // A damaged head may claim bytes beyond the end: other memory is there. The
+  // pages of a hole were not read; the kernel would walk over them for
+  // milliseconds.
+  end = std::min({end, bytes_.size(), DataEnd(bytes_.size())}) / page * page;
   if (begin >= end) return;
   // Advice: correct even if it fails.
   (void)madvise(const_cast<std::byte*>(bytes_.data()) + begin, end - begin,

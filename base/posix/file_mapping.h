@@ -63,6 +63,10 @@ class FileMapping {
   // read.
   std::size_t NextData(std::size_t at) const;
   std::size_t DataEnd(std::size_t end) const;
+  // Whether the file is one hole of at least 64 MiB.
+  bool IsOneHole() const {
+    return !bytes_.empty() && DataEnd(bytes_.size()) == 0;
+  }
   // Releases the pages that lie wholly in [begin, end); a later access reads
   // them from the file again. `end` may be beyond the file's end.
   void Forget(std::size_t begin, std::size_t end) const;

@@ -10,6 +10,10 @@
 namespace countrace::logformat {
 namespace {
 
+// What stays of a hole at the end: more than a process that had not yet seen
+// the end of the recording prepares.
+constexpr std::uint64_t kKeptHoleBytes = kMaxPacketBytes / 2;
+
 std::uint64_t PageRound(std::uint64_t bytes) {
   return (bytes + kPacketAlignBytes - 1) / kPacketAlignBytes *
          kPacketAlignBytes;
@@ -120,7 +124,12 @@ absl::StatusOr<RepairResult> RepairStream(const RepairTarget& target,
   const std::string path = target.directory + "/" + target.file.name;
   if (absl::Status s = out.OpenExisting(path); !s.ok()) return s;
   // Extend the file first: a packet must not reach beyond its end.
-  const std::uint64_t file_bytes = PageRound(target.file_bytes);
+  std::uint64_t file_bytes = PageRound(target.file_bytes);
+  if (target.keep_length) {
+    file_bytes =
+        std::min(file_bytes,
+                 PageRound(std::max(end, target.data_bytes)) + kKeptHoleBytes);
+  }
   if (target.keep_length || end > target.file_bytes) {
     const std::uint64_t grown = std::max(end, file_bytes);
     if (grown != target.file_bytes) {

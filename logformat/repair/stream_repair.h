@@ -15,9 +15,11 @@ struct RepairTarget {
   std::string directory;
   StreamFile file;
   std::uint64_t file_bytes = 0;  // as scanned
+  std::uint64_t data_bytes = 0;  // before the hole at its end, if there is one
   Uuid uuid{};
   std::uint64_t begin_ns = 0;  // of the session
-  // A process may have the file mapped: do not shorten it.
+  // A process may have the file mapped: do not shorten it, but in a hole, where
+  // no process can store.
   bool keep_length = false;
 };
 

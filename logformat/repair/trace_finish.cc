@@ -123,6 +123,11 @@ class Finisher {
     absl::StatusOr<base::FileMapping> mapping =
         base::FileMapping::Open(directory_.path + "/" + file.name);
     if (!mapping.ok()) return mapping.status();
+    // No thread has used it (runtime/inprocess/spare_streams.h).
+    if (mapping->IsOneHole() && !options_.processes_may_be_alive) {
+      Remove(file.name);
+      return true;
+    }
     ScanOptions options;
     options.uuid = description_.info.uuid;
     options.stream_class = file.stream_class;
@@ -143,6 +148,7 @@ class Finisher {
     target.directory = directory_.path;
     target.file = file;
     target.file_bytes = mapping->bytes().size();
+    target.data_bytes = mapping->DataEnd(target.file_bytes);
     target.uuid = description_.info.uuid;
     target.begin_ns = description_.info.begin_ns;
     target.keep_length = options_.processes_may_be_alive;

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -89,6 +90,12 @@ absl::Status CopyStream(const std::string& from, const std::string& to) {
     if (head.magic != kPacketMagic || bytes < kPacketAlignBytes ||
         bytes % kPacketAlignBytes != 0) {
       offset += kPacketAlignBytes;  // a sub-buffer that is not yet in use
+      const off_t data =
+          lseek(source.get(), static_cast<off_t>(offset), SEEK_DATA);
+      if (data < 0 && errno == ENXIO) break;  // only a hole follows
+      offset =
+          std::max(offset, static_cast<std::uint64_t>(data < 0 ? 0 : data) /
+                               kPacketAlignBytes * kPacketAlignBytes);
       continue;
     }
     numbering.Apply(head);

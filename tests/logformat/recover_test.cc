@@ -327,6 +327,31 @@ TEST_CASE("recover: an empty stream file is a stream without records",
   CheckSound(killed.path);
 }
 
+TEST_CASE("recover: the hole at the end of a stream is cut, or bounded",
+          "[logformat][recover]") {
+  TempDirectory temp(TempDirectory::Place::kMemory);
+  KilledTrace killed(temp);
+  killed.files["thread-2-2"] = "";  // a spare stream that no thread took
+  killed.Save();
+  constexpr std::uintmax_t kHole = std::uintmax_t{16} << 30;
+  for (const char* name : {"/thread-1-1", "/thread-2-2"}) {
+    std::filesystem::resize_file(killed.path + name, kHole);
+  }
+  const bool alive = GENERATE(false, true);
+  CAPTURE(alive);
+  const FinishResult result =
+      Finish(killed.path, {.processes_may_be_alive = alive});
+  CHECK(result.records == 10);
+  CHECK(result.messages.empty());
+  CheckSound(killed.path);
+  const auto bytes = std::filesystem::file_size(killed.path + "/thread-1-1");
+  // A process may have prepared sub-buffers meanwhile: they stay in the file.
+  CHECK(bytes < (alive ? std::uintmax_t{1} << 30 : 8193u));
+  CHECK(bytes > (alive ? std::uintmax_t{256} << 20 : 0u));
+  CHECK(std::filesystem::exists(killed.path + "/thread-2-2") == alive);
+  CHECK(Finish(killed.path).already_finished);
+}
+
 TEST_CASE("recover: a torn line of .hooks is a message, not an error",
           "[logformat][recover]") {
   TempDirectory temp(TempDirectory::Place::kMemory);
