@@ -6,10 +6,12 @@
 //                          before, and starts again
 //   clone, clone(2)        a task that shares our thread-local storage:
 //                          guarded_hooks.h
-//   syscall                one of these by its number
+//   syscall                one of these by its number, or of
+//                          interposed_access.cc, or pivot_root(2) and
+//                          landlock_restrict_self(2)
+//   all that change what files the process reaches: less_access.h
 //
 // A program that makes them by an instruction of its own is not seen.
-#include <dlfcn.h>
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -21,9 +23,15 @@
 #include "runtime/inprocess/confinement.h"
 #include "runtime/inprocess/guarded_hooks.h"
 #include "runtime/inprocess/hook_sites.h"
+#include "runtime/inprocess/interposed.h"
+#include "runtime/inprocess/less_access.h"
 #include "runtime/inprocess/preparer.h"
 #include "runtime/inprocess/process_state.h"
 #include "runtime/inprocess/thread_ring.h"
+
+#ifndef SYS_landlock_restrict_self
+#define SYS_landlock_restrict_self 446  // the same on every architecture
+#endif
 
 namespace countrace::runtime {
 
@@ -33,15 +41,6 @@ void* g_prctl;
 void* g_unshare;
 void* g_setns;
 void* g_clone;
-
-void* Find(void** real, const char* name) noexcept {
-  // Relaxed: every thread stores the same address.
-  void* found = __atomic_load_n(real, __ATOMIC_RELAXED);
-  if (__builtin_expect(found != nullptr, 1)) return found;
-  found = dlsym(RTLD_NEXT, name);
-  __atomic_store_n(real, found, __ATOMIC_RELAXED);
-  return found;
-}
 
 using AnyCall = long (*)(long, long, long, long, long, long, long);
 
@@ -81,6 +80,11 @@ void NoteClone(std::uint64_t flags) noexcept {
   ChooseSinksAgain();
 }
 
+// The end of access(2) to the trace, perhaps.
+bool ChangesFiles(unsigned long flags) noexcept {
+  return (flags & (CLONE_NEWNS | CLONE_NEWUSER)) != 0;
+}
+
 bool NeedsOneThread(unsigned long flags) noexcept {
   return (flags & (CLONE_NEWUSER | CLONE_THREAD | CLONE_SIGHAND | CLONE_VM)) !=
          0;
@@ -89,14 +93,11 @@ bool NeedsOneThread(unsigned long flags) noexcept {
 }  // namespace
 }  // namespace countrace::runtime
 
-// Under names of our own: the C library's headers give these functions
-// attributes.
-#define COUNTRACE_EXPORT(name) \
-  __asm__(#name) __attribute__((visibility("default"), used))
-
 using countrace::runtime::AnyCall;
+using countrace::runtime::ChangesFiles;
 using countrace::runtime::Filter;
 using countrace::runtime::Find;
+using countrace::runtime::KeepStreamsGrowing;
 using countrace::runtime::NeedsOneThread;
 using countrace::runtime::NoteClone;
 using countrace::runtime::UnderFilter;
@@ -132,6 +133,7 @@ int CountracePrctl(int option, unsigned long a, unsigned long b,
 int CountraceUnshare(int flags) {
   const auto real = reinterpret_cast<decltype(&CountraceUnshare)>(
       Find(&countrace::runtime::g_unshare, "unshare"));
+  if (ChangesFiles(static_cast<unsigned>(flags))) KeepStreamsGrowing();
   if (!NeedsOneThread(static_cast<unsigned>(flags))) return real(flags);
   return static_cast<int>(WithoutPreparer([&] { return long{real(flags)}; }));
 }
@@ -139,6 +141,7 @@ int CountraceUnshare(int flags) {
 int CountraceSetns(int fd, int type) {
   const auto real = reinterpret_cast<decltype(&CountraceSetns)>(
       Find(&countrace::runtime::g_setns, "setns"));
+  KeepStreamsGrowing();
   return static_cast<int>(
       WithoutPreparer([&] { return long{real(fd, type)}; }));
 }
@@ -178,10 +181,25 @@ __attribute__((visibility("hidden"), used)) long countrace_changing_syscall(
                              : Filter::kThisThread,
                          call);
     case SYS_unshare:
+      if (ChangesFiles(static_cast<unsigned long>(a))) KeepStreamsGrowing();
       if (!NeedsOneThread(static_cast<unsigned long>(a))) break;
       return WithoutPreparer(call);
     case SYS_setns:
+      KeepStreamsGrowing();
       return WithoutPreparer(call);
+    case SYS_setuid:
+    case SYS_setgid:
+    case SYS_setreuid:
+    case SYS_setregid:
+    case SYS_setgroups:
+    case SYS_setresuid:
+    case SYS_setresgid:
+    case SYS_capset:
+    case SYS_chroot:
+    case SYS_pivot_root:
+    case SYS_landlock_restrict_self:
+      KeepStreamsGrowing();
+      break;
     default:
       break;
   }
@@ -216,6 +234,17 @@ long CountraceSyscall(long number, long a, long b, long c, long d, long e,
     case SYS_seccomp:
     case SYS_unshare:
     case SYS_setns:
+    case SYS_setuid:
+    case SYS_setgid:
+    case SYS_setreuid:
+    case SYS_setregid:
+    case SYS_setgroups:
+    case SYS_setresuid:
+    case SYS_setresgid:
+    case SYS_capset:
+    case SYS_chroot:
+    case SYS_pivot_root:
+    case SYS_landlock_restrict_self:
       return countrace_changing_syscall(number, a, b, c, d, e, f);
     case SYS_clone:
     case SYS_clone3:
@@ -237,7 +266,12 @@ long CountraceSyscall(long number, long a, long b, long c, long d, long e,
 
 #if defined(__x86_64__)
 static_assert(SYS_prctl == 157 && SYS_seccomp == 317 && SYS_unshare == 272 &&
-              SYS_setns == 308 && SYS_clone == 56 && SYS_clone3 == 435);
+              SYS_setns == 308 && SYS_clone == 56 && SYS_clone3 == 435 &&
+              SYS_landlock_restrict_self == 446);
+// From SYS_setuid to SYS_chroot lie all that change credentials or the root,
+// and prctl.
+static_assert(SYS_setuid == 105 && SYS_chroot == 161 && SYS_capset == 126 &&
+              SYS_pivot_root == 155);
 // A jump, so that the C library's function finds registers and stack as its
 // caller left them: the seventh argument is on the stack, and a cloned task
 // returns from there.
@@ -249,7 +283,10 @@ __asm__(
     "syscall:\n"
     ".cfi_startproc\n"
     "  endbr64\n"
-    "  cmpl $157, %edi\n"
+    "  leal -105(%rdi), %eax\n"
+    "  cmpl $56, %eax\n"
+    "  jbe countrace_changing_syscall\n"
+    "  cmpl $446, %edi\n"
     "  je countrace_changing_syscall\n"
     "  cmpl $317, %edi\n"
     "  je countrace_changing_syscall\n"

@@ -45,6 +45,20 @@ void* MapWipedOnFork(std::size_t bytes) noexcept {
 constexpr std::size_t kSessionBytes =
     (sizeof(lf::SessionControl) + 4095) / 4096 * 4096;
 std::uint32_t g_session_tag = 0;
+// The file `.session` that is mapped.
+dev_t g_session_device;
+ino_t g_session_inode;
+
+bool SessionFile(const char* folder, char (&file)[4096 + 16]) noexcept {
+  const std::size_t length = strlen(folder);
+  if (length == 0 || length >= sizeof(g_session_path) || folder[0] != '/') {
+    return false;
+  }
+  memcpy(file, folder, length);
+  memcpy(file + length, "/", 1);
+  memcpy(file + length + 1, lf::kSessionFile, sizeof(lf::kSessionFile));
+  return true;
+}
 
 // Checked in a mapping of its own, before it replaces the one at g_session.
 bool IsSessionWeUnderstand(int fd) noexcept {
@@ -151,14 +165,8 @@ void EnsureProcessInitialised() noexcept {
 
 ControlStatus MapSession(const char* path, int* error) noexcept {
   char file[4096 + 16];
-  const std::size_t length = strlen(path);
   *error = ENAMETOOLONG;
-  if (length == 0 || length >= sizeof(g_session_path) || path[0] != '/') {
-    return ControlStatus::kCannotOpen;
-  }
-  memcpy(file, path, length);
-  memcpy(file + length, "/", 1);
-  memcpy(file + length + 1, lf::kSessionFile, sizeof(lf::kSessionFile));
+  if (!SessionFile(path, file)) return ControlStatus::kCannotOpen;
   const long fd = syscall(SYS_openat, AT_FDCWD, file,
                           O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0);
   struct stat status;
@@ -169,7 +177,9 @@ ControlStatus MapSession(const char* path, int* error) noexcept {
   if (fstat(static_cast<int>(fd), &status) == 0 &&
       status.st_size >= static_cast<off_t>(sizeof(lf::SessionControl)) &&
       IsSessionWeUnderstand(static_cast<int>(fd))) {
-    memcpy(g_session_path, path, length + 1);
+    memcpy(g_session_path, path, strlen(path) + 1);
+    g_session_device = status.st_dev;
+    g_session_inode = status.st_ino;
     g_session_tag = g_session_tag % 0x7fff + 1;
     if (mmap(g_session, kSessionBytes, PROT_READ | PROT_WRITE,
              MAP_SHARED | MAP_FIXED, static_cast<int>(fd), 0) != MAP_FAILED) {
@@ -189,6 +199,13 @@ bool SessionIsMapped() noexcept {
 
 bool SessionIs(const char* path) noexcept {
   return SessionIsMapped() && strcmp(path, g_session_path) == 0;
+}
+
+bool SessionPathIsValid() noexcept {
+  char file[4096 + 16];
+  struct stat status;
+  return SessionFile(g_session_path, file) && lstat(file, &status) == 0 &&
+         status.st_dev == g_session_device && status.st_ino == g_session_inode;
 }
 
 std::uint32_t SessionTag() noexcept { return g_session_tag; }

@@ -79,6 +79,9 @@ void EnsureProcessInitialised() noexcept;
 ControlStatus MapSession(const char* path, int* error) noexcept;
 bool SessionIsMapped() noexcept;
 bool SessionIs(const char* path) noexcept;
+// Whether the session's path still names its folder: the program may have
+// another root, or other mounts. May change errno.
+bool SessionPathIsValid() noexcept;
 // The number of this recording among those that the process joined: 1 to
 // 0x7fff, then 1 again.
 std::uint32_t SessionTag() noexcept;

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "logformat/packet_layout.h"
+#include "runtime/inprocess/stream_tail.h"
 #include "runtime/inprocess/thread_counters.h"
 
 namespace countrace::runtime {
@@ -92,7 +93,8 @@ struct alignas(128) ThreadRing {
   // The thread that holds it extends the file; the owner only tries, and never
   // waits.
   std::atomic<std::uint32_t> extending;
-  std::uint64_t file_bytes;  // guarded by `extending`
+  std::uint64_t file_bytes;  // of its sub-buffers; guarded by `extending`
+  StreamTail tail;           // as well; once there is one, it is used
   std::uint32_t stream;      // file thread-PID-STREAM; constant
   std::atomic<std::uint32_t> created;
   ThreadRing* next_all;  // constant once published

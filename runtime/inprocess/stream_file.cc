@@ -1,16 +1,16 @@
 #include "runtime/inprocess/stream_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "logformat/discard_errors.h"
 #include "logformat/zero_blocks.h"
 #include "runtime/inprocess/file_size_limit.h"
 #include "runtime/inprocess/process_state.h"
+#include "runtime/inprocess/spare_streams.h"
+#include "runtime/inprocess/stream_names.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -23,31 +23,6 @@ namespace lf = countrace::logformat;
 namespace {
 
 constexpr std::uint64_t kFirstBytes = 64 * 1024;
-
-// Writes `value` in decimal at `out`; returns the end. (snprintf is not
-// async-signal-safe.)
-char* AppendNumber(char* out, std::uint64_t value) noexcept {
-  char digits[20];
-  int n = 0;
-  do {
-    digits[n++] = static_cast<char>('0' + value % 10);
-    value /= 10;
-  } while (value != 0);
-  while (n > 0) *out++ = digits[--n];
-  return out;
-}
-
-void StreamPath(const ThreadRing& ring, char (&path)[4096 + 64]) noexcept {
-  const std::size_t length = strlen(g_session_path);
-  memcpy(path, g_session_path, length);
-  char* out = path + length;
-  memcpy(out, "/thread-", 8);
-  out = AppendNumber(out + 8, static_cast<std::uint64_t>(g_process->pid.load(
-                                  std::memory_order_relaxed)));
-  *out++ = '-';
-  out = AppendNumber(out, ring.stream);
-  *out = '\0';
-}
 
 ExtendResult Failure(int error) noexcept {
   const bool disk =
@@ -134,41 +109,34 @@ std::uint32_t ReadyTarget(const ThreadRing& ring, bool all) noexcept {
 }
 
 ExtendResult CreateStreamFile(ThreadRing& ring) noexcept {
-  for (;;) {
-    g_process->lock.Lock();
-    ring.stream = g_process->next_stream++;
-    g_process->lock.Unlock();
-    char path[4096 + 64];
-    StreamPath(ring, path);
-    const long fd =
-        syscall(SYS_openat, AT_FDCWD, path,
-                O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  const bool kept = StreamsAreKept();
+  if (!kept || SessionPathIsValid()) {
+    const long fd = CreateNextStream(&ring.stream);
     if (fd >= 0) {
-      syscall(SYS_close, fd);
       ring.created.store(1, std::memory_order_release);
+      if (StreamsAreKept()) GiveTail(ring, static_cast<int>(fd));
+      syscall(SYS_close, fd);
       return {true, lf::DiscardCause::kNoResource, 0};
     }
-    // The file may be left from a process that had this pid earlier, or from
-    // before an exec.
-    if (errno != EEXIST) return Failure(errno);
+    if (!kept) return Failure(static_cast<int>(-fd));
   }
+  const bool taken = TakeSpareStream(ring);
+  return {taken, lf::DiscardCause::kNoResource, taken ? 0 : lf::kNoStreamLeft};
 }
 
 ExtendResult ExtendStreamFile(ThreadRing& ring, SubBuffer* out) noexcept {
   std::uint64_t bytes = NextBytes(ring);
   if (!TakeQuota(bytes)) return {false, lf::DiscardCause::kTraceFull, 0};
-  char path[4096 + 64];
-  StreamPath(ring, path);
-  const long fd =
-      syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
-  if (fd < 0) {
-    ReturnQuota(bytes);
-    return Failure(errno);
-  }
   void* memory = nullptr;
-  const int error =
-      WriteAndMap(static_cast<int>(fd), ring.file_bytes, bytes, &memory);
-  syscall(SYS_close, fd);
+  int error = 0;
+  if (ring.tail.page != nullptr) {
+    error = TakeFromTail(ring.tail, ring.file_bytes, bytes, &memory);
+  } else if (const long fd = OpenStream(ring.stream); fd >= 0) {
+    error = WriteAndMap(static_cast<int>(fd), ring.file_bytes, bytes, &memory);
+    syscall(SYS_close, fd);
+  } else {
+    error = static_cast<int>(-fd);
+  }
   if (error != 0) {
     ReturnQuota(bytes);
     return Failure(error);

@@ -1,6 +1,7 @@
 // Extends a thread's stream file by one sub-buffer: writes zeros, maps them,
 // makes them resident. No descriptor stays open: programs close descriptors
-// that are not theirs, and each thread would need one.
+// that are not theirs, and each thread would need one. A stream with a tail
+// (stream_tail.h) does not open its file any more.
 #ifndef COUNTRACE_RUNTIME_INPROCESS_STREAM_FILE_H_
 #define COUNTRACE_RUNTIME_INPROCESS_STREAM_FILE_H_
 
@@ -15,8 +16,8 @@ struct ExtendResult {
   int error;                      // errno, 0 if none
 };
 
-// Creates the file of `ring` under the first free name thread-PID-N.
-// Requires: all signals blocked.
+// Creates the file of `ring` under the first free name thread-PID-N; if the
+// trace is out of reach, takes a spare stream. Requires: all signals blocked.
 ExtendResult CreateStreamFile(ThreadRing& ring) noexcept;
 
 // Appends the next sub-buffer of the file; its size grows with the stream.

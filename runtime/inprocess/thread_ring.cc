@@ -13,6 +13,7 @@
 #include "runtime/inprocess/preparer_wake.h"
 #include "runtime/inprocess/process_state.h"
 #include "runtime/inprocess/ring_packets.h"
+#include "runtime/inprocess/spare_streams.h"
 #include "runtime/inprocess/stream_file.h"
 #include "runtime/inprocess/system_calls.h"
 #include "runtime/inprocess/thread_end.h"
@@ -353,7 +354,9 @@ void ResetAllRings() noexcept {
     SubBuffer item;
     while (ring->ready.Pop(&item)) munmap(item.address, item.bytes);
     while (ring->retired.Pop(&item)) munmap(item.address, item.bytes);
+    DropTail(ring->tail);
   }
+  DropSpareStreams();
   g_process->free_rings = nullptr;
   for (ThreadRing* ring = all; ring != nullptr; ring = ring->next_all) {
     ThreadRing* const next = ring->next_all;

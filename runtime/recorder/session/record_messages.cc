@@ -53,6 +53,12 @@ std::string Remedy(DiscardCause cause, const LossFacts& facts) {
         return "tasks that clone(CLONE_VM) made with the thread-local storage "
                "of a thread: their hooks are not recorded";
       }
+      if (facts.last_errno == logformat::kNoStreamLeft) {
+        return "threads and forked children that started after their program "
+               "had given up access to the trace (another user, root or "
+               "mounts): "
+               "it had kept 64 streams for them";
+      }
       return absl::StrFormat(
           "a stream file could not be opened or mapped (%s): raise `ulimit "
           "-n`, or check the permissions of %s",

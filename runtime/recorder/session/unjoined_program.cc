@@ -138,9 +138,10 @@ std::string WhyNotJoined(const std::string& path) {
   }
   if (traits.has_hooks) {
     return absl::StrFormat(
-        "%s has hooks but did not load the runtime library (did it get an "
-        "empty environment?): link countrace::runtime, or record its probes: "
-        "%s",
+        "%s has hooks but did not join. Did it get an empty environment? Then "
+        "link countrace::runtime. Did it start as another user, or in a "
+        "sandbox without the trace's folder (bwrap takes --bind TRACE TRACE)? "
+        "Then record its probes: %s",
         path, hooks);
   }
   if (traits.calls_cyg_profile) {
