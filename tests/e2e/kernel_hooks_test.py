@@ -10,6 +10,7 @@ import fnmatch
 import json
 import os
 import pathlib
+import platform
 import pty
 import re
 import shutil
@@ -239,6 +240,24 @@ for call, path in ((os.rmdir, '/none'), (os.rmdir, '/proc'), (os.rmdir, '/none')
         os.close(ours)
         self.assertEqual(run.returncode, 0)
         self.assertRegex(shown, rb'attaching probes +\d+ %')
+
+    def test_probes_of_a_file_share_a_link(self):
+        """Attached one by one, each takes the kernel 0.1 s."""
+        file, glob = '/usr/bin/python3', 'PyL*_*'
+        listed = countrace('list', 'functions', file, glob).stdout.split()
+        version = tuple(map(int, platform.release().split('.')[:2]))
+        if version < (6, 6) or len(listed) < 20:
+            self.skipTest('SKIPPED: needs Linux 6.6 and functions of python3')
+        links = subprocess.run(
+            [COUNTRACE, 'record', '-q', '--force', '-o', self.trace, '--hook',
+             f'uprobe:{file}:{glob}', '--', 'sh', '-c',
+             'ls -l /proc/$PPID/fd | grep -c bpf'], text=True, check=True,
+            capture_output=True, timeout=120).stdout
+        without = subprocess.run(
+            [COUNTRACE, 'record', '-q', '--force', '-o', self.trace, '--',
+             'sh', '-c', 'ls -l /proc/$PPID/fd | grep -c bpf'], text=True,
+            check=True, capture_output=True, timeout=120).stdout
+        self.assertLess(int(links), int(without) + len(listed))
 
     def test_usdt_probes_dumped_by_the_kernel(self):
         # The same hooks, by the program itself and by the kernel.

@@ -431,7 +431,7 @@ absl::Status BpfPrograms::Attach(const BpfProgramOptions& options,
   if (error != 0) return BpfError(-error, "Cannot attach BPF programs");
   const absl::Status hooks =
       AttachHookPrograms(options.hooks, options.hook_rules, options.cpus,
-                         *skeleton_, links_, messages);
+                         *skeleton_, links_, joint_links_, messages);
   if (!hooks.ok()) return hooks;
   if (!options.fault_records) return absl::OkStatus();
   const FaultMode mode = ModeOfFaults(options.choice.events);
@@ -464,6 +464,7 @@ absl::Status BpfPrograms::Attach(const BpfProgramOptions& options,
 void BpfPrograms::Detach() {
   for (bpf_link* const link : links_) bpf_link__destroy(link);
   links_.clear();
+  joint_links_.clear();
   if (skeleton_ != nullptr) kernel_programs__detach(skeleton_);
 }
 

@@ -161,6 +161,7 @@ class BpfPrograms {
   std::vector<base::ScopedFd> perf_events_;
   std::vector<base::ScopedFd> fault_events_;
   std::vector<bpf_link*> links_;  // beside those of the skeleton
+  std::vector<base::ScopedFd> joint_links_;
 };
 
 }  // namespace countrace::runtime

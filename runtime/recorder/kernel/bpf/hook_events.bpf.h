@@ -201,6 +201,12 @@ int on_user_probe(struct pt_regs* regs) {
   return listed_event(bpf_get_attach_cookie(regs), regs, PT_REGS_RC(regs));
 }
 
+// The same, loaded to be attached to many places at once (uprobe_multi.h).
+SEC("uprobe")
+int on_user_probes(struct pt_regs* regs) {
+  return listed_event(bpf_get_attach_cookie(regs), regs, PT_REGS_RC(regs));
+}
+
 // Offsets of the fields of block:block_rq_issue and block_rq_complete: dev,
 // sector, nr_sector. Set before the programs are loaded.
 const volatile __u32 block_fields[COUNTRACE_BLOCK_VALUES] = {};

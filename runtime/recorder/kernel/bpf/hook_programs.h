@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "base/posix/scoped_fd.h"
 #include "runtime/recorder/kernel/hooks/kernel_hook_request.h"
 #include "runtime/recorder/kernel/hooks/kernel_hook_rules.h"
 
@@ -24,14 +25,16 @@ int SelectHookPrograms(const KernelHookRequest& request,
                        std::vector<std::string>& messages);
 
 // Attaches the programs that the skeleton does not attach by itself: ends of
-// page faults and dynamic hooks. The caller destroys the links. A dynamic hook
-// that cannot be attached is left out and named in `messages`. Returns: errors
-// of the kernel; NOT_FOUND no dynamic hook could be attached.
+// page faults and dynamic hooks. The caller destroys the links; `joint_links`
+// are those of many probes of a file. A dynamic hook that cannot be attached is
+// left out and named in `messages`. Returns: errors of the kernel; NOT_FOUND no
+// dynamic hook could be attached.
 absl::Status AttachHookPrograms(const KernelHookRequest& request,
                                 const KernelHookRules& rules,
                                 const std::vector<std::uint32_t>& cpus,
                                 kernel_programs& skeleton,
                                 std::vector<bpf_link*>& links,
+                                std::vector<base::ScopedFd>& joint_links,
                                 std::vector<std::string>& messages);
 
 }  // namespace countrace::runtime
