@@ -90,7 +90,7 @@ class LessAccess(Recording):
         self.assertIn('given up access to the trace',
                       self.countrace('report', self.trace).stdout)
 
-    def test_streams_that_nobody_used_are_removed(self):
+    def test_streams_without_a_thread_are_removed(self):
         self.check_complete(DAEMON, 10, 'threads', 0, '--no-kernel')
         self.assertEqual(len(list(self.trace.glob('thread-*'))), 1)
 

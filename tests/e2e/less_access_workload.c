@@ -24,7 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { NOBODY = 65534 };
+enum { kUnprivileged = 65534 };
 
 static void* work(void* calls) {
   for (long i = *(long*)calls; i > 0; --i) {
@@ -71,10 +71,10 @@ static int close_all(void) {
 
 static int give_up(const char* way, const char* folder) {
   if (strcmp(way, "nothing") == 0) return 0;
-  if (strcmp(way, "user") == 0) return setuid(NOBODY);
+  if (strcmp(way, "user") == 0) return setuid(kUnprivileged);
   if (strcmp(way, "user-by-number") == 0)
-    return (int)syscall(SYS_setuid, NOBODY);
-  if (strcmp(way, "group") == 0) return setgid(NOBODY);
+    return (int)syscall(SYS_setuid, kUnprivileged);
+  if (strcmp(way, "group") == 0) return setgid(kUnprivileged);
   if (strcmp(way, "capabilities") == 0) return drop_capabilities();
   if (strcmp(way, "chroot") == 0) return chroot(folder) != 0 ? -1 : chdir("/");
   if (strcmp(way, "mounts") == 0) return cover_everything(folder);
