@@ -2,8 +2,8 @@
 // another root, other mounts. interposed_access.cc and interposed.cc see the
 // call. Each stream of the process then gets a tail (stream_tail.h), and so do
 // spare ones for threads and forked children that start later. No descriptor,
-// directory or privilege is kept: whoever takes over the program later finds
-// nothing in it that it gave up.
+// directory or privilege is kept: an attacker who takes over the program later
+// finds nothing in it that it gave up.
 //
 // Async-signal-safe. Thread: any.
 #ifndef COUNTRACE_RUNTIME_INPROCESS_LESS_ACCESS_H_

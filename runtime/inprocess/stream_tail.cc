@@ -19,7 +19,7 @@ namespace {
 // map the file: thousands of them must fit into the address space.
 constexpr std::uint64_t kHoleBytes = std::uint64_t{16} << 30;
 constexpr std::uint64_t kLeastHoleBytes = 64 * 1024;
-// Where the file system knows no holes, readers read the zeros.
+// Where the file system reports no holes, readers read the zeros.
 constexpr std::uint64_t kZerosBytes = std::uint64_t{32} << 20;
 
 std::uint64_t PageBytes() noexcept {
