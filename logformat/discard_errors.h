@@ -13,6 +13,8 @@ inline constexpr int kNoCallsAllowed = ENOSYS;
 inline constexpr int kSharesThreadStorage = ESRCH;
 // The process cannot reach its trace any more, and its spare streams are taken.
 inline constexpr int kNoStreamLeft = ENOSR;
+// Another process held the lock on `.hooks` when the program started.
+inline constexpr int kRegistryIsLocked = EWOULDBLOCK;
 
 }  // namespace countrace::logformat
 

@@ -66,8 +66,8 @@ int OnObject(dl_phdr_info* info, std::size_t, void* context) noexcept {
 
 void FindCallerRanges() noexcept {
   for (std::uint32_t i = 0;
-       i < g_session->dump_rule_count && i < COUNTRACE_MAX_DUMP_RULES; ++i) {
-    const countrace_dump_rule& rule = g_session->dump_rules[i];
+       i < g_settings->dump_rule_count && i < COUNTRACE_MAX_DUMP_RULES; ++i) {
+    const countrace_dump_rule& rule = g_settings->dump_rules[i];
     if (rule.caller_end == 0) continue;
     if (rule.caller[0] == '\0') {
       g_ranges[i].begin.store(rule.caller_begin, std::memory_order_relaxed);

@@ -89,7 +89,7 @@ bool Holds(const countrace_predicate& predicate,
 // Checks the conditions in the order of dump_rule_eval.h.
 DumpDecision Ask(std::uint32_t index, const HookEvent& event,
                  countrace_rule_state& state) noexcept {
-  const countrace_dump_rule& rule = g_session->dump_rules[index];
+  const countrace_dump_rule& rule = g_settings->dump_rules[index];
   for (unsigned i = 0; i < rule.predicate_count; ++i) {
     if (!Holds(rule.predicates[i], event)) return {false, nullptr};
   }
@@ -101,8 +101,8 @@ DumpDecision Ask(std::uint32_t index, const HookEvent& event,
   }
   if (countrace_rule_has_time(&rule) == 0) return {true, nullptr};
   const std::uint64_t now_ns = ClockNow();
-  if (countrace_rule_is_due(&rule, state.last_ns, now_ns, g_session->tick_ns) ==
-      0) {
+  if (countrace_rule_is_due(&rule, state.last_ns, now_ns,
+                            g_settings->tick_ns) == 0) {
     return {false, nullptr};
   }
   // Stored at once, for handlers that run before the record is written.
@@ -140,14 +140,14 @@ void NoteDump(const DumpDecision& decision) noexcept {
 
 DumpChoice ChooseDumps(const countrace_hook_site& site,
                        std::uint32_t hook_id) noexcept {
-  if (g_session->thread_event_count == 0) return DumpChoice::kNever;
+  if (g_settings->thread_event_count == 0) return DumpChoice::kNever;
   NoteHookKind(site.kind == COUNTRACE_SITE_POINT, hook_id);
-  const std::uint32_t rules = g_session->dump_rule_count;
+  const std::uint32_t rules = g_settings->dump_rule_count;
   if (rules == 0) return DumpChoice::kAlways;
   char name[256];
   snprintf(name, sizeof(name), "%s:%s", site.provider, site.name);
   for (std::uint32_t i = 0; i < rules && i < COUNTRACE_MAX_DUMP_RULES; ++i) {
-    const countrace_dump_rule& rule = g_session->dump_rules[i];
+    const countrace_dump_rule& rule = g_settings->dump_rules[i];
     if (!base::GlobMatches(rule.glob, name)) continue;
     if (rule.never != 0) return DumpChoice::kNever;
     if (countrace_rule_is_always(&rule) != 0) return DumpChoice::kAlways;

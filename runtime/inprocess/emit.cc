@@ -140,7 +140,8 @@ void EmitRecord(const countrace_hook_site* site, std::uint32_t event_id,
   const std::size_t payload =
       count == 0 ? 0 : PayloadBytes(*site, values, count);
   const std::size_t dump =
-      kDump ? sizeof(lf::ThreadDump) + 8 * lf::ThreadDumpValues(*g_session) : 0;
+      kDump ? sizeof(lf::ThreadDump) + 8 * lf::ThreadDumpValues(*g_settings)
+            : 0;
   const std::size_t bytes = (8 + dump + payload + 7) & ~std::size_t{7};
   CounterValues counters;
   // Whether the multiplexing of event sets has processed this hook.

@@ -9,8 +9,11 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "logformat/discard_errors.h"
 #include "logformat/session_layout.h"
 #include "runtime/inprocess/file_size_limit.h"
 #include "runtime/inprocess/process_state.h"
@@ -22,6 +25,8 @@ namespace lf = countrace::logformat;
 namespace {
 
 constexpr std::size_t kMaxNameBytes = 100;
+// More than all ids with the longest lines, and a line for each process.
+constexpr off_t kMaxRegistryBytes = 64 << 20;
 
 // One parsed line: pointers into the text; fields end at '\t' or '\n'.
 struct Line {
@@ -104,6 +109,19 @@ bool IsWellFormed(const countrace_hook_site& site) {
   return site.count <= COUNTRACE_MAX_PAYLOAD_VALUES;
 }
 
+// Its holder may have stopped, or hold it for ever: a program that starts does
+// not wait for it longer than 100 ms of its own time.
+bool LockSoon(int fd) noexcept {
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) return true;
+    if (errno != EWOULDBLOCK && errno != EINTR) return false;
+    const timespec pause = {0, 1'000'000};
+    syscall(SYS_nanosleep, &pause, nullptr);
+  }
+  errno = EWOULDBLOCK;
+  return false;
+}
+
 }  // namespace
 
 HookRegistry::~HookRegistry() {
@@ -112,16 +130,24 @@ HookRegistry::~HookRegistry() {
 }
 
 bool HookRegistry::Open() noexcept {
-  if (fd_ >= 0) return true;
   if (failed_) return false;
+  if (text_ != nullptr) return true;
   failed_ = true;
   char path[sizeof(g_session_path) + 16];
   snprintf(path, sizeof(path), "%s/%s", g_session_path, lf::kHooksFile);
   fd_ = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   struct stat status;
-  if (fd_ < 0 || flock(fd_, LOCK_EX) != 0 || fstat(fd_, &status) != 0) {
+  if (fd_ < 0 || !LockSoon(fd_) || fstat(fd_, &status) != 0) {
+    if (fd_ >= 0 && errno == EWOULDBLOCK) {
+      CountSessionDiscard(lf::DiscardCause::kNoResource, lf::kRegistryIsLocked);
+      return false;
+    }
     fprintf(stderr, "countrace: hooks stay off: cannot open %s: %s\n", path,
             strerror(errno));
+    return false;
+  }
+  if (!S_ISREG(status.st_mode) || status.st_size > kMaxRegistryBytes) {
+    CountSessionDiscard(lf::DiscardCause::kNoResource, EFBIG);
     return false;
   }
   capacity_ = static_cast<std::size_t>(status.st_size) + 65536;

@@ -27,7 +27,7 @@ std::size_t g_switch_count = 0;
 bool FilterSelects(const char* filter,
                    const countrace_hook_site& site) noexcept {
   if (*filter == '\0') return true;
-  char globs[sizeof(g_session->hook_filter)];
+  char globs[sizeof(g_settings->hook_filter)];
   snprintf(globs, sizeof(globs), "%s", filter);
   char* rest = nullptr;
   for (char* glob = strtok_r(globs, ",", &rest); glob != nullptr;
@@ -59,7 +59,7 @@ bool HookIsSelected(const countrace_hook_site& site) noexcept {
     }
     break;
   }
-  return FilterSelects(g_session->hook_filter, site);
+  return FilterSelects(g_settings->hook_filter, site);
 }
 
 bool AddHookSwitch(const char* glob, bool on) noexcept {

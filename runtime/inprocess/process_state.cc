@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/inprocess/session_limits.h"
 #include "runtime/inprocess/system_calls.h"
 #include "runtime/pid_namespace.h"
 #include "runtime/time_namespace.h"
@@ -23,6 +24,7 @@ namespace countrace::runtime {
 namespace lf = countrace::logformat;
 
 lf::SessionControl* g_session = nullptr;
+lf::SessionControl* g_settings = nullptr;
 char g_session_path[4096];
 ProcessState* g_process = nullptr;
 
@@ -60,26 +62,48 @@ bool SessionFile(const char* folder, char (&file)[4096 + 16]) noexcept {
   return true;
 }
 
-// Checked in a mapping of its own, before it replaces the one at g_session.
-bool IsSessionWeUnderstand(int fd) noexcept {
-  void* memory =
-      mmap(nullptr, sizeof(lf::SessionControl), PROT_READ, MAP_SHARED, fd, 0);
-  if (memory == MAP_FAILED) return false;
-  const auto* session = static_cast<const lf::SessionControl*>(memory);
-  const bool ok = session->magic == lf::kSessionMagic &&
-                  session->version == lf::kSessionVersion &&
-                  session->bytes == sizeof(lf::SessionControl) &&
-                  session->state.load(std::memory_order_acquire) ==
-                      lf::SessionState::kRecording;
-  munmap(memory, sizeof(lf::SessionControl));
-  return ok;
+// All of a session but its table of processes.
+constexpr std::size_t kSettingsBytes =
+    (offsetof(lf::SessionControl, processes) + 4095) / 4096 * 4096;
+
+void* MapZeros(void* at, std::size_t bytes) noexcept {
+  return mmap(at, bytes, PROT_READ | PROT_WRITE,
+              MAP_PRIVATE | MAP_ANONYMOUS | (at != nullptr ? MAP_FIXED : 0), -1,
+              0);
+}
+
+// A copy of the settings in `fd`; null: it is no session that we can join.
+// Read, not mapped: another process may cut the file.
+lf::SessionControl* CopySettings(int fd) noexcept {
+  void* const memory = MapZeros(nullptr, kSettingsBytes);
+  if (memory == MAP_FAILED) return nullptr;
+  auto* const copy = static_cast<lf::SessionControl*>(memory);
+  struct stat status;
+  if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+      status.st_size >= static_cast<off_t>(sizeof(lf::SessionControl)) &&
+      syscall(SYS_pread64, fd, memory, offsetof(lf::SessionControl, processes),
+              0L) == offsetof(lf::SessionControl, processes) &&
+      copy->state.load(std::memory_order_acquire) ==
+          lf::SessionState::kRecording &&
+      IsWithinLimits(*copy)) {
+    return copy;
+  }
+  munmap(memory, kSettingsBytes);
+  return nullptr;
+}
+
+// Takes the place of g_settings in one step, so that a late reader never
+// faults.
+bool UseSettings(lf::SessionControl* settings) noexcept {
+  return mremap(settings, kSettingsBytes, kSettingsBytes,
+                MREMAP_MAYMOVE | MREMAP_FIXED, g_settings) != MAP_FAILED;
 }
 
 // Claims a slot of the session's process table; after an exec, the same slot.
 lf::ProcessSlot* ClaimSlot(std::int32_t pid) noexcept {
   const std::uint32_t own = OwnPidNamespace();
-  const bool other = own != 0 && g_session->pid_namespace != 0 &&
-                     own != g_session->pid_namespace;
+  const bool other = own != 0 && g_settings->pid_namespace != 0 &&
+                     own != g_settings->pid_namespace;
   g_process->other_namespace.store(other ? own : 0, std::memory_order_relaxed);
   const std::uint64_t owner = lf::SlotOwner(pid, other ? own : 0);
   for (std::size_t i = 0; i < lf::kProcessSlots; ++i) {
@@ -134,14 +158,16 @@ bool PrepareProcess() noexcept {
   const int saved_errno = errno;
   auto* state =
       static_cast<ProcessState*>(MapWipedOnFork(sizeof(ProcessState)));
-  void* session = mmap(nullptr, kSessionBytes, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (state != nullptr && session != MAP_FAILED) {
+  void* session = MapZeros(nullptr, kSessionBytes);
+  void* settings = MapZeros(nullptr, kSettingsBytes);
+  if (state != nullptr && session != MAP_FAILED && settings != MAP_FAILED) {
     g_session = static_cast<lf::SessionControl*>(session);
+    g_settings = static_cast<lf::SessionControl*>(settings);
     g_process = state;
   } else {
     if (state != nullptr) munmap(state, sizeof(ProcessState));
     if (session != MAP_FAILED) munmap(session, kSessionBytes);
+    if (settings != MAP_FAILED) munmap(settings, kSettingsBytes);
   }
   errno = saved_errno;
   return g_process != nullptr;
@@ -169,23 +195,25 @@ ControlStatus MapSession(const char* path, int* error) noexcept {
   if (!SessionFile(path, file)) return ControlStatus::kCannotOpen;
   const long fd = syscall(SYS_openat, AT_FDCWD, file,
                           O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0);
-  struct stat status;
   *error = errno;
   if (fd < 0) return ControlStatus::kCannotOpen;
   *error = 0;
   ControlStatus result = ControlStatus::kNotRecording;
-  if (fstat(static_cast<int>(fd), &status) == 0 &&
-      status.st_size >= static_cast<off_t>(sizeof(lf::SessionControl)) &&
-      IsSessionWeUnderstand(static_cast<int>(fd))) {
+  struct stat status;
+  if (lf::SessionControl* const copy = CopySettings(static_cast<int>(fd));
+      copy != nullptr && fstat(static_cast<int>(fd), &status) == 0) {
     memcpy(g_session_path, path, strlen(path) + 1);
     g_session_device = status.st_dev;
     g_session_inode = status.st_ino;
     g_session_tag = g_session_tag % 0x7fff + 1;
     if (mmap(g_session, kSessionBytes, PROT_READ | PROT_WRITE,
-             MAP_SHARED | MAP_FIXED, static_cast<int>(fd), 0) != MAP_FAILED) {
+             MAP_SHARED | MAP_FIXED, static_cast<int>(fd), 0) != MAP_FAILED &&
+        UseSettings(copy)) {
       result = ControlStatus::kOk;
     } else {
       *error = errno;
+      munmap(copy, kSettingsBytes);
+      (void)MapZeros(g_session, kSessionBytes);
       result = ControlStatus::kCannotOpen;
     }
   }
@@ -194,7 +222,7 @@ ControlStatus MapSession(const char* path, int* error) noexcept {
 }
 
 bool SessionIsMapped() noexcept {
-  return g_session != nullptr && g_session->magic != 0;
+  return g_settings != nullptr && g_settings->magic != 0;
 }
 
 bool SessionIs(const char* path) noexcept {
@@ -226,8 +254,9 @@ void LeaveSession() noexcept {
   if (slot != nullptr) slot->detached.store(1, std::memory_order_release);
   // One step for all readers. Without memory the ended session stays mapped:
   // the process cannot join again, and reports that.
-  (void)mmap(g_session, kSessionBytes, PROT_READ | PROT_WRITE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  if (MapZeros(g_session, kSessionBytes) != MAP_FAILED) {
+    (void)MapZeros(g_settings, kSettingsBytes);
+  }
 }
 
 void* AllocateWipedOnFork(std::size_t bytes) noexcept {

@@ -63,6 +63,12 @@ struct ProcessState {
 // `.session` there and leaving maps zeros, so a late reader never faults.
 extern logformat::SessionControl* g_session
     __attribute__((visibility("hidden")));
+// Our own copy of what the recorder stored there before it published the
+// session: checked when we joined, so no process that shares the page can
+// change a size or an index that we use. Only counts, states and slots are read
+// from g_session. Null and zero as g_session is.
+extern logformat::SessionControl* g_settings
+    __attribute__((visibility("hidden")));
 extern char g_session_path[4096]  // absolute, without a trailing slash
     __attribute__((visibility("hidden")));
 extern ProcessState* g_process __attribute__((visibility("hidden")));

@@ -76,7 +76,7 @@ void Activate(ThreadRing& ring, const SubBuffer& next,
               std::uint64_t now_ns) noexcept {
   auto* head = reinterpret_cast<lf::PacketHead*>(next.address);
   const ClockPair pair = ReadClockPair();
-  memcpy(head->uuid, g_session->uuid, sizeof(head->uuid));
+  memcpy(head->uuid, g_settings->uuid, sizeof(head->uuid));
   head->stream_class = static_cast<std::uint32_t>(lf::StreamClass::kThread);
   head->begin_ns = now_ns;
   head->end_ns = now_ns;

@@ -87,7 +87,7 @@ bool SessionHasEnded() noexcept {
   if (g_process->other_namespace.load(std::memory_order_relaxed) != 0) {
     return RecorderLeftItsLock();
   }
-  return syscall(SYS_kill, g_session->recorder_pid, 0) != 0 && errno != EPERM;
+  return syscall(SYS_kill, g_settings->recorder_pid, 0) != 0 && errno != EPERM;
 }
 
 ControlStatus JoinSession(const char* path, int* error) noexcept {
@@ -100,7 +100,7 @@ ControlStatus JoinSession(const char* path, int* error) noexcept {
   g_process->sites_lock.Lock();
   const ControlStatus status = MapSession(path, error);
   if (status == ControlStatus::kOk) {
-    StartClock(g_session->raw_ns_mult);
+    StartClock(g_settings->raw_ns_mult);
     EnterSession();
     OpenSelectedGates();
   }

@@ -50,7 +50,7 @@ std::uint32_t NextSet(SetTurns& turns) noexcept {
 }
 
 void SetDueTimes(SetTurns& turns, std::uint64_t now_ns) noexcept {
-  const std::uint64_t turn_ns = g_session->thread_rotate_ns;
+  const std::uint64_t turn_ns = g_settings->thread_rotate_ns;
   turns.due_ns = now_ns + turn_ns;
   turns.overdue_ns =
       now_ns + (turn_ns != 0 ? kOverdueTurns * turn_ns : kOverdueInstanceNs);
@@ -59,7 +59,7 @@ void SetDueTimes(SetTurns& turns, std::uint64_t now_ns) noexcept {
 }  // namespace
 
 void BeginTurns(SetTurns& turns, std::uint32_t seed) noexcept {
-  turns.sets = g_session->thread_set_count;
+  turns.sets = g_settings->thread_set_count;
   if (turns.sets > lf::kMaxEventSets) turns.sets = 0;
   if (turns.sets == 0) return;
   turns.random = seed | 1;

@@ -53,22 +53,22 @@ std::uint64_t NextBytes(const ThreadRing& ring) noexcept {
        at *= 4) {
     bytes *= 4;
   }
-  return bytes < g_session->sub_buffer_bytes ? bytes
-                                             : g_session->sub_buffer_bytes;
+  return bytes < g_settings->sub_buffer_bytes ? bytes
+                                              : g_settings->sub_buffer_bytes;
 }
 
 // In `discard` and `flight` mode: takes `bytes` from the session's limit.
 bool TakeQuota(std::uint64_t bytes) noexcept {
-  if (g_session->mode == lf::SessionMode::kStream) return true;
+  if (g_settings->mode == lf::SessionMode::kStream) return true;
   const std::uint64_t before =
       g_session->used_bytes.fetch_add(bytes, std::memory_order_relaxed);
-  if (before + bytes <= g_session->max_bytes) return true;
+  if (before + bytes <= g_settings->max_bytes) return true;
   g_session->used_bytes.fetch_sub(bytes, std::memory_order_relaxed);
   return false;
 }
 
 void ReturnQuota(std::uint64_t bytes) noexcept {
-  if (g_session->mode != lf::SessionMode::kStream) {
+  if (g_settings->mode != lf::SessionMode::kStream) {
     g_session->used_bytes.fetch_sub(bytes, std::memory_order_relaxed);
   }
 }
@@ -102,7 +102,7 @@ int WriteAndMap(int fd, std::uint64_t offset, std::uint64_t bytes,
 std::uint32_t ReadyTarget(const ThreadRing& ring, bool all) noexcept {
   const std::uint32_t used = ring.activations.load(std::memory_order_relaxed);
   const std::uint32_t most =
-      all ? 2 * g_session->sub_buffers : g_session->sub_buffers;
+      all ? 2 * g_settings->sub_buffers : g_settings->sub_buffers;
   const std::uint32_t wanted = most < kMaxReady ? most : kMaxReady;
   const std::uint32_t by_use = used <= 1 ? 1 : used == 2 ? 2 : kMaxReady;
   return by_use < wanted && !all ? by_use : wanted;

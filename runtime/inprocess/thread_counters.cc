@@ -102,7 +102,7 @@ void OpenGroup(ThreadCounters& counters, CounterGroup& group,
   group.first_event = static_cast<std::uint8_t>(first);
   for (std::uint32_t i = first; i < first + count; ++i) {
     counters.fds[i] =
-        OpenEvent(g_session->thread_events[i], group.leader_fd, waits);
+        OpenEvent(g_settings->thread_events[i], group.leader_fd, waits);
     if (counters.fds[i] < 0) continue;
     Track(counters.fds[i]);
     if (group.leader_fd < 0) {
@@ -172,18 +172,18 @@ void ReadCounters(const ThreadCounters& counters, const CounterGroup& group,
 
 void OpenThreadCounters(ThreadCounters& counters) noexcept {
   memset(&counters, 0, sizeof(counters));
-  counters.count = g_session->thread_event_count;
+  counters.count = g_settings->thread_event_count;
   for (std::int32_t& fd : counters.fds) fd = -1;
   BeginTurns(counters.turns, static_cast<std::uint32_t>(gettid()));
-  const std::uint32_t always = lf::AlwaysOnThreadEvents(*g_session);
+  const std::uint32_t always = lf::AlwaysOnThreadEvents(*g_settings);
   OpenGroup(counters, counters.always, 0, always, /*waits=*/false);
   std::uint32_t first = always;
   for (std::uint32_t i = 0; i < counters.turns.sets; ++i) {
     CounterGroup& group = counters.sets[i];
     group.first_value = static_cast<std::uint8_t>(always);
-    OpenGroup(counters, group, first, g_session->thread_set_sizes[i],
+    OpenGroup(counters, group, first, g_settings->thread_set_sizes[i],
               /*waits=*/i != counters.turns.set);
-    first += g_session->thread_set_sizes[i];
+    first += g_settings->thread_set_sizes[i];
   }
 }
 

@@ -44,7 +44,7 @@ std::uint64_t PacketAlignBytes() noexcept {
 
 std::uint64_t RetryNs(lf::DiscardCause cause) noexcept {
   return cause == lf::DiscardCause::kTraceFull &&
-                 g_session->mode == lf::SessionMode::kFlight
+                 g_settings->mode == lf::SessionMode::kFlight
              ? kFlightRetryNs
              : kRetryNs;
 }
