@@ -8,12 +8,17 @@
 //                      `.hooks`; only the recorder writes it.
 //   DIR/.triggers      why the recording stopped or the snapshot was taken: one
 //                      line for each trigger that fired.
+//   DIR/.not_recorded  what was asked for and is in no stream, one line for
+//                      each NotRecorded (trace_info.h).
 //   DIR/.thread_ids    ThreadIdsEntry below, for threads of pid namespaces
 //                      other than the recorder's, which alone writes it.
 //   DIR/.owners        names of users and cgroups in the trace, one text line
 //                      each; only the recorder writes it.
 //   DIR/.hooks         hook registry, one text line a hook, appended under
 //                      flock(LOCK_EX); a line without '\n' is a torn append.
+//   DIR/.user-UID/     of programs of another user, who owns the folder: their
+//                      own `.session`, `.hooks` and streams. What is in it is
+//                      copied when the recording ends, and trusted in nothing.
 //
 // Plain data only: compiled into the runtime library.
 #ifndef COUNTRACE_LOGFORMAT_SESSION_LAYOUT_H_
@@ -34,6 +39,9 @@ inline constexpr char kKernelHooksFile[] = ".kernel_hooks";
 inline constexpr char kTriggersFile[] = ".triggers";
 inline constexpr char kThreadIdsFile[] = ".thread_ids";
 inline constexpr char kOwnersFile[] = ".owners";
+inline constexpr char kNotRecordedFile[] = ".not_recorded";
+// Then a user's number.
+inline constexpr char kUserFolderPrefix[] = ".user-";
 inline constexpr char kMetadataFile[] = "metadata";
 // Version of the session's files (FORMAT.md, section 6): programs of an older
 // build join the sessions of a newer one.

@@ -50,6 +50,17 @@ struct TriggerFiring {
   std::string what;           // "server:handle took 23.1 ms in tid 4243"
 };
 
+// What was asked for, could not be recorded, and has no place in a stream.
+struct NotRecorded {
+  std::string cause;        // one of the two below
+  std::uint64_t count = 0;  // of records, or of processes
+  std::string text;         // what, why, remedy
+};
+// Event records that the kernel's guard against recursion dropped.
+inline constexpr char kKernelRecursion[] = "kernel_recursion";
+// Processes with hooks that did not join the recording.
+inline constexpr char kNotJoined[] = "not_joined";
+
 // A trace's description: from `metadata` of a finished trace, from `.session`
 // and `.hooks` of an unfinished one.
 struct TraceInfo {
@@ -93,6 +104,7 @@ struct TraceInfo {
   std::vector<std::string> dump_rules;
   // Why the snapshot was taken; in a recording all triggers that fired.
   std::vector<TriggerFiring> triggers;
+  std::vector<NotRecorded> not_recorded;
   // For an imported trace: what recorded it and what read it, its source
   // directories, and the facts they do not contain. Else empty.
   std::string source;

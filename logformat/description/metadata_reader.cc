@@ -476,6 +476,12 @@ absl::StatusOr<TraceDescription> ParseMetadata(std::string_view text,
   if (take.Has("source")) info.source = take.String("source");
   info.source_paths = TakeTexts("source_path", kMaxSourcePaths, take);
   info.not_known = TakeTexts("not_known", kMaxNotKnown, take);
+  for (const std::string& line :
+       TakeTexts("not_recorded", kMaxNotRecorded, take)) {
+    auto what = ParseNotRecordedText(line);
+    if (!what) take.MarkBad("not_recorded_0");
+    if (what) info.not_recorded.push_back(*std::move(what));
+  }
   if (take.Has("count")) {
     info.gating = ParseGating(take.String("count"));
     if (!info.gating) take.MarkBad("count");

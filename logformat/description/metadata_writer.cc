@@ -240,6 +240,10 @@ void AppendEnv(const TraceDescription& description, std::string& text) {
   for (std::size_t i = 0; i < info.triggers.size(); ++i) {
     string(absl::StrFormat("trigger_%d", i), TriggerText(info.triggers[i]));
   }
+  for (std::size_t i = 0; i < info.not_recorded.size(); ++i) {
+    string(absl::StrFormat("not_recorded_%d", i),
+           NotRecordedText(info.not_recorded[i]));
+  }
   if (!info.source.empty()) string("source", info.source);
   strings("source_path", info.source_paths);
   strings("not_known", info.not_known);

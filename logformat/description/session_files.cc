@@ -169,6 +169,24 @@ void ParseOwners(std::string_view text, TraceDescription& description) {
   }
 }
 
+void ParseNotRecorded(std::string_view text, TraceDescription& description) {
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    std::optional<NotRecorded> what;
+    if (end != std::string_view::npos) {
+      what = ParseNotRecordedText(text.substr(0, end));
+    }
+    if (!what || description.info.not_recorded.size() == kMaxNotRecorded) {
+      description.messages.push_back(
+          absl::StrFormat("%s is damaged after %d lines", kNotRecordedFile,
+                          description.info.not_recorded.size()));
+      return;
+    }
+    description.info.not_recorded.push_back(*std::move(what));
+    text.remove_prefix(end + 1);
+  }
+}
+
 absl::StatusOr<TraceDescription> ReadSessionFiles(const std::string& path) {
   absl::StatusOr<base::FileMapping> file =
       base::FileMapping::Open(path + "/" + kSessionFile);
@@ -275,6 +293,7 @@ absl::StatusOr<TraceDescription> ReadSessionFiles(const std::string& path) {
   };
   absl::Status whole = read(kTriggersFile, ParseTriggers);
   if (whole.ok()) whole = read(kOwnersFile, ParseOwners);
+  if (whole.ok()) whole = read(kNotRecordedFile, ParseNotRecorded);
   if (whole.ok()) whole = file->CheckWhole();
   if (!whole.ok()) return whole;
   return description;

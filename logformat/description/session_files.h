@@ -26,6 +26,9 @@ void ParseHooks(std::string_view text, TraceDescription& description,
 // Adds the names in `text`, the content of `.owners`.
 void ParseOwners(std::string_view text, TraceDescription& description);
 
+// Adds what `text`, the content of `.not_recorded`, names.
+void ParseNotRecorded(std::string_view text, TraceDescription& description);
+
 // Adds the triggers in `text`, the content of `.triggers`.
 void ParseTriggers(std::string_view text, TraceDescription& description);
 

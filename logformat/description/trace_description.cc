@@ -256,6 +256,34 @@ std::optional<TriggerFiring> ParseTriggerText(std::string_view text) {
   return firing;
 }
 
+std::string NotRecordedText(const NotRecorded& what) {
+  std::string text =
+      absl::StrFormat("%s\t%d\t%s", what.cause, what.count, what.text);
+  int tabs = 0;
+  for (char& c : text) {
+    const bool separates = c == '\t' && ++tabs <= 2;
+    if (static_cast<unsigned char>(c) < 0x20 && !separates) c = '?';
+  }
+  return text;
+}
+
+std::optional<NotRecorded> ParseNotRecordedText(std::string_view text) {
+  const std::string_view whole = text;
+  NotRecorded what;
+  what.cause = NextField(text);
+  const std::string_view count = NextField(text);
+  const char* const end = count.data() + count.size();
+  const auto parsed = std::from_chars(count.data(), end, what.count);
+  what.text = text;
+  // Other spellings could not be written back byte for byte.
+  if ((what.cause != kKernelRecursion && what.cause != kNotJoined) ||
+      parsed.ec != std::errc() || parsed.ptr != end || what.count == 0 ||
+      NotRecordedText(what) != whole) {
+    return std::nullopt;
+  }
+  return what;
+}
+
 std::string FormatUuid(const Uuid& uuid) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string text;

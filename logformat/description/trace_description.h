@@ -25,6 +25,7 @@ struct FinishedStream {
 // Limits for TraceInfo::source_paths and ::not_known.
 inline constexpr std::size_t kMaxSourcePaths = 4096;
 inline constexpr std::size_t kMaxNotKnown = 1024;
+inline constexpr std::size_t kMaxNotRecorded = 64;
 
 struct TraceDescription {
   TraceInfo info;
@@ -62,6 +63,10 @@ bool ParseOwnerText(std::string_view text, TraceInfo& info);
 // texts become '?'.
 std::string TriggerText(const TriggerFiring& firing);
 std::optional<TriggerFiring> ParseTriggerText(std::string_view text);
+
+// "CAUSE\tCOUNT\tTEXT", a line of `.not_recorded`, as above.
+std::string NotRecordedText(const NotRecorded& what);
+std::optional<NotRecorded> ParseNotRecordedText(std::string_view text);
 
 using Uuid = std::array<std::uint8_t, 16>;
 // "01234567-89ab-cdef-0123-456789abcdef", both ways.

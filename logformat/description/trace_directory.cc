@@ -137,6 +137,8 @@ absl::StatusOr<TraceDirectory> ListTraceDirectory(const std::string& path) {
       directory.incomplete = true;
     } else if (name.starts_with(kRewritePrefix) || name == kMetadataTemporary) {
       directory.temporaries.emplace_back(name);
+    } else if (name.starts_with(kUserFolderPrefix)) {
+      directory.user_folders.emplace_back(name);
     } else if (const char* kind = OtherKind(path, *entry);
                kind != nullptr && (name.starts_with(kCpuPrefix) ||
                                    name.starts_with(kThreadPrefix))) {
@@ -209,6 +211,12 @@ absl::StatusOr<TraceDescription> DescribeTrace(
           ? from_metadata
           : from_session;
   if (chosen.ok()) {
+    for (const std::string& folder : directory.user_folders) {
+      chosen->messages.push_back(absl::StrFormat(
+          "%s has records of another user's programs: they are in the trace "
+          "when it is finished (`countrace recover`, or the recording's end)",
+          folder));
+    }
     chosen->info.finished = false;
     chosen->info.recording = directory.locked;
   }

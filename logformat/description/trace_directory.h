@@ -16,6 +16,8 @@ namespace countrace::logformat {
 // recover rewrites a stream to a file with this prefix, then renames it.
 inline constexpr char kRewritePrefix[] = ".rewrite-";
 inline constexpr char kMetadataTemporary[] = ".metadata-new";
+// A stream that could not be finished is renamed to a file with this prefix.
+inline constexpr char kUnreadPrefix[] = ".unread-";
 
 struct StreamFile {
   std::string name;
@@ -30,7 +32,8 @@ struct TraceDirectory {
   // Links, pipes and the like with the name of a stream: "cpu-1 is a symbolic
   // link". They are not opened.
   std::vector<std::string> not_files;
-  std::vector<std::string> temporaries;  // left by a killed recover
+  std::vector<std::string> temporaries;   // left by a killed recover
+  std::vector<std::string> user_folders;  // of other users, not yet adopted
   bool has_metadata = false;
   bool has_session = false;
   bool incomplete = false;  // `.incomplete` is present

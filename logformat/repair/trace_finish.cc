@@ -21,6 +21,7 @@
 #include "logformat/read/record_table.h"
 #include "logformat/repair/stream_repair.h"
 #include "logformat/repair/thread_ids.h"
+#include "logformat/repair/user_streams.h"
 #include "logformat/session_layout.h"
 
 namespace countrace::logformat {
@@ -75,12 +76,16 @@ class Finisher {
   absl::StatusOr<FinishResult> Run() {
     result_.messages = description_.messages;
     result_.discarded = description_.discarded;
+    result_.not_recorded = description_.info.not_recorded;
     for (const std::string& name : directory_.temporaries) Remove(name);
     bool changed = false;
     for (const StreamFile& file : directory_.streams) {
       absl::StatusOr<bool> stream_changed = FinishStream(file);
-      if (!stream_changed.ok()) return stream_changed.status();
-      changed = changed || *stream_changed;
+      if (absl::IsResourceExhausted(stream_changed.status())) {
+        return stream_changed.status();
+      }
+      if (!stream_changed.ok()) Hide(file, stream_changed.status());
+      changed = changed || !stream_changed.ok() || *stream_changed;
     }
     for (std::string& message : MissingStreams(directory_, description_)) {
       result_.messages.push_back(std::move(message));
@@ -108,6 +113,7 @@ class Finisher {
       Remove(kKernelHooksFile);
       Remove(kTriggersFile);
       Remove(kOwnersFile);
+      Remove(kNotRecordedFile);
       Remove(kSessionFile);
       Remove(kIncompleteFile);
     }
@@ -115,6 +121,20 @@ class Finisher {
   }
 
  private:
+  // babeltrace2 would refuse the trace for it; its records may be of use.
+  void Hide(const StreamFile& file, const absl::Status& why) {
+    const std::string hidden = std::string(kUnreadPrefix) + file.name;
+    rename((directory_.path + "/" + file.name).c_str(),
+           (directory_.path + "/" + hidden).c_str());
+    result_.messages.push_back(
+        absl::StrFormat("%s is not in the trace, and is %s now: %s", file.name,
+                        hidden, why.message()));
+    std::erase_if(description_.streams, [&](const FinishedStream& stream) {
+      return stream.file == file.name;
+    });
+    ++result_.failed;
+  }
+
   void Remove(const std::string& name) {
     unlink((directory_.path + "/" + name).c_str());
   }
@@ -241,10 +261,23 @@ absl::StatusOr<FinishResult> FinishTrace(const std::string& path,
     directory = ListTraceDirectory(path);
     if (!directory.ok()) return directory.status();
   }
+  AdoptResult adopted;
+  if (directory->incomplete && directory->has_session) {
+    auto users = AdoptUserStreams(path, path, {.now_ns = options.now_ns});
+    if (!users.ok()) return users.status();
+    adopted = *std::move(users);
+    directory = ListTraceDirectory(path);
+    if (!directory.ok()) return directory.status();
+  }
   absl::StatusOr<TraceDescription> description = DescribeTrace(*directory);
   if (!description.ok()) return description.status();
-  return Finisher(*std::move(directory), *std::move(description), options)
-      .Run();
+  auto result =
+      Finisher(*std::move(directory), *std::move(description), options).Run();
+  if (!result.ok()) return result;
+  result->failed += adopted.refused;
+  result->messages.insert(result->messages.end(), adopted.messages.begin(),
+                          adopted.messages.end());
+  return result;
 }
 
 }  // namespace countrace::logformat

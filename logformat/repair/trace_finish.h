@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "logformat/packet_layout.h"
+#include "logformat/trace_info.h"
 
 namespace countrace::logformat {
 
@@ -19,6 +20,8 @@ struct FinishOptions {
   // (the process's next store would be a SIGBUS); cover unwritten tails with an
   // empty packet instead.
   bool processes_may_be_alive = false;
+  // AdoptOptions::now_ns of repair/user_streams.h.
+  std::uint64_t now_ns = 0;
 };
 
 struct FinishResult {
@@ -29,13 +32,18 @@ struct FinishResult {
   std::uint64_t dropped_packets = 0;  // unreadable, removed
   std::uint64_t cut_bytes = 0;
   std::array<std::uint64_t, kDiscardCauses> discarded{};  // whole trace
+  std::vector<NotRecorded> not_recorded;
   std::vector<std::string> messages;  // losses and where they are, for the user
   bool already_finished = false;
+  // Streams that could not be finished, which are hidden (`.unread-NAME`), and
+  // what was refused of other users' streams.
+  std::uint64_t failed = 0;
 };
 
 // Idempotent: finishing a finished trace changes no byte. A stream with holes
 // in its open packets, or with damaged packets, is rewritten to a temporary
-// hidden file and renamed; other streams are patched in place. Returns:
+// hidden file and renamed; other streams are patched in place. A stream that
+// cannot be read or repaired keeps no other from being finished. Returns:
 // NOT_FOUND, INVALID_ARGUMENT (not a countrace trace), FAILED_PRECONDITION (a
 // recorder still holds the lock and `force_locked` is false),
 // RESOURCE_EXHAUSTED (disk full: nothing was removed).

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +20,7 @@
 #include "base/posix/scoped_fd.h"
 #include "logformat/description/trace_description.h"
 #include "logformat/description/trace_directory.h"
+#include "logformat/repair/user_streams.h"
 #include "logformat/session_layout.h"
 #include "logformat/write/flight_stream.h"
 
@@ -184,7 +186,19 @@ absl::StatusOr<FinishResult> SnapshotTrace(const std::string& from,
   absl::Status copied = WriteReasons(content.reasons, to);
   if (copied.ok()) copied = CopyFiles(*source, content.dumped_ns, to);
   if (!copied.ok()) return copied;
-  return FinishTrace(to, {});
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const std::uint64_t now_ns =
+      static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+      static_cast<std::uint64_t>(now.tv_nsec);
+  const auto adopted =
+      AdoptUserStreams(from, to, {.keep = true, .now_ns = now_ns});
+  if (!adopted.ok()) return adopted.status();
+  auto result = FinishTrace(to, {});
+  if (!result.ok()) return result;
+  result->messages.insert(result->messages.end(), adopted->messages.begin(),
+                          adopted->messages.end());
+  return result;
 }
 
 }  // namespace countrace::logformat

@@ -144,6 +144,7 @@ Json LossObject(const Report& report) {
           {"overwritten", loss.overwritten},
           {"discarded_packets", loss.discarded_packets},
           {"clock_errors", loss.clock_errors},
+          {"not_joined", loss.not_joined},
           {"inexact",
            {{"numbers", bounds.numbers},
             {"without_limit", bounds.without_limit},

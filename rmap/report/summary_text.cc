@@ -135,8 +135,12 @@ std::string LossText(const Report& report, bool color) {
     line += absl::StrFormat(", %s clock errors",
                             base::FormatCount(loss.clock_errors));
   }
+  if (loss.not_joined != 0) {
+    line += absl::StrFormat(", %s processes with hooks did not join",
+                            base::FormatCount(loss.not_joined));
+  }
   const bool lost = loss.discarded_events != 0 || loss.discarded_packets != 0 ||
-                    loss.clock_errors != 0;
+                    loss.clock_errors != 0 || loss.not_joined != 0;
   if (color && lost) line = "\x1b[31m" + line + "\x1b[0m";
   out += line + "\n";
   return out;

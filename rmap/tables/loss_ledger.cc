@@ -51,6 +51,10 @@ std::string Remedy(DiscardCause cause, std::uint32_t session_errno) {
                "mounts): "
                "it had kept 64 streams for them";
       }
+      if (session_errno == logformat::kRegistryIsLocked) {
+        return "programs whose hooks stayed off: another process held the lock "
+               "on .hooks when they started";
+      }
       return absl::StrFormat(
           "a stream file could not be opened or mapped%s: raise ulimit -n, or "
           "free memory",
@@ -118,6 +122,15 @@ Loss LossLedger::Finish(const logformat::TraceReader& reader) const {
     out.messages.push_back(absl::StrFormat(
         "%d event records discarded%s: %s", others, where,
         Remedy(static_cast<DiscardCause>(i), reader.session_last_errno())));
+  }
+  for (const logformat::NotRecorded& what : reader.info().not_recorded) {
+    out.messages.push_back(what.text);
+    if (what.cause == logformat::kNotJoined) {
+      out.not_joined += what.count;
+      continue;
+    }
+    out.discarded_events += what.count;
+    out.by_cause[what.cause] += what.count;
   }
   out.overwritten = overwritten_;
   if (unknown_cause_ != 0) {

@@ -353,6 +353,7 @@ struct Loss {
   std::map<std::string, std::uint64_t> by_cause;
   std::uint64_t discarded_packets = 0;
   std::uint64_t clock_errors = 0;     // records whose time went back
+  std::uint64_t not_joined = 0;       // processes whose hooks are not recorded
   std::vector<std::string> messages;  // what, where, remedy
 };
 

@@ -113,6 +113,20 @@ TEST_CASE("loss: ten places of lost packets are named, the others counted",
   CHECK(Says(loss, "packets lost: 2 more places"));
 }
 
+TEST_CASE("loss: what was not recorded counts", "[rmap][loss]") {
+  MemoryTrace trace;
+  trace.mutable_info().not_recorded = {
+      {logformat::kKernelRecursion, 141, "141 kernel records"},
+      {logformat::kNotJoined, 2, "app is static"},
+      {logformat::kNotJoined, 1, "app is set-user-ID"}};
+  const Loss loss = LossLedger().Finish(trace);
+  CHECK(loss.discarded_events == 141);
+  CHECK(loss.by_cause ==
+        std::map<std::string, std::uint64_t>{{"kernel_recursion", 141}});
+  CHECK(loss.not_joined == 3);
+  CHECK(Says(loss, "app is static"));
+}
+
 TEST_CASE("header: what the recording says of itself", "[rmap]") {
   MemoryTrace reader;
   logformat::TraceInfo& info = reader.mutable_info();
