@@ -1,7 +1,9 @@
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "base/text/quantity_format.h"
 #include "cli/dump_rules_dry_run.h"
 #include "cli/exit_status.h"
@@ -21,6 +23,33 @@
 namespace countrace::cli {
 namespace {
 
+// What the trace does not have, or that it has all.
+std::string LossOf(const runtime::RecordResult& result) {
+  std::vector<std::string> parts;
+  if (result.failed) parts.emplace_back("the trace is incomplete");
+  if (result.discarded != 0 && result.discarded == result.overwritten) {
+    parts.push_back(base::FormatCount(result.overwritten) +
+                    " older event records were overwritten");
+  } else if (result.discarded != 0) {
+    parts.push_back(base::FormatCount(result.discarded) +
+                    " event records were lost");
+  }
+  if (result.lost_packets != 0) {
+    parts.push_back(base::FormatCount(result.lost_packets) +
+                    " packets were lost");
+  }
+  if (result.not_joined != 0) {
+    parts.push_back(base::FormatCount(result.not_joined) +
+                    " processes with hooks did not join");
+  }
+  return parts.empty() ? "nothing was lost" : absl::StrJoin(parts, ", ");
+}
+
+bool LostAny(const runtime::RecordResult& result) {
+  return result.discarded > result.overwritten || result.lost_packets != 0 ||
+         result.not_joined != 0;
+}
+
 void SaySummary(const runtime::RecordResult& result) {
   Say(kRecordVerb.name,
       absl::StrFormat(
@@ -31,12 +60,7 @@ void SaySummary(const runtime::RecordResult& result) {
   Say(kRecordVerb.name,
       absl::StrFormat("%s processes with hooks joined; %s",
                       base::FormatCount(result.processes_joined),
-                      result.discarded == 0 ? std::string("nothing was lost")
-                      : result.discarded == result.overwritten
-                          ? base::FormatCount(result.overwritten) +
-                                " older event records were overwritten"
-                          : base::FormatCount(result.discarded) +
-                                " event records were lost"));
+                      LossOf(result)));
 }
 
 int TryDumpRules(const VerbParser& parser, const RecordCommandLine& line) {
@@ -85,7 +109,7 @@ int Record(runtime::RecordOptions record, bool quiet, bool fail_on_loss) {
   progress.Clear();
   if (!result.ok()) return RecordFailure(result.status());
 
-  if (!quiet || result->discarded > 0) {
+  if (!quiet || result->discarded > 0 || LostAny(*result) || result->failed) {
     for (const std::string& message : result->messages) {
       Say(kRecordVerb.name, message);
     }
@@ -98,8 +122,8 @@ int Record(runtime::RecordOptions record, bool quiet, bool fail_on_loss) {
     const int status = CommandExitStatus(result->command_status);
     if (status != 0) return status;
   }
-  return fail_on_loss && result->discarded > result->overwritten ? kExitLoss
-                                                                 : kExitOk;
+  if (result->failed) return kExitFailed;
+  return fail_on_loss && LostAny(*result) ? kExitLoss : kExitOk;
 }
 
 int RunRecord(const Arguments& arguments) {

@@ -86,6 +86,11 @@ struct RecordResult {
   std::uint64_t processes_joined = 0;
   std::uint64_t discarded = 0;
   std::uint64_t overwritten = 0;  // of them; flight mode
+  std::uint64_t lost_packets = 0;
+  std::uint64_t not_joined = 0;  // processes with hooks
+  // The trace is not finished, or a part of it was refused or could not be
+  // read.
+  bool failed = false;
   std::vector<std::string> snapshots;
   std::vector<std::string> messages;  // missing privileges, losses, remedies
 };

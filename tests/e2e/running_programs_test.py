@@ -486,6 +486,8 @@ class OtherUsers(Running):
             self.check_sound(trace)
             self.assertEqual(os.stat(trace).st_mode & 0o7777, 0o700)
             self.assertEqual(os.listxattr(trace), [])
+            self.assertIn(f' {process.pid}/', '\n'.join(script(trace)))
+            self.assertIn(f'{OTHER_USER}', ' '.join(os.listdir(trace)))
         closed = self.shared / 'closed'
         closed.mkdir(mode=0o700)
         run = self.record(process, '--for', '10ms', trace=closed / 'x.ctf')

@@ -4,6 +4,7 @@ them.
 
 usage: unjoined_programs_test.py COUNTRACE INCLUDE_FOLDER
 """
+import json
 import os
 import pathlib
 import shutil
@@ -67,6 +68,14 @@ class Unjoined(unittest.TestCase):
         said = self.record()
         self.assertIn(f'{self.program} has hooks but is static', said)
         self.assertIn('link countrace::runtime_static', said)
+        self.assertIn('1 processes with hooks did not join', said)
+        self.assertNotIn('nothing was lost', said)
+        loss = json.loads(subprocess.run(
+            [COUNTRACE, 'report', '--format', 'json',
+             self.work / 'trace.ctf'], text=True, capture_output=True,
+            timeout=60, check=True).stdout)['loss']
+        self.assertEqual(1, loss['not_joined'])
+        self.assertIn('has hooks but is static', loss['messages'][0])
         self.check_remedy()
 
     def check_remedy(self):

@@ -20,6 +20,7 @@
 #include "absl/strings/str_split.h"
 #include "base/posix/errno_status.h"
 #include "base/posix/small_file.h"
+#include "logformat/session_layout.h"
 #include "runtime/recorder/control/control_file.h"
 #include "runtime/recorder/system/monotonic_clock.h"
 #include "runtime/recorder/system/process_scan.h"
@@ -73,18 +74,27 @@ absl::Status ReadPage(const base::ScopedFd& file, ControlPage& page) {
 }
 
 // Takes the lock: one controller at a time.
-absl::Status Lock(const base::ScopedFd& file, std::int32_t pid) {
-  const std::uint64_t limit = MonotonicNs() + kAnswerNs;
+absl::Status Lock(const base::ScopedFd& file, std::int32_t pid,
+                  std::uint64_t wait_ns) {
+  const std::uint64_t limit = MonotonicNs() + wait_ns;
   while (flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (MonotonicNs() > limit) {
+    if (MonotonicNs() >= limit) {
       return absl::UnavailableError(absl::StrFormat(
-          "%s has been controlled by another countrace for more than 2 s: try "
-          "again",
+          "%s has been controlled by another countrace for 2 s: try again",
           NameOf(pid)));
     }
     SleepNs(kMillisecond);
   }
   return absl::OkStatus();
+}
+
+// The trace whose directory, or whose folder of a user, a process joins.
+std::string_view TraceOf(std::string_view directory) {
+  const std::size_t slash = directory.rfind('/');
+  const bool is_user =
+      slash != directory.npos &&
+      directory.substr(slash + 1).starts_with(logformat::kUserFolderPrefix);
+  return is_user ? directory.substr(0, slash) : directory;
 }
 
 }  // namespace
@@ -95,7 +105,8 @@ void ProcessControl::Unmapper::operator()(void* page) const {
 
 std::string ProcessControl::Name() const { return NameOf(pid_); }
 
-absl::StatusOr<ProcessControl> ProcessControl::Open(std::int32_t pid) {
+absl::StatusOr<ProcessControl> ProcessControl::Open(std::int32_t pid,
+                                                    std::uint64_t wait_ns) {
   const auto mapped = ReadMaps(pid);
   if (!mapped.ok()) return mapped.status();
   if (mapped->page_path.empty()) {
@@ -112,7 +123,7 @@ absl::StatusOr<ProcessControl> ProcessControl::Open(std::int32_t pid) {
   }
   auto file = OpenControlFile(pid, *mapped);
   if (!file.ok()) return file.status();
-  if (absl::Status s = Lock(*file, pid); !s.ok()) return s;
+  if (absl::Status s = Lock(*file, pid, wait_ns); !s.ok()) return s;
   const auto page = std::make_unique<ControlPage>();
   if (absl::Status s = ReadPage(*file, *page); !s.ok()) return s;
   if (page->magic != kControlMagic || page->bytes != sizeof(ControlPage)) {
@@ -227,6 +238,8 @@ absl::Status ProcessControl::AwaitJoin(const std::string& trace,
     case ControlStatus::kOk:
       return absl::OkStatus();
     case ControlStatus::kOtherRecording: {
+      // It joined before it changed its user.
+      if (TraceOf(session_) == TraceOf(trace)) return absl::OkStatus();
       absl::Status status = absl::FailedPreconditionError(
           absl::StrFormat("%s takes part in the recording %s: end that one "
                           "first",

@@ -39,9 +39,10 @@ class ProcessControl {
  public:
   // Returns: NOT_FOUND no such process; PERMISSION_DENIED another user's;
   // FAILED_PRECONDITION it has no runtime, or one without a control page, with
-  // the reason and the remedy; UNAVAILABLE another controller holds it for more
-  // than 2 s.
-  static absl::StatusOr<ProcessControl> Open(std::int32_t pid);
+  // the reason and the remedy; UNAVAILABLE another controller, or the process
+  // itself, held its lock for `wait_ns`.
+  static absl::StatusOr<ProcessControl> Open(
+      std::int32_t pid, std::uint64_t wait_ns = 2'000'000'000);
 
   std::int32_t pid() const { return pid_; }
 

@@ -2,6 +2,7 @@
 
 #include <limits.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include "absl/strings/str_format.h"
 #include "base/posix/errno_status.h"
 #include "runtime/recorder/control/control_file.h"
+#include "runtime/recorder/session/unjoined_program.h"
 #include "runtime/recorder/system/monotonic_clock.h"
 #include "runtime/recorder/system/process_scan.h"
 
@@ -37,9 +39,10 @@ std::vector<std::int32_t> RunningProcesses() {
 }  // namespace
 
 SessionInvitation::SessionInvitation(std::string trace,
+                                     const logformat::SessionControl& session,
                                      std::vector<std::int32_t> pids)
     : trace_(std::move(trace)),
-      access_(trace_),
+      users_(trace_, session),
       ids_(trace_),
       pids_(std::move(pids)),
       watch_(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {
@@ -60,50 +63,83 @@ bool SessionInvitation::AnyProcess(const std::vector<std::int32_t>& pids) {
   });
 }
 
-void SessionInvitation::Refuse(std::int32_t pid, const absl::Status& status) {
+// Without the runtime in it. A file of another user is not parsed.
+bool SessionInvitation::ProgramHasHooks(std::int32_t pid) {
+  const std::string process = absl::StrFormat("/proc/%d", pid);
+  const std::string file = process + "/exe";
+  struct stat owner {
+  }, program{};
+  if (stat(process.c_str(), &owner) != 0 || owner.st_uid != geteuid() ||
+      stat(file.c_str(), &program) != 0) {
+    return false;
+  }
+  const auto [at, added] =
+      programs_.try_emplace({program.st_dev, program.st_ino}, false);
+  if (added) at->second = HasHooks(file);
+  return at->second;
+}
+
+void SessionInvitation::Refuse(std::int32_t pid, const absl::Status& status,
+                               bool has_hooks) {
   if (!IsProcessAlive(pid)) return;
   // Beside another recording of the whole machine, these are all processes.
   if (pids_.empty() && status.GetPayload(kOtherRecordingPayload).has_value()) {
     if (elsewhere_++ == 0) first_elsewhere_ = base::StatusText(status);
     return;
   }
-  messages_.push_back(
-      absl::StrFormat("No user hooks of: %s", base::StatusText(status)));
+  if (refused_.size() >= kMostNamed) {
+    if (has_hooks) ++refused_more_;
+    return;
+  }
+  refused_.push_back(
+      {absl::StrFormat("No user hooks of: %s", base::StatusText(status)),
+       has_hooks});
 }
 
 void SessionInvitation::Ask(std::int32_t pid, bool named) {
-  auto control = ProcessControl::Open(pid);
+  // A process can hold its own lock for ever, and the kernel's rings would fill
+  // meanwhile: without its name on the command line it is tried again later.
+  auto control = ProcessControl::Open(pid, named ? kAnswerNs : 0);
+  if (absl::IsUnavailable(control.status()) && !named) {
+    const std::uint64_t until =
+        locked_.try_emplace(pid, MonotonicNs() + kAnswerNs).first->second;
+    if (MonotonicNs() < until) return;
+  }
+  locked_.erase(pid);
   if (!control.ok()) {
-    // With -a, only processes with hooks are named: the others lose nothing,
-    // and those of other users cannot be inspected.
+    // With -a, only processes with hooks are named: the others lose nothing.
     const bool no_hooks =
         control.status().GetPayload(kNoRuntimePayload).has_value() ||
         absl::IsPermissionDenied(control.status());
-    if (named || !no_hooks) Refuse(pid, control.status());
+    const bool has_hooks = !no_hooks || ProgramHasHooks(pid);
+    if (named || has_hooks) Refuse(pid, control.status(), has_hooks);
     return;
   }
-  // Without a grant the directory may still be writable for the user: the
-  // process reports the result.
-  (void)access_.GrantTo(pid);
+  auto directory = users_.DirectoryFor(pid);
+  if (!directory.ok()) return Refuse(pid, directory.status(), true);
   ids_.AddProcess(pid);
-  const absl::Status asked = control->RequestJoin(trace_);
-  if (!asked.ok()) return Refuse(pid, asked);
-  asked_.push_back({*std::move(control), MonotonicNs() + kAnswerNs});
+  const absl::Status asked = control->RequestJoin(*directory);
+  if (!asked.ok()) return Refuse(pid, asked, true);
+  asked_.push_back(
+      {*std::move(control), *std::move(directory), MonotonicNs() + kAnswerNs});
 }
 
 void SessionInvitation::TakeAnswers(bool wait) {
   std::vector<Asked> open;
   for (Asked& asked : asked_) {
     const std::uint64_t now = MonotonicNs();
-    const absl::Status joined =
-        asked.control.AwaitJoin(trace_, wait ? asked.deadline_ns : now);
-    if (joined.ok()) continue;
+    const absl::Status joined = asked.control.AwaitJoin(
+        asked.directory, wait ? asked.deadline_ns : now);
+    if (joined.ok()) {
+      if (asked.directory != trace_) ++others_joined_;
+      continue;
+    }
     if (absl::IsUnavailable(joined) && !wait && now < asked.deadline_ns &&
         IsProcessAlive(asked.control.pid())) {
       open.push_back(std::move(asked));
       continue;
     }
-    Refuse(asked.control.pid(), joined);
+    Refuse(asked.control.pid(), joined, /*has_hooks=*/true);
   }
   asked_ = std::move(open);
 }
@@ -142,23 +178,51 @@ void SessionInvitation::InviteNew() {
       if (const auto pid = ControlFilePid(event->name)) fresh.insert(*pid);
     }
   }
+  for (const auto& [pid, until] : locked_) fresh.insert(pid);
   for (const std::int32_t pid : fresh) {
     if (IsInScope(pid)) Ask(pid, /*named=*/false);
   }
   TakeAnswers(/*wait=*/false);
 }
 
-std::vector<std::string> SessionInvitation::TakeMessages() {
-  if (elsewhere_ != 0) {
-    messages_.push_back(
-        elsewhere_ == 1
-            ? "No user hooks of: " + first_elsewhere_
-            : absl::StrFormat("No user hooks of %d processes that take part in "
-                              "other recordings; the first: %s",
-                              elsewhere_, first_elsewhere_));
-    elsewhere_ = 0;
+std::string SessionInvitation::ElsewhereMessage() const {
+  if (elsewhere_ == 1) return "No user hooks of: " + first_elsewhere_;
+  return absl::StrFormat(
+      "No user hooks of %d processes that take part in other recordings; the "
+      "first: %s",
+      elsewhere_, first_elsewhere_);
+}
+
+std::string SessionInvitation::MoreMessage() const {
+  return absl::StrFormat("No user hooks of %d more processes", refused_more_);
+}
+
+std::vector<logformat::NotRecorded> SessionInvitation::NotJoined() const {
+  std::vector<logformat::NotRecorded> all;
+  for (const Refused& refused : refused_) {
+    if (refused.has_hooks) {
+      all.push_back({logformat::kNotJoined, 1, refused.message});
+    }
   }
-  return std::exchange(messages_, {});
+  if (elsewhere_ != 0) {
+    all.push_back({logformat::kNotJoined, elsewhere_, ElsewhereMessage()});
+  }
+  if (refused_more_ != 0) {
+    all.push_back({logformat::kNotJoined, refused_more_, MoreMessage()});
+  }
+  return all;
+}
+
+std::vector<std::string> SessionInvitation::TakeMessages() {
+  std::vector<std::string> messages;
+  for (Refused& refused : refused_) {
+    messages.push_back(std::move(refused.message));
+  }
+  if (elsewhere_ != 0) messages.push_back(ElsewhereMessage());
+  if (refused_more_ != 0) messages.push_back(MoreMessage());
+  refused_.clear();
+  elsewhere_ = refused_more_ = 0;
+  return messages;
 }
 
 }  // namespace countrace::runtime

@@ -15,6 +15,7 @@
 #include "absl/strings/str_format.h"
 #include "base/posix/errno_status.h"
 #include "base/posix/small_file.h"
+#include "logformat/repair/user_folder.h"
 #include "logformat/session_layout.h"
 
 namespace countrace::runtime {
@@ -94,8 +95,9 @@ absl::Status EmptyTrace(const std::string& path) {
   }
   for (const std::string& name : *names) {
     struct stat info {};
-    if (fstatat(directory.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) !=
-        0) {
+    if (HasPrefix(name, logformat::kUserFolderPrefix) ||
+        fstatat(directory.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) !=
+            0) {
       continue;
     }
     if (!IsTraceFile(name) || !S_ISREG(info.st_mode)) {
@@ -103,6 +105,9 @@ absl::Status EmptyTrace(const std::string& path) {
           "Not replaced: %s holds \"%s\", which is no part of a trace", path,
           name));
     }
+  }
+  for (const std::uint32_t user : logformat::UserFolders(path)) {
+    logformat::RemoveUserFolder(path, user);
   }
   for (const std::string& name : *names) {
     if (unlinkat(directory.get(), name.c_str(), 0) != 0 && errno != ENOENT) {
@@ -188,6 +193,9 @@ std::uint64_t TraceDirectory::DiskBytes() const {
 void TraceDirectory::Remove() {
   const base::ScopedFd directory(
       open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+  for (const std::uint32_t user : logformat::UserFolders(path_)) {
+    logformat::RemoveUserFolder(path_, user);
+  }
   const auto names = base::ListDirectory(directory.get(), ".");
   if (!names.ok()) return;
   for (const std::string& name : *names) {

@@ -64,6 +64,7 @@ struct KernelRecorderStatistics {
   std::uint64_t own_bpf_ns = 0, own_bpf_sampled_ns = 0;
   // The part of `discarded` that no packet could hold (the device was full).
   std::array<std::uint64_t, logformat::kDiscardCauses> unplaced{};
+  std::uint64_t recursion_missed = 0;  // by the kernel's guard (BPF)
   int last_errno = 0;  // errno of the last discard for disk_full or no_resource
 };
 

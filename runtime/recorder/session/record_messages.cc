@@ -59,6 +59,10 @@ std::string Remedy(DiscardCause cause, const LossFacts& facts) {
                "mounts): "
                "it had kept 64 streams for them";
       }
+      if (facts.last_errno == logformat::kRegistryIsLocked) {
+        return "programs whose hooks stayed off: another process held the lock "
+               "on .hooks for more than 100 ms while they started";
+      }
       return absl::StrFormat(
           "a stream file could not be opened or mapped (%s): raise `ulimit "
           "-n`, or check the permissions of %s",

@@ -90,6 +90,8 @@ class Recording {
   void Notice(const std::string& text) const;
   void CloseKernel();
   bool WaitForProcesses();
+  void NoteMissedRecords();
+  void StoreNotRecorded() const;
   void DescribeHooks(const logformat::SessionControl& control);
   void CalibrateHooks(logformat::SessionControl& control);
   void DescribeDumpRules();
@@ -114,6 +116,7 @@ class Recording {
   int signals_taken_ = 0;
   std::size_t triggers_noted_ = 0;
   std::uint64_t begin_ns_ = 0;
+  std::vector<logformat::NotRecorded> not_recorded_;
   RecordResult result_;
 };
 

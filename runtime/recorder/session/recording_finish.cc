@@ -1,8 +1,11 @@
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "absl/strings/str_format.h"
 #include "base/posix/errno_status.h"
+#include "base/posix/file_output.h"
+#include "logformat/description/trace_description.h"
 #include "logformat/read/trace_reader.h"
 #include "logformat/repair/trace_finish.h"
 #include "runtime/recorder/session/hook_cost.h"
@@ -46,18 +49,50 @@ void Recording::CloseKernel() {
   }
 }
 
-// False if a process may still write to its streams.
+void Recording::NoteMissedRecords() {
+  if (kernel_ == nullptr) return;
+  const std::uint64_t missed = kernel_->statistics().recursion_missed;
+  if (missed == 0) return;
+  std::string text = absl::StrFormat(
+      "%d kernel records discarded: the kernel was writing another one on that "
+      "CPU; their kind is unknown; fewer --kernel records at a time have fewer",
+      missed);
+  result_.messages.push_back(text);
+  not_recorded_.push_back(
+      {logformat::kKernelRecursion, missed, std::move(text)});
+}
+
+// For the trace's description. Without room for it, it is on stderr only.
+void Recording::StoreNotRecorded() const {
+  if (not_recorded_.empty()) return;
+  std::string lines;
+  for (const logformat::NotRecorded& what : not_recorded_) {
+    lines += logformat::NotRecordedText(what) + "\n";
+  }
+  base::FileOutput out;
+  if (out.Create(directory_.path() + "/" + logformat::kNotRecordedFile).ok()) {
+    (void)out.WriteAt(0, std::as_bytes(std::span(lines)));
+  }
+}
+
+// False if a process may still write to streams in the trace's directory: those
+// of other users are copied.
 bool Recording::WaitForProcesses() {
   const std::uint64_t limit = MonotonicNs() + kDetachNs;
   for (;;) {
-    const std::vector<std::int32_t> attached = session_.AttachedProcesses();
+    std::vector<std::int32_t> attached = session_.AttachedProcesses();
+    const bool own_left = attached.empty();
+    if (invitation_) {
+      const auto others = invitation_->users().AttachedProcesses();
+      attached.insert(attached.end(), others.begin(), others.end());
+    }
     if (attached.empty()) return true;
     if (MonotonicNs() >= limit) {
       result_.messages.push_back(absl::StrFormat(
           "Some processes did not leave the recording within 1 s (first pid "
           "%d, %d in all): their last records may be missing",
           attached.front(), attached.size()));
-      return false;
+      return own_left;
     }
     SleepNs(kMillisecond);
   }
@@ -66,9 +101,13 @@ bool Recording::WaitForProcesses() {
 void Recording::DescribeHooks(const SessionControl& control) {
   result_.processes_joined =
       control.processes_joined.load(std::memory_order_relaxed);
+  if (invitation_) result_.processes_joined += invitation_->others_joined();
   if (result_.processes_joined != 0) return;
   if (preloaded_ && !program_.empty() && options_.dynamic_hooks.empty()) {
     if (std::string why = WhyNotJoined(program_); !why.empty()) {
+      if (HasHooks(program_)) {
+        not_recorded_.push_back({logformat::kNotJoined, 1, why});
+      }
       result_.messages.push_back(std::move(why));
       return;
     }
@@ -109,6 +148,7 @@ void Recording::DescribeDumpRules() {
 RecordResult Recording::Finish() {
   // Hooks first, so that all their records lie within the kernel's coverage.
   session_.Stop();
+  if (invitation_) invitation_->users().Stop();
   // Probes may take seconds to detach.
   result_.elapsed_ns = MonotonicNs() - begin_ns_;
   CloseKernel();
@@ -118,13 +158,19 @@ RecordResult Recording::Finish() {
         "The command still runs, unrecorded: pid=%d", command_->pid()));
   }
   SessionControl& control = session_.control();
-  if (invitation_) AddMessages(invitation_->TakeMessages());
+  NoteMissedRecords();
+  if (invitation_) {
+    for (logformat::NotRecorded& what : invitation_->NotJoined()) {
+      not_recorded_.push_back(std::move(what));
+    }
+    AddMessages(invitation_->TakeMessages());
+  }
   DescribeHooks(control);
+  StoreNotRecorded();
   CalibrateHooks(control);
   invitation_.reset();  // from now on no other user may write here
 
   LossFacts facts;
-  facts.last_errno = control.last_errno.load(std::memory_order_relaxed);
   facts.sub_buffer_bytes = control.sub_buffer_bytes;
   facts.sub_buffers = control.sub_buffers;
   facts.max_bytes = control.max_bytes;
@@ -139,17 +185,22 @@ RecordResult Recording::Finish() {
     facts.max_bytes = options_.max_bytes;
     AddMessages(flight_->Finish());
   }
-  auto finished = logformat::FinishTrace(directory_.path(),
-                                         {.processes_may_be_alive = !all_left},
-                                         /*force_locked=*/true);
+  auto finished = logformat::FinishTrace(
+      directory_.path(),
+      {.processes_may_be_alive = !all_left, .now_ns = MonotonicNs()},
+      /*force_locked=*/true);
+  facts.last_errno = control.last_errno.load(std::memory_order_relaxed);
   if (finished.ok()) {
     result_.records = finished->records;
     result_.streams = finished->streams;
     facts.discarded = finished->discarded;
+    result_.failed = finished->failed != 0;
+    result_.lost_packets = finished->dropped_packets;
     AddMessages(std::move(finished->messages));
   } else {
     // The records are on disk; the reading verbs recover them in memory.
     if (kernel_ != nullptr) result_.records = kernel_->statistics().records;
+    result_.failed = true;
     result_.messages.push_back(absl::StrFormat(
         "The trace is not finished: %s; when that is fixed, `countrace recover "
         "%s` finishes it",
@@ -160,6 +211,10 @@ RecordResult Recording::Finish() {
   result_.bytes = directory_.DiskBytes();
   result_.discarded = std::accumulate(facts.discarded.begin(),
                                       facts.discarded.end(), std::uint64_t{0});
+  for (const logformat::NotRecorded& what : not_recorded_) {
+    (what.cause == logformat::kNotJoined ? result_.not_joined
+                                         : result_.discarded) += what.count;
+  }
   AddMessages(DescribeLosses(facts));
   return std::move(result_);
 }

@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -5,6 +6,7 @@
 
 #include "absl/strings/str_format.h"
 #include "base/posix/errno_status.h"
+#include "base/posix/scoped_fd.h"
 #include "logformat/description/trace_description.h"
 #include "logformat/repair/trace_snapshot.h"
 #include "runtime/recorder/session/recording.h"
@@ -77,8 +79,11 @@ void Recording::TakeSnapshot(const std::vector<TriggerFiring>& reasons) {
 // Adds them to the description of the whole trace.
 void Recording::NoteTriggers(const std::vector<TriggerFiring>& reasons) {
   constexpr std::size_t kMostNoted = 256;
-  std::ofstream file(directory_.path() + "/" + logformat::kTriggersFile,
-                     std::ios::app);
+  const std::string path = directory_.path() + "/" + logformat::kTriggersFile;
+  // For its mode: other users may pass through the directory.
+  const base::ScopedFd made(
+      open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  std::ofstream file(path, std::ios::app);
   for (const TriggerFiring& reason : reasons) {
     if (triggers_noted_++ >= kMostNoted) return;
     file << logformat::TriggerText(reason) << '\n';

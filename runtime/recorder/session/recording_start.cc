@@ -146,7 +146,7 @@ void Recording::BeginKernel(absl::Status& status) {
 // run.
 void Recording::InviteProcesses() {
   if (!options_.system_wide && options_.pids.empty()) return;
-  invitation_.emplace(directory_.path(), options_.pids);
+  invitation_.emplace(directory_.path(), session_.control(), options_.pids);
   invitation_->InviteRunning();
 }
 

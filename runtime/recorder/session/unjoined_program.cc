@@ -112,6 +112,12 @@ std::string ProgramFileOf(std::int32_t pid, const std::string& command) {
   return command.find('/') == std::string::npos ? "" : command;
 }
 
+bool HasHooks(const std::string& path) {
+  const base::ScopedFd file(
+      open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  return file.is_open() && TraitsOf(file.get()).has_hooks;
+}
+
 std::string WhyNotJoined(const std::string& path) {
   const base::ScopedFd file(
       open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));

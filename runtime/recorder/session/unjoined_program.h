@@ -18,6 +18,9 @@ std::string ProgramFileOf(std::int32_t pid, const std::string& command);
 // file.
 std::string WhyNotJoined(const std::string& path);
 
+// Whether the file is a program with hooks of countrace.
+bool HasHooks(const std::string& path);
+
 }  // namespace countrace::runtime
 
 #endif  // COUNTRACE_RUNTIME_RECORDER_SESSION_UNJOINED_PROGRAM_H_

@@ -87,6 +87,7 @@ class BpfKernelRecorder final : public KernelRecorder {
   CpuStreams streams_;
   std::unique_ptr<KernelHookRegistry> hooks_;  // null: none are recorded
   RunTimeSampler run_time_;
+  std::uint64_t recursion_missed_ = 0;     // known at the end
   std::vector<KernelRingReader> readers_;  // beside streams_.all()
   std::optional<ThreadIdsFile> thread_ids_;
   std::vector<std::string> messages_;
@@ -266,12 +267,7 @@ absl::Status BpfKernelRecorder::End() {
         "A kernel ring held invalid data; its rest was dropped: rings=%d",
         now.malformed));
   }
-  if (const std::uint64_t missed = programs_->missed_runs(); missed > 0) {
-    messages_.push_back(absl::StrFormat(
-        "The kernel dropped records because it was writing another one on that "
-        "CPU; their kind is unknown: records=%d",
-        missed));
-  }
+  recursion_missed_ = programs_->missed_runs();
   if (const std::uint64_t refused = programs_->refused_marks(); refused > 0) {
     messages_.push_back(absl::StrFormat(
         "Kernel hooks of some processes were not recorded: there were more "
@@ -308,6 +304,7 @@ KernelRecorderStatistics BpfKernelRecorder::statistics() const {
     sum.malformed += reader.malformed();
     sum.ring_lost += reader.lost() + reader.unnamed();
   }
+  sum.recursion_missed = recursion_missed_;
   streams_.AddStatistics(sum);
   return sum;
 }
