@@ -330,6 +330,18 @@ class JoinAndLeave(Running):
         self.assertIn(f'takes part in the recording {self.trace}', run.stderr)
         self.end(recorder)
 
+    def test_hooks_without_the_runtime_are_in_the_loss(self):
+        process = self.start('long', 1, environment={'LD_PRELOAD': ''},
+                             controlled=False)
+        run = self.record(process, '--for', '10ms')
+        self.assertIn('no countrace runtime library', run.stderr)
+        self.assertIn('1 processes with hooks did not join', run.stderr)
+        self.assertNotIn('nothing was lost', run.stderr)
+        loss = json.loads(countrace('report', '--format', 'json',
+                                    self.trace).stdout)['loss']
+        self.assertEqual(loss['not_joined'], 1)
+        self.assertIn('no countrace runtime', loss['messages'][0])
+
     def test_processes_in_another_recording_share_a_line(self):
         processes = [self.start('long', 1) for _ in range(3)]
         recorder = self.begin(
