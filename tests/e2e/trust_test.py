@@ -4,6 +4,7 @@ to root's programs in it: docs/security.md. Every attack runs as that user.
 
 usage: trust_test.py COUNTRACE HOOK_WORKLOAD RUNTIME_LIBRARY
 """
+import fcntl
 import os
 import pathlib
 import re
@@ -11,7 +12,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 import unittest
 
 import running_programs_test as running
@@ -159,14 +159,12 @@ class Trust(running.Running):
 
     def check_roots_program(self):
         """It starts, runs and ends as without the attack."""
-        began = time.monotonic()
         program = subprocess.Popen(
             [WORKLOAD, 'ticks', '1', str(TICKS)], stdout=subprocess.DEVNULL,
             env=dict(os.environ, LD_PRELOAD=LIBRARY,
                      COUNTRACE_SESSION=str(self.trace)))
         self.addCleanup(program.kill)
         self.assertEqual(program.wait(timeout=20), 0)
-        self.assertLess(time.monotonic() - began, 20)
         return program.pid
 
     def finish(self):
@@ -252,6 +250,15 @@ class Trust(running.Running):
         self.assertIn(f'belongs to user {OTHER_USER}', run.stderr)
         self.assertIn('1 processes with hooks did not join', run.stderr)
         self.assertNotIn('nothing was lost', run.stderr)
+
+    def test_a_control_page_that_its_user_locks(self):
+        other = self.start_other('long', 1)
+        with open(f'/dev/shm/countrace-control-{other.pid}', 'rb') as page:
+            fcntl.flock(page, fcntl.LOCK_EX)
+            run = countrace('record', '--no-kernel', '-a', '--for', '10ms',
+                            '-o', self.trace)
+        self.assertIn(f'process {other.pid}, whose control page', run.stderr)
+        self.assertRegex(run.stderr, r'\d+ processes with hooks did not join')
 
     def test_a_held_lock_does_not_keep_programs_from_starting(self):
         other = self.start_other('long', 1)

@@ -185,6 +185,15 @@ void SessionInvitation::InviteNew() {
   TakeAnswers(/*wait=*/false);
 }
 
+void SessionInvitation::GiveUp() {
+  for (const auto& [pid, until] : std::exchange(locked_, {})) {
+    Refuse(pid,
+           absl::UnavailableError(absl::StrFormat(
+               "process %d, whose control page another process locks", pid)),
+           /*has_hooks=*/true);
+  }
+}
+
 std::string SessionInvitation::ElsewhereMessage() const {
   if (elsewhere_ == 1) return "No user hooks of: " + first_elsewhere_;
   return absl::StrFormat(

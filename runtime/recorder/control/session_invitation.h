@@ -42,6 +42,9 @@ class SessionInvitation {
   // Readable when InviteNew() has work; -1: not on this system.
   int descriptor() const { return watch_.get(); }
 
+  // At the end: refuses those whose control page was locked until now.
+  void GiveUp();
+
   // Programs of other users: their sessions.
   UserSessions& users() { return users_; }
   // Processes of other users that joined.

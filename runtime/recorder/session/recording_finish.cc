@@ -160,6 +160,7 @@ RecordResult Recording::Finish() {
   SessionControl& control = session_.control();
   NoteMissedRecords();
   if (invitation_) {
+    invitation_->GiveUp();
     for (logformat::NotRecorded& what : invitation_->NotJoined()) {
       not_recorded_.push_back(std::move(what));
     }
