@@ -28,8 +28,8 @@ struct ReportRequest {
   rmap::GatingRequest gating;
   rmap::WantedRows rows;
   std::optional<rmap::where::WhereExpression> where;
-  std::string sort;            // a field; empty: the usual order
-  std::string processes_by;    // --group-by; empty: a row for each process
+  std::string sort;          // a field; empty: the usual order
+  std::string processes_by;  // --group-by; empty: a row for each process
   RangeOptions range;
   rmap::RenderOptions render;  // its selection follows from `where`
 

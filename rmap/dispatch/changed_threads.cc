@@ -9,6 +9,7 @@ void DispatchTracker::TransferRunning(std::int32_t cpu_number, ThreadState& to,
   CpuState* cpu = Cpu(cpu_number);
   if (cpu == nullptr || cpu->thread == nullptr || cpu->thread == &to) return;
   if (cpu->lossy) return;  // the interval has no owner anyway
+  ConfirmOccupant(*cpu);
   // There is no dump here: the time is split; the counts of the interval go to
   // `to` when it leaves. Both are threads of one process.
   ThreadState& from = *cpu->thread;
@@ -30,7 +31,7 @@ void DispatchTracker::TransferRunning(std::int32_t cpu_number, ThreadState& to,
         {cpu->cpu, Account::kProcesses, from.index, cpu->last_ns, time_ns});
   }
   cpu->last_ns = time_ns;
-  EmitDispatch(*cpu, 0, true);
+  EmitDispatch(*cpu, cpu->last_ns, 0, true);
   cpu->thread = &to;
   cpu->dispatch.begin_ns = time_ns;
   cpu->dispatch.inferred = true;
@@ -68,6 +69,7 @@ void DispatchTracker::Regate(const ProcessState& process) {
     }
     ThreadState* const thread = cpu.thread;
     if (thread == nullptr || thread->process != &process) continue;
+    ConfirmOccupant(cpu);
     --thread->dispatch.dispatches;
     --cpu.dispatches;
     thread->dispatch.running_cpu = -1;

@@ -96,8 +96,8 @@ void DispatchTracker::EmitCounters(const EventRecord& record,
                          record.present});
 }
 
-void DispatchTracker::EmitDispatch(const CpuState& cpu, std::uint16_t state,
-                                   bool inferred) {
+void DispatchTracker::EmitDispatch(const CpuState& cpu, std::uint64_t end_ns,
+                                   std::uint16_t state, bool inferred) {
   if (observer_ == nullptr || cpu.occupant == CpuState::Occupant::kUnknown) {
     return;
   }
@@ -107,8 +107,8 @@ void DispatchTracker::EmitDispatch(const CpuState& cpu, std::uint16_t state,
   if (cpu.counters.stale != 0 || dumps_.rotates()) counts = {};
   observer_->OnDispatch(
       {cpu.cpu, cpu.thread == nullptr ? kNoThread : cpu.thread->index,
-       cpu.dispatch.begin_ns, cpu.last_ns, state, counts,
-       cpu.dispatch.interrupts_ns, cpu.dispatch.inferred, inferred,
+       cpu.dispatch.begin_ns, end_ns, state, counts, cpu.dispatch.interrupts_ns,
+       cpu.dispatch.inferred, inferred,
        cpu.occupant == CpuState::Occupant::kOutside});
 }
 
@@ -131,6 +131,7 @@ void DispatchTracker::Rejoin(CpuState& cpu, const EventRecord& record,
                              std::uint64_t time_ns) {
   if (dumps_.rotates()) EndTurn(cpu, dumps_);
   if (!cpu.ended) FinishCut(cpu, time_ns);
+  ConfirmOccupant(cpu);
   cpu.absent_ns += time_ns - cpu.last_ns;
   EndCounts(cpu, events_);
   cpu.faults = 0;
@@ -140,6 +141,19 @@ void DispatchTracker::Rejoin(CpuState& cpu, const EventRecord& record,
 }
 
 bool DispatchTracker::Confirm(CpuState& cpu, std::int32_t tid) {
+  if (!IsOccupant(cpu, tid)) return false;
+  ConfirmOccupant(cpu);
+  return true;
+}
+
+void DispatchTracker::SeeOn(std::int32_t cpu_number, std::int32_t tid) {
+  CpuState* cpu = FindCpu(cpu_number);
+  if (cpu == nullptr || !cpu->unconfirmed.any) [[likely]]
+    return;
+  Confirm(*cpu, tid);
+}
+
+bool DispatchTracker::IsOccupant(CpuState& cpu, std::int32_t tid) {
   switch (cpu.occupant) {
     case CpuState::Occupant::kUnknown:
       return false;
@@ -206,7 +220,9 @@ AttributedInterval DispatchTracker::AttributeTime(CpuState& cpu,
   cpu.last_ns = time_ns;
   if (queues_.wanted()) [[unlikely]]
     queues_.OnTime(cpu, attributed);
-  if (observer_ != nullptr && attributed.ns != 0) [[unlikely]] {
+  if (cpu.unconfirmed.any) [[unlikely]] {
+    NoteUnconfirmed(cpu, attributed);
+  } else if (observer_ != nullptr && attributed.ns != 0) [[unlikely]] {
     observer_->OnTime(
         {cpu.cpu, cpu.AccountOf(attributed.account),
          attributed.thread == nullptr ? kNoThread : attributed.thread->index,
@@ -235,9 +251,11 @@ void DispatchTracker::AttributeDump(CpuState& cpu, const EventRecord& record,
       [[unlikely]] {
     ChangeMmcr(cpu, record, last);
   }
-  const std::uint64_t since_ns = cpu.counters.uncounted.empty()
-                                     ? last.begin_ns
-                                     : cpu.counters.uncounted.front().begin_ns;
+  const std::uint64_t since_ns = BeginOf(cpu, last);
+  if (cpu.unconfirmed.any) [[unlikely]] {
+    cpu.unconfirmed.counts_begin_ns =
+        std::min(cpu.unconfirmed.counts_begin_ns, since_ns);
+  }
   const std::uint32_t went_back =
       AttributeCounts(cpu, record, kinds_, last, dumps_.rotating());
   if (went_back != 0) [[unlikely]]
@@ -330,14 +348,15 @@ void DispatchTracker::SwitchOut(ThreadState& thread, std::int32_t cpu,
 
 void DispatchTracker::Abandon(CpuState& cpu, std::uint64_t time_ns) {
   if (cpu.lossy) return;  // BeginLoss() did
-  if (cpu.thread != nullptr || cpu.last_ns > cpu.dispatch.begin_ns) {
-    EmitDispatch(cpu, 0, true);
+  const std::uint64_t since_ns = cpu.hidden_since_ns = TakeBack(cpu);
+  if (cpu.thread != nullptr || since_ns > cpu.dispatch.begin_ns) {
+    EmitDispatch(cpu, since_ns, 0, true);
   }
   if (observer_ != nullptr) {
-    observer_->OnLoss({static_cast<std::int32_t>(cpu.cpu), kNoThread,
-                       cpu.last_ns, time_ns, 0, "missing_dispatch"});
+    observer_->OnLoss({static_cast<std::int32_t>(cpu.cpu), kNoThread, since_ns,
+                       time_ns, 0, "missing_dispatch"});
     // One of the thread that left without a record, one of the next.
-    observer_->OnUnseen({cpu.last_ns, time_ns, std::nullopt, 2});
+    observer_->OnUnseen({since_ns, time_ns, std::nullopt, 2});
   }
   ++contradictions_;
   AddStrayFaults(cpu, cpu.thread, std::exchange(cpu.faults, 0));
@@ -351,7 +370,7 @@ void DispatchTracker::Abandon(CpuState& cpu, std::uint64_t time_ns) {
     }
     thread.dispatch.running_cpu = -1;
     thread.dispatch.waiting = false;
-    unseen_.Leave(thread, cpu.last_ns);
+    unseen_.LeaveUnseen(thread, since_ns);
   }
   cpu.thread = nullptr;
   cpu.occupant = CpuState::Occupant::kUnknown;
@@ -443,14 +462,14 @@ void DispatchTracker::OnDispatch(const EventRecord& record,
           // Only the end of this dispatch is known.
           Occupy(*cpu, prev, time_ns, /*inferred=*/true);
           if (since_begin) DoubtBegin(*left);
-          EmitDispatch(*cpu, state, false);
+          EmitDispatch(*cpu, cpu->last_ns, state, false);
         }
       }
       if (no_thread_known) NoteLoss();  // may concern any thread
       if (left != nullptr) SwitchOut(*left, record.cpu, time_ns, state);
     } else {
       Attribute(*cpu, record, time_ns, true);
-      EmitDispatch(*cpu, state, false);
+      EmitDispatch(*cpu, cpu->last_ns, state, false);
       if (cpu->thread != nullptr) {
         SwitchOut(*cpu->thread, record.cpu, time_ns, state);
       }
@@ -512,14 +531,19 @@ void DispatchTracker::OnCounters(const EventRecord& record,
     continues = unknown || (!cpu->lossy && Confirm(*cpu, tid));
     counted = cpu->lossy;
     since_begin = IsUnknownSinceBegin(*cpu);
-    if (!continues) Abandon(*cpu, time_ns);
+    if (!continues) {
+      Abandon(*cpu, time_ns);
+    } else if (unknown) {
+      BeginUnconfirmed(*cpu);
+    }
     Attribute(*cpu, record, time_ns, continues);
     ThreadState* runs = continues || counted ? nullptr : Resolve(tid, time_ns);
     if (runs != nullptr) ++runs->dispatch.unseen_switches;
   }
   EmitCounters(record, time_ns);
   if (end) {
-    if (continues) EmitDispatch(*cpu, 0, true);
+    ConfirmOccupant(*cpu);  // nothing contradicts it any more
+    if (continues) EmitDispatch(*cpu, cpu->last_ns, 0, true);
     EndCpu(*cpu, time_ns);
   } else if (!continues) {
     Occupy(*cpu, tid, time_ns, true);
@@ -534,6 +558,7 @@ void DispatchTracker::OnCounters(const EventRecord& record,
 }
 
 void DispatchTracker::EndCpu(CpuState& cpu, std::uint64_t time_ns) {
+  ConfirmOccupant(cpu);
   if (cpu.thread != nullptr &&
       cpu.thread->dispatch.running_cpu == static_cast<std::int32_t>(cpu.cpu)) {
     cpu.thread->dispatch.running_cpu = -1;
@@ -571,7 +596,8 @@ void DispatchTracker::OnSwitchIn(const EventRecord& record,
   const AttributedInterval attributed = AttributeTime(*cpu, time_ns, confirmed);
   AddUncounted(*cpu, attributed);
   EndParts(*cpu);
-  if (confirmed) EmitDispatch(*cpu, logformat::kSwitchOther, computed);
+  if (confirmed)
+    EmitDispatch(*cpu, cpu->last_ns, logformat::kSwitchOther, computed);
   if (attributed.thread != nullptr) {
     attributed.thread->dispatch.switch_inferred |= computed;
     SwitchOut(*attributed.thread, record.cpu, time_ns, logformat::kSwitchOther);
@@ -597,6 +623,7 @@ void DispatchTracker::OnFault(std::int32_t cpu_number, ThreadState& thread,
                         : cpu->occupant == CpuState::Occupant::kOutside &&
                               cpu->outside_tid == thread.tid;
   if (runs) {
+    ConfirmOccupant(*cpu);
     ++cpu->faults;
   } else if (cpu->begun && !cpu->ended) {
     AddStrayFaults(*cpu, counted ? &thread : nullptr, 1);

@@ -134,6 +134,8 @@ class DispatchTracker {
   const EventSetDumps& dumps() const { return dumps_; }
   // The thread on `cpu`; null if it is idle or its thread is not counted.
   ThreadState* Running(std::int32_t cpu) const;
+  // A record on `cpu` names the thread that runs there.
+  void SeeOn(std::int32_t cpu, std::int32_t tid);
   const BlockedTime& blocked() const { return blocked_; }
   // The trace has wake-ups, be they after the tables.
   void NoteWakeup() { blocked_.NoteWakeup(); }
@@ -159,6 +161,7 @@ class DispatchTracker {
   // True if `tid` is the occupant of `cpu`. A thread outside that turned out to
   // be counted becomes the occupant.
   bool Confirm(CpuState& cpu, std::int32_t tid);
+  bool IsOccupant(CpuState& cpu, std::int32_t tid);
   // Attributes the time since the last switch to the occupant, or leaves it
   // unattributed. Returns the account that its counts go to.
   AttributedInterval AttributeTime(CpuState& cpu, std::uint64_t time_ns,
@@ -192,8 +195,9 @@ class DispatchTracker {
   void Abandon(CpuState& cpu, std::uint64_t time_ns);
   void SwitchOut(ThreadState& thread, std::int32_t cpu, std::uint64_t time_ns,
                  std::uint16_t state);
-  // Reports the dispatch up to the last dump to the observer.
-  void EmitDispatch(const CpuState& cpu, std::uint16_t state, bool inferred);
+  // Reports the dispatch up to `end_ns` to the observer.
+  void EmitDispatch(const CpuState& cpu, std::uint64_t end_ns,
+                    std::uint16_t state, bool inferred);
   void EmitCounters(const logformat::EventRecord& record,
                     std::uint64_t time_ns);
   // Nothing more is attributed on `cpu`, unless it comes back.
@@ -203,13 +207,27 @@ class DispatchTracker {
   // the tables began.
   bool IsUnknownSinceBegin(const CpuState& cpu) const {
     return coverage_.range_begin_ns != 0 &&
-           (cpu.lossy ? cpu.lost_since_ns : cpu.last_ns) ==
-               coverage_.range_begin_ns;
+           (cpu.lossy             ? cpu.lost_since_ns
+            : cpu.unconfirmed.any ? cpu.unconfirmed.begin_ns
+                                  : cpu.last_ns) == coverage_.range_begin_ns;
   }
   // Its present dispatch may have begun before the range.
   static void DoubtBegin(ThreadState& thread) {
     thread.dispatch.begin_unsure = thread.dispatch.last_cpu_unsure = true;
   }
+  // --- unconfirmed_time.cc ---------------------------------------------------
+  // The interval that ends now ends without a record that names the occupant.
+  void BeginUnconfirmed(CpuState& cpu);
+  void NoteUnconfirmed(CpuState& cpu, AttributedInterval& attributed) const;
+  // A record names the occupant.
+  void ConfirmOccupant(CpuState& cpu) {
+    if (cpu.unconfirmed.any) [[unlikely]]
+      ConfirmUnconfirmed(cpu);
+  }
+  void ConfirmUnconfirmed(CpuState& cpu);
+  // A record names another thread: returns the time of the last one that names
+  // the occupant. What it got since then is unattributed.
+  std::uint64_t TakeBack(CpuState& cpu);
   // --- earlier_records.cc ----------------------------------------------------
   void BeginInside(CpuState& cpu, std::uint64_t time_ns);
   // --- lost_records.cc -------------------------------------------------------

@@ -37,6 +37,7 @@ ThreadState* DispatchTracker::EnterInterrupt(const EventRecord& record,
   ThreadState& work = cpu->interrupt_work;
   if (!cpu->begun || cpu->lossy) return &work;
   // A nested interrupt is in the same account; only its counts matter.
+  if (cpu->open_interrupts == 0) BeginUnconfirmed(*cpu);
   if (cpu->open_interrupts == 0 || record.counters != nullptr) {
     AttributePart(*cpu, record, time_ns);
   }

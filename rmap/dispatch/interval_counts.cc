@@ -34,15 +34,24 @@ void AddToTurn(CpuCounters& counters, ThreadState* thread, CpuAccount* account,
 }
 
 // Cold: reports have no observer.
-[[gnu::noinline, gnu::cold]] void Tell(const CpuState& cpu,
+[[gnu::noinline, gnu::cold]] void Tell(CpuState& cpu,
                                        const AttributedInterval& interval,
                                        std::size_t event, std::uint64_t count) {
   if (count == 0) return;
-  cpu.observer->OnCounts(
-      {cpu.cpu, cpu.AccountOf(interval.account),
-       interval.thread == nullptr ? kNoThread : interval.thread->index,
-       interval.begin_ns, interval.end_ns, static_cast<std::uint32_t>(event),
-       count});
+  const AttributedCount attributed{
+      cpu.cpu,
+      cpu.AccountOf(interval.account),
+      interval.thread == nullptr ? kNoThread : interval.thread->index,
+      interval.begin_ns,
+      interval.end_ns,
+      static_cast<std::uint32_t>(event),
+      count};
+  if (cpu.unconfirmed.any) {
+    cpu.unconfirmed.held.emplace_back(
+        HeldCount{attributed, std::min(count, interval.faults)});
+  } else {
+    cpu.observer->OnCounts(attributed);
+  }
 }
 
 // The same: threads may have `count`.
@@ -65,6 +74,8 @@ void Book(CpuState& cpu, const AttributedInterval& interval, std::size_t event,
   }
   if (interval.thread != nullptr)
     interval.thread->kernel.counts[event] += count;
+  if (cpu.unconfirmed.any) [[unlikely]]
+    NoteUnconfirmedCount(cpu, interval, event, count);
   if (cpu.observer != nullptr) [[unlikely]]
     Tell(cpu, interval, event, count);
 }
@@ -313,6 +324,7 @@ std::uint64_t ShareRunTime(CpuState& cpu, std::size_t event,
     own.end_ns = last.end_ns;
     // Only a count of one part is less than its records.
     const std::uint64_t share = std::min(count, stray.faults);
+    own.faults = share;
     Add(cpu, own, event, share);
     taken += share;
   }
@@ -443,13 +455,10 @@ void BeginDispatchCounts(CpuState& cpu) { cpu.counters.of_dispatch.fill(0); }
 void AddUncounted(CpuState& cpu, const AttributedInterval& attributed) {
   if (!attributed.switched) {
     for (AttributedInterval& part : cpu.counters.uncounted) {
-      if (part.switched || part.ended || part.account != attributed.account ||
-          part.thread != attributed.thread) {
+      if (part.unconfirmed != attributed.unconfirmed ||
+          !part.GoesOnWith(attributed))
         continue;
-      }
-      part.ns += attributed.ns;
-      part.end_ns = attributed.end_ns;
-      part.faults += attributed.faults;
+      part.Add(attributed);
       return;
     }
   }

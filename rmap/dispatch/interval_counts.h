@@ -67,6 +67,13 @@ inline std::uint64_t BeginOf(const CpuState& cpu,
              : cpu.counters.uncounted.front().begin_ns;
 }
 
+// `count` is attributed to this interval by a dump that names no thread
+// (UnconfirmedTime).
+void NoteUnconfirmedCount(CpuState& cpu, const AttributedInterval& interval,
+                          std::size_t event, std::uint64_t count);
+// Its owner is not known after all.
+void TakeBackCounts(CpuState& cpu, std::span<const CounterKind> kinds);
+
 // Attributes the counts since the last dump of `cpu` to `last`, the dispatch
 // that ends with this dump, and to the dispatches in `uncounted`, which it
 // empties. `record`'s counters become the last ones. A counter that went back

@@ -53,6 +53,7 @@ void DispatchTracker::OnLoss(std::int32_t cpu_number, std::uint64_t begin_ns,
 }
 
 void DispatchTracker::BeginLoss(CpuState& cpu, std::uint64_t begin_ns) {
+  ConfirmOccupant(cpu);  // no record will contradict it
   // What the CPU did up to its latest record is known.
   if (cpu.begun && !cpu.ended) {
     const bool known = cpu.occupant != CpuState::Occupant::kUnknown;
@@ -61,7 +62,7 @@ void DispatchTracker::BeginLoss(CpuState& cpu, std::uint64_t begin_ns) {
     if (part.ns + part.faults != 0) AddUncounted(cpu, part);
     EndParts(cpu);
     if (cpu.thread != nullptr || cpu.last_ns > cpu.dispatch.begin_ns) {
-      EmitDispatch(cpu, 0, true);
+      EmitDispatch(cpu, cpu.last_ns, 0, true);
     }
   }
   cpu.lossy = true;
@@ -124,7 +125,7 @@ void DispatchTracker::SeeUnknown(ThreadState& thread, std::uint64_t time_ns) {
 }
 
 void DispatchTracker::Hide(CpuState& cpu, std::uint64_t time_ns) {
-  const std::uint64_t begin_ns = cpu.last_ns;
+  const std::uint64_t begin_ns = cpu.hidden_since_ns;
   unseen_.Hide(begin_ns, time_ns);
   for (const CpuState& other : cpus_) {
     if (&other == &cpu || other.thread == nullptr ||
@@ -147,6 +148,8 @@ void DispatchTracker::Hide(CpuState& cpu, std::uint64_t time_ns) {
 }
 
 void DispatchTracker::TakeUnknown(CpuState& cpu, std::uint64_t since_ns) {
+  since_ns = std::min(since_ns,
+                      std::exchange(cpu.counters.unknown_since_ns, UINT64_MAX));
   std::vector<std::uint64_t> counts(events_ + 1, 0);
   for (std::size_t i = 0; i < events_; ++i) {
     counts[i] = cpu.counters.unknown[i];

@@ -48,7 +48,10 @@ void QueueTime::OnTime(const CpuState& cpu,
       if (spans.size() > max_spans_) spans.pop_front();
     }
   }
-  if (queue.pending.empty() || cpu.open_interrupts != 0) return;
+  if (queue.pending.empty() || cpu.open_interrupts != 0 ||
+      cpu.unconfirmed.any) {
+    return;
+  }
   std::erase_if(queue.pending, [&](const Wait& wait) {
     if (wait.end_ns > interval.end_ns) return false;
     Split(wait, queue);
@@ -61,6 +64,15 @@ void QueueTime::DoubtInterrupts(const CpuState& cpu, std::uint64_t since_ns) {
   for (auto span = spans.rbegin();
        span != spans.rend() && span->begin_ns >= since_ns; ++span) {
     if (span->kind == PreemptorKind::kInterrupts) span->sure = false;
+  }
+}
+
+void QueueTime::TakeBack(const CpuState& cpu, std::uint64_t since_ns) {
+  std::deque<Span>& spans = QueueOf(cpu.cpu).spans;
+  for (auto span = spans.rbegin();
+       span != spans.rend() && span->end_ns > since_ns; ++span) {
+    if (span->kind == PreemptorKind::kInterrupts) continue;
+    span->end_ns = std::max(span->begin_ns, since_ns);
   }
 }
 

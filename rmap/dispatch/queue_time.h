@@ -40,6 +40,8 @@ class QueueTime {
 
   // `cpu` had this occupant; its state is that at the end of the interval.
   void OnTime(const CpuState& cpu, const AttributedInterval& interval);
+  // The occupant of `cpu` since then is not known.
+  void TakeBack(const CpuState& cpu, std::uint64_t since_ns);
   // The interrupts of `cpu` since then may have been over: no exit was seen.
   void DoubtInterrupts(const CpuState& cpu, std::uint64_t since_ns);
   // `thread` waited until `end_ns`, since DispatchState::runnable_since_ns, and

@@ -55,6 +55,8 @@ void ForgetSums(CpuState& cpu, std::uint64_t time_ns) {
 }  // namespace
 
 void DispatchTracker::BeginRange(std::uint64_t time_ns) {
+  // What comes before has no sums to take back.
+  for (CpuState& cpu : cpus_) ConfirmOccupant(cpu);
   begin_of_trace_ns_ = time_ns;
   coverage_.range_begin_ns = time_ns;
   unseen_.BeginRange(time_ns);

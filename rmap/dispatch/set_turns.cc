@@ -91,7 +91,9 @@ void EndTurn(CpuState& cpu, const EventSetDumps& dumps) {
     if (!(counters.turn >> i & 1u)) continue;
     counters.closed[i] += counters.last[i] - counters.first[i];
     counters.first[i] = counters.last[i];
+    cpu.unconfirmed.counts[i] = 0;  // they are in a slice
   }
+  cpu.unconfirmed.unsplit_ns.fill(0);
   counters.turn = 0;
   std::vector<RowSlice> slices = SlicesOfTurn(counters, dumps);
   counters.in_turn.clear();

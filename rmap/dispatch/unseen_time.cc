@@ -70,6 +70,7 @@ void UnseenTime::AddCounts(std::span<const std::uint64_t> counts) {
 void UnseenTime::Leave(ThreadState& thread, std::uint64_t time_ns) const {
   UnseenState& unseen = thread.unseen;
   unseen.known_ns = time_ns;
+  unseen.left_unseen = false;
   if (!any_) return;
   const Clocks now = At(time_ns);
   unseen.lost_at_ns = now.lost_ns;
@@ -94,6 +95,8 @@ void UnseenTime::See(ThreadState& thread, std::uint64_t time_ns) {
   UnseenState& unseen = thread.unseen;
   unseen.latest_ns = 0;
   if (!any_ || thread.dispatch.running_cpu >= 0) return;
+  const std::uint64_t left_ns =
+      unseen.left_unseen ? time_ns - std::min(time_ns, unseen.known_ns) : 0;
   const Clocks now = At(time_ns);
   const std::uint64_t lost_ns = now.lost_ns - unseen.lost_at_ns;
   const std::uint64_t hidden_ns = now.hidden_ns - unseen.hidden_at_ns;
@@ -105,7 +108,7 @@ void UnseenTime::See(ThreadState& thread, std::uint64_t time_ns) {
     frame.node->unseen.on_cpu_ns += lost_ns + outside_ns;
   }
   const bool lost = unseen.in_loss || unseen.losses_begun < begins_.size();
-  if (lost || hidden_ns != 0) {
+  if (lost || (hidden_ns | left_ns) != 0) {
     std::uint64_t since_ns = unseen.known_ns;
     if (!unseen.in_loss && unseen.losses_begun < begins_.size()) {
       since_ns = std::max(since_ns, begins_[unseen.losses_begun]);
@@ -125,6 +128,7 @@ void UnseenTime::See(ThreadState& thread, std::uint64_t time_ns) {
         unseen.stack_running = thread.dispatch.lost_on_cpu;
       }
     }
+    unseen.latest_ns = std::max(unseen.latest_ns, left_ns);
     unseen.unknown_ns += unseen.latest_ns;
     for (const Frame& frame : thread.stack.frames) {
       frame.node->unseen.unknown_ns += unseen.latest_ns;

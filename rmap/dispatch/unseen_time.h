@@ -60,6 +60,11 @@ class UnseenTime {
 
   // `thread` is on no known CPU from `time_ns` on.
   void Leave(ThreadState& thread, std::uint64_t time_ns) const;
+  // The same: a record of another thread shows that it left its CPU since then.
+  void LeaveUnseen(ThreadState& thread, std::uint64_t time_ns) const {
+    Leave(thread, time_ns);
+    thread.unseen.left_unseen = true;
+  }
   // A record shows where `thread` is: adds what it may have done since its last
   // record. No effect while it is on a known CPU.
   void See(ThreadState& thread, std::uint64_t time_ns);

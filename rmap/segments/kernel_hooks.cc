@@ -149,6 +149,7 @@ void KernelHooks::OnRecord(const EventRecord& record,
   }
   const auto tid = static_cast<std::int32_t>(hook.ids & 0xffffffu);
   const auto pid = static_cast<std::int32_t>(hook.ids >> 24 & 0xffffffu);
+  dispatches_.SeeOn(record.cpu, tid);
   if (record.counters != nullptr) dispatches_.OnDump(record, tid, time_ns);
   if (tid == 0) {  // a tracepoint on an idle CPU
     CountHit(registry_.interrupts(), hook_id);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <variant>
 #include <vector>
 
 #include "logformat/packet_layout.h"
@@ -54,7 +55,20 @@ struct AttributedInterval {
   std::uint64_t faults = 0;  // fault records in it
   // It ended in a switch; otherwise an interrupt cut the dispatch into parts.
   bool switched = true;
-  bool ended = false;  // part of a dispatch that is over
+  bool ended = false;        // part of a dispatch that is over
+  bool unconfirmed = false;  // part of UnconfirmedTime
+
+  // `other` goes on with this one: they are parts of one dispatch, or both are
+  // interrupts.
+  bool GoesOnWith(const AttributedInterval& other) const {
+    return !switched && !ended && account == other.account &&
+           thread == other.thread;
+  }
+  void Add(const AttributedInterval& other) {
+    ns += other.ns;
+    end_ns = other.end_ns;
+    faults += other.faults;
+  }
 };
 
 // Fault records of a thread that was not the occupant, as far as it was known.
@@ -111,6 +125,38 @@ struct CpuCounters {
   // them.
   CounterValues unknown{};
   bool any_unknown = false;
+  std::uint64_t unknown_since_ns = UINT64_MAX;  // begin, if before that dump's
+};
+
+// A count, and the part of it that records name the owner of.
+struct HeldCount {
+  AttributedCount attributed;
+  std::uint64_t recorded;
+};
+
+// What a CPU's occupant got since the last record that names it. A record of an
+// interrupt names no thread: before it there may be a switch that the kernel
+// did not show and a later record contradicts. Written by DispatchTracker and
+// interval_counts.
+struct UnconfirmedTime {
+  bool any = false;
+  CpuAccount* account = nullptr;
+  ThreadState* thread = nullptr;
+  std::uint64_t begin_ns = 0;
+  std::uint64_t ns = 0;
+  std::uint64_t hooks_ns = 0;       // part of it, up to the thread's last hook
+  std::uint64_t interrupts_ns = 0;  // of the dispatch, before it
+  // Counts of all dumps in it, from the begin of the first one's interval on;
+  // `recorded`: the part that fault records show.
+  std::uint64_t counts_begin_ns = UINT64_MAX;
+  CounterValues counts{}, recorded{};
+  CounterValues unsplit_ns{};  // as in TurnCounts
+  // For the observer, in the order in which it gets them.
+  std::vector<std::variant<AttributedTime, HeldCount>> held;
+
+  bool Has(const AttributedInterval& interval) const {
+    return interval.account == account && interval.thread == thread;
+  }
 };
 
 // Written by DispatchTracker, except where a part names another unit.
@@ -135,6 +181,8 @@ struct CpuState {
   bool begun = false, ended = false;
   // The first dump, and the end of the attributed time.
   std::uint64_t begin_ns = 0, last_ns = 0;
+  // Begin of the interval in which a switch is missing.
+  std::uint64_t hidden_since_ns = 0;
   std::uint64_t absent_ns = 0;  // part of it, between an end and the next begin
   std::uint64_t cuts = 0;       // ends without a last dump
   std::uint64_t dispatches = 0;
@@ -169,6 +217,7 @@ struct CpuState {
   ThreadState interrupt_work;
 
   CpuCounters counters;
+  UnconfirmedTime unconfirmed;
 
   TimelineObserver* observer = nullptr;
   // The current dispatch, for the observer.

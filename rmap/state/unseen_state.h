@@ -24,7 +24,8 @@ struct UnseenState {
   std::uint64_t known_ns = 0;
   std::uint64_t lost_at_ns = 0, hidden_at_ns = 0, outside_at_ns = 0;
   std::uint32_t losses_begun = 0, counts_known = 0;
-  bool in_loss = false;  // a CPU's records were being lost then
+  bool in_loss = false;      // a CPU's records were being lost then
+  bool left_unseen = false;  // it left its CPU after that: it waits, or blocks
 
   // Time in which it may have run: while records were lost, in intervals that
   // the kernel did not show, and as a thread whose fork was lost.

@@ -33,6 +33,7 @@ struct Widths {
   std::uint64_t numbers = 0, exact = 0, open = 0, outside = 0;
   double relative = 0;
   std::uint64_t closed = 0;
+  bool may_be_outside = false;
 };
 
 class Checker {
@@ -61,6 +62,7 @@ class Checker {
         !value || (holds.lo <= *value && *value <= holds.hi);
     if (holds.lo <= truth && truth <= holds.hi && value_inside) return;
     ++widths_.outside;
+    if (widths_.may_be_outside) return;
     const std::string name = NumberName(report_.events, number);
     CAPTURE(seed_, row, name, value.value_or(0), truth, holds.lo, holds.hi,
             interval.has_value());
@@ -364,6 +366,17 @@ void Tell(const Widths& widths) {
                       << widths.outside << " outside");
 }
 
+// Without some of its switches, which no record declares as lost.
+void CheckHidden(std::uint32_t seed, Widths& widths) {
+  SimulationOptions options = RandomOptions(seed);
+  options.steps = 100 + seed % 500;
+  const Simulation run = Simulate(options);
+  const std::size_t every = 20 + seed % 200;
+  run.trace->HideSwitches(
+      [&](std::size_t n) { return n % every == seed % every; });
+  CheckTables(run, {}, seed, widths);
+}
+
 TEST_CASE("bounds: the truth is inside every interval, whatever was lost",
           "[rmap][property][loss]") {
   Widths widths;
@@ -386,6 +399,24 @@ TEST_CASE("bounds: the truth of a range is inside every interval of its tables",
     Tell(widths);
     CHECK(widths.outside == 0);
   }
+}
+
+// Not yet all: after a switch that is not shown, 4 in 100,000 numbers are
+// outside (a dump that a system call's record makes, a thread that was forked
+// or ended in the hidden interval). Before interrupts' records counted as
+// records that name no thread, and a thread that left unseen as one that waits
+// or blocks, it was 42.
+constexpr std::uint64_t kOneIn = 10000;
+
+TEST_CASE("bounds: switches that are not shown leave few numbers outside",
+          "[rmap][property]") {
+  Widths widths{.may_be_outside = true};
+  const auto machines = static_cast<std::uint32_t>(PropertyRuns(4000));
+  for (std::uint32_t seed = 0; seed < machines; ++seed) {
+    CheckHidden(seed, widths);
+  }
+  Tell(widths);
+  CHECK(widths.outside < widths.numbers / kOneIn);
 }
 
 }  // namespace

@@ -1,0 +1,233 @@
+// Intervals of a CPU that only interrupts end, whose records name no thread:
+// the next record that does confirms the occupant, or shows that a switch is
+// missing. Then what the occupant got since it was last named has no known
+// owner.
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "rmap/dispatch/dispatch_tracker.h"
+
+namespace countrace::rmap {
+namespace {
+
+// What an observer is not yet given; then the occupant counts as confirmed.
+constexpr std::size_t kMaxHeld = 1 << 20;
+
+TurnCounts* FindInTurn(CpuCounters& counters, const ThreadState* thread,
+                       const CpuAccount* account) {
+  for (TurnCounts& row : counters.in_turn) {
+    if (row.thread == thread && row.account == account) return &row;
+  }
+  return nullptr;
+}
+
+void TakeBackInTurn(TurnCounts* row, const UnconfirmedTime& from,
+                    std::size_t event, std::uint64_t count, bool running) {
+  if (row == nullptr) return;
+  row->counts[event] -= count;
+  if (!running) return;
+  for (std::size_t i = 0; i < kMaxMeasures; ++i) {
+    row->unsplit_ns[i] -= from.unsplit_ns[i];
+  }
+}
+
+bool IsRecorded(CounterKind kind) {
+  return kind == CounterKind::kFaults || kind == CounterKind::kFaultsOfMode;
+}
+
+void ConfirmParts(std::vector<AttributedInterval>& parts) {
+  // All that are not confirmed are one entry.
+  const auto part =
+      std::find_if(parts.begin(), parts.end(),
+                   [](const auto& each) { return each.unconfirmed; });
+  if (part == parts.end()) return;
+  part->unconfirmed = false;
+  const auto earlier = std::find_if(parts.begin(), part, [&](const auto& each) {
+    return each.GoesOnWith(*part);
+  });
+  if (earlier == part) return;
+  earlier->Add(*part);
+  parts.erase(part);
+}
+
+void TakeBackParts(CpuState& cpu) {
+  for (AttributedInterval& part : cpu.counters.uncounted) {
+    if (!std::exchange(part.unconfirmed, false)) continue;
+    // Each has a record that names its thread.
+    AddStrayFaults(cpu, part.thread, std::exchange(part.faults, 0));
+    part.account = &cpu.unattributed;
+    part.thread = nullptr;
+    part.idle = false;
+    part.ended = true;
+  }
+}
+
+// The observer gets what was held back; `unattributed`: what is of the occupant
+// as such.
+void Release(CpuState& cpu, bool unattributed, std::uint32_t recorded_events) {
+  UnconfirmedTime& from = cpu.unconfirmed;
+  TimelineObserver& observer = *cpu.observer;
+  const Account account = cpu.AccountOf(from.account);
+  for (const auto& each : from.held) {
+    if (const auto* const time = std::get_if<AttributedTime>(&each)) {
+      AttributedTime attributed = *time;
+      if (unattributed && attributed.account == account) {
+        attributed.account = Account::kUnattributed;
+        attributed.thread = kNoThread;
+      }
+      observer.OnTime(attributed);
+      continue;
+    }
+    const auto& held = std::get<HeldCount>(each);
+    AttributedCount attributed = held.attributed;
+    const ThreadIndex thread =
+        from.thread == nullptr ? kNoThread : from.thread->index;
+    if (!unattributed || attributed.account != account ||
+        attributed.thread != thread) {
+      observer.OnCounts(attributed);
+      continue;
+    }
+    const std::uint64_t recorded =
+        recorded_events >> attributed.event & 1u ? held.recorded : 0;
+    attributed.count = recorded;
+    if (recorded != 0) observer.OnCounts(attributed);
+    attributed.count = held.attributed.count - recorded;
+    attributed.account = Account::kUnattributed;
+    attributed.thread = kNoThread;
+    if (attributed.count != 0) observer.OnCounts(attributed);
+  }
+  from.held.clear();
+}
+
+void Clear(UnconfirmedTime& unconfirmed) {
+  auto held = std::move(unconfirmed.held);  // its memory
+  unconfirmed = {};
+  unconfirmed.held = std::move(held);
+}
+
+}  // namespace
+
+void NoteUnconfirmedCount(CpuState& cpu, const AttributedInterval& interval,
+                          std::size_t event, std::uint64_t count) {
+  UnconfirmedTime& unconfirmed = cpu.unconfirmed;
+  // A dump does not separate earlier parts of the occupant, which are
+  // confirmed.
+  if (count == 0 || !unconfirmed.Has(interval)) return;
+  unconfirmed.counts[event] += count;
+  unconfirmed.recorded[event] += std::min(count, interval.faults);
+  const CpuCounters& counters = cpu.counters;
+  if (!(counters.turn >> event & 1u) || event != counters.running) return;
+  for (std::uint32_t events = counters.unsplit; events != 0;
+       events &= events - 1) {
+    const auto unsplit = static_cast<std::size_t>(std::countr_zero(events));
+    unconfirmed.unsplit_ns[unsplit] += count;
+  }
+}
+
+void TakeBackCounts(CpuState& cpu, std::span<const CounterKind> kinds) {
+  CpuCounters& counters = cpu.counters;
+  const UnconfirmedTime& from = cpu.unconfirmed;
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    const std::uint64_t count =
+        from.counts[i] - (IsRecorded(kinds[i]) ? from.recorded[i] : 0);
+    if (count == 0) continue;
+    from.account->counts[i] -= count;
+    if (from.thread != nullptr) from.thread->kernel.counts[i] -= count;
+    cpu.unattributed.counts[i] += count;
+    counters.unknown[i] += count;
+    counters.any_unknown = true;
+    counters.unknown_since_ns =
+        std::min(counters.unknown_since_ns, from.counts_begin_ns);
+    counters.of_dispatch[i] -= std::min(counters.of_dispatch[i], count);
+    if (!(counters.turn >> i & 1u)) continue;
+    const bool running = i == counters.running;
+    TakeBackInTurn(FindInTurn(counters, nullptr, from.account), from, i, count,
+                   running);
+    if (from.thread == nullptr) continue;
+    TakeBackInTurn(FindInTurn(counters, from.thread, nullptr), from, i, count,
+                   running);
+  }
+  TakeBackParts(cpu);
+}
+
+void DispatchTracker::BeginUnconfirmed(CpuState& cpu) {
+  UnconfirmedTime& unconfirmed = cpu.unconfirmed;
+  if (unconfirmed.held.size() >= kMaxHeld) ConfirmOccupant(cpu);
+  if (unconfirmed.any) return;
+  switch (cpu.occupant) {
+    case CpuState::Occupant::kUnknown:
+      return;
+    case CpuState::Occupant::kThread:
+      unconfirmed.account = &cpu.busy;
+      break;
+    case CpuState::Occupant::kIdle:
+      unconfirmed.account = &cpu.idle;
+      break;
+    case CpuState::Occupant::kOutside:
+      unconfirmed.account = &cpu.outside;
+      break;
+  }
+  unconfirmed.any = true;
+  unconfirmed.thread = cpu.thread;
+  unconfirmed.begin_ns = cpu.last_ns;
+  unconfirmed.interrupts_ns = cpu.dispatch.interrupts_ns;
+}
+
+void DispatchTracker::NoteUnconfirmed(CpuState& cpu,
+                                      AttributedInterval& attributed) const {
+  UnconfirmedTime& unconfirmed = cpu.unconfirmed;
+  if (observer_ != nullptr && attributed.ns != 0) {
+    unconfirmed.held.emplace_back(AttributedTime{
+        cpu.cpu, cpu.AccountOf(attributed.account),
+        attributed.thread == nullptr ? kNoThread : attributed.thread->index,
+        attributed.begin_ns, attributed.end_ns});
+  }
+  if (!unconfirmed.Has(attributed)) return;
+  attributed.unconfirmed = true;
+  if (attributed.thread != nullptr &&
+      attributed.thread->hooks.last_ns > attributed.begin_ns) {
+    unconfirmed.hooks_ns =
+        unconfirmed.ns +
+        std::min(attributed.thread->hooks.last_ns, attributed.end_ns) -
+        attributed.begin_ns;
+  }
+  unconfirmed.ns += attributed.ns;
+}
+
+void DispatchTracker::ConfirmUnconfirmed(CpuState& cpu) {
+  ConfirmParts(cpu.counters.uncounted);
+  if (observer_ != nullptr) Release(cpu, /*unattributed=*/false, 0);
+  Clear(cpu.unconfirmed);
+}
+
+std::uint64_t DispatchTracker::TakeBack(CpuState& cpu) {
+  const UnconfirmedTime& from = cpu.unconfirmed;
+  if (!from.any) return cpu.last_ns;
+  from.account->ns -= from.ns;
+  cpu.unattributed.ns += from.ns;
+  if (from.thread != nullptr) {
+    DispatchState& dispatch = from.thread->dispatch;
+    dispatch.on_cpu_ns -= from.ns;
+    // Its clock must not go back under calls that began meanwhile.
+    const bool clock_used =
+        dispatch.running_cpu != static_cast<std::int32_t>(cpu.cpu) ||
+        from.thread->hooks.last_ns > dispatch.switch_in_ns;
+    dispatch.unbooked_ns += clock_used ? from.ns : from.hooks_ns;
+  }
+  TakeBackCounts(cpu, kinds_);
+  cpu.dispatch.interrupts_ns = from.interrupts_ns;
+  if (queues_.wanted()) queues_.TakeBack(cpu, from.begin_ns);
+  if (observer_ != nullptr) {
+    std::uint32_t recorded_events = 0;
+    for (std::size_t i = 0; i < kinds_.size(); ++i) {
+      recorded_events |= IsRecorded(kinds_[i]) ? 1u << i : 0u;
+    }
+    Release(cpu, /*unattributed=*/true, recorded_events);
+  }
+  const std::uint64_t begin_ns = from.begin_ns;
+  Clear(cpu.unconfirmed);
+  return begin_ns;
+}
+
+}  // namespace countrace::rmap
