@@ -87,13 +87,17 @@ ThreadState* DispatchTracker::Resolve(std::int32_t tid, std::uint64_t time_ns) {
   return thread != nullptr && registry_.Counts(*thread) ? thread : nullptr;
 }
 
-void DispatchTracker::EmitCounters(const EventRecord& record,
+void DispatchTracker::EmitCounters(CpuState& cpu, const EventRecord& record,
                                    std::uint64_t time_ns) {
   if (observer_ == nullptr || record.counters == nullptr) return;
-  observer_->OnCounters({static_cast<std::uint32_t>(record.cpu),
-                         time_ns,
-                         {record.counters, dumps_.sets().events},
-                         record.present});
+  const std::span<const std::uint64_t> values(record.counters,
+                                              dumps_.sets().events);
+  if (cpu.unconfirmed.any) {
+    cpu.unconfirmed.held.emplace_back(
+        HeldDump{time_ns, {values.begin(), values.end()}, record.present});
+    return;
+  }
+  observer_->OnCounters({cpu.cpu, time_ns, values, record.present});
 }
 
 void DispatchTracker::EmitDispatch(const CpuState& cpu, std::uint64_t end_ns,
@@ -360,7 +364,14 @@ void DispatchTracker::Abandon(CpuState& cpu, std::uint64_t time_ns) {
   }
   ++contradictions_;
   AddStrayFaults(cpu, cpu.thread, std::exchange(cpu.faults, 0));
-  if (cpu.thread != nullptr) ++cpu.thread->dispatch.unseen_switches;
+  cpu.hidden_dead = nullptr;
+  if (cpu.thread != nullptr) {
+    ++cpu.thread->dispatch.unseen_switches;
+    if (cpu.thread->dispatch.dead) {
+      UnseenTime::HideDead(*cpu.thread, time_ns - since_ns);
+      cpu.hidden_dead = cpu.thread;
+    }
+  }
   if (cpu.thread != nullptr &&
       cpu.thread->dispatch.running_cpu == static_cast<std::int32_t>(cpu.cpu)) {
     ThreadState& thread = *cpu.thread;
@@ -475,7 +486,7 @@ void DispatchTracker::OnDispatch(const EventRecord& record,
       }
     }
   }
-  EmitCounters(record, time_ns);
+  EmitCounters(*cpu, record, time_ns);
   cpu->lost_thread = nullptr;
   Occupy(*cpu, next, time_ns, false);
 }
@@ -540,7 +551,7 @@ void DispatchTracker::OnCounters(const EventRecord& record,
     ThreadState* runs = continues || counted ? nullptr : Resolve(tid, time_ns);
     if (runs != nullptr) ++runs->dispatch.unseen_switches;
   }
-  EmitCounters(record, time_ns);
+  EmitCounters(*cpu, record, time_ns);
   if (end) {
     ConfirmOccupant(*cpu);  // nothing contradicts it any more
     if (continues) EmitDispatch(*cpu, cpu->last_ns, 0, true);
@@ -615,15 +626,20 @@ void DispatchTracker::OnFault(std::int32_t cpu_number, ThreadState& thread,
   }
   CpuState* cpu = Cpu(cpu_number);
   if (cpu == nullptr) return;
-  if (observer_ != nullptr) {
-    observer_->OnFault({cpu->cpu, counted ? thread.index : kNoThread, time_ns});
-  }
   const bool runs = cpu->thread != nullptr
                         ? cpu->thread->tid == thread.tid
                         : cpu->occupant == CpuState::Occupant::kOutside &&
                               cpu->outside_tid == thread.tid;
+  if (runs) ConfirmOccupant(*cpu);
+  if (observer_ != nullptr) {
+    const FaultHit fault{cpu->cpu, counted ? thread.index : kNoThread, time_ns};
+    if (cpu->unconfirmed.any) {
+      cpu->unconfirmed.held.emplace_back(fault);
+    } else {
+      observer_->OnFault(fault);
+    }
+  }
   if (runs) {
-    ConfirmOccupant(*cpu);
     ++cpu->faults;
   } else if (cpu->begun && !cpu->ended) {
     AddStrayFaults(*cpu, counted ? &thread : nullptr, 1);

@@ -198,7 +198,7 @@ class DispatchTracker {
   // Reports the dispatch up to `end_ns` to the observer.
   void EmitDispatch(const CpuState& cpu, std::uint64_t end_ns,
                     std::uint16_t state, bool inferred);
-  void EmitCounters(const logformat::EventRecord& record,
+  void EmitCounters(CpuState& cpu, const logformat::EventRecord& record,
                     std::uint64_t time_ns);
   // Nothing more is attributed on `cpu`, unless it comes back.
   void EndCpu(CpuState& cpu, std::uint64_t time_ns);

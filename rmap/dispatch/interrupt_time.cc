@@ -14,7 +14,7 @@ void DispatchTracker::AttributePart(CpuState& cpu, const EventRecord& record,
   AttributedInterval part = AttributeTime(cpu, time_ns, known);
   if (record.counters != nullptr) {
     AttributeDump(cpu, record, part);
-    EmitCounters(record, time_ns);
+    EmitCounters(cpu, record, time_ns);
     return;
   }
   part.switched = false;

@@ -174,6 +174,11 @@ void DispatchTracker::AddUnknown(const CpuState& cpu, std::uint64_t since_ns,
     return;
   }
   unseen_.AddCounts(counts);
+  if (cpu.hidden_dead != nullptr) {
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      cpu.hidden_dead->unseen.AddCount(i, counts[i], counts.size());
+    }
+  }
   // A thread that runs now was perhaps on no known CPU before.
   for (const CpuState& other : cpus_) {
     if (other.thread == nullptr || other.dispatch.begin_ns <= since_ns) {

@@ -79,6 +79,15 @@ void Release(CpuState& cpu, bool unattributed, std::uint32_t recorded_events) {
       observer.OnTime(attributed);
       continue;
     }
+    if (const auto* const dump = std::get_if<HeldDump>(&each)) {
+      observer.OnCounters(
+          {cpu.cpu, dump->time_ns, dump->values, dump->present});
+      continue;
+    }
+    if (const auto* const fault = std::get_if<FaultHit>(&each)) {
+      observer.OnFault(*fault);
+      continue;
+    }
     const auto& held = std::get<HeldCount>(each);
     AttributedCount attributed = held.attributed;
     const ThreadIndex thread =

@@ -50,6 +50,11 @@ class UnseenTime {
   void BeginLoss(std::uint64_t begin_ns);
   void EndLoss(std::uint64_t end_ns);
   void Hide(std::uint64_t begin_ns, std::uint64_t end_ns);
+  // `thread`, which has ended, may have had `ns` of such an interval.
+  static void HideDead(ThreadState& thread, std::uint64_t ns) {
+    thread.unseen.hidden_ns += ns;
+    thread.unseen.unknown_ns += ns;
+  }
   // `thread` may have had `ns` of its CPU, in interrupts without their exits.
   void HideUnended(ThreadState& thread, std::uint64_t ns);
   // The number of CPUs whose occupant may be a thread with a lost fork.
@@ -61,9 +66,15 @@ class UnseenTime {
   // `thread` is on no known CPU from `time_ns` on.
   void Leave(ThreadState& thread, std::uint64_t time_ns) const;
   // The same: a record of another thread shows that it left its CPU since then.
+  // Where it was may be hidden in an interval that is known by now.
   void LeaveUnseen(ThreadState& thread, std::uint64_t time_ns) const {
+    UnseenState& unseen = thread.unseen;
+    const std::uint64_t hidden_at_ns = unseen.hidden_at_ns;
+    const std::uint32_t counts_known = unseen.counts_known;
     Leave(thread, time_ns);
-    thread.unseen.left_unseen = true;
+    unseen.hidden_at_ns = hidden_at_ns;
+    unseen.counts_known = counts_known;
+    unseen.left_unseen = true;
   }
   // A record shows where `thread` is: adds what it may have done since its last
   // record. No effect while it is on a known CPU.

@@ -134,6 +134,12 @@ struct HeldCount {
   std::uint64_t recorded;
 };
 
+struct HeldDump {
+  std::uint64_t time_ns;
+  std::vector<std::uint64_t> values;
+  std::uint32_t present;
+};
+
 // What a CPU's occupant got since the last record that names it. A record of an
 // interrupt names no thread: before it there may be a switch that the kernel
 // did not show and a later record contradicts. Written by DispatchTracker and
@@ -152,7 +158,7 @@ struct UnconfirmedTime {
   CounterValues counts{}, recorded{};
   CounterValues unsplit_ns{};  // as in TurnCounts
   // For the observer, in the order in which it gets them.
-  std::vector<std::variant<AttributedTime, HeldCount>> held;
+  std::vector<std::variant<AttributedTime, HeldCount, HeldDump, FaultHit>> held;
 
   bool Has(const AttributedInterval& interval) const {
     return interval.account == account && interval.thread == thread;
@@ -183,6 +189,8 @@ struct CpuState {
   std::uint64_t begin_ns = 0, last_ns = 0;
   // Begin of the interval in which a switch is missing.
   std::uint64_t hidden_since_ns = 0;
+  // The thread that had left then, if it ended elsewhere meanwhile.
+  ThreadState* hidden_dead = nullptr;
   std::uint64_t absent_ns = 0;  // part of it, between an end and the next begin
   std::uint64_t cuts = 0;       // ends without a last dump
   std::uint64_t dispatches = 0;

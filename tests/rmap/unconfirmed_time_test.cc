@@ -105,5 +105,27 @@ TEST_CASE("unconfirmed: one that left unseen waits or blocks until it is seen",
   CHECK(wait->hi >= 3400);
 }
 
+TEST_CASE("unconfirmed: one that left unseen may end before that is noticed",
+          "[rmap]") {
+  MemoryTrace trace;
+  Describe(trace);
+  trace.mutable_info().cpus = 2;
+  trace.Dump(1000, 1, CountersReason::kBegin, 0, {0});
+  // 7 left CPU 0 for 8 at 1400, and runs and ends on CPU 1.
+  trace.Dispatch(1500, 1, 0, 7, 0, {0});
+  trace.Dispatch(1550, 1, 7, 0, logformat::kSwitchDead, {50});
+  trace.Dispatch(1600, 0, 8, 8, 0, {600});
+  trace.Dump(2000, 0, CountersReason::kEnd, 8, {1000});
+  trace.Dump(2000, 1, CountersReason::kEnd, 0, {50});
+  const auto report = Reconstruct(trace, {});
+  REQUIRE(report.ok());
+  const ThreadRow& ended = Row(*report, 7);
+  REQUIRE(ended.bounds.Of(Number::kOnCpu));
+  CHECK(ended.bounds.Of(Number::kOnCpu)->hi >= 450);
+  const auto cycles = ended.bounds.Of(CountNumber(0, CountPart::kWhole));
+  REQUIRE(cycles);
+  CHECK(cycles->hi >= 450);
+}
+
 }  // namespace
 }  // namespace countrace::rmap
