@@ -86,8 +86,12 @@ class Owners(trace_checks.Recording):
             self.assertEqual([row['comm'][:6] for row in root][:1], ['python'])
             others = [row for row in rows if row['user'] == name]
             self.assertEqual({row['uid'] for row in others}, {OTHER_USER})
-            # The perf back end does not see the change of one that ends.
-            self.assertEqual(len(others), 3 if back_end == 'bpf' else 2, rows)
+            # The perf back end does not see the change of one that ends, and
+            # of one that lives on only at the end of the recording.
+            if back_end == 'bpf':
+                self.assertEqual(len(others), 3, rows)
+            else:
+                self.assertIn(len(others), (1, 2), rows)
             self.assertIn('page_toucher', [row['comm'] for row in others])
             self.assertEqual(len(by_pid), 4)
             groups = self.rows('--by', 'user')

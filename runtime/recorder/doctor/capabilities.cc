@@ -18,6 +18,7 @@
 #include "runtime/recorder/events/event_list.h"
 #include "runtime/recorder/events/event_name.h"
 #include "runtime/recorder/kernel/bpf/kernel_recorder_bpf.h"
+#include "runtime/recorder/kernel/bpf/uprobe_multi.h"
 #include "runtime/recorder/system/cpu_list.h"
 #include "runtime/recorder/system/monotonic_clock.h"
 #include "runtime/recorder/system/pid_namespace.h"
@@ -166,7 +167,9 @@ Capability ProbeUserProbes(const Capability& bpf) {
     attr.size = sizeof(attr);
     attr.type = static_cast<std::uint32_t>(*type);
     const base::ScopedFd fd(OpenPerfEvent(attr, -1, FirstCpu(), -1));
-    if (fd.is_open() || (errno != EACCES && errno != EPERM)) {
+    // By links of BPF it takes them with CAP_BPF and CAP_PERFMON.
+    if (fd.is_open() || (errno != EACCES && errno != EPERM) ||
+        KernelHasUprobeMulti()) {
       item.detail = "the kernel accepts our uprobes";
       return item;
     }
