@@ -403,8 +403,8 @@ TEST_CASE("bounds: the truth of a range is inside every interval of its tables",
 
 // Not yet all: after a switch that is not shown, 2 in 100,000 numbers are
 // outside (counts of switches, counts of system calls by their own dumps, a few
-// waits). Before interrupts' records counted as records that name no thread,
-// and a thread that left unseen as one that waits or blocks, it was 42.
+// waits). Before a thread that left unseen counted as one that waits or blocks,
+// it was 42.
 constexpr std::uint64_t kOneIn = 20000;
 
 TEST_CASE("bounds: switches that are not shown leave few numbers outside",

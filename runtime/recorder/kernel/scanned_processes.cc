@@ -95,6 +95,11 @@ void CpuStreams::StoreOwner(CpuStream& stream, std::int32_t pid,
 void CpuStreams::StoreOwners() {
   if (!gating_.unmarked && members_.size() == 0) return;
   CpuStream& first = streams_.front();
+  // Behind the forks of the other CPUs. Records that are not stored yet are
+  // later.
+  for (const CpuStream& stream : streams_) {
+    first.stored_ns = std::max(first.stored_ns, stream.stored_ns);
+  }
   for (const ProcessThread& thread : ScanThreads()) {
     if (thread.tid == thread.pid && members_.Counts(thread.pid)) {
       StoreOwner(first, thread.pid, first.stored_ns);
