@@ -298,6 +298,8 @@ void DispatchTracker::OnDoubt(std::int32_t cpu_number, std::uint32_t events) {
 
 void DispatchTracker::SwitchIn(ThreadState& thread, std::int32_t cpu,
                                std::uint64_t time_ns) {
+  if (thread.dispatch.running_cpu >= 0) [[unlikely]]
+    LeaveOther(thread, cpu, time_ns);
   See(thread, time_ns);
   thread.dispatch.running_cpu = cpu;
   thread.dispatch.switch_in_ns = time_ns;
@@ -350,43 +352,6 @@ void DispatchTracker::SwitchOut(ThreadState& thread, std::int32_t cpu,
   }
 }
 
-void DispatchTracker::Abandon(CpuState& cpu, std::uint64_t time_ns) {
-  if (cpu.lossy) return;  // BeginLoss() did
-  const std::uint64_t since_ns = cpu.hidden_since_ns = TakeBack(cpu);
-  if (cpu.thread != nullptr || since_ns > cpu.dispatch.begin_ns) {
-    EmitDispatch(cpu, since_ns, 0, true);
-  }
-  if (observer_ != nullptr) {
-    observer_->OnLoss({static_cast<std::int32_t>(cpu.cpu), kNoThread, since_ns,
-                       time_ns, 0, "missing_dispatch"});
-    // One of the thread that left without a record, one of the next.
-    observer_->OnUnseen({since_ns, time_ns, std::nullopt, 2});
-  }
-  ++contradictions_;
-  AddStrayFaults(cpu, cpu.thread, std::exchange(cpu.faults, 0));
-  cpu.hidden_dead = nullptr;
-  if (cpu.thread != nullptr) {
-    ++cpu.thread->dispatch.unseen_switches;
-    if (cpu.thread->dispatch.dead) {
-      UnseenTime::HideDead(*cpu.thread, time_ns - since_ns);
-      cpu.hidden_dead = cpu.thread;
-    }
-  }
-  if (cpu.thread != nullptr &&
-      cpu.thread->dispatch.running_cpu == static_cast<std::int32_t>(cpu.cpu)) {
-    ThreadState& thread = *cpu.thread;
-    if (thread.hooks.last_ns > thread.dispatch.switch_in_ns) {
-      thread.dispatch.unbooked_ns +=
-          thread.hooks.last_ns - thread.dispatch.switch_in_ns;
-    }
-    thread.dispatch.running_cpu = -1;
-    thread.dispatch.waiting = false;
-    unseen_.LeaveUnseen(thread, since_ns);
-  }
-  cpu.thread = nullptr;
-  cpu.occupant = CpuState::Occupant::kUnknown;
-}
-
 void DispatchTracker::Occupy(CpuState& cpu, std::int32_t tid,
                              std::uint64_t time_ns, bool inferred) {
   cpu.ended = false;
@@ -413,6 +378,8 @@ void DispatchTracker::OnRecord(std::int32_t index, std::uint64_t time_ns) {
   using Place = CpuState::RecordPlace;
   CpuState* cpu = Cpu(index);
   if (cpu == nullptr) return;
+  if (!left_.empty() && time_ns > left_ns_) [[unlikely]]
+    ContradictLeft();
   cpu->seen_ns = time_ns;
   Place place = Place::kUnattributed;
   if (cpu->open_interrupts != 0) {
@@ -524,6 +491,7 @@ void DispatchTracker::OnCounters(const EventRecord& record,
   }
   if (unknown && (!cpu->begun || cpu->lossy ||
                   cpu->occupant == CpuState::Occupant::kUnknown)) {
+    if (cpu->contradicted) AttributePart(*cpu, record, time_ns);
     return;
   }
   const bool begin =
@@ -570,6 +538,7 @@ void DispatchTracker::OnCounters(const EventRecord& record,
 
 void DispatchTracker::EndCpu(CpuState& cpu, std::uint64_t time_ns) {
   ConfirmOccupant(cpu);
+  EndContradiction(cpu, time_ns);
   if (cpu.thread != nullptr &&
       cpu.thread->dispatch.running_cpu == static_cast<std::int32_t>(cpu.cpu)) {
     cpu.thread->dispatch.running_cpu = -1;

@@ -190,9 +190,6 @@ class DispatchTracker {
                 std::int32_t wakee_tid) const;
   // Requires: `thread` has waited since before `time_ns`.
   void EndWait(ThreadState& thread, std::uint64_t time_ns);
-  // Drops the occupant's dispatch, whose end contradicts the records. Without a
-  // counted loss only its own switch-out is missing, so only it is concerned.
-  void Abandon(CpuState& cpu, std::uint64_t time_ns);
   void SwitchOut(ThreadState& thread, std::int32_t cpu, std::uint64_t time_ns,
                  std::uint16_t state);
   // Reports the dispatch up to `end_ns` to the observer.
@@ -208,6 +205,7 @@ class DispatchTracker {
   bool IsUnknownSinceBegin(const CpuState& cpu) const {
     return coverage_.range_begin_ns != 0 &&
            (cpu.lossy             ? cpu.lost_since_ns
+            : cpu.contradicted    ? cpu.hidden_since_ns
             : cpu.unconfirmed.any ? cpu.unconfirmed.begin_ns
                                   : cpu.last_ns) == coverage_.range_begin_ns;
   }
@@ -228,6 +226,28 @@ class DispatchTracker {
   // A record names another thread: returns the time of the last one that names
   // the occupant. What it got since then is unattributed.
   std::uint64_t TakeBack(CpuState& cpu);
+  // --- hidden_switches.cc ----------------------------------------------------
+  // Records of other CPUs name the occupant of `cpu`.
+  static bool RunsElsewhere(const CpuState& cpu) {
+    return cpu.thread != nullptr && cpu.thread->dispatch.running_cpu >= 0 &&
+           cpu.thread->dispatch.running_cpu !=
+               static_cast<std::int32_t>(cpu.cpu);
+  }
+  // `thread`, which goes to `cpu`, was the occupant of another one: that one is
+  // in left_.
+  void LeaveOther(ThreadState& thread, std::int32_t cpu, std::uint64_t time_ns);
+  // The occupants of CPUs in left_ have left them unseen.
+  void ContradictLeft();
+  // Drops the occupant's dispatch, whose end contradicts the records. Without a
+  // counted loss only its own switch-out is missing, so only it is concerned.
+  void Contradict(CpuState& cpu);
+  // A record shows who has `cpu` now; before it, the occupant is unknown.
+  // Hide() must follow, unless records were lost.
+  void Abandon(CpuState& cpu, std::uint64_t time_ns);
+  // No record will show it.
+  void EndContradiction(CpuState& cpu, std::uint64_t time_ns);
+  // Any thread may have had `cpu` from hidden_since_ns to `time_ns`.
+  void Hide(CpuState& cpu, std::uint64_t time_ns);
   // --- earlier_records.cc ----------------------------------------------------
   void BeginInside(CpuState& cpu, std::uint64_t time_ns);
   // --- lost_records.cc -------------------------------------------------------
@@ -241,9 +261,6 @@ class DispatchTracker {
   }
   // `thread` runs, and no dispatch record shows where.
   void SeeUnknown(ThreadState& thread, std::uint64_t time_ns);
-  // The occupant of `cpu` between its last dump and `time_ns` is unknown,
-  // though no record was lost.
-  void Hide(CpuState& cpu, std::uint64_t time_ns);
   // Takes CpuCounters::unknown of an interval that began at `since_ns`.
   void TakeUnknown(CpuState& cpu, std::uint64_t since_ns);
   void AddUnknown(const CpuState& cpu, std::uint64_t since_ns,
@@ -266,6 +283,8 @@ class DispatchTracker {
   std::uint32_t outside_unknown_ = 0;  // CPUs with that flag
   std::deque<CpuState> cpus_;          // ascending by cpu
   std::vector<CpuState*> by_cpu_;
+  std::vector<CpuState*> left_;  // see LeaveOther(), at left_ns_
+  std::uint64_t left_ns_ = 0;
   std::uint64_t contradictions_ = 0, malformed_ = 0;
   CounterDoubts doubts_;
 };

@@ -236,6 +236,12 @@ std::uint32_t Close(CpuCounters& counters, std::size_t events) {
   return counted;
 }
 
+bool HasUnknownPart(const CpuState& cpu) {
+  return std::any_of(
+      cpu.counters.uncounted.begin(), cpu.counters.uncounted.end(),
+      [&](const auto& part) { return part.account == &cpu.unattributed; });
+}
+
 // Each dispatch begins with a switch, which is counted just after its dump, but
 // not the one that was there at a first dump or a tick. Other switches are
 // those of threads that the kernel does not show.
@@ -267,6 +273,10 @@ std::uint64_t ShareSwitches(CpuState& cpu, std::size_t event,
     if (!IsPartOfDispatch(cpu, part)) continue;
     Add(cpu, part, event, count);
     cpu.counters.of_dispatch[event] += count;
+    return 0;
+  }
+  if (HasUnknownPart(cpu)) {
+    LeaveUnattributed(cpu, event, count, last);
     return 0;
   }
   return count;

@@ -1,5 +1,5 @@
-// The part of DispatchTracker for intervals of a CPU without a known occupant:
-// records were lost, or the kernel did not show a switch.
+// The part of DispatchTracker for intervals of a CPU whose records were lost,
+// and for the counts of all intervals without a known occupant.
 #include <algorithm>
 #include <utility>
 
@@ -54,6 +54,7 @@ void DispatchTracker::OnLoss(std::int32_t cpu_number, std::uint64_t begin_ns,
 
 void DispatchTracker::BeginLoss(CpuState& cpu, std::uint64_t begin_ns) {
   ConfirmOccupant(cpu);  // no record will contradict it
+  EndContradiction(cpu, begin_ns);
   // What the CPU did up to its latest record is known.
   if (cpu.begun && !cpu.ended) {
     const bool known = cpu.occupant != CpuState::Occupant::kUnknown;
@@ -124,29 +125,6 @@ void DispatchTracker::SeeUnknown(ThreadState& thread, std::uint64_t time_ns) {
   blocked_.EndUnseen(thread, end_ns);
 }
 
-void DispatchTracker::Hide(CpuState& cpu, std::uint64_t time_ns) {
-  const std::uint64_t begin_ns = cpu.hidden_since_ns;
-  unseen_.Hide(begin_ns, time_ns);
-  for (const CpuState& other : cpus_) {
-    if (&other == &cpu || other.thread == nullptr ||
-        other.dispatch.begin_ns <= begin_ns) {
-      continue;
-    }
-    const std::uint64_t ns =
-        std::min(other.dispatch.begin_ns, time_ns) - begin_ns;
-    other.thread->unseen.hidden_ns += ns;
-    other.thread->unseen.unknown_ns += ns;
-  }
-  // At most as many dispatches as switches, which only a counter shows.
-  if (std::find(kinds_.begin(), kinds_.end(), CounterKind::kSwitches) !=
-      kinds_.end()) {
-    return;  // TakeUnknown() adds them
-  }
-  std::vector<std::uint64_t> counts(events_ + 1, 0);
-  counts[events_] = kUnbounded;
-  AddUnknown(cpu, begin_ns, counts);
-}
-
 void DispatchTracker::TakeUnknown(CpuState& cpu, std::uint64_t since_ns) {
   since_ns = std::min(since_ns,
                       std::exchange(cpu.counters.unknown_since_ns, UINT64_MAX));
@@ -174,9 +152,9 @@ void DispatchTracker::AddUnknown(const CpuState& cpu, std::uint64_t since_ns,
     return;
   }
   unseen_.AddCounts(counts);
-  if (cpu.hidden_dead != nullptr) {
+  if (cpu.hidden_thread != nullptr) {
     for (std::size_t i = 0; i < counts.size(); ++i) {
-      cpu.hidden_dead->unseen.AddCount(i, counts[i], counts.size());
+      cpu.hidden_thread->unseen.AddCount(i, counts[i], counts.size());
     }
   }
   // A thread that runs now was perhaps on no known CPU before.

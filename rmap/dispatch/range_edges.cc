@@ -46,6 +46,7 @@ void ForgetSums(CpuState& cpu, std::uint64_t time_ns) {
     BeginAt(time_ns, cpu.interrupts_unknown_since_ns);
   }
   if (cpu.lossy) BeginAt(time_ns, cpu.lost_since_ns);
+  if (cpu.contradicted) BeginAt(time_ns, cpu.hidden_since_ns);
   if (!cpu.begun) return;
   CutCounts(cpu, time_ns);
   cpu.begin_ns = cpu.last_ns = time_ns;

@@ -164,6 +164,8 @@ void DispatchTracker::BeginUnconfirmed(CpuState& cpu) {
   UnconfirmedTime& unconfirmed = cpu.unconfirmed;
   if (unconfirmed.held.size() >= kMaxHeld) ConfirmOccupant(cpu);
   if (unconfirmed.any) return;
+  if (RunsElsewhere(cpu)) [[unlikely]]
+    Contradict(cpu);
   switch (cpu.occupant) {
     case CpuState::Occupant::kUnknown:
       return;

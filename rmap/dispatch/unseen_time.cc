@@ -39,6 +39,24 @@ void UnseenTime::EndLoss(std::uint64_t end_ns) {
 void UnseenTime::Hide(std::uint64_t begin_ns, std::uint64_t end_ns) {
   any_ = true;
   clocks_.hidden_ns += end_ns - begin_ns;
+  if (hidden_.size() >= kMaxEntries) return;
+  if (!hidden_.empty()) end_ns = std::max(end_ns, hidden_.back().end_ns);
+  hidden_.push_back({begin_ns, end_ns});
+  longest_hidden_ns_ = std::max(longest_hidden_ns_, end_ns - begin_ns);
+}
+
+std::uint64_t UnseenTime::HiddenBefore(std::uint64_t time_ns,
+                                       std::uint64_t hidden_ns) const {
+  if (hidden_ns == 0 || hidden_.size() >= kMaxEntries) return hidden_ns;
+  std::uint64_t before_ns = 0;
+  for (auto each = std::upper_bound(
+           hidden_.begin(), hidden_.end(), time_ns,
+           [](std::uint64_t ns, const Hidden&h) { return ns < h.end_ns; });
+       each != hidden_.end() && each->end_ns - time_ns <= longest_hidden_ns_;
+       ++each) {
+    before_ns += time_ns - std::min(time_ns, each->begin_ns);
+  }
+  return std::min(before_ns, hidden_ns);
 }
 
 void UnseenTime::HideUnended(ThreadState& thread, std::uint64_t ns) {
@@ -130,6 +148,7 @@ void UnseenTime::See(ThreadState& thread, std::uint64_t time_ns) {
     }
     unseen.latest_ns = std::max(unseen.latest_ns, left_ns);
     unseen.unknown_ns += unseen.latest_ns;
+    unseen.early_ns += HiddenBefore(unseen.known_ns, hidden_ns);
     for (const Frame& frame : thread.stack.frames) {
       frame.node->unseen.unknown_ns += unseen.latest_ns;
     }
@@ -153,7 +172,7 @@ void UnseenTime::ForgetSums(ThreadState& thread) const {
   unseen.counts_known = static_cast<std::uint32_t>(sums_.size() - 1);
   unseen.lost_ns = unseen.hidden_ns = unseen.outside_ns = 0;
   unseen.unknown_ns = unseen.wait_ns = unseen.blocked_ns = 0;
-  unseen.late_ns = unseen.latest_ns = 0;
+  unseen.early_ns = unseen.late_ns = unseen.latest_ns = 0;
   unseen.counts.clear();
   if (unseen.stack_since_ns == UnseenState::kNever) return;
   unseen.stack_since_ns = std::max(unseen.stack_since_ns, range_begin_ns_);

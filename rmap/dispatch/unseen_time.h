@@ -129,6 +129,10 @@ class UnseenTime {
   };
   void Advance(std::uint64_t time_ns);
   void AddCountsTo(UnseenState& unseen) const;
+  // The part before `time_ns` of the hidden intervals that ended after it; at
+  // most `hidden_ns`, which is what a thread that was seen then has of them.
+  std::uint64_t HiddenBefore(std::uint64_t time_ns,
+                             std::uint64_t hidden_ns) const;
 
   std::size_t amounts_;
   bool kernel_segments_;
@@ -139,6 +143,11 @@ class UnseenTime {
   Clocks clocks_;
   std::uint64_t unended_ns_ = 0;       // see HideUnended()
   std::vector<std::uint64_t> begins_;  // of losses, ascending
+  struct Hidden {
+    std::uint64_t begin_ns, end_ns;
+  };
+  std::vector<Hidden> hidden_;  // ascending by end_ns
+  std::uint64_t longest_hidden_ns_ = 0;
   std::vector<Sum> totals_;
   // What `totals_` were after each interval; the last one is their present
   // value, up to kMaxEntries.

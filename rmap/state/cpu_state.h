@@ -187,10 +187,13 @@ struct CpuState {
   bool begun = false, ended = false;
   // The first dump, and the end of the attributed time.
   std::uint64_t begin_ns = 0, last_ns = 0;
-  // Begin of the interval in which a switch is missing.
+  // Begin of the interval in which a switch is missing; `contradicted`: it goes
+  // on until a record names the occupant.
   std::uint64_t hidden_since_ns = 0;
-  // The thread that had left then, if it ended elsewhere meanwhile.
-  ThreadState* hidden_dead = nullptr;
+  bool contradicted = false;
+  // The thread that had left then; from the end of the interval on, only if it
+  // ended elsewhere meanwhile.
+  ThreadState* hidden_thread = nullptr;
   std::uint64_t absent_ns = 0;  // part of it, between an end and the next begin
   std::uint64_t cuts = 0;       // ends without a last dump
   std::uint64_t dispatches = 0;

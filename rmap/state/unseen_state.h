@@ -34,7 +34,10 @@ struct UnseenState {
   // show, and the parts of its waiting and blocked time in it.
   std::uint64_t unknown_ns = 0;
   std::uint64_t wait_ns = 0, blocked_ns = 0;
-  // The same, of a loss that was noticed after later records of the thread:
+  // Part of unknown_ns before the latest record of the thread when it was
+  // noticed: the two above may lack it.
+  std::uint64_t early_ns = 0;
+  // Unknown time in a loss that was noticed after later records of the thread:
   // any part of its numbers may be of that time.
   std::uint64_t late_ns = 0;
   std::uint64_t latest_ns = 0;  // of unknown_ns: added by the latest record

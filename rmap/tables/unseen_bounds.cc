@@ -114,9 +114,10 @@ void UnseenBounds::OfThread(const ThreadState& thread, ThreadRow& row) const {
   const std::uint64_t on = row.on_cpu_ns.value_or(0);
   const std::uint64_t wait = row.wait_ns.value_or(0);
   const std::uint64_t blocked = row.blocked_ns.value_or(0);
-  const std::uint64_t least_wait = Less(wait, unseen.wait_ns + unseen.late_ns);
+  const std::uint64_t late_ns = unseen.early_ns + unseen.late_ns;
+  const std::uint64_t least_wait = Less(wait, unseen.wait_ns + late_ns);
   const std::uint64_t least_blocked =
-      Less(blocked, unseen.blocked_ns + unseen.late_ns);
+      Less(blocked, unseen.blocked_ns + late_ns);
   if (!row.on_cpu_ns) {
     if (input_.has_kernel) row.bounds.Set(Number::kOnCpu, 0, {0, life_ns});
   } else {
@@ -137,14 +138,16 @@ void UnseenBounds::OfThread(const ThreadState& thread, ThreadRow& row) const {
                  Around(row.migrations, moved, AddBounded(dispatches, moved)));
   if (row.wait_ns) {
     const std::uint64_t more =
-        Less(unknown_ns, unseen.wait_ns) + unseen.late_ns;
+        Less(unknown_ns, Less(unseen.wait_ns, unseen.early_ns)) +
+        unseen.late_ns;
     row.bounds.Set(Number::kWait, wait,
                    WithRoom({least_wait, wait + more}, wait,
                             Less(life_ns, on + least_blocked)));
   }
   if (row.blocked_ns) {
     const std::uint64_t more =
-        Less(unknown_ns, unseen.blocked_ns) + unseen.late_ns;
+        Less(unknown_ns, Less(unseen.blocked_ns, unseen.early_ns)) +
+        unseen.late_ns;
     row.bounds.Set(Number::kBlocked, blocked,
                    WithRoom({least_blocked, blocked + more}, blocked,
                             Less(life_ns, on + least_wait)));
