@@ -155,7 +155,11 @@ void UnseenTime::See(ThreadState& thread, std::uint64_t time_ns) {
   }
   AddCountsTo(unseen);
   thread.dispatch.lost_on_cpu = false;
+  const std::uint64_t known_ns = unseen.known_ns;
   Leave(thread, time_ns);
+  // The first of several records of a run counts, or all of them.
+  if (!lost && (hidden_ns | left_ns | outside_ns) == 0)
+    unseen.known_ns = known_ns;
 }
 
 void UnseenTime::BeginRange(std::uint64_t time_ns) {
