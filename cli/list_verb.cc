@@ -17,6 +17,7 @@
 #include "logformat/perf_event_names.h"
 #include "runtime/recorder/doctor/capabilities.h"
 #include "runtime/recorder/events/event_list.h"
+#include "runtime/recorder/kernel/hooks/function_exits.h"
 #include "runtime/recorder/kernel/hooks/function_symbols.h"
 #include "runtime/recorder/kernel/hooks/hook_spec.h"
 #include "runtime/recorder/kernel/hooks/kernel_hook_request.h"
@@ -114,7 +115,9 @@ int ListFunctions(const std::string& file, const std::string& glob,
         !base::GlobMatches(glob.c_str(), function.symbol.c_str())) {
       continue;
     }
-    table.Add({function.name, std::string(object->is_go ? "point" : "segment"),
+    const bool is_segment =
+        runtime::ExitsOf(*path, *object, function).is_segment();
+    table.Add({function.name, std::string(is_segment ? "segment" : "point"),
                absl::StrFormat("0x%x", function.offset)});
   }
   if (object->functions.empty()) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Programs whose runtime libraries are not g++'s and glibc's alone: sanitizers,
-other allocators, musl, Go. Recorded, each has its own output and exit status,
+other allocators, musl, Go, exceptions, coroutines. Recorded, each has its own output and exit status,
 and every call of its hooks is in the trace.
 
 usage: other_runtimes_test.py COUNTRACE INCLUDE_FOLDER
@@ -73,6 +73,77 @@ func main() {
 \tfmt.Println(sum)
 }
 '''
+
+# A return probe on any of these functions would kill its program.
+PROBED_PROGRAMS = {
+    'exceptions.cc': ('''
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+extern "C" __attribute__((noinline)) int thrower(int x) {
+  if (x % 3 == 0) throw std::runtime_error(std::to_string(x));
+  return x;
+}
+extern "C" __attribute__((noinline)) int middle(int x) {
+  return thrower(x) + 1;
+}
+int main(int argc, char**) {
+  int sum = 0;
+  for (int i = 0; i < 30; ++i) {
+    try {
+      sum += middle(i);
+    } catch (const std::exception& error) {
+      sum += 100;
+    }
+  }
+  std::printf("%d %d\\n", argc, sum);
+  return 7;
+}
+''', {'middle': 30, 'thrower': 30, 'main': 1}),
+    'jumps.c': ('''
+#include <setjmp.h>
+#include <stdio.h>
+static jmp_buf begin;
+__attribute__((noinline)) void leave(int i) { longjmp(begin, i); }
+int main(int argc, char** argv) {
+  volatile int sum = 0;
+  const int i = setjmp(begin);
+  sum += i;
+  if (i < 20) leave(i + 1);
+  printf("%d %d\\n", argc, sum);
+  return argv[1] == NULL ? 7 : 8;
+}
+''', {'leave': 20, 'main': 1}),
+    'coroutines.c': ('''
+#include <stdio.h>
+#include <ucontext.h>
+static ucontext_t all, each[2];
+static char stacks[2][65536];
+static int now;
+__attribute__((noinline)) int step(int i) {
+  swapcontext(&each[now], &all);
+  return i + 1;
+}
+static void run(void) {
+  int steps = 0;
+  while (steps < 10) steps = step(steps);
+  printf("%d\\n", steps);
+}
+int main(void) {
+  for (int k = 0; k < 2; ++k) {
+    getcontext(&each[k]);
+    each[k].uc_stack.ss_sp = stacks[k];
+    each[k].uc_stack.ss_size = sizeof stacks[k];
+    each[k].uc_link = &all;
+    makecontext(&each[k], run, 0);
+  }
+  for (int i = 0; i < 11; ++i) {
+    for (now = 0; now < 2; ++now) swapcontext(&all, &each[now]);
+  }
+  return 7;
+}
+''', {'step': 20, 'main': 1}),
+}
 
 
 class OtherRuntimes(Recording):
@@ -150,6 +221,50 @@ class OtherRuntimes(Recording):
                              '--', 'valgrind', '-q', program, check=False)
         self.assertEqual((run.returncode, run.stdout), (7, 'child 3\n'),
                          run.stderr)
+
+    def test_probes_on_all_functions_change_no_program(self):
+        self.needs_root()
+        self.needs_back_end('bpf')
+        for name, (text, calls) in PROBED_PROGRAMS.items():
+            with self.subTest(program=name):
+                source = self.work / name
+                source.write_text(text)
+                program = source.with_suffix('')
+                subprocess.run(
+                    ['g++' if name.endswith('.cc') else 'gcc', '-O2', source,
+                     '-o', program], check=True, timeout=120)
+                plain = subprocess.run([program], capture_output=True,
+                                       text=True, timeout=60, check=False)
+                self.assertEqual(plain.returncode, 7)
+                run = self.countrace(
+                    'record', '--force', '--hook', f'uprobe:{program}:*',
+                    '-o', self.trace, '--', program, check=False)
+                self.assertEqual((run.returncode, run.stdout),
+                                 (7, plain.stdout), run.stderr)
+                # Of a segment, its exits are hits, too.
+                found = {row['hook']: row['hits'] for row in
+                         self.report('--by', 'hook')['hooks']}
+                found |= {row['segment']: row['calls']
+                          for row in self.report()['segments']}
+                self.assertEqual(
+                    {each: found.get(f'{program.name}:{each}')
+                     for each in calls}, calls)
+
+    def test_probes_on_setjmp_itself_are_points(self):
+        self.needs_root()
+        self.needs_back_end('bpf')
+        source, program = self.work / 'jumps.c', self.work / 'jumps'
+        source.write_text(PROBED_PROGRAMS['jumps.c'][0])
+        for options in [], ['-static']:
+            subprocess.run(['gcc', '-O2', *options, source, '-o', program],
+                           check=True, timeout=120)
+            file = program if options else 'libc.so.6'
+            run = self.countrace('record', '--force', '--hook',
+                                 f'uprobe:{file}:_setjmp', '-o', self.trace,
+                                 '--', program, check=False)
+            self.assertEqual((run.returncode, run.stdout), (7, '1 210\n'),
+                             run.stderr)
+            self.assertIn('as points, not segments: _setjmp', run.stderr)
 
     def test_probes_on_a_go_program_are_points(self):
         self.needs_root()

@@ -50,10 +50,13 @@ struct Parts {
 };
 using PartsOfKinds = std::map<ProbeKind, Parts>;
 
+bool HasReturnProbe(const DynamicHook& hook) {
+  return std::any_of(hook.attachments.begin(), hook.attachments.end(),
+                     [](const HookAttachment& at) { return at.on_return; });
+}
+
 ProbeKind KindOf(const DynamicHook& hook, const HookAttachment& at) {
-  return {InstructionAt(at.file, at.offset),
-          hook.type == DynamicHook::Type::kFunction &&
-              hook.kind == logformat::HookKind::kSegment};
+  return {InstructionAt(at.file, at.offset), HasReturnProbe(hook)};
 }
 
 bool IsProbe(const HookAttachment& at) {
@@ -366,7 +369,7 @@ ProbeCost CostOf(const DynamicHook& hook, const PartsOfKinds& parts) {
   if (hook.kind == logformat::HookKind::kPoint) {
     return {{}, Sum(enter->before, enter->after)};
   }
-  if (hook.type == DynamicHook::Type::kFunction) {
+  if (HasReturnProbe(hook)) {
     return {enter->inside, Sum(enter->before, enter->after)};
   }
   // Two probes without a return between them.

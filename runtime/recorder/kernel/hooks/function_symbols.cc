@@ -7,10 +7,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <memory>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -75,6 +79,65 @@ bool HasGoTables(Elf* elf) {
   return false;
 }
 
+// The personality routines of languages whose exceptions or panics unwind
+// stacks, and what raises them (Itanium C++ ABI: Exception Handling).
+constexpr std::string_view kUnwinding[] = {
+    "__gxx_personality_v0",   "__cxa_throw",         "__cxa_begin_catch",
+    "_Unwind_RaiseException", "rust_eh_personality", "__gnat_personality_v0",
+    "__objc_personality_v0",  "__gdc_personality_v0"};
+// What switches to another stack: ucontext, Boost.Context, split stacks,
+// libcoro.
+constexpr std::string_view kSwitching[] = {
+    "swapcontext",    "setcontext",  "makecontext",  "jump_fcontext",
+    "ontop_fcontext", "__morestack", "coro_transfer"};
+
+bool IsAmong(std::string_view symbol, std::span<const std::string_view> names) {
+  symbol = symbol.substr(0, symbol.find('@'));
+  return std::find(names.begin(), names.end(), symbol) != names.end();
+}
+
+// Programs ask for an interpreter, or have fixed addresses.
+bool IsProgram(Elf* elf) {
+  GElf_Ehdr file;
+  if (gelf_getehdr(elf, &file) == nullptr) return false;
+  std::size_t count = 0;
+  if (file.e_type == ET_EXEC) return true;
+  if (elf_getphdrnum(elf, &count) != 0) return false;
+  for (std::size_t i = 0; i < count; ++i) {
+    GElf_Phdr header;
+    if (gelf_getphdr(elf, static_cast<int>(i), &header) != nullptr &&
+        header.p_type == PT_INTERP) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// "handle" of "handle.cold" and "handle.cold.3"; empty: no such part.
+std::string_view OwnerOfPart(std::string_view symbol) {
+  const std::size_t at = symbol.rfind(".cold");
+  if (at == std::string_view::npos) return {};
+  const std::string_view rest = symbol.substr(at + 5);
+  const bool numbered =
+      rest.starts_with('.') && rest.size() > 1 &&
+      std::all_of(rest.begin() + 1, rest.end(),
+                  [](unsigned char c) { return std::isdigit(c) != 0; });
+  return rest.empty() || numbered ? symbol.substr(0, at) : std::string_view();
+}
+
+// Symbol tables list local symbols of one file after the other, so the part of
+// a static function whose name several files use is not known for sure: then
+// each has all of them.
+void GiveParts(const std::multimap<std::string, CodeRange>& parts,
+               std::vector<FunctionSymbol>& functions) {
+  for (FunctionSymbol& function : functions) {
+    const auto [first, last] = parts.equal_range(function.symbol);
+    for (auto part = first; part != last; ++part) {
+      function.moved.push_back(part->second);
+    }
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<ObjectFunctions> ReadFunctionSymbols(const std::string& path) {
@@ -108,7 +171,13 @@ absl::StatusOr<ObjectFunctions> ReadFunctionSymbols(const std::string& path) {
   }
   ObjectFunctions result;
   result.is_go = HasGoTables(elf);
+  GElf_Ehdr header;
+  if (gelf_getehdr(elf, &header) != nullptr) {
+    FileOffset(elf, header.e_entry, result.entry_offset);
+  }
+  const bool is_program = IsProgram(elf);
   std::vector<FunctionSymbol>& functions = result.functions;
+  std::multimap<std::string, CodeRange> parts;
   const int symbols = dwfl_module_getsymtab(module);
   for (int i = 1; i < symbols; ++i) {
     GElf_Sym symbol;
@@ -116,14 +185,22 @@ absl::StatusOr<ObjectFunctions> ReadFunctionSymbols(const std::string& path) {
     const char* const name = dwfl_module_getsym_info(
         module, i, &symbol, &address, nullptr, nullptr, nullptr);
     if (name == nullptr || *name == '\0') continue;
+    result.unwinds |= IsAmong(name, kUnwinding);
+    result.switches_stacks |= is_program && IsAmong(name, kSwitching);
     if (GELF_ST_TYPE(symbol.st_info) != STT_FUNC) continue;
     if (symbol.st_shndx == SHN_UNDEF) continue;
     std::uint64_t offset = 0;
     if (!FileOffset(elf, address - bias, offset)) continue;
     std::string linked = WithoutDefaultVersion(name);
+    if (const std::string_view owner = OwnerOfPart(linked); !owner.empty()) {
+      parts.emplace(owner, CodeRange{offset, symbol.st_size});
+      continue;
+    }
     std::string written = Demangled(linked.c_str());
-    functions.push_back({std::move(linked), std::move(written), offset});
+    functions.push_back(
+        {std::move(linked), std::move(written), offset, symbol.st_size, {}});
   }
+  GiveParts(parts, functions);
   std::stable_sort(functions.begin(), functions.end(),
                    [](const FunctionSymbol& a, const FunctionSymbol& b) {
                      return a.offset < b.offset;

@@ -1,9 +1,7 @@
 // Functions of a program or library, with their file offsets. Symbols in
 // separate debug files are found as debuggers find them (build id, debug link).
 //
-// A return probe replaces the return address on the stack. The Go runtime moves
-// stacks and reads their return addresses, so a return probe kills its programs
-// (golang/go#22008).
+// What they say about return probes is for function_exits.h.
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_FUNCTION_SYMBOLS_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_FUNCTION_SYMBOLS_H_
 
@@ -15,18 +13,33 @@
 
 namespace countrace::runtime {
 
+// Bytes of the file.
+struct CodeRange {
+  std::uint64_t offset = 0, bytes = 0;
+};
+
 struct FunctionSymbol {
   // As linked: "_ZN6Server6handleEv"; with its version if that is not the
   // default one: "pthread_create@GLIBC_2.2.5".
   std::string symbol;
   std::string name;          // as written: "Server::handle()"
   std::uint64_t offset = 0;  // file offset of its first byte
+  std::uint64_t bytes = 0;   // 0: not known
+  // Parts that the compiler moved away ("handle.cold"): jumped to, not called,
+  // so no functions.
+  std::vector<CodeRange> moved;
 };
 
 struct ObjectFunctions {
   // Those with code, by offset; one symbol for each address.
   std::vector<FunctionSymbol> functions;
   bool is_go = false;  // has the tables of the Go runtime
+  // Throws, or lets through, exceptions of C++, Ada or another language, or
+  // panics of Rust.
+  bool unwinds = false;
+  // A program, no library, that runs coroutines on stacks of its own.
+  bool switches_stacks = false;
+  std::uint64_t entry_offset = 0;  // where a program begins; 0: nowhere
 };
 
 // The functions of `path`. Returns: NOT_FOUND no such file; INVALID_ARGUMENT

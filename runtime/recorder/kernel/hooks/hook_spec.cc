@@ -16,6 +16,7 @@
 #include "absl/strings/str_split.h"
 #include "base/posix/errno_status.h"
 #include "base/text/glob.h"
+#include "runtime/recorder/kernel/hooks/function_exits.h"
 #include "runtime/recorder/kernel/hooks/function_symbols.h"
 #include "runtime/recorder/kernel/hooks/usdt_notes.h"
 #include "runtime/recorder/kernel/hooks/usdt_segments.h"
@@ -79,6 +80,81 @@ std::string Near(const std::string& glob, const std::vector<std::string>& all) {
   return "; there is " + absl::StrJoin(near, ", ");
 }
 
+const char* WhyPoint(FunctionExits::Way way) {
+  switch (way) {
+    case FunctionExits::Way::kGo:
+      return "Go moves its stacks, and a probe on a return would kill the "
+             "program";
+    case FunctionExits::Way::kNotCalled:
+      return "their return address is not where a call leaves one, or is used "
+             "again, and a probe on their return would kill the program";
+    case FunctionExits::Way::kSwitches:
+      return "the program switches stacks, and a probe on a return would kill "
+             "it";
+    case FunctionExits::Way::kUnknown:
+      return "exceptions may pass through them, for which a probe on a return "
+             "would kill the program, and where else their code ends is not "
+             "known";
+    case FunctionExits::Way::kReturnProbe:
+    case FunctionExits::Way::kInstructions:
+      break;
+  }
+  return "";
+}
+
+// One note for each reason why functions of a file are points.
+void NotePoints(
+    const std::string& path, std::string_view spec,
+    const std::map<FunctionExits::Way, std::vector<std::string>>& points,
+    KernelHookRequest& request) {
+  constexpr std::size_t kNamed = 3;
+  for (const auto& [way, names] : points) {
+    if (way == FunctionExits::Way::kGo) {
+      request.notes.push_back(absl::StrFormat(
+          "%s is a Go program: %s records points, not segments. %s", path, spec,
+          WhyPoint(way)));
+      continue;
+    }
+    const std::size_t named = std::min(names.size(), kNamed);
+    std::string list =
+        absl::StrJoin(names.begin(),
+                      names.begin() + static_cast<std::ptrdiff_t>(named), ", ");
+    if (names.size() > named) {
+      list += absl::StrFormat(" and %d more", names.size() - named);
+    }
+    request.notes.push_back(
+        absl::StrFormat("Recorded as points, not segments: %s of %s: %s", list,
+                        path, WhyPoint(way)));
+  }
+}
+
+DynamicHook FunctionHook(const std::string& path,
+                         const FunctionSymbol& function,
+                         const FunctionExits& exits, bool enter_only) {
+  const bool is_segment = !enter_only && exits.is_segment();
+  DynamicHook hook;
+  hook.provider = BaseName(path);
+  hook.name = function.name;
+  hook.location = absl::StrFormat("%s+0x%x", path, function.offset);
+  hook.kind = is_segment ? HookKind::kSegment : HookKind::kPoint;
+  HookAttachment at;
+  at.file = path;
+  at.offset = function.offset;
+  at.place = is_segment ? Place::kEnter : Place::kPoint;
+  hook.attachments.push_back(at);
+  if (!is_segment) return hook;
+  at.place = Place::kExit;
+  if (exits.way == FunctionExits::Way::kReturnProbe) {
+    at.on_return = true;
+    hook.attachments.push_back(at);
+  }
+  for (const std::uint64_t offset : exits.offsets) {
+    at.offset = offset;
+    hook.attachments.push_back(at);
+  }
+  return hook;
+}
+
 absl::Status AddUprobes(std::string_view spec, const std::string& file,
                         const std::string& glob, bool enter_only,
                         KernelHookRequest& request) {
@@ -87,8 +163,8 @@ absl::Status AddUprobes(std::string_view spec, const std::string& file,
   const auto object = ReadFunctionSymbols(*path);
   if (!object.ok()) return object.status();
   const std::vector<FunctionSymbol>& functions = object->functions;
-  const bool as_points = enter_only || object->is_go;
   std::vector<std::string> names;
+  std::map<FunctionExits::Way, std::vector<std::string>> points;
   bool found = false;
   std::uint64_t last_offset = 0;
   for (const FunctionSymbol& function : functions) {
@@ -100,31 +176,17 @@ absl::Status AddUprobes(std::string_view spec, const std::string& file,
     if (found && function.offset == last_offset) continue;
     found = true;
     last_offset = function.offset;
-    DynamicHook hook;
-    hook.provider = BaseName(*path);
-    hook.name = function.name;
-    hook.location = absl::StrFormat("%s+0x%x", *path, function.offset);
-    hook.kind = as_points ? HookKind::kPoint : HookKind::kSegment;
-    HookAttachment at;
-    at.file = *path;
-    at.offset = function.offset;
-    at.place = as_points ? Place::kPoint : Place::kEnter;
-    hook.attachments.push_back(at);
-    if (!as_points) {
-      at.place = Place::kExit;
-      at.on_return = true;
-      hook.attachments.push_back(at);
+    FunctionExits exits;
+    if (!enter_only) {
+      exits = ExitsOf(*path, *object, function);
+      if (!exits.is_segment()) points[exits.way].push_back(function.name);
     }
-    const absl::Status added = Add(std::move(hook), spec, request);
+    const absl::Status added =
+        Add(FunctionHook(*path, function, exits, enter_only), spec, request);
     if (!added.ok()) return added;
   }
   if (found) {
-    if (as_points && !enter_only) {
-      request.notes.push_back(absl::StrFormat(
-          "%s is a Go program: %s records points, not segments. Go moves its "
-          "stacks, and a probe on a return would kill the program",
-          *path, spec));
-    }
+    NotePoints(*path, spec, points, request);
     return absl::OkStatus();
   }
   if (functions.empty()) {

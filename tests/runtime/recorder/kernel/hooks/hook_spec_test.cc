@@ -19,7 +19,8 @@ using Place = HookAttachment::Place;
 using logformat::HookKind;
 using logformat::HookOrigin;
 
-const std::string kProgram = COUNTRACE_PROGRAM_WITH_HOOKS;
+const std::string kProgram = COUNTRACE_PROGRAM_WITH_HOOKS;  // C++
+const std::string kCProgram = COUNTRACE_C_PROGRAM;
 
 KernelHookRequest Parsed(const std::string& spec) {
   KernelHookRequest request;
@@ -31,11 +32,11 @@ KernelHookRequest Parsed(const std::string& spec) {
 
 TEST_CASE("hook_spec: a function is a segment from its begin to its return",
           "[recorder][hook_spec]") {
-  const KernelHookRequest request = Parsed("uprobe:" + kProgram + ":main");
+  const KernelHookRequest request = Parsed("uprobe:" + kCProgram + ":main");
   REQUIRE(request.dynamic.size() == 1);
   const DynamicHook& hook = request.dynamic[0];
   CHECK(hook.name == "main");
-  CHECK(hook.provider == kProgram.substr(kProgram.rfind('/') + 1));
+  CHECK(hook.provider == kCProgram.substr(kCProgram.rfind('/') + 1));
   CHECK(hook.kind == HookKind::kSegment);
   CHECK(hook.origin == HookOrigin::kProbe);
   REQUIRE(hook.attachments.size() == 2);
@@ -43,13 +44,43 @@ TEST_CASE("hook_spec: a function is a segment from its begin to its return",
   CHECK(hook.attachments[1].place == Place::kExit);
   CHECK(hook.attachments[1].on_return);
   CHECK(hook.attachments[0].offset == hook.attachments[1].offset);
-  const auto functions = ReadFunctionSymbols(kProgram);
+  const auto functions = ReadFunctionSymbols(kCProgram);
   REQUIRE(functions.ok());
   std::set<std::uint64_t> offsets;
   for (const FunctionSymbol& function : functions->functions) {
     if (function.symbol == "main") offsets.insert(function.offset);
   }
   CHECK(offsets == std::set<std::uint64_t>{hook.attachments[0].offset});
+}
+
+TEST_CASE("hook_spec: where exceptions may pass there is no return probe",
+          "[recorder][hook_spec]") {
+  const KernelHookRequest request = Parsed("uprobe:" + kProgram + ":main");
+  REQUIRE(request.dynamic.size() == 1);
+  const DynamicHook& hook = request.dynamic[0];
+  const bool is_segment = hook.kind == HookKind::kSegment;
+  CHECK((hook.attachments.size() > 1) == is_segment);
+  CHECK(request.notes.empty() == is_segment);  // without libcapstone: a point
+  CHECK(hook.attachments[0].place ==
+        (is_segment ? Place::kEnter : Place::kPoint));
+  for (std::size_t i = 0; i < hook.attachments.size(); ++i) {
+    CHECK_FALSE(hook.attachments[i].on_return);
+    if (i != 0) CHECK(hook.attachments[i].place == Place::kExit);
+  }
+}
+
+TEST_CASE("hook_spec: one note says which functions are points and why",
+          "[recorder][hook_spec]") {
+  const KernelHookRequest request = Parsed("uprobe:" + kCProgram + ":*");
+  std::size_t points = 0;
+  for (const DynamicHook& hook : request.dynamic) {
+    if (hook.kind == HookKind::kPoint) ++points;
+    if (hook.name == "_start") CHECK(hook.attachments.size() == 1);
+  }
+  CHECK(points == 1);
+  REQUIRE(request.notes.size() == 1);
+  CHECK(request.notes[0].find("points, not segments: _start of ") !=
+        std::string::npos);
 }
 
 TEST_CASE("hook_spec: the begin of a function alone is a point",

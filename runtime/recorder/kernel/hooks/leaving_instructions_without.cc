@@ -1,0 +1,11 @@
+// LeavingInstructions() in a build without libcapstone.
+#include "runtime/recorder/kernel/hooks/function_exits.h"
+
+namespace countrace::runtime {
+
+std::optional<std::vector<std::uint64_t>> LeavingInstructions(
+    std::span<const FunctionPart>) {
+  return std::nullopt;
+}
+
+}  // namespace countrace::runtime
