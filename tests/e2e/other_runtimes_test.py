@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Programs whose runtime libraries are not g++'s and glibc's alone: sanitizers,
-other allocators, musl, Go, exceptions, coroutines. Recorded, each has its own output and exit status,
-and every call of its hooks is in the trace.
+other allocators, musl, Go, exceptions, coroutines. Recorded, each has its own
+output and exit status, and every call of its hooks is in the trace.
 
 usage: other_runtimes_test.py COUNTRACE INCLUDE_FOLDER
 """
 import ctypes.util
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -241,7 +242,7 @@ class OtherRuntimes(Recording):
                     '-o', self.trace, '--', program, check=False)
                 self.assertEqual((run.returncode, run.stdout),
                                  (7, plain.stdout), run.stderr)
-                # Of a segment, its exits are hits, too.
+                # Exits of a segment are hits, too.
                 found = {row['hook']: row['hits'] for row in
                          self.report('--by', 'hook')['hooks']}
                 found |= {row['segment']: row['calls']
@@ -249,6 +250,37 @@ class OtherRuntimes(Recording):
                 self.assertEqual(
                     {each: found.get(f'{program.name}:{each}')
                      for each in calls}, calls)
+
+    def test_no_probe_where_the_kernel_would_emulate_another_instruction(self):
+        self.needs_root()
+        self.needs_back_end('bpf')
+        if platform.machine() != 'x86_64':
+            self.skipTest('SKIPPED: instructions of x86-64')
+        source, program = self.work / 'p.c', self.work / 'p'
+        # Without AVX it would be a jump as well, and do nothing.
+        source.write_text('''
+#include <stdio.h>
+asm(".globl clear\\n.type clear,@function\\nclear:\\n\\t.byte 0xc5,0xf9,0xeb\\n"
+    "\\t.byte 0xc9\\n\\tret\\n.size clear,.-clear");
+void clear(void);
+__attribute__((noinline)) int other(int i) { return i + 1; }
+int main(int argc, char** argv) {
+  if (__builtin_cpu_supports("avx")) clear();
+  printf("%d\\n", other(argc));
+  return argv[0] == NULL;
+}
+''')
+        subprocess.run(['gcc', '-O1', source, '-o', program], check=True,
+                       timeout=120)
+        run = self.countrace('record', '--hook', f'uprobe:{program}:*',
+                             '-o', self.trace, '--', program)
+        self.assertEqual(run.stdout, '2\n')
+        self.assertIn('Not recorded: clear of', run.stderr)
+        run = self.countrace('record', '--hook', f'uprobe:{program}:clear',
+                             '--force', '-o', self.trace, '--', program,
+                             check=False)
+        self.assertEqual(run.returncode, 2, run.stderr)
+        self.assertIn('would take its first instruction for a jump', run.stderr)
 
     def test_probes_on_setjmp_itself_are_points(self):
         self.needs_root()

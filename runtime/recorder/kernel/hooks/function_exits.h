@@ -6,7 +6,7 @@
 // unwinding by exceptions and panics, coroutines, setjmp. It destroys data
 // where the word on top of the stack is none: `_start` has argc there. Where
 // exceptions may pass, probes on the instructions that leave the function do
-// the same; where those cannot be told, the calls' begins alone are recorded.
+// the same; where those are not known, the calls' begins alone are recorded.
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_FUNCTION_EXITS_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_FUNCTION_EXITS_H_
 

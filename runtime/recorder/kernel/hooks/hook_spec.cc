@@ -18,6 +18,7 @@
 #include "base/text/glob.h"
 #include "runtime/recorder/kernel/hooks/function_exits.h"
 #include "runtime/recorder/kernel/hooks/function_symbols.h"
+#include "runtime/recorder/kernel/hooks/probed_instruction.h"
 #include "runtime/recorder/kernel/hooks/usdt_notes.h"
 #include "runtime/recorder/kernel/hooks/usdt_segments.h"
 #include "runtime/recorder/system/tracefs.h"
@@ -102,12 +103,26 @@ const char* WhyPoint(FunctionExits::Way way) {
   return "";
 }
 
+// A few of them.
+std::string SomeOf(const std::vector<std::string>& names) {
+  constexpr std::size_t kNamed = 3;
+  const auto named =
+      static_cast<std::ptrdiff_t>(std::min(names.size(), kNamed));
+  std::string list = absl::StrJoin(names.begin(), names.begin() + named, ", ");
+  if (names.size() > kNamed) {
+    list += absl::StrFormat(" and %d more", names.size() - kNamed);
+  }
+  return list;
+}
+
+constexpr char kTakenForAJump[] =
+    "the kernel would take its first instruction for a jump";
+
 // One note for each reason why functions of a file are points.
 void NotePoints(
     const std::string& path, std::string_view spec,
     const std::map<FunctionExits::Way, std::vector<std::string>>& points,
     KernelHookRequest& request) {
-  constexpr std::size_t kNamed = 3;
   for (const auto& [way, names] : points) {
     if (way == FunctionExits::Way::kGo) {
       request.notes.push_back(absl::StrFormat(
@@ -115,16 +130,9 @@ void NotePoints(
           WhyPoint(way)));
       continue;
     }
-    const std::size_t named = std::min(names.size(), kNamed);
-    std::string list =
-        absl::StrJoin(names.begin(),
-                      names.begin() + static_cast<std::ptrdiff_t>(named), ", ");
-    if (names.size() > named) {
-      list += absl::StrFormat(" and %d more", names.size() - named);
-    }
     request.notes.push_back(
-        absl::StrFormat("Recorded as points, not segments: %s of %s: %s", list,
-                        path, WhyPoint(way)));
+        absl::StrFormat("Recorded as points, not segments: %s of %s: %s",
+                        SomeOf(names), path, WhyPoint(way)));
   }
 }
 
@@ -165,7 +173,9 @@ absl::Status AddUprobes(std::string_view spec, const std::string& file,
   const std::vector<FunctionSymbol>& functions = object->functions;
   std::vector<std::string> names;
   std::map<FunctionExits::Way, std::vector<std::string>> points;
+  std::vector<std::string> left_out;
   bool found = false;
+  std::size_t hooks = 0;
   std::uint64_t last_offset = 0;
   for (const FunctionSymbol& function : functions) {
     if (!Matches(glob, function.symbol) && !Matches(glob, function.name)) {
@@ -176,6 +186,11 @@ absl::Status AddUprobes(std::string_view spec, const std::string& file,
     if (found && function.offset == last_offset) continue;
     found = true;
     last_offset = function.offset;
+    if (IsTakenForAJump(CodeAt(*path, function.offset))) {
+      left_out.push_back(function.name);
+      continue;
+    }
+    ++hooks;
     FunctionExits exits;
     if (!enter_only) {
       exits = ExitsOf(*path, *object, function);
@@ -185,8 +200,18 @@ absl::Status AddUprobes(std::string_view spec, const std::string& file,
         Add(FunctionHook(*path, function, exits, enter_only), spec, request);
     if (!added.ok()) return added;
   }
+  if (found && hooks == 0) {
+    return BadSpec(spec,
+                   absl::StrFormat("no probe may be on %s of %s: %s",
+                                   SomeOf(left_out), *path, kTakenForAJump));
+  }
   if (found) {
     NotePoints(*path, spec, points, request);
+    if (!left_out.empty()) {
+      request.notes.push_back(absl::StrFormat("Not recorded: %s of %s: %s",
+                                              SomeOf(left_out), *path,
+                                              kTakenForAJump));
+    }
     return absl::OkStatus();
   }
   if (functions.empty()) {

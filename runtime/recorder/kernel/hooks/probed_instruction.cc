@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <initializer_list>
 
 #include "base/posix/scoped_fd.h"
@@ -51,15 +50,39 @@ ProbedInstruction KindOfInstruction(std::span<const std::uint8_t> code) {
   return ProbedInstruction::kOther;
 }
 
-ProbedInstruction InstructionAt(const std::string& file, std::uint64_t offset) {
+bool IsTakenForAJump(std::span<const std::uint8_t> code) {
+#ifdef __x86_64__
+  constexpr std::uint8_t kVex2 = 0xc5, kVex3 = 0xc4, kEvex = 0x62, kXop = 0x8f;
+  if (code.size() < 2) return false;
+  // XOP's maps begin at 8: else it is a pop.
+  const bool is_xop = code[0] == kXop && (code[1] & 0x1f) >= 8;
+  const std::size_t at = code[0] == kVex2             ? 2
+                         : code[0] == kVex3 || is_xop ? 3
+                         : code[0] == kEvex           ? 4
+                                                      : 0;
+  if (at == 0 || at >= code.size()) return false;
+  const std::uint8_t operation = code[at];
+  return (operation & 0xf0) == 0x70 || operation == 0x90 || operation == 0xe8 ||
+         operation == 0xe9 || operation == 0xeb;
+#else
+  (void)code;
+  return false;
+#endif
+}
+
+std::array<std::uint8_t, 8> CodeAt(const std::string& file,
+                                   std::uint64_t offset) {
   const base::ScopedFd fd(open(file.c_str(), O_RDONLY | O_CLOEXEC));
   std::array<std::uint8_t, 8> code{};
-  const ssize_t bytes = fd.is_open() ? pread(fd.get(), code.data(), code.size(),
-                                             static_cast<off_t>(offset))
-                                     : -1;
-  if (bytes <= 0) return ProbedInstruction::kOther;
-  return KindOfInstruction(
-      std::span(code).first(static_cast<std::size_t>(bytes)));
+  if (!fd.is_open() || pread(fd.get(), code.data(), code.size(),
+                             static_cast<off_t>(offset)) < 0) {
+    return {};
+  }
+  return code;
+}
+
+ProbedInstruction InstructionAt(const std::string& file, std::uint64_t offset) {
+  return KindOfInstruction(CodeAt(file, offset));
 }
 
 }  // namespace countrace::runtime

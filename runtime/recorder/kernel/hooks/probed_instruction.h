@@ -7,6 +7,7 @@
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_PROBED_INSTRUCTION_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_PROBED_INSTRUCTION_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -27,6 +28,17 @@ inline constexpr std::size_t kProbedInstructions = 6;
 // `code`: the first bytes of the instruction, in x86-64 code. Elsewhere:
 // kOther.
 ProbedInstruction KindOfInstruction(std::span<const std::uint8_t> code);
+
+// True for some instructions with a VEX, EVEX or XOP prefix (vpbroadcastb,
+// vzeroupper): the kernel looks at the byte of the operation alone, takes it
+// for a jump or a call, and emulates that, so no probe may be there
+// (branch_setup_xol_ops in arch/x86/kernel/uprobes.c; seen with Linux 6.18).
+bool IsTakenForAJump(std::span<const std::uint8_t> code);
+
+// The first bytes of a file's code at `offset`, all zero if they cannot be
+// read.
+std::array<std::uint8_t, 8> CodeAt(const std::string& file,
+                                   std::uint64_t offset);
 
 // That at byte `offset` of a file; kOther if it cannot be read.
 ProbedInstruction InstructionAt(const std::string& file, std::uint64_t offset);

@@ -46,6 +46,28 @@ TEST_CASE("probed instruction: each kind that the kernel treats apart") {
   }
 }
 
+TEST_CASE("probed instruction: the kernel takes some for jumps") {
+  const std::pair<Code, bool> cases[] = {
+      {{0xc5, 0xf8, 0x77}, true},                    // vzeroupper
+      {{0xc4, 0xe2, 0x79, 0x78, 0xce}, true},        // vpbroadcastb
+      {{0x62, 0xe2, 0x7d, 0x48, 0x7a, 0xc6}, true},  // the same, EVEX
+      {{0xc5, 0xf9, 0xeb, 0xc1}, true},              // vpor
+      {{0xc5, 0xf8, 0x90, 0xc8}, true},              // kmovw
+      {{0x8f, 0xe8, 0x78, 0x90, 0xc0, 0x00}, true},  // XOP: vprotb
+      {{0xc5, 0xf8, 0x57, 0xc0}, false},             // vxorps
+      {{0xc5, 0xfa, 0x10, 0x07}, false},             // vmovss
+      {{0x8f, 0x00}, false},                         // pop (%rax)
+      {{0x78, 0x10}, false},                         // js
+      {{0x66, 0x0f, 0x7e, 0xc0}, false},             // movd
+      {{0xc5, 0xf8}, false},
+      {{}, false},
+  };
+  for (const auto& [code, is_taken] : cases) {
+    CAPTURE(code);
+    CHECK(IsTakenForAJump(code) == is_taken);
+  }
+}
+
 TEST_CASE("probed instruction: it is read from the file") {
   const auto path = std::filesystem::temp_directory_path() /
                     ("countrace-probed-" + std::to_string(getpid()));
