@@ -25,12 +25,16 @@
 #include "runtime/inprocess/hook_sites.h"
 #include "runtime/inprocess/interposed.h"
 #include "runtime/inprocess/less_access.h"
+#include "runtime/inprocess/own_descriptors.h"
 #include "runtime/inprocess/preparer.h"
 #include "runtime/inprocess/process_state.h"
 #include "runtime/inprocess/thread_ring.h"
 
 #ifndef SYS_landlock_restrict_self
 #define SYS_landlock_restrict_self 446  // the same on every architecture
+#endif
+#ifndef SYS_close_range
+#define SYS_close_range 436
 #endif
 
 namespace countrace::runtime {
@@ -200,6 +204,10 @@ __attribute__((visibility("hidden"), used)) long countrace_changing_syscall(
     case SYS_landlock_restrict_self:
       KeepStreamsGrowing();
       break;
+    case SYS_close_range: {
+      const countrace::runtime::RangeClosing closing;
+      return call();
+    }
     default:
       break;
   }
@@ -245,6 +253,7 @@ long CountraceSyscall(long number, long a, long b, long c, long d, long e,
     case SYS_chroot:
     case SYS_pivot_root:
     case SYS_landlock_restrict_self:
+    case SYS_close_range:
       return countrace_changing_syscall(number, a, b, c, d, e, f);
     case SYS_clone:
     case SYS_clone3:
@@ -267,7 +276,7 @@ long CountraceSyscall(long number, long a, long b, long c, long d, long e,
 #if defined(__x86_64__)
 static_assert(SYS_prctl == 157 && SYS_seccomp == 317 && SYS_unshare == 272 &&
               SYS_setns == 308 && SYS_clone == 56 && SYS_clone3 == 435 &&
-              SYS_landlock_restrict_self == 446);
+              SYS_landlock_restrict_self == 446 && SYS_close_range == 436);
 // From SYS_setuid to SYS_chroot lie all that change credentials or the root,
 // and prctl.
 static_assert(SYS_setuid == 105 && SYS_chroot == 161 && SYS_capset == 126 &&
@@ -287,6 +296,8 @@ __asm__(
     "  cmpl $56, %eax\n"
     "  jbe countrace_changing_syscall\n"
     "  cmpl $446, %edi\n"
+    "  je countrace_changing_syscall\n"
+    "  cmpl $436, %edi\n"
     "  je countrace_changing_syscall\n"
     "  cmpl $317, %edi\n"
     "  je countrace_changing_syscall\n"

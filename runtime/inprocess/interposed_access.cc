@@ -2,10 +2,19 @@
 // not reach its trace any more: other credentials, another root. They do what
 // they did; before, the streams are made to grow without it (less_access.h).
 // interposed.cc has those that are also called by number, and namespaces.
+// After those that close ranges of descriptors, ours may be among them
+// (own_descriptors.h).
+#include <sys/syscall.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include "runtime/inprocess/interposed.h"
 #include "runtime/inprocess/less_access.h"
+#include "runtime/inprocess/own_descriptors.h"
+
+#ifndef SYS_close_range
+#define SYS_close_range 436  // the same on every architecture
+#endif
 
 namespace countrace::runtime {
 
@@ -26,6 +35,8 @@ Real g_setresgid{"setresgid", nullptr};
 Real g_setgroups{"setgroups", nullptr};
 Real g_capset{"capset", nullptr};
 Real g_chroot{"chroot", nullptr};
+Real g_closefrom{"closefrom", nullptr};
+Real g_close_range{"close_range", nullptr};
 
 template <typename... Arguments>
 int CallKept(Real& real, Arguments... arguments) noexcept {
@@ -56,6 +67,9 @@ int CountraceSetgroups(size_t count, const gid_t* groups)
     COUNTRACE_EXPORT(setgroups);
 int CountraceCapset(void* header, const void* data) COUNTRACE_EXPORT(capset);
 int CountraceChroot(const char* path) COUNTRACE_EXPORT(chroot);
+void CountraceClosefrom(int first) COUNTRACE_EXPORT(closefrom);
+int CountraceCloseRange(unsigned first, unsigned last, int flags)
+    COUNTRACE_EXPORT(close_range);
 
 int CountraceSetuid(uid_t id) {
   return CallKept(countrace::runtime::g_setuid, id);
@@ -91,11 +105,34 @@ int CountraceChroot(const char* path) {
   return CallKept(countrace::runtime::g_chroot, path);
 }
 
+// C libraries of before 2021 have neither.
+void CountraceClosefrom(int first) {
+  using namespace countrace::runtime;  // NOLINT: C entry point
+  const auto real = reinterpret_cast<void (*)(int)>(
+      Find(&g_closefrom.function, g_closefrom.name));
+  const RangeClosing closing;
+  if (real != nullptr) {
+    real(first);
+  } else {
+    syscall(SYS_close_range, first < 0 ? 0 : first, ~0u, 0);
+  }
+}
+int CountraceCloseRange(unsigned first, unsigned last, int flags) {
+  using namespace countrace::runtime;  // NOLINT: C entry point
+  const auto real = reinterpret_cast<int (*)(unsigned, unsigned, int)>(
+      Find(&g_close_range.function, g_close_range.name));
+  const RangeClosing closing;
+  return real != nullptr
+             ? real(first, last, flags)
+             : static_cast<int>(syscall(SYS_close_range, first, last, flags));
+}
+
 __attribute__((constructor(101))) static void FindAccessFunctions() {
   using namespace countrace::runtime;  // NOLINT: C entry point
-  Real* const all[] = {&g_setuid,    &g_setgid,   &g_seteuid,   &g_setegid,
-                       &g_setreuid,  &g_setregid, &g_setresuid, &g_setresgid,
-                       &g_setgroups, &g_capset,   &g_chroot};
+  Real* const all[] = {&g_setuid,     &g_setgid,   &g_seteuid,   &g_setegid,
+                       &g_setreuid,   &g_setregid, &g_setresuid, &g_setresgid,
+                       &g_setgroups,  &g_capset,   &g_chroot,    &g_closefrom,
+                       &g_close_range};
   for (Real* const real : all) {
     Find(&real->function, real->name);
   }

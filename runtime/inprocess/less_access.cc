@@ -3,6 +3,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "runtime/inprocess/own_descriptors.h"
 #include "runtime/inprocess/process_state.h"
 #include "runtime/inprocess/spare_streams.h"
 #include "runtime/inprocess/stream_names.h"
@@ -24,6 +25,7 @@ void KeepStreamsGrowing() noexcept {
        ring != nullptr; ring = ring->next_all) {
     if (ring->created.load(std::memory_order_acquire) == 0) continue;
     if (ring->tail.page != nullptr) continue;
+    const DescriptorUse descriptor_use;
     const long fd = OpenStream(ring->stream);
     if (fd < 0) continue;
     GiveTail(*ring, static_cast<int>(fd));

@@ -14,6 +14,7 @@
 
 #include "runtime/inprocess/control_page.h"
 #include "runtime/inprocess/free_rings.h"
+#include "runtime/inprocess/own_descriptors.h"
 #include "runtime/inprocess/preparer_wake.h"
 #include "runtime/inprocess/process_state.h"
 #include "runtime/inprocess/ring_layout.h"
@@ -141,6 +142,9 @@ void End() noexcept { g_process->preparer_running.store(0); }
 
 void* Run(void*) noexcept {
   t_place = ThreadPlace::kFree;
+  // A program that closes all descriptors and uses the numbers again would
+  // have its files written, truncated and closed here.
+  UseOwnTable();
   g_process->preparer_tid.store(static_cast<std::int32_t>(syscall(SYS_gettid)));
   ControlPage* const page = g_process->control.load(std::memory_order_acquire);
   bool leaving = false;

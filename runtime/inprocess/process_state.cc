@@ -11,10 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/inprocess/own_namespaces.h"
 #include "runtime/inprocess/session_limits.h"
 #include "runtime/inprocess/system_calls.h"
-#include "runtime/pid_namespace.h"
-#include "runtime/time_namespace.h"
 
 // System calls use syscall(2): unlike the libc wrappers it is no cancellation
 // point, and programs that wrap open or read do not replace it.
@@ -101,7 +100,7 @@ bool UseSettings(lf::SessionControl* settings) noexcept {
 
 // Claims a slot of the session's process table; after an exec, the same slot.
 lf::ProcessSlot* ClaimSlot(std::int32_t pid) noexcept {
-  const std::uint32_t own = OwnPidNamespace();
+  const std::uint32_t own = KnownPidNamespace();
   const bool other = own != 0 && g_settings->pid_namespace != 0 &&
                      own != g_settings->pid_namespace;
   g_process->other_namespace.store(other ? own : 0, std::memory_order_relaxed);
@@ -179,7 +178,7 @@ void EnsureProcessInitialised() noexcept {
   if (g_process->pid.load(std::memory_order_relaxed) == 0) {
     const auto pid = static_cast<std::int32_t>(syscall(SYS_getpid));
     if (SessionIsMapped()) {
-      g_process->clock_ahead_ns.store(TimeNamespaceOffsetNs(),
+      g_process->clock_ahead_ns.store(KnownTimeOffsetNs(),
                                       std::memory_order_relaxed);
       g_process->slot.store(ClaimSlot(pid), std::memory_order_relaxed);
       g_session->processes_joined.fetch_add(1, std::memory_order_relaxed);

@@ -38,6 +38,8 @@ struct ProcessState {
   FutexLock owners_lock;  // taking rings away, ends of threads
   std::atomic<std::uint32_t> slow_path_closed;  // 1: leaving, or idle
   std::atomic<std::uint32_t> slow_path_users;   // threads in it
+  // own_descriptors.h
+  std::atomic<std::uint32_t> descriptor_uses, range_closings;
   std::atomic<std::uint32_t> clock_syncing;
   // Its CLOCK_MONOTONIC minus the host's (runtime/time_namespace.h).
   std::atomic<std::int64_t> clock_ahead_ns;

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/inprocess/own_descriptors.h"
 #include "runtime/inprocess/process_state.h"
 #include "runtime/inprocess/stream_names.h"
 
@@ -62,6 +63,7 @@ void MakeSpareStreams() noexcept {
   auto* const spares = static_cast<SpareStreams*>(memory);
   spares->maker = pid;
   for (auto& item : spares->items) {
+    const DescriptorUse use;
     const long fd = CreateNextStream(&item.stream);
     if (fd < 0) break;
     item.tail = MakeTail(static_cast<int>(fd), 0);

@@ -8,6 +8,7 @@
 #include "logformat/discard_errors.h"
 #include "logformat/zero_blocks.h"
 #include "runtime/inprocess/file_size_limit.h"
+#include "runtime/inprocess/own_descriptors.h"
 #include "runtime/inprocess/process_state.h"
 #include "runtime/inprocess/spare_streams.h"
 #include "runtime/inprocess/stream_names.h"
@@ -111,6 +112,7 @@ std::uint32_t ReadyTarget(const ThreadRing& ring, bool all) noexcept {
 ExtendResult CreateStreamFile(ThreadRing& ring) noexcept {
   const bool kept = StreamsAreKept();
   if (!kept || SessionPathIsValid()) {
+    const DescriptorUse use;
     const long fd = CreateNextStream(&ring.stream);
     if (fd >= 0) {
       ring.created.store(1, std::memory_order_release);
@@ -129,6 +131,7 @@ ExtendResult ExtendStreamFile(ThreadRing& ring, SubBuffer* out) noexcept {
   if (!TakeQuota(bytes)) return {false, lf::DiscardCause::kTraceFull, 0};
   void* memory = nullptr;
   int error = 0;
+  const DescriptorUse use;
   if (ring.tail.page != nullptr) {
     error = TakeFromTail(ring.tail, ring.file_bytes, bytes, &memory);
   } else if (const long fd = OpenStream(ring.stream); fd >= 0) {

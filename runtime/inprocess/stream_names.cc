@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "runtime/inprocess/own_descriptors.h"
 #include "runtime/inprocess/process_state.h"
 
 namespace countrace::runtime {
@@ -51,7 +52,8 @@ long CreateNextStream(std::uint32_t* stream) noexcept {
                 O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     // The file may be left from a process that had this pid earlier, or from
     // before an exec.
-    if (fd >= 0 || errno != EEXIST) return fd >= 0 ? fd : -errno;
+    if (fd >= 0) return MoveUp(fd);
+    if (errno != EEXIST) return -errno;
   }
 }
 
@@ -60,7 +62,7 @@ long OpenStream(std::uint32_t stream) noexcept {
   StreamPath(stream, path);
   const long fd =
       syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
-  return fd >= 0 ? fd : -errno;
+  return fd >= 0 ? MoveUp(fd) : -errno;
 }
 
 }  // namespace countrace::runtime

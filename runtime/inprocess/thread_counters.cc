@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "runtime/inprocess/hardware_counter.h"
+#include "runtime/inprocess/own_descriptors.h"
 #include "runtime/inprocess/process_state.h"
 #include "runtime/inprocess/system_calls.h"
 
@@ -18,29 +19,44 @@ namespace {
 
 constexpr std::size_t kPageBytes = 4096;  // only the first page is mapped
 
-// Descriptors open in this process, for a forked child to close. They are in
+// Events open in this process, for a forked child to close. They are in
 // ordinary memory, because the rings that hold them are wiped in the child.
-constexpr std::size_t kTrackedFds = 4096;
-std::atomic<std::int32_t> g_open_fds[kTrackedFds];  // fd + 1, 0 = free
+constexpr std::size_t kTrackedEvents = 4096;
+constexpr std::int32_t kBeingStored = -1;
+struct TrackedEvent {
+  std::atomic<std::int32_t> fd;  // + 1; 0 = free
+  std::atomic<std::uint64_t> id;
+};
+TrackedEvent g_open_events[kTrackedEvents];
 
-void Track(std::int32_t fd) noexcept {
-  for (std::atomic<std::int32_t>& entry : g_open_fds) {
+void Track(std::int32_t fd, std::uint64_t id) noexcept {
+  for (TrackedEvent& entry : g_open_events) {
     std::int32_t free = 0;
-    if (entry.load(std::memory_order_relaxed) == 0 &&
-        entry.compare_exchange_strong(free, fd + 1)) {
+    if (entry.fd.load(std::memory_order_relaxed) == 0 &&
+        entry.fd.compare_exchange_strong(free, kBeingStored)) {
+      entry.id.store(id, std::memory_order_relaxed);
+      entry.fd.store(fd + 1, std::memory_order_release);
       return;
     }
   }
 }
 
-void Untrack(std::int32_t fd) noexcept {
-  for (std::atomic<std::int32_t>& entry : g_open_fds) {
+// By its id: the program may have closed the descriptor, and another event
+// may have its number.
+void Untrack(std::int32_t fd, std::uint64_t id) noexcept {
+  for (TrackedEvent& entry : g_open_events) {
     std::int32_t mine = fd + 1;
-    if (entry.load(std::memory_order_relaxed) == fd + 1 &&
-        entry.compare_exchange_strong(mine, 0)) {
+    if (entry.fd.load(std::memory_order_relaxed) == fd + 1 &&
+        entry.id.load(std::memory_order_relaxed) == id &&
+        entry.fd.compare_exchange_strong(mine, 0)) {
       return;
     }
   }
+}
+
+// Closes a descriptor if it is still the event's.
+void CloseEvent(std::int32_t fd, std::uint64_t id) noexcept {
+  if (PerfEventId(fd) == id) syscall(SYS_close, fd);
 }
 
 long OpenForThisThread(perf_event_attr& attr, std::int32_t leader) noexcept {
@@ -104,7 +120,9 @@ void OpenGroup(ThreadCounters& counters, CounterGroup& group,
     counters.fds[i] =
         OpenEvent(g_settings->thread_events[i], group.leader_fd, waits);
     if (counters.fds[i] < 0) continue;
-    Track(counters.fds[i]);
+    counters.fds[i] = static_cast<std::int32_t>(MoveUp(counters.fds[i]));
+    counters.ids[i] = PerfEventId(counters.fds[i]);
+    Track(counters.fds[i], counters.ids[i]);
     if (group.leader_fd < 0) {
       group.leader_fd = counters.fds[i];
       group.user_readable = true;
@@ -129,7 +147,13 @@ void Store(const CounterGroup& group, std::uint32_t event, std::uint64_t value,
   values.present |= (1u << at) | (multiplexed ? 1u << (16 + at) : 0u);
 }
 
-void ReadFromKernel(const CounterGroup& group, CounterValues& values) noexcept {
+// The program has closed its leader: absent from now on.
+void ForgetGroup(CounterGroup& group) noexcept {
+  group.opened = 0;
+  group.leader_fd = -1;
+}
+
+void ReadFromKernel(CounterGroup& group, CounterValues& values) noexcept {
   if (!MayCall()) return;  // all absent
   struct {
     std::uint64_t count, enabled, running;
@@ -137,6 +161,7 @@ void ReadFromKernel(const CounterGroup& group, CounterValues& values) noexcept {
   } read;
   const int saved_errno = errno;
   const long got = syscall(SYS_read, group.leader_fd, &read, sizeof(read));
+  if (got < 0 && errno == EBADF) ForgetGroup(group);
   errno = saved_errno;
   const long wanted = static_cast<long>((3 + group.opened) * 8);
   if (got != wanted || read.count != group.opened || read.running == 0) {
@@ -148,7 +173,7 @@ void ReadFromKernel(const CounterGroup& group, CounterValues& values) noexcept {
   }
 }
 
-void ReadCounters(const ThreadCounters& counters, const CounterGroup& group,
+void ReadCounters(const ThreadCounters& counters, CounterGroup& group,
                   CounterValues& values) noexcept {
   if (group.opened == 0) return;
   if (group.user_readable) {
@@ -168,11 +193,37 @@ void ReadCounters(const ThreadCounters& counters, const CounterGroup& group,
   ReadFromKernel(group, values);
 }
 
+// After the program has closed descriptors: the numbers may be its own now.
+__attribute__((noinline)) void CheckDescriptors(
+    ThreadCounters& counters) noexcept {
+  if (!MayCall()) return;
+  const int saved_errno = errno;
+  counters.ranges_closed = g_ranges_closed.load(std::memory_order_acquire);
+  const auto check = [&](CounterGroup& group) {
+    if (group.opened != 0 &&
+        PerfEventId(group.leader_fd) != counters.ids[group.order[0]]) {
+      ForgetGroup(group);
+    }
+  };
+  check(counters.always);
+  for (std::uint32_t i = 0; i < counters.turns.sets; ++i) {
+    check(counters.sets[i]);
+  }
+  errno = saved_errno;
+}
+
+bool MayBeClosed(const ThreadCounters& counters) noexcept {
+  return __builtin_expect(
+      g_ranges_closed.load(std::memory_order_relaxed) != counters.ranges_closed,
+      0);
+}
+
 }  // namespace
 
 void OpenThreadCounters(ThreadCounters& counters) noexcept {
   memset(&counters, 0, sizeof(counters));
   counters.count = g_settings->thread_event_count;
+  counters.ranges_closed = g_ranges_closed.load(std::memory_order_relaxed);
   for (std::int32_t& fd : counters.fds) fd = -1;
   BeginTurns(counters.turns, static_cast<std::uint32_t>(gettid()));
   const std::uint32_t always = lf::AlwaysOnThreadEvents(*g_settings);
@@ -191,8 +242,8 @@ void CloseThreadCounters(ThreadCounters& counters) noexcept {
   for (std::uint32_t i = 0; i < counters.count; ++i) {
     if (counters.pages[i] != nullptr) munmap(counters.pages[i], kPageBytes);
     if (counters.fds[i] >= 0) {
-      Untrack(counters.fds[i]);
-      syscall(SYS_close, counters.fds[i]);
+      Untrack(counters.fds[i], counters.ids[i]);
+      CloseEvent(counters.fds[i], counters.ids[i]);
     }
   }
   memset(&counters, 0, sizeof(counters));
@@ -203,6 +254,7 @@ void CountSet(ThreadCounters& counters, std::uint32_t from) noexcept {
     counters.waits = true;  // the set's values are absent
     return;
   }
+  if (MayBeClosed(counters)) CheckDescriptors(counters);
   const int saved_errno = errno;
   // A handler's dump in between contains only the events that always count.
   counters.waits = true;
@@ -220,8 +272,9 @@ void CountSet(ThreadCounters& counters, std::uint32_t from) noexcept {
   errno = saved_errno;
 }
 
-void ReadThreadCounters(const ThreadCounters& counters,
+void ReadThreadCounters(ThreadCounters& counters,
                         CounterValues& values) noexcept {
+  if (MayBeClosed(counters)) CheckDescriptors(counters);
   values.mmcr = counters.turns.set;
   values.present = 0;
   for (std::uint64_t& value : values.value) value = 0;
@@ -233,9 +286,9 @@ void ReadThreadCounters(const ThreadCounters& counters,
 
 void CloseInheritedCounters() noexcept {
   const int saved_errno = errno;
-  for (std::atomic<std::int32_t>& entry : g_open_fds) {
-    const std::int32_t fd = entry.exchange(0, std::memory_order_relaxed) - 1;
-    if (fd >= 0) syscall(SYS_close, fd);
+  for (TrackedEvent& entry : g_open_events) {
+    const std::int32_t fd = entry.fd.exchange(0, std::memory_order_relaxed);
+    if (fd > 0) CloseEvent(fd - 1, entry.id.load(std::memory_order_relaxed));
   }
   errno = saved_errno;
 }

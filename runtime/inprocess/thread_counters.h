@@ -38,12 +38,16 @@ struct CounterGroup {
 struct ThreadCounters {
   std::uint32_t count;  // events of the session; index = session index
   std::int32_t fds[logformat::kMaxEvents];
+  // The kernel's numbers of the events: a program may close descriptors, and
+  // use theirs again (own_descriptors.h).
+  std::uint64_t ids[logformat::kMaxEvents];
   perf_event_mmap_page* pages[logformat::kMaxEvents];
   CounterGroup always;
   // Only the group of turns.set counts.
   CounterGroup sets[logformat::kMaxEventSets];
   SetTurns turns;
-  bool waits;  // the set of `turns` does not count yet
+  bool waits;                   // the set of `turns` does not count yet
+  std::uint32_t ranges_closed;  // when the descriptors were the events' last
 };
 
 // Result of reading one counter from its page.
@@ -88,11 +92,13 @@ void CloseThreadCounters(ThreadCounters& counters) noexcept;
 // preserves errno.
 void CountSet(ThreadCounters& counters, std::uint32_t from) noexcept;
 
-// Reads all counters of the calling thread. Async-signal-safe, preserves errno.
-void ReadThreadCounters(const ThreadCounters& counters,
+// Reads all counters of the calling thread. Those whose descriptors the program
+// has closed are absent from then on. Async-signal-safe, preserves errno.
+void ReadThreadCounters(ThreadCounters& counters,
                         CounterValues& values) noexcept;
 
-// Closes the descriptors that a forked child inherits from its parent.
+// Closes the descriptors that a forked child inherits from its parent, unless
+// they are the program's own by now.
 void CloseInheritedCounters() noexcept;
 
 }  // namespace countrace::runtime

@@ -2,8 +2,8 @@
 
 #include <time.h>
 
+#include "runtime/inprocess/own_namespaces.h"
 #include "runtime/inprocess/process_state.h"
-#include "runtime/time_namespace.h"
 
 namespace countrace::runtime {
 
@@ -108,7 +108,7 @@ ClockPair ReadClockPair() noexcept {
 void StartClock(std::uint64_t raw_ns_mult) noexcept {
   // (tests have no process state)
   if (g_process != nullptr)
-    g_process->clock_ahead_ns.store(TimeNamespaceOffsetNs(),
+    g_process->clock_ahead_ns.store(KnownTimeOffsetNs(),
                                     std::memory_order_relaxed);
   // A process that joins its next recording keeps its clock.
   if (raw_ns_mult == 0 || g_limit_ticks != 0) return;

@@ -79,6 +79,30 @@ class LessAccess(Recording):
     def test_with_counters_and_kernel_records(self):
         self.check_complete(DAEMON, CALLS, 'threads', 4, '-e', 'page-faults')
 
+    def test_children_in_a_chroot_know_their_namespaces(self):
+        """Without /proc, they take what their parent knew."""
+        for shifted in (['unshare', '-T', '--monotonic', '100000'],
+                        ['unshare', '-p', '-f', '--kill-child']):
+            with self.subTest(shifted=shifted):
+                if subprocess.run([*shifted, 'true'], check=False,
+                                  capture_output=True).returncode != 0:
+                    self.skipTest('SKIPPED: no such namespaces here')
+                self.countrace('record', '--force', '-o', self.trace, '--',
+                               *shifted,
+                               *self.command('chroot', 500, 'forks', 2))
+                self.countrace('verify', self.trace)
+                data = self.report()
+                self.assertLess(data['trace']['end_ns']
+                                - data['trace']['begin_ns'], 100 * 10**9)
+                self.assertEqual(sum(row['calls'] for row in data['segments']),
+                                 2 * 500 + 1)
+                # The kernel saw the processes that have the calls.
+                on_cpu = {row['pid'] for row in data['processes']
+                          if (row['on_cpu_ns'] or 0) > 0}
+                pids = {row['pid'] for row in data['segments']}
+                self.assertEqual(len(pids), 3)
+                self.assertLessEqual(pids, on_cpu)
+
     def test_more_children_than_spare_streams(self):
         children = SPARE_STREAMS + 8
         loss, said = self.check_recorded(DAEMON, 100, 'forks', children,
