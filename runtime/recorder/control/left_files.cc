@@ -81,8 +81,8 @@ void RemoveControlPage(const std::string& path, std::int32_t pid) {
   }
 }
 
-// Files of other pid namespaces, or that name none: their process is done with
-// them within seconds.
+// Files of other pid namespaces that have processes, or that name none: their
+// process is done with them within seconds.
 constexpr time_t kOldSeconds = 60;
 
 bool IsOld(const struct stat& info) {
@@ -113,11 +113,22 @@ std::optional<Maker> MakerBehind(std::string_view prefix,
   return maker;
 }
 
+// Whether its process may still use a file of this age.
+bool MayBeInUse(const Maker& maker, bool is_old) {
+  if (maker.pid_namespace == OwnPidNamespace()) {
+    return IsProcessAlive(maker.pid);
+  }
+  // Its number is another process's here.
+  if (maker.pid_namespace != 0) {
+    return !is_old && MayHaveProcesses(maker.pid_namespace);
+  }
+  return !is_old || IsProcessAlive(maker.pid);
+}
+
 void RemoveUnfinished(const std::string& path, const Maker& maker) {
   struct stat info {};
-  if (IsProcessAlive(maker.pid) || lstat(path.c_str(), &info) != 0 ||
-      info.st_uid != geteuid() ||
-      (maker.pid_namespace != OwnPidNamespace() && !IsOld(info))) {
+  if (lstat(path.c_str(), &info) != 0 || info.st_uid != geteuid() ||
+      MayBeInUse(maker, IsOld(info))) {
     return;
   }
   std::error_code ignored;  // remove_all() follows no link
