@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -90,6 +92,11 @@ long MoveUp(long fd) noexcept {
 std::uint64_t PerfEventId(int fd) noexcept {
   std::uint64_t id = 0;
   return syscall(SYS_ioctl, fd, PERF_EVENT_IOC_ID, &id) == 0 ? id : 0;
+}
+
+bool MayUseOwnTable() noexcept {
+  const char* const preloaded = getenv("LD_PRELOAD");
+  return preloaded == nullptr || strstr(preloaded, "vgpreload_") == nullptr;
 }
 
 void UseOwnTable() noexcept {

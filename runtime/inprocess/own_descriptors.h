@@ -44,6 +44,10 @@ class RangeClosing {
   RangeClosing& operator=(const RangeClosing&) = delete;
 };
 
+// False under valgrind, whose threads need descriptors of its own that it hides
+// in the program's table. Reads the environment.
+bool MayUseOwnTable() noexcept;
+
 // Takes the calling thread out of the program's table, with a new one that is
 // empty. Nothing happens before Linux 5.9.
 void UseOwnTable() noexcept;

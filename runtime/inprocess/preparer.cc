@@ -47,6 +47,7 @@ constexpr long kEndPauseNs = 100'000;
 constexpr long kPageGoesNs = 10'000'000;
 
 std::atomic<bool> g_page_must_go{false};
+bool g_has_own_table = false;  // stored before the thread starts
 
 // The recorder wakes us through our slot in its session.
 std::atomic<std::uint32_t>* SlotWakeWord() noexcept {
@@ -144,7 +145,7 @@ void* Run(void*) noexcept {
   t_place = ThreadPlace::kFree;
   // A program that closes all descriptors and uses the numbers again would
   // have its files written, truncated and closed here.
-  UseOwnTable();
+  if (g_has_own_table) UseOwnTable();
   g_process->preparer_tid.store(static_cast<std::int32_t>(syscall(SYS_gettid)));
   ControlPage* const page = g_process->control.load(std::memory_order_acquire);
   bool leaving = false;
@@ -251,6 +252,7 @@ void StartPreparer() noexcept {
         std::memory_order_release);
   }
   g_process->preparer_tid.store(0);
+  g_has_own_table = MayUseOwnTable();
   SignalBlock block;  // inherited: the program's handlers never run there
   pthread_attr_t attributes;
   pthread_t thread;
