@@ -12,7 +12,11 @@
 namespace countrace::logformat {
 
 // Version of traces (FORMAT.md, section 8).
-inline constexpr std::uint32_t kFormatVersion = 2;
+inline constexpr std::uint32_t kFormatVersion = 3;
+// Whether the packets of a finished trace have checksums.
+constexpr bool HasChecksums(std::uint32_t format) noexcept {
+  return format >= 3;
+}
 inline constexpr std::uint32_t kPacketMagic = 0xC1FC1FC1;  // CTF 1.8, 5.1
 
 // Each part of a packet starts at a multiple of this many bytes.
@@ -55,7 +59,8 @@ struct PacketHead {
   std::uint64_t end_ns;
   std::uint64_t content_bits;  // content_size: head and records; 0 = open
   std::uint64_t packet_bits;   // packet_size, multiple of 8 * 4096
-  std::uint64_t sequence;      // packet_seq_num, from 0 in each stream file
+  std::uint32_t sequence;      // packet_seq_num, from 0 in each stream file
+  std::uint32_t checksum;      // packet_checksum.h; 0 in an open packet
   // events_discarded: cumulative in this stream file. By our rule the events
   // counted here were lost after this packet's last record and before the next
   // packet's first record.
@@ -86,6 +91,9 @@ enum PacketFlags : std::uint32_t {
   // Only while a recording runs: `pid` and `tid` are numbers of the pid
   // namespace with inode `present`, not of the recorder's.
   kPacketOtherNamespace = 1u << 2,
+  // The checksum was computed when the trace was finished: what happened to the
+  // packet before is not noticed.
+  kPacketLateChecksum = 1u << 3,
 };
 
 // --- Event header: one 64-bit word, `id` in bits 0..15, time in 16..63 ------
@@ -152,6 +160,8 @@ inline constexpr std::size_t kMaxPayloadValues = 6;
 // Longer strings are cut to this many bytes, the NUL included.
 inline constexpr std::size_t kMaxStringBytes = 512;
 inline constexpr std::size_t kMaxRecordBytes = 4096;
+// A larger gap between the numbers of two packets counts as damage.
+inline constexpr std::uint32_t kMaxSequenceGap = std::uint32_t{1} << 30;
 // A larger packet counts as damage.
 inline constexpr std::size_t kMaxPacketBytes = std::size_t{1} << 30;
 

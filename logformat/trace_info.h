@@ -65,6 +65,7 @@ inline constexpr char kNotJoined[] = "not_joined";
 // and `.hooks` of an unfinished one.
 struct TraceInfo {
   std::string path;
+  std::uint32_t format = kFormatVersion;
   std::array<std::uint8_t, 16> uuid{};
   std::array<std::uint8_t, 16> boot_id{};  // uuid of the clock; 0: unknown
   SessionScope scope = SessionScope::kHooksOnly;

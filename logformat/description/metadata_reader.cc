@@ -420,6 +420,7 @@ absl::StatusOr<TraceDescription> ParseMetadata(std::string_view text,
   description.from_metadata = true;
   TraceInfo& info = description.info;
   info.path = path;
+  info.format = version;
   const std::optional<Uuid> uuid = ParseUuid(blocks.uuid);
   if (!uuid) return damaged("the trace block holds no uuid");
   info.uuid = *uuid;

@@ -45,9 +45,11 @@ constexpr std::string_view kPacketContext = R"(struct packet_context {
 	time64_t timestamp_end;
 	uint64_t content_size;
 	uint64_t packet_size;
-	uint64_t packet_seq_num;
-	uint64_t events_discarded;
 )";
+constexpr std::string_view kSequence[] = {"\tuint64_t packet_seq_num;\n",
+                                          "\tuint32_t packet_seq_num;\n"
+                                          "\tuint32_t checksum;\n"};
+
 constexpr std::string_view kPacketContextEnd = R"(	uint64_t raw_begin;
 	uint64_t monotonic_begin;
 	uint64_t raw_end;
@@ -177,7 +179,7 @@ void AppendEnv(const TraceDescription& description, std::string& text) {
   };
   text += "env {\n";
   string("tracer_name", "countrace");
-  number("countrace_format", kFormatVersion);
+  number("countrace_format", info.format);
   string("boot_id", FormatUuid(info.boot_id));
   string("hostname", info.hostname);
   string("kernel_release", info.kernel_release);
@@ -306,6 +308,8 @@ std::string MetadataText(const TraceDescription& description) {
   AppendClock(info, text);
   text += kClockTypes;
   text += kPacketContext;
+  text += kSequence[HasChecksums(info.format) ? 1 : 0];
+  text += "\tuint64_t events_discarded;\n";
   for (const char* cause : kDiscardCauseNames) {
     absl::StrAppendFormat(&text, "\tuint64_t discarded_%s;\n", cause);
   }

@@ -36,6 +36,11 @@ struct TraceDescription {
   bool from_metadata = false;  // read from a complete `metadata` file
   // Parts of the description that could not be read (a torn `.hooks` line).
   std::vector<std::string> messages;
+
+  // Finished, by a version that stores them: each packet has one.
+  bool has_checksums() const {
+    return from_metadata && HasChecksums(info.format);
+  }
 };
 
 // FinishedStream::packets of `file`, 0 if it is not listed.

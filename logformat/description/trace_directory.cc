@@ -235,6 +235,17 @@ std::vector<std::string> MissingStreams(const TraceDirectory& directory,
         "stream file %s is gone, and with it the records of %d packets",
         stream.file, stream.packets));
   }
+  for (const StreamFile& file : directory.streams) {
+    if (description.streams.empty() ||
+        std::any_of(description.streams.begin(), description.streams.end(),
+                    [&](const FinishedStream& stream) {
+                      return stream.file == file.name;
+                    })) {
+      continue;
+    }
+    messages.push_back(absl::StrFormat(
+        "stream file %s was not there when the trace was finished", file.name));
+  }
   for (const std::string& what : directory.not_files) {
     messages.push_back(what +
                        ", not a stream file: it was not read, and babeltrace2 "

@@ -6,13 +6,15 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "logformat/packet_checksum.h"
 #include "logformat/read/record_walk.h"
 
 namespace countrace::logformat {
 namespace {
 
 // A larger gap means that the number is damaged; sums must not overflow.
-constexpr std::uint64_t kMaxGap = std::uint64_t{1} << 62;
+constexpr std::uint64_t kMaxGap = kMaxSequenceGap;
+constexpr std::uint64_t kMaxSequence = 0xffffffff;
 
 bool IsZero(std::span<const std::byte> bytes) {
   static constexpr std::byte kZeros[4096] = {};
@@ -22,14 +24,6 @@ bool IsZero(std::span<const std::byte> bytes) {
     bytes = bytes.subspan(n);
   }
   return true;
-}
-
-// Bytes of records a closed head claims, padded to whole words.
-std::uint64_t ClaimedRecordBytes(const PacketHead& head) {
-  const std::uint64_t content = head.content_bits / 8;
-  return (content + kRecordAlignBytes - 1) / kRecordAlignBytes *
-             kRecordAlignBytes -
-         kPacketHeadBytes;
 }
 
 // Scans one stream file once. The state is what the next packet must agree
@@ -144,6 +138,14 @@ class Scanner {
     packet.head = stored;
     packet.was_open = stored.content_bits == 0;
     packet.touched_bytes = packet_bytes;
+    if (!packet.was_open &&
+        (options_.walk_closed || !AgreesWithNeighbours(at, stored))) {
+      std::string damage =
+          ChecksumDamage(file_, at, options_.has_checksums);
+      if (!damage.empty()) return SkipDamaged(at, std::move(damage));
+      packet.checked_by_writer = stored.checksum != 0 &&
+                                 (stored.flags & kPacketLateChecksum) == 0;
+    }
 
     FixTimes(packet, at + packet_bytes);
     bool cut = false;  // records behind the last one kept are lost
@@ -162,7 +164,7 @@ class Scanner {
         return SkipUnused(packet, at + present_bytes);
       }
     } else {
-      const std::uint64_t claimed = ClaimedRecordBytes(stored);
+      const std::uint64_t claimed = CheckedRecordBytes(stored);
       if (claimed > body.size()) {
         if (!WalkClosed(packet, body)) {
           after_.push_back(
@@ -200,6 +202,34 @@ class Scanner {
     pending_ = std::move(after_);
     after_.clear();
     return at + present_bytes;
+  }
+
+  // Neither the head, which says where the packet ends, nor its records can be
+  // believed.
+  std::size_t SkipDamaged(std::size_t at, std::string damage) {
+    ++scan_.bad_regions;
+    ++bad_before_next_;
+    pending_.push_back({at, 0, std::move(damage)});
+    std::size_t next = NextPage(at + kPacketAlignBytes);
+    while (next < file_.size() && !HasHead(next)) {
+      next = NextPage(next + kPacketAlignBytes);
+    }
+    return std::min(next, file_.size());
+  }
+
+  // What is used of a closed packet's head before its checksum is looked at.
+  bool AgreesWithNeighbours(std::size_t at, const PacketHead& head) const {
+    constexpr std::uint64_t kClockErrorNs = 1'000'000;
+    if (head.sequence != next_stored_sequence_ || head.begin_ns < last_end_ns_ ||
+        head.end_ns < head.begin_ns ||
+        head.end_ns > head.monotonic_end + kClockErrorNs ||
+        HasNewLosses(head)) {
+      return false;
+    }
+    const std::size_t next = at + head.packet_bits / 8;
+    if (next >= file_.size()) return next == file_.size();
+    return HasHead(next) && HeadAt(next).begin_ns >= head.end_ns &&
+           HeadAt(next).sequence == head.sequence + 1;
   }
 
   void Note(ScannedPacket& packet, std::size_t at, std::string what) {
@@ -399,8 +429,9 @@ class Scanner {
     std::move(packet.findings.begin(), packet.findings.end(),
               std::back_inserter(findings));
     packet.findings = std::move(findings);
-    head.sequence = next_sequence_ + missing;
-    next_sequence_ = head.sequence + 1;
+    head.sequence = static_cast<std::uint32_t>(
+        std::min(next_sequence_ + missing, kMaxSequence));
+    next_sequence_ = std::uint64_t{head.sequence} + 1;
   }
 
   // Number of packets lost before the next one. A packet whose rest was
@@ -465,6 +496,21 @@ class Scanner {
 };
 
 }  // namespace
+
+std::string ChecksumDamage(std::span<const std::byte> file,
+                           std::uint64_t offset, bool has_checksums) {
+  PacketHead head;
+  std::memcpy(&head, file.data() + offset, sizeof(head));
+  if (head.checksum == 0 && !has_checksums) return "";
+  const std::span<const std::byte> records =
+      file.subspan(offset + kPacketHeadBytes);
+  if (CheckedRecordBytes(head) > records.size()) return "";  // the file is cut
+  const std::uint32_t found = PacketChecksum(head, records.data());
+  if (found == head.checksum) return "";
+  return absl::StrFormat(
+      "packet %d has checksum %08x, its %d bytes give %08x", head.sequence,
+      head.checksum, head.content_bits / 8, found);
+}
 
 StreamScan ScanStream(std::span<const std::byte> file, const RecordTable& table,
                       const ScanOptions& options) {

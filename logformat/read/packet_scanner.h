@@ -42,6 +42,9 @@ struct ScannedPacket {
   std::uint64_t touched_bytes = 0;  // of the packet in the file; behind: zeros
   bool was_open = false;
   bool head_changed = false;
+  // It has its checksum from its writer; false: none, or from when the trace
+  // was finished.
+  bool checked_by_writer = false;
   // Found between the previous packet and this one's records.
   std::vector<ScanFinding> findings;
 };
@@ -62,13 +65,20 @@ struct ScanOptions {
   std::uint64_t begin_ns = 0;  // of the session: time of an unset head
   // Packets the stream had when it was finished; 0: not known.
   std::uint64_t expected_packets = 0;
-  // Also walk closed packets (finish, verify). The reader does not need it: it
-  // walks them when it delivers their records.
+  // Whether packets without a checksum are damaged (FORMAT.md, 3.4).
+  bool has_checksums = false;
+  // Also check and walk closed packets (finish, verify). The reader does not
+  // need it: it does both when it delivers their records.
   bool walk_closed = false;
   // The file's mapping. If given, its pages are released behind the scan; else
   // all pages that the kernel maps around accesses stay in memory.
   const base::FileMapping* mapping = nullptr;
 };
+
+// Empty: the closed packet at `offset` has the bytes that its checksum says, or
+// has none and needs none. Else what is wrong, with both numbers.
+std::string ChecksumDamage(std::span<const std::byte> file,
+                           std::uint64_t offset, bool has_checksums);
 
 StreamScan ScanStream(std::span<const std::byte> file, const RecordTable& table,
                       const ScanOptions& options);

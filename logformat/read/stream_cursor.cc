@@ -212,13 +212,20 @@ bool StreamCursor::OpenPacket() {
   if (packet_ == 0) {
     last_ns_ = std::min(state_->trace_begin_ns, packet.head.begin_ns);
   }
+  in_packet_ = true;
+  clock_errors_ = 0;
+  damage_.clear();
+  unreadable_ = PacketIsDamaged();
+  if (unreadable_) {
+    QueueFindings(packet.findings, NextPacketNs(packet_ + 1));
+    at_ = end_ = packet.records.data();
+    return true;
+  }
   QueueFindings(packet.findings, packet.head.begin_ns);
   // A damaged time may lie beyond the next packet's begin.
   last_ns_ = std::max(last_ns_, packet.head.begin_ns);
   at_ = packet.records.data();
   end_ = at_ + packet.records.size();
-  clock_errors_ = 0;
-  damage_.clear();
   record_.cpu = packet.head.cpu;
   record_.pid = packet.head.pid;
   record_.tid = packet.head.tid;
@@ -227,8 +234,15 @@ bool StreamCursor::OpenPacket() {
   record_.present = 0;
   record_.counters = nullptr;
   record_.payload = {};
-  in_packet_ = true;
   return true;
+}
+
+bool StreamCursor::PacketIsDamaged() {
+  const ScannedPacket& packet = stream_->scan.packets[packet_];
+  if (packet.was_open) return false;
+  damage_ = ChecksumDamage(stream_->mapping.bytes(), packet.offset,
+                           stream_->has_checksums);
+  return !damage_.empty();
 }
 
 void StreamCursor::ClosePacket() {
@@ -236,10 +250,10 @@ void StreamCursor::ClosePacket() {
   const PacketHead& head = packet.head;
   in_packet_ = false;
   ++packet_;
-  const std::uint64_t next_ns = NextPacketNs();
+  const std::uint64_t next_ns = NextPacketNs(packet_);
 
   DiscardedEvents loss = {};
-  for (std::size_t i = 0; i < kDiscardCauses; ++i) {
+  for (std::size_t i = 0; i < kDiscardCauses && !unreadable_; ++i) {
     loss.by_cause[i] = head.discarded_by_cause[i] - discarded_[i];
     loss.count += loss.by_cause[i];
     discarded_[i] = head.discarded_by_cause[i];
@@ -282,10 +296,10 @@ void StreamCursor::ClosePacket() {
 }
 
 // A time after everything between the last packet and the next one.
-std::uint64_t StreamCursor::NextPacketNs() const {
+std::uint64_t StreamCursor::NextPacketNs(std::size_t packet) const {
   const StreamScan& scan = stream_->scan;
-  if (packet_ >= scan.packets.size()) return state_->trace_end_ns;
-  const ScannedPacket& next = scan.packets[packet_];
+  if (packet >= scan.packets.size()) return state_->trace_end_ns;
+  const ScannedPacket& next = scan.packets[packet];
   if (next.records.empty()) return next.head.begin_ns;
   return TimeAfter(next.head.begin_ns, LoadWord(next.records.data())).time_ns;
 }

@@ -28,6 +28,7 @@ struct OpenStream {
   std::size_t thread_counters = 0;  // u64 values in a thread dump
   // Dumps of cpu streams begin with their event set, as dumps of threads do.
   bool cpu_dump_heads = false;
+  bool has_checksums = false;  // of a finished trace: each packet has one
 };
 
 // State that all cursors of one read share.
@@ -80,12 +81,14 @@ class StreamCursor {
   bool DeliverCpuRecords(std::uint64_t limit_ns);
   bool DeliverThreadRecords(std::uint64_t limit_ns);
   bool OpenPacket();
+  // Whether the open packet's bytes are those of its checksum.
+  bool PacketIsDamaged();
   void ClosePacket();
   void QueueFindings(const std::vector<ScanFinding>& findings,
                      std::uint64_t end_ns);
   void QueuePacketLoss(std::uint64_t packets, std::uint64_t offset,
                        const std::string& what, std::uint64_t end_ns);
-  std::uint64_t NextPacketNs() const;
+  std::uint64_t NextPacketNs(std::size_t packet) const;
   void ReleasePages();
 
   void NoteDamage(const std::byte* at, std::uint16_t event_id);
@@ -112,6 +115,7 @@ class StreamCursor {
   std::size_t dump_bytes_;  // header word and dump of a thread record
   std::size_t packet_ = 0;  // index in the scan: the open packet or the next
   bool in_packet_ = false;
+  bool unreadable_ = false;  // the open packet: neither head nor records
   std::uint64_t clock_errors_ = 0;  // in the open packet
   std::string damage_;              // of the open packet
   std::vector<Loss> losses_;        // to be delivered before anything else

@@ -10,6 +10,7 @@
 #include "logformat/read/overwritten_packets.h"
 #include "logformat/read/record_table.h"
 #include "logformat/read/stream_cursor.h"
+#include "logformat/read/stream_identity.h"
 #include "logformat/read/stream_merge.h"
 
 namespace countrace::logformat {
@@ -157,13 +158,20 @@ class MappedTraceReader final : public TraceReader {
         file.stream_class == StreamClass::kCpu ? &cpu_table_ : &thread_table_;
     stream.thread_counters = description_.info.thread_sets().slots();
     stream.cpu_dump_heads = description_.info.cpu_sets().rotates();
+    stream.has_checksums = description_.has_checksums();
     ScanOptions options;
     options.uuid = description_.info.uuid;
     options.stream_class = file.stream_class;
     options.begin_ns = description_.info.begin_ns;
     options.expected_packets = ExpectedPackets(description_, file.name);
+    options.has_checksums = stream.has_checksums;
     options.mapping = &stream.mapping;
     stream.scan = ScanStream(stream.mapping.bytes(), *stream.table, options);
+    if (std::string copy = identities_.Add(file.name, stream.scan);
+        !copy.empty()) {
+      return absl::DataLossError(
+          absl::StrFormat("%s/%s: %s", directory_, file.name, copy));
+    }
     // The scan has read each packet's head, and the kernel mapped the pages
     // around it.
     stream.mapping.Forget(0, stream.mapping.bytes().size());
@@ -186,6 +194,7 @@ class MappedTraceReader final : public TraceReader {
   std::vector<EventClass> classes_;
   RecordTable cpu_table_;
   RecordTable thread_table_;
+  StreamIdentities identities_;
   std::vector<OpenStream> streams_;
   std::vector<StreamInfo> infos_;
   std::uint64_t end_ns_ = 0;

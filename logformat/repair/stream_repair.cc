@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/posix/file_output.h"
+#include "logformat/packet_checksum.h"
 
 namespace countrace::logformat {
 namespace {
@@ -44,14 +45,32 @@ PacketHead EmptyHead(const RepairTarget& target, const StreamScan& scan,
     head.end_ns = target.begin_ns;
     head.cpu = head.pid = head.tid = -1;
   }
-  head.sequence += MissingAtEnd(scan);
+  head.sequence += static_cast<std::uint32_t>(MissingAtEnd(scan));
   head.begin_ns = head.end_ns;
   head.monotonic_begin = head.monotonic_end = head.end_ns;
   head.raw_begin = head.raw_end = 0;
   head.content_bits = kPacketHeadBytes * 8;
   head.packet_bits = packet_bytes * 8;
-  head.flags |= kPacketRecovered;
+  head.flags |= kPacketRecovered | kPacketLateChecksum;
+  head.checksum = target.has_checksums ? PacketChecksum(head, nullptr) : 0;
   return head;
+}
+
+// Stores the checksum of a packet whose head has its final values. It is the
+// writer's only if the writer's was right and the records are the writer's.
+void StoreChecksum(const RepairTarget& target, ScannedPacket& packet) {
+  PacketHead& head = packet.head;
+  if (!target.has_checksums) return;
+  PacketHead stored;
+  std::memcpy(&stored, target.bytes.data() + packet.offset, sizeof(stored));
+  if (packet.checked_by_writer && packet.rebuilt.empty() &&
+      CheckedRecordBytes(head) == CheckedRecordBytes(stored)) {
+    head.checksum = ChangedChecksum(stored, head);
+  } else if (packet.head_changed || head.checksum == 0) {
+    head.flags |= kPacketLateChecksum;
+    head.checksum = PacketChecksum(head, packet.records.data());
+  }
+  packet.head_changed = std::memcmp(&head, &stored, sizeof(head)) != 0;
 }
 
 absl::Status Rewrite(const RepairTarget& target, StreamScan& scan,
@@ -61,22 +80,25 @@ absl::Status Rewrite(const RepairTarget& target, StreamScan& scan,
       target.directory + "/" + kRewritePrefix + target.file.name;
   if (absl::Status s = out.Create(temporary); !s.ok()) return s;
   end = 0;
-  const auto put = [&](PacketHead& head, std::span<const std::byte> records) {
-    const std::uint64_t bytes = PageRound(kPacketHeadBytes + records.size());
-    head.packet_bits = bytes * 8;
+  const auto put = [&](const PacketHead& head,
+                       std::span<const std::byte> records) {
     absl::Status status = out.WriteAt(end, HeadBytes(head));
     if (status.ok()) status = out.WriteAt(end + kPacketHeadBytes, records);
-    end += bytes;
+    end += head.packet_bits / 8;
     if (status.ok()) status = out.SetLength(end);
     return status;
   };
   absl::Status status;
   for (ScannedPacket& packet : scan.packets) {
-    if (status.ok()) status = put(packet.head, packet.records);
+    if (!status.ok()) break;
+    packet.head.packet_bits =
+        PageRound(kPacketHeadBytes + packet.records.size()) * 8;
+    packet.head_changed = true;
+    StoreChecksum(target, packet);
+    status = put(packet.head, packet.records);
   }
   if (status.ok() && MissingAtEnd(scan) != 0) {
-    PacketHead head = EmptyHead(target, scan, kPacketAlignBytes);
-    status = put(head, {});
+    status = put(EmptyHead(target, scan, kPacketAlignBytes), {});
   }
   if (status.ok()) {
     status = out.RenameTo(target.directory + "/" + target.file.name);
@@ -89,7 +111,9 @@ absl::Status Rewrite(const RepairTarget& target, StreamScan& scan,
 
 std::uint64_t PacketsWhenRepaired(const StreamScan& scan) {
   std::uint64_t packets =
-      scan.packets.empty() ? 0 : scan.packets.back().head.sequence + 1;
+      scan.packets.empty()
+          ? 0
+          : std::uint64_t{scan.packets.back().head.sequence} + 1;
   if (MissingAtEnd(scan) != 0) packets += MissingAtEnd(scan) + 1;
   return packets;
 }
@@ -115,6 +139,7 @@ absl::StatusOr<RepairResult> RepairStream(const RepairTarget& target,
       end = last.offset + bytes;
     }
   }
+  for (ScannedPacket& packet : scan.packets) StoreChecksum(target, packet);
   const bool any_head =
       std::any_of(scan.packets.begin(), scan.packets.end(),
                   [](const ScannedPacket& p) { return p.head_changed; });

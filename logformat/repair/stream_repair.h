@@ -2,7 +2,9 @@
 #ifndef COUNTRACE_LOGFORMAT_REPAIR_STREAM_REPAIR_H_
 #define COUNTRACE_LOGFORMAT_REPAIR_STREAM_REPAIR_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -14,6 +16,8 @@ namespace countrace::logformat {
 struct RepairTarget {
   std::string directory;
   StreamFile file;
+  std::span<const std::byte> bytes;  // of the file, as it was scanned
+  bool has_checksums = true;         // packets of the trace have them
   std::uint64_t file_bytes = 0;  // as scanned
   std::uint64_t data_bytes = 0;  // before the hole at its end, if there is one
   Uuid uuid{};

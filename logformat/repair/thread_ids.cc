@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "base/posix/file_mapping.h"
 #include "base/posix/scoped_fd.h"
+#include "logformat/packet_checksum.h"
 
 namespace countrace::logformat {
 
@@ -77,7 +78,9 @@ absl::Status ThreadIds::TranslateStream(const std::string& path) {
   while (pread(file.get(), &head, sizeof(head), at) == sizeof(head) &&
          head.packet_bits >= 8 * sizeof(head)) {
     if ((head.flags & kPacketOtherNamespace) != 0) {
+      const PacketHead before = head;
       Translate(head);
+      if (before.checksum != 0) head.checksum = ChangedChecksum(before, head);
       if (pwrite(file.get(), &head, sizeof(head), at) != sizeof(head)) {
         return failed();
       }

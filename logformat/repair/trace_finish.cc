@@ -19,6 +19,7 @@
 #include "logformat/event_schema.h"
 #include "logformat/read/packet_scanner.h"
 #include "logformat/read/record_table.h"
+#include "logformat/read/stream_identity.h"
 #include "logformat/repair/stream_repair.h"
 #include "logformat/repair/thread_ids.h"
 #include "logformat/repair/user_streams.h"
@@ -79,6 +80,12 @@ class Finisher {
     result_.not_recorded = description_.info.not_recorded;
     for (const std::string& name : directory_.temporaries) Remove(name);
     bool changed = false;
+    // Of two that hold the same packets, the one that was there first.
+    std::stable_partition(
+        directory_.streams.begin(), directory_.streams.end(),
+        [&](const StreamFile& file) {
+          return ExpectedPackets(description_, file.name) != 0;
+        });
     for (const StreamFile& file : directory_.streams) {
       absl::StatusOr<bool> stream_changed = FinishStream(file);
       if (absl::IsResourceExhausted(stream_changed.status())) {
@@ -153,6 +160,7 @@ class Finisher {
     options.stream_class = file.stream_class;
     options.begin_ns = description_.info.begin_ns;
     options.walk_closed = true;
+    options.has_checksums = description_.has_checksums();
     options.expected_packets = ExpectedPackets(description_, file.name);
     options.mapping = &*mapping;
     StreamScan scan = ScanStream(
@@ -160,6 +168,10 @@ class Finisher {
         file.stream_class == StreamClass::kCpu ? cpu_table_ : thread_table_,
         options);
     if (absl::Status whole = mapping->CheckWhole(); !whole.ok()) return whole;
+    if (const std::string copy = identities_.Add(file.name, scan);
+        !copy.empty()) {
+      return absl::AlreadyExistsError(copy);
+    }
     Report(file, scan);
     if (!description_.from_metadata) {
       description_.streams.push_back({file.name, PacketsWhenRepaired(scan)});
@@ -167,6 +179,8 @@ class Finisher {
     RepairTarget target;
     target.directory = directory_.path;
     target.file = file;
+    target.bytes = mapping->bytes();
+    target.has_checksums = HasChecksums(description_.info.format);
     target.file_bytes = mapping->bytes().size();
     target.data_bytes = mapping->DataEnd(target.file_bytes);
     target.uuid = description_.info.uuid;
@@ -244,6 +258,7 @@ class Finisher {
   RecordTable cpu_table_;
   RecordTable thread_table_;
   ThreadIds thread_ids_;
+  StreamIdentities identities_;
   FinishResult result_;
 };
 

@@ -20,6 +20,7 @@
 #include "base/posix/scoped_fd.h"
 #include "logformat/description/trace_description.h"
 #include "logformat/description/trace_directory.h"
+#include "logformat/packet_checksum.h"
 #include "logformat/repair/user_streams.h"
 #include "logformat/session_layout.h"
 #include "logformat/write/flight_stream.h"
@@ -49,10 +50,22 @@ absl::Status CopyBytes(const std::string& from, const std::string& to) {
   return status;
 }
 
+// Whether the head was read at once; the records of a closed packet stay.
+bool IsWhole(const PacketHead& head, std::span<const std::byte> packet) {
+  if (head.checksum == 0 || head.content_bits < kPacketHeadBytes * 8) {
+    return true;
+  }
+  const std::size_t records = CheckedRecordBytes(head);
+  return kPacketHeadBytes + records <= packet.size() &&
+         PacketChecksum(head, packet.data() + kPacketHeadBytes) ==
+             head.checksum;
+}
+
 // Copies one packet: its records up to the end of the last one that was begun;
 // an empty packet without the hole behind its head.
 absl::Status CopyPacket(int fd, std::uint64_t offset, PacketHead head,
-                        base::FileOutput& out, std::uint64_t& end) {
+                        FlightNumbering& numbering, base::FileOutput& out,
+                        std::uint64_t& end) {
   const std::uint64_t bytes = head.content_bits == kPacketHeadBytes * 8
                                   ? kPacketAlignBytes
                                   : head.packet_bits / 8;
@@ -63,7 +76,17 @@ absl::Status CopyPacket(int fd, std::uint64_t offset, PacketHead head,
     return absl::DataLossError(absl::StrFormat(
         "a packet at offset %d has %d bytes, expected %d", offset, got, bytes));
   }
+  // Its writer may have changed the head meanwhile.
+  for (int i = 0; i < 3 && !IsWhole(head, packet); ++i) {
+    if (pread(fd, &head, sizeof(head), static_cast<off_t>(offset)) !=
+        static_cast<ssize_t>(sizeof(head))) {
+      break;
+    }
+  }
+  numbering.Apply(head);
+  const PacketHead before = head;
   head.packet_bits = bytes * 8;
+  if (head.checksum != 0) head.checksum = ChangedChecksum(before, head);
   std::memcpy(packet.data(), &head, sizeof(head));
   const absl::Status status = out.WriteAt(end, packet);
   end += bytes;
@@ -100,8 +123,7 @@ absl::Status CopyStream(const std::string& from, const std::string& to) {
                                kPacketAlignBytes * kPacketAlignBytes);
       continue;
     }
-    numbering.Apply(head);
-    status = CopyPacket(source.get(), offset, head, out, end);
+    status = CopyPacket(source.get(), offset, head, numbering, out, end);
     offset += bytes;
   }
   return status;

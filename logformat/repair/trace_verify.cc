@@ -11,6 +11,7 @@
 #include "logformat/event_schema.h"
 #include "logformat/read/packet_scanner.h"
 #include "logformat/read/record_table.h"
+#include "logformat/read/stream_identity.h"
 #include "logformat/session_layout.h"
 
 namespace countrace::logformat {
@@ -118,11 +119,18 @@ class Verifier {
     options.stream_class = file.stream_class;
     options.begin_ns = info.begin_ns;
     options.walk_closed = true;
+    options.has_checksums = description.has_checksums();
     options.expected_packets = ExpectedPackets(description, file.name);
     options.mapping = &*mapping;
     const StreamScan scan = ScanStream(mapping->bytes(), table, options);
     if (const absl::Status whole = mapping->CheckWhole(); !whole.ok()) {
       Add(file.name, 0, std::string(whole.message()));
+    }
+    if (std::string copy = identities_.Add(file.name, scan); !copy.empty()) {
+      Add(file.name, 0, std::move(copy));
+    }
+    for (const ScannedPacket& packet : scan.packets) {
+      result_.checked_packets += packet.checked_by_writer ? 1 : 0;
     }
     result_.packets += scan.packets.size();
     result_.records += scan.records;
@@ -170,6 +178,7 @@ class Verifier {
   }
 
   const TraceDirectory directory_;
+  StreamIdentities identities_;
   VerifyResult result_;
 };
 

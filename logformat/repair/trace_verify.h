@@ -23,6 +23,7 @@ struct VerifyFinding {
 struct VerifyResult {
   bool ok = true;  // all findings are losses
   std::uint64_t streams = 0, packets = 0, records = 0;
+  std::uint64_t checked_packets = 0;  // with their writer's checksum
   std::array<std::uint64_t, kDiscardCauses> discarded{};  // whole trace
   std::vector<VerifyFinding> findings;
 };

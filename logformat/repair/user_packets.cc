@@ -129,6 +129,7 @@ bool UserPackets::Translate(std::span<std::byte> packet) {
   }
   head.flags &= static_cast<std::uint32_t>(kPacketOtherNamespace);
   head.cpu = -1;
+  head.checksum = 0;  // FinishTrace() computes that of the records here
   std::memcpy(packet.data(), &head, sizeof(head));
   return true;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "logformat/packet_checksum.h"
 #include "logformat/read/record_walk.h"
 
 namespace countrace::logformat {
@@ -53,9 +54,31 @@ bool IsHead(const PacketHead& head) {
          head.packet_bits / 8 % kPacketAlignBytes == 0;
 }
 
+// As above: a head that is stored again needs one.
+bool AddChecksum(const OpenFile& file, std::uint64_t offset, PacketHead& head) {
+  if (head.content_bits > head.packet_bits ||
+      head.content_bits < kPacketHeadBytes * 8 ||
+      head.packet_bits / 8 > kMaxPacketBytes) {
+    return true;  // FinishTrace() finds out what it is
+  }
+  std::vector<std::byte> records(CheckedRecordBytes(head));
+  if (!file.Read(offset + kPacketHeadBytes, records.data(), records.size())) {
+    return false;
+  }
+  head.flags |= kPacketLateChecksum;
+  head.checksum = PacketChecksum(head, records.data());
+  return true;
+}
+
 }  // namespace
 
 void FlightNumbering::Apply(PacketHead& head) {
+  const PacketHead before = head;
+  Number(head);
+  if (before.checksum != 0) head.checksum = ChangedChecksum(before, head);
+}
+
+void FlightNumbering::Number(PacketHead& head) {
   head.sequence = sequence_++;
   const bool counts_overwritten = (head.flags & kPacketOverwritten) != 0;
   if (counts_overwritten) {
@@ -100,6 +123,9 @@ absl::Status FlightStream::WriteEmpty(std::uint64_t offset, std::uint64_t bytes,
                                       PacketHead head) {
   head.content_bits = kPacketHeadBytes * 8;
   head.packet_bits = bytes * 8;
+  // The preparer of the program may be about to store that of the old packet:
+  // it does so only where there is none.
+  head.checksum = PacketChecksum(head, nullptr);
   const OpenFile file(path_);
   if (!file.Write(offset, &head, sizeof(head))) return Failed("write", path_);
   return absl::OkStatus();
@@ -176,6 +202,10 @@ absl::Status FlightStream::Renumber() {
   for (std::uint64_t offset = 0;
        file.Read(offset, &head, sizeof(head)) && IsHead(head);
        offset += head.packet_bits / 8) {
+    if (head.content_bits != 0 && head.checksum == 0 &&
+        !AddChecksum(file, offset, head)) {
+      return Failed("read", path_);
+    }
     numbering.Apply(head);
     if (!file.Write(offset, &head, sizeof(head))) {
       return Failed("write", path_);

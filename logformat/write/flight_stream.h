@@ -66,14 +66,17 @@ class FlightStream {
   PacketHead first_dropped_{};
 };
 
-// Sets the numbers in `head` as in a finished stream; `sequence` increases.
+// Sets the numbers in `head` as in a finished stream; `sequence` increases. A
+// checksum that was right stays right.
 class FlightNumbering {
  public:
   // Heads in the order of the file.
   void Apply(PacketHead& head);
 
  private:
-  std::uint64_t sequence_ = 0;
+  void Number(PacketHead& head);
+
+  std::uint32_t sequence_ = 0;
   std::array<std::uint64_t, kDiscardCauses> overwritten_{};
 };
 

@@ -11,6 +11,7 @@
 #include <numeric>
 
 #include "absl/strings/str_format.h"
+#include "logformat/packet_checksum.h"
 #include "logformat/zero_blocks.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -65,7 +66,7 @@ struct PacketWriter::Impl {
   MappedPacket last_closed;          // head page only
   std::uint64_t file_end = 0;        // end of the last closed packet
   std::uint64_t file_bytes = 0;      // length of the file, at least file_end
-  std::uint64_t sequence = 0;        // of the next packet
+  std::uint32_t sequence = 0;        // of the next packet
   std::uint64_t last_time_ns = 0;    // of Append(), stored or discarded
   std::uint64_t last_record_ns = 0;  // of the last stored record
 
@@ -130,11 +131,17 @@ int PacketWriter::Impl::Map(std::uint64_t offset, std::size_t bytes,
 }
 
 void PacketWriter::Impl::StoreDiscarded(PacketHead& head) {
+  const PacketHead before = head;
+  // Killed between the two stores, it leaves a packet without a checksum.
+  head.checksum = 0;
+  std::atomic_signal_fence(std::memory_order_release);
   for (std::size_t i = 0; i < kDiscardCauses; ++i) {
     head.discarded_by_cause[i] = discarded[i];
   }
   head.discarded =
       std::accumulate(discarded.begin(), discarded.end(), std::uint64_t{0});
+  std::atomic_signal_fence(std::memory_order_release);
+  if (before.checksum != 0) head.checksum = ChangedChecksum(before, head);
 }
 
 void PacketWriter::Impl::InitHead(PacketHead& head, std::uint64_t begin_ns,
@@ -167,6 +174,8 @@ void PacketWriter::Impl::FinishHead(PacketHead& head, std::uint64_t end_ns,
   // from storing it earlier, which is enough if the process is killed.
   std::atomic_signal_fence(std::memory_order_release);
   head.content_bits = content_bytes * 8;
+  std::atomic_signal_fence(std::memory_order_release);
+  head.checksum = PacketChecksum(head, &head + 1);
 }
 
 void PacketWriter::Impl::KeepHead(MappedPacket& closed) {
@@ -221,9 +230,10 @@ int PacketWriter::Impl::PlaceEarlyLosses() {
       last_closed = kept;
       return error;
     }
-    first.discarded = 0;
-    std::fill(std::begin(first.discarded_by_cause),
-              std::end(first.discarded_by_cause), 0);
+    const auto all = discarded;
+    discarded.fill(0);
+    StoreDiscarded(first);
+    discarded = all;
     kept.Unmap();
   }
   return 0;
@@ -386,7 +396,10 @@ void PacketWriter::CountLostPackets(std::uint64_t packets,
   w.ClosePacket();
   // Losses of the first packet need a second packet, before the gap.
   if (w.sequence == 1) (void)w.PlaceEarlyLosses();
-  w.sequence += packets;
+  const std::uint32_t room =
+      kMaxSequenceGap - std::min(kMaxSequenceGap, w.sequence);
+  w.sequence += static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(packets, room));
 }
 
 void PacketWriter::SetPacketIdentity(std::int32_t pid, std::int32_t tid,

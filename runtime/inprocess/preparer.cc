@@ -18,6 +18,7 @@
 #include "runtime/inprocess/preparer_wake.h"
 #include "runtime/inprocess/process_state.h"
 #include "runtime/inprocess/ring_layout.h"
+#include "runtime/inprocess/ring_packets.h"
 #include "runtime/inprocess/session_membership.h"
 #include "runtime/inprocess/stream_file.h"
 #include "runtime/inprocess/system_calls.h"
@@ -88,6 +89,7 @@ bool ServeRing(ThreadRing& ring) noexcept {
   bool worked = false;
   SubBuffer item;
   while (ring.retired.Pop(&item)) {
+    StoreChecksum(item);
     munmap(item.address, item.bytes);
     worked = true;
   }

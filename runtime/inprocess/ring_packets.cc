@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "logformat/packet_checksum.h"
 #include "runtime/inprocess/process_state.h"
 #include "runtime/inprocess/system_calls.h"
 #include "runtime/inprocess/trace_clock.h"
@@ -15,6 +16,8 @@ namespace {
 
 void ClosePacket(const SubBuffer& left) noexcept {
   auto* head = reinterpret_cast<lf::PacketHead*>(left.address);
+  // The trace is finished: the packet has its checksum.
+  if (__atomic_load_n(&head->content_bits, __ATOMIC_RELAXED) != 0) return;
   const ClockPair pair = ReadClockPair();
   head->raw_end = pair.raw;
   head->monotonic_end = pair.ns;
@@ -33,8 +36,27 @@ void Retire(ThreadRing& ring, const SubBuffer& left) noexcept {
 
 }  // namespace
 
+void StoreChecksum(const SubBuffer& left) noexcept {
+  lf::PacketHead* const packet =
+      reinterpret_cast<lf::PacketHead*>(left.address);
+  lf::PacketHead head = *packet;
+  if (head.content_bits != left.content_bytes * 8) return;
+  head.checksum = 0;
+  const std::uint64_t checksum =
+      lf::PacketChecksum(head, left.address + lf::kPacketHeadBytes);
+  // Both at once, and only if there is none: a recorder that has changed the
+  // head has stored one.
+  std::uint64_t none = head.sequence;
+  __atomic_compare_exchange_n(
+      reinterpret_cast<std::uint64_t*>(
+          left.address + offsetof(lf::PacketHead, sequence)),
+      &none, head.sequence | checksum << 32, false, __ATOMIC_RELEASE,
+      __ATOMIC_RELAXED);
+}
+
 void CountDiscard(ThreadRing& ring, lf::DiscardCause cause) noexcept {
-  if (ring.head == nullptr) {
+  if (ring.head == nullptr ||
+      __atomic_load_n(&ring.head->content_bits, __ATOMIC_RELAXED) != 0) {
     CountSessionDiscard(cause, 0);
     return;
   }
@@ -82,7 +104,8 @@ void Activate(ThreadRing& ring, const SubBuffer& next,
   head->end_ns = now_ns;
   head->content_bits = 0;
   head->packet_bits = next.bytes * 8;
-  head->sequence = ring.sequence++;
+  head->sequence = static_cast<std::uint32_t>(ring.sequence++);
+  head->checksum = 0;
   head->discarded = 0;
   for (std::size_t i = 0; i < lf::kDiscardCauses; ++i) {
     head->discarded_by_cause[i] = ring.discarded[i];

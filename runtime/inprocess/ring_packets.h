@@ -1,5 +1,6 @@
-// The packets of one ring: the one it writes into, and those it has left. Only
-// the owner thread calls these, in the slow path; none waits.
+// The packets of one ring: the one it writes into, and those it has left. But
+// for StoreChecksum(), only the owner thread calls these, in the slow path;
+// none waits.
 #ifndef COUNTRACE_RUNTIME_INPROCESS_RING_PACKETS_H_
 #define COUNTRACE_RUNTIME_INPROCESS_RING_PACKETS_H_
 
@@ -19,6 +20,10 @@ void CloseToHandlers(ThreadRing& ring) noexcept;
 // Leaves the current packet. The packet stays open and mapped while an
 // interrupted hook may still store into it.
 void LeaveCurrent(ThreadRing& ring, std::uint64_t now_ns, bool nested) noexcept;
+
+// Stores the checksum of a packet that was left, closed and handed over. It
+// reads the whole packet: called off the slow path, by the preparer.
+void StoreChecksum(const SubBuffer& left) noexcept;
 
 // Opens a packet in `next`.
 void Activate(ThreadRing& ring, const SubBuffer& next,

@@ -235,7 +235,7 @@ void GiveRingBack() noexcept {
   if (MayCall()) CloseThreadCounters(ring->counters);
   ForgetDumpState();
   // The next thread of the stream uses the rest of the sub-buffer.
-  if (ring->head != nullptr) {
+  if (ring->head != nullptr && ring->head->content_bits == 0) {
     const auto used =
         static_cast<std::uint64_t>(ring->pos - ring->current.address);
     const std::uint64_t align = PacketAlignBytes();
@@ -353,7 +353,10 @@ void ResetAllRings() noexcept {
     }
     SubBuffer item;
     while (ring->ready.Pop(&item)) munmap(item.address, item.bytes);
-    while (ring->retired.Pop(&item)) munmap(item.address, item.bytes);
+    while (ring->retired.Pop(&item)) {
+      StoreChecksum(item);
+      munmap(item.address, item.bytes);
+    }
     DropTail(ring->tail);
   }
   DropSpareStreams();

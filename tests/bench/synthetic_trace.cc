@@ -33,9 +33,10 @@ struct Thread {
 
 class Machine {
  public:
-  Machine(const std::string& path, std::uint32_t threads)
+  Machine(const std::string& path, std::uint32_t threads,
+          std::size_t packet_bytes)
       : trace_(path), threads_(threads) {
-    trace_.SetPacketBytes(1 << 20);
+    trace_.SetPacketBytes(packet_bytes);
     trace_.SetCpuEvents({"task-clock", "cpu-clock", "page-faults", "cycles"});
     trace_.SetThreadEvents(
         {"instructions", "cache-misses", "branches", "branch-misses"});
@@ -46,7 +47,8 @@ class Machine {
   }
 
   // Writes `records` records, `slice` of them between two dispatches of a CPU.
-  void Run(std::uint64_t records, std::uint64_t slice) {
+  // `killed`: leaves it as if all processes were killed at the end.
+  void Run(std::uint64_t records, std::uint64_t slice, bool killed) {
     for (std::uint32_t cpu = 0; cpu < kCpus; ++cpu) {
       Count(cpus_[cpu]);
       trace_.Cpu(static_cast<std::int32_t>(cpu))
@@ -72,7 +74,11 @@ class Machine {
                     countrace::logformat::CountersReason::kEnd, cpus_[cpu].tid,
                     cpus_[cpu].counters);
     }
-    trace_.Finish();
+    if (killed) {
+      trace_.Abandon();
+    } else {
+      trace_.Finish();
+    }
   }
 
  private:
@@ -124,12 +130,15 @@ class Machine {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 5) {
-    fprintf(stderr, "usage: synthetic_trace DIRECTORY RECORDS THREADS SLICE\n");
+  if (argc < 5 || argc > 7) {
+    fprintf(stderr,
+            "usage: synthetic_trace DIRECTORY RECORDS THREADS SLICE "
+            "[PACKET_BYTES [killed]]\n");
     return 2;
   }
   const auto number = [&](int i) { return strtoull(argv[i], nullptr, 10); };
-  Machine(argv[1], static_cast<std::uint32_t>(number(3)))
-      .Run(number(2), number(4));
+  Machine(argv[1], static_cast<std::uint32_t>(number(3)),
+          argc > 5 ? number(5) : 1 << 20)
+      .Run(number(2), number(4), argc > 6);
   return 0;
 }

@@ -34,12 +34,12 @@ TEST_CASE("counter limits: a trace says them for the events that have some",
           "[logformat]") {
   TraceDescription description = Description(3);
   const std::string plain = MetadataText(description);
-  CHECK(plain.find("countrace_format = 2;") != std::string::npos);
+  CHECK(plain.find("countrace_format = 3;") != std::string::npos);
   CHECK(plain.find("_width_") == std::string::npos);
   description.info.cpu_counter_limits = {{}, {32, 66'000'000}};
   description.info.thread_counter_limits = {{48, 0}};
   const std::string text = MetadataText(description);
-  CHECK(text.find("countrace_format = 2;") != std::string::npos);
+  CHECK(text.find("countrace_format = 3;") != std::string::npos);
   CHECK(text.find("cpu_event_width_1 = 32;") != std::string::npos);
   CHECK(text.find("cpu_event_rate_1 = 66000000;") != std::string::npos);
   CHECK(text.find("cpu_event_width_0") == std::string::npos);
@@ -70,8 +70,8 @@ TEST_CASE("counter limits: impossible ones are damage", "[logformat]") {
     CHECK(refused("rate_0 = 66000000", bad).find("cpu_event_rate_0") !=
           std::string::npos);
   }
-  CHECK(refused("countrace_format = 2", "countrace_format = 3")
-            .find("has format 3, this program reads up to 2") !=
+  CHECK(refused("countrace_format = 3", "countrace_format = 4")
+            .find("has format 4, this program reads up to 3") !=
         std::string::npos);
 }
 

@@ -5,6 +5,7 @@
 
 #include <catch2/catch.hpp>
 #include <cstddef>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -119,6 +120,74 @@ TEST_CASE("damage: bit flips in streams", "[logformat][damage]") {
     WriteDirectory(temp / "t", files);
     CheckDamage(temp / "t", sound.written.records.size());
   }
+}
+
+TEST_CASE("damage: a changed bit in a packet costs that packet, no more",
+          "[logformat][damage]") {
+  TempDirectory temp(TempDirectory::Place::kMemory);
+  const SoundTrace sound(temp / "t", 5);
+  std::mt19937 random(5);
+  for (int round = 0; round < PropertyRuns(120); ++round) {
+    DirectoryBytes files = sound.files;
+    std::string& stream = files[round % 2 == 0 ? "cpu-0" : "thread-100-1"];
+    std::vector<std::size_t> packets;
+    PacketHead head;
+    for (std::size_t at = 0; at < stream.size(); at += head.packet_bits / 8) {
+      packets.push_back(at);
+      std::memcpy(&head, stream.data() + at, sizeof(head));
+    }
+    const std::size_t packet = packets[random() % packets.size()];
+    std::memcpy(&head, stream.data() + packet, sizeof(head));
+    const std::size_t content = head.content_bits / 8;
+    const std::size_t most_records = head.packet_bits / 64;
+    const std::size_t at =
+        packet + random() % (round % 4 < 2 ? kPacketHeadBytes : content);
+    stream[at] = static_cast<char>(stream[at] ^ (1 << random() % 8));
+    std::memcpy(&head, stream.data() + packet, sizeof(head));
+    if (head.content_bits == 0) continue;  // open: it has no checksum
+    CAPTURE(round, packet, at - packet);
+    WriteDirectory(temp / "t", files);
+    auto reader = TraceReader::Open(temp / "t");
+    REQUIRE(reader.ok());
+    Collector read(**reader);
+    REQUIRE((*reader)->Read(read).ok());
+    CHECK(read.lost_packets == 1);
+    CHECK(read.records.size() < sound.written.records.size());
+    CHECK(read.records.size() + most_records > sound.written.records.size());
+    const auto verified = VerifyTrace(temp / "t");
+    CHECK((verified.ok() && !verified->ok));
+    CHECK(verified->records == read.records.size());
+    CheckDamage(temp / "t", sound.written.records.size());
+  }
+}
+
+TEST_CASE("damage: a copy of a stream is refused, by the names of both",
+          "[logformat][damage]") {
+  TempDirectory temp(TempDirectory::Place::kMemory);
+  const SoundTrace sound(temp / "t", 6);
+  DirectoryBytes files = sound.files;
+  const std::string name = GENERATE("thread-100-77", "cpu-7", "thread-1-1");
+  const std::string from = name == "cpu-7" ? "cpu-0" : "thread-100-1";
+  files[name] = files[from];
+  // A part of it is enough.
+  if (name == "thread-1-1") files[name].erase(0, 4096);
+  WriteDirectory(temp / "t", files);
+  const absl::Status status = TraceReader::Open(temp / "t").status();
+  CHECK(status.code() == absl::StatusCode::kDataLoss);
+  const std::string message(status.message());
+  CAPTURE(message);
+  CHECK(message.find(from) != std::string::npos);
+  CHECK(message.find(name) != std::string::npos);
+  const auto verified = VerifyTrace(temp / "t");
+  CHECK((verified.ok() && !verified->ok));
+  // recover keeps the one that was there when the trace was finished.
+  const auto finished = FinishTrace(temp / "t", {});
+  REQUIRE(finished.ok());
+  CHECK(finished->failed == 1);
+  DirectoryBytes after = ReadDirectory(temp / "t");
+  CHECK(after.count(name) == 0);
+  CHECK(after.at(from) == sound.files.at(from));
+  CHECK(VerifyTrace(temp / "t")->ok);
 }
 
 TEST_CASE("damage: many wrong bytes at once", "[logformat][damage]") {

@@ -4,14 +4,17 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 
+#include "logformat/packet_checksum.h"
 #include "logformat/repair/trace_finish.h"
 #include "tests/logformat/directory_bytes.h"
+#include "tests/support/property_runs.h"
 #include "tests/support/trace_builder.h"
 
 namespace countrace::logformat {
 namespace {
 
 using Catch::Matchers::Contains;
+using test_support::PropertyRuns;
 using test_support::TempDirectory;
 using test_support::TraceBuilder;
 
@@ -42,6 +45,21 @@ class SoundTrace {
     std::memcpy(&value, stream().data() + packet * kPacketBytes + at,
                 sizeof(value));
     return value;
+  }
+  // Damage that has the right checksum: what a writer does not write.
+  void Seal() {
+    for (std::size_t at = 0; at + kPacketBytes <= stream().size();
+         at += kPacketBytes) {
+      PacketHead head;
+      std::memcpy(&head, stream().data() + at, sizeof(head));
+      if (head.content_bits < kPacketHeadBytes * 8 ||
+          head.content_bits > kPacketBytes * 8) {
+        continue;
+      }
+      head.checksum =
+          PacketChecksum(head, stream().data() + at + kPacketHeadBytes);
+      std::memcpy(stream().data() + at, &head, sizeof(head));
+    }
   }
   VerifyResult Verify() {
     WriteDirectory(path_, files);
@@ -137,7 +155,7 @@ TEST_CASE("verify: each kind of damage is found where it is",
     offset += 176 + 160;
   }
   SECTION("sequence gap") {
-    trace.Put(2, offsetof(PacketHead, sequence), 5);
+    trace.Put(2, offsetof(PacketHead, sequence), 5);  // and no checksum
     what = "packet sequence number 5, expected 2; packets lost: 3";
     offset = 2 * kPacketBytes;
     is_loss = true;
@@ -175,6 +193,7 @@ TEST_CASE("verify: each kind of damage is found where it is",
     what = "does not end within 8 bytes";
     offset = 2 * kPacketBytes + 176 + 16;
   }
+  trace.Seal();
   const VerifyResult result = trace.Verify();
   CHECK(result.ok == is_loss);
   bool found = false;
@@ -190,6 +209,34 @@ TEST_CASE("verify: each kind of damage is found where it is",
     CHECK(found);
   } else {
     CHECK(found);
+  }
+}
+
+TEST_CASE("verify: each changed bit of a packet is found, with both checksums",
+          "[logformat][verify]") {
+  SoundTrace trace;
+  const std::string sound = trace.stream();
+  for (std::size_t i = 0; i < PropertyRuns(std::size_t{400}); ++i) {
+    // All bytes of a head, and bytes of records.
+    const std::size_t at = i < kPacketHeadBytes ? i : i * 37 % 8192;
+    if (at >= kPacketHeadBytes + 501 * 16) continue;  // unused
+    CAPTURE(at);
+    trace.stream() = sound;
+    trace.stream()[kPacketBytes + at] ^= static_cast<char>(1 << i % 8);
+    const VerifyResult result = trace.Verify();
+    CHECK_FALSE(result.ok);
+    CHECK(result.packets == 2);
+    CHECK(result.records == 999);
+    REQUIRE_FALSE(result.findings.empty());
+    const VerifyFinding& finding = result.findings[0];
+    CHECK(finding.offset == kPacketBytes);
+    CHECK_THAT(finding.what,
+               Contains("has checksum") || Contains("are not a packet"));
+    if (at >= kPacketHeadBytes) {
+      CHECK_THAT(finding.what, Contains("packet 1 has checksum ") &&
+                                   Contains(", its 8192 bytes give ") &&
+                                   Contains("packets lost: 1"));
+    }
   }
 }
 
@@ -209,6 +256,11 @@ TEST_CASE("verify: padding in the content size is found, and recover cuts it",
   std::memcpy(&stored, at, 8);
   CHECK(stored == (176 + 12) * 8);
   std::memcpy(at, &padded, 8);
+  PacketHead head;
+  std::memcpy(&head, files["thread-1-1"].data(), sizeof(head));
+  head.checksum = PacketChecksum(
+      head, files["thread-1-1"].data() + kPacketHeadBytes);
+  std::memcpy(files["thread-1-1"].data(), &head, sizeof(head));
   WriteDirectory(temp / "t", files);
   const auto result = VerifyTrace(temp / "t");
   REQUIRE(result->findings.size() == 1);
