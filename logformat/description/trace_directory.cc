@@ -236,7 +236,7 @@ std::vector<std::string> MissingStreams(const TraceDirectory& directory,
         stream.file, stream.packets));
   }
   for (const StreamFile& file : directory.streams) {
-    if (description.streams.empty() ||
+    if (!description.from_metadata || description.streams.empty() ||
         std::any_of(description.streams.begin(), description.streams.end(),
                     [&](const FinishedStream& stream) {
                       return stream.file == file.name;

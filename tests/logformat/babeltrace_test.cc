@@ -35,7 +35,7 @@ Line ParseLine(const std::string& text, const std::string& host) {
   Line line;
   std::from_chars(text.data() + 1, text.data() + text.size(), line.first);
   const std::size_t name = text.find("] " + host + " ") + host.size() + 3;
-  const std::size_t context = text.find(": { discarded_no_sub_buffer", name);
+  const std::size_t context = text.find(": { checksum = ", name);
   REQUIRE(context != std::string::npos);
   const std::size_t end = text.find(" }", context) + 2;
   line.second = text.substr(name, context - name) + ": ";
