@@ -33,10 +33,13 @@ std::string Text(const std::string& trace, const VerifyResult& result) {
                           base::EscapeName(finding.what));
   }
   absl::StrAppendFormat(
-      &out, "%s: %s; %s records in %s packets of %s streams, %s discarded\n",
+      &out,
+      "%s: %s; %s records in %s packets of %s streams, %s discarded; checksums "
+      "by their writers: %s\n",
       base::EscapeName(trace), result.ok ? "sound" : "not sound",
       base::FormatCount(result.records), base::FormatCount(result.packets),
-      base::FormatCount(result.streams), base::FormatCount(Discarded(result)));
+      base::FormatCount(result.streams), base::FormatCount(Discarded(result)),
+      base::FormatCount(result.checked_packets));
   return out;
 }
 

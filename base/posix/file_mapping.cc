@@ -118,6 +118,16 @@ std::size_t FileMapping::DataEnd(std::size_t end) const {
   return extent == data_.begin() ? 0 : std::min(end, std::prev(extent)->end);
 }
 
+bool FileMapping::HasHole(std::size_t begin, std::size_t end) const {
+  if (data_.empty() || begin >= end) return false;
+  const auto extent =
+      std::lower_bound(data_.begin(), data_.end(), begin,
+                       [](const Extent& piece, std::size_t offset) {
+                         return piece.end <= offset;
+                       });
+  return extent == data_.end() || extent->begin > begin || extent->end < end;
+}
+
 absl::Status FileMapping::CheckWhole() const {
   if (!guard_.has_zeros()) return absl::OkStatus();
   struct stat status = {};

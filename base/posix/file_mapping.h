@@ -63,6 +63,8 @@ class FileMapping {
   // read.
   std::size_t NextData(std::size_t at) const;
   std::size_t DataEnd(std::size_t end) const;
+  // Whether a part of [begin, end) is in such a hole.
+  bool HasHole(std::size_t begin, std::size_t end) const;
   // Whether the file is one hole of at least 64 MiB.
   bool IsOneHole() const {
     return !bytes_.empty() && DataEnd(bytes_.size()) == 0;

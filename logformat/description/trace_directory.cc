@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <set>
+#include <string_view>
 #include <tuple>
 
 #include "absl/strings/str_format.h"
@@ -225,29 +227,40 @@ absl::StatusOr<TraceDescription> DescribeTrace(
 
 std::vector<std::string> MissingStreams(const TraceDirectory& directory,
                                         const TraceDescription& description) {
+  // Names in one message: a folder may hold 100,000 files.
+  constexpr std::size_t kMostNamed = 20;
   std::vector<std::string> messages;
+  std::size_t unlisted = 0;
+  std::set<std::string_view> present, listed;
+  for (const StreamFile& file : directory.streams) present.insert(file.name);
   for (const FinishedStream& stream : description.streams) {
-    const bool present = std::any_of(
-        directory.streams.begin(), directory.streams.end(),
-        [&](const StreamFile& file) { return file.name == stream.file; });
-    if (present) continue;
+    listed.insert(stream.file);
+    if (present.count(stream.file) != 0) continue;
     messages.push_back(absl::StrFormat(
         "stream file %s is gone, and with it the records of %d packets",
         stream.file, stream.packets));
   }
   for (const StreamFile& file : directory.streams) {
-    if (!description.from_metadata || description.streams.empty() ||
-        std::any_of(description.streams.begin(), description.streams.end(),
-                    [&](const FinishedStream& stream) {
-                      return stream.file == file.name;
-                    })) {
+    if (!description.from_metadata || listed.empty() ||
+        listed.count(file.name) != 0) {
       continue;
     }
+    if (++unlisted > kMostNamed) continue;
     messages.push_back(absl::StrFormat(
         "stream file %s was not there when the trace was finished", file.name));
   }
-  for (const std::string& what : directory.not_files) {
-    messages.push_back(what +
+  if (unlisted > kMostNamed) {
+    messages.push_back(absl::StrFormat(
+        "%d more stream files were not there when the trace was finished",
+        unlisted - kMostNamed));
+  }
+  for (std::size_t i = 0; i < directory.not_files.size(); ++i) {
+    if (i == kMostNamed) {
+      messages.push_back(absl::StrFormat("%d more are no stream files",
+                                         directory.not_files.size() - i));
+      break;
+    }
+    messages.push_back(directory.not_files[i] +
                        ", not a stream file: it was not read, and babeltrace2 "
                        "would read it; move it away");
   }

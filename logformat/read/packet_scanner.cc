@@ -82,25 +82,40 @@ class Scanner {
 
   // --- Bytes that are not part of a packet -----------------------------------
 
-  std::size_t SkipBad(std::size_t at) {
-    std::size_t next = NextPage(at + kPacketAlignBytes);
-    while (next < file_.size() && !HasHead(next)) {
-      next = NextPage(next + kPacketAlignBytes);
+  // The next page from `at` on that has a head, or the end of the file.
+  std::size_t FindHead(std::size_t at) {
+    // Pages of holes that were not skipped are no bytes on disk.
+    constexpr std::size_t kMostSearchedBytes = std::size_t{1} << 30;
+    const std::size_t most =
+        options_.mapping == nullptr
+            ? file_.size()
+            : kMostSearchedBytes + options_.mapping->disk_bytes();
+    for (at = NextPage(at); at < file_.size() && !HasHead(at);
+         at = NextPage(at + kPacketAlignBytes)) {
+      searched_ += kPacketAlignBytes;
+      gave_up_ = searched_ > most;
+      if (gave_up_) return file_.size();
     }
-    next = std::min(next, file_.size());
+    return std::min(at, file_.size());
+  }
+
+  std::size_t SkipBad(std::size_t at) {
+    const std::size_t next = FindHead(at + kPacketAlignBytes);
     // Zeros are sub-buffers that were prepared and not used. A head without
     // records is a sub-buffer whose preparation was interrupted.
     const bool unused =
-        next - at <= kPacketHeadBytes
-            ? AllZero(at, next)
-            : AllZero(at + kPacketHeadBytes, next) && HeadIsTorn(at);
+        !gave_up_ &&
+        (next - at <= kPacketHeadBytes
+             ? AllZero(at, next)
+             : AllZero(at + kPacketHeadBytes, next) && HeadIsTorn(at));
     if (unused) return next;
     ++scan_.bad_regions;
     ++bad_before_next_;
     pending_.push_back(
         {at, 0,
-         absl::StrFormat("bytes %d to %d are not a packet of this stream", at,
-                         next)});
+         absl::StrFormat("bytes %d to %d are not a packet of this stream%s", at,
+                         next,
+                         gave_up_ ? ", as far as they were searched" : "")});
     return next;
   }
 
@@ -141,7 +156,7 @@ class Scanner {
     if (!packet.was_open &&
         (options_.walk_closed || !AgreesWithNeighbours(at, stored))) {
       std::string damage =
-          ChecksumDamage(file_, at, options_.has_checksums);
+          ChecksumDamage(file_, options_.mapping, at, options_.has_checksums);
       if (!damage.empty()) return SkipDamaged(at, std::move(damage));
       packet.checked_by_writer = stored.checksum != 0 &&
                                  (stored.flags & kPacketLateChecksum) == 0;
@@ -210,11 +225,7 @@ class Scanner {
     ++scan_.bad_regions;
     ++bad_before_next_;
     pending_.push_back({at, 0, std::move(damage)});
-    std::size_t next = NextPage(at + kPacketAlignBytes);
-    while (next < file_.size() && !HasHead(next)) {
-      next = NextPage(next + kPacketAlignBytes);
-    }
-    return std::min(next, file_.size());
+    return FindHead(at + kPacketAlignBytes);
   }
 
   // What is used of a closed packet's head before its checksum is looked at.
@@ -482,6 +493,8 @@ class Scanner {
   StreamScan scan_;
 
   std::size_t given_back_ = 0;
+  std::size_t searched_ = 0;  // bytes looked at in search of a head
+  bool gave_up_ = false;
   std::uint64_t last_end_ns_ = 0;
   std::uint64_t next_stored_sequence_ = 0;  // as the writer numbered
   std::uint64_t next_sequence_ = 0;         // as the scan numbers them
@@ -498,6 +511,7 @@ class Scanner {
 }  // namespace
 
 std::string ChecksumDamage(std::span<const std::byte> file,
+                           const base::FileMapping* mapping,
                            std::uint64_t offset, bool has_checksums) {
   PacketHead head;
   std::memcpy(&head, file.data() + offset, sizeof(head));
@@ -505,6 +519,12 @@ std::string ChecksumDamage(std::span<const std::byte> file,
   const std::span<const std::byte> records =
       file.subspan(offset + kPacketHeadBytes);
   if (CheckedRecordBytes(head) > records.size()) return "";  // the file is cut
+  if (mapping != nullptr &&
+      mapping->HasHole(offset, offset + head.content_bits / 8)) {
+    return absl::StrFormat(
+        "packet %d has %d bytes, and a part of them lies in a hole of the file",
+        head.sequence, head.content_bits / 8);
+  }
   const std::uint32_t found = PacketChecksum(head, records.data());
   if (found == head.checksum) return "";
   return absl::StrFormat(

@@ -76,8 +76,10 @@ struct ScanOptions {
 };
 
 // Empty: the closed packet at `offset` has the bytes that its checksum says, or
-// has none and needs none. Else what is wrong, with both numbers.
+// has none and needs none. Else what is wrong, with both numbers. `mapping`: of
+// the file, may be null; content in a hole of it is not read.
 std::string ChecksumDamage(std::span<const std::byte> file,
+                           const base::FileMapping* mapping,
                            std::uint64_t offset, bool has_checksums);
 
 StreamScan ScanStream(std::span<const std::byte> file, const RecordTable& table,

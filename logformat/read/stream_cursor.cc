@@ -240,8 +240,8 @@ bool StreamCursor::OpenPacket() {
 bool StreamCursor::PacketIsDamaged() {
   const ScannedPacket& packet = stream_->scan.packets[packet_];
   if (packet.was_open) return false;
-  damage_ = ChecksumDamage(stream_->mapping.bytes(), packet.offset,
-                           stream_->has_checksums);
+  damage_ = ChecksumDamage(stream_->mapping.bytes(), &stream_->mapping,
+                           packet.offset, stream_->has_checksums);
   return !damage_.empty();
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
 #include <thread>
 #include <utility>
 
@@ -27,6 +28,8 @@
 
 namespace countrace::logformat {
 namespace {
+
+constexpr std::ptrdiff_t kMostNamed = 20;
 
 // The recorder's lock on `.incomplete`, or on the directory of a finished
 // trace: two recovers at the same time would rewrite the same files.
@@ -98,6 +101,12 @@ class Finisher {
       result_.messages.push_back(std::move(message));
     }
     for (const std::string& name : directory_.strangers) {
+      if (&name - directory_.strangers.data() == kMostNamed) {
+        result_.messages.push_back(absl::StrFormat(
+            "%d more files are not part of the trace",
+            directory_.strangers.size() - std::size_t{kMostNamed}));
+        break;
+      }
       result_.messages.push_back(absl::StrFormat(
           "%s is not part of the trace, and babeltrace2 refuses the directory "
           "while it is there: move it away",

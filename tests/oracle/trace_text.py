@@ -33,7 +33,8 @@ COUNTED = {'dispatch': 3, 'counters': 2}
 HOOK_FIELDS = 3
 # A point hook of the runtime library: its payload is the time of setjmp.
 JUMP = 'countrace:jump'
-CONTEXT = ': { discarded_no_sub_buffer = '
+# Before format 3 there was no checksum.
+CONTEXT = re.compile(r': \{ (?:checksum = \d+, )?discarded_no_sub_buffer = ')
 COMM = re.compile(r'comm = "((?:[^"\\]|\\.)*)"')
 ENV_LINE = re.compile(r'^\t(\w+) = (?:"((?:[^"\\]|\\.)*)"|(-?\d+));$', re.M)
 DISCARDED = re.compile(r'Tracer discarded (\d+) (?:event|packet)s? between '
@@ -108,7 +109,7 @@ class Trace:
         for line in run.stdout.decode(errors='surrogateescape').split('\n'):
             if not line:
                 continue
-            at = line.find(CONTEXT)
+            at = CONTEXT.search(line).start()
             end = line.index(' }', at)
             context = self.contexts.get(line[at:end])
             if context is None:
