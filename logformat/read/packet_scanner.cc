@@ -158,8 +158,8 @@ class Scanner {
       std::string damage =
           ChecksumDamage(file_, options_.mapping, at, options_.has_checksums);
       if (!damage.empty()) return SkipDamaged(at, std::move(damage));
-      packet.checked_by_writer = stored.checksum != 0 &&
-                                 (stored.flags & kPacketLateChecksum) == 0;
+      packet.checked_by_writer =
+          stored.checksum != 0 && (stored.flags & kPacketLateChecksum) == 0;
     }
 
     FixTimes(packet, at + packet_bytes);
@@ -231,8 +231,8 @@ class Scanner {
   // What is used of a closed packet's head before its checksum is looked at.
   bool AgreesWithNeighbours(std::size_t at, const PacketHead& head) const {
     constexpr std::uint64_t kClockErrorNs = 1'000'000;
-    if (head.sequence != next_stored_sequence_ || head.begin_ns < last_end_ns_ ||
-        head.end_ns < head.begin_ns ||
+    if (head.sequence != next_stored_sequence_ ||
+        head.begin_ns < last_end_ns_ || head.end_ns < head.begin_ns ||
         head.end_ns > head.monotonic_end + kClockErrorNs ||
         HasNewLosses(head)) {
       return false;
@@ -527,9 +527,9 @@ std::string ChecksumDamage(std::span<const std::byte> file,
   }
   const std::uint32_t found = PacketChecksum(head, records.data());
   if (found == head.checksum) return "";
-  return absl::StrFormat(
-      "packet %d has checksum %08x, its %d bytes give %08x", head.sequence,
-      head.checksum, head.content_bits / 8, found);
+  return absl::StrFormat("packet %d has checksum %08x, its %d bytes give %08x",
+                         head.sequence, head.checksum, head.content_bits / 8,
+                         found);
 }
 
 StreamScan ScanStream(std::span<const std::byte> file, const RecordTable& table,

@@ -115,7 +115,7 @@ class StreamCursor {
   std::size_t dump_bytes_;  // header word and dump of a thread record
   std::size_t packet_ = 0;  // index in the scan: the open packet or the next
   bool in_packet_ = false;
-  bool unreadable_ = false;  // the open packet: neither head nor records
+  bool unreadable_ = false;         // the open packet: neither head nor records
   std::uint64_t clock_errors_ = 0;  // in the open packet
   std::string damage_;              // of the open packet
   std::vector<Loss> losses_;        // to be delivered before anything else

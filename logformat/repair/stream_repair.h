@@ -18,7 +18,7 @@ struct RepairTarget {
   StreamFile file;
   std::span<const std::byte> bytes;  // of the file, as it was scanned
   bool has_checksums = true;         // packets of the trace have them
-  std::uint64_t file_bytes = 0;  // as scanned
+  std::uint64_t file_bytes = 0;      // as scanned
   std::uint64_t data_bytes = 0;  // before the hole at its end, if there is one
   Uuid uuid{};
   std::uint64_t begin_ns = 0;  // of the session

@@ -83,12 +83,13 @@ class Finisher {
     result_.not_recorded = description_.info.not_recorded;
     for (const std::string& name : directory_.temporaries) Remove(name);
     bool changed = false;
-    // Of two that hold the same packets, the one that was there first.
-    std::stable_partition(
-        directory_.streams.begin(), directory_.streams.end(),
-        [&](const StreamFile& file) {
-          return ExpectedPackets(description_, file.name) != 0;
-        });
+    // The listed ones come first: of two that hold the same packets, a later
+    // one is hidden.
+    std::stable_partition(directory_.streams.begin(), directory_.streams.end(),
+                          [&](const StreamFile& file) {
+                            return ExpectedPackets(description_, file.name) !=
+                                   0;
+                          });
     for (const StreamFile& file : directory_.streams) {
       absl::StatusOr<bool> stream_changed = FinishStream(file);
       if (absl::IsResourceExhausted(stream_changed.status())) {

@@ -398,8 +398,8 @@ void PacketWriter::CountLostPackets(std::uint64_t packets,
   if (w.sequence == 1) (void)w.PlaceEarlyLosses();
   const std::uint32_t room =
       kMaxSequenceGap - std::min(kMaxSequenceGap, w.sequence);
-  w.sequence += static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(packets, room));
+  w.sequence +=
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(packets, room));
 }
 
 void PacketWriter::SetPacketIdentity(std::int32_t pid, std::int32_t tid,

@@ -48,8 +48,8 @@ void StoreChecksum(const SubBuffer& left) noexcept {
   // head has stored one.
   std::uint64_t none = head.sequence;
   __atomic_compare_exchange_n(
-      reinterpret_cast<std::uint64_t*>(
-          left.address + offsetof(lf::PacketHead, sequence)),
+      reinterpret_cast<std::uint64_t*>(left.address +
+                                       offsetof(lf::PacketHead, sequence)),
       &none, head.sequence | checksum << 32, false, __ATOMIC_RELEASE,
       __ATOMIC_RELAXED);
 }

@@ -258,8 +258,8 @@ TEST_CASE("verify: padding in the content size is found, and recover cuts it",
   std::memcpy(at, &padded, 8);
   PacketHead head;
   std::memcpy(&head, files["thread-1-1"].data(), sizeof(head));
-  head.checksum = PacketChecksum(
-      head, files["thread-1-1"].data() + kPacketHeadBytes);
+  head.checksum =
+      PacketChecksum(head, files["thread-1-1"].data() + kPacketHeadBytes);
   std::memcpy(files["thread-1-1"].data(), &head, sizeof(head));
   WriteDirectory(temp / "t", files);
   const auto result = VerifyTrace(temp / "t");
