@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "absl/strings/str_format.h"
+#include "logformat/description/metadata_writer.h"
 
 namespace countrace::logformat {
 namespace {
@@ -488,6 +489,18 @@ absl::StatusOr<TraceDescription> ParseMetadata(std::string_view text,
     if (!info.gating) take.MarkBad("count");
   }
   info.marks = TakeTexts("mark", kMaxMarks, take);
+  constexpr std::string_view kChecksumKey = "text_checksum";
+  if (take.Has(std::string(kChecksumKey))) {
+    const auto stored = take.Number<std::int64_t>(std::string(kChecksumKey));
+    // The line begins with a tab.
+    const std::size_t line = text.rfind(kChecksumKey) - 1;
+    if (static_cast<std::uint64_t>(stored) !=
+        TextChecksum(text.substr(0, line))) {
+      description.messages.push_back(
+          "metadata was changed after it was written: names, and what is "
+          "said of the trace as a whole, may be wrong");
+    }
+  }
   TakeStreams(take, description);
   TakeProcesses(take, info);
   TakeOwners(take, info);

@@ -31,14 +31,6 @@ typealias integer { size = 64; align = 8; signed = false; map = clock.monotonic.
 
 )";
 
-std::uint64_t Fnv1a(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : text) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  }
-  return hash;
-}
-
 // The members of PacketHead after the CTF packet header.
 constexpr std::string_view kPacketContext = R"(struct packet_context {
 	time64_t timestamp_begin;
@@ -271,11 +263,19 @@ void AppendEnv(const TraceDescription& description, std::string& text) {
   }
   // verify writes the text again from the values above. This line makes a
   // change to any of them a difference.
-  number("text_checksum", static_cast<std::int64_t>(Fnv1a(text)));
+  number("text_checksum", static_cast<std::int64_t>(TextChecksum(text)));
   text += "};\n";
 }
 
 }  // namespace
+
+std::uint64_t TextChecksum(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  }
+  return hash;
+}
 
 std::string TsdlString(std::string_view bytes) {
   std::string text = "\"";

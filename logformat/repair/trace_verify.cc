@@ -30,7 +30,7 @@ class Verifier {
       return std::move(result_);
     }
     for (const std::string& message : description->messages) {
-      Add(kHooksFile, 0, message);
+      Add(description->from_metadata ? kMetadataFile : kHooksFile, 0, message);
     }
     if (directory_.has_metadata) CheckMetadata(*description);
     result_.discarded = description->discarded;

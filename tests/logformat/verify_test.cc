@@ -291,8 +291,11 @@ TEST_CASE("verify: metadata changed by hand is found", "[logformat][verify]") {
   text[at] = 'T';
   const VerifyResult result = trace.Verify();
   CHECK_FALSE(result.ok);
-  REQUIRE(result.findings.size() == 1);
+  // That it was, as readers say it, and where.
+  REQUIRE(result.findings.size() == 2);
   CHECK(result.findings[0].file == kMetadataFile);
+  CHECK_THAT(result.findings[0].what, Contains("was changed"));
+  CHECK(result.findings[1].file == kMetadataFile);
 }
 
 TEST_CASE(
