@@ -28,8 +28,9 @@ constexpr std::size_t CheckedRecordBytes(const PacketHead& head) noexcept {
          kPacketHeadBytes;
 }
 
-// Returns the checksum of a closed packet, whatever `head.checksum` is. `records`: behind the head.
-// Requires: content_bits is at least a head's; CheckedRecordBytes() bytes.
+// Returns the checksum of a closed packet, whatever `head.checksum` is.
+// `records`: behind the head. Requires: content_bits is at least a head's;
+// CheckedRecordBytes() bytes.
 std::uint32_t PacketChecksum(const PacketHead& head,
                              const void* records) noexcept;
 
