@@ -172,11 +172,11 @@ TEST_CASE("index_builder: spans that overlap are kept, not lost", "[viewer]") {
                            .begin_ns = begin_ns,
                            .end_ns = end_ns,
                            .on_cpu_ns = std::nullopt,
-                           .begin_inferred = true,
+                           .begin_inferred = false,
                            .end_inferred = false});
   };
   segment(100, 300);
-  segment(100, 500);  // began before the trace too, ends around the first
+  segment(100, 500);  // ends around the first
   segment(500, 600);
   const std::string path = directory.path() + "/" + kIndexFile;
   REQUIRE((*builder)

@@ -238,6 +238,8 @@ TEST_CASE("range_totals: processes and idle equal brute force",
       std::uint64_t on_cpu_ns = 0, dispatches = 0;
       double counts[kSyntheticEvents] = {};
       std::uint64_t cuts = 0;
+      // Counts of whole dispatches, and of all that touch the range.
+      std::uint64_t least[kSyntheticEvents] = {}, most[kSyntheticEvents] = {};
     };
     std::map<std::uint32_t, Sum> brute;
     for (const TrueDispatch& truth : built.trace.dispatches) {
@@ -258,12 +260,20 @@ TEST_CASE("range_totals: processes and idle equal brute force",
       if (share != 0 && share != 1) ++sum.cuts;
       for (std::size_t e = 0; e < kSyntheticEvents; ++e) {
         sum.counts[e] += share * static_cast<double>(truth.counts[e]);
+        if (share == 1) sum.least[e] += truth.counts[e];
+        if (share != 0) sum.most[e] += truth.counts[e];
       }
     }
-    const auto check = [](const RunTotals& run, const Sum& sum) {
+    const auto check = [&built](const RunTotals& run, const Sum& sum) {
       CHECK(run.on_cpu_ns == sum.on_cpu_ns);
       CHECK(run.dispatches == sum.dispatches);
       for (std::size_t e = 0; e < kSyntheticEvents; ++e) {
+        CHECK(run.counts[e] >= sum.least[e]);
+        CHECK(run.counts[e] <= sum.most[e]);
+        if (built.index->RuleOf(static_cast<std::uint32_t>(e)) !=
+            CountRule::kSpread) {
+          continue;
+        }
         // Cut dispatches are rounded down to whole events.
         CHECK(
             static_cast<double>(run.counts[e]) ==

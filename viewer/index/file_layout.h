@@ -15,7 +15,7 @@ inline constexpr char kIndexFile[] = ".timeline.pvx";
 inline constexpr std::uint64_t kIndexMagic = 0x3130787650747463;  // "ctPvx01"
 // Incremented with every change of a structure below; indexes of another
 // version are rebuilt.
-inline constexpr std::uint32_t kIndexVersion = 6;
+inline constexpr std::uint32_t kIndexVersion = 7;
 
 inline constexpr std::uint32_t kNoKey = 0xffffffffu;
 inline constexpr std::uint64_t kUnknownTime = ~std::uint64_t{0};
@@ -49,8 +49,9 @@ enum class Section : std::uint32_t {
   // that any row may have besides its own.
   kUnseenBegins,
   kUnseenEnds,
+  kCountRules,  // CountRule of each event
 };
-inline constexpr std::size_t kSections = 15;
+inline constexpr std::size_t kSections = 16;
 inline constexpr std::size_t kSectionAlignBytes = 64;
 
 struct SectionEntry {
@@ -84,7 +85,7 @@ enum class RowKind : std::uint32_t {
   kQuality = 0,     // merged loss intervals; key = LossEntry; extra = count
   kCpu = 1,         // dispatches on one CPU; key = thread
   kThreadRun = 2,   // dispatches of one thread; key = CPU; extras = counts,
-                    // then ns of interrupts
+                    // ns blocked since the dispatch before, ns of interrupts
   kHook = 3,        // point hooks of one thread; key = hook id
   kSegment = 4,     // segments of one thread at one depth; key = hook id;
                     // extra = on-CPU ns (kUnknownTime: unknown)
@@ -94,11 +95,20 @@ enum class RowKind : std::uint32_t {
   kThreadWait = 8,  // one thread runnable, on no CPU
   kInterrupt = 9,   // interrupt handlers of one CPU at one depth; key = hook id
   kInterruptTime = 10,  // time of one CPU in interrupts
+  kFault = 11,          // fault records of one thread: u64 times
 };
-inline constexpr RowKind kLastRowKind = RowKind::kInterruptTime;
+inline constexpr RowKind kLastRowKind = RowKind::kFault;
 
 // Extras of a row of the kinds k...Run.
-constexpr std::uint32_t RunExtras(std::uint32_t events) { return events + 1; }
+constexpr std::uint32_t RunExtras(std::uint32_t events) { return events + 2; }
+
+// Where in a dispatch its counts of an event are, as in the report of a range.
+enum class CountRule : std::uint32_t {
+  kSpread = 0,    // not known: spread evenly over its time
+  kOnCpu = 1,     // a clock: with its time, interrupts left out
+  kAtBegin = 2,   // the switch that began it
+  kAtFaults = 3,  // at its fault records
+};
 
 enum RowFlags : std::uint32_t {
   kRowCountsUnknown = 1u << 0,  // a leaf has no counts: sums are too low
@@ -200,6 +210,9 @@ inline constexpr std::uint64_t kGroupBlock = 64;
 
 struct GroupSum {
   std::uint64_t wall_ns, on_cpu_ns, on_cpu_unknown;
+  // Calls whose begin was inferred: in no sum, as in the report, since how long
+  // they were open is not known.
+  std::uint64_t uncounted;
 };
 
 struct NameRef {

@@ -10,12 +10,14 @@
 #include <tuple>
 #include <utility>
 
+#include "rmap/dispatch/interval_counts.h"
 #include "viewer/index/forest.h"
 #include "viewer/index/index_file_writer.h"
 #include "viewer/index/interval_summary.h"
 #include "viewer/index/overview_columns.h"
 #include "viewer/index/row_limits.h"
 #include "viewer/index/segment_limits.h"
+#include "viewer/index/thread_run.h"
 
 namespace countrace::viewer {
 namespace {
@@ -37,6 +39,100 @@ class StringPool {
  private:
   std::map<std::string, NameRef> known_;
   std::string bytes_;
+};
+
+// As rmap's kinds of counters (rmap/dispatch/interval_counts.h).
+std::vector<CountRule> CountRules(const std::vector<std::string>& events) {
+  std::vector<CountRule> rules;
+  for (const rmap::CounterKind kind : rmap::CounterKinds(events)) {
+    switch (kind) {
+      case rmap::CounterKind::kClock:
+        rules.push_back(CountRule::kOnCpu);
+        break;
+      case rmap::CounterKind::kSwitches:
+        rules.push_back(CountRule::kAtBegin);
+        break;
+      case rmap::CounterKind::kFaults:
+        rules.push_back(CountRule::kAtFaults);
+        break;
+      default:
+        rules.push_back(CountRule::kSpread);
+    }
+  }
+  return rules;
+}
+
+// The waits of a thread that lie between its dispatches. Times are absolute.
+class DispatchGaps {
+ public:
+  // Requires: `run` is one of the sorted `in.rows`.
+  DispatchGaps(const AssemblyInput& in, const CollectedRow& run) {
+    if (run.kind != RowKind::kThreadRun) return;
+    // The rows of a thread are adjacent.
+    const CollectedRow* const end = in.rows.data() + in.rows.size();
+    for (const CollectedRow* row = &run; row != end; ++row) {
+      if (row->owner != run.owner) break;
+      if (row->kind != RowKind::kThreadWait) continue;
+      waits_ = std::make_unique<RowCursor>(in.spool, row->spool_row);
+      next_ = waits_->Next();
+    }
+  }
+  // Time between the dispatch of the last call and `leaf` in which the thread
+  // was blocked; 0 if that is not known.
+  std::uint64_t BlockedBefore(const IntervalLeaf& leaf) {
+    const std::uint64_t since_ns = std::exchange(last_end_ns_, leaf.end_ns);
+    const bool blocked = std::exchange(blocks_, LeavesBlocked(leaf.flags));
+    std::uint64_t waited_ns = 0;
+    for (; next_ != nullptr; next_ = waits_->Next()) {
+      IntervalLeaf wait;
+      std::memcpy(&wait, next_, sizeof(wait));
+      if (wait.begin_ns >= leaf.begin_ns) break;
+      waited_ns += wait.end_ns - wait.begin_ns;
+    }
+    const std::uint64_t gap_ns =
+        leaf.begin_ns - std::min(leaf.begin_ns, since_ns);
+    return blocked ? gap_ns - std::min(gap_ns, waited_ns) : 0;
+  }
+
+ private:
+  std::unique_ptr<RowCursor> waits_;
+  const std::byte* next_ = nullptr;
+  std::uint64_t last_end_ns_ = 0;
+  bool blocks_ = false;
+};
+
+// The late counts of one row, added to its leaves in their order.
+class LateCountsOfRow {
+ public:
+  LateCountsOfRow(const AssemblyInput& in, const CollectedRow& row) {
+    const auto found = in.late_counts.find(RowKey(row.kind, row.owner));
+    if (found == in.late_counts.end()) return;
+    RowCursor cursor(in.spool, found->second);
+    for (const std::byte* bytes = cursor.Next(); bytes != nullptr;
+         bytes = cursor.Next()) {
+      std::memcpy(&counts_.emplace_back(), bytes, sizeof(LateCount));
+    }
+    std::stable_sort(counts_.begin(), counts_.end(),
+                     [](const LateCount& a, const LateCount& b) {
+                       return a.begin_ns < b.begin_ns;
+                     });
+  }
+  void AddTo(const IntervalLeaf& leaf, std::vector<std::uint64_t>& extras) {
+    for (; next_ < counts_.size() && counts_[next_].begin_ns < leaf.end_ns;
+         ++next_) {
+      // One of several dispatches together stays out: which has what of it is
+      // not known.
+      if (counts_[next_].begin_ns < leaf.begin_ns ||
+          counts_[next_].end_ns > leaf.end_ns) {
+        continue;
+      }
+      extras[counts_[next_].event] += counts_[next_].count;
+    }
+  }
+
+ private:
+  std::vector<LateCount> counts_;
+  std::size_t next_ = 0;
 };
 
 class Assembler {
@@ -62,6 +158,9 @@ class Assembler {
         case RowKind::kCounter:
           WriteCounterRow(row);
           break;
+        case RowKind::kFault:
+          WriteFaultRow(row);
+          break;
         default:
           // The row above a segment row, if it belongs to the same thread.
           const bool nested = previous != kNoKey &&
@@ -86,6 +185,7 @@ class Assembler {
     WriteText(Section::kFacts, Facts());
     WriteLimits();
     WriteUnseen();
+    WriteSection(Section::kCountRules, CountRules(in_.info.cpu_events));
 
     FileHeader header{};
     header.trace = in_.fingerprint;
@@ -170,7 +270,8 @@ class Assembler {
     const auto rank = [this](const CollectedRow& row) {
       const bool of_thread =
           row.kind == RowKind::kThreadRun || row.kind == RowKind::kHook ||
-          row.kind == RowKind::kSegment || row.kind == RowKind::kThreadWait;
+          row.kind == RowKind::kSegment || row.kind == RowKind::kThreadWait ||
+          row.kind == RowKind::kFault;
       const std::uint32_t part = row.kind == RowKind::kCpu ? 0
                                  : of_thread               ? 1
                                                            : 2;
@@ -327,6 +428,8 @@ class Assembler {
     RowCursor cursor(in_.spool, row.spool_row);
     std::uint32_t number = 0;
     std::vector<std::uint64_t> extras(row.extras);
+    DispatchGaps gaps(in_, row);
+    LateCountsOfRow late(in_, row);
     for (const std::byte* bytes = cursor.Next(); bytes != nullptr;
          bytes = cursor.Next(), ++number) {
       IntervalLeaf leaf;
@@ -334,6 +437,10 @@ class Assembler {
       if (row.extras != 0) {
         std::memcpy(extras.data(), bytes + sizeof(leaf), 8 * extras.size());
       }
+      if (row.kind == RowKind::kThreadRun) {
+        extras[in_.events] = gaps.BlockedBefore(leaf);
+      }
+      late.AddTo(leaf, extras);
       if (row.kind == RowKind::kSegment || row.kind == RowKind::kInterrupt) {
         std::uint32_t parent_key = kNoKey;
         // Both rows are in time order: the parent only moves forward.
@@ -350,7 +457,8 @@ class Assembler {
           }
         }
         postings[{leaf.key, parent_key}].push_back(
-            {number, leaf.end_ns - leaf.begin_ns, extras[0]});
+            {number, leaf.end_ns - leaf.begin_ns, extras[0],
+             (leaf.flags & kLeafBeginInferred) == 0});
       }
       leaf.begin_ns = Relative(leaf.begin_ns);
       leaf.end_ns = Relative(leaf.end_ns);
@@ -373,7 +481,7 @@ class Assembler {
       LeafSums& sums = sums_[entry.owner];
       sums.on_cpu_ns = totals.front() - totals.back();
       sums.dispatches = entry.leaves;
-      sums.counts.assign(totals.begin() + 1, totals.end() - 1);
+      sums.counts.assign(totals.begin() + 1, totals.end() - 2);
     } else if (entry.kind == RowKind::kThreadWait) {
       sums_[entry.owner].wait_ns = totals.front();
     }
@@ -412,6 +520,7 @@ class Assembler {
   struct Posting {
     std::uint32_t leaf;
     std::uint64_t wall_ns, on_cpu_ns;
+    bool counted;  // GroupSum::uncounted
   };
   // Keyed by (hook, enclosing hook).
   using Postings =
@@ -427,12 +536,14 @@ class Assembler {
   void NoteCalls(const Postings& postings, std::uint32_t process) {
     for (const auto& [keys, list] : postings) {
       SegmentSums::Sums& own = segment_sums_.Of(process, keys.first);
-      std::uint64_t wall_ns = 0, on_cpu_ns = 0;
+      std::uint64_t calls = 0, wall_ns = 0, on_cpu_ns = 0;
       for (const Posting& call : list) {
+        if (!call.counted) continue;
+        ++calls;
         wall_ns += call.wall_ns;
         if (call.on_cpu_ns != kUnknownTime) on_cpu_ns += call.on_cpu_ns;
       }
-      own[kSegmentCalls] += list.size();
+      own[kSegmentCalls] += calls;
       own[kSegmentWallIncl] += wall_ns;
       own[kSegmentWallExcl] += wall_ns;
       own[kSegmentOnCpuIncl] += on_cpu_ns;
@@ -467,6 +578,10 @@ class Assembler {
       for (std::size_t i = 0; i < list.size(); ++i) {
         if (i % kGroupBlock == 0) sums.push_back(sum);
         leaves.push_back(list[i].leaf);
+        if (!list[i].counted) {
+          ++sum.uncounted;
+          continue;
+        }
         sum.wall_ns += list[i].wall_ns;
         if (list[i].on_cpu_ns == kUnknownTime) {
           ++sum.on_cpu_unknown;
@@ -493,10 +608,23 @@ class Assembler {
       PointLeaf leaf;
       std::memcpy(&leaf, bytes, sizeof(leaf));
       leaf.time_ns = Relative(leaf.time_ns);
-      postings[{leaf.key, kNoKey}].push_back({number, 0, kUnknownTime});
+      postings[{leaf.key, kNoKey}].push_back({number, 0, kUnknownTime, true});
       out_.AppendArray(std::span<const PointLeaf>(&leaf, 1));
     }
     WriteGroups(postings, entry);
+    rows_.push_back(entry);
+  }
+
+  void WriteFaultRow(const CollectedRow& row) {
+    const RowEntry entry = EntryOf(row);
+    RowCursor cursor(in_.spool, row.spool_row);
+    for (const std::byte* bytes = cursor.Next(); bytes != nullptr;
+         bytes = cursor.Next()) {
+      std::uint64_t time_ns = 0;
+      std::memcpy(&time_ns, bytes, sizeof(time_ns));
+      time_ns = Relative(time_ns);
+      out_.AppendArray(std::span<const std::uint64_t>(&time_ns, 1));
+    }
     rows_.push_back(entry);
   }
 
@@ -637,6 +765,7 @@ absl::Status IndexBuilder::Finish(const rmap::Report& report,
                         .rows = std::move(rows_),
                         .losses = std::move(losses_),
                         .causes = causes_,
+                        .late_counts = std::move(late_counts_),
                         .unseen = std::move(unseen_),
                         .owners_unknown = owners_unknown_,
                         .oddities = oddities_,

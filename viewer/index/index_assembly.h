@@ -23,6 +23,7 @@ struct AssemblyInput {
   std::vector<CollectedRow> rows;
   std::vector<CollectedLoss> losses;
   const std::vector<std::string>& causes;
+  LateCounts late_counts;
   UnseenIntervals unseen;
   bool owners_unknown;
   CollectionOddities oddities;

@@ -17,6 +17,8 @@ std::size_t LeafBytes(RowKind kind, std::uint32_t extras) {
   switch (kind) {
     case RowKind::kHook:
       return sizeof(PointLeaf);
+    case RowKind::kFault:
+      return sizeof(std::uint64_t);
     case RowKind::kCounter:
       return sizeof(CounterLeaf) + 8 * std::size_t{extras};
     default:
@@ -36,10 +38,8 @@ absl::StatusOr<std::unique_ptr<IndexBuilder>> IndexBuilder::Create(
 
 CollectedRow& IndexBuilder::Row(RowKind kind, std::uint32_t owner,
                                 std::uint32_t depth, std::uint32_t extras) {
-  const std::uint64_t key = (static_cast<std::uint64_t>(kind) << 56) |
-                            (std::uint64_t{depth} << 32) | owner;
-  const auto [entry, added] =
-      row_of_.try_emplace(key, static_cast<std::uint32_t>(rows_.size()));
+  const auto [entry, added] = row_of_.try_emplace(
+      RowKey(kind, owner, depth), static_cast<std::uint32_t>(rows_.size()));
   if (added) {
     rows_.push_back({.kind = kind,
                      .owner = owner,
@@ -117,6 +117,39 @@ void IndexBuilder::OnDispatch(const rmap::DispatchSpan& span) {
   run_extras_.back() =
       std::min(span.interrupts_ns, leaf.end_ns - leaf.begin_ns);
   AppendInterval(run, leaf, run_extras_.data());
+  if (span.cpu >= ended_.size()) ended_.resize(span.cpu + std::size_t{1});
+  ended_[span.cpu] = true;
+}
+
+void IndexBuilder::OnCounts(const rmap::AttributedCount& attributed) {
+  // Most often the dispatch that these belong to comes with them.
+  if (attributed.cpu >= ended_.size() || !ended_[attributed.cpu]) return;
+  if (attributed.event >= events_) return;
+  std::uint64_t key = 0;
+  switch (attributed.account) {
+    case rmap::Account::kProcesses:
+      key = RowKey(RowKind::kThreadRun, Number(attributed.thread));
+      break;
+    case rmap::Account::kIdle:
+      key = RowKey(RowKind::kIdleRun, attributed.cpu);
+      break;
+    case rmap::Account::kOutside:
+      key = RowKey(RowKind::kOutsideRun, attributed.cpu);
+      break;
+    case rmap::Account::kInterrupts:
+    case rmap::Account::kUnattributed:
+      return;
+  }
+  const auto row = row_of_.find(key);
+  if (row == row_of_.end() ||
+      attributed.end_ns > rows_[row->second].last_end_ns) {
+    return;
+  }
+  auto [late, added] = late_counts_.try_emplace(key, 0);
+  if (added) late->second = spool_->AddRow(sizeof(LateCount));
+  const LateCount count{attributed.begin_ns, attributed.end_ns,
+                        attributed.event, attributed.count};
+  spool_->Append(late->second, std::as_bytes(std::span(&count, 1)));
 }
 
 void IndexBuilder::OnTime(const rmap::AttributedTime& attributed) {
@@ -205,7 +238,15 @@ void IndexBuilder::OnHook(const rmap::HookHit& hit) {
   spool_->Append(row.spool_row, std::as_bytes(std::span(&leaf, 1)));
 }
 
+void IndexBuilder::OnFault(const rmap::FaultHit& fault) {
+  if (fault.thread == rmap::kNoThread || events_ == 0) return;
+  CollectedRow& row = Row(RowKind::kFault, Number(fault.thread), 0, 0);
+  row.last_end_ns = std::max(row.last_end_ns, fault.time_ns);
+  spool_->Append(row.spool_row, std::as_bytes(std::span(&row.last_end_ns, 1)));
+}
+
 void IndexBuilder::OnCounters(const rmap::CounterDump& dump) {
+  if (dump.cpu < ended_.size()) ended_[dump.cpu] = false;
   if (events_ == 0) return;
   CollectedRow& row = Row(RowKind::kCounter, dump.cpu, 0, events_);
   std::vector<std::uint64_t>& last = counters_[dump.cpu];

@@ -43,6 +43,20 @@ struct CollectedLoss {
   std::uint32_t cause;  // index into causes
 };
 
+// Counts of a dispatch that became known after its end: it ended with a switch
+// that has no dump. Times are absolute.
+struct LateCount {
+  std::uint64_t begin_ns, end_ns, event, count;
+};
+// Spool row of the LateCounts of a row, by its RowKey().
+using LateCounts = std::unordered_map<std::uint64_t, std::uint32_t>;
+
+constexpr std::uint64_t RowKey(RowKind kind, std::uint32_t owner,
+                               std::uint32_t depth = 0) {
+  return (static_cast<std::uint64_t>(kind) << 56) |
+         (std::uint64_t{depth} << 32) | owner;
+}
+
 // Changes that make intervals fit the rows' rule (in time order, without
 // overlap). All 0 if reconstruction delivers them so.
 struct CollectionOddities {
@@ -60,6 +74,7 @@ class IndexBuilder final : public rmap::TimelineObserver {
       std::uint32_t events, const std::string& directory);
 
   void OnTime(const rmap::AttributedTime& attributed) override;
+  void OnCounts(const rmap::AttributedCount& attributed) override;
   void OnUnseen(const rmap::UnseenCount& unseen) override;
   void OnOwnersUnknown() override { owners_unknown_ = true; }
   void OnDispatch(const rmap::DispatchSpan& span) override;
@@ -67,6 +82,7 @@ class IndexBuilder final : public rmap::TimelineObserver {
   void OnInterrupt(const rmap::InterruptSpan& span) override;
   void OnSegment(const rmap::SegmentSpan& span) override;
   void OnHook(const rmap::HookHit& hit) override;
+  void OnFault(const rmap::FaultHit& fault) override;
   void OnCounters(const rmap::CounterDump& dump) override;
   void OnLoss(const rmap::LossSpan& loss) override;
 
@@ -95,6 +111,8 @@ class IndexBuilder final : public rmap::TimelineObserver {
   std::vector<CollectedRow> rows_;
   std::unordered_map<std::uint64_t, std::uint32_t> row_of_;
   std::unordered_map<std::uint32_t, std::vector<std::uint64_t>> counters_;
+  LateCounts late_counts_;
+  std::vector<bool> ended_;  // by CPU: a dispatch ended since its last dump
   std::vector<CollectedLoss> losses_;
   std::vector<std::string> causes_;
   UnseenIntervals unseen_;

@@ -76,6 +76,7 @@ class StateReader {
       case RowKind::kIdleRun:
       case RowKind::kOutsideRun:
       case RowKind::kInterruptTime:
+      case RowKind::kFault:
         break;
     }
   }
@@ -271,7 +272,7 @@ class StateReader {
     const std::uint64_t begun = dispatches.FirstBeginning(state_.time_ns + 1);
     for (std::uint32_t event = 0; event < state_.events.size(); ++event) {
       const IntervalRow::Cumulative sum =
-          dispatches.Before(state_.time_ns, 1 + event);
+          run.CountBefore(state_.time_ns, event);
       const std::uint64_t more = unseen_->LimitIn(
           MayLack(thread, CountLimit(event)),
           MayLack(thread, UnplacedCount(event, index_.header().events)), event);

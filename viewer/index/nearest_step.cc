@@ -72,6 +72,7 @@ class StepSearch {
       case RowKind::kOutsideRun:
       case RowKind::kCounter:
       case RowKind::kInterruptTime:
+      case RowKind::kFault:
         break;
     }
   }

@@ -114,9 +114,11 @@ class GroupRow {
     if (cut_first) AddCut(whole_begin++, range, run, totals);
     if (whole_begin < whole_end && Leaf(last - 1).end_ns > range.end_ns) {
       AddCut(--whole_end, range, run, totals);
+      if (!IsCounted(last - 1)) --totals.calls;
     }
     const GroupSum begin = SumBefore(whole_begin);
     const GroupSum end = SumBefore(whole_end);
+    totals.calls -= end.uncounted - begin.uncounted;
     totals.wall_ns += end.wall_ns - begin.wall_ns;
     totals.on_cpu_ns += end.on_cpu_ns - begin.on_cpu_ns;
     if (end.on_cpu_unknown != begin.on_cpu_unknown) totals.on_cpu_known = false;
@@ -130,6 +132,9 @@ class GroupRow {
   std::uint64_t LeafNumber(std::uint64_t posting) const {
     // A damaged posting may have any value.
     return std::min<std::uint64_t>(postings_[posting], row_.size() - 1);
+  }
+  bool IsCounted(std::uint64_t posting) const {
+    return (Leaf(posting).flags & kLeafBeginInferred) == 0;
   }
   template <typename Before>
   std::uint64_t Search(Before before) const {
@@ -155,6 +160,10 @@ class GroupRow {
     for (std::uint64_t i = block * kGroupBlock; i < posting; ++i) {
       const std::uint64_t number = LeafNumber(i);
       const IntervalLeaf& leaf = row_.leaf(number);
+      if ((leaf.flags & kLeafBeginInferred) != 0) {
+        ++sum.uncounted;
+        continue;
+      }
       sum.wall_ns += leaf.end_ns - leaf.begin_ns;
       const std::uint64_t on_cpu_ns = row_.extra(number, 0);
       if (on_cpu_ns == kUnknownTime) {
@@ -167,6 +176,7 @@ class GroupRow {
   }
   void AddCut(std::uint64_t posting, TimeRange range, const ThreadRun* run,
               GroupTotals& totals) const {
+    if (!IsCounted(posting)) return;
     const IntervalLeaf& leaf = Leaf(posting);
     const std::uint64_t begin_ns = std::max(leaf.begin_ns, range.begin_ns);
     const std::uint64_t end_ns =
@@ -233,11 +243,14 @@ RunTotals RunTotalsIn(const ThreadRun& run, TimeRange range,
       row.FirstBeginning(range.end_ns) - row.FirstBeginning(range.begin_ns);
   totals.on_cpu_ns =
       run.OnCpuBefore(range.end_ns) - run.OnCpuBefore(range.begin_ns);
+  std::vector<bool> estimated(events);
   for (std::uint32_t event = 0; event < events; ++event) {
-    const IntervalRow::Cumulative begin = row.Before(range.begin_ns, 1 + event);
-    const IntervalRow::Cumulative end = row.Before(range.end_ns, 1 + event);
+    const IntervalRow::Cumulative begin =
+        run.CountBefore(range.begin_ns, event);
+    const IntervalRow::Cumulative end = run.CountBefore(range.end_ns, event);
     totals.counts[event] = end.value - begin.value;
-    totals.estimated |= begin.estimated || end.estimated;
+    estimated[event] = begin.estimated || end.estimated;
+    totals.estimated |= estimated[event];
   }
   // Dispatches that an edge cuts have any part of their counts in the range.
   const std::uint64_t first = row.FirstNotOver(range.begin_ns);
@@ -247,6 +260,13 @@ RunTotals RunTotalsIn(const ThreadRun& run, TimeRange range,
   totals.on_cpu_limits = {totals.on_cpu_ns, totals.on_cpu_ns};
   totals.dispatches_limits = {totals.dispatches, totals.dispatches};
   for (std::uint32_t event = 0; event < events; ++event) {
+    // A clock's part is where the time is, and a switch that no record shows
+    // may have taken some of it.
+    if (!estimated[event] && run.RuleOf(event) != CountRule::kOnCpu) {
+      totals.count_limits.push_back(
+          {totals.counts[event], totals.counts[event]});
+      continue;
+    }
     const auto sum = [&](std::uint64_t begin, std::uint64_t until) {
       return until <= begin ? 0
                             : row.SumOfFirst(until, 1 + event) -
@@ -346,6 +366,7 @@ RangeTotals TotalsIn(const TimelineIndex& index, TimeRange range) {
       case RowKind::kThreadWait:
       case RowKind::kInterrupt:
       case RowKind::kInterruptTime:
+      case RowKind::kFault:
         break;
     }
   }

@@ -2,8 +2,9 @@
 // the range. Disjoint ranges add up; the whole trace equals rmap's totals.
 //
 // On-CPU and wall times are cut at the edges exactly. Dispatches, calls and
-// hits count where they begin. Counts of a dispatch cut by an edge are spread
-// evenly over it and marked estimated.
+// hits count where they begin. Counts of a dispatch cut by an edge are divided
+// by their CountRule (file_layout.h), as in the report of the range; those that
+// are spread evenly are marked estimated.
 #ifndef COUNTRACE_VIEWER_INDEX_RANGE_TOTALS_H_
 #define COUNTRACE_VIEWER_INDEX_RANGE_TOTALS_H_
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "logformat/packet_layout.h"
+#include "viewer/index/visit_count.h"
+
 namespace countrace::viewer {
 
 InterruptRows::InterruptRows(const TimelineIndex& index) : index_(index) {
@@ -37,6 +40,19 @@ bool InterruptRows::IsIn(std::uint32_t cpu, std::uint64_t time_ns) const {
   return row && row->Covering(time_ns).has_value();
 }
 
+ThreadRun::ThreadRun(const TimelineIndex& index, std::uint32_t row,
+                     const InterruptRows& interrupts)
+    : index_(index), dispatches_(index, row), interrupts_(interrupts) {
+  if (dispatches_.entry().kind != RowKind::kThreadRun) return;
+  // The rows of a thread are adjacent.
+  for (std::uint32_t next = row + 1; next < index.rows().size(); ++next) {
+    const RowEntry& entry = index.rows()[next];
+    if (entry.owner != dispatches_.entry().owner) break;
+    if (entry.kind == RowKind::kThreadWait) waits_ = next;
+    if (entry.kind == RowKind::kFault) faults_ = next;
+  }
+}
+
 std::uint64_t ThreadRun::OnCpuBefore(std::uint64_t time_ns) const {
   const std::uint64_t end = dispatches_.FirstBeginning(time_ns);
   if (end == 0) return 0;
@@ -53,6 +69,85 @@ std::uint64_t ThreadRun::OnCpuBefore(std::uint64_t time_ns) const {
   return before_ns + part_ns -
          std::min(part_ns, interrupts_.TimeIn(dispatch.key,
                                               {dispatch.begin_ns, time_ns}));
+}
+
+std::uint64_t ThreadRun::FaultsIn(TimeRange range) const {
+  if (!faults_ || range.begin_ns >= range.end_ns) return 0;
+  const RowEntry& entry = index_.rows()[*faults_];
+  const std::uint64_t* times = index_.At<std::uint64_t>(entry.leaf_offset);
+  const auto before = [&](std::uint64_t time_ns) {
+    return std::partition_point(times, times + entry.leaves,
+                                [&](std::uint64_t at_ns) {
+                                  ++VisitCount();
+                                  return at_ns < time_ns;
+                                });
+  };
+  return static_cast<std::uint64_t>(before(range.end_ns) -
+                                    before(range.begin_ns));
+}
+
+IntervalRow::Cumulative ThreadRun::CountBefore(std::uint64_t time_ns,
+                                               std::uint32_t event) const {
+  const CountRule rule = index_.RuleOf(event);
+  const std::uint32_t which = 1 + event;
+  const std::uint64_t end = dispatches_.FirstBeginning(time_ns);
+  if (end == 0) return {0, false};
+  const std::uint64_t cut = end - 1;  // the only dispatch that may not be over
+  const IntervalLeaf& dispatch = dispatches_.leaf(cut);
+  if (rule == CountRule::kSpread || dispatch.end_ns <= time_ns) {
+    return dispatches_.Before(time_ns, which);
+  }
+  const std::uint64_t before = dispatches_.SumOfFirst(cut, which);
+  const std::uint64_t value = dispatches_.extra(cut, event);
+  const TimeRange part{dispatch.begin_ns, time_ns};
+  switch (rule) {
+    case CountRule::kAtBegin:
+      return {before + value, false};
+    case CountRule::kAtFaults:
+      return {before + std::min(value, FaultsIn(part)), false};
+    case CountRule::kOnCpu: {
+      const std::uint64_t wall_ns = dispatch.end_ns - dispatch.begin_ns;
+      const std::uint64_t whole_ns =
+          wall_ns - std::min(wall_ns, dispatches_.extra(
+                                          cut, dispatches_.entry().extras - 1));
+      if (whole_ns == 0) return {before, false};
+      const std::uint64_t part_ns = std::min(
+          whole_ns, OnCpuBefore(time_ns) - OnCpuBefore(dispatch.begin_ns));
+      __extension__ typedef unsigned __int128 Wide;
+      // Counts of which a part is elsewhere are not where the time is.
+      return {
+          before + static_cast<std::uint64_t>(Wide{value} * part_ns / whole_ns),
+          value != whole_ns};
+    }
+    case CountRule::kSpread:
+      break;
+  }
+  return {before, false};
+}
+
+bool LeavesBlocked(std::uint32_t flags) {
+  constexpr std::uint32_t kBlocks =
+      logformat::kSwitchInterruptible | logformat::kSwitchUninterruptible |
+      logformat::kSwitchStopped | logformat::kSwitchTraced;
+  const std::uint32_t state = flags >> kLeafEndStateShift;
+  return (state & logformat::kSwitchDead) == 0 && (state & kBlocks) != 0;
+}
+
+std::uint64_t ThreadRun::BlockedBefore(std::uint64_t time_ns) const {
+  const std::uint64_t end = dispatches_.FirstBeginning(time_ns);
+  if (end == 0) return 0;
+  const std::uint32_t which = dispatches_.entry().extras - 1;
+  const std::uint64_t before_ns = dispatches_.SumOfFirst(end, which);
+  const IntervalLeaf& last = dispatches_.leaf(end - 1);
+  if (last.end_ns >= time_ns || !LeavesBlocked(last.flags)) return before_ns;
+  std::uint64_t waited_ns = 0;
+  if (waits_) {
+    const IntervalRow waits(index_, *waits_);
+    waited_ns =
+        waits.Before(time_ns, 0).value - waits.Before(last.end_ns, 0).value;
+  }
+  const std::uint64_t gap_ns = time_ns - last.end_ns;
+  return before_ns + gap_ns - std::min(gap_ns, waited_ns);
 }
 
 }  // namespace countrace::viewer

@@ -1,5 +1,5 @@
-// On-CPU time of one thread up to any instant: its dispatches without the
-// interrupts in them. O(log n).
+// What one thread has had up to any instant: on-CPU time (its dispatches
+// without the interrupts in them), counts, blocked time. O(log n).
 #ifndef COUNTRACE_VIEWER_INDEX_THREAD_RUN_H_
 #define COUNTRACE_VIEWER_INDEX_THREAD_RUN_H_
 
@@ -34,17 +34,31 @@ class ThreadRun {
  public:
   // Requires: rows()[row] is of RowKind::kThreadRun. Both must outlive this.
   ThreadRun(const TimelineIndex& index, std::uint32_t row,
-            const InterruptRows& interrupts)
-      : dispatches_(index, row), interrupts_(interrupts) {}
+            const InterruptRows& interrupts);
 
   const IntervalRow& dispatches() const { return dispatches_; }
   // On-CPU time before `time_ns`, as in the report's `on_cpu_ns`. Exact.
   std::uint64_t OnCpuBefore(std::uint64_t time_ns) const;
+  // Counts of `event` before `time_ns`. A dispatch that goes on has its part by
+  // the event's CountRule; only an evenly spread one is an estimate.
+  IntervalRow::Cumulative CountBefore(std::uint64_t time_ns,
+                                      std::uint32_t event) const;
+  CountRule RuleOf(std::uint32_t event) const { return index_.RuleOf(event); }
+  // Time before `time_ns` in which the thread was blocked; without the time of
+  // which that is not known. Exact.
+  std::uint64_t BlockedBefore(std::uint64_t time_ns) const;
 
  private:
+  std::uint64_t FaultsIn(TimeRange range) const;
+
+  const TimelineIndex& index_;
   IntervalRow dispatches_;
   const InterruptRows& interrupts_;
+  std::optional<std::uint32_t> waits_, faults_;  // rows of the same thread
 };
+
+// True if a dispatch with these LeafFlags left its CPU to block.
+bool LeavesBlocked(std::uint32_t flags);
 
 }  // namespace countrace::viewer
 

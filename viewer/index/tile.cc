@@ -222,6 +222,9 @@ absl::StatusOr<std::string> BuildTile(const TimelineIndex& index,
     case RowKind::kCounter:
       return absl::NotFoundError(
           absl::StrFormat("Row is drawn through its event: row=%d", key.row));
+    case RowKind::kFault:
+      return absl::NotFoundError(
+          absl::StrFormat("Row is not drawn: row=%d", key.row));
     default:
       return builder.Intervals(key.row);
   }

@@ -130,6 +130,7 @@ absl::Status TimelineIndex::Validate(const std::string& path,
       Array<SegmentLimits>(bytes_, section(Section::kSegmentLimits));
   unseen_begins_ = Array<UnseenStep>(bytes_, section(Section::kUnseenBegins));
   unseen_ends_ = Array<UnseenStep>(bytes_, section(Section::kUnseenEnds));
+  count_rules_ = Array<CountRule>(bytes_, section(Section::kCountRules));
   const SectionEntry& strings = section(Section::kStrings);
   const SectionEntry& facts = section(Section::kFacts);
   strings_ = {reinterpret_cast<const char*>(bytes_ + strings.offset),
@@ -152,6 +153,8 @@ absl::Status TimelineIndex::Validate(const std::string& path,
     if (row.kind == RowKind::kHook) {
       sound =
           sound && Inside(data, row.leaf_offset, row.leaves, sizeof(PointLeaf));
+    } else if (row.kind == RowKind::kFault) {
+      sound = sound && Inside(data, row.leaf_offset, row.leaves, 8);
     } else if (row.kind == RowKind::kCounter) {
       const std::uint64_t steps = row.leaves == 0 ? 0 : row.leaves - 1;
       sound = sound && row.extras == header_->events &&

@@ -59,6 +59,10 @@ class TimelineIndex {
   // By event, then time.
   std::span<const UnseenStep> unseen_begins() const { return unseen_begins_; }
   std::span<const UnseenStep> unseen_ends() const { return unseen_ends_; }
+  CountRule RuleOf(std::uint32_t event) const {
+    return event < count_rules_.size() ? count_rules_[event]
+                                       : CountRule::kSpread;
+  }
   std::string_view Text(NameRef name) const;
 
   // To be called after questions: whether the index was there to answer them.
@@ -100,6 +104,7 @@ class TimelineIndex {
   std::span<const std::uint64_t> thread_limits_, process_limits_;
   std::span<const SegmentLimits> segment_limits_;
   std::span<const UnseenStep> unseen_begins_, unseen_ends_;
+  std::span<const CountRule> count_rules_;
   std::string_view strings_, facts_;
 };
 
