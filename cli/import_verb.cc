@@ -74,6 +74,7 @@ int RunImport(const Arguments& arguments) {
   request.mapping_file = options.mapping_file;
   request.limits = *limits;
   request.progress = progress.Callback();
+  request.say = [](const std::string& text) { Say(kImportVerb.name, text); };
   const absl::Status status = importer::ImportTrace(request);
   progress.Clear();
   if (!status.ok()) {

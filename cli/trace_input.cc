@@ -76,6 +76,7 @@ absl::StatusOr<std::string> TraceInput::Directory(const std::string& path) {
   request.mapping_file = options_.mapping_file;
   request.limits = *limits;
   request.progress = progress.Callback();
+  request.say = [this](const std::string& text) { Say(verb_, text); };
   const absl::Status status = importer::ImportTrace(request);
   progress.Clear();
   if (absl::IsResourceExhausted(status)) {

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 
@@ -36,6 +37,11 @@ absl::Status FileOutput::Create(const std::string& path) {
   fd_ = ScopedFd(open(
       path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   return fd_.is_open() ? absl::OkStatus() : Error(errno, "create");
+}
+
+void FileOutput::Take(ScopedFd fd, const std::string& path) {
+  fd_ = std::move(fd);
+  path_ = path;
 }
 
 absl::Status FileOutput::WriteAt(std::uint64_t offset,

@@ -18,6 +18,8 @@ class FileOutput {
  public:
   absl::Status OpenExisting(const std::string& path);
   absl::Status Create(const std::string& path);  // replaces an existing file
+  // Writes an open file, which errors call `path`.
+  void Take(ScopedFd fd, const std::string& path);
 
   absl::Status WriteAt(std::uint64_t offset, std::span<const std::byte> bytes);
   absl::Status SetLength(std::uint64_t bytes);  // grows with zeros, or cuts

@@ -1,6 +1,7 @@
 #include "logformat/import/trace_output.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -115,9 +116,20 @@ bool TraceOutput::Open(OutputStream& stream, std::uint64_t time_ns) {
   }
   if (stream.files > 1)
     absl::StrAppendFormat(&stream.file, "-%d", stream.files);
+  base::ScopedFd file;
+  if (options_.create) {
+    file = options_.create(stream.file);
+    if (!file.is_open()) {
+      status_ = absl::ErrnoToStatus(
+          errno, absl::StrFormat("Cannot create stream file %s/%s",
+                                 options_.directory, stream.file));
+      return false;
+    }
+  }
   auto writer = logformat::PacketWriter::Create(
       {.directory = options_.directory,
        .file = stream.file,
+       .fd = file.Release(),
        .stream_class = stream.stream_class,
        .uuid = options_.uuid,
        .cpu = stream.cpu,
@@ -214,9 +226,21 @@ absl::Status TraceOutput::Finish() {
             [](const HookInfo& a, const HookInfo& b) { return a.id < b.id; });
   std::sort(description_.streams.begin(), description_.streams.end(),
             [](const auto& a, const auto& b) { return a.file < b.file; });
-  const std::string text = logformat::MetadataText(description_);
+  return WriteMetadata(logformat::MetadataText(description_));
+}
+
+absl::Status TraceOutput::WriteMetadata(const std::string& text) const {
+  const std::string path = options_.directory + "/" + kNewMetadataFile;
   base::FileOutput file;
-  absl::Status status = file.Create(options_.directory + "/.metadata-new");
+  if (options_.create) {
+    base::ScopedFd made = options_.create(kNewMetadataFile);
+    if (!made.is_open()) {
+      return absl::ErrnoToStatus(errno, "Cannot create " + path);
+    }
+    file.Take(std::move(made), path);
+    return file.WriteAt(0, std::as_bytes(std::span(text)));
+  }
+  absl::Status status = file.Create(path);
   if (status.ok()) {
     status = file.WriteAt(0, std::as_bytes(std::span(text)));
   }

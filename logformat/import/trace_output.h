@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -18,6 +19,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/posix/scoped_fd.h"
 #include "logformat/description/trace_description.h"
 #include "logformat/write/packet_writer.h"
 
@@ -28,7 +30,11 @@ struct TraceOutputOptions {
   logformat::Uuid uuid{};
   std::uint64_t max_bytes = ~std::uint64_t{0};
   std::size_t max_open_streams = 256;
+  // Makes a file of the directory, for a process that cannot; an error is in
+  // errno. The file of the metadata is then kNewMetadataFile in the end.
+  std::function<base::ScopedFd(const std::string& file)> create = {};
 };
+inline constexpr char kNewMetadataFile[] = ".metadata-new";
 
 // One stream of the trace: of a CPU or of a thread.
 struct OutputStream {
@@ -104,6 +110,7 @@ class TraceOutput {
  private:
   bool Open(OutputStream& stream, std::uint64_t time_ns);
   void Close(OutputStream& stream);
+  absl::Status WriteMetadata(const std::string& text) const;
 
   TraceOutputOptions options_;
   logformat::TraceDescription description_;

@@ -295,8 +295,11 @@ absl::StatusOr<std::unique_ptr<PacketWriter>> PacketWriter::Create(
   auto impl = std::make_unique<Impl>();
   impl->options = options;
   impl->path = options.directory + "/" + options.file;
-  impl->fd = open(impl->path.c_str(),
-                  O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  impl->fd = options.fd;
+  if (impl->fd < 0) {
+    impl->fd = open(impl->path.c_str(),
+                    O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  }
   if (impl->fd < 0) {
     const int error = errno;
     return absl::ErrnoToStatus(

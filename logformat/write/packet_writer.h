@@ -27,6 +27,7 @@ namespace countrace::logformat {
 struct PacketWriterOptions {
   std::string directory;
   std::string file;  // "cpu-0", "thread-…"
+  int fd = -1;       // that file, open and empty; -1: it is created
   StreamClass stream_class = StreamClass::kCpu;
   std::array<std::uint8_t, 16> uuid{};
   std::int32_t cpu = -1, pid = -1, tid = -1;

@@ -11,6 +11,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -41,6 +42,11 @@ class Conversion final : public MessageReceiver {
   // Sets the process of a kernel trace's thread, found by process_peek.h.
   void SetProcess(std::int32_t tid, std::int32_t pid) {
     cpu_records_.SetProcess(tid, pid);
+  }
+
+  // Opens the programs and libraries that the trace names.
+  void OpenObjectsBy(FunctionNames::OpenObject open) {
+    user_.OpenObjectsBy(std::move(open));
   }
 
   absl::Status OnStreams(const std::vector<const bt_stream*>& streams) override;

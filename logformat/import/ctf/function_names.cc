@@ -5,7 +5,6 @@
 #include <gelf.h>
 #include <libelf.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -114,12 +113,15 @@ const FunctionNames::Symbols& FunctionNames::SymbolsOf(const Object& object) {
   std::unique_ptr<Symbols>& slot = symbols_[object.path];
   if (slot != nullptr) return *slot;
   slot = std::make_unique<Symbols>();
-  const int fd =
-      open(object.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (fd < 0) return *slot;
+  const base::ScopedFd file =
+      open_
+          ? open_(object.path)
+          : base::ScopedFd(open(object.path.c_str(),
+                                O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!file.is_open()) return *slot;
   struct stat status = {};
-  if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) {
-    Elf* elf = elf_begin(fd, ELF_C_READ_MMAP, nullptr);
+  if (fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode)) {
+    Elf* elf = elf_begin(file.get(), ELF_C_READ_MMAP, nullptr);
     if (elf != nullptr && elf_kind(elf) == ELF_K_ELF &&
         (object.build_id.empty() || BuildIdOf(elf) == object.build_id)) {
       std::size_t headers = 0;
@@ -138,7 +140,6 @@ const FunctionNames::Symbols& FunctionNames::SymbolsOf(const Object& object) {
     }
     if (elf != nullptr) elf_end(elf);
   }
-  close(fd);
   return *slot;
 }
 

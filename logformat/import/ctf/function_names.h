@@ -7,18 +7,27 @@
 #define COUNTRACE_LOGFORMAT_IMPORT_CTF_FUNCTION_NAMES_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/posix/scoped_fd.h"
+
 namespace countrace::importer {
 
 class FunctionNames {
  public:
+  // Opens a file that the trace names; not open: it cannot be read.
+  using OpenObject = std::function<base::ScopedFd(const std::string& path)>;
+
   FunctionNames();
   ~FunctionNames();
+
+  // Without it, files are opened directly.
+  void OpenBy(OpenObject open) { open_ = std::move(open); }
 
   void AddObject(std::int32_t pid, std::uint64_t begin, std::uint64_t bytes,
                  const std::string& path, bool position_independent);
@@ -39,6 +48,7 @@ class FunctionNames {
 
   std::map<std::pair<std::int32_t, std::uint64_t>, Object> objects_;
   std::map<std::string, std::unique_ptr<Symbols>> symbols_;  // by path
+  OpenObject open_;
 };
 
 }  // namespace countrace::importer

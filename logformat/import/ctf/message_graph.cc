@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_format.h"
 #include "logformat/import/ctf/library_error.h"
 #include "logformat/import/stream_clocks.h"
@@ -33,6 +34,21 @@ struct Input {
   }
 };
 
+// Loaded once, for ever.
+absl::StatusOr<const bt_plugin*> CtfPlugin() {
+  static const bt_plugin* plugin = nullptr;
+  // Only the library's own plug-ins: none from the user or the environment.
+  if (plugin == nullptr &&
+      bt_plugin_find("ctf", BT_FALSE, BT_FALSE, BT_TRUE, BT_FALSE, BT_TRUE,
+                     &plugin) != BT_PLUGIN_FIND_STATUS_OK) {
+    plugin = nullptr;
+    return LibraryError(
+        "libbabeltrace2 does not find its plug-in for CTF (package "
+        "libbabeltrace2-0)");
+  }
+  return plugin;
+}
+
 class Reading {
  public:
   explicit Reading(MessageReceiver& receiver) : receiver_(receiver) {}
@@ -41,7 +57,6 @@ class Reading {
   ~Reading() {
     if (graph_ != nullptr) bt_graph_put_ref(graph_);
     if (sink_class_ != nullptr) bt_component_class_sink_put_ref(sink_class_);
-    if (plugin_ != nullptr) bt_plugin_put_ref(plugin_);
   }
 
   absl::Status Run(const std::vector<std::string>& directories);
@@ -70,7 +85,6 @@ class Reading {
   }
 
   MessageReceiver& receiver_;
-  const bt_plugin* plugin_ = nullptr;
   const bt_component_class_source* source_class_ = nullptr;
   bt_component_class_sink* sink_class_ = nullptr;
   bt_graph* graph_ = nullptr;
@@ -305,15 +319,10 @@ bt_component_class_sink_consume_method_status Reading::OnConsume(
 }
 
 absl::Status Reading::Run(const std::vector<std::string>& directories) {
-  // Only the library's own plug-ins: none from the user or the environment.
-  if (bt_plugin_find("ctf", BT_FALSE, BT_FALSE, BT_TRUE, BT_FALSE, BT_TRUE,
-                     &plugin_) != BT_PLUGIN_FIND_STATUS_OK) {
-    return LibraryError(
-        "libbabeltrace2 does not find its plug-in for CTF (package "
-        "libbabeltrace2-0)");
-  }
+  const auto plugin = CtfPlugin();
+  if (!plugin.ok()) return plugin.status();
   source_class_ =
-      bt_plugin_borrow_source_component_class_by_name_const(plugin_, "fs");
+      bt_plugin_borrow_source_component_class_by_name_const(*plugin, "fs");
   graph_ = bt_graph_create(0);
   if (source_class_ == nullptr || graph_ == nullptr) {
     return LibraryError("Cannot make a graph");
@@ -338,6 +347,8 @@ absl::Status Reading::Run(const std::vector<std::string>& directories) {
 }
 
 }  // namespace
+
+absl::Status LoadCtfReader() { return CtfPlugin().status(); }
 
 absl::Status ReadMessages(const std::vector<std::string>& directories,
                           MessageReceiver& receiver) {

@@ -33,6 +33,10 @@ class MessageReceiver {
       const std::vector<const bt_stream*>& streams) = 0;
 };
 
+// Loads the library's reader of CTF, which ReadMessages() does otherwise: for a
+// process that will not be able to.
+absl::Status LoadCtfReader();
+
 // Returns: INVALID_ARGUMENT the library's error, or streams whose clocks are
 // unrelated; the errors of `receiver`.
 absl::Status ReadMessages(const std::vector<std::string>& directories,

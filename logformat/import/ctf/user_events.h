@@ -45,6 +45,9 @@ class UserEvents {
     counters_ = count;
     uncertain_ = uncertain;
   }
+  void OpenObjectsBy(FunctionNames::OpenObject open) {
+    names_.OpenBy(std::move(open));
+  }
   void NameProcess(std::int32_t pid, std::string name) {
     processes_[pid] = std::move(name);
   }

@@ -2,7 +2,9 @@
 // in a process that may die.
 //
 // import_process.cc starts and limits it. stdout: lines `progress BYTES
-// TIME_NS`, `error CODE TEXT`, `done`: for that program, not for users.
+// TIME_NS`, `unconfined TEXT`, `error CODE TEXT`, `done`: for that program, not
+// for users. Before it reads what may be hostile it enters its jail
+// (import_jail.h).
 #include <babeltrace2/babeltrace.h>
 #include <fcntl.h>
 #include <sys/random.h>
@@ -31,6 +33,8 @@
 #include "logformat/import/kernel/process_peek.h"
 #include "logformat/import/mapping/mapping_file.h"
 #include "logformat/import/perf/perf_conversion.h"
+#include "logformat/import/program/file_service.h"
+#include "logformat/import/program/import_jail.h"
 #include "logformat/import/trace_output.h"
 
 namespace {
@@ -38,6 +42,8 @@ namespace {
 using countrace::base::FileMapping;
 using countrace::base::ScopedFd;
 using countrace::importer::Conversion;
+using countrace::importer::FileRequest;
+using countrace::importer::kFileServiceFd;
 using countrace::importer::Mapping;
 using countrace::importer::TraceOutput;
 using countrace::importer::TraceOutputOptions;
@@ -77,14 +83,29 @@ void SayLine(const std::string& line) {
 
 using ProgressLine = std::function<void(std::uint64_t, std::uint64_t)>;
 
-absl::Status ImportPerfData(const std::string& path, const Mapping& mapping,
+void EnterJail(const Arguments& arguments) {
+  // A file may pass the limit a little before its size is looked at.
+  constexpr std::uint64_t kMore = std::uint64_t{256} << 20;
+  const countrace::importer::Jail jail{
+      .readable = arguments.directories,
+      .file_bytes =
+          std::max(arguments.max_output, arguments.max_output + kMore),
+  };
+  for (const std::string& missing : countrace::importer::Enter(jail)) {
+    SayLine("unconfined " + missing + "\n");
+  }
+}
+
+absl::Status ImportPerfData(const Arguments& arguments, const Mapping& mapping,
                             TraceOutput& output, const ProgressLine& progress) {
+  const std::string& path = arguments.directories.front();
   const ScopedFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.is_open()) {
     return absl::ErrnoToStatus(errno, "Cannot open " + path);
   }
   const absl::StatusOr<FileMapping> data = FileMapping::Map(file, path);
   if (!data.ok()) return data.status();
+  EnterJail(arguments);
   const absl::Status status = countrace::importer::perf::ConvertPerfData(
       data->bytes(), mapping, output, progress);
   if (absl::Status whole = data->CheckWhole(); !whole.ok()) return whole;
@@ -121,7 +142,15 @@ absl::Status Explain(const Arguments& arguments, const absl::Status& failed) {
 
 absl::Status ImportCtf(const Arguments& arguments, const Mapping& mapping,
                        TraceOutput& output, const ProgressLine& progress) {
+  if (absl::Status loaded = countrace::importer::LoadCtfReader();
+      !loaded.ok()) {
+    return loaded;
+  }
+  EnterJail(arguments);
   Conversion conversion(output, mapping, progress);
+  conversion.OpenObjectsBy([](const std::string& path) {
+    return RequestFile(kFileServiceFd, FileRequest::kObject, path);
+  });
   for (const auto& [tid, pid] :
        countrace::importer::PeekProcesses(arguments.directories)) {
     conversion.SetProcess(tid, pid);
@@ -141,6 +170,9 @@ absl::Status Import(const Arguments& arguments) {
   TraceOutputOptions options;
   options.directory = arguments.output;
   options.max_bytes = arguments.max_output;
+  options.create = [](const std::string& file) {
+    return RequestFile(kFileServiceFd, FileRequest::kCreate, file);
+  };
   if (getrandom(options.uuid.data(), options.uuid.size(), 0) !=
       static_cast<ssize_t>(options.uuid.size())) {
     return absl::InternalError("Cannot get random bytes");
@@ -159,7 +191,7 @@ absl::Status Import(const Arguments& arguments) {
   struct stat kind {};
   const bool is_file = stat(first.c_str(), &kind) == 0 && S_ISREG(kind.st_mode);
   const absl::Status status =
-      is_file ? ImportPerfData(first, mapping, output, progress)
+      is_file ? ImportPerfData(arguments, mapping, output, progress)
               : ImportCtf(arguments, mapping, output, progress);
   if (!status.ok()) return status;
   if (!output.description().info.source.empty()) {
@@ -171,6 +203,8 @@ absl::Status Import(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // What the caller of countrace had open is of no use here.
+  close_range(kFileServiceFd + 1, ~0u, 0);
   Arguments arguments;
   if (!Parse(argc, argv, arguments)) {
     std::fputs("countrace-import: used by countrace only\n", stderr);

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,8 +20,12 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "base/posix/scoped_fd.h"
+#include "logformat/import/program/file_service.h"
 #include "logformat/import/program/import_program.h"
+#include "logformat/import/trace_output.h"
 #include "logformat/import/trace_search.h"
+#include "logformat/session_layout.h"
 
 namespace countrace::importer {
 
@@ -73,7 +78,8 @@ void LimitTo(int resource, std::uint64_t value) {
 // In the child, between fork and exec: async-signal-safe calls only.
 [[noreturn]] void BecomeImportProgram(const ImportLimits& limits,
                                       const Pipe& status, const Pipe& errors,
-                                      pid_t parent, char* const* arguments) {
+                                      int files, pid_t parent,
+                                      char* const* arguments) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
@@ -84,7 +90,9 @@ void LimitTo(int resource, std::uint64_t value) {
   const int nothing = open("/dev/null", O_RDWR);
   if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 ||
       dup2(status.write_end, STDOUT_FILENO) < 0 ||
-      dup2(errors.write_end, STDERR_FILENO) < 0) {
+      dup2(errors.write_end, STDERR_FILENO) < 0 ||
+      (files == kFileServiceFd ? fcntl(files, F_SETFD, 0)
+                               : dup2(files, kFileServiceFd)) < 0) {
     _exit(127);
   }
   execv(arguments[0], arguments);
@@ -97,6 +105,7 @@ struct Talk {
   std::uint64_t done_bytes = 0, time_ns = 0;
   std::optional<absl::Status> error;
   bool done = false;
+  std::string unconfined;
   std::string first_errors, errors;  // stderr: its beginning, its end
 
   // Returns true on progress.
@@ -121,6 +130,8 @@ struct Talk {
       std::replace(text.begin(), text.end(), '\1', '\n');
       if (code <= 0 || code > 16) code = 2;
       error = absl::Status(static_cast<absl::StatusCode>(code), text);
+    } else if (one.starts_with("unconfined ")) {
+      unconfined += (unconfined.empty() ? "" : "; ") + one.substr(11);
     } else if (one == "done") {
       done = true;
     }
@@ -171,6 +182,12 @@ absl::Status OfDeath(const ImportRequest& request, const ImportLimits& limits,
         "%s: interrupted while it was converted, with %d of its bytes read",
         what, talk.done_bytes));
   }
+  if (signal == SIGXFSZ) {
+    return absl::ResourceExhaustedError(absl::StrFormat(
+        "%s: a file of the converted trace has more than %d bytes: "
+        "--import-limit output=%d lets it have more",
+        what, limits.output_bytes, limits.output_bytes * 4));
+  }
   if (signal == SIGXCPU || signal == SIGKILL) {
     return absl::ResourceExhaustedError(absl::StrFormat(
         "%s: it took more than %d s of CPU time, %d of its bytes were read by "
@@ -194,6 +211,15 @@ absl::Status OfDeath(const ImportRequest& request, const ImportLimits& limits,
       what, reader, signal, signal == 0 ? "none" : strsignal(signal),
       WIFEXITED(status) ? WEXITSTATUS(status) : 0, said,
       perf ? "program" : "library", perf ? "perf script" : "babeltrace2"));
+}
+
+absl::Status NameMetadata(const std::string& directory) {
+  const std::string made = directory + "/" + kNewMetadataFile;
+  if (rename(made.c_str(),
+             (directory + "/" + logformat::kMetadataFile).c_str()) == 0) {
+    return absl::OkStatus();
+  }
+  return absl::ErrnoToStatus(errno, "Cannot rename " + made);
 }
 
 // Reads the available bytes. Returns false at the end of the pipe.
@@ -303,25 +329,35 @@ absl::Status ImportTrace(const ImportRequest& request) {
   if (!status_pipe.Open() || !error_pipe.Open()) {
     return absl::ErrnoToStatus(errno, "Cannot make a pipe");
   }
+  int files[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, files) != 0) {
+    return absl::ErrnoToStatus(errno, "Cannot make a socket");
+  }
+  const base::ScopedFd files_end(files[0]);
+  base::ScopedFd program_files_end(files[1]);
+  FileService service(request.output);
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) return absl::ErrnoToStatus(errno, "Cannot start a process");
   if (child == 0) {
-    BecomeImportProgram(limits, status_pipe, error_pipe, parent,
+    BecomeImportProgram(limits, status_pipe, error_pipe, files[1], parent,
                         arguments.data());
   }
   status_pipe.CloseWrite();
   error_pipe.CloseWrite();
+  program_files_end.Reset();
 
   Talk talk;
   absl::Status stopped;
   auto last_progress = Clock::now();
-  bool status_open = true, errors_open = true;
+  bool status_open = true, errors_open = true, files_open = true;
   while ((status_open || errors_open) && stopped.ok()) {
     pollfd watched[] = {{status_open ? status_pipe.read_end : -1, POLLIN, 0},
-                        {errors_open ? error_pipe.read_end : -1, POLLIN, 0}};
-    const int ready = poll(watched, 2, 1000);
+                        {errors_open ? error_pipe.read_end : -1, POLLIN, 0},
+                        {files_open ? files_end.get() : -1, POLLIN, 0}};
+    const int ready = poll(watched, 3, 1000);
     if (ready < 0 && errno != EINTR) break;
+    if (watched[2].revents != 0) files_open = service.Answer(files_end.get());
     if (watched[1].revents != 0) {
       std::string text;
       errors_open = Drain(error_pipe.read_end, text);
@@ -360,6 +396,12 @@ absl::Status ImportTrace(const ImportRequest& request) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
+  if (!talk.unconfined.empty() && request.say != nullptr) {
+    request.say(
+        "the program that reads traces of other tools has more rights "
+        "than it needs: " +
+        talk.unconfined);
+  }
   if (!stopped.ok()) return stopped;
   if (talk.error) {
     const std::string log = FirstLog(talk.first_errors);
@@ -368,7 +410,7 @@ absl::Status ImportTrace(const ImportRequest& request) {
                         absl::StrFormat("%s (%s)", talk.error->message(), log));
   }
   if (talk.done && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-    return absl::OkStatus();
+    return NameMetadata(request.output);
   }
   return OfDeath(request, limits, talk, status);
 }

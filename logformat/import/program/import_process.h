@@ -1,6 +1,6 @@
 // Converts a trace of another tracer in a child process, whose memory, time and
-// descriptors are limited: libbabeltrace2 aborts, divides by zero or loops on
-// some damaged traces.
+// rights are limited (import_jail.h): libbabeltrace2 aborts, divides by zero or
+// loops on some damaged traces.
 //
 // In: directories of CTF traces, or a perf.data file. Out: a countrace trace.
 // Thread: one; forks.
@@ -8,6 +8,7 @@
 #define COUNTRACE_LOGFORMAT_IMPORT_PROGRAM_IMPORT_PROCESS_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,8 @@ struct ImportRequest {
   std::string mapping_file;  // "" = none
   ImportLimits limits;
   logformat::ProgressCallback progress;
+  // Gets a sentence for the user if the system cannot confine the process.
+  std::function<void(const std::string&)> say;
 };
 
 // Returns: INVALID_ARGUMENT why the trace cannot be read; RESOURCE_EXHAUSTED

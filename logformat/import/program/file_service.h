@@ -1,0 +1,46 @@
+// Files that the import program cannot open in its jail and that its parent
+// opens for it: stream files of the new trace, and programs whose functions an
+// LTTng trace names by address.
+//
+// A request is one message on a SOCK_SEQPACKET socket: its kind, then a name.
+// The answer is an errno, and a descriptor if that is 0. Thread: one a side.
+#ifndef COUNTRACE_LOGFORMAT_IMPORT_PROGRAM_FILE_SERVICE_H_
+#define COUNTRACE_LOGFORMAT_IMPORT_PROGRAM_FILE_SERVICE_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/posix/scoped_fd.h"
+
+namespace countrace::importer {
+
+// The program's end of the socket.
+inline constexpr int kFileServiceFd = 3;
+
+enum class FileRequest : char {
+  kCreate = 'c',  // a new file of the trace, by its name
+  kObject = 'o',  // a program or shared library, by its path; read-only
+};
+
+// In the program. Not open: errno says why.
+base::ScopedFd RequestFile(int socket, FileRequest kind, std::string_view name);
+
+// In the parent, which trusts no request: names contain no '/', files are new,
+// objects are regular ELF files, not core dumps or the kernel's memory.
+class FileService {
+ public:
+  explicit FileService(const std::string& directory);
+  // Answers one request. False: the program has closed its end.
+  bool Answer(int socket);
+
+ private:
+  base::ScopedFd Open(std::string_view request);
+
+  base::ScopedFd directory_;
+  std::uint32_t created_ = 0, objects_ = 0;
+};
+
+}  // namespace countrace::importer
+
+#endif  // COUNTRACE_LOGFORMAT_IMPORT_PROGRAM_FILE_SERVICE_H_

@@ -1,0 +1,146 @@
+#include "logformat/import/program/file_service.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/posix/temporary_directory.h"
+
+namespace countrace::importer {
+namespace {
+
+class FileServiceTest {
+ public:
+  FileServiceTest() {
+    int ends[2];
+    REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
+    parent_ = base::ScopedFd(ends[0]);
+    program_ = base::ScopedFd(ends[1]);
+    auto made = base::TemporaryDirectory::Create();
+    REQUIRE(made.ok());
+    directory_ = *std::move(made);
+    std::filesystem::create_directory(Path("trace"));
+    service_ = std::make_unique<FileService>(Path("trace"));
+  }
+  std::string Path(const std::string& name) const {
+    return directory_->path() + "/" + name;
+  }
+  std::string Object(const std::string& name, int type) const {
+    std::string bytes(sizeof(Elf64_Ehdr), '\0');
+    bytes.replace(0, SELFMAG, ELFMAG);
+    bytes[EI_DATA] = ELFDATA2LSB;
+    bytes[EI_NIDENT] = static_cast<char>(type);
+    std::ofstream(Path(name), std::ios::binary) << bytes;
+    return Path(name);
+  }
+  base::ScopedFd Request(FileRequest kind, const std::string& name) {
+    base::ScopedFd file;
+    int error = 0;
+    std::thread program([&] {
+      file = RequestFile(program_.get(), kind, name);
+      error = errno;
+    });
+    bool answered = false;
+    while (!answered) {
+      char byte;
+      answered = recv(parent_.get(), &byte, 1, MSG_PEEK) >= 0;
+    }
+    REQUIRE(service_->Answer(parent_.get()));
+    program.join();
+    errno = error;
+    return file;
+  }
+
+ private:
+  base::ScopedFd parent_, program_;
+  std::unique_ptr<base::TemporaryDirectory> directory_;
+  std::unique_ptr<FileService> service_;
+};
+
+}  // namespace
+
+TEST_CASE("file service: makes files of the trace, once each",
+          "[import][file_service]") {
+  FileServiceTest test;
+  const base::ScopedFd file = test.Request(FileRequest::kCreate, "thread-1-1");
+  REQUIRE(file.is_open());
+  CHECK(write(file.get(), "x", 1) == 1);
+  CHECK(std::filesystem::file_size(test.Path("trace/thread-1-1")) == 1);
+  CHECK_FALSE(test.Request(FileRequest::kCreate, "thread-1-1").is_open());
+  CHECK(errno == EEXIST);
+  std::filesystem::create_symlink(test.Path("outside"),
+                                  test.Path("trace/link"));
+  CHECK_FALSE(test.Request(FileRequest::kCreate, "link").is_open());
+  CHECK_FALSE(std::filesystem::exists(test.Path("outside")));
+}
+
+TEST_CASE("file service: names are of files of the trace",
+          "[import][file_service]") {
+  FileServiceTest test;
+  const std::string name =
+      GENERATE(std::string(), std::string("."), std::string(".."),
+               std::string("../outside"), std::string("/tmp/x"),
+               std::string("a/b"), std::string("a\0b", 3), std::string("a\nb"),
+               std::string(300, 'a'), std::string(5000, 'a'));
+  CAPTURE(name);
+  if (name.size() > 4096) {
+    CHECK_FALSE(RequestFile(-1, FileRequest::kCreate, name).is_open());
+    CHECK(errno == ENAMETOOLONG);
+    return;
+  }
+  CHECK_FALSE(test.Request(FileRequest::kCreate, name).is_open());
+  CHECK(errno == EINVAL);
+}
+
+TEST_CASE("file service: opens programs and libraries, and nothing else",
+          "[import][file_service]") {
+  FileServiceTest test;
+  for (const int type : {ET_EXEC, ET_DYN}) {
+    const base::ScopedFd file =
+        test.Request(FileRequest::kObject, test.Object("object", type));
+    REQUIRE(file.is_open());
+    CHECK((fcntl(file.get(), F_GETFL) & O_ACCMODE) == O_RDONLY);
+  }
+  std::ofstream(test.Path("text")) << std::string(1000, 'x');
+  REQUIRE(mkfifo(test.Path("fifo").c_str(), 0600) == 0);
+  const std::vector<std::string> refused = {test.Object("core", ET_CORE),
+                                            test.Object("relocatable", ET_REL),
+                                            test.Path("text"),
+                                            test.Path("fifo"),
+                                            test.Path("trace"),
+                                            test.Path("nothing"),
+                                            "/dev/zero",
+                                            "/proc/self/environ",
+                                            "/proc/kcore",
+                                            "/etc/passwd",
+                                            std::string("/bin/true\0", 10)};
+  for (const std::string& path : refused) {
+    CAPTURE(path);
+    CHECK_FALSE(test.Request(FileRequest::kObject, path).is_open());
+    CHECK(errno != 0);
+  }
+}
+
+TEST_CASE("file service: a closed end is the end", "[import][file_service]") {
+  int ends[2];
+  REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
+  const base::ScopedFd parent(ends[0]);
+  FileService service("/tmp");
+  CHECK(service.Answer(parent.get()));  // nothing came yet
+  close(ends[1]);
+  CHECK_FALSE(service.Answer(parent.get()));
+}
+
+}  // namespace countrace::importer
