@@ -125,7 +125,9 @@ class ProbeCost(unittest.TestCase):
         probes = process['probes_ns']
         self.assertLessEqual(probes['lo'], probes['estimate'])
         self.assertLessEqual(probes['estimate'], probes['hi'])
-        self.assertEqual(process['quality'], 'exact')
+        # Its time is as exact as without probes: on some virtual machines the
+        # kernel does not show each switch.
+        self.assertIn(process['quality'], ('exact', 'inferred'))
         self.assertGreaterEqual(process['recording_ns'], probes['estimate'])
         recording = data['books']['task-clock']['recording']
         self.assertEqual(recording['probes'], probes['estimate'])
