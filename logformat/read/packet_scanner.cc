@@ -224,6 +224,7 @@ class Scanner {
   std::size_t SkipDamaged(std::size_t at, std::string damage) {
     ++scan_.bad_regions;
     ++bad_before_next_;
+    ++damaged_before_next_;
     pending_.push_back({at, 0, std::move(damage)});
     return FindHead(at + kPacketAlignBytes);
   }
@@ -446,13 +447,15 @@ class Scanner {
   }
 
   // Number of packets lost before the next one. A packet whose rest was
-  // unreadable counts as one, an unreadable region as at least one.
+  // unreadable counts as one, one with another checksum, too, an unreadable
+  // region as at least one.
   std::uint64_t Missing(std::uint64_t gap) {
     const std::uint64_t missing =
         partial_before_next_ +
-        std::max(gap, std::min<std::uint64_t>(bad_before_next_, 1));
+        std::max({gap, std::min<std::uint64_t>(bad_before_next_, 1),
+                  damaged_before_next_});
     partial_before_next_ = 0;
-    bad_before_next_ = 0;
+    bad_before_next_ = damaged_before_next_ = 0;
     return missing;
   }
 
@@ -503,6 +506,7 @@ class Scanner {
   std::uint64_t unused_heads_ = 0;  // numbered, skipped, since the last packet
   std::uint64_t partial_before_next_ = 0;
   std::uint64_t bad_before_next_ = 0;
+  std::uint64_t damaged_before_next_ = 0;  // of them, by their checksums
   bool end_is_suspect_ = false;       // of the current packet
   std::vector<ScanFinding> pending_;  // before the next packet
   std::vector<ScanFinding> after_;    // behind the current packet

@@ -60,7 +60,7 @@ PacketHead EmptyHead(const RepairTarget& target, const StreamScan& scan,
 // writer's only if the writer's was right and the records are the writer's.
 void StoreChecksum(const RepairTarget& target, ScannedPacket& packet) {
   PacketHead& head = packet.head;
-  if (!target.has_checksums) return;
+  if (!target.has_checksums && head.checksum == 0) return;
   PacketHead stored;
   std::memcpy(&stored, target.bytes.data() + packet.offset, sizeof(stored));
   if (packet.checked_by_writer && packet.rebuilt.empty() &&

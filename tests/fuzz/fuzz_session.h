@@ -7,9 +7,11 @@
 namespace countrace::logformat {
 
 // The uuid is all zeros, so that a fuzzer finds heads easily. Hook 1 is a
-// segment with every payload type, hook 2 a point hook with one string.
+// segment with every payload type, hook 2 a point hook with one string. Packets
+// may have checksums: few inputs would have the right ones if they had to.
 inline TraceDescription FuzzSession() {
   TraceDescription description;
+  description.info.format = 2;
   description.info.cpus = 2;
   description.info.cpu_events = {"task-clock", "page-faults"};
   description.info.thread_events = {"page-faults"};

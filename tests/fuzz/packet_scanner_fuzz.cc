@@ -4,16 +4,21 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <memory>
+#include <fstream>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/posix/file_mapping.h"
 #include "logformat/event_schema.h"
 #include "logformat/read/packet_scanner.h"
 #include "logformat/read/record_table.h"
 #include "logformat/read/script_render.h"
 #include "logformat/read/stream_cursor.h"
 #include "tests/fuzz/fuzz_session.h"
+#include "tests/support/trace_builder.h"
 
 namespace countrace::logformat {
 namespace {
@@ -47,7 +52,11 @@ class CheckingSink final : public ItemSink {
   std::string line_;
 };
 
-void ScanAndRead(std::span<const std::byte> file, StreamClass stream_class) {
+void ScanAndRead(std::string_view bytes, StreamClass stream_class) {
+  static const test_support::TempDirectory directory(
+      test_support::TempDirectory::Place::kMemory);
+  const std::string path = directory / "stream";
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
   static const TraceDescription session = FuzzSession();
   static const std::vector<EventClass> classes = EventClasses(session.info);
   static const RecordTable tables[2] = {
@@ -58,6 +67,10 @@ void ScanAndRead(std::span<const std::byte> file, StreamClass stream_class) {
   std::uint64_t counts[2] = {};
   for (const bool walk : {false, true}) {
     OpenStream stream;
+    auto mapping = base::FileMapping::Open(path);
+    Require(mapping.ok());
+    stream.mapping = *std::move(mapping);
+    const std::span<const std::byte> file = stream.mapping.bytes();
     stream.table = &table;
     stream.thread_counters = session.info.thread_events.size();
     stream.info.file = "fuzz";
@@ -97,14 +110,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   using namespace countrace::logformat;
   if (size == 0) return 0;
-  // Page-aligned, as a mapping would be.
-  const std::size_t bytes = size - 1;
-  const std::unique_ptr<std::byte, void (*)(void*)> file(
-      static_cast<std::byte*>(std::aligned_alloc(
-          4096, (bytes + 4095) / 4096 * 4096 + (bytes == 0 ? 4096 : 0))),
-      std::free);
-  std::memcpy(file.get(), data + 1, bytes);
-  ScanAndRead({file.get(), bytes},
+  ScanAndRead({reinterpret_cast<const char*>(data) + 1, size - 1},
               (data[0] & 1) != 0 ? StreamClass::kThread : StreamClass::kCpu);
   return 0;
 }
