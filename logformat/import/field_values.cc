@@ -66,6 +66,16 @@ void AppendLabels(const bt_field& field, bt_field_class_type type,
   }
 }
 
+// As babeltrace2 and `script` print a text of its own.
+void AppendQuoted(std::string_view text, std::string& out) {
+  out += '"';
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  out += '"';
+}
+
 void AppendAny(const bt_field& field, std::string& out, int depth) {
   // More would be cut off: one text is shorter.
   if (out.size() > 4 * kMaxText || depth > kMaxRendered) {
@@ -95,9 +105,7 @@ void AppendAny(const bt_field& field, std::string& out, int depth) {
     out += "0x";
     AppendNumber(bt_field_bit_array_get_value_as_integer(&field), out, 16);
   } else if (type == BT_FIELD_CLASS_TYPE_STRING) {
-    out += '"';
-    out += TextOf(field);
-    out += '"';
+    AppendQuoted(TextOf(field), out);
   } else if (type == BT_FIELD_CLASS_TYPE_STRUCTURE) {
     const bt_field_class* structure = bt_field_borrow_class_const(&field);
     const std::uint64_t members =

@@ -22,9 +22,15 @@ class Verifier {
   explicit Verifier(TraceDirectory directory)
       : directory_(std::move(directory)) {}
 
-  VerifyResult Run() {
-    CheckDirectory();
+  absl::StatusOr<VerifyResult> Run() {
     absl::StatusOr<TraceDescription> description = DescribeTrace(directory_);
+    // Another tool's trace breaks no rule of FORMAT.md.
+    if (absl::IsInvalidArgument(description.status()) &&
+        directory_.streams.empty() && !directory_.has_session &&
+        !directory_.incomplete) {
+      return description.status();
+    }
+    CheckDirectory();
     if (!description.ok()) {
       Add(kMetadataFile, 0, std::string(description.status().message()));
       return std::move(result_);

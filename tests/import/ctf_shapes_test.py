@@ -335,6 +335,44 @@ class CtfShapes(unittest.TestCase):
             self.assertIn('ctf-version="1"', failed.stderr)
         self.assertEqual(1, failed.returncode)
 
+    def test_verify_makes_no_claims_about_other_tools_traces(self):
+        trace, one = self.simple('other')
+        trace.packet('s', one, [(100, 0, {}, {'value': 1})])
+        failed = self.countrace('verify', trace.finish(), check=False)
+        self.assertEqual((1, ''), (failed.returncode, failed.stdout))
+        self.assertIn('is of another CTF tracer', failed.stderr)
+        self.assertIn('countrace import -o TRACE', failed.stderr)
+
+    def test_quotes_in_folded_texts_are_escaped(self):
+        trace = CtfTrace(self.work / 'quotes')
+        trace.clock('c')
+        one = trace.add(StreamClass(0, 'c'))
+        one.event(0, 'gen:texts', [('both', Array(String(), 2))])
+        trace.packet('s', one, [(1, 0, {}, {'both': ['a", "b', 'c\\']})])
+        shown = json.loads(self.countrace(
+            'script', '--format', 'jsonl', trace.finish()).stdout)
+        self.assertEqual(['["a\\", \\"b", "c\\\\"]'],
+                         list(shown['fields'].values()))
+
+    def test_events_that_are_left_out_are_counted_by_name(self):
+        trace = CtfTrace(self.work / 'dump')
+        trace.clock('c')
+        one = trace.add(StreamClass(0, 'c'))
+        names = ('gen:point', 'lttng_ust_statedump:start',
+                 'lttng_ust_statedump:bin_info', 'lttng_ust_lib:unload')
+        for number, name in enumerate(names):
+            one.event(number, name, [('baddr', Int(64))])
+        trace.packet('s', one, [
+            (time, number, {}, {'baddr': 1})
+            for time, number in enumerate((0, 1, 2, 2, 3, 0))])
+        kept = self.work / 'kept.ctf'
+        said = self.countrace('import', '-o', kept, trace.finish()).stderr
+        self.assertIn('4 events that are in the source and not in this trace: '
+                      'lttng_ust_lib:unload (1), lttng_ust_statedump:bin_info '
+                      '(2), lttng_ust_statedump:start (1)', said)
+        self.assertEqual(self.events_of(trace.folder),
+                         self.events_of(kept) + 4)
+
     def test_limits_are_named_in_the_error(self):
         trace, one = self.simple('large')
         for packet in range(40):

@@ -109,8 +109,7 @@ class String:
     def shown(self, value):
         return '"' + value.replace('\\', '\\\\').replace('"', '\\"') + '"'
 
-    def rendered(self, value):
-        return '"' + value + '"'
+    rendered = shown
 
 
 class Enum:

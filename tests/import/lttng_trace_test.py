@@ -127,7 +127,8 @@ class LttngTrace(unittest.TestCase):
         self.assertEqual(ORDERS * THREADS, len(lines))
         self.assertIn('{ arg0 = 3, arg1 = 0xABC, arg2 = 1.5, arg3 = "OTHER", '
                       'arg4 = "[]", arg5 = "pair = [1, -2], tag = '
-                      '\\"abcdefg\\", note = \\"a \\"note\\"\\"" }', shown)
+                      '\\"abcdefg\\", note = \\"a \\\\\\"note\\\\\\"\\"" }',
+                      shown)
         self.assertIn('arg3 = "CARD"', shown)
         self.assertIn('arg4 = "[1, -2, 3]"', shown)
         hooks = self.countrace('list', 'hooks', self.trace).stdout

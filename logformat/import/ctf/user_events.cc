@@ -323,11 +323,15 @@ void UserEvents::OnObject(const SourceEvent& source, const EventPlan& plan) {
 void UserEvents::OnEvent(const SourceEvent& source, const EventPlan& plan) {
   if (plan.kind == EventKind::kObjectLoaded) {
     OnObject(source, plan);
+    ++left_out_[plan.name];
     return;
   }
   OutputStream& thread = ThreadOf(source, plan);
   const bool unknown = thread.tid == kUnrecordedTid;
   switch (plan.kind) {
+    case EventKind::kIgnored:
+      ++left_out_[plan.name];
+      return;
     case EventKind::kPoint:
       if (plan.hook_id == 0) break;
       Append(thread, source, plan, plan.hook_id * 2, true);
@@ -400,6 +404,18 @@ void UserEvents::Finish() {
     info.processes.push_back({pid, std::move(name)});
   }
   std::vector<std::string>& not_known = info.not_known;
+  std::string names;
+  std::uint64_t left_out = 0;
+  for (const auto& [name, count] : left_out_) {
+    absl::StrAppendFormat(&names, "%s%s (%d)", names.empty() ? "" : ", ", name,
+                          count);
+    left_out += count;
+  }
+  if (left_out != 0) {
+    not_known.push_back(absl::StrFormat(
+        "%d events that are in the source and not in this trace: %s", left_out,
+        names));
+  }
   if (unknown_thread_) {
     not_known.push_back(
         "which thread events are of (no context vtid): they are of [not "

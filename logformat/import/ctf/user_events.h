@@ -115,6 +115,8 @@ class UserEvents {
   absl::flat_hash_map<std::string, Hook> named_;  // by kind and name
   absl::flat_hash_map<std::uint64_t, std::uint32_t> functions_;
   FunctionNames names_;
+  // Events without a record, by name: on what is loaded, or ignored.
+  std::map<std::string, std::uint64_t> left_out_;
   absl::flat_hash_map<const OutputStream*, std::vector<OpenCall>> open_;
   std::vector<absl::flat_hash_map<std::string, Request>> requests_;
   std::map<std::int32_t, Tracks> tracks_;  // by pid
