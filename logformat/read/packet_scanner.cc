@@ -507,9 +507,9 @@ class Scanner {
   std::uint64_t partial_before_next_ = 0;
   std::uint64_t bad_before_next_ = 0;
   std::uint64_t damaged_before_next_ = 0;  // of them, by their checksums
-  bool end_is_suspect_ = false;       // of the current packet
-  std::vector<ScanFinding> pending_;  // before the next packet
-  std::vector<ScanFinding> after_;    // behind the current packet
+  bool end_is_suspect_ = false;            // of the current packet
+  std::vector<ScanFinding> pending_;       // before the next packet
+  std::vector<ScanFinding> after_;         // behind the current packet
 };
 
 }  // namespace
