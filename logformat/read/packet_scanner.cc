@@ -12,8 +12,6 @@
 namespace countrace::logformat {
 namespace {
 
-// A larger gap means that the number is damaged; sums must not overflow.
-constexpr std::uint64_t kMaxGap = kMaxSequenceGap;
 constexpr std::uint64_t kMaxSequence = 0xffffffff;
 
 bool IsZero(std::span<const std::byte> bytes) {
@@ -414,8 +412,8 @@ class Scanner {
   void FixSequence(ScannedPacket& packet) {
     PacketHead& head = packet.head;
     const std::uint64_t expected = next_stored_sequence_;
-    const bool plausible =
-        head.sequence >= expected && head.sequence - expected <= kMaxGap;
+    const bool plausible = head.sequence >= expected &&
+                           head.sequence - expected <= kMaxSequenceGap;
     std::uint64_t gap = 0;
     if (plausible) {
       gap = head.sequence - expected;
@@ -476,7 +474,7 @@ class Scanner {
            absl::StrFormat("file ends after packet %d of %d",
                            next_stored_sequence_, options_.expected_packets)});
     }
-    if (gap > kMaxGap) gap = 0;
+    if (gap > kMaxSequenceGap) gap = 0;
     const std::uint64_t missing = Missing(gap);
     scan_.findings_at_end = std::move(pending_);
     if (missing != 0) {
