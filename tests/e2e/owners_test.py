@@ -69,7 +69,7 @@ class Owners(trace_checks.Recording):
                 f'os.sched_setaffinity(0, {{max(os.sched_getaffinity(0))}})\n'
                 f'if os.fork() == 0:\n'
                 f'    os.setuid({OTHER_USER})\n'
-                f'    os.execv("{self.toucher}", ["{self.toucher}", "20"])\n'
+                f'    os.execv("{self.toucher}", ["{self.toucher}", "300"])\n'
                 f'if os.fork() == 0:\n'
                 f'    os.setuid({OTHER_USER})\n'
                 f'    os.closerange(0, 3)\n'  # the test waits for its end
@@ -120,17 +120,42 @@ class Owners(trace_checks.Recording):
             rows = self.rows()
             touchers = sorted(row['cgroup'] for row in rows
                               if row['comm'] == 'page_toucher')
-            self.assertEqual(touchers, [f'/{outer}/a', f'/{outer}/b'])
+            self.assertEqual(len(touchers), 2)
+            known = [path for path in touchers if path != UNKNOWN]
+            self.assertEqual(len(set(known)), len(known))
+            self.assertLessEqual(set(known), {f'/{outer}/a', f'/{outer}/b'})
+            if back_end == 'bpf':  # perf reads /proc, maybe when it is gone
+                self.assertEqual(len(known), 2)
             groups = self.rows('--by', 'cgroup')
             self.assertEqual(sum(row['processes'] for row in groups),
                              len(rows))
             cgroups = {row['cgroup'] for row in groups}
             self.assertEqual(len(cgroups), len(groups))
-            self.assertLessEqual({f'/{outer}/a', f'/{outer}/b'}, cgroups)
-            self.assertNotIn(UNKNOWN, cgroups)
+            self.assertLessEqual(set(touchers), cgroups)
+            if back_end == 'bpf':
+                self.assertNotIn(UNKNOWN, cgroups)
             where = self.rows('--by', 'cgroup', '--where',
                               'comm == "page_toucher"')
             self.assertEqual(len(where), 2)
+        self.in_both(check)
+
+    def test_a_process_that_was_gone_when_the_recorder_looked(self):
+        outer = f'countrace-test-{os.getpid()}'
+        mount = self.make_cgroups(outer)
+        # The recorder sleeps over the life of a program elsewhere. It is the
+        # parent of the command.
+        script = (f'kill -STOP $PPID; echo $$ > {mount}/{outer}/cgroup.procs; '
+                  f'{self.toucher} 1; echo $$ > {mount}/cgroup.procs; '
+                  f'kill -CONT $PPID')
+
+        def check(back_end):
+            self.record(back_end, '--', 'sh', '-c', script)
+            own, = [row for row in self.rows()
+                    if row['comm'] == 'page_toucher']
+            self.assertEqual(own['cgroup'],
+                             f'/{outer}' if back_end == 'bpf' else UNKNOWN)
+            self.assertEqual(own['user'],
+                             'root' if back_end == 'bpf' else UNKNOWN)
         self.in_both(check)
 
     def test_a_container_by_its_id(self):
@@ -147,7 +172,7 @@ class Owners(trace_checks.Recording):
             self.record(back_end, '-a', '--mark',
                         f'cgroup:{os.getpid()}aa', '--', 'sh', '-c',
                         f'sh -c "echo 0 > {mount}/{inner}/cgroup.procs; '
-                        f'exec {self.toucher} 20"')
+                        f'exec {self.toucher} 300"')
             row, = self.rows()
             self.assertEqual((row['comm'], row['cgroup']),
                              ('page_toucher', f'/{inner}'))
@@ -167,12 +192,14 @@ class Owners(trace_checks.Recording):
 
     def test_the_whole_system_has_no_unknown_owner(self):
         def check(back_end):
-            self.record(back_end, '-a', '--for', '300ms', '--', self.toucher,
-                        '100')
+            self.record(back_end, '-a', '--for', '500ms', '--', self.toucher,
+                        '300')
             rows = self.rows()
             named = [row for row in rows if row['user'] != UNKNOWN]
+            self.assertIn('page_toucher', [row['comm'] for row in named])
             # Some began and ended between two looks at /proc.
-            self.assertGreaterEqual(len(named) + 2, len(rows))
+            if back_end == 'bpf':
+                self.assertGreaterEqual(len(named) + 2, len(rows))
             self.assertEqual(self.rows('--by', 'user')[0]['user'], 'root')
         self.in_both(check)
 
@@ -181,7 +208,7 @@ class Owners(trace_checks.Recording):
 
         def check(back_end):
             run = self.record(back_end, '--', 'unshare', '-pmf',
-                              '--mount-proc', self.toucher, '50')
+                              '--mount-proc', self.toucher, '300')
             own = int(re.search(r'pid (\d+) pages', run.stdout).group(1))
             self.assertEqual(own, 1)
             row, = [row for row in self.rows()

@@ -160,12 +160,12 @@ void CpuStreams::Store(CpuStream& stream, const KernelRecord& record) {
   stream.writer->Append(record.event_id, record.time_ns,
                         stream.batch.Bytes(record));
   stream.stored_ns = record.time_ns;
-  // Without BPF: as it is by now, if the process still lives. A forked one has
-  // its parent's.
+  // Without BPF: as it is by now. A forked one has its parent's.
   if (!kernel_marks_ &&
       record.event_id == static_cast<std::uint16_t>(CpuEvent::kExec)) {
-    StoreOwner(stream, stream.batch.Body<logformat::CommRecord>(record).pid,
-               record.time_ns);
+    StoreOwnerAfterExec(stream,
+                        stream.batch.Body<logformat::CommRecord>(record).pid,
+                        record.time_ns);
   }
 }
 

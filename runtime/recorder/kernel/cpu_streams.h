@@ -104,7 +104,10 @@ class CpuStreams {
   void StoreProcessState(CpuStream& stream, const ProcessThread& thread,
                          std::uint64_t time_ns);
   void Store(CpuStream& stream, const KernelRecord& record);
-  void StoreOwner(CpuStream& stream, std::int32_t pid, std::uint64_t time_ns);
+  void StoreOwner(CpuStream& stream, const logformat::OwnerRecord& owner,
+                  std::uint64_t time_ns);
+  void StoreOwnerAfterExec(CpuStream& stream, std::int32_t pid,
+                           std::uint64_t time_ns);
   void StoreIfCounted(CpuStream& stream, const KernelRecord& record);
   void StoreLeftOut(CpuStream& stream);
   // If `record` shows that its process is marked from now on, marks it.

@@ -79,17 +79,28 @@ void CpuStreams::StoreProcessState(CpuStream& stream,
   stream.writer->Append(
       static_cast<std::uint16_t>(CpuEvent::kProcessState), time_ns,
       std::as_bytes(std::span(&record, 1)).subspan(sizeof(record.header)));
-  if (thread.tid == thread.pid) StoreOwner(stream, thread.pid, time_ns);
+  if (thread.tid != thread.pid) return;
+  const auto owner = OwnerOf(thread.pid);
+  if (owner) StoreOwner(stream, *owner, time_ns);
 }
 
-void CpuStreams::StoreOwner(CpuStream& stream, std::int32_t pid,
+void CpuStreams::StoreOwner(CpuStream& stream,
+                            const logformat::OwnerRecord& owner,
                             std::uint64_t time_ns) {
-  const std::optional<logformat::OwnerRecord> owner = OwnerOf(pid);
-  if (!owner) return;
-  owners_->Add(*owner);
+  owners_->Add(owner);
   stream.writer->Append(
       static_cast<std::uint16_t>(CpuEvent::kOwner), time_ns,
-      std::as_bytes(std::span(&*owner, 1)).subspan(sizeof(owner->header)));
+      std::as_bytes(std::span(&owner, 1)).subspan(sizeof(owner.header)));
+}
+
+void CpuStreams::StoreOwnerAfterExec(CpuStream& stream, std::int32_t pid,
+                                     std::uint64_t time_ns) {
+  // If it is gone, nobody knows: without a record it would have its parent's
+  // of the fork, but it may have moved since.
+  logformat::OwnerRecord unknown{};
+  unknown.pid = pid;
+  unknown.uid = logformat::kNoUser;
+  StoreOwner(stream, OwnerOf(pid).value_or(unknown), time_ns);
 }
 
 void CpuStreams::StoreOwners() {
@@ -101,9 +112,9 @@ void CpuStreams::StoreOwners() {
     first.stored_ns = std::max(first.stored_ns, stream.stored_ns);
   }
   for (const ProcessThread& thread : ScanThreads()) {
-    if (thread.tid == thread.pid && members_.Counts(thread.pid)) {
-      StoreOwner(first, thread.pid, first.stored_ns);
-    }
+    if (thread.tid != thread.pid || !members_.Counts(thread.pid)) continue;
+    const auto owner = OwnerOf(thread.pid);
+    if (owner) StoreOwner(first, *owner, first.stored_ns);
   }
 }
 
