@@ -38,6 +38,9 @@ DispatchTracker::DispatchTracker(const logformat::TraceInfo& info,
       dumps_(info.cpu_sets()),
       events_(std::min(dumps_.measures(), kMaxMeasures)),
       kinds_(CounterKinds(info.cpu_events, events_ - info.cpu_events.size())),
+      switches_(static_cast<std::size_t>(
+          std::find(kinds_.begin(), kinds_.end(), CounterKind::kSwitches) -
+          kinds_.begin())),
       registry_(registry),
       observer_(observer),
       begin_of_trace_ns_(info.begin_ns),
@@ -45,7 +48,9 @@ DispatchTracker::DispatchTracker(const logformat::TraceInfo& info,
       blocked_(BlockedTime::kMaxRows, rows.wakers_of == RowsOf::kThread,
                observer),
       queues_(rows.preemptors),
-      unseen_(events_, HasHooksOf(info, logformat::HookOrigin::kKernel)) {}
+      unseen_(events_, HasHooksOf(info, logformat::HookOrigin::kKernel)) {
+  if (dumps_.rotating() >> switches_ & 1u) switches_ = events_;
+}
 
 CpuState* DispatchTracker::Cpu(std::int32_t cpu) {
   if (cpu < 0 || cpu >= kMaxCpu) return nullptr;
@@ -154,7 +159,7 @@ void DispatchTracker::SeeOn(std::int32_t cpu_number, std::int32_t tid) {
   CpuState* cpu = FindCpu(cpu_number);
   if (cpu == nullptr || !cpu->unconfirmed.any) [[likely]]
     return;
-  Confirm(*cpu, tid);
+  if (switches_ >= events_) Confirm(*cpu, tid);  // else a count will
 }
 
 bool DispatchTracker::IsOccupant(CpuState& cpu, std::int32_t tid) {
@@ -240,6 +245,7 @@ void DispatchTracker::Attribute(CpuState& cpu, const EventRecord& record,
   if (cpu.lossy) {
     NoteLoss();
   } else if (!confirmed) {
+    cpu.hidden_switches += UnseenSwitches(cpu, record);
     Hide(cpu, time_ns);
   }
   const AttributedInterval last = AttributeTime(cpu, time_ns, confirmed);
@@ -426,8 +432,9 @@ void DispatchTracker::OnDispatch(const EventRecord& record,
         cpu->occupant == CpuState::Occupant::kOutside &&
         prev != cpu->outside_tid && registry_.Find(prev) == nullptr &&
         registry_.Find(next) == nullptr;
-    const bool confirmed =
-        !cpu->lossy && !no_thread_known && Confirm(*cpu, prev);
+    const bool confirmed = !cpu->lossy && !no_thread_known &&
+                           UnseenSwitches(*cpu, record) == 0 &&
+                           Confirm(*cpu, prev);
     if (!confirmed) {
       const bool counted = cpu->lossy;
       const bool since_begin = IsUnknownSinceBegin(*cpu);
@@ -435,6 +442,9 @@ void DispatchTracker::OnDispatch(const EventRecord& record,
       Attribute(*cpu, record, time_ns, false);
       ThreadState* left = Resolve(prev, time_ns);
       if (left != nullptr && !counted) {
+        CpuState* const other = FindCpu(left->dispatch.running_cpu);
+        if (other != nullptr && other != cpu && other->thread == left)
+          Contradict(*other);
         ++left->dispatch.unseen_switches;
         if (left->dispatch.running_cpu < 0) {
           // Only the end of this dispatch is known.
@@ -489,6 +499,7 @@ void DispatchTracker::OnCounters(const EventRecord& record,
       unknown = false;
     }
   }
+  if (unknown) NoteHidden(*cpu, record);
   if (unknown && (!cpu->begun || cpu->lossy ||
                   cpu->occupant == CpuState::Occupant::kUnknown)) {
     if (cpu->contradicted) AttributePart(*cpu, record, time_ns);
@@ -507,7 +518,8 @@ void DispatchTracker::OnCounters(const EventRecord& record,
   } else if (begin) {
     Rejoin(*cpu, record, time_ns);
   } else {
-    continues = unknown || (!cpu->lossy && Confirm(*cpu, tid));
+    continues = UnseenSwitches(*cpu, record) == 0 &&
+                (unknown || (!cpu->lossy && Confirm(*cpu, tid)));
     counted = cpu->lossy;
     since_begin = IsUnknownSinceBegin(*cpu);
     if (!continues) {
@@ -573,7 +585,8 @@ void DispatchTracker::OnSwitchIn(const EventRecord& record,
     Abandon(*cpu, time_ns);
     Hide(*cpu, time_ns);
   }
-  const AttributedInterval attributed = AttributeTime(*cpu, time_ns, confirmed);
+  AttributedInterval attributed = AttributeTime(*cpu, time_ns, confirmed);
+  attributed.hidden = !confirmed;
   AddUncounted(*cpu, attributed);
   EndParts(*cpu);
   if (confirmed)
@@ -599,7 +612,7 @@ void DispatchTracker::OnFault(std::int32_t cpu_number, ThreadState& thread,
                         ? cpu->thread->tid == thread.tid
                         : cpu->occupant == CpuState::Occupant::kOutside &&
                               cpu->outside_tid == thread.tid;
-  if (runs) ConfirmOccupant(*cpu);
+  if (runs && switches_ >= events_) ConfirmOccupant(*cpu);
   if (observer_ != nullptr) {
     const FaultHit fault{cpu->cpu, counted ? thread.index : kNoThread, time_ns};
     if (cpu->unconfirmed.any) {

@@ -236,6 +236,33 @@ class DispatchTracker {
   // `thread`, which goes to `cpu`, was the occupant of another one: that one is
   // in left_.
   void LeaveOther(ThreadState& thread, std::int32_t cpu, std::uint64_t time_ns);
+  // The switches that `record`, a dump of `cpu`, has counted since the last one
+  // and no record shows: others had the CPU meanwhile, though its occupant may
+  // have it again. A CPU that is outside has no records of the others'
+  // switches. 0, too, if the trace has no such counter.
+  std::uint64_t UnseenSwitches(const CpuState& cpu,
+                               const logformat::EventRecord& record) const {
+    const CpuCounters& counters = cpu.counters;
+    if (switches_ >= events_ || record.counters == nullptr || cpu.lossy ||
+        cpu.occupant == CpuState::Occupant::kOutside) {
+      return 0;
+    }
+    const std::uint32_t usable =
+        record.present & counters.counted & ~counters.stale;
+    if ((usable >> switches_ & 1u) == 0) return 0;
+    const std::uint64_t value = record.counters[switches_];
+    const std::uint64_t shown =
+        counters.last[switches_] + (counters.at_switch ? 1 : 0);
+    return value > shown ? SwitchesBeyond(cpu, value - shown) : 0;
+  }
+  std::uint64_t SwitchesBeyond(const CpuState& cpu, std::uint64_t count) const;
+  // The same, where the record does not say who has `cpu` now.
+  void NoteHidden(CpuState& cpu, const logformat::EventRecord& record) {
+    const std::uint64_t unseen = UnseenSwitches(cpu, record);
+    if (unseen == 0) return;
+    if (!cpu.contradicted) Contradict(cpu);
+    cpu.hidden_switches += unseen;
+  }
   // The occupants of CPUs in left_ have left them unseen.
   void ContradictLeft();
   // Drops the occupant's dispatch, whose end contradicts the records. Without a
@@ -244,6 +271,8 @@ class DispatchTracker {
   // A record shows who has `cpu` now; before it, the occupant is unknown.
   // Hide() must follow, unless records were lost.
   void Abandon(CpuState& cpu, std::uint64_t time_ns);
+  // `thread`, which has ended, may have had `ns` of the hidden interval.
+  static void HideDead(CpuState& cpu, ThreadState& thread, std::uint64_t ns);
   // No record will show it.
   void EndContradiction(CpuState& cpu, std::uint64_t time_ns);
   // Any thread may have had `cpu` from hidden_since_ns to `time_ns`.
@@ -271,6 +300,8 @@ class DispatchTracker {
   EventSetDumps dumps_;
   std::size_t events_;
   std::vector<CounterKind> kinds_;  // one for each measure
+  // The event that counts every switch; events_: none does.
+  std::size_t switches_;
   ThreadRegistry& registry_;
   TimelineObserver* observer_;
   KernelCoverage coverage_;

@@ -1,7 +1,8 @@
 // The part of DispatchTracker for switches that the kernel did not show, though
 // no record was lost. A record contradicts the occupant of a CPU: it names
-// another thread there, or the occupant on another CPU. Then the CPU's owner is
-// unknown from the last record that named it to the next one that does.
+// another thread there, or the occupant on another CPU, or the CPU has counted
+// more context switches than records show. Then the CPU's owner is unknown from
+// the last record that named it to the next one that does.
 #include <algorithm>
 #include <utility>
 
@@ -20,11 +21,21 @@ void DispatchTracker::LeaveOther(ThreadState& thread, std::int32_t cpu,
 
 void DispatchTracker::ContradictLeft() {
   for (CpuState* const cpu : left_) {
-    // Without an interrupt since then, its next record decides: clocks of CPUs
-    // may disagree.
-    if (cpu->unconfirmed.any && RunsElsewhere(*cpu)) Contradict(*cpu);
+    if (RunsElsewhere(*cpu)) Contradict(*cpu);
   }
   left_.clear();
+}
+
+std::uint64_t DispatchTracker::SwitchesBeyond(const CpuState& cpu,
+                                              std::uint64_t count) const {
+  const CpuCounters& counters = cpu.counters;
+  // A counter that another program reset, or that is no counter since then.
+  if ((counters.doubted >> switches_ & 1u) != 0 || counters.cut) return 0;
+  std::uint64_t expected = 0;
+  for (const AttributedInterval& part : counters.uncounted) {
+    expected += (part.switched ? 1u : 0u) + (part.hidden ? 1u : 0u);
+  }
+  return count - std::min(count, expected);
 }
 
 void DispatchTracker::Contradict(CpuState& cpu) {
@@ -49,6 +60,7 @@ void DispatchTracker::Contradict(CpuState& cpu) {
   cpu.thread = nullptr;
   cpu.occupant = CpuState::Occupant::kUnknown;
   cpu.contradicted = true;
+  cpu.hidden_switches = 0;
 }
 
 void DispatchTracker::Abandon(CpuState& cpu, std::uint64_t time_ns) {
@@ -63,11 +75,17 @@ void DispatchTracker::Abandon(CpuState& cpu, std::uint64_t time_ns) {
     observer_->OnUnseen({since_ns, time_ns, std::nullopt, 2});
   }
   ++contradictions_;
+  cpu.hidden_dead.clear();
   if (cpu.hidden_thread != nullptr && cpu.hidden_thread->dispatch.dead) {
-    UnseenTime::HideDead(*cpu.hidden_thread, time_ns - since_ns);
-  } else {
-    cpu.hidden_thread = nullptr;
+    HideDead(cpu, *cpu.hidden_thread, time_ns - since_ns);
   }
+}
+
+void DispatchTracker::HideDead(CpuState& cpu, ThreadState& thread,
+                               std::uint64_t ns) {
+  UnseenTime::HideDead(thread, ns);
+  if (thread.process != nullptr) thread.process->settled = false;
+  cpu.hidden_dead.push_back(&thread);
 }
 
 void DispatchTracker::EndContradiction(CpuState& cpu, std::uint64_t time_ns) {
@@ -78,7 +96,17 @@ void DispatchTracker::EndContradiction(CpuState& cpu, std::uint64_t time_ns) {
 
 void DispatchTracker::Hide(CpuState& cpu, std::uint64_t time_ns) {
   const std::uint64_t begin_ns = cpu.hidden_since_ns;
-  unseen_.Hide(begin_ns, time_ns);
+  const bool visited = cpu.hidden_switches > 1;
+  unseen_.Hide(begin_ns, time_ns, visited);
+  if (visited) {
+    for (ThreadState& thread : registry_.threads()) {
+      if (!thread.dispatch.dead || thread.last_seen_ns <= begin_ns ||
+          &thread == cpu.hidden_thread) {
+        continue;
+      }
+      HideDead(cpu, thread, std::min(thread.last_seen_ns, time_ns) - begin_ns);
+    }
+  }
   for (const CpuState& other : cpus_) {
     if (&other == &cpu || other.thread == nullptr ||
         other.dispatch.begin_ns <= begin_ns) {
@@ -88,6 +116,7 @@ void DispatchTracker::Hide(CpuState& cpu, std::uint64_t time_ns) {
         std::min(other.dispatch.begin_ns, time_ns) - begin_ns;
     other.thread->unseen.hidden_ns += ns;
     other.thread->unseen.unknown_ns += ns;
+    if (visited) other.thread->unseen.early_ns += ns;
   }
   // At most as many dispatches as switches, which only a counter shows.
   if (std::find(kinds_.begin(), kinds_.end(), CounterKind::kSwitches) !=

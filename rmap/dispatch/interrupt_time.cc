@@ -10,6 +10,7 @@ using logformat::EventRecord;
 
 void DispatchTracker::AttributePart(CpuState& cpu, const EventRecord& record,
                                     std::uint64_t time_ns) {
+  NoteHidden(cpu, record);
   const bool known = cpu.occupant != CpuState::Occupant::kUnknown;
   AttributedInterval part = AttributeTime(cpu, time_ns, known);
   if (record.counters != nullptr) {
@@ -25,8 +26,8 @@ void DispatchTracker::OnDump(const EventRecord& record, std::int32_t tid,
                              std::uint64_t time_ns) {
   CpuState* cpu = Cpu(record.cpu);
   if (cpu == nullptr || !cpu->begun || cpu->lossy) return;
-  // This thread's switch-in is missing; the next dispatch record decides.
-  if (!Confirm(*cpu, tid)) return;
+  // Else this thread's switch-in is missing; the next dispatch record decides.
+  if (UnseenSwitches(*cpu, record) == 0 && !Confirm(*cpu, tid)) return;
   AttributePart(*cpu, record, time_ns);
 }
 

@@ -152,9 +152,9 @@ void DispatchTracker::AddUnknown(const CpuState& cpu, std::uint64_t since_ns,
     return;
   }
   unseen_.AddCounts(counts);
-  if (cpu.hidden_thread != nullptr) {
+  for (ThreadState* const thread : cpu.hidden_dead) {
     for (std::size_t i = 0; i < counts.size(); ++i) {
-      cpu.hidden_thread->unseen.AddCount(i, counts[i], counts.size());
+      thread->unseen.AddCount(i, counts[i], counts.size());
     }
   }
   // A thread that runs now was perhaps on no known CPU before.

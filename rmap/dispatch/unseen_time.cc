@@ -36,13 +36,24 @@ void UnseenTime::EndLoss(std::uint64_t end_ns) {
   --lossy_cpus_;
 }
 
-void UnseenTime::Hide(std::uint64_t begin_ns, std::uint64_t end_ns) {
+void UnseenTime::Hide(std::uint64_t begin_ns, std::uint64_t end_ns,
+                      bool visited) {
   any_ = true;
   clocks_.hidden_ns += end_ns - begin_ns;
   if (hidden_.size() >= kMaxEntries) return;
   if (!hidden_.empty()) end_ns = std::max(end_ns, hidden_.back().end_ns);
   hidden_.push_back({begin_ns, end_ns});
   longest_hidden_ns_ = std::max(longest_hidden_ns_, end_ns - begin_ns);
+  if (visited) visited_.push_back(end_ns);
+}
+
+std::uint64_t UnseenTime::VisitSince(std::uint64_t time_ns) const {
+  if (hidden_.size() >= kMaxEntries) return time_ns;
+  const auto first =
+      std::upper_bound(visited_.begin(), visited_.end(), time_ns);
+  if (first == visited_.end()) return UINT64_MAX;
+  // Those that ended later did not begin before it.
+  return std::max(time_ns, *first - longest_hidden_ns_);
 }
 
 std::uint64_t UnseenTime::HiddenBefore(std::uint64_t time_ns,
@@ -147,6 +158,10 @@ void UnseenTime::See(ThreadState& thread, std::uint64_t time_ns) {
       }
     }
     unseen.latest_ns = std::max(unseen.latest_ns, left_ns);
+    const std::uint64_t visit_ns =
+        hidden_ns == 0 ? UINT64_MAX : VisitSince(unseen.known_ns);
+    unseen.latest_ns =
+        std::max(unseen.latest_ns, time_ns - std::min(time_ns, visit_ns));
     unseen.unknown_ns += unseen.latest_ns;
     unseen.early_ns += HiddenBefore(unseen.known_ns, hidden_ns);
     for (const Frame& frame : thread.stack.frames) {

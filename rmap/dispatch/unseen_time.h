@@ -49,11 +49,14 @@ class UnseenTime {
 
   void BeginLoss(std::uint64_t begin_ns);
   void EndLoss(std::uint64_t end_ns);
-  void Hide(std::uint64_t begin_ns, std::uint64_t end_ns);
+  // `visited`: a thread may have had the CPU in the middle of it, and left it
+  // in any state.
+  void Hide(std::uint64_t begin_ns, std::uint64_t end_ns, bool visited);
   // `thread`, which has ended, may have had `ns` of such an interval.
   static void HideDead(ThreadState& thread, std::uint64_t ns) {
     thread.unseen.hidden_ns += ns;
     thread.unseen.unknown_ns += ns;
+    thread.unseen.early_ns += ns;
   }
   // `thread` may have had `ns` of its CPU, in interrupts without their exits.
   void HideUnended(ThreadState& thread, std::uint64_t ns);
@@ -129,6 +132,9 @@ class UnseenTime {
   };
   void Advance(std::uint64_t time_ns);
   void AddCountsTo(UnseenState& unseen) const;
+  // A thread that left its CPU at `time_ns` is in an unknown state since then;
+  // UINT64_MAX: it is as it left.
+  std::uint64_t VisitSince(std::uint64_t time_ns) const;
   // The part before `time_ns` of the hidden intervals that ended after it; at
   // most `hidden_ns`, which is what a thread that was seen then has of them.
   std::uint64_t HiddenBefore(std::uint64_t time_ns,
@@ -148,6 +154,7 @@ class UnseenTime {
   };
   std::vector<Hidden> hidden_;  // ascending by end_ns
   std::uint64_t longest_hidden_ns_ = 0;
+  std::vector<std::uint64_t> visited_;  // their ends
   std::vector<Sum> totals_;
   // What `totals_` were after each interval; the last one is their present
   // value, up to kMaxEntries.

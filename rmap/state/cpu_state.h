@@ -57,6 +57,7 @@ struct AttributedInterval {
   bool switched = true;
   bool ended = false;        // part of a dispatch that is over
   bool unconfirmed = false;  // part of UnconfirmedTime
+  bool hidden = false;       // a switch in it is not shown
 
   // `other` goes on with this one: they are parts of one dispatch, or both are
   // interrupts.
@@ -191,9 +192,11 @@ struct CpuState {
   // on until a record names the occupant.
   std::uint64_t hidden_since_ns = 0;
   bool contradicted = false;
-  // The thread that had left then; from the end of the interval on, only if it
-  // ended elsewhere meanwhile.
+  std::uint64_t hidden_switches = 0;  // in it, as far as a counter shows
+  // The thread that left at its begin, and those that ended elsewhere meanwhile
+  // and may have had the CPU.
   ThreadState* hidden_thread = nullptr;
+  std::vector<ThreadState*> hidden_dead;
   std::uint64_t absent_ns = 0;  // part of it, between an end and the next begin
   std::uint64_t cuts = 0;       // ends without a last dump
   std::uint64_t dispatches = 0;

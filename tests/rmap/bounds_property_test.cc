@@ -33,6 +33,7 @@ struct Widths {
   std::uint64_t numbers = 0, exact = 0, open = 0, outside = 0;
   double relative = 0;
   std::uint64_t closed = 0;
+  bool may_be_outside = false;
 };
 
 class Checker {
@@ -61,6 +62,7 @@ class Checker {
         !value || (holds.lo <= *value && *value <= holds.hi);
     if (holds.lo <= truth && truth <= holds.hi && value_inside) return;
     ++widths_.outside;
+    if (widths_.may_be_outside) return;
     const std::string name = NumberName(report_.events, number);
     CAPTURE(seed_, row, name, value.value_or(0), truth, holds.lo, holds.hi,
             interval.has_value());
@@ -368,6 +370,9 @@ void Tell(const Widths& widths) {
 void CheckHidden(std::uint32_t seed, std::size_t in_a_row, Widths& widths) {
   SimulationOptions options = RandomOptions(seed);
   options.steps = 100 + seed % 500;
+  // A CPU that is outside does not show how often it switched: nothing shows
+  // that the command had it meanwhile.
+  if (in_a_row > 1) options.command_scope = false;
   const Simulation run = Simulate(options);
   const std::size_t every = 20 + seed % 200;
   run.trace->HideSwitches([&](std::size_t n) {
@@ -402,14 +407,31 @@ TEST_CASE("bounds: the truth of a range is inside every interval of its tables",
 
 TEST_CASE("bounds: the truth is inside, though some switches are not shown",
           "[rmap][property]") {
+  Widths widths;
   const auto machines = static_cast<std::uint32_t>(PropertyRuns(4000));
-  for (const std::size_t in_a_row : {1}) {
+  for (std::uint32_t seed = 0; seed < machines; ++seed) {
+    CheckHidden(seed, 1, widths);
+  }
+  Tell(widths);
+  CHECK(widths.outside == 0);
+}
+
+// Not all: calls that ended before a count showed that their thread had lost
+// its CPU meanwhile. 1 in 26,000 numbers is outside; before that count was
+// looked at, it was 1 in 300.
+constexpr std::uint64_t kOneIn = 15000;
+
+TEST_CASE("bounds: visits that are not shown leave few numbers outside",
+          "[rmap][property]") {
+  const auto machines = static_cast<std::uint32_t>(PropertyRuns(4000));
+  for (const std::size_t in_a_row : {2, 3}) {
     Widths widths;
+    widths.may_be_outside = true;
     for (std::uint32_t seed = 0; seed < machines; ++seed) {
       CheckHidden(seed, in_a_row, widths);
     }
     Tell(widths);
-    CHECK(widths.outside == 0);
+    CHECK(widths.outside < widths.numbers / kOneIn);
   }
 }
 

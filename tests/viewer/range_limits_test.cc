@@ -443,9 +443,6 @@ Simulation WithDefect(std::uint32_t seed, Defect defect) {
   SimulationOptions options = test_support::RandomOptions(seed);
   options.steps = 150 + seed % 500;
   options.instants = true;
-  // Dumps at interrupts name no thread: who had the CPU at them is not known
-  // before the next record of a thread contradicts it.
-  if (defect == Defect::kHidden) options.interrupts = options.dumps = false;
   Simulation run = test_support::Simulate(options);
   std::mt19937_64 random(seed);
   switch (defect) {
@@ -473,7 +470,8 @@ TEST_CASE("range limits: hold the truth, and are no wider than the trace's",
   for (const Defect defect :
        {Defect::kNone, Defect::kHidden, Defect::kLost, Defect::kOverwritten}) {
     Cells cells;
-    for (std::uint32_t seed = 0; seed < 200; ++seed) {
+    const std::uint32_t machines = defect == Defect::kHidden ? 1500 : 200;
+    for (std::uint32_t seed = 0; seed < machines; ++seed) {
       CAPTURE(seed, static_cast<int>(defect));
       const Simulation run = WithDefect(seed, defect);
       const Indexed indexed = IndexOf(*run.trace);

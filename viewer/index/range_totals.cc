@@ -260,6 +260,13 @@ RunTotals RunTotalsIn(const ThreadRun& run, TimeRange range,
   totals.on_cpu_limits = {totals.on_cpu_ns, totals.on_cpu_ns};
   totals.dispatches_limits = {totals.dispatches, totals.dispatches};
   for (std::uint32_t event = 0; event < events; ++event) {
+    if (run.RuleOf(event) == CountRule::kAtFaults) {
+      const Limits limits = run.FaultLimitsIn(range, event);
+      const std::uint64_t count = totals.counts[event];
+      totals.count_limits.push_back(
+          {std::min(limits.lo, count), std::max(limits.hi, count)});
+      continue;
+    }
     // A clock's part is where the time is, and a switch that no record shows
     // may have taken some of it.
     if (!estimated[event] && run.RuleOf(event) != CountRule::kOnCpu) {

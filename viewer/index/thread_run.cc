@@ -86,10 +86,31 @@ std::uint64_t ThreadRun::FaultsIn(TimeRange range) const {
                                     before(range.begin_ns));
 }
 
+std::uint64_t ThreadRun::CountOf(std::uint32_t event) const {
+  return dispatches_.SumOfFirst(dispatches_.size(), 1 + event);
+}
+
+Limits ThreadRun::FaultLimitsIn(TimeRange range, std::uint32_t event) const {
+  const std::uint64_t recorded =
+      faults_ ? index_.rows()[*faults_].leaves : std::uint64_t{0};
+  const std::uint64_t counted = CountOf(event);
+  const std::uint64_t in_range = FaultsIn(range);
+  if (counted >= recorded) return {in_range, in_range + (counted - recorded)};
+  // Those that are not counted are among what the thread has unseen.
+  return {in_range - std::min(in_range, recorded - counted),
+          std::min(in_range, counted)};
+}
+
 IntervalRow::Cumulative ThreadRun::CountBefore(std::uint64_t time_ns,
                                                std::uint32_t event) const {
   const CountRule rule = index_.RuleOf(event);
   const std::uint32_t which = 1 + event;
+  // Each has a record, also where the dispatch around it is not known.
+  if (rule == CountRule::kAtFaults && faults_ &&
+      index_.rows()[*faults_].leaves ==
+          dispatches_.SumOfFirst(dispatches_.entry().leaves, which)) {
+    return {FaultsIn({0, time_ns}), false};
+  }
   const std::uint64_t end = dispatches_.FirstBeginning(time_ns);
   if (end == 0) return {0, false};
   const std::uint64_t cut = end - 1;  // the only dispatch that may not be over

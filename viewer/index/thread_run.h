@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "viewer/index/interval_row.h"
+#include "viewer/index/row_limits.h"
 #include "viewer/index/timeline_index.h"
 
 namespace countrace::viewer {
@@ -43,6 +44,10 @@ class ThreadRun {
   // the event's CountRule; only an evenly spread one is an estimate.
   IntervalRow::Cumulative CountBefore(std::uint64_t time_ns,
                                       std::uint32_t event) const;
+  // What an event of CountRule::kAtFaults may be in `range`: those of its
+  // counts that have no record are at unknown times, and a record may be
+  // uncounted.
+  Limits FaultLimitsIn(TimeRange range, std::uint32_t event) const;
   CountRule RuleOf(std::uint32_t event) const { return index_.RuleOf(event); }
   // Time before `time_ns` in which the thread was blocked; without the time of
   // which that is not known. Exact.
@@ -50,6 +55,7 @@ class ThreadRun {
 
  private:
   std::uint64_t FaultsIn(TimeRange range) const;
+  std::uint64_t CountOf(std::uint32_t event) const;  // in the whole trace
 
   const TimelineIndex& index_;
   IntervalRow dispatches_;
