@@ -95,8 +95,8 @@ void CpuStreams::StoreOwner(CpuStream& stream,
 
 void CpuStreams::StoreOwnerAfterExec(CpuStream& stream, std::int32_t pid,
                                      std::uint64_t time_ns) {
-  // If it is gone, nobody knows: without a record it would have its parent's
-  // of the fork, but it may have moved since.
+  // If it is gone, both are unknown: without a record it would have those of
+  // its parent at the fork, but it may have moved since.
   logformat::OwnerRecord unknown{};
   unknown.pid = pid;
   unknown.uid = logformat::kNoUser;
