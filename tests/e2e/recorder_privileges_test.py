@@ -115,6 +115,39 @@ class Privileges(Recording):
         self.check_books(self.report())
         self.assertGreater(len(self.report()['processes']), 1)
 
+    def test_user_namespace(self):
+        """Root there has all capabilities, and none that the kernel's records
+        need: none is asked for."""
+        inside = ['unshare', '-U', '-r']
+        trial = subprocess.run([*inside, 'true'], capture_output=True,
+                               check=False)
+        if trial.returncode != 0:
+            self.skipTest('SKIPPED: no user namespaces here')
+        os.chown(self.trace.parent, 0, 0)
+        outside = 'outside this user namespace'
+
+        def run(*arguments):
+            return subprocess.run(
+                [*inside, self.countrace_program, *map(str, arguments)],
+                text=True, capture_output=True, timeout=60, check=False)
+        for options in (('-a',), ('--kernel', 'syscalls')):
+            refused = run('record', *options, '-o', self.trace, '--', 'true')
+            self.assertEqual(refused.returncode, 5, refused.stderr)
+            self.assertIn(outside, refused.stderr)
+            self.assertNotIn('run as root', refused.stderr)
+            self.assertFalse(self.trace.exists())
+        recorded = run('record', '-o', self.trace, '--', self.workload, 'ticks',
+                       '1', TICKS)
+        self.assertEqual(recorded.returncode, 0, recorded.stderr)
+        self.assertIn(outside, recorded.stderr)
+        self.assertIn('1 processes with hooks joined', recorded.stderr)
+        rows = {row['name']: row for row in json.loads(
+            run('doctor', '--format', 'json').stdout)['capabilities']}
+        for name in ('privilege', 'kernel-records', 'bpf'):
+            self.assertNotEqual(rows[name]['status'], 'ok', rows[name])
+            self.assertIn(outside, rows[name]['fix'])
+            self.assertNotIn('setcap', rows[name]['fix'])
+
     def test_root(self):
         run = self.countrace('doctor', '--format', 'json', check=False)
         rows = {row['name']: row

@@ -33,6 +33,15 @@ constexpr char kCapabilityFix[] =
     "sudo setcap cap_bpf,cap_perfmon,cap_dac_read_search,cap_sys_nice+ep "
     "$(command -v countrace)";
 
+// What gives the kernel's records. No capability of a user namespace does.
+constexpr char kOutsideFix[] =
+    "record outside this user namespace, as root of the machine: sudo "
+    "countrace record -p PID, with the process's number there";
+
+const char* PrivilegeFix() {
+  return InInitialUserNamespace() ? kCapabilityFix : kOutsideFix;
+}
+
 // errno of opening `name` (0 = it opens), for every thread of a CPU (tid -1) or
 // for this thread (tid 0, cpu -1).
 int TryOpen(const char* name, int tid, int cpu, bool exclude_kernel) {
@@ -53,19 +62,23 @@ int FirstCpu() {
 Capability ProbePrivilege() {
   const auto paranoid =
       base::ReadNumber("/proc/sys/kernel/perf_event_paranoid");
+  const bool initial = InInitialUserNamespace();
   const bool privileged =
-      HasCapability(kCapPerfmon) || HasCapability(CAP_SYS_ADMIN);
+      initial && (HasCapability(kCapPerfmon) || HasCapability(CAP_SYS_ADMIN));
   Capability item{.name = "privilege"};
   item.detail = absl::StrFormat(
-      "kernel.perf_event_paranoid=%d CAP_PERFMON=%s CAP_SYS_ADMIN=%s uid=%d",
+      "kernel.perf_event_paranoid=%d CAP_PERFMON=%s CAP_SYS_ADMIN=%s uid=%d%s",
       paranoid.value_or(-2), HasCapability(kCapPerfmon) ? "yes" : "no",
-      HasCapability(CAP_SYS_ADMIN) ? "yes" : "no", geteuid());
+      HasCapability(CAP_SYS_ADMIN) ? "yes" : "no", geteuid(),
+      initial ? "" : ", in a user namespace other than the initial one");
   if (privileged || paranoid.value_or(2) <= -1) return item;
   item.status = CapabilityStatus::kMissing;
   item.effect =
       "no kernel records (dispatches, forks, faults), no `record -a`; user "
       "hooks and a process's own counters still work";
-  item.fix = absl::StrFormat("%s   # or: %s", kCapabilityFix, kParanoidFix);
+  item.fix =
+      initial ? absl::StrFormat("%s   # or: %s", kCapabilityFix, kParanoidFix)
+              : kOutsideFix;
   return item;
 }
 
@@ -83,7 +96,7 @@ Capability ProbeTracefs() {
       "(BPF finds the scheduler without it)";
   // When mounted, its files are open to root only, whatever the mount's mode.
   item.fix = absl::IsPermissionDenied(tracefs.status())
-                 ? kCapabilityFix
+                 ? PrivilegeFix()
                  : "sudo mount -t tracefs nodev /sys/kernel/tracing";
   return item;
 }
@@ -113,7 +126,7 @@ Capability ProbeKernelRecords(const Capability& bpf) {
   item.detail =
       absl::StrFormat("perf rings: %s; BPF: %s", why_no_perf, bpf.detail);
   item.effect = "no dispatch, fork, exec, exit and fault records";
-  item.fix = kCapabilityFix;
+  item.fix = PrivilegeFix();
   return item;
 }
 
@@ -269,7 +282,9 @@ Capability ProbeBpf() {
   item.effect =
       "no kernel segments, no dynamic hooks; kernel records come from perf "
       "rings, where those work, at several times the cost";
-  if (!MissingBpfCapabilities().empty()) item.fix = kCapabilityFix;
+  if (!MissingBpfCapabilities().empty() || !InInitialUserNamespace()) {
+    item.fix = PrivilegeFix();
+  }
   return item;
 }
 
@@ -291,6 +306,11 @@ std::vector<Capability> ProbeCapabilities() {
 std::string KernelRecordsRemedy(const absl::Status& status, bool by_perf) {
   // In the wrong namespace, no privilege helps.
   if (status.GetPayload(kPidNamespacePayload).has_value()) return "";
+  if (!InInitialUserNamespace()) {
+    return absl::StrFormat(
+        ". For kernel records: %s; `countrace doctor` lists what is missing",
+        kOutsideFix);
+  }
   // perf rings need tracefs too, and no sysctl opens it; nor do they work in a
   // pid namespace.
   const std::string sysctl =

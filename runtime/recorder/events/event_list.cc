@@ -13,6 +13,7 @@
 #include "runtime/recorder/events/libpfm_event.h"
 #include "runtime/recorder/events/pmu_event.h"
 #include "runtime/recorder/system/cpu_list.h"
+#include "runtime/recorder/system/process_capability.h"
 #include "runtime/recorder/system/tracefs.h"
 
 namespace countrace::runtime {
@@ -114,6 +115,12 @@ std::string ExplainOpenError(int error) {
     case EPERM: {
       const auto paranoid =
           base::ReadNumber("/proc/sys/kernel/perf_event_paranoid");
+      if (!InInitialUserNamespace()) {
+        return absl::StrFormat(
+            "%s (kernel.perf_event_paranoid=%d): it needs the initial user "
+            "namespace, where root of this one has no privilege",
+            std::strerror(error), paranoid.value_or(2));
+      }
       return absl::StrFormat(
           "%s (kernel.perf_event_paranoid=%d): run as root, give the program "
           "CAP_PERFMON, or `sudo sysctl kernel.perf_event_paranoid=-1`",

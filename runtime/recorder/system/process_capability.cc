@@ -1,6 +1,7 @@
 #include "runtime/recorder/system/process_capability.h"
 
 #include <linux/capability.h>
+#include <sys/stat.h>
 
 #include <charconv>
 #include <cstdint>
@@ -20,6 +21,13 @@ bool HasCapability(unsigned number) {
   std::from_chars(status->data() + at + kKey.size(),
                   status->data() + status->size(), effective, 16);
   return ((effective >> number) & 1) != 0;
+}
+
+bool InInitialUserNamespace() {
+  // PROC_USER_INIT_INO of include/linux/proc_ns.h.
+  constexpr ino_t kInitialInode = 0xEFFFFFFD;
+  struct stat info {};
+  return stat("/proc/self/ns/user", &info) != 0 || info.st_ino == kInitialInode;
 }
 
 std::string MissingBpfCapabilities() {

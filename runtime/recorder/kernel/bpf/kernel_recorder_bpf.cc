@@ -318,6 +318,11 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenBpfKernelRecorder(
     return absl::PermissionDeniedError(
         absl::StrFormat("Cannot load BPF programs without %s", missing));
   }
+  if (!InInitialUserNamespace()) {
+    return absl::PermissionDeniedError(
+        "Cannot load BPF programs in a user namespace other than the initial "
+        "one, where root of this one has no privilege");
+  }
   const auto online = OnlineCpus();
   if (!online.ok()) return online.status();
   if (online->empty()) return absl::UnavailableError("No CPU is online");
