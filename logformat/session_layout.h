@@ -10,6 +10,8 @@
 //                      line for each trigger that fired.
 //   DIR/.not_recorded  what was asked for and is in no stream, one line for
 //                      each NotRecorded (trace_info.h).
+//   DIR/.unjoined      named pipe of UnjoinedProgram below, which only the
+//                      recorder reads.
 //   DIR/.thread_ids    ThreadIdsEntry below, for threads of pid namespaces
 //                      other than the recorder's, which alone writes it.
 //   DIR/.owners        names of users and cgroups in the trace, one text line
@@ -40,6 +42,7 @@ inline constexpr char kTriggersFile[] = ".triggers";
 inline constexpr char kThreadIdsFile[] = ".thread_ids";
 inline constexpr char kOwnersFile[] = ".owners";
 inline constexpr char kNotRecordedFile[] = ".not_recorded";
+inline constexpr char kUnjoinedPipe[] = ".unjoined";
 // Then a user's number.
 inline constexpr char kUserFolderPrefix[] = ".user-";
 inline constexpr char kMetadataFile[] = "metadata";
@@ -95,6 +98,12 @@ constexpr std::uint64_t SlotOwner(std::int32_t pid,
                                   std::uint32_t pid_namespace) noexcept {
   return std::uint64_t{pid_namespace} << 32 | static_cast<std::uint32_t>(pid);
 }
+
+// A program with hooks that found the session and could not open it.
+struct UnjoinedProgram {
+  std::uint32_t error;  // errno
+  char path[508];       // of the program's file, NUL-terminated
+};
 
 // A thread's and its process's numbers in their own pid namespace, and in the
 // recorder's, from `time_ns` on.

@@ -131,6 +131,7 @@ class Finisher {
       Remove(kTriggersFile);
       Remove(kOwnersFile);
       Remove(kNotRecordedFile);
+      Remove(kUnjoinedPipe);
       Remove(kSessionFile);
       Remove(kIncompleteFile);
     }

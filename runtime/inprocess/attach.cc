@@ -17,6 +17,7 @@
 #include "runtime/inprocess/thread_counters.h"
 #include "runtime/inprocess/thread_end.h"
 #include "runtime/inprocess/thread_ring.h"
+#include "runtime/inprocess/unjoined_report.h"
 
 // glibc's pthread_atfork() is a static function that calls this one; in musl,
 // pthread_atfork() is in the library. Each is missing in the other, whose
@@ -71,7 +72,9 @@ bool Prepare() noexcept {
     int error = 0;
     // A failure means that the recording has ended; the process may join
     // others.
-    JoinSession(path, &error);
+    if (JoinSession(path, &error) == ControlStatus::kCannotOpen) {
+      ReportUnjoined(path, error);
+    }
     errno = saved_errno;
   }
   return true;

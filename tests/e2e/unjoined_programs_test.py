@@ -139,6 +139,27 @@ class Unjoined(unittest.TestCase):
         self.assertIn('0 processes with hooks joined', said)
         self.assertIn('1 processes with hooks joined', self.record())
 
+    @unittest.skipUnless(os.geteuid() == 0, 'SKIPPED: needs root')
+    def test_read_only_sandbox(self):
+        self.build(HOOKS)
+        trace = self.work / 'trace.ctf'
+        read_only = (f'mount --bind {self.work} {self.work} && '
+                     f'mount -o remount,ro,bind {self.work} && ')
+        twice = f'{self.program} && {self.program}'
+        said = self.record('unshare', '-m', 'sh', '-c', read_only + twice)
+        self.assertIn(f'{self.program} has hooks but did not join: its sandbox '
+                      f'shows {trace} read-only', said)
+        self.assertIn('2 processes with hooks did not join', said)
+        self.assertNotIn('nothing was lost', said)
+        self.assertFalse((trace / '.unjoined').exists())
+        # As bwrap --ro-bind / / --bind TRACE TRACE.
+        said = self.record(
+            'unshare', '-m', 'sh', '-c',
+            f'mount --bind {trace} {trace} && {read_only}'
+            f'mount --bind -o rw {trace} {trace}; mount -o remount,rw,bind '
+            f'{trace} && {twice}')
+        self.assertIn('2 processes with hooks joined; nothing was lost', said)
+
     def test_instrumented_functions(self):
         self.build(PLAIN, '-finstrument-functions')
         said = self.record()

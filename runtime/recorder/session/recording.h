@@ -24,6 +24,7 @@
 #include "absl/status/status.h"
 #include "logformat/session_layout.h"
 #include "runtime/recorder/control/session_invitation.h"
+#include "runtime/recorder/control/unjoined_pipe.h"
 #include "runtime/recorder/directory/flight_keeper.h"
 #include "runtime/recorder/directory/session_file.h"
 #include "runtime/recorder/directory/trace_directory.h"
@@ -92,6 +93,7 @@ class Recording {
   bool WaitForProcesses();
   void NoteMissedRecords();
   void StoreNotRecorded() const;
+  bool TakeUnjoined();
   void DescribeHooks(const logformat::SessionControl& control);
   void CalibrateHooks(logformat::SessionControl& control);
   void DescribeDumpRules();
@@ -105,6 +107,7 @@ class Recording {
   std::vector<Trigger> triggers_;
   StopSignals signals_;
   std::unique_ptr<Command> command_;
+  std::optional<UnjoinedPipe> unjoined_;
   std::optional<SessionInvitation> invitation_;  // with -a or -p
   std::optional<FlightKeeper> flight_;
   std::optional<TriggerWatcher> watcher_;  // with triggers

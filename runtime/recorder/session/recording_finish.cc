@@ -98,11 +98,24 @@ bool Recording::WaitForProcesses() {
   }
 }
 
+// True if there is one.
+bool Recording::TakeUnjoined() {
+  if (!unjoined_) return false;
+  std::vector<logformat::NotRecorded> programs = unjoined_->Take();
+  unjoined_.reset();
+  for (logformat::NotRecorded& what : programs) {
+    result_.messages.push_back(what.text);
+    not_recorded_.push_back(std::move(what));
+  }
+  return !programs.empty();
+}
+
 void Recording::DescribeHooks(const SessionControl& control) {
   result_.processes_joined =
       control.processes_joined.load(std::memory_order_relaxed);
   if (invitation_) result_.processes_joined += invitation_->others_joined();
-  if (result_.processes_joined != 0) return;
+  const bool named = TakeUnjoined();
+  if (result_.processes_joined != 0 || named) return;
   if (preloaded_ && !program_.empty() && options_.dynamic_hooks.empty()) {
     if (std::string why = WhyNotJoined(program_); !why.empty()) {
       if (HasHooks(program_)) {

@@ -58,6 +58,7 @@ absl::Status Recording::StartOrFail(const ClockPair& clock) {
   if (!status.ok()) return status;
   status = session_.Publish();
   if (!status.ok()) return status;
+  unjoined_.emplace(directory_.path());
   InviteProcesses();
   if (command_ != nullptr) {
     status = command_->Start();

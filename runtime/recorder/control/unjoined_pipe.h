@@ -1,0 +1,37 @@
+// Reads which programs found the recording and may not write there
+// (inprocess/unjoined_report.h).
+//
+// In: `.unjoined`, a named pipe in the trace directory. Out: a message with the
+// remedy for each program. Thread: one.
+#ifndef COUNTRACE_RUNTIME_RECORDER_CONTROL_UNJOINED_PIPE_H_
+#define COUNTRACE_RUNTIME_RECORDER_CONTROL_UNJOINED_PIPE_H_
+
+#include <string>
+#include <vector>
+
+#include "base/posix/scoped_fd.h"
+#include "logformat/trace_info.h"
+
+namespace countrace::runtime {
+
+class UnjoinedPipe {
+ public:
+  // Makes the pipe in `directory`; where the file system has none, no program
+  // is reported. ~UnjoinedPipe removes it.
+  explicit UnjoinedPipe(std::string directory);
+  ~UnjoinedPipe();
+  UnjoinedPipe(const UnjoinedPipe&) = delete;
+  UnjoinedPipe& operator=(const UnjoinedPipe&) = delete;
+
+  // At the end of the recording: one for each program's file and reason. A pipe
+  // holds 128 reports; more are not stored.
+  std::vector<logformat::NotRecorded> Take();
+
+ private:
+  std::string directory_;
+  base::ScopedFd fd_;
+};
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_CONTROL_UNJOINED_PIPE_H_
