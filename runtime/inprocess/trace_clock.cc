@@ -137,6 +137,13 @@ std::uint64_t ClockSlow() noexcept {
   // No record can be later than the end of the expired set.
   const std::uint64_t floor_ns =
       ended->ns_base + ConvertTicks(ended->limit, ended->mult);
+  // A forked child before EnsureProcessInitialised(): its clock_ahead_ns is not
+  // known, and parameters from it would stay wrong. It has no ring, so that
+  // this time is in no record.
+  if (g_process != nullptr &&
+      g_process->pid.load(std::memory_order_acquire) == 0) {
+    return floor_ns;
+  }
   if (g_process == nullptr ||
       g_process->clock_syncing.exchange(1, std::memory_order_acquire) != 0) {
     // Another thread (or the code that this handler interrupted) is pairing.

@@ -81,16 +81,19 @@ class LessAccess(Recording):
 
     def test_children_in_a_chroot_know_their_namespaces(self):
         """Without /proc, they take what their parent knew."""
-        # Not with `unshare -T`: in one run of 21 a record had the time of the
-        # time namespace. The cause is not known yet.
-        for shifted in (['unshare', '-p', '-f', '--kill-child'],):
-            with self.subTest(shifted=shifted):
+        for ways, shifted in (
+                ('chroot', ['unshare', '-p', '-f', '--kill-child']),
+                ('chroot', ['unshare', '-T', '--monotonic', '100000']),
+                # A child's first record then needs new clock parameters.
+                ('chroot,pause', ['unshare', '-T', '--monotonic', '100000']),
+                ('pause', ['unshare', '-T', '--monotonic', '100000'])):
+            with self.subTest(ways=ways, shifted=shifted):
                 if subprocess.run([*shifted, 'true'], check=False,
                                   capture_output=True).returncode != 0:
                     self.skipTest('SKIPPED: no such namespaces here')
                 self.countrace('record', '--force', '-o', self.trace, '--',
                                *shifted,
-                               *self.command('chroot', 500, 'forks', 2))
+                               *self.command(ways, 500, 'forks', 2))
                 self.countrace('verify', self.trace)
                 data = self.report()
                 self.assertLess(data['trace']['end_ns']
