@@ -239,7 +239,7 @@ ProbeCosts::ProbeCosts(const logformat::TraceInfo& info, bool has_dispatches,
   }
   if (hooks_.empty()) return;
   for (const ProcessState& process : registry.processes()) {
-    AddPaths(*process.paths, has_dispatches);
+    const InsideByHook shortest = AddPaths(*process.paths, has_dispatches);
     for (const auto& [id, cost] : hooks_) {
       const std::size_t index = id - logformat::kHookIdKernelMin;
       if (id < logformat::kHookIdKernelMin ||
@@ -253,13 +253,18 @@ ProbeCosts::ProbeCosts(const logformat::TraceInfo& info, bool has_dispatches,
       // Both records of a call are hits.
       const std::uint64_t calls = segment ? (hits + 1) / 2 : hits;
       ProbeTime time = CostOf(cost.outside, calls);
-      AddTo(time, CostOf(cost.inside, segment ? calls : 0));
+      const auto inside = shortest.find(id);
+      AddTo(time,
+            CostOf(inside == shortest.end() ? cost.inside : inside->second,
+                   segment ? calls : 0));
       AddTo(processes_[&process], time);
     }
   }
 }
 
-void ProbeCosts::AddPaths(const PathNode& root, bool has_dispatches) {
+ProbeCosts::InsideByHook ProbeCosts::AddPaths(const PathNode& root,
+                                              bool has_dispatches) {
+  InsideByHook shortest;
   // Parents before their children.
   std::vector<const PathNode*> nodes = {&root};
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -272,8 +277,11 @@ void ProbeCosts::AddPaths(const PathNode& root, bool has_dispatches) {
     if (node.parent == nullptr) continue;
     ProbesInCalls sum;
     if (const ProbeCost* const own = OfHook(node.hook_id)) {
-      sum.AddOwn(InShortest(own->inside, node), node.calls,
-                 Less(node.calls, node.end_inferred));
+      const ProbeCost::Range inside = InShortest(own->inside, node);
+      ProbeCost::Range& least =
+          shortest.try_emplace(node.hook_id, inside).first->second;
+      if (inside.ns < least.ns) least = inside;
+      sum.AddOwn(inside, node.calls, Less(node.calls, node.end_inferred));
     }
     if (node.points != nullptr) {
       for (const auto& [id, hits] : *node.points) {
@@ -292,6 +300,7 @@ void ProbeCosts::AddPaths(const PathNode& root, bool has_dispatches) {
     }
     if (sum.any()) paths_.emplace(&node, sum);
   }
+  return shortest;
 }
 
 const ProbesInCalls* ProbeCosts::InPath(const PathNode& node) const {

@@ -63,7 +63,9 @@ class ProbeCosts {
   std::optional<ProbeTime> OfProcess(const ProcessState& process) const;
 
  private:
-  void AddPaths(const PathNode& root, bool has_dispatches);
+  // Between the two records of a call: no more than its shortest call.
+  using InsideByHook = std::map<std::uint32_t, logformat::ProbeCost::Range>;
+  InsideByHook AddPaths(const PathNode& root, bool has_dispatches);
 
   std::map<std::uint32_t, logformat::ProbeCost> hooks_;
   std::unordered_map<const PathNode*, ProbesInCalls> paths_;
