@@ -44,6 +44,18 @@ class FileSizeLimit(Recording):
         stored, discarded = self.check_counted(run)
         self.assertGreaterEqual(stored + discarded, 2 * CALLS)
 
+    def test_a_limit_below_the_smallest_recording(self):
+        self.countrace_program, program = 'prlimit', self.countrace_program
+        for limit in (0, 4096):
+            run = self.countrace(f'--fsize={limit}', program, 'record',
+                                 '--no-kernel', '-o', self.trace, '--', 'true',
+                                 check=False)
+            # Not a signal.
+            self.assertIn(run.returncode, range(1, 128), run.stderr)
+            self.assertIn('ulimit -f', run.stderr)
+            self.assertFalse(self.trace.exists())
+        self.countrace_program = program
+
     def test_the_command_has_the_users_disposition(self):
         run = self.countrace('record', '--no-kernel', '-o', self.trace, '--',
                              'prlimit', '--fsize=1000', 'dd', 'if=/dev/zero',

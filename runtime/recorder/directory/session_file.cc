@@ -4,6 +4,7 @@
 #include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -33,6 +34,15 @@ constexpr char kUnpublished[] = ".new";  // suffix
 }  // namespace
 
 absl::StatusOr<SessionFile> SessionFile::Create(const std::string& directory) {
+  // Growing the file would end this process by SIGXFSZ.
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+      limit.rlim_cur < sizeof(SessionControl)) {
+    return absl::ResourceExhaustedError(absl::StrFormat(
+        "Cannot record: the limit of file sizes is %d bytes, and a recording "
+        "needs %d: raise `ulimit -f`",
+        limit.rlim_cur, sizeof(SessionControl)));
+  }
   std::string final_path = directory + "/" + logformat::kSessionFile;
   const std::string path = final_path + kUnpublished;
   const base::ScopedFd fd(
