@@ -13,6 +13,7 @@
 #include "cli/verb.h"
 #include "cli/verb_parser.h"
 #include "cli/wall_clock.h"
+#include "logformat/no_times.h"
 
 namespace countrace::cli {
 namespace {
@@ -42,6 +43,7 @@ const char* StateName(const TraceInfo& info) {
 }
 
 std::string WallClock(const TraceInfo& info) {
+  if (!logformat::HasTimes(info)) return "not known";
   return FormatWallClock(static_cast<std::int64_t>(info.begin_ns) +
                          info.realtime_offset_ns);
 }
@@ -191,11 +193,16 @@ std::string Text(const TraceInfo& info, const StreamTotals& totals) {
   line("streams", absl::StrFormat("%d of CPUs, %d of threads; %d packets, %s",
                                   totals.cpu_streams, totals.thread_streams,
                                   totals.packets, SizeText(totals)));
+  // Only the heads of packets were read.
+  if (info.source.empty()) {
+    line("records", "not checked here; `countrace verify` checks them");
+  }
   return out;
 }
 
 std::string JsonText(const TraceInfo& info, const StreamTotals& totals,
                      const std::vector<StreamInfo>& streams) {
+  const bool times = logformat::HasTimes(info);
   Json out = {{"schema", "countrace.info/1"},
               {"path", info.path},
               {"state", StateName(info)},
@@ -203,8 +210,8 @@ std::string JsonText(const TraceInfo& info, const StreamTotals& totals,
               {"command", info.command},
               {"hostname", info.hostname},
               {"kernel_release", info.kernel_release},
-              {"begin_ns", info.begin_ns},
-              {"began", WallClock(info)},
+              {"begin_ns", times ? Json(info.begin_ns) : Json()},
+              {"began", times ? Json(WallClock(info)) : Json()},
               {"cpus", info.cpus},
               {"events", info.cpu_events},
               {"hook_events", info.thread_events},
@@ -226,6 +233,7 @@ std::string JsonText(const TraceInfo& info, const StreamTotals& totals,
     out["hook_counters"] =
         LimitsJson(info.thread_counter_limits, info.thread_events);
   }
+  out["records_checked"] = false;  // only the heads of packets were read
   out["hooks"] = info.hooks.size();
   out["packets"] = totals.packets;
   out["bytes"] = totals.bytes;
@@ -254,7 +262,7 @@ int RunInfo(const Arguments& arguments) {
   parser.AddFormat(format, {"text", "json"});
   if (const auto status = parser.Parse(arguments)) return *status;
 
-  const auto reader = input.Open(options.trace);
+  const auto reader = input.Open(options.trace, TimesUse::kNotNeeded);
   if (!reader.ok()) return ReportFailure(kInfoVerb.name, reader.status());
   const TraceInfo& info = (*reader)->info();
   const std::vector<StreamInfo>& streams = (*reader)->streams();

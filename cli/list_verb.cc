@@ -65,7 +65,7 @@ int ListEvents(const std::string& format, bool all) {
 
 int ListHooksOfTrace(TraceInput& input, const std::string& path,
                      const std::string& format) {
-  const auto reader = input.Open(path);
+  const auto reader = input.Open(path, TimesUse::kNotNeeded);
   if (!reader.ok()) return ReportFailure(kListVerb.name, reader.status());
   RowTable table("countrace.hooks/1", "hooks",
                  {"hook", "id", "kind", "payload", "location"});

@@ -12,7 +12,13 @@ using rmap::ReportBy;
 using rmap::ReportFormat;
 
 absl::StatusOr<ReportAnswer> ReportTables(const ReportRequest& request) {
-  auto reader = request.input->Open(request.trace);
+  // Counts of hooks in text and CSV: no cell of them is a time.
+  const bool counts = request.render.by == ReportBy::kHook &&
+                      !request.range.given() && !request.where &&
+                      (request.render.format == ReportFormat::kText ||
+                       request.render.format == ReportFormat::kCsv);
+  auto reader = request.input->Open(
+      request.trace, counts ? TimesUse::kNotNeeded : TimesUse::kNeeded);
   if (!reader.ok()) return reader.status();
   rmap::RenderOptions render = request.render;
   // CSV can hold one table only.

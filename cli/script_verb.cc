@@ -103,7 +103,10 @@ int RunScript(const Arguments& arguments) {
   parser.AddNoProgress(options.no_progress);
   if (const auto status = parser.Parse(arguments)) return *status;
 
-  const auto reader = input.Open(options.trace);
+  const auto reader =
+      input.Open(options.trace, wanted.from.empty() && wanted.to.empty()
+                                    ? TimesUse::kNotNeeded
+                                    : TimesUse::kNeeded);
   if (!reader.ok()) return ReportFailure(kScriptVerb.name, reader.status());
   ProgressBar names("finding names in " + options.trace, input.show_progress());
   const auto choice = ChooseRecords(wanted, **reader, names.Callback());

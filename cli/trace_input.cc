@@ -6,6 +6,7 @@
 #include "cli/exit_status.h"
 #include "cli/progress_bar.h"
 #include "logformat/import/trace_search.h"
+#include "logformat/no_times.h"
 
 namespace countrace::cli {
 
@@ -24,12 +25,19 @@ absl::StatusOr<ImportLimits> ImportLimitsOf(const TraceOptions& options) {
 }
 
 absl::StatusOr<std::unique_ptr<logformat::TraceReader>> TraceInput::Open(
-    const std::string& path) {
+    const std::string& path, TimesUse times) {
   const auto directory = Directory(path);
   if (!directory.ok()) return directory.status();
   auto reader = logformat::TraceReader::Open(*directory, /*shown_as=*/path);
   if (!reader.ok()) return reader;
   const logformat::TraceInfo& info = (*reader)->info();
+  if (times == TimesUse::kNeeded && !logformat::HasTimes(info)) {
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "The events of %s have no times, because its recorder had no clock: "
+        "read it with `countrace script`, `info`, `list hooks` or "
+        "`report --by hook` in text or CSV",
+        path));
+  }
   if (info.recording) {
     Say(verb_,
         absl::StrFormat("%s is still being recorded; this is what it holds now",

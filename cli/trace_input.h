@@ -21,6 +21,9 @@ namespace countrace::cli {
 absl::StatusOr<importer::ImportLimits> ImportLimitsOf(
     const TraceOptions& options);
 
+// Whether what is shown needs the times of a trace (logformat/no_times.h).
+enum class TimesUse { kNeeded, kNotNeeded };
+
 // A trace is converted at most once; its conversion is removed with this
 // object.
 class TraceInput final {
@@ -31,9 +34,10 @@ class TraceInput final {
       : verb_(verb), options_(options) {}
 
   // Prints on stderr if the recording of `path` has not finished. Errors: as
-  // TraceReader::Open() and Directory().
+  // TraceReader::Open() and Directory(); FAILED_PRECONDITION: times are needed
+  // and the trace has none.
   absl::StatusOr<std::unique_ptr<logformat::TraceReader>> Open(
-      const std::string& path);
+      const std::string& path, TimesUse times = TimesUse::kNeeded);
   // The directory to read for `path`: itself, or its conversion, which the
   // first call makes. Errors: as ImportTrace().
   absl::StatusOr<std::string> Directory(const std::string& path);

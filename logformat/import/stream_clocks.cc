@@ -118,8 +118,22 @@ absl::StatusOr<std::optional<std::int64_t>> TimeOf(const bt_message& message) {
   return time_ns;
 }
 
+bool HaveClocks(const std::vector<const bt_stream*>& streams) {
+  bool any = false;
+  for (const bt_stream* stream : streams) {
+    if (stream == nullptr) continue;
+    any = true;
+    if (bt_stream_class_borrow_default_clock_class_const(
+            bt_stream_borrow_class_const(stream)) != nullptr) {
+      return true;
+    }
+  }
+  return !any;
+}
+
 absl::Status CheckClocks(const std::vector<const bt_stream*>& streams) {
   const bt_clock_class* first = nullptr;
+  if (!HaveClocks(streams)) return absl::OkStatus();
   for (const bt_stream* stream : streams) {
     if (stream == nullptr) continue;
     const bt_stream_class* type = bt_stream_borrow_class_const(stream);
@@ -127,8 +141,8 @@ absl::Status CheckClocks(const std::vector<const bt_stream*>& streams) {
         bt_stream_class_borrow_default_clock_class_const(type);
     if (clock == nullptr) {
       return absl::InvalidArgumentError(absl::StrFormat(
-          "Stream %s (class %d) has no clock: without times nothing can be put "
-          "in order",
+          "Stream %s (class %d) has no clock and others have one: without "
+          "times they cannot be put in order; read the traces one by one",
           bt_stream_get_name(stream) == nullptr ? "(no name)"
                                                 : bt_stream_get_name(stream),
           bt_stream_class_get_id(type)));

@@ -19,6 +19,9 @@ namespace countrace::importer {
 // Returns: INVALID_ARGUMENT beyond 2^63.
 absl::StatusOr<std::optional<std::int64_t>> TimeOf(const bt_message& message);
 
+// False: there are streams (null: none), and none of them has a clock.
+bool HaveClocks(const std::vector<const bt_stream*>& streams);
+
 // Checks that all streams (null: none) have clocks on one timeline, by the rule
 // of the library's own muxer. Returns: INVALID_ARGUMENT.
 absl::Status CheckClocks(const std::vector<const bt_stream*>& streams);

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_format.h"
 #include "base/text/utf8.h"
+#include "logformat/no_times.h"
 #include "logformat/read/field_value.h"
 
 namespace countrace::logformat {
@@ -85,7 +86,7 @@ void AppendJsonString(std::string_view text, std::string& out) {
 }
 
 ScriptJsonRenderer::ScriptJsonRenderer(const TraceInfo& info)
-    : classes_(EventClasses(info)) {
+    : has_times_(HasTimes(info)), classes_(EventClasses(info)) {
   for (auto& index : index_) index.assign(65536, 0);
   for (std::size_t i = 0; i < classes_.size(); ++i) {
     index_[static_cast<std::size_t>(classes_[i].stream_class)][classes_[i].id] =
@@ -96,7 +97,11 @@ ScriptJsonRenderer::ScriptJsonRenderer(const TraceInfo& info)
 void ScriptJsonRenderer::AppendRecord(const EventRecord& record,
                                       std::string& out) const {
   out += "{\"time_ns\":";
-  AppendNumber(record.time_ns, out);
+  if (has_times_) {
+    AppendNumber(record.time_ns, out);
+  } else {
+    out += "null";
+  }
   if (record.stream_class == StreamClass::kCpu) {
     out += ",\"cpu\":";
     AppendNumber(record.cpu, out);

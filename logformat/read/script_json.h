@@ -30,6 +30,7 @@ class ScriptJsonRenderer {
   void AppendRecord(const EventRecord& record, std::string& out) const;
 
  private:
+  const bool has_times_;
   std::vector<EventClass> classes_;
   std::vector<std::uint32_t> index_[2];  // by stream class and event id; +1
 };

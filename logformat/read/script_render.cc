@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_format.h"
 #include "base/text/utf8.h"
+#include "logformat/no_times.h"
 #include "logformat/read/field_value.h"
 
 namespace countrace::logformat {
@@ -74,11 +75,14 @@ void AppendStruct(const std::vector<EventField>& fields, std::uint32_t mmcr,
   out += " }";
 }
 
-void AppendPrefix(std::uint64_t time_ns, StreamClass stream_class,
-                  std::int32_t cpu, std::int32_t pid, std::int32_t tid,
-                  std::string& out) {
-  absl::StrAppendFormat(&out, "[%d.%09d] ", time_ns / kNsPerSecond,
-                        time_ns % kNsPerSecond);
+// nullopt: the trace has no times.
+void AppendPrefix(std::optional<std::uint64_t> time_ns,
+                  StreamClass stream_class, std::int32_t cpu, std::int32_t pid,
+                  std::int32_t tid, std::string& out) {
+  if (time_ns) {
+    absl::StrAppendFormat(&out, "[%d.%09d] ", *time_ns / kNsPerSecond,
+                          *time_ns % kNsPerSecond);
+  }
   if (stream_class == StreamClass::kCpu) {
     absl::StrAppendFormat(&out, "cpu-%d ", cpu);
   } else {
@@ -115,7 +119,7 @@ void AppendEscaped(std::string_view text, bool quoted, std::string& out) {
 }
 
 ScriptRenderer::ScriptRenderer(const TraceInfo& info)
-    : classes_(EventClasses(info)) {
+    : has_times_(HasTimes(info)), classes_(EventClasses(info)) {
   for (auto& index : index_) index.assign(65536, 0);
   for (std::size_t i = 0; i < classes_.size(); ++i) {
     EventClass& event = classes_[i];
@@ -153,8 +157,8 @@ void ScriptRenderer::AppendFields(const EventRecord& record,
 
 void ScriptRenderer::AppendRecord(const EventRecord& record,
                                   std::string& out) const {
-  AppendPrefix(record.time_ns, record.stream_class, record.cpu, record.pid,
-               record.tid, out);
+  AppendPrefix(Shown(record.time_ns), record.stream_class, record.cpu,
+               record.pid, record.tid, out);
   out += EventName(record);
   out += ": ";
   const std::size_t begin = out.size();
@@ -165,8 +169,8 @@ void ScriptRenderer::AppendRecord(const EventRecord& record,
 
 void ScriptRenderer::AppendLoss(const DiscardedEvents& loss,
                                 std::string& out) const {
-  AppendPrefix(loss.begin_ns, loss.stream_class, loss.cpu, loss.pid, loss.tid,
-               out);
+  AppendPrefix(Shown(loss.begin_ns), loss.stream_class, loss.cpu, loss.pid,
+               loss.tid, out);
   absl::StrAppendFormat(&out, "discarded %d records:", loss.count);
   for (std::size_t i = 0; i < kDiscardCauses; ++i) {
     if (loss.by_cause[i] == 0) continue;
@@ -178,8 +182,8 @@ void ScriptRenderer::AppendLoss(const DiscardedEvents& loss,
 
 void ScriptRenderer::AppendLoss(const DiscardedPackets& loss,
                                 std::string& out) const {
-  AppendPrefix(loss.begin_ns, loss.stream_class, loss.cpu, loss.pid, loss.tid,
-               out);
+  AppendPrefix(Shown(loss.begin_ns), loss.stream_class, loss.cpu, loss.pid,
+               loss.tid, out);
   absl::StrAppendFormat(&out, "lost %d packets: ", loss.packets);
   AppendEscaped(loss.reason, false, out);
   out += '\n';

@@ -5,12 +5,14 @@
 //
 // Event names, field names and values are those babeltrace2 shows, dump before
 // payload. The beginning of the line is ours: CLOCK_MONOTONIC seconds, then the
-// CPU or pid/tid. Doubles have all their digits. Names in a trace are
-// untrusted: control characters never reach the terminal.
+// CPU or pid/tid; a trace without times (no_times.h) has no seconds. Doubles
+// have all their digits. Names in a trace are untrusted: control characters
+// never reach the terminal.
 #ifndef COUNTRACE_LOGFORMAT_READ_SCRIPT_RENDER_H_
 #define COUNTRACE_LOGFORMAT_READ_SCRIPT_RENDER_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,8 +38,12 @@ class ScriptRenderer {
   std::string_view EventName(const EventRecord& record) const;
 
  private:
+  std::optional<std::uint64_t> Shown(std::uint64_t time_ns) const {
+    return has_times_ ? std::optional(time_ns) : std::nullopt;
+  }
   const EventClass* Find(const EventRecord& record) const;
 
+  const bool has_times_;
   std::vector<EventClass> classes_;
   std::vector<std::uint32_t> index_[2];  // by stream class and event id; +1
 };

@@ -4,6 +4,9 @@ rejected with an error that names event and field.
 
 Usage: ctf_shapes_test.py COUNTRACE
 """
+import collections
+import csv
+import io
 import json
 import os
 import pathlib
@@ -296,6 +299,85 @@ class CtfShapes(unittest.TestCase):
         failed = self.countrace('report', *folders, check=False)
         self.assertEqual(1, failed.returncode)
         self.assertIn('share no timeline: c, uuid 0123', failed.stderr)
+
+    def without_clock(self, name, seed):
+        """A trace of random sizes; returns (folder, events by name)."""
+        dice = random.Random(seed)
+        trace = CtfTrace(self.work / name)
+        one = trace.add(StreamClass(0, None, cpu=dice.random() < 0.5))
+        names = ['gen:first', 'gen:second', 'plain']
+        for number, event in enumerate(names):
+            one.event(number, event, [('value', Int(32))])
+        counts, value = dict.fromkeys(names, 0), 0
+        for stream in range(dice.randint(1, 4)):
+            for _ in range(dice.randint(1, 3)):
+                events = []
+                # Beyond one turn of the reader.
+                for _ in range(dice.randint(1, 1500)):
+                    number = dice.randrange(len(names))
+                    counts[names[number]] += 1
+                    events.append((0, number, {}, {'value': value}))
+                    value += 1
+                trace.packet(f's{stream}', one, events)
+        return trace.finish(), counts
+
+    def test_events_without_a_clock_have_an_order_and_no_times(self):
+        for seed in range(3):
+            with self.subTest(seed=seed):
+                folder, counts = self.without_clock(f'untimed{seed}', seed)
+                total = sum(counts.values())
+                self.assertEqual(total, self.events_of(folder))
+                kept = self.work / f'kept{seed}.ctf'
+                said = self.countrace('import', '-o', kept, folder).stderr
+                self.assertIn('times (the source has no clock)', said)
+                self.countrace('verify', kept)
+                self.assertEqual(total, self.events_of(kept))
+                for path in (folder, kept):
+                    self.check_untimed(path, counts)
+
+    def check_untimed(self, path, counts):
+        lines = self.countrace('script', path).stdout.splitlines()
+        self.assertEqual(sum(counts.values()), len(lines))
+        # Stream after stream, each in the order of its file.
+        of_stream = {}
+        for line in lines:
+            self.assertRegex(line, r'^\d+/\d+ ')
+            value = int(re.search(r'arg0 = (\d+)', line)[1])
+            of_stream.setdefault(line.split()[0], []).append(value)
+        for values in of_stream.values():
+            self.assertEqual(sorted(values), values)
+        first = json.loads(self.countrace(
+            'script', '--format', 'jsonl', path).stdout.splitlines()[0])
+        self.assertIsNone(first['time_ns'])
+        info = json.loads(self.countrace('info', '--format', 'json',
+                                         path).stdout)
+        self.assertEqual((None, None), (info['begin_ns'], info['began']))
+        rows = list(csv.DictReader(io.StringIO(self.countrace(
+            'report', '--by', 'hook', '--format', 'csv', path).stdout)))
+        hits = collections.Counter()
+        for row in rows:
+            hits[row['hook']] += int(row['hits'])
+        self.assertEqual(
+            {name if ':' in name else f'event:{name}': count
+             for name, count in counts.items() if count}, dict(hits))
+        for words in (['report'], ['report', '--by', 'time'],
+                      ['state', '--at', '0'],
+                      ['script', '--from', '0'], ['view'],
+                      ['report', '--by', 'hook', '--format', 'json']):
+            refused = self.countrace(*words, path, check=False)
+            self.assertEqual((1, ''), (refused.returncode, refused.stdout),
+                             words)
+            self.assertIn('have no times', refused.stderr)
+
+    def test_a_stream_without_a_clock_beside_others_is_refused(self):
+        trace, one = self.simple('half')
+        trace.packet('s', one, [(100, 0, {}, {'value': 1})])
+        two = trace.add(StreamClass(1, None))
+        two.event(0, 'gen:untimed', [('value', Int(32))])
+        trace.packet('t', two, [(0, 0, {}, {'value': 1})])
+        failed = self.countrace('report', trace.finish(), check=False)
+        self.assertEqual(1, failed.returncode)
+        self.assertIn('has no clock and others have one', failed.stderr)
 
     def test_what_cannot_be_read_is_named(self):
         trace, one = self.simple('cut')

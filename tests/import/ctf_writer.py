@@ -256,7 +256,10 @@ def payload_shown(fields, values):
 
 
 class StreamClass:
-    """header: 'simple', 'compact' (LTTng's 5 + 27 bits), 'large' (16 + 32)."""
+    """header: 'simple', 'compact' (LTTng's 5 + 27 bits), 'large' (16 + 32).
+
+    clock: None: events and packets have no times.
+    """
 
     def __init__(self, number, clock, header='simple', packet_context=True,
                  cpu=True, context=(), align=8):
@@ -272,14 +275,17 @@ class StreamClass:
 
     def packet_context(self):
         stamp = Int(64, clock=self.clock)
-        fields = [('timestamp_begin', stamp), ('timestamp_end', stamp),
-                  ('content_size', Int(64)), ('packet_size', Int(64)),
+        fields = [('content_size', Int(64)), ('packet_size', Int(64)),
                   ('packet_seq_num', Int(64)), ('events_discarded', Int(64))]
+        if self.clock is not None:
+            fields[:0] = [('timestamp_begin', stamp), ('timestamp_end', stamp)]
         if self.cpu:
             fields.append(('cpu_id', Int(32)))
         return Struct(fields)
 
     def header_tsdl(self):
+        if self.clock is None:
+            return f'struct {{ {Int(32).tsdl()} id; }} align({self.align})'
         full = (f'struct {{ {Int(32).tsdl()} id; '
                 f'{Int(64, clock=self.clock).tsdl()} timestamp; }} extended;')
         if self.header == 'simple':
@@ -298,6 +304,9 @@ class StreamClass:
 
     def write_header(self, bits, number, cycles, last, order):
         bits.align(self.align)
+        if self.clock is None:
+            Int(32).write(bits, number, order, None)
+            return
         if self.header == 'simple':
             Int(32).write(bits, number, order, None)
             Int(64).write(bits, cycles, order, None)

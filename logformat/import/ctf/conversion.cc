@@ -7,6 +7,8 @@
 #include "absl/strings/str_format.h"
 #include "logformat/import/ctf/lttng_kernel.h"
 #include "logformat/import/kernel/counter_names.h"
+#include "logformat/import/stream_clocks.h"
+#include "logformat/no_times.h"
 
 namespace countrace::importer {
 
@@ -129,6 +131,10 @@ void Conversion::DescribeTrace(const bt_trace& trace, SourceStream& stream) {
 
 // The clocks share a timeline: the one with the earliest origin is used.
 void Conversion::DescribeClock(const std::vector<const bt_stream*>& streams) {
+  if (!HaveClocks(streams)) {
+    output_.description().info.not_known.emplace_back(logformat::kNoTimes);
+    return;
+  }
   bool first = true;
   for (const bt_stream* stream : streams) {
     if (stream == nullptr) continue;

@@ -70,6 +70,8 @@ class Reading {
   absl::Status Advance(Input& input);
   absl::Status TakeTime(Input& input);
   absl::Status Consume();
+  // The next messages of a trace without a clock.
+  absl::Status ConsumeInFileOrder();
 
   static bt_component_class_initialize_method_status Initialize(
       bt_self_component_sink* self, bt_self_component_sink_configuration*,
@@ -91,6 +93,9 @@ class Reading {
   std::vector<const bt_port_output*> ports_;
   std::vector<Input> inputs_;
   std::optional<logformat::StreamMerge> merge_;
+  bool have_clocks_ = true;
+  // Without clocks: events so far, which stand for times.
+  std::int64_t events_ = 0;
   absl::Status status_;  // our own error, while the graph runs
 };
 
@@ -223,6 +228,7 @@ void Reading::Finalize(bt_self_component_sink* self) {
 }
 
 absl::Status Reading::TakeTime(Input& input) {
+  if (!have_clocks_) return absl::OkStatus();
   const auto time_ns = TimeOf(*input.messages[input.at]);
   if (!time_ns.ok()) return time_ns.status();
   if (*time_ns) input.time_ns = std::max(input.time_ns, **time_ns);
@@ -274,8 +280,28 @@ absl::Status Reading::Prime() {
                        : static_cast<std::uint64_t>(input.time_ns) ^ kTimeFlip);
   }
   if (absl::Status status = CheckClocks(streams); !status.ok()) return status;
+  have_clocks_ = HaveClocks(streams);
   merge_.emplace(next);
   return receiver_.OnStreams(streams);
+}
+
+absl::Status Reading::ConsumeInFileOrder() {
+  const std::uint32_t number = merge_->stream();
+  Input& input = inputs_[number];
+  constexpr int kMost = 1024;
+  for (int i = 0; i < kMost; ++i) {
+    const bt_message& message = *input.messages[input.at];
+    if (bt_message_get_type(&message) == BT_MESSAGE_TYPE_EVENT) ++events_;
+    absl::Status status = receiver_.OnMessage(message, events_, number);
+    if (!status.ok()) return status;
+    status = Advance(input);
+    if (!status.ok()) return status;
+    if (input.ended) {
+      merge_->Advance(kAtEnd);
+      return absl::OkStatus();
+    }
+  }
+  return absl::OkStatus();
 }
 
 // Passes on successive messages of one stream.
@@ -284,6 +310,7 @@ absl::Status Reading::Consume() {
     if (absl::Status status = Prime(); !status.ok()) return status;
   }
   if (merge_->at_end()) return absl::OkStatus();
+  if (!have_clocks_) return ConsumeInFileOrder();
   const std::uint32_t number = merge_->stream();
   Input& input = inputs_[number];
   const std::uint64_t limit = merge_->limit_ns();
