@@ -455,6 +455,21 @@ class CtfShapes(unittest.TestCase):
         self.assertEqual(self.events_of(trace.folder),
                          self.events_of(kept) + 4)
 
+    def test_a_packet_that_never_ends_is_named(self):
+        """Its events have no bits, so reading makes no progress."""
+        trace = CtfTrace(self.work / 'endless')
+        one = trace.add(StreamClass(0, None))
+        one.event(0, 'gen:nothing', [])
+        trace.packet('s', one, [(0, 0, {}, {})] * 4)
+        metadata = trace.finish() / 'metadata'
+        text, found = re.subn(r'event\.header := struct \{.*?\} align\(8\);',
+                              '', metadata.read_text())
+        self.assertEqual(1, found)
+        metadata.write_text(text)
+        failed = self.countrace('script', trace.folder, check=False)
+        self.assertEqual(1, failed.returncode)
+        self.assertIn('never ends: it gave more events', failed.stderr)
+
     def test_limits_are_named_in_the_error(self):
         trace, one = self.simple('large')
         for packet in range(40):
@@ -469,7 +484,8 @@ class CtfShapes(unittest.TestCase):
             (1, 1, {}, {'__f_length': 1 << 30, 'f': []})])
         for limit, trace, said in (
                 ('output=100K', folder, 'more than 102400 bytes'),
-                ('memory=1G', hostile.finish(), '1073741824 bytes of memory'),
+                ('memory=1G', hostile.finish(),
+                 'a packet claims more than its files hold'),
                 ('memory=4M', folder, 'did not start')):
             failed = self.countrace('report', '--import-limit', limit, trace,
                                     check=False)

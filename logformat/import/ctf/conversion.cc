@@ -88,6 +88,15 @@ void ForEachEventClass(const bt_stream* stream, const Function& function) {
   }
 }
 
+// Size of a packet; 0: `context`, which may be null, does not have it.
+std::uint64_t PacketBits(const bt_field* context, const SourceStream& stream) {
+  if (context == nullptr || !stream.size_member) return 0;
+  return static_cast<std::uint64_t>(
+      IntegerOf(bt_field_structure_borrow_member_field_by_index_const(
+                    context, *stream.size_member))
+          .value_or(0));
+}
+
 }  // namespace
 
 bool IsKernelTrace(const bt_trace& trace) {
@@ -442,6 +451,7 @@ CtfEventPlan& Conversion::PlanOf(const bt_event_class& event_class,
 void Conversion::OnPacketBegin(const bt_packet& packet, SourceStream& stream,
                                std::uint64_t time_ns) {
   const bt_field* context = bt_packet_borrow_context_field_const(&packet);
+  stream.packet_events = 0;
   if (context != nullptr && stream.cpu_member) {
     stream.cpu = static_cast<std::int32_t>(
         IntegerOf(bt_field_structure_borrow_member_field_by_index_const(
@@ -458,15 +468,8 @@ void Conversion::OnPacketBegin(const bt_packet& packet, SourceStream& stream,
 
 void Conversion::OnPacketEnd(const bt_packet& packet, SourceStream& stream,
                              std::uint64_t time_ns) {
-  const bt_field* context = bt_packet_borrow_context_field_const(&packet);
-  if (context != nullptr && stream.size_member) {
-    bytes_ +=
-        static_cast<std::uint64_t>(
-            IntegerOf(bt_field_structure_borrow_member_field_by_index_const(
-                          context, *stream.size_member))
-                .value_or(0)) /
-        8;
-  }
+  bytes_ +=
+      PacketBits(bt_packet_borrow_context_field_const(&packet), stream) / 8;
   if (stream.kernel && stream.cpu >= 0) {
     cpu_records_.Until(stream.cpu, time_ns);
   }
@@ -528,6 +531,12 @@ absl::Status Conversion::OnMessage(const bt_message& message,
   SourceStream& stream = streams_[input];
   switch (bt_message_get_type(&message)) {
     case BT_MESSAGE_TYPE_EVENT: {
+      if (++stream.packet_events > source_bits_) {
+        return absl::InvalidArgumentError(absl::StrFormat(
+            "A packet of stream %s never ends: it gave more events than the "
+            "trace has bits, %d. The trace, or its metadata, is damaged",
+            stream.name.empty() ? "(no name)" : stream.name, source_bits_));
+      }
       first_ns_ = std::min(first_ns_, time_ns);
       const bt_event* event = bt_message_event_borrow_event_const(&message);
       const bt_event_class* event_class = bt_event_borrow_class_const(event);

@@ -44,6 +44,9 @@ class Conversion final : public MessageReceiver {
     cpu_records_.SetProcess(tid, pid);
   }
 
+  // Bytes of all files: a packet with more events than they have bits is
+  // refused as damaged, because its events take no room.
+  void SetSourceBytes(std::uint64_t bytes) { source_bits_ = bytes * 8; }
   // Opens the programs and libraries that the trace names.
   void OpenObjectsBy(FunctionNames::OpenObject open) {
     user_.OpenObjectsBy(std::move(open));
@@ -57,6 +60,8 @@ class Conversion final : public MessageReceiver {
                          std::size_t input) override;
   // Completes the records and the description; the output is not finished.
   absl::Status Finish();
+  // The source's size: no packet has more events. No limit by default.
+  std::uint64_t source_bits_ = ~std::uint64_t{0};
   // Time 0 of the records, relative to the origin of the clocks.
   std::int64_t origin_ns() const { return offset_ns_; }
 

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <new>
@@ -114,6 +115,19 @@ absl::Status ImportPerfData(const Arguments& arguments, const Mapping& mapping,
                                                      status.message()));
 }
 
+std::uint64_t BytesOf(const std::vector<std::string>& directories) {
+  std::uint64_t bytes = 0;
+  for (const std::string& directory : directories) {
+    std::error_code error;
+    for (const auto& file :
+         std::filesystem::directory_iterator(directory, error)) {
+      const std::uintmax_t size = file.file_size(error);
+      if (!error) bytes += size;
+    }
+  }
+  return bytes;
+}
+
 // CTF 2 metadata is a sequence of JSON texts, each after a record separator.
 bool IsCtf2(const std::string& directory) {
   std::ifstream metadata(directory + "/metadata", std::ios::binary);
@@ -146,8 +160,10 @@ absl::Status ImportCtf(const Arguments& arguments, const Mapping& mapping,
       !loaded.ok()) {
     return loaded;
   }
+  const std::uint64_t bytes = BytesOf(arguments.directories);
   EnterJail(arguments);
   Conversion conversion(output, mapping, progress);
+  conversion.SetSourceBytes(bytes);
   conversion.OpenObjectsBy([](const std::string& path) {
     return RequestFile(kFileServiceFd, FileRequest::kObject, path);
   });

@@ -36,6 +36,10 @@ using Clock = std::chrono::steady_clock;
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 // Reading takes about 0.03 s a MiB.
 constexpr std::uint64_t kCpuSecondsAtLeast = 60;
+// libbabeltrace2 has at most one packet of each stream decoded at a time.
+constexpr std::uint64_t kMemoryBytesAtLeast = 1024 * kMiB;
+constexpr std::uint64_t kMemoryBytesAtMost = 4096 * kMiB;
+constexpr std::uint64_t kMemoryFactor = 64;
 constexpr std::uint64_t kOutputBytesAtLeast = 256 * kMiB;
 constexpr std::uint64_t kOutputFactor = 16;
 constexpr std::size_t kMaxErrorText = 4096;
@@ -164,7 +168,7 @@ std::string Sources(const ImportRequest& request) {
 }
 
 absl::Status OfDeath(const ImportRequest& request, const ImportLimits& limits,
-                     const Talk& talk, int status) {
+                     std::uint64_t source_bytes, const Talk& talk, int status) {
   const std::string what = "Cannot read " + Sources(request);
   const bool perf = IsPerfDataFile(request.sources.front());
   const char* const reader = perf ? "the import program" : "libbabeltrace2";
@@ -198,6 +202,13 @@ absl::Status OfDeath(const ImportRequest& request, const ImportLimits& limits,
   }
   if (talk.errors.find("failed to allocate") != std::string::npos ||
       talk.errors.find("bad_alloc") != std::string::npos) {
+    if (!perf && source_bytes <= limits.memory_bytes / kMemoryFactor) {
+      return absl::InvalidArgumentError(absl::StrFormat(
+          "%s: it is damaged: a packet claims more than its files hold, which "
+          "are %d bytes; %s needed more than %d bytes of memory for it%s. A "
+          "larger --import-limit memory= does not help",
+          what, source_bytes, reader, limits.memory_bytes, said));
+    }
     return absl::ResourceExhaustedError(absl::StrFormat(
         "%s: %s needed more than %d bytes of memory%s. If the "
         "trace is sound, give it more: --import-limit memory=%dG",
@@ -304,6 +315,10 @@ absl::Status ImportTrace(const ImportRequest& request) {
   ImportLimits limits = request.limits;
   if (limits.cpu_seconds == 0) {
     limits.cpu_seconds = kCpuSecondsAtLeast + bytes / kMiB;
+  }
+  if (limits.memory_bytes == 0) {
+    limits.memory_bytes = std::min(kMemoryBytesAtMost,
+                                   kMemoryBytesAtLeast + kMemoryFactor * bytes);
   }
   if (limits.output_bytes == 0) {
     limits.output_bytes = kOutputBytesAtLeast + kOutputFactor * bytes;
@@ -412,7 +427,7 @@ absl::Status ImportTrace(const ImportRequest& request) {
   if (talk.done && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
     return NameMetadata(request.output);
   }
-  return OfDeath(request, limits, talk, status);
+  return OfDeath(request, limits, bytes, talk, status);
 }
 
 }  // namespace countrace::importer

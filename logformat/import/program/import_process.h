@@ -21,7 +21,7 @@ namespace countrace::importer {
 
 // 0: chosen by the size of the trace.
 struct ImportLimits {
-  std::uint64_t memory_bytes = std::uint64_t{4} << 30;  // address space
+  std::uint64_t memory_bytes = 0;  // address space
   std::uint64_t cpu_seconds = 0;
   std::uint64_t output_bytes = 0;
   std::uint64_t files = 65536;  // open at a time, within the system's limit
