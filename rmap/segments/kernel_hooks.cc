@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "logformat/block_point.h"
 #include "logformat/jump_hook.h"
 #include "logformat/system_call_exit.h"
 #include "rmap/state/unseen_state.h"
@@ -28,15 +29,6 @@ bool IsJump(const logformat::HookInfo& hook) {
                              logformat::PayloadType::kUnsigned};
 }
 
-bool IsBlockPoint(const logformat::HookInfo& hook) {
-  using logformat::PayloadType;
-  return hook.payload_names ==
-             std::vector<std::string>{"sector", "bytes", "device"} &&
-         hook.payload == std::vector<PayloadType>{PayloadType::kUnsigned,
-                                                  PayloadType::kUnsigned,
-                                                  PayloadType::kString};
-}
-
 }  // namespace
 
 HookTable::HookTable(const logformat::TraceInfo& info)
@@ -54,7 +46,7 @@ HookTable::HookTable(const logformat::TraceInfo& info)
       costly_points_.insert(hook.id);
     }
     if (hook.origin != HookOrigin::kKernel) continue;
-    if (rmap::IsBlockPoint(hook)) block_points_.insert(hook.id);
+    if (logformat::IsBlockPoint(hook)) block_points_.insert(hook.id);
     if (hook.provider == "fault") faults_.insert(hook.id);
     if (!logformat::IsSystemCall(hook)) continue;
     system_calls_.insert(hook.id);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "logformat/block_point.h"
 #include "logformat/system_call_exit.h"
 #include "rmap/counters/event_set_dumps.h"
 
@@ -9,9 +10,9 @@ namespace countrace::rmap {
 
 std::vector<EventPlan> FillEvents(const logformat::TraceInfo& info,
                                   const Gate& gate, Report& report) {
-  report.block_points =
-      std::any_of(info.hooks.begin(), info.hooks.end(),
-                  [](const auto& hook) { return !hook.payload_names.empty(); });
+  report.block_points = std::any_of(
+      info.hooks.begin(), info.hooks.end(),
+      [](const auto& hook) { return logformat::IsBlockPoint(hook); });
   report.owners = !info.users.empty();
   report.system_calls = std::any_of(info.hooks.begin(), info.hooks.end(),
                                     logformat::IsSystemCall);
