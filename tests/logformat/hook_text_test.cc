@@ -3,6 +3,7 @@
 #include <random>
 #include <string>
 
+#include "logformat/block_point.h"
 #include "logformat/description/trace_description.h"
 
 namespace countrace::logformat {
@@ -58,6 +59,20 @@ TEST_CASE("hook text: a cost that is none is refused", "[logformat]") {
   }
   CHECK_FALSE(ParseHookText(
       kId, "kernel-segment\t-\tsyscall:read\tsyscall:0\t2 1 3 20 10 30"));
+}
+
+TEST_CASE("hook text: only a kernel point of block requests is one",
+          "[logformat]") {
+  const std::string head = "kernel-point\tuus\tblock:rq\ttracepoint";
+  const auto block = ParseHookText(kId, head + "\tsector,bytes,device");
+  const auto other = ParseHookText(kId, head + "\tsector,bytes,name");
+  REQUIRE(block);
+  REQUIRE(other);
+  CHECK(IsBlockPoint(*block));
+  CHECK_FALSE(IsBlockPoint(*other));
+  HookInfo program = *block;
+  program.origin = HookOrigin::kProgram;
+  CHECK_FALSE(IsBlockPoint(program));
 }
 
 TEST_CASE("hook text: a kernel point's values have names", "[logformat]") {
