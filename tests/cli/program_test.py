@@ -856,6 +856,10 @@ class Traces(InFolder):
         self.assertEqual(2, info["hooks"])
         text = run("info", "hello.ctf").stdout
         self.assertRegex(text, r"(?m)^state +finished$")
+        # It reads heads of packets only, and says so.
+        self.assertIs(False, info["records_checked"])
+        self.assertRegex(text, r"(?m)^records +not checked here; `countrace "
+                               r"verify` checks them$")
 
     def test_hooks_of_the_trace_and_of_the_program_agree(self):
         def names(path):
