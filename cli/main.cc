@@ -5,6 +5,7 @@
 
 #include "base/text/name_escape.h"
 #include "cli/exit_status.h"
+#include "cli/out_of_memory.h"
 #include "cli/verb.h"
 
 namespace {
@@ -24,6 +25,7 @@ int UnknownVerb(const std::string& name) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  countrace::cli::ExitWhenMemoryRunsOut(argc > 1 ? argv[1] : "");
   Arguments arguments(argv + 1, argv + argc);
   if (arguments.empty()) {
     std::fputs("countrace: a verb is missing; see `countrace help`\n", stderr);
