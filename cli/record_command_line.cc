@@ -20,6 +20,7 @@ void AddRecordOptions(VerbParser& parser, RecordCommandLine& line) {
   parser.AddText("--hooks", record.hook_filter);
   parser.AddChoice("--mode", line.mode, {"stream", "discard"});
   parser.AddBytes("--flight", line.flight_bytes);
+  parser.AddBytes("--snapshots", line.snapshot_bytes);
   parser.AddTexts("--trigger", record.triggers);
   parser.AddBytes("--size", record.max_bytes);
   parser.AddBytes("--sub-buffer-size", record.sub_buffer_bytes);

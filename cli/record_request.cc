@@ -111,6 +111,7 @@ void SetMode(const VerbParser& parser, const RecordCommandLine& line,
              RecordOptions& record) {
   record.mode = line.mode == "discard" ? logformat::SessionMode::kDiscard
                                        : logformat::SessionMode::kStream;
+  if (line.snapshot_bytes != 0) record.snapshot_bytes = line.snapshot_bytes;
   if (line.flight_bytes == 0) return;
   record.mode = logformat::SessionMode::kFlight;
   record.max_bytes = line.flight_bytes;

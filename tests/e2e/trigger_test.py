@@ -188,6 +188,27 @@ class Triggers(running.Running):
         self.assertEqual(info(self.snapshots()[2])['triggers'], [])
         self.end_before_its_command(recorder)
 
+    def test_snapshots_have_a_limit_together(self):
+        """Of the disk: one that would exceed it is not taken, and that is
+        said."""
+        trigger = ['hook trigger:point at most every 1us after 1us']
+        limit = 256 << 10
+        run = self.record(trigger, WORKLOAD, 'points', 40, 25, options=(
+            '--flight', '4M', '--snapshots', str(limit)))
+        taken = self.snapshots()
+        used = sum(file.stat().st_blocks * 512 for snapshot in taken
+                   for file in snapshot.iterdir())
+        self.assertTrue(taken)
+        self.assertLessEqual(used, limit)
+        self.assertIn('no further snapshot', run.stderr)
+        self.assertRegex(run.stderr,
+                         r'not taken, .*: [1-9]\d*; raise --snapshots')
+        for snapshot in taken:
+            running.shutil.rmtree(snapshot)
+        run = self.record(trigger, WORKLOAD, 'points', 40, 5)
+        self.assertTrue(self.snapshots())
+        self.assertNotIn('not taken', run.stderr)
+
     def test_a_killed_thread_does_not_hang(self):
         # Its call lasts some 50 ms, on a busy machine more, until it is killed.
         run = self.record(['segment trigger:call > 1s'], WORKLOAD, 'killed',

@@ -88,6 +88,8 @@ class Recording {
   std::uint64_t DumpForSnapshot();
   void AnswerDumpRequests();
   void TakeSnapshot(const std::vector<logformat::TriggerFiring>& reasons);
+  bool MayTakeSnapshot();
+  void DescribeSnapshots();
   void Notice(const std::string& text) const;
   void CloseKernel();
   bool WaitForProcesses();
@@ -118,6 +120,8 @@ class Recording {
   bool stop_ = false;
   int signals_taken_ = 0;
   std::size_t triggers_noted_ = 0;
+  std::uint64_t snapshot_bytes_ = 0;  // of those that were taken
+  std::uint64_t snapshots_refused_ = 0;
   std::uint64_t begin_ns_ = 0;
   std::vector<logformat::NotRecorded> not_recorded_;
   RecordResult result_;

@@ -222,6 +222,7 @@ RecordResult Recording::Finish() {
   }
   DescribeDumpRules();
   if (watcher_) AddMessages(watcher_->Describe());
+  DescribeSnapshots();
   result_.bytes = directory_.DiskBytes();
   result_.discarded = std::accumulate(facts.discarded.begin(),
                                       facts.discarded.end(), std::uint64_t{0});

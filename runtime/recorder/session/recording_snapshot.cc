@@ -1,8 +1,11 @@
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
+#include <system_error>
 
 #include "absl/strings/str_format.h"
 #include "base/posix/errno_status.h"
@@ -14,6 +17,23 @@
 namespace countrace::runtime {
 
 using logformat::TriggerFiring;
+
+namespace {
+
+std::uint64_t DiskBytesOf(const std::string& directory) {
+  std::uint64_t bytes = 0;
+  std::error_code error;
+  for (const auto& file :
+       std::filesystem::directory_iterator(directory, error)) {
+    struct stat info {};
+    if (lstat(file.path().c_str(), &info) == 0) {
+      bytes += static_cast<std::uint64_t>(info.st_blocks) * 512;
+    }
+  }
+  return bytes;
+}
+
+}  // namespace
 
 std::vector<int> Recording::SignalsOf(const std::vector<Trigger>& triggers) {
   std::vector<int> signals = {SIGUSR1};
@@ -56,8 +76,34 @@ void Recording::AnswerDumpRequests() {
   control.dumps_answered.store(requests, std::memory_order_release);
 }
 
+// Whether one of the trace as it is now fits into the limit.
+bool Recording::MayTakeSnapshot() {
+  constexpr std::uint64_t kLeastLimit = 1 << 30;
+  const std::uint64_t limit = options_.snapshot_bytes.value_or(
+      std::max(16 * options_.max_bytes, kLeastLimit));
+  if (snapshot_bytes_ + directory_.DiskBytes() <= limit) return true;
+  if (snapshots_refused_++ == 0) {
+    Notice(absl::StrFormat(
+        "no further snapshot: those of this recording use %d bytes, and "
+        "--snapshots allows %d",
+        snapshot_bytes_, limit));
+  }
+  return false;
+}
+
+void Recording::DescribeSnapshots() {
+  if (snapshots_refused_ == 0) return;
+  result_.messages.push_back(absl::StrFormat(
+      "Snapshots that were not taken, because all together would have used "
+      "more "
+      "disk than allowed: %d; raise --snapshots, or remove what is not needed "
+      "and record again",
+      snapshots_refused_));
+}
+
 // Writes it beside the trace, under the first free name TRACE.snapshot-N.
 void Recording::TakeSnapshot(const std::vector<TriggerFiring>& reasons) {
+  if (!MayTakeSnapshot()) return;
   const logformat::SnapshotContent content{reasons, DumpForSnapshot()};
   for (int number = 1;; ++number) {
     const std::string path =
@@ -67,6 +113,7 @@ void Recording::TakeSnapshot(const std::vector<TriggerFiring>& reasons) {
     if (absl::IsAlreadyExists(taken.status())) continue;
     if (taken.ok()) {
       result_.snapshots.push_back(path);
+      snapshot_bytes_ += DiskBytesOf(path);
       Notice("snapshot: " + path);
     } else {
       result_.messages.push_back(
