@@ -237,8 +237,9 @@ std::vector<std::string> MissingStreams(const TraceDirectory& directory,
     listed.insert(stream.file);
     if (present.count(stream.file) != 0) continue;
     messages.push_back(absl::StrFormat(
-        "stream file %s is gone, and with it the records of %d packets",
-        stream.file, stream.packets));
+        "stream file %s is gone, and with it the records of %s", stream.file,
+        stream.packets == 0 ? "an unknown number of packets"
+                            : absl::StrFormat("%d packets", stream.packets)));
   }
   for (const StreamFile& file : directory.streams) {
     if (!description.from_metadata || listed.empty() ||

@@ -139,7 +139,8 @@ class Finisher {
   }
 
  private:
-  // babeltrace2 would refuse the trace for it; its records may be of use.
+  // babeltrace2 would refuse the trace for it; its records may be of use. The
+  // stream stays in the description: readers say that it is gone.
   void Hide(const StreamFile& file, const absl::Status& why) {
     const std::string hidden = std::string(kUnreadPrefix) + file.name;
     rename((directory_.path + "/" + file.name).c_str(),
@@ -147,9 +148,12 @@ class Finisher {
     result_.messages.push_back(
         absl::StrFormat("%s is not in the trace, and is %s now: %s", file.name,
                         hidden, why.message()));
-    std::erase_if(description_.streams, [&](const FinishedStream& stream) {
-      return stream.file == file.name;
-    });
+    if (std::none_of(description_.streams.begin(), description_.streams.end(),
+                     [&](const FinishedStream& stream) {
+                       return stream.file == file.name;
+                     })) {
+      description_.streams.push_back({file.name, 0});
+    }
     ++result_.failed;
   }
 
