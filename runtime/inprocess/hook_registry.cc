@@ -138,12 +138,12 @@ bool HookRegistry::Open() noexcept {
   fd_ = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   struct stat status;
   if (fd_ < 0 || !LockSoon(fd_) || fstat(fd_, &status) != 0) {
-    if (fd_ >= 0 && errno == EWOULDBLOCK) {
-      CountSessionDiscard(lf::DiscardCause::kNoResource, lf::kRegistryIsLocked);
-      return false;
+    const int error = errno;
+    CountSessionDiscard(lf::DiscardCause::kNoResource, error);
+    if (error != lf::kRegistryIsLocked) {
+      fprintf(stderr, "countrace: hooks stay off: cannot open %s: %s\n", path,
+              strerror(error));
     }
-    fprintf(stderr, "countrace: hooks stay off: cannot open %s: %s\n", path,
-            strerror(errno));
     return false;
   }
   if (!S_ISREG(status.st_mode) || status.st_size > kMaxRegistryBytes) {
@@ -155,7 +155,10 @@ bool HookRegistry::Open() noexcept {
   // locked under it.
   void* text = mmap(nullptr, capacity_, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (text == MAP_FAILED) return false;
+  if (text == MAP_FAILED) {
+    CountSessionDiscard(lf::DiscardCause::kNoResource, errno);
+    return false;
+  }
   text_ = static_cast<char*>(text);
   ssize_t got;
   while ((got = pread(fd_, text_ + text_bytes_, capacity_ - text_bytes_,
@@ -164,7 +167,10 @@ bool HookRegistry::Open() noexcept {
   }
   // A process died while it appended: ignore its incomplete line.
   while (text_bytes_ > 0 && text_[text_bytes_ - 1] != '\n') --text_bytes_;
-  if (ftruncate(fd_, static_cast<off_t>(text_bytes_)) != 0) return false;
+  if (ftruncate(fd_, static_cast<off_t>(text_bytes_)) != 0) {
+    CountSessionDiscard(lf::DiscardCause::kNoResource, errno);
+    return false;
+  }
   failed_ = false;
   return true;
 }
@@ -173,7 +179,10 @@ bool HookRegistry::Append(const char* line, std::size_t bytes) noexcept {
   if (text_bytes_ + bytes > capacity_) {
     const std::size_t capacity = (text_bytes_ + bytes) * 2;
     void* larger = mremap(text_, capacity_, capacity, MREMAP_MAYMOVE);
-    if (larger == MAP_FAILED) return false;
+    if (larger == MAP_FAILED) {
+      CountSessionDiscard(lf::DiscardCause::kNoResource, errno);
+      return false;
+    }
     text_ = static_cast<char*>(larger);
     capacity_ = capacity;
   }
