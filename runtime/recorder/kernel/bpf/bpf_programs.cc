@@ -240,7 +240,11 @@ int BpfPrograms::OpenAndLoad(const BpfProgramOptions& options,
   if (error != 0) return -error;
   error = SelectHookPrograms(options.hooks, *skeleton_, messages);
   if (error != 0) return error;
-  return -kernel_programs__load(skeleton_);
+  error = kernel_programs__load(skeleton_);
+  // Where libbpf finds no memory, it loads programs whose variables no one can
+  // reach.
+  if (error == 0 && skeleton_->bss == nullptr) return ENOMEM;
+  return -error;
 }
 
 absl::Status BpfPrograms::MapMemory() {
