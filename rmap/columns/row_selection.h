@@ -62,6 +62,17 @@ std::vector<Row> SelectedRows(const std::vector<Row>& rows,
   return selected;
 }
 
+// The same without a copy of all: `kept` holds the selected ones, if only some
+// are.
+template <typename Row>
+const std::vector<Row>& SelectedRows(const std::vector<Row>& rows,
+                                     const RowSelection* selection,
+                                     ReportBy table, std::vector<Row>& kept) {
+  if (selection == nullptr || selection->Of(table).summed) return rows;
+  kept = SelectedRows(rows, selection, table);
+  return kept;
+}
+
 }  // namespace countrace::rmap
 
 #endif  // COUNTRACE_RMAP_COLUMNS_ROW_SELECTION_H_

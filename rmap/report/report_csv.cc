@@ -87,12 +87,14 @@ std::string RenderCsv(const Report& report, const RenderOptions& options) {
   const ReportBy by =
       options.by == ReportBy::kDefault ? ReportBy::kProcess : options.by;
   std::string out;
-  VisitTables(report, [&](ReportBy table, const auto& columns,
-                          const auto& rows) {
-    if (table != by) return;
-    out = Table(report, ChosenColumns(columns, options.columns),
-                SelectedRows(rows, options.selection, table), options.bounds);
-  });
+  VisitTables(report,
+              [&](ReportBy table, const auto& columns, const auto& rows) {
+                if (table != by) return;
+                std::decay_t<decltype(rows)> kept;
+                out = Table(report, ChosenColumns(columns, options.columns),
+                            SelectedRows(rows, options.selection, table, kept),
+                            options.bounds);
+              });
   return out;
 }
 

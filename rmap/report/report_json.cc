@@ -80,14 +80,6 @@ Json RowObject(const EventColumns& events,
   return object;
 }
 
-template <typename Row>
-Json Rows(const EventColumns& events, const std::vector<Column<Row>>& columns,
-          const std::vector<Row>& rows) {
-  Json array = Json::array();
-  for (const Row& row : rows) array.push_back(RowObject(events, columns, row));
-  return array;
-}
-
 Json TraceObject(const Report& report) {
   Json trace = {{"path", report.path},
                 {"scope", report.scope},
@@ -169,33 +161,6 @@ Json DoubtObject(const BooksDoubt& doubt) {
   return object;
 }
 
-// The tables that `by` selects, each under its name in the schema.
-std::vector<std::pair<std::string, Json>> Tables(
-    const Report& report, ReportBy by, const RowSelection* selection) {
-  std::vector<std::pair<std::string, Json>> tables;
-  VisitTables(
-      report, [&](ReportBy table, const auto& columns, const auto& rows) {
-        if (by != ReportBy::kDefault && by != table) return;
-        if (selection != nullptr && !selection->Of(table).applies()) {
-          return;
-        }
-        // null: not recorded; an empty table would mean "none".
-        if (table == ReportBy::kWaker && !report.wakeups) {
-          tables.emplace_back(TableName(table), nullptr);
-          return;
-        }
-        if ((table == ReportBy::kPreemptor && !report.wanted.preemptors) ||
-            (table == ReportBy::kSystemCall && !report.system_calls)) {
-          tables.emplace_back(TableName(table), nullptr);
-          return;
-        }
-        tables.emplace_back(
-            TableName(table),
-            Rows(report.events, columns, SelectedRows(rows, selection, table)));
-      });
-  return tables;
-}
-
 // ASCII only, so that no name can control a terminal; bytes that are not UTF-8
 // become U+FFFD, since JSON cannot store them.
 std::string Dump(const Json& json, int indent) {
@@ -203,24 +168,87 @@ std::string Dump(const Json& json, int indent) {
                    Json::error_handler_t::replace);
 }
 
-std::string Line(const char* table, const Json& row) {
+// Calls `begin(name, has_rows)`, `row(name, object)` for each row, `end(name,
+// has_rows)`, for each table that `by` selects. Row by row: as one document, a
+// hundred thousand rows would take gigabytes. Without rows: not recorded.
+template <typename Begin, typename OnRow, typename End>
+void VisitJson(const Report& report, ReportBy by, const RowSelection* selection,
+               const Begin& begin, const OnRow& on_row, const End& end) {
+  VisitTables(
+      report, [&](ReportBy table, const auto& columns, const auto& rows) {
+        if (by != ReportBy::kDefault && by != table) return;
+        if (selection != nullptr && !selection->Of(table).applies()) {
+          return;
+        }
+        const std::string name = TableName(table);
+        // null: not recorded; an empty table would mean "none".
+        const bool recorded =
+            (table != ReportBy::kWaker || report.wakeups) &&
+            (table != ReportBy::kPreemptor || report.wanted.preemptors) &&
+            (table != ReportBy::kSystemCall || report.system_calls);
+        begin(name, recorded);
+        if (recorded) {
+          std::decay_t<decltype(rows)> kept;
+          for (const auto& row : SelectedRows(rows, selection, table, kept)) {
+            on_row(name, RowObject(report.events, columns, row));
+          }
+        }
+        end(name, recorded);
+      });
+}
+
+std::string Line(const std::string& table, const Json& row) {
   Json object = {{"table", table}};
   object.update(row);
   return Dump(object, -1) + "\n";
+}
+
+// As nlohmann prints it inside a document, `depth` levels deep. Line breaks in
+// texts are escaped, so each one is of the layout.
+void AppendInside(std::string& out, const Json& value, std::size_t depth) {
+  for (const char c : Dump(value, 1)) {
+    out += c;
+    if (c == '\n') out.append(depth, ' ');
+  }
+}
+
+void AppendName(std::string& out, const std::string& name) {
+  out += out.size() == 1 ? "\n " : ",\n ";  // behind the opening brace
+  out += Dump(Json(name), -1) + ": ";
+}
+
+void AppendMember(std::string& out, const std::string& name,
+                  const Json& value) {
+  AppendName(out, name);
+  AppendInside(out, value, 1);
 }
 
 }  // namespace
 
 std::string RenderJson(const Report& report, ReportBy by,
                        const RowSelection* selection) {
-  auto tables = Tables(report, by, selection);
-  Json root = ObjectOf(tables.size() + 5);
-  root["schema"] = kSchema;
-  root["trace"] = TraceObject(report);
-  if (selection != nullptr) root["where"] = where::SelectionObject(*selection);
-  for (auto& [name, rows] : tables) {
-    root[name] = std::move(rows);
+  std::string out = "{";
+  AppendMember(out, "schema", kSchema);
+  AppendMember(out, "trace", TraceObject(report));
+  if (selection != nullptr) {
+    AppendMember(out, "where", where::SelectionObject(*selection));
   }
+  bool any_row = false;
+  VisitJson(
+      report, by, selection,
+      [&](const std::string& name, bool recorded) {
+        AppendName(out, name);
+        out += recorded ? "[" : "null";
+        any_row = false;
+      },
+      [&](const std::string&, const Json& row) {
+        out += any_row ? ",\n  " : "\n  ";
+        any_row = true;
+        AppendInside(out, row, 2);
+      },
+      [&](const std::string&, bool recorded) {
+        if (recorded) out += any_row ? "\n ]" : "]";
+      });
   Json books = Json::object();
   for (const BooksRow& row : BooksRows(report)) {
     Json account = RowObject(report.events, BooksColumns(), row);
@@ -229,9 +257,10 @@ std::string RenderJson(const Report& report, ReportBy by,
     if (row.books.doubt.any()) account["doubt"] = DoubtObject(row.books.doubt);
     books[row.event] = std::move(account);
   }
-  root["books"] = std::move(books);
-  root["loss"] = LossObject(report);
-  return Dump(root, 1) + "\n";
+  AppendMember(out, "books", books);
+  AppendMember(out, "loss", LossObject(report));
+  out += "\n}\n";
+  return out;
 }
 
 std::string RenderJsonLines(const Report& report, ReportBy by,
@@ -242,9 +271,11 @@ std::string RenderJsonLines(const Report& report, ReportBy by,
   if (selection != nullptr) {
     out += Line("where", where::SelectionObject(*selection));
   }
-  for (const auto& [name, rows] : Tables(report, by, selection)) {
-    for (const Json& row : rows) out += Line(name.c_str(), row);
-  }
+  const auto nothing = [](const std::string&, bool) {};
+  VisitJson(
+      report, by, selection, nothing,
+      [&](const std::string& name, const Json& row) { out += Line(name, row); },
+      nothing);
   for (const BooksRow& row : BooksRows(report)) {
     Json account = RowObject(report.events, BooksColumns(), row);
     if (row.books.scaled) account["scaled"] = ScaledObject(*row.books.scaled);

@@ -124,8 +124,10 @@ std::string JoinedPath(const std::vector<std::string>& path) {
 }  // namespace
 
 void AppendSegments(TextTables& tables) {
-  const auto rows =
-      tables.Selected(tables.report().segments, ReportBy::kSegment);
+  std::vector<SegmentRow> kept;  // else there are too many to be copied
+  const auto& rows =
+      SelectedRows(tables.report().segments, tables.options().selection,
+                   ReportBy::kSegment, kept);
   SegmentTable(tables, "SEGMENTS", rows, /*grouped=*/false,
                [](const SegmentRow& row) {
                  return base::EscapeName(row.segment) + "  " +
@@ -135,8 +137,10 @@ void AppendSegments(TextTables& tables) {
 }
 
 void AppendPaths(TextTables& tables) {
-  const auto rows =
-      tables.Selected(tables.report().segment_paths, ReportBy::kPath);
+  std::vector<SegmentRow> kept;  // else there are too many to be copied
+  const auto& rows =
+      SelectedRows(tables.report().segment_paths, tables.options().selection,
+                   ReportBy::kPath, kept);
   // In a selection, the rows above do not show the callers: print whole
   // paths.
   const bool whole = tables.options().selection == nullptr;
