@@ -200,12 +200,12 @@ void SegmentBuilder::AddDumps(const ThreadState& thread, const Frame& frame,
     // over calls is a lower bound.
     const bool rotates = (rotating_.thread >> i & 1u) != 0;
     if (rotates && cut) {
-      ++sum.cut_calls;
+      ++sum.WriteSliced().cut_calls;
       continue;
     }
     // Another set was counted: this call is among the estimated ones.
     if (rotates && dumped && !(present >> i & 1u)) {
-      sum.cut_calls += IsCut(coverage_, frame) ? 1 : 0;
+      if (IsCut(coverage_, frame)) ++sum.WriteSliced().cut_calls;
       continue;
     }
     if (!(present >> i & 1u) || end->counters[i] < begin[i]) {
@@ -244,7 +244,7 @@ void SegmentBuilder::AddKernelDumps(const ThreadState& thread, PathNode& node,
       const std::size_t at = rotating_.kernel_running[i];
       const std::uint64_t running = thread.kernel.counts[at] - begin[1 + at];
       if (running == 0) continue;
-      sum.calls.Add({running, count});
+      sum.WriteSliced().calls.Add({running, count});
       sum.scaling = DumpSum::Scaling::kByTime;
     }
     sum.incl += count;

@@ -28,30 +28,42 @@ struct DumpSum {
   std::uint64_t incl = 0;
   bool any_value = false;  // of a call
   Quality quality = Quality::kExact;
-  // Only with multiplexed event sets. A slice is one call in which the event
-  // was counted, with the part of the call in which it was (ns), or all calls
-  // of one rotation.
-  SliceSums calls;
   enum class Scaling : std::uint8_t { kNone, kByCalls, kByTime };
   Scaling scaling = Scaling::kNone;
-  // Calls that the event's set counted in part only: long calls.
-  std::uint64_t cut_calls = 0;
   // For an estimate (Estimated()): the counted part of `incl`, the variance
   // (absent if unknown), and the number of slices behind it.
   std::uint64_t counted = 0;
   std::optional<double> variance = 0.0;
   std::uint64_t slices = 0;  // least of the summed estimates
-  // The calls of one rotation are one slice, because they resemble each other
-  // more than others do. This slice is the last one, not yet in `calls`, and
-  // the one before it, if it has no other slice beside it.
-  struct OpenSlice {
-    const void* thread = nullptr;
-    std::uint32_t turn = 0;
-    Slice slice, before;
-  } open;
 
+  // Only with multiplexed event sets; copies share it, and only that of a node
+  // is written. A slice is one call in which the event was counted, with the
+  // part of the call in which it was (ns), or all calls of one rotation.
+  struct Sliced {
+    SliceSums calls;
+    // Calls that the event's set counted in part only: long calls.
+    std::uint64_t cut_calls = 0;
+    // The calls of one rotation are one slice, because they resemble each other
+    // more than others do. This slice is the last one, not yet in `calls`, and
+    // the one before it, if it has no other slice beside it.
+    struct OpenSlice {
+      const void* thread = nullptr;
+      std::uint32_t turn = 0;
+      Slice slice, before;
+    } open;
+  };
+  std::shared_ptr<Sliced> sliced;
+
+  Sliced& WriteSliced() {
+    if (sliced == nullptr) sliced = std::make_shared<Sliced>();
+    return *sliced;
+  }
+  std::uint64_t cut_calls() const {
+    return sliced == nullptr ? 0 : sliced->cut_calls;
+  }
   void AddOfTurn(const void* thread, std::uint32_t turn, std::uint64_t x,
                  std::uint64_t y) {
+    auto& [calls, cut, open] = WriteSliced();
     if (open.thread != thread || open.turn != turn) {
       const bool alone = open.before.x == 0;
       if (!alone) calls.Add(open.before, open.slice);
@@ -61,8 +73,9 @@ struct DumpSum {
     open.slice.y += y;
   }
   SliceSums Slices() const {
-    SliceSums all = calls;
-    all.Add(open.before, open.slice);
+    if (sliced == nullptr) return {};
+    SliceSums all = sliced->calls;
+    all.Add(sliced->open.before, sliced->open.slice);
     return all;
   }
 };

@@ -2,8 +2,28 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace countrace::rmap {
+
+bool LogHistogram::AddToFew(Place place) {
+  if (octaves_ != 0) return false;
+  if (few_.size() == kFew) {
+    CountFew();
+    return false;
+  }
+  few_.push_back(
+      static_cast<std::uint16_t>(place.octave * kBuckets + place.bucket));
+  return true;
+}
+
+void LogHistogram::CountFew() {
+  for (const std::uint16_t place : std::exchange(few_, {})) {
+    const std::size_t octave = place / kBuckets;
+    if (octave - first_octave_ >= octaves_) Cover(octave);
+    ++counts_[place - first_octave_ * kBuckets];
+  }
+}
 
 void LogHistogram::Cover(std::size_t octave) {
   if (octaves_ == 0) {
@@ -21,7 +41,14 @@ void LogHistogram::Cover(std::size_t octave) {
 }
 
 void LogHistogram::Merge(const LogHistogram& other) {
+  for (const std::uint16_t place : other.few_) {
+    const Place at = {place / kBuckets, place % kBuckets};
+    if (AddToFew(at)) continue;
+    if (at.octave - first_octave_ >= octaves_) Cover(at.octave);
+    ++counts_[place - first_octave_ * kBuckets];
+  }
   if (other.octaves_ == 0) return;
+  CountFew();
   for (const std::size_t octave :
        {other.first_octave_, other.first_octave_ + other.octaves_ - 1}) {
     if (octave - first_octave_ >= octaves_) Cover(octave);
@@ -32,17 +59,28 @@ void LogHistogram::Merge(const LogHistogram& other) {
   }
 }
 
+std::uint64_t LogHistogram::Middle(std::size_t place) {
+  const std::size_t octave = place / kBuckets;
+  const std::uint64_t bucket = place % kBuckets;
+  if (octave == 0) return bucket;
+  const unsigned shift = static_cast<unsigned>(octave - 1);
+  const std::uint64_t low = (bucket + kBuckets) << shift;
+  return low + ((std::uint64_t{1} << shift) >> 1);
+}
+
 std::uint64_t LogHistogram::ValueAtRank(std::uint64_t rank) const {
+  if (!few_.empty()) {
+    std::vector<std::uint16_t> places = few_;
+    const std::size_t at = std::min<std::size_t>(rank, places.size()) - 1;
+    std::nth_element(places.begin(),
+                     places.begin() + static_cast<std::ptrdiff_t>(at),
+                     places.end());
+    return Middle(places[at]);
+  }
   std::uint64_t seen = 0;
   for (std::size_t i = 0; i < counts_.size(); ++i) {
     seen += counts_[i];
-    if (seen < rank) continue;
-    const std::size_t octave = first_octave_ + i / kBuckets;
-    const std::uint64_t bucket = i % kBuckets;
-    if (octave == 0) return bucket;
-    const unsigned shift = static_cast<unsigned>(octave - 1);
-    const std::uint64_t low = (bucket + kBuckets) << shift;
-    return low + ((std::uint64_t{1} << shift) >> 1);
+    if (seen >= rank) return Middle(first_octave_ * kBuckets + i);
   }
   return 0;
 }

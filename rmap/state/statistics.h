@@ -1,8 +1,10 @@
 // Distribution of the durations of one call path: exact sums, and a log-linear
 // histogram for percentiles.
 //
-// In: one duration for each call. Out: TimeStatistics. Memory: at most 59
-// octaves of 64 counters (30 KiB), only for the range of octaves that occurs.
+// In: one duration for each call. Out: TimeStatistics. Memory: 2 bytes for each
+// of the first 32 calls, because most paths of most processes have few; with
+// more, at most 59 octaves of 64 counters (30 KiB), only for the range of
+// octaves that occurs.
 // Thread: one.
 #ifndef COUNTRACE_RMAP_STATE_STATISTICS_H_
 #define COUNTRACE_RMAP_STATE_STATISTICS_H_
@@ -23,8 +25,10 @@ class LogHistogram {
   void Add(std::uint64_t value) {
     const Place place = Locate(value);
     const std::size_t octave = place.octave - first_octave_;
-    if (octave >= octaves_) [[unlikely]]
+    if (octave >= octaves_) [[unlikely]] {
+      if (AddToFew(place)) return;
       Cover(place.octave);
+    }
     ++counts_[(place.octave - first_octave_) * kBuckets + place.bucket];
   }
   void Merge(const LogHistogram& other);
@@ -34,6 +38,7 @@ class LogHistogram {
 
  private:
   static constexpr std::size_t kBuckets = 64;
+  static constexpr std::size_t kFew = 32;
   struct Place {
     std::size_t octave, bucket;
   };
@@ -42,12 +47,19 @@ class LogHistogram {
     const unsigned shift = static_cast<unsigned>(std::bit_width(value)) - 7;
     return {shift + 1, static_cast<std::size_t>(value >> shift) - kBuckets};
   }
+  // False: there are counters, or too many values for anything else.
+  bool AddToFew(Place place);
+  // Counters from now on.
+  void CountFew();
+  static std::uint64_t Middle(std::size_t place);
   // Makes room for `octave`, keeping the covered range contiguous.
   void Cover(std::size_t octave);
 
   std::size_t first_octave_ = 0;
   std::size_t octaves_ = 0;
   std::vector<std::uint64_t> counts_;  // octaves_ * kBuckets
+  // Places of values (octave * kBuckets + bucket) while there are no counters.
+  std::vector<std::uint16_t> few_;
 };
 
 // Sums are 128-bit integers instead of Welford's running mean: no division per
@@ -63,6 +75,8 @@ class DurationStatistics {
     histogram_.Add(value);
   }
   void Merge(const DurationStatistics& other);
+  // Count and sums stay; there are no percentiles any more.
+  void ForgetHistogram() { histogram_ = {}; }
 
   std::uint64_t count() const { return count_; }
   std::uint64_t sum() const { return sum_; }

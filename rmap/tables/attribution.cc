@@ -45,7 +45,7 @@ DumpSum Estimated(const PathNode& node, std::size_t dump) {
   sum.slices = scaled->slices;
   sum.quality = Worse(sum.quality, Quality::kScaled);
   // The cut calls are the long ones: without them the estimate is too low.
-  if (sum.cut_calls > node.wall.count() / kManyCut) {
+  if (sum.cut_calls() > node.wall.count() / kManyCut) {
     sum.quality = Worse(sum.quality, Quality::kBounded);
   }
   sum.variance = std::nullopt;

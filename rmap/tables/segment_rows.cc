@@ -8,6 +8,7 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "logformat/system_call_exit.h"
 #include "rmap/state/call_paths.h"
@@ -26,12 +27,20 @@ class SegmentRows {
       : input_(input), bounds_(bounds), report_(report) {}
 
   void Build() {
+    // Growing would need the memory of two copies. Room that is not used takes
+    // addresses only.
+    std::size_t nodes = 0;
+    for (const ProcessState& process : input_.in.registry.processes()) {
+      ForEachNode(*process.paths, [&](const PathNode&) { ++nodes; });
+    }
+    report_.segments.reserve(nodes);
+    report_.segment_paths.reserve(nodes);
     for (const ProcessState& process : input_.in.registry.processes()) {
       BuildSegmentsOf(process);
     }
     BuildSegmentsOf(input_.in.registry.interrupts());
     std::sort(report_.segments.begin(), report_.segments.end(), RowLess);
-    EmitPathGroups();
+    SortPathGroups();
   }
 
  private:
@@ -192,9 +201,9 @@ class SegmentRows {
   void BuildSegmentsOf(const ProcessState& process) {
     if (process.paths->children.empty()) return;
     std::map<std::uint32_t, SegmentSum> by_hook;
-    std::vector<SegmentRow> paths;
-    Collect(process, *process.paths, {}, by_hook, paths);
-    path_groups_.push_back(std::move(paths));
+    const std::size_t begin = report_.segment_paths.size();
+    Collect(process, *process.paths, {}, by_hook, report_.segment_paths);
+    path_groups_.push_back({begin, report_.segment_paths.size()});
     AddFolded(*process.paths, by_hook);
     for (const auto& [hook_id, sum] : by_hook) {
       // Only its enter was recorded, and the recorder itself caused it.
@@ -214,6 +223,28 @@ class SegmentRows {
       if (sum.probes.any()) sum.probes.TakeOut(input_.plans, row);
       report_.segments.push_back(std::move(row));
     }
+    ForgetDetails(*process.paths);
+  }
+
+  template <typename F>
+  static void ForEachNode(PathNode& root, const F& f) {
+    std::vector<PathNode*> pending = {&root};
+    while (!pending.empty()) {
+      PathNode& node = *pending.back();
+      pending.pop_back();
+      f(node);
+      for (const PathNode::Child& child : node.children) {
+        pending.push_back(child.node);
+      }
+    }
+  }
+
+  // With thousands of processes, their rows need the memory.
+  static void ForgetDetails(PathNode& root) {
+    ForEachNode(root, [](PathNode& node) {
+      node.wall.ForgetHistogram();
+      node.dumps = {};
+    });
   }
 
   // Replaces the sum of the folding nodes by those of their segments.
@@ -388,30 +419,51 @@ class SegmentRows {
     }
   }
 
-  // Sorts processes by their time in segments and keeps each tree together.
-  void EmitPathGroups() {
-    const auto total = [](const std::vector<SegmentRow>& rows) {
-      std::uint64_t on_cpu_ns = 0, wall_ns = 0;
-      for (const SegmentRow& row : rows) {
-        if (row.path.size() != 1) continue;
-        on_cpu_ns += SortTime(row);
-        wall_ns += row.wall.incl;
+  // Rows of one process.
+  struct PathGroupRows {
+    std::size_t begin, end;
+    std::uint64_t on_cpu_ns = 0, wall_ns = 0;
+  };
+
+  // Sorts processes by their time in segments and keeps each tree together. In
+  // place: there may be a million rows.
+  void SortPathGroups() {
+    std::vector<SegmentRow>& rows = report_.segment_paths;
+    for (PathGroupRows& group : path_groups_) {
+      for (std::size_t i = group.begin; i < group.end; ++i) {
+        if (rows[i].path.size() != 1) continue;
+        group.on_cpu_ns += SortTime(rows[i]);
+        group.wall_ns += rows[i].wall.incl;
       }
-      return std::pair(on_cpu_ns, wall_ns);
-    };
-    std::stable_sort(
-        path_groups_.begin(), path_groups_.end(),
-        [&](const auto& a, const auto& b) { return total(b) < total(a); });
-    for (std::vector<SegmentRow>& rows : path_groups_) {
-      std::move(rows.begin(), rows.end(),
-                std::back_inserter(report_.segment_paths));
+    }
+    std::stable_sort(path_groups_.begin(), path_groups_.end(),
+                     [](const PathGroupRows& a, const PathGroupRows& b) {
+                       return std::tie(b.on_cpu_ns, b.wall_ns) <
+                              std::tie(a.on_cpu_ns, a.wall_ns);
+                     });
+    std::vector<std::size_t> from;  // where the row at each place comes from
+    from.reserve(rows.size());
+    for (const PathGroupRows& group : path_groups_) {
+      for (std::size_t i = group.begin; i < group.end; ++i) from.push_back(i);
+    }
+    for (std::size_t first = 0; first < from.size(); ++first) {
+      if (from[first] == first) continue;
+      SegmentRow row = std::move(rows[first]);
+      std::size_t to = first;
+      while (from[to] != first) {
+        const std::size_t next = std::exchange(from[to], to);
+        rows[to] = std::move(rows[next]);
+        to = next;
+      }
+      rows[to] = std::move(row);
+      from[to] = to;
     }
   }
 
   const TableInput& input_;
   const UnseenBounds& bounds_;
   Report& report_;
-  std::vector<std::vector<SegmentRow>> path_groups_;
+  std::vector<PathGroupRows> path_groups_;
 };
 
 }  // namespace

@@ -24,6 +24,7 @@ TEST_CASE("statistics: percentiles are within 0.8 % of the sorted values",
   const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, 100)));
   CAPTURE(seed);
   std::vector<std::uint64_t> values = RandomDurations(seed);
+  if (seed % 2 != 0) values.resize(std::min<std::size_t>(values.size(), seed));
   DurationStatistics statistics;
   for (const std::uint64_t value : values) statistics.Add(value);
   std::sort(values.begin(), values.end());
@@ -39,9 +40,11 @@ TEST_CASE("statistics: percentiles are within 0.8 % of the sorted values",
 
 TEST_CASE("statistics: parts merged in any order equal the whole",
           "[rmap][property]") {
-  const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, 50)));
+  const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, 200)));
   CAPTURE(seed);
-  const std::vector<std::uint64_t> values = RandomDurations(seed);
+  std::vector<std::uint64_t> values = RandomDurations(seed);
+  // Up to 32 are kept one by one; a part may be, and the whole not.
+  if (seed % 4 != 0) values.resize(std::min<std::size_t>(values.size(), seed));
   DurationStatistics whole, parts[3], merged;
   for (std::size_t i = 0; i < values.size(); ++i) {
     whole.Add(values[i]);
