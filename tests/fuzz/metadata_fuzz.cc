@@ -1,4 +1,5 @@
-// Arbitrary metadata text and `.hooks` text. An accepted text can be written
+// Arbitrary metadata text and text of the files of a session: `.hooks`,
+// `.owners`, `.not_recorded`, `.triggers`. An accepted text can be written
 // again and then reads back as the same text.
 #include <cstddef>
 #include <cstdint>
@@ -23,6 +24,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   for (const HookInfo& hook : description.info.hooks) {
     const auto again = ParseHookText(hook.id, HookText(hook));
     if (!again || HookText(*again) != HookText(hook)) std::abort();
+  }
+  ParseOwners(text, description);
+  ParseTriggers(text, description);
+  ParseNotRecorded(text, description);
+  for (const NotRecorded& what : description.info.not_recorded) {
+    const auto again = ParseNotRecordedText(NotRecordedText(what));
+    if (!again || NotRecordedText(*again) != NotRecordedText(what)) {
+      std::abort();
+    }
   }
   return 0;
 }
