@@ -35,8 +35,9 @@ def countrace(*arguments, check=True, **kwargs):
     return result
 
 
-def report(trace):
-    return json.loads(countrace('report', '--format', 'json', trace).stdout)
+def report(trace, *options):
+    return json.loads(countrace('report', '--format', 'json', *options,
+                                trace).stdout)
 
 
 def emitted(text):
@@ -105,6 +106,28 @@ class NothingIsLost(Recording):
         lines = [line for line in script_lines(self.trace)
                  if ' workload:' in line]
         self.assertEqual(len(lines), sum(emitted(run.stdout).values()))
+
+    def test_hooks_in_nested_signal_handlers_are_all_counted(self):
+        """20 million of them in full runs."""
+        goal, hooks, handlers = 20_000_000 if FULL else 1, 0, 0
+        while hooks < goal:
+            trace = self.work / 'nested.ctf'
+            run = countrace('record', '--no-kernel', '--force', '-o', trace,
+                            '--', WORKLOAD, 'storm', '10000', '20')
+            data = report(trace, '--by', 'hook')
+            hits = {row['hook']: row['hits'] for row in data['hooks']}
+            lost = data['loss']['discarded_events']
+            made = sum(emitted(run.stdout).values())
+            self.assertEqual(sum(hits.values()) + lost, made)
+            ticks, calls = map(int, re.search(
+                r'^ticks (\d+) handlers (\d+)$', run.stdout, re.M).groups())
+            if lost == 0:
+                self.assertEqual(hits, {'workload:tick': ticks,
+                                        'workload:pair': 2 * ticks,
+                                        'workload:handler': 2 * calls,
+                                        'workload:in_handler': calls})
+            hooks, handlers = hooks + made, handlers + calls
+        print(f'{hooks:,} hooks, {handlers:,} handlers')
 
     def test_every_record_is_under_its_thread(self):
         for arguments in (('short', '1000', '10'), ('forks', '200', '2')):
