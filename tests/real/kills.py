@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Recorder, program or both are killed (SIGKILL) at a random moment, over the
-same programs, modes and environments as the matrix. A killed recorder's program
-does its work, its code is as in its file, and once the next countrace command
-has run nothing is left.
+"""Recorder, program, both or their process groups are killed (SIGKILL) at a
+random moment, over the same programs, modes and environments as the matrix. A
+killed recorder's program does its work, its code is as in its file, and once
+the next countrace command has run nothing is left.
 
 usage: kills.py COUNTRACE [--hooked HOOK_WORKLOAD] [--rounds N]
                 [--programs A,B] [--seed N]
 
-Without --rounds: 20, or 1,000 with COUNTRACE_TEST_FULL=1. A failed round prints
-what repeats it. Exit: 0 none failed.
+Without --rounds: 20, or 10,000 with COUNTRACE_TEST_FULL=1. A failed round
+prints what repeats it. Exit: 0 none failed.
 """
 import argparse
 import collections
@@ -29,7 +29,7 @@ from programs import PROGRAMS, Hooked
 
 MODES = ('plain', '-p', '-a', 'syscalls', 'uprobe', 'all')
 ENVIRONMENTS = ('host', 'below', 'container')
-VICTIMS = ('recorder', 'program', 'both')
+VICTIMS = ('recorder', 'program', 'both', 'group')
 OF_COUNTRACE = ('countrace', 'unshare')
 PATIENCE = 60  # seconds
 
@@ -39,6 +39,13 @@ def send(pid, number):
         os.kill(pid, number)
     except ProcessLookupError:
         pass  # it has ended meanwhile
+
+
+def group_of(pid):
+    try:
+        return os.getpgid(pid)
+    except ProcessLookupError:
+        return None  # it has ended meanwhile
 
 
 def offset_of(countrace, file, function):
@@ -179,7 +186,9 @@ class Kills:
                   '-o', str(cells.trace), *site.options(mode)]
         with open(output, 'w', encoding='utf-8') as file:
             common = {'stdin': subprocess.DEVNULL, 'stdout': file,
-                      'stderr': subprocess.DEVNULL, 'cwd': cells.folder}
+                      'stderr': subprocess.DEVNULL, 'cwd': cells.folder,
+                      # As a shell does; killed as one by victim `group`.
+                      'preexec_fn': os.setpgrp}
             if mode in ('-p', '-a'):
                 own = subprocess.Popen(command, **common)
                 who = ['-a'] if mode == '-a' else ['-p', str(own.pid)]
@@ -202,6 +211,11 @@ class Kills:
             raise Failed(f'left behind: {left}')
 
     def strike(self, victim):
+        if victim == 'group':
+            groups = {group_of(pid) for pid in left_behind.descendants()}
+            for group in groups - {None, os.getpgrp()}:
+                send(-group, signal.SIGKILL)
+            return
         for pid, name in left_behind.descendants().items():
             if name == 'countrace' and victim == 'program':
                 continue
@@ -239,8 +253,8 @@ class Kills:
             for child in children:
                 child.poll()
             alive = left_behind.descendants()
-            if victim == 'both':
-                self.strike('both')
+            if victim in ('both', 'group'):
+                self.strike('both')  # and what is in no group of ours
             if not alive:
                 return
             if set(alive.values()) <= set(OF_COUNTRACE):
@@ -286,7 +300,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('countrace', type=pathlib.Path)
     parser.add_argument('--rounds', type=int,
-                        default=1000 if matrix.FULL else 20)
+                        default=10000 if matrix.FULL else 20)
     parser.add_argument('--seed', type=int, default=1729)
     parser.add_argument('--programs')
     parser.add_argument('--hooked', type=pathlib.Path)
