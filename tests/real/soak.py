@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+"""The whole machine is recorded under mixed loads and a fork storm: the books
+add up, each lost record is counted with its cause, and the recorder's memory
+stays where it was; a flight recording with triggers uses no more disk than it
+may.
+
+usage: soak.py COUNTRACE PROCESS_STORM [--minutes N] [--only record|flight]
+
+Each part takes N minutes (default 0.25; 60 with COUNTRACE_TEST_FULL=1). A
+recording is read every 5 minutes, so that the disk holds 5 minutes of it.
+Prints its figures. Exit: 0 all held, 1 not, SKIPPED without root or stress-ng.
+"""
+import argparse
+import collections
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+FULL = bool(os.environ.get('COUNTRACE_TEST_FULL'))
+# Never --io, --sync or what fills memory: other programs use this machine.
+STRESSORS = ('--switch 2', '--futex 2', '--fork 2', '--vm 1 --vm-bytes 32M',
+             '--timer 1 --timer-freq 2000', '--pipe 2', '--sem 2',
+             '--fault 1', '--clone 2 --clone-max 32', '--cpu 2', '--signal 1',
+             '--mmap 1 --mmap-bytes 16M', '--sock 1', '--exec 1', '--yield 2')
+KERNEL = 'syscalls,irq,softirq,faults,wakeups'
+PIECE_SECONDS = 300
+ACCOUNTS = ('processes', 'own', 'idle', 'interrupts', 'outside',
+            'unattributed')
+FLIGHT_BYTES = 32 << 20
+
+
+class Load(threading.Thread):
+    """One stressor after the other, each for a second of three, beside a storm
+    of processes."""
+
+    def __init__(self, storm):
+        super().__init__(daemon=True)
+        self.storm, self.end = storm, threading.Event()
+        self.runs = collections.Counter()
+
+    def run(self):
+        quiet = {'stdout': subprocess.DEVNULL, 'stderr': subprocess.DEVNULL,
+                 'check': False}
+        while not self.end.is_set():
+            for stressor in STRESSORS:
+                if self.end.is_set():
+                    return
+                subprocess.run(['stress-ng', '--timeout', '1s', '--temp-path',
+                                '/dev/shm', *stressor.split()], **quiet)
+                subprocess.run([self.storm, 'storm', '4', '20', '20'], **quiet)
+                self.runs[stressor] += 1
+                self.end.wait(2)
+
+
+class Memory(threading.Thread):
+    """KiB of anonymous memory of a process, every half second."""
+
+    def __init__(self, pid):
+        super().__init__(daemon=True)
+        self.pid, self.samples = pid, []
+
+    def run(self):
+        while True:
+            try:
+                status = pathlib.Path(f'/proc/{self.pid}/status').read_text()
+            except OSError:
+                return
+            found = re.search(r'RssAnon:\s+(\d+)', status)
+            if found is None:
+                return
+            self.samples.append(int(found.group(1)))
+            time.sleep(0.5)
+
+
+class Soak:
+    def __init__(self, options):
+        self.options = options
+        self.work = pathlib.Path(tempfile.mkdtemp(prefix='countrace-soak-'))
+        self.failed = []
+        self.figures = collections.Counter()
+        self.memory = []  # a list of samples for each recording
+
+    def check(self, holds, claim):
+        if not holds:
+            self.failed.append(claim)
+            print(f'FAILED: {claim}', flush=True)
+
+    def countrace(self, *arguments):
+        return subprocess.run([self.options.countrace, *map(str, arguments)],
+                              text=True, capture_output=True, check=False)
+
+    def start(self, *arguments):
+        with open(self.work / 'log', 'w', encoding='utf-8') as log:
+            recorder = subprocess.Popen(
+                [self.options.countrace, 'record', '-a', '--force', *arguments],
+                stderr=log, stdout=subprocess.DEVNULL,
+                stdin=subprocess.DEVNULL)
+        memory = Memory(recorder.pid)
+        memory.start()
+        return recorder, memory
+
+    def stop(self, recorder, memory):
+        recorder.send_signal(signal.SIGINT)
+        code = recorder.wait()
+        memory.join()
+        self.memory.append(memory.samples)
+        text = (self.work / 'log').read_text(encoding='utf-8')
+        self.check(code == 0, f'record exits with {code}: {text[-2000:]}')
+        return text
+
+    # --- A recording of everything ------------------------------------------
+
+    def record(self, seconds):
+        left = seconds
+        while left > 0:
+            piece = min(left, PIECE_SECONDS)
+            left -= piece
+            trace = self.work / 'trace.ctf'
+            started = self.start('--kernel', KERNEL, '-o', str(trace))
+            time.sleep(piece)
+            text = self.stop(*started)
+            self.figures['bytes'] += sum(
+                file.stat().st_size for file in trace.iterdir())
+            self.check_trace(trace, text)
+            shutil.rmtree(trace)
+
+    def check_trace(self, trace, text):
+        verified = self.countrace('verify', trace)
+        self.check(verified.returncode == 0, f'verify: {verified.stdout}')
+        run = self.countrace('report', '--format', 'json', trace)
+        self.check(run.returncode == 0, f'report: {run.stderr}')
+        data = json.loads(run.stdout)
+        for event, books in data['books'].items():
+            self.check(books['residual'] == 0, f'{event}: residual')
+            self.check(sum(books[name] for name in ACCOUNTS)
+                       == books['total'], f'{event}: accounts')
+        loss = data['loss']
+        self.check(sum(loss['by_cause'].values()) == loss['discarded_events'],
+                   f'causes of a loss: {loss}')
+        for cause, count in loss['by_cause'].items():
+            self.figures[f'lost {cause}'] += count
+            self.check(count == 0 or cause == 'kernel_recursion'
+                       or f'cause={cause} count={count}' in text,
+                       f'{cause} is not said: {text[-2000:]}')
+        complete = not (loss['discarded_events'] or loss['discarded_packets']
+                        or loss['not_joined'])
+        self.check(('nothing was lost' in text) == complete, text[-2000:])
+        self.figures['records'] += data['trace']['records']
+        self.figures['processes'] += len(data['processes'])
+
+    def check_memory(self, name):
+        """Flat: no recording's last third needs 4 MiB more than its second."""
+        for samples in self.memory:
+            third = len(samples) // 3
+            if third < 3:
+                continue
+            before, after = (max(samples[third:2 * third]),
+                             max(samples[2 * third:-1]))
+            self.check(after <= before + 4096,
+                       f'{name}: memory grows from {before} to {after} KiB')
+        samples = [sample for each in self.memory for sample in each]
+        if samples:
+            print(f'{name}: recorder\'s own memory at most {max(samples)} KiB')
+        self.memory = []
+
+    # --- A flight recording with triggers ------------------------------------
+
+    def flight(self, seconds):
+        trace = self.work / 'flight.ctf'
+        limit = 4 * FLIGHT_BYTES
+        started = self.start(
+            '--flight', str(FLIGHT_BYTES), '--snapshots', str(limit),
+            '--kernel', 'syscalls', '--trigger',
+            'segment syscall:futex > 1ms at most every 1s', '-o', str(trace))
+        most = 0
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            time.sleep(0.5)
+            used = 0
+            for file in self.work.rglob('*'):
+                try:
+                    used += file.stat().st_blocks * 512 if file.is_file() else 0
+                except FileNotFoundError:
+                    pass
+            most = max(most, used)
+        text = self.stop(*started)
+        snapshots = sorted(self.work.glob('flight.ctf.snapshot-*'))
+        # One snapshot may begin below the limit and end above it; streams of a
+        # flight recording grow by a sub-buffer before they are cut.
+        bound = limit + 3 * FLIGHT_BYTES
+        self.check(most <= bound, f'{most} bytes of disk, at most {bound}')
+        self.check(snapshots, f'no snapshot: {text[-2000:]}')
+        for snapshot in snapshots:
+            verified = self.countrace('verify', snapshot)
+            self.check(verified.returncode == 0,
+                       f'{snapshot.name}: {verified.stdout}')
+        if seconds >= 60:
+            self.check('--snapshots' in text, 'the limit is not said')
+        print(f'flight: {len(snapshots)} snapshots, at most '
+              f'{most >> 20} MiB of disk of {bound >> 20}')
+
+    def run(self):
+        seconds = self.options.minutes * 60
+        load = Load(self.options.storm)
+        load.start()
+        try:
+            if self.options.only != 'flight':
+                self.record(seconds)
+                self.check_memory('record')
+                for name, value in sorted(self.figures.items()):
+                    print(f'record: {name} {value:,}')
+            if self.options.only != 'record':
+                self.flight(seconds)
+                self.check_memory('flight')
+        finally:
+            load.end.set()
+            load.join()
+            shutil.rmtree(self.work, ignore_errors=True)
+        print(f'{sum(load.runs.values())} loads of {len(STRESSORS)} kinds, '
+              f'{len(self.failed)} FAILED')
+        return 1 if self.failed else 0
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('countrace')
+    parser.add_argument('storm')
+    parser.add_argument('--minutes', type=float, default=60 if FULL else 0.25)
+    parser.add_argument('--only', choices=('record', 'flight'))
+    options = parser.parse_args()
+    if os.geteuid() != 0 or not shutil.which('stress-ng'):
+        print('SKIPPED: needs root and stress-ng')
+        return 0
+    return Soak(options).run()
+
+
+if __name__ == '__main__':
+    sys.exit(main())
