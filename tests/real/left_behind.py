@@ -62,7 +62,8 @@ def bpf_objects():
                               check=False).stdout
         rows = json.loads(text or '[]')
         if isinstance(rows, list):
-            found |= {(kind, row['id']) for row in rows}
+            # An error, where one went while bpftool listed them.
+            found |= {(kind, row['id']) for row in rows if 'id' in row}
     return found
 
 
