@@ -253,8 +253,9 @@ class Kills:
             for child in children:
                 child.poll()
             alive = left_behind.descendants()
-            if victim in ('both', 'group'):
-                self.strike('both')  # and what is in no group of ours
+            # And what was forked meanwhile, or is in no group of ours.
+            if victim != 'recorder':
+                self.strike('both' if victim == 'group' else victim)
             if not alive:
                 return
             if set(alive.values()) <= set(OF_COUNTRACE):
