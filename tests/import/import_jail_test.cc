@@ -167,13 +167,16 @@ bool Skips(Start start) {
   return true;
 }
 
+Start EachStart() {
+  return GENERATE(Start::kRoot, Start::kUser, Start::kRootWithoutLandlock,
+                  Start::kUserWithoutLandlock);
+}
+
 }  // namespace
 
 TEST_CASE("import jail: no process, socket, code or other process",
           "[import][import_jail]") {
-  const Start start =
-      GENERATE(Start::kRoot, Start::kUser, Start::kRootWithoutLandlock,
-               Start::kUserWithoutLandlock);
+  const auto start = EachStart();
   CAPTURE(static_cast<int>(start));
   if (Skips(start)) return;
   JailTest jail(start);
@@ -242,9 +245,7 @@ TEST_CASE("import jail: no process, socket, code or other process",
 
 TEST_CASE("import jail: files are those of the trace, and only read",
           "[import][import_jail]") {
-  const Start start =
-      GENERATE(Start::kRoot, Start::kUser, Start::kRootWithoutLandlock,
-               Start::kUserWithoutLandlock);
+  const auto start = EachStart();
   CAPTURE(static_cast<int>(start));
   if (Skips(start)) return;
   const bool hidden = start == Start::kRootWithoutLandlock ||
