@@ -29,7 +29,8 @@ int ReportFailure(std::string_view verb, const absl::Status& status) {
 int PrintData(std::string_view verb, std::string_view data, int status) {
   const bool written =
       std::fwrite(data.data(), 1, data.size(), stdout) == data.size();
-  if (!written || std::fflush(stdout) != 0) {
+  // ferror(): of what a verb wrote itself before.
+  if (!written || std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     Say(verb, std::string("cannot write to standard output: ") +
                   std::strerror(errno));
     return kExitFailed;

@@ -1,9 +1,13 @@
 #include "cli/report_tables.h"
 
+#include <cstdio>
+#include <string_view>
+
 #include "absl/strings/str_format.h"
 #include "cli/exit_status.h"
 #include "cli/verb.h"
 #include "rmap/columns/chosen_columns.h"
+#include "rmap/report/report_views.h"
 #include "rmap/tables/report_events.h"
 
 namespace countrace::cli {
@@ -67,6 +71,18 @@ absl::StatusOr<ReportAnswer> ReportTables(const ReportRequest& request) {
         "json all");
   }
   if (rows->selection) render.selection = &*rows->selection;
+  const bool json_lines = render.format == ReportFormat::kJsonLines;
+  if ((json_lines || render.format == ReportFormat::kJson) &&
+      !rows->report.interrupted) {  // else a message comes first
+    // What could not be written is reported with the rest, by PrintData().
+    const auto print = [](std::string_view text) {
+      std::fwrite(text.data(), 1, text.size(), stdout);
+    };
+    const auto& render_json =
+        json_lines ? rmap::RenderJsonLines : rmap::RenderJson;
+    return AnswerOf(rows->report, render_json(rows->report, render.by,
+                                              render.selection, print));
+  }
   return AnswerOf(rows->report, rmap::RenderReport(rows->report, render));
 }
 

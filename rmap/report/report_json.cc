@@ -213,7 +213,7 @@ void AppendInside(std::string& out, const Json& value, std::size_t depth) {
 }
 
 void AppendName(std::string& out, const std::string& name) {
-  out += out.size() == 1 ? "\n " : ",\n ";  // behind the opening brace
+  out += out == "{" ? "\n " : ",\n ";
   out += Dump(Json(name), -1) + ": ";
 }
 
@@ -223,10 +223,17 @@ void AppendMember(std::string& out, const std::string& name,
   AppendInside(out, value, 1);
 }
 
+void GivePart(const TextParts& parts, std::string& out) {
+  constexpr std::size_t kPartBytes = 64 << 10;
+  if (!parts || out.size() < kPartBytes) return;
+  parts(out);
+  out.clear();
+}
+
 }  // namespace
 
 std::string RenderJson(const Report& report, ReportBy by,
-                       const RowSelection* selection) {
+                       const RowSelection* selection, const TextParts& parts) {
   std::string out = "{";
   AppendMember(out, "schema", kSchema);
   AppendMember(out, "trace", TraceObject(report));
@@ -245,6 +252,7 @@ std::string RenderJson(const Report& report, ReportBy by,
         out += any_row ? ",\n  " : "\n  ";
         any_row = true;
         AppendInside(out, row, 2);
+        GivePart(parts, out);
       },
       [&](const std::string&, bool recorded) {
         if (recorded) out += any_row ? "\n ]" : "]";
@@ -264,7 +272,8 @@ std::string RenderJson(const Report& report, ReportBy by,
 }
 
 std::string RenderJsonLines(const Report& report, ReportBy by,
-                            const RowSelection* selection) {
+                            const RowSelection* selection,
+                            const TextParts& parts) {
   Json trace = {{"schema", kSchema}};
   trace.update(TraceObject(report));
   std::string out = Line("trace", trace);
@@ -274,7 +283,10 @@ std::string RenderJsonLines(const Report& report, ReportBy by,
   const auto nothing = [](const std::string&, bool) {};
   VisitJson(
       report, by, selection, nothing,
-      [&](const std::string& name, const Json& row) { out += Line(name, row); },
+      [&](const std::string& name, const Json& row) {
+        out += Line(name, row);
+        GivePart(parts, out);
+      },
       nothing);
   for (const BooksRow& row : BooksRows(report)) {
     Json account = RowObject(report.events, BooksColumns(), row);

@@ -3,7 +3,9 @@
 #ifndef COUNTRACE_RMAP_REPORT_REPORT_VIEWS_H_
 #define COUNTRACE_RMAP_REPORT_REPORT_VIEWS_H_
 
+#include <functional>
 #include <string>
+#include <string_view>
 
 #include "rmap/report/render_options.h"
 #include "rmap/tables/tables.h"
@@ -11,13 +13,19 @@
 namespace countrace::rmap {
 
 std::string RenderText(const Report& report, const RenderOptions& options);
+// Takes a text in parts of some 64 KiB while its rows are rendered, so that the
+// whole is never in memory; only the rest is returned. Empty: all is returned.
+using TextParts = std::function<void(std::string_view)>;
+
 // `countrace.report/1`; kDefault: every table; else one table with its trace,
 // books and loss.
 std::string RenderJson(const Report& report, ReportBy by,
-                       const RowSelection* selection);
+                       const RowSelection* selection,
+                       const TextParts& parts = {});
 // The same as one object a line, each with "table" first.
 std::string RenderJsonLines(const Report& report, ReportBy by,
-                            const RowSelection* selection);
+                            const RowSelection* selection,
+                            const TextParts& parts = {});
 // One table, RFC 4180 with a header line; kDefault: processes. With
 // RenderOptions::bounds, a number that can have an interval has two more
 // columns, NAME.lo and NAME.hi; hi empty: no upper limit.
