@@ -230,16 +230,21 @@ std::vector<std::string> MissingStreams(const TraceDirectory& directory,
   // Names in one message: a folder may hold 100,000 files.
   constexpr std::size_t kMostNamed = 20;
   std::vector<std::string> messages;
-  std::size_t unlisted = 0;
+  std::size_t unlisted = 0, gone = 0;
   std::set<std::string_view> present, listed;
   for (const StreamFile& file : directory.streams) present.insert(file.name);
   for (const FinishedStream& stream : description.streams) {
     listed.insert(stream.file);
     if (present.count(stream.file) != 0) continue;
+    if (++gone > kMostNamed) continue;
     messages.push_back(absl::StrFormat(
         "stream file %s is gone, and with it the records of %s", stream.file,
         stream.packets == 0 ? "an unknown number of packets"
                             : absl::StrFormat("%d packets", stream.packets)));
+  }
+  if (gone > kMostNamed) {
+    messages.push_back(
+        absl::StrFormat("%d more stream files are gone", gone - kMostNamed));
   }
   for (const StreamFile& file : directory.streams) {
     if (!description.from_metadata || listed.empty() ||

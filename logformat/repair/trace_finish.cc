@@ -117,6 +117,11 @@ class Finisher {
       changed = true;
       if (absl::Status s = WriteMetadata(); !s.ok()) return s;
     }
+    if (result_.failed > kMostNamed) {
+      result_.messages.push_back(
+          absl::StrFormat("%d more stream files are not in the trace",
+                          result_.failed - kMostNamed));
+    }
     result_.already_finished = !changed && !directory_.incomplete;
     if (thread_ids_.unknown() != 0) {
       result_.messages.push_back(absl::StrFormat(
@@ -145,9 +150,12 @@ class Finisher {
     const std::string hidden = std::string(kUnreadPrefix) + file.name;
     rename((directory_.path + "/" + file.name).c_str(),
            (directory_.path + "/" + hidden).c_str());
-    result_.messages.push_back(
-        absl::StrFormat("%s is not in the trace, and is %s now: %s", file.name,
-                        hidden, why.message()));
+    // Thousands may fail for the same reason. The trace lists each.
+    if (result_.failed < kMostNamed) {
+      result_.messages.push_back(
+          absl::StrFormat("%s is not in the trace, and is %s now: %s",
+                          file.name, hidden, why.message()));
+    }
     if (std::none_of(description_.streams.begin(), description_.streams.end(),
                      [&](const FinishedStream& stream) {
                        return stream.file == file.name;

@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_format.h"
 #include "base/posix/file_mapping.h"
+#include "logformat/description/trace_directory.h"
 #include "logformat/event_schema.h"
 #include "logformat/read/packet_scanner.h"
 #include "logformat/read/record_table.h"
@@ -290,6 +291,19 @@ TEST_CASE("damage: a removed stream file is noticed", "[logformat][damage]") {
   CHECK_THAT(reader->messages()[0],
              Catch::Matchers::Contains("thread-100-0 is gone"));
   CHECK_FALSE(VerifyTrace(temp / "t")->ok);
+}
+
+TEST_CASE("damage: ten thousand removed stream files are a few messages",
+          "[logformat][damage]") {
+  TraceDescription description;
+  for (int i = 0; i < 10'000; ++i) {
+    description.streams.push_back({"thread-" + std::to_string(i) + "-0", 1});
+  }
+  const auto messages = MissingStreams({}, description);
+  REQUIRE(messages.size() == 21);
+  CHECK(messages[0] ==
+        "stream file thread-0-0 is gone, and with it the records of 1 packets");
+  CHECK(messages[20] == "9980 more stream files are gone");
 }
 
 // Anybody who can write into the directory can make them.

@@ -320,6 +320,30 @@ TEST_CASE("finish: a stream that fails keeps no other from being finished",
   CHECK(Lines(both.trace).size() == 20);
 }
 
+TEST_CASE("finish: streams that fail are a few messages",
+          "[logformat][users]") {
+  const TwoUsers both;
+  const std::string pid = "thread-" + std::to_string(kRootsPid) + "-";
+  const std::string own = both.trace + "/" + pid + std::to_string(kRootsPid);
+  std::fstream file(own, std::ios::binary | std::ios::in | std::ios::out);
+  const std::uint64_t bad = 0xffffffff;
+  file.seekp(kPacketHeadBytes + 64);
+  file.write(reinterpret_cast<const char*>(&bad), sizeof(bad));
+  file.close();
+  constexpr int kFailing = 50;
+  for (int i = 0; i < kFailing; ++i) {
+    const std::string name = pid + std::to_string(700'000 + i);
+    fs::copy_file(own, both.trace + "/" + name);
+    fs::create_directories(both.trace + "/" + kRewritePrefix + name + "/x");
+  }
+  fs::remove(own);
+  const FinishResult result = Finish(both.trace);
+  CHECK(result.failed == kFailing);
+  CHECK(result.messages.size() <= 25);
+  CHECK(std::count(result.messages.begin(), result.messages.end(),
+                   "30 more stream files are not in the trace") == 1);
+}
+
 TEST_CASE("session files: what was not recorded is in the trace",
           "[logformat]") {
   const TwoUsers both;
