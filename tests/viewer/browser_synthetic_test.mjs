@@ -29,6 +29,43 @@ const pixel = (x, y) => page.evaluate(([px, py]) => {
   return [...canvas.getContext('2d').getImageData(px, py, 1, 1).data].slice(0, 3);
 }, [Math.round(x), Math.round(y)]);
 
+// Share of each colour in the pixels of a row: of a pixel in which two colours
+// meet, each has the part by which it is mixed.
+const drawnShares = (row, colours) => page.evaluate(([top, height, palette]) => {
+  const canvas = document.querySelector('.area canvas');
+  // A copy: chromium warns of canvases that are read again and again.
+  const copy = Object.assign(document.createElement('canvas'), {width: canvas.width, height: canvas.height});
+  const context = copy.getContext('2d', {willReadFrequently: true});
+  context.drawImage(canvas, 0, 0);
+  const {data} = context.getImageData(0, top, canvas.width, height);
+  const at = (x, y) => [...data.slice(4 * (y * canvas.width + x), 4 * (y * canvas.width + x) + 3)];
+  const pure = (pixel) => palette.findIndex((colour) => colour.every((part, i) => Math.abs(part - pixel[i]) <= 1));
+  const shares = palette.map(() => 0);
+  for (let x = 0; x < canvas.width; ++x) {
+    for (let y = 0; y < height; ++y) {
+      const found = pure(at(x, y));
+      if (found >= 0) {
+        ++shares[found];
+        continue;
+      }
+      const pixel = at(x, y);
+      let above = -1;
+      let below = -1;
+      for (let up = y - 1; up >= 0 && above < 0; --up) above = pure(at(x, up));
+      for (let down = y + 1; down < height && below < 0; ++down) below = pure(at(x, down));
+      if (above < 0) above = palette.length - 1;
+      if (below < 0) below = above;
+      const way = palette[below].map((part, i) => part - palette[above][i]);
+      const length = way.reduce((sum, part) => sum + part * part, 0);
+      const part = length === 0 ? 1 :
+          way.reduce((sum, step, i) => sum + step * (pixel[i] - palette[above][i]), 0) / length;
+      shares[below] += Math.min(Math.max(part, 0), 1);
+      shares[above] += 1 - Math.min(Math.max(part, 0), 1);
+    }
+  }
+  return shares.map((share) => share / canvas.width / height);
+}, [row.y, row.height, colours]);
+
 try {
   await session.visit(server.url);
   await session.shot(shots, 'fit');
@@ -42,14 +79,34 @@ try {
     const {durationNs} = await view();
     let busy = 0;
     for (const tile of await session.ask(`__pv.dump(${row.row})`)) {
-      assert.equal(tile.kind, 'strip');
-      for (let i = 0; i < tile.words.length / 2; ++i) {
+      assert.equal(tile.kind, 'shares');
+      for (let i = 0; i < tile.words.length / 7; ++i) {
         const begin = tile.beginNs + i * tile.columnNs;
         const width = Math.min(tile.columnNs, durationNs - begin);
-        if (width > 0) busy += (tile.words[2 * i + 1] >>> 16 & 0xff) / 255 * width;
+        const word = (number) => tile.words[7 * i + number];
+        const shares = [0, 8, 16, 24].reduce((sum, shift) => sum + (word(4) >>> shift & 0xff), word(5) & 0xff);
+        if (width > 0) busy += shares / 255 * width;
       }
     }
     assert.ok(Math.abs(busy / truth.cpu0_busy_ns - 1) < 0.005, `${busy} ${truth.cpu0_busy_ns}`);
+  });
+
+  await claims.claim('fitted: the pixels of CPU 0 have each process\'s share within 2 %', async () => {
+    const row = await rowOf('cpu', 'cpu0');
+    const {durationNs} = await view();
+    const {processes} = await session.api(`aggregate?from=0&to=${durationNs}`);
+    const colours = await session.ask(`__pv.colours(${JSON.stringify(processes.map((item) => item.process))})`);
+    const drawn = await drawnShares(row, colours);
+    const threads = new Map((await session.api('threads')).items.map((item) => [item.thread, item.process]));
+    const known = new Map();
+    for (const [begin, end, thread] of truth.cpu0_all) {
+      const process = thread === 0xffffffff ? -1 : threads.get(thread);
+      known.set(process, (known.get(process) ?? 0) + (end - begin) / durationNs);
+    }
+    for (const [index, {process}] of processes.entries()) {
+      const expected = known.get(process) ?? 0;
+      assert.ok(Math.abs(drawn[index] - expected) < 0.02, `${process}: drawn ${drawn[index]}, true ${expected}`);
+    }
   });
 
   await claims.claim('no answer grows beyond its bound', async () => {
@@ -97,6 +154,36 @@ try {
     const table = await page.locator('.data tr', {hasText: name}).first().locator('.swatch')
                       .evaluate((swatch) => getComputedStyle(swatch).backgroundColor);
     assert.equal(table, colour);
+  });
+
+  await claims.claim('a thread is drawn as what it does: runs, waits for a CPU, is blocked', async () => {
+    await session.key('0');
+    const {durationNs} = await view();
+    await session.ask(`__pv.setWindow(${durationNs * 0.3}, ${durationNs * 0.301})`);
+    await session.settled();
+    const tip = async (row, item) => {
+      const {startNs, nsPerPx} = await view();
+      return session.ask(`__pv.describe(${((item.beginNs + item.endNs) / 2 - startNs) / nsPerPx}, ${row.y + 6})`);
+    };
+    const {startNs, endNs} = await view();
+    const seen = new Set();
+    for (const row of (await session.ask('__pv.rows()')).filter((item) => item.kind === 'run')) {
+      const thread = Number(row.lane.slice('thread'.length));
+      for (const item of (await session.ask(`__pv.dump(${row.row})`)).flatMap((tile) => tile.items)) {
+        const middle = Math.floor((item.beginNs + item.endNs) / 2);
+        if (middle <= startNs || middle >= endNs) continue;
+        const state = (await session.api(`state?t=${middle}&threads=all`)).threads
+                          .find((one) => one.thread === thread)?.state;
+        const title = (await tip(row, item))?.title ?? '';
+        const expected = {running: /^runs on CPU/, waiting: /^waiting for a CPU/, blocked: /^blocked/,
+                          'off-cpu': /not known/, unknown: /not known/}[state];
+        assert.match(title, expected ?? /^nothing$/, `${state} at ${middle}`);
+        seen.add(state);
+        if (seen.size >= 4) break;
+      }
+    }
+    for (const state of ['running', 'waiting', 'blocked']) assert.ok(seen.has(state), `${state}: ${[...seen]}`);
+    await session.shot(shots, 'states');
   });
 
   await claims.claim('segments nest: each child lies inside its parent, one row lower', async () => {

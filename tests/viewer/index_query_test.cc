@@ -80,6 +80,46 @@ BruteSummary Brute(const BuiltIndex& built,
   return sum;
 }
 
+// A share of 255 of `width_ns`: at least 1 if anything is there.
+void CheckShare(std::uint8_t share, std::uint64_t ns, std::uint64_t width_ns) {
+  CHECK(share / 255.0 ==
+        Approx(static_cast<double>(ns) / static_cast<double>(width_ns))
+            .margin(1.01 / 255));
+  CHECK((share > 0) == (ns > 0));
+}
+
+// `width_ns`: of the column, inside the trace.
+void CheckShares(const SharesColumn& column, const BruteSummary& brute,
+                 std::uint64_t width_ns) {
+  CHECK(column.count == std::min<std::uint64_t>(brute.count, 0xffff));
+  CHECK(((column.flags & kColumnMerged) != 0) == (brute.count > 1));
+  CHECK(((column.flags & kColumnGap) != 0) ==
+        (brute.busy_ns + brute.idle_ns < width_ns));
+  CheckShare(column.idle, brute.idle_ns, width_ns);
+  CHECK(column.outside == 0);
+  // The trace has four processes: no key is missing, no share is too low.
+  int busy = column.other;
+  std::uint8_t before = 255;
+  for (std::size_t k = 0; k < kSketchEntries; ++k) {
+    if (column.keys[k] == kNoKey) {
+      CHECK(column.shares[k] == 0);
+      continue;
+    }
+    const auto found = brute.by_process.find(column.keys[k]);
+    REQUIRE(found != brute.by_process.end());
+    CHECK(column.shares[k] <= before);
+    before = column.shares[k];
+    busy += column.shares[k];
+    if (found->second > 0) {
+      CheckShare(column.shares[k], found->second, width_ns);
+    }
+  }
+  CHECK(column.other <= 1);
+  CHECK(busy / 255.0 == Approx(static_cast<double>(brute.busy_ns) /
+                               static_cast<double>(width_ns))
+                            .margin(4.0 / 255));
+}
+
 std::string Key(std::uint32_t a, std::uint32_t b) {
   return std::to_string(a) + "/" + std::to_string(b);
 }
@@ -146,11 +186,11 @@ TEST_CASE("interval_row: columns of every level sum up to the whole",
   }
 }
 
-TEST_CASE("tile: strips and items agree with brute force at every level",
+TEST_CASE("tile: shares and items agree with brute force at every level",
           "[viewer][property]") {
   const BuiltIndex built = BuildSyntheticIndex({.seed = 6, .dispatches = 6000});
   std::mt19937_64 random(6);
-  bool saw_strip = false;
+  bool saw_columns = false;
   bool saw_items = false;
   for (const std::uint32_t number : RowsOf(*built.index, RowKind::kCpu)) {
     const std::vector<TrueDispatch> truth =
@@ -164,7 +204,8 @@ TEST_CASE("tile: strips and items agree with brute force at every level",
           BuildTile(*built.index,
                     {.row = number, .level = level, .index = tile_number}, 9);
       REQUIRE(bytes.ok());
-      REQUIRE(bytes->size() <= sizeof(TileHeader) + kTileColumns * 8);
+      REQUIRE(bytes->size() <=
+              sizeof(TileHeader) + kTileColumns * sizeof(SharesColumn));
       TileHeader header;
       std::memcpy(&header, bytes->data(), sizeof(header));
       CAPTURE(level, tile_number);
@@ -193,31 +234,23 @@ TEST_CASE("tile: strips and items agree with brute force at every level",
         CHECK(at == items.size());
         continue;
       }
-      saw_strip = true;
-      REQUIRE(header.kind == TileKind::kStrip);
-      std::vector<StripColumn> columns(kTileColumns);
+      saw_columns = true;
+      REQUIRE(header.kind == TileKind::kShares);
+      std::vector<SharesColumn> columns(kTileColumns);
       std::memcpy(columns.data(), bytes->data() + sizeof(header),
-                  columns.size() * sizeof(StripColumn));
+                  columns.size() * sizeof(SharesColumn));
       for (std::uint32_t i = 0; i < kTileColumns; i += 7) {
         const TimeRange range{begin_ns + i * width_ns,
                               begin_ns + (i + 1) * width_ns};
         if (range.begin_ns >= built.index->duration_ns()) break;
-        const BruteSummary brute = Brute(built, truth, range);
-        const std::uint64_t inside_ns =
-            std::min(range.end_ns, built.index->duration_ns()) - range.begin_ns;
         CAPTURE(i);
-        CHECK(columns[i].count == std::min<std::uint64_t>(brute.count, 0xffff));
-        const double share =
-            static_cast<double>(brute.busy_ns) / static_cast<double>(inside_ns);
-        CHECK(columns[i].coverage / 255.0 == Approx(share).margin(1.01 / 255));
-        CHECK((columns[i].coverage > 0) == (brute.count > 0));
-        CHECK(((columns[i].flags & kColumnMerged) != 0) == (brute.count > 1));
-        CHECK(((columns[i].flags & kColumnGap) != 0) ==
-              (brute.busy_ns + brute.idle_ns < inside_ns));
+        CheckShares(columns[i], Brute(built, truth, range),
+                    std::min(range.end_ns, built.index->duration_ns()) -
+                        range.begin_ns);
       }
     }
   }
-  CHECK(saw_strip);
+  CHECK(saw_columns);
   CHECK(saw_items);
 }
 

@@ -33,6 +33,12 @@ void WriteTruth(const SyntheticTrace& trace, const std::string& path) {
     truth["cpu0"].push_back({dispatch.begin_ns - begin_ns,
                              dispatch.end_ns - begin_ns, dispatch.thread});
   }
+  truth["cpu0_all"] = nlohmann::json::array();
+  for (const TrueDispatch& dispatch : trace.dispatches) {
+    if (dispatch.cpu != 0) continue;
+    truth["cpu0_all"].push_back({dispatch.begin_ns - begin_ns,
+                                 dispatch.end_ns - begin_ns, dispatch.thread});
+  }
   truth["cpu0_busy_ns"] = busy0_ns;
   truth["segments"] = nlohmann::json::array();
   for (const TrueSegment& segment : trace.segments) {

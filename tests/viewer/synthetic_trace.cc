@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <random>
 #include <utility>
+
+#include "logformat/packet_layout.h"
 
 namespace countrace::viewer {
 namespace {
@@ -39,6 +42,7 @@ class Maker {
   SyntheticTrace Make() {
     MakeNames();
     MakeDispatches();
+    MakeWaits();
     for (std::uint32_t thread = 0; thread < threads(); ++thread) {
       MakeSegments(thread);
     }
@@ -126,6 +130,31 @@ class Maker {
     for (std::uint32_t number = 0; number < options_.cpus; ++number) {
       trace_.dumps.push_back({number, cpus[number].now, cpus[number].totals});
       end_ns_ = std::max(end_ns_, cpus[number].now);
+    }
+  }
+
+  // In turn a thread blocks and is woken, loses its CPU, or leaves it for
+  // reasons not known.
+  void MakeWaits() {
+    std::map<std::uint32_t, TrueDispatch*> before;
+    std::map<std::uint32_t, std::uint32_t> turns;
+    for (TrueDispatch& dispatch : trace_.dispatches) {
+      if (dispatch.thread == kNoKey) continue;
+      TrueDispatch*& last = before[dispatch.thread];
+      if (last != nullptr && last->end_ns < dispatch.begin_ns) {
+        const std::uint64_t gap_ns = dispatch.begin_ns - last->end_ns;
+        const std::uint32_t turn = turns[dispatch.thread]++ % 3;
+        if (turn == 0) last->end_state = logformat::kSwitchInterruptible;
+        if (turn == 1) last->end_state = logformat::kSwitchPreempted;
+        if (turn < 2) {
+          trace_.waits.push_back(
+              {dispatch.thread,
+               turn == 0 ? last->end_ns + gap_ns / 4 * 3 : last->end_ns,
+               dispatch.begin_ns});
+        }
+      }
+      last = &dispatch;
+      last->end_state = logformat::kSwitchOther;
     }
   }
 
@@ -283,12 +312,20 @@ void SyntheticTrace::Replay(rmap::TimelineObserver& observer) const {
                                           : rmap::ThreadIndex{truth.thread},
                             .begin_ns = truth.begin_ns,
                             .end_ns = truth.end_ns,
-                            .end_state = 0,
+                            .end_state = truth.end_state,
                             .counts = truth.counts,
                             .interrupts_ns = 0,
                             .begin_inferred = truth.inferred,
                             .end_inferred = truth.inferred,
                             .outside = false});
+                     }});
+  }
+  for (const TrueWait& truth : waits) {
+    calls.push_back({truth.end_ns, truth.begin_ns, 0, [&observer, &truth] {
+                       observer.OnWait(
+                           {.thread = rmap::ThreadIndex{truth.thread},
+                            .begin_ns = truth.begin_ns,
+                            .end_ns = truth.end_ns});
                      }});
   }
   for (const TrueSegment& truth : segments) {

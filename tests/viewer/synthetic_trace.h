@@ -31,6 +31,12 @@ struct TrueDispatch {
   std::uint64_t begin_ns, end_ns;
   std::vector<std::uint64_t> counts;
   bool inferred;
+  std::uint16_t end_state = 0;  // logformat::SwitchState
+};
+// The thread is runnable, on no CPU.
+struct TrueWait {
+  std::uint32_t thread;
+  std::uint64_t begin_ns, end_ns;
 };
 struct TrueSegment {
   std::uint32_t thread, hook_id, depth;
@@ -55,6 +61,7 @@ struct SyntheticTrace {
   rmap::Report report;
   logformat::TraceInfo info;
   std::vector<TrueDispatch> dispatches;
+  std::vector<TrueWait> waits;
   std::vector<TrueSegment> segments;
   std::vector<TrueHook> hooks;
   std::vector<TrueDump> dumps;

@@ -12,6 +12,8 @@
 #include "viewer/index/interval_row.h"
 #include "viewer/index/interval_summary.h"
 #include "viewer/index/point_row.h"
+#include "viewer/index/thread_run.h"
+#include "viewer/index/thread_states.h"
 
 namespace countrace::viewer {
 namespace {
@@ -36,13 +38,79 @@ class TileBuilder {
       : index_(index),
         begin_ns_(key.index * kTileColumns << key.level),
         column_ns_(std::uint64_t{1} << key.level) {
-    std::memcpy(header_.magic, "PVT1", 4);
+    std::memcpy(header_.magic, "PVT2", 4);
     header_.level = static_cast<std::uint8_t>(key.level);
     header_.row = key.row;
     header_.begin_ns = static_cast<double>(begin_ns_);
     header_.column_ns = static_cast<double>(column_ns_);
     header_.generation = generation;
     header_.index = key.index;
+  }
+
+  // Who has a CPU.
+  std::string Shares(std::uint32_t number) {
+    const IntervalRow row(index_, number);
+    const std::uint64_t first = row.FirstNotOver(begin_ns_);
+    if (row.FirstBeginning(end_ns(), first) - first <= kMaxTileItems) {
+      return Intervals(number);
+    }
+    const InterruptRows interrupts(index_);
+    std::vector<SharesColumn> columns(kTileColumns);
+    std::uint64_t hint = first;
+    for (std::uint32_t i = 0; i < kTileColumns; ++i) {
+      SharesColumn& column = columns[i];
+      std::fill_n(column.keys, kSketchEntries, kNoKey);
+      const TimeRange range = Inside(i);
+      if (range.begin_ns >= range.end_ns) continue;
+      column = SharesOf(row.Summary(range, &hint), range);
+      column.interrupts =
+          ShareOf(interrupts.TimeIn(row.entry().owner, range), range);
+    }
+    return Columns(TileKind::kShares, columns);
+  }
+
+  // What a thread does.
+  std::string States(std::uint32_t number) {
+    const InterruptRows interrupts(index_);
+    const ThreadStates states(index_, number, interrupts);
+    const IntervalRow& row = states.dispatches();
+    const std::uint64_t first = row.FirstNotOver(begin_ns_);
+    if (row.FirstBeginning(end_ns(), first) - first <= kMaxTileItems) {
+      const std::vector<ThreadStretch> stretches =
+          states.Stretches({begin_ns_, end_ns()});
+      std::vector<TileItem> items;
+      for (const ThreadStretch& stretch : stretches) {
+        items.push_back(
+            {.begin_ns = static_cast<double>(stretch.range.begin_ns),
+             .end_ns = static_cast<double>(stretch.range.end_ns),
+             .key = stretch.key,
+             .flags = stretch.flags,
+             .count = 1,
+             .leaf = stretch.leaf});
+      }
+      // Waits without a dispatch have no limit of their own.
+      if (items.size() <= 4 * kMaxTileItems) return Items(items);
+    }
+    std::vector<StatesColumn> columns(kTileColumns);
+    std::uint64_t hint = first;
+    for (std::uint32_t i = 0; i < kTileColumns; ++i) {
+      StatesColumn& column = columns[i];
+      column.key = kNoKey;
+      const TimeRange range = Inside(i);
+      if (range.begin_ns >= range.end_ns) continue;
+      const IntervalNode node = row.Summary(range, &hint);
+      const StateTimes times = states.In(range);
+      column.key = SketchTop(node.sketch);
+      column.count = static_cast<std::uint16_t>(
+          std::min<std::uint32_t>(node.count, 0xffff));
+      if (node.count > 1) column.flags = kColumnMerged;
+      column.running = ShareOf(times.running_ns, range);
+      if (node.count > 0 && column.running == 0) column.running = 1;
+      column.waiting = ShareOf(times.waiting_ns, range);
+      column.blocked = ShareOf(times.blocked_ns, range);
+      column.unknown = ShareOf(times.unknown_ns, range);
+    }
+    return Columns(TileKind::kStates, columns);
   }
 
   std::string Intervals(std::uint32_t number) {
@@ -172,7 +240,46 @@ class TileBuilder {
     header_.items = static_cast<std::uint32_t>(items.size());
     return Encode(header_, items);
   }
-  std::string Columns(TileKind kind, const std::vector<StripColumn>& columns) {
+  // Column i up to the end of the trace.
+  TimeRange Inside(std::uint32_t i) const {
+    TimeRange range = Column(i);
+    range.end_ns = std::min(range.end_ns, index_.duration_ns());
+    return range;
+  }
+  static std::uint8_t ShareOf(std::uint64_t part_ns, TimeRange range) {
+    if (part_ns == 0) return 0;
+    const double share = static_cast<double>(part_ns) /
+                         static_cast<double>(range.end_ns - range.begin_ns);
+    return static_cast<std::uint8_t>(
+        std::clamp(share * 255.0 + 0.5, 1.0, 255.0));
+  }
+  static SharesColumn SharesOf(const IntervalNode& node, TimeRange range) {
+    SharesColumn column{};
+    const StripColumn strip = ColumnOf(node, range.end_ns - range.begin_ns);
+    column.count = strip.count;
+    column.flags = strip.flags;
+    SketchEntry entries[kSketchEntries];
+    std::copy_n(node.sketch, kSketchEntries, entries);
+    std::sort(entries, entries + kSketchEntries,
+              [](const SketchEntry& a, const SketchEntry& b) {
+                return a.share_ns > b.share_ns ||
+                       (a.share_ns == b.share_ns && a.key < b.key);
+              });
+    std::uint64_t rest_ns = node.busy_ns;
+    for (std::size_t i = 0; i < kSketchEntries; ++i) {
+      column.keys[i] = entries[i].share_ns > 0 ? entries[i].key : kNoKey;
+      if (entries[i].share_ns <= 0) continue;
+      const auto share_ns = static_cast<std::uint64_t>(entries[i].share_ns);
+      column.shares[i] = std::max<std::uint8_t>(ShareOf(share_ns, range), 1);
+      rest_ns -= std::min(rest_ns, share_ns);
+    }
+    column.other = ShareOf(rest_ns, range);
+    column.idle = ShareOf(node.idle_ns, range);
+    column.outside = ShareOf(node.outside_ns, range);
+    return column;
+  }
+  template <typename T>
+  std::string Columns(TileKind kind, const std::vector<T>& columns) {
     header_.kind = kind;
     header_.columns = kTileColumns;
     return Encode(header_, columns);
@@ -225,6 +332,10 @@ absl::StatusOr<std::string> BuildTile(const TimelineIndex& index,
     case RowKind::kFault:
       return absl::NotFoundError(
           absl::StrFormat("Row is not drawn: row=%d", key.row));
+    case RowKind::kCpu:
+      return builder.Shares(key.row);
+    case RowKind::kThreadRun:
+      return builder.States(key.row);
     default:
       return builder.Intervals(key.row);
   }

@@ -21,6 +21,8 @@ enum class TileKind : std::uint8_t {
   kItems = 2,    // TileItem
   kCounter = 3,  // CounterColumn
   kDensity = 4,  // StripColumn; coverage = 16 * log2(1 + count)
+  kShares = 5,   // SharesColumn: rows of CPUs
+  kStates = 6,   // StatesColumn: rows of threads
 };
 
 struct TileKey {
@@ -30,7 +32,7 @@ struct TileKey {
 };
 
 struct TileHeader {
-  char magic[4];  // "PVT1"
+  char magic[4];  // "PVT2"
   TileKind kind;
   std::uint8_t level;
   std::uint16_t columns;
@@ -51,6 +53,29 @@ struct TileItem {
   std::uint32_t leaf;
 };
 static_assert(sizeof(TileItem) == 32);
+
+// Who had a CPU. Shares are of 255; a share of which anything is there is at
+// least 1. Heaviest key first; `other`: of all further keys.
+struct SharesColumn {
+  std::uint32_t keys[kSketchEntries];  // processes; kNoKey: none
+  std::uint8_t shares[kSketchEntries];
+  std::uint8_t other, idle, outside;
+  std::uint8_t interrupts;  // part of the others
+  std::uint16_t count;      // dispatches, saturated
+  std::uint8_t flags;       // ColumnFlags
+  std::uint8_t reserved;
+};
+static_assert(sizeof(SharesColumn) == 28);
+
+// What a thread did; of 255, as above. The rest: it did not live.
+struct StatesColumn {
+  std::uint32_t key;    // the CPU where it ran most, or kNoKey
+  std::uint16_t count;  // dispatches, saturated
+  std::uint8_t flags;   // ColumnFlags
+  std::uint8_t reserved;
+  std::uint8_t running, waiting, blocked, unknown;
+};
+static_assert(sizeof(StatesColumn) == 12);
 
 enum CounterColumnFlags : std::uint32_t {
   kCounterGap = 1u << 0,      // part of the column is unknown

@@ -68,12 +68,16 @@ const char* KindName(RowKind kind) {
       return "hook";
     case RowKind::kSegment:
       return "segment";
+    case RowKind::kInterruptTime:
+      return "interrupts";
     default:
       return "other";
   }
 }
 
-bool IsDrawn(RowKind kind) { return kind < RowKind::kIdleRun; }
+bool IsDrawn(RowKind kind) {
+  return kind < RowKind::kIdleRun || kind == RowKind::kInterruptTime;
+}
 
 class Api {
  public:

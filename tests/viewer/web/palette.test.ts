@@ -1,6 +1,4 @@
 import {assignSlots, contrast, DARK, HUES, LIGHT, type Rgb, segmentColour, slotColour, textOn} from '../../../viewer/web/src/render/palette';
-import {columnColour} from '../../../viewer/web/src/render/strip_atlas';
-import type {StyleBook} from '../../../viewer/web/src/render/style_book';
 import {formatCount, formatDuration, formatEventRate, formatInstant, formatPercent, formatShort} from '../../../viewer/web/src/units';
 
 const distance = (a: Rgb, b: Rgb): number => Math.hypot(a.r - b.r, a.g - b.g, a.b - b.b);
@@ -38,30 +36,6 @@ describe('assignSlots', () => {
     const slots = assignSlots(Array.from({length: 100}, (_, i) => `p${i}`));
     expect(slots.size).toBe(100);
     for (const slot of slots.values()) expect(slot).toBeLessThan(24);
-  });
-});
-
-describe('columnColour', () => {
-  const book = {
-    theme: LIGHT,
-    column: () => ({r: 10, g: 20, b: 30}),
-  } as unknown as StyleBook;
-  const words = (key: number, coverage: number, flags: number): Uint32Array =>
-      new Uint32Array([key, (1 | coverage << 16 | flags << 24) >>> 0]);
-  test('an unknown thread draws nothing; idle draws idle', () => {
-    expect(columnColour(book, 'cpu', words(0xffffffff, 0, 0), 0, null)).toBeNull();
-    expect(columnColour(book, 'cpu', words(0xffffffff, 0, 4), 0, null)).toEqual(LIGHT.idle);
-  });
-  test('full coverage is the full colour, the slightest is still seen', () => {
-    expect(columnColour(book, 'cpu', words(1, 255, 0), 0, null)).toEqual({r: 10, g: 20, b: 30});
-    const faint = columnColour(book, 'cpu', words(1, 1, 4), 0, null);
-    expect(faint && distance(faint, LIGHT.idle)).toBeGreaterThan(30);
-  });
-  test('highlighting another process fades this one', () => {
-    const full = columnColour(book, 'cpu', words(1, 255, 0), 0, 1);
-    const faded = columnColour(book, 'cpu', words(1, 255, 0), 0, 2);
-    expect(full).toEqual({r: 10, g: 20, b: 30});
-    expect(faded && distance(faded, LIGHT.idle)).toBeLessThan(70);
   });
 });
 

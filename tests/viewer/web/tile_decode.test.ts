@@ -1,4 +1,4 @@
-import {decodeTiles, stripCount, stripCoverage, stripFlags, stripKey, tileName} from '../../../viewer/web/src/api/tile_decode';
+import {decodeTiles, sharesAt, statesAt, stripCount, stripCoverage, stripFlags, stripKey, tileName} from '../../../viewer/web/src/api/tile_decode';
 
 // Writes a tile as specified in API.md, byte by byte.
 function tile(kind: number, columns: number, items: number, body: (view: DataView) => void,
@@ -6,7 +6,7 @@ function tile(kind: number, columns: number, items: number, body: (view: DataVie
   const count = kind === 2 ? items : columns;
   const buffer = new ArrayBuffer(48 + entry * count);
   const view = new DataView(buffer);
-  [...'PVT1'].forEach((letter, i) => { view.setUint8(i, letter.charCodeAt(0)); });
+  [...'PVT2'].forEach((letter, i) => { view.setUint8(i, letter.charCodeAt(0)); });
   view.setUint8(4, kind);
   view.setUint8(5, 20);
   view.setUint16(6, columns, true);
@@ -66,6 +66,30 @@ describe('tile_decode', () => {
     if (c?.kind !== 'counter') throw new Error('kind');
     expect(c.values[4 * 511 + 2]).toBe(2.5);
     expect(c.flags[4 * 511 + 3]).toBe(3);
+  });
+
+  test('shares of processes and of states are where API.md says', () => {
+    const [who, what] = decodeTiles(join(
+        tile(5, 512, 0, (view) => {
+          view.setUint32(28 * 3, 42, true);
+          view.setUint32(28 * 3 + 4, 7, true);
+          for (const [i, value] of [200, 20, 0, 0, 5, 29, 1, 9].entries()) {
+            view.setUint8(28 * 3 + 16 + i, value);
+          }
+          view.setUint16(28 * 3 + 24, 300, true);
+        }, 28),
+        tile(6, 512, 0, (view) => {
+          view.setUint32(12 * 511, 3, true);
+          view.setUint16(12 * 511 + 4, 17, true);
+          for (const [i, value] of [1, 2, 3, 4].entries()) view.setUint8(12 * 511 + 8 + i, value);
+        }, 12)));
+    if (who?.kind !== 'shares' || what?.kind !== 'states') throw new Error('kind');
+    expect(sharesAt(who.words, 3)).toEqual({
+      keys: [{process: 42, share: 200}, {process: 7, share: 20}],
+      other: 5, idle: 29, outside: 1, interrupts: 9, count: 300,
+    });
+    expect(statesAt(what.words, 511)).toEqual(
+        {cpu: 3, count: 17, running: 1, waiting: 2, blocked: 3, unknown: 4});
   });
 
   test('an answer cut anywhere but between tiles throws', () => {

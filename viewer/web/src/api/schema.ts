@@ -70,7 +70,8 @@ export interface HookItem {
   name: string;
   location: string;
 }
-export type RowKind = 'quality'|'cpu'|'run'|'hook'|'segment'|'other';
+export type RowKind =
+    'quality'|'cpu'|'run'|'hook'|'segment'|'interrupts'|'other';
 export interface RowItem {
   row: number;
   kind: RowKind;
@@ -213,6 +214,10 @@ export const NO_KEY = 0xffffffff;
 export const LEAF_INFERRED = 3; // begin or end
 export const LEAF_IDLE = 4;
 export const LEAF_OUTSIDE = 8;
+// StateFlags, on thread rows; none: the thread runs
+export const STATE_WAITING = 0x100;
+export const STATE_BLOCKED = 0x200;
+export const STATE_UNKNOWN = 0x400;
 // ColumnFlags
 export const COLUMN_MERGED = 1;
 export const COLUMN_GAP = 2;

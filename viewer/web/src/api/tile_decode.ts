@@ -3,6 +3,7 @@
 
 export const TILE_COLUMNS = 512;
 const HEADER_BYTES = 48;
+const ENTRY_BYTES: Partial<Record<number, number>> = {2: 32, 3: 16, 5: 28, 6: 12};
 
 export interface TileKey {
   row: number;
@@ -17,6 +18,16 @@ interface TileBase extends TileKey {
 // Columns: key u32; then count u16, coverage u8, flags u8 in one u32.
 export interface StripTile extends TileBase {
   kind: 'strip'|'density';
+  words: Uint32Array;
+}
+// Who had a CPU; SHARES_WORDS words for each column (API.md, "Tiles").
+export interface SharesTile extends TileBase {
+  kind: 'shares';
+  words: Uint32Array;
+}
+// What a thread did; STATES_WORDS words for each column.
+export interface StatesTile extends TileBase {
+  kind: 'states';
   words: Uint32Array;
 }
 export interface Item {
@@ -36,7 +47,8 @@ export interface CounterTile extends TileBase {
   values: Float32Array;
   flags: Uint32Array;
 }
-export type Tile = StripTile|ItemsTile|CounterTile;
+export type ColumnsTile = StripTile|SharesTile|StatesTile;
+export type Tile = ColumnsTile|ItemsTile|CounterTile;
 
 export const stripKey = (words: Uint32Array, column: number): number =>
     words[2 * column] ?? 0xffffffff;
@@ -46,6 +58,59 @@ export const stripCoverage = (words: Uint32Array, column: number): number =>
     ((words[2 * column + 1] ?? 0) >>> 16) & 0xff;
 export const stripFlags = (words: Uint32Array, column: number): number =>
     (words[2 * column + 1] ?? 0) >>> 24;
+
+const SHARES_WORDS = 7;
+const STATES_WORDS = 3;
+const byte = (word: number|undefined, number: number): number =>
+    ((word ?? 0) >>> (8 * number)) & 0xff;
+
+// All shares are of 255.
+export interface Shares {
+  keys: {process: number; share: number}[]; // heaviest first
+  other: number; // of all further processes
+  idle: number;
+  outside: number;
+  interrupts: number; // a part of the others
+  count: number; // dispatches, at most 65,535
+}
+export function sharesAt(words: Uint32Array, column: number): Shares {
+  const at = SHARES_WORDS * column;
+  const keys: Shares['keys'] = [];
+  for (let i = 0; i < 4; ++i) {
+    const share = byte(words[at + 4], i);
+    if (share > 0) keys.push({process: words[at + i] ?? 0xffffffff, share});
+  }
+  const rest = words[at + 5];
+  return {
+    keys,
+    other: byte(rest, 0),
+    idle: byte(rest, 1),
+    outside: byte(rest, 2),
+    interrupts: byte(rest, 3),
+    count: (words[at + 6] ?? 0) & 0xffff,
+  };
+}
+
+export interface States {
+  cpu: number; // where it ran most
+  count: number; // dispatches, at most 65,535
+  running: number;
+  waiting: number;
+  blocked: number;
+  unknown: number;
+}
+export function statesAt(words: Uint32Array, column: number): States {
+  const at = STATES_WORDS * column;
+  const shares = words[at + 2];
+  return {
+    cpu: words[at] ?? 0xffffffff,
+    count: (words[at + 1] ?? 0) & 0xffff,
+    running: byte(shares, 0),
+    waiting: byte(shares, 1),
+    blocked: byte(shares, 2),
+    unknown: byte(shares, 3),
+  };
+}
 
 export function tileName(key: TileKey): string {
   return `${key.row}/${key.level}/${key.index}`;
@@ -58,7 +123,7 @@ export function decodeTiles(buffer: ArrayBuffer): Tile[] {
   let at = 0;
   while (at < buffer.byteLength) {
     if (at + HEADER_BYTES > buffer.byteLength ||
-        view.getUint32(at, true) !== 0x31545650) {
+        view.getUint32(at, true) !== 0x32545650) {
       throw new RangeError(`Not a tile: offset-bytes=${at}`);
     }
     const bytes = view.getUint32(at + 36, true);
@@ -86,7 +151,7 @@ function decodeTile(
     bytes,
   };
   const body = at + HEADER_BYTES;
-  const entryBytes = kind === 2 ? 32 : kind === 3 ? 16 : 8;
+  const entryBytes = ENTRY_BYTES[kind] ?? 8;
   const wanted = HEADER_BYTES + entryBytes * (kind === 2 ? items : columns);
   if (wanted !== bytes) {
     throw new RangeError(
@@ -120,6 +185,18 @@ function decodeTile(
         kind: 'counter',
         values: new Float32Array(buffer, body, 4 * columns),
         flags: new Uint32Array(buffer, body, 4 * columns),
+      };
+    case 5:
+      return {
+        ...base,
+        kind: 'shares',
+        words: new Uint32Array(buffer, body, SHARES_WORDS * columns),
+      };
+    case 6:
+      return {
+        ...base,
+        kind: 'states',
+        words: new Uint32Array(buffer, body, STATES_WORDS * columns),
       };
     default:
       throw new RangeError(`Unknown tile kind: kind=${kind}`);

@@ -1,10 +1,11 @@
 // The vertical order of what is drawn: lanes from rows. Pure.
 
-import {type Names, processName, threadName} from './names';
+import {type Names, processName, processOf, threadName} from './names';
 
 export interface SubRow {
   row: number;
-  kind: 'cpu'|'run'|'segment'|'hook'|'counter';
+  kind: 'cpu'|'interrupts'|'run'|'segment'|'hook'|'counter';
+  process: number; // of a thread's rows; else -1
   y: number; // from the lane's top
   height: number;
 }
@@ -20,9 +21,10 @@ export interface Lane {
 }
 
 const HEADING = 26;
-const CPU = 24;
+const CPU = 22;
+const INTERRUPTS = 3;
 const COUNTER = 64;
-const RUN = 7;
+const RUN = 13;
 const SEGMENT = 17;
 const HOOK = 9;
 const PAD = 5;
@@ -51,15 +53,23 @@ export function layOut(names: Names, counter: CounterChoice): Lane[] {
   const cpus = names.rows.filter((row) => row.kind === 'cpu');
   if (cpus.length > 0) {
     heading('cpus', 'CPUs', 'who runs where');
+    const interrupts = new Map(
+        names.rows.filter((row) => row.kind === 'interrupts' && row.leaves > 0)
+            .map((row) => [row.owner, row.row]));
     for (const row of cpus) {
+      const line = interrupts.get(row.owner);
+      const parts: SubRow[] = line === undefined ? [] :
+          [{row: line, kind: 'interrupts', process: -1, y: 1, height: INTERRUPTS}];
+      const top = 1 + (interrupts.size > 0 ? INTERRUPTS + 1 : 0);
+      parts.push({row: row.row, kind: 'cpu', process: -1, y: top, height: CPU});
       add({
         id: `cpu${row.owner}`,
         kind: 'cpu',
         label: `CPU ${row.owner}`,
         detail: '',
         owner: row.owner,
-        height: CPU,
-        rows: [{row: row.row, kind: 'cpu', y: 1, height: CPU - 3}],
+        height: top + CPU + 3,
+        rows: parts,
       });
     }
   }
@@ -72,7 +82,7 @@ export function layOut(names: Names, counter: CounterChoice): Lane[] {
       detail: counter.cpu < 0 ? 'all CPUs' : `CPU ${counter.cpu}`,
       owner: counter.event,
       height: COUNTER,
-      rows: [{row: counterRow(names, counter), kind: 'counter', y: 3, height: COUNTER - 6}],
+      rows: [{row: counterRow(names, counter), kind: 'counter', process: -1, y: 3, height: COUNTER - 6}],
     });
   }
 
@@ -95,21 +105,22 @@ export function layOut(names: Names, counter: CounterChoice): Lane[] {
   }
   for (const thread of order) {
     const rows = byThread.get(thread) ?? [];
+    const process = processOf(names, thread);
     const parts: SubRow[] = [];
     let at = PAD;
     for (const row of rows) {
       if (row.kind !== 'run') continue;
-      parts.push({row: row.row, kind: 'run', y: at, height: RUN});
+      parts.push({row: row.row, kind: 'run', process, y: at, height: RUN});
       at += RUN + 2;
     }
     for (const row of rows) {
       if (row.kind !== 'hook') continue;
-      parts.push({row: row.row, kind: 'hook', y: at, height: HOOK});
+      parts.push({row: row.row, kind: 'hook', process, y: at, height: HOOK});
       at += HOOK + 1;
     }
     for (const row of rows) {
       if (row.kind !== 'segment' || row.depth >= MAX_DEPTH_SHOWN) continue;
-      parts.push({row: row.row, kind: 'segment', y: at + row.depth * SEGMENT, height: SEGMENT - 1});
+      parts.push({row: row.row, kind: 'segment', process, y: at + row.depth * SEGMENT, height: SEGMENT - 1});
     }
     const depth = rows.reduce(
         (most, row) => row.kind === 'segment' ?

@@ -101,6 +101,9 @@ export interface Theme {
   line: Rgb;
   accent: Rgb;
   loss: Rgb;
+  wait: Rgb; // runnable, on no CPU
+  interrupt: Rgb;
+  other: Rgb; // processes without a share of their own
 }
 
 export const LIGHT: Theme = {
@@ -114,6 +117,9 @@ export const LIGHT: Theme = {
   line: {r: 228, g: 231, b: 236},
   accent: {r: 35, g: 95, b: 205},
   loss: {r: 200, g: 55, b: 45},
+  wait: {r: 222, g: 142, b: 0},
+  interrupt: {r: 104, g: 40, b: 150},
+  other: {r: 158, g: 165, b: 176},
 };
 export const DARK: Theme = {
   dark: true,
@@ -126,6 +132,9 @@ export const DARK: Theme = {
   line: {r: 42, g: 48, b: 58},
   accent: {r: 110, g: 168, b: 254},
   loss: {r: 242, g: 110, b: 98},
+  wait: {r: 240, g: 168, b: 40},
+  interrupt: {r: 196, g: 140, b: 245},
+  other: {r: 104, g: 112, b: 126},
 };
 
 export function slotColour(slot: number, theme: Theme): Rgb {
@@ -144,9 +153,8 @@ export function segmentColour(slot: number, theme: Theme): Rgb {
                       oklch(second ? 0.75 : 0.83, 0.075, hue);
 }
 
-// CPUs as tones of one blue-grey, for run strips: a change of tone = migration.
-export function cpuColour(cpu: number, theme: Theme): Rgb {
-  const tone = cpu % 4;
-  return theme.dark ? oklch(0.48 + 0.11 * tone, 0.05, 250) :
-                      oklch(0.5 + 0.11 * tone, 0.055, 250);
+// A thread's row has the colour of its process, in a tone for each CPU: a
+// change of tone = migration.
+export function runColour(process: Rgb, cpu: number, theme: Theme): Rgb {
+  return mix(process, theme.background, 0.14 * (cpu % 3));
 }

@@ -1,22 +1,24 @@
 // The colour of each key of each kind of row, for one trace and one theme.
 
-import {LEAF_IDLE, LEAF_OUTSIDE, NO_KEY} from '../api/schema';
+import {LEAF_IDLE, LEAF_OUTSIDE, NO_KEY, STATE_BLOCKED, STATE_UNKNOWN, STATE_WAITING} from '../api/schema';
 import type {SubRow} from '../model/lanes';
 import {hookName, type Names, processName, processOf} from '../model/names';
-import {assignSlots, cpuColour, type Rgb, segmentColour, slotColour, type Theme} from './palette';
+import {assignSlots, mix, type Rgb, runColour, segmentColour, slotColour, type Theme} from './palette';
 
 export class StyleBook {
   private readonly processSlots: Map<string, number>;
   private readonly hookSlots: Map<string, number>;
   private readonly processes = new Map<number, Rgb>();
   private readonly hooks = new Map<number, Rgb>();
-  private readonly cpus = new Map<number, Rgb>();
+  // Heaviest process of the trace: 0. The order of a stack.
+  private readonly ranks: Map<number, number>;
 
   constructor(readonly names: Names, readonly theme: Theme) {
     // Heaviest first: the largest processes get the colours of their own
     // hashes.
     const order = [...names.processes.values()].sort(
         (a, b) => (b.on_cpu_ns ?? 0) - (a.on_cpu_ns ?? 0));
+    this.ranks = new Map(order.map((item, rank) => [item.process, rank]));
     this.processSlots = assignSlots(order.map((item) => item.comm));
     this.hookSlots =
         assignSlots([...names.hooks.values()].map((item) => item.name));
@@ -31,22 +33,35 @@ export class StyleBook {
     return cached(this.hooks, hook, () => segmentColour(
         this.hookSlots.get(hookName(this.names, hook)) ?? 0, this.theme));
   }
-  cpu(cpu: number): Rgb {
-    return cached(this.cpus, cpu, () => cpuColour(cpu, this.theme));
+  rank(process: number): number {
+    return this.ranks.get(process) ?? this.ranks.size;
   }
 
-  // Colour of a strip column: the key of a CPU row is a process.
-  column(kind: SubRow['kind'], key: number): Rgb {
-    if (kind === 'cpu') return this.process(key);
-    if (kind === 'run') return this.cpu(key);
-    return this.hook(key);
+  // Process colour while one process may be highlighted.
+  lit(process: number, highlight: number|null): Rgb {
+    const colour = this.process(process);
+    return highlight === null || highlight === process ?
+        colour :
+        mix(this.theme.idle, colour, 0.18);
   }
-  // Colour of an exact item: the key of a CPU row is a thread.
-  item(kind: SubRow['kind'], key: number, flags: number): Rgb {
+
+  // Colour of a strip column.
+  column(kind: SubRow['kind'], key: number): Rgb {
+    return kind === 'interrupts' ? this.theme.interrupt :
+        kind === 'hook' ? this.theme.muted : this.hook(key);
+  }
+  // Colour of an exact item: the key of a CPU row is a thread, of a thread's
+  // row a CPU.
+  item(row: SubRow, key: number, flags: number, highlight: number|null = null): Rgb {
     if ((flags & LEAF_IDLE) !== 0) return this.theme.idle;
     if ((flags & LEAF_OUTSIDE) !== 0) return this.theme.outside;
-    if (kind === 'cpu') return this.process(processOf(this.names, key));
-    return this.column(kind, key);
+    if (row.kind === 'cpu') return this.lit(processOf(this.names, key), highlight);
+    if (row.kind !== 'run') return this.column(row.kind, key);
+    if ((flags & STATE_WAITING) !== 0) return this.theme.wait;
+    if ((flags & STATE_UNKNOWN) !== 0) return this.theme.muted;
+    const process = this.lit(row.process, highlight);
+    return (flags & STATE_BLOCKED) !== 0 ? process :
+                                           runColour(process, key, this.theme);
   }
 }
 

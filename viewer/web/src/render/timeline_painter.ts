@@ -2,13 +2,13 @@
 // tiles that were missing. Its only state is the atlas; time and place are
 // arguments.
 
-import {COUNTER_EMPTY, COUNTER_GAP, LEAF_IDLE, LEAF_INFERRED, LEAF_OUTSIDE} from '../api/schema';
-import {type CounterTile, type Item, type ItemsTile, type StripTile, stripCoverage, stripKey, type Tile, TILE_COLUMNS, type TileKey} from '../api/tile_decode';
+import {COUNTER_EMPTY, COUNTER_GAP, LEAF_IDLE, LEAF_INFERRED, LEAF_OUTSIDE, NO_KEY, STATE_BLOCKED, STATE_UNKNOWN, STATE_WAITING} from '../api/schema';
+import {type ColumnsTile, type CounterTile, type Item, type ItemsTile, type StripTile, stripCoverage, stripKey, type Tile, TILE_COLUMNS, type TileKey} from '../api/tile_decode';
 import type {Lane, SubRow} from '../model/lanes';
 import {hookName, processName, processOf, threadName} from '../model/names';
 import type {Patch, TileCache} from '../model/tile_cache';
 import {endNs, levelFor, tileSpan, toPx, type Viewport} from '../model/viewport';
-import {css, mix, textOn} from './palette';
+import {css, mix, type Rgb, textOn} from './palette';
 import type {StripAtlas} from './strip_atlas';
 import type {StyleBook} from './style_book';
 
@@ -27,12 +27,12 @@ export interface Scene {
 
 // Levels between the drawn tiles and the ones kept as a reserve.
 const COARSER = 4;
+const NOT_RUNNING = STATE_WAITING | STATE_BLOCKED | STATE_UNKNOWN;
 
 export const LABEL_FONT = '11px "Inter", "IBM Plex Sans", system-ui, "DejaVu Sans", sans-serif';
 
 export class TimelinePainter {
-  private hatch: CanvasPattern|null = null;
-  private hatchTheme: unknown = null;
+  private readonly hatches = new Map<string, CanvasPattern|null>();
 
   constructor(private readonly cache: TileCache,
               private readonly atlas: StripAtlas) {}
@@ -119,7 +119,9 @@ export class TimelinePainter {
     switch (tile.kind) {
       case 'strip':
       case 'density':
-        return this.paintStrip(context, scene, book, row, top, tile, patch, x0, x1);
+      case 'shares':
+      case 'states':
+        return this.paintColumns(context, scene, book, row, top, tile, patch, x0, x1);
       case 'items':
         return this.paintItems(context, scene, book, row, top, tile, x0, x1);
       case 'counter':
@@ -127,18 +129,19 @@ export class TimelinePainter {
     }
   }
 
-  private paintStrip(
+  private paintColumns(
       context: CanvasRenderingContext2D, scene: Scene, book: StyleBook,
-      row: SubRow, top: number, tile: StripTile, patch: Patch, x0: number,
+      row: SubRow, top: number, tile: ColumnsTile, patch: Patch, x0: number,
       x1: number): void {
-    const slot = this.atlas.slot(tile, row.kind, book, scene.highlight, scene.stamp);
+    const slot = this.atlas.slot(
+        tile, row, Math.round(row.height * scene.ratio), book, scene.highlight, scene.stamp);
     const fromNs = Math.max(patch.fromNs, scene.view.startNs + x0 * scene.view.nsPerPx);
     const toNs = Math.min(patch.toNs, scene.view.startNs + x1 * scene.view.nsPerPx);
     const sx = (fromNs - tile.beginNs) / tile.columnNs;
     const sw = (toNs - fromNs) / tile.columnNs;
     if (sw <= 0) return;
     context.drawImage(
-        slot.canvas, sx, slot.row, sw, 1, x0, top, x1 - x0, row.height);
+        slot.canvas, sx, slot.y, sw, slot.height, x0, top, x1 - x0, row.height);
   }
 
   private paintItems(
@@ -156,15 +159,14 @@ export class TimelinePainter {
       const left = toPx(view, item.beginNs);
       const right = toPx(view, item.endNs);
       if (right < x0 || left > x1) continue;
-      let fill = book.item(row.kind, item.key, item.flags);
-      if (row.kind === 'cpu' && scene.highlight !== null &&
-          (item.flags & LEAF_IDLE) === 0 &&
-          processOf(book.names, item.key) !== scene.highlight) {
-        fill = mix(theme.idle, fill, 0.18);
-      }
+      const fill = book.item(row, item.key, item.flags, scene.highlight);
       if (row.kind === 'hook') {
         context.fillStyle = css(theme.muted);
         context.fillRect(Math.round(left), top, 1, row.height);
+        continue;
+      }
+      if (row.kind === 'run' && (item.flags & NOT_RUNNING) !== 0) {
+        this.paintState(context, scene, book, row, item, top, Math.max(left, x0), Math.min(right, x1), fill);
         continue;
       }
       context.fillStyle = css(fill);
@@ -172,18 +174,45 @@ export class TimelinePainter {
       const gap = right - left >= 3 ? 1 : 0;
       context.fillRect(left, top, Math.max(right - left - gap, 1 / scene.ratio), row.height);
       if ((item.flags & LEAF_INFERRED) !== 0 && right - left > 6) {
-        this.hatchRect(context, book, Math.max(left, x0), top, Math.min(right, x1) - gap, row.height);
+        this.hatchRect(context, theme.muted, 0.55, Math.max(left, x0), top, Math.min(right, x1) - gap, row.height);
       }
       this.label(context, scene, book, row, item, top, left, right - gap, fill);
     }
     context.restore();
   }
 
+  // A thread that lives and does not run.
+  private paintState(
+      context: CanvasRenderingContext2D, scene: Scene, book: StyleBook,
+      row: SubRow, item: Item, top: number, left: number, right: number,
+      fill: Rgb): void {
+    const width = Math.max(right - left, 1 / scene.ratio);
+    if ((item.flags & STATE_BLOCKED) !== 0) {
+      context.fillStyle = css(fill);
+      context.fillRect(left, top + row.height - 1, width, 1);
+      if (item.key === NO_KEY || scene.highlight !== null && row.process !== scene.highlight) return;
+      const from = Math.max(left, 0) + 4;
+      const room = Math.min(right, scene.view.widthPx) - from - 4;
+      const shown = room < 22 ? '' : clip(context, shortName(hookName(book.names, item.key)), room);
+      if (shown === '') return;
+      context.fillStyle = css(book.theme.muted);
+      context.fillText(shown, from, top + row.height / 2);
+      return;
+    }
+    if ((item.flags & STATE_WAITING) !== 0) {
+      context.fillStyle = css(mix(book.theme.background, book.theme.wait, 0.45));
+      context.fillRect(left, top, width, row.height);
+      this.hatchRect(context, book.theme.wait, 1, left, top, left + width, row.height);
+      return;
+    }
+    this.hatchRect(context, book.theme.muted, 0.35, left, top, left + width, row.height);
+  }
+
   private label(
       context: CanvasRenderingContext2D, scene: Scene, book: StyleBook,
       row: SubRow, item: Item, top: number, left: number, right: number,
-      fill: {r: number; g: number; b: number}): void {
-    if (row.height < 12 || (item.flags & LEAF_IDLE) !== 0) return;
+      fill: Rgb): void {
+    if (row.height < 12 || row.kind === 'run' || (item.flags & LEAF_IDLE) !== 0) return;
     const from = Math.max(left, 0) + 5;
     const room = Math.min(right, scene.view.widthPx) - from - 4;
     if (room < 22) return;
@@ -227,7 +256,7 @@ export class TimelinePainter {
       if (at >= scene.durationNs) break;
       if ((flags & COUNTER_EMPTY) !== 0) {
         if ((flags & COUNTER_GAP) !== 0) {
-          this.hatchRect(context, book, left, top, left + width, row.height);
+          this.hatchRect(context, theme.muted, 0.55, left, top, left + width, row.height);
         }
         continue;
       }
@@ -252,16 +281,19 @@ export class TimelinePainter {
   }
 
   private hatchRect(
-      context: CanvasRenderingContext2D, book: StyleBook, left: number,
-      top: number, right: number, height: number): void {
-    if (this.hatchTheme !== book.theme) {
-      this.hatchTheme = book.theme;
+      context: CanvasRenderingContext2D, colour: Rgb, alpha: number,
+      left: number, top: number, right: number, height: number): void {
+    if (right <= left) return;
+    const name = `${css(colour)}/${alpha}`;
+    let pattern = this.hatches.get(name);
+    if (pattern === undefined) {
       const canvas = document.createElement('canvas');
       canvas.width = canvas.height = 6;
       const brush = canvas.getContext('2d');
       if (brush) {
-        brush.strokeStyle = css(book.theme.muted);
-        brush.globalAlpha = 0.55;
+        brush.strokeStyle = css(colour);
+        brush.globalAlpha = alpha;
+        brush.lineWidth = 1.5;
         brush.beginPath();
         for (const shift of [-6, 0, 6]) {
           brush.moveTo(shift, 6);
@@ -269,12 +301,18 @@ export class TimelinePainter {
         }
         brush.stroke();
       }
-      this.hatch = context.createPattern(canvas, 'repeat');
+      pattern = context.createPattern(canvas, 'repeat');
+      this.hatches.set(name, pattern);
     }
-    if (!this.hatch || right <= left) return;
-    context.fillStyle = this.hatch;
+    if (!pattern) return;
+    context.fillStyle = pattern;
     context.fillRect(left, top, right - left, height);
   }
+}
+
+// "read" of "syscall:read".
+function shortName(name: string): string {
+  return name.slice(name.lastIndexOf(':') + 1);
 }
 
 const widths = new Map<string, number>();

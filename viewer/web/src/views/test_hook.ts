@@ -51,13 +51,18 @@ export function installTestHook(model: AppModel, engine: TimelineEngine): void {
             beginNs: tile.beginNs,
             columnNs: tile.columnNs,
             items: tile.kind === 'items' ? tile.items : [],
-            words: tile.kind === 'strip' || tile.kind === 'density' ? [...tile.words] : [],
+            words: tile.kind === 'items' || tile.kind === 'counter' ? [] : [...tile.words],
             values: tile.kind === 'counter' ? [...tile.values] : [],
           });
         }
       }
       return tiles;
     },
+    // Fills of processes, then of idle time and of nothing.
+    colours: (processes: number[]) => [
+      ...processes.map((process) => engine.book.process(process)),
+      engine.book.theme.idle, engine.book.theme.lane,
+    ].map(({r, g, b}) => [r, g, b]),
     describe: (x: number, y: number) => describe(model, engine, x, y),
     state: () => model.instant.value,
     aggregate: () => model.aggregate.value,

@@ -30,7 +30,7 @@ export interface FrameStats {
 export class TimelineEngine {
   readonly atlas = new StripAtlas();
   readonly cache = new TileCache(CACHE_BYTES, (tile) => {
-    if (tile.kind === 'strip' || tile.kind === 'density') this.atlas.release(tile);
+    if (tile.kind !== 'items' && tile.kind !== 'counter') this.atlas.release(tile);
   });
   readonly loader: TileLoader;
   readonly painter = new TimelinePainter(this.cache, this.atlas);

@@ -2,11 +2,11 @@
 
 import {useEffect, useRef} from 'preact/hooks';
 
-import {LEAF_IDLE, LEAF_INFERRED, LEAF_OUTSIDE, NO_KEY} from '../api/schema';
-import {stripCount} from '../api/tile_decode';
+import {LEAF_IDLE, LEAF_INFERRED, LEAF_OUTSIDE, NO_KEY, STATE_BLOCKED, STATE_UNKNOWN, STATE_WAITING} from '../api/schema';
+import {sharesAt, statesAt, stripCount} from '../api/tile_decode';
 import type {AppModel} from '../model/app_model';
 import {type Lane, visibleLanes} from '../model/lanes';
-import {hookName, processName, processOf, threadName} from '../model/names';
+import {hookName, type Names, processName, processOf, threadName} from '../model/names';
 import {toNs} from '../model/viewport';
 import {css} from '../render/palette';
 import {columnAt, itemAt} from '../render/timeline_painter';
@@ -249,7 +249,8 @@ export function describe(model: AppModel, engine: TimelineEngine, x: number, y: 
     const title = (item.flags & LEAF_IDLE) !== 0 ? 'idle' :
         (item.flags & LEAF_OUTSIDE) !== 0 ? 'outside the recorded command' :
         row.kind === 'cpu' ? threadName(names, item.key) :
-        row.kind === 'run' ? `runs on CPU ${item.key}` : hookName(names, item.key);
+        row.kind === 'run' ? stateTitle(names, item.key, item.flags) :
+        row.kind === 'interrupts' ? 'interrupts' : hookName(names, item.key);
     const lines = row.kind === 'hook' ? [] : [formatDuration(item.endNs - item.beginNs)];
     lines.push(`at ${formatInstant(item.beginNs, 1)}`);
     if (row.kind === 'cpu' && (item.flags & (LEAF_IDLE | LEAF_OUTSIDE)) === 0) {
@@ -257,13 +258,46 @@ export function describe(model: AppModel, engine: TimelineEngine, x: number, y: 
     }
     if ((item.flags & LEAF_INFERRED) !== 0) lines.push('an edge was inferred, not observed');
     lines.push(where);
-    return {title, swatch: row.kind === 'hook' ? null : css(engine.book.item(row.kind, item.key, item.flags)), lines};
+    return {title, swatch: row.kind === 'hook' ? null : css(engine.book.item(row, item.key, item.flags)), lines};
+  }
+  const column = Math.floor((at - tile.beginNs) / tile.columnNs);
+  const part = (share: number): string => formatPercent(share / 255);
+  const dispatches = (count: number): string =>
+      `${formatCount(count)}${count >= 65535 ? ' or more' : ''} dispatches in ${formatDuration(tile.columnNs)}`;
+  if (tile.kind === 'shares') {
+    const {keys, other, idle, outside, interrupts, count} = sharesAt(tile.words, column);
+    const parts = keys.map(({process, share}) => `${processName(names, process)} ${part(share)}`);
+    if (other > 0) parts.push(`other processes ${part(other)}`);
+    if (outside > 0) parts.push(`outside ${part(outside)}`);
+    if (idle > 0) parts.push(`idle ${part(idle)}`);
+    if (parts.length === 0) return null;
+    return {
+      title: parts[0] ?? '',
+      swatch: css(keys[0] ? engine.book.process(keys[0].process) : engine.book.theme.idle),
+      lines: [
+        ...parts.slice(1), ...(interrupts > 0 ? [`interrupts in it ${part(interrupts)}`] : []),
+        dispatches(count), where,
+      ],
+    };
+  }
+  if (tile.kind === 'states') {
+    const {cpu, running, waiting, blocked, unknown, count} = statesAt(tile.words, column);
+    const parts: string[] = [];
+    if (running > 0) parts.push(`running ${part(running)}${cpu === NO_KEY ? '' : `, mostly on CPU ${cpu}`}`);
+    if (waiting > 0) parts.push(`waiting for a CPU ${part(waiting)}`);
+    if (blocked > 0) parts.push(`blocked ${part(blocked)}`);
+    if (unknown > 0) parts.push(`not known ${part(unknown)}`);
+    if (parts.length === 0) return null;
+    return {
+      title: parts[0] ?? '',
+      swatch: css(engine.book.process(row.process)),
+      lines: [...parts.slice(1), dispatches(count), where],
+    };
   }
   const found = columnAt(tile, at);
   if (!found || (found.key === NO_KEY && found.coverage === 0)) return null;
   const count = stripCount(tile.words, found.column);
-  const title = row.kind === 'cpu' ? processName(names, found.key) :
-      row.kind === 'run' ? `mostly CPU ${found.key}` : hookName(names, found.key);
+  const title = row.kind === 'interrupts' ? 'interrupts' : hookName(names, found.key);
   return {
     title,
     swatch: css(engine.book.column(row.kind, found.key)),
@@ -273,6 +307,15 @@ export function describe(model: AppModel, engine: TimelineEngine, x: number, y: 
       where,
     ],
   };
+}
+
+function stateTitle(names: Names, key: number, flags: number): string {
+  if ((flags & STATE_WAITING) !== 0) return 'waiting for a CPU';
+  if ((flags & STATE_UNKNOWN) !== 0) return 'off CPU, why is not known';
+  if ((flags & STATE_BLOCKED) !== 0) {
+    return key === NO_KEY ? 'blocked' : `blocked in ${hookName(names, key)}`;
+  }
+  return `runs on CPU ${key}`;
 }
 
 function laneName(lane: Lane): string {

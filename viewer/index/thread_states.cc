@@ -1,0 +1,125 @@
+#include "viewer/index/thread_states.h"
+
+#include <algorithm>
+
+#include "logformat/packet_layout.h"
+
+namespace countrace::viewer {
+
+ThreadStates::ThreadStates(const TimelineIndex& index, std::uint32_t row,
+                           const InterruptRows& interrupts)
+    : index_(index), run_(index, row, interrupts), life_{0, 0} {
+  const std::uint32_t thread = dispatches().entry().owner;
+  // The rows of a thread are adjacent.
+  for (std::uint32_t next = row + 1; next < index.rows().size(); ++next) {
+    const RowEntry& entry = index.rows()[next];
+    if (entry.owner != thread) break;
+    if (entry.kind == RowKind::kThreadWait) waits_.emplace(index, next);
+    if (entry.kind == RowKind::kSegment) segments_.push_back(next);
+  }
+  if (thread < index.threads().size()) {
+    const ThreadEntry& entry = index.threads()[thread];
+    life_ = {entry.first_seen_ns, entry.last_seen_ns};
+  }
+  if (dispatches().size() == 0) return;
+  life_.begin_ns = std::min(life_.begin_ns, dispatches().leaf(0).begin_ns);
+  const IntervalLeaf& last = dispatches().leaf(dispatches().size() - 1);
+  const std::uint32_t end_state = last.flags >> kLeafEndStateShift;
+  if ((end_state & logformat::kSwitchDead) != 0) {
+    life_.end_ns = last.end_ns;
+  } else if (end_state == 0 && (last.flags & kLeafEndInferred) != 0) {
+    // Not known after its last record (instant_state.cc).
+    life_.end_ns = std::max(life_.end_ns, last.end_ns);
+  } else {
+    life_.end_ns = index.duration_ns();
+  }
+}
+
+StateTimes ThreadStates::In(TimeRange range) const {
+  StateTimes times;
+  range.begin_ns = std::max(range.begin_ns, life_.begin_ns);
+  range.end_ns = std::min(range.end_ns, life_.end_ns);
+  if (range.begin_ns >= range.end_ns) return times;
+  std::uint64_t rest_ns = range.end_ns - range.begin_ns;
+  const auto take = [&rest_ns](std::uint64_t ns) {
+    const std::uint64_t taken = std::min(ns, rest_ns);
+    rest_ns -= taken;
+    return taken;
+  };
+  times.running_ns = take(dispatches().Before(range.end_ns, 0).value -
+                          dispatches().Before(range.begin_ns, 0).value);
+  if (waits_) {
+    times.waiting_ns = take(waits_->Before(range.end_ns, 0).value -
+                            waits_->Before(range.begin_ns, 0).value);
+  }
+  times.blocked_ns = take(run_.BlockedBefore(range.end_ns) -
+                          run_.BlockedBefore(range.begin_ns));
+  times.unknown_ns = rest_ns;
+  return times;
+}
+
+std::uint32_t ThreadStates::CallAt(std::uint64_t time_ns) const {
+  for (auto row = segments_.rbegin(); row != segments_.rend(); ++row) {
+    const IntervalRow calls(index_, *row);
+    if (const auto call = calls.Covering(time_ns)) return calls.leaf(*call).key;
+  }
+  return kNoKey;
+}
+
+void ThreadStates::AddGap(const IntervalLeaf* before, TimeRange gap,
+                          TimeRange range,
+                          std::vector<ThreadStretch>& out) const {
+  const bool blocked = before != nullptr && LeavesBlocked(before->flags);
+  const auto add_rest = [&](std::uint64_t begin_ns, std::uint64_t end_ns) {
+    if (begin_ns >= end_ns || end_ns <= range.begin_ns ||
+        begin_ns >= range.end_ns) {
+      return;
+    }
+    out.push_back({{begin_ns, end_ns},
+                   blocked ? CallAt(begin_ns) : kNoKey,
+                   blocked ? kStateBlocked : kStateUnknown,
+                   kNoKey});
+  };
+  std::uint64_t at_ns = gap.begin_ns;
+  if (waits_) {
+    for (std::uint64_t i = waits_->FirstNotOver(gap.begin_ns);
+         i < waits_->size() && waits_->leaf(i).begin_ns < gap.end_ns; ++i) {
+      const IntervalLeaf& wait = waits_->leaf(i);
+      add_rest(at_ns, wait.begin_ns);
+      at_ns = std::max(at_ns, wait.end_ns);
+      if (wait.end_ns <= range.begin_ns || wait.begin_ns >= range.end_ns) {
+        continue;
+      }
+      out.push_back(
+          {{wait.begin_ns, wait.end_ns}, kNoKey, kStateWaiting, kNoKey});
+    }
+  }
+  add_rest(at_ns, gap.end_ns);
+}
+
+std::vector<ThreadStretch> ThreadStates::Stretches(TimeRange range) const {
+  std::vector<ThreadStretch> out;
+  const IntervalRow& row = dispatches();
+  const std::uint64_t first = row.FirstNotOver(range.begin_ns);
+  const std::uint64_t last = row.FirstBeginning(range.end_ns, first);
+  for (std::uint64_t i = first; i <= last; ++i) {
+    // The gap before dispatch i, then the dispatch.
+    const IntervalLeaf* before = i == 0 ? nullptr : &row.leaf(i - 1);
+    const std::uint64_t begin_ns =
+        before == nullptr ? life_.begin_ns : before->end_ns;
+    const std::uint64_t end_ns = i == row.size()
+                                     ? std::max(life_.end_ns, begin_ns)
+                                     : row.leaf(i).begin_ns;
+    if (begin_ns < end_ns) AddGap(before, {begin_ns, end_ns}, range, out);
+    if (i == last) break;
+    const IntervalLeaf& dispatch = row.leaf(i);
+    constexpr std::uint32_t kLeafMask = (1u << 8) - 1;
+    out.push_back({{dispatch.begin_ns, dispatch.end_ns},
+                   dispatch.key,
+                   dispatch.flags & kLeafMask,
+                   static_cast<std::uint32_t>(i)});
+  }
+  return out;
+}
+
+}  // namespace countrace::viewer

@@ -1,0 +1,65 @@
+// What a thread does over time, for the tiles of its row: runs, waits for a
+// CPU, is blocked, or what it does is not known. Derived from the thread's
+// dispatches and waits; they fill the time in which it lives.
+#ifndef COUNTRACE_VIEWER_INDEX_THREAD_STATES_H_
+#define COUNTRACE_VIEWER_INDEX_THREAD_STATES_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "viewer/index/interval_row.h"
+#include "viewer/index/thread_run.h"
+#include "viewer/index/timeline_index.h"
+
+namespace countrace::viewer {
+
+enum StateFlags : std::uint32_t {  // beside LeafFlags
+  kStateWaiting = 1u << 8,
+  kStateBlocked = 1u << 9,
+  kStateUnknown = 1u << 10,
+};
+
+// One stretch of one state.
+struct ThreadStretch {
+  TimeRange range;
+  // Running: the CPU. Blocked: the innermost call then, or kNoKey.
+  std::uint32_t key;
+  std::uint32_t flags;  // StateFlags, none: running; then LeafFlags
+  std::uint32_t leaf;   // of the row, if it runs
+};
+
+// Time in each state.
+struct StateTimes {
+  std::uint64_t running_ns = 0, waiting_ns = 0, blocked_ns = 0, unknown_ns = 0;
+};
+
+// Short-lived; refers to the index. Thread: any.
+class ThreadStates {
+ public:
+  // Requires: rows()[row] is of RowKind::kThreadRun.
+  ThreadStates(const TimelineIndex& index, std::uint32_t row,
+               const InterruptRows& interrupts);
+
+  const IntervalRow& dispatches() const { return run_.dispatches(); }
+  // Exact, whatever the length of the range. O(log n).
+  StateTimes In(TimeRange range) const;
+  // Those that touch `range`, not cut at its edges; in time order.
+  std::vector<ThreadStretch> Stretches(TimeRange range) const;
+
+ private:
+  // What lies between two dispatches, of which `before` may be absent.
+  void AddGap(const IntervalLeaf* before, TimeRange gap, TimeRange range,
+              std::vector<ThreadStretch>& out) const;
+  std::uint32_t CallAt(std::uint64_t time_ns) const;
+
+  const TimelineIndex& index_;
+  ThreadRun run_;
+  std::optional<IntervalRow> waits_;
+  std::vector<std::uint32_t> segments_;  // rows, outermost first
+  TimeRange life_;
+};
+
+}  // namespace countrace::viewer
+
+#endif  // COUNTRACE_VIEWER_INDEX_THREAD_STATES_H_
