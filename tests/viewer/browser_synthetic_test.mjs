@@ -281,8 +281,10 @@ try {
     const rows = await page.locator('.data tbody tr').count();
     assert.ok(rows >= expected.processes.length + 1);
     const known = expected.processes.reduce((sum, row) => sum + row.on_cpu_ns, 0) + expected.idle.on_cpu_ns +
-        expected.outside.on_cpu_ns + expected.unknown_ns;
+        expected.outside.on_cpu_ns + expected.unknown_ns + expected.interrupts_ns;
     assert.equal(known, expected.cpu_ns);
+    const books = await page.locator('.data tfoot td').allInnerTexts();
+    assert.match(books[3], /^100\s%$/, books.join(' '));
     await session.shot(shots, 'selection');
     await page.locator('.tabs button', {hasText: 'Segments'}).click();
     assert.equal(await page.locator('.data tbody tr').count(), expected.segments.length);
@@ -378,10 +380,52 @@ try {
     const at = Math.floor(playhead);
     const running = truth.cpu0.find(([begin, end]) => begin <= at && at < end);
     if (running) assert.equal(state.cpus[0].thread, running[2] === 0xffffffff ? null : running[2]);
-    const expected = await session.api(`aggregate?from=0&to=${at}`);
+    const expected = await session.api(`aggregate?from=0&to=${at}&limit=0`);
     assert.deepEqual(await session.ask('__pv.soFar()'), expected);
     const shown = await page.locator('.now .stacks > li').count();
     assert.equal(shown, Math.min(state.threads.length, 12));
+  });
+
+  await claims.claim('the now panel says what each thread does, and what it does not run for', async () => {
+    const {durationNs} = await view();
+    const words = {running: /^CPU \d/, waiting: /^waits for a CPU/, blocked: /^blocked/, 'off-cpu': /^off CPU/};
+    const seen = new Set();
+    for (let i = 1; i < 12 && seen.size < 4; ++i) {
+      await session.ask(`__pv.movePlayhead(${Math.floor(durationNs * i / 12)})`);
+      await session.settled();
+      const {threads} = await session.ask('__pv.state()');
+      const shown = await page.locator('.now .stacks .doing').allInnerTexts();
+      for (const [k, thread] of threads.slice(0, 12).entries()) {
+        assert.match(shown[k], words[thread.state] ?? /known|ended/);
+        seen.add(thread.state);
+      }
+    }
+    for (const state of ['running', 'waiting', 'blocked']) assert.ok(seen.has(state), state);
+  });
+
+  await claims.claim('the now panel is not empty at the begin and at the end', async () => {
+    for (const [name, place] of [['Home', 'begin'], ['End', 'end']]) {
+      await session.key(name);
+      const text = await page.locator('.now').innerText();
+      assert.match(text, /CPU [01]\s+(redis|request|kworker|idle)/, `${place}: ${text}`);
+      assert.doesNotMatch(text.split('\n')[1], /~/);
+    }
+    const {playhead, durationNs} = await view();
+    assert.equal(playhead, durationNs);
+    const soFar = await session.ask('__pv.soFar()');
+    assert.deepEqual(soFar, await session.api(`aggregate?from=0&to=${durationNs}&limit=0`));
+    assert.equal((await session.ask('__pv.state()')).t, durationNs - 1);
+  });
+
+  await claims.claim('a process has one share of one thing: at the end table and now panel agree', async () => {
+    await session.key('Escape');
+    await page.waitForTimeout(120);
+    await session.settled();
+    const bar = page.locator('.now .bars li', {hasText: 'redis-server'});
+    const table = page.locator('.data tbody tr', {hasText: 'redis-server'});
+    assert.equal(await bar.locator('.share').innerText(), await table.locator('td').nth(3).innerText());
+    await session.ask(`__pv.movePlayhead(${Math.floor((await view()).durationNs / 3)})`);
+    await session.settled();
   });
 
   await claims.claim('stepping lands on true boundaries, and back to where it began', async () => {

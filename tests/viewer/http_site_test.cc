@@ -190,13 +190,26 @@ TEST_CASE("site: what is not a request is refused and the server lives on",
 
 TEST_CASE("api: wrong numbers are 400, never a guess", "[viewer][http]") {
   const RunningSite site;
-  for (const char* target :
-       {"state", "state?t=", "state?t=-1", "state?t=1e9", "state?t=0x10",
-        "state?t=99999999999999999999999", "aggregate?from=1",
-        "aggregate?from=5&to=4", "aggregate?from=a&to=4", "step?t=1",
-        "step?t=1&dir=sideways", "step?t=1&dir=next&kind=all",
-        "threads?offset=x", "tile/0/99/0", "tile/0/0/-1", "tile/a/b/c",
-        "tile/0/0/18446744073709551615"}) {
+  for (const char* target : {"state",
+                             "state?t=",
+                             "state?t=-1",
+                             "state?t=1e9",
+                             "state?t=0x10",
+                             "state?t=99999999999999999999999",
+                             "aggregate?from=1",
+                             "aggregate?from=5&to=4",
+                             "aggregate?from=a&to=4",
+                             "aggregate?from=0&to=4&limit=1001",
+                             "aggregate?from=0&to=4&limit=x",
+                             "aggregate?from=0&to=4&offset=-1",
+                             "step?t=1",
+                             "step?t=1&dir=sideways",
+                             "step?t=1&dir=next&kind=all",
+                             "threads?offset=x",
+                             "tile/0/99/0",
+                             "tile/0/0/-1",
+                             "tile/a/b/c",
+                             "tile/0/0/18446744073709551615"}) {
     CAPTURE(target);
     const Answer answer = site.GetAllowed(std::string("/api/v1/") + target);
     CHECK(answer.status == 400);
@@ -258,6 +271,29 @@ TEST_CASE("api: processes and threads say how sure the report is of them",
   for (const char* quality : {"exact", "scaled", "bounded", "inferred"}) {
     CHECK(seen[quality] != 0);
   }
+}
+
+TEST_CASE("api: pages of the segments hold each row once", "[viewer][http]") {
+  const RunningSite site;
+  const auto ask = [&site](const std::string& page) {
+    return nlohmann::json::parse(
+        site.GetAllowed("/api/v1/aggregate?from=0&to=9999999999" + page).body);
+  };
+  const nlohmann::json whole = ask("");
+  REQUIRE(whole["segments"].size() > 7);
+  CHECK(whole["segments"].size() == whole["segments_total"]);
+  nlohmann::json joined = nlohmann::json::array();
+  for (std::size_t offset = 0; offset < whole["segments"].size(); offset += 7) {
+    const nlohmann::json part =
+        ask("&limit=7&offset=" + std::to_string(offset));
+    CHECK(part["segments"].size() <= 7);
+    CHECK(part["segments_total"] == whole["segments_total"]);
+    CHECK(part["processes"] == whole["processes"]);
+    for (const nlohmann::json& row : part["segments"]) joined.push_back(row);
+  }
+  CHECK(joined == whole["segments"]);
+  CHECK(ask("&offset=100000")["segments"].empty());
+  CHECK(ask("&limit=0")["hooks"].empty());
 }
 
 TEST_CASE("api: pages hold every name once", "[viewer][http]") {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -373,6 +374,20 @@ class Api {
                                          "from=%d, to=%d",
                                          *from, *to));
     }
+    // They page segments and hooks; more processes are in `others`.
+    const std::optional<std::uint64_t> offset = Number("offset", 0);
+    if (!offset) return Refuse(400, error_);
+    const std::optional<std::uint64_t> limit = Number("limit", kMaxTableRows);
+    if (!limit) return Refuse(400, error_);
+    if (*limit > kMaxTableRows) {
+      return Refuse(400, absl::StrFormat("Too many rows: limit=%d, most=%d",
+                                         *limit, kMaxTableRows));
+    }
+    const auto page = [&](const auto& rows) {
+      const std::size_t begin = std::min<std::uint64_t>(*offset, rows.size());
+      return std::span(rows).subspan(
+          begin, std::min<std::size_t>(*limit, rows.size() - begin));
+    };
     const RangeTotals totals =
         TotalsIn(index_, {.begin_ns = *from, .end_ns = *to});
     Json processes = Json::array();
@@ -390,8 +405,7 @@ class Api {
       processes.push_back(std::move(item));
     }
     Json segments = Json::array();
-    for (const SegmentTotals& row : totals.segments) {
-      if (segments.size() >= kMaxTableRows) break;
+    for (const SegmentTotals& row : page(totals.segments)) {
       Json item = {{"process", row.process},
                    {"hook", row.hook_id},
                    {"calls", row.calls},
@@ -407,8 +421,7 @@ class Api {
       segments.push_back(std::move(item));
     }
     Json hooks = Json::array();
-    for (const HookTotals& row : totals.hooks) {
-      if (hooks.size() >= kMaxTableRows) break;
+    for (const HookTotals& row : page(totals.hooks)) {
       hooks.push_back({{"process", row.process},
                        {"hook", row.hook_id},
                        {"hits", row.hits}});

@@ -35,7 +35,7 @@ function states(running: number, waiting: number, blocked: number, unknown: numb
   words[2] = (running | waiting << 8 | blocked << 16 | unknown << 24) >>> 0;
   return {...base, kind: 'states', words};
 }
-// Of a pixel of the first column, from the top.
+// Pixel of the first column, from the top.
 function pixel(pixels: Uint8ClampedArray, y: number): Rgb|null {
   const i = 4 * 512 * y;
   return pixels[i + 3] === 0 ? null : {r: pixels[i] ?? 0, g: pixels[i + 1] ?? 0, b: pixels[i + 2] ?? 0};

@@ -52,9 +52,13 @@ export class Client {
       signal,
     }));
   }
-  aggregate(from: number, to: number, signal?: AbortSignal): Promise<Aggregate> {
+  // `limit` rows from `offset` on of the tables of segments and hooks.
+  aggregate(
+      from: number, to: number, offset: number, limit: number,
+      signal?: AbortSignal): Promise<Aggregate> {
     return this.json(
-        `aggregate?from=${Math.max(0, Math.round(from))}&to=${Math.max(0, Math.round(to))}`,
+        `aggregate?from=${Math.max(0, Math.round(from))}&to=${Math.max(0, Math.round(to))}` +
+            `&offset=${offset}&limit=${limit}`,
         signal);
   }
   state(at: number, signal?: AbortSignal): Promise<InstantState> {

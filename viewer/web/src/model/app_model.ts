@@ -17,6 +17,8 @@ export interface Selection {
   to: number;
 }
 
+export const TABLE_ROWS = 200; // of a page of a table
+
 export type Tab = 'processes'|'segments'|'hooks';
 
 export interface Hover {
@@ -36,11 +38,13 @@ export class AppModel {
   readonly highlight: Signal<number|null> = signal(null); // process
   readonly hover: Signal<Hover|null> = signal(null);
   readonly tab: Signal<Tab> = signal('processes');
+  readonly tableOffset = signal(0); // first row of the table's page
   readonly panelOpen = signal(true);
   readonly helpOpen = signal(false);
   readonly error: Signal<string|null> = signal(null);
   readonly aggregate: Signal<Aggregate|null> = signal(null);
   readonly instant: Signal<InstantState|null> = signal(null);
+  readonly instantOf: Signal<number|null> = signal(null); // playhead of `instant`
   readonly soFar: Signal<Aggregate|null> = signal(null); // start to playhead
   readonly announcement = signal('');
   readonly counterTop = signal(0); // of the counter strip's scale, per second
@@ -70,7 +74,7 @@ export class AppModel {
     });
     this.lanes = computed(() => layOut(names, this.counter.value));
     this.late = computed(
-        () => Math.floor(this.playback.value.at) !== this.instant.value?.t);
+        () => Math.floor(this.playback.value.at) !== this.instantOf.value);
     // Without kernel records there are no processes to show, only segments.
     if (!names.rows.some((row) => row.kind === 'cpu')) this.tab.value = 'segments';
     this.scrollY.value = saved.y ?? 0;
@@ -89,6 +93,7 @@ export class AppModel {
   start(saveHash: (hash: string) => void): void {
     effect(() => {
       const range = this.selection.value;
+      void this.tableOffset.value;
       // Dragging changes the range at every move: send the request when it
       // stops.
       clearTimeout(this.aggregateTimer);
@@ -158,6 +163,7 @@ export class AppModel {
   select(a: number, b: number): void {
     const from = Math.max(0, Math.round(Math.min(a, b)));
     const to = Math.min(this.durationNs, Math.round(Math.max(a, b)));
+    this.tableOffset.value = 0;
     this.selection.value = to > from ? {from, to} : null;
   }
 
@@ -297,7 +303,8 @@ export class AppModel {
     this.aggregateAbort = abort;
     await this.guard(async () => {
       const answer =
-          await this.client.aggregate(range.from, range.to, abort.signal);
+          await this.client.aggregate(
+              range.from, range.to, this.tableOffset.peek(), TABLE_ROWS, abort.signal);
       this.aggregate.value = answer;
       if (this.selection.value) {
         const top = answer.processes[0];
@@ -306,6 +313,17 @@ export class AppModel {
             'Selected; nothing ran';
       }
     });
+  }
+
+  // The state at an instant. At the ends of the trace, where nothing is on
+  // record, the nearest at which something is.
+  private async stateNear(at: number): Promise<InstantState> {
+    const state = await this.client.state(Math.min(at, this.durationNs - 1));
+    if (at > 0 || state.threads.length > 0 || state.cpus.some((cpu) => cpu.known)) {
+      return state;
+    }
+    const step = await this.client.step(at, true, 'dispatch');
+    return step.found && step.t !== undefined ? this.client.state(step.t) : state;
   }
 
   // At most one request under way; a newer one replaces a waiting one.
@@ -319,9 +337,10 @@ export class AppModel {
           const wanted = this.stateWanted;
           this.stateWanted = null;
           const [state, soFar] = await Promise.all([
-            this.client.state(wanted), this.client.aggregate(0, Math.floor(wanted)),
+            this.stateNear(Math.floor(wanted)), this.client.aggregate(0, Math.floor(wanted), 0, 0),
           ]);
           this.instant.value = state;
+          this.instantOf.value = Math.floor(wanted);
           this.soFar.value = soFar;
           // While playing, ten answers a second are enough.
           if (this.stateWanted !== null && this.playback.value.playing) {

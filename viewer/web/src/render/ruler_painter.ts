@@ -23,7 +23,11 @@ export function paintRuler(
     context.fillStyle = css(theme.line);
     context.fillRect(x, height - 9, 1, 9);
     context.fillStyle = css(theme.muted);
-    context.fillText(formatInstant(i * step, step), x + 5, height / 2);
+    // A label that is cut reads as another number.
+    const text = formatInstant(i * step, step);
+    if (x + 5 >= 0 && x + 5 + context.measureText(text).width <= view.widthPx) {
+      context.fillText(text, x + 5, height / 2);
+    }
     context.fillStyle = css(theme.line);
     for (let minor = 1; minor < 5; ++minor) {
       context.fillRect(

@@ -5,7 +5,7 @@
 import {COUNTER_EMPTY, COUNTER_GAP, LEAF_IDLE, LEAF_INFERRED, LEAF_OUTSIDE, NO_KEY, STATE_BLOCKED, STATE_UNKNOWN, STATE_WAITING} from '../api/schema';
 import {type ColumnsTile, type CounterTile, type Item, type ItemsTile, type StripTile, stripCoverage, stripKey, type Tile, TILE_COLUMNS, type TileKey} from '../api/tile_decode';
 import type {Lane, SubRow} from '../model/lanes';
-import {hookName, processName, processOf, threadName} from '../model/names';
+import {hookName, type Names, processName, processOf, threadName} from '../model/names';
 import type {Patch, TileCache} from '../model/tile_cache';
 import {endNs, levelFor, tileSpan, toPx, type Viewport} from '../model/viewport';
 import {css, mix, type Rgb, textOn} from './palette';
@@ -25,6 +25,13 @@ export interface Scene {
   counterTop: number; // of the scale of the counter strip, per second
 }
 
+interface Label {
+  item: Item;
+  left: number;
+  right: number;
+  fill: Rgb;
+}
+
 // Levels between the drawn tiles and the ones kept as a reserve.
 const COARSER = 4;
 const NOT_RUNNING = STATE_WAITING | STATE_BLOCKED | STATE_UNKNOWN;
@@ -33,6 +40,9 @@ export const LABEL_FONT = '11px "Inter", "IBM Plex Sans", system-ui, "DejaVu San
 
 export class TimelinePainter {
   private readonly hatches = new Map<string, CanvasPattern|null>();
+
+  // Labels of the row that is painted, by begin.
+  private readonly labels = new Map<number, Label>();
 
   constructor(private readonly cache: TileCache,
               private readonly atlas: StripAtlas) {}
@@ -100,10 +110,17 @@ export class TimelinePainter {
     const span = tileSpan(
         scene.view.startNs, endNs(scene.view), level, TILE_COLUMNS,
         scene.durationNs);
+    this.labels.clear();
     for (let index = span.first; index <= span.last; ++index) {
       for (const patch of this.cache.cover({row: row.row, level, index}, TILE_COLUMNS)) {
         this.paintPatch(context, scene, book, row, top, patch);
       }
+    }
+    // After all tiles: a label may cross the edge of one.
+    context.font = LABEL_FONT;
+    context.textBaseline = 'middle';
+    for (const label of this.labels.values()) {
+      this.paintLabel(context, scene, book, row, top, label);
     }
   }
 
@@ -153,8 +170,6 @@ export class TimelinePainter {
     context.beginPath();
     context.rect(x0, top, x1 - x0, row.height);
     context.clip();
-    context.font = LABEL_FONT;
-    context.textBaseline = 'middle';
     for (const item of tile.items) {
       const left = toPx(view, item.beginNs);
       const right = toPx(view, item.endNs);
@@ -167,6 +182,7 @@ export class TimelinePainter {
       }
       if (row.kind === 'run' && (item.flags & NOT_RUNNING) !== 0) {
         this.paintState(context, scene, book, row, item, top, Math.max(left, x0), Math.min(right, x1), fill);
+        this.labels.set(item.beginNs, {item, left, right, fill: theme.background});
         continue;
       }
       context.fillStyle = css(fill);
@@ -176,7 +192,7 @@ export class TimelinePainter {
       if ((item.flags & LEAF_INFERRED) !== 0 && right - left > 6) {
         this.hatchRect(context, theme.muted, 0.55, Math.max(left, x0), top, Math.min(right, x1) - gap, row.height);
       }
-      this.label(context, scene, book, row, item, top, left, right - gap, fill);
+      this.labels.set(item.beginNs, {item, left, right: right - gap, fill});
     }
     context.restore();
   }
@@ -190,13 +206,6 @@ export class TimelinePainter {
     if ((item.flags & STATE_BLOCKED) !== 0) {
       context.fillStyle = css(fill);
       context.fillRect(left, top + row.height - 1, width, 1);
-      if (item.key === NO_KEY || scene.highlight !== null && row.process !== scene.highlight) return;
-      const from = Math.max(left, 0) + 4;
-      const room = Math.min(right, scene.view.widthPx) - from - 4;
-      const shown = room < 22 ? '' : clip(context, shortName(hookName(book.names, item.key)), room);
-      if (shown === '') return;
-      context.fillStyle = css(book.theme.muted);
-      context.fillText(shown, from, top + row.height / 2);
       return;
     }
     if ((item.flags & STATE_WAITING) !== 0) {
@@ -208,22 +217,18 @@ export class TimelinePainter {
     this.hatchRect(context, book.theme.muted, 0.35, left, top, left + width, row.height);
   }
 
-  private label(
+  private paintLabel(
       context: CanvasRenderingContext2D, scene: Scene, book: StyleBook,
-      row: SubRow, item: Item, top: number, left: number, right: number,
-      fill: Rgb): void {
-    if (row.height < 12 || row.kind === 'run' || (item.flags & LEAF_IDLE) !== 0) return;
+      row: SubRow, top: number, {item, left, right, fill}: Label): void {
+    if (row.height < 12 || (item.flags & LEAF_IDLE) !== 0) return;
     const from = Math.max(left, 0) + 5;
     const room = Math.min(right, scene.view.widthPx) - from - 4;
-    if (room < 22) return;
-    const names = book.names;
-    const text = (item.flags & LEAF_OUTSIDE) !== 0 ? 'outside' :
-        row.kind === 'cpu' ?
-        (room > 150 ? threadName(names, item.key) : processName(names, processOf(names, item.key))) :
-        hookName(names, item.key);
-    const shown = clip(context, text, room);
+    if (room < 14) return;
+    const texts = labelTexts(book.names, row, item);
+    const whole = texts.find((text) => textWidth(context, text) <= room);
+    const shown = whole ?? clip(context, texts[texts.length - 1] ?? '', room);
     if (shown === '') return;
-    context.fillStyle = css(textOn(fill));
+    context.fillStyle = css(row.kind === 'run' ? book.theme.muted : textOn(fill));
     context.fillText(shown, from, top + row.height / 2 + 0.5);
   }
 
@@ -310,6 +315,21 @@ export class TimelinePainter {
   }
 }
 
+// What an item may be labelled with, longest first.
+function labelTexts(names: Names, row: SubRow, item: Item): string[] {
+  if ((item.flags & LEAF_OUTSIDE) !== 0) return ['outside'];
+  if (row.kind === 'cpu') {
+    return [threadName(names, item.key), processName(names, processOf(names, item.key))];
+  }
+  if (row.kind === 'interrupts') return [];
+  if (row.kind === 'run') {
+    return (item.flags & STATE_BLOCKED) !== 0 && item.key !== NO_KEY ?
+        [shortName(hookName(names, item.key))] : [];
+  }
+  const name = hookName(names, item.key);
+  return [name, shortName(name)];
+}
+
 // "read" of "syscall:read".
 function shortName(name: string): string {
   return name.slice(name.lastIndexOf(':') + 1);
@@ -317,13 +337,18 @@ function shortName(name: string): string {
 
 const widths = new Map<string, number>();
 
-function clip(context: CanvasRenderingContext2D, text: string, room: number): string {
+function textWidth(context: CanvasRenderingContext2D, text: string): number {
   let width = widths.get(text);
   if (width === undefined) {
     width = context.measureText(text).width;
     if (widths.size > 5000) widths.clear();
     widths.set(text, width);
   }
+  return width;
+}
+
+function clip(context: CanvasRenderingContext2D, text: string, room: number): string {
+  const width = textWidth(context, text);
   if (width <= room) return text;
   const keep = Math.floor(text.length * room / width) - 1;
   return keep >= 2 ? `${text.slice(0, keep)}\u2026` : '';

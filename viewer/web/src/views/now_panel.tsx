@@ -3,6 +3,7 @@
 // tilde.
 
 import {LEAF_IDLE, LEAF_INFERRED, LEAF_OUTSIDE} from '../api/schema';
+import type {InstantState, ThreadState} from '../api/schema';
 import type {AppModel} from '../model/app_model';
 import {hookName, processName, processOf, threadName} from '../model/names';
 import {css} from '../render/palette';
@@ -14,23 +15,46 @@ import {useSignal} from './use_signal';
 const MOST_PROCESSES = 8;
 const MOST_THREADS = 12;
 
+// "blocked 1.2 ms".
+function doing(thread: ThreadState, at: number): string {
+  const since = thread.since_ns === null ? '' :
+      ` ${thread.since_inferred ? '~' : ''}${formatDuration(at - thread.since_ns)}`;
+  switch (thread.state) {
+    case 'running': return `CPU ${thread.cpu ?? '?'}`;
+    case 'waiting': return `waits for a CPU${since}`;
+    case 'blocked': return `blocked${since}`;
+    case 'off-cpu': return `off CPU${since}`;
+    case 'ended': return 'ended';
+    case 'unknown': return 'not known';
+  }
+}
+
+// Why the panel does not show the playhead's own instant.
+function edgeNote(state: InstantState, playhead: number): string|null {
+  if (state.t < playhead) return 'The end of the trace: what its last instant was.';
+  if (state.t > playhead) return 'The begin of the trace: nothing is on record before this instant.';
+  return null;
+}
+
 export function NowPanel({model, engine}: {model: AppModel; engine: TimelineEngine}) {
   const state = useSignal(model.instant);
   const soFar = useSignal(model.soFar);
   const late = useSignal(model.late);
   const highlight = useSignal(model.highlight);
+  const playhead = Math.floor(useSignal(model.playback).at);
   useSignal(theme);
   const names = model.names;
   if (!state) return <aside class="now" aria-label="Now" />;
   const book = engine.book;
   const most = Math.max(1, ...(soFar?.processes.map((row) => row.on_cpu_ns) ?? []));
-  const busy = soFar ? soFar.processes.reduce((sum, row) => sum + row.on_cpu_ns, 0) : 0;
+  const edge = late ? null : edgeNote(state, playhead);
   return (
     <aside class="now" aria-label="Now">
       <div class="now-head">
         <h2>Now</h2>
         <span class="now-time">{late ? '~ ' : ''}{formatInstant(state.t, 1)}</span>
       </div>
+      {edge !== null && <p class="edge-note faint">{edge}</p>}
       {state.in_loss && <p class="loss-note">Records were lost at this instant; what is shown may be incomplete.</p>}
 
       <h3>On the CPUs</h3>
@@ -64,7 +88,7 @@ export function NowPanel({model, engine}: {model: AppModel; engine: TimelineEngi
           <li key={thread.thread}>
             <div class="stack-head">
               <span class="who">{threadName(names, thread.thread)}</span>
-              <span class="faint">{thread.cpu === null ? 'off CPU' : `CPU ${thread.cpu}`}</span>
+              <span class={`doing ${thread.state}`}>{doing(thread, state.t)}</span>
             </div>
             {thread.open.map((segment) => (
               <div class="frame" key={segment.row} style={{paddingLeft: `${8 + Math.min(segment.depth, 8) * 10}px`}}>
@@ -91,7 +115,7 @@ export function NowPanel({model, engine}: {model: AppModel; engine: TimelineEngi
         ))}
       </tbody></table>
 
-      {soFar && soFar.processes.length > 0 && <h3>CPU time so far</h3>}
+      {soFar && soFar.processes.length > 0 && <h3>CPU time so far <span class="faint">share of all CPUs</span></h3>}
       <ul class="bars">
         {soFar?.processes.slice(0, MOST_PROCESSES).map((row) => (
           <li key={row.process} class={highlight !== null && highlight !== row.process ? 'dim' : ''}>
@@ -100,7 +124,7 @@ export function NowPanel({model, engine}: {model: AppModel; engine: TimelineEngi
               {processName(names, row.process)} <span class="faint">{names.processes.get(row.process)?.pid}</span>
             </span>
             <span class="since">{formatDuration(row.on_cpu_ns)}</span>
-            <span class="share">{formatPercent(busy > 0 ? row.on_cpu_ns / busy : 0)}</span>
+            <span class="share">{formatPercent(soFar.cpu_ns > 0 ? row.on_cpu_ns / soFar.cpu_ns : 0)}</span>
           </li>
         ))}
       </ul>

@@ -4,7 +4,7 @@
 import {useState} from 'preact/hooks';
 
 import type {Aggregate} from '../api/schema';
-import type {AppModel, Tab} from '../model/app_model';
+import {type AppModel, TABLE_ROWS, type Tab} from '../model/app_model';
 import {hookName, processName} from '../model/names';
 import {css} from '../render/palette';
 import {formatCount, formatDuration, formatEventCount, formatInstant, formatPercent} from '../units';
@@ -21,6 +21,7 @@ interface Column<Row> {
 }
 
 interface TableProps<Row> {
+  sum?: string[]; // a last row
   columns: Column<Row>[];
   rows: Row[];
   initial: number;
@@ -30,7 +31,7 @@ interface TableProps<Row> {
   onClick?: (row: Row) => void;
 }
 
-function Table<Row>({columns, rows, initial, swatch, rowKey, selected, onClick}: TableProps<Row>) {
+function Table<Row>({sum, columns, rows, initial, swatch, rowKey, selected, onClick}: TableProps<Row>) {
   const [order, setOrder] = useState({column: initial, down: true});
   const by = columns[order.column];
   const sorted = by ? [...rows].sort((a, b) => {
@@ -67,6 +68,9 @@ function Table<Row>({columns, rows, initial, swatch, rowKey, selected, onClick}:
           </tr>
         ))}
       </tbody>
+      {sum && <tfoot><tr>
+        {sum.map((text, index) => <td key={index} class={columns[index]?.number ? 'number' : ''}>{text}</td>)}
+      </tr></tfoot>}
     </table>
   );
 }
@@ -103,6 +107,10 @@ function runRows(model: AppModel, data: Aggregate): RunRow[] {
   if (data.processes_left_out > 0) extra('others', `${data.processes_left_out} other processes`, data.others);
   extra('idle', '(idle)', data.idle);
   extra('outside', '(outside the command)', data.outside);
+  if (data.interrupts_ns > 0) {
+    rows.push({key: 'interrupts', process: null, name: '(interrupts)', pid: '', onCpu: data.interrupts_ns,
+               dispatches: null, counts: none, estimated: false});
+  }
   if (data.unknown_ns > 0) {
     rows.push({key: 'unknown', process: null, name: '(not known)', pid: '', onCpu: data.unknown_ns,
                dispatches: null, counts: none, estimated: false});
@@ -116,7 +124,7 @@ function ProcessTable({model, engine, data}: {model: AppModel; engine: TimelineE
     {title: 'Process', says: 'Name of the process', number: false, sort: (row) => row.name, text: (row) => row.name},
     {title: 'PID', says: 'Process id', number: true, sort: (row) => Number(row.pid), text: (row) => row.pid},
     {title: 'CPU time', says: 'Time on a CPU inside the range, exact', number: true, sort: (row) => row.onCpu, text: (row) => formatDuration(row.onCpu)},
-    {title: 'Share', says: 'Of all CPUs over the range', number: true, sort: (row) => row.onCpu,
+    {title: 'Share', says: 'Share of all CPUs over the range', number: true, sort: (row) => row.onCpu,
      text: (row) => data.cpu_ns > 0 ? formatPercent(row.onCpu / data.cpu_ns) : ''},
     {title: 'Dispatches', says: 'Dispatches that begin in the range', number: true, sort: (row) => row.dispatches ?? -1,
      text: (row) => row.dispatches === null ? '\u2013' : formatCount(row.dispatches)},
@@ -132,7 +140,10 @@ function ProcessTable({model, engine, data}: {model: AppModel; engine: TimelineE
       },
     })),
   ];
-  return <Table columns={columns} rows={runRows(model, data)} initial={2} rowKey={(row) => row.key}
+  const rows = runRows(model, data);
+  const total = rows.reduce((sum, row) => sum + row.onCpu, 0);
+  const sum = ['All', '', formatDuration(total), data.cpu_ns > 0 ? formatPercent(total / data.cpu_ns) : ''];
+  return <Table columns={columns} rows={rows} sum={sum} initial={2} rowKey={(row) => row.key}
                 swatch={(row) => css(row.process === null ? engine.book.theme.idle : engine.book.process(row.process))}
                 selected={(row) => row.process !== null && row.process === highlight}
                 onClick={(row) => (model.highlight.value = row.process === highlight ? null : row.process)} />;
@@ -156,6 +167,22 @@ function SegmentTable({model, engine, data}: {model: AppModel; engine: TimelineE
   ];
   return <Table columns={columns} rows={data.segments} initial={4} rowKey={(row) => `${row.process}/${row.hook}`}
                 swatch={(row) => css(engine.book.hook(row.hook))} />;
+}
+
+// Which of the server's rows are shown, and the way to the others.
+function Pages({model, total}: {model: AppModel; total: number}) {
+  const offset = useSignal(model.tableOffset);
+  if (total <= TABLE_ROWS && offset === 0) return null;
+  const go = (to: number): void => {
+    model.tableOffset.value = Math.max(0, to);
+  };
+  return (
+    <div class="pages">
+      <span>Rows {formatCount(Math.min(offset + 1, total))} to {formatCount(Math.min(offset + TABLE_ROWS, total))} of {formatCount(total)}, the heaviest first; sorting is within them.</span>
+      <button disabled={offset === 0} onClick={() => go(offset - TABLE_ROWS)}>Previous</button>
+      <button disabled={offset + TABLE_ROWS >= total} onClick={() => go(offset + TABLE_ROWS)}>Next</button>
+    </div>
+  );
 }
 
 function HookTable({model, data}: {model: AppModel; data: Aggregate}) {
@@ -190,6 +217,7 @@ export function RangePanel({model, engine}: {model: AppModel; engine: TimelineEn
             <button key={id} role="tab" aria-selected={tab === id} class={tab === id ? 'on' : ''}
                     onClick={() => {
                       model.tab.value = id;
+                      model.tableOffset.value = 0;
                       model.panelOpen.value = true;
                     }}>
               {title}<span class="count">{formatCount(count)}</span>
@@ -211,8 +239,17 @@ export function RangePanel({model, engine}: {model: AppModel; engine: TimelineEn
       {open && <div class="range-body">
         {!data ? null :
             tab === 'processes' ? <ProcessTable model={model} engine={engine} data={data} /> :
-            tab === 'segments' ? <SegmentTable model={model} engine={engine} data={data} /> :
-                                 <HookTable model={model} data={data} />}
+            tab === 'segments' ? (
+              <>
+                <Pages model={model} total={data.segments_total} />
+                <SegmentTable model={model} engine={engine} data={data} />
+              </>
+            ) : (
+              <>
+                <Pages model={model} total={data.hooks_total} />
+                <HookTable model={model} data={data} />
+              </>
+            )}
       </div>}
     </section>
   );
