@@ -186,6 +186,7 @@ void ThreadRegistry::BeginRange(std::uint64_t time_ns) {
   const auto forget = [time_ns](ProcessState& process) {
     process.hits = HookHits();
     process.kernel_hook_hits.clear();
+    process.block_requests.clear();
     process.failed_calls.clear();
     process.slices.clear();
     process.kernel_unknown_ns = 0;

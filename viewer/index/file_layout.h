@@ -104,7 +104,7 @@ constexpr std::uint32_t RunExtras(std::uint32_t events) { return events + 2; }
 
 // Where in a dispatch its counts of an event are, as in the report of a range.
 enum class CountRule : std::uint32_t {
-  kSpread = 0,    // not known: spread evenly over its time
+  kSpread = 0,    // not known; a state spreads it evenly over its time
   kOnCpu = 1,     // a clock: with its time, interrupts left out
   kAtBegin = 2,   // the switch that began it
   kAtFaults = 3,  // at its fault records

@@ -244,19 +244,31 @@ RunTotals RunTotalsIn(const ThreadRun& run, TimeRange range,
   totals.on_cpu_ns =
       run.OnCpuBefore(range.end_ns) - run.OnCpuBefore(range.begin_ns);
   std::vector<bool> estimated(events);
-  for (std::uint32_t event = 0; event < events; ++event) {
-    const IntervalRow::Cumulative begin =
-        run.CountBefore(range.begin_ns, event);
-    const IntervalRow::Cumulative end = run.CountBefore(range.end_ns, event);
-    totals.counts[event] = end.value - begin.value;
-    estimated[event] = begin.estimated || end.estimated;
-    totals.estimated |= estimated[event];
-  }
   // Dispatches that an edge cuts have any part of their counts in the range.
   const std::uint64_t first = row.FirstNotOver(range.begin_ns);
   const std::uint64_t first_whole = row.FirstBeginning(range.begin_ns);
   const std::uint64_t end_whole = row.FirstNotOver(range.end_ns);
   const std::uint64_t end = row.FirstBeginning(range.end_ns);
+  const auto sum = [&](std::uint64_t begin, std::uint64_t until,
+                       std::uint32_t event) -> std::uint64_t {
+    if (until <= begin) return 0;
+    return row.SumOfFirst(until, 1 + event) - row.SumOfFirst(begin, 1 + event);
+  };
+  for (std::uint32_t event = 0; event < events; ++event) {
+    if (run.RuleOf(event) == CountRule::kSpread) {
+      // Which part is not known: as in the report, it is in neither range.
+      totals.counts[event] = sum(first_whole, end_whole, event);
+      estimated[event] = sum(first, end, event) != totals.counts[event];
+    } else {
+      const IntervalRow::Cumulative before =
+          run.CountBefore(range.begin_ns, event);
+      const IntervalRow::Cumulative until =
+          run.CountBefore(range.end_ns, event);
+      totals.counts[event] = until.value - before.value;
+      estimated[event] = before.estimated || until.estimated;
+    }
+    totals.estimated |= estimated[event];
+  }
   totals.on_cpu_limits = {totals.on_cpu_ns, totals.on_cpu_ns};
   totals.dispatches_limits = {totals.dispatches, totals.dispatches};
   for (std::uint32_t event = 0; event < events; ++event) {
@@ -274,14 +286,9 @@ RunTotals RunTotalsIn(const ThreadRun& run, TimeRange range,
           {totals.counts[event], totals.counts[event]});
       continue;
     }
-    const auto sum = [&](std::uint64_t begin, std::uint64_t until) {
-      return until <= begin ? 0
-                            : row.SumOfFirst(until, 1 + event) -
-                                  row.SumOfFirst(begin, 1 + event);
-    };
     totals.count_limits.push_back(
-        {std::min(sum(first_whole, end_whole), totals.counts[event]),
-         std::max(sum(first, end), totals.counts[event])});
+        {std::min(sum(first_whole, end_whole, event), totals.counts[event]),
+         std::max(sum(first, end, event), totals.counts[event])});
   }
   totals.incomplete = (row.entry().flags & kRowCountsUnknown) != 0;
   return totals;

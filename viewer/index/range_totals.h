@@ -1,10 +1,12 @@
 // Totals between two instants: exact sums from prefix sums, for any length of
-// the range. Disjoint ranges add up; the whole trace equals rmap's totals.
+// the range. Disjoint ranges add up, but for counts that an edge cuts; the
+// whole trace equals rmap's totals.
 //
 // On-CPU and wall times are cut at the edges exactly. Dispatches, calls and
 // hits count where they begin. Counts of a dispatch cut by an edge are divided
-// by their CountRule (file_layout.h), as in the report of the range; those that
-// are spread evenly are marked estimated.
+// by their CountRule (file_layout.h), as in the report of the range; of which
+// no record says where they are, they are in neither range, and the row is
+// marked.
 #ifndef COUNTRACE_VIEWER_INDEX_RANGE_TOTALS_H_
 #define COUNTRACE_VIEWER_INDEX_RANGE_TOTALS_H_
 
@@ -26,7 +28,7 @@ struct RunTotals {
   // They hold the truth (row_limits.h).
   Limits on_cpu_limits, dispatches_limits;
   std::vector<Limits> count_limits;
-  bool estimated = false;   // an edge cut a dispatch with counts
+  bool estimated = false;   // an edge cut counts: see count_limits
   bool incomplete = false;  // a dispatch has no counts
 };
 

@@ -127,14 +127,15 @@ export function layOut(names: Names, counter: CounterChoice): Lane[] {
             Math.max(most, Math.min(row.depth + 1, MAX_DEPTH_SHOWN)) : most,
         0);
     const item = names.threads.get(thread);
+    const detail = item && item.tid !== item.pid ?
+        `of ${processName(names, item.process)} ${item.pid}` : '';
     add({
       id: `thread${thread}`,
       kind: 'thread',
       label: threadName(names, thread),
-      detail: item && item.tid !== item.pid ?
-          `of ${processName(names, item.process)} ${item.pid}` : '',
+      detail,
       owner: thread,
-      height: Math.max(at + depth * SEGMENT + PAD, 24),
+      height: Math.max(at + depth * SEGMENT + PAD, detail === '' ? 24 : 38),
       rows: parts,
     });
   }

@@ -226,7 +226,8 @@ export class TimelinePainter {
     if (room < 14) return;
     const texts = labelTexts(book.names, row, item);
     const whole = texts.find((text) => textWidth(context, text) <= room);
-    const shown = whole ?? clip(context, texts[texts.length - 1] ?? '', room);
+    // The name of a call, beside a line, is whole or not there.
+    const shown = whole ?? (row.kind === 'run' ? '' : clip(context, texts[texts.length - 1] ?? '', room));
     if (shown === '') return;
     context.fillStyle = css(row.kind === 'run' ? book.theme.muted : textOn(fill));
     context.fillText(shown, from, top + row.height / 2 + 0.5);

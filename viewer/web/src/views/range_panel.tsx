@@ -1,9 +1,9 @@
 // Tables of the selection, or of the whole trace: processes, segments, hooks.
-// Exact numbers; a tilde marks counts that an edge cut.
+// Exact numbers; counts that an edge cut are marked as the least or a tilde.
 
 import {useState} from 'preact/hooks';
 
-import type {Aggregate} from '../api/schema';
+import type {Aggregate, Bounds} from '../api/schema';
 import {type AppModel, TABLE_ROWS, type Tab} from '../model/app_model';
 import {hookName, processName} from '../model/names';
 import {css} from '../render/palette';
@@ -69,7 +69,7 @@ function Table<Row>({sum, columns, rows, initial, swatch, rowKey, selected, onCl
         ))}
       </tbody>
       {sum && <tfoot><tr>
-        {sum.map((text, index) => <td key={index} class={columns[index]?.number ? 'number' : ''}>{text}</td>)}
+        {columns.map((column, index) => <td key={index} class={column.number ? 'number' : ''}>{sum[index] ?? ''}</td>)}
       </tr></tfoot>}
     </table>
   );
@@ -84,6 +84,7 @@ interface RunRow {
   dispatches: number|null;
   counts: (number|null)[];
   estimated: boolean;
+  bounds: Bounds;
 }
 
 function runRows(model: AppModel, data: Aggregate): RunRow[] {
@@ -98,24 +99,32 @@ function runRows(model: AppModel, data: Aggregate): RunRow[] {
     dispatches: row.dispatches,
     counts: row.incomplete ? none : row.counts,
     estimated: row.estimated,
+    bounds: row.bounds,
   }));
   const extra = (key: string, name: string, run: typeof data.idle): void => {
     if (run.on_cpu_ns === 0 && run.dispatches === 0) return;
     rows.push({key, process: null, name, pid: '', onCpu: run.on_cpu_ns, dispatches: run.dispatches,
-               counts: run.incomplete ? none : run.counts, estimated: run.estimated});
+               counts: run.incomplete ? none : run.counts, estimated: run.estimated, bounds: run.bounds});
   };
   if (data.processes_left_out > 0) extra('others', `${data.processes_left_out} other processes`, data.others);
   extra('idle', '(idle)', data.idle);
   extra('outside', '(outside the command)', data.outside);
   if (data.interrupts_ns > 0) {
     rows.push({key: 'interrupts', process: null, name: '(interrupts)', pid: '', onCpu: data.interrupts_ns,
-               dispatches: null, counts: none, estimated: false});
+               dispatches: null, counts: none, estimated: false, bounds: {}});
   }
   if (data.unknown_ns > 0) {
     rows.push({key: 'unknown', process: null, name: '(not known)', pid: '', onCpu: data.unknown_ns,
-               dispatches: null, counts: none, estimated: false});
+               dispatches: null, counts: none, estimated: false, bounds: {}});
   }
   return rows;
+}
+
+// An edge cut an interval of this event: no less than the count.
+function mark(row: RunRow, event: number, count: number): string {
+  const bounds = row.bounds[`counts.${event}`];
+  if (!row.estimated || !bounds) return '';
+  return bounds[0] === count ? '\u2265' : '~';
 }
 
 function ProcessTable({model, engine, data}: {model: AppModel; engine: TimelineEngine; data: Aggregate}) {
@@ -136,7 +145,7 @@ function ProcessTable({model, engine, data}: {model: AppModel; engine: TimelineE
       text: (row) => {
         const count = row.counts[index];
         return count === null || count === undefined ? '\u2013' :
-            `${row.estimated && count > 0 ? '~' : ''}${formatEventCount(event, count)}`;
+            `${mark(row, index, count)}${formatEventCount(event, count)}`;
       },
     })),
   ];
