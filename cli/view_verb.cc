@@ -1,10 +1,14 @@
+#include <fcntl.h>
 #include <spawn.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "cli/exit_status.h"
 #include "cli/help_texts.h"
 #include "cli/instant.h"
@@ -19,14 +23,41 @@ extern char** environ;
 namespace countrace::cli {
 namespace {
 
-// Best effort: the address is printed in any case.
-void OpenBrowser(const std::string& url) {
-  const char* const arguments[] = {"xdg-open", url.c_str(), nullptr};
+// A page that leads to `url`, in a directory that only its user can read: every
+// local user can read the arguments of a process. Empty: none could be made.
+std::string PageThatOpens(const std::string& url) {
+  const char* const place = std::getenv("XDG_RUNTIME_DIR");
+  std::string directory =
+      absl::StrFormat("%s/countrace-view-XXXXXX",
+                      place != nullptr && place[0] == '/' ? place : "/tmp");
+  if (::mkdtemp(directory.data()) == nullptr) return "";
+  const std::string page = directory + "/open.html";
+  const int file = ::open(
+      page.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (file < 0) return "";
+  const std::string text = absl::StrFormat(
+      "<!doctype html><meta http-equiv=\"refresh\" content=\"0;url=%s\">\n",
+      absl::StrReplaceAll(url, {{"&", "&amp;"}, {"\"", "&quot;"}}));
+  const bool whole = ::write(file, text.data(), text.size()) ==
+                     static_cast<ssize_t>(text.size());
+  ::close(file);
+  return whole ? page : "";
+}
+
+// Best effort: the address is printed in any case. Returns: the page to remove.
+std::string OpenBrowser(const std::string& url) {
+  const std::string page = PageThatOpens(url);
+  if (page.empty()) {
+    Say(kViewVerb.name, "cannot start a browser (no place for its page)");
+    return page;
+  }
+  const char* const arguments[] = {"xdg-open", page.c_str(), nullptr};
   pid_t pid = 0;
   if (posix_spawnp(&pid, "xdg-open", nullptr, nullptr,
                    const_cast<char* const*>(arguments), environ) != 0) {
     Say(kViewVerb.name, "cannot start a browser (xdg-open is missing)");
   }
+  return page;
 }
 
 // The page with `at` in the middle of `window_ns`.
@@ -79,13 +110,18 @@ int RunView(const Arguments& arguments) {
       return place;
     };
   }
+  std::string page;
   serve.on_ready = [&](const std::string& url) {
     progress.Clear();
     PrintData(kViewVerb.name, url + "\n");
     Say(kViewVerb.name, "open this address in a browser; Ctrl-C ends");
-    if (open_browser) OpenBrowser(url);
+    if (open_browser) page = OpenBrowser(url);
   };
   const absl::Status status = viewer::Serve(serve);
+  if (!page.empty()) {
+    ::unlink(page.c_str());
+    ::rmdir(page.substr(0, page.rfind('/')).c_str());
+  }
   progress.Clear();
   if (!wrong.empty()) return parser.UsageError("--at: " + wrong);
   if (!status.ok()) return ReportFailure(kViewVerb.name, status);

@@ -4,7 +4,7 @@
 // the output of `countrace report`.
 import assert from 'node:assert/strict';
 import {spawnSync} from 'node:child_process';
-import {mkdtempSync, rmSync} from 'node:fs';
+import {existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 
@@ -18,6 +18,8 @@ if (reason) {
 const [countrace, program, shots] = process.argv.slice(2);
 const directory = mkdtempSync(join(tmpdir(), 'countrace-view-'));
 const trace = join(directory, 'small.ctf');
+// Where a server keeps its address.
+process.env.XDG_RUNTIME_DIR = directory;
 const run = (...args) => {
   const done = spawnSync(countrace, args, {encoding: 'utf8', maxBuffer: 1 << 28});
   assert.equal(done.status, 0, `countrace ${args.join(' ')}: ${done.stderr}`);
@@ -79,12 +81,58 @@ try {
     await session.shot(shots, 'trace-middle');
   });
 
+  await claims.claim('after a restart the open page goes on where it was, without the new address', async () => {
+    const window = await session.ask('__pv.view()');
+    const before = await session.ask('__pv.aggregate()');
+    await server.stop();
+    await session.ask(`__pv.movePlayhead(${Math.floor(window.durationNs / 3)})`);
+    await session.page.locator('.lost').waitFor({state: 'visible', timeout: 20000});
+    server = await startServer(countrace, ['view', trace]);
+    await session.page.locator('.lost').waitFor({state: 'detached', timeout: 20000});
+    await session.settled();
+    const after = await session.ask('__pv.view()');
+    assert.equal(after.startNs, window.startNs);
+    assert.equal(after.nsPerPx, window.nsPerPx);
+    assert.equal((await session.ask('__pv.state()')).t, Math.floor(window.durationNs / 3));
+    assert.deepEqual(await session.ask('__pv.aggregate()'), before);
+    assert.equal(await session.page.locator('.error').count(), 0);
+    // Chromium itself reports each request that fails.
+    session.problems = session.problems.filter((problem) => !/ERR_CONNECTION_REFUSED|ERR_EMPTY|ERR_CONNECTION_RESET/.test(problem));
+  });
+
   await claims.claim('opening it again uses the index and shows the same', async () => {
     const before = await session.ask('__pv.aggregate()');
     await server.stop();
     server = await startServer(countrace, ['view', trace]);
     await session.visit(server.url);
     assert.deepEqual(await session.ask('__pv.aggregate()'), before);
+  });
+
+  await claims.claim('--open gives the browser a private file, and no token in its arguments', async () => {
+    const tools = join(directory, 'tools');
+    const seen = join(directory, 'arguments');
+    mkdirSync(tools);
+    // It moves the file, so that a reader sees it whole.
+    writeFileSync(join(tools, 'xdg-open'), `#!/bin/sh\necho "$*" > ${seen}.new && mv ${seen}.new ${seen}\n`, {mode: 0o755});
+    const {PATH} = process.env;
+    process.env.PATH = `${tools}:${PATH}`;
+    await server.stop();
+    server = await startServer(countrace, ['view', '--open', '--at', '50%', trace]);
+    process.env.PATH = PATH;
+    for (let i = 0; !existsSync(seen); ++i) {
+      assert.ok(i < 400, 'xdg-open was not started');
+      await new Promise((done) => setTimeout(done, 50));
+    }
+    const file = readFileSync(seen, 'utf8').trim();
+    assert.doesNotMatch(file, /token|[0-9a-f]{32}/);
+    assert.equal(statSync(file).mode & 0o777, 0o600);
+    await session.page.goto(`file://${file}`);
+    await session.page.waitForURL((url) => url.host.startsWith('127.0.0.1') && !url.searchParams.has('token'));
+    assert.match(session.page.url(), /[#&]t=\d+/);
+    await session.page.locator('.now-time').waitFor({state: 'visible', timeout: 20000});
+    await server.stop();
+    assert.ok(!existsSync(file));
+    server = undefined;
   });
 
   await claims.claim('nothing went wrong in the page', async () => {

@@ -102,6 +102,13 @@ TEST_CASE("site: only the right token gets in", "[viewer][http]") {
   CHECK(opened.head.find("Set-Cookie: " + name + "=" + site.token() +
                          "; Path=/; HttpOnly; SameSite=Strict") !=
         std::string::npos);
+  // From a file there is no redirect: the page comes at once, with its cookie.
+  const Answer from_file =
+      site.Get("/?token=" + site.token(), "Sec-Fetch-Site: cross-site\r\n");
+  CHECK(from_file.status == 200);
+  CHECK(from_file.head.find("Set-Cookie: " + name) != std::string::npos);
+  CHECK(site.Get("/?token=" + wrong, "Sec-Fetch-Site: cross-site\r\n").status ==
+        403);
   CHECK(site.Get("/", "Cookie: a=b; " + name + "=" + site.token() + "\r\n")
             .status == 200);
   CHECK(

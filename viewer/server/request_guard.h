@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "viewer/server/http_message.h"
@@ -17,6 +18,10 @@ class RequestGuard {
  public:
   // Draws a random token of 128 bits. Returns: the errno of getrandom(2).
   static absl::StatusOr<RequestGuard> Create(std::uint16_t port);
+  // With a token that an earlier guard drew.
+  static RequestGuard WithToken(std::uint16_t port, std::string token) {
+    return RequestGuard(port, std::move(token));
+  }
 
   // Address to open, the token in its query.
   std::string Url() const;

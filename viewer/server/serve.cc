@@ -1,22 +1,44 @@
 #include "viewer/server/serve.h"
 
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "viewer/server/http_server.h"
+#include "viewer/server/kept_address.h"
 #include "viewer/server/request_guard.h"
 #include "viewer/server/viewer_site.h"
 
 namespace countrace::viewer {
 
+namespace {
+
+// On `port`; 0: on the kept one, or on any if that is taken.
+absl::StatusOr<std::unique_ptr<HttpServer>> ListenOn(
+    std::uint16_t port, const std::optional<KeptAddress>& kept) {
+  if (port == 0 && kept) {
+    auto server = HttpServer::Listen(kept->port, HttpLimits());
+    if (server.ok()) return server;
+  }
+  return HttpServer::Listen(port, HttpLimits());
+}
+
+}  // namespace
+
 absl::Status ServeIndex(
     const TimelineIndex& index, std::uint16_t port,
     const std::function<void(const std::string& url)>& on_ready) {
-  absl::StatusOr<std::unique_ptr<HttpServer>> server =
-      HttpServer::Listen(port, HttpLimits());
+  const std::string path = KeptAddressPath(index.header().trace.uuid);
+  const std::optional<KeptAddress> kept = ReadKeptAddress(path);
+  absl::StatusOr<std::unique_ptr<HttpServer>> server = ListenOn(port, kept);
   if (!server.ok()) return server.status();
-  absl::StatusOr<RequestGuard> guard = RequestGuard::Create((*server)->port());
+  absl::StatusOr<RequestGuard> guard =
+      kept && kept->port == (*server)->port()
+          ? RequestGuard::WithToken(kept->port, kept->token)
+          : RequestGuard::Create((*server)->port());
   if (!guard.ok()) return guard.status();
+  KeepAddress(path, {(*server)->port(), guard->token()});
   const ViewerSite site(index, *std::move(guard));
   if (on_ready) on_ready(site.guard().Url());
   (*server)->Run(

@@ -12,7 +12,8 @@
 
 namespace countrace::viewer {
 
-// Serves until SIGINT or SIGTERM; `on_ready` may be empty.
+// Serves until SIGINT or SIGTERM; `on_ready` may be empty. `port` 0: the one of
+// the trace's last server (kept_address.h) if it is free, else any.
 absl::Status ServeIndex(
     const TimelineIndex& index, std::uint16_t port,
     const std::function<void(const std::string& url)>& on_ready);

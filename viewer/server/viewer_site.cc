@@ -17,6 +17,17 @@ HttpResponse Plain(int status, std::string body) {
   return response;
 }
 
+HttpResponse AssetAt(std::string_view path) {
+  for (const WebAsset& asset : WebAssets()) {
+    if (asset.path != path) continue;
+    return {.status = 200,
+            .content_type = std::string(asset.content_type),
+            .body = std::string(asset.bytes),
+            .headers = {}};
+  }
+  return Plain(404, "No such page\n");
+}
+
 }  // namespace
 
 HttpResponse ViewerSite::Route(const HttpRequest& request) const {
@@ -30,6 +41,13 @@ HttpResponse ViewerSite::Route(const HttpRequest& request) const {
                    "The token is missing or of another run. Open the address "
                    "that `countrace view` printed.\n");
     case RequestGuard::Verdict::kTokenInQuery: {
+      // From a file (`--open`): a redirect would count as a foreign request,
+      // and come without the cookie. The page itself removes the token.
+      if (request.fetch_site == "cross-site") {
+        HttpResponse page = AssetAt("/");
+        page.headers.emplace_back("Set-Cookie", guard_.Cookie());
+        return page;
+      }
       // Removes the token from the address bar, the history and the Referer.
       HttpResponse response = Plain(303, "");
       response.headers.emplace_back("Location", "/");
@@ -42,19 +60,14 @@ HttpResponse ViewerSite::Route(const HttpRequest& request) const {
   const std::string_view path = ParseTarget(request.target).path;
   constexpr std::string_view kApi = "/api/";
   if (path.substr(0, kApi.size()) == kApi) return AnswerApi(index_, request);
-  for (const WebAsset& asset : WebAssets()) {
-    if (asset.path != path) continue;
-    if (request.method != "GET" && request.method != "HEAD") {
-      HttpResponse response = Plain(405, "Only GET is allowed here\n");
-      response.headers.emplace_back("Allow", "GET");
-      return response;
-    }
-    return {.status = 200,
-            .content_type = std::string(asset.content_type),
-            .body = std::string(asset.bytes),
-            .headers = {}};
+  HttpResponse page = AssetAt(path);
+  if (page.status == 200 && request.method != "GET" &&
+      request.method != "HEAD") {
+    HttpResponse response = Plain(405, "Only GET is allowed here\n");
+    response.headers.emplace_back("Allow", "GET");
+    return response;
   }
-  return Plain(404, "No such page\n");
+  return page;
 }
 
 HttpResponse ViewerSite::Answer(const HttpRequest& request) const {

@@ -9,7 +9,16 @@ import {App} from './views/app';
 import {installTestHook} from './views/test_hook';
 import {TimelineEngine} from './views/timeline_engine';
 
+// Opened by a file (`--open`) the token is still in the address.
+function forgetToken(): void {
+  const url = new URL(location.href);
+  if (!url.searchParams.has('token')) return;
+  url.searchParams.delete('token');
+  history.replaceState(null, '', url.pathname + url.search + url.hash);
+}
+
 async function start(root: HTMLElement): Promise<void> {
+  forgetToken();
   const client = new Client();
   const [names, overview, losses] = await Promise.all(
       [loadNames(client), client.overview(), client.losses()]);

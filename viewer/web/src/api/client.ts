@@ -17,6 +17,8 @@ export interface NetCounters {
 }
 
 export class Client {
+  // Called when the server cannot be reached, or does not admit this page.
+  onLost: () => void = () => undefined;
   readonly net: NetCounters = {requests: 0, bytes: 0, cancelled: 0, failed: 0};
 
   trace(): Promise<TraceInfo> {
@@ -102,10 +104,16 @@ export class Client {
         ++this.net.cancelled;
       } else {
         ++this.net.failed;
+        if (isLost(error)) this.onLost();
       }
       throw error;
     }
   }
+}
+
+// The server is gone, or another one has its port.
+export function isLost(error: unknown): boolean {
+  return error instanceof TypeError || error instanceof ApiError && error.status === 401;
 }
 
 export function isAbort(error: unknown): boolean {

@@ -3,7 +3,7 @@
 
 import {computed, effect, type ReadonlySignal, type Signal, signal} from '@preact/signals-core';
 
-import {type Client, isAbort} from '../api/client';
+import {type Client, isAbort, isLost} from '../api/client';
 import type {Aggregate, InstantState} from '../api/schema';
 import {type CounterChoice, type Lane, layOut, totalHeight} from './lanes';
 import type {Names} from './names';
@@ -16,6 +16,8 @@ export interface Selection {
   from: number;
   to: number;
 }
+
+const RECONNECT_MS = 1000;
 
 export const TABLE_ROWS = 200; // of a page of a table
 
@@ -42,6 +44,7 @@ export class AppModel {
   readonly panelOpen = signal(true);
   readonly helpOpen = signal(false);
   readonly error: Signal<string|null> = signal(null);
+  readonly lost = signal(false); // the server cannot be reached
   readonly aggregate: Signal<Aggregate|null> = signal(null);
   readonly instant: Signal<InstantState|null> = signal(null);
   readonly instantOf: Signal<number|null> = signal(null); // playhead of `instant`
@@ -91,8 +94,10 @@ export class AppModel {
   // Starts the requests that follow the signals. `saveHash` is called with the
   // fragment, at most four times a second.
   start(saveHash: (hash: string) => void): void {
+    this.client.onLost = () => void this.reconnect();
     effect(() => {
       const range = this.selection.value;
+      if (this.lost.value) return;
       void this.tableOffset.value;
       // Dragging changes the range at every move: send the request when it
       // stops.
@@ -102,7 +107,7 @@ export class AppModel {
           40);
     });
     effect(() => {
-      this.requestState(this.playback.value.at);
+      if (!this.lost.value) this.requestState(this.playback.value.at);
     });
     effect(() => {
       const view = this.view.value;
@@ -283,13 +288,34 @@ export class AppModel {
     }
   }
 
+  // Waits for a server of the same trace; what is shown stays, and what is
+  // missing is requested again.
+  private async reconnect(): Promise<void> {
+    if (this.lost.value) return;
+    this.lost.value = true;
+    for (;;) {
+      await new Promise((done) => setTimeout(done, RECONNECT_MS));
+      try {
+        const trace = await this.client.trace();
+        if (trace.begin_ns !== this.names.trace.begin_ns || trace.rows !== this.names.trace.rows) {
+          location.reload();
+          return;
+        }
+        this.lost.value = false;
+        return;
+      } catch {
+        // Not yet.
+      }
+    }
+  }
+
   // Runs a request; a failure reaches the error panel, an abort does not.
   async guard(work: () => Promise<void>): Promise<void> {
     ++this.pending;
     try {
       await work();
     } catch (error) {
-      if (!isAbort(error)) {
+      if (!isAbort(error) && !isLost(error)) {
         this.error.value = error instanceof Error ? error.message : String(error);
       }
     } finally {

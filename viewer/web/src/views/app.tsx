@@ -5,7 +5,7 @@ import {useEffect, useRef} from 'preact/hooks';
 import type {AppModel} from '../model/app_model';
 import {commandFor} from '../model/keymap';
 import {MinimapView} from './minimap_view';
-import {ErrorPanel, HelpDialog, LiveRegion, QualityBanner} from './notices';
+import {ErrorPanel, HelpDialog, LiveRegion, LostPanel, QualityBanner} from './notices';
 import {NowPanel} from './now_panel';
 import {RangePanel} from './range_panel';
 import {theme} from './theme';
@@ -44,6 +44,7 @@ export function App({model, engine}: {model: AppModel; engine: TimelineEngine}) 
       <Toolbar model={model} />
       <QualityBanner model={model} />
       <ErrorPanel model={model} />
+      <LostPanel model={model} />
       <div class="body">
         <main class="main">
           <MinimapView model={model} canvas={minimap} />

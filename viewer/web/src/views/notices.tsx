@@ -39,6 +39,16 @@ export function QualityBanner({model}: {model: AppModel}) {
   );
 }
 
+export function LostPanel({model}: {model: AppModel}) {
+  if (!useSignal(model.lost)) return null;
+  return (
+    <div class="error lost" role="alert">
+      <strong>The server is gone</strong>
+      <span>Start countrace view on this trace again: this page then goes on where it is.</span>
+    </div>
+  );
+}
+
 export function ErrorPanel({model}: {model: AppModel}) {
   const error = useSignal(model.error);
   if (error === null) return null;

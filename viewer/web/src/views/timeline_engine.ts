@@ -55,7 +55,12 @@ export class TimelineEngine {
     this.book = new StyleBook(model.names, theme.value);
     this.loader = new TileLoader(
         model.client, this.cache, () => this.invalidate(),
-        (message) => (model.error.value = message));
+        (message) => {
+          if (!model.lost.peek()) model.error.value = message;
+        });
+    effect(() => {
+      if (!model.lost.value) this.invalidate();
+    });
     effect(() => {
       this.book = new StyleBook(model.names, theme.value);
       ++this.stamp;
@@ -169,7 +174,7 @@ export class TimelineEngine {
     const scene = this.scene();
     const keys = this.painter.wanted(scene);
     const quality = this.qualityKeys();
-    this.loader.want([...keys, ...quality]);
+    if (!this.model.lost.peek()) this.loader.want([...keys, ...quality]);
     const counter = scene.lanes.find((lane) => lane.kind === 'counter');
     if (counter) {
       const top = counterTop(
