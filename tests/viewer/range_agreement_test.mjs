@@ -124,7 +124,7 @@ try {
     // as not known.
     assert.equal(page.cpu_ns - page.unknown_ns, sum(report.cpus, (cpu) => cpu.wall_ns - cpu.unattributed_ns),
                  `${where}: known time`);
-    // Of the others an edge cuts an interval, and each side has its limits.
+    // An edge cuts an interval of the others, and each side has its limits.
     const index = events.indexOf('exec-runtime');
     if (index >= 0) {
       for (const row of page.processes) {
