@@ -305,6 +305,40 @@ try {
     assert.equal(await image(), before);
   });
 
+  await claims.claim('a process closes to strips of its threads, opens again, and / finds it', async () => {
+    const lanes = async () => new Set((await session.ask('__pv.rows()')).map((row) => row.lane));
+    const {startNs, endNs} = await view();
+    await session.ask('__pv.run("fit")');
+    await page.mouse.wheel(0, -5000);
+    await session.settled();
+    const toggle = page.locator('.toggle').first();
+    const name = (await toggle.getAttribute('aria-label')).replace(/: close$/, '');
+    const before = await lanes();
+    await toggle.click();
+    await session.settled();
+    const closed = await lanes();
+    assert.ok([...closed].some((lane) => lane.startsWith('process')), [...closed].join(' '));
+    assert.ok(!closed.has([...before].find((lane) => lane.startsWith('thread'))));
+    await session.shot(shots, 'closed');
+    await page.waitForTimeout(400);
+    assert.match(new URL(page.url()).hash, /tree=\d+/);
+    // A thread inside the closed process: it opens.
+    const threads = (await session.api('threads')).items;
+    const wanted = threads.find((item) => `${item.comm} ${item.pid}` === name && item.tid !== item.pid);
+    await page.locator('.area').focus();
+    await page.keyboard.press('/');
+    await page.keyboard.type(`${wanted.tid}`);
+    await page.keyboard.press('Enter');
+    await session.settled();
+    assert.ok((await lanes()).has(`thread${wanted.thread}`));
+    await session.shot(shots, 'found');
+    await page.keyboard.press('Escape');
+    assert.equal(await page.evaluate(() => document.activeElement.className), 'area');
+    await page.mouse.wheel(0, -5000);
+    await session.ask(`__pv.setWindow(${startNs}, ${endNs})`);
+    await session.settled();
+  });
+
   await claims.claim('the link shows the same place in a fresh page', async () => {
     await page.waitForTimeout(400);
     const before = await view();
@@ -474,6 +508,18 @@ try {
     await session.shot(shots, 'help');
     await page.keyboard.press('Escape');
     await page.locator('dialog.help').waitFor({state: 'hidden', timeout: 5000});
+  });
+
+  await claims.claim('800 px wide, the timeline has 60 % of it', async () => {
+    await page.setViewportSize({width: 800, height: 700});
+    await page.waitForTimeout(100);
+    await session.settled();
+    const box = await areaBox();
+    assert.ok(box.width >= 480, `${box.width}`);
+    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 800);
+    await session.shot(shots, 'narrow');
+    await page.setViewportSize({width: 1440, height: 900});
+    await session.settled();
   });
 
   await claims.claim('dark: the page changes, its pixels too', async () => {

@@ -2,7 +2,8 @@ import fc from 'fast-check';
 
 import type {StripTile, Tile} from '../../../viewer/web/src/api/tile_decode';
 import {commandFor, COMMANDS} from '../../../viewer/web/src/model/keymap';
-import {layOut, totalHeight, visibleLanes} from '../../../viewer/web/src/model/lanes';
+import {find} from '../../../viewer/web/src/model/find';
+import {type Lane, layOut, totalHeight, visibleLanes} from '../../../viewer/web/src/model/lanes';
 import {clean, type Names} from '../../../viewer/web/src/model/names';
 import {advance, faster, SPEEDS} from '../../../viewer/web/src/model/playback';
 import {TileCache} from '../../../viewer/web/src/model/tile_cache';
@@ -46,7 +47,8 @@ describe('url_hash', () => {
       cpu: fc.integer({min: -1, max: 500}),
     }), ({from, length, y, t, event, cpu}) => {
       const view = {from, to: from + length, y, t, event, cpu, speed: 0.25,
-                    selection: [from, from + length] as [number, number]};
+                    selection: [from, from + length] as [number, number],
+                    toggled: [Math.floor(from), 7], unfolded: true};
       expect(decodeHash(encodeHash(view))).toEqual(view);
     }));
   });
@@ -133,10 +135,19 @@ function names(threads: number): Names {
   return {
     trace: {cpus: 1, counter_rows_from: 1e6} as Names['trace'],
     events: ['task-clock', 'page-faults'],
-    processes: new Map(),
-    threads: new Map(),
+    // Process p has the threads 4 p to 4 p + 3; the first has the most time.
+    processes: new Map(Array.from({length: Math.ceil(threads / 4)}, (_, process) => [process, {
+      process, pid: 100 + process, parent_pid: 1, comm: `comm${process}`, quality: 'exact', in_scope: true,
+      on_cpu_ns: 4e6 / (process + 1) ** 2,
+    }])),
+    threads: new Map(Array.from({length: threads}, (_, thread) => [thread, {
+      thread, tid: thread % 4 === 0 ? 100 + thread / 4 : 10_000 + thread, pid: 100 + Math.floor(thread / 4),
+      process: Math.floor(thread / 4), comm: `comm${Math.floor(thread / 4)}`, quality: 'exact',
+      on_cpu_ns: 1e6 / (Math.floor(thread / 4) + 1) ** 2,
+    }])),
     hooks: new Map(),
     rows: all,
+    hooked: new Set(),
   };
 }
 
@@ -156,18 +167,65 @@ describe('lanes', () => {
     // event 1 of CPU 0: 1 * (cpus + 1) + 0 + 1.
     expect(lanes.find((lane) => lane.kind === 'counter')?.rows[0]?.row).toBe(1e6 + 3);
   });
-  test('threads with segments come first', () => {
-    const threads = layOut(names(4), {event: 0, cpu: -1}).filter((lane) => lane.kind === 'thread');
-    expect(threads.map((lane) => lane.owner)).toEqual([1, 3, 0, 2]);
+  const counter = {event: 0, cpu: -1};
+  const kinds = (lanes: Lane[], kind: string): number[] =>
+      lanes.filter((lane) => lane.kind === kind).map((lane) => lane.owner);
+  test('threads with segments come first in their process', () => {
+    expect(kinds(layOut(names(4), counter), 'thread')).toEqual([1, 3, 0, 2]);
+  });
+  test('open by themselves: the three heaviest processes, and those with hooks, which come first', () => {
+    const hooked = {...names(40), hooked: new Set([7])};
+    const lanes = layOut(hooked, counter);
+    expect(kinds(lanes, 'process')).toEqual([7, 0, 1, 2, 3, 4, 5, 6, 8, 9]);
+    const open = lanes.filter((lane) => lane.toggle?.open).map((lane) => lane.owner);
+    expect(open).toEqual([7, 0, 1, 2]);
+    expect(kinds(lanes, 'thread').length).toBe(16);
+    // A closed one shows strips of its threads, and no segments.
+    const closed = lanes.find((lane) => lane.id === 'process3');
+    expect(closed?.rows.map((row) => row.kind)).toEqual(['run', 'run', 'run', 'run']);
+    const toggled = layOut(hooked, counter, {toggled: new Set([7, 3]), unfolded: false});
+    expect(toggled.filter((lane) => lane.toggle?.open).map((lane) => lane.owner)).toEqual([0, 1, 2, 3]);
+  });
+  test('light processes fold into one lane that says how many and how much', () => {
+    const many = names(4000);
+    const lanes = layOut(many, counter);
+    const folded = lanes[lanes.length - 1];
+    expect(folded?.kind).toBe('fold');
+    const shown = kinds(lanes, 'process').length;
+    expect(folded?.label.replace(/\u2009/g, '')).toBe(`${1000 - shown} more`);
+    let rest = 0;
+    let all = 0;
+    for (const item of many.processes.values()) {
+      all += item.on_cpu_ns ?? 0;
+      if (item.process >= shown) rest += item.on_cpu_ns ?? 0;
+    }
+    expect(folded?.detail.replace(/\u2009/g, ' ')).toBe(`${(rest / all * 100).toFixed(1)} % of the CPU time`);
+    const unfolded = layOut(many, counter, {toggled: new Set(), unfolded: true});
+    expect(kinds(unfolded, 'process').length).toBe(1000);
   });
   test('ten thousand threads: only what is in sight is returned, all of it', () => {
-    const lanes = layOut(names(10_000), {event: 0, cpu: -1});
+    const lanes = layOut(names(10_000), counter, {toggled: new Set(), unfolded: true});
     for (const top of [0, 777, totalHeight(lanes) - 300]) {
       const seen = visibleLanes(lanes, top, top + 600);
       const all = lanes.filter((lane) => lane.y + lane.height > top && lane.y < top + 600);
       expect(seen).toEqual(all);
       expect(seen.length).toBeLessThan(100);
     }
+  });
+});
+
+describe('find', () => {
+  test('by a part of the name or by number, processes first, the heaviest first', () => {
+    const all = names(400);
+    expect(find(all, ' COMM1 ')[0]).toEqual({process: 1, thread: null, text: 'comm1 101'});
+    const hits = find(all, 'comm1');
+    expect(hits.filter((hit) => hit.thread === null).map((hit) => hit.process))
+        .toEqual([1, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19]);
+    expect(hits.findIndex((hit) => hit.thread !== null)).toBe(11);
+    expect(find(all, '10005')).toEqual([{process: 1, thread: 5, text: 'comm1 10005'}]);
+    expect(find(all, '')).toEqual([]);
+    expect(find(all, 'nothing like it')).toEqual([]);
+    expect(find(all, 'comm').length).toBe(200);
   });
 });
 

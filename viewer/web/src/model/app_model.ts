@@ -5,7 +5,7 @@ import {computed, effect, type ReadonlySignal, type Signal, signal} from '@preac
 
 import {type Client, isAbort, isLost} from '../api/client';
 import type {Aggregate, InstantState} from '../api/schema';
-import {type CounterChoice, type Lane, layOut, totalHeight} from './lanes';
+import {CLOSED_TREE, type CounterChoice, type Lane, layOut, totalHeight, type Tree} from './lanes';
 import type {Names} from './names';
 import {advance, autoRate, faster, type Playback} from './playback';
 import {decodeHash, encodeHash} from './url_hash';
@@ -51,6 +51,7 @@ export class AppModel {
   readonly soFar: Signal<Aggregate|null> = signal(null); // start to playhead
   readonly announcement = signal('');
   readonly counterTop = signal(0); // of the counter strip's scale, per second
+  readonly tree: Signal<Tree> = signal(CLOSED_TREE);
   readonly lanes: ReadonlySignal<Lane[]>;
   // The now panel shows an earlier instant than the playhead's.
   readonly late: ReadonlySignal<boolean>;
@@ -75,7 +76,7 @@ export class AppModel {
       event: Math.min(saved.event ?? 0, Math.max(names.events.length - 1, 0)),
       cpu: Math.min(saved.cpu ?? -1, names.trace.cpus - 1),
     });
-    this.lanes = computed(() => layOut(names, this.counter.value));
+    this.lanes = computed(() => layOut(names, this.counter.value, this.tree.value));
     this.late = computed(
         () => Math.floor(this.playback.value.at) !== this.instantOf.value);
     // Without kernel records there are no processes to show, only segments.
@@ -86,6 +87,7 @@ export class AppModel {
       playing: false,
       speed: saved.speed ?? 1,
     };
+    this.tree.value = {toggled: new Set(saved.toggled ?? []), unfolded: saved.unfolded ?? false};
     if (saved.selection) {
       this.selection.value = {from: saved.selection[0], to: saved.selection[1]};
     }
@@ -115,6 +117,7 @@ export class AppModel {
       const play = this.playback.value;
       const counter = this.counter.value;
       const y = this.scrollY.value;
+      const tree = this.tree.value;
       clearTimeout(this.hashTimer);
       this.hashTimer = setTimeout(
           () => saveHash(encodeHash({
@@ -125,6 +128,8 @@ export class AppModel {
             event: counter.event,
             cpu: counter.cpu,
             speed: play.speed,
+            toggled: [...tree.toggled],
+            unfolded: tree.unfolded,
             ...(range ? {selection: [range.from, range.to] as [number, number]} : {}),
           })),
           250);
@@ -178,6 +183,30 @@ export class AppModel {
       ...play,
       at: Math.min(Math.max(at, 0), this.durationNs),
     };
+  }
+
+  toggleProcess(process: number): void {
+    const toggled = new Set(this.tree.value.toggled);
+    if (!toggled.delete(process)) toggled.add(process);
+    this.tree.value = {...this.tree.value, toggled};
+    this.scroll(0);
+  }
+  unfold(): void {
+    this.tree.value = {...this.tree.value, unfolded: true};
+  }
+
+  // Brings the lane of a process, or of its thread, into view and highlights the
+  // process.
+  reveal(process: number, thread: number|null): void {
+    const laneOf = (): Lane|undefined => this.lanes.value.find((lane) =>
+        lane.id === `thread${thread ?? -1}` || thread === null && (lane.id === `process${process}` || lane.toggle?.process === process));
+    if (!laneOf()) this.unfold();
+    if (!laneOf()) this.toggleProcess(process); // it is closed
+    const lane = laneOf();
+    if (!lane) return;
+    this.highlight.value = process;
+    this.scroll(lane.y - this.viewHeight.value / 3 - this.scrollY.value);
+    this.announcement.value = `${lane.label} in view`;
   }
 
   togglePlay(): void {

@@ -31,6 +31,7 @@ export const COMMANDS: readonly Command[] = [
   {id: 'nudge-right', keys: '\u2192', says: 'move the playhead right'},
   {id: 'loop', keys: 'L', says: 'loop inside the selection'},
   {id: 'panel', keys: 'Q', says: 'show or hide the tables'},
+  {id: 'find', keys: '/', says: 'find a process or a thread'},
   {id: 'clear', keys: 'Esc', says: 'clear the selection and the highlight'},
   {id: 'help', keys: '?', says: 'this list'},
 ];
@@ -59,6 +60,7 @@ const SHIFTED: Record<string, string> = {
 
 export function commandFor(event: Key): string|undefined {
   if (event.key === '?') return 'help';
+  if (event.key === '/' && !event.ctrlKey && !event.metaKey && !event.altKey) return 'find';
   if (event.ctrlKey || event.metaKey || event.altKey) return undefined;
   return event.shiftKey ? SHIFTED[event.code] : PLAIN[event.code];
 }

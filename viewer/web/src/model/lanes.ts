@@ -1,5 +1,8 @@
-// The vertical order of what is drawn: lanes from rows. Pure.
+// The vertical order of what is drawn: lanes from rows. Threads are in groups by
+// process, which open and close. Pure.
 
+import type {RowItem} from '../api/schema';
+import {formatCount, formatPercent} from '../units';
 import {type Names, processName, processOf, threadName} from './names';
 
 export interface SubRow {
@@ -11,7 +14,9 @@ export interface SubRow {
 }
 export interface Lane {
   id: string;
-  kind: 'heading'|'cpu'|'counter'|'thread';
+  kind: 'heading'|'cpu'|'counter'|'process'|'thread'|'fold';
+  // A process that opens and closes, of this lane; else null.
+  toggle: {process: number; open: boolean}|null;
   label: string;
   detail: string;
   owner: number; // CPU or thread
@@ -25,6 +30,7 @@ const CPU = 22;
 const INTERRUPTS = 3;
 const COUNTER = 64;
 const RUN = 13;
+const STRIP = 7;
 const SEGMENT = 17;
 const HOOK = 9;
 const PAD = 5;
@@ -40,11 +46,11 @@ export function counterRow(names: Names, choice: CounterChoice): number {
       choice.event * (names.trace.cpus + 1) + choice.cpu + 1;
 }
 
-export function layOut(names: Names, counter: CounterChoice): Lane[] {
+export function layOut(names: Names, counter: CounterChoice, tree: Tree = CLOSED_TREE): Lane[] {
   const lanes: Lane[] = [];
   let y = 0;
-  const add = (lane: Omit<Lane, 'y'>): void => {
-    lanes.push({...lane, y});
+  const add = (lane: Omit<Lane, 'y'|'toggle'>, toggle: Lane['toggle'] = null): void => {
+    lanes.push({...lane, toggle, y});
     y += lane.height;
   };
   const heading = (id: string, label: string, detail: string): void =>
@@ -95,51 +101,160 @@ export function layOut(names: Names, counter: CounterChoice): Lane[] {
     if (list) list.push(row);
     else byThread.set(row.owner, [row]);
   }
-  // Threads with segments first; else the server's order, by on-CPU time.
-  const order = [...byThread.keys()];
-  const hooked = (thread: number): boolean =>
-      byThread.get(thread)?.some((row) => row.kind !== 'run') ?? false;
-  order.sort((a, b) => Number(hooked(b)) - Number(hooked(a)));
-  if (order.length > 0) {
-    heading('threads', 'Threads', `${order.length} on record`);
+  const groups = groupByProcess(names, byThread);
+  if (byThread.size > 0) {
+    heading('threads', 'Processes', `${formatCount(byThread.size)} threads`);
   }
-  for (const thread of order) {
-    const rows = byThread.get(thread) ?? [];
-    const process = processOf(names, thread);
-    const parts: SubRow[] = [];
-    let at = PAD;
-    for (const row of rows) {
-      if (row.kind !== 'run') continue;
-      parts.push({row: row.row, kind: 'run', process, y: at, height: RUN});
-      at += RUN + 2;
+  const open = openProcesses(groups, tree);
+  const {shown, folded} = fold(groups, open, tree.unfolded);
+  for (const group of shown) {
+    const isOpen = open.has(group.process);
+    const toggle = {process: group.process, open: isOpen};
+    if (group.threads.length > 1) add(processLane(names, byThread, group, isOpen), toggle);
+    if (group.threads.length > 1 && !isOpen) continue;
+    for (const thread of group.threads) {
+      const lane = threadLane(names, byThread.get(thread) ?? [], thread, isOpen);
+      add(lane, group.threads.length > 1 ? null : toggle);
     }
-    for (const row of rows) {
-      if (row.kind !== 'hook') continue;
-      parts.push({row: row.row, kind: 'hook', process, y: at, height: HOOK});
-      at += HOOK + 1;
-    }
-    for (const row of rows) {
-      if (row.kind !== 'segment' || row.depth >= MAX_DEPTH_SHOWN) continue;
-      parts.push({row: row.row, kind: 'segment', process, y: at + row.depth * SEGMENT, height: SEGMENT - 1});
-    }
-    const depth = rows.reduce(
-        (most, row) => row.kind === 'segment' ?
-            Math.max(most, Math.min(row.depth + 1, MAX_DEPTH_SHOWN)) : most,
-        0);
-    const item = names.threads.get(thread);
-    const detail = item && item.tid !== item.pid ?
-        `of ${processName(names, item.process)} ${item.pid}` : '';
+  }
+  if (folded.length > 0) {
+    const all = groups.reduce((sum, group) => sum + group.onCpuNs, 0);
+    const rest = folded.reduce((sum, group) => sum + group.onCpuNs, 0);
     add({
-      id: `thread${thread}`,
-      kind: 'thread',
-      label: threadName(names, thread),
-      detail,
-      owner: thread,
-      height: Math.max(at + depth * SEGMENT + PAD, detail === '' ? 24 : 38),
-      rows: parts,
+      id: 'folded',
+      kind: 'fold',
+      label: `${formatCount(folded.length)} more`,
+      detail: all > 0 ? `${formatPercent(rest / all)} of the CPU time` : '',
+      owner: -1,
+      height: 38,
+      rows: [],
     });
   }
   return lanes;
+}
+
+// What the user opened and closed, on top of what is open by itself.
+export interface Tree {
+  toggled: ReadonlySet<number>; // processes
+  unfolded: boolean; // the light processes are shown too
+}
+export const CLOSED_TREE: Tree = {toggled: new Set(), unfolded: false};
+
+interface Group {
+  process: number;
+  threads: number[]; // with the most CPU time first
+  onCpuNs: number;
+  hooked: boolean; // has hooks of its own program
+}
+
+const OPEN_HEAVY = 3; // processes that are open by themselves
+const FOLD_BELOW = 0.002; // of the CPU time
+const KEEP = 12; // processes that are never folded
+const STRIPS = 4; // threads of a closed process
+
+type RowsByThread = ReadonlyMap<number, readonly RowItem[]>;
+
+// Processes with hooks of their own first, then by CPU time.
+function groupByProcess(names: Names, byThread: RowsByThread): Group[] {
+  const groups = new Map<number, Group>();
+  const onCpu = (thread: number): number => names.threads.get(thread)?.on_cpu_ns ?? 0;
+  for (const thread of byThread.keys()) {
+    const process = processOf(names, thread);
+    const group = groups.get(process) ??
+        {process, threads: [], onCpuNs: 0, hooked: names.hooked.has(process)};
+    group.threads.push(thread);
+    group.onCpuNs += onCpu(thread);
+    groups.set(process, group);
+  }
+  // The sorts are stable: equal ones stay in the server's order.
+  const order = [...groups.values()];
+  for (const group of order) {
+    group.threads.sort((a, b) => Number(hasCalls(byThread, b)) - Number(hasCalls(byThread, a)) || onCpu(b) - onCpu(a));
+  }
+  return order.sort((a, b) => Number(b.hooked) - Number(a.hooked) || b.onCpuNs - a.onCpuNs);
+}
+
+function hasCalls(byThread: RowsByThread, thread: number): boolean {
+  return byThread.get(thread)?.some((row) => row.kind !== 'run') ?? false;
+}
+
+function openProcesses(groups: readonly Group[], tree: Tree): Set<number> {
+  const heavy = [...groups].sort((a, b) => b.onCpuNs - a.onCpuNs).slice(0, OPEN_HEAVY);
+  const open = new Set<number>();
+  for (const group of groups) {
+    const byItself = group.hooked || heavy.includes(group);
+    if (byItself !== tree.toggled.has(group.process)) open.add(group.process);
+  }
+  return open;
+}
+
+function fold(groups: readonly Group[], open: ReadonlySet<number>, unfolded: boolean):
+    {shown: Group[]; folded: Group[]} {
+  const all = groups.reduce((sum, group) => sum + group.onCpuNs, 0);
+  const folded = unfolded ? [] : groups.filter((group, rank) =>
+      rank >= KEEP && !open.has(group.process) && group.onCpuNs < FOLD_BELOW * all);
+  const hidden = new Set(folded);
+  return {shown: groups.filter((group) => !hidden.has(group)), folded};
+}
+
+type NewLane = Omit<Lane, 'y'|'toggle'>;
+
+// A closed process shows its heaviest threads as thin strips.
+function processLane(names: Names, byThread: RowsByThread, group: Group, open: boolean): NewLane {
+  const {process, threads} = group;
+  const parts: SubRow[] = [];
+  for (const thread of open ? [] : threads) {
+    const run = byThread.get(thread)?.find((row) => row.kind === 'run');
+    if (!run || parts.length === STRIPS) continue;
+    parts.push({row: run.row, kind: 'run', process, y: PAD + parts.length * (STRIP + 1), height: STRIP});
+  }
+  const more = !open && threads.length > parts.length ? `, ${parts.length} shown` : '';
+  return {
+    id: `process${process}`,
+    kind: 'process',
+    label: `${processName(names, process)} ${names.processes.get(process)?.pid ?? ''}`,
+    detail: `${threads.length} threads${more}`,
+    owner: process,
+    height: open ? HEADING : Math.max(2 * PAD + parts.length * (STRIP + 1), 38),
+    rows: parts,
+  };
+}
+
+function threadLane(names: Names, rows: readonly RowItem[], thread: number, open: boolean): NewLane {
+  const item = names.threads.get(thread);
+  const detail = item && item.tid !== item.pid ?
+      `of ${processName(names, item.process)} ${item.pid}` : '';
+  const process = processOf(names, thread);
+  const parts: SubRow[] = [];
+  let at = PAD;
+  for (const row of rows) {
+    if (row.kind !== 'run') continue;
+    parts.push({row: row.row, kind: 'run', process, y: at, height: RUN});
+    at += RUN + 2;
+  }
+  const calls = open ? rows : [];
+  for (const row of calls) {
+    if (row.kind !== 'hook') continue;
+    parts.push({row: row.row, kind: 'hook', process, y: at, height: HOOK});
+    at += HOOK + 1;
+  }
+  for (const row of calls) {
+    if (row.kind !== 'segment' || row.depth >= MAX_DEPTH_SHOWN) continue;
+    parts.push({row: row.row, kind: 'segment', process, y: at + row.depth * SEGMENT, height: SEGMENT - 1});
+  }
+  const depth = calls.reduce(
+      (most, row) => row.kind === 'segment' ?
+          Math.max(most, Math.min(row.depth + 1, MAX_DEPTH_SHOWN)) : most,
+      0);
+  return {
+    id: `thread${thread}`,
+    kind: 'thread',
+    label: threadName(names, thread),
+    detail,
+    owner: thread,
+    height: Math.max(at + depth * SEGMENT + PAD, detail === '' ? 24 : 38),
+    rows: parts,
+  };
 }
 
 export function totalHeight(lanes: readonly Lane[]): number {

@@ -10,7 +10,11 @@ export interface SavedView {
   event?: number;
   cpu?: number;
   speed?: number;
+  toggled?: number[]; // processes that were opened or closed
+  unfolded?: boolean;
 }
+
+const MOST_TOGGLED = 200; // an address has a limit
 
 export function encodeHash(view: SavedView): string {
   const parts: string[] = [];
@@ -25,6 +29,10 @@ export function encodeHash(view: SavedView): string {
   add('event', view.event);
   add('cpu', view.cpu);
   add('speed', view.speed, 2);
+  if (view.toggled && view.toggled.length > 0) {
+    parts.push(`tree=${view.toggled.slice(0, MOST_TOGGLED).join('-')}`);
+  }
+  if (view.unfolded) parts.push('all=1');
   return `#${parts.join('&')}`;
 }
 
@@ -42,6 +50,10 @@ export function decodeHash(hash: string): SavedView {
       if (match && a < b) view.selection = [a, b];
       continue;
     }
+    if (name === 'tree') {
+      if (/^\d+(-\d+)*$/.test(text)) view.toggled = text.split('-').slice(0, MOST_TOGGLED).map(Number);
+      continue;
+    }
     const value = Number(text);
     if (text === '' || !Number.isFinite(value)) continue;
     switch (name) {
@@ -52,6 +64,7 @@ export function decodeHash(hash: string): SavedView {
       case 'event': view.event = Math.max(0, Math.floor(value)); break;
       case 'cpu': view.cpu = Math.max(-1, Math.floor(value)); break;
       case 'speed': view.speed = value; break;
+      case 'all': view.unfolded = value === 1; break;
       default: break;
     }
   }

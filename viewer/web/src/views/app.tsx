@@ -4,6 +4,7 @@ import {useEffect, useRef} from 'preact/hooks';
 
 import type {AppModel} from '../model/app_model';
 import {commandFor} from '../model/keymap';
+import {focusFindBox} from './find_box';
 import {MinimapView} from './minimap_view';
 import {ErrorPanel, HelpDialog, LiveRegion, LostPanel, QualityBanner} from './notices';
 import {NowPanel} from './now_panel';
@@ -34,6 +35,7 @@ export function App({model, engine}: {model: AppModel; engine: TimelineEngine}) 
       if (!command) return;
       if (model.helpOpen.value && command !== 'help' && command !== 'clear') return;
       event.preventDefault();
+      if (command === 'find') return focusFindBox();
       model.run(command, model.hover.value?.x ?? null);
     };
     addEventListener('keydown', onKey);

@@ -167,6 +167,11 @@ function Labels({model}: {model: AppModel}) {
              style={{top: `${lane.y - scrollY}px`, height: `${lane.height}px`}}>
           {lane.kind === 'counter' ? <CounterPicker model={model} /> : (
             <>
+              {lane.toggle && (
+                <button class="toggle" aria-expanded={lane.toggle.open} aria-label={`${lane.label}: ${lane.toggle.open ? 'close' : 'open'}`}
+                        onClick={() => model.toggleProcess(lane.toggle?.process ?? -1)}>{lane.toggle.open ? '\u25be' : '\u25b8'}</button>
+              )}
+              {lane.kind === 'fold' && <button class="unfold" onClick={() => model.unfold()}>show</button>}
               <span class="name" title={lane.label}>{lane.label}</span>
               {lane.detail && <span class="detail" title={lane.detail}>{lane.detail}</span>}
             </>

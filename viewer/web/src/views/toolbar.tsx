@@ -4,6 +4,7 @@ import type {AppModel} from '../model/app_model';
 import {SPEEDS} from '../model/playback';
 import {endNs} from '../model/viewport';
 import {formatDuration, formatInstant} from '../units';
+import {FindBox} from './find_box';
 import {theme, toggleTheme} from './theme';
 import {useSignal} from './use_signal';
 
@@ -55,6 +56,7 @@ export function Toolbar({model}: {model: AppModel}) {
         {selection ? <span class="chip">selected {formatDuration(selection.to - selection.from)}</span> : null}
         <span title="Visible window">{formatDuration(Math.min(endNs(view), model.durationNs) - Math.max(view.startNs, 0))} in view</span>
       </div>
+      <FindBox model={model} />
       <div class="tools">
         <button title="Whole trace  (0)" onClick={() => model.fitAll()}>Fit</button>
         <button title="Light or dark" aria-label="Light or dark" onClick={toggleTheme}>{dark ? 'Light' : 'Dark'}</button>
