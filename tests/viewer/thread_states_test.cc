@@ -209,7 +209,7 @@ TEST_CASE("tile: states of a thread are its time in each",
       std::memcpy(&header, bytes->data(), sizeof(header));
       if (header.kind == TileKind::kItems) {
         ++listed;
-        CHECK(header.items <= 4 * kMaxTileItems);
+        CHECK(header.items <= kMaxStateItems);
         continue;
       }
       ++merged;

@@ -56,7 +56,9 @@ TEST_CASE("viewer: a million dispatches cost what a thousand cost to look at",
       }
     }
     const double tile_ms = Milliseconds(tiles_begin);
-    CHECK(largest <= sizeof(TileHeader) + kTileColumns * sizeof(CounterColumn));
+    CHECK(largest <=
+          sizeof(TileHeader) + std::max(kTileColumns * sizeof(SharesColumn),
+                                        kMaxStateItems * sizeof(TileItem)));
 
     const Clock::time_point totals_begin = Clock::now();
     for (int i = 0; i < 20; ++i) {

@@ -89,7 +89,7 @@ class TileBuilder {
              .leaf = stretch.leaf});
       }
       // Waits without a dispatch have no limit of their own.
-      if (items.size() <= 4 * kMaxTileItems) return Items(items);
+      if (items.size() <= kMaxStateItems) return Items(items);
     }
     std::vector<StatesColumn> columns(kTileColumns);
     std::uint64_t hint = first;

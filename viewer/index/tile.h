@@ -14,6 +14,8 @@ namespace countrace::viewer {
 inline constexpr std::uint32_t kTileColumns = 512;
 // A tile with this many leaves or fewer lists them exactly.
 inline constexpr std::uint64_t kMaxTileItems = 128;
+// A thread's states are more than its dispatches.
+inline constexpr std::uint64_t kMaxStateItems = 4 * kMaxTileItems;
 inline constexpr std::uint32_t kMaxLevel = 54;
 
 enum class TileKind : std::uint8_t {
