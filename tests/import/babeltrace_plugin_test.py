@@ -469,7 +469,9 @@ class Recovered(InBabeltrace):
             cls.recorder.wait(20)
         time.sleep(0.2)
         cls.sound = cls.work / 'sound.ctf'
-        shutil.copytree(cls.trace, cls.sound)
+        # shutil copies no named pipes.
+        shutil.copytree(cls.trace, cls.sound,
+                        ignore=shutil.ignore_patterns('.unjoined'))
         subprocess.run([COUNTRACE, 'recover', cls.sound], check=True,
                        timeout=TIMEOUT, stdout=subprocess.DEVNULL,
                        stderr=subprocess.DEVNULL)
