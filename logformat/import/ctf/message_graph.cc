@@ -70,6 +70,9 @@ class Reading {
   absl::Status Advance(Input& input);
   absl::Status TakeTime(Input& input);
   absl::Status Consume();
+  // Hands over the next message of this stream, at `time_ns`. False: it was the
+  // last one.
+  absl::StatusOr<bool> PassOn(std::uint32_t number, std::int64_t time_ns);
   // The next messages of a trace without a clock.
   absl::Status ConsumeInFileOrder();
 
@@ -285,21 +288,28 @@ absl::Status Reading::Prime() {
   return receiver_.OnStreams(streams);
 }
 
+absl::StatusOr<bool> Reading::PassOn(std::uint32_t number,
+                                     std::int64_t time_ns) {
+  Input& input = inputs_[number];
+  absl::Status status =
+      receiver_.OnMessage(*input.messages[input.at], time_ns, number);
+  if (status.ok()) status = Advance(input);
+  if (!status.ok()) return status;
+  if (input.ended) merge_->Advance(kAtEnd);
+  return !input.ended;
+}
+
 absl::Status Reading::ConsumeInFileOrder() {
   const std::uint32_t number = merge_->stream();
-  Input& input = inputs_[number];
+  const Input& input = inputs_[number];
   constexpr int kMost = 1024;
   for (int i = 0; i < kMost; ++i) {
-    const bt_message& message = *input.messages[input.at];
-    if (bt_message_get_type(&message) == BT_MESSAGE_TYPE_EVENT) ++events_;
-    absl::Status status = receiver_.OnMessage(message, events_, number);
-    if (!status.ok()) return status;
-    status = Advance(input);
-    if (!status.ok()) return status;
-    if (input.ended) {
-      merge_->Advance(kAtEnd);
-      return absl::OkStatus();
+    if (bt_message_get_type(input.messages[input.at]) ==
+        BT_MESSAGE_TYPE_EVENT) {
+      ++events_;
     }
+    const absl::StatusOr<bool> more = PassOn(number, events_);
+    if (!more.ok() || !*more) return more.status();
   }
   return absl::OkStatus();
 }
@@ -312,18 +322,11 @@ absl::Status Reading::Consume() {
   if (merge_->at_end()) return absl::OkStatus();
   if (!have_clocks_) return ConsumeInFileOrder();
   const std::uint32_t number = merge_->stream();
-  Input& input = inputs_[number];
+  const Input& input = inputs_[number];
   const std::uint64_t limit = merge_->limit_ns();
   for (;;) {
-    absl::Status status =
-        receiver_.OnMessage(*input.messages[input.at], input.time_ns, number);
-    if (!status.ok()) return status;
-    status = Advance(input);
-    if (!status.ok()) return status;
-    if (input.ended) {
-      merge_->Advance(kAtEnd);
-      return absl::OkStatus();
-    }
+    const absl::StatusOr<bool> more = PassOn(number, input.time_ns);
+    if (!more.ok() || !*more) return more.status();
     const std::uint64_t next =
         static_cast<std::uint64_t>(input.time_ns) ^ kTimeFlip;
     if (next >= limit) {

@@ -119,10 +119,11 @@ std::uint64_t BytesOf(const std::vector<std::string>& directories) {
   std::uint64_t bytes = 0;
   for (const std::string& directory : directories) {
     std::error_code error;
-    for (const auto& file :
-         std::filesystem::directory_iterator(directory, error)) {
-      const std::uintmax_t size = file.file_size(error);
-      if (!error) bytes += size;
+    for (std::filesystem::directory_iterator at(directory, error), end;
+         !error && at != end; at.increment(error)) {
+      std::error_code unsized;
+      const std::uintmax_t size = at->file_size(unsized);
+      if (!unsized) bytes += size;
     }
   }
   return bytes;
