@@ -38,19 +38,22 @@ ProbeTime AtMost(ProbeTime time, std::uint64_t most_ns) {
   return time;
 }
 
-// `value`, which may lie in `before`, without `cost`.
+// `value`, which may lie in `before`, without `cost`. The thread waited for a
+// CPU for `wait_ns` of it, and may have been preempted in a trap.
 struct Remainder {
   std::uint64_t value;
   Bounds bounds;
 };
 Remainder Without(std::uint64_t value, const std::optional<Bounds>& before,
-                  const ProbeTime& cost) {
+                  const ProbeTime& cost, std::uint64_t wait_ns) {
   const Bounds old = before.value_or(Bounds{value, value});
   Remainder rest;
   rest.value = Less(value, cost.ns);
   rest.bounds.hi = old.hi == Bounds::kNone ? old.hi : Less(old.hi, cost.lo_ns);
-  rest.bounds.lo =
-      rest.value < Times(kSureTimes, cost.ns) ? 0 : Less(old.lo, cost.hi_ns);
+  // A wait makes no short call long.
+  rest.bounds.lo = Less(rest.value, wait_ns) < Times(kSureTimes, cost.ns)
+                       ? 0
+                       : Less(old.lo, AddBounded(cost.hi_ns, wait_ns));
   rest.bounds.lo = std::min(rest.bounds.lo, rest.value);
   rest.bounds.hi = std::max(rest.bounds.hi, rest.value);
   // A row has an entry for each number that is not exact.
@@ -59,8 +62,8 @@ Remainder Without(std::uint64_t value, const std::optional<Bounds>& before,
 }
 
 void TakeFrom(std::uint64_t& value, Number number, const ProbeTime& cost,
-              SegmentRow& row) {
-  const Remainder rest = Without(value, row.bounds.Of(number), cost);
+              SegmentRow& row, std::uint64_t wait_ns = 0) {
+  const Remainder rest = Without(value, row.bounds.Of(number), cost, wait_ns);
   value = rest.value;
   row.bounds.Set(number, value, rest.bounds);
 }
@@ -156,29 +159,24 @@ void ProbesInCalls::TakeOut(const std::vector<EventPlan>& plans,
   const ProbeTime excl =
       AtMost(excl_, row.on_cpu ? row.on_cpu->excl : row.wall.excl);
   row.probes = incl;
-  // The thread may have been preempted in a trap.
   const std::uint64_t wait_ns = row.wait ? row.wait->incl : 0;
-  const auto or_wait = [wait_ns](ProbeTime time) {
-    time.hi_ns = AddBounded(time.hi_ns, wait_ns);
-    return time;
-  };
-  TakeFrom(row.wall.incl, Number::kWallIncl, or_wait(incl), row);
-  TakeFrom(row.wall.excl, Number::kWallExcl, or_wait(excl), row);
+  TakeFrom(row.wall.incl, Number::kWallIncl, incl, row, wait_ns);
+  TakeFrom(row.wall.excl, Number::kWallExcl, excl, row, wait_ns);
   if (row.on_cpu) {
     TakeFrom(row.on_cpu->incl, Number::kOnCpuIncl, incl, row);
     TakeFrom(row.on_cpu->excl, Number::kOnCpuExcl, excl, row);
   }
 
   // --- one call --------------------------------------------------------------
-  ProbeTime each = each_;
-  each.hi_ns = AddBounded(each.hi_ns, wait_ns);
-  each = Each(each, row.calls);
+  const ProbeTime each = Each(each_, row.calls);
   auto mean = static_cast<std::uint64_t>(std::llround(row.wall.mean));
-  TakeFrom(mean, Number::kWallMean, each, row);
+  const std::uint64_t wait_each =
+      row.calls == 0 ? 0 : wait_ns / row.calls + (wait_ns % row.calls != 0);
+  TakeFrom(mean, Number::kWallMean, each, row, wait_each);
   row.wall.mean = std::max(0.0, row.wall.mean - static_cast<double>(each.ns));
   // Which calls had probes inside is not known: one may have had its own two
   // alone, or nearly all of the others'.
-  ProbeTime one = or_wait(own_);
+  ProbeTime one = own_;
   if (inner_) one = {std::max(own_.ns, each.ns), own_.lo_ns, Bounds::kNone};
   for (const auto& [number, value] :
        {std::pair(Number::kWallMin, &row.wall.min),
@@ -186,15 +184,16 @@ void ProbesInCalls::TakeOut(const std::vector<EventPlan>& plans,
         std::pair(Number::kWallP50, &row.wall.p50),
         std::pair(Number::kWallP90, &row.wall.p90),
         std::pair(Number::kWallP99, &row.wall.p99)}) {
-    TakeFrom(*value, number, one, row);
+    TakeFrom(*value, number, one, row, wait_ns);
   }
   if (row.calls > 1) {
     // No two calls differ by more.
     const auto stddev =
         static_cast<std::uint64_t>(std::llround(row.wall.stddev));
     const auto before = row.bounds.Of(Number::kWallStddev);
+    const std::uint64_t most_ns = AddBounded(one.hi_ns, wait_ns);
     const std::uint64_t spread =
-        inner_ ? Bounds::kNone : AddBounded(stddev, Less(one.hi_ns, one.lo_ns));
+        inner_ ? Bounds::kNone : AddBounded(stddev, Less(most_ns, one.lo_ns));
     row.bounds.Set(Number::kWallStddev, stddev,
                    {0, before ? std::max(before->hi, spread) : spread});
   }

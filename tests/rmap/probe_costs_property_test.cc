@@ -1,5 +1,6 @@
 // Whatever a trace is like, measured costs of probes change the rows of
 // segments alone, by no more than the estimate; and parts stay within wholes.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -65,6 +66,12 @@ void CheckRow(const SegmentRow& raw, const SegmentRow& row) {
   CHECK(row.wall.min <= row.wall.p50);
   CHECK(row.wall.p50 <= row.wall.p99);
   CHECK(row.wall.p99 <= row.wall.max);
+  // A wait for a CPU is no sign that what is measured takes long.
+  const std::uint64_t waited =
+      row.wait ? std::min(row.wait->incl, row.wall.incl) : 0;
+  if (row.wall.incl - waited < 3 * row.probes->ns) {
+    CHECK(row.bounds.Of(Number::kWallIncl)->lo == 0);
+  }
   REQUIRE(row.on_cpu);
   CHECK(raw.on_cpu->incl - row.on_cpu->incl == row.probes->ns);
   if (!row.path.empty()) {
