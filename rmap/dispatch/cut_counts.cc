@@ -45,6 +45,14 @@ std::optional<std::uint64_t> Shown(const CpuState& cpu, CounterKind kind,
   return std::nullopt;
 }
 
+bool HasRunTime(const CpuState& cpu, const AttributedInterval& last) {
+  const auto runs = [&](const AttributedInterval& interval) {
+    return !interval.idle && interval.account != &cpu.interrupts;
+  };
+  const std::vector<AttributedInterval>& parts = cpu.counters.uncounted;
+  return runs(last) || std::any_of(parts.begin(), parts.end(), runs);
+}
+
 // The books lack up to `most`.
 void NoteCut(CpuState& cpu, std::size_t event, std::uint64_t most) {
   CpuCounters& counters = cpu.counters;
@@ -105,7 +113,7 @@ void CutCounts(CpuState& cpu, std::uint64_t time_ns) {
   cut.running = counters.running;
   cut.counted_before = counters.counted | counters.counted_before;
   cut.doubted = counters.doubted;
-  cut.cut = !cpu.ended;
+  cut.cut = cut.dispatch_cut = !cpu.ended;
   if (counters.cut && counters.counted == 0) {
     // Those of a flight recording began in the same interval.
     cut.before = counters.before;
@@ -160,13 +168,19 @@ void AttributeCountsUpTo(CpuState& cpu, const logformat::EventRecord& record,
     // The tables began behind the last dump: see CountSinceCut().
     const bool begun = (counters.counted & bit) != 0;
     const std::uint64_t from = begun ? counters.last[i] : counters.before[i];
-    if (!begun && (!counters.cut || (counters.before_present & bit) == 0)) {
+    const bool run_time = kinds[i] == CounterKind::kRunTime;
+    const bool cut = run_time ? counters.dispatch_cut : counters.cut;
+    if (!begun && (!cut || (counters.before_present & bit) == 0)) {
       continue;
     }
     const bool next =
         record.counters != nullptr && (record.present & bit) != 0 &&
         record.mmcr == counters.mmcr && record.counters[i] >= from;
-    const std::uint64_t most = next ? record.counters[i] - from : kUnbounded;
+    std::uint64_t most = next ? record.counters[i] - from : kUnbounded;
+    // Only the record of a switch has the run time of the dispatch before it.
+    if (run_time && !IsSwitch(record)) {
+      most = HasRunTime(cpu, last) ? kUnbounded : 0;
+    }
     const auto shown = Shown(cpu, kinds[i], last);
     const bool stale = (counters.stale & bit) != 0;
     if (!shown || stale) {

@@ -101,11 +101,6 @@ void AddUnattributed(CpuState& cpu, std::size_t event, std::uint64_t count,
   Book(cpu, rest, event, count);
 }
 
-bool IsSwitch(const logformat::EventRecord& record) {
-  return record.event_id ==
-         static_cast<std::uint16_t>(logformat::CpuEvent::kDispatch);
-}
-
 // True if only `last` can have caused a fault: the others were idle,
 // interrupts, other parts of the same dispatch, or outside like `last`.
 bool OnlyLastFaults(const CpuState& cpu, const AttributedInterval& last) {
@@ -441,7 +436,7 @@ void EndCounts(CpuState& cpu, std::size_t events) {
   counters.uncounted.clear();
   counters.strays.clear();
   counters.stale = counters.doubted = 0;
-  counters.cut = false;
+  counters.cut = counters.dispatch_cut = false;
 }
 
 std::uint32_t ChangeCounts(CpuState& cpu, std::uint32_t mmcr,
@@ -523,10 +518,12 @@ std::uint32_t AttributeCounts(CpuState& cpu,
     }
     std::uint64_t delta = 0;
     if (!(cpu.counters.counted & bit)) {
+      const bool run_time = kinds[i] == CounterKind::kRunTime;
+      if (run_time && cpu.counters.dispatch_cut && !IsSwitch(record)) continue;
       cpu.counters.counted |= bit;
       cpu.counters.stale &= ~bit;
       cpu.counters.first[i] = cpu.counters.last[i] = value;
-      if (!cpu.counters.cut) continue;
+      if (!(run_time ? cpu.counters.dispatch_cut : cpu.counters.cut)) continue;
       delta = CountSinceCut(cpu, kinds[i], i, value, last);
       cpu.counters.first[i] -= delta;
     } else if (value >= cpu.counters.last[i]) {
@@ -561,6 +558,7 @@ std::uint32_t AttributeCounts(CpuState& cpu,
   cpu.counters.cut = false;
   cpu.counters.unsplit = 0;
   cpu.counters.at_switch = IsSwitch(record);
+  if (cpu.counters.at_switch) cpu.counters.dispatch_cut = false;
   return went_back;
 }
 

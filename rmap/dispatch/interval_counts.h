@@ -37,6 +37,11 @@ enum class CounterKind : std::uint8_t {
 std::vector<CounterKind> CounterKinds(const std::vector<std::string>& events,
                                       std::size_t sets = 0);
 
+inline bool IsSwitch(const logformat::EventRecord& record) {
+  return record.event_id ==
+         static_cast<std::uint16_t>(logformat::CpuEvent::kDispatch);
+}
+
 // Makes `record` the first dump of `cpu`. `rotating`: see AttributeCounts().
 void BeginCounts(CpuState& cpu, const logformat::EventRecord& record,
                  std::size_t events, std::uint32_t rotating);

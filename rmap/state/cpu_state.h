@@ -107,6 +107,8 @@ struct CpuCounters {
   // The tables begin between two dumps: counts up to the first one behind it
   // are those that records show. The last values before it, if there is a dump.
   bool cut = false;
+  // So is the dispatch: its run time is counted at its end alone.
+  bool dispatch_cut = false;
   std::uint32_t before_present = 0;
   CounterValues before{};
   // The time from that dump to the begin of the tables; 0: unknown.

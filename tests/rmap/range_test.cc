@@ -306,6 +306,45 @@ TEST_CASE("range: a count without records that an edge cuts is in the limits",
   CHECK(report.books[3].doubt.cut_counts == 10000);
 }
 
+// The run time of a dispatch is counted at the switch that ends it.
+TEST_CASE("range: a dump inside a cut dispatch has none of its run time",
+          "[rmap][range]") {
+  MemoryTrace trace;
+  trace.mutable_info().scope = logformat::SessionScope::kSystem;
+  trace.mutable_info().cpus = 1;
+  trace.mutable_info().cpu_events = {"task-clock", "exec-runtime"};
+  trace.State(1000, 0, {7, 7, 0, 0}, "app");
+  trace.Dump(1000, 0, CountersReason::kBegin, 7, {0, 0});
+  trace.Dispatch(1100, 0, 7, 0, 0, {100, 90});
+  trace.Dispatch(1200, 0, 0, 7, 0, {200, 90});
+  for (const std::uint64_t at : {1400ull, 1600ull}) {
+    trace.Dump(at, 0, CountersReason::kTick, 7, {at - 1000, 90});
+  }
+  trace.Dispatch(1800, 0, 7, 0, 0, {800, 680});
+  trace.Dump(2000, 0, CountersReason::kEnd, 0, {1000, 680});
+  const auto check = [&](TableRange range, std::uint64_t on_cpu_ns,
+                         std::uint64_t count, std::uint64_t hi) {
+    CAPTURE(range.from_ns, range.until_ns);
+    const Report report = ReportOf(trace, range);
+    REQUIRE(report.threads.size() == 1);
+    const ThreadRow& row = report.threads[0];
+    CHECK(row.on_cpu_ns == on_cpu_ns);
+    CHECK(row.counts[1] == count);
+    const Bounds bounds = row.bounds.Of(CountNumber(1, CountPart::kWhole))
+                              .value_or(Bounds{count, count});
+    CHECK(bounds.lo == count);
+    CHECK(bounds.hi == hi);
+    CHECK(report.books[1].residual == 0);
+  };
+  check({1300, 1900}, 500, 0, 590);
+  check({1500, 1900}, 300, 0, 590);
+  check({1150, 1900}, 600, 590, 590);
+  // Its switch is not in what is read.
+  check({1000, 1300}, 200, 90, Bounds::kNone);
+  check({1300, 1500}, 200, 0, Bounds::kNone);
+  check({1000, 1150}, 100, 90, 90);
+}
+
 TEST_CASE("range: without kernel records, calls go on between two records",
           "[rmap][range]") {
   MemoryTrace trace;
