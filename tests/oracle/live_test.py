@@ -130,7 +130,7 @@ LOST = Case(
     '{process_storm} storm 4 20 50', 1000, ('process_storm',))
 # Recorded by both back ends at once, each compared with the oracle.
 BOTH = '{process_storm} storm 3 30 3'
-BOTH_LEAST = 2000
+BOTH_LEAST = 1500
 
 
 class Live(trace_checks.Recording):

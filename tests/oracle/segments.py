@@ -131,8 +131,12 @@ class Stack:
         if all(call.name != name for call in self.open):
             if self.late[name]:
                 self.late[name] -= 1
-            elif not (self.in_syscall and name.startswith('syscall:') or
-                      name in MAKES_THREAD and record.values[-1] == 0):
+                return
+            if name.startswith('syscall:'):
+                # A thread is in one system call: another's exit was lost.
+                self.back_in_user_code(record.time)
+            if not (self.in_syscall and name.startswith('syscall:') or
+                    name in MAKES_THREAD and record.values[-1] == 0):
                 self.without_enter[name] += 1
             return
         while self.open[-1].name != name:
