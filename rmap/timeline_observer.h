@@ -158,8 +158,8 @@ class TimelineObserver {
   virtual void OnCounts(const AttributedCount&) {}
   virtual void OnUnseen(const UnseenCount&) {}
   // Forks may be among lost records, or a thread has no known process: what one
-  // process or account has may be another's.
-  virtual void OnOwnersUnknown() {}
+  // process or account has from `since_ns` on may be another's.
+  virtual void OnOwnersUnknown(std::uint64_t /*since_ns*/) {}
   virtual void OnDispatch(const DispatchSpan&) {}
   virtual void OnWait(const WaitSpan&) {}
   virtual void OnBlocked(const BlockedSpan&) {}

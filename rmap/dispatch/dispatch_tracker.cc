@@ -243,7 +243,7 @@ AttributedInterval DispatchTracker::AttributeTime(CpuState& cpu,
 void DispatchTracker::Attribute(CpuState& cpu, const EventRecord& record,
                                 std::uint64_t time_ns, bool confirmed) {
   if (cpu.lossy) {
-    NoteLoss();
+    NoteLoss(time_ns);
   } else if (!confirmed) {
     cpu.hidden_switches += UnseenSwitches(cpu, record);
     Hide(cpu, time_ns);
@@ -453,7 +453,7 @@ void DispatchTracker::OnDispatch(const EventRecord& record,
           EmitDispatch(*cpu, cpu->last_ns, state, false);
         }
       }
-      if (no_thread_known) NoteLoss();  // may concern any thread
+      if (no_thread_known) NoteLoss(time_ns);  // may concern any thread
       if (left != nullptr) SwitchOut(*left, record.cpu, time_ns, state);
     } else {
       Attribute(*cpu, record, time_ns, true);

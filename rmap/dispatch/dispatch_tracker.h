@@ -280,7 +280,8 @@ class DispatchTracker {
   // --- earlier_records.cc ----------------------------------------------------
   void BeginInside(CpuState& cpu, std::uint64_t time_ns);
   // --- lost_records.cc -------------------------------------------------------
-  void NoteLoss();
+  // Forks may be lost from `since_ns` on.
+  void NoteLoss(std::uint64_t since_ns);
   void BeginLoss(CpuState& cpu, std::uint64_t begin_ns);
   void EndLoss(CpuState& cpu, std::uint64_t end_ns);
   // No record ends what `cpu` did after its last one.

@@ -34,11 +34,11 @@ bool DispatchTracker::InterruptsUnknown(std::int32_t cpu) const {
   return state != nullptr && state->interrupts_unknown_since_ns != 0;
 }
 
-void DispatchTracker::NoteLoss() {
+void DispatchTracker::NoteLoss(std::uint64_t since_ns) {
   ++coverage_.loss_epoch;
   registry_.NoteLoss();
   blocked_.NoteLoss();
-  if (observer_ != nullptr) observer_->OnOwnersUnknown();
+  if (observer_ != nullptr) observer_->OnOwnersUnknown(since_ns);
 }
 
 void DispatchTracker::OnLoss(std::int32_t cpu_number, std::uint64_t begin_ns,
@@ -91,7 +91,7 @@ void DispatchTracker::BeginLoss(CpuState& cpu, std::uint64_t begin_ns) {
   if (cpu.interrupts_unknown_since_ns == 0) {
     cpu.interrupts_unknown_since_ns = std::max<std::uint64_t>(begin_ns, 1);
   }
-  NoteLoss();
+  NoteLoss(begin_ns);
   NoteOutside(cpu, begin_ns);
 }
 
@@ -192,7 +192,7 @@ void DispatchTracker::OnFork(ThreadState& child, std::uint64_t time_ns) {
 void DispatchTracker::FinishCut(CpuState& cpu, std::uint64_t end_ns) {
   const bool declared = cpu.lossy;
   if (declared) {
-    NoteLoss();
+    NoteLoss(cpu.lost_since_ns);
   } else {
     BeginLoss(cpu, cpu.last_ns);
   }

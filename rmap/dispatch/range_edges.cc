@@ -121,7 +121,7 @@ void DispatchTracker::EndRange(const EventRecord& record, std::int32_t tid,
                               : Confirm(*cpu, tid));
   if (!known) Abandon(*cpu, time_ns);
   if (cpu->lossy) {
-    NoteLoss();
+    NoteLoss(time_ns);
   } else if (!known) {
     Hide(*cpu, time_ns);
   }

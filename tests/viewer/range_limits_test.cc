@@ -270,6 +270,30 @@ TEST_CASE("range limits: after a loss a thread outside may be of the command",
   CHECK(ProcessIn(indexed, {1200, 1400}, 7).count_limits[1].hi >= 200);
 }
 
+TEST_CASE("range limits: in a snapshot a thread outside may be of the command",
+          "[viewer][loss]") {
+  MemoryTrace trace;
+  trace.mutable_info().scope = logformat::SessionScope::kCommand;
+  trace.mutable_info().cpus = 1;
+  trace.mutable_info().cpu_events = {"context-switches", "cycles"};
+  trace.AddHook(1, logformat::HookKind::kPoint, "app", "here");
+  trace.State(1000, 0, {7, 7, 0, 0}, "app", logformat::kStateMarked);
+  trace.Dump(1000, 0, CountersReason::kBegin, 7, {0, 0});
+  // The fork of 8 was overwritten.
+  trace.Dispatch(1100, 0, 7, 8, 0, {0, 100});
+  trace.Dispatch(1200, 0, 8, 7, 0, {1, 200});
+  trace.Dispatch(1300, 0, 7, 8, 0, {2, 300});
+  trace.HookRecord(1350, {8, 8, 1});
+  trace.Dispatch(1400, 0, 8, 7, 0, {3, 400});
+  trace.Dump(2000, 0, CountersReason::kEnd, 7, {4, 1000});
+  trace.set_complete_from(1050);
+  const Indexed indexed = IndexOf(trace);
+  const RunTotals run = ProcessIn(indexed, {1050, 1380}, 8);
+  CHECK(run.dispatches <= 1);
+  CHECK(run.dispatches_limits.hi >= 2);
+  CHECK(run.on_cpu_limits.hi >= 180);
+}
+
 TEST_CASE("range limits: calls away from a hidden switch are as many",
           "[viewer][loss]") {
   constexpr std::uint32_t kRead = logformat::kHookIdKernelMin;

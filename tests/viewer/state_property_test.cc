@@ -46,7 +46,9 @@ class Spans final : public rmap::TimelineObserver {
   void OnUnseen(const rmap::UnseenCount& unseen) override {
     next_.OnUnseen(unseen);
   }
-  void OnOwnersUnknown() override { next_.OnOwnersUnknown(); }
+  void OnOwnersUnknown(std::uint64_t since_ns) override {
+    next_.OnOwnersUnknown(since_ns);
+  }
   void OnDispatch(const rmap::DispatchSpan& span) override {
     dispatches.push_back(span);
     dispatches.back().counts = {};

@@ -15,7 +15,7 @@ inline constexpr char kIndexFile[] = ".timeline.pvx";
 inline constexpr std::uint64_t kIndexMagic = 0x3130787650747463;  // "ctPvx01"
 // Incremented with every change of a structure below; indexes of another
 // version are rebuilt.
-inline constexpr std::uint32_t kIndexVersion = 7;
+inline constexpr std::uint32_t kIndexVersion = 8;
 
 inline constexpr std::uint32_t kNoKey = 0xffffffffu;
 inline constexpr std::uint64_t kUnknownTime = ~std::uint64_t{0};
@@ -62,6 +62,8 @@ enum HeaderFlags : std::uint32_t {
   // A row may also have what others have, at any time
   // (rmap::TimelineObserver::OnOwnersUnknown).
   kOwnersUnknown = 1u << 0,
+  // Forks before the first record may be unknown.
+  kOwnersUnknownAtBegin = 1u << 1,
 };
 
 struct FileHeader {

@@ -194,7 +194,12 @@ class Assembler {
     header.cpus = cpus_;
     header.events = in_.events;
     header.overview_rows = overview_.rows();
-    header.flags = in_.owners_unknown ? kOwnersUnknown : 0u;
+    if (in_.owners_unknown_since_ns != UINT64_MAX) {
+      header.flags |= kOwnersUnknown;
+    }
+    if (in_.owners_unknown_since_ns <= in_.begin_ns) {
+      header.flags |= kOwnersUnknownAtBegin;
+    }
     return header;
   }
 
@@ -767,7 +772,7 @@ absl::Status IndexBuilder::Finish(const rmap::Report& report,
                         .causes = causes_,
                         .late_counts = std::move(late_counts_),
                         .unseen = std::move(unseen_),
-                        .owners_unknown = owners_unknown_,
+                        .owners_unknown_since_ns = owners_unknown_since_ns_,
                         .oddities = oddities_,
                         .events = events_,
                         .begin_ns = begin_ns,

@@ -25,7 +25,7 @@ struct AssemblyInput {
   const std::vector<std::string>& causes;
   LateCounts late_counts;
   UnseenIntervals unseen;
-  bool owners_unknown;
+  std::uint64_t owners_unknown_since_ns;  // UINT64_MAX: never
   CollectionOddities oddities;
   std::uint32_t events;
   std::uint64_t begin_ns, end_ns;  // absolute

@@ -7,6 +7,7 @@
 #ifndef COUNTRACE_VIEWER_INDEX_INDEX_BUILDER_H_
 #define COUNTRACE_VIEWER_INDEX_INDEX_BUILDER_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -76,7 +77,9 @@ class IndexBuilder final : public rmap::TimelineObserver {
   void OnTime(const rmap::AttributedTime& attributed) override;
   void OnCounts(const rmap::AttributedCount& attributed) override;
   void OnUnseen(const rmap::UnseenCount& unseen) override;
-  void OnOwnersUnknown() override { owners_unknown_ = true; }
+  void OnOwnersUnknown(std::uint64_t since_ns) override {
+    owners_unknown_since_ns_ = std::min(owners_unknown_since_ns_, since_ns);
+  }
   void OnDispatch(const rmap::DispatchSpan& span) override;
   void OnWait(const rmap::WaitSpan& span) override;
   void OnInterrupt(const rmap::InterruptSpan& span) override;
@@ -116,7 +119,7 @@ class IndexBuilder final : public rmap::TimelineObserver {
   std::vector<CollectedLoss> losses_;
   std::vector<std::string> causes_;
   UnseenIntervals unseen_;
-  bool owners_unknown_ = false;
+  std::uint64_t owners_unknown_since_ns_ = UINT64_MAX;
   CollectionOddities oddities_;
   std::uint64_t first_ns_ = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t last_ns_ = 0;

@@ -22,6 +22,7 @@ UnknownTime::UnknownTime(const TimelineIndex& index)
     first_loss_ns_ = std::min(first_loss_ns_, loss.begin_ns);
     lossy.insert(static_cast<std::uint32_t>(loss.cpu));
   }
+  if ((index.header().flags & kOwnersUnknownAtBegin) != 0) first_loss_ns_ = 0;
   for (const std::uint32_t cpu : lossy) unseen_cpus_ += 1 - seen.count(cpu);
 }
 

@@ -17,7 +17,8 @@ class UnknownTime {
   explicit UnknownTime(const TimelineIndex& index);
 
   // Inside `range`, summed over CPUs: time without an occupant and, after the
-  // first loss, of threads outside, which may be some whose fork was lost.
+  // first loss, of threads outside, which may be some whose fork was lost or
+  // overwritten.
   std::uint64_t In(TimeRange range) const;
 
  private:
