@@ -508,7 +508,8 @@ void DispatchTracker::OnCounters(const EventRecord& record,
   const bool begin =
       dump.reason == static_cast<std::uint32_t>(CountersReason::kBegin);
   // An interrupt may be open that was not recorded: only a switch ends it.
-  if (cpu->lossy && interrupts_recorded_ && !begin && !end) return;
+  const bool after_gap = cpu->lossy || (!cpu->begun && begun_inside_);
+  if (after_gap && interrupts_recorded_ && !begin && !end) return;
   bool continues = false;  // the dispatch goes on after this dump
   bool counted = false;    // it comes after a loss
   bool since_begin = coverage_.range_begin_ns != 0 && !cpu->begun;

@@ -307,6 +307,7 @@ class DispatchTracker {
   TimelineObserver* observer_;
   KernelCoverage coverage_;
   std::uint64_t begin_of_trace_ns_;
+  bool begun_inside_ = false;  // earlier records were overwritten
   bool interrupts_recorded_;
   BlockedTime blocked_;
   QueueTime queues_;

@@ -53,6 +53,7 @@ void DispatchTracker::OnEarlierLoss(std::int32_t index) {
 
 void DispatchTracker::BeginTables(std::uint64_t time_ns) {
   begin_of_trace_ns_ = time_ns;
+  begun_inside_ = true;
   // A process of the command may have been forked meanwhile.
   if (registry_.gate().records_marked_only()) NoteLoss(time_ns);
   for (CpuState& cpu : cpus_) {

@@ -444,6 +444,9 @@ class RangeChecker {
       }
       CHECK(found.count_limits[event].lo <= most);
       CHECK(least <= found.count_limits[event].hi);
+      if (event != 0) continue;
+      CHECK(found.on_cpu_limits.lo <= most);
+      CHECK(least <= found.on_cpu_limits.hi);
     }
   }
 
