@@ -1,5 +1,6 @@
 #include "cli/report_over_time.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -48,6 +49,16 @@ absl::StatusOr<ReportAnswer> ReportOverTime(const ReportRequest& request,
   rmap::OverTimeOptions options;
   options.begin_ns = (*reader)->complete_from_ns();
   options.every_ns = request.every_ns;
+  if (request.range.given()) {
+    const TraceExtent extent = ExtentOf(**reader);
+    const auto range = ParseRange(request.range, extent);
+    if (!range.ok()) {
+      return AsUsage(absl::InvalidArgumentError(range.status().message()));
+    }
+    options.of_range = range->from_ns > extent.begin_ns;
+    if (options.of_range) options.begin_ns = range->from_ns;
+    options.until_ns = range->to_ns;
+  }
   // Without kernel records there are only calls.
   const bool hooks_only =
       (*reader)->info().scope == logformat::SessionScope::kHooksOnly;
@@ -72,8 +83,11 @@ absl::StatusOr<ReportAnswer> ReportOverTime(const ReportRequest& request,
     const auto report = Read(**reader, request, "finding out about ", nullptr);
     if (!report.ok()) return report.status();
     if (request.every_ns == 0) {
+      const std::uint64_t begin_ns =
+          std::max(report->begin_ns, options.begin_ns);
+      const std::uint64_t end_ns = std::min(report->end_ns, options.until_ns);
       options.every_ns =
-          RoundInterval(report->end_ns - report->begin_ns, phases ? 400 : 40);
+          RoundInterval(end_ns - std::min(begin_ns, end_ns), phases ? 400 : 40);
     }
     if (!request.process.empty()) {
       options.threads = rmap::ThreadsNamed(*report, request.process);

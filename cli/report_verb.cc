@@ -125,7 +125,7 @@ void AddOptions(VerbParser& parser, ReportOptions& options,
 }
 
 // Errors: INVALID_ARGUMENT: there are no tables of such a range.
-absl::Status CheckRange(const VerbParser& parser, const ReportOptions& options,
+absl::Status CheckRange(const VerbParser& parser,
                         const ReportRequest& request) {
   const RangeOptions& range = request.range;
   const auto empty = [&](const char* option, const std::string& text) {
@@ -144,11 +144,6 @@ absl::Status CheckRange(const VerbParser& parser, const ReportOptions& options,
     return absl::InvalidArgumentError("--window needs --at");
   }
   if (!range.given()) return absl::OkStatus();
-  if (options.over_time()) {
-    return absl::InvalidArgumentError(
-        "--from, --to and --at are for tables of one range: --by time and "
-        "phase divide the whole trace");
-  }
   if (!request.metrics.traces.empty()) {
     return absl::InvalidArgumentError(
         "--with compares whole traces: leave out --from, --to and --at");
@@ -233,8 +228,7 @@ absl::Status CompleteRequest(const VerbParser& parser,
         "--columns chooses among the columns of tables of rows, in text and "
         "CSV: leave it out with --format json, metrics and --by time or phase");
   }
-  if (const absl::Status range = CheckRange(parser, options, request);
-      !range.ok()) {
+  if (const absl::Status range = CheckRange(parser, request); !range.ok()) {
     return range;
   }
   request.trace = options.trace.trace;

@@ -105,6 +105,8 @@ std::optional<std::size_t> OverTime::IntervalAt(std::uint64_t time_ns) {
 
 template <typename Add>
 void OverTime::Cut(std::uint64_t begin_ns, std::uint64_t end_ns, Add add) {
+  if (options_.of_range) begin_ns = std::max(begin_ns, series_.begin_ns);
+  end_ns = std::min(end_ns, options_.until_ns);
   while (begin_ns < end_ns && !too_many_) {
     const std::optional<std::size_t> interval = IntervalAt(begin_ns);
     if (!interval) return;
@@ -147,6 +149,7 @@ void OverTime::OnCounts(const AttributedCount& attributed) {
 
 void OverTime::AddAt(std::uint64_t time_ns, std::size_t column,
                      std::size_t event, std::uint64_t count) {
+  if (IsLeftOut(time_ns)) return;
   const auto at = IntervalAt(time_ns);
   if (at) series_.cells_[series_.Cell(*at, column) + 1 + event] += count;
 }
@@ -167,21 +170,22 @@ void OverTime::AddCount(const AttributedCount& attributed,
   }
   const bool is_time =
       clocks_[attributed.event] && attributed.count == length_ns;
-  std::uint64_t given = 0;
+  const auto upto = [&](std::uint64_t time_ns) {
+    return static_cast<std::uint64_t>(
+        Wide{attributed.count} * (time_ns - attributed.begin_ns) / length_ns);
+  };
   Cut(attributed.begin_ns, attributed.end_ns,
       [&](std::size_t interval, std::uint64_t from_ns, std::uint64_t to_ns) {
-        const auto upto = static_cast<std::uint64_t>(
-            Wide{attributed.count} * (to_ns - attributed.begin_ns) / length_ns);
+        const std::uint64_t part = upto(to_ns) - upto(from_ns);
         series_.cells_[series_.Cell(interval, column) + 1 + attributed.event] +=
-            upto - given;
+            part;
         if (to_ns - from_ns != length_ns && !is_time) {
           series_.inferred_[interval] |= 1u << attributed.event;
           SplitCount& split = series_.splits_[series_.Cell(interval, column) +
                                               1 + attributed.event];
-          split.less += upto - given;
-          split.more += attributed.count - (upto - given);
+          split.less += part;
+          split.more += attributed.count - part;
         }
-        given = upto;
       });
 }
 
@@ -196,7 +200,9 @@ bool OverTime::Selects(ThreadIndex thread, std::uint32_t hook_id) const {
 void OverTime::OnSegmentBegin(const SegmentBegin& begin) {
   if (!Selects(begin.thread, begin.hook_id)) return;
   See(begin.time_ns);
-  if (const auto at = IntervalAt(begin.time_ns)) ++series_.calls_[*at].calls;
+  if (!IsLeftOut(begin.time_ns)) {
+    if (const auto at = IntervalAt(begin.time_ns)) ++series_.calls_[*at].calls;
+  }
   Inside& inside = inside_[static_cast<std::uint32_t>(begin.thread)];
   if (inside.open++ == 0) inside.since_ns = begin.time_ns;
 }
@@ -297,7 +303,9 @@ void OverTime::TakeBounds(const Report& report) {
 absl::StatusOr<TimeSeries> OverTime::Finish(const Report& report) {
   See(report.begin_ns);
   series_.path = report.path;
-  series_.end_ns = std::max(report.end_ns, series_.begin_ns);
+  series_.origin_ns = options_.of_range ? report.begin_ns : series_.begin_ns;
+  series_.end_ns =
+      std::max(std::min(report.end_ns, options_.until_ns), series_.begin_ns);
   const std::uint64_t duration_ns = series_.end_ns - series_.begin_ns;
   if (duration_ns != 0) IntervalAt(series_.end_ns - 1);
   if (too_many_) {

@@ -32,6 +32,8 @@ namespace countrace::rmap {
 
 struct OverTimeOptions {
   std::uint64_t begin_ns = 0;           // of the tables; 0: of the trace
+  std::uint64_t until_ns = UINT64_MAX;  // what comes from then on is left out
+  bool of_range = false;                // so is what comes before begin_ns
   std::uint64_t every_ns = 10'000'000;  // not 0
   // Also separate sums over these threads. Absent: none.
   std::optional<std::unordered_set<std::uint32_t>> threads;  // ThreadIndex
@@ -68,7 +70,8 @@ struct SplitCount {
 
 class TimeSeries {
  public:
-  std::uint64_t begin_ns = 0, end_ns = 0;  // of the trace
+  std::uint64_t begin_ns = 0, end_ns = 0;  // of all intervals
+  std::uint64_t origin_ns = 0;             // of offsets: the trace's begin
   std::uint64_t every_ns = 0;
   std::uint32_t cpus = 0;
   std::string path;
@@ -182,6 +185,10 @@ class OverTime final : public TimelineObserver {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> unattributed;
   };
 
+  bool IsLeftOut(std::uint64_t time_ns) const {
+    return time_ns >= options_.until_ns ||
+           (options_.of_range && time_ns < series_.begin_ns);
+  }
   // The interval of an instant, created if it is new; none beyond the limit.
   std::optional<std::size_t> IntervalAt(std::uint64_t time_ns);
   // Calls `add(interval, begin_ns, end_ns)` for each part of a time range.

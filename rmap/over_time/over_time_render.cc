@@ -54,7 +54,7 @@ std::string Dump(const Json& json, int indent) {
 }
 
 std::string Offset(const TimeSeries& series, std::uint64_t time_ns) {
-  return base::FormatSeconds(time_ns - series.begin_ns);
+  return base::FormatSeconds(time_ns - series.origin_ns);
 }
 
 // As many digits as the interval length needs.

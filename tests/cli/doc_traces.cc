@@ -47,6 +47,7 @@ class Web {
  public:
   void Write() {
     trace_.session().cpus = 2;
+    trace_.session().begin_ns = kBeginNs;
     trace_.SetCpuEvents({"task-clock", "page-faults"});
     wait_ = trace_.AddSegment("reader", "wait");
     handle_ = trace_.AddSegment("server", "handle");
@@ -156,6 +157,7 @@ class Sets {
  public:
   void Write() {
     trace_.session().cpus = 1;
+    trace_.session().begin_ns = kBeginNs;
     trace_.SetCpuEvents({"task-clock", "page-faults", "cycles", "instructions",
                          "cache-misses", "branch-misses"},
                         {2, 2});

@@ -160,7 +160,6 @@ class WrongUsage(InFolder):
              "--by process"),
             (["report", "--by", "time", "--fold-recursion"],
              "--fold-recursion", "call paths"),
-            (["report", "--by", "time", "--from", "1ms"], "--from", "one range"),
             (["report", "--at", "5ms", "--to", "1s"], "--at", "--window"),
             (["report", "--window", "5ms"], "--window needs --at"),
             (["report", "--slowest", "3"], "--slowest 3", "--slowest 10"),

@@ -207,6 +207,49 @@ TEST_CASE("over_time: faults and switches are where their records are",
   }
 }
 
+TEST_CASE("over_time: the intervals of a range are those of the trace",
+          "[rmap][property]") {
+  const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, 300)));
+  CAPTURE(seed);
+  std::mt19937_64 random(seed);
+  Simulation run = Simulate(MachineOf(seed));
+  if (seed % 3 == 0) {
+    run.trace->Remove([&](std::size_t) { return random() % 25 == 0; },
+                      seed % 2 == 0);
+  }
+  OverTimeOptions options;
+  options.every_ns = RandomEvery(random, run.truth.duration_ns);
+  options.hooks = SegmentsNamed(run.trace->info(), "*");
+  const TimeSeries whole = SeriesOf(*run.trace, options);
+  const std::size_t first = random() % whole.size();
+  const std::size_t size = 1 + random() % (whole.size() - first);
+  options.begin_ns = whole.BeginOf(first);
+  options.of_range = first != 0;
+  if (first + size != whole.size() || random() % 2 == 0) {
+    options.until_ns = whole.EndOf(first + size - 1);
+  }
+  const TimeSeries part = SeriesOf(*run.trace, options);
+  CHECK(part.begin_ns == whole.BeginOf(first));
+  CHECK(part.end_ns == whole.EndOf(first + size - 1));
+  if (part.end_ns == part.begin_ns) return;
+  REQUIRE(part.size() == size);
+  for (std::size_t i = 0; i < size; ++i) {
+    CAPTURE(first, i);
+    for (std::size_t account = 0; account < kAccounts; ++account) {
+      const auto each = static_cast<Account>(account);
+      CHECK(part.Time(i, each) == whole.Time(first + i, each));
+      for (std::size_t event = 0; event < part.events.size(); ++event) {
+        CHECK(part.Count(i, each, event) ==
+              whole.Count(first + i, each, event));
+        CHECK(part.QualityOf(i, event) == whole.QualityOf(first + i, event));
+      }
+    }
+    CHECK(part.Calls(i).calls == whole.Calls(first + i).calls);
+    CHECK(part.Calls(i).wall_ns == whole.Calls(first + i).wall_ns);
+    CHECK(part.Calls(i).on_cpu_ns == whole.Calls(first + i).on_cpu_ns);
+  }
+}
+
 TEST_CASE("over_time: a segment's calls and times add up to its rows",
           "[rmap][property]") {
   const auto seed = static_cast<std::uint32_t>(GENERATE(range(0, 200)));
