@@ -15,6 +15,7 @@
 #include "cli/gating_options.h"
 #include "cli/help_texts.h"
 #include "cli/interruption.h"
+#include "cli/range_options.h"
 #include "cli/report_metrics.h"
 #include "cli/report_over_time.h"
 #include "cli/report_request.h"
@@ -101,10 +102,7 @@ void AddOptions(VerbParser& parser, ReportOptions& options,
   parser.AddDuration("--every", request.every_ns);
   parser.AddText("--process", request.process);
   parser.AddText("--segment", request.segment);
-  parser.AddText("--from", request.range.from);
-  parser.AddText("--to", request.range.to);
-  parser.AddText("--at", request.range.at);
-  parser.AddDuration("--window", request.range.window_ns);
+  AddRangeOptions(parser, request.range);
   parser.AddTwoTexts("--slowest", options.slowest);
   parser.AddText("--where", options.where);
   parser.AddText("--sort", request.sort);
@@ -128,21 +126,8 @@ void AddOptions(VerbParser& parser, ReportOptions& options,
 absl::Status CheckRange(const VerbParser& parser,
                         const ReportRequest& request) {
   const RangeOptions& range = request.range;
-  const auto empty = [&](const char* option, const std::string& text) {
-    return parser.is_given(option) && text.empty();
-  };
-  if (empty("--from", range.from) || empty("--to", range.to) ||
-      empty("--at", range.at)) {
-    return absl::InvalidArgumentError(
-        "--from, --to and --at need an instant: see `help state instants`");
-  }
-  if (!range.at.empty() && (!range.from.empty() || !range.to.empty())) {
-    return absl::InvalidArgumentError(
-        "--at is the middle of --window: give it, or --from and --to");
-  }
-  if (range.at.empty() && parser.is_given("--window")) {
-    return absl::InvalidArgumentError("--window needs --at");
-  }
+  const absl::Status checked = CheckRangeOptions(parser, range);
+  if (!checked.ok()) return checked;
   if (!range.given()) return absl::OkStatus();
   if (!request.metrics.traces.empty()) {
     return absl::InvalidArgumentError(

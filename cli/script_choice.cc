@@ -71,7 +71,7 @@ absl::StatusOr<logformat::RecordChoice> ChooseRecords(
     const ScriptOptions& options, logformat::TraceReader& reader,
     const logformat::ProgressCallback& progress) {
   logformat::RecordChoice choice;
-  const auto range = ParseTimeRange(options.from, options.to, ExtentOf(reader));
+  const auto range = ParseRange(options.range, ExtentOf(reader));
   if (!range.ok()) return range.status();
   choice.from_ns = range->from_ns;
   choice.to_ns = range->to_ns;

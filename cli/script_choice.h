@@ -1,4 +1,4 @@
-// The filters of `countrace script`: --from, --to, --process, --thread, --hook.
+// The filters of `countrace script`: a range, --process, --thread, --hook.
 #ifndef COUNTRACE_CLI_SCRIPT_CHOICE_H_
 #define COUNTRACE_CLI_SCRIPT_CHOICE_H_
 
@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "cli/instant.h"
 #include "logformat/progress.h"
 #include "logformat/read/record_filter.h"
 #include "logformat/read/trace_reader.h"
@@ -13,14 +14,14 @@
 namespace countrace::cli {
 
 struct ScriptOptions {
-  std::string from, to;                // cli/instant.h; empty: not given
+  RangeOptions range;
   std::vector<std::string> processes;  // pid, or glob on the name
   std::vector<std::string> threads;    // tid, or glob on the name
   std::vector<std::string> hooks;      // globs
 };
 
 // Reads the trace once if a name has to become numbers. Errors:
-// INVALID_ARGUMENT, OUT_OF_RANGE as ParseTimeRange(); NOT_FOUND if nothing in
+// INVALID_ARGUMENT, OUT_OF_RANGE as ParseRange(); NOT_FOUND if nothing in
 // the trace has the name; those of the reader.
 absl::StatusOr<logformat::RecordChoice> ChooseRecords(
     const ScriptOptions& options, logformat::TraceReader& reader,

@@ -9,6 +9,7 @@
 #include "cli/exit_status.h"
 #include "cli/help_texts.h"
 #include "cli/progress_bar.h"
+#include "cli/range_options.h"
 #include "cli/script_choice.h"
 #include "cli/terminal.h"
 #include "cli/trace_input.h"
@@ -93,8 +94,7 @@ int RunScript(const Arguments& arguments) {
   std::string format;
   bool fail_on_loss = false;
   parser.AddReadTrace(options);
-  parser.AddText("--from", wanted.from);
-  parser.AddText("--to", wanted.to);
+  AddRangeOptions(parser, wanted.range);
   parser.AddTexts("--process", wanted.processes);
   parser.AddTexts("--thread", wanted.threads);
   parser.AddTexts("--hook", wanted.hooks);
@@ -102,11 +102,14 @@ int RunScript(const Arguments& arguments) {
   parser.AddFailOnLoss(fail_on_loss);
   parser.AddNoProgress(options.no_progress);
   if (const auto status = parser.Parse(arguments)) return *status;
+  if (const absl::Status range = CheckRangeOptions(parser, wanted.range);
+      !range.ok()) {
+    return parser.UsageError(std::string(range.message()));
+  }
 
   const auto reader =
-      input.Open(options.trace, wanted.from.empty() && wanted.to.empty()
-                                    ? TimesUse::kNotNeeded
-                                    : TimesUse::kNeeded);
+      input.Open(options.trace, wanted.range.given() ? TimesUse::kNeeded
+                                                     : TimesUse::kNotNeeded);
   if (!reader.ok()) return ReportFailure(kScriptVerb.name, reader.status());
   ProgressBar names("finding names in " + options.trace, input.show_progress());
   const auto choice = ChooseRecords(wanted, **reader, names.Callback());

@@ -154,6 +154,17 @@ class Filters(unittest.TestCase):
                 parts += lines_of("--from", begin, "--to", end, trace)
             self.assertEqual(lines, parts, trace)
 
+    def test_a_window_is_the_range_around_its_instant(self):
+        for trace in self.traces:
+            lines = lines_of(trace)
+            middle = float(lines[len(lines) // 2][1:].split("]")[0])
+            around = lines_of("--at", f"@{middle:.9f}", "--window", "1us",
+                              trace)
+            self.assertEqual(around, lines_of(
+                "--from", f"@{middle - 5e-7:.9f}",
+                "--to", f"@{middle + 5e-7:.9f}", trace))
+            self.assertTrue(around, trace)
+
     def test_json_lines_are_the_same_records(self):
         for trace in self.traces:
             records = [Record(line) for line in lines_of(trace)]
@@ -190,7 +201,11 @@ class Filters(unittest.TestCase):
                 (["--from", "1h"], 2, "is not in the trace"),
                 (["--to", "@0"], 2, "is not in the trace"),
                 (["--from", "50%", "--to", "20%"], 2, "empty"),
-                (["--from", "now"], 2, "not an instant")):
+                (["--from", "now"], 2, "not an instant"),
+                (["--from", ""], 2, "need an instant"),
+                (["--at", "1h"], 2, "is not in the trace"),
+                (["--at", "50%", "--to", "60%"], 2, "--at is the middle"),
+                (["--window", "1ms"], 2, "--window needs --at")):
             done = run("script", *arguments, "hello.ctf")
             self.assertEqual(status, done.returncode, arguments)
             self.assertIn(text, done.stderr)

@@ -1,0 +1,20 @@
+// The options that choose a range of a trace: --from, --to, --at, --window.
+#ifndef COUNTRACE_CLI_RANGE_OPTIONS_H_
+#define COUNTRACE_CLI_RANGE_OPTIONS_H_
+
+#include "absl/status/status.h"
+#include "cli/instant.h"
+#include "cli/verb_parser.h"
+
+namespace countrace::cli {
+
+// `range` must outlive `parser`.
+void AddRangeOptions(VerbParser& parser, RangeOptions& range);
+
+// After Parse(). Errors: INVALID_ARGUMENT: options that do not go together.
+absl::Status CheckRangeOptions(const VerbParser& parser,
+                               const RangeOptions& range);
+
+}  // namespace countrace::cli
+
+#endif  // COUNTRACE_CLI_RANGE_OPTIONS_H_
