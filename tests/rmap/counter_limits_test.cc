@@ -587,5 +587,24 @@ TEST_CASE("clock: a step back takes no count away, nor makes one up",
   }
 }
 
+TEST_CASE(
+    "clock: hook records that step back are counted, and end no call "
+    "before its begin",
+    "[rmap]") {
+  MemoryTrace trace;
+  trace.mutable_info().scope = logformat::SessionScope::kHooksOnly;
+  trace.AddHook(1, logformat::HookKind::kSegment, "app", "call");
+  trace.HookRecord(2000, {7, 7, 1});
+  trace.HookRecord(2100, {7, 7, 1, true});
+  trace.HookRecord(2200, {7, 7, 1});
+  trace.HookRecord(2340, {7, 7, 1, true});
+  SetBack reader(trace, 250);
+  const Report report = MustReconstruct(reader);
+  CHECK(report.loss.clock_errors == 2);
+  REQUIRE(report.segments.size() == 1);
+  CHECK(report.segments[0].calls == 2);
+  CHECK(report.segments[0].wall.incl == 100);
+}
+
 }  // namespace
 }  // namespace countrace::rmap
