@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "rmap/counters/counter_extension.h"
 #include "rmap/over_time/over_time.h"
 #include "rmap/pipeline.h"
 #include "rmap/report/report_render.h"
@@ -190,6 +191,27 @@ TEST_CASE("reset: what no wrap explains is unknown, not 0 and not 2^32",
   CHECK(RowOf(ahead, 7).counts[0] == 66'000'005u);
   CHECK(RowOf(ahead, 8).quality == Quality::kBounded);
   CHECK(ahead.books[0].total == 66'000'005u);
+}
+
+TEST_CASE("wrap: with an unsure time on either side it may be more than one",
+          "[rmap]") {
+  CounterExtension extension({kPower2}, 1, 0);
+  std::uint64_t value = 0;
+  logformat::EventRecord dump{};
+  dump.stream_class = logformat::StreamClass::kCpu;
+  dump.counters = &value;
+  dump.present = 1;
+  const auto wraps_at = [&](std::uint64_t time_ns, bool sure) {
+    // 4.2e9 more, and so less in 32 bits.
+    value = (value + 4'200'000'000) & 0xffff'ffffu;
+    extension.Extend(dump, time_ns, sure);
+    return extension.doubted() != 0;
+  };
+  CHECK_FALSE(wraps_at(64 * kSecond, true));  // the first one
+  CHECK_FALSE(wraps_at(128 * kSecond, true));
+  CHECK(wraps_at(192 * kSecond, false));
+  CHECK(wraps_at(256 * kSecond, true));
+  CHECK_FALSE(wraps_at(320 * kSecond, true));
 }
 
 TEST_CASE("wrap: a segment's own dumps, at user hooks", "[rmap]") {
