@@ -227,6 +227,39 @@ Machine Busy(std::uint32_t seed) {
   return machine;
 }
 
+// Tables of a part of the trace.
+Machine Ranged(std::uint32_t seed) {
+  Machine machine;
+  switch (seed % 5) {
+    case 0:
+      machine = Lossy(seed);
+      break;
+    case 1:
+      machine = Silent(seed);
+      break;
+    case 2:
+      machine = Overwritten(seed);
+      break;
+    case 3:
+      machine = Mixed(seed);
+      break;
+    default:
+      machine = Busy(seed);
+  }
+  std::uint64_t begin_ns = UINT64_MAX, end_ns = 0;
+  for (const auto& [stream, times] : machine.run.trace->RecordTimes()) {
+    if (times.empty()) continue;
+    begin_ns = std::min(begin_ns, times.front());
+    end_ns = std::max(end_ns, times.back());
+  }
+  std::mt19937_64 random(seed);
+  const std::uint64_t length_ns = end_ns - begin_ns;
+  machine.options.range.from_ns = begin_ns + random() % (length_ns / 2);
+  machine.options.range.until_ns = end_ns - random() % (length_ns / 3);
+  machine.options.rows.preemptors = true;
+  return machine;
+}
+
 struct Family {
   const char* name;
   std::uint32_t machines;
@@ -237,10 +270,16 @@ constexpr Family kFamilies[] = {
     {"mixed", 100, Mixed},       {"overwritten", 150, Overwritten},
     {"rotating", 100, Rotating}, {"wrapping", 100, Wrapping},
     {"gated", 60, Gated},        {"hooked", 100, Hooked},
-    {"busy", 300, Busy}};
+    {"busy", 300, Busy},         {"ranged", 200, Ranged}};
 
 std::vector<TableLines> TablesOf(const Family& family, std::uint32_t seed) {
   Machine machine = family.make(seed);
+  logformat::TraceInfo& info = machine.run.trace->mutable_info();
+  info.own_bpf_ns = 7'000'003;
+  info.own_bpf_sampled_ns = 1;
+  info.own_hook_cpu_ps = 90'000;
+  info.own_hook_ps = 40'000;
+  info.own_hook_dump_ps = 70'000;
   const auto alone = Reconstruct(*machine.run.trace, machine.options);
   REQUIRE(alone.ok());
   TimelineLines timeline(/*call_counts=*/seed % 3 != 0);
