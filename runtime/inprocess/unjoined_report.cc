@@ -1,5 +1,6 @@
 #include "runtime/inprocess/unjoined_report.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -7,6 +8,7 @@
 #include <unistd.h>
 
 #include "logformat/session_layout.h"
+#include "runtime/unjoined_place.h"
 
 namespace countrace::runtime {
 
@@ -21,9 +23,17 @@ void ReportUnjoined(const char* session, int error) noexcept {
   memcpy(path + length + 1, lf::kUnjoinedPipe, sizeof(lf::kUnjoinedPipe));
   // A pipe is writable also on a mount that is read-only. Without a recorder it
   // does not open.
-  const long fd =
-      syscall(SYS_openat, AT_FDCWD, path,
-              O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0);
+  const auto open_pipe = [](const char* pipe) {
+    return syscall(SYS_openat, AT_FDCWD, pipe,
+                   O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY,
+                   0);
+  };
+  long fd = open_pipe(path);
+  if (fd < 0 && errno == EACCES) {
+    char place[kUnjoinedPlaceBytes];
+    UnjoinedPlace(session, place);
+    fd = open_pipe(place);
+  }
   if (fd < 0) return;
   lf::UnjoinedProgram report = {};
   report.error = static_cast<std::uint32_t>(error);

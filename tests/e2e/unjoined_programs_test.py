@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 COUNTRACE = INCLUDE = None
 HOOKS = '''#include <countrace/hooks.h>
@@ -159,6 +160,39 @@ class Unjoined(unittest.TestCase):
             f'mount --bind -o rw {trace} {trace}; mount -o remount,rw,bind '
             f'{trace} && {twice}')
         self.assertIn('2 processes with hooks joined; nothing was lost', said)
+
+    @unittest.skipUnless(os.geteuid() == 0, 'SKIPPED: needs root')
+    def test_another_user(self):
+        self.build(HOOKS)
+        self.work.chmod(0o755)
+        library = self.work / 'libcountrace-runtime.so'
+        shutil.copy(next(pathlib.Path(COUNTRACE).parent.parent.rglob(
+            library.name)), library)
+        user = ('setpriv', '--reuid', '65534', '--regid', '65534',
+                '--clear-groups', self.program)
+        environment = {**os.environ, 'COUNTRACE_RUNTIME': str(library)}
+        with unittest.mock.patch.dict(os.environ, environment):
+            said = self.record(*user)
+        self.assertIn(f'{self.program} has hooks but did not join: it ran as '
+                      'another user', said)
+        self.assertIn(f"--hook 'usdt:{self.program}:*'", said)
+        self.assertIn('1 processes with hooks did not join', said)
+        self.assertEqual([], self.places())
+
+    def places(self):
+        return list(pathlib.Path('/dev/shm').glob('countrace-unjoined-*'))
+
+    @unittest.skipUnless(os.geteuid() == 0, 'SKIPPED: needs root')
+    def test_the_pipe_of_a_killed_recorder_is_removed(self):
+        left = pathlib.Path('/dev/shm/countrace-unjoined-0123456789abcdef')
+        self.addCleanup(left.unlink, missing_ok=True)
+        os.mkfifo(left, 0o622)
+        reader = os.open(left, os.O_RDONLY | os.O_NONBLOCK)
+        self.record('true')
+        self.assertTrue(left.exists())  # a recorder reads it
+        os.close(reader)
+        self.record('true')
+        self.assertFalse(left.exists())
 
     def test_instrumented_functions(self):
         self.build(PLAIN, '-finstrument-functions')

@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <charconv>
 #include <cstddef>
 #include <filesystem>
@@ -20,6 +21,7 @@
 #include "runtime/pid_namespace.h"
 #include "runtime/recorder/control/control_file.h"
 #include "runtime/recorder/system/process_scan.h"
+#include "runtime/unjoined_place.h"
 
 namespace countrace::runtime {
 namespace {
@@ -135,6 +137,18 @@ void RemoveUnfinished(const std::string& path, const Maker& maker) {
   std::filesystem::remove_all(path, ignored);
 }
 
+// A killed recorder leaves it: no one reads it then.
+void RemoveUnjoinedPlace(const std::string& path) {
+  struct stat info {};
+  if (lstat(path.c_str(), &info) != 0 || !S_ISFIFO(info.st_mode) ||
+      info.st_uid != geteuid()) {
+    return;
+  }
+  const base::ScopedFd writer(
+      open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
+  if (!writer.is_open() && errno == ENXIO) unlink(path.c_str());
+}
+
 }  // namespace
 
 void RemoveLeftFiles() {
@@ -145,6 +159,7 @@ void RemoveLeftFiles() {
     for (const std::string& name : *names) {
       const std::string path = absl::StrFormat("%s/%s", folder, name);
       if (const auto pid = ControlFilePid(name)) RemoveControlPage(path, *pid);
+      if (path.starts_with(kUnjoinedPlace)) RemoveUnjoinedPlace(path);
       for (const std::string_view prefix :
            {std::string_view(unfinished),
             std::string_view(kCostFolderPrefix)}) {

@@ -1,8 +1,9 @@
 // Reads which programs found the recording and may not write there
 // (inprocess/unjoined_report.h).
 //
-// In: `.unjoined`, a named pipe in the trace directory. Out: a message with the
-// remedy for each program. Thread: one.
+// In: `.unjoined`, a named pipe in the trace directory, and root's pipe for
+// programs of other users (runtime/unjoined_place.h), whose texts are not
+// trusted. Out: a message with the remedy for each program. Thread: one.
 #ifndef COUNTRACE_RUNTIME_RECORDER_CONTROL_UNJOINED_PIPE_H_
 #define COUNTRACE_RUNTIME_RECORDER_CONTROL_UNJOINED_PIPE_H_
 
@@ -16,9 +17,10 @@ namespace countrace::runtime {
 
 class UnjoinedPipe {
  public:
-  // Makes the pipe in `directory`; where the file system has none, no program
-  // is reported. ~UnjoinedPipe removes it.
-  explicit UnjoinedPipe(std::string directory);
+  // Makes the pipes; where a file system has none, no program is reported.
+  // ~UnjoinedPipe removes them. `invites`: programs of other users join later,
+  // so that their start is no failure.
+  UnjoinedPipe(std::string directory, bool invites);
   ~UnjoinedPipe();
   UnjoinedPipe(const UnjoinedPipe&) = delete;
   UnjoinedPipe& operator=(const UnjoinedPipe&) = delete;
@@ -28,8 +30,8 @@ class UnjoinedPipe {
   std::vector<logformat::NotRecorded> Take();
 
  private:
-  std::string directory_;
-  base::ScopedFd fd_;
+  std::string directory_, place_;
+  base::ScopedFd fd_, place_fd_;
 };
 
 }  // namespace countrace::runtime

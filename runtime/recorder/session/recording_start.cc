@@ -58,8 +58,9 @@ absl::Status Recording::StartOrFail(const ClockPair& clock) {
   if (!status.ok()) return status;
   status = session_.Publish();
   if (!status.ok()) return status;
-  unjoined_.emplace(directory_.path());
-  InviteProcesses();
+  const bool invites = options_.system_wide || !options_.pids.empty();
+  unjoined_.emplace(directory_.path(), invites);
+  if (invites) InviteProcesses();
   if (command_ != nullptr) {
     status = command_->Start();
     if (!status.ok()) return status;
@@ -146,7 +147,6 @@ void Recording::BeginKernel(absl::Status& status) {
 // Before the command starts, so that the others are recorded when its hooks
 // run.
 void Recording::InviteProcesses() {
-  if (!options_.system_wide && options_.pids.empty()) return;
   invitation_.emplace(directory_.path(), session_.control(), options_.pids);
   invitation_->InviteRunning();
 }
