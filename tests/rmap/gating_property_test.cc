@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rmap/pipeline.h"
+#include "rmap/state/gate.h"
 #include "tests/rmap/memory_trace.h"
 #include "tests/rmap/simulated_machine.h"
 #include "tests/support/property_runs.h"
@@ -216,6 +217,24 @@ TEST_CASE("gating: the record of a later mark does not take the parent away",
   const Report report = MustReconstruct(trace, {});
   REQUIRE(report.processes.size() == 1);
   CHECK(report.processes[0].parent_pid == 3);
+}
+
+TEST_CASE("gating: one mode has the events that count it alone", "[rmap]") {
+  logformat::TraceInfo info;
+  info.scope = logformat::SessionScope::kSystem;
+  const auto counts = [&info](const char* what, const char* event) {
+    return Gate(info, {.count = logformat::ParseGating(what), .marks = {}})
+        .CountsEvent(event);
+  };
+  CHECK(counts("user", "page-faults:u"));
+  CHECK_FALSE(counts("user", "page-faults:k"));
+  CHECK_FALSE(counts("user", "page-faults"));
+  CHECK(counts("kernel", "page-faults:k"));
+  CHECK_FALSE(counts("kernel", "page-faults:u"));
+  CHECK_FALSE(counts("kernel", "page-faults"));
+  CHECK(counts("user,kernel", "page-faults"));
+  CHECK(counts("all", "page-faults"));
+  CHECK_FALSE(counts("none", "page-faults"));
 }
 
 TEST_CASE("gating: what the trace cannot say is refused", "[rmap]") {
