@@ -206,8 +206,12 @@ void AddThreadClasses(const TraceInfo& info, std::vector<EventClass>& classes) {
     if (hook.origin != HookOrigin::kProgram) continue;
     std::vector<EventField> fields;
     for (std::size_t i = 0; i < hook.payload.size(); ++i) {
-      fields.push_back(
-          {absl::StrFormat("arg%d", i), PayloadField(hook.payload[i])});
+      const FieldType type = PayloadField(hook.payload[i]);
+      if (hook.payload_names.empty()) {
+        fields.push_back({absl::StrFormat("arg%d", i), type});
+      } else {
+        fields.push_back({hook.payload_names[i], type, {}, /*any_name=*/true});
+      }
     }
     const std::string name = OneLine(hook.FullName());
     if (hook.kind == HookKind::kPoint) {

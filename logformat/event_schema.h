@@ -33,6 +33,7 @@ struct EventField {
   std::string name;  // as babeltrace2 shows it
   FieldType type;
   std::vector<std::vector<EventField>> options = {};  // of kEventSet, by mmcr
+  bool any_name = type == FieldType::kCounter;        // not chosen here
 };
 
 // Stored size in bytes; 0 for kString.

@@ -29,7 +29,7 @@ struct HookInfo {
   // "file:line"; for a kernel hook its attachment ("syscall:0").
   std::string location;
   std::vector<PayloadType> payload;  // types of the enter or point hook
-  // Names of these values, of a kernel point; else they are arg0, arg1, ...
+  // Names of these values; none: they are arg0, arg1, ...
   std::vector<std::string> payload_names = {};
   // A probe's; absent: it was not measured.
   std::optional<ProbeCost> probe_cost = std::nullopt;

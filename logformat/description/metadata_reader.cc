@@ -363,6 +363,16 @@ void TakeHooks(const Env& env, EnvTaker& take, TraceInfo& info) {
   }
   std::sort(info.hooks.begin(), info.hooks.end(),
             [](const HookInfo& a, const HookInfo& b) { return a.id < b.id; });
+  for (HookInfo& hook : info.hooks) {
+    const std::string key = absl::StrFormat("payload_names_%d", hook.id);
+    if (!take.Has(key)) continue;
+    hook.payload_names = ParsePayloadNames(take.String(key));
+    if (hook.origin != HookOrigin::kProgram ||
+        hook.payload_names.size() != hook.payload.size()) {
+      take.MarkBad(key);
+      return;
+    }
+  }
 }
 
 }  // namespace

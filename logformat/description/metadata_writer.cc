@@ -133,8 +133,7 @@ void AppendStruct(const char* role, const std::vector<EventField>& fields,
     // Readers strip one leading '_'. With it, names such as "event" or "01c"
     // are neither TSDL keywords nor invalid identifiers.
     absl::StrAppendFormat(&text, "\t\t%s %s%s%s;\n", TypeName(field.type),
-                          field.type == FieldType::kCounter ? "_" : "",
-                          field.name,
+                          field.any_name ? "_" : "", field.name,
                           field.type == FieldType::kComm ? "[16]" : "");
   }
   text += "\t};\n";
@@ -260,6 +259,11 @@ void AppendEnv(const TraceDescription& description, std::string& text) {
   }
   for (const HookInfo& hook : info.hooks) {
     string(absl::StrFormat("hook_%d", hook.id), HookText(hook));
+    if (hook.origin != HookOrigin::kProgram || hook.payload_names.empty()) {
+      continue;
+    }
+    string(absl::StrFormat("payload_names_%d", hook.id),
+           PayloadNamesText(hook.payload_names));
   }
   // verify writes the text again from the values above. This line makes a
   // change to any of them a difference.

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <iterator>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_format.h"
 
 namespace countrace::logformat {
@@ -54,15 +55,25 @@ std::optional<ProbeCost> ParseProbeCost(std::string_view text) {
   return cost;
 }
 
-// "device,sector"; empty: it is no list of different names.
+}  // namespace
+
+std::string PayloadNamesText(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) {
+    text += (text.empty() ? "" : ",") + name;
+  }
+  return text;
+}
+
 std::vector<std::string> ParsePayloadNames(std::string_view text) {
   std::vector<std::string> names;
   for (;;) {
     const std::size_t comma = text.find(',');
     const std::string_view name = text.substr(0, comma);
-    if (name.empty() ||
-        name.find_first_not_of("abcdefghijklmnopqrstuvwxyz") !=
-            std::string_view::npos ||
+    if (name.empty() || name.size() > kMaxPayloadName ||
+        !std::all_of(
+            name.begin(), name.end(),
+            [](char c) { return absl::ascii_isalnum(c) || c == '_'; }) ||
         std::find(names.begin(), names.end(), name) != names.end()) {
       return {};
     }
@@ -72,7 +83,28 @@ std::vector<std::string> ParsePayloadNames(std::string_view text) {
   }
 }
 
-}  // namespace
+void SetPayloadNames(std::vector<std::string> names, HookInfo& hook) {
+  hook.payload_names.clear();
+  if (names.size() != hook.payload.size()) return;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    std::string& name = names[i];
+    name.resize(std::min(name.size(), kMaxPayloadName - 2));
+    for (char& c : name) {
+      if (!absl::ascii_isalnum(c)) c = '_';
+    }
+    if (name.empty()) name = absl::StrFormat("arg%d", i);
+    const auto taken = [&](const std::string& wanted) {
+      return std::find(names.begin(), names.begin() + static_cast<long>(i),
+                       wanted) != names.begin() + static_cast<long>(i);
+    };
+    // At most six values: one digit is enough.
+    for (char digit = '2'; taken(name); ++digit) {
+      if (digit == '2') name += "_2";
+      name.back() = digit;
+    }
+  }
+  hook.payload_names = std::move(names);
+}
 
 std::uint64_t ExpectedPackets(const TraceDescription& description,
                               std::string_view file) {
@@ -99,8 +131,10 @@ std::string HookText(const HookInfo& hook) {
   if (types.empty()) types = "-";
   std::string text = absl::StrFormat("%s\t%s\t%s\t%s", HookKindWord(hook),
                                      types, hook.FullName(), hook.location);
-  for (std::size_t i = 0; i < hook.payload_names.size(); ++i) {
-    text += (i == 0 ? "\t" : ",") + hook.payload_names[i];
+  // Those of a program's hook have a line of their own, which older readers
+  // leave out.
+  if (hook.origin != HookOrigin::kProgram && !hook.payload_names.empty()) {
+    text += '\t' + PayloadNamesText(hook.payload_names);
   }
   if (hook.probe_cost) {
     const auto& [inside, outside] = *hook.probe_cost;

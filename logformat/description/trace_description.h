@@ -52,6 +52,14 @@ std::string_view HookKindWord(const HookInfo& hook);
 // Text of one hook without its id, as in `.hooks` and in the env block:
 // "segment\tus\tserver:handle\tserver.cc:12" (session_layout.h).
 std::string HookText(const HookInfo& hook);
+// "id,name", and the names of such a text; none: it is no list of different
+// names of at most kMaxPayloadName letters, digits and `_`.
+inline constexpr std::size_t kMaxPayloadName = 64;
+std::string PayloadNamesText(const std::vector<std::string>& names);
+std::vector<std::string> ParsePayloadNames(std::string_view text);
+// Names the values of `hook`, if there is one for each: other characters become
+// `_`, and equal names different.
+void SetPayloadNames(std::vector<std::string> names, HookInfo& hook);
 // Inverse; nullopt if `text` is not a hook's text.
 std::string ProcessText(const ProcessName& process);  // "PID\tCOMM"
 std::optional<ProcessName> ParseProcessText(std::string_view text);

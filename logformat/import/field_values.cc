@@ -261,15 +261,14 @@ void PayloadPlan::AddLeaves(const bt_field_class& structure,
   }
 }
 
-std::string PayloadPlan::Names() const {
-  std::string text;
+std::vector<std::string> PayloadPlan::Names() const {
+  std::vector<std::string> names;
   for (std::size_t i = 0; i < types_.size(); ++i) {
     const bool rest = i + 1 == logformat::kMaxPayloadValues &&
                       leaves_.size() > logformat::kMaxPayloadValues;
-    absl::StrAppendFormat(&text, "%sarg%d = %s", i == 0 ? "" : ", ", i,
-                          rest ? "(all others)" : leaves_[i].name);
+    names.push_back(rest ? "others" : leaves_[i].name);
   }
-  return text;
+  return names;
 }
 
 void PayloadPlan::Encode(const bt_field* structure, std::string& out) const {

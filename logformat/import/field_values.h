@@ -31,8 +31,8 @@ class PayloadPlan {
   explicit PayloadPlan(const bt_field_class* structure);
 
   const std::vector<logformat::PayloadType>& types() const { return types_; }
-  // "arg0 = id, arg1 = name": the field of each value; "" without fields.
-  std::string Names() const;
+  // The field of each value; of several, `others`.
+  std::vector<std::string> Names() const;
 
   // Appends the values of `structure` (of the constructor's class) in the form
   // of FORMAT.md 4.2, without padding. At most kMaxPayloadBytes.

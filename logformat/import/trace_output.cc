@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "base/posix/file_output.h"
 #include "logformat/description/metadata_writer.h"
+#include "logformat/description/trace_description.h"
 #include "logformat/session_layout.h"
 
 namespace countrace::importer {
@@ -63,6 +64,7 @@ std::uint32_t TraceOutput::AddHook(HookInfo hook) {
   MakeOneField(hook.provider);
   MakeOneField(hook.name);
   MakeOneField(hook.location);
+  logformat::SetPayloadNames(std::move(hook.payload_names), hook);
   std::replace(hook.provider.begin(), hook.provider.end(), ':', '.');
   hooks.push_back(std::move(hook));
   return hooks.back().id;

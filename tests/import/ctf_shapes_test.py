@@ -276,7 +276,7 @@ class CtfShapes(unittest.TestCase):
             trace.packet('s', one, [(100, 0, {}, {'value': offset}),
                                     (2100, 0, {}, {'value': offset + 1})])
             folders.append(trace.finish())
-        shown = re.findall(r'\[0\.(\d+)\] .*arg0 = (\d+)',
+        shown = re.findall(r'\[0\.(\d+)\] .*\{ \w+ = (\d+)',
                            self.countrace('script', *folders).stdout)
         self.assertEqual([(100, 0), (1100, 1000), (2100, 1), (3100, 1001)],
                          [(int(a), int(b)) for a, b in shown])
@@ -285,7 +285,7 @@ class CtfShapes(unittest.TestCase):
         both.mkdir()
         for folder in folders:
             folder.rename(both / folder.name)
-        again = re.findall(r'\[0\.(\d+)\] .*arg0 = (\d+)',
+        again = re.findall(r'\[0\.(\d+)\] .*\{ \w+ = (\d+)',
                            self.countrace('script', both).stdout)
         self.assertEqual(shown, again)
 
@@ -342,7 +342,7 @@ class CtfShapes(unittest.TestCase):
         of_stream = {}
         for line in lines:
             self.assertRegex(line, r'^\d+/\d+ ')
-            value = int(re.search(r'arg0 = (\d+)', line)[1])
+            value = int(re.search(r'\{ \w+ = (\d+)', line)[1])
             of_stream.setdefault(line.split()[0], []).append(value)
         for values in of_stream.values():
             self.assertEqual(sorted(values), values)

@@ -245,14 +245,16 @@ def payload_shown(fields, values):
 
     walk(fields, values, '')
     shown = [leaf[2] for leaf in leaves]
+    labels = [leaf[0].replace('.', '_') for leaf in leaves]
     if len(leaves) > 6:
         rest = ', '.join(f'{name} = {text}' for name, text, _ in leaves[5:])
         shown = shown[:5] + [String().shown(
             rest if len(rest) < 512 else rest[:508] + '...')]
+        labels = labels[:5] + ['others']
     if not shown:
         return ''
-    return '{ ' + ', '.join(f'arg{i} = {text}'
-                            for i, text in enumerate(shown)) + ' }'
+    return '{ ' + ', '.join(f'{label} = {text}'
+                            for label, text in zip(labels, shown)) + ' }'
 
 
 class StreamClass:

@@ -125,16 +125,23 @@ class LttngTrace(unittest.TestCase):
         shown = self.countrace('script', self.trace).stdout
         lines = [line for line in shown.splitlines() if ':everything:' in line]
         self.assertEqual(ORDERS * THREADS, len(lines))
-        self.assertIn('{ arg0 = 3, arg1 = 0xABC, arg2 = 1.5, arg3 = "OTHER", '
-                      'arg4 = "[]", arg5 = "pair = [1, -2], tag = '
+        self.assertIn('{ number = 3, flags = 0xABC, price = 1.5, how = "OTHER", '
+                      'list = "[]", others = "pair = [1, -2], tag = '
                       '\\"abcdefg\\", note = \\"a \\\\\\"note\\\\\\"\\"" }',
                       shown)
-        self.assertIn('arg3 = "CARD"', shown)
-        self.assertIn('arg4 = "[1, -2, 3]"', shown)
+        self.assertIn('how = "CARD"', shown)
+        self.assertIn('list = "[1, -2, 3]"', shown)
         hooks = self.countrace('list', 'hooks', self.trace).stdout
-        self.assertRegex(hooks, r'shop:everything +\d+ +point +ipdsss +arg0 = '
-                         r'number, arg1 = flags, arg2 = price, arg3 = how, '
-                         r'arg4 = list, arg5 = \(all others\)')
+        self.assertRegex(hooks, r'shop:everything +\d+ +point +ipdsss +'
+                         r'event shop:everything')
+        # babeltrace2 has them of the imported trace, too.
+        imported = self.work / 'named.ctf'
+        self.countrace('import', '--force', '-o', imported, self.trace)
+        shown = subprocess.run(['babeltrace2', imported], text=True,
+                               stdout=subprocess.PIPE, check=True).stdout
+        self.assertIn('{ number = 3, flags = 0xABC, price = 1.5, how = "OTHER", '
+                      'list = "[]", others = ', shown)
+        self.countrace('verify', imported)
 
     def test_mapped_pairs_are_segments_of_one_tree(self):
         report = self.report('--by', 'path', *self.map, self.trace)
@@ -153,7 +160,7 @@ class LttngTrace(unittest.TestCase):
             found = {}
             for line in shown:
                 match = re.match(r'\[(\d+)\.(\d+)\] \S+ shop:' + event +
-                                 r': { arg0 = (\d+) }', line)
+                                 r': { \w+ = (\d+) }', line)
                 if match:
                     found[match[3]] = int(match[1]) * 10**9 + int(match[2])
             return found

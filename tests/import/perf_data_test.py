@@ -243,7 +243,7 @@ end = "probe_shop:weigh__return"
         self.assertEqual(walls, wall)
         # Without a mapping: points with their fields.
         script = self.perf.run('script', file).stdout
-        served = re.findall(r'probe_shop:serve: .*arg1 = (\d+)', script)
+        served = re.findall(r'probe_shop:serve: .*, \w+ = (\d+)', script)
         self.assertEqual(list(range(orders)), sorted(map(int, served)))
         # Tracepoints too, with a field as key.
         mapping.write_text('''
@@ -415,7 +415,7 @@ key = ["oder"]
         sampled, _ = self.perf.record([self.shop, '30', '2'], '-F', '2000',
                                       '-e', 'cpu-clock')
         hooks = self.perf.run('list', 'hooks', sampled).stdout
-        self.assertRegex(hooks, r'sample:cpu-clock .*arg0 = ip')
+        self.assertRegex(hooks, r'sample:cpu-clock .*event sample:cpu-clock')
 
     def test_errors_say_what_is_missing(self):
         plain, _ = self.perf.record(['true'], '-e', 'cpu-clock')

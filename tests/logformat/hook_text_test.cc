@@ -4,6 +4,8 @@
 #include <string>
 
 #include "logformat/block_point.h"
+#include "logformat/description/metadata_reader.h"
+#include "logformat/description/metadata_writer.h"
 #include "logformat/description/trace_description.h"
 
 namespace countrace::logformat {
@@ -85,12 +87,52 @@ TEST_CASE("hook text: a kernel point's values have names", "[logformat]") {
   CHECK(HookText(*read) == head + "\tsector,bytes,device");
   for (const char* names :
        {"", "\t", "\tsector,bytes", "\tsector,bytes,device,x", "\ta,,b",
-        "\ta,b,a", "\ta,b,c ", "\ta,b,C", "\ta,b,c\td", "\t2 1 3 20 10 30"}) {
+        "\ta,b,a", "\ta,b,c ", "\ta,b,-", "\ta,b,c\td", "\t2 1 3 20 10 30"}) {
     CAPTURE(names);
     CHECK_FALSE(ParseHookText(kId, head + names));
   }
   CHECK_FALSE(ParseHookText(kId, "kernel-segment\tu\tblock:rq\tt\ta"));
   CHECK_FALSE(ParseHookText(kId, "kernel-point\t-\tblock:rq\tt\ta"));
+}
+
+TEST_CASE("hook text: names of foreign fields become different identifiers",
+          "[logformat]") {
+  HookInfo hook;
+  hook.payload = {6, PayloadType::kUnsigned};
+  SetPayloadNames({"id", "outer.inner", "outer inner", "", "id", "_x\n\"}"},
+                  hook);
+  CHECK(hook.payload_names == std::vector<std::string>{"id", "outer_inner",
+                                                       "outer_inner_2", "arg3",
+                                                       "id_2", "_x___"});
+  CHECK(ParsePayloadNames(PayloadNamesText(hook.payload_names)) ==
+        hook.payload_names);
+  SetPayloadNames({6, std::string(500, 'n')}, hook);
+  CHECK(ParsePayloadNames(PayloadNamesText(hook.payload_names)) ==
+        hook.payload_names);
+  SetPayloadNames({6, ""}, hook);
+  CHECK(hook.payload_names[5] == "arg5");
+  SetPayloadNames({"one"}, hook);  // of six
+  CHECK(hook.payload_names.empty());
+  // They are no part of a program's hook's text.
+  hook.id = 4096;
+  hook.payload = {PayloadType::kUnsigned};
+  SetPayloadNames({"id"}, hook);
+  CHECK(HookText(hook) == "point\tu\t:\t");
+  // A keyword of TSDL is none behind a `_`, which readers strip.
+  SetPayloadNames({"event"}, hook);
+  TraceDescription description;
+  description.info.hooks = {hook};
+  const std::string text = MetadataText(description);
+  CHECK(text.find("uint64_t _event;") != std::string::npos);
+  const auto read = ParseMetadata(text, "trace");
+  REQUIRE(read.ok());
+  CHECK(read->info.hooks[0].payload_names == hook.payload_names);
+  CHECK(MetadataText(*read) == text);  // as verify compares
+  for (const char* names : {"a,b", "", "a b"}) {
+    std::string bad = text;
+    bad.replace(bad.find("\"event\""), 7, "\"" + std::string(names) + "\"");
+    CHECK_FALSE(ParseMetadata(bad, "trace").ok());
+  }
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "logformat/description/trace_description.h"
 
 namespace countrace::importer {
 
@@ -26,45 +27,57 @@ std::pair<std::string, std::string> SplitName(const std::string& name) {
   return {name.substr(0, colon), name.substr(colon + 1)};
 }
 
+// As the hook of its events has them.
+std::vector<std::string> NamesOf(const EventPlan& plan) {
+  logformat::HookInfo hook;
+  hook.payload = plan.payload_types;
+  logformat::SetPayloadNames(plan.payload_names, hook);
+  return hook.payload_names;
+}
+
 }  // namespace
 
 std::uint32_t UserEvents::AddHook(HookKind kind, const std::string& name,
                                   const std::string& location,
-                                  const std::vector<PayloadType>& types) {
+                                  const std::vector<PayloadType>& types,
+                                  const std::vector<std::string>& names) {
   logformat::HookInfo hook;
   hook.kind = kind;
   std::tie(hook.provider, hook.name) = SplitName(name);
   hook.location = location;
   hook.payload = types;
+  hook.payload_names = names;
   return output_.AddHook(std::move(hook));
 }
 
 std::uint32_t UserEvents::NamedHook(HookKind kind, std::string_view name,
-                                    bool payload, const char* location) {
+                                    bool payload, const std::string& location) {
   std::string key(kind == HookKind::kPoint ? "p" : "s");
   key += name;
   const auto found = named_.find(key);
   if (found != named_.end()) return found->second.id;
   std::vector<PayloadType> types;
-  if (payload) types.push_back(PayloadType::kString);
-  const std::uint32_t id = AddHook(kind, std::string(name), location, types);
+  std::vector<std::string> names;
+  if (payload) {
+    types.push_back(PayloadType::kString);
+    names.emplace_back("payload");
+  }
+  const std::uint32_t id =
+      AddHook(kind, std::string(name), location, types, names);
   named_.emplace(std::move(key), Hook{id, payload});
   return id;
 }
 
 void UserEvents::Prepare(EventPlan& plan) {
-  const auto location = [&] {
-    return plan.payload_names.empty() ? "event " + plan.name
-                                      : plan.payload_names;
-  };
+  const std::string location = "event " + plan.name;
   switch (plan.kind) {
     case EventKind::kPoint: {
       std::string name = plan.name;
       for (const PointMapping& point : mapping_.points) {
         if (point.event == plan.name) name = point.name;
       }
-      plan.hook_id =
-          AddHook(HookKind::kPoint, name, location(), plan.payload_types);
+      plan.hook_id = AddHook(HookKind::kPoint, name, location,
+                             plan.payload_types, plan.payload_names);
       break;
     }
     case EventKind::kEnter:
@@ -74,14 +87,15 @@ void UserEvents::Prepare(EventPlan& plan) {
       if (hook != 0) {
         for (const logformat::HookInfo& known :
              output_.description().info.hooks) {
-          if (known.id == hook && known.payload != plan.payload_types) {
+          if (known.id == hook && (known.payload != plan.payload_types ||
+                                   known.payload_names != NamesOf(plan))) {
             hook = 0;
           }
         }
       }
       if (hook == 0) {
-        hook = AddHook(HookKind::kSegment, plan.segment->name, location(),
-                       plan.payload_types);
+        hook = AddHook(HookKind::kSegment, plan.segment->name, location,
+                       plan.payload_types, plan.payload_names);
       }
       plan.hook_id = hook;
       break;
@@ -259,7 +273,7 @@ void UserEvents::OnNamed(OutputStream& thread, const SourceEvent& source,
   const bool exit = plan.kind == EventKind::kNamedExit;
   const std::uint32_t hook =
       NamedHook(point ? HookKind::kPoint : HookKind::kSegment, *name, true,
-                "arg0 = payload");
+                "event " + plan.name);
   if (hook == 0) {
     ++unhooked_;
     return;

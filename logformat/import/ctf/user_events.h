@@ -82,10 +82,11 @@ class UserEvents {
   OutputStream& ThreadOf(const SourceEvent& source, const EventPlan& plan);
   std::uint32_t AddHook(logformat::HookKind kind, const std::string& name,
                         const std::string& location,
-                        const std::vector<logformat::PayloadType>& types);
+                        const std::vector<logformat::PayloadType>& types,
+                        const std::vector<std::string>& names);
   // Hook of a name found in a field; 0 if there are too many.
   std::uint32_t NamedHook(logformat::HookKind kind, std::string_view name,
-                          bool payload, const char* location);
+                          bool payload, const std::string& location);
   void Append(OutputStream& thread, const SourceEvent& source,
               const EventPlan& plan, std::uint32_t event_id, bool payload);
   void AppendRaw(OutputStream& thread, const SourceEvent& source,

@@ -57,7 +57,7 @@ struct EventPlan {
   std::uint32_t hook_id = 0;  // of kPoint, kEnter, kExit
   // Payload of a point or an enter, and the field of each value.
   std::vector<logformat::PayloadType> payload_types;
-  std::string payload_names;
+  std::vector<std::string> payload_names;
   const SegmentMapping* segment = nullptr;
   std::size_t segment_index = 0;
   std::vector<FieldPlace> key;

@@ -164,9 +164,7 @@ bool SamplePlans::ClassifyTracepoint(SamplePlan& plan) {
 void SamplePlans::PlacePayload(SamplePlan& plan) {
   const auto add = [&plan](const std::string& name, FieldPlace place,
                            PayloadType type) {
-    absl::StrAppendFormat(&plan.payload_names, "%sarg%d = %s",
-                          plan.payload.empty() ? "" : ", ", plan.payload.size(),
-                          name);
+    plan.payload_names.push_back(name);
     plan.payload.push_back(place);
     plan.payload_types.push_back(type);
   };
@@ -189,7 +187,7 @@ void SamplePlans::PlacePayload(SamplePlan& plan) {
       for (std::uint32_t rest = i; rest < fields.size(); ++rest) {
         plan.rest.push_back(rest);
       }
-      add("(all others)", place, PayloadType::kString);
+      add("others", place, PayloadType::kString);
       return;
     }
     PayloadType type = PayloadType::kString;
