@@ -109,6 +109,25 @@ TEST_CASE("wrap: a delta is taken modulo 2^width", "[rmap]") {
   CHECK(report.loss.messages.empty());
 }
 
+TEST_CASE("wrap: in the interval that the end of a range cuts", "[rmap]") {
+  MemoryTrace trace;
+  trace.mutable_info().scope = logformat::SessionScope::kSystem;
+  trace.mutable_info().cpus = 1;
+  trace.mutable_info().cpu_events = {"cycles"};
+  trace.mutable_info().cpu_counter_limits = {{32, kSecond}};
+  trace.Dump(0, 0, CountersReason::kBegin, 7, {(std::uint64_t{1} << 32) - 300});
+  trace.Dispatch(1000, 0, 7, 8, 0, {700});
+  trace.Dump(2000, 0, CountersReason::kEnd, 8, {750});
+  const auto report = Reconstruct(trace, {.range = {.until_ns = 500}});
+  REQUIRE(report.ok());
+  CHECK(report->books[0].doubt.cut_counts == 1000);
+  CHECK(report->books[0].doubt.went_back_intervals == 0);
+  const auto cycles =
+      RowOf(*report, 7).bounds.Of(CountNumber(0, CountPart::kWhole));
+  REQUIRE(cycles);
+  CHECK(cycles->hi == 1000);
+}
+
 TEST_CASE("wrap: a gap of more than 65.0753 s is flagged, with the interval",
           "[rmap]") {
   // Exact up to the time in which it can wrap, but not 1 ns longer.

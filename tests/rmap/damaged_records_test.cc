@@ -119,6 +119,16 @@ TEST_CASE("damaged records: those of all kinds are counted together",
              "2");
 }
 
+TEST_CASE("damaged records: one from before the tables is counted", "[rmap]") {
+  const Report report = WithDamage([](MemoryTrace& trace) {
+    trace.Comm(1100, 0, {50, 50, 0, 0}, "other");
+    trace.CutLast(sizeof(logformat::CommRecord));
+    trace.set_complete_from(1200);
+  });
+  REQUIRE(report.loss.messages.size() == 1);
+  CHECK(report.loss.messages[0].rfind("1 kernel records", 0) == 0);
+}
+
 TEST_CASE("damaged records: a CPU that cannot be has no row", "[rmap]") {
   const std::int32_t cpu = GENERATE(-1, 1 << 16, 1 << 30);
   CheckSound(WithDamage([cpu](MemoryTrace& trace) {

@@ -180,6 +180,39 @@ TEST_CASE("preemptors: intervals hold the truth after losses",
   CHECK(narrow > checked / 20);
 }
 
+TEST_CASE("preemptors: an interrupt without its exit may have ended at once",
+          "[rmap]") {
+  constexpr std::uint32_t kTimer = logformat::kHookIdKernelMin;
+  test_support::MemoryTrace trace;
+  trace.mutable_info().scope = logformat::SessionScope::kSystem;
+  trace.mutable_info().cpus = 1;
+  trace.mutable_info().cpu_events = {"task-clock"};
+  trace.AddHook(kTimer, logformat::HookKind::kSegment, "irq", "timer",
+                logformat::HookOrigin::kInterrupt);
+  trace.Dump(1000, 0, logformat::CountersReason::kBegin, 50, {0});
+  trace.State(1000, 0, {50, 50}, "app");
+  trace.State(1000, 0, {60, 60}, "two");
+  trace.Dispatch(1100, 0, 50, 60, logformat::kSwitchPreempted, {100});
+  trace.KernelHook(1140, 0, {60, 60, kTimer});
+  trace.KernelHook(1150, 0, {60, 60, kTimer, true});
+  trace.KernelHook(1200, 0, {60, 60, kTimer});
+  trace.Dispatch(1300, 0, 60, 50, logformat::kSwitchInterruptible, {300});
+  trace.Dump(1400, 0, logformat::CountersReason::kEnd, 50, {400});
+  const Report report = MustReconstruct(trace);
+  CheckSums(report);
+  REQUIRE(report.preemptors.size() == 2);
+  for (const PreemptorRow& row : report.preemptors) {
+    const bool timer = row.preemptor.kind == PreemptorKind::kInterrupts;
+    CAPTURE(timer);
+    CHECK(row.wait_ns == (timer ? 110 : 90));
+    CHECK(row.quality == Quality::kBounded);
+    const auto wait = row.bounds.Of(Number::kWait);
+    REQUIRE(wait);
+    CHECK(wait->lo == (timer ? 10 : 90));
+    CHECK(wait->hi == (timer ? 110 : 190));
+  }
+}
+
 TEST_CASE("preemptors: nothing is split unless it is wanted", "[rmap]") {
   Simulation run = Simulate(OptionsOf(1));
   const auto report = Reconstruct(*run.trace, {});

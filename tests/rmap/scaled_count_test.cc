@@ -79,6 +79,18 @@ TEST_CASE("scaled_count: the interval solves its equation", "[rmap]") {
   CHECK(count.Interval95()->lo == 30);
 }
 
+TEST_CASE("scaled_count: more than a double tells apart is in its interval",
+          "[rmap]") {
+  ScaledCount count;
+  count.value = (std::uint64_t{1} << 60) + 1;
+  count.standard_error = 1.0;
+  count.freedom = 1e6;
+  CHECK(count.Interval95()->lo <= count.value);
+  CHECK(count.Interval95()->hi >= count.value);
+  count.value -= 2;
+  CHECK(count.Interval95()->lo <= count.value);
+}
+
 TEST_CASE("scaled_count: a level that all slices of a round share is no error",
           "[rmap]") {
   // The rate drifts from round to round: the error is that within rounds.
