@@ -663,10 +663,9 @@ void DispatchTracker::Finish(std::uint64_t end_ns) {
       See(thread, end_ns);
     }
     blocked_.Finish(thread, end_ns);
-    if (!thread.dispatch.waiting || thread.dispatch.runnable_since_ns >= end_ns)
-      continue;
-    EndWait(thread, end_ns);
-    thread.dispatch.waiting = false;
+    if (thread.dispatch.waiting && thread.dispatch.runnable_since_ns < end_ns) {
+      EndWait(thread, end_ns);
+    }
   }
   queues_.Finish();
 }

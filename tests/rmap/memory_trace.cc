@@ -326,15 +326,26 @@ std::size_t MemoryTrace::HeadBytes(const Record& record) {
   return 8 + (record.counters ? 8 * (1 + record.counters->size()) : 0);
 }
 
-void MemoryTrace::Deliver(const Item& item, logformat::ItemSink& sink) {
+void MemoryTrace::Deliver(const Item& item, logformat::ItemSink& sink) const {
   if (const auto* record = std::get_if<Record>(&item.what)) {
     logformat::EventRecord out = record->fields;
-    out.bytes = record->bytes;
-    out.counters = record->counters ? record->counters->data() : nullptr;
+    std::vector<std::byte> bytes;
+    std::optional<Counters> counters;
+    if (!keeps_records_) {
+      bytes = record->bytes;
+      counters = record->counters;
+    }
+    out.bytes = keeps_records_ ? std::span<const std::byte>(record->bytes)
+                               : std::span<const std::byte>(bytes);
+    const auto& values = keeps_records_ ? record->counters : counters;
+    out.counters = values ? values->data() : nullptr;
     if (out.stream_class == StreamClass::kThread) {
       out.payload = out.bytes.subspan(HeadBytes(*record));
     }
     sink.OnRecord(out);
+    // What was not copied is seen to be wrong.
+    std::fill(bytes.begin(), bytes.end(), std::byte{0xa5});
+    if (counters) std::fill(counters->begin(), counters->end(), 0);
   } else if (const auto* events =
                  std::get_if<logformat::DiscardedEvents>(&item.what)) {
     sink.OnDiscardedEvents(*events);
@@ -358,7 +369,7 @@ bool MemoryTrace::IsOfCpu(const Item& item) {
 absl::Status MemoryTrace::Read(logformat::ItemSink& sink,
                                const logformat::ProgressCallback& progress) {
   Sort();
-  const bool runs = sink.TakesThreadRuns();
+  const bool runs = keeps_records_ && sink.TakesThreadRuns();
   for (std::size_t i = 0; i < items_.size();) {
     std::size_t end = i + 1;
     if (runs && !IsOfCpu(items_[i])) {

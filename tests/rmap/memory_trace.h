@@ -165,7 +165,9 @@ class MemoryTrace final : public logformat::TraceReader {
       const override {
     return session_discarded_;
   }
-  bool keeps_records() const override { return true; }
+  bool keeps_records() const override { return keeps_records_; }
+  // False: as a reader of messages, whose records are gone after their call.
+  void set_keeps_records(bool keeps) { keeps_records_ = keeps; }
   std::uint32_t session_last_errno() const override { return 0; }
   std::uint32_t late_sub_buffers() const override { return late_; }
   const std::vector<std::string>& messages() const override {
@@ -205,9 +207,10 @@ class MemoryTrace final : public logformat::TraceReader {
     AddCpuRecord(time_ns, cpu, event, &layout, sizeof(layout), counters);
   }
   void Sort();
-  static void Deliver(const Item& item, logformat::ItemSink& sink);
+  void Deliver(const Item& item, logformat::ItemSink& sink) const;
 
   bool threads_first_;
+  bool keeps_records_ = true;
   std::map<std::int32_t, std::uint32_t> mmcr_;  // by CPU
   logformat::TraceInfo info_;
   std::vector<logformat::StreamInfo> streams_;

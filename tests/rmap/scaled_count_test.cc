@@ -79,7 +79,7 @@ TEST_CASE("scaled_count: the interval solves its equation", "[rmap]") {
   CHECK(count.Interval95()->lo == 30);
 }
 
-TEST_CASE("scaled_count: more than a double tells apart is in its interval",
+TEST_CASE("scaled_count: more than a double can hold is in its interval",
           "[rmap]") {
   ScaledCount count;
   count.value = (std::uint64_t{1} << 60) + 1;
