@@ -31,6 +31,11 @@ TEST_CASE("scaled_count: one slice, or one that outweighs, shows no variation",
   outweighed.Add({10'000'000, 5}, {2'000, 0});
   outweighed.Add({0, 0}, {1'000, 0});
   CHECK_FALSE(outweighed.Estimate(20'000'000)->standard_error);
+  SliceSums least;  // 42^2 / 1176 = 1.5 slices
+  least.Add({1, 0}, {1, 0});
+  least.Add({3, 1}, {3, 0});
+  least.Add({34, 9});
+  CHECK(least.Estimate(100)->standard_error);
   SliceSums two;
   two.Add({1000, 7}, {900, 5});
   CHECK(two.Estimate(4000)->standard_error);
