@@ -146,6 +146,42 @@ int main(void) {
 ''', {'step': 20, 'main': 1}),
 }
 
+# `outer_walk` calls no pointer itself.
+CALLBACK_LIBRARY = '''
+__attribute__((noinline)) int walk(int n, int (*visit)(int)) {
+  int sum = 0;
+  for (int i = 0; i < n; ++i) sum += visit(i);
+  return sum;
+}
+int outer_walk(int n, int (*visit)(int)) { return walk(n, visit) + 1; }
+'''
+CALLBACK_PROGRAM = '''
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+extern "C" int walk(int n, int (*visit)(int));
+extern "C" int outer_walk(int n, int (*visit)(int));
+static int visit(int i) {
+  if (i == 3) throw std::runtime_error("stop");
+  return i;
+}
+static int compare(const void*, const void*) { return visit(3); }
+int main() {
+  int caught = 0, values[] = {3, 2, 1};
+  for (int i = 0; i < 60; ++i) {
+    try {
+      if (i % 3 == 0) walk(10, visit);
+      if (i % 3 == 1) outer_walk(10, visit);
+      if (i % 3 == 2) qsort(values, 3, sizeof values[0], compare);
+    } catch (const std::exception&) {
+      ++caught;
+    }
+  }
+  std::printf("caught %d\\n", caught);
+  return 7;
+}
+'''
+
 
 class OtherRuntimes(Recording):
     def build(self, compiler, *options):
@@ -250,6 +286,34 @@ class OtherRuntimes(Recording):
                 self.assertEqual(
                     {each: found.get(f'{program.name}:{each}')
                      for each in calls}, calls)
+
+    def test_callbacks_throw_through_functions_of_c_libraries(self):
+        self.needs_root()
+        self.needs_back_end('bpf')
+        if platform.machine() != 'x86_64':
+            self.skipTest('SKIPPED: functions that call back are recognised '
+                          'on x86-64')
+        library, program = self.work / 'libwalk.so', self.work / 'callbacks'
+        for text, output, compiler, options in (
+                (CALLBACK_LIBRARY, library, 'gcc', ['-shared', '-fPIC']),
+                (CALLBACK_PROGRAM, program, 'g++', [library])):
+            source = output.with_suffix('.c' if compiler == 'gcc' else '.cc')
+            source.write_text(text)
+            subprocess.run([compiler, '-O1', source, '-o', output, *options],
+                           check=True, timeout=120)
+        run = self.countrace(
+            'record', '--hook', f'uprobe:{library}:*walk',
+            '--hook', 'uprobe:libc.so.6:qsort', '-o', self.trace, '--',
+            program, check=False)
+        self.assertEqual((run.returncode, run.stdout), (7, 'caught 60\n'),
+                         run.stderr)
+        hits = {row['hook']: row['hits']
+                for row in self.report('--by', 'hook')['hooks']}
+        hits |= {row['segment']: row['calls']
+                 for row in self.report()['segments']}
+        self.assertEqual([hits.get(each) for each in (
+            'libwalk.so:walk', 'libwalk.so:outer_walk', 'libc.so.6:qsort')],
+            [40, 20, 20], hits)
 
     def test_no_probe_where_the_kernel_would_emulate_another_instruction(self):
         self.needs_root()

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/posix/scoped_fd.h"
+#include "runtime/recorder/kernel/hooks/callbacks.h"
 
 namespace countrace::runtime {
 namespace {
@@ -74,7 +75,9 @@ FunctionExits ExitsOf(const std::string& path, const ObjectFunctions& object,
       object.entry_offset != 0 && function.offset == object.entry_offset;
   if (is_begin || !MayHaveReturnProbe(function)) return {Way::kNotCalled, {}};
   if (object.switches_stacks) return {Way::kSwitches, {}};
-  if (!object.unwinds) return {Way::kReturnProbe, {}};
+  if (!object.unwinds && !MayCallBack(path, object, function)) {
+    return {Way::kReturnProbe, {}};
+  }
   auto offsets = LeavingInstructionsIn(path, function);
   // Two probes on one instruction have no order.
   if (!offsets || std::find(offsets->begin(), offsets->end(),

@@ -7,6 +7,7 @@
 // where the word on top of the stack is none: `_start` has argc there. Where
 // exceptions may pass, probes on the instructions that leave the function do
 // the same; where those are not known, the calls' begins alone are recorded.
+// Exceptions also pass functions of C libraries that call back (callbacks.h).
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_FUNCTION_EXITS_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_FUNCTION_EXITS_H_
 
@@ -42,12 +43,6 @@ struct FunctionExits {
 // `path`: the file of `object`, which has `function`.
 FunctionExits ExitsOf(const std::string& path, const ObjectFunctions& object,
                       const FunctionSymbol& function);
-
-// One part of a function: its bytes, and where they begin in the file.
-struct FunctionPart {
-  std::span<const std::uint8_t> code;
-  std::uint64_t offset = 0;
-};
 
 // The instructions that leave the function: returns, and jumps into other
 // functions. The first part has its begin. Absent: not known, because of an

@@ -6,7 +6,9 @@
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_FUNCTION_SYMBOLS_H_
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -16,6 +18,12 @@ namespace countrace::runtime {
 // Bytes of the file.
 struct CodeRange {
   std::uint64_t offset = 0, bytes = 0;
+};
+
+// One part of a function: its bytes, and where they begin in the file.
+struct FunctionPart {
+  std::span<const std::uint8_t> code;
+  std::uint64_t offset = 0;
 };
 
 struct FunctionSymbol {
@@ -39,8 +47,18 @@ struct ObjectFunctions {
   bool unwinds = false;
   // A program, no library, that runs coroutines on stacks of its own.
   bool switches_stacks = false;
+  bool is_library = false;
+  // A library that is the C library: few of its functions call back.
+  bool is_c_library = false;
+  // Calls functions of the C library that call back ("qsort"), or functions of
+  // its own, through `linkage`.
+  bool uses_callbacks = false;
+  std::vector<CodeRange> linkage;  // of calls into other files: .plt
   std::uint64_t entry_offset = 0;  // where a program begins; 0: nowhere
 };
+
+// Whether a function of the C library calls functions of its caller: "qsort".
+bool CallsBack(std::string_view symbol);
 
 // The functions of `path`. Returns: NOT_FOUND no such file; INVALID_ARGUMENT
 // not an ELF file.

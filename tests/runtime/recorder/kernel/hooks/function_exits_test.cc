@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/recorder/kernel/hooks/callbacks.h"
+
 namespace countrace::runtime {
 namespace {
 
@@ -95,6 +97,54 @@ TEST_CASE("function exits: of this program, inside its functions, no begins",
     segments += exits.is_segment() ? 1 : 0;
   }
   if (CodeIsFollowed()) CHECK(segments > all * 3 / 4);
+}
+
+TEST_CASE("function exits: what code calls, and whether through pointers") {
+  if (!CodeIsFollowed()) return;
+  struct Case {
+    Code code;
+    bool through_pointer;
+    Offsets targets;
+  };
+  const Case cases[] = {
+      {{0x55, 0x5d, 0xc3}, false, {}},
+      {{0xe8, 0xfb, 0, 0, 0, 0xc3}, false, {0x1100}},     // call 0x1100
+      {{0xe9, 0xfb, 0, 0, 0}, false, {0x1100}},           // jmp 0x1100
+      {{0x74, 0x01, 0x90, 0xc3}, false, {}},              // je inside
+      {{0xff, 0xd3, 0xc3}, true, {}},                     // call *%rbx
+      {{0xff, 0x50, 0x08, 0xc3}, true, {}},               // call *8(%rax)
+      {{0xff, 0xe0}, true, {}},                           // jmp *%rax
+      {{0xff, 0x25, 0, 1, 0, 0}, true, {}},               // jmp *0x100(%rip)
+      {{0x48, 0x01, 0xd0, 0xff, 0xe0, 0xc3}, false, {}},  // a switch
+      {{0x3e, 0xff, 0xe0, 0xc3}, false, {}},              // a switch
+      {{0xff, 0x24, 0xc5, 0, 0, 0x40, 0, 0xc3}, false, {}}};  // a switch
+  for (const Case& each : cases) {
+    CAPTURE(each.code);
+    const CodeCalls calls = CallsOf({each.code, kOffset});
+    CHECK(calls.is_known);
+    CHECK(calls.through_pointer == each.through_pointer);
+    CHECK(calls.targets == each.targets);
+  }
+  const Code no_code = {0x06};
+  CHECK_FALSE(CallsOf({no_code, kOffset}).is_known);
+}
+
+TEST_CASE("function exits: the C library calls back by name") {
+  const std::string path = "/lib/x86_64-linux-gnu/libc.so.6";
+  const auto object = ReadFunctionSymbols(path);
+  if (!object.ok()) return;
+  CHECK(object->is_c_library);
+  CHECK_FALSE(object->switches_stacks);
+  bool found = false;
+  for (const FunctionSymbol& function : object->functions) {
+    const Way way = ExitsOf(path, *object, function).way;
+    if (function.symbol == "malloc") CHECK(way == Way::kReturnProbe);
+    if (function.symbol == "setjmp") CHECK(way == Way::kNotCalled);
+    if (function.symbol != "qsort") continue;
+    CHECK(way != Way::kReturnProbe);
+    found = true;
+  }
+  CHECK(found);
 }
 
 TEST_CASE("function exits: functions that no return probe may be on") {
