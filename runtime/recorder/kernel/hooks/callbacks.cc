@@ -71,10 +71,16 @@ class Reach {
         [](std::uint64_t offset, const FunctionSymbol& function) {
           return offset < function.offset;
         });
-    if (after == object_.functions.begin()) return true;
-    const FunctionSymbol& function = *(after - 1);
-    if (!IsInside(to, {function.offset, function.bytes})) return true;
-    Add(function);
+    if (after != object_.functions.begin()) {
+      const FunctionSymbol& function = *(after - 1);
+      if (IsInside(to, {function.offset, function.bytes})) {
+        Add(function);
+        return false;
+      }
+    }
+    // A function of a stripped library: all up to the next one with a name.
+    if (after == object_.functions.end()) return true;
+    if (seen_.insert(to).second) waiting_.push_back({to, after->offset - to});
     return false;
   }
 
