@@ -317,14 +317,29 @@ class Privileges(Recording):
             (), '--kernel', 'syscalls', '--hook',
             'tracepoint:sched:sched_process_exec')
         self.assertNotIn('not recorded', said)
+        self.assertNotIn('cost of a hook', said)
+        metadata = (self.trace / 'metadata').read_text(encoding='latin-1')
+        self.assertRegex(metadata, r'own_hook_ps = [1-9]')
         self.assertIn('syscall:exit_group',
                       {row['segment'] for row in data['segments']})
+        self.check_no_library_of_the_caller_runs()
         self.check_machine(())
         if rows['user-probes']['status'] != 'ok':
             shutil.rmtree(self.trace)
             self.check_refused((), '-a', '--hook',
                                f'uprobe:{self.workload}:main',
                                words=('CAP_SYS_ADMIN',))
+
+    def check_no_library_of_the_caller_runs(self):
+        """The program has capabilities now, and its caller has none."""
+        library = shutil.copy(self.bin / LIBRARY, self.work / 'chosen.so')
+        os.environ['COUNTRACE_RUNTIME'] = str(library)
+        self.addCleanup(os.environ.pop, 'COUNTRACE_RUNTIME', None)
+        shutil.rmtree(self.trace)
+        said, _ = self.check_command(())
+        self.assertIn('runs no library that COUNTRACE_RUNTIME names', said)
+        del os.environ['COUNTRACE_RUNTIME']
+        shutil.rmtree(self.trace)
 
 
 if __name__ == '__main__':

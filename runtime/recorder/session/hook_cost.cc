@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -38,6 +39,7 @@ constexpr int kPairsOfCpuTime = 40'000;
 constexpr int kChildMilliseconds = 500;
 
 using Attach = decltype(&countrace_runtime_attach);
+using Join = void (*)(const char* session);
 
 // A folder that is removed at the end with all its files.
 class ScratchFolder {
@@ -126,17 +128,20 @@ std::uint32_t CpuTimeOfRecords(countrace_hook_site& site) {
 // Runs in the child. Writes its results to `fd`, or nothing.
 [[noreturn]] void Measure(const std::string& folder, const std::string& library,
                           bool counters, int fd) {
-  setenv(logformat::kSessionEnvironment, folder.c_str(), 1);
+  unsetenv(logformat::kSessionEnvironment);
   setenv("COUNTRACE_CONTROL", "off", 1);
   void* const runtime = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (runtime == nullptr) _exit(1);
   const auto attach =
       reinterpret_cast<Attach>(dlsym(runtime, "countrace_runtime_attach"));
-  if (attach == nullptr) _exit(1);
+  const auto join =
+      reinterpret_cast<Join>(dlsym(runtime, "countrace_runtime_join"));
+  if (attach == nullptr || join == nullptr) _exit(1);
   static countrace_hook_site plain = Site("record");
   static countrace_hook_site dumped = Site("dump");
   static countrace_hook_site* const sites[] = {&plain, &dumped};
   attach(std::begin(sites), std::end(sites), COUNTRACE_ABI_VERSION);
+  join(folder.c_str());
   if (plain.gate.word == 0 || dumped.gate.word == 0) _exit(1);
   HookCost cost;
   cost.record_ps = TimeRecords(plain);
@@ -176,6 +181,12 @@ absl::Status PublishScratchSession(const logformat::SessionControl& session,
 
 absl::StatusOr<HookCost> MeasureHookCost(
     const logformat::SessionControl& session, const std::string& library) {
+  // Its code would run with capabilities that the caller does not have.
+  if (getauxval(AT_SECURE) != 0 && getenv("COUNTRACE_RUNTIME") != nullptr) {
+    return absl::PermissionDeniedError(
+        "The cost of a hook was not measured: a program with capabilities runs "
+        "no library that COUNTRACE_RUNTIME names");
+  }
   auto folder = ScratchFolder::Create();
   if (!folder.ok()) return folder.status();
   auto scratch = SessionFile::Create(folder->path());

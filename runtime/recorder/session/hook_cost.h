@@ -26,7 +26,9 @@ struct HookCost {
 
 // `session`: the recording with the hooks (its events at hooks, sizes of
 // sub-buffers, clock). `library`: path of libcountrace-runtime.so. Returns:
-// errors of the system; UNAVAILABLE the child did not measure.
+// errors of the system; UNAVAILABLE the child did not measure;
+// PERMISSION_DENIED this program has file capabilities, and the environment
+// chooses the library.
 absl::StatusOr<HookCost> MeasureHookCost(
     const logformat::SessionControl& session, const std::string& library);
 
