@@ -50,11 +50,16 @@ base::ScopedFd OpenToRead(const std::string& path) {
       open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
 }
 
+// A pipe of the usual 64 KiB. More come from a program that writes on while
+// they are read.
+constexpr int kMaxReports = 128;
+
 // Adds the number of reports, by program and errno.
 void Count(int fd,
            std::map<std::pair<std::string, int>, std::uint64_t>& programs) {
   logformat::UnjoinedProgram report;
-  while (read(fd, &report, sizeof(report)) == sizeof(report)) {
+  for (int i = 0; i < kMaxReports; ++i) {
+    if (read(fd, &report, sizeof(report)) != sizeof(report)) return;
     const std::size_t length = strnlen(report.path, sizeof(report.path));
     ++programs[{std::string(report.path, length),
                 static_cast<int>(report.error)}];

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <utility>
@@ -354,8 +356,8 @@ absl::Status AddTracepoint(std::string_view spec, const std::string& system,
 absl::StatusOr<std::string> FindObjectFile(const std::string& file) {
   if (file.find('/') != std::string::npos) {
     if (access(file.c_str(), R_OK) == 0) return file;
-    return absl::NotFoundError(
-        absl::StrFormat("Cannot read %s for a hook", file));
+    return absl::NotFoundError(absl::StrFormat("Cannot read %s for a hook: %s",
+                                               file, std::strerror(errno)));
   }
   const char* path = std::getenv("PATH");
   std::vector<std::string> folders =
