@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "cli/exit_status.h"
 #include "cli/help_texts.h"
+#include "cli/interruption.h"
 #include "cli/progress_bar.h"
 #include "cli/trace_input.h"
 #include "cli/verb.h"
@@ -59,6 +60,8 @@ int RunImport(const Arguments& arguments) {
     }
     fs::remove_all(output, error);
   }
+  // Half a trace is removed, also after Ctrl-C.
+  const InterruptionGuard guard;
   if (mkdir(output.c_str(), 0700) != 0) {
     return ReportFailure(
         kImportVerb.name,

@@ -92,6 +92,26 @@ class LongTrace(unittest.TestCase):
         self.assertEqual("", out)
         self.assertIn("nothing is compared", err)
 
+    def test_import_leaves_nothing(self):
+        """Interrupted at any moment; a name that was free is free again."""
+        output = self.folder + "/imported.ctf"
+        stopped = 0
+        for delay in (0.01, 0.03, 0.1, 0.2, 0.4):
+            with subprocess.Popen([COUNTRACE, "import", self.trace, "-o",
+                                   output], stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True) as run:
+                time.sleep(delay)
+                run.send_signal(signal.SIGINT)
+                _, err = run.communicate(timeout=120)
+            if run.returncode == 0:  # the whole trace, before the signal
+                shutil.rmtree(output)
+                continue
+            # By the signal itself: before the output was made.
+            self.assertIn(run.returncode, (-signal.SIGINT, 130), err)
+            self.assertFalse(os.path.exists(output), (delay, err))
+            stopped += run.returncode == 130
+        self.assertGreater(stopped, 0)
+
     def test_whole_reading_does_not_say_so(self):
         done = subprocess.run([COUNTRACE, "report", "--format", "json",
                                self.trace], capture_output=True, text=True,
