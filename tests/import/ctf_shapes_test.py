@@ -2,7 +2,7 @@
 """CTF traces of other shapes than LTTng's, made here: read correctly, or
 rejected with an error that names event and field.
 
-Usage: ctf_shapes_test.py COUNTRACE
+Usage: ctf_shapes_test.py COUNTRACE COUNTRACE_IMPORT
 """
 import collections
 import csv
@@ -22,7 +22,7 @@ from ctf_writer import (Array, CtfTrace, Enum, Float, Int, Sequence,
                         StreamClass, String, Struct, Text, Variant,
                         payload_shown)
 
-COUNTRACE = pathlib.Path(sys.argv[1]).resolve()
+COUNTRACE, IMPORT = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
 SHAPES = 400 if os.environ.get('COUNTRACE_TEST_FULL') else 80
 BOOT = '01234567-89ab-cdef-0123-456789abcdef'
 
@@ -117,9 +117,10 @@ class CtfShapes(unittest.TestCase):
         self.work = pathlib.Path(tempfile.mkdtemp(prefix='countrace-ctf-'))
         self.addCleanup(shutil.rmtree, self.work, ignore_errors=True)
 
-    def countrace(self, *words, check=True):
+    def countrace(self, *words, check=True, environment=None):
         done = subprocess.run([COUNTRACE, *map(str, words)], text=True,
-                              capture_output=True, timeout=120)
+                              capture_output=True, timeout=120,
+                              env=os.environ | (environment or {}))
         if check and done.returncode != 0:
             raise AssertionError(f'{words}: {done.returncode}\n{done.stdout}\n'
                                  f'{done.stderr}')
@@ -469,6 +470,26 @@ class CtfShapes(unittest.TestCase):
         failed = self.countrace('script', trace.folder, check=False)
         self.assertEqual(1, failed.returncode)
         self.assertIn('never ends: it gave more events', failed.stderr)
+
+    def test_progress_is_the_share_of_the_time(self):
+        """The first report comes after 32,768 messages."""
+        trace, one = self.simple('long')
+        for packet in range(40):
+            trace.packet('s', one, [
+                (packet * 1000 + i, 0, {}, {'value': i}) for i in range(1000)])
+        folder = trace.finish()
+        size = sum(file.stat().st_size for file in folder.iterdir())
+        said = self.work / 'said'
+        program = self.work / 'import'
+        program.write_text('#!/bin/bash\nset -o pipefail\n'
+                           f'"{IMPORT}" "$@" | tee "{said}"\n')
+        program.chmod(0o755)
+        self.countrace('import', '-o', self.work / 'progress.ctf', folder,
+                       environment={'COUNTRACE_IMPORT': str(program)})
+        lines = [line.split() for line in said.read_text().splitlines()
+                 if line.startswith('progress ')]
+        self.assertTrue(lines)
+        self.assertAlmostEqual(32768 / 40000, int(lines[0][1]) / size, places=2)
 
     def test_limits_are_named_in_the_error(self):
         trace, one = self.simple('large')

@@ -88,15 +88,6 @@ void ForEachEventClass(const bt_stream* stream, const Function& function) {
   }
 }
 
-// Size of a packet; 0: `context`, which may be null, does not have it.
-std::uint64_t PacketBits(const bt_field* context, const SourceStream& stream) {
-  if (context == nullptr || !stream.size_member) return 0;
-  return static_cast<std::uint64_t>(
-      IntegerOf(bt_field_structure_borrow_member_field_by_index_const(
-                    context, *stream.size_member))
-          .value_or(0));
-}
-
 }  // namespace
 
 bool IsKernelTrace(const bt_trace& trace) {
@@ -282,7 +273,6 @@ absl::Status Conversion::AddSource(const bt_stream* source) {
       bt_stream_class_borrow_packet_context_field_class_const(
           bt_stream_borrow_class_const(source));
   stream.cpu_member = MemberIndex(context, "cpu_id");
-  stream.size_member = MemberIndex(context, "packet_size");
   stream.per_cpu = stream.cpu_member.has_value();
   ForEachEventClass(source, [&](const bt_event_class& event_class) {
     event_names_.insert(NameOf(event_class));
@@ -466,10 +456,8 @@ void Conversion::OnPacketBegin(const bt_packet& packet, SourceStream& stream,
   }
 }
 
-void Conversion::OnPacketEnd(const bt_packet& packet, SourceStream& stream,
+void Conversion::OnPacketEnd(const SourceStream& stream,
                              std::uint64_t time_ns) {
-  bytes_ +=
-      PacketBits(bt_packet_borrow_context_field_const(&packet), stream) / 8;
   if (stream.kernel && stream.cpu >= 0) {
     cpu_records_.Until(stream.cpu, time_ns);
   }
@@ -514,18 +502,27 @@ void Conversion::OnLoss(const bt_message& message, SourceStream& stream,
   }
 }
 
+// libbabeltrace2 does not pass on the sizes of packets. The streams are merged
+// by time, so the time is how far all of them are.
+std::uint64_t Conversion::DoneBytes(std::int64_t from_origin_ns) const {
+  const auto [begin_ns, end_ns] = source_range_;
+  if (begin_ns >= end_ns || from_origin_ns <= begin_ns) return 0;
+  const double share =
+      (static_cast<double>(from_origin_ns) - static_cast<double>(begin_ns)) /
+      (static_cast<double>(end_ns) - static_cast<double>(begin_ns));
+  return static_cast<std::uint64_t>(std::min(share, 1.0) *
+                                    static_cast<double>(source_bits_ / 8));
+}
+
 absl::Status Conversion::OnMessage(const bt_message& message,
                                    std::int64_t from_origin_ns,
                                    std::size_t input) {
   const std::uint64_t time_ns = TimeOf(from_origin_ns);
   if (++messages_ % kMessagesBetween == 0) {
-    progress_(bytes_, time_ns);
+    progress_(DoneBytes(from_origin_ns), time_ns);
     if (absl::Status status = output_.CheckSize(); !status.ok()) return status;
   }
   if (own_ != nullptr) {
-    if (bt_message_get_type(&message) == BT_MESSAGE_TYPE_PACKET_END) {
-      bytes_ += 1;  // progress counts packets, approximately
-    }
     return own_->OnMessage(message, time_ns, input);
   }
   SourceStream& stream = streams_[input];
@@ -559,8 +556,7 @@ absl::Status Conversion::OnMessage(const bt_message& message,
                     stream, time_ns);
       break;
     case BT_MESSAGE_TYPE_PACKET_END:
-      OnPacketEnd(*bt_message_packet_end_borrow_packet_const(&message), stream,
-                  time_ns);
+      OnPacketEnd(stream, time_ns);
       break;
     case BT_MESSAGE_TYPE_DISCARDED_EVENTS:
     case BT_MESSAGE_TYPE_DISCARDED_PACKETS:

@@ -33,7 +33,8 @@ bool IsKernelTrace(const bt_trace& trace);
 
 class Conversion final : public MessageReceiver {
  public:
-  // Called now and then with the bytes of packets read, and the time reached.
+  // Called now and then with the bytes read, estimated from the time reached,
+  // and that time.
   using Progress =
       std::function<void(std::uint64_t bytes, std::uint64_t time_ns)>;
 
@@ -47,6 +48,8 @@ class Conversion final : public MessageReceiver {
   // Bytes of all files: a packet with more events than they have bits is
   // refused as damaged, because its events take no room.
   void SetSourceBytes(std::uint64_t bytes) { source_bits_ = bytes * 8; }
+  // For progress, which stays 0 without it.
+  void SetSourceRange(const TimeRange& range) { source_range_ = range; }
   // Opens the programs and libraries that the trace names.
   void OpenObjectsBy(FunctionNames::OpenObject open) {
     user_.OpenObjectsBy(std::move(open));
@@ -78,10 +81,10 @@ class Conversion final : public MessageReceiver {
   void ClassifyUser(const bt_event_class& event_class, CtfEventPlan& plan);
   void OnPacketBegin(const bt_packet& packet, SourceStream& stream,
                      std::uint64_t time_ns);
-  void OnPacketEnd(const bt_packet& packet, SourceStream& stream,
-                   std::uint64_t time_ns);
+  void OnPacketEnd(const SourceStream& stream, std::uint64_t time_ns);
   void OnLoss(const bt_message& message, SourceStream& stream,
               std::uint64_t time_ns);
+  std::uint64_t DoneBytes(std::int64_t from_origin_ns) const;
   std::uint64_t TimeOf(std::int64_t time_ns) const {
     return time_ns <= offset_ns_
                ? 0
@@ -103,7 +106,8 @@ class Conversion final : public MessageReceiver {
   std::vector<std::string> user_counters_;    // fields, in dump order
   std::vector<std::string> kernel_counters_;  // contexts of sched_switch
   std::int64_t offset_ns_ = 0;
-  std::uint64_t messages_ = 0, bytes_ = 0;
+  std::uint64_t messages_ = 0;
+  TimeRange source_range_;
   std::uint64_t first_ns_ = ~std::uint64_t{0};
   std::set<std::int32_t> cpus_;
   std::set<std::string> tracers_;

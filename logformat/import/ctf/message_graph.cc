@@ -49,6 +49,55 @@ absl::StatusOr<const bt_plugin*> CtfPlugin() {
   return plugin;
 }
 
+// Null: `map` is no map, or has no such entry.
+const bt_value* EntryOf(const bt_value* map, const char* key) {
+  if (map == nullptr || !bt_value_is_map(map)) return nullptr;
+  return bt_value_map_borrow_entry_value_const(map, key);
+}
+
+template <typename Function>
+void ForEachElement(const bt_value* array, const Function& function) {
+  if (array == nullptr || !bt_value_is_array(array)) return;
+  for (std::uint64_t i = 0; i < bt_value_array_get_length(array); ++i) {
+    function(bt_value_array_borrow_element_by_index_const(array, i));
+  }
+}
+
+void AddRange(const bt_component_class_source& source_class,
+              const std::string& directory, TimeRange& range) {
+  bt_value* params = bt_value_map_create();
+  bt_value* inputs = nullptr;
+  bt_value_map_insert_empty_array_entry(params, "inputs", &inputs);
+  bt_value_array_append_string_element(inputs, directory.c_str());
+  bt_query_executor* query = bt_query_executor_create(
+      bt_component_class_source_as_component_class_const(&source_class),
+      "babeltrace.trace-infos", params);
+  const bt_value* traces = nullptr;
+  const auto status = bt_query_executor_query(query, &traces);
+  bt_query_executor_put_ref(query);
+  bt_value_put_ref(params);
+  if (status != BT_QUERY_EXECUTOR_QUERY_STATUS_OK) {
+    // The error on reading it gives a better reason.
+    bt_current_thread_clear_error();
+    return;
+  }
+  ForEachElement(traces, [&](const bt_value* trace) {
+    ForEachElement(EntryOf(trace, "stream-infos"), [&](const bt_value* stream) {
+      const bt_value* times = EntryOf(stream, "range-ns");
+      const bt_value* begin = EntryOf(times, "begin");
+      const bt_value* end = EntryOf(times, "end");
+      if (begin == nullptr || !bt_value_is_signed_integer(begin) ||
+          end == nullptr || !bt_value_is_signed_integer(end)) {
+        return;
+      }
+      range.begin_ns =
+          std::min(range.begin_ns, bt_value_integer_signed_get(begin));
+      range.end_ns = std::max(range.end_ns, bt_value_integer_signed_get(end));
+    });
+  });
+  bt_value_put_ref(traces);
+}
+
 class Reading {
  public:
   explicit Reading(MessageReceiver& receiver) : receiver_(receiver) {}
@@ -379,6 +428,19 @@ absl::Status Reading::Run(const std::vector<std::string>& directories) {
 }  // namespace
 
 absl::Status LoadCtfReader() { return CtfPlugin().status(); }
+
+TimeRange FindRange(const std::vector<std::string>& directories) {
+  TimeRange range;
+  const auto plugin = CtfPlugin();
+  if (!plugin.ok()) return range;
+  const bt_component_class_source* source_class =
+      bt_plugin_borrow_source_component_class_by_name_const(*plugin, "fs");
+  if (source_class == nullptr) return range;
+  for (const std::string& directory : directories) {
+    AddRange(*source_class, directory, range);
+  }
+  return range;
+}
 
 absl::Status ReadMessages(const std::vector<std::string>& directories,
                           MessageReceiver& receiver) {

@@ -37,6 +37,15 @@ class MessageReceiver {
 // process that will not be able to.
 absl::Status LoadCtfReader();
 
+// Nanoseconds since the origin of the clocks. begin_ns > end_ns: not known.
+struct TimeRange {
+  std::int64_t begin_ns = INT64_MAX, end_ns = INT64_MIN;
+};
+
+// From the heads of the packets; not known of a trace that the library cannot
+// read, or whose packets have no times.
+TimeRange FindRange(const std::vector<std::string>& directories);
+
 // Returns: INVALID_ARGUMENT the library's error, or streams whose clocks are
 // unrelated; the errors of `receiver`.
 absl::Status ReadMessages(const std::vector<std::string>& directories,

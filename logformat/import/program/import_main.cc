@@ -165,6 +165,8 @@ absl::Status ImportCtf(const Arguments& arguments, const Mapping& mapping,
   EnterJail(arguments);
   Conversion conversion(output, mapping, progress);
   conversion.SetSourceBytes(bytes);
+  conversion.SetSourceRange(
+      countrace::importer::FindRange(arguments.directories));
   conversion.OpenObjectsBy([](const std::string& path) {
     return RequestFile(kFileServiceFd, FileRequest::kObject, path);
   });
