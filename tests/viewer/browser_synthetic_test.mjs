@@ -414,7 +414,7 @@ try {
     const at = Math.floor(playhead);
     const running = truth.cpu0.find(([begin, end]) => begin <= at && at < end);
     if (running) assert.equal(state.cpus[0].thread, running[2] === 0xffffffff ? null : running[2]);
-    const expected = await session.api(`aggregate?from=0&to=${at}&limit=0`);
+    const expected = await session.api(`aggregate?from=0&to=${at}&tables=processes&top=8`);
     assert.deepEqual(await session.ask('__pv.soFar()'), expected);
     const shown = await page.locator('.now .stacks > li').count();
     assert.equal(shown, Math.min(state.threads.length, 12));
@@ -447,7 +447,7 @@ try {
     const {playhead, durationNs} = await view();
     assert.equal(playhead, durationNs);
     const soFar = await session.ask('__pv.soFar()');
-    assert.deepEqual(soFar, await session.api(`aggregate?from=0&to=${durationNs}&limit=0`));
+    assert.deepEqual(soFar, await session.api(`aggregate?from=0&to=${durationNs}&tables=processes&top=8`));
     assert.equal((await session.ask('__pv.state()')).t, durationNs - 1);
   });
 

@@ -209,6 +209,10 @@ TEST_CASE("api: wrong numbers are 400, never a guess", "[viewer][http]") {
                              "aggregate?from=0&to=4&limit=1001",
                              "aggregate?from=0&to=4&limit=x",
                              "aggregate?from=0&to=4&offset=-1",
+                             "aggregate?from=0&to=4&top=1001",
+                             "aggregate?from=0&to=4&top=x",
+                             "aggregate?from=0&to=4&tables=",
+                             "aggregate?from=0&to=4&tables=processes,cpus",
                              "step?t=1",
                              "step?t=1&dir=sideways",
                              "step?t=1&dir=next&kind=all",
@@ -301,6 +305,48 @@ TEST_CASE("api: pages of the segments hold each row once", "[viewer][http]") {
   CHECK(joined == whole["segments"]);
   CHECK(ask("&offset=100000")["segments"].empty());
   CHECK(ask("&limit=0")["hooks"].empty());
+}
+
+TEST_CASE("api: the top processes and the others are all of them",
+          "[viewer][http]") {
+  const RunningSite site;
+  const auto ask = [&site](const std::string& part) {
+    return nlohmann::json::parse(
+        site.GetAllowed("/api/v1/aggregate?from=0&to=9999999999" + part).body);
+  };
+  const nlohmann::json whole = ask("");
+  const auto sum = [](const nlohmann::json& answer, const char* field) {
+    auto total = answer["others"][field].get<std::uint64_t>();
+    for (const nlohmann::json& row : answer["processes"]) {
+      total += row[field].get<std::uint64_t>();
+    }
+    return total;
+  };
+  const std::size_t all = whole["processes"].size();
+  REQUIRE(all > 1);
+  for (std::size_t top = 0; top <= all; ++top) {
+    const nlohmann::json part =
+        ask("&tables=processes&top=" + std::to_string(top));
+    REQUIRE(part["processes"].size() == top);
+    CHECK(part["processes_left_out"] == all - top);
+    for (std::size_t i = 0; i < top; ++i) {
+      CHECK(part["processes"][i] == whole["processes"][i]);
+    }
+    for (const char* field : {"on_cpu_ns", "dispatches"}) {
+      CHECK(sum(part, field) == sum(whole, field));
+    }
+    for (const char* same :
+         {"cpu_ns", "unknown_ns", "interrupts_ns", "idle", "outside"}) {
+      CHECK(part[same] == whole[same]);
+    }
+    CHECK(part["segments"].empty());
+    CHECK(part["segments_total"].is_null());
+    CHECK(part["hooks_total"].is_null());
+  }
+  const nlohmann::json segments = ask("&tables=segments");
+  CHECK(segments["segments"] == whole["segments"]);
+  CHECK(segments["hooks"].empty());
+  CHECK(ask("&tables=segments,hooks")["hooks"] == whole["hooks"]);
 }
 
 TEST_CASE("api: pages hold every name once", "[viewer][http]") {

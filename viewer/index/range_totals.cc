@@ -294,7 +294,8 @@ RunTotals RunTotalsIn(const ThreadRun& run, TimeRange range,
   return totals;
 }
 
-RangeTotals TotalsIn(const TimelineIndex& index, TimeRange range) {
+RangeTotals TotalsIn(const TimelineIndex& index, TimeRange range,
+                     RangeTables tables) {
   RangeTotals totals;
   const std::uint32_t events = index.header().events;
   // One past the end, so that boundaries at the last instant count.
@@ -340,6 +341,7 @@ RangeTotals TotalsIn(const TimelineIndex& index, TimeRange range) {
         AddTotals(totals.outside, run_totals(number));
         break;
       case RowKind::kSegment: {
+        if (!tables.segments) break;
         std::optional<ThreadRun> run;
         if (run_row && index.rows()[*run_row].owner == entry.owner) {
           run.emplace(index, *run_row, interrupts);
@@ -368,6 +370,7 @@ RangeTotals TotalsIn(const TimelineIndex& index, TimeRange range) {
         break;
       }
       case RowKind::kHook:
+        if (!tables.hooks) break;
         for (std::uint32_t i = 0; i < entry.groups; ++i) {
           const GroupEntry& group = index.groups()[entry.first_group + i];
           if (group.row != number || group.count == 0) continue;

@@ -67,7 +67,15 @@ struct RangeTotals {
 
 void AddTotals(RunTotals& sum, const RunTotals& part);
 
-RangeTotals TotalsIn(const TimelineIndex& index, TimeRange range);
+// Tables to compute beside the processes'; one that is not stays empty. Their
+// rows are most of an index's.
+struct RangeTables {
+  bool segments = true;
+  bool hooks = true;
+};
+
+RangeTotals TotalsIn(const TimelineIndex& index, TimeRange range,
+                     RangeTables tables = {});
 
 // Totals of one row with counts (thread, idle or outside).
 RunTotals RunTotalsIn(const ThreadRun& run, TimeRange range,

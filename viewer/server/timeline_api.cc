@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "base/text/quantity_parse.h"
 #include "rmap/tables/tables.h"
 #include "viewer/index/instant_state.h"
@@ -364,6 +365,24 @@ class Api {
             {"estimated", run.estimated}, {"incomplete", run.incomplete}};
   }
 
+  // Tables beside the processes'; null if one has a wrong name.
+  std::optional<RangeTables> Tables() const {
+    const auto found = target_.parameters.find("tables");
+    if (found == target_.parameters.end()) return RangeTables{};
+    RangeTables tables{.segments = false, .hooks = false};
+    const std::vector<std::string> names = absl::StrSplit(found->second, ',');
+    for (const std::string& name : names) {
+      if (name == "segments") {
+        tables.segments = true;
+      } else if (name == "hooks") {
+        tables.hooks = true;
+      } else if (name != "processes") {
+        return std::nullopt;
+      }
+    }
+    return tables;
+  }
+
   HttpResponse Aggregate() {
     const std::optional<std::uint64_t> from = Number("from", std::nullopt);
     if (!from) return Refuse(400, error_);
@@ -374,7 +393,7 @@ class Api {
                                          "from=%d, to=%d",
                                          *from, *to));
     }
-    // They page segments and hooks; more processes are in `others`.
+    // They page segments and hooks; processes beyond `top` are in `others`.
     const std::optional<std::uint64_t> offset = Number("offset", 0);
     if (!offset) return Refuse(400, error_);
     const std::optional<std::uint64_t> limit = Number("limit", kMaxTableRows);
@@ -383,19 +402,31 @@ class Api {
       return Refuse(400, absl::StrFormat("Too many rows: limit=%d, most=%d",
                                          *limit, kMaxTableRows));
     }
+    const std::optional<std::uint64_t> top = Number("top", kMaxTableRows);
+    if (!top) return Refuse(400, error_);
+    if (*top > kMaxTableRows) {
+      return Refuse(400, absl::StrFormat("Too many rows: top=%d, most=%d", *top,
+                                         kMaxTableRows));
+    }
+    const std::optional<RangeTables> tables = Tables();
+    if (!tables) {
+      return Refuse(400,
+                    "Parameter tables: expected processes, segments and hooks, "
+                    "separated by commas");
+    }
     const auto page = [&](const auto& rows) {
       const std::size_t begin = std::min<std::uint64_t>(*offset, rows.size());
       return std::span(rows).subspan(
           begin, std::min<std::size_t>(*limit, rows.size() - begin));
     };
     const RangeTotals totals =
-        TotalsIn(index_, {.begin_ns = *from, .end_ns = *to});
+        TotalsIn(index_, {.begin_ns = *from, .end_ns = *to}, *tables);
     Json processes = Json::array();
     RunTotals others;
     others.counts.resize(index_.header().events);
     std::size_t left_out = 0;
     for (const ProcessTotals& row : totals.processes) {
-      if (processes.size() >= kMaxTableRows) {
+      if (processes.size() >= *top) {
         ++left_out;
         AddTotals(others, row.run);
         continue;
@@ -426,20 +457,23 @@ class Api {
                        {"hook", row.hook_id},
                        {"hits", row.hits}});
     }
-    return AnswerJson({{"from", *from},
-                       {"to", *to},
-                       {"cpu_ns", totals.cpu_ns},
-                       {"unknown_ns", totals.unknown_ns},
-                       {"interrupts_ns", totals.interrupts_ns},
-                       {"processes", std::move(processes)},
-                       {"processes_left_out", left_out},
-                       {"others", RunJson(others)},
-                       {"idle", RunJson(totals.idle)},
-                       {"outside", RunJson(totals.outside)},
-                       {"segments", std::move(segments)},
-                       {"segments_total", totals.segments.size()},
-                       {"hooks", std::move(hooks)},
-                       {"hooks_total", totals.hooks.size()}});
+    return AnswerJson(
+        {{"from", *from},
+         {"to", *to},
+         {"cpu_ns", totals.cpu_ns},
+         {"unknown_ns", totals.unknown_ns},
+         {"interrupts_ns", totals.interrupts_ns},
+         {"processes", std::move(processes)},
+         {"processes_left_out", left_out},
+         {"others", RunJson(others)},
+         {"idle", RunJson(totals.idle)},
+         {"outside", RunJson(totals.outside)},
+         {"segments", std::move(segments)},
+         {"segments_total",
+          tables->segments ? Json(totals.segments.size()) : Json(nullptr)},
+         {"hooks", std::move(hooks)},
+         {"hooks_total",
+          tables->hooks ? Json(totals.hooks.size()) : Json(nullptr)}});
   }
 
   HttpResponse State() {

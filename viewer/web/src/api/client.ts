@@ -63,6 +63,10 @@ export class Client {
             `&offset=${offset}&limit=${limit}`,
         signal);
   }
+  // The heaviest processes of [0, at) and the sum of the others.
+  soFar(at: number, top: number): Promise<Aggregate> {
+    return this.json(`aggregate?from=0&to=${Math.max(0, Math.floor(at))}&tables=processes&top=${top}`);
+  }
   state(at: number, signal?: AbortSignal): Promise<InstantState> {
     return this.json(`state?t=${Math.max(0, Math.floor(at))}`, signal);
   }

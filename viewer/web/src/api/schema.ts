@@ -133,9 +133,9 @@ export interface Aggregate {
   idle: RunTotals;
   outside: RunTotals;
   segments: SegmentTotals[];
-  segments_total: number;
+  segments_total: number|null; // null: not requested
   hooks: HookTotals[];
-  hooks_total: number;
+  hooks_total: number|null;
 }
 
 export interface CpuState {

@@ -20,6 +20,7 @@ export interface Selection {
 const RECONNECT_MS = 1000;
 
 export const TABLE_ROWS = 200; // of a page of a table
+export const SO_FAR_PROCESSES = 8; // with a bar in the now panel
 
 export type Tab = 'processes'|'segments'|'hooks';
 
@@ -392,7 +393,7 @@ export class AppModel {
           const wanted = this.stateWanted;
           this.stateWanted = null;
           const [state, soFar] = await Promise.all([
-            this.stateNear(Math.floor(wanted)), this.client.aggregate(0, Math.floor(wanted), 0, 0),
+            this.stateNear(Math.floor(wanted)), this.client.soFar(wanted, SO_FAR_PROCESSES),
           ]);
           this.instant.value = state;
           this.instantOf.value = Math.floor(wanted);

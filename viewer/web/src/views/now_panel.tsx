@@ -12,7 +12,6 @@ import type {TimelineEngine} from './timeline_engine';
 import {theme} from './theme';
 import {useSignal} from './use_signal';
 
-const MOST_PROCESSES = 8;
 const MOST_THREADS = 12;
 
 // "blocked 1.2 ms".
@@ -117,7 +116,7 @@ export function NowPanel({model, engine}: {model: AppModel; engine: TimelineEngi
 
       {soFar && soFar.processes.length > 0 && <h3>CPU time so far <span class="faint">share of all CPUs</span></h3>}
       <ul class="bars">
-        {soFar?.processes.slice(0, MOST_PROCESSES).map((row) => (
+        {soFar?.processes.map((row) => (
           <li key={row.process} class={highlight !== null && highlight !== row.process ? 'dim' : ''}>
             <span class="bar" style={{width: `${row.on_cpu_ns / most * 100}%`, background: css(book.process(row.process))}} />
             <span class="who" title={processName(names, row.process)}>

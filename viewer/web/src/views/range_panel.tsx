@@ -250,12 +250,12 @@ export function RangePanel({model, engine}: {model: AppModel; engine: TimelineEn
             tab === 'processes' ? <ProcessTable model={model} engine={engine} data={data} /> :
             tab === 'segments' ? (
               <>
-                <Pages model={model} total={data.segments_total} />
+                <Pages model={model} total={data.segments_total ?? 0} />
                 <SegmentTable model={model} engine={engine} data={data} />
               </>
             ) : (
               <>
-                <Pages model={model} total={data.hooks_total} />
+                <Pages model={model} total={data.hooks_total ?? 0} />
                 <HookTable model={model} data={data} />
               </>
             )}
