@@ -306,10 +306,10 @@ TimeRange WindowAround(std::uint64_t time_ns, std::uint64_t window_ns,
 
 absl::StatusOr<TimeRange> ParseRange(const RangeOptions& options,
                                      const TraceExtent& extent) {
-  if (options.at.empty()) {
+  if (options.middle().empty()) {
     return ParseTimeRange(options.from, options.to, extent);
   }
-  const auto time_ns = ParseInstant(options.at, extent);
+  const auto time_ns = ParseInstant(options.middle(), extent);
   if (!time_ns.ok()) return time_ns.status();
   TimeRange range =
       WindowAround(*time_ns, options.window_ns, extent.duration_ns);

@@ -61,11 +61,15 @@ TimeRange WindowAround(std::uint64_t time_ns, std::uint64_t window_ns,
 
 // A range as options give it.
 struct RangeOptions {
-  std::string from, to;  // as ParseTimeRange()
-  std::string at;        // else, the instant in the middle of:
+  std::string from, to;     // as ParseTimeRange()
+  std::string at;           // else, the instant in the middle of `window_ns`
+  std::string around = {};  // the same by another name
   std::uint64_t window_ns = kDefaultWindowNs;
 
-  bool given() const { return !from.empty() || !to.empty() || !at.empty(); }
+  const std::string& middle() const { return at.empty() ? around : at; }
+  bool given() const {
+    return !from.empty() || !to.empty() || !middle().empty();
+  }
 };
 absl::StatusOr<TimeRange> ParseRange(const RangeOptions& options,
                                      const TraceExtent& extent);

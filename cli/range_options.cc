@@ -8,6 +8,7 @@ void AddRangeOptions(VerbParser& parser, RangeOptions& range) {
   parser.AddText("--from", range.from);
   parser.AddText("--to", range.to);
   parser.AddText("--at", range.at);
+  parser.AddText("--around", range.around);
   parser.AddDuration("--window", range.window_ns);
 }
 
@@ -17,15 +18,20 @@ absl::Status CheckRangeOptions(const VerbParser& parser,
     return parser.is_given(option) && text.empty();
   };
   if (empty("--from", range.from) || empty("--to", range.to) ||
-      empty("--at", range.at)) {
+      empty("--at", range.at) || empty("--around", range.around)) {
     return absl::InvalidArgumentError(
-        "--from, --to and --at need an instant: see `help state instants`");
+        "--from, --to, --at and --around need an instant: see `help state "
+        "instants`");
   }
-  if (!range.at.empty() && (!range.from.empty() || !range.to.empty())) {
+  if (!range.at.empty() && !range.around.empty()) {
+    return absl::InvalidArgumentError(
+        "--around and --at are the same: give one of them");
+  }
+  if (!range.middle().empty() && (!range.from.empty() || !range.to.empty())) {
     return absl::InvalidArgumentError(
         "--at is the middle of --window: give it, or --from and --to");
   }
-  if (range.at.empty() && parser.is_given("--window")) {
+  if (range.middle().empty() && parser.is_given("--window")) {
     return absl::InvalidArgumentError("--window needs --at");
   }
   return absl::OkStatus();

@@ -1,4 +1,5 @@
-// The options that choose a range of a trace: --from, --to, --at, --window.
+// The options that choose a range of a trace: --from, --to, --at or
+// --around, --window.
 #ifndef COUNTRACE_CLI_RANGE_OPTIONS_H_
 #define COUNTRACE_CLI_RANGE_OPTIONS_H_
 

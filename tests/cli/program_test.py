@@ -541,11 +541,21 @@ class Traces(InFolder):
             self.assertEqual((1, ""), (done.returncode, done.stdout))
             self.assertIn("did you mean hello:work?", done.stderr)
 
+    def test_around_is_another_name_of_at(self):
+        printed = [run("report", option, "50%", "--window", "2ms", "hello.ctf")
+                   for option in ("--at", "--around")]
+        self.assertEqual(0, printed[0].returncode, printed[0].stderr)
+        self.assertEqual(printed[0].stdout, printed[1].stdout)
+
     def test_a_range_outside_the_trace_is_refused(self):
         for options, expected in (
                 (["--from", "1000s"], "is not in the trace"),
                 (["--from", "60%", "--to", "30%"], "the range is empty"),
-                (["--at", "noon"], "not an instant: noon")):
+                (["--at", "noon"], "not an instant: noon"),
+                (["--around", "noon"], "not an instant: noon"),
+                (["--around", ""], "need an instant"),
+                (["--around", "1ms", "--at", "1ms"], "give one of them"),
+                (["--around", "1ms", "--to", "2ms"], "middle of --window")):
             done = run("report", *options, "hello.ctf")
             self.assertEqual((2, ""), (done.returncode, done.stdout))
             self.assertIn(expected, done.stderr)
