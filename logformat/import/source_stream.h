@@ -27,7 +27,7 @@ struct SourceStream {
   // The thread of events that do not name one: the stream itself.
   std::int32_t made_up_tid = kMadeUpTid;
   std::optional<std::uint32_t> cpu_member;  // of packet contexts
-  std::uint64_t packet_events = 0;  // of the current packet, so far
+  std::uint64_t packet_events = 0;          // of the current packet, so far
   // The thread of the last event.
   std::int32_t last_pid = -1, last_tid = -1;
   OutputStream* last = nullptr;
