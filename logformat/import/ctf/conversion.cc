@@ -510,8 +510,9 @@ std::uint64_t Conversion::DoneBytes(std::int64_t from_origin_ns) const {
   const double share =
       (static_cast<double>(from_origin_ns) - static_cast<double>(begin_ns)) /
       (static_cast<double>(end_ns) - static_cast<double>(begin_ns));
+  const std::uint64_t bytes = source_bits_ / 8;
   return static_cast<std::uint64_t>(std::min(share, 1.0) *
-                                    static_cast<double>(source_bits_ / 8));
+                                    static_cast<double>(bytes));
 }
 
 absl::Status Conversion::OnMessage(const bt_message& message,
