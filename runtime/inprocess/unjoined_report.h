@@ -9,8 +9,9 @@
 namespace countrace::runtime {
 
 // Writes `error`, the errno of opening the session, and this program's file
-// into the pipe of the recording in folder `session`. Nothing happens where the
-// pipe cannot be reached or is full. Changes errno.
+// into the pipe of the recording in folder `session`, or, if that is private,
+// into root's pipe (runtime/unjoined_place.h). Nothing happens where both are
+// out of reach, or it is full. Changes errno.
 void ReportUnjoined(const char* session, int error) noexcept;
 
 }  // namespace countrace::runtime
