@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <string>
@@ -26,11 +27,25 @@ std::uint64_t Discarded(const VerifyResult& result) {
 
 std::string Text(const std::string& trace, const VerifyResult& result) {
   std::string out;
-  for (const VerifyFinding& finding : result.findings) {
-    absl::StrAppendFormat(&out, "%s: %s, byte %d: %s\n",
-                          finding.is_loss ? "loss" : "damage",
-                          base::EscapeName(finding.file), finding.offset,
-                          base::EscapeName(finding.what));
+  // Each of a million packets may be damaged.
+  constexpr std::size_t kMostFindings = 1000;
+  for (std::size_t i = 0; i < std::min(result.findings.size(), kMostFindings);
+       ++i) {
+    const VerifyFinding& finding = result.findings[i];
+    const char* const kind = finding.is_loss ? "loss" : "damage";
+    const std::string what = base::EscapeName(finding.what);
+    if (finding.file.empty()) {
+      absl::StrAppendFormat(&out, "%s: %s\n", kind, what);
+    } else {
+      absl::StrAppendFormat(&out, "%s: %s, byte %d: %s\n", kind,
+                            base::EscapeName(finding.file), finding.offset,
+                            what);
+    }
+  }
+  if (result.findings.size() > kMostFindings) {
+    absl::StrAppendFormat(&out, "%s more findings: --format jsonl has them\n",
+                          base::FormatCount(result.findings.size() -
+                                            kMostFindings));
   }
   absl::StrAppendFormat(
       &out,

@@ -106,12 +106,15 @@ void SetPayloadNames(std::vector<std::string> names, HookInfo& hook) {
   hook.payload_names = std::move(names);
 }
 
-std::uint64_t ExpectedPackets(const TraceDescription& description,
-                              std::string_view file) {
-  for (const FinishedStream& stream : description.streams) {
-    if (stream.file == file) return stream.packets;
+ExpectedPackets::ExpectedPackets(const std::vector<FinishedStream>& streams) {
+  for (const FinishedStream& stream : streams) {
+    packets_.emplace(stream.file, stream.packets);
   }
-  return 0;
+}
+
+std::uint64_t ExpectedPackets::Of(std::string_view file) const {
+  const auto found = packets_.find(file);
+  return found == packets_.end() ? 0 : found->second;
 }
 
 std::string_view HookKindWord(const HookInfo& hook) {

@@ -5,6 +5,8 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,9 +45,16 @@ struct TraceDescription {
   }
 };
 
-// FinishedStream::packets of `file`, 0 if it is not listed.
-std::uint64_t ExpectedPackets(const TraceDescription& description,
-                              std::string_view file);
+// FinishedStream::packets by file.
+class ExpectedPackets {
+ public:
+  explicit ExpectedPackets(const std::vector<FinishedStream>& streams);
+  // 0 if the file is not listed.
+  std::uint64_t Of(std::string_view file) const;
+
+ private:
+  std::map<std::string, std::uint64_t, std::less<>> packets_;
+};
 
 // Kind and origin in one word: "segment", "point", "kernel-segment", ...
 std::string_view HookKindWord(const HookInfo& hook);

@@ -20,6 +20,10 @@ using logformat::StreamClass;
 namespace {
 
 constexpr std::size_t kPacketBytes = 256 << 10;
+// Beyond so many open streams, packets are smaller: each is mapped, and its
+// pages are written, before its first record.
+constexpr std::size_t kFewStreams = 256;
+constexpr std::size_t kSmallPacketBytes = 16 << 10;
 
 // Makes `text` one field of a line in the description.
 void MakeOneField(std::string& text) {
@@ -99,7 +103,7 @@ OutputStream& TraceOutput::Named(const std::string& file, OutputStream like) {
 
 bool TraceOutput::Open(OutputStream& stream, std::uint64_t time_ns) {
   if (!status_.ok()) return false;
-  if (open_.size() >= options_.max_open_streams) {
+  if (open_.size() >= max_open_streams_) {
     // Streams of CPUs are in use all the time: close them last.
     const auto older = [](const OutputStream* a, const OutputStream* b) {
       const bool cpu_a = a->stream_class == StreamClass::kCpu;
@@ -140,7 +144,8 @@ bool TraceOutput::Open(OutputStream& stream, std::uint64_t time_ns) {
        .present = stream.stream_class == StreamClass::kCpu
                       ? (1u << description_.info.cpu_events.size()) - 1
                       : 0,
-       .packet_bytes = kPacketBytes});
+       .packet_bytes =
+           open_.size() < kFewStreams ? kPacketBytes : kSmallPacketBytes});
   if (!writer.ok()) {
     status_ = writer.status();
     return false;

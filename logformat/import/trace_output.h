@@ -2,11 +2,12 @@
 //
 // In: records, in the order of time within each stream. Out: stream files and
 // `metadata` in a new directory. Memory grows with the number of threads, not
-// of records: at most `max_open_streams` of their files are open, and a thread
+// of records: a limited number of their files is open, and a thread
 // that runs again after its file was closed gets another one. Thread: one.
 #ifndef COUNTRACE_LOGFORMAT_IMPORT_TRACE_OUTPUT_H_
 #define COUNTRACE_LOGFORMAT_IMPORT_TRACE_OUTPUT_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -29,7 +30,6 @@ struct TraceOutputOptions {
   std::string directory;  // exists and is empty
   logformat::Uuid uuid{};
   std::uint64_t max_bytes = ~std::uint64_t{0};
-  std::size_t max_open_streams = 256;
   // Makes a file of the directory, for a process that cannot; an error is in
   // errno. The file of the metadata is then kNewMetadataFile in the end.
   std::function<base::ScopedFd(const std::string& file)> create = {};
@@ -58,6 +58,10 @@ class TraceOutput {
   // The trace's description; streams and hooks are filled in here.
   logformat::TraceDescription& description() { return description_; }
   const std::string& directory() const { return options_.directory; }
+  // 256 if it is not called, never more than 16384.
+  void LimitOpenStreams(std::size_t streams) {
+    max_open_streams_ = std::min<std::size_t>(streams, 16384);
+  }
 
   // Assigns the next id of its origin to `hook`; an id that is not 0 stays.
   // Returns 0 if no id is left.
@@ -113,6 +117,7 @@ class TraceOutput {
   absl::Status WriteMetadata(const std::string& text) const;
 
   TraceOutputOptions options_;
+  std::size_t max_open_streams_ = 256;
   logformat::TraceDescription description_;
   std::vector<logformat::FinishedStream> expected_;
   std::deque<OutputStream> streams_;

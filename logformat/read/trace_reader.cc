@@ -31,8 +31,10 @@ class MappedTraceReader final : public TraceReader {
          MissingStreams(*directory, reader->description_)) {
       reader->description_.messages.push_back(std::move(message));
     }
+    const ExpectedPackets expected(reader->description_.streams);
     for (const StreamFile& file : directory->streams) {
-      if (absl::Status status = reader->AddStream(file); !status.ok()) {
+      if (absl::Status status = reader->AddStream(file, expected);
+          !status.ok()) {
         return status;
       }
     }
@@ -148,7 +150,8 @@ class MappedTraceReader final : public TraceReader {
     return absl::OkStatus();
   }
 
-  absl::Status AddStream(const StreamFile& file) {
+  absl::Status AddStream(const StreamFile& file,
+                         const ExpectedPackets& expected) {
     absl::StatusOr<base::FileMapping> mapping =
         base::FileMapping::Open(directory_ + "/" + file.name);
     if (!mapping.ok()) return mapping.status();
@@ -163,7 +166,7 @@ class MappedTraceReader final : public TraceReader {
     options.uuid = description_.info.uuid;
     options.stream_class = file.stream_class;
     options.begin_ns = description_.info.begin_ns;
-    options.expected_packets = ExpectedPackets(description_, file.name);
+    options.expected_packets = expected.Of(file.name);
     options.has_checksums = stream.has_checksums;
     options.mapping = &stream.mapping;
     stream.scan = ScanStream(stream.mapping.bytes(), *stream.table, options);

@@ -71,6 +71,7 @@ class Finisher {
            const FinishOptions& options)
       : directory_(std::move(directory)),
         description_(std::move(description)),
+        expected_(description_.streams),
         options_(options),
         classes_(EventClasses(description_.info)),
         cpu_table_(classes_, StreamClass::kCpu),
@@ -87,8 +88,7 @@ class Finisher {
     // one is hidden.
     std::stable_partition(directory_.streams.begin(), directory_.streams.end(),
                           [&](const StreamFile& file) {
-                            return ExpectedPackets(description_, file.name) !=
-                                   0;
+                            return expected_.Of(file.name) != 0;
                           });
     for (const StreamFile& file : directory_.streams) {
       absl::StatusOr<bool> stream_changed = FinishStream(file);
@@ -184,7 +184,7 @@ class Finisher {
     options.begin_ns = description_.info.begin_ns;
     options.walk_closed = true;
     options.has_checksums = description_.has_checksums();
-    options.expected_packets = ExpectedPackets(description_, file.name);
+    options.expected_packets = expected_.Of(file.name);
     options.mapping = &*mapping;
     StreamScan scan = ScanStream(
         mapping->bytes(),
@@ -276,6 +276,7 @@ class Finisher {
 
   TraceDirectory directory_;
   TraceDescription description_;
+  const ExpectedPackets expected_;
   const FinishOptions options_;
   std::vector<EventClass> classes_;
   RecordTable cpu_table_;

@@ -44,9 +44,10 @@ class Verifier {
     CheckMissing(*description);
     const RecordTable cpu(classes, StreamClass::kCpu);
     const RecordTable thread(classes, StreamClass::kThread);
+    const ExpectedPackets expected(description->streams);
     for (const StreamFile& file : directory_.streams) {
       CheckStream(file, file.stream_class == StreamClass::kCpu ? cpu : thread,
-                  *description);
+                  *description, expected);
     }
     return std::move(result_);
   }
@@ -67,14 +68,22 @@ class Verifier {
               : "the recorder died before it finished the trace: run "
                 "`countrace recover`");
     }
-    for (const std::string& name : directory_.strangers) {
-      Add(name, 0,
-          "not a file of a trace: babeltrace2 refuses the directory while it "
-          "is there");
+    AddEach(directory_.strangers,
+            "not a file of a trace: babeltrace2 refuses the directory while it "
+            "is there");
+    AddEach(directory_.temporaries,
+            "left behind by an interrupted `countrace recover`");
+  }
+
+  // A folder may hold 100,000 of them.
+  void AddEach(const std::vector<std::string>& names, const std::string& what) {
+    constexpr std::size_t kMostNamed = 20;
+    for (std::size_t i = 0; i < std::min(names.size(), kMostNamed); ++i) {
+      Add(names[i], 0, what);
     }
-    for (const std::string& name : directory_.temporaries) {
-      Add(name, 0, "left behind by an interrupted `countrace recover`");
-    }
+    if (names.size() <= kMostNamed) return;
+    Add("", 0,
+        absl::StrFormat("%d more files: %s", names.size() - kMostNamed, what));
   }
 
   // The text follows from its env block; a difference is a later change.
@@ -111,7 +120,8 @@ class Verifier {
   }
 
   void CheckStream(const StreamFile& file, const RecordTable& table,
-                   const TraceDescription& description) {
+                   const TraceDescription& description,
+                   const ExpectedPackets& expected) {
     const TraceInfo& info = description.info;
     ++result_.streams;
     absl::StatusOr<base::FileMapping> mapping =
@@ -126,7 +136,7 @@ class Verifier {
     options.begin_ns = info.begin_ns;
     options.walk_closed = true;
     options.has_checksums = description.has_checksums();
-    options.expected_packets = ExpectedPackets(description, file.name);
+    options.expected_packets = expected.Of(file.name);
     options.mapping = &*mapping;
     const StreamScan scan = ScanStream(mapping->bytes(), table, options);
     if (const absl::Status whole = mapping->CheckWhole(); !whole.ok()) {

@@ -63,8 +63,8 @@ void ForEachElement(const bt_value* array, const Function& function) {
   }
 }
 
-void AddRange(const bt_component_class_source& source_class,
-              const std::string& directory, TimeRange& range) {
+void AddExtent(const bt_component_class_source& source_class,
+               const std::string& directory, SourceExtent& extent) {
   bt_value* params = bt_value_map_create();
   bt_value* inputs = nullptr;
   bt_value_map_insert_empty_array_entry(params, "inputs", &inputs);
@@ -83,6 +83,8 @@ void AddRange(const bt_component_class_source& source_class,
   }
   ForEachElement(traces, [&](const bt_value* trace) {
     ForEachElement(EntryOf(trace, "stream-infos"), [&](const bt_value* stream) {
+      ++extent.streams;
+      TimeRange& range = extent.range;
       const bt_value* times = EntryOf(stream, "range-ns");
       const bt_value* begin = EntryOf(times, "begin");
       const bt_value* end = EntryOf(times, "end");
@@ -429,17 +431,17 @@ absl::Status Reading::Run(const std::vector<std::string>& directories) {
 
 absl::Status LoadCtfReader() { return CtfPlugin().status(); }
 
-TimeRange FindRange(const std::vector<std::string>& directories) {
-  TimeRange range;
+SourceExtent FindExtent(const std::vector<std::string>& directories) {
+  SourceExtent extent;
   const auto plugin = CtfPlugin();
-  if (!plugin.ok()) return range;
+  if (!plugin.ok()) return extent;
   const bt_component_class_source* source_class =
       bt_plugin_borrow_source_component_class_by_name_const(*plugin, "fs");
-  if (source_class == nullptr) return range;
+  if (source_class == nullptr) return extent;
   for (const std::string& directory : directories) {
-    AddRange(*source_class, directory, range);
+    AddExtent(*source_class, directory, extent);
   }
-  return range;
+  return extent;
 }
 
 absl::Status ReadMessages(const std::vector<std::string>& directories,

@@ -41,10 +41,15 @@ absl::Status LoadCtfReader();
 struct TimeRange {
   std::int64_t begin_ns = INT64_MAX, end_ns = INT64_MIN;
 };
+struct SourceExtent {
+  TimeRange range;
+  // ReadMessages() keeps a file of each open. A stream may have several.
+  std::size_t streams = 0;
+};
 
-// From the heads of the packets; not known of a trace that the library cannot
-// read, or whose packets have no times.
-TimeRange FindRange(const std::vector<std::string>& directories);
+// From the heads of the packets. Nothing is known of a trace that the library
+// cannot read, and no range of packets without times.
+SourceExtent FindExtent(const std::vector<std::string>& directories);
 
 // Returns: INVALID_ARGUMENT the library's error, or streams whose clocks are
 // unrelated; the errors of `receiver`.

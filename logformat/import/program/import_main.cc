@@ -8,6 +8,7 @@
 #include <babeltrace2/babeltrace.h>
 #include <fcntl.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -155,6 +156,30 @@ absl::Status Explain(const Arguments& arguments, const absl::Status& failed) {
       *ctf2, major, minor, *ctf2));
 }
 
+// The library keeps a file of each stream open; the output has the others.
+absl::Status ShareFiles(const Arguments& arguments, std::size_t streams,
+                        TraceOutput& output) {
+  // Pipes, the file service, metadata and packet indices; streams of output.
+  constexpr std::size_t kOthers = 32, kOutputAtLeast = 32;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return absl::OkStatus();
+  const std::size_t needed = streams + kOthers + kOutputAtLeast;
+  if (limit.rlim_cur >= needed) {
+    output.LimitOpenStreams(limit.rlim_cur - streams - kOthers);
+    return absl::OkStatus();
+  }
+  const bool by_option = limit.rlim_cur < limit.rlim_max;
+  return absl::ResourceExhaustedError(absl::StrFormat(
+      "Cannot read %s: it has %d streams, and a file of each must be open at "
+      "the same time; %d files may be: %s",
+      arguments.sources.front(), streams, limit.rlim_cur,
+      by_option
+          ? absl::StrFormat("--import-limit files=%d allows enough", 2 * needed)
+          : absl::StrFormat("`ulimit -n %d` in root's shell, or nofile in "
+                            "/etc/security/limits.conf, allows enough",
+                            2 * needed)));
+}
+
 absl::Status ImportCtf(const Arguments& arguments, const Mapping& mapping,
                        TraceOutput& output, const ProgressLine& progress) {
   if (absl::Status loaded = countrace::importer::LoadCtfReader();
@@ -165,8 +190,12 @@ absl::Status ImportCtf(const Arguments& arguments, const Mapping& mapping,
   EnterJail(arguments);
   Conversion conversion(output, mapping, progress);
   conversion.SetSourceBytes(bytes);
-  conversion.SetSourceRange(
-      countrace::importer::FindRange(arguments.directories));
+  const auto extent = countrace::importer::FindExtent(arguments.directories);
+  if (absl::Status enough = ShareFiles(arguments, extent.streams, output);
+      !enough.ok()) {
+    return enough;
+  }
+  conversion.SetSourceRange(extent.range);
   conversion.OpenObjectsBy([](const std::string& path) {
     return RequestFile(kFileServiceFd, FileRequest::kObject, path);
   });
