@@ -1,5 +1,6 @@
 #include "logformat/event_schema.h"
 
+#include <algorithm>
 #include <set>
 
 #include "absl/strings/str_format.h"
@@ -73,6 +74,23 @@ std::vector<EventField> DumpFields(const std::vector<std::string>& events,
   }
   fields.push_back(std::move(in_force));
   return fields;
+}
+
+// `name`, or another one if the record has such a field: JSON has both in one
+// object.
+std::string OtherName(const std::string& name,
+                      const std::vector<EventField>& before,
+                      const std::vector<EventField>& more) {
+  const auto taken = [&](const std::string& wanted) {
+    const auto same = [&](const EventField& field) {
+      return field.name == wanted;
+    };
+    return std::any_of(before.begin(), before.end(), same) ||
+           std::any_of(more.begin(), more.end(), same);
+  };
+  std::string other = name;
+  for (int i = 2; taken(other); ++i) other = absl::StrFormat("%s_%d", name, i);
+  return other;
 }
 
 void AddCpuClasses(const TraceInfo& info, std::vector<EventClass>& classes) {
@@ -150,8 +168,8 @@ void AddKernelHookClasses(const TraceInfo& info,
       if (exit) fields.push_back({"ret", FieldType::kInt64});
       if (payload != nullptr) {
         for (std::size_t i = 0; i < payload->payload_names.size(); ++i) {
-          fields.push_back(
-              {payload->payload_names[i], PayloadField(payload->payload[i])});
+          fields.push_back({OtherName(payload->payload_names[i], fields, {}),
+                            PayloadField(payload->payload[i])});
         }
       }
       classes.push_back(
@@ -210,7 +228,10 @@ void AddThreadClasses(const TraceInfo& info, std::vector<EventClass>& classes) {
       if (hook.payload_names.empty()) {
         fields.push_back({absl::StrFormat("arg%d", i), type});
       } else {
-        fields.push_back({hook.payload_names[i], type, {}, /*any_name=*/true});
+        fields.push_back({OtherName(hook.payload_names[i], fields, dump),
+                          type,
+                          {},
+                          /*any_name=*/true});
       }
     }
     const std::string name = OneLine(hook.FullName());

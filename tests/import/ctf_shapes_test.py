@@ -12,6 +12,7 @@ import os
 import pathlib
 import random
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -228,6 +229,48 @@ class CtfShapes(unittest.TestCase):
             with self.subTest(seed=seed):
                 folder, expected = self.make_random(seed)
                 self.check_imported(folder, len(expected))
+
+    def with_files(self, files, *words):
+        """With at most so many files open at a time."""
+        return subprocess.run(
+            [COUNTRACE, *map(str, words)], text=True, capture_output=True,
+            timeout=120, preexec_fn=lambda: resource.setrlimit(
+                resource.RLIMIT_NOFILE, (files, files)))
+
+    def test_more_streams_than_files_can_be_open(self):
+        streams, rounds = 400, 4
+        trace = CtfTrace(self.work / 'many')
+        trace.clock('c')
+        context = [('vpid', Int(32, True)), ('vtid', Int(32, True))]
+        one = trace.add(StreamClass(0, 'c', context=context))
+        one.event(0, 'gen:point', [('value', Int(32))])
+        for stream in range(streams):
+            # They take turns.
+            trace.packet(f's{stream}', one, [
+                (1000 * i + stream, 0, {'vpid': 7, 'vtid': 7 + stream},
+                 {'value': i}) for i in range(rounds)])
+        folder = trace.finish()
+        few = self.with_files(300, 'report', folder)
+        self.assertEqual(1, few.returncode)
+        self.assertIn(f'{streams} streams', few.stderr)
+        self.assertRegex(few.stderr, r'300 files may be: `ulimit -n \d+`')
+        needed = int(re.search('ulimit -n ([0-9]+)', few.stderr)[1])
+        by_option = self.countrace('report', '--import-limit', 'files=300',
+                                   folder, check=False)
+        self.assertRegex(by_option.stderr, r'--import-limit files=\d+ allows')
+        # A thread's records are not spread over files.
+        kept = self.work / 'kept.ctf'
+        done = self.with_files(needed, 'import', '-o', kept, folder)
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertEqual(streams, len(list(kept.glob('thread-*'))))
+        self.assertIn(': sound', self.countrace('verify', kept).stdout)
+        self.assertEqual(streams * rounds, self.events_of(kept))
+        # Fewer files than threads: they are, and nothing is lost.
+        shutil.rmtree(kept)
+        done = self.with_files(streams + 70, 'import', '-o', kept, folder)
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertLess(streams, len(list(kept.glob('thread-*'))))
+        self.assertEqual(streams * rounds, self.events_of(kept))
 
     def simple(self, name, **clock):
         trace = CtfTrace(self.work / name)

@@ -1,12 +1,14 @@
 // The text of a hook in metadata and `.kernel_hooks`, with the cost of a probe.
 #include <catch2/catch.hpp>
 #include <random>
+#include <set>
 #include <string>
 
 #include "logformat/block_point.h"
 #include "logformat/description/metadata_reader.h"
 #include "logformat/description/metadata_writer.h"
 #include "logformat/description/trace_description.h"
+#include "logformat/event_schema.h"
 
 namespace countrace::logformat {
 namespace {
@@ -132,6 +134,35 @@ TEST_CASE("hook text: names of foreign fields become different identifiers",
     std::string bad = text;
     bad.replace(bad.find("\"event\""), 7, "\"" + std::string(names) + "\"");
     CHECK_FALSE(ParseMetadata(bad, "trace").ok());
+  }
+}
+
+TEST_CASE("hook text: no two fields of a record have one name", "[logformat]") {
+  TraceInfo info;
+  info.thread_events = {"task-clock", "cycles"};
+  info.cpu_events = info.thread_events;
+  HookInfo hook;
+  hook.id = 4096;
+  hook.payload = {6, PayloadType::kUnsigned};
+  SetPayloadNames({"task_clock", "mmcr", "set", "cycles", "cycles_2", "tid"},
+                  hook);
+  info.hooks.push_back(hook);
+  hook.id = 12288;
+  hook.origin = HookOrigin::kKernel;
+  info.hooks.push_back(hook);
+  for (const std::vector<std::size_t>& sets :
+       {std::vector<std::size_t>{}, {1, 1}}) {
+    info.thread_set_sizes = info.cpu_set_sizes = sets;
+    for (const EventClass& event : EventClasses(info)) {
+      CAPTURE(event.name, event.id);
+      std::set<std::string> names;
+      std::size_t fields = 0;
+      for (const auto* part : {&event.context, &event.fields}) {
+        for (const EventField& field : *part) names.insert(field.name);
+        fields += part->size();
+      }
+      CHECK(names.size() == fields);
+    }
   }
 }
 

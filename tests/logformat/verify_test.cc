@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <fstream>
 
 #include "logformat/packet_checksum.h"
 #include "logformat/repair/trace_finish.h"
@@ -313,6 +314,24 @@ TEST_CASE(
   CHECK(result->records == 1);
   REQUIRE(result->findings.size() == 1);
   CHECK(result->findings[0].file == kIncompleteFile);
+}
+
+TEST_CASE("verify: of many strange files 20 are named and all are counted",
+          "[logformat][verify]") {
+  TempDirectory temp(TempDirectory::Place::kMemory);
+  TraceBuilder builder(temp / "t");
+  builder.Thread(1, 1).Point(builder.AddPoint("p", "n"), 10);
+  builder.Finish();
+  for (int i = 0; i < 1020; ++i) {
+    std::ofstream(temp / "t" + "/x" + std::to_string(i)) << i;
+  }
+  const auto result = VerifyTrace(temp / "t");
+  REQUIRE(result.ok());
+  CHECK_FALSE(result->ok);
+  REQUIRE(result->findings.size() == 21);
+  CHECK(result->findings[19].file.starts_with("x"));
+  CHECK(result->findings[20].file.empty());
+  CHECK_THAT(result->findings[20].what, Contains("1000 more files"));
 }
 
 }  // namespace
