@@ -86,10 +86,9 @@ class Finisher {
     bool changed = false;
     // The listed ones come first: of two that hold the same packets, a later
     // one is hidden.
-    std::stable_partition(directory_.streams.begin(), directory_.streams.end(),
-                          [&](const StreamFile& file) {
-                            return expected_.Of(file.name) != 0;
-                          });
+    std::stable_partition(
+        directory_.streams.begin(), directory_.streams.end(),
+        [&](const StreamFile& file) { return expected_.Of(file.name) != 0; });
     for (const StreamFile& file : directory_.streams) {
       absl::StatusOr<bool> stream_changed = FinishStream(file);
       if (absl::IsResourceExhausted(stream_changed.status())) {
