@@ -43,9 +43,9 @@ std::string Text(const std::string& trace, const VerifyResult& result) {
     }
   }
   if (result.findings.size() > kMostFindings) {
-    absl::StrAppendFormat(&out, "%s more findings: --format jsonl has them\n",
-                          base::FormatCount(result.findings.size() -
-                                            kMostFindings));
+    absl::StrAppendFormat(
+        &out, "%s more findings: --format jsonl has them\n",
+        base::FormatCount(result.findings.size() - kMostFindings));
   }
   absl::StrAppendFormat(
       &out,
