@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
 #include "cli/exit_status.h"
 #include "cli/help_texts.h"
 #include "cli/interruption.h"
@@ -65,7 +66,7 @@ int RunImport(const Arguments& arguments) {
   if (mkdir(output.c_str(), 0700) != 0) {
     return ReportFailure(
         kImportVerb.name,
-        absl::ErrnoToStatus(errno, absl::StrFormat("Cannot make %s", output)));
+        base::OutputStatus(errno, absl::StrFormat("Cannot make %s", output)));
   }
   ProgressBar progress("importing " + options.trace,
                        ShowProgress() && !options.no_progress);

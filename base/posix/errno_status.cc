@@ -38,6 +38,13 @@ absl::Status ErrnoStatus(int error, const std::string& what) {
   }
 }
 
+absl::Status OutputStatus(int error, const std::string& what) {
+  absl::Status status = ErrnoStatus(error, what);
+  if (!absl::IsPermissionDenied(status)) return status;
+  return absl::FailedPreconditionError(
+      absl::StrFormat("%s; -o chooses another place", status.message()));
+}
+
 std::string StatusText(const absl::Status& status) {
   return {status.message().data(), status.message().size()};
 }

@@ -11,6 +11,10 @@ namespace countrace::base {
 // The status code for an errno; the message is "`what`: `strerror`".
 absl::Status ErrnoStatus(int error, const std::string& what);
 
+// Of making an output. That its place may not be written to is no lack of
+// privilege: another place will do.
+absl::Status OutputStatus(int error, const std::string& what);
+
 // The message of a status, without the name of its code.
 std::string StatusText(const absl::Status& status);
 

@@ -1,4 +1,5 @@
 #include "logformat/repair/trace_snapshot.h"
+#include "base/posix/errno_status.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -203,7 +204,7 @@ absl::StatusOr<FinishResult> SnapshotTrace(const std::string& from,
           "Output exists: %s; --force replaces it, -o chooses another name",
           to));
     }
-    return absl::ErrnoToStatus(errno, absl::StrFormat("Cannot create %s", to));
+    return base::OutputStatus(errno, absl::StrFormat("Cannot create %s", to));
   }
   absl::Status copied = WriteReasons(content.reasons, to);
   if (copied.ok()) copied = CopyFiles(*source, content.dumped_ns, to);

@@ -13,6 +13,11 @@ TEST_CASE("errno_status: only what privilege would mend is a lack of it",
   CHECK(absl::IsFailedPrecondition(ErrnoStatus(EROFS, "a")));
   CHECK(ErrnoStatus(EROFS, "Cannot create x").message() ==
         "Cannot create x: Read-only file system");
+  const absl::Status output = OutputStatus(EACCES, "Cannot create x");
+  CHECK(absl::IsFailedPrecondition(output));
+  CHECK(output.message() ==
+        "Cannot create x: Permission denied; -o chooses another place");
+  CHECK(absl::IsResourceExhausted(OutputStatus(ENOSPC, "a")));
 }
 
 }  // namespace

@@ -141,8 +141,8 @@ absl::StatusOr<TraceDirectory> TraceDirectory::Create(const std::string& path,
   }
   if (mkdir(path.c_str(), 0700) != 0) {
     if (errno != EEXIST) {
-      return base::ErrnoStatus(errno,
-                               "Cannot create the trace directory " + path);
+      return base::OutputStatus(errno,
+                                "Cannot create the trace directory " + path);
     }
     if (!force) {
       return absl::AlreadyExistsError(absl::StrFormat(

@@ -60,8 +60,8 @@ absl::StatusOr<std::string> MakeLttngDirectory(const std::string& path,
   const std::string absolute = directory->path();
   directory->Remove();
   if (mkdir(absolute.c_str(), 0700) != 0) {
-    return base::ErrnoStatus(errno,
-                             "Cannot create the trace directory " + absolute);
+    return base::OutputStatus(errno,
+                              "Cannot create the trace directory " + absolute);
   }
   return absolute;
 }
