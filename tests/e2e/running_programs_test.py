@@ -19,6 +19,7 @@ import unittest
 
 COUNTRACE = WORKLOAD = LIBRARY = None
 FULL = bool(os.environ.get('COUNTRACE_TEST_FULL'))
+SHORT_PROGRAMS = 1000 if FULL else 50
 OTHER_USER = 65534
 KERNEL = ['--no-kernel']  # the kernel's side is tested elsewhere
 
@@ -329,6 +330,33 @@ class JoinAndLeave(Running):
                           trace=self.work / 'second.ctf')
         self.assertIn(f'takes part in the recording {self.trace}', run.stderr)
         self.end(recorder)
+
+    def test_many_programs_make_few_messages(self):
+        """Short ones that join, and more without the runtime than are named,
+        which start when the recording has begun."""
+        recorder = self.begin('-a')
+        wait_until((self.trace / '.session').exists, 'a session')
+        first = self.start('long', 1)
+        wait_until(lambda: f'{self.trace}' in maps(first.pid), 'joined')
+        for _ in range(SHORT_PROGRAMS // 50):
+            several = [self.start('ticks', 1, 2, controlled=False)
+                       for _ in range(50)]
+            for process in several:
+                self.assertEqual(0, process.wait(timeout=60))
+        for _ in range(25):
+            self.start('long', 1, environment={'LD_PRELOAD': ''},
+                       controlled=False)
+        errors = self.end(recorder)
+        self.assertLess(errors.count('\n'), 60)
+        self.assertNotIn('nothing was lost', errors)
+        self.assertIn('No user hooks of', errors)
+        loss = json.loads(countrace('report', '--format', 'json',
+                                    self.trace).stdout)['loss']
+        self.assertLess(len(loss['messages']), 60)
+        self.assertTrue(any('no countrace runtime' in text
+                            for text in loss['messages']))
+        self.assertRegex(errors, r'No user hooks of \d+ more processes')
+        self.check_sound(self.trace)
 
     def test_hooks_without_the_runtime_are_in_the_loss(self):
         process = self.start('long', 1, environment={'LD_PRELOAD': ''},

@@ -147,6 +147,7 @@ void SessionInvitation::TakeAnswers(bool wait) {
 void SessionInvitation::InviteRunning() {
   for (const std::int32_t pid : pids_.empty() ? RunningProcesses() : pids_) {
     Ask(pid, /*named=*/!pids_.empty());
+    asked_early_.insert(pid);
   }
   TakeAnswers(/*wait=*/true);
 }
@@ -191,6 +192,15 @@ void SessionInvitation::GiveUp() {
            absl::UnavailableError(absl::StrFormat(
                "process %d, whose control page another process locks", pid)),
            /*has_hooks=*/true);
+  }
+  if (!pids_.empty()) return;
+  for (const std::int32_t pid : RunningProcesses()) {
+    if (asked_early_.contains(pid)) continue;
+    const auto control = ProcessControl::Open(pid, 0);
+    if (control.status().GetPayload(kNoRuntimePayload).has_value() &&
+        ProgramHasHooks(pid)) {
+      Refuse(pid, control.status(), /*has_hooks=*/true);
+    }
   }
 }
 

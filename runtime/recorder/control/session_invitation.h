@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,7 +43,9 @@ class SessionInvitation {
   // Readable when InviteNew() has work; -1: not on this system.
   int descriptor() const { return watch_.get(); }
 
-  // At the end: refuses those whose control page was locked until now.
+  // At the end: refuses those whose control page was locked until now, and, if
+  // every process was meant, those that started without the runtime meanwhile
+  // and still run. No file tells of their start.
   void GiveUp();
 
   // Programs of other users: their sessions.
@@ -78,6 +81,7 @@ class SessionInvitation {
   // Until when (CLOCK_MONOTONIC) they are tried again: another one controls
   // them.
   std::map<std::int32_t, std::uint64_t> locked_;
+  std::set<std::int32_t> asked_early_;  // that ran when the recording began
   // By device and inode of a program's file: it has hooks.
   std::map<std::pair<std::uint64_t, std::uint64_t>, bool> programs_;
   static constexpr std::size_t kMostNamed = 20;
