@@ -154,6 +154,14 @@ absl::StatusOr<bool> ReportSink::Consume() {
 }
 
 absl::StatusOr<bool> ReportSink::Print() {
+  const bool counts =
+      render_.by == ReportBy::kHook && (render_.format == ReportFormat::kText ||
+                                        render_.format == ReportFormat::kCsv);
+  if (!counts) {
+    const absl::Status status =
+        CheckTimes(reader_->info(), "by=\"hook\" counts them, in text or CSV");
+    if (!status.ok()) return status;
+  }
   const auto report = ReconstructUnless(
       [this] { return bt_self_component_sink_is_interrupted(self_) != 0; },
       *reader_, /*observer=*/nullptr, {.preemptors = true});

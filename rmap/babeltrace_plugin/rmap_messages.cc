@@ -113,6 +113,11 @@ absl::Status RmapMessages::FindSpans() {
     if (!reader.ok()) return reader.status();
     reader_ = *std::move(reader);
   }
+  if (absl::Status status = CheckTimes(
+          reader_->info(), "there is no interval that could be added");
+      !status.ok()) {
+    return status;
+  }
   auto spool = SpanSpool::Create(reader_->directory(), reader_->info());
   if (!spool.ok()) return spool.status();
   spool_ = *std::move(spool);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "logformat/no_times.h"
 #include "rmap/pipeline.h"
 
 namespace countrace::rmap::babeltrace_plugin {
@@ -56,6 +57,14 @@ TraceCollection::Finish() {
   if (status.ok()) status = output_.Finish();
   if (!status.ok()) return WithPlace(status);
   return logformat::TraceReader::Open(directory_->path(), source);
+}
+
+absl::Status CheckTimes(const logformat::TraceInfo& info,
+                        std::string_view remedy) {
+  if (logformat::HasTimes(info)) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrFormat(
+      "The events of %s have no times, because its recorder had no clock: %s",
+      info.path, remedy));
 }
 
 absl::StatusOr<Report> ReconstructUnless(const IsInterrupted& interrupted,

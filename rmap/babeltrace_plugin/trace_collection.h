@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -53,6 +54,10 @@ class TraceCollection {
   importer::Conversion conversion_;
   MessageFeed feed_;
 };
+
+// FAILED_PRECONDITION, with `remedy`, if the trace's events have no times.
+absl::Status CheckTimes(const logformat::TraceInfo& info,
+                        std::string_view remedy);
 
 // Called now and then; true: stop.
 using IsInterrupted = std::function<bool()>;

@@ -22,6 +22,7 @@ import tempfile
 import time
 import unittest
 
+from ctf_writer import CtfTrace, Int, StreamClass
 from lttng_session import LttngSession
 
 COUNTRACE, PLUGIN, DOC_TRACES, SERVER_TRACES, LONG_TRACE, WORKLOAD = (
@@ -300,6 +301,31 @@ SPAN = re.compile(r'\[(\d+)\.(\d+)\].*? countrace_rmap:(dispatch|segment): '
 COUNT = re.compile(r'event = "([^"]+)", count = (\d+)')
 NUMBER = re.compile(r'(?:^|, )(tid|pid|begin|end|on_cpu_ns) = (-?\d+)')
 WORD = re.compile(r'(?:^|, )(comm|path|name|quality) = "([^"]*)"')
+
+
+class TracesWithoutClock(InBabeltrace):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        trace = CtfTrace(cls.work / 'untimed')
+        one = trace.add(StreamClass(0, None))
+        one.event(0, 'gen:point', [('value', Int(32))])
+        trace.packet('s', one, [(0, 0, {}, {'value': i}) for i in range(5)])
+        cls.source = trace.finish()
+        cls.kept = cls.work / 'untimed.ctf'
+        subprocess.run([COUNTRACE, 'import', '-o', cls.kept, cls.source],
+                       check=True, capture_output=True, timeout=TIMEOUT)
+
+    def test_events_are_counted_and_have_no_times(self):
+        for trace in (self.source, self.kept):
+            rows = self.report(trace, by='hook', format='csv').splitlines()
+            self.assertRegex(rows[1], r'^gen:point,.*,5$')
+            for words in (['-c', 'sink.countrace.report'],
+                          ['-c', 'sink.countrace.report',
+                           *parameters(by='hook', format='json')],
+                          ['-c', 'filter.countrace.rmap']):
+                with self.subTest(trace=trace.name, words=words):
+                    self.assertIn('have no times', self.refused(trace, *words))
 
 
 class Added(InBabeltrace):
