@@ -6,11 +6,16 @@
 #include <catch2/catch.hpp>
 #include <charconv>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 
+#include "logformat/description/metadata_writer.h"
+#include "logformat/description/trace_directory.h"
 #include "logformat/read/script_render.h"
 #include "logformat/repair/trace_finish.h"
+#include "logformat/repair/trace_verify.h"
+#include "tests/logformat/directory_bytes.h"
 #include "tests/logformat/trace_generator.h"
 #include "tests/support/trace_builder.h"
 
@@ -35,7 +40,10 @@ Line ParseLine(const std::string& text, const std::string& host) {
   Line line;
   std::from_chars(text.data() + 1, text.data() + text.size(), line.first);
   const std::size_t name = text.find("] " + host + " ") + host.size() + 3;
-  const std::size_t context = text.find(": { checksum = ", name);
+  // Its first field; format 2 has no checksum.
+  const std::size_t context =
+      std::min(text.find(": { checksum = ", name),
+               text.find(": { discarded_no_sub_buffer = ", name));
   REQUIRE(context != std::string::npos);
   const std::size_t end = text.find(" }", context) + 2;
   line.second = text.substr(name, context - name) + ": ";
@@ -126,6 +134,53 @@ TEST_CASE("babeltrace2 and script agree on finished traces",
   Generate(builder, seed, {.losses = false});
   builder.Finish();
   CheckAgreement(temp / "t");
+}
+
+// The trace as version 2 wrote it: without checksums (FORMAT.md, section 3.4).
+void MakeFormat2(const std::string& path) {
+  const auto directory = ListTraceDirectory(path);
+  REQUIRE(directory.ok());
+  auto description = DescribeTrace(*directory);
+  REQUIRE(description.ok());
+  description->info.format = 2;
+  DirectoryBytes files = ReadDirectory(path);
+  files["metadata"] = MetadataText(*description);
+  for (const StreamFile& stream : directory->streams) {
+    std::string& bytes = files[stream.name];
+    for (std::size_t at = 0; at < bytes.size();) {
+      PacketHead head;
+      REQUIRE(bytes.size() - at >= sizeof(head));
+      std::memcpy(&head, bytes.data() + at, sizeof(head));
+      head.checksum = 0;
+      head.flags &= ~std::uint32_t{kPacketLateChecksum};
+      std::memcpy(bytes.data() + at, &head, sizeof(head));
+      at += head.packet_bits / 8;
+    }
+  }
+  WriteDirectory(path, files);
+}
+
+TEST_CASE("traces of format 2 are read as before", "[logformat][babeltrace]") {
+  const auto seed = GENERATE(range(400u, 404u));
+  CAPTURE(seed);
+  TempDirectory temp(TempDirectory::Place::kMemory);
+  TraceBuilder builder(temp / "t");
+  const GeneratedTrace written = Generate(builder, seed, {.losses = false});
+  builder.Finish();
+  const std::vector<Line> before = OurLines(temp / "t");
+  MakeFormat2(temp / "t");
+  CHECK(OurLines(temp / "t") == before);
+  CHECK(before.size() == written.records.size());
+  CheckAgreement(temp / "t");
+  const auto verified = VerifyTrace(temp / "t");
+  REQUIRE(verified.ok());
+  CHECK(verified->ok);
+  CHECK(verified->findings.empty());
+  CHECK(verified->checked_packets == 0);
+  // It is finished: nothing to recover, and no checksums are added.
+  const DirectoryBytes files = ReadDirectory(temp / "t");
+  REQUIRE(FinishTrace(temp / "t", {}).ok());
+  CHECK(ReadDirectory(temp / "t") == files);
 }
 
 TEST_CASE("babeltrace2 and script agree on recovered traces",
