@@ -11,8 +11,8 @@ namespace countrace::base {
 // The status code for an errno; the message is "`what`: `strerror`".
 absl::Status ErrnoStatus(int error, const std::string& what);
 
-// Of making an output. That its place may not be written to is no lack of
-// privilege: another place will do.
+// The status of making an output. A place that is closed to writes is no lack
+// of privilege: another one will do.
 absl::Status OutputStatus(int error, const std::string& what);
 
 // The message of a status, without the name of its code.

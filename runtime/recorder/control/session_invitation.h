@@ -45,7 +45,7 @@ class SessionInvitation {
 
   // At the end: refuses those whose control page was locked until now, and, if
   // every process was meant, those that started without the runtime meanwhile
-  // and still run. No file tells of their start.
+  // and still run: their start leaves no control page.
   void GiveUp();
 
   // Programs of other users: their sessions.
