@@ -9,6 +9,7 @@ import {CLOSED_TREE, type CounterChoice, type Lane, layOut, totalHeight, type Tr
 import type {Names} from './names';
 import {advance, autoRate, faster, type Playback} from './playback';
 import {decodeHash, encodeHash} from './url_hash';
+import {isTimeEvent} from '../units';
 import * as viewport from './viewport';
 import type {Viewport} from './viewport';
 
@@ -27,6 +28,11 @@ export type Tab = 'processes'|'segments'|'hooks';
 export interface Hover {
   x: number;
   y: number;
+}
+
+// The clock of all CPUs together is constant: the first event that is no time.
+function tellingEvent(events: readonly string[]): number {
+  return Math.max(events.findIndex((event) => !isTimeEvent(event)), 0);
 }
 
 export class AppModel {
@@ -74,7 +80,7 @@ export class AppModel {
         {startNs: from, nsPerPx: (to - from) / 1000, widthPx: 1000},
         this.durationNs));
     this.counter = signal({
-      event: Math.min(saved.event ?? 0, Math.max(names.events.length - 1, 0)),
+      event: Math.min(saved.event ?? tellingEvent(names.events), Math.max(names.events.length - 1, 0)),
       cpu: Math.min(saved.cpu ?? -1, names.trace.cpus - 1),
     });
     this.lanes = computed(() => layOut(names, this.counter.value, this.tree.value));

@@ -1,6 +1,9 @@
-// Colours. A process has the same colour in all runs: a hash of its name; after
-// a collision inside one trace, the next free hue. All fills have one OKLCH
-// lightness, so that no process stands out. Pure.
+// Colours. The heaviest processes of a trace have hues: a hash of the name, so
+// that it is the same in all runs; after a collision, the next free one. All
+// others are neutral. Fills have a contrast of at least 3 to what is behind
+// them, and in the usual palette one OKLCH lightness, so that none stands out.
+// The safe palette differs in lightness and between blue and yellow, which
+// people without red or green receptors see. Pure.
 
 export interface Rgb {
   r: number; // 0..255
@@ -48,9 +51,10 @@ export function contrast(a: Rgb, b: Rgb): number {
   return ((light ?? 0) + 0.05) / ((dark ?? 0) + 0.05);
 }
 
-const BLACK: Rgb = {r: 16, g: 20, b: 28};
+const BLACK: Rgb = {r: 0, g: 0, b: 0};
 const WHITE: Rgb = {r: 255, g: 255, b: 255};
 
+// One of the two has a contrast of at least 4.5 to any fill.
 export function textOn(fill: Rgb): Rgb {
   return contrast(fill, BLACK) >= contrast(fill, WHITE) ? BLACK : WHITE;
 }
@@ -66,32 +70,29 @@ export function hashName(name: string): number {
 
 export const HUES = 12;
 
-// Slot of each name: 0..11 the hues, 12..23 the same hues in a second tone.
-export function assignSlots(namesInOrder: readonly string[]): Map<string, number> {
-  const slots = new Map<string, number>();
+// Slot of each name, as many as there are; then names have none.
+export function assignSlots(namesInOrder: readonly string[], slots: number): Map<string, number> {
+  const given = new Map<string, number>();
   const taken = new Set<number>();
   for (const name of namesInOrder) {
-    if (slots.has(name)) continue;
+    if (given.size === slots) break;
+    if (given.has(name)) continue;
     const hash = hashName(name);
-    let slot = hash % HUES;
-    if (taken.size < 2 * HUES) {
-      const tone = taken.size >= HUES ? HUES : 0;
-      for (let i = 0; i < HUES; ++i) {
-        const candidate = tone + (hash + 5 * i) % HUES;
-        if (!taken.has(candidate)) {
-          slot = candidate;
-          break;
-        }
-      }
+    const tone = given.size - given.size % HUES; // first all hues in one tone
+    for (let i = 0; i < HUES; ++i) {
+      const slot = tone + (hash + 5 * i) % HUES;
+      if (taken.has(slot)) continue;
+      taken.add(slot);
+      given.set(name, slot);
+      break;
     }
-    taken.add(slot);
-    slots.set(name, slot);
   }
-  return slots;
+  return given;
 }
 
 export interface Theme {
   dark: boolean;
+  safe: boolean; // colours that differ under colour blindness
   background: Rgb;
   lane: Rgb; // behind strips
   idle: Rgb;
@@ -103,11 +104,12 @@ export interface Theme {
   loss: Rgb;
   wait: Rgb; // runnable, on no CPU
   interrupt: Rgb;
-  other: Rgb; // processes without a share of their own
+  other: Rgb; // processes without a hue, or without a share of their own
 }
 
 export const LIGHT: Theme = {
   dark: false,
+  safe: false,
   background: {r: 255, g: 255, b: 255},
   lane: {r: 246, g: 247, b: 249},
   idle: {r: 232, g: 235, b: 239},
@@ -117,12 +119,13 @@ export const LIGHT: Theme = {
   line: {r: 228, g: 231, b: 236},
   accent: {r: 35, g: 95, b: 205},
   loss: {r: 200, g: 55, b: 45},
-  wait: {r: 222, g: 142, b: 0},
+  wait: {r: 196, g: 117, b: 0},
   interrupt: {r: 104, g: 40, b: 150},
-  other: {r: 158, g: 165, b: 176},
+  other: {r: 126, g: 133, b: 145},
 };
 export const DARK: Theme = {
   dark: true,
+  safe: false,
   background: {r: 19, g: 22, b: 28},
   lane: {r: 25, g: 29, b: 36},
   idle: {r: 36, g: 41, b: 50},
@@ -134,27 +137,37 @@ export const DARK: Theme = {
   loss: {r: 242, g: 110, b: 98},
   wait: {r: 240, g: 168, b: 40},
   interrupt: {r: 196, g: 140, b: 245},
-  other: {r: 104, g: 112, b: 126},
+  other: {r: 116, g: 124, b: 138},
 };
 
 export function slotColour(slot: number, theme: Theme): Rgb {
+  if (theme.safe) return safeColour(slot, theme);
   const hue = (slot % HUES) * 30 + 25;
-  const second = slot >= HUES;
-  return theme.dark ? oklch(second ? 0.62 : 0.74, second ? 0.085 : 0.105, hue) :
-                      oklch(second ? 0.65 : 0.76, second ? 0.105 : 0.115, hue);
+  return theme.dark ? oklch(0.73, 0.11, hue) : oklch(0.6, 0.12, hue);
+}
+
+// Four tones of blue, of pink and of yellow. Neighbouring slots differ in both.
+function safeColour(slot: number, theme: Theme): Rgb {
+  const hue = slot % 3;
+  const lightness = theme.dark ? [0.57, 0.79, 0.68, 0.9] : [0.61, 0.39, 0.5, 0.28];
+  const chroma = theme.dark ? [0.1, 0.08, 0.12] : [0.14, 0.1, 0.1];
+  const hues = theme.dark ? [255, 350, 90] : [260, 345, 90];
+  return oklch(lightness[slot % 4] ?? 0, chroma[hue] ?? 0, hues[hue] ?? 0);
 }
 
 // Segments are paler than processes, so that they are not mistaken for each
 // other.
+export const SEGMENT_SLOTS = 2 * HUES;
 export function segmentColour(slot: number, theme: Theme): Rgb {
+  if (theme.safe) return safeColour(slot, theme);
   const hue = (slot % HUES) * 30 + 10;
   const second = slot >= HUES;
-  return theme.dark ? oklch(second ? 0.4 : 0.48, 0.07, hue) :
-                      oklch(second ? 0.75 : 0.83, 0.075, hue);
+  return theme.dark ? oklch(second ? 0.65 : 0.56, 0.075, hue) :
+                      oklch(second ? 0.55 : 0.645, 0.075, hue);
 }
 
 // A thread's row has the colour of its process, in a tone for each CPU: a
 // change of tone = migration.
 export function runColour(process: Rgb, cpu: number, theme: Theme): Rgb {
-  return mix(process, theme.background, 0.14 * (cpu % 3));
+  return mix(process, theme.ink, 0.14 * (cpu % 3));
 }

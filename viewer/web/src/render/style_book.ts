@@ -3,7 +3,7 @@
 import {LEAF_IDLE, LEAF_OUTSIDE, NO_KEY, STATE_BLOCKED, STATE_UNKNOWN, STATE_WAITING} from '../api/schema';
 import type {SubRow} from '../model/lanes';
 import {hookName, type Names, processName, processOf} from '../model/names';
-import {assignSlots, mix, type Rgb, runColour, segmentColour, slotColour, type Theme} from './palette';
+import {assignSlots, hashName, HUES, mix, type Rgb, runColour, SEGMENT_SLOTS, segmentColour, slotColour, type Theme} from './palette';
 
 export class StyleBook {
   private readonly processSlots: Map<string, number>;
@@ -14,35 +14,42 @@ export class StyleBook {
   private readonly ranks: Map<number, number>;
 
   constructor(readonly names: Names, readonly theme: Theme) {
-    // Heaviest first: the largest processes get the colours of their own
-    // hashes.
     const order = [...names.processes.values()].sort(
         (a, b) => (b.on_cpu_ns ?? 0) - (a.on_cpu_ns ?? 0));
     this.ranks = new Map(order.map((item, rank) => [item.process, rank]));
-    this.processSlots = assignSlots(order.map((item) => item.comm));
-    this.hookSlots =
-        assignSlots([...names.hooks.values()].map((item) => item.name));
+    // Processes of one name have one hue: what they used together gives it.
+    const byName = new Map<string, number>();
+    for (const {comm, on_cpu_ns} of order) {
+      byName.set(comm, (byName.get(comm) ?? 0) + (on_cpu_ns ?? 0));
+    }
+    const heaviest = [...byName].sort((a, b) => b[1] - a[1]).map(([comm]) => comm);
+    this.processSlots = assignSlots(heaviest, HUES);
+    this.hookSlots = assignSlots(
+        [...names.hooks.values()].map((item) => item.name), SEGMENT_SLOTS);
   }
 
   process(process: number): Rgb {
     if (process === NO_KEY) return this.theme.outside;
-    return cached(this.processes, process, () => slotColour(
-        this.processSlots.get(processName(this.names, process)) ?? 0, this.theme));
+    return cached(this.processes, process, () => {
+      const slot = this.processSlots.get(processName(this.names, process));
+      return slot === undefined ? this.theme.other : slotColour(slot, this.theme);
+    });
   }
   hook(hook: number): Rgb {
     return cached(this.hooks, hook, () => segmentColour(
-        this.hookSlots.get(hookName(this.names, hook)) ?? 0, this.theme));
+        this.hookSlots.get(hookName(this.names, hook)) ?? hashName(hookName(this.names, hook)) % SEGMENT_SLOTS, this.theme));
   }
   rank(process: number): number {
     return this.ranks.get(process) ?? this.ranks.size;
   }
 
-  // Process colour while one process may be highlighted.
+  // Process colour while one process may be highlighted; one without a hue has
+  // one then.
   lit(process: number, highlight: number|null): Rgb {
     const colour = this.process(process);
-    return highlight === null || highlight === process ?
-        colour :
-        mix(this.theme.idle, colour, 0.18);
+    if (highlight === null) return colour;
+    if (highlight !== process) return mix(this.theme.idle, colour, 0.18);
+    return colour === this.theme.other ? this.theme.accent : colour;
   }
 
   // Colour of a strip column.

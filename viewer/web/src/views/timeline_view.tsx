@@ -21,6 +21,7 @@ interface Props {
 }
 
 const CLICK_PX = 3;
+const TWO_LINES = 38; // px that a label of two lines needs
 
 export function TimelineView({model, engine, minimap}: Props) {
   const base = useRef<HTMLCanvasElement>(null);
@@ -163,7 +164,7 @@ function Labels({model}: {model: AppModel}) {
   return (
     <div class="gutter labels">
       {inSight.map((lane) => (
-        <div key={lane.id} class={`label ${lane.kind}`}
+        <div key={lane.id} class={`label ${lane.kind} ${lane.height < TWO_LINES ? 'short' : ''}`}
              style={{top: `${lane.y - scrollY}px`, height: `${lane.height}px`}}>
           {lane.kind === 'counter' ? <CounterPicker model={model} /> : (
             <>

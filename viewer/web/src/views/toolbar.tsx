@@ -5,7 +5,7 @@ import {SPEEDS} from '../model/playback';
 import {endNs} from '../model/viewport';
 import {formatDuration, formatInstant} from '../units';
 import {FindBox} from './find_box';
-import {theme, toggleTheme} from './theme';
+import {safePalette, theme, togglePalette, toggleTheme} from './theme';
 import {useSignal} from './use_signal';
 
 interface IconProps {
@@ -26,6 +26,7 @@ export function Toolbar({model}: {model: AppModel}) {
   const loop = useSignal(model.loop);
   const selection = useSignal(model.selection);
   const dark = useSignal(theme).dark;
+  const safe = useSignal(safePalette);
   const trace = model.names.trace;
   const title = trace.path?.replace(/\/+$/, '').split('/').pop() || 'trace';
   return (
@@ -59,6 +60,8 @@ export function Toolbar({model}: {model: AppModel}) {
       <FindBox model={model} />
       <div class="tools">
         <button title="Whole trace  (0)" onClick={() => model.fitAll()}>Fit</button>
+        <button title="Colours that differ under colour blindness" aria-pressed={safe} class={safe ? 'on' : ''}
+                onClick={togglePalette}>Safe</button>
         <button title="Light or dark" aria-label="Light or dark" onClick={toggleTheme}>{dark ? 'Light' : 'Dark'}</button>
         <button title="Keys  (?)" aria-label="Help" onClick={() => model.run('help', null)}>?</button>
       </div>
