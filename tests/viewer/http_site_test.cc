@@ -213,6 +213,9 @@ TEST_CASE("api: wrong numbers are 400, never a guess", "[viewer][http]") {
                              "aggregate?from=0&to=4&top=x",
                              "aggregate?from=0&to=4&tables=",
                              "aggregate?from=0&to=4&tables=processes,cpus",
+                             "wait?t=5",
+                             "wait?thread=0",
+                             "wait?thread=-1&t=5",
                              "step?t=1",
                              "step?t=1&dir=sideways",
                              "step?t=1&dir=next&kind=all",
@@ -229,6 +232,7 @@ TEST_CASE("api: wrong numbers are 400, never a guess", "[viewer][http]") {
   CHECK(site.GetAllowed("/api/v1/tile/1/20/0").status == 200);
   CHECK(site.GetAllowed("/api/v1/tile/4000000/20/0").status == 404);
   CHECK(site.GetAllowed("/api/v1/step?t=1&dir=next&row=999999").status == 404);
+  CHECK(site.GetAllowed("/api/v1/wait?thread=999999&t=1").status == 404);
   CHECK(site.GetAllowed("/api/v1/nothing").status == 404);
 }
 

@@ -150,7 +150,8 @@ class Maker {
           trace_.waits.push_back(
               {dispatch.thread,
                turn == 0 ? last->end_ns + gap_ns / 4 * 3 : last->end_ns,
-               dispatch.begin_ns});
+               dispatch.begin_ns,
+               turn == 0 ? (dispatch.thread + 1) % threads() : kNoKey});
         }
       }
       last = &dispatch;
@@ -321,6 +322,18 @@ void SyntheticTrace::Replay(rmap::TimelineObserver& observer) const {
                      }});
   }
   for (const TrueWait& truth : waits) {
+    if (truth.waker != kNoKey) {
+      // Only its end is of interest.
+      calls.push_back({truth.begin_ns, truth.begin_ns, 0, [&observer, &truth] {
+                         observer.OnBlocked(
+                             {.thread = rmap::ThreadIndex{truth.thread},
+                              .begin_ns = truth.begin_ns,
+                              .end_ns = truth.begin_ns,
+                              .kind = rmap::WakerKind::kThread,
+                              .waker = rmap::ThreadIndex{truth.waker},
+                              .waker_hook = 0});
+                       }});
+    }
     calls.push_back({truth.end_ns, truth.begin_ns, 0, [&observer, &truth] {
                        observer.OnWait(
                            {.thread = rmap::ThreadIndex{truth.thread},

@@ -37,6 +37,7 @@ struct TrueDispatch {
 struct TrueWait {
   std::uint32_t thread;
   std::uint64_t begin_ns, end_ns;
+  std::uint32_t waker = kNoKey;  // ended its sleep; kNoKey: it was preempted
 };
 struct TrueSegment {
   std::uint32_t thread, hook_id, depth;

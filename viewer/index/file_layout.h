@@ -15,7 +15,7 @@ inline constexpr char kIndexFile[] = ".timeline.pvx";
 inline constexpr std::uint64_t kIndexMagic = 0x3130787650747463;  // "ctPvx01"
 // Incremented with every change of a structure below; indexes of another
 // version are rebuilt.
-inline constexpr std::uint32_t kIndexVersion = 8;
+inline constexpr std::uint32_t kIndexVersion = 9;
 
 inline constexpr std::uint32_t kNoKey = 0xffffffffu;
 inline constexpr std::uint64_t kUnknownTime = ~std::uint64_t{0};
@@ -94,7 +94,7 @@ enum class RowKind : std::uint32_t {
   kIdleRun = 5,     // idle of one CPU, with counts; not drawn
   kOutsideRun = 6,  // outside the recorded command, one CPU; not drawn
   kCounter = 7,     // counter dumps of one CPU (CounterLeaf)
-  kThreadWait = 8,  // one thread runnable, on no CPU
+  kThreadWait = 8,  // one thread runnable, on no CPU; key = waker or kNoKey
   kInterrupt = 9,   // interrupt handlers of one CPU at one depth; key = hook id
   kInterruptTime = 10,  // time of one CPU in interrupts
   kFault = 11,          // fault records of one thread: u64 times
@@ -144,6 +144,8 @@ enum LeafFlags : std::uint32_t {
   // kThreadRun: the state in which the thread left its CPU, a
   // logformat::SwitchState.
   kLeafEndStateShift = 16,
+  // kThreadWait: 1 + rmap::WakerKind of what ended the sleep before; 0: none.
+  kLeafWakerShift = 16,
 };
 
 struct IntervalLeaf {

@@ -173,14 +173,29 @@ void IndexBuilder::OnUnseen(const rmap::UnseenCount& unseen) {
               {unseen.begin_ns, unseen.end_ns, unseen.count});
 }
 
+void IndexBuilder::OnBlocked(const rmap::BlockedSpan& span) {
+  woken_[Number(span.thread)] = {
+      span.end_ns, span.kind,
+      span.kind == rmap::WakerKind::kThread ? Number(span.waker) : kNoKey};
+}
+
+// Its sleep, if any, has ended before: the observer's order is that of ends.
 void IndexBuilder::OnWait(const rmap::WaitSpan& span) {
   CollectedRow& row = Row(RowKind::kThreadWait, Number(span.thread), 0, 0);
   const std::uint64_t begin_ns = std::max(span.begin_ns, row.last_end_ns);
   if (begin_ns >= span.end_ns) return;
   See(begin_ns, span.end_ns);
-  AppendInterval(
-      row, {.begin_ns = begin_ns, .end_ns = span.end_ns, .key = 0, .flags = 0},
-      nullptr);
+  IntervalLeaf leaf{.begin_ns = begin_ns,
+                    .end_ns = span.end_ns,
+                    .key = kNoKey,
+                    .flags = 0};
+  const auto woken = woken_.find(Number(span.thread));
+  if (woken != woken_.end() && woken->second.time_ns == span.begin_ns) {
+    leaf.key = woken->second.waker;
+    leaf.flags = (1u + static_cast<unsigned>(woken->second.kind))
+                 << kLeafWakerShift;
+  }
+  AppendInterval(row, leaf, nullptr);
 }
 
 void IndexBuilder::OnInterrupt(const rmap::InterruptSpan& span) {

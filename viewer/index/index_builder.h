@@ -81,6 +81,7 @@ class IndexBuilder final : public rmap::TimelineObserver {
     owners_unknown_since_ns_ = std::min(owners_unknown_since_ns_, since_ns);
   }
   void OnDispatch(const rmap::DispatchSpan& span) override;
+  void OnBlocked(const rmap::BlockedSpan& span) override;
   void OnWait(const rmap::WaitSpan& span) override;
   void OnInterrupt(const rmap::InterruptSpan& span) override;
   void OnSegment(const rmap::SegmentSpan& span) override;
@@ -118,6 +119,13 @@ class IndexBuilder final : public rmap::TimelineObserver {
   std::vector<bool> ended_;  // by CPU: a dispatch ended since its last dump
   std::vector<CollectedLoss> losses_;
   std::vector<std::string> causes_;
+  // By thread: the end of its last sleep.
+  struct WakeUp {
+    std::uint64_t time_ns;
+    rmap::WakerKind kind;
+    std::uint32_t waker;
+  };
+  std::unordered_map<std::uint32_t, WakeUp> woken_;
   UnseenIntervals unseen_;
   std::uint64_t owners_unknown_since_ns_ = UINT64_MAX;
   CollectionOddities oddities_;

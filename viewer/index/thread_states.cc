@@ -90,8 +90,11 @@ void ThreadStates::AddGap(const IntervalLeaf* before, TimeRange gap,
       if (wait.end_ns <= range.begin_ns || wait.begin_ns >= range.end_ns) {
         continue;
       }
-      out.push_back(
-          {{wait.begin_ns, wait.end_ns}, kNoKey, kStateWaiting, kNoKey});
+      const std::uint32_t woken = wait.flags >> kWakerShift;
+      out.push_back({{wait.begin_ns, wait.end_ns},
+                     wait.key,
+                     kStateWaiting | woken << kWakerShift,
+                     kNoKey});
     }
   }
   add_rest(at_ns, gap.end_ns);

@@ -19,13 +19,16 @@ enum StateFlags : std::uint32_t {  // beside LeafFlags
   kStateBlocked = 1u << 9,
   kStateUnknown = 1u << 10,
 };
+// Of a wait: 1 + rmap::WakerKind of what ended the sleep before it; 0: none did.
+inline constexpr std::uint32_t kWakerShift = kLeafWakerShift;
 
 // One stretch of one state.
 struct ThreadStretch {
   TimeRange range;
-  // Running: the CPU. Blocked: the innermost call then, or kNoKey.
+  // Running: the CPU. Blocked: the innermost call then, or kNoKey. Waiting: the
+  // thread that woke it, or kNoKey.
   std::uint32_t key;
-  std::uint32_t flags;  // StateFlags, none: running; then LeafFlags
+  std::uint32_t flags;  // StateFlags, none: running; then LeafFlags, or waker
   std::uint32_t leaf;   // of the row, if it runs
 };
 

@@ -18,6 +18,7 @@
 #include "viewer/index/nearest_step.h"
 #include "viewer/index/range_totals.h"
 #include "viewer/index/tile.h"
+#include "viewer/index/wait_split.h"
 #include "viewer/server/query_string.h"
 #include "viewer/server/state_json.h"
 
@@ -108,6 +109,7 @@ class Api {
     if (name == "aggregate") return Aggregate();
     if (name == "state") return State();
     if (name == "step") return NextStep();
+    if (name == "wait") return Wait();
     constexpr std::string_view kTile = "tile/";
     if (name.substr(0, kTile.size()) == kTile) {
       return OneTile(name.substr(kTile.size()));
@@ -495,6 +497,47 @@ class Api {
       }
     }
     return AnswerJson(StateJson(StateAt(index_, *time_ns, options)));
+  }
+
+  HttpResponse Wait() {
+    const std::optional<std::uint64_t> time_ns = Number("t", std::nullopt);
+    if (!time_ns) return Refuse(400, error_);
+    const std::optional<std::uint64_t> thread = Number("thread", std::nullopt);
+    if (!thread) return Refuse(400, error_);
+    if (*thread >= index_.threads().size()) {
+      return Refuse(404, absl::StrFormat("No such thread: thread=%d", *thread));
+    }
+    const auto key = [](std::uint32_t number) {
+      return number == kNoKey ? Json(nullptr) : Json(number);
+    };
+    const std::optional<WaitSplit> split =
+        SplitWait(index_, static_cast<std::uint32_t>(*thread), *time_ns);
+    if (!split) return AnswerJson({{"found", false}});
+    const ThreadStretch& stretch = split->stretch;
+    const bool blocked = (stretch.flags & kStateBlocked) != 0;
+    Json holders = Json::array();
+    for (const CpuHolder& holder : split->holders) {
+      holders.push_back({{"thread", holder.thread}, {"ns", holder.ns}});
+    }
+    return AnswerJson(
+        {{"found", true},
+         {"thread", *thread},
+         {"state", blocked ? "blocked" : "waiting"},
+         {"begin_ns", stretch.range.begin_ns},
+         {"end_ns", stretch.range.end_ns},
+         {"call", blocked ? key(stretch.key) : Json(nullptr)},
+         {"woken_by", split->waker_kind
+                          ? Json(rmap::WakerKindName(*split->waker_kind))
+                          : Json(nullptr)},
+         {"waker", key(split->waker)},
+         {"preempted_by", key(split->preempted_by)},
+         {"cpu", split->cpu ? Json(*split->cpu) : Json(nullptr)},
+         {"holders", std::move(holders)},
+         {"others_ns", split->others_ns},
+         {"idle_ns", split->idle_ns},
+         {"outside_ns", split->outside_ns},
+         {"unknown_ns", split->unknown_ns},
+         {"interrupts_ns", split->interrupts_ns}});
   }
 
   HttpResponse NextStep() {
