@@ -186,6 +186,39 @@ try {
     await session.shot(shots, 'states');
   });
 
+  await claims.claim('a click on a wait tells who woke the thread and who had its CPU', async () => {
+    const STATE_WAITING = 0x100;
+    const {durationNs} = await view();
+    let found = null;
+    for (let from = 0.3; !found && from < 0.5; from += 0.002) {
+      await session.ask(`__pv.setWindow(${durationNs * from}, ${durationNs * (from + 0.001)})`);
+      await session.settled();
+      const {startNs, nsPerPx, widthPx} = await view();
+      for (const row of (await session.ask('__pv.rows()')).filter((item) => item.kind === 'run')) {
+        const items = (await session.ask(`__pv.dump(${row.row})`)).flatMap((tile) => tile.items);
+        const wait = items.find((item) => (item.flags & STATE_WAITING) !== 0 && item.key !== 0xffffffff &&
+            (item.endNs - item.beginNs) / nsPerPx > 10 &&
+            (item.beginNs - startNs) / nsPerPx > 5 && (item.endNs - startNs) / nsPerPx < widthPx - 5);
+        if (wait && row.y < 250) found = {row, wait, x: ((wait.beginNs + wait.endNs) / 2 - startNs) / nsPerPx};
+      }
+    }
+    assert.ok(found, 'no wait in sight');
+    const {row, wait, x} = found;
+    const box = await areaBox();
+    await page.mouse.click(box.x + x, box.y + row.y + 5);
+    await session.settled();
+    const shown = await session.ask('__pv.wait()');
+    assert.equal(shown.state, 'waiting');
+    assert.deepEqual([shown.begin_ns, shown.end_ns, shown.waker], [wait.beginNs, wait.endNs, wait.key]);
+    const sum = shown.holders.reduce((ns, holder) => ns + holder.ns, 0);
+    assert.equal(sum + shown.others_ns + shown.idle_ns + shown.outside_ns + shown.unknown_ns, wait.endNs - wait.beginNs);
+    const {comm, tid} = (await session.api('threads')).items.find((item) => item.thread === wait.key);
+    assert.match(await page.locator('.wait').innerText(), new RegExp(`woken by ${comm} ${tid}`));
+    await session.shot(shots, 'wait');
+    await session.key('Escape');
+    assert.equal(await page.locator('.wait').count(), 0);
+  });
+
   await claims.claim('segments nest: each child lies inside its parent, one row lower', async () => {
     const child = truth.segments.filter(([, depth, begin, end]) => depth === 1 && end - begin > 2000)[3];
     await session.ask(`__pv.setWindow(${child[2] - 20000}, ${child[3] + 20000})`);
@@ -526,8 +559,14 @@ try {
     await session.key('0');
     await page.getByLabel('Light or dark').click();
     await session.settled();
-    const [r, g, b] = await pixel(5, 5); // of a heading
-    assert.ok(r + g + b < 200, `${r} ${g} ${b}`);
+    // What is behind the rows.
+    const column = await page.evaluate(() => {
+      const canvas = document.querySelector('.area canvas');
+      return [...canvas.getContext('2d').getImageData(5, 0, 1, canvas.height).data];
+    });
+    const sums = Array.from({length: column.length / 4}, (_, y) => column[4 * y] + column[4 * y + 1] + column[4 * y + 2]);
+    const dark = sums.filter((sum) => sum < 200).length;
+    assert.ok(dark > sums.length / 3, `${dark} of ${sums.length}`);
     await session.shot(shots, 'dark');
   });
 

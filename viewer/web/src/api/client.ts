@@ -1,6 +1,6 @@
 // The server's endpoints as functions. Counts the requests (window.__pv).
 
-import type {Aggregate, HookItem, InstantState, LossItem, Page, ProcessItem, RowItem, StepAnswer, ThreadItem, TraceInfo} from './schema';
+import type {Aggregate, HookItem, InstantState, LossItem, Page, ProcessItem, RowItem, StepAnswer, ThreadItem, TraceInfo, WaitAnswer} from './schema';
 import {decodeTiles, type Tile, type TileKey} from './tile_decode';
 
 export class ApiError extends Error {
@@ -73,6 +73,13 @@ export class Client {
   step(at: number, forward: boolean, kind: string): Promise<StepAnswer> {
     return this.json(`step?t=${Math.max(0, Math.floor(at))}&dir=${
         forward ? 'next' : 'previous'}&kind=${kind}`);
+  }
+
+  // Why a thread does not run; null: it does, or that is not known.
+  async wait(thread: number, at: number): Promise<WaitAnswer|null> {
+    const answer: WaitAnswer|{found: false} =
+        await this.json(`wait?thread=${thread}&t=${Math.max(0, Math.floor(at))}`);
+    return answer.found ? answer : null;
   }
 
   private async all<T>(name: string): Promise<T[]> {

@@ -208,6 +208,26 @@ export interface StepAnswer {
   edge?: 'begin'|'end';
 }
 
+// A stretch in which a thread waits for a CPU or is blocked (API.md, "wait").
+export interface WaitAnswer {
+  found: true;
+  thread: number;
+  state: 'waiting'|'blocked';
+  begin_ns: number;
+  end_ns: number;
+  call: number|null;
+  woken_by: 'thread'|'interrupt'|'idle'|'outside'|'not_told'|'still_blocked'|'other'|null;
+  waker: number|null;
+  preempted_by: number|null;
+  cpu: number|null;
+  holders: {thread: number; ns: number}[];
+  others_ns: number;
+  idle_ns: number;
+  outside_ns: number;
+  unknown_ns: number;
+  interrupts_ns: number;
+}
+
 export const NO_KEY = 0xffffffff;
 
 // LeafFlags

@@ -4,7 +4,7 @@
 import {computed, effect, type ReadonlySignal, type Signal, signal} from '@preact/signals-core';
 
 import {type Client, isAbort, isLost} from '../api/client';
-import type {Aggregate, InstantState} from '../api/schema';
+import type {Aggregate, InstantState, WaitAnswer} from '../api/schema';
 import {CLOSED_TREE, type CounterChoice, type Lane, layOut, totalHeight, type Tree} from './lanes';
 import type {Names} from './names';
 import {advance, autoRate, faster, type Playback} from './playback';
@@ -56,6 +56,8 @@ export class AppModel {
   readonly instant: Signal<InstantState|null> = signal(null);
   readonly instantOf: Signal<number|null> = signal(null); // playhead of `instant`
   readonly soFar: Signal<Aggregate|null> = signal(null); // start to playhead
+  // Selected: why a thread does not run.
+  readonly wait: Signal<WaitAnswer|null> = signal(null);
   readonly announcement = signal('');
   readonly counterTop = signal(0); // of the counter strip's scale, per second
   readonly tree: Signal<Tree> = signal(CLOSED_TREE);
@@ -192,6 +194,18 @@ export class AppModel {
     };
   }
 
+  // Selects what keeps a thread from running at an instant; null: nothing.
+  async selectWait(thread: number|null, at: number): Promise<void> {
+    await this.guard(async () => {
+      this.wait.value = thread === null ? null : await this.client.wait(thread, at);
+    });
+  }
+
+  // The thread of a row, or null.
+  threadOf(row: number): number|null {
+    return this.names.rows.find((item) => item.row === row && item.kind === 'run')?.owner ?? null;
+  }
+
   toggleProcess(process: number): void {
     const toggled = new Set(this.tree.value.toggled);
     if (!toggled.delete(process)) toggled.add(process);
@@ -317,6 +331,7 @@ export class AppModel {
         else {
           this.selection.value = null;
           this.highlight.value = null;
+          this.wait.value = null;
         }
         return;
       case 'help': this.helpOpen.value = !this.helpOpen.value; return;

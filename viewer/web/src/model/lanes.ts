@@ -213,7 +213,7 @@ function processLane(names: Names, byThread: RowsByThread, group: Group, open: b
     id: `process${process}`,
     kind: 'process',
     label: `${processName(names, process)} ${names.processes.get(process)?.pid ?? ''}`,
-    detail: `${threads.length} threads${more}`,
+    detail: open ? '' : `${threads.length} threads${more}`,
     owner: process,
     height: open ? HEADING : Math.max(2 * PAD + parts.length * (STRIP + 1), 38),
     rows: parts,

@@ -14,6 +14,20 @@ export interface OverlayScene {
   playhead: number;
   pointerX: number|null;
   quality: Tile[];
+  wait: WaitMark|null;
+}
+
+// The selected wait, in pixels. Rows out of sight are null.
+export interface WaitMark {
+  from: number;
+  to: number;
+  row: Extent|null; // of the thread that waits
+  cpu: Extent|null; // of the CPU that it waits for
+  wakeUp: {at: number; waker: Extent|null}|null; // by a thread
+}
+export interface Extent {
+  y: number;
+  height: number;
 }
 
 export function paintOverlay(
@@ -44,6 +58,7 @@ export function paintOverlay(
     context.fillRect(Math.round(b) - 0.5, 0, 1, height);
     context.globalAlpha = 1;
   }
+  if (scene.wait) paintWait(context, scene.wait, theme);
   if (scene.pointerX !== null) {
     context.fillStyle = css(theme.muted);
     context.globalAlpha = 0.45;
@@ -55,6 +70,35 @@ export function paintOverlay(
     context.fillStyle = css(theme.loss);
     context.fillRect(Math.round(at) - 0.75, 0, 1.5, height);
   }
+}
+
+// Frames around the wait and around what its CPU did; an arrow from the waker,
+// or from where it would be if it were in sight.
+function paintWait(
+    context: CanvasRenderingContext2D, mark: WaitMark, theme: Theme): void {
+  context.strokeStyle = css(theme.ink);
+  context.fillStyle = css(theme.ink);
+  context.lineWidth = 1.5;
+  for (const extent of [mark.row, mark.cpu]) {
+    if (!extent) continue;
+    context.strokeRect(
+        mark.from, extent.y - 1, Math.max(mark.to - mark.from, 2), extent.height + 2);
+  }
+  if (!mark.wakeUp || !mark.row) return;
+  const {at, waker} = mark.wakeUp;
+  const below = waker !== null && waker.y > mark.row.y;
+  const tip = below ? mark.row.y + mark.row.height : mark.row.y;
+  const sign = below ? -1 : 1;
+  const from = waker ? waker.y + (below ? 0 : waker.height) : tip - 16;
+  context.beginPath();
+  context.moveTo(at, from);
+  context.lineTo(at, tip);
+  context.stroke();
+  context.beginPath();
+  context.moveTo(at, tip);
+  context.lineTo(at - 4, tip - sign * 7);
+  context.lineTo(at + 4, tip - sign * 7);
+  context.fill();
 }
 
 function paintLoss(

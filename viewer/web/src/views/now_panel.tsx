@@ -11,6 +11,7 @@ import {formatDuration, formatEventCount, formatInstant, formatPercent} from '..
 import type {TimelineEngine} from './timeline_engine';
 import {theme} from './theme';
 import {useSignal} from './use_signal';
+import {WaitPanel} from './wait_panel';
 
 const MOST_THREADS = 12;
 
@@ -53,6 +54,7 @@ export function NowPanel({model, engine}: {model: AppModel; engine: TimelineEngi
         <h2>Now</h2>
         <span class="now-time">{late ? '~ ' : ''}{formatInstant(state.t, 1)}</span>
       </div>
+      <WaitPanel model={model} engine={engine} />
       {edge !== null && <p class="edge-note faint">{edge}</p>}
       {state.in_loss && <p class="loss-note">Records were lost at this instant; what is shown may be incomplete.</p>}
 

@@ -64,6 +64,7 @@ export function installTestHook(model: AppModel, engine: TimelineEngine): void {
       engine.book.theme.idle, engine.book.theme.lane,
     ].map(({r, g, b}) => [r, g, b]),
     describe: (x: number, y: number) => describe(model, engine, x, y),
+    wait: () => model.wait.value,
     state: () => model.instant.value,
     aggregate: () => model.aggregate.value,
     soFar: () => model.soFar.value,

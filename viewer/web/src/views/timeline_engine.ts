@@ -9,9 +9,9 @@ import type {AppModel} from '../model/app_model';
 import {counterRow, type Lane, type SubRow, visibleLanes} from '../model/lanes';
 import {TileCache} from '../model/tile_cache';
 import {TileLoader} from '../model/tile_loader';
-import {endNs, levelFor, tileSpan, toNs} from '../model/viewport';
+import {endNs, levelFor, tileSpan, toNs, toPx} from '../model/viewport';
 import {paintMinimap} from '../render/minimap_painter';
-import {paintOverlay} from '../render/overlay_painter';
+import {type Extent, paintOverlay, type WaitMark} from '../render/overlay_painter';
 import {paintRuler} from '../render/ruler_painter';
 import {StripAtlas} from '../render/strip_atlas';
 import {StyleBook} from '../render/style_book';
@@ -76,7 +76,7 @@ export class TimelineEngine {
       this.invalidate();
     });
     effect(() => {
-      void [model.selection.value, model.playback.value, model.hover.value];
+      void [model.selection.value, model.playback.value, model.hover.value, model.wait.value];
       this.dirtyTop = true;
       this.schedule();
     });
@@ -138,6 +138,32 @@ export class TimelineEngine {
     const span = tileSpan(at, at + 1, level, TILE_COLUMNS, scene.durationNs);
     const patches = this.cache.cover({row, level, index: span.first}, TILE_COLUMNS);
     return patches.find((patch) => patch.fromNs <= at && at < patch.toNs)?.tile ?? null;
+  }
+
+  private waitMark(): WaitMark|null {
+    const wait = this.model.wait.peek();
+    if (!wait) return null;
+    const view = this.model.view.peek();
+    const rowOf = (kind: 'run'|'cpu', owner: number|null): Extent|null => {
+      const number = this.model.names.rows.find(
+          (item) => item.kind === kind && item.owner === owner)?.row;
+      for (const lane of this.model.lanes.peek()) {
+        const part = lane.rows.find((row) => row.row === number);
+        if (part) return {y: lane.y + part.y - this.model.scrollY.peek(), height: part.height};
+      }
+      return null;
+    };
+    const byThread = wait.woken_by === 'thread';
+    return {
+      from: toPx(view, wait.begin_ns),
+      to: toPx(view, wait.end_ns),
+      row: rowOf('run', wait.thread),
+      cpu: rowOf('cpu', wait.cpu),
+      wakeUp: byThread ? {
+        at: toPx(view, wait.state === 'waiting' ? wait.begin_ns : wait.end_ns),
+        waker: rowOf('run', wait.waker),
+      } : null,
+    };
   }
 
   private schedule(): void {
@@ -214,6 +240,7 @@ export class TimelineEngine {
               view, height, ratio, selection,
               durationNs: model.durationNs,
               playhead: play.at,
+              wait: this.waitMark(),
               pointerX: model.hover.peek()?.x ?? null,
               quality: this.qualityKeys().flatMap(
                   (key) => this.cache.cover(key, TILE_COLUMNS).map((patch) => patch.tile)),

@@ -95,6 +95,8 @@ export function TimelineView({model, engine, minimap}: Props) {
       element.removeEventListener('pointercancel', onUp);
       if (!moved && up.type === 'pointerup' && !panning) {
         model.movePlayhead(startNs);
+        const row = engine.hit(startX, event.clientY - box.top)?.row;
+        void model.selectWait(row?.kind === 'run' ? model.threadOf(row.row) : null, startNs);
       }
     };
     element.addEventListener('pointermove', onMove);
@@ -261,6 +263,10 @@ export function describe(model: AppModel, engine: TimelineEngine, x: number, y: 
     lines.push(`at ${formatInstant(item.beginNs, 1)}`);
     if (row.kind === 'cpu' && (item.flags & (LEAF_IDLE | LEAF_OUTSIDE)) === 0) {
       lines.unshift(`process ${processName(names, processOf(names, item.key))}`);
+    }
+    if (row.kind === 'run' && (item.flags & STATE_WAITING) !== 0) {
+      if (item.key !== NO_KEY) lines.push(`woken by ${threadName(names, item.key)}`);
+      lines.push('click: who had the CPU');
     }
     if ((item.flags & LEAF_INFERRED) !== 0) lines.push('an edge was inferred, not observed');
     lines.push(where);
