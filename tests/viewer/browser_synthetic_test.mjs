@@ -199,7 +199,7 @@ try {
         const wait = items.find((item) => (item.flags & STATE_WAITING) !== 0 && item.key !== 0xffffffff &&
             (item.endNs - item.beginNs) / nsPerPx > 10 &&
             (item.beginNs - startNs) / nsPerPx > 5 && (item.endNs - startNs) / nsPerPx < widthPx - 5);
-        if (wait && row.y < 250) found = {row, wait, x: ((wait.beginNs + wait.endNs) / 2 - startNs) / nsPerPx};
+        if (wait && row.y < 330) found = {row, wait, x: ((wait.beginNs + wait.endNs) / 2 - startNs) / nsPerPx};
       }
     }
     assert.ok(found, 'no wait in sight');
@@ -338,7 +338,7 @@ try {
     assert.equal(await image(), before);
   });
 
-  await claims.claim('a process closes to strips of its threads, opens again, and / finds it', async () => {
+  await claims.claim('a process closes to what its threads do together, opens again, and / finds it', async () => {
     const lanes = async () => new Set((await session.ask('__pv.rows()')).map((row) => row.lane));
     const {startNs, endNs} = await view();
     await session.ask('__pv.run("fit")');
@@ -368,6 +368,68 @@ try {
     await page.keyboard.press('Escape');
     assert.equal(await page.evaluate(() => document.activeElement.className), 'area');
     await page.mouse.wheel(0, -5000);
+    await session.ask(`__pv.setWindow(${startNs}, ${endNs})`);
+    await session.settled();
+  });
+
+  await claims.claim('/ and the name of a segment goes to its calls, one after the other', async () => {
+    const hooks = (await session.api('hooks')).items;
+    const hook = hooks.find((item) => item.hook === truth.segments[5][4]);
+    const {durationNs, ...before} = await view();
+    await session.ask(`__pv.movePlayhead(${durationNs / 3})`);
+    await page.locator('.area').focus();
+    await page.keyboard.press('/');
+    await page.keyboard.type(hook.name);
+    const visited = [durationNs / 3];
+    for (let i = 0; i < 3; ++i) {
+      await page.keyboard.press('Enter');
+      await session.settled();
+      const {playhead, startNs, endNs} = await view();
+      assert.ok(playhead > visited.at(-1) && startNs <= playhead && playhead <= endNs);
+      const {threads} = await session.api(`state?t=${playhead}`);
+      assert.ok(threads.some(({open}) => open.some((call) => call.hook === hook.hook && call.begin_ns === playhead)));
+      visited.push(playhead);
+    }
+    await page.keyboard.press('Shift+Enter');
+    await session.settled();
+    assert.equal((await view()).playhead, visited[2]);
+    assert.match(await page.locator('.find').innerText(), /calls/);
+    await page.keyboard.press('Escape');
+    await session.ask(`__pv.setWindow(${before.startNs}, ${before.endNs})`);
+    await session.settled();
+  });
+
+  await claims.claim('P pins the process under the pointer, H hides it, both are in the link', async () => {
+    const {startNs, endNs} = await view();
+    await session.ask('__pv.run("fit")');
+    const box = await areaBox();
+    await page.mouse.move(box.x + 50, box.y + 50);
+    await page.mouse.wheel(0, -5000);
+    await session.settled();
+    const order = async () => (await page.locator('.label.process .name').allInnerTexts());
+    const before = await order();
+    assert.ok(before.length > 1, before.join());
+    const row = (await session.ask('__pv.rows()'))
+        .filter((item) => item.lane.startsWith('thread') && item.y < box.height - 10).at(-1);
+    await page.mouse.move(box.x + 50, box.y + row.y + 3);
+    const thread = (await session.api('threads')).items.find((item) => `thread${item.thread}` === row.lane);
+    await session.key('p');
+    await page.waitForTimeout(400);
+    assert.match(new URL(page.url()).hash, new RegExp(`pin=${thread.process}(&|$)`));
+    assert.ok((await order())[0].endsWith(` ${thread.pid}`), (await order()).join());
+    await page.mouse.move(0, 0);
+    await page.locator('.label.process').first().hover();
+    await page.locator('.label.process .lane-tools button').nth(1).click();
+    await page.waitForTimeout(400);
+    assert.match(new URL(page.url()).hash, new RegExp(`hide=${thread.process}(&|$)`));
+    assert.ok(!(await order()).some((name) => name.endsWith(` ${thread.pid}`)));
+    await page.mouse.move(box.x + 50, box.y + 50);
+    await page.mouse.wheel(0, 50000);
+    await page.locator('.unfold').click();
+    await session.settled();
+    await page.waitForTimeout(400);
+    assert.ok(!new URL(page.url()).hash.includes('hide='));
+    await page.mouse.wheel(0, -50000);
     await session.ask(`__pv.setWindow(${startNs}, ${endNs})`);
     await session.settled();
   });

@@ -213,6 +213,7 @@ TEST_CASE("api: wrong numbers are 400, never a guess", "[viewer][http]") {
                              "aggregate?from=0&to=4&top=x",
                              "aggregate?from=0&to=4&tables=",
                              "aggregate?from=0&to=4&tables=processes,cpus",
+                             "step?t=1&dir=next&hook=x",
                              "wait?t=5",
                              "wait?thread=0",
                              "wait?thread=-1&t=5",

@@ -370,11 +370,12 @@ TEST_CASE("nearest_step: next and previous equal a linear scan",
                                    kStepInterrupt + 0u, kStepLoss + 0u}) {
     for (const bool by_thread : {false, true}) {
       for (const bool by_hook : {false, true}) {
-        CAPTURE(kind, by_thread, by_hook, thread, hook);
+        const bool begins_only = random() % 2 == 0;
+        CAPTURE(kind, by_thread, by_hook, thread, hook, begins_only);
         std::set<std::uint64_t> times;
         const auto add = [&](std::uint64_t from_ns, std::uint64_t to_ns) {
           times.insert(from_ns - begin_ns);
-          times.insert(to_ns - begin_ns);
+          if (!begins_only) times.insert(to_ns - begin_ns);
         };
         if (kind == kStepDispatch && !by_hook) {
           for (const auto& span : spans.dispatches) {
@@ -422,6 +423,7 @@ TEST_CASE("nearest_step: next and previous equal a linear scan",
           for (const auto& [from_ns, to_ns] : merged) add(from_ns, to_ns);
         }
         StepFilter filter;
+        filter.begins_only = begins_only;
         if (by_thread) filter.threads = {thread};
         if (by_hook) filter.hooks = {hook};
         for (int i = 0; i < 60; ++i) {

@@ -238,4 +238,78 @@ TEST_CASE("tile: states of a thread are its time in each",
   CHECK(merged > 0);
 }
 
+TEST_CASE("tile: a process is the sum of its threads, the machine of its CPUs",
+          "[viewer][property]") {
+  const auto dispatches = GENERATE(500u, 9000u);
+  const BuiltIndex built = BuildSyntheticIndex(
+      {.seed = 5, .cpus = 2, .processes = 3, .dispatches = dispatches});
+  const TimelineIndex& index = *built.index;
+  const std::uint64_t begin_ns = built.begin_ns();
+  const auto columns_of = [&](std::uint32_t row, std::uint32_t level,
+                              std::uint64_t tile, auto column) {
+    const auto bytes =
+        BuildTile(index, {.row = row, .level = level, .index = tile}, 0);
+    REQUIRE(bytes.ok());
+    std::vector<decltype(column)> columns(kTileColumns);
+    REQUIRE(bytes->size() ==
+            sizeof(TileHeader) + columns.size() * sizeof(column));
+    std::memcpy(columns.data(), bytes->data() + sizeof(TileHeader),
+                columns.size() * sizeof(column));
+    return columns;
+  };
+  std::mt19937_64 random(5);
+  for (const std::uint32_t level : {10u, 16u, 20u}) {
+    const std::uint64_t tile =
+        random() % (index.duration_ns() / (std::uint64_t{512} << level) + 1);
+    const auto machine =
+        columns_of(MachineRowNumber(index), level, tile, SharesColumn{});
+    std::vector<std::vector<ThreadsColumn>> processes;
+    for (std::uint32_t i = 0; i < index.processes().size(); ++i) {
+      processes.push_back(columns_of(MachineRowNumber(index) + 1 + i, level,
+                                     tile, ThreadsColumn{}));
+    }
+    for (std::uint64_t i = 0; i < kTileColumns; i += 7) {
+      TimeRange range{(tile * kTileColumns + i) << level,
+                      (tile * kTileColumns + i + 1) << level};
+      range.end_ns = std::min(range.end_ns, index.duration_ns());
+      if (range.begin_ns >= range.end_ns) break;
+      CAPTURE(dispatches, level, tile, i);
+      const auto width = static_cast<double>(range.end_ns - range.begin_ns);
+      std::vector<double> running(processes.size()), waiting(running),
+          begins(running);
+      double busy = 0;
+      double idle = 0;
+      for (const TrueDispatch& one : built.trace.dispatches) {
+        const TimeRange span{one.begin_ns - begin_ns, one.end_ns - begin_ns};
+        const auto ns = static_cast<double>(Inside(span, range));
+        if (one.thread == kNoKey) {
+          idle += ns;
+          continue;
+        }
+        busy += ns;
+        const std::uint32_t process = built.trace.ProcessOf(one.thread);
+        running[process] += ns;
+        begins[process] +=
+            range.begin_ns <= span.begin_ns && span.begin_ns < range.end_ns;
+      }
+      for (const TrueWait& one : built.trace.waits) {
+        waiting[built.trace.ProcessOf(one.thread)] += static_cast<double>(
+            Inside({one.begin_ns - begin_ns, one.end_ns - begin_ns}, range));
+      }
+      for (std::size_t k = 0; k < processes.size(); ++k) {
+        CAPTURE(k);
+        const ThreadsColumn& column = processes[k][i];
+        CHECK(column.running == Approx(running[k] / width).margin(1e-6));
+        CHECK(column.waiting == Approx(waiting[k] / width).margin(1e-6));
+        CHECK(column.dispatches == begins[k]);
+      }
+      const SharesColumn& all = machine[i];
+      double shown = all.other;
+      for (const std::uint8_t share : all.shares) shown += share;
+      CHECK(shown / 255 == Approx(busy / width / 2).margin(5.01 / 255));
+      CHECK(all.idle / 255.0 == Approx(idle / width / 2).margin(1.01 / 255));
+    }
+  }
+}
+
 }  // namespace countrace::viewer

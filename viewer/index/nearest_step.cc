@@ -121,6 +121,7 @@ class StepSearch {
       const auto offer = [&](std::uint64_t at) {
         const std::uint64_t leaf = leaf_number(at);
         Offer({row.leaf(leaf).begin_ns, number, leaf, false});
+        if (filter_.begins_only) return;
         Offer({row.leaf(leaf).end_ns, number, leaf, true});
       };
       // Leaves do not overlap, so the nearest begin and end are in the leaves

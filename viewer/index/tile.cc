@@ -69,6 +69,56 @@ class TileBuilder {
     return Columns(TileKind::kShares, columns);
   }
 
+  // Who has the CPUs, all together.
+  std::string Machine() {
+    std::vector<IntervalRow> rows;
+    for (std::uint32_t i = 0; i < index_.rows().size(); ++i) {
+      if (index_.rows()[i].kind == RowKind::kCpu) rows.emplace_back(index_, i);
+    }
+    const InterruptRows interrupts(index_);
+    std::vector<SharesColumn> columns(kTileColumns);
+    std::vector<std::uint64_t> hints(rows.size());
+    for (std::uint32_t i = 0; i < kTileColumns; ++i) {
+      SharesColumn& column = columns[i];
+      std::fill_n(column.keys, kSketchEntries, kNoKey);
+      const TimeRange range = Inside(i);
+      if (range.begin_ns >= range.end_ns || rows.empty()) continue;
+      IntervalNode sum = EmptyNode();
+      std::uint64_t interrupts_ns = 0;
+      for (std::size_t cpu = 0; cpu < rows.size(); ++cpu) {
+        sum = MergeNodes(sum, rows[cpu].Summary(range, &hints[cpu]));
+        interrupts_ns += interrupts.TimeIn(rows[cpu].entry().owner, range);
+      }
+      // As one row of the length of all.
+      const TimeRange all{0, rows.size() * (range.end_ns - range.begin_ns)};
+      column = SharesOf(sum, all);
+      column.interrupts = ShareOf(interrupts_ns, all);
+    }
+    return Columns(TileKind::kShares, columns);
+  }
+
+  // What the threads of a process do.
+  std::string Threads(std::uint32_t process) {
+    std::vector<double> running(kTileColumns), waiting(kTileColumns);
+    std::vector<ThreadsColumn> columns(kTileColumns);
+    for (std::uint32_t i = 0; i < index_.rows().size(); ++i) {
+      const RowEntry& entry = index_.rows()[i];
+      const bool run = entry.kind == RowKind::kThreadRun;
+      if (!run && entry.kind != RowKind::kThreadWait) continue;
+      if (index_.ProcessOf(entry.owner) != process) continue;
+      AddTimes(IntervalRow(index_, i), run ? running : waiting,
+               run ? &columns : nullptr);
+    }
+    for (std::uint32_t i = 0; i < kTileColumns; ++i) {
+      const TimeRange range = Inside(i);
+      if (range.begin_ns >= range.end_ns) break;
+      const auto width = static_cast<double>(range.end_ns - range.begin_ns);
+      columns[i].running = static_cast<float>(running[i] / width);
+      columns[i].waiting = static_cast<float>(waiting[i] / width);
+    }
+    return Columns(TileKind::kThreads, columns);
+  }
+
   // What a thread does.
   std::string States(std::uint32_t number) {
     const InterruptRows interrupts(index_);
@@ -235,6 +285,44 @@ class TileBuilder {
   TimeRange Column(std::uint32_t i) const {
     return {begin_ns_ + i * column_ns_, begin_ns_ + (i + 1) * column_ns_};
   }
+  // Adds the wall time of a row in each column, and to `begins` how many of its
+  // leaves begin there.
+  void AddTimes(const IntervalRow& row, std::vector<double>& times,
+                std::vector<ThreadsColumn>* begins) const {
+    const std::uint64_t first = row.FirstNotOver(begin_ns_);
+    const std::uint64_t last = row.FirstBeginning(end_ns(), first);
+    if (first == last) return;
+    if (last - first > 2 * std::uint64_t{kTileColumns}) {
+      std::uint64_t before_ns = row.Before(begin_ns_, 0).value;
+      std::uint64_t begun = row.FirstBeginning(begin_ns_, first);
+      for (std::uint32_t i = 0; i < kTileColumns; ++i) {
+        const std::uint64_t until_ns = row.Before(Column(i).end_ns, 0).value;
+        times[i] += static_cast<double>(until_ns - before_ns);
+        before_ns = until_ns;
+        if (begins == nullptr) continue;
+        const std::uint64_t next = row.FirstBeginning(Column(i).end_ns, begun);
+        (*begins)[i].dispatches += static_cast<float>(next - begun);
+        begun = next;
+      }
+      return;
+    }
+    for (std::uint64_t number = first; number < last; ++number) {
+      const IntervalLeaf& leaf = row.leaf(number);
+      std::uint64_t at_ns = std::max(leaf.begin_ns, begin_ns_);
+      const std::uint64_t to_ns = std::min(leaf.end_ns, end_ns());
+      std::uint64_t i = (at_ns - begin_ns_) >> header_.level;
+      if (i >= kTileColumns) continue;  // a damaged index
+      if (begins != nullptr && leaf.begin_ns >= begin_ns_) {
+        ++(*begins)[i].dispatches;
+      }
+      for (; at_ns < to_ns; ++i) {
+        const std::uint64_t next_ns = std::min(
+            to_ns, Column(static_cast<std::uint32_t>(i)).end_ns);
+        times[i] += static_cast<double>(next_ns - at_ns);
+        at_ns = next_ns;
+      }
+    }
+  }
   std::string Items(const std::vector<TileItem>& items) {
     header_.kind = TileKind::kItems;
     header_.items = static_cast<std::uint32_t>(items.size());
@@ -298,8 +386,13 @@ std::uint32_t CounterRowNumber(const TimelineIndex& index, std::uint32_t event,
          event * (index.header().cpus + 1) + cpu_plus_one;
 }
 
-std::uint32_t RowNumbers(const TimelineIndex& index) {
+std::uint32_t MachineRowNumber(const TimelineIndex& index) {
   return CounterRowNumber(index, index.header().events, 0);
+}
+
+std::uint32_t RowNumbers(const TimelineIndex& index) {
+  return MachineRowNumber(index) + 1 +
+         static_cast<std::uint32_t>(index.processes().size());
 }
 
 absl::StatusOr<std::string> BuildTile(const TimelineIndex& index,
@@ -318,6 +411,9 @@ absl::StatusOr<std::string> BuildTile(const TimelineIndex& index,
       return absl::NotFoundError(absl::StrFormat("No such row: row=%d, rows=%d",
                                                  key.row, RowNumbers(index)));
     }
+    const std::uint32_t machine = MachineRowNumber(index);
+    if (key.row == machine) return builder.Machine();
+    if (key.row > machine) return builder.Threads(key.row - machine - 1);
     const std::uint32_t number =
         key.row - static_cast<std::uint32_t>(index.rows().size());
     return builder.Counter(number / (index.header().cpus + 1),

@@ -25,6 +25,7 @@ enum class TileKind : std::uint8_t {
   kDensity = 4,  // StripColumn; coverage = 16 * log2(1 + count)
   kShares = 5,   // SharesColumn: rows of CPUs
   kStates = 6,   // StatesColumn: rows of threads
+  kThreads = 7,  // ThreadsColumn: rows of processes
 };
 
 struct TileKey {
@@ -79,6 +80,13 @@ struct StatesColumn {
 };
 static_assert(sizeof(StatesColumn) == 12);
 
+// What the threads of a process did: how many, on average over the column.
+struct ThreadsColumn {
+  float running, waiting;
+  float dispatches;  // that begin in it
+};
+static_assert(sizeof(ThreadsColumn) == 12);
+
 enum CounterColumnFlags : std::uint32_t {
   kCounterGap = 1u << 0,      // part of the column is unknown
   kCounterBounded = 1u << 1,  // min and max are bounds (sum over CPUs)
@@ -94,6 +102,8 @@ static_assert(sizeof(CounterColumn) == 16);
 // CPUs, then each CPU.
 std::uint32_t CounterRowNumber(const TimelineIndex& index, std::uint32_t event,
                                std::uint32_t cpu_plus_one);
+// Then the sum of all CPUs (TileKind::kShares), then each process (kThreads).
+std::uint32_t MachineRowNumber(const TimelineIndex& index);
 std::uint32_t RowNumbers(const TimelineIndex& index);
 
 // Returns: INVALID_ARGUMENT level or index out of range; NOT_FOUND no such row,

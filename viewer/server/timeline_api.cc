@@ -1,8 +1,11 @@
 #include "viewer/server/timeline_api.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -155,6 +158,7 @@ class Api {
     json["hooks"] = index_.hooks().size();
     json["rows"] = index_.rows().size();
     json["counter_rows_from"] = CounterRowNumber(index_, 0, 0);
+    json["machine_row"] = MachineRowNumber(index_);
     json["losses"] = index_.losses().size();
     json["tile_columns"] = kTileColumns;
     json["max_level"] = kMaxLevel;
@@ -192,9 +196,28 @@ class Api {
                        {"items", std::move(items)}});
   }
 
+  // Hooks that the kernel's events have, by the provider in their names.
+  static bool IsOfKernel(std::string_view name) {
+    constexpr std::string_view kProviders[] = {
+        "syscall", "fault", "irq", "softirq", "block", "sched", "wakeup"};
+    const std::string_view provider = name.substr(0, name.find(':'));
+    return std::find(std::begin(kProviders), std::end(kProviders), provider) !=
+           std::end(kProviders);
+  }
+
   HttpResponse Processes() {
+    std::set<std::uint32_t> kernel;
+    for (const HookEntry& hook : index_.hooks()) {
+      if (IsOfKernel(index_.Text(hook.name))) kernel.insert(hook.id);
+    }
+    std::vector<bool> hooked(index_.processes().size());
+    for (const GroupEntry& group : index_.groups()) {
+      if (group.process < hooked.size() && !kernel.contains(group.key)) {
+        hooked[group.process] = true;
+      }
+    }
     return Page(index_.processes(),
-                [this](std::uint64_t i, const ProcessEntry& process) -> Json {
+                [&](std::uint64_t i, const ProcessEntry& process) -> Json {
                   if (process.listed == 0) return nullptr;
                   return {{"process", i},
                           {"pid", process.pid},
@@ -202,6 +225,7 @@ class Api {
                           {"comm", index_.Text(process.comm)},
                           {"on_cpu_ns", OrNull(process.on_cpu_ns)},
                           {"quality", QualityOf(process.listed)},
+                          {"hooked", static_cast<bool>(hooked[i])},
                           {"in_scope", process.in_scope != 0}};
                 });
   }
@@ -219,10 +243,15 @@ class Api {
                 });
   }
   HttpResponse Hooks() {
+    std::map<std::uint32_t, std::uint64_t> calls;
+    for (const GroupEntry& group : index_.groups()) {
+      calls[group.key] += group.count;
+    }
     return Page(index_.hooks(),
-                [this](std::uint64_t, const HookEntry& hook) -> Json {
+                [&](std::uint64_t, const HookEntry& hook) -> Json {
                   return {{"hook", hook.id},
                           {"kind", hook.kind},
+                          {"calls", calls[hook.id]},
                           {"name", index_.Text(hook.name)},
                           {"location", index_.Text(hook.location)}};
                 });
@@ -572,6 +601,14 @@ class Api {
         kinds |= kStepDispatch;
       }
     }
+    if (target_.parameters.contains("hook")) {
+      const std::optional<std::uint64_t> hook = Number("hook", std::nullopt);
+      if (!hook) return Refuse(400, error_);
+      filter.hooks = {static_cast<std::uint32_t>(
+          std::min<std::uint64_t>(*hook, kNoKey))};
+      filter.begins_only = true;
+      kinds = kStepSegment | kStepHook | kStepInterrupt;
+    }
     const std::optional<Step> step = NearestStep(
         index_, *time_ns, direction->second == "next", kinds, filter);
     if (!step) return AnswerJson({{"found", false}});
@@ -579,6 +616,7 @@ class Api {
                        {"t", step->time_ns},
                        {"row", step->row},
                        {"kind", KindName(index_.rows()[step->row].kind)},
+                       {"owner", index_.rows()[step->row].owner},
                        {"leaf", step->leaf},
                        {"edge", step->at_end ? "end" : "begin"}});
   }

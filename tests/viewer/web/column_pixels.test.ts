@@ -85,6 +85,16 @@ describe('column_pixels', () => {
     for (let y = 0; y < 11; ++y) expect(pixel(blocked, y)).toBeNull();
   });
 
+  test('a process is as high as its threads run, of those that can at once; those that wait are above', () => {
+    const floats = new Float32Array(3 * 512);
+    floats.set([1, 0.5, 7]);
+    const tile: ColumnsTile = {...base, kind: 'threads', floats, words: new Uint32Array(floats.buffer)};
+    const pixels = tilePixels(tile, {...row('process'), full: 2}, 20, book, null);
+    for (const y of [19, 15, 10]) expect(pixel(pixels, y)).toEqual(FILLS[1]);
+    expect([5, 6, 7, 8, 9].map((y) => pixel(pixels, y))).toContainEqual(LIGHT.wait);
+    for (const y of [4, 0]) expect(pixel(pixels, y)).toBeNull();
+  });
+
   test('where a thread does not live, nothing is drawn', () => {
     const none = tilePixels(states(0, 0, 0, 0), row('run'), 12, book, null);
     for (let y = 0; y < 12; ++y) expect(pixel(none, y)).toBeNull();

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 
+import type {HookItem} from '../../../viewer/web/src/api/schema';
 import type {StripTile, Tile} from '../../../viewer/web/src/api/tile_decode';
 import {commandFor, COMMANDS} from '../../../viewer/web/src/model/keymap';
 import {find} from '../../../viewer/web/src/model/find';
-import {type Lane, layOut, totalHeight, visibleLanes} from '../../../viewer/web/src/model/lanes';
+import {CLOSED_TREE, type Lane, layOut, totalHeight, visibleLanes} from '../../../viewer/web/src/model/lanes';
 import {clean, type Names} from '../../../viewer/web/src/model/names';
 import {advance, faster, SPEEDS} from '../../../viewer/web/src/model/playback';
 import {TileCache} from '../../../viewer/web/src/model/tile_cache';
@@ -133,11 +134,11 @@ function names(threads: number): Names {
     }
   }
   return {
-    trace: {cpus: 1, counter_rows_from: 1e6} as Names['trace'],
+    trace: {cpus: 1, counter_rows_from: 1e6, machine_row: 2e6} as Names['trace'],
     events: ['task-clock', 'page-faults'],
     // Process p has the threads 4 p to 4 p + 3; the first has the most time.
     processes: new Map(Array.from({length: Math.ceil(threads / 4)}, (_, process) => [process, {
-      process, pid: 100 + process, parent_pid: 1, comm: `comm${process}`, quality: 'exact', in_scope: true,
+      process, pid: 100 + process, parent_pid: 1, comm: `comm${process}`, quality: 'exact', in_scope: true, hooked: false,
       on_cpu_ns: 4e6 / (process + 1) ** 2,
     }])),
     threads: new Map(Array.from({length: threads}, (_, thread) => [thread, {
@@ -180,10 +181,11 @@ describe('lanes', () => {
     const open = lanes.filter((lane) => lane.toggle?.open).map((lane) => lane.owner);
     expect(open).toEqual([7, 0, 1, 2]);
     expect(kinds(lanes, 'thread').length).toBe(16);
-    // A closed one shows strips of its threads, and no segments.
+    // A closed one shows what its threads do together.
     const closed = lanes.find((lane) => lane.id === 'process3');
-    expect(closed?.rows.map((row) => row.kind)).toEqual(['run', 'run', 'run', 'run']);
-    const toggled = layOut(hooked, counter, {toggled: new Set([7, 3]), unfolded: false});
+    expect(closed?.rows.map(({row, kind, full}) => ({row, kind, full}))).toEqual(
+        [{row: 2e6 + 1 + 3, kind: 'process', full: 1}]);
+    const toggled = layOut(hooked, counter, {...CLOSED_TREE, toggled: new Set([7, 3])});
     expect(toggled.filter((lane) => lane.toggle?.open).map((lane) => lane.owner)).toEqual([0, 1, 2, 3]);
   });
   test('light processes fold into one lane that says how many and how much', () => {
@@ -200,11 +202,19 @@ describe('lanes', () => {
       if (item.process >= shown) rest += item.on_cpu_ns ?? 0;
     }
     expect(folded?.detail.replace(/\u2009/g, ' ')).toBe(`${(rest / all * 100).toFixed(1)} % of the CPU time`);
-    const unfolded = layOut(many, counter, {toggled: new Set(), unfolded: true});
+    const unfolded = layOut(many, counter, {...CLOSED_TREE, unfolded: true});
     expect(kinds(unfolded, 'process').length).toBe(1000);
   });
+  test('pinned processes come first, in their order; hidden ones are counted with the folded', () => {
+    const lanes = layOut(names(4000), counter, {...CLOSED_TREE, pinned: [900, 3, 123456], hidden: new Set([0])});
+    expect(kinds(lanes, 'process').slice(0, 4)).toEqual([900, 3, 1, 2]);
+    expect(lanes.find((lane) => lane.id === 'process900')?.toggle?.pinned).toBe(true);
+    const folded = lanes[lanes.length - 1];
+    expect(folded?.label.replace(/\u2009/g, '')).toBe(`${1000 - kinds(lanes, 'process').length} more`);
+    expect(kinds(layOut(names(4), counter, {...CLOSED_TREE, hidden: new Set([0])}), 'process')).toEqual([]);
+  });
   test('ten thousand threads: only what is in sight is returned, all of it', () => {
-    const lanes = layOut(names(10_000), counter, {toggled: new Set(), unfolded: true});
+    const lanes = layOut(names(10_000), counter, {...CLOSED_TREE, unfolded: true});
     for (const top of [0, 777, totalHeight(lanes) - 300]) {
       const seen = visibleLanes(lanes, top, top + 600);
       const all = lanes.filter((lane) => lane.y + lane.height > top && lane.y < top + 600);
@@ -217,15 +227,34 @@ describe('lanes', () => {
 describe('find', () => {
   test('by a part of the name or by number, processes first, the heaviest first', () => {
     const all = names(400);
-    expect(find(all, ' COMM1 ')[0]).toEqual({process: 1, thread: null, text: 'comm1 101'});
+    expect(find(all, ' COMM1 ')[0]).toEqual({kind: 'process', process: 1, thread: null, text: 'comm1 101'});
     const hits = find(all, 'comm1');
-    expect(hits.filter((hit) => hit.thread === null).map((hit) => hit.process))
+    expect(hits.flatMap((hit) => hit.kind === 'process' && hit.thread === null ? [hit.process] : []))
         .toEqual([1, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19]);
-    expect(hits.findIndex((hit) => hit.thread !== null)).toBe(11);
-    expect(find(all, '10005')).toEqual([{process: 1, thread: 5, text: 'comm1 10005'}]);
+    expect(hits.findIndex((hit) => hit.kind === 'process' && hit.thread !== null)).toBe(11);
+    expect(find(all, '10005')).toEqual([{kind: 'process', process: 1, thread: 5, text: 'comm1 10005'}]);
     expect(find(all, '')).toEqual([]);
     expect(find(all, 'nothing like it')).toEqual([]);
     expect(find(all, 'comm').length).toBe(200);
+  });
+});
+
+describe('find, hooks', () => {
+  test('segments and hooks by name, those with the most calls first, after the processes', () => {
+    const hook = (number: number, name: string, calls: number): HookItem =>
+        ({hook: number, kind: 2, name, location: '', calls});
+    const all: Names = {
+      ...names(4),
+      hooks: new Map([
+        [1, hook(1, 'comm0:parse', 5)], [2, hook(2, 'comm0:send', 9)], [3, hook(3, 'comm0:never', 0)],
+      ]),
+    };
+    expect(find(all, 'comm0').slice(0, 3)).toEqual([
+      {kind: 'process', process: 0, thread: null, text: 'comm0 100'},
+      {kind: 'hook', hook: 2, calls: 9, text: 'comm0:send'},
+      {kind: 'hook', hook: 1, calls: 5, text: 'comm0:parse'},
+    ]);
+    expect(find(all, ':PARSE')).toEqual([{kind: 'hook', hook: 1, calls: 5, text: 'comm0:parse'}]);
   });
 });
 

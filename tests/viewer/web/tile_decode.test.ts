@@ -1,4 +1,4 @@
-import {decodeTiles, sharesAt, statesAt, stripCount, stripCoverage, stripFlags, stripKey, tileName} from '../../../viewer/web/src/api/tile_decode';
+import {decodeTiles, sharesAt, statesAt, threadsAt, stripCount, stripCoverage, stripFlags, stripKey, tileName} from '../../../viewer/web/src/api/tile_decode';
 
 // Writes a tile as specified in API.md, byte by byte.
 function tile(kind: number, columns: number, items: number, body: (view: DataView) => void,
@@ -90,6 +90,14 @@ describe('tile_decode', () => {
     });
     expect(statesAt(what.words, 511)).toEqual(
         {cpu: 3, count: 17, running: 1, waiting: 2, blocked: 3, unknown: 4});
+  });
+
+  test('threads of a process are floats', () => {
+    const [threads] = decodeTiles(tile(7, 512, 0, (view) => {
+      for (const [i, value] of [1.5, 0.25, 3].entries()) view.setFloat32(12 * 9 + 4 * i, value, true);
+    }, 12));
+    if (threads?.kind !== 'threads') throw new Error('kind');
+    expect(threadsAt(threads.floats, 9)).toEqual({running: 1.5, waiting: 0.25, dispatches: 3});
   });
 
   test('an answer cut anywhere but between tiles throws', () => {

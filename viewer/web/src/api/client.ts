@@ -75,6 +75,11 @@ export class Client {
         forward ? 'next' : 'previous'}&kind=${kind}`);
   }
 
+  // The next call of a hook, or its next hit.
+  call(hook: number, at: number, forward: boolean): Promise<StepAnswer> {
+    return this.json(`step?t=${Math.max(0, Math.floor(at))}&dir=${
+        forward ? 'next' : 'previous'}&hook=${hook}`);
+  }
   // Why a thread does not run; null: it does, or that is not known.
   async wait(thread: number, at: number): Promise<WaitAnswer|null> {
     const answer: WaitAnswer|{found: false} =

@@ -19,6 +19,7 @@ export interface TraceInfo {
   rows: number;
   losses: number;
   counter_rows_from: number;
+  machine_row: number;
   tile_columns: number;
   max_level: number;
   overview_rows: number;
@@ -53,6 +54,7 @@ export interface ProcessItem {
   comm: string;
   on_cpu_ns: number|null;
   quality: Quality;
+  hooked: boolean; // it has hooks that are not the kernel's
   in_scope: boolean;
 }
 export interface ThreadItem {
@@ -66,6 +68,7 @@ export interface ThreadItem {
 }
 export interface HookItem {
   hook: number;
+  calls: number; // or hits, in the whole trace
   kind: number;
   name: string;
   location: string;
@@ -205,6 +208,7 @@ export interface StepAnswer {
   row?: number;
   kind?: RowKind;
   leaf?: number;
+  owner?: number; // thread, or CPU
   edge?: 'begin'|'end';
 }
 

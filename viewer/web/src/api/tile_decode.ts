@@ -3,7 +3,7 @@
 
 export const TILE_COLUMNS = 512;
 const HEADER_BYTES = 48;
-const ENTRY_BYTES: Partial<Record<number, number>> = {2: 32, 3: 16, 5: 28, 6: 12};
+const ENTRY_BYTES: Partial<Record<number, number>> = {2: 32, 3: 16, 5: 28, 6: 12, 7: 12};
 
 export interface TileKey {
   row: number;
@@ -30,6 +30,12 @@ export interface StatesTile extends TileBase {
   kind: 'states';
   words: Uint32Array;
 }
+// What the threads of a process did; 3 words for each column, floats.
+export interface ThreadsTile extends TileBase {
+  kind: 'threads';
+  words: Uint32Array;
+  floats: Float32Array; // the same bytes
+}
 export interface Item {
   beginNs: number;
   endNs: number;
@@ -47,7 +53,7 @@ export interface CounterTile extends TileBase {
   values: Float32Array;
   flags: Uint32Array;
 }
-export type ColumnsTile = StripTile|SharesTile|StatesTile;
+export type ColumnsTile = StripTile|SharesTile|StatesTile|ThreadsTile;
 export type Tile = ColumnsTile|ItemsTile|CounterTile;
 
 export const stripKey = (words: Uint32Array, column: number): number =>
@@ -61,6 +67,7 @@ export const stripFlags = (words: Uint32Array, column: number): number =>
 
 const SHARES_WORDS = 7;
 const STATES_WORDS = 3;
+const THREADS_WORDS = 3;
 const byte = (word: number|undefined, number: number): number =>
     ((word ?? 0) >>> (8 * number)) & 0xff;
 
@@ -110,6 +117,17 @@ export function statesAt(words: Uint32Array, column: number): States {
     blocked: byte(shares, 2),
     unknown: byte(shares, 3),
   };
+}
+
+// Numbers of threads are averages over the column.
+export interface Threads {
+  running: number;
+  waiting: number; // for a CPU
+  dispatches: number;
+}
+export function threadsAt(floats: Float32Array, column: number): Threads {
+  const at = THREADS_WORDS * column;
+  return {running: floats[at] ?? 0, waiting: floats[at + 1] ?? 0, dispatches: floats[at + 2] ?? 0};
 }
 
 export function tileName(key: TileKey): string {
@@ -197,6 +215,13 @@ function decodeTile(
         ...base,
         kind: 'states',
         words: new Uint32Array(buffer, body, STATES_WORDS * columns),
+      };
+    case 7:
+      return {
+        ...base,
+        kind: 'threads',
+        words: new Uint32Array(buffer, body, THREADS_WORDS * columns),
+        floats: new Float32Array(buffer, body, THREADS_WORDS * columns),
       };
     default:
       throw new RangeError(`Unknown tile kind: kind=${kind}`);

@@ -5,8 +5,8 @@ import {computed, effect, type ReadonlySignal, type Signal, signal} from '@preac
 
 import {type Client, isAbort, isLost} from '../api/client';
 import type {Aggregate, InstantState, WaitAnswer} from '../api/schema';
-import {CLOSED_TREE, type CounterChoice, type Lane, layOut, totalHeight, type Tree} from './lanes';
-import type {Names} from './names';
+import {CLOSED_TREE, type CounterChoice, type Lane, layOut, totalHeight, type Tree, visibleLanes} from './lanes';
+import {hookName, type Names, processName, processOf} from './names';
 import {advance, autoRate, faster, type Playback} from './playback';
 import {decodeHash, encodeHash} from './url_hash';
 import {isTimeEvent} from '../units';
@@ -96,7 +96,12 @@ export class AppModel {
       playing: false,
       speed: saved.speed ?? 1,
     };
-    this.tree.value = {toggled: new Set(saved.toggled ?? []), unfolded: saved.unfolded ?? false};
+    this.tree.value = {
+      toggled: new Set(saved.toggled ?? []),
+      unfolded: saved.unfolded ?? false,
+      pinned: saved.pinned ?? [],
+      hidden: new Set(saved.hidden ?? []),
+    };
     if (saved.selection) {
       this.selection.value = {from: saved.selection[0], to: saved.selection[1]};
     }
@@ -139,6 +144,8 @@ export class AppModel {
             speed: play.speed,
             toggled: [...tree.toggled],
             unfolded: tree.unfolded,
+            pinned: [...tree.pinned],
+            hidden: [...tree.hidden],
             ...(range ? {selection: [range.from, range.to] as [number, number]} : {}),
           })),
           250);
@@ -213,7 +220,37 @@ export class AppModel {
     this.scroll(0);
   }
   unfold(): void {
-    this.tree.value = {...this.tree.value, unfolded: true};
+    this.tree.value = {...this.tree.value, unfolded: true, hidden: new Set()};
+  }
+  // Pinned processes come first, the last pinned one above the others.
+  togglePin(process: number): void {
+    const tree = this.tree.value;
+    const rest = tree.pinned.filter((pinned) => pinned !== process);
+    const hidden = new Set(tree.hidden);
+    hidden.delete(process);
+    const pinned = rest.length < tree.pinned.length ? rest : [process, ...rest];
+    this.tree.value = {...tree, pinned, hidden};
+    this.announcement.value = `${processName(this.names, process)} ${pinned.length > rest.length ? 'pinned' : 'not pinned'}`;
+  }
+  hide(process: number): void {
+    const tree = this.tree.value;
+    this.tree.value = {
+      ...tree,
+      pinned: tree.pinned.filter((pinned) => pinned !== process),
+      hidden: new Set([...tree.hidden, process]),
+    };
+    this.announcement.value = `${processName(this.names, process)} hidden`;
+    this.scroll(0);
+  }
+  // The process of the lane under the pointer, else the highlighted one.
+  private processMeant(): number|null {
+    const hover = this.hover.value;
+    const y = this.scrollY.value + (hover?.y ?? -1);
+    const lane = hover ? visibleLanes(this.lanes.value, y, y + 1)[0] : undefined;
+    if (lane?.kind === 'process' || lane?.kind === 'thread') {
+      return lane.toggle?.process ?? processOf(this.names, lane.owner);
+    }
+    return this.highlight.value;
   }
 
   // Brings the lane of a process, or of its thread, into view and highlights the
@@ -221,13 +258,32 @@ export class AppModel {
   reveal(process: number, thread: number|null): void {
     const laneOf = (): Lane|undefined => this.lanes.value.find((lane) =>
         lane.id === `thread${thread ?? -1}` || thread === null && (lane.id === `process${process}` || lane.toggle?.process === process));
-    if (!laneOf()) this.unfold();
+    if (!laneOf()) this.unfold(); // it is folded or hidden
     if (!laneOf()) this.toggleProcess(process); // it is closed
     const lane = laneOf();
     if (!lane) return;
     this.highlight.value = process;
     this.scroll(lane.y - this.viewHeight.value / 3 - this.scrollY.value);
     this.announcement.value = `${lane.label} in view`;
+  }
+
+  // Brings the next call of a hook, or its next hit, into view; after the last
+  // one, the first.
+  async revealCall(hook: number, forward: boolean): Promise<void> {
+    await this.guard(async () => {
+      let found = await this.client.call(hook, this.playback.value.at, forward);
+      if (!found.found) found = await this.client.call(hook, forward ? 0 : this.durationNs, forward);
+      if (!found.found || found.t === undefined || found.owner === undefined) return;
+      this.movePlayhead(found.t);
+      this.announcement.value = `Call of ${hookName(this.names, hook)}`;
+      const view = this.view.value;
+      if (found.t < view.startNs || found.t > viewport.endNs(view)) {
+        this.view.value = viewport.centre(view, found.t, this.durationNs);
+      }
+      if (found.kind === 'segment' || found.kind === 'hook') {
+        this.reveal(processOf(this.names, found.owner), found.owner);
+      }
+    });
   }
 
   togglePlay(): void {
@@ -323,6 +379,12 @@ export class AppModel {
         else if (range && range.to > at) this.select(anchor.from, anchor.to + delta);
         else this.select(anchor.from + delta, anchor.to);
         return;
+      }
+      case 'pin':
+      case 'hide': {
+        const process = this.processMeant();
+        if (process === null) return;
+        return command === 'pin' ? this.togglePin(process) : this.hide(process);
       }
       case 'loop': this.loop.value = !this.loop.value; return;
       case 'panel': this.panelOpen.value = !this.panelOpen.value; return;

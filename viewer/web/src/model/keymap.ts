@@ -29,9 +29,11 @@ export const COMMANDS: readonly Command[] = [
   {id: 'select-right', keys: 'Shift \u2192', says: 'extend the selection to the right'},
   {id: 'nudge-left', keys: '\u2190', says: 'move the playhead left'},
   {id: 'nudge-right', keys: '\u2192', says: 'move the playhead right'},
+  {id: 'pin', keys: 'P', says: 'pin the process under the pointer, or the highlighted one, to the top'},
+  {id: 'hide', keys: 'H', says: 'hide that process'},
   {id: 'loop', keys: 'L', says: 'loop inside the selection'},
   {id: 'panel', keys: 'Q', says: 'show or hide the tables'},
-  {id: 'find', keys: '/', says: 'find a process or a thread'},
+  {id: 'find', keys: '/', says: 'find a process, a thread, a segment or a hook'},
   {id: 'clear', keys: 'Esc', says: 'clear the selection and the highlight'},
   {id: 'help', keys: '?', says: 'this list'},
 ];
@@ -50,7 +52,7 @@ const PLAIN: Record<string, string> = {
   ArrowUp: 'scroll-up', ArrowDown: 'scroll-down', ArrowLeft: 'nudge-left',
   ArrowRight: 'nudge-right', Digit0: 'fit', KeyF: 'zoom-selection',
   Space: 'play', Period: 'next', Comma: 'previous', Minus: 'slower',
-  Equal: 'faster', Home: 'start', End: 'end', KeyL: 'loop', KeyQ: 'panel',
+  Equal: 'faster', Home: 'start', End: 'end', KeyL: 'loop', KeyP: 'pin', KeyH: 'hide', KeyQ: 'panel',
   Escape: 'clear',
 };
 const SHIFTED: Record<string, string> = {

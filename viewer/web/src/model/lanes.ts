@@ -7,8 +7,9 @@ import {type Names, processName, processOf, threadName} from './names';
 
 export interface SubRow {
   row: number;
-  kind: 'cpu'|'interrupts'|'run'|'segment'|'hook'|'counter';
-  process: number; // of a thread's rows; else -1
+  kind: 'cpu'|'interrupts'|'run'|'process'|'segment'|'hook'|'counter';
+  process: number; // of a thread's and a process's rows; else -1
+  full?: number; // of a process: threads that fill the height
   y: number; // from the lane's top
   height: number;
 }
@@ -16,7 +17,7 @@ export interface Lane {
   id: string;
   kind: 'heading'|'cpu'|'counter'|'process'|'thread'|'fold';
   // A process that opens and closes, of this lane; else null.
-  toggle: {process: number; open: boolean}|null;
+  toggle: {process: number; open: boolean; pinned: boolean}|null;
   label: string;
   detail: string;
   owner: number; // CPU or thread
@@ -30,7 +31,6 @@ const CPU = 22;
 const INTERRUPTS = 3;
 const COUNTER = 64;
 const RUN = 13;
-const STRIP = 7;
 const SEGMENT = 17;
 const HOOK = 9;
 const PAD = 5;
@@ -62,6 +62,17 @@ export function layOut(names: Names, counter: CounterChoice, tree: Tree = CLOSED
     const interrupts = new Map(
         names.rows.filter((row) => row.kind === 'interrupts' && row.leaves > 0)
             .map((row) => [row.owner, row.row]));
+    if (cpus.length > 1) {
+      add({
+        id: 'machine',
+        kind: 'cpu',
+        label: 'All CPUs',
+        detail: '',
+        owner: -1,
+        height: CPU + 4,
+        rows: [{row: names.trace.machine_row, kind: 'cpu', process: -1, y: 1, height: CPU}],
+      });
+    }
     for (const row of cpus) {
       const line = interrupts.get(row.owner);
       const parts: SubRow[] = line === undefined ? [] :
@@ -106,11 +117,11 @@ export function layOut(names: Names, counter: CounterChoice, tree: Tree = CLOSED
     heading('threads', 'Processes', `${formatCount(byThread.size)} threads`);
   }
   const open = openProcesses(groups, tree);
-  const {shown, folded} = fold(groups, open, tree.unfolded);
+  const {shown, folded} = fold(groups, open, tree);
   for (const group of shown) {
     const isOpen = open.has(group.process);
-    const toggle = {process: group.process, open: isOpen};
-    if (group.threads.length > 1) add(processLane(names, byThread, group, isOpen), toggle);
+    const toggle = {process: group.process, open: isOpen, pinned: tree.pinned.includes(group.process)};
+    if (group.threads.length > 1) add(processLane(names, group, isOpen), toggle);
     if (group.threads.length > 1 && !isOpen) continue;
     for (const thread of group.threads) {
       const lane = threadLane(names, byThread.get(thread) ?? [], thread, isOpen);
@@ -137,8 +148,10 @@ export function layOut(names: Names, counter: CounterChoice, tree: Tree = CLOSED
 export interface Tree {
   toggled: ReadonlySet<number>; // processes
   unfolded: boolean; // the light processes are shown too
+  pinned: readonly number[]; // processes that come first, in this order
+  hidden: ReadonlySet<number>; // processes that fold whatever they used
 }
-export const CLOSED_TREE: Tree = {toggled: new Set(), unfolded: false};
+export const CLOSED_TREE: Tree = {toggled: new Set(), unfolded: false, pinned: [], hidden: new Set()};
 
 interface Group {
   process: number;
@@ -150,7 +163,6 @@ interface Group {
 const OPEN_HEAVY = 3; // processes that are open by themselves
 const FOLD_BELOW = 0.002; // of the CPU time
 const KEEP = 12; // processes that are never folded
-const STRIPS = 4; // threads of a closed process
 
 type RowsByThread = ReadonlyMap<number, readonly RowItem[]>;
 
@@ -188,35 +200,39 @@ function openProcesses(groups: readonly Group[], tree: Tree): Set<number> {
   return open;
 }
 
-function fold(groups: readonly Group[], open: ReadonlySet<number>, unfolded: boolean):
+// Pinned ones come first, and never fold.
+function fold(groups: readonly Group[], open: ReadonlySet<number>, tree: Tree):
     {shown: Group[]; folded: Group[]} {
+  const {pinned, hidden, unfolded} = tree;
   const all = groups.reduce((sum, group) => sum + group.onCpuNs, 0);
-  const folded = unfolded ? [] : groups.filter((group, rank) =>
-      rank >= KEEP && !open.has(group.process) && group.onCpuNs < FOLD_BELOW * all);
-  const hidden = new Set(folded);
-  return {shown: groups.filter((group) => !hidden.has(group)), folded};
+  const first = pinned.flatMap((process) => groups.find((group) => group.process === process) ?? []);
+  const folded = groups.filter((group, rank) => !first.includes(group) &&
+      (hidden.has(group.process) ||
+       !unfolded && rank >= KEEP && !open.has(group.process) && group.onCpuNs < FOLD_BELOW * all));
+  const rest = new Set([...first, ...folded]);
+  return {shown: [...first, ...groups.filter((group) => !rest.has(group))], folded};
 }
 
 type NewLane = Omit<Lane, 'y'|'toggle'>;
 
-// A closed process shows its heaviest threads as thin strips.
-function processLane(names: Names, byThread: RowsByThread, group: Group, open: boolean): NewLane {
+// A closed process shows what its threads do together.
+function processLane(names: Names, group: Group, open: boolean): NewLane {
   const {process, threads} = group;
-  const parts: SubRow[] = [];
-  for (const thread of open ? [] : threads) {
-    const run = byThread.get(thread)?.find((row) => row.kind === 'run');
-    if (!run || parts.length === STRIPS) continue;
-    parts.push({row: run.row, kind: 'run', process, y: PAD + parts.length * (STRIP + 1), height: STRIP});
-  }
-  const more = !open && threads.length > parts.length ? `, ${parts.length} shown` : '';
   return {
     id: `process${process}`,
     kind: 'process',
     label: `${processName(names, process)} ${names.processes.get(process)?.pid ?? ''}`,
-    detail: open ? '' : `${threads.length} threads${more}`,
+    detail: open ? '' : `${threads.length} threads`,
     owner: process,
-    height: open ? HEADING : Math.max(2 * PAD + parts.length * (STRIP + 1), 38),
-    rows: parts,
+    height: open ? HEADING : 38,
+    rows: open ? [] : [{
+      row: names.trace.machine_row + 1 + process,
+      kind: 'process',
+      process,
+      y: PAD,
+      height: 38 - 2 * PAD,
+      full: Math.min(threads.length, names.trace.cpus),
+    }],
   };
 }
 

@@ -11,8 +11,6 @@ export function clean(name: string): string {
       '\u00b7');
 }
 
-const KERNEL_HOOK = /^(syscall|fault|irq|softirq|block|sched|wakeup):/;
-
 export interface Names {
   trace: TraceInfo;
   events: string[];
@@ -25,12 +23,9 @@ export interface Names {
 
 export async function loadNames(client: Client): Promise<Names> {
   const trace = await client.trace();
-  const [processes, threads, hooks, rows, whole] = await Promise.all([
+  const [processes, threads, hooks, rows] = await Promise.all([
     client.processes(), client.threads(), client.hooks(), client.rows(),
-    client.aggregate(0, trace.duration_ns, 0, 1000),
   ]);
-  const kernel = new Set(
-      hooks.filter((item) => KERNEL_HOOK.test(item.name)).map((item) => item.hook));
   return {
     trace,
     events: (trace.events ?? []).map(clean),
@@ -41,9 +36,7 @@ export async function loadNames(client: Client): Promise<Names> {
     hooks: new Map(
         hooks.map((item) => [item.hook, {...item, name: clean(item.name)}])),
     rows,
-    hooked: new Set([...whole.segments, ...whole.hooks]
-                        .filter((row) => !kernel.has(row.hook))
-                        .map((row) => row.process)),
+    hooked: new Set(processes.filter((item) => item.hooked).map((item) => item.process)),
   };
 }
 

@@ -12,9 +12,14 @@ export interface SavedView {
   speed?: number;
   toggled?: number[]; // processes that were opened or closed
   unfolded?: boolean;
+  pinned?: number[]; // processes
+  hidden?: number[];
 }
 
-const MOST_TOGGLED = 200; // an address has a limit
+const MOST_TOGGLED = 200; // of a list: an address has a limit
+
+const LISTS: Partial<Record<string, 'toggled'|'pinned'|'hidden'>> =
+    {tree: 'toggled', pin: 'pinned', hide: 'hidden'};
 
 export function encodeHash(view: SavedView): string {
   const parts: string[] = [];
@@ -29,9 +34,12 @@ export function encodeHash(view: SavedView): string {
   add('event', view.event);
   add('cpu', view.cpu);
   add('speed', view.speed, 2);
-  if (view.toggled && view.toggled.length > 0) {
-    parts.push(`tree=${view.toggled.slice(0, MOST_TOGGLED).join('-')}`);
-  }
+  const list = (name: string, numbers: number[]|undefined): void => {
+    if (numbers && numbers.length > 0) parts.push(`${name}=${numbers.slice(0, MOST_TOGGLED).join('-')}`);
+  };
+  list('tree', view.toggled);
+  list('pin', view.pinned);
+  list('hide', view.hidden);
   if (view.unfolded) parts.push('all=1');
   return `#${parts.join('&')}`;
 }
@@ -50,8 +58,9 @@ export function decodeHash(hash: string): SavedView {
       if (match && a < b) view.selection = [a, b];
       continue;
     }
-    if (name === 'tree') {
-      if (/^\d+(-\d+)*$/.test(text)) view.toggled = text.split('-').slice(0, MOST_TOGGLED).map(Number);
+    const list = LISTS[name];
+    if (list) {
+      if (/^\d+(-\d+)*$/.test(text)) view[list] = text.split('-').slice(0, MOST_TOGGLED).map(Number);
       continue;
     }
     const value = Number(text);

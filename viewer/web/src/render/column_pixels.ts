@@ -2,14 +2,14 @@
 // that two shares meet in has both colours, by their parts of it. Pure.
 
 import {NO_KEY} from '../api/schema';
-import {type ColumnsTile, sharesAt, statesAt, stripCoverage, stripKey, TILE_COLUMNS} from '../api/tile_decode';
+import {type ColumnsTile, sharesAt, statesAt, stripCoverage, stripKey, threadsAt, TILE_COLUMNS} from '../api/tile_decode';
 import type {SubRow} from '../model/lanes';
 import {mix, type Rgb, runColour} from './palette';
 import type {StyleBook} from './style_book';
 
 // A column with a very small busy part must still be visible. Segments are pale
 // already and nest: they need more.
-const LEAST_SHARE = {cpu: 0, run: 0, interrupts: 0.35, segment: 0.55, hook: 0.45, counter: 0} as const;
+const LEAST_SHARE = {cpu: 0, run: 0, interrupts: 0.35, process: 0, segment: 0.55, hook: 0.45, counter: 0} as const;
 const LEAST_PX = 0.35; // of a stack
 
 // Height of a tile's picture in pixels: a strip has one colour for each column.
@@ -27,6 +27,7 @@ export function tilePixels(
     stack.begin(column);
     if (tile.kind === 'shares') stackShares(stack, tile.words, column, book, highlight);
     else if (tile.kind === 'states') stackStates(stack, tile.words, column, row, book, highlight);
+    else if (tile.kind === 'threads') stackThreads(stack, tile.floats, column, row, book, highlight);
     else stackStrip(stack, tile.words, column, row.kind, book);
   }
   return pixels;
@@ -128,6 +129,20 @@ function stackStates(
     stack.addHatched(unknown * unit, mix(theme.background, theme.muted, 0.4), theme.background);
   }
   if (blocked > 0) stack.blend(0, process, Math.max(0, 1 - (all - blocked) * unit));
+}
+
+// The threads of a process that run, at the bottom, and those that wait. The
+// row is full when as many run or wait as can run at once.
+function stackThreads(
+    stack: Stack, floats: Float32Array, column: number, row: SubRow,
+    book: StyleBook, highlight: number|null): void {
+  const {running, waiting} = threadsAt(floats, column);
+  const unit = stack.height / (row.full ?? 1);
+  const {theme} = book;
+  if (running > 0) stack.add(Math.max(running * unit, LEAST_PX), book.lit(row.process, highlight));
+  if (waiting > 0) {
+    stack.addHatched(Math.max(waiting * unit, LEAST_PX), theme.wait, mix(theme.background, theme.wait, 0.45));
+  }
 }
 
 function stackStrip(

@@ -92,7 +92,7 @@ export class TimelinePainter {
         continue;
       }
       for (const row of lane.rows) {
-        if (row.kind === 'cpu' || row.kind === 'counter') {
+        if (row.kind === 'cpu' || row.kind === 'process' || row.kind === 'counter') {
           context.fillStyle = css(theme.lane);
           context.fillRect(left, top + row.y, right - left, row.height);
         }
@@ -138,6 +138,7 @@ export class TimelinePainter {
       case 'density':
       case 'shares':
       case 'states':
+      case 'threads':
         return this.paintColumns(context, scene, book, row, top, tile, patch, x0, x1);
       case 'items':
         return this.paintItems(context, scene, book, row, top, tile, x0, x1);

@@ -3,7 +3,7 @@
 import {useEffect, useRef} from 'preact/hooks';
 
 import {LEAF_IDLE, LEAF_INFERRED, LEAF_OUTSIDE, NO_KEY, STATE_BLOCKED, STATE_UNKNOWN, STATE_WAITING} from '../api/schema';
-import {sharesAt, statesAt, stripCount} from '../api/tile_decode';
+import {sharesAt, statesAt, stripCount, threadsAt} from '../api/tile_decode';
 import type {AppModel} from '../model/app_model';
 import {type Lane, visibleLanes} from '../model/lanes';
 import {hookName, type Names, processName, processOf, threadName} from '../model/names';
@@ -42,7 +42,8 @@ export function TimelineView({model, engine, minimap}: Props) {
 
     const onWheel = (event: WheelEvent): void => {
       event.preventDefault();
-      const x = event.clientX - element.getBoundingClientRect().left;
+      // Over the labels: as at the left edge.
+      const x = Math.max(event.clientX - element.getBoundingClientRect().left, 0);
       if (event.ctrlKey || event.metaKey) {
         model.zoom(x, Math.exp(Math.min(Math.max(event.deltaY, -120), 120) / 240));
       } else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
@@ -51,10 +52,11 @@ export function TimelineView({model, engine, minimap}: Props) {
         model.scroll(event.deltaY);
       }
     };
-    element.addEventListener('wheel', onWheel, {passive: false});
+    const rows = element.parentElement ?? element;
+    rows.addEventListener('wheel', onWheel, {passive: false});
     return () => {
       observer.disconnect();
-      element.removeEventListener('wheel', onWheel);
+      rows.removeEventListener('wheel', onWheel);
     };
   }, [model, engine, minimap]);
 
@@ -166,13 +168,21 @@ function Labels({model}: {model: AppModel}) {
   return (
     <div class="gutter labels">
       {inSight.map((lane) => (
-        <div key={lane.id} class={`label ${lane.kind} ${lane.height < TWO_LINES ? 'short' : ''}`}
+        <div key={lane.id} class={`label ${lane.kind} ${lane.height < TWO_LINES ? 'short' : ''} ${lane.toggle?.pinned ? 'pinned' : ''}`}
              style={{top: `${lane.y - scrollY}px`, height: `${lane.height}px`}}>
           {lane.kind === 'counter' ? <CounterPicker model={model} /> : (
             <>
               {lane.toggle && (
                 <button class="toggle" aria-expanded={lane.toggle.open} aria-label={`${lane.label}: ${lane.toggle.open ? 'close' : 'open'}`}
                         onClick={() => model.toggleProcess(lane.toggle?.process ?? -1)}>{lane.toggle.open ? '\u25be' : '\u25b8'}</button>
+              )}
+              {lane.toggle && (
+                <span class="lane-tools">
+                  <button aria-label={`${lane.label}: ${lane.toggle.pinned ? 'unpin' : 'pin'}`} aria-pressed={lane.toggle.pinned}
+                          title="Pin to the top  (P)" onClick={() => model.togglePin(lane.toggle?.process ?? -1)}>{'\u2191'}</button>
+                  <button aria-label={`${lane.label}: hide`} title="Hide  (H)"
+                          onClick={() => model.hide(lane.toggle?.process ?? -1)}>{'\u00d7'}</button>
+                </span>
               )}
               {lane.kind === 'fold' && <button class="unfold" onClick={() => model.unfold()}>show</button>}
               <span class="name" title={lane.label}>{lane.label}</span>
@@ -304,6 +314,17 @@ export function describe(model: AppModel, engine: TimelineEngine, x: number, y: 
       title: parts[0] ?? '',
       swatch: css(engine.book.process(row.process)),
       lines: [...parts.slice(1), dispatches(count), where],
+    };
+  }
+  if (tile.kind === 'threads') {
+    const {running, waiting, dispatches: count} = threadsAt(tile.floats, column);
+    if (running === 0 && waiting === 0) return null;
+    const threads = (value: number): string => value.toFixed(value < 10 ? 2 : 1);
+    return {
+      title: `${threads(running)} threads run`,
+      swatch: css(engine.book.process(row.process)),
+      lines: [`${threads(waiting)} wait for a CPU`, `on average over ${formatDuration(tile.columnNs)}`,
+              `${formatCount(count)} dispatches begin in it`, where],
     };
   }
   const found = columnAt(tile, at);
