@@ -80,8 +80,8 @@ TEST_CASE("wait_split: each wait has its waker and the holders of its CPU",
     auto truth = TrueHolders(built, next->cpu, wait.begin_ns, wait.end_ns);
     CHECK(split->idle_ns == truth[kNoKey]);
     truth.erase(kNoKey);
-    std::uint64_t sum = split->others_ns + split->idle_ns +
-                        split->outside_ns + split->unknown_ns;
+    std::uint64_t sum = split->others_ns + split->idle_ns + split->outside_ns +
+                        split->unknown_ns;
     for (const CpuHolder& holder : split->holders) {
       CHECK(holder.ns == truth[holder.thread]);
       sum += holder.ns;

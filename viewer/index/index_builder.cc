@@ -185,10 +185,8 @@ void IndexBuilder::OnWait(const rmap::WaitSpan& span) {
   const std::uint64_t begin_ns = std::max(span.begin_ns, row.last_end_ns);
   if (begin_ns >= span.end_ns) return;
   See(begin_ns, span.end_ns);
-  IntervalLeaf leaf{.begin_ns = begin_ns,
-                    .end_ns = span.end_ns,
-                    .key = kNoKey,
-                    .flags = 0};
+  IntervalLeaf leaf{
+      .begin_ns = begin_ns, .end_ns = span.end_ns, .key = kNoKey, .flags = 0};
   const auto woken = woken_.find(Number(span.thread));
   if (woken != woken_.end() && woken->second.time_ns == span.begin_ns) {
     leaf.key = woken->second.waker;

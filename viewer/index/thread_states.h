@@ -19,7 +19,8 @@ enum StateFlags : std::uint32_t {  // beside LeafFlags
   kStateBlocked = 1u << 9,
   kStateUnknown = 1u << 10,
 };
-// Of a wait: 1 + rmap::WakerKind of what ended the sleep before it; 0: none did.
+// Of a wait: 1 + rmap::WakerKind of what ended the sleep before it; 0: none
+// did.
 inline constexpr std::uint32_t kWakerShift = kLeafWakerShift;
 
 // One stretch of one state.

@@ -316,8 +316,8 @@ class TileBuilder {
         ++(*begins)[i].dispatches;
       }
       for (; at_ns < to_ns; ++i) {
-        const std::uint64_t next_ns = std::min(
-            to_ns, Column(static_cast<std::uint32_t>(i)).end_ns);
+        const std::uint64_t next_ns =
+            std::min(to_ns, Column(static_cast<std::uint32_t>(i)).end_ns);
         times[i] += static_cast<double>(next_ns - at_ns);
         at_ns = next_ns;
       }

@@ -604,8 +604,8 @@ class Api {
     if (target_.parameters.contains("hook")) {
       const std::optional<std::uint64_t> hook = Number("hook", std::nullopt);
       if (!hook) return Refuse(400, error_);
-      filter.hooks = {static_cast<std::uint32_t>(
-          std::min<std::uint64_t>(*hook, kNoKey))};
+      filter.hooks = {
+          static_cast<std::uint32_t>(std::min<std::uint64_t>(*hook, kNoKey))};
       filter.begins_only = true;
       kinds = kStepSegment | kStepHook | kStepInterrupt;
     }
