@@ -211,6 +211,11 @@ TEST_CASE("api: wrong numbers are 400, never a guess", "[viewer][http]") {
                              "aggregate?from=0&to=4&offset=-1",
                              "aggregate?from=0&to=4&top=1001",
                              "aggregate?from=0&to=4&top=x",
+                             "aggregate?from=0&to=4&first=x",
+                             "aggregate?from=0&to=4&sort=",
+                             "aggregate?from=0&to=4&sort=nothing",
+                             "aggregate?from=0&to=4&sort=counts.99",
+                             "aggregate?from=0&to=4&sort=hits&order=up",
                              "aggregate?from=0&to=4&tables=",
                              "aggregate?from=0&to=4&tables=processes,cpus",
                              "step?t=1&dir=next&hook=x",
@@ -352,6 +357,65 @@ TEST_CASE("api: the top processes and the others are all of them",
   CHECK(segments["segments"] == whole["segments"]);
   CHECK(segments["hooks"].empty());
   CHECK(ask("&tables=segments,hooks")["hooks"] == whole["hooks"]);
+}
+
+TEST_CASE("api: rows are sorted before they are paged", "[viewer][http]") {
+  const RunningSite site;
+  const auto ask = [&site](const std::string& part) {
+    return nlohmann::json::parse(
+        site.GetAllowed("/api/v1/aggregate?from=0&to=9999999999" + part).body);
+  };
+  const nlohmann::json whole = ask("");
+  const auto check = [&](const char* table, const char* column,
+                         bool ascending) {
+    CAPTURE(table, column, ascending);
+    // As the client would sort all rows.
+    std::vector<nlohmann::json> expected(whole[table].begin(),
+                                         whole[table].end());
+    REQUIRE(expected.size() > 2);
+    const auto value = [column](const nlohmann::json& row) {
+      return row[column].is_null() ? -1.0 : row[column].get<double>();
+    };
+    std::stable_sort(expected.begin(), expected.end(),
+                     [&](const nlohmann::json& a, const nlohmann::json& b) {
+                       return ascending ? value(a) < value(b)
+                                        : value(a) > value(b);
+                     });
+    std::vector<nlohmann::json> joined;
+    const std::string sort = std::string("&sort=") + column +
+                             (ascending ? "&order=ascending" : "");
+    for (std::size_t at = 0; at < expected.size(); at += 2) {
+      const std::string number = std::to_string(at);
+      const nlohmann::json page =
+          ask(sort + "&limit=2&offset=" + number + "&top=2&first=" + number);
+      CHECK(page[table].size() <= 2);
+      for (const nlohmann::json& row : page[table]) joined.push_back(row);
+    }
+    CHECK(joined == expected);
+  };
+  for (const bool ascending : {false, true}) {
+    check("processes", "dispatches", ascending);
+    check("segments", "calls", ascending);
+    check("segments", "wall_incl_ns", ascending);
+    check("segments", "on_cpu_excl_ns", ascending);
+    check("hooks", "hits", ascending);
+  }
+  const nlohmann::json page = ask("&top=1&first=1");
+  CHECK(page["processes"][0] == whole["processes"][1]);
+  CHECK(page["processes_left_out"] == whole["processes"].size() - 1);
+  // Names, not numbers.
+  const nlohmann::json named =
+      ask("&sort=hook&order=ascending&tables=segments");
+  std::string last;
+  for (const nlohmann::json& row : named["segments"]) {
+    std::string name;
+    for (const HookEntry& hook : site.index().hooks()) {
+      if (hook.id == row["hook"]) name = site.index().Text(hook.name);
+    }
+    CHECK(last <= name);
+    last = name;
+  }
+  CHECK(!last.empty());
 }
 
 TEST_CASE("api: pages hold every name once", "[viewer][http]") {

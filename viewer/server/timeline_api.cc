@@ -24,6 +24,7 @@
 #include "viewer/index/wait_split.h"
 #include "viewer/server/query_string.h"
 #include "viewer/server/state_json.h"
+#include "viewer/server/table_order.h"
 
 namespace countrace::viewer {
 namespace {
@@ -424,7 +425,8 @@ class Api {
                                          "from=%d, to=%d",
                                          *from, *to));
     }
-    // They page segments and hooks; processes beyond `top` are in `others`.
+    // They page segments and hooks; of processes there are `top` rows from
+    // `first` on, and `others` is the sum of the rest.
     const std::optional<std::uint64_t> offset = Number("offset", 0);
     if (!offset) return Refuse(400, error_);
     const std::optional<std::uint64_t> limit = Number("limit", kMaxTableRows);
@@ -439,6 +441,8 @@ class Api {
       return Refuse(400, absl::StrFormat("Too many rows: top=%d, most=%d", *top,
                                          kMaxTableRows));
     }
+    const std::optional<std::uint64_t> first = Number("first", 0);
+    if (!first) return Refuse(400, error_);
     const std::optional<RangeTables> tables = Tables();
     if (!tables) {
       return Refuse(400,
@@ -450,14 +454,31 @@ class Api {
       return std::span(rows).subspan(
           begin, std::min<std::size_t>(*limit, rows.size() - begin));
     };
-    const RangeTotals totals =
+    RangeTotals totals =
         TotalsIn(index_, {.begin_ns = *from, .end_ns = *to}, *tables);
+    if (const auto sort = target_.parameters.find("sort");
+        sort != target_.parameters.end()) {
+      const auto order = target_.parameters.find("order");
+      const bool ascending =
+          order != target_.parameters.end() && order->second == "ascending";
+      if (order != target_.parameters.end() && !ascending &&
+          order->second != "descending") {
+        return Refuse(400, "Parameter order: expected ascending or descending");
+      }
+      if (!SortTables(index_,
+                      {.column = sort->second, .descending = !ascending},
+                      totals)) {
+        return Refuse(400, absl::StrFormat("No table has the column: sort=%s",
+                                           sort->second));
+      }
+    }
     Json processes = Json::array();
     RunTotals others;
     others.counts.resize(index_.header().events);
     std::size_t left_out = 0;
-    for (const ProcessTotals& row : totals.processes) {
-      if (processes.size() >= *top) {
+    for (std::size_t i = 0; i < totals.processes.size(); ++i) {
+      const ProcessTotals& row = totals.processes[i];
+      if (i < *first || processes.size() >= *top) {
         ++left_out;
         AddTotals(others, row.run);
         continue;

@@ -1,0 +1,128 @@
+#include "viewer/server/table_order.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/text/quantity_parse.h"
+
+namespace countrace::viewer {
+namespace {
+
+// What a row is sorted by. Numbers are exact up to 2^53, as on the page.
+struct Key {
+  std::string_view text;
+  double number = 0;
+};
+bool operator<(const Key& a, const Key& b) {
+  return std::tie(a.text, a.number) < std::tie(b.text, b.number);
+}
+
+Key Of(std::uint64_t number) { return {{}, static_cast<double>(number)}; }
+
+class Columns {
+ public:
+  Columns(const TimelineIndex& index, std::string_view column)
+      : index_(index), column_(column) {
+    for (const HookEntry& hook : index.hooks()) {
+      hook_names_[hook.id] = index.Text(hook.name);
+    }
+    constexpr std::string_view kCount = "counts.";
+    if (column.substr(0, kCount.size()) == kCount) {
+      const auto event = base::ParseInteger(column.substr(kCount.size()));
+      if (event && *event < index.header().events) event_ = *event;
+    }
+  }
+
+  // Absent: the table has no such column.
+  std::optional<Key> operator()(const ProcessTotals& row) const {
+    if (column_ == "on_cpu_ns") return Of(row.run.on_cpu_ns);
+    if (column_ == "dispatches") return Of(row.run.dispatches);
+    if (column_ == "pid") {
+      return Key{{}, static_cast<double>(Process(row.process).pid)};
+    }
+    if (event_) {
+      return Of(*event_ < row.run.counts.size() ? row.run.counts[*event_] : 0);
+    }
+    return Names(row.process, std::nullopt);
+  }
+  std::optional<Key> operator()(const SegmentTotals& row) const {
+    if (column_ == "calls") return Of(row.calls);
+    if (column_ == "wall_incl_ns") return Of(row.wall_incl_ns);
+    if (column_ == "wall_excl_ns") return Of(row.wall_excl_ns);
+    if (column_ == "on_cpu_incl_ns") return OnCpu(row, row.on_cpu_incl_ns);
+    if (column_ == "on_cpu_excl_ns") return OnCpu(row, row.on_cpu_excl_ns);
+    if (column_ == "mean_ns") {
+      return Key{{},
+                 row.calls == 0 ? -1.0
+                                : static_cast<double>(row.wall_incl_ns) /
+                                      static_cast<double>(row.calls)};
+    }
+    return Names(row.process, row.hook_id);
+  }
+  std::optional<Key> operator()(const HookTotals& row) const {
+    if (column_ == "hits") return Of(row.hits);
+    return Names(row.process, row.hook_id);
+  }
+
+ private:
+  static Key OnCpu(const SegmentTotals& row, std::uint64_t ns) {
+    return row.on_cpu_known ? Of(ns) : Key{{}, -1};
+  }
+  ProcessEntry Process(std::uint32_t number) const {
+    return number < index_.processes().size() ? index_.processes()[number]
+                                              : ProcessEntry{};
+  }
+  std::optional<Key> Names(std::uint32_t process,
+                           std::optional<std::uint32_t> hook) const {
+    if (column_ == "process") {
+      const ProcessEntry entry = Process(process);
+      return Key{index_.Text(entry.comm), static_cast<double>(entry.pid)};
+    }
+    if (column_ != "hook" || !hook) return std::nullopt;
+    const auto name = hook_names_.find(*hook);
+    return Key{name == hook_names_.end() ? std::string_view() : name->second,
+               0};
+  }
+
+  const TimelineIndex& index_;
+  const std::string_view column_;
+  std::optional<std::uint64_t> event_;
+  std::map<std::uint32_t, std::string_view> hook_names_;
+};
+
+template <typename Row>
+bool SortRows(const Columns& key_of, bool descending, std::vector<Row>& rows) {
+  if (!key_of(Row{})) return false;
+  std::vector<std::pair<Key, std::size_t>> keys;
+  keys.reserve(rows.size());
+  for (const Row& row : rows) keys.emplace_back(*key_of(row), keys.size());
+  std::stable_sort(keys.begin(), keys.end(),
+                   [&](const auto& a, const auto& b) {
+                     return descending ? b.first < a.first : a.first < b.first;
+                   });
+  std::vector<Row> sorted;
+  sorted.reserve(rows.size());
+  for (const auto& [key, from] : keys) sorted.push_back(std::move(rows[from]));
+  rows = std::move(sorted);
+  return true;
+}
+
+}  // namespace
+
+bool SortTables(const TimelineIndex& index, TableOrder order,
+                RangeTotals& totals) {
+  const Columns columns(index, order.column);
+  const bool processes = SortRows(columns, order.descending, totals.processes);
+  const bool segments = SortRows(columns, order.descending, totals.segments);
+  const bool hooks = SortRows(columns, order.descending, totals.hooks);
+  return processes || segments || hooks;
+}
+
+}  // namespace countrace::viewer

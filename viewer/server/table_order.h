@@ -1,0 +1,25 @@
+// The order of the tables of a range: by one column, on the server, so that a
+// page holds the first rows of all and not only of those that were sent.
+#ifndef COUNTRACE_VIEWER_SERVER_TABLE_ORDER_H_
+#define COUNTRACE_VIEWER_SERVER_TABLE_ORDER_H_
+
+#include <string_view>
+
+#include "viewer/index/range_totals.h"
+#include "viewer/index/timeline_index.h"
+
+namespace countrace::viewer {
+
+struct TableOrder {
+  std::string_view column;  // as in API.md, "aggregate"
+  bool descending = true;
+};
+
+// Sorts the rows of each table that has the column; rows with equal values
+// stay in their order. Returns false if no table has it.
+bool SortTables(const TimelineIndex& index, TableOrder order,
+                RangeTotals& totals);
+
+}  // namespace countrace::viewer
+
+#endif  // COUNTRACE_VIEWER_SERVER_TABLE_ORDER_H_
