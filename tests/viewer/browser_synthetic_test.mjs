@@ -309,7 +309,8 @@ try {
     const {selection, startNs, nsPerPx} = await view();
     assert.ok(Math.abs((selection.from - startNs) / nsPerPx - 300) <= 1);
     assert.ok(Math.abs((selection.to - startNs) / nsPerPx - 640) <= 1);
-    const expected = await session.api(`aggregate?from=${selection.from}&to=${selection.to}`);
+    const range = `aggregate?from=${selection.from}&to=${selection.to}`;
+    const expected = await session.api(`${range}&tables=processes`);
     assert.deepEqual(await session.ask('__pv.aggregate()'), expected);
     const rows = await page.locator('.data tbody tr').count();
     assert.ok(rows >= expected.processes.length + 1);
@@ -320,7 +321,14 @@ try {
     assert.match(books[3], /^100\s%$/, books.join(' '));
     await session.shot(shots, 'selection');
     await page.locator('.tabs button', {hasText: 'Segments'}).click();
-    assert.equal(await page.locator('.data tbody tr').count(), expected.segments.length);
+    await session.settled();
+    const {segments} = await session.api(`${range}&tables=segments`);
+    assert.deepEqual((await session.ask('__pv.aggregate()')).segments, segments);
+    assert.equal(await page.locator('.data tbody tr').count(), segments.length);
+    await page.locator('.data th button', {hasText: 'Calls'}).click();
+    await session.settled();
+    const calls = (await page.locator('.data tbody tr td:nth-child(3)').allInnerTexts()).map((text) => Number(text.replace(/\s/g, '')));
+    assert.deepEqual(calls, segments.map((row) => row.calls).sort((a, b) => b - a));
     await session.shot(shots, 'segment-table');
     await page.locator('.tabs button', {hasText: 'Processes'}).click();
   });

@@ -54,13 +54,16 @@ export class Client {
       signal,
     }));
   }
-  // `limit` rows from `offset` on of the tables of segments and hooks.
+  // `limit` rows from `offset` on of one table, ordered by a column of it.
   aggregate(
-      from: number, to: number, offset: number, limit: number,
+      from: number, to: number,
+      page: {table: 'processes'|'segments'|'hooks'; column: string; down: boolean; offset: number; limit: number},
       signal?: AbortSignal): Promise<Aggregate> {
+    const {table, column, down, offset, limit} = page;
+    const rows = table === 'processes' ? `&first=${offset}&top=${limit}` : `&top=1&offset=${offset}&limit=${limit}`;
     return this.json(
-        `aggregate?from=${Math.max(0, Math.round(from))}&to=${Math.max(0, Math.round(to))}` +
-            `&offset=${offset}&limit=${limit}`,
+        `aggregate?from=${Math.max(0, Math.round(from))}&to=${Math.max(0, Math.round(to))}&tables=${table}${rows}` +
+            `&sort=${column}&order=${down ? 'descending' : 'ascending'}`,
         signal);
   }
   // The heaviest processes of [0, at) and the sum of the others.

@@ -20,10 +20,19 @@ export interface Selection {
 
 const RECONNECT_MS = 1000;
 
-export const TABLE_ROWS = 200; // of a page of a table
+export const TABLE_ROWS = 100; // of a page of a table
 export const SO_FAR_PROCESSES = 8; // with a bar in the now panel
 
 export type Tab = 'processes'|'segments'|'hooks';
+export interface Order {
+  column: string; // API.md, "aggregate"
+  down: boolean;
+}
+export const FIRST_ORDER: Record<Tab, Order> = {
+  processes: {column: 'on_cpu_ns', down: true},
+  segments: {column: 'wall_excl_ns', down: true},
+  hooks: {column: 'hits', down: true},
+};
 
 export interface Hover {
   x: number;
@@ -47,6 +56,7 @@ export class AppModel {
   readonly highlight: Signal<number|null> = signal(null); // process
   readonly hover: Signal<Hover|null> = signal(null);
   readonly tab: Signal<Tab> = signal('processes');
+  readonly order: Signal<Order> = signal(FIRST_ORDER.processes); // of the table
   readonly tableOffset = signal(0); // first row of the table's page
   readonly panelOpen = signal(true);
   readonly helpOpen = signal(false);
@@ -89,7 +99,7 @@ export class AppModel {
     this.late = computed(
         () => Math.floor(this.playback.value.at) !== this.instantOf.value);
     // Without kernel records there are no processes to show, only segments.
-    if (!names.rows.some((row) => row.kind === 'cpu')) this.tab.value = 'segments';
+    if (!names.rows.some((row) => row.kind === 'cpu')) this.showTab('segments');
     this.scrollY.value = saved.y ?? 0;
     this.playback.value = {
       at: Math.min(saved.t ?? 0, this.durationNs),
@@ -114,7 +124,7 @@ export class AppModel {
     effect(() => {
       const range = this.selection.value;
       if (this.lost.value) return;
-      void this.tableOffset.value;
+      void [this.tableOffset.value, this.tab.value, this.order.value];
       // Dragging changes the range at every move: send the request when it
       // stops.
       clearTimeout(this.aggregateTimer);
@@ -286,6 +296,19 @@ export class AppModel {
     });
   }
 
+  showTab(tab: Tab): void {
+    if (tab === this.tab.value) return;
+    this.tab.value = tab;
+    this.tableOffset.value = 0;
+    this.order.value = FIRST_ORDER[tab];
+  }
+  // The table by another column; by the same one, the other way.
+  orderBy(column: string, down: boolean): void {
+    const {order} = this;
+    this.tableOffset.value = 0;
+    order.value = {column, down: order.value.column === column ? !order.value.down : down};
+  }
+
   togglePlay(): void {
     const play = this.playback.value;
     const range = this.playRange();
@@ -443,10 +466,13 @@ export class AppModel {
     await this.guard(async () => {
       const answer =
           await this.client.aggregate(
-              range.from, range.to, this.tableOffset.peek(), TABLE_ROWS, abort.signal);
+              range.from, range.to,
+              {table: this.tab.peek(), ...this.order.peek(), offset: this.tableOffset.peek(), limit: TABLE_ROWS},
+              abort.signal);
       this.aggregate.value = answer;
-      if (this.selection.value) {
-        const top = answer.processes[0];
+      if (this.selection.value && this.tab.peek() === 'processes') {
+        const top = answer.processes.reduce<typeof answer.processes[number]|undefined>(
+            (most, row) => most && most.on_cpu_ns >= row.on_cpu_ns ? most : row, undefined);
         this.announcement.value = top ?
             `Selected; most CPU time: ${this.names.processes.get(top.process)?.comm ?? '?'}` :
             'Selected; nothing ran';

@@ -1,8 +1,6 @@
 // Tables of the selection, or of the whole trace: processes, segments, hooks.
 // Exact numbers; counts that an edge cut are marked as the least or a tilde.
 
-import {useState} from 'preact/hooks';
-
 import type {Aggregate, Bounds} from '../api/schema';
 import {type AppModel, TABLE_ROWS, type Tab} from '../model/app_model';
 import {hookName, processName} from '../model/names';
@@ -16,7 +14,7 @@ interface Column<Row> {
   title: string;
   says: string;
   number: boolean;
-  sort: (row: Row) => number|string;
+  by: string|null; // as the server names it
   text: (row: Row) => string;
 }
 
@@ -24,36 +22,31 @@ interface TableProps<Row> {
   sum?: string[]; // a last row
   columns: Column<Row>[];
   rows: Row[];
-  initial: number;
+  model: AppModel;
   swatch: (row: Row) => string|null;
   rowKey: (row: Row) => string;
   selected?: (row: Row) => boolean;
   onClick?: (row: Row) => void;
 }
 
-function Table<Row>({sum, columns, rows, initial, swatch, rowKey, selected, onClick}: TableProps<Row>) {
-  const [order, setOrder] = useState({column: initial, down: true});
-  const by = columns[order.column];
-  const sorted = by ? [...rows].sort((a, b) => {
-    const x = by.sort(a);
-    const y = by.sort(b);
-    const sign = x < y ? -1 : x > y ? 1 : 0;
-    return order.down ? -sign : sign;
-  }) : rows;
+function Table<Row>({sum, columns, rows, model, swatch, rowKey, selected, onClick}: TableProps<Row>) {
+  const order = useSignal(model.order);
+  const sorted = (column: Column<Row>): 'ascending'|'descending'|'none' =>
+      column.by === null || column.by !== order.column ? 'none' : order.down ? 'descending' : 'ascending';
   return (
     <table class="data">
       <thead><tr>
         {columns.map((column, index) => (
           <th key={index} class={column.number ? 'number' : ''} title={column.says}
-              aria-sort={order.column === index ? (order.down ? 'descending' : 'ascending') : 'none'}>
-            <button onClick={() => setOrder({column: index, down: order.column === index ? !order.down : column.number})}>
-              {column.title}<span class="arrow">{order.column === index ? (order.down ? '\u25be' : '\u25b4') : ''}</span>
+              aria-sort={sorted(column)}>
+            <button onClick={() => column.by !== null && model.orderBy(column.by, column.number)}>
+              {column.title}<span class="arrow">{{ascending: '\u25b4', descending: '\u25be', none: ''}[sorted(column)]}</span>
             </button>
           </th>
         ))}
       </tr></thead>
       <tbody>
-        {sorted.map((row) => (
+        {rows.map((row) => (
           <tr key={rowKey(row)} class={`${onClick ? 'clickable' : ''} ${selected?.(row) ? 'selected' : ''}`}
               tabIndex={onClick ? 0 : -1} onClick={() => onClick?.(row)}
               onKeyDown={(event) => {
@@ -130,18 +123,18 @@ function mark(row: RunRow, event: number, count: number): string {
 function ProcessTable({model, engine, data}: {model: AppModel; engine: TimelineEngine; data: Aggregate}) {
   const highlight = useSignal(model.highlight);
   const columns: Column<RunRow>[] = [
-    {title: 'Process', says: 'Name of the process', number: false, sort: (row) => row.name, text: (row) => row.name},
-    {title: 'PID', says: 'Process id', number: true, sort: (row) => Number(row.pid), text: (row) => row.pid},
-    {title: 'CPU time', says: 'Time on a CPU inside the range, exact', number: true, sort: (row) => row.onCpu, text: (row) => formatDuration(row.onCpu)},
-    {title: 'Share', says: 'Share of all CPUs over the range', number: true, sort: (row) => row.onCpu,
+    {title: 'Process', says: 'Name of the process', number: false, by: 'process', text: (row) => row.name},
+    {title: 'PID', says: 'Process id', number: true, by: 'pid', text: (row) => row.pid},
+    {title: 'CPU time', says: 'Time on a CPU inside the range, exact', number: true, by: 'on_cpu_ns', text: (row) => formatDuration(row.onCpu)},
+    {title: 'Share', says: 'Share of all CPUs over the range', number: true, by: 'on_cpu_ns',
      text: (row) => data.cpu_ns > 0 ? formatPercent(row.onCpu / data.cpu_ns) : ''},
-    {title: 'Dispatches', says: 'Dispatches that begin in the range', number: true, sort: (row) => row.dispatches ?? -1,
+    {title: 'Dispatches', says: 'Dispatches that begin in the range', number: true, by: 'dispatches',
      text: (row) => row.dispatches === null ? '\u2013' : formatCount(row.dispatches)},
     ...model.names.events.map((event, index): Column<RunRow> => ({
       title: event,
       says: `${event} inside the range`,
       number: true,
-      sort: (row) => row.counts[index] ?? -1,
+      by: `counts.${index}`,
       text: (row) => {
         const count = row.counts[index];
         return count === null || count === undefined ? '\u2013' :
@@ -152,7 +145,7 @@ function ProcessTable({model, engine, data}: {model: AppModel; engine: TimelineE
   const rows = runRows(model, data);
   const total = rows.reduce((sum, row) => sum + row.onCpu, 0);
   const sum = ['All', '', formatDuration(total), data.cpu_ns > 0 ? formatPercent(total / data.cpu_ns) : ''];
-  return <Table columns={columns} rows={rows} sum={sum} initial={2} rowKey={(row) => row.key}
+  return <Table columns={columns} rows={rows} sum={sum} model={model} rowKey={(row) => row.key}
                 swatch={(row) => css(row.process === null ? engine.book.theme.idle : engine.book.process(row.process))}
                 selected={(row) => row.process !== null && row.process === highlight}
                 onClick={(row) => (model.highlight.value = row.process === highlight ? null : row.process)} />;
@@ -163,18 +156,18 @@ function SegmentTable({model, engine, data}: {model: AppModel; engine: TimelineE
   const names = model.names;
   const time = (value: number|null): string => value === null ? '\u2013' : formatDuration(value);
   const columns: Column<Row>[] = [
-    {title: 'Segment', says: 'provider:name', number: false, sort: (row) => hookName(names, row.hook), text: (row) => hookName(names, row.hook)},
-    {title: 'Process', says: 'Process', number: false, sort: (row) => processName(names, row.process),
+    {title: 'Segment', says: 'provider:name', number: false, by: 'hook', text: (row) => hookName(names, row.hook)},
+    {title: 'Process', says: 'Process', number: false, by: 'process',
      text: (row) => `${processName(names, row.process)} ${names.processes.get(row.process)?.pid ?? ''}`},
-    {title: 'Calls', says: 'Calls that begin in the range', number: true, sort: (row) => row.calls, text: (row) => formatCount(row.calls)},
-    {title: 'Wall', says: 'Time inside the segment, its callees included', number: true, sort: (row) => row.wall_incl_ns, text: (row) => formatDuration(row.wall_incl_ns)},
-    {title: 'Wall, own', says: 'Without the segments inside it', number: true, sort: (row) => row.wall_excl_ns, text: (row) => formatDuration(row.wall_excl_ns)},
-    {title: 'On CPU', says: 'Time on a CPU, callees included', number: true, sort: (row) => row.on_cpu_incl_ns ?? -1, text: (row) => time(row.on_cpu_incl_ns)},
-    {title: 'On CPU, own', says: 'Time on a CPU without the segments inside it', number: true, sort: (row) => row.on_cpu_excl_ns ?? -1, text: (row) => time(row.on_cpu_excl_ns)},
-    {title: 'Mean', says: 'Wall time a call', number: true, sort: (row) => row.calls > 0 ? row.wall_incl_ns / row.calls : -1,
+    {title: 'Calls', says: 'Calls that begin in the range', number: true, by: 'calls', text: (row) => formatCount(row.calls)},
+    {title: 'Wall', says: 'Time inside the segment, its callees included', number: true, by: 'wall_incl_ns', text: (row) => formatDuration(row.wall_incl_ns)},
+    {title: 'Wall, own', says: 'Without the segments inside it', number: true, by: 'wall_excl_ns', text: (row) => formatDuration(row.wall_excl_ns)},
+    {title: 'On CPU', says: 'Time on a CPU, callees included', number: true, by: 'on_cpu_incl_ns', text: (row) => time(row.on_cpu_incl_ns)},
+    {title: 'On CPU, own', says: 'Time on a CPU without the segments inside it', number: true, by: 'on_cpu_excl_ns', text: (row) => time(row.on_cpu_excl_ns)},
+    {title: 'Mean', says: 'Wall time a call', number: true, by: 'mean_ns',
      text: (row) => row.calls > 0 ? formatDuration(row.wall_incl_ns / row.calls) : '\u2013'},
   ];
-  return <Table columns={columns} rows={data.segments} initial={4} rowKey={(row) => `${row.process}/${row.hook}`}
+  return <Table columns={columns} rows={data.segments} model={model} rowKey={(row) => `${row.process}/${row.hook}`}
                 swatch={(row) => css(engine.book.hook(row.hook))} />;
 }
 
@@ -187,7 +180,7 @@ function Pages({model, total}: {model: AppModel; total: number}) {
   };
   return (
     <div class="pages">
-      <span>Rows {formatCount(Math.min(offset + 1, total))} to {formatCount(Math.min(offset + TABLE_ROWS, total))} of {formatCount(total)}, the heaviest first; sorting is within them.</span>
+      <span>Rows {formatCount(Math.min(offset + 1, total))} to {formatCount(Math.min(offset + TABLE_ROWS, total))} of {formatCount(total)}.</span>
       <button disabled={offset === 0} onClick={() => go(offset - TABLE_ROWS)}>Previous</button>
       <button disabled={offset + TABLE_ROWS >= total} onClick={() => go(offset + TABLE_ROWS)}>Next</button>
     </div>
@@ -198,12 +191,18 @@ function HookTable({model, data}: {model: AppModel; data: Aggregate}) {
   type Row = Aggregate['hooks'][number];
   const names = model.names;
   const columns: Column<Row>[] = [
-    {title: 'Hook', says: 'provider:name', number: false, sort: (row) => hookName(names, row.hook), text: (row) => hookName(names, row.hook)},
-    {title: 'Process', says: 'Process', number: false, sort: (row) => processName(names, row.process),
+    {title: 'Hook', says: 'provider:name', number: false, by: 'hook', text: (row) => hookName(names, row.hook)},
+    {title: 'Process', says: 'Process', number: false, by: 'process',
      text: (row) => `${processName(names, row.process)} ${names.processes.get(row.process)?.pid ?? ''}`},
-    {title: 'Hits', says: 'Hits in the range', number: true, sort: (row) => row.hits, text: (row) => formatCount(row.hits)},
+    {title: 'Hits', says: 'Hits in the range', number: true, by: 'hits', text: (row) => formatCount(row.hits)},
   ];
-  return <Table columns={columns} rows={data.hooks} initial={2} rowKey={(row) => `${row.process}/${row.hook}`} swatch={() => null} />;
+  return <Table columns={columns} rows={data.hooks} model={model} rowKey={(row) => `${row.process}/${row.hook}`} swatch={() => null} />;
+}
+
+// The table that an answer holds: until the one of a new tab is there, none is
+// shown.
+function tableOf(data: Aggregate): Tab {
+  return data.segments_total !== null ? 'segments' : data.hooks_total !== null ? 'hooks' : 'processes';
 }
 
 export function RangePanel({model, engine}: {model: AppModel; engine: TimelineEngine}) {
@@ -213,10 +212,11 @@ export function RangePanel({model, engine}: {model: AppModel; engine: TimelineEn
   const open = useSignal(model.panelOpen);
   useSignal(theme);
   const processes = data ? data.processes.length + data.processes_left_out : 0;
-  const tabs: {id: Tab; title: string; count: number}[] = [
+  // Of the tables that were not requested the number of rows is not known.
+  const tabs: {id: Tab; title: string; count: number|null}[] = [
     {id: 'processes', title: 'Processes', count: processes},
-    {id: 'segments', title: 'Segments', count: data?.segments_total ?? 0},
-    {id: 'hooks', title: 'Hooks', count: data?.hooks_total ?? 0},
+    {id: 'segments', title: 'Segments', count: data?.segments_total ?? null},
+    {id: 'hooks', title: 'Hooks', count: data?.hooks_total ?? null},
   ];
   return (
     <section class={open ? 'range open' : 'range'} aria-label="Tables">
@@ -225,11 +225,10 @@ export function RangePanel({model, engine}: {model: AppModel; engine: TimelineEn
           {tabs.map(({id, title, count}) => (
             <button key={id} role="tab" aria-selected={tab === id} class={tab === id ? 'on' : ''}
                     onClick={() => {
-                      model.tab.value = id;
-                      model.tableOffset.value = 0;
+                      model.showTab(id);
                       model.panelOpen.value = true;
                     }}>
-              {title}<span class="count">{formatCount(count)}</span>
+              {title}{count === null ? null : <span class="count">{formatCount(count)}</span>}
             </button>
           ))}
         </div>
@@ -246,9 +245,13 @@ export function RangePanel({model, engine}: {model: AppModel; engine: TimelineEn
                 onClick={() => model.run('panel', null)}>{open ? 'Hide' : 'Show'}</button>
       </div>
       {open && <div class="range-body">
-        {!data ? null :
-            tab === 'processes' ? <ProcessTable model={model} engine={engine} data={data} /> :
-            tab === 'segments' ? (
+        {!data || tableOf(data) !== tab ? null :
+            tab === 'processes' ? (
+              <>
+                <Pages model={model} total={processes} />
+                <ProcessTable model={model} engine={engine} data={data} />
+              </>
+            ) : tab === 'segments' ? (
               <>
                 <Pages model={model} total={data.segments_total ?? 0} />
                 <SegmentTable model={model} engine={engine} data={data} />
