@@ -91,22 +91,65 @@ try {
     assert.ok(Math.abs(busy / truth.cpu0_busy_ns - 1) < 0.005, `${busy} ${truth.cpu0_busy_ns}`);
   });
 
-  await claims.claim('fitted: the pixels of CPU 0 have each process\'s share within 2 %', async () => {
-    const row = await rowOf('cpu', 'cpu0');
-    const {durationNs} = await view();
-    const {processes} = await session.api(`aggregate?from=0&to=${durationNs}`);
-    const colours = await session.ask(`__pv.colours(${JSON.stringify(processes.map((item) => item.process))})`);
-    const drawn = await drawnShares(row, colours);
+  // What CPU 0 did in a window: share by process, -1 idle.
+  const trueShares = async (fromNs, toNs) => {
     const threads = new Map((await session.api('threads')).items.map((item) => [item.thread, item.process]));
     const known = new Map();
     for (const [begin, end, thread] of truth.cpu0_all) {
       const process = thread === 0xffffffff ? -1 : threads.get(thread);
-      known.set(process, (known.get(process) ?? 0) + (end - begin) / durationNs);
+      const ns = Math.max(0, Math.min(end, toNs) - Math.max(begin, fromNs));
+      known.set(process, (known.get(process) ?? 0) + ns / (toNs - fromNs));
     }
-    for (const [index, {process}] of processes.entries()) {
+    return known;
+  };
+  const processColours = async () => {
+    const {durationNs} = await view();
+    const processes = (await session.api(`aggregate?from=0&to=${durationNs}`)).processes.map((item) => item.process);
+    return {processes, colours: await session.ask(`__pv.colours(${JSON.stringify(processes)})`)};
+  };
+
+  await claims.claim('fitted: the colours of CPU 0 have each process\'s share', async () => {
+    const row = await rowOf('cpu', 'cpu0');
+    const {durationNs} = await view();
+    const {processes, colours} = await processColours();
+    const known = await trueShares(0, durationNs);
+    const drawn = await page.evaluate(([top, height]) => {
+      const canvas = document.querySelector('.area canvas');
+      // A copy, as above.
+      const copy = Object.assign(document.createElement('canvas'), {width: canvas.width, height: canvas.height});
+      const context = copy.getContext('2d', {willReadFrequently: true});
+      context.drawImage(canvas, 0, 0);
+      const {data} = context.getImageData(0, top, canvas.width, height);
+      const sums = [0, 0, 0];
+      for (let i = 0; i < data.length; ++i) if (i % 4 < 3) sums[i % 4] += data[i];
+      return sums.map((sum) => sum / (data.length / 4));
+    }, [row.y, row.height]);
+    for (const channel of [0, 1, 2]) {
+      let expected = 0;
+      let all = 0;
+      for (const [index, colour] of colours.entries()) {
+        const share = index < processes.length ? known.get(processes[index]) ?? 0 :
+            index === processes.length ? known.get(-1) ?? 0 : 1 - all; // idle, then what is not known
+        all += share;
+        expected += share * colour[channel];
+      }
+      assert.ok(Math.abs(drawn[channel] - expected) < 2, `channel ${channel}: drawn ${drawn[channel]}, true ${expected}`);
+    }
+  });
+
+  await claims.claim('where a column is a pixel, the pixels of CPU 0 have each process\'s share within 2 %', async () => {
+    const {durationNs, widthPx} = await view();
+    const toNs = widthPx * 2 ** Math.floor(Math.log2(durationNs / widthPx));
+    await session.ask(`__pv.setWindow(0, ${toNs})`);
+    await session.settled();
+    const {processes, colours} = await processColours();
+    const drawn = await drawnShares(await rowOf('cpu', 'cpu0'), colours);
+    const known = await trueShares(0, toNs);
+    for (const [index, process] of processes.entries()) {
       const expected = known.get(process) ?? 0;
       assert.ok(Math.abs(drawn[index] - expected) < 0.02, `${process}: drawn ${drawn[index]}, true ${expected}`);
     }
+    await session.key('0');
   });
 
   await claims.claim('no answer grows beyond its bound', async () => {

@@ -382,8 +382,8 @@ TEST_CASE("api: rows are sorted before they are paged", "[viewer][http]") {
                                         : value(a) > value(b);
                      });
     std::vector<nlohmann::json> joined;
-    const std::string sort = std::string("&sort=") + column +
-                             (ascending ? "&order=ascending" : "");
+    const std::string sort =
+        std::string("&sort=") + column + (ascending ? "&order=ascending" : "");
     for (std::size_t at = 0; at < expected.size(); at += 2) {
       const std::string number = std::to_string(at);
       const nlohmann::json page =

@@ -103,10 +103,9 @@ bool SortRows(const Columns& key_of, bool descending, std::vector<Row>& rows) {
   std::vector<std::pair<Key, std::size_t>> keys;
   keys.reserve(rows.size());
   for (const Row& row : rows) keys.emplace_back(*key_of(row), keys.size());
-  std::stable_sort(keys.begin(), keys.end(),
-                   [&](const auto& a, const auto& b) {
-                     return descending ? b.first < a.first : a.first < b.first;
-                   });
+  std::stable_sort(keys.begin(), keys.end(), [&](const auto& a, const auto& b) {
+    return descending ? b.first < a.first : a.first < b.first;
+  });
   std::vector<Row> sorted;
   sorted.reserve(rows.size());
   for (const auto& [key, from] : keys) sorted.push_back(std::move(rows[from]));

@@ -58,6 +58,10 @@ describe('viewport', () => {
       const px = 2 ** levelFor(nsPerPx, 54) / nsPerPx;
       expect(px).toBeGreaterThanOrEqual(1 - 1e-9);
       expect(px).toBeLessThan(2 + 1e-9);
+      // A fine one is at most a pixel wide.
+      const fine = 2 ** levelFor(nsPerPx, 54, true) / nsPerPx;
+      expect(fine).toBeGreaterThanOrEqual(0.5 - 1e-9);
+      expect(fine).toBeLessThan(1 + 1e-9);
     }));
   });
 

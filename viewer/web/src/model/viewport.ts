@@ -78,11 +78,11 @@ export function centre(
       {...view, startNs: at - view.nsPerPx * view.widthPx / 2}, durationNs);
 }
 
-// Level whose columns are one to two pixels wide, so that no column is skipped
-// when it is drawn.
-export function levelFor(nsPerPx: number, maxLevel: number): number {
-  return Math.min(
-      Math.max(Math.ceil(Math.log2(Math.max(nsPerPx, 1e-9))), 0), maxLevel);
+// Level whose columns are one to two pixels wide, so that none is skipped when
+// it is drawn. `fine`: half to one pixel wide; what is drawn is their mean.
+export function levelFor(nsPerPx: number, maxLevel: number, fine = false): number {
+  const exact = Math.log2(Math.max(nsPerPx, 1e-9));
+  return Math.min(Math.max(fine ? Math.floor(exact) : Math.ceil(exact), 0), maxLevel);
 }
 
 // Numbers of the tiles that touch [fromNs, toNs) of the trace.

@@ -4,6 +4,7 @@
 import {type ColumnsTile, TILE_COLUMNS} from '../api/tile_decode';
 import type {SubRow} from '../model/lanes';
 import {pictureHeight, tilePixels} from './column_pixels';
+import type {Rgb} from './palette';
 import type {StyleBook} from './style_book';
 
 const PAGE_PX = 256; // height of a page
@@ -17,6 +18,19 @@ interface Place {
 interface Slot extends Place {
   height: number;
   stamp: number;
+}
+
+// Opaque, so that pictures can be drawn over one another.
+function fillGround(pixels: Uint8ClampedArray, ground: Rgb): void {
+  for (let i = 0; i < pixels.length; i += 4) {
+    const alpha = pixels[i + 3] ?? 0;
+    if (alpha === 255) continue;
+    const rest = 1 - alpha / 255;
+    pixels[i] = (pixels[i] ?? 0) * (1 - rest) + ground.r * rest;
+    pixels[i + 1] = (pixels[i + 1] ?? 0) * (1 - rest) + ground.g * rest;
+    pixels[i + 2] = (pixels[i + 2] ?? 0) * (1 - rest) + ground.b * rest;
+    pixels[i + 3] = 255;
+  }
 }
 
 export class StripAtlas {
@@ -48,6 +62,8 @@ export class StripAtlas {
     }
     slot.stamp = stamp;
     const pixels = tilePixels(tile, row, height, book, highlight);
+    const {lane, background} = book.theme;
+    if (height > 1) fillGround(pixels, row.kind === 'run' ? background : lane);
     const image = new ImageData(pixels as Uint8ClampedArray<ArrayBuffer>, TILE_COLUMNS, height);
     slot.canvas.getContext('2d')?.putImageData(image, 0, slot.y);
     return slot;

@@ -50,29 +50,32 @@ export class TimelinePainter {
   // Tiles to load, most important first: those in view; coarser ones, so that
   // no later move shows an empty row; their neighbours.
   wanted(scene: Scene): TileKey[] {
-    const level = this.level(scene);
     const {view} = scene;
     const width = endNs(view) - view.startNs;
     const keys: TileKey[] = [];
-    const add = (at: number, fromNs: number, toNs: number): void => {
-      const span = tileSpan(fromNs, toNs, at, TILE_COLUMNS, scene.durationNs);
+    const add = (coarser: number, fromNs: number, toNs: number): void => {
       for (const lane of scene.lanes) {
         for (const row of lane.rows) {
+          const at = Math.min(this.level(scene, row.kind) + coarser, scene.maxLevel);
+          const span = tileSpan(fromNs, toNs, at, TILE_COLUMNS, scene.durationNs);
           for (let index = span.first; index <= span.last; ++index) {
             keys.push({row: row.row, level: at, index});
           }
         }
       }
     };
-    add(level, view.startNs, endNs(view));
-    add(Math.min(level + COARSER, scene.maxLevel), view.startNs - width, endNs(view) + width);
-    add(level, view.startNs - width / 2, view.startNs);
-    add(level, endNs(view), endNs(view) + width / 2);
+    add(0, view.startNs, endNs(view));
+    add(COARSER, view.startNs - width, endNs(view) + width);
+    add(0, view.startNs - width / 2, view.startNs);
+    add(0, endNs(view), endNs(view) + width / 2);
     return keys;
   }
 
-  level(scene: Scene): number {
-    return levelFor(scene.view.nsPerPx / scene.ratio, scene.maxLevel);
+  // Shares are drawn as the mean of the columns of a pixel. Where a column has
+  // one key, the mean of two would be the colour of a third.
+  level(scene: Scene, kind: SubRow['kind']): number {
+    const fine = kind === 'cpu' || kind === 'process' || kind === 'run';
+    return levelFor(scene.view.nsPerPx / scene.ratio, scene.maxLevel, fine);
   }
 
   paint(context: CanvasRenderingContext2D, scene: Scene, book: StyleBook): void {
@@ -106,7 +109,7 @@ export class TimelinePainter {
   private paintRow(
       context: CanvasRenderingContext2D, scene: Scene, book: StyleBook,
       row: SubRow, top: number): void {
-    const level = this.level(scene);
+    const level = this.level(scene, row.kind);
     const span = tileSpan(
         scene.view.startNs, endNs(scene.view), level, TILE_COLUMNS,
         scene.durationNs);
@@ -158,8 +161,21 @@ export class TimelinePainter {
     const sx = (fromNs - tile.beginNs) / tile.columnNs;
     const sw = (toNs - fromNs) / tile.columnNs;
     if (sw <= 0) return;
-    context.drawImage(
-        slot.canvas, sx, slot.y, sw, slot.height, x0, top, x1 - x0, row.height);
+    const ratio = sw / ((x1 - x0) * scene.ratio); // columns for each pixel
+    const draw = (shift: number): void => {
+      const from = Math.min(Math.max(sx + shift, 0), TILE_COLUMNS - sw);
+      context.drawImage(
+          slot.canvas, from, slot.y, sw, slot.height, x0, top, x1 - x0, row.height);
+    };
+    if (ratio <= 1.001 || slot.height === 1) return draw(0);
+    // Linear interpolation at two places a quarter of a pixel from its centre:
+    // up to two columns for each pixel have equal weights within 5 %.
+    context.imageSmoothingEnabled = true;
+    draw(-ratio / 4);
+    context.globalAlpha = 0.5;
+    draw(ratio / 4);
+    context.globalAlpha = 1;
+    context.imageSmoothingEnabled = false;
   }
 
   private paintItems(

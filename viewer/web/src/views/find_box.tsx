@@ -31,7 +31,7 @@ export function FindBox({model}: {model: AppModel}) {
   const shown = hits.length === 1 ? hits[0] : hits[at];
   return (
     <div class="find" role="search">
-      <input type="search" placeholder="Find process, thread, segment  /" aria-label="Find a process, a thread, a segment or a hook" value={text}
+      <input type="search" placeholder="Find  /" aria-label="Find a process, a thread, a segment or a hook" value={text}
              onInput={(event) => {
                setText(event.currentTarget.value);
                setAt(-1);

@@ -14,7 +14,7 @@ interface Column<Row> {
   title: string;
   says: string;
   number: boolean;
-  by: string|null; // as the server names it
+  by: string; // as the server names it
   text: (row: Row) => string;
 }
 
@@ -32,14 +32,14 @@ interface TableProps<Row> {
 function Table<Row>({sum, columns, rows, model, swatch, rowKey, selected, onClick}: TableProps<Row>) {
   const order = useSignal(model.order);
   const sorted = (column: Column<Row>): 'ascending'|'descending'|'none' =>
-      column.by === null || column.by !== order.column ? 'none' : order.down ? 'descending' : 'ascending';
+      columns.find(({by}) => by === order.column) !== column ? 'none' : order.down ? 'descending' : 'ascending';
   return (
     <table class="data">
       <thead><tr>
         {columns.map((column, index) => (
           <th key={index} class={column.number ? 'number' : ''} title={column.says}
               aria-sort={sorted(column)}>
-            <button onClick={() => column.by !== null && model.orderBy(column.by, column.number)}>
+            <button onClick={() => model.orderBy(column.by, column.number)}>
               {column.title}<span class="arrow">{{ascending: '\u25b4', descending: '\u25be', none: ''}[sorted(column)]}</span>
             </button>
           </th>

@@ -38,7 +38,8 @@ export function installTestHook(model: AppModel, engine: TimelineEngine): void {
     // The tiles drawn for a row: exact items, or columns.
     dump: (row: number) => {
       const scene = engine.scene();
-      const level = engine.painter.level(scene);
+      const kind = engine.lanesInSight().flatMap((lane) => lane.rows).find((part) => part.row === row)?.kind;
+      const level = engine.painter.level(scene, kind ?? 'cpu');
       const span = tileSpan(
           scene.view.startNs, endNs(scene.view), level, TILE_COLUMNS, scene.durationNs);
       const tiles = [];
@@ -72,6 +73,8 @@ export function installTestHook(model: AppModel, engine: TimelineEngine): void {
     frames: () => engine.stats,
     net: () => model.client.net,
     cacheBytes: () => engine.cache.bytes,
+    pan: (px: number) => model.pan(px),
+    zoom: (x: number, factor: number) => model.zoom(x, factor),
     run: (command: string) => model.run(command, null),
     setWindow: (from: number, to: number) => model.setWindow(from, to),
     movePlayhead: (at: number) => model.movePlayhead(at),

@@ -132,9 +132,9 @@ export class TimelineEngine {
   }
 
   // The tile that holds `at` of a row, as drawn now.
-  tileAt(row: number, at: number): Tile|null {
+  tileAt({row, kind}: SubRow, at: number): Tile|null {
     const scene = this.scene();
-    const level = this.painter.level(scene);
+    const level = this.painter.level(scene, kind);
     const span = tileSpan(at, at + 1, level, TILE_COLUMNS, scene.durationNs);
     const patches = this.cache.cover({row, level, index: span.first}, TILE_COLUMNS);
     return patches.find((patch) => patch.fromNs <= at && at < patch.toNs)?.tile ?? null;
@@ -205,7 +205,7 @@ export class TimelineEngine {
     if (counter) {
       const top = counterTop(
           this.cache, counterRow(this.model.names, this.model.counter.peek()),
-          scene.view, this.painter.level(scene), scene.durationNs);
+          scene.view, this.painter.level(scene, 'counter'), scene.durationNs);
       scene.counterTop = top;
       this.model.counterTop.value = top;
     }

@@ -113,7 +113,7 @@ export function TimelineView({model, engine, minimap}: Props) {
     const box = area.current?.getBoundingClientRect();
     if (!box) return;
     const hit = engine.hit(event.clientX - box.left, event.clientY - box.top);
-    const tile = hit?.row ? engine.tileAt(hit.row.row, hit.at) : null;
+    const tile = hit?.row ? engine.tileAt(hit.row, hit.at) : null;
     const item = hit && tile ? itemAt(tile, hit.at) : null;
     if (item && item.endNs > item.beginNs) model.show(item.beginNs, item.endNs);
     else if (hit) model.zoom(event.clientX - box.left, 0.25);
@@ -239,7 +239,7 @@ export function describe(model: AppModel, engine: TimelineEngine, x: number, y: 
   if (!hit?.row || hit.at < 0 || hit.at > model.durationNs) return null;
   const {row, lane, at} = hit;
   const names = model.names;
-  const tile = engine.tileAt(row.row, at);
+  const tile = engine.tileAt(row, at);
   if (!tile) return null;
   const where = laneName(lane);
   if (tile.kind === 'counter') {
