@@ -229,7 +229,7 @@ try {
     await session.shot(shots, 'states');
   });
 
-  await claims.claim('a click on a wait tells who woke the thread and who had its CPU', async () => {
+  await claims.claim('a click on a wait shows who woke the thread and who had its CPU', async () => {
     const STATE_WAITING = 0x100;
     const {durationNs} = await view();
     let found = null;
@@ -258,6 +258,11 @@ try {
     const {comm, tid} = (await session.api('threads')).items.find((item) => item.thread === wait.key);
     assert.match(await page.locator('.wait').innerText(), new RegExp(`woken by ${comm} ${tid}`));
     await session.shot(shots, 'wait');
+    await page.locator('.area').focus();
+    await session.key('f');
+    const fitted = await view();
+    assert.ok(fitted.startNs < wait.beginNs && wait.endNs < fitted.endNs &&
+              (wait.endNs - wait.beginNs) / (fitted.endNs - fitted.startNs) > 0.8);
     await session.key('Escape');
     assert.equal(await page.locator('.wait').count(), 0);
   });
@@ -450,6 +455,25 @@ try {
     await session.settled();
   });
 
+  await claims.claim('Back undoes a jump', async () => {
+    const place = async () => {
+      const {startNs, endNs} = await view();
+      return [startNs, endNs].map(Math.round);
+    };
+    const {durationNs, startNs, endNs} = await view();
+    await session.ask(`__pv.setWindow(${durationNs * 0.2}, ${durationNs * 0.21})`);
+    await session.settled();
+    const before = await place();
+    await session.key('0');
+    assert.notDeepEqual(await place(), before);
+    await page.waitForTimeout(400);
+    await page.goBack();
+    await session.settled();
+    assert.ok((await place()).every((ns, i) => Math.abs(ns - before[i]) <= 2), `${await place()} ${before}`);
+    await session.ask(`__pv.setWindow(${startNs}, ${endNs})`);
+    await session.settled();
+  });
+
   await claims.claim('P pins the process under the pointer, H hides it, both are in the link', async () => {
     const {startNs, endNs} = await view();
     await session.ask('__pv.run("fit")');
@@ -629,6 +653,15 @@ try {
   await claims.claim('loss is named with its count', async () => {
     const text = await page.locator('.quality').innerText();
     assert.ok(text.replace(/\s/g, '').includes(`${truth.discarded}eventrecordsdiscarded`), text);
+    const [loss] = (await session.api('losses')).items;
+    await session.ask(`__pv.setWindow(${loss.begin_ns - 1000}, ${loss.end_ns + 1000})`);
+    await session.settled();
+    const row = await rowOf('cpu', 'cpu0');
+    const {startNs, nsPerPx} = await view();
+    const {title, lines} = await session.ask(`__pv.describe(${((loss.begin_ns + loss.end_ns) / 2 - startNs) / nsPerPx}, ${row.y + 4})`);
+    assert.match(lines.at(-1) ?? title, /records lost/);
+    await session.shot(shots, 'loss');
+    await session.key('0');
   });
 
   await claims.claim('another event and CPU can be chosen for the strip', async () => {

@@ -19,8 +19,7 @@ enum StateFlags : std::uint32_t {  // beside LeafFlags
   kStateBlocked = 1u << 9,
   kStateUnknown = 1u << 10,
 };
-// Of a wait: 1 + rmap::WakerKind of what ended the sleep before it; 0: none
-// did.
+// A wait has here 1 + rmap::WakerKind of what ended the sleep before it, or 0.
 inline constexpr std::uint32_t kWakerShift = kLeafWakerShift;
 
 // One stretch of one state.

@@ -23,7 +23,7 @@ struct WaitSplit {
   std::optional<rmap::WakerKind> waker_kind;
   std::uint32_t waker = kNoKey;         // WakerKind::kThread
   std::uint32_t preempted_by = kNoKey;  // had the CPU when the wait began
-  // Of a wait: the CPU where the thread ran next, and its time until then. The
+  // A wait has the CPU where the thread ran next, and its time until then. The
   // sum of all but `interrupts_ns` is the length of the wait.
   std::optional<std::uint32_t> cpu;
   std::vector<CpuHolder> holders;  // heaviest first, at most kMaxHolders

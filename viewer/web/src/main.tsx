@@ -26,7 +26,14 @@ async function start(root: HTMLElement): Promise<void> {
   const engine = new TimelineEngine(model, overview, losses);
   document.title = `${names.trace.path?.split('/').pop() || 'trace'} \u2013 countrace`;
   render(<App model={model} engine={engine} />, root);
-  model.start((hash) => history.replaceState(null, '', location.pathname + location.search + hash));
+  const save = (hash: string): void =>
+      history.replaceState(null, '', location.pathname + location.search + hash);
+  model.onJump = () => {
+    save(model.hash());
+    history.pushState(null, '', location.href);
+  };
+  addEventListener('popstate', () => model.restore(location.hash));
+  model.start(save);
   if (new URLSearchParams(location.search).get('test') === '1') installTestHook(model, engine);
 }
 

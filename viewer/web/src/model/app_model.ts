@@ -8,7 +8,7 @@ import type {Aggregate, InstantState, WaitAnswer} from '../api/schema';
 import {CLOSED_TREE, type CounterChoice, type Lane, layOut, totalHeight, type Tree, visibleLanes} from './lanes';
 import {hookName, type Names, processName, processOf} from './names';
 import {advance, autoRate, faster, type Playback} from './playback';
-import {decodeHash, encodeHash} from './url_hash';
+import {decodeHash, encodeHash, type SavedView} from './url_hash';
 import {isTimeEvent} from '../units';
 import * as viewport from './viewport';
 import type {Viewport} from './viewport';
@@ -37,6 +37,15 @@ export const FIRST_ORDER: Record<Tab, Order> = {
 export interface Hover {
   x: number;
   y: number;
+}
+
+function treeOf(saved: SavedView): Tree {
+  return {
+    toggled: new Set(saved.toggled ?? []),
+    unfolded: saved.unfolded ?? false,
+    pinned: saved.pinned ?? [],
+    hidden: new Set(saved.hidden ?? []),
+  };
 }
 
 // The clock of all CPUs together is constant: the first event that is no time.
@@ -81,6 +90,8 @@ export class AppModel {
   private stateWanted: number|null = null;
   private hashTimer: ReturnType<typeof setTimeout>|undefined;
   private aggregateTimer: ReturnType<typeof setTimeout>|undefined;
+  // Called before the view jumps: Back returns to what is shown now.
+  onJump: () => void = () => undefined;
   pending = 0; // requests under way, for settled()
 
   constructor(readonly client: Client, readonly names: Names, hash: string) {
@@ -106,12 +117,8 @@ export class AppModel {
       playing: false,
       speed: saved.speed ?? 1,
     };
-    this.tree.value = {
-      toggled: new Set(saved.toggled ?? []),
-      unfolded: saved.unfolded ?? false,
-      pinned: saved.pinned ?? [],
-      hidden: new Set(saved.hidden ?? []),
-    };
+    this.tree.value = treeOf(saved);
+    this.highlight.value = saved.process ?? null;
     if (saved.selection) {
       this.selection.value = {from: saved.selection[0], to: saved.selection[1]};
     }
@@ -136,30 +143,47 @@ export class AppModel {
       if (!this.lost.value) this.requestState(this.playback.value.at);
     });
     effect(() => {
-      const view = this.view.value;
-      const range = this.selection.value;
-      const play = this.playback.value;
-      const counter = this.counter.value;
-      const y = this.scrollY.value;
-      const tree = this.tree.value;
+      void [this.view.value, this.selection.value, this.playback.value, this.counter.value, this.scrollY.value,
+            this.tree.value, this.highlight.value];
       clearTimeout(this.hashTimer);
-      this.hashTimer = setTimeout(
-          () => saveHash(encodeHash({
-            from: view.startNs,
-            to: viewport.endNs(view),
-            y,
-            t: Math.floor(play.at),
-            event: counter.event,
-            cpu: counter.cpu,
-            speed: play.speed,
-            toggled: [...tree.toggled],
-            unfolded: tree.unfolded,
-            pinned: [...tree.pinned],
-            hidden: [...tree.hidden],
-            ...(range ? {selection: [range.from, range.to] as [number, number]} : {}),
-          })),
-          250);
+      this.hashTimer = setTimeout(() => saveHash(this.hash()), 250);
     });
+  }
+
+  // What is shown, as a fragment of the page's address.
+  hash(): string {
+    const view = this.view.value;
+    const range = this.selection.value;
+    const play = this.playback.value;
+    const counter = this.counter.value;
+    const tree = this.tree.value;
+    return encodeHash({
+      from: view.startNs,
+      to: viewport.endNs(view),
+      y: this.scrollY.value,
+      t: Math.floor(play.at),
+      event: counter.event,
+      cpu: counter.cpu,
+      speed: play.speed,
+      toggled: [...tree.toggled],
+      unfolded: tree.unfolded,
+      pinned: [...tree.pinned],
+      hidden: [...tree.hidden],
+      ...(range ? {selection: [range.from, range.to] as [number, number]} : {}),
+      ...(this.highlight.value !== null ? {process: this.highlight.value} : {}),
+    });
+  }
+
+  // Shows what a fragment says; what it leaves out stays.
+  restore(hash: string): void {
+    const saved = decodeHash(hash);
+    if (saved.from !== undefined && saved.to !== undefined) this.setWindow(saved.from, saved.to);
+    this.tree.value = treeOf(saved);
+    this.scrollY.value = saved.y ?? 0;
+    this.scroll(0);
+    this.highlight.value = saved.process ?? null;
+    this.selection.value = saved.selection ? {from: saved.selection[0], to: saved.selection[1]} : null;
+    if (saved.t !== undefined) this.movePlayhead(saved.t);
   }
 
   resize(widthPx: number, heightPx: number): void {
@@ -184,6 +208,7 @@ export class AppModel {
     this.scrollY.value = Math.min(Math.max(this.scrollY.value + deltaPx, 0), most);
   }
   show(from: number, to: number): void {
+    this.onJump();
     this.view.value = viewport.show(this.view.value, from, to, this.durationNs);
   }
   setWindow(from: number, to: number): void {
@@ -193,6 +218,7 @@ export class AppModel {
         this.durationNs);
   }
   fitAll(): void {
+    this.onJump();
     this.view.value = viewport.fit(this.durationNs, this.view.value.widthPx);
   }
 
@@ -288,6 +314,7 @@ export class AppModel {
       this.announcement.value = `Call of ${hookName(this.names, hook)}`;
       const view = this.view.value;
       if (found.t < view.startNs || found.t > viewport.endNs(view)) {
+        this.onJump();
         this.view.value = viewport.centre(view, found.t, this.durationNs);
       }
       if (found.kind === 'segment' || found.kind === 'hook') {
@@ -379,7 +406,8 @@ export class AppModel {
       case 'scroll-down': return this.scroll(60);
       case 'fit': return this.fitAll();
       case 'zoom-selection':
-        if (range) this.show(range.from, range.to);
+        if (this.wait.value) this.show(this.wait.value.begin_ns, this.wait.value.end_ns);
+        else if (range) this.show(range.from, range.to);
         else this.view.value = viewport.centre(view, at, this.durationNs);
         return;
       case 'play': return this.togglePlay();

@@ -14,6 +14,7 @@ export interface SavedView {
   unfolded?: boolean;
   pinned?: number[]; // processes
   hidden?: number[];
+  process?: number; // highlighted
 }
 
 const MOST_TOGGLED = 200; // of a list: an address has a limit
@@ -34,6 +35,7 @@ export function encodeHash(view: SavedView): string {
   add('event', view.event);
   add('cpu', view.cpu);
   add('speed', view.speed, 2);
+  add('process', view.process);
   const list = (name: string, numbers: number[]|undefined): void => {
     if (numbers && numbers.length > 0) parts.push(`${name}=${numbers.slice(0, MOST_TOGGLED).join('-')}`);
   };
@@ -72,6 +74,7 @@ export function decodeHash(hash: string): SavedView {
       case 't': view.t = Math.max(0, value); break;
       case 'event': view.event = Math.max(0, Math.floor(value)); break;
       case 'cpu': view.cpu = Math.max(-1, Math.floor(value)); break;
+      case 'process': view.process = Math.max(0, Math.floor(value)); break;
       case 'speed': view.speed = value; break;
       case 'all': view.unfolded = value === 1; break;
       default: break;

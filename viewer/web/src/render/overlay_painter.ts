@@ -5,6 +5,8 @@ import type {Tile} from '../api/tile_decode';
 import {toPx, type Viewport} from '../model/viewport';
 import {css, type Theme} from './palette';
 
+const HATCH_PX = 9;
+
 export interface OverlayScene {
   view: Viewport;
   height: number;
@@ -45,7 +47,8 @@ export function paintOverlay(
   if (right < view.widthPx) context.fillRect(right, 0, view.widthPx - right, height);
   context.globalAlpha = 1;
 
-  for (const tile of scene.quality) paintLoss(context, scene, tile, theme);
+  const painted = new Set<number>();
+  for (const tile of scene.quality) paintLoss(context, scene, tile, painted, theme);
 
   if (scene.selection) {
     const a = toPx(view, scene.selection.from);
@@ -70,6 +73,26 @@ export function paintOverlay(
     context.fillStyle = css(theme.loss);
     context.fillRect(Math.round(at) - 0.75, 0, 1.5, height);
   }
+}
+
+// Diagonals: the hue alone would not do.
+function hatch(
+    context: CanvasRenderingContext2D, from: number, to: number, height: number): void {
+  if (to - from < 4) return;
+  context.save();
+  context.beginPath();
+  context.rect(from, 0, to - from, height);
+  context.clip();
+  context.beginPath();
+  const first = Math.floor((from - height) / HATCH_PX) * HATCH_PX;
+  for (let x = first; x < to; x += HATCH_PX) {
+    context.moveTo(x, height);
+    context.lineTo(x + height, 0);
+  }
+  context.strokeStyle = context.fillStyle;
+  context.lineWidth = 1;
+  context.stroke();
+  context.restore();
 }
 
 // Frames around the wait and around what its CPU did; an arrow from the waker,
@@ -101,9 +124,11 @@ function paintWait(
   context.fill();
 }
 
+// `painted`: begins of those that were painted, since each tile that a loss
+// touches has it.
 function paintLoss(
     context: CanvasRenderingContext2D, scene: OverlayScene, tile: Tile,
-    theme: Theme): void {
+    painted: Set<number>, theme: Theme): void {
   context.fillStyle = css(theme.loss);
   const draw = (from: number, to: number): void => {
     const a = toPx(scene.view, from);
@@ -111,12 +136,17 @@ function paintLoss(
     if (b < 0 || a > scene.view.widthPx) return;
     context.globalAlpha = 0.12;
     context.fillRect(a, 0, b - a, scene.height);
+    context.globalAlpha = 0.3;
+    hatch(context, Math.max(a, 0), Math.min(b, scene.view.widthPx), scene.height);
     context.globalAlpha = 0.8;
     context.fillRect(a, 0, b - a, 3);
     context.globalAlpha = 1;
   };
   if (tile.kind === 'items') {
-    for (const item of tile.items) draw(item.beginNs, item.endNs);
+    for (const item of tile.items) {
+      if (!painted.has(item.beginNs)) draw(item.beginNs, item.endNs);
+      painted.add(item.beginNs);
+    }
   } else if (tile.kind === 'strip') {
     for (let column = 0; column < tile.words.length / 2; ++column) {
       if ((tile.words[2 * column] ?? 0xffffffff) === 0xffffffff) continue;

@@ -212,7 +212,7 @@ export function RangePanel({model, engine}: {model: AppModel; engine: TimelineEn
   const open = useSignal(model.panelOpen);
   useSignal(theme);
   const processes = data ? data.processes.length + data.processes_left_out : 0;
-  // Of the tables that were not requested the number of rows is not known.
+  // The number of rows of a table that was not requested is not known.
   const tabs: {id: Tab; title: string; count: number|null}[] = [
     {id: 'processes', title: 'Processes', count: processes},
     {id: 'segments', title: 'Segments', count: data?.segments_total ?? null},

@@ -51,7 +51,7 @@ export class TimelineEngine {
 
   constructor(private readonly model: AppModel,
               private readonly overview: Uint32Array,
-              private readonly losses: readonly LossItem[]) {
+              readonly losses: readonly LossItem[]) {
     this.book = new StyleBook(model.names, theme.value);
     this.loader = new TileLoader(
         model.client, this.cache, () => this.invalidate(),

@@ -6,7 +6,7 @@ import {LEAF_IDLE, LEAF_INFERRED, LEAF_OUTSIDE, NO_KEY, STATE_BLOCKED, STATE_UNK
 import {sharesAt, statesAt, stripCount, threadsAt} from '../api/tile_decode';
 import type {AppModel} from '../model/app_model';
 import {type Lane, visibleLanes} from '../model/lanes';
-import {hookName, type Names, processName, processOf, threadName} from '../model/names';
+import {clean, hookName, type Names, processName, processOf, threadName} from '../model/names';
 import {toNs} from '../model/viewport';
 import {css} from '../render/palette';
 import {columnAt, itemAt} from '../render/timeline_painter';
@@ -233,8 +233,20 @@ interface TipLine {
   lines: string[];
 }
 
-// Describes the item under the pointer as text.
+// Describes the item under the pointer as text, and the records lost then.
 export function describe(model: AppModel, engine: TimelineEngine, x: number, y: number): TipLine|null {
+  const tip = describeItem(model, engine, x, y);
+  const at = toNs(model.view.peek(), x);
+  const slack = 2 * model.view.peek().nsPerPx;
+  const lost = engine.losses.find((loss) => loss.begin_ns - slack <= at && at <= loss.end_ns + slack);
+  if (!lost) return tip;
+  const count = lost.count > 0 ? formatCount(lost.count) : 'an unknown number of';
+  const line = `${count} records lost ${lost.cpu >= 0 ? `on CPU ${lost.cpu}` : `of ${threadName(model.names, lost.thread)}`}: ${
+      clean(lost.cause).replaceAll('_', ' ')}`;
+  return tip ? {...tip, lines: [...tip.lines, line]} : {title: line, swatch: css(engine.book.theme.loss), lines: []};
+}
+
+function describeItem(model: AppModel, engine: TimelineEngine, x: number, y: number): TipLine|null {
   const hit = engine.hit(x, y);
   if (!hit?.row || hit.at < 0 || hit.at > model.durationNs) return null;
   const {row, lane, at} = hit;
